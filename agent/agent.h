@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * agent/'s one public header: what rpc/ (and any later upstream) may use. Requests come in with who asks; answers are
+ * plain structs. Everything runs in the event loop's thread.
+ */
+
+#include <jansson.h>
+#include <systemd/sd-event.h>
+
+#include "agent/config.h"
+#include "agent/container.h"
+#include "agent/decision.h"
+#include "agent/types.h"
+#include "monitor/monitor.h"
+
+struct nm_manager;
+
+/* Who asks, from SO_PEERCRED. admin: root, the uid nmd runs as, or a member of the admin group. */
+struct nm_caller {
+    uid_t uid;
+    gid_t gid;
+    pid_t pid;
+    bool admin;
+};
+
+/* ---- refusals --------------------------------------------------------------------------------------------- */
+
+/* Positive outcomes of requests; each has its HTTP status and nmctl exit code. */
+enum nm_agent_outcome {
+    NM_AGENT_E_INVALID = 1,   /* a bad value: 400 */
+    NM_AGENT_E_FORBIDDEN,     /* may not: 403 */
+    NM_AGENT_E_NOT_FOUND,     /* no such container (or not yours): 404 */
+    NM_AGENT_E_CONFLICT,      /* not in a state where this is possible: 409 */
+    NM_AGENT_E_TOO_LARGE,     /* larger than the node, or guaranteed capacity is taken: 422 */
+    NM_AGENT_E_QUEUE_FULL,    /* 429 */
+    NM_AGENT_E_UNAVAILABLE,   /* draining, unhealthy, store full, too many containers: 503 */
+};
+
+/* Filled in with every outcome: what was wrong, with which value, and what is allowed. */
+struct nm_problem {
+    enum nm_agent_outcome outcome;
+    char thing[48];      /* "memory", "id", "user", ... */
+    char value[96];      /* as given, shortened; control characters replaced */
+    char message[400];   /* a whole sentence (or two) for a person */
+};
+
+/* ---- requests --------------------------------------------------------------------------------------------- */
+
+/* Strings are the caller's and only read. NULL or 0 = not given. */
+struct nm_submit {
+    enum nm_execution_type type;
+    const char *name, *app;
+    uint64_t memory_bytes;
+    uint32_t vcores_milli;
+    const char *const *argv; /* NULL-terminated, at least one */
+    const char *const *env;  /* "NAME=value", NULL-terminated, or NULL */
+    const char *workdir, *user;
+    uint64_t min_runtime_usec;
+    uint64_t expected_usec;
+    bool exempt;             /* application master: administrators only */
+    bool allow_new_privs;    /* administrators only */
+    const char *owner;       /* "local" */
+};
+
+/* All: 0, a positive nm_agent_outcome with *ret_problem filled, or -errno. `id` is an id, or a name that is unique among
+ * the live containers that the caller may see (else the newest ended one of that name). */
+int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
+                      const struct nm_container **ret, struct nm_problem *ret_problem);
+int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *ret_problem);
+int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *ret_problem);
+/* now: SIGKILL at once, else SIGTERM and after the grace period SIGKILL. */
+int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now,
+                    struct nm_problem *ret_problem);
+int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *ret_problem);
+int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *ret_problem);
+/* memory_bytes and vcores_milli: 0 = leave. */
+int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id, uint64_t memory_bytes,
+                      uint32_t vcores_milli, struct nm_problem *ret_problem);
+/* Administrators only. No admissions from now on; what still lives at deadline_usec from now (UINT64_MAX: never) is
+ * killed; kill_opportunistic: those at once. Draining again changes the deadline. */
+int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec, bool kill_opportunistic,
+                     struct nm_problem *ret_problem);
+int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who, struct nm_problem *ret_problem);
+/* SIGHUP or an administrator's request: reads the configuration files anew. Refused whole on any error. */
+int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem);
+
+/* ---- what there is to see ---------------------------------------------------------------------------------- */
+
+struct nm_counters {
+    uint64_t submitted, admitted, refused, completed;
+    uint64_t paused, resumed, killed, shed, reclaimed_bytes; /* by policy */
+    uint64_t kernel_oom_kills;
+    uint64_t wasted_cpu_usec;    /* CPU time of opportunistic containers that were killed */
+    uint64_t samples, late_samples, pressure_events, drift_repairs, unkillable;
+};
+
+/* Upper bounds of the reaction-time histogram's buckets; the last bucket is everything above. */
+#define NM_HISTOGRAM_BUCKETS 12
+struct nm_histogram {
+    uint64_t count[NM_HISTOGRAM_BUCKETS + 1];
+    uint64_t sum_usec, n;
+};
+extern const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS];
+
+enum nm_node_state { NM_NODE_RUNNING, NM_NODE_DRAINING, NM_NODE_SHADOW };
+const char *nm_node_state_name(enum nm_node_state s);
+
+struct nm_drift_note {
+    uint64_t realtime_usec;
+    char container_id[NM_ID_SIZE];
+    char file[24];
+};
+
+struct nm_status {
+    enum nm_node_state state;
+    bool drained;                       /* draining and empty */
+    uint64_t drain_deadline_realtime_usec; /* 0: none */
+    bool healthy;
+    char health_reason[200];            /* "" when healthy */
+    const struct nm_cgroup_backend *backend;
+    char notes[8][200];                 /* what the kernel doesn't offer here, a sentence each */
+    unsigned n_notes;
+    struct nm_resources capacity;
+    uint32_t capacity_vcores_milli;
+    struct nm_resources allocated[2];   /* by execution type */
+    uint32_t allocated_vcores_milli[2];
+    struct nm_resources used;           /* U */
+    struct nm_resources used_by[2];     /* measured, by execution type */
+    struct nm_fractions utilization;    /* U / C */
+    struct nm_policy_settings settings;
+    uint64_t sample_age_usec, sample_period_usec, sample_cost_usec;
+    struct nm_node_sample node;
+    struct nm_link_sample links[NM_LINKS_MAX];
+    unsigned n_links;
+    uint32_t guaranteed_running, opportunistic_running, paused, queued, completed;
+    uint32_t queue_length;
+    enum nm_reason hold;                /* why the head of the queue waits */
+    char hold_id[NM_ID_SIZE];
+    uint64_t squeeze_millicores;
+    uint64_t breaker_until_usec;
+    struct nm_counters counters;
+    struct nm_histogram reaction_pause, reaction_kill; /* cause -> effective */
+    uint64_t started_realtime_usec;
+    uint64_t own_rss_bytes, own_cpu_usec;
+};
+
+void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret);
+
+/* Live containers in arrival order, then (all) ended ones that are still kept, newest last; only what `who` may see. */
+typedef void (*nm_manager_container_cb_t)(const struct nm_container *c, void *userdata);
+void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool all, nm_manager_container_cb_t cb,
+                        void *userdata);
+int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const char *id, const struct nm_container **ret,
+                    struct nm_problem *ret_problem);
+/* Position in the queue, from 1; 0 if not queued. */
+uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_container *c);
+
+/* Decisions about one container (id) or all (NULL), oldest first, the newest `max`. */
+typedef void (*nm_manager_decision_cb_t)(const struct nm_decision *d, void *userdata);
+int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id, unsigned max,
+                                nm_manager_decision_cb_t cb, void *userdata, struct nm_problem *ret_problem);
+
+/* Where a container's log files are: path of "stdout" or "stderr", checked for the caller's right to read it. */
+int nm_manager_log_path(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
+                        char *buf, size_t size, struct nm_problem *ret_problem);
+
+const struct nm_history *nm_manager_history(const struct nm_manager *m);
+const struct nm_config *nm_manager_config(const struct nm_manager *m);
+
+/* ---- events ------------------------------------------------------------------------------------------------ */
+
+enum nm_event_kind { NM_EVENT_STATE, NM_EVENT_DECISION, NM_EVENT_NODE };
+
+/* Something happened. Pointers are valid during the call. */
+struct nm_event {
+    uint64_t number;            /* goes up by one; restarts with nmd */
+    uint64_t realtime_usec;
+    enum nm_event_kind kind;
+    const struct nm_container *container; /* STATE; DECISION if it is still known, else NULL */
+    enum nm_state from, to;               /* STATE */
+    const struct nm_decision *decision;   /* DECISION: new, or its outcome became known */
+    const char *text;                     /* NODE: "draining", "configuration reloaded", ... */
+};
+
+typedef void (*nm_event_cb_t)(const struct nm_event *e, void *userdata);
+struct nm_subscription;
+int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata, struct nm_subscription **ret);
+struct nm_subscription *nm_subscription_free(struct nm_subscription *s);
+NM_DEFINE_CLEANUP(struct nm_subscription *, nm_subscription_free)
+
+/* The newest events are kept in memory (about 1,000), for `nmctl events` and the status page's lanes. */
+struct nm_event_record {
+    uint64_t number, realtime_usec;
+    enum nm_event_kind kind;
+    char container_id[NM_ID_SIZE];
+    char container_name[NM_NAME_SIZE];
+    uid_t submitter_uid;
+    enum nm_state from, to;
+    uint64_t decision_number;
+    char text[240];
+};
+typedef void (*nm_manager_event_cb_t)(const struct nm_event_record *e, void *userdata);
+void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who, uint64_t after_number,
+                              nm_manager_event_cb_t cb, void *userdata);
+
+/* ---- set-up (nmd.c) ---------------------------------------------------------------------------------------- */
+
+struct nm_manager_params {
+    sd_event *event;
+    struct nm_config *config;      /* ownership passes */
+    const char *config_path;       /* for reload */
+    bool config_must_exist;
+    const char *state_dir;
+    const char *runtime_dir;
+    const char *slice;
+    enum nm_cgroup_backend_kind backend;
+    const char *shim_path;
+    const char *proc_root;         /* "/proc" */
+    const char *node_proc_root;    /* meminfo, stat and pressure are read here; "/proc" but in tests */
+};
+
+/* Opens store and backend, adopts what lives, takes the first sample. *ret_message: why not, the caller's to free. */
+int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, char **ret_message);
+/* Starts timers and watches. */
+int nm_manager_start(struct nm_manager *m);
+struct nm_manager *nm_manager_free(struct nm_manager *m);
+NM_DEFINE_CLEANUP(struct nm_manager *, nm_manager_free)

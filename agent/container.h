@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A container: what was asked for, where it stands, and what it uses. The state machine is the one table in
+ * container.c; every change of state goes through nm_container_set_state().
+ */
+
+#include "agent/policy.h"
+#include "cgroup/cgroup.h"
+#include "monitor/monitor.h"
+
+/* What a container runs. Owned strings; argv and env are NULL-terminated. */
+struct nm_command {
+    char **argv;
+    char **env;    /* "NAME=value"; the container's whole environment besides PATH, HOME, USER, LOGNAME, SHELL */
+    char *workdir; /* "" = the user's home, or / */
+    char *user;    /* login name */
+    uid_t uid;
+    gid_t gid;
+    bool no_new_privs;
+};
+
+void nm_command_done(struct nm_command *c);
+int nm_command_copy(const struct nm_command *c, struct nm_command *ret);
+
+struct nm_container {
+    char id[NM_ID_SIZE];
+    char name[NM_NAME_SIZE]; /* "" if none was given */
+    char app[NM_NAME_SIZE];  /* "" if none */
+    char owner[16];          /* who submitted it: "local", later "yarn" */
+    uid_t submitter_uid;     /* may see and touch it, beside administrators */
+    struct nm_command command;
+    struct nm_view view;     /* type, state, request, usage, times: what policy sees */
+    uint32_t vcores_milli;   /* as asked; view.request.cpu_millicores is the same in millicores */
+
+    uint64_t submitted_realtime_usec, started_realtime_usec, finished_realtime_usec;
+    uint64_t finished_usec;
+    pid_t shim_pid;              /* 0 before launch */
+    uint64_t shim_start_ticks;   /* /proc/PID/stat field 22: tells a recycled pid */
+    pid_t pid;                   /* the command's; 0 before it started */
+    uint64_t cgroup_inode;       /* with the boot id: identity of the cgroup */
+    int32_t exit_code;           /* valid when COMPLETED; 128 + signal for signals; -1 if it never ran */
+    int32_t exit_signal;         /* 0 if none */
+    enum nm_exit_reason exit_reason;
+    enum nm_exit_reason kill_reason; /* why KILLING, before the end is known */
+    uint64_t memory_peak_bytes, swap_bytes, oom_kills;
+    char message[160];           /* one more sentence about the end, "" if there is none */
+};
+
+int nm_container_new(struct nm_container **ret);
+struct nm_container *nm_container_free(struct nm_container *c);
+NM_DEFINE_CLEANUP(struct nm_container *, nm_container_free)
+
+/* Returns 0, or -EPROTO when the table has no such transition (nothing is changed). */
+int nm_container_set_state(struct nm_container *c, enum nm_state to);
+bool nm_container_may_become(enum nm_state from, enum nm_state to);
+
+/* "container_1763769112_000001 (name)", or the id alone. */
+const char *nm_container_label(const struct nm_container *c, char *buf, size_t size);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The journal: SQLite in WAL mode, <state>/nmd.db. A container's row is written *before* anything is done about it, so
+ * that a restarted nmd knows what was meant. synchronous=NORMAL: a crash of nmd loses nothing; after a crash of the host
+ * everything is gone anyway and is reported lost.
+ *
+ * A damaged file is renamed to nmd.db.damaged-<time> and a new one begun; a full disk is reported (-ENOSPC) and what
+ * could not be written is kept in memory and written when there is room: nm_store_flush() is cheap to call often.
+ */
+
+#include "agent/container.h"
+#include "agent/decision.h"
+
+struct nm_store;
+
+struct nm_store_opened {
+    bool was_damaged;
+    char set_aside[256];     /* where the damaged file went */
+    bool same_boot;          /* the rows were written since the host's last boot */
+    uint64_t epoch;          /* realtime seconds when the store was begun: part of new container ids */
+    uint64_t last_seq;       /* highest container number given out */
+    uint64_t last_decision;  /* highest decision number */
+};
+
+/* dir: the state directory. boot_id: text of /proc/sys/kernel/random/boot_id, or anything in tests. */
+int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret, struct nm_store_opened *ret_opened);
+struct nm_store *nm_store_free(struct nm_store *s);
+NM_DEFINE_CLEANUP(struct nm_store *, nm_store_free)
+
+/* Inserts or updates all of c's columns. Prepared statement, one transaction unless inside begin/commit. */
+int nm_store_put_container(struct nm_store *s, const struct nm_container *c);
+int nm_store_delete_container(struct nm_store *s, const char *id);
+/* Newest rows last. A row that can't be read is skipped and counted. cb takes ownership of c. */
+typedef void (*nm_store_container_cb_t)(struct nm_container *c, void *userdata);
+int nm_store_load_containers(struct nm_store *s, nm_store_container_cb_t cb, void *userdata, unsigned *ret_n_bad);
+
+/* Decisions, kept to the newest keep_max (0: all). */
+int nm_store_put_decision(struct nm_store *s, const struct nm_decision *d);
+int nm_store_trim_decisions(struct nm_store *s, uint64_t keep_max);
+typedef void (*nm_store_decision_cb_t)(const struct nm_decision *d, void *userdata);
+/* container_id NULL: all. Oldest first, at most `max` of the newest. */
+int nm_store_load_decisions(struct nm_store *s, const char *container_id, unsigned max, nm_store_decision_cb_t cb,
+                            void *userdata);
+
+/* Named 64-bit values and small texts that survive a restart: counters, policy memory, drain state. */
+int nm_store_put_value(struct nm_store *s, const char *key, const char *value);
+int nm_store_get_value(struct nm_store *s, const char *key, char *buf, size_t size); /* -ENOENT */
+
+int nm_store_begin(struct nm_store *s);  /* groups writes into one transaction; nests */
+int nm_store_commit(struct nm_store *s);
+/* Writes what an earlier failure left over. Returns 0, or what still stands in the way (-ENOSPC, -EIO). */
+int nm_store_flush(struct nm_store *s);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Names of the enums in types.h. One array per enum, indexed by value; looking a name up is a short linear search. */
+
+#include "agent/types.h"
+
+#include <strings.h>
+
+static const char *const execution_types[] = {
+    [NM_GUARANTEED] = "GUARANTEED",
+    [NM_OPPORTUNISTIC] = "OPPORTUNISTIC",
+};
+
+static const char *const states[NM_STATE_COUNT] = {
+    [NM_NEW] = "NEW",           [NM_LOCALIZING] = "LOCALIZING", [NM_SCHEDULED] = "SCHEDULED",
+    [NM_RUNNING] = "RUNNING",   [NM_PAUSING] = "PAUSING",       [NM_PAUSED] = "PAUSED",
+    [NM_RESUMING] = "RESUMING", [NM_KILLING] = "KILLING",       [NM_COMPLETED] = "COMPLETED",
+};
+
+static const char *const exit_reasons[NM_EXIT_REASON_COUNT] = {
+    [NM_EXIT_NONE] = "",
+    [NM_EXIT_EXITED] = "exited",
+    [NM_EXIT_SIGNALED] = "signaled",
+    [NM_EXIT_OOM] = "oom-killed",
+    [NM_EXIT_PREEMPTED] = "preempted",
+    [NM_EXIT_PAUSE_DEADLINE] = "pause-deadline",
+    [NM_EXIT_KILLED] = "killed",
+    [NM_EXIT_SHED] = "shed",
+    [NM_EXIT_DRAINED] = "drained",
+    [NM_EXIT_NOT_FOUND] = "command-not-found",
+    [NM_EXIT_NOT_EXECUTABLE] = "permission-denied",
+    [NM_EXIT_BAD_USER] = "bad-user",
+    [NM_EXIT_BAD_WORKDIR] = "bad-workdir",
+    [NM_EXIT_LAUNCH_FAILED] = "launch-failed",
+    [NM_EXIT_LOST] = "lost",
+};
+
+static int lookup(const char *const *names, size_t n, const char *s)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(names[i], s) == 0)
+            return (int)i;
+    return -EINVAL;
+}
+
+const char *nm_execution_type_name(enum nm_execution_type t)
+{
+    return execution_types[t];
+}
+
+int nm_execution_type_from_string(const char *s, enum nm_execution_type *ret)
+{
+    int i = lookup(execution_types, NM_ARRAY_SIZE(execution_types), s);
+
+    if (i < 0)
+        return i;
+    *ret = (enum nm_execution_type)i;
+    return 0;
+}
+
+const char *nm_state_name(enum nm_state s)
+{
+    return states[s];
+}
+
+int nm_state_from_string(const char *s, enum nm_state *ret)
+{
+    int i = lookup(states, NM_ARRAY_SIZE(states), s);
+
+    if (i < 0)
+        return i;
+    *ret = (enum nm_state)i;
+    return 0;
+}
+
+const char *nm_exit_reason_name(enum nm_exit_reason r)
+{
+    return exit_reasons[r];
+}
+
+int nm_exit_reason_from_string(const char *s, enum nm_exit_reason *ret)
+{
+    int i = lookup(exit_reasons, NM_ARRAY_SIZE(exit_reasons), s);
+
+    if (i < 0)
+        return i;
+    *ret = (enum nm_exit_reason)i;
+    return 0;
+}
+
+const char *nm_resource_name(enum nm_resource r)
+{
+    return r == NM_MEMORY ? "memory" : "cpu";
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The words that all of agent/ (and, through agent.h, rpc/ and nmctl/) share. Enum-to-name functions give the names
+ * that JSON and people see; the _from_string functions return 0 or -EINVAL.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "util/error.h"
+#include "util/macros.h"
+
+#define NM_ID_SIZE 64   /* container id with its NUL; "container_<epoch>_<6 digits or more>" */
+#define NM_NAME_SIZE 64 /* name, application: nm_name_is_valid() */
+
+enum nm_resource { NM_MEMORY, NM_CPU, NM_RESOURCE_COUNT };
+
+/* An amount of both resources. CPU is in physical millicores; vcores are turned into them at the edge. */
+struct nm_resources {
+    uint64_t memory_bytes;
+    uint64_t cpu_millicores;
+};
+
+enum nm_execution_type { NM_GUARANTEED, NM_OPPORTUNISTIC };
+
+/* YARN's container states. A container that was admitted but whose command has not started yet is still SCHEDULED. */
+enum nm_state {
+    NM_NEW,
+    NM_LOCALIZING,
+    NM_SCHEDULED,
+    NM_RUNNING,
+    NM_PAUSING,
+    NM_PAUSED,
+    NM_RESUMING,
+    NM_KILLING,
+    NM_COMPLETED,
+    NM_STATE_COUNT,
+};
+
+/* Why a container ended, as `exit_reason`. */
+enum nm_exit_reason {
+    NM_EXIT_NONE,            /* still alive */
+    NM_EXIT_EXITED,          /* "exited": by itself, exit_code says how */
+    NM_EXIT_SIGNALED,        /* "signaled": by a signal that nmd did not send; exit_code = 128 + signal */
+    NM_EXIT_OOM,             /* "oom-killed": by the kernel, over its own or the slice's limit */
+    NM_EXIT_PREEMPTED,       /* "preempted": killed by policy to give resources back */
+    NM_EXIT_PAUSE_DEADLINE,  /* "pause-deadline": paused for too long */
+    NM_EXIT_KILLED,          /* "killed": by a user or administrator */
+    NM_EXIT_SHED,            /* "shed": discarded from the queue */
+    NM_EXIT_DRAINED,         /* "drained": ended by nmctl drain */
+    NM_EXIT_NOT_FOUND,       /* "command-not-found" (exit_code 127) */
+    NM_EXIT_NOT_EXECUTABLE,  /* "permission-denied" (exit_code 126) */
+    NM_EXIT_BAD_USER,        /* "bad-user" */
+    NM_EXIT_BAD_WORKDIR,     /* "bad-workdir" */
+    NM_EXIT_LAUNCH_FAILED,   /* "launch-failed": anything else before the command ran */
+    NM_EXIT_LOST,            /* "lost": the host rebooted, or shim and cgroup vanished without a word */
+    NM_EXIT_REASON_COUNT,
+};
+
+/* How often one of the thresholds is named: fraction of capacity, per resource. */
+struct nm_fractions {
+    double memory, cpu;
+};
+
+static inline uint64_t nm_resources_get(const struct nm_resources *r, enum nm_resource which)
+{
+    return which == NM_MEMORY ? r->memory_bytes : r->cpu_millicores;
+}
+
+static inline double nm_fractions_get(const struct nm_fractions *f, enum nm_resource which)
+{
+    return which == NM_MEMORY ? f->memory : f->cpu;
+}
+
+/* Takes b from a, stopping at zero. */
+static inline uint64_t nm_sub_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+const char *nm_execution_type_name(enum nm_execution_type t); /* "GUARANTEED", "OPPORTUNISTIC" */
+int nm_execution_type_from_string(const char *s, enum nm_execution_type *ret); /* any case */
+const char *nm_state_name(enum nm_state s); /* "RUNNING", ... */
+int nm_state_from_string(const char *s, enum nm_state *ret);
+const char *nm_exit_reason_name(enum nm_exit_reason r); /* "exited", ...; "" for NM_EXIT_NONE */
+int nm_exit_reason_from_string(const char *s, enum nm_exit_reason *ret);
+const char *nm_resource_name(enum nm_resource r); /* "memory", "cpu" */

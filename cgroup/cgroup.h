@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * cgroup/: everything that touches cgroup files and systemd units.
+ *
+ * One container = one cgroup, "<prefix><container id>.scope" directly below the slice (prefix = the slice's name
+ * without ".slice", plus "-"). The layout is the same on both backends:
+ *
+ *   systemd  transient scopes in the slice, over sd-bus, asynchronously;
+ *   direct   cgroupfs directories of the same names, for hosts without systemd as PID 1;
+ *   fake     in memory, for unit tests.
+ *
+ * What differs between backends is behind struct nm_cgroup_ops; what is a plain file write (freeze, kill, reclaim)
+ * is the same code for all. Nothing here logs above debug.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <systemd/sd-event.h>
+
+#include "util/error.h"
+#include "util/macros.h"
+
+#define NM_CGROUP_NONE UINT64_MAX /* no limit */
+
+/* What a kernel and backend can do here; what's missing is told to the operator with its reason. */
+enum nm_cgroup_feature {
+    NM_CGROUP_MEMORY_LIMITS, /* memory controller: memory.max, memory.min, memory.events, memory.stat */
+    NM_CGROUP_CPU_WEIGHT,    /* cpu controller: cpu.weight, cpu.max */
+    NM_CGROUP_CPU_IDLE,      /* cpu.idle (SCHED_IDLE for a whole cgroup) */
+    NM_CGROUP_FREEZE,
+    NM_CGROUP_KILL,          /* cgroup.kill; without it each process is killed through a pidfd */
+    NM_CGROUP_PRESSURE,      /* PSI files per cgroup */
+    NM_CGROUP_RECLAIM,       /* memory.reclaim */
+    NM_CGROUP_SWAP,          /* swap is configured and the memory controller accounts it */
+    NM_CGROUP_PIDS,          /* pids controller */
+    NM_CGROUP_FEATURE_COUNT,
+};
+
+const char *nm_cgroup_feature_name(enum nm_cgroup_feature f); /* "memory limits", "cpu weight", ... */
+
+/* The limits of one container, in the kernel's own terms. */
+struct nm_cgroup_limits {
+    uint64_t memory_max_bytes; /* NM_CGROUP_NONE: no limit */
+    uint64_t memory_min_bytes; /* 0: no protection */
+    uint32_t cpu_weight;       /* 1 .. 10000; ignored when cpu_idle */
+    bool cpu_idle;
+    uint64_t cpu_quota_millicores; /* cpu.max as a rate; NM_CGROUP_NONE: none */
+    uint64_t pids_max;             /* NM_CGROUP_NONE: none */
+    bool oom_group;                /* the kernel's OOM killer takes the whole container or nothing */
+};
+
+#define NM_CGROUP_LIMITS_NONE \
+    ((struct nm_cgroup_limits){.memory_max_bytes = NM_CGROUP_NONE, .cpu_weight = 100, \
+                               .cpu_quota_millicores = NM_CGROUP_NONE, .pids_max = NM_CGROUP_NONE})
+
+/* A container's cgroup, held by descriptor and inode: its path and the descriptor's number may be recycled, the
+ * pair (boot, inode) is not. */
+struct nm_cgroup {
+    char *name;     /* "nm-container_1763769112_000001.scope" */
+    char *path;     /* absolute, for messages and for reading /proc/PID/cgroup */
+    int dir_fd;     /* O_DIRECTORY|O_PATH is not enough: it is used with openat for reading and writing */
+    uint64_t inode;
+};
+
+/* Opens the directory path. Returns 0, -ENOENT when it has gone, or -errno. */
+int nm_cgroup_open(const char *path, const char *name, struct nm_cgroup **ret);
+struct nm_cgroup *nm_cgroup_free(struct nm_cgroup *cg);
+NM_DEFINE_CLEANUP(struct nm_cgroup *, nm_cgroup_free)
+
+/* State of a cgroup as cgroup.events has it. */
+struct nm_cgroup_events {
+    bool populated;
+    bool frozen;
+};
+
+/* All of these return 0, -ENOENT when the cgroup has gone (a normal result), or -errno. */
+int nm_cgroup_read_events(const struct nm_cgroup *cg, struct nm_cgroup_events *ret);
+int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen); /* asks; cgroup.events tells when it is done */
+int nm_cgroup_kill(const struct nm_cgroup *cg);   /* SIGKILL to all, also when frozen; pidfds where cgroup.kill is missing */
+int nm_cgroup_signal(const struct nm_cgroup *cg, int sig, pid_t except); /* to all processes but `except` (0: none) */
+int nm_cgroup_n_processes(const struct nm_cgroup *cg, unsigned *ret);
+int nm_cgroup_set_oom_group(const struct nm_cgroup *cg, bool on);
+/* memory.reclaim, which blocks until done: call it in a worker process only. -EAGAIN: less than asked was reclaimed. */
+int nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes);
+
+/* Kernel OOM counters of memory.events; all zero where there is no memory controller. */
+struct nm_cgroup_memory_events {
+    uint64_t high, max, oom, oom_kill, oom_group_kill;
+};
+int nm_cgroup_read_memory_events(const struct nm_cgroup *cg, struct nm_cgroup_memory_events *ret);
+
+/* Parsers, pure, for tests and fuzzers: text in (NUL-terminated), struct out. Unknown keys are ignored, a malformed
+ * line is -EBADMSG. */
+int nm_cgroup_parse_events(const char *text, struct nm_cgroup_events *ret);
+int nm_cgroup_parse_memory_events(const char *text, struct nm_cgroup_memory_events *ret);
+
+/* ---- watches (cgroup/watch.c, cgroup/psi.c) -------------------------------------------------------------- */
+
+struct nm_cgroup_watch;
+enum nm_cgroup_watch_kind { NM_CGROUP_WATCH_EVENTS, NM_CGROUP_WATCH_MEMORY_EVENTS };
+
+/* Calls cb in the event loop whenever cgroup.events (or memory.events) changes; cb reads the file itself. After the
+ * cgroup's removal cb is called one last time with gone = true and the watch is dead. */
+typedef void (*nm_cgroup_watch_cb_t)(enum nm_cgroup_watch_kind kind, bool gone, void *userdata);
+int nm_cgroup_watch_new(sd_event *event, const struct nm_cgroup *cg, enum nm_cgroup_watch_kind kind,
+                        nm_cgroup_watch_cb_t cb, void *userdata, struct nm_cgroup_watch **ret);
+struct nm_cgroup_watch *nm_cgroup_watch_free(struct nm_cgroup_watch *w);
+NM_DEFINE_CLEANUP(struct nm_cgroup_watch *, nm_cgroup_watch_free)
+
+/* PSI trigger on a pressure file ("/proc/pressure/memory" or "<slice>/memory.pressure"): cb when tasks were stalled
+ * for stall_usec within window_usec (500 ms .. 10 s). Fires at most once per window. */
+struct nm_psi_watch;
+typedef void (*nm_psi_watch_cb_t)(void *userdata);
+int nm_psi_watch_new(sd_event *event, int dir_fd, const char *file, bool full, uint64_t stall_usec,
+                     uint64_t window_usec, nm_psi_watch_cb_t cb, void *userdata, struct nm_psi_watch **ret);
+struct nm_psi_watch *nm_psi_watch_free(struct nm_psi_watch *w);
+NM_DEFINE_CLEANUP(struct nm_psi_watch *, nm_psi_watch_free)
+
+struct nm_psi_line {
+    double avg10, avg60, avg300; /* percent */
+    uint64_t total_usec;
+};
+struct nm_psi {
+    struct nm_psi_line some, full; /* full is all zero where the kernel has no such line */
+};
+int nm_psi_parse(const char *text, struct nm_psi *ret);
+int nm_psi_read(int dir_fd, const char *file, struct nm_psi *ret);
+
+/* ---- backends ------------------------------------------------------------------------------------------- */
+
+enum nm_cgroup_backend_kind {
+    NM_CGROUP_BACKEND_AUTO, /* systemd if it is PID 1 (or a user manager answers, for a non-root nmd), else direct */
+    NM_CGROUP_BACKEND_SYSTEMD,
+    NM_CGROUP_BACKEND_DIRECT,
+    NM_CGROUP_BACKEND_FAKE,
+};
+
+struct nm_cgroup_backend;
+
+/* The end of an asynchronous operation: result 0 or -errno. For create, cg is the new cgroup (ownership passes to
+ * the callee) or NULL on failure. message: a plain-words reason on failure, else NULL. */
+typedef void (*nm_cgroup_done_cb_t)(int result, struct nm_cgroup *cg, const char *message, void *userdata);
+
+/* Called for each container cgroup that exists below the slice; ownership of cg passes to the callee. */
+typedef void (*nm_cgroup_list_cb_t)(struct nm_cgroup *cg, const char *container_id, void *userdata);
+
+struct nm_cgroup_ops {
+    const char *name; /* "systemd", "direct", "fake" */
+    /* Makes the slice and sets its own limits (memory_max = capacity), now and again at reload. */
+    int (*set_slice_limits)(struct nm_cgroup_backend *b, const struct nm_cgroup_limits *limits,
+                            nm_cgroup_done_cb_t cb, void *userdata);
+    /* Makes the container's cgroup with its limits and moves pid (the waiting shim) into it. */
+    int (*create)(struct nm_cgroup_backend *b, const char *container_id, const char *description, pid_t pid,
+                  const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
+    /* Changes limits in place (promotion, demotion, update, squeeze, drift repair). No process moves. */
+    int (*set_limits)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg, const struct nm_cgroup_limits *limits,
+                      nm_cgroup_done_cb_t cb, void *userdata);
+    /* Takes away what is left of an empty cgroup (rmdir, or reset-failed and stop of the unit). -EBUSY: not empty. */
+    int (*remove)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg);
+    int (*list)(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *userdata);
+    void (*free)(struct nm_cgroup_backend *b);
+};
+
+struct nm_cgroup_backend {
+    const struct nm_cgroup_ops *ops;
+    char *slice;        /* "nm.slice" */
+    char *prefix;       /* "nm-" */
+    char *slice_path;   /* absolute path of the slice's directory */
+    int slice_fd;       /* -EBADF until the slice exists */
+    bool user_manager;  /* systemd --user instead of the system manager */
+    bool feature[NM_CGROUP_FEATURE_COUNT];
+    const char *missing[NM_CGROUP_FEATURE_COUNT]; /* why a feature is missing, plain words, or NULL */
+};
+
+struct nm_cgroup_backend_params {
+    enum nm_cgroup_backend_kind kind;
+    const char *slice;       /* must end in ".slice" */
+    const char *cgroup_root; /* the cgroup2 mount; NULL: found in /proc/self/mountinfo */
+    sd_event *event;
+};
+
+/* Picks and opens a backend: mount and controllers are found, features filled in, the slice made. On failure
+ * *ret_message (if not NULL) is a plain-words reason that the caller frees. */
+int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params, struct nm_cgroup_backend **ret,
+                          char **ret_message);
+struct nm_cgroup_backend *nm_cgroup_backend_free(struct nm_cgroup_backend *b);
+NM_DEFINE_CLEANUP(struct nm_cgroup_backend *, nm_cgroup_backend_free)
+
+/* "nm-container_1_000001.scope" -> "container_1_000001" (into buf); -EINVAL if it is none of ours. */
+int nm_cgroup_container_id(const struct nm_cgroup_backend *b, const char *name, char *buf, size_t size);
+
+/* Drift: reads back what the kernel has for cg and compares it with what was set. Returns 0: as set; a positive
+ * bit mask (1 << enum nm_cgroup_drift); or -errno. Only limits whose controller is there are compared. */
+enum nm_cgroup_drift {
+    NM_CGROUP_DRIFT_MEMORY_MAX,
+    NM_CGROUP_DRIFT_MEMORY_MIN,
+    NM_CGROUP_DRIFT_CPU_WEIGHT,
+    NM_CGROUP_DRIFT_CPU_IDLE,
+    NM_CGROUP_DRIFT_CPU_QUOTA,
+    NM_CGROUP_DRIFT_OOM_GROUP,
+    NM_CGROUP_DRIFT_COUNT,
+};
+const char *nm_cgroup_drift_file(enum nm_cgroup_drift d); /* "memory.max", ... */
+int nm_cgroup_check_drift(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
+                          const struct nm_cgroup_limits *expected);

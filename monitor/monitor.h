@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * monitor/: samplers. They turn kernel files into plain structs and know no policy. Each keeps its descriptors open
+ * between samples and allocates nothing while sampling. "It has gone" (-ENOENT) is a normal result. `now_usec` is
+ * CLOCK_BOOTTIME and always a parameter.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cgroup/cgroup.h"
+#include "util/macros.h"
+
+/* ---- node (monitor/node.c) ------------------------------------------------------------------------------- */
+
+struct nm_node_sample {
+    uint64_t at_usec; /* when it was taken */
+    uint64_t memory_total_bytes;
+    uint64_t memory_available_bytes; /* MemAvailable */
+    uint64_t swap_total_bytes, swap_free_bytes;
+    uint32_t n_cpus;           /* online */
+    uint32_t cpu_busy_millicores; /* since the previous sample: all but idle and iowait; steal counts as busy */
+    bool cpu_valid;            /* false for the first sample, which has no previous one */
+    double memory_pressure_some_avg10, memory_pressure_full_avg10, cpu_pressure_some_avg10; /* percent; 0 if no PSI */
+};
+
+struct nm_node_sampler;
+/* proc_root: "/proc", or a directory with meminfo and stat (and pressure/) for tests. */
+int nm_node_sampler_new(const char *proc_root, struct nm_node_sampler **ret);
+struct nm_node_sampler *nm_node_sampler_free(struct nm_node_sampler *s);
+NM_DEFINE_CLEANUP(struct nm_node_sampler *, nm_node_sampler_free)
+int nm_node_sampler_sample(struct nm_node_sampler *s, uint64_t now_usec, struct nm_node_sample *ret);
+
+/* ---- one container (monitor/cgsample.c; /proc fallback in monitor/procs.c) -------------------------------- */
+
+/*
+ * memory_bytes = anon + shmem + kernel (without reclaimable slab) + unevictable page cache: what can't be had back
+ * without swapping or killing. Where the cgroup2 mount has no memory controller, the same is estimated from
+ * /proc/PID of the processes in the cgroup (anonymous + shared resident memory), and `from_proc` says so.
+ */
+struct nm_cgroup_sample {
+    uint64_t at_usec;
+    uint64_t memory_bytes;
+    uint64_t memory_peak_bytes;  /* memory.peak, or the highest memory_bytes seen */
+    uint64_t swap_bytes;
+    uint64_t cpu_usage_usec;     /* since the container's start */
+    uint64_t cpu_throttled_usec; /* 0 without the cpu controller */
+    uint32_t cpu_millicores;     /* rate since the previous sample */
+    bool cpu_valid;              /* false for the first sample */
+    bool from_proc;
+    uint64_t oom_kills;          /* memory.events oom_kill */
+};
+
+struct nm_cgroup_sampler;
+/* Keeps no reference to cg after the call: it opens what it needs. proc_root as above. */
+int nm_cgroup_sampler_new(const struct nm_cgroup *cg, bool memory_controller, const char *proc_root,
+                          struct nm_cgroup_sampler **ret);
+struct nm_cgroup_sampler *nm_cgroup_sampler_free(struct nm_cgroup_sampler *s);
+NM_DEFINE_CLEANUP(struct nm_cgroup_sampler *, nm_cgroup_sampler_free)
+int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *ret);
+
+/* ---- network links (monitor/link.c) ---------------------------------------------------------------------- */
+
+struct nm_link_sample {
+    char name[16];
+    bool up, uplink;             /* uplink: carries the default route */
+    uint64_t rx_bytes, tx_bytes; /* counters */
+    uint64_t rx_bytes_per_sec, tx_bytes_per_sec;
+    uint64_t speed_mbit;         /* 0: unknown (virtual links) */
+    double utilization;          /* busier direction against speed; 0 if speed is unknown */
+};
+
+#define NM_LINKS_MAX 32
+
+struct nm_link_sampler;
+/* configured_speed_mbit: used where the link itself names none; 0 for none. */
+int nm_link_sampler_new(uint64_t configured_speed_mbit, struct nm_link_sampler **ret);
+struct nm_link_sampler *nm_link_sampler_free(struct nm_link_sampler *s);
+NM_DEFINE_CLEANUP(struct nm_link_sampler *, nm_link_sampler_free)
+/* Fills up to NM_LINKS_MAX links (loopback left out). */
+int nm_link_sampler_sample(struct nm_link_sampler *s, uint64_t now_usec, struct nm_link_sample links[NM_LINKS_MAX],
+                           unsigned *ret_n);
+
+/* ---- file systems (monitor/disk.c) ------------------------------------------------------------------------ */
+
+struct nm_disk_sample {
+    uint64_t total_bytes, available_bytes; /* available to root's reserve excluded */
+    uint64_t total_inodes, available_inodes;
+};
+int nm_disk_sample(const char *path, struct nm_disk_sample *ret);
+
+/* ---- history (monitor/history.c) -------------------------------------------------------------------------- */
+
+/* One point of the node's last ten minutes, as policy saw it. */
+struct nm_history_point {
+    uint64_t at_usec, realtime_usec;
+    uint64_t memory_used_bytes;       /* U */
+    uint32_t cpu_used_millicores;
+    uint64_t guaranteed_memory_used_bytes, opportunistic_memory_used_bytes;
+    uint32_t guaranteed_cpu_millicores, opportunistic_cpu_millicores;
+    uint64_t guaranteed_memory_allocated_bytes, opportunistic_memory_allocated_bytes;
+    uint32_t guaranteed_cpu_allocated_millicores, opportunistic_cpu_allocated_millicores;
+    uint16_t guaranteed_running, opportunistic_running, paused, queued;
+    uint32_t uplink_permille;
+    uint32_t sample_cost_usec;
+};
+
+/* A ring that covers span_usec at one point per period_usec (capped at 6001 points); oldest points fall out. */
+struct nm_history;
+int nm_history_new(uint64_t span_usec, uint64_t period_usec, struct nm_history **ret);
+struct nm_history *nm_history_free(struct nm_history *h);
+NM_DEFINE_CLEANUP(struct nm_history *, nm_history_free)
+void nm_history_add(struct nm_history *h, const struct nm_history_point *p);
+unsigned nm_history_n(const struct nm_history *h);
+/* i = 0 is the oldest. NULL past the end. */
+const struct nm_history_point *nm_history_get(const struct nm_history *h, unsigned i);
+/* Keeps the newest points when the sampling period changes at reload. */
+int nm_history_resize(struct nm_history *h, uint64_t span_usec, uint64_t period_usec);

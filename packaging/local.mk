@@ -1,0 +1,1 @@
+# see HACKING: what this folder holds

@@ -1,0 +1,1 @@
+# rpc/local/: HTTP and JSON on the UNIX socket; messages are shared with nmctl.

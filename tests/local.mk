@@ -1,0 +1,13 @@
+# Unit tests: one cmocka binary per module, described in a fragment per folder. They need no root.
+if ENABLE_TESTS
+unit_libs = $(CMOCKA_LIBS)
+include tests/unit/util.mk
+include tests/unit/cgroup.mk
+include tests/unit/monitor.mk
+include tests/unit/policy.mk
+include tests/unit/agent.mk
+include tests/unit/rpc.mk
+include tests/unit/nmctl.mk
+include tests/fuzz/local.mk
+endif
+include tests/bench/local.mk

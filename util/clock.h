@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Decisions, deadlines and the journal use CLOCK_BOOTTIME in microseconds: it never steps, and it goes on across a
+ * restart of nmd within one boot. What a person reads (submitted_usec and the like) is CLOCK_REALTIME.
+ */
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t nm_clock_usec(clockid_t clock)
+{
+    struct timespec ts;
+
+    clock_gettime(clock, &ts);
+    return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static inline uint64_t nm_now_usec(void)
+{
+    return nm_clock_usec(CLOCK_BOOTTIME);
+}
+
+static inline uint64_t nm_realtime_usec(void)
+{
+    return nm_clock_usec(CLOCK_REALTIME);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The one error contract
+ * ----------------------
+ * Every function that can fail returns an int:
+ *
+ *    0              done;
+ *   -Exxx           a failure that the caller can't repair: forward it, or log it once and go on;
+ *   NM_<MODULE>_E_* (positive) a named, expected outcome that the *direct* caller must branch on. It never
+ *                   travels further up as a number.
+ *
+ * Outputs are called ret_something and are untouched unless the function says success. Codes of other
+ * libraries (libcgroup's ECG*, libnl's NLE_*, SQLite's, libmicrohttpd's) are turned into this contract where
+ * they are called and nowhere else. sd-event and sd-bus already return -errno: use that value, never errno.
+ */
+
+#include <errno.h>
+
+/* The result of a libc call that returns -1 and sets errno, as this contract has it. */
+#define RET_NERRNO(expr) \
+    ({ \
+        int _r = (int)(expr); \
+        _r < 0 ? -errno : _r; \
+    })

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See fileio.h. The kernel's attribute files have two habits that everything here respects: a read must be done in
+ * one go from offset 0, or two halves may come from two moments; and a write must be a single write(2), because
+ * each one is parsed as a whole command.
+ */
+
+#include "util/fileio.h"
+
+#include <errno.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "util/error.h"
+#include "util/macros.h"
+
+int nm_pread_file(int fd, char *buf, size_t size, size_t *ret_len)
+{
+    size_t len = 0;
+
+    for (;;) {
+        ssize_t n = pread(fd, buf + len, size - len, (off_t)len);
+        if (n < 0) {
+            if (errno == EINTR)
+                continue;
+            return -errno;
+        }
+        if (n == 0)
+            break;
+        len += (size_t)n;
+        if (len == size)
+            return -E2BIG;
+    }
+    buf[len] = '\0';
+    if (ret_len)
+        *ret_len = len;
+    return 0;
+}
+
+int nm_read_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t *ret_len)
+{
+    _cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+    if (fd < 0)
+        return -errno;
+    return nm_pread_file(fd, buf, size, ret_len);
+}
+
+int nm_write_file_at(int dir_fd, const char *name, const char *text)
+{
+    _cleanup_close_ int fd = openat(dir_fd, name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    size_t len = strlen(text);
+    ssize_t n;
+
+    if (fd < 0)
+        return -errno;
+    do
+        n = write(fd, text, len);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -errno;
+    return (size_t)n == len ? 0 : -EIO;
+}
+
+static int write_all(int fd, const char *text)
+{
+    size_t len = strlen(text);
+
+    while (len > 0) {
+        ssize_t n = write(fd, text, len);
+        if (n < 0) {
+            if (errno == EINTR)
+                continue;
+            return -errno;
+        }
+        text += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+static int write_new(int dir_fd, const char *name, const char *text, mode_t mode, int sync)
+{
+    _cleanup_close_ int fd =
+        openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    r = write_all(fd, text);
+    if (r < 0)
+        return r;
+    return sync ? RET_NERRNO(fsync(fd)) : 0;
+}
+
+int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode, int sync)
+{
+    char tmp[256];
+    int r;
+
+    if ((size_t)snprintf(tmp, sizeof tmp, ".%s.new", name) >= sizeof tmp)
+        return -ENAMETOOLONG;
+    r = write_new(dir_fd, tmp, text, mode, sync);
+    if (r >= 0)
+        r = RET_NERRNO(renameat(dir_fd, tmp, dir_fd, name));
+    if (r < 0)
+        (void)unlinkat(dir_fd, tmp, 0);
+    return r;
+}
+
+int nm_mkdir_p(const char *path, mode_t mode)
+{
+    _cleanup_free_ char *copy = strdup(path);
+
+    if (!copy)
+        return -ENOMEM;
+    for (char *p = copy + 1; *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        if (mkdir(copy, mode) < 0 && errno != EEXIST)
+            return -errno;
+        *p = '/';
+    }
+    if (mkdir(copy, mode) < 0 && errno != EEXIST)
+        return -errno;
+    return 0;
+}
+
+int nm_open_beneath(int root_fd, const char *path, int flags, mode_t mode)
+{
+    struct open_how how = {
+        .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
+        .mode = flags & O_CREAT ? mode : 0,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+    };
+
+    return RET_NERRNO(syscall(SYS_openat2, root_fd, path, &how, sizeof how));
+}

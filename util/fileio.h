@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Small files, mostly the kernel's. Paths are relative to a directory descriptor (or AT_FDCWD), so that fake
+ * trees serve in tests and a recycled path can't be mistaken for the one that was opened.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Reads a whole small file into buf, NUL-terminated. Returns 0 (and the length), -E2BIG if it does not fit, or
+ * -errno. -ENOENT and -ENODEV mean that the cgroup or process has gone: a normal result. */
+int nm_read_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t *ret_len);
+
+/* The same from a descriptor that stays open, from offset 0 (pread: kernfs renders the file anew). */
+int nm_pread_file(int fd, char *buf, size_t size, size_t *ret_len);
+
+/* Writes the text with one write(2), as the kernel's attribute files want it. */
+int nm_write_file_at(int dir_fd, const char *name, const char *text);
+
+/* Writes a regular file so that a reader sees the old or the new content, never a part: temporary name, fsync if
+ * asked, rename. */
+int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode, int sync);
+
+/* mkdir -p; existing directories are fine. */
+int nm_mkdir_p(const char *path, mode_t mode);
+
+/* Opens path beneath root_fd: no "..", no absolute path, no symlink or mount crossing that leads out of it
+ * (openat2 with RESOLVE_BENEATH). Returns a descriptor that the caller owns, or -errno (-EXDEV: led outside). */
+int nm_open_beneath(int root_fd, const char *path, int flags, mode_t mode);

@@ -1,0 +1,10 @@
+# util/: what two folders need. Knows nobody.
+noinst_LTLIBRARIES += libnm-util.la
+libnm_util_la_SOURCES = \
+	%D%/clock.h \
+	%D%/error.h \
+	%D%/fileio.c %D%/fileio.h \
+	%D%/log.c %D%/log.h \
+	%D%/macros.h \
+	%D%/parse.c %D%/parse.h
+libnm_util_la_LIBADD = $(SYSTEMD_LIBS)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Ownership in C: a resource is built in a local with a cleanup attribute and stolen into its final place on the
+ * last line, so that every early return releases it. Declare such locals in the innermost block that needs them.
+ */
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NM_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define NM_MIN(a, b) \
+    ({ \
+        __typeof__(a) _min_a = (a); \
+        __typeof__(b) _min_b = (b); \
+        _min_a < _min_b ? _min_a : _min_b; \
+    })
+#define NM_MAX(a, b) \
+    ({ \
+        __typeof__(a) _max_a = (a); \
+        __typeof__(b) _max_b = (b); \
+        _max_a > _max_b ? _max_a : _max_b; \
+    })
+
+#define nm_printf(fmt, args) __attribute__((format(printf, fmt, args)))
+
+#define NM_USEC_PER_MSEC UINT64_C(1000)
+#define NM_USEC_PER_SEC UINT64_C(1000000)
+#define NM_NSEC_PER_USEC UINT64_C(1000)
+#define NM_MIB (UINT64_C(1) << 20)
+
+/* Takes the pointer (or descriptor) out of a variable that would otherwise clean it up. */
+#define STEAL_PTR(p) \
+    ({ \
+        __typeof__(p) _stolen = (p); \
+        (p) = NULL; \
+        _stolen; \
+    })
+#define STEAL_FD(fd) \
+    ({ \
+        int _stolen_fd = (fd); \
+        (fd) = -EBADF; \
+        _stolen_fd; \
+    })
+
+static inline void nm_freep(void *p)
+{
+    free(*(void **)p);
+}
+
+/* Closes fd if it is open; always answers -EBADF, which is what a closed descriptor is set to. */
+static inline int nm_close(int fd)
+{
+    if (fd >= 0)
+        (void)close(fd);
+    return -9; /* -EBADF, spelled out so that errno.h need not be included everywhere */
+}
+
+static inline void nm_closep(int *fd)
+{
+    *fd = nm_close(*fd);
+}
+
+static inline void nm_fclosep(FILE **f)
+{
+    if (*f)
+        (void)fclose(*f);
+}
+
+static inline void nm_closedirp(DIR **d)
+{
+    if (*d)
+        (void)closedir(*d);
+}
+
+#define _cleanup_(f) __attribute__((cleanup(f)))
+#define _cleanup_free_ _cleanup_(nm_freep)
+#define _cleanup_close_ _cleanup_(nm_closep)
+#define _cleanup_fclose_ _cleanup_(nm_fclosep)
+#define _cleanup_closedir_ _cleanup_(nm_closedirp)
+
+/* Makes a cleanup function for a type's own destructor: NM_DEFINE_CLEANUP(struct nm_x *, nm_x_free). */
+#define NM_DEFINE_CLEANUP(type, func) \
+    static inline void func##p(type *p) \
+    { \
+        if (*p) \
+            (void)func(*p); \
+    }
+
+static inline int nm_streq(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}

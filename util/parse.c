@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See parse.h. A decimal number is parsed by hand as whole part and up to nine decimals instead of with strtod, so
+ * that the result is exact, the locale doesn't matter, and "inf", "nan" and "0x10" are not numbers.
+ */
+
+#include "util/parse.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+
+#include "util/macros.h"
+
+struct suffix {
+    const char *text;
+    uint64_t factor;
+};
+
+static const struct suffix size_suffixes[] = {
+    {"", 1},
+    {"B", 1},
+    {"K", UINT64_C(1) << 10}, {"KB", UINT64_C(1) << 10}, {"KiB", UINT64_C(1) << 10},
+    {"M", UINT64_C(1) << 20}, {"MB", UINT64_C(1) << 20}, {"MiB", UINT64_C(1) << 20},
+    {"G", UINT64_C(1) << 30}, {"GB", UINT64_C(1) << 30}, {"GiB", UINT64_C(1) << 30},
+    {"T", UINT64_C(1) << 40}, {"TB", UINT64_C(1) << 40}, {"TiB", UINT64_C(1) << 40},
+};
+
+static const struct suffix duration_suffixes[] = {
+    {"", NM_USEC_PER_SEC},          {"us", 1},
+    {"ms", NM_USEC_PER_MSEC},       {"s", NM_USEC_PER_SEC},
+    {"sec", NM_USEC_PER_SEC},       {"m", 60 * NM_USEC_PER_SEC},
+    {"min", 60 * NM_USEC_PER_SEC},  {"h", 3600 * NM_USEC_PER_SEC},
+    {"d", 86400 * NM_USEC_PER_SEC},
+};
+
+/* Digits from *s into *ret, moving *s past them. -EINVAL when there are none. */
+static int take_digits(const char **s, uint64_t *ret)
+{
+    uint64_t v = 0;
+    const char *p = *s;
+
+    if (!isdigit((unsigned char)*p))
+        return -EINVAL;
+    for (; isdigit((unsigned char)*p); p++)
+        if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
+            __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
+            return -ERANGE;
+    *s = p;
+    *ret = v;
+    return 0;
+}
+
+/* "12.34" into a whole part and billionths. */
+static int take_decimal(const char **s, uint64_t *ret_whole, uint64_t *ret_nano)
+{
+    uint64_t whole, nano = 0, unit = 100000000;
+    const char *p = *s;
+    int r = take_digits(&p, &whole);
+
+    if (r < 0)
+        return r;
+    if (*p == '.') {
+        if (!isdigit((unsigned char)*++p))
+            return -EINVAL;
+        for (; isdigit((unsigned char)*p); p++, unit /= 10)
+            nano += (uint64_t)(*p - '0') * unit;
+    }
+    *s = p;
+    *ret_whole = whole;
+    *ret_nano = nano;
+    return 0;
+}
+
+static int parse_scaled(const char *s, const struct suffix *suffixes, size_t n, uint64_t *ret)
+{
+    uint64_t whole, nano, v;
+    int r = take_decimal(&s, &whole, &nano);
+
+    if (r < 0)
+        return r;
+    while (*s == ' ')
+        s++;
+    for (size_t i = 0; i < n; i++) {
+        if (!nm_streq(s, suffixes[i].text))
+            continue;
+        if (__builtin_mul_overflow(whole, suffixes[i].factor, &v))
+            return -ERANGE;
+        /* 128 bits: a fraction of 1 TiB times a billion doesn't fit in 64. */
+        v += (uint64_t)((unsigned __int128)nano * suffixes[i].factor / 1000000000u);
+        *ret = v;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+int nm_parse_u64(const char *s, uint64_t *ret)
+{
+    uint64_t v;
+    int r = take_digits(&s, &v);
+
+    if (r < 0)
+        return r;
+    if (*s)
+        return -EINVAL;
+    *ret = v;
+    return 0;
+}
+
+int nm_parse_bool(const char *s, bool *ret)
+{
+    static const char *const yes[] = {"yes", "true", "on", "1"}, *const no[] = {"no", "false", "off", "0"};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(yes); i++) {
+        if (nm_streq(s, yes[i]) || nm_streq(s, no[i])) {
+            *ret = nm_streq(s, yes[i]);
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+int nm_parse_size(const char *s, uint64_t *ret_bytes)
+{
+    uint64_t v;
+    int r = parse_scaled(s, size_suffixes, NM_ARRAY_SIZE(size_suffixes), &v);
+
+    if (r < 0)
+        return r;
+    if (v == 0 || v > INT64_MAX) /* the kernel's and JSON's integers are signed */
+        return -ERANGE;
+    *ret_bytes = v;
+    return 0;
+}
+
+int nm_parse_duration(const char *s, uint64_t *ret_usec)
+{
+    uint64_t v;
+    int r = parse_scaled(s, duration_suffixes, NM_ARRAY_SIZE(duration_suffixes), &v);
+
+    if (r < 0)
+        return r;
+    if (v > INT64_MAX)
+        return -ERANGE;
+    *ret_usec = v;
+    return 0;
+}
+
+int nm_parse_fraction(const char *s, double *ret)
+{
+    uint64_t whole, nano;
+    int r = take_decimal(&s, &whole, &nano);
+    double v;
+
+    if (r < 0)
+        return r;
+    v = (double)whole + (double)nano / 1e9;
+    if (*s == '%') {
+        v /= 100;
+        s++;
+    }
+    if (*s)
+        return -EINVAL;
+    if (v > 1)
+        return -ERANGE;
+    *ret = v;
+    return 0;
+}
+
+int nm_parse_vcores(const char *s, uint32_t *ret_vcores_milli)
+{
+    uint64_t whole, nano, v;
+    int r = take_decimal(&s, &whole, &nano);
+
+    if (r < 0)
+        return r;
+    if (*s || nano % 1000000 != 0)
+        return -EINVAL;
+    if (whole > 1000000)
+        return -ERANGE;
+    v = whole * 1000 + nano / 1000000;
+    if (v == 0)
+        return -ERANGE;
+    *ret_vcores_milli = (uint32_t)v;
+    return 0;
+}
+
+bool nm_name_is_valid(const char *s)
+{
+    size_t n = strlen(s);
+
+    if (n < 1 || n > 63 || *s == '.' || *s == '-')
+        return false;
+    return strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n;
+}
+
+const char *nm_format_size(uint64_t bytes, char *buf, size_t size)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t u = 0;
+    double v = (double)bytes;
+
+    for (; v >= 1024 && u + 1 < NM_ARRAY_SIZE(units); u++)
+        v /= 1024;
+    (void)snprintf(buf, size, u == 0 || v >= 100 ? "%.0f %s" : "%.1f %s", v, units[u]);
+    return buf;
+}
+
+const char *nm_format_duration(uint64_t usec, char *buf, size_t size)
+{
+    uint64_t s = usec / NM_USEC_PER_SEC;
+
+    if (usec < NM_USEC_PER_MSEC)
+        (void)snprintf(buf, size, "%" PRIu64 "us", usec);
+    else if (s < 1)
+        (void)snprintf(buf, size, "%" PRIu64 "ms", usec / NM_USEC_PER_MSEC);
+    else if (s < 60)
+        (void)snprintf(buf, size, usec % NM_USEC_PER_SEC >= 50000 ? "%.1fs" : "%.0fs", (double)usec / 1e6);
+    else if (s < 3600)
+        (void)snprintf(buf, size, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
+    else
+        (void)snprintf(buf, size, "%" PRIu64 "h%02" PRIu64 "m", s / 3600, s % 3600 / 60);
+    return buf;
+}
