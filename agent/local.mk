@@ -3,7 +3,7 @@ noinst_LTLIBRARIES += libnm-agent.la
 libnm_agent_la_SOURCES = \
 	%D%/agent.h \
 	%D%/config.h \
-	%D%/container.h \
+	%D%/container.c %D%/container.h \
 	%D%/decision.h \
 	%D%/launch.h \
 	%D%/policy.h \

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See container.h. The life cycle is the table below and nothing else: who drives a container (policy, a person, the
+ * shim's record, the kernel) only ever asks for a move, and a move that isn't in the table is a bug of the asker that
+ * must not corrupt what clients and the journal see.
+ */
+
+#include "agent/container.h"
+
+
+#define TO(state) (1u << NM_##state)
+
+/*
+ * From each state, where to. In words:
+ *
+ *  - NEW has been promised to nobody: a refused request is dropped, it does not "complete".
+ *  - A queued container ends without ever running when it is shed, killed, drained, lost or can't be launched
+ *    (COMPLETED at once); it passes through KILLING when its launch was already under way.
+ *  - PAUSING -> RUNNING and RESUMING -> PAUSED undo a freeze or thaw that could not be carried out.
+ *  - PAUSING -> RESUMING and RESUMING -> PAUSING: a change of mind before the kernel was done. The freezer
+ *    reports only its end state, so the first request may never be seen as finished.
+ *  - Every live state may go straight to COMPLETED: a command can end by itself, or be killed by the kernel or by
+ *    another hand, at any moment, frozen or not.
+ *  - From KILLING there is no way back, and from COMPLETED none at all.
+ */
+static const unsigned transitions[NM_STATE_COUNT] = {
+    [NM_NEW] = TO(LOCALIZING) | TO(SCHEDULED),
+    [NM_LOCALIZING] = TO(SCHEDULED) | TO(KILLING) | TO(COMPLETED),
+    [NM_SCHEDULED] = TO(RUNNING) | TO(KILLING) | TO(COMPLETED),
+    [NM_RUNNING] = TO(PAUSING) | TO(KILLING) | TO(COMPLETED),
+    [NM_PAUSING] = TO(PAUSED) | TO(RUNNING) | TO(RESUMING) | TO(KILLING) | TO(COMPLETED),
+    [NM_PAUSED] = TO(RESUMING) | TO(KILLING) | TO(COMPLETED),
+    [NM_RESUMING] = TO(RUNNING) | TO(PAUSING) | TO(PAUSED) | TO(KILLING) | TO(COMPLETED),
+    [NM_KILLING] = TO(COMPLETED),
+    [NM_COMPLETED] = 0,
+};
+
+bool nm_container_may_become(enum nm_state from, enum nm_state to)
+{
+    if ((unsigned)from >= NM_STATE_COUNT || (unsigned)to >= NM_STATE_COUNT)
+        return false;
+    return transitions[from] & (1u << to);
+}
+
+int nm_container_set_state(struct nm_container *c, enum nm_state to)
+{
+    if (!nm_container_may_become(c->view.state, to))
+        return -EPROTO;
+    c->view.state = to;
+    return 0;
+}
+
+static char **strv_free(char **v)
+{
+    if (v)
+        for (char **p = v; *p; p++)
+            free(*p);
+    free(v);
+    return NULL;
+}
+
+NM_DEFINE_CLEANUP(char **, strv_free)
+
+/* A NULL list stays NULL. */
+static int strv_copy(char **v, char ***ret)
+{
+    _cleanup_(strv_freep) char **copy = NULL;
+    size_t n = 0;
+
+    if (!v) {
+        *ret = NULL;
+        return 0;
+    }
+    while (v[n])
+        n++;
+    copy = calloc(n + 1, sizeof *copy);
+    if (!copy)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = strdup(v[i]);
+        if (!copy[i])
+            return -ENOMEM;
+    }
+    *ret = STEAL_PTR(copy);
+    return 0;
+}
+
+static int str_copy(const char *s, char **ret)
+{
+    char *copy = NULL;
+
+    if (s) {
+        copy = strdup(s);
+        if (!copy)
+            return -ENOMEM;
+    }
+    *ret = copy;
+    return 0;
+}
+
+void nm_command_done(struct nm_command *c)
+{
+    c->argv = strv_free(c->argv);
+    c->env = strv_free(c->env);
+    free(c->workdir);
+    free(c->user);
+    c->workdir = c->user = NULL;
+}
+
+int nm_command_copy(const struct nm_command *c, struct nm_command *ret)
+{
+    _cleanup_(nm_command_done) struct nm_command copy = {
+        .uid = c->uid,
+        .gid = c->gid,
+        .no_new_privs = c->no_new_privs,
+    };
+    int r = strv_copy(c->argv, &copy.argv);
+
+    if (r >= 0)
+        r = strv_copy(c->env, &copy.env);
+    if (r >= 0)
+        r = str_copy(c->workdir, &copy.workdir);
+    if (r >= 0)
+        r = str_copy(c->user, &copy.user);
+    if (r < 0)
+        return r;
+    *ret = copy;
+    copy = (struct nm_command){0};
+    return 0;
+}
+
+int nm_container_new(struct nm_container **ret)
+{
+    struct nm_container *c = calloc(1, sizeof *c);
+
+    if (!c)
+        return -ENOMEM;
+    c->view.state = NM_NEW;
+    c->view.pause_deadline_usec = UINT64_MAX;
+    c->view.owner = c;
+    c->command.no_new_privs = true;
+    c->exit_code = -1;
+    *ret = c;
+    return 0;
+}
+
+struct nm_container *nm_container_free(struct nm_container *c)
+{
+    if (c)
+        nm_command_done(&c->command);
+    free(c);
+    return NULL;
+}
+
+const char *nm_container_label(const struct nm_container *c, char *buf, size_t size)
+{
+    if (c->name[0])
+        (void)snprintf(buf, size, "%s (%s)", c->id, c->name);
+    else
+        (void)snprintf(buf, size, "%s", c->id);
+    return buf;
+}
