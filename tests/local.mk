@@ -1,3 +1,6 @@
+# The shell suites, and the machine that some of them run on: whole folders, so that a new suite needs no line here.
+EXTRA_DIST += %D%/deps %D%/tap.sh %D%/vm
+
 # Unit tests: one cmocka binary per module, described in a fragment per folder. They need no root.
 if ENABLE_TESTS
 unit_libs = $(CMOCKA_LIBS)
