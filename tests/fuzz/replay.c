@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Feeds a fuzz target with files, for make check and for reproducing a find: the files named on the command line, or
+ * all of $srcdir/tests/fuzz/corpus/<name> when the program is called fuzz-<name>. An empty corpus is a failure.
+ */
+
+#include <dirent.h>
+#include <limits.h>
+
+#include "util/macros.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The input lies in memory of just its size, so that a sanitizer sees any read beyond it. */
+static int feed(const char *path)
+{
+    _cleanup_fclose_ FILE *f = fopen(path, "re");
+    _cleanup_free_ uint8_t *data = NULL;
+    long size;
+
+    if (!f || fseek(f, 0, SEEK_END) < 0 || (size = ftell(f)) < 0) {
+        perror(path);
+        return -1;
+    }
+    rewind(f);
+    data = malloc((size_t)size + (size == 0));
+    if (!data || fread(data, 1, (size_t)size, f) != (size_t)size) {
+        perror(path);
+        return -1;
+    }
+    (void)LLVMFuzzerTestOneInput(data, (size_t)size);
+    return 0;
+}
+
+static int feed_directory(const char *dir)
+{
+    _cleanup_closedir_ DIR *d = opendir(dir);
+    struct dirent *e;
+    int n = 0;
+
+    if (!d) {
+        perror(dir);
+        return -1;
+    }
+    while ((e = readdir(d))) {
+        char path[PATH_MAX];
+
+        if (e->d_name[0] == '.')
+            continue;
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, e->d_name) >= sizeof path ||
+            feed(path) < 0)
+            return -1;
+        n++;
+    }
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    const char *srcdir = getenv("srcdir"), *name = strstr(argv[0], "fuzz-");
+    char dir[PATH_MAX];
+    int n;
+
+    for (int i = 1; i < argc; i++)
+        if (feed(argv[i]) < 0)
+            return 1;
+    if (argc > 1)
+        return 0;
+    /* libtool may run the program from .libs, as lt-fuzz-<name>: the last "fuzz-" is the name. */
+    for (const char *p = name; p && (p = strstr(p + 1, "fuzz-"));)
+        name = p;
+    if (!name)
+        return 1;
+    (void)snprintf(dir, sizeof dir, "%s/tests/fuzz/corpus/%s", srcdir ? srcdir : ".", name + strlen("fuzz-"));
+    n = feed_directory(dir);
+    printf("%s: %d inputs\n", dir, n);
+    return n > 0 ? 0 : 1;
+}
