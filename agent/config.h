@@ -40,6 +40,7 @@ struct nm_config {
     uint64_t breaker_usec;
     bool reclaim;
     bool squeeze;
+    uint32_t squeeze_floor_vcores_milli; /* each squeezed container keeps at least this */
     uint64_t kill_grace_usec; /* SIGTERM to SIGKILL for kills asked for by people; preemption never waits */
     /* [sampling] */
     uint64_t period_usec;

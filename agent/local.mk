@@ -2,11 +2,16 @@
 noinst_LTLIBRARIES += libnm-agent.la
 libnm_agent_la_SOURCES = \
 	%D%/agent.h \
-	%D%/config.h \
+	%D%/config.c %D%/config.h \
+	%D%/config-doc.c \
+	%D%/config-keys.c %D%/config-keys.h \
+	%D%/config-read.c \
+	%D%/config-values.c \
 	%D%/container.c %D%/container.h \
 	%D%/decision.h \
 	%D%/launch.h \
 	%D%/policy.h \
+	%D%/settings.c %D%/settings.h \
 	%D%/store.h \
 	%D%/types.c %D%/types.h
 libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
