@@ -1,5 +1,15 @@
 # monitor/: samplers, and the history of what they saw.
 noinst_LTLIBRARIES += libnm-monitor.la
 libnm_monitor_la_SOURCES = \
-	%D%/monitor.h
+	%D%/cgsample.c \
+	%D%/disk.c \
+	%D%/history.c \
+	%D%/kread.h \
+	%D%/link.c \
+	%D%/linkparse.c \
+	%D%/monitor.h \
+	%D%/node.c \
+	%D%/parse.c %D%/parse.h \
+	%D%/procs.c %D%/procs.h \
+	%D%/rate.h
 libnm_monitor_la_LIBADD = libnm-cgroup.la libnm-util.la $(NL_LIBS)

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * One container's cgroup. cpu.stat is in every cgroup2 cgroup, with or without the cpu controller; what memory it
+ * uses comes from memory.stat, or, without the memory controller, from its processes (procs.c).
+ *
+ * Every file is opened once. A read then costs one system call, and can't be led to another cgroup that got the same
+ * path later: after a removal the kernel answers ENODEV. memory.current is not read: it includes page cache that can
+ * be dropped, which policy must not take for use.
+ */
+
+#include "monitor/monitor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "monitor/kread.h"
+#include "monitor/parse.h"
+#include "monitor/procs.h"
+#include "monitor/rate.h"
+#include "util/error.h"
+
+#define BUF_SIZE ((size_t)8 << 10) /* memory.stat has 1.5 to 3 KiB */
+
+struct nm_cgroup_sampler {
+    int cpu_stat_fd;
+    int memory_stat_fd;                              /* -EBADF: procs is used instead */
+    int memory_peak_fd, memory_events_fd, memory_swap_fd; /* -EBADF: this kernel has no such file */
+    struct nm_procs *procs;
+    struct nm_rate cpu;
+    uint64_t highest_bytes;
+};
+
+struct nm_cgroup_sampler *nm_cgroup_sampler_free(struct nm_cgroup_sampler *s)
+{
+    if (!s)
+        return NULL;
+    s->cpu_stat_fd = nm_close(s->cpu_stat_fd);
+    s->memory_stat_fd = nm_close(s->memory_stat_fd);
+    s->memory_peak_fd = nm_close(s->memory_peak_fd);
+    s->memory_events_fd = nm_close(s->memory_events_fd);
+    s->memory_swap_fd = nm_close(s->memory_swap_fd);
+    s->procs = nm_procs_free(s->procs);
+    free(s);
+    return NULL;
+}
+
+static int open_file(const struct nm_cgroup *cg, const char *name, int *ret_fd)
+{
+    int fd = openat(cg->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        return errno == ENODEV ? -ENOENT : -errno;
+    *ret_fd = fd;
+    return 0;
+}
+
+/* A file that depends on the kernel's version and configuration. */
+static int open_optional(const struct nm_cgroup *cg, const char *name, int *ret_fd)
+{
+    int r = open_file(cg, name, ret_fd);
+
+    return r == -ENOENT ? 0 : r;
+}
+
+static int open_memory_files(struct nm_cgroup_sampler *s, const struct nm_cgroup *cg)
+{
+    int r = open_optional(cg, "memory.stat", &s->memory_stat_fd);
+
+    if (r < 0 || s->memory_stat_fd < 0)
+        return r;
+    r = open_optional(cg, "memory.peak", &s->memory_peak_fd); /* Linux 5.19 */
+    if (r < 0)
+        return r;
+    r = open_optional(cg, "memory.events", &s->memory_events_fd);
+    if (r < 0)
+        return r;
+    return open_optional(cg, "memory.swap.current", &s->memory_swap_fd);
+}
+
+int nm_cgroup_sampler_new(const struct nm_cgroup *cg, bool memory_controller, const char *proc_root,
+                          struct nm_cgroup_sampler **ret)
+{
+    _cleanup_(nm_cgroup_sampler_freep) struct nm_cgroup_sampler *s = calloc(1, sizeof *s);
+    int r;
+
+    if (!s)
+        return -ENOMEM;
+    s->cpu_stat_fd = s->memory_stat_fd = -EBADF;
+    s->memory_peak_fd = s->memory_events_fd = s->memory_swap_fd = -EBADF;
+
+    r = open_file(cg, "cpu.stat", &s->cpu_stat_fd);
+    if (r < 0)
+        return r;
+    if (memory_controller) {
+        r = open_memory_files(s, cg);
+        if (r < 0)
+            return r;
+    }
+    /* The mount may have the controller while this one cgroup's parent hasn't enabled it. */
+    if (s->memory_stat_fd < 0) {
+        r = nm_procs_new(cg->dir_fd, proc_root, &s->procs);
+        if (r < 0)
+            return r;
+    }
+    *ret = STEAL_PTR(s);
+    return 0;
+}
+
+/* One number, or 0 where the file is missing. */
+static int read_counter(int fd, uint64_t *ret)
+{
+    char buf[32];
+    int r;
+
+    if (fd < 0) {
+        *ret = 0;
+        return 0;
+    }
+    r = nm_monitor_read(fd, buf, sizeof buf);
+    return r < 0 ? r : nm_monitor_parse_counter(buf, ret);
+}
+
+static int read_oom_kills(int fd, uint64_t *ret)
+{
+    struct nm_cgroup_memory_events events;
+    char buf[512];
+    int r;
+
+    if (fd < 0) {
+        *ret = 0;
+        return 0;
+    }
+    r = nm_monitor_read(fd, buf, sizeof buf);
+    if (r >= 0)
+        r = nm_cgroup_parse_memory_events(buf, &events);
+    if (r < 0)
+        return r;
+    *ret = events.oom_kill;
+    return 0;
+}
+
+static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sample *out)
+{
+    struct nm_memory_stat stat;
+    char buf[BUF_SIZE];
+    int r = nm_monitor_read(s->memory_stat_fd, buf, sizeof buf);
+
+    if (r >= 0)
+        r = nm_monitor_parse_memory_stat(buf, &stat);
+    if (r >= 0)
+        r = read_counter(s->memory_peak_fd, &out->memory_peak_bytes);
+    if (r >= 0)
+        r = read_counter(s->memory_swap_fd, &out->swap_bytes);
+    if (r >= 0)
+        r = read_oom_kills(s->memory_events_fd, &out->oom_kills);
+    if (r < 0)
+        return r;
+    out->memory_bytes = nm_memory_stat_used_bytes(&stat);
+    return 0;
+}
+
+static int sample_processes(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *out)
+{
+    struct nm_proc_memory m;
+    int r = nm_procs_sample(s->procs, now_usec, &m);
+
+    if (r < 0)
+        return r;
+    out->memory_bytes = m.anon_bytes + m.shmem_bytes;
+    out->swap_bytes = m.swap_bytes;
+    out->from_proc = true;
+    return 0;
+}
+
+static int sample_cpu(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *out)
+{
+    struct nm_cpu_stat cpu;
+    char buf[1024];
+    int r = nm_monitor_read(s->cpu_stat_fd, buf, sizeof buf);
+
+    if (r >= 0)
+        r = nm_monitor_parse_cpu_stat(buf, &cpu);
+    if (r < 0)
+        return r;
+    nm_rate_update(&s->cpu, now_usec, cpu.usage_usec);
+    out->cpu_usage_usec = cpu.usage_usec;
+    out->cpu_throttled_usec = cpu.throttled_usec;
+    out->cpu_valid = s->cpu.valid;
+    /* usec of CPU per second / 1000 = thousandths of a CPU */
+    out->cpu_millicores = (uint32_t)NM_MIN(s->cpu.per_sec / 1000, (uint64_t)UINT32_MAX);
+    return 0;
+}
+
+int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *ret)
+{
+    struct nm_cgroup_sample out = {.at_usec = now_usec};
+    int r = s->procs ? sample_processes(s, now_usec, &out) : sample_memory_files(s, &out);
+
+    if (r >= 0)
+        r = sample_cpu(s, now_usec, &out);
+    if (r < 0)
+        return r;
+    s->highest_bytes = NM_MAX(s->highest_bytes, out.memory_bytes);
+    if (s->memory_peak_fd < 0)
+        out.memory_peak_bytes = s->highest_bytes;
+    *ret = out;
+    return 0;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Kernel text files, see parse.h. Nearly all of them are lists of "key value" (cgroup files) or "key:  value kB"
+ * (/proc), so one table-driven scanner reads them: a table names the keys that are wanted and the member that each
+ * goes to. It runs a thousand times per sampling round, so it looks at each byte once or twice, copies nothing, and
+ * reads the number only behind a wanted key.
+ */
+
+#include "monitor/parse.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "util/macros.h"
+
+struct field {
+    const char *key;
+    size_t key_len;
+    size_t offset; /* of a uint64_t in the output */
+    bool required;
+};
+
+#define FIELD(key, type, member, required) {key, sizeof(key) - 1, offsetof(type, member), required}
+
+/* Unsigned decimal number at *p, moved past it. Unlike strtoull: no sign, no leading space, no base, no errno. */
+static int take_number(const char **p, uint64_t *ret)
+{
+    const char *s = *p;
+    uint64_t v = 0;
+
+    if (*s < '0' || *s > '9')
+        return -EBADMSG;
+    for (; *s >= '0' && *s <= '9'; s++)
+        if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
+            __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v))
+            return -ERANGE;
+    *p = s;
+    *ret = v;
+    return 0;
+}
+
+/* The value behind a key up to the end of its line, "1234" or "1234 kB". */
+static int take_value(const char *s, uint64_t *ret)
+{
+    uint64_t v;
+    int r;
+
+    while (*s == ' ' || *s == '\t' || *s == ':')
+        s++;
+    r = take_number(&s, &v);
+    if (r < 0)
+        return r;
+    if (strncmp(s, " kB", 3) == 0) {
+        if (__builtin_mul_overflow(v, UINT64_C(1024), &v))
+            return -ERANGE;
+        s += 3;
+    }
+    if (*s != '\n' && *s != '\0')
+        return -EBADMSG;
+    *ret = v;
+    return 0;
+}
+
+static const struct field *find_field(const struct field *fields, size_t n, const char *key, size_t len)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fields[i].key_len == len && memcmp(fields[i].key, key, len) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+/* Scans text for the fields. Absent optional ones keep what out had. */
+static int parse_fields(const char *text, const struct field *fields, size_t n, void *out)
+{
+    unsigned found = 0;
+
+    while (*text) {
+        size_t len = strcspn(text, " \t:\n");
+        const struct field *f = find_field(fields, n, text, len);
+        const char *end;
+
+        if (f) {
+            uint64_t v;
+            int r = take_value(text + len, &v);
+
+            if (r < 0)
+                return r;
+            memcpy((char *)out + f->offset, &v, sizeof v);
+            found |= 1u << (f - fields);
+        }
+        end = strchr(text + len, '\n');
+        if (!end)
+            break;
+        text = end + 1;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (fields[i].required && !(found & 1u << i))
+            return -EBADMSG;
+    return 0;
+}
+
+int nm_monitor_parse_meminfo(const char *text, struct nm_meminfo *ret)
+{
+    static const struct field fields[] = {
+        FIELD("MemTotal", struct nm_meminfo, memory_total_bytes, true),
+        FIELD("MemAvailable", struct nm_meminfo, memory_available_bytes, true),
+        FIELD("SwapTotal", struct nm_meminfo, swap_total_bytes, false), /* no CONFIG_SWAP: no line */
+        FIELD("SwapFree", struct nm_meminfo, swap_free_bytes, false),
+    };
+    struct nm_meminfo m = {0};
+    int r = parse_fields(text, fields, NM_ARRAY_SIZE(fields), &m);
+
+    if (r < 0)
+        return r;
+    *ret = m;
+    return 0;
+}
+
+/* user nice system idle iowait irq softirq steal, then guest times, which user and nice contain already. */
+static int take_cpu_line(const char *s, struct nm_cpu_ticks *t)
+{
+    enum { IDLE = 3, IOWAIT = 4, STEAL = 7 };
+    uint64_t busy = 0, idle = 0;
+
+    for (unsigned i = 0; i <= STEAL; i++) {
+        uint64_t v;
+        int r;
+
+        while (*s == ' ')
+            s++;
+        r = take_number(&s, &v);
+        if (r < 0)
+            return r;
+        if (i == IDLE || i == IOWAIT ? __builtin_add_overflow(idle, v, &idle)
+                                     : __builtin_add_overflow(busy, v, &busy))
+            return -ERANGE;
+    }
+    t->busy = busy;
+    t->idle = idle;
+    return 0;
+}
+
+int nm_monitor_parse_stat(const char *text, struct nm_cpu_ticks *ret)
+{
+    struct nm_cpu_ticks t = {0};
+    int r;
+
+    if (strncmp(text, "cpu ", 4) != 0)
+        return -EBADMSG;
+    r = take_cpu_line(text + 4, &t);
+    if (r < 0)
+        return r;
+    /* One "cpuN" line for each CPU that is online follows at once. */
+    while ((text = strchr(text, '\n'))) {
+        text++;
+        if (strncmp(text, "cpu", 3) != 0 || text[3] < '0' || text[3] > '9')
+            break;
+        t.n_cpus++;
+    }
+    if (t.n_cpus == 0)
+        return -EBADMSG;
+    *ret = t;
+    return 0;
+}
+
+int nm_monitor_parse_cpu_stat(const char *text, struct nm_cpu_stat *ret)
+{
+    static const struct field fields[] = {
+        FIELD("usage_usec", struct nm_cpu_stat, usage_usec, true),
+        FIELD("throttled_usec", struct nm_cpu_stat, throttled_usec, false),
+    };
+    struct nm_cpu_stat c = {0};
+    int r = parse_fields(text, fields, NM_ARRAY_SIZE(fields), &c);
+
+    if (r < 0)
+        return r;
+    *ret = c;
+    return 0;
+}
+
+/* What memory.stat has: "kernel" came with Linux 5.18; before that its parts are summed. */
+struct memory_stat_fields {
+    struct nm_memory_stat stat;
+    uint64_t kernel_stack, pagetables, percpu, slab_unreclaimable;
+};
+
+#define STAT_FIELD(key, member, required) FIELD(key, struct memory_stat_fields, member, required)
+
+int nm_monitor_parse_memory_stat(const char *text, struct nm_memory_stat *ret)
+{
+    static const struct field fields[] = {
+        STAT_FIELD("anon", stat.anon, true),
+        STAT_FIELD("shmem", stat.shmem, true),
+        STAT_FIELD("kernel", stat.kernel, false),
+        STAT_FIELD("kernel_stack", kernel_stack, false),
+        STAT_FIELD("pagetables", pagetables, false),
+        STAT_FIELD("percpu", percpu, false),
+        STAT_FIELD("slab_reclaimable", stat.slab_reclaimable, false),
+        STAT_FIELD("slab_unreclaimable", slab_unreclaimable, false),
+        STAT_FIELD("unevictable", stat.unevictable, true),
+        STAT_FIELD("inactive_anon", stat.inactive_anon, true),
+        STAT_FIELD("active_anon", stat.active_anon, true),
+    };
+    struct memory_stat_fields m = {.stat.kernel = UINT64_MAX};
+    int r = parse_fields(text, fields, NM_ARRAY_SIZE(fields), &m);
+
+    if (r < 0)
+        return r;
+    if (m.stat.kernel == UINT64_MAX) {
+        if (__builtin_add_overflow(m.kernel_stack, m.pagetables, &m.stat.kernel) ||
+            __builtin_add_overflow(m.stat.kernel, m.percpu, &m.stat.kernel) ||
+            __builtin_add_overflow(m.stat.kernel, m.slab_unreclaimable, &m.stat.kernel) ||
+            __builtin_add_overflow(m.stat.kernel, m.stat.slab_reclaimable, &m.stat.kernel))
+            return -ERANGE;
+    }
+    *ret = m.stat;
+    return 0;
+}
+
+static uint64_t add_sat(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint64_t sub_sat(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/*
+ * The "unevictable" list holds whatever is mlocked, anonymous memory and tmpfs as well as page cache. The first two
+ * are in anon and shmem already, and adding the whole list would count them twice: a JVM or database that locks its
+ * heap would seem twice its size and be taken for the worst offender.
+ *
+ * How much of the list they are isn't told, but the other lists tell it: all swap-backed pages (anon + shmem) are on
+ * inactive_anon, active_anon or unevictable, so what the first two lack is on the third. The counters are updated in
+ * batches and not at one instant, and pages in the swap cache are listed without being in anon, hence the clamps.
+ */
+uint64_t nm_memory_stat_used_bytes(const struct nm_memory_stat *s)
+{
+    uint64_t swap_backed = add_sat(s->anon, s->shmem);
+    uint64_t evictable = add_sat(s->inactive_anon, s->active_anon);
+    uint64_t unevictable_cache = sub_sat(s->unevictable, sub_sat(swap_backed, evictable));
+    uint64_t kernel = sub_sat(s->kernel, s->slab_reclaimable);
+
+    return add_sat(add_sat(swap_backed, kernel), unevictable_cache);
+}
+
+int nm_monitor_parse_counter(const char *text, uint64_t *ret)
+{
+    uint64_t v;
+    int r = take_number(&text, &v);
+
+    if (r < 0)
+        return r;
+    if (*text == '\n')
+        text++;
+    if (*text)
+        return -EBADMSG;
+    *ret = v;
+    return 0;
+}
+
+int nm_monitor_parse_statm(const char *text, struct nm_proc_statm *ret)
+{
+    uint64_t v[3]; /* size resident shared */
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(v); i++) {
+        int r = take_number(&text, &v[i]);
+
+        if (r < 0)
+            return r;
+        if (*text++ != ' ')
+            return -EBADMSG;
+    }
+    *ret = (struct nm_proc_statm){.resident_pages = v[1], .shared_pages = v[2]};
+    return 0;
+}
+
+int nm_monitor_parse_status(const char *text, struct nm_proc_memory *ret)
+{
+    static const struct field fields[] = {
+        FIELD("RssAnon", struct nm_proc_memory, anon_bytes, false),
+        FIELD("RssShmem", struct nm_proc_memory, shmem_bytes, false),
+        FIELD("VmSwap", struct nm_proc_memory, swap_bytes, false),
+    };
+    struct nm_proc_memory m = {0};
+    int r = parse_fields(text, fields, NM_ARRAY_SIZE(fields), &m);
+
+    if (r < 0)
+        return r;
+    *ret = m;
+    return 0;
+}
+
+int nm_monitor_parse_smaps_rollup(const char *text, struct nm_proc_memory *ret)
+{
+    /* Split by kind since Linux 5.4; without the split the file is of no use here. */
+    static const struct field fields[] = {
+        FIELD("Pss_Anon", struct nm_proc_memory, anon_bytes, true),
+        FIELD("Pss_Shmem", struct nm_proc_memory, shmem_bytes, true),
+        FIELD("SwapPss", struct nm_proc_memory, swap_bytes, false),
+    };
+    struct nm_proc_memory m = {0};
+    int r = parse_fields(text, fields, NM_ARRAY_SIZE(fields), &m);
+
+    if (r < 0)
+        return r;
+    *ret = m;
+    return 0;
+}
+
+int nm_monitor_parse_procs(const char *text, pid_t *pids, unsigned max, unsigned *ret_n,
+                           unsigned *ret_total)
+{
+    unsigned n = 0, total = 0;
+
+    while (*text) {
+        uint64_t v;
+        int r = take_number(&text, &v);
+
+        if (r < 0)
+            return r;
+        if (v > INT_MAX)
+            return -ERANGE;
+        if (*text == '\n')
+            text++;
+        else if (*text)
+            return -EBADMSG;
+        if (v == 0)
+            continue;
+        if (n < max)
+            pids[n++] = (pid_t)v;
+        total++;
+    }
+    *ret_n = n;
+    *ret_total = total;
+    return 0;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Memory of a cgroup's processes without a memory controller. Three files of /proc/PID know something:
+ *
+ *   statm         cheapest by far, but its "shared" lumps page cache and shared memory together;
+ *   status        tells anonymous, file and shared memory apart, and swap; formats 60 lines to do so;
+ *   smaps_rollup  alone knows what is shared between processes, but walks every page table: 5 ms per GiB or so.
+ *
+ * So statm is read each time, through a descriptor that stays open, and tells whether the others need to be: status
+ * when "shared" has moved or anonymous memory has shrunk (it may have been swapped out); smaps_rollup only where
+ * processes may share a lot. Forked workers do: copy-on-write pages are resident in each of them and would be counted
+ * once per worker. What sharing can hide is at most the sum without the largest process, so that a container with one
+ * large process and a few helpers, the usual case, never pays for it.
+ *
+ * What one can't see from here: tmpfs pages that no process maps, kernel memory, mlocked page cache.
+ */
+
+#include "monitor/procs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "monitor/kread.h"
+#include "util/error.h"
+
+/* Processes whose statm stays open. A container can start as many as it likes, so that this must have a bound. */
+#define CACHE_MAX 64u
+/* Processes that are looked at; a fork bomb's others are taken to be alike. Bounds the time of one sample. */
+#define PROCESSES_MAX 1024u
+#define PROCS_TEXT_SIZE ((size_t)64 << 10)
+#define DEPTH_MAX 8u /* of cgroups that a container made within its own */
+
+/* Page table walks: how old a result may get, how much one walk covers (the rest by extrapolation), and from how
+ * much possible sharing on it is worth it. */
+#define WALK_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
+#define WALK_MAX_BYTES (2048 * NM_MIB)
+#define SHARING_MIN_BYTES (4 * NM_MIB)
+
+/* Within this many pages shared memory may grow unseen by us: the kernel's own counters, which it updates in
+ * batches per thread or CPU, are no more exact. */
+#define SLACK_PAGES 64u
+
+struct process {
+    pid_t pid;
+    int statm_fd;
+    struct nm_proc_statm statm;   /* when status was read last */
+    struct nm_proc_memory memory; /* the present figures */
+    bool known;
+};
+
+struct nm_procs {
+    int cgroup_fd, procs_fd;
+    char *proc_root;
+    uint64_t page_bytes;
+
+    struct process *cache; /* the first processes of cgroup.procs, in its order as far as possible */
+    unsigned n_cached, cache_size;
+
+    /* The latest page table walk: of resident_bytes, overcount_bytes were there more than once. */
+    bool walked;
+    uint64_t walked_usec, resident_bytes, overcount_bytes;
+};
+
+/* The processes of one sample. */
+struct census {
+    pid_t pid[PROCESSES_MAX];
+    unsigned n, total;
+    uint64_t bytes[PROCESSES_MAX]; /* anonymous and shared memory, resident */
+};
+
+struct nm_procs *nm_procs_free(struct nm_procs *p)
+{
+    if (!p)
+        return NULL;
+    for (unsigned i = 0; i < p->n_cached; i++)
+        p->cache[i].statm_fd = nm_close(p->cache[i].statm_fd);
+    free(p->cache);
+    free(p->proc_root);
+    p->cgroup_fd = nm_close(p->cgroup_fd);
+    p->procs_fd = nm_close(p->procs_fd);
+    free(p);
+    return NULL;
+}
+
+int nm_procs_new(int cgroup_fd, const char *proc_root, struct nm_procs **ret)
+{
+    _cleanup_(nm_procs_freep) struct nm_procs *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return -ENOMEM;
+    p->cgroup_fd = p->procs_fd = -EBADF;
+    p->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    p->proc_root = strdup(proc_root);
+    if (!p->proc_root)
+        return -ENOMEM;
+    p->cgroup_fd = fcntl(cgroup_fd, F_DUPFD_CLOEXEC, 3);
+    if (p->cgroup_fd < 0)
+        return -errno;
+    p->procs_fd = openat(cgroup_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (p->procs_fd < 0)
+        return errno == ENODEV ? -ENOENT : -errno;
+    *ret = STEAL_PTR(p);
+    return 0;
+}
+
+static int open_proc(const struct nm_procs *p, pid_t pid, const char *name)
+{
+    char path[PATH_MAX];
+
+    if ((size_t)snprintf(path, sizeof path, "%s/%d/%s", p->proc_root, (int)pid, name) >= sizeof path)
+        return -ENAMETOOLONG;
+    return RET_NERRNO(open(path, O_RDONLY | O_CLOEXEC));
+}
+
+/* Reads a file that doesn't stay open. */
+static int read_proc(const struct nm_procs *p, pid_t pid, const char *name, char *buf, size_t size)
+{
+    _cleanup_close_ int fd = open_proc(p, pid, name);
+
+    return fd < 0 ? fd : nm_monitor_read(fd, buf, size);
+}
+
+/* ---- which processes there are --------------------------------------------------------------------------- */
+
+static int list_processes(int procs_fd, struct census *c)
+{
+    char text[PROCS_TEXT_SIZE];
+    unsigned n, total;
+    int r = nm_monitor_read(procs_fd, text, sizeof text);
+
+    if (r < 0)
+        return r;
+    if ((size_t)r == sizeof text - 1) { /* thousands of processes: do without the rest, and without half a number */
+        char *last = strrchr(text, '\n');
+
+        if (last)
+            last[1] = '\0';
+    }
+    r = nm_monitor_parse_procs(text, c->pid + c->n, PROCESSES_MAX - c->n, &n, &total);
+    if (r < 0)
+        return r;
+    c->n += n;
+    c->total += total;
+    return 0;
+}
+
+/* A container that may (run as root, or delegated) can hide processes in cgroups of its own; cgroup.procs lists only
+ * those of one cgroup. kernfs keeps the link count of directories, which makes "none below" one fstat. */
+static bool has_children(int cgroup_fd)
+{
+    struct stat st;
+
+    return fstat(cgroup_fd, &st) >= 0 && st.st_nlink > 2;
+}
+
+static int list_below(int cgroup_fd, unsigned depth, struct census *c)
+{
+    _cleanup_closedir_ DIR *dir = NULL;
+    int fd = openat(cgroup_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct dirent *de;
+
+    if (fd < 0)
+        return errno == ENODEV ? -ENOENT : -errno;
+    dir = fdopendir(fd);
+    if (!dir) {
+        fd = nm_close(fd);
+        return -ENOMEM;
+    }
+    while ((de = readdir(dir))) {
+        _cleanup_close_ int child_fd = -EBADF, procs_fd = -EBADF;
+        int r;
+
+        if (de->d_type != DT_DIR || de->d_name[0] == '.')
+            continue;
+        child_fd = openat(cgroup_fd, de->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (child_fd < 0)
+            continue; /* it has just gone */
+        procs_fd = openat(child_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (procs_fd < 0)
+            continue;
+        r = list_processes(procs_fd, c);
+        /* Threaded cgroups (EOPNOTSUPP) list their processes at the domain above, where we have been. */
+        if (r < 0 && r != -ENOENT && r != -EOPNOTSUPP)
+            return r;
+        if (depth < DEPTH_MAX && has_children(child_fd)) {
+            r = list_below(child_fd, depth + 1, c);
+            if (r < 0 && r != -ENOENT)
+                return r;
+        }
+    }
+    return 0;
+}
+
+/* ---- one process ------------------------------------------------------------------------------------------ */
+
+static int read_status(const struct nm_procs *p, pid_t pid, struct nm_proc_memory *ret)
+{
+    char buf[8192];
+    int r = read_proc(p, pid, "status", buf, sizeof buf);
+
+    return r < 0 ? r : nm_monitor_parse_status(buf, ret);
+}
+
+/* Must status be read, or does what it said last go on being true? */
+static bool status_is_stale(const struct process *q, const struct nm_proc_statm *now)
+{
+    uint64_t anon = now->resident_pages - NM_MIN(now->shared_pages, now->resident_pages);
+    uint64_t old_anon = q->statm.resident_pages - NM_MIN(q->statm.shared_pages, q->statm.resident_pages);
+    uint64_t shared = now->shared_pages, old_shared = q->statm.shared_pages;
+
+    return !q->known || shared > old_shared + SLACK_PAGES || old_shared > shared + SLACK_PAGES ||
+           old_anon > anon + SLACK_PAGES;
+}
+
+static int measure(const struct nm_procs *p, struct process *q)
+{
+    struct nm_proc_statm now;
+    char buf[256];
+    int r;
+
+    if (q->statm_fd < 0) {
+        q->statm_fd = open_proc(p, q->pid, "statm");
+        if (q->statm_fd < 0)
+            return q->statm_fd;
+    }
+    r = nm_monitor_read(q->statm_fd, buf, sizeof buf);
+    if (r >= 0)
+        r = nm_monitor_parse_statm(buf, &now);
+    if (r < 0)
+        return r;
+    if (status_is_stale(q, &now)) {
+        r = read_status(p, q->pid, &q->memory);
+        if (r < 0)
+            return r;
+        q->statm = now;
+        q->known = true;
+    } else {
+        q->memory.anon_bytes =
+            (now.resident_pages - NM_MIN(now.shared_pages, now.resident_pages)) * p->page_bytes;
+    }
+    return 0;
+}
+
+static void process_reset(struct process *q, pid_t pid)
+{
+    q->statm_fd = nm_close(q->statm_fd);
+    *q = (struct process){.pid = pid, .statm_fd = -EBADF};
+}
+
+static bool make_room(struct nm_procs *p)
+{
+    unsigned size = NM_MIN(NM_MAX(2u, 2 * p->cache_size), CACHE_MAX);
+    struct process *cache;
+
+    if (p->n_cached < p->cache_size)
+        return true;
+    cache = size > p->cache_size ? realloc(p->cache, size * sizeof *cache) : NULL;
+    if (!cache)
+        return false;
+    p->cache = cache;
+    p->cache_size = size;
+    return true;
+}
+
+/* An entry for pid at place i, where it was last time unless processes before it have ended. */
+static struct process *cache_entry(struct nm_procs *p, unsigned i, pid_t pid)
+{
+    for (unsigned k = i; k < p->n_cached; k++) {
+        if (p->cache[k].pid == pid) {
+            struct process found = p->cache[k];
+
+            p->cache[k] = p->cache[i];
+            p->cache[i] = found;
+            return &p->cache[i];
+        }
+    }
+    if (i < p->n_cached && p->n_cached == CACHE_MAX) { /* somebody must go; it comes back if it lives */
+        process_reset(&p->cache[i], pid);
+        return &p->cache[i];
+    }
+    if (i > p->n_cached || !make_room(p))
+        return NULL;
+    p->cache[p->n_cached++] = p->cache[i];
+    p->cache[i] = (struct process){.pid = pid, .statm_fd = -EBADF};
+    return &p->cache[i];
+}
+
+static void cache_truncate(struct nm_procs *p, unsigned n)
+{
+    while (p->n_cached > n)
+        process_reset(&p->cache[--p->n_cached], 0);
+}
+
+/* -ENOENT: it has ended. */
+static int measure_cached(struct nm_procs *p, struct process *q)
+{
+    bool was_open = q->statm_fd >= 0;
+    int r = measure(p, q);
+
+    /* The number may belong to a new process by now, which the old descriptor never shows. */
+    if (r == -ENOENT && was_open) {
+        process_reset(q, q->pid);
+        r = measure(p, q);
+    }
+    if (r < 0)
+        process_reset(q, q->pid);
+    return r;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------ */
+
+static int measure_all(struct nm_procs *p, struct census *c, struct nm_proc_memory *sum)
+{
+    unsigned cached = 0;
+
+    *sum = (struct nm_proc_memory){0};
+    for (unsigned i = 0; i < c->n; i++) {
+        struct process *q = i < CACHE_MAX ? cache_entry(p, i, c->pid[i]) : NULL;
+        struct nm_proc_memory m = {0};
+        int r;
+
+        if (q) {
+            cached = i + 1;
+            r = measure_cached(p, q);
+            m = q->memory;
+        } else {
+            r = read_status(p, c->pid[i], &m);
+        }
+        c->bytes[i] = 0;
+        if (r == -ENOENT)
+            continue; /* ended since it was listed */
+        if (r < 0)
+            return r;
+        c->bytes[i] = m.anon_bytes + m.shmem_bytes;
+        sum->anon_bytes += m.anon_bytes;
+        sum->shmem_bytes += m.shmem_bytes;
+        sum->swap_bytes += m.swap_bytes;
+    }
+    cache_truncate(p, cached);
+    return 0;
+}
+
+/* Proportional share of one process, and its resident bytes if the kernel won't tell (too old, or not allowed). */
+static uint64_t walk_process(const struct nm_procs *p, pid_t pid, uint64_t resident_bytes)
+{
+    struct nm_proc_memory m;
+    char buf[4096];
+
+    if (read_proc(p, pid, "smaps_rollup", buf, sizeof buf) < 0 || nm_monitor_parse_smaps_rollup(buf, &m) < 0)
+        return resident_bytes;
+    return m.anon_bytes + m.shmem_bytes;
+}
+
+static void walk(struct nm_procs *p, const struct census *c, uint64_t now_usec, uint64_t sum_bytes)
+{
+    uint64_t resident = 0, proportional = 0, unique;
+
+    for (unsigned i = 0; i < c->n && resident < WALK_MAX_BYTES; i++) {
+        if (c->bytes[i] == 0)
+            continue;
+        resident += c->bytes[i];
+        proportional += walk_process(p, c->pid[i], c->bytes[i]);
+    }
+    proportional = NM_MIN(proportional, resident);
+    unique = resident == 0 ? 0 : (uint64_t)((unsigned __int128)sum_bytes * proportional / resident);
+    p->walked = true;
+    p->walked_usec = now_usec;
+    p->resident_bytes = sum_bytes;
+    p->overcount_bytes = sum_bytes - unique;
+}
+
+static bool walk_is_stale(const struct nm_procs *p, uint64_t now_usec, uint64_t sum_bytes)
+{
+    uint64_t old = p->resident_bytes;
+    uint64_t change = sum_bytes > old ? sum_bytes - old : old - sum_bytes;
+
+    /* By age too: when a worker writes to a shared page, memory is used up but no resident figure moves. */
+    return !p->walked || now_usec < p->walked_usec || now_usec - p->walked_usec >= WALK_MAX_AGE_USEC ||
+           change > NM_MAX(old / 8, SHARING_MIN_BYTES);
+}
+
+/* Bytes of sum_bytes that are counted more than once. */
+static uint64_t overcount(struct nm_procs *p, const struct census *c, uint64_t now_usec, uint64_t sum_bytes)
+{
+    uint64_t largest = 0, possible;
+
+    for (unsigned i = 0; i < c->n; i++)
+        largest = NM_MAX(largest, c->bytes[i]);
+    possible = sum_bytes - largest;
+    if (possible <= SHARING_MIN_BYTES + sum_bytes / 64) {
+        p->walked = false;
+        return 0;
+    }
+    if (walk_is_stale(p, now_usec, sum_bytes))
+        walk(p, c, now_usec, sum_bytes);
+    return NM_MIN(p->overcount_bytes, possible);
+}
+
+static uint64_t scale(uint64_t v, unsigned total, unsigned n)
+{
+    return (uint64_t)((unsigned __int128)v * total / n);
+}
+
+int nm_procs_sample(struct nm_procs *p, uint64_t now_usec, struct nm_proc_memory *ret)
+{
+    struct census c;
+    struct nm_proc_memory sum;
+    uint64_t twice, bytes;
+    int r;
+
+    c.n = c.total = 0;
+    r = list_processes(p->procs_fd, &c);
+    if (r >= 0 && has_children(p->cgroup_fd))
+        r = list_below(p->cgroup_fd, 1, &c);
+    if (r >= 0)
+        r = measure_all(p, &c, &sum);
+    if (r < 0)
+        return r;
+    bytes = sum.anon_bytes + sum.shmem_bytes;
+    twice = overcount(p, &c, now_usec, bytes);
+    /* Which of the two is shared doesn't matter to anyone: off the larger one first. */
+    bytes = NM_MIN(twice, sum.anon_bytes);
+    sum.anon_bytes -= bytes;
+    sum.shmem_bytes -= NM_MIN(twice - bytes, sum.shmem_bytes);
+    if (c.total > c.n) {
+        sum.anon_bytes = scale(sum.anon_bytes, c.total, c.n);
+        sum.shmem_bytes = scale(sum.shmem_bytes, c.total, c.n);
+        sum.swap_bytes = scale(sum.swap_bytes, c.total, c.n);
+    }
+    *ret = sum;
+    return 0;
+}

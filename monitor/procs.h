@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Memory of a cgroup's processes from /proc, for hosts whose cgroup2 mount has no memory controller. Internal to
+ * monitor/.
+ */
+
+#include <stdint.h>
+
+#include "monitor/parse.h"
+#include "util/macros.h"
+
+struct nm_procs;
+/* Opens cgroup.procs below cgroup_fd, of which it keeps a duplicate. -ENOENT: the cgroup has gone. */
+int nm_procs_new(int cgroup_fd, const char *proc_root, struct nm_procs **ret);
+struct nm_procs *nm_procs_free(struct nm_procs *p);
+NM_DEFINE_CLEANUP(struct nm_procs *, nm_procs_free)
+/* Sums up the processes that are there now, below it too; all zero if there are none. -ENOENT: the cgroup has gone. */
+int nm_procs_sample(struct nm_procs *p, uint64_t now_usec, struct nm_proc_memory *ret);

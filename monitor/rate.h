@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * From a counter that only grows to a rate. Samples come at odd times: a pressure event may ask for one a moment
+ * after the periodic one. Over so short a time a rate is noise (the kernel accounts in ticks of up to 10 ms), so the
+ * previous one is kept, and its base too, until at least NM_RATE_MIN_USEC have passed.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/macros.h"
+
+#define NM_RATE_MIN_USEC (50 * NM_USEC_PER_MSEC) /* half of the shortest sampling period */
+
+struct nm_rate {
+    uint64_t at_usec, count; /* where the next difference is taken from */
+    uint64_t per_sec;        /* the latest rate */
+    bool primed, valid;
+};
+
+/*
+ * Takes a reading. Afterwards per_sec is the rate, if valid. A counter (or clock) that went backwards was reset:
+ * there is no rate then, rather than a wrong one, until the next reading.
+ */
+static inline void nm_rate_update(struct nm_rate *r, uint64_t now_usec, uint64_t count)
+{
+    uint64_t elapsed;
+
+    if (r->primed && now_usec >= r->at_usec && count >= r->count) {
+        elapsed = now_usec - r->at_usec;
+        if (elapsed < NM_RATE_MIN_USEC)
+            return;
+        r->per_sec = (uint64_t)((unsigned __int128)(count - r->count) * NM_USEC_PER_SEC / elapsed);
+        r->valid = true;
+    } else {
+        r->per_sec = 0;
+        r->valid = false;
+    }
+    r->at_usec = now_usec;
+    r->count = count;
+    r->primed = true;
+}
