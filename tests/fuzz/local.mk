@@ -1,6 +1,6 @@
 # Fuzz targets: one LLVMFuzzerTestOneInput per file and parser of foreign bytes, corpus in corpus/<name>/. make check
 # links them with replay.c, which feeds the corpus. To fuzz: configure CC=clang --enable-fuzzers
-# CFLAGS="-g -O1 -fsanitize=fuzzer-no-link,address,undefined", then ./fuzz-<name> a-directory-of-yours <corpus>.
+# CFLAGS="-g -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all", then ./fuzz-<name> a-directory-of-yours <corpus>.
 if ENABLE_FUZZERS
 fuzz_main =
 fuzz_ldflags = $(AM_LDFLAGS) -fsanitize=fuzzer
@@ -18,3 +18,37 @@ fuzz_programs += fuzz-http-reply
 fuzz_http_reply_SOURCES = %D%/fuzz-http-reply.c $(fuzz_main)
 fuzz_http_reply_LDFLAGS = $(fuzz_ldflags)
 fuzz_http_reply_LDADD = libnm-client.la
+
+# monitor/: what the samplers read
+fuzz_programs += fuzz-cgroup-procs fuzz-cpu-stat fuzz-link-message fuzz-meminfo fuzz-memory-stat \
+	fuzz-proc-stat fuzz-proc-status fuzz-route-message fuzz-smaps-rollup fuzz-statm
+fuzz_cgroup_procs_SOURCES = %D%/fuzz-cgroup-procs.c %D%/text.h $(fuzz_main)
+fuzz_cgroup_procs_LDFLAGS = $(fuzz_ldflags)
+fuzz_cgroup_procs_LDADD = libnm-monitor.la
+fuzz_cpu_stat_SOURCES = %D%/fuzz-cpu-stat.c %D%/text.h $(fuzz_main)
+fuzz_cpu_stat_LDFLAGS = $(fuzz_ldflags)
+fuzz_cpu_stat_LDADD = libnm-monitor.la
+fuzz_link_message_SOURCES = %D%/fuzz-link-message.c $(fuzz_main)
+fuzz_link_message_LDFLAGS = $(fuzz_ldflags)
+fuzz_link_message_LDADD = libnm-monitor.la
+fuzz_meminfo_SOURCES = %D%/fuzz-meminfo.c %D%/text.h $(fuzz_main)
+fuzz_meminfo_LDFLAGS = $(fuzz_ldflags)
+fuzz_meminfo_LDADD = libnm-monitor.la
+fuzz_memory_stat_SOURCES = %D%/fuzz-memory-stat.c %D%/text.h $(fuzz_main)
+fuzz_memory_stat_LDFLAGS = $(fuzz_ldflags)
+fuzz_memory_stat_LDADD = libnm-monitor.la
+fuzz_proc_stat_SOURCES = %D%/fuzz-proc-stat.c %D%/text.h $(fuzz_main)
+fuzz_proc_stat_LDFLAGS = $(fuzz_ldflags)
+fuzz_proc_stat_LDADD = libnm-monitor.la
+fuzz_proc_status_SOURCES = %D%/fuzz-proc-status.c %D%/text.h $(fuzz_main)
+fuzz_proc_status_LDFLAGS = $(fuzz_ldflags)
+fuzz_proc_status_LDADD = libnm-monitor.la
+fuzz_route_message_SOURCES = %D%/fuzz-route-message.c $(fuzz_main)
+fuzz_route_message_LDFLAGS = $(fuzz_ldflags)
+fuzz_route_message_LDADD = libnm-monitor.la
+fuzz_smaps_rollup_SOURCES = %D%/fuzz-smaps-rollup.c %D%/text.h $(fuzz_main)
+fuzz_smaps_rollup_LDFLAGS = $(fuzz_ldflags)
+fuzz_smaps_rollup_LDADD = libnm-monitor.la
+fuzz_statm_SOURCES = %D%/fuzz-statm.c %D%/text.h $(fuzz_main)
+fuzz_statm_LDFLAGS = $(fuzz_ldflags)
+fuzz_statm_LDADD = libnm-monitor.la

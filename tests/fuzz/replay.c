@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Feeds a fuzz target with files, for make check and for reproducing a find: the files named on the command line, or
- * all of $srcdir/tests/fuzz/corpus/<name> when the program is called fuzz-<name>. An empty corpus is a failure.
+ * Feeds a fuzz target with files, for make check and for reproducing a find: the files and directories named on the
+ * command line, or all of $srcdir/tests/fuzz/corpus/<name> when the program is called fuzz-<name>. An empty corpus is
+ * a failure.
  */
 
 #include <dirent.h>
 #include <limits.h>
+#include <sys/stat.h>
 
 #include "util/macros.h"
 
@@ -56,6 +58,13 @@ static int feed_directory(const char *dir)
     return n;
 }
 
+static int is_directory(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 int main(int argc, char **argv)
 {
     const char *srcdir = getenv("srcdir"), *name = strstr(argv[0], "fuzz-");
@@ -63,7 +72,7 @@ int main(int argc, char **argv)
     int n;
 
     for (int i = 1; i < argc; i++)
-        if (feed(argv[i]) < 0)
+        if (is_directory(argv[i]) ? feed_directory(argv[i]) <= 0 : feed(argv[i]) < 0)
             return 1;
     if (argc > 1)
         return 0;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* /proc/stat. */
+
+#include "monitor/parse.h"
+#include "tests/fuzz/text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    _cleanup_free_ char *text = fuzz_text(data, size);
+    struct nm_cpu_ticks before, v;
+    int r;
+
+    memset(&before, 0x5a, sizeof before);
+    memcpy(&v, &before, sizeof v);
+    r = nm_monitor_parse_stat(text, &v);
+    FUZZ_CHECK(r, before, v);
+    if (r == 0 && v.n_cpus == 0)
+        abort();
+    return 0;
+}
