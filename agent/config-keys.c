@@ -166,7 +166,7 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "A program that is run every period. The node is unhealthy when it prints a line that begins with "
                 "ERROR, or runs into the timeout; its exit status doesn't matter. Empty: none."},
     {"health", "period", NM_CONFIG_DURATION, FIELD(health_period_usec), .fallback = "1min", RANGE("1s", "1d"),
-     .meaning = "Time from the end of one health check to the next."},
+     .meaning = "Time between two health checks. A script that still runs is not started again."},
     {"health", "timeout", NM_CONFIG_DURATION, FIELD(health_timeout_usec), .fallback = "20s", RANGE("100ms", "1h"),
      .meaning = "A script that runs for longer is killed, and the node is unhealthy."},
     {"health", "disk-min-free", NM_CONFIG_FRACTION, FIELD(disk_min_free), .fallback = "0.05", RANGE("0", "0.99"),

@@ -9,10 +9,13 @@ libnm_agent_la_SOURCES = \
 	%D%/config-values.c \
 	%D%/container.c %D%/container.h \
 	%D%/decision.h \
+	%D%/health.c %D%/health.h \
+	%D%/health-script.c %D%/health-script.h \
 	%D%/launch.h \
 	%D%/policy.h \
 	%D%/settings.c %D%/settings.h \
 	%D%/store.h \
-	%D%/types.c %D%/types.h
+	%D%/types.c %D%/types.h \
+	%D%/users.c %D%/users.h
 libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
 	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS)

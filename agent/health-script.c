@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See health-script.h. The process is watched through a pidfd, so that no SIGCHLD has to be blocked and nobody else's
+ * children are reaped. Its group is killed while the leader is still a zombie: only until then can the kernel not give
+ * the group's number to somebody else.
+ */
+
+#include "agent/health-script.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/epoll.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* Lines after this much output are not looked at: the script gets EPIPE. A health report is a line or two. */
+#define OUTPUT_MAX (64 * 1024)
+
+struct nm_health_script {
+    nm_health_script_cb_t cb;
+    void *userdata;
+    pid_t pid; /* also the group's number; 0 when reaped */
+    int pidfd, output_fd;
+    sd_event_source *exit_source, *output_source, *timer_source;
+    size_t n_read;
+    char line[sizeof((struct nm_health_verdict *)NULL)->error];
+    size_t line_len; /* what is beyond the buffer is dropped */
+    struct nm_health_verdict verdict;
+    bool reported;
+};
+
+static void report(struct nm_health_script *s)
+{
+    if (s->reported)
+        return;
+    s->reported = true;
+    s->cb(&s->verdict, s->userdata);
+}
+
+static void end_line(struct nm_health_script *s)
+{
+    s->line[s->line_len] = '\0';
+    if (!s->verdict.error[0] && strncmp(s->line, "ERROR", 5) == 0)
+        memcpy(s->verdict.error, s->line, s->line_len + 1);
+    s->line_len = 0;
+}
+
+static void take_output(struct nm_health_script *s, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '\n')
+            end_line(s);
+        else if (s->line_len < sizeof s->line - 1)
+            s->line[s->line_len++] = (char)(isprint((unsigned char)text[i]) ? text[i] : '?');
+    }
+}
+
+static void close_output(struct nm_health_script *s)
+{
+    s->output_source = sd_event_source_disable_unref(s->output_source);
+    s->output_fd = nm_close(s->output_fd);
+}
+
+/* Reads what is there. */
+static void read_output(struct nm_health_script *s)
+{
+    char buf[4096];
+
+    while (s->output_fd >= 0) {
+        ssize_t n = read(s->output_fd, buf, sizeof buf);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n > 0) {
+            take_output(s, buf, (size_t)n);
+            s->n_read += (size_t)n;
+        }
+        if (n <= 0 || s->n_read >= OUTPUT_MAX)
+            close_output(s);
+    }
+}
+
+static int on_output(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    (void)source;
+    (void)fd;
+    (void)revents;
+    read_output(userdata);
+    return 0;
+}
+
+static void kill_group(struct nm_health_script *s)
+{
+    if (s->pid > 0)
+        (void)kill(-s->pid, SIGKILL);
+}
+
+static void reap(struct nm_health_script *s)
+{
+    siginfo_t info = {0};
+
+    if (s->pid <= 0 || waitid(P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
+        return;
+    s->pid = 0;
+    if (info.si_code == CLD_EXITED)
+        s->verdict.exit_code = info.si_status;
+    else
+        s->verdict.exit_signal = info.si_status;
+}
+
+static int on_exit_of_script(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct nm_health_script *s = userdata;
+
+    (void)source;
+    (void)fd;
+    (void)revents;
+    kill_group(s);
+    reap(s);
+    read_output(s);
+    if (s->line_len > 0)
+        end_line(s);
+    close_output(s);
+    s->exit_source = sd_event_source_disable_unref(s->exit_source);
+    s->timer_source = sd_event_source_disable_unref(s->timer_source);
+    report(s);
+    return 0;
+}
+
+static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct nm_health_script *s = userdata;
+
+    (void)source;
+    (void)usec;
+    s->verdict.timed_out = true;
+    kill_group(s);
+    read_output(s);
+    close_output(s);
+    report(s); /* not only when it is gone: it may be stuck in the kernel, which is why it took so long */
+    return 0;
+}
+
+static int prepare_actions(posix_spawn_file_actions_t *actions, int output)
+{
+    int r = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
+    if (r == 0)
+        r = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (r == 0)
+        r = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+    if (r == 0)
+        r = posix_spawn_file_actions_addchdir_np(actions, "/");
+    return -r;
+}
+
+/* A group of its own, and none of nmd's own signal set-up. */
+static int prepare_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t none, all;
+    int r;
+
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    (void)sigdelset(&all, SIGKILL);
+    (void)sigdelset(&all, SIGSTOP);
+    r = posix_spawnattr_setsigmask(attributes, &none);
+    if (r == 0)
+        r = posix_spawnattr_setsigdefault(attributes, &all);
+    if (r == 0)
+        r = posix_spawnattr_setpgroup(attributes, 0);
+    if (r == 0)
+        r = posix_spawnattr_setflags(attributes,
+                                     POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    return -r;
+}
+
+static int spawn(const char *path, int output, pid_t *ret_pid)
+{
+    static char *const environment[] = {
+        (char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", (char *)"LANG=C.UTF-8", NULL};
+    char *const argv[] = {(char *)path, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    pid_t pid;
+    int r;
+
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return -ENOMEM;
+    if (posix_spawnattr_init(&attributes) != 0) {
+        (void)posix_spawn_file_actions_destroy(&actions);
+        return -ENOMEM;
+    }
+    r = prepare_actions(&actions, output);
+    if (r == 0)
+        r = prepare_attributes(&attributes);
+    if (r == 0)
+        r = -posix_spawn(&pid, path, &actions, &attributes, argv, environment);
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (r == 0)
+        *ret_pid = pid;
+    return r;
+}
+
+static int watch(struct nm_health_script *s, sd_event *event, uint64_t timeout_usec)
+{
+    int r = sd_event_add_io(event, &s->output_source, s->output_fd, EPOLLIN, on_output, s);
+
+    if (r >= 0)
+        r = sd_event_add_io(event, &s->exit_source, s->pidfd, EPOLLIN, on_exit_of_script, s);
+    if (r >= 0)
+        r = sd_event_add_time_relative(event, &s->timer_source, CLOCK_BOOTTIME, timeout_usec, 10 * NM_USEC_PER_MSEC,
+                                       on_timeout, s);
+    if (r < 0)
+        return r;
+    (void)sd_event_source_set_description(s->output_source, "health script output");
+    (void)sd_event_source_set_description(s->exit_source, "health script exit");
+    (void)sd_event_source_set_description(s->timer_source, "health script timeout");
+    return 0;
+}
+
+int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_usec, nm_health_script_cb_t cb,
+                         void *userdata, struct nm_health_script **ret)
+{
+    _cleanup_(nm_health_script_freep) struct nm_health_script *s = calloc(1, sizeof *s);
+    _cleanup_close_ int write_fd = -EBADF;
+    int fds[2], r;
+
+    if (!s)
+        return -ENOMEM;
+    s->pidfd = s->output_fd = -EBADF;
+    s->cb = cb;
+    s->userdata = userdata;
+    s->verdict.exit_code = -1;
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return -errno;
+    s->output_fd = fds[0];
+    write_fd = fds[1];
+    /* Our end only: the script's own must not return EAGAIN. */
+    if (fcntl(s->output_fd, F_SETFL, O_NONBLOCK) < 0)
+        return -errno;
+    r = spawn(path, write_fd, &s->pid);
+    if (r < 0)
+        return r;
+    s->pidfd = pidfd_open(s->pid, 0);
+    if (s->pidfd < 0)
+        return -errno;
+    r = watch(s, event, timeout_usec);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(s);
+    return 0;
+}
+
+bool nm_health_script_is_running(const struct nm_health_script *s)
+{
+    return s->pid > 0;
+}
+
+struct nm_health_script *nm_health_script_free(struct nm_health_script *s)
+{
+    if (!s)
+        return NULL;
+    kill_group(s);
+    reap(s); /* if it is already gone; else init does, once nmd is */
+    s->exit_source = sd_event_source_disable_unref(s->exit_source);
+    s->timer_source = sd_event_source_disable_unref(s->timer_source);
+    close_output(s);
+    s->pidfd = nm_close(s->pidfd);
+    free(s);
+    return NULL;
+}

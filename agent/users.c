@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See users.h. */
+
+#include "agent/users.h"
+
+#include <ctype.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdarg.h>
+
+#include "util/parse.h"
+
+#define NSS_BUFFER_MAX (1 << 20) /* a group with tens of thousands of members still fits */
+
+nm_printf(4, 5) static int refuse(struct nm_problem *p, enum nm_agent_outcome outcome, const char *value,
+                                  const char *format, ...)
+{
+    va_list ap;
+    size_t i = 0;
+
+    p->outcome = outcome;
+    (void)snprintf(p->thing, sizeof p->thing, "user");
+    for (; value[i] && i < sizeof p->value - 1; i++)
+        p->value[i] = (char)(iscntrl((unsigned char)value[i]) ? '?' : value[i]);
+    p->value[i] = '\0';
+    va_start(ap, format);
+    (void)vsnprintf(p->message, sizeof p->message, format, ap);
+    va_end(ap);
+    return (int)outcome;
+}
+
+void nm_user_done(struct nm_user *u)
+{
+    free(u->name);
+    free(u->home);
+    free(u->shell);
+    *u = (struct nm_user){0};
+}
+
+static int user_from_passwd(const struct passwd *pw, struct nm_user *ret)
+{
+    _cleanup_(nm_user_done) struct nm_user u = {
+        .uid = pw->pw_uid,
+        .gid = pw->pw_gid,
+        .name = strdup(pw->pw_name),
+        .home = strdup(pw->pw_dir && pw->pw_dir[0] == '/' ? pw->pw_dir : "/"),
+        .shell = strdup(pw->pw_shell && pw->pw_shell[0] == '/' ? pw->pw_shell : "/bin/sh"),
+    };
+
+    if (!u.name || !u.home || !u.shell)
+        return -ENOMEM;
+    *ret = u;
+    u = (struct nm_user){0};
+    return 0;
+}
+
+/* What the get*_r functions answer for "none" differs between NSS modules; getpwnam(3) lists these. */
+static int nss_result(int error, const void *found)
+{
+    if (found)
+        return 0;
+    if (error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM)
+        return -ENOENT;
+    return -error;
+}
+
+/* By name, or by uid if name is NULL. */
+static int lookup_passwd(const char *name, uid_t uid, struct nm_user *ret)
+{
+    for (size_t size = 1024; size <= NSS_BUFFER_MAX; size *= 4) {
+        _cleanup_free_ char *buf = malloc(size);
+        struct passwd pw, *found = NULL;
+        int r;
+
+        if (!buf)
+            return -ENOMEM;
+        r = name ? getpwnam_r(name, &pw, buf, size, &found) : getpwuid_r(uid, &pw, buf, size, &found);
+        if (r == ERANGE)
+            continue;
+        r = nss_result(r, found);
+        return r < 0 ? r : user_from_passwd(found, ret);
+    }
+    return -ERANGE;
+}
+
+int nm_users_lookup_uid(uid_t uid, struct nm_user *ret)
+{
+    return lookup_passwd(NULL, uid, ret);
+}
+
+int nm_users_lookup(const char *name, struct nm_user *ret)
+{
+    uint64_t uid;
+
+    /* All digits are a uid, never a name: a login "0" must not be a way around the rules for root. */
+    if (nm_parse_u64(name, &uid) < 0)
+        return *name && !isdigit((unsigned char)*name) ? lookup_passwd(name, 0, ret) : -ENOENT;
+    if (uid >= UINT32_MAX) /* (uid_t)-1 means "leave it" to setuid's relatives */
+        return -ENOENT;
+    return lookup_passwd(NULL, (uid_t)uid, ret);
+}
+
+int nm_users_lookup_group(const char *name, gid_t *ret)
+{
+    for (size_t size = 1024; size <= NSS_BUFFER_MAX; size *= 4) {
+        _cleanup_free_ char *buf = malloc(size);
+        struct group gr, *found = NULL;
+        int r;
+
+        if (!buf)
+            return -ENOMEM;
+        r = getgrnam_r(name, &gr, buf, size, &found);
+        if (r == ERANGE)
+            continue;
+        r = nss_result(r, found);
+        if (r >= 0)
+            *ret = found->gr_gid;
+        return r;
+    }
+    return -ERANGE;
+}
+
+int nm_users_groups(const struct nm_user *u, gid_t **ret, size_t *ret_n)
+{
+    _cleanup_free_ gid_t *groups = NULL;
+    int n = 32;
+
+    for (int tries = 0; tries < 4; tries++) {
+        gid_t *larger = realloc(groups, (size_t)n * sizeof *groups);
+        if (!larger)
+            return -ENOMEM;
+        groups = larger;
+        if (getgrouplist(u->name, u->gid, groups, &n) >= 0) { /* else n says how many there are */
+            *ret = STEAL_PTR(groups);
+            *ret_n = (size_t)n;
+            return 0;
+        }
+    }
+    return -EAGAIN;
+}
+
+bool nm_users_is_admin(uid_t uid, gid_t gid, const gid_t *groups, size_t n_groups, uid_t own_uid,
+                       const gid_t *admin_gid)
+{
+    if (uid == 0 || uid == own_uid)
+        return true;
+    if (!admin_gid)
+        return false;
+    if (gid == *admin_gid)
+        return true;
+    for (size_t i = 0; i < n_groups; i++)
+        if (groups[i] == *admin_gid)
+            return true;
+    return false;
+}
+
+static bool is_banned(const struct nm_config *c, const struct nm_user *u)
+{
+    char digits[16];
+
+    (void)snprintf(digits, sizeof digits, "%" PRIu32, (uint32_t)u->uid);
+    for (unsigned i = 0; i < c->n_banned_users; i++)
+        if (nm_streq(c->banned_users[i], u->name) || nm_streq(c->banned_users[i], digits))
+            return true;
+    return false;
+}
+
+int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid_t own_uid, bool named,
+                     const struct nm_user *u, struct nm_problem *ret_problem)
+{
+    bool self = u->uid == who->uid;
+    bool is_root = who->uid == 0 || who->uid == own_uid;
+
+    if (!self && !who->admin)
+        return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
+                      "You (uid %" PRIu32 ") may run containers as yourself only; running as %s is for administrators.",
+                      (uint32_t)who->uid, u->name);
+    if (own_uid != 0 && u->uid != own_uid)
+        return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
+                      "This nmd runs without root, as uid %" PRIu32 ", and can't start anything as %s (uid %" PRIu32 ").",
+                      (uint32_t)own_uid, u->name, (uint32_t)u->uid);
+    if (is_root && (named || self))
+        return 0;
+    if (u->uid < c->min_uid)
+        return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
+                      "No container runs as %s: its uid %" PRIu32 " is below [containers] min-uid = %" PRIu32
+                      ". Only root may ask for it, by name.",
+                      u->name, (uint32_t)u->uid, (uint32_t)c->min_uid);
+    if (is_banned(c, u))
+        return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
+                      "No container runs as %s: it is on the list of [containers] banned-users. Only root may ask for "
+                      "it, by name.",
+                      u->name);
+    return 0;
+}
+
+/* A peer without an account (a uid from a container, or of a removed user) still is somebody. */
+static int nameless(const struct nm_caller *who, struct nm_user *ret)
+{
+    _cleanup_(nm_user_done) struct nm_user u = {.uid = who->uid, .gid = who->gid};
+
+    if (asprintf(&u.name, "%" PRIu32, (uint32_t)who->uid) < 0)
+        u.name = NULL;
+    u.home = strdup("/");
+    u.shell = strdup("/bin/sh");
+    if (!u.name || !u.home || !u.shell)
+        return -ENOMEM;
+    *ret = u;
+    u = (struct nm_user){0};
+    return 0;
+}
+
+int nm_users_check(const struct nm_config *c, const struct nm_caller *who, const char *requested, struct nm_user *ret,
+                   struct nm_problem *ret_problem)
+{
+    _cleanup_(nm_user_done) struct nm_user u = {0};
+    bool named = requested && *requested;
+    int r;
+
+    r = named ? nm_users_lookup(requested, &u) : nm_users_lookup_uid(who->uid, &u);
+    if (r == -ENOENT && named)
+        return refuse(ret_problem, NM_AGENT_E_INVALID, requested,
+                      "There is no such user on this node; give a login name or a uid that has one.");
+    if (r == -ENOENT)
+        r = nameless(who, &u);
+    if (r < 0)
+        return r;
+    r = nm_users_may_run(c, who, geteuid(), named, &u, ret_problem);
+    if (r != 0)
+        return r;
+    *ret = u;
+    u = (struct nm_user){0};
+    return 0;
+}
