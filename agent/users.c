@@ -95,9 +95,9 @@ int nm_users_lookup(const char *name, struct nm_user *ret)
     uint64_t uid;
 
     /* All digits are a uid, never a name: a login "0" must not be a way around the rules for root. */
-    if (nm_parse_u64(name, &uid) < 0)
-        return *name && !isdigit((unsigned char)*name) ? lookup_passwd(name, 0, ret) : -ENOENT;
-    if (uid >= UINT32_MAX) /* (uid_t)-1 means "leave it" to setuid's relatives */
+    if (strspn(name, "0123456789") < strlen(name))
+        return lookup_passwd(name, 0, ret);
+    if (nm_parse_u64(name, &uid) < 0 || uid >= UINT32_MAX) /* (uid_t)-1 means "leave it" to setuid's relatives */
         return -ENOENT;
     return lookup_passwd(NULL, (uid_t)uid, ret);
 }

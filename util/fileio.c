@@ -20,6 +20,8 @@ int nm_pread_file(int fd, char *buf, size_t size, size_t *ret_len)
 {
     size_t len = 0;
 
+    if (size == 0)
+        return -E2BIG;
     for (;;) {
         ssize_t n = pread(fd, buf + len, size - len, (off_t)len);
         if (n < 0) {
@@ -113,9 +115,12 @@ int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode
 int nm_mkdir_p(const char *path, mode_t mode)
 {
     _cleanup_free_ char *copy = strdup(path);
+    struct stat st;
 
     if (!copy)
         return -ENOMEM;
+    if (!*path)
+        return -ENOENT;
     for (char *p = copy + 1; *p; p++) {
         if (*p != '/')
             continue;
@@ -124,9 +129,14 @@ int nm_mkdir_p(const char *path, mode_t mode)
             return -errno;
         *p = '/';
     }
-    if (mkdir(copy, mode) < 0 && errno != EEXIST)
+    if (mkdir(copy, mode) == 0)
+        return 0;
+    if (errno != EEXIST)
         return -errno;
-    return 0;
+    /* Whatever is there already must be a directory, or a symlink to one. */
+    if (stat(copy, &st) < 0)
+        return -errno;
+    return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 }
 
 int nm_open_beneath(int root_fd, const char *path, int flags, mode_t mode)
@@ -137,5 +147,10 @@ int nm_open_beneath(int root_fd, const char *path, int flags, mode_t mode)
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
 
-    return RET_NERRNO(syscall(SYS_openat2, root_fd, path, &how, sizeof how));
+    for (int tries = 0;; tries++) {
+        int r = RET_NERRNO(syscall(SYS_openat2, root_fd, path, &how, sizeof how));
+        /* EAGAIN: something was renamed or mounted while a ".." was walked; openat2(2) says to try again. */
+        if (r != -EINTR && (r != -EAGAIN || tries >= 8))
+            return r;
+    }
 }

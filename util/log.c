@@ -74,16 +74,25 @@ static const char *level_name(int level)
     return "log";
 }
 
-static void to_stderr(int level, const char *text)
+/* Text may quote what a user sent; a terminal must not obey it, and a line must stay one line. */
+static void mask_control(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
+static void to_stderr(int level, char *text)
 {
     struct timespec ts;
     struct tm tm;
     char stamp[32] = "";
 
+    mask_control(text);
     clock_gettime(CLOCK_REALTIME, &ts);
     if (localtime_r(&ts.tv_sec, &tm))
         (void)strftime(stamp, sizeof stamp, "%H:%M:%S", &tm);
-    fprintf(stderr, "%s.%03ld nmd %-7s %s\n", stamp, ts.tv_nsec / 1000000, level_name(level), text);
+    (void)fprintf(stderr, "%s.%03ld nmd %-7s %s\n", stamp, ts.tv_nsec / 1000000, level_name(level), text);
 }
 
 void nm_log(int level, const char *format, ...)

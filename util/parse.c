@@ -88,7 +88,8 @@ static int parse_scaled(const char *s, const struct suffix *suffixes, size_t n, 
         if (__builtin_mul_overflow(whole, suffixes[i].factor, &v))
             return -ERANGE;
         /* 128 bits: a fraction of 1 TiB times a billion doesn't fit in 64. */
-        v += (uint64_t)((unsigned __int128)nano * suffixes[i].factor / 1000000000u);
+        if (__builtin_add_overflow(v, (uint64_t)((unsigned __int128)nano * suffixes[i].factor / 1000000000u), &v))
+            return -ERANGE;
         *ret = v;
         return 0;
     }
@@ -170,12 +171,13 @@ int nm_parse_fraction(const char *s, double *ret)
 
 int nm_parse_vcores(const char *s, uint32_t *ret_vcores_milli)
 {
+    const char *point = strchr(s, '.');
     uint64_t whole, nano, v;
     int r = take_decimal(&s, &whole, &nano);
 
     if (r < 0)
         return r;
-    if (*s || nano % 1000000 != 0)
+    if (*s || (point && strlen(point + 1) > 3))
         return -EINVAL;
     if (whole > 1000000)
         return -ERANGE;

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* util/fileio.h and util/log.h on real files in a directory of the test's own. */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <ftw.h>
+#include <sys/stat.h>
+
+#include "util/fileio.h"
+#include "util/log.h"
+#include "util/macros.h"
+
+static char directory[64];
+static int dir_fd = -EBADF;
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    (void)snprintf(directory, sizeof directory, "/tmp/nmd-test-fileio-XXXXXX");
+    if (!mkdtemp(directory))
+        return -1;
+    dir_fd = open(directory, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+    return dir_fd < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    dir_fd = nm_close(dir_fd);
+    return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void put(const char *name, const char *text)
+{
+    assert_int_equal(nm_write_file_atomic_at(dir_fd, name, text, 0644, 0), 0);
+}
+
+static void test_read(void **state)
+{
+    char buf[8] = "before";
+    size_t len = 99;
+
+    (void)state;
+    assert_int_equal(nm_read_file_at(dir_fd, "none", buf, sizeof buf, &len), -ENOENT);
+    assert_int_equal(len, 99);
+    put("f", "1234567"); /* with its NUL just as much as the buffer holds */
+    assert_int_equal(nm_read_file_at(dir_fd, "f", buf, sizeof buf, &len), 0);
+    assert_int_equal(len, 7);
+    assert_string_equal(buf, "1234567");
+    put("f", "12345678");
+    assert_int_equal(nm_read_file_at(dir_fd, "f", buf, sizeof buf, &len), -E2BIG);
+    assert_int_equal(nm_read_file_at(dir_fd, "f", buf, 0, NULL), -E2BIG);
+    put("f", "");
+    assert_int_equal(nm_read_file_at(dir_fd, "f", buf, sizeof buf, NULL), 0);
+    assert_string_equal(buf, "");
+    assert_int_equal(nm_read_file_at(dir_fd, ".", buf, sizeof buf, NULL), -EISDIR);
+}
+
+static void test_pread_again(void **state)
+{
+    _cleanup_close_ int fd = -EBADF;
+    char buf[16];
+
+    (void)state;
+    assert_int_equal(nm_write_file_at(dir_fd, "none", "x"), -ENOENT); /* never creates */
+    put("f", "one");
+    fd = openat(dir_fd, "f", O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(nm_pread_file(fd, buf, sizeof buf, NULL), 0);
+        assert_string_equal(buf, "one");
+    }
+    assert_int_equal(nm_write_file_at(dir_fd, "f", "two"), 0);
+    assert_int_equal(nm_pread_file(fd, buf, sizeof buf, NULL), 0);
+    assert_string_equal(buf, "two");
+}
+
+static void test_atomic(void **state)
+{
+    char buf[64];
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(nm_write_file_atomic_at(dir_fd, "f", "a longer first text", 0600, 1), 0);
+    assert_int_equal(nm_write_file_atomic_at(dir_fd, "f", "short", 0600, 0), 0);
+    assert_int_equal(nm_read_file_at(dir_fd, "f", buf, sizeof buf, NULL), 0);
+    assert_string_equal(buf, "short");
+    assert_int_equal(fstatat(dir_fd, "f", &st, 0), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    /* What can't be replaced stays, and nothing temporary is left. */
+    assert_int_equal(mkdirat(dir_fd, "d", 0755), 0);
+    assert_int_equal(nm_write_file_atomic_at(dir_fd, "d", "x", 0600, 0), -EISDIR);
+    assert_int_equal(faccessat(dir_fd, ".d.new", F_OK, 0), -1);
+    assert_int_equal(nm_write_file_atomic_at(dir_fd, "none/f", "x", 0600, 0), -ENOENT);
+    {
+        char name[300];
+        memset(name, 'n', sizeof name - 1);
+        name[sizeof name - 1] = '\0';
+        assert_int_equal(nm_write_file_atomic_at(dir_fd, name, "x", 0600, 0), -ENAMETOOLONG);
+    }
+}
+
+static void test_atomic_follows_no_link(void **state)
+{
+    char buf[16];
+
+    (void)state;
+    put("victim", "mine");
+    assert_int_equal(symlinkat("victim", dir_fd, ".f.new"), 0);
+    assert_int_equal(nm_write_file_atomic_at(dir_fd, "f", "x", 0600, 0), -ELOOP);
+    assert_int_equal(nm_read_file_at(dir_fd, "victim", buf, sizeof buf, NULL), 0);
+    assert_string_equal(buf, "mine");
+}
+
+static void test_mkdir_p(void **state)
+{
+    char path[128];
+    struct stat st;
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/a//b/c", directory);
+    assert_int_equal(nm_mkdir_p(path, 0750), 0);
+    assert_int_equal(nm_mkdir_p(path, 0750), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(S_ISDIR(st.st_mode));
+    (void)snprintf(path, sizeof path, "%s/x/", directory);
+    assert_int_equal(nm_mkdir_p(path, 0750), 0);
+    put("file", "");
+    (void)snprintf(path, sizeof path, "%s/file", directory);
+    assert_int_equal(nm_mkdir_p(path, 0750), -ENOTDIR);
+    (void)snprintf(path, sizeof path, "%s/file/below", directory);
+    assert_int_equal(nm_mkdir_p(path, 0750), -ENOTDIR);
+    assert_int_equal(nm_mkdir_p("", 0750), -ENOENT);
+    assert_int_equal(nm_mkdir_p("/", 0750), 0);
+}
+
+static void expect_beneath(const char *path, int expected)
+{
+    _cleanup_close_ int fd = nm_open_beneath(dir_fd, path, O_RDONLY, 0);
+
+    if (expected == 0 ? fd < 0 : fd != expected)
+        fail_msg("\"%s\": got %d, expected %d", path, fd, expected);
+}
+
+static void test_beneath(void **state)
+{
+    _cleanup_close_ int fd = -EBADF;
+
+    (void)state;
+    assert_int_equal(mkdirat(dir_fd, "sub", 0755), 0);
+    assert_int_equal(mkdirat(dir_fd, "sub/deep", 0755), 0);
+    put("inside", "x");
+    assert_int_equal(symlinkat("../inside", dir_fd, "sub/good"), 0);
+    assert_int_equal(symlinkat("/etc/passwd", dir_fd, "absolute"), 0);
+    assert_int_equal(symlinkat("../..", dir_fd, "sub/up"), 0);
+    assert_int_equal(symlinkat("loop", dir_fd, "loop"), 0);
+    assert_int_equal(symlinkat("/proc/self/root", dir_fd, "magic"), 0);
+
+    expect_beneath("inside", 0);
+    expect_beneath("sub/good", 0);
+    expect_beneath("sub/deep/../../inside", 0);
+    expect_beneath("none", -ENOENT);
+    expect_beneath("..", -EXDEV);
+    expect_beneath("sub/../../etc", -EXDEV);
+    expect_beneath("/etc/passwd", -EXDEV);
+    expect_beneath("absolute", -EXDEV);
+    expect_beneath("magic", -EXDEV);
+    expect_beneath("sub/up/tmp", -EXDEV);
+    expect_beneath("loop", -ELOOP);
+
+    fd = nm_open_beneath(dir_fd, "sub/new", O_WRONLY | O_CREAT | O_EXCL, 0640);
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+}
+
+static void test_log_level(void **state)
+{
+    int level = -1;
+
+    (void)state;
+    assert_int_equal(nm_log_level_from_string("warning", &level), 0);
+    assert_int_equal(level, LOG_WARNING);
+    assert_int_equal(nm_log_level_from_string("debug", &level), 0);
+    assert_int_equal(level, LOG_DEBUG);
+    assert_int_equal(nm_log_level_from_string("loud", &level), -EINVAL);
+    assert_int_equal(nm_log_level_from_string("", &level), -EINVAL);
+    assert_int_equal(level, LOG_DEBUG);
+    assert_int_equal(nm_log_level(), LOG_INFO);
+}
+
+/* What lines come out on stderr at a level, and in which form. */
+static void test_log_lines(void **state)
+{
+    _cleanup_close_ int file = openat(dir_fd, "log", O_RDWR | O_CREAT | O_CLOEXEC, 0600), saved = dup(STDERR_FILENO);
+    char buf[4096];
+
+    (void)state;
+    assert_true(file >= 0 && saved >= 0);
+    assert_true(dup2(file, STDERR_FILENO) >= 0);
+    nm_log_init(NM_LOG_AUTO); /* a file is not the journal, whatever $JOURNAL_STREAM says */
+    nm_log_set_level(LOG_WARNING);
+    nm_info("dropped");
+    nm_warning("kept %d", 1);
+    nm_log_container(LOG_ERR, "container_1_000001", "7", NULL, "two\nlines\x1b[31m");
+    nm_log_set_level(LOG_INFO);
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    assert_int_equal(nm_read_file_at(dir_fd, "log", buf, sizeof buf, NULL), 0);
+    assert_null(strstr(buf, "dropped"));
+    assert_non_null(strstr(buf, "nmd warning kept 1\n"));
+    assert_non_null(strstr(buf, "nmd err     two?lines?[31m\n"));
+}
+
+int main(void)
+{
+#define WITH_DIRECTORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        WITH_DIRECTORY(test_read),
+        WITH_DIRECTORY(test_pread_again),
+        WITH_DIRECTORY(test_atomic),
+        WITH_DIRECTORY(test_atomic_follows_no_link),
+        WITH_DIRECTORY(test_mkdir_p),
+        WITH_DIRECTORY(test_beneath),
+        cmocka_unit_test(test_log_level),
+        WITH_DIRECTORY(test_log_lines),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

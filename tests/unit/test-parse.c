@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* util/parse.h: one table per parser, each row a text and what must come of it. */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "util/macros.h"
+#include "util/parse.h"
+
+#define UNTOUCHED 0xdeadbeefu
+
+struct row {
+    const char *text;
+    int result;
+    uint64_t value; /* when result is 0 */
+};
+
+static void check(const struct row *row, int result, uint64_t value)
+{
+    uint64_t expected = row->result == 0 ? row->value : UNTOUCHED;
+
+    if (result != row->result || value != expected)
+        fail_msg("\"%s\": got %d and %ju, expected %d and %ju", row->text, result, (uintmax_t)value, row->result,
+                 (uintmax_t)expected);
+}
+
+static void test_u64(void **state)
+{
+    static const struct row rows[] = {
+        {"0", 0, 0},
+        {"42", 0, 42},
+        {"007", 0, 7},
+        {"18446744073709551615", 0, UINT64_MAX},
+        {"18446744073709551616", -ERANGE, 0},
+        {"99999999999999999999999", -ERANGE, 0},
+        {"", -EINVAL, 0},
+        {"-1", -EINVAL, 0},
+        {"+1", -EINVAL, 0},
+        {" 1", -EINVAL, 0},
+        {"1 ", -EINVAL, 0},
+        {"0x10", -EINVAL, 0},
+        {"1.0", -EINVAL, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        uint64_t v = UNTOUCHED;
+        int r = nm_parse_u64(rows[i].text, &v);
+        check(&rows[i], r, v);
+    }
+}
+
+static void test_size(void **state)
+{
+    static const struct row rows[] = {
+        {"1", 0, 1},
+        {"1048576", 0, 1048576},
+        {"512M", 0, UINT64_C(512) << 20},
+        {"512 MiB", 0, UINT64_C(512) << 20},
+        {"512MB", 0, UINT64_C(512) << 20},
+        {"1.5G", 0, UINT64_C(1536) << 20},
+        {"0.5K", 0, 512},
+        {"1B", 0, 1},
+        {"2TiB", 0, UINT64_C(2) << 40},
+        {"8388607T", 0, UINT64_C(8388607) << 40},
+        {"8388608T", -ERANGE, 0},  /* 2^63 */
+        {"16777215.9999T", -ERANGE, 0},
+        {"16777216T", -ERANGE, 0}, /* 2^64: the product overflows */
+        {"9223372036854775807", 0, INT64_MAX},
+        {"9223372036854775808", -ERANGE, 0},
+        {"0", -ERANGE, 0},
+        {"0.0001K", -ERANGE, 0}, /* less than a byte */
+        {"", -EINVAL, 0},
+        {"M", -EINVAL, 0},
+        {"-1M", -EINVAL, 0},
+        {"1m", -EINVAL, 0},
+        {"1.M", -EINVAL, 0},
+        {".5M", -EINVAL, 0},
+        {"1,5M", -EINVAL, 0},
+        {"1MM", -EINVAL, 0},
+        {"1M ", -EINVAL, 0},
+        {"1e3", -EINVAL, 0},
+        {"inf", -EINVAL, 0},
+        {"nan", -EINVAL, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        uint64_t v = UNTOUCHED;
+        int r = nm_parse_size(rows[i].text, &v);
+        check(&rows[i], r, v);
+    }
+}
+
+static void test_duration(void **state)
+{
+    static const struct row rows[] = {
+        {"0", 0, 0},
+        {"3", 0, 3000000},
+        {"3s", 0, 3000000},
+        {"3 sec", 0, 3000000},
+        {"250ms", 0, 250000},
+        {"500us", 0, 500},
+        {"2min", 0, 120000000},
+        {"2m", 0, 120000000},
+        {"1.5h", 0, UINT64_C(5400) * 1000000},
+        {"1d", 0, UINT64_C(86400) * 1000000},
+        {"0.000001s", 0, 1},
+        {"9223372036854s", 0, UINT64_C(9223372036854) * 1000000},
+        {"9223372036855s", -ERANGE, 0},
+        /* The whole part fits into 64 bits, whole part and fraction together don't. */
+        {"213503982.9999d", -ERANGE, 0},
+        {"213503983d", -ERANGE, 0},
+        {"s", -EINVAL, 0},
+        {"", -EINVAL, 0},
+        {"-3s", -EINVAL, 0},
+        {"3 seconds", -EINVAL, 0},
+        {"3s 5ms", -EINVAL, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        uint64_t v = UNTOUCHED;
+        int r = nm_parse_duration(rows[i].text, &v);
+        check(&rows[i], r, v);
+    }
+}
+
+static void test_vcores(void **state)
+{
+    static const struct row rows[] = {
+        {"1", 0, 1000},
+        {"0.5", 0, 500},
+        {"0.001", 0, 1},
+        {"2.250", 0, 2250},
+        {"1000000", 0, 1000000000},
+        {"1000001", -ERANGE, 0},
+        {"18446744073709551616", -ERANGE, 0},
+        {"0", -ERANGE, 0},
+        {"0.000", -ERANGE, 0},
+        {"0.0001", -EINVAL, 0},
+        {"1.0000000001", -EINVAL, 0},
+        {"1.", -EINVAL, 0},
+        {"", -EINVAL, 0},
+        {"-1", -EINVAL, 0},
+        {"1 vcore", -EINVAL, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        uint32_t v = UNTOUCHED;
+        int r = nm_parse_vcores(rows[i].text, &v);
+        check(&rows[i], r, v);
+    }
+}
+
+static void test_bool(void **state)
+{
+    static const struct row rows[] = {
+        {"yes", 0, 1}, {"true", 0, 1},     {"on", 0, 1},       {"1", 0, 1},       {"no", 0, 0},
+        {"off", 0, 0}, {"false", 0, 0},    {"0", 0, 0},        {"", -EINVAL, 0},  {"YES", -EINVAL, 0},
+        {"2", -EINVAL, 0}, {"yes ", -EINVAL, 0}, {"enabled", -EINVAL, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        bool b = true;
+        int r = nm_parse_bool(rows[i].text, &b);
+        check(&rows[i], r, r == 0 ? b : UNTOUCHED);
+    }
+}
+
+static void test_fraction(void **state)
+{
+    static const struct {
+        const char *text;
+        int result;
+        double value;
+    } rows[] = {
+        {"0", 0, 0},          {"1", 0, 1},          {"0.8", 0, 0.8},     {"80%", 0, 0.8},     {"100%", 0, 1},
+        {"0.5%", 0, 0.005},   {"1.01", -ERANGE, 0}, {"101%", -ERANGE, 0}, {"", -EINVAL, 0},   {"%", -EINVAL, 0},
+        {"-0.1", -EINVAL, 0}, {"0,8", -EINVAL, 0},  {"80 %", -EINVAL, 0}, {"80%%", -EINVAL, 0},
+        {"nan", -EINVAL, 0},  {"18446744073709551616", -ERANGE, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        double v = -1;
+        int r = nm_parse_fraction(rows[i].text, &v);
+        if (r != rows[i].result || v != (r == 0 ? rows[i].value : -1))
+            fail_msg("\"%s\": got %d and %g", rows[i].text, r, v);
+    }
+}
+
+static void test_name(void **state)
+{
+    static const char *const good[] = {"a", "A-1", "job_7.x", "_x", "0", /* 63 letters: */
+                                       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+    static const char *const bad[] = {"", ".", "..", ".hidden", "-rf", "a/b", "a b", "a\n", "a\x1b[31m", "\xc3\xa9",
+                                      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(good); i++)
+        if (!nm_name_is_valid(good[i]))
+            fail_msg("\"%s\" was refused", good[i]);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
+        if (nm_name_is_valid(bad[i]))
+            fail_msg("\"%s\" was taken", bad[i]);
+}
+
+static void test_format(void **state)
+{
+    static const struct {
+        uint64_t value;
+        const char *text;
+    } sizes[] = {
+        {0, "0 B"},           {1023, "1023 B"},          {1024, "1.0 KiB"},
+        {1536, "1.5 KiB"},    {UINT64_C(200) << 20, "200 MiB"}, {UINT64_C(5) << 40, "5.0 TiB"},
+    }, durations[] = {
+        {0, "0us"},         {999, "999us"},       {250000, "250ms"},        {3000000, "3s"},
+        {1500000, "1.5s"},  {59000000, "59s"},    {61000000, "1m01s"},      {UINT64_C(3660) * 1000000, "1h01m"},
+    };
+    char buf[32];
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(sizes); i++)
+        assert_string_equal(nm_format_size(sizes[i].value, buf, sizeof buf), sizes[i].text);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(durations); i++)
+        assert_string_equal(nm_format_duration(durations[i].value, buf, sizeof buf), durations[i].text);
+    assert_string_equal(nm_format_size(UINT64_MAX, buf, 4), "167"); /* cut, not overrun */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_u64),  cmocka_unit_test(test_size),     cmocka_unit_test(test_duration),
+        cmocka_unit_test(test_vcores), cmocka_unit_test(test_bool),   cmocka_unit_test(test_fraction),
+        cmocka_unit_test(test_name), cmocka_unit_test(test_format),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
