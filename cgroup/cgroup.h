@@ -78,10 +78,13 @@ struct nm_cgroup_events {
     bool frozen;
 };
 
-/* All of these return 0, -ENOENT when the cgroup has gone (a normal result), or -errno. */
+/* All of these return 0, -ENOENT when the cgroup has gone (a normal result), -EOPNOTSUPP when this kernel or mount
+ * has no such file, or another -errno. */
 int nm_cgroup_read_events(const struct nm_cgroup *cg, struct nm_cgroup_events *ret);
 int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen); /* asks; cgroup.events tells when it is done */
-int nm_cgroup_kill(const struct nm_cgroup *cg);   /* SIGKILL to all, also when frozen; pidfds where cgroup.kill is missing */
+/* SIGKILL to all, also when frozen. Where cgroup.kill is missing: frozen first, so that nothing can fork away, then
+ * one by one through pidfds. cgroup.events tells when all are gone. */
+int nm_cgroup_kill(const struct nm_cgroup *cg);
 int nm_cgroup_signal(const struct nm_cgroup *cg, int sig, pid_t except); /* to all processes but `except` (0: none) */
 int nm_cgroup_n_processes(const struct nm_cgroup *cg, unsigned *ret);
 int nm_cgroup_set_oom_group(const struct nm_cgroup *cg, bool on);
@@ -104,16 +107,20 @@ int nm_cgroup_parse_memory_events(const char *text, struct nm_cgroup_memory_even
 struct nm_cgroup_watch;
 enum nm_cgroup_watch_kind { NM_CGROUP_WATCH_EVENTS, NM_CGROUP_WATCH_MEMORY_EVENTS };
 
-/* Calls cb in the event loop whenever cgroup.events (or memory.events) changes; cb reads the file itself. After the
- * cgroup's removal cb is called one last time with gone = true and the watch is dead. */
+/* Calls cb in the event loop whenever cgroup.events (or memory.events) changes; cb reads the file itself and may be
+ * called once too often. After the cgroup's removal the EVENTS kind calls cb one last time with gone = true and is
+ * dead; the MEMORY_EVENTS kind just falls silent. cb may free the watch. Changes from before the call are not told:
+ * read the file once after it. -ENOENT: the cgroup has gone, or there is no such file. */
 typedef void (*nm_cgroup_watch_cb_t)(enum nm_cgroup_watch_kind kind, bool gone, void *userdata);
 int nm_cgroup_watch_new(sd_event *event, const struct nm_cgroup *cg, enum nm_cgroup_watch_kind kind,
                         nm_cgroup_watch_cb_t cb, void *userdata, struct nm_cgroup_watch **ret);
 struct nm_cgroup_watch *nm_cgroup_watch_free(struct nm_cgroup_watch *w);
 NM_DEFINE_CLEANUP(struct nm_cgroup_watch *, nm_cgroup_watch_free)
 
-/* PSI trigger on a pressure file ("/proc/pressure/memory" or "<slice>/memory.pressure"): cb when tasks were stalled
- * for stall_usec within window_usec (500 ms .. 10 s). Fires at most once per window. */
+/* PSI trigger on a pressure file ("/proc/pressure/memory" with AT_FDCWD, or "memory.pressure" in the slice's dir_fd):
+ * cb when tasks were stalled for stall_usec within window_usec (500 ms .. 10 s, else -EINVAL). Fires at most once per
+ * window. Without CAP_SYS_RESOURCE the kernel only takes windows of whole 2 s: then the next such window is used, with
+ * the same share. -EOPNOTSUPP: PSI is off. cb may free the watch. Falls silent when the cgroup goes. */
 struct nm_psi_watch;
 typedef void (*nm_psi_watch_cb_t)(void *userdata);
 int nm_psi_watch_new(sd_event *event, int dir_fd, const char *file, bool full, uint64_t stall_usec,
@@ -143,7 +150,13 @@ enum nm_cgroup_backend_kind {
 struct nm_cgroup_backend;
 
 /* The end of an asynchronous operation: result 0 or -errno. For create, cg is the new cgroup (ownership passes to
- * the callee) or NULL on failure. message: a plain-words reason on failure, else NULL. */
+ * the callee) or NULL on failure. message: a plain-words reason on failure (valid during the call), else NULL.
+ *
+ * An operation that returns 0 calls cb exactly once, on the direct backend before it returns; one that returns a
+ * negative errno hasn't begun and doesn't call cb. cb may be NULL for the set_* operations. cb isn't called any more
+ * once the backend is freed. Codes worth telling apart: -ENOTCONN no connection to systemd just now (try again),
+ * -ETIMEDOUT systemd didn't answer in time, -EAGAIN and -ENOSPC the cgroup tree is full, -ESRCH the process has gone,
+ * -ENOENT the cgroup has gone, -EEXIST that name is taken. */
 typedef void (*nm_cgroup_done_cb_t)(int result, struct nm_cgroup *cg, const char *message, void *userdata);
 
 /* Called for each container cgroup that exists below the slice; ownership of cg passes to the callee. */
@@ -157,10 +170,12 @@ struct nm_cgroup_ops {
     /* Makes the container's cgroup with its limits and moves pid (the waiting shim) into it. */
     int (*create)(struct nm_cgroup_backend *b, const char *container_id, const char *description, pid_t pid,
                   const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
-    /* Changes limits in place (promotion, demotion, update, squeeze, drift repair). No process moves. */
+    /* Changes limits in place (promotion, demotion, update, squeeze, drift repair). No process moves. systemd writes
+     * the files a moment after its answer: don't check for drift in the callback. */
     int (*set_limits)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg, const struct nm_cgroup_limits *limits,
                       nm_cgroup_done_cb_t cb, void *userdata);
-    /* Takes away what is left of an empty cgroup (rmdir, or reset-failed and stop of the unit). -EBUSY: not empty. */
+    /* Takes away what is left of an empty cgroup (rmdir, or reset-failed and stop of the unit). 0 also when it has
+     * gone already; -EBUSY: not empty. */
     int (*remove)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg);
     int (*list)(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *userdata);
     void (*free)(struct nm_cgroup_backend *b);
@@ -178,13 +193,15 @@ struct nm_cgroup_backend {
 };
 
 struct nm_cgroup_backend_params {
+    /* FAKE: cgroup_root is an empty temporary directory, or NULL for one of its own. */
     enum nm_cgroup_backend_kind kind;
     const char *slice;       /* must end in ".slice" */
     const char *cgroup_root; /* the cgroup2 mount; NULL: found in /proc/self/mountinfo */
-    sd_event *event;
+    sd_event *event; /* direct works without */
 };
 
-/* Picks and opens a backend: mount and controllers are found, features filled in, the slice made. On failure
+/* Picks and opens a backend: mount and controllers are found, features filled in, the slice made. Blocks for as long
+ * as systemd takes to start the slice (nothing later does). On failure
  * *ret_message (if not NULL) is a plain-words reason that the caller frees. */
 int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params, struct nm_cgroup_backend **ret,
                           char **ret_message);

@@ -1,5 +1,20 @@
 # cgroup/: everything that touches cgroup files and systemd units.
 noinst_LTLIBRARIES += libnm-cgroup.la
 libnm_cgroup_la_SOURCES = \
-	%D%/cgroup.h
+	%D%/attr.c %D%/attr.h \
+	%D%/backend.c %D%/backend.h \
+	%D%/backend-direct.c \
+	%D%/backend-fake.c %D%/backend-fake.h \
+	%D%/backend-systemd.c \
+	%D%/cgroup.c %D%/cgroup.h \
+	%D%/drift.c \
+	%D%/events.c \
+	%D%/kill.c \
+	%D%/libcg.c %D%/libcg.h \
+	%D%/limits.c %D%/limits.h \
+	%D%/mount.c %D%/mount.h \
+	%D%/probe.c %D%/probe.h \
+	%D%/procs.c %D%/procs.h \
+	%D%/psi.c \
+	%D%/watch.c
 libnm_cgroup_la_LIBADD = libnm-util.la $(SYSTEMD_LIBS) $(CGROUP_LIBS)

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Choosing a backend, and what all backends share: names, the slice's directory, listing.
+ */
+
+#include "cgroup/backend.h"
+
+#include <stdarg.h>
+
+#include "cgroup/mount.h"
+#include "util/fileio.h"
+#include "util/log.h"
+#include "util/parse.h"
+
+#define SLICE_SUFFIX ".slice"
+#define SCOPE_SUFFIX ".scope"
+
+int nm_backend_fail(char **ret_message, int r, const char *format, ...)
+{
+    va_list ap;
+    char *text;
+
+    if (!ret_message)
+        return r;
+    va_start(ap, format);
+    if (vasprintf(&text, format, ap) >= 0)
+        *ret_message = text;
+    va_end(ap);
+    return r;
+}
+
+const char *nm_backend_explain(int r)
+{
+    switch (r) {
+    case -EAGAIN:
+    case -ENOSPC:
+        return "the cgroup tree is full (cgroup.max.descendants or cgroup.max.depth of a parent is reached)";
+    case -EACCES:
+    case -EPERM:
+        return "not allowed: this cgroup isn't delegated to this user";
+    case -EROFS:
+        return "the cgroup2 mount is read-only";
+    case -ESRCH:
+        return "the process has ended already";
+    case -EEXIST:
+        return "a cgroup of that name exists and isn't empty";
+    default:
+        return NULL;
+    }
+}
+
+/* ---- what all share ---------------------------------------------------------------------------------------- */
+
+int nm_backend_init(struct nm_cgroup_backend *b, const struct nm_cgroup_ops *ops, const char *slice)
+{
+    size_t stem = strlen(slice) - strlen(SLICE_SUFFIX);
+
+    b->ops = ops;
+    b->slice_fd = -EBADF;
+    b->slice = strdup(slice);
+    if (asprintf(&b->prefix, "%.*s-", (int)stem, slice) < 0)
+        b->prefix = NULL;
+    return b->slice && b->prefix ? 0 : -ENOMEM;
+}
+
+void nm_backend_done(struct nm_cgroup_backend *b)
+{
+    b->slice_fd = nm_close(b->slice_fd);
+    free(b->slice);
+    free(b->prefix);
+    free(b->slice_path);
+}
+
+int nm_backend_open_slice(struct nm_cgroup_backend *b)
+{
+    int fd = open(b->slice_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    nm_close(b->slice_fd);
+    b->slice_fd = fd;
+    return 0;
+}
+
+int nm_backend_scope_name(const struct nm_cgroup_backend *b, const char *container_id,
+                          char name[NM_BACKEND_NAME_MAX])
+{
+    int n;
+
+    if (!nm_name_is_valid(container_id))
+        return -EINVAL;
+    n = snprintf(name, NM_BACKEND_NAME_MAX, "%s%s" SCOPE_SUFFIX, b->prefix, container_id);
+    return n < NM_BACKEND_NAME_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name, struct nm_cgroup **ret)
+{
+    _cleanup_free_ char *path = NULL;
+
+    if (asprintf(&path, "%s/%s", b->slice_path, name) < 0)
+        return -ENOMEM;
+    return nm_cgroup_open(path, name, ret);
+}
+
+int nm_cgroup_container_id(const struct nm_cgroup_backend *b, const char *name, char *buf, size_t size)
+{
+    size_t prefix = strlen(b->prefix), suffix = strlen(SCOPE_SUFFIX), len = strlen(name), id;
+
+    if (len <= prefix + suffix || strncmp(name, b->prefix, prefix) != 0 ||
+        !nm_streq(name + len - suffix, SCOPE_SUFFIX))
+        return -EINVAL;
+    id = len - prefix - suffix;
+    if (id >= size)
+        return -EINVAL;
+    memmove(buf, name + prefix, id);
+    buf[id] = '\0';
+    return nm_name_is_valid(buf) ? 0 : -EINVAL;
+}
+
+typedef int (*scope_fn_t)(struct nm_cgroup_backend *b, const char *name, const char *id, void *userdata);
+
+static int for_each_scope(struct nm_cgroup_backend *b, scope_fn_t fn, void *userdata)
+{
+    _cleanup_close_ int fd = openat(b->slice_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_closedir_ DIR *dir = NULL;
+
+    if (fd < 0)
+        return -errno;
+    dir = fdopendir(fd);
+    if (!dir)
+        return -errno;
+    (void)STEAL_FD(fd);
+    for (struct dirent *de; (de = readdir(dir));) {
+        char id[NM_BACKEND_NAME_MAX];
+        int r;
+
+        if (de->d_type != DT_DIR || nm_cgroup_container_id(b, de->d_name, id, sizeof id) < 0)
+            continue;
+        r = fn(b, de->d_name, id, userdata);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+struct list_call {
+    nm_cgroup_list_cb_t cb;
+    void *userdata;
+};
+
+static int list_one(struct nm_cgroup_backend *b, const char *name, const char *id, void *userdata)
+{
+    const struct list_call *call = userdata;
+    struct nm_cgroup *cg;
+    int r = nm_backend_open_scope(b, name, &cg);
+
+    if (r < 0)
+        return r == -ENOENT ? 0 : r;
+    call->cb(cg, id, call->userdata);
+    return 0;
+}
+
+int nm_backend_list(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *userdata)
+{
+    struct list_call call = {.cb = cb, .userdata = userdata};
+
+    return for_each_scope(b, list_one, &call);
+}
+
+static int refuse_any(struct nm_cgroup_backend *b, const char *name, const char *id, void *userdata)
+{
+    (void)b;
+    (void)name;
+    (void)id;
+    (void)userdata;
+    return -EBUSY;
+}
+
+bool nm_backend_slice_is_empty(const struct nm_cgroup_backend *b)
+{
+    struct nm_cgroup_events events = {.populated = true};
+    const struct nm_cgroup slice = {.dir_fd = b->slice_fd};
+
+    return for_each_scope((struct nm_cgroup_backend *)b, refuse_any, NULL) >= 0 &&
+           nm_cgroup_read_events(&slice, &events) >= 0 && !events.populated;
+}
+
+/* ---- choosing ---------------------------------------------------------------------------------------------- */
+
+static bool slice_name_is_valid(const char *slice)
+{
+    size_t len = strlen(slice), suffix = strlen(SLICE_SUFFIX);
+
+    return nm_name_is_valid(slice) && len > suffix && nm_streq(slice + len - suffix, SLICE_SUFFIX) &&
+           slice[len - suffix - 1] != '-' && !strstr(slice, "--");
+}
+
+static int find_root(const char *given, char **ret, char **ret_message)
+{
+    int r;
+
+    if (given) {
+        *ret = strdup(given);
+        return *ret ? 0 : -ENOMEM;
+    }
+    r = nm_mount_find("/proc/self/mountinfo", ret);
+    if (r == -ENOENT)
+        return nm_backend_fail(ret_message, r, "no cgroup2 file system is mounted: mount one "
+                                               "(mount -t cgroup2 none /sys/fs/cgroup)");
+    if (r < 0)
+        return nm_backend_fail(ret_message, r, "/proc/self/mountinfo: %s", strerror(-r));
+    return 0;
+}
+
+/* systemd first, where it answers; a manager that is there but doesn't serve us is no reason to give up. */
+static int auto_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret, char **ret_message)
+{
+    if (host->event && nm_systemd_available() > 0) {
+        _cleanup_free_ char *why = NULL;
+        int r = nm_systemd_new(host, ret, &why);
+
+        if (r >= 0)
+            return r;
+        nm_debug("cgroup: no systemd backend (%s), trying the direct one", why ? why : strerror(-r));
+    }
+    return nm_direct_new(host, ret, ret_message);
+}
+
+int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params, struct nm_cgroup_backend **ret,
+                          char **ret_message)
+{
+    struct nm_backend_host host = {.slice = params->slice, .event = params->event};
+    _cleanup_free_ char *root = NULL;
+    int r;
+
+    if (!slice_name_is_valid(params->slice))
+        return nm_backend_fail(ret_message, -EINVAL,
+                               "slice '%s': must be a name of letters, digits, '.', '_' and single '-', at most "
+                               "63 long, that ends in " SLICE_SUFFIX,
+                               params->slice);
+    if (params->kind == NM_CGROUP_BACKEND_FAKE) {
+        host.root = params->cgroup_root;
+        return nm_fake_new(&host, ret, ret_message);
+    }
+    r = find_root(params->cgroup_root, &root, ret_message);
+    if (r < 0)
+        return r;
+    host.root = root;
+    switch (params->kind) {
+    case NM_CGROUP_BACKEND_SYSTEMD:
+        return nm_systemd_new(&host, ret, ret_message);
+    case NM_CGROUP_BACKEND_DIRECT:
+        return nm_direct_new(&host, ret, ret_message);
+    default:
+        return auto_new(&host, ret, ret_message);
+    }
+}
+
+struct nm_cgroup_backend *nm_cgroup_backend_free(struct nm_cgroup_backend *b)
+{
+    if (b)
+        b->ops->free(b);
+    return NULL;
+}

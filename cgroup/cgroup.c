@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A container's cgroup as an open directory, and the plain file operations on it. These are the same whoever made the
+ * cgroup: systemd neither knows nor resets cgroup.freeze, cgroup.kill, memory.reclaim (nor, before version 253,
+ * memory.oom.group), so they are written directly on every backend.
+ */
+
+#include "cgroup/cgroup.h"
+
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "cgroup/attr.h"
+#include "util/fileio.h"
+
+static const char *const feature_names[] = {
+    [NM_CGROUP_MEMORY_LIMITS] = "memory limits",
+    [NM_CGROUP_CPU_WEIGHT] = "cpu weight",
+    [NM_CGROUP_CPU_IDLE] = "cpu idle",
+    [NM_CGROUP_FREEZE] = "freeze",
+    [NM_CGROUP_KILL] = "kill",
+    [NM_CGROUP_PRESSURE] = "pressure",
+    [NM_CGROUP_RECLAIM] = "reclaim",
+    [NM_CGROUP_SWAP] = "swap",
+    [NM_CGROUP_PIDS] = "pids",
+};
+_Static_assert(NM_ARRAY_SIZE(feature_names) == NM_CGROUP_FEATURE_COUNT, "every feature has a name");
+
+const char *nm_cgroup_feature_name(enum nm_cgroup_feature f)
+{
+    return (unsigned)f < NM_CGROUP_FEATURE_COUNT ? feature_names[f] : "unknown";
+}
+
+int nm_cgroup_open(const char *path, const char *name, struct nm_cgroup **ret)
+{
+    _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = calloc(1, sizeof *cg);
+    struct stat st;
+
+    if (!cg)
+        return -ENOMEM;
+    cg->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (cg->dir_fd < 0)
+        return -errno;
+    if (fstat(cg->dir_fd, &st) < 0)
+        return -errno;
+    cg->inode = st.st_ino;
+    cg->name = strdup(name);
+    cg->path = strdup(path);
+    if (!cg->name || !cg->path)
+        return -ENOMEM;
+    *ret = STEAL_PTR(cg);
+    return 0;
+}
+
+struct nm_cgroup *nm_cgroup_free(struct nm_cgroup *cg)
+{
+    if (!cg)
+        return NULL;
+    nm_close(cg->dir_fd);
+    free(cg->name);
+    free(cg->path);
+    free(cg);
+    return NULL;
+}
+
+int nm_cgroup_read_events(const struct nm_cgroup *cg, struct nm_cgroup_events *ret)
+{
+    char buf[256];
+    int r = nm_attr_read(cg->dir_fd, "cgroup.events", buf, sizeof buf);
+
+    return r < 0 ? r : nm_cgroup_parse_events(buf, ret);
+}
+
+int nm_cgroup_read_memory_events(const struct nm_cgroup *cg, struct nm_cgroup_memory_events *ret)
+{
+    char buf[512];
+    int r = nm_attr_read(cg->dir_fd, "memory.events", buf, sizeof buf);
+
+    if (r == -EOPNOTSUPP) {
+        *ret = (struct nm_cgroup_memory_events){0};
+        return 0;
+    }
+    return r < 0 ? r : nm_cgroup_parse_memory_events(buf, ret);
+}
+
+int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen)
+{
+    return nm_attr_write(cg->dir_fd, "cgroup.freeze", frozen ? "1" : "0");
+}
+
+int nm_cgroup_set_oom_group(const struct nm_cgroup *cg, bool on)
+{
+    return nm_attr_write(cg->dir_fd, "memory.oom.group", on ? "1" : "0");
+}
+
+int nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof text, "%" PRIu64, bytes);
+    return nm_attr_write(cg->dir_fd, "memory.reclaim", text);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Drift: limits that something else changed behind our back. What is read back isn't letter by letter what was
+ * written: the kernel rounds memory down to pages, reads a weight of 0 from an idle group, and systemd chooses
+ * its own period for a CPU quota. So values are compared by meaning.
+ */
+
+#include "cgroup/cgroup.h"
+
+#include <inttypes.h>
+
+#include "cgroup/attr.h"
+#include "cgroup/limits.h"
+#include "util/parse.h"
+
+static const char *const drift_files[] = {
+    [NM_CGROUP_DRIFT_MEMORY_MAX] = "memory.max",   [NM_CGROUP_DRIFT_MEMORY_MIN] = "memory.min",
+    [NM_CGROUP_DRIFT_CPU_WEIGHT] = "cpu.weight",   [NM_CGROUP_DRIFT_CPU_IDLE] = "cpu.idle",
+    [NM_CGROUP_DRIFT_CPU_QUOTA] = "cpu.max",       [NM_CGROUP_DRIFT_OOM_GROUP] = "memory.oom.group",
+};
+_Static_assert(NM_ARRAY_SIZE(drift_files) == NM_CGROUP_DRIFT_COUNT, "every drift has a file");
+
+const char *nm_cgroup_drift_file(enum nm_cgroup_drift d)
+{
+    return (unsigned)d < NM_CGROUP_DRIFT_COUNT ? drift_files[d] : "unknown";
+}
+
+static int read_line(const struct nm_cgroup *cg, enum nm_cgroup_drift d, char *buf, size_t size)
+{
+    int r = nm_attr_read(cg->dir_fd, drift_files[d], buf, size);
+
+    if (r >= 0)
+        buf[strcspn(buf, "\n")] = '\0';
+    return r;
+}
+
+static int parse_maximum(const char *text, uint64_t *ret)
+{
+    if (nm_streq(text, "max")) {
+        *ret = NM_CGROUP_NONE;
+        return 0;
+    }
+    return nm_parse_u64(text, ret) < 0 ? -EBADMSG : 0;
+}
+
+static uint64_t round_to_page(uint64_t bytes)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+    return bytes == NM_CGROUP_NONE ? bytes : bytes / page * page;
+}
+
+/* All checks: 0 as expected, 1 drifted, or -errno. */
+static int check_number(const struct nm_cgroup *cg, enum nm_cgroup_drift d, uint64_t expected)
+{
+    char buf[64];
+    uint64_t v;
+    int r = read_line(cg, d, buf, sizeof buf);
+
+    if (r >= 0)
+        r = parse_maximum(buf, &v);
+    return r < 0 ? r : v != expected;
+}
+
+static int check_quota(const struct nm_cgroup *cg, uint64_t millicores)
+{
+    uint64_t quota, period, v, v_period;
+    char buf[64], *blank;
+    int r = read_line(cg, NM_CGROUP_DRIFT_CPU_QUOTA, buf, sizeof buf);
+
+    if (r < 0)
+        return r;
+    blank = strchr(buf, ' ');
+    if (!blank)
+        return -EBADMSG;
+    *blank = '\0';
+    if (parse_maximum(buf, &v) < 0 || nm_parse_u64(blank + 1, &v_period) < 0 || v_period == 0)
+        return -EBADMSG;
+    nm_limits_cpu_max(millicores, &quota, &period);
+    if (quota == NM_CGROUP_NONE || v == NM_CGROUP_NONE)
+        return quota != v;
+    /* As rates, rounded to a millicore. */
+    return (v * 1000 + v_period / 2) / v_period != (quota * 1000 + period / 2) / period;
+}
+
+static int check_cpu(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
+                     const struct nm_cgroup_limits *l, enum nm_cgroup_drift d)
+{
+    bool idle_file = b->feature[NM_CGROUP_CPU_IDLE];
+
+    if (!b->feature[NM_CGROUP_CPU_WEIGHT])
+        return 0;
+    if (d == NM_CGROUP_DRIFT_CPU_QUOTA)
+        return check_quota(cg, l->cpu_quota_millicores);
+    if (d == NM_CGROUP_DRIFT_CPU_IDLE)
+        return idle_file ? check_number(cg, d, l->cpu_idle) : 0;
+    if (l->cpu_idle)
+        return idle_file ? 0 : check_number(cg, d, 1);
+    return check_number(cg, d, nm_limits_cpu_weight(l));
+}
+
+static int check_one(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
+                     const struct nm_cgroup_limits *l, enum nm_cgroup_drift d)
+{
+    bool memory = b->feature[NM_CGROUP_MEMORY_LIMITS];
+
+    switch (d) {
+    case NM_CGROUP_DRIFT_MEMORY_MAX:
+        return memory ? check_number(cg, d, round_to_page(l->memory_max_bytes)) : 0;
+    case NM_CGROUP_DRIFT_MEMORY_MIN:
+        return memory ? check_number(cg, d, round_to_page(l->memory_min_bytes)) : 0;
+    case NM_CGROUP_DRIFT_OOM_GROUP:
+        return memory ? check_number(cg, d, l->oom_group) : 0;
+    case NM_CGROUP_DRIFT_CPU_WEIGHT:
+    case NM_CGROUP_DRIFT_CPU_IDLE:
+    case NM_CGROUP_DRIFT_CPU_QUOTA:
+        return check_cpu(b, cg, l, d);
+    case NM_CGROUP_DRIFT_COUNT:
+        break;
+    }
+    return 0;
+}
+
+int nm_cgroup_check_drift(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
+                          const struct nm_cgroup_limits *expected)
+{
+    int mask = 0;
+
+    for (enum nm_cgroup_drift d = 0; d < NM_CGROUP_DRIFT_COUNT; d++) {
+        int r = check_one(b, cg, expected, d);
+
+        if (r < 0)
+            return r;
+        if (r > 0)
+            mask |= 1 << d;
+    }
+    return mask;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See limits.h. Quirks of the cpu controller: cpu.weight can't be written while cpu.idle is 1 (EINVAL), so idle is
+ * switched first and an idle group gets no weight at all; a quota below 1 ms is EINVAL, so slow rates get the
+ * longest period there is.
+ */
+
+#include "cgroup/limits.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+#define PERIOD_USEC (100 * NM_USEC_PER_MSEC) /* the kernel's own default */
+#define LONG_PERIOD_USEC (1000 * NM_USEC_PER_MSEC)
+#define MIN_QUOTA_USEC (1 * NM_USEC_PER_MSEC)
+
+void nm_limits_cpu_max(uint64_t millicores, uint64_t *ret_quota_usec, uint64_t *ret_period_usec)
+{
+    uint64_t period = PERIOD_USEC, quota;
+
+    if (millicores != NM_CGROUP_NONE && millicores * period / 1000 < MIN_QUOTA_USEC)
+        period = LONG_PERIOD_USEC;
+    /* No machine has 2^40 millicores; beyond that, it is no limit and must not overflow. */
+    if (millicores >= UINT64_C(1) << 40)
+        quota = NM_CGROUP_NONE;
+    else
+        quota = NM_MAX(millicores * period / 1000, MIN_QUOTA_USEC);
+    *ret_quota_usec = quota;
+    *ret_period_usec = period;
+}
+
+uint32_t nm_limits_cpu_weight(const struct nm_cgroup_limits *l)
+{
+    return NM_MIN(NM_MAX(l->cpu_weight, UINT32_C(1)), UINT32_C(10000));
+}
+
+struct list {
+    struct nm_limits_file *out;
+    size_t n;
+};
+
+static void nm_printf(4, 5)
+    add(struct list *l, const char *controller, const char *file, const char *format, ...)
+{
+    struct nm_limits_file *f = &l->out[l->n++];
+    va_list ap;
+
+    f->controller = controller;
+    f->file = file;
+    va_start(ap, format);
+    (void)vsnprintf(f->text, sizeof f->text, format, ap);
+    va_end(ap);
+}
+
+static void add_maximum(struct list *l, const char *controller, const char *file, uint64_t v)
+{
+    if (v == NM_CGROUP_NONE)
+        add(l, controller, file, "max");
+    else
+        add(l, controller, file, "%" PRIu64, v);
+}
+
+static void add_cpu(struct list *list, const struct nm_cgroup_limits *l, bool has_idle)
+{
+    uint64_t quota, period;
+
+    if (has_idle)
+        add(list, "cpu", "cpu.idle", "%d", l->cpu_idle);
+    if (!l->cpu_idle)
+        add(list, "cpu", "cpu.weight", "%" PRIu32, nm_limits_cpu_weight(l));
+    else if (!has_idle)
+        add(list, "cpu", "cpu.weight", "1"); /* the nearest thing to idle on an older kernel */
+    nm_limits_cpu_max(l->cpu_quota_millicores, &quota, &period);
+    if (quota == NM_CGROUP_NONE)
+        add(list, "cpu", "cpu.max", "max %" PRIu64, period);
+    else
+        add(list, "cpu", "cpu.max", "%" PRIu64 " %" PRIu64, quota, period);
+}
+
+size_t nm_limits_files(const struct nm_cgroup_limits *l, bool has_idle,
+                       struct nm_limits_file out[NM_LIMITS_MAX_FILES])
+{
+    struct list list = {.out = out};
+
+    add_maximum(&list, "memory", "memory.min", l->memory_min_bytes);
+    add_maximum(&list, "memory", "memory.max", l->memory_max_bytes);
+    add(&list, "memory", "memory.oom.group", "%d", l->oom_group);
+    add_cpu(&list, l, has_idle);
+    add_maximum(&list, "pids", "pids.max", l->pids_max);
+    return list.n;
+}

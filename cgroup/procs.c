@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See procs.h. cgroup.procs has no useful size limit (a fork bomb fills megabytes), so it is parsed as a stream in
+ * small pieces, digit by digit. Process 0 stands for one outside our pid namespace: it can't be named, hence is
+ * passed over.
+ */
+
+#include "cgroup/procs.h"
+
+#include <limits.h>
+
+#include "util/error.h"
+#include "util/macros.h"
+
+/* Deeper trees than this exist only to hurt whoever walks them recursively. */
+#define MAX_DEPTH 16
+
+static int feed(const char *buf, size_t len, pid_t *pid, nm_procs_fn_t fn, void *userdata)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (buf[i] >= '0' && buf[i] <= '9') {
+            if (*pid > (INT_MAX - 9) / 10)
+                return -EBADMSG;
+            *pid = *pid * 10 + (buf[i] - '0');
+            continue;
+        }
+        if (buf[i] != '\n')
+            return -EBADMSG;
+        if (*pid > 0) {
+            int r = fn(*pid, userdata);
+            if (r < 0)
+                return r;
+        }
+        *pid = 0;
+    }
+    return 0;
+}
+
+static int walk_one(int dir_fd, nm_procs_fn_t fn, void *userdata)
+{
+    _cleanup_close_ int fd = openat(dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+    char buf[2048];
+    pid_t pid = 0;
+
+    if (fd < 0)
+        return -errno;
+    for (;;) {
+        ssize_t n = read(fd, buf, sizeof buf);
+        int r;
+
+        if (n < 0) {
+            if (errno == EINTR)
+                continue;
+            /* A threaded cgroup has no list of processes; its processes stand in the domain above. */
+            return errno == ENODEV ? -ENOENT : errno == EOPNOTSUPP ? 0 : -errno;
+        }
+        if (n == 0)
+            return pid > 0 ? fn(pid, userdata) : 0;
+        r = feed(buf, (size_t)n, &pid, fn, userdata);
+        if (r < 0)
+            return r;
+    }
+}
+
+typedef int (*dir_fn_t)(int parent_fd, const char *name, unsigned depth, void *userdata);
+
+static int for_each_subdir(int dir_fd, unsigned depth, dir_fn_t fn, void *userdata)
+{
+    _cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_closedir_ DIR *dir = NULL;
+
+    if (fd < 0)
+        return -errno;
+    dir = fdopendir(fd);
+    if (!dir)
+        return -errno;
+    (void)STEAL_FD(fd);
+    for (struct dirent *de; (de = readdir(dir));) {
+        int r;
+
+        if (de->d_type != DT_DIR || nm_streq(de->d_name, ".") || nm_streq(de->d_name, ".."))
+            continue;
+        r = fn(dirfd(dir), de->d_name, depth, userdata);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+struct walk {
+    nm_procs_fn_t fn;
+    void *userdata;
+};
+
+static int walk_subdir(int parent_fd, const char *name, unsigned depth, void *userdata);
+
+static int walk_tree(int dir_fd, unsigned depth, struct walk *w)
+{
+    int r = walk_one(dir_fd, w->fn, w->userdata);
+
+    if (r < 0 || depth >= MAX_DEPTH)
+        return r;
+    return for_each_subdir(dir_fd, depth, walk_subdir, w);
+}
+
+static int walk_subdir(int parent_fd, const char *name, unsigned depth, void *userdata)
+{
+    _cleanup_close_ int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int r;
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    r = walk_tree(fd, depth + 1, userdata);
+    return r == -ENOENT ? 0 : r; /* a subgroup that went meanwhile has nothing in it */
+}
+
+int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata)
+{
+    struct walk w = {.fn = fn, .userdata = userdata};
+
+    return walk_tree(dir_fd, 0, &w);
+}
+
+static int prune_subdir(int parent_fd, const char *name, unsigned depth, void *userdata)
+{
+    _cleanup_close_ int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd >= 0 && depth < MAX_DEPTH) {
+        int r = for_each_subdir(fd, depth + 1, prune_subdir, userdata);
+        if (r < 0)
+            return r;
+    }
+    if (unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+        return errno == ENOTEMPTY ? -EBUSY : -errno;
+    return 0;
+}
+
+int nm_procs_prune(int dir_fd)
+{
+    return for_each_subdir(dir_fd, 0, prune_subdir, NULL);
+}

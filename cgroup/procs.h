@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The processes of a cgroup and of the cgroups below it (a privileged container may have made some).
+ */
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Called per process id; a negative result stops the walk and is returned by it. */
+typedef int (*nm_procs_fn_t)(pid_t pid, void *userdata);
+
+/* Walks dir_fd's cgroup.procs, then those of its subdirectories. The list is a snapshot: a process may have gone
+ * when fn sees its id. Returns 0, -ENOENT when the cgroup itself has gone, or fn's failure. */
+int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata);
+
+/* Removes the empty directories below dir_fd, deepest first. 0, or -EBUSY when one isn't empty. */
+int nm_procs_prune(int dir_fd);

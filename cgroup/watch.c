@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Wake-ups from cgroup.events and memory.events.
+ *
+ * kernfs marks a file EPOLLPRI|EPOLLERR when it changed since *this* descriptor last read it. So each watch keeps its
+ * own descriptor, reads it once to arm it, and reads it again on every wake-up, or epoll would never fall silent.
+ *
+ * rmdir of the cgroup wakes nobody: neither poll nor an inotify watch on the directory itself (a descriptor held on
+ * it keeps its inode). The parent directory does tell (IN_DELETE). As a populated cgroup can't be removed, that
+ * watch exists only while this cgroup is empty: with a thousand live containers there is none, and one removal isn't
+ * told to a thousand watches.
+ *
+ * In fake trees the files are regular ones, which epoll refuses (EPERM): there inotify on the file serves.
+ */
+
+#include "cgroup/cgroup.h"
+
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+
+#include "util/fileio.h"
+
+struct nm_cgroup_watch {
+    enum nm_cgroup_watch_kind kind;
+    sd_event *event;
+    int fd;
+    char *parent;
+    sd_event_source *change;  /* the file */
+    sd_event_source *removal; /* the parent directory, while the cgroup is empty */
+    nm_cgroup_watch_cb_t cb;
+    void *userdata;
+};
+
+static const char *const watch_files[] = {
+    [NM_CGROUP_WATCH_EVENTS] = "cgroup.events",
+    [NM_CGROUP_WATCH_MEMORY_EVENTS] = "memory.events",
+};
+
+enum look { LOOK_ALIVE, LOOK_EMPTY, LOOK_GONE };
+
+/* Reads the file, which also re-arms the descriptor. */
+static enum look look(struct nm_cgroup_watch *w)
+{
+    struct nm_cgroup_events e;
+    struct stat st;
+    char buf[512];
+    int r = nm_pread_file(w->fd, buf, sizeof buf, NULL);
+
+    if (r == -ENODEV || (fstat(w->fd, &st) == 0 && st.st_nlink == 0))
+        return LOOK_GONE;
+    if (r < 0 || w->kind != NM_CGROUP_WATCH_EVENTS || nm_cgroup_parse_events(buf, &e) < 0)
+        return LOOK_ALIVE;
+    return e.populated ? LOOK_ALIVE : LOOK_EMPTY;
+}
+
+static void disarm(struct nm_cgroup_watch *w)
+{
+    w->change = sd_event_source_disable_unref(w->change);
+    w->removal = sd_event_source_disable_unref(w->removal);
+}
+
+static int on_removal(sd_event_source *s, const struct inotify_event *ev, void *userdata);
+
+/* Follows the parent directory exactly while the cgroup is empty. The second look closes the gap between the first
+ * one and the new watch. */
+static enum look settle(struct nm_cgroup_watch *w)
+{
+    enum look state = look(w);
+
+    if (state == LOOK_ALIVE)
+        w->removal = sd_event_source_disable_unref(w->removal);
+    if (state == LOOK_EMPTY && !w->removal) {
+        int r = sd_event_add_inotify(w->event, &w->removal, w->parent, IN_DELETE | IN_ONLYDIR,
+                                     on_removal, w);
+        if (r >= 0)
+            (void)sd_event_source_set_description(w->removal, "cgroup-removal");
+        state = look(w);
+    }
+    if (state == LOOK_GONE)
+        disarm(w);
+    return state;
+}
+
+/* The callback comes last: it may free the watch. */
+static int tell(struct nm_cgroup_watch *w)
+{
+    enum look state = settle(w);
+
+    w->cb(w->kind, state == LOOK_GONE, w->userdata);
+    return 0;
+}
+
+static int on_removal(sd_event_source *s, const struct inotify_event *ev, void *userdata)
+{
+    struct nm_cgroup_watch *w = userdata;
+
+    (void)s;
+    (void)ev;
+    /* Other cgroups of the slice are removed, too: only our own end is worth a call. */
+    return look(w) == LOOK_GONE ? tell(w) : 0;
+}
+
+static int on_change(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+    (void)s;
+    (void)fd;
+    (void)revents;
+    return tell(userdata);
+}
+
+static int on_file_change(sd_event_source *s, const struct inotify_event *ev, void *userdata)
+{
+    (void)s;
+    (void)ev;
+    return tell(userdata);
+}
+
+static int add_change_source(struct nm_cgroup_watch *w, const struct nm_cgroup *cg)
+{
+    _cleanup_free_ char *path = NULL;
+    int r = sd_event_add_io(w->event, &w->change, w->fd, EPOLLPRI, on_change, w);
+
+    if (r != -EPERM)
+        return r;
+    if (asprintf(&path, "%s/%s", cg->path, watch_files[w->kind]) < 0)
+        return -ENOMEM;
+    return sd_event_add_inotify(w->event, &w->change, path, IN_MODIFY | IN_DELETE_SELF,
+                                on_file_change, w);
+}
+
+static char *parent_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return strdup(".");
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+int nm_cgroup_watch_new(sd_event *event, const struct nm_cgroup *cg, enum nm_cgroup_watch_kind kind,
+                        nm_cgroup_watch_cb_t cb, void *userdata, struct nm_cgroup_watch **ret)
+{
+    _cleanup_(nm_cgroup_watch_freep) struct nm_cgroup_watch *w = calloc(1, sizeof *w);
+    int r;
+
+    if (!w)
+        return -ENOMEM;
+    w->kind = kind;
+    w->cb = cb;
+    w->userdata = userdata;
+    w->event = sd_event_ref(event);
+    w->fd = openat(cg->dir_fd, watch_files[kind], O_RDONLY | O_CLOEXEC);
+    if (w->fd < 0)
+        return -errno;
+    w->parent = parent_of(cg->path);
+    if (!w->parent)
+        return -ENOMEM;
+    r = add_change_source(w, cg);
+    if (r < 0)
+        return r;
+    (void)sd_event_source_set_description(w->change, watch_files[kind]);
+    if (settle(w) == LOOK_GONE)
+        return -ENOENT;
+    *ret = STEAL_PTR(w);
+    return 0;
+}
+
+struct nm_cgroup_watch *nm_cgroup_watch_free(struct nm_cgroup_watch *w)
+{
+    if (!w)
+        return NULL;
+    disarm(w);
+    sd_event_unref(w->event);
+    nm_close(w->fd);
+    free(w->parent);
+    free(w);
+    return NULL;
+}
