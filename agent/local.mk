@@ -12,6 +12,7 @@ libnm_agent_la_SOURCES = \
 	%D%/health.c %D%/health.h \
 	%D%/health-script.c %D%/health-script.h \
 	%D%/launch.h \
+	%D%/message-ids.h \
 	%D%/policy.h \
 	%D%/settings.c %D%/settings.h \
 	%D%/store.h \

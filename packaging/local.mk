@@ -1,1 +1,22 @@
-# see HACKING: what this folder holds
+# packaging/: what an installation has beside the programs.
+systemdsystemunit_DATA = %D%/nmd.service
+dist_systemdsystemunit_DATA = %D%/nmd.socket %D%/nm.slice
+# Read by systemd-sysusers and systemd-tmpfiles; the names in the tree tell what they are, these what they are for.
+install-data-hook: install-system-files
+install-system-files:
+	$(MKDIR_P) "$(DESTDIR)$(prefix)/lib/sysusers.d" "$(DESTDIR)$(prefix)/lib/tmpfiles.d" \
+		"$(DESTDIR)$(prefix)/lib/systemd/catalog"
+	$(INSTALL_DATA) "$(srcdir)/%D%/nmd.sysusers" "$(DESTDIR)$(prefix)/lib/sysusers.d/nmd.conf"
+	$(INSTALL_DATA) "$(srcdir)/%D%/nmd.tmpfiles" "$(DESTDIR)$(prefix)/lib/tmpfiles.d/nmd.conf"
+	$(INSTALL_DATA) "$(srcdir)/%D%/nmd.catalog" "$(DESTDIR)$(prefix)/lib/systemd/catalog/nmd.catalog"
+uninstall-hook: uninstall-system-files
+uninstall-system-files:
+	rm -f "$(DESTDIR)$(prefix)/lib/sysusers.d/nmd.conf" "$(DESTDIR)$(prefix)/lib/tmpfiles.d/nmd.conf" \
+		"$(DESTDIR)$(prefix)/lib/systemd/catalog/nmd.catalog"
+.PHONY: install-system-files uninstall-system-files
+
+%D%/nmd.service: %D%/nmd.service.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) %D% && sed 's|@sbindir[@]|$(sbindir)|g' "$(srcdir)/%D%/nmd.service.in" >$@.tmp && mv $@.tmp $@
+CLEANFILES += %D%/nmd.service
+
+EXTRA_DIST += %D%/nmd.service.in %D%/nmd.sysusers %D%/nmd.tmpfiles %D%/nmd.catalog %D%/build-deb %D%/debian

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# For shell suites, host and VM: one TAP line per fact, on stdout. Source it first and call done_testing last; a suite
-# that ends before that counts as failed, so that a suite which dies early can't look like a short one that passed.
+# For shell suites, host and VM: one TAP line per fact, on stdout. Source it first and call
+# done_testing last; a suite that ends before that counts as failed, so that a suite which dies
+# early can't look like a short one that passed.
 
 tap_count=0
 tap_failed=0

@@ -28,6 +28,7 @@ check "it can be frozen" wait_until 10 grep -qx 'frozen 1' "$scope/cgroup.events
 echo 1 >"$scope/cgroup.kill"
 check "it can be killed while frozen" wait_until 10 test ! -d "$scope"
 
-# A unit that fails to start in a bare guest is a fault of the image, and would hide among later failures.
+# A unit that fails to start in a bare guest is a fault of the image, and would hide among later
+# failures.
 is "no unit has failed" "$(systemctl --failed --plain --no-legend | awk '{ print $1 }')" ""
 done_testing
