@@ -1,1 +1,17 @@
 # unit tests of cgroup
+cgroup_tests = test-cgroup-parse test-cgroup-fake test-cgroup-direct
+check_PROGRAMS += $(cgroup_tests)
+TESTS += $(cgroup_tests)
+
+test_cgroup_parse_SOURCES = %D%/test-cgroup-parse.c
+test_cgroup_parse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_cgroup_parse_LDADD = libnm-cgroup.la $(unit_libs)
+
+test_cgroup_fake_SOURCES = %D%/test-cgroup-fake.c
+test_cgroup_fake_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_cgroup_fake_LDADD = libnm-cgroup.la $(unit_libs)
+
+# needs a cgroup2 mount that it may write to, else it skips
+test_cgroup_direct_SOURCES = %D%/test-cgroup-direct.c
+test_cgroup_direct_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_cgroup_direct_LDADD = libnm-cgroup.la $(unit_libs)

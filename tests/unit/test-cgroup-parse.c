@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What cgroup/ reads and writes as text: cgroup.events, memory.events, PSI, limits, mountinfo. Table-driven, no root.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "cgroup/attr.h"
+#include "cgroup/cgroup.h"
+#include "cgroup/limits.h"
+#include "cgroup/mount.h"
+
+static const struct {
+    const char *text;
+    int result;
+    bool populated, frozen;
+} events_cases[] = {
+    {"populated 1\nfrozen 0\n", 0, true, false},
+    {"populated 0\nfrozen 1\n", 0, false, true},
+    {"populated 1\nfrozen 1", 0, true, true},     /* no newline at the end */
+    {"frozen 1\npopulated 1\nnew 7\n", 0, true, true}, /* order and unknown keys don't matter */
+    {"", 0, false, false},
+    {"populated 1\n", 0, true, false}, /* Linux before 5.2 has no frozen */
+    {"populated", -EBADMSG, false, false},
+    {"populated \n", -EBADMSG, false, false},
+    {"populated x\n", -EBADMSG, false, false},
+    {"populated 2\n", -EBADMSG, false, false},
+    {"populated 1 \n", -EBADMSG, false, false},
+    {"populated -1\n", -EBADMSG, false, false},
+    {"\n", -EBADMSG, false, false},
+    {" 1\n", -EBADMSG, false, false},
+    {"unknown 99999999999999999999999\n", -EBADMSG, false, false},
+};
+
+static void test_parse_events(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(events_cases); i++) {
+        struct nm_cgroup_events e = {.populated = true, .frozen = true};
+        int r = nm_cgroup_parse_events(events_cases[i].text, &e);
+
+        if (r != events_cases[i].result)
+            fail_msg("case %zu (\"%s\"): %d", i, events_cases[i].text, r);
+        if (r < 0) {
+            assert_true(e.populated && e.frozen); /* untouched */
+            continue;
+        }
+        assert_int_equal(e.populated, events_cases[i].populated);
+        assert_int_equal(e.frozen, events_cases[i].frozen);
+    }
+}
+
+static void test_parse_memory_events(void **state)
+{
+    struct nm_cgroup_memory_events e;
+
+    (void)state;
+    assert_int_equal(nm_cgroup_parse_memory_events("low 9\nhigh 1\nmax 22\noom 3\noom_kill 4\noom_group_kill 5\n", &e), 0);
+    assert_int_equal(e.high, 1);
+    assert_int_equal(e.max, 22);
+    assert_int_equal(e.oom, 3);
+    assert_int_equal(e.oom_kill, 4);
+    assert_int_equal(e.oom_group_kill, 5);
+    /* Linux before 5.17 */
+    assert_int_equal(nm_cgroup_parse_memory_events("low 0\nhigh 0\nmax 18446744073709551615\noom 0\noom_kill 0\n", &e), 0);
+    assert_true(e.max == UINT64_MAX);
+    assert_int_equal(e.oom_group_kill, 0);
+    assert_int_equal(nm_cgroup_parse_memory_events("max 18446744073709551616\n", &e), -EBADMSG);
+    assert_int_equal(nm_cgroup_parse_memory_events("max 1\nmax", &e), -EBADMSG);
+    assert_true(e.max == UINT64_MAX);
+}
+
+static const struct {
+    const char *text;
+    int result;
+    double some_avg10, full_avg300;
+    uint64_t some_total, full_total;
+} psi_cases[] = {
+    {"some avg10=1.53 avg60=0.87 avg300=0.32 total=1234567\nfull avg10=0.00 avg60=0.12 avg300=100.00 total=42\n", 0, 1.53,
+     100.0, 1234567, 42},
+    /* Linux before 5.13 has no "full" for the CPU */
+    {"some avg10=0.05 avg60=0.00 avg300=0.00 total=7\n", 0, 0.05, 0, 7, 0},
+    {"some avg10=0.00 avg60=0.00 avg300=0.00 total=18446744073709551615", 0, 0, 0, UINT64_MAX, 0},
+    {"idle avg10=0.00 avg60=0.00 avg300=0.00 total=1\nsome avg10=2.00 avg60=0.00 avg300=0.00 total=3\n", 0, 2, 0, 3, 0},
+    {"", -EBADMSG, 0, 0, 0, 0},
+    {"full avg10=0.00 avg60=0.00 avg300=0.00 total=1\n", -EBADMSG, 0, 0, 0, 0},
+    {"some avg10=0.0 avg60=0.00 avg300=0.00 total=1\n", -EBADMSG, 0, 0, 0, 0},
+    {"some avg10=0,00 avg60=0.00 avg300=0.00 total=1\n", -EBADMSG, 0, 0, 0, 0},
+    {"some avg10=0.00 avg60=0.00 total=1\n", -EBADMSG, 0, 0, 0, 0},
+    {"some avg10=0.00 avg60=0.00 avg300=0.00 total=\n", -EBADMSG, 0, 0, 0, 0},
+    {"some avg10=0.00 avg60=0.00 avg300=0.00 total=18446744073709551616\n", -EBADMSG, 0, 0, 0, 0},
+    {"some avg10=0.00 avg60=0.00 avg300=0.00 total=1 x\n", -EBADMSG, 0, 0, 0, 0},
+    {"some\n", -EBADMSG, 0, 0, 0, 0},
+    {"\n", -EBADMSG, 0, 0, 0, 0},
+};
+
+static void test_parse_psi(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(psi_cases); i++) {
+        struct nm_psi psi = {.some.total_usec = 77};
+        int r = nm_psi_parse(psi_cases[i].text, &psi);
+
+        if (r != psi_cases[i].result)
+            fail_msg("case %zu (\"%s\"): %d", i, psi_cases[i].text, r);
+        if (r < 0) {
+            assert_int_equal(psi.some.total_usec, 77);
+            continue;
+        }
+        assert_float_equal(psi.some.avg10, psi_cases[i].some_avg10, 1e-9);
+        assert_float_equal(psi.full.avg300, psi_cases[i].full_avg300, 1e-9);
+        assert_true(psi.some.total_usec == psi_cases[i].some_total);
+        assert_true(psi.full.total_usec == psi_cases[i].full_total);
+    }
+}
+
+/* The text for one file, or NULL when it isn't written. */
+static const char *text_of(const struct nm_limits_file *files, size_t n, const char *file)
+{
+    for (size_t i = 0; i < n; i++)
+        if (nm_streq(files[i].file, file))
+            return files[i].text;
+    return NULL;
+}
+
+static void test_limits(void **state)
+{
+    struct nm_limits_file f[NM_LIMITS_MAX_FILES];
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    size_t n = nm_limits_files(&l, true, f);
+
+    (void)state;
+    assert_true(n <= NM_LIMITS_MAX_FILES);
+    assert_string_equal(text_of(f, n, "memory.max"), "max");
+    assert_string_equal(text_of(f, n, "memory.min"), "0");
+    assert_string_equal(text_of(f, n, "memory.oom.group"), "0");
+    assert_string_equal(text_of(f, n, "cpu.weight"), "100");
+    assert_string_equal(text_of(f, n, "cpu.idle"), "0");
+    assert_string_equal(text_of(f, n, "cpu.max"), "max 100000");
+    assert_string_equal(text_of(f, n, "pids.max"), "max");
+
+    l = (struct nm_cgroup_limits){.memory_max_bytes = 1 << 30, .memory_min_bytes = 4096, .cpu_idle = true,
+                                  .cpu_weight = 5, .cpu_quota_millicores = 1500, .pids_max = 64, .oom_group = true};
+    n = nm_limits_files(&l, true, f);
+    assert_string_equal(text_of(f, n, "memory.max"), "1073741824");
+    assert_string_equal(text_of(f, n, "memory.min"), "4096");
+    assert_string_equal(text_of(f, n, "memory.oom.group"), "1");
+    assert_string_equal(text_of(f, n, "cpu.idle"), "1");
+    assert_null(text_of(f, n, "cpu.weight")); /* EINVAL while idle */
+    assert_string_equal(text_of(f, n, "cpu.max"), "150000 100000");
+    assert_string_equal(text_of(f, n, "pids.max"), "64");
+
+    n = nm_limits_files(&l, false, f); /* a kernel without cpu.idle */
+    assert_null(text_of(f, n, "cpu.idle"));
+    assert_string_equal(text_of(f, n, "cpu.weight"), "1");
+}
+
+/* From idle to a weight, cpu.idle must be written first: the kernel refuses a weight before. */
+static void test_limits_order(void **state)
+{
+    struct nm_limits_file f[NM_LIMITS_MAX_FILES];
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    size_t n = nm_limits_files(&l, true, f), idle = n, weight = n;
+
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        if (nm_streq(f[i].file, "cpu.idle"))
+            idle = i;
+        if (nm_streq(f[i].file, "cpu.weight"))
+            weight = i;
+    }
+    assert_true(idle < weight && weight < n);
+}
+
+static void test_cpu_max(void **state)
+{
+    static const struct {
+        uint64_t millicores, quota, period;
+    } cases[] = {
+        {1000, 100000, 100000}, {500, 50000, 100000}, {10, 1000, 100000},
+        {9, 9000, 1000000},     {1, 1000, 1000000},   {0, 1000, 1000000}, /* never "nothing at all" */
+        {NM_CGROUP_NONE, NM_CGROUP_NONE, 100000},     {NM_CGROUP_NONE - 1, NM_CGROUP_NONE, 100000},
+        {128000, 12800000, 100000},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        uint64_t quota, period;
+
+        nm_limits_cpu_max(cases[i].millicores, &quota, &period);
+        assert_true(quota == cases[i].quota);
+        assert_true(period == cases[i].period);
+    }
+}
+
+static void test_weight_is_clamped(void **state)
+{
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+
+    (void)state;
+    l.cpu_weight = 0;
+    assert_int_equal(nm_limits_cpu_weight(&l), 1);
+    l.cpu_weight = UINT32_MAX;
+    assert_int_equal(nm_limits_cpu_weight(&l), 10000);
+}
+
+static void test_has_word(void **state)
+{
+    (void)state;
+    assert_true(nm_attr_has_word("cpuset cpu io memory\n", "cpu"));
+    assert_true(nm_attr_has_word("cpuset cpu io memory\n", "memory"));
+    assert_true(nm_attr_has_word("cpu", "cpu"));
+    assert_false(nm_attr_has_word("cpuset io\n", "cpu"));
+    assert_false(nm_attr_has_word("hugecpu cpuset", "cpu"));
+    assert_false(nm_attr_has_word("", "cpu"));
+}
+
+/* A file with this text in the test's own directory. */
+static void write_temp(char path[64], const char *text)
+{
+    int fd;
+
+    (void)snprintf(path, 64, "/tmp/nmd-test-parse-XXXXXX");
+    fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    nm_close(fd);
+}
+
+static void test_mount_find(void **state)
+{
+    static const struct {
+        const char *mountinfo, *expected; /* NULL: -ENOENT */
+    } cases[] = {
+        {"24 1 0:22 / /sys rw,nosuid - sysfs sysfs rw\n30 24 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n",
+         "/sys/fs/cgroup"},
+        {"30 24 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+         "31 24 0:27 / /sys/fs/cgroup/unified rw - cgroup2 none rw\n",
+         "/sys/fs/cgroup/unified"},
+        {"31 24 0:27 / /mnt/two\\040words\\134x rw - cgroup2 none rw\n", "/mnt/two words\\x"},
+        {"30 24 0:26 / /a rw - cgroup cgroup rw,memory\n", NULL},
+        {"31 24 0:27 / - cgroup2 none rw\n", NULL},
+        {" - cgroup2 \n", NULL},
+        {"", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        _cleanup_free_ char *found = NULL;
+        char path[64];
+        int r;
+
+        write_temp(path, cases[i].mountinfo);
+        r = nm_mount_find(path, &found);
+        unlink(path);
+        assert_int_equal(r, cases[i].expected ? 0 : -ENOENT);
+        if (cases[i].expected)
+            assert_string_equal(found, cases[i].expected);
+    }
+}
+
+static void test_own_cgroup(void **state)
+{
+    _cleanup_free_ char *own = NULL;
+    char path[64];
+
+    (void)state;
+    write_temp(path, "4:memory:/v1\n0::/user.slice/a b.scope\n");
+    assert_int_equal(nm_mount_own_cgroup(path, &own), 0);
+    assert_string_equal(own, "/user.slice/a b.scope");
+    unlink(path);
+    write_temp(path, "4:memory:/v1\n");
+    assert_int_equal(nm_mount_own_cgroup(path, &own), -ENOENT);
+    unlink(path);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    for (enum nm_cgroup_feature f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
+        assert_non_null(nm_cgroup_feature_name(f));
+    for (enum nm_cgroup_drift d = 0; d < NM_CGROUP_DRIFT_COUNT; d++)
+        assert_non_null(strchr(nm_cgroup_drift_file(d), '.'));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parse_events), cmocka_unit_test(test_parse_memory_events),
+        cmocka_unit_test(test_parse_psi),    cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_limits_order), cmocka_unit_test(test_cpu_max),
+        cmocka_unit_test(test_weight_is_clamped), cmocka_unit_test(test_has_word),
+        cmocka_unit_test(test_mount_find),   cmocka_unit_test(test_own_cgroup),
+        cmocka_unit_test(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
