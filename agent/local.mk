@@ -13,7 +13,15 @@ libnm_agent_la_SOURCES = \
 	%D%/health-script.c %D%/health-script.h \
 	%D%/launch.h \
 	%D%/message-ids.h \
-	%D%/policy.h \
+	%D%/estimate.c \
+	%D%/ordering.c %D%/ordering.h \
+	%D%/policy.c %D%/policy.h %D%/policy-internal.h \
+	%D%/policy-admit.c \
+	%D%/policy-check.c \
+	%D%/policy-names.c \
+	%D%/policy-preempt.c \
+	%D%/policy-squeeze.c \
+	%D%/victims.c \
 	%D%/settings.c %D%/settings.h \
 	%D%/store.h \
 	%D%/types.c %D%/types.h \
