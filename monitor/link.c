@@ -264,8 +264,8 @@ static uint64_t read_speed(const char *name)
     return v;
 }
 
-/* The state of a link between samples; a free one for a link that wasn't there before. */
-static struct link *find_link(struct nm_link_sampler *s, int ifindex)
+/* The state of a link between samples; a free one for a link that wasn't there before. An uplink always gets one. */
+static struct link *find_link(struct nm_link_sampler *s, int ifindex, bool uplink)
 {
     struct link *available = NULL;
 
@@ -275,6 +275,9 @@ static struct link *find_link(struct nm_link_sampler *s, int ifindex)
         if (s->links[i].ifindex == 0 && !available)
             available = &s->links[i];
     }
+    for (size_t i = 0; uplink && !available && i < NM_ARRAY_SIZE(s->links); i++)
+        if (!is_uplink(s, s->links[i].ifindex))
+            available = &s->links[i];
     if (available)
         *available = (struct link){.ifindex = ifindex};
     return available;
@@ -329,7 +332,7 @@ static int on_link(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t
     *out = (struct nm_link_sample){
         .up = m.up, .uplink = uplink, .rx_bytes = m.rx_bytes, .tx_bytes = m.tx_bytes};
     memcpy(out->name, m.name, sizeof out->name);
-    l = find_link(s, m.ifindex);
+    l = find_link(s, m.ifindex, uplink);
     if (!l)
         return 0; /* no room to remember it: no rate */
     l->fresh = true;

@@ -31,6 +31,12 @@ static int parse_attributes(const struct nlmsghdr *nlh, size_t hdr_size, struct 
     return nlmsg_parse((struct nlmsghdr *)nlh, (int)hdr_size, tb, max, policy) < 0 ? -EBADMSG : 0;
 }
 
+/* The kernel's own rule. It matters because the name becomes part of a path in /sys. */
+static bool name_is_valid(const char *name)
+{
+    return *name && !strchr(name, '/') && !nm_streq(name, ".") && !nm_streq(name, "..");
+}
+
 int nm_monitor_parse_link(const struct nlmsghdr *nlh, size_t size, struct nm_link_message *ret)
 {
     static const struct nla_policy policy[IFLA_MAX + 1] = {
@@ -52,6 +58,8 @@ int nm_monitor_parse_link(const struct nlmsghdr *nlh, size_t size, struct nm_lin
     if (!tb[IFLA_IFNAME] || !tb[IFLA_STATS64] || ifi->ifi_index <= 0)
         return -EBADMSG;
     (void)nla_strlcpy(m.name, tb[IFLA_IFNAME], sizeof m.name);
+    if (!name_is_valid(m.name))
+        return -EBADMSG;
     m.ifindex = ifi->ifi_index;
     /* IFF_RUNNING is the operational state; IFF_UP alone only says that it isn't shut down. */
     m.up = (ifi->ifi_flags & (IFF_UP | IFF_RUNNING)) == (IFF_UP | IFF_RUNNING);

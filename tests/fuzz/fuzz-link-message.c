@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(copy, data, size);
     if (nm_monitor_parse_link(copy, size, &m) < 0)
         return 0;
-    if (m.ifindex <= 0 || m.name[0] == '\0' || !memchr(m.name, '\0', sizeof m.name))
+    if (m.ifindex <= 0 || m.name[0] == '\0' || !memchr(m.name, '\0', sizeof m.name) ||
+        strchr(m.name, '/'))
         abort();
     return 0;
 }

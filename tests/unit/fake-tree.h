@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A temporary directory that stands in for /proc or a cgroup. Files are written in place, as the kernel's change in
+ * place, so that descriptors which samplers keep see the new text. Needs cmocka.h before it.
+ */
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "util/fileio.h"
+#include "util/macros.h"
+
+struct fake_tree {
+    char path[64];
+};
+
+static inline void fake_tree_init(struct fake_tree *t)
+{
+    (void)snprintf(t->path, sizeof t->path, "/tmp/nm-test-XXXXXX");
+    assert_non_null(mkdtemp(t->path));
+}
+
+static inline int fake_tree_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static inline void fake_tree_done(struct fake_tree *t)
+{
+    assert_int_equal(nftw(t->path, fake_tree_remove, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* name may have directories, which are made. */
+static inline void fake_tree_write(const struct fake_tree *t, const char *name, const char *text)
+{
+    char path[256], *slash;
+    _cleanup_close_ int fd = -EBADF;
+
+    (void)snprintf(path, sizeof path, "%s/%s", t->path, name);
+    slash = strrchr(path, '/');
+    *slash = '\0';
+    assert_int_equal(nm_mkdir_p(path, 0700), 0);
+    *slash = '/';
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+static inline void fake_tree_unlink(const struct fake_tree *t, const char *name)
+{
+    char path[256];
+
+    (void)snprintf(path, sizeof path, "%s/%s", t->path, name);
+    assert_int_equal(remove(path), 0);
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The cgroup sampler: with fake memory files, and its fallback with a fake cgroup.procs that names fake processes
+ * (exact figures) or real ones (workers that really share pages). A real cgroup is used where one may be made.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+#include "monitor/monitor.h"
+#include "tests/unit/fake-tree.h"
+#include "util/clock.h"
+
+#define PAGE ((uint64_t)sysconf(_SC_PAGESIZE))
+
+struct fixture {
+    struct fake_tree cgroup, proc;
+    struct nm_cgroup cg;
+    struct nm_cgroup_sampler *sampler;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    assert_non_null(f);
+    fake_tree_init(&f->cgroup);
+    fake_tree_init(&f->proc);
+    f->cg.dir_fd = open(f->cgroup.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(f->cg.dir_fd >= 0);
+    fake_tree_write(&f->cgroup, "cpu.stat", "usage_usec 1000\n");
+    fake_tree_write(&f->cgroup, "cgroup.procs", "");
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    f->sampler = nm_cgroup_sampler_free(f->sampler);
+    f->cg.dir_fd = nm_close(f->cg.dir_fd);
+    fake_tree_done(&f->cgroup);
+    fake_tree_done(&f->proc);
+    free(f);
+    return 0;
+}
+
+/* ---- with the memory controller ---------------------------------------------------------------------------- */
+
+#define MEMORY_STAT \
+    "anon 1000\nfile 5000\nkernel 200\nshmem 100\ninactive_anon 600\nactive_anon 500\nunevictable 0\nslab_reclaimable 50\n"
+
+static void test_memory_files(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c;
+
+    fake_tree_write(&f->cgroup, "memory.stat", MEMORY_STAT);
+    fake_tree_write(&f->cgroup, "memory.peak", "9000\n");
+    fake_tree_write(&f->cgroup, "memory.swap.current", "70\n");
+    fake_tree_write(&f->cgroup, "memory.events", "low 0\nhigh 0\nmax 3\noom 2\noom_kill 1\noom_group_kill 0\n");
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1000000, &c), 0);
+    assert_int_equal(c.at_usec, 1000000);
+    assert_int_equal(c.memory_bytes, 1250);
+    assert_int_equal(c.memory_peak_bytes, 9000);
+    assert_int_equal(c.swap_bytes, 70);
+    assert_int_equal(c.oom_kills, 1);
+    assert_false(c.from_proc);
+    assert_false(c.cpu_valid);
+    assert_int_equal(c.cpu_usage_usec, 1000);
+
+    fake_tree_write(&f->cgroup, "cpu.stat", "usage_usec 1501000\nthrottled_usec 30\n");
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2000000, &c), 0);
+    assert_true(c.cpu_valid);
+    assert_int_equal(c.cpu_millicores, 1500);
+    assert_int_equal(c.cpu_throttled_usec, 30);
+}
+
+static void test_optional_files(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c;
+
+    fake_tree_write(&f->cgroup, "memory.stat", MEMORY_STAT);
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1, &c), 0);
+    assert_int_equal(c.memory_peak_bytes, 1250);
+    assert_int_equal(c.swap_bytes, 0);
+    assert_int_equal(c.oom_kills, 0);
+    /* Without memory.peak the highest sample is the peak. */
+    fake_tree_write(&f->cgroup, "memory.stat", "anon 5\nshmem 0\ninactive_anon 5\nactive_anon 0\nunevictable 0\n");
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2, &c), 0);
+    assert_int_equal(c.memory_bytes, 5);
+    assert_int_equal(c.memory_peak_bytes, 1250);
+}
+
+static void test_not_enabled_here(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c;
+
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1, &c), 0);
+    assert_true(c.from_proc);
+}
+
+static void test_broken(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c = {.at_usec = 7};
+
+    fake_tree_write(&f->cgroup, "memory.stat", "anon x\n");
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1, &c), -EBADMSG);
+    assert_int_equal(c.at_usec, 7);
+}
+
+static void test_gone_before(void **state)
+{
+    struct fixture *f = *state;
+
+    fake_tree_unlink(&f->cgroup, "cpu.stat");
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), -ENOENT);
+    assert_null(f->sampler);
+}
+
+/* ---- from fake processes ----------------------------------------------------------------------------------- */
+
+static void write_statm(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shared_pages)
+{
+    char name[32], text[128];
+
+    (void)snprintf(name, sizeof name, "%d/statm", pid);
+    (void)snprintf(text, sizeof text, "99999 %ju %ju 5 0 123 0\n", (uintmax_t)(anon_pages + shared_pages),
+                   (uintmax_t)shared_pages);
+    fake_tree_write(&f->proc, name, text);
+}
+
+static void write_status(struct fixture *f, int pid, uint64_t anon_kb, uint64_t shmem_kb, uint64_t swap_kb)
+{
+    char name[32], text[128];
+
+    (void)snprintf(name, sizeof name, "%d/status", pid);
+    (void)snprintf(text, sizeof text, "Name:\tx\nRssAnon:\t%ju kB\nRssShmem:\t%ju kB\nVmSwap:\t%ju kB\n",
+                   (uintmax_t)anon_kb, (uintmax_t)shmem_kb, (uintmax_t)swap_kb);
+    fake_tree_write(&f->proc, name, text);
+}
+
+static void write_process(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shmem_pages)
+{
+    write_statm(f, pid, anon_pages, shmem_pages);
+    write_status(f, pid, anon_pages * PAGE / 1024, shmem_pages * PAGE / 1024, 0);
+}
+
+static void write_rollup(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shmem_pages)
+{
+    char name[32], text[128];
+
+    (void)snprintf(name, sizeof name, "%d/smaps_rollup", pid);
+    (void)snprintf(text, sizeof text, "Pss_Anon: %ju kB\nPss_Shmem: %ju kB\n", (uintmax_t)(anon_pages * PAGE / 1024),
+                   (uintmax_t)(shmem_pages * PAGE / 1024));
+    fake_tree_write(&f->proc, name, text);
+}
+
+static uint64_t sample_pages(struct fixture *f, uint64_t now_usec)
+{
+    struct nm_cgroup_sample c;
+
+    if (!f->sampler)
+        assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, now_usec, &c), 0);
+    assert_true(c.from_proc);
+    return c.memory_bytes / PAGE;
+}
+
+static void test_processes_come_and_go(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(sample_pages(f, 1), 0);
+    write_process(f, 10, 500, 100);
+    write_process(f, 11, 50, 0);
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
+    assert_int_equal(sample_pages(f, 2), 650);
+    /* One more in front: the others are found again at their new places. */
+    write_process(f, 9, 1, 0);
+    fake_tree_write(&f->cgroup, "cgroup.procs", "9\n10\n11\n");
+    assert_int_equal(sample_pages(f, 3), 651);
+    fake_tree_write(&f->cgroup, "cgroup.procs", "11\n");
+    assert_int_equal(sample_pages(f, 4), 50);
+    /* Listed, but ended before it could be looked at. */
+    fake_tree_write(&f->cgroup, "cgroup.procs", "11\n12\n");
+    assert_int_equal(sample_pages(f, 5), 50);
+    fake_tree_write(&f->cgroup, "cgroup.procs", "");
+    assert_int_equal(sample_pages(f, 6), 0);
+}
+
+static void test_growth(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c;
+
+    write_process(f, 10, 1000, 1000);
+    write_status(f, 10, 1000 * PAGE / 1024, 200 * PAGE / 1024, 0); /* 800 pages are files */
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n");
+    assert_int_equal(sample_pages(f, 1), 1200);
+    /* Anonymous memory grows: statm is enough. */
+    write_statm(f, 10, 5000, 1000);
+    assert_int_equal(sample_pages(f, 2), 5200);
+    /* Shared memory grows: only status tells which kind. */
+    write_statm(f, 10, 5000, 3000);
+    write_status(f, 10, 5000 * PAGE / 1024, 2200 * PAGE / 1024, 0);
+    assert_int_equal(sample_pages(f, 3), 7200);
+    /* Anonymous memory shrinks: it went to swap. */
+    write_statm(f, 10, 3000, 3000);
+    write_status(f, 10, 3000 * PAGE / 1024, 2200 * PAGE / 1024, 2000 * PAGE / 1024);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 4, &c), 0);
+    assert_int_equal(c.memory_bytes, 5200 * PAGE);
+    assert_int_equal(c.swap_bytes, 2000 * PAGE);
+    assert_int_equal(c.memory_peak_bytes, 7200 * PAGE);
+}
+
+static void test_sharing(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t now = 1000000;
+
+    /* Four workers of which each has 20,000 pages resident, all the same ones. */
+    for (int pid = 10; pid < 14; pid++) {
+        write_process(f, pid, 20000, 0);
+        write_rollup(f, pid, 5000, 0);
+    }
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n12\n13\n");
+    assert_int_equal(sample_pages(f, now), 20000);
+    /* A little growth doesn't make it look again, but is counted. */
+    write_process(f, 10, 20500, 0);
+    assert_int_equal(sample_pages(f, now + 1000000), 20500);
+    /* They write to all of it, which no resident figure shows: seen after ten seconds. */
+    for (int pid = 10; pid < 14; pid++)
+        write_rollup(f, pid, 20000, 0);
+    assert_int_equal(sample_pages(f, now + 9999999), 20500);
+    assert_in_range(sample_pages(f, now + 10000000), 80000, 80500);
+    /* Where the kernel won't tell, the sum stands. */
+    for (int pid = 10; pid < 14; pid++) {
+        char name[32];
+
+        (void)snprintf(name, sizeof name, "%d/smaps_rollup", pid);
+        fake_tree_unlink(&f->proc, name);
+    }
+    assert_int_equal(sample_pages(f, now + 30000000), 80500);
+}
+
+static void test_sharing_limits(void **state)
+{
+    struct fixture *f = *state;
+
+    /* One large process, small helpers: the walk, which would halve the sum here, isn't worth it. */
+    write_process(f, 10, 50000, 0);
+    write_process(f, 11, 500, 0);
+    write_rollup(f, 10, 25000, 0);
+    write_rollup(f, 11, 250, 0);
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
+    assert_int_equal(sample_pages(f, 1000000), 50500);
+    /* Shared with processes elsewhere, too: never less than the largest process. */
+    write_process(f, 11, 40000, 0);
+    write_rollup(f, 10, 5000, 0);
+    write_rollup(f, 11, 5000, 0);
+    assert_int_equal(sample_pages(f, 2000000), 50000);
+}
+
+static void test_many_processes(void **state)
+{
+    struct fixture *f = *state;
+    char text[20 * 1500];
+    size_t len = 0;
+
+    /* More than keep their descriptor, than are looked at, and in a changing order. */
+    for (int pid = 1; pid <= 1500; pid++) {
+        write_process(f, pid, 1, 0);
+        len += (size_t)snprintf(text + len, sizeof text - len, "%d\n", pid);
+    }
+    fake_tree_write(&f->cgroup, "cgroup.procs", text);
+    assert_int_equal(sample_pages(f, 1), 1500);
+    len = 0;
+    for (int pid = 300; pid > 0; pid--)
+        len += (size_t)snprintf(text + len, sizeof text - len, "%d\n", pid);
+    fake_tree_write(&f->cgroup, "cgroup.procs", text);
+    assert_int_equal(sample_pages(f, 2), 300);
+    assert_int_equal(sample_pages(f, 3), 300);
+}
+
+static void test_children(void **state)
+{
+    struct fixture *f = *state;
+    struct stat st;
+
+    write_process(f, 10, 100, 0);
+    write_process(f, 11, 20, 0);
+    write_process(f, 12, 3, 0);
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n");
+    fake_tree_write(&f->cgroup, "a/cgroup.procs", "11\n");
+    fake_tree_write(&f->cgroup, "a/b/cgroup.procs", "12\n");
+    assert_int_equal(fstat(f->cg.dir_fd, &st), 0);
+    if (st.st_nlink <= 2) { /* btrfs and overlayfs don't count links as kernfs does */
+        print_message("the file system of /tmp doesn't count subdirectories\n");
+        skip();
+    }
+    assert_int_equal(sample_pages(f, 1), 123);
+}
+
+/* ---- from real processes ----------------------------------------------------------------------------------- */
+
+static pid_t spawn_worker(char *shared, size_t size)
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        volatile char sum = 0;
+
+        for (size_t i = 0; i < size; i += 4096)
+            sum = (char)(sum + shared[i]);
+        (void)!write(ready[1], "x", 1);
+        for (;;)
+            pause();
+    }
+    (void)close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    (void)close(ready[0]);
+    return pid;
+}
+
+static void test_real_workers(void **state)
+{
+    enum { WORKERS = 4, SIZE = 64 << 20 };
+    struct fixture *f = *state;
+    char *shared = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pid_t pids[WORKERS];
+    char text[128];
+    struct nm_cgroup_sample c;
+    int len;
+
+    assert_ptr_not_equal(shared, MAP_FAILED);
+    memset(shared, 1, SIZE);
+    len = snprintf(text, sizeof text, "%d\n", (int)getpid());
+    for (size_t i = 0; i < WORKERS; i++) {
+        pids[i] = spawn_worker(shared, SIZE);
+        len += snprintf(text + len, sizeof text - (size_t)len, "%d\n", (int)pids[i]);
+    }
+    fake_tree_write(&f->cgroup, "cgroup.procs", text);
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, "/proc", &f->sampler), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, nm_now_usec(), &c), 0);
+    for (size_t i = 0; i < WORKERS; i++) {
+        assert_int_equal(kill(pids[i], SIGKILL), 0);
+        assert_int_equal(waitpid(pids[i], NULL, 0), pids[i]);
+    }
+    /* Once, not five times. The margin is for the rest of the process, which a sanitizer makes large. */
+    assert_in_range(c.memory_bytes, SIZE, 2 * SIZE);
+    assert_int_equal(munmap(shared, SIZE), 0);
+
+    /* They are dead: their kept descriptors must say so, and only this process is left. */
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, nm_now_usec(), &c), 0);
+    assert_in_range(c.memory_bytes, PAGE, SIZE);
+}
+
+static void test_real_cgroup(void **state)
+{
+    _cleanup_(nm_cgroup_sampler_freep) struct nm_cgroup_sampler *s = NULL;
+    char path[] = "/sys/fs/cgroup/unified/nm-test-XXXXXX";
+    struct nm_cgroup cg = {.dir_fd = -EBADF};
+    struct nm_cgroup_sample c;
+
+    (void)state;
+    if (!mkdtemp(path)) {
+        (void)snprintf(path, sizeof path, "/sys/fs/cgroup/nm-test-XXXXXX");
+        if (!mkdtemp(path) || access("/sys/fs/cgroup/cgroup.procs", F_OK) < 0) {
+            (void)rmdir(path);
+            print_message("no cgroup2 mount where a cgroup may be made\n");
+            skip();
+        }
+    }
+    cg.dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(cg.dir_fd >= 0);
+    assert_int_equal(nm_cgroup_sampler_new(&cg, true, "/proc", &s), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(s, nm_now_usec(), &c), 0);
+    assert_int_equal(c.cpu_usage_usec, 0);
+    assert_int_equal(c.memory_bytes, 0);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(s, nm_now_usec(), &c), -ENOENT);
+    s = nm_cgroup_sampler_free(s);
+    assert_int_equal(nm_cgroup_sampler_new(&cg, true, "/proc", &s), -ENOENT);
+    cg.dir_fd = nm_close(cg.dir_fd);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_memory_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_optional_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_not_enabled_here, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_gone_before, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_processes_come_and_go, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_growth, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sharing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sharing_limits, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_processes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_children, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_real_workers, setup, teardown),
+        cmocka_unit_test(test_real_cgroup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

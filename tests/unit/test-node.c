@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The node sampler on a fake /proc, step by step, and once on the real one. */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "monitor/monitor.h"
+#include "tests/unit/fake-tree.h"
+#include "util/clock.h"
+
+#define MEMINFO "MemTotal: 1000 kB\nMemAvailable: 400 kB\nSwapTotal: 100 kB\nSwapFree: 60 kB\n"
+
+static void write_ticks(const struct fake_tree *proc, unsigned busy, unsigned idle, unsigned iowait)
+{
+    char text[128];
+
+    (void)snprintf(text, sizeof text, "cpu  %u 0 0 %u %u 0 0 0 0 0\ncpu0 0\ncpu1 0\nintr 1\n", busy, idle, iowait);
+    fake_tree_write(proc, "stat", text);
+}
+
+static void test_steps(void **state)
+{
+    static const struct {
+        const char *what;
+        uint64_t now_usec;
+        unsigned busy, idle, iowait;
+        bool valid;
+        uint32_t millicores;
+    } steps[] = {
+        {"first", 1000000, 100, 1000, 0, false, 0},
+        {"half busy", 2000000, 200, 1100, 0, true, 1000},
+        {"waiting for disks is idle", 3000000, 200, 1100, 200, true, 0},
+        {"too soon: as before", 3001000, 250, 1100, 200, true, 0},
+        {"from the older base", 4000000, 400, 1100, 200, true, 2000},
+        {"same clock: as before", 4000000, 500, 1500, 200, true, 2000},
+        {"idle goes back a little", 5000000, 500, 1099, 200, true, 2000},
+        {"busy goes back", 6000000, 100, 2000, 200, false, 0},
+        {"idle goes back a lot", 7000000, 200, 1000, 200, false, 0},
+        {"no tick passed", 8000000, 200, 1000, 200, false, 0},
+        {"clock goes back", 7000000, 300, 1100, 200, false, 0},
+        {"and on", 8000000, 400, 1400, 200, true, 500},
+    };
+    _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
+    struct fake_tree proc;
+
+    (void)state;
+    fake_tree_init(&proc);
+    fake_tree_write(&proc, "meminfo", MEMINFO);
+    fake_tree_write(&proc, "stat", "");
+    assert_int_equal(nm_node_sampler_new(proc.path, &s), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(steps); i++) {
+        struct nm_node_sample n;
+
+        write_ticks(&proc, steps[i].busy, steps[i].idle, steps[i].iowait);
+        assert_int_equal(nm_node_sampler_sample(s, steps[i].now_usec, &n), 0);
+        assert_int_equal(n.at_usec, steps[i].now_usec);
+        assert_int_equal(n.n_cpus, 2);
+        if (n.cpu_valid != steps[i].valid || n.cpu_busy_millicores != steps[i].millicores)
+            fail_msg("%s: valid %d, %u millicores", steps[i].what, n.cpu_valid, n.cpu_busy_millicores);
+    }
+    fake_tree_done(&proc);
+}
+
+static void test_memory_and_pressure(void **state)
+{
+    _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
+    struct nm_node_sample n = {.at_usec = 5};
+    struct fake_tree proc;
+
+    (void)state;
+    fake_tree_init(&proc);
+    fake_tree_write(&proc, "meminfo", MEMINFO);
+    write_ticks(&proc, 1, 1, 1);
+    fake_tree_write(&proc, "pressure/memory",
+                    "some avg10=12.50 avg60=0.00 avg300=0.00 total=5\nfull avg10=3.25 avg60=0.00 avg300=0.00 total=1\n");
+    assert_int_equal(nm_node_sampler_new(proc.path, &s), 0);
+    assert_int_equal(nm_node_sampler_sample(s, 1, &n), 0);
+    assert_int_equal(n.memory_total_bytes, 1000 << 10);
+    assert_int_equal(n.memory_available_bytes, 400 << 10);
+    assert_int_equal(n.swap_total_bytes, 100 << 10);
+    assert_int_equal(n.swap_free_bytes, 60 << 10);
+    assert_true(n.memory_pressure_some_avg10 == 12.5);
+    assert_true(n.memory_pressure_full_avg10 == 3.25);
+    assert_true(n.cpu_pressure_some_avg10 == 0); /* no such file */
+
+    /* A broken file is an error, and the sample stays what it was. */
+    fake_tree_write(&proc, "meminfo", "MemTotal: 5 kB\n");
+    assert_int_equal(nm_node_sampler_sample(s, 2, &n), -EBADMSG);
+    assert_int_equal(n.at_usec, 1);
+    fake_tree_done(&proc);
+}
+
+static void test_missing(void **state)
+{
+    struct nm_node_sampler *s = NULL;
+    struct fake_tree proc;
+
+    (void)state;
+    assert_int_equal(nm_node_sampler_new("/nonexistent", &s), -ENOENT);
+    fake_tree_init(&proc);
+    fake_tree_write(&proc, "meminfo", MEMINFO);
+    assert_int_equal(nm_node_sampler_new(proc.path, &s), -ENOENT);
+    assert_null(s);
+    fake_tree_done(&proc);
+}
+
+static void test_real(void **state)
+{
+    _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
+    struct nm_node_sample n;
+
+    (void)state;
+    assert_int_equal(nm_node_sampler_new("/proc", &s), 0);
+    assert_int_equal(nm_node_sampler_sample(s, nm_now_usec(), &n), 0);
+    assert_false(n.cpu_valid);
+    assert_int_equal(n.n_cpus, sysconf(_SC_NPROCESSORS_ONLN));
+    assert_int_equal(n.memory_total_bytes, (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
+    assert_in_range(n.memory_available_bytes, 1, n.memory_total_bytes);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_memory_and_pressure),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_real),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
