@@ -2,7 +2,7 @@
 
 /*
  * One container's cgroup. cpu.stat is in every cgroup2 cgroup, with or without the cpu controller; what memory it
- * uses comes from memory.stat, or, without the memory controller, from its processes (procs.c).
+ * uses comes from memory.stat, or, without the memory controller, from its processes (procmem.c).
  *
  * Every file is opened once. A read then costs one system call, and can't be led to another cgroup that got the same
  * path later: after a removal the kernel answers ENODEV. memory.current is not read: it includes page cache that can
@@ -17,7 +17,7 @@
 
 #include "monitor/kread.h"
 #include "monitor/parse.h"
-#include "monitor/procs.h"
+#include "monitor/procmem.h"
 #include "monitor/rate.h"
 #include "util/error.h"
 
@@ -27,7 +27,7 @@ struct nm_cgroup_sampler {
     int cpu_stat_fd;
     int memory_stat_fd;                              /* -EBADF: procs is used instead */
     int memory_peak_fd, memory_events_fd, memory_swap_fd; /* -EBADF: this kernel has no such file */
-    struct nm_procs *procs;
+    struct nm_procmem *procs;
     struct nm_rate cpu;
     uint64_t highest_bytes;
 };
@@ -41,7 +41,7 @@ struct nm_cgroup_sampler *nm_cgroup_sampler_free(struct nm_cgroup_sampler *s)
     s->memory_peak_fd = nm_close(s->memory_peak_fd);
     s->memory_events_fd = nm_close(s->memory_events_fd);
     s->memory_swap_fd = nm_close(s->memory_swap_fd);
-    s->procs = nm_procs_free(s->procs);
+    s->procs = nm_procmem_free(s->procs);
     free(s);
     return NULL;
 }
@@ -100,7 +100,7 @@ int nm_cgroup_sampler_new(const struct nm_cgroup *cg, bool memory_controller, co
     }
     /* The mount may have the controller while this one cgroup's parent hasn't enabled it. */
     if (s->memory_stat_fd < 0) {
-        r = nm_procs_new(cg->dir_fd, proc_root, &s->procs);
+        r = nm_procmem_new(cg->dir_fd, proc_root, &s->procs);
         if (r < 0)
             return r;
     }
@@ -164,7 +164,7 @@ static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sam
 static int sample_processes(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *out)
 {
     struct nm_proc_memory m;
-    int r = nm_procs_sample(s->procs, now_usec, &m);
+    int r = nm_procmem_sample(s->procs, now_usec, &m);
 
     if (r < 0)
         return r;

@@ -10,6 +10,6 @@ libnm_monitor_la_SOURCES = \
 	%D%/monitor.h \
 	%D%/node.c \
 	%D%/parse.c %D%/parse.h \
-	%D%/procs.c %D%/procs.h \
+	%D%/procmem.c %D%/procmem.h \
 	%D%/rate.h
 libnm_monitor_la_LIBADD = libnm-cgroup.la libnm-util.la $(NL_LIBS)

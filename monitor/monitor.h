@@ -33,7 +33,7 @@ struct nm_node_sampler *nm_node_sampler_free(struct nm_node_sampler *s);
 NM_DEFINE_CLEANUP(struct nm_node_sampler *, nm_node_sampler_free)
 int nm_node_sampler_sample(struct nm_node_sampler *s, uint64_t now_usec, struct nm_node_sample *ret);
 
-/* ---- one container (monitor/cgsample.c; /proc fallback in monitor/procs.c) -------------------------------- */
+/* ---- one container (monitor/cgsample.c; /proc fallback in monitor/procmem.c) -------------------------------- */
 
 /*
  * memory_bytes = anon + shmem + kernel (without reclaimable slab) + unevictable page cache: what can't be had back

@@ -16,17 +16,17 @@
  * What one can't see from here: tmpfs pages that no process maps, kernel memory, mlocked page cache.
  */
 
-#include "monitor/procs.h"
+#include "monitor/procmem.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "cgroup/procs.h"
 #include "monitor/kread.h"
 #include "util/error.h"
 
@@ -35,7 +35,6 @@
 /* Processes that are looked at; a fork bomb's others are taken to be alike. Bounds the time of one sample. */
 #define PROCESSES_MAX 1024u
 #define PROCS_TEXT_SIZE ((size_t)64 << 10)
-#define DEPTH_MAX 8u /* of cgroups that a container made within its own */
 
 /* Page table walks: how old a result may get, how much one walk covers (the rest by extrapolation), and from how
  * much possible sharing on it is worth it. */
@@ -55,7 +54,7 @@ struct process {
     bool known;
 };
 
-struct nm_procs {
+struct nm_procmem {
     int cgroup_fd, procs_fd;
     char *proc_root;
     uint64_t page_bytes;
@@ -75,7 +74,7 @@ struct census {
     uint64_t bytes[PROCESSES_MAX]; /* anonymous and shared memory, resident */
 };
 
-struct nm_procs *nm_procs_free(struct nm_procs *p)
+struct nm_procmem *nm_procmem_free(struct nm_procmem *p)
 {
     if (!p)
         return NULL;
@@ -89,9 +88,9 @@ struct nm_procs *nm_procs_free(struct nm_procs *p)
     return NULL;
 }
 
-int nm_procs_new(int cgroup_fd, const char *proc_root, struct nm_procs **ret)
+int nm_procmem_new(int cgroup_fd, const char *proc_root, struct nm_procmem **ret)
 {
-    _cleanup_(nm_procs_freep) struct nm_procs *p = calloc(1, sizeof *p);
+    _cleanup_(nm_procmem_freep) struct nm_procmem *p = calloc(1, sizeof *p);
 
     if (!p)
         return -ENOMEM;
@@ -110,7 +109,7 @@ int nm_procs_new(int cgroup_fd, const char *proc_root, struct nm_procs **ret)
     return 0;
 }
 
-static int open_proc(const struct nm_procs *p, pid_t pid, const char *name)
+static int open_proc(const struct nm_procmem *p, pid_t pid, const char *name)
 {
     char path[PATH_MAX];
 
@@ -120,7 +119,7 @@ static int open_proc(const struct nm_procs *p, pid_t pid, const char *name)
 }
 
 /* Reads a file that doesn't stay open. */
-static int read_proc(const struct nm_procs *p, pid_t pid, const char *name, char *buf, size_t size)
+static int read_proc(const struct nm_procmem *p, pid_t pid, const char *name, char *buf, size_t size)
 {
     _cleanup_close_ int fd = open_proc(p, pid, name);
 
@@ -128,28 +127,6 @@ static int read_proc(const struct nm_procs *p, pid_t pid, const char *name, char
 }
 
 /* ---- which processes there are --------------------------------------------------------------------------- */
-
-static int list_processes(int procs_fd, struct census *c)
-{
-    char text[PROCS_TEXT_SIZE];
-    unsigned n, total;
-    int r = nm_monitor_read(procs_fd, text, sizeof text);
-
-    if (r < 0)
-        return r;
-    if ((size_t)r == sizeof text - 1) { /* thousands of processes: do without the rest, and without half a number */
-        char *last = strrchr(text, '\n');
-
-        if (last)
-            last[1] = '\0';
-    }
-    r = nm_monitor_parse_procs(text, c->pid + c->n, PROCESSES_MAX - c->n, &n, &total);
-    if (r < 0)
-        return r;
-    c->n += n;
-    c->total += total;
-    return 0;
-}
 
 /* A container that may (run as root, or delegated) can hide processes in cgroups of its own; cgroup.procs lists only
  * those of one cgroup. kernfs keeps the link count of directories, which makes "none below" one fstat. */
@@ -160,47 +137,39 @@ static bool has_children(int cgroup_fd)
     return fstat(cgroup_fd, &st) >= 0 && st.st_nlink > 2;
 }
 
-static int list_below(int cgroup_fd, unsigned depth, struct census *c)
+static int count_process(pid_t pid, void *userdata)
 {
-    _cleanup_closedir_ DIR *dir = NULL;
-    int fd = openat(cgroup_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct dirent *de;
+    struct census *c = userdata;
 
-    if (fd < 0)
-        return errno == ENODEV ? -ENOENT : -errno;
-    dir = fdopendir(fd);
-    if (!dir) {
-        fd = nm_close(fd);
-        return -ENOMEM;
-    }
-    while ((de = readdir(dir))) {
-        _cleanup_close_ int child_fd = -EBADF, procs_fd = -EBADF;
-        int r;
-
-        if (de->d_type != DT_DIR || de->d_name[0] == '.')
-            continue;
-        child_fd = openat(cgroup_fd, de->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-        if (child_fd < 0)
-            continue; /* it has just gone */
-        procs_fd = openat(child_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        if (procs_fd < 0)
-            continue;
-        r = list_processes(procs_fd, c);
-        /* Threaded cgroups (EOPNOTSUPP) list their processes at the domain above, where we have been. */
-        if (r < 0 && r != -ENOENT && r != -EOPNOTSUPP)
-            return r;
-        if (depth < DEPTH_MAX && has_children(child_fd)) {
-            r = list_below(child_fd, depth + 1, c);
-            if (r < 0 && r != -ENOENT)
-                return r;
-        }
-    }
+    if (c->n < PROCESSES_MAX)
+        c->pid[c->n++] = pid;
+    c->total++;
     return 0;
+}
+
+static int list_processes(const struct nm_procmem *p, struct census *c)
+{
+    char text[PROCS_TEXT_SIZE];
+    int r;
+
+    c->n = c->total = 0;
+    if (has_children(p->cgroup_fd))
+        return nm_procs_walk(p->cgroup_fd, count_process, c);
+    r = nm_monitor_read(p->procs_fd, text, sizeof text);
+    if (r < 0)
+        return r;
+    if ((size_t)r == sizeof text - 1) { /* thousands of processes: do without the rest, and without half a number */
+        char *last = strrchr(text, '\n');
+
+        if (last)
+            last[1] = '\0';
+    }
+    return nm_monitor_parse_procs(text, c->pid, PROCESSES_MAX, &c->n, &c->total);
 }
 
 /* ---- one process ------------------------------------------------------------------------------------------ */
 
-static int read_status(const struct nm_procs *p, pid_t pid, struct nm_proc_memory *ret)
+static int read_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_memory *ret)
 {
     char buf[8192];
     int r = read_proc(p, pid, "status", buf, sizeof buf);
@@ -219,7 +188,7 @@ static bool status_is_stale(const struct process *q, const struct nm_proc_statm 
            old_anon > anon + SLACK_PAGES;
 }
 
-static int measure(const struct nm_procs *p, struct process *q)
+static int measure(const struct nm_procmem *p, struct process *q)
 {
     struct nm_proc_statm now;
     char buf[256];
@@ -254,7 +223,7 @@ static void process_reset(struct process *q, pid_t pid)
     *q = (struct process){.pid = pid, .statm_fd = -EBADF};
 }
 
-static bool make_room(struct nm_procs *p)
+static bool make_room(struct nm_procmem *p)
 {
     unsigned size = NM_MIN(NM_MAX(2u, 2 * p->cache_size), CACHE_MAX);
     struct process *cache;
@@ -270,7 +239,7 @@ static bool make_room(struct nm_procs *p)
 }
 
 /* An entry for pid at place i, where it was last time unless processes before it have ended. */
-static struct process *cache_entry(struct nm_procs *p, unsigned i, pid_t pid)
+static struct process *cache_entry(struct nm_procmem *p, unsigned i, pid_t pid)
 {
     for (unsigned k = i; k < p->n_cached; k++) {
         if (p->cache[k].pid == pid) {
@@ -292,14 +261,14 @@ static struct process *cache_entry(struct nm_procs *p, unsigned i, pid_t pid)
     return &p->cache[i];
 }
 
-static void cache_truncate(struct nm_procs *p, unsigned n)
+static void cache_truncate(struct nm_procmem *p, unsigned n)
 {
     while (p->n_cached > n)
         process_reset(&p->cache[--p->n_cached], 0);
 }
 
 /* -ENOENT: it has ended. */
-static int measure_cached(struct nm_procs *p, struct process *q)
+static int measure_cached(struct nm_procmem *p, struct process *q)
 {
     bool was_open = q->statm_fd >= 0;
     int r = measure(p, q);
@@ -316,7 +285,7 @@ static int measure_cached(struct nm_procs *p, struct process *q)
 
 /* ---- all of them ------------------------------------------------------------------------------------------ */
 
-static int measure_all(struct nm_procs *p, struct census *c, struct nm_proc_memory *sum)
+static int measure_all(struct nm_procmem *p, struct census *c, struct nm_proc_memory *sum)
 {
     unsigned cached = 0;
 
@@ -348,7 +317,7 @@ static int measure_all(struct nm_procs *p, struct census *c, struct nm_proc_memo
 }
 
 /* Proportional share of one process, and its resident bytes if the kernel won't tell (too old, or not allowed). */
-static uint64_t walk_process(const struct nm_procs *p, pid_t pid, uint64_t resident_bytes)
+static uint64_t walk_process(const struct nm_procmem *p, pid_t pid, uint64_t resident_bytes)
 {
     struct nm_proc_memory m;
     char buf[4096];
@@ -358,7 +327,7 @@ static uint64_t walk_process(const struct nm_procs *p, pid_t pid, uint64_t resid
     return m.anon_bytes + m.shmem_bytes;
 }
 
-static void walk(struct nm_procs *p, const struct census *c, uint64_t now_usec, uint64_t sum_bytes)
+static void walk(struct nm_procmem *p, const struct census *c, uint64_t now_usec, uint64_t sum_bytes)
 {
     uint64_t resident = 0, proportional = 0, unique;
 
@@ -376,7 +345,7 @@ static void walk(struct nm_procs *p, const struct census *c, uint64_t now_usec, 
     p->overcount_bytes = sum_bytes - unique;
 }
 
-static bool walk_is_stale(const struct nm_procs *p, uint64_t now_usec, uint64_t sum_bytes)
+static bool walk_is_stale(const struct nm_procmem *p, uint64_t now_usec, uint64_t sum_bytes)
 {
     uint64_t old = p->resident_bytes;
     uint64_t change = sum_bytes > old ? sum_bytes - old : old - sum_bytes;
@@ -387,7 +356,7 @@ static bool walk_is_stale(const struct nm_procs *p, uint64_t now_usec, uint64_t 
 }
 
 /* Bytes of sum_bytes that are counted more than once. */
-static uint64_t overcount(struct nm_procs *p, const struct census *c, uint64_t now_usec, uint64_t sum_bytes)
+static uint64_t overcount(struct nm_procmem *p, const struct census *c, uint64_t now_usec, uint64_t sum_bytes)
 {
     uint64_t largest = 0, possible;
 
@@ -408,17 +377,14 @@ static uint64_t scale(uint64_t v, unsigned total, unsigned n)
     return (uint64_t)((unsigned __int128)v * total / n);
 }
 
-int nm_procs_sample(struct nm_procs *p, uint64_t now_usec, struct nm_proc_memory *ret)
+int nm_procmem_sample(struct nm_procmem *p, uint64_t now_usec, struct nm_proc_memory *ret)
 {
     struct census c;
     struct nm_proc_memory sum;
     uint64_t twice, bytes;
     int r;
 
-    c.n = c.total = 0;
-    r = list_processes(p->procs_fd, &c);
-    if (r >= 0 && has_children(p->cgroup_fd))
-        r = list_below(p->cgroup_fd, 1, &c);
+    r = list_processes(p, &c);
     if (r >= 0)
         r = measure_all(p, &c, &sum);
     if (r < 0)

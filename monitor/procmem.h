@@ -11,10 +11,10 @@
 #include "monitor/parse.h"
 #include "util/macros.h"
 
-struct nm_procs;
+struct nm_procmem;
 /* Opens cgroup.procs below cgroup_fd, of which it keeps a duplicate. -ENOENT: the cgroup has gone. */
-int nm_procs_new(int cgroup_fd, const char *proc_root, struct nm_procs **ret);
-struct nm_procs *nm_procs_free(struct nm_procs *p);
-NM_DEFINE_CLEANUP(struct nm_procs *, nm_procs_free)
+int nm_procmem_new(int cgroup_fd, const char *proc_root, struct nm_procmem **ret);
+struct nm_procmem *nm_procmem_free(struct nm_procmem *p);
+NM_DEFINE_CLEANUP(struct nm_procmem *, nm_procmem_free)
 /* Sums up the processes that are there now, below it too; all zero if there are none. -ENOENT: the cgroup has gone. */
-int nm_procs_sample(struct nm_procs *p, uint64_t now_usec, struct nm_proc_memory *ret);
+int nm_procmem_sample(struct nm_procmem *p, uint64_t now_usec, struct nm_proc_memory *ret);
