@@ -1,1 +1,31 @@
 # rpc/local/: HTTP and JSON on the UNIX socket; messages are shared with nmctl.
+noinst_LTLIBRARIES += libnm-messages.la libnm-local.la
+libnm_messages_la_SOURCES = \
+	%D%/messages.c %D%/messages.h \
+	%D%/requests.c
+libnm_messages_la_LIBADD = libnm-agent.la libnm-util.la $(JANSSON_LIBS) -lm
+
+libnm_local_la_SOURCES = \
+	%D%/call.c %D%/call.h \
+	%D%/containers.c \
+	%D%/embedded.h \
+	%D%/handlers.h \
+	%D%/listen.c %D%/listen.h \
+	%D%/metrics.c %D%/metrics.h \
+	%D%/node.c \
+	%D%/routes.c %D%/routes.h \
+	%D%/server.c %D%/server.h %D%/server-internal.h \
+	%D%/stream.c %D%/stream.h \
+	%D%/streams.c \
+	%D%/tail.c %D%/tail.h \
+	%D%/target.c %D%/target.h
+nodist_libnm_local_la_SOURCES = %D%/embedded.c
+libnm_local_la_LIBADD = libnm-messages.la libnm-agent.la libnm-util.la \
+	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(MHD_LIBS)
+
+embedded_files = %D%/openapi.json %D%/page.html
+EXTRA_DIST += $(embedded_files) %D%/embed.sh
+CLEANFILES += %D%/embedded.c
+%D%/embedded.c: $(embedded_files) %D%/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(srcdir)/%D%/embed.sh openapi $(srcdir)/%D%/openapi.json \
+		page $(srcdir)/%D%/page.html > $@.new && mv $@.new $@

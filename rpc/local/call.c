@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A request from its first line to its answer. libmicrohttpd calls in three steps: headers are there (begin), a piece of
+ * the body came (take_body), the request is complete (finish). What is wrong with it is mostly clear at the first step,
+ * but an answer given there makes the library close the connection, so it waits for the last one. Only a body that is
+ * announced too large is refused before it is read.
+ */
+
+#include "rpc/local/call.h"
+
+#include <strings.h>
+
+#include "rpc/local/messages.h"
+#include "rpc/local/server-internal.h"
+#include "rpc/local/stream.h"
+#include "util/clock.h"
+#include "util/parse.h"
+
+/* An answer's bytes, and whom to tell when they have been sent. */
+struct answer_text {
+    struct nm_local_server *server;
+    char *text;
+    size_t len;
+};
+
+struct nm_call *nm_call_new(struct nm_local_server *server, const char *raw_target)
+{
+    struct nm_call *call = calloc(1, sizeof *call);
+
+    if (!call)
+        return NULL;
+    call->server = server;
+    call->manager = nm_local_server_manager(server);
+    call->early = nm_target_parse(raw_target, &call->target, &call->problem);
+    return call;
+}
+
+struct nm_call *nm_call_free(struct nm_call *call)
+{
+    if (!call)
+        return NULL;
+    nm_local_server_forget(call->server, call);
+    nm_stream_free(call->stream);
+    nm_local_server_give_memory(call->server, call->data_size);
+    free(call->data);
+    json_decref(call->body);
+    nm_target_done(&call->target);
+    if (call->answer)
+        MHD_destroy_response(call->answer);
+    free(call);
+    return NULL;
+}
+
+/* ---- answers ---------------------------------------------------------------------------------------------- */
+
+int nm_call_answer(struct nm_call *call, unsigned status, const char *content_type, struct MHD_Response *response)
+{
+    if (!response)
+        return -ENOMEM;
+    if (call->answer)
+        MHD_destroy_response(call->answer);
+    call->answer = response;
+    call->answer_status = status;
+    /* Short of memory a header may be missing; the answer is still right. */
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    return 0;
+}
+
+static void free_answer_text(void *userdata)
+{
+    struct answer_text *a = userdata;
+
+    nm_local_server_give_memory(a->server, a->len);
+    free(a->text);
+    free(a);
+}
+
+static int answer_text(struct nm_call *call, unsigned status, const char *content_type, char *text, size_t len)
+{
+    struct answer_text *a = text ? malloc(sizeof *a) : NULL;
+    struct MHD_Response *response;
+
+    /* What is refused for want of memory is answered with a short text that must still get through. */
+    if (!a || (len > 4096 && !nm_local_server_take_memory(call->server, call->caller.admin, len))) {
+        free(text);
+        free(a);
+        return -ENOBUFS;
+    }
+    *a = (struct answer_text){.server = call->server, .text = text, .len = len > 4096 ? len : 0};
+    response = MHD_create_response_from_buffer_with_free_callback_cls(len, text, free_answer_text, a);
+    if (!response)
+        free_answer_text(a);
+    return nm_call_answer(call, status, content_type, response);
+}
+
+int nm_call_answer_text(struct nm_call *call, const char *content_type, char *text, size_t len)
+{
+    return answer_text(call, 200, content_type, text, len);
+}
+
+int nm_call_answer_json(struct nm_call *call, unsigned status, json_t *j)
+{
+    char *text = j ? json_dumps(j, NM_MESSAGES_DUMP_FLAGS) : NULL, *line;
+    size_t len = text ? strlen(text) : 0;
+
+    json_decref(j);
+    if (!text)
+        return -ENOMEM;
+    line = realloc(text, len + 2);
+    if (!line) {
+        free(text);
+        return -ENOMEM;
+    }
+    memcpy(line + len, "\n", 2); /* so that a shell's prompt comes on its own line */
+    return answer_text(call, status, "application/json", line, len + 1);
+}
+
+int nm_call_answer_static(struct nm_call *call, const char *content_type, const void *data, size_t len)
+{
+    return nm_call_answer(call, 200, content_type,
+                          MHD_create_response_from_buffer(len, (void *)data, MHD_RESPMEM_PERSISTENT));
+}
+
+/* ---- errors ----------------------------------------------------------------------------------------------- */
+
+/* A failure that is nobody's fault at the other end. */
+static const char *failure(struct nm_call *call, int r)
+{
+    if (r == -ENOBUFS || r == -ENOMEM) {
+        (void)nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "memory", "",
+                                  "nmd holds too much for other clients at the moment; try again.");
+        return NULL;
+    }
+    (void)nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "", "nmd could not do this: %s.",
+                              strerror(-r));
+    return "internal";
+}
+
+/* Turns what a handler (or begin) returned into an error answer. */
+static int answer_error(struct nm_call *call, int r)
+{
+    const char *code = NULL;
+    unsigned status = call->early_status ? call->early_status : nm_messages_http_status(r);
+
+    if (r < 0) {
+        code = failure(call, r);
+        status = code ? 500 : 503;
+    }
+    if (status == 413)
+        code = "too-large";
+    call->problem.outcome = r > 0 ? (enum nm_agent_outcome)r : call->problem.outcome;
+    r = nm_call_answer_json(call, status, nm_messages_error(&call->problem, code));
+    if (r == 0 && status == 405)
+        (void)MHD_add_response_header(call->answer, MHD_HTTP_HEADER_ALLOW, call->allow);
+    return r;
+}
+
+/* Gives the answer to libmicrohttpd. A stream may take as long as it likes; any other answer must be fetched. */
+static enum MHD_Result send_answer(struct nm_call *call)
+{
+    struct nm_connection *c = nm_local_server_connection(call->connection);
+    uint64_t limit = nm_local_server_timeout_usec(call->server);
+    enum MHD_Result r;
+
+    c->deadline_usec = call->stream ? UINT64_MAX : nm_now_usec() + 4 * limit;
+    if (call->stream && nm_stream_follows(call->stream))
+        (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+    r = MHD_queue_response(call->connection, call->answer_status, call->answer);
+    MHD_destroy_response(call->answer);
+    call->answer = NULL;
+    return r;
+}
+
+static enum MHD_Result conclude(struct nm_call *call, int r)
+{
+    if (r != 0)
+        r = answer_error(call, r);
+    if (r != 0)
+        return MHD_NO; /* not even memory for an error: the connection is closed */
+    if (!call->answer)
+        return MHD_YES; /* suspended: comes again */
+    return send_answer(call);
+}
+
+/* ---- the steps -------------------------------------------------------------------------------------------- */
+
+static int wrong(struct nm_call *call, unsigned status, enum nm_agent_outcome outcome)
+{
+    call->early_status = status;
+    return (int)outcome;
+}
+
+static int find_route(struct nm_call *call, const char *method)
+{
+    struct nm_problem *p = &call->problem;
+    int r = nm_routes_find(method, &call->target, &call->route, &call->id, call->allow, sizeof call->allow);
+
+    if (r == NM_ROUTES_E_NO_PATH)
+        return nm_messages_problem(p, NM_AGENT_E_NOT_FOUND, "path", call->target.text,
+                                   "There is no such path here; /v1/openapi.json lists those there are.");
+    if (r == NM_ROUTES_E_NO_METHOD) {
+        (void)nm_messages_problem(p, NM_AGENT_E_INVALID, "method", method, "%s allows %s only.",
+                                  call->target.text, call->allow);
+        return wrong(call, 405, NM_AGENT_E_INVALID);
+    }
+    if (call->id && !nm_name_is_valid(call->id))
+        return nm_messages_problem(p, NM_AGENT_E_INVALID, "id", call->id,
+                                   "An id or name has 1 to 63 of the characters A-Z a-z 0-9 . _ - and does not "
+                                   "begin with '.' or '-'.");
+    return 0;
+}
+
+static int check_query(struct nm_call *call)
+{
+    const struct nm_route *route = call->route;
+
+    for (unsigned i = 0; i < call->target.n_query; i++) {
+        const char *name = call->target.query[i].name;
+        if (nm_routes_takes_query(route, name))
+            continue;
+        return nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, name, call->target.query[i].value,
+                                   *route->query ? "There is no query parameter \"%s\" here; there is %s."
+                                                 : "There is no query parameter \"%s\" here, nor any other%s.",
+                                   name, route->query);
+    }
+    return 0;
+}
+
+static int check_right(struct nm_call *call)
+{
+    if (call->tcp && !(call->route->flags & NM_ROUTE_TCP))
+        return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "path", call->target.text,
+                                   "This is not served over TCP; use the UNIX socket.");
+    if ((call->route->flags & NM_ROUTE_ADMIN) && !call->caller.admin)
+        return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "path", call->target.text,
+                                   "Only root and members of the admin group may do this; you are uid %u.",
+                                   (unsigned)call->caller.uid);
+    return 0;
+}
+
+/* Media type and announced length. Nothing is read of a body that is announced too large. */
+static int check_body_headers(struct nm_call *call)
+{
+    const char *type = MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
+    const char *length =
+        MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    uint64_t n = 0;
+
+    if (length && (nm_parse_u64(length, &n) < 0 || n > NM_CALL_BODY_MAX)) {
+        call->body_too_large = true;
+        (void)nm_messages_problem(&call->problem, NM_AGENT_E_TOO_LARGE, "body", length,
+                                  "The body has %s bytes; at most %u are allowed.", length, NM_CALL_BODY_MAX);
+        return wrong(call, 413, NM_AGENT_E_TOO_LARGE);
+    }
+    if (n > 0 && type && strncasecmp(type, "application/json", strcspn(type, "; \t")) != 0) {
+        (void)nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "Content-Type", type,
+                                  "The body must be JSON, with the header Content-Type: application/json.");
+        return wrong(call, 415, NM_AGENT_E_INVALID);
+    }
+    return 0;
+}
+
+enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *connection, const char *method)
+{
+    const struct nm_connection *c = nm_local_server_connection(connection);
+    int r = call->early, body;
+
+    call->started = true;
+    call->connection = connection;
+    call->caller = c->caller;
+    call->tcp = c->tcp;
+    body = check_body_headers(call);
+    if (body != 0 && call->body_too_large)
+        return conclude(call, body);
+    if (r == 0)
+        r = find_route(call, method);
+    if (r == 0)
+        r = check_right(call);
+    if (r == 0)
+        r = check_query(call);
+    if (r == 0)
+        r = body;
+    call->early = r;
+    return MHD_YES;
+}
+
+static int grow_data(struct nm_call *call, size_t wanted)
+{
+    size_t doubled = NM_MAX(call->data_size * 2, (size_t)1024), size = NM_MAX(wanted, doubled);
+    char *data;
+
+    if (!nm_local_server_take_memory(call->server, call->caller.admin, size - call->data_size))
+        return -ENOBUFS;
+    data = realloc(call->data, size);
+    if (!data) {
+        nm_local_server_give_memory(call->server, size - call->data_size);
+        return -ENOMEM;
+    }
+    call->data = data;
+    call->data_size = size;
+    return 0;
+}
+
+/* A body that turns out wrong is read to its end, unkept: the library takes no answer in between. */
+enum MHD_Result nm_call_take_body(struct nm_call *call, const char *data, size_t len)
+{
+    if (call->early != 0)
+        return MHD_YES;
+    if (call->data_len + len > NM_CALL_BODY_MAX) {
+        (void)nm_messages_problem(&call->problem, NM_AGENT_E_TOO_LARGE, "body", "",
+                                  "The body has more than the %u bytes that are allowed.", NM_CALL_BODY_MAX);
+        call->early = wrong(call, 413, NM_AGENT_E_TOO_LARGE);
+        return MHD_YES;
+    }
+    if (call->data_len + len > call->data_size)
+        call->early = grow_data(call, call->data_len + len);
+    if (call->early != 0)
+        return MHD_YES;
+    memcpy(call->data + call->data_len, data, len);
+    call->data_len += len;
+    return MHD_YES;
+}
+
+static int parse_body(struct nm_call *call)
+{
+    if (!(call->route->flags & NM_ROUTE_BODY))
+        return call->data_len == 0 ? 0
+                                   : nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "body", "",
+                                                         "This request takes no body.");
+    return nm_messages_parse_body(call->data, call->data_len, &call->body, &call->problem);
+}
+
+/* Comes once more after each suspension. */
+enum MHD_Result nm_call_finish(struct nm_call *call)
+{
+    int r = call->early;
+
+    if (r == 0 && !call->body)
+        r = parse_body(call);
+    if (r != 0)
+        return conclude(call, r);
+    if (nm_local_server_defer(call->server, call))
+        return MHD_YES;
+    return conclude(call, call->route->handler(call));
+}
+
+/* ---- query parameters ------------------------------------------------------------------------------------- */
+
+int nm_call_query_bool(struct nm_call *call, const char *name, bool *ret)
+{
+    const char *value = nm_target_query(&call->target, name);
+
+    if (!value || nm_parse_bool(value, ret) == 0)
+        return 0;
+    return nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, name, value, "%s must be true or false, not \"%s\".",
+                               name, value);
+}
+
+int nm_call_query_u64(struct nm_call *call, const char *name, uint64_t min, uint64_t max, uint64_t *ret)
+{
+    const char *value = nm_target_query(&call->target, name);
+    uint64_t v;
+
+    if (!value)
+        return 0;
+    if (nm_parse_u64(value, &v) == 0 && v >= min && v <= max) {
+        *ret = v;
+        return 0;
+    }
+    return nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, name, value,
+                               "%s must be a whole number from %llu to %llu, not \"%s\".", name,
+                               (unsigned long long)min, (unsigned long long)max, value);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Handlers of what concerns containers. Who may see and touch which is decided by the manager. */
+
+#include "rpc/local/handlers.h"
+#include "rpc/local/messages.h"
+#include "util/clock.h"
+
+#define DECISIONS_DEFAULT 100
+#define DECISIONS_MAX 10000
+
+/* While a list is made; j is NULL once memory has run out. */
+struct list {
+    struct nm_call *call;
+    struct nm_status *status;
+    json_t *j;
+};
+
+static void append(struct list *l, json_t *item)
+{
+    if (l->j && json_array_append_new(l->j, item) == 0)
+        return;
+    if (!l->j)
+        json_decref(item);
+    json_decref(l->j);
+    l->j = NULL;
+}
+
+/* Why a queued container waits: its own reason if it is the one the policy looks at, else the others before it. */
+static enum nm_reason hold_of(const struct nm_container *c, const struct nm_status *s)
+{
+    if (c->view.state != NM_SCHEDULED || c->view.admitted)
+        return NM_REASON_NONE;
+    return nm_streq(c->id, s->hold_id) ? s->hold : NM_REASON_BEHIND_OTHERS;
+}
+
+static json_t *container_json(struct nm_call *call, const struct nm_container *c, const struct nm_status *s)
+{
+    struct nm_messages_container_extra x = {
+        .queue_position = nm_manager_queue_position(call->manager, c),
+        .hold = hold_of(c, s),
+        .boot_to_realtime_usec = nm_realtime_usec() - nm_now_usec(),
+        .redacted = call->tcp,
+    };
+
+    return nm_messages_container(c, &x);
+}
+
+static void list_container(const struct nm_container *c, void *userdata)
+{
+    struct list *l = userdata;
+
+    append(l, container_json(l->call, c, l->status));
+}
+
+int nm_handle_list(struct nm_call *call)
+{
+    struct nm_status status;
+    struct list l = {.call = call, .status = &status};
+    bool all = false;
+    int r = nm_call_query_bool(call, "all", &all);
+
+    if (r != 0)
+        return r;
+    l.j = json_array();
+    nm_manager_get_status(call->manager, &status);
+    nm_manager_foreach(call->manager, &call->caller, all, list_container, &l);
+    return nm_call_answer_json(call, 200, l.j);
+}
+
+int nm_handle_answer_container(struct nm_call *call, unsigned status, const char *id)
+{
+    struct nm_status node;
+    const struct nm_container *c;
+    int r = nm_manager_find(call->manager, &call->caller, id, &c, &call->problem);
+
+    if (r != 0)
+        return r;
+    nm_manager_get_status(call->manager, &node);
+    return nm_call_answer_json(call, status, container_json(call, c, &node));
+}
+
+int nm_handle_show(struct nm_call *call)
+{
+    return nm_handle_answer_container(call, 200, call->id);
+}
+
+int nm_handle_submit(struct nm_call *call)
+{
+    _cleanup_(nm_messages_submit_done) struct nm_messages_submit s = {};
+    const struct nm_container *c;
+    int r = nm_messages_parse_submit(call->body, &s, &call->problem);
+
+    if (r == 0)
+        r = nm_manager_submit(call->manager, &call->caller, &s.submit, &c, &call->problem);
+    if (r != 0)
+        return r;
+    r = nm_handle_answer_container(call, 201, c->id);
+    if (r == 0) {
+        char location[sizeof "/v1/containers/" + NM_ID_SIZE];
+        (void)snprintf(location, sizeof location, "/v1/containers/%s", c->id);
+        (void)MHD_add_response_header(call->answer, MHD_HTTP_HEADER_LOCATION, location);
+    }
+    return r;
+}
+
+/* Does something to the container that call->id names, and answers with it. The id is looked up first: the name may
+ * stand for another container, or none, once the deed is done. */
+static int act(struct nm_call *call, int (*deed)(struct nm_call *call, const char *id))
+{
+    const struct nm_container *c;
+    char id[NM_ID_SIZE];
+    int r = nm_manager_find(call->manager, &call->caller, call->id, &c, &call->problem);
+
+    if (r != 0)
+        return r;
+    memcpy(id, c->id, sizeof id);
+    r = deed(call, id);
+    return r != 0 ? r : nm_handle_answer_container(call, 200, id);
+}
+
+static int do_update(struct nm_call *call, const char *id)
+{
+    struct nm_messages_update u;
+    int r = nm_messages_parse_update(call->body, &u, &call->problem);
+
+    if (r != 0)
+        return r;
+    return nm_manager_update(call->manager, &call->caller, id, u.memory_bytes, u.vcores_milli, &call->problem);
+}
+
+static int do_pause(struct nm_call *call, const char *id)
+{
+    int r = nm_messages_parse_empty(call->body, &call->problem);
+
+    return r != 0 ? r : nm_manager_pause(call->manager, &call->caller, id, &call->problem);
+}
+
+static int do_resume(struct nm_call *call, const char *id)
+{
+    int r = nm_messages_parse_empty(call->body, &call->problem);
+
+    return r != 0 ? r : nm_manager_resume(call->manager, &call->caller, id, &call->problem);
+}
+
+static int do_promote(struct nm_call *call, const char *id)
+{
+    int r = nm_messages_parse_empty(call->body, &call->problem);
+
+    return r != 0 ? r : nm_manager_promote(call->manager, &call->caller, id, &call->problem);
+}
+
+static int do_demote(struct nm_call *call, const char *id)
+{
+    int r = nm_messages_parse_empty(call->body, &call->problem);
+
+    return r != 0 ? r : nm_manager_demote(call->manager, &call->caller, id, &call->problem);
+}
+
+static int do_kill(struct nm_call *call, const char *id)
+{
+    struct nm_messages_kill k;
+    int r = nm_messages_parse_kill(call->body, &k, &call->problem);
+
+    if (r == 0)
+        r = nm_call_query_bool(call, "now", &k.now);
+    return r != 0 ? r : nm_manager_kill(call->manager, &call->caller, id, k.now, &call->problem);
+}
+
+int nm_handle_update(struct nm_call *call)
+{
+    return act(call, do_update);
+}
+
+int nm_handle_pause(struct nm_call *call)
+{
+    return act(call, do_pause);
+}
+
+int nm_handle_resume(struct nm_call *call)
+{
+    return act(call, do_resume);
+}
+
+int nm_handle_promote(struct nm_call *call)
+{
+    return act(call, do_promote);
+}
+
+int nm_handle_demote(struct nm_call *call)
+{
+    return act(call, do_demote);
+}
+
+int nm_handle_kill(struct nm_call *call)
+{
+    return act(call, do_kill);
+}
+
+/* ---- decisions -------------------------------------------------------------------------------------------- */
+
+/* A decision compares a container with others, which may be somebody else's: leave those out. */
+static void leave_out_foreign(struct nm_call *call, struct nm_decision *d)
+{
+    const struct nm_container *c;
+    struct nm_problem p;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < d->n_candidates; i++)
+        if (nm_manager_find(call->manager, &call->caller, d->candidates[i].id, &c, &p) == 0)
+            d->candidates[n++] = d->candidates[i];
+    d->n_candidates = n;
+    if (nm_manager_find(call->manager, &call->caller, d->on_behalf_of, &c, &p) != 0)
+        d->on_behalf_of[0] = '\0';
+}
+
+static void list_decision(const struct nm_decision *d, void *userdata)
+{
+    struct list *l = userdata;
+    struct nm_decision mine;
+
+    if (l->call->caller.admin) {
+        append(l, nm_messages_decision(d, l->call->tcp));
+        return;
+    }
+    mine = *d;
+    leave_out_foreign(l->call, &mine);
+    append(l, nm_messages_decision(&mine, false));
+}
+
+int nm_handle_decisions(struct nm_call *call)
+{
+    struct list l = {.call = call};
+    uint64_t limit = DECISIONS_DEFAULT;
+    int r = nm_call_query_u64(call, "limit", 1, DECISIONS_MAX, &limit);
+
+    if (r != 0)
+        return r;
+    l.j = json_array();
+    r = nm_manager_foreach_decision(call->manager, &call->caller, call->id, (unsigned)limit, list_decision, &l,
+                                    &call->problem);
+    if (r != 0) {
+        json_decref(l.j);
+        return r;
+    }
+    return nm_call_answer_json(call, 200, json_pack("{s:o}", "decisions", l.j));
+}

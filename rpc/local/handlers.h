@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What routes.c points to; see call.h for what a handler returns. */
+
+#include "rpc/local/call.h"
+
+/* containers.c */
+int nm_handle_list(struct nm_call *call);
+int nm_handle_submit(struct nm_call *call);
+int nm_handle_show(struct nm_call *call);
+int nm_handle_update(struct nm_call *call);
+int nm_handle_pause(struct nm_call *call);
+int nm_handle_resume(struct nm_call *call);
+int nm_handle_promote(struct nm_call *call);
+int nm_handle_demote(struct nm_call *call);
+int nm_handle_kill(struct nm_call *call);
+int nm_handle_decisions(struct nm_call *call);
+
+/* Answers with the container as it now stands; `id` as the manager knows it. */
+int nm_handle_answer_container(struct nm_call *call, unsigned status, const char *id);
+
+/* streams.c */
+int nm_handle_wait(struct nm_call *call);
+int nm_handle_logs(struct nm_call *call);
+int nm_handle_events(struct nm_call *call);
+
+/* node.c */
+int nm_handle_status(struct nm_call *call);
+int nm_handle_history(struct nm_call *call);
+int nm_handle_config(struct nm_call *call);
+int nm_handle_drain(struct nm_call *call);
+int nm_handle_undrain(struct nm_call *call);
+int nm_handle_reload(struct nm_call *call);
+int nm_handle_version(struct nm_call *call);
+int nm_handle_openapi(struct nm_call *call);
+int nm_handle_metrics(struct nm_call *call);
+int nm_handle_page(struct nm_call *call);

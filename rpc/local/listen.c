@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See listen.h. A UNIX socket gets its owner and mode between bind() and listen(): until then nobody can connect, so
+ * that there is no moment at which the wrong ones may.
+ */
+
+#include "rpc/local/listen.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#define BACKLOG 1024
+
+nm_printf(3, 4) static int fail(char **ret_message, int r, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    if (vasprintf(ret_message, format, ap) < 0)
+        *ret_message = NULL;
+    va_end(ap);
+    return r;
+}
+
+/* Does anybody listen at the path? */
+static bool is_live(const struct sockaddr_un *sa)
+{
+    _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    /* EAGAIN: alive, and its queue is full. */
+    return fd >= 0 && (connect(fd, (const struct sockaddr *)sa, sizeof *sa) == 0 || errno == EAGAIN);
+}
+
+static int make_room(const struct sockaddr_un *sa, char **ret_message)
+{
+    const char *path = sa->sun_path;
+    struct stat st;
+
+    if (lstat(path, &st) < 0)
+        return errno == ENOENT ? 0 : fail(ret_message, -errno, "socket path %s: %m", path);
+    if (!S_ISSOCK(st.st_mode))
+        return fail(ret_message, -EEXIST, "socket path %s exists and is not a socket; remove it or choose another with --socket",
+                    path);
+    if (is_live(sa))
+        return fail(ret_message, -EADDRINUSE, "socket path %s in use by a running nmd; stop it or choose another with --socket", path);
+    if (unlink(path) < 0)
+        return fail(ret_message, -errno, "stale socket %s can't be removed: %m", path);
+    return 0;
+}
+
+int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char **ret_message)
+{
+    _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+    int r;
+
+    if (fd < 0)
+        return fail(ret_message, -errno, "no socket: %m");
+    if (strlen(path) >= sizeof sa.sun_path)
+        return fail(ret_message, -ENAMETOOLONG, "socket path %s has %zu bytes; at most %zu are allowed", path,
+                    strlen(path), sizeof sa.sun_path - 1);
+    strcpy(sa.sun_path, path);
+    r = make_room(&sa, ret_message);
+    if (r < 0)
+        return r;
+    if (bind(fd, (struct sockaddr *)&sa, sizeof sa) < 0)
+        return fail(ret_message, -errno, "socket path %s: %m", path);
+    if ((group != NM_LISTEN_NO_GROUP && chown(path, (uid_t)-1, group) < 0) || chmod(path, mode) < 0 ||
+        listen(fd, BACKLOG) < 0) {
+        r = fail(ret_message, -errno, "socket path %s: %m", path);
+        (void)unlink(path);
+        return r;
+    }
+    *ret_fd = STEAL_FD(fd);
+    return 0;
+}
+
+/* "[::1]:8042" into "::1" and "8042", in place. */
+static void split_address(char *s, const char **ret_host, const char **ret_port)
+{
+    char *colon = strrchr(s, ':');
+
+    *ret_host = "127.0.0.1";
+    *ret_port = s;
+    if (!colon)
+        return;
+    *colon = '\0';
+    *ret_port = colon + 1;
+    if (*s == '[' && colon > s + 1 && colon[-1] == ']') {
+        colon[-1] = '\0';
+        s++;
+    }
+    if (*s && !nm_streq(s, "localhost"))
+        *ret_host = s;
+}
+
+int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
+    _cleanup_free_ char *copy = strdup(address);
+    _cleanup_close_ int fd = -EBADF;
+    const char *host, *port;
+    struct addrinfo *ai;
+    int r, one = 1;
+
+    if (!copy)
+        return fail(ret_message, -ENOMEM, "out of memory");
+    split_address(copy, &host, &port);
+    r = getaddrinfo(host, port, &hints, &ai);
+    if (r != 0)
+        return fail(ret_message, -EINVAL, "http address %s: %s; write it as 127.0.0.1:8042 or [::1]:8042", address,
+                    gai_strerror(r));
+    fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    r = 0;
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
+        bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
+        r = fail(ret_message, -errno, "http address %s: %m", address);
+    freeaddrinfo(ai);
+    if (r == 0)
+        *ret_fd = STEAL_FD(fd);
+    return r;
+}
+
+gid_t nm_listen_group(const char *name)
+{
+    const struct group *g = name && *name ? getgrnam(name) : NULL;
+
+    return g ? g->gr_gid : NM_LISTEN_NO_GROUP;
+}
+
+/* Is the group among the supplementary ones that the peer had when it connected? */
+static int in_peer_groups(int fd, gid_t gid, bool *ret)
+{
+    socklen_t len = 64 * sizeof(gid_t);
+    _cleanup_free_ gid_t *groups = malloc(len);
+    int r;
+
+    if (!groups)
+        return -ENOMEM;
+    r = getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len);
+    if (r < 0 && errno == ERANGE) { /* len now says how much is needed */
+        free(groups);
+        groups = malloc(len);
+        if (!groups)
+            return -ENOMEM;
+        r = getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len);
+    }
+    if (r < 0)
+        return -errno;
+    *ret = false;
+    for (size_t i = 0; i < len / sizeof(gid_t); i++)
+        if (groups[i] == gid)
+            *ret = true;
+    return 0;
+}
+
+int nm_listen_peer(int fd, gid_t admin_gid, struct nm_caller *ret)
+{
+    struct ucred cred;
+    socklen_t len = sizeof cred;
+    bool member = false;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+        return -errno;
+    if (admin_gid != NM_LISTEN_NO_GROUP) {
+        int r = in_peer_groups(fd, admin_gid, &member);
+        if (r < 0)
+            return r;
+        member = member || cred.gid == admin_gid;
+    }
+    *ret = (struct nm_caller){
+        .uid = cred.uid,
+        .gid = cred.gid,
+        .pid = cred.pid,
+        .admin = cred.uid == 0 || cred.uid == geteuid() || member,
+    };
+    return 0;
+}

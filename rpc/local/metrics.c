@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See metrics.h. Each family is written as a whole, head and samples together, as the format demands. There are no
+ * labels per container: their number isn't bounded, and a label that comes and goes makes a new time series each time.
+ */
+
+#include "rpc/local/metrics.h"
+
+#include <inttypes.h>
+
+static void head(FILE *f, const char *name, const char *type, const char *help)
+{
+    (void)fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void gauge(FILE *f, const char *name, double value, const char *help)
+{
+    head(f, name, "gauge", help);
+    (void)fprintf(f, "%s %.15g\n", name, value);
+}
+
+static void counter(FILE *f, const char *name, double value, const char *help)
+{
+    head(f, name, "counter", help);
+    (void)fprintf(f, "%s %.15g\n", name, value);
+}
+
+/* A sample with one label; backslash, quote and newline are escaped as the format wants it. */
+static void labelled(FILE *f, const char *name, const char *label, const char *text, double value)
+{
+    (void)fprintf(f, "%s{%s=\"", name, label);
+    for (; *text; text++) {
+        if (*text == '\n')
+            (void)fputs("\\n", f);
+        else if (*text == '"' || *text == '\\')
+            (void)fprintf(f, "\\%c", *text);
+        else
+            (void)fputc(*text, f);
+    }
+    (void)fprintf(f, "\"} %.15g\n", value);
+}
+
+static void by_type(FILE *f, const char *name, const char *help, double guaranteed, double opportunistic)
+{
+    head(f, name, "gauge", help);
+    labelled(f, name, "execution_type", "guaranteed", guaranteed);
+    labelled(f, name, "execution_type", "opportunistic", opportunistic);
+}
+
+static void by_resource(FILE *f, const char *name, const char *help, const struct nm_fractions *v)
+{
+    head(f, name, "gauge", help);
+    labelled(f, name, "resource", "memory", v->memory);
+    labelled(f, name, "resource", "cpu", v->cpu);
+}
+
+static double seconds(uint64_t usec)
+{
+    return (double)usec / 1e6;
+}
+
+static double cores(uint64_t millicores)
+{
+    return (double)millicores / 1e3;
+}
+
+static void node(FILE *f, const struct nm_status *s)
+{
+    static const enum nm_node_state states[] = {NM_NODE_RUNNING, NM_NODE_DRAINING, NM_NODE_SHADOW};
+
+    head(f, "nm_build_info", "gauge", "The version of nmd, as a label; always 1.");
+    labelled(f, "nm_build_info", "version", NM_VERSION, 1);
+    head(f, "nm_node_state", "gauge", "1 for the state that the node is in, 0 for the others.");
+    for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++)
+        labelled(f, "nm_node_state", "state", nm_node_state_name(states[i]), s->state == states[i]);
+    gauge(f, "nm_node_healthy", s->healthy, "1 when the node is healthy, 0 when it admits nothing for its health.");
+    gauge(f, "nm_node_drained", s->drained, "1 when the node is draining and empty.");
+    gauge(f, "nm_breaker_open", s->hold == NM_REASON_BREAKER, "1 while admissions are held after kills.");
+}
+
+static void resources(FILE *f, const struct nm_status *s)
+{
+    const struct nm_resources *a = s->allocated, *u = s->used_by;
+    const uint32_t *v = s->allocated_vcores_milli;
+
+    gauge(f, "nm_capacity_memory_bytes", (double)s->capacity.memory_bytes, "Memory that the node offers to containers.");
+    gauge(f, "nm_capacity_vcores", (double)s->capacity_vcores_milli / 1e3, "Virtual cores that the node offers.");
+    by_type(f, "nm_allocated_memory_bytes", "Memory that containers asked for, by execution type.",
+            (double)a[NM_GUARANTEED].memory_bytes, (double)a[NM_OPPORTUNISTIC].memory_bytes);
+    by_type(f, "nm_allocated_vcores", "Virtual cores that containers asked for, by execution type.",
+            (double)v[NM_GUARANTEED] / 1e3, (double)v[NM_OPPORTUNISTIC] / 1e3);
+    by_type(f, "nm_used_memory_bytes", "Memory that containers use as measured, by execution type.",
+            (double)u[NM_GUARANTEED].memory_bytes, (double)u[NM_OPPORTUNISTIC].memory_bytes);
+    by_type(f, "nm_used_cpu_cores", "CPUs that containers keep busy as measured, by execution type.",
+            cores(u[NM_GUARANTEED].cpu_millicores), cores(u[NM_OPPORTUNISTIC].cpu_millicores));
+    gauge(f, "nm_estimated_memory_bytes", (double)s->used.memory_bytes,
+          "Memory in use as the policy estimates it, warm-up reservations included.");
+    gauge(f, "nm_estimated_cpu_cores", cores(s->used.cpu_millicores),
+          "CPUs in use as the policy estimates it, warm-up reservations included.");
+    by_resource(f, "nm_utilization_ratio", "Estimated use as a share of capacity.", &s->utilization);
+    by_resource(f, "nm_over_allocation_threshold_ratio", "Opportunistic containers are admitted below this utilization.",
+                &s->settings.over_allocation_threshold);
+    by_resource(f, "nm_preemption_threshold_ratio", "Above this utilization resources are taken back.",
+                &s->settings.preemption_threshold);
+    if (s->squeeze_millicores != NM_NO_SQUEEZE)
+        gauge(f, "nm_squeeze_cpu_cores", cores(s->squeeze_millicores),
+              "CPU quota of all opportunistic containers together, while there is one.");
+}
+
+static void containers(FILE *f, const struct nm_status *s)
+{
+    by_type(f, "nm_containers_running", "Running containers, by execution type.", s->guaranteed_running,
+            s->opportunistic_running);
+    gauge(f, "nm_containers_paused", s->paused, "Paused containers.");
+    gauge(f, "nm_containers_queued", s->queued, "Containers that wait to be started, of both execution types.");
+    gauge(f, "nm_containers_ended", s->completed, "Ended containers that are still listed.");
+    gauge(f, "nm_queue_length", s->queue_length, "Opportunistic containers in the queue.");
+    gauge(f, "nm_queue_max_length", s->settings.queue_max_length, "Opportunistic containers that the queue holds.");
+    if (s->hold != NM_REASON_NONE) {
+        head(f, "nm_queue_hold", "gauge", "Why the head of the queue waits, as a label; absent when nothing waits.");
+        labelled(f, "nm_queue_hold", "reason", nm_reason_name(s->hold), 1);
+    }
+}
+
+static void counters(FILE *f, const struct nm_counters *c)
+{
+    counter(f, "nm_submissions_total", (double)c->submitted, "Containers submitted.");
+    counter(f, "nm_admissions_total", (double)c->admitted, "Containers admitted.");
+    counter(f, "nm_refusals_total", (double)c->refused, "Requests refused.");
+    counter(f, "nm_completions_total", (double)c->completed, "Containers that ended, for whatever reason.");
+    counter(f, "nm_pauses_total", (double)c->paused, "Pauses by policy.");
+    counter(f, "nm_resumes_total", (double)c->resumed, "Resumptions by policy.");
+    counter(f, "nm_kills_total", (double)c->killed, "Kills by policy.");
+    counter(f, "nm_sheds_total", (double)c->shed, "Queued containers discarded by policy.");
+    counter(f, "nm_reclaimed_bytes_total", (double)c->reclaimed_bytes, "Memory reclaimed from paused containers.");
+    counter(f, "nm_kernel_oom_kills_total", (double)c->kernel_oom_kills, "Kills by the kernel's OOM killer in containers.");
+    counter(f, "nm_wasted_cpu_seconds_total", seconds(c->wasted_cpu_usec),
+            "CPU time of opportunistic containers that were killed by policy.");
+    counter(f, "nm_samples_total", (double)c->samples, "Sampling rounds.");
+    counter(f, "nm_late_samples_total", (double)c->late_samples, "Sampling rounds that came late.");
+    counter(f, "nm_pressure_events_total", (double)c->pressure_events, "Pressure events from the kernel.");
+    counter(f, "nm_drift_repairs_total", (double)c->drift_repairs,
+            "Limits that something else had changed and that were put back.");
+    counter(f, "nm_unkillable_containers_total", (double)c->unkillable, "Containers that outlived a SIGKILL for too long.");
+}
+
+static void histogram(FILE *f, const char *name, const char *action, const struct nm_histogram *h)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < NM_HISTOGRAM_BUCKETS; i++) {
+        n += h->count[i];
+        (void)fprintf(f, "%s_bucket{action=\"%s\",le=\"%g\"} %" PRIu64 "\n", name, action,
+                      seconds(nm_histogram_bounds_usec[i]), n);
+    }
+    /* From the buckets, not h->n: the format wants +Inf and count to be equal. */
+    n += h->count[NM_HISTOGRAM_BUCKETS];
+    (void)fprintf(f, "%s_bucket{action=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", name, action, n);
+    (void)fprintf(f, "%s_sum{action=\"%s\"} %.15g\n", name, action, seconds(h->sum_usec));
+    (void)fprintf(f, "%s_count{action=\"%s\"} %" PRIu64 "\n", name, action, n);
+}
+
+static void sampling(FILE *f, const struct nm_status *s)
+{
+    if (s->sample_age_usec != UINT64_MAX)
+        gauge(f, "nm_sample_age_seconds", seconds(s->sample_age_usec), "Age of the newest sample.");
+    gauge(f, "nm_sample_period_seconds", seconds(s->sample_period_usec), "Time between two samples.");
+    gauge(f, "nm_sample_cost_seconds", seconds(s->sample_cost_usec), "Time that the newest sampling round took.");
+    head(f, "nm_reaction_seconds", "histogram",
+         "Time from a cause (sample or pressure event) to the relief being effective, by action.");
+    histogram(f, "nm_reaction_seconds", "pause", &s->reaction_pause);
+    histogram(f, "nm_reaction_seconds", "kill", &s->reaction_kill);
+}
+
+static void machine(FILE *f, const struct nm_node_sample *n)
+{
+    gauge(f, "nm_machine_memory_bytes", (double)n->memory_total_bytes, "Memory of the machine.");
+    gauge(f, "nm_machine_memory_available_bytes", (double)n->memory_available_bytes, "MemAvailable.");
+    gauge(f, "nm_machine_swap_bytes", (double)n->swap_total_bytes, "Swap of the machine.");
+    gauge(f, "nm_machine_swap_free_bytes", (double)n->swap_free_bytes, "Free swap.");
+    gauge(f, "nm_machine_cpus", n->n_cpus, "CPUs that are online.");
+    gauge(f, "nm_machine_cpu_busy_cores", cores(n->cpu_busy_millicores), "Busy CPUs.");
+    head(f, "nm_machine_pressure_ratio", "gauge", "Share of the last ten seconds in which tasks stalled (PSI).");
+    labelled(f, "nm_machine_pressure_ratio", "kind", "memory_some", n->memory_pressure_some_avg10 / 100);
+    labelled(f, "nm_machine_pressure_ratio", "kind", "memory_full", n->memory_pressure_full_avg10 / 100);
+    labelled(f, "nm_machine_pressure_ratio", "kind", "cpu_some", n->cpu_pressure_some_avg10 / 100);
+}
+
+static void links(FILE *f, const struct nm_status *s)
+{
+    if (s->n_links == 0)
+        return;
+    head(f, "nm_link_receive_bytes_total", "counter", "Bytes received, by network link.");
+    for (unsigned i = 0; i < s->n_links; i++)
+        labelled(f, "nm_link_receive_bytes_total", "link", s->links[i].name, (double)s->links[i].rx_bytes);
+    head(f, "nm_link_transmit_bytes_total", "counter", "Bytes sent, by network link.");
+    for (unsigned i = 0; i < s->n_links; i++)
+        labelled(f, "nm_link_transmit_bytes_total", "link", s->links[i].name, (double)s->links[i].tx_bytes);
+    head(f, "nm_link_utilization_ratio", "gauge", "Busier direction against the link's speed; 0 if that is unknown.");
+    for (unsigned i = 0; i < s->n_links; i++)
+        labelled(f, "nm_link_utilization_ratio", "link", s->links[i].name, s->links[i].utilization);
+}
+
+static void process(FILE *f, const struct nm_status *s)
+{
+    gauge(f, "nm_process_resident_memory_bytes", (double)s->own_rss_bytes, "Resident memory of nmd itself.");
+    counter(f, "nm_process_cpu_seconds_total", seconds(s->own_cpu_usec), "CPU time of nmd itself.");
+    gauge(f, "nm_process_start_time_seconds", seconds(s->started_realtime_usec), "When nmd started, seconds since 1970.");
+}
+
+int nm_metrics_format(const struct nm_status *s, char **ret, size_t *ret_len)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    if (!f)
+        return -ENOMEM;
+    node(f, s);
+    resources(f, s);
+    containers(f, s);
+    counters(f, &s->counters);
+    sampling(f, s);
+    machine(f, &s->node);
+    links(f, s);
+    process(f, s);
+    if (ferror(f) | fclose(f))
+        return -ENOMEM;
+    *ret = STEAL_PTR(text);
+    *ret_len = len;
+    return 0;
+}

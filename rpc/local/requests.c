@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * JSON into requests. Each kind of request is a table of its members; one loop checks a body against it, so that an
+ * unknown member, a wrong type and a number out of range read the same everywhere. Whether a value makes sense here
+ * and now (a name in use, a request larger than the node) is the manager's to say.
+ */
+
+#include "rpc/local/messages.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+
+enum field_kind {
+    FIELD_STRING,  /* const char * */
+    FIELD_BYTES,   /* uint64_t, at least 1 */
+    FIELD_USEC,    /* uint64_t */
+    FIELD_VCORES,  /* uint32_t, thousandths */
+    FIELD_BOOL,    /* bool */
+    FIELD_TYPE,    /* enum nm_execution_type */
+    FIELD_COMMAND, /* checked and taken by the caller */
+    FIELD_ENV,     /* likewise */
+};
+
+struct field {
+    const char *name;
+    enum field_kind kind;
+    size_t offset;
+};
+
+/* What a person may write, for messages. */
+static const char *const allowed[] = {
+    [FIELD_STRING] = "a string",
+    [FIELD_BYTES] = "a whole number of bytes, 1 or more",
+    [FIELD_USEC] = "a whole number of microseconds, 0 or more",
+    [FIELD_VCORES] = "a number of vcores from 0.001 to 1000000 with at most three decimals",
+    [FIELD_BOOL] = "true or false",
+    [FIELD_TYPE] = "\"GUARANTEED\" or \"OPPORTUNISTIC\"",
+    [FIELD_COMMAND] = "an array of one or more strings, the program first",
+    [FIELD_ENV] = "an object of strings: {\"NAME\": \"value\"}",
+};
+
+static const struct field submit_fields[] = {
+    {"command", FIELD_COMMAND, 0},
+    {"execution_type", FIELD_TYPE, offsetof(struct nm_submit, type)},
+    {"name", FIELD_STRING, offsetof(struct nm_submit, name)},
+    {"app", FIELD_STRING, offsetof(struct nm_submit, app)},
+    {"memory_bytes", FIELD_BYTES, offsetof(struct nm_submit, memory_bytes)},
+    {"vcores", FIELD_VCORES, offsetof(struct nm_submit, vcores_milli)},
+    {"env", FIELD_ENV, 0},
+    {"workdir", FIELD_STRING, offsetof(struct nm_submit, workdir)},
+    {"user", FIELD_STRING, offsetof(struct nm_submit, user)},
+    {"min_runtime_usec", FIELD_USEC, offsetof(struct nm_submit, min_runtime_usec)},
+    {"expected_usec", FIELD_USEC, offsetof(struct nm_submit, expected_usec)},
+    {"exempt", FIELD_BOOL, offsetof(struct nm_submit, exempt)},
+    {"allow_new_privs", FIELD_BOOL, offsetof(struct nm_submit, allow_new_privs)},
+};
+
+static const struct field update_fields[] = {
+    {"memory_bytes", FIELD_BYTES, offsetof(struct nm_messages_update, memory_bytes)},
+    {"vcores", FIELD_VCORES, offsetof(struct nm_messages_update, vcores_milli)},
+};
+
+static const struct field kill_fields[] = {
+    {"now", FIELD_BOOL, offsetof(struct nm_messages_kill, now)},
+};
+
+static const struct field drain_fields[] = {
+    {"deadline_usec", FIELD_USEC, offsetof(struct nm_messages_drain, deadline_usec)},
+    {"kill_opportunistic", FIELD_BOOL, offsetof(struct nm_messages_drain, kill_opportunistic)},
+};
+
+/* Copies text for a message: shortened with "..." and without what would upset a terminal. */
+static void copy_shown(char *to, size_t size, const char *from)
+{
+    size_t n = strlen(from), keep = n < size ? n : size - 4;
+
+    while (n >= size && keep > 0 && ((unsigned char)from[keep] & 0xc0) == 0x80)
+        keep--; /* not in the middle of a character */
+    for (size_t i = 0; i < keep; i++)
+        to[i] = iscntrl((unsigned char)from[i]) ? '?' : from[i];
+    strcpy(to + keep, n < size ? "" : "...");
+}
+
+int nm_messages_problem(struct nm_problem *ret, enum nm_agent_outcome outcome, const char *thing, const char *value,
+                        const char *format, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    ret->outcome = outcome;
+    copy_shown(ret->thing, sizeof ret->thing, thing);
+    copy_shown(ret->value, sizeof ret->value, value ? value : "");
+    copy_shown(ret->message, sizeof ret->message, text);
+    return (int)outcome;
+}
+
+/* A JSON value as it was written, for a message. */
+static int bad_value(struct nm_problem *p, const char *thing, const json_t *v, const char *what)
+{
+    _cleanup_free_ char *dump = json_dumps(v, NM_MESSAGES_DUMP_FLAGS | JSON_ENCODE_ANY);
+    const char *shown = json_is_string(v) ? json_string_value(v) : dump ? dump : "";
+    char text[sizeof p->value];
+
+    copy_shown(text, sizeof text, shown);
+    if (json_is_string(v))
+        return nm_messages_problem(p, NM_AGENT_E_INVALID, thing, text, "%s must be %s, not \"%s\".", thing, what,
+                                   text);
+    return nm_messages_problem(p, NM_AGENT_E_INVALID, thing, text, "%s must be %s, not %s.", thing, what, text);
+}
+
+static int take_vcores(const json_t *v, uint32_t *ret)
+{
+    double milli = json_is_number(v) ? json_number_value(v) * 1000.0 : 0.0, whole = nearbyint(milli);
+
+    /* 0.001 has no exact binary form: allow for the noise, not for a fourth decimal. */
+    if (!(whole >= 1.0 && whole <= 1e9) || fabs(milli - whole) > 1e-6 * whole + 1e-9)
+        return -EINVAL;
+    *ret = (uint32_t)whole;
+    return 0;
+}
+
+static int take_integer(const json_t *v, json_int_t min, uint64_t *ret)
+{
+    if (!json_is_integer(v) || json_integer_value(v) < min)
+        return -EINVAL;
+    *ret = (uint64_t)json_integer_value(v);
+    return 0;
+}
+
+/* Puts v where the field wants it. -EINVAL: not what the field allows. */
+static int take_field(const struct field *f, const json_t *v, void *to)
+{
+    void *at = (char *)to + f->offset;
+
+    switch (f->kind) {
+    case FIELD_STRING:
+        if (!json_is_string(v))
+            return -EINVAL;
+        *(const char **)at = json_string_value(v);
+        return 0;
+    case FIELD_BYTES:
+        return take_integer(v, 1, at);
+    case FIELD_USEC:
+        return take_integer(v, 0, at);
+    case FIELD_VCORES:
+        return take_vcores(v, at);
+    case FIELD_BOOL:
+        if (!json_is_boolean(v))
+            return -EINVAL;
+        *(bool *)at = json_is_true(v);
+        return 0;
+    case FIELD_TYPE:
+        return json_is_string(v) ? nm_execution_type_from_string(json_string_value(v), at) : -EINVAL;
+    default:
+        return 0;
+    }
+}
+
+static const struct field *find_field(const struct field *fields, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (nm_streq(fields[i].name, name))
+            return &fields[i];
+    return NULL;
+}
+
+static int unknown_member(struct nm_problem *p, const char *name, const struct field *fields, size_t n)
+{
+    char list[256] = "", shown[64];
+    size_t len = 0;
+
+    for (size_t i = 0; i < n && len < sizeof list; i++)
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i > 0 ? ", " : "", fields[i].name);
+    copy_shown(shown, sizeof shown, name);
+    if (n == 0)
+        return nm_messages_problem(p, NM_AGENT_E_INVALID, "body", name,
+                                   "This request takes no members, but there is \"%s\".", shown);
+    return nm_messages_problem(p, NM_AGENT_E_INVALID, "body", name,
+                               "There is no member \"%s\" in this request; it may have %s.", shown, list);
+}
+
+static int take_fields(json_t *body, const struct field *fields, size_t n, void *to, struct nm_problem *p)
+{
+    const char *name;
+    json_t *v;
+
+    json_object_foreach(body, name, v) {
+        const struct field *f = find_field(fields, n, name);
+        if (!f)
+            return unknown_member(p, name, fields, n);
+        if (take_field(f, v, to) < 0)
+            return bad_value(p, f->name, v, allowed[f->kind]);
+    }
+    return 0;
+}
+
+int nm_messages_parse_body(const char *text, size_t len, json_t **ret, struct nm_problem *ret_problem)
+{
+    json_error_t e;
+    json_t *j;
+
+    j = len == 0 ? json_object() : json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
+    if (!j && (len == 0 || json_error_code(&e) == json_error_out_of_memory))
+        return -ENOMEM;
+    if (!j) {
+        char near[32] = "";
+        size_t from = e.position > 0 && (size_t)e.position <= len ? (size_t)e.position - 1 : 0;
+        (void)snprintf(near, sizeof near, "%.*s", (int)NM_MIN(len - from, (size_t)20), text + from);
+        return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "body", near,
+                                   "The body is not valid JSON: line %d, column %d: %s.", e.line, e.column, e.text);
+    }
+    if (!json_is_object(j)) {
+        int r = bad_value(ret_problem, "body", j, "a JSON object");
+        json_decref(j);
+        return r;
+    }
+    *ret = j;
+    return 0;
+}
+
+/* ---- submit ----------------------------------------------------------------------------------------------- */
+
+static int take_command(json_t *v, struct nm_messages_submit *s, struct nm_problem *p)
+{
+    size_t n = json_is_array(v) ? json_array_size(v) : 0;
+
+    if (!v)
+        return nm_messages_problem(p, NM_AGENT_E_INVALID, "command", "", "command is missing; it must be %s.",
+                                   allowed[FIELD_COMMAND]);
+    if (n == 0)
+        return bad_value(p, "command", v, allowed[FIELD_COMMAND]);
+    s->argv = calloc(n + 1, sizeof *s->argv);
+    if (!s->argv)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *arg = json_array_get(v, i);
+        char thing[32];
+        (void)snprintf(thing, sizeof thing, "command[%zu]", i);
+        if (!json_is_string(arg))
+            return bad_value(p, thing, arg, "a string");
+        if (i == 0 && json_string_length(arg) == 0)
+            return bad_value(p, thing, arg, "the name or path of a program");
+        s->argv[i] = json_string_value(arg);
+    }
+    s->submit.argv = s->argv;
+    return 0;
+}
+
+static int take_env(json_t *v, struct nm_messages_submit *s, struct nm_problem *p)
+{
+    const char *name;
+    size_t i = 0;
+    json_t *value;
+
+    if (!v)
+        return 0;
+    if (!json_is_object(v))
+        return bad_value(p, "env", v, allowed[FIELD_ENV]);
+    s->env = calloc(json_object_size(v) + 1, sizeof *s->env);
+    if (!s->env)
+        return -ENOMEM;
+    json_object_foreach(v, name, value) {
+        if (!*name || strchr(name, '='))
+            return nm_messages_problem(p, NM_AGENT_E_INVALID, "env", name,
+                                       "A variable's name must not be empty and must not contain '='.");
+        if (!json_is_string(value)) {
+            char thing[48];
+            (void)snprintf(thing, sizeof thing, "env.%s", name);
+            return bad_value(p, thing, value, "a string");
+        }
+        if (asprintf(&s->env[i], "%s=%s", name, json_string_value(value)) < 0) {
+            s->env[i] = NULL;
+            return -ENOMEM;
+        }
+        i++;
+    }
+    s->submit.env = (const char *const *)s->env;
+    return 0;
+}
+
+int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret, struct nm_problem *ret_problem)
+{
+    struct nm_messages_submit s = {.submit = {.type = NM_GUARANTEED, .owner = "local"}};
+    int r = take_fields(body, submit_fields, NM_ARRAY_SIZE(submit_fields), &s.submit, ret_problem);
+
+    if (r == 0)
+        r = take_command(json_object_get(body, "command"), &s, ret_problem);
+    if (r == 0)
+        r = take_env(json_object_get(body, "env"), &s, ret_problem);
+    if (r != 0) {
+        nm_messages_submit_done(&s);
+        return r;
+    }
+    s.body = json_incref(body);
+    *ret = s;
+    return 0;
+}
+
+void nm_messages_submit_done(struct nm_messages_submit *s)
+{
+    for (char **e = s->env; e && *e; e++)
+        free(*e);
+    free(s->env);
+    free(s->argv);
+    json_decref(s->body);
+    *s = (struct nm_messages_submit){};
+}
+
+static int set_string(json_t *o, const char *name, const char *value)
+{
+    return value ? json_object_set_new(o, name, nm_messages_string(value)) : 0;
+}
+
+static int set_number(json_t *o, const char *name, uint64_t value)
+{
+    return value > 0 ? json_object_set_new(o, name, json_integer((json_int_t)value)) : 0;
+}
+
+static int set_flag(json_t *o, const char *name, bool value)
+{
+    return value ? json_object_set_new(o, name, json_true()) : 0;
+}
+
+static json_t *submit_env(const char *const *env)
+{
+    json_t *o = json_object();
+
+    for (; o && env && *env; env++) {
+        size_t n = strcspn(*env, "=");
+        _cleanup_free_ char *name = strndup(*env, n);
+        if (!name ||
+            json_object_set_new(o, name, nm_messages_string((*env)[n] == '=' ? *env + n + 1 : "")) < 0) {
+            json_decref(o);
+            return NULL;
+        }
+    }
+    return o;
+}
+
+json_t *nm_messages_submit(const struct nm_submit *s)
+{
+    json_t *argv = json_array(), *o;
+    int r = argv ? 0 : -1;
+
+    for (const char *const *a = s->argv; r == 0 && a && *a; a++)
+        r = json_array_append_new(argv, nm_messages_string(*a));
+    o = json_pack("{s:o, s:s}", "command", argv, "execution_type", nm_execution_type_name(s->type));
+    if (!o)
+        return NULL;
+    r |= set_string(o, "name", s->name) | set_string(o, "app", s->app) | set_string(o, "workdir", s->workdir) |
+         set_string(o, "user", s->user) | set_number(o, "memory_bytes", s->memory_bytes) |
+         set_number(o, "min_runtime_usec", s->min_runtime_usec) |
+         set_number(o, "expected_usec", s->expected_usec) | set_flag(o, "exempt", s->exempt) |
+         set_flag(o, "allow_new_privs", s->allow_new_privs);
+    if (s->vcores_milli > 0)
+        r |= json_object_set_new(o, "vcores", nm_messages_vcores(s->vcores_milli));
+    if (s->env)
+        r |= json_object_set_new(o, "env", submit_env(s->env));
+    if (r != 0) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+/* ---- the others ------------------------------------------------------------------------------------------- */
+
+int nm_messages_parse_update(json_t *body, struct nm_messages_update *ret, struct nm_problem *ret_problem)
+{
+    struct nm_messages_update u = {};
+    int r = take_fields(body, update_fields, NM_ARRAY_SIZE(update_fields), &u, ret_problem);
+
+    if (r != 0)
+        return r;
+    if (u.memory_bytes == 0 && u.vcores_milli == 0)
+        return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "body", "",
+                                   "There is nothing to change: give memory_bytes, vcores or both.");
+    *ret = u;
+    return 0;
+}
+
+int nm_messages_parse_kill(json_t *body, struct nm_messages_kill *ret, struct nm_problem *ret_problem)
+{
+    struct nm_messages_kill k = {};
+    int r = take_fields(body, kill_fields, NM_ARRAY_SIZE(kill_fields), &k, ret_problem);
+
+    if (r == 0)
+        *ret = k;
+    return r;
+}
+
+int nm_messages_parse_drain(json_t *body, struct nm_messages_drain *ret, struct nm_problem *ret_problem)
+{
+    struct nm_messages_drain d = {.deadline_usec = UINT64_MAX};
+    int r = take_fields(body, drain_fields, NM_ARRAY_SIZE(drain_fields), &d, ret_problem);
+
+    if (r == 0)
+        *ret = d;
+    return r;
+}
+
+int nm_messages_parse_empty(json_t *body, struct nm_problem *ret_problem)
+{
+    return take_fields(body, NULL, 0, NULL, ret_problem);
+}
+
+/* ---- an error, read by the client ------------------------------------------------------------------------- */
+
+int nm_messages_parse_error(const json_t *j, struct nm_problem *ret)
+{
+    const char *code, *thing, *value, *message;
+    int outcome = 0;
+
+    if (json_unpack((json_t *)j, "{s:{s:s, s:s, s:s, s:s}}", "error", "code", &code, "thing", &thing, "value",
+                    &value, "message", &message) < 0)
+        return -EBADMSG;
+    for (int o = NM_AGENT_E_INVALID; o <= NM_AGENT_E_UNAVAILABLE; o++)
+        if (nm_streq(nm_messages_error_code(o), code))
+            outcome = o;
+    (void)nm_messages_problem(ret, (enum nm_agent_outcome)outcome, thing, value, "%s", message);
+    return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Handlers of answers that take their time; the machinery is in stream.c. */
+
+#include "rpc/local/handlers.h"
+#include "rpc/local/messages.h"
+#include "rpc/local/stream.h"
+
+#include <limits.h>
+
+/* Called once when the request has come, and again when the container has completed (or the wait is off). */
+int nm_handle_wait(struct nm_call *call)
+{
+    const char *id = call->stream ? nm_stream_container_id(call->stream) : call->id;
+    const struct nm_container *c;
+    int r;
+
+    if (call->stream && nm_stream_stopped(call->stream))
+        return nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "",
+                                   "nmd is stopping; containers go on, ask again when it is back.");
+    r = nm_manager_find(call->manager, &call->caller, id, &c, &call->problem);
+    if (r != 0)
+        return r;
+    if (c->view.state != NM_COMPLETED)
+        return nm_stream_wait(call, c);
+    call->stream = nm_stream_free(call->stream);
+    return nm_handle_answer_container(call, 200, c->id);
+}
+
+int nm_handle_logs(struct nm_call *call)
+{
+    const char *stream = nm_target_query(&call->target, "stream");
+    struct nm_stream_logs p = {.tail = UINT64_MAX};
+    const struct nm_container *c;
+    char path[PATH_MAX];
+    int r;
+
+    if (!stream)
+        stream = "stdout";
+    if (!nm_streq(stream, "stdout") && !nm_streq(stream, "stderr"))
+        return nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "stream", stream,
+                                   "stream must be stdout or stderr, not \"%s\".", stream);
+    r = nm_call_query_bool(call, "follow", &p.follow);
+    if (r == 0)
+        r = nm_call_query_u64(call, "tail", 0, INT64_MAX, &p.tail);
+    if (r == 0)
+        r = nm_manager_find(call->manager, &call->caller, call->id, &c, &call->problem);
+    if (r == 0)
+        r = nm_manager_log_path(call->manager, &call->caller, c->id, stream, path, sizeof path, &call->problem);
+    if (r != 0)
+        return r;
+    p.path = path;
+    p.container_id = c->id;
+    return nm_stream_logs(call, &p);
+}
+
+int nm_handle_events(struct nm_call *call)
+{
+    bool follow = false;
+    uint64_t after = 0;
+    int r = nm_call_query_bool(call, "follow", &follow);
+
+    if (r == 0)
+        r = nm_call_query_u64(call, "after", 0, INT64_MAX, &after);
+    if (r != 0)
+        return r;
+    if (follow && call->tcp)
+        return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "follow", "true",
+                                   "Events can't be followed over TCP; use the UNIX socket.");
+    return nm_stream_events(call, after, follow);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The target of a request: "/v1/containers/web/logs?stream=stderr" in pieces. Parsed by our own code from the raw
+ * line, because libmicrohttpd decodes leniently: "%00" would cut a name short unseen.
+ */
+
+#include "agent/agent.h"
+
+#define NM_TARGET_MAX 2000 /* bytes of path and query together */
+#define NM_TARGET_SEGMENTS_MAX 8
+#define NM_TARGET_QUERY_MAX 8
+
+struct nm_target {
+    char *text; /* what the pointers below point into */
+    const char *segments[NM_TARGET_SEGMENTS_MAX];
+    unsigned n_segments; /* 0: "/" */
+    struct {
+        const char *name, *value;
+    } query[NM_TARGET_QUERY_MAX];
+    unsigned n_query;
+};
+
+/* Returns 0, NM_AGENT_E_INVALID with *ret_problem filled (bad escape, control character, too long, a parameter given
+ * twice), or -ENOMEM. */
+int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *ret_problem);
+void nm_target_done(struct nm_target *t);
+
+/* Value of a query parameter, or NULL. */
+const char *nm_target_query(const struct nm_target *t, const char *name);
