@@ -42,6 +42,9 @@ struct nm_launch_record {
     uint64_t max_rss_bytes;         /* of the command's process tree's largest, from wait4 */
 };
 
+#define NM_LAUNCH_RECORD_FILE "record"
+#define NM_LAUNCH_RECORD_SIZE 1024 /* more than any record needs, NUL included */
+
 /* The record's text form, a pure parser and printer (foreign bytes: it is fuzzed). -EBADMSG when malformed. */
 int nm_launch_record_parse(const char *text, struct nm_launch_record *ret);
 int nm_launch_record_print(const struct nm_launch_record *r, char *buf, size_t size);

@@ -11,7 +11,6 @@ libnm_agent_la_SOURCES = \
 	%D%/decision.h \
 	%D%/health.c %D%/health.h \
 	%D%/health-script.c %D%/health-script.h \
-	%D%/launch.h \
 	%D%/message-ids.h \
 	%D%/estimate.c \
 	%D%/ordering.c %D%/ordering.h \
@@ -28,3 +27,21 @@ libnm_agent_la_SOURCES = \
 	%D%/users.c %D%/users.h
 libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
 	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS)
+
+libnm_agent_la_SOURCES += \
+	%D%/launch.c %D%/launch.h %D%/launch-internal.h \
+	%D%/launch-spawn.c \
+	%D%/record.c \
+	%D%/shim.h %D%/shim-spec.c
+
+# The shim is one process per container: no library but libc, and of ours only what it calls.
+pkglibexec_PROGRAMS += nm-shim
+nm_shim_SOURCES = \
+	%D%/record.c \
+	%D%/shim.c %D%/shim.h \
+	%D%/shim-child.c \
+	%D%/shim-spec.c \
+	util/fileio.c \
+	util/parse.c
+# flags of its own, so that the shared sources are compiled for it apart from the libtool objects
+nm_shim_CFLAGS = $(AM_CFLAGS)
