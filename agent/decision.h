@@ -58,13 +58,15 @@ struct nm_decision {
     enum nm_execution_type type;
     struct nm_resources request;
     struct nm_resources used;      /* U */
-    struct nm_resources allocated; /* guaranteed + opportunistic */
+    struct nm_resources allocated; /* guaranteed + opportunistic, before this decision */
+    struct nm_resources allocated_guaranteed;
     struct nm_resources capacity;
     struct nm_fractions over_allocation_threshold, preemption_threshold;
     uint32_t consecutive_samples, cpu_samples;
     uint32_t queue_length, queue_max_length;
     enum nm_victim_order victim_order;
-    struct nm_resources predicted, regained;
+    struct nm_resources predicted, regained; /* of a SQUEEZE: predicted.cpu_millicores is the limit, 0: lifted, with the
+                                                reason CPU_OVER_BETA (tightened) or BELOW_THRESHOLD (loosened) */
     bool regained_known;
     /* CLOCK_BOOTTIME of the phases; 0: not reached */
     uint64_t cause_usec;     /* the sample or event that set it off */
@@ -80,7 +82,12 @@ struct nm_decision {
 const char *nm_decision_kind_name(enum nm_decision_kind k); /* "admit", ... */
 int nm_decision_kind_from_string(const char *s, enum nm_decision_kind *ret);
 const char *nm_decision_outcome_name(enum nm_decision_outcome o);
+int nm_decision_outcome_from_string(const char *s, enum nm_decision_outcome *ret);
 const char *nm_passed_over_name(enum nm_passed_over p);
+int nm_passed_over_from_string(const char *s, enum nm_passed_over *ret);
+
+/* The reason as a clause without numbers ("a guaranteed container is waiting, and comes first"), for `hold` and the like. */
+const char *nm_reason_text(enum nm_reason r);
 
 /* One line, for journals and lists: "paused container_1_000002 (hash): CPU was at 98 % of capacity, over the
  * preemption threshold of 95 %, in 4 samples in a row". The buffer is returned. */
@@ -90,6 +97,7 @@ const char *nm_decision_summary(const struct nm_decision *d, char *buf, size_t s
  * regained, and how long each phase took. *ret is the caller's to free. */
 int nm_decision_explain(const struct nm_decision *d, char **ret);
 
-/* JSON for store and clients; from_json refuses what is malformed with -EBADMSG. The caller owns the reference. */
+/* JSON for store and clients; NULL: out of memory. from_json refuses what is malformed with -EBADMSG. The caller owns
+ * the reference. */
 json_t *nm_decision_to_json(const struct nm_decision *d);
 int nm_decision_from_json(const json_t *j, struct nm_decision *ret);

@@ -8,7 +8,9 @@ libnm_agent_la_SOURCES = \
 	%D%/config-read.c \
 	%D%/config-values.c \
 	%D%/container.c %D%/container.h \
-	%D%/decision.h \
+	%D%/decision.c %D%/decision.h %D%/decision-internal.h \
+	%D%/decision-json.c \
+	%D%/decision-words.c \
 	%D%/health.c %D%/health.h \
 	%D%/health-script.c %D%/health-script.h \
 	%D%/message-ids.h \
