@@ -5,8 +5,11 @@
  * uses comes from memory.stat, or, without the memory controller, from its processes (procmem.c).
  *
  * Every file is opened once. A read then costs one system call, and can't be led to another cgroup that got the same
- * path later: after a removal the kernel answers ENODEV. memory.current is not read: it includes page cache that can
- * be dropped, which policy must not take for use.
+ * path later: after a removal the kernel answers ENODEV.
+ *
+ * memory.current includes page cache that can be dropped, which policy must not take for use; but it is one number,
+ * where the kernel has to collect memory.stat from all CPUs and print fifty lines. If it is what it was, and no CPU
+ * time was used since, then nothing was allocated and nothing reclaimed, and the other files aren't read.
  */
 
 #include "monitor/monitor.h"
@@ -23,11 +26,18 @@
 
 #define BUF_SIZE ((size_t)8 << 10) /* memory.stat has 1.5 to 3 KiB */
 
+/* How long to believe that nothing has changed: page cache can become locked, say, without a change in total. */
+#define IDLE_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
+
 struct nm_cgroup_sampler {
     int cpu_stat_fd;
-    int memory_stat_fd;                              /* -EBADF: procs is used instead */
-    int memory_peak_fd, memory_events_fd, memory_swap_fd; /* -EBADF: this kernel has no such file */
+    int memory_stat_fd; /* -EBADF: procs is used instead */
+    /* -EBADF: this kernel has no such file */
+    int memory_current_fd, memory_peak_fd, memory_events_fd, memory_swap_fd;
     struct nm_procmem *procs;
+    bool read_before;                 /* the memory files; this is what they said, and memory.current: */
+    struct nm_cgroup_sample last;
+    uint64_t last_current_bytes;
     struct nm_rate cpu;
     uint64_t highest_bytes;
 };
@@ -38,6 +48,7 @@ struct nm_cgroup_sampler *nm_cgroup_sampler_free(struct nm_cgroup_sampler *s)
         return NULL;
     s->cpu_stat_fd = nm_close(s->cpu_stat_fd);
     s->memory_stat_fd = nm_close(s->memory_stat_fd);
+    s->memory_current_fd = nm_close(s->memory_current_fd);
     s->memory_peak_fd = nm_close(s->memory_peak_fd);
     s->memory_events_fd = nm_close(s->memory_events_fd);
     s->memory_swap_fd = nm_close(s->memory_swap_fd);
@@ -70,6 +81,9 @@ static int open_memory_files(struct nm_cgroup_sampler *s, const struct nm_cgroup
 
     if (r < 0 || s->memory_stat_fd < 0)
         return r;
+    r = open_optional(cg, "memory.current", &s->memory_current_fd);
+    if (r < 0)
+        return r;
     r = open_optional(cg, "memory.peak", &s->memory_peak_fd); /* Linux 5.19 */
     if (r < 0)
         return r;
@@ -88,7 +102,7 @@ int nm_cgroup_sampler_new(const struct nm_cgroup *cg, bool memory_controller, co
     if (!s)
         return -ENOMEM;
     s->cpu_stat_fd = s->memory_stat_fd = -EBADF;
-    s->memory_peak_fd = s->memory_events_fd = s->memory_swap_fd = -EBADF;
+    s->memory_current_fd = s->memory_peak_fd = s->memory_events_fd = s->memory_swap_fd = -EBADF;
 
     r = open_file(cg, "cpu.stat", &s->cpu_stat_fd);
     if (r < 0)
@@ -141,7 +155,7 @@ static int read_oom_kills(int fd, uint64_t *ret)
     return 0;
 }
 
-static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sample *out)
+static int read_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sample *out)
 {
     struct nm_memory_stat stat;
     char buf[BUF_SIZE];
@@ -161,10 +175,43 @@ static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sam
     return 0;
 }
 
+static bool is_unchanged(const struct nm_cgroup_sampler *s, const struct nm_cgroup_sample *now,
+                         uint64_t current_bytes)
+{
+    return s->read_before && s->memory_current_fd >= 0 && current_bytes == s->last_current_bytes &&
+           now->cpu_usage_usec == s->last.cpu_usage_usec && now->at_usec >= s->last.at_usec &&
+           now->at_usec - s->last.at_usec < IDLE_MAX_AGE_USEC;
+}
+
+/* CPU use is in out already, and was read before any memory file: what it misses, the next sample sees. */
+static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sample *out)
+{
+    uint64_t current_bytes;
+    int r = read_counter(s->memory_current_fd, &current_bytes);
+
+    if (r < 0)
+        return r;
+    if (is_unchanged(s, out, current_bytes)) {
+        out->memory_bytes = s->last.memory_bytes;
+        out->memory_peak_bytes = s->last.memory_peak_bytes;
+        out->swap_bytes = s->last.swap_bytes;
+        out->oom_kills = s->last.oom_kills;
+        return 0;
+    }
+    s->read_before = false;
+    r = read_memory_files(s, out);
+    if (r < 0)
+        return r;
+    s->read_before = true;
+    s->last = *out;
+    s->last_current_bytes = current_bytes;
+    return 0;
+}
+
 static int sample_processes(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *out)
 {
     struct nm_proc_memory m;
-    int r = nm_procmem_sample(s->procs, now_usec, &m);
+    int r = nm_procmem_sample(s->procs, now_usec, out->cpu_usage_usec, &m);
 
     if (r < 0)
         return r;
@@ -196,10 +243,10 @@ static int sample_cpu(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_
 int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *ret)
 {
     struct nm_cgroup_sample out = {.at_usec = now_usec};
-    int r = s->procs ? sample_processes(s, now_usec, &out) : sample_memory_files(s, &out);
+    int r = sample_cpu(s, now_usec, &out); /* first: see nm_procmem_sample */
 
     if (r >= 0)
-        r = sample_cpu(s, now_usec, &out);
+        r = s->procs ? sample_processes(s, now_usec, &out) : sample_memory_files(s, &out);
     if (r < 0)
         return r;
     s->highest_bytes = NM_MAX(s->highest_bytes, out.memory_bytes);

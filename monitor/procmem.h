@@ -16,5 +16,7 @@ struct nm_procmem;
 int nm_procmem_new(int cgroup_fd, const char *proc_root, struct nm_procmem **ret);
 struct nm_procmem *nm_procmem_free(struct nm_procmem *p);
 NM_DEFINE_CLEANUP(struct nm_procmem *, nm_procmem_free)
-/* Sums up the processes that are there now, below it too; all zero if there are none. -ENOENT: the cgroup has gone. */
-int nm_procmem_sample(struct nm_procmem *p, uint64_t now_usec, struct nm_proc_memory *ret);
+/* Sums up the processes that are there now, below it too; all zero if there are none. cpu_usage_usec: what cpu.stat
+ * said just before. -ENOENT: the cgroup has gone. */
+int nm_procmem_sample(struct nm_procmem *p, uint64_t now_usec, uint64_t cpu_usage_usec,
+                      struct nm_proc_memory *ret);

@@ -1,1 +1,11 @@
-# benchmarks
+# Benchmarks: built by "make bench", which also runs them. They print figures beside a reference and judge nothing.
+EXTRA_PROGRAMS += $(bench_programs)
+bench_programs = sampling-bench
+CLEANFILES += $(bench_programs)
+
+sampling_bench_SOURCES = %D%/sampling-bench.c
+sampling_bench_LDADD = libnm-monitor.la
+
+bench: $(bench_programs)
+	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
+.PHONY: bench

@@ -25,6 +25,7 @@ struct fixture {
     struct fake_tree cgroup, proc;
     struct nm_cgroup cg;
     struct nm_cgroup_sampler *sampler;
+    unsigned usage_usec;
 };
 
 static int setup(void **state)
@@ -36,6 +37,7 @@ static int setup(void **state)
     fake_tree_init(&f->proc);
     f->cg.dir_fd = open(f->cgroup.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(f->cg.dir_fd >= 0);
+    f->usage_usec = 1000;
     fake_tree_write(&f->cgroup, "cpu.stat", "usage_usec 1000\n");
     fake_tree_write(&f->cgroup, "cgroup.procs", "");
     *state = f;
@@ -84,6 +86,33 @@ static void test_memory_files(void **state)
     assert_true(c.cpu_valid);
     assert_int_equal(c.cpu_millicores, 1500);
     assert_int_equal(c.cpu_throttled_usec, 30);
+}
+
+static void test_idle_memory(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c;
+
+    fake_tree_write(&f->cgroup, "memory.stat", MEMORY_STAT);
+    fake_tree_write(&f->cgroup, "memory.current", "7000\n");
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1000000, &c), 0);
+    assert_int_equal(c.memory_bytes, 1250);
+    /* Nothing ran and the kernel's total is the same: memory.stat isn't read, */
+    fake_tree_write(&f->cgroup, "memory.stat",
+                    "anon 500\nshmem 0\ninactive_anon 500\nactive_anon 0\nunevictable 0\n");
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2000000, &c), 0);
+    assert_int_equal(c.memory_bytes, 1250);
+    assert_int_equal(c.at_usec, 2000000);
+    /* but a paused container whose memory was reclaimed is seen at once. */
+    fake_tree_write(&f->cgroup, "memory.current", "6000\n");
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 3000000, &c), 0);
+    assert_int_equal(c.memory_bytes, 500);
+    fake_tree_write(&f->cgroup, "memory.stat", MEMORY_STAT);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 12999999, &c), 0);
+    assert_int_equal(c.memory_bytes, 500);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 13000000, &c), 0);
+    assert_int_equal(c.memory_bytes, 1250);
 }
 
 static void test_optional_files(void **state)
@@ -172,7 +201,17 @@ static void write_rollup(struct fixture *f, int pid, uint64_t anon_pages, uint64
     fake_tree_write(&f->proc, name, text);
 }
 
-static uint64_t sample_pages(struct fixture *f, uint64_t now_usec)
+/* Something ran: without that the sampler need not look at processes again. */
+static void use_cpu(struct fixture *f)
+{
+    char text[64];
+
+    f->usage_usec += 1000;
+    (void)snprintf(text, sizeof text, "usage_usec %u\n", f->usage_usec);
+    fake_tree_write(&f->cgroup, "cpu.stat", text);
+}
+
+static uint64_t sample_idle_pages(struct fixture *f, uint64_t now_usec)
 {
     struct nm_cgroup_sample c;
 
@@ -181,6 +220,12 @@ static uint64_t sample_pages(struct fixture *f, uint64_t now_usec)
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, now_usec, &c), 0);
     assert_true(c.from_proc);
     return c.memory_bytes / PAGE;
+}
+
+static uint64_t sample_pages(struct fixture *f, uint64_t now_usec)
+{
+    use_cpu(f);
+    return sample_idle_pages(f, now_usec);
 }
 
 static void test_processes_come_and_go(void **state)
@@ -224,10 +269,29 @@ static void test_growth(void **state)
     /* Anonymous memory shrinks: it went to swap. */
     write_statm(f, 10, 3000, 3000);
     write_status(f, 10, 3000 * PAGE / 1024, 2200 * PAGE / 1024, 2000 * PAGE / 1024);
+    use_cpu(f);
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 4, &c), 0);
     assert_int_equal(c.memory_bytes, 5200 * PAGE);
     assert_int_equal(c.swap_bytes, 2000 * PAGE);
     assert_int_equal(c.memory_peak_bytes, 7200 * PAGE);
+}
+
+static void test_idle(void **state)
+{
+    struct fixture *f = *state;
+
+    write_process(f, 10, 100, 0);
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n");
+    assert_int_equal(sample_pages(f, 1000000), 100);
+    /* No CPU time was used: not looked at, so that this (which can't be) isn't seen, */
+    write_process(f, 10, 500, 0);
+    assert_int_equal(sample_idle_pages(f, 2000000), 100);
+    /* until it has run, */
+    assert_int_equal(sample_pages(f, 3000000), 500);
+    /* or for long enough that it may have been swapped out. */
+    write_process(f, 10, 20, 0);
+    assert_int_equal(sample_idle_pages(f, 12999999), 500);
+    assert_int_equal(sample_idle_pages(f, 13000000), 20);
 }
 
 static void test_sharing(void **state)
@@ -372,6 +436,7 @@ static void test_real_workers(void **state)
     assert_in_range(c.memory_bytes, SIZE, 2 * SIZE);
     assert_int_equal(munmap(shared, SIZE), 0);
 
+    use_cpu(f);
     /* They are dead: their kept descriptors must say so, and only this process is left. */
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, nm_now_usec(), &c), 0);
     assert_in_range(c.memory_bytes, PAGE, SIZE);
@@ -410,12 +475,14 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_memory_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_idle_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_optional_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_enabled_here, setup, teardown),
         cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gone_before, setup, teardown),
         cmocka_unit_test_setup_teardown(test_processes_come_and_go, setup, teardown),
         cmocka_unit_test_setup_teardown(test_growth, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_idle, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sharing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sharing_limits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_processes, setup, teardown),

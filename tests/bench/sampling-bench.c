@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What does a sampling round cost? Makes real cgroups with live processes in them, samples them all, and prints CPU
+ * and wall-clock time per round, next to the straightforward way of doing the same (open, read and close each file,
+ * and /proc/PID/status of every process) measured on the same cgroups, the two in turns. Needs root and a cgroup2
+ * mount; leaves nothing behind.
+ *
+ *   sampling-bench [--rounds N] [--per-container N] [CONTAINERS...]     default: 30 rounds, 2 processes, 100 1000
+ *
+ * Two processes per container, since the shim is one. Between two rounds one process of each active container runs
+ * and takes another page; once with one container in ten active, once with all.
+ */
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "cgroup/cgroup.h"
+#include "monitor/monitor.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+#include "util/macros.h"
+#include "util/parse.h"
+
+#define GOAL_USEC 10000 /* CPU per round at 1,000 containers */
+
+struct bench {
+    char dir[128];
+    bool memory_controller;
+    unsigned n, per_container, rounds;
+    struct nm_cgroup **cgroups;
+    struct nm_cgroup_sampler **samplers;
+    pid_t *pids;
+    unsigned n_pids;
+    struct shared *shared;
+};
+
+/* Shared with the processes of the containers. */
+struct shared {
+    _Atomic unsigned round; /* a futex: they wake up when it changes */
+    _Atomic unsigned done;  /* processes that have seen this round */
+};
+
+struct cost {
+    uint64_t cpu_usec, wall_usec;
+};
+
+/* ---- the containers ---------------------------------------------------------------------------------------- */
+
+static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
+
+static bool make_top(struct bench *b)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(roots); i++) {
+        char file[160];
+
+        (void)snprintf(file, sizeof file, "%s/cgroup.subtree_control", roots[i]);
+        if (access(file, W_OK) < 0)
+            continue;
+        (void)nm_write_file_at(AT_FDCWD, file, "+memory +cpu"); /* where there are any */
+        (void)snprintf(b->dir, sizeof b->dir, "%s/nm-bench-%d", roots[i], (int)getpid());
+        if (mkdir(b->dir, 0755) < 0)
+            continue;
+        (void)snprintf(file, sizeof file, "%s/cgroup.subtree_control", b->dir);
+        (void)nm_write_file_at(AT_FDCWD, file, "+memory +cpu");
+        return true;
+    }
+    return false;
+}
+
+/* The one process of container i that becomes active. Its mapping has room for a page per round. */
+static _Noreturn void live_active(const struct bench *b, unsigned i)
+{
+    const size_t pages = (size_t)b->rounds * 4;
+    char *p = mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned seen = 0;
+
+    for (;;) {
+        unsigned now = atomic_load(&b->shared->round);
+
+        if (now == seen) {
+            (void)syscall(SYS_futex, &b->shared->round, FUTEX_WAIT_BITSET, now, NULL, NULL,
+                          i % 10 == 0 ? 3 : 1);
+            continue;
+        }
+        seen = now;
+        if (p != MAP_FAILED && seen < pages)
+            p[(size_t)seen * 4096] = 1;
+        atomic_fetch_add(&b->shared->done, 1);
+    }
+}
+
+static _Noreturn void live(const struct bench *b, unsigned i, bool active)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (active)
+        live_active(b, i);
+    for (;;)
+        pause();
+}
+
+/* Lets the active ones run once, and waits until they have. */
+static void next_round(struct bench *b, unsigned every)
+{
+    const unsigned n = (b->n + every - 1) / every;
+    const struct timespec tick = {.tv_nsec = 1000000};
+
+    atomic_store(&b->shared->done, 0);
+    atomic_fetch_add(&b->shared->round, 1);
+    (void)syscall(SYS_futex, &b->shared->round, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL, every == 1 ? 1 : 2);
+    for (unsigned i = 0; i < 5000 && atomic_load(&b->shared->done) < n; i++)
+        (void)nanosleep(&tick, NULL);
+}
+
+static int fill(struct bench *b, unsigned container)
+{
+    const struct nm_cgroup *cg = b->cgroups[container];
+
+    for (unsigned i = 0; i < b->per_container; i++) {
+        char text[16];
+        pid_t pid = fork();
+
+        if (pid < 0)
+            return -errno;
+        if (pid == 0)
+            live(b, container, i == 0);
+        b->pids[b->n_pids++] = pid;
+        (void)snprintf(text, sizeof text, "%d", (int)pid);
+        if (nm_write_file_at(cg->dir_fd, "cgroup.procs", text) < 0)
+            return -EIO;
+    }
+    return 0;
+}
+
+static int make_containers(struct bench *b)
+{
+    for (unsigned i = 0; i < b->n; i++) {
+        char name[32], path[192];
+        int r;
+
+        (void)snprintf(name, sizeof name, "c%u", i);
+        (void)snprintf(path, sizeof path, "%s/%s", b->dir, name);
+        if (mkdir(path, 0755) < 0)
+            return -errno;
+        r = nm_cgroup_open(path, name, &b->cgroups[i]);
+        if (r >= 0)
+            r = fill(b, i);
+        if (r < 0)
+            return r;
+        if (i == 0)
+            b->memory_controller = faccessat(b->cgroups[0]->dir_fd, "memory.stat", F_OK, 0) == 0;
+        r = nm_cgroup_sampler_new(b->cgroups[i], b->memory_controller, "/proc", &b->samplers[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void remove_containers(struct bench *b)
+{
+    for (unsigned i = 0; i < b->n_pids; i++)
+        (void)kill(b->pids[i], SIGKILL);
+    for (unsigned i = 0; i < b->n_pids; i++)
+        (void)waitpid(b->pids[i], NULL, 0);
+    for (unsigned i = 0; i < b->n; i++) {
+        b->samplers[i] = nm_cgroup_sampler_free(b->samplers[i]);
+        b->cgroups[i] = nm_cgroup_free(b->cgroups[i]);
+    }
+    for (unsigned i = 0; i < b->n; i++) {
+        char path[192];
+
+        (void)snprintf(path, sizeof path, "%s/c%u", b->dir, i);
+        (void)rmdir(path);
+    }
+    if (rmdir(b->dir) < 0)
+        perror(b->dir);
+}
+
+/* ---- the two ways ------------------------------------------------------------------------------------------ */
+
+static uint64_t sample_all(struct bench *b)
+{
+    uint64_t sum = 0, now = nm_now_usec();
+
+    for (unsigned i = 0; i < b->n; i++) {
+        struct nm_cgroup_sample c;
+
+        if (nm_cgroup_sampler_sample(b->samplers[i], now, &c) == 0)
+            sum += c.memory_bytes;
+    }
+    return sum;
+}
+
+static uint64_t value_of(const char *text, const char *key)
+{
+    const char *p = strstr(text, key);
+
+    return p ? strtoull(p + strlen(key), NULL, 10) : 0;
+}
+
+static uint64_t naive_processes(int dir_fd)
+{
+    char list[65536], text[8192], path[64];
+    uint64_t sum = 0;
+
+    if (nm_read_file_at(dir_fd, "cgroup.procs", list, sizeof list, NULL) < 0)
+        return 0;
+    for (char *save = NULL, *pid = strtok_r(list, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save)) {
+        (void)snprintf(path, sizeof path, "/proc/%s/status", pid);
+        if (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) == 0)
+            sum += (value_of(text, "\nRssAnon:") + value_of(text, "\nRssShmem:")) << 10;
+    }
+    return sum;
+}
+
+static uint64_t naive_all(struct bench *b)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < b->n; i++) {
+        static const char *const files[] = {"memory.peak", "memory.events", "memory.swap.current"};
+        char text[8192];
+        int fd = b->cgroups[i]->dir_fd;
+
+        (void)nm_read_file_at(fd, "cpu.stat", text, sizeof text, NULL);
+        if (!b->memory_controller) {
+            sum += naive_processes(fd);
+            continue;
+        }
+        if (nm_read_file_at(fd, "memory.stat", text, sizeof text, NULL) == 0)
+            sum += value_of(text, "anon ") + value_of(text, "\nshmem ") + value_of(text, "\nkernel ");
+        for (size_t k = 0; k < NM_ARRAY_SIZE(files); k++)
+            (void)nm_read_file_at(fd, files[k], text, sizeof text, NULL);
+    }
+    return sum;
+}
+
+/* ---- measuring --------------------------------------------------------------------------------------------- */
+
+static struct cost measure(struct bench *b, uint64_t (*run)(struct bench *b), uint64_t *ret_sum)
+{
+    uint64_t cpu = nm_clock_usec(CLOCK_PROCESS_CPUTIME_ID), wall = nm_clock_usec(CLOCK_MONOTONIC);
+
+    *ret_sum = run(b);
+    return (struct cost){.cpu_usec = nm_clock_usec(CLOCK_PROCESS_CPUTIME_ID) - cpu,
+                         .wall_usec = nm_clock_usec(CLOCK_MONOTONIC) - wall};
+}
+
+static int by_cpu(const void *a, const void *b)
+{
+    const struct cost *x = a, *y = b;
+
+    return (x->cpu_usec > y->cpu_usec) - (x->cpu_usec < y->cpu_usec);
+}
+
+static void print_row(const struct bench *b, const char *what, struct cost *costs, uint64_t sum)
+{
+    const struct cost *median, *worst;
+
+    qsort(costs, b->rounds, sizeof *costs, by_cpu);
+    median = &costs[b->rounds / 2];
+    worst = &costs[b->rounds - 1];
+    printf("%10u %10u  %-28s %8.2f %8.2f %8.2f %10.1f\n", b->n, b->n_pids, what, (double)median->cpu_usec / 1e3,
+           (double)median->wall_usec / 1e3, (double)worst->cpu_usec / 1e3, (double)sum / (double)NM_MIB);
+}
+
+/* every: one container in so many is active (1 or 10). */
+static void compare(struct bench *b, unsigned every)
+{
+    _cleanup_free_ struct cost *ours = calloc(b->rounds, sizeof *ours);
+    _cleanup_free_ struct cost *naive = calloc(b->rounds, sizeof *naive);
+    uint64_t our_sum = 0, naive_sum = 0, first;
+
+    if (!ours || !naive)
+        return;
+    (void)measure(b, sample_all, &first); /* what the first sample opens is not steady state */
+    for (unsigned i = 0; i < b->rounds; i++) {
+        next_round(b, every);
+        ours[i] = measure(b, sample_all, &our_sum);
+        naive[i] = measure(b, naive_all, &naive_sum);
+    }
+    printf("# one container in %u active, memory %s\n", every,
+           b->memory_controller ? "from memory.stat" : "from /proc");
+    print_row(b, "nmd's samplers", ours, our_sum);
+    print_row(b, "reference: open, read, close", naive, naive_sum);
+    if (b->n == 1000)
+        printf("# goal at 1,000 containers, %.1f ms of CPU: %s\n", GOAL_USEC / 1e3,
+               ours[b->rounds / 2].cpu_usec <= GOAL_USEC ? "met" : "NOT met");
+    (void)fflush(stdout);
+}
+
+static int run(unsigned n, unsigned per_container, unsigned rounds)
+{
+    struct bench b = {.n = n, .per_container = per_container, .rounds = rounds};
+    int r;
+
+    b.cgroups = calloc(n, sizeof(struct nm_cgroup *));
+    b.samplers = calloc(n, sizeof(struct nm_cgroup_sampler *));
+    b.pids = calloc((size_t)n * per_container, sizeof *b.pids);
+    b.shared = mmap(NULL, sizeof *b.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!b.cgroups || !b.samplers || !b.pids || b.shared == MAP_FAILED)
+        return 1;
+    if (!make_top(&b)) {
+        fprintf(stderr, "sampling-bench: no cgroup2 mount where a cgroup may be made (needs root)\n");
+        return 77;
+    }
+    r = make_containers(&b);
+    if (r < 0)
+        fprintf(stderr, "sampling-bench: can't make %u containers: %s\n", n, strerror(-r));
+    if (r >= 0) {
+        compare(&b, 10);
+        compare(&b, 1);
+    }
+    remove_containers(&b);
+    free(b.cgroups);
+    free(b.samplers);
+    free(b.pids);
+    (void)munmap(b.shared, sizeof *b.shared);
+    return r < 0;
+}
+
+static bool parse_count(const char *s, unsigned *ret)
+{
+    uint64_t v;
+
+    if (nm_parse_u64(s, &v) < 0 || v < 1 || v > 100000) {
+        fprintf(stderr, "sampling-bench: \"%s\" is not a number from 1 to 100000\n", s);
+        return false;
+    }
+    *ret = (unsigned)v;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"rounds", required_argument, NULL, 'r'}, {"per-container", required_argument, NULL, 'p'}, {0}};
+    unsigned rounds = 30, per_container = 2, counts[16] = {100, 1000}, n_counts = 2;
+    struct rlimit files;
+    int r = 0, opt;
+
+    while ((opt = getopt_long(argc, argv, "", options, NULL)) >= 0)
+        if (opt == '?' || !parse_count(optarg, opt == 'r' ? &rounds : &per_container))
+            return 2;
+    if (optind < argc)
+        n_counts = 0;
+    for (; optind < argc && n_counts < NM_ARRAY_SIZE(counts); optind++)
+        if (!parse_count(argv[optind], &counts[n_counts++]))
+            return 2;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+    printf("%10s %10s  %-28s %8s %8s %8s %10s\n", "containers", "processes", "per round, in ms", "CPU p50", "wall p50",
+           "CPU max", "sum in MiB");
+    (void)fflush(stdout);
+    for (unsigned i = 0; i < n_counts && r == 0; i++)
+        r = run(counts[i], per_container, rounds);
+    return r;
+}
