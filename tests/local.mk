@@ -1,5 +1,6 @@
-# The shell suites, and the machine that some of them run on: whole folders, so that a new suite needs no line here.
-EXTRA_DIST += %D%/deps %D%/tap.sh %D%/vm
+# The shell suites, and the machine that some of them run on: whole folders, so that a new suite
+# needs no line here.
+EXTRA_DIST += check .ci/run %D%/deps %D%/tap.sh %D%/style %D%/fresh %D%/vm %D%/integration
 
 # Unit tests: one cmocka binary per module, described in a fragment per folder. They need no root.
 if ENABLE_TESTS
