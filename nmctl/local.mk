@@ -1,5 +1,37 @@
 # nmctl/: the command-line client. It starts often and must start fast: libc and jansson are all it is linked with.
-noinst_LTLIBRARIES += libnm-client.la
+noinst_LTLIBRARIES += libnm-client.la libnm-nmctl.la
 libnm_client_la_SOURCES = \
 	rpc/local/client.c rpc/local/client.h \
 	rpc/local/reply.c rpc/local/reply.h
+
+libnm_nmctl_la_SOURCES = \
+	%D%/api.c %D%/api.h \
+	%D%/attach.c %D%/attach.h \
+	%D%/bar.c %D%/bar.h \
+	%D%/cli.c %D%/cli.h \
+	%D%/container.c %D%/container.h \
+	%D%/help.c %D%/help.h \
+	%D%/hold.c %D%/hold.h \
+	%D%/json.c %D%/json.h \
+	%D%/narrate.c %D%/narrate.h \
+	%D%/nmctl.h \
+	%D%/option.c %D%/option.h \
+	%D%/say.c %D%/say.h \
+	%D%/screen.c %D%/screen.h \
+	%D%/table.c %D%/table.h \
+	%D%/term.c %D%/term.h \
+	%D%/verb-act.c \
+	%D%/verb-complete.c \
+	%D%/verb-explain.c \
+	%D%/verb-list.c \
+	%D%/verb-logs.c \
+	%D%/verb-node.c \
+	%D%/verb-run.c \
+	%D%/verb-show.c \
+	%D%/verb-status.c \
+	%D%/verbs.c
+libnm_nmctl_la_LIBADD = libnm-client.la libnm-util.la $(JANSSON_LIBS)
+
+bin_PROGRAMS += nmctl/nmctl
+nmctl_nmctl_SOURCES = %D%/nmctl.c
+nmctl_nmctl_LDADD = libnm-nmctl.la

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See api.h. */
+
+#include "nmctl/api.h"
+
+#include <grp.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "nmctl/json.h"
+#include "nmctl/say.h"
+#include "util/error.h"
+#include "util/parse.h"
+
+static void say_no_permission(const char *path)
+{
+    struct stat st;
+    const struct group *g = stat(path, &st) == 0 ? getgrgid(st.st_gid) : NULL;
+    const char *group = g && st.st_gid != 0 ? g->gr_name : "nmd";
+
+    nm_say("permission denied on %s: it is open to root and to members of group %s ('adduser USER %s', then log in "
+           "again)",
+           path, group, group);
+}
+
+int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
+{
+    const char *path = ctl->socket_path;
+
+    switch (r) {
+    case -ENOENT:
+    case -ECONNREFUSED:
+    case -ENOTDIR:
+        nm_say("nmd is not running at %s; start it with 'systemctl start nmd' or 'nmd --socket PATH', or name its "
+               "socket with --socket or NMD_SOCKET",
+               path);
+        break;
+    case -EACCES:
+    case -EPERM:
+        say_no_permission(path);
+        break;
+    case -ENAMETOOLONG:
+        nm_say("the socket's path '%s' is too long: 107 bytes are allowed", path);
+        break;
+    case -ETIMEDOUT:
+        nm_say("nmd at %s does not answer; see its log ('journalctl -u nmd')", path);
+        break;
+    case -ECONNRESET:
+    case -EPIPE:
+        nm_say("nmd at %s ended the connection before its answer was complete; see its log ('journalctl -u nmd')",
+               path);
+        break;
+    case -EBADMSG:
+    case -E2BIG:
+    case -EPROTOTYPE:
+        nm_say("what listens at %s does not answer as nmd does", path);
+        break;
+    default:
+        nm_say("can't talk to nmd at %s: %s", path, strerror(-r));
+    }
+    return NM_CTL_UNREACHABLE;
+}
+
+int nm_api_say_refused(const struct nm_ctl *ctl, const struct nm_client_answer *a)
+{
+    _cleanup_json_ json_t *j = json_loadb(a->body, a->len, 0, NULL);
+    const char *message = nm_json_str(j, "error.message");
+
+    if (*message)
+        nm_say("%s", message);
+    else
+        nm_say("nmd at %s answered with HTTP status %u and no reason", ctl->socket_path, a->status);
+    return NM_CTL_FAILED;
+}
+
+int nm_api_parse(const struct nm_ctl *ctl, const struct nm_client_answer *a, json_t **ret)
+{
+    json_t *j = json_loadb(a->body, a->len, 0, NULL);
+
+    if (!j)
+        return nm_api_say_unreachable(ctl, -EBADMSG);
+    *ret = j;
+    return NM_CTL_OK;
+}
+
+int nm_api_call(struct nm_ctl *ctl, const char *method, const char *target, json_t *body, json_t **ret)
+{
+    _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
+    _cleanup_free_ char *text = body ? json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
+    struct nm_client_request q = {ctl->socket_path, method, target, text};
+    int r;
+
+    if (body && !text)
+        nm_say_oom();
+    json_decref(body);
+    r = nm_client_fetch(&q, NM_API_TIMEOUT_USEC, &a);
+    if (r < 0)
+        return nm_api_say_unreachable(ctl, r);
+    if (a.status >= 300)
+        return nm_api_say_refused(ctl, &a);
+    return nm_api_parse(ctl, &a, ret);
+}
+
+int nm_api_get(struct nm_ctl *ctl, const char *target, json_t **ret)
+{
+    return nm_api_call(ctl, "GET", target, NULL, ret);
+}
+
+int nm_api_try_get(struct nm_ctl *ctl, const char *target, uint64_t timeout_usec, json_t **ret)
+{
+    _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
+    const struct nm_client_request q = {ctl->socket_path, "GET", target, NULL};
+    json_t *j;
+    int r = nm_client_fetch(&q, timeout_usec, &a);
+
+    if (r < 0)
+        return r;
+    if (a.status != 200)
+        return -EREMOTEIO;
+    j = json_loadb(a.body, a.len, 0, NULL);
+    if (!j)
+        return -EBADMSG;
+    *ret = j;
+    return 0;
+}
+
+int nm_api_container_target(const char *id, const char *action, char *buf, size_t size)
+{
+    /* Ids are made of the same characters, so that nothing here needs to be percent-encoded. */
+    if (!nm_name_is_valid(id)) {
+        nm_say("'%s' is not a container's id or name: 1 to 63 letters, digits, '.', '_' and '-' are allowed, not "
+               "beginning with '.' or '-'",
+               id);
+        return NM_CTL_USAGE;
+    }
+    (void)snprintf(buf, size, "/v1/containers/%s%s", id, action);
+    return NM_CTL_OK;
+}
+
+void nm_api_print_json(const json_t *j, bool one_line)
+{
+    size_t flags = JSON_REAL_PRECISION(12) | (one_line ? JSON_COMPACT : JSON_INDENT(2));
+
+    (void)json_dumpf(j, stdout, flags);
+    (void)fputc('\n', stdout);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See attach.h. One poll loop over up to three calls (stdout, stderr, the end) and the two descriptors that are written
+ * to. A stream's call is read only while its buffer is empty, and the buffer is written only as far as poll() promises
+ * not to block: so a reader that stands still holds back its stream alone, and Ctrl-C is always heard.
+ *
+ * A container outlives nmd. When nmd goes (an upgrade, say) the loop waits for it to come back, follows the logs again
+ * from their beginning and skips what it has already passed on.
+ */
+
+#include "nmctl/attach.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#include "nmctl/api.h"
+#include "nmctl/json.h"
+#include "nmctl/narrate.h"
+#include "nmctl/say.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+#define BUFFER_SIZE 16384 /* at least what one nm_client_process() reads */
+#define RETRY_USEC (250 * NM_USEC_PER_MSEC)
+#define GIVE_UP_USEC (60 * NM_USEC_PER_SEC)  /* without nmd */
+#define DRAIN_USEC (10 * NM_USEC_PER_SEC)    /* without a byte after the end */
+#define KILL_TIMEOUT_USEC (5 * NM_USEC_PER_SEC)
+#define NEVER UINT64_MAX
+
+struct stream {
+    const char *name;
+    bool wanted, ended;
+    int out_fd;             /* -EBADF: closed by its reader, what comes is dropped */
+    struct nm_client *call;
+    uint64_t received;      /* body bytes passed on over all calls */
+    uint64_t skip;          /* of this call's bytes, those that an earlier one brought */
+    char buf[BUFFER_SIZE];
+    size_t len, at;
+    struct nm_client_answer refusal;
+};
+
+struct attach {
+    struct nm_ctl *ctl;
+    const struct nm_attach_params *p;
+    struct stream streams[2];
+    struct nm_client *end_call;
+    struct nm_client_answer end_answer;
+    json_t *container;      /* as it ended */
+    struct nm_narrate narrate;
+    int n_signals, signal;
+    bool was_connected, kill_sent;
+    uint64_t lost_usec;     /* since when nmd is gone; 0: it is there */
+    uint64_t retry_usec;
+    uint64_t progress_usec; /* when the last byte or the end came */
+    int status;             /* NM_CTL_OK while all is well */
+};
+
+static int take_output(const char *data, size_t n, void *userdata)
+{
+    struct stream *s = userdata;
+    size_t skip = (size_t)NM_MIN(s->skip, (uint64_t)n);
+
+    if (nm_client_status(s->call) != 200)
+        return nm_client_answer_gather(data, n, &s->refusal);
+    s->skip -= skip;
+    data += skip;
+    n -= skip;
+    if (n > sizeof s->buf - s->len)
+        return -E2BIG;
+    memcpy(s->buf + s->len, data, n);
+    s->len += n;
+    s->received += n;
+    return 0;
+}
+
+static int open_stream(struct attach *a, struct stream *s)
+{
+    char target[256], tail[48] = "";
+    const struct nm_client_request q = {a->ctl->socket_path, "GET", target, NULL};
+
+    if (a->p->tail != NM_CTL_UNSET)
+        (void)snprintf(tail, sizeof tail, "&tail=%llu", (unsigned long long)a->p->tail);
+    (void)snprintf(target, sizeof target, "/v1/containers/%s/logs?stream=%s%s%s", a->p->id, s->name,
+                   a->p->follow ? "&follow=true" : "", tail);
+    s->skip = s->received;
+    return nm_client_new(&q, take_output, s, &s->call);
+}
+
+static void close_calls(struct attach *a)
+{
+    for (int i = 0; i < 2; i++)
+        a->streams[i].call = nm_client_free(a->streams[i].call);
+    a->end_call = nm_client_free(a->end_call);
+    nm_client_answer_done(&a->end_answer);
+}
+
+static int open_calls(struct attach *a)
+{
+    char target[256];
+    const struct nm_client_request q = {a->ctl->socket_path, "GET", target, NULL};
+    int r = 0;
+
+    (void)snprintf(target, sizeof target, "/v1/containers/%s/wait", a->p->id);
+    if (a->p->want_end && !a->container)
+        r = nm_client_new(&q, nm_client_answer_gather, &a->end_answer, &a->end_call);
+    for (int i = 0; i < 2 && r == 0; i++)
+        if (a->streams[i].wanted && !a->streams[i].ended)
+            r = open_stream(a, &a->streams[i]);
+    return r;
+}
+
+/* nmd can't be reached, or has gone in the middle. */
+static void lose(struct attach *a, int r)
+{
+    uint64_t now = nm_now_usec();
+    bool may_return = a->was_connected && a->p->tail == NM_CTL_UNSET && a->p->follow &&
+                      (r == -ECONNRESET || r == -ECONNREFUSED || r == -ENOENT || r == -EPIPE || r == -ETIMEDOUT);
+
+    close_calls(a);
+    if (!may_return || a->n_signals > 0) {
+        a->status = nm_api_say_unreachable(a->ctl, r);
+        if (a->n_signals > 0)
+            nm_say("so %s could not be killed: it may go on", a->p->id);
+        return;
+    }
+    if (a->lost_usec == 0) {
+        a->lost_usec = now;
+        nm_say("lost nmd at %s; %s goes on without it; waiting for nmd to return", a->ctl->socket_path, a->p->id);
+    } else if (now - a->lost_usec > GIVE_UP_USEC) {
+        a->status = nm_api_say_unreachable(a->ctl, r);
+        nm_say("%s goes on; see 'nmctl show %s' and 'nmctl logs %s'", a->p->id, a->p->id, a->p->id);
+    }
+    a->retry_usec = now + RETRY_USEC;
+}
+
+static void retry(struct attach *a)
+{
+    int r = open_calls(a);
+
+    if (r < 0) {
+        lose(a, r);
+        return;
+    }
+    nm_say("nmd is back");
+    a->lost_usec = 0;
+}
+
+/* ---- killing ---------------------------------------------------------------------------------------------------- */
+
+static void send_kill(struct attach *a, bool now)
+{
+    _cleanup_(nm_client_answer_done) struct nm_client_answer answer = {0};
+    char target[256];
+    const struct nm_client_request q = {a->ctl->socket_path, "POST", target, now ? "{\"now\":true}" : "{\"now\":false}"};
+    int r;
+
+    (void)snprintf(target, sizeof target, "/v1/containers/%s/kill", a->p->id);
+    r = nm_client_fetch(&q, KILL_TIMEOUT_USEC, &answer);
+    if (r < 0)
+        lose(a, r);
+    else if (answer.status >= 300 && answer.status != 409) /* 409: it has just ended by itself */
+        (void)nm_api_say_refused(a->ctl, &answer);
+    a->kill_sent = true;
+}
+
+static void on_signal(struct attach *a, int signal)
+{
+    a->signal = signal;
+    a->n_signals++;
+    if (a->n_signals == 1) {
+        nm_say("%s: killing %s (again: at once)", signal == SIGINT ? "Ctrl-C" : strsignal(signal), a->p->id);
+        send_kill(a, false);
+    } else if (a->n_signals == 2) {
+        nm_say("killing %s at once", a->p->id);
+        send_kill(a, true);
+    } else {
+        nm_say("leaving; %s is being killed", a->p->id);
+        a->status = 128 + signal;
+    }
+}
+
+static void read_signal(struct attach *a)
+{
+    struct signalfd_siginfo info;
+
+    if (read(a->p->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+        on_signal(a, (int)info.ssi_signo);
+}
+
+/* ---- one thing that poll() has found ------------------------------------------------------------------------------ */
+
+static void on_stream(struct attach *a, struct stream *s)
+{
+    int r = nm_client_process(s->call);
+
+    if (r == 0 || r == NM_CLIENT_E_DONE)
+        a->progress_usec = nm_now_usec();
+    if (r < 0) {
+        lose(a, r);
+    } else if (r == NM_CLIENT_E_DONE) {
+        s->ended = true;
+        if (nm_client_status(s->call) != 200) {
+            s->refusal.status = nm_client_status(s->call);
+            (void)nm_client_answer_gather("", 0, &s->refusal);
+            (void)nm_api_say_refused(a->ctl, &s->refusal);
+            if (!a->p->want_end)
+                a->status = NM_CTL_FAILED;
+        }
+        s->call = nm_client_free(s->call);
+    }
+}
+
+static void on_end(struct attach *a)
+{
+    int r = nm_client_process(a->end_call);
+
+    if (r < 0)
+        lose(a, r);
+    if (r != NM_CLIENT_E_DONE)
+        return;
+    a->end_answer.status = nm_client_status(a->end_call);
+    if (a->end_answer.status == 200)
+        a->status = nm_api_parse(a->ctl, &a->end_answer, &a->container);
+    else {
+        (void)nm_client_answer_gather("", 0, &a->end_answer);
+        a->status = nm_api_say_refused(a->ctl, &a->end_answer);
+    }
+    a->end_call = nm_client_free(a->end_call);
+    a->progress_usec = nm_now_usec();
+}
+
+static void on_writable(struct attach *a, struct stream *s)
+{
+    /* PIPE_BUF bytes are what a pipe that polls writable takes without blocking. */
+    ssize_t n = write(s->out_fd, s->buf + s->at, NM_MIN(s->len - s->at, (size_t)PIPE_BUF));
+
+    if (n >= 0) {
+        s->at += (size_t)n;
+    } else if (errno != EINTR && errno != EAGAIN) {
+        bool closed = errno == EPIPE;
+
+        if (!closed)
+            nm_say("can't write to %s: %s", s->name, strerror(errno));
+        s->out_fd = -EBADF;
+        s->at = s->len;
+        if (!a->p->want_end)
+            a->status = closed ? 128 + SIGPIPE : NM_CTL_FAILED;
+        else if (!a->kill_sent) {
+            /* What a shell's pipe would do to the command: its reader has gone, so it ends. */
+            nm_say("%s is closed: killing %s", s->name, a->p->id);
+            send_kill(a, false);
+        }
+    }
+    if (s->at == s->len)
+        s->at = s->len = 0;
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------------------ */
+
+static bool stream_is_open(const struct stream *s)
+{
+    return s->wanted && (!s->ended || s->len > 0);
+}
+
+static bool is_finished(const struct attach *a)
+{
+    bool output = stream_is_open(&a->streams[0]) || stream_is_open(&a->streams[1]);
+
+    if (a->status != NM_CTL_OK)
+        return true;
+    if (a->p->want_end && !a->container)
+        return false;
+    /* The end is known: what is still on its way gets its time, but a stream that never ends doesn't hold us for ever. */
+    return !output || (a->p->want_end && nm_now_usec() - a->progress_usec > DRAIN_USEC);
+}
+
+static int timeout_msec(const struct attach *a)
+{
+    uint64_t now = nm_now_usec(), at = a->p->narrate ? nm_narrate_next(&a->narrate) : NEVER;
+
+    if (a->lost_usec > 0)
+        at = a->retry_usec;
+    if (a->container)
+        at = NM_MIN(at, a->progress_usec + DRAIN_USEC + NM_USEC_PER_MSEC);
+    if (at == NEVER)
+        return -1;
+    return at <= now ? 0 : (int)NM_MIN((at - now) / NM_USEC_PER_MSEC + 1, (uint64_t)60000);
+}
+
+static void look(struct attach *a)
+{
+    if (a->lost_usec > 0) {
+        if (nm_now_usec() >= a->retry_usec)
+            retry(a);
+    } else if (a->p->narrate && !a->container && nm_now_usec() >= nm_narrate_next(&a->narrate))
+        nm_narrate_look(&a->narrate, a->ctl, a->p->id);
+}
+
+static void round_of(struct attach *a)
+{
+    enum { SIGNAL, END, STREAM, N = STREAM + 2 };
+    struct pollfd p[N] = {[SIGNAL] = {a->p->signal_fd, POLLIN, 0}, [END] = {-1, 0, 0}};
+
+    if (a->end_call)
+        p[END] = (struct pollfd){nm_client_fd(a->end_call), nm_client_events(a->end_call), 0};
+    for (int i = 0; i < 2; i++) {
+        struct stream *s = &a->streams[i];
+
+        p[STREAM + i].fd = -1;
+        if (s->len > 0)
+            p[STREAM + i] = (struct pollfd){s->out_fd, POLLOUT, 0};
+        else if (s->call)
+            p[STREAM + i] = (struct pollfd){nm_client_fd(s->call), nm_client_events(s->call), 0};
+    }
+    if (poll(p, N, timeout_msec(a)) <= 0)
+        return look(a);
+    for (int i = 0; i < 2 && a->status == NM_CTL_OK; i++) {
+        struct stream *s = &a->streams[i];
+
+        if (!p[STREAM + i].revents)
+            continue;
+        if (s->len > 0)
+            on_writable(a, s);
+        else if (s->call)
+            on_stream(a, s);
+        if (s->out_fd < 0)
+            s->at = s->len = 0;
+    }
+    if (p[END].revents && a->end_call)
+        on_end(a);
+    if (p[SIGNAL].revents && a->status == NM_CTL_OK)
+        read_signal(a);
+    look(a);
+}
+
+int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p, struct nm_attach_result *ret)
+{
+    struct attach *a = calloc(1, sizeof *a);
+    int r, status;
+
+    if (!a)
+        nm_say_oom();
+    a->ctl = ctl;
+    a->p = p;
+    a->status = NM_CTL_OK;
+    a->streams[0] = (struct stream){.name = "stdout", .wanted = p->want_stdout, .out_fd = STDOUT_FILENO};
+    a->streams[1] = (struct stream){.name = "stderr", .wanted = p->want_stderr, .out_fd = STDERR_FILENO};
+    a->progress_usec = nm_now_usec();
+    a->was_connected = p->want_end; /* the container comes from an nmd that was there a moment ago */
+    if (p->narrate)
+        nm_narrate_init(&a->narrate, ctl, p->first);
+    r = open_calls(a);
+    if (r < 0)
+        lose(a, r);
+    else
+        a->was_connected = true;
+    if (p->signal && a->status == NM_CTL_OK)
+        on_signal(a, p->signal);
+    while (!is_finished(a))
+        round_of(a);
+    close_calls(a);
+    for (int i = 0; i < 2; i++)
+        nm_client_answer_done(&a->streams[i].refusal);
+    status = a->status;
+    *ret = (struct nm_attach_result){.container = a->container, .signal = a->signal};
+    free(a);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* Following a container: its output to ours, until it has ended. */
+
+#include <jansson.h>
+
+#include "nmctl/nmctl.h"
+
+struct nm_attach_params {
+    const char *id;
+    bool want_stdout, want_stderr;
+    bool want_end;       /* learn how it ended */
+    bool follow;         /* else: what was written so far */
+    uint64_t tail;       /* lines, or NM_CTL_UNSET */
+    bool narrate;        /* tell on stderr that it is queued, started, paused, resumed */
+    const json_t *first; /* narrate: the container as submitted */
+    int signal_fd;       /* a signal here kills the container, the second one at once; -EBADF: none */
+    int signal;          /* one that has come already, or 0 */
+};
+
+struct nm_attach_result {
+    json_t *container; /* want_end: as it ended, the caller's reference; NULL if that was not learnt */
+    int signal;        /* the last signal that came, or 0 */
+};
+
+/* Returns NM_CTL_OK, or another exit status after having said why. *ret is set in any case. */
+int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p, struct nm_attach_result *ret);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See help.h. */
+
+#include "nmctl/help.h"
+
+#include "nmctl/option.h"
+#include "nmctl/say.h"
+
+static void print_options(const char *title, const struct nm_option *options)
+{
+    char label[64];
+
+    if (!options || !options->name)
+        return;
+    printf("\n%s:\n", title);
+    for (; options->name; options++)
+        printf("  %-26s %s\n", nm_option_label(options, label, sizeof label), options->help);
+}
+
+void nm_help_all(void)
+{
+    printf("nmctl [OPTION...] VERB [OPTION...] [ARGUMENT...]\n\n"
+           "Runs containers on this node through nmd, and shows what it does.\n\nVerbs:\n");
+    for (const struct nm_verb *v = nm_verbs; v->name; v++)
+        if (!v->hidden)
+            printf("  %-10s %s\n", v->name, v->summary);
+    print_options("Options", nm_global_options);
+    printf("\nExit status: 0 done, 1 nmd refused or the action failed, 2 bad usage, 3 nmd can't be reached;\n"
+           "'run' returns the command's own, or 125 when nmd refused it.\n"
+           "'nmctl VERB --help' tells more, nmctl(1) all.\n");
+}
+
+void nm_help_verb_usage(const struct nm_verb *verb)
+{
+    printf("nmctl %s%s%s%s\n\n%c%s.\n", verb->name, verb->options ? " [OPTION...]" : "", *verb->operands ? " " : "",
+           verb->operands, verb->summary[0] - 'a' + 'A', verb->summary + 1);
+    if (verb->details)
+        printf("%s\n", verb->details);
+    print_options("Options", verb->options);
+    print_options("Options of every verb", nm_global_options);
+}
+
+int nm_help_unknown_verb(const char *name)
+{
+    const char *names[64], *near;
+    size_t n = 0;
+
+    for (const struct nm_verb *v = nm_verbs; v->name && n < NM_ARRAY_SIZE(names); v++)
+        if (!v->hidden)
+            names[n++] = v->name;
+    near = nm_say_nearest(name, names, n);
+    if (near)
+        nm_say("there is no verb '%s'; did you mean '%s'? 'nmctl --help' lists them", name, near);
+    else
+        nm_say("there is no verb '%s'; 'nmctl --help' lists them", name);
+    return NM_CTL_USAGE;
+}
+
+int nm_help_verb(struct nm_ctl *ctl)
+{
+    const struct nm_verb *verb;
+
+    if (ctl->n_operands == 0) {
+        nm_help_all();
+        return NM_CTL_OK;
+    }
+    verb = nm_verb_find(ctl->operands[0]);
+    if (!verb)
+        return nm_help_unknown_verb(ctl->operands[0]);
+    nm_help_verb_usage(verb);
+    return NM_CTL_OK;
+}

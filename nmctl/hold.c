@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See hold.h. nmd names the reason with a word, because it stays the same while the figures change with every sample;
+ * the figures are put to it here. A word of a later nmd is shown as it is.
+ */
+
+#include "nmctl/hold.h"
+
+#include "nmctl/json.h"
+#include "util/clock.h"
+#include "util/macros.h"
+#include "util/parse.h"
+
+static const struct {
+    const char *hold, *text;
+} fixed[] = {
+    {"behind-others", "others are before it"},
+    {"allocation-full", "all of the node is allocated, and over-allocation is off"},
+    {"no-sample", "there is no fresh measurement of the node"},
+    {"uplink", "the network uplink is saturated"},
+    {"draining", "the node is being drained"},
+    {"waiting-for-victims", "opportunistic containers are giving way to it"},
+    {"guaranteed-first", "a guaranteed container is waiting"},
+    {"settling", "containers are still giving resources back"},
+    {"kill-budget", "no more containers may be killed this minute"},
+};
+
+/* "memory use is 82 %, over ..." for each resource that is over alpha. */
+static void over_alpha(const json_t *status, char *buf, size_t size)
+{
+    static const char *const resources[] = {"memory", "cpu"}, *const names[] = {"memory", "CPU"};
+    const json_t *node = nm_json_at(status, "node");
+    size_t len = 0;
+
+    buf[0] = '\0';
+    for (size_t i = 0; i < 2 && len < size; i++) {
+        double used = nm_json_num(nm_json_at(node, "utilization"), resources[i]);
+        double alpha = nm_json_num(nm_json_at(node, "over_allocation_threshold"), resources[i]);
+
+        if (used < alpha || alpha <= 0)
+            continue;
+        len += (size_t)snprintf(buf + len, size - len, "%s%s use is %.0f %%, over the over-allocation threshold of %.0f %%",
+                                len > 0 ? ", and " : "", names[i], used * 100, alpha * 100);
+    }
+    if (len == 0) /* it was, when nmd last looked */
+        (void)snprintf(buf, size, "use is over the over-allocation threshold");
+}
+
+static void would_exceed_beta(const json_t *status, char *buf, size_t size)
+{
+    const json_t *node = nm_json_at(status, "node");
+
+    (void)snprintf(buf, size,
+                   "with it the node would go over the preemption threshold (memory at %.0f %% of %.0f %%, CPU at "
+                   "%.0f %% of %.0f %%)",
+                   nm_json_num(node, "utilization.memory") * 100, nm_json_num(node, "preemption_threshold.memory") * 100,
+                   nm_json_num(node, "utilization.cpu") * 100, nm_json_num(node, "preemption_threshold.cpu") * 100);
+}
+
+static void breaker(const json_t *status, char *buf, size_t size)
+{
+    uint64_t until = nm_json_u64(status, "node.breaker_until_usec"), now = nm_realtime_usec();
+    char left[32];
+
+    if (until > now)
+        (void)snprintf(buf, size, "nothing is admitted for another %s, after containers were killed",
+                       nm_format_duration(until - now, left, sizeof left));
+    else
+        (void)snprintf(buf, size, "nothing is admitted for a while, after containers were killed");
+}
+
+void nm_hold_text(const char *hold, const json_t *status, char *buf, size_t size)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(fixed); i++)
+        if (nm_streq(hold, fixed[i].hold)) {
+            (void)snprintf(buf, size, "%s", fixed[i].text);
+            return;
+        }
+    if (nm_streq(hold, "over-alpha"))
+        over_alpha(status, buf, size);
+    else if (nm_streq(hold, "would-exceed-beta"))
+        would_exceed_beta(status, buf, size);
+    else if (nm_streq(hold, "breaker"))
+        breaker(status, buf, size);
+    else if (nm_streq(hold, "unhealthy"))
+        (void)snprintf(buf, size, "the node is unhealthy: %s", nm_json_str(status, "node.health_reason"));
+    else
+        (void)snprintf(buf, size, "%s", hold);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See narrate.h. nmd is asked once a second while the container waits, and then, only if there is a person at a terminal,
+ * every two seconds for pauses. What is told again is a new position or another reason, not every change of a figure.
+ */
+
+#include "nmctl/narrate.h"
+
+#include <signal.h>
+
+#include "nmctl/api.h"
+#include "nmctl/hold.h"
+#include "nmctl/json.h"
+#include "nmctl/say.h"
+#include "util/clock.h"
+#include "util/parse.h"
+
+#define QUEUED_PERIOD_USEC NM_USEC_PER_SEC
+#define RUNNING_PERIOD_USEC (2 * NM_USEC_PER_SEC)
+#define TIMEOUT_USEC (5 * NM_USEC_PER_SEC)
+
+static void tell_waiting(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c)
+{
+    _cleanup_json_ json_t *status = NULL;
+    uint64_t position = nm_json_u64(c, "queue_position");
+    const char *hold = nm_json_str(c, "hold");
+    char why[256];
+
+    if (position == 0 && !*hold)
+        return;
+    if (n->told_waiting && position == n->position && nm_streq(hold, n->hold))
+        return;
+    (void)nm_api_try_get(ctl, "/v1/status", TIMEOUT_USEC, &status);
+    nm_hold_text(hold, status, why, sizeof why);
+    if (position > 0)
+        nm_say("queued at position %llu%s%s", (unsigned long long)position, *why ? ": " : "", why);
+    else
+        nm_say("waiting: %s", why);
+    n->told_waiting = true;
+    n->position = position;
+    (void)snprintf(n->hold, sizeof n->hold, "%s", hold);
+}
+
+static void tell_started(struct nm_narrate *n, const json_t *c)
+{
+    uint64_t submitted = nm_json_u64(c, "submitted_usec"), started = nm_json_u64(c, "started_usec");
+    char waited[32];
+
+    if (n->told_waiting && started > submitted)
+        nm_say("started after %s", nm_format_duration(started - submitted, waited, sizeof waited));
+    n->started = true;
+}
+
+static void tell(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c)
+{
+    const char *state = nm_json_str(c, "state");
+    bool paused = nm_streq(state, "PAUSED") || nm_streq(state, "PAUSING");
+
+    if (!n->started && (nm_streq(state, "SCHEDULED") || nm_streq(state, "NEW")))
+        tell_waiting(n, ctl, c);
+    else if (!n->started && *state)
+        tell_started(n, c);
+    if (paused && !n->paused) {
+        uint64_t deadline = nm_json_u64(c, "pause_deadline_usec"), now = nm_realtime_usec();
+        char left[32];
+
+        nm_format_duration(deadline > now ? deadline - now : 0, left, sizeof left);
+        nm_say("paused%s%s%s; 'nmctl explain %s' tells why", deadline > now ? "; killed if that lasts for another " : "",
+               deadline > now ? left : "", "", nm_json_str(c, "id"));
+    } else if (n->paused && nm_streq(state, "RUNNING"))
+        nm_say("resumed");
+    n->paused = paused;
+}
+
+static void plan(struct nm_narrate *n)
+{
+    uint64_t now = nm_now_usec();
+
+    if (!n->started)
+        n->next_usec = now + QUEUED_PERIOD_USEC;
+    else
+        n->next_usec = n->tty ? now + RUNNING_PERIOD_USEC : UINT64_MAX;
+}
+
+void nm_narrate_init(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *first)
+{
+    *n = (struct nm_narrate){.tty = isatty(STDERR_FILENO)};
+    tell(n, ctl, first);
+    plan(n);
+}
+
+uint64_t nm_narrate_next(const struct nm_narrate *n)
+{
+    return n->next_usec;
+}
+
+void nm_narrate_look(struct nm_narrate *n, struct nm_ctl *ctl, const char *id)
+{
+    _cleanup_json_ json_t *c = NULL;
+    char target[128];
+
+    (void)snprintf(target, sizeof target, "/v1/containers/%s", id);
+    if (nm_api_try_get(ctl, target, TIMEOUT_USEC, &c) == 0)
+        tell(n, ctl, c);
+    plan(n);
+}
+
+static const struct {
+    const char *reason, *words;
+} ends[] = {
+    {"oom-killed", "was killed by the kernel: it ran out of memory"},
+    {"preempted", "was killed to give its resources back"},
+    {"pause-deadline", "was killed: it had been paused for too long"},
+    {"killed", "was killed"},
+    {"shed", "was discarded from the queue"},
+    {"drained", "was ended: the node is being drained"},
+    {"command-not-found", "was not run: its command was not found"},
+    {"permission-denied", "was not run: its command may not be executed"},
+    {"bad-user", "was not run: its user can't be used"},
+    {"bad-workdir", "was not run: its working directory can't be entered"},
+    {"launch-failed", "was not run"},
+    {"lost", "was lost"},
+};
+
+void nm_narrate_end(const json_t *c)
+{
+    const char *reason = nm_json_str(c, "exit_reason"), *message = nm_json_str(c, "message"), *words = NULL;
+    const char *id = nm_json_str(c, "id");
+    int signal = (int)nm_json_u64(c, "exit_signal");
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(ends); i++)
+        if (nm_streq(ends[i].reason, reason))
+            words = ends[i].words;
+    if (words)
+        nm_say("%s %s%s%s", id, words, *message ? ": " : "", message);
+    else if (nm_streq(reason, "signaled"))
+        nm_say("%s was ended by signal %d (%s)", id, signal, strsignal(signal));
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* nmctl, the client of nmd: everything is in cli.c and the files that it leads to. */
+
+#include "nmctl/cli.h"
+
+int main(int argc, char **argv)
+{
+    return nm_cli_run(argc, argv);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See option.h. getopt_long() does the splitting; its own messages are replaced, because they name neither the verb nor
+ * what would be allowed. It is reset (optind = 0) between the global options and the verb's.
+ */
+
+#include "nmctl/option.h"
+
+#include <getopt.h>
+
+#include "nmctl/say.h"
+#include "util/error.h"
+#include "util/parse.h"
+
+#define OPTIONS_MAX 32
+#define LONG_BASE 256 /* above every short option's character */
+
+const char *const nm_sort_keys[] = {"cpu", "memory", "time", "age", "name"};
+const size_t nm_n_sort_keys = NM_ARRAY_SIZE(nm_sort_keys);
+
+/* The verb's options and the global ones as one list, and as getopt wants them. */
+struct merged {
+    const struct nm_option *options[OPTIONS_MAX];
+    int n;
+    struct option longs[OPTIONS_MAX + 1];
+    char shorts[OPTIONS_MAX * 2 + 3];
+};
+
+void nm_args_init(struct nm_args *a)
+{
+    *a = (struct nm_args){.tail = NM_CTL_UNSET, .last = NM_CTL_UNSET, .after = NM_CTL_UNSET,
+                          .deadline_usec = NM_CTL_UNSET, .interval_usec = NM_CTL_UNSET};
+}
+
+void nm_args_done(struct nm_args *a)
+{
+    for (size_t i = 0; i < a->n_env; i++)
+        free((void *)a->env[i]);
+    free(a->env);
+    nm_args_init(a);
+}
+
+static void merge(struct merged *m, const struct nm_option *options)
+{
+    for (; options && options->name && m->n < OPTIONS_MAX; options++) {
+        size_t len = strlen(m->shorts);
+
+        if (options->brief)
+            (void)snprintf(m->shorts + len, sizeof m->shorts - len, "%c%s", options->brief, options->arg ? ":" : "");
+        m->longs[m->n] = (struct option){options->name, options->arg ? required_argument : no_argument, NULL,
+                                         LONG_BASE + m->n};
+        m->options[m->n++] = options;
+    }
+}
+
+static const char *what_is_allowed(enum nm_option_kind kind)
+{
+    switch (kind) {
+    case NM_OPTION_SIZE:
+        return "a size above 0 such as 512M, 1.5G or 1073741824 (K, M, G and T are powers of 1024)";
+    case NM_OPTION_VCORES:
+        return "a number of vcores above 0 with at most three decimals, such as 2 or 0.5";
+    case NM_OPTION_DURATION:
+        return "a time such as 500ms, 30s, 5min or 2h (a bare number is seconds)";
+    case NM_OPTION_COUNT:
+        return "a whole number, 0 or above";
+    case NM_OPTION_NAME:
+        return "1 to 63 letters, digits, '.', '_' and '-', not beginning with '.' or '-'";
+    case NM_OPTION_SORT:
+        return "cpu, memory, time, age or name";
+    default:
+        return "K=V, or the name of a variable that is set here";
+    }
+}
+
+/* "K=V", or "K": passed on with the value that it has here. */
+static int add_env(struct nm_args *a, const char *value)
+{
+    const char *equals = strchr(value, '='), *here;
+    const char **env;
+    char *text = NULL;
+
+    if (equals == value || !*value)
+        return -EINVAL;
+    if (equals)
+        text = strdup(value);
+    else if (!(here = getenv(value)))
+        return -EINVAL;
+    else if (asprintf(&text, "%s=%s", value, here) < 0)
+        text = NULL;
+    env = text ? reallocarray(a->env, a->n_env + 1, sizeof *env) : NULL;
+    if (!env)
+        nm_say_oom();
+    a->env = env;
+    a->env[a->n_env++] = text;
+    return 0;
+}
+
+static bool is_sort_key(const char *value)
+{
+    for (size_t i = 0; i < nm_n_sort_keys; i++)
+        if (nm_streq(value, nm_sort_keys[i]))
+            return true;
+    return false;
+}
+
+static int set_value(struct nm_args *a, const struct nm_option *o, const char *value)
+{
+    void *at = (char *)a + o->offset;
+    uint32_t vcores;
+    int r;
+
+    switch (o->kind) {
+    case NM_OPTION_FLAG:
+        *(bool *)at = true;
+        return 0;
+    case NM_OPTION_NAME:
+    case NM_OPTION_SORT:
+        if (!(o->kind == NM_OPTION_NAME ? nm_name_is_valid(value) : is_sort_key(value)))
+            return -EINVAL;
+        *(const char **)at = value;
+        return 0;
+    case NM_OPTION_STRING:
+        *(const char **)at = value;
+        return 0;
+    case NM_OPTION_SIZE:
+        return nm_parse_size(value, at);
+    case NM_OPTION_VCORES:
+        r = nm_parse_vcores(value, &vcores);
+        if (r == 0)
+            *(uint64_t *)at = vcores;
+        return r;
+    case NM_OPTION_DURATION:
+        return nm_parse_duration(value, at);
+    case NM_OPTION_COUNT:
+        r = nm_parse_u64(value, at);
+        return r == 0 && *(uint64_t *)at > INT64_MAX ? -ERANGE : r;
+    case NM_OPTION_ENV:
+        return add_env(a, value);
+    }
+    return -EINVAL;
+}
+
+static const char *verb_name(const struct nm_verb *verb)
+{
+    return verb ? verb->name : "";
+}
+
+static int say_unknown(const struct merged *m, const struct nm_verb *verb, const char *word)
+{
+    const char *names[OPTIONS_MAX], *near = NULL;
+    char name[64];
+
+    for (int i = 0; i < m->n; i++)
+        names[i] = m->options[i]->name;
+    if (strncmp(word, "--", 2) == 0) {
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+        near = nm_say_nearest(name, names, (size_t)m->n);
+    }
+    nm_say("unknown option %s%s%s%s; see 'nmctl %s%s--help'", word, near ? "; did you mean --" : "", near ? near : "",
+           near ? "?" : "", verb_name(verb), verb ? " " : "");
+    return -EINVAL;
+}
+
+/* getopt has found a fault: with optopt set to a known option's value it is a missing (or needless) argument. */
+static int say_fault(const struct merged *m, const struct nm_verb *verb, char **argv, int code)
+{
+    const char *word = argv[optind - 1];
+    char brief[3] = {'-', (char)optopt, '\0'};
+
+    for (int i = 0; i < m->n; i++) {
+        const struct nm_option *o = m->options[i];
+
+        if (optopt == 0 || (optopt != LONG_BASE + i && optopt != o->brief))
+            continue;
+        if (code == ':')
+            nm_say("--%s needs a value: %s", o->name,
+                   o->kind == NM_OPTION_STRING ? o->arg : what_is_allowed(o->kind));
+        else
+            nm_say("--%s takes no value", o->name);
+        return -EINVAL;
+    }
+    return say_unknown(m, verb, optopt > 0 && optopt < LONG_BASE ? brief : word);
+}
+
+static int take(struct nm_args *a, const struct merged *m, const struct nm_verb *verb, char **argv, int code)
+{
+    for (int i = 0; i < m->n; i++) {
+        const struct nm_option *o = m->options[i];
+        int r;
+
+        if (code != LONG_BASE + i && code != o->brief)
+            continue;
+        r = set_value(a, o, optarg);
+        if (r == 0)
+            return 0;
+        nm_say("--%s '%s' is %s; allowed is %s", o->name, optarg,
+               r == -ERANGE ? "out of range" : "not valid", what_is_allowed(o->kind));
+        return -EINVAL;
+    }
+    return say_fault(m, verb, argv, code);
+}
+
+int nm_option_parse(struct nm_args *a, const struct nm_verb *verb, bool stop, int argc, char **argv)
+{
+    struct merged m = {.shorts = ""};
+
+    (void)snprintf(m.shorts, sizeof m.shorts, "%s:", stop ? "+" : "");
+    merge(&m, verb ? verb->options : NULL);
+    merge(&m, nm_global_options);
+    opterr = 0;
+    optind = 0;
+    for (;;) {
+        int r, code = getopt_long(argc, argv, m.shorts, m.longs, NULL);
+
+        if (code == -1)
+            return optind;
+        r = take(a, &m, verb, argv, code);
+        if (r < 0)
+            return r;
+    }
+}
+
+const char *nm_option_label(const struct nm_option *o, char *buf, size_t size)
+{
+    char brief[5] = "    ";
+
+    if (o->brief)
+        (void)snprintf(brief, sizeof brief, "-%c, ", o->brief);
+    (void)snprintf(buf, size, "%s--%s%s%s", brief, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+    return buf;
+}
+
+static const struct nm_option *find_in(const struct nm_option *options, const char *word)
+{
+    for (; options && options->name; options++)
+        if ((word[0] == '-' && word[1] == options->brief && options->brief && !word[2]) ||
+            (strncmp(word, "--", 2) == 0 && nm_streq(word + 2, options->name)))
+            return options;
+    return NULL;
+}
+
+const struct nm_option *nm_option_find(const struct nm_verb *verb, const char *word)
+{
+    const struct nm_option *o = verb ? find_in(verb->options, word) : NULL;
+
+    return o ? o : find_in(nm_global_options, word);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See say.h. */
+
+#include "nmctl/say.h"
+
+#include <locale.h>
+#include <stdarg.h>
+
+#include "nmctl/nmctl.h"
+#include "nmctl/term.h"
+
+static FILE *sink;
+
+void nm_say_to(FILE *f)
+{
+    sink = f;
+}
+
+void nm_say(const char *format, ...)
+{
+    char text[2048];
+    va_list ap;
+
+    (void)setlocale(LC_CTYPE, ""); /* here and not at start: most commands never get this far, and are faster for it */
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    fprintf(sink ? sink : stderr, "nmctl: %s\n", nm_term_clean(text));
+}
+
+void nm_say_oom(void)
+{
+    (void)fputs("nmctl: out of memory\n", stderr);
+    exit(NM_CTL_FAILED);
+}
+
+/* Edits (insert, delete, replace, swap two neighbours) between two words; only words of up to 31 bytes are compared. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned d[32][32];
+    size_t la = strlen(a), lb = strlen(b);
+
+    if (la >= 32 || lb >= 32)
+        return 99;
+    for (unsigned i = 0; i <= la; i++)
+        for (unsigned j = 0; j <= lb; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            d[i][j] = NM_MIN(d[i - 1][j], d[i][j - 1]) + 1;
+            d[i][j] = NM_MIN(d[i][j], d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[i][j] = NM_MIN(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    return d[la][lb];
+}
+
+const char *nm_say_nearest(const char *given, const char *const *words, size_t n)
+{
+    const char *best = NULL;
+    unsigned best_distance = NM_MAX(((unsigned)strlen(given) + 1) / 3, 1u);
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned d = distance(given, words[i]);
+        /* What was begun and not finished is near, however long the rest. */
+        if (strlen(given) >= 2 && strncmp(words[i], given, strlen(given)) == 0)
+            d = 1;
+        if (d <= best_distance && (!best || d < best_distance)) {
+            best = words[i];
+            best_distance = d;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What nmctl says about itself and its errors: "nmctl: <message>" on stderr, one line each. */
+
+#include <stdio.h>
+
+#include "util/macros.h"
+
+/* Control characters (a name may come from anywhere) are replaced before they reach the terminal. */
+void nm_say(const char *format, ...) nm_printf(1, 2);
+
+/* Where it goes; NULL: stderr. A screen that is being redrawn shows errors in itself. */
+void nm_say_to(FILE *f);
+
+_Noreturn void nm_say_oom(void);
+
+/* The nearest word to `given` if it is near enough to be meant, else NULL. */
+const char *nm_say_nearest(const char *given, const char *const *words, size_t n);

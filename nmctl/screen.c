@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See screen.h. No flicker: a picture is made in memory and written at once over the old one, each line clearing only
+ * what is left of its predecessor, between the marks of a synchronized update (terminals that don't know them ignore
+ * them). Signals come through a descriptor, so that every way out, Ctrl-Z too, passes through the code that gives the
+ * terminal back.
+ */
+
+#include "nmctl/screen.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+
+#include "nmctl/say.h"
+#include "util/clock.h"
+
+#define ENTER "\033[?1049h\033[?25l"
+#define LEAVE "\033[?25h\033[?1049l"
+#define BEGIN "\033[?2026h\033[H"
+#define END "\033[J\033[?2026l"
+
+struct screen {
+    struct nm_term term;
+    bool raw; /* stdin's settings were changed */
+    struct termios saved;
+    int signal_fd;
+    bool stop;
+    int ended_by; /* SIGTERM or SIGHUP, 0 for q and Ctrl-C, which are the usual ways out */
+};
+
+static void put(const char *data, size_t n)
+{
+    while (n > 0) {
+        ssize_t w = write(STDOUT_FILENO, data, n);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w <= 0)
+            return;
+        data += w;
+        n -= (size_t)w;
+    }
+}
+
+static void enter(struct screen *s)
+{
+    struct termios t;
+
+    if (!s->term.tty)
+        return;
+    s->raw = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &s->saved) == 0;
+    if (s->raw) {
+        t = s->saved;
+        t.c_lflag &= ~(tcflag_t)(ICANON | ECHO); /* ISIG stays: Ctrl-C and Ctrl-Z are signals as usual */
+        t.c_cc[VMIN] = 0;
+        t.c_cc[VTIME] = 0;
+        (void)tcsetattr(STDIN_FILENO, TCSANOW, &t);
+    }
+    put(ENTER, strlen(ENTER));
+}
+
+static void leave(struct screen *s)
+{
+    if (!s->term.tty)
+        return;
+    put(LEAVE, strlen(LEAVE));
+    if (s->raw)
+        (void)tcsetattr(STDIN_FILENO, TCSANOW, &s->saved);
+}
+
+/* Line by line, at most as many as there is room for; the last one without a newline, which would scroll. */
+static void show(const struct screen *s, const char *text)
+{
+    char *out = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&out, &size);
+    unsigned row = 0;
+
+    if (!f)
+        nm_say_oom();
+    (void)fputs(BEGIN, f);
+    while (*text && row < s->term.height) {
+        size_t n = strcspn(text, "\n");
+
+        fprintf(f, "%s%.*s\033[K", row > 0 ? "\r\n" : "", (int)n, text);
+        text += n + (text[n] == '\n');
+        row++;
+    }
+    (void)fputs(END, f);
+    if (fclose(f) != 0)
+        nm_say_oom();
+    put(out, size);
+    free(out);
+}
+
+static int draw_once(struct screen *s, struct nm_ctl *ctl, nm_screen_draw_t draw, void *userdata)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    int status;
+
+    if (!f)
+        nm_say_oom();
+    if (s->term.tty)
+        nm_say_to(f);
+    status = draw(ctl, f, &s->term, userdata);
+    nm_say_to(NULL);
+    if (fclose(f) != 0)
+        nm_say_oom();
+    if (s->term.tty)
+        show(s, text);
+    else
+        put(text, size);
+    free(text);
+    return status;
+}
+
+static void on_signal(struct screen *s)
+{
+    struct signalfd_siginfo info;
+
+    if (read(s->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return;
+    switch (info.ssi_signo) {
+    case SIGWINCH:
+        nm_term_resize(&s->term, STDOUT_FILENO);
+        break;
+    case SIGTSTP:
+        leave(s);
+        (void)kill(getpid(), SIGSTOP);
+        enter(s);
+        break;
+    default:
+        s->stop = true;
+        s->ended_by = info.ssi_signo == SIGINT ? 0 : (int)info.ssi_signo;
+    }
+}
+
+static void on_key(struct screen *s, nm_screen_key_t key, void *userdata)
+{
+    char c;
+
+    if (read(STDIN_FILENO, &c, 1) != 1)
+        s->raw = false; /* the terminal has gone; SIGHUP comes with it */
+    else if (c == 'q' || c == 'Q')
+        s->stop = true;
+    else if (key)
+        key(c, userdata);
+}
+
+/* Until the next picture is due, or something asks for one now. */
+static void wait_for(struct screen *s, uint64_t until_usec, nm_screen_key_t key, void *userdata)
+{
+    uint64_t now = nm_now_usec();
+    struct pollfd p[3] = {{s->signal_fd, POLLIN, 0},
+                          {s->raw ? STDIN_FILENO : -1, POLLIN, 0},
+                          {s->term.tty ? -1 : STDOUT_FILENO, 0, 0}}; /* POLLERR: our reader has gone */
+
+    if (now >= until_usec || poll(p, 3, (int)((until_usec - now) / NM_USEC_PER_MSEC) + 1) <= 0)
+        return;
+    if (p[0].revents)
+        on_signal(s);
+    if (p[1].revents)
+        on_key(s, key, userdata);
+    if (p[2].revents)
+        s->stop = true;
+}
+
+static int hold_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH};
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(signals); i++)
+        sigaddset(&set, signals[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int nm_screen_run(struct nm_ctl *ctl, uint64_t period_usec, nm_screen_draw_t draw, nm_screen_key_t key, void *userdata)
+{
+    struct screen s = {.signal_fd = hold_signals()};
+    int status = NM_CTL_OK;
+
+    period_usec = NM_MIN(NM_MAX(period_usec, 50 * NM_USEC_PER_MSEC), 3600 * NM_USEC_PER_SEC);
+    nm_term_init(&s.term, STDOUT_FILENO, ctl->args.no_color);
+    enter(&s);
+    while (!s.stop) {
+        status = draw_once(&s, ctl, draw, userdata);
+        if (status != NM_CTL_OK && !s.term.tty)
+            break;
+        wait_for(&s, nm_now_usec() + period_usec, key, userdata);
+    }
+    leave(&s);
+    (void)nm_close(s.signal_fd);
+    if (s.ended_by)
+        return 128 + s.ended_by;
+    return s.term.tty ? NM_CTL_OK : status;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See term.h. Texts come from the daemon, thus in part from whoever submitted a container: an escape sequence in a
+ * command line or a log message must not reach the operator's terminal.
+ */
+
+#include "nmctl/term.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <wchar.h>
+#include <wctype.h>
+
+#include "util/macros.h"
+#include "util/parse.h"
+
+void nm_term_resize(struct nm_term *t, int fd)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize w = {0};
+    uint64_t v;
+
+    t->width = t->tty ? 80 : 0;
+    t->height = 24;
+    if (t->tty && ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 && w.ws_row > 0) {
+        t->width = w.ws_col;
+        t->height = w.ws_row;
+    } else if (columns && nm_parse_u64(columns, &v) == 0 && v >= 20 && v <= 1000)
+        t->width = (unsigned)v;
+}
+
+void nm_term_init(struct nm_term *t, int fd, bool no_color)
+{
+    const char *name = getenv("TERM"), *no = getenv("NO_COLOR");
+
+    (void)setlocale(LC_CTYPE, "");
+    t->utf8 = nm_streq(nl_langinfo(CODESET), "UTF-8");
+    t->tty = isatty(fd);
+    t->color = t->tty && !no_color && !(no && *no) && name && !nm_streq(name, "dumb");
+    nm_term_resize(t, fd);
+}
+
+const char *nm_term_on(const struct nm_term *t, enum nm_style s)
+{
+    static const char *const on[] = {
+        [NM_STYLE_NONE] = "",          [NM_STYLE_BOLD] = "\033[1m",        [NM_STYLE_DIM] = "\033[2m",
+        [NM_STYLE_GUARANTEED] = "\033[36m", [NM_STYLE_OPPORTUNISTIC] = "\033[35m", [NM_STYLE_GOOD] = "\033[32m",
+        [NM_STYLE_WARN] = "\033[33m",  [NM_STYLE_BAD] = "\033[1;31m",
+    };
+
+    return t->color ? on[s] : "";
+}
+
+const char *nm_term_off(const struct nm_term *t, enum nm_style s)
+{
+    return t->color && s != NM_STYLE_NONE ? "\033[0m" : "";
+}
+
+/* One character at s: its bytes and columns. Returns false for what must not be shown. */
+static bool take_character(const char *s, size_t *ret_bytes, unsigned *ret_columns)
+{
+    mbstate_t state = {0};
+    wchar_t c;
+    size_t n = mbrtowc(&c, s, MB_CUR_MAX, &state);
+    int w;
+
+    *ret_bytes = 1;
+    *ret_columns = 1;
+    if (n == 0 || n == (size_t)-1 || n == (size_t)-2)
+        return false;
+    *ret_bytes = n;
+    w = wcwidth(c);
+    if (w < 0)
+        return false;
+    *ret_columns = (unsigned)w;
+    return true;
+}
+
+char *nm_term_clean(char *text)
+{
+    char *out = text;
+
+    for (const char *p = text; *p;) {
+        size_t n;
+        unsigned columns;
+
+        if (take_character(p, &n, &columns)) {
+            memmove(out, p, n);
+            out += n;
+        } else
+            *out++ = '?';
+        p += n;
+    }
+    *out = '\0';
+    return text;
+}
+
+unsigned nm_term_columns(const char *text)
+{
+    unsigned total = 0;
+
+    while (*text) {
+        size_t n;
+        unsigned columns;
+
+        (void)take_character(text, &n, &columns);
+        total += columns;
+        text += n;
+    }
+    return total;
+}
+
+void nm_term_cut(const struct nm_term *t, char *buf, unsigned columns)
+{
+    const char *ellipsis = t->utf8 ? "…" : "~";
+    unsigned used = 0;
+    char *p = buf;
+
+    if (nm_term_columns(buf) <= columns)
+        return;
+    while (*p) {
+        size_t n;
+        unsigned w;
+
+        (void)take_character(p, &n, &w);
+        if (used + w + 1 > columns)
+            break;
+        used += w;
+        p += n;
+    }
+    memcpy(p, columns > 0 ? ellipsis : "", (columns > 0 ? strlen(ellipsis) : 0) + 1);
+}

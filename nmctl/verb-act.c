@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Verbs that do one thing to each container that is named: pause, resume, promote, demote, kill, update. */
+
+#include "nmctl/api.h"
+#include "nmctl/container.h"
+#include "nmctl/json.h"
+#include "nmctl/nmctl.h"
+#include "nmctl/say.h"
+
+/* One line for a container that something was done to. */
+static void report(const struct nm_ctl *ctl, const json_t *c)
+{
+    char title[160];
+
+    if (ctl->args.json) {
+        nm_api_print_json(c, true);
+        return;
+    }
+    printf("%s: %s", nm_container_title(c, title, sizeof title), nm_json_str(c, "state"));
+    if (nm_streq(ctl->verb->name, "promote") || nm_streq(ctl->verb->name, "demote"))
+        printf(", %s", nm_json_str(c, "execution_type"));
+    (void)fputc('\n', stdout);
+}
+
+static json_t *make_body(const struct nm_ctl *ctl)
+{
+    json_t *body;
+
+    if (!nm_streq(ctl->verb->name, "kill"))
+        return NULL;
+    body = json_pack("{s:b}", "now", ctl->args.now);
+    if (!body)
+        nm_say_oom();
+    return body;
+}
+
+/* Waits for the end: no time-out, and a restart of nmd in between is told as what it is. */
+static int wait_for(struct nm_ctl *ctl, const char *id, json_t **ret)
+{
+    _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
+    char target[128];
+    const struct nm_client_request q = {ctl->socket_path, "GET", target, NULL};
+    int r = nm_api_container_target(id, "/wait", target, sizeof target);
+
+    if (r != NM_CTL_OK)
+        return r;
+    r = nm_client_fetch(&q, UINT64_MAX, &a);
+    if (r < 0)
+        return nm_api_say_unreachable(ctl, r);
+    return a.status == 200 ? nm_api_parse(ctl, &a, ret) : nm_api_say_refused(ctl, &a);
+}
+
+static int act_on(struct nm_ctl *ctl, const char *id)
+{
+    _cleanup_json_ json_t *c = NULL, *ended = NULL;
+    char target[128], action[16];
+    int r;
+
+    (void)snprintf(action, sizeof action, "/%s", ctl->verb->name);
+    r = nm_api_container_target(id, action, target, sizeof target);
+    if (r == NM_CTL_OK)
+        r = nm_api_call(ctl, "POST", target, make_body(ctl), &c);
+    if (r == NM_CTL_OK && ctl->args.wait)
+        /* by id: the name may be somebody else's by now */
+        r = wait_for(ctl, *nm_json_str(c, "id") ? nm_json_str(c, "id") : id, &ended);
+    if (r == NM_CTL_OK)
+        report(ctl, ended ? ended : c);
+    return r;
+}
+
+int nm_act_verb(struct nm_ctl *ctl)
+{
+    int worst = NM_CTL_OK;
+
+    for (unsigned i = 0; i < ctl->n_operands; i++) {
+        int r = act_on(ctl, ctl->operands[i]);
+
+        worst = NM_MAX(worst, r);
+        if (r == NM_CTL_UNREACHABLE)
+            break;
+    }
+    return worst;
+}
+
+int nm_kill_verb(struct nm_ctl *ctl)
+{
+    return nm_act_verb(ctl);
+}
+
+int nm_update_verb(struct nm_ctl *ctl)
+{
+    _cleanup_json_ json_t *body = json_object(), *c = NULL;
+    char target[128];
+    int r = 0;
+
+    if (ctl->args.memory_bytes == 0 && ctl->args.vcores_milli == 0) {
+        nm_say("update: what is to change? Give --memory, --vcores or both");
+        return NM_CTL_USAGE;
+    }
+    if (ctl->args.memory_bytes > 0)
+        r |= json_object_set_new(body, "memory_bytes", json_integer((json_int_t)ctl->args.memory_bytes));
+    if (ctl->args.vcores_milli > 0)
+        r |= json_object_set_new(body, "vcores", json_real((double)ctl->args.vcores_milli / 1000));
+    if (r != 0)
+        nm_say_oom();
+    r = nm_api_container_target(ctl->operands[0], "", target, sizeof target);
+    if (r == NM_CTL_OK)
+        r = nm_api_call(ctl, "PATCH", target, json_incref(body), &c);
+    if (r == NM_CTL_OK)
+        report(ctl, c);
+    return r;
+}

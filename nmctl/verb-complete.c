@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * `nmctl __complete [--] WORD...`: what the last word, as far as it is typed, may become; one candidate a line, its meaning
+ * after a tab. A line ":file", ":dir", ":user" or ":command" leaves it to the shell. The shells' own files in
+ * packaging/completion hold nothing that would have to be kept in step with the table of verbs. Never says a word on
+ * stderr, and never waits long for nmd: a completion that fails is an empty one.
+ */
+
+#include "nmctl/api.h"
+#include "nmctl/json.h"
+#include "nmctl/nmctl.h"
+#include "nmctl/option.h"
+
+#define TIMEOUT_USEC (500 * NM_USEC_PER_MSEC)
+
+static void offer(const char *prefix, const char *word, const char *meaning)
+{
+    if (strncmp(word, prefix, strlen(prefix)) == 0)
+        printf("%s%s%s\n", word, *meaning ? "\t" : "", meaning);
+}
+
+static void offer_containers(struct nm_ctl *ctl, const char *prefix, bool all)
+{
+    _cleanup_json_ json_t *list = NULL;
+    const json_t *c;
+    size_t i;
+
+    if (nm_api_try_get(ctl, all ? "/v1/containers?all=true" : "/v1/containers", TIMEOUT_USEC, &list) < 0)
+        return;
+    json_array_foreach(list, i, c) {
+        const char *name = nm_json_str(c, "name");
+        char meaning[128];
+
+        (void)snprintf(meaning, sizeof meaning, "%s %s", nm_json_str(c, "state"), nm_json_str(c, "execution_type"));
+        if (*name)
+            offer(prefix, name, meaning);
+        offer(prefix, nm_json_str(c, "id"), *name ? name : meaning);
+    }
+}
+
+static void offer_verbs(const char *prefix)
+{
+    for (const struct nm_verb *v = nm_verbs; v->name; v++)
+        if (!v->hidden)
+            offer(prefix, v->name, v->summary);
+}
+
+static void offer_kind(struct nm_ctl *ctl, enum nm_complete kind, const char *prefix)
+{
+    switch (kind) {
+    case NM_COMPLETE_CONTAINER:
+    case NM_COMPLETE_ANY_CONTAINER:
+        offer_containers(ctl, prefix, kind == NM_COMPLETE_ANY_CONTAINER);
+        break;
+    case NM_COMPLETE_COMMAND:
+        printf(":command\n");
+        break;
+    case NM_COMPLETE_FILE:
+        printf(":file\n");
+        break;
+    case NM_COMPLETE_DIRECTORY:
+        printf(":dir\n");
+        break;
+    case NM_COMPLETE_USER:
+        printf(":user\n");
+        break;
+    case NM_COMPLETE_VERB:
+        offer_verbs(prefix);
+        break;
+    case NM_COMPLETE_SORT:
+        for (size_t i = 0; i < nm_n_sort_keys; i++)
+            offer(prefix, nm_sort_keys[i], "");
+        break;
+    case NM_COMPLETE_NOTHING:
+        break;
+    }
+}
+
+static void offer_options(const struct nm_option *options, const char *prefix)
+{
+    char word[64];
+
+    for (; options && options->name; options++) {
+        (void)snprintf(word, sizeof word, "--%s", options->name);
+        offer(prefix, word, options->help);
+    }
+}
+
+/* Where the last word stands, found by walking the words before it. */
+struct place {
+    const struct nm_verb *verb;
+    const struct nm_option *value_of; /* the last word is this option's value */
+    unsigned n_operands;              /* of the verb, before the last word */
+    bool only_operands;               /* after "--", or inside a command */
+};
+
+static void walk(struct place *at, char **words, unsigned n, struct nm_ctl *ctl)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const char *word = words[i];
+        const struct nm_option *o;
+
+        if (at->value_of) {
+            if (nm_streq(at->value_of->name, "socket"))
+                ctl->socket_path = word;
+            at->value_of = NULL;
+        } else if (!at->only_operands && nm_streq(word, "--"))
+            at->only_operands = true;
+        else if (!at->only_operands && word[0] == '-' && word[1]) {
+            o = nm_option_find(at->verb, word);
+            if (strncmp(word, "--socket=", 9) == 0)
+                ctl->socket_path = word + 9;
+            at->value_of = o && o->arg ? o : NULL;
+        } else if (!at->verb) {
+            at->verb = nm_verb_find(word);
+            if (!at->verb)
+                at->only_operands = true;
+        } else {
+            at->n_operands++;
+            at->only_operands |= at->verb->stops_at_operand;
+        }
+    }
+}
+
+int nm_complete_verb(struct nm_ctl *ctl)
+{
+    const char *last = ctl->n_operands > 0 ? ctl->operands[ctl->n_operands - 1] : "", *equals = strchr(last, '=');
+    struct place at = {0};
+    char name[64];
+
+    walk(&at, ctl->operands, ctl->n_operands > 0 ? ctl->n_operands - 1 : 0, ctl);
+    if (!at.value_of && !at.only_operands && last[0] == '-' && last[1] == '-' && equals) {
+        (void)snprintf(name, sizeof name, "%.*s", (int)(equals - last), last);
+        at.value_of = nm_option_find(at.verb, name);
+        last = equals + 1;
+    }
+    if (at.value_of)
+        offer_kind(ctl, at.value_of->complete, last);
+    else if (!at.only_operands && last[0] == '-') {
+        offer_options(at.verb ? at.verb->options : NULL, last);
+        offer_options(nm_global_options, last);
+    } else if (!at.verb)
+        offer_verbs(at.only_operands ? "\n" : last);
+    else if (at.verb->stops_at_operand && at.n_operands > 0)
+        printf(":file\n");
+    else if (at.n_operands < at.verb->max_operands)
+        offer_kind(ctl, at.verb->complete, last);
+    return NM_CTL_OK;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* `nmctl logs` and `nmctl events`: what comes as a stream. */
+
+#include <inttypes.h>
+#include <poll.h>
+#include <time.h>
+
+#include "nmctl/api.h"
+#include "nmctl/attach.h"
+#include "nmctl/json.h"
+#include "nmctl/nmctl.h"
+#include "nmctl/say.h"
+#include "nmctl/term.h"
+#include "util/error.h"
+
+#define LINE_MAX_BYTES 65536
+
+int nm_logs_verb(struct nm_ctl *ctl)
+{
+    const struct nm_args *a = &ctl->args;
+    bool both = a->only_stdout == a->only_stderr;
+    struct nm_attach_params p = {.id = ctl->operands[0], .want_stdout = both || a->only_stdout,
+                                 .want_stderr = both || a->only_stderr, .follow = a->follow, .tail = a->tail,
+                                 .signal_fd = -EBADF};
+    struct nm_attach_result result;
+    char target[128];
+    int r = nm_api_container_target(p.id, "", target, sizeof target);
+
+    return r == NM_CTL_OK ? nm_attach_run(ctl, &p, &result) : r;
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------- */
+
+struct events {
+    struct nm_ctl *ctl;
+    struct nm_client *call;
+    struct nm_term term;
+    const char *only; /* id or name, NULL: all */
+    char line[LINE_MAX_BYTES];
+    size_t len;
+    struct nm_client_answer refusal;
+};
+
+static void print_event(const struct events *e, const json_t *j)
+{
+    time_t t = (time_t)(nm_json_u64(j, "time_usec") / NM_USEC_PER_SEC);
+    const char *name = nm_json_str(j, "name"), *text = nm_json_str(j, "text");
+    char when[16] = "", line[1024];
+    struct tm tm;
+
+    if (localtime_r(&t, &tm))
+        (void)strftime(when, sizeof when, "%H:%M:%S", &tm);
+    if (nm_streq(nm_json_str(j, "kind"), "state"))
+        (void)snprintf(line, sizeof line, "%s%s%s%s  %s -> %s%s%s", nm_json_str(j, "container"), *name ? " (" : "", name,
+                       *name ? ")" : "", nm_json_str(j, "from"), nm_json_str(j, "to"), *text ? ": " : "", text);
+    else
+        (void)snprintf(line, sizeof line, "%s", text);
+    printf("%s%s%s  %s\n", nm_term_on(&e->term, NM_STYLE_DIM), when, nm_term_off(&e->term, NM_STYLE_DIM),
+           nm_term_clean(line));
+}
+
+static bool is_wanted(const struct events *e, const json_t *j)
+{
+    return !e->only || nm_streq(e->only, nm_json_str(j, "container")) || nm_streq(e->only, nm_json_str(j, "name"));
+}
+
+static void take_line(struct events *e)
+{
+    _cleanup_json_ json_t *j = json_loadb(e->line, e->len, 0, NULL);
+
+    if (!j || !is_wanted(e, j))
+        return;
+    if (e->ctl->args.json)
+        nm_api_print_json(j, true);
+    else
+        print_event(e, j);
+}
+
+static int take_bytes(const char *data, size_t n, void *userdata)
+{
+    struct events *e = userdata;
+
+    if (nm_client_status(e->call) != 200)
+        return nm_client_answer_gather(data, n, &e->refusal);
+    for (size_t i = 0; i < n; i++) {
+        if (data[i] == '\n') {
+            take_line(e);
+            e->len = 0;
+            continue;
+        }
+        if (e->len == sizeof e->line)
+            return -E2BIG;
+        e->line[e->len++] = data[i];
+    }
+    (void)fflush(stdout);
+    return ferror(stdout) ? -EIO : 0;
+}
+
+static int follow(struct events *e)
+{
+    for (;;) {
+        struct pollfd p = {nm_client_fd(e->call), nm_client_events(e->call), 0};
+        int r = RET_NERRNO(poll(&p, 1, -1));
+
+        if (r >= 0)
+            r = nm_client_process(e->call);
+        else if (r == -EINTR)
+            continue;
+        if (r == -EIO) /* stdout: said at the end */
+            return NM_CTL_OK;
+        if (r < 0)
+            return nm_api_say_unreachable(e->ctl, r);
+        if (r == NM_CLIENT_E_DONE)
+            break;
+    }
+    if (nm_client_status(e->call) == 200)
+        return NM_CTL_OK;
+    e->refusal.status = nm_client_status(e->call);
+    (void)nm_client_answer_gather("", 0, &e->refusal);
+    return nm_api_say_refused(e->ctl, &e->refusal);
+}
+
+int nm_events_verb(struct nm_ctl *ctl)
+{
+    struct events *e = calloc(1, sizeof *e);
+    char target[128], after[40] = "";
+    struct nm_client_request q = {ctl->socket_path, "GET", target, NULL};
+    int r;
+
+    if (!e)
+        nm_say_oom();
+    e->ctl = ctl;
+    e->only = ctl->n_operands > 0 ? ctl->operands[0] : NULL;
+    nm_term_init(&e->term, STDOUT_FILENO, ctl->args.no_color);
+    if (ctl->args.after != NM_CTL_UNSET)
+        (void)snprintf(after, sizeof after, "after=%" PRIu64, ctl->args.after);
+    (void)snprintf(target, sizeof target, "/v1/events%s%s%s%s", ctl->args.follow || *after ? "?" : "",
+                   ctl->args.follow ? "follow=true" : "", ctl->args.follow && *after ? "&" : "", after);
+    r = nm_client_new(&q, take_bytes, e, &e->call);
+    r = r < 0 ? nm_api_say_unreachable(ctl, r) : follow(e);
+    e->call = nm_client_free(e->call);
+    nm_client_answer_done(&e->refusal);
+    free(e);
+    return r;
+}

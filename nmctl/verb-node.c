@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Verbs about the node as a whole: drain, undrain, config, version. */
+
+#include <inttypes.h>
+#include <poll.h>
+
+#include "nmctl/api.h"
+#include "nmctl/json.h"
+#include "nmctl/nmctl.h"
+#include "nmctl/say.h"
+#include "nmctl/table.h"
+#include "util/clock.h"
+
+#define DRAIN_LOOK_MSEC 500
+
+/* Containers that still live; drained says so too, and also that nothing is on its way any more. */
+static uint64_t left(const json_t *status)
+{
+    const json_t *c = nm_json_at(status, "containers");
+
+    return nm_json_u64(c, "guaranteed_running") + nm_json_u64(c, "opportunistic_running") + nm_json_u64(c, "paused") +
+           nm_json_u64(c, "queued");
+}
+
+static int wait_until_empty(struct nm_ctl *ctl)
+{
+    uint64_t told = UINT64_MAX;
+
+    for (;;) {
+        _cleanup_json_ json_t *status = NULL;
+        int r = nm_api_get(ctl, "/v1/status", &status);
+        uint64_t n;
+
+        if (r != NM_CTL_OK)
+            return r;
+        if (nm_json_bool(status, "node.drained"))
+            return NM_CTL_OK;
+        if (!nm_streq(nm_json_str(status, "node.state"), "draining")) {
+            nm_say("drain: somebody has ended the draining; the node is %s", nm_json_str(status, "node.state"));
+            return NM_CTL_FAILED;
+        }
+        n = left(status);
+        if (n != told)
+            nm_say("drain: %" PRIu64 " container%s left", n, n == 1 ? "" : "s");
+        told = n;
+        (void)poll(NULL, 0, DRAIN_LOOK_MSEC);
+    }
+}
+
+int nm_drain_verb(struct nm_ctl *ctl)
+{
+    _cleanup_json_ json_t *answer = NULL;
+    json_t *body = json_object();
+    int r = 0;
+
+    if (ctl->args.deadline_usec != NM_CTL_UNSET)
+        r |= json_object_set_new(body, "deadline_usec", json_integer((json_int_t)ctl->args.deadline_usec));
+    if (ctl->args.kill_opportunistic)
+        r |= json_object_set_new(body, "kill_opportunistic", json_true());
+    if (r != 0)
+        nm_say_oom();
+    r = nm_api_call(ctl, "POST", "/v1/drain", body, &answer);
+    if (r == NM_CTL_OK && ctl->args.wait)
+        r = wait_until_empty(ctl);
+    if (r == NM_CTL_OK)
+        printf("%s\n", ctl->args.wait ? "drained: the node is empty" : "draining");
+    return r;
+}
+
+int nm_undrain_verb(struct nm_ctl *ctl)
+{
+    _cleanup_json_ json_t *answer = NULL;
+    int r = nm_api_call(ctl, "POST", "/v1/undrain", NULL, &answer);
+
+    if (r == NM_CTL_OK)
+        printf("admitting containers again\n");
+    return r;
+}
+
+/* ---- config ------------------------------------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct nm_ctl *ctl, const char *name, const json_t *key)
+{
+    if (ctl->args.changed && nm_json_bool(key, "is_default"))
+        return false;
+    return ctl->n_operands == 0 || strstr(name, ctl->operands[0]);
+}
+
+static void print_keys(struct nm_ctl *ctl, const json_t *keys)
+{
+    static const struct nm_column columns[] = {
+        {"KEY", false, 0}, {"VALUE", false, 10}, {"DEFAULT", false, 7}, {"MEANING", false, 20}};
+    _cleanup_(nm_table_freep) struct nm_table *t = nm_table_new(columns, NM_ARRAY_SIZE(columns));
+    struct nm_term term;
+    const json_t *key;
+    size_t i;
+
+    nm_term_init(&term, STDOUT_FILENO, ctl->args.no_color);
+    json_array_foreach(keys, i, key) {
+        bool is_default = nm_json_bool(key, "is_default");
+        char name[160];
+
+        (void)snprintf(name, sizeof name, "%s.%s", nm_json_str(key, "section"), nm_json_str(key, "key"));
+        if (!is_wanted(ctl, name, key))
+            continue;
+        nm_table_add(t, NM_STYLE_NONE, "%s", name);
+        nm_table_add(t, is_default ? NM_STYLE_NONE : NM_STYLE_BOLD, "%s", nm_json_str(key, "value"));
+        nm_table_add(t, NM_STYLE_DIM, "%s", is_default ? "=" : nm_json_str(key, "default"));
+        nm_table_add(t, NM_STYLE_DIM, "%s", nm_json_str(key, "meaning"));
+    }
+    nm_table_print(t, stdout, &term, 0);
+}
+
+static int reload(struct nm_ctl *ctl)
+{
+    _cleanup_json_ json_t *answer = NULL;
+    int r = nm_api_call(ctl, "POST", "/v1/reload", NULL, &answer);
+
+    if (r == NM_CTL_OK)
+        printf("configuration reloaded\n");
+    return r;
+}
+
+int nm_config_verb(struct nm_ctl *ctl)
+{
+    _cleanup_json_ json_t *answer = NULL;
+    int r;
+
+    if (ctl->args.reload)
+        return reload(ctl);
+    r = nm_api_get(ctl, "/v1/config", &answer);
+    if (r != NM_CTL_OK)
+        return r;
+    if (ctl->args.json)
+        nm_api_print_json(answer, false);
+    else
+        print_keys(ctl, json_is_array(answer) ? answer : nm_json_at(answer, "config"));
+    return NM_CTL_OK;
+}
+
+int nm_version_verb(struct nm_ctl *ctl)
+{
+    _cleanup_json_ json_t *answer = NULL;
+    int r;
+
+    if (!ctl->args.json)
+        printf("nmctl %s\n", NM_VERSION);
+    (void)fflush(stdout);
+    r = nm_api_get(ctl, "/v1/version", &answer);
+    if (r != NM_CTL_OK)
+        return r;
+    if (ctl->args.json) {
+        (void)json_object_set_new(answer, "nmctl", json_string(NM_VERSION));
+        nm_api_print_json(answer, false);
+    } else
+        printf("nmd %s\n", nm_json_str(answer, "version"));
+    return NM_CTL_OK;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * `nmctl run`. The way from here to the command's first instruction is kept short: one call, and only after nmd has
+ * answered are the logs followed. Signals are held back (signalfd) from before the call on, so that there is no moment
+ * in which Ctrl-C would leave a container behind that nobody knows of.
+ */
+
+#include <jansson.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#include "nmctl/api.h"
+#include "nmctl/attach.h"
+#include "nmctl/json.h"
+#include "nmctl/narrate.h"
+#include "nmctl/nmctl.h"
+#include "nmctl/say.h"
+#include "util/error.h"
+
+#define SIGNALLED_TIMEOUT_MSEC 5000 /* how long a Ctrl-C waits for the answer that names what it is to kill */
+
+static int check(const struct nm_args *a)
+{
+    if (a->guaranteed && a->opportunistic) {
+        nm_say("run: --guaranteed and --opportunistic exclude each other");
+        return -EINVAL;
+    }
+    if (a->wait && a->detach) {
+        nm_say("run: --wait and --detach exclude each other");
+        return -EINVAL;
+    }
+    if (a->json && !a->detach) {
+        nm_say("run: --json needs --detach: otherwise stdout is the command's");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* json_string() refuses what is not UTF-8, and JSON can't carry it. */
+static json_t *string_or_say(const char *what, const char *s)
+{
+    json_t *j = json_string(s);
+
+    if (!j)
+        nm_say("run: %s '%s' is not valid UTF-8, and can't be sent", what, s);
+    return j;
+}
+
+static int set_string(json_t *body, const char *member, const char *value)
+{
+    json_t *j = value ? string_or_say(member, value) : NULL;
+
+    if (!value)
+        return 0;
+    return j && json_object_set_new(body, member, j) == 0 ? 0 : -EINVAL;
+}
+
+static int set_command(json_t *body, const struct nm_ctl *ctl)
+{
+    json_t *command = json_array();
+    int r = json_object_set_new(body, "command", command);
+
+    for (unsigned i = 0; i < ctl->n_operands && r == 0; i++) {
+        json_t *word = string_or_say("the argument", ctl->operands[i]);
+        r = word ? json_array_append_new(command, word) : -1;
+    }
+    return r == 0 ? 0 : -EINVAL;
+}
+
+static int set_env(json_t *body, const struct nm_args *a)
+{
+    json_t *env = json_object();
+    int r = json_object_set_new(body, "env", env);
+
+    for (size_t i = 0; i < a->n_env && r == 0; i++) {
+        const char *equals = strchr(a->env[i], '=');
+        _cleanup_free_ char *name = strndup(a->env[i], (size_t)(equals - a->env[i]));
+        json_t *value = string_or_say("the value of an environment variable", equals + 1);
+
+        if (!name)
+            nm_say_oom();
+        r = value ? json_object_set_new(env, name, value) : -1;
+        if (value && r < 0)
+            nm_say("run: the environment variable's name '%s' is not valid UTF-8, and can't be sent", name);
+    }
+    return r == 0 ? 0 : -EINVAL;
+}
+
+/* "." and "src" mean what they mean here: nmd has another working directory. */
+static int set_workdir(json_t *body, const char *workdir)
+{
+    char path[PATH_MAX];
+
+    if (workdir && workdir[0] != '/') {
+        if (!realpath(workdir, path)) {
+            nm_say("run: --workdir '%s': %s", workdir, strerror(errno));
+            return -EINVAL;
+        }
+        workdir = path;
+    }
+    return set_string(body, "workdir", workdir);
+}
+
+static int set_amounts(json_t *body, const struct nm_args *a)
+{
+    int r = 0;
+
+    if (a->memory_bytes > 0)
+        r |= json_object_set_new(body, "memory_bytes", json_integer((json_int_t)a->memory_bytes));
+    if (a->vcores_milli > 0)
+        r |= json_object_set_new(body, "vcores", json_real((double)a->vcores_milli / 1000));
+    if (a->min_runtime_usec > 0)
+        r |= json_object_set_new(body, "min_runtime_usec", json_integer((json_int_t)a->min_runtime_usec));
+    if (a->expected_usec > 0)
+        r |= json_object_set_new(body, "expected_usec", json_integer((json_int_t)a->expected_usec));
+    if (a->exempt)
+        r |= json_object_set_new(body, "exempt", json_true());
+    if (a->allow_new_privs)
+        r |= json_object_set_new(body, "allow_new_privs", json_true());
+    return r == 0 ? 0 : -ENOMEM;
+}
+
+/* The request as text, or NULL after having said what is wrong. */
+static char *make_request(const struct nm_ctl *ctl)
+{
+    const struct nm_args *a = &ctl->args;
+    _cleanup_json_ json_t *body =
+        json_pack("{s:s}", "execution_type", a->opportunistic ? "OPPORTUNISTIC" : "GUARANTEED");
+    char *text;
+
+    if (!body)
+        nm_say_oom();
+    if (set_command(body, ctl) < 0 || set_amounts(body, a) < 0 || set_string(body, "name", a->name) < 0 ||
+        set_string(body, "app", a->app) < 0 || set_string(body, "user", a->user) < 0 ||
+        set_workdir(body, a->workdir) < 0 || (a->n_env > 0 && set_env(body, a) < 0))
+        return NULL;
+    text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(12));
+    if (!text)
+        nm_say_oom();
+    return text;
+}
+
+/* SIGINT, SIGTERM and SIGHUP to a descriptor; what is ignored (nohup) stays ignored. */
+static int hold_signals(int *ret_fd)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    sigset_t set;
+    int fd;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(signals); i++) {
+        struct sigaction old;
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaddset(&set, signals[i]);
+    }
+    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+        return -errno;
+    fd = RET_NERRNO(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (fd < 0)
+        return fd;
+    (void)signal(SIGPIPE, SIG_IGN); /* a reader that has gone is told by write() */
+    *ret_fd = fd;
+    return 0;
+}
+
+/* Sends the request. *ret_signal: the signal that came meanwhile, or 0. Returns 0, or -EINTR when a second one came or
+ * the answer didn't come in time after the first, or another -errno. */
+static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm_client_answer *ret, int *ret_signal)
+{
+    const struct nm_client_request q = {ctl->socket_path, "POST", "/v1/containers", text};
+    _cleanup_(nm_client_freep) struct nm_client *call = NULL;
+    int r = nm_client_new(&q, nm_client_answer_gather, ret, &call);
+
+    while (r == 0) {
+        struct pollfd p[2] = {{nm_client_fd(call), nm_client_events(call), 0}, {signal_fd, POLLIN, 0}};
+        struct signalfd_siginfo info;
+        int n = poll(p, 2, *ret_signal ? SIGNALLED_TIMEOUT_MSEC : (int)(NM_API_TIMEOUT_USEC / 1000));
+
+        if (n == 0)
+            return *ret_signal ? -EINTR : -ETIMEDOUT;
+        if (p[1].revents && read(signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+            if (*ret_signal)
+                return -EINTR;
+            *ret_signal = (int)info.ssi_signo;
+        }
+        if (p[0].revents)
+            r = nm_client_process(call);
+    }
+    if (r < 0)
+        return r;
+    ret->status = nm_client_status(call);
+    return nm_client_answer_gather("", 0, ret);
+}
+
+/* What its end means as our exit status, shells' way. */
+static int exit_status(const json_t *c, int signal)
+{
+    const char *reason = nm_json_str(c, "exit_reason");
+
+    if (nm_json_has(c, "exit_code"))
+        return (int)nm_json_u64(c, "exit_code") & 0xff;
+    if (signal)
+        return 128 + signal;
+    if (nm_streq(reason, "command-not-found"))
+        return 127;
+    return nm_streq(reason, "permission-denied") ? 126 : NM_CTL_NOT_RUN;
+}
+
+static void hint(const struct nm_ctl *ctl, const json_t *c)
+{
+    const char *command = ctl->operands[0];
+
+    if (nm_streq(nm_json_str(c, "exit_reason"), "command-not-found") && command[0] != '/' && strchr(command, '/') &&
+        !ctl->args.workdir)
+        nm_say("'%s' was looked for in the container's working directory; '-d .' makes it this one", command);
+}
+
+static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, int signal)
+{
+    struct nm_attach_params p = {.id = nm_json_str(container, "id"), .want_stdout = true, .want_stderr = true,
+                                 .want_end = true, .follow = true, .tail = NM_CTL_UNSET, .narrate = true,
+                                 .first = container, .signal_fd = signal_fd, .signal = signal};
+    struct nm_attach_result result;
+    _cleanup_json_ json_t *ended = NULL;
+    int status = nm_attach_run(ctl, &p, &result);
+
+    ended = result.container;
+    if (!ended)
+        return status;
+    nm_narrate_end(ended);
+    hint(ctl, ended);
+    return exit_status(ended, result.signal);
+}
+
+int nm_run_verb(struct nm_ctl *ctl)
+{
+    _cleanup_(nm_client_answer_done) struct nm_client_answer answer = {0};
+    _cleanup_free_ char *text = NULL;
+    _cleanup_close_ int signal_fd = -EBADF;
+    _cleanup_json_ json_t *container = NULL;
+    int r, signal = 0;
+
+    if (check(&ctl->args) < 0)
+        return NM_CTL_USAGE;
+    text = make_request(ctl);
+    if (!text)
+        return NM_CTL_USAGE;
+    r = hold_signals(&signal_fd);
+    if (r == 0)
+        r = submit(ctl, text, signal_fd, &answer, &signal);
+    if (r == -EINTR) {
+        nm_say("interrupted before nmd answered; if it has taken the request, the container runs: see 'nmctl list'");
+        return 128 + signal;
+    }
+    if (r < 0)
+        return nm_api_say_unreachable(ctl, r);
+    if (answer.status >= 300) {
+        (void)nm_api_say_refused(ctl, &answer);
+        return NM_CTL_NOT_RUN;
+    }
+    r = nm_api_parse(ctl, &answer, &container);
+    if (r != NM_CTL_OK)
+        return r;
+    if (!ctl->args.detach || signal)
+        return wait_for(ctl, container, signal_fd, signal);
+    if (ctl->args.json)
+        nm_api_print_json(container, false);
+    else
+        printf("%s\n", nm_json_str(container, "id"));
+    return NM_CTL_OK;
+}

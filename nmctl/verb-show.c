@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* `nmctl show`: all that nmd tells of a container, one fact a line. */
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+#include "nmctl/api.h"
+#include "nmctl/container.h"
+#include "nmctl/hold.h"
+#include "nmctl/json.h"
+#include "nmctl/nmctl.h"
+#include "nmctl/say.h"
+#include "util/clock.h"
+#include "util/parse.h"
+
+static void line(const struct nm_term *term, const char *label, const char *format, ...) nm_printf(3, 4);
+
+static void line(const struct nm_term *term, const char *label, const char *format, ...)
+{
+    char text[4096];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    printf("%s%-12s%s%s\n", nm_term_on(term, NM_STYLE_BOLD), label, nm_term_off(term, NM_STYLE_BOLD),
+           nm_term_clean(text));
+}
+
+/* "2025-11-22 12:00:01 (3m05s ago)" */
+static void line_time(const struct nm_term *term, const char *label, const json_t *c, const char *member)
+{
+    uint64_t at = nm_json_u64(c, member), now = nm_realtime_usec();
+    time_t t = (time_t)(at / NM_USEC_PER_SEC);
+    char when[32] = "", away[32];
+    struct tm tm;
+
+    if (!nm_json_has(c, member) || !localtime_r(&t, &tm))
+        return;
+    (void)strftime(when, sizeof when, "%F %T", &tm);
+    if (at > now)
+        line(term, label, "%s (in %s)", when, nm_format_duration(at - now, away, sizeof away));
+    else
+        line(term, label, "%s (%s ago)", when, nm_format_duration(now - at, away, sizeof away));
+}
+
+static void line_text(const struct nm_term *term, const char *label, const json_t *c, const char *member)
+{
+    if (*nm_json_str(c, member))
+        line(term, label, "%s", nm_json_str(c, member));
+}
+
+static void show_use(const struct nm_term *term, const json_t *c)
+{
+    char a[32], b[32], d[32];
+
+    line(term, "memory", "%s of %s, peak %s",
+         nm_format_size(nm_json_u64(c, "memory_used_bytes"), a, sizeof a),
+         nm_format_size(nm_json_u64(c, "memory_bytes"), b, sizeof b),
+         nm_format_size(nm_json_u64(c, "peak_memory_bytes"), d, sizeof d));
+    if (nm_json_u64(c, "swap_bytes") > 0)
+        line(term, "swap", "%s", nm_format_size(nm_json_u64(c, "swap_bytes"), a, sizeof a));
+    line(term, "cpu", "%.2f of %g vcores, %s in all", nm_json_num(c, "cpu_millicores") / 1000, nm_json_num(c, "vcores"),
+         nm_format_duration(nm_json_u64(c, "cpu_usage_usec"), a, sizeof a));
+}
+
+static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c)
+{
+    _cleanup_json_ json_t *status = NULL;
+    const char *hold = nm_json_str(c, "hold");
+    enum nm_style style = nm_container_state_style(c);
+    char why[256];
+
+    line(term, "type", "%s%s", nm_json_str(c, "execution_type"),
+         nm_json_bool(c, "exempt") ? ", exempt from preemption" : "");
+    printf("%s%-12s%s%s%s%s\n", nm_term_on(term, NM_STYLE_BOLD), "state", nm_term_off(term, NM_STYLE_BOLD),
+           nm_term_on(term, style), nm_json_str(c, "state"), nm_term_off(term, style));
+    if (nm_json_has(c, "queue_position"))
+        line(term, "queue", "position %" PRIu64, nm_json_u64(c, "queue_position"));
+    if (*hold) {
+        (void)nm_api_try_get(ctl, "/v1/status", NM_API_TIMEOUT_USEC, &status);
+        nm_hold_text(hold, status, why, sizeof why);
+        line(term, "waits", "%s", why);
+    }
+}
+
+static void show_end(const struct nm_term *term, const json_t *c)
+{
+    char ran[32];
+
+    line_time(term, "ended", c, "finished_usec");
+    if (!nm_json_has(c, "exit_reason"))
+        return;
+    if (nm_json_has(c, "exit_code"))
+        line(term, "exit", "%s, status %" PRIu64, nm_json_str(c, "exit_reason"), nm_json_u64(c, "exit_code"));
+    else
+        line(term, "exit", "%s", nm_json_str(c, "exit_reason"));
+    if (nm_json_has(c, "started_usec"))
+        line(term, "ran", "%s", nm_container_age(c, ran, sizeof ran));
+}
+
+static void show(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c)
+{
+    _cleanup_free_ char *command = nm_container_command(c);
+    char text[32];
+
+    line_text(term, "id", c, "id");
+    line_text(term, "name", c, "name");
+    line_text(term, "app", c, "app");
+    show_state(ctl, term, c);
+    line(term, "command", "%s", command);
+    line_text(term, "user", c, "user");
+    line_text(term, "workdir", c, "workdir");
+    show_use(term, c);
+    if (nm_json_u64(c, "pid") > 0)
+        line(term, "pid", "%" PRIu64, nm_json_u64(c, "pid"));
+    line_text(term, "cgroup", c, "cgroup");
+    line_text(term, "owner", c, "owner");
+    if (nm_json_u64(c, "min_runtime_usec") > 0)
+        line(term, "min-runtime", "%s", nm_format_duration(nm_json_u64(c, "min_runtime_usec"), text, sizeof text));
+    if (nm_json_u64(c, "expected_usec") > 0)
+        line(term, "expected", "%s", nm_format_duration(nm_json_u64(c, "expected_usec"), text, sizeof text));
+    line_time(term, "submitted", c, "submitted_usec");
+    line_time(term, "started", c, "started_usec");
+    line_time(term, "paused", c, "paused_usec");
+    line_time(term, "kill at", c, "pause_deadline_usec");
+    show_end(term, c);
+    line_text(term, "message", c, "message");
+}
+
+int nm_show_verb(struct nm_ctl *ctl)
+{
+    struct nm_term term;
+    int worst = NM_CTL_OK;
+
+    nm_term_init(&term, STDOUT_FILENO, ctl->args.no_color);
+    for (unsigned i = 0; i < ctl->n_operands; i++) {
+        _cleanup_json_ json_t *c = NULL;
+        char target[128];
+        int r = nm_api_container_target(ctl->operands[i], "", target, sizeof target);
+
+        if (r == NM_CTL_OK)
+            r = nm_api_get(ctl, target, &c);
+        worst = NM_MAX(worst, r);
+        if (r == NM_CTL_UNREACHABLE)
+            break;
+        if (r != NM_CTL_OK)
+            continue;
+        if (ctl->args.json) {
+            nm_api_print_json(c, false);
+            continue;
+        }
+        if (i > 0)
+            (void)fputc('\n', stdout);
+        show(ctl, &term, c);
+    }
+    return worst;
+}
