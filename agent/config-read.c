@@ -14,6 +14,7 @@
 
 /* inih's line buffer (Debian's build) is 200 bytes; it passes its size, this is only what we say. */
 #define SHOWN_MAX 80
+#define NOT_INI "neither \"[section]\" nor \"key = value\" nor a comment"
 
 struct reading {
     struct nm_config *config;
@@ -89,8 +90,10 @@ static void check_heading(struct reading *s)
     char name[SHOWN_MAX];
     size_t n;
 
-    if (!close)
-        return; /* inih refuses it */
+    if (!close) {
+        fail_line(s, NOT_INI); /* inih would say so, but only after it has taken offence at the keys below */
+        return;
+    }
     n = NM_MIN((size_t)(close - s->line_text - 1), sizeof name - 1);
     memcpy(name, s->line_text + 1, n);
     name[n] = '\0';
@@ -220,7 +223,7 @@ int nm_config_read_text(struct nm_config *c, const char *file, const char *text,
         s.line = (unsigned)r;
         s.line_text = line;
         s.line_len = strcspn(line, "\r\n");
-        fail_line(&s, "neither \"[section]\" nor \"key = value\" nor a comment");
+        fail_line(&s, NOT_INI);
     }
     if (r < 0 || s.oom) {
         free(s.message);

@@ -11,7 +11,6 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <inttypes.h>
-#include <math.h>
 
 #include "util/parse.h"
 
@@ -65,7 +64,7 @@ static int parse_small(enum nm_config_type type, const char *s, uint64_t *ret)
     case NM_CONFIG_FRACTION:
         r = nm_parse_fraction(s, &fraction);
         if (r >= 0)
-            *ret = (uint64_t)llround(fraction * BILLION);
+            *ret = (uint64_t)(fraction * BILLION + 0.5);
         return r;
     case NM_CONFIG_BOOL:
         r = nm_parse_bool(s, &b);
@@ -154,7 +153,7 @@ static uint64_t fetch_number(const struct nm_config_key *k, const void *field)
     case NM_CONFIG_COUNT64:
         return *(const uint64_t *)field;
     case NM_CONFIG_FRACTION:
-        return (uint64_t)llround(*(const double *)field * BILLION);
+        return (uint64_t)(*(const double *)field * BILLION + 0.5);
     case NM_CONFIG_BOOL:
         return *(const bool *)field;
     case NM_CONFIG_VICTIM_ORDER:

@@ -20,3 +20,22 @@ uninstall-system-files:
 CLEANFILES += %D%/nmd.service
 
 EXTRA_DIST += %D%/nmd.service.in %D%/nmd.sysusers %D%/nmd.tmpfiles %D%/nmd.catalog %D%/build-deb %D%/debian
+
+# Configuration and manuals. nmd.conf and the keys in nmd.conf.5 are made from the table in agent/config-keys.c; a unit
+# test fails when they are out of date.
+nmdconfdir = $(sysconfdir)/nmd
+dist_nmdconf_DATA = %D%/nmd.conf
+dist_man_MANS += %D%/nmd.conf.5 %D%/nmd.8
+
+EXTRA_PROGRAMS += print-config-docs
+print_config_docs_SOURCES = %D%/print-config-docs.c
+print_config_docs_LDADD = libnm-agent.la
+CLEANFILES += print-config-docs$(EXEEXT) config-keys.tmp
+
+.PHONY: update-config-docs
+update-config-docs: print-config-docs
+	./print-config-docs conf > $(srcdir)/%D%/nmd.conf
+	./print-config-docs man > config-keys.tmp
+	sed -i -e '/^\.\\" keys: begin/r config-keys.tmp' \
+		-e '/^\.\\" keys: begin/,/^\.\\" keys: end/{/^\.\\" keys: /!d;}' $(srcdir)/%D%/nmd.conf.5
+	rm -f config-keys.tmp

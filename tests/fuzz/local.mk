@@ -52,3 +52,9 @@ fuzz_smaps_rollup_LDADD = libnm-monitor.la
 fuzz_statm_SOURCES = %D%/fuzz-statm.c %D%/text.h $(fuzz_main)
 fuzz_statm_LDFLAGS = $(fuzz_ldflags)
 fuzz_statm_LDADD = libnm-monitor.la
+
+# agent/: nmd.conf
+fuzz_programs += fuzz-config
+fuzz_config_SOURCES = %D%/fuzz-config.c $(fuzz_main)
+fuzz_config_LDFLAGS = $(fuzz_ldflags)
+fuzz_config_LDADD = libnm-agent.la

@@ -12,3 +12,28 @@ EXTRA_test_launch_DEPENDENCIES = nm-shim$(EXEEXT)
 test_launch_record_SOURCES = %D%/test-launch-record.c
 test_launch_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_launch_record_LDADD = libnm-agent.la $(unit_libs)
+
+# container, config, settings, users, health
+check_PROGRAMS += test-container test-config test-settings test-users test-health
+TESTS += test-container test-config test-settings test-users test-health
+
+test_container_SOURCES = %D%/test-container.c
+test_container_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_container_LDADD = libnm-agent.la $(unit_libs)
+
+test_config_SOURCES = %D%/test-config.c
+test_config_CPPFLAGS = $(AM_CPPFLAGS) -DNM_TEST_SRCDIR=\"$(abs_top_srcdir)\"
+test_config_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_config_LDADD = libnm-agent.la $(unit_libs)
+
+test_settings_SOURCES = %D%/test-settings.c
+test_settings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_settings_LDADD = libnm-agent.la $(unit_libs)
+
+test_users_SOURCES = %D%/test-users.c
+test_users_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_users_LDADD = libnm-agent.la $(unit_libs)
+
+test_health_SOURCES = %D%/test-health.c
+test_health_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_health_LDADD = libnm-agent.la $(unit_libs)

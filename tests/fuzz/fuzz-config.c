@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * nmd.conf. What is refused has a message of one printable line; what is taken prints to values that read back the same.
+ */
+
+#include "agent/config-keys.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_message(const char *message)
+{
+    if (!message || strncmp(message, "FILE", 4) != 0)
+        abort();
+    for (; *message; message++)
+        if (*message < ' ' || *message > '~')
+            abort();
+}
+
+static void check_values(struct nm_config *c)
+{
+    for (size_t i = 0; i < nm_config_n_keys; i++) {
+        char first[NM_CONFIG_VALUE_SIZE], second[NM_CONFIG_VALUE_SIZE];
+
+        nm_config_get(c, &nm_config_keys[i], first, sizeof first);
+        nm_config_clear_list(c, &nm_config_keys[i]);
+        if (nm_config_set(c, &nm_config_keys[i], first) < 0)
+            abort();
+        if (!nm_streq(first, nm_config_get(c, &nm_config_keys[i], second, sizeof second)))
+            abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    _cleanup_free_ char *message = NULL;
+    int r;
+
+    if (nm_config_new_defaults(&c) < 0)
+        abort();
+    r = nm_config_read_text(c, "FILE", (const char *)data, size, NULL, &message);
+    if (r == 0)
+        r = nm_config_check(c, NULL, &message);
+    else
+        check_message(message);
+    if (r == 0)
+        check_values(c);
+    return 0;
+}

@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * agent/config.h: what the table of keys promises is held against the parser (defaults, both ends of every range and
+ * just beyond, typing errors), then whole files, drop-ins, refusals, and the two packaged files that are made from it.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "agent/config-keys.h"
+#include "util/fileio.h"
+
+static struct nm_config *defaults(void)
+{
+    struct nm_config *c = NULL;
+
+    assert_int_equal(nm_config_new_defaults(&c), 0);
+    return c;
+}
+
+static int read_text(struct nm_config *c, const char *text, char **ret_message)
+{
+    *ret_message = NULL;
+    return nm_config_read_text(c, "FILE", text, strlen(text), NULL, ret_message);
+}
+
+/* ---- every key ---- */
+
+static void test_table(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < nm_config_n_keys; i++) {
+        const struct nm_config_key *k = &nm_config_keys[i];
+        assert_true(nm_config_has_section(k->section));
+        assert_ptr_equal(nm_config_find_key(k->section, k->name), k); /* no name twice */
+        assert_true(strlen(k->meaning) > 10 && k->meaning[strlen(k->meaning) - 1] == '.');
+        assert_true(!k->min == !k->max);
+        assert_true(strspn(k->name, "abcdefghijklmnopqrstuvwxyz-") == strlen(k->name));
+        /* No two keys may write to the same place. */
+        for (size_t j = 0; j < i; j++)
+            assert_true(nm_config_keys[j].offset != k->offset);
+    }
+}
+
+/* A default is written as get() would write it, so that "is it the default" can be told by comparing texts. */
+static void test_defaults_round_trip(void **state)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = defaults();
+
+    (void)state;
+    for (size_t i = 0; i < nm_config_n_keys; i++) {
+        char value[NM_CONFIG_VALUE_SIZE];
+        assert_string_equal(nm_config_get(c, &nm_config_keys[i], value, sizeof value), nm_config_keys[i].fallback);
+    }
+}
+
+/* Texts just outside of a range, for each kind of number. */
+static void beyond(const struct nm_config_key *k, bool above, char *buf, size_t size)
+{
+    const char *edge = above ? k->max : k->min;
+    size_t digits = strspn(edge, "0123456789");
+    uint64_t n = strtoull(edge, NULL, 10);
+
+    if (k->type == NM_CONFIG_FRACTION && above)
+        (void)snprintf(buf, size, "%s0000001", strchr(edge, '.') ? edge : "1.");
+    else if (k->type == NM_CONFIG_MODE)
+        (void)snprintf(buf, size, "%s", above ? "1000" : "0577");
+    else if (above)
+        (void)snprintf(buf, size, "%" PRIu64 "%s", n + 1, edge + digits);
+    else if (n == 0 || strchr(edge, '.'))
+        (void)snprintf(buf, size, "-%s", edge);
+    else
+        (void)snprintf(buf, size, "%" PRIu64 "%s", n - 1, edge + digits);
+}
+
+static void expect_set(const struct nm_config_key *k, const char *text, bool good)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = defaults();
+    char before[NM_CONFIG_VALUE_SIZE], after[NM_CONFIG_VALUE_SIZE];
+    int r;
+
+    nm_config_get(c, k, before, sizeof before);
+    r = nm_config_set(c, k, text);
+    nm_config_get(c, k, after, sizeof after);
+    if (good ? r != 0 : r != -EINVAL && r != -ERANGE)
+        fail_msg("[%s] %s = %s: got %d", k->section, k->name, text, r);
+    if (!good && !nm_streq(before, after))
+        fail_msg("[%s] %s = %s: refused, but it became %s", k->section, k->name, text, after);
+}
+
+static void test_ranges(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < nm_config_n_keys; i++) {
+        const struct nm_config_key *k = &nm_config_keys[i];
+        char text[64];
+        if (!k->min)
+            continue;
+        expect_set(k, k->min, !k->min_exclusive);
+        expect_set(k, k->max, true);
+        beyond(k, true, text, sizeof text);
+        expect_set(k, text, false);
+        beyond(k, false, text, sizeof text);
+        expect_set(k, text, false);
+        expect_set(k, "", false);
+        expect_set(k, "much", false);
+        expect_set(k, "99999999999999999999999999", false);
+        if (k->word)
+            expect_set(k, k->word, true);
+    }
+}
+
+/* What a value was read as is printed so that it reads back the same. */
+static void test_values_round_trip(void **state)
+{
+    static const struct {
+        const char *section, *name, *text, *printed;
+    } rows[] = {
+        {"node", "memory", "1536M", "1536M"},
+        {"node", "memory", "2048 MiB", "2G"},
+        {"node", "memory", "33333333", "33333333"},
+        {"node", "system-reserved-memory", "0", "0"},
+        {"node", "system-reserved-vcores", "0.125", "0.125"},
+        {"over-allocation", "cpu-threshold", "82.5%", "0.825"},
+        {"over-allocation", "warmup", "0", "0s"},
+        {"over-allocation", "warmup", "90", "90s"},
+        {"over-allocation", "warmup", "1500ms", "1500ms"},
+        {"over-allocation", "warmup", "60min", "1h"},
+        {"sampling", "uplink-threshold", "off", "off"},
+        {"sampling", "uplink-speed-mbit", "auto", "auto"},
+        {"containers", "pids-max", "none", "none"},
+        {"containers", "banned-users", "_a,b.c  1001,", "_a b.c 1001"},
+        {"interface", "socket-mode", "666", "0666"},
+        {"interface", "http-address", "[::1]:80", "[::1]:80"},
+        {"interface", "admin-group", "", ""},
+        {"preemption", "victim-order", "app-fair", "app-fair"},
+        {"queue", "order", "smallest-first", "smallest-first"},
+        {"preemption", "pause", "off", "no"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        _cleanup_(nm_config_freep) struct nm_config *c = defaults();
+        const struct nm_config_key *k = nm_config_find_key(rows[i].section, rows[i].name);
+        char value[NM_CONFIG_VALUE_SIZE];
+
+        assert_non_null(k);
+        nm_config_clear_list(c, k);
+        assert_int_equal(nm_config_set(c, k, rows[i].text), 0);
+        assert_string_equal(nm_config_get(c, k, value, sizeof value), rows[i].printed);
+        nm_config_clear_list(c, k);
+        assert_int_equal(nm_config_set(c, k, value), 0);
+        assert_string_equal(nm_config_get(c, k, value, sizeof value), rows[i].printed);
+    }
+}
+
+static void test_bad_values(void **state)
+{
+    static const struct {
+        const char *section, *name, *text;
+    } rows[] = {
+        {"interface", "http-address", "localhost:80"}, {"interface", "http-address", "127.0.0.1"},
+        {"interface", "http-address", "127.0.0.1:0"},  {"interface", "http-address", "127.0.0.1:65536"},
+        {"interface", "http-address", "::1:80"},       {"interface", "http-address", "[::1:80"},
+        {"interface", "http-address", "[]:80"},        {"interface", "http-address", ":80"},
+        {"interface", "http-address", "127.0.0.1:80 "}, {"interface", "socket-mode", "0888"},
+        {"interface", "socket-mode", "rw-rw----"},     {"interface", "admin-group", "a b"},
+        {"interface", "admin-group", "../x"},          {"health", "script", "check.sh"},
+        {"paths", "log-dir", "logs"},                  {"containers", "banned-users", "a/b"},
+        {"containers", "banned-users", "-x"},          {"containers", "banned-users", "a;b"},
+        {"preemption", "pause", "maybe"},              {"preemption", "victim-order", "newest"},
+        {"queue", "order", ""},                        {"preemption", "pause", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        const struct nm_config_key *k = nm_config_find_key(rows[i].section, rows[i].name);
+        assert_non_null(k);
+        expect_set(k, rows[i].text, false);
+    }
+}
+
+static void test_too_many_users(void **state)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = defaults();
+    const struct nm_config_key *k = nm_config_find_key("containers", "banned-users");
+    unsigned before = c->n_banned_users;
+
+    (void)state;
+    for (unsigned i = before; i < NM_BANNED_USERS_MAX - 1; i++)
+        assert_int_equal(nm_config_set(c, k, "someone"), 0);
+    assert_int_equal(nm_config_set(c, k, "one two"), -ERANGE);
+    assert_int_equal(c->n_banned_users, NM_BANNED_USERS_MAX - 1); /* not half of it */
+    assert_int_equal(nm_config_set(c, k, "one"), 0);
+}
+
+/* ---- texts ---- */
+
+static void test_text(void **state)
+{
+    static const char text[] = "\xef\xbb\xbf# a comment\r\n"
+                               "; another\n"
+                               "[node]\r\n"
+                               "memory = 3G\r\n"
+                               "   vcores: 7   ; inline\n"
+                               "\n"
+                               "[preemption]\n"
+                               "\tpause=no\n"
+                               "[node]\n"
+                               "system-reserved-memory = 1G"; /* no newline at the end */
+    _cleanup_(nm_config_freep) struct nm_config *c = defaults();
+    _cleanup_free_ char *message = NULL;
+
+    (void)state;
+    if (read_text(c, text, &message) < 0)
+        fail_msg("%s", message);
+    assert_true(c->memory_bytes == UINT64_C(3) << 30);
+    assert_int_equal(c->vcores, 7);
+    assert_false(c->pause);
+    assert_true(c->system_reserved_memory_bytes == UINT64_C(1) << 30);
+    assert_true(c->squeeze);
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *text, *message; /* message: the whole of it, or its beginning when it ends in "..." */
+    } rows[] = {
+        {"[node]\nmemry = 3G", "FILE:2: [node] memry: no such key, did you mean memory?"},
+        {"[queue]\nmax_length = 5", "FILE:2: [queue] max_length: no such key, did you mean max-length?"},
+        {"[queue]\nperiod = 3s", "FILE:2: [queue] period: no such key here, did you mean [sampling] period?"},
+        {"[node]\ncolour = red", "FILE:2: [node] colour: no such key, see nmd.conf(5)"},
+        {"memory = 3G", "FILE:1: memory: a key must stand below a [section]"},
+        {"[quque]\n", "FILE:1: [quque]: no such section, did you mean [queue]?"},
+        {"[weather]", "FILE:1: [weather]: no such section, see nmd.conf(5)"},
+        {"[Node]\nmemory = 3G", "FILE:1: [Node]: no such section, did you mean [node]?"},
+        {"[node]\n\nmemory = 3X", "FILE:3: [node] memory = 3X: allowed is auto, or a size from 16M to 1024T"},
+        {"[node]\nmemory = -3G", "FILE:2: [node] memory = -3G: allowed is ..."},
+        {"[node]\nmemory =", "FILE:2: [node] memory = : allowed is ..."},
+        {"[sampling]\nperiod = 50ms", "FILE:2: [sampling] period = 50ms: allowed is a duration from 100ms to 60s"},
+        {"[sampling]\nperiod = 3s # often", "FILE:2: [sampling] period = 3s # often: allowed is ..."},
+        {"[preemption]\nvictim-order = oldest",
+         "FILE:2: [preemption] victim-order = oldest: allowed is reverse-arrival, least-work-lost, fewest-victims or "
+         "app-fair"},
+        {"[preemption]\nmemory-threshold = 1.1",
+         "FILE:2: [preemption] memory-threshold = 1.1: allowed is a fraction or percentage above 0 and at most 1"},
+        {"[preemption]\npause = yes\npause = no", "FILE:3: [preemption] pause: already given on line 2"},
+        {"[preemption]\npause", "FILE:2: pause: neither \"[section]\" nor \"key = value\" nor a comment"},
+        {"# x\n[node\nmemory = 3G", "FILE:2: [node: neither ..."},
+        {"[node]\nmemory = \x1b[31m3G\n", "FILE:2: [node] memory = ?[31m3G: allowed is ..."},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        _cleanup_(nm_config_freep) struct nm_config *c = defaults();
+        _cleanup_free_ char *message = NULL;
+        size_t n = strlen(rows[i].message);
+
+        assert_int_equal(read_text(c, rows[i].text, &message), -EINVAL);
+        assert_non_null(message);
+        if (nm_streq(rows[i].message + n - 3, "...") ? strncmp(message, rows[i].message, n - 3) != 0
+                                                     : !nm_streq(message, rows[i].message))
+            fail_msg("expected \"%s\", got \"%s\"", rows[i].message, message);
+    }
+}
+
+/* inih's buffer holds 200 bytes; a longer line must not be read as two. */
+static void test_long_lines(void **state)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = defaults();
+    _cleanup_free_ char *message = NULL;
+    char text[600];
+
+    (void)state;
+    (void)snprintf(text, sizeof text, "# %0400d\n[node]\nvcores = 3\n", 1);
+    assert_int_equal(read_text(c, text, &message), 0);
+    assert_int_equal(c->vcores, 3);
+    (void)snprintf(text, sizeof text, "[node]\nvcores = %0195d\n", 5);
+    assert_int_equal(read_text(c, text, &message), -EINVAL);
+    assert_non_null(strstr(message, "FILE:2: "));
+    assert_non_null(strstr(message, "too long"));
+    assert_int_equal(c->vcores, 3);
+}
+
+static void test_nul_byte(void **state)
+{
+    static const char text[] = "[node]\nvcores = 3\0 4\n";
+    _cleanup_(nm_config_freep) struct nm_config *c = defaults();
+    _cleanup_free_ char *message = NULL;
+
+    (void)state;
+    assert_int_equal(nm_config_read_text(c, "FILE", text, sizeof text - 1, NULL, &message), -EINVAL);
+    assert_non_null(strstr(message, "FILE:2: vcores = 3? 4: the line contains a NUL byte"));
+}
+
+static void test_lists(void **state)
+{
+    const struct nm_config_key *k = nm_config_find_key("containers", "banned-users");
+    _cleanup_(nm_config_freep) struct nm_config *c = defaults();
+    _cleanup_free_ char *message = NULL;
+    char value[NM_CONFIG_VALUE_SIZE];
+
+    (void)state;
+    assert_int_equal(read_text(c, "[containers]\nbanned-users = a b\nbanned-users = c\n", &message), 0);
+    assert_string_equal(nm_config_get(c, k, value, sizeof value), "a b c");
+    assert_int_equal(read_text(c, "[containers]\nbanned-users = d\n", &message), 0);
+    assert_string_equal(nm_config_get(c, k, value, sizeof value), "d");
+    assert_int_equal(read_text(c, "[containers]\nbanned-users =\n", &message), 0);
+    assert_string_equal(nm_config_get(c, k, value, sizeof value), "");
+}
+
+/* ---- between keys ---- */
+
+static void test_cross_checks(void **state)
+{
+    static const struct {
+        const char *text, *part; /* part of the message; NULL: fine */
+    } rows[] = {
+        {"[over-allocation]\nmemory-threshold = 0.95",
+         "FILE:2: [over-allocation] memory-threshold = 0.95: must be below [preemption] memory-threshold, which is "
+         "0.95"},
+        {"[over-allocation]\ncpu-threshold = 1", "must be below [preemption] cpu-threshold, which is 0.95"},
+        {"[preemption]\ncpu-threshold = 0.8",
+         "FILE:2: [preemption] cpu-threshold = 0.8: must be above [over-allocation] cpu-threshold, which is 0.8"},
+        {"[sampling]\npressure-stall = 500ms", "must be below [sampling] pressure-window, which is 500ms"},
+        {"[over-allocation]\nmemory-threshold = 0.5\ncpu-threshold = 0.949999999", NULL},
+        {"[sampling]\npressure-stall = 500ms\npressure-window = 501ms", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        _cleanup_(nm_config_freep) struct nm_config *c = defaults();
+        _cleanup_free_ char *message = NULL;
+        _cleanup_free_ struct nm_config_place *places = calloc(nm_config_n_keys, sizeof *places);
+
+        assert_int_equal(nm_config_read_text(c, "FILE", rows[i].text, strlen(rows[i].text), places, &message), 0);
+        assert_int_equal(nm_config_check(c, places, &message), rows[i].part ? -EINVAL : 0);
+        if (rows[i].part && !strstr(message, rows[i].part))
+            fail_msg("expected \"%s\", got \"%s\"", rows[i].part, message);
+    }
+}
+
+/* ---- files ---- */
+
+static char directory[64];
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static int set_up(void **state)
+{
+    char path[128];
+
+    (void)state;
+    (void)snprintf(directory, sizeof directory, "/tmp/nmd-test-config-XXXXXX");
+    if (!mkdtemp(directory))
+        return -1;
+    (void)snprintf(path, sizeof path, "%s/nmd.conf.d", directory);
+    return mkdir(path, 0755);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void put(const char *name, const char *text)
+{
+    _cleanup_fclose_ FILE *f = NULL;
+    char path[128];
+
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    f = fopen(path, "we");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+}
+
+static int load(bool must_exist, struct nm_config **ret, char **ret_message)
+{
+    char path[128];
+
+    (void)snprintf(path, sizeof path, "%s/nmd.conf", directory);
+    return nm_config_load(path, must_exist, ret, ret_message);
+}
+
+static void test_missing_file(void **state)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    _cleanup_free_ char *message = NULL;
+
+    (void)state;
+    assert_int_equal(load(true, &c, &message), -ENOENT);
+    assert_null(c);
+    assert_non_null(strstr(message, "/nmd.conf: no such file"));
+    free(STEAL_PTR(message));
+    assert_int_equal(load(false, &c, &message), 0);
+    assert_int_equal(c->queue_max_length, 10);
+    assert_null(message);
+}
+
+static void test_drop_ins(void **state)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    _cleanup_free_ char *message = NULL;
+
+    (void)state;
+    put("nmd.conf", "[queue]\nmax-length = 1\n[node]\nvcores = 1\n[preemption]\ncpu-samples = 1\n");
+    put("nmd.conf.d/20-b.conf", "[node]\nvcores = 3\n");
+    put("nmd.conf.d/10-a.conf", "[node]\nvcores = 2\n[preemption]\ncpu-samples = 2\n");
+    put("nmd.conf.d/30-c.conf.dpkg-old", "[node]\nvcores = 4\n");
+    put("nmd.conf.d/.40-d.conf", "[node]\nvcores = 5\n");
+    put("nmd.conf.d/.conf", "[node]\nvcores = 6\n");
+    assert_int_equal(load(true, &c, &message), 0);
+    assert_int_equal(c->queue_max_length, 1);
+    assert_int_equal(c->vcores, 3);
+    assert_int_equal(c->cpu_samples, 2);
+}
+
+/* One bad line anywhere, and nothing of all the files counts. */
+static void test_refused_whole(void **state)
+{
+    struct nm_config *c = (struct nm_config *)directory; /* must stay what it was */
+    _cleanup_free_ char *message = NULL;
+
+    (void)state;
+    put("nmd.conf", "[queue]\nmax-length = 1\n");
+    put("nmd.conf.d/10-a.conf", "[queue]\nmax-length = ten\n");
+    assert_int_equal(load(true, &c, &message), -EINVAL);
+    assert_ptr_equal(c, directory);
+    assert_non_null(strstr(message, "/nmd.conf.d/10-a.conf:2: [queue] max-length = ten: allowed is"));
+}
+
+/* The two halves of a contradiction may stand in different files; the message names the place of one. */
+static void test_contradiction_between_files(void **state)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    _cleanup_free_ char *message = NULL;
+
+    (void)state;
+    put("nmd.conf", "[preemption]\nmemory-threshold = 0.7\n");
+    put("nmd.conf.d/10-a.conf", "\n\n[over-allocation]\nmemory-threshold = 0.75\n");
+    assert_int_equal(load(true, &c, &message), -EINVAL);
+    assert_non_null(strstr(message, "/nmd.conf.d/10-a.conf:4: [over-allocation] memory-threshold = 0.75: must be below"));
+    assert_null(c);
+}
+
+static void test_unreadable(void **state)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    _cleanup_free_ char *message = NULL;
+    _cleanup_free_ char *large = malloc(300 * 1024);
+    char path[128];
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/nmd.conf.d/10-dir.conf", directory);
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_int_equal(load(false, &c, &message), -EISDIR);
+    assert_non_null(strstr(message, "10-dir.conf: can't be read: Is a directory"));
+    free(STEAL_PTR(message));
+    assert_int_equal(rmdir(path), 0);
+
+    memset(large, '#', 300 * 1024 - 1);
+    large[300 * 1024 - 1] = '\0';
+    put("nmd.conf", large);
+    assert_int_equal(load(false, &c, &message), -E2BIG);
+    assert_non_null(strstr(message, "/nmd.conf: larger than 256 KiB"));
+}
+
+/* ---- what is made from the table ---- */
+
+static void test_needs_restart(void **state)
+{
+    _cleanup_(nm_config_freep) struct nm_config *a = defaults(), *b = defaults();
+    _cleanup_free_ char *message = NULL;
+    char buf[256];
+
+    (void)state;
+    assert_string_equal(nm_config_needs_restart(a, b, buf, sizeof buf), "");
+    assert_int_equal(read_text(b, "[queue]\nmax-length = 3\n[interface]\nsocket-mode = 0666\nhttp-address = 127.0.0.1:1",
+                               &message), 0);
+    assert_string_equal(nm_config_needs_restart(a, b, buf, sizeof buf),
+                        "[interface] socket-mode, [interface] http-address");
+    assert_true(strlen(nm_config_needs_restart(a, b, buf, 12)) < 12);
+}
+
+static void test_json(void **state)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = defaults();
+    _cleanup_free_ char *message = NULL;
+    json_t *array;
+
+    (void)state;
+    assert_int_equal(read_text(c, "[queue]\nmax-length = 3", &message), 0);
+    array = nm_config_to_json(c);
+    assert_int_equal(json_array_size(array), nm_config_n_keys);
+    for (size_t i = 0; i < nm_config_n_keys; i++) {
+        const json_t *o = json_array_get(array, i);
+        bool changed = nm_streq(nm_config_keys[i].name, "max-length");
+        assert_string_equal(json_string_value(json_object_get(o, "key")), nm_config_keys[i].name);
+        assert_string_equal(json_string_value(json_object_get(o, "value")),
+                            changed ? "3" : nm_config_keys[i].fallback);
+        assert_int_equal(json_is_true(json_object_get(o, "is_default")), !changed);
+        assert_non_null(json_object_get(o, "meaning"));
+        assert_non_null(json_object_get(o, "allowed"));
+    }
+    json_decref(array);
+}
+
+static char *slurp(const char *path)
+{
+    char *text = malloc(256 * 1024);
+
+    assert_non_null(text);
+    if (nm_read_file_at(AT_FDCWD, path, text, 256 * 1024, NULL) < 0)
+        fail_msg("%s can't be read", path);
+    return text;
+}
+
+static char *printed(int (*print)(FILE *))
+{
+    char *text = NULL;
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+
+    assert_non_null(f);
+    assert_int_equal(print(f), 0);
+    assert_int_equal(fclose(f), 0);
+    return text;
+}
+
+/* With every comment taken away before a key, the template is a file that changes nothing. */
+static void test_template_is_the_defaults(void **state)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = defaults();
+    _cleanup_free_ char *text = printed(nm_config_print_template), *message = NULL;
+    size_t n_keys = 0;
+
+    (void)state;
+    for (char *s = text; (s = strstr(s, "\n#")); s++)
+        if (s[2] >= 'a' && s[2] <= 'z') {
+            s[1] = ' ';
+            n_keys++;
+        }
+    assert_int_equal(n_keys, nm_config_n_keys);
+    if (read_text(c, text, &message) < 0)
+        fail_msg("%s", message);
+    test_defaults_round_trip(state);
+    for (size_t i = 0; i < nm_config_n_keys; i++) {
+        char value[NM_CONFIG_VALUE_SIZE];
+        assert_string_equal(nm_config_get(c, &nm_config_keys[i], value, sizeof value), nm_config_keys[i].fallback);
+    }
+}
+
+static void test_packaged_file(void **state)
+{
+    _cleanup_free_ char *expected = printed(nm_config_print_template);
+    _cleanup_free_ char *packaged = slurp(NM_TEST_SRCDIR "/packaging/nmd.conf");
+
+    (void)state;
+    if (!nm_streq(expected, packaged))
+        fail_msg("packaging/nmd.conf is not what the table of keys says: run `make update-config-docs`");
+}
+
+static void test_manual(void **state)
+{
+    _cleanup_free_ char *keys = printed(nm_config_print_man);
+    _cleanup_free_ char *manual = slurp(NM_TEST_SRCDIR "/packaging/nmd.conf.5");
+
+    (void)state;
+    if (!strstr(manual, keys))
+        fail_msg("packaging/nmd.conf.5 is not what the table of keys says: run `make update-config-docs`");
+}
+
+int main(void)
+{
+#define WITH_DIRECTORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_defaults_round_trip),
+        cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_values_round_trip),
+        cmocka_unit_test(test_bad_values),
+        cmocka_unit_test(test_too_many_users),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_nul_byte),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_cross_checks),
+        WITH_DIRECTORY(test_missing_file),
+        WITH_DIRECTORY(test_drop_ins),
+        WITH_DIRECTORY(test_refused_whole),
+        WITH_DIRECTORY(test_contradiction_between_files),
+        WITH_DIRECTORY(test_unreadable),
+        cmocka_unit_test(test_needs_restart),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_template_is_the_defaults),
+        cmocka_unit_test(test_packaged_file),
+        cmocka_unit_test(test_manual),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

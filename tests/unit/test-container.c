@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* agent/container.h: the state machine against a second, independent spelling of it, and the copies. */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "agent/container.h"
+
+/* One row per state from NEW to COMPLETED, one column per state: may the row become the column? */
+static const char *const allowed[NM_STATE_COUNT] = {
+    /*                  N L S R p P r K C */
+    [NM_NEW] =         ".xx......",
+    [NM_LOCALIZING] =  "..x....xx",
+    [NM_SCHEDULED] =   "...x...xx",
+    [NM_RUNNING] =     "....x..xx",
+    [NM_PAUSING] =     "...x.xxxx",
+    [NM_PAUSED] =      "......xxx",
+    [NM_RESUMING] =    "...xxx.xx",
+    [NM_KILLING] =     "........x",
+    [NM_COMPLETED] =   ".........",
+};
+
+static void test_every_pair(void **state)
+{
+    (void)state;
+    for (unsigned from = 0; from < NM_STATE_COUNT; from++) {
+        for (unsigned to = 0; to < NM_STATE_COUNT; to++) {
+            _cleanup_(nm_container_freep) struct nm_container *c = NULL;
+            bool expected = allowed[from][to] == 'x';
+            int r;
+
+            assert_int_equal(nm_container_new(&c), 0);
+            c->view.state = (enum nm_state)from;
+            r = nm_container_set_state(c, (enum nm_state)to);
+            if (r != (expected ? 0 : -EPROTO) || c->view.state != (expected ? to : from) ||
+                nm_container_may_become((enum nm_state)from, (enum nm_state)to) != expected)
+                fail_msg("%s -> %s: got %d, now %s", nm_state_name((enum nm_state)from),
+                         nm_state_name((enum nm_state)to), r, nm_state_name(c->view.state));
+        }
+    }
+}
+
+static void test_out_of_range(void **state)
+{
+    (void)state;
+    assert_false(nm_container_may_become(NM_STATE_COUNT, NM_COMPLETED));
+    assert_false(nm_container_may_become(NM_RUNNING, NM_STATE_COUNT));
+}
+
+/* From every live state the end can be reached, or a container would stay for ever. */
+static void test_everything_ends(void **state)
+{
+    unsigned reaches = 1u << NM_COMPLETED;
+
+    (void)state;
+    for (int round = 0; round < NM_STATE_COUNT; round++)
+        for (unsigned from = 0; from < NM_STATE_COUNT; from++)
+            for (unsigned to = 0; to < NM_STATE_COUNT; to++)
+                if (nm_container_may_become((enum nm_state)from, (enum nm_state)to) && (reaches & (1u << to)))
+                    reaches |= 1u << from;
+    assert_int_equal(reaches, (1u << NM_STATE_COUNT) - 1);
+}
+
+static void test_new(void **state)
+{
+    _cleanup_(nm_container_freep) struct nm_container *c = NULL;
+
+    (void)state;
+    assert_int_equal(nm_container_new(&c), 0);
+    assert_int_equal(c->view.state, NM_NEW);
+    assert_int_equal(c->exit_code, -1);
+    assert_int_equal(c->exit_reason, NM_EXIT_NONE);
+    assert_true(c->view.pause_deadline_usec == UINT64_MAX);
+    assert_true(c->command.no_new_privs);
+    assert_null(nm_container_free(NULL));
+}
+
+static void test_copy_is_deep(void **state)
+{
+    char a0[] = "sh", a1[] = "-c", e0[] = "A=b", workdir[] = "/tmp", user[] = "me";
+    char *argv[] = {a0, a1, NULL}, *env[] = {e0, NULL};
+    struct nm_command from = {argv, env, workdir, user, 7, 8, true};
+    _cleanup_(nm_command_done) struct nm_command to = {0};
+
+    (void)state;
+    assert_int_equal(nm_command_copy(&from, &to), 0);
+    a0[0] = e0[0] = workdir[0] = user[0] = '!';
+    assert_string_equal(to.argv[0], "sh");
+    assert_string_equal(to.argv[1], "-c");
+    assert_null(to.argv[2]);
+    assert_string_equal(to.env[0], "A=b");
+    assert_null(to.env[1]);
+    assert_string_equal(to.workdir, "/tmp");
+    assert_string_equal(to.user, "me");
+    assert_int_equal(to.uid, 7);
+    assert_int_equal(to.gid, 8);
+    assert_true(to.no_new_privs);
+}
+
+static void test_copy_of_little(void **state)
+{
+    char *argv[] = {NULL};
+    struct nm_command from = {.argv = argv};
+    struct nm_command to = {0};
+
+    (void)state;
+    assert_int_equal(nm_command_copy(&from, &to), 0);
+    assert_non_null(to.argv);
+    assert_null(to.argv[0]);
+    assert_null(to.env);
+    assert_null(to.workdir);
+    nm_command_done(&to);
+    assert_null(to.argv);
+    nm_command_done(&to);
+}
+
+static void test_label(void **state)
+{
+    _cleanup_(nm_container_freep) struct nm_container *c = NULL;
+    char buf[NM_ID_SIZE + NM_NAME_SIZE + 4];
+
+    (void)state;
+    assert_int_equal(nm_container_new(&c), 0);
+    (void)snprintf(c->id, sizeof c->id, "container_1_000001");
+    assert_string_equal(nm_container_label(c, buf, sizeof buf), "container_1_000001");
+    (void)snprintf(c->name, sizeof c->name, "hash");
+    assert_string_equal(nm_container_label(c, buf, sizeof buf), "container_1_000001 (hash)");
+    assert_string_equal(nm_container_label(c, buf, 8), "contain");
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < NM_STATE_COUNT; i++) {
+        enum nm_state s = NM_STATE_COUNT;
+        assert_int_equal(nm_state_from_string(nm_state_name((enum nm_state)i), &s), 0);
+        assert_int_equal(s, i);
+    }
+    for (unsigned i = 0; i < NM_EXIT_REASON_COUNT; i++) {
+        enum nm_exit_reason r = NM_EXIT_REASON_COUNT;
+        assert_int_equal(nm_exit_reason_from_string(nm_exit_reason_name((enum nm_exit_reason)i), &r), 0);
+        assert_int_equal(r, i);
+    }
+    {
+        enum nm_execution_type t = NM_GUARANTEED;
+        assert_int_equal(nm_execution_type_from_string("opportunistic", &t), 0);
+        assert_int_equal(t, NM_OPPORTUNISTIC);
+        assert_int_equal(nm_execution_type_from_string("", &t), -EINVAL);
+        assert_int_equal(t, NM_OPPORTUNISTIC);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_pair),   cmocka_unit_test(test_out_of_range),
+        cmocka_unit_test(test_everything_ends), cmocka_unit_test(test_new),
+        cmocka_unit_test(test_copy_is_deep), cmocka_unit_test(test_copy_of_little),
+        cmocka_unit_test(test_label),        cmocka_unit_test(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

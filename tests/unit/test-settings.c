@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* agent/settings.h: what "auto" becomes, units, and the refusals with their numbers. */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "agent/settings.h"
+
+#define GIB (UINT64_C(1) << 30)
+
+struct fixture {
+    struct nm_config *config;
+    struct nm_node_sample node;
+    struct nm_cgroup_backend backend;
+    struct nm_policy_settings settings;
+    char *message;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    if (!f || nm_config_new_defaults(&f->config) < 0)
+        return -1;
+    f->node.memory_total_bytes = 16 * GIB;
+    f->node.n_cpus = 8;
+    for (unsigned i = 0; i < NM_CGROUP_FEATURE_COUNT; i++)
+        f->backend.feature[i] = true;
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    nm_config_free(f->config);
+    free(f->message);
+    free(f);
+    return 0;
+}
+
+static int resolve(struct fixture *f)
+{
+    free(f->message);
+    return nm_config_policy_settings(f->config, &f->node, &f->backend, &f->settings, &f->message);
+}
+
+static void test_auto_reserve(void **state)
+{
+    static const struct {
+        uint64_t total, reserve;
+    } rows[] = {
+        {256 * NM_MIB, 128 * NM_MIB},   /* never more than half */
+        {GIB, 256 * NM_MIB},            /* at least 256 MiB */
+        {20 * GIB, GIB},                /* 5 % */
+        {1024 * GIB, 2 * GIB},          /* at most 2 GiB */
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        f->node.memory_total_bytes = rows[i].total;
+        assert_int_equal(resolve(f), 0);
+        assert_int_equal(f->settings.reserve.memory_bytes, rows[i].reserve);
+        assert_int_equal(f->settings.capacity.memory_bytes, rows[i].total - rows[i].reserve);
+    }
+}
+
+static void test_capacity_and_reserve_are_the_node(void **state)
+{
+    struct fixture *f = *state;
+
+    f->config->system_reserved_memory_bytes = 0;
+    assert_int_equal(resolve(f), 0);
+    assert_int_equal(f->settings.capacity.memory_bytes, 16 * GIB);
+    assert_int_equal(f->settings.reserve.memory_bytes, 0);
+    /* What an explicit capacity leaves is the rest of the system's. */
+    f->config->memory_bytes = 4 * GIB;
+    assert_int_equal(resolve(f), 0);
+    assert_int_equal(f->settings.capacity.memory_bytes, 4 * GIB);
+    assert_int_equal(f->settings.reserve.memory_bytes, 12 * GIB);
+    /* All of the node is possible while no reserve is asked for. */
+    f->config->system_reserved_memory_bytes = UINT64_MAX;
+    f->config->memory_bytes = 16 * GIB;
+    assert_int_equal(resolve(f), 0);
+    assert_int_equal(f->settings.reserve.memory_bytes, 0);
+}
+
+static void expect_refused(struct fixture *f, const char *message)
+{
+    struct nm_policy_settings before = f->settings;
+
+    assert_int_equal(resolve(f), -ERANGE);
+    assert_string_equal(f->message, message);
+    assert_memory_equal(&before, &f->settings, sizeof before);
+}
+
+static void test_too_much(void **state)
+{
+    struct fixture *f = *state;
+
+    f->config->memory_bytes = 64 * GIB;
+    expect_refused(f, "[node] memory = 64.0 GiB: larger than this node's 16.0 GiB");
+    f->config->memory_bytes = 15 * GIB;
+    f->config->system_reserved_memory_bytes = 2 * GIB;
+    expect_refused(f, "[node] memory = 15.0 GiB: with system-reserved-memory = 2.0 GiB larger than this node's 16.0 GiB");
+    f->config->memory_bytes = 14 * GIB;
+    assert_int_equal(resolve(f), 0);
+    f->config->memory_bytes = 0;
+    f->config->system_reserved_memory_bytes = 16 * GIB;
+    expect_refused(f, "[node] system-reserved-memory = 16.0 GiB: leaves nothing for containers, this node has 16.0 GiB");
+    f->config->system_reserved_memory_bytes = UINT64_MAX;
+    f->config->system_reserved_vcores_milli = 8000;
+    expect_refused(f, "[node] system-reserved-vcores = 8: leaves nothing for containers, this node has 8 vcores on 8 CPUs");
+}
+
+static void test_no_sample(void **state)
+{
+    struct fixture *f = *state;
+
+    f->node.memory_total_bytes = 0;
+    assert_int_equal(resolve(f), -ENODATA);
+    assert_null(f->message);
+    f->node.memory_total_bytes = GIB;
+    f->node.n_cpus = 0;
+    assert_int_equal(resolve(f), -ENODATA);
+}
+
+static void test_cpu(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(resolve(f), 0);
+    assert_int_equal(f->settings.capacity.cpu_millicores, 8000);
+    assert_int_equal(f->settings.reserve.cpu_millicores, 0);
+    f->config->vcores = 16; /* half a CPU each */
+    f->config->system_reserved_vcores_milli = 1000;
+    assert_int_equal(resolve(f), 0);
+    assert_int_equal(f->settings.capacity.cpu_millicores, 7500);
+    assert_int_equal(f->settings.reserve.cpu_millicores, 500);
+    assert_int_equal(f->settings.squeeze_floor_millicores, 25);
+}
+
+static void test_vcores(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t sum = 0;
+
+    assert_int_equal(nm_settings_vcore_millicores(f->config, &f->node, 1500), 1500);
+    f->config->vcores = 3; /* 2666.67 millicores each */
+    for (int i = 0; i < 3; i++)
+        sum += nm_settings_vcore_millicores(f->config, &f->node, 1000);
+    assert_in_range(sum, 7997, 8000);
+    assert_int_equal(nm_settings_vcore_millicores(f->config, &f->node, 3000), 8000);
+    assert_int_equal(nm_settings_millicores_vcores(f->config, &f->node, 8000), 3000);
+    f->config->vcores = 100000;
+    assert_int_equal(nm_settings_vcore_millicores(f->config, &f->node, 1), 1);
+    assert_int_equal(nm_settings_vcore_millicores(f->config, &f->node, 0), 0);
+    f->node.n_cpus = 0;
+    assert_int_equal(nm_settings_millicores_vcores(f->config, &f->node, 8000), 0);
+}
+
+/* Off when either the backend can't or the configuration won't. */
+static void test_features(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(resolve(f), 0);
+    assert_true(f->settings.can_freeze && f->settings.can_reclaim && f->settings.can_squeeze);
+    f->backend.feature[NM_CGROUP_SWAP] = false;
+    assert_int_equal(resolve(f), 0);
+    assert_false(f->settings.can_reclaim);
+    f->backend.feature[NM_CGROUP_SWAP] = true;
+    f->backend.feature[NM_CGROUP_RECLAIM] = false;
+    f->backend.feature[NM_CGROUP_CPU_WEIGHT] = false;
+    f->backend.feature[NM_CGROUP_FREEZE] = false;
+    assert_int_equal(resolve(f), 0);
+    assert_false(f->settings.can_freeze || f->settings.can_reclaim || f->settings.can_squeeze);
+    f->backend.feature[NM_CGROUP_RECLAIM] = f->backend.feature[NM_CGROUP_CPU_WEIGHT] = true;
+    f->config->reclaim = f->config->squeeze = f->config->pause = false;
+    assert_int_equal(resolve(f), 0);
+    assert_false(f->settings.can_reclaim || f->settings.can_squeeze || f->settings.pause_enabled);
+}
+
+static void test_the_rest(void **state)
+{
+    struct fixture *f = *state;
+
+    f->config->queue_max_length = 77;
+    f->config->kills_per_minute = 5;
+    f->config->victim_order = NM_VICTIM_APP_FAIR;
+    f->config->queue_order = NM_QUEUE_SMALLEST_FIRST;
+    f->config->uplink_threshold = 0.5;
+    assert_int_equal(resolve(f), 0);
+    assert_true(f->settings.over_allocation);
+    assert_true(f->settings.over_allocation_threshold.memory == 0.8);
+    assert_true(f->settings.preemption_threshold.cpu == 0.95);
+    assert_int_equal(f->settings.warmup_usec, 15 * NM_USEC_PER_SEC);
+    assert_int_equal(f->settings.warmup_samples, 3);
+    assert_int_equal(f->settings.queue_max_length, 77);
+    assert_int_equal(f->settings.kills_per_minute, 5);
+    assert_int_equal(f->settings.victim_order, NM_VICTIM_APP_FAIR);
+    assert_int_equal(f->settings.queue_order, NM_QUEUE_SMALLEST_FIRST);
+    assert_int_equal(f->settings.cpu_samples, 4);
+    assert_int_equal(f->settings.settle_samples, 2);
+    assert_int_equal(f->settings.pause_deadline_usec, 600 * NM_USEC_PER_SEC);
+    assert_int_equal(f->settings.breaker_usec, 30 * NM_USEC_PER_SEC);
+    assert_true(f->settings.uplink_threshold == 0.5);
+    /* A sample is stale after three periods, but never within two seconds. */
+    assert_int_equal(f->settings.sample_max_age_usec, 9 * NM_USEC_PER_SEC);
+    f->config->period_usec = 100 * NM_USEC_PER_MSEC;
+    assert_int_equal(resolve(f), 0);
+    assert_int_equal(f->settings.sample_max_age_usec, 2 * NM_USEC_PER_SEC);
+}
+
+int main(void)
+{
+#define WITH_FIXTURE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        WITH_FIXTURE(test_auto_reserve), WITH_FIXTURE(test_capacity_and_reserve_are_the_node),
+        WITH_FIXTURE(test_too_much),     WITH_FIXTURE(test_no_sample),
+        WITH_FIXTURE(test_cpu),          WITH_FIXTURE(test_vcores),
+        WITH_FIXTURE(test_features),     WITH_FIXTURE(test_the_rest),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

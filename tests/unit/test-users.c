@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* agent/users.h: the rules as a table, and look-ups of accounts that every Debian has. */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <inttypes.h>
+
+#include "agent/users.h"
+
+#define OUR_ADMIN 1001 /* member of the admin group */
+#define ALICE 1002
+#define BOB 1003
+#define DAEMON 1
+#define BANNED 2000
+#define BANNED_BY_UID 2001
+#define OWN 1500 /* uid of an nmd without root */
+
+static int set_up(void **state)
+{
+    struct nm_config *c = NULL;
+
+    if (nm_config_new_defaults(&c) < 0)
+        return -1;
+    c->banned_users[c->n_banned_users++] = strdup("villain");
+    c->banned_users[c->n_banned_users++] = strdup("2001");
+    *state = c;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    nm_config_free(*state);
+    return 0;
+}
+
+static const char *name_of(uid_t uid)
+{
+    return uid == 0 ? "root" : uid == BANNED ? "villain" : "someone";
+}
+
+static void test_rules(void **state)
+{
+    static const struct {
+        uid_t own, who;
+        bool admin, named;
+        uid_t as;
+        int expected;
+        const char *part; /* of the message */
+    } rows[] = {
+        /* ordinary users: as themselves only */
+        {0, ALICE, false, false, ALICE, 0, NULL},
+        {0, ALICE, false, true, ALICE, 0, NULL},
+        {0, ALICE, false, true, BOB, NM_AGENT_E_FORBIDDEN, "You (uid 1002) may run containers as yourself only"},
+        {0, ALICE, false, true, 0, NM_AGENT_E_FORBIDDEN, "as yourself only"},
+        {0, ALICE, false, true, BANNED, NM_AGENT_E_FORBIDDEN, "as yourself only"},
+        /* ... and not even that below the minimum or on the list */
+        {0, DAEMON, false, false, DAEMON, NM_AGENT_E_FORBIDDEN, "its uid 1 is below [containers] min-uid = 1000"},
+        {0, BANNED, false, false, BANNED, NM_AGENT_E_FORBIDDEN, "banned-users"},
+        {0, BANNED_BY_UID, false, true, BANNED_BY_UID, NM_AGENT_E_FORBIDDEN, "banned-users"},
+        /* administrators: as any user but those */
+        {0, OUR_ADMIN, true, false, OUR_ADMIN, 0, NULL},
+        {0, OUR_ADMIN, true, true, ALICE, 0, NULL},
+        {0, OUR_ADMIN, true, true, 0, NM_AGENT_E_FORBIDDEN, "Only root may ask for it, by name"},
+        {0, OUR_ADMIN, true, true, DAEMON, NM_AGENT_E_FORBIDDEN, "min-uid"},
+        {0, OUR_ADMIN, true, true, BANNED, NM_AGENT_E_FORBIDDEN, "banned-users"},
+        {0, DAEMON, true, false, DAEMON, NM_AGENT_E_FORBIDDEN, "min-uid"},
+        /* root: anybody by name, itself without */
+        {0, 0, true, false, 0, 0, NULL},
+        {0, 0, true, true, 0, 0, NULL},
+        {0, 0, true, true, DAEMON, 0, NULL},
+        {0, 0, true, true, BANNED, 0, NULL},
+        /* an nmd without root: itself, whoever asks, if it may */
+        {OWN, OWN, true, false, OWN, 0, NULL},
+        {DAEMON, DAEMON, true, false, DAEMON, 0, NULL},
+        {OWN, OWN, true, true, ALICE, NM_AGENT_E_FORBIDDEN, "without root, as uid 1500"},
+        {OWN, 0, true, false, 0, NM_AGENT_E_FORBIDDEN, "without root"},
+        {OWN, 0, true, true, OWN, 0, NULL},
+        {OWN, OUR_ADMIN, true, true, OWN, 0, NULL},
+        {OWN, ALICE, false, false, ALICE, NM_AGENT_E_FORBIDDEN, "without root"},
+        {OWN, ALICE, false, true, OWN, NM_AGENT_E_FORBIDDEN, "as yourself only"},
+    };
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        struct nm_caller who = {rows[i].who, rows[i].who, 1, rows[i].admin};
+        struct nm_user user = {.uid = rows[i].as, .gid = rows[i].as, .name = (char *)name_of(rows[i].as)};
+        struct nm_problem problem = {0};
+        int r = nm_users_may_run(*state, &who, rows[i].own, rows[i].named, &user, &problem);
+
+        if (r != rows[i].expected)
+            fail_msg("row %zu: got %d (%s), expected %d", i, r, problem.message, rows[i].expected);
+        if (r == 0)
+            continue;
+        assert_int_equal(problem.outcome, r);
+        assert_string_equal(problem.thing, "user");
+        assert_string_equal(problem.value, user.name);
+        if (!strstr(problem.message, rows[i].part))
+            fail_msg("row %zu: \"%s\" lacks \"%s\"", i, problem.message, rows[i].part);
+    }
+}
+
+static void test_is_admin(void **state)
+{
+    static const gid_t groups[] = {100, 200, 300};
+    gid_t admin = 300;
+
+    (void)state;
+    assert_true(nm_users_is_admin(0, 0, NULL, 0, 0, NULL));
+    assert_true(nm_users_is_admin(OWN, 5, NULL, 0, OWN, NULL));
+    assert_false(nm_users_is_admin(ALICE, 300, groups, 3, 0, NULL)); /* there is no admin group */
+    assert_true(nm_users_is_admin(ALICE, 300, NULL, 0, 0, &admin));
+    assert_true(nm_users_is_admin(ALICE, 5, groups, 3, 0, &admin));
+    assert_false(nm_users_is_admin(ALICE, 5, groups, 2, 0, &admin));
+    admin = 0;
+    assert_false(nm_users_is_admin(ALICE, 5, groups, 3, 0, &admin));
+}
+
+static void test_lookup(void **state)
+{
+    static const char *const none[] = {"", "no-such-user", "4294967295", "4294967296", "99999999999999999999",
+                                       "3999999999", "-1", "0x0", "root\n", "../root"};
+    _cleanup_(nm_user_done) struct nm_user u = {0};
+
+    (void)state;
+    assert_int_equal(nm_users_lookup("root", &u), 0);
+    assert_int_equal(u.uid, 0);
+    assert_int_equal(u.gid, 0);
+    assert_string_equal(u.name, "root");
+    assert_int_equal(u.home[0], '/');
+    assert_int_equal(u.shell[0], '/');
+    nm_user_done(&u);
+    assert_int_equal(nm_users_lookup("0", &u), 0);
+    assert_string_equal(u.name, "root");
+    for (size_t i = 0; i < NM_ARRAY_SIZE(none); i++) {
+        struct nm_user untouched = {.uid = 77};
+        assert_int_equal(nm_users_lookup(none[i], &untouched), -ENOENT);
+        assert_int_equal(untouched.uid, 77);
+    }
+}
+
+static void test_groups(void **state)
+{
+    _cleanup_(nm_user_done) struct nm_user u = {0};
+    _cleanup_free_ gid_t *groups = NULL;
+    gid_t gid = 77;
+    size_t n = 0;
+
+    (void)state;
+    assert_int_equal(nm_users_lookup_group("no-such-group", &gid), -ENOENT);
+    assert_int_equal(gid, 77);
+    assert_int_equal(nm_users_lookup_group("root", &gid), 0);
+    assert_int_equal(gid, 0);
+    assert_int_equal(nm_users_lookup("root", &u), 0);
+    assert_int_equal(nm_users_groups(&u, &groups, &n), 0);
+    assert_true(n >= 1);
+    assert_int_equal(groups[0], 0);
+}
+
+static void test_check(void **state)
+{
+    struct nm_caller me = {geteuid(), getegid(), getpid(), true};
+    struct nm_caller stranger = {3999999999u, 3999999998u, 1, false}; /* no account has this uid */
+    _cleanup_(nm_user_done) struct nm_user u = {0}, untouched = {.uid = 77};
+    struct nm_problem problem = {0};
+
+    /* Whoever runs this test is what nmd runs as. */
+    assert_int_equal(nm_users_check(*state, &me, NULL, &u, &problem), 0);
+    assert_int_equal(u.uid, geteuid());
+    nm_user_done(&u);
+    assert_int_equal(nm_users_check(*state, &me, "", &u, &problem), 0);
+    assert_int_equal(u.uid, geteuid());
+    nm_user_done(&u);
+
+    assert_int_equal(nm_users_check(*state, &me, "no\x1bsuch", &untouched, &problem), NM_AGENT_E_INVALID);
+    assert_string_equal(problem.value, "no?such");
+    assert_int_equal(nm_users_check(*state, &stranger, "root", &untouched, &problem), NM_AGENT_E_FORBIDDEN);
+    assert_int_equal(untouched.uid, 77);
+
+    if (geteuid() == 0) { /* else nmd could not run as somebody else anyway */
+        assert_int_equal(nm_users_check(*state, &stranger, NULL, &u, &problem), 0);
+        assert_string_equal(u.name, "3999999999");
+        assert_int_equal(u.gid, 3999999998u);
+        assert_string_equal(u.home, "/");
+    }
+}
+
+int main(void)
+{
+#define WITH_CONFIG(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        WITH_CONFIG(test_rules),         cmocka_unit_test(test_is_admin), cmocka_unit_test(test_lookup),
+        cmocka_unit_test(test_groups),   WITH_CONFIG(test_check),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
