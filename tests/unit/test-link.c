@@ -19,6 +19,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "monitor/monitor.h"
@@ -37,6 +39,24 @@ static void bring_up(const char *name)
     assert_int_equal(rtnl_link_change(sock, old, change, 0), 0);
     rtnl_link_put(old);
     rtnl_link_put(change);
+}
+
+/* The kernel's link watch looks at a carrier that came up when it gets round to it. */
+static void wait_running(const char *name)
+{
+    struct ifreq ifr = {0};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    (void)snprintf(ifr.ifr_name, sizeof ifr.ifr_name, "%s", name);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(ioctl(fd, SIOCGIFFLAGS, &ifr), 0);
+        if (ifr.ifr_flags & IFF_RUNNING)
+            break;
+        usleep(10000);
+    }
+    assert_true(ifr.ifr_flags & IFF_RUNNING);
+    fd = nm_close(fd);
 }
 
 static void add_address(const char *name, const char *address)
@@ -83,6 +103,8 @@ static int setup_namespace(void **state)
     }
     bring_up("nmv0");
     bring_up("nmv1");
+    wait_running("nmv0");
+    wait_running("nmv1");
     return 0;
 }
 
@@ -193,6 +215,7 @@ static void test_too_many(void **state)
     assert_int_equal(rtnl_link_veth_add(sock, "nmz0", "nmz1", getpid()), 0);
     bring_up("nmz0");
     bring_up("nmz1");
+    wait_running("nmz0");
     add_address("nmz0", "192.0.2.1/24");
     add_default_route("nmz0", "192.0.2.2");
 
