@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One container's cgroup. cpu.stat is in every cgroup2 cgroup, with or without the cpu controller; what memory it
- * uses comes from memory.stat, or, without the memory controller, from its processes (procmem.c).
+ * One container's cgroup. cpu.stat is in every cgroup2 cgroup, with or without the cpu controller;
+ * what memory it uses comes from memory.stat, or, without the memory controller, from its processes
+ * (procmem.c).
  *
- * Every file is opened once. A read then costs one system call, and can't be led to another cgroup that got the same
- * path later: after a removal the kernel answers ENODEV.
+ * Every file is opened once. A read then costs one system call, and can't be led to another cgroup
+ * that got the same path later: after a removal the kernel answers ENODEV.
  *
- * memory.current includes page cache that can be dropped, which policy must not take for use; but it is one number,
- * where the kernel has to collect memory.stat from all CPUs and print fifty lines. If it is what it was, and no CPU
- * time was used since, then nothing was allocated and nothing reclaimed, and the other files aren't read.
+ * memory.current includes page cache that can be dropped, which policy must not take for use; but
+ * it is one number, where the kernel has to collect memory.stat from all CPUs and print fifty
+ * lines. If it is what it was, and no CPU time was used since, then nothing was allocated and
+ * nothing reclaimed, and the other files aren't read.
  */
 
 #include "monitor/monitor.h"
@@ -26,7 +28,8 @@
 
 #define BUF_SIZE ((size_t)8 << 10) /* memory.stat has 1.5 to 3 KiB */
 
-/* How long to believe that nothing has changed: page cache can become locked, say, without a change in total. */
+/* How long to believe that nothing has changed: page cache can become locked, say, without a change
+ * in total. */
 #define IDLE_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
 
 struct nm_cgroup_sampler {
@@ -35,7 +38,8 @@ struct nm_cgroup_sampler {
     /* -EBADF: this kernel has no such file */
     int memory_current_fd, memory_peak_fd, memory_events_fd, memory_swap_fd;
     struct nm_procmem *procs;
-    bool read_before;                 /* the memory files; this is what they said, and memory.current: */
+    /* What the memory files said when they were read last, and memory.current just before. */
+    bool read_before;
     struct nm_cgroup_sample last;
     uint64_t last_current_bytes;
     struct nm_rate cpu;
@@ -183,7 +187,8 @@ static bool is_unchanged(const struct nm_cgroup_sampler *s, const struct nm_cgro
            now->at_usec - s->last.at_usec < IDLE_MAX_AGE_USEC;
 }
 
-/* CPU use is in out already, and was read before any memory file: what it misses, the next sample sees. */
+/* CPU use is in out already, and was read before any memory file: what it misses, the next sample
+ * sees. */
 static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sample *out)
 {
     uint64_t current_bytes;
@@ -208,7 +213,8 @@ static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sam
     return 0;
 }
 
-static int sample_processes(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *out)
+static int sample_processes(struct nm_cgroup_sampler *s, uint64_t now_usec,
+                            struct nm_cgroup_sample *out)
 {
     struct nm_proc_memory m;
     int r = nm_procmem_sample(s->procs, now_usec, out->cpu_usage_usec, &m);
@@ -240,7 +246,8 @@ static int sample_cpu(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_
     return 0;
 }
 
-int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *ret)
+int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec,
+                             struct nm_cgroup_sample *ret)
 {
     struct nm_cgroup_sample out = {.at_usec = now_usec};
     int r = sample_cpu(s, now_usec, &out); /* first: see nm_procmem_sample */

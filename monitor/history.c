@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A ring of points, allocated once. Adding overwrites the oldest, so that the newest ten minutes are there whatever
- * happens.
+ * A ring of points, allocated once. Adding overwrites the oldest, so that the newest ten minutes
+ * are there whatever happens.
  */
 
 #include "monitor/monitor.h"

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Reading a kernel file again and again through a descriptor that stays open. This is the innermost loop of all
- * sampling, so it makes one system call where util/fileio.h, which can't know what it reads, makes two.
+ * Reading a kernel file again and again through a descriptor that stays open. This is the innermost
+ * loop of all sampling, so it makes one system call where util/fileio.h, which can't know what it
+ * reads, makes two.
  */
 
 #include <errno.h>
@@ -11,11 +12,12 @@
 #include <unistd.h>
 
 /*
- * Reads the file from its beginning into buf, NUL-terminated. Returns its length (size - 1: it may have been cut
- * off), -ENOENT when what it describes has gone, or -errno.
+ * Reads the file from its beginning into buf, NUL-terminated. Returns its length (size - 1: it may
+ * have been cut off), -ENOENT when what it describes has gone, or -errno.
  *
- * A seq_file fills a page-sized buffer per read and returns early only if the next record doesn't fit (or, for files
- * that are one record, never): a read well short of a page is the end, and a second read to see 0 is not needed.
+ * A seq_file fills a page-sized buffer per read and returns early only if the next record doesn't
+ * fit (or, for files that are one record, never): a read well short of a page is the end, and a
+ * second read to see 0 is not needed.
  */
 static inline int nm_monitor_read(int fd, char *buf, size_t size)
 {
@@ -28,7 +30,8 @@ static inline int nm_monitor_read(int fd, char *buf, size_t size)
         if (n < 0) {
             if (errno == EINTR)
                 continue;
-            /* kernfs says ENODEV for a removed cgroup, procfs ESRCH for a process that was reaped. */
+            /* kernfs says ENODEV for a removed cgroup, procfs ESRCH for a process that was
+             * reaped. */
             return errno == ENODEV || errno == ESRCH ? -ENOENT : -errno;
         }
         len += (size_t)n;

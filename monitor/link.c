@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Network links over routing netlink. libnl opens and configures the socket and takes messages apart; the dump itself
- * is received into a buffer of our own, for libnl's cache builds an object with some twenty allocations per link each
- * time. The kernel renders answers while we ask for them, so nothing here waits.
+ * Network links over routing netlink. libnl opens and configures the socket and takes messages
+ * apart; the dump itself is received into a buffer of our own, for libnl's cache builds an object
+ * with some twenty allocations per link each time. The kernel renders answers while we ask for
+ * them, so nothing here waits.
  *
- * The uplink is found by asking the kernel which route leads to an address in the documentation ranges, which only a
- * default route covers. That costs the same on a host with a full Internet routing table, whose dump would take
- * seconds, and obeys policy routing.
+ * The uplink is found by asking the kernel which route leads to an address in the documentation
+ * ranges, which only a default route covers. That costs the same on a host with a full Internet
+ * routing table, whose dump would take seconds, and obeys policy routing.
  */
 
 #include "monitor/monitor.h"
@@ -111,10 +112,11 @@ int nm_link_sampler_new(uint64_t configured_speed_mbit, struct nm_link_sampler *
     return 0;
 }
 
-/* ---- asking the kernel ------------------------------------------------------------------------------------ */
+/* ---- asking the kernel ----------------------------------------------------------------------- */
 
 /* Called for each message of the answer. A negative result ends the request. */
-typedef int (*message_cb_t)(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size, void *userdata);
+typedef int (*message_cb_t)(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size,
+                            void *userdata);
 
 static int send_request(struct nm_link_sampler *s, struct nlmsghdr *nlh)
 {
@@ -200,9 +202,10 @@ static int request(struct nm_link_sampler *s, struct nlmsghdr *nlh, message_cb_t
     return r < 0 ? r : 0;
 }
 
-/* ---- uplink ----------------------------------------------------------------------------------------------- */
+/* ---- uplink ---------------------------------------------------------------------------------- */
 
-static int on_route(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size, void *userdata)
+static int on_route(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size,
+                    void *userdata)
 {
     struct nm_route_message m;
 
@@ -214,7 +217,8 @@ static int on_route(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_
     return 0;
 }
 
-static void lookup_route(struct nm_link_sampler *s, unsigned char family, const char *address, uint16_t len)
+static void lookup_route(struct nm_link_sampler *s, unsigned char family, const char *address,
+                         uint16_t len)
 {
     struct {
         struct nlmsghdr nlh;
@@ -223,8 +227,11 @@ static void lookup_route(struct nm_link_sampler *s, unsigned char family, const 
         unsigned char address[16];
     } req = {
         .nlh = {.nlmsg_type = RTM_GETROUTE, .nlmsg_flags = NLM_F_REQUEST},
-        /* FIB_MATCH: the route itself with all its next hops, not the one hop that a packet would take. */
-        .rtm = {.rtm_family = family, .rtm_dst_len = (unsigned char)(len * 8), .rtm_flags = RTM_F_FIB_MATCH},
+        /* FIB_MATCH: the route itself with all its next hops, not the one hop that a packet would
+         * take. */
+        .rtm = {.rtm_family = family,
+                .rtm_dst_len = (unsigned char)(len * 8),
+                .rtm_flags = RTM_F_FIB_MATCH},
         .attr = {.rta_type = RTA_DST, .rta_len = (unsigned short)(RTA_LENGTH(0) + len)},
     };
 
@@ -249,7 +256,7 @@ static bool is_uplink(const struct nm_link_sampler *s, int ifindex)
     return false;
 }
 
-/* ---- links ------------------------------------------------------------------------------------------------ */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 /* sysfs says "-1" or fails with EINVAL for links that have no speed. */
 static uint64_t read_speed(const char *name)
@@ -264,7 +271,8 @@ static uint64_t read_speed(const char *name)
     return v;
 }
 
-/* The state of a link between samples; a free one for a link that wasn't there before. An uplink always gets one. */
+/* The state of a link between samples; a free one for a link that wasn't there before. An uplink
+ * always gets one. */
 static struct link *find_link(struct nm_link_sampler *s, int ifindex, bool uplink)
 {
     struct link *available = NULL;
@@ -303,7 +311,8 @@ struct dump {
     unsigned n;
 };
 
-/* Room for one more. Hosts with many virtual links have more than fit; the uplink must be among those that do. */
+/* Room for one more. Hosts with many virtual links have more than fit; the uplink must be among
+ * those that do. */
 static struct nm_link_sample *next_sample(struct dump *d, bool uplink)
 {
     if (d->n < NM_LINKS_MAX)
@@ -314,7 +323,8 @@ static struct nm_link_sample *next_sample(struct dump *d, bool uplink)
     return NULL;
 }
 
-static int on_link(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size, void *userdata)
+static int on_link(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size,
+                   void *userdata)
 {
     struct dump *d = userdata;
     struct nm_link_sample *out;
@@ -343,7 +353,8 @@ static int on_link(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t
     out->tx_bytes_per_sec = l->tx.per_sec;
     out->speed_mbit = l->speed_mbit;
     if (l->speed_mbit > 0)
-        out->utilization = (double)NM_MAX(l->rx.per_sec, l->tx.per_sec) * 8 / ((double)l->speed_mbit * 1e6);
+        out->utilization =
+            (double)NM_MAX(l->rx.per_sec, l->tx.per_sec) * 8 / ((double)l->speed_mbit * 1e6);
     return 0;
 }
 
@@ -353,14 +364,17 @@ static int dump_links(struct nm_link_sampler *s, struct dump *d)
         struct nlmsghdr nlh;
         struct ifinfomsg ifi;
     } req = {
-        .nlh = {.nlmsg_len = sizeof req, .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+        .nlh = {.nlmsg_len = sizeof req,
+                .nlmsg_type = RTM_GETLINK,
+                .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
         .ifi = {.ifi_family = AF_UNSPEC},
     };
 
     return request(s, &req.nlh, on_link, d);
 }
 
-int nm_link_sampler_sample(struct nm_link_sampler *s, uint64_t now_usec, struct nm_link_sample links[NM_LINKS_MAX],
+int nm_link_sampler_sample(struct nm_link_sampler *s, uint64_t now_usec,
+                           struct nm_link_sample links[NM_LINKS_MAX],
                            unsigned *ret_n)
 {
     struct dump d = {.now_usec = now_usec, .links = links};

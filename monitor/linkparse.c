@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Routing netlink messages, see parse.h. The lengths in a message are the sender's: libnl's nlmsg_parse checks each
- * attribute against the message, and here the message is checked against what was really received.
+ * Routing netlink messages, see parse.h. The lengths in a message are the sender's: libnl's
+ * nlmsg_parse checks each attribute against the message, and here the message is checked against
+ * what was really received.
  */
 
 #include "monitor/parse.h"
@@ -25,8 +26,8 @@ static bool is_whole(const struct nlmsghdr *nlh, size_t size, uint16_t type, siz
 }
 
 /* libnl doesn't write through this pointer, and would take a const one if it were written today. */
-static int parse_attributes(const struct nlmsghdr *nlh, size_t hdr_size, struct nlattr **tb, int max,
-                            const struct nla_policy *policy)
+static int parse_attributes(const struct nlmsghdr *nlh, size_t hdr_size, struct nlattr **tb,
+                            int max, const struct nla_policy *policy)
 {
     return nlmsg_parse((struct nlmsghdr *)nlh, (int)hdr_size, tb, max, policy) < 0 ? -EBADMSG : 0;
 }
@@ -81,7 +82,8 @@ static void add_link(struct nm_route_message *m, int ifindex)
         m->ifindex[m->n++] = ifindex;
 }
 
-/* The next hops of a route over several links, an array of variable-sized structs within one attribute. */
+/* The next hops of a route over several links, an array of variable-sized structs within one
+ * attribute. */
 static void add_next_hops(struct nm_route_message *m, const struct nlattr *attr)
 {
     const char *p = nla_data(attr);

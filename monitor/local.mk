@@ -9,6 +9,7 @@ libnm_monitor_la_SOURCES = \
 	%D%/linkparse.c \
 	%D%/monitor.h \
 	%D%/node.c \
+	%D%/pagewalk.c %D%/pagewalk.h \
 	%D%/parse.c %D%/parse.h \
 	%D%/procmem.c %D%/procmem.h \
 	%D%/rate.h

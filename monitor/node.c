@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The node as a whole: /proc/meminfo, /proc/stat and /proc/pressure. Five small files, opened once. Pressure files
- * may be missing (CONFIG_PSI=n) or refuse to be read (booted with psi=0): pressure is then reported as zero, for
- * policy takes it as a hint only. Without meminfo or stat there is no sample.
+ * The node as a whole: /proc/meminfo, /proc/stat and /proc/pressure. Five small files, opened once.
+ * Pressure files may be missing (CONFIG_PSI=n) or refuse to be read (booted with psi=0): pressure
+ * is then reported as zero, for policy takes it as a hint only. Without meminfo or stat there is no
+ * sample.
  */
 
 #include "monitor/monitor.h"
@@ -90,11 +91,13 @@ static int sample_memory(struct nm_node_sampler *s, struct nm_node_sample *out)
 }
 
 /*
- * Busy share of the ticks that passed, times the CPUs: unlike ticks per elapsed time it can't exceed the machine.
- * Idle ticks may go back by a few, for the kernel computes them anew for CPUs in a tickless sleep (and documents
- * iowait as unreliable); that is zero. Any other step back is a reset, after which there is no rate.
+ * Busy share of the ticks that passed, times the CPUs: unlike ticks per elapsed time it can't
+ * exceed the machine. Idle ticks may go back by a few, for the kernel computes them anew for CPUs
+ * in a tickless sleep (and documents iowait as unreliable); that is zero. Any other step back is a
+ * reset, after which there is no rate.
  */
-static bool busy_millicores(const struct nm_cpu_ticks *old, const struct nm_cpu_ticks *now, uint32_t *ret)
+static bool busy_millicores(const struct nm_cpu_ticks *old, const struct nm_cpu_ticks *now,
+                            uint32_t *ret)
 {
     uint64_t busy, idle = 0;
 
@@ -105,13 +108,15 @@ static bool busy_millicores(const struct nm_cpu_ticks *old, const struct nm_cpu_
         idle = now->idle - old->idle;
     if (busy + idle == 0)
         return false;
-    *ret = (uint32_t)((unsigned __int128)busy * now->n_cpus * 1000 / ((unsigned __int128)busy + idle));
+    *ret = (uint32_t)((unsigned __int128)busy * now->n_cpus * 1000 /
+                      ((unsigned __int128)busy + idle));
     return true;
 }
 
 static int sample_cpu(struct nm_node_sampler *s, uint64_t now_usec, struct nm_node_sample *out)
 {
-    /* Ticks are 10 ms: over less than a few of them a share says nothing, and the previous one is kept. */
+    /* Ticks are 10 ms: over less than a few of them a share says nothing, and the previous one is
+     * kept. */
     const uint64_t min_usec = 50 * NM_USEC_PER_MSEC;
     struct nm_cpu_ticks t;
     int r = nm_monitor_read(s->stat_fd, s->buf, sizeof s->buf);

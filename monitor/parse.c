@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Kernel text files, see parse.h. Nearly all of them are lists of "key value" (cgroup files) or "key:  value kB"
- * (/proc), so one table-driven scanner reads them: a table names the keys that are wanted and the member that each
- * goes to. It runs a thousand times per sampling round, so it looks at each byte once or twice, copies nothing, and
- * reads the number only behind a wanted key.
+ * Kernel text files, see parse.h. Nearly all of them are lists of "key value" (cgroup files) or
+ * "key:  value kB" (/proc), so one table-driven scanner reads them: a table names the keys that are
+ * wanted and the member that each goes to. It runs a thousand times per sampling round, so it looks
+ * at each byte once or twice, copies nothing, and reads the number only behind a wanted key.
  */
 
 #include "monitor/parse.h"
@@ -24,7 +24,8 @@ struct field {
 
 #define FIELD(key, type, member, required) {key, sizeof(key) - 1, offsetof(type, member), required}
 
-/* Unsigned decimal number at *p, moved past it. Unlike strtoull: no sign, no leading space, no base, no errno. */
+/* Unsigned decimal number at *p, moved past it. Unlike strtoull: no sign, no leading space, no
+ * base, no errno. */
 static int take_number(const char **p, uint64_t *ret)
 {
     const char *s = *p;
@@ -63,7 +64,8 @@ static int take_value(const char *s, uint64_t *ret)
     return 0;
 }
 
-static const struct field *find_field(const struct field *fields, size_t n, const char *key, size_t len)
+static const struct field *find_field(const struct field *fields, size_t n, const char *key,
+                                      size_t len)
 {
     for (size_t i = 0; i < n; i++)
         if (fields[i].key_len == len && memcmp(fields[i].key, key, len) == 0)
@@ -106,7 +108,8 @@ int nm_monitor_parse_meminfo(const char *text, struct nm_meminfo *ret)
     static const struct field fields[] = {
         FIELD("MemTotal", struct nm_meminfo, memory_total_bytes, true),
         FIELD("MemAvailable", struct nm_meminfo, memory_available_bytes, true),
-        FIELD("SwapTotal", struct nm_meminfo, swap_total_bytes, false), /* no CONFIG_SWAP: no line */
+        /* without CONFIG_SWAP there are no such lines */
+        FIELD("SwapTotal", struct nm_meminfo, swap_total_bytes, false),
         FIELD("SwapFree", struct nm_meminfo, swap_free_bytes, false),
     };
     struct nm_meminfo m = {0};
@@ -118,7 +121,8 @@ int nm_monitor_parse_meminfo(const char *text, struct nm_meminfo *ret)
     return 0;
 }
 
-/* user nice system idle iowait irq softirq steal, then guest times, which user and nice contain already. */
+/* user nice system idle iowait irq softirq steal, then guest times, which user and nice contain
+ * already. */
 static int take_cpu_line(const char *s, struct nm_cpu_ticks *t)
 {
     enum { IDLE = 3, IOWAIT = 4, STEAL = 7 };
@@ -230,13 +234,15 @@ static uint64_t sub_sat(uint64_t a, uint64_t b)
 }
 
 /*
- * The "unevictable" list holds whatever is mlocked, anonymous memory and tmpfs as well as page cache. The first two
- * are in anon and shmem already, and adding the whole list would count them twice: a JVM or database that locks its
- * heap would seem twice its size and be taken for the worst offender.
+ * The "unevictable" list holds whatever is mlocked, anonymous memory and tmpfs as well as page
+ * cache. The first two are in anon and shmem already, and adding the whole list would count them
+ * twice: a JVM or database that locks its heap would seem twice its size and be taken for the worst
+ * offender.
  *
- * How much of the list they are isn't told, but the other lists tell it: all swap-backed pages (anon + shmem) are on
- * inactive_anon, active_anon or unevictable, so what the first two lack is on the third. The counters are updated in
- * batches and not at one instant, and pages in the swap cache are listed without being in anon, hence the clamps.
+ * How much of the list they are isn't told, but the other lists tell it: all swap-backed pages
+ * (anon + shmem) are on inactive_anon, active_anon or unevictable, so what the first two lack is on
+ * the third. The counters are updated in batches and not at one instant, and pages in the swap
+ * cache are listed without being in anon, hence the clamps.
  */
 uint64_t nm_memory_stat_used_bytes(const struct nm_memory_stat *s)
 {

@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * The samplers' parsers, kept apart from the reading of files so that tests and fuzzers call them directly. All are
- * pure: NUL-terminated text in, plain struct out. They return 0; -EBADMSG when something that must be there isn't or
- * can't be read as a number; or -ERANGE when a number doesn't fit. Outputs are untouched on failure. Keys that a
- * parser doesn't know are ignored whatever their value: kernels add lines all the time.
+ * The samplers' parsers, kept apart from the reading of files so that tests and fuzzers call them
+ * directly. All are pure: NUL-terminated text in, plain struct out. They return 0; -EBADMSG when
+ * something that must be there isn't or can't be read as a number; or -ERANGE when a number doesn't
+ * fit. Outputs are untouched on failure. Keys that a parser doesn't know are ignored whatever their
+ * value: kernels add lines all the time.
  *
  * Only monitor/ and its tests include this header.
  */
@@ -24,8 +25,8 @@ struct nm_meminfo {
 };
 int nm_monitor_parse_meminfo(const char *text, struct nm_meminfo *ret);
 
-/* /proc/stat, of which the first lines are enough: the text may be cut off anywhere after the cpu lines. In ticks,
- * summed over all CPUs. */
+/* /proc/stat, of which the first lines are enough: the text may be cut off anywhere after the cpu
+ * lines. In ticks, summed over all CPUs. */
 struct nm_cpu_ticks {
     uint64_t busy, idle;
     uint32_t n_cpus;
@@ -57,16 +58,16 @@ struct nm_proc_statm {
 };
 int nm_monitor_parse_statm(const char *text, struct nm_proc_statm *ret);
 
-/* What of a process' memory is no page cache: from /proc/PID/status as resident in it, or from smaps_rollup as its
- * proportional share. All zero for a zombie, whose status has no such lines. */
+/* What of a process' memory is no page cache: from /proc/PID/status as resident in it, or from
+ * smaps_rollup as its proportional share. All zero for a zombie, whose status has no such lines. */
 struct nm_proc_memory {
     uint64_t anon_bytes, shmem_bytes, swap_bytes;
 };
 int nm_monitor_parse_status(const char *text, struct nm_proc_memory *ret);
 int nm_monitor_parse_smaps_rollup(const char *text, struct nm_proc_memory *ret);
 
-/* cgroup.procs: fills up to max pids. Processes of a foreign PID namespace, which read as 0, are left out.
- * *ret_total counts all that were listed (may exceed max). */
+/* cgroup.procs: fills up to max pids. Processes of a foreign PID namespace, which read as 0, are
+ * left out. *ret_total counts all that were listed (may exceed max). */
 int nm_monitor_parse_procs(const char *text, pid_t *pids, unsigned max, unsigned *ret_n,
                            unsigned *ret_total);
 

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Memory of a cgroup's processes without a memory controller. Three files of /proc/PID know something:
+ * Memory of a cgroup's processes without a memory controller. Three files of /proc/PID know
+ * something:
  *
  *   statm         cheapest by far, but its "shared" lumps page cache and shared memory together;
- *   status        tells anonymous, file and shared memory apart, and swap; formats 60 lines to do so;
- *   smaps_rollup  alone knows what is shared between processes, but walks every page table: 5 ms per GiB or so.
+ *   status        tells anonymous, file and shared memory apart, and swap; formats 60 lines for it;
+ *   smaps_rollup  alone knows what is shared between processes, but walks every page table, some
+ *                 milliseconds per GiB, under a lock (pagewalk.c says what follows from that).
  *
- * So statm is read each time, through a descriptor that stays open, and tells whether the others need to be: status
- * when "shared" has moved or anonymous memory has shrunk (it may have been swapped out); smaps_rollup only where
- * processes may share a lot. Forked workers do: copy-on-write pages are resident in each of them and would be counted
- * once per worker. What sharing can hide is at most the sum without the largest process, so that a container with one
- * large process and a few helpers, the usual case, never pays for it.
+ * So statm is read each time, through a descriptor that stays open, and tells whether the others
+ * need to be: status when "shared" has moved or anonymous memory has shrunk (it may have been
+ * swapped out); smaps_rollup only where processes may share a lot. Forked workers do: copy-on-write
+ * pages are resident in each of them and would be counted once per worker. What sharing can hide is
+ * at most the sum without the largest process, so that a container with one large process and a few
+ * helpers, the usual case, never pays for it.
  *
- * Best of all is to read nothing: where no CPU time was used since the last sample, nothing ran that could have taken
- * memory. Of a thousand containers most are idle or paused most of the time.
+ * Best of all is to read nothing: where no CPU time was used since the last sample, nothing ran
+ * that could have taken memory. Of a thousand containers most are idle or paused most of the time.
  *
- * Each descriptor that is kept costs a page of kernel memory (a seq_file holds on to its buffer), and saves half of
- * what opening, reading and closing costs.
+ * Each descriptor that is kept costs a page of kernel memory (a seq_file holds on to its buffer),
+ * and saves half of what opening, reading and closing costs.
  *
- * What one can't see from here: tmpfs pages that no process maps, kernel memory, mlocked page cache.
+ * What one can't see from here: tmpfs pages that no process maps, kernel memory, mlocked page
+ * cache.
  */
 
 #include "monitor/procmem.h"
@@ -34,26 +38,31 @@
 
 #include "cgroup/procs.h"
 #include "monitor/kread.h"
+#include "monitor/pagewalk.h"
 #include "util/error.h"
 
-/* Processes whose statm stays open. A container can start as many as it likes, so that this must have a bound. */
+/* Processes whose statm stays open. A container can start as many as it likes, so that this must
+ * have a bound. */
 #define CACHE_MAX 64u
-/* Processes that are looked at; a fork bomb's others are taken to be alike. Bounds the time of one sample. */
+/* Processes that are looked at; a fork bomb's others are taken to be alike. Bounds the time of one
+ * sample. */
 #define PROCESSES_MAX 1024u
 #define PROCS_TEXT_SIZE ((size_t)64 << 10)
 
-/* Page table walks: how old a result may get, how much one walk covers (the rest by extrapolation), and from how
- * much possible sharing on it is worth it. */
+/* Page table walks: how old a result may get, how much one walk covers (the rest by extrapolation),
+ * and from how much possible sharing on it is worth it. */
 #define WALK_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
 #define WALK_MAX_BYTES (2048 * NM_MIB)
-#define SHARING_MIN_BYTES (4 * NM_MIB)
+#define SHARING_MIN_BYTES (16 * NM_MIB)
+/* Most walks end within this. One that doesn't is asked for its result at the next sample. */
+#define WALK_WAIT_MSEC 5
 
-/* How long figures of a container that used no CPU are taken to hold. Others may still change them: the kernel swaps
- * out, and a process may be moved in. */
+/* How long figures of a container that used no CPU are taken to hold. Others may still change them:
+ * the kernel swaps out, and a process may be moved in. */
 #define IDLE_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
 
-/* Within this many pages shared memory may grow unseen by us: the kernel's own counters, which it updates in
- * batches per thread or CPU, are no more exact. */
+/* Within this many pages shared memory may grow unseen by us: the kernel's own counters, which it
+ * updates in batches per thread or CPU, are no more exact. */
 #define SLACK_PAGES 64u
 
 struct process {
@@ -74,11 +83,14 @@ struct nm_procmem {
     uint64_t measured_usec, cpu_usage_usec;
     struct nm_proc_memory memory;
 
-    struct process *cache; /* the first processes of cgroup.procs, in its order as far as possible */
+    /* The first processes of cgroup.procs, in its order as far as possible. */
+    struct process *cache;
     unsigned n_cached, cache_size;
 
-    /* The latest page table walk: of resident_bytes, overcount_bytes were there more than once. */
-    bool walked;
+    /* The page table walk that was started last, and what one has found: of resident_bytes,
+     * overcount_bytes are there more than once. */
+    struct nm_pagewalk walk;
+    bool walked, overcount_known;
     uint64_t walked_usec, resident_bytes, overcount_bytes;
 };
 
@@ -95,6 +107,7 @@ struct nm_procmem *nm_procmem_free(struct nm_procmem *p)
         return NULL;
     for (unsigned i = 0; i < p->n_cached; i++)
         p->cache[i].statm_fd = nm_close(p->cache[i].statm_fd);
+    nm_pagewalk_done(&p->walk);
     free(p->cache);
     free(p->proc_root);
     p->cgroup_fd = nm_close(p->cgroup_fd);
@@ -110,6 +123,7 @@ int nm_procmem_new(int cgroup_fd, const char *proc_root, struct nm_procmem **ret
     if (!p)
         return -ENOMEM;
     p->cgroup_fd = p->procs_fd = -EBADF;
+    p->walk = NM_PAGEWALK_NULL;
     p->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     p->proc_root = strdup(proc_root);
     if (!p->proc_root)
@@ -128,23 +142,26 @@ static int open_proc(const struct nm_procmem *p, pid_t pid, const char *name)
 {
     char path[PATH_MAX];
 
-    if ((size_t)snprintf(path, sizeof path, "%s/%d/%s", p->proc_root, (int)pid, name) >= sizeof path)
+    if ((size_t)snprintf(path, sizeof path, "%s/%d/%s", p->proc_root, (int)pid,
+                         name) >= sizeof path)
         return -ENAMETOOLONG;
     return RET_NERRNO(open(path, O_RDONLY | O_CLOEXEC));
 }
 
 /* Reads a file that doesn't stay open. */
-static int read_proc(const struct nm_procmem *p, pid_t pid, const char *name, char *buf, size_t size)
+static int read_proc(const struct nm_procmem *p, pid_t pid, const char *name, char *buf,
+                     size_t size)
 {
     _cleanup_close_ int fd = open_proc(p, pid, name);
 
     return fd < 0 ? fd : nm_monitor_read(fd, buf, size);
 }
 
-/* ---- which processes there are --------------------------------------------------------------------------- */
+/* ---- which processes there are --------------------------------------------------------------- */
 
-/* A container that may (run as root, or delegated) can hide processes in cgroups of its own; cgroup.procs lists only
- * those of one cgroup. kernfs keeps the link count of directories, which makes "none below" one fstat. */
+/* A container that may (run as root, or delegated) can hide processes in cgroups of its own;
+ * cgroup.procs lists only those of one cgroup. kernfs keeps the link count of directories, which
+ * makes "none below" one fstat. */
 static bool has_children(int cgroup_fd)
 {
     struct stat st;
@@ -173,7 +190,7 @@ static int list_processes(const struct nm_procmem *p, struct census *c)
     r = nm_monitor_read(p->procs_fd, text, sizeof text);
     if (r < 0)
         return r;
-    if ((size_t)r == sizeof text - 1) { /* thousands of processes: do without the rest, and without half a number */
+    if ((size_t)r == sizeof text - 1) { /* thousands: do without the rest, and half a number */
         char *last = strrchr(text, '\n');
 
         if (last)
@@ -182,7 +199,7 @@ static int list_processes(const struct nm_procmem *p, struct census *c)
     return nm_monitor_parse_procs(text, c->pid, PROCESSES_MAX, &c->n, &c->total);
 }
 
-/* ---- one process ------------------------------------------------------------------------------------------ */
+/* ---- one process ----------------------------------------------------------------------------- */
 
 static int read_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_memory *ret)
 {
@@ -196,7 +213,8 @@ static int read_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_mem
 static bool status_is_stale(const struct process *q, const struct nm_proc_statm *now)
 {
     uint64_t anon = now->resident_pages - NM_MIN(now->shared_pages, now->resident_pages);
-    uint64_t old_anon = q->statm.resident_pages - NM_MIN(q->statm.shared_pages, q->statm.resident_pages);
+    uint64_t old_anon =
+        q->statm.resident_pages - NM_MIN(q->statm.shared_pages, q->statm.resident_pages);
     uint64_t shared = now->shared_pages, old_shared = q->statm.shared_pages;
 
     return !q->known || shared > old_shared + SLACK_PAGES || old_shared > shared + SLACK_PAGES ||
@@ -265,7 +283,7 @@ static struct process *cache_entry(struct nm_procmem *p, unsigned i, pid_t pid)
             return &p->cache[i];
         }
     }
-    if (i < p->n_cached && p->n_cached == CACHE_MAX) { /* somebody must go; it comes back if it lives */
+    if (i < p->n_cached && p->n_cached == CACHE_MAX) { /* one must go; if it lives, it comes back */
         process_reset(&p->cache[i], pid);
         return &p->cache[i];
     }
@@ -298,7 +316,7 @@ static int measure_cached(struct nm_procmem *p, struct process *q)
     return r;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------ */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int measure_all(struct nm_procmem *p, struct census *c, struct nm_proc_memory *sum)
 {
@@ -331,60 +349,87 @@ static int measure_all(struct nm_procmem *p, struct census *c, struct nm_proc_me
     return 0;
 }
 
-/* Proportional share of one process, and its resident bytes if the kernel won't tell (too old, or not allowed). */
-static uint64_t walk_process(const struct nm_procmem *p, pid_t pid, uint64_t resident_bytes)
+static void walk_finish(struct nm_procmem *p, const struct nm_pagewalk_result *result)
 {
-    struct nm_proc_memory m;
-    char buf[4096];
+    uint64_t unique = NM_MIN(result->unique_bytes, result->resident_bytes);
+    unsigned __int128 sum = p->resident_bytes;
 
-    if (read_proc(p, pid, "smaps_rollup", buf, sizeof buf) < 0 || nm_monitor_parse_smaps_rollup(buf, &m) < 0)
-        return resident_bytes;
-    return m.anon_bytes + m.shmem_bytes;
+    if (result->resident_bytes > 0) /* the walk may have covered only a part */
+        unique = (uint64_t)(sum * unique / result->resident_bytes);
+    p->overcount_bytes = p->resident_bytes - NM_MIN(unique, p->resident_bytes);
+    p->overcount_known = true;
 }
 
-static void walk(struct nm_procmem *p, const struct census *c, uint64_t now_usec, uint64_t sum_bytes)
+/* Takes the result of a walk, if there is one by now. */
+static void walk_poll(struct nm_procmem *p, int timeout_msec)
 {
-    uint64_t resident = 0, proportional = 0, unique;
+    struct nm_pagewalk_result result;
+    int r;
 
-    for (unsigned i = 0; i < c->n && resident < WALK_MAX_BYTES; i++) {
-        if (c->bytes[i] == 0)
-            continue;
-        resident += c->bytes[i];
-        proportional += walk_process(p, c->pid[i], c->bytes[i]);
-    }
-    proportional = NM_MIN(proportional, resident);
-    unique = resident == 0 ? 0 : (uint64_t)((unsigned __int128)sum_bytes * proportional / resident);
-    p->walked = true;
-    p->walked_usec = now_usec;
-    p->resident_bytes = sum_bytes;
-    p->overcount_bytes = sum_bytes - unique;
+    if (p->walk.pid == 0)
+        return;
+    r = nm_pagewalk_collect(&p->walk, timeout_msec, &result);
+    if (r >= 0)
+        walk_finish(p, &result);
+    else if (r != -EAGAIN)
+        p->overcount_known = false;
 }
 
-static bool walk_is_stale(const struct nm_procmem *p, uint64_t now_usec, uint64_t sum_bytes)
+static bool walk_is_due(const struct nm_procmem *p, uint64_t now_usec, uint64_t sum_bytes)
 {
     uint64_t old = p->resident_bytes;
     uint64_t change = sum_bytes > old ? sum_bytes - old : old - sum_bytes;
 
-    /* By age too: when a worker writes to a shared page, memory is used up but no resident figure moves. */
-    return !p->walked || now_usec < p->walked_usec || now_usec - p->walked_usec >= WALK_MAX_AGE_USEC ||
+    if (p->walk.pid != 0)
+        return false;
+    /* By age too: when a worker writes to a shared page, memory is used up but no resident figure
+     * moves. */
+    return !p->walked || now_usec < p->walked_usec ||
+           now_usec - p->walked_usec >= WALK_MAX_AGE_USEC ||
            change > NM_MAX(old / 8, SHARING_MIN_BYTES);
 }
 
-/* Bytes of sum_bytes that are counted more than once. */
-static uint64_t overcount(struct nm_procmem *p, const struct census *c, uint64_t now_usec, uint64_t sum_bytes)
+static void walk_start(struct nm_procmem *p, const struct census *c, uint64_t now_usec,
+                       uint64_t sum_bytes)
+{
+    int r = nm_pagewalk_start(&p->walk, p->proc_root, c->pid, c->bytes, c->n, WALK_MAX_BYTES);
+
+    p->walked = true;
+    p->walked_usec = now_usec;
+    p->resident_bytes = sum_bytes;
+    if (r < 0)
+        p->overcount_known = false;
+    else
+        walk_poll(p, WALK_WAIT_MSEC);
+}
+
+/*
+ * Bytes of sum_bytes that are counted more than once. While the first walk goes on, all that may be
+ * shared is taken to be: the node's own figures still show what is really used, and nobody should
+ * be killed for a fork. But a walk that doesn't end (its target can see to that) must not hide
+ * anything for long.
+ */
+static uint64_t overcount(struct nm_procmem *p, const struct census *c, uint64_t now_usec,
+                          uint64_t sum_bytes)
 {
     uint64_t largest = 0, possible;
 
     for (unsigned i = 0; i < c->n; i++)
         largest = NM_MAX(largest, c->bytes[i]);
     possible = sum_bytes - largest;
-    if (possible <= SHARING_MIN_BYTES + sum_bytes / 64) {
-        p->walked = false;
+    if (possible <= SHARING_MIN_BYTES + sum_bytes / 16) {
+        nm_pagewalk_done(&p->walk);
+        p->walked = p->overcount_known = false;
         return 0;
     }
-    if (walk_is_stale(p, now_usec, sum_bytes))
-        walk(p, c, now_usec, sum_bytes);
-    return NM_MIN(p->overcount_bytes, possible);
+    walk_poll(p, 0);
+    if (walk_is_due(p, now_usec, sum_bytes))
+        walk_start(p, c, now_usec, sum_bytes);
+    if (p->walk.pid != 0 && now_usec - p->walked_usec >= WALK_MAX_AGE_USEC)
+        return 0;
+    if (p->overcount_known)
+        return NM_MIN(p->overcount_bytes, possible);
+    return p->walk.pid != 0 ? possible : 0;
 }
 
 static uint64_t scale(uint64_t v, unsigned total, unsigned n)
@@ -422,7 +467,8 @@ int nm_procmem_sample(struct nm_procmem *p, uint64_t now_usec, uint64_t cpu_usag
 {
     int r;
 
-    if (!p->measured || cpu_usage_usec != p->cpu_usage_usec || now_usec < p->measured_usec ||
+    if (!p->measured || p->walk.pid != 0 || cpu_usage_usec != p->cpu_usage_usec ||
+        now_usec < p->measured_usec ||
         now_usec - p->measured_usec >= IDLE_MAX_AGE_USEC) {
         r = sample(p, now_usec, &p->memory);
         p->measured = r >= 0;

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * From a counter that only grows to a rate. Samples come at odd times: a pressure event may ask for one a moment
- * after the periodic one. Over so short a time a rate is noise (the kernel accounts in ticks of up to 10 ms), so the
- * previous one is kept, and its base too, until at least NM_RATE_MIN_USEC have passed.
+ * From a counter that only grows to a rate. Samples come at odd times: a pressure event may ask for
+ * one a moment after the periodic one. Over so short a time a rate is noise (the kernel accounts in
+ * ticks of up to 10 ms), so the previous one is kept, and its base too, until at least
+ * NM_RATE_MIN_USEC have passed.
  */
 
 #include <stdbool.h>
@@ -21,8 +22,8 @@ struct nm_rate {
 };
 
 /*
- * Takes a reading. Afterwards per_sec is the rate, if valid. A counter (or clock) that went backwards was reset:
- * there is no rate then, rather than a wrong one, until the next reading.
+ * Takes a reading. Afterwards per_sec is the rate, if valid. A counter (or clock) that went
+ * backwards was reset: there is no rate then, rather than a wrong one, until the next reading.
  */
 static inline void nm_rate_update(struct nm_rate *r, uint64_t now_usec, uint64_t count)
 {

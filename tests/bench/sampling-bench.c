@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What does a sampling round cost? Makes real cgroups with live processes in them, samples them all, and prints CPU
- * and wall-clock time per round, next to the straightforward way of doing the same (open, read and close each file,
- * and /proc/PID/status of every process) measured on the same cgroups, the two in turns. Needs root and a cgroup2
- * mount; leaves nothing behind.
+ * What does a sampling round cost? Makes real cgroups with live processes in them, samples them
+ * all, and prints CPU and wall-clock time per round, next to the straightforward way of doing the
+ * same (open, read and close each file, and /proc/PID/status of every process) measured on the same
+ * cgroups, the two in turns. Needs root and a cgroup2 mount; leaves nothing behind.
  *
- *   sampling-bench [--rounds N] [--per-container N] [CONTAINERS...]     default: 30 rounds, 2 processes, 100 1000
+ *   sampling-bench [--rounds N] [--per-container N] [CONTAINERS...]
+ *                  default: 30 rounds, 2 processes, 100 and 1000 containers
  *
- * Two processes per container, since the shim is one. Between two rounds one process of each active container runs
- * and takes another page; once with one container in ten active, once with all.
+ * Two processes per container, since the shim is one. Between two rounds one process of each active
+ * container runs and takes another page; once with one container in ten active, once with all.
  */
 
 #include <errno.h>
@@ -56,7 +57,7 @@ struct cost {
     uint64_t cpu_usec, wall_usec;
 };
 
-/* ---- the containers ---------------------------------------------------------------------------------------- */
+/* ---- the containers -------------------------------------------------------------------------- */
 
 static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
 
@@ -118,7 +119,8 @@ static void next_round(struct bench *b, unsigned every)
 
     atomic_store(&b->shared->done, 0);
     atomic_fetch_add(&b->shared->round, 1);
-    (void)syscall(SYS_futex, &b->shared->round, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL, every == 1 ? 1 : 2);
+    (void)syscall(SYS_futex, &b->shared->round, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL,
+                  every == 1 ? 1 : 2);
     for (unsigned i = 0; i < 5000 && atomic_load(&b->shared->done) < n; i++)
         (void)nanosleep(&tick, NULL);
 }
@@ -187,7 +189,7 @@ static void remove_containers(struct bench *b)
         perror(b->dir);
 }
 
-/* ---- the two ways ------------------------------------------------------------------------------------------ */
+/* ---- the two ways ---------------------------------------------------------------------------- */
 
 static uint64_t sample_all(struct bench *b)
 {
@@ -216,7 +218,8 @@ static uint64_t naive_processes(int dir_fd)
 
     if (nm_read_file_at(dir_fd, "cgroup.procs", list, sizeof list, NULL) < 0)
         return 0;
-    for (char *save = NULL, *pid = strtok_r(list, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save)) {
+    for (char *save = NULL, *pid = strtok_r(list, "\n", &save); pid;
+         pid = strtok_r(NULL, "\n", &save)) {
         (void)snprintf(path, sizeof path, "/proc/%s/status", pid);
         if (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) == 0)
             sum += (value_of(text, "\nRssAnon:") + value_of(text, "\nRssShmem:")) << 10;
@@ -239,14 +242,15 @@ static uint64_t naive_all(struct bench *b)
             continue;
         }
         if (nm_read_file_at(fd, "memory.stat", text, sizeof text, NULL) == 0)
-            sum += value_of(text, "anon ") + value_of(text, "\nshmem ") + value_of(text, "\nkernel ");
+            sum += value_of(text, "anon ") + value_of(text, "\nshmem ") +
+                   value_of(text, "\nkernel ");
         for (size_t k = 0; k < NM_ARRAY_SIZE(files); k++)
             (void)nm_read_file_at(fd, files[k], text, sizeof text, NULL);
     }
     return sum;
 }
 
-/* ---- measuring --------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static struct cost measure(struct bench *b, uint64_t (*run)(struct bench *b), uint64_t *ret_sum)
 {
@@ -271,8 +275,9 @@ static void print_row(const struct bench *b, const char *what, struct cost *cost
     qsort(costs, b->rounds, sizeof *costs, by_cpu);
     median = &costs[b->rounds / 2];
     worst = &costs[b->rounds - 1];
-    printf("%10u %10u  %-28s %8.2f %8.2f %8.2f %10.1f\n", b->n, b->n_pids, what, (double)median->cpu_usec / 1e3,
-           (double)median->wall_usec / 1e3, (double)worst->cpu_usec / 1e3, (double)sum / (double)NM_MIB);
+    printf("%10u %10u  %-28s %8.2f %8.2f %8.2f %10.1f\n", b->n, b->n_pids, what,
+           (double)median->cpu_usec / 1e3, (double)median->wall_usec / 1e3,
+           (double)worst->cpu_usec / 1e3, (double)sum / (double)NM_MIB);
 }
 
 /* every: one container in so many is active (1 or 10). */
@@ -308,11 +313,13 @@ static int run(unsigned n, unsigned per_container, unsigned rounds)
     b.cgroups = calloc(n, sizeof(struct nm_cgroup *));
     b.samplers = calloc(n, sizeof(struct nm_cgroup_sampler *));
     b.pids = calloc((size_t)n * per_container, sizeof *b.pids);
-    b.shared = mmap(NULL, sizeof *b.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    b.shared =
+        mmap(NULL, sizeof *b.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!b.cgroups || !b.samplers || !b.pids || b.shared == MAP_FAILED)
         return 1;
     if (!make_top(&b)) {
-        fprintf(stderr, "sampling-bench: no cgroup2 mount where a cgroup may be made (needs root)\n");
+        fprintf(stderr,
+                "sampling-bench: no cgroup2 mount where a cgroup may be made (needs root)\n");
         return 77;
     }
     r = make_containers(&b);
@@ -345,7 +352,10 @@ static bool parse_count(const char *s, unsigned *ret)
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"rounds", required_argument, NULL, 'r'}, {"per-container", required_argument, NULL, 'p'}, {0}};
+        {"rounds", required_argument, NULL, 'r'},
+        {"per-container", required_argument, NULL, 'p'},
+        {0},
+    };
     unsigned rounds = 30, per_container = 2, counts[16] = {100, 1000}, n_counts = 2;
     struct rlimit files;
     int r = 0, opt;
@@ -362,7 +372,8 @@ int main(int argc, char **argv)
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
-    printf("%10s %10s  %-28s %8s %8s %8s %10s\n", "containers", "processes", "per round, in ms", "CPU p50", "wall p50",
+    printf("%10s %10s  %-28s %8s %8s %8s %10s\n", "containers", "processes", "per round, in ms",
+           "CPU p50", "wall p50",
            "CPU max", "sum in MiB");
     (void)fflush(stdout);
     for (unsigned i = 0; i < n_counts && r == 0; i++)

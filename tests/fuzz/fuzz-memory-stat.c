@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A cgroup's memory.stat, and the sum that policy gets: however the counters contradict each other, it is never less
- * than what surely is in use and never more than all of them together. */
+/* A cgroup's memory.stat, and the sum that policy gets: however the counters contradict each other,
+ * it is never less than what surely is in use and never more than all of them together. */
 
 #include "monitor/parse.h"
 #include "tests/fuzz/text.h"

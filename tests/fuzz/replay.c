@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Feeds a fuzz target with files, for make check and for reproducing a find: the files and directories named on the
- * command line, or all of $srcdir/tests/fuzz/corpus/<name> when the program is called fuzz-<name>. An empty corpus is
- * a failure.
+ * Feeds a fuzz target with files, for make check and for reproducing a find: the files and
+ * directories named on the command line, or all of $srcdir/tests/fuzz/corpus/<name> when the
+ * program is called fuzz-<name>. An empty corpus is a failure.
  */
 
 #include <dirent.h>
@@ -81,7 +81,8 @@ int main(int argc, char **argv)
         name = p;
     if (!name)
         return 1;
-    (void)snprintf(dir, sizeof dir, "%s/tests/fuzz/corpus/%s", srcdir ? srcdir : ".", name + strlen("fuzz-"));
+    (void)snprintf(dir, sizeof dir, "%s/tests/fuzz/corpus/%s", srcdir ? srcdir : ".",
+                   name + strlen("fuzz-"));
     n = feed_directory(dir);
     printf("%s: %d inputs\n", dir, n);
     return n > 0 ? 0 : 1;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * For targets whose parser takes NUL-terminated text: a copy of just that size, so that a sanitizer sees a read beyond
- * the terminator.
+ * For targets whose parser takes NUL-terminated text: a copy of just that size, so that a sanitizer
+ * sees a read beyond the terminator.
  */
 
 #include "util/macros.h"

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * A temporary directory that stands in for /proc or a cgroup. Files are written in place, as the kernel's change in
- * place, so that descriptors which samplers keep see the new text. Needs cmocka.h before it.
+ * A temporary directory that stands in for /proc or a cgroup. Files are written in place, as the
+ * kernel's change in place, so that descriptors which samplers keep see the new text. Needs
+ * cmocka.h before it.
  */
 
 #include <fcntl.h>
@@ -25,7 +26,8 @@ static inline void fake_tree_init(struct fake_tree *t)
     assert_non_null(mkdtemp(t->path));
 }
 
-static inline int fake_tree_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static inline int fake_tree_remove(const char *path, const struct stat *st, int type,
+                                   struct FTW *ftw)
 {
     (void)st, (void)type, (void)ftw;
     return remove(path);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The link sampler against the real kernel, in a network namespace of its own that holds a pair of virtual Ethernet
- * links and a default route. Where no namespace may be made, the tests are skipped; the parsers have their own.
+ * The link sampler against the real kernel, in a network namespace of its own that holds a pair of
+ * virtual Ethernet links and a default route. Where no namespace may be made, the tests are
+ * skipped; the parsers have their own.
  */
 
 #include <arpa/inet.h>
@@ -132,11 +133,13 @@ static void send_frames(const char *name)
     assert_true(fd >= 0);
     frame[12] = 0x08; /* an EtherType, which nobody reads */
     for (int i = 0; i < FRAMES; i++)
-        assert_int_equal(sendto(fd, frame, sizeof frame, 0, (struct sockaddr *)&to, sizeof to), sizeof frame);
+        assert_int_equal(sendto(fd, frame, sizeof frame, 0, (struct sockaddr *)&to, sizeof to),
+                         sizeof frame);
     fd = nm_close(fd);
 }
 
-static const struct nm_link_sample *find(const struct nm_link_sample *links, unsigned n, const char *name)
+static const struct nm_link_sample *find(const struct nm_link_sample *links, unsigned n,
+                                         const char *name)
 {
     for (unsigned i = 0; i < n; i++)
         if (nm_streq(links[i].name, name))
@@ -225,7 +228,8 @@ static void test_too_many(void **state)
         assert_int_equal(n, NM_LINKS_MAX);
         assert_true(find(links, n, "nmz0")->uplink);
     }
-    /* A rate needs the state between samples, of which there must be some for the uplink as well. */
+    /* A rate needs the state between samples, of which there must be some for the uplink as
+     * well. */
     send_frames("nmz0");
     assert_int_equal(nm_link_sampler_sample(s, 4000000, links, &n), 0);
     assert_true(find(links, n, "nmz0")->tx_bytes_per_sec >= FRAMES * FRAME_BYTES);

@@ -25,7 +25,8 @@ static void test_meminfo(void **state)
         int result;
         struct nm_meminfo want;
     } cases[] = {
-        {"MemTotal:       24731700 kB\nMemFree: 9 kB\nMemAvailable:   24370324 kB\nSwapTotal: 8 kB\nSwapFree: 4 kB\n",
+        {"MemTotal:       24731700 kB\nMemFree: 9 kB\nMemAvailable:   24370324 kB\n"
+         "SwapTotal: 8 kB\nSwapFree: 4 kB\n",
          0, {24731700ull << 10, 24370324ull << 10, 8192, 4096}},
         {"MemTotal: 2 kB\nMemAvailable: 1 kB", 0, {2048, 1024, 0, 0}},
         {"MemTotal: 2 kB\nMemFree: 1 kB\n", -EBADMSG, {0}}, /* before Linux 3.14 */
@@ -102,9 +103,11 @@ static void test_cpu_stat(void **state)
 
 static void test_memory_stat(void **state)
 {
-    static const char with_kernel[] = "anon 100\nfile 900\nkernel 20\nkernel_stack 4\nshmem 10\ninactive_anon 60\n"
+    static const char with_kernel[] =
+        "anon 100\nfile 900\nkernel 20\nkernel_stack 4\nshmem 10\ninactive_anon 60\n"
                                       "active_anon 50\nunevictable 0\nslab_reclaimable 5\n";
-    static const char without_kernel[] = "anon 100\nkernel_stack 4\npagetables 3\npercpu 2\nshmem 10\n"
+    static const char without_kernel[] =
+        "anon 100\nkernel_stack 4\npagetables 3\npercpu 2\nshmem 10\n"
                                          "inactive_anon 60\nactive_anon 50\nunevictable 0\n"
                                          "slab_reclaimable 5\nslab_unreclaimable 6\n";
     struct nm_memory_stat m;
@@ -129,19 +132,23 @@ static void test_memory_used(void **state)
     } cases[] = {
         {"nothing locked", {.anon = 100, .shmem = 10, .inactive_anon = 70, .active_anon = 40}, 110},
         {"locked heap is counted once", {.anon = 100, .unevictable = 100}, 100},
-        {"locked tmpfs is counted once", {.anon = 100, .shmem = 50, .active_anon = 100, .unevictable = 50}, 150},
+        {"locked tmpfs is counted once",
+         {.anon = 100, .shmem = 50, .active_anon = 100, .unevictable = 50}, 150},
         {"locked page cache", {.anon = 100, .active_anon = 100, .unevictable = 30}, 130},
         {"some of both", {.anon = 100, .active_anon = 60, .unevictable = 70}, 130},
         {"counters that lag behind", {.anon = 100, .active_anon = 120, .unevictable = 30}, 130},
-        {"kernel memory", {.anon = 100, .active_anon = 100, .kernel = 20, .slab_reclaimable = 15}, 105},
-        {"slab ahead of kernel", {.anon = 100, .active_anon = 100, .kernel = 20, .slab_reclaimable = 25}, 100},
+        {"kernel memory", {.anon = 100, .active_anon = 100, .kernel = 20, .slab_reclaimable = 15},
+         105},
+        {"slab ahead of kernel",
+         {.anon = 100, .active_anon = 100, .kernel = 20, .slab_reclaimable = 25}, 100},
         {"saturation", {.anon = UINT64_MAX, .shmem = 5, .kernel = 5}, UINT64_MAX},
     };
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++)
         if (nm_memory_stat_used_bytes(&cases[i].stat) != cases[i].want)
-            fail_msg("%s: %ju", cases[i].what, (uintmax_t)nm_memory_stat_used_bytes(&cases[i].stat));
+            fail_msg("%s: %ju", cases[i].what,
+                     (uintmax_t)nm_memory_stat_used_bytes(&cases[i].stat));
 }
 
 static void test_counter(void **state)
@@ -169,17 +176,19 @@ static void test_process(void **state)
     assert_int_equal(s.shared_pages, 382);
     assert_int_equal(nm_monitor_parse_statm("765 410", &s), -EBADMSG);
 
-    assert_int_equal(nm_monitor_parse_status("Name:\tRssAnon:\t5\nRssAnon:\t     112 kB\nRssFile:\t9 kB\n"
-                                             "RssShmem:\t       4 kB\nVmSwap:\t       8 kB\nThreads:\t1\n", &m), 0);
+    assert_int_equal(nm_monitor_parse_status(
+                         "Name:\tRssAnon:\t5\nRssAnon:\t     112 kB\nRssFile:\t9 kB\n"
+                         "RssShmem:\t       4 kB\nVmSwap:\t       8 kB\nThreads:\t1\n", &m), 0);
     assert_int_equal(m.anon_bytes, 112 << 10);
     assert_int_equal(m.shmem_bytes, 4 << 10);
     assert_int_equal(m.swap_bytes, 8 << 10);
     assert_int_equal(nm_monitor_parse_status("Name:\tx\nState:\tZ (zombie)\n", &m), 0);
     assert_int_equal(m.anon_bytes, 0);
 
-    assert_int_equal(nm_monitor_parse_smaps_rollup("55c8-7ffe ---p 0 00:00 0   [rollup]\nRss: 1640 kB\nPss: 292 kB\n"
-                                                   "Pss_Anon:   112 kB\nPss_File: 180 kB\nPss_Shmem:  3 kB\n"
-                                                   "SwapPss:  7 kB\n", &m), 0);
+    assert_int_equal(nm_monitor_parse_smaps_rollup(
+                         "55c8-7ffe ---p 0 00:00 0   [rollup]\nRss: 1640 kB\nPss: 292 kB\n"
+                         "Pss_Anon:   112 kB\nPss_File: 180 kB\nPss_Shmem:  3 kB\n"
+                         "SwapPss:  7 kB\n", &m), 0);
     assert_int_equal(m.anon_bytes, 112 << 10);
     assert_int_equal(m.shmem_bytes, 3 << 10);
     assert_int_equal(m.swap_bytes, 7 << 10);
@@ -252,7 +261,8 @@ static void test_link(void **state)
     assert_int_equal(parse_link(link_message(0, "eth0", 16), &m), -EBADMSG);
     assert_int_equal(parse_link(link_message(0, "sixteen-letters-", full), &m), -EBADMSG);
     msg = link_message(0, "eth0", full);
-    assert_int_equal(nm_monitor_parse_link(nlmsg_hdr(msg), nlmsg_hdr(msg)->nlmsg_len - 1, &m), -EBADMSG);
+    assert_int_equal(nm_monitor_parse_link(nlmsg_hdr(msg), nlmsg_hdr(msg)->nlmsg_len - 1, &m),
+                     -EBADMSG);
     nlmsg_free(msg);
     assert_string_equal(m.name, "lo");
 }
@@ -311,10 +321,17 @@ static void test_rate(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_meminfo),     cmocka_unit_test(test_stat),    cmocka_unit_test(test_cpu_stat),
-        cmocka_unit_test(test_memory_stat), cmocka_unit_test(test_memory_used),
-        cmocka_unit_test(test_counter),     cmocka_unit_test(test_process), cmocka_unit_test(test_procs),
-        cmocka_unit_test(test_link),        cmocka_unit_test(test_route),   cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_meminfo),
+        cmocka_unit_test(test_stat),
+        cmocka_unit_test(test_cpu_stat),
+        cmocka_unit_test(test_memory_stat),
+        cmocka_unit_test(test_memory_used),
+        cmocka_unit_test(test_counter),
+        cmocka_unit_test(test_process),
+        cmocka_unit_test(test_procs),
+        cmocka_unit_test(test_link),
+        cmocka_unit_test(test_route),
+        cmocka_unit_test(test_rate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

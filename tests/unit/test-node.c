@@ -19,7 +19,8 @@ static void write_ticks(const struct fake_tree *proc, unsigned busy, unsigned id
 {
     char text[128];
 
-    (void)snprintf(text, sizeof text, "cpu  %u 0 0 %u %u 0 0 0 0 0\ncpu0 0\ncpu1 0\nintr 1\n", busy, idle, iowait);
+    (void)snprintf(text, sizeof text, "cpu  %u 0 0 %u %u 0 0 0 0 0\ncpu0 0\ncpu1 0\nintr 1\n", busy,
+                   idle, iowait);
     fake_tree_write(proc, "stat", text);
 }
 
@@ -61,7 +62,8 @@ static void test_steps(void **state)
         assert_int_equal(n.at_usec, steps[i].now_usec);
         assert_int_equal(n.n_cpus, 2);
         if (n.cpu_valid != steps[i].valid || n.cpu_busy_millicores != steps[i].millicores)
-            fail_msg("%s: valid %d, %u millicores", steps[i].what, n.cpu_valid, n.cpu_busy_millicores);
+            fail_msg("%s: valid %d, %u millicores", steps[i].what, n.cpu_valid,
+                     n.cpu_busy_millicores);
     }
     fake_tree_done(&proc);
 }
@@ -77,7 +79,8 @@ static void test_memory_and_pressure(void **state)
     fake_tree_write(&proc, "meminfo", MEMINFO);
     write_ticks(&proc, 1, 1, 1);
     fake_tree_write(&proc, "pressure/memory",
-                    "some avg10=12.50 avg60=0.00 avg300=0.00 total=5\nfull avg10=3.25 avg60=0.00 avg300=0.00 total=1\n");
+                    "some avg10=12.50 avg60=0.00 avg300=0.00 total=5\n"
+                    "full avg10=3.25 avg60=0.00 avg300=0.00 total=1\n");
     assert_int_equal(nm_node_sampler_new(proc.path, &s), 0);
     assert_int_equal(nm_node_sampler_sample(s, 1, &n), 0);
     assert_int_equal(n.memory_total_bytes, 1000 << 10);
@@ -119,7 +122,8 @@ static void test_real(void **state)
     assert_int_equal(nm_node_sampler_sample(s, nm_now_usec(), &n), 0);
     assert_false(n.cpu_valid);
     assert_int_equal(n.n_cpus, sysconf(_SC_NPROCESSORS_ONLN));
-    assert_int_equal(n.memory_total_bytes, (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
+    assert_int_equal(n.memory_total_bytes,
+                     (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
     assert_in_range(n.memory_available_bytes, 1, n.memory_total_bytes);
 }
 
