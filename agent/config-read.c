@@ -83,15 +83,22 @@ static void fail_section(struct reading *s, const char *section)
         fail(s, what, "no such section, see nmd.conf(5)");
 }
 
-/* A section without keys never reaches inih's handler, so headings are looked at here. */
+static bool is_blank_or_comment(const char *s, const char *end)
+{
+    while (s < end && isspace((unsigned char)*s))
+        s++;
+    return s == end || *s == ';' || *s == '#';
+}
+
+/* A section without keys never reaches inih's handler, so headings are looked at here; and it ignores what follows. */
 static void check_heading(struct reading *s)
 {
     const char *close = memchr(s->line_text, ']', s->line_len);
     char name[SHOWN_MAX];
     size_t n;
 
-    if (!close) {
-        fail_line(s, NOT_INI); /* inih would say so, but only after it has taken offence at the keys below */
+    if (!close || !is_blank_or_comment(close + 1, s->line_text + s->line_len)) {
+        fail_line(s, NOT_INI);
         return;
     }
     n = NM_MIN((size_t)(close - s->line_text - 1), sizeof name - 1);
@@ -101,29 +108,38 @@ static void check_heading(struct reading *s)
         fail_section(s, name);
 }
 
+/* Makes the line at text the current one, without the space around it. Returns where the next one begins. */
+static const char *take_line(struct reading *s, const char *text)
+{
+    const char *newline = memchr(text, '\n', (size_t)(s->end - text)), *end = newline ? newline : s->end;
+
+    while (text < end && isspace((unsigned char)*text))
+        text++;
+    s->line_text = text;
+    s->line_len = (size_t)(end - text);
+    while (s->line_len > 0 && isspace((unsigned char)text[s->line_len - 1]))
+        s->line_len--;
+    return newline ? newline + 1 : s->end;
+}
+
 /* inih's fgets: the next line without its indentation. NULL at the end, and after an error. */
 static char *next_line(char *buf, int size, void *userdata)
 {
     struct reading *s = userdata;
-    const char *newline;
 
     if (s->failed || s->at == s->end)
         return NULL;
     s->line++;
-    newline = memchr(s->at, '\n', (size_t)(s->end - s->at));
-    s->line_text = s->at;
-    s->line_len = (size_t)((newline ? newline : s->end) - s->at);
-    s->at = newline ? newline + 1 : s->end;
-    while (s->line_len > 0 && isspace((unsigned char)*s->line_text)) {
-        s->line_text++;
-        s->line_len--;
-    }
+    s->at = take_line(s, s->at);
     if (memchr(s->line_text, '\0', s->line_len))
         fail_line(s, "the line contains a NUL byte");
     else if (s->line_len + 3 > (size_t)size && *s->line_text != '#')
         fail_line(s, "the line is too long; a list can be continued by giving its key again");
     else if (s->line_len > 0 && *s->line_text == '[')
         check_heading(s);
+    else if (s->line_len > 0 && !strchr(";#", *s->line_text) && !memchr(s->line_text, '=', s->line_len) &&
+             !memchr(s->line_text, ':', s->line_len))
+        fail_line(s, NOT_INI);
     if (s->failed)
         return NULL;
     s->line_len = NM_MIN(s->line_len, (size_t)size - 1); /* of a long comment */
@@ -215,14 +231,10 @@ int nm_config_read_text(struct nm_config *c, const char *file, const char *text,
         s.at += 3;
     r = ini_parse_stream(next_line, &s, take, &s);
     if (r > 0 && !s.failed) {
-        /* Neither we nor the handler objected, so it is the grammar. inih goes on after an error and tells the
-         * first one's line only now. */
-        const char *line = text;
-        for (int i = 1; i < r; i++)
-            line = (const char *)memchr(line, '\n', (size_t)(s.end - line)) + 1;
-        s.line = (unsigned)r;
-        s.line_text = line;
-        s.line_len = strcspn(line, "\r\n");
+        /* Neither we nor the handler objected, so it is finer grammar (an '=' in a comment only). inih goes on after
+         * an error and tells the first one's line only now. */
+        for (s.at = text, s.line = 0; s.line < (unsigned)r; s.line++)
+            s.at = take_line(&s, s.at);
         fail_line(&s, NOT_INI);
     }
     if (r < 0 || s.oom) {

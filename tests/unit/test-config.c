@@ -254,6 +254,10 @@ static void test_refusals(void **state)
          "FILE:2: [preemption] memory-threshold = 1.1: allowed is a fraction or percentage above 0 and at most 1"},
         {"[preemption]\npause = yes\npause = no", "FILE:3: [preemption] pause: already given on line 2"},
         {"[preemption]\npause", "FILE:2: pause: neither \"[section]\" nor \"key = value\" nor a comment"},
+        {"[node] vcores = 3\n", "FILE:1: [node] vcores = 3: neither ..."},
+        {"[node]\r\nab\r\nbad = 1", "FILE:2: ab: neither ..."},
+        {"[node]\na ; b = c\n", "FILE:2: a ; b = c: neither ..."},
+        {"[node]\nab", "FILE:2: ab: neither ..."},
         {"# x\n[node\nmemory = 3G", "FILE:2: [node: neither ..."},
         {"[node]\nmemory = \x1b[31m3G\n", "FILE:2: [node] memory = ?[31m3G: allowed is ..."},
     };
