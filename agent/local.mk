@@ -24,7 +24,6 @@ libnm_agent_la_SOURCES = \
 	%D%/policy-squeeze.c \
 	%D%/victims.c \
 	%D%/settings.c %D%/settings.h \
-	%D%/store.h \
 	%D%/types.c %D%/types.h \
 	%D%/users.c %D%/users.h
 libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
@@ -34,7 +33,11 @@ libnm_agent_la_SOURCES += \
 	%D%/launch.c %D%/launch.h %D%/launch-internal.h \
 	%D%/launch-spawn.c \
 	%D%/record.c \
-	%D%/shim.h %D%/shim-spec.c
+	%D%/shim.h %D%/shim-spec.c \
+	%D%/store.c %D%/store.h %D%/store-internal.h \
+	%D%/store-container.c \
+	%D%/store-open.c \
+	%D%/store-pending.c
 
 # The shim is one process per container: no library but libc, and of ours only what it calls.
 pkglibexec_PROGRAMS += nm-shim

@@ -37,3 +37,9 @@ test_users_LDADD = libnm-agent.la $(unit_libs)
 test_health_SOURCES = %D%/test-health.c
 test_health_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_health_LDADD = libnm-agent.la $(unit_libs)
+
+check_PROGRAMS += test-store
+TESTS += test-store
+test_store_SOURCES = %D%/test-store.c
+test_store_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_store_LDADD = libnm-agent.la $(unit_libs) $(SQLITE_LIBS)
