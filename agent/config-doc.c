@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What people read about the keys, made from the table: the packaged nmd.conf, the KEYS part of nmd.conf(5), and the
- * JSON behind `nmctl config`.
+ * What people read about the keys, made from the table: the packaged nmd.conf, the KEYS part of
+ * nmd.conf(5), and the JSON behind `nmctl config`.
  */
 
 #include "agent/config-keys.h"
@@ -32,7 +32,8 @@ static void print_key(FILE *f, const struct nm_config_key *k)
 
     (void)fputc('\n', f);
     print_comment(f, k->meaning);
-    (void)snprintf(line, sizeof line, "Allowed: %s.%s", nm_config_allowed(k, allowed, sizeof allowed),
+    (void)snprintf(line, sizeof line, "Allowed: %s.%s",
+                   nm_config_allowed(k, allowed, sizeof allowed),
                    k->restart ? " Takes effect at the next start of nmd." : "");
     print_comment(f, line);
     (void)fprintf(f, "#%s =%s%s\n", k->name, *k->fallback ? " " : "", k->fallback);
@@ -42,11 +43,13 @@ int nm_config_print_template(FILE *f)
 {
     print_comment(f, "nmd.conf: the node agent's configuration. See nmd.conf(5).");
     (void)fputs("#\n", f);
-    print_comment(f,
-                  "Every key is shown with its default. Take away the leading # to change one; files in nmd.conf.d/ "
-                  "that end in .conf are read after this one, in the order of their names. `nmd --check-config` tells "
-                  "whether nmd would take it, and `systemctl reload nmd` applies it. Sizes: 512M, 1.5G (powers of "
-                  "1024). Durations: 250ms, 3s, 10min, 1h, 1d.");
+    print_comment(f, "Every key is shown with its default. Take away the leading # to change one; "
+                     "files in nmd.conf.d/ "
+                     "that end in .conf are read after this one, in the order of their names. `nmd "
+                     "--check-config` tells "
+                     "whether nmd would take it, and `systemctl reload nmd` applies it. Sizes: "
+                     "512M, 1.5G (powers of "
+                     "1024). Durations: 250ms, 3s, 10min, 1h, 1d.");
     for (size_t s = 0; s < nm_config_n_sections; s++) {
         (void)fputc('\n', f);
         print_comment(f, nm_config_sections[s].meaning);
@@ -109,9 +112,10 @@ json_t *nm_config_to_json(const struct nm_config *c)
         json_t *o;
 
         nm_config_get(c, k, value, sizeof value);
-        o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s}", "section", k->section, "key", k->name, "value",
-                      value, "default", k->fallback, "allowed", nm_config_allowed(k, allowed, sizeof allowed),
-                      "meaning", k->meaning, "is_default", nm_streq(value, k->fallback), "applied_by",
+        o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s}", "section", k->section, "key",
+                      k->name, "value", value, "default", k->fallback, "allowed",
+                      nm_config_allowed(k, allowed, sizeof allowed), "meaning", k->meaning,
+                      "is_default", nm_streq(value, k->fallback), "applied_by",
                       k->restart ? "restart" : "reload");
         if (!o || json_array_append_new(array, o) < 0) {
             json_decref(array);

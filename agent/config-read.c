@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One INI text into a struct nm_config. inih does the grammar; the reader below feeds it line by line, because inih
- * alone would not tell the handler a line's number, would cut a long line in two and take an indented key for more of
- * the value above. The first error stops everything and is told with file, line, key, value and what is allowed.
+ * One INI text into a struct nm_config. inih does the grammar; the reader below feeds it line by
+ * line, because inih alone would not tell the handler a line's number, would cut a long line in two
+ * and take an indented key for more of the value above. The first error stops everything and is
+ * told with file, line, key, value and what is allowed.
  */
 
 #include "agent/config-keys.h"
@@ -12,7 +13,8 @@
 #include <ini.h>
 #include <stdarg.h>
 
-/* inih's line buffer (Debian's build) is 200 bytes; it passes its size, this is only what we say. */
+/* inih's line buffer (Debian's build) is 200 bytes; it passes its size, this is only what we say.
+ */
 #define SHOWN_MAX 80
 #define NOT_INI "neither \"[section]\" nor \"key = value\" nor a comment"
 
@@ -90,7 +92,8 @@ static bool is_blank_or_comment(const char *s, const char *end)
     return s == end || *s == ';' || *s == '#';
 }
 
-/* A section without keys never reaches inih's handler, so headings are looked at here; and it ignores what follows. */
+/* A section without keys never reaches inih's handler, so headings are looked at here; and it
+ * ignores what follows. */
 static void check_heading(struct reading *s)
 {
     const char *close = memchr(s->line_text, ']', s->line_len);
@@ -108,10 +111,12 @@ static void check_heading(struct reading *s)
         fail_section(s, name);
 }
 
-/* Makes the line at text the current one, without the space around it. Returns where the next one begins. */
+/* Makes the line at text the current one, without the space around it. Returns where the next one
+ * begins. */
 static const char *take_line(struct reading *s, const char *text)
 {
-    const char *newline = memchr(text, '\n', (size_t)(s->end - text)), *end = newline ? newline : s->end;
+    const char *newline = memchr(text, '\n', (size_t)(s->end - text)),
+               *end = newline ? newline : s->end;
 
     while (text < end && isspace((unsigned char)*text))
         text++;
@@ -137,8 +142,8 @@ static char *next_line(char *buf, int size, void *userdata)
         fail_line(s, "the line is too long; a list can be continued by giving its key again");
     else if (s->line_len > 0 && *s->line_text == '[')
         check_heading(s);
-    else if (s->line_len > 0 && !strchr(";#", *s->line_text) && !memchr(s->line_text, '=', s->line_len) &&
-             !memchr(s->line_text, ':', s->line_len))
+    else if (s->line_len > 0 && !strchr(";#", *s->line_text) &&
+             !memchr(s->line_text, '=', s->line_len) && !memchr(s->line_text, ':', s->line_len))
         fail_line(s, NOT_INI);
     if (s->failed)
         return NULL;
@@ -153,7 +158,8 @@ static void fail_key(struct reading *s, const char *section, const char *name)
     char text[SHOWN_MAX], what[2 * SHOWN_MAX];
     const struct nm_config_key *near = nm_config_nearest_key(section, name);
 
-    (void)snprintf(what, sizeof what, "[%s] %s", section, shown(name, strlen(name), text, sizeof text));
+    (void)snprintf(what, sizeof what, "[%s] %s", section,
+                   shown(name, strlen(name), text, sizeof text));
     if (!*section)
         fail(s, shown(name, strlen(name), text, sizeof text), "a key must stand below a [section]");
     else if (!near)
@@ -231,8 +237,8 @@ int nm_config_read_text(struct nm_config *c, const char *file, const char *text,
         s.at += 3;
     r = ini_parse_stream(next_line, &s, take, &s);
     if (r > 0 && !s.failed) {
-        /* Neither we nor the handler objected, so it is finer grammar (an '=' in a comment only). inih goes on after
-         * an error and tells the first one's line only now. */
+        /* Neither we nor the handler objected, so it is finer grammar (an '=' in a comment only).
+         * inih goes on after an error and tells the first one's line only now. */
         for (s.at = text, s.line = 0; s.line < (unsigned)r; s.line++)
             s.at = take_line(&s, s.at);
         fail_line(&s, NOT_INI);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Values of any key: from text into the field of struct nm_config, and back. All numbers, whatever their unit and
- * width, pass through one uint64_t, so that ranges and special words are checked in one place; fractions travel as
- * billionths, which decimal text always hits exactly.
+ * Values of any key: from text into the field of struct nm_config, and back. All numbers, whatever
+ * their unit and width, pass through one uint64_t, so that ranges and special words are checked in
+ * one place; fractions travel as billionths, which decimal text always hits exactly.
  */
 
 #include "agent/config-keys.h"
@@ -185,7 +185,8 @@ static int set_number(struct nm_config *c, const struct nm_config_key *k, const 
 
 /* ---- text into strings ---- */
 
-/* "192.0.2.1:80" or "[2001:db8::1]:80". Names are not looked up: that could block the start of the node. */
+/* "192.0.2.1:80" or "[2001:db8::1]:80". Names are not looked up: that could block the start of the
+ * node. */
 static bool address_is_valid(const char *s)
 {
     const char *colon = strrchr(s, ':');
@@ -219,7 +220,8 @@ static int set_string(struct nm_config *c, const struct nm_config_key *k, const 
     char **field = field_of(c, k), *copy;
 
     if (*text && ((k->type == NM_CONFIG_PATH && !path_is_valid(text)) ||
-                  (k->type == NM_CONFIG_GROUP && (!nm_name_is_valid(text) || strlen(text) > USER_NAME_MAX)) ||
+                  (k->type == NM_CONFIG_GROUP &&
+                   (!nm_name_is_valid(text) || strlen(text) > USER_NAME_MAX)) ||
                   (k->type == NM_CONFIG_ADDRESS && !address_is_valid(text))))
         return -EINVAL;
     copy = strdup(text);
@@ -238,7 +240,8 @@ static int add_user(struct nm_config *c, const char *s, size_t n)
     if (n > USER_NAME_MAX)
         return -EINVAL;
     for (size_t i = 0; i < n; i++)
-        if (!isalnum((unsigned char)s[i]) && !(strchr("_.", s[i])) && !(i > 0 && strchr("-$", s[i])))
+        if (!isalnum((unsigned char)s[i]) && !(strchr("_.", s[i])) &&
+            !(i > 0 && strchr("-$", s[i])))
             return -EINVAL;
     if (c->n_banned_users == NM_BANNED_USERS_MAX)
         return -ERANGE;
@@ -291,7 +294,11 @@ struct unit {
 };
 
 static const struct unit size_units[] = {
-    {UINT64_C(1) << 40, "T"}, {UINT64_C(1) << 30, "G"}, {UINT64_C(1) << 20, "M"}, {UINT64_C(1) << 10, "K"}, {1, ""},
+    {UINT64_C(1) << 40, "T"},
+    {UINT64_C(1) << 30, "G"},
+    {UINT64_C(1) << 20, "M"},
+    {UINT64_C(1) << 10, "K"},
+    {1, ""},
 };
 static const struct unit duration_units[] = {
     {86400 * NM_USEC_PER_SEC, "d"}, {3600 * NM_USEC_PER_SEC, "h"}, {60 * NM_USEC_PER_SEC, "min"},
@@ -381,7 +388,8 @@ static void print_users(const struct nm_config *c, char *buf, size_t size)
     }
 }
 
-const char *nm_config_get(const struct nm_config *c, const struct nm_config_key *key, char *buf, size_t size)
+const char *nm_config_get(const struct nm_config *c, const struct nm_config_key *key, char *buf,
+                          size_t size)
 {
     const void *field = const_field_of(c, key);
 
@@ -402,22 +410,27 @@ static void print_orders(const struct nm_config_key *k, char *buf, size_t size)
 
     for (uint64_t v = 0; v <= last && at < size; v++) {
         char name[48];
+        const char *glue = v == 0 ? "" : v == last ? " or " : ", ";
         print_number(k, v, name, sizeof name);
-        at += (size_t)snprintf(buf + at, size - at, "%s%s", v == 0 ? "" : v == last ? " or " : ", ", name);
+        at += (size_t)snprintf(buf + at, size - at, "%s%s", glue, name);
     }
 }
 
 const char *nm_config_allowed(const struct nm_config_key *key, char *buf, size_t size)
 {
     static const char *const nouns[] = {
-        [NM_CONFIG_SIZE] = "a size",           [NM_CONFIG_DURATION] = "a duration",
-        [NM_CONFIG_COUNT] = "a whole number",  [NM_CONFIG_COUNT64] = "a whole number",
+        [NM_CONFIG_SIZE] = "a size",
+        [NM_CONFIG_DURATION] = "a duration",
+        [NM_CONFIG_COUNT] = "a whole number",
+        [NM_CONFIG_COUNT64] = "a whole number",
         [NM_CONFIG_VCORES] = "a number with at most 3 decimals",
         [NM_CONFIG_FRACTION] = "a fraction or percentage",
-        [NM_CONFIG_MODE] = "an octal mode",    [NM_CONFIG_BOOL] = "yes or no",
+        [NM_CONFIG_MODE] = "an octal mode",
+        [NM_CONFIG_BOOL] = "yes or no",
         [NM_CONFIG_PATH] = "an absolute path, or nothing",
         [NM_CONFIG_GROUP] = "a group's name, or nothing",
-        [NM_CONFIG_ADDRESS] = "ADDRESS:PORT with a numeric address, such as 127.0.0.1:8042 or [::1]:8042, or nothing",
+        [NM_CONFIG_ADDRESS] =
+            "ADDRESS:PORT with a numeric address, such as 127.0.0.1:8042 or [::1]:8042, or nothing",
         [NM_CONFIG_USERS] = "at most 32 login names or uids with spaces or commas between them",
     };
 
@@ -426,8 +439,9 @@ const char *nm_config_allowed(const struct nm_config_key *key, char *buf, size_t
     else if (!key->min)
         (void)snprintf(buf, size, "%s", nouns[key->type]);
     else
-        (void)snprintf(buf, size, "%s%s%s %s %s %s %s", key->word ? key->word : "", key->word ? ", or " : "",
-                       nouns[key->type], key->min_exclusive ? "above" : "from", key->min,
+        (void)snprintf(buf, size, "%s%s%s %s %s %s %s", key->word ? key->word : "",
+                       key->word ? ", or " : "", nouns[key->type],
+                       key->min_exclusive ? "above" : "from", key->min,
                        key->min_exclusive ? "and at most" : "to", key->max);
     return buf;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See config.h. Here: finding the files, what must hold between keys, and comparing two configurations. Everything is
- * read into a fresh struct that starts from the defaults, so that a refused file leaves nothing behind, and a key that
- * was taken out of a file goes back to its default at reload.
+ * See config.h. Here: finding the files, what must hold between keys, and comparing two
+ * configurations. Everything is read into a fresh struct that starts from the defaults, so that a
+ * refused file leaves nothing behind, and a key that was taken out of a file goes back to its
+ * default at reload.
  */
 
 #include "agent/config-keys.h"
@@ -67,18 +68,23 @@ static const struct {
     const char *section[2], *name[2];
     const char *why;
 } ordered[] = {
-    {{"over-allocation", "preemption"}, {"memory-threshold", "memory-threshold"},
+    {{"over-allocation", "preemption"},
+     {"memory-threshold", "memory-threshold"},
      "or containers would be started and taken back in turns"},
-    {{"over-allocation", "preemption"}, {"cpu-threshold", "cpu-threshold"},
+    {{"over-allocation", "preemption"},
+     {"cpu-threshold", "cpu-threshold"},
      "or containers would be started and paused in turns"},
-    {{"sampling", "sampling"}, {"pressure-stall", "pressure-window"}, "the kernel refuses the trigger otherwise"},
+    {{"sampling", "sampling"},
+     {"pressure-stall", "pressure-window"},
+     "the kernel refuses the trigger otherwise"},
 };
 
 static double as_number(const struct nm_config *c, const struct nm_config_key *k)
 {
     const void *field = (const char *)c + k->offset;
 
-    return k->type == NM_CONFIG_FRACTION ? *(const double *)field : (double)*(const uint64_t *)field;
+    return k->type == NM_CONFIG_FRACTION ? *(const double *)field
+                                         : (double)*(const uint64_t *)field;
 }
 
 /* The error is put at the key that a file sets; if both are set, at the smaller one's. */
@@ -101,12 +107,13 @@ static int check_pair(const struct nm_config *c, const struct nm_config_place *p
     }
     for (unsigned i = 0; i < 2; i++)
         nm_config_get(c, k[i], value[i], sizeof value[i]);
-    return complain(-EINVAL, ret_message, "%s[%s] %s = %s: must be %s [%s] %s, which is %s, %s", where,
-                    k[at]->section, k[at]->name, value[at], at == 0 ? "below" : "above", k[!at]->section, k[!at]->name,
-                    value[!at], why);
+    return complain(-EINVAL, ret_message, "%s[%s] %s = %s: must be %s [%s] %s, which is %s, %s",
+                    where, k[at]->section, k[at]->name, value[at], at == 0 ? "below" : "above",
+                    k[!at]->section, k[!at]->name, value[!at], why);
 }
 
-int nm_config_check(const struct nm_config *c, const struct nm_config_place *places, char **ret_message)
+int nm_config_check(const struct nm_config *c, const struct nm_config_place *places,
+                    char **ret_message)
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(ordered); i++) {
         const struct nm_config_key *k[2] = {
@@ -135,8 +142,8 @@ static int read_one(struct nm_config *c, int dir_fd, const char *name, const cha
     if (r == -ENOENT)
         return r; /* the caller knows whether that matters */
     if (r == -E2BIG)
-        return complain(r, ret_message, "%s: larger than %d KiB, which no configuration is", shown_path,
-                        FILE_MAX / 1024);
+        return complain(r, ret_message, "%s: larger than %d KiB, which no configuration is",
+                        shown_path, FILE_MAX / 1024);
     if (r < 0)
         return complain(r, ret_message, "%s: can't be read: %s", shown_path, strerror(-r));
     return nm_config_read_text(c, shown_path, text, len, places, ret_message);
@@ -218,7 +225,8 @@ int nm_config_load(const char *path, bool must_exist, struct nm_config **ret, ch
         return r;
     r = read_one(c, AT_FDCWD, path, path, places, ret_message);
     if (r == -ENOENT && must_exist)
-        return complain(r, ret_message, "%s: no such file; leave out --config to run with the defaults", path);
+        return complain(r, ret_message,
+                        "%s: no such file; leave out --config to run with the defaults", path);
     if (r < 0 && r != -ENOENT)
         return r;
     r = read_drop_ins(c, dir, &names, places, ret_message);
@@ -233,7 +241,8 @@ int nm_config_load(const char *path, bool must_exist, struct nm_config **ret, ch
 
 /* ---- comparison ---- */
 
-const char *nm_config_needs_restart(const struct nm_config *a, const struct nm_config *b, char *buf, size_t size)
+const char *nm_config_needs_restart(const struct nm_config *a, const struct nm_config *b, char *buf,
+                                    size_t size)
 {
     size_t at = 0;
 
@@ -243,9 +252,11 @@ const char *nm_config_needs_restart(const struct nm_config *a, const struct nm_c
         char value[2][NM_CONFIG_VALUE_SIZE];
         if (!k->restart)
             continue;
-        if (nm_streq(nm_config_get(a, k, value[0], sizeof value[0]), nm_config_get(b, k, value[1], sizeof value[1])))
+        if (nm_streq(nm_config_get(a, k, value[0], sizeof value[0]),
+                     nm_config_get(b, k, value[1], sizeof value[1])))
             continue;
-        at += (size_t)snprintf(buf + at, size - at, "%s[%s] %s", at ? ", " : "", k->section, k->name);
+        at +=
+            (size_t)snprintf(buf + at, size - at, "%s[%s] %s", at ? ", " : "", k->section, k->name);
     }
     return buf;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See container.h. The life cycle is the table below and nothing else: who drives a container (policy, a person, the
- * shim's record, the kernel) only ever asks for a move, and a move that isn't in the table is a bug of the asker that
- * must not corrupt what clients and the journal see.
+ * See container.h. The life cycle is the table below and nothing else: who drives a container
+ * (policy, a person, the shim's record, the kernel) only ever asks for a move, and a move that
+ * isn't in the table is a bug of the asker that must not corrupt what clients and the journal see.
  */
 
 #include "agent/container.h"
-
 
 #define TO(state) (1u << NM_##state)
 
@@ -15,13 +14,14 @@
  * From each state, where to. In words:
  *
  *  - NEW has been promised to nobody: a refused request is dropped, it does not "complete".
- *  - A queued container ends without ever running when it is shed, killed, drained, lost or can't be launched
- *    (COMPLETED at once); it passes through KILLING when its launch was already under way.
+ *  - A queued container ends without ever running when it is shed, killed, drained, lost or can't
+ *    be launched (COMPLETED at once); it passes through KILLING when its launch was already under
+ *    way.
  *  - PAUSING -> RUNNING and RESUMING -> PAUSED undo a freeze or thaw that could not be carried out.
- *  - PAUSING -> RESUMING and RESUMING -> PAUSING: a change of mind before the kernel was done. The freezer
- *    reports only its end state, so the first request may never be seen as finished.
- *  - Every live state may go straight to COMPLETED: a command can end by itself, or be killed by the kernel or by
- *    another hand, at any moment, frozen or not.
+ *  - PAUSING -> RESUMING and RESUMING -> PAUSING: a change of mind before the kernel was done. The
+ *    freezer reports only its end state, so the first request may never be seen as finished.
+ *  - Every live state may go straight to COMPLETED: a command can end by itself, or be killed by
+ *    the kernel or by another hand, at any moment, frozen or not.
  *  - From KILLING there is no way back, and from COMPLETED none at all.
  */
 static const unsigned transitions[NM_STATE_COUNT] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See health-script.h. The process is watched through a pidfd, so that no SIGCHLD has to be blocked and nobody else's
- * children are reaped. Its group is killed while the leader is still a zombie: only until then can the kernel not give
- * the group's number to somebody else.
+ * See health-script.h. The process is watched through a pidfd, so that no SIGCHLD has to be blocked
+ * and nobody else's children are reaped. Its group is killed while the leader is still a zombie:
+ * only until then can the kernel not give the group's number to somebody else.
  */
 
 #include "agent/health-script.h"
@@ -17,7 +17,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* Lines after this much output are not looked at: the script gets EPIPE. A health report is a line or two. */
+/* Lines after this much output are not looked at: the script gets EPIPE. A health report is a line
+ * or two. */
 #define OUTPUT_MAX (64 * 1024)
 
 struct nm_health_script {
@@ -104,7 +105,8 @@ static void reap(struct nm_health_script *s)
 {
     siginfo_t info = {0};
 
-    if (s->pid <= 0 || waitid(P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
+    if (s->pid <= 0 || waitid(P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) < 0 ||
+        info.si_pid == 0)
         return;
     s->pid = 0;
     if (info.si_code == CLD_EXITED)
@@ -142,7 +144,8 @@ static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata)
     kill_group(s);
     read_output(s);
     close_output(s);
-    report(s); /* not only when it is gone: it may be stuck in the kernel, which is why it took so long */
+    /* Not only when it is gone: it may be stuck in the kernel, which is why it took so long. */
+    report(s);
     return 0;
 }
 
@@ -177,15 +180,16 @@ static int prepare_attributes(posix_spawnattr_t *attributes)
     if (r == 0)
         r = posix_spawnattr_setpgroup(attributes, 0);
     if (r == 0)
-        r = posix_spawnattr_setflags(attributes,
-                                     POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                                     POSIX_SPAWN_SETSIGDEF);
     return -r;
 }
 
 static int spawn(const char *path, int output, pid_t *ret_pid)
 {
     static char *const environment[] = {
-        (char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", (char *)"LANG=C.UTF-8", NULL};
+        (char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        (char *)"LANG=C.UTF-8", NULL};
     char *const argv[] = {(char *)path, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -217,8 +221,8 @@ static int watch(struct nm_health_script *s, sd_event *event, uint64_t timeout_u
     if (r >= 0)
         r = sd_event_add_io(event, &s->exit_source, s->pidfd, EPOLLIN, on_exit_of_script, s);
     if (r >= 0)
-        r = sd_event_add_time_relative(event, &s->timer_source, CLOCK_BOOTTIME, timeout_usec, 10 * NM_USEC_PER_MSEC,
-                                       on_timeout, s);
+        r = sd_event_add_time_relative(event, &s->timer_source, CLOCK_BOOTTIME, timeout_usec,
+                                       10 * NM_USEC_PER_MSEC, on_timeout, s);
     if (r < 0)
         return r;
     (void)sd_event_source_set_description(s->output_source, "health script output");
@@ -227,8 +231,8 @@ static int watch(struct nm_health_script *s, sd_event *event, uint64_t timeout_u
     return 0;
 }
 
-int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_usec, nm_health_script_cb_t cb,
-                         void *userdata, struct nm_health_script **ret)
+int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_usec,
+                         nm_health_script_cb_t cb, void *userdata, struct nm_health_script **ret)
 {
     _cleanup_(nm_health_script_freep) struct nm_health_script *s = calloc(1, sizeof *s);
     _cleanup_close_ int write_fd = -EBADF;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See health.h. One timer drives everything: at each tick the disks are looked at and, unless the last run is still going,
- * the script is started. Whatever changes ends in update(), which words the reason and tells the listener if the set
- * of problems has become another one (mere numbers, such as how much is free, are not news).
+ * See health.h. One timer drives everything: at each tick the disks are looked at and, unless the
+ * last run is still going, the script is started. Whatever changes ends in update(), which words
+ * the reason and tells the listener if the set of problems has become another one (mere numbers,
+ * such as how much is free, are not news).
  */
 
 #include "agent/health.h"
@@ -15,8 +16,9 @@
 #include "monitor/monitor.h"
 #include "util/log.h"
 
-/* A file system that was too full counts as such until it has this much more than the minimum again: logs that grow and
- * are rotated right at the threshold would else turn admissions on and off. */
+/* A file system that was too full counts as such until it has this much more than the minimum
+ * again: logs that grow and are rotated right at the threshold would else turn admissions on and
+ * off. */
 #define DISK_RECOVERY_FACTOR 1.1
 
 enum { STATE_DIR, LOG_DIR, N_DIRS };
@@ -59,15 +61,15 @@ static void update(struct nm_health *h, bool tell)
     char identity[sizeof h->told], unkillable[96] = "";
 
     if (h->unkillable > 0)
-        (void)snprintf(unkillable, sizeof unkillable, "%u container%s can't be killed", h->unkillable,
-                       h->unkillable == 1 ? "" : "s");
+        (void)snprintf(unkillable, sizeof unkillable, "%u container%s can't be killed",
+                       h->unkillable, h->unkillable == 1 ? "" : "s");
     h->reason[0] = '\0';
     add(h->reason, sizeof h->reason, h->script_reason);
     add(h->reason, sizeof h->reason, unkillable);
     for (int i = 0; i < N_DIRS; i++)
         add(h->reason, sizeof h->reason, h->disk_reason[i]);
-    (void)snprintf(identity, sizeof identity, "%d%d|%u|%s", h->disk_bad[STATE_DIR], h->disk_bad[LOG_DIR],
-                   h->unkillable, h->script_reason);
+    (void)snprintf(identity, sizeof identity, "%d%d|%u|%s", h->disk_bad[STATE_DIR],
+                   h->disk_bad[LOG_DIR], h->unkillable, h->script_reason);
     if (nm_streq(identity, h->told))
         return;
     memcpy(h->told, identity, sizeof h->told);
@@ -77,7 +79,8 @@ static void update(struct nm_health *h, bool tell)
 
 /* ---- disks ---- */
 
-/* The directory may not have been made yet: then what matters is the file system that it will be on. */
+/* The directory may not have been made yet: then what matters is the file system that it will be
+ * on. */
 static int sample_existing(const char *dir, struct nm_disk_sample *ret)
 {
     char path[4096];
@@ -121,8 +124,8 @@ static void check_disk(struct nm_health *h, int i)
     r = sample_existing(h->dir[i], &sample);
     if (r < 0) {
         h->disk_bad[i] = true;
-        (void)snprintf(h->disk_reason[i], sizeof h->disk_reason[i], "%.100s can't be looked at: %s", h->dir[i],
-                       strerror(-r));
+        (void)snprintf(h->disk_reason[i], sizeof h->disk_reason[i], "%.100s can't be looked at: %s",
+                       h->dir[i], strerror(-r));
         return;
     }
     space = share(sample.available_bytes, sample.total_bytes);
@@ -131,9 +134,10 @@ static void check_disk(struct nm_health *h, int i)
         return;
     h->disk_bad[i] = true;
     (void)snprintf(h->disk_reason[i], sizeof h->disk_reason[i],
-                   "only %.1f %% of the %s of the file system of %.80s are free, below the %g %% of disk-min-free",
-                   (space < min ? space : inodes) * 100, space < min ? "bytes" : "inodes", h->dir[i],
-                   h->disk_min_free * 100);
+                   "only %.1f %% of the %s of the file system of %.80s are free, below the %g %% "
+                   "of disk-min-free",
+                   (space < min ? space : inodes) * 100, space < min ? "bytes" : "inodes",
+                   h->dir[i], h->disk_min_free * 100);
 }
 
 static void check_disks(struct nm_health *h)
@@ -153,7 +157,8 @@ static void check_disks(struct nm_health *h)
 static void script_trouble(struct nm_health *h, const char *what)
 {
     if (*what && !nm_streq(what, h->script_trouble))
-        nm_warning("health script %s %s; ignoring it, the node stays healthy", h->script_path, what);
+        nm_warning("health script %s %s; ignoring it, the node stays healthy", h->script_path,
+                   what);
     (void)snprintf(h->script_trouble, sizeof h->script_trouble, "%s", what);
 }
 
@@ -169,13 +174,16 @@ static void on_verdict(const struct nm_health_verdict *v, void *userdata)
     }
     h->script_reason[0] = '\0';
     if (v->timed_out)
-        (void)snprintf(h->script_reason, sizeof h->script_reason, "the health script did not end in time");
+        (void)snprintf(h->script_reason, sizeof h->script_reason,
+                       "the health script did not end in time");
     else if (v->error[0])
-        (void)snprintf(h->script_reason, sizeof h->script_reason, "the health script says: %s", v->error);
+        (void)snprintf(h->script_reason, sizeof h->script_reason, "the health script says: %s",
+                       v->error);
     else if (v->exit_signal)
         (void)snprintf(what, sizeof what, "was ended by signal %d", v->exit_signal);
     else if (v->exit_code)
-        (void)snprintf(what, sizeof what, "ended with status %d without a line of ERROR", v->exit_code);
+        (void)snprintf(what, sizeof what, "ended with status %d without a line of ERROR",
+                       v->exit_code);
     script_trouble(h, what);
     update(h, true);
 }
@@ -238,8 +246,8 @@ int nm_health_reconfigure(struct nm_health *h, const struct nm_config *config)
     return sd_event_source_set_enabled(h->timer, SD_EVENT_ONESHOT);
 }
 
-int nm_health_new(sd_event *event, const struct nm_config *config, const char *state_dir, const char *log_dir,
-                  nm_health_cb_t cb, void *userdata, struct nm_health **ret)
+int nm_health_new(sd_event *event, const struct nm_config *config, const char *state_dir,
+                  const char *log_dir, nm_health_cb_t cb, void *userdata, struct nm_health **ret)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = calloc(1, sizeof *h);
     int r;

@@ -5,13 +5,13 @@
  * Health of the node: an unhealthy node admits nothing and says why. Three things are looked at:
  *
  *  - space and inodes of the file systems that hold state and logs;
- *  - the operator's script, by YARN's convention: a line on its standard output that begins with ERROR, or a time-out,
- *    makes the node unhealthy. A script that can't be run, or ends with another status than 0, does not: a broken script
- *    must not stop a cluster (it is logged);
+ *  - the operator's script, by YARN's convention: a line on its standard output that begins with
+ *    ERROR, or a time-out, makes the node unhealthy. A script that can't be run, or ends with
+ *    another status than 0, does not: a broken script must not stop a cluster (it is logged);
  *  - containers that could not be killed, counted by the manager.
  *
- * The script runs as nmd's own user, with a cleared environment, in a process group of its own that is killed as a whole
- * when the script has ended or run out of time.
+ * The script runs as nmd's own user, with a cleared environment, in a process group of its own that
+ * is killed as a whole when the script has ended or run out of time.
  */
 
 #include <systemd/sd-event.h>
@@ -22,15 +22,16 @@
 
 struct nm_health;
 
-/* What is wrong has changed. Called from the event loop, not from nm_health_new() or nm_health_reconfigure().
- * reason: one sentence, "" when healthy; valid during the call. */
+/* What is wrong has changed. Called from the event loop, not from nm_health_new() or
+ * nm_health_reconfigure(). reason: one sentence, "" when healthy; valid during the call. */
 typedef void (*nm_health_cb_t)(bool healthy, const char *reason, void *userdata);
 
-/* Looks at the disks at once, and runs the script as soon as the event loop does. The configuration and paths are
- * copied. */
-int nm_health_new(sd_event *event, const struct nm_config *config, const char *state_dir, const char *log_dir,
-                  nm_health_cb_t cb, void *userdata, struct nm_health **ret);
-/* Applies [health] of a new configuration and checks anew. What an old script said is forgotten if it is another one. */
+/* Looks at the disks at once, and runs the script as soon as the event loop does. The configuration
+ * and paths are copied. */
+int nm_health_new(sd_event *event, const struct nm_config *config, const char *state_dir,
+                  const char *log_dir, nm_health_cb_t cb, void *userdata, struct nm_health **ret);
+/* Applies [health] of a new configuration and checks anew. What an old script said is forgotten if
+ * it is another one. */
 int nm_health_reconfigure(struct nm_health *h, const struct nm_config *config);
 /* May call the callback. */
 void nm_health_set_unkillable(struct nm_health *h, unsigned n);

@@ -9,14 +9,14 @@
 
 #include "util/parse.h"
 
-/* The reserve when none is configured: what a Debian host with sshd, journald and nmd uses, with room for the kernel's
- * own growth; large hosts run larger agents. */
+/* The reserve when none is configured: what a Debian host with sshd, journald and nmd uses, with
+ * room for the kernel's own growth; large hosts run larger agents. */
 #define RESERVE_DIVISOR 20
 #define RESERVE_MIN (256 * NM_MIB)
 #define RESERVE_MAX (2048 * NM_MIB)
 
-/* A sample is stale after this many periods, or this long if the period is short: a loaded node may be late by some
- * hundred milliseconds, which is no reason to stop. */
+/* A sample is stale after this many periods, or this long if the period is short: a loaded node may
+ * be late by some hundred milliseconds, which is no reason to stop. */
 #define STALE_PERIODS 3
 #define STALE_MIN_USEC (2 * NM_USEC_PER_SEC)
 
@@ -59,7 +59,8 @@ nm_printf(2, 3) static int out_of_range(char **ret_message, const char *format, 
     return -ERANGE;
 }
 
-static int resolve_memory(const struct nm_config *c, uint64_t total, uint64_t *ret_capacity, char **ret_message)
+static int resolve_memory(const struct nm_config *c, uint64_t total, uint64_t *ret_capacity,
+                          char **ret_message)
 {
     bool auto_reserve = c->system_reserved_memory_bytes == UINT64_MAX;
     uint64_t reserve = c->system_reserved_memory_bytes;
@@ -71,9 +72,10 @@ static int resolve_memory(const struct nm_config *c, uint64_t total, uint64_t *r
         reserve = NM_MIN(reserve, total / 2);
     }
     if (reserve >= total)
-        return out_of_range(ret_message,
-                            "[node] system-reserved-memory = %s: leaves nothing for containers, this node has %s",
-                            nm_format_size(reserve, a, sizeof a), t);
+        return out_of_range(
+            ret_message,
+            "[node] system-reserved-memory = %s: leaves nothing for containers, this node has %s",
+            nm_format_size(reserve, a, sizeof a), t);
     if (c->memory_bytes == 0) {
         *ret_capacity = total - reserve;
         return 0;
@@ -82,24 +84,26 @@ static int resolve_memory(const struct nm_config *c, uint64_t total, uint64_t *r
         return out_of_range(ret_message, "[node] memory = %s: larger than this node's %s",
                             nm_format_size(c->memory_bytes, a, sizeof a), t);
     if (!auto_reserve && c->memory_bytes > total - reserve)
-        return out_of_range(ret_message,
-                            "[node] memory = %s: with system-reserved-memory = %s larger than this node's %s",
-                            nm_format_size(c->memory_bytes, a, sizeof a), nm_format_size(reserve, b, sizeof b), t);
+        return out_of_range(
+            ret_message,
+            "[node] memory = %s: with system-reserved-memory = %s larger than this node's %s",
+            nm_format_size(c->memory_bytes, a, sizeof a), nm_format_size(reserve, b, sizeof b), t);
     *ret_capacity = c->memory_bytes;
     return 0;
 }
 
-static int resolve_cpu(const struct nm_config *c, const struct nm_node_sample *node, uint64_t *ret_capacity,
-                       char **ret_message)
+static int resolve_cpu(const struct nm_config *c, const struct nm_node_sample *node,
+                       uint64_t *ret_capacity, char **ret_message)
 {
     uint64_t total = (uint64_t)node->n_cpus * 1000;
     uint64_t reserve = nm_settings_vcore_millicores(c, node, c->system_reserved_vcores_milli);
 
     if (reserve >= total)
-        return out_of_range(ret_message,
-                            "[node] system-reserved-vcores = %g: leaves nothing for containers, this node has "
-                            "%" PRIu64 " vcores on %" PRIu32 " CPUs",
-                            c->system_reserved_vcores_milli / 1000.0, vcores_of(c, node), node->n_cpus);
+        return out_of_range(
+            ret_message,
+            "[node] system-reserved-vcores = %g: leaves nothing for containers, this node has "
+            "%" PRIu64 " vcores on %" PRIu32 " CPUs",
+            c->system_reserved_vcores_milli / 1000.0, vcores_of(c, node), node->n_cpus);
     *ret_capacity = total - reserve;
     return 0;
 }
@@ -125,8 +129,8 @@ static void copy_policy(const struct nm_config *c, struct nm_policy_settings *s)
 }
 
 int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sample *node,
-                              const struct nm_cgroup_backend *backend, struct nm_policy_settings *ret,
-                              char **ret_message)
+                              const struct nm_cgroup_backend *backend,
+                              struct nm_policy_settings *ret, char **ret_message)
 {
     struct nm_policy_settings s = {0};
     int r;
@@ -143,9 +147,11 @@ int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sa
     s.reserve.memory_bytes = node->memory_total_bytes - s.capacity.memory_bytes;
     s.reserve.cpu_millicores = (uint64_t)node->n_cpus * 1000 - s.capacity.cpu_millicores;
     copy_policy(c, &s);
-    s.squeeze_floor_millicores = nm_settings_vcore_millicores(c, node, c->squeeze_floor_vcores_milli);
+    s.squeeze_floor_millicores =
+        nm_settings_vcore_millicores(c, node, c->squeeze_floor_vcores_milli);
     s.can_freeze = backend->feature[NM_CGROUP_FREEZE];
-    s.can_reclaim = c->reclaim && backend->feature[NM_CGROUP_RECLAIM] && backend->feature[NM_CGROUP_SWAP];
+    s.can_reclaim =
+        c->reclaim && backend->feature[NM_CGROUP_RECLAIM] && backend->feature[NM_CGROUP_SWAP];
     s.can_squeeze = c->squeeze && backend->feature[NM_CGROUP_CPU_WEIGHT];
     *ret = s;
     return 0;

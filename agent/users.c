@@ -14,8 +14,8 @@
 
 #define NSS_BUFFER_MAX (1 << 20) /* a group with tens of thousands of members still fits */
 
-nm_printf(4, 5) static int refuse(struct nm_problem *p, enum nm_agent_outcome outcome, const char *value,
-                                  const char *format, ...)
+nm_printf(4, 5) static int refuse(struct nm_problem *p, enum nm_agent_outcome outcome,
+                                  const char *value, const char *format, ...)
 {
     va_list ap;
     size_t i = 0;
@@ -56,7 +56,8 @@ static int user_from_passwd(const struct passwd *pw, struct nm_user *ret)
     return 0;
 }
 
-/* What the get*_r functions answer for "none" differs between NSS modules; getpwnam(3) lists these. */
+/* What the get*_r functions answer for "none" differs between NSS modules; getpwnam(3) lists these.
+ */
 static int nss_result(int error, const void *found)
 {
     if (found)
@@ -76,7 +77,8 @@ static int lookup_passwd(const char *name, uid_t uid, struct nm_user *ret)
 
         if (!buf)
             return -ENOMEM;
-        r = name ? getpwnam_r(name, &pw, buf, size, &found) : getpwuid_r(uid, &pw, buf, size, &found);
+        r = name ? getpwnam_r(name, &pw, buf, size, &found)
+                 : getpwuid_r(uid, &pw, buf, size, &found);
         if (r == ERANGE)
             continue;
         r = nss_result(r, found);
@@ -94,10 +96,12 @@ int nm_users_lookup(const char *name, struct nm_user *ret)
 {
     uint64_t uid;
 
-    /* All digits are a uid, never a name: a login "0" must not be a way around the rules for root. */
+    /* All digits are a uid, never a name: a login "0" must not be a way around the rules for root.
+     */
     if (strspn(name, "0123456789") < strlen(name))
         return lookup_passwd(name, 0, ret);
-    if (nm_parse_u64(name, &uid) < 0 || uid >= UINT32_MAX) /* (uid_t)-1 means "leave it" to setuid's relatives */
+    if (nm_parse_u64(name, &uid) < 0 ||
+        uid >= UINT32_MAX) /* (uid_t)-1 means "leave it" to setuid's relatives */
         return -ENOENT;
     return lookup_passwd(NULL, (uid_t)uid, ret);
 }
@@ -167,30 +171,34 @@ static bool is_banned(const struct nm_config *c, const struct nm_user *u)
     return false;
 }
 
-int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid_t own_uid, bool named,
-                     const struct nm_user *u, struct nm_problem *ret_problem)
+int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid_t own_uid,
+                     bool named, const struct nm_user *u, struct nm_problem *ret_problem)
 {
     bool self = u->uid == who->uid;
     bool is_root = who->uid == 0 || who->uid == own_uid;
 
     if (!self && !who->admin)
         return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
-                      "You (uid %" PRIu32 ") may run containers as yourself only; running as %s is for administrators.",
+                      "You (uid %" PRIu32
+                      ") may run containers as yourself only; running as %s is for administrators.",
                       (uint32_t)who->uid, u->name);
     if (own_uid != 0 && u->uid != own_uid)
         return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
-                      "This nmd runs without root, as uid %" PRIu32 ", and can't start anything as %s (uid %" PRIu32 ").",
+                      "This nmd runs without root, as uid %" PRIu32
+                      ", and can't start anything as %s (uid %" PRIu32 ").",
                       (uint32_t)own_uid, u->name, (uint32_t)u->uid);
     if (is_root && (named || self))
         return 0;
     if (u->uid < c->min_uid)
         return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
-                      "No container runs as %s: its uid %" PRIu32 " is below [containers] min-uid = %" PRIu32
+                      "No container runs as %s: its uid %" PRIu32
+                      " is below [containers] min-uid = %" PRIu32
                       ". Only root may ask for it, by name.",
                       u->name, (uint32_t)u->uid, (uint32_t)c->min_uid);
     if (is_banned(c, u))
         return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
-                      "No container runs as %s: it is on the list of [containers] banned-users. Only root may ask for "
+                      "No container runs as %s: it is on the list of [containers] banned-users. "
+                      "Only root may ask for "
                       "it, by name.",
                       u->name);
     return 0;
@@ -212,8 +220,8 @@ static int nameless(const struct nm_caller *who, struct nm_user *ret)
     return 0;
 }
 
-int nm_users_check(const struct nm_config *c, const struct nm_caller *who, const char *requested, struct nm_user *ret,
-                   struct nm_problem *ret_problem)
+int nm_users_check(const struct nm_config *c, const struct nm_caller *who, const char *requested,
+                   struct nm_user *ret, struct nm_problem *ret_problem)
 {
     _cleanup_(nm_user_done) struct nm_user u = {0};
     bool named = requested && *requested;
@@ -221,8 +229,9 @@ int nm_users_check(const struct nm_config *c, const struct nm_caller *who, const
 
     r = named ? nm_users_lookup(requested, &u) : nm_users_lookup_uid(who->uid, &u);
     if (r == -ENOENT && named)
-        return refuse(ret_problem, NM_AGENT_E_INVALID, requested,
-                      "There is no such user on this node; give a login name or a uid that has one.");
+        return refuse(
+            ret_problem, NM_AGENT_E_INVALID, requested,
+            "There is no such user on this node; give a login name or a uid that has one.");
     if (r == -ENOENT)
         r = nameless(who, &u);
     if (r < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Prints what the table of keys says, for `make update-config-docs`: "conf" the packaged nmd.conf, "man" the keys of
- * nmd.conf(5). Not installed. */
+/* Prints what the table of keys says, for `make update-config-docs`: "conf" the packaged nmd.conf,
+ * "man" the keys of nmd.conf(5). Not installed. */
 
 #include "agent/config-keys.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nmd.conf. What is refused has a message of one printable line; what is taken prints to values that read back the same.
+ * nmd.conf. What is refused has a message of one printable line; what is taken prints to values
+ * that read back the same.
  */
 
 #include "agent/config-keys.h"

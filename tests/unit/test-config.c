@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/config.h: what the table of keys promises is held against the parser (defaults, both ends of every range and
- * just beyond, typing errors), then whole files, drop-ins, refusals, and the two packaged files that are made from it.
+ * agent/config.h: what the table of keys promises is held against the parser (defaults, both ends
+ * of every range and just beyond, typing errors), then whole files, drop-ins, refusals, and the two
+ * packaged files that are made from it.
  */
 
 #include <errno.h>
@@ -50,7 +51,8 @@ static void test_table(void **state)
     }
 }
 
-/* A default is written as get() would write it, so that "is it the default" can be told by comparing texts. */
+/* A default is written as get() would write it, so that "is it the default" can be told by
+ * comparing texts. */
 static void test_defaults_round_trip(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
@@ -58,7 +60,8 @@ static void test_defaults_round_trip(void **state)
     (void)state;
     for (size_t i = 0; i < nm_config_n_keys; i++) {
         char value[NM_CONFIG_VALUE_SIZE];
-        assert_string_equal(nm_config_get(c, &nm_config_keys[i], value, sizeof value), nm_config_keys[i].fallback);
+        assert_string_equal(nm_config_get(c, &nm_config_keys[i], value, sizeof value),
+                            nm_config_keys[i].fallback);
     }
 }
 
@@ -167,17 +170,28 @@ static void test_bad_values(void **state)
     static const struct {
         const char *section, *name, *text;
     } rows[] = {
-        {"interface", "http-address", "localhost:80"}, {"interface", "http-address", "127.0.0.1"},
-        {"interface", "http-address", "127.0.0.1:0"},  {"interface", "http-address", "127.0.0.1:65536"},
-        {"interface", "http-address", "::1:80"},       {"interface", "http-address", "[::1:80"},
-        {"interface", "http-address", "[]:80"},        {"interface", "http-address", ":80"},
-        {"interface", "http-address", "127.0.0.1:80 "}, {"interface", "socket-mode", "0888"},
-        {"interface", "socket-mode", "rw-rw----"},     {"interface", "admin-group", "a b"},
-        {"interface", "admin-group", "../x"},          {"health", "script", "check.sh"},
-        {"paths", "log-dir", "logs"},                  {"containers", "banned-users", "a/b"},
-        {"containers", "banned-users", "-x"},          {"containers", "banned-users", "a;b"},
-        {"preemption", "pause", "maybe"},              {"preemption", "victim-order", "newest"},
-        {"queue", "order", ""},                        {"preemption", "pause", ""},
+        {"interface", "http-address", "localhost:80"},
+        {"interface", "http-address", "127.0.0.1"},
+        {"interface", "http-address", "127.0.0.1:0"},
+        {"interface", "http-address", "127.0.0.1:65536"},
+        {"interface", "http-address", "::1:80"},
+        {"interface", "http-address", "[::1:80"},
+        {"interface", "http-address", "[]:80"},
+        {"interface", "http-address", ":80"},
+        {"interface", "http-address", "127.0.0.1:80 "},
+        {"interface", "socket-mode", "0888"},
+        {"interface", "socket-mode", "rw-rw----"},
+        {"interface", "admin-group", "a b"},
+        {"interface", "admin-group", "../x"},
+        {"health", "script", "check.sh"},
+        {"paths", "log-dir", "logs"},
+        {"containers", "banned-users", "a/b"},
+        {"containers", "banned-users", "-x"},
+        {"containers", "banned-users", "a;b"},
+        {"preemption", "pause", "maybe"},
+        {"preemption", "victim-order", "newest"},
+        {"queue", "order", ""},
+        {"preemption", "pause", ""},
     };
 
     (void)state;
@@ -232,28 +246,38 @@ static void test_text(void **state)
 static void test_refusals(void **state)
 {
     static const struct {
-        const char *text, *message; /* message: the whole of it, or its beginning when it ends in "..." */
+        const char *text,
+            *message; /* message: the whole of it, or its beginning when it ends in "..." */
     } rows[] = {
         {"[node]\nmemry = 3G", "FILE:2: [node] memry: no such key, did you mean memory?"},
-        {"[queue]\nmax_length = 5", "FILE:2: [queue] max_length: no such key, did you mean max-length?"},
-        {"[queue]\nperiod = 3s", "FILE:2: [queue] period: no such key here, did you mean [sampling] period?"},
+        {"[queue]\nmax_length = 5",
+         "FILE:2: [queue] max_length: no such key, did you mean max-length?"},
+        {"[queue]\nperiod = 3s",
+         "FILE:2: [queue] period: no such key here, did you mean [sampling] period?"},
         {"[node]\ncolour = red", "FILE:2: [node] colour: no such key, see nmd.conf(5)"},
         {"memory = 3G", "FILE:1: memory: a key must stand below a [section]"},
         {"[quque]\n", "FILE:1: [quque]: no such section, did you mean [queue]?"},
         {"[weather]", "FILE:1: [weather]: no such section, see nmd.conf(5)"},
         {"[Node]\nmemory = 3G", "FILE:1: [Node]: no such section, did you mean [node]?"},
-        {"[node]\n\nmemory = 3X", "FILE:3: [node] memory = 3X: allowed is auto, or a size from 16M to 1024T"},
+        {"[node]\n\nmemory = 3X",
+         "FILE:3: [node] memory = 3X: allowed is auto, or a size from 16M to 1024T"},
         {"[node]\nmemory = -3G", "FILE:2: [node] memory = -3G: allowed is ..."},
         {"[node]\nmemory =", "FILE:2: [node] memory = : allowed is ..."},
-        {"[sampling]\nperiod = 50ms", "FILE:2: [sampling] period = 50ms: allowed is a duration from 100ms to 60s"},
-        {"[sampling]\nperiod = 3s # often", "FILE:2: [sampling] period = 3s # often: allowed is ..."},
+        {"[sampling]\nperiod = 50ms",
+         "FILE:2: [sampling] period = 50ms: allowed is a duration from 100ms to 60s"},
+        {"[sampling]\nperiod = 3s # often",
+         "FILE:2: [sampling] period = 3s # often: allowed is ..."},
         {"[preemption]\nvictim-order = oldest",
-         "FILE:2: [preemption] victim-order = oldest: allowed is reverse-arrival, least-work-lost, fewest-victims or "
+         "FILE:2: [preemption] victim-order = oldest: allowed is reverse-arrival, least-work-lost, "
+         "fewest-victims or "
          "app-fair"},
         {"[preemption]\nmemory-threshold = 1.1",
-         "FILE:2: [preemption] memory-threshold = 1.1: allowed is a fraction or percentage above 0 and at most 1"},
-        {"[preemption]\npause = yes\npause = no", "FILE:3: [preemption] pause: already given on line 2"},
-        {"[preemption]\npause", "FILE:2: pause: neither \"[section]\" nor \"key = value\" nor a comment"},
+         "FILE:2: [preemption] memory-threshold = 1.1: allowed is a fraction or percentage above 0 "
+         "and at most 1"},
+        {"[preemption]\npause = yes\npause = no",
+         "FILE:3: [preemption] pause: already given on line 2"},
+        {"[preemption]\npause",
+         "FILE:2: pause: neither \"[section]\" nor \"key = value\" nor a comment"},
         {"[node] vcores = 3\n", "FILE:1: [node] vcores = 3: neither ..."},
         {"[node]\r\nab\r\nbad = 1", "FILE:2: ab: neither ..."},
         {"[node]\na ; b = c\n", "FILE:2: a ; b = c: neither ..."},
@@ -301,7 +325,8 @@ static void test_nul_byte(void **state)
     _cleanup_free_ char *message = NULL;
 
     (void)state;
-    assert_int_equal(nm_config_read_text(c, "FILE", text, sizeof text - 1, NULL, &message), -EINVAL);
+    assert_int_equal(nm_config_read_text(c, "FILE", text, sizeof text - 1, NULL, &message),
+                     -EINVAL);
     assert_non_null(strstr(message, "FILE:2: vcores = 3? 4: the line contains a NUL byte"));
 }
 
@@ -313,7 +338,8 @@ static void test_lists(void **state)
     char value[NM_CONFIG_VALUE_SIZE];
 
     (void)state;
-    assert_int_equal(read_text(c, "[containers]\nbanned-users = a b\nbanned-users = c\n", &message), 0);
+    assert_int_equal(read_text(c, "[containers]\nbanned-users = a b\nbanned-users = c\n", &message),
+                     0);
     assert_string_equal(nm_config_get(c, k, value, sizeof value), "a b c");
     assert_int_equal(read_text(c, "[containers]\nbanned-users = d\n", &message), 0);
     assert_string_equal(nm_config_get(c, k, value, sizeof value), "d");
@@ -329,12 +355,16 @@ static void test_cross_checks(void **state)
         const char *text, *part; /* part of the message; NULL: fine */
     } rows[] = {
         {"[over-allocation]\nmemory-threshold = 0.95",
-         "FILE:2: [over-allocation] memory-threshold = 0.95: must be below [preemption] memory-threshold, which is "
+         "FILE:2: [over-allocation] memory-threshold = 0.95: must be below [preemption] "
+         "memory-threshold, which is "
          "0.95"},
-        {"[over-allocation]\ncpu-threshold = 1", "must be below [preemption] cpu-threshold, which is 0.95"},
+        {"[over-allocation]\ncpu-threshold = 1",
+         "must be below [preemption] cpu-threshold, which is 0.95"},
         {"[preemption]\ncpu-threshold = 0.8",
-         "FILE:2: [preemption] cpu-threshold = 0.8: must be above [over-allocation] cpu-threshold, which is 0.8"},
-        {"[sampling]\npressure-stall = 500ms", "must be below [sampling] pressure-window, which is 500ms"},
+         "FILE:2: [preemption] cpu-threshold = 0.8: must be above [over-allocation] cpu-threshold, "
+         "which is 0.8"},
+        {"[sampling]\npressure-stall = 500ms",
+         "must be below [sampling] pressure-window, which is 500ms"},
         {"[over-allocation]\nmemory-threshold = 0.5\ncpu-threshold = 0.949999999", NULL},
         {"[sampling]\npressure-stall = 500ms\npressure-window = 501ms", NULL},
     };
@@ -345,7 +375,9 @@ static void test_cross_checks(void **state)
         _cleanup_free_ char *message = NULL;
         _cleanup_free_ struct nm_config_place *places = calloc(nm_config_n_keys, sizeof *places);
 
-        assert_int_equal(nm_config_read_text(c, "FILE", rows[i].text, strlen(rows[i].text), places, &message), 0);
+        assert_int_equal(
+            nm_config_read_text(c, "FILE", rows[i].text, strlen(rows[i].text), places, &message),
+            0);
         assert_int_equal(nm_config_check(c, places, &message), rows[i].part ? -EINVAL : 0);
         if (rows[i].part && !strstr(message, rows[i].part))
             fail_msg("expected \"%s\", got \"%s\"", rows[i].part, message);
@@ -445,10 +477,12 @@ static void test_refused_whole(void **state)
     put("nmd.conf.d/10-a.conf", "[queue]\nmax-length = ten\n");
     assert_int_equal(load(true, &c, &message), -EINVAL);
     assert_ptr_equal(c, directory);
-    assert_non_null(strstr(message, "/nmd.conf.d/10-a.conf:2: [queue] max-length = ten: allowed is"));
+    assert_non_null(
+        strstr(message, "/nmd.conf.d/10-a.conf:2: [queue] max-length = ten: allowed is"));
 }
 
-/* The two halves of a contradiction may stand in different files; the message names the place of one. */
+/* The two halves of a contradiction may stand in different files; the message names the place of
+ * one. */
 static void test_contradiction_between_files(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
@@ -458,7 +492,9 @@ static void test_contradiction_between_files(void **state)
     put("nmd.conf", "[preemption]\nmemory-threshold = 0.7\n");
     put("nmd.conf.d/10-a.conf", "\n\n[over-allocation]\nmemory-threshold = 0.75\n");
     assert_int_equal(load(true, &c, &message), -EINVAL);
-    assert_non_null(strstr(message, "/nmd.conf.d/10-a.conf:4: [over-allocation] memory-threshold = 0.75: must be below"));
+    assert_non_null(strstr(
+        message,
+        "/nmd.conf.d/10-a.conf:4: [over-allocation] memory-threshold = 0.75: must be below"));
     assert_null(c);
 }
 
@@ -494,8 +530,12 @@ static void test_needs_restart(void **state)
 
     (void)state;
     assert_string_equal(nm_config_needs_restart(a, b, buf, sizeof buf), "");
-    assert_int_equal(read_text(b, "[queue]\nmax-length = 3\n[interface]\nsocket-mode = 0666\nhttp-address = 127.0.0.1:1",
-                               &message), 0);
+    assert_int_equal(
+        read_text(
+            b,
+            "[queue]\nmax-length = 3\n[interface]\nsocket-mode = 0666\nhttp-address = 127.0.0.1:1",
+            &message),
+        0);
     assert_string_equal(nm_config_needs_restart(a, b, buf, sizeof buf),
                         "[interface] socket-mode, [interface] http-address");
     assert_true(strlen(nm_config_needs_restart(a, b, buf, 12)) < 12);
@@ -565,7 +605,8 @@ static void test_template_is_the_defaults(void **state)
     test_defaults_round_trip(state);
     for (size_t i = 0; i < nm_config_n_keys; i++) {
         char value[NM_CONFIG_VALUE_SIZE];
-        assert_string_equal(nm_config_get(c, &nm_config_keys[i], value, sizeof value), nm_config_keys[i].fallback);
+        assert_string_equal(nm_config_get(c, &nm_config_keys[i], value, sizeof value),
+                            nm_config_keys[i].fallback);
     }
 }
 
@@ -576,7 +617,8 @@ static void test_packaged_file(void **state)
 
     (void)state;
     if (!nm_streq(expected, packaged))
-        fail_msg("packaging/nmd.conf is not what the table of keys says: run `make update-config-docs`");
+        fail_msg(
+            "packaging/nmd.conf is not what the table of keys says: run `make update-config-docs`");
 }
 
 static void test_manual(void **state)
@@ -586,35 +628,25 @@ static void test_manual(void **state)
 
     (void)state;
     if (!strstr(manual, keys))
-        fail_msg("packaging/nmd.conf.5 is not what the table of keys says: run `make update-config-docs`");
+        fail_msg("packaging/nmd.conf.5 is not what the table of keys says: run `make "
+                 "update-config-docs`");
 }
 
 int main(void)
 {
 #define WITH_DIRECTORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_defaults_round_trip),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_values_round_trip),
-        cmocka_unit_test(test_bad_values),
-        cmocka_unit_test(test_too_many_users),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_nul_byte),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_cross_checks),
-        WITH_DIRECTORY(test_missing_file),
-        WITH_DIRECTORY(test_drop_ins),
-        WITH_DIRECTORY(test_refused_whole),
-        WITH_DIRECTORY(test_contradiction_between_files),
-        WITH_DIRECTORY(test_unreadable),
-        cmocka_unit_test(test_needs_restart),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_template_is_the_defaults),
-        cmocka_unit_test(test_packaged_file),
-        cmocka_unit_test(test_manual),
+        cmocka_unit_test(test_table),         cmocka_unit_test(test_defaults_round_trip),
+        cmocka_unit_test(test_ranges),        cmocka_unit_test(test_values_round_trip),
+        cmocka_unit_test(test_bad_values),    cmocka_unit_test(test_too_many_users),
+        cmocka_unit_test(test_text),          cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_long_lines),    cmocka_unit_test(test_nul_byte),
+        cmocka_unit_test(test_lists),         cmocka_unit_test(test_cross_checks),
+        WITH_DIRECTORY(test_missing_file),    WITH_DIRECTORY(test_drop_ins),
+        WITH_DIRECTORY(test_refused_whole),   WITH_DIRECTORY(test_contradiction_between_files),
+        WITH_DIRECTORY(test_unreadable),      cmocka_unit_test(test_needs_restart),
+        cmocka_unit_test(test_json),          cmocka_unit_test(test_template_is_the_defaults),
+        cmocka_unit_test(test_packaged_file), cmocka_unit_test(test_manual),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/container.h: the state machine against a second, independent spelling of it, and the copies. */
+/* agent/container.h: the states against a second, independent spelling of them, and copies. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -61,7 +61,8 @@ static void test_everything_ends(void **state)
     for (int round = 0; round < NM_STATE_COUNT; round++)
         for (unsigned from = 0; from < NM_STATE_COUNT; from++)
             for (unsigned to = 0; to < NM_STATE_COUNT; to++)
-                if (nm_container_may_become((enum nm_state)from, (enum nm_state)to) && (reaches & (1u << to)))
+                if (nm_container_may_become((enum nm_state)from, (enum nm_state)to) &&
+                    (reaches & (1u << to)))
                     reaches |= 1u << from;
     assert_int_equal(reaches, (1u << NM_STATE_COUNT) - 1);
 }
@@ -143,7 +144,8 @@ static void test_names(void **state)
     }
     for (unsigned i = 0; i < NM_EXIT_REASON_COUNT; i++) {
         enum nm_exit_reason r = NM_EXIT_REASON_COUNT;
-        assert_int_equal(nm_exit_reason_from_string(nm_exit_reason_name((enum nm_exit_reason)i), &r), 0);
+        const char *name = nm_exit_reason_name((enum nm_exit_reason)i);
+        assert_int_equal(nm_exit_reason_from_string(name, &r), 0);
         assert_int_equal(r, i);
     }
     {

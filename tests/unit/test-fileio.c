@@ -204,7 +204,8 @@ static void test_log_level(void **state)
 /* What lines come out on stderr at a level, and in which form. */
 static void test_log_lines(void **state)
 {
-    _cleanup_close_ int file = openat(dir_fd, "log", O_RDWR | O_CREAT | O_CLOEXEC, 0600), saved = dup(STDERR_FILENO);
+    _cleanup_close_ int file = openat(dir_fd, "log", O_RDWR | O_CREAT | O_CLOEXEC, 0600),
+                        saved = dup(STDERR_FILENO);
     char buf[4096];
 
     (void)state;
@@ -227,14 +228,10 @@ int main(void)
 {
 #define WITH_DIRECTORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        WITH_DIRECTORY(test_read),
-        WITH_DIRECTORY(test_pread_again),
-        WITH_DIRECTORY(test_atomic),
-        WITH_DIRECTORY(test_atomic_follows_no_link),
-        WITH_DIRECTORY(test_mkdir_p),
-        WITH_DIRECTORY(test_beneath),
-        cmocka_unit_test(test_log_level),
-        WITH_DIRECTORY(test_log_lines),
+        WITH_DIRECTORY(test_read),        WITH_DIRECTORY(test_pread_again),
+        WITH_DIRECTORY(test_atomic),      WITH_DIRECTORY(test_atomic_follows_no_link),
+        WITH_DIRECTORY(test_mkdir_p),     WITH_DIRECTORY(test_beneath),
+        cmocka_unit_test(test_log_level), WITH_DIRECTORY(test_log_lines),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

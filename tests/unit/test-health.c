@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/health.h with real scripts in a real event loop. Nothing sleeps: the loop runs until something is true. */
+/* agent/health.h with real scripts in a real event loop. Nothing sleeps: the loop runs until
+ * something is true. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -48,7 +49,8 @@ static int set_up(void **state)
     if (!f)
         return -1;
     (void)snprintf(f->directory, sizeof f->directory, "/tmp/nmd-test-health-XXXXXX");
-    if (!mkdtemp(f->directory) || sd_event_new(&f->event) < 0 || nm_config_new_defaults(&f->config) < 0)
+    if (!mkdtemp(f->directory) || sd_event_new(&f->event) < 0 ||
+        nm_config_new_defaults(&f->config) < 0)
         return -1;
     f->config->disk_min_free = 0; /* the disk of a build machine is none of this test's business */
     f->config->health_period_usec = 20 * NM_USEC_PER_MSEC;
@@ -75,9 +77,10 @@ static void write_script(const char *path, const char *text)
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 }
 
-/* Makes <directory>/<name> with these lines after "#!/bin/sh". Another file per text: one that is being run can't be
- * written. */
-static const char *script(struct fixture *f, const char *name, const char *lines, char *path, size_t size)
+/* Makes <directory>/<name> with these lines after "#!/bin/sh". Another file per text: one that is
+ * being run can't be written. */
+static const char *script(struct fixture *f, const char *name, const char *lines, char *path,
+                          size_t size)
 {
     char text[512];
 
@@ -142,17 +145,19 @@ static void test_verdicts(void **state)
         {"printf '%0300d\\nERROR late\\n' 1", "ERROR late", 0, 0},
         {"[ $(env | wc -l) -le 5 ] && [ -z \"$HOME\" ] || echo ERROR environment", "", 0, 0},
         {"[ $(ls /proc/self/fd | wc -l) -le 4 ] || echo ERROR descriptors", "", 0, 0},
-        {"read x; [ -z \"$x\" ] || echo ERROR input; [ \"$PWD\" = / ] || echo ERROR $PWD", "", 0, 0},
+        {"read x; [ -z \"$x\" ] || echo ERROR input; [ \"$PWD\" = / ] || echo ERROR $PWD", "", 0,
+         0},
     };
     struct fixture *f = *state;
 
     assert_int_equal(setenv("HOME", "/root", 1), 0);
     for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
         run(f, rows[i].lines);
-        if (!nm_streq(f->verdict.error, rows[i].error) || f->verdict.exit_code != rows[i].exit_code ||
+        if (!nm_streq(f->verdict.error, rows[i].error) ||
+            f->verdict.exit_code != rows[i].exit_code ||
             f->verdict.exit_signal != rows[i].exit_signal)
-            fail_msg("\"%s\": got \"%s\", %d, %d", rows[i].lines, f->verdict.error, f->verdict.exit_code,
-                     f->verdict.exit_signal);
+            fail_msg("\"%s\": got \"%s\", %d, %d", rows[i].lines, f->verdict.error,
+                     f->verdict.exit_code, f->verdict.exit_signal);
     }
 }
 
@@ -213,9 +218,11 @@ static void test_timeout(void **state)
     struct fixture *f = *state;
     char path[128], lines[256];
 
-    (void)snprintf(lines, sizeof lines, "trap '' TERM; sleep 1000 & echo $! >%s/pid; echo fine; wait", f->directory);
+    (void)snprintf(lines, sizeof lines,
+                   "trap '' TERM; sleep 1000 & echo $! >%s/pid; echo fine; wait", f->directory);
     script(f, "s", lines, path, sizeof path);
-    assert_int_equal(nm_health_script_new(f->event, path, 300 * NM_USEC_PER_MSEC, on_verdict, f, &s), 0);
+    assert_int_equal(
+        nm_health_script_new(f->event, path, 300 * NM_USEC_PER_MSEC, on_verdict, f, &s), 0);
     assert_true(nm_health_script_is_running(s));
     RUN_UNTIL(f, f->n_verdicts > 0);
     assert_true(f->verdict.timed_out);
@@ -247,7 +254,8 @@ static void test_not_runnable(void **state)
     struct fixture *f = *state;
     char path[128];
 
-    assert_int_equal(nm_health_script_new(f->event, "/no/such/script", 1, on_verdict, f, &s), -ENOENT);
+    assert_int_equal(nm_health_script_new(f->event, "/no/such/script", 1, on_verdict, f, &s),
+                     -ENOENT);
     script(f, "s", "exit 0", path, sizeof path);
     assert_int_equal(chmod(path, 0644), 0);
     assert_int_equal(nm_health_script_new(f->event, path, 1, on_verdict, f, &s), -EACCES);
@@ -272,7 +280,8 @@ static struct nm_health *start(struct fixture *f)
 {
     struct nm_health *h = NULL;
 
-    assert_int_equal(nm_health_new(f->event, f->config, f->directory, f->directory, on_change, f, &h), 0);
+    assert_int_equal(
+        nm_health_new(f->event, f->config, f->directory, f->directory, on_change, f, &h), 0);
     return h;
 }
 
@@ -381,7 +390,7 @@ static void test_disk(void **state)
     assert_false(nm_health_get(h, &reason));
     assert_int_equal(strncmp(reason, "only ", 5), 0);
     assert_non_null(strstr(reason, f->directory));
-    assert_null(strstr(reason, ";")); /* one file system, told once */
+    assert_null(strstr(reason, ";"));  /* one file system, told once */
     assert_int_equal(f->n_changes, 0); /* not from within nm_health_new() */
     f->config->disk_min_free = 0;
     assert_int_equal(nm_health_reconfigure(h, f->config), 0);
@@ -421,20 +430,13 @@ int main(void)
 {
 #define WITH_FIXTURE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(test_verdicts),
-        WITH_FIXTURE(test_long_error),
-        WITH_FIXTURE(test_endless_output),
-        WITH_FIXTURE(test_leftovers),
-        WITH_FIXTURE(test_timeout),
-        WITH_FIXTURE(test_freed_while_running),
-        WITH_FIXTURE(test_not_runnable),
-        WITH_FIXTURE(test_script_changes_its_mind),
-        WITH_FIXTURE(test_script_times_out),
-        WITH_FIXTURE(test_broken_script),
-        WITH_FIXTURE(test_unkillable),
-        WITH_FIXTURE(test_disk),
-        WITH_FIXTURE(test_missing_directory),
-        WITH_FIXTURE(test_several_reasons),
+        WITH_FIXTURE(test_verdicts),          WITH_FIXTURE(test_long_error),
+        WITH_FIXTURE(test_endless_output),    WITH_FIXTURE(test_leftovers),
+        WITH_FIXTURE(test_timeout),           WITH_FIXTURE(test_freed_while_running),
+        WITH_FIXTURE(test_not_runnable),      WITH_FIXTURE(test_script_changes_its_mind),
+        WITH_FIXTURE(test_script_times_out),  WITH_FIXTURE(test_broken_script),
+        WITH_FIXTURE(test_unkillable),        WITH_FIXTURE(test_disk),
+        WITH_FIXTURE(test_missing_directory), WITH_FIXTURE(test_several_reasons),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

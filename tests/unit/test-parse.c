@@ -25,8 +25,8 @@ static void check(const struct row *row, int result, uint64_t value)
     uint64_t expected = row->result == 0 ? row->value : UNTOUCHED;
 
     if (result != row->result || value != expected)
-        fail_msg("\"%s\": got %d and %ju, expected %d and %ju", row->text, result, (uintmax_t)value, row->result,
-                 (uintmax_t)expected);
+        fail_msg("\"%s\": got %d and %ju, expected %d and %ju", row->text, result, (uintmax_t)value,
+                 row->result, (uintmax_t)expected);
 }
 
 static void test_u64(void **state)
@@ -68,7 +68,7 @@ static void test_size(void **state)
         {"1B", 0, 1},
         {"2TiB", 0, UINT64_C(2) << 40},
         {"8388607T", 0, UINT64_C(8388607) << 40},
-        {"8388608T", -ERANGE, 0},  /* 2^63 */
+        {"8388608T", -ERANGE, 0}, /* 2^63 */
         {"16777215.9999T", -ERANGE, 0},
         {"16777216T", -ERANGE, 0}, /* 2^64: the product overflows */
         {"9223372036854775807", 0, INT64_MAX},
@@ -162,9 +162,19 @@ static void test_vcores(void **state)
 static void test_bool(void **state)
 {
     static const struct row rows[] = {
-        {"yes", 0, 1}, {"true", 0, 1},     {"on", 0, 1},       {"1", 0, 1},       {"no", 0, 0},
-        {"off", 0, 0}, {"false", 0, 0},    {"0", 0, 0},        {"", -EINVAL, 0},  {"YES", -EINVAL, 0},
-        {"2", -EINVAL, 0}, {"yes ", -EINVAL, 0}, {"enabled", -EINVAL, 0},
+        {"yes", 0, 1},
+        {"true", 0, 1},
+        {"on", 0, 1},
+        {"1", 0, 1},
+        {"no", 0, 0},
+        {"off", 0, 0},
+        {"false", 0, 0},
+        {"0", 0, 0},
+        {"", -EINVAL, 0},
+        {"YES", -EINVAL, 0},
+        {"2", -EINVAL, 0},
+        {"yes ", -EINVAL, 0},
+        {"enabled", -EINVAL, 0},
     };
 
     (void)state;
@@ -182,9 +192,13 @@ static void test_fraction(void **state)
         int result;
         double value;
     } rows[] = {
-        {"0", 0, 0},          {"1", 0, 1},          {"0.8", 0, 0.8},     {"80%", 0, 0.8},     {"100%", 0, 1},
-        {"0.5%", 0, 0.005},   {"1.01", -ERANGE, 0}, {"101%", -ERANGE, 0}, {"", -EINVAL, 0},   {"%", -EINVAL, 0},
-        {"-0.1", -EINVAL, 0}, {"0,8", -EINVAL, 0},  {"80 %", -EINVAL, 0}, {"80%%", -EINVAL, 0},
+        {"0", 0, 0},          {"1", 0, 1},
+        {"0.8", 0, 0.8},      {"80%", 0, 0.8},
+        {"100%", 0, 1},       {"0.5%", 0, 0.005},
+        {"1.01", -ERANGE, 0}, {"101%", -ERANGE, 0},
+        {"", -EINVAL, 0},     {"%", -EINVAL, 0},
+        {"-0.1", -EINVAL, 0}, {"0,8", -EINVAL, 0},
+        {"80 %", -EINVAL, 0}, {"80%%", -EINVAL, 0},
         {"nan", -EINVAL, 0},  {"18446744073709551616", -ERANGE, 0},
     };
 
@@ -199,10 +213,25 @@ static void test_fraction(void **state)
 
 static void test_name(void **state)
 {
-    static const char *const good[] = {"a", "A-1", "job_7.x", "_x", "0", /* 63 letters: */
-                                       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
-    static const char *const bad[] = {"", ".", "..", ".hidden", "-rf", "a/b", "a b", "a\n", "a\x1b[31m", "\xc3\xa9",
-                                      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+    static const char *const good[] = {
+        "a",
+        "A-1",
+        "job_7.x",
+        "_x",
+        "0", /* 63 letters: */
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+    static const char *const bad[] = {
+        "",
+        ".",
+        "..",
+        ".hidden",
+        "-rf",
+        "a/b",
+        "a b",
+        "a\n",
+        "a\x1b[31m",
+        "\xc3\xa9",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(good); i++)
@@ -218,29 +247,39 @@ static void test_format(void **state)
     static const struct {
         uint64_t value;
         const char *text;
-    } sizes[] = {
-        {0, "0 B"},           {1023, "1023 B"},          {1024, "1.0 KiB"},
-        {1536, "1.5 KiB"},    {UINT64_C(200) << 20, "200 MiB"}, {UINT64_C(5) << 40, "5.0 TiB"},
-    }, durations[] = {
-        {0, "0us"},         {999, "999us"},       {250000, "250ms"},        {3000000, "3s"},
-        {1500000, "1.5s"},  {59000000, "59s"},    {61000000, "1m01s"},      {UINT64_C(3660) * 1000000, "1h01m"},
-    };
+    } sizes[] =
+        {
+            {0, "0 B"},
+            {1023, "1023 B"},
+            {1024, "1.0 KiB"},
+            {1536, "1.5 KiB"},
+            {UINT64_C(200) << 20, "200 MiB"},
+            {UINT64_C(5) << 40, "5.0 TiB"},
+        },
+      durations[] = {
+          {0, "0us"},          {999, "999us"},
+          {250000, "250ms"},   {3000000, "3s"},
+          {1500000, "1.5s"},   {59000000, "59s"},
+          {61000000, "1m01s"}, {UINT64_C(3660) * 1000000, "1h01m"},
+      };
     char buf[32];
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(sizes); i++)
         assert_string_equal(nm_format_size(sizes[i].value, buf, sizeof buf), sizes[i].text);
     for (size_t i = 0; i < NM_ARRAY_SIZE(durations); i++)
-        assert_string_equal(nm_format_duration(durations[i].value, buf, sizeof buf), durations[i].text);
+        assert_string_equal(nm_format_duration(durations[i].value, buf, sizeof buf),
+                            durations[i].text);
     assert_string_equal(nm_format_size(UINT64_MAX, buf, 4), "167"); /* cut, not overrun */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_u64),  cmocka_unit_test(test_size),     cmocka_unit_test(test_duration),
-        cmocka_unit_test(test_vcores), cmocka_unit_test(test_bool),   cmocka_unit_test(test_fraction),
-        cmocka_unit_test(test_name), cmocka_unit_test(test_format),
+        cmocka_unit_test(test_u64),      cmocka_unit_test(test_size),
+        cmocka_unit_test(test_duration), cmocka_unit_test(test_vcores),
+        cmocka_unit_test(test_bool),     cmocka_unit_test(test_fraction),
+        cmocka_unit_test(test_name),     cmocka_unit_test(test_format),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,10 +56,10 @@ static void test_auto_reserve(void **state)
     static const struct {
         uint64_t total, reserve;
     } rows[] = {
-        {256 * NM_MIB, 128 * NM_MIB},   /* never more than half */
-        {GIB, 256 * NM_MIB},            /* at least 256 MiB */
-        {20 * GIB, GIB},                /* 5 % */
-        {1024 * GIB, 2 * GIB},          /* at most 2 GiB */
+        {256 * NM_MIB, 128 * NM_MIB}, /* never more than half */
+        {GIB, 256 * NM_MIB},          /* at least 256 MiB */
+        {20 * GIB, GIB},              /* 5 % */
+        {1024 * GIB, 2 * GIB},        /* at most 2 GiB */
     };
     struct fixture *f = *state;
 
@@ -108,15 +108,18 @@ static void test_too_much(void **state)
     expect_refused(f, "[node] memory = 64.0 GiB: larger than this node's 16.0 GiB");
     f->config->memory_bytes = 15 * GIB;
     f->config->system_reserved_memory_bytes = 2 * GIB;
-    expect_refused(f, "[node] memory = 15.0 GiB: with system-reserved-memory = 2.0 GiB larger than this node's 16.0 GiB");
+    expect_refused(f, "[node] memory = 15.0 GiB: with system-reserved-memory = 2.0 GiB larger than "
+                      "this node's 16.0 GiB");
     f->config->memory_bytes = 14 * GIB;
     assert_int_equal(resolve(f), 0);
     f->config->memory_bytes = 0;
     f->config->system_reserved_memory_bytes = 16 * GIB;
-    expect_refused(f, "[node] system-reserved-memory = 16.0 GiB: leaves nothing for containers, this node has 16.0 GiB");
+    expect_refused(f, "[node] system-reserved-memory = 16.0 GiB: leaves nothing for containers, "
+                      "this node has 16.0 GiB");
     f->config->system_reserved_memory_bytes = UINT64_MAX;
     f->config->system_reserved_vcores_milli = 8000;
-    expect_refused(f, "[node] system-reserved-vcores = 8: leaves nothing for containers, this node has 8 vcores on 8 CPUs");
+    expect_refused(f, "[node] system-reserved-vcores = 8: leaves nothing for containers, this node "
+                      "has 8 vcores on 8 CPUs");
 }
 
 static void test_no_sample(void **state)

@@ -55,11 +55,13 @@ static void test_rules(void **state)
         /* ordinary users: as themselves only */
         {0, ALICE, false, false, ALICE, 0, NULL},
         {0, ALICE, false, true, ALICE, 0, NULL},
-        {0, ALICE, false, true, BOB, NM_AGENT_E_FORBIDDEN, "You (uid 1002) may run containers as yourself only"},
+        {0, ALICE, false, true, BOB, NM_AGENT_E_FORBIDDEN,
+         "You (uid 1002) may run containers as yourself only"},
         {0, ALICE, false, true, 0, NM_AGENT_E_FORBIDDEN, "as yourself only"},
         {0, ALICE, false, true, BANNED, NM_AGENT_E_FORBIDDEN, "as yourself only"},
         /* ... and not even that below the minimum or on the list */
-        {0, DAEMON, false, false, DAEMON, NM_AGENT_E_FORBIDDEN, "its uid 1 is below [containers] min-uid = 1000"},
+        {0, DAEMON, false, false, DAEMON, NM_AGENT_E_FORBIDDEN,
+         "its uid 1 is below [containers] min-uid = 1000"},
         {0, BANNED, false, false, BANNED, NM_AGENT_E_FORBIDDEN, "banned-users"},
         {0, BANNED_BY_UID, false, true, BANNED_BY_UID, NM_AGENT_E_FORBIDDEN, "banned-users"},
         /* administrators: as any user but those */
@@ -87,7 +89,8 @@ static void test_rules(void **state)
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
         struct nm_caller who = {rows[i].who, rows[i].who, 1, rows[i].admin};
-        struct nm_user user = {.uid = rows[i].as, .gid = rows[i].as, .name = (char *)name_of(rows[i].as)};
+        struct nm_user user = {
+            .uid = rows[i].as, .gid = rows[i].as, .name = (char *)name_of(rows[i].as)};
         struct nm_problem problem = {0};
         int r = nm_users_may_run(*state, &who, rows[i].own, rows[i].named, &user, &problem);
 
@@ -121,8 +124,9 @@ static void test_is_admin(void **state)
 
 static void test_lookup(void **state)
 {
-    static const char *const none[] = {"", "no-such-user", "4294967295", "4294967296", "99999999999999999999",
-                                       "3999999999", "-1", "0x0", "root\n", "../root"};
+    static const char *const none[] = {
+        "",           "no-such-user", "4294967295", "4294967296", "99999999999999999999",
+        "3999999999", "-1",           "0x0",        "root\n",     "../root"};
     _cleanup_(nm_user_done) struct nm_user u = {0};
 
     (void)state;
@@ -175,9 +179,11 @@ static void test_check(void **state)
     assert_int_equal(u.uid, geteuid());
     nm_user_done(&u);
 
-    assert_int_equal(nm_users_check(*state, &me, "no\x1bsuch", &untouched, &problem), NM_AGENT_E_INVALID);
+    assert_int_equal(nm_users_check(*state, &me, "no\x1bsuch", &untouched, &problem),
+                     NM_AGENT_E_INVALID);
     assert_string_equal(problem.value, "no?such");
-    assert_int_equal(nm_users_check(*state, &stranger, "root", &untouched, &problem), NM_AGENT_E_FORBIDDEN);
+    assert_int_equal(nm_users_check(*state, &stranger, "root", &untouched, &problem),
+                     NM_AGENT_E_FORBIDDEN);
     assert_int_equal(untouched.uid, 77);
 
     if (geteuid() == 0) { /* else nmd could not run as somebody else anyway */
@@ -192,8 +198,9 @@ int main(void)
 {
 #define WITH_CONFIG(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        WITH_CONFIG(test_rules),         cmocka_unit_test(test_is_admin), cmocka_unit_test(test_lookup),
-        cmocka_unit_test(test_groups),   WITH_CONFIG(test_check),
+        WITH_CONFIG(test_rules),       cmocka_unit_test(test_is_admin),
+        cmocka_unit_test(test_lookup), cmocka_unit_test(test_groups),
+        WITH_CONFIG(test_check),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
