@@ -199,11 +199,11 @@ static int find_route(struct nm_call *call, const char *method)
     int r = nm_routes_find(method, &call->target, &call->route, &call->id, call->allow, sizeof call->allow);
 
     if (r == NM_ROUTES_E_NO_PATH)
-        return nm_messages_problem(p, NM_AGENT_E_NOT_FOUND, "path", call->target.text,
+        return nm_messages_problem(p, NM_AGENT_E_NOT_FOUND, "path", call->target.path,
                                    "There is no such path here; /v1/openapi.json lists those there are.");
     if (r == NM_ROUTES_E_NO_METHOD) {
         (void)nm_messages_problem(p, NM_AGENT_E_INVALID, "method", method, "%s allows %s only.",
-                                  call->target.text, call->allow);
+                                  call->target.path, call->allow);
         return wrong(call, 405, NM_AGENT_E_INVALID);
     }
     if (call->id && !nm_name_is_valid(call->id))
@@ -232,10 +232,10 @@ static int check_query(struct nm_call *call)
 static int check_right(struct nm_call *call)
 {
     if (call->tcp && !(call->route->flags & NM_ROUTE_TCP))
-        return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "path", call->target.text,
+        return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "path", call->target.path,
                                    "This is not served over TCP; use the UNIX socket.");
     if ((call->route->flags & NM_ROUTE_ADMIN) && !call->caller.admin)
-        return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "path", call->target.text,
+        return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "path", call->target.path,
                                    "Only root and members of the admin group may do this; you are uid %u.",
                                    (unsigned)call->caller.uid);
     return 0;

@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "util/parse.h"
+
 #define BACKLOG 1024
 
 nm_printf(3, 4) static int fail(char **ret_message, int r, const char *format, ...)
@@ -108,15 +110,17 @@ int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message)
     _cleanup_close_ int fd = -EBADF;
     const char *host, *port;
     struct addrinfo *ai;
+    uint64_t number;
     int r, one = 1;
 
     if (!copy)
         return fail(ret_message, -ENOMEM, "out of memory");
     split_address(copy, &host, &port);
-    r = getaddrinfo(host, port, &hints, &ai);
+    /* getaddrinfo() takes 99999 and keeps its low 16 bits. */
+    r = nm_parse_u64(port, &number) < 0 || number > UINT16_MAX ? EAI_SERVICE : getaddrinfo(host, port, &hints, &ai);
     if (r != 0)
         return fail(ret_message, -EINVAL, "http address %s: %s; write it as 127.0.0.1:8042 or [::1]:8042", address,
-                    gai_strerror(r));
+                    r == EAI_SERVICE ? "the port must be a number up to 65535" : gai_strerror(r));
     fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     r = 0;
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||

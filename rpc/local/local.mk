@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libnm-messages.la libnm-local.la
 libnm_messages_la_SOURCES = \
 	%D%/messages.c %D%/messages.h \
+	%D%/messages-base.c \
 	%D%/requests.c
 libnm_messages_la_LIBADD = libnm-agent.la libnm-util.la $(JANSSON_LIBS) -lm
 

@@ -13,43 +13,6 @@
 
 #include "util/clock.h"
 
-/* Length of the valid UTF-8 sequence at s, or 0. Overlong forms, surrogates and what lies beyond U+10FFFF are not. */
-static size_t utf8_sequence(const unsigned char *s)
-{
-    size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : 4;
-
-    if (s[0] > 0xf4 || (s[0] >= 0x80 && s[0] < 0xc2))
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80) /* also the NUL at the end */
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return n;
-}
-
-json_t *nm_messages_string(const char *s)
-{
-    const unsigned char *p = (const unsigned char *)s;
-    json_t *j = json_string(s);
-    _cleanup_free_ char *fixed = NULL;
-    size_t out = 0;
-
-    if (j)
-        return j;
-    fixed = malloc(strlen(s) * 3 + 1);
-    if (!fixed)
-        return NULL;
-    while (*p) {
-        size_t n = utf8_sequence(p);
-        memcpy(fixed + out, n > 0 ? (const char *)p : "\xef\xbf\xbd", n > 0 ? n : 3);
-        out += n > 0 ? n : 3;
-        p += n > 0 ? n : 1;
-    }
-    return json_stringn(fixed, out);
-}
-
 /* jansson's integers are signed. */
 static json_t *integer(uint64_t v)
 {
@@ -69,50 +32,6 @@ static json_t *real(double v)
 static json_t *string_or_null(const char *s)
 {
     return s && *s ? nm_messages_string(s) : json_null();
-}
-
-json_t *nm_messages_vcores(uint64_t milli)
-{
-    return milli % 1000 == 0 ? integer(milli / 1000) : json_real((double)milli / 1000.0);
-}
-
-/* ---- errors ----------------------------------------------------------------------------------------------- */
-
-static const struct {
-    unsigned http;
-    const char *code;
-} outcomes[] = {
-    [0] = {500, "internal"},
-    [NM_AGENT_E_INVALID] = {400, "invalid"},
-    [NM_AGENT_E_FORBIDDEN] = {403, "forbidden"},
-    [NM_AGENT_E_NOT_FOUND] = {404, "not-found"},
-    [NM_AGENT_E_CONFLICT] = {409, "conflict"},
-    [NM_AGENT_E_TOO_LARGE] = {422, "too-large"},
-    [NM_AGENT_E_QUEUE_FULL] = {429, "queue-full"},
-    [NM_AGENT_E_UNAVAILABLE] = {503, "unavailable"},
-};
-
-static size_t outcome_index(int outcome)
-{
-    return outcome > 0 && (size_t)outcome < NM_ARRAY_SIZE(outcomes) ? (size_t)outcome : 0;
-}
-
-unsigned nm_messages_http_status(int outcome)
-{
-    return outcomes[outcome_index(outcome)].http;
-}
-
-const char *nm_messages_error_code(int outcome)
-{
-    return outcomes[outcome_index(outcome)].code;
-}
-
-json_t *nm_messages_error(const struct nm_problem *p, const char *code)
-{
-    return json_pack("{s:{s:s, s:o, s:o, s:o}}", "error", "code",
-                     code ? code : nm_messages_error_code((int)p->outcome), "thing",
-                     nm_messages_string(p->thing), "value", nm_messages_string(p->value), "message",
-                     nm_messages_string(p->message));
 }
 
 /* ---- container -------------------------------------------------------------------------------------------- */

@@ -91,6 +91,8 @@ json_t *nm_messages_history(const struct nm_history *h, uint64_t period_usec);
 
 const char *nm_messages_event_kind_name(enum nm_event_kind k); /* "state", "decision", "node" */
 
+/* Copies text to be shown: shortened with "..." to fit, and without control characters. size is at least 5. */
+void nm_messages_shorten(char *to, size_t size, const char *from);
 /* A JSON string of any bytes. */
 json_t *nm_messages_string(const char *s);
 /* Thousandths of a vcore as a number of vcores: 2, 0.5. */

@@ -8,10 +8,7 @@
 
 #include "rpc/local/messages.h"
 
-#include <ctype.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 
 enum field_kind {
     FIELD_STRING,  /* const char * */
@@ -72,34 +69,6 @@ static const struct field drain_fields[] = {
     {"kill_opportunistic", FIELD_BOOL, offsetof(struct nm_messages_drain, kill_opportunistic)},
 };
 
-/* Copies text for a message: shortened with "..." and without what would upset a terminal. */
-static void copy_shown(char *to, size_t size, const char *from)
-{
-    size_t n = strlen(from), keep = n < size ? n : size - 4;
-
-    while (n >= size && keep > 0 && ((unsigned char)from[keep] & 0xc0) == 0x80)
-        keep--; /* not in the middle of a character */
-    for (size_t i = 0; i < keep; i++)
-        to[i] = iscntrl((unsigned char)from[i]) ? '?' : from[i];
-    strcpy(to + keep, n < size ? "" : "...");
-}
-
-int nm_messages_problem(struct nm_problem *ret, enum nm_agent_outcome outcome, const char *thing, const char *value,
-                        const char *format, ...)
-{
-    char text[1024];
-    va_list ap;
-
-    va_start(ap, format);
-    (void)vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
-    ret->outcome = outcome;
-    copy_shown(ret->thing, sizeof ret->thing, thing);
-    copy_shown(ret->value, sizeof ret->value, value ? value : "");
-    copy_shown(ret->message, sizeof ret->message, text);
-    return (int)outcome;
-}
-
 /* A JSON value as it was written, for a message. */
 static int bad_value(struct nm_problem *p, const char *thing, const json_t *v, const char *what)
 {
@@ -107,7 +76,7 @@ static int bad_value(struct nm_problem *p, const char *thing, const json_t *v, c
     const char *shown = json_is_string(v) ? json_string_value(v) : dump ? dump : "";
     char text[sizeof p->value];
 
-    copy_shown(text, sizeof text, shown);
+    nm_messages_shorten(text, sizeof text, shown);
     if (json_is_string(v))
         return nm_messages_problem(p, NM_AGENT_E_INVALID, thing, text, "%s must be %s, not \"%s\".", thing, what,
                                    text);
@@ -177,7 +146,7 @@ static int unknown_member(struct nm_problem *p, const char *name, const struct f
 
     for (size_t i = 0; i < n && len < sizeof list; i++)
         len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i > 0 ? ", " : "", fields[i].name);
-    copy_shown(shown, sizeof shown, name);
+    nm_messages_shorten(shown, sizeof shown, name);
     if (n == 0)
         return nm_messages_problem(p, NM_AGENT_E_INVALID, "body", name,
                                    "This request takes no members, but there is \"%s\".", shown);
@@ -408,21 +377,4 @@ int nm_messages_parse_drain(json_t *body, struct nm_messages_drain *ret, struct 
 int nm_messages_parse_empty(json_t *body, struct nm_problem *ret_problem)
 {
     return take_fields(body, NULL, 0, NULL, ret_problem);
-}
-
-/* ---- an error, read by the client ------------------------------------------------------------------------- */
-
-int nm_messages_parse_error(const json_t *j, struct nm_problem *ret)
-{
-    const char *code, *thing, *value, *message;
-    int outcome = 0;
-
-    if (json_unpack((json_t *)j, "{s:{s:s, s:s, s:s, s:s}}", "error", "code", &code, "thing", &thing, "value",
-                    &value, "message", &message) < 0)
-        return -EBADMSG;
-    for (int o = NM_AGENT_E_INVALID; o <= NM_AGENT_E_UNAVAILABLE; o++)
-        if (nm_streq(nm_messages_error_code(o), code))
-            outcome = o;
-    (void)nm_messages_problem(ret, (enum nm_agent_outcome)outcome, thing, value, "%s", message);
-    return 0;
 }

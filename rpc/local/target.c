@@ -88,9 +88,12 @@ int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *r
                                    NM_TARGET_MAX);
     if (*raw != '/')
         return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "path", raw, "The path must begin with '/'.");
+    t.path = strndup(raw, strcspn(raw, "?"));
     t.text = strdup(raw);
-    if (!t.text)
+    if (!t.path || !t.text) {
+        nm_target_done(&t);
         return -ENOMEM;
+    }
     query = strchr(t.text, '?');
     if (query)
         *query++ = '\0';
@@ -114,6 +117,7 @@ int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *r
 
 void nm_target_done(struct nm_target *t)
 {
+    free(t->path);
     free(t->text);
     *t = (struct nm_target){};
 }

@@ -13,6 +13,7 @@
 #define NM_TARGET_QUERY_MAX 8
 
 struct nm_target {
+    char *path; /* as it was sent, for messages */
     char *text; /* what the pointers below point into */
     const char *segments[NM_TARGET_SEGMENTS_MAX];
     unsigned n_segments; /* 0: "/" */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What both directions of the messages share: text that is safe to show, and errors. It stands apart from messages.c so
+ * that a client which links it doesn't get the daemon with it.
+ */
+
+#include "rpc/local/messages.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+
+/* Length of the valid UTF-8 sequence at s, or 0. Overlong forms, surrogates and what lies beyond U+10FFFF are not. */
+static size_t utf8_sequence(const unsigned char *s)
+{
+    size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : 4;
+
+    if (s[0] > 0xf4 || (s[0] >= 0x80 && s[0] < 0xc2))
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) /* also the NUL at the end */
+            return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+        (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+json_t *nm_messages_string(const char *s)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    json_t *j = json_string(s);
+    _cleanup_free_ char *fixed = NULL;
+    size_t out = 0;
+
+    if (j)
+        return j;
+    fixed = malloc(strlen(s) * 3 + 1);
+    if (!fixed)
+        return NULL;
+    while (*p) {
+        size_t n = utf8_sequence(p);
+        memcpy(fixed + out, n > 0 ? (const char *)p : "\xef\xbf\xbd", n > 0 ? n : 3);
+        out += n > 0 ? n : 3;
+        p += n > 0 ? n : 1;
+    }
+    return json_stringn(fixed, out);
+}
+
+json_t *nm_messages_vcores(uint64_t milli)
+{
+    return milli % 1000 == 0 ? json_integer((json_int_t)(milli / 1000)) : json_real((double)milli / 1000.0);
+}
+
+static const struct {
+    unsigned http;
+    const char *code;
+} outcomes[] = {
+    [0] = {500, "internal"},
+    [NM_AGENT_E_INVALID] = {400, "invalid"},
+    [NM_AGENT_E_FORBIDDEN] = {403, "forbidden"},
+    [NM_AGENT_E_NOT_FOUND] = {404, "not-found"},
+    [NM_AGENT_E_CONFLICT] = {409, "conflict"},
+    [NM_AGENT_E_TOO_LARGE] = {422, "too-large"},
+    [NM_AGENT_E_QUEUE_FULL] = {429, "queue-full"},
+    [NM_AGENT_E_UNAVAILABLE] = {503, "unavailable"},
+};
+
+static size_t outcome_index(int outcome)
+{
+    return outcome > 0 && (size_t)outcome < NM_ARRAY_SIZE(outcomes) ? (size_t)outcome : 0;
+}
+
+unsigned nm_messages_http_status(int outcome)
+{
+    return outcomes[outcome_index(outcome)].http;
+}
+
+const char *nm_messages_error_code(int outcome)
+{
+    return outcomes[outcome_index(outcome)].code;
+}
+
+json_t *nm_messages_error(const struct nm_problem *p, const char *code)
+{
+    return json_pack("{s:{s:s, s:o, s:o, s:o}}", "error", "code",
+                     code ? code : nm_messages_error_code((int)p->outcome), "thing",
+                     nm_messages_string(p->thing), "value", nm_messages_string(p->value), "message",
+                     nm_messages_string(p->message));
+}
+
+int nm_messages_parse_error(const json_t *j, struct nm_problem *ret)
+{
+    const char *code, *thing, *value, *message;
+    int outcome = 0;
+
+    if (json_unpack((json_t *)j, "{s:{s:s, s:s, s:s, s:s}}", "error", "code", &code, "thing", &thing, "value",
+                    &value, "message", &message) < 0)
+        return -EBADMSG;
+    for (int o = NM_AGENT_E_INVALID; o <= NM_AGENT_E_UNAVAILABLE; o++)
+        if (nm_streq(nm_messages_error_code(o), code))
+            outcome = o;
+    (void)nm_messages_problem(ret, (enum nm_agent_outcome)outcome, thing, value, "%s", message);
+    return 0;
+}
+
+void nm_messages_shorten(char *to, size_t size, const char *from)
+{
+    size_t n = strlen(from), keep = n < size ? n : size - 4;
+
+    while (n >= size && keep > 0 && ((unsigned char)from[keep] & 0xc0) == 0x80)
+        keep--; /* not in the middle of a character */
+    for (size_t i = 0; i < keep; i++)
+        to[i] = iscntrl((unsigned char)from[i]) ? '?' : from[i];
+    strcpy(to + keep, n < size ? "" : "...");
+}
+
+int nm_messages_problem(struct nm_problem *ret, enum nm_agent_outcome outcome, const char *thing, const char *value,
+                        const char *format, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    ret->outcome = outcome;
+    nm_messages_shorten(ret->thing, sizeof ret->thing, thing);
+    nm_messages_shorten(ret->value, sizeof ret->value, value ? value : "");
+    nm_messages_shorten(ret->message, sizeof ret->message, text);
+    return (int)outcome;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "fake-manager.h"
+
+#include "rpc/local/messages.h"
+#include "util/clock.h"
+
+const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS] = {
+    1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000, 5000000, 30000000,
+};
+
+const char *nm_node_state_name(enum nm_node_state s)
+{
+    static const char *const names[] = {"running", "draining", "shadow"};
+
+    return names[s];
+}
+
+struct nm_subscription {
+    struct nm_manager *m;
+};
+
+struct nm_manager *fake_manager_new(void)
+{
+    struct nm_manager *m = calloc(1, sizeof *m);
+
+    m->status.healthy = true;
+    m->status.capacity = (struct nm_resources){8 * UINT64_C(1073741824), 4000};
+    m->status.capacity_vcores_milli = 4000;
+    m->status.utilization = (struct nm_fractions){0.25, 0.5};
+    m->status.settings.over_allocation_threshold = (struct nm_fractions){0.8, 0.8};
+    m->status.settings.preemption_threshold = (struct nm_fractions){0.95, 0.95};
+    m->status.settings.queue_max_length = 10;
+    m->status.squeeze_millicores = NM_NO_SQUEEZE;
+    m->status.sample_period_usec = 3000000;
+    if (nm_history_new(600 * NM_USEC_PER_SEC, 3 * NM_USEC_PER_SEC, &m->history) < 0 ||
+        nm_config_new_defaults(&m->config) < 0)
+        abort();
+    return m;
+}
+
+struct nm_manager *fake_manager_free(struct nm_manager *m)
+{
+    for (size_t i = 0; i < m->n_containers; i++)
+        nm_container_free(m->containers[i]);
+    free(m->containers);
+    nm_history_free(m->history);
+    nm_config_free(m->config);
+    free(m);
+    return NULL;
+}
+
+struct nm_container *fake_manager_add(struct nm_manager *m, const char *name, uid_t uid)
+{
+    struct nm_container *c;
+
+    m->containers = reallocarray(m->containers, m->n_containers + 1, sizeof *m->containers);
+    if (nm_container_new(&c) < 0)
+        abort();
+    m->containers[m->n_containers++] = c;
+    (void)snprintf(c->id, sizeof c->id, "container_1_%06zu", m->n_containers);
+    (void)snprintf(c->name, sizeof c->name, "%s", name);
+    strcpy(c->owner, "local");
+    c->submitter_uid = uid;
+    c->view.state = NM_RUNNING;
+    c->view.request.memory_bytes = 64 * NM_MIB;
+    c->vcores_milli = 500;
+    c->submitted_realtime_usec = nm_realtime_usec();
+    return c;
+}
+
+/* ---- events ----------------------------------------------------------------------------------------------- */
+
+static void emit(struct nm_manager *m, const struct nm_event *e)
+{
+    struct nm_event_record *r = &m->ring[e->number % FAKE_RING];
+
+    *r = (struct nm_event_record){.number = e->number, .realtime_usec = e->realtime_usec, .kind = e->kind,
+                                  .from = e->from, .to = e->to};
+    if (e->container) {
+        memcpy(r->container_id, e->container->id, sizeof r->container_id);
+        memcpy(r->container_name, e->container->name, sizeof r->container_name);
+        r->submitter_uid = e->container->submitter_uid;
+    }
+    (void)snprintf(r->text, sizeof r->text, "%s", e->text ? e->text : "");
+    if (m->cb)
+        m->cb(e, m->cb_userdata);
+}
+
+void fake_manager_set_state(struct nm_manager *m, struct nm_container *c, enum nm_state to)
+{
+    struct nm_event e = {.number = ++m->last_event, .realtime_usec = nm_realtime_usec(), .kind = NM_EVENT_STATE,
+                         .container = c, .from = c->view.state, .to = to};
+
+    c->view.state = to;
+    if (to == NM_COMPLETED) {
+        c->exit_reason = NM_EXIT_EXITED;
+        c->finished_realtime_usec = nm_realtime_usec();
+    }
+    emit(m, &e);
+}
+
+void fake_manager_note(struct nm_manager *m, const char *text)
+{
+    struct nm_event e = {.number = ++m->last_event, .realtime_usec = nm_realtime_usec(), .kind = NM_EVENT_NODE,
+                         .text = text};
+
+    emit(m, &e);
+}
+
+int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata, struct nm_subscription **ret)
+{
+    struct nm_subscription *s = malloc(sizeof *s);
+
+    s->m = m;
+    m->cb = cb;
+    m->cb_userdata = userdata;
+    *ret = s;
+    return 0;
+}
+
+struct nm_subscription *nm_subscription_free(struct nm_subscription *s)
+{
+    if (s)
+        s->m->cb = NULL;
+    free(s);
+    return NULL;
+}
+
+void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who, uint64_t after,
+                              nm_manager_event_cb_t cb, void *userdata)
+{
+    uint64_t first = m->last_event > FAKE_RING ? m->last_event - FAKE_RING + 1 : 1;
+
+    for (uint64_t n = NM_MAX(first, after + 1); n <= m->last_event; n++) {
+        const struct nm_event_record *r = &m->ring[n % FAKE_RING];
+        if (who->admin || r->kind == NM_EVENT_NODE || r->submitter_uid == who->uid)
+            cb(r, userdata);
+    }
+}
+
+/* ---- looking ---------------------------------------------------------------------------------------------- */
+
+static bool may(const struct nm_caller *who, const struct nm_container *c)
+{
+    return who->admin || c->submitter_uid == who->uid;
+}
+
+void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
+{
+    *ret = m->status;
+}
+
+void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool all, nm_manager_container_cb_t cb,
+                        void *userdata)
+{
+    uint64_t until = nm_now_usec() + m->slow_usec;
+
+    m->caller = *who;
+    while (m->slow_usec > 0 && nm_now_usec() < until)
+        ;
+    for (size_t i = 0; i < m->n_containers; i++)
+        if (may(who, m->containers[i]) && (all || m->containers[i]->view.state != NM_COMPLETED))
+            cb(m->containers[i], userdata);
+}
+
+int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                    const struct nm_container **ret, struct nm_problem *p)
+{
+    for (size_t i = 0; i < m->n_containers; i++) {
+        struct nm_container *c = m->containers[i];
+        if (may(who, c) && (nm_streq(c->id, id) || nm_streq(c->name, id))) {
+            *ret = c;
+            return 0;
+        }
+    }
+    return nm_messages_problem(p, NM_AGENT_E_NOT_FOUND, "id", id, "There is no container %s.", id);
+}
+
+uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_container *c)
+{
+    (void)m;
+    return c->view.state == NM_SCHEDULED ? 1 : 0;
+}
+
+int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id, unsigned max,
+                                nm_manager_decision_cb_t cb, void *userdata, struct nm_problem *p)
+{
+    const struct nm_container *c;
+    int r = id ? nm_manager_find(m, who, id, &c, p) : 0;
+
+    if (r != 0)
+        return r;
+    for (size_t i = m->n_decisions - NM_MIN(m->n_decisions, (size_t)max); i < m->n_decisions; i++)
+        if (!id || nm_streq(m->decisions[i].container_id, c->id))
+            cb(&m->decisions[i], userdata);
+    return 0;
+}
+
+int nm_manager_log_path(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
+                        char *buf, size_t size, struct nm_problem *p)
+{
+    const struct nm_container *c;
+    int r = nm_manager_find(m, who, id, &c, p);
+
+    if (r == 0)
+        (void)snprintf(buf, size, "%s/%s.%s", m->log_dir, c->id, stream);
+    return r;
+}
+
+const struct nm_history *nm_manager_history(const struct nm_manager *m)
+{
+    return m->history;
+}
+
+const struct nm_config *nm_manager_config(const struct nm_manager *m)
+{
+    return m->config;
+}
+
+/* ---- requests --------------------------------------------------------------------------------------------- */
+
+static int record(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
+{
+    m->caller = *who;
+    (void)snprintf(m->last_id, sizeof m->last_id, "%s", id);
+    if (m->refusal.outcome != 0)
+        *p = m->refusal;
+    return (int)m->refusal.outcome;
+}
+
+int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
+                      const struct nm_container **ret, struct nm_problem *p)
+{
+    struct nm_container *c;
+    int r = record(m, who, s->name ? s->name : "", p);
+
+    if (r != 0)
+        return r;
+    c = fake_manager_add(m, s->name ? s->name : "", who->uid);
+    c->view.type = s->type;
+    c->view.request.memory_bytes = s->memory_bytes;
+    c->vcores_milli = s->vcores_milli;
+    c->command.argv = calloc(2, sizeof *c->command.argv);
+    c->command.argv[0] = strdup(s->argv[0]);
+    *ret = c;
+    return 0;
+}
+
+int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
+{
+    return record(m, who, id, p);
+}
+
+int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
+{
+    return record(m, who, id, p);
+}
+
+int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
+{
+    return record(m, who, id, p);
+}
+
+int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
+{
+    return record(m, who, id, p);
+}
+
+int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now, struct nm_problem *p)
+{
+    m->last_now = now;
+    return record(m, who, id, p);
+}
+
+int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id, uint64_t memory_bytes,
+                      uint32_t vcores_milli, struct nm_problem *p)
+{
+    m->last_u64 = memory_bytes;
+    m->last_u32 = vcores_milli;
+    return record(m, who, id, p);
+}
+
+int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec,
+                     bool kill_opportunistic, struct nm_problem *p)
+{
+    m->last_u64 = deadline_usec;
+    m->last_now = kill_opportunistic;
+    return record(m, who, "drain", p);
+}
+
+int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who, struct nm_problem *p)
+{
+    return record(m, who, "undrain", p);
+}
+
+int nm_manager_reload(struct nm_manager *m, struct nm_problem *p)
+{
+    return record(m, &m->caller, "reload", p);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A manager without containers behind it: rows that a test puts in, the same filtering by caller, and events on
+ * demand. It stands where agent/manager*.c would be linked, so that the HTTP server can be driven alone.
+ */
+
+#include "agent/agent.h"
+
+#define FAKE_RING 100
+
+struct nm_manager {
+    struct nm_container **containers;
+    size_t n_containers;
+    struct nm_decision decisions[4];
+    size_t n_decisions;
+    struct nm_event_record ring[FAKE_RING]; /* number n is at n % FAKE_RING */
+    uint64_t last_event;
+    nm_event_cb_t cb;
+    void *cb_userdata;
+    struct nm_status status;
+    struct nm_history *history;
+    struct nm_config *config;
+    const char *log_dir;
+    uint64_t slow_usec;      /* nm_manager_foreach() takes so long */
+    struct nm_caller caller; /* who asked last */
+    char last_id[NM_ID_SIZE]; /* of what */
+    bool last_now;
+    uint64_t last_u64;
+    uint32_t last_u32;
+    struct nm_problem refusal; /* answered to every request while outcome isn't 0 */
+};
+
+struct nm_manager *fake_manager_new(void);
+struct nm_manager *fake_manager_free(struct nm_manager *m);
+
+/* A container named `name` with id container_1_<n>, in arrival order. It is in the state RUNNING. */
+struct nm_container *fake_manager_add(struct nm_manager *m, const char *name, uid_t uid);
+/* Changes its state and tells the subscriber. */
+void fake_manager_set_state(struct nm_manager *m, struct nm_container *c, enum nm_state to);
+/* A NODE event. */
+void fake_manager_note(struct nm_manager *m, const char *text);

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "http-fixture.h"
+
+#include <dirent.h>
+#include <grp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "util/clock.h"
+
+int fixture_setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    strcpy(f->dir, "/tmp/nm-test-http-XXXXXX");
+    if (!mkdtemp(f->dir) || chmod(f->dir, 0755) < 0 || sd_event_new(&f->event) < 0)
+        return -1;
+    (void)snprintf(f->path, sizeof f->path, "%s/nmd.sock", f->dir);
+    f->m = fake_manager_new();
+    f->m->log_dir = f->dir;
+    *state = f;
+    return 0;
+}
+
+int fixture_teardown(void **state)
+{
+    struct fixture *f = *state;
+    DIR *d;
+
+    stop(f);
+    d = opendir(f->dir);
+    for (struct dirent *e; d && (e = readdir(d));)
+        (void)unlinkat(dirfd(d), e->d_name, 0);
+    closedir(d);
+    assert_int_equal(rmdir(f->dir), 0);
+    fake_manager_free(f->m);
+    sd_event_unref(f->event);
+    free(f);
+    return 0;
+}
+
+void start(struct fixture *f, const struct nm_local_server_params *p)
+{
+    struct nm_local_server_params params = p ? *p : (struct nm_local_server_params){};
+    char *message = NULL;
+
+    params.socket_path = f->path;
+    params.socket_mode = params.socket_mode ? params.socket_mode : 0666;
+    if (nm_local_server_new(f->event, f->m, &params, &f->server, &message) < 0)
+        fail_msg("%s", message);
+}
+
+void stop(struct fixture *f)
+{
+    f->server = nm_local_server_free(f->server);
+}
+
+static void take(struct client *c)
+{
+    char buf[65536];
+
+    while (!c->eof) {
+        ssize_t n = recv(c->fd, buf, sizeof buf, MSG_DONTWAIT);
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) { /* a reset is an end too */
+            c->eof = true;
+            return;
+        }
+        c->data = realloc(c->data, c->len + (size_t)n + 1);
+        memcpy(c->data + c->len, buf, (size_t)n);
+        c->len += (size_t)n;
+        c->data[c->len] = '\0';
+    }
+}
+
+void turn(struct client *c)
+{
+    if (sd_event_run(c->f->event, 2000) < 0)
+        fail();
+    take(c);
+}
+
+void turn_for(struct client *c, uint64_t usec)
+{
+    uint64_t end = nm_now_usec() + usec;
+
+    while (nm_now_usec() < end)
+        turn(c);
+}
+
+void client_connect(struct fixture *f, struct client *c)
+{
+    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+
+    *c = (struct client){.f = f, .fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), .data = calloc(1, 1)};
+    strcpy(sa.sun_path, f->path);
+    assert_true(c->fd >= 0);
+    if (connect(c->fd, (struct sockaddr *)&sa, sizeof sa) < 0)
+        fail_msg("connect: %s", strerror(errno));
+}
+
+/* SO_PEERCRED keeps what the effective ids were at connect(). */
+void client_connect_as(struct fixture *f, struct client *c, uid_t uid, gid_t group)
+{
+    assert_int_equal(setgroups(1, &group), 0);
+    assert_int_equal(setegid(uid), 0);
+    assert_int_equal(seteuid(uid), 0);
+    client_connect(f, c);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(setegid(0), 0);
+    assert_int_equal(setgroups(0, NULL), 0);
+}
+
+void client_send(struct client *c, const char *format, ...)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t sent = 0, len;
+    va_list ap;
+
+    va_start(ap, format);
+    assert_true(vasprintf(&text, format, ap) >= 0);
+    va_end(ap);
+    for (len = strlen(text); sent < len && !c->eof;) {
+        ssize_t n = send(c->fd, text + sent, len - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n > 0)
+            sent += (size_t)n;
+        else
+            turn(c);
+        if (n < 0 && errno != EAGAIN)
+            return;
+    }
+}
+
+void client_close(struct client *c)
+{
+    c->fd = nm_close(c->fd);
+    free(STEAL_PTR(c->data));
+}
+
+int client_status(const struct client *c)
+{
+    int status = 0;
+
+    return sscanf(c->data, "HTTP/1.1 %d", &status) == 1 ? status : 0;
+}
+
+const char *client_body(const struct client *c)
+{
+    const char *end = strstr(c->data, "\r\n\r\n");
+
+    return end ? end + 4 : NULL;
+}
+
+const char *client_header(const struct client *c, const char *name)
+{
+    static char value[256];
+    char wanted[64];
+    const char *p;
+
+    (void)snprintf(wanted, sizeof wanted, "\r\n%s: ", name);
+    p = strcasestr(c->data, wanted);
+    if (!p || p > client_body(c))
+        return NULL;
+    p += strlen(wanted);
+    (void)snprintf(value, sizeof value, "%.*s", (int)strcspn(p, "\r"), p);
+    return value;
+}
+
+static int exchange(struct client *c, const char *method, const char *target, const char *body, json_t **ret)
+{
+    int status;
+
+    if (body)
+        client_send(c, "%s %s HTTP/1.1\r\nHost: nmd\r\nConnection: close\r\nContent-Type: application/json\r\n"
+                       "Content-Length: %zu\r\n\r\n%s", method, target, strlen(body), body);
+    else
+        client_send(c, "%s %s HTTP/1.1\r\nHost: nmd\r\nConnection: close\r\n\r\n", method, target);
+    until(c, c->eof);
+    status = client_status(c);
+    if (ret) {
+        json_error_t e;
+        *ret = json_loads(client_body(c), 0, &e);
+        if (!*ret)
+            fail_msg("%s %s: no JSON: %s", method, target, c->data);
+    }
+    client_close(c);
+    return status;
+}
+
+int request(struct fixture *f, const char *method, const char *target, const char *body, json_t **ret)
+{
+    struct client c;
+
+    client_connect(f, &c);
+    return exchange(&c, method, target, body, ret);
+}
+
+int request_as(struct fixture *f, uid_t uid, const char *method, const char *target, const char *body, json_t **ret)
+{
+    struct client c;
+
+    client_connect_as(f, &c, uid, uid);
+    return exchange(&c, method, target, body, ret);
+}
+
+void assert_error(json_t *j, const char *code, const char *thing, const char *message)
+{
+    json_t *e = json_object_get(j, "error");
+
+    if (!e)
+        fail_msg("no error");
+    assert_string_equal(json_string_value(json_object_get(e, "code")), code);
+    assert_string_equal(json_string_value(json_object_get(e, "thing")), thing);
+    assert_true(json_is_string(json_object_get(e, "value")));
+    if (message)
+        assert_string_equal(json_string_value(json_object_get(e, "message")), message);
+    json_decref(j);
+}
+
+unsigned n_open_fds(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    unsigned n = 0;
+
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}

@@ -1,0 +1,863 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The HTTP server: requests good and bad, who may what, sockets, and clients that misbehave. */
+
+#include "http-fixture.h"
+
+#include <netinet/in.h>
+#include <pwd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "rpc/local/routes.h"
+#include "util/clock.h"
+
+#define ALICE 54321
+#define BOB 54322
+
+static void need_root(void)
+{
+    if (geteuid() != 0) {
+        print_message("skipped: only root can connect as somebody else\n");
+        skip();
+    }
+}
+
+/* ---- requests --------------------------------------------------------------------------------------------- */
+
+static void test_reads(void **state)
+{
+    static const char *const targets[] = {"/v1/version", "/v1/status", "/v1/history", "/v1/config", "/v1/decisions",
+                                          "/v1/containers", "/v1/containers?all=true", "/v1/containers/web",
+                                          "/v1/containers/container_1_000001/decisions?limit=5", "/v1/openapi.json"};
+    struct fixture *f = *state;
+
+    start(f, NULL);
+    fake_manager_add(f->m, "web", 0);
+    f->m->decisions[f->m->n_decisions++] = (struct nm_decision){
+        .number = 1, .kind = NM_DECISION_ADMIT, .reason = NM_REASON_GUARANTEED,
+        .container_id = "container_1_000001", .capacity = {1000, 1000}};
+    for (size_t i = 0; i < NM_ARRAY_SIZE(targets); i++) {
+        json_t *j;
+        if (request(f, "GET", targets[i], NULL, &j) != 200)
+            fail_msg("%s", targets[i]);
+        json_decref(j);
+    }
+    assert_int_equal(request(f, "GET", "/", NULL, NULL), 200);
+    assert_int_equal(request(f, "GET", "/metrics", NULL, NULL), 200);
+    assert_int_equal(request(f, "GET", "/v1/events", NULL, NULL), 200);
+}
+
+static void test_answer_headers(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    start(f, NULL);
+    client_connect(f, &c);
+    client_send(&c, "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    until(&c, c.eof);
+    assert_string_equal(client_header(&c, "Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+    assert_string_equal(client_header(&c, "Cache-Control"), "no-store");
+    assert_string_equal(client_header(&c, "X-Content-Type-Options"), "nosniff");
+    client_close(&c);
+    client_connect(f, &c);
+    client_send(&c, "HEAD /v1/status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 200);
+    assert_string_equal(client_header(&c, "Content-Type"), "application/json");
+    assert_string_equal(client_body(&c), "");
+    client_close(&c);
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *method, *target, *body;
+        int status;
+        const char *code, *thing, *message;
+    } cases[] = {
+        {"GET", "/nowhere", NULL, 404, "not-found", "path",
+         "There is no such path here; /v1/openapi.json lists those there are."},
+        {"GET", "/v1/containers/web/nothing", NULL, 404, "not-found", "path", NULL},
+        {"GET", "/v1", NULL, 404, "not-found", "path", NULL},
+        {"GET", "/v1/status/", NULL, 404, "not-found", "path", NULL},
+        {"DELETE", "/v1/status", NULL, 405, "invalid", "method", "/v1/status allows GET, HEAD only."},
+        {"PUT", "/v1/containers/web", "{}", 405, "invalid", "method",
+         "/v1/containers/web allows GET, HEAD, PATCH, DELETE only."},
+        {"BREW", "/v1/status", NULL, 405, "invalid", "method", NULL},
+        {"GET", "/v1/status?verbose=1", NULL, 400, "invalid", "verbose",
+         "There is no query parameter \"verbose\" here, nor any other."},
+        {"GET", "/v1/events?from=1", NULL, 400, "invalid", "from",
+         "There is no query parameter \"from\" here; there is follow after."},
+        {"GET", "/v1/events?after=-1", NULL, 400, "invalid", "after", NULL},
+        {"GET", "/v1/decisions?limit=0", NULL, 400, "invalid", "limit",
+         "limit must be a whole number from 1 to 10000, not \"0\"."},
+        {"GET", "/v1/decisions?limit=1&limit=2", NULL, 400, "invalid", "limit", NULL},
+        {"GET", "/v1/containers?all=maybe", NULL, 400, "invalid", "all", "all must be true or false, not \"maybe\"."},
+        {"GET", "/v1/containers/a%00b", NULL, 400, "invalid", "path", NULL},
+        {"GET", "/v1/containers/a%2fb", NULL, 400, "invalid", "id", NULL},
+        {"GET", "/v1/containers/..", NULL, 400, "invalid", "id", NULL},
+        {"GET", "/v1/containers/", NULL, 400, "invalid", "id", NULL},
+        {"GET", "/v1/containers/nobody", NULL, 404, "not-found", "id", "There is no container nobody."},
+        {"GET", "/v1/containers/web/logs?stream=stdin", NULL, 400, "invalid", "stream",
+         "stream must be stdout or stderr, not \"stdin\"."},
+        {"GET", "/v1/status", "{}", 400, "invalid", "body", "This request takes no body."},
+        {"POST", "/v1/containers", "{\"command\":", 400, "invalid", "body", NULL},
+        {"POST", "/v1/containers", "{\"command\":[\"true\"],\"memory\":1}", 400, "invalid", "body", NULL},
+        {"POST", "/v1/containers/web/pause", "{\"now\":true}", 400, "invalid", "body",
+         "This request takes no members, but there is \"now\"."},
+        {"PATCH", "/v1/containers/web", "{}", 400, "invalid", "body", NULL},
+        {"POST", "/v1/containers/web/kill", "{\"now\":\"yes\"}", 400, "invalid", "now", NULL},
+    };
+    struct fixture *f = *state;
+
+    start(f, NULL);
+    fake_manager_add(f->m, "web", 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        json_t *j;
+        int status = request(f, cases[i].method, cases[i].target, cases[i].body, &j);
+        if (status != cases[i].status)
+            fail_msg("%s %s: %d", cases[i].method, cases[i].target, status);
+        assert_error(j, cases[i].code, cases[i].thing, cases[i].message);
+    }
+}
+
+static void test_allow_header(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    start(f, NULL);
+    client_connect(f, &c);
+    client_send(&c, "DELETE /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 405);
+    assert_string_equal(client_header(&c, "Allow"), "GET, HEAD, POST");
+    client_close(&c);
+}
+
+static void test_media_type(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    start(f, NULL);
+    client_connect(f, &c);
+    client_send(&c, "POST /v1/containers HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                    "Content-Length: 2\r\nConnection: close\r\n\r\n{}");
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 415);
+    assert_error(json_loads(client_body(&c), 0, NULL), "invalid", "Content-Type",
+                 "The body must be JSON, with the header Content-Type: application/json.");
+    client_close(&c);
+    client_connect(f, &c);
+    client_send(&c, "POST /v1/drain HTTP/1.1\r\nHost: x\r\nContent-Type: Application/JSON; charset=utf-8\r\n"
+                    "Content-Length: 2\r\nConnection: close\r\n\r\n{}");
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 200);
+    client_close(&c);
+}
+
+static void test_manager_refusals(void **state)
+{
+    static const struct {
+        enum nm_agent_outcome outcome;
+        int status;
+        const char *code;
+    } cases[] = {
+        {NM_AGENT_E_INVALID, 400, "invalid"},       {NM_AGENT_E_FORBIDDEN, 403, "forbidden"},
+        {NM_AGENT_E_NOT_FOUND, 404, "not-found"},   {NM_AGENT_E_CONFLICT, 409, "conflict"},
+        {NM_AGENT_E_TOO_LARGE, 422, "too-large"},   {NM_AGENT_E_QUEUE_FULL, 429, "queue-full"},
+        {NM_AGENT_E_UNAVAILABLE, 503, "unavailable"},
+    };
+    struct fixture *f = *state;
+
+    start(f, NULL);
+    f->m->refusal = (struct nm_problem){.thing = "memory", .value = "9G", .message = "Too much."};
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        json_t *j;
+        f->m->refusal.outcome = cases[i].outcome;
+        assert_int_equal(request(f, "POST", "/v1/containers", "{\"command\":[\"true\"]}", &j), cases[i].status);
+        assert_error(j, cases[i].code, "memory", "Too much.");
+    }
+}
+
+static void test_submit(void **state)
+{
+    static const char body[] = "{\"command\":[\"sleep\",\"9\"],\"execution_type\":\"OPPORTUNISTIC\",\"name\":\"job\","
+                               "\"memory_bytes\":1048576,\"vcores\":0.25}";
+    struct fixture *f = *state;
+    struct client c;
+    json_t *j;
+
+    start(f, NULL);
+    client_connect(f, &c);
+    client_send(&c, "POST /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+                    "Content-Length: %zu\r\n\r\n%s", strlen(body), body);
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 201);
+    assert_string_equal(client_header(&c, "Location"), "/v1/containers/container_1_000001");
+    j = json_loads(client_body(&c), 0, NULL);
+    assert_string_equal(json_string_value(json_object_get(j, "id")), "container_1_000001");
+    assert_string_equal(json_string_value(json_object_get(j, "execution_type")), "OPPORTUNISTIC");
+    assert_true(json_number_value(json_object_get(j, "vcores")) == 0.25);
+    json_decref(j);
+    client_close(&c);
+}
+
+static void test_deeds(void **state)
+{
+    static const char *const deeds[] = {"pause", "resume", "promote", "demote", "kill"};
+    struct fixture *f = *state;
+    json_t *j;
+
+    start(f, NULL);
+    fake_manager_add(f->m, "web", 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(deeds); i++) {
+        char target[64];
+        (void)snprintf(target, sizeof target, "/v1/containers/web/%s", deeds[i]);
+        f->m->last_id[0] = '\0';
+        assert_int_equal(request(f, "POST", target, NULL, &j), 200);
+        assert_string_equal(f->m->last_id, "container_1_000001");
+        assert_string_equal(json_string_value(json_object_get(j, "name")), "web");
+        json_decref(j);
+    }
+    assert_false(f->m->last_now);
+    assert_int_equal(request(f, "POST", "/v1/containers/web/kill", "{\"now\":true}", NULL), 200);
+    assert_true(f->m->last_now);
+    assert_int_equal(request(f, "DELETE", "/v1/containers/web", NULL, NULL), 200);
+    assert_false(f->m->last_now);
+    assert_int_equal(request(f, "DELETE", "/v1/containers/web?now=true", NULL, NULL), 200);
+    assert_true(f->m->last_now);
+    assert_int_equal(request(f, "PATCH", "/v1/containers/web", "{\"memory_bytes\":5,\"vcores\":1.5}", NULL), 200);
+    assert_int_equal(f->m->last_u64, 5);
+    assert_int_equal(f->m->last_u32, 1500);
+    assert_int_equal(request(f, "POST", "/v1/drain", "{\"deadline_usec\":9,\"kill_opportunistic\":true}", NULL), 200);
+    assert_int_equal(f->m->last_u64, 9);
+    assert_string_equal(f->m->last_id, "drain");
+    assert_int_equal(request(f, "POST", "/v1/undrain", NULL, NULL), 200);
+    assert_string_equal(f->m->last_id, "undrain");
+    assert_int_equal(request(f, "POST", "/v1/reload", NULL, NULL), 200);
+    assert_string_equal(f->m->last_id, "reload");
+}
+
+static void test_keep_alive(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    start(f, NULL);
+    client_connect(f, &c);
+    for (int i = 0; i < 3; i++) {
+        free(c.data);
+        c.data = calloc(1, 1);
+        c.len = 0;
+        /* an error in between must not cost the connection */
+        client_send(&c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", i == 1 ? "/nowhere" : "/v1/version");
+        until(&c, strstr(c.data, "}\n"));
+        assert_int_equal(client_status(&c), i == 1 ? 404 : 200);
+        assert_false(c.eof);
+    }
+    client_send(&c, "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/version HTTP/1.1\r\nHost: x\r\n"
+                    "Connection: close\r\n\r\n");
+    until(&c, c.eof);
+    client_close(&c);
+}
+
+/* ---- bodies ----------------------------------------------------------------------------------------------- */
+
+static void test_body_announced_too_large(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    start(f, NULL);
+    client_connect(f, &c);
+    client_send(&c, "POST /v1/containers HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                    "Content-Length: 1048577\r\n\r\n");
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 413);
+    assert_error(json_loads(client_body(&c), 0, NULL), "too-large", "body",
+                 "The body has 1048577 bytes; at most 1048576 are allowed.");
+    client_close(&c);
+}
+
+static void test_body_chunked_too_large(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+    char block[4097];
+
+    start(f, NULL);
+    memset(block, ' ', sizeof block - 1);
+    block[sizeof block - 1] = '\0';
+    client_connect(f, &c);
+    client_send(&c, "POST /v1/containers HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                    "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n");
+    for (int i = 0; i < 300 && !c.eof; i++)
+        client_send(&c, "1000\r\n%s\r\n", block);
+    client_send(&c, "0\r\n\r\n");
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 413);
+    client_close(&c);
+}
+
+static void test_body_largest(void **state)
+{
+    _cleanup_free_ char *body = malloc((1 << 20) + 1);
+    struct fixture *f = *state;
+
+    start(f, NULL);
+    memset(body, ' ', 1 << 20);
+    memcpy(body, "{\"command\":[\"true\"]", 19);
+    body[(1 << 20) - 1] = '}';
+    body[1 << 20] = '\0';
+    assert_int_equal(request(f, "POST", "/v1/containers", body, NULL), 201);
+}
+
+/* ---- who may ---------------------------------------------------------------------------------------------- */
+
+static void test_other_users(void **state)
+{
+    struct fixture *f = *state;
+    json_t *j;
+
+    need_root();
+    start(f, NULL);
+    fake_manager_add(f->m, "alices", ALICE);
+    fake_manager_add(f->m, "bobs", BOB);
+    assert_int_equal(request_as(f, ALICE, "GET", "/v1/containers", NULL, &j), 200);
+    assert_int_equal(f->m->caller.uid, ALICE);
+    assert_int_equal(f->m->caller.gid, ALICE);
+    assert_false(f->m->caller.admin);
+    assert_int_equal(json_array_size(j), 1);
+    json_decref(j);
+    assert_int_equal(request_as(f, ALICE, "GET", "/v1/containers/bobs", NULL, &j), 404);
+    assert_error(j, "not-found", "id", NULL);
+    assert_int_equal(request_as(f, ALICE, "POST", "/v1/containers/bobs/kill", NULL, NULL), 404);
+    assert_int_equal(request_as(f, ALICE, "POST", "/v1/drain", NULL, &j), 403);
+    assert_error(j, "forbidden", "path",
+                 "Only root and members of the admin group may do this; you are uid 54321.");
+    assert_int_equal(request_as(f, ALICE, "POST", "/v1/reload", NULL, NULL), 403);
+    assert_int_equal(request(f, "GET", "/v1/containers", NULL, &j), 200);
+    assert_true(f->m->caller.admin);
+    assert_int_equal(json_array_size(j), 2);
+    json_decref(j);
+}
+
+static void test_admin_group(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.admin_group = "daemon"}; /* gid 1 on every Debian */
+    struct client c;
+    struct stat st;
+
+    need_root();
+    start(f, &p);
+    assert_int_equal(stat(f->path, &st), 0);
+    assert_int_equal(st.st_gid, 1);
+    client_connect_as(f, &c, ALICE, 1);
+    client_send(&c, "GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    until(&c, c.eof);
+    assert_int_equal(f->m->caller.uid, ALICE);
+    assert_true(f->m->caller.admin);
+    client_close(&c);
+    assert_int_equal(request_as(f, ALICE, "GET", "/v1/containers", NULL, NULL), 200);
+    assert_false(f->m->caller.admin);
+}
+
+/* Others' containers are named nowhere in a decision about mine. */
+static void test_decisions_leave_out_others(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_decision *d = &f->m->decisions[0];
+    json_t *j;
+    char *text;
+
+    need_root();
+    start(f, NULL);
+    fake_manager_add(f->m, "mine", ALICE);
+    fake_manager_add(f->m, "theirs", BOB);
+    *d = (struct nm_decision){.number = 1, .kind = NM_DECISION_PAUSE, .reason = NM_REASON_CPU_OVER_BETA,
+                              .resource = NM_CPU, .container_id = "container_1_000001", .capacity = {1000, 1000},
+                              .on_behalf_of = "container_1_000002", .n_candidates = 2, .n_candidates_total = 2};
+    strcpy(d->candidates[0].id, "container_1_000002");
+    strcpy(d->candidates[0].name, "theirs");
+    strcpy(d->candidates[1].id, "container_1_000001");
+    strcpy(d->candidates[1].name, "mine");
+    f->m->n_decisions = 1;
+    assert_int_equal(request_as(f, ALICE, "GET", "/v1/containers/mine/decisions", NULL, &j), 200);
+    text = json_dumps(j, 0);
+    assert_null(strstr(text, "theirs"));
+    assert_null(strstr(text, "container_1_000002"));
+    assert_non_null(strstr(text, "mine"));
+    free(text);
+    json_decref(j);
+    assert_int_equal(request(f, "GET", "/v1/containers/mine/decisions", NULL, &j), 200);
+    text = json_dumps(j, 0);
+    assert_non_null(strstr(text, "theirs"));
+    free(text);
+    json_decref(j);
+}
+
+/* ---- sockets ---------------------------------------------------------------------------------------------- */
+
+static void expect_failure(struct fixture *f, const struct nm_local_server_params *p, int error, const char *words)
+{
+    struct nm_local_server *s = NULL;
+    char *message = NULL;
+
+    assert_int_equal(nm_local_server_new(f->event, f->m, p, &s, &message), error);
+    assert_null(s);
+    assert_non_null(message);
+    if (!strstr(message, words))
+        fail_msg("\"%s\" does not say \"%s\"", message, words);
+    free(message);
+}
+
+static void test_socket_path(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.socket_path = f->path, .socket_mode = 0660};
+    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+    char longest[200];
+    struct stat st;
+    int fd;
+
+    /* one that nobody listens at any more is replaced */
+    fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    strcpy(sa.sun_path, f->path);
+    assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
+    close(fd);
+    start(f, &p);
+    assert_int_equal(stat(f->path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0660);
+    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
+    /* one that is served is not */
+    expect_failure(f, &p, -EADDRINUSE, "in use by a running nmd");
+    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
+    stop(f);
+    assert_int_equal(stat(f->path, &st), -1);
+    /* what is no socket is left alone */
+    fd = open(f->path, O_WRONLY | O_CREAT, 0600);
+    close(fd);
+    expect_failure(f, &p, -EEXIST, "is not a socket");
+    assert_int_equal(stat(f->path, &st), 0);
+    assert_int_equal(unlink(f->path), 0);
+    memset(longest, 'x', sizeof longest - 1);
+    longest[0] = '/';
+    longest[sizeof longest - 1] = '\0';
+    p.socket_path = longest;
+    expect_failure(f, &p, -ENAMETOOLONG, "at most 107 are allowed");
+    p.socket_path = "/nonexistent/nmd.sock";
+    expect_failure(f, &p, -ENOENT, "/nonexistent/nmd.sock");
+}
+
+static void test_inherited_socket(void **state)
+{
+    struct fixture *f = *state;
+    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct nm_local_server_params p = {.listen_fd = fd};
+    char *message = NULL;
+
+    strcpy(sa.sun_path, f->path);
+    assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
+    assert_int_equal(listen(fd, 10), 0);
+    assert_int_equal(nm_local_server_new(f->event, f->m, &p, &f->server, &message), 0);
+    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
+    stop(f);
+    assert_int_equal(access(f->path, F_OK), 0); /* the path is its giver's */
+}
+
+/* ---- TCP -------------------------------------------------------------------------------------------------- */
+
+static int tcp_request(struct fixture *f, const char *method, const char *target, char *body, size_t size)
+{
+    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                             .sin_port = htons((uint16_t)nm_local_server_tcp_port(f->server))};
+    struct client c = {.f = f, .fd = socket(AF_INET, SOCK_STREAM, 0), .data = calloc(1, 1)};
+    int status;
+
+    assert_int_equal(connect(c.fd, (struct sockaddr *)&sa, sizeof sa), 0);
+    client_send(&c, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", method, target);
+    until(&c, c.eof);
+    status = client_status(&c);
+    if (body)
+        (void)snprintf(body, size, "%s", client_body(&c));
+    client_close(&c);
+    return status;
+}
+
+static void test_tcp(void **state)
+{
+    static const char *const refused[] = {"/v1/config", "/v1/containers/web", "/v1/containers/web/logs",
+                                          "/v1/containers/web/wait", "/v1/events?follow=true"};
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.http_address = "0"};
+    struct nm_container *c;
+    char body[65536];
+
+    start(f, &p);
+    c = fake_manager_add(f->m, "web", 0);
+    c->command.argv = calloc(2, sizeof *c->command.argv);
+    c->command.argv[0] = strdup("--password=hunter2");
+    assert_int_equal(tcp_request(f, "GET", "/", body, sizeof body), 200);
+    assert_non_null(strstr(body, "<title>nmd</title>"));
+    assert_int_equal(tcp_request(f, "GET", "/metrics", NULL, 0), 200);
+    assert_int_equal(tcp_request(f, "GET", "/v1/status", NULL, 0), 200);
+    assert_int_equal(tcp_request(f, "GET", "/v1/containers", body, sizeof body), 200);
+    assert_non_null(strstr(body, "\"name\":\"web\""));
+    assert_null(strstr(body, "hunter2"));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(refused); i++)
+        assert_int_equal(tcp_request(f, "GET", refused[i], NULL, 0), 403);
+    f->m->last_id[0] = '\0';
+    assert_int_equal(tcp_request(f, "POST", "/v1/drain", NULL, 0), 403);
+    assert_int_equal(tcp_request(f, "DELETE", "/v1/containers/web", NULL, 0), 403);
+    assert_string_equal(f->m->last_id, "");
+}
+
+static void test_tcp_address(void **state)
+{
+    static const char *const bad[] = {"example.org:80", "127.0.0.1:http", "127.0.0.1:99999", "300.1.1.1:80", "x"};
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.socket_path = f->path, .socket_mode = 0600};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        p.http_address = bad[i];
+        expect_failure(f, &p, -EINVAL, "127.0.0.1:8042");
+    }
+    p.http_address = "[::1]:0";
+    start(f, &p);
+    assert_true(nm_local_server_tcp_port(f->server) > 0);
+    stop(f);
+    p.http_address = "localhost:0";
+    start(f, &p);
+    assert_true(nm_local_server_tcp_port(f->server) > 0);
+}
+
+/* ---- clients that misbehave ------------------------------------------------------------------------------- */
+
+static void test_slow_clients(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.timeout_usec = 400 * NM_USEC_PER_MSEC};
+    struct client silent, half, trickle, body;
+    uint64_t end;
+
+    start(f, &p);
+    client_connect(f, &silent);
+    client_connect(f, &half);
+    client_send(&half, "GET /v1/st");
+    client_connect(f, &trickle);
+    client_send(&trickle, "GET /v1/status HTTP/1.1\r\n");
+    client_connect(f, &body);
+    client_send(&body, "POST /v1/containers HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
+    end = nm_now_usec() + DEADLINE_USEC;
+    while (!silent.eof || !half.eof || !trickle.eof || !body.eof) {
+        assert_true(nm_now_usec() < end);
+        if (!trickle.eof) /* a byte now and then must not keep it alive */
+            (void)send(trickle.fd, "X", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        turn_for(&trickle, 50000);
+        turn(&silent);
+        turn(&half);
+        turn(&body);
+        assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200); /* others don't notice */
+    }
+    client_close(&silent);
+    client_close(&half);
+    client_close(&trickle);
+    client_close(&body);
+}
+
+static void test_reader_that_does_not_read(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.timeout_usec = 200 * NM_USEC_PER_MSEC};
+    struct client c, other;
+    unsigned before;
+
+    start(f, &p);
+    for (int i = 0; i < 2000; i++)
+        fake_manager_add(f->m, "x", 0);
+    client_connect(f, &other);
+    turn(&other);
+    before = n_open_fds();
+    client_connect(f, &c);
+    client_send(&c, "GET /v1/containers HTTP/1.1\r\nHost: x\r\n\r\n");
+    until(&other, n_open_fds() == before + 2); /* its end and ours */
+    until(&other, n_open_fds() == before + 1 - (other.eof ? 1u : 0u)); /* ours alone: given up */
+    client_close(&c);
+    client_close(&other);
+}
+
+static void test_garbage(void **state)
+{
+    static const char *const garbage[] = {"\r\n\r\n\r\n", "GET\r\n\r\n", "\x16\x03\x01\x02\x01", "GET / HTTP/9.9\r\n\r\n",
+                                          "GET / HTTP/1.1\r\nContent-Length: -1\r\nHost: x\r\n\r\n",
+                                          "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+                                          "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: x\r\n\r\nzz\r\n"};
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.timeout_usec = 300 * NM_USEC_PER_MSEC};
+    struct client c;
+    char block[16385];
+
+    start(f, &p);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(garbage); i++) {
+        client_connect(f, &c);
+        client_send(&c, "%s", garbage[i]);
+        (void)shutdown(c.fd, SHUT_WR);
+        until(&c, c.eof);
+        client_close(&c);
+    }
+    /* a head that fits into no buffer */
+    memset(block, 'a', sizeof block - 1);
+    block[sizeof block - 1] = '\0';
+    client_connect(f, &c);
+    client_send(&c, "GET /%s HTTP/1.1\r\nHost: x\r\n\r\n", block);
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 414);
+    client_close(&c);
+    client_connect(f, &c);
+    client_send(&c, "GET / HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", block);
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 431);
+    client_close(&c);
+    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
+}
+
+static void raise_fd_limit(void)
+{
+    struct rlimit l;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &l), 0);
+    l.rlim_cur = NM_MIN(l.rlim_max, (rlim_t)8192);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
+    if (l.rlim_cur < 4096)
+        skip();
+}
+
+static void test_many_connections(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.max_connections = 1000};
+    static struct client c[1200];
+    unsigned served = 0, refused = 0, before;
+
+    raise_fd_limit();
+    start(f, &p);
+    before = n_open_fds();
+    for (int i = 0; i < 1200; i++) {
+        client_connect(f, &c[i]);
+        turn(&c[i]); /* the listen queue has an end, too */
+    }
+    until(&c[0], n_open_fds() == before + 2200);
+    for (int i = 0; i < 1200; i++)
+        client_send(&c[i], "GET /v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    for (int i = 0; i < 1200; i++) {
+        until(&c[i], c[i].eof);
+        served += client_status(&c[i]) == 200;
+        refused += client_status(&c[i]) == 503;
+        if (client_status(&c[i]) == 503)
+            assert_error(json_loads(client_body(&c[i]), 0, NULL), "unavailable", "connection", NULL);
+        client_close(&c[i]);
+    }
+    assert_int_equal(served, 1000);
+    assert_int_equal(refused, 200);
+    client_connect(f, &c[0]);
+    until(&c[0], n_open_fds() <= before + 2); /* nothing is left behind */
+    client_close(&c[0]);
+    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
+}
+
+static void test_one_user_can_not_take_all(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.max_connections = 64};
+    struct client c[64];
+    int status;
+
+    need_root();
+    start(f, &p);
+    for (int i = 0; i < 32; i++) {
+        client_connect_as(f, &c[i], ALICE, ALICE);
+        turn(&c[i]);
+    }
+    for (int i = 0; i < 32; i++) {
+        turn(&c[i]);
+        assert_int_equal(c[i].eof, i >= 16); /* a quarter of the places */
+    }
+    status = request_as(f, BOB, "GET", "/v1/version", NULL, NULL);
+    assert_int_equal(status, 200);
+    for (int i = 0; i < 32; i++)
+        client_close(&c[i]);
+}
+
+static void test_out_of_descriptors(void **state)
+{
+    struct fixture *f = *state;
+    struct rlimit old, few;
+    struct client c, later;
+    int fd;
+
+    start(f, NULL);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    client_connect(f, &c);
+    client_send(&c, "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n");
+    few = old;
+    fd = dup(0); /* the lowest that is free: below it all are taken */
+    few.rlim_cur = (rlim_t)fd;
+    close(fd);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    until(&c, c.eof);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_int_equal(client_status(&c), 503);
+    client_close(&c);
+    client_connect(f, &later);
+    client_close(&later);
+    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
+}
+
+static void test_answers_held_are_limited(void **state)
+{
+    struct fixture *f = *state;
+    static struct client c[100];
+    unsigned refused = 0;
+
+    raise_fd_limit();
+    start(f, NULL);
+    for (int i = 0; i < 3000; i++) /* some 2 MB as JSON */
+        fake_manager_add(f->m, "x", 0);
+    for (int i = 0; i < 60; i++) {
+        client_connect(f, &c[i]);
+        client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        for (int k = 0; k < 20 && c[i].len == 0; k++)
+            (void)sd_event_run(f->event, 2000); /* served, but not read */
+    }
+    for (int i = 0; i < 60; i++) {
+        until(&c[i], c[i].eof);
+        refused += client_status(&c[i]) == 503;
+        client_close(&c[i]);
+    }
+    assert_in_range(refused, 5, 40);
+    assert_int_equal(request(f, "GET", "/v1/containers", NULL, NULL), 200);
+}
+
+static int count(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)usec;
+    ++*(unsigned *)userdata;
+    (void)sd_event_source_set_time_relative(source, 10 * NM_USEC_PER_MSEC);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* A flood of expensive requests must not keep the node from being sampled. */
+static void test_loop_stays_responsive(void **state)
+{
+    struct fixture *f = *state;
+    struct client c[40];
+    sd_event_source *source = NULL;
+    unsigned ticks = 0;
+
+    start(f, NULL);
+    f->m->slow_usec = 10 * NM_USEC_PER_MSEC;
+    for (int i = 0; i < 40; i++) {
+        client_connect(f, &c[i]);
+        client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    }
+    assert_true(sd_event_add_time_relative(f->event, &source, CLOCK_MONOTONIC, 0, 1, count, &ticks) >= 0);
+    for (int i = 0; i < 40; i++)
+        until(&c[i], c[i].eof);
+    sd_event_source_disable_unref(source);
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(client_status(&c[i]), 200);
+        client_close(&c[i]);
+    }
+    assert_true(ticks >= 4); /* all at once would have let it come up once or twice */
+}
+
+static void test_stop_with_requests_waiting(void **state)
+{
+    struct fixture *f = *state;
+    struct client c[20];
+
+    start(f, NULL);
+    f->m->slow_usec = 20 * NM_USEC_PER_MSEC;
+    for (int i = 0; i < 20; i++) {
+        client_connect(f, &c[i]);
+        client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\n\r\n");
+    }
+    turn_for(&c[0], 60000);
+    stop(f);
+    for (int i = 0; i < 20; i++)
+        client_close(&c[i]);
+}
+
+/* ---- routes ----------------------------------------------------------------------------------------------- */
+
+static void test_routes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < nm_n_routes; i++) {
+        const struct nm_route *r = &nm_routes[i], *found;
+        const char *id;
+        char allow[64], path[128], *brace;
+        struct nm_target t;
+        struct nm_problem p;
+        strcpy(path, r->pattern);
+        if ((brace = strstr(path, "{id}")))
+            memcpy(brace, "abcd", 4);
+        assert_int_equal(nm_target_parse(path, &t, &p), 0);
+        assert_int_equal(nm_routes_find(r->method, &t, &found, &id, allow, sizeof allow), 0);
+        assert_ptr_equal(found, r);
+        assert_int_equal(id != NULL, brace != NULL);
+        if (id)
+            assert_string_equal(id, "abcd");
+        /* what is served to everyone over TCP only reads */
+        if (r->flags & NM_ROUTE_TCP)
+            assert_string_equal(r->method, "GET");
+        nm_target_done(&t);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_routes),
+        TEST(test_reads),
+        TEST(test_answer_headers),
+        TEST(test_refusals),
+        TEST(test_allow_header),
+        TEST(test_media_type),
+        TEST(test_manager_refusals),
+        TEST(test_submit),
+        TEST(test_deeds),
+        TEST(test_keep_alive),
+        TEST(test_body_announced_too_large),
+        TEST(test_body_chunked_too_large),
+        TEST(test_body_largest),
+        TEST(test_other_users),
+        TEST(test_admin_group),
+        TEST(test_decisions_leave_out_others),
+        TEST(test_socket_path),
+        TEST(test_inherited_socket),
+        TEST(test_tcp),
+        TEST(test_tcp_address),
+        TEST(test_slow_clients),
+        TEST(test_reader_that_does_not_read),
+        TEST(test_garbage),
+        TEST(test_many_connections),
+        TEST(test_one_user_can_not_take_all),
+        TEST(test_out_of_descriptors),
+        TEST(test_answers_held_are_limited),
+        TEST(test_loop_stays_responsive),
+        TEST(test_stop_with_requests_waiting),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Answers: that the contract's members are there, of the right kind, and that odd values come through. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "fake-manager.h"
+#include "rpc/local/messages.h"
+#include "rpc/local/metrics.h"
+
+/* The value at "a.b.c". */
+static const json_t *at(const json_t *j, const char *path)
+{
+    char copy[128], *p = copy, *name;
+
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    while (j && (name = strsep(&p, ".")))
+        j = json_object_get(j, name);
+    return j;
+}
+
+static void assert_number(const json_t *j, const char *path, double value)
+{
+    if (!json_is_number(at(j, path)))
+        fail_msg("%s is missing or no number", path);
+    assert_true(json_number_value(at(j, path)) == value);
+}
+
+static void assert_text(const json_t *j, const char *path, const char *value)
+{
+    if (!json_is_string(at(j, path)))
+        fail_msg("%s is missing or no string", path);
+    assert_string_equal(json_string_value(at(j, path)), value);
+}
+
+static void assert_null_at(const json_t *j, const char *path)
+{
+    if (!json_is_null(at(j, path)))
+        fail_msg("%s is missing or not null", path);
+}
+
+static void test_status_contract(void **state)
+{
+    static const char *const numbers[] = {
+        "node.capacity.memory_bytes", "node.capacity.vcores", "node.allocated.guaranteed.memory_bytes",
+        "node.allocated.guaranteed.vcores", "node.allocated.opportunistic.memory_bytes",
+        "node.allocated.opportunistic.vcores", "node.utilization.memory", "node.utilization.cpu",
+        "node.over_allocation_threshold.memory", "node.over_allocation_threshold.cpu",
+        "node.preemption_threshold.memory", "node.preemption_threshold.cpu", "node.sample.age_usec",
+        "node.sample.period_usec", "node.sample.cost_usec", "containers.guaranteed_running",
+        "containers.opportunistic_running", "containers.paused", "containers.queued", "containers.completed",
+        "queue.length", "queue.max_length", "preemptions.paused", "preemptions.resumed", "preemptions.killed",
+        "preemptions.reclaimed_bytes",
+    };
+    struct nm_manager *m = fake_manager_new();
+    json_t *j;
+
+    (void)state;
+    m->status.allocated_vcores_milli[NM_OPPORTUNISTIC] = 1500;
+    m->status.allocated[NM_OPPORTUNISTIC].memory_bytes = 7;
+    m->status.counters.reclaimed_bytes = 9;
+    j = nm_messages_status(&m->status, 0, false);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(numbers); i++)
+        if (!json_is_number(at(j, numbers[i])))
+            fail_msg("%s is missing or no number", numbers[i]);
+    assert_text(j, "node.state", "running");
+    assert_text(j, "upstream.kind", "none");
+    assert_text(j, "upstream.state", "none");
+    assert_number(j, "node.capacity.vcores", 4);
+    assert_number(j, "node.allocated.opportunistic.vcores", 1.5);
+    assert_number(j, "node.allocated.opportunistic.memory_bytes", 7);
+    assert_number(j, "node.allocated.guaranteed.memory_bytes", 0);
+    assert_number(j, "node.over_allocation_threshold.memory", 0.8);
+    assert_number(j, "queue.max_length", 10);
+    assert_number(j, "preemptions.reclaimed_bytes", 9);
+    assert_null_at(j, "queue.hold");
+    assert_null_at(j, "node.squeeze_millicores");
+    assert_null_at(j, "node.breaker_until_usec");
+    json_decref(j);
+    fake_manager_free(m);
+}
+
+static void test_status_more(void **state)
+{
+    struct nm_manager *m = fake_manager_new();
+    struct nm_status *s = &m->status;
+    json_t *j;
+
+    (void)state;
+    s->hold = NM_REASON_OVER_ALPHA;
+    strcpy(s->hold_id, "container_1_000007");
+    s->breaker_until_usec = 50;
+    s->squeeze_millicores = 250;
+    s->sample_age_usec = UINT64_MAX; /* there was none yet */
+    s->healthy = false;
+    strcpy(s->health_reason, "script: \xff ERROR");
+    strcpy(s->notes[0], "memory limits: not enforced");
+    s->n_notes = 1;
+    strcpy(s->links[0].name, "eth0");
+    s->n_links = 1;
+    s->utilization.cpu = 0.0 / 0.0; /* not a number, as JSON has none */
+    j = nm_messages_status(s, 1000, false);
+    assert_text(j, "queue.hold.reason", nm_reason_name(NM_REASON_OVER_ALPHA));
+    assert_text(j, "queue.hold.container", "container_1_000007");
+    assert_number(j, "node.breaker_until_usec", 1050);
+    assert_number(j, "node.squeeze_millicores", 250);
+    assert_null_at(j, "node.sample.age_usec");
+    assert_number(j, "node.utilization.cpu", 0);
+    assert_text(j, "node.health_reason", "script: \xef\xbf\xbd ERROR");
+    assert_string_equal(json_string_value(json_array_get(at(j, "node.notes"), 0)), "memory limits: not enforced");
+    assert_string_equal(json_string_value(at(json_array_get(at(j, "node.links"), 0), "name")), "eth0");
+    json_decref(j);
+    j = nm_messages_status(s, 1000, true);
+    assert_null_at(j, "queue.hold.container");
+    json_decref(j);
+    fake_manager_free(m);
+}
+
+static void test_container_alive(void **state)
+{
+    static const char *const nulls[] = {"finished_usec", "exit_code", "exit_reason", "started_usec", "pid",
+                                        "queue_position", "hold", "pause_deadline_usec", "paused_usec"};
+    struct nm_messages_container_extra x = {};
+    struct nm_manager *m = fake_manager_new();
+    struct nm_container *c = fake_manager_add(m, "web", 1000);
+    json_t *j = nm_messages_container(c, &x);
+
+    (void)state;
+    assert_text(j, "id", "container_1_000001");
+    assert_text(j, "name", "web");
+    assert_text(j, "app", "");
+    assert_text(j, "execution_type", "GUARANTEED");
+    assert_text(j, "state", "RUNNING");
+    assert_number(j, "memory_bytes", 64 * 1048576);
+    assert_number(j, "vcores", 0.5);
+    assert_number(j, "memory_used_bytes", 0);
+    assert_number(j, "cpu_millicores", 0);
+    assert_number(j, "peak_memory_bytes", 0);
+    assert_number(j, "submitter_uid", 1000);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(nulls); i++)
+        assert_null_at(j, nulls[i]);
+    json_decref(j);
+    fake_manager_free(m);
+}
+
+static void test_container_paused_and_queued(void **state)
+{
+    struct nm_messages_container_extra x = {.queue_position = 3, .hold = NM_REASON_BREAKER,
+                                            .boot_to_realtime_usec = 1000000};
+    struct nm_manager *m = fake_manager_new();
+    struct nm_container *c = fake_manager_add(m, "web", 1000);
+    json_t *j;
+
+    (void)state;
+    c->view.state = NM_PAUSED;
+    c->view.paused_usec = 10;
+    c->view.pause_deadline_usec = 20;
+    c->pid = 77;
+    j = nm_messages_container(c, &x);
+    assert_number(j, "paused_usec", 1000010);
+    assert_number(j, "pause_deadline_usec", 1000020);
+    assert_number(j, "queue_position", 3);
+    assert_text(j, "hold", nm_reason_name(NM_REASON_BREAKER));
+    assert_number(j, "pid", 77);
+    json_decref(j);
+    fake_manager_free(m);
+}
+
+static void test_container_ended(void **state)
+{
+    struct nm_messages_container_extra x = {};
+    struct nm_manager *m = fake_manager_new();
+    struct nm_container *c = fake_manager_add(m, "web", 1000);
+    json_t *j;
+
+    (void)state;
+    c->view.state = NM_COMPLETED;
+    c->exit_code = 137;
+    c->exit_signal = 9;
+    c->exit_reason = NM_EXIT_OOM;
+    c->finished_realtime_usec = 5;
+    j = nm_messages_container(c, &x);
+    assert_number(j, "exit_code", 137);
+    assert_number(j, "exit_signal", 9);
+    assert_text(j, "exit_reason", "oom-killed");
+    assert_number(j, "finished_usec", 5);
+    json_decref(j);
+    c->exit_code = -1; /* it never ran */
+    c->exit_signal = 0;
+    c->exit_reason = NM_EXIT_SHED;
+    j = nm_messages_container(c, &x);
+    assert_null_at(j, "exit_code");
+    assert_null_at(j, "exit_signal");
+    assert_text(j, "exit_reason", "shed");
+    json_decref(j);
+    fake_manager_free(m);
+}
+
+static void test_container_redacted(void **state)
+{
+    static const char *const private[] = {"command", "workdir", "user", "owner", "submitter_uid", "pid", "message"};
+    struct nm_messages_container_extra x = {.redacted = true};
+    struct nm_manager *m = fake_manager_new();
+    struct nm_container *c = fake_manager_add(m, "web", 1000);
+    json_t *j;
+
+    (void)state;
+    c->command.argv = calloc(2, sizeof *c->command.argv);
+    c->command.argv[0] = strdup("--password=hunter2");
+    c->command.env = calloc(2, sizeof *c->command.env);
+    c->command.env[0] = strdup("SECRET=1");
+    j = nm_messages_container(c, &x);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(private); i++)
+        assert_null(at(j, private[i]));
+    assert_text(j, "name", "web");
+    json_decref(j);
+    x.redacted = false;
+    j = nm_messages_container(c, &x);
+    assert_string_equal(json_string_value(json_array_get(at(j, "command"), 0)), "--password=hunter2");
+    assert_null(at(j, "env")); /* told to nobody: it is where people put secrets */
+    json_decref(j);
+    fake_manager_free(m);
+}
+
+static void test_event(void **state)
+{
+    struct nm_event_record e = {.number = 5, .realtime_usec = 6, .kind = NM_EVENT_STATE, .from = NM_RUNNING,
+                                .to = NM_PAUSING, .container_id = "container_1_000001"};
+    json_t *j = nm_messages_event(&e);
+
+    (void)state;
+    assert_number(j, "number", 5);
+    assert_number(j, "time_usec", 6);
+    assert_text(j, "kind", "state");
+    assert_text(j, "from", "RUNNING");
+    assert_text(j, "to", "PAUSING");
+    assert_text(j, "container", "container_1_000001");
+    assert_null_at(j, "name");
+    assert_null_at(j, "decision");
+    assert_null_at(j, "text");
+    json_decref(j);
+    e = (struct nm_event_record){.number = 7, .kind = NM_EVENT_NODE, .text = "draining"};
+    j = nm_messages_event(&e);
+    assert_text(j, "kind", "node");
+    assert_text(j, "text", "draining");
+    assert_null_at(j, "from");
+    assert_null_at(j, "container");
+    json_decref(j);
+}
+
+static void test_decision(void **state)
+{
+    struct nm_decision d = {.number = 3, .kind = NM_DECISION_PAUSE, .reason = NM_REASON_CPU_OVER_BETA,
+                            .resource = NM_CPU, .container_id = "container_1_000001", .by_user = "root",
+                            .capacity = {1000, 1000}};
+    json_t *j = nm_messages_decision(&d, false);
+    char *text;
+
+    (void)state;
+    assert_true(json_string_length(at(j, "summary")) > 0);
+    assert_true(json_string_length(at(j, "explanation")) > 0);
+    text = json_dumps(j, 0);
+    assert_non_null(strstr(text, "root"));
+    free(text);
+    json_decref(j);
+    j = nm_messages_decision(&d, true);
+    text = json_dumps(j, 0);
+    assert_null(strstr(text, "root"));
+    free(text);
+    json_decref(j);
+}
+
+static void test_history(void **state)
+{
+    struct nm_manager *m = fake_manager_new();
+    struct nm_history_point p = {.realtime_usec = 4, .memory_used_bytes = 5, .opportunistic_cpu_millicores = 6,
+                                 .uplink_permille = 500, .paused = 2};
+    json_t *j;
+
+    (void)state;
+    nm_history_add(m->history, &p);
+    j = nm_messages_history(m->history, 3000000);
+    assert_number(j, "period_usec", 3000000);
+    assert_int_equal(json_array_size(at(j, "points")), 1);
+    const json_t *point = json_array_get(at(j, "points"), 0);
+    assert_number(point, "time_usec", 4);
+    assert_number(point, "memory_used_bytes", 5);
+    assert_number(point, "opportunistic.cpu_used_millicores", 6);
+    assert_number(point, "uplink_utilization", 0.5);
+    assert_number(point, "paused", 2);
+    json_decref(j);
+    fake_manager_free(m);
+}
+
+/* ---- metrics ---------------------------------------------------------------------------------------------- */
+
+static void test_metrics(void **state)
+{
+    struct nm_manager *m = fake_manager_new();
+    char *text;
+    size_t len;
+
+    (void)state;
+    m->status.n_links = 1;
+    strcpy(m->status.links[0].name, "a\"b\\c\nd");
+    m->status.reaction_kill.count[0] = 2;
+    m->status.reaction_kill.count[NM_HISTOGRAM_BUCKETS] = 1;
+    m->status.reaction_kill.sum_usec = 1500000;
+    m->status.counters.wasted_cpu_usec = 2500000;
+    m->status.own_rss_bytes = 6 * NM_MIB;
+    assert_int_equal(nm_metrics_format(&m->status, &text, &len), 0);
+    assert_int_equal(strlen(text), len);
+    assert_non_null(strstr(text, "nm_capacity_memory_bytes 8589934592\n"));
+    assert_non_null(strstr(text, "nm_link_receive_bytes_total{link=\"a\\\"b\\\\c\\nd\"} 0\n"));
+    assert_non_null(strstr(text, "nm_reaction_seconds_bucket{action=\"kill\",le=\"0.001\"} 2\n"));
+    assert_non_null(strstr(text, "nm_reaction_seconds_bucket{action=\"kill\",le=\"30\"} 2\n"));
+    assert_non_null(strstr(text, "nm_reaction_seconds_bucket{action=\"kill\",le=\"+Inf\"} 3\n"));
+    assert_non_null(strstr(text, "nm_reaction_seconds_sum{action=\"kill\"} 1.5\n"));
+    assert_non_null(strstr(text, "nm_reaction_seconds_count{action=\"kill\"} 3\n"));
+    assert_non_null(strstr(text, "nm_wasted_cpu_seconds_total 2.5\n"));
+    assert_non_null(strstr(text, "nm_process_resident_memory_bytes 6291456\n"));
+    assert_non_null(strstr(text, "nm_node_state{state=\"running\"} 1\n"));
+    assert_non_null(strstr(text, "nm_node_state{state=\"shadow\"} 0\n"));
+    free(text);
+    fake_manager_free(m);
+}
+
+/* Every family is announced once, with help and type, before its samples, and begins with nm_. */
+static void test_metrics_families(void **state)
+{
+    struct nm_manager *m = fake_manager_new();
+    char *text, *rest, *line, name[128] = "", seen[16384] = "\n";
+    size_t len;
+
+    (void)state;
+    m->status.n_links = 2;
+    m->status.hold = NM_REASON_BREAKER;
+    m->status.squeeze_millicores = 5;
+    assert_int_equal(nm_metrics_format(&m->status, &text, &len), 0);
+    for (rest = text; (line = strsep(&rest, "\n")) && rest;) {
+        char type[32], announced[160];
+        if (strncmp(line, "# HELP ", 7) == 0) {
+            assert_int_equal(sscanf(line, "# HELP %127s", name), 1);
+            (void)snprintf(announced, sizeof announced, "\n%s\n", name);
+            assert_null(strstr(seen, announced));
+            strcat(seen, announced);
+            assert_int_equal(strncmp(name, "nm_", 3), 0);
+        } else if (*line == '#') {
+            char again[128];
+            assert_int_equal(sscanf(line, "# TYPE %127s %31s", again, type), 2);
+            assert_string_equal(again, name);
+            assert_int_equal(nm_streq(type, "counter"), strstr(name, "_total") != NULL);
+        } else {
+            assert_int_equal(strncmp(line, name, strlen(name)), 0);
+        }
+    }
+    free(text);
+    fake_manager_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_status_contract),
+        cmocka_unit_test(test_status_more),
+        cmocka_unit_test(test_container_alive),
+        cmocka_unit_test(test_container_paused_and_queued),
+        cmocka_unit_test(test_container_ended),
+        cmocka_unit_test(test_container_redacted),
+        cmocka_unit_test(test_event),
+        cmocka_unit_test(test_decision),
+        cmocka_unit_test(test_history),
+        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_metrics_families),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

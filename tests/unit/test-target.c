@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Paths and queries of requests. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "rpc/local/target.h"
+
+/* The pieces as one string: "a|b?x=1&y=" */
+static void show(const struct nm_target *t, char *buf, size_t size)
+{
+    size_t n = 0;
+
+    buf[0] = '\0';
+    for (unsigned i = 0; i < t->n_segments; i++)
+        n += (size_t)snprintf(buf + n, size - n, "%s%s", i > 0 ? "|" : "", t->segments[i]);
+    for (unsigned i = 0; i < t->n_query; i++)
+        n += (size_t)snprintf(buf + n, size - n, "%c%s=%s", i > 0 ? '&' : '?', t->query[i].name, t->query[i].value);
+}
+
+static void test_good(void **state)
+{
+    static const struct {
+        const char *raw, *shown;
+    } cases[] = {
+        {"/", ""},
+        {"/v1/status", "v1|status"},
+        {"/v1/status?", "v1|status"},
+        {"/v1/containers/?all=true", "v1|containers|?all=true"},
+        {"/v1/c/a%2fb", "v1|c|a/b"},
+        {"/a%3Fb%26c?x%3d=%26", "a?b&c?x==&"},
+        {"/a?x&y=&z=1=2", "a?x=&y=&z=1=2"},
+        {"/a?&&x=1", "a?x=1"},
+        {"/%41%7a", "Az"},
+        {"/a+b?q=a+b", "a+b?q=a+b"},
+        {"/%C3%A4", "\xc3\xa4"},
+        {"//", "|"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_target t;
+        struct nm_problem p;
+        char shown[256];
+        assert_int_equal(nm_target_parse(cases[i].raw, &t, &p), 0);
+        show(&t, shown, sizeof shown);
+        assert_string_equal(shown, cases[i].shown);
+        nm_target_done(&t);
+    }
+}
+
+static void test_bad(void **state)
+{
+    static const struct {
+        const char *raw, *message;
+    } cases[] = {
+        {"", "The path must begin with '/'."},
+        {"v1", "The path must begin with '/'."},
+        {"http://x/v1", "The path must begin with '/'."},
+        {"*", "The path must begin with '/'."},
+        {"/%", "The path has a broken %-escape or a control character in it."},
+        {"/%4", "The path has a broken %-escape or a control character in it."},
+        {"/%zz", "The path has a broken %-escape or a control character in it."},
+        {"/a%00b", "The path has a broken %-escape or a control character in it."},
+        {"/a%0Ab", "The path has a broken %-escape or a control character in it."},
+        {"/a%7fb", "The path has a broken %-escape or a control character in it."},
+        {"/a?x=%1", "The path has a broken %-escape or a control character in it."},
+        {"/a?x=1&x=2", "The query parameter x is given twice."},
+        {"/1/2/3/4/5/6/7/8/9", "The path has more than 8 parts or the query more than 8 parameters."},
+        {"/?a&b&c&d&e&f&g&h&i", "The path has more than 8 parts or the query more than 8 parameters."},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_target t;
+        struct nm_problem p;
+        assert_int_equal(nm_target_parse(cases[i].raw, &t, &p), NM_AGENT_E_INVALID);
+        assert_string_equal(p.message, cases[i].message);
+    }
+}
+
+static void test_too_long(void **state)
+{
+    char raw[NM_TARGET_MAX + 2];
+    struct nm_target t;
+    struct nm_problem p;
+
+    (void)state;
+    memset(raw, 'a', sizeof raw);
+    raw[0] = '/';
+    raw[NM_TARGET_MAX] = '\0';
+    assert_int_equal(nm_target_parse(raw, &t, &p), 0);
+    nm_target_done(&t);
+    raw[NM_TARGET_MAX] = 'a';
+    raw[NM_TARGET_MAX + 1] = '\0';
+    assert_int_equal(nm_target_parse(raw, &t, &p), NM_AGENT_E_INVALID);
+    assert_string_equal(p.message, "The path with its query is 2001 bytes long; at most 2000 are allowed.");
+}
+
+static void test_query(void **state)
+{
+    struct nm_target t;
+    struct nm_problem p;
+
+    (void)state;
+    assert_int_equal(nm_target_parse("/v1/events?follow=true&after=7", &t, &p), 0);
+    assert_string_equal(nm_target_query(&t, "follow"), "true");
+    assert_string_equal(nm_target_query(&t, "after"), "7");
+    assert_null(nm_target_query(&t, "aft"));
+    nm_target_done(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good),
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_query),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
