@@ -120,6 +120,9 @@ static void lose(struct attach *a, int r)
                       (r == -ECONNRESET || r == -ECONNREFUSED || r == -ENOENT || r == -EPIPE || r == -ETIMEDOUT);
 
     close_calls(a);
+    /* An nmd that stops in good order ends the streams; only the container's end makes such an end a real one. */
+    for (int i = 0; i < 2 && !a->container; i++)
+        a->streams[i].ended = false;
     if (!may_return || a->n_signals > 0) {
         a->status = nm_api_say_unreachable(a->ctl, r);
         if (a->n_signals > 0)
@@ -206,7 +209,7 @@ static void on_stream(struct attach *a, struct stream *s)
             s->refusal.status = nm_client_status(s->call);
             (void)nm_client_answer_gather("", 0, &s->refusal);
             (void)nm_api_say_refused(a->ctl, &s->refusal);
-            if (!a->p->want_end)
+            if (a->p->signal_fd < 0)
                 a->status = NM_CTL_FAILED;
         }
         s->call = nm_client_free(s->call);
@@ -222,6 +225,10 @@ static void on_end(struct attach *a)
     if (r != NM_CLIENT_E_DONE)
         return;
     a->end_answer.status = nm_client_status(a->end_call);
+    if (a->end_answer.status == 503) { /* nmd is stopping */
+        lose(a, -ECONNRESET);
+        return;
+    }
     if (a->end_answer.status == 200)
         a->status = nm_api_parse(a->ctl, &a->end_answer, &a->container);
     else {
@@ -246,7 +253,7 @@ static void on_writable(struct attach *a, struct stream *s)
             nm_say("can't write to %s: %s", s->name, strerror(errno));
         s->out_fd = -EBADF;
         s->at = s->len;
-        if (!a->p->want_end)
+        if (a->p->signal_fd < 0)
             a->status = closed ? 128 + SIGPIPE : NM_CTL_FAILED;
         else if (!a->kill_sent) {
             /* What a shell's pipe would do to the command: its reader has gone, so it ends. */

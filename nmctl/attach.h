@@ -15,7 +15,8 @@ struct nm_attach_params {
     uint64_t tail;       /* lines, or NM_CTL_UNSET */
     bool narrate;        /* tell on stderr that it is queued, started, paused, resumed */
     const json_t *first; /* narrate: the container as submitted */
-    int signal_fd;       /* a signal here kills the container, the second one at once; -EBADF: none */
+    int signal_fd;       /* the container is ours: a signal here, or a reader of its output that goes, kills it (the
+                            second signal: at once). -EBADF: it is not */
     int signal;          /* one that has come already, or 0 */
 };
 

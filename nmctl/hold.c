@@ -22,6 +22,8 @@ static const struct {
     {"draining", "the node is being drained"},
     {"waiting-for-victims", "opportunistic containers are giving way to it"},
     {"guaranteed-first", "a guaranteed container is waiting"},
+    {"paused-first", "what becomes free goes to paused containers first"},
+    {"squeezed", "opportunistic containers are being held to a part of the CPU"},
     {"settling", "containers are still giving resources back"},
     {"kill-budget", "no more containers may be killed this minute"},
 };

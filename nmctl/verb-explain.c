@@ -101,7 +101,7 @@ int nm_explain_verb(struct nm_ctl *ctl)
     if (!id && ctl->args.last == NM_CTL_UNSET)
         ctl->args.last = LAST_DEFAULT;
     if (id)
-        r = nm_api_container_target(id, "/decisions", target, sizeof target);
+        r = nm_api_container_target(id, "/decisions?limit=10000", target, sizeof target);
     else
         (void)snprintf(target, sizeof target, "/v1/decisions?limit=%" PRIu64, ctl->args.last);
     if (r == NM_CTL_OK)

@@ -21,13 +21,17 @@ int nm_logs_verb(struct nm_ctl *ctl)
     const struct nm_args *a = &ctl->args;
     bool both = a->only_stdout == a->only_stderr;
     struct nm_attach_params p = {.id = ctl->operands[0], .want_stdout = both || a->only_stdout,
-                                 .want_stderr = both || a->only_stderr, .follow = a->follow, .tail = a->tail,
-                                 .signal_fd = -EBADF};
+                                 .want_stderr = both || a->only_stderr, .want_end = a->follow,
+                                 .follow = a->follow, .tail = a->tail, .signal_fd = -EBADF};
     struct nm_attach_result result;
     char target[128];
     int r = nm_api_container_target(p.id, "", target, sizeof target);
 
-    return r == NM_CTL_OK ? nm_attach_run(ctl, &p, &result) : r;
+    if (r != NM_CTL_OK)
+        return r;
+    r = nm_attach_run(ctl, &p, &result);
+    json_decref(result.container);
+    return r;
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------- */
@@ -49,6 +53,10 @@ static void print_event(const struct events *e, const json_t *j)
     char when[16] = "", line[1024];
     struct tm tm;
 
+    if (nm_json_has(j, "lost")) {
+        nm_say("events: %" PRIu64 " were no longer to be had", nm_json_u64(j, "lost"));
+        return;
+    }
     if (localtime_r(&t, &tm))
         (void)strftime(when, sizeof when, "%H:%M:%S", &tm);
     if (nm_streq(nm_json_str(j, "kind"), "state"))
@@ -62,7 +70,7 @@ static void print_event(const struct events *e, const json_t *j)
 
 static bool is_wanted(const struct events *e, const json_t *j)
 {
-    return !e->only || nm_streq(e->only, nm_json_str(j, "container")) || nm_streq(e->only, nm_json_str(j, "name"));
+    return !e->only || nm_json_has(j, "lost") || nm_streq(e->only, nm_json_str(j, "container")) || nm_streq(e->only, nm_json_str(j, "name"));
 }
 
 static void take_line(struct events *e)

@@ -190,7 +190,7 @@ static void print_gauges(FILE *f, const struct nm_term *term, unsigned width, co
 static void print_counts(FILE *f, const struct nm_term *term, unsigned width, const json_t *status)
 {
     const json_t *c = nm_json_at(status, "containers"), *p = nm_json_at(status, "preemptions");
-    const char *hold = nm_json_str(status, "queue.hold.reason");
+    const char *hold = nm_json_str(status, "queue.hold.reason"), *head = nm_json_str(status, "queue.hold.container");
     char why[256], line[512], reclaimed[32];
 
     print_label(f, term, "containers");
@@ -202,7 +202,7 @@ static void print_counts(FILE *f, const struct nm_term *term, unsigned width, co
     nm_hold_text(hold, status, why, sizeof why);
     (void)snprintf(line, sizeof line, "%" PRIu64 " of %" PRIu64 "%s%s%s%s", nm_json_u64(status, "queue.length"),
                    nm_json_u64(status, "queue.max_length"), *why ? "; " : "",
-                   *why ? nm_json_str(status, "queue.hold.container") : "", *why ? " waits: " : "", why);
+                   *why ? *head ? head : "its head" : "", *why ? " waits: " : "", why);
     print_wrapped(f, width, line);
     print_label(f, term, "preemptions");
     fprintf(f, "%" PRIu64 " paused, %" PRIu64 " resumed, %" PRIu64 " killed, %s reclaimed\n", nm_json_u64(p, "paused"),

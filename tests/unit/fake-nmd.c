@@ -62,7 +62,8 @@ static void serve(int fd, const struct fake_exchange *x, size_t n, size_t split)
 {
     static char request[1 << 20];
     char refusal[1024];
-    const char *reply = NULL;
+    const struct fake_exchange *found = NULL;
+    const char *reply = refusal;
     size_t len = 0;
 
     request[0] = '\0';
@@ -73,14 +74,18 @@ static void serve(int fd, const struct fake_exchange *x, size_t n, size_t split)
         len += (size_t)got;
         request[len] = '\0';
     }
-    for (size_t i = 0; i < n && !reply; i++)
+    for (size_t i = 0; i < n && !found; i++)
         if (strncmp(request, x[i].request, strlen(x[i].request)) == 0 &&
             (!x[i].body || strstr(request, x[i].body)))
-            reply = x[i].reply;
-    if (!reply) {
-        (void)snprintf(refusal, sizeof refusal, "HTTP/1.1 400 Bad\r\n\r\nunexpected: %.800s", request);
-        reply = refusal;
+            found = &x[i];
+    (void)snprintf(refusal, sizeof refusal, "HTTP/1.1 400 Bad\r\n\r\nunexpected: %.800s", request);
+    if (found && !found->reply) {
+        while (recv(fd, request, sizeof request, 0) > 0)
+            ;
+        return;
     }
+    if (found)
+        reply = found->reply;
     len = strlen(reply);
     split = NM_MIN(split, len);
     if (split > 0) {

@@ -11,7 +11,7 @@
 
 struct fake_exchange {
     const char *request; /* what the request must begin with, such as "GET /v1/status HTTP" */
-    const char *reply;   /* raw bytes */
+    const char *reply;   /* raw bytes; NULL: silence until the client goes */
     const char *body;    /* part of the request's body that must be there, or NULL */
 };
 

@@ -1,6 +1,7 @@
 # unit tests of nmctl and of its HTTP client
-check_PROGRAMS += test-reply test-client
-TESTS += test-reply test-client
+nmctl_tests = test-reply test-client test-nmctl test-nmctl-parts
+check_PROGRAMS += $(nmctl_tests)
+TESTS += $(nmctl_tests)
 
 test_reply_SOURCES = %D%/test-reply.c
 test_reply_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -9,3 +10,12 @@ test_reply_LDADD = libnm-client.la $(unit_libs)
 test_client_SOURCES = %D%/test-client.c %D%/fake-nmd.c %D%/fake-nmd.h
 test_client_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_client_LDADD = libnm-client.la $(unit_libs)
+
+test_nmctl_SOURCES = %D%/test-nmctl.c %D%/fake-nmd.c %D%/fake-nmd.h
+test_nmctl_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_nmctl_LDADD = $(unit_libs)
+EXTRA_test_nmctl_DEPENDENCIES = nmctl/nmctl
+
+test_nmctl_parts_SOURCES = %D%/test-nmctl-parts.c
+test_nmctl_parts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_nmctl_parts_LDADD = libnm-nmctl.la $(unit_libs)

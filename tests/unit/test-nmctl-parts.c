@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What nmctl's pictures are made of: tables, bars, texts for a terminal, suggestions, JSON paths. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <locale.h>
+
+#include "nmctl/bar.h"
+#include "nmctl/container.h"
+#include "nmctl/hold.h"
+#include "nmctl/json.h"
+#include "nmctl/nmctl.h"
+#include "nmctl/say.h"
+#include "nmctl/table.h"
+#include "nmctl/term.h"
+#include "util/macros.h"
+
+static const struct nm_term plain = {.width = 0}, utf8 = {.utf8 = true}, colored = {.utf8 = true, .color = true};
+
+/* What `statement` prints to f. */
+#define PRINTED(text, statement) \
+    do { \
+        size_t _size; \
+        FILE *f = open_memstream(&(text), &_size); \
+        assert_non_null(f); \
+        statement; \
+        assert_int_equal(fclose(f), 0); \
+    } while (0)
+
+static void check_table(unsigned width, const char *expected)
+{
+    static const struct nm_column columns[] = {{"ID", false, 0}, {"SIZE", true, 0}, {"COMMAND", false, 4}};
+    struct nm_term term = {.width = width};
+    struct nm_table *t = nm_table_new(columns, 3);
+    _cleanup_free_ char *text = NULL;
+
+    nm_table_add(t, NM_STYLE_NONE, "a");
+    nm_table_add(t, NM_STYLE_GOOD, "%d", 7);
+    nm_table_add(t, NM_STYLE_NONE, "make all check");
+    nm_table_add(t, NM_STYLE_NONE, "long-id");
+    nm_table_add(t, NM_STYLE_BAD, "12345");
+    nm_table_add(t, NM_STYLE_NONE, "x\033[31m\ny");
+    assert_int_equal(nm_table_rows(t), 2);
+    PRINTED(text, nm_table_print(t, f, &term, 0));
+    assert_string_equal(text, expected);
+    nm_table_free(t);
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    check_table(0, "ID        SIZE  COMMAND\n"
+                   "a            7  make all check\n"
+                   "long-id  12345  x?[31m?y\n");
+    check_table(24, "ID        SIZE  COMMAND\n"
+                    "a            7  make al~\n"
+                    "long-id  12345  x?[31m?y\n");
+    /* narrower than what may be cut: nothing is lost but the columns' alignment at the terminal's edge */
+    check_table(5, "ID        SIZE  COMMAND\n"
+                   "a            7  mak~\n"
+                   "long-id  12345  x?[~\n");
+}
+
+static void test_bar(void **state)
+{
+    struct nm_bar b = {.parts = {0.3, 0.2, 0.1}, .alpha = 0.75, .beta = 0.95, .top = 1, .width = 20};
+    char *text = NULL;
+
+    (void)state;
+    PRINTED(text, nm_bar_print(&b, f, &plain));
+    assert_string_equal(text, "######====++...|...|");
+    free(text);
+    PRINTED(text, nm_bar_print(&b, f, &utf8));
+    assert_string_equal(text, "██████▓▓▓▓▒▒···│···│");
+    free(text);
+    PRINTED(text, nm_bar_print_scale(&b, f, &plain));
+    assert_string_equal(text, "               a   b");
+    free(text);
+    /* over-subscribed: the scale goes beyond capacity, and marks stay visible where the bar has passed them */
+    b = (struct nm_bar){.parts = {1.0, 0.5, 0}, .alpha = 0.8, .beta = 0, .top = 2, .width = 20};
+    PRINTED(text, nm_bar_print(&b, f, &plain));
+    assert_string_equal(text, "########|#=====.....");
+    free(text);
+    b.parts[0] = 0.2;
+    b.parts[1] = 0;
+    PRINTED(text, nm_bar_print(&b, f, &plain));
+    assert_string_equal(text, "##......|.:.........");
+    free(text);
+    PRINTED(text, nm_bar_print_legend(f, &colored));
+    assert_non_null(strstr(text, "\033[0m guaranteed"));
+    free(text);
+}
+
+static void test_cut(void **state)
+{
+    char text[32];
+
+    (void)state;
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        skip();
+    (void)strcpy(text, "päuse");
+    assert_int_equal(nm_term_columns(text), 5);
+    nm_term_cut(&utf8, text, 5);
+    assert_string_equal(text, "päuse");
+    nm_term_cut(&utf8, text, 3);
+    assert_string_equal(text, "pä…");
+    (void)strcpy(text, "a\xff\x1b"
+                       "b\xc3");
+    assert_string_equal(nm_term_clean(text), "a??b?");
+    (void)setlocale(LC_CTYPE, "C");
+}
+
+static void test_nearest(void **state)
+{
+    static const char *const words[] = {"run", "status", "list", "pause", "resume", "kill", "top"};
+
+    (void)state;
+    assert_string_equal(nm_say_nearest("lsit", words, NM_ARRAY_SIZE(words)), "list");
+    assert_string_equal(nm_say_nearest("stat", words, NM_ARRAY_SIZE(words)), "status");
+    assert_string_equal(nm_say_nearest("resmue", words, NM_ARRAY_SIZE(words)), "resume");
+    assert_string_equal(nm_say_nearest("kil", words, NM_ARRAY_SIZE(words)), "kill");
+    assert_null(nm_say_nearest("foo", words, NM_ARRAY_SIZE(words)));
+    assert_null(nm_say_nearest("an-absurdly-long-word-that-nobody-means-to-type", words, NM_ARRAY_SIZE(words)));
+}
+
+static void test_json(void **state)
+{
+    json_t *j = json_loads("{\"a\":{\"b\":{\"n\":7,\"r\":1.5,\"big\":1e30,\"minus\":-4,\"s\":\"x\",\"t\":true,"
+                           "\"null\":null}}}", 0, NULL);
+
+    (void)state;
+    assert_int_equal(nm_json_u64(j, "a.b.n"), 7);
+    assert_int_equal(nm_json_u64(j, "a.b.r"), 1);
+    assert_int_equal(nm_json_u64(j, "a.b.big"), INT64_MAX);
+    assert_int_equal(nm_json_u64(j, "a.b.minus"), 0);
+    assert_int_equal(nm_json_u64(j, "a.b.s"), 0);
+    assert_int_equal(nm_json_u64(j, "a.x.n"), 0);
+    assert_int_equal(nm_json_u64(NULL, "a"), 0);
+    assert_string_equal(nm_json_str(j, "a.b.s"), "x");
+    assert_string_equal(nm_json_str(j, "a.b.n"), "");
+    assert_true(nm_json_bool(j, "a.b.t"));
+    assert_false(nm_json_bool(j, "a.b.n"));
+    assert_true(nm_json_has(j, "a.b.n"));
+    assert_false(nm_json_has(j, "a.b.null"));
+    json_decref(j);
+}
+
+static void test_hold(void **state)
+{
+    json_t *status = json_loads("{\"node\":{\"utilization\":{\"memory\":0.7,\"cpu\":0.93},"
+                                "\"over_allocation_threshold\":{\"memory\":0.8,\"cpu\":0.85},"
+                                "\"preemption_threshold\":{\"memory\":0.9,\"cpu\":0.95}}}", 0, NULL);
+    char text[256];
+
+    (void)state;
+    nm_hold_text("over-alpha", status, text, sizeof text);
+    assert_string_equal(text, "CPU use is 93 %, over the over-allocation threshold of 85 %");
+    nm_hold_text("over-alpha", NULL, text, sizeof text);
+    assert_string_equal(text, "use is over the over-allocation threshold");
+    nm_hold_text("would-exceed-beta", status, text, sizeof text);
+    assert_non_null(strstr(text, "CPU at 93 % of 95 %"));
+    nm_hold_text("", status, text, sizeof text);
+    assert_string_equal(text, "");
+    nm_hold_text("a-later-word", status, text, sizeof text);
+    assert_string_equal(text, "a-later-word");
+    json_decref(status);
+}
+
+static void test_command_is_quoted(void **state)
+{
+    json_t *c = json_loads("{\"command\":[\"sh\",\"-c\",\"echo 'a'\",\"\"]}", 0, NULL);
+    _cleanup_free_ char *text = nm_container_command(c);
+
+    (void)state;
+    assert_string_equal(text, "sh -c 'echo '\\''a'\\''' ''");
+    json_decref(c);
+}
+
+/* A table that can't be parsed by getopt, or an option that means two things, is found here rather than by a user. */
+static void test_verb_table(void **state)
+{
+    (void)state;
+    for (const struct nm_verb *v = nm_verbs; v->name; v++) {
+        assert_ptr_equal(nm_verb_find(v->name), v);
+        assert_non_null(v->run);
+        assert_true(v->min_operands == 0 || v->missing);
+        for (const struct nm_option *a = v->options; a && a->name; a++) {
+            assert_true((a->kind == NM_OPTION_FLAG) == (a->arg == NULL));
+            for (const struct nm_option *b = a + 1; b->name; b++)
+                assert_true(!nm_streq(a->name, b->name) && (!a->brief || a->brief != b->brief));
+            for (const struct nm_option *b = nm_global_options; b->name; b++)
+                assert_true(!nm_streq(a->name, b->name) && (!a->brief || a->brief != b->brief));
+        }
+    }
+    assert_null(nm_verb_find(""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),   cmocka_unit_test(test_bar),
+        cmocka_unit_test(test_cut),     cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_json),    cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_command_is_quoted), cmocka_unit_test(test_verb_table),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

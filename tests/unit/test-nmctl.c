@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The nmctl program itself against canned replies: what it sends, what it prints where, and its exit status. How it works
+ * with the real nmd is tested in tests/integration.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "fake-nmd.h"
+#include "util/clock.h"
+#include "util/macros.h"
+
+#define DEADLINE_USEC (30 * NM_USEC_PER_SEC)
+
+#define OK(body) "HTTP/1.1 200 OK\r\n\r\n" body
+#define CREATED(body) "HTTP/1.1 201 Created\r\n\r\n" body
+#define ID "container_1763769112_000001"
+#define RUNNING \
+    "{\"id\":\"" ID "\",\"name\":\"web\",\"execution_type\":\"GUARANTEED\",\"state\":\"RUNNING\"," \
+    "\"memory_bytes\":536870912,\"vcores\":0.5,\"memory_used_bytes\":104857600,\"cpu_millicores\":250," \
+    "\"submitted_usec\":1763769112000000,\"started_usec\":1763769112000000,\"finished_usec\":null,\"exit_code\":null," \
+    "\"exit_reason\":null,\"command\":[\"sh\",\"-c\",\"echo \\u001b[31mred\"]}"
+#define ENDED(code, reason) \
+    "{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"exit_code\":" code ",\"exit_reason\":\"" reason "\",\"message\":null}"
+#define REFUSED(status, message) \
+    "HTTP/1.1 " status " Refused\r\n\r\n{\"error\":{\"code\":\"x\",\"thing\":\"y\",\"value\":\"z\",\"message\":\"" message "\"}}"
+
+/* ---- running it --------------------------------------------------------------------------------------------------- */
+
+struct result {
+    int status;
+    char out[16384], err[16384];
+};
+
+struct started {
+    pid_t pid;
+    FILE *out, *err;
+};
+
+static void start(struct started *s, const char *const *argv)
+{
+    const char *program = getenv("NMCTL");
+
+    s->out = tmpfile();
+    s->err = tmpfile();
+    assert_true(s->out && s->err);
+    s->pid = fork();
+    assert_true(s->pid >= 0);
+    if (s->pid == 0) {
+        (void)dup2(fileno(s->out), STDOUT_FILENO);
+        (void)dup2(fileno(s->err), STDERR_FILENO);
+        (void)execv(program ? program : "nmctl/nmctl", (char *const *)argv);
+        _exit(99);
+    }
+}
+
+static void read_back(FILE *f, char *buf, size_t size)
+{
+    ssize_t n = pread(fileno(f), buf, size - 1, 0);
+
+    buf[n > 0 ? n : 0] = '\0';
+}
+
+static void finish(struct started *s, struct result *ret)
+{
+    uint64_t end = nm_now_usec() + DEADLINE_USEC;
+    int status = -1;
+
+    while (waitpid(s->pid, &status, WNOHANG) == 0) {
+        if (nm_now_usec() > end) {
+            (void)kill(s->pid, SIGKILL);
+            fail_msg("nmctl did not end");
+        }
+        (void)poll(NULL, 0, 1);
+    }
+    ret->status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    read_back(s->out, ret->out, sizeof ret->out);
+    read_back(s->err, ret->err, sizeof ret->err);
+    (void)fclose(s->out);
+    (void)fclose(s->err);
+}
+
+/* Waits until it has said something. */
+static void await(const struct started *s, const char *text)
+{
+    uint64_t end = nm_now_usec() + DEADLINE_USEC;
+    char err[4096];
+
+    for (;;) {
+        read_back(s->err, err, sizeof err);
+        if (strstr(err, text))
+            return;
+        if (nm_now_usec() > end)
+            fail_msg("'%s' was not said, but '%s'", text, err);
+        (void)poll(NULL, 0, 1);
+    }
+}
+
+#define RUN(ret, ...) run(ret, (const char *const[]){"nmctl", __VA_ARGS__, NULL})
+
+static void run(struct result *ret, const char *const *argv)
+{
+    struct started s;
+
+    start(&s, argv);
+    finish(&s, ret);
+}
+
+static void expect(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' is not in '%s'", part, text);
+}
+
+/* ---- without nmd -------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *argv[10];
+    int status;
+    const char *out, *err; /* parts of them */
+} words[] = {
+    {{"nmctl"}, 2, "", "which verb?"},
+    {{"nmctl", "lits"}, 2, "", "there is no verb 'lits'; did you mean 'list'?"},
+    {{"nmctl", "frobnicate"}, 2, "", "there is no verb 'frobnicate'; 'nmctl --help'"},
+    {{"nmctl", "--help"}, 0, "promote", ""},
+    {{"nmctl", "help", "run"}, 0, "--opportunistic", ""},
+    {{"nmctl", "run", "--help"}, 0, "--min-runtime TIME", ""},
+    {{"nmctl", "--version"}, 0, "nmctl " NM_VERSION, ""},
+    {{"nmctl", "run"}, 2, "", "which command?"},
+    {{"nmctl", "run", "--"}, 2, "", "which command?"},
+    {{"nmctl", "run", "", "x"}, 2, "", "empty argument"},
+    {{"nmctl", "run", "-m", "12Q", "true"}, 2, "", "--memory '12Q' is not valid; allowed is a size"},
+    {{"nmctl", "run", "-m", "0", "true"}, 2, "", "--memory '0' is out of range"},
+    {{"nmctl", "run", "-m", "-1", "true"}, 2, "", "--memory '-1' is not valid"},
+    {{"nmctl", "run", "-m", "99999999999T", "true"}, 2, "", "--memory '99999999999T' is out of range"},
+    {{"nmctl", "run", "-c", "0.0001", "true"}, 2, "", "--vcores '0.0001' is not valid; allowed is a number of vcores"},
+    {{"nmctl", "run", "--name", "a/b", "true"}, 2, "", "--name 'a/b' is not valid; allowed is 1 to 63"},
+    {{"nmctl", "run", "--min-runtime", "soon", "true"}, 2, "", "--min-runtime 'soon' is not valid"},
+    {{"nmctl", "run", "-e", "=x", "true"}, 2, "", "--env '=x' is not valid"},
+    {{"nmctl", "run", "-e", "NOT_SET_ANYWHERE", "true"}, 2, "", "--env 'NOT_SET_ANYWHERE' is not valid"},
+    {{"nmctl", "run", "-d", "/nonexistent/../x", "--memroy", "1", "true"}, 2, "", "did you mean --memory?"},
+    {{"nmctl", "run", "-d", "nonexistent", "true"}, 2, "", "--workdir 'nonexistent': No such file"},
+    {{"nmctl", "run", "--guaranteed", "--opportunistic", "true"}, 2, "", "exclude each other"},
+    {{"nmctl", "run", "--wait", "--detach", "true"}, 2, "", "exclude each other"},
+    {{"nmctl", "run", "--json", "true"}, 2, "", "--json needs --detach"},
+    {{"nmctl", "run", "\xff"}, 2, "", "is not valid UTF-8"},
+    {{"nmctl", "run", "-m"}, 2, "", "--memory needs a value"},
+    {{"nmctl", "list", "--all=yes"}, 2, "", "--all takes no value"},
+    {{"nmctl", "list", "-q"}, 2, "", "unknown option -q; see 'nmctl list --help'"},
+    {{"nmctl", "list", "x"}, 2, "", "'x' is one argument too many"},
+    {{"nmctl", "kill"}, 2, "", "name a container"},
+    {{"nmctl", "kill", "../x"}, 2, "", "'../x' is not a container's id or name"},
+    {{"nmctl", "update", "web"}, 2, "", "what is to change?"},
+    {{"nmctl", "top", "--sort", "color"}, 2, "", "allowed is cpu, memory"},
+    {{"nmctl", "--socket", "/nonexistent/s", "list"}, 3, "", "nmd is not running at /nonexistent/s; start it"},
+    {{"nmctl", "list", "--socket", "/nonexistent/s"}, 3, "", "nmd is not running at /nonexistent/s; start it"},
+    {{"nmctl", "--socket=/nonexistent/s", "run", "true"}, 3, "", "nmd is not running"},
+    {{"nmctl", "--socket=/nonexistent/s", "version"}, 3, "nmctl " NM_VERSION, "nmd is not running"},
+    {{"nmctl", "--socket=/nonexistent/s", "logs", "web"}, 3, "", "nmd is not running"},
+    {{"nmctl", "--socket=/nonexistent/s", "events", "-f"}, 3, "", "nmd is not running"},
+    {{"nmctl", "__complete", "--", "pro"}, 0, "promote\t", ""},
+    {{"nmctl", "__complete", "--", "run", "-d", ""}, 0, ":dir", ""},
+    {{"nmctl", "__complete", "--", "run", "--opp"}, 0, "--opportunistic\t", ""},
+    {{"nmctl", "__complete", "--", "run", "make", "--opp"}, 0, ":file", ""},
+    {{"nmctl", "__complete", "--", "--socket=/nonexistent/s", "kill", ""}, 0, "", ""},
+};
+
+static void test_words(void **state)
+{
+    struct result r;
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++) {
+        run(&r, words[i].argv);
+        if (r.status != words[i].status)
+            fail_msg("case %zu: status %d, not %d; stderr: %s", i, r.status, words[i].status, r.err);
+        expect(r.out, words[i].out);
+        expect(r.err, words[i].err);
+        /* one error is one line, and says whose it is */
+        assert_true(!*r.err || strncmp(r.err, "nmctl: ", 7) == 0);
+        assert_true(!*r.err || strchr(r.err, '\n') == r.err + strlen(r.err) - 1);
+    }
+}
+
+/* ---- with canned replies ------------------------------------------------------------------------------------------ */
+
+static void serve(struct fake_nmd *f, const struct fake_exchange *x, size_t n)
+{
+    fake_nmd_start(f, x, n, 0);
+    (void)setenv("NMD_SOCKET", f->path, 1);
+}
+
+static void test_shows(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/containers HTTP", OK("[" RUNNING "]"), NULL},
+        {"GET /v1/containers?all=true HTTP", OK("[]"), NULL},
+        {"GET /v1/containers/web HTTP", OK(RUNNING), NULL},
+        {"GET /v1/containers/nix HTTP", REFUSED("404", "There is no container nix."), NULL},
+        {"GET /v1/status", OK("{\"node\":{\"state\":\"running\",\"backend\":\"direct\"}}"), NULL},
+        {"GET /v1/decisions?limit=", OK("{\"decisions\":[{\"number\":7,\"summary\":\"s\",\"explanation\":\"why\\nso\"}]}"), NULL},
+        {"GET /v1/events HTTP", OK("{\"kind\":\"node\",\"text\":\"draining\"}\n{\"lost\":3}\n"), NULL},
+        {"GET /v1/version", OK("{\"version\":\"9.9\"}"), NULL},
+        {"GET /v1/config", OK("[{\"section\":\"queue\",\"key\":\"max_length\",\"value\":\"7\",\"default\":\"10\"}]"), NULL},
+        {"GET /v1/containers/web/logs?stream=stdout HTTP", OK("to stdout\n"), NULL},
+        {"GET /v1/containers/web/logs?stream=stderr HTTP", OK("to stderr\n"), NULL},
+        {"GET /v1/containers/web/logs?stream=stderr&tail=2 HTTP", OK("tail\n"), NULL},
+        {"GET /v1/containers/bad HTTP", OK("this is no JSON"), NULL},
+        {"GET /v1/containers/worse HTTP", "nonsense\r\n", NULL},
+        {"GET /v1/containers/evil HTTP", REFUSED("404", "\\u001b[2Jgone"), NULL},
+    };
+    struct fake_nmd f;
+    struct result r;
+
+    (void)state;
+    serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "list");
+    assert_int_equal(r.status, 0);
+    expect(r.out, ID "  web   guaranteed  RUNNING  100 MiB  512 MiB  0.25  0.5");
+    assert_null(strchr(r.out, '\033')); /* not to a file, and not a container's either */
+    expect(r.out, "sh -c 'echo ?[31mred'");
+    RUN(&r, "list", "--json");
+    expect(r.out, "\"vcores\": 0.5");
+    RUN(&r, "list", "--all", "--json");
+    assert_string_equal(r.out, "[]\n");
+    RUN(&r, "show", "web");
+    expect(r.out, "memory      100 MiB of 512 MiB");
+    RUN(&r, "show", "nix", "web");
+    assert_int_equal(r.status, 1);
+    assert_string_equal(r.err, "nmctl: There is no container nix.\n");
+    expect(r.out, ID);
+    RUN(&r, "status");
+    assert_int_equal(r.status, 0);
+    expect(r.out, "running, direct backend");
+    RUN(&r, "top");
+    expect(r.out, ID);
+    RUN(&r, "explain");
+    expect(r.out, "decision 7");
+    expect(r.out, "  why\n  so\n");
+    RUN(&r, "events");
+    expect(r.out, "draining");
+    expect(r.err, "3 were no longer to be had");
+    RUN(&r, "version");
+    assert_string_equal(r.out, "nmctl " NM_VERSION "\nnmd 9.9\n");
+    RUN(&r, "config", "queue");
+    expect(r.out, "queue.max_length  7      10");
+    RUN(&r, "logs", "web");
+    assert_string_equal(r.out, "to stdout\n");
+    assert_string_equal(r.err, "to stderr\n");
+    RUN(&r, "logs", "--stderr", "-n", "2", "web");
+    assert_string_equal(r.out, "");
+    assert_string_equal(r.err, "tail\n");
+    RUN(&r, "show", "bad");
+    assert_int_equal(r.status, 3);
+    expect(r.err, "does not answer as nmd does");
+    RUN(&r, "show", "worse");
+    assert_int_equal(r.status, 3);
+    RUN(&r, "show", "evil");
+    assert_string_equal(r.err, "nmctl: ?[2Jgone\n");
+    RUN(&r, "__complete", "--", "kill", "w");
+    assert_string_equal(r.out, "web\tRUNNING GUARANTEED\n");
+    fake_nmd_stop(&f);
+}
+
+static void test_acts(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"POST /v1/containers/web/kill HTTP", OK(RUNNING), "{\"now\":false}"},
+        {"POST /v1/containers/now/kill HTTP", OK(RUNNING), "{\"now\":true}"},
+        {"GET /v1/containers/" ID "/wait HTTP", OK(ENDED("143", "killed")), NULL},
+        {"POST /v1/containers/web/promote HTTP", OK(RUNNING), NULL},
+        {"POST /v1/containers/done/pause HTTP", REFUSED("409", "It has ended."), NULL},
+        {"PATCH /v1/containers/web HTTP", OK(RUNNING), "{\"memory_bytes\":1073741824,\"vcores\":1.5}"},
+        {"POST /v1/drain HTTP", OK("{}"), "{\"deadline_usec\":5000000,\"kill_opportunistic\":true}"},
+        {"POST /v1/undrain HTTP", OK("{}"), NULL},
+        {"POST /v1/reload HTTP", REFUSED("400", "nmd.conf:3: no."), NULL},
+    };
+    struct fake_nmd f;
+    struct result r;
+
+    (void)state;
+    serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "kill", "web");
+    assert_int_equal(r.status, 0);
+    assert_string_equal(r.out, ID " (web): RUNNING\n");
+    RUN(&r, "kill", "--now", "--wait", "now");
+    assert_string_equal(r.out, ID ": COMPLETED\n");
+    RUN(&r, "promote", "web");
+    assert_string_equal(r.out, ID " (web): RUNNING, GUARANTEED\n");
+    RUN(&r, "pause", "done");
+    assert_int_equal(r.status, 1);
+    assert_string_equal(r.err, "nmctl: It has ended.\n");
+    RUN(&r, "update", "-m", "1G", "-c", "1.5", "web");
+    assert_int_equal(r.status, 0);
+    RUN(&r, "drain", "--deadline", "5s", "--kill-opportunistic");
+    assert_string_equal(r.out, "draining\n");
+    RUN(&r, "undrain");
+    assert_int_equal(r.status, 0);
+    RUN(&r, "config", "--reload");
+    assert_int_equal(r.status, 1);
+    assert_string_equal(r.err, "nmctl: nmd.conf:3: no.\n");
+    fake_nmd_stop(&f);
+}
+
+/* ---- run ---------------------------------------------------------------------------------------------------------- */
+
+static void run_and_check(const char *end, int status, const char *said)
+{
+    const struct fake_exchange x[] = {
+        {"POST /v1/containers HTTP", CREATED(RUNNING), "\"command\":[\"echo\",\"-m\"]"},
+        {"GET /v1/containers/" ID "/wait HTTP", end, NULL},
+        {"GET /v1/containers/" ID "/logs?stream=stdout&follow=true HTTP", OK("out\n"), NULL},
+        {"GET /v1/containers/" ID "/logs?stream=stderr&follow=true HTTP", OK("err\n"), NULL},
+    };
+    struct fake_nmd f;
+    struct result r;
+
+    serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "run", "echo", "-m");
+    assert_int_equal(r.status, status);
+    assert_string_equal(r.out, "out\n");
+    expect(r.err, "err\n");
+    expect(r.err, said);
+    fake_nmd_stop(&f);
+}
+
+static void test_run_returns_the_status(void **state)
+{
+    (void)state;
+    run_and_check(OK(ENDED("0", "exited")), 0, "");
+    run_and_check(OK(ENDED("7", "exited")), 7, "");
+    run_and_check(OK(ENDED("139", "signaled")), 139, "was ended by signal");
+    run_and_check(OK(ENDED("137", "preempted")), 137, "was killed to give its resources back");
+    run_and_check(OK(ENDED("137", "oom-killed")), 137, "ran out of memory");
+    run_and_check(OK(ENDED("null", "shed")), 125, "discarded from the queue");
+    run_and_check(OK(ENDED("127", "command-not-found")), 127, "its command was not found");
+    run_and_check(OK(ENDED("null", "permission-denied")), 126, "may not be executed");
+}
+
+static void test_run_sends_what_was_asked(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"POST /v1/containers HTTP", CREATED(RUNNING),
+         "{\"execution_type\":\"OPPORTUNISTIC\",\"command\":[\"make\",\"-j4\"],\"memory_bytes\":536870912,"
+         "\"vcores\":0.5,\"min_runtime_usec\":60000000,\"expected_usec\":500000,\"name\":\"n\",\"app\":\"a\","
+         "\"user\":\"nobody\",\"workdir\":\"/tmp\",\"env\":{\"A\":\"b=c\",\"HERE\":\"there\"}}"},
+    };
+    struct fake_nmd f;
+    struct result r;
+
+    (void)state;
+    (void)setenv("HERE", "there", 1);
+    serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "run", "--opportunistic", "-m", "512M", "-c", "0.5", "--name", "n", "--app", "a", "-e", "A=b=c", "-e",
+        "HERE", "-d", "/tmp", "-u", "nobody", "--min-runtime", "1min", "--expect", "500ms", "--detach", "--", "make",
+        "-j4");
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.status, 0);
+    assert_string_equal(r.out, ID "\n");
+    fake_nmd_stop(&f);
+}
+
+static void test_run_refused(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"POST /v1/containers HTTP", REFUSED("422", "It is larger than the node."), NULL},
+    };
+    struct fake_nmd f;
+    struct result r;
+
+    (void)state;
+    serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "run", "true");
+    assert_int_equal(r.status, 125);
+    assert_string_equal(r.err, "nmctl: It is larger than the node.\n");
+    fake_nmd_stop(&f);
+}
+
+static void test_run_tells_that_it_is_queued(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"POST /v1/containers HTTP",
+         CREATED("{\"id\":\"" ID "\",\"state\":\"SCHEDULED\",\"queue_position\":2,\"hold\":\"over-alpha\"}"), NULL},
+        {"GET /v1/status HTTP",
+         OK("{\"node\":{\"utilization\":{\"memory\":0.82,\"cpu\":0.1},"
+            "\"over_allocation_threshold\":{\"memory\":0.8,\"cpu\":0.8}}}"), NULL},
+        {"GET /v1/containers/" ID "/wait HTTP", OK(ENDED("0", "exited")), NULL},
+        {"GET /v1/containers/" ID "/logs", OK(""), NULL},
+    };
+    struct fake_nmd f;
+    struct result r;
+
+    (void)state;
+    serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "run", "true");
+    assert_int_equal(r.status, 0);
+    assert_string_equal(r.err, "nmctl: queued at position 2: memory use is 82 %, over the over-allocation threshold of "
+                               "80 %\n");
+    fake_nmd_stop(&f);
+}
+
+/* Nothing ever ends here: each Ctrl-C goes one step further, and the third leaves. */
+static void test_ctrl_c(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"POST /v1/containers HTTP", CREATED(RUNNING), NULL},
+        {"POST /v1/containers/" ID "/kill HTTP", OK(RUNNING), NULL},
+        {"GET /v1/containers/" ID "/logs?stream=stdout", "HTTP/1.1 200 OK\r\n\r\nstarted\n", NULL},
+        {"GET /v1/containers/" ID, NULL, NULL},
+    };
+    const char *const argv[] = {"nmctl", "run", "sleep", "1000", NULL};
+    struct started s;
+    struct fake_nmd f;
+    struct result r;
+    char out[64] = "";
+
+    (void)state;
+    serve(&f, x, NM_ARRAY_SIZE(x));
+    start(&s, argv);
+    while (!strstr(out, "started"))
+        read_back(s.out, out, sizeof out);
+    (void)kill(s.pid, SIGINT);
+    await(&s, "nmctl: Ctrl-C: killing " ID " (again: at once)\n");
+    (void)kill(s.pid, SIGINT);
+    await(&s, "nmctl: killing " ID " at once\n");
+    (void)kill(s.pid, SIGINT);
+    finish(&s, &r);
+    assert_int_equal(r.status, 130);
+    fake_nmd_stop(&f);
+}
+
+/* A signal while nmd is silent does not wait for ever either. */
+static void test_ctrl_c_before_the_answer(void **state)
+{
+    static const struct fake_exchange x[] = {{"POST /v1/containers HTTP", NULL, NULL}};
+    const char *const argv[] = {"nmctl", "run", "sleep", "1000", NULL};
+    struct started s;
+    struct fake_nmd f;
+    struct result r;
+    uint64_t end = nm_now_usec() + DEADLINE_USEC;
+
+    (void)state;
+    serve(&f, x, NM_ARRAY_SIZE(x));
+    start(&s, argv);
+    /* until its second signal has been taken; a first one may come before it listens, and end it */
+    while (kill(s.pid, SIGTERM) == 0 && nm_now_usec() < end) {
+        siginfo_t info = {0};
+        if (waitid(P_PID, (id_t)s.pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == s.pid)
+            break;
+        (void)poll(NULL, 0, 20);
+    }
+    finish(&s, &r);
+    assert_true(r.status == 128 + SIGTERM || r.status == -SIGTERM);
+    if (r.status > 0)
+        expect(r.err, "interrupted before nmd answered");
+    fake_nmd_stop(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_shows),
+        cmocka_unit_test(test_acts),
+        cmocka_unit_test(test_run_returns_the_status),
+        cmocka_unit_test(test_run_sends_what_was_asked),
+        cmocka_unit_test(test_run_refused),
+        cmocka_unit_test(test_run_tells_that_it_is_queued),
+        cmocka_unit_test(test_ctrl_c),
+        cmocka_unit_test(test_ctrl_c_before_the_answer),
+    };
+
+    (void)setenv("LC_ALL", "C", 1);
+    (void)unsetenv("NMD_SOCKET");
+    (void)unsetenv("COLUMNS");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
