@@ -35,3 +35,12 @@ libnm_nmctl_la_LIBADD = libnm-client.la libnm-util.la $(JANSSON_LIBS)
 bin_PROGRAMS += nmctl/nmctl
 nmctl_nmctl_SOURCES = %D%/nmctl.c
 nmctl_nmctl_LDADD = libnm-nmctl.la
+
+# Its manual and completions. bash looks a completion up by the command's name, so that it is installed as "nmctl".
+dist_man_MANS += packaging/nmctl.1
+dist_zshcompletion_DATA = packaging/completion/_nmctl
+bashcompletion_DATA = packaging/completion/nmctl
+packaging/completion/nmctl: packaging/completion/nmctl.bash
+	$(AM_V_GEN)$(MKDIR_P) packaging/completion && cp "$(srcdir)/packaging/completion/nmctl.bash" $@
+CLEANFILES += packaging/completion/nmctl
+EXTRA_DIST += packaging/completion/nmctl.bash

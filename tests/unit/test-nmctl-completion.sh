@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The bash completion as bash calls it. Needs no nmd: containers are what nmctl's own test looks at.
+
+set -u
+PATH=${NMCTL_DIR:-$PWD/nmctl}:$PATH
+# shellcheck source=packaging/completion/nmctl.bash
+. "${srcdir:-.}/packaging/completion/nmctl.bash"
+unset NMD_SOCKET
+failed=0
+compopt() { :; } # only valid inside a real completion
+
+# check EXPECTED WORD...: the last word is the one to be completed
+check() {
+    local expected=$1 got
+    shift
+    COMP_WORDS=(nmctl "$@")
+    COMP_CWORD=$#
+    COMPREPLY=()
+    _nmctl
+    got="${COMPREPLY[*]}"
+    if [[ $got != "$expected" ]]; then
+        echo "nmctl $*: got '$got', not '$expected'"
+        failed=1
+    fi
+}
+
+check 'promote' pro
+check 'events explain' e
+check '--memory --min-runtime' run --m
+check '--socket' --so
+check '--opportunistic' run -m 512M --opp
+check '' run -m ''
+check 'cpu' top --sort c
+check 'cpu' top --sort = c
+check 'cpu memory time age name' top --sort =
+check '--now --no-color' kill --no
+check 'update undrain' help u
+check '' --socket /nonexistent/nmd.sock kill ''
+check '' nosuchverb ''
+check '' list ''
+check 'root' run -u roo
+
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+mkdir "$directory/sub"
+touch "$directory/subfile"
+check "$directory/sub" run -d "$directory/s"
+rm "$directory/subfile"; touch "$directory/other"
+check "$directory/other" run cat "$directory/o"
+COMP_WORDS=(nmctl run bas)
+COMP_CWORD=2
+_nmctl
+[[ " ${COMPREPLY[*]} " == *' bash '* ]] || { echo "nmctl run bas: bash is not offered"; failed=1; }
+exit $failed
