@@ -19,7 +19,8 @@ static void say_no_permission(const char *path)
     const struct group *g = stat(path, &st) == 0 ? getgrgid(st.st_gid) : NULL;
     const char *group = g && st.st_gid != 0 ? g->gr_name : "nmd";
 
-    nm_say("permission denied on %s: it is open to root and to members of group %s ('adduser USER %s', then log in "
+    nm_say("permission denied on %s: it is open to root and to members of group %s ('adduser USER "
+           "%s', then log in "
            "again)",
            path, group, group);
 }
@@ -32,7 +33,8 @@ int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
     case -ENOENT:
     case -ECONNREFUSED:
     case -ENOTDIR:
-        nm_say("nmd is not running at %s; start it with 'systemctl start nmd' or 'nmd --socket PATH', or name its "
+        nm_say("nmd is not running at %s; start it with 'systemctl start nmd' or 'nmd --socket "
+               "PATH', or name its "
                "socket with --socket or NMD_SOCKET",
                path);
         break;
@@ -48,7 +50,8 @@ int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
         break;
     case -ECONNRESET:
     case -EPIPE:
-        nm_say("nmd at %s ended the connection before its answer was complete; see its log ('journalctl -u nmd')",
+        nm_say("nmd at %s ended the connection before its answer was complete; see its log "
+               "('journalctl -u nmd')",
                path);
         break;
     case -EBADMSG:
@@ -84,10 +87,12 @@ int nm_api_parse(const struct nm_ctl *ctl, const struct nm_client_answer *a, jso
     return NM_CTL_OK;
 }
 
-int nm_api_call(struct nm_ctl *ctl, const char *method, const char *target, json_t *body, json_t **ret)
+int nm_api_call(struct nm_ctl *ctl, const char *method, const char *target, json_t *body,
+                json_t **ret)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
-    _cleanup_free_ char *text = body ? json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
+    _cleanup_free_ char *text =
+        body ? json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
     struct nm_client_request q = {ctl->socket_path, method, target, text};
     int r;
 
@@ -129,7 +134,8 @@ int nm_api_container_target(const char *id, const char *action, char *buf, size_
 {
     /* Ids are made of the same characters, so that nothing here needs to be percent-encoded. */
     if (!nm_name_is_valid(id)) {
-        nm_say("'%s' is not a container's id or name: 1 to 63 letters, digits, '.', '_' and '-' are allowed, not "
+        nm_say("'%s' is not a container's id or name: 1 to 63 letters, digits, '.', '_' and '-' "
+               "are allowed, not "
                "beginning with '.' or '-'",
                id);
         return NM_CTL_USAGE;

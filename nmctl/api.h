@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Calls to nmd with their failures put into words. Functions that return int return an exit status (NM_CTL_*) after
- * having said what is wrong. */
+/* Calls to nmd with their failures put into words. Functions that return int return an exit status
+ * (NM_CTL_*) after having said what is wrong. */
 
 #include <jansson.h>
 
@@ -17,11 +17,14 @@ static inline void nm_json_freep(json_t **j)
 }
 #define _cleanup_json_ _cleanup_(nm_json_freep)
 
-/* One call. `body` (may be NULL) is released in any case. *ret: the answer's JSON, the caller's reference. */
-int nm_api_call(struct nm_ctl *ctl, const char *method, const char *target, json_t *body, json_t **ret);
+/* One call. `body` (may be NULL) is released in any case. *ret: the answer's JSON, the caller's
+ * reference. */
+int nm_api_call(struct nm_ctl *ctl, const char *method, const char *target, json_t *body,
+                json_t **ret);
 int nm_api_get(struct nm_ctl *ctl, const char *target, json_t **ret);
 
-/* The same without words, for what may fail: 0, -errno of the connection, or -EREMOTEIO when nmd refused. */
+/* The same without words, for what may fail: 0, -errno of the connection, or -EREMOTEIO when nmd
+ * refused. */
 int nm_api_try_get(struct nm_ctl *ctl, const char *target, uint64_t timeout_usec, json_t **ret);
 
 /* Says why nmd can't be reached (r: from rpc/local/client.h). Returns NM_CTL_UNREACHABLE. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See attach.h. One poll loop over up to three calls (stdout, stderr, the end) and the two descriptors that are written
- * to. A stream's call is read only while its buffer is empty, and the buffer is written only as far as poll() promises
- * not to block: so a reader that stands still holds back its stream alone, and Ctrl-C is always heard.
+ * See attach.h. One poll loop over up to three calls (stdout, stderr, the end) and the two
+ * descriptors that are written to. A stream's call is read only while its buffer is empty, and the
+ * buffer is written only as far as poll() promises not to block: so a reader that stands still
+ * holds back its stream alone, and Ctrl-C is always heard.
  *
- * A container outlives nmd. When nmd goes (an upgrade, say) the loop waits for it to come back, follows the logs again
- * from their beginning and skips what it has already passed on.
+ * A container outlives nmd. When nmd goes (an upgrade, say) the loop waits for it to come back,
+ * follows the logs again from their beginning and skips what it has already passed on.
  */
 
 #include "nmctl/attach.h"
@@ -116,11 +117,13 @@ static int open_calls(struct attach *a)
 static void lose(struct attach *a, int r)
 {
     uint64_t now = nm_now_usec();
-    bool may_return = a->was_connected && a->p->tail == NM_CTL_UNSET && a->p->follow &&
-                      (r == -ECONNRESET || r == -ECONNREFUSED || r == -ENOENT || r == -EPIPE || r == -ETIMEDOUT);
+    bool may_return =
+        a->was_connected && a->p->tail == NM_CTL_UNSET && a->p->follow &&
+        (r == -ECONNRESET || r == -ECONNREFUSED || r == -ENOENT || r == -EPIPE || r == -ETIMEDOUT);
 
     close_calls(a);
-    /* An nmd that stops in good order ends the streams; only the container's end makes such an end a real one. */
+    /* An nmd that stops in good order ends the streams; only the container's end makes such an end
+     * a real one. */
     for (int i = 0; i < 2 && !a->container; i++)
         a->streams[i].ended = false;
     if (!may_return || a->n_signals > 0) {
@@ -131,7 +134,8 @@ static void lose(struct attach *a, int r)
     }
     if (a->lost_usec == 0) {
         a->lost_usec = now;
-        nm_say("lost nmd at %s; %s goes on without it; waiting for nmd to return", a->ctl->socket_path, a->p->id);
+        nm_say("lost nmd at %s; %s goes on without it; waiting for nmd to return",
+               a->ctl->socket_path, a->p->id);
     } else if (now - a->lost_usec > GIVE_UP_USEC) {
         a->status = nm_api_say_unreachable(a->ctl, r);
         nm_say("%s goes on; see 'nmctl show %s' and 'nmctl logs %s'", a->p->id, a->p->id, a->p->id);
@@ -151,13 +155,14 @@ static void retry(struct attach *a)
     a->lost_usec = 0;
 }
 
-/* ---- killing ---------------------------------------------------------------------------------------------------- */
+/* ---- killing --------------------------------------------------------------------------------- */
 
 static void send_kill(struct attach *a, bool now)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer answer = {0};
     char target[256];
-    const struct nm_client_request q = {a->ctl->socket_path, "POST", target, now ? "{\"now\":true}" : "{\"now\":false}"};
+    const struct nm_client_request q = {a->ctl->socket_path, "POST", target,
+                                        now ? "{\"now\":true}" : "{\"now\":false}"};
     int r;
 
     (void)snprintf(target, sizeof target, "/v1/containers/%s/kill", a->p->id);
@@ -174,7 +179,8 @@ static void on_signal(struct attach *a, int signal)
     a->signal = signal;
     a->n_signals++;
     if (a->n_signals == 1) {
-        nm_say("%s: killing %s (again: at once)", signal == SIGINT ? "Ctrl-C" : strsignal(signal), a->p->id);
+        nm_say("%s: killing %s (again: at once)", signal == SIGINT ? "Ctrl-C" : strsignal(signal),
+               a->p->id);
         send_kill(a, false);
     } else if (a->n_signals == 2) {
         nm_say("killing %s at once", a->p->id);
@@ -193,7 +199,7 @@ static void read_signal(struct attach *a)
         on_signal(a, (int)info.ssi_signo);
 }
 
-/* ---- one thing that poll() has found ------------------------------------------------------------------------------ */
+/* ---- one thing that poll() has found --------------------------------------------------------- */
 
 static void on_stream(struct attach *a, struct stream *s)
 {
@@ -265,7 +271,7 @@ static void on_writable(struct attach *a, struct stream *s)
         s->at = s->len = 0;
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------------------------ */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static bool stream_is_open(const struct stream *s)
 {
@@ -280,7 +286,8 @@ static bool is_finished(const struct attach *a)
         return true;
     if (a->p->want_end && !a->container)
         return false;
-    /* The end is known: what is still on its way gets its time, but a stream that never ends doesn't hold us for ever. */
+    /* The end is known: what is still on its way gets its time, but a stream that never ends
+     * doesn't hold us for ever. */
     return !output || (a->p->want_end && nm_now_usec() - a->progress_usec > DRAIN_USEC);
 }
 
@@ -343,7 +350,8 @@ static void round_of(struct attach *a)
     look(a);
 }
 
-int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p, struct nm_attach_result *ret)
+int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
+                  struct nm_attach_result *ret)
 {
     struct attach *a = calloc(1, sizeof *a);
     int r, status;
@@ -353,10 +361,13 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p, struct n
     a->ctl = ctl;
     a->p = p;
     a->status = NM_CTL_OK;
-    a->streams[0] = (struct stream){.name = "stdout", .wanted = p->want_stdout, .out_fd = STDOUT_FILENO};
-    a->streams[1] = (struct stream){.name = "stderr", .wanted = p->want_stderr, .out_fd = STDERR_FILENO};
+    a->streams[0] =
+        (struct stream){.name = "stdout", .wanted = p->want_stdout, .out_fd = STDOUT_FILENO};
+    a->streams[1] =
+        (struct stream){.name = "stderr", .wanted = p->want_stderr, .out_fd = STDERR_FILENO};
     a->progress_usec = nm_now_usec();
-    a->was_connected = p->want_end; /* the container comes from an nmd that was there a moment ago */
+    /* The container comes from an nmd that was there a moment ago. */
+    a->was_connected = p->want_end;
     if (p->narrate)
         nm_narrate_init(&a->narrate, ctl, p->first);
     r = open_calls(a);

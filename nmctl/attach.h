@@ -15,15 +15,17 @@ struct nm_attach_params {
     uint64_t tail;       /* lines, or NM_CTL_UNSET */
     bool narrate;        /* tell on stderr that it is queued, started, paused, resumed */
     const json_t *first; /* narrate: the container as submitted */
-    int signal_fd;       /* the container is ours: a signal here, or a reader of its output that goes, kills it (the
-                            second signal: at once). -EBADF: it is not */
+    int signal_fd; /* the container is ours: a signal here, or a reader of its output that goes,
+                      kills it (the second signal: at once). -EBADF: it is not */
     int signal;          /* one that has come already, or 0 */
 };
 
 struct nm_attach_result {
-    json_t *container; /* want_end: as it ended, the caller's reference; NULL if that was not learnt */
+    json_t
+        *container; /* want_end: as it ended, the caller's reference; NULL if that was not learnt */
     int signal;        /* the last signal that came, or 0 */
 };
 
 /* Returns NM_CTL_OK, or another exit status after having said why. *ret is set in any case. */
-int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p, struct nm_attach_result *ret);
+int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
+                  struct nm_attach_result *ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See bar.h. A column shows the part that covers its middle. Parts are told apart by their glyph too, not by colour
- * alone. Marks stay visible where the bar has passed them.
+ * See bar.h. A column shows the part that covers its middle. Parts are told apart by their glyph
+ * too, not by colour alone. Marks stay visible where the bar has passed them.
  */
 
 #include "nmctl/bar.h"
@@ -38,7 +38,8 @@ static enum nm_bar_part part_at(const struct nm_bar *b, double share)
     return NM_BAR_PARTS;
 }
 
-static void print_column(const struct nm_bar *b, unsigned column, FILE *f, const struct nm_term *term)
+static void print_column(const struct nm_bar *b, unsigned column, FILE *f,
+                         const struct nm_term *term)
 {
     enum nm_bar_part part = part_at(b, (column + 0.5) / b->width * b->top);
     bool beta = b->beta > 0 && column == column_of(b, b->beta);
@@ -86,5 +87,6 @@ void nm_bar_print_legend(FILE *f, const struct nm_term *term)
 {
     for (int i = 0; i < NM_BAR_PARTS; i++)
         fprintf(f, "%s%s%s%s %s", i > 0 ? "  " : "", nm_term_on(term, looks[i].style),
-                term->utf8 ? looks[i].utf8 : looks[i].ascii, nm_term_off(term, looks[i].style), looks[i].name);
+                term->utf8 ? looks[i].utf8 : looks[i].ascii, nm_term_off(term, looks[i].style),
+                looks[i].name);
 }

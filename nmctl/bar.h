@@ -17,7 +17,8 @@ struct nm_bar {
 };
 
 void nm_bar_print(const struct nm_bar *b, FILE *f, const struct nm_term *term);
-/* The line above bars that says where the marks are: "a" and "b" (alpha and beta), and capacity if it isn't the end. */
+/* The line above bars that says where the marks are: "a" and "b" (alpha and beta), and capacity if
+ * it isn't the end. */
 void nm_bar_print_scale(const struct nm_bar *b, FILE *f, const struct nm_term *term);
 /* What the parts look like. */
 void nm_bar_print_legend(FILE *f, const struct nm_term *term);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * From the command line to a verb. Everything that can be wrong with the words themselves is found here, before a
- * connection is made.
+ * From the command line to a verb. Everything that can be wrong with the words themselves is found
+ * here, before a connection is made.
  */
 
 #include "nmctl/cli.h"
@@ -15,13 +15,15 @@
 
 #define SYSTEM_SOCKET "/run/nmd/nmd.sock"
 
-/* --socket, NMD_SOCKET, the system's nmd; for a user without that one, the nmd of the user's own session. */
+/* --socket, NMD_SOCKET, the system's nmd; for a user without that one, the nmd of the user's own
+ * session. */
 static void choose_socket(struct nm_ctl *ctl)
 {
     const char *env = getenv("NMD_SOCKET"), *session = getenv("XDG_RUNTIME_DIR");
 
     ctl->socket_path = ctl->args.socket ? ctl->args.socket : env && *env ? env : SYSTEM_SOCKET;
-    if (ctl->args.socket || (env && *env) || geteuid() == 0 || !session || access(SYSTEM_SOCKET, W_OK) == 0)
+    if (ctl->args.socket || (env && *env) || geteuid() == 0 || !session ||
+        access(SYSTEM_SOCKET, W_OK) == 0)
         return;
     if ((size_t)snprintf(ctl->socket_buf, sizeof ctl->socket_buf, "%s/nmd/nmd.sock", session) <
             sizeof ctl->socket_buf &&
@@ -50,7 +52,8 @@ static int check_operands(const struct nm_ctl *ctl)
     return 0;
 }
 
-/* The verb is the first word that is no option; what follows it is parsed with the verb's own options. */
+/* The verb is the first word that is no option; what follows it is parsed with the verb's own
+ * options. */
 static int parse(struct nm_ctl *ctl, int argc, char **argv)
 {
     int first = nm_option_parse(&ctl->args, NULL, true, argc, argv), operands;

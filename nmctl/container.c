@@ -11,7 +11,8 @@
 
 static bool needs_quotes(const char *s)
 {
-    return !*s || s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%")];
+    return !*s ||
+           s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%")];
 }
 
 static void print_quoted(FILE *f, const char *s)
@@ -51,8 +52,10 @@ char *nm_container_command(const json_t *c)
 
 const char *nm_container_age(const json_t *c, char *buf, size_t size)
 {
-    uint64_t from = nm_json_u64(c, nm_json_has(c, "started_usec") ? "started_usec" : "submitted_usec");
-    uint64_t to = nm_json_has(c, "finished_usec") ? nm_json_u64(c, "finished_usec") : nm_realtime_usec();
+    uint64_t from =
+        nm_json_u64(c, nm_json_has(c, "started_usec") ? "started_usec" : "submitted_usec");
+    uint64_t to =
+        nm_json_has(c, "finished_usec") ? nm_json_u64(c, "finished_usec") : nm_realtime_usec();
     uint64_t age = to > from ? to - from : 0;
 
     /* Tenths of a second only make a table of ages restless. */
@@ -68,7 +71,8 @@ enum nm_style nm_container_state_style(const json_t *c)
     if (nm_streq(state, "RUNNING"))
         return NM_STYLE_GOOD;
     if (nm_streq(state, "COMPLETED"))
-        return nm_streq(reason, "exited") && nm_json_u64(c, "exit_code") == 0 ? NM_STYLE_DIM : NM_STYLE_BAD;
+        return nm_streq(reason, "exited") && nm_json_u64(c, "exit_code") == 0 ? NM_STYLE_DIM
+                                                                              : NM_STYLE_BAD;
     return NM_STYLE_WARN;
 }
 
@@ -76,6 +80,7 @@ const char *nm_container_title(const json_t *c, char *buf, size_t size)
 {
     const char *name = nm_json_str(c, "name");
 
-    (void)snprintf(buf, size, "%s%s%s%s", nm_json_str(c, "id"), *name ? " (" : "", name, *name ? ")" : "");
+    (void)snprintf(buf, size, "%s%s%s%s", nm_json_str(c, "id"), *name ? " (" : "", name,
+                   *name ? ")" : "");
     return buf;
 }

@@ -7,9 +7,11 @@
 
 #include "nmctl/term.h"
 
-/* Its command as a shell would take it; the caller's to free. Ends the program when memory runs out. */
+/* Its command as a shell would take it; the caller's to free. Ends the program when memory runs
+ * out. */
 char *nm_container_command(const json_t *c);
-/* How long it has run, or has been waiting; for an ended one how long it ran. The buffer is returned. */
+/* How long it has run, or has been waiting; for an ended one how long it ran. The buffer is
+ * returned. */
 const char *nm_container_age(const json_t *c, char *buf, size_t size);
 enum nm_style nm_container_state_style(const json_t *c);
 /* "container_1_000002 (name)" */

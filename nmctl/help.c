@@ -26,15 +26,17 @@ void nm_help_all(void)
         if (!v->hidden)
             printf("  %-10s %s\n", v->name, v->summary);
     print_options("Options", nm_global_options);
-    printf("\nExit status: 0 done, 1 nmd refused or the action failed, 2 bad usage, 3 nmd can't be reached;\n"
+    printf("\nExit status: 0 done, 1 nmd refused or the action failed, 2 bad usage, 3 nmd can't be "
+           "reached;\n"
            "'run' returns the command's own, or 125 when nmd refused it.\n"
            "'nmctl VERB --help' tells more, nmctl(1) all.\n");
 }
 
 void nm_help_verb_usage(const struct nm_verb *verb)
 {
-    printf("nmctl %s%s%s%s\n\n%c%s.\n", verb->name, verb->options ? " [OPTION...]" : "", *verb->operands ? " " : "",
-           verb->operands, verb->summary[0] - 'a' + 'A', verb->summary + 1);
+    printf("nmctl %s%s%s%s\n\n%c%s.\n", verb->name, verb->options ? " [OPTION...]" : "",
+           *verb->operands ? " " : "", verb->operands, verb->summary[0] - 'a' + 'A',
+           verb->summary + 1);
     if (verb->details)
         printf("%s\n", verb->details);
     print_options("Options", verb->options);

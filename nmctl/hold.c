@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See hold.h. nmd names the reason with a word, because it stays the same while the figures change with every sample;
- * the figures are put to it here. A word of a later nmd is shown as it is.
+ * See hold.h. nmd names the reason with a word, because it stays the same while the figures change
+ * with every sample; the figures are put to it here. A word of a later nmd is shown as it is.
  */
 
 #include "nmctl/hold.h"
@@ -42,8 +42,10 @@ static void over_alpha(const json_t *status, char *buf, size_t size)
 
         if (used < alpha || alpha <= 0)
             continue;
-        len += (size_t)snprintf(buf + len, size - len, "%s%s use is %.0f %%, over the over-allocation threshold of %.0f %%",
-                                len > 0 ? ", and " : "", names[i], used * 100, alpha * 100);
+        len +=
+            (size_t)snprintf(buf + len, size - len,
+                             "%s%s use is %.0f %%, over the over-allocation threshold of %.0f %%",
+                             len > 0 ? ", and " : "", names[i], used * 100, alpha * 100);
     }
     if (len == 0) /* it was, when nmd last looked */
         (void)snprintf(buf, size, "use is over the over-allocation threshold");
@@ -54,10 +56,13 @@ static void would_exceed_beta(const json_t *status, char *buf, size_t size)
     const json_t *node = nm_json_at(status, "node");
 
     (void)snprintf(buf, size,
-                   "with it the node would go over the preemption threshold (memory at %.0f %% of %.0f %%, CPU at "
+                   "with it the node would go over the preemption threshold (memory at %.0f %% of "
+                   "%.0f %%, CPU at "
                    "%.0f %% of %.0f %%)",
-                   nm_json_num(node, "utilization.memory") * 100, nm_json_num(node, "preemption_threshold.memory") * 100,
-                   nm_json_num(node, "utilization.cpu") * 100, nm_json_num(node, "preemption_threshold.cpu") * 100);
+                   nm_json_num(node, "utilization.memory") * 100,
+                   nm_json_num(node, "preemption_threshold.memory") * 100,
+                   nm_json_num(node, "utilization.cpu") * 100,
+                   nm_json_num(node, "preemption_threshold.cpu") * 100);
 }
 
 static void breaker(const json_t *status, char *buf, size_t size)
@@ -66,7 +71,8 @@ static void breaker(const json_t *status, char *buf, size_t size)
     char left[32];
 
     if (until > now)
-        (void)snprintf(buf, size, "nothing is admitted for another %s, after containers were killed",
+        (void)snprintf(buf, size,
+                       "nothing is admitted for another %s, after containers were killed",
                        nm_format_duration(until - now, left, sizeof left));
     else
         (void)snprintf(buf, size, "nothing is admitted for a while, after containers were killed");
@@ -86,7 +92,8 @@ void nm_hold_text(const char *hold, const json_t *status, char *buf, size_t size
     else if (nm_streq(hold, "breaker"))
         breaker(status, buf, size);
     else if (nm_streq(hold, "unhealthy"))
-        (void)snprintf(buf, size, "the node is unhealthy: %s", nm_json_str(status, "node.health_reason"));
+        (void)snprintf(buf, size, "the node is unhealthy: %s",
+                       nm_json_str(status, "node.health_reason"));
     else
         (void)snprintf(buf, size, "%s", hold);
 }

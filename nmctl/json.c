@@ -43,7 +43,9 @@ uint64_t nm_json_u64(const json_t *j, const char *path)
 
     if (json_is_real(v)) {
         double d = json_real_value(v);
-        return d >= 9e18 ? (uint64_t)INT64_MAX : d > 0 ? (uint64_t)d : 0; /* the cast is undefined beyond 64 bits */
+        return d >= 9e18 ? (uint64_t)INT64_MAX
+               : d > 0   ? (uint64_t)d
+                         : 0; /* the cast is undefined beyond 64 bits */
     }
     return i > 0 ? (uint64_t)i : 0;
 }

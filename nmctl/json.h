@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Looking into nmd's answers by dotted path ("node.capacity.memory_bytes"). What is missing, null or of another type
- * reads as "", 0 or false: an older or newer nmd makes nmctl show less, never fail.
+ * Looking into nmd's answers by dotted path ("node.capacity.memory_bytes"). What is missing, null
+ * or of another type reads as "", 0 or false: an older or newer nmd makes nmctl show less, never
+ * fail.
  */
 
 #include <jansson.h>

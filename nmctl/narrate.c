@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See narrate.h. nmd is asked once a second while the container waits, and then, only if there is a person at a terminal,
- * every two seconds for pauses. What is told again is a new position or another reason, not every change of a figure.
+ * See narrate.h. nmd is asked once a second while the container waits, and then, only if there is a
+ * person at a terminal, every two seconds for pauses. What is told again is a new position or
+ * another reason, not every change of a figure.
  */
 
 #include "nmctl/narrate.h"
@@ -66,7 +67,8 @@ static void tell(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c)
         char left[32];
 
         nm_format_duration(deadline > now ? deadline - now : 0, left, sizeof left);
-        nm_say("paused%s%s%s; 'nmctl explain %s' tells why", deadline > now ? "; killed if that lasts for another " : "",
+        nm_say("paused%s%s%s; 'nmctl explain %s' tells why",
+               deadline > now ? "; killed if that lasts for another " : "",
                deadline > now ? left : "", "", nm_json_str(c, "id"));
     } else if (n->paused && nm_streq(state, "RUNNING"))
         nm_say("resumed");
@@ -125,7 +127,8 @@ static const struct {
 
 void nm_narrate_end(const json_t *c)
 {
-    const char *reason = nm_json_str(c, "exit_reason"), *message = nm_json_str(c, "message"), *words = NULL;
+    const char *reason = nm_json_str(c, "exit_reason"), *message = nm_json_str(c, "message"),
+               *words = NULL;
     const char *id = nm_json_str(c, "id");
     int signal = (int)nm_json_u64(c, "exit_signal");
 

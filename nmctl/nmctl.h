@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * What all of nmctl's files share: the exit statuses, the parsed command line, and the shape of a verb. A verb is one
- * line of the table in verbs.c; parsing, help, suggestions and completion are all made from that table.
+ * What all of nmctl's files share: the exit statuses, the parsed command line, and the shape of a
+ * verb. A verb is one line of the table in verbs.c; parsing, help, suggestions and completion are
+ * all made from that table.
  */
 
 #include <stdbool.h>
@@ -12,7 +13,8 @@
 
 #include "util/macros.h"
 
-/* Exit statuses. Verb functions return one of them (`run` also the container's own) after having said why on stderr. */
+/* Exit statuses. Verb functions return one of them (`run` also the container's own) after having
+ * said why on stderr. */
 enum nm_ctl_exit {
     NM_CTL_OK = 0,
     NM_CTL_FAILED = 1,       /* nmd refused, or the action failed */
@@ -23,7 +25,8 @@ enum nm_ctl_exit {
 
 #define NM_CTL_UNSET UINT64_MAX
 
-/* Every option of every verb, parsed and checked. What was not given: NULL, false, NM_CTL_UNSET, or 0 for amounts. */
+/* Every option of every verb, parsed and checked. What was not given: NULL, false, NM_CTL_UNSET, or
+ * 0 for amounts. */
 struct nm_args {
     bool help, version, no_color;
     const char *socket;
@@ -83,7 +86,7 @@ struct nm_verb {
     const struct nm_option *options; /* ends with one that has no name; NULL if there are none */
     unsigned min_operands, max_operands;
     const char *missing;             /* what to say when there are too few */
-    bool stops_at_operand;           /* from the first operand on, everything belongs to a command */
+    bool stops_at_operand; /* from the first operand on, everything belongs to a command */
     bool hidden;
     enum nm_complete complete;       /* what the operands are */
     int (*run)(struct nm_ctl *ctl);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See option.h. getopt_long() does the splitting; its own messages are replaced, because they name neither the verb nor
- * what would be allowed. It is reset (optind = 0) between the global options and the verb's.
+ * See option.h. getopt_long() does the splitting; its own messages are replaced, because they name
+ * neither the verb nor what would be allowed. It is reset (optind = 0) between the global options
+ * and the verb's.
  */
 
 #include "nmctl/option.h"
@@ -47,9 +48,10 @@ static void merge(struct merged *m, const struct nm_option *options)
         size_t len = strlen(m->shorts);
 
         if (options->brief)
-            (void)snprintf(m->shorts + len, sizeof m->shorts - len, "%c%s", options->brief, options->arg ? ":" : "");
-        m->longs[m->n] = (struct option){options->name, options->arg ? required_argument : no_argument, NULL,
-                                         LONG_BASE + m->n};
+            (void)snprintf(m->shorts + len, sizeof m->shorts - len, "%c%s", options->brief,
+                           options->arg ? ":" : "");
+        m->longs[m->n] = (struct option){
+            options->name, options->arg ? required_argument : no_argument, NULL, LONG_BASE + m->n};
         m->options[m->n++] = options;
     }
 }
@@ -158,12 +160,13 @@ static int say_unknown(const struct merged *m, const struct nm_verb *verb, const
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
         near = nm_say_nearest(name, names, (size_t)m->n);
     }
-    nm_say("unknown option %s%s%s%s; see 'nmctl %s%s--help'", word, near ? "; did you mean --" : "", near ? near : "",
-           near ? "?" : "", verb_name(verb), verb ? " " : "");
+    nm_say("unknown option %s%s%s%s; see 'nmctl %s%s--help'", word, near ? "; did you mean --" : "",
+           near ? near : "", near ? "?" : "", verb_name(verb), verb ? " " : "");
     return -EINVAL;
 }
 
-/* getopt has found a fault: with optopt set to a known option's value it is a missing (or needless) argument. */
+/* getopt has found a fault: with optopt set to a known option's value it is a missing (or needless)
+ * argument. */
 static int say_fault(const struct merged *m, const struct nm_verb *verb, char **argv, int code)
 {
     const char *word = argv[optind - 1];
@@ -184,7 +187,8 @@ static int say_fault(const struct merged *m, const struct nm_verb *verb, char **
     return say_unknown(m, verb, optopt > 0 && optopt < LONG_BASE ? brief : word);
 }
 
-static int take(struct nm_args *a, const struct merged *m, const struct nm_verb *verb, char **argv, int code)
+static int take(struct nm_args *a, const struct merged *m, const struct nm_verb *verb, char **argv,
+                int code)
 {
     for (int i = 0; i < m->n; i++) {
         const struct nm_option *o = m->options[i];
@@ -228,7 +232,8 @@ const char *nm_option_label(const struct nm_option *o, char *buf, size_t size)
 
     if (o->brief)
         (void)snprintf(brief, sizeof brief, "-%c, ", o->brief);
-    (void)snprintf(buf, size, "%s--%s%s%s", brief, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+    (void)snprintf(buf, size, "%s--%s%s%s", brief, o->name, o->arg ? " " : "",
+                   o->arg ? o->arg : "");
     return buf;
 }
 

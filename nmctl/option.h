@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The command line into struct nm_args, by the tables of options. Bad values are told here, before anything is sent. */
+/* The command line into struct nm_args, by the tables of options. Bad values are told here, before
+ * anything is sent. */
 
 #include "nmctl/nmctl.h"
 
 void nm_args_init(struct nm_args *a);
 void nm_args_done(struct nm_args *a);
 
-/* Parses argv[1..] with the verb's options (NULL: none) and the global ones. stop: the first operand ends it. Returns the
- * index of the first operand in the (reordered) argv, or -EINVAL after having said what is wrong. */
-int nm_option_parse(struct nm_args *a, const struct nm_verb *verb, bool stop, int argc, char **argv);
+/* Parses argv[1..] with the verb's options (NULL: none) and the global ones. stop: the first
+ * operand ends it. Returns the index of the first operand in the (reordered) argv, or -EINVAL after
+ * having said what is wrong. */
+int nm_option_parse(struct nm_args *a, const struct nm_verb *verb, bool stop, int argc,
+                    char **argv);
 
 /* "--memory SIZE", "-m, --memory SIZE" for help. The buffer is returned. */
 const char *nm_option_label(const struct nm_option *o, char *buf, size_t size);

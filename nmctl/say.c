@@ -22,7 +22,9 @@ void nm_say(const char *format, ...)
     char text[2048];
     va_list ap;
 
-    (void)setlocale(LC_CTYPE, ""); /* here and not at start: most commands never get this far, and are faster for it */
+    (void)setlocale(
+        LC_CTYPE,
+        ""); /* here and not at start: most commands never get this far, and are faster for it */
     va_start(ap, format);
     (void)vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
@@ -35,7 +37,8 @@ void nm_say_oom(void)
     exit(NM_CTL_FAILED);
 }
 
-/* Edits (insert, delete, replace, swap two neighbours) between two words; only words of up to 31 bytes are compared. */
+/* Edits (insert, delete, replace, swap two neighbours) between two words; only words of up to 31
+ * bytes are compared. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned d[32][32];

@@ -7,7 +7,8 @@
 
 #include "util/macros.h"
 
-/* Control characters (a name may come from anywhere) are replaced before they reach the terminal. */
+/* Control characters (a name may come from anywhere) are replaced before they reach the terminal.
+ */
 void nm_say(const char *format, ...) nm_printf(1, 2);
 
 /* Where it goes; NULL: stderr. A screen that is being redrawn shows errors in itself. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See screen.h. No flicker: a picture is made in memory and written at once over the old one, each line clearing only
- * what is left of its predecessor, between the marks of a synchronized update (terminals that don't know them ignore
- * them). Signals come through a descriptor, so that every way out, Ctrl-Z too, passes through the code that gives the
- * terminal back.
+ * See screen.h. No flicker: a picture is made in memory and written at once over the old one, each
+ * line clearing only what is left of its predecessor, between the marks of a synchronized update
+ * (terminals that don't know them ignore them). Signals come through a descriptor, so that every
+ * way out, Ctrl-Z too, passes through the code that gives the terminal back.
  */
 
 #include "nmctl/screen.h"
@@ -54,7 +54,8 @@ static void enter(struct screen *s)
     s->raw = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &s->saved) == 0;
     if (s->raw) {
         t = s->saved;
-        t.c_lflag &= ~(tcflag_t)(ICANON | ECHO); /* ISIG stays: Ctrl-C and Ctrl-Z are signals as usual */
+        t.c_lflag &=
+            ~(tcflag_t)(ICANON | ECHO); /* ISIG stays: Ctrl-C and Ctrl-Z are signals as usual */
         t.c_cc[VMIN] = 0;
         t.c_cc[VTIME] = 0;
         (void)tcsetattr(STDIN_FILENO, TCSANOW, &t);
@@ -71,7 +72,8 @@ static void leave(struct screen *s)
         (void)tcsetattr(STDIN_FILENO, TCSANOW, &s->saved);
 }
 
-/* Line by line, at most as many as there is room for; the last one without a newline, which would scroll. */
+/* Line by line, at most as many as there is room for; the last one without a newline, which would
+ * scroll. */
 static void show(const struct screen *s, const char *text)
 {
     char *out = NULL;
@@ -156,9 +158,10 @@ static void on_key(struct screen *s, nm_screen_key_t key, void *userdata)
 static void wait_for(struct screen *s, uint64_t until_usec, nm_screen_key_t key, void *userdata)
 {
     uint64_t now = nm_now_usec();
-    struct pollfd p[3] = {{s->signal_fd, POLLIN, 0},
-                          {s->raw ? STDIN_FILENO : -1, POLLIN, 0},
-                          {s->term.tty ? -1 : STDOUT_FILENO, 0, 0}}; /* POLLERR: our reader has gone */
+    struct pollfd p[3] = {
+        {s->signal_fd, POLLIN, 0},
+        {s->raw ? STDIN_FILENO : -1, POLLIN, 0},
+        {s->term.tty ? -1 : STDOUT_FILENO, 0, 0}}; /* POLLERR: our reader has gone */
 
     if (now >= until_usec || poll(p, 3, (int)((until_usec - now) / NM_USEC_PER_MSEC) + 1) <= 0)
         return;
@@ -182,7 +185,8 @@ static int hold_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-int nm_screen_run(struct nm_ctl *ctl, uint64_t period_usec, nm_screen_draw_t draw, nm_screen_key_t key, void *userdata)
+int nm_screen_run(struct nm_ctl *ctl, uint64_t period_usec, nm_screen_draw_t draw,
+                  nm_screen_key_t key, void *userdata)
 {
     struct screen s = {.signal_fd = hold_signals()};
     int status = NM_CTL_OK;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See table.h. When a row is wider than the terminal, the columns that may be cut give up width, the widest first,
- * down to their least; if that is not enough the terminal wraps, which loses nothing.
+ * See table.h. When a row is wider than the terminal, the columns that may be cut give up width,
+ * the widest first, down to their least; if that is not enough the terminal wraps, which loses
+ * nothing.
  */
 
 #include "nmctl/table.h"
@@ -111,8 +112,8 @@ static void fit(const struct nm_table *t, unsigned *widths, unsigned room)
     }
 }
 
-static void print_cell(const struct nm_table *t, FILE *f, const struct nm_term *term, size_t column, unsigned width,
-                       const char *text, unsigned text_width, enum nm_style style)
+static void print_cell(const struct nm_table *t, FILE *f, const struct nm_term *term, size_t column,
+                       unsigned width, const char *text, unsigned text_width, enum nm_style style)
 {
     bool last = column + 1 == t->n_columns;
     int pad = (int)(width - text_width);
@@ -135,8 +136,8 @@ void nm_table_print(struct nm_table *t, FILE *f, const struct nm_term *term, siz
     if (term->width > 0)
         fit(t, widths, term->width);
     for (size_t c = 0; c < t->n_columns; c++)
-        print_cell(t, f, term, c, widths[c], t->columns[c].title, nm_term_columns(t->columns[c].title),
-                   NM_STYLE_BOLD);
+        print_cell(t, f, term, c, widths[c], t->columns[c].title,
+                   nm_term_columns(t->columns[c].title), NM_STYLE_BOLD);
     (void)fputc('\n', f);
     if (max_rows > 0)
         rows = NM_MIN(rows, max_rows);

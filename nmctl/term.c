@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See term.h. Texts come from the daemon, thus in part from whoever submitted a container: an escape sequence in a
- * command line or a log message must not reach the operator's terminal.
+ * See term.h. Texts come from the daemon, thus in part from whoever submitted a container: an
+ * escape sequence in a command line or a log message must not reach the operator's terminal.
  */
 
 #include "nmctl/term.h"
@@ -46,9 +46,14 @@ void nm_term_init(struct nm_term *t, int fd, bool no_color)
 const char *nm_term_on(const struct nm_term *t, enum nm_style s)
 {
     static const char *const on[] = {
-        [NM_STYLE_NONE] = "",          [NM_STYLE_BOLD] = "\033[1m",        [NM_STYLE_DIM] = "\033[2m",
-        [NM_STYLE_GUARANTEED] = "\033[36m", [NM_STYLE_OPPORTUNISTIC] = "\033[35m", [NM_STYLE_GOOD] = "\033[32m",
-        [NM_STYLE_WARN] = "\033[33m",  [NM_STYLE_BAD] = "\033[1;31m",
+        [NM_STYLE_NONE] = "",
+        [NM_STYLE_BOLD] = "\033[1m",
+        [NM_STYLE_DIM] = "\033[2m",
+        [NM_STYLE_GUARANTEED] = "\033[36m",
+        [NM_STYLE_OPPORTUNISTIC] = "\033[35m",
+        [NM_STYLE_GOOD] = "\033[32m",
+        [NM_STYLE_WARN] = "\033[33m",
+        [NM_STYLE_BAD] = "\033[1;31m",
     };
 
     return t->color ? on[s] : "";

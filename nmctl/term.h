@@ -22,7 +22,8 @@ enum nm_style {
     NM_STYLE_BAD,
 };
 
-/* Looks at the descriptor, the locale, TERM, NO_COLOR and COLUMNS. Sets the program's LC_CTYPE from the environment. */
+/* Looks at the descriptor, the locale, TERM, NO_COLOR and COLUMNS. Sets the program's LC_CTYPE from
+ * the environment. */
 void nm_term_init(struct nm_term *t, int fd, bool no_color);
 /* The size anew, after SIGWINCH. */
 void nm_term_resize(struct nm_term *t, int fd);
@@ -35,5 +36,6 @@ const char *nm_term_off(const struct nm_term *t, enum nm_style s);
 char *nm_term_clean(char *text);
 /* Columns that a text takes. */
 unsigned nm_term_columns(const char *text);
-/* Cuts a text to at most `columns`, in place, ending it with an ellipsis; buf must hold 4 bytes more than the text. */
+/* Cuts a text to at most `columns`, in place, ending it with an ellipsis; buf must hold 4 bytes
+ * more than the text. */
 void nm_term_cut(const struct nm_term *t, char *buf, unsigned columns);

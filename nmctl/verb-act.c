@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Verbs that do one thing to each container that is named: pause, resume, promote, demote, kill, update. */
+/* Verbs that do one thing to each container that is named: pause, resume, promote, demote, kill,
+ * update. */
 
 #include "nmctl/api.h"
 #include "nmctl/container.h"
@@ -99,7 +100,8 @@ int nm_update_verb(struct nm_ctl *ctl)
         return NM_CTL_USAGE;
     }
     if (ctl->args.memory_bytes > 0)
-        r |= json_object_set_new(body, "memory_bytes", json_integer((json_int_t)ctl->args.memory_bytes));
+        r |= json_object_set_new(body, "memory_bytes",
+                                 json_integer((json_int_t)ctl->args.memory_bytes));
     if (ctl->args.vcores_milli > 0)
         r |= json_object_set_new(body, "vcores", json_real((double)ctl->args.vcores_milli / 1000));
     if (r != 0)

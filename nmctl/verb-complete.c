@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl __complete [--] WORD...`: what the last word, as far as it is typed, may become; one candidate a line, its meaning
- * after a tab. A line ":file", ":dir", ":user" or ":command" leaves it to the shell. The shells' own files in
- * packaging/completion hold nothing that would have to be kept in step with the table of verbs. Never says a word on
- * stderr, and never waits long for nmd: a completion that fails is an empty one.
+ * `nmctl __complete [--] WORD...`: what the last word, as far as it is typed, may become; one
+ * candidate a line, its meaning after a tab. A line ":file", ":dir", ":user" or ":command" leaves
+ * it to the shell. The shells' own files in packaging/completion hold nothing that would have to be
+ * kept in step with the table of verbs. Never says a word on stderr, and never waits long for nmd:
+ * a completion that fails is an empty one.
  */
 
 #include "nmctl/api.h"
@@ -26,13 +27,15 @@ static void offer_containers(struct nm_ctl *ctl, const char *prefix, bool all)
     const json_t *c;
     size_t i;
 
-    if (nm_api_try_get(ctl, all ? "/v1/containers?all=true" : "/v1/containers", TIMEOUT_USEC, &list) < 0)
+    if (nm_api_try_get(ctl, all ? "/v1/containers?all=true" : "/v1/containers", TIMEOUT_USEC,
+                       &list) < 0)
         return;
     json_array_foreach(list, i, c) {
         const char *name = nm_json_str(c, "name");
         char meaning[128];
 
-        (void)snprintf(meaning, sizeof meaning, "%s %s", nm_json_str(c, "state"), nm_json_str(c, "execution_type"));
+        (void)snprintf(meaning, sizeof meaning, "%s %s", nm_json_str(c, "state"),
+                       nm_json_str(c, "execution_type"));
         if (*name)
             offer(prefix, name, meaning);
         offer(prefix, nm_json_str(c, "id"), *name ? name : meaning);
@@ -125,7 +128,8 @@ static void walk(struct place *at, char **words, unsigned n, struct nm_ctl *ctl)
 
 int nm_complete_verb(struct nm_ctl *ctl)
 {
-    const char *last = ctl->n_operands > 0 ? ctl->operands[ctl->n_operands - 1] : "", *equals = strchr(last, '=');
+    const char *last = ctl->n_operands > 0 ? ctl->operands[ctl->n_operands - 1] : "",
+               *equals = strchr(last, '=');
     struct place at = {0};
     char name[64];
 

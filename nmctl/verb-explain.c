@@ -35,8 +35,8 @@ static void print_decision(const struct nm_term *term, const json_t *d)
 
     if (localtime_r(&t, &tm))
         (void)strftime(when, sizeof when, "%F %T", &tm);
-    printf("%sdecision %" PRIu64 ", %s%s\n", nm_term_on(term, NM_STYLE_BOLD), nm_json_u64(d, "number"), when,
-           nm_term_off(term, NM_STYLE_BOLD));
+    printf("%sdecision %" PRIu64 ", %s%s\n", nm_term_on(term, NM_STYLE_BOLD),
+           nm_json_u64(d, "number"), when, nm_term_off(term, NM_STYLE_BOLD));
     print_text(*explanation ? explanation : nm_json_str(d, "summary"), "  ");
 }
 

@@ -44,9 +44,11 @@ static void add_use(struct nm_table *t, const json_t *c)
     char used[32], asked[32];
     bool alive = !nm_json_has(c, "finished_usec");
 
-    nm_format_size(nm_json_u64(c, alive ? "memory_used_bytes" : "peak_memory_bytes"), used, sizeof used);
+    nm_format_size(nm_json_u64(c, alive ? "memory_used_bytes" : "peak_memory_bytes"), used,
+                   sizeof used);
     nm_table_add(t, NM_STYLE_NONE, "%s", used);
-    nm_table_add(t, NM_STYLE_DIM, "%s", nm_format_size(nm_json_u64(c, "memory_bytes"), asked, sizeof asked));
+    nm_table_add(t, NM_STYLE_DIM, "%s",
+                 nm_format_size(nm_json_u64(c, "memory_bytes"), asked, sizeof asked));
     if (alive)
         nm_table_add(t, NM_STYLE_NONE, "%.2f", nm_json_num(c, "cpu_millicores") / 1000);
     else
@@ -57,8 +59,9 @@ static void add_use(struct nm_table *t, const json_t *c)
 int nm_list_verb(struct nm_ctl *ctl)
 {
     static const struct nm_column columns[] = {
-        {"ID", false, 0},   {"NAME", false, 8},  {"TYPE", false, 6},  {"STATE", false, 9}, {"MEMORY", true, 0},
-        {"OF", true, 0},    {"CPU", true, 0},    {"OF", true, 0},     {"AGE", true, 0},    {"COMMAND", false, 12},
+        {"ID", false, 0},    {"NAME", false, 8},     {"TYPE", false, 6}, {"STATE", false, 9},
+        {"MEMORY", true, 0}, {"OF", true, 0},        {"CPU", true, 0},   {"OF", true, 0},
+        {"AGE", true, 0},    {"COMMAND", false, 12},
     };
     _cleanup_(nm_table_freep) struct nm_table *t = NULL;
     _cleanup_json_ json_t *list = NULL;
@@ -92,7 +95,7 @@ int nm_list_verb(struct nm_ctl *ctl)
     return NM_CTL_OK;
 }
 
-/* ---- top ---------------------------------------------------------------------------------------------------------- */
+/* ---- top ------------------------------------------------------------------------------------- */
 
 struct top {
     const char *sort;
@@ -107,7 +110,8 @@ static double sort_value(const json_t *c, const char *key)
     if (nm_streq(key, "time"))
         return nm_json_num(c, "cpu_usage_usec");
     if (nm_streq(key, "age")) /* oldest first */
-        return -(nm_json_has(c, "started_usec") ? nm_json_num(c, "started_usec") : nm_json_num(c, "submitted_usec"));
+        return -(nm_json_has(c, "started_usec") ? nm_json_num(c, "started_usec")
+                                                : nm_json_num(c, "submitted_usec"));
     return nm_json_num(c, "cpu_millicores");
 }
 
@@ -125,7 +129,8 @@ static int compare(const void *pa, const void *pb, void *userdata)
     vb = sort_value(b, key);
     if (va != vb)
         return va < vb ? 1 : -1;
-    return strcmp(nm_json_str(a, "id"), nm_json_str(b, "id")); /* equals keep their places from picture to picture */
+    return strcmp(nm_json_str(a, "id"),
+                  nm_json_str(b, "id")); /* equals keep their places from picture to picture */
 }
 
 static void sort(struct top *top, const json_t *list)
@@ -148,9 +153,11 @@ static void print_head(FILE *f, const json_t *status)
             nm_json_num(node, "utilization.memory") * 100,
             nm_format_size(nm_json_u64(node, "capacity.memory_bytes"), capacity, sizeof capacity),
             nm_json_num(node, "utilization.cpu") * 100, nm_json_num(node, "capacity.vcores"));
-    fprintf(f, " %" PRIu64 " guaranteed, %" PRIu64 " opportunistic, %" PRIu64 " paused, %" PRIu64 " queued\n",
-            nm_json_u64(c, "guaranteed_running"), nm_json_u64(c, "opportunistic_running"), nm_json_u64(c, "paused"),
-            nm_json_u64(c, "queued"));
+    fprintf(f,
+            " %" PRIu64 " guaranteed, %" PRIu64 " opportunistic, %" PRIu64 " paused, %" PRIu64
+            " queued\n",
+            nm_json_u64(c, "guaranteed_running"), nm_json_u64(c, "opportunistic_running"),
+            nm_json_u64(c, "paused"), nm_json_u64(c, "queued"));
 }
 
 static void add_top_row(struct nm_table *t, const json_t *c)
@@ -162,9 +169,12 @@ static void add_top_row(struct nm_table *t, const json_t *c)
     add_names(t, c);
     add_state(t, c);
     nm_table_add(t, NM_STYLE_NONE, "%.2f", nm_json_num(c, "cpu_millicores") / 1000);
-    nm_table_add(t, NM_STYLE_NONE, "%s", nm_format_size(nm_json_u64(c, "memory_used_bytes"), text, sizeof text));
-    nm_table_add(t, NM_STYLE_DIM, "%.0f %%", asked > 0 ? nm_json_num(c, "memory_used_bytes") / asked * 100 : 0);
-    nm_table_add(t, NM_STYLE_NONE, "%s", nm_format_duration(nm_json_u64(c, "cpu_usage_usec"), text, sizeof text));
+    nm_table_add(t, NM_STYLE_NONE, "%s",
+                 nm_format_size(nm_json_u64(c, "memory_used_bytes"), text, sizeof text));
+    nm_table_add(t, NM_STYLE_DIM, "%.0f %%",
+                 asked > 0 ? nm_json_num(c, "memory_used_bytes") / asked * 100 : 0);
+    nm_table_add(t, NM_STYLE_NONE, "%s",
+                 nm_format_duration(nm_json_u64(c, "cpu_usage_usec"), text, sizeof text));
     nm_table_add(t, NM_STYLE_NONE, "%s", nm_container_age(c, text, sizeof text));
     nm_table_add(t, NM_STYLE_NONE, "%s", command);
 }
@@ -172,8 +182,9 @@ static void add_top_row(struct nm_table *t, const json_t *c)
 static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *userdata)
 {
     static const struct nm_column columns[] = {
-        {"ID", false, 0},  {"NAME", false, 8}, {"TYPE", false, 6}, {"STATE", false, 9}, {"CPU", true, 0},
-        {"MEMORY", true, 0}, {"USE", true, 0}, {"TIME", true, 0},  {"AGE", true, 0},    {"COMMAND", false, 12},
+        {"ID", false, 0}, {"NAME", false, 8},     {"TYPE", false, 6}, {"STATE", false, 9},
+        {"CPU", true, 0}, {"MEMORY", true, 0},    {"USE", true, 0},   {"TIME", true, 0},
+        {"AGE", true, 0}, {"COMMAND", false, 12},
     };
     struct top *top = userdata;
     _cleanup_(nm_table_freep) struct nm_table *t = NULL;
@@ -228,7 +239,9 @@ int nm_top_verb(struct nm_ctl *ctl)
     if (ctl->args.json)
         return print_sorted_json(ctl, &top);
     if (repeat)
-        return nm_screen_run(ctl, ctl->args.interval_usec == NM_CTL_UNSET ? NM_SCREEN_PERIOD_USEC : ctl->args.interval_usec,
+        return nm_screen_run(ctl,
+                             ctl->args.interval_usec == NM_CTL_UNSET ? NM_SCREEN_PERIOD_USEC
+                                                                     : ctl->args.interval_usec,
                              draw, on_key, &top);
     nm_term_init(&term, STDOUT_FILENO, ctl->args.no_color);
     return draw(ctl, stdout, &term, &top);

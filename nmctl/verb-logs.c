@@ -34,7 +34,7 @@ int nm_logs_verb(struct nm_ctl *ctl)
     return r;
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 struct events {
     struct nm_ctl *ctl;
@@ -60,17 +60,19 @@ static void print_event(const struct events *e, const json_t *j)
     if (localtime_r(&t, &tm))
         (void)strftime(when, sizeof when, "%H:%M:%S", &tm);
     if (nm_streq(nm_json_str(j, "kind"), "state"))
-        (void)snprintf(line, sizeof line, "%s%s%s%s  %s -> %s%s%s", nm_json_str(j, "container"), *name ? " (" : "", name,
-                       *name ? ")" : "", nm_json_str(j, "from"), nm_json_str(j, "to"), *text ? ": " : "", text);
+        (void)snprintf(line, sizeof line, "%s%s%s%s  %s -> %s%s%s", nm_json_str(j, "container"),
+                       *name ? " (" : "", name, *name ? ")" : "", nm_json_str(j, "from"),
+                       nm_json_str(j, "to"), *text ? ": " : "", text);
     else
         (void)snprintf(line, sizeof line, "%s", text);
-    printf("%s%s%s  %s\n", nm_term_on(&e->term, NM_STYLE_DIM), when, nm_term_off(&e->term, NM_STYLE_DIM),
-           nm_term_clean(line));
+    printf("%s%s%s  %s\n", nm_term_on(&e->term, NM_STYLE_DIM), when,
+           nm_term_off(&e->term, NM_STYLE_DIM), nm_term_clean(line));
 }
 
 static bool is_wanted(const struct events *e, const json_t *j)
 {
-    return !e->only || nm_json_has(j, "lost") || nm_streq(e->only, nm_json_str(j, "container")) || nm_streq(e->only, nm_json_str(j, "name"));
+    return !e->only || nm_json_has(j, "lost") || nm_streq(e->only, nm_json_str(j, "container")) ||
+           nm_streq(e->only, nm_json_str(j, "name"));
 }
 
 static void take_line(struct events *e)
@@ -143,8 +145,9 @@ int nm_events_verb(struct nm_ctl *ctl)
     nm_term_init(&e->term, STDOUT_FILENO, ctl->args.no_color);
     if (ctl->args.after != NM_CTL_UNSET)
         (void)snprintf(after, sizeof after, "after=%" PRIu64, ctl->args.after);
-    (void)snprintf(target, sizeof target, "/v1/events%s%s%s%s", ctl->args.follow || *after ? "?" : "",
-                   ctl->args.follow ? "follow=true" : "", ctl->args.follow && *after ? "&" : "", after);
+    (void)snprintf(target, sizeof target, "/v1/events%s%s%s%s",
+                   ctl->args.follow || *after ? "?" : "", ctl->args.follow ? "follow=true" : "",
+                   ctl->args.follow && *after ? "&" : "", after);
     r = nm_client_new(&q, take_bytes, e, &e->call);
     r = r < 0 ? nm_api_say_unreachable(ctl, r) : follow(e);
     e->call = nm_client_free(e->call);

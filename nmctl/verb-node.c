@@ -19,8 +19,8 @@ static uint64_t left(const json_t *status)
 {
     const json_t *c = nm_json_at(status, "containers");
 
-    return nm_json_u64(c, "guaranteed_running") + nm_json_u64(c, "opportunistic_running") + nm_json_u64(c, "paused") +
-           nm_json_u64(c, "queued");
+    return nm_json_u64(c, "guaranteed_running") + nm_json_u64(c, "opportunistic_running") +
+           nm_json_u64(c, "paused") + nm_json_u64(c, "queued");
 }
 
 static int wait_until_empty(struct nm_ctl *ctl)
@@ -37,7 +37,8 @@ static int wait_until_empty(struct nm_ctl *ctl)
         if (nm_json_bool(status, "node.drained"))
             return NM_CTL_OK;
         if (!nm_streq(nm_json_str(status, "node.state"), "draining")) {
-            nm_say("drain: somebody has ended the draining; the node is %s", nm_json_str(status, "node.state"));
+            nm_say("drain: somebody has ended the draining; the node is %s",
+                   nm_json_str(status, "node.state"));
             return NM_CTL_FAILED;
         }
         n = left(status);
@@ -55,7 +56,8 @@ int nm_drain_verb(struct nm_ctl *ctl)
     int r = 0;
 
     if (ctl->args.deadline_usec != NM_CTL_UNSET)
-        r |= json_object_set_new(body, "deadline_usec", json_integer((json_int_t)ctl->args.deadline_usec));
+        r |= json_object_set_new(body, "deadline_usec",
+                                 json_integer((json_int_t)ctl->args.deadline_usec));
     if (ctl->args.kill_opportunistic)
         r |= json_object_set_new(body, "kill_opportunistic", json_true());
     if (r != 0)
@@ -78,7 +80,7 @@ int nm_undrain_verb(struct nm_ctl *ctl)
     return r;
 }
 
-/* ---- config ------------------------------------------------------------------------------------------------------- */
+/* ---- config ---------------------------------------------------------------------------------- */
 
 static bool is_wanted(const struct nm_ctl *ctl, const char *name, const json_t *key)
 {
@@ -101,11 +103,13 @@ static void print_keys(struct nm_ctl *ctl, const json_t *keys)
         bool is_default = nm_json_bool(key, "is_default");
         char name[160];
 
-        (void)snprintf(name, sizeof name, "%s.%s", nm_json_str(key, "section"), nm_json_str(key, "key"));
+        (void)snprintf(name, sizeof name, "%s.%s", nm_json_str(key, "section"),
+                       nm_json_str(key, "key"));
         if (!is_wanted(ctl, name, key))
             continue;
         nm_table_add(t, NM_STYLE_NONE, "%s", name);
-        nm_table_add(t, is_default ? NM_STYLE_NONE : NM_STYLE_BOLD, "%s", nm_json_str(key, "value"));
+        nm_table_add(t, is_default ? NM_STYLE_NONE : NM_STYLE_BOLD, "%s",
+                     nm_json_str(key, "value"));
         nm_table_add(t, NM_STYLE_DIM, "%s", is_default ? "=" : nm_json_str(key, "default"));
         nm_table_add(t, NM_STYLE_DIM, "%s", nm_json_str(key, "meaning"));
     }

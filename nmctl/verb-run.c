@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl run`. The way from here to the command's first instruction is kept short: one call, and only after nmd has
- * answered are the logs followed. Signals are held back (signalfd) from before the call on, so that there is no moment
- * in which Ctrl-C would leave a container behind that nobody knows of.
+ * `nmctl run`. The way from here to the command's first instruction is kept short: one call, and
+ * only after nmd has answered are the logs followed. Signals are held back (signalfd) from before
+ * the call on, so that there is no moment in which Ctrl-C would leave a container behind that
+ * nobody knows of.
  */
 
 #include <jansson.h>
@@ -20,7 +21,8 @@
 #include "nmctl/say.h"
 #include "util/error.h"
 
-#define SIGNALLED_TIMEOUT_MSEC 5000 /* how long a Ctrl-C waits for the answer that names what it is to kill */
+#define SIGNALLED_TIMEOUT_MSEC                                                                     \
+    5000 /* how long a Ctrl-C waits for the answer that names what it is to kill */
 
 static int check(const struct nm_args *a)
 {
@@ -84,7 +86,9 @@ static int set_env(json_t *body, const struct nm_args *a)
             nm_say_oom();
         r = value ? json_object_set_new(env, name, value) : -1;
         if (value && r < 0)
-            nm_say("run: the environment variable's name '%s' is not valid UTF-8, and can't be sent", name);
+            nm_say(
+                "run: the environment variable's name '%s' is not valid UTF-8, and can't be sent",
+                name);
     }
     return r == 0 ? 0 : -EINVAL;
 }
@@ -113,7 +117,8 @@ static int set_amounts(json_t *body, const struct nm_args *a)
     if (a->vcores_milli > 0)
         r |= json_object_set_new(body, "vcores", json_real((double)a->vcores_milli / 1000));
     if (a->min_runtime_usec > 0)
-        r |= json_object_set_new(body, "min_runtime_usec", json_integer((json_int_t)a->min_runtime_usec));
+        r |= json_object_set_new(body, "min_runtime_usec",
+                                 json_integer((json_int_t)a->min_runtime_usec));
     if (a->expected_usec > 0)
         r |= json_object_set_new(body, "expected_usec", json_integer((json_int_t)a->expected_usec));
     if (a->exempt)
@@ -133,9 +138,10 @@ static char *make_request(const struct nm_ctl *ctl)
 
     if (!body)
         nm_say_oom();
-    if (set_command(body, ctl) < 0 || set_amounts(body, a) < 0 || set_string(body, "name", a->name) < 0 ||
-        set_string(body, "app", a->app) < 0 || set_string(body, "user", a->user) < 0 ||
-        set_workdir(body, a->workdir) < 0 || (a->n_env > 0 && set_env(body, a) < 0))
+    if (set_command(body, ctl) < 0 || set_amounts(body, a) < 0 ||
+        set_string(body, "name", a->name) < 0 || set_string(body, "app", a->app) < 0 ||
+        set_string(body, "user", a->user) < 0 || set_workdir(body, a->workdir) < 0 ||
+        (a->n_env > 0 && set_env(body, a) < 0))
         return NULL;
     text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(12));
     if (!text)
@@ -166,18 +172,21 @@ static int hold_signals(int *ret_fd)
     return 0;
 }
 
-/* Sends the request. *ret_signal: the signal that came meanwhile, or 0. Returns 0, or -EINTR when a second one came or
- * the answer didn't come in time after the first, or another -errno. */
-static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm_client_answer *ret, int *ret_signal)
+/* Sends the request. *ret_signal: the signal that came meanwhile, or 0. Returns 0, or -EINTR when a
+ * second one came or the answer didn't come in time after the first, or another -errno. */
+static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm_client_answer *ret,
+                  int *ret_signal)
 {
     const struct nm_client_request q = {ctl->socket_path, "POST", "/v1/containers", text};
     _cleanup_(nm_client_freep) struct nm_client *call = NULL;
     int r = nm_client_new(&q, nm_client_answer_gather, ret, &call);
 
     while (r == 0) {
-        struct pollfd p[2] = {{nm_client_fd(call), nm_client_events(call), 0}, {signal_fd, POLLIN, 0}};
+        struct pollfd p[2] = {{nm_client_fd(call), nm_client_events(call), 0},
+                              {signal_fd, POLLIN, 0}};
         struct signalfd_siginfo info;
-        int n = poll(p, 2, *ret_signal ? SIGNALLED_TIMEOUT_MSEC : (int)(NM_API_TIMEOUT_USEC / 1000));
+        int n =
+            poll(p, 2, *ret_signal ? SIGNALLED_TIMEOUT_MSEC : (int)(NM_API_TIMEOUT_USEC / 1000));
 
         if (n == 0)
             return *ret_signal ? -EINTR : -ETIMEDOUT;
@@ -213,16 +222,24 @@ static void hint(const struct nm_ctl *ctl, const json_t *c)
 {
     const char *command = ctl->operands[0];
 
-    if (nm_streq(nm_json_str(c, "exit_reason"), "command-not-found") && command[0] != '/' && strchr(command, '/') &&
-        !ctl->args.workdir)
-        nm_say("'%s' was looked for in the container's working directory; '-d .' makes it this one", command);
+    if (nm_streq(nm_json_str(c, "exit_reason"), "command-not-found") && command[0] != '/' &&
+        strchr(command, '/') && !ctl->args.workdir)
+        nm_say("'%s' was looked for in the container's working directory; '-d .' makes it this one",
+               command);
 }
 
 static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, int signal)
 {
-    struct nm_attach_params p = {.id = nm_json_str(container, "id"), .want_stdout = true, .want_stderr = true,
-                                 .want_end = true, .follow = true, .tail = NM_CTL_UNSET, .narrate = true,
-                                 .first = container, .signal_fd = signal_fd, .signal = signal};
+    struct nm_attach_params p = {.id = nm_json_str(container, "id"),
+                                 .want_stdout = true,
+                                 .want_stderr = true,
+                                 .want_end = true,
+                                 .follow = true,
+                                 .tail = NM_CTL_UNSET,
+                                 .narrate = true,
+                                 .first = container,
+                                 .signal_fd = signal_fd,
+                                 .signal = signal};
     struct nm_attach_result result;
     _cleanup_json_ json_t *ended = NULL;
     int status = nm_attach_run(ctl, &p, &result);
@@ -252,7 +269,8 @@ int nm_run_verb(struct nm_ctl *ctl)
     if (r == 0)
         r = submit(ctl, text, signal_fd, &answer, &signal);
     if (r == -EINTR) {
-        nm_say("interrupted before nmd answered; if it has taken the request, the container runs: see 'nmctl list'");
+        nm_say("interrupted before nmd answered; if it has taken the request, the container runs: "
+               "see 'nmctl list'");
         return 128 + signal;
     }
     if (r < 0)

@@ -14,7 +14,8 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
-static void line(const struct nm_term *term, const char *label, const char *format, ...) nm_printf(3, 4);
+static void line(const struct nm_term *term, const char *label, const char *format, ...)
+    nm_printf(3, 4);
 
 static void line(const struct nm_term *term, const char *label, const char *format, ...)
 {
@@ -24,12 +25,13 @@ static void line(const struct nm_term *term, const char *label, const char *form
     va_start(ap, format);
     (void)vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    printf("%s%-12s%s%s\n", nm_term_on(term, NM_STYLE_BOLD), label, nm_term_off(term, NM_STYLE_BOLD),
-           nm_term_clean(text));
+    printf("%s%-12s%s%s\n", nm_term_on(term, NM_STYLE_BOLD), label,
+           nm_term_off(term, NM_STYLE_BOLD), nm_term_clean(text));
 }
 
 /* "2025-11-22 12:00:01 (3m05s ago)" */
-static void line_time(const struct nm_term *term, const char *label, const json_t *c, const char *member)
+static void line_time(const struct nm_term *term, const char *label, const json_t *c,
+                      const char *member)
 {
     uint64_t at = nm_json_u64(c, member), now = nm_realtime_usec();
     time_t t = (time_t)(at / NM_USEC_PER_SEC);
@@ -45,7 +47,8 @@ static void line_time(const struct nm_term *term, const char *label, const json_
         line(term, label, "%s (%s ago)", when, nm_format_duration(now - at, away, sizeof away));
 }
 
-static void line_text(const struct nm_term *term, const char *label, const json_t *c, const char *member)
+static void line_text(const struct nm_term *term, const char *label, const json_t *c,
+                      const char *member)
 {
     if (*nm_json_str(c, member))
         line(term, label, "%s", nm_json_str(c, member));
@@ -61,7 +64,8 @@ static void show_use(const struct nm_term *term, const json_t *c)
          nm_format_size(nm_json_u64(c, "peak_memory_bytes"), d, sizeof d));
     if (nm_json_u64(c, "swap_bytes") > 0)
         line(term, "swap", "%s", nm_format_size(nm_json_u64(c, "swap_bytes"), a, sizeof a));
-    line(term, "cpu", "%.2f of %g vcores, %s in all", nm_json_num(c, "cpu_millicores") / 1000, nm_json_num(c, "vcores"),
+    line(term, "cpu", "%.2f of %g vcores, %s in all", nm_json_num(c, "cpu_millicores") / 1000,
+         nm_json_num(c, "vcores"),
          nm_format_duration(nm_json_u64(c, "cpu_usage_usec"), a, sizeof a));
 }
 
@@ -74,8 +78,9 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
 
     line(term, "type", "%s%s", nm_json_str(c, "execution_type"),
          nm_json_bool(c, "exempt") ? ", exempt from preemption" : "");
-    printf("%s%-12s%s%s%s%s\n", nm_term_on(term, NM_STYLE_BOLD), "state", nm_term_off(term, NM_STYLE_BOLD),
-           nm_term_on(term, style), nm_json_str(c, "state"), nm_term_off(term, style));
+    printf("%s%-12s%s%s%s%s\n", nm_term_on(term, NM_STYLE_BOLD), "state",
+           nm_term_off(term, NM_STYLE_BOLD), nm_term_on(term, style), nm_json_str(c, "state"),
+           nm_term_off(term, style));
     if (nm_json_has(c, "queue_position"))
         line(term, "queue", "position %" PRIu64, nm_json_u64(c, "queue_position"));
     if (*hold) {
@@ -93,7 +98,8 @@ static void show_end(const struct nm_term *term, const json_t *c)
     if (!nm_json_has(c, "exit_reason"))
         return;
     if (nm_json_has(c, "exit_code"))
-        line(term, "exit", "%s, status %" PRIu64, nm_json_str(c, "exit_reason"), nm_json_u64(c, "exit_code"));
+        line(term, "exit", "%s, status %" PRIu64, nm_json_str(c, "exit_reason"),
+             nm_json_u64(c, "exit_code"));
     else
         line(term, "exit", "%s", nm_json_str(c, "exit_reason"));
     if (nm_json_has(c, "started_usec"))
@@ -118,9 +124,11 @@ static void show(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c
     line_text(term, "cgroup", c, "cgroup");
     line_text(term, "owner", c, "owner");
     if (nm_json_u64(c, "min_runtime_usec") > 0)
-        line(term, "min-runtime", "%s", nm_format_duration(nm_json_u64(c, "min_runtime_usec"), text, sizeof text));
+        line(term, "min-runtime", "%s",
+             nm_format_duration(nm_json_u64(c, "min_runtime_usec"), text, sizeof text));
     if (nm_json_u64(c, "expected_usec") > 0)
-        line(term, "expected", "%s", nm_format_duration(nm_json_u64(c, "expected_usec"), text, sizeof text));
+        line(term, "expected", "%s",
+             nm_format_duration(nm_json_u64(c, "expected_usec"), text, sizeof text));
     line_time(term, "submitted", c, "submitted_usec");
     line_time(term, "started", c, "started_usec");
     line_time(term, "paused", c, "paused_usec");

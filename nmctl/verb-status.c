@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl status`: the node in one picture. For each resource two bars on one scale: what is used (which is what policy
- * goes by) and what is allocated (which over-subscription lets grow beyond capacity); the marks are the thresholds.
+ * `nmctl status`: the node in one picture. For each resource two bars on one scale: what is used
+ * (which is what policy goes by) and what is allocated (which over-subscription lets grow beyond
+ * capacity); the marks are the thresholds.
  */
 
 #include <inttypes.h>
@@ -23,14 +24,17 @@
 
 static void print_label(FILE *f, const struct nm_term *term, const char *label)
 {
-    fprintf(f, "%s%-*s%s", nm_term_on(term, NM_STYLE_BOLD), LABEL, label, nm_term_off(term, NM_STYLE_BOLD));
+    fprintf(f, "%s%-*s%s", nm_term_on(term, NM_STYLE_BOLD), LABEL, label,
+            nm_term_off(term, NM_STYLE_BOLD));
 }
 
 static void print_state(FILE *f, const struct nm_term *term, const json_t *node)
 {
     const char *state = nm_json_str(node, "state");
     bool healthy = !nm_json_at(node, "healthy") || nm_json_bool(node, "healthy");
-    enum nm_style style = !healthy ? NM_STYLE_BAD : nm_streq(state, "running") ? NM_STYLE_GOOD : NM_STYLE_WARN;
+    enum nm_style style = !healthy                     ? NM_STYLE_BAD
+                          : nm_streq(state, "running") ? NM_STYLE_GOOD
+                                                       : NM_STYLE_WARN;
     uint64_t started = nm_json_u64(node, "started_usec"), now = nm_realtime_usec();
     char up[32];
 
@@ -43,8 +47,8 @@ static void print_state(FILE *f, const struct nm_term *term, const json_t *node)
         fprintf(f, ", up %s", nm_format_duration(now - started, up, sizeof up));
     (void)fputc('\n', f);
     if (!healthy)
-        fprintf(f, "%*s%s%s%s\n", LABEL, "", nm_term_on(term, NM_STYLE_BAD), nm_json_str(node, "health_reason"),
-                nm_term_off(term, NM_STYLE_BAD));
+        fprintf(f, "%*s%s%s%s\n", LABEL, "", nm_term_on(term, NM_STYLE_BAD),
+                nm_json_str(node, "health_reason"), nm_term_off(term, NM_STYLE_BAD));
 }
 
 /* The rest of a line whose label is printed, broken between words and indented below itself. */
@@ -74,7 +78,8 @@ static void print_notes(FILE *f, const struct nm_term *term, unsigned width, con
     json_array_foreach(nm_json_at(node, "notes"), i, note) {
         char text[512];
 
-        (void)snprintf(text, sizeof text, "%s", json_string_value(note) ? json_string_value(note) : "");
+        (void)snprintf(text, sizeof text, "%s",
+                       json_string_value(note) ? json_string_value(note) : "");
         fprintf(f, "%s%-*s%s", nm_term_on(term, NM_STYLE_WARN), LABEL, i == 0 ? "limits" : "",
                 nm_term_off(term, NM_STYLE_WARN));
         print_wrapped(f, width, nm_term_clean(text));
@@ -91,7 +96,8 @@ struct gauge {
 static void read_gauge(struct gauge *g, const json_t *node, bool memory)
 {
     static const char *const types[] = {"guaranteed", "opportunistic"};
-    const char *use = memory ? "memory_bytes" : "cpu_millicores", *size = memory ? "memory_bytes" : "vcores";
+    const char *use = memory ? "memory_bytes" : "cpu_millicores",
+               *size = memory ? "memory_bytes" : "vcores";
     double cpus = nm_json_num(node, "machine.cpus"), vcores = nm_json_num(node, "capacity.vcores");
     double per_core = vcores > 0 && cpus > 0 ? vcores / cpus : 1; /* vcores of one CPU */
     double unit = memory ? 1 : per_core / 1000;                   /* millicores into vcores */
@@ -120,8 +126,8 @@ static double share(const struct gauge *g, double v)
     return g->capacity > 0 && v > 0 ? v / g->capacity : 0;
 }
 
-static void print_bar_line(FILE *f, const struct nm_term *term, const struct gauge *g, const struct nm_bar *b,
-                           const char *label, double total)
+static void print_bar_line(FILE *f, const struct nm_term *term, const struct gauge *g,
+                           const struct nm_bar *b, const char *label, double total)
 {
     double over = share(g, total);
     enum nm_style style = !b->beta ? NM_STYLE_NONE : over >= b->beta ? NM_STYLE_BAD
@@ -130,19 +136,22 @@ static void print_bar_line(FILE *f, const struct nm_term *term, const struct gau
 
     print_label(f, term, label);
     nm_bar_print(b, f, term);
-    fprintf(f, " %s%3.0f %%%s  %s of %s%s\n", nm_term_on(term, style), over * 100, nm_term_off(term, style),
-            amount(g, total, have, sizeof have), amount(g, g->capacity, of, sizeof of),
-            nm_streq(g->name, "memory") ? "" : " vcores");
+    fprintf(f, " %s%3.0f %%%s  %s of %s%s\n", nm_term_on(term, style), over * 100,
+            nm_term_off(term, style), amount(g, total, have, sizeof have),
+            amount(g, g->capacity, of, sizeof of), nm_streq(g->name, "memory") ? "" : " vcores");
 }
 
-static void print_gauge(FILE *f, const struct nm_term *term, const struct gauge *g, double top, unsigned width)
+static void print_gauge(FILE *f, const struct nm_term *term, const struct gauge *g, double top,
+                        unsigned width)
 {
-    double g_used = share(g, g->used_by[0]), o_used = share(g, g->used_by[1]), used = share(g, g->used);
+    double g_used = share(g, g->used_by[0]), o_used = share(g, g->used_by[1]),
+           used = share(g, g->used);
     struct nm_bar use = {.alpha = g->alpha, .beta = g->beta, .top = top, .width = width};
     struct nm_bar allocated = {.top = top, .width = width};
     char label[32];
 
-    /* U is an estimate and may be below what was just measured: then the measured parts are scaled into it. */
+    /* U is an estimate and may be below what was just measured: then the measured parts are scaled
+     * into it. */
     double scale = g_used + o_used > used && g_used + o_used > 0 ? used / (g_used + o_used) : 1;
     use.parts[NM_BAR_GUARANTEED] = g_used * scale;
     use.parts[NM_BAR_OPPORTUNISTIC] = o_used * scale;
@@ -158,7 +167,8 @@ static void print_gauge(FILE *f, const struct nm_term *term, const struct gauge 
     print_bar_line(f, term, g, &allocated, "  allocated", g->allocated[0] + g->allocated[1]);
 }
 
-/* Both resources on one scale, so that they can be compared: up to the largest share, in steps of a quarter. */
+/* Both resources on one scale, so that they can be compared: up to the largest share, in steps of a
+ * quarter. */
 static double scale_top(const struct gauge *g)
 {
     double top = 1;
@@ -172,7 +182,9 @@ static double scale_top(const struct gauge *g)
 
 static void print_gauges(FILE *f, const struct nm_term *term, unsigned width, const json_t *node)
 {
-    unsigned bar_width = width > LABEL + 70 ? NM_MIN(width - LABEL - 38, 80u) : width > LABEL + 50 ? width - LABEL - 34 : 20;
+    unsigned bar_width = width > LABEL + 70   ? NM_MIN(width - LABEL - 38, 80u)
+                         : width > LABEL + 50 ? width - LABEL - 34
+                                              : 20;
     struct gauge g[2];
     double top;
 
@@ -183,49 +195,56 @@ static void print_gauges(FILE *f, const struct nm_term *term, unsigned width, co
     print_gauge(f, term, &g[1], top, bar_width);
     print_label(f, term, "");
     nm_bar_print_legend(f, term);
-    fprintf(f, "\n%*s%s over-allocation threshold  %s preemption threshold%s\n", LABEL, "", term->utf8 ? "α" : "a",
-            term->utf8 ? "β" : "b", top > 1 ? "  C capacity" : "");
+    fprintf(f, "\n%*s%s over-allocation threshold  %s preemption threshold%s\n", LABEL, "",
+            term->utf8 ? "α" : "a", term->utf8 ? "β" : "b", top > 1 ? "  C capacity" : "");
 }
 
 static void print_counts(FILE *f, const struct nm_term *term, unsigned width, const json_t *status)
 {
     const json_t *c = nm_json_at(status, "containers"), *p = nm_json_at(status, "preemptions");
-    const char *hold = nm_json_str(status, "queue.hold.reason"), *head = nm_json_str(status, "queue.hold.container");
+    const char *hold = nm_json_str(status, "queue.hold.reason"),
+               *head = nm_json_str(status, "queue.hold.container");
     char why[256], line[512], reclaimed[32];
 
     print_label(f, term, "containers");
-    fprintf(f, "%" PRIu64 " guaranteed, %" PRIu64 " opportunistic, %" PRIu64 " paused, %" PRIu64 " queued, %" PRIu64
-               " ended\n",
-            nm_json_u64(c, "guaranteed_running"), nm_json_u64(c, "opportunistic_running"), nm_json_u64(c, "paused"),
-            nm_json_u64(c, "queued"), nm_json_u64(c, "completed"));
+    fprintf(f,
+            "%" PRIu64 " guaranteed, %" PRIu64 " opportunistic, %" PRIu64 " paused, %" PRIu64
+            " queued, %" PRIu64 " ended\n",
+            nm_json_u64(c, "guaranteed_running"), nm_json_u64(c, "opportunistic_running"),
+            nm_json_u64(c, "paused"), nm_json_u64(c, "queued"), nm_json_u64(c, "completed"));
     print_label(f, term, "queue");
     nm_hold_text(hold, status, why, sizeof why);
-    (void)snprintf(line, sizeof line, "%" PRIu64 " of %" PRIu64 "%s%s%s%s", nm_json_u64(status, "queue.length"),
-                   nm_json_u64(status, "queue.max_length"), *why ? "; " : "",
-                   *why ? *head ? head : "its head" : "", *why ? " waits: " : "", why);
+    (void)snprintf(line, sizeof line, "%" PRIu64 " of %" PRIu64 "%s%s%s%s",
+                   nm_json_u64(status, "queue.length"), nm_json_u64(status, "queue.max_length"),
+                   *why ? "; " : "", *why ? *head ? head : "its head" : "", *why ? " waits: " : "",
+                   why);
     print_wrapped(f, width, line);
     print_label(f, term, "preemptions");
-    fprintf(f, "%" PRIu64 " paused, %" PRIu64 " resumed, %" PRIu64 " killed, %s reclaimed\n", nm_json_u64(p, "paused"),
-            nm_json_u64(p, "resumed"), nm_json_u64(p, "killed"),
+    fprintf(f, "%" PRIu64 " paused, %" PRIu64 " resumed, %" PRIu64 " killed, %s reclaimed\n",
+            nm_json_u64(p, "paused"), nm_json_u64(p, "resumed"), nm_json_u64(p, "killed"),
             nm_format_size(nm_json_u64(p, "reclaimed_bytes"), reclaimed, sizeof reclaimed));
 }
 
 static void print_sample(FILE *f, const struct nm_term *term, const json_t *node)
 {
-    uint64_t age = nm_json_u64(node, "sample.age_usec"), period = nm_json_u64(node, "sample.period_usec");
+    uint64_t age = nm_json_u64(node, "sample.age_usec"),
+             period = nm_json_u64(node, "sample.period_usec");
     bool stale = !nm_json_has(node, "sample.age_usec") || (period > 0 && age > 3 * period);
     char a[32], b[32], c[32];
 
     print_label(f, term, "sample");
     if (!nm_json_has(node, "sample.age_usec"))
-        fprintf(f, "%snone yet: nothing is admitted%s", nm_term_on(term, NM_STYLE_BAD), nm_term_off(term, NM_STYLE_BAD));
+        fprintf(f, "%snone yet: nothing is admitted%s", nm_term_on(term, NM_STYLE_BAD),
+                nm_term_off(term, NM_STYLE_BAD));
     else
         fprintf(f, "%s%s old%s", nm_term_on(term, stale ? NM_STYLE_BAD : NM_STYLE_NONE),
-                nm_format_duration(age, a, sizeof a), nm_term_off(term, stale ? NM_STYLE_BAD : NM_STYLE_NONE));
+                nm_format_duration(age, a, sizeof a),
+                nm_term_off(term, stale ? NM_STYLE_BAD : NM_STYLE_NONE));
     fprintf(f, ", every %s, cost %s", nm_format_duration(period, b, sizeof b),
             nm_format_duration(nm_json_u64(node, "sample.cost_usec"), c, sizeof c));
     if (nm_json_has(node, "pressure"))
-        fprintf(f, "; pressure: memory %.1f %%, CPU %.1f %%", nm_json_num(node, "pressure.memory_some_avg10"),
+        fprintf(f, "; pressure: memory %.1f %%, CPU %.1f %%",
+                nm_json_num(node, "pressure.memory_some_avg10"),
                 nm_json_num(node, "pressure.cpu_some_avg10"));
     (void)fputc('\n', f);
 }
@@ -245,34 +264,41 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
     }
     if (deadline > now) {
         print_label(f, term, "drain");
-        fprintf(f, "what still runs in %s is killed\n", nm_format_duration(deadline - now, left, sizeof left));
+        fprintf(f, "what still runs in %s is killed\n",
+                nm_format_duration(deadline - now, left, sizeof left));
     }
     json_array_foreach(nm_json_at(node, "links"), i, link) {
         if (!nm_json_bool(link, "uplink"))
             continue;
         print_label(f, term, "uplink");
         fprintf(f, "%s: ", nm_json_str(link, "name"));
-        fprintf(f, "in %s/s, ", nm_format_size(nm_json_u64(link, "rx_bytes_per_second"), left, sizeof left));
-        fprintf(f, "out %s/s", nm_format_size(nm_json_u64(link, "tx_bytes_per_second"), left, sizeof left));
+        fprintf(f, "in %s/s, ",
+                nm_format_size(nm_json_u64(link, "rx_bytes_per_second"), left, sizeof left));
+        fprintf(f, "out %s/s",
+                nm_format_size(nm_json_u64(link, "tx_bytes_per_second"), left, sizeof left));
         if (nm_json_has(link, "speed_mbit"))
             fprintf(f, ", %.0f %% of %" PRIu64 " Mbit/s", nm_json_num(link, "utilization") * 100,
                     nm_json_u64(link, "speed_mbit"));
         (void)fputc('\n', f);
     }
-    if (!nm_streq(nm_json_str(status, "upstream.kind"), "none") && *nm_json_str(status, "upstream.kind")) {
+    if (!nm_streq(nm_json_str(status, "upstream.kind"), "none") &&
+        *nm_json_str(status, "upstream.kind")) {
         print_label(f, term, "upstream");
-        fprintf(f, "%s, %s\n", nm_json_str(status, "upstream.kind"), nm_json_str(status, "upstream.state"));
+        fprintf(f, "%s, %s\n", nm_json_str(status, "upstream.kind"),
+                nm_json_str(status, "upstream.state"));
     }
 }
 
-static void print_decisions(FILE *f, const struct nm_term *term, unsigned width, const json_t *decisions)
+static void print_decisions(FILE *f, const struct nm_term *term, unsigned width,
+                            const json_t *decisions)
 {
     const json_t *list = nm_json_at(decisions, "decisions"), *d;
     size_t i;
 
     if (json_array_size(list) == 0)
         return;
-    fprintf(f, "\n%sLast decisions%s\n", nm_term_on(term, NM_STYLE_BOLD), nm_term_off(term, NM_STYLE_BOLD));
+    fprintf(f, "\n%sLast decisions%s\n", nm_term_on(term, NM_STYLE_BOLD),
+            nm_term_off(term, NM_STYLE_BOLD));
     json_array_foreach(list, i, d) {
         time_t t = (time_t)(nm_json_u64(d, "realtime_usec") / NM_USEC_PER_SEC);
         char when[16] = "", text[600];
@@ -284,11 +310,13 @@ static void print_decisions(FILE *f, const struct nm_term *term, unsigned width,
         nm_term_clean(text);
         if (width > 30)
             nm_term_cut(term, text, width - 12);
-        fprintf(f, "  %s%s%s  %s\n", nm_term_on(term, NM_STYLE_DIM), when, nm_term_off(term, NM_STYLE_DIM), text);
+        fprintf(f, "  %s%s%s  %s\n", nm_term_on(term, NM_STYLE_DIM), when,
+                nm_term_off(term, NM_STYLE_DIM), text);
     }
 }
 
-static void print_status(FILE *f, const struct nm_term *term, const json_t *status, const json_t *decisions)
+static void print_status(FILE *f, const struct nm_term *term, const json_t *status,
+                         const json_t *decisions)
 {
     const json_t *node = nm_json_at(status, "node");
     unsigned width = term->width > 0 ? term->width : 100;
@@ -325,7 +353,8 @@ static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *u
 
 int nm_status_verb(struct nm_ctl *ctl)
 {
-    uint64_t period = ctl->args.interval_usec == NM_CTL_UNSET ? NM_SCREEN_PERIOD_USEC : ctl->args.interval_usec;
+    uint64_t period =
+        ctl->args.interval_usec == NM_CTL_UNSET ? NM_SCREEN_PERIOD_USEC : ctl->args.interval_usec;
     _cleanup_json_ json_t *status = NULL;
     struct nm_term term;
     int r;

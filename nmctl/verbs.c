@@ -1,25 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The verbs, their options and their help: the one place that says what nmctl can do. Parsing, --help, suggestions and
- * completion are made from these tables. packaging/nmctl.1 tells the same at more length.
+ * The verbs, their options and their help: the one place that says what nmctl can do. Parsing,
+ * --help, suggestions and completion are made from these tables. packaging/nmctl.1 tells the same
+ * at more length.
  */
 
 #include "nmctl/nmctl.h"
 
 #define AT(member) offsetof(struct nm_args, member)
-#define FLAG(brief, name, member, help) {brief, name, NULL, NM_OPTION_FLAG, AT(member), help, NM_COMPLETE_NOTHING}
-#define VALUE(brief, name, arg, kind, member, help) {brief, name, arg, kind, AT(member), help, NM_COMPLETE_NOTHING}
+#define FLAG(brief, name, member, help)                                                            \
+    {                                                                                              \
+        brief, name, NULL, NM_OPTION_FLAG, AT(member), help, NM_COMPLETE_NOTHING                   \
+    }
+#define VALUE(brief, name, arg, kind, member, help)                                                \
+    {                                                                                              \
+        brief, name, arg, kind, AT(member), help, NM_COMPLETE_NOTHING                              \
+    }
 #define JSON FLAG('\0', "json", json, "print JSON as nmd gives it")
-#define INTERVAL \
-    VALUE('i', "interval", "TIME", NM_OPTION_DURATION, interval_usec, "time between two pictures (default 1s)")
-#define MEMORY VALUE('m', "memory", "SIZE", NM_OPTION_SIZE, memory_bytes, "memory, such as 512M or 1.5G")
-#define VCORES VALUE('c', "vcores", "N", NM_OPTION_VCORES, vcores_milli, "CPU in vcores, such as 2 or 0.5")
+#define INTERVAL                                                                                   \
+    VALUE('i', "interval", "TIME", NM_OPTION_DURATION, interval_usec,                              \
+          "time between two pictures (default 1s)")
+#define MEMORY                                                                                     \
+    VALUE('m', "memory", "SIZE", NM_OPTION_SIZE, memory_bytes, "memory, such as 512M or 1.5G")
+#define VCORES                                                                                     \
+    VALUE('c', "vcores", "N", NM_OPTION_VCORES, vcores_milli, "CPU in vcores, such as 2 or 0.5")
 #define END {0}
 
 const struct nm_option nm_global_options[] = {
-    {'\0', "socket", "PATH", NM_OPTION_STRING, AT(socket), "nmd's socket (default: $NMD_SOCKET, else /run/nmd/nmd.sock)",
-     NM_COMPLETE_FILE},
+    {'\0', "socket", "PATH", NM_OPTION_STRING, AT(socket),
+     "nmd's socket (default: $NMD_SOCKET, else /run/nmd/nmd.sock)", NM_COMPLETE_FILE},
     FLAG('\0', "no-color", no_color, "no colours (so does NO_COLOR in the environment)"),
     FLAG('h', "help", help, "show this help"),
     FLAG('\0', "version", version, "show the version of nmctl"),
@@ -28,21 +38,25 @@ const struct nm_option nm_global_options[] = {
 
 static const struct nm_option run_options[] = {
     FLAG('\0', "guaranteed", guaranteed, "start at once and keep what is asked for (default)"),
-    FLAG('\0', "opportunistic", opportunistic, "run in what others leave unused; may be paused or killed"),
+    FLAG('\0', "opportunistic", opportunistic,
+         "run in what others leave unused; may be paused or killed"),
     MEMORY,
     VCORES,
     VALUE('\0', "name", "NAME", NM_OPTION_NAME, name, "a name to use in place of the id"),
     VALUE('\0', "app", "APP", NM_OPTION_NAME, app, "the application that it belongs to"),
-    VALUE('e', "env", "K[=V]", NM_OPTION_ENV, env, "environment variable; without =V the value that it has here"),
-    {'d', "workdir", "DIR", NM_OPTION_STRING, AT(workdir), "working directory (default: the user's home)",
-     NM_COMPLETE_DIRECTORY},
-    {'u', "user", "USER", NM_OPTION_STRING, AT(user), "run as this user (default: you)", NM_COMPLETE_USER},
+    VALUE('e', "env", "K[=V]", NM_OPTION_ENV, env,
+          "environment variable; without =V the value that it has here"),
+    {'d', "workdir", "DIR", NM_OPTION_STRING, AT(workdir),
+     "working directory (default: the user's home)", NM_COMPLETE_DIRECTORY},
+    {'u', "user", "USER", NM_OPTION_STRING, AT(user), "run as this user (default: you)",
+     NM_COMPLETE_USER},
     VALUE('\0', "min-runtime", "TIME", NM_OPTION_DURATION, min_runtime_usec,
           "spare it from preemption this long, while any other will do"),
     VALUE('\0', "expect", "TIME", NM_OPTION_DURATION, expected_usec,
           "how long it will take (for queues ordered by it)"),
     FLAG('\0', "exempt", exempt, "application master: never preempted (administrators only)"),
-    FLAG('\0', "allow-new-privs", allow_new_privs, "let setuid programs work (administrators only)"),
+    FLAG('\0', "allow-new-privs", allow_new_privs,
+         "let setuid programs work (administrators only)"),
     FLAG('w', "wait", wait, "stream its output and return its exit status (default)"),
     FLAG('D', "detach", detach, "print its id and return at once"),
     FLAG('\0', "json", json, "with --detach: print the container as JSON"),
@@ -54,9 +68,12 @@ static const struct nm_option status_options[] = {
 static const struct nm_option list_options[] = {
     FLAG('a', "all", all, "ended containers too (kept for an hour)"), JSON, END};
 static const struct nm_option json_options[] = {JSON, END};
-static const struct nm_option top_options[] = {
-    {'s', "sort", "KEY", NM_OPTION_SORT, AT(sort), "cpu (default), memory, time, age or name", NM_COMPLETE_SORT},
-    INTERVAL, JSON, END};
+static const struct nm_option top_options[] = {{'s', "sort", "KEY", NM_OPTION_SORT, AT(sort),
+                                                "cpu (default), memory, time, age or name",
+                                                NM_COMPLETE_SORT},
+                                               INTERVAL,
+                                               JSON,
+                                               END};
 static const struct nm_option logs_options[] = {
     FLAG('f', "follow", follow, "go on until the container has ended"),
     FLAG('\0', "stdout", only_stdout, "only what it wrote to stdout"),
@@ -67,13 +84,16 @@ static const struct nm_option events_options[] = {
     VALUE('\0', "after", "N", NM_OPTION_COUNT, after, "only events with a number above N"),
     FLAG('\0', "json", json, "print one JSON object a line, as nmd gives it"), END};
 static const struct nm_option explain_options[] = {
-    VALUE('n', "last", "N", NM_OPTION_COUNT, last, "the newest N decisions (default: 5, of a container: all)"), JSON, END};
+    VALUE('n', "last", "N", NM_OPTION_COUNT, last,
+          "the newest N decisions (default: 5, of a container: all)"),
+    JSON, END};
 static const struct nm_option kill_options[] = {
     FLAG('\0', "now", now, "SIGKILL at once, instead of SIGTERM and a time of grace"),
     FLAG('w', "wait", wait, "return when it has ended"), JSON, END};
 static const struct nm_option update_options[] = {MEMORY, VCORES, JSON, END};
 static const struct nm_option drain_options[] = {
-    VALUE('\0', "deadline", "TIME", NM_OPTION_DURATION, deadline_usec, "kill what still lives then (default: never)"),
+    VALUE('\0', "deadline", "TIME", NM_OPTION_DURATION, deadline_usec,
+          "kill what still lives then (default: never)"),
     FLAG('\0', "kill-opportunistic", kill_opportunistic, "kill opportunistic containers at once"),
     FLAG('w', "wait", wait, "return when the node is empty"), END};
 static const struct nm_option config_options[] = {
@@ -84,48 +104,53 @@ static const struct nm_option config_options[] = {
 
 const struct nm_verb nm_verbs[] = {
     {"run", "[--] COMMAND [ARG...]", "run a command in a container",
-     "Everything from the first word that is no option, or from --, is the command. Unless --detach is given its output\n"
-     "is streamed, Ctrl-C kills it (twice: at once), and its exit status is nmctl's: 128 + N if signal N ended it, 125 if\n"
+     "Everything from the first word that is no option, or from --, is the command. Unless "
+     "--detach is given its output\n"
+     "is streamed, Ctrl-C kills it (twice: at once), and its exit status is nmctl's: 128 + N if "
+     "signal N ended it, 125 if\n"
      "nmd refused it.",
-     run_options, 1, UINT32_MAX, "which command? Such as: nmctl run -m 512M -- make -j4", true, false,
-     NM_COMPLETE_COMMAND, nm_run_verb},
-    {"status", "", "the node: capacity, use, queue, preemptions", NULL, status_options, 0, 0, NULL, false, false,
-     NM_COMPLETE_NOTHING, nm_status_verb},
-    {"list", "", "containers", NULL, list_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING, nm_list_verb},
-    {"show", "CONTAINER...", "all about a container", NULL, json_options, 1, UINT32_MAX, A_CONTAINER, false, false,
-     NM_COMPLETE_ANY_CONTAINER, nm_show_verb},
-    {"top", "", "containers by use, live", "Keys: q leaves; c, m, t, a and n sort by cpu, memory, time, age and name.",
-     top_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING, nm_top_verb},
-    {"logs", "CONTAINER", "what a container wrote", NULL, logs_options, 1, 1, A_CONTAINER, false, false,
-     NM_COMPLETE_ANY_CONTAINER, nm_logs_verb},
+     run_options, 1, UINT32_MAX, "which command? Such as: nmctl run -m 512M -- make -j4", true,
+     false, NM_COMPLETE_COMMAND, nm_run_verb},
+    {"status", "", "the node: capacity, use, queue, preemptions", NULL, status_options, 0, 0, NULL,
+     false, false, NM_COMPLETE_NOTHING, nm_status_verb},
+    {"list", "", "containers", NULL, list_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING,
+     nm_list_verb},
+    {"show", "CONTAINER...", "all about a container", NULL, json_options, 1, UINT32_MAX,
+     A_CONTAINER, false, false, NM_COMPLETE_ANY_CONTAINER, nm_show_verb},
+    {"top", "", "containers by use, live",
+     "Keys: q leaves; c, m, t, a and n sort by cpu, memory, time, age and name.", top_options, 0, 0,
+     NULL, false, false, NM_COMPLETE_NOTHING, nm_top_verb},
+    {"logs", "CONTAINER", "what a container wrote", NULL, logs_options, 1, 1, A_CONTAINER, false,
+     false, NM_COMPLETE_ANY_CONTAINER, nm_logs_verb},
     {"events", "[CONTAINER]", "what happened", NULL, events_options, 0, 1, NULL, false, false,
      NM_COMPLETE_ANY_CONTAINER, nm_events_verb},
-    {"explain", "[CONTAINER]", "why containers were admitted, queued, paused, killed", NULL, explain_options, 0, 1,
-     NULL, false, false, NM_COMPLETE_ANY_CONTAINER, nm_explain_verb},
-    {"pause", "CONTAINER...", "freeze containers", NULL, json_options, 1, UINT32_MAX, A_CONTAINER, false, false,
-     NM_COMPLETE_CONTAINER, nm_act_verb},
-    {"resume", "CONTAINER...", "thaw paused containers", NULL, json_options, 1, UINT32_MAX, A_CONTAINER, false, false,
-     NM_COMPLETE_CONTAINER, nm_act_verb},
-    {"kill", "CONTAINER...", "end containers", NULL, kill_options, 1, UINT32_MAX, A_CONTAINER, false, false,
-     NM_COMPLETE_CONTAINER, nm_kill_verb},
-    {"promote", "CONTAINER...", "make opportunistic containers guaranteed", NULL, json_options, 1, UINT32_MAX,
+    {"explain", "[CONTAINER]", "why containers were admitted, queued, paused, killed", NULL,
+     explain_options, 0, 1, NULL, false, false, NM_COMPLETE_ANY_CONTAINER, nm_explain_verb},
+    {"pause", "CONTAINER...", "freeze containers", NULL, json_options, 1, UINT32_MAX, A_CONTAINER,
+     false, false, NM_COMPLETE_CONTAINER, nm_act_verb},
+    {"resume", "CONTAINER...", "thaw paused containers", NULL, json_options, 1, UINT32_MAX,
      A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_act_verb},
-    {"demote", "CONTAINER...", "make guaranteed containers opportunistic", NULL, json_options, 1, UINT32_MAX,
-     A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_act_verb},
-    {"update", "CONTAINER", "change a container's memory or vcores", NULL, update_options, 1, 1, A_CONTAINER, false,
-     false, NM_COMPLETE_CONTAINER, nm_update_verb},
+    {"kill", "CONTAINER...", "end containers", NULL, kill_options, 1, UINT32_MAX, A_CONTAINER,
+     false, false, NM_COMPLETE_CONTAINER, nm_kill_verb},
+    {"promote", "CONTAINER...", "make opportunistic containers guaranteed", NULL, json_options, 1,
+     UINT32_MAX, A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_act_verb},
+    {"demote", "CONTAINER...", "make guaranteed containers opportunistic", NULL, json_options, 1,
+     UINT32_MAX, A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_act_verb},
+    {"update", "CONTAINER", "change a container's memory or vcores", NULL, update_options, 1, 1,
+     A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_update_verb},
     {"drain", "", "admit nothing more, and empty the node",
-     "Without --deadline, what runs may run to its end. Draining again changes the deadline.", drain_options, 0, 0,
-     NULL, false, false, NM_COMPLETE_NOTHING, nm_drain_verb},
-    {"undrain", "", "admit containers again", NULL, NULL, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING,
-     nm_undrain_verb},
-    {"config", "[WORD]", "the settings in force", "With WORD: only keys with WORD in their name.", config_options, 0, 1,
-     NULL, false, false, NM_COMPLETE_NOTHING, nm_config_verb},
-    {"version", "", "versions of nmctl and nmd", NULL, json_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING,
-     nm_version_verb},
-    {"help", "[VERB]", "this help, or a verb's", NULL, NULL, 0, 1, NULL, false, false, NM_COMPLETE_VERB, nm_help_verb},
-    {"__complete", "[--] WORD...", "candidates for the last word (for shells)", NULL, NULL, 0, UINT32_MAX, NULL, true,
-     true, NM_COMPLETE_NOTHING, nm_complete_verb},
+     "Without --deadline, what runs may run to its end. Draining again changes the deadline.",
+     drain_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING, nm_drain_verb},
+    {"undrain", "", "admit containers again", NULL, NULL, 0, 0, NULL, false, false,
+     NM_COMPLETE_NOTHING, nm_undrain_verb},
+    {"config", "[WORD]", "the settings in force", "With WORD: only keys with WORD in their name.",
+     config_options, 0, 1, NULL, false, false, NM_COMPLETE_NOTHING, nm_config_verb},
+    {"version", "", "versions of nmctl and nmd", NULL, json_options, 0, 0, NULL, false, false,
+     NM_COMPLETE_NOTHING, nm_version_verb},
+    {"help", "[VERB]", "this help, or a verb's", NULL, NULL, 0, 1, NULL, false, false,
+     NM_COMPLETE_VERB, nm_help_verb},
+    {"__complete", "[--] WORD...", "candidates for the last word (for shells)", NULL, NULL, 0,
+     UINT32_MAX, NULL, true, true, NM_COMPLETE_NOTHING, nm_complete_verb},
     {0},
 };
 

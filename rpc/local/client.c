@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See client.h. Why not libcurl: loading and starting it with the libraries that it brings (TLS, HTTP/2, DNS, ...)
- * takes longer than the 5 ms that all of `nmctl run`, up to the command's first instruction, is meant to take. What
- * is needed here is a hundredth of it: one request per connection, on a UNIX socket, to a known server.
+ * See client.h. Why not libcurl: loading and starting it with the libraries that it brings (TLS,
+ * HTTP/2, DNS, ...) takes longer than the 5 ms that all of `nmctl run`, up to the command's first
+ * instruction, is meant to take. What is needed here is a hundredth of it: one request per
+ * connection, on a UNIX socket, to a known server.
  *
- * The request asks for no "Connection: close", although no connection is used twice: with it the server would mark
- * the end of a stream by closing, and a daemon that dies in the middle couldn't be told from a stream's end.
+ * The request asks for no "Connection: close", although no connection is used twice: with it the
+ * server would mark the end of a stream by closing, and a daemon that dies in the middle couldn't
+ * be told from a stream's end.
  */
 
 #include "rpc/local/client.h"
@@ -29,7 +31,8 @@ struct nm_client {
     struct nm_reply reply;
 };
 
-/* A blocking connect: on a UNIX socket it waits only while the backlog is full, and SO_SNDTIMEO bounds that. */
+/* A blocking connect: on a UNIX socket it waits only while the backlog is full, and SO_SNDTIMEO
+ * bounds that. */
 static int connect_to(const char *path, int *ret)
 {
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -122,8 +125,8 @@ unsigned nm_client_status(const struct nm_client *c)
     return nm_reply_in_body(&c->reply) ? c->reply.status : 0;
 }
 
-/* A server that refuses a request (too large, say) answers and closes without reading the rest: that is not an
- * error of ours, and its answer is still to be read. */
+/* A server that refuses a request (too large, say) answers and closes without reading the rest:
+ * that is not an error of ours, and its answer is still to be read. */
 static int send_some(struct nm_client *c)
 {
     while (c->out_sent < c->out_len) {
@@ -211,7 +214,8 @@ static int run_to_end(struct nm_client *c, uint64_t timeout_usec)
     }
 }
 
-int nm_client_fetch(const struct nm_client_request *q, uint64_t timeout_usec, struct nm_client_answer *ret)
+int nm_client_fetch(const struct nm_client_request *q, uint64_t timeout_usec,
+                    struct nm_client_answer *ret)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
     _cleanup_(nm_client_freep) struct nm_client *c = NULL;

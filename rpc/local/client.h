@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * An HTTP client for nmd's UNIX socket: one connection per call, several calls pollable side by side. See client.c.
+ * An HTTP client for nmd's UNIX socket: one connection per call, several calls pollable side by
+ * side. See client.c.
  */
 
 #include "rpc/local/reply.h"
@@ -25,9 +26,9 @@ struct nm_client_request {
 struct nm_client;
 
 /*
- * Connects and queues the request; body_cb hears the body's bytes, whatever the status. Returns 0, or:
- * -ENOENT (no such socket), -ECONNREFUSED (nobody listens), -EACCES, -ENAMETOOLONG (over 107 bytes),
- * -ETIMEDOUT (the daemon's backlog stayed full), or another -errno.
+ * Connects and queues the request; body_cb hears the body's bytes, whatever the status. Returns 0,
+ * or: -ENOENT (no such socket), -ECONNREFUSED (nobody listens), -EACCES, -ENAMETOOLONG (over 107
+ * bytes), -ETIMEDOUT (the daemon's backlog stayed full), or another -errno.
  */
 int nm_client_new(const struct nm_client_request *q, nm_reply_body_cb_t body_cb, void *userdata,
                   struct nm_client **ret);
@@ -38,8 +39,9 @@ NM_DEFINE_CLEANUP(struct nm_client *, nm_client_free)
 int nm_client_fd(const struct nm_client *c);
 short nm_client_events(const struct nm_client *c);
 
-/* Does what can be done without waiting: sends, or reads one bufferful. Returns 0 (poll again), NM_CLIENT_E_DONE,
- * -ECONNRESET (the connection ended first), -EBADMSG or -E2BIG (not an HTTP reply), or what body_cb returned. */
+/* Does what can be done without waiting: sends, or reads one bufferful. Returns 0 (poll again),
+ * NM_CLIENT_E_DONE, -ECONNRESET (the connection ended first), -EBADMSG or -E2BIG (not an HTTP
+ * reply), or what body_cb returned. */
 int nm_client_process(struct nm_client *c);
 
 /* HTTP status; 0 until the headers have arrived. */
@@ -53,9 +55,11 @@ struct nm_client_answer {
 };
 
 void nm_client_answer_done(struct nm_client_answer *a);
-/* A body_cb that gathers into a struct nm_client_answer (userdata), which starts zeroed. -E2BIG beyond the bound. */
+/* A body_cb that gathers into a struct nm_client_answer (userdata), which starts zeroed. -E2BIG
+ * beyond the bound. */
 int nm_client_answer_gather(const char *data, size_t n, void *userdata);
 
-/* The whole call, waiting at most timeout_usec between two signs of life (UINT64_MAX: for ever). Errors as above, and
- * -ETIMEDOUT. Signals don't interrupt it. */
-int nm_client_fetch(const struct nm_client_request *q, uint64_t timeout_usec, struct nm_client_answer *ret);
+/* The whole call, waiting at most timeout_usec between two signs of life (UINT64_MAX: for ever).
+ * Errors as above, and -ETIMEDOUT. Signals don't interrupt it. */
+int nm_client_fetch(const struct nm_client_request *q, uint64_t timeout_usec,
+                    struct nm_client_answer *ret);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See reply.h. A state per part of the reply; lines are gathered in a fixed buffer, body bytes are passed through.
+ * See reply.h. A state per part of the reply; lines are gathered in a fixed buffer, body bytes are
+ * passed through.
  *
- * What is on the other side of the socket need not be nmd, so the parser is strict where leniency would mean a
- * guess about where the body ends: lines end in CRLF; a length together with chunks, two different lengths, or an
- * encoding other than "chunked" is refused, not interpreted. Everything has a bound: lines, their number, and a
- * chunk's size (15 hex digits can't overflow 64 bits).
+ * What is on the other side of the socket need not be nmd, so the parser is strict where leniency
+ * would mean a guess about where the body ends: lines end in CRLF; a length together with chunks,
+ * two different lengths, or an encoding other than "chunked" is refused, not interpreted.
+ * Everything has a bound: lines, their number, and a chunk's size (15 hex digits can't overflow 64
+ * bits).
  */
 
 #include "rpc/local/reply.h"
@@ -166,7 +168,8 @@ static ssize_t feed_line(struct nm_reply *r, const char *data, size_t n)
             return e < 0 ? e : (ssize_t)i + 1;
         }
         /* A CR counts only as the last byte of the line; NUL and the like never belong here. */
-        if ((c < 0x20 && c != '\t' && c != '\r') || (r->line_len > 0 && r->line[r->line_len - 1] == '\r'))
+        if ((c < 0x20 && c != '\t' && c != '\r') ||
+            (r->line_len > 0 && r->line[r->line_len - 1] == '\r'))
             return -EBADMSG;
         if (r->line_len > NM_REPLY_LINE_MAX)
             return -E2BIG;

@@ -2,16 +2,18 @@
 #pragma once
 
 /*
- * The parser of HTTP/1.1 replies: bytes in, in pieces of any size, body bytes out. It does no I/O and allocates
- * nothing, so that it can be fuzzed and tested at every split. See reply.c for what it refuses.
+ * The parser of HTTP/1.1 replies: bytes in, in pieces of any size, body bytes out. It does no I/O
+ * and allocates nothing, so that it can be fuzzed and tested at every split. See reply.c for what
+ * it refuses.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define NM_REPLY_LINE_MAX 4096    /* status line, header line or chunk-size line, without its CRLF */
-#define NM_REPLY_LINES_MAX 128    /* of all headers and trailers of one reply, interim ones included */
+#define NM_REPLY_LINE_MAX 4096 /* status line, header line or chunk-size line, without its CRLF */
+#define NM_REPLY_LINES_MAX 128 /* of all headers and trailers of one reply, interim ones included  \
+                                */
 
 /* Positive outcome: the reply is complete; bytes after its end were not looked at. */
 enum { NM_REPLY_E_DONE = 1 };
@@ -31,7 +33,8 @@ enum nm_reply_state {
     NM_REPLY_DONE,
 };
 
-/* Members are the parser's own, except status (0 before the status line; valid once the headers are done). */
+/* Members are the parser's own, except status (0 before the status line; valid once the headers are
+ * done). */
 struct nm_reply {
     unsigned status;
     enum nm_reply_state state;
@@ -47,8 +50,8 @@ struct nm_reply {
 
 void nm_reply_init(struct nm_reply *r, nm_reply_body_cb_t body_cb, void *userdata);
 
-/* Takes the next n bytes. Returns 0 (more is wanted), NM_REPLY_E_DONE, -EBADMSG (not an HTTP reply), -E2BIG (a line
- * or the headers are too long), or what body_cb returned. */
+/* Takes the next n bytes. Returns 0 (more is wanted), NM_REPLY_E_DONE, -EBADMSG (not an HTTP
+ * reply), -E2BIG (a line or the headers are too long), or what body_cb returned. */
 int nm_reply_feed(struct nm_reply *r, const char *data, size_t n);
 
 /* The connection has ended. NM_REPLY_E_DONE if the reply may end here, else -ECONNRESET. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See fake-nmd.h. One child per server, one connection at a time, except that each connection is served by a
- * grandchild, so that a client may hold several open. */
+/* See fake-nmd.h. One child per server, one connection at a time, except that each connection is
+ * served by a grandchild, so that a client may hold several open. */
 
 #include "fake-nmd.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The client against canned replies over a real socket, each cut at every byte, and against nobody at all. */
+/* The client against canned replies over a real socket, each cut at every byte, and against nobody
+ * at all. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +20,9 @@
 
 #define TIMEOUT_USEC (20 * NM_USEC_PER_SEC)
 #define LENGTH_REPLY "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{\"a\":\"b c\"}"
-#define CHUNKED_REPLY \
-    "HTTP/1.1 404 Nope\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"a\"\r\n7\r\n:\"b c\"}\r\n0\r\n\r\n"
+#define CHUNKED_REPLY                                                                              \
+    "HTTP/1.1 404 Nope\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"a\"\r\n7\r\n:\"b "             \
+    "c\"}\r\n0\r\n\r\n"
 
 static int fetch(const struct fake_nmd *f, const char *target, struct nm_client_answer *ret)
 {
@@ -103,8 +105,10 @@ static void test_large_body(void **state)
 static void test_two_streams_side_by_side(void **state)
 {
     static const struct fake_exchange x[] = {
-        {"GET /out", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nout\r\n0\r\n\r\n", NULL},
-        {"GET /err", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nerr\r\n0\r\n\r\n", NULL},
+        {"GET /out", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nout\r\n0\r\n\r\n",
+         NULL},
+        {"GET /err", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nerr\r\n0\r\n\r\n",
+         NULL},
     };
     static const char *const expected[] = {"out", "err"};
     struct nm_client_answer a[2] = {0};
@@ -122,7 +126,8 @@ static void test_two_streams_side_by_side(void **state)
         struct pollfd p[2];
 
         for (int i = 0; i < 2; i++)
-            p[i] = (struct pollfd){c[i] ? nm_client_fd(c[i]) : -1, c[i] ? nm_client_events(c[i]) : 0, 0};
+            p[i] = (struct pollfd){c[i] ? nm_client_fd(c[i]) : -1,
+                                   c[i] ? nm_client_events(c[i]) : 0, 0};
         assert_true(poll(p, 2, 20000) > 0);
         for (int i = 0; i < 2; i++) {
             if (!p[i].revents || nm_client_process(c[i]) == 0)
@@ -142,7 +147,8 @@ static void test_two_streams_side_by_side(void **state)
 static void test_nobody_there(void **state)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX, .sun_path = "/tmp/test-client-dead.sock"};
-    struct nm_client_request q = {.socket_path = "/nonexistent/nmd.sock", .method = "GET", .target = "/"};
+    struct nm_client_request q = {
+        .socket_path = "/nonexistent/nmd.sock", .method = "GET", .target = "/"};
     struct nm_client_answer a;
     char longpath[200];
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -153,7 +159,8 @@ static void test_nobody_there(void **state)
     longpath[sizeof longpath - 1] = '\0';
     q.socket_path = longpath;
     assert_int_equal(nm_client_fetch(&q, TIMEOUT_USEC, &a), -ENAMETOOLONG);
-    (void)snprintf(addr.sun_path, sizeof addr.sun_path, "/tmp/test-client-%ld.sock", (long)getpid());
+    (void)snprintf(addr.sun_path, sizeof addr.sun_path, "/tmp/test-client-%ld.sock",
+                   (long)getpid());
     assert_return_code(bind(fd, (struct sockaddr *)&addr, sizeof addr), 0);
     (void)close(fd);
     q.socket_path = addr.sun_path;
@@ -170,7 +177,8 @@ static void test_silence(void **state)
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
     (void)state;
-    (void)snprintf(addr.sun_path, sizeof addr.sun_path, "/tmp/test-client-%ld.sock", (long)getpid());
+    (void)snprintf(addr.sun_path, sizeof addr.sun_path, "/tmp/test-client-%ld.sock",
+                   (long)getpid());
     assert_return_code(bind(fd, (struct sockaddr *)&addr, sizeof addr), 0);
     assert_return_code(listen(fd, 1), 0);
     q.socket_path = addr.sun_path;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What nmctl's pictures are made of: tables, bars, texts for a terminal, suggestions, JSON paths. */
+/* What nmctl's pictures are made of: tables, bars, texts for a terminal, suggestions, JSON paths.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +21,8 @@
 #include "nmctl/term.h"
 #include "util/macros.h"
 
-static const struct nm_term plain = {.width = 0}, utf8 = {.utf8 = true}, colored = {.utf8 = true, .color = true};
+static const struct nm_term plain = {.width = 0}, utf8 = {.utf8 = true},
+                            colored = {.utf8 = true, .color = true};
 
 /* What `statement` prints to f. */
 #define PRINTED(text, statement) \
@@ -34,7 +36,8 @@ static const struct nm_term plain = {.width = 0}, utf8 = {.utf8 = true}, colored
 
 static void check_table(unsigned width, const char *expected)
 {
-    static const struct nm_column columns[] = {{"ID", false, 0}, {"SIZE", true, 0}, {"COMMAND", false, 4}};
+    static const struct nm_column columns[] = {
+        {"ID", false, 0}, {"SIZE", true, 0}, {"COMMAND", false, 4}};
     struct nm_term term = {.width = width};
     struct nm_table *t = nm_table_new(columns, 3);
     _cleanup_free_ char *text = NULL;
@@ -60,7 +63,8 @@ static void test_table(void **state)
     check_table(24, "ID        SIZE  COMMAND\n"
                     "a            7  make al~\n"
                     "long-id  12345  x?[31m?y\n");
-    /* narrower than what may be cut: nothing is lost but the columns' alignment at the terminal's edge */
+    /* narrower than what may be cut: nothing is lost but the columns' alignment at the terminal's
+     * edge */
     check_table(5, "ID        SIZE  COMMAND\n"
                    "a            7  mak~\n"
                    "long-id  12345  x?[~\n");
@@ -68,7 +72,8 @@ static void test_table(void **state)
 
 static void test_bar(void **state)
 {
-    struct nm_bar b = {.parts = {0.3, 0.2, 0.1}, .alpha = 0.75, .beta = 0.95, .top = 1, .width = 20};
+    struct nm_bar b = {
+        .parts = {0.3, 0.2, 0.1}, .alpha = 0.75, .beta = 0.95, .top = 1, .width = 20};
     char *text = NULL;
 
     (void)state;
@@ -81,7 +86,8 @@ static void test_bar(void **state)
     PRINTED(text, nm_bar_print_scale(&b, f, &plain));
     assert_string_equal(text, "               a   b");
     free(text);
-    /* over-subscribed: the scale goes beyond capacity, and marks stay visible where the bar has passed them */
+    /* over-subscribed: the scale goes beyond capacity, and marks stay visible where the bar has
+     * passed them */
     b = (struct nm_bar){.parts = {1.0, 0.5, 0}, .alpha = 0.8, .beta = 0, .top = 2, .width = 20};
     PRINTED(text, nm_bar_print(&b, f, &plain));
     assert_string_equal(text, "########|#=====.....");
@@ -125,13 +131,16 @@ static void test_nearest(void **state)
     assert_string_equal(nm_say_nearest("resmue", words, NM_ARRAY_SIZE(words)), "resume");
     assert_string_equal(nm_say_nearest("kil", words, NM_ARRAY_SIZE(words)), "kill");
     assert_null(nm_say_nearest("foo", words, NM_ARRAY_SIZE(words)));
-    assert_null(nm_say_nearest("an-absurdly-long-word-that-nobody-means-to-type", words, NM_ARRAY_SIZE(words)));
+    assert_null(nm_say_nearest("an-absurdly-long-word-that-nobody-means-to-type", words,
+                               NM_ARRAY_SIZE(words)));
 }
 
 static void test_json(void **state)
 {
-    json_t *j = json_loads("{\"a\":{\"b\":{\"n\":7,\"r\":1.5,\"big\":1e30,\"minus\":-4,\"s\":\"x\",\"t\":true,"
-                           "\"null\":null}}}", 0, NULL);
+    json_t *j = json_loads(
+        "{\"a\":{\"b\":{\"n\":7,\"r\":1.5,\"big\":1e30,\"minus\":-4,\"s\":\"x\",\"t\":true,"
+        "\"null\":null}}}",
+        0, NULL);
 
     (void)state;
     assert_int_equal(nm_json_u64(j, "a.b.n"), 7);
@@ -154,7 +163,8 @@ static void test_hold(void **state)
 {
     json_t *status = json_loads("{\"node\":{\"utilization\":{\"memory\":0.7,\"cpu\":0.93},"
                                 "\"over_allocation_threshold\":{\"memory\":0.8,\"cpu\":0.85},"
-                                "\"preemption_threshold\":{\"memory\":0.9,\"cpu\":0.95}}}", 0, NULL);
+                                "\"preemption_threshold\":{\"memory\":0.9,\"cpu\":0.95}}}",
+                                0, NULL);
     char text[256];
 
     (void)state;
@@ -181,7 +191,8 @@ static void test_command_is_quoted(void **state)
     json_decref(c);
 }
 
-/* A table that can't be parsed by getopt, or an option that means two things, is found here rather than by a user. */
+/* A table that can't be parsed by getopt, or an option that means two things, is found here rather
+ * than by a user. */
 static void test_verb_table(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The nmctl program itself against canned replies: what it sends, what it prints where, and its exit status. How it works
- * with the real nmd is tested in tests/integration.
+ * The nmctl program itself against canned replies: what it sends, what it prints where, and its
+ * exit status. How it works with the real nmd is tested in tests/integration.
  */
 
 #include <setjmp.h>
@@ -25,17 +25,21 @@
 #define OK(body) "HTTP/1.1 200 OK\r\n\r\n" body
 #define CREATED(body) "HTTP/1.1 201 Created\r\n\r\n" body
 #define ID "container_1763769112_000001"
-#define RUNNING \
+#define RUNNING                                                                                    \
     "{\"id\":\"" ID "\",\"name\":\"web\",\"execution_type\":\"GUARANTEED\",\"state\":\"RUNNING\"," \
-    "\"memory_bytes\":536870912,\"vcores\":0.5,\"memory_used_bytes\":104857600,\"cpu_millicores\":250," \
-    "\"submitted_usec\":1763769112000000,\"started_usec\":1763769112000000,\"finished_usec\":null,\"exit_code\":null," \
+    "\"memory_bytes\":536870912,\"vcores\":0.5,\"memory_used_bytes\":104857600,\"cpu_"             \
+    "millicores\":250,"                                                                            \
+    "\"submitted_usec\":1763769112000000,\"started_usec\":1763769112000000,\"finished_usec\":"     \
+    "null,\"exit_code\":null,"                                                                     \
     "\"exit_reason\":null,\"command\":[\"sh\",\"-c\",\"echo \\u001b[31mred\"]}"
-#define ENDED(code, reason) \
-    "{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"exit_code\":" code ",\"exit_reason\":\"" reason "\",\"message\":null}"
-#define REFUSED(status, message) \
-    "HTTP/1.1 " status " Refused\r\n\r\n{\"error\":{\"code\":\"x\",\"thing\":\"y\",\"value\":\"z\",\"message\":\"" message "\"}}"
+#define ENDED(code, reason)                                                                        \
+    "{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"exit_code\":" code ",\"exit_reason\":\"" reason  \
+    "\",\"message\":null}"
+#define REFUSED(status, message)                                                                   \
+    "HTTP/1.1 " status " Refused\r\n\r\n{\"error\":{\"code\":\"x\",\"thing\":\"y\",\"value\":"     \
+                       "\"z\",\"message\":\"" message "\"}}"
 
-/* ---- running it --------------------------------------------------------------------------------------------------- */
+/* ---- running it ------------------------------------------------------------------------------ */
 
 struct result {
     int status;
@@ -122,7 +126,7 @@ static void expect(const char *text, const char *part)
         fail_msg("'%s' is not in '%s'", part, text);
 }
 
-/* ---- without nmd -------------------------------------------------------------------------------------------------- */
+/* ---- without nmd ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *argv[10];
@@ -139,16 +143,34 @@ static const struct {
     {{"nmctl", "run"}, 2, "", "which command?"},
     {{"nmctl", "run", "--"}, 2, "", "which command?"},
     {{"nmctl", "run", "", "x"}, 2, "", "empty argument"},
-    {{"nmctl", "run", "-m", "12Q", "true"}, 2, "", "--memory '12Q' is not valid; allowed is a size"},
+    {{"nmctl", "run", "-m", "12Q", "true"},
+     2,
+     "",
+     "--memory '12Q' is not valid; allowed is a size"},
     {{"nmctl", "run", "-m", "0", "true"}, 2, "", "--memory '0' is out of range"},
     {{"nmctl", "run", "-m", "-1", "true"}, 2, "", "--memory '-1' is not valid"},
-    {{"nmctl", "run", "-m", "99999999999T", "true"}, 2, "", "--memory '99999999999T' is out of range"},
-    {{"nmctl", "run", "-c", "0.0001", "true"}, 2, "", "--vcores '0.0001' is not valid; allowed is a number of vcores"},
-    {{"nmctl", "run", "--name", "a/b", "true"}, 2, "", "--name 'a/b' is not valid; allowed is 1 to 63"},
+    {{"nmctl", "run", "-m", "99999999999T", "true"},
+     2,
+     "",
+     "--memory '99999999999T' is out of range"},
+    {{"nmctl", "run", "-c", "0.0001", "true"},
+     2,
+     "",
+     "--vcores '0.0001' is not valid; allowed is a number of vcores"},
+    {{"nmctl", "run", "--name", "a/b", "true"},
+     2,
+     "",
+     "--name 'a/b' is not valid; allowed is 1 to 63"},
     {{"nmctl", "run", "--min-runtime", "soon", "true"}, 2, "", "--min-runtime 'soon' is not valid"},
     {{"nmctl", "run", "-e", "=x", "true"}, 2, "", "--env '=x' is not valid"},
-    {{"nmctl", "run", "-e", "NOT_SET_ANYWHERE", "true"}, 2, "", "--env 'NOT_SET_ANYWHERE' is not valid"},
-    {{"nmctl", "run", "-d", "/nonexistent/../x", "--memroy", "1", "true"}, 2, "", "did you mean --memory?"},
+    {{"nmctl", "run", "-e", "NOT_SET_ANYWHERE", "true"},
+     2,
+     "",
+     "--env 'NOT_SET_ANYWHERE' is not valid"},
+    {{"nmctl", "run", "-d", "/nonexistent/../x", "--memroy", "1", "true"},
+     2,
+     "",
+     "did you mean --memory?"},
     {{"nmctl", "run", "-d", "nonexistent", "true"}, 2, "", "--workdir 'nonexistent': No such file"},
     {{"nmctl", "run", "--guaranteed", "--opportunistic", "true"}, 2, "", "exclude each other"},
     {{"nmctl", "run", "--wait", "--detach", "true"}, 2, "", "exclude each other"},
@@ -162,8 +184,14 @@ static const struct {
     {{"nmctl", "kill", "../x"}, 2, "", "'../x' is not a container's id or name"},
     {{"nmctl", "update", "web"}, 2, "", "what is to change?"},
     {{"nmctl", "top", "--sort", "color"}, 2, "", "allowed is cpu, memory"},
-    {{"nmctl", "--socket", "/nonexistent/s", "list"}, 3, "", "nmd is not running at /nonexistent/s; start it"},
-    {{"nmctl", "list", "--socket", "/nonexistent/s"}, 3, "", "nmd is not running at /nonexistent/s; start it"},
+    {{"nmctl", "--socket", "/nonexistent/s", "list"},
+     3,
+     "",
+     "nmd is not running at /nonexistent/s; start it"},
+    {{"nmctl", "list", "--socket", "/nonexistent/s"},
+     3,
+     "",
+     "nmd is not running at /nonexistent/s; start it"},
     {{"nmctl", "--socket=/nonexistent/s", "run", "true"}, 3, "", "nmd is not running"},
     {{"nmctl", "--socket=/nonexistent/s", "version"}, 3, "nmctl " NM_VERSION, "nmd is not running"},
     {{"nmctl", "--socket=/nonexistent/s", "logs", "web"}, 3, "", "nmd is not running"},
@@ -183,7 +211,8 @@ static void test_words(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++) {
         run(&r, words[i].argv);
         if (r.status != words[i].status)
-            fail_msg("case %zu: status %d, not %d; stderr: %s", i, r.status, words[i].status, r.err);
+            fail_msg("case %zu: status %d, not %d; stderr: %s", i, r.status, words[i].status,
+                     r.err);
         expect(r.out, words[i].out);
         expect(r.err, words[i].err);
         /* one error is one line, and says whose it is */
@@ -192,7 +221,7 @@ static void test_words(void **state)
     }
 }
 
-/* ---- with canned replies ------------------------------------------------------------------------------------------ */
+/* ---- with canned replies --------------------------------------------------------------------- */
 
 static void serve(struct fake_nmd *f, const struct fake_exchange *x, size_t n)
 {
@@ -208,10 +237,15 @@ static void test_shows(void **state)
         {"GET /v1/containers/web HTTP", OK(RUNNING), NULL},
         {"GET /v1/containers/nix HTTP", REFUSED("404", "There is no container nix."), NULL},
         {"GET /v1/status", OK("{\"node\":{\"state\":\"running\",\"backend\":\"direct\"}}"), NULL},
-        {"GET /v1/decisions?limit=", OK("{\"decisions\":[{\"number\":7,\"summary\":\"s\",\"explanation\":\"why\\nso\"}]}"), NULL},
-        {"GET /v1/events HTTP", OK("{\"kind\":\"node\",\"text\":\"draining\"}\n{\"lost\":3}\n"), NULL},
+        {"GET /v1/decisions?limit=",
+         OK("{\"decisions\":[{\"number\":7,\"summary\":\"s\",\"explanation\":\"why\\nso\"}]}"),
+         NULL},
+        {"GET /v1/events HTTP", OK("{\"kind\":\"node\",\"text\":\"draining\"}\n{\"lost\":3}\n"),
+         NULL},
         {"GET /v1/version", OK("{\"version\":\"9.9\"}"), NULL},
-        {"GET /v1/config", OK("[{\"section\":\"queue\",\"key\":\"max_length\",\"value\":\"7\",\"default\":\"10\"}]"), NULL},
+        {"GET /v1/config",
+         OK("[{\"section\":\"queue\",\"key\":\"max_length\",\"value\":\"7\",\"default\":\"10\"}]"),
+         NULL},
         {"GET /v1/containers/web/logs?stream=stdout HTTP", OK("to stdout\n"), NULL},
         {"GET /v1/containers/web/logs?stream=stderr HTTP", OK("to stderr\n"), NULL},
         {"GET /v1/containers/web/logs?stream=stderr&tail=2 HTTP", OK("tail\n"), NULL},
@@ -280,8 +314,10 @@ static void test_acts(void **state)
         {"GET /v1/containers/" ID "/wait HTTP", OK(ENDED("143", "killed")), NULL},
         {"POST /v1/containers/web/promote HTTP", OK(RUNNING), NULL},
         {"POST /v1/containers/done/pause HTTP", REFUSED("409", "It has ended."), NULL},
-        {"PATCH /v1/containers/web HTTP", OK(RUNNING), "{\"memory_bytes\":1073741824,\"vcores\":1.5}"},
-        {"POST /v1/drain HTTP", OK("{}"), "{\"deadline_usec\":5000000,\"kill_opportunistic\":true}"},
+        {"PATCH /v1/containers/web HTTP", OK(RUNNING),
+         "{\"memory_bytes\":1073741824,\"vcores\":1.5}"},
+        {"POST /v1/drain HTTP", OK("{}"),
+         "{\"deadline_usec\":5000000,\"kill_opportunistic\":true}"},
         {"POST /v1/undrain HTTP", OK("{}"), NULL},
         {"POST /v1/reload HTTP", REFUSED("400", "nmd.conf:3: no."), NULL},
     };
@@ -312,7 +348,7 @@ static void test_acts(void **state)
     fake_nmd_stop(&f);
 }
 
-/* ---- run ---------------------------------------------------------------------------------------------------------- */
+/* ---- run ------------------------------------------------------------------------------------- */
 
 static void run_and_check(const char *end, int status, const char *said)
 {
@@ -351,8 +387,10 @@ static void test_run_sends_what_was_asked(void **state)
 {
     static const struct fake_exchange x[] = {
         {"POST /v1/containers HTTP", CREATED(RUNNING),
-         "{\"execution_type\":\"OPPORTUNISTIC\",\"command\":[\"make\",\"-j4\"],\"memory_bytes\":536870912,"
-         "\"vcores\":0.5,\"min_runtime_usec\":60000000,\"expected_usec\":500000,\"name\":\"n\",\"app\":\"a\","
+         "{\"execution_type\":\"OPPORTUNISTIC\",\"command\":[\"make\",\"-j4\"],\"memory_bytes\":"
+         "536870912,"
+         "\"vcores\":0.5,\"min_runtime_usec\":60000000,\"expected_usec\":500000,\"name\":\"n\","
+         "\"app\":\"a\","
          "\"user\":\"nobody\",\"workdir\":\"/tmp\",\"env\":{\"A\":\"b=c\",\"HERE\":\"there\"}}"},
     };
     struct fake_nmd f;
@@ -361,9 +399,9 @@ static void test_run_sends_what_was_asked(void **state)
     (void)state;
     (void)setenv("HERE", "there", 1);
     serve(&f, x, NM_ARRAY_SIZE(x));
-    RUN(&r, "run", "--opportunistic", "-m", "512M", "-c", "0.5", "--name", "n", "--app", "a", "-e", "A=b=c", "-e",
-        "HERE", "-d", "/tmp", "-u", "nobody", "--min-runtime", "1min", "--expect", "500ms", "--detach", "--", "make",
-        "-j4");
+    RUN(&r, "run", "--opportunistic", "-m", "512M", "-c", "0.5", "--name", "n", "--app", "a", "-e",
+        "A=b=c", "-e", "HERE", "-d", "/tmp", "-u", "nobody", "--min-runtime", "1min", "--expect",
+        "500ms", "--detach", "--", "make", "-j4");
     assert_string_equal(r.err, "");
     assert_int_equal(r.status, 0);
     assert_string_equal(r.out, ID "\n");
@@ -390,10 +428,13 @@ static void test_run_tells_that_it_is_queued(void **state)
 {
     static const struct fake_exchange x[] = {
         {"POST /v1/containers HTTP",
-         CREATED("{\"id\":\"" ID "\",\"state\":\"SCHEDULED\",\"queue_position\":2,\"hold\":\"over-alpha\"}"), NULL},
+         CREATED("{\"id\":\"" ID
+                 "\",\"state\":\"SCHEDULED\",\"queue_position\":2,\"hold\":\"over-alpha\"}"),
+         NULL},
         {"GET /v1/status HTTP",
          OK("{\"node\":{\"utilization\":{\"memory\":0.82,\"cpu\":0.1},"
-            "\"over_allocation_threshold\":{\"memory\":0.8,\"cpu\":0.8}}}"), NULL},
+            "\"over_allocation_threshold\":{\"memory\":0.8,\"cpu\":0.8}}}"),
+         NULL},
         {"GET /v1/containers/" ID "/wait HTTP", OK(ENDED("0", "exited")), NULL},
         {"GET /v1/containers/" ID "/logs", OK(""), NULL},
     };
@@ -404,8 +445,10 @@ static void test_run_tells_that_it_is_queued(void **state)
     serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "run", "true");
     assert_int_equal(r.status, 0);
-    assert_string_equal(r.err, "nmctl: queued at position 2: memory use is 82 %, over the over-allocation threshold of "
-                               "80 %\n");
+    assert_string_equal(
+        r.err,
+        "nmctl: queued at position 2: memory use is 82 %, over the over-allocation threshold of "
+        "80 %\n");
     fake_nmd_stop(&f);
 }
 
@@ -455,7 +498,8 @@ static void test_ctrl_c_before_the_answer(void **state)
     /* until its second signal has been taken; a first one may come before it listens, and end it */
     while (kill(s.pid, SIGTERM) == 0 && nm_now_usec() < end) {
         siginfo_t info = {0};
-        if (waitid(P_PID, (id_t)s.pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == s.pid)
+        if (waitid(P_PID, (id_t)s.pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+            info.si_pid == s.pid)
             break;
         (void)poll(NULL, 0, 20);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Every reply is fed whole, in two pieces at every possible place, and byte by byte: the results must be the same. */
+/* Every reply is fed whole, in two pieces at every possible place, and byte by byte: the results
+ * must be the same. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,13 +25,17 @@ static const struct {
 } cases[] = {
     {OK "Content-Length: 5\r\n\r\nhello", NM_REPLY_E_DONE, NM_REPLY_E_DONE, 200, "hello"},
     {OK "content-length:5  \r\n\r\nhello", NM_REPLY_E_DONE, NM_REPLY_E_DONE, 200, "hello"},
-    {OK "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello", NM_REPLY_E_DONE, NM_REPLY_E_DONE, 200, "hello"},
-    {"HTTP/1.0 404 Not Found\r\nContent-Length: 0\r\n\r\n", NM_REPLY_E_DONE, NM_REPLY_E_DONE, 404, ""},
+    {OK "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello", NM_REPLY_E_DONE, NM_REPLY_E_DONE,
+     200, "hello"},
+    {"HTTP/1.0 404 Not Found\r\nContent-Length: 0\r\n\r\n", NM_REPLY_E_DONE, NM_REPLY_E_DONE, 404,
+     ""},
     {"HTTP/1.1 204\r\n\r\n", NM_REPLY_E_DONE, NM_REPLY_E_DONE, 204, ""},
-    {"HTTP/1.1 100 Continue\r\n\r\n" OK "Content-Length: 2\r\n\r\nok", NM_REPLY_E_DONE, NM_REPLY_E_DONE, 200, "ok"},
-    {OK "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0A;x=y\r\n0123456789\r\n0\r\n\r\n", NM_REPLY_E_DONE,
-     NM_REPLY_E_DONE, 200, "abc0123456789"},
-    {OK "Transfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\nTrailer: x\r\n\r\n", NM_REPLY_E_DONE, NM_REPLY_E_DONE, 200, "a"},
+    {"HTTP/1.1 100 Continue\r\n\r\n" OK "Content-Length: 2\r\n\r\nok", NM_REPLY_E_DONE,
+     NM_REPLY_E_DONE, 200, "ok"},
+    {OK "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0A;x=y\r\n0123456789\r\n0\r\n\r\n",
+     NM_REPLY_E_DONE, NM_REPLY_E_DONE, 200, "abc0123456789"},
+    {OK "Transfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\nTrailer: x\r\n\r\n", NM_REPLY_E_DONE,
+     NM_REPLY_E_DONE, 200, "a"},
     {OK "X: y\r\n\r\nuntil the end", 0, NM_REPLY_E_DONE, 200, "until the end"},
     /* cut short */
     {"", 0, -ECONNRESET, 0, NULL},
@@ -166,7 +171,8 @@ static void test_endless_chunks(void **state)
 
     (void)state;
     nm_reply_init(&r, gather, &s);
-    assert_int_equal(nm_reply_feed(&r, OK "Transfer-Encoding: chunked\r\n\r\n", strlen(OK) + 30), 0);
+    assert_int_equal(nm_reply_feed(&r, OK "Transfer-Encoding: chunked\r\n\r\n", strlen(OK) + 30),
+                     0);
     for (int i = 0; i < 10000; i++) {
         s.len = 0;
         assert_int_equal(nm_reply_feed(&r, "2\r\nok\r\n", 7), 0);
