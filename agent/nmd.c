@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * main() of the daemon: argv, configuration, manager, interface, sd_notify, loop. The one file that knows every folder.
+ * Containers outlive it: leaving the loop ends nmd, never them.
+ */
+
+#include "config.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <systemd/sd-daemon.h>
+
+#include "agent/agent.h"
+#include "rpc/local/server.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+#include "util/log.h"
+
+struct options {
+    const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc;
+    enum nm_cgroup_backend_kind backend;
+    bool check_config, config_given;
+};
+
+struct daemon {
+    struct nm_manager *manager;
+    struct nm_local_server *server;
+    char paths[4][PATH_MAX];
+};
+
+static void usage(void)
+{
+    puts("Usage: nmd [OPTION]...\n"
+         "Run containers on this node: guaranteed ones as promised, opportunistic ones in what those leave unused.\n"
+         "\n"
+         "  -c, --config FILE       configuration, with drop-ins in FILE.d/ (default " NM_SYSCONFDIR "/nmd/nmd.conf)\n"
+         "  -s, --socket PATH       where nmctl finds it (default RUNTIME-DIR/nmd.sock)\n"
+         "      --state-dir DIR     journal, logs and container records (default /var/lib/nmd)\n"
+         "      --runtime-dir DIR   socket and lock (default /run/nmd)\n"
+         "      --backend KIND      auto, systemd or direct (default auto)\n"
+         "      --slice NAME        slice that holds the containers (default nm.slice)\n"
+         "      --shim PATH         the nm-shim program (default: beside nmd, then " NM_LIBEXECDIR ")\n"
+         "      --node-proc DIR     read the node's meminfo, stat and pressure below DIR (default /proc)\n"
+         "      --check-config      check the configuration and leave\n"
+         "      --log-level LEVEL   err, warning, notice, info or debug (default info)\n"
+         "  -h, --help              this text\n"
+         "  -V, --version           the version\n"
+         "\n"
+         "Signals: HUP reads the configuration again; TERM and INT end nmd, not the containers.");
+}
+
+static int parse_backend(const char *s, enum nm_cgroup_backend_kind *ret)
+{
+    static const char *const names[] = {
+        [NM_CGROUP_BACKEND_AUTO] = "auto", [NM_CGROUP_BACKEND_SYSTEMD] = "systemd", [NM_CGROUP_BACKEND_DIRECT] = "direct",
+    };
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++)
+        if (nm_streq(s, names[i])) {
+            *ret = (enum nm_cgroup_backend_kind)i;
+            return 0;
+        }
+    fprintf(stderr, "nmd: --backend '%s': it must be auto, systemd or direct\n", s);
+    return -EINVAL;
+}
+
+static int parse_log_level(const char *s)
+{
+    int level, r = nm_log_level_from_string(s, &level);
+
+    if (r < 0)
+        fprintf(stderr, "nmd: --log-level '%s': it must be err, warning, notice, info or debug\n", s);
+    else
+        nm_log_set_level(level);
+    return r;
+}
+
+static bool slice_is_valid(const char *s)
+{
+    size_t n = strlen(s);
+
+    /* '-' in a slice's name means nesting to systemd. */
+    return n > 6 && n < 64 && nm_streq(s + n - 6, ".slice") &&
+           strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == n - 6;
+}
+
+enum { OPT_STATE = 256, OPT_RUNTIME, OPT_BACKEND, OPT_SLICE, OPT_SHIM, OPT_NODE_PROC, OPT_CHECK, OPT_LEVEL };
+
+static const struct option long_options[] = {
+    {"config", required_argument, NULL, 'c'},
+    {"socket", required_argument, NULL, 's'},
+    {"state-dir", required_argument, NULL, OPT_STATE},
+    {"runtime-dir", required_argument, NULL, OPT_RUNTIME},
+    {"backend", required_argument, NULL, OPT_BACKEND},
+    {"slice", required_argument, NULL, OPT_SLICE},
+    {"shim", required_argument, NULL, OPT_SHIM},
+    {"node-proc", required_argument, NULL, OPT_NODE_PROC},
+    {"check-config", no_argument, NULL, OPT_CHECK},
+    {"log-level", required_argument, NULL, OPT_LEVEL},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {0},
+};
+
+static int parse_option(int c, struct options *o)
+{
+    switch (c) {
+    case 'c':
+        o->config = optarg;
+        o->config_given = true;
+        return 0;
+    case 's':
+        o->socket = optarg;
+        return 0;
+    case OPT_STATE:
+        o->state_dir = optarg;
+        return 0;
+    case OPT_RUNTIME:
+        o->runtime_dir = optarg;
+        return 0;
+    case OPT_BACKEND:
+        return parse_backend(optarg, &o->backend);
+    case OPT_SLICE:
+        o->slice = optarg;
+        if (slice_is_valid(optarg))
+            return 0;
+        fprintf(stderr, "nmd: --slice '%s': it must be letters, digits and '_' followed by .slice, 63 characters at most\n", optarg);
+        return -EINVAL;
+    case OPT_SHIM:
+        o->shim = optarg;
+        return 0;
+    case OPT_NODE_PROC:
+        o->node_proc = optarg;
+        return 0;
+    case OPT_CHECK:
+        o->check_config = true;
+        return 0;
+    case OPT_LEVEL:
+        return parse_log_level(optarg);
+    case 'h':
+        usage();
+        exit(EXIT_SUCCESS);
+    case 'V':
+        puts("nmd " NM_VERSION);
+        exit(EXIT_SUCCESS);
+    default:
+        fputs("Try 'nmd --help'.\n", stderr);
+        return -EINVAL;
+    }
+}
+
+static int parse_argv(int argc, char **argv, struct options *o)
+{
+    int c, r;
+
+    while ((c = getopt_long(argc, argv, "c:s:hV", long_options, NULL)) >= 0) {
+        r = parse_option(c, o);
+        if (r < 0)
+            return r;
+    }
+    if (optind < argc) {
+        fprintf(stderr, "nmd: '%s': nmd takes options only. Try 'nmd --help'.\n", argv[optind]);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* ---- paths ---------------------------------------------------------------------------------------------------------------- */
+
+static const char *fill_path(char buf[PATH_MAX], const char *given, const char *root_default, const char *variable,
+                             const char *fallback)
+{
+    const char *base = getenv(variable);
+
+    if (given)
+        return given;
+    if (geteuid() == 0)
+        return root_default;
+    /* A user's own nmd keeps to the user's directories. */
+    if (base && *base)
+        (void)snprintf(buf, PATH_MAX, "%s/nmd", base);
+    else
+        (void)snprintf(buf, PATH_MAX, "%s/nmd-%u", fallback, geteuid());
+    return buf;
+}
+
+/* From a build tree the shim lies beside the daemon; an installed one is found where it was installed. */
+static const char *find_shim(char buf[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", buf, PATH_MAX - 1);
+    char *slash;
+
+    if (n > 0) {
+        buf[n] = '\0';
+        slash = strrchr(buf, '/');
+        if (slash && (size_t)(slash - buf) + sizeof "/nm-shim" <= PATH_MAX) {
+            strcpy(slash, "/nm-shim");
+            if (access(buf, X_OK) == 0)
+                return buf;
+        }
+    }
+    return NM_LIBEXECDIR "/nm-shim";
+}
+
+static void fill_defaults(struct daemon *d, struct options *o)
+{
+    o->config = o->config ? o->config : NM_SYSCONFDIR "/nmd/nmd.conf";
+    o->slice = o->slice ? o->slice : "nm.slice";
+    o->node_proc = o->node_proc ? o->node_proc : "/proc";
+    o->state_dir = fill_path(d->paths[0], o->state_dir, NM_LOCALSTATEDIR "/lib/nmd", "XDG_STATE_HOME", "/var/tmp");
+    o->runtime_dir = fill_path(d->paths[1], o->runtime_dir, "/run/nmd", "XDG_RUNTIME_DIR", "/tmp");
+    o->shim = o->shim ? o->shim : find_shim(d->paths[2]);
+    if (!o->socket) {
+        (void)snprintf(d->paths[3], PATH_MAX, "%.4080s/nmd.sock", o->runtime_dir);
+        o->socket = d->paths[3];
+    }
+}
+
+/* Two daemons on one journal would start everything twice. The lock goes with the process, however it ends. */
+static int lock_state(const char *state_dir)
+{
+    char path[PATH_MAX];
+    int fd, r = nm_mkdir_p(state_dir, 0700);
+
+    if (r < 0) {
+        nm_err("can't make the state directory %s: %s", state_dir, strerror(-r));
+        return r;
+    }
+    (void)snprintf(path, sizeof path, "%.4080s/lock", state_dir);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        r = -errno;
+        nm_err("can't open %s: %s", path, strerror(-r));
+        return r;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        nm_err("another nmd uses the state directory %s; give this one its own with --state-dir", state_dir);
+        return -EBUSY;
+    }
+    return fd; /* kept open for good */
+}
+
+static void raise_file_limit(void)
+{
+    struct rlimit rl;
+
+    /* About six descriptors a container, and one a client. */
+    if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+        rl.rlim_cur = rl.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &rl);
+    }
+}
+
+/* ---- signals --------------------------------------------------------------------------------------------------------------- */
+
+static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
+{
+    struct daemon *d = userdata;
+    struct nm_problem problem;
+
+    (void)s, (void)si;
+    (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)nm_clock_usec(CLOCK_MONOTONIC));
+    (void)nm_manager_reload(d->manager, &problem); /* logs what was wrong; the old settings stay */
+    (void)sd_notify(0, "READY=1");
+    return 0;
+}
+
+static int watch_signals(sd_event *event, struct daemon *d)
+{
+    sigset_t mask;
+    int r;
+
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGINT);
+    sigaddset(&mask, SIGHUP);
+    sigaddset(&mask, SIGCHLD);
+    if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+        return -errno;
+    /* Without a handler sd-event leaves the loop. */
+    r = sd_event_add_signal(event, NULL, SIGTERM, NULL, NULL);
+    if (r >= 0)
+        r = sd_event_add_signal(event, NULL, SIGINT, NULL, NULL);
+    return r < 0 ? r : sd_event_add_signal(event, NULL, SIGHUP, on_hup, d);
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------------------- */
+
+static int load_config(const struct options *o, struct nm_config **ret)
+{
+    _cleanup_free_ char *message = NULL;
+    int r = nm_config_load(o->config, o->config_given, ret, &message);
+
+    if (r < 0)
+        nm_err("the configuration is refused: %s", message ? message : strerror(-r));
+    return r;
+}
+
+static int make_manager(struct daemon *d, sd_event *event, const struct options *o, struct nm_config *config)
+{
+    _cleanup_free_ char *message = NULL;
+    struct nm_manager_params p = {
+        .event = event,
+        .config = config,
+        .config_path = o->config,
+        .config_must_exist = o->config_given,
+        .state_dir = o->state_dir,
+        .runtime_dir = o->runtime_dir,
+        .slice = o->slice,
+        .backend = o->backend,
+        .shim_path = o->shim,
+        .proc_root = "/proc",
+        .node_proc_root = o->node_proc,
+    };
+    int r = nm_manager_new(&p, &d->manager, &message);
+
+    if (r < 0)
+        nm_err("can't start: %s", message ? message : strerror(-r));
+    return r;
+}
+
+static int make_server(struct daemon *d, sd_event *event, const struct options *o)
+{
+    const struct nm_config *c = nm_manager_config(d->manager);
+    _cleanup_free_ char *message = NULL;
+    struct nm_local_server_params p = {
+        .socket_path = o->socket,
+        .listen_fd = sd_listen_fds(1) >= 1 ? SD_LISTEN_FDS_START : -1,
+        .socket_mode = c->socket_mode,
+        .admin_group = c->admin_group,
+        .tcp_address = c->http_address,
+    };
+    int r = nm_local_server_new(event, d->manager, &p, &d->server, &message);
+
+    if (r < 0)
+        nm_err("can't open the local interface at %s: %s", o->socket, message ? message : strerror(-r));
+    return r;
+}
+
+static int start(struct daemon *d, sd_event *event, const struct options *o)
+{
+    struct nm_config *config = NULL;
+    int r = load_config(o, &config);
+
+    if (r >= 0)
+        r = lock_state(o->state_dir);
+    if (r >= 0)
+        r = nm_mkdir_p(o->runtime_dir, 0755);
+    if (r >= 0)
+        r = watch_signals(event, d);
+    if (r >= 0)
+        r = make_manager(d, event, o, config);
+    if (r >= 0)
+        r = make_server(d, event, o);
+    return r < 0 ? r : nm_manager_start(d->manager);
+}
+
+static int run(struct daemon *d, sd_event *event, const struct options *o)
+{
+    int r = start(d, event, o);
+
+    if (r < 0)
+        return r;
+    (void)sd_event_set_watchdog(event, true); /* does nothing unless systemd asked for it */
+    (void)sd_notifyf(0, "READY=1\nSTATUS=containers are admitted; nmctl talks to %s", o->socket);
+    nm_info("nmd " NM_VERSION " is ready: nmctl talks to %s", o->socket);
+    r = sd_event_loop(event);
+    (void)sd_notify(0, "STOPPING=1");
+    nm_info("nmd leaves; containers go on");
+    return r;
+}
+
+static int check_config(const struct options *o)
+{
+    struct nm_config *config = NULL;
+    int r = load_config(o, &config);
+
+    if (r < 0)
+        return EXIT_FAILURE;
+    nm_config_free(config);
+    printf("%s: fine\n", o->config);
+    return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.backend = NM_CGROUP_BACKEND_AUTO};
+    static struct daemon d;
+    sd_event *event = NULL;
+    int r;
+
+    nm_log_init(NM_LOG_AUTO);
+    if (parse_argv(argc, argv, &o) < 0)
+        return 2;
+    fill_defaults(&d, &o);
+    if (o.check_config)
+        return check_config(&o);
+    (void)umask(077);
+    raise_file_limit();
+    r = sd_event_default(&event);
+    if (r >= 0)
+        r = run(&d, event, &o);
+    nm_local_server_free(d.server);
+    nm_manager_free(d.manager);
+    sd_event_unref(event);
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

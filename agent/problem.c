@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Refusals. Values come from strangers and end up on terminals and in logs, so they are made harmless here, once. */
+
+#include "agent/problem.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+
+static void make_harmless(char *s)
+{
+    for (; *s; s++)
+        if (iscntrl((unsigned char)*s))
+            *s = '?';
+}
+
+int nm_problem_set(struct nm_problem *p, enum nm_agent_outcome outcome, const char *thing, const char *value,
+                   const char *format, ...)
+{
+    va_list ap;
+
+    *p = (struct nm_problem){.outcome = outcome};
+    (void)snprintf(p->thing, sizeof p->thing, "%s", thing);
+    (void)snprintf(p->value, sizeof p->value, "%s", value ? value : "");
+    if (value && strlen(value) >= sizeof p->value)
+        memcpy(p->value + sizeof p->value - 4, "...", 4);
+    va_start(ap, format);
+    (void)vsnprintf(p->message, sizeof p->message, format, ap);
+    va_end(ap);
+    make_harmless(p->thing);
+    make_harmless(p->value);
+    make_harmless(p->message);
+    return (int)outcome;
+}

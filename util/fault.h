@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Fault injection, in builds with --enable-fault-injection only: NMD_FAULT=step[:N] kills nmd with SIGKILL when it
+ * passes that step for the Nth time (default the first). The steps stand on both sides of every journal write and of
+ * every action that the write announces; recovery must cope with a death at each of them. HACKING lists the steps.
+ */
+
+#include "config.h"
+
+#ifdef NM_FAULT_INJECTION
+void nm_fault_point(const char *step);
+#define NM_FAULT(step) nm_fault_point(step)
+#else
+#define NM_FAULT(step) ((void)0)
+#endif
