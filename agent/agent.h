@@ -154,6 +154,8 @@ void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool 
                         void *userdata);
 int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const char *id, const struct nm_container **ret,
                     struct nm_problem *ret_problem);
+/* Why a queued container waits; NM_REASON_NONE if it doesn't. */
+enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_container *c);
 /* Position in the queue, from 1; 0 if not queued. */
 uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_container *c);
 

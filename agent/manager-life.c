@@ -36,6 +36,8 @@ void nm_life_set_state(struct nm_live *l, enum nm_state to)
         nm_err("%s can't go from %s to %s; ignoring", l->c->id, nm_state_name(from), nm_state_name(to));
         return;
     }
+    l->c->view.state_usec = nm_now_usec();
+    l->c->view.state_samples = 0;
     (void)nm_life_journal(l);
     nm_record_state_event(l, from, to);
 }

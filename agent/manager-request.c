@@ -204,7 +204,7 @@ static int check_submit(struct nm_manager *m, const struct nm_caller *who, const
 
 static uint64_t millicores_of(const struct nm_manager *m, uint32_t vcores_milli)
 {
-    return NM_MAX((uint64_t)vcores_milli * nm_settings_vcore_millicores(m->config, &m->node) / 1000, (uint64_t)1);
+    return nm_settings_vcore_millicores(m->config, &m->node, vcores_milli);
 }
 
 static int refuse(struct nm_manager *m, enum nm_reason reason, enum nm_execution_type type,
@@ -311,7 +311,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
         .memory_bytes = s->memory_bytes ? s->memory_bytes : m->config->default_memory_bytes,
         .cpu_millicores = millicores_of(m, vcores_milli),
     };
-    struct nm_user user;
+    _cleanup_(nm_user_done) struct nm_user user = {0};
     enum nm_reason reason;
     struct nm_live *l;
     int r = check_submit(m, who, s, ret_problem);

@@ -72,6 +72,7 @@ int nm_manager_sample(struct nm_manager *m)
     }
     for (size_t i = 0; i < m->n_live; i++) {
         nm_live_sample(m->live[i], now);
+        m->views[i]->state_samples++;
         settle_regained(m->live[i]);
     }
     sample_links(m, now);
@@ -154,21 +155,32 @@ static void act(struct nm_live *l, const struct nm_policy_action *a, const struc
 }
 
 /* Why something waits is worth a record when it begins to wait and when the reason changes, not in every round. */
-static void tell_hold(struct nm_manager *m, const struct nm_policy_verdict *v)
+static void tell_waiting(const struct nm_policy_verdict *v, enum nm_reason hold, const struct nm_view *view)
 {
     struct nm_live *l;
 
+    if (hold == NM_REASON_NONE || !view)
+        return;
+    l = view->owner;
+    if (l->queue_told == hold)
+        return;
+    l->queue_told = hold;
+    nm_record_begin(l, NM_DECISION_QUEUE, NULL, v, hold);
+    nm_record_effective(l);
+}
+
+static void tell_hold(struct nm_manager *m, const struct nm_policy_verdict *v)
+{
+    const struct nm_live *l;
+
+    tell_waiting(v, v->guaranteed_hold, v->guaranteed_hold_view);
+    tell_waiting(v, v->hold, v->hold_view);
     m->hold = v->hold;
     m->hold_id[0] = '\0';
     if (v->hold == NM_REASON_NONE || !v->hold_view)
         return;
     l = v->hold_view->owner;
     (void)snprintf(m->hold_id, sizeof m->hold_id, "%s", l->c->id);
-    if (l->queue_told == v->hold)
-        return;
-    l->queue_told = v->hold;
-    nm_record_begin(l, NM_DECISION_QUEUE, NULL, v, v->hold);
-    nm_record_effective(l);
 }
 
 /*

@@ -108,10 +108,9 @@ static void fill_self(struct nm_status *ret)
 
 static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
 {
-    uint64_t vcore = NM_MAX(nm_settings_vcore_millicores(m->config, &m->node), (uint64_t)1);
-
     ret->capacity = m->settings.capacity;
-    ret->capacity_vcores_milli = (uint32_t)(m->settings.capacity.cpu_millicores * 1000 / vcore);
+    ret->capacity_vcores_milli =
+        nm_settings_millicores_vcores(m->config, &m->node, m->settings.capacity.cpu_millicores);
     ret->used = m->verdict.used;
     ret->utilization.memory = (double)ret->used.memory_bytes / (double)NM_MAX(ret->capacity.memory_bytes, (uint64_t)1);
     ret->utilization.cpu = (double)ret->used.cpu_millicores / (double)NM_MAX(ret->capacity.cpu_millicores, (uint64_t)1);
@@ -169,6 +168,11 @@ void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool 
             cb(m->live[i]->c, userdata);
 }
 
+enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_container *c)
+{
+    return nm_policy_hold_reason(&m->verdict, &c->view);
+}
+
 uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_container *c)
 {
     uint32_t position = 1;
@@ -182,7 +186,7 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
             continue;
         /* Guaranteed first, then as the queue is ordered. */
         if (v->type != c->view.type ? v->type == NM_GUARANTEED
-                                    : nm_policy_queue_before(&m->settings, v, &c->view, m->app_views))
+                                    : nm_policy_queue_before(&m->settings, m->app_views, v, &c->view))
             position++;
     }
     return position;

@@ -164,6 +164,10 @@ void nm_manager_remove_live(struct nm_live *l)
     memmove(&m->views[i], &m->views[i + 1], (m->n_live - i - 1) * sizeof *m->views);
     m->n_live--;
     live_done(l);
+    if (m->verdict.hold_view == &c->view)
+        m->verdict.hold_view = NULL;
+    if (m->verdict.guaranteed_hold_view == &c->view)
+        m->verdict.guaranteed_hold_view = NULL;
     l->c = NULL;
     l->removed = true;
     if (!l->limits_in_flight)
@@ -403,13 +407,12 @@ static int open_store(struct nm_manager *m, char **ret_message)
     return 0;
 }
 
-static void on_health(void *userdata)
+static void on_health(bool healthy, const char *reason, void *userdata)
 {
     struct nm_manager *m = userdata;
-    const char *reason = "";
-    char text[240];
+    char text[300];
 
-    if (nm_health_get(m->health, &reason))
+    if (healthy)
         (void)snprintf(text, sizeof text, "the node is healthy again");
     else
         (void)snprintf(text, sizeof text, "the node is unhealthy and admits nothing: %s", reason);

@@ -334,7 +334,7 @@ static int make_server(struct daemon *d, sd_event *event, const struct options *
         .listen_fd = sd_listen_fds(1) >= 1 ? SD_LISTEN_FDS_START : -1,
         .socket_mode = c->socket_mode,
         .admin_group = c->admin_group,
-        .tcp_address = c->http_address,
+        .http_address = c->http_address,
     };
     int r = nm_local_server_new(event, d->manager, &p, &d->server, &message);
 

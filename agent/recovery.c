@@ -202,6 +202,8 @@ static void recover_one(struct nm_container *c, void *userdata)
         return;
     }
     c->view.n_samples = 0;
+    c->view.state_samples = 0;
+    c->view.state_usec = nm_now_usec();
     c->view.measured = (struct nm_resources){0};
     if (nm_manager_add_live(m, c, &l) < 0) {
         nm_container_free(c);
