@@ -23,6 +23,15 @@ libnm_agent_la_SOURCES = \
 	%D%/policy-preempt.c \
 	%D%/policy-squeeze.c \
 	%D%/victims.c \
+	%D%/manager.c %D%/manager.h \
+	%D%/manager-act.c \
+	%D%/manager-life.c \
+	%D%/manager-record.c \
+	%D%/manager-request.c \
+	%D%/manager-round.c \
+	%D%/manager-status.c \
+	%D%/problem.c %D%/problem.h \
+	%D%/recovery.c \
 	%D%/settings.c %D%/settings.h \
 	%D%/types.c %D%/types.h \
 	%D%/users.c %D%/users.h
@@ -50,3 +59,7 @@ nm_shim_SOURCES = \
 	util/parse.c
 # flags of its own, so that the shared sources are compiled for it apart from the libtool objects
 nm_shim_CFLAGS = $(AM_CFLAGS)
+# The daemon. GNU ld wants the libraries in order of use: the interface before the core that it calls.
+sbin_PROGRAMS += nmd
+nmd_SOURCES = %D%/nmd.c
+nmd_LDADD = libnm-local.la libnm-agent.la $(MHD_LIBS)

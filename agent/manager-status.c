@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <sys/resource.h>
 
+#include "agent/ordering.h"
 #include "agent/problem.h"
 #include "util/clock.h"
 #include "util/fileio.h"
@@ -168,6 +169,17 @@ void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool 
             cb(m->live[i]->c, userdata);
 }
 
+/* The same keys as the policy sorts by, so that a position told is the order in which containers really start. */
+static bool queued_before(const struct nm_manager *m, const struct nm_view *a, const struct nm_view *b)
+{
+    const struct nm_policy_input in = {.apps = m->app_views, .n_apps = m->n_apps};
+    uint64_t ka[3], kb[3];
+
+    nm_queue_keys(&m->settings, &in, a, ka);
+    nm_queue_keys(&m->settings, &in, b, kb);
+    return ka[0] != kb[0] ? ka[0] < kb[0] : ka[1] < kb[1];
+}
+
 enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_container *c)
 {
     return nm_policy_hold_reason(&m->verdict, &c->view);
@@ -186,7 +198,7 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
             continue;
         /* Guaranteed first, then as the queue is ordered. */
         if (v->type != c->view.type ? v->type == NM_GUARANTEED
-                                    : nm_policy_queue_before(&m->settings, m->app_views, v, &c->view))
+                                    : queued_before(m, v, &c->view))
             position++;
     }
     return position;
