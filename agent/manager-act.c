@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "agent/message-ids.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/fileio.h"
@@ -249,9 +250,9 @@ static int on_unkillable(sd_event_source *s, uint64_t usec, void *userdata)
         l->unkillable = true;
         l->m->counters.unkillable++;
         nm_health_set_unkillable(l->m->health, (unsigned)l->m->counters.unkillable);
-        nm_log_container(LOG_ERR, l->c->id, NULL, NULL,
-                         "%s can't be killed: its processes don't end %s after SIGKILL, they hang in the kernel",
-                         l->c->id, "10 s");
+        nm_log_container(LOG_ERR, l->c->id, NULL, NM_MESSAGE_UNKILLABLE,
+                         "%s can't be killed: its processes don't end 10 s after SIGKILL, they hang in the kernel",
+                         l->c->id);
     }
     nm_life_check_end(l);
     return 0;
@@ -513,7 +514,7 @@ void nm_act_check_drift(struct nm_manager *m)
             if (!(drift & 1 << d))
                 continue;
             m->counters.drift_repairs++;
-            nm_log_container(LOG_WARNING, l->c->id, NULL, NULL,
+            nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_DRIFT,
                              "%s of %s was changed by something else than nmd; put back", nm_cgroup_drift_file((enum nm_cgroup_drift)d),
                              l->c->id);
         }

@@ -10,19 +10,9 @@
 #include <inttypes.h>
 #include <pwd.h>
 
+#include "agent/message-ids.h"
 #include "util/clock.h"
 #include "util/log.h"
-
-/* Ids of the journal catalog (packaging/nmd.catalog): one per kind of decision that ends or interrupts work. */
-static const char *const message_ids[NM_DECISION_KIND_COUNT] = {
-    [NM_DECISION_ADMIT] = "5b1b0f3c6c2f4a0f9a4c2f1f6f0a1d01",
-    [NM_DECISION_REFUSE] = "5b1b0f3c6c2f4a0f9a4c2f1f6f0a1d02",
-    [NM_DECISION_PAUSE] = "5b1b0f3c6c2f4a0f9a4c2f1f6f0a1d03",
-    [NM_DECISION_RESUME] = "5b1b0f3c6c2f4a0f9a4c2f1f6f0a1d04",
-    [NM_DECISION_RECLAIM] = "5b1b0f3c6c2f4a0f9a4c2f1f6f0a1d05",
-    [NM_DECISION_KILL] = "5b1b0f3c6c2f4a0f9a4c2f1f6f0a1d06",
-    [NM_DECISION_SHED] = "5b1b0f3c6c2f4a0f9a4c2f1f6f0a1d07",
-};
 
 const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS] = {
     1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000, 30000000,
@@ -55,6 +45,13 @@ static void name_container(struct nm_event_record *e, const struct nm_container 
     e->submitter_uid = c->submitter_uid;
 }
 
+static const char *end_message_id(const struct nm_container *c, enum nm_state to)
+{
+    if (to != NM_COMPLETED)
+        return NULL;
+    return c->exit_reason == NM_EXIT_OOM ? NM_MESSAGE_OOM : NM_MESSAGE_ENDED;
+}
+
 void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state to)
 {
     struct nm_event_record *r = next_record(l->m, NM_EVENT_STATE);
@@ -69,8 +66,8 @@ void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state 
     if (to == NM_COMPLETED)
         (void)snprintf(r->text, sizeof r->text, "%s, exit code %d%s%s", nm_exit_reason_name(l->c->exit_reason),
                        l->c->exit_code, l->c->message[0] ? ": " : "", l->c->message);
-    nm_log_container(to == NM_COMPLETED ? LOG_INFO : LOG_DEBUG, l->c->id, NULL, NULL, "%s: %s%s%s", label,
-                     nm_state_name(to), r->text[0] ? ", " : "", r->text);
+    nm_log_container(to == NM_COMPLETED ? LOG_INFO : LOG_DEBUG, l->c->id, NULL, end_message_id(l->c, to), "%s: %s%s%s",
+                     label, nm_state_name(to), r->text[0] ? ", " : "", r->text);
     publish(l->m, &e);
 }
 
@@ -147,8 +144,9 @@ void nm_record_store_result(struct nm_manager *m, int r)
     if (r == m->store_error)
         return;
     if (r < 0)
-        nm_err("the journal in %s can't be written (%s): containers go on, but a restart of nmd now could lose what "
-               "happens from here; free some space there", m->state_dir, strerror(-r));
+        nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE,
+                         "the journal in %s can't be written (%s): containers go on, but a restart of nmd now could lose "
+                         "what happens from here; free some space there", m->state_dir, strerror(-r));
     else if (m->store_error < 0)
         nm_info("the journal can be written again");
     m->store_error = r;
@@ -242,7 +240,7 @@ static void announce(struct nm_live *l)
     save(l->m, d);
     decision_event(l->m, l->c, d);
     nm_log_container(d->kind == NM_DECISION_KILL ? LOG_NOTICE : LOG_INFO, l->c->id, nm_decision_kind_name(d->kind),
-                     message_ids[d->kind], "%s", nm_decision_summary(d, text, sizeof text));
+                     nm_message_id_of_decision(d->kind), "%s", nm_decision_summary(d, text, sizeof text));
 }
 
 void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind, const struct nm_policy_action *a,

@@ -7,6 +7,7 @@
 
 #include "agent/manager.h"
 
+#include "agent/message-ids.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"
@@ -67,8 +68,10 @@ int nm_manager_sample(struct nm_manager *m)
         m->node = node;
         m->node_valid = true;
     } else {
+        if (m->node_valid)
+            nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_NO_SAMPLE,
+                             "the node's memory and CPU can't be read (%s): nothing is admitted or taken back", strerror(-r));
         m->node_valid = false;
-        nm_warning("the node's memory and CPU can't be read (%s): nothing is admitted or taken back", strerror(-r));
     }
     for (size_t i = 0; i < m->n_live; i++) {
         nm_live_sample(m->live[i], now);

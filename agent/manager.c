@@ -12,6 +12,7 @@
 #include <search.h>
 #include <sys/stat.h>
 
+#include "agent/message-ids.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/log.h"
@@ -412,6 +413,8 @@ static void on_health(bool healthy, const char *reason, void *userdata)
     struct nm_manager *m = userdata;
     char text[300];
 
+    nm_log_container(healthy ? LOG_NOTICE : LOG_ERR, NULL, NULL, healthy ? NM_MESSAGE_HEALTHY : NM_MESSAGE_UNHEALTHY,
+                     healthy ? "the node is healthy again%s" : "the node is unhealthy: %s", reason);
     if (healthy)
         (void)snprintf(text, sizeof text, "the node is healthy again");
     else

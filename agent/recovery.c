@@ -23,6 +23,7 @@
 #include <inttypes.h>
 #include <limits.h>
 
+#include "agent/message-ids.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/log.h"
@@ -70,7 +71,7 @@ static void end_as(struct finding *f, struct nm_container *c, enum nm_exit_reaso
     c->finished_realtime_usec = nm_realtime_usec();
     (void)snprintf(c->message, sizeof c->message, "%s", message);
     (void)nm_store_put_container(f->m->store, c);
-    nm_log_container(LOG_WARNING, c->id, NULL, NULL, "%s: %s (%s)", c->id, nm_exit_reason_name(reason), message);
+    nm_log_container(LOG_WARNING, c->id, NULL, NM_MESSAGE_LOST, "%s: %s (%s)", c->id, nm_exit_reason_name(reason), message);
     nm_manager_index(f->m, c);
     if (nm_manager_add_ended(f->m, c) < 0)
         nm_container_free(c);
@@ -230,7 +231,7 @@ static void deal_with_orphans(struct finding *f)
             f->orphans++;
             if (e.frozen)
                 (void)nm_cgroup_freeze(cg, false);
-            nm_log_container(LOG_WARNING, f->found[i].id, NULL, NULL,
+            nm_log_container(LOG_WARNING, f->found[i].id, NULL, NM_MESSAGE_FOREIGN,
                              "%s is in the slice but not in the journal: left alone%s. If nobody needs it: echo 1 > %s/cgroup.kill",
                              cg->name, e.frozen ? " and thawed" : "", cg->path);
         }

@@ -114,7 +114,7 @@ void nm_log(int level, const char *format, ...)
 void nm_log_container(int level, const char *container_id, const char *decision, const char *message_id,
                       const char *format, ...)
 {
-    char text[2048], id[48] = "NM_PROGRAM=nmd";
+    char text[2048], id[48] = "NM_PROGRAM=nmd", container[96] = "NM_PROGRAM=nmd";
     va_list ap;
 
     if (level > logger.level)
@@ -128,6 +128,8 @@ void nm_log_container(int level, const char *container_id, const char *decision,
     }
     if (message_id)
         (void)snprintf(id, sizeof id, "MESSAGE_ID=%s", message_id);
-    (void)sd_journal_send("MESSAGE=%s", text, "PRIORITY=%i", level, "NM_CONTAINER=%s", container_id,
+    if (container_id)
+        (void)snprintf(container, sizeof container, "NM_CONTAINER=%s", container_id);
+    (void)sd_journal_send("MESSAGE=%s", text, "PRIORITY=%i", level, "%s", container,
                           "NM_DECISION=%s", decision ? decision : "none", "%s", id, NULL);
 }

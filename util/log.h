@@ -29,7 +29,7 @@ int nm_log_level_from_string(const char *s, int *ret_level);
 
 void nm_log(int level, const char *format, ...) nm_printf(2, 3);
 
-/* A structured line about one container and, unless NULL, one decision: the journal gets NM_CONTAINER=,
+/* A structured line about one container (NULL: the node) and, unless NULL, one decision: the journal gets NM_CONTAINER=,
  * NM_DECISION= and MESSAGE_ID= (a 32-digit id from packaging's catalog, or NULL) beside the text. */
 void nm_log_container(int level, const char *container_id, const char *decision, const char *message_id,
                       const char *format, ...) nm_printf(5, 6);
