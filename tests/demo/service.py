@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A guaranteed container's program: asks for much, uses little, then ramps up.
+
+service.py PLAN-FILE: lines "seconds cpus megabytes", carried out one after the other. Each CPU is a process of its own
+that hashes in small units; in phases that want a whole CPU it counts how many units it got through, which is how the
+demo knows whether the promise was kept.
+"""
+import hashlib
+import json
+import multiprocessing
+import sys
+import time
+
+UNIT = b"x" * 65536
+
+
+def one_unit():
+    for _ in range(20):
+        hashlib.sha256(UNIT).digest()
+
+
+def worker(index, plan, results):
+    units, busy = 0, 0.0
+    for seconds, cpus, _ in plan:
+        share = min(1.0, max(0.0, cpus - index))
+        end = time.monotonic() + seconds
+        while (now := time.monotonic()) < end:
+            if share >= 0.99:
+                one_unit()
+                units += 1
+                busy += time.monotonic() - now
+            elif share > 0:
+                one_unit()
+                used = time.monotonic() - now
+                time.sleep(min(end - now, used / share - used))
+            else:
+                time.sleep(min(0.2, end - now))
+    results.put((units, busy))
+
+
+def hold_memory(plan):
+    held = []
+    for seconds, _, megabytes in plan:
+        end = time.monotonic() + seconds
+        while len(held) > megabytes:
+            held.pop()
+        # A ramp, not a step: 200 MB a second, each page really touched.
+        while len(held) < megabytes and time.monotonic() < end:
+            held.append(bytearray(b"\x01" * (1 << 20)))
+            if len(held) % 20 == 0:
+                time.sleep(0.1)
+        time.sleep(max(0.0, end - time.monotonic()))
+
+
+def main():
+    plan = [tuple(float(x) for x in line.split()) for line in open(sys.argv[1]) if line.strip()]
+    results = multiprocessing.Queue()
+    count = max(1, int(max(cpus for _, cpus, _ in plan) + 0.999))
+    workers = [multiprocessing.Process(target=worker, args=(i, plan, results)) for i in range(count)]
+    for w in workers:
+        w.start()
+    hold_memory(plan)
+    got = [results.get() for _ in workers]
+    for w in workers:
+        w.join()
+    print(json.dumps({"units": sum(u for u, _ in got), "busy": sum(b for _, b in got)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
