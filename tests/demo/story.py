@@ -1,0 +1,425 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The demo's story; ./demo builds first and then runs this.
+
+The same guaranteed services and the same batch of opportunistic jobs run twice on a private nmd: with over-allocation,
+and without (plain YARN: only what is allocated to nobody may be used). The services ask for nearly the whole node and use
+little of it until they ramp up, CPU first, then memory. What is on the screen is what `nmctl status --json` and
+`nmctl list --json` say; the figures at the end come from there, from the jobs' exits and from what the services counted.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+MIB = 1 << 20
+KINDS = ["compress", "sort", "hash", "compile"]
+N_JOBS = 16
+CAPACITY_MIB = 2048
+
+
+class Ended(Exception):
+    """Ctrl-C or SIGTERM: clean up and leave."""
+
+
+def find_cgroup_root():
+    for line in open("/proc/mounts"):
+        fields = line.split()
+        if fields[2] == "cgroup2":
+            return fields[1]
+    sys.exit("demo: this host has no cgroup2 mount")
+
+
+class Node:
+    """A private nmd with everything of its own, and nmctl for it."""
+
+    def __init__(self, build, over_allocation, capacity_mib):
+        self.build = pathlib.Path(build)
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="nmd-demo."))
+        self.slice = f"nmdemo{os.getpid()}.slice"
+        self.socket = str(self.dir / "nmd.sock")
+        self.over_allocation = over_allocation
+        self.capacity_mib = capacity_mib
+        self.process = None
+
+    def start(self):
+        cpus = os.cpu_count()
+        (self.dir / "nmd.conf").write_text(
+            f"[node]\nmemory = {self.capacity_mib}M\nvcores = {cpus * 4}\n"
+            f"[over-allocation]\nenabled = {'yes' if self.over_allocation else 'no'}\n"
+            "warmup = 1s\nwarmup-samples = 2\n"
+            "[preemption]\ncpu-samples = 4\npause-deadline = 60s\nbreaker = 2s\n"
+            "[sampling]\nperiod = 250ms\n"
+            "[health]\ndisk-min-free = 0\n")
+        self.log = open(self.dir / "nmd.log", "w")
+        self.process = subprocess.Popen(
+            [str(self.build / "nmd"), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket,
+             "--state-dir", str(self.dir / "state"), "--runtime-dir", str(self.dir / "run"), "--slice", self.slice],
+            stderr=self.log, stdin=subprocess.DEVNULL, start_new_session=True)
+        deadline = time.monotonic() + 20
+        while True:
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                tail = "".join(open(self.dir / "nmd.log").readlines()[-15:])
+                raise SystemExit(f"demo: nmd did not come up:\n{tail}")
+            if self.nmctl("version", check=False).returncode == 0:
+                return
+            time.sleep(0.05)
+
+    def nmctl(self, *args, check=True):
+        done = subprocess.run([str(self.build / "nmctl" / "nmctl"), "--socket", self.socket, *args],
+                              capture_output=True, text=True)
+        if check and done.returncode != 0:
+            raise RuntimeError(f"nmctl {' '.join(args)}: {done.stderr.strip()}")
+        return done
+
+    def json(self, *args):
+        return json.loads(self.nmctl(*args, "--json").stdout)
+
+    def run(self, name, command, memory_mib, vcores, opportunistic, env=()):
+        args = ["run", "--detach", "--name", name, "-m", f"{memory_mib}M", "-c", str(vcores),
+                "--opportunistic" if opportunistic else "--guaranteed"]
+        for e in env:
+            args += ["-e", e]
+        return self.nmctl(*args, "--", *command, check=False)
+
+    def stop(self):
+        """By the slice alone, so that it works whatever state nmd is in."""
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        if shutil.which("systemctl") and os.path.isdir("/run/systemd/system"):
+            subprocess.run(["systemctl", "stop", self.slice], capture_output=True)
+        path = pathlib.Path(find_cgroup_root()) / self.slice
+        if (path / "cgroup.kill").exists():
+            (path / "cgroup.kill").write_text("1")
+        deadline = time.monotonic() + 10
+        while path.exists() and time.monotonic() < deadline:
+            for d in [*path.glob("*.scope"), path]:
+                try:
+                    d.rmdir()
+                except OSError:
+                    pass
+            time.sleep(0.02)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+# ---- the picture ---------------------------------------------------------------------------------------------------
+
+SYMBOL = {"SCHEDULED": "·", "RUNNING": "█", "RESUMING": "█", "PAUSING": "▒", "PAUSED": "░", "KILLING": "×", "COMPLETED": " "}
+COLOUR = {"G": "\033[34m", "O": "\033[32m", "░": "\033[33m", "▒": "\033[33m", "×": "\033[31m", "✗": "\033[31m", "✓": "\033[32m",
+          "·": "\033[90m"}
+RESET = "\033[0m"
+
+
+def bar(share, alpha, beta, width, colour):
+    """[██████░░░α░░░β] with the two thresholds where they are."""
+    filled = min(width, round(share * width))
+    cells = ["█" if i < filled else "░" for i in range(width)]
+    for mark, at in (("α", alpha), ("β", beta)):
+        cells[min(width - 1, round(at * width))] = mark
+    text = "".join(cells)
+    if not colour:
+        return text
+    tint = "\033[31m" if share > beta else "\033[33m" if share >= alpha else "\033[32m"
+    return tint + text + RESET
+
+
+class Picture:
+    def __init__(self, live):
+        self.live = live
+        self.lanes = collections.OrderedDict()  # id -> [name, type, cells]
+        self.said = []
+        self.told = set()
+        self.columns, self.rows = shutil.get_terminal_size((100, 30))
+
+    def open(self):
+        if self.live:
+            sys.stdout.write("\033[?1049h\033[?25l")
+
+    def close(self):
+        if self.live:
+            sys.stdout.write("\033[?25h\033[?1049l")
+            sys.stdout.flush()
+
+    def say(self, seconds, text):
+        self.said.append(f"{seconds:5.1f}s  {text}")
+        if not self.live:
+            print(self.said[-1], flush=True)
+
+    def note(self, tick, containers):
+        """One more cell in every lane."""
+        for c in containers:
+            lane = self.lanes.setdefault(c["id"], [c["name"], c["execution_type"][0], " " * tick, False])
+            if lane[3]:
+                continue
+            symbol = SYMBOL.get(c["state"], "?")
+            if c["state"] == "COMPLETED":
+                symbol = "✓" if c["exit_reason"] == "exited" and c["exit_code"] == 0 else "✗"
+                lane[3] = True
+            lane[2] = lane[2].ljust(tick) + symbol
+
+    def paint(self, cells, kind):
+        out, last = [], ""
+        for ch in cells:
+            tint = COLOUR.get(ch) or (COLOUR[kind] if ch == "█" else "")
+            if tint != last:
+                out.append(RESET + tint)
+                last = tint
+            out.append(ch)
+        return "".join(out) + RESET
+
+    def draw(self, title, seconds, length, status, phase):
+        if not self.live:
+            return
+        node, counts = status["node"], status["containers"]
+        alpha, beta = node["over_allocation_threshold"], node["preemption_threshold"]
+        width = max(20, self.columns - 34)
+        lines = [f"\033[1m{title}\033[0m   {seconds:4.0f} of {length} s   {phase}", ""]
+        for r, label in (("memory", "memory"), ("cpu", "CPU")):
+            u = node["utilization"][r]
+            lines.append(f"{label:>7} used {bar(u, alpha[r], beta[r], width, True)} {u:4.0%}")
+        cap = node["capacity"]["vcores"]
+        for who in ("guaranteed", "opportunistic"):
+            a = node["allocated"][who]
+            lines.append(f"   {who:<13} allocated {a['memory_bytes'] // MIB:5} MiB, {a['vcores']:g} of {cap:g} vcores")
+        p = status["preemptions"]
+        lines += ["", f"running {counts['guaranteed_running']} guaranteed, {counts['opportunistic_running']} opportunistic   "
+                  f"paused {counts['paused']}   queued {counts['queued']}   │ paused {p['paused']}× resumed {p['resumed']}× "
+                  f"killed {p['killed']}×", ""]
+        room = self.rows - len(lines) - 6
+        shown = [l for l in self.lanes.values() if not l[3]]
+        ended = [l for l in self.lanes.values() if l[3]]
+        shown = (ended[-max(0, room - len(shown)):] if room > len(shown) else []) + shown[:room]
+        span = self.columns - 22
+        for name, kind, cells, _ in shown:
+            lines.append(f" {kind} {name[:15]:<15} {self.paint(cells[-span:], kind)}")
+        lines += [""] + [f"\033[90m{s[:self.columns - 1]}\033[0m" for s in self.said[-3:]]
+        lines.append("\033[90m█ running  ░ paused  · queued  × dying  ✗ killed  ✓ done   (Ctrl-C ends it)\033[0m")
+        sys.stdout.write("\033[H" + "\033[K\n".join(lines[:self.rows - 1]) + "\033[K\033[J")
+        sys.stdout.flush()
+
+
+# ---- one run ---------------------------------------------------------------------------------------------------------
+
+def plans(seconds, cpus, capacity_mib):
+    """When the services use what: (name, memory request, vcores, [(seconds, cpus, MiB)])."""
+    t = seconds / 50.0
+    web = [(16 * t, 0.10, 150), (10 * t, cpus / 2, 150), (24 * t - 3, 0.10, 150)]
+    db = [(28 * t, 0.05, 200), (10 * t, 0.15, int(capacity_mib * 0.56)), (12 * t - 3, 0.05, 200)]
+    return [("web", int(capacity_mib * 0.30), cpus * 2, web), ("db", int(capacity_mib * 0.60), cpus * 2 - 1, db)]
+
+
+def phase_of(seconds, length):
+    t = length / 50.0
+    if seconds < 16 * t:
+        return "services idle: their unused share is lent out"
+    if seconds < 26 * t:
+        return "web ramps up its CPU"
+    if seconds < 28 * t:
+        return "web is quiet again"
+    if seconds < 38 * t:
+        return "db ramps up its memory"
+    return "services idle again"
+
+
+class Batch:
+    """The opportunistic jobs: each is submitted until it is done; a killed one is tried again."""
+
+    def __init__(self, node):
+        self.node = node
+        self.waiting = collections.deque((f"{KINDS[i % 4]}-{i // 4 + 1}", KINDS[i % 4]) for i in range(N_JOBS))
+        self.kind_of = dict(self.waiting)
+        self.live = {}  # id -> name
+        self.done, self.failed, self.retries = set(), [], 0
+        self.full = 0
+
+    def submit(self):
+        while self.waiting:
+            name, kind = self.waiting[0]
+            memory = 400 if kind == "sort" else 150
+            r = self.node.run(name, [str(HERE / "jobs.sh"), kind, "8" if kind == "compile" else "4" if kind != "sort" else "2"],
+                              memory, 1, True, env=[f"NMD_BUILD={self.node.build}"])
+            if r.returncode != 0:
+                self.full += 1
+                return r.stderr.strip()
+            self.waiting.popleft()
+            self.live[r.stdout.strip()] = name
+        return None
+
+    def look(self, containers, say):
+        for c in containers:
+            name = self.live.get(c["id"])
+            if name is None or c["state"] != "COMPLETED":
+                continue
+            del self.live[c["id"]]
+            if c["exit_reason"] == "exited" and c["exit_code"] == 0:
+                self.done.add(name)
+                say(f"{name} is done")
+            elif c["exit_reason"] in ("preempted", "pause-deadline", "oom-killed"):
+                self.retries += 1
+                self.waiting.append((name, self.kind_of[name]))
+                say(f"{name} was killed ({c['exit_reason']}) and is tried again")
+            else:
+                self.failed.append((name, c["exit_reason"], c["exit_code"]))
+                say(f"{name} failed: {c['exit_reason']}, exit code {c['exit_code']}")
+
+
+def tell_changes(containers, before, say):
+    for c in containers:
+        was, now = before.get(c["id"]), c["state"]
+        before[c["id"]] = now
+        if was == now or c["execution_type"] != "OPPORTUNISTIC":
+            continue
+        if now == "PAUSED":
+            say(f"{c['name']} is paused: CPU is needed")
+        elif now == "RUNNING" and was in ("PAUSED", "RESUMING"):
+            say(f"{c['name']} is resumed")
+
+
+def run_once(build, over_allocation, seconds, picture):
+    capacity = min(CAPACITY_MIB, int(int(open("/proc/meminfo").readline().split()[1]) / 1024 * 0.6))
+    node = Node(build, over_allocation, capacity)
+    title = "with over-allocation" if over_allocation else "without over-allocation (plain YARN)"
+    result = {"title": title, "cpu": [], "memory": [], "capacity": capacity}
+    try:
+        node.start()
+        batch, before, services = Batch(node), {}, {}
+        start = time.monotonic()
+
+        def say(text):
+            picture.say(time.monotonic() - start, text)
+
+        for name, memory, vcores, plan in plans(seconds, os.cpu_count(), capacity):
+            path = node.dir / f"{name}.plan"
+            path.write_text("".join(f"{s} {c} {m}\n" for s, c, m in plan))
+            r = node.run(name, [sys.executable, str(HERE / "service.py"), str(path)], memory, vcores, False)
+            if r.returncode != 0:
+                raise SystemExit(f"demo: {r.stderr.strip()}")
+            services[name] = r.stdout.strip()
+        tick = 0
+        while (now := time.monotonic() - start) < seconds:
+            batch.submit()
+            status, containers = node.json("status"), node.json("list", "--all")
+            batch.look(containers, say)
+            tell_changes(containers, before, say)
+            result["cpu"].append(status["node"]["utilization"]["cpu"])
+            result["memory"].append(status["node"]["utilization"]["memory"])
+            picture.note(tick, containers)
+            picture.draw(title, now, seconds, status, phase_of(now, seconds))
+            tick += 1
+            time.sleep(max(0.0, start + tick * 0.5 - time.monotonic()))
+        finish(node, batch, services, result, start)
+    finally:
+        node.stop()
+    return result
+
+
+def finish(node, batch, services, result, start):
+    """The services end by themselves about now; their own count of work is the proof of the promise."""
+    deadline = time.monotonic() + 15
+    while time.monotonic() < deadline:
+        containers = {c["id"]: c for c in node.json("list", "--all")}
+        if all(containers[i]["state"] == "COMPLETED" for i in services.values()):
+            break
+        time.sleep(0.2)
+    status = node.json("status")
+    result["jobs"] = len(batch.done)
+    result["failed"] = batch.failed
+    result["retries"] = batch.retries
+    result["preemptions"] = status["preemptions"]
+    result["wasted"] = sum(c.get("cpu_usage_usec") or 0 for c in containers.values()
+                           if c["exit_reason"] in ("preempted", "pause-deadline", "oom-killed")) / 1e6
+    result["waited"] = max((containers[i]["started_usec"] - containers[i]["submitted_usec"]) / 1e3 for i in services.values())
+    text = node.nmctl("logs", services["web"], check=False).stdout
+    result["rate"] = None
+    for line in text.splitlines():
+        counted = json.loads(line)
+        if counted["busy"] > 0:
+            result["rate"] = counted["units"] / counted["busy"]
+    killed = [c for c in containers.values() if c["execution_type"] == "OPPORTUNISTIC" and c["exit_reason"] == "preempted"]
+    result["explain"] = node.nmctl("explain", killed[-1]["id"], check=False).stdout if killed else ""
+
+
+def mean(values):
+    return sum(values) / max(1, len(values))
+
+
+def summary(on, off, seconds):
+    rows = [("", "over-allocation", "plain YARN")]
+
+    def row(label, f):
+        rows.append((label, f(on), f(off)))
+
+    row(f"jobs done in {seconds} s (of {N_JOBS})", lambda r: str(r["jobs"]))
+    row("mean CPU utilization", lambda r: f"{mean(r['cpu']):.0%}")
+    row("mean memory utilization", lambda r: f"{mean(r['memory']):.0%}")
+    row("pauses, resumes", lambda r: f"{r['preemptions']['paused']}, {r['preemptions']['resumed']}")
+    row("kills, each tried again", lambda r: str(r["preemptions"]["killed"]))
+    row("work lost to kills", lambda r: f"{r['wasted']:.1f} CPU s")
+    row("guaranteed containers waited", lambda r: f"{r['waited']:.0f} ms")
+    row("web's speed while it ramps up", lambda r: f"{r['rate']:.0f} units/s" if r["rate"] else "unknown")
+    print()
+    for label, a, b in rows:
+        print(f"  {label:<34} {a:>16} {b:>14}")
+    print()
+    if on["rate"] and off["rate"]:
+        slowed = 1 - on["rate"] / off["rate"]
+        print(f"  Guaranteed work was slowed by {max(0.0, slowed):.1%}; {on['jobs']} batch jobs instead of {off['jobs']} "
+              "were done beside it.")
+    if on["explain"]:
+        print("\n  Why was one of them killed? nmctl explain says:\n")
+        print("\n".join("    " + line for line in on["explain"].strip().splitlines()[:16]))
+    for r in (on, off):
+        for name, reason, code in r["failed"]:
+            print(f"  {name} failed {r['title']}: {reason}, exit code {code}")
+    print("\n  Try it yourself: nmctl(1) and the README show how.")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--seconds", type=int, default=50)
+    arg = parser.parse_args()
+    if arg.seconds < 30:
+        sys.exit("demo: --seconds must be at least 30: the story has its phases")
+
+    def end(*_):
+        raise Ended
+
+    signal.signal(signal.SIGINT, end)
+    signal.signal(signal.SIGTERM, end)
+    live = sys.stdout.isatty() and not arg.plain
+    results = []
+    try:
+        for over_allocation in (True, False):
+            picture = Picture(live)
+            if not live:
+                print(f"\n== {'with over-allocation' if over_allocation else 'the same without over-allocation'}", flush=True)
+            picture.open()
+            try:
+                results.append(run_once(arg.build, over_allocation, arg.seconds, picture))
+            finally:
+                picture.close()
+    except Ended:
+        print("demo: ended early; everything it started is gone.")
+        sys.exit(130)
+    summary(*results, arg.seconds)
+    if any(r["failed"] for r in results) or results[0]["jobs"] == 0:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
