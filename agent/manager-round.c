@@ -291,6 +291,7 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
         decide_in_shadow(m, &in);
         s.over_allocation = false;
     }
+    m->decided_usec = in.now_usec;
     nm_policy_decide(m->policy, &s, &in, v);
     check_invariants(m, &s, &in, v);
     if (trigger != NM_TRIGGER_CHANGE)

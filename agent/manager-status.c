@@ -37,31 +37,12 @@ static nm_printf(2, 3) void note(struct nm_status *s, const char *format, ...)
 /* What an operator may believe to be in force, and isn't. */
 static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
 {
-    static const struct {
-        enum nm_cgroup_feature feature;
-        const char *consequence;
-    } consequences[] = {
-        {NM_CGROUP_MEMORY_LIMITS, "memory limits: not enforced, %s; memory measured from /proc"},
-        {NM_CGROUP_CPU_WEIGHT, "cpu weights and quotas: not enforced, %s; opportunistic containers compete as equals until they are paused"},
-        {NM_CGROUP_CPU_IDLE, "cpu.idle: not set, %s"},
-        {NM_CGROUP_FREEZE, "pausing: not possible, %s; what would be paused is killed"},
-        {NM_CGROUP_RECLAIM, "memory reclaim: not used, %s"},
-        {NM_CGROUP_SWAP, "swap: not used, %s; paused containers keep their memory"},
-        {NM_CGROUP_PIDS, "process limits: not enforced, %s"},
-    };
     const struct nm_cgroup_backend *b = m->backend;
 
-    for (size_t i = 0; i < NM_ARRAY_SIZE(consequences); i++) {
-        enum nm_cgroup_feature f = consequences[i].feature;
-        const char *why = b->missing[f] ? b->missing[f] : "the kernel does not offer it";
-
-        if (b->feature[f])
-            continue;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        note(ret, consequences[i].consequence, why); /* one %s each, in the table above */
-#pragma GCC diagnostic pop
-    }
+    for (int f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
+        if (!b->feature[f])
+            note(ret, "%s: %s", nm_cgroup_feature_name((enum nm_cgroup_feature)f),
+                 b->missing[f] ? b->missing[f] : "the kernel does not offer it");
     if (m->store_error < 0)
         note(ret, "journal: can't be written (%s); new containers are refused until there is room in %s",
              strerror(-m->store_error), m->state_dir);
@@ -182,6 +163,9 @@ static bool queued_before(const struct nm_manager *m, const struct nm_view *a, c
 
 enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_container *c)
 {
+    /* Just come: no round has looked at it yet, and most are started by the first. */
+    if (c->view.submitted_usec >= m->decided_usec)
+        return NM_REASON_NONE;
     return nm_policy_hold_reason(&m->verdict, &c->view);
 }
 

@@ -53,6 +53,15 @@ struct nm_live *nm_manager_live_of(struct nm_manager *m, const struct nm_contain
     return c->view.state == NM_COMPLETED ? NULL : c->view.owner;
 }
 
+/* The policy's workspaces follow the sizes of the lists, so that deciding never allocates. */
+static int reserve(struct nm_manager *m)
+{
+    size_t n_views = NM_MAX(m->live_size, (size_t)1), n_apps = NM_MAX(m->apps_size, (size_t)1);
+    int r = nm_policy_reserve(m->policy, n_views, n_apps);
+
+    return r < 0 ? r : nm_policy_reserve(m->shadow_policy, n_views, n_apps);
+}
+
 uint32_t nm_manager_app(struct nm_manager *m, const char *name)
 {
     struct nm_app *apps;
@@ -75,6 +84,8 @@ uint32_t nm_manager_app(struct nm_manager *m, const char *name)
         if (!apps || !views)
             return 0;
         m->apps_size = n;
+        if (m->policy && reserve(m) < 0)
+            return 0;
     }
     m->apps[m->n_apps] = (struct nm_app){0};
     m->app_views[m->n_apps] = (struct nm_policy_app){0};
@@ -97,7 +108,7 @@ static int grow_live(struct nm_manager *m)
         return -ENOMEM;
     m->views = views;
     m->live_size = n;
-    return 0;
+    return reserve(m);
 }
 
 int nm_manager_add_live(struct nm_manager *m, struct nm_container *c, struct nm_live **ret)
@@ -107,10 +118,6 @@ int nm_manager_add_live(struct nm_manager *m, struct nm_container *c, struct nm_
 
     if (m->n_live == m->live_size)
         r = grow_live(m);
-    if (r >= 0)
-        r = nm_policy_reserve(m->policy, m->live_size, NM_MAX(m->apps_size, (size_t)16));
-    if (r >= 0)
-        r = nm_policy_reserve(m->shadow_policy, m->live_size, NM_MAX(m->apps_size, (size_t)16));
     if (r < 0)
         return r;
     l = calloc(1, sizeof *l);
@@ -435,6 +442,8 @@ static int open_samplers(struct nm_manager *m)
         r = nm_policy_new(&m->policy);
     if (r >= 0)
         r = nm_policy_new(&m->shadow_policy);
+    if (r >= 0)
+        r = reserve(m);
     if (r < 0)
         return r;
     /* The first sample settles "auto" capacity; CPU use needs a second one. */

@@ -122,6 +122,7 @@ struct nm_manager {
     char hold_id[NM_ID_SIZE];
     uint64_t squeeze_millicores;
     bool in_round;
+    uint64_t decided_usec; /* when the newest round looked at the containers */
     bool invariant_broken;
 
     bool draining;

@@ -413,7 +413,7 @@ static unsigned max_connections(unsigned wanted)
 static int start_library(struct nm_local_server *s, char **ret_message)
 {
     s->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
         on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_library_log, s, MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
         MHD_OPTION_NOTIFY_COMPLETED, on_request_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
         MHD_OPTION_CONNECTION_LIMIT, s->max_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
