@@ -59,6 +59,7 @@ nm_shim_SOURCES = \
 	util/parse.c
 # flags of its own, so that the shared sources are compiled for it apart from the libtool objects
 nm_shim_CFLAGS = $(AM_CFLAGS)
+
 # The daemon. GNU ld wants the libraries in order of use: the interface before the core that it calls.
 sbin_PROGRAMS += nmd
 nmd_SOURCES = %D%/nmd.c

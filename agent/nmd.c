@@ -5,8 +5,6 @@
  * Containers outlive it: leaving the loop ends nmd, never them.
  */
 
-#include "config.h"
-
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
