@@ -25,3 +25,32 @@ field() { # FILE KEY
 unit_prop() { # UNIT PROPERTY
     systemctl show --value -p "$2" "$1"
 }
+
+# ---- nmd as a service ---------------------------------------------------------------------------
+
+# A drop-in of configuration lines; without lines, none. nmd reads it at its next start or reload.
+conf() {
+    mkdir -p /etc/nmd/nmd.conf.d
+    rm -f /etc/nmd/nmd.conf.d/90-suite.conf
+    [ $# -eq 0 ] || printf '%s\n' "$@" >/etc/nmd/nmd.conf.d/90-suite.conf
+}
+
+# Settings with which things happen within a test's patience, and more lines; restarts nmd.
+quick_nmd() {
+    conf "[sampling]" "period = 500ms" "[over-allocation]" "warmup = 2s" "$@"
+    systemctl restart nmd.service
+    wait_until 30 nmctl status
+}
+
+status_of() { nmctl status --json | jq -r "$1"; }
+status_is() { [ "$(status_of "$1")" = "$2" ]; }
+field_of() { # ID JQ-EXPRESSION
+    nmctl list --all --json | jq -r --arg id "$1" '.[] | select(.id == $id) | '"$2"
+}
+state_of() { field_of "$1" .state; }
+in_state() { # ID STATE...: for wait_until
+    local id=$1 state
+    shift
+    state=$(state_of "$id")
+    [[ " $* " == *" $state "* ]]
+}

@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 240
+#
+# nmd as systemd runs it: the units, the socket, what is confined and what containers may still do,
+# reload, restart and the watchdog.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+check "nmd.service is active" wait_until 60 systemctl -q is-active nmd.service
+# Nothing below makes sense without.
+check "nmd answers" wait_until 30 nmctl status || done_testing
+is "it is enabled" "$(systemctl is-enabled nmd.service nmd.socket | paste -sd' ')" "enabled enabled"
+is "it found systemd" "$(status_of .node.backend)" systemd
+check "curl is enough to use it" \
+    curl -fsS --unix-socket /run/nmd/nmd.sock http://localhost/v1/version
+is "the socket is for root and group nmd" "$(stat -c '%U %G %a' /run/nmd/nmd.sock)" "root nmd 660"
+is "the state directory is root's alone" "$(stat -c '%U %a' /var/lib/nmd)" "root 700"
+check "somebody else can't use it" \
+    bash -c '! su alice -c "curl -sS --unix-socket /run/nmd/nmd.sock http://localhost/v1/status"'
+adduser -q alice nmd 2>/dev/null || usermod -aG nmd alice
+check "a member of the group can" \
+    su alice -c 'curl -fsS --unix-socket /run/nmd/nmd.sock http://localhost/v1/status'
+gpasswd -q -d alice nmd >/dev/null
+
+check "exposure is at most 5.0" systemd-analyze security --threshold=50 nmd.service
+check "the units have no mistakes" systemd-analyze verify --man=no nmd.service nmd.socket nm.slice
+is "the slice's limit is the node's capacity" "$(cat $cg/nm.slice/memory.max)" \
+    "$(status_of .node.capacity.memory_bytes)"
+is "nmd has no NoNewPrivs, which setuid programs in containers would suffer from" \
+    "$(field "/proc/$(unit_prop nmd.service MainPID)/status" NoNewPrivs:)" 0
+
+# ---- a container as systemd sees it -------------------------------------------------------------
+
+id=$(nmctl run --detach -m 64M -c 0.5 --name sleeper sleep 300)
+like "a container has an id" "$id" '^container_[0-9]+_[0-9]+$'
+check "it runs" wait_until 20 in_state "$id" RUNNING
+scope=nm-$id.scope
+is "its scope is active" "$(systemctl is-active "$scope")" active
+like "systemctl status nm.slice shows it" "$(systemctl status --no-pager nm.slice)" "$scope"
+is "systemd knows its limit" "$(unit_prop "$scope" MemoryMax)" $((64 << 20))
+is "the kernel has its limit" "$(cat "$cg/nm.slice/$scope/memory.max")" $((64 << 20))
+is "and what it is guaranteed" "$(cat "$cg/nm.slice/$scope/memory.min")" $((64 << 20))
+is "it lives or dies as a whole" "$(cat "$cg/nm.slice/$scope/memory.oom.group")" 1
+like "the journal tells its life" "$(journalctl -o cat NM_CONTAINER="$id")" "$id|sleeper"
+
+out=$(nmctl run -u alice -e GREETING=hello -- sh -c 'echo $GREETING; exit 7') && status=0 || status=$?
+is "its exit status is nmctl's" "$status" 7
+is "its output is nmctl's" "$out" hello
+
+# ---- what the service's confinement leaves to containers ----------------------------------------
+
+# Prints what it may do, as user alice.
+cat >/tmp/probe.sh <<'END'
+id -un
+touch /tmp/made-by-alice && echo tmp
+touch ~/made-by-alice && echo home
+[ -c /dev/fuse ] || [ -c /dev/kmsg ] && echo dev
+head -c 1 /dev/urandom >/dev/null && echo urandom
+grep -h NoNewPrivs /proc/self/status | tr -d '\t'
+unshare -Ur true && echo userns
+python3 -c 'import socket; socket.socket(socket.AF_INET6)' && echo inet6
+python3 -c 'import ctypes, mmap; mmap.mmap(-1, 4096, prot=7)' && echo jit
+cat /proc/self/oom_score_adj
+ulimit -Sn
+END
+wanted="alice tmp home dev urandom NoNewPrivs:1 userns inet6 jit 0 1024"
+is "a guaranteed container may do what jobs do" \
+    "$(nmctl run -u alice bash /tmp/probe.sh 2>&1 | paste -sd' ')" "$wanted"
+check "/tmp is the host's" test -e /tmp/made-by-alice
+is "with new privileges allowed, su's bit counts" \
+    "$(nmctl run --allow-new-privs -u alice grep -h NoNewPrivs /proc/self/status | tr -d '\t')" \
+    NoNewPrivs:0
+like "a container can't load a module, even as root" \
+    "$(nmctl run -u root -- modprobe dummy 2>&1)" "not permitted|denied|ERROR"
+like "nor set the clock" "$(nmctl run -u root -- date -s 2001-01-01 2>&1)" "not permitted"
+check "nor write to /usr" bash -c '! nmctl run -u root -- touch /usr/made-by-container'
+
+# ---- reload and restart -------------------------------------------------------------------------
+
+pid=$(unit_prop nmd.service MainPID)
+conf "[queue]" "max-length = 3"
+check "systemctl reload works" systemctl reload nmd.service
+check "and the new setting holds" wait_until 20 status_is .queue.max_length 3
+is "nmd was not restarted for it" "$(unit_prop nmd.service MainPID)" "$pid"
+conf "[queue]" "max-length = many"
+systemctl reload nmd.service
+check "a bad file is told of, with its line" \
+    wait_until 20 bash -c "journalctl -u nmd.service -o cat | grep -q 'max-length.*many'"
+is "and changes nothing" "$(status_of .queue.max_length)" 3
+conf
+
+container_pid=$(field_of "$id" .pid)
+check "systemctl restart works" systemctl restart nmd.service
+check "nmd answers after it" wait_until 30 nmctl status
+is "the container didn't notice" "$(state_of "$id") $(field_of "$id" .pid)" "RUNNING $container_pid"
+check "systemctl daemon-reload harms nothing" systemctl daemon-reload
+is "its limit is still there" "$(cat "$cg/nm.slice/$scope/memory.max")" $((64 << 20))
+
+mkdir -p /run/systemd/system/nmd.service.d
+printf '[Service]\nWatchdogSec=3\n' >/run/systemd/system/nmd.service.d/watchdog.conf
+at_exit 'rm -rf /run/systemd/system/nmd.service.d; systemctl daemon-reload'
+systemctl daemon-reload
+systemctl restart nmd.service
+wait_until 30 nmctl status
+pid=$(unit_prop nmd.service MainPID)
+sleep 5
+is "nmd keeps its watchdog fed" "$(unit_prop nmd.service MainPID)" "$pid"
+kill -STOP "$pid"
+nmd_is_another() { [ "$(unit_prop nmd.service MainPID)" != "$pid" ] && nmctl status; }
+check "a hung nmd is replaced" wait_until 60 nmd_is_another
+is "and the container still runs" "$(state_of "$id") $(field_of "$id" .pid)" "RUNNING $container_pid"
+
+nmctl kill --now --wait "$id" >/dev/null
+check "the end of a container is the end of its scope" \
+    wait_until 20 bash -c "! systemctl -q is-active $scope"
+is "its state says who ended it" "$(field_of "$id" .exit_reason)" killed
+like "journalctl -x explains" "$(journalctl -x -o short NM_CONTAINER="$id" | head -n 200)" \
+    "A container has ended"
+done_testing
