@@ -136,7 +136,7 @@ static void resume(struct nm_round *r, uint32_t i, enum nm_reason reason)
 
 static bool may_resume_any(const struct nm_round *r)
 {
-    return r->cpu_known && r->v->guaranteed_hold == NM_REASON_NONE && !nm_round_settling(r) &&
+    return r->cpu_known && r->v->guaranteed_hold == NM_REASON_NONE && !nm_round_any_settling(r) &&
            r->p->squeeze_millicores == NM_NO_SQUEEZE && r->in_use[NM_MEMORY] <= r->beta[NM_MEMORY];
 }
 
@@ -209,7 +209,7 @@ static enum nm_reason queue_hold(const struct nm_round *r)
         return NM_REASON_NONE;
     if (r->in->now_usec < r->p->memory.breaker_until_usec)
         return NM_REASON_BREAKER;
-    if (nm_round_settling(r))
+    if (nm_round_any_settling(r))
         return NM_REASON_SETTLING;
     return r->p->squeeze_millicores != NM_NO_SQUEEZE ? NM_REASON_SQUEEZED : NM_REASON_NONE;
 }
@@ -314,21 +314,38 @@ void nm_policy_admit_queue(struct nm_round *r)
     r->v->hold_view = r->in->views[r->p->queue[0].index];
 }
 
+/* The head was shed: the next one gets its turn in the next round. */
+static void pass_hold_on(struct nm_round *r, struct nm_sort_entry *left, size_t n)
+{
+    enum nm_reason hold = queue_hold(r);
+
+    r->v->hold = NM_REASON_NONE;
+    r->v->hold_view = NULL;
+    if (n == 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        nm_queue_keys(r->s, r->in, r->in->views[left[i].index], left[i].k);
+    nm_sort(left, r->p->scratch, n);
+    r->v->hold = hold != NM_REASON_NONE ? hold : NM_REASON_BEHIND_OTHERS;
+    r->v->hold_view = r->in->views[left[0].index];
+}
+
 /* The newest go first, whatever the queue's order. */
 void nm_policy_admit_shed(struct nm_round *r)
 {
-    const struct nm_view *head = r->v->hold_view;
+    struct nm_sort_entry *queue = r->p->queue;
+    size_t n = nm_sub_u64(r->n_queue, r->in->shed_to);
+    bool head_is_shed = false;
 
-    if (r->n_queue <= r->in->shed_to)
+    if (n == 0)
         return;
     for (size_t i = 0; i < r->n_queue; i++)
-        r->p->queue[i].k[0] = ~r->in->views[r->p->queue[i].index]->seq;
-    nm_sort(r->p->queue, r->p->scratch, r->n_queue);
-    for (size_t i = 0; i < r->n_queue - r->in->shed_to; i++) {
-        nm_policy_add_action(r, NM_ACTION_SHED, NM_REASON_SHED, r->p->queue[i].index);
-        if (r->in->views[r->p->queue[i].index] == head) {
-            r->v->hold = NM_REASON_NONE;
-            r->v->hold_view = NULL;
-        }
+        queue[i].k[0] = ~r->in->views[queue[i].index]->seq;
+    nm_sort(queue, r->p->scratch, r->n_queue);
+    for (size_t i = 0; i < n; i++) {
+        nm_policy_add_action(r, NM_ACTION_SHED, NM_REASON_SHED, queue[i].index);
+        head_is_shed = head_is_shed || r->in->views[queue[i].index] == r->v->hold_view;
     }
+    if (head_is_shed)
+        pass_hold_on(r, queue + n, r->n_queue - n);
 }

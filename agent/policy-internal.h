@@ -35,6 +35,9 @@
 
 #define NM_BREAKER_MAX_FACTOR 8
 
+/* The first sample after a victim is gone still shows what it used during a part of the interval. */
+#define NM_LEAST_SETTLE_SAMPLES 2U
+
 enum nm_taken { NM_TAKEN_NOT, NM_TAKEN_PAUSE, NM_TAKEN_RECLAIM, NM_TAKEN_KILL, NM_TAKEN_RESUME };
 
 struct nm_policy {
@@ -44,7 +47,7 @@ struct nm_policy {
     uint64_t system[NM_RESOURCE_COUNT]; /* in use at node level, beyond reserve and containers */
     uint64_t system_at_usec;            /* the sample that said so */
     uint32_t cpu_over;                  /* consecutive samples with CPU over beta */
-    uint32_t settle_left[NM_RESOURCE_COUNT];
+    uint32_t quiet[NM_RESOURCE_COUNT]; /* samples since the newest victims were gone */
     uint64_t taken_usec[NM_RESOURCE_COUNT];
     uint64_t squeeze_millicores;
 
@@ -66,6 +69,7 @@ struct nm_round {
     struct nm_policy_verdict *v;
     bool fresh;     /* there is a sample, and it is not stale */
     bool cpu_known; /* and it has a CPU figure */
+    bool new_sample; /* not the one of the round before: one sample never counts twice */
     uint64_t capacity[NM_RESOURCE_COUNT], alpha[NM_RESOURCE_COUNT], beta[NM_RESOURCE_COUNT];
     uint64_t used[NM_RESOURCE_COUNT];    /* U; grows with admissions and resumes */
     uint64_t claimed[NM_RESOURCE_COUNT]; /* by guaranteed containers that wait for room */
@@ -121,9 +125,15 @@ static inline uint64_t nm_view_resume_cpu(const struct nm_policy_settings *s, co
     return s->over_allocation ? v->last_cpu_millicores : v->request.cpu_millicores;
 }
 
-static inline bool nm_round_settling(const struct nm_round *r)
+static inline bool nm_round_settling(const struct nm_round *r, enum nm_resource which)
 {
-    return r->s->over_allocation && (r->p->settle_left[NM_MEMORY] > 0 || r->p->settle_left[NM_CPU] > 0);
+    return r->p->quiet[which] < NM_MAX(r->s->settle_samples, NM_LEAST_SETTLE_SAMPLES);
+}
+
+/* With over-allocation off there is nothing that a sample could still show. */
+static inline bool nm_round_any_settling(const struct nm_round *r)
+{
+    return r->s->over_allocation && (nm_round_settling(r, NM_MEMORY) || nm_round_settling(r, NM_CPU));
 }
 
 /* policy.c */

@@ -15,7 +15,7 @@
 
 static void settle(struct nm_round *r, enum nm_resource which)
 {
-    r->p->settle_left[which] = NM_MAX(r->s->settle_samples, 2U);
+    r->p->quiet[which] = 0;
     r->p->taken_usec[which] = r->in->now_usec;
 }
 
@@ -24,7 +24,7 @@ void nm_policy_preempt_tick(struct nm_round *r)
 {
     struct nm_policy *p = r->p;
 
-    if (r->in->trigger != NM_TRIGGER_SAMPLE)
+    if (r->in->trigger != NM_TRIGGER_SAMPLE || (r->fresh && !r->new_sample))
         return;
     if (r->cpu_known && r->s->over_allocation && r->in_use[NM_CPU] > r->beta[NM_CPU])
         p->cpu_over++;
@@ -33,8 +33,8 @@ void nm_policy_preempt_tick(struct nm_round *r)
     for (enum nm_resource k = NM_MEMORY; r->fresh && k < NM_RESOURCE_COUNT; k++) {
         bool gone = r->n_pending[k] == 0 || r->in->now_usec - p->taken_usec[k] > NM_STUCK_USEC;
 
-        if (p->settle_left[k] > 0 && gone)
-            p->settle_left[k]--;
+        if (gone && p->quiet[k] < UINT32_MAX)
+            p->quiet[k]++;
     }
 }
 
@@ -222,7 +222,7 @@ static uint64_t reclaim(struct nm_round *r)
         uint64_t bytes = NM_MIN(most, nm_sub_u64(wanted, had));
         struct nm_policy_action *a;
 
-        if (v->type != NM_OPPORTUNISTIC || v->reclaimed || r->p->taken[i] != NM_TAKEN_NOT ||
+        if (v->type != NM_OPPORTUNISTIC || v->exempt || v->reclaimed || r->p->taken[i] != NM_TAKEN_NOT ||
             bytes < NM_LEAST_MEMORY_BYTES)
             continue;
         a = nm_policy_add_action(r, NM_ACTION_RECLAIM, NM_REASON_FROZEN_MEMORY, i);
@@ -251,7 +251,7 @@ static void memory_over_beta(struct nm_round *r)
 
     if (!r->s->over_allocation || !r->fresh || r->in->trigger == NM_TRIGGER_CHANGE || need.amount == 0)
         return;
-    if (r->p->settle_left[NM_MEMORY] > 0) {
+    if (nm_round_settling(r, NM_MEMORY)) {
         r->v->preempt_hold = NM_REASON_SETTLING;
         return;
     }
@@ -310,7 +310,7 @@ static void cpu_over_beta(struct nm_round *r)
     if (r->in->trigger != NM_TRIGGER_SAMPLE || r->p->cpu_over == 0 ||
         r->p->cpu_over < r->s->cpu_samples || need.amount == 0)
         return;
-    if (r->p->settle_left[NM_CPU] > 0) {
+    if (nm_round_settling(r, NM_CPU)) {
         r->v->preempt_hold = NM_REASON_SETTLING;
         return;
     }

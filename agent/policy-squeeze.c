@@ -48,9 +48,14 @@ static void steer(struct nm_round *r)
         p->squeeze_millicores = NM_MIN(p->squeeze_millicores, room);
     else if (p->squeeze_millicores != NM_NO_SQUEEZE && r->in_use[NM_CPU] < r->alpha[NM_CPU])
         p->squeeze_millicores = NM_MAX(loosened(p->squeeze_millicores, room, own), room);
-    if (p->squeeze_millicores == NM_NO_SQUEEZE)
-        return;
-    p->squeeze_millicores = NM_MAX(p->squeeze_millicores, floor_for_all(r));
+}
+
+static void apply_bounds(struct nm_round *r)
+{
+    struct nm_policy *p = r->p;
+
+    if (p->squeeze_millicores != NM_NO_SQUEEZE)
+        p->squeeze_millicores = NM_MAX(p->squeeze_millicores, floor_for_all(r));
     if (p->squeeze_millicores >= r->capacity[NM_CPU])
         p->squeeze_millicores = NM_NO_SQUEEZE;
 }
@@ -61,5 +66,6 @@ void nm_policy_squeeze(struct nm_round *r)
         r->p->squeeze_millicores = NM_NO_SQUEEZE;
     else if (r->in->trigger == NM_TRIGGER_SAMPLE && r->cpu_known)
         steer(r);
+    apply_bounds(r);
     r->v->squeeze_millicores = r->p->squeeze_millicores;
 }

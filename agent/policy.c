@@ -16,6 +16,7 @@ int nm_policy_new(struct nm_policy **ret)
     if (!p)
         return -ENOMEM;
     p->squeeze_millicores = NM_NO_SQUEEZE;
+    p->quiet[NM_MEMORY] = p->quiet[NM_CPU] = UINT32_MAX;
     *ret = p;
     return 0;
 }
@@ -229,12 +230,12 @@ static void survey_system(struct nm_round *r, const uint64_t shown[NM_RESOURCE_C
 {
     struct nm_policy *p = r->p;
     const struct nm_policy_node *node = &r->in->node;
-    bool new_sample = node->valid && node->at_usec != p->system_at_usec;
 
+    r->new_sample = node->valid && node->at_usec != p->system_at_usec;
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
         uint64_t beyond = nm_sub_u64(nm_resources_get(&node->used, k), nm_resources_get(&r->s->reserve, k));
 
-        if ((new_sample || !p->system_known[k]) && node->valid && (k != NM_CPU || node->cpu_valid)) {
+        if ((r->new_sample || !p->system_known[k]) && node->valid && (k != NM_CPU || node->cpu_valid)) {
             p->system[k] = nm_sub_u64(beyond, shown[k]);
             p->system_known[k] = true;
         }
@@ -242,7 +243,7 @@ static void survey_system(struct nm_round *r, const uint64_t shown[NM_RESOURCE_C
         if (r->s->over_allocation)
             r->used[k] = nm_add_u64(r->used[k], p->system[k]);
     }
-    if (new_sample)
+    if (r->new_sample)
         p->system_at_usec = node->at_usec;
 }
 

@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The rules once more; see policy-oracle.h. Written for clearness, in doubles, quadratic where that is simpler. */
+
+#include "tests/unit/policy-oracle.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+
+struct facts {
+    const struct world *w;
+    const struct nm_policy_settings *s;
+    const struct nm_policy_input *in;
+    const struct nm_policy_verdict *v;
+    bool fresh, cpu_known;
+    double capacity[2], alpha[2], beta[2];
+    double used[2];    /* U before this round's actions */
+    double in_use[2];
+    double pending_measured[2], pending_estimate[2];
+    double allocated[2], allocated_guaranteed[2];
+    size_t n_pending[2], n_active, n_queued, n_guaranteed_queued;
+};
+
+nm_printf(2, 3) static const char *wrong(struct oracle *o, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(o->message, sizeof(o->message), format, ap);
+    va_end(ap);
+    return o->message;
+}
+
+static double get(const struct nm_resources *r, int k)
+{
+    return k == NM_MEMORY ? (double)r->memory_bytes : (double)r->cpu_millicores;
+}
+
+static bool queued(const struct nm_view *v)
+{
+    return v->state == NM_SCHEDULED && !v->admitted;
+}
+
+static bool stuck(const struct facts *f, const struct nm_view *v)
+{
+    return f->in->now_usec - v->state_usec > 10 * NM_USEC_PER_SEC;
+}
+
+static double estimate(const struct facts *f, const struct nm_view *v, int k)
+{
+    bool warm = v->state == NM_SCHEDULED || v->n_samples < f->s->warmup_samples ||
+                f->in->now_usec < v->started_usec + f->s->warmup_usec;
+    double e = get(&v->measured, k);
+
+    if (queued(v) || (v->state == NM_PAUSED && k == NM_CPU))
+        return 0;
+    if (!f->s->over_allocation)
+        return get(&v->request, k);
+    if (v->state == NM_KILLING ? v->n_samples == 0 : warm)
+        e = fmax(e, get(&v->request, k));
+    if (k == NM_CPU && (v->state == NM_RESUMING || (v->state == NM_RUNNING && v->state_samples < 2)))
+        e = fmax(e, (double)v->last_cpu_millicores);
+    return e;
+}
+
+static double resume_cpu(const struct facts *f, const struct nm_view *v)
+{
+    return f->s->over_allocation ? (double)v->last_cpu_millicores : (double)v->request.cpu_millicores;
+}
+
+static void gather_view(struct facts *f, const struct nm_view *v, double shown[2])
+{
+    if (queued(v)) {
+        f->n_queued += v->type == NM_OPPORTUNISTIC;
+        f->n_guaranteed_queued += v->type == NM_GUARANTEED;
+        return;
+    }
+    if (v->type == NM_OPPORTUNISTIC && v->state != NM_PAUSED && v->state != NM_KILLING)
+        f->n_active++;
+    for (int k = 0; k < 2; k++) {
+        bool pending = (v->state == NM_KILLING || (v->state == NM_PAUSING && k == NM_CPU)) && !stuck(f, v);
+
+        shown[k] += get(&v->measured, k);
+        f->used[k] += estimate(f, v, k);
+        f->in_use[k] += k == NM_CPU && v->state == NM_PAUSED ? 0 : get(&v->measured, k);
+        f->allocated[k] += get(&v->request, k);
+        if (v->type == NM_GUARANTEED)
+            f->allocated_guaranteed[k] += get(&v->request, k);
+        if (pending) {
+            f->n_pending[k]++;
+            f->pending_measured[k] += get(&v->measured, k);
+            f->pending_estimate[k] += estimate(f, v, k);
+        }
+    }
+}
+
+static void gather(struct oracle *o, struct facts *f, const struct world *w)
+{
+    const struct nm_policy_node *node = &w->in.node;
+    double shown[2] = {0};
+
+    *f = (struct facts){.w = w, .s = &w->settings, .in = &w->in, .v = &w->verdict};
+    f->fresh = node->valid && w->in.now_usec - node->at_usec <= w->settings.sample_max_age_usec;
+    f->cpu_known = f->fresh && node->cpu_valid;
+    for (int k = 0; k < 2; k++) {
+        double a = k == NM_MEMORY ? f->s->over_allocation_threshold.memory : f->s->over_allocation_threshold.cpu;
+        double b = k == NM_MEMORY ? f->s->preemption_threshold.memory : f->s->preemption_threshold.cpu;
+
+        f->capacity[k] = get(&f->s->capacity, k);
+        f->alpha[k] = f->s->over_allocation ? floor(f->capacity[k] * a) : f->capacity[k];
+        f->beta[k] = f->s->over_allocation ? floor(f->capacity[k] * b) : f->capacity[k];
+    }
+    for (size_t i = 0; i < w->in.n_views; i++)
+        gather_view(f, w->in.views[i], shown);
+    for (int k = 0; k < 2; k++) {
+        bool anew = node->valid && (node->at_usec != o->sample_at || !o->system_known[k]);
+
+        if (anew && (k == NM_MEMORY || node->cpu_valid)) {
+            o->system[k] = fmax(0, fmax(0, get(&node->used, k) - get(&f->s->reserve, k)) - shown[k]);
+            o->system_known[k] = true;
+        }
+        f->in_use[k] += o->system[k];
+        f->used[k] += f->s->over_allocation ? o->system[k] : 0;
+    }
+}
+
+/* ---- single actions ------------------------------------------------------------------------------------------- */
+
+static bool is_threshold(const struct nm_policy_action *a)
+{
+    return a->reason == NM_REASON_MEMORY_OVER_BETA || a->reason == NM_REASON_CPU_OVER_BETA ||
+           a->reason == NM_REASON_FROZEN_MEMORY;
+}
+
+static const char *check_victim(struct oracle *o, const struct facts *f, const struct nm_policy_action *a)
+{
+    const struct nm_view *v = a->target;
+
+    if (v->type == NM_GUARANTEED)
+        return wrong(o, "guaranteed container %" PRIu64 " is a victim", v->seq);
+    if (v->exempt)
+        return wrong(o, "application master %" PRIu64 " is a victim", v->seq);
+    if (!f->fresh)
+        return wrong(o, "container %" PRIu64 " is a victim without a fresh sample", v->seq);
+    if (a->type == NM_ACTION_KILL && a->resource == NM_CPU && a->reason != NM_REASON_PAUSE_DEADLINE &&
+        f->s->pause_enabled)
+        return "CPU kills although pausing is on";
+    if (a->type == NM_ACTION_PAUSE && (!f->s->pause_enabled || !f->s->can_freeze))
+        return "a container is paused although pausing is off or impossible";
+    if (a->type == NM_ACTION_PAUSE && a->resource != NM_CPU)
+        return "a container is paused for memory";
+    if (is_threshold(a) && !f->s->over_allocation)
+        return "taken back on a threshold with over-allocation off";
+    if (a->reason == NM_REASON_PAUSE_DEADLINE && f->in->now_usec < v->pause_deadline_usec)
+        return "killed before its pause deadline";
+    if (a->predicted.memory_bytes == 0 && a->predicted.cpu_millicores == 0 && a->reason != NM_REASON_PAUSE_DEADLINE)
+        return "a victim that brings nothing";
+    return NULL;
+}
+
+static const char *check_threshold(struct oracle *o, const struct facts *f, const struct nm_policy_action *a)
+{
+    int k = a->resource;
+
+    if (!is_threshold(a))
+        return NULL;
+    if (f->in->trigger == NM_TRIGGER_CHANGE)
+        return "taken back on a threshold without a new sample";
+    if (f->in_use[k] - f->pending_measured[k] <= f->beta[k])
+        return wrong(o, "%s is taken back, but is not over beta: %.0f - %.0f <= %.0f", k ? "CPU" : "memory",
+                     f->in_use[k], f->pending_measured[k], f->beta[k]);
+    if (k == NM_CPU && (f->in->trigger != NM_TRIGGER_SAMPLE || o->run_over_beta < f->s->cpu_samples))
+        return wrong(o, "CPU is taken back after %u samples of %u", o->run_over_beta, f->s->cpu_samples);
+    if (o->ever_taken[k] && o->quiet[k] < NM_MAX(2U, f->s->settle_samples))
+        return wrong(o, "%s is taken back %u samples after the last victims were gone", k ? "CPU" : "memory",
+                     o->quiet[k]);
+    return NULL;
+}
+
+static bool unsettled(const struct oracle *o, const struct facts *f)
+{
+    for (int k = 0; k < 2; k++)
+        if (o->ever_taken[k] && o->quiet[k] < NM_MAX(2U, f->s->settle_samples))
+            return true;
+    return false;
+}
+
+static const char *check_admission(struct oracle *o, const struct facts *f, const struct nm_policy_action *a,
+                                   const double used[2], const double allocated[2])
+{
+    const struct nm_view *v = a->target;
+    bool plain = true, over = f->s->over_allocation;
+
+    if (!queued(v))
+        return "a container that is not queued is admitted";
+    if (!f->fresh || f->in->draining || f->in->unhealthy)
+        return "an admission without a fresh sample, or while draining or unhealthy";
+    if (v->type == NM_GUARANTEED)
+        return NULL;
+    if (!f->cpu_known)
+        return "an opportunistic admission without a CPU figure";
+    if (over && f->in->now_usec < o->breaker_until)
+        return "an opportunistic admission while the breaker holds";
+    if (over && unsettled(o, f))
+        return "an opportunistic admission before what was taken back has settled";
+    if (f->s->uplink_threshold > 0 && f->in->node.uplink_utilization > f->s->uplink_threshold)
+        return "an opportunistic admission with a saturated uplink";
+    for (int k = 0; k < 2; k++) {
+        double after = used[k] + get(&v->request, k);
+
+        plain = plain && allocated[k] + get(&v->request, k) <= f->capacity[k] && used[k] < f->beta[k] &&
+                after <= f->capacity[k];
+        over = over && used[k] < f->alpha[k] && after <= f->beta[k];
+    }
+    if (!plain && !over)
+        return wrong(o, "container %" PRIu64 " is admitted, but fits by no rule", v->seq);
+    return NULL;
+}
+
+static const char *check_resume(struct oracle *o, const struct facts *f, const struct nm_policy_action *a,
+                                const double used[2], size_t n_resumed)
+{
+    const struct nm_view *v = a->target;
+    double after = used[NM_CPU] + resume_cpu(f, v);
+    bool alone = f->n_active + n_resumed == 0 &&
+                 f->in->now_usec - v->paused_usec >= f->s->pause_deadline_usec / 16;
+
+    if (v->state != NM_PAUSED)
+        return "a container that is not paused is resumed";
+    if (a->reason == NM_REASON_PAUSE_EXPIRED)
+        return v->type == NM_GUARANTEED || v->exempt ? NULL : "an opportunistic pause ends by resuming";
+    if (v->user_paused)
+        return "a person's pause is ended by policy";
+    if (v->type == NM_GUARANTEED)
+        return NULL;
+    if (!f->cpu_known)
+        return "resumed without a sample";
+    if (f->s->over_allocation && unsettled(o, f))
+        return "resumed before what was taken back has settled";
+    if (used[NM_CPU] >= f->alpha[NM_CPU] || (after > f->beta[NM_CPU] && !alone))
+        return wrong(o, "container %" PRIu64 " is resumed at CPU %.0f + %.0f, beta %.0f", v->seq, used[NM_CPU],
+                     resume_cpu(f, v), f->beta[NM_CPU]);
+    if (f->s->over_allocation && f->in_use[NM_MEMORY] > f->beta[NM_MEMORY])
+        return "resumed while memory is over beta";
+    return NULL;
+}
+
+/* ---- the round as a whole --------------------------------------------------------------------------------------- */
+
+/* Goes through the actions in order, adding up what they give out. */
+static const char *check_actions(struct oracle *o, const struct facts *f)
+{
+    double used[2] = {f->used[0], f->used[1]}, allocated[2] = {f->allocated[0], f->allocated[1]};
+    size_t n_resumed = 0;
+
+    for (size_t i = 0; i < f->v->n_actions; i++) {
+        const struct nm_policy_action *a = &f->v->actions[i];
+        const char *r = NULL;
+
+        for (size_t j = 0; j < i; j++)
+            if (f->v->actions[j].target == a->target)
+                return wrong(o, "two actions on container %" PRIu64, a->target->seq);
+        if (a->type == NM_ACTION_ADMIT)
+            r = check_admission(o, f, a, used, allocated);
+        else if (a->type == NM_ACTION_RESUME)
+            r = check_resume(o, f, a, used, n_resumed);
+        else if (a->type != NM_ACTION_SHED)
+            r = check_victim(o, f, a);
+        if (r)
+            return r;
+        for (int k = 0; k < 2; k++)
+            if (a->type == NM_ACTION_ADMIT) {
+                used[k] += get(&a->target->request, k);
+                allocated[k] += get(&a->target->request, k);
+            }
+        if (a->type == NM_ACTION_RESUME) {
+            used[NM_CPU] += resume_cpu(f, a->target);
+            n_resumed += a->target->type == NM_OPPORTUNISTIC && a->reason == NM_REASON_BELOW_THRESHOLD;
+        }
+    }
+    return NULL;
+}
+
+static const struct nm_policy_action *action_on(const struct facts *f, const struct nm_view *v)
+{
+    for (size_t i = 0; i < f->v->n_actions; i++)
+        if (f->v->actions[i].target == v)
+            return &f->v->actions[i];
+    return NULL;
+}
+
+/* Each victim of one taking must have been needed: without it, the need would not be met. */
+static const char *check_all_needed(struct oracle *o, const struct facts *f, enum nm_reason reason, int k, double need)
+{
+    double sum = 0, least = INFINITY;
+    const struct nm_policy_action *list = NULL;
+
+    for (size_t i = 0; i < f->v->n_actions; i++) {
+        const struct nm_policy_action *a = &f->v->actions[i];
+
+        if (a->reason != reason || (int)a->resource != k)
+            continue;
+        sum += get(&a->predicted, k);
+        least = fmin(least, get(&a->predicted, k));
+        list = a;
+    }
+    if (!list)
+        return NULL;
+    if (sum - least >= need)
+        return wrong(o, "more victims than needed for %s (reason %d): %.0f of %.0f, the least brings %.0f",
+                     k ? "CPU" : "memory", reason, sum, need, least);
+    /* Too little is only right when nothing usable was left, or the budget was spent. */
+    if (sum >= need || (reason != NM_REASON_ROOM_FOR_GUARANTEED && list->type == NM_ACTION_KILL))
+        return NULL;
+    for (uint32_t i = list->first_candidate; i < list->first_candidate + list->n_candidates; i++)
+        if (f->v->candidates[i].passed_over == NM_PASSED_NOT_NEEDED ||
+            f->v->candidates[i].passed_over == NM_PASSED_MIN_RUNTIME)
+            return wrong(o, "%s is still short (%.0f of %.0f), but container %" PRIu64 " was spared",
+                         k ? "CPU" : "memory", sum, need, f->v->candidates[i].view->seq);
+    return NULL;
+}
+
+static const char *check_threshold_need(struct oracle *o, const struct facts *f)
+{
+    double reclaimed = 0, killed_cpu = 0;
+    const char *r;
+
+    for (size_t i = 0; i < f->v->n_actions; i++) {
+        const struct nm_policy_action *a = &f->v->actions[i];
+
+        if (a->type == NM_ACTION_RECLAIM)
+            reclaimed += (double)a->predicted.memory_bytes;
+        if (a->type == NM_ACTION_KILL && a->resource == NM_MEMORY && a->target->state != NM_PAUSED &&
+            a->target->state != NM_PAUSING)
+            killed_cpu += (double)a->target->measured.cpu_millicores;
+    }
+    /* At least what the policy may subtract: deadline kills of the same round only make the need smaller. */
+    r = check_all_needed(o, f, NM_REASON_MEMORY_OVER_BETA, NM_MEMORY,
+                         f->in_use[NM_MEMORY] - f->pending_measured[NM_MEMORY] - reclaimed - f->beta[NM_MEMORY]);
+    if (r)
+        return r;
+    return check_all_needed(o, f, NM_REASON_CPU_OVER_BETA, NM_CPU,
+                            f->in_use[NM_CPU] - f->pending_measured[NM_CPU] - killed_cpu - f->beta[NM_CPU]);
+}
+
+/* Those that fit, in order of arrival, are added to used; those from the first that doesn't on, to claims. */
+static void admit_and_claim(const struct facts *f, double used[2], double claims[2])
+{
+    double allocated[2] = {f->allocated_guaranteed[0], f->allocated_guaranteed[1]};
+    bool waiting = false;
+    uint64_t last = 0;
+
+    for (size_t n = 0; n < f->n_guaranteed_queued; n++) {
+        const struct nm_view *next = NULL;
+        bool allowed = true, fits = !waiting;
+
+        for (size_t i = 0; i < f->in->n_views; i++) {
+            const struct nm_view *v = f->in->views[i];
+
+            if (queued(v) && v->type == NM_GUARANTEED && v->seq > last && (!next || v->seq < next->seq))
+                next = v;
+        }
+        last = next->seq;
+        for (int k = 0; k < 2; k++) {
+            allowed = allowed && allocated[k] + get(&next->request, k) <= f->capacity[k];
+            fits = fits && used[k] + get(&next->request, k) <= f->beta[k];
+        }
+        if (!allowed)
+            return;
+        waiting = waiting || !fits;
+        for (int k = 0; k < 2; k++) {
+            allocated[k] += get(&next->request, k);
+            if (waiting)
+                claims[k] += get(&next->request, k);
+            else
+                used[k] += get(&next->request, k);
+        }
+    }
+}
+
+/* What victims for these reasons will bring, as U counts them. */
+static void add_expected(const struct facts *f, double pending[2], enum nm_reason reason, int resource)
+{
+    for (size_t i = 0; i < f->v->n_actions; i++) {
+        const struct nm_policy_action *a = &f->v->actions[i];
+        const struct nm_view *v = a->target;
+
+        if (a->reason != reason || (int)a->resource != resource)
+            continue;
+        if (a->type == NM_ACTION_RECLAIM)
+            pending[NM_MEMORY] += (double)a->predicted.memory_bytes;
+        if (a->type == NM_ACTION_KILL)
+            pending[NM_MEMORY] += estimate(f, v, NM_MEMORY);
+        if ((a->type == NM_ACTION_KILL && v->state != NM_PAUSING) || a->type == NM_ACTION_PAUSE)
+            pending[NM_CPU] += estimate(f, v, NM_CPU);
+    }
+}
+
+static const char *check_room_need(struct oracle *o, const struct facts *f)
+{
+    double used[2] = {f->used[0], f->used[1]}, claims[2] = {0};
+    double pending[2] = {f->pending_estimate[0], f->pending_estimate[1]};
+    const char *r;
+
+    if (!f->fresh || f->in->draining || f->in->unhealthy)
+        return NULL;
+    for (size_t i = 0; i < f->v->n_actions; i++)
+        if (f->v->actions[i].reason == NM_REASON_PAUSE_EXPIRED)
+            used[NM_CPU] += resume_cpu(f, f->v->actions[i].target);
+    admit_and_claim(f, used, claims);
+    add_expected(f, pending, NM_REASON_PAUSE_DEADLINE, NM_MEMORY);
+    add_expected(f, pending, NM_REASON_FROZEN_MEMORY, NM_MEMORY);
+    add_expected(f, pending, NM_REASON_MEMORY_OVER_BETA, NM_MEMORY);
+    r = check_all_needed(o, f, NM_REASON_ROOM_FOR_GUARANTEED, NM_MEMORY,
+                         used[NM_MEMORY] + claims[NM_MEMORY] - pending[NM_MEMORY] - f->beta[NM_MEMORY]);
+    if (r)
+        return r;
+    add_expected(f, pending, NM_REASON_ROOM_FOR_GUARANTEED, NM_MEMORY);
+    add_expected(f, pending, NM_REASON_CPU_OVER_BETA, NM_CPU);
+    return check_all_needed(o, f, NM_REASON_ROOM_FOR_GUARANTEED, NM_CPU,
+                            used[NM_CPU] + claims[NM_CPU] - pending[NM_CPU] - f->beta[NM_CPU]);
+}
+
+/* A guaranteed container that could start must, and one that waits must have something to wait for. */
+static const char *check_guaranteed(struct oracle *o, const struct facts *f)
+{
+    bool waits_for = false;
+
+    if (f->n_guaranteed_queued == 0 || !f->fresh || f->in->draining || f->in->unhealthy)
+        return NULL;
+    for (size_t i = 0; i < f->in->n_views; i++) {
+        const struct nm_view *v = f->in->views[i];
+        const struct nm_policy_action *a = action_on(f, v);
+
+        waits_for = waits_for || ((v->state == NM_KILLING || v->state == NM_PAUSING) && !stuck(f, v)) ||
+                    (a && (a->type == NM_ACTION_KILL || a->type == NM_ACTION_PAUSE || a->type == NM_ACTION_RECLAIM));
+    }
+    if (!waits_for && f->v->guaranteed_hold == NM_REASON_WAITING_FOR_VICTIMS)
+        return wrong(o, "guaranteed container %" PRIu64 " waits for nothing", f->v->guaranteed_hold_view->seq);
+    for (size_t i = 0; i < f->v->n_actions; i++)
+        if (f->v->guaranteed_hold != NM_REASON_NONE && f->v->actions[i].type == NM_ACTION_ADMIT &&
+            f->v->actions[i].target->type == NM_OPPORTUNISTIC)
+            return "an opportunistic container starts while a guaranteed one waits";
+    return NULL;
+}
+
+/* Paused containers go on in the order of their arrival; the paused ones of a person are not counted. */
+static const char *check_resume_order(struct oracle *o, const struct facts *f)
+{
+    uint64_t first_left = UINT64_MAX, last_resumed = 0;
+
+    for (size_t i = 0; i < f->in->n_views; i++) {
+        const struct nm_view *v = f->in->views[i];
+        const struct nm_policy_action *a = action_on(f, v);
+
+        if (v->state != NM_PAUSED || v->user_paused || v->type == NM_GUARANTEED)
+            continue;
+        if (!a)
+            first_left = NM_MIN(first_left, v->seq);
+        else if (a->type == NM_ACTION_RESUME && a->reason == NM_REASON_BELOW_THRESHOLD)
+            last_resumed = NM_MAX(last_resumed, v->seq);
+    }
+    if (last_resumed > first_left)
+        return wrong(o, "container %" PRIu64 " goes on before %" PRIu64, last_resumed, first_left);
+    return NULL;
+}
+
+static const char *check_deadlines(struct oracle *o, const struct facts *f)
+{
+    for (size_t i = 0; i < f->in->n_views; i++) {
+        const struct nm_view *v = f->in->views[i];
+
+        if (v->state != NM_PAUSED)
+            continue;
+        if (v->pause_deadline_usec == UINT64_MAX)
+            return wrong(o, "paused container %" PRIu64 " has no deadline", v->seq);
+        if (f->fresh && f->in->now_usec >= v->pause_deadline_usec && !action_on(f, v))
+            return wrong(o, "container %" PRIu64 " stays paused past its deadline", v->seq);
+    }
+    return NULL;
+}
+
+static const char *check_queue(struct oracle *o, const struct facts *f)
+{
+    size_t left = f->n_queued;
+    uint64_t newest_kept = 0, oldest_shed = UINT64_MAX;
+
+    for (size_t i = 0; i < f->in->n_views; i++) {
+        const struct nm_view *v = f->in->views[i];
+        const struct nm_policy_action *a = action_on(f, v);
+
+        if (!queued(v) || v->type != NM_OPPORTUNISTIC)
+            continue;
+        if (a)
+            left--;
+        if (a && a->type == NM_ACTION_SHED)
+            oldest_shed = NM_MIN(oldest_shed, v->seq);
+        else if (!a)
+            newest_kept = NM_MAX(newest_kept, v->seq);
+    }
+    if (f->n_queued > f->s->queue_max_length)
+        return wrong(o, "%zu containers are queued, %u may be", f->n_queued, f->s->queue_max_length);
+    if (left > f->in->shed_to)
+        return wrong(o, "%zu containers stay queued, the upstream allows %u", left, f->in->shed_to);
+    if (oldest_shed < newest_kept)
+        return wrong(o, "container %" PRIu64 " is shed, but not the newer %" PRIu64, oldest_shed, newest_kept);
+    if (oldest_shed != UINT64_MAX && left < f->in->shed_to)
+        return "more are shed than the upstream asks for";
+    if (left > 0 && f->v->hold == NM_REASON_NONE)
+        return "containers wait without a reason";
+    return NULL;
+}
+
+/* ---- memory of the history ---------------------------------------------------------------------------------------- */
+
+static void tick(struct oracle *o, const struct facts *f)
+{
+    bool again = f->in->node.at_usec == o->sample_at;
+
+    if (f->in->trigger != NM_TRIGGER_SAMPLE || (f->fresh && again))
+        return;
+    o->run_over_beta = f->cpu_known && f->s->over_allocation && f->in_use[NM_CPU] > f->beta[NM_CPU]
+                           ? o->run_over_beta + 1
+                           : 0;
+    for (int k = 0; f->fresh && k < 2; k++)
+        if (f->n_pending[k] == 0 || f->in->now_usec - o->taken_usec[k] > 10 * NM_USEC_PER_SEC)
+            o->quiet[k]++;
+}
+
+static const char *check_budget(struct oracle *o, const struct facts *f)
+{
+    uint32_t budget = NM_MIN(f->s->kills_per_minute, 64U), spent = 0, now = 0;
+
+    for (size_t i = 0; i < NM_MIN(o->n_kills, NM_ARRAY_SIZE(o->kills)); i++)
+        if (f->in->now_usec - o->kills[i] < 60 * NM_USEC_PER_SEC)
+            spent++;
+    for (size_t i = 0; i < f->v->n_actions; i++) {
+        const struct nm_policy_action *a = &f->v->actions[i];
+
+        now += a->type == NM_ACTION_KILL && is_threshold(a);
+    }
+    return now > 0 && spent + now > budget ? wrong(o, "%u kills in a minute, and %u more: the budget is %u", spent,
+                                                   now, budget)
+                                           : NULL;
+}
+
+static void remember_kills(struct oracle *o, const struct facts *f)
+{
+    bool load = false;
+
+    for (size_t i = 0; i < f->v->n_actions; i++) {
+        const struct nm_policy_action *a = &f->v->actions[i];
+
+        if (a->type != NM_ACTION_KILL || (a->reason == NM_REASON_PAUSE_DEADLINE && a->target->user_paused))
+            continue;
+        o->kills[o->n_kills++ % NM_ARRAY_SIZE(o->kills)] = f->in->now_usec;
+        load = true;
+    }
+    if (!load)
+        return;
+    if (o->last_kill > 0 && o->breaker_hold > 0 && f->in->now_usec <= o->last_kill + 2 * o->breaker_hold)
+        o->breaker_hold = NM_MIN(2 * o->breaker_hold, 8 * f->s->breaker_usec);
+    else
+        o->breaker_hold = f->s->breaker_usec;
+    o->breaker_until = f->in->now_usec + o->breaker_hold;
+    o->last_kill = f->in->now_usec;
+}
+
+static void remember_taking(struct oracle *o, const struct facts *f)
+{
+    for (size_t i = 0; i < f->v->n_actions; i++) {
+        const struct nm_policy_action *a = &f->v->actions[i];
+        bool memory = a->type == NM_ACTION_RECLAIM || a->type == NM_ACTION_KILL;
+        bool cpu = a->type == NM_ACTION_PAUSE || a->type == NM_ACTION_KILL;
+
+        if (a->reason == NM_REASON_PAUSE_DEADLINE)
+            continue;
+        for (int k = 0; k < 2; k++)
+            if (k == NM_MEMORY ? memory : cpu) {
+                o->quiet[k] = 0;
+                o->taken_usec[k] = f->in->now_usec;
+                o->ever_taken[k] = true;
+            }
+        if (cpu)
+            o->run_over_beta = 0;
+    }
+    o->sample_at = f->in->node.valid ? f->in->node.at_usec : o->sample_at;
+}
+
+static const char *check_figures(struct oracle *o, const struct facts *f)
+{
+    for (int k = 0; k < 2; k++) {
+        if (get(&f->v->used, k) != f->used[k])
+            return wrong(o, "U of %s is %.0f, should be %.0f", k ? "CPU" : "memory", get(&f->v->used, k), f->used[k]);
+        if (get(&f->v->in_use, k) != f->in_use[k])
+            return wrong(o, "%s in use is %.0f, should be %.0f", k ? "CPU" : "memory", get(&f->v->in_use, k),
+                         f->in_use[k]);
+    }
+    if (f->v->squeeze_millicores != NM_NO_SQUEEZE &&
+        (!f->s->can_squeeze || !f->s->over_allocation || f->n_active == 0 ||
+         (double)f->v->squeeze_millicores < (double)f->n_active * (double)f->s->squeeze_floor_millicores))
+        return wrong(o, "a squeeze to %" PRIu64 " with %zu containers", f->v->squeeze_millicores, f->n_active);
+    return NULL;
+}
+
+const char *oracle_check(struct oracle *o, const struct world *w)
+{
+    struct facts f;
+    const char *r;
+
+    gather(o, &f, w);
+    tick(o, &f);
+    r = check_figures(o, &f);
+    r = r ? r : check_budget(o, &f);
+    if (r)
+        return r;
+    /* The breaker that this round's own kills set holds this round's admissions, too. */
+    remember_kills(o, &f);
+    for (size_t i = 0; i < f.v->n_actions && !r; i++)
+        r = check_threshold(o, &f, &f.v->actions[i]);
+    /* What is taken in this round holds its admissions, too. */
+    remember_taking(o, &f);
+    r = r ? r : check_actions(o, &f);
+    r = r ? r : check_threshold_need(o, &f);
+    r = r ? r : check_room_need(o, &f);
+    r = r ? r : check_guaranteed(o, &f);
+    r = r ? r : check_resume_order(o, &f);
+    r = r ? r : check_deadlines(o, &f);
+    return r ? r : check_queue(o, &f);
+}

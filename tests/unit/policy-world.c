@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The simulated node; see policy-world.h. */
+
+#include "tests/unit/policy-world.h"
+
+uint64_t world_random(struct world *w)
+{
+    /* splitmix64: every seed is good, also neighbouring ones */
+    uint64_t z = (w->rng += UINT64_C(0x9e3779b97f4a7c15));
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+uint64_t world_below(struct world *w, uint64_t n)
+{
+    return n > 0 ? world_random(w) % n : 0;
+}
+
+bool world_chance(struct world *w, double p)
+{
+    return (double)(world_random(w) >> 11) < p * 9007199254740992.0;
+}
+
+static uint64_t between(struct world *w, uint64_t low, uint64_t high)
+{
+    return low + world_below(w, high - low + 1);
+}
+
+/* ---- settings ----------------------------------------------------------------------------------------------- */
+
+static struct nm_fractions random_fractions(struct world *w, const struct nm_fractions *above)
+{
+    struct nm_fractions f;
+
+    if (!above)
+        return (struct nm_fractions){(double)between(w, 30, 95) / 100, (double)between(w, 30, 95) / 100};
+    f.memory = above->memory + (1 - above->memory) * (double)between(w, 5, 100) / 100;
+    f.cpu = above->cpu + (1 - above->cpu) * (double)between(w, 5, 100) / 100;
+    return f;
+}
+
+static void random_settings(struct world *w)
+{
+    struct nm_policy_settings *s = &w->settings;
+
+    s->over_allocation = world_chance(w, 0.85);
+    s->over_allocation_threshold = random_fractions(w, NULL);
+    s->preemption_threshold = random_fractions(w, &s->over_allocation_threshold);
+    s->warmup_usec = between(w, 0, 4) * 5 * NM_USEC_PER_SEC;
+    s->warmup_samples = (uint32_t)between(w, 0, 4);
+    s->queue_max_length = (uint32_t)between(w, 1, 12);
+    s->queue_order = (enum nm_queue_order)world_below(w, 4);
+    s->victim_order = (enum nm_victim_order)world_below(w, 4);
+    s->pause_enabled = world_chance(w, 0.75);
+    s->pause_deadline_usec = between(w, 3, 60) * NM_USEC_PER_SEC;
+    s->cpu_samples = (uint32_t)between(w, 1, 5);
+    s->settle_samples = (uint32_t)between(w, 0, 4);
+    s->kills_per_minute = (uint32_t)(world_chance(w, 0.5) ? between(w, 0, 3) : between(w, 4, 80));
+    s->breaker_usec = between(w, 0, 3) * 5 * NM_USEC_PER_SEC;
+    s->sample_max_age_usec = w->period * between(w, 1, 3);
+    s->uplink_threshold = world_chance(w, 0.2) ? 0.9 : 0;
+    s->squeeze_floor_millicores = between(w, 0, 100);
+    s->can_freeze = world_chance(w, 0.9);
+    s->can_reclaim = world_chance(w, 0.5);
+    s->can_squeeze = world_chance(w, 0.5);
+}
+
+int world_init(struct world *w, uint64_t seed)
+{
+    *w = (struct world){.rng = seed, .now = 1000 * NM_USEC_PER_SEC, .squeeze = NM_NO_SQUEEZE, .shed_to = UINT32_MAX};
+    w->period = between(w, 1, 30) * 100 * NM_USEC_PER_MSEC;
+    w->settings.capacity.memory_bytes = between(w, 64, 65536) * NM_MIB;
+    w->cpus = between(w, 1, 32) * 1000;
+    w->settings.capacity.cpu_millicores = world_chance(w, 0.7) ? w->cpus : between(w, 500, w->cpus);
+    w->settings.reserve.memory_bytes = world_chance(w, 0.5) ? between(w, 0, 512) * NM_MIB : 0;
+    random_settings(w);
+    w->system_memory_mean = world_chance(w, 0.5) ? world_below(w, w->settings.capacity.memory_bytes / 4) : 0;
+    w->system_cpu_mean = world_chance(w, 0.5) ? world_below(w, w->cpus / 4) : 0;
+    w->miss = world_chance(w, 0.4) ? 0.15 : 0;
+    w->meddle = world_chance(w, 0.5) ? 0.08 : 0;
+    w->arrive = (double)between(w, 5, 60) / 100;
+    w->reload = world_chance(w, 0.2) ? 0.03 : 0;
+    w->phases = world_chance(w, 0.5);
+    w->next_sample = w->now;
+    for (size_t i = 0; i < WORLD_APPS; i++)
+        w->apps[i] = (struct nm_policy_app){(uint32_t)world_below(w, 10), 0, 0};
+    return nm_policy_new(&w->policy);
+}
+
+void world_done(struct world *w)
+{
+    w->policy = nm_policy_free(w->policy);
+}
+
+/* ---- containers --------------------------------------------------------------------------------------------- */
+
+static void enter(struct world *w, struct inhabitant *c, enum nm_state state)
+{
+    c->view.state = state;
+    c->view.state_usec = w->now;
+    c->view.state_samples = 0;
+}
+
+/* Milliseconds as a rule, now and then far too long. */
+static void pass_through(struct world *w, struct inhabitant *c, enum nm_state state, double stuck)
+{
+    enter(w, c, state);
+    c->due_usec = w->now + (world_chance(w, stuck) ? between(w, 8, 60) * NM_USEC_PER_SEC
+                                                   : between(w, 1, 400) * NM_USEC_PER_MSEC);
+    c->fails = world_chance(w, 0.03);
+}
+
+static void arrive(struct world *w)
+{
+    const struct nm_resources *capacity = &w->settings.capacity;
+    struct inhabitant *c = NULL;
+    struct nm_resources request;
+    enum nm_execution_type type = world_chance(w, 0.35) ? NM_GUARANTEED : NM_OPPORTUNISTIC;
+
+    for (size_t i = 0; i < WORLD_MAX && !c; i++)
+        c = w->all[i].alive ? NULL : &w->all[i];
+    request.memory_bytes = 1 + world_below(w, capacity->memory_bytes / between(w, 1, 12));
+    request.cpu_millicores = 1 + world_below(w, capacity->cpu_millicores / between(w, 1, 12));
+    if (!c || nm_policy_check_request(&w->settings, w->views, w->in.n_views, type, &request, NULL) != NM_REASON_NONE)
+        return;
+    *c = (struct inhabitant){
+        .alive = true,
+        .memory_target = world_below(w, request.memory_bytes + 1),
+        .cpu_demand = world_below(w, request.cpu_millicores * 2),
+        .work_left_usec = between(w, 1, 120) * NM_USEC_PER_SEC,
+        .view =
+            {
+                .seq = ++w->next_seq,
+                .type = type,
+                .exempt = type == NM_OPPORTUNISTIC && world_chance(w, 0.05),
+                .request = request,
+                .submitted_usec = w->now,
+                .pause_deadline_usec = UINT64_MAX,
+                .min_runtime_usec = world_chance(w, 0.2) ? between(w, 1, 30) * NM_USEC_PER_SEC : 0,
+                .expected_usec = world_chance(w, 0.5) ? between(w, 1, 100) * NM_USEC_PER_SEC : 0,
+                .app = (uint32_t)world_below(w, WORLD_APPS + 1),
+            },
+    };
+    enter(w, c, NM_SCHEDULED);
+}
+
+static void leave(struct world *w, struct inhabitant *c)
+{
+    c->alive = false;
+    if (c->view.app < WORLD_APPS)
+        w->apps[c->view.app].completed++;
+}
+
+static void freeze_done(struct world *w, struct inhabitant *c)
+{
+    if (c->fails) {
+        enter(w, c, NM_RUNNING);
+        return;
+    }
+    enter(w, c, NM_PAUSED);
+    c->view.paused_usec = w->now;
+    c->view.pause_deadline_usec = w->now + w->settings.pause_deadline_usec;
+    c->view.reclaimed = false;
+}
+
+static void resume_done(struct world *w, struct inhabitant *c)
+{
+    if (c->fails) {
+        enter(w, c, NM_PAUSED);
+        return;
+    }
+    enter(w, c, NM_RUNNING);
+    c->view.pause_deadline_usec = UINT64_MAX;
+    c->view.user_paused = false;
+}
+
+/* A transition that is due comes to its end. Returns whether anything happened. */
+static bool arrive_in_state(struct world *w, struct inhabitant *c)
+{
+    struct nm_view *v = &c->view;
+    bool passing = (v->state == NM_SCHEDULED && v->admitted) || v->state == NM_PAUSING ||
+                   v->state == NM_RESUMING || v->state == NM_KILLING;
+
+    if (v->state == NM_RUNNING && c->work_left_usec == 0) {
+        leave(w, c);
+        return true;
+    }
+    if (!passing || w->now < c->due_usec)
+        return false;
+    if (v->state == NM_PAUSING)
+        freeze_done(w, c);
+    else if (v->state == NM_RESUMING)
+        resume_done(w, c);
+    else if (v->state == NM_KILLING || c->fails)
+        leave(w, c);
+    else
+        enter(w, c, NM_RUNNING);
+    return true;
+}
+
+/* ---- use ----------------------------------------------------------------------------------------------------- */
+
+static bool on_cpu(const struct inhabitant *c)
+{
+    return c->alive && (c->view.state == NM_RUNNING || c->view.state == NM_PAUSING || c->view.state == NM_KILLING);
+}
+
+/* Guaranteed ones get what they want first, opportunistic ones share the rest within the squeeze. */
+static void share_cpu(struct world *w)
+{
+    uint64_t wanted[2] = {0}, given[2], left = nm_sub_u64(w->cpus, w->system_cpu);
+
+    for (size_t i = 0; i < WORLD_MAX; i++)
+        if (on_cpu(&w->all[i]))
+            wanted[w->all[i].view.type] += w->all[i].cpu_demand;
+    given[NM_GUARANTEED] = NM_MIN(wanted[NM_GUARANTEED], left);
+    left -= given[NM_GUARANTEED];
+    left = NM_MIN(left, w->squeeze);
+    given[NM_OPPORTUNISTIC] = NM_MIN(wanted[NM_OPPORTUNISTIC], left);
+    for (size_t i = 0; i < WORLD_MAX; i++) {
+        struct inhabitant *c = &w->all[i];
+        enum nm_execution_type t = c->view.type;
+
+        c->cpu_now = on_cpu(c) && wanted[t] > 0 ? c->cpu_demand * given[t] / wanted[t] : 0;
+    }
+}
+
+static void use_resources(struct world *w, uint64_t elapsed)
+{
+    /* Half of the time little is used, so that much is admitted, and then everybody wants all of it. */
+    uint64_t phase = w->now / (20 * NM_USEC_PER_SEC) % 2, before = (w->now - elapsed) / (20 * NM_USEC_PER_SEC) % 2;
+    uint64_t quiet = w->phases && phase == 0 ? 8 : 1;
+    bool surge = w->phases && phase == 1 && before == 0;
+
+    share_cpu(w);
+    for (size_t i = 0; i < WORLD_MAX; i++) {
+        struct inhabitant *c = &w->all[i];
+
+        if (!on_cpu(c))
+            continue;
+        c->view.cpu_usage_usec += elapsed * c->cpu_now / 1000;
+        c->work_left_usec = nm_sub_u64(c->work_left_usec, elapsed);
+        if (c->memory_now < c->memory_target)
+            c->memory_now += (c->memory_target - c->memory_now) / 2 + 1;
+        else
+            c->memory_now = c->memory_target;
+        if (surge) {
+            c->memory_target = c->view.request.memory_bytes;
+            c->cpu_demand = c->view.request.cpu_millicores * 2;
+        }
+        if (world_chance(w, 0.05))
+            c->memory_target = world_below(w, c->view.request.memory_bytes / quiet + 1);
+        if (world_chance(w, 0.1))
+            c->cpu_demand = world_below(w, c->view.request.cpu_millicores * 2 / quiet);
+    }
+    w->system_memory = w->system_memory_mean ? w->system_memory_mean / 2 + world_below(w, w->system_memory_mean) : 0;
+    w->system_cpu = w->system_cpu_mean ? w->system_cpu_mean / 2 + world_below(w, w->system_cpu_mean) : 0;
+}
+
+static void sample_container(struct inhabitant *c)
+{
+    struct nm_view *v = &c->view;
+
+    v->state_samples++;
+    if (v->state < NM_RUNNING)
+        return;
+    v->n_samples++;
+    v->measured = (struct nm_resources){c->memory_now, c->cpu_now};
+}
+
+static void take_sample(struct world *w)
+{
+    struct nm_resources used = {w->settings.reserve.memory_bytes + w->system_memory, w->system_cpu};
+    bool missed = world_chance(w, w->miss);
+
+    for (size_t i = 0; i < WORLD_MAX; i++)
+        if (w->all[i].alive) {
+            if (missed)
+                w->all[i].view.state_samples++;
+            else
+                sample_container(&w->all[i]);
+            used.memory_bytes += w->all[i].memory_now;
+            used.cpu_millicores += w->all[i].cpu_now;
+        }
+    if (missed) {
+        /* Either it is known to be missing, or the old one just grows stale. */
+        w->node.valid = w->node.valid && world_chance(w, 0.5);
+        return;
+    }
+    w->node = (struct nm_policy_node){
+        .valid = true,
+        .cpu_valid = w->node.at_usec > 0 && !world_chance(w, w->miss / 4),
+        .at_usec = w->now,
+        .used = used,
+        .swap_free_bytes = world_chance(w, 0.5) ? world_below(w, w->settings.capacity.memory_bytes) : 0,
+        .uplink_utilization = (double)world_below(w, 100) / 100,
+    };
+}
+
+/* ---- people ---------------------------------------------------------------------------------------------------- */
+
+static void person_pauses(struct world *w, struct inhabitant *c)
+{
+    c->view.last_cpu_millicores = c->view.measured.cpu_millicores;
+    c->view.user_paused = true;
+    pass_through(w, c, NM_PAUSING, 0.02);
+}
+
+static void meddle_with(struct world *w, struct inhabitant *c)
+{
+    struct nm_view *v = &c->view;
+
+    switch (world_below(w, 6)) {
+    case 0:
+        if (v->state == NM_RUNNING)
+            person_pauses(w, c);
+        break;
+    case 1:
+        if (v->state == NM_PAUSED)
+            pass_through(w, c, NM_RESUMING, 0);
+        break;
+    case 2:
+        if (v->state >= NM_RUNNING && v->state < NM_KILLING)
+            pass_through(w, c, NM_KILLING, 0.05);
+        break;
+    case 3: /* promotion */
+        if (v->type == NM_OPPORTUNISTIC && v->state >= NM_RUNNING && v->state < NM_KILLING &&
+            nm_policy_check_request(&w->settings, w->views, w->in.n_views, NM_GUARANTEED, &v->request, v) ==
+                NM_REASON_NONE)
+            v->type = NM_GUARANTEED;
+        break;
+    case 4: /* demotion */
+        if (v->type == NM_GUARANTEED && v->state >= NM_RUNNING && v->state < NM_KILLING)
+            v->type = NM_OPPORTUNISTIC;
+        break;
+    case 5:
+        w->shed_to = world_chance(w, 0.5) ? (uint32_t)world_below(w, 6) : UINT32_MAX;
+        w->draining = world_chance(w, 0.1);
+        w->unhealthy = world_chance(w, 0.1);
+        break;
+    }
+}
+
+/* A reload changes thresholds, orders and limits under running containers; the queue may then be longer than new
+ * requests may make it. Not the capacity, so that requests stay possible. */
+static void reload(struct world *w)
+{
+    uint32_t queue_max_length = w->settings.queue_max_length;
+
+    random_settings(w);
+    w->settings.queue_max_length = NM_MAX(queue_max_length, w->settings.queue_max_length);
+}
+
+static void meddle(struct world *w)
+{
+    if (world_chance(w, w->reload))
+        reload(w);
+    if (!world_chance(w, w->meddle))
+        return;
+    for (size_t i = 0; i < WORLD_MAX; i++)
+        if (w->all[i].alive && world_chance(w, 0.2))
+            meddle_with(w, &w->all[i]);
+}
+
+void world_calm(struct world *w)
+{
+    w->calm = true;
+    w->miss = w->meddle = w->arrive = w->reload = 0;
+    w->draining = w->unhealthy = false;
+    w->shed_to = UINT32_MAX;
+    w->settings.uplink_threshold = 0;
+    w->system_memory_mean = w->system_cpu_mean = 0;
+    for (size_t i = 0; i < WORLD_MAX; i++)
+        w->all[i].work_left_usec = NM_MIN(w->all[i].work_left_usec, 3 * NM_USEC_PER_SEC);
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------------ */
+
+static void fill_input(struct world *w, enum nm_policy_trigger trigger)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < WORLD_MAX; i++)
+        if (w->all[i].alive)
+            w->views[n++] = &w->all[i].view;
+    w->in = (struct nm_policy_input){
+        .trigger = trigger,
+        .now_usec = w->now,
+        .node = w->node,
+        .views = w->views,
+        .n_views = n,
+        .apps = w->apps,
+        .n_apps = WORLD_APPS,
+        .draining = w->draining,
+        .unhealthy = w->unhealthy,
+        .shed_to = w->shed_to,
+    };
+}
+
+void world_next(struct world *w)
+{
+    uint64_t elapsed = w->calm ? w->period : world_below(w, w->period / 2) + 1;
+    enum nm_policy_trigger trigger = NM_TRIGGER_CHANGE;
+
+    elapsed = NM_MIN(elapsed, w->next_sample - w->now);
+    w->now += elapsed;
+    use_resources(w, elapsed);
+    for (size_t i = 0; i < WORLD_MAX; i++)
+        if (w->all[i].alive)
+            (void)arrive_in_state(w, &w->all[i]);
+    fill_input(w, trigger);
+    if (world_chance(w, w->arrive))
+        arrive(w);
+    meddle(w);
+    if (w->now >= w->next_sample) {
+        take_sample(w);
+        w->next_sample = w->now + w->period;
+        trigger = NM_TRIGGER_SAMPLE;
+    } else if (world_chance(w, 0.05)) {
+        take_sample(w);
+        trigger = NM_TRIGGER_PRESSURE;
+    }
+    fill_input(w, trigger);
+    w->n_rounds++;
+}
+
+/* ---- actions --------------------------------------------------------------------------------------------------- */
+
+static struct inhabitant *inhabitant_of(const struct nm_policy_action *a)
+{
+    return (struct inhabitant *)((char *)a->target - offsetof(struct inhabitant, view));
+}
+
+static void act(struct world *w, const struct nm_policy_action *a)
+{
+    struct inhabitant *c = inhabitant_of(a);
+
+    w->n_actions[a->type]++;
+    w->n_reasons[a->reason]++;
+    switch (a->type) {
+    case NM_ACTION_ADMIT:
+        pass_through(w, c, NM_SCHEDULED, 0);
+        c->view.admitted = true;
+        c->view.started_usec = w->now;
+        break;
+    case NM_ACTION_PAUSE:
+        c->view.last_cpu_millicores = c->view.measured.cpu_millicores;
+        c->view.user_paused = false;
+        pass_through(w, c, NM_PAUSING, 0.02);
+        break;
+    case NM_ACTION_RESUME:
+        pass_through(w, c, NM_RESUMING, 0);
+        break;
+    case NM_ACTION_RECLAIM:
+        c->memory_now -= NM_MIN(c->memory_now, world_below(w, a->predicted.memory_bytes + 1));
+        c->view.reclaimed = true;
+        break;
+    case NM_ACTION_KILL:
+        pass_through(w, c, NM_KILLING, 0.05);
+        break;
+    case NM_ACTION_SHED:
+        c->alive = false;
+        break;
+    }
+}
+
+void world_act(struct world *w)
+{
+    w->n_reasons[w->verdict.hold]++;
+    w->n_reasons[w->verdict.guaranteed_hold]++;
+    w->n_reasons[w->verdict.preempt_hold]++;
+    w->n_squeezed += w->verdict.squeeze_millicores != NM_NO_SQUEEZE;
+    for (size_t i = 0; i < w->verdict.n_actions; i++)
+        act(w, &w->verdict.actions[i]);
+    w->squeeze = w->verdict.squeeze_millicores;
+}

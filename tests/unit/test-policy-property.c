@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Random histories of the pure policy on a simulated node (policy-world.c), every round judged by an oracle that
+ * shares no code with it (policy-oracle.c) and by nm_policy_check_invariants(). Each history ends in calm, after which
+ * nothing may still be paused, queued or squeezed. In some, a second policy is handed the views in another order and
+ * must decide the same.
+ *
+ *   test-policy-property [--histories N] [--seed S] [--verbose]
+ *
+ * History number i has the seed S + i, so a failure is repeated with --histories 1 --seed <what was printed>.
+ */
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <time.h>
+
+#include "tests/unit/policy-oracle.h"
+#include "util/parse.h"
+
+struct totals {
+    uint64_t histories, rounds, squeezed, actions[NM_ACTION_SHED + 1], reasons[NM_REASON_COUNT];
+};
+
+static bool verbose;
+
+static const char *const action_names[] = {"admit", "pause", "resume", "reclaim", "kill", "shed"};
+
+static void print_round(const struct world *w)
+{
+    static const char *const triggers[] = {"sample", "pressure", "change"};
+
+    printf("t=%.3f %s valid=%d cpu=%d at=%.3f U=%.0fM/%" PRIu64 "m in use=%.0fM/%" PRIu64 "m\n", (double)w->now / 1e6,
+           triggers[w->in.trigger], w->in.node.valid, w->in.node.cpu_valid, (double)w->in.node.at_usec / 1e6,
+           (double)w->verdict.used.memory_bytes / (double)NM_MIB, w->verdict.used.cpu_millicores,
+           (double)w->verdict.in_use.memory_bytes / (double)NM_MIB, w->verdict.in_use.cpu_millicores);
+    for (size_t i = 0; i < w->in.n_views; i++) {
+        const struct nm_view *v = w->in.views[i];
+
+        printf("   %3" PRIu64 " %-13s %-9s%s%s request=%.0fM/%" PRIu64 "m measured=%.0fM/%" PRIu64 "m last=%" PRIu64 "\n",
+               v->seq, nm_execution_type_name(v->type), nm_state_name(v->state), v->admitted ? "*" : " ",
+               v->user_paused ? "u" : " ", (double)v->request.memory_bytes / (double)NM_MIB, v->request.cpu_millicores,
+               (double)v->measured.memory_bytes / (double)NM_MIB, v->measured.cpu_millicores, v->last_cpu_millicores);
+    }
+    for (size_t i = 0; i < w->verdict.n_actions; i++) {
+        const struct nm_policy_action *a = &w->verdict.actions[i];
+
+        printf("   -> %s %" PRIu64 " %s %s predicted=%.0fM/%" PRIu64 "m\n", action_names[a->type], a->target->seq,
+               nm_reason_name(a->reason), nm_resource_name(a->resource),
+               (double)a->predicted.memory_bytes / (double)NM_MIB, a->predicted.cpu_millicores);
+    }
+    printf("   holds: %s, %s, %s\n", nm_reason_name(w->verdict.hold), nm_reason_name(w->verdict.guaranteed_hold),
+           nm_reason_name(w->verdict.preempt_hold));
+}
+
+/* The same views from behind must lead to the same actions. */
+static const char *check_order_independence(struct world *w, struct nm_policy *twin)
+{
+    struct nm_view *backwards[WORLD_MAX];
+    struct nm_policy_input in = w->in;
+    struct nm_policy_verdict v;
+
+    for (size_t i = 0; i < in.n_views; i++)
+        backwards[i] = w->in.views[in.n_views - 1 - i];
+    in.views = backwards;
+    nm_policy_decide(twin, &w->settings, &in, &v);
+    if (v.n_actions != w->verdict.n_actions || v.squeeze_millicores != w->verdict.squeeze_millicores)
+        return "another order of the views makes another number of actions";
+    for (size_t i = 0; i < v.n_actions; i++)
+        if (v.actions[i].target != w->verdict.actions[i].target || v.actions[i].type != w->verdict.actions[i].type)
+            return "another order of the views makes other actions";
+    return NULL;
+}
+
+static const char *one_round(struct world *w, struct oracle *o, struct nm_policy *twin)
+{
+    const char *r;
+
+    world_next(w);
+    nm_policy_decide(w->policy, &w->settings, &w->in, &w->verdict);
+    r = oracle_check(o, w);
+    if (!r)
+        r = nm_policy_check_invariants(&w->settings, &w->in, &w->verdict);
+    if (!r && twin)
+        r = check_order_independence(w, twin);
+    if (verbose || r)
+        print_round(w);
+    if (!r)
+        world_act(w);
+    return r;
+}
+
+/* After calm: whatever waited has had its turn, unless it waits for a person. */
+static const char *check_calm(const struct world *w)
+{
+    for (size_t i = 0; i < w->in.n_views; i++) {
+        const struct nm_view *v = w->in.views[i];
+
+        if (v->state == NM_SCHEDULED && !v->admitted)
+            return "a container still waits on an idle node";
+        if (v->state == NM_PAUSED && !v->user_paused)
+            return "a container is still paused on an idle node";
+    }
+    return w->verdict.squeeze_millicores != NM_NO_SQUEEZE ? "a squeeze is left on an idle node" : NULL;
+}
+
+#define ROUNDS 60
+#define CALM_ROUNDS 4000
+
+static bool busy(const struct world *w)
+{
+    for (size_t i = 0; i < WORLD_MAX; i++)
+        if (w->all[i].alive && !(w->all[i].view.state == NM_PAUSED && w->all[i].view.user_paused))
+            return true;
+    return false;
+}
+
+static const char *history(struct world *w, struct nm_policy *twin)
+{
+    struct oracle o = {0};
+    const char *r = NULL;
+    unsigned rounds = 20 + (unsigned)world_below(w, 2 * ROUNDS);
+
+    for (unsigned i = 0; i < rounds && !r; i++)
+        r = one_round(w, &o, twin);
+    world_calm(w);
+    for (unsigned i = 0; i < CALM_ROUNDS && !r && busy(w); i++) {
+        world_calm(w);
+        r = one_round(w, &o, twin);
+    }
+    return r ? r : check_calm(w);
+}
+
+static bool run(uint64_t seed, struct totals *t)
+{
+    _cleanup_(nm_policy_freep) struct nm_policy *twin = NULL;
+    struct world w;
+    const char *r;
+
+    if (world_init(&w, seed) < 0 || nm_policy_reserve(w.policy, WORLD_MAX, WORLD_APPS) < 0)
+        abort();
+    if (seed % 8 == 0 && (nm_policy_new(&twin) < 0 || nm_policy_reserve(twin, WORLD_MAX, WORLD_APPS) < 0))
+        abort();
+    r = history(&w, twin);
+    if (r)
+        printf("history with seed %" PRIu64 " is broken in round %" PRIu64 ": %s\n"
+               "repeat it with: test-policy-property --histories 1 --seed %" PRIu64 " --verbose\n",
+               seed, w.n_rounds, r, seed);
+    t->histories++;
+    t->rounds += w.n_rounds;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(t->actions); i++)
+        t->actions[i] += w.n_actions[i];
+    for (size_t i = 0; i < NM_REASON_COUNT; i++)
+        t->reasons[i] += w.n_reasons[i];
+    t->squeezed += w.n_squeezed;
+    world_done(&w);
+    return r == NULL;
+}
+
+/* Only other parts of nmd use these. */
+static bool foreign(enum nm_reason r)
+{
+    return r == NM_REASON_NONE || r == NM_REASON_LARGER_THAN_NODE || r == NM_REASON_QUEUE_FULL ||
+           r == NM_REASON_DRAIN_DEADLINE || r == NM_REASON_USER;
+}
+
+/* A world in which something never happens proves nothing about it. */
+static bool report(const struct totals *t)
+{
+    bool all = true;
+
+    printf("%" PRIu64 " histories, %" PRIu64 " rounds (%" PRIu64 " squeezed)\n", t->histories, t->rounds, t->squeezed);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(t->actions); i++)
+        printf("  %-20s %" PRIu64 "\n", action_names[i], t->actions[i]);
+    for (enum nm_reason i = 0; i < NM_REASON_COUNT; i++) {
+        if (foreign(i))
+            continue;
+        printf("  %-20s %" PRIu64 "%s\n", nm_reason_name(i), t->reasons[i], t->reasons[i] == 0 ? "  never happened" : "");
+        all = all && t->reasons[i] > 0;
+    }
+    return all || t->histories < 10000;
+}
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: test-policy-property [--histories N] [--seed S] [--verbose]\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"histories", required_argument, NULL, 'n'},
+        {"seed", required_argument, NULL, 's'},
+        {"verbose", no_argument, NULL, 'v'},
+        {0},
+    };
+    uint64_t histories = 100000, seed = 1;
+    struct totals t = {0};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "n:s:v", options, NULL)) >= 0) {
+        if (c == 'v')
+            verbose = true;
+        else if (c == '?' || nm_parse_u64(optarg, c == 'n' ? &histories : &seed) < 0)
+            return usage();
+    }
+    for (uint64_t i = 0; i < histories; i++)
+        if (!run(seed + i, &t))
+            return 1;
+    return report(&t) ? 0 : 1;
+}
