@@ -148,8 +148,8 @@ static bool fits_resumed(const struct nm_round *r, const struct nm_view *v)
         return false;
     if (after <= r->beta[NM_CPU])
         return true;
-    /* It alone is more than beta allows, and would be killed at its deadline on an otherwise idle node. */
-    return r->n_opportunistic_active == 0 &&
+    /* It is too large even for a nearly idle node, and would be killed there at its deadline. */
+    return r->n_opportunistic_active == 0 && r->used[NM_CPU] < r->alpha[NM_CPU] / 2 &&
            nm_sub_u64(r->in->now_usec, v->paused_usec) >= r->s->pause_deadline_usec / 16;
 }
 

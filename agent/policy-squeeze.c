@@ -15,8 +15,10 @@
  *                        because the quota is divided among the containers and one that wants more than its part
  *                        may be held down while the sum is not used up; use after the step is then the middle
  *                        again, not more.
- *   quota >= capacity    lifted. Containers that don't use what they are left let the quota double with every
- *                        sample, so that it is gone after a few.
+ *   each could have it   lifted: the quota's even part for each would be the whole node. Containers that don't use
+ *   all                  what they are left let the quota double with every sample, so that it is gone after a few.
+ *                        A quota above the node's capacity is no contradiction: where it is divided evenly among
+ *                        one that is eager and nine that sleep, the eager one's part is what counts.
  *
  * It moves only with periodic samples; without one it stays where it is.
  */
@@ -56,7 +58,7 @@ static void apply_bounds(struct nm_round *r)
 
     if (p->squeeze_millicores != NM_NO_SQUEEZE)
         p->squeeze_millicores = NM_MAX(p->squeeze_millicores, floor_for_all(r));
-    if (p->squeeze_millicores >= r->capacity[NM_CPU])
+    if (p->squeeze_millicores / NM_MAX(r->n_opportunistic_active, (size_t)1) >= r->capacity[NM_CPU])
         p->squeeze_millicores = NM_NO_SQUEEZE;
 }
 

@@ -30,8 +30,8 @@
  *    end a pause at its deadline are not held back (requests and clock bound them), but are counted. A pause that a
  *    person began is that person's affair: its end counts for neither budget nor breaker.
  *  - Resume: CPU U + last use <= beta*C, CPU U < alpha*C, memory in use <= beta*C; strictly in arrival order. A
- *    container that alone uses more than that would wait for its deadline on an idle node: it is let go again when no
- *    other opportunistic container runs, CPU U < alpha*C and a sixteenth of its pause deadline is over.
+ *    container that used nearly all CPU would wait for its deadline even on an idle node: it is let go again when no
+ *    other opportunistic container runs, CPU U < alpha*C/2 and a sixteenth of its pause deadline is over.
  *  - Paused containers have the first claim on CPU: a queued one is admitted only beside what the paused ones will
  *    use when resumed (each at most its request, so that one that burst can't block the queue).
  *  - With pausing on, CPU never kills. With it off, what would have been paused is killed.

@@ -223,7 +223,7 @@ static const char *check_resume(struct oracle *o, const struct facts *f, const s
 {
     const struct nm_view *v = a->target;
     double after = used[NM_CPU] + resume_cpu(f, v);
-    bool alone = f->n_active + n_resumed == 0 &&
+    bool alone = f->n_active + n_resumed == 0 && used[NM_CPU] < floor(f->alpha[NM_CPU] / 2) &&
                  f->in->now_usec - v->paused_usec >= f->s->pause_deadline_usec / 16;
 
     if (v->state != NM_PAUSED)

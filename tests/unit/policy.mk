@@ -7,3 +7,22 @@ test_policy_property_SOURCES = %D%/test-policy-property.c \
 	%D%/policy-oracle.c %D%/policy-oracle.h \
 	%D%/policy-world.c %D%/policy-world.h
 test_policy_property_LDADD = libnm-agent.la -lm
+
+policy_fixture = %D%/policy-fixture.c %D%/policy-fixture.h
+check_PROGRAMS += test-policy-admit
+TESTS += test-policy-admit
+test_policy_admit_SOURCES = %D%/test-policy-admit.c $(policy_fixture)
+test_policy_admit_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_policy_admit_LDADD = libnm-agent.la $(unit_libs)
+
+check_PROGRAMS += test-policy-preempt
+TESTS += test-policy-preempt
+test_policy_preempt_SOURCES = %D%/test-policy-preempt.c $(policy_fixture)
+test_policy_preempt_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_policy_preempt_LDADD = libnm-agent.la $(unit_libs)
+
+check_PROGRAMS += test-policy-victims
+TESTS += test-policy-victims
+test_policy_victims_SOURCES = %D%/test-policy-victims.c $(policy_fixture)
+test_policy_victims_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_policy_victims_LDADD = libnm-agent.la $(unit_libs)

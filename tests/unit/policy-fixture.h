@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A node for the policy's unit tests, on which one percent is 100 MiB and 100 millicores, so that a test reads like
+ * the rule it proves. alpha is 80 %, beta 95 %. Time stands still but in node_sample() and where a test says so.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agent/policy.h"
+
+#define PERCENT_MEMORY (100 * NM_MIB)
+#define PERCENT_CPU UINT64_C(100)
+#define NODE_MAX 32
+#define PERIOD_USEC (3 * NM_USEC_PER_SEC)
+#define SECONDS(n) ((n)*NM_USEC_PER_SEC)
+
+struct node {
+    struct nm_policy_settings settings;
+    struct nm_policy *policy;
+    struct nm_view views[NODE_MAX];
+    struct nm_view *list[NODE_MAX]; /* in.views */
+    size_t n;                       /* ever made */
+    struct nm_policy_app apps[4];
+    double system_memory, system_cpu; /* percent, besides the containers */
+    struct nm_policy_input in;
+    struct nm_policy_verdict verdict;
+};
+
+int node_setup(void **state);
+int node_teardown(void **state);
+
+/* A queued container; requests and use in percent of the node. */
+struct nm_view *node_queue(struct node *n, enum nm_execution_type type, double memory, double cpu);
+/* A container that has run for a minute and uses just what it asked for. */
+struct nm_view *node_run(struct node *n, enum nm_execution_type type, double memory, double cpu);
+void node_use(struct nm_view *v, double memory, double cpu);
+/* The same, paused by policy, its deadline far. */
+struct nm_view *node_paused(struct node *n, double memory, double last_cpu);
+void node_enter(struct node *n, struct nm_view *v, enum nm_state state);
+void node_remove(struct node *n, const struct nm_view *v);
+
+/* One period later, with a new sample. */
+void node_sample(struct node *n);
+/* At once, with a new sample, because of memory pressure. */
+void node_pressure(struct node *n);
+/* At once, with the old sample. */
+void node_change(struct node *n);
+/* What the verdict orders is done and has come into effect. */
+void node_obey(struct node *n);
+
+const struct nm_policy_action *node_action(const struct node *n, const struct nm_view *v);
+size_t node_count(const struct node *n, enum nm_action_type type);
+
+#define assert_action(n, v, kind, why) \
+    do { \
+        const struct nm_policy_action *action_ = node_action(n, v); \
+        assert_non_null(action_); \
+        assert_int_equal(action_->type, kind); \
+        assert_string_equal(nm_reason_name(action_->reason), nm_reason_name(why)); \
+    } while (0)
+#define assert_left_alone(n, v) assert_null(node_action(n, v))
+#define assert_reason(actual, expected) assert_string_equal(nm_reason_name(actual), nm_reason_name(expected))

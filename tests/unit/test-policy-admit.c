@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Estimates, admission of both execution types, the queue's orders, refusals and shedding. */
+
+#include "tests/unit/policy-fixture.h"
+
+#define G NM_GUARANTEED
+#define O NM_OPPORTUNISTIC
+
+/* ---- estimates ----------------------------------------------------------------------------------------------- */
+
+static void test_estimates(void **state)
+{
+    static const struct {
+        const char *what;
+        enum nm_state state;
+        bool admitted, over_allocation;
+        unsigned age_seconds, samples, state_samples;
+        double measured, last_cpu, memory, cpu; /* of a request of 20 */
+    } cases[] = {
+        {"queued", NM_SCHEDULED, false, true, 0, 0, 0, 0, 0, 0, 0},
+        {"being launched", NM_SCHEDULED, true, true, 60, 9, 0, 0, 0, 20, 20},
+        {"new", NM_RUNNING, true, true, 0, 0, 0, 0, 0, 20, 20},
+        {"new and large", NM_RUNNING, true, true, 5, 1, 9, 25, 0, 25, 25},
+        {"old, but not sampled often enough", NM_RUNNING, true, true, 60, 2, 9, 5, 0, 20, 20},
+        {"sampled, but not old enough", NM_RUNNING, true, true, 14, 9, 9, 5, 0, 20, 20},
+        {"warmed up", NM_RUNNING, true, true, 15, 3, 9, 5, 0, 5, 5},
+        {"freezing", NM_PAUSING, true, true, 60, 9, 0, 5, 0, 5, 5},
+        {"paused", NM_PAUSED, true, true, 60, 9, 0, 5, 0, 5, 0},
+        {"paused while warming up", NM_PAUSED, true, true, 5, 1, 0, 5, 0, 20, 0},
+        {"resuming", NM_RESUMING, true, true, 60, 9, 0, 5, 15, 5, 15},
+        {"just resumed", NM_RUNNING, true, true, 60, 9, 1, 5, 15, 5, 15},
+        {"resumed a while ago", NM_RUNNING, true, true, 60, 9, 2, 5, 15, 5, 5},
+        {"dying", NM_KILLING, true, true, 60, 9, 0, 5, 0, 5, 5},
+        {"dying while warming up", NM_KILLING, true, true, 5, 1, 0, 5, 0, 5, 5},
+        {"dying before its first sample", NM_KILLING, true, true, 5, 0, 0, 0, 0, 20, 20},
+        {"completed", NM_COMPLETED, true, true, 60, 9, 0, 5, 0, 0, 0},
+        {"over-allocation off", NM_RUNNING, true, false, 60, 9, 9, 5, 0, 20, 20},
+        {"over-allocation off, large", NM_RUNNING, true, false, 60, 9, 9, 25, 0, 20, 20},
+        {"over-allocation off, paused", NM_PAUSED, true, false, 60, 9, 9, 5, 0, 20, 0},
+        {"over-allocation off, queued", NM_SCHEDULED, false, false, 60, 9, 9, 5, 0, 0, 0},
+    };
+    struct node *n = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_view v = *node_queue(n, O, 20, 20);
+        struct nm_resources e;
+
+        n->n = n->in.n_views = 0;
+        v.state = cases[i].state;
+        v.admitted = cases[i].admitted;
+        v.started_usec = n->in.now_usec - SECONDS(cases[i].age_seconds);
+        v.n_samples = cases[i].samples;
+        v.state_samples = cases[i].state_samples;
+        v.last_cpu_millicores = (uint64_t)(cases[i].last_cpu * (double)PERCENT_CPU);
+        node_use(&v, cases[i].measured, cases[i].measured);
+        n->settings.over_allocation = cases[i].over_allocation;
+        e = nm_estimate(&n->settings, &v, n->in.now_usec);
+        if (e.memory_bytes != (uint64_t)(cases[i].memory * (double)PERCENT_MEMORY) ||
+            e.cpu_millicores != (uint64_t)(cases[i].cpu * (double)PERCENT_CPU))
+            fail_msg("%s: %llu MiB and %llu millicores", cases[i].what, (unsigned long long)(e.memory_bytes / NM_MIB),
+                     (unsigned long long)e.cpu_millicores);
+    }
+}
+
+static void test_system_use_counts(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *v = node_run(n, G, 40, 30);
+
+    n->settings.reserve.memory_bytes = 5 * PERCENT_MEMORY;
+    n->system_memory = 15;
+    n->system_cpu = 7;
+    node_use(v, 20, 10);
+    node_sample(n);
+    assert_int_equal(n->verdict.used.memory_bytes, 30 * PERCENT_MEMORY);
+    assert_int_equal(n->verdict.used.cpu_millicores, 17 * PERCENT_CPU);
+    assert_int_equal(n->verdict.sum.memory_bytes, 20 * PERCENT_MEMORY);
+}
+
+/* In a CHANGE round the node's figure is old; who came and went since must count, and only once. */
+static void test_change_uses_the_old_sample_right(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *gone = node_run(n, O, 30, 30), *frozen = node_run(n, O, 20, 20);
+    struct nm_view *fresh;
+
+    n->system_memory = n->system_cpu = 10;
+    node_sample(n);
+    assert_int_equal(n->verdict.used.cpu_millicores, 60 * PERCENT_CPU);
+
+    node_remove(n, gone);
+    node_change(n);
+    assert_int_equal(n->verdict.used.memory_bytes, 30 * PERCENT_MEMORY);
+    assert_int_equal(n->verdict.used.cpu_millicores, 30 * PERCENT_CPU);
+
+    node_enter(n, frozen, NM_PAUSED);
+    frozen->pause_deadline_usec = n->in.now_usec + SECONDS(60);
+    frozen->user_paused = true;
+    node_change(n);
+    assert_int_equal(n->verdict.used.memory_bytes, 30 * PERCENT_MEMORY);
+    assert_int_equal(n->verdict.used.cpu_millicores, 10 * PERCENT_CPU);
+
+    fresh = node_queue(n, O, 5, 5);
+    node_change(n);
+    assert_action(n, fresh, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+    node_obey(n);
+    node_change(n);
+    assert_int_equal(n->verdict.used.memory_bytes, 35 * PERCENT_MEMORY);
+    assert_int_equal(n->verdict.used.cpu_millicores, 15 * PERCENT_CPU);
+}
+
+/* ---- the opportunistic rules ------------------------------------------------------------------------------- */
+
+static void test_opportunistic_rules(void **state)
+{
+    static const struct {
+        const char *what;
+        bool over_allocation;
+        double allocated, used_memory, used_cpu; /* of one guaranteed container */
+        double memory, cpu;                      /* the queued one's request */
+        enum nm_reason admitted, hold;
+    } cases[] = {
+        {"all fits", true, 50, 50, 50, 10, 10, NM_REASON_WITHIN_ALLOCATION, NM_REASON_NONE},
+        {"fits to the last byte", true, 50, 50, 50, 50, 50, NM_REASON_WITHIN_ALLOCATION, NM_REASON_NONE},
+        {"memory is allocated, but not used", true, 90, 20, 20, 20, 5, NM_REASON_OVER_ALLOCATION, NM_REASON_NONE},
+        {"up to beta exactly", true, 90, 75, 20, 20, 5, NM_REASON_OVER_ALLOCATION, NM_REASON_NONE},
+        {"a little over beta", true, 90, 75.01, 20, 20, 5, NM_REASON_NONE, NM_REASON_WOULD_EXCEED_BETA},
+        {"CPU over beta", true, 90, 20, 75.01, 5, 20, NM_REASON_NONE, NM_REASON_WOULD_EXCEED_BETA},
+        {"memory at alpha", true, 99, 80, 20, 5, 5, NM_REASON_NONE, NM_REASON_OVER_ALPHA},
+        {"memory just under alpha", true, 99, 79.99, 20, 5, 5, NM_REASON_OVER_ALLOCATION, NM_REASON_NONE},
+        {"CPU at alpha", true, 99, 20, 80, 5, 5, NM_REASON_NONE, NM_REASON_OVER_ALPHA},
+        {"plain YARN: fits", false, 50, 10, 10, 50, 50, NM_REASON_WITHIN_ALLOCATION, NM_REASON_NONE},
+        {"plain YARN: use doesn't count", false, 90, 10, 10, 20, 5, NM_REASON_NONE, NM_REASON_ALLOCATION_FULL},
+        {"plain YARN: full use is fine", false, 50, 99, 99, 50, 50, NM_REASON_WITHIN_ALLOCATION, NM_REASON_NONE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        void *own = NULL;
+        struct nm_view *g, *o;
+        struct node *n;
+
+        node_setup(&own);
+        n = own;
+        n->settings.over_allocation = cases[i].over_allocation;
+        g = node_run(n, G, cases[i].allocated, cases[i].allocated);
+        node_use(g, cases[i].used_memory, cases[i].used_cpu);
+        o = node_queue(n, O, cases[i].memory, cases[i].cpu);
+        node_sample(n);
+        print_message("%s\n", cases[i].what);
+        assert_reason(n->verdict.hold, cases[i].hold);
+        if (cases[i].admitted == NM_REASON_NONE) {
+            assert_left_alone(n, o);
+            assert_ptr_equal(n->verdict.hold_view, o);
+        } else {
+            assert_action(n, o, NM_ACTION_ADMIT, cases[i].admitted);
+        }
+        node_teardown(&own);
+    }
+}
+
+static void test_plain_rule_leaves_the_system_its_use(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o = node_queue(n, O, 60, 10);
+
+    n->system_memory = 45;
+    node_sample(n);
+    assert_left_alone(n, o);
+    assert_reason(n->verdict.hold, NM_REASON_WOULD_EXCEED_BETA);
+    n->system_memory = 39;
+    node_sample(n);
+    assert_action(n, o, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+}
+
+static void test_admissions_of_one_round_see_each_other(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 90, 90), *o[4];
+
+    node_use(g, 30, 10);
+    for (size_t i = 0; i < 4; i++)
+        o[i] = node_queue(n, O, 25, 5);
+    node_sample(n);
+    /* 30 + 25 + 25, which is alpha: the third must wait, although its request would still fit under beta. */
+    assert_int_equal(node_count(n, NM_ACTION_ADMIT), 2);
+    assert_action(n, o[0], NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
+    assert_action(n, o[1], NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
+    assert_reason(n->verdict.hold, NM_REASON_OVER_ALPHA);
+    assert_ptr_equal(n->verdict.hold_view, o[2]);
+    assert_reason(nm_policy_hold_reason(&n->verdict, o[2]), NM_REASON_OVER_ALPHA);
+    assert_reason(nm_policy_hold_reason(&n->verdict, o[3]), NM_REASON_BEHIND_OTHERS);
+}
+
+static void test_nobody_overtakes_the_head(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *large, *small;
+
+    node_run(n, G, 70, 10);
+    large = node_queue(n, O, 40, 5);
+    small = node_queue(n, O, 1, 1);
+    node_sample(n);
+    assert_left_alone(n, large);
+    assert_left_alone(n, small);
+}
+
+static void test_warmup_reserves_the_request(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 90, 10), *first, *second;
+
+    node_use(g, 20, 5);
+    first = node_queue(n, O, 50, 5);
+    node_sample(n);
+    assert_action(n, first, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
+    node_obey(n);
+    second = node_queue(n, O, 50, 5);
+    /* It uses nothing yet, but will. */
+    for (int i = 0; i < 4; i++) {
+        node_sample(n);
+        assert_left_alone(n, second);
+    }
+    /* After 15 s and 3 samples it is believed. */
+    node_sample(n);
+    assert_action(n, second, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
+}
+
+/* ---- guaranteed ------------------------------------------------------------------------------------------------ */
+
+static void test_guaranteed_starts_at_once(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g, *o;
+
+    node_sample(n);
+    o = node_queue(n, O, 10, 10);
+    g = node_queue(n, G, 95, 95);
+    node_change(n);
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+    /* It went first, though it came later, and there is no room left. */
+    assert_left_alone(n, o);
+}
+
+static void test_guaranteed_waits_only_for_what_can_come(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g;
+
+    /* Over beta with its request, but only guaranteed ones hold the rest. */
+    node_run(n, G, 60, 60);
+    g = node_queue(n, G, 40, 40);
+    node_sample(n);
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+    assert_reason(n->verdict.guaranteed_hold, NM_REASON_NONE);
+}
+
+static void test_guaranteed_allocation_of_the_dying(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *dying = node_run(n, G, 80, 10), *g, *o = node_queue(n, O, 1, 1);
+
+    node_enter(n, dying, NM_KILLING);
+    node_use(dying, 10, 1);
+    g = node_queue(n, G, 50, 10);
+    node_sample(n);
+    assert_left_alone(n, g);
+    assert_reason(n->verdict.guaranteed_hold, NM_REASON_GUARANTEED_FULL);
+    assert_left_alone(n, o);
+    assert_reason(n->verdict.hold, NM_REASON_GUARANTEED_FIRST);
+    assert_reason(nm_policy_hold_reason(&n->verdict, g), NM_REASON_GUARANTEED_FULL);
+    node_remove(n, dying);
+    node_change(n);
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+}
+
+/* ---- holds ------------------------------------------------------------------------------------------------------- */
+
+static void test_nothing_is_admitted_blindly(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_queue(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
+
+    node_change(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    assert_reason(n->verdict.hold, NM_REASON_NO_SAMPLE);
+    assert_reason(n->verdict.guaranteed_hold, NM_REASON_NO_SAMPLE);
+
+    node_sample(n);
+    n->in.now_usec += n->settings.sample_max_age_usec + 1;
+    node_change(n);
+    assert_left_alone(n, o);
+    n->in.now_usec -= 1;
+    node_change(n);
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+    assert_action(n, o, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+}
+
+static void test_without_cpu_figure_only_guaranteed(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_queue(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
+
+    node_sample(n);
+    n->in.node.cpu_valid = false;
+    node_change(n);
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+    assert_left_alone(n, o);
+    assert_reason(n->verdict.hold, NM_REASON_NO_SAMPLE);
+}
+
+static void test_draining_and_unhealthy(void **state)
+{
+    struct node *n = *state;
+
+    (void)node_queue(n, G, 10, 10);
+    (void)node_queue(n, O, 10, 10);
+    n->in.draining = true;
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    assert_reason(n->verdict.hold, NM_REASON_DRAINING);
+    assert_reason(n->verdict.guaranteed_hold, NM_REASON_DRAINING);
+    n->in.draining = false;
+    n->in.unhealthy = true;
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    assert_reason(n->verdict.hold, NM_REASON_UNHEALTHY);
+    n->in.unhealthy = false;
+    node_sample(n);
+    assert_int_equal(node_count(n, NM_ACTION_ADMIT), 2);
+}
+
+static void test_uplink(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o = node_queue(n, O, 10, 10), *g = node_queue(n, G, 10, 10);
+
+    n->settings.uplink_threshold = 0.9;
+    n->in.node.uplink_utilization = 0.91;
+    node_sample(n);
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+    assert_left_alone(n, o);
+    assert_reason(n->verdict.hold, NM_REASON_UPLINK);
+    n->in.node.uplink_utilization = 0.9;
+    node_sample(n);
+    assert_action(n, o, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+    n->settings.uplink_threshold = 0;
+    n->in.node.uplink_utilization = 1;
+    node_sample(n);
+    assert_non_null(node_action(n, o));
+}
+
+/* ---- queue orders ------------------------------------------------------------------------------------------------ */
+
+static void test_queue_orders(void **state)
+{
+    /* request, expected seconds, application: 0 is 1 of 2 done, 1 is 9 of 10 */
+    static const struct {
+        double memory, cpu;
+        unsigned expected, app;
+    } queue[] = {{20, 1, 50, 0}, {1, 30, 0, 1}, {10, 10, 5, 0}, {5, 5, 0, 1}};
+    static const struct {
+        enum nm_queue_order order;
+        size_t expected[4];
+    } cases[] = {
+        {NM_QUEUE_FIFO, {0, 1, 2, 3}},
+        {NM_QUEUE_SMALLEST_FIRST, {3, 2, 0, 1}},
+        {NM_QUEUE_SHORTEST_EXPECTED_FIRST, {2, 0, 1, 3}},
+        {NM_QUEUE_NEARLY_DONE_APP_FIRST, {1, 3, 0, 2}},
+    };
+    struct node *n = *state;
+    struct nm_view *v[4];
+
+    n->apps[0] = (struct nm_policy_app){.completed = 1, .queued = 1};
+    n->apps[1] = (struct nm_policy_app){.completed = 9, .running = 1};
+    for (size_t i = 0; i < 4; i++) {
+        v[i] = node_queue(n, O, queue[i].memory, queue[i].cpu);
+        v[i]->expected_usec = SECONDS(queue[i].expected);
+        v[i]->app = queue[i].app;
+    }
+    for (size_t c = 0; c < NM_ARRAY_SIZE(cases); c++) {
+        n->settings.queue_order = cases[c].order;
+        node_sample(n);
+        assert_int_equal(n->verdict.n_actions, 4);
+        for (size_t i = 0; i < 4; i++)
+            assert_ptr_equal(n->verdict.actions[i].target, v[cases[c].expected[i]]);
+    }
+}
+
+/* ---- shedding and refusals ---------------------------------------------------------------------------------------- */
+
+static void test_shedding(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o[4];
+
+    node_run(n, G, 90, 10);
+    n->settings.queue_order = NM_QUEUE_SMALLEST_FIRST;
+    for (size_t i = 0; i < 4; i++)
+        o[i] = node_queue(n, O, 40 - (double)i, 1);
+    n->in.shed_to = 4;
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    n->in.shed_to = 2;
+    node_sample(n);
+    assert_left_alone(n, o[0]);
+    assert_left_alone(n, o[1]);
+    assert_action(n, o[2], NM_ACTION_SHED, NM_REASON_SHED);
+    assert_action(n, o[3], NM_ACTION_SHED, NM_REASON_SHED);
+    /* o[3], the smallest, was the head: now it is o[1]. */
+    assert_ptr_equal(n->verdict.hold_view, o[1]);
+    /* A missing sample doesn't keep the upstream waiting. */
+    n->in.node.valid = false;
+    n->in.shed_to = 0;
+    node_change(n);
+    assert_int_equal(node_count(n, NM_ACTION_SHED), 4);
+    assert_null(n->verdict.hold_view);
+}
+
+static void test_admitted_ones_are_not_shed(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o[3];
+
+    for (size_t i = 0; i < 3; i++)
+        o[i] = node_queue(n, O, 45, 1);
+    n->in.shed_to = 1;
+    node_sample(n);
+    assert_action(n, o[0], NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+    assert_action(n, o[1], NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+    assert_left_alone(n, o[2]);
+}
+
+static enum nm_reason check(struct node *n, enum nm_execution_type type, double memory, double cpu,
+                            const struct nm_view *self)
+{
+    struct nm_resources request = {(uint64_t)(memory * (double)PERCENT_MEMORY), (uint64_t)(cpu * (double)PERCENT_CPU)};
+
+    return nm_policy_check_request(&n->settings, n->list, n->in.n_views, type, &request, self);
+}
+
+static void test_requests(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *running = node_run(n, G, 60, 10), *waiting = node_queue(n, G, 30, 10), *dying, *o;
+
+    assert_reason(check(n, O, 100.01, 1, NULL), NM_REASON_LARGER_THAN_NODE);
+    assert_reason(check(n, G, 1, 100.01, NULL), NM_REASON_LARGER_THAN_NODE);
+    assert_reason(check(n, G, 10, 80, NULL), NM_REASON_NONE);
+    assert_reason(check(n, G, 10.01, 1, NULL), NM_REASON_GUARANTEED_FULL);
+    assert_reason(check(n, G, 10, 80.01, NULL), NM_REASON_GUARANTEED_FULL);
+    /* One that changes its own request isn't counted twice. */
+    assert_reason(check(n, G, 70, 10, running), NM_REASON_NONE);
+    assert_reason(check(n, G, 70.01, 10, running), NM_REASON_GUARANTEED_FULL);
+    dying = node_run(n, G, 10, 10);
+    node_enter(n, dying, NM_KILLING);
+    assert_reason(check(n, G, 10, 10, NULL), NM_REASON_NONE);
+
+    n->settings.queue_max_length = 2;
+    (void)node_queue(n, O, 1, 1);
+    assert_reason(check(n, O, 100, 100, NULL), NM_REASON_NONE);
+    o = node_queue(n, O, 1, 1);
+    assert_reason(check(n, O, 1, 1, NULL), NM_REASON_QUEUE_FULL);
+    assert_reason(check(n, G, 1, 1, NULL), NM_REASON_NONE);
+    assert_reason(check(n, O, 2, 2, o), NM_REASON_NONE);
+    assert_reason(check(n, O, 30, 10, waiting), NM_REASON_QUEUE_FULL);
+    assert_reason(check(n, O, 60, 10, running), NM_REASON_NONE);
+    /* Neither running nor already admitted ones wait. */
+    o->admitted = true;
+    assert_reason(check(n, O, 1, 1, NULL), NM_REASON_NONE);
+}
+
+static void test_absurd_numbers_do_not_wrap(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *v = node_run(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
+    struct nm_resources all = {UINT64_MAX, UINT64_MAX};
+
+    v->request = v->measured = all;
+    assert_reason(nm_policy_check_request(&n->settings, n->list, n->in.n_views, G, &n->settings.capacity, NULL),
+                  NM_REASON_GUARANTEED_FULL);
+    node_run(n, O, 10, 10)->measured = all;
+    n->in.now_usec += PERIOD_USEC;
+    n->in.node = (struct nm_policy_node){.valid = true, .cpu_valid = true, .at_usec = n->in.now_usec, .used = all};
+    node_change(n);
+    assert_left_alone(n, o);
+    assert_int_equal(n->verdict.used.memory_bytes, UINT64_MAX);
+}
+
+static void test_names(void **state)
+{
+    enum nm_victim_order victim;
+    enum nm_queue_order queue;
+    enum nm_reason reason;
+
+    (void)state;
+    for (enum nm_reason r = 0; r < NM_REASON_COUNT; r++) {
+        assert_non_null(nm_reason_name(r));
+        assert_int_equal(nm_reason_from_string(nm_reason_name(r), &reason), 0);
+        assert_int_equal(reason, r);
+    }
+    for (enum nm_victim_order o = NM_VICTIM_REVERSE_ARRIVAL; o <= NM_VICTIM_APP_FAIR; o++) {
+        assert_int_equal(nm_victim_order_from_string(nm_victim_order_name(o), &victim), 0);
+        assert_int_equal(victim, o);
+    }
+    for (enum nm_queue_order o = NM_QUEUE_FIFO; o <= NM_QUEUE_NEARLY_DONE_APP_FIRST; o++) {
+        assert_int_equal(nm_queue_order_from_string(nm_queue_order_name(o), &queue), 0);
+        assert_int_equal(queue, o);
+    }
+    assert_int_equal(nm_victim_order_from_string("oldest", &victim), -EINVAL);
+    assert_int_equal(nm_queue_order_from_string("", &queue), -EINVAL);
+    assert_int_equal(nm_reason_from_string("over_alpha", &reason), -EINVAL);
+}
+
+#define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        WITH_NODE(test_estimates),
+        WITH_NODE(test_system_use_counts),
+        WITH_NODE(test_change_uses_the_old_sample_right),
+        cmocka_unit_test(test_opportunistic_rules),
+        WITH_NODE(test_plain_rule_leaves_the_system_its_use),
+        WITH_NODE(test_admissions_of_one_round_see_each_other),
+        WITH_NODE(test_nobody_overtakes_the_head),
+        WITH_NODE(test_warmup_reserves_the_request),
+        WITH_NODE(test_guaranteed_starts_at_once),
+        WITH_NODE(test_guaranteed_waits_only_for_what_can_come),
+        WITH_NODE(test_guaranteed_allocation_of_the_dying),
+        WITH_NODE(test_nothing_is_admitted_blindly),
+        WITH_NODE(test_without_cpu_figure_only_guaranteed),
+        WITH_NODE(test_draining_and_unhealthy),
+        WITH_NODE(test_uplink),
+        WITH_NODE(test_queue_orders),
+        WITH_NODE(test_shedding),
+        WITH_NODE(test_admitted_ones_are_not_shed),
+        WITH_NODE(test_requests),
+        WITH_NODE(test_absurd_numbers_do_not_wrap),
+        cmocka_unit_test(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

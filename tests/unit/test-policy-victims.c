@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The orders of victims, how many are chosen, and the squeeze. */
+
+#include "tests/unit/policy-fixture.h"
+
+#define G NM_GUARANTEED
+#define O NM_OPPORTUNISTIC
+#define N_VICTIMS_MAX 6
+
+struct victim {
+    double memory;
+    unsigned work; /* seconds of CPU time */
+    unsigned app;
+    bool protected;
+};
+
+#define HOLDS(percent) {(percent), 0, 0, false}
+#define WORKED(percent, seconds) {(percent), (seconds), 0, false}
+#define OF_APP(percent, app) {(percent), 0, (app), false}
+#define PROTECTED(percent) {(percent), 0, 0, true}
+
+static void test_orders(void **state)
+{
+    static const struct {
+        const char *what;
+        enum nm_victim_order order;
+        double need;
+        size_t n_victims;
+        struct victim victims[N_VICTIMS_MAX]; /* in order of arrival */
+        const char *killed;                   /* by index */
+    } cases[] = {
+        {"latest first", NM_VICTIM_REVERSE_ARRIVAL, 5, 3, {HOLDS(10), HOLDS(10), HOLDS(10)}, "2"},
+        {"as many as needed", NM_VICTIM_REVERSE_ARRIVAL, 15, 3, {HOLDS(10), HOLDS(10), HOLDS(10)}, "12"},
+        {"exactly enough", NM_VICTIM_REVERSE_ARRIVAL, 20, 3, {HOLDS(10), HOLDS(10), HOLDS(10)}, "12"},
+        {"one who would not be needed is spared", NM_VICTIM_REVERSE_ARRIVAL, 15, 3, {HOLDS(20), HOLDS(10), HOLDS(1)}, "0"},
+        {"all, if all are not enough", NM_VICTIM_REVERSE_ARRIVAL, 90, 3, {HOLDS(10), HOLDS(10), HOLDS(10)}, "012"},
+        {"who has nothing to give", NM_VICTIM_REVERSE_ARRIVAL, 5, 4, {HOLDS(10), HOLDS(10), HOLDS(0), HOLDS(0.009)}, "1"},
+        {"protected ones last", NM_VICTIM_REVERSE_ARRIVAL, 15, 3, {HOLDS(10), HOLDS(10), PROTECTED(10)}, "01"},
+        {"protected ones if it must be", NM_VICTIM_REVERSE_ARRIVAL, 25, 3, {HOLDS(10), HOLDS(10), PROTECTED(10)}, "012"},
+        {"an unprotected one too little is spared", NM_VICTIM_REVERSE_ARRIVAL, 25, 2, {HOLDS(1), PROTECTED(30)}, "1"},
+        {"least work", NM_VICTIM_LEAST_WORK_LOST, 5, 3, {WORKED(10, 30), WORKED(10, 10), WORKED(10, 20)}, "1"},
+        {"least work, two", NM_VICTIM_LEAST_WORK_LOST, 15, 3, {WORKED(10, 30), WORKED(10, 10), WORKED(10, 20)}, "12"},
+        {"equal work: the latest", NM_VICTIM_LEAST_WORK_LOST, 5, 3, {WORKED(10, 10), WORKED(10, 10), WORKED(10, 20)}, "1"},
+        {"one large instead of two", NM_VICTIM_FEWEST_VICTIMS, 20, 3, {HOLDS(25), HOLDS(15), HOLDS(15)}, "0"},
+        {"the smallest that suffices", NM_VICTIM_FEWEST_VICTIMS, 10, 4, {HOLDS(30), HOLDS(12), HOLDS(20), HOLDS(9)}, "1"},
+        {"two, with the least excess", NM_VICTIM_FEWEST_VICTIMS, 35, 5, {HOLDS(30), HOLDS(12), HOLDS(20), HOLDS(4), HOLDS(6)}, "04"},
+        {"fewest, protected spared", NM_VICTIM_FEWEST_VICTIMS, 20, 3, {PROTECTED(25), HOLDS(15), HOLDS(15)}, "12"},
+        {"fewest, all", NM_VICTIM_FEWEST_VICTIMS, 90, 3, {HOLDS(5), HOLDS(15), HOLDS(10)}, "012"},
+        {"the app that holds most", NM_VICTIM_APP_FAIR, 5, 3, {OF_APP(10, 0), OF_APP(10, 0), OF_APP(15, 1)}, "1"},
+        {"then it holds less", NM_VICTIM_APP_FAIR, 20, 3, {OF_APP(10, 0), OF_APP(10, 0), OF_APP(15, 1)}, "12"},
+        {"three of one app", NM_VICTIM_APP_FAIR, 18, 4, {OF_APP(10, 0), OF_APP(10, 0), OF_APP(10, 0), OF_APP(9, 1)}, "12"},
+        {"an app that nobody knows", NM_VICTIM_APP_FAIR, 5, 3, {OF_APP(10, 77), OF_APP(10, 77), OF_APP(15, 1)}, "1"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_view *o[N_VICTIMS_MAX];
+        char killed[N_VICTIMS_MAX + 1] = "";
+        size_t n_killed = 0;
+        void *own = NULL;
+        struct node *n;
+
+        node_setup(&own);
+        n = own;
+        n->settings.victim_order = cases[i].order;
+        for (size_t k = 0; k < cases[i].n_victims; k++) {
+            const struct victim *v = &cases[i].victims[k];
+
+            o[k] = node_run(n, O, v->memory, 1);
+            o[k]->cpu_usage_usec = SECONDS(v->work);
+            o[k]->app = v->app;
+            o[k]->min_runtime_usec = v->protected ? SECONDS(600) : 0;
+            n->system_memory -= v->memory;
+        }
+        n->system_memory += 95 + cases[i].need;
+        node_sample(n);
+        for (size_t k = 0; k < cases[i].n_victims; k++)
+            if (node_action(n, o[k]))
+                killed[n_killed++] = (char)('0' + k);
+        if (strcmp(killed, cases[i].killed) != 0)
+            fail_msg("%s: killed \"%s\", not \"%s\"", cases[i].what, killed, cases[i].killed);
+        node_teardown(&own);
+    }
+}
+
+static void test_candidates_say_why(void **state)
+{
+    static const enum nm_passed_over expected[] = {NM_PASSED_EXEMPT, NM_PASSED_GIVES_NOTHING, NM_PASSED_NOT,
+                                                   NM_PASSED_NOT_NEEDED, NM_PASSED_MIN_RUNTIME};
+    struct node *n = *state;
+    struct nm_view *protected = node_run(n, O, 20, 1);
+    const struct nm_policy_action *a;
+
+    (void)node_run(n, O, 20, 1);
+    a = NULL;
+    protected->min_runtime_usec = SECONDS(600);
+    struct nm_view *victim = node_run(n, O, 20, 1);
+    (void)node_run(n, O, 0, 1);
+    node_run(n, O, 20, 1)->exempt = true;
+    n->system_memory = 16;
+    node_sample(n);
+    a = node_action(n, victim);
+    assert_non_null(a);
+    assert_int_equal(a->n_candidates, NM_ARRAY_SIZE(expected));
+    for (uint32_t i = 0; i < a->n_candidates; i++)
+        assert_int_equal(n->verdict.candidates[a->first_candidate + i].passed_over, expected[i]);
+}
+
+/* ---- squeeze ------------------------------------------------------------------------------------------------------ */
+
+/* Opportunistic containers use what they like, within the quota. */
+static void use_within_quota(struct node *n, struct nm_view *o, double wish)
+{
+    uint64_t quota = n->verdict.squeeze_millicores, wanted = (uint64_t)(wish * (double)PERCENT_CPU);
+
+    o->measured.cpu_millicores = NM_MIN(quota, wanted);
+}
+
+static void test_squeeze_comes_first_and_converges(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 10, 20), *o = node_run(n, O, 10, 60);
+    uint64_t quota;
+
+    n->settings.can_squeeze = true;
+    node_sample(n);
+    assert_true(n->verdict.squeeze_millicores == NM_NO_SQUEEZE);
+    node_use(g, 10, 50);
+    node_sample(n);
+    /* 110 %: over once. The middle of 80 and 95, less 50. */
+    assert_int_equal(n->verdict.squeeze_millicores, 375 * PERCENT_CPU / 10);
+    assert_int_equal(n->verdict.n_actions, 0);
+    quota = n->verdict.squeeze_millicores;
+    for (int i = 0; i < 20; i++) {
+        use_within_quota(n, o, 60);
+        node_sample(n);
+        assert_int_equal(n->verdict.squeeze_millicores, quota);
+        assert_int_equal(n->verdict.n_actions, 0);
+    }
+    /* The guaranteed one wants less: it is let go at once to where use is in the middle again, and lifted. */
+    node_use(g, 10, 30);
+    use_within_quota(n, o, 60);
+    node_sample(n);
+    use_within_quota(n, o, 60);
+    assert_int_equal(o->measured.cpu_millicores, 575 * PERCENT_CPU / 10);
+    node_use(g, 10, 10);
+    for (int i = 0; i < 3; i++) {
+        use_within_quota(n, o, 60);
+        node_sample(n);
+    }
+    assert_true(n->verdict.squeeze_millicores == NM_NO_SQUEEZE);
+}
+
+static void test_squeeze_has_a_floor_and_then_freezes(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o[2];
+
+    n->settings.can_squeeze = true;
+    (void)node_run(n, G, 10, 96);
+    for (size_t i = 0; i < 2; i++)
+        o[i] = node_run(n, O, 5, 2);
+    node_sample(n);
+    assert_int_equal(n->verdict.squeeze_millicores, 2 * n->settings.squeeze_floor_millicores);
+    for (size_t i = 0; i < 2; i++)
+        o[i]->measured.cpu_millicores = n->settings.squeeze_floor_millicores;
+    node_sample(n);
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    node_sample(n);
+    assert_int_equal(node_count(n, NM_ACTION_PAUSE), 2);
+    node_obey(n);
+    /* Nothing runs that could be squeezed. */
+    node_change(n);
+    assert_true(n->verdict.squeeze_millicores == NM_NO_SQUEEZE);
+}
+
+static void test_squeeze_holds_admission_and_resume(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 10, 60), *o = node_run(n, O, 10, 40), *queued, *paused;
+
+    n->settings.can_squeeze = true;
+    node_sample(n);
+    assert_true(n->verdict.squeeze_millicores != NM_NO_SQUEEZE);
+    queued = node_queue(n, O, 1, 1);
+    paused = node_paused(n, 1, 1);
+    node_use(g, 10, 40);
+    use_within_quota(n, o, 40);
+    node_change(n);
+    assert_left_alone(n, queued);
+    assert_left_alone(n, paused);
+    assert_reason(n->verdict.hold, NM_REASON_SQUEEZED);
+}
+
+/* Where the quota's parts are uneven, the sum is not used up; raising it in proportion must not overshoot. */
+static void test_squeeze_with_uneven_parts(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *eager = node_run(n, O, 10, 90);
+    int over = 0;
+
+    (void)node_run(n, O, 10, 0); /* has the other half, and doesn't use it */
+    n->settings.can_squeeze = true;
+    n->system_cpu = 20;
+    for (int i = 0; i < 50; i++) {
+        node_sample(n);
+        over += n->verdict.in_use.cpu_millicores > 95 * PERCENT_CPU;
+        if (i >= 3)
+            assert_int_equal(n->verdict.in_use.cpu_millicores, 875 * PERCENT_CPU / 10);
+        eager->measured.cpu_millicores = n->verdict.squeeze_millicores == NM_NO_SQUEEZE
+                                             ? 90 * PERCENT_CPU
+                                             : NM_MIN(90 * PERCENT_CPU, n->verdict.squeeze_millicores / 2);
+        }
+    assert_int_equal(n->verdict.n_actions, 0);
+    assert_int_equal(over, 1);
+}
+
+#define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_orders),
+        WITH_NODE(test_candidates_say_why),
+        WITH_NODE(test_squeeze_comes_first_and_converges),
+        WITH_NODE(test_squeeze_has_a_floor_and_then_freezes),
+        WITH_NODE(test_squeeze_holds_admission_and_resume),
+        WITH_NODE(test_squeeze_with_uneven_parts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
