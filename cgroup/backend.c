@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 
+#include "cgroup/attr.h"
 #include "cgroup/mount.h"
 #include "util/fileio.h"
 #include "util/log.h"
@@ -165,6 +166,11 @@ int nm_backend_list(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *u
 {
     struct list_call call = {.cb = cb, .userdata = userdata};
 
+    if (!nm_attr_cgroup_exists(b->slice_fd)) { /* the slice was stopped and may have come back */
+        int r = nm_backend_open_slice(b);
+        if (r < 0)
+            return r == -ENOENT ? 0 : r;
+    }
     return for_each_scope(b, list_one, &call);
 }
 

@@ -154,7 +154,7 @@ struct nm_cgroup_backend;
  *
  * An operation that returns 0 calls cb exactly once, on the direct backend before it returns; one that returns a
  * negative errno hasn't begun and doesn't call cb. cb may be NULL for the set_* operations. cb isn't called any more
- * once the backend is freed. Codes worth telling apart: -ENOTCONN no connection to systemd just now (try again),
+ * once the backend is freed, which must not happen inside a cb. Codes worth telling apart: -ENOTCONN no connection to systemd just now (try again),
  * -ETIMEDOUT systemd didn't answer in time, -EAGAIN and -ENOSPC the cgroup tree is full, -ESRCH the process has gone,
  * -ENOENT the cgroup has gone, -EEXIST that name is taken. */
 typedef void (*nm_cgroup_done_cb_t)(int result, struct nm_cgroup *cg, const char *message, void *userdata);
@@ -170,8 +170,8 @@ struct nm_cgroup_ops {
     /* Makes the container's cgroup with its limits and moves pid (the waiting shim) into it. */
     int (*create)(struct nm_cgroup_backend *b, const char *container_id, const char *description, pid_t pid,
                   const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
-    /* Changes limits in place (promotion, demotion, update, squeeze, drift repair). No process moves. systemd writes
-     * the files a moment after its answer: don't check for drift in the callback. */
+    /* Changes limits in place (promotion, demotion, update, squeeze, drift repair). No process moves. When cb is
+     * called, the kernel has them. */
     int (*set_limits)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg, const struct nm_cgroup_limits *limits,
                       nm_cgroup_done_cb_t cb, void *userdata);
     /* Takes away what is left of an empty cgroup (rmdir, or reset-failed and stop of the unit). 0 also when it has

@@ -16,7 +16,6 @@
 
 #include "cgroup/attr.h"
 #include "cgroup/procs.h"
-#include "util/fileio.h"
 
 /* The list may grow while it is walked when the group can't be frozen; what is left after this many rounds is found
  * by the caller, who waits for "populated 0" and asks again. */
@@ -29,34 +28,6 @@ struct target {
     unsigned n_signalled;
 };
 
-/* Does the "0::/..." line of /proc/PID/cgroup lead through this cgroup? Its name is unique on the node; a path prefix
- * can't be compared, since a cgroup namespace may hide one. */
-static bool line_names(const char *text, const char *name)
-{
-    const char *line = strstr(text, "0::");
-    size_t len = strlen(name), line_len;
-
-    while (line && line != text && line[-1] != '\n')
-        line = strstr(line + 1, "0::");
-    if (!line)
-        return false;
-    line_len = strcspn(line, "\n");
-    for (const char *p = line; (p = strstr(p, name)) && p < line + line_len; p++)
-        if (p[-1] == '/' && (p[len] == '/' || p[len] == '\n' || p[len] == '\0'))
-            return true;
-    return false;
-}
-
-static bool is_member(const struct nm_cgroup *cg, pid_t pid)
-{
-    char path[32], text[4096];
-
-    (void)snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
-    if (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) < 0)
-        return false;
-    return line_names(text, cg->name);
-}
-
 static int signal_one(pid_t pid, void *userdata)
 {
     struct target *t = userdata;
@@ -67,7 +38,7 @@ static int signal_one(pid_t pid, void *userdata)
     pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (pidfd < 0)
         return errno == ESRCH ? 0 : -errno;
-    if (!is_member(t->cg, pid))
+    if (!nm_procs_is_member(pid, t->cg->name))
         return 0;
     if (syscall(SYS_pidfd_send_signal, pidfd, t->sig, NULL, 0) < 0)
         return errno == ESRCH ? 0 : -errno;

@@ -16,5 +16,7 @@ libnm_cgroup_la_SOURCES = \
 	%D%/probe.c %D%/probe.h \
 	%D%/procs.c %D%/procs.h \
 	%D%/psi.c \
+	%D%/sdbus.c %D%/sdbus.h \
+	%D%/sdprops.c %D%/sdprops.h \
 	%D%/watch.c
 libnm_cgroup_la_LIBADD = libnm-util.la $(SYSTEMD_LIBS) $(CGROUP_LIBS)

@@ -11,6 +11,7 @@
 #include <limits.h>
 
 #include "util/error.h"
+#include "util/fileio.h"
 #include "util/macros.h"
 
 /* Deeper trees than this exist only to hurt whoever walks them recursively. */
@@ -139,4 +140,32 @@ static int prune_subdir(int parent_fd, const char *name, unsigned depth, void *u
 int nm_procs_prune(int dir_fd)
 {
     return for_each_subdir(dir_fd, 0, prune_subdir, NULL);
+}
+
+/* Does the "0::/..." line of /proc/PID/cgroup lead through this cgroup? Its name is unique on the node; a path prefix
+ * can't be compared, since a cgroup namespace may hide one. */
+static bool line_names(const char *text, const char *name)
+{
+    const char *line = strstr(text, "0::");
+    size_t len = strlen(name), line_len;
+
+    while (line && line != text && line[-1] != '\n')
+        line = strstr(line + 1, "0::");
+    if (!line)
+        return false;
+    line_len = strcspn(line, "\n");
+    for (const char *p = line; (p = strstr(p, name)) && p < line + line_len; p++)
+        if (p[-1] == '/' && (p[len] == '/' || p[len] == '\n' || p[len] == '\0'))
+            return true;
+    return false;
+}
+
+bool nm_procs_is_member(pid_t pid, const char *name)
+{
+    char path[32], text[4096];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
+    if (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) < 0)
+        return false;
+    return line_names(text, name);
 }

@@ -58,3 +58,15 @@ fuzz_programs += fuzz-config
 fuzz_config_SOURCES = %D%/fuzz-config.c $(fuzz_main)
 fuzz_config_LDFLAGS = $(fuzz_ldflags)
 fuzz_config_LDADD = libnm-agent.la
+
+# cgroup/: what it reads back
+fuzz_programs += fuzz-cgroup-events fuzz-memory-events fuzz-psi
+fuzz_cgroup_events_SOURCES = %D%/fuzz-cgroup-events.c %D%/text.h $(fuzz_main)
+fuzz_cgroup_events_LDFLAGS = $(fuzz_ldflags)
+fuzz_cgroup_events_LDADD = libnm-cgroup.la
+fuzz_memory_events_SOURCES = %D%/fuzz-memory-events.c %D%/text.h $(fuzz_main)
+fuzz_memory_events_LDFLAGS = $(fuzz_ldflags)
+fuzz_memory_events_LDADD = libnm-cgroup.la
+fuzz_psi_SOURCES = %D%/fuzz-psi.c %D%/text.h $(fuzz_main)
+fuzz_psi_LDFLAGS = $(fuzz_ldflags)
+fuzz_psi_LDADD = libnm-cgroup.la

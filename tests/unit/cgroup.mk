@@ -15,3 +15,8 @@ test_cgroup_fake_LDADD = libnm-cgroup.la $(unit_libs)
 test_cgroup_direct_SOURCES = %D%/test-cgroup-direct.c
 test_cgroup_direct_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgroup_direct_LDADD = libnm-cgroup.la $(unit_libs)
+
+# for tests/vm/suites/05-cgroup.sh: no cmocka, as the guest has none
+check_PROGRAMS += vm-cgroup-backend
+vm_cgroup_backend_SOURCES = tests/vm/cgroup-backend.c
+vm_cgroup_backend_LDADD = libnm-cgroup.la

@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A backend against a real systemd and real controllers: run as root in the VM by suites/05-cgroup.sh, once per
+ * backend. Speaks TAP. Not cmocka, which a bare guest doesn't have.
+ *
+ *   vm-cgroup-backend systemd|direct SLICE
+ */
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "cgroup/cgroup.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+#include "util/log.h"
+
+#define DEADLINE_USEC (60 * NM_USEC_PER_SEC) /* the guest may be emulated */
+#define MANY 20
+
+static unsigned n_tests, n_failed;
+static sd_event *event;
+static struct nm_cgroup_backend *b;
+static bool is_systemd;
+
+static void nm_printf(2, 3) check(bool passed, const char *format, ...)
+{
+    va_list ap;
+
+    n_tests++;
+    n_failed += !passed;
+    printf("%sok %u - ", passed ? "" : "not ", n_tests);
+    va_start(ap, format);
+    vprintf(format, ap);
+    va_end(ap);
+    putchar('\n');
+    fflush(stdout);
+}
+
+static _Noreturn void bail_out(const char *why)
+{
+    check(false, "the program runs to its end (%s)", why);
+    exit(1);
+}
+
+typedef bool (*condition_t)(void *userdata);
+
+static bool run_until(condition_t condition, void *userdata)
+{
+    uint64_t deadline = nm_now_usec() + DEADLINE_USEC;
+
+    while (!condition(userdata)) {
+        if (nm_now_usec() >= deadline)
+            return false;
+        if (sd_event_run(event, 50 * NM_USEC_PER_MSEC) < 0)
+            bail_out("sd_event_run failed");
+    }
+    return true;
+}
+
+struct answer {
+    unsigned n_calls;
+    int result;
+    struct nm_cgroup *cg;
+    char message[256];
+};
+
+static void on_done(int result, struct nm_cgroup *cg, const char *message, void *userdata)
+{
+    struct answer *a = userdata;
+
+    a->n_calls++;
+    a->result = result;
+    a->cg = cg;
+    (void)snprintf(a->message, sizeof a->message, "%s", message ? message : "");
+}
+
+/* Says which files have drifted, for the log. */
+static int drift(const struct nm_cgroup *cg, const struct nm_cgroup_limits *l)
+{
+    int mask = nm_cgroup_check_drift(b, cg, l);
+
+    for (enum nm_cgroup_drift d = 0; mask > 0 && d < NM_CGROUP_DRIFT_COUNT; d++) {
+        char text[64];
+
+        if (mask & 1 << d && nm_read_file_at(cg->dir_fd, nm_cgroup_drift_file(d), text, sizeof text, NULL) >= 0)
+            printf("# %s: %s is %s", cg->name, nm_cgroup_drift_file(d), text);
+    }
+    return mask;
+}
+
+static bool answered(void *userdata)
+{
+    return ((struct answer *)userdata)->n_calls > 0;
+}
+
+/* Waits for the end of an operation whose start returned r. */
+static int outcome(int r, struct answer *a)
+{
+    if (r < 0)
+        return r;
+    if (!run_until(answered, a))
+        return -ETIMEDOUT;
+    if (a->result < 0)
+        printf("# %d: %s\n", a->result, a->message);
+    return a->n_calls == 1 ? a->result : -EPROTO;
+}
+
+static pid_t spawn(void (*body)(void))
+{
+    pid_t pid = fork();
+
+    if (pid < 0)
+        bail_out("fork failed");
+    if (pid == 0) {
+        alarm(300);
+        if (body)
+            body();
+        for (;;)
+            pause();
+    }
+    return pid;
+}
+
+static struct nm_cgroup *create(const char *id, pid_t pid, const struct nm_cgroup_limits *l)
+{
+    struct answer a = {0};
+    int r = outcome(b->ops->create(b, id, "a \"test\" of 100% \xff", pid, l, on_done, &a), &a);
+
+    check(r == 0 && a.cg, "create %s", id);
+    if (!a.cg)
+        bail_out("no cgroup");
+    return a.cg;
+}
+
+static int set_limits(const struct nm_cgroup *cg, const struct nm_cgroup_limits *l)
+{
+    struct answer a = {0};
+
+    return outcome(b->ops->set_limits(b, cg, l, on_done, &a), &a);
+}
+
+static bool is_gone(void *userdata)
+{
+    struct nm_cgroup *cg = userdata;
+    struct nm_cgroup_events e;
+
+    if (nm_cgroup_read_events(cg, &e) == -ENOENT)
+        return true;
+    (void)b->ops->remove(b, cg);
+    return false;
+}
+
+static void clear(struct nm_cgroup *cg, pid_t pid)
+{
+    (void)nm_cgroup_kill(cg);
+    (void)waitpid(pid, NULL, 0);
+    check(run_until(is_gone, cg), "%s goes", cg->name);
+    nm_cgroup_free(cg);
+}
+
+static struct nm_cgroup_limits guaranteed(void)
+{
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+
+    l.memory_max_bytes = l.memory_min_bytes = (64 << 20) + 100; /* not a whole page */
+    l.cpu_weight = 2500;
+    l.cpu_quota_millicores = 1500;
+    l.pids_max = 100;
+    l.oom_group = true;
+    return l;
+}
+
+static struct nm_cgroup_limits opportunistic(void)
+{
+    struct nm_cgroup_limits l = guaranteed();
+
+    l.memory_min_bytes = 0;
+    l.cpu_idle = true;
+    l.cpu_quota_millicores = 5; /* below the shortest quota per 100 ms */
+    return l;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+static void test_features(void)
+{
+    for (enum nm_cgroup_feature f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
+        check(b->feature[f], "%s%s%s", nm_cgroup_feature_name(f), b->missing[f] ? ": " : "",
+              b->missing[f] ? b->missing[f] : "");
+    check(nm_streq(b->ops->name, is_systemd ? "systemd" : "direct"), "it is the %s backend", b->ops->name);
+    printf("# slice at %s\n", b->slice_path);
+}
+
+static struct nm_cgroup_limits slice_limits(void)
+{
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+
+    l.memory_max_bytes = 1 << 30;
+    l.memory_min_bytes = 512 << 20;
+    return l;
+}
+
+static bool slice_is_limited(void *userdata)
+{
+    struct nm_cgroup_limits l = slice_limits();
+    struct nm_cgroup *slice = NULL;
+    bool limited;
+
+    (void)userdata;
+    if (nm_cgroup_open(b->slice_path, b->slice, &slice) < 0)
+        return false;
+    limited = nm_cgroup_check_drift(b, slice, &l) == 0;
+    nm_cgroup_free(slice);
+    return limited;
+}
+
+static void test_slice_limits(void)
+{
+    struct nm_cgroup_limits l = slice_limits();
+    struct answer a = {0};
+
+    check(outcome(b->ops->set_slice_limits(b, &l, on_done, &a), &a) == 0, "the slice takes limits");
+    check(slice_is_limited(NULL), "they are the kernel's");
+}
+
+static void test_limits(void)
+{
+    struct nm_cgroup_limits g = guaranteed(), o = opportunistic();
+    pid_t pid = spawn(NULL);
+    struct nm_cgroup *cg = create("container_1_000001", pid, &g);
+    unsigned n = 0;
+
+    check(nm_cgroup_n_processes(cg, &n) == 0 && n == 1, "the process is in it");
+    check(drift(cg, &g) == 0, "guaranteed limits are the kernel's");
+    check(set_limits(cg, &o) == 0, "demotion");
+    check(drift(cg, &o) == 0, "opportunistic limits are the kernel's");
+    check(drift(cg, &g) > 0, "and not the ones before");
+    check(set_limits(cg, &g) == 0, "promotion");
+    check(drift(cg, &g) == 0, "guaranteed limits are back");
+
+    check(nm_write_file_at(cg->dir_fd, "memory.max", "max") == 0 &&
+              nm_write_file_at(cg->dir_fd, "cpu.weight", "1") == 0 &&
+              nm_write_file_at(cg->dir_fd, "memory.oom.group", "0") == 0,
+          "somebody writes to its files");
+    check(drift(cg, &g) == (1 << NM_CGROUP_DRIFT_MEMORY_MAX | 1 << NM_CGROUP_DRIFT_CPU_WEIGHT |
+                                               1 << NM_CGROUP_DRIFT_OOM_GROUP),
+          "that is found");
+    check(set_limits(cg, &g) == 0 && drift(cg, &g) == 0, "and put right");
+    clear(cg, pid);
+}
+
+struct seen {
+    const struct nm_cgroup *cg;
+    struct nm_cgroup_events events;
+    struct nm_cgroup_memory_events memory;
+    bool gone;
+};
+
+static void on_watch(enum nm_cgroup_watch_kind kind, bool gone, void *userdata)
+{
+    struct seen *s = userdata;
+
+    s->gone = s->gone || gone;
+    if (kind == NM_CGROUP_WATCH_EVENTS)
+        (void)nm_cgroup_read_events(s->cg, &s->events);
+    else
+        (void)nm_cgroup_read_memory_events(s->cg, &s->memory);
+}
+
+static bool saw_frozen(void *userdata)
+{
+    return ((struct seen *)userdata)->events.frozen;
+}
+
+static bool saw_gone(void *userdata)
+{
+    struct seen *s = userdata;
+
+    if (!s->gone && !s->events.populated)
+        (void)b->ops->remove(b, s->cg);
+    return s->gone;
+}
+
+static void test_freeze_and_kill(void)
+{
+    struct nm_cgroup_limits o = opportunistic();
+    pid_t pid = spawn(NULL);
+    struct nm_cgroup *cg = create("c-freeze", pid, &o);
+    struct seen s = {.cg = cg, .events.populated = true};
+    struct nm_cgroup_watch *w = NULL;
+
+    check(nm_cgroup_watch_new(event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, &s, &w) == 0, "watch");
+    check(nm_cgroup_freeze(cg, true) == 0 && run_until(saw_frozen, &s), "it freezes, and the watch tells");
+    check(set_limits(cg, &o) == 0 && nm_cgroup_read_events(cg, &s.events) == 0 && s.events.frozen,
+          "new limits leave it frozen");
+    check(nm_cgroup_kill(cg) == 0, "kill it while frozen");
+    (void)waitpid(pid, NULL, 0);
+    check(run_until(saw_gone, &s), "it goes, and the watch tells");
+    nm_cgroup_watch_free(w);
+    nm_cgroup_free(cg);
+}
+
+/* As nmd's shim does: it can't be chosen itself, and so keeps the cgroup, with its counters, when the rest is killed. */
+static void shim_with_eater(void)
+{
+    volatile char *p;
+
+    if (nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "-1000") < 0)
+        _exit(1);
+    raise(SIGSTOP); /* until it is in its cgroup */
+    if (fork() > 0)
+        return;
+    (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "1000");
+    p = mmap(NULL, 256 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (size_t i = 0; p != MAP_FAILED && i < 256 << 20; i += 4096)
+        p[i] = 1;
+    _exit(0);
+}
+
+static bool saw_oom_kill(void *userdata)
+{
+    return ((struct seen *)userdata)->memory.oom_kill > 0;
+}
+
+static void test_oom(void)
+{
+    struct nm_cgroup_limits o = opportunistic();
+    struct nm_cgroup_watch *w = NULL;
+    struct nm_cgroup *cg;
+    struct seen s = {0};
+    pid_t pid = spawn(shim_with_eater);
+
+    o.cpu_quota_millicores = NM_CGROUP_NONE;
+    o.memory_max_bytes = 32 << 20;
+    s.cg = cg = create("c-oom", pid, &o);
+    /* No swap for this one, or the guest's takes it all before the limit bites. */
+    check(nm_write_file_at(cg->dir_fd, "memory.swap.max", "0") == 0, "no swap");
+    check(nm_cgroup_watch_new(event, cg, NM_CGROUP_WATCH_MEMORY_EVENTS, on_watch, &s, &w) == 0, "memory watch");
+    kill(pid, SIGCONT);
+    check(run_until(saw_oom_kill, &s), "the kernel kills it at its limit, and the watch tells");
+    check(s.memory.oom_group_kill > 0, "as a group");
+    check(waitpid(pid, NULL, WNOHANG) == 0, "but for its shim");
+    nm_cgroup_watch_free(w);
+    clear(cg, pid);
+}
+
+static void test_dead_process(void)
+{
+    struct nm_cgroup_limits l = guaranteed();
+    pid_t pid = spawn(NULL);
+    struct answer a = {0};
+
+    kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+    check(outcome(b->ops->create(b, "c-dead", "", pid, &l, on_done, &a), &a) == -ESRCH && !a.cg,
+          "a process that has ended is told apart");
+}
+
+static void test_name_taken(void)
+{
+    struct nm_cgroup_limits l = guaranteed();
+    pid_t pid = spawn(NULL), late = spawn(NULL);
+    struct nm_cgroup *cg = create("c-taken", pid, &l);
+    struct answer a = {0};
+
+    check(outcome(b->ops->create(b, "c-taken", "", late, &l, on_done, &a), &a) == -EEXIST && !a.cg,
+          "a name that is taken is told apart");
+    check(waitpid(pid, NULL, WNOHANG) == 0, "the first one lives on");
+    kill(late, SIGKILL);
+    (void)waitpid(late, NULL, 0);
+    clear(cg, pid);
+}
+
+static void count_one(struct nm_cgroup *cg, const char *id, void *userdata)
+{
+    (void)id;
+    ++*(unsigned *)userdata;
+    nm_cgroup_free(cg);
+}
+
+static bool all_answered(void *userdata)
+{
+    struct answer *a = userdata;
+
+    for (unsigned i = 0; i < MANY; i++)
+        if (a[i].n_calls == 0)
+            return false;
+    return true;
+}
+
+static bool all_gone(void *userdata)
+{
+    struct answer *a = userdata;
+
+    for (unsigned i = 0; i < MANY; i++)
+        if (a[i].cg && !is_gone(a[i].cg))
+            return false;
+    return true;
+}
+
+/* Many at once; with `during`, that command runs while they are being made. */
+static void test_many(const char *what, const char *during)
+{
+    struct nm_cgroup_limits l = opportunistic();
+    struct answer a[MANY] = {0};
+    pid_t pids[MANY];
+    unsigned n_ok = 0, n_listed = 0, n_drift = 0;
+    uint64_t begun = nm_now_usec();
+    char id[64];
+
+    for (unsigned i = 0; i < MANY; i++) {
+        int r;
+
+        (void)snprintf(id, sizeof id, "c-%s%u", what, i);
+        pids[i] = spawn(NULL);
+        if (i == MANY / 2 && during && fork() == 0)
+            _exit(system(during) == 0 ? 0 : 1);
+        r = b->ops->create(b, id, "one of many", pids[i], &l, on_done, &a[i]);
+        while (r == -ENOTCONN && nm_now_usec() - begun < DEADLINE_USEC) {
+            (void)sd_event_run(event, 50 * NM_USEC_PER_MSEC);
+            r = b->ops->create(b, id, "one of many", pids[i], &l, on_done, &a[i]);
+        }
+        if (r < 0)
+            check(false, "create %s: %s", id, strerror(-r));
+    }
+    check(run_until(all_answered, a), "%d at once%s%s: each has its answer", MANY, during ? ", during " : "",
+          during ? during : "");
+    printf("# %" PRIu64 " ms\n", (nm_now_usec() - begun) / 1000);
+    for (unsigned i = 0; i < MANY; i++) {
+        n_ok += a[i].n_calls == 1 && a[i].result == 0 && a[i].cg;
+        if (a[i].result < 0)
+            printf("# %s\n", a[i].message);
+        n_drift += a[i].cg && drift(a[i].cg, &l) != 0;
+    }
+    check(n_ok == MANY, "all %d are made (%u)", MANY, n_ok);
+    check(n_drift == 0, "with their limits");
+    check(b->ops->list(b, count_one, &n_listed) == 0 && n_listed == MANY, "and listed");
+    for (unsigned i = 0; i < MANY; i++)
+        kill(pids[i], SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0)
+        continue;
+    check(run_until(all_gone, a), "and go");
+    for (unsigned i = 0; i < MANY; i++)
+        nm_cgroup_free(a[i].cg);
+}
+
+static void hold_memory(void)
+{
+    volatile char *p = mmap(NULL, 48 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    raise(SIGSTOP);
+    for (size_t i = 0; p != MAP_FAILED && i < 48 << 20; i += 4096)
+        p[i] = 1;
+    raise(SIGSTOP);
+}
+
+static bool is_stopped(void *userdata)
+{
+    int status;
+
+    return waitpid(*(pid_t *)userdata, &status, WUNTRACED | WNOHANG) > 0 && WIFSTOPPED(status);
+}
+
+static uint64_t current(const struct nm_cgroup *cg)
+{
+    char text[64];
+
+    return nm_read_file_at(cg->dir_fd, "memory.current", text, sizeof text, NULL) < 0 ? 0
+                                                                                     : strtoull(text, NULL, 10);
+}
+
+static void test_reclaim(void)
+{
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    pid_t pid = spawn(hold_memory);
+    struct nm_cgroup *cg;
+    uint64_t before, after;
+    int r;
+
+    check(run_until(is_stopped, &pid), "it waits");
+    cg = create("c-reclaim", pid, &l);
+    kill(pid, SIGCONT);
+    check(run_until(is_stopped, &pid), "it holds memory");
+    check(nm_cgroup_freeze(cg, true) == 0, "it is frozen");
+    before = current(cg);
+    r = nm_cgroup_reclaim(cg, 24 << 20);
+    after = current(cg);
+    check((r == 0 || r == -EAGAIN) && after + (16 << 20) < before, "memory is reclaimed (%" PRIu64 " -> %" PRIu64 ")",
+          before, after);
+    clear(cg, pid);
+}
+
+static void on_pressure(void *userdata)
+{
+    *(bool *)userdata = true;
+}
+
+static void thrash(void)
+{
+    raise(SIGSTOP);
+    for (;;) {
+        volatile char *p = mmap(NULL, 96 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        for (size_t i = 0; p != MAP_FAILED && i < 96 << 20; i += 4096)
+            p[i] = 1;
+        (void)munmap((void *)p, 96 << 20);
+    }
+}
+
+static bool is_set(void *userdata)
+{
+    return *(bool *)userdata;
+}
+
+static void test_pressure(void)
+{
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    struct nm_psi_watch *w = NULL;
+    bool fired = false;
+    pid_t pid = spawn(thrash);
+    struct nm_cgroup *cg;
+
+    check(nm_psi_watch_new(event, b->slice_fd, "memory.pressure", false, 50000, 1000000, on_pressure, &fired, &w) == 0,
+          "a pressure trigger on the slice");
+    l.memory_max_bytes = 32 << 20; /* with swap: it thrashes */
+    cg = create("c-pressure", pid, &l);
+    kill(pid, SIGCONT);
+    check(run_until(is_set, &fired), "it fires when a container thrashes");
+    clear(cg, pid);
+    nm_psi_watch_free(w);
+}
+
+static void test_reload(void)
+{
+    struct nm_cgroup_limits g = guaranteed(), o = opportunistic();
+    pid_t pid = spawn(NULL), other = spawn(NULL);
+    struct nm_cgroup *cg = create("c-reload", pid, &g), *demoted = create("c-reload2", other, &g);
+
+    check(set_limits(demoted, &o) == 0, "one is demoted");
+    check(nm_cgroup_freeze(cg, true) == 0, "one is frozen");
+    check(system("systemctl daemon-reload") == 0, "daemon-reload");
+    check(drift(cg, &g) == 0 && drift(demoted, &o) == 0,
+          "the limits survive it");
+    check(system("systemctl daemon-reexec") == 0, "daemon-reexec");
+    check(drift(cg, &g) == 0 && drift(demoted, &o) == 0,
+          "and a new systemd");
+    clear(cg, pid);
+    clear(demoted, other);
+}
+
+static void test_slice_stopped(void)
+{
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    pid_t pid = spawn(NULL);
+    char command[128];
+    struct nm_cgroup *cg;
+
+    (void)snprintf(command, sizeof command, "systemctl stop %s", b->slice);
+    check(system(command) == 0, "somebody stops the slice");
+    cg = create("c-after", pid, &l);
+    check(faccessat(b->slice_fd, cg->name, F_OK, 0) == 0, "it comes back with the next container");
+    check(run_until(slice_is_limited, NULL), "and has its limits again");
+    clear(cg, pid);
+}
+
+int main(int argc, char **argv)
+{
+    struct nm_cgroup_backend_params params = {0};
+    char *message = NULL, *path;
+    int r;
+
+    if (argc != 3)
+        return 2;
+    nm_log_init(NM_LOG_STDERR);
+    nm_log_set_level(LOG_DEBUG);
+    is_systemd = nm_streq(argv[1], "systemd");
+    params.kind = is_systemd ? NM_CGROUP_BACKEND_SYSTEMD : NM_CGROUP_BACKEND_DIRECT;
+    params.slice = argv[2];
+    if (sd_event_default(&event) < 0)
+        bail_out("no event loop");
+    params.event = event;
+    r = nm_cgroup_backend_new(&params, &b, &message);
+    check(r == 0, "the backend opens%s%s", message ? ": " : "", message ? message : "");
+    if (r < 0)
+        return 1;
+
+    test_features();
+    test_slice_limits();
+    test_limits();
+    test_freeze_and_kill();
+    test_oom();
+    test_dead_process();
+    test_name_taken();
+    test_many("many", NULL);
+    test_reclaim();
+    test_pressure();
+    if (is_systemd) {
+        test_reload();
+        test_many("reload", "systemctl daemon-reload");
+        test_many("reexec", "systemctl daemon-reexec");
+        test_slice_stopped();
+    }
+    path = strdup(b->slice_path);
+    nm_cgroup_backend_free(b);
+    for (uint64_t end = nm_now_usec() + DEADLINE_USEC; path && access(path, F_OK) == 0 && nm_now_usec() < end;)
+        (void)usleep(10000);
+    check(path && access(path, F_OK) < 0, "nothing is left behind");
+    free(path);
+    sd_event_unref(event);
+    printf("1..%u\n", n_tests);
+    return n_failed > 0;
+}
