@@ -95,6 +95,13 @@ void nm_local_server_give_memory(struct nm_local_server *s, size_t bytes)
     s->memory -= bytes;
 }
 
+/* The library's own wake-up doesn't reach its epoll descriptor when it has no listening socket. */
+void nm_local_server_resume(struct nm_local_server *s, struct MHD_Connection *c)
+{
+    MHD_resume_connection(c);
+    (void)sd_event_source_set_enabled(s->resume_deferred, SD_EVENT_ONESHOT);
+}
+
 /* ---- rationing time --------------------------------------------------------------------------------------- */
 
 bool nm_local_server_defer(struct nm_local_server *s, struct nm_call *call)

@@ -33,6 +33,7 @@ struct nm_streams {
 };
 
 struct nm_stream {
+    struct nm_local_server *server;
     struct nm_streams *all;
     struct nm_stream *next, **prev_next;
     enum stream_kind kind;
@@ -65,7 +66,7 @@ static void wake(struct nm_stream *s)
         return;
     s->suspended = false;
     (void)sd_event_source_set_enabled(s->hangup, SD_EVENT_OFF);
-    MHD_resume_connection(s->connection);
+    nm_local_server_resume(s->server, s->connection);
 }
 
 static void on_event(const struct nm_event *e, void *userdata)
@@ -135,6 +136,7 @@ static int stream_new(struct nm_call *call, enum stream_kind kind, struct nm_str
     if (!s)
         return -ENOMEM;
     s->kind = kind;
+    s->server = call->server;
     s->connection = call->connection;
     s->caller = call->caller;
     s->fd = -EBADF;

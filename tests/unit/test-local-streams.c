@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Answers that take their time: wait, logs and events that are followed, and clients that leave in between. */
+
+#include "http-fixture.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "util/clock.h"
+
+#define ALICE 54321
+#define BOB 54322
+
+static void follow(struct fixture *f, struct client *c, const char *target)
+{
+    client_connect(f, c);
+    client_send(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", target);
+    until(c, client_body(c));
+    assert_int_equal(client_status(c), 200);
+}
+
+/* The chunks' contents as one string (the caller's). */
+static char *dechunk(const struct client *c)
+{
+    const char *p = client_body(c);
+    char *out = calloc(1, c->len + 1), *to = out;
+
+    while (p && *p) {
+        char *end;
+        size_t n = strtoul(p, &end, 16);
+        if (n == 0 || end[0] != '\r' || strlen(end) < n + 2)
+            break;
+        memcpy(to, end + 2, n);
+        to += n;
+        p = end + 2 + n + 2;
+    }
+    return out;
+}
+
+static void assert_content(const struct client *c, const char *expected)
+{
+    _cleanup_free_ char *got = dechunk(c);
+
+    assert_string_equal(got, expected);
+}
+
+static void append_log(struct fixture *f, const struct nm_container *con, const char *text)
+{
+    char path[256];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/%s.stdout", f->dir, con->id);
+    file = fopen(path, "ae");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* ---- wait ------------------------------------------------------------------------------------------------- */
+
+static void test_wait(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.timeout_usec = 300 * NM_USEC_PER_MSEC};
+    struct nm_container *con, *newer;
+    struct client c;
+    json_t *j;
+
+    start(f, &p);
+    con = fake_manager_add(f->m, "web", 0);
+    client_connect(f, &c);
+    client_send(&c, "GET /v1/containers/web/wait HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    turn_for(&c, 1500 * NM_USEC_PER_MSEC); /* longer than any timeout */
+    assert_false(c.eof);
+    assert_int_equal(c.len, 0);
+    fake_manager_set_state(f->m, con, NM_KILLING);
+    turn_for(&c, 20000);
+    assert_int_equal(c.len, 0);
+    /* by the end its name stands for another one */
+    strcpy(con->name, "old");
+    newer = fake_manager_add(f->m, "web", 0);
+    con->exit_code = 3;
+    fake_manager_set_state(f->m, con, NM_COMPLETED);
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 200);
+    j = json_loads(client_body(&c), 0, NULL);
+    assert_string_equal(json_string_value(json_object_get(j, "id")), con->id);
+    assert_int_equal(json_integer_value(json_object_get(j, "exit_code")), 3);
+    json_decref(j);
+    client_close(&c);
+    assert_int_equal(newer->view.state, NM_RUNNING);
+    assert_int_equal(request(f, "GET", "/v1/containers/old/wait", NULL, NULL), 200); /* ended: at once */
+}
+
+static void test_wait_client_leaves(void **state)
+{
+    struct fixture *f = *state;
+    struct client c[50], other;
+    unsigned before;
+
+    start(f, NULL);
+    fake_manager_add(f->m, "web", 0);
+    client_connect(f, &other);
+    turn(&other);
+    before = n_open_fds();
+    for (int i = 0; i < 50; i++) {
+        client_connect(f, &c[i]);
+        client_send(&c[i], "GET /v1/containers/web/wait HTTP/1.1\r\nHost: x\r\n\r\n");
+    }
+    until(&other, n_open_fds() == before + 100);
+    turn_for(&other, 50000);
+    for (int i = 0; i < 50; i++)
+        client_close(&c[i]);
+    until(&other, n_open_fds() == before); /* nobody waits for what nobody asks for any more */
+    client_close(&other);
+}
+
+static void test_wait_half_closed(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_container *con;
+    struct client c;
+
+    start(f, NULL);
+    con = fake_manager_add(f->m, "web", 0);
+    client_connect(f, &c);
+    client_send(&c, "GET /v1/containers/web/wait HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    turn_for(&c, 50000);
+    assert_int_equal(shutdown(c.fd, SHUT_WR), 0); /* it has no more to say, but still listens */
+    turn_for(&c, 50000);
+    assert_false(c.eof);
+    fake_manager_set_state(f->m, con, NM_COMPLETED);
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 200);
+    client_close(&c);
+}
+
+/* ---- logs ------------------------------------------------------------------------------------------------- */
+
+static int get_logs(struct fixture *f, const char *target, char *buf, size_t size)
+{
+    struct client c;
+    int status;
+
+    client_connect(f, &c);
+    client_send(&c, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", target);
+    until(&c, c.eof);
+    status = client_status(&c);
+    (void)snprintf(buf, size, "%s", client_body(&c));
+    client_close(&c);
+    return status;
+}
+
+static void test_logs(void **state)
+{
+    static const struct {
+        const char *query, *content;
+    } cases[] = {
+        {"", "one\ntwo\nthree\n"},        {"?tail=1", "three\n"},          {"?tail=2&stream=stdout", "two\nthree\n"},
+        {"?tail=3", "one\ntwo\nthree\n"}, {"?tail=99", "one\ntwo\nthree\n"}, {"?tail=0", ""},
+        {"?stream=stderr", ""},
+    };
+    struct fixture *f = *state;
+    struct nm_container *con;
+    char got[256];
+
+    start(f, NULL);
+    con = fake_manager_add(f->m, "web", 0);
+    assert_int_equal(get_logs(f, "/v1/containers/web/logs", got, sizeof got), 200); /* no file yet */
+    assert_string_equal(got, "");
+    append_log(f, con, "one\ntwo\nthree\n");
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        char target[128];
+        (void)snprintf(target, sizeof target, "/v1/containers/web/logs%s", cases[i].query);
+        assert_int_equal(get_logs(f, target, got, sizeof got), 200);
+        assert_string_equal(got, cases[i].content);
+    }
+    append_log(f, con, "unfinished");
+    assert_int_equal(get_logs(f, "/v1/containers/web/logs?tail=1", got, sizeof got), 200);
+    assert_string_equal(got, "unfinished");
+}
+
+static void test_logs_large(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_container *con;
+    struct client c;
+    char line[101];
+    const char *body;
+
+    start(f, NULL);
+    con = fake_manager_add(f->m, "web", 0);
+    memset(line, 'x', 99);
+    strcpy(line + 99, "\n");
+    for (int i = 0; i < 60000; i++) /* 6 MB: more than a tail looks back */
+        append_log(f, con, line);
+    client_connect(f, &c);
+    client_send(&c, "GET /v1/containers/web/logs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    until(&c, c.eof);
+    assert_int_equal(c.len - (size_t)(client_body(&c) - c.data), 6000000);
+    client_close(&c);
+    client_connect(f, &c);
+    client_send(&c, "GET /v1/containers/web/logs?tail=1000 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    until(&c, c.eof);
+    assert_int_equal(c.len - (size_t)(client_body(&c) - c.data), 100000);
+    client_close(&c);
+    client_connect(f, &c);
+    client_send(&c, "GET /v1/containers/web/logs?tail=59999 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    until(&c, c.eof);
+    body = client_body(&c);
+    assert_int_equal(c.len - (size_t)(body - c.data), 4 << 20);
+    client_close(&c);
+}
+
+static void test_logs_follow(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.timeout_usec = 300 * NM_USEC_PER_MSEC};
+    struct nm_container *con;
+    struct client c;
+
+    start(f, &p);
+    con = fake_manager_add(f->m, "web", 0);
+    con->view.state = NM_SCHEDULED;
+    follow(f, &c, "/v1/containers/web/logs?follow=true"); /* not even started: no file */
+    turn_for(&c, 1500 * NM_USEC_PER_MSEC);                /* longer than any timeout */
+    assert_false(c.eof);
+    append_log(f, con, "first\n");
+    fake_manager_set_state(f->m, con, NM_RUNNING);
+    until(&c, strstr(c.data, "first\n"));
+    append_log(f, con, "second\n");
+    until(&c, strstr(c.data, "second\n"));
+    append_log(f, con, "last\n");
+    fake_manager_set_state(f->m, con, NM_COMPLETED);
+    until(&c, c.eof);
+    assert_content(&c, "first\nsecond\nlast\n");
+    assert_non_null(strstr(c.data, "\r\n0\r\n\r\n")); /* a proper end */
+    client_close(&c);
+    follow(f, &c, "/v1/containers/web/logs?follow=true&tail=1"); /* ended already */
+    until(&c, c.eof);
+    assert_content(&c, "last\n");
+    client_close(&c);
+}
+
+static void test_logs_follow_truncated(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_container *con;
+    char path[256];
+    struct client c;
+
+    start(f, NULL);
+    con = fake_manager_add(f->m, "web", 0);
+    append_log(f, con, "before the cut\n");
+    follow(f, &c, "/v1/containers/web/logs?follow=true");
+    until(&c, strstr(c.data, "cut\n"));
+    (void)snprintf(path, sizeof path, "%s/%s.stdout", f->dir, con->id);
+    assert_int_equal(truncate(path, 0), 0);
+    turn_for(&c, 20000);
+    append_log(f, con, "after\n");
+    until(&c, strstr(c.data, "after\n"));
+    client_close(&c);
+}
+
+/* The user may have put something else where the log was. */
+static void test_logs_not_a_file(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_container *con;
+    char path[256], got[512];
+
+    start(f, NULL);
+    con = fake_manager_add(f->m, "web", 0);
+    (void)snprintf(path, sizeof path, "%s/%s.stdout", f->dir, con->id);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    assert_int_equal(get_logs(f, "/v1/containers/web/logs", got, sizeof got), 500);
+    assert_null(strstr(got, "root"));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(get_logs(f, "/v1/containers/web/logs?follow=true", got, sizeof got), 500);
+}
+
+static void test_logs_of_others(void **state)
+{
+    struct fixture *f = *state;
+
+    if (geteuid() != 0)
+        skip();
+    start(f, NULL);
+    append_log(f, fake_manager_add(f->m, "bobs", BOB), "secret\n");
+    assert_int_equal(request_as(f, ALICE, "GET", "/v1/containers/bobs/logs", NULL, NULL), 404);
+    assert_int_equal(request_as(f, BOB, "GET", "/v1/containers/bobs/logs", NULL, NULL), 200);
+}
+
+/* ---- events ----------------------------------------------------------------------------------------------- */
+
+static void test_events(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.timeout_usec = 300 * NM_USEC_PER_MSEC};
+    struct nm_container *con;
+    struct client c;
+    unsigned lines = 0;
+    char *text, *rest, *line;
+
+    start(f, &p);
+    con = fake_manager_add(f->m, "web", 0);
+    fake_manager_note(f->m, "begun");
+    fake_manager_set_state(f->m, con, NM_PAUSING);
+    follow(f, &c, "/v1/events?follow=true");
+    assert_string_equal(client_header(&c, "Content-Type"), "application/x-ndjson");
+    until(&c, strstr(c.data, "PAUSING"));
+    turn_for(&c, 1500 * NM_USEC_PER_MSEC);
+    assert_false(c.eof);
+    fake_manager_set_state(f->m, con, NM_PAUSED);
+    until(&c, strstr(c.data, "PAUSED"));
+    stop(f); /* ends the stream properly */
+    until(&c, c.eof);
+    rest = text = dechunk(&c);
+    while ((line = strsep(&rest, "\n")) && *line) {
+        json_t *j = json_loads(line, 0, NULL);
+        assert_non_null(j);
+        assert_int_equal(json_integer_value(json_object_get(j, "number")), ++lines);
+        json_decref(j);
+    }
+    assert_int_equal(lines, 3);
+    free(text);
+    client_close(&c);
+}
+
+static void test_events_after(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    start(f, NULL);
+    for (int i = 0; i < 5; i++)
+        fake_manager_note(f->m, "x");
+    follow(f, &c, "/v1/events?after=3");
+    until(&c, strstr(c.data, "\r\n0\r\n\r\n"));
+    assert_null(strstr(c.data, "\"number\":3"));
+    assert_non_null(strstr(c.data, "\"number\":4"));
+    assert_non_null(strstr(c.data, "\"number\":5"));
+    assert_null(strstr(c.data, "lost"));
+    client_close(&c);
+    follow(f, &c, "/v1/events?after=900"); /* from before a restart: everything is news */
+    until(&c, strstr(c.data, "\r\n0\r\n\r\n"));
+    assert_non_null(strstr(c.data, "\"number\":1"));
+    client_close(&c);
+}
+
+static void test_events_lost(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    start(f, NULL);
+    for (int i = 0; i < FAKE_RING + 20; i++)
+        fake_manager_note(f->m, "x");
+    follow(f, &c, "/v1/events?after=5");
+    until(&c, strstr(c.data, "\r\n0\r\n\r\n"));
+    assert_non_null(strstr(c.data, "{\"lost\":15}\n{\"number\":21,"));
+    client_close(&c);
+}
+
+/* A reader that sleeps costs nothing but its place, and is told what it missed. */
+static void test_events_slow_reader(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+    char text[200], *got;
+    uint64_t told = 0, lost = 0;
+
+    start(f, NULL);
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    follow(f, &c, "/v1/events?follow=true");
+    for (int i = 0; i < 20000; i++) {
+        fake_manager_note(f->m, text);
+        (void)sd_event_run(f->event, 0);
+    }
+    fake_manager_note(f->m, "the end");
+    until(&c, strstr(c.data, "the end"));
+    got = dechunk(&c);
+    for (const char *p = got; (p = strstr(p, "{\"number\"")); p++)
+        told++;
+    for (const char *p = got; (p = strstr(p, "{\"lost\":")); p++)
+        lost += strtoull(p + 8, NULL, 10);
+    free(got);
+    assert_true(lost > 0);
+    assert_int_equal(told + lost, 20001);
+    client_close(&c);
+}
+
+static void test_events_of_others(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_container *alices, *bobs;
+    struct client c;
+
+    if (geteuid() != 0)
+        skip();
+    start(f, NULL);
+    alices = fake_manager_add(f->m, "alices", ALICE);
+    bobs = fake_manager_add(f->m, "bobs", BOB);
+    fake_manager_set_state(f->m, bobs, NM_PAUSING);
+    client_connect_as(f, &c, ALICE, ALICE);
+    client_send(&c, "GET /v1/events?follow=true HTTP/1.1\r\nHost: x\r\n\r\n");
+    for (int i = 0; i < 200; i++)
+        fake_manager_set_state(f->m, bobs, i % 2 ? NM_PAUSED : NM_RUNNING);
+    turn_for(&c, 50000);
+    fake_manager_set_state(f->m, alices, NM_PAUSING);
+    until(&c, strstr(c.data, "alices"));
+    assert_null(strstr(c.data, "bobs"));
+    assert_null(strstr(c.data, bobs->id));
+    client_close(&c);
+}
+
+static void test_events_client_leaves(void **state)
+{
+    struct fixture *f = *state;
+    struct client c[50], other;
+    unsigned before;
+
+    start(f, NULL);
+    client_connect(f, &other);
+    turn(&other);
+    before = n_open_fds();
+    for (int i = 0; i < 50; i++)
+        follow(f, &c[i], "/v1/events?follow=true");
+    for (int i = 0; i < 50; i++)
+        client_close(&c[i]);
+    until(&other, n_open_fds() == before);
+    client_close(&other);
+}
+
+static void test_stop_with_streams(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_container *con;
+    struct client events, logs, wait;
+
+    start(f, NULL);
+    con = fake_manager_add(f->m, "web", 0);
+    append_log(f, con, "x\n");
+    follow(f, &events, "/v1/events?follow=true");
+    follow(f, &logs, "/v1/containers/web/logs?follow=true");
+    client_connect(f, &wait);
+    client_send(&wait, "GET /v1/containers/web/wait HTTP/1.1\r\nHost: x\r\n\r\n");
+    turn_for(&wait, 50000);
+    stop(f);
+    until(&wait, wait.eof);
+    until(&logs, logs.eof);
+    until(&events, events.eof);
+    assert_int_equal(client_status(&wait), 503);
+    fake_manager_set_state(f->m, con, NM_COMPLETED); /* nobody listens any more */
+    client_close(&wait);
+    client_close(&logs);
+    client_close(&events);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_wait),
+        TEST(test_wait_client_leaves),
+        TEST(test_wait_half_closed),
+        TEST(test_logs),
+        TEST(test_logs_large),
+        TEST(test_logs_follow),
+        TEST(test_logs_follow_truncated),
+        TEST(test_logs_not_a_file),
+        TEST(test_logs_of_others),
+        TEST(test_events),
+        TEST(test_events_after),
+        TEST(test_events_lost),
+        TEST(test_events_slow_reader),
+        TEST(test_events_of_others),
+        TEST(test_events_client_leaves),
+        TEST(test_stop_with_streams),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
