@@ -53,6 +53,7 @@ pkglibexec_PROGRAMS += nm-shim
 nm_shim_SOURCES = \
 	%D%/record.c \
 	%D%/shim.c %D%/shim.h \
+	%D%/shim-account.c \
 	%D%/shim-child.c \
 	%D%/shim-spec.c \
 	util/fileio.c \

@@ -3,8 +3,7 @@
 /*
  * The container's first process, from the fork to the exec. Two orders matter. Everything that needs root (OOM score,
  * groups) comes before the change of user, and everything that touches what the user named (working directory, the
- * command itself) after it, so that no path is ever walked with root's rights. The account is looked up here and not in
- * the shim: name services load libraries and open sockets, which are gone with the exec.
+ * command itself) after it, so that no path is ever walked with root's rights.
  *
  * The command dies with its shim (PR_SET_PDEATHSIG): an end that nobody could record must not become a command that
  * nobody can account for. The kernel clears that wish when a set-user-ID program is executed; nmd, which sees the
@@ -14,22 +13,16 @@
 #include "agent/shim.h"
 
 #include <grp.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "util/fileio.h"
-#include "util/parse.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define N_DEFAULT_ENV 5
 #define REPORT_FD 3
-
-struct account {
-    const char *name, *home, *shell;
-};
 
 static _Noreturn void fail(int report_fd, enum nm_launch_stage stage, int error)
 {
@@ -42,49 +35,14 @@ static _Noreturn void fail(int report_fd, enum nm_launch_stage stage, int error)
     _exit(125);
 }
 
-/* A uid without an account (a container's host, an unprivileged nmd) may be used by its number. */
-static bool is_number_of(const char *user, uid_t uid)
-{
-    uint64_t v;
-
-    return nm_parse_u64(user, &v) == 0 && v == uid;
-}
-
-static int find_account(const struct nm_shim_spec *spec, struct account *ret)
-{
-    const struct passwd *pw;
-
-    errno = 0;
-    pw = getpwnam(spec->user);
-    if (!pw && is_number_of(spec->user, spec->uid)) {
-        errno = 0;
-        pw = getpwuid(spec->uid);
-        if (!pw) {
-            *ret = (struct account){.name = spec->user, .home = "/", .shell = "/bin/sh"};
-            return 0;
-        }
-    }
-    if (!pw)
-        return errno == EIO || errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -ENOENT;
-    /* whether this user may be used was decided on the uid that nmd looked up: another one must not slip in */
-    if (pw->pw_uid != spec->uid || pw->pw_gid != spec->gid)
-        return -ESTALE;
-    *ret = (struct account){
-        .name = pw->pw_name,
-        .home = pw->pw_dir && *pw->pw_dir ? pw->pw_dir : "/",
-        .shell = pw->pw_shell && *pw->pw_shell ? pw->pw_shell : "/bin/sh",
-    };
-    return 0;
-}
-
-static int become(const struct nm_shim_spec *spec, const struct account *account)
+static int become(const struct nm_shim_spec *spec, const struct nm_shim_account *account)
 {
     uid_t r, e, s;
 
     if (geteuid() != 0)
         return geteuid() == spec->uid && getuid() == spec->uid && getegid() == spec->gid ? 0 : -EPERM;
-    if (initgroups(account->name, spec->gid) < 0 || setresgid(spec->gid, spec->gid, spec->gid) < 0 ||
-        setresuid(spec->uid, spec->uid, spec->uid) < 0)
+    if (setgroups((size_t)account->n_groups, account->groups) < 0 ||
+        setresgid(spec->gid, spec->gid, spec->gid) < 0 || setresuid(spec->uid, spec->uid, spec->uid) < 0)
         return -errno;
     if (getresuid(&r, &e, &s) < 0 || r != spec->uid || e != spec->uid || s != spec->uid)
         return -EPERM;
@@ -108,7 +66,7 @@ static const char *find_env(char *const *env, const char *name, size_t len)
 }
 
 /* The account's variables, each unless the spec has it, then the spec's. */
-static int make_env(const struct nm_shim_spec *spec, const struct account *a, char ***ret)
+static int make_env(const struct nm_shim_spec *spec, const struct nm_shim_account *a, char ***ret)
 {
     const char *const defaults[N_DEFAULT_ENV][2] = {
         {"PATH", DEFAULT_PATH}, {"HOME", a->home},   {"USER", a->name},
@@ -218,9 +176,9 @@ static int prepare(const struct nm_shim_spec *spec)
     return 0;
 }
 
-_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const int log_fd[2], int report_fd, pid_t shim_pid)
+_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const struct nm_shim_account *account,
+                             const int log_fd[2], int report_fd, pid_t shim_pid)
 {
-    struct account account;
     char **env;
     int r;
 
@@ -230,20 +188,16 @@ _Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const int log_fd[2
     r = prepare(spec);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, r);
-    r = find_account(spec, &account);
-    if (r >= 0)
-        r = become(spec, &account);
-    /* Anything that a name service opened would else reach the command. */
-    closefrom(REPORT_FD + 1);
+    r = become(spec, account);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_USER, r);
     /* after the change of user, which clears it */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != shim_pid)
         fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, ESRCH);
-    r = make_env(spec, &account, &env);
+    r = make_env(spec, account, &env);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, r);
-    r = enter_workdir(spec->workdir, account.home);
+    r = enter_workdir(spec->workdir, account->home);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_WORKDIR, r);
     reset_signals();

@@ -213,7 +213,7 @@ static void wait_for_exec(int report_fd, pid_t pid)
     end_failed((enum nm_launch_stage)f.stage, f.error);
 }
 
-static void start_command(const struct nm_shim_spec *spec)
+static void start_command(const struct nm_shim_spec *spec, const struct nm_shim_account *account)
 {
     int log_fd[2], report[2];
     pid_t self = getpid(), pid;
@@ -225,7 +225,7 @@ static void start_command(const struct nm_shim_spec *spec)
     if (pid < 0)
         end_failed(NM_LAUNCH_STAGE_SHIM, errno);
     if (pid == 0)
-        nm_shim_child(spec, log_fd, report[1], self);
+        nm_shim_child(spec, account, log_fd, report[1], self);
     (void)close(log_fd[0]);
     (void)close(log_fd[1]);
     (void)close(report[1]);
@@ -267,6 +267,7 @@ static void wait_for_end(void)
 int main(void)
 {
     struct nm_shim_spec spec;
+    struct nm_shim_account account;
     size_t size = 0;
     char *text = NULL;
     bool told;
@@ -276,10 +277,15 @@ int main(void)
     r = read_spec(&text, &size, &spec);
     if (r < 0)
         end_failed(NM_LAUNCH_STAGE_SHIM, r);
+    r = nm_shim_account_find(&spec, &account);
+    closefrom(NM_SHIM_FD_END); /* what a name service has opened would else reach the command */
     wait_at_gate();
-    start_command(&spec);
+    if (r < 0)
+        end_failed(NM_LAUNCH_STAGE_USER, r);
+    start_command(&spec, &account);
     (void)publish(&told); /* a failure here is made up for by the end's record */
     reserve_record();
+    nm_shim_account_done(&account);
     nm_shim_spec_done(&spec);
     (void)munmap(text, size);
     drop_capabilities();

@@ -51,6 +51,17 @@ int nm_shim_spec_print(const struct nm_command *command, int oom_score_adj, char
 int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret);
 void nm_shim_spec_done(struct nm_shim_spec *spec);
 
+/* The account behind spec->user. */
+struct nm_shim_account {
+    char *name, *home, *shell;
+    gid_t *groups;
+    int n_groups;
+};
+
+/* -ENOENT: no such user; -ESTALE: its uid or gid is not the spec's. */
+int nm_shim_account_find(const struct nm_shim_spec *spec, struct nm_shim_account *ret);
+void nm_shim_account_done(struct nm_shim_account *a);
+
 /* What the child tells the shim when it could not get as far as the command. */
 struct nm_shim_failure {
     int32_t stage; /* enum nm_launch_stage */
@@ -59,4 +70,5 @@ struct nm_shim_failure {
 
 /* The child's whole life up to the exec: session, user, directory, environment. report_fd takes a struct
  * nm_shim_failure and closes itself on exec; log_fd are stdout's and stderr's. */
-_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const int log_fd[2], int report_fd, pid_t shim_pid);
+_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const struct nm_shim_account *account,
+                             const int log_fd[2], int report_fd, pid_t shim_pid);
