@@ -255,6 +255,8 @@ void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind, const struct
     fill_verdict(d, v);
     if (a)
         fill_action(d, a, v);
+    else
+        d->resource = v->hold_resource;
     l->decision_open = true;
     announce(l);
 }

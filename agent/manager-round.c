@@ -157,17 +157,22 @@ static void act(struct nm_live *l, const struct nm_policy_action *a, const struc
     }
 }
 
+/* On a node near a threshold the reason flips with every sample; one record in this time will do. */
+#define TELL_AGAIN_USEC (10 * NM_USEC_PER_SEC)
+
 /* Why something waits is worth a record when it begins to wait and when the reason changes, not in every round. */
 static void tell_waiting(const struct nm_policy_verdict *v, enum nm_reason hold, const struct nm_view *view)
 {
+    uint64_t now = nm_now_usec();
     struct nm_live *l;
 
     if (hold == NM_REASON_NONE || !view)
         return;
     l = view->owner;
-    if (l->queue_told == hold)
+    if (l->queue_told == hold || (l->queue_told_usec && now - l->queue_told_usec < TELL_AGAIN_USEC))
         return;
     l->queue_told = hold;
+    l->queue_told_usec = now;
     nm_record_begin(l, NM_DECISION_QUEUE, NULL, v, hold);
     nm_record_effective(l);
 }

@@ -58,7 +58,8 @@ struct nm_live {
     struct nm_decision decision;      /* the newest about this container */
     enum nm_decision_kind shadow_told; /* shadow mode: what was recorded last, so that it is told once */
     bool shadow_any;
-    enum nm_reason queue_told;        /* the reason for waiting that was recorded last */
+    enum nm_reason queue_told;        /* the reason for waiting that was recorded last, and when */
+    uint64_t queue_told_usec;
 };
 
 struct nm_subscription {

@@ -22,7 +22,7 @@ case $kind in
         done ;;
     sort)
         # holds what it sorts in memory: the kind of job that is in the way when memory gets short
-        real_files $((size * 30)) | od -An -v -tx4 -w16 | LC_ALL=C sort -S 300M --parallel=1 | uniq -c | wc -l ;;
+        real_files $((size * 25)) | od -An -v -tx4 -w16 | LC_ALL=C sort -S 280M --parallel=1 | uniq -c | wc -l ;;
     compile)
         for ((i = 0; i < size; i++)); do
             for file in "$tree"/agent/policy*.c "$tree"/util/*.c; do
