@@ -106,8 +106,11 @@ static bool busy_millicores(const struct nm_cpu_ticks *old, const struct nm_cpu_
     busy = now->busy - old->busy;
     if (now->idle > old->idle)
         idle = now->idle - old->idle;
-    if (busy + idle == 0)
-        return false;
+    if (busy + idle == 0) {
+        /* Not a tick of any kind: the kernel hasn't brought a sleeping machine's counters up to date. */
+        *ret = 0;
+        return true;
+    }
     *ret = (uint32_t)((unsigned __int128)busy * now->n_cpus * 1000 /
                       ((unsigned __int128)busy + idle));
     return true;
