@@ -49,7 +49,7 @@ struct nm_cgroup_limits {
     uint64_t memory_min_bytes; /* 0: no protection */
     uint32_t cpu_weight;       /* 1 .. 10000; ignored when cpu_idle */
     bool cpu_idle;
-    uint64_t cpu_quota_millicores; /* cpu.max as a rate; NM_CGROUP_NONE: none */
+    uint64_t cpu_quota_millicores; /* cpu.max as a rate, rounded up to a multiple of 10; NM_CGROUP_NONE: none */
     uint64_t pids_max;             /* NM_CGROUP_NONE: none */
     bool oom_group;                /* the kernel's OOM killer takes the whole container or nothing */
 };
@@ -154,8 +154,8 @@ struct nm_cgroup_backend;
  *
  * An operation that returns 0 calls cb exactly once, on the direct backend before it returns; one that returns a
  * negative errno hasn't begun and doesn't call cb. cb may be NULL for the set_* operations. cb isn't called any more
- * once the backend is freed, which must not happen inside a cb. Codes worth telling apart: -ENOTCONN no connection to systemd just now (try again),
- * -ETIMEDOUT systemd didn't answer in time, -EAGAIN and -ENOSPC the cgroup tree is full, -ESRCH the process has gone,
+ * once the backend is freed, which must not happen inside a cb. Codes worth telling apart: -ENOTCONN no connection to systemd for 20 s
+ * (shorter gaps are bridged), -ETIMEDOUT systemd didn't answer in time, -EAGAIN and -ENOSPC the cgroup tree is full, -ESRCH the process has gone,
  * -ENOENT the cgroup has gone, -EEXIST that name is taken. */
 typedef void (*nm_cgroup_done_cb_t)(int result, struct nm_cgroup *cg, const char *message, void *userdata);
 

@@ -65,7 +65,7 @@ static int check_number(const struct nm_cgroup *cg, enum nm_cgroup_drift d, uint
 
 static int check_quota(const struct nm_cgroup *cg, uint64_t millicores)
 {
-    uint64_t quota, period, v, v_period;
+    uint64_t expected = nm_limits_cpu_quota(millicores), v, v_period;
     char buf[64], *blank;
     int r = read_line(cg, NM_CGROUP_DRIFT_CPU_QUOTA, buf, sizeof buf);
 
@@ -77,11 +77,10 @@ static int check_quota(const struct nm_cgroup *cg, uint64_t millicores)
     *blank = '\0';
     if (parse_maximum(buf, &v) < 0 || nm_parse_u64(blank + 1, &v_period) < 0 || v_period == 0)
         return -EBADMSG;
-    nm_limits_cpu_max(millicores, &quota, &period);
-    if (quota == NM_CGROUP_NONE || v == NM_CGROUP_NONE)
-        return quota != v;
+    if (expected == NM_CGROUP_NONE || v == NM_CGROUP_NONE)
+        return expected != v;
     /* As rates, rounded to a millicore. */
-    return (v * 1000 + v_period / 2) / v_period != (quota * 1000 + period / 2) / period;
+    return (v * 1000 + v_period / 2) / v_period != expected;
 }
 
 static int check_cpu(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg,

@@ -2,8 +2,7 @@
 
 /*
  * See limits.h. Quirks of the cpu controller: cpu.weight can't be written while cpu.idle is 1 (EINVAL), so idle is
- * switched first and an idle group gets no weight at all; a quota below 1 ms is EINVAL, so slow rates get the
- * longest period there is.
+ * switched first and an idle group gets no weight at all; a quota below 1 ms is EINVAL, which is 1 % of the period.
  */
 
 #include "cgroup/limits.h"
@@ -12,22 +11,15 @@
 #include <stdarg.h>
 
 #define PERIOD_USEC (100 * NM_USEC_PER_MSEC) /* the kernel's own default */
-#define LONG_PERIOD_USEC (1000 * NM_USEC_PER_MSEC)
-#define MIN_QUOTA_USEC (1 * NM_USEC_PER_MSEC)
+#define QUOTA_STEP_MILLICORES 10
 
-void nm_limits_cpu_max(uint64_t millicores, uint64_t *ret_quota_usec, uint64_t *ret_period_usec)
+uint64_t nm_limits_cpu_quota(uint64_t millicores)
 {
-    uint64_t period = PERIOD_USEC, quota;
-
-    if (millicores != NM_CGROUP_NONE && millicores * period / 1000 < MIN_QUOTA_USEC)
-        period = LONG_PERIOD_USEC;
     /* No machine has 2^40 millicores; beyond that, it is no limit and must not overflow. */
     if (millicores >= UINT64_C(1) << 40)
-        quota = NM_CGROUP_NONE;
-    else
-        quota = NM_MAX(millicores * period / 1000, MIN_QUOTA_USEC);
-    *ret_quota_usec = quota;
-    *ret_period_usec = period;
+        return NM_CGROUP_NONE;
+    millicores = (millicores + QUOTA_STEP_MILLICORES - 1) / QUOTA_STEP_MILLICORES * QUOTA_STEP_MILLICORES;
+    return NM_MAX(millicores, (uint64_t)QUOTA_STEP_MILLICORES);
 }
 
 uint32_t nm_limits_cpu_weight(const struct nm_cgroup_limits *l)
@@ -63,7 +55,7 @@ static void add_maximum(struct list *l, const char *controller, const char *file
 
 static void add_cpu(struct list *list, const struct nm_cgroup_limits *l, bool has_idle)
 {
-    uint64_t quota, period;
+    uint64_t millicores = nm_limits_cpu_quota(l->cpu_quota_millicores);
 
     if (has_idle)
         add(list, "cpu", "cpu.idle", "%d", l->cpu_idle);
@@ -71,11 +63,10 @@ static void add_cpu(struct list *list, const struct nm_cgroup_limits *l, bool ha
         add(list, "cpu", "cpu.weight", "%" PRIu32, nm_limits_cpu_weight(l));
     else if (!has_idle)
         add(list, "cpu", "cpu.weight", "1"); /* the nearest thing to idle on an older kernel */
-    nm_limits_cpu_max(l->cpu_quota_millicores, &quota, &period);
-    if (quota == NM_CGROUP_NONE)
-        add(list, "cpu", "cpu.max", "max %" PRIu64, period);
+    if (millicores == NM_CGROUP_NONE)
+        add(list, "cpu", "cpu.max", "max %" PRIu64, PERIOD_USEC);
     else
-        add(list, "cpu", "cpu.max", "%" PRIu64 " %" PRIu64, quota, period);
+        add(list, "cpu", "cpu.max", "%" PRIu64 " %" PRIu64, millicores * PERIOD_USEC / 1000, PERIOD_USEC);
 }
 
 size_t nm_limits_files(const struct nm_cgroup_limits *l, bool has_idle,

@@ -17,6 +17,9 @@ libnm_cgroup_la_SOURCES = \
 	%D%/procs.c %D%/procs.h \
 	%D%/psi.c \
 	%D%/sdbus.c %D%/sdbus.h \
-	%D%/sdprops.c %D%/sdprops.h \
+	%D%/sdcall.c %D%/sdcall.h \
+	%D%/sdoom.c \
+	%D%/sdop.c \
+	%D%/systemd.h \
 	%D%/watch.c
 libnm_cgroup_la_LIBADD = libnm-util.la $(SYSTEMD_LIBS) $(CGROUP_LIBS)

@@ -81,6 +81,17 @@ static int on_job_removed(sd_bus_message *m, void *userdata, sd_bus_error *error
     return 0;
 }
 
+static int on_reloading(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+    struct nm_sdbus *s = userdata;
+    int active = 1;
+
+    (void)error;
+    if (sd_bus_message_read(m, "b", &active) >= 0 && !active)
+        s->events->reloaded(s->userdata);
+    return 0;
+}
+
 static int on_subscribed(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
     struct nm_sdbus *s = userdata;
@@ -162,14 +173,18 @@ static int open_private(bool user, sd_bus **ret)
 static int set_up(struct nm_sdbus *s)
 {
     bool has_names = sd_bus_is_bus_client(s->bus) > 0; /* the private socket has no senders and no names */
+    const char *sender = has_names ? NM_SDBUS_NAME : NULL;
     int r;
 
     (void)sd_bus_set_exit_on_disconnect(s->bus, false);
     r = sd_bus_match_signal(s->bus, NULL, NULL, "/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local",
                             "Disconnected", on_disconnected, s);
     if (r >= 0)
-        r = sd_bus_match_signal_async(s->bus, NULL, has_names ? NM_SDBUS_NAME : NULL, NM_SDBUS_PATH,
-                                      NM_SDBUS_MANAGER, "JobRemoved", on_job_removed, NULL, s);
+        r = sd_bus_match_signal_async(s->bus, NULL, sender, NM_SDBUS_PATH, NM_SDBUS_MANAGER, "JobRemoved",
+                                      on_job_removed, NULL, s);
+    if (r >= 0)
+        r = sd_bus_match_signal_async(s->bus, NULL, sender, NM_SDBUS_PATH, NM_SDBUS_MANAGER, "Reloading",
+                                      on_reloading, NULL, s);
     if (r >= 0 && has_names)
         r = sd_bus_add_match_async(s->bus, NULL,
                                    "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"

@@ -20,6 +20,8 @@ struct nm_sdbus;
 struct nm_sdbus_events {
     /* A job has ended; result is "done" or a reason. */
     void (*job_removed)(const char *job, const char *unit, const char *result, void *userdata);
+    /* daemon-reload is over: all cgroup files have been written anew. */
+    void (*reloaded)(void *userdata);
     /* The manager answers (again): what was in flight may have been lost. */
     void (*up)(void *userdata);
 };

@@ -177,24 +177,33 @@ static void test_limits_order(void **state)
     assert_true(idle < weight && weight < n);
 }
 
-static void test_cpu_max(void **state)
+static void test_cpu_quota(void **state)
 {
     static const struct {
-        uint64_t millicores, quota, period;
+        uint64_t asked, set;
+        const char *text;
     } cases[] = {
-        {1000, 100000, 100000}, {500, 50000, 100000}, {10, 1000, 100000},
-        {9, 9000, 1000000},     {1, 1000, 1000000},   {0, 1000, 1000000}, /* never "nothing at all" */
-        {NM_CGROUP_NONE, NM_CGROUP_NONE, 100000},     {NM_CGROUP_NONE - 1, NM_CGROUP_NONE, 100000},
-        {128000, 12800000, 100000},
+        {1000, 1000, "100000 100000"},
+        {500, 500, "50000 100000"},
+        {10, 10, "1000 100000"},
+        {11, 20, "2000 100000"},
+        {1, 10, "1000 100000"},
+        {0, 10, "1000 100000"}, /* never "nothing at all" */
+        {128000, 128000, "12800000 100000"},
+        {NM_CGROUP_NONE, NM_CGROUP_NONE, "max 100000"},
+        {NM_CGROUP_NONE - 1, NM_CGROUP_NONE, "max 100000"},
     };
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
-        uint64_t quota, period;
+        struct nm_limits_file f[NM_LIMITS_MAX_FILES];
+        struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+        size_t n;
 
-        nm_limits_cpu_max(cases[i].millicores, &quota, &period);
-        assert_true(quota == cases[i].quota);
-        assert_true(period == cases[i].period);
+        assert_true(nm_limits_cpu_quota(cases[i].asked) == cases[i].set);
+        l.cpu_quota_millicores = cases[i].asked;
+        n = nm_limits_files(&l, true, f);
+        assert_string_equal(text_of(f, n, "cpu.max"), cases[i].text);
     }
 }
 
@@ -293,7 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse_events), cmocka_unit_test(test_parse_memory_events),
         cmocka_unit_test(test_parse_psi),    cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_limits_order), cmocka_unit_test(test_cpu_max),
+        cmocka_unit_test(test_limits_order), cmocka_unit_test(test_cpu_quota),
         cmocka_unit_test(test_weight_is_clamped), cmocka_unit_test(test_has_word),
         cmocka_unit_test(test_mount_find),   cmocka_unit_test(test_own_cgroup),
         cmocka_unit_test(test_names),

@@ -25,4 +25,22 @@ run_program() { # LABEL COMMAND...
 
 run_program direct "$program" direct nmdirect.slice
 run_program systemd "$program" systemd nmcgroup.slice
+# systemd's own socket, where no bus runs
+run_program socket env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent "$program" systemd nmsocket.slice
+
+# As a user, in a service with a delegated cgroup, and with the user's own manager.
+uid=1500
+useradd -u $uid nmuser
+at_exit "userdel nmuser"
+install -m 755 "$program" /run/vm-cgroup-backend
+at_exit "rm /run/vm-cgroup-backend"
+run_program delegated systemd-run -q --pipe --wait -p User=nmuser -p Delegate=yes \
+    /run/vm-cgroup-backend direct nmdelegated.slice
+if systemctl start user@$uid.service; then
+    at_exit "systemctl stop user@$uid.service"
+    run_program user setpriv --reuid=$uid --regid=$uid --clear-groups env XDG_RUNTIME_DIR=/run/user/$uid \
+        /run/vm-cgroup-backend systemd nmuser.slice
+else
+    not_ok "a user manager starts"
+fi
 done_testing

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See sdcall.h. UINT64_MAX means "infinity" to systemd in all number properties, as NM_CGROUP_NONE does here.
+ */
+
+#include "cgroup/sdcall.h"
+
+#include "cgroup/limits.h"
+#include "cgroup/sdbus.h"
+
+static int append_string(sd_bus_message *m, const char *name, const char *value)
+{
+    return sd_bus_message_append(m, "(sv)", name, "s", value);
+}
+
+static int append_u64(sd_bus_message *m, const char *name, uint64_t value)
+{
+    return sd_bus_message_append(m, "(sv)", name, "t", value);
+}
+
+static int append_bool(sd_bus_message *m, const char *name, bool value)
+{
+    return sd_bus_message_append(m, "(sv)", name, "b", (int)value);
+}
+
+static int append_pid(sd_bus_message *m, pid_t pid)
+{
+    return sd_bus_message_append(m, "(sv)", "PIDs", "au", 1, (uint32_t)pid); /* the one way into a scope */
+}
+
+static int accounting(sd_bus_message *m)
+{
+    int r = append_bool(m, "MemoryAccounting", true);
+
+    if (r >= 0)
+        r = append_bool(m, "CPUAccounting", true);
+    if (r >= 0)
+        r = append_bool(m, "TasksAccounting", true);
+    return r;
+}
+
+/* CPUAccounting alone doesn't bring the cpu controller (cpu.stat exists without): a weight does. */
+static int append_controllers(sd_bus_message *m)
+{
+    int r = accounting(m);
+
+    return r < 0 ? r : append_u64(m, "CPUWeight", 100);
+}
+
+static uint64_t cpu_weight(const struct nm_cgroup_limits *l, unsigned systemd_version)
+{
+    if (l->cpu_idle)
+        return systemd_version >= 252 ? 0 : 1; /* 0 is CPUWeight=idle */
+    return nm_limits_cpu_weight(l);
+}
+
+static uint64_t cpu_quota_usec_per_sec(const struct nm_cgroup_limits *l)
+{
+    uint64_t millicores = nm_limits_cpu_quota(l->cpu_quota_millicores);
+
+    return millicores == NM_CGROUP_NONE ? UINT64_MAX : millicores * 1000;
+}
+
+/* All limits, and the accounting without which systemd wouldn't enable the controllers. */
+static int append_limits(sd_bus_message *m, const struct nm_cgroup_limits *l, unsigned systemd_version)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } props[] = {
+        {"MemoryMax", l->memory_max_bytes},
+        {"MemoryMin", l->memory_min_bytes},
+        {"CPUWeight", cpu_weight(l, systemd_version)},
+        {"CPUQuotaPerSecUSec", cpu_quota_usec_per_sec(l)},
+        {"TasksMax", l->pids_max},
+    };
+    int r = accounting(m);
+
+    for (size_t i = 0; r >= 0 && i < NM_ARRAY_SIZE(props); i++)
+        r = append_u64(m, props[i].name, props[i].value);
+    return r;
+}
+
+static int new_call(sd_bus *bus, const char *method, sd_bus_message **ret)
+{
+    return sd_bus_message_new_method_call(bus, ret, NM_SDBUS_NAME, NM_SDBUS_PATH, NM_SDBUS_MANAGER, method);
+}
+
+static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope, unsigned systemd_version)
+{
+    int r = append_string(m, "Description", scope->description);
+
+    if (r >= 0)
+        r = append_string(m, "Slice", scope->slice);
+    if (r >= 0)
+        r = append_pid(m, scope->pid);
+    /* Gone with its last process, even when that was killed for want of memory: the records are ours to keep. */
+    if (r >= 0)
+        r = append_string(m, "CollectMode", "inactive-or-failed");
+    if (r >= 0 && systemd_version >= 253)
+        r = append_string(m, "OOMPolicy", scope->limits->oom_group ? "kill" : "continue");
+    if (r >= 0)
+        r = append_limits(m, scope->limits, systemd_version);
+    return r;
+}
+
+/* scope NULL: the unit is the slice. */
+static int start_transient(sd_bus *bus, const char *unit, const struct nm_sdcall_scope *scope,
+                           unsigned systemd_version, sd_bus_message **ret)
+{
+    _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+    int r = new_call(bus, "StartTransientUnit", &m);
+
+    if (r >= 0)
+        r = sd_bus_message_append(m, "ss", unit, "fail");
+    if (r >= 0)
+        r = sd_bus_message_open_container(m, 'a', "(sv)");
+    if (r >= 0)
+        r = scope ? append_scope(m, scope, systemd_version) : append_controllers(m);
+    if (r >= 0 && !scope)
+        r = append_string(m, "Description", "Containers of nmd");
+    if (r >= 0)
+        r = sd_bus_message_close_container(m);
+    if (r >= 0)
+        r = sd_bus_message_append(m, "a(sa(sv))", 0);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(m);
+    return 0;
+}
+
+int nm_sdcall_start_scope(sd_bus *bus, const struct nm_sdcall_scope *scope, unsigned systemd_version,
+                          sd_bus_message **ret)
+{
+    return start_transient(bus, scope->unit, scope, systemd_version, ret);
+}
+
+int nm_sdcall_start_slice(sd_bus *bus, const char *slice, sd_bus_message **ret)
+{
+    return start_transient(bus, slice, NULL, 0, ret);
+}
+
+/* mode NULL: the method takes the unit alone. */
+static int unit_call(sd_bus *bus, const char *method, const char *unit, const char *mode, sd_bus_message **ret)
+{
+    _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+    int r = new_call(bus, method, &m);
+
+    if (r >= 0)
+        r = sd_bus_message_append(m, "s", unit);
+    if (r >= 0 && mode)
+        r = sd_bus_message_append(m, "s", mode);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(m);
+    return 0;
+}
+
+int nm_sdcall_start_unit(sd_bus *bus, const char *unit, sd_bus_message **ret)
+{
+    return unit_call(bus, "StartUnit", unit, "fail", ret);
+}
+
+int nm_sdcall_stop_unit(sd_bus *bus, const char *unit, sd_bus_message **ret)
+{
+    return unit_call(bus, "StopUnit", unit, "fail", ret);
+}
+
+int nm_sdcall_reset_failed(sd_bus *bus, const char *unit, sd_bus_message **ret)
+{
+    return unit_call(bus, "ResetFailedUnit", unit, NULL, ret);
+}
+
+/* runtime = true: kept in /run, so that daemon-reload finds the values again. */
+int nm_sdcall_set_limits(sd_bus *bus, const char *unit, const struct nm_cgroup_limits *limits,
+                         unsigned systemd_version, sd_bus_message **ret)
+{
+    _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+    int r = new_call(bus, "SetUnitProperties", &m);
+
+    if (r >= 0)
+        r = sd_bus_message_append(m, "sb", unit, true);
+    if (r >= 0)
+        r = sd_bus_message_open_container(m, 'a', "(sv)");
+    if (r >= 0)
+        r = limits ? append_limits(m, limits, systemd_version) : append_controllers(m);
+    if (r >= 0)
+        r = sd_bus_message_close_container(m);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(m);
+    return 0;
+}
+
+int nm_sdcall_ping(sd_bus *bus, sd_bus_message **ret)
+{
+    return sd_bus_message_new_method_call(bus, ret, NM_SDBUS_NAME, NM_SDBUS_PATH, "org.freedesktop.DBus.Peer", "Ping");
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * memory.oom.group of scopes. systemd has had a property for it (OOMPolicy=kill on scopes) since version 253; before,
+ * the file is written directly, and every daemon-reload and daemon-reexec resets it to 0. So what was set is kept
+ * here and written again when the manager says that it has reloaded; what happens while nmd is down is left to
+ * the drift check.
+ */
+
+#include "cgroup/attr.h"
+#include "cgroup/systemd.h"
+#include "util/log.h"
+
+#define OOMPOLICY_VERSION 253
+
+struct nm_sdoom {
+    struct nm_sdoom *next;
+    char unit[NM_BACKEND_NAME_MAX];
+};
+
+static struct nm_sdoom **find(struct nm_systemd *s, const char *unit)
+{
+    struct nm_sdoom **link = &s->oom_groups;
+
+    while (*link && !nm_streq((*link)->unit, unit))
+        link = &(*link)->next;
+    return link;
+}
+
+static void drop(struct nm_sdoom **link)
+{
+    struct nm_sdoom *entry = *link;
+
+    if (!entry)
+        return;
+    *link = entry->next;
+    free(entry);
+}
+
+void nm_sdoom_forget(struct nm_systemd *s, const char *unit)
+{
+    drop(find(s, unit));
+}
+
+void nm_sdoom_free_all(struct nm_systemd *s)
+{
+    while (s->oom_groups)
+        drop(&s->oom_groups);
+}
+
+static void keep(struct nm_systemd *s, const char *unit)
+{
+    struct nm_sdoom *entry;
+
+    if (*find(s, unit))
+        return;
+    entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return; /* the drift check will find it */
+    (void)snprintf(entry->unit, sizeof entry->unit, "%s", unit);
+    entry->next = s->oom_groups;
+    s->oom_groups = entry;
+}
+
+void nm_sdoom_set(struct nm_systemd *s, const struct nm_cgroup *cg, bool on)
+{
+    int r = nm_cgroup_set_oom_group(cg, on);
+
+    if (r < 0 && r != -ENOENT && r != -EOPNOTSUPP)
+        nm_debug("cgroup: memory.oom.group of %s: %s", cg->name, strerror(-r));
+    if (r < 0 || s->version >= OOMPOLICY_VERSION)
+        return;
+    if (on)
+        keep(s, cg->name);
+    else
+        nm_sdoom_forget(s, cg->name);
+}
+
+void nm_sdoom_adopt(struct nm_systemd *s, const struct nm_cgroup *cg)
+{
+    char text[8];
+
+    if (s->version < OOMPOLICY_VERSION && nm_attr_read(cg->dir_fd, "memory.oom.group", text, sizeof text) >= 0 &&
+        text[0] == '1')
+        keep(s, cg->name);
+}
+
+/* False when the scope has gone. */
+static bool restore_one(const struct nm_systemd *s, const char *unit)
+{
+    _cleanup_close_ int fd = openat(s->base.slice_fd, unit, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd >= 0 && nm_attr_write(fd, "memory.oom.group", "1") != -ENOENT;
+}
+
+void nm_sdoom_restore(struct nm_systemd *s)
+{
+    struct nm_sdoom **link = &s->oom_groups;
+
+    while (*link) {
+        if (restore_one(s, (*link)->unit))
+            link = &(*link)->next;
+        else
+            drop(link);
+    }
+}
