@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A request from its first line to its answer. libmicrohttpd calls in three steps: headers are there (begin), a piece of
- * the body came (take_body), the request is complete (finish). What is wrong with it is mostly clear at the first step,
- * but an answer given there makes the library close the connection, so it waits for the last one. Only a body that is
- * announced too large is refused before it is read.
+ * A request from its first line to its answer. libmicrohttpd calls in three steps: headers are
+ * there (begin), a piece of the body came (take_body), the request is complete (finish). What is
+ * wrong with it is mostly clear at the first step, but an answer given there makes the library
+ * close the connection, so it waits for the last one. Only a body that is announced too large is
+ * refused before it is read.
  */
 
 #include "rpc/local/call.h"
@@ -52,9 +53,10 @@ struct nm_call *nm_call_free(struct nm_call *call)
     return NULL;
 }
 
-/* ---- answers ---------------------------------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------------------------ */
 
-int nm_call_answer(struct nm_call *call, unsigned status, const char *content_type, struct MHD_Response *response)
+int nm_call_answer(struct nm_call *call, unsigned status, const char *content_type,
+                   struct MHD_Response *response)
 {
     if (!response)
         return -ENOMEM;
@@ -78,7 +80,8 @@ static void free_answer_text(void *userdata)
     free(a);
 }
 
-static int answer_text(struct nm_call *call, unsigned status, const char *content_type, char *text, size_t len)
+static int answer_text(struct nm_call *call, unsigned status, const char *content_type, char *text,
+                       size_t len)
 {
     struct answer_text *a = text ? malloc(sizeof *a) : NULL;
     struct MHD_Response *response;
@@ -90,7 +93,8 @@ static int answer_text(struct nm_call *call, unsigned status, const char *conten
         return -ENOBUFS;
     }
     *a = (struct answer_text){.server = call->server, .text = text, .len = len > 4096 ? len : 0};
-    response = MHD_create_response_from_buffer_with_free_callback_cls(len, text, free_answer_text, a);
+    response =
+        MHD_create_response_from_buffer_with_free_callback_cls(len, text, free_answer_text, a);
     if (!response)
         free_answer_text(a);
     return nm_call_answer(call, status, content_type, response);
@@ -118,13 +122,15 @@ int nm_call_answer_json(struct nm_call *call, unsigned status, json_t *j)
     return answer_text(call, status, "application/json", line, len + 1);
 }
 
-int nm_call_answer_static(struct nm_call *call, const char *content_type, const void *data, size_t len)
+int nm_call_answer_static(struct nm_call *call, const char *content_type, const void *data,
+                          size_t len)
 {
-    return nm_call_answer(call, 200, content_type,
-                          MHD_create_response_from_buffer(len, (void *)data, MHD_RESPMEM_PERSISTENT));
+    return nm_call_answer(
+        call, 200, content_type,
+        MHD_create_response_from_buffer(len, (void *)data, MHD_RESPMEM_PERSISTENT));
 }
 
-/* ---- errors ----------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------- */
 
 /* A failure that is nobody's fault at the other end. */
 static const char *failure(struct nm_call *call, int r)
@@ -134,8 +140,8 @@ static const char *failure(struct nm_call *call, int r)
                                   "nmd holds too much for other clients at the moment; try again.");
         return NULL;
     }
-    (void)nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "", "nmd could not do this: %s.",
-                              strerror(-r));
+    (void)nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "",
+                              "nmd could not do this: %s.", strerror(-r));
     return "internal";
 }
 
@@ -158,7 +164,8 @@ static int answer_error(struct nm_call *call, int r)
     return r;
 }
 
-/* Gives the answer to libmicrohttpd. A stream may take as long as it likes; any other answer must be fetched. */
+/* Gives the answer to libmicrohttpd. A stream may take as long as it likes; any other answer must
+ * be fetched. */
 static enum MHD_Result send_answer(struct nm_call *call)
 {
     struct nm_connection *c = nm_local_server_connection(call->connection);
@@ -185,7 +192,7 @@ static enum MHD_Result conclude(struct nm_call *call, int r)
     return send_answer(call);
 }
 
-/* ---- the steps -------------------------------------------------------------------------------------------- */
+/* ---- the steps ---------------------------------------------------------------------------- */
 
 static int wrong(struct nm_call *call, unsigned status, enum nm_agent_outcome outcome)
 {
@@ -196,20 +203,23 @@ static int wrong(struct nm_call *call, unsigned status, enum nm_agent_outcome ou
 static int find_route(struct nm_call *call, const char *method)
 {
     struct nm_problem *p = &call->problem;
-    int r = nm_routes_find(method, &call->target, &call->route, &call->id, call->allow, sizeof call->allow);
+    int r = nm_routes_find(method, &call->target, &call->route, &call->id, call->allow,
+                           sizeof call->allow);
 
     if (r == NM_ROUTES_E_NO_PATH)
-        return nm_messages_problem(p, NM_AGENT_E_NOT_FOUND, "path", call->target.path,
-                                   "There is no such path here; /v1/openapi.json lists those there are.");
+        return nm_messages_problem(
+            p, NM_AGENT_E_NOT_FOUND, "path", call->target.path,
+            "There is no such path here; /v1/openapi.json lists those there are.");
     if (r == NM_ROUTES_E_NO_METHOD) {
         (void)nm_messages_problem(p, NM_AGENT_E_INVALID, "method", method, "%s allows %s only.",
                                   call->target.path, call->allow);
         return wrong(call, 405, NM_AGENT_E_INVALID);
     }
     if (call->id && !nm_name_is_valid(call->id))
-        return nm_messages_problem(p, NM_AGENT_E_INVALID, "id", call->id,
-                                   "An id or name has 1 to 63 of the characters A-Z a-z 0-9 . _ - and does not "
-                                   "begin with '.' or '-'.");
+        return nm_messages_problem(
+            p, NM_AGENT_E_INVALID, "id", call->id,
+            "An id or name has 1 to 63 of the characters A-Z a-z 0-9 . _ - and does not "
+            "begin with '.' or '-'.");
     return 0;
 }
 
@@ -221,10 +231,11 @@ static int check_query(struct nm_call *call)
         const char *name = call->target.query[i].name;
         if (nm_routes_takes_query(route, name))
             continue;
-        return nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, name, call->target.query[i].value,
-                                   *route->query ? "There is no query parameter \"%s\" here; there is %s."
-                                                 : "There is no query parameter \"%s\" here, nor any other%s.",
-                                   name, route->query);
+        return nm_messages_problem(
+            &call->problem, NM_AGENT_E_INVALID, name, call->target.query[i].value,
+            *route->query ? "There is no query parameter \"%s\" here; there is %s."
+                          : "There is no query parameter \"%s\" here, nor any other%s.",
+            name, route->query);
     }
     return 0;
 }
@@ -235,35 +246,40 @@ static int check_right(struct nm_call *call)
         return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "path", call->target.path,
                                    "This is not served over TCP; use the UNIX socket.");
     if ((call->route->flags & NM_ROUTE_ADMIN) && !call->caller.admin)
-        return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "path", call->target.path,
-                                   "Only root and members of the admin group may do this; you are uid %u.",
-                                   (unsigned)call->caller.uid);
+        return nm_messages_problem(
+            &call->problem, NM_AGENT_E_FORBIDDEN, "path", call->target.path,
+            "Only root and members of the admin group may do this; you are uid %u.",
+            (unsigned)call->caller.uid);
     return 0;
 }
 
 /* Media type and announced length. Nothing is read of a body that is announced too large. */
 static int check_body_headers(struct nm_call *call)
 {
-    const char *type = MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
-    const char *length =
-        MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const char *type = MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND,
+                                                   MHD_HTTP_HEADER_CONTENT_TYPE);
+    const char *length = MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND,
+                                                     MHD_HTTP_HEADER_CONTENT_LENGTH);
     uint64_t n = 0;
 
     if (length && (nm_parse_u64(length, &n) < 0 || n > NM_CALL_BODY_MAX)) {
         call->body_too_large = true;
         (void)nm_messages_problem(&call->problem, NM_AGENT_E_TOO_LARGE, "body", length,
-                                  "The body has %s bytes; at most %u are allowed.", length, NM_CALL_BODY_MAX);
+                                  "The body has %s bytes; at most %u are allowed.", length,
+                                  NM_CALL_BODY_MAX);
         return wrong(call, 413, NM_AGENT_E_TOO_LARGE);
     }
     if (n > 0 && type && strncasecmp(type, "application/json", strcspn(type, "; \t")) != 0) {
-        (void)nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "Content-Type", type,
-                                  "The body must be JSON, with the header Content-Type: application/json.");
+        (void)nm_messages_problem(
+            &call->problem, NM_AGENT_E_INVALID, "Content-Type", type,
+            "The body must be JSON, with the header Content-Type: application/json.");
         return wrong(call, 415, NM_AGENT_E_INVALID);
     }
     return 0;
 }
 
-enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *connection, const char *method)
+enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *connection,
+                              const char *method)
 {
     const struct nm_connection *c = nm_local_server_connection(connection);
     int r = call->early, body;
@@ -311,7 +327,8 @@ enum MHD_Result nm_call_take_body(struct nm_call *call, const char *data, size_t
         return MHD_YES;
     if (call->data_len + len > NM_CALL_BODY_MAX) {
         (void)nm_messages_problem(&call->problem, NM_AGENT_E_TOO_LARGE, "body", "",
-                                  "The body has more than the %u bytes that are allowed.", NM_CALL_BODY_MAX);
+                                  "The body has more than the %u bytes that are allowed.",
+                                  NM_CALL_BODY_MAX);
         call->early = wrong(call, 413, NM_AGENT_E_TOO_LARGE);
         return MHD_YES;
     }
@@ -328,8 +345,8 @@ static int parse_body(struct nm_call *call)
 {
     if (!(call->route->flags & NM_ROUTE_BODY))
         return call->data_len == 0 ? 0
-                                   : nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "body", "",
-                                                         "This request takes no body.");
+                                   : nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "body",
+                                                         "", "This request takes no body.");
     return nm_messages_parse_body(call->data, call->data_len, &call->body, &call->problem);
 }
 
@@ -347,7 +364,7 @@ enum MHD_Result nm_call_finish(struct nm_call *call)
     return conclude(call, call->route->handler(call));
 }
 
-/* ---- query parameters ------------------------------------------------------------------------------------- */
+/* ---- query parameters --------------------------------------------------------------------- */
 
 int nm_call_query_bool(struct nm_call *call, const char *name, bool *ret)
 {
@@ -355,11 +372,12 @@ int nm_call_query_bool(struct nm_call *call, const char *name, bool *ret)
 
     if (!value || nm_parse_bool(value, ret) == 0)
         return 0;
-    return nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, name, value, "%s must be true or false, not \"%s\".",
-                               name, value);
+    return nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, name, value,
+                               "%s must be true or false, not \"%s\".", name, value);
 }
 
-int nm_call_query_u64(struct nm_call *call, const char *name, uint64_t min, uint64_t max, uint64_t *ret)
+int nm_call_query_u64(struct nm_call *call, const char *name, uint64_t min, uint64_t max,
+                      uint64_t *ret)
 {
     const char *value = nm_target_query(&call->target, name);
     uint64_t v;

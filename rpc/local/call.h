@@ -2,10 +2,12 @@
 #pragma once
 
 /*
- * One request: who asks, what for, its body, and the answer. Internal to the server and its handlers.
+ * One request: who asks, what for, its body, and the answer. Internal to the server and its
+ * handlers.
  *
- * A handler returns 0 when it has set an answer (or has suspended the connection and will be called again), a positive
- * nm_agent_outcome with call->problem filled, or -errno; the two latter become an error answer in one place.
+ * A handler returns 0 when it has set an answer (or has suspended the connection and will be called
+ * again), a positive nm_agent_outcome with call->problem filled, or -errno; the two latter become
+ * an error answer in one place.
  */
 
 #include <microhttpd.h>
@@ -48,22 +50,27 @@ struct nm_call {
 struct nm_call *nm_call_new(struct nm_local_server *server, const char *raw_target);
 struct nm_call *nm_call_free(struct nm_call *call);
 
-/* The steps of a request as libmicrohttpd goes through them. All return what its access handler must. */
-enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *connection, const char *method);
+/* The steps of a request as libmicrohttpd goes through them. All return what its access handler
+ * must. */
+enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *connection,
+                              const char *method);
 enum MHD_Result nm_call_take_body(struct nm_call *call, const char *data, size_t len);
 enum MHD_Result nm_call_finish(struct nm_call *call);
 
-/* ---- for handlers ----------------------------------------------------------------------------------------- */
+/* ---- for handlers ------------------------------------------------------------------------- */
 
 /* Answers with j and takes its reference; NULL: -ENOMEM. */
 int nm_call_answer_json(struct nm_call *call, unsigned status, json_t *j);
 /* Answers with text that malloc() made, and takes it. */
 int nm_call_answer_text(struct nm_call *call, const char *content_type, char *text, size_t len);
 /* Answers with bytes that live as long as the program. */
-int nm_call_answer_static(struct nm_call *call, const char *content_type, const void *data, size_t len);
+int nm_call_answer_static(struct nm_call *call, const char *content_type, const void *data,
+                          size_t len);
 /* Answers with a response made elsewhere, and takes it. */
-int nm_call_answer(struct nm_call *call, unsigned status, const char *content_type, struct MHD_Response *response);
+int nm_call_answer(struct nm_call *call, unsigned status, const char *content_type,
+                   struct MHD_Response *response);
 
 /* Query parameters; a missing one leaves *ret as it is. 0 or NM_AGENT_E_INVALID. */
 int nm_call_query_bool(struct nm_call *call, const char *name, bool *ret);
-int nm_call_query_u64(struct nm_call *call, const char *name, uint64_t min, uint64_t max, uint64_t *ret);
+int nm_call_query_u64(struct nm_call *call, const char *name, uint64_t min, uint64_t max,
+                      uint64_t *ret);

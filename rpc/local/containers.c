@@ -26,15 +26,17 @@ static void append(struct list *l, json_t *item)
     l->j = NULL;
 }
 
-/* Why a queued container waits: its own reason if it is the one the policy looks at, else the others before it. */
+/* Why a queued container waits: its own reason if it is the one the policy looks at, else the
+ * others before it. */
 static enum nm_reason hold_of(const struct nm_container *c, const struct nm_status *s)
 {
-    if (c->view.state != NM_SCHEDULED || c->view.admitted)
+    if (c->view.state != NM_SCHEDULED || c->view.admitted || !*s->hold_id)
         return NM_REASON_NONE;
     return nm_streq(c->id, s->hold_id) ? s->hold : NM_REASON_BEHIND_OTHERS;
 }
 
-static json_t *container_json(struct nm_call *call, const struct nm_container *c, const struct nm_status *s)
+static json_t *container_json(struct nm_call *call, const struct nm_container *c,
+                              const struct nm_status *s)
 {
     struct nm_messages_container_extra x = {
         .queue_position = nm_manager_queue_position(call->manager, c),
@@ -104,8 +106,8 @@ int nm_handle_submit(struct nm_call *call)
     return r;
 }
 
-/* Does something to the container that call->id names, and answers with it. The id is looked up first: the name may
- * stand for another container, or none, once the deed is done. */
+/* Does something to the container that call->id names, and answers with it. The id is looked up
+ * first: the name may stand for another container, or none, once the deed is done. */
 static int act(struct nm_call *call, int (*deed)(struct nm_call *call, const char *id))
 {
     const struct nm_container *c;
@@ -126,7 +128,8 @@ static int do_update(struct nm_call *call, const char *id)
 
     if (r != 0)
         return r;
-    return nm_manager_update(call->manager, &call->caller, id, u.memory_bytes, u.vcores_milli, &call->problem);
+    return nm_manager_update(call->manager, &call->caller, id, u.memory_bytes, u.vcores_milli,
+                             &call->problem);
 }
 
 static int do_pause(struct nm_call *call, const char *id)
@@ -197,7 +200,7 @@ int nm_handle_kill(struct nm_call *call)
     return act(call, do_kill);
 }
 
-/* ---- decisions -------------------------------------------------------------------------------------------- */
+/* ---- decisions ---------------------------------------------------------------------------- */
 
 /* A decision compares a container with others, which may be somebody else's: leave those out. */
 static void leave_out_foreign(struct nm_call *call, struct nm_decision *d)
@@ -237,8 +240,8 @@ int nm_handle_decisions(struct nm_call *call)
     if (r != 0)
         return r;
     l.j = json_array();
-    r = nm_manager_foreach_decision(call->manager, &call->caller, call->id, (unsigned)limit, list_decision, &l,
-                                    &call->problem);
+    r = nm_manager_foreach_decision(call->manager, &call->caller, call->id, (unsigned)limit,
+                                    list_decision, &l, &call->problem);
     if (r != 0) {
         json_decref(l.j);
         return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See listen.h. A UNIX socket gets its owner and mode between bind() and listen(): until then nobody can connect, so
- * that there is no moment at which the wrong ones may.
+ * See listen.h. A UNIX socket gets its owner and mode between bind() and listen(): until then
+ * nobody can connect, so that there is no moment at which the wrong ones may.
  */
 
 #include "rpc/local/listen.h"
@@ -37,7 +37,8 @@ static bool is_live(const struct sockaddr_un *sa)
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     /* EAGAIN: alive, and its queue is full. */
-    return fd >= 0 && (connect(fd, (const struct sockaddr *)sa, sizeof *sa) == 0 || errno == EAGAIN);
+    return fd >= 0 &&
+           (connect(fd, (const struct sockaddr *)sa, sizeof *sa) == 0 || errno == EAGAIN);
 }
 
 static int make_room(const struct sockaddr_un *sa, char **ret_message)
@@ -48,10 +49,15 @@ static int make_room(const struct sockaddr_un *sa, char **ret_message)
     if (lstat(path, &st) < 0)
         return errno == ENOENT ? 0 : fail(ret_message, -errno, "socket path %s: %m", path);
     if (!S_ISSOCK(st.st_mode))
-        return fail(ret_message, -EEXIST, "socket path %s exists and is not a socket; remove it or choose another with --socket",
-                    path);
+        return fail(
+            ret_message, -EEXIST,
+            "socket path %s exists and is not a socket; remove it or choose another with --socket",
+            path);
     if (is_live(sa))
-        return fail(ret_message, -EADDRINUSE, "socket path %s in use by a running nmd; stop it or choose another with --socket", path);
+        return fail(
+            ret_message, -EADDRINUSE,
+            "socket path %s in use by a running nmd; stop it or choose another with --socket",
+            path);
     if (unlink(path) < 0)
         return fail(ret_message, -errno, "stale socket %s can't be removed: %m", path);
     return 0;
@@ -66,16 +72,17 @@ int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char
     if (fd < 0)
         return fail(ret_message, -errno, "no socket: %m");
     if (strlen(path) >= sizeof sa.sun_path)
-        return fail(ret_message, -ENAMETOOLONG, "socket path %s has %zu bytes; at most %zu are allowed", path,
-                    strlen(path), sizeof sa.sun_path - 1);
+        return fail(ret_message, -ENAMETOOLONG,
+                    "socket path %s has %zu bytes; at most %zu are allowed", path, strlen(path),
+                    sizeof sa.sun_path - 1);
     strcpy(sa.sun_path, path);
     r = make_room(&sa, ret_message);
     if (r < 0)
         return r;
     if (bind(fd, (struct sockaddr *)&sa, sizeof sa) < 0)
         return fail(ret_message, -errno, "socket path %s: %m", path);
-    if ((group != NM_LISTEN_NO_GROUP && chown(path, (uid_t)-1, group) < 0) || chmod(path, mode) < 0 ||
-        listen(fd, BACKLOG) < 0) {
+    if ((group != NM_LISTEN_NO_GROUP && chown(path, (uid_t)-1, group) < 0) ||
+        chmod(path, mode) < 0 || listen(fd, BACKLOG) < 0) {
         r = fail(ret_message, -errno, "socket path %s: %m", path);
         (void)unlink(path);
         return r;
@@ -105,7 +112,8 @@ static void split_address(char *s, const char **ret_host, const char **ret_port)
 
 int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message)
 {
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
     _cleanup_free_ char *copy = strdup(address);
     _cleanup_close_ int fd = -EBADF;
     const char *host, *port;
@@ -117,9 +125,12 @@ int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message)
         return fail(ret_message, -ENOMEM, "out of memory");
     split_address(copy, &host, &port);
     /* getaddrinfo() takes 99999 and keeps its low 16 bits. */
-    r = nm_parse_u64(port, &number) < 0 || number > UINT16_MAX ? EAI_SERVICE : getaddrinfo(host, port, &hints, &ai);
+    r = nm_parse_u64(port, &number) < 0 || number > UINT16_MAX
+            ? EAI_SERVICE
+            : getaddrinfo(host, port, &hints, &ai);
     if (r != 0)
-        return fail(ret_message, -EINVAL, "http address %s: %s; write it as 127.0.0.1:8042 or [::1]:8042", address,
+        return fail(ret_message, -EINVAL,
+                    "http address %s: %s; write it as 127.0.0.1:8042 or [::1]:8042", address,
                     r == EAI_SERVICE ? "the port must be a number up to 65535" : gai_strerror(r));
     fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     r = 0;

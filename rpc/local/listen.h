@@ -7,16 +7,18 @@
 
 #define NM_LISTEN_NO_GROUP ((gid_t)-1)
 
-/* Makes a listening UNIX socket at path. A path where nobody answers any more is replaced; one where somebody does is
- * -EADDRINUSE; one that is no socket is -EEXIST. On failure *ret_message is a sentence that the caller frees. */
+/* Makes a listening UNIX socket at path. A path where nobody answers any more is replaced; one
+ * where somebody does is -EADDRINUSE; one that is no socket is -EEXIST. On failure *ret_message is
+ * a sentence that the caller frees. */
 int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char **ret_message);
 
-/* Makes a listening TCP socket on "ADDRESS:PORT", "[ADDRESS]:PORT" or "PORT" (loopback); numeric, or "localhost". */
+/* Makes a listening TCP socket on "ADDRESS:PORT", "[ADDRESS]:PORT" or "PORT" (loopback); numeric,
+ * or "localhost". */
 int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message);
 
 /* The gid of a group, or NM_LISTEN_NO_GROUP when there is none of that name. */
 gid_t nm_listen_group(const char *name);
 
-/* Fills in who connected (SO_PEERCRED): admin is root, our own uid, or a member of admin_gid, be it as primary or as
- * supplementary group (SO_PEERGROUPS). */
+/* Fills in who connected (SO_PEERCRED): admin is root, our own uid, or a member of admin_gid, be it
+ * as primary or as supplementary group (SO_PEERGROUPS). */
 int nm_listen_peer(int fd, gid_t admin_gid, struct nm_caller *ret);

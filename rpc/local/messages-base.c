@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What both directions of the messages share: text that is safe to show, and errors. It stands apart from messages.c so
- * that a client which links it doesn't get the daemon with it.
+ * What both directions of the messages share: text that is safe to show, and errors. It stands
+ * apart from messages.c so that a client which links it doesn't get the daemon with it.
  */
 
 #include "rpc/local/messages.h"
@@ -10,7 +10,8 @@
 #include <ctype.h>
 #include <stdarg.h>
 
-/* Length of the valid UTF-8 sequence at s, or 0. Overlong forms, surrogates and what lies beyond U+10FFFF are not. */
+/* Length of the valid UTF-8 sequence at s, or 0. Overlong forms, surrogates and what lies beyond
+ * U+10FFFF are not. */
 static size_t utf8_sequence(const unsigned char *s)
 {
     size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : 4;
@@ -20,8 +21,8 @@ static size_t utf8_sequence(const unsigned char *s)
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80) /* also the NUL at the end */
             return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f))
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
         return 0;
     return n;
 }
@@ -49,7 +50,8 @@ json_t *nm_messages_string(const char *s)
 
 json_t *nm_messages_vcores(uint64_t milli)
 {
-    return milli % 1000 == 0 ? json_integer((json_int_t)(milli / 1000)) : json_real((double)milli / 1000.0);
+    return milli % 1000 == 0 ? json_integer((json_int_t)(milli / 1000))
+                             : json_real((double)milli / 1000.0);
 }
 
 static const struct {
@@ -94,8 +96,8 @@ int nm_messages_parse_error(const json_t *j, struct nm_problem *ret)
     const char *code, *thing, *value, *message;
     int outcome = 0;
 
-    if (json_unpack((json_t *)j, "{s:{s:s, s:s, s:s, s:s}}", "error", "code", &code, "thing", &thing, "value",
-                    &value, "message", &message) < 0)
+    if (json_unpack((json_t *)j, "{s:{s:s, s:s, s:s, s:s}}", "error", "code", &code, "thing",
+                    &thing, "value", &value, "message", &message) < 0)
         return -EBADMSG;
     for (int o = NM_AGENT_E_INVALID; o <= NM_AGENT_E_UNAVAILABLE; o++)
         if (nm_streq(nm_messages_error_code(o), code))
@@ -115,8 +117,8 @@ void nm_messages_shorten(char *to, size_t size, const char *from)
     strcpy(to + keep, n < size ? "" : "...");
 }
 
-int nm_messages_problem(struct nm_problem *ret, enum nm_agent_outcome outcome, const char *thing, const char *value,
-                        const char *format, ...)
+int nm_messages_problem(struct nm_problem *ret, enum nm_agent_outcome outcome, const char *thing,
+                        const char *value, const char *format, ...)
 {
     char text[1024];
     va_list ap;

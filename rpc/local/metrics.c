@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See metrics.h. Each family is written as a whole, head and samples together, as the format demands. There are no
- * labels per container: their number isn't bounded, and a label that comes and goes makes a new time series each time.
+ * See metrics.h. Each family is written as a whole, head and samples together, as the format
+ * demands. There are no labels per container: their number isn't bounded, and a label that comes
+ * and goes makes a new time series each time.
  */
 
 #include "rpc/local/metrics.h"
@@ -41,7 +42,8 @@ static void labelled(FILE *f, const char *name, const char *label, const char *t
     (void)fprintf(f, "\"} %.15g\n", value);
 }
 
-static void by_type(FILE *f, const char *name, const char *help, double guaranteed, double opportunistic)
+static void by_type(FILE *f, const char *name, const char *help, double guaranteed,
+                    double opportunistic)
 {
     head(f, name, "gauge", help);
     labelled(f, name, "execution_type", "guaranteed", guaranteed);
@@ -74,9 +76,11 @@ static void node(FILE *f, const struct nm_status *s)
     head(f, "nm_node_state", "gauge", "1 for the state that the node is in, 0 for the others.");
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++)
         labelled(f, "nm_node_state", "state", nm_node_state_name(states[i]), s->state == states[i]);
-    gauge(f, "nm_node_healthy", s->healthy, "1 when the node is healthy, 0 when it admits nothing for its health.");
+    gauge(f, "nm_node_healthy", s->healthy,
+          "1 when the node is healthy, 0 when it admits nothing for its health.");
     gauge(f, "nm_node_drained", s->drained, "1 when the node is draining and empty.");
-    gauge(f, "nm_breaker_open", s->hold == NM_REASON_BREAKER, "1 while admissions are held after kills.");
+    gauge(f, "nm_breaker_open", s->hold == NM_REASON_BREAKER,
+          "1 while admissions are held after kills.");
 }
 
 static void resources(FILE *f, const struct nm_status *s)
@@ -84,24 +88,30 @@ static void resources(FILE *f, const struct nm_status *s)
     const struct nm_resources *a = s->allocated, *u = s->used_by;
     const uint32_t *v = s->allocated_vcores_milli;
 
-    gauge(f, "nm_capacity_memory_bytes", (double)s->capacity.memory_bytes, "Memory that the node offers to containers.");
-    gauge(f, "nm_capacity_vcores", (double)s->capacity_vcores_milli / 1e3, "Virtual cores that the node offers.");
+    gauge(f, "nm_capacity_memory_bytes", (double)s->capacity.memory_bytes,
+          "Memory that the node offers to containers.");
+    gauge(f, "nm_capacity_vcores", (double)s->capacity_vcores_milli / 1e3,
+          "Virtual cores that the node offers.");
     by_type(f, "nm_allocated_memory_bytes", "Memory that containers asked for, by execution type.",
             (double)a[NM_GUARANTEED].memory_bytes, (double)a[NM_OPPORTUNISTIC].memory_bytes);
     by_type(f, "nm_allocated_vcores", "Virtual cores that containers asked for, by execution type.",
             (double)v[NM_GUARANTEED] / 1e3, (double)v[NM_OPPORTUNISTIC] / 1e3);
     by_type(f, "nm_used_memory_bytes", "Memory that containers use as measured, by execution type.",
             (double)u[NM_GUARANTEED].memory_bytes, (double)u[NM_OPPORTUNISTIC].memory_bytes);
-    by_type(f, "nm_used_cpu_cores", "CPUs that containers keep busy as measured, by execution type.",
+    by_type(f, "nm_used_cpu_cores",
+            "CPUs that containers keep busy as measured, by execution type.",
             cores(u[NM_GUARANTEED].cpu_millicores), cores(u[NM_OPPORTUNISTIC].cpu_millicores));
     gauge(f, "nm_estimated_memory_bytes", (double)s->used.memory_bytes,
           "Memory in use as the policy estimates it, warm-up reservations included.");
     gauge(f, "nm_estimated_cpu_cores", cores(s->used.cpu_millicores),
           "CPUs in use as the policy estimates it, warm-up reservations included.");
-    by_resource(f, "nm_utilization_ratio", "Estimated use as a share of capacity.", &s->utilization);
-    by_resource(f, "nm_over_allocation_threshold_ratio", "Opportunistic containers are admitted below this utilization.",
+    by_resource(f, "nm_utilization_ratio", "Estimated use as a share of capacity.",
+                &s->utilization);
+    by_resource(f, "nm_over_allocation_threshold_ratio",
+                "Opportunistic containers are admitted below this utilization.",
                 &s->settings.over_allocation_threshold);
-    by_resource(f, "nm_preemption_threshold_ratio", "Above this utilization resources are taken back.",
+    by_resource(f, "nm_preemption_threshold_ratio",
+                "Above this utilization resources are taken back.",
                 &s->settings.preemption_threshold);
     if (s->squeeze_millicores != NM_NO_SQUEEZE)
         gauge(f, "nm_squeeze_cpu_cores", cores(s->squeeze_millicores),
@@ -110,15 +120,18 @@ static void resources(FILE *f, const struct nm_status *s)
 
 static void containers(FILE *f, const struct nm_status *s)
 {
-    by_type(f, "nm_containers_running", "Running containers, by execution type.", s->guaranteed_running,
-            s->opportunistic_running);
+    by_type(f, "nm_containers_running", "Running containers, by execution type.",
+            s->guaranteed_running, s->opportunistic_running);
     gauge(f, "nm_containers_paused", s->paused, "Paused containers.");
-    gauge(f, "nm_containers_queued", s->queued, "Containers that wait to be started, of both execution types.");
+    gauge(f, "nm_containers_queued", s->queued,
+          "Containers that wait to be started, of both execution types.");
     gauge(f, "nm_containers_ended", s->completed, "Ended containers that are still listed.");
     gauge(f, "nm_queue_length", s->queue_length, "Opportunistic containers in the queue.");
-    gauge(f, "nm_queue_max_length", s->settings.queue_max_length, "Opportunistic containers that the queue holds.");
+    gauge(f, "nm_queue_max_length", s->settings.queue_max_length,
+          "Opportunistic containers that the queue holds.");
     if (s->hold != NM_REASON_NONE) {
-        head(f, "nm_queue_hold", "gauge", "Why the head of the queue waits, as a label; absent when nothing waits.");
+        head(f, "nm_queue_hold", "gauge",
+             "Why the head of the queue waits, as a label; absent when nothing waits.");
         labelled(f, "nm_queue_hold", "reason", nm_reason_name(s->hold), 1);
     }
 }
@@ -128,21 +141,26 @@ static void counters(FILE *f, const struct nm_counters *c)
     counter(f, "nm_submissions_total", (double)c->submitted, "Containers submitted.");
     counter(f, "nm_admissions_total", (double)c->admitted, "Containers admitted.");
     counter(f, "nm_refusals_total", (double)c->refused, "Requests refused.");
-    counter(f, "nm_completions_total", (double)c->completed, "Containers that ended, for whatever reason.");
+    counter(f, "nm_completions_total", (double)c->completed,
+            "Containers that ended, for whatever reason.");
     counter(f, "nm_pauses_total", (double)c->paused, "Pauses by policy.");
     counter(f, "nm_resumes_total", (double)c->resumed, "Resumptions by policy.");
     counter(f, "nm_kills_total", (double)c->killed, "Kills by policy.");
     counter(f, "nm_sheds_total", (double)c->shed, "Queued containers discarded by policy.");
-    counter(f, "nm_reclaimed_bytes_total", (double)c->reclaimed_bytes, "Memory reclaimed from paused containers.");
-    counter(f, "nm_kernel_oom_kills_total", (double)c->kernel_oom_kills, "Kills by the kernel's OOM killer in containers.");
+    counter(f, "nm_reclaimed_bytes_total", (double)c->reclaimed_bytes,
+            "Memory reclaimed from paused containers.");
+    counter(f, "nm_kernel_oom_kills_total", (double)c->kernel_oom_kills,
+            "Kills by the kernel's OOM killer in containers.");
     counter(f, "nm_wasted_cpu_seconds_total", seconds(c->wasted_cpu_usec),
             "CPU time of opportunistic containers that were killed by policy.");
     counter(f, "nm_samples_total", (double)c->samples, "Sampling rounds.");
     counter(f, "nm_late_samples_total", (double)c->late_samples, "Sampling rounds that came late.");
-    counter(f, "nm_pressure_events_total", (double)c->pressure_events, "Pressure events from the kernel.");
+    counter(f, "nm_pressure_events_total", (double)c->pressure_events,
+            "Pressure events from the kernel.");
     counter(f, "nm_drift_repairs_total", (double)c->drift_repairs,
             "Limits that something else had changed and that were put back.");
-    counter(f, "nm_unkillable_containers_total", (double)c->unkillable, "Containers that outlived a SIGKILL for too long.");
+    counter(f, "nm_unkillable_containers_total", (double)c->unkillable,
+            "Containers that outlived a SIGKILL for too long.");
 }
 
 static void histogram(FILE *f, const char *name, const char *action, const struct nm_histogram *h)
@@ -165,8 +183,10 @@ static void sampling(FILE *f, const struct nm_status *s)
 {
     if (s->sample_age_usec != UINT64_MAX)
         gauge(f, "nm_sample_age_seconds", seconds(s->sample_age_usec), "Age of the newest sample.");
-    gauge(f, "nm_sample_period_seconds", seconds(s->sample_period_usec), "Time between two samples.");
-    gauge(f, "nm_sample_cost_seconds", seconds(s->sample_cost_usec), "Time that the newest sampling round took.");
+    gauge(f, "nm_sample_period_seconds", seconds(s->sample_period_usec),
+          "Time between two samples.");
+    gauge(f, "nm_sample_cost_seconds", seconds(s->sample_cost_usec),
+          "Time that the newest sampling round took.");
     head(f, "nm_reaction_seconds", "histogram",
          "Time from a cause (sample or pressure event) to the relief being effective, by action.");
     histogram(f, "nm_reaction_seconds", "pause", &s->reaction_pause);
@@ -176,14 +196,18 @@ static void sampling(FILE *f, const struct nm_status *s)
 static void machine(FILE *f, const struct nm_node_sample *n)
 {
     gauge(f, "nm_machine_memory_bytes", (double)n->memory_total_bytes, "Memory of the machine.");
-    gauge(f, "nm_machine_memory_available_bytes", (double)n->memory_available_bytes, "MemAvailable.");
+    gauge(f, "nm_machine_memory_available_bytes", (double)n->memory_available_bytes,
+          "MemAvailable.");
     gauge(f, "nm_machine_swap_bytes", (double)n->swap_total_bytes, "Swap of the machine.");
     gauge(f, "nm_machine_swap_free_bytes", (double)n->swap_free_bytes, "Free swap.");
     gauge(f, "nm_machine_cpus", n->n_cpus, "CPUs that are online.");
     gauge(f, "nm_machine_cpu_busy_cores", cores(n->cpu_busy_millicores), "Busy CPUs.");
-    head(f, "nm_machine_pressure_ratio", "gauge", "Share of the last ten seconds in which tasks stalled (PSI).");
-    labelled(f, "nm_machine_pressure_ratio", "kind", "memory_some", n->memory_pressure_some_avg10 / 100);
-    labelled(f, "nm_machine_pressure_ratio", "kind", "memory_full", n->memory_pressure_full_avg10 / 100);
+    head(f, "nm_machine_pressure_ratio", "gauge",
+         "Share of the last ten seconds in which tasks stalled (PSI).");
+    labelled(f, "nm_machine_pressure_ratio", "kind", "memory_some",
+             n->memory_pressure_some_avg10 / 100);
+    labelled(f, "nm_machine_pressure_ratio", "kind", "memory_full",
+             n->memory_pressure_full_avg10 / 100);
     labelled(f, "nm_machine_pressure_ratio", "kind", "cpu_some", n->cpu_pressure_some_avg10 / 100);
 }
 
@@ -193,20 +217,25 @@ static void links(FILE *f, const struct nm_status *s)
         return;
     head(f, "nm_link_receive_bytes_total", "counter", "Bytes received, by network link.");
     for (unsigned i = 0; i < s->n_links; i++)
-        labelled(f, "nm_link_receive_bytes_total", "link", s->links[i].name, (double)s->links[i].rx_bytes);
+        labelled(f, "nm_link_receive_bytes_total", "link", s->links[i].name,
+                 (double)s->links[i].rx_bytes);
     head(f, "nm_link_transmit_bytes_total", "counter", "Bytes sent, by network link.");
     for (unsigned i = 0; i < s->n_links; i++)
-        labelled(f, "nm_link_transmit_bytes_total", "link", s->links[i].name, (double)s->links[i].tx_bytes);
-    head(f, "nm_link_utilization_ratio", "gauge", "Busier direction against the link's speed; 0 if that is unknown.");
+        labelled(f, "nm_link_transmit_bytes_total", "link", s->links[i].name,
+                 (double)s->links[i].tx_bytes);
+    head(f, "nm_link_utilization_ratio", "gauge",
+         "Busier direction against the link's speed; 0 if that is unknown.");
     for (unsigned i = 0; i < s->n_links; i++)
         labelled(f, "nm_link_utilization_ratio", "link", s->links[i].name, s->links[i].utilization);
 }
 
 static void process(FILE *f, const struct nm_status *s)
 {
-    gauge(f, "nm_process_resident_memory_bytes", (double)s->own_rss_bytes, "Resident memory of nmd itself.");
+    gauge(f, "nm_process_resident_memory_bytes", (double)s->own_rss_bytes,
+          "Resident memory of nmd itself.");
     counter(f, "nm_process_cpu_seconds_total", seconds(s->own_cpu_usec), "CPU time of nmd itself.");
-    gauge(f, "nm_process_start_time_seconds", seconds(s->started_realtime_usec), "When nmd started, seconds since 1970.");
+    gauge(f, "nm_process_start_time_seconds", seconds(s->started_realtime_usec),
+          "When nmd started, seconds since 1970.");
 }
 
 int nm_metrics_format(const struct nm_status *s, char **ret, size_t *ret_len)

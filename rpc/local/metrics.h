@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The node's figures for Prometheus, text format 0.0.4. Base units only: bytes, seconds, cores, ratios. */
+/* The node's figures for Prometheus, text format 0.0.4. Base units only: bytes, seconds, cores,
+ * ratios. */
 
 #include "agent/agent.h"
 

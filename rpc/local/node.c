@@ -24,16 +24,18 @@ int nm_handle_status(struct nm_call *call)
     struct nm_status s;
 
     nm_manager_get_status(call->manager, &s);
-    return nm_call_answer_json(call, 200,
-                               nm_messages_status(&s, nm_realtime_usec() - nm_now_usec(),
-                                                  call->tcp || (*s.hold_id && !may_know(call, s.hold_id))));
+    return nm_call_answer_json(
+        call, 200,
+        nm_messages_status(&s, nm_realtime_usec() - nm_now_usec(),
+                           call->tcp || (*s.hold_id && !may_know(call, s.hold_id))));
 }
 
 int nm_handle_history(struct nm_call *call)
 {
     const struct nm_config *config = nm_manager_config(call->manager);
 
-    return nm_call_answer_json(call, 200, nm_messages_history(nm_manager_history(call->manager), config->period_usec));
+    return nm_call_answer_json(
+        call, 200, nm_messages_history(nm_manager_history(call->manager), config->period_usec));
 }
 
 int nm_handle_config(struct nm_call *call)
@@ -47,7 +49,8 @@ int nm_handle_drain(struct nm_call *call)
     int r = nm_messages_parse_drain(call->body, &d, &call->problem);
 
     if (r == 0)
-        r = nm_manager_drain(call->manager, &call->caller, d.deadline_usec, d.kill_opportunistic, &call->problem);
+        r = nm_manager_drain(call->manager, &call->caller, d.deadline_usec, d.kill_opportunistic,
+                             &call->problem);
     return r != 0 ? r : nm_handle_status(call);
 }
 
@@ -71,13 +74,15 @@ int nm_handle_reload(struct nm_call *call)
 
 int nm_handle_version(struct nm_call *call)
 {
-    return nm_call_answer_json(call, 200,
-                               json_pack("{s:s, s:s, s:i}", "version", NM_VERSION, "api", "v1", "pid", (int)getpid()));
+    return nm_call_answer_json(
+        call, 200,
+        json_pack("{s:s, s:s, s:i}", "version", NM_VERSION, "api", "v1", "pid", (int)getpid()));
 }
 
 int nm_handle_openapi(struct nm_call *call)
 {
-    return nm_call_answer_static(call, "application/json", nm_embedded_openapi, nm_embedded_openapi_len);
+    return nm_call_answer_static(call, "application/json", nm_embedded_openapi,
+                                 nm_embedded_openapi_len);
 }
 
 int nm_handle_metrics(struct nm_call *call)
@@ -89,17 +94,21 @@ int nm_handle_metrics(struct nm_call *call)
 
     nm_manager_get_status(call->manager, &s);
     r = nm_metrics_format(&s, &text, &len);
-    return r < 0 ? r : nm_call_answer_text(call, "text/plain; version=0.0.4; charset=utf-8", text, len);
+    return r < 0 ? r
+                 : nm_call_answer_text(call, "text/plain; version=0.0.4; charset=utf-8", text, len);
 }
 
-/* The page asks for its data itself and loads nothing from elsewhere: the policy makes a browser hold it to that. */
+/* The page asks for its data itself and loads nothing from elsewhere: the policy makes a browser
+ * hold it to that. */
 int nm_handle_page(struct nm_call *call)
 {
-    int r = nm_call_answer_static(call, "text/html; charset=utf-8", nm_embedded_page, nm_embedded_page_len);
+    int r = nm_call_answer_static(call, "text/html; charset=utf-8", nm_embedded_page,
+                                  nm_embedded_page_len);
 
     if (r == 0)
-        (void)MHD_add_response_header(call->answer, "Content-Security-Policy",
-                                      "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-                                      "img-src data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'");
+        (void)MHD_add_response_header(
+            call->answer, "Content-Security-Policy",
+            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+            "img-src data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'");
     return r;
 }

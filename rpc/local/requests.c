@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * JSON into requests. Each kind of request is a table of its members; one loop checks a body against it, so that an
- * unknown member, a wrong type and a number out of range read the same everywhere. Whether a value makes sense here
- * and now (a name in use, a request larger than the node) is the manager's to say.
+ * JSON into requests. Each kind of request is a table of its members; one loop checks a body
+ * against it, so that an unknown member, a wrong type and a number out of range read the same
+ * everywhere. Whether a value makes sense here and now (a name in use, a request larger than the
+ * node) is the manager's to say.
  */
 
 #include "rpc/local/messages.h"
@@ -78,14 +79,16 @@ static int bad_value(struct nm_problem *p, const char *thing, const json_t *v, c
 
     nm_messages_shorten(text, sizeof text, shown);
     if (json_is_string(v))
-        return nm_messages_problem(p, NM_AGENT_E_INVALID, thing, text, "%s must be %s, not \"%s\".", thing, what,
-                                   text);
-    return nm_messages_problem(p, NM_AGENT_E_INVALID, thing, text, "%s must be %s, not %s.", thing, what, text);
+        return nm_messages_problem(p, NM_AGENT_E_INVALID, thing, text, "%s must be %s, not \"%s\".",
+                                   thing, what, text);
+    return nm_messages_problem(p, NM_AGENT_E_INVALID, thing, text, "%s must be %s, not %s.", thing,
+                               what, text);
 }
 
 static int take_vcores(const json_t *v, uint32_t *ret)
 {
-    double milli = json_is_number(v) ? json_number_value(v) * 1000.0 : 0.0, whole = nearbyint(milli);
+    double milli = json_is_number(v) ? json_number_value(v) * 1000.0 : 0.0,
+           whole = nearbyint(milli);
 
     /* 0.001 has no exact binary form: allow for the noise, not for a fourth decimal. */
     if (!(whole >= 1.0 && whole <= 1e9) || fabs(milli - whole) > 1e-6 * whole + 1e-9)
@@ -125,7 +128,8 @@ static int take_field(const struct field *f, const json_t *v, void *to)
         *(bool *)at = json_is_true(v);
         return 0;
     case FIELD_TYPE:
-        return json_is_string(v) ? nm_execution_type_from_string(json_string_value(v), at) : -EINVAL;
+        return json_is_string(v) ? nm_execution_type_from_string(json_string_value(v), at)
+                                 : -EINVAL;
     default:
         return 0;
     }
@@ -139,27 +143,32 @@ static const struct field *find_field(const struct field *fields, size_t n, cons
     return NULL;
 }
 
-static int unknown_member(struct nm_problem *p, const char *name, const struct field *fields, size_t n)
+static int unknown_member(struct nm_problem *p, const char *name, const struct field *fields,
+                          size_t n)
 {
     char list[256] = "", shown[64];
     size_t len = 0;
 
     for (size_t i = 0; i < n && len < sizeof list; i++)
-        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i > 0 ? ", " : "", fields[i].name);
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i > 0 ? ", " : "",
+                                fields[i].name);
     nm_messages_shorten(shown, sizeof shown, name);
     if (n == 0)
         return nm_messages_problem(p, NM_AGENT_E_INVALID, "body", name,
                                    "This request takes no members, but there is \"%s\".", shown);
     return nm_messages_problem(p, NM_AGENT_E_INVALID, "body", name,
-                               "There is no member \"%s\" in this request; it may have %s.", shown, list);
+                               "There is no member \"%s\" in this request; it may have %s.", shown,
+                               list);
 }
 
-static int take_fields(json_t *body, const struct field *fields, size_t n, void *to, struct nm_problem *p)
+static int take_fields(json_t *body, const struct field *fields, size_t n, void *to,
+                       struct nm_problem *p)
 {
     const char *name;
     json_t *v;
 
-    json_object_foreach(body, name, v) {
+    json_object_foreach(body, name, v)
+    {
         const struct field *f = find_field(fields, n, name);
         if (!f)
             return unknown_member(p, name, fields, n);
@@ -169,12 +178,14 @@ static int take_fields(json_t *body, const struct field *fields, size_t n, void 
     return 0;
 }
 
-int nm_messages_parse_body(const char *text, size_t len, json_t **ret, struct nm_problem *ret_problem)
+int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
+                           struct nm_problem *ret_problem)
 {
     json_error_t e;
     json_t *j;
 
-    j = len == 0 ? json_object() : json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
+    j = len == 0 ? json_object()
+                 : json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
     if (!j && (len == 0 || json_error_code(&e) == json_error_out_of_memory))
         return -ENOMEM;
     if (!j) {
@@ -182,7 +193,8 @@ int nm_messages_parse_body(const char *text, size_t len, json_t **ret, struct nm
         size_t from = e.position > 0 && (size_t)e.position <= len ? (size_t)e.position - 1 : 0;
         (void)snprintf(near, sizeof near, "%.*s", (int)NM_MIN(len - from, (size_t)20), text + from);
         return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "body", near,
-                                   "The body is not valid JSON: line %d, column %d: %s.", e.line, e.column, e.text);
+                                   "The body is not valid JSON: line %d, column %d: %s.", e.line,
+                                   e.column, e.text);
     }
     if (!json_is_object(j)) {
         int r = bad_value(ret_problem, "body", j, "a JSON object");
@@ -193,15 +205,15 @@ int nm_messages_parse_body(const char *text, size_t len, json_t **ret, struct nm
     return 0;
 }
 
-/* ---- submit ----------------------------------------------------------------------------------------------- */
+/* ---- submit ------------------------------------------------------------------------------- */
 
 static int take_command(json_t *v, struct nm_messages_submit *s, struct nm_problem *p)
 {
     size_t n = json_is_array(v) ? json_array_size(v) : 0;
 
     if (!v)
-        return nm_messages_problem(p, NM_AGENT_E_INVALID, "command", "", "command is missing; it must be %s.",
-                                   allowed[FIELD_COMMAND]);
+        return nm_messages_problem(p, NM_AGENT_E_INVALID, "command", "",
+                                   "command is missing; it must be %s.", allowed[FIELD_COMMAND]);
     if (n == 0)
         return bad_value(p, "command", v, allowed[FIELD_COMMAND]);
     s->argv = calloc(n + 1, sizeof *s->argv);
@@ -234,10 +246,12 @@ static int take_env(json_t *v, struct nm_messages_submit *s, struct nm_problem *
     s->env = calloc(json_object_size(v) + 1, sizeof *s->env);
     if (!s->env)
         return -ENOMEM;
-    json_object_foreach(v, name, value) {
+    json_object_foreach(v, name, value)
+    {
         if (!*name || strchr(name, '='))
-            return nm_messages_problem(p, NM_AGENT_E_INVALID, "env", name,
-                                       "A variable's name must not be empty and must not contain '='.");
+            return nm_messages_problem(
+                p, NM_AGENT_E_INVALID, "env", name,
+                "A variable's name must not be empty and must not contain '='.");
         if (!json_is_string(value)) {
             char thing[48];
             (void)snprintf(thing, sizeof thing, "env.%s", name);
@@ -253,7 +267,8 @@ static int take_env(json_t *v, struct nm_messages_submit *s, struct nm_problem *
     return 0;
 }
 
-int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret, struct nm_problem *ret_problem)
+int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret,
+                             struct nm_problem *ret_problem)
 {
     struct nm_messages_submit s = {.submit = {.type = NM_GUARANTEED, .owner = "local"}};
     int r = take_fields(body, submit_fields, NM_ARRAY_SIZE(submit_fields), &s.submit, ret_problem);
@@ -303,8 +318,8 @@ static json_t *submit_env(const char *const *env)
     for (; o && env && *env; env++) {
         size_t n = strcspn(*env, "=");
         _cleanup_free_ char *name = strndup(*env, n);
-        if (!name ||
-            json_object_set_new(o, name, nm_messages_string((*env)[n] == '=' ? *env + n + 1 : "")) < 0) {
+        if (!name || json_object_set_new(
+                         o, name, nm_messages_string((*env)[n] == '=' ? *env + n + 1 : "")) < 0) {
             json_decref(o);
             return NULL;
         }
@@ -322,8 +337,9 @@ json_t *nm_messages_submit(const struct nm_submit *s)
     o = json_pack("{s:o, s:s}", "command", argv, "execution_type", nm_execution_type_name(s->type));
     if (!o)
         return NULL;
-    r |= set_string(o, "name", s->name) | set_string(o, "app", s->app) | set_string(o, "workdir", s->workdir) |
-         set_string(o, "user", s->user) | set_number(o, "memory_bytes", s->memory_bytes) |
+    r |= set_string(o, "name", s->name) | set_string(o, "app", s->app) |
+         set_string(o, "workdir", s->workdir) | set_string(o, "user", s->user) |
+         set_number(o, "memory_bytes", s->memory_bytes) |
          set_number(o, "min_runtime_usec", s->min_runtime_usec) |
          set_number(o, "expected_usec", s->expected_usec) | set_flag(o, "exempt", s->exempt) |
          set_flag(o, "allow_new_privs", s->allow_new_privs);
@@ -338,9 +354,10 @@ json_t *nm_messages_submit(const struct nm_submit *s)
     return o;
 }
 
-/* ---- the others ------------------------------------------------------------------------------------------- */
+/* ---- the others --------------------------------------------------------------------------- */
 
-int nm_messages_parse_update(json_t *body, struct nm_messages_update *ret, struct nm_problem *ret_problem)
+int nm_messages_parse_update(json_t *body, struct nm_messages_update *ret,
+                             struct nm_problem *ret_problem)
 {
     struct nm_messages_update u = {};
     int r = take_fields(body, update_fields, NM_ARRAY_SIZE(update_fields), &u, ret_problem);
@@ -348,13 +365,15 @@ int nm_messages_parse_update(json_t *body, struct nm_messages_update *ret, struc
     if (r != 0)
         return r;
     if (u.memory_bytes == 0 && u.vcores_milli == 0)
-        return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "body", "",
-                                   "There is nothing to change: give memory_bytes, vcores or both.");
+        return nm_messages_problem(
+            ret_problem, NM_AGENT_E_INVALID, "body", "",
+            "There is nothing to change: give memory_bytes, vcores or both.");
     *ret = u;
     return 0;
 }
 
-int nm_messages_parse_kill(json_t *body, struct nm_messages_kill *ret, struct nm_problem *ret_problem)
+int nm_messages_parse_kill(json_t *body, struct nm_messages_kill *ret,
+                           struct nm_problem *ret_problem)
 {
     struct nm_messages_kill k = {};
     int r = take_fields(body, kill_fields, NM_ARRAY_SIZE(kill_fields), &k, ret_problem);
@@ -364,7 +383,8 @@ int nm_messages_parse_kill(json_t *body, struct nm_messages_kill *ret, struct nm
     return r;
 }
 
-int nm_messages_parse_drain(json_t *body, struct nm_messages_drain *ret, struct nm_problem *ret_problem)
+int nm_messages_parse_drain(json_t *body, struct nm_messages_drain *ret,
+                            struct nm_problem *ret_problem)
 {
     struct nm_messages_drain d = {.deadline_usec = UINT64_MAX};
     int r = take_fields(body, drain_fields, NM_ARRAY_SIZE(drain_fields), &d, ret_problem);

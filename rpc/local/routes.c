@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A walk along a short table: with some thirty routes nothing cleverer is faster. openapi.json describes the same
- * table, and a test compares them.
+ * A walk along a short table: with some thirty routes nothing cleverer is faster. openapi.json
+ * describes the same table, and a test compares them.
  */
 
 #include "rpc/local/routes.h"
@@ -68,8 +68,8 @@ static void add_method(char *allow, size_t size, const char *method)
                    nm_streq(method, "GET") ? ", HEAD" : "");
 }
 
-int nm_routes_find(const char *method, const struct nm_target *t, const struct nm_route **ret, const char **ret_id,
-                   char *allow, size_t size)
+int nm_routes_find(const char *method, const struct nm_target *t, const struct nm_route **ret,
+                   const char **ret_id, char *allow, size_t size)
 {
     const char *wanted = nm_streq(method, "HEAD") ? "GET" : method;
     bool path = false;

@@ -9,9 +9,10 @@ struct nm_call;
 typedef int (*nm_handler_t)(struct nm_call *call);
 
 enum nm_route_flag {
-    NM_ROUTE_ADMIN = 1 << 0, /* administrators only; else anyone, and the manager decides by container */
-    NM_ROUTE_TCP = 1 << 1,   /* also served on the read-only TCP address */
-    NM_ROUTE_BODY = 1 << 2,  /* takes a JSON body */
+    NM_ROUTE_ADMIN =
+        1 << 0, /* administrators only; else anyone, and the manager decides by container */
+    NM_ROUTE_TCP = 1 << 1,  /* also served on the read-only TCP address */
+    NM_ROUTE_BODY = 1 << 2, /* takes a JSON body */
 };
 
 struct nm_route {
@@ -30,10 +31,11 @@ enum nm_routes_outcome {
     NM_ROUTES_E_NO_METHOD = 2, /* 405 */
 };
 
-/* Finds the route for a method (HEAD counts as GET). On 0 *ret and *ret_id (or NULL: the pattern has none) are set. With
- * NO_METHOD, allow holds the methods that the path has, for the Allow header. */
-int nm_routes_find(const char *method, const struct nm_target *t, const struct nm_route **ret, const char **ret_id,
-                   char *allow, size_t size);
+/* Finds the route for a method (HEAD counts as GET). On 0 *ret and *ret_id (or NULL: the pattern
+ * has none) are set. With NO_METHOD, allow holds the methods that the path has, for the Allow
+ * header. */
+int nm_routes_find(const char *method, const struct nm_target *t, const struct nm_route **ret,
+                   const char **ret_id, char *allow, size_t size);
 
 /* Is this one of the route's query parameters? */
 bool nm_routes_takes_query(const struct nm_route *r, const char *name);

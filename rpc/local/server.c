@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * libmicrohttpd in the event loop. The library keeps an epoll descriptor of its own, which becomes readable when any of
- * its connections has something to do; it then does all of it in MHD_run(). Its timeouts are asked for after each run.
+ * libmicrohttpd in the event loop. The library keeps an epoll descriptor of its own, which becomes
+ * readable when any of its connections has something to do; it then does all of it in MHD_run().
+ * Its timeouts are asked for after each run.
  *
- * Under a flood of requests the node must still be sampled and containers be preempted in time. So all sources here
- * have a low priority, one run spends only RUN_BUDGET_USEC on handlers (the rest is suspended and comes up in later
- * rounds, in order), and memory, places and time are rationed: a client can lose its own request, and no more.
+ * Under a flood of requests the node must still be sampled and containers be preempted in time. So
+ * all sources here have a low priority, one run spends only RUN_BUDGET_USEC on handlers (the rest
+ * is suspended and comes up in later rounds, in order), and memory, places and time are rationed: a
+ * client can lose its own request, and no more.
  */
 
 #include "rpc/local/server.h"
@@ -31,7 +33,8 @@
 #define RUN_BUDGET_USEC (10 * NM_USEC_PER_MSEC)
 #define DEFERRED_PER_RUN 8
 #define ACCEPTS_PER_RUN 64
-/* Request line and headers, the answer's headers and a chunk of its body; the default of 32 KiB is for the web. */
+/* Request line and headers, the answer's headers and a chunk of its body; the default of 32 KiB is
+ * for the web. */
 #define CONNECTION_MEMORY 8192u
 /* Bodies and answers of all connections together; others than administrators get half. */
 #define MEMORY_MAX (UINT64_C(64) << 20)
@@ -55,7 +58,7 @@ struct nm_local_server {
     bool stopping;
 };
 
-/* ---- what handlers ask ------------------------------------------------------------------------------------ */
+/* ---- what handlers ask -------------------------------------------------------------------- */
 
 struct nm_connection *nm_local_server_connection(struct MHD_Connection *c)
 {
@@ -102,7 +105,7 @@ void nm_local_server_resume(struct nm_local_server *s, struct MHD_Connection *c)
     (void)sd_event_source_set_enabled(s->resume_deferred, SD_EVENT_ONESHOT);
 }
 
-/* ---- rationing time --------------------------------------------------------------------------------------- */
+/* ---- rationing time ----------------------------------------------------------------------- */
 
 bool nm_local_server_defer(struct nm_local_server *s, struct nm_call *call)
 {
@@ -144,7 +147,7 @@ static void resume_deferred(struct nm_local_server *s, unsigned n)
     }
 }
 
-/* ---- the library's turn ----------------------------------------------------------------------------------- */
+/* ---- the library's turn ------------------------------------------------------------------- */
 
 static void run(struct nm_local_server *s)
 {
@@ -185,7 +188,8 @@ static int on_deferred(sd_event_source *source, void *userdata)
     return 0;
 }
 
-/* The library's own timeout starts anew with every byte: a client that sends one a second would never meet it. */
+/* The library's own timeout starts anew with every byte: a client that sends one a second would
+ * never meet it. */
 static int on_sweep(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct nm_local_server *s = userdata;
@@ -209,8 +213,9 @@ static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c
     return nm_call_new(s, uri);
 }
 
-static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, const char *url, const char *method,
-                                  const char *version, const char *data, size_t *size, void **request)
+static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, const char *url,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *size, void **request)
 {
     struct nm_call *call = *request;
     enum MHD_Result r;
@@ -265,7 +270,7 @@ nm_printf(2, 0) static void on_library_log(void *userdata, const char *format, v
     nm_debug("libmicrohttpd: %s", text);
 }
 
-/* ---- accepting -------------------------------------------------------------------------------------------- */
+/* ---- accepting ---------------------------------------------------------------------------- */
 
 /* One user must not take all the places, and an administrator must always find one. */
 static bool has_place(const struct nm_local_server *s, const struct nm_connection *new)
@@ -305,7 +310,8 @@ static int connection_new(struct nm_local_server *s, int fd, bool tcp, struct nm
     if (!c)
         return -ENOMEM;
     *c = (struct nm_connection){.server = s, .fd = fd, .tcp = tcp};
-    /* Who comes over TCP is nobody in particular: routes and messages decide what everyone may read. */
+    /* Who comes over TCP is nobody in particular: routes and messages decide what everyone may
+     * read. */
     if (tcp)
         c->caller = (struct nm_caller){.uid = (uid_t)-1, .gid = (gid_t)-1, .admin = true};
     else
@@ -319,7 +325,8 @@ static int connection_new(struct nm_local_server *s, int fd, bool tcp, struct nm
     return 0;
 }
 
-static void add_connection(struct nm_local_server *s, struct nm_connection *c, const struct sockaddr *sa, socklen_t len)
+static void add_connection(struct nm_local_server *s, struct nm_connection *c,
+                           const struct sockaddr *sa, socklen_t len)
 {
     c->next = s->first;
     c->prev_next = &s->first;
@@ -328,15 +335,16 @@ static void add_connection(struct nm_local_server *s, struct nm_connection *c, c
     s->first = c;
     s->n_connections++;
     s->accepting = c;
-    (void)MHD_add_connection(s->daemon, c->fd, sa, len); /* closes the socket itself when it can't */
+    /* Closes the socket itself when it can't. */
+    (void)MHD_add_connection(s->daemon, c->fd, sa, len);
     if (s->accepting) {
         void *context = STEAL_PTR(s->accepting);
         on_connection(s, NULL, &context, MHD_CONNECTION_NOTIFY_CLOSED);
     }
 }
 
-/* Out of descriptors: give up the one in reserve, so that a client is told instead of being left in the queue, which
- * would wake the loop for ever. */
+/* Out of descriptors: give up the one in reserve, so that a client is told instead of being left in
+ * the queue, which would wake the loop for ever. */
 static int accept_out_of_fds(struct nm_local_server *s, int listen_fd)
 {
     int fd;
@@ -355,7 +363,8 @@ static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
 {
     struct sockaddr_storage sa = {};
     socklen_t len = sizeof sa;
-    _cleanup_close_ int fd = accept4(listen_fd, (struct sockaddr *)&sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    _cleanup_close_ int fd =
+        accept4(listen_fd, (struct sockaddr *)&sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct nm_connection *c;
     int r;
 
@@ -393,7 +402,7 @@ static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *us
     return 0;
 }
 
-/* ---- set-up ----------------------------------------------------------------------------------------------- */
+/* ---- set-up ------------------------------------------------------------------------------- */
 
 nm_printf(3, 4) static int fail(char **ret_message, int r, const char *format, ...)
 {
@@ -419,13 +428,22 @@ static unsigned max_connections(unsigned wanted)
 
 static int start_library(struct nm_local_server *s, char **ret_message)
 {
-    s->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-        on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_library_log, s, MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
-        MHD_OPTION_NOTIFY_COMPLETED, on_request_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
-        MHD_OPTION_CONNECTION_LIMIT, s->max_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)NM_MAX(s->timeout_usec / NM_USEC_PER_SEC, UINT64_C(1)), MHD_OPTION_END);
+    uint64_t timeout_sec = NM_MAX(s->timeout_usec / NM_USEC_PER_SEC, UINT64_C(1));
+    const struct MHD_OptionItem options[] = {
+        {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_library_log, s},
+        {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, s},
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_request_completed, s},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, s},
+        {MHD_OPTION_CONNECTION_LIMIT, s->max_connections, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)timeout_sec, NULL},
+        {MHD_OPTION_END, 0, NULL},
+    };
+
+    s->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |
+                                     MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
+                                 0, NULL, NULL, on_request, s, MHD_OPTION_ARRAY, options,
+                                 MHD_OPTION_END);
     return s->daemon ? 0 : fail(ret_message, -ENOMEM, "the HTTP library could not be started");
 }
 
@@ -440,7 +458,8 @@ static int add_source(int r, sd_event_source *source, const char *description)
 
 static int add_timers(struct nm_local_server *s)
 {
-    int r = sd_event_add_time(s->event, &s->timer, CLOCK_MONOTONIC, 0, NM_USEC_PER_MSEC, on_timer, s);
+    int r =
+        sd_event_add_time(s->event, &s->timer, CLOCK_MONOTONIC, 0, NM_USEC_PER_MSEC, on_timer, s);
 
     r = add_source(r, s->timer, "http-timer");
     if (r >= 0)
@@ -473,7 +492,8 @@ static int add_sources(struct nm_local_server *s)
 }
 
 /* The inherited descriptor stays its giver's until nothing can fail any more. */
-static int open_sockets(struct nm_local_server *s, const struct nm_local_server_params *p, char **ret_message)
+static int open_sockets(struct nm_local_server *s, const struct nm_local_server_params *p,
+                        char **ret_message)
 {
     struct stat st;
     int r = 0;
@@ -499,14 +519,16 @@ static int take_inherited(struct nm_local_server *s, int fd, char **ret_message)
 {
     int flags = fcntl(fd, F_GETFL);
 
-    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+        fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
         return fail(ret_message, -errno, "inherited socket %d: %m", fd);
     s->unix_fd = fd;
     return 0;
 }
 
-int nm_local_server_new(sd_event *event, struct nm_manager *m, const struct nm_local_server_params *p,
-                        struct nm_local_server **ret, char **ret_message)
+int nm_local_server_new(sd_event *event, struct nm_manager *m,
+                        const struct nm_local_server_params *p, struct nm_local_server **ret,
+                        char **ret_message)
 {
     _cleanup_(nm_local_server_freep) struct nm_local_server *s = calloc(1, sizeof *s);
     int r;

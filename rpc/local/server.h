@@ -2,10 +2,12 @@
 #pragma once
 
 /*
- * The local interface: HTTP and JSON on a UNIX socket, and, if wanted, the harmless part of it on a TCP address.
+ * The local interface: HTTP and JSON on a UNIX socket, and, if wanted, the harmless part of it on a
+ * TCP address.
  *
- * libmicrohttpd parses HTTP inside the event loop of the daemon: no threads. Connections are accepted here, not by the
- * library, so that who connects is known before anything is spent on it, and one user can't take all the places.
+ * libmicrohttpd parses HTTP inside the event loop of the daemon: no threads. Connections are
+ * accepted here, not by the library, so that who connects is known before anything is spent on it,
+ * and one user can't take all the places.
  */
 
 #include <systemd/sd-event.h>
@@ -16,18 +18,23 @@ struct nm_local_server;
 
 struct nm_local_server_params {
     const char *socket_path; /* made here, a stale one replaced; unused with listen_fd */
-    int listen_fd;           /* a listening UNIX socket (socket activation), taken on success; 0 or negative: none */
+    int listen_fd; /* a listening UNIX socket (socket activation), taken on success; 0 or negative:
+                      none */
     mode_t socket_mode;
-    const char *admin_group;  /* its members administer; NULL, "" or unknown: nobody but root and our own uid */
-    const char *http_address; /* "127.0.0.1:8042", "[::1]:8042", "8042" (loopback); NULL or "": no TCP */
+    const char *admin_group; /* its members administer; NULL, "" or unknown: nobody but root and our
+                                own uid */
+    const char
+        *http_address; /* "127.0.0.1:8042", "[::1]:8042", "8042" (loopback); NULL or "": no TCP */
     unsigned max_connections; /* 0: 2,048, or as many as half of RLIMIT_NOFILE allows */
-    uint64_t timeout_usec;    /* for a request to be complete, or an idle client; 0: 30 s. Streams have none */
+    uint64_t timeout_usec; /* for a request to be complete, or an idle client; 0: 30 s. Streams have
+                              none */
 };
 
-/* Starts to serve m. On failure returns -errno and *ret_message, a sentence that the caller frees (NULL when memory ran
- * out). m must outlive the server. */
-int nm_local_server_new(sd_event *event, struct nm_manager *m, const struct nm_local_server_params *p,
-                        struct nm_local_server **ret, char **ret_message);
+/* Starts to serve m. On failure returns -errno and *ret_message, a sentence that the caller frees
+ * (NULL when memory ran out). m must outlive the server. */
+int nm_local_server_new(sd_event *event, struct nm_manager *m,
+                        const struct nm_local_server_params *p, struct nm_local_server **ret,
+                        char **ret_message);
 /* Ends all streams, closes all connections and removes the socket that new() made. */
 struct nm_local_server *nm_local_server_free(struct nm_local_server *s);
 NM_DEFINE_CLEANUP(struct nm_local_server *, nm_local_server_free)

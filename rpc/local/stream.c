@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See stream.h. libmicrohttpd asks for more bytes through a callback; with none to give, the callback suspends its
- * connection and returns 0. A suspended connection isn't watched by the library at all, so that a client that hangs up
- * would go unseen until the next event: each stream watches its socket for EPOLLHUP on its own meanwhile.
+ * See stream.h. libmicrohttpd asks for more bytes through a callback; with none to give, the
+ * callback suspends its connection and returns 0. A suspended connection isn't watched by the
+ * library at all, so that a client that hangs up would go unseen until the next event: each stream
+ * watches its socket for EPOLLHUP on its own meanwhile.
  */
 
 #include "rpc/local/stream.h"
@@ -42,8 +43,8 @@ struct nm_stream {
     bool follow, suspended, gone;
     sd_event_source *hangup;
 
-    uint64_t after;         /* events: the last number sent */
-    char *pending;          /* events: lines that are ready to be sent */
+    uint64_t after; /* events: the last number sent */
+    char *pending;  /* events: lines that are ready to be sent */
     size_t pending_len, pending_pos;
 
     char container_id[NM_ID_SIZE]; /* logs, wait */
@@ -55,10 +56,11 @@ struct nm_stream {
     sd_event_source *changed;
 };
 
-/* What the ring holds is looked at as a whole, to notice what fell out of it; visible() then filters. */
+/* What the ring holds is looked at as a whole, to notice what fell out of it; visible() then
+ * filters. */
 static const struct nm_caller everything = {.uid = 0, .gid = 0, .pid = 0, .admin = true};
 
-/* ---- all streams ------------------------------------------------------------------------------------------ */
+/* ---- all streams -------------------------------------------------------------------------- */
 
 static void wake(struct nm_stream *s)
 {
@@ -115,7 +117,7 @@ void nm_streams_stop(struct nm_streams *s)
         wake(i);
 }
 
-/* ---- one stream ------------------------------------------------------------------------------------------- */
+/* ---- one stream --------------------------------------------------------------------------- */
 
 static int on_hangup(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
@@ -140,8 +142,10 @@ static int stream_new(struct nm_call *call, enum stream_kind kind, struct nm_str
     s->connection = call->connection;
     s->caller = call->caller;
     s->fd = -EBADF;
-    /* No events asked for: EPOLLHUP and EPOLLERR come unasked, and a client that only half-closed is still there. */
-    r = sd_event_add_io(all->event, &s->hangup, nm_local_server_connection(call->connection)->fd, 0, on_hangup, s);
+    /* No events asked for: EPOLLHUP and EPOLLERR come unasked, and a client that only half-closed
+     * is still there. */
+    r = sd_event_add_io(all->event, &s->hangup, nm_local_server_connection(call->connection)->fd, 0,
+                        on_hangup, s);
     if (r >= 0)
         r = sd_event_source_set_enabled(s->hangup, SD_EVENT_OFF);
     if (r < 0) {
@@ -198,8 +202,8 @@ bool nm_stream_follows(const struct nm_stream *s)
 }
 
 /* Makes the stream the call's answer. size: how much there will be, or MHD_SIZE_UNKNOWN. */
-static int answer(struct nm_call *call, struct nm_stream *s, uint64_t size, const char *content_type,
-                  MHD_ContentReaderCallback reader)
+static int answer(struct nm_call *call, struct nm_stream *s, uint64_t size,
+                  const char *content_type, MHD_ContentReaderCallback reader)
 {
     int r = nm_call_answer(call, 200, content_type,
                            MHD_create_response_from_callback(size, BLOCK_SIZE, reader, s, NULL));
@@ -210,7 +214,7 @@ static int answer(struct nm_call *call, struct nm_stream *s, uint64_t size, cons
     return r;
 }
 
-/* ---- events ----------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------- */
 
 struct refill {
     struct nm_stream *stream;
@@ -308,12 +312,14 @@ int nm_stream_events(struct nm_call *call, uint64_t after, bool follow)
     if (r < 0)
         return r;
     nm_manager_foreach_event(s->all->manager, &everything, 0, find_newest, &newest);
-    s->after = after <= newest ? after : 0; /* numbers begin anew with nmd: the reader has seen none of these */
+    s->after = after <= newest
+                   ? after
+                   : 0; /* numbers begin anew with nmd: the reader has seen none of these */
     s->follow = follow;
     return answer(call, s, MHD_SIZE_UNKNOWN, "application/x-ndjson", read_events);
 }
 
-/* ---- logs ------------------------------------------------------------------------------------------------- */
+/* ---- logs --------------------------------------------------------------------------------- */
 
 static int on_changed(sd_event_source *source, const struct inotify_event *e, void *userdata)
 {
@@ -330,24 +336,29 @@ static int on_poll(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* Wakes the stream when its file grows. The path leads through the descriptor, so that it is this very file. */
+/* Wakes the stream when its file grows. The path leads through the descriptor, so that it is this
+ * very file. */
 static int watch_file(struct nm_stream *s)
 {
     char path[32];
     int r;
 
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", s->fd);
-    r = sd_event_add_inotify(s->all->event, &s->changed, path, IN_MODIFY | IN_ATTRIB, on_changed, s);
+    r = sd_event_add_inotify(s->all->event, &s->changed, path, IN_MODIFY | IN_ATTRIB, on_changed,
+                             s);
     if (r >= 0)
         return 0;
-    r = sd_event_add_time_relative(s->all->event, &s->changed, CLOCK_MONOTONIC, POLL_USEC, 0, on_poll, s);
+    r = sd_event_add_time_relative(s->all->event, &s->changed, CLOCK_MONOTONIC, POLL_USEC, 0,
+                                   on_poll, s);
     return r < 0 ? r : sd_event_source_set_enabled(s->changed, SD_EVENT_ON);
 }
 
-/* Opens the file if it is there yet. It lies where its container's user may write: no link, no pipe, no device. */
+/* Opens the file if it is there yet. It lies where its container's user may write: no link, no
+ * pipe, no device. */
 static int open_log(struct nm_stream *s)
 {
-    _cleanup_close_ int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    _cleanup_close_ int fd =
+        open(s->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     struct stat st;
 
     if (fd < 0)
@@ -361,7 +372,8 @@ static int open_log(struct nm_stream *s)
     return s->follow ? watch_file(s) : 0;
 }
 
-/* The next bytes; 0 at the end as it now is. A file that was cut short is read from its new beginning. */
+/* The next bytes; 0 at the end as it now is. A file that was cut short is read from its new
+ * beginning. */
 static ssize_t read_more(struct nm_stream *s, char *buf, size_t max)
 {
     struct stat st;
@@ -382,7 +394,8 @@ static ssize_t read_more(struct nm_stream *s, char *buf, size_t max)
 static ssize_t read_logs(void *userdata, uint64_t pos, char *buf, size_t max)
 {
     struct nm_stream *s = userdata;
-    bool last = s->completed || !s->follow; /* asked before reading: what was written until then is read */
+    bool last =
+        s->completed || !s->follow; /* asked before reading: what was written until then is read */
     ssize_t n;
 
     (void)pos;
@@ -399,12 +412,15 @@ static ssize_t read_logs(void *userdata, uint64_t pos, char *buf, size_t max)
     return 0;
 }
 
-/* What there is to read now: a reader that doesn't follow must come to an end, however fast the file grows. */
+/* What there is to read now: a reader that doesn't follow must come to an end, however fast the
+ * file grows. */
 static uint64_t log_size(const struct nm_stream *s)
 {
     struct stat st;
 
-    return s->fd >= 0 && fstat(s->fd, &st) == 0 && st.st_size > s->offset ? (uint64_t)(st.st_size - s->offset) : 0;
+    return s->fd >= 0 && fstat(s->fd, &st) == 0 && st.st_size > s->offset
+               ? (uint64_t)(st.st_size - s->offset)
+               : 0;
 }
 
 int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p)
@@ -429,10 +445,11 @@ int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p)
     r = open_log(s);
     if (r < 0)
         return r;
-    return answer(call, s, p->follow ? MHD_SIZE_UNKNOWN : log_size(s), "application/octet-stream", read_logs);
+    return answer(call, s, p->follow ? MHD_SIZE_UNKNOWN : log_size(s), "application/octet-stream",
+                  read_logs);
 }
 
-/* ---- wait ------------------------------------------------------------------------------------------------- */
+/* ---- wait --------------------------------------------------------------------------------- */
 
 int nm_stream_wait(struct nm_call *call, const struct nm_container *c)
 {

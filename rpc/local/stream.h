@@ -2,11 +2,13 @@
 #pragma once
 
 /*
- * Answers that take their time: events and logs that are followed, and the wait for a container's end. While there is
- * nothing to send the connection is suspended; what happens in the manager, or to a log file, wakes it.
+ * Answers that take their time: events and logs that are followed, and the wait for a container's
+ * end. While there is nothing to send the connection is suspended; what happens in the manager, or
+ * to a log file, wakes it.
  *
- * A slow reader costs no memory: a stream keeps a position, in the manager's ring of events or in the log file, and not
- * what is yet to be sent. An event reader that falls behind the ring is told {"lost":N}.
+ * A slow reader costs no memory: a stream keeps a position, in the manager's ring of events or in
+ * the log file, and not what is yet to be sent. An event reader that falls behind the ring is told
+ * {"lost":N}.
  */
 
 #include "agent/agent.h"
@@ -36,10 +38,11 @@ struct nm_stream_logs {
 };
 int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p);
 
-/* Suspends the call until the container has completed; its handler is then called again. `c` is alive. */
+/* Suspends the call until the container has completed; its handler is then called again. `c` is
+ * alive. */
 int nm_stream_wait(struct nm_call *call, const struct nm_container *c);
-/* In that second turn: is the server about to stop, or the client gone? And which container was it? The name in the
- * request may by then stand for another. */
+/* In that second turn: is the server about to stop, or the client gone? And which container was it?
+ * The name in the request may by then stand for another. */
 bool nm_stream_stopped(const struct nm_stream *s);
 const char *nm_stream_container_id(const struct nm_stream *s);
 

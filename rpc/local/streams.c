@@ -8,7 +8,8 @@
 
 #include <limits.h>
 
-/* Called once when the request has come, and again when the container has completed (or the wait is off). */
+/* Called once when the request has come, and again when the container has completed (or the wait is
+ * off). */
 int nm_handle_wait(struct nm_call *call)
 {
     const char *id = call->stream ? nm_stream_container_id(call->stream) : call->id;
@@ -46,7 +47,8 @@ int nm_handle_logs(struct nm_call *call)
     if (r == 0)
         r = nm_manager_find(call->manager, &call->caller, call->id, &c, &call->problem);
     if (r == 0)
-        r = nm_manager_log_path(call->manager, &call->caller, c->id, stream, path, sizeof path, &call->problem);
+        r = nm_manager_log_path(call->manager, &call->caller, c->id, stream, path, sizeof path,
+                                &call->problem);
     if (r != 0)
         return r;
     p.path = path;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See target.h. The target is cut at '/', '?', '&' and '=' first and each piece decoded afterwards, so that an escaped
- * separator is part of a name and never separates.
+ * See target.h. The target is cut at '/', '?', '&' and '=' first and each piece decoded afterwards,
+ * so that an escaped separator is part of a name and never separates.
  */
 
 #include "rpc/local/target.h"
@@ -83,11 +83,13 @@ int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *r
     int r = 0;
 
     if (strlen(raw) > NM_TARGET_MAX)
-        return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "path", raw,
-                                   "The path with its query is %zu bytes long; at most %d are allowed.", strlen(raw),
-                                   NM_TARGET_MAX);
+        return nm_messages_problem(
+            ret_problem, NM_AGENT_E_INVALID, "path", raw,
+            "The path with its query is %zu bytes long; at most %d are allowed.", strlen(raw),
+            NM_TARGET_MAX);
     if (*raw != '/')
-        return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "path", raw, "The path must begin with '/'.");
+        return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "path", raw,
+                                   "The path must begin with '/'.");
     t.path = strndup(raw, strcspn(raw, "?"));
     t.text = strdup(raw);
     if (!t.path || !t.text) {
@@ -104,9 +106,10 @@ int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *r
         r = nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "path", raw,
                                 "The path has a broken %%-escape or a control character in it.");
     if (r == -E2BIG)
-        r = nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "path", raw,
-                                "The path has more than %d parts or the query more than %d parameters.",
-                                NM_TARGET_SEGMENTS_MAX, NM_TARGET_QUERY_MAX);
+        r = nm_messages_problem(
+            ret_problem, NM_AGENT_E_INVALID, "path", raw,
+            "The path has more than %d parts or the query more than %d parameters.",
+            NM_TARGET_SEGMENTS_MAX, NM_TARGET_QUERY_MAX);
     if (r != 0) {
         nm_target_done(&t);
         return r;

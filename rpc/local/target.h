@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The target of a request: "/v1/containers/web/logs?stream=stderr" in pieces. Parsed by our own code from the raw
- * line, because libmicrohttpd decodes leniently: "%00" would cut a name short unseen.
+ * The target of a request: "/v1/containers/web/logs?stream=stderr" in pieces. Parsed by our own
+ * code from the raw line, because libmicrohttpd decodes leniently: "%00" would cut a name short
+ * unseen.
  */
 
 #include "agent/agent.h"
@@ -23,8 +24,8 @@ struct nm_target {
     unsigned n_query;
 };
 
-/* Returns 0, NM_AGENT_E_INVALID with *ret_problem filled (bad escape, control character, too long, a parameter given
- * twice), or -ENOMEM. */
+/* Returns 0, NM_AGENT_E_INVALID with *ret_problem filled (bad escape, control character, too long,
+ * a parameter given twice), or -ENOMEM. */
 int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *ret_problem);
 void nm_target_done(struct nm_target *t);
 

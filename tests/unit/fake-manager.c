@@ -69,14 +69,17 @@ struct nm_container *fake_manager_add(struct nm_manager *m, const char *name, ui
     return c;
 }
 
-/* ---- events ----------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------- */
 
 static void emit(struct nm_manager *m, const struct nm_event *e)
 {
     struct nm_event_record *r = &m->ring[e->number % FAKE_RING];
 
-    *r = (struct nm_event_record){.number = e->number, .realtime_usec = e->realtime_usec, .kind = e->kind,
-                                  .from = e->from, .to = e->to};
+    *r = (struct nm_event_record){.number = e->number,
+                                  .realtime_usec = e->realtime_usec,
+                                  .kind = e->kind,
+                                  .from = e->from,
+                                  .to = e->to};
     if (e->container) {
         memcpy(r->container_id, e->container->id, sizeof r->container_id);
         memcpy(r->container_name, e->container->name, sizeof r->container_name);
@@ -89,8 +92,12 @@ static void emit(struct nm_manager *m, const struct nm_event *e)
 
 void fake_manager_set_state(struct nm_manager *m, struct nm_container *c, enum nm_state to)
 {
-    struct nm_event e = {.number = ++m->last_event, .realtime_usec = nm_realtime_usec(), .kind = NM_EVENT_STATE,
-                         .container = c, .from = c->view.state, .to = to};
+    struct nm_event e = {.number = ++m->last_event,
+                         .realtime_usec = nm_realtime_usec(),
+                         .kind = NM_EVENT_STATE,
+                         .container = c,
+                         .from = c->view.state,
+                         .to = to};
 
     c->view.state = to;
     if (to == NM_COMPLETED) {
@@ -102,13 +109,16 @@ void fake_manager_set_state(struct nm_manager *m, struct nm_container *c, enum n
 
 void fake_manager_note(struct nm_manager *m, const char *text)
 {
-    struct nm_event e = {.number = ++m->last_event, .realtime_usec = nm_realtime_usec(), .kind = NM_EVENT_NODE,
+    struct nm_event e = {.number = ++m->last_event,
+                         .realtime_usec = nm_realtime_usec(),
+                         .kind = NM_EVENT_NODE,
                          .text = text};
 
     emit(m, &e);
 }
 
-int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata, struct nm_subscription **ret)
+int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata,
+                         struct nm_subscription **ret)
 {
     struct nm_subscription *s = malloc(sizeof *s);
 
@@ -139,7 +149,7 @@ void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
     }
 }
 
-/* ---- looking ---------------------------------------------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------------------------ */
 
 static bool may(const struct nm_caller *who, const struct nm_container *c)
 {
@@ -151,8 +161,8 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     *ret = m->status;
 }
 
-void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool all, nm_manager_container_cb_t cb,
-                        void *userdata)
+void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool all,
+                        nm_manager_container_cb_t cb, void *userdata)
 {
     uint64_t until = nm_now_usec() + m->slow_usec;
 
@@ -183,8 +193,9 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
     return c->view.state == NM_SCHEDULED ? 1 : 0;
 }
 
-int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id, unsigned max,
-                                nm_manager_decision_cb_t cb, void *userdata, struct nm_problem *p)
+int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                                unsigned max, nm_manager_decision_cb_t cb, void *userdata,
+                                struct nm_problem *p)
 {
     const struct nm_container *c;
     int r = id ? nm_manager_find(m, who, id, &c, p) : 0;
@@ -197,8 +208,8 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
     return 0;
 }
 
-int nm_manager_log_path(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
-                        char *buf, size_t size, struct nm_problem *p)
+int nm_manager_log_path(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                        const char *stream, char *buf, size_t size, struct nm_problem *p)
 {
     const struct nm_container *c;
     int r = nm_manager_find(m, who, id, &c, p);
@@ -218,9 +229,10 @@ const struct nm_config *nm_manager_config(const struct nm_manager *m)
     return m->config;
 }
 
-/* ---- requests --------------------------------------------------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------------------------- */
 
-static int record(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
+static int record(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                  struct nm_problem *p)
 {
     m->caller = *who;
     (void)snprintf(m->last_id, sizeof m->last_id, "%s", id);
@@ -247,34 +259,39 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     return 0;
 }
 
-int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
+int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                     struct nm_problem *p)
 {
     return record(m, who, id, p);
 }
 
-int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
+int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      struct nm_problem *p)
 {
     return record(m, who, id, p);
 }
 
-int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
+int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                       struct nm_problem *p)
 {
     return record(m, who, id, p);
 }
 
-int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
+int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      struct nm_problem *p)
 {
     return record(m, who, id, p);
 }
 
-int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now, struct nm_problem *p)
+int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now,
+                    struct nm_problem *p)
 {
     m->last_now = now;
     return record(m, who, id, p);
 }
 
-int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id, uint64_t memory_bytes,
-                      uint32_t vcores_milli, struct nm_problem *p)
+int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      uint64_t memory_bytes, uint32_t vcores_milli, struct nm_problem *p)
 {
     m->last_u64 = memory_bytes;
     m->last_u32 = vcores_milli;

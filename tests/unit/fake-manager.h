@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * A manager without containers behind it: rows that a test puts in, the same filtering by caller, and events on
- * demand. It stands where agent/manager*.c would be linked, so that the HTTP server can be driven alone.
+ * A manager without containers behind it: rows that a test puts in, the same filtering by caller,
+ * and events on demand. It stands where agent/manager*.c would be linked, so that the HTTP server
+ * can be driven alone.
  */
 
 #include "agent/agent.h"
@@ -23,8 +24,8 @@ struct nm_manager {
     struct nm_history *history;
     struct nm_config *config;
     const char *log_dir;
-    uint64_t slow_usec;      /* nm_manager_foreach() takes so long */
-    struct nm_caller caller; /* who asked last */
+    uint64_t slow_usec;       /* nm_manager_foreach() takes so long */
+    struct nm_caller caller;  /* who asked last */
     char last_id[NM_ID_SIZE]; /* of what */
     bool last_now;
     uint64_t last_u64;

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "util/clock.h"
 
 int fixture_setup(void **state)
 {
@@ -95,7 +94,8 @@ void client_connect(struct fixture *f, struct client *c)
 {
     struct sockaddr_un sa = {.sun_family = AF_UNIX};
 
-    *c = (struct client){.f = f, .fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), .data = calloc(1, 1)};
+    *c = (struct client){
+        .f = f, .fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), .data = calloc(1, 1)};
     strcpy(sa.sun_path, f->path);
     assert_true(c->fd >= 0);
     if (connect(c->fd, (struct sockaddr *)&sa, sizeof sa) < 0)
@@ -169,13 +169,17 @@ const char *client_header(const struct client *c, const char *name)
     return value;
 }
 
-static int exchange(struct client *c, const char *method, const char *target, const char *body, json_t **ret)
+static int exchange(struct client *c, const char *method, const char *target, const char *body,
+                    json_t **ret)
 {
     int status;
 
     if (body)
-        client_send(c, "%s %s HTTP/1.1\r\nHost: nmd\r\nConnection: close\r\nContent-Type: application/json\r\n"
-                       "Content-Length: %zu\r\n\r\n%s", method, target, strlen(body), body);
+        client_send(
+            c,
+            "%s %s HTTP/1.1\r\nHost: nmd\r\nConnection: close\r\nContent-Type: application/json\r\n"
+            "Content-Length: %zu\r\n\r\n%s",
+            method, target, strlen(body), body);
     else
         client_send(c, "%s %s HTTP/1.1\r\nHost: nmd\r\nConnection: close\r\n\r\n", method, target);
     until(c, c->eof);
@@ -190,7 +194,8 @@ static int exchange(struct client *c, const char *method, const char *target, co
     return status;
 }
 
-int request(struct fixture *f, const char *method, const char *target, const char *body, json_t **ret)
+int request(struct fixture *f, const char *method, const char *target, const char *body,
+            json_t **ret)
 {
     struct client c;
 
@@ -198,7 +203,8 @@ int request(struct fixture *f, const char *method, const char *target, const cha
     return exchange(&c, method, target, body, ret);
 }
 
-int request_as(struct fixture *f, uid_t uid, const char *method, const char *target, const char *body, json_t **ret)
+int request_as(struct fixture *f, uid_t uid, const char *method, const char *target,
+               const char *body, json_t **ret)
 {
     struct client c;
 

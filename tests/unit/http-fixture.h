@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The real HTTP server on a real socket, with a fake manager behind it, and clients in the same thread: whoever waits
- * runs the server's event loop meanwhile.
+ * The real HTTP server on a real socket, with a fake manager behind it, and clients in the same
+ * thread: whoever waits runs the server's event loop meanwhile.
  */
 
 #include <setjmp.h>
@@ -14,6 +14,7 @@
 
 #include "fake-manager.h"
 #include "rpc/local/server.h"
+#include "util/clock.h"
 
 #define DEADLINE_USEC (20 * NM_USEC_PER_SEC)
 
@@ -67,10 +68,12 @@ const char *client_body(const struct client *c);
 /* Value of a header, copied into a static buffer, or NULL. */
 const char *client_header(const struct client *c, const char *name);
 
-/* A request of its own connection, waited for. body NULL: none. Returns the status, and the body as JSON if asked for
- * (the caller's). */
-int request(struct fixture *f, const char *method, const char *target, const char *body, json_t **ret);
-int request_as(struct fixture *f, uid_t uid, const char *method, const char *target, const char *body, json_t **ret);
+/* A request of its own connection, waited for. body NULL: none. Returns the status, and the body as
+ * JSON if asked for (the caller's). */
+int request(struct fixture *f, const char *method, const char *target, const char *body,
+            json_t **ret);
+int request_as(struct fixture *f, uid_t uid, const char *method, const char *target,
+               const char *body, json_t **ret);
 /* error.code, error.thing and error.message of an error answer. */
 void assert_error(json_t *j, const char *code, const char *thing, const char *message);
 

@@ -1,5 +1,6 @@
 # unit tests of rpc
-rpc_tests = test-requests test-target test-messages test-local-server test-local-streams
+rpc_tests = test-requests test-target test-messages test-local-server \
+	test-local-abuse test-local-streams
 check_PROGRAMS += $(rpc_tests)
 TESTS += $(rpc_tests)
 
@@ -19,6 +20,10 @@ http_fixture = %D%/http-fixture.c %D%/http-fixture.h %D%/fake-manager.c %D%/fake
 test_local_server_SOURCES = %D%/test-local-server.c $(http_fixture)
 test_local_server_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_local_server_LDADD = libnm-local.la $(unit_libs)
+
+test_local_abuse_SOURCES = %D%/test-local-abuse.c $(http_fixture)
+test_local_abuse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_local_abuse_LDADD = libnm-local.la $(unit_libs)
 
 test_local_streams_SOURCES = %D%/test-local-streams.c $(http_fixture)
 test_local_streams_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The HTTP server: requests good and bad, who may what, sockets, and clients that misbehave. */
+/* The HTTP server: requests good and bad, who may what, and its sockets. */
 
 #include "http-fixture.h"
 
 #include <netinet/in.h>
-#include <pwd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
 #include "rpc/local/routes.h"
-#include "util/clock.h"
 
 #define ALICE 54321
 #define BOB 54322
@@ -25,20 +22,30 @@ static void need_root(void)
     }
 }
 
-/* ---- requests --------------------------------------------------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------------------------- */
 
 static void test_reads(void **state)
 {
-    static const char *const targets[] = {"/v1/version", "/v1/status", "/v1/history", "/v1/config", "/v1/decisions",
-                                          "/v1/containers", "/v1/containers?all=true", "/v1/containers/web",
-                                          "/v1/containers/container_1_000001/decisions?limit=5", "/v1/openapi.json"};
+    static const char *const targets[] = {"/v1/version",
+                                          "/v1/status",
+                                          "/v1/history",
+                                          "/v1/config",
+                                          "/v1/decisions",
+                                          "/v1/containers",
+                                          "/v1/containers?all=true",
+                                          "/v1/containers/web",
+                                          "/v1/containers/container_1_000001/decisions?limit=5",
+                                          "/v1/openapi.json"};
     struct fixture *f = *state;
 
     start(f, NULL);
     fake_manager_add(f->m, "web", 0);
-    f->m->decisions[f->m->n_decisions++] = (struct nm_decision){
-        .number = 1, .kind = NM_DECISION_ADMIT, .reason = NM_REASON_GUARANTEED,
-        .container_id = "container_1_000001", .capacity = {1000, 1000}};
+    f->m->decisions[f->m->n_decisions++] =
+        (struct nm_decision){.number = 1,
+                             .kind = NM_DECISION_ADMIT,
+                             .reason = NM_REASON_GUARANTEED,
+                             .container_id = "container_1_000001",
+                             .capacity = {1000, 1000}};
     for (size_t i = 0; i < NM_ARRAY_SIZE(targets); i++) {
         json_t *j;
         if (request(f, "GET", targets[i], NULL, &j) != 200)
@@ -59,7 +66,8 @@ static void test_answer_headers(void **state)
     client_connect(f, &c);
     client_send(&c, "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     until(&c, c.eof);
-    assert_string_equal(client_header(&c, "Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+    assert_string_equal(client_header(&c, "Content-Type"),
+                        "text/plain; version=0.0.4; charset=utf-8");
     assert_string_equal(client_header(&c, "Cache-Control"), "no-store");
     assert_string_equal(client_header(&c, "X-Content-Type-Options"), "nosniff");
     client_close(&c);
@@ -84,7 +92,8 @@ static void test_refusals(void **state)
         {"GET", "/v1/containers/web/nothing", NULL, 404, "not-found", "path", NULL},
         {"GET", "/v1", NULL, 404, "not-found", "path", NULL},
         {"GET", "/v1/status/", NULL, 404, "not-found", "path", NULL},
-        {"DELETE", "/v1/status", NULL, 405, "invalid", "method", "/v1/status allows GET, HEAD only."},
+        {"DELETE", "/v1/status", NULL, 405, "invalid", "method",
+         "/v1/status allows GET, HEAD only."},
         {"PUT", "/v1/containers/web", "{}", 405, "invalid", "method",
          "/v1/containers/web allows GET, HEAD, PATCH, DELETE only."},
         {"BREW", "/v1/status", NULL, 405, "invalid", "method", NULL},
@@ -96,17 +105,20 @@ static void test_refusals(void **state)
         {"GET", "/v1/decisions?limit=0", NULL, 400, "invalid", "limit",
          "limit must be a whole number from 1 to 10000, not \"0\"."},
         {"GET", "/v1/decisions?limit=1&limit=2", NULL, 400, "invalid", "limit", NULL},
-        {"GET", "/v1/containers?all=maybe", NULL, 400, "invalid", "all", "all must be true or false, not \"maybe\"."},
+        {"GET", "/v1/containers?all=maybe", NULL, 400, "invalid", "all",
+         "all must be true or false, not \"maybe\"."},
         {"GET", "/v1/containers/a%00b", NULL, 400, "invalid", "path", NULL},
         {"GET", "/v1/containers/a%2fb", NULL, 400, "invalid", "id", NULL},
         {"GET", "/v1/containers/..", NULL, 400, "invalid", "id", NULL},
         {"GET", "/v1/containers/", NULL, 400, "invalid", "id", NULL},
-        {"GET", "/v1/containers/nobody", NULL, 404, "not-found", "id", "There is no container nobody."},
+        {"GET", "/v1/containers/nobody", NULL, 404, "not-found", "id",
+         "There is no container nobody."},
         {"GET", "/v1/containers/web/logs?stream=stdin", NULL, 400, "invalid", "stream",
          "stream must be stdout or stderr, not \"stdin\"."},
         {"GET", "/v1/status", "{}", 400, "invalid", "body", "This request takes no body."},
         {"POST", "/v1/containers", "{\"command\":", 400, "invalid", "body", NULL},
-        {"POST", "/v1/containers", "{\"command\":[\"true\"],\"memory\":1}", 400, "invalid", "body", NULL},
+        {"POST", "/v1/containers", "{\"command\":[\"true\"],\"memory\":1}", 400, "invalid", "body",
+         NULL},
         {"POST", "/v1/containers/web/pause", "{\"now\":true}", 400, "invalid", "body",
          "This request takes no members, but there is \"now\"."},
         {"PATCH", "/v1/containers/web", "{}", 400, "invalid", "body", NULL},
@@ -146,7 +158,8 @@ static void test_media_type(void **state)
 
     start(f, NULL);
     client_connect(f, &c);
-    client_send(&c, "POST /v1/containers HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    client_send(&c, "POST /v1/containers HTTP/1.1\r\nHost: x\r\nContent-Type: "
+                    "application/x-www-form-urlencoded\r\n"
                     "Content-Length: 2\r\nConnection: close\r\n\r\n{}");
     until(&c, c.eof);
     assert_int_equal(client_status(&c), 415);
@@ -154,8 +167,10 @@ static void test_media_type(void **state)
                  "The body must be JSON, with the header Content-Type: application/json.");
     client_close(&c);
     client_connect(f, &c);
-    client_send(&c, "POST /v1/drain HTTP/1.1\r\nHost: x\r\nContent-Type: Application/JSON; charset=utf-8\r\n"
-                    "Content-Length: 2\r\nConnection: close\r\n\r\n{}");
+    client_send(
+        &c,
+        "POST /v1/drain HTTP/1.1\r\nHost: x\r\nContent-Type: Application/JSON; charset=utf-8\r\n"
+        "Content-Length: 2\r\nConnection: close\r\n\r\n{}");
     until(&c, c.eof);
     assert_int_equal(client_status(&c), 200);
     client_close(&c);
@@ -168,9 +183,9 @@ static void test_manager_refusals(void **state)
         int status;
         const char *code;
     } cases[] = {
-        {NM_AGENT_E_INVALID, 400, "invalid"},       {NM_AGENT_E_FORBIDDEN, 403, "forbidden"},
-        {NM_AGENT_E_NOT_FOUND, 404, "not-found"},   {NM_AGENT_E_CONFLICT, 409, "conflict"},
-        {NM_AGENT_E_TOO_LARGE, 422, "too-large"},   {NM_AGENT_E_QUEUE_FULL, 429, "queue-full"},
+        {NM_AGENT_E_INVALID, 400, "invalid"},         {NM_AGENT_E_FORBIDDEN, 403, "forbidden"},
+        {NM_AGENT_E_NOT_FOUND, 404, "not-found"},     {NM_AGENT_E_CONFLICT, 409, "conflict"},
+        {NM_AGENT_E_TOO_LARGE, 422, "too-large"},     {NM_AGENT_E_QUEUE_FULL, 429, "queue-full"},
         {NM_AGENT_E_UNAVAILABLE, 503, "unavailable"},
     };
     struct fixture *f = *state;
@@ -180,23 +195,28 @@ static void test_manager_refusals(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
         json_t *j;
         f->m->refusal.outcome = cases[i].outcome;
-        assert_int_equal(request(f, "POST", "/v1/containers", "{\"command\":[\"true\"]}", &j), cases[i].status);
+        assert_int_equal(request(f, "POST", "/v1/containers", "{\"command\":[\"true\"]}", &j),
+                         cases[i].status);
         assert_error(j, cases[i].code, "memory", "Too much.");
     }
 }
 
 static void test_submit(void **state)
 {
-    static const char body[] = "{\"command\":[\"sleep\",\"9\"],\"execution_type\":\"OPPORTUNISTIC\",\"name\":\"job\","
-                               "\"memory_bytes\":1048576,\"vcores\":0.25}";
+    static const char body[] =
+        "{\"command\":[\"sleep\",\"9\"],\"execution_type\":\"OPPORTUNISTIC\",\"name\":\"job\","
+        "\"memory_bytes\":1048576,\"vcores\":0.25}";
     struct fixture *f = *state;
     struct client c;
     json_t *j;
 
     start(f, NULL);
     client_connect(f, &c);
-    client_send(&c, "POST /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
-                    "Content-Length: %zu\r\n\r\n%s", strlen(body), body);
+    client_send(&c,
+                "POST /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: "
+                "application/json\r\n"
+                "Content-Length: %zu\r\n\r\n%s",
+                strlen(body), body);
     until(&c, c.eof);
     assert_int_equal(client_status(&c), 201);
     assert_string_equal(client_header(&c, "Location"), "/v1/containers/container_1_000001");
@@ -232,10 +252,14 @@ static void test_deeds(void **state)
     assert_false(f->m->last_now);
     assert_int_equal(request(f, "DELETE", "/v1/containers/web?now=true", NULL, NULL), 200);
     assert_true(f->m->last_now);
-    assert_int_equal(request(f, "PATCH", "/v1/containers/web", "{\"memory_bytes\":5,\"vcores\":1.5}", NULL), 200);
+    assert_int_equal(
+        request(f, "PATCH", "/v1/containers/web", "{\"memory_bytes\":5,\"vcores\":1.5}", NULL),
+        200);
     assert_int_equal(f->m->last_u64, 5);
     assert_int_equal(f->m->last_u32, 1500);
-    assert_int_equal(request(f, "POST", "/v1/drain", "{\"deadline_usec\":9,\"kill_opportunistic\":true}", NULL), 200);
+    assert_int_equal(
+        request(f, "POST", "/v1/drain", "{\"deadline_usec\":9,\"kill_opportunistic\":true}", NULL),
+        200);
     assert_int_equal(f->m->last_u64, 9);
     assert_string_equal(f->m->last_id, "drain");
     assert_int_equal(request(f, "POST", "/v1/undrain", NULL, NULL), 200);
@@ -261,13 +285,14 @@ static void test_keep_alive(void **state)
         assert_int_equal(client_status(&c), i == 1 ? 404 : 200);
         assert_false(c.eof);
     }
-    client_send(&c, "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/version HTTP/1.1\r\nHost: x\r\n"
-                    "Connection: close\r\n\r\n");
+    client_send(&c,
+                "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/version HTTP/1.1\r\nHost: x\r\n"
+                "Connection: close\r\n\r\n");
     until(&c, c.eof);
     client_close(&c);
 }
 
-/* ---- bodies ----------------------------------------------------------------------------------------------- */
+/* ---- bodies ------------------------------------------------------------------------------- */
 
 static void test_body_announced_too_large(void **state)
 {
@@ -318,7 +343,7 @@ static void test_body_largest(void **state)
     assert_int_equal(request(f, "POST", "/v1/containers", body, NULL), 201);
 }
 
-/* ---- who may ---------------------------------------------------------------------------------------------- */
+/* ---- who may ------------------------------------------------------------------------------ */
 
 static void test_other_users(void **state)
 {
@@ -381,9 +406,15 @@ static void test_decisions_leave_out_others(void **state)
     start(f, NULL);
     fake_manager_add(f->m, "mine", ALICE);
     fake_manager_add(f->m, "theirs", BOB);
-    *d = (struct nm_decision){.number = 1, .kind = NM_DECISION_PAUSE, .reason = NM_REASON_CPU_OVER_BETA,
-                              .resource = NM_CPU, .container_id = "container_1_000001", .capacity = {1000, 1000},
-                              .on_behalf_of = "container_1_000002", .n_candidates = 2, .n_candidates_total = 2};
+    *d = (struct nm_decision){.number = 1,
+                              .kind = NM_DECISION_PAUSE,
+                              .reason = NM_REASON_CPU_OVER_BETA,
+                              .resource = NM_CPU,
+                              .container_id = "container_1_000001",
+                              .capacity = {1000, 1000},
+                              .on_behalf_of = "container_1_000002",
+                              .n_candidates = 2,
+                              .n_candidates_total = 2};
     strcpy(d->candidates[0].id, "container_1_000002");
     strcpy(d->candidates[0].name, "theirs");
     strcpy(d->candidates[1].id, "container_1_000001");
@@ -403,9 +434,10 @@ static void test_decisions_leave_out_others(void **state)
     json_decref(j);
 }
 
-/* ---- sockets ---------------------------------------------------------------------------------------------- */
+/* ---- sockets ------------------------------------------------------------------------------ */
 
-static void expect_failure(struct fixture *f, const struct nm_local_server_params *p, int error, const char *words)
+static void expect_failure(struct fixture *f, const struct nm_local_server_params *p, int error,
+                           const char *words)
 {
     struct nm_local_server *s = NULL;
     char *message = NULL;
@@ -473,11 +505,13 @@ static void test_inherited_socket(void **state)
     assert_int_equal(access(f->path, F_OK), 0); /* the path is its giver's */
 }
 
-/* ---- TCP -------------------------------------------------------------------------------------------------- */
+/* ---- TCP ---------------------------------------------------------------------------------- */
 
-static int tcp_request(struct fixture *f, const char *method, const char *target, char *body, size_t size)
+static int tcp_request(struct fixture *f, const char *method, const char *target, char *body,
+                       size_t size)
 {
-    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    struct sockaddr_in sa = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                              .sin_port = htons((uint16_t)nm_local_server_tcp_port(f->server))};
     struct client c = {.f = f, .fd = socket(AF_INET, SOCK_STREAM, 0), .data = calloc(1, 1)};
     int status;
@@ -494,8 +528,9 @@ static int tcp_request(struct fixture *f, const char *method, const char *target
 
 static void test_tcp(void **state)
 {
-    static const char *const refused[] = {"/v1/config", "/v1/containers/web", "/v1/containers/web/logs",
-                                          "/v1/containers/web/wait", "/v1/events?follow=true"};
+    static const char *const refused[] = {"/v1/config", "/v1/containers/web",
+                                          "/v1/containers/web/logs", "/v1/containers/web/wait",
+                                          "/v1/events?follow=true"};
     struct fixture *f = *state;
     struct nm_local_server_params p = {.http_address = "0"};
     struct nm_container *c;
@@ -522,7 +557,8 @@ static void test_tcp(void **state)
 
 static void test_tcp_address(void **state)
 {
-    static const char *const bad[] = {"example.org:80", "127.0.0.1:http", "127.0.0.1:99999", "300.1.1.1:80", "x"};
+    static const char *const bad[] = {"example.org:80", "127.0.0.1:http", "127.0.0.1:99999",
+                                      "300.1.1.1:80", "x"};
     struct fixture *f = *state;
     struct nm_local_server_params p = {.socket_path = f->path, .socket_mode = 0600};
 
@@ -539,264 +575,7 @@ static void test_tcp_address(void **state)
     assert_true(nm_local_server_tcp_port(f->server) > 0);
 }
 
-/* ---- clients that misbehave ------------------------------------------------------------------------------- */
-
-static void test_slow_clients(void **state)
-{
-    struct fixture *f = *state;
-    struct nm_local_server_params p = {.timeout_usec = 400 * NM_USEC_PER_MSEC};
-    struct client silent, half, trickle, body;
-    uint64_t end;
-
-    start(f, &p);
-    client_connect(f, &silent);
-    client_connect(f, &half);
-    client_send(&half, "GET /v1/st");
-    client_connect(f, &trickle);
-    client_send(&trickle, "GET /v1/status HTTP/1.1\r\n");
-    client_connect(f, &body);
-    client_send(&body, "POST /v1/containers HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
-    end = nm_now_usec() + DEADLINE_USEC;
-    while (!silent.eof || !half.eof || !trickle.eof || !body.eof) {
-        assert_true(nm_now_usec() < end);
-        if (!trickle.eof) /* a byte now and then must not keep it alive */
-            (void)send(trickle.fd, "X", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-        turn_for(&trickle, 50000);
-        turn(&silent);
-        turn(&half);
-        turn(&body);
-        assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200); /* others don't notice */
-    }
-    client_close(&silent);
-    client_close(&half);
-    client_close(&trickle);
-    client_close(&body);
-}
-
-static void test_reader_that_does_not_read(void **state)
-{
-    struct fixture *f = *state;
-    struct nm_local_server_params p = {.timeout_usec = 200 * NM_USEC_PER_MSEC};
-    struct client c, other;
-    unsigned before;
-
-    start(f, &p);
-    for (int i = 0; i < 2000; i++)
-        fake_manager_add(f->m, "x", 0);
-    client_connect(f, &other);
-    turn(&other);
-    before = n_open_fds();
-    client_connect(f, &c);
-    client_send(&c, "GET /v1/containers HTTP/1.1\r\nHost: x\r\n\r\n");
-    until(&other, n_open_fds() == before + 2); /* its end and ours */
-    until(&other, n_open_fds() == before + 1 - (other.eof ? 1u : 0u)); /* ours alone: given up */
-    client_close(&c);
-    client_close(&other);
-}
-
-static void test_garbage(void **state)
-{
-    static const char *const garbage[] = {"\r\n\r\n\r\n", "GET\r\n\r\n", "\x16\x03\x01\x02\x01", "GET / HTTP/9.9\r\n\r\n",
-                                          "GET / HTTP/1.1\r\nContent-Length: -1\r\nHost: x\r\n\r\n",
-                                          "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
-                                          "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: x\r\n\r\nzz\r\n"};
-    struct fixture *f = *state;
-    struct nm_local_server_params p = {.timeout_usec = 300 * NM_USEC_PER_MSEC};
-    struct client c;
-    char block[16385];
-
-    start(f, &p);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(garbage); i++) {
-        client_connect(f, &c);
-        client_send(&c, "%s", garbage[i]);
-        (void)shutdown(c.fd, SHUT_WR);
-        until(&c, c.eof);
-        client_close(&c);
-    }
-    /* a head that fits into no buffer */
-    memset(block, 'a', sizeof block - 1);
-    block[sizeof block - 1] = '\0';
-    client_connect(f, &c);
-    client_send(&c, "GET /%s HTTP/1.1\r\nHost: x\r\n\r\n", block);
-    until(&c, c.eof);
-    assert_int_equal(client_status(&c), 414);
-    client_close(&c);
-    client_connect(f, &c);
-    client_send(&c, "GET / HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", block);
-    until(&c, c.eof);
-    assert_int_equal(client_status(&c), 431);
-    client_close(&c);
-    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
-}
-
-static void raise_fd_limit(void)
-{
-    struct rlimit l;
-
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &l), 0);
-    l.rlim_cur = NM_MIN(l.rlim_max, (rlim_t)8192);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
-    if (l.rlim_cur < 4096)
-        skip();
-}
-
-static void test_many_connections(void **state)
-{
-    struct fixture *f = *state;
-    struct nm_local_server_params p = {.max_connections = 1000};
-    static struct client c[1200];
-    unsigned served = 0, refused = 0, before;
-
-    raise_fd_limit();
-    start(f, &p);
-    before = n_open_fds();
-    for (int i = 0; i < 1200; i++) {
-        client_connect(f, &c[i]);
-        turn(&c[i]); /* the listen queue has an end, too */
-    }
-    until(&c[0], n_open_fds() == before + 2200);
-    for (int i = 0; i < 1200; i++)
-        client_send(&c[i], "GET /v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    for (int i = 0; i < 1200; i++) {
-        until(&c[i], c[i].eof);
-        served += client_status(&c[i]) == 200;
-        refused += client_status(&c[i]) == 503;
-        if (client_status(&c[i]) == 503)
-            assert_error(json_loads(client_body(&c[i]), 0, NULL), "unavailable", "connection", NULL);
-        client_close(&c[i]);
-    }
-    assert_int_equal(served, 1000);
-    assert_int_equal(refused, 200);
-    client_connect(f, &c[0]);
-    until(&c[0], n_open_fds() <= before + 2); /* nothing is left behind */
-    client_close(&c[0]);
-    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
-}
-
-static void test_one_user_can_not_take_all(void **state)
-{
-    struct fixture *f = *state;
-    struct nm_local_server_params p = {.max_connections = 64};
-    struct client c[64];
-    int status;
-
-    need_root();
-    start(f, &p);
-    for (int i = 0; i < 32; i++) {
-        client_connect_as(f, &c[i], ALICE, ALICE);
-        turn(&c[i]);
-    }
-    for (int i = 0; i < 32; i++) {
-        turn(&c[i]);
-        assert_int_equal(c[i].eof, i >= 16); /* a quarter of the places */
-    }
-    status = request_as(f, BOB, "GET", "/v1/version", NULL, NULL);
-    assert_int_equal(status, 200);
-    for (int i = 0; i < 32; i++)
-        client_close(&c[i]);
-}
-
-static void test_out_of_descriptors(void **state)
-{
-    struct fixture *f = *state;
-    struct rlimit old, few;
-    struct client c, later;
-    int fd;
-
-    start(f, NULL);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-    client_connect(f, &c);
-    client_send(&c, "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n");
-    few = old;
-    fd = dup(0); /* the lowest that is free: below it all are taken */
-    few.rlim_cur = (rlim_t)fd;
-    close(fd);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    until(&c, c.eof);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-    assert_int_equal(client_status(&c), 503);
-    client_close(&c);
-    client_connect(f, &later);
-    client_close(&later);
-    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
-}
-
-static void test_answers_held_are_limited(void **state)
-{
-    struct fixture *f = *state;
-    static struct client c[100];
-    unsigned refused = 0;
-
-    raise_fd_limit();
-    start(f, NULL);
-    for (int i = 0; i < 3000; i++) /* some 2 MB as JSON */
-        fake_manager_add(f->m, "x", 0);
-    for (int i = 0; i < 60; i++) {
-        client_connect(f, &c[i]);
-        client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        for (int k = 0; k < 20 && c[i].len == 0; k++)
-            (void)sd_event_run(f->event, 2000); /* served, but not read */
-    }
-    for (int i = 0; i < 60; i++) {
-        until(&c[i], c[i].eof);
-        refused += client_status(&c[i]) == 503;
-        client_close(&c[i]);
-    }
-    assert_in_range(refused, 5, 40);
-    assert_int_equal(request(f, "GET", "/v1/containers", NULL, NULL), 200);
-}
-
-static int count(sd_event_source *source, uint64_t usec, void *userdata)
-{
-    (void)usec;
-    ++*(unsigned *)userdata;
-    (void)sd_event_source_set_time_relative(source, 10 * NM_USEC_PER_MSEC);
-    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-}
-
-/* A flood of expensive requests must not keep the node from being sampled. */
-static void test_loop_stays_responsive(void **state)
-{
-    struct fixture *f = *state;
-    struct client c[40];
-    sd_event_source *source = NULL;
-    unsigned ticks = 0;
-
-    start(f, NULL);
-    f->m->slow_usec = 10 * NM_USEC_PER_MSEC;
-    for (int i = 0; i < 40; i++) {
-        client_connect(f, &c[i]);
-        client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    }
-    assert_true(sd_event_add_time_relative(f->event, &source, CLOCK_MONOTONIC, 0, 1, count, &ticks) >= 0);
-    for (int i = 0; i < 40; i++)
-        until(&c[i], c[i].eof);
-    sd_event_source_disable_unref(source);
-    for (int i = 0; i < 40; i++) {
-        assert_int_equal(client_status(&c[i]), 200);
-        client_close(&c[i]);
-    }
-    assert_true(ticks >= 4); /* all at once would have let it come up once or twice */
-}
-
-static void test_stop_with_requests_waiting(void **state)
-{
-    struct fixture *f = *state;
-    struct client c[20];
-
-    start(f, NULL);
-    f->m->slow_usec = 20 * NM_USEC_PER_MSEC;
-    for (int i = 0; i < 20; i++) {
-        client_connect(f, &c[i]);
-        client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\n\r\n");
-    }
-    turn_for(&c[0], 60000);
-    stop(f);
-    for (int i = 0; i < 20; i++)
-        client_close(&c[i]);
-}
-
-/* ---- routes ----------------------------------------------------------------------------------------------- */
+/* ---- routes ------------------------------------------------------------------------------- */
 
 static void test_routes(void **state)
 {
@@ -848,15 +627,6 @@ int main(void)
         TEST(test_inherited_socket),
         TEST(test_tcp),
         TEST(test_tcp_address),
-        TEST(test_slow_clients),
-        TEST(test_reader_that_does_not_read),
-        TEST(test_garbage),
-        TEST(test_many_connections),
-        TEST(test_one_user_can_not_take_all),
-        TEST(test_out_of_descriptors),
-        TEST(test_answers_held_are_limited),
-        TEST(test_loop_stays_responsive),
-        TEST(test_stop_with_requests_waiting),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Answers that take their time: wait, logs and events that are followed, and clients that leave in between. */
+/* Answers that take their time: wait, logs and events that are followed, and clients that leave in
+ * between. */
 
 #include "http-fixture.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "util/clock.h"
 
 #define ALICE 54321
 #define BOB 54322
@@ -57,7 +57,7 @@ static void append_log(struct fixture *f, const struct nm_container *con, const 
     assert_int_equal(fclose(file), 0);
 }
 
-/* ---- wait ------------------------------------------------------------------------------------------------- */
+/* ---- wait --------------------------------------------------------------------------------- */
 
 static void test_wait(void **state)
 {
@@ -90,7 +90,8 @@ static void test_wait(void **state)
     json_decref(j);
     client_close(&c);
     assert_int_equal(newer->view.state, NM_RUNNING);
-    assert_int_equal(request(f, "GET", "/v1/containers/old/wait", NULL, NULL), 200); /* ended: at once */
+    assert_int_equal(request(f, "GET", "/v1/containers/old/wait", NULL, NULL),
+                     200); /* ended: at once */
 }
 
 static void test_wait_client_leaves(void **state)
@@ -136,7 +137,7 @@ static void test_wait_half_closed(void **state)
     client_close(&c);
 }
 
-/* ---- logs ------------------------------------------------------------------------------------------------- */
+/* ---- logs --------------------------------------------------------------------------------- */
 
 static int get_logs(struct fixture *f, const char *target, char *buf, size_t size)
 {
@@ -157,8 +158,12 @@ static void test_logs(void **state)
     static const struct {
         const char *query, *content;
     } cases[] = {
-        {"", "one\ntwo\nthree\n"},        {"?tail=1", "three\n"},          {"?tail=2&stream=stdout", "two\nthree\n"},
-        {"?tail=3", "one\ntwo\nthree\n"}, {"?tail=99", "one\ntwo\nthree\n"}, {"?tail=0", ""},
+        {"", "one\ntwo\nthree\n"},
+        {"?tail=1", "three\n"},
+        {"?tail=2&stream=stdout", "two\nthree\n"},
+        {"?tail=3", "one\ntwo\nthree\n"},
+        {"?tail=99", "one\ntwo\nthree\n"},
+        {"?tail=0", ""},
         {"?stream=stderr", ""},
     };
     struct fixture *f = *state;
@@ -167,7 +172,8 @@ static void test_logs(void **state)
 
     start(f, NULL);
     con = fake_manager_add(f->m, "web", 0);
-    assert_int_equal(get_logs(f, "/v1/containers/web/logs", got, sizeof got), 200); /* no file yet */
+    assert_int_equal(get_logs(f, "/v1/containers/web/logs", got, sizeof got),
+                     200); /* no file yet */
     assert_string_equal(got, "");
     append_log(f, con, "one\ntwo\nthree\n");
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
@@ -201,12 +207,16 @@ static void test_logs_large(void **state)
     assert_int_equal(c.len - (size_t)(client_body(&c) - c.data), 6000000);
     client_close(&c);
     client_connect(f, &c);
-    client_send(&c, "GET /v1/containers/web/logs?tail=1000 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    client_send(
+        &c,
+        "GET /v1/containers/web/logs?tail=1000 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     until(&c, c.eof);
     assert_int_equal(c.len - (size_t)(client_body(&c) - c.data), 100000);
     client_close(&c);
     client_connect(f, &c);
-    client_send(&c, "GET /v1/containers/web/logs?tail=59999 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    client_send(
+        &c,
+        "GET /v1/containers/web/logs?tail=59999 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     until(&c, c.eof);
     body = client_body(&c);
     assert_int_equal(c.len - (size_t)(body - c.data), 4 << 20);
@@ -293,7 +303,7 @@ static void test_logs_of_others(void **state)
     assert_int_equal(request_as(f, BOB, "GET", "/v1/containers/bobs/logs", NULL, NULL), 200);
 }
 
-/* ---- events ----------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------- */
 
 static void test_events(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Answers: that the contract's members are there, of the right kind, and that odd values come through. */
+/* Answers: that the contract's members are there, of the right kind, and that odd values come
+ * through. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,14 +47,31 @@ static void assert_null_at(const json_t *j, const char *path)
 static void test_status_contract(void **state)
 {
     static const char *const numbers[] = {
-        "node.capacity.memory_bytes", "node.capacity.vcores", "node.allocated.guaranteed.memory_bytes",
-        "node.allocated.guaranteed.vcores", "node.allocated.opportunistic.memory_bytes",
-        "node.allocated.opportunistic.vcores", "node.utilization.memory", "node.utilization.cpu",
-        "node.over_allocation_threshold.memory", "node.over_allocation_threshold.cpu",
-        "node.preemption_threshold.memory", "node.preemption_threshold.cpu", "node.sample.age_usec",
-        "node.sample.period_usec", "node.sample.cost_usec", "containers.guaranteed_running",
-        "containers.opportunistic_running", "containers.paused", "containers.queued", "containers.completed",
-        "queue.length", "queue.max_length", "preemptions.paused", "preemptions.resumed", "preemptions.killed",
+        "node.capacity.memory_bytes",
+        "node.capacity.vcores",
+        "node.allocated.guaranteed.memory_bytes",
+        "node.allocated.guaranteed.vcores",
+        "node.allocated.opportunistic.memory_bytes",
+        "node.allocated.opportunistic.vcores",
+        "node.utilization.memory",
+        "node.utilization.cpu",
+        "node.over_allocation_threshold.memory",
+        "node.over_allocation_threshold.cpu",
+        "node.preemption_threshold.memory",
+        "node.preemption_threshold.cpu",
+        "node.sample.age_usec",
+        "node.sample.period_usec",
+        "node.sample.cost_usec",
+        "containers.guaranteed_running",
+        "containers.opportunistic_running",
+        "containers.paused",
+        "containers.queued",
+        "containers.completed",
+        "queue.length",
+        "queue.max_length",
+        "preemptions.paused",
+        "preemptions.resumed",
+        "preemptions.killed",
         "preemptions.reclaimed_bytes",
     };
     struct nm_manager *m = fake_manager_new();
@@ -111,8 +129,10 @@ static void test_status_more(void **state)
     assert_null_at(j, "node.sample.age_usec");
     assert_number(j, "node.utilization.cpu", 0);
     assert_text(j, "node.health_reason", "script: \xef\xbf\xbd ERROR");
-    assert_string_equal(json_string_value(json_array_get(at(j, "node.notes"), 0)), "memory limits: not enforced");
-    assert_string_equal(json_string_value(at(json_array_get(at(j, "node.links"), 0), "name")), "eth0");
+    assert_string_equal(json_string_value(json_array_get(at(j, "node.notes"), 0)),
+                        "memory limits: not enforced");
+    assert_string_equal(json_string_value(at(json_array_get(at(j, "node.links"), 0), "name")),
+                        "eth0");
     json_decref(j);
     j = nm_messages_status(s, 1000, true);
     assert_null_at(j, "queue.hold.container");
@@ -122,8 +142,9 @@ static void test_status_more(void **state)
 
 static void test_container_alive(void **state)
 {
-    static const char *const nulls[] = {"finished_usec", "exit_code", "exit_reason", "started_usec", "pid",
-                                        "queue_position", "hold", "pause_deadline_usec", "paused_usec"};
+    static const char *const nulls[] = {
+        "finished_usec",  "exit_code", "exit_reason",         "started_usec", "pid",
+        "queue_position", "hold",      "pause_deadline_usec", "paused_usec"};
     struct nm_messages_container_extra x = {};
     struct nm_manager *m = fake_manager_new();
     struct nm_container *c = fake_manager_add(m, "web", 1000);
@@ -149,8 +170,8 @@ static void test_container_alive(void **state)
 
 static void test_container_paused_and_queued(void **state)
 {
-    struct nm_messages_container_extra x = {.queue_position = 3, .hold = NM_REASON_BREAKER,
-                                            .boot_to_realtime_usec = 1000000};
+    struct nm_messages_container_extra x = {
+        .queue_position = 3, .hold = NM_REASON_BREAKER, .boot_to_realtime_usec = 1000000};
     struct nm_manager *m = fake_manager_new();
     struct nm_container *c = fake_manager_add(m, "web", 1000);
     json_t *j;
@@ -202,7 +223,8 @@ static void test_container_ended(void **state)
 
 static void test_container_redacted(void **state)
 {
-    static const char *const private[] = {"command", "workdir", "user", "owner", "submitter_uid", "pid", "message"};
+    static const char *const private[] = {"command",       "workdir", "user",   "owner",
+                                          "submitter_uid", "pid",     "message"};
     struct nm_messages_container_extra x = {.redacted = true};
     struct nm_manager *m = fake_manager_new();
     struct nm_container *c = fake_manager_add(m, "web", 1000);
@@ -220,7 +242,8 @@ static void test_container_redacted(void **state)
     json_decref(j);
     x.redacted = false;
     j = nm_messages_container(c, &x);
-    assert_string_equal(json_string_value(json_array_get(at(j, "command"), 0)), "--password=hunter2");
+    assert_string_equal(json_string_value(json_array_get(at(j, "command"), 0)),
+                        "--password=hunter2");
     assert_null(at(j, "env")); /* told to nobody: it is where people put secrets */
     json_decref(j);
     fake_manager_free(m);
@@ -228,8 +251,12 @@ static void test_container_redacted(void **state)
 
 static void test_event(void **state)
 {
-    struct nm_event_record e = {.number = 5, .realtime_usec = 6, .kind = NM_EVENT_STATE, .from = NM_RUNNING,
-                                .to = NM_PAUSING, .container_id = "container_1_000001"};
+    struct nm_event_record e = {.number = 5,
+                                .realtime_usec = 6,
+                                .kind = NM_EVENT_STATE,
+                                .from = NM_RUNNING,
+                                .to = NM_PAUSING,
+                                .container_id = "container_1_000001"};
     json_t *j = nm_messages_event(&e);
 
     (void)state;
@@ -254,8 +281,12 @@ static void test_event(void **state)
 
 static void test_decision(void **state)
 {
-    struct nm_decision d = {.number = 3, .kind = NM_DECISION_PAUSE, .reason = NM_REASON_CPU_OVER_BETA,
-                            .resource = NM_CPU, .container_id = "container_1_000001", .by_user = "root",
+    struct nm_decision d = {.number = 3,
+                            .kind = NM_DECISION_PAUSE,
+                            .reason = NM_REASON_CPU_OVER_BETA,
+                            .resource = NM_CPU,
+                            .container_id = "container_1_000001",
+                            .by_user = "root",
                             .capacity = {1000, 1000}};
     json_t *j = nm_messages_decision(&d, false);
     char *text;
@@ -277,8 +308,11 @@ static void test_decision(void **state)
 static void test_history(void **state)
 {
     struct nm_manager *m = fake_manager_new();
-    struct nm_history_point p = {.realtime_usec = 4, .memory_used_bytes = 5, .opportunistic_cpu_millicores = 6,
-                                 .uplink_permille = 500, .paused = 2};
+    struct nm_history_point p = {.realtime_usec = 4,
+                                 .memory_used_bytes = 5,
+                                 .opportunistic_cpu_millicores = 6,
+                                 .uplink_permille = 500,
+                                 .paused = 2};
     json_t *j;
 
     (void)state;
@@ -296,7 +330,7 @@ static void test_history(void **state)
     fake_manager_free(m);
 }
 
-/* ---- metrics ---------------------------------------------------------------------------------------------- */
+/* ---- metrics ------------------------------------------------------------------------------ */
 
 static void test_metrics(void **state)
 {

@@ -58,7 +58,8 @@ static const struct {
     parser_t parser;
     const char *body, *thing, *value, *message;
 } bad[] = {
-    {as_submit, "{", "body", "{", "The body is not valid JSON: line 1, column 1: string or '}' expected near end of file."},
+    {as_submit, "{", "body", "{",
+     "The body is not valid JSON: line 1, column 1: string or '}' expected near end of file."},
     {as_submit, "{\n \"command\": [\"a\",]\n}", "body", "]?}",
      "The body is not valid JSON: line 2, column 18: unexpected token near ']'."},
     {as_submit, "{\"name\":\"a\",\"name\":\"b\"}", "body", NULL,
@@ -66,7 +67,8 @@ static const struct {
     {as_submit, "{\"memory_bytes\":99999999999999999999}", "body", NULL,
      "The body is not valid JSON: line 1, column 36: too big integer near '99999999999999999999'."},
     {as_submit, "{\"name\":\"a\\u0000b\"}", "body", NULL, NULL},
-    {as_submit, "{} {}", "body", NULL, "The body is not valid JSON: line 1, column 4: end of file expected near '{'."},
+    {as_submit, "{} {}", "body", NULL,
+     "The body is not valid JSON: line 1, column 4: end of file expected near '{'."},
     {as_submit, "[1]", "body", "[1]", "body must be a JSON object, not [1]."},
     {as_submit, "\"x\"", "body", "x", "body must be a JSON object, not \"x\"."},
     {as_submit, "{}", "command", "",
@@ -75,11 +77,13 @@ static const struct {
      "command must be an array of one or more strings, the program first, not []."},
     {as_submit, "{\"command\":\"ls\"}", "command", "ls",
      "command must be an array of one or more strings, the program first, not \"ls\"."},
-    {as_submit, "{\"command\":[\"ls\",7]}", "command[1]", "7", "command[1] must be a string, not 7."},
+    {as_submit, "{\"command\":[\"ls\",7]}", "command[1]", "7",
+     "command[1] must be a string, not 7."},
     {as_submit, "{\"command\":[\"\"]}", "command[0]", "",
      "command[0] must be the name or path of a program, not \"\"."},
     {as_submit, WITH("\"memory\":1"), "body", "memory",
-     "There is no member \"memory\" in this request; it may have command, execution_type, name, app, memory_bytes, "
+     "There is no member \"memory\" in this request; it may have command, execution_type, name, "
+     "app, memory_bytes, "
      "vcores, env, workdir, user, min_runtime_usec, expected_usec, exempt, allow_new_privs."},
     {as_submit, WITH("\"memory_bytes\":0"), "memory_bytes", "0",
      "memory_bytes must be a whole number of bytes, 1 or more, not 0."},
@@ -93,10 +97,14 @@ static const struct {
      "memory_bytes must be a whole number of bytes, 1 or more, not null."},
     {as_submit, WITH("\"vcores\":0"), "vcores", "0", "vcores must be " FRACTION ", not 0."},
     {as_submit, WITH("\"vcores\":-1"), "vcores", "-1", "vcores must be " FRACTION ", not -1."},
-    {as_submit, WITH("\"vcores\":0.0005"), "vcores", "0.0005", "vcores must be " FRACTION ", not 0.0005."},
-    {as_submit, WITH("\"vcores\":1.2345"), "vcores", "1.2345", "vcores must be " FRACTION ", not 1.2345."},
-    {as_submit, WITH("\"vcores\":1e300"), "vcores", "1e300", "vcores must be " FRACTION ", not 1e300."},
-    {as_submit, WITH("\"vcores\":true"), "vcores", "true", "vcores must be " FRACTION ", not true."},
+    {as_submit, WITH("\"vcores\":0.0005"), "vcores", "0.0005",
+     "vcores must be " FRACTION ", not 0.0005."},
+    {as_submit, WITH("\"vcores\":1.2345"), "vcores", "1.2345",
+     "vcores must be " FRACTION ", not 1.2345."},
+    {as_submit, WITH("\"vcores\":1e300"), "vcores", "1e300",
+     "vcores must be " FRACTION ", not 1e300."},
+    {as_submit, WITH("\"vcores\":true"), "vcores", "true",
+     "vcores must be " FRACTION ", not true."},
     {as_submit, WITH("\"execution_type\":\"BOTH\""), "execution_type", "BOTH",
      "execution_type must be \"GUARANTEED\" or \"OPPORTUNISTIC\", not \"BOTH\"."},
     {as_submit, WITH("\"name\":5"), "name", "5", "name must be a string, not 5."},
@@ -109,13 +117,15 @@ static const struct {
      "A variable's name must not be empty and must not contain '='."},
     {as_submit, WITH("\"min_runtime_usec\":-1"), "min_runtime_usec", "-1",
      "min_runtime_usec must be a whole number of microseconds, 0 or more, not -1."},
-    {as_submit, WITH("\"exempt\":\"yes\""), "exempt", "yes", "exempt must be true or false, not \"yes\"."},
+    {as_submit, WITH("\"exempt\":\"yes\""), "exempt", "yes",
+     "exempt must be true or false, not \"yes\"."},
     {as_submit, WITH("\"\\u001b[31m\":1"), "body", "?[31m", NULL},
     {as_update, "{}", "body", "", "There is nothing to change: give memory_bytes, vcores or both."},
     {as_update, "{\"name\":\"x\"}", "body", "name",
      "There is no member \"name\" in this request; it may have memory_bytes, vcores."},
     {as_kill, "{\"now\":1}", "now", "1", "now must be true or false, not 1."},
-    {as_kill, "{\"signal\":9}", "body", "signal", "There is no member \"signal\" in this request; it may have now."},
+    {as_kill, "{\"signal\":9}", "body", "signal",
+     "There is no member \"signal\" in this request; it may have now."},
     {as_drain, "{\"deadline_usec\":-1}", "deadline_usec", "-1",
      "deadline_usec must be a whole number of microseconds, 0 or more, not -1."},
     {nm_messages_parse_empty, "{\"now\":true}", "body", "now",
@@ -172,11 +182,23 @@ static void test_deep_nesting(void **state)
 
 static void test_submit_round_trip(void **state)
 {
-    const char *argv[] = {"/bin/echo", "", "\xc3\xa4 \"x\"\n", NULL}, *env[] = {"A=1", "B=x=y", "EMPTY=", NULL};
+    const char *argv[] = {"/bin/echo", "", "\xc3\xa4 \"x\"\n", NULL},
+               *env[] = {"A=1", "B=x=y", "EMPTY=", NULL};
     const struct nm_submit in = {
-        .type = NM_OPPORTUNISTIC, .name = "web", .app = "shop", .memory_bytes = INT64_MAX, .vcores_milli = 1,
-        .argv = argv, .env = env, .workdir = "/tmp", .user = "nobody", .min_runtime_usec = 5, .expected_usec = 7,
-        .exempt = true, .allow_new_privs = true, .owner = "local",
+        .type = NM_OPPORTUNISTIC,
+        .name = "web",
+        .app = "shop",
+        .memory_bytes = INT64_MAX,
+        .vcores_milli = 1,
+        .argv = argv,
+        .env = env,
+        .workdir = "/tmp",
+        .user = "nobody",
+        .min_runtime_usec = 5,
+        .expected_usec = 7,
+        .exempt = true,
+        .allow_new_privs = true,
+        .owner = "local",
     };
     _cleanup_(nm_messages_submit_done) struct nm_messages_submit out = {};
     struct nm_problem p;
@@ -233,8 +255,12 @@ static void test_vcores(void **state)
         const char *body;
         uint32_t milli;
     } good[] = {
-        {"{\"vcores\":1}", 1000},        {"{\"vcores\":0.001}", 1},     {"{\"vcores\":0.1}", 100},
-        {"{\"vcores\":2.675}", 2675},    {"{\"vcores\":1.0}", 1000},    {"{\"vcores\":999999.999}", 999999999},
+        {"{\"vcores\":1}", 1000},
+        {"{\"vcores\":0.001}", 1},
+        {"{\"vcores\":0.1}", 100},
+        {"{\"vcores\":2.675}", 2675},
+        {"{\"vcores\":1.0}", 1000},
+        {"{\"vcores\":999999.999}", 999999999},
         {"{\"vcores\":1000000}", 1000000000},
     };
 
@@ -275,7 +301,9 @@ static void test_errors_round_trip(void **state)
     for (int o = NM_AGENT_E_INVALID; o <= NM_AGENT_E_UNAVAILABLE; o++) {
         struct nm_problem in, out = {};
         json_t *j;
-        assert_int_equal(nm_messages_problem(&in, (enum nm_agent_outcome)o, "memory", "7", "Too much: %d.", 7), o);
+        assert_int_equal(
+            nm_messages_problem(&in, (enum nm_agent_outcome)o, "memory", "7", "Too much: %d.", 7),
+            o);
         j = nm_messages_error(&in, NULL);
         assert_non_null(j);
         assert_int_equal(nm_messages_parse_error(j, &out), 0);
@@ -307,7 +335,10 @@ static void test_strings(void **state)
     } cases[] = {
         {"plain", "plain"},
         {"\xc3\xa4", "\xc3\xa4"},
-        {"a\xff" "b", "a\xef\xbf\xbd" "b"},
+        {"a\xff"
+         "b",
+         "a\xef\xbf\xbd"
+         "b"},
         {"cut\xe2\x82", "cut\xef\xbf\xbd\xef\xbf\xbd"},
         {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
         {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a surrogate */

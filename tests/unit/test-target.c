@@ -19,7 +19,8 @@ static void show(const struct nm_target *t, char *buf, size_t size)
     for (unsigned i = 0; i < t->n_segments; i++)
         n += (size_t)snprintf(buf + n, size - n, "%s%s", i > 0 ? "|" : "", t->segments[i]);
     for (unsigned i = 0; i < t->n_query; i++)
-        n += (size_t)snprintf(buf + n, size - n, "%c%s=%s", i > 0 ? '&' : '?', t->query[i].name, t->query[i].value);
+        n += (size_t)snprintf(buf + n, size - n, "%c%s=%s", i > 0 ? '&' : '?', t->query[i].name,
+                              t->query[i].value);
 }
 
 static void test_good(void **state)
@@ -70,8 +71,10 @@ static void test_bad(void **state)
         {"/a%7fb", "The path has a broken %-escape or a control character in it."},
         {"/a?x=%1", "The path has a broken %-escape or a control character in it."},
         {"/a?x=1&x=2", "The query parameter x is given twice."},
-        {"/1/2/3/4/5/6/7/8/9", "The path has more than 8 parts or the query more than 8 parameters."},
-        {"/?a&b&c&d&e&f&g&h&i", "The path has more than 8 parts or the query more than 8 parameters."},
+        {"/1/2/3/4/5/6/7/8/9",
+         "The path has more than 8 parts or the query more than 8 parameters."},
+        {"/?a&b&c&d&e&f&g&h&i",
+         "The path has more than 8 parts or the query more than 8 parameters."},
     };
 
     (void)state;
@@ -98,7 +101,8 @@ static void test_too_long(void **state)
     raw[NM_TARGET_MAX] = 'a';
     raw[NM_TARGET_MAX + 1] = '\0';
     assert_int_equal(nm_target_parse(raw, &t, &p), NM_AGENT_E_INVALID);
-    assert_string_equal(p.message, "The path with its query is 2001 bytes long; at most 2000 are allowed.");
+    assert_string_equal(p.message,
+                        "The path with its query is 2001 bytes long; at most 2000 are allowed.");
 }
 
 static void test_query(void **state)

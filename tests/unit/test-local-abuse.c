@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The HTTP server and clients that stall, flood, don't read or talk nonsense: others must not
+ * notice. */
+
+#include "http-fixture.h"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+
+#define ALICE 54321
+#define BOB 54322
+
+static void test_slow_clients(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.timeout_usec = 400 * NM_USEC_PER_MSEC};
+    struct client silent, half, trickle, body;
+    uint64_t end;
+
+    start(f, &p);
+    client_connect(f, &silent);
+    client_connect(f, &half);
+    client_send(&half, "GET /v1/st");
+    client_connect(f, &trickle);
+    client_send(&trickle, "GET /v1/status HTTP/1.1\r\n");
+    client_connect(f, &body);
+    client_send(&body, "POST /v1/containers HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
+    end = nm_now_usec() + DEADLINE_USEC;
+    while (!silent.eof || !half.eof || !trickle.eof || !body.eof) {
+        assert_true(nm_now_usec() < end);
+        if (!trickle.eof) /* a byte now and then must not keep it alive */
+            (void)send(trickle.fd, "X", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        turn_for(&trickle, 50000);
+        turn(&silent);
+        turn(&half);
+        turn(&body);
+        assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL),
+                         200); /* others don't notice */
+    }
+    client_close(&silent);
+    client_close(&half);
+    client_close(&trickle);
+    client_close(&body);
+}
+
+static void test_reader_that_does_not_read(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.timeout_usec = 200 * NM_USEC_PER_MSEC};
+    struct client c, other;
+    unsigned before;
+
+    start(f, &p);
+    for (int i = 0; i < 2000; i++)
+        fake_manager_add(f->m, "x", 0);
+    client_connect(f, &other);
+    turn(&other);
+    before = n_open_fds();
+    client_connect(f, &c);
+    client_send(&c, "GET /v1/containers HTTP/1.1\r\nHost: x\r\n\r\n");
+    until(&other, n_open_fds() == before + 2);                         /* its end and ours */
+    until(&other, n_open_fds() == before + 1 - (other.eof ? 1u : 0u)); /* ours alone: given up */
+    client_close(&c);
+    client_close(&other);
+}
+
+static void test_garbage(void **state)
+{
+    static const char *const garbage[] = {
+        "\r\n\r\n\r\n",
+        "GET\r\n\r\n",
+        "\x16\x03\x01\x02\x01",
+        "GET / HTTP/9.9\r\n\r\n",
+        "GET / HTTP/1.1\r\nContent-Length: -1\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: x\r\n\r\nzz\r\n"};
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.timeout_usec = 300 * NM_USEC_PER_MSEC};
+    struct client c;
+    char block[16385];
+
+    start(f, &p);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(garbage); i++) {
+        client_connect(f, &c);
+        client_send(&c, "%s", garbage[i]);
+        (void)shutdown(c.fd, SHUT_WR);
+        until(&c, c.eof);
+        client_close(&c);
+    }
+    /* a head that fits into no buffer */
+    memset(block, 'a', sizeof block - 1);
+    block[sizeof block - 1] = '\0';
+    client_connect(f, &c);
+    client_send(&c, "GET /%s HTTP/1.1\r\nHost: x\r\n\r\n", block);
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 414);
+    client_close(&c);
+    client_connect(f, &c);
+    client_send(&c, "GET / HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", block);
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 431);
+    client_close(&c);
+    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
+}
+
+static void raise_fd_limit(void)
+{
+    struct rlimit l;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &l), 0);
+    l.rlim_cur = NM_MIN(l.rlim_max, (rlim_t)8192);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
+    if (l.rlim_cur < 4096)
+        skip();
+}
+
+static void test_many_connections(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.max_connections = 1000};
+    static struct client c[1200];
+    unsigned served = 0, refused = 0, before;
+
+    raise_fd_limit();
+    start(f, &p);
+    before = n_open_fds();
+    for (int i = 0; i < 1200; i++) {
+        client_connect(f, &c[i]);
+        turn(&c[i]); /* the listen queue has an end, too */
+    }
+    until(&c[0], n_open_fds() == before + 2200);
+    for (int i = 0; i < 1200; i++)
+        client_send(&c[i], "GET /v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    for (int i = 0; i < 1200; i++) {
+        until(&c[i], c[i].eof);
+        served += client_status(&c[i]) == 200;
+        refused += client_status(&c[i]) == 503;
+        if (client_status(&c[i]) == 503)
+            assert_error(json_loads(client_body(&c[i]), 0, NULL), "unavailable", "connection",
+                         NULL);
+        client_close(&c[i]);
+    }
+    assert_int_equal(served, 1000);
+    assert_int_equal(refused, 200);
+    client_connect(f, &c[0]);
+    until(&c[0], n_open_fds() <= before + 2); /* nothing is left behind */
+    client_close(&c[0]);
+    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
+}
+
+static void test_one_user_can_not_take_all(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.max_connections = 64};
+    struct client c[64];
+    int status;
+
+    if (geteuid() != 0)
+        skip(); /* only root can connect as somebody else */
+    start(f, &p);
+    for (int i = 0; i < 32; i++) {
+        client_connect_as(f, &c[i], ALICE, ALICE);
+        turn(&c[i]);
+    }
+    for (int i = 0; i < 32; i++) {
+        turn(&c[i]);
+        assert_int_equal(c[i].eof, i >= 16); /* a quarter of the places */
+    }
+    status = request_as(f, BOB, "GET", "/v1/version", NULL, NULL);
+    assert_int_equal(status, 200);
+    for (int i = 0; i < 32; i++)
+        client_close(&c[i]);
+}
+
+static void test_out_of_descriptors(void **state)
+{
+    struct fixture *f = *state;
+    struct rlimit old, few;
+    struct client c, later;
+    int fd;
+
+    start(f, NULL);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    client_connect(f, &c);
+    client_send(&c, "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n");
+    few = old;
+    fd = dup(0); /* the lowest that is free: below it all are taken */
+    few.rlim_cur = (rlim_t)fd;
+    close(fd);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    until(&c, c.eof);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_int_equal(client_status(&c), 503);
+    client_close(&c);
+    client_connect(f, &later);
+    client_close(&later);
+    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
+}
+
+static void test_answers_held_are_limited(void **state)
+{
+    struct fixture *f = *state;
+    static struct client c[100];
+    unsigned refused = 0;
+
+    raise_fd_limit();
+    start(f, NULL);
+    for (int i = 0; i < 3000; i++) /* some 2 MB as JSON */
+        fake_manager_add(f->m, "x", 0);
+    for (int i = 0; i < 60; i++) {
+        client_connect(f, &c[i]);
+        client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        for (int k = 0; k < 20 && c[i].len == 0; k++)
+            (void)sd_event_run(f->event, 2000); /* served, but not read */
+    }
+    for (int i = 0; i < 60; i++) {
+        until(&c[i], c[i].eof);
+        refused += client_status(&c[i]) == 503;
+        client_close(&c[i]);
+    }
+    assert_in_range(refused, 5, 40);
+    assert_int_equal(request(f, "GET", "/v1/containers", NULL, NULL), 200);
+}
+
+static int count(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)usec;
+    ++*(unsigned *)userdata;
+    (void)sd_event_source_set_time_relative(source, 10 * NM_USEC_PER_MSEC);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* A flood of expensive requests must not keep the node from being sampled. */
+static void test_loop_stays_responsive(void **state)
+{
+    struct fixture *f = *state;
+    struct client c[40];
+    sd_event_source *source = NULL;
+    unsigned ticks = 0;
+
+    start(f, NULL);
+    f->m->slow_usec = 10 * NM_USEC_PER_MSEC;
+    for (int i = 0; i < 40; i++) {
+        client_connect(f, &c[i]);
+        client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    }
+    assert_true(
+        sd_event_add_time_relative(f->event, &source, CLOCK_MONOTONIC, 0, 1, count, &ticks) >= 0);
+    for (int i = 0; i < 40; i++)
+        until(&c[i], c[i].eof);
+    sd_event_source_disable_unref(source);
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(client_status(&c[i]), 200);
+        client_close(&c[i]);
+    }
+    assert_true(ticks >= 4); /* all at once would have let it come up once or twice */
+}
+
+static void test_stop_with_requests_waiting(void **state)
+{
+    struct fixture *f = *state;
+    struct client c[20];
+
+    start(f, NULL);
+    f->m->slow_usec = 20 * NM_USEC_PER_MSEC;
+    for (int i = 0; i < 20; i++) {
+        client_connect(f, &c[i]);
+        client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\n\r\n");
+    }
+    turn_for(&c[0], 60000);
+    stop(f);
+    for (int i = 0; i < 20; i++)
+        client_close(&c[i]);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_slow_clients),
+        TEST(test_reader_that_does_not_read),
+        TEST(test_garbage),
+        TEST(test_many_connections),
+        TEST(test_one_user_can_not_take_all),
+        TEST(test_out_of_descriptors),
+        TEST(test_answers_held_are_limited),
+        TEST(test_loop_stays_responsive),
+        TEST(test_stop_with_requests_waiting),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
