@@ -16,6 +16,8 @@ struct nm_text {
 /* Appends; what doesn't fit is cut off, and the buffer always ends with a NUL. */
 void nm_text_add(struct nm_text *t, const char *format, ...) nm_printf(2, 3);
 
+/* Without the zeros that say nothing: 1.50 is "1.5", 2.00 is "2". */
+void nm_text_add_decimal(struct nm_text *t, double value, int decimals);
 /* "512 MiB", "1.25 cores" */
 void nm_text_add_amount(struct nm_text *t, enum nm_resource which, uint64_t amount);
 /* "memory at 96 % of capacity" needs the first, "(7.7 GiB of 8 GiB)" the second. */

@@ -14,10 +14,13 @@ static const char *resource_word(enum nm_resource k)
     return k == NM_MEMORY ? "memory" : "CPU";
 }
 
-/* "7.7 GiB of 8 GiB" */
+/* "7.7 GiB of 8.0 GiB", "3.92 of 4 cores" */
 static void add_of_capacity(struct nm_text *t, const struct nm_decision *d, enum nm_resource k, uint64_t amount)
 {
-    nm_text_add_amount(t, k, amount);
+    if (k == NM_CPU)
+        nm_text_add_decimal(t, (double)amount / 1000, 2);
+    else
+        nm_text_add_amount(t, k, amount);
     nm_text_add(t, " of ");
     nm_text_add_amount(t, k, nm_resources_get(&d->capacity, k));
 }

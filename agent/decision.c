@@ -112,8 +112,7 @@ void nm_text_add(struct nm_text *t, const char *format, ...)
         t->used += NM_MIN((size_t)n, left - 1);
 }
 
-/* Drops the zeros that say nothing: "1.50" is "1.5", "2.00" is "2". */
-static void add_decimal(struct nm_text *t, double value, int decimals)
+void nm_text_add_decimal(struct nm_text *t, double value, int decimals)
 {
     char buf[48];
     size_t n;
@@ -131,7 +130,7 @@ static void add_decimal(struct nm_text *t, double value, int decimals)
 
 void nm_text_add_percent(struct nm_text *t, double fraction)
 {
-    add_decimal(t, fraction * 100, 1);
+    nm_text_add_decimal(t, fraction * 100, 1);
     nm_text_add(t, " %%");
 }
 
@@ -143,7 +142,7 @@ void nm_text_add_amount(struct nm_text *t, enum nm_resource which, uint64_t amou
         nm_text_add(t, "%s", nm_format_size(amount, buf, sizeof(buf)));
         return;
     }
-    add_decimal(t, (double)amount / 1000, 2);
+    nm_text_add_decimal(t, (double)amount / 1000, 2);
     nm_text_add(t, amount == 1000 ? " core" : " cores");
 }
 
@@ -156,6 +155,11 @@ void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_r
 
 void nm_text_add_container(struct nm_text *t, const char *id, const char *name)
 {
+    /* What is refused never gets an id. */
+    if (id[0] == '\0') {
+        nm_text_add(t, "%s", name[0] != '\0' ? name : "a request");
+        return;
+    }
     nm_text_add(t, "%s", id);
     if (name[0] != '\0')
         nm_text_add(t, " (%s)", name);
@@ -293,7 +297,8 @@ static void add_candidate(struct nm_text *t, const struct nm_decision *d, const 
     if (d->decided_usec > c->started_usec && c->started_usec > 0)
         nm_text_add(t, "started %s before, ",
                     nm_format_duration(d->decided_usec - c->started_usec, age, sizeof(age)));
-    nm_text_add(t, "%s of CPU time so far; ", nm_format_duration(c->cpu_usage_usec, age, sizeof(age)));
+    nm_text_add(t, "%s CPU time so far; ",
+                c->cpu_usage_usec < NM_USEC_PER_MSEC ? "no" : nm_format_duration(c->cpu_usage_usec, age, sizeof(age)));
     switch (c->passed_over) {
     case NM_PASSED_NOT:
         nm_text_add(t, "%s.\n", nm_streq(c->id, d->container_id) ? "chosen: this one" : "chosen as well");
@@ -356,7 +361,7 @@ static void add_phase(struct nm_text *t, const char **separator, uint64_t from, 
     if (from == 0 || to < from)
         return;
     nm_text_add(t, "%s", *separator);
-    add_decimal(t, (double)(to - from) / 1000, to - from < 10000 ? 1 : 0);
+    nm_text_add_decimal(t, (double)(to - from) / 1000, to - from < 10000 ? 1 : 0);
     nm_text_add(t, " ms %s", what);
     *separator = ", ";
 }

@@ -190,6 +190,8 @@ static void fill_container(struct nm_decision *d, const struct nm_container *c)
 static void fill_verdict(struct nm_decision *d, const struct nm_policy_verdict *v)
 {
     d->used = v->used;
+    d->resource = v->hold_resource;
+    d->allocated_guaranteed = v->allocated_guaranteed;
     d->allocated.memory_bytes = v->allocated_guaranteed.memory_bytes + v->allocated_opportunistic.memory_bytes;
     d->allocated.cpu_millicores = v->allocated_guaranteed.cpu_millicores + v->allocated_opportunistic.cpu_millicores;
 }

@@ -10,9 +10,9 @@
 #include "agent/policy.h"
 
 struct nm_sort_entry {
-    uint64_t k[3];
+    uint64_t k[2];
     uint32_t index; /* into input.views */
-    uint32_t flags; /* the user's own */
+    uint32_t note;  /* the user's own */
 };
 
 /* Merge sort: n log n in the worst case, which the C library's qsort() buys with an allocation. scratch: n entries. */
@@ -20,4 +20,4 @@ void nm_sort(struct nm_sort_entry *entries, struct nm_sort_entry *scratch, size_
 
 /* Keys of a queued container in the given order. */
 void nm_queue_keys(const struct nm_policy_settings *s, const struct nm_policy_input *in, const struct nm_view *v,
-                   uint64_t ret_keys[3]);
+                   uint64_t ret_keys[2]);

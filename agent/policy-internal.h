@@ -55,6 +55,7 @@ struct nm_policy {
     size_t views_max, apps_max;
     struct nm_resources *estimates; /* by index into input.views, like `taken` */
     uint8_t *taken;                 /* enum nm_taken */
+    uint64_t *credits;              /* what a victim would bring of what is short */
     struct nm_sort_entry *queue, *guaranteed, *paused, *victims, *scratch;
     struct nm_policy_action *actions;
     struct nm_policy_candidate *candidates;
@@ -160,5 +161,5 @@ void nm_policy_admit_queue(struct nm_round *r);
 void nm_policy_admit_shed(struct nm_round *r);
 
 /* victims.c: puts the candidates for a need in order and marks the chosen ones in the verdict's candidates, which
- * begin at *ret_first. The chosen are then the entries of p->victims with k[0] = 1. Returns how many candidates. */
+ * begin at *ret_first; p->victims are the same ones in the same order. Returns how many. */
 size_t nm_victims_choose(struct nm_round *r, const struct nm_need *need, size_t *ret_first);

@@ -151,7 +151,7 @@ static uint64_t take_back(struct nm_round *r, const struct nm_need *need)
     for (size_t i = 0; i < n; i++) {
         struct nm_policy_action *a;
 
-        if (r->p->victims[i].k[0] == 0)
+        if (r->p->candidates[first + i].passed_over != NM_PASSED_NOT)
             continue;
         a = take_one(r, need, first + i, r->p->victims[i].index);
         a->first_candidate = (uint32_t)first;

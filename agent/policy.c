@@ -27,6 +27,7 @@ struct nm_policy *nm_policy_free(struct nm_policy *p)
         return NULL;
     free(p->estimates);
     free(p->taken);
+    free(p->credits);
     free(p->queue);
     free(p->guaranteed);
     free(p->paused);
@@ -60,6 +61,7 @@ static int grow_for_views(struct nm_policy *p, size_t n)
 
     r = r < 0 ? r : grow(&p->estimates, n, sizeof(*p->estimates));
     r = r < 0 ? r : grow(&p->taken, n, sizeof(*p->taken));
+    r = r < 0 ? r : grow(&p->credits, n, sizeof(*p->credits));
     r = r < 0 ? r : grow(&p->queue, n, sizeof(*p->queue));
     r = r < 0 ? r : grow(&p->guaranteed, n, sizeof(*p->guaranteed));
     r = r < 0 ? r : grow(&p->paused, n, sizeof(*p->paused));

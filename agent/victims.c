@@ -17,8 +17,10 @@
 
 #include "agent/policy-internal.h"
 
-/* Bits of nm_sort_entry.flags in p->victims. */
-enum { CHOSEN = 1 << 0, PROTECTED = 1 << 1, UNUSABLE = 1 << 2 };
+/* nm_sort_entry.note in p->victims: these bits, and the application above them. Sorting scatters the containers over
+ * memory, so what is needed again is kept in the entry or in p->credits. */
+enum { CHOSEN = 1 << 0, PROTECTED = 1 << 1, GIVES_NOTHING = 1 << 2, EXEMPT = 1 << 3, APP_SHIFT = 4 };
+#define UNUSABLE (GIVES_NOTHING | EXEMPT)
 
 static bool in_minimum_run_time(const struct nm_view *v, uint64_t now_usec)
 {
@@ -53,22 +55,18 @@ static uint64_t least_useful(enum nm_resource r)
     return r == NM_MEMORY ? NM_LEAST_MEMORY_BYTES : NM_LEAST_CPU_MILLICORES;
 }
 
-static uint64_t credit_of(const struct nm_round *r, const struct nm_need *need, const struct nm_sort_entry *e)
+static uint64_t credit_of(const struct nm_round *r, const struct nm_sort_entry *e)
 {
-    struct nm_resources credit = victim_credit(r, need, e->index);
-
-    return nm_resources_get(&credit, need->resource);
+    return r->p->credits[e->index];
 }
 
-static uint64_t order_key(const struct nm_round *r, const struct nm_need *need, const struct nm_sort_entry *e)
+static uint64_t order_key(const struct nm_round *r, const struct nm_view *v, uint64_t credit)
 {
-    const struct nm_view *v = r->in->views[e->index];
-
     switch (r->s->victim_order) {
     case NM_VICTIM_LEAST_WORK_LOST:
         return v->cpu_usage_usec;
     case NM_VICTIM_FEWEST_VICTIMS:
-        return ~credit_of(r, need, e);
+        return ~credit;
     case NM_VICTIM_REVERSE_ARRIVAL:
     case NM_VICTIM_APP_FAIR:
         break;
@@ -76,26 +74,34 @@ static uint64_t order_key(const struct nm_round *r, const struct nm_need *need, 
     return ~v->started_usec;
 }
 
-static size_t collect(struct nm_round *r, const struct nm_need *need)
+static struct nm_sort_entry entry(struct nm_round *r, const struct nm_need *need, uint32_t i)
 {
-    size_t n = 0;
+    const struct nm_view *v = r->in->views[i];
+    struct nm_resources use = victim_credit(r, need, i);
+    uint64_t credit = nm_resources_get(&use, need->resource);
+    uint32_t app = (uint32_t)NM_MIN((size_t)v->app, r->in->n_apps);
+    struct nm_sort_entry e = {.k = {order_key(r, v, credit), ~v->seq}, .index = i, .note = app << APP_SHIFT};
+
+    r->p->credits[i] = credit;
+    if (v->exempt)
+        e.note |= EXEMPT;
+    if (credit < least_useful(need->resource))
+        e.note |= GIVES_NOTHING;
+    return e;
+}
+
+/* Appends the candidates that are, or are not, inside their minimum run time to the n that are there already. */
+static size_t collect(struct nm_round *r, const struct nm_need *need, bool protected, size_t n)
+{
+    size_t first = n;
 
     for (uint32_t i = 0; i < r->in->n_views; i++) {
-        const struct nm_view *v = r->in->views[i];
-        struct nm_sort_entry *e = &r->p->victims[n];
-
-        if (!is_candidate(r, need, i))
+        if (!is_candidate(r, need, i) || in_minimum_run_time(r->in->views[i], r->in->now_usec) != protected)
             continue;
-        *e = (struct nm_sort_entry){.index = i};
-        if (v->exempt || credit_of(r, need, e) < least_useful(need->resource))
-            e->flags |= UNUSABLE;
-        if (in_minimum_run_time(v, r->in->now_usec))
-            e->flags |= PROTECTED;
-        e->k[0] = e->flags & PROTECTED ? 1 : 0;
-        e->k[1] = order_key(r, need, e);
-        e->k[2] = ~v->seq;
-        n++;
+        r->p->victims[n] = entry(r, need, i);
+        r->p->victims[n++].note |= protected ? PROTECTED : 0;
     }
+    nm_sort(r->p->victims + first, r->p->scratch, n - first);
     return n;
 }
 
@@ -128,11 +134,9 @@ static void sift_down(struct nm_policy *p, size_t n, size_t i)
     }
 }
 
-static uint32_t app_of(const struct nm_round *r, const struct nm_sort_entry *e)
+static uint32_t app_of(const struct nm_sort_entry *e)
 {
-    uint32_t app = r->in->views[e->index]->app;
-
-    return (uint32_t)NM_MIN((size_t)app, r->in->n_apps);
+    return e->note >> APP_SHIFT;
 }
 
 /* Chains the entries from..to, which are in reverse order of arrival, by application; returns the heap's size. */
@@ -144,7 +148,7 @@ static size_t chain_by_app(struct nm_round *r, size_t from, size_t to)
     for (size_t a = 0; a <= r->in->n_apps; a++)
         p->app_head[a] = NO_ENTRY;
     for (size_t i = to; i-- > from;) {
-        uint32_t app = app_of(r, &p->victims[i]);
+        uint32_t app = app_of(&p->victims[i]);
 
         p->app_next[i] = p->app_head[app];
         p->app_head[app] = (uint32_t)i;
@@ -157,7 +161,7 @@ static size_t chain_by_app(struct nm_round *r, size_t from, size_t to)
     return n_heap;
 }
 
-static void order_by_app_range(struct nm_round *r, const struct nm_need *need, size_t from, size_t to)
+static void order_by_app_range(struct nm_round *r, size_t from, size_t to)
 {
     struct nm_policy *p = r->p;
     size_t n_heap = chain_by_app(r, from, to);
@@ -167,7 +171,7 @@ static void order_by_app_range(struct nm_round *r, const struct nm_need *need, s
         const struct nm_sort_entry *e = &p->victims[p->app_head[app]];
 
         p->scratch[out] = *e;
-        p->app_held[app] = nm_sub_u64(p->app_held[app], e->flags & UNUSABLE ? 0 : credit_of(r, need, e));
+        p->app_held[app] = nm_sub_u64(p->app_held[app], e->note & UNUSABLE ? 0 : credit_of(r, e));
         p->app_head[app] = p->app_next[p->app_head[app]];
         if (p->app_head[app] == NO_ENTRY)
             p->app_heap[0] = p->app_heap[--n_heap];
@@ -176,17 +180,17 @@ static void order_by_app_range(struct nm_round *r, const struct nm_need *need, s
     memcpy(p->victims + from, p->scratch + from, (to - from) * sizeof(*p->victims));
 }
 
-static void order_by_app(struct nm_round *r, const struct nm_need *need, size_t n_open, size_t n)
+static void order_by_app(struct nm_round *r, size_t n_open, size_t n)
 {
     for (size_t a = 0; a <= r->in->n_apps; a++)
         r->p->app_held[a] = 0;
     for (size_t i = 0; i < n; i++) {
-        uint32_t app = app_of(r, &r->p->victims[i]);
+        uint32_t app = app_of(&r->p->victims[i]);
 
-        r->p->app_held[app] = nm_add_u64(r->p->app_held[app], credit_of(r, need, &r->p->victims[i]));
+        r->p->app_held[app] = nm_add_u64(r->p->app_held[app], credit_of(r, &r->p->victims[i]));
     }
-    order_by_app_range(r, need, 0, n_open);
-    order_by_app_range(r, need, n_open, n);
+    order_by_app_range(r, 0, n_open);
+    order_by_app_range(r, n_open, n);
 }
 
 /* ---- choosing ---------------------------------------------------------------------------------------------- */
@@ -198,11 +202,11 @@ static uint64_t take(struct nm_round *r, const struct nm_need *need, uint64_t mi
     for (size_t i = from; i < to && missing > 0 && *n_chosen < need->max_victims; i++) {
         struct nm_sort_entry *e = &r->p->victims[i];
 
-        if (e->flags & UNUSABLE)
+        if (e->note & UNUSABLE)
             continue;
-        e->flags |= CHOSEN;
+        e->note |= CHOSEN;
         ++*n_chosen;
-        missing = nm_sub_u64(missing, credit_of(r, need, e));
+        missing = nm_sub_u64(missing, credit_of(r, e));
     }
     return missing;
 }
@@ -213,8 +217,8 @@ static uint64_t excess(const struct nm_round *r, const struct nm_need *need, siz
     uint64_t sum = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (r->p->victims[i].flags & CHOSEN)
-            sum = nm_add_u64(sum, credit_of(r, need, &r->p->victims[i]));
+        if (r->p->victims[i].note & CHOSEN)
+            sum = nm_add_u64(sum, credit_of(r, &r->p->victims[i]));
     return nm_sub_u64(sum, need->amount);
 }
 
@@ -225,9 +229,9 @@ static void spare(struct nm_round *r, const struct nm_need *need, size_t n)
     for (size_t i = n; i-- > 0;) {
         struct nm_sort_entry *e = &r->p->victims[i];
 
-        if (e->flags & CHOSEN && credit_of(r, need, e) <= left) {
-            e->flags &= ~(uint32_t)CHOSEN;
-            left -= credit_of(r, need, e);
+        if (e->note & CHOSEN && credit_of(r, e) <= left) {
+            e->note &= ~(uint32_t)CHOSEN;
+            left -= credit_of(r, e);
         }
     }
 }
@@ -240,15 +244,15 @@ static void exchange_last(struct nm_round *r, const struct nm_need *need, size_t
     size_t last = to;
 
     for (size_t i = from; i < to; i++)
-        if (e[i].flags & CHOSEN)
+        if (e[i].note & CHOSEN)
             last = i;
     if (last == to)
         return;
     for (size_t i = to; i-- > last + 1;) {
-        if (e[i].flags & UNUSABLE || credit_of(r, need, &e[last]) - credit_of(r, need, &e[i]) > left)
+        if (e[i].note & UNUSABLE || credit_of(r, &e[last]) - credit_of(r, &e[i]) > left)
             continue;
-        e[last].flags &= ~(uint32_t)CHOSEN;
-        e[i].flags |= CHOSEN;
+        e[last].note &= ~(uint32_t)CHOSEN;
+        e[i].note |= CHOSEN;
         return;
     }
 }
@@ -268,39 +272,34 @@ static void choose(struct nm_round *r, const struct nm_need *need, size_t n_open
         exchange_last(r, need, only_open ? 0 : n_open, only_open ? n_open : n, n);
 }
 
-static enum nm_passed_over why_passed_over(const struct nm_view *v, uint32_t flags)
+static enum nm_passed_over why_passed_over(uint32_t note)
 {
-    if (flags & CHOSEN)
+    if (note & CHOSEN)
         return NM_PASSED_NOT;
-    if (v->exempt)
+    if (note & EXEMPT)
         return NM_PASSED_EXEMPT;
-    if (flags & UNUSABLE)
+    if (note & GIVES_NOTHING)
         return NM_PASSED_GIVES_NOTHING;
-    return flags & PROTECTED ? NM_PASSED_MIN_RUNTIME : NM_PASSED_NOT_NEEDED;
+    return note & PROTECTED ? NM_PASSED_MIN_RUNTIME : NM_PASSED_NOT_NEEDED;
 }
 
 size_t nm_victims_choose(struct nm_round *r, const struct nm_need *need, size_t *ret_first)
 {
     struct nm_policy *p = r->p;
-    size_t n = collect(r, need), n_open = 0;
+    size_t n_open = collect(r, need, false, 0), n = collect(r, need, true, n_open);
 
-    nm_sort(p->victims, p->scratch, n);
-    while (n_open < n && !(p->victims[n_open].flags & PROTECTED))
-        n_open++;
     if (r->s->victim_order == NM_VICTIM_APP_FAIR)
-        order_by_app(r, need, n_open, n);
+        order_by_app(r, n_open, n);
     choose(r, need, n_open, n);
     *ret_first = r->n_candidates;
     for (size_t i = 0; i < n; i++) {
-        struct nm_sort_entry *e = &p->victims[i];
-        const struct nm_view *v = r->in->views[e->index];
+        const struct nm_sort_entry *e = &p->victims[i];
 
         p->candidates[r->n_candidates++] = (struct nm_policy_candidate){
-            .view = v,
+            .view = r->in->views[e->index],
             .use = victim_credit(r, need, e->index),
-            .passed_over = why_passed_over(v, e->flags),
+            .passed_over = why_passed_over(e->note),
         };
-        e->k[0] = e->flags & CHOSEN ? 1 : 0;
     }
     return n;
 }

@@ -1,10 +1,13 @@
 # Benchmarks: built by "make bench", which also runs them. They print figures beside a reference and judge nothing.
 EXTRA_PROGRAMS += $(bench_programs)
-bench_programs = sampling-bench
+bench_programs = sampling-bench policy-bench
 CLEANFILES += $(bench_programs)
 
 sampling_bench_SOURCES = %D%/sampling-bench.c
 sampling_bench_LDADD = libnm-monitor.la
+
+policy_bench_SOURCES = %D%/policy-bench.c
+policy_bench_LDADD = libnm-agent.la -lm
 
 bench: $(bench_programs)
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done

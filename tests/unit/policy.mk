@@ -26,3 +26,9 @@ TESTS += test-policy-victims
 test_policy_victims_SOURCES = %D%/test-policy-victims.c $(policy_fixture)
 test_policy_victims_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_policy_victims_LDADD = libnm-agent.la $(unit_libs)
+
+check_PROGRAMS += test-decision
+TESTS += test-decision
+test_decision_SOURCES = %D%/test-decision.c
+test_decision_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_decision_LDADD = libnm-agent.la $(unit_libs)

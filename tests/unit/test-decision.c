@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Decision records: their words, and JSON there and back. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agent/decision.h"
+
+#define GIB (UINT64_C(1) << 30)
+
+/* A node of 8 GiB and 4 cores. */
+static struct nm_decision sample(enum nm_decision_kind kind, enum nm_reason reason)
+{
+    return (struct nm_decision){
+        .number = 17,
+        .kind = kind,
+        .reason = reason,
+        .outcome = NM_OUTCOME_DONE,
+        .container_id = "container_1_000002",
+        .container_name = "hash",
+        .type = NM_OPPORTUNISTIC,
+        .request = {GIB, 1000},
+        .used = {4 * GIB, 1500},
+        .allocated = {6 * GIB, 3000},
+        .allocated_guaranteed = {5 * GIB, 2000},
+        .capacity = {8 * GIB, 4000},
+        .over_allocation_threshold = {0.8, 0.8},
+        .preemption_threshold = {0.95, 0.95},
+        .cpu_samples = 4,
+        .queue_length = 3,
+        .queue_max_length = 10,
+    };
+}
+
+static void assert_summary(const struct nm_decision *d, const char *expected)
+{
+    char buf[512];
+
+    assert_ptr_equal(nm_decision_summary(d, buf, sizeof(buf)), buf);
+    assert_string_equal(buf, expected);
+}
+
+static void test_why_admitted(void **state)
+{
+    struct nm_decision d = sample(NM_DECISION_ADMIT, NM_REASON_GUARANTEED);
+
+    (void)state;
+    d.type = NM_GUARANTEED;
+    assert_summary(&d, "admitted container_1_000002 (hash): it is guaranteed and its request fits (memory 50 % in use, "
+                       "62.5 % with its request; CPU 37.5 % in use, 62.5 % with its request)");
+    d.used.memory_bytes = 7 * GIB;
+    assert_summary(&d, "admitted container_1_000002 (hash): it is guaranteed and there was nothing left that could be "
+                       "taken back for it (memory 87.5 % in use, 100 % with its request; CPU 37.5 % in use, 62.5 % "
+                       "with its request)");
+    d = sample(NM_DECISION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+    assert_summary(&d, "admitted container_1_000002 (hash): the node can hold all requests together (7.0 GiB of 8.0 GiB, "
+                       "4 of 4 cores, this one included)");
+    d = sample(NM_DECISION_ADMIT, NM_REASON_OVER_ALLOCATION);
+    d.container_name[0] = '\0';
+    assert_summary(&d, "admitted container_1_000002: others use less than they asked for (memory 50 % in use, 62.5 % with "
+                       "its request; CPU 37.5 % in use, 62.5 % with its request), and that stays within the preemption "
+                       "thresholds of 95 % and 95 %");
+}
+
+static void test_why_held_or_refused(void **state)
+{
+    struct nm_decision d = sample(NM_DECISION_QUEUE, NM_REASON_OVER_ALPHA);
+
+    (void)state;
+    d.resource = NM_CPU;
+    d.used.cpu_millicores = 3250;
+    assert_summary(&d, "queued container_1_000002 (hash): CPU is at 81.2 % of capacity, and opportunistic containers start "
+                       "only under the over-allocation threshold of 80 %");
+    d.reason = NM_REASON_WOULD_EXCEED_BETA;
+    assert_summary(&d, "queued container_1_000002 (hash): CPU is at 81.2 % of capacity, and with the 1 core that it asks for "
+                       "would be at 106.2 %, over the limit of 95 %");
+    d.reason = NM_REASON_BREAKER;
+    assert_summary(&d, "queued container_1_000002 (hash): containers were just killed for lack of room, and for a while none "
+                       "is added");
+    d = sample(NM_DECISION_QUEUE, NM_REASON_ALLOCATION_FULL);
+    assert_summary(&d, "queued container_1_000002 (hash): over-allocation is off, and of memory 6.0 GiB of 8.0 GiB are "
+                       "allocated already, while it asks for 1.0 GiB");
+    d = sample(NM_DECISION_REFUSE, NM_REASON_LARGER_THAN_NODE);
+    d.container_id[0] = '\0';
+    d.request = (struct nm_resources){10 * GIB, 1000};
+    assert_summary(&d, "refused hash: it asks for 10.0 GiB of memory, and the whole node offers 8.0 GiB");
+    d.request = (struct nm_resources){GIB, 4500};
+    d.container_name[0] = '\0';
+    assert_summary(&d, "refused a request: it asks for 4.5 cores, and the whole node offers 4 cores");
+    d = sample(NM_DECISION_REFUSE, NM_REASON_GUARANTEED_FULL);
+    d.request = (struct nm_resources){4 * GIB, 100};
+    assert_summary(&d, "refused container_1_000002 (hash): guaranteed containers already hold 5.0 GiB of 8.0 GiB of memory, "
+                       "and it asks for 4.0 GiB");
+    d = sample(NM_DECISION_REFUSE, NM_REASON_QUEUE_FULL);
+    d.queue_length = 10;
+    assert_summary(&d, "refused container_1_000002 (hash): the queue is full: 10 opportunistic containers wait, and 10 may");
+}
+
+static void test_why_taken_back(void **state)
+{
+    struct nm_decision d = sample(NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA);
+
+    (void)state;
+    d.used.memory_bytes = 7800 * NM_MIB;
+    assert_summary(&d, "killed container_1_000002 (hash): memory was at 95.2 % of capacity (7.6 GiB of 8.0 GiB), over the "
+                       "preemption threshold of 95 %");
+    d.used.memory_bytes = 7783 * NM_MIB;
+    assert_summary(&d, "killed container_1_000002 (hash): memory was at 95 % of capacity (7.6 GiB of 8.0 GiB), just over the "
+                       "preemption threshold of 95 %");
+    d = sample(NM_DECISION_PAUSE, NM_REASON_CPU_OVER_BETA);
+    d.resource = NM_CPU;
+    d.used.cpu_millicores = 3920;
+    d.consecutive_samples = 4;
+    assert_summary(&d, "paused container_1_000002 (hash): CPU was at 98 % of capacity (3.92 of 4 cores), over the "
+                       "preemption threshold of 95 %, in 4 samples in a row");
+    d.kind = NM_DECISION_KILL;
+    assert_summary(&d, "killed container_1_000002 (hash): CPU was at 98 % of capacity (3.92 of 4 cores), over the "
+                       "preemption threshold of 95 %, in 4 samples in a row, and pausing is off");
+    d = sample(NM_DECISION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
+    strcpy(d.on_behalf_of, "container_1_000009");
+    assert_summary(&d, "killed container_1_000002 (hash): container_1_000009, which is guaranteed, needs room, and memory is "
+                       "short (4.0 GiB of 8.0 GiB in use or set aside)");
+    d = sample(NM_DECISION_RECLAIM, NM_REASON_FROZEN_MEMORY);
+    d.used.memory_bytes = 8 * GIB;
+    d.predicted.memory_bytes = 512 * NM_MIB;
+    assert_summary(&d, "reclaimed memory of container_1_000002 (hash): memory was at 100 % of capacity (8.0 GiB of 8.0 GiB), "
+                       "over the preemption threshold of 95 %, and it is paused, so that up to 512 MiB of its memory can "
+                       "go to swap without slowing anything down");
+    d = sample(NM_DECISION_RESUME, NM_REASON_BELOW_THRESHOLD);
+    d.predicted.cpu_millicores = 750;
+    assert_summary(&d, "resumed container_1_000002 (hash): CPU is down to 37.5 % of capacity (over-allocation threshold "
+                       "80 %), and the 0.75 cores that it used before its pause fit again");
+    d = sample(NM_DECISION_PAUSE, NM_REASON_USER);
+    strcpy(d.by_user, "fred");
+    assert_summary(&d, "paused container_1_000002 (hash): fred asked for it");
+    d = sample(NM_DECISION_SQUEEZE, NM_REASON_CPU_OVER_BETA);
+    d.used.cpu_millicores = 4000;
+    d.predicted.cpu_millicores = 1250;
+    assert_summary(&d, "set the CPU limit of all opportunistic containers together to 1.25 cores: CPU was at 100 % of "
+                       "capacity (4 of 4 cores), over the preemption threshold of 95 %");
+}
+
+static void test_outcomes(void **state)
+{
+    struct nm_decision d = sample(NM_DECISION_PAUSE, NM_REASON_USER);
+
+    (void)state;
+    d.outcome = NM_OUTCOME_PENDING;
+    assert_summary(&d, "pausing container_1_000002 (hash): a user asked for it");
+    d.outcome = NM_OUTCOME_SHADOW;
+    assert_summary(&d, "would have paused container_1_000002 (hash): a user asked for it");
+    d.outcome = NM_OUTCOME_FAILED;
+    strcpy(d.error, "its processes did not freeze within 10s");
+    assert_summary(&d, "could not pause container_1_000002 (hash) (its processes did not freeze within 10s): a user asked "
+                       "for it");
+}
+
+/* No reason may lack words, with numbers or without, and none may overrun its buffer. */
+static void test_every_kind_and_reason(void **state)
+{
+    (void)state;
+    for (enum nm_decision_kind k = 0; k < NM_DECISION_KIND_COUNT; k++)
+        for (enum nm_reason r = 0; r < NM_REASON_COUNT; r++) {
+            struct nm_decision d = sample(k, r), bare = {.kind = k, .reason = r};
+            _cleanup_free_ char *text = NULL, *bare_text = NULL;
+            char buf[512], tiny[16];
+
+            assert_true(strlen(nm_reason_text(r)) > 8);
+            assert_int_equal(nm_decision_explain(&d, &text), 0);
+            assert_int_equal(nm_decision_explain(&bare, &bare_text), 0);
+            nm_decision_summary(&d, buf, sizeof(buf));
+            nm_decision_summary(&d, tiny, sizeof(tiny));
+            assert_true(strlen(buf) > 30 && strlen(buf) < sizeof(buf) - 1);
+            assert_memory_equal(buf, tiny, strlen(tiny));
+            assert_non_null(strstr(text, "Why: "));
+        }
+}
+
+static struct nm_decision complete(void)
+{
+    struct nm_decision d = sample(NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA);
+
+    d.realtime_usec = UINT64_C(1763769112000000);
+    d.used.memory_bytes = 7800 * NM_MIB;
+    d.predicted = (struct nm_resources){900 * NM_MIB, 250};
+    d.regained = (struct nm_resources){880 * NM_MIB, 240};
+    d.regained_known = true;
+    d.cause_usec = 5000000;
+    d.decided_usec = 5000300;
+    d.acted_usec = 5001500;
+    d.effective_usec = 5046700;
+    d.n_candidates_total = 15;
+    d.n_candidates = 4;
+    for (uint32_t i = 0; i < d.n_candidates; i++) {
+        struct nm_decision_candidate *c = &d.candidates[i];
+
+        (void)snprintf(c->id, sizeof(c->id), "container_1_%06u", 4 - i);
+        strcpy(c->name, i == 1 ? "" : "hash");
+        c->started_usec = 4000000 - i * 1000000;
+        c->use = (struct nm_resources){900 * NM_MIB, 250};
+        c->cpu_usage_usec = 1500000 * i;
+    }
+    d.candidates[0].passed_over = NM_PASSED_MIN_RUNTIME;
+    d.candidates[1].passed_over = NM_PASSED_EXEMPT;
+    strcpy(d.candidates[2].id, d.container_id);
+    d.candidates[3].passed_over = NM_PASSED_NOT_NEEDED;
+    return d;
+}
+
+static void test_explanation(void **state)
+{
+    struct nm_decision d = complete();
+    _cleanup_free_ char *text = NULL;
+
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    assert_int_equal(nm_decision_explain(&d, &text), 0);
+    assert_string_equal(
+        text,
+        "Killed container_1_000002 (hash) at 2025-11-21 23:51:52 (decision 17).\n"
+        "  Why: memory was at 95.2 % of capacity (7.6 GiB of 8.0 GiB), over the preemption threshold of 95 %.\n"
+        "  Memory: 7.6 GiB in use (95.2 %), 6.0 GiB allocated, of 8.0 GiB; over-allocation threshold 80 %, preemption "
+        "threshold 95 %.\n"
+        "  CPU:    1.5 cores in use (37.5 %), 3 cores allocated, of 4 cores; over-allocation threshold 80 %, preemption "
+        "threshold 95 %.\n"
+        "  It is opportunistic and asks for 1.0 GiB and 1 core.\n"
+        "  Considered, the latest-started first (reverse-arrival):\n"
+        "    1. container_1_000004 (hash): 900 MiB and 0.25 cores, started 1s before, no CPU time so far; spared, it "
+        "is still within its minimum run time.\n"
+        "    2. container_1_000003: 900 MiB and 0.25 cores, started 2s before, 1.5s CPU time so far; spared, it is an "
+        "application master.\n"
+        "    3. container_1_000002 (hash): 900 MiB and 0.25 cores, started 3s before, 3s CPU time so far; chosen: this "
+        "one.\n"
+        "    4. container_1_000001 (hash): 900 MiB and 0.25 cores, started 4s before, 4.5s CPU time so far; spared, "
+        "the others are enough.\n"
+        "       and 11 more.\n"
+        "  Expected back: 900 MiB and 0.25 cores; really regained: 880 MiB and 0.24 cores.\n"
+        "  It took 0.3 ms from its cause to the decision, 1.2 ms until it was carried out, 45 ms until it was effective.\n"
+        "  What you can do: submit it again (it will wait until there is room), ask for it as guaranteed if it must not be "
+        "interrupted, or give it a minimum run time (--min-runtime), within which others go first.\n");
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------------------------- */
+
+static void test_json_round_trip(void **state)
+{
+    struct nm_decision d = complete(), back;
+    json_t *j = nm_decision_to_json(&d);
+
+    (void)state;
+    assert_non_null(j);
+    assert_string_equal(json_string_value(json_object_get(j, "kind")), "kill");
+    assert_string_equal(json_string_value(json_object_get(j, "reason")), "memory-over-beta");
+    assert_int_equal(nm_decision_from_json(j, &back), 0);
+    assert_memory_equal(&d, &back, sizeof(d));
+    json_decref(j);
+
+    d.regained_known = false;
+    d.regained = (struct nm_resources){0};
+    d.n_candidates = d.n_candidates_total = 0;
+    memset(d.candidates, 0, sizeof(d.candidates));
+    j = nm_decision_to_json(&d);
+    assert_true(json_is_null(json_object_get(j, "regained")));
+    assert_int_equal(nm_decision_from_json(j, &back), 0);
+    assert_memory_equal(&d, &back, sizeof(d));
+    json_decref(j);
+}
+
+static void test_json_of_an_older_nmd(void **state)
+{
+    struct nm_decision d = complete(), back;
+    json_t *j = nm_decision_to_json(&d);
+
+    (void)state;
+    json_object_del(j, "allocated_guaranteed");
+    json_object_del(j, "candidates");
+    json_object_set_new(j, "of a newer one", json_true());
+    assert_int_equal(nm_decision_from_json(j, &back), 0);
+    assert_int_equal(back.allocated_guaranteed.memory_bytes, 0);
+    assert_int_equal(back.used.memory_bytes, d.used.memory_bytes);
+    json_decref(j);
+}
+
+static void test_malformed_json(void **state)
+{
+    static const struct {
+        const char *member, *value;
+    } cases[] = {
+        {"number", "-1"},
+        {"number", "\"17\""},
+        {"number", "1.5"},
+        {"kind", "\"murder\""},
+        {"kind", "null"},
+        {"reason", "4"},
+        {"resource", "\"disk\""},
+        {"outcome", "\"maybe\""},
+        {"execution_type", "\"\""},
+        {"victim_order", "\"oldest\""},
+        {"container_id", "\"0123456789012345678901234567890123456789012345678901234567890123\""},
+        {"container_id", "\"a\\u0000b\""},
+        {"by_user", "[]"},
+        {"used", "7"},
+        {"used", "{\"memory_bytes\": 7}"},
+        {"used", "{\"memory_bytes\": -7, \"cpu_millicores\": 0}"},
+        {"preemption_threshold", "{\"memory\": 0.9}"},
+        {"preemption_threshold", "{\"memory\": 0.9, \"cpu\": 1.1}"},
+        {"queue_length", "4294967296"},
+        {"regained", "\"much\""},
+        {"candidates", "{}"},
+        {"candidates", "[7]"},
+        {"candidates", "[{\"id\": \"a\"}]"},
+        {"candidates", "[{},{},{},{},{},{},{},{},{},{},{},{},{}]"},
+        {"n_candidates_total", "3"},
+    };
+    struct nm_decision d = complete(), back = {.number = 99};
+    json_t *j = nm_decision_to_json(&d);
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        json_t *bad = json_copy(j), *value = json_loads(cases[i].value, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+
+        assert_non_null(value);
+        assert_int_equal(json_object_set_new(bad, cases[i].member, value), 0);
+        if (nm_decision_from_json(bad, &back) != -EBADMSG)
+            fail_msg("%s = %s was accepted", cases[i].member, cases[i].value);
+        json_decref(bad);
+    }
+    for (size_t i = 0; i < 5; i++) {
+        static const char *const needed[] = {"number", "kind", "reason", "outcome", "container_id"};
+        json_t *bad = json_copy(j);
+
+        json_object_del(bad, needed[i]);
+        assert_int_equal(nm_decision_from_json(bad, &back), -EBADMSG);
+        json_decref(bad);
+    }
+    assert_int_equal(nm_decision_from_json(NULL, &back), -EBADMSG);
+    assert_int_equal(back.number, 99);
+    json_decref(j);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_why_admitted),
+        cmocka_unit_test(test_why_held_or_refused),
+        cmocka_unit_test(test_why_taken_back),
+        cmocka_unit_test(test_outcomes),
+        cmocka_unit_test(test_every_kind_and_reason),
+        cmocka_unit_test(test_explanation),
+        cmocka_unit_test(test_json_round_trip),
+        cmocka_unit_test(test_json_of_an_older_nmd),
+        cmocka_unit_test(test_malformed_json),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
