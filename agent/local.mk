@@ -30,6 +30,7 @@ libnm_agent_la_SOURCES = \
 	%D%/manager-request.c \
 	%D%/manager-round.c \
 	%D%/manager-status.c \
+	%D%/priority.c %D%/priority.h \
 	%D%/problem.c %D%/problem.h \
 	%D%/recovery.c \
 	%D%/settings.c %D%/settings.h \

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "agent/message-ids.h"
+#include "agent/priority.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/fileio.h"
@@ -416,25 +417,21 @@ void nm_act_limits_expected(struct nm_live *l)
     l->limits = limits_for(l->m, l->c);
 }
 
-/* oom_score_adj is each process's own and inherited at fork, so every process of a promoted container is visited; one
- * that forks meanwhile passes the old value on, which a second pass catches. The shim keeps its own. */
-void nm_act_oom_score(struct nm_live *l)
+static struct nm_priority priority_of(const struct nm_live *l)
 {
-    char procs[16384], path[64], value[16], *save = NULL;
+    return (struct nm_priority){
+        .oom_score_adj = nm_oom_score_adj(l->c),
+        .schedule = !l->m->backend->feature[NM_CGROUP_CPU_WEIGHT],
+        .background = l->c->view.type == NM_OPPORTUNISTIC,
+    };
+}
 
-    if (!l->cg)
-        return;
-    (void)snprintf(value, sizeof value, "%d", nm_oom_score_adj(l->c));
-    for (int pass = 0; pass < 2; pass++) {
-        if (nm_read_file_at(l->cg->dir_fd, "cgroup.procs", procs, sizeof procs, NULL) < 0)
-            return;
-        for (char *p = strtok_r(procs, "\n", &save); p; p = strtok_r(NULL, "\n", &save)) {
-            if (strtol(p, NULL, 10) == l->c->shim_pid)
-                continue;
-            (void)snprintf(path, sizeof path, "/proc/%s/oom_score_adj", p);
-            (void)nm_write_file_at(AT_FDCWD, path, value);
-        }
-    }
+void nm_act_priority(struct nm_live *l)
+{
+    struct nm_priority p = priority_of(l);
+
+    if (l->cg)
+        nm_priority_set_all(l->cg, l->c->shim_pid, &p);
 }
 
 static bool differs_much(uint64_t a, uint64_t b)

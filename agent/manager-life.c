@@ -136,6 +136,8 @@ static void started(struct nm_live *l, const struct nm_launch_record *r)
         return; /* killed meanwhile, or adopted further on */
     l->c->view.started_usec = r->started_usec ? r->started_usec : nm_now_usec();
     l->c->started_realtime_usec = r->started_realtime_usec ? r->started_realtime_usec : nm_realtime_usec();
+    if (!l->m->backend->feature[NM_CGROUP_CPU_WEIGHT] && l->c->view.type == NM_OPPORTUNISTIC)
+        nm_act_priority(l);
     nm_life_set_state(l, NM_RUNNING);
     NM_FAULT("running-journalled");
     nm_record_effective(l);

@@ -432,7 +432,7 @@ static int change_type(struct nm_manager *m, const struct nm_caller *who, const 
     NM_FAULT("type-journalled");
     nm_record_by(l, to == NM_GUARANTEED ? NM_DECISION_PROMOTE : NM_DECISION_DEMOTE, NM_REASON_USER, who);
     nm_act_limits(l);
-    nm_act_oom_score(l);
+    nm_act_priority(l);
     nm_record_acted(l);
     nm_record_effective(l);
     /* What was paused to give way has the right of way now. */

@@ -43,6 +43,8 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
         if (!b->feature[f])
             note(ret, "%s: %s", nm_cgroup_feature_name((enum nm_cgroup_feature)f),
                  b->missing[f] ? b->missing[f] : "the kernel does not offer it");
+    if (!b->feature[NM_CGROUP_CPU_WEIGHT])
+        note(ret, "instead of cpu weights, opportunistic processes run in the kernel's background class (SCHED_IDLE)");
     if (m->store_error < 0)
         note(ret, "journal: can't be written (%s); new containers are refused until there is room in %s",
              strerror(-m->store_error), m->state_dir);

@@ -167,7 +167,7 @@ void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now);
 void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason); /* from the queue */
 void nm_act_limits(struct nm_live *l); /* what its type and request call for, in place */
 void nm_act_limits_expected(struct nm_live *l); /* what they should be, without setting them */
-void nm_act_oom_score(struct nm_live *l);
+void nm_act_priority(struct nm_live *l); /* of each of its processes */
 void nm_act_squeeze(struct nm_manager *m, uint64_t total_millicores);
 int nm_oom_score_adj(const struct nm_container *c);
 void nm_act_check_drift(struct nm_manager *m);

@@ -204,7 +204,7 @@ class Picture:
         ended = [l for l in self.lanes.values() if l[3]]
         shown = (ended[-max(0, room - len(shown)):] if room > len(shown) else []) + shown[:room]
         span = self.columns - 22
-        for name, kind, cells, _ in shown:
+        for name, kind, cells, _ in sorted(shown, key=lambda lane: lane[1] != "G"):
             lines.append(f" {kind} {name[:15]:<15} {self.paint(cells[-span:], kind)}")
         lines += [""] + [f"\033[90m{s[:self.columns - 1]}\033[0m" for s in self.said[-3:]]
         lines.append("\033[90m█ running  ░ paused  · queued  × dying  ✗ killed  ✓ done   (Ctrl-C ends it)\033[0m")
@@ -245,7 +245,7 @@ class Batch:
         self.kind_of = dict(self.waiting)
         self.live = {}  # id -> name
         self.done, self.failed, self.retries = set(), [], 0
-        self.full = 0
+        self.paused_id = None
 
     def submit(self):
         while self.waiting:
@@ -253,14 +253,14 @@ class Batch:
             memory = 350 if kind == "sort" else 120
             r = self.node.run(name, [str(HERE / "jobs.sh"), kind, SIZES[kind]], memory, 1, True, env=[f"NMD_BUILD={self.node.build}"])
             if r.returncode != 0:
-                self.full += 1
-                return r.stderr.strip()
+                return  # the queue is full: again in half a second
             self.waiting.popleft()
             self.live[r.stdout.strip()] = name
-        return None
 
     def look(self, containers, say):
         for c in containers:
+            if c["state"] == "PAUSED":
+                self.paused_id = c["id"]
             name = self.live.get(c["id"])
             if name is None or c["state"] != "COMPLETED":
                 continue
@@ -328,6 +328,24 @@ def run_once(build, over_allocation, seconds, picture):
     return result
 
 
+def explanation(node, container, verb):
+    """The one decision of that kind, out of all that nmctl explain tells about the container."""
+    text = node.nmctl("explain", container, check=False).stdout
+    return next((part for part in reversed(text.split("\n\n")) if verb in part), "")
+
+
+def busy_share(seconds=1.0):
+    """How much of the CPUs is used right now, before we start anything."""
+    def read():
+        ticks = [int(x) for x in open("/proc/stat").readline().split()[1:9]]
+        return sum(ticks), ticks[3] + ticks[4]
+
+    total, idle = read()
+    time.sleep(seconds)
+    total2, idle2 = read()
+    return 1 - (idle2 - idle) / max(1, total2 - total)
+
+
 def finish(node, batch, services, result, start):
     """The services end by themselves about now; their own count of work is the proof of the promise."""
     deadline = time.monotonic() + 15
@@ -351,7 +369,9 @@ def finish(node, batch, services, result, start):
         if counted["busy"] > 0:
             result["rate"] = counted["units"] / counted["busy"]
     killed = [c for c in containers.values() if c["execution_type"] == "OPPORTUNISTIC" and c["exit_reason"] == "preempted"]
-    result["explain"] = node.nmctl("explain", killed[-1]["id"], check=False).stdout if killed else ""
+    result["explain"] = explanation(node, killed[-1]["id"], "Killed ") if killed else ""
+    if not killed and batch.paused_id:
+        result["explain"] = explanation(node, batch.paused_id, "Paused ")
 
 
 def mean(values):
@@ -381,8 +401,8 @@ def summary(on, off, seconds):
         print(f"  Guaranteed work was slowed by {max(0.0, slowed):.1%}; {on['jobs']} batch jobs instead of {off['jobs']} "
               "were done beside it.")
     if on["explain"]:
-        print("\n  Why was one of them killed? nmctl explain says:\n")
-        print("\n".join("    " + line for line in on["explain"].strip().splitlines()[:16]))
+        print("\n  Why was one of them taken back? nmctl explain says:\n")
+        print("\n".join("    " + line for line in on["explain"].strip().splitlines()))
     for r in (on, off):
         for name, reason, code in r["failed"]:
             print(f"  {name} failed {r['title']}: {reason}, exit code {code}")
@@ -406,6 +426,11 @@ def main():
     signal.signal(signal.SIGHUP, end)
     live = sys.stdout.isatty() and not arg.plain
     results = []
+    busy = busy_share()
+    if busy > 0.25:
+        print(f"demo: note: other work uses {busy:.0%} of this machine's CPUs already. nmd lends out only what is really free, "
+              "so fewer jobs get done, and the two runs compare less well.", flush=True)
+        time.sleep(2)
     try:
         for over_allocation in (True, False):
             picture = Picture(live)
@@ -420,7 +445,7 @@ def main():
         print("demo: ended early; everything it started is gone.")
         sys.exit(130)
     summary(*results, arg.seconds)
-    if any(r["failed"] for r in results) or results[0]["jobs"] == 0:
+    if any(r["failed"] for r in results):
         sys.exit(1)
 
 
