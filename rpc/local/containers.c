@@ -12,7 +12,6 @@
 /* While a list is made; j is NULL once memory has run out. */
 struct list {
     struct nm_call *call;
-    struct nm_status *status;
     json_t *j;
 };
 
@@ -26,21 +25,11 @@ static void append(struct list *l, json_t *item)
     l->j = NULL;
 }
 
-/* Why a queued container waits: its own reason if it is the one the policy looks at, else the
- * others before it. */
-static enum nm_reason hold_of(const struct nm_container *c, const struct nm_status *s)
-{
-    if (c->view.state != NM_SCHEDULED || c->view.admitted || !*s->hold_id)
-        return NM_REASON_NONE;
-    return nm_streq(c->id, s->hold_id) ? s->hold : NM_REASON_BEHIND_OTHERS;
-}
-
-static json_t *container_json(struct nm_call *call, const struct nm_container *c,
-                              const struct nm_status *s)
+static json_t *container_json(struct nm_call *call, const struct nm_container *c)
 {
     struct nm_messages_container_extra x = {
         .queue_position = nm_manager_queue_position(call->manager, c),
-        .hold = hold_of(c, s),
+        .hold = nm_manager_hold_reason(call->manager, c),
         .boot_to_realtime_usec = nm_realtime_usec() - nm_now_usec(),
         .redacted = call->tcp,
     };
@@ -52,34 +41,30 @@ static void list_container(const struct nm_container *c, void *userdata)
 {
     struct list *l = userdata;
 
-    append(l, container_json(l->call, c, l->status));
+    append(l, container_json(l->call, c));
 }
 
 int nm_handle_list(struct nm_call *call)
 {
-    struct nm_status status;
-    struct list l = {.call = call, .status = &status};
+    struct list l = {.call = call};
     bool all = false;
     int r = nm_call_query_bool(call, "all", &all);
 
     if (r != 0)
         return r;
     l.j = json_array();
-    nm_manager_get_status(call->manager, &status);
     nm_manager_foreach(call->manager, &call->caller, all, list_container, &l);
     return nm_call_answer_json(call, 200, l.j);
 }
 
 int nm_handle_answer_container(struct nm_call *call, unsigned status, const char *id)
 {
-    struct nm_status node;
     const struct nm_container *c;
     int r = nm_manager_find(call->manager, &call->caller, id, &c, &call->problem);
 
     if (r != 0)
         return r;
-    nm_manager_get_status(call->manager, &node);
-    return nm_call_answer_json(call, status, container_json(call, c, &node));
+    return nm_call_answer_json(call, status, container_json(call, c));
 }
 
 int nm_handle_show(struct nm_call *call)
