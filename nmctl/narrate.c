@@ -28,7 +28,8 @@ static void tell_waiting(struct nm_narrate *n, struct nm_ctl *ctl, const json_t 
     const char *hold = nm_json_str(c, "hold");
     char why[256];
 
-    if (position == 0 && !*hold)
+    /* No reason: it has just come and no round has looked at it, and most are started by the first. */
+    if (!*hold)
         return;
     if (n->told_waiting && position == n->position && nm_streq(hold, n->hold))
         return;
