@@ -231,7 +231,8 @@ int nm_users_check(const struct nm_config *c, const struct nm_caller *who, const
     if (r == -ENOENT && named)
         return refuse(
             ret_problem, NM_AGENT_E_INVALID, requested,
-            "There is no such user on this node; give a login name or a uid that has one.");
+            "There is no user '%s' on this node; give a login name or a uid that has one.",
+            requested);
     if (r == -ENOENT)
         r = nameless(who, &u);
     if (r < 0)
