@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2120 # much of it is for those who source it
 #
 # For the suites in this folder: . "$(dirname "$0")/lib.sh". Gives them a private nmd (own socket,
 # state, slice), nmctl that talks to it, and the end of everything when the suite ends. See
@@ -11,6 +11,7 @@
 NMD=$NMD_TEST_BUILD/nmd
 NMCTL=$NMD_TEST_BUILD/nmctl/nmctl
 [ -x "$NMCTL" ] || NMCTL=$NMD_TEST_BUILD/nmctl
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dir=${NMD_TEST_DIR:-$(mktemp -d /tmp/nmd-test.XXXXXX)}
 # Several suites, and other people's, may run at once: nothing is shared but the cgroup mount.
 slice=nmdtest$$.slice
@@ -41,7 +42,8 @@ nmd_start() {
     [ -e "$nmd_conf" ] || nmd_configure </dev/null
     mkdir -p "$dir/state" "$dir/run"
     "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state" \
-        --runtime-dir "$dir/run" --slice "$slice" --backend direct "$@" \
+        --runtime-dir "$dir/run" --slice "$slice" --backend direct \
+        ${node_proc:+--node-proc "$node_proc"} "$@" \
         >>"$dir/nmd.log" 2>&1 &
     nmd_pid=$!
     if ! wait_until 20 nmctl status; then
@@ -73,9 +75,97 @@ nmd_cgroup_root() {
     awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts
 }
 
-# One field of a container: state_of ID, field_of ID .exit_code
+# ---- the node's own figures ------------------------------------------------------------------------------------
+
+# Node-level figures that are the suite's own (this machine is busy with other things), for nmd's
+# --node-proc; containers are measured for real all the same. Call before nmd_start, which passes
+# it on. 4 GiB and 2 CPUs, all idle and free, until node_memory and node_cpu say otherwise.
+node_proc=
+node_proc_start() { # [MIB [CPUS]]
+    node_proc=$dir/proc
+    node_kib=$((${1:-4096} * 1024))
+    mkdir -p "$node_proc"
+    node_memory 0
+    node_cpu 0
+    /usr/bin/python3 "$here/node-proc.py" "$node_proc" "${2:-2}" &
+    node_proc_pid=$!
+    at_exit 'kill "$node_proc_pid" 2>/dev/null'
+    wait_until 10 test -s "$node_proc/stat"
+}
+
+# In place and in one write of constant length: nmd has the file open, and reads at any moment.
+node_memory() { # MIB in use
+    printf 'MemTotal: %12d kB\nMemAvailable: %12d kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n' \
+        "$node_kib" $((node_kib - $1 * 1024)) 1<>"$node_proc/meminfo"
+}
+node_memory_gone() { : >"$node_proc/meminfo"; }
+node_cpu() { # MILLICORES busy
+    printf '%8d\n' "$1" 1<>"$node_proc/busy"
+}
+
+# ---- requests ---------------------------------------------------------------------------------------------------
+
+# What a command prints and returns, taken apart: $out, $err, $status. Never fails itself.
+try() { # COMMAND...
+    status=0
+    out=$("$@" 2>"$dir/try.err" </dev/null) || status=$?
+    err=$(cat "$dir/try.err")
+}
+
+# One request as curl makes it: $api_status and $api_body.
+api() { # METHOD PATH [BODY]
+    api_status=$(curl -sS --max-time 20 --unix-socket "$NMD_SOCKET" -X "$1" -o "$dir/api.body" \
+        -w '%{http_code}' ${3+-H 'Content-Type: application/json' --data-binary "$3"} "http://nmd$2")
+    api_body=$(cat "$dir/api.body")
+}
+
+# Starts a container and tells its id in $id. Options go before --.
+submit() { # NAME RUN-OPTION... -- COMMAND...
+    local name=$1
+    shift
+    id=$(nmctl run --detach --name "$name" "$@") || return
+}
+hog() { # NAME RUN-OPTION... -- HOG-ARGUMENT...: see hog.py
+    local name=$1 options=()
+    shift
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    submit "$name" "${options[@]}" -- /usr/bin/python3 "$here/hog.py" "$@"
+}
+hold() { # NAME: SIGUSR1 to it, which makes it grow
+    kill -USR1 "$(field_of "$1" .pid)"
+}
+
+# ---- what there is to see ---------------------------------------------------------------------------------------
+
+status_of() { nmctl status --json | jq -r "$1"; } # JQ-EXPRESSION
+status_is() { [ "$(status_of "$1")" = "$2" ]; }    # for wait_until
+uses() { # NAME MIB: for wait_until: it is measured with at least this much
+    [ "$(field_of "$1" .memory_used_bytes)" -ge $(($2 << 20)) ]
+}
+burns() { # NAME MILLICORES
+    [ "$(field_of "$1" .cpu_millicores)" -ge "$2" ]
+}
+
+# The newest decision of this kind about a container, as JSON.
+decision_of() { # NAME KIND [JQ-EXPRESSION]
+    nmctl explain --json "$1" | jq -r --arg kind "$2" \
+        '[(.decisions // .)[] | select(.kind == $kind)] | last | '"${3:-.}"
+}
+slice_dir() { find "$(nmd_cgroup_root)" -maxdepth 2 -type d -name "$slice" 2>/dev/null | head -n 1; }
+gone() { ! kill -0 "$1" 2>/dev/null; } # PID
+cgroup_of() { find "$(slice_dir)" -maxdepth 1 -name "*$(field_of "$1" .id)*" | head -n 1; }
+frozen() { # NAME: what the kernel says
+    grep -qx 'frozen 1' "$(cgroup_of "$1")/cgroup.events"
+}
+
+# One field of a container, by id or name: state_of ID, field_of ID .exit_code
 field_of() { # ID JQ-EXPRESSION
-    nmctl list --all --json | jq -r --arg id "$1" '.[] | select(.id == $id) | '"$2"
+    nmctl list --all --json | jq -r --arg id "$1" \
+        '[.[] | select(.id == $id or .name == $id)] | last | '"$2"
 }
 state_of() { field_of "$1" .state; }
 in_state() { # ID STATE...: for wait_until

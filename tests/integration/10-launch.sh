@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 60
+#
+# Launch and end of commands: what they are given, what they leave, and that each way to end (or
+# not to begin) is told apart. Issue: "Launch".
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+nmd_configure <<END
+[node]
+memory = 1000M
+[preemption]
+kill-grace = 1s
+END
+nmd_start
+
+# ---- exit statuses ----
+try nmctl run -m 32M -c 0.1 -- /bin/sh -c 'echo out; echo err >&2; exit 3'
+is "run returns the command's exit status" "$status" 3
+is "stdout comes out on stdout" "$out" out
+like "and stderr on stderr" "$err" '^err$'
+
+ends() { # NAME STATUS REASON CODE SIGNAL -- COMMAND...
+    local name=$1 status_wanted=$2 reason=$3 code=$4 signal=$5
+    shift 6
+    try nmctl run --name "$name" -m 32M -c 0.1 "$@"
+    is "$name: nmctl run returns $status_wanted" "$status" "$status_wanted"
+    is "$name: reason, code and signal" \
+        "$(field_of "$name" '"\(.state) \(.exit_reason) \(.exit_code) \(.exit_signal)"')" \
+        "COMPLETED $reason $code $signal"
+}
+ends true 0 exited 0 null -- true
+ends false 1 exited 1 null -- false
+# shellcheck disable=SC2016
+ends signal 143 signaled 143 15 -- sh -c 'kill -TERM $$'
+# shellcheck disable=SC2016
+ends crash 139 signaled 139 11 -- sh -c 'kill -SEGV $$'
+ends not-found 127 command-not-found 127 null -- no-such-program-anywhere
+like "not-found: says which" "$err" "command not found: no-such-program-anywhere"
+ends not-found-path 127 command-not-found 127 null -- /no/such/program
+printf 'plain text' >"$dir/plain"
+ends denied 126 permission-denied 126 null -- "$dir/plain"
+like "denied: says which" "$err" "$dir/plain"
+ends directory 126 permission-denied 126 null -- /tmp
+ends bad-workdir 125 bad-workdir 125 null -- -d /no/such/dir -- true
+like "bad-workdir: says which" "$err" "/no/such/dir"
+try nmctl run -m 32M -c 0.1 -u no-such-user -- true
+is "bad user: refused" "$status" 125
+like "bad user: says which" "$err" "no-such-user"
+
+# ---- what it is given ----
+export NM_TEST_FROM_HERE='two words' NM_TEST_NOT_GIVEN=secret
+try nmctl run -m 32M -c 0.1 -e A=1 -e 'B=x=y z' -e NM_TEST_FROM_HERE -- env
+like "environment: as given" "$out" '^A=1$'
+like "environment: value with = and space" "$out" '^B=x=y z$'
+like "environment: taken from here by name" "$out" '^NM_TEST_FROM_HERE=two words$'
+is "environment: nothing else from here or from nmd" \
+    "$(grep -c -e NM_TEST_NOT_GIVEN -e NMD_ -e ASAN_ <<<"$out")" 0
+like "environment: PATH is there" "$out" '^PATH=.*/usr/bin'
+try nmctl run -m 32M -c 0.1 -d /usr/share -- pwd
+is "working directory" "$out" /usr/share
+mkdir "$dir/here"
+# shellcheck disable=SC2016
+try sh -c 'cd "$1"; "$2" run -m 32M -c 0.1 -d . -- pwd' sh "$dir/here" "$NMCTL"
+is "working directory: a relative one is the caller's" "$out" "$dir/here"
+try nmctl run -m 32M -c 0.1 -u nobody -- id -un
+is "user" "$out" nobody
+try nmctl run -m 32M -c 0.1 -u nobody -- id -Gn
+is "user: none of root's groups" "$out" nogroup
+# shellcheck disable=SC2016
+try nmctl run -m 32M -c 0.1 -- sh -c 'ls /proc/$$/fd; ls -l /proc/$$/fd | grep -c " 0 -> /dev/null"'
+is "descriptors: none inherited, stdin is /dev/null" "$(tr '\n' ' ' <<<"$out")" "0 1 2 1 "
+try nmctl run -m 32M -c 0.1 -- grep -E 'NoNewPrivs|SigIgn|SigBlk' /proc/self/status
+is "no_new_privs is set, no signal is blocked or ignored" "$(tr -s '\t\n' ' ' <<<"$out")" \
+    "SigBlk: 0000000000000000 SigIgn: 0000000000000000 NoNewPrivs: 1 "
+try nmctl run -m 32M -c 0.1 -- printf '%s|' a 'b c' '' '--wait' "it's" $'tab\there'
+is "arguments arrive as they are" "$out" "a|b c||--wait|it's|"$'tab\there|'
+
+# ---- what it writes ----
+try nmctl run --name long -m 32M -c 0.1 -- seq 200000
+is "long output arrives whole" "$(cksum <<<"$out")" "$(seq 200000 | cksum)"
+is "and is in the log" "$(nmctl logs --stdout long | cksum)" "$(seq 200000 | cksum)"
+is "logs --tail" "$(nmctl logs --stdout --tail 2 long | tr '\n' ' ')" "199999 200000 "
+nmctl run --name binary -m 32M -c 0.1 -- head -c 100000 /usr/bin/bash >"$dir/binary"
+is "bytes that are no text come out whole" "$(cksum <"$dir/binary")" \
+    "$(head -c 100000 /usr/bin/bash | cksum)"
+is "and are in the log" "$("$NMCTL" logs --stdout binary | cksum)" \
+    "$(head -c 100000 /usr/bin/bash | cksum)"
+submit both -m 32M -c 0.1 -- sh -c 'echo one; echo two >&2'
+wait_until 10 in_state both COMPLETED
+is "logs: stdout alone" "$(nmctl logs --stdout both)" one
+is "logs: stderr alone" "$(nmctl logs --stderr both 2>&1)" two
+submit follow -m 32M -c 0.1 -- sh -c "until [ -e $dir/go ]; do sleep 0.05; done; echo late"
+nmctl logs -f follow >"$dir/followed" &
+follower=$!
+touch "$dir/go"
+wait "$follower"
+is "logs -f goes on to the end" "$(cat "$dir/followed")" late
+
+# ---- run and its ways out ----
+id=$(nmctl run --detach -m 32M -c 0.1 -- sleep 300)
+like "--detach prints the id alone" "$id" '^container_[0-9]+_[0-9]+$'
+check "and it runs" wait_until 10 in_state "$id" RUNNING
+nmctl kill --now --wait "$id" >/dev/null
+is "kill --now" "$(field_of "$id" '"\(.exit_reason) \(.exit_signal)"')" "killed 9"
+
+env --default-signal=INT "$NMCTL" run --name interrupted -m 32M -c 0.1 -- sleep 300 &
+ctl=$!
+wait_until 10 in_state interrupted RUNNING
+kill -INT "$ctl"
+status=0
+wait "$ctl" 2>/dev/null || status=$?
+is "Ctrl-C on run ends the container" "$(state_of interrupted)" COMPLETED
+is "Ctrl-C: reason" "$(field_of interrupted .exit_reason)" killed
+at_least "Ctrl-C: run tells a signal" "$status" 128
+
+# shellcheck disable=SC2016
+env --default-signal=INT "$NMCTL" run --name stubborn -m 32M -c 0.1 -- \
+    sh -c 'trap "" TERM INT; echo ready; while :; do sleep 0.1; done' >"$dir/stubborn" &
+ctl=$!
+wait_until 10 grep -q ready "$dir/stubborn"
+kill -INT "$ctl"
+wait "$ctl" 2>/dev/null
+is "what ignores SIGTERM is killed after the grace" \
+    "$(field_of stubborn '"\(.state) \(.exit_reason) \(.exit_signal)"')" "COMPLETED killed 9"
+
+# The container goes on when only the client goes.
+"$NMCTL" run --name left -m 32M -c 0.1 -- sleep 300 >/dev/null &
+ctl=$!
+wait_until 10 in_state left RUNNING
+kill -KILL "$ctl"
+wait "$ctl" 2>/dev/null
+is "a client's end is not the container's" "$(state_of left)" RUNNING
+pid=$(field_of left .pid)
+nmctl kill --now --wait left >/dev/null
+check "killed means gone" wait_until 5 gone "$pid"
+
+# What a command leaves running ends with it.
+submit parent -m 32M -c 0.1 -- sh -c 'sleep 300 & sleep 300 & echo $! >'"$dir/child"'; exit 0'
+check "a command that leaves children behind completes" wait_until 10 in_state parent COMPLETED
+check "and they are gone" wait_until 5 gone "$(cat "$dir/child")"
+check "no cgroup is left behind" wait_until 10 bash -c "[ -z \"\$(ls -d $(slice_dir)/*/ 2>/dev/null)\" ]"
+
+nmd_alive || not_ok "nmd is still there"
+done_testing
