@@ -15,6 +15,7 @@
 #include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -23,6 +24,7 @@
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define N_DEFAULT_ENV 5
 #define REPORT_FD 3
+#define USUAL_DESCRIPTORS 1024
 
 static _Noreturn void fail(int report_fd, enum nm_launch_stage stage, int error)
 {
@@ -159,6 +161,18 @@ static int arrange_descriptors(const int log_fd[2], int report_fd)
     return 0;
 }
 
+/* nmd raises its own soft limit as far as it may. Programs expect the usual one: select() can't take descriptors
+ * above it, and some close all that the limit allows. Who needs more raises it, up to the hard limit. */
+static void reset_descriptor_limit(void)
+{
+    struct rlimit rl;
+
+    if (getrlimit(RLIMIT_NOFILE, &rl) < 0 || rl.rlim_cur <= USUAL_DESCRIPTORS)
+        return;
+    rl.rlim_cur = USUAL_DESCRIPTORS;
+    (void)setrlimit(RLIMIT_NOFILE, &rl);
+}
+
 /* What is set before the change of user. */
 static int prepare(const struct nm_shim_spec *spec)
 {
@@ -171,6 +185,7 @@ static int prepare(const struct nm_shim_spec *spec)
     if (r < 0 && r != -EACCES && r != -EPERM)
         return r;
     (void)umask(022);
+    reset_descriptor_limit();
     if (spec->no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return -errno;
     return 0;
