@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * agent/'s one public header: what rpc/ (and any later upstream) may use. Requests come in with who asks; answers are
- * plain structs. Everything runs in the event loop's thread.
+ * agent/'s one public header: what rpc/ (and any later upstream) may use. Requests come in with who
+ * asks; answers are plain structs. Everything runs in the event loop's thread.
  */
 
 #include <jansson.h>
@@ -25,7 +25,7 @@ struct nm_caller {
     bool admin;
 };
 
-/* ---- refusals --------------------------------------------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 /* Positive outcomes of requests; each has its HTTP status and nmctl exit code. */
 enum nm_agent_outcome {
@@ -46,7 +46,7 @@ struct nm_problem {
     char message[400];   /* a whole sentence (or two) for a person */
 };
 
-/* ---- requests --------------------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 /* Strings are the caller's and only read. NULL or 0 = not given. */
 struct nm_submit {
@@ -64,29 +64,37 @@ struct nm_submit {
     const char *owner;       /* "local" */
 };
 
-/* All: 0, a positive nm_agent_outcome with *ret_problem filled, or -errno. `id` is an id, or a name that is unique among
- * the live containers that the caller may see (else the newest ended one of that name). */
+/* All: 0, a positive nm_agent_outcome with *ret_problem filled, or -errno. `id` is an id, or a name
+ * that is unique among the live containers that the caller may see (else the newest ended one of
+ * that name). */
 int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                       const struct nm_container **ret, struct nm_problem *ret_problem);
-int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *ret_problem);
-int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *ret_problem);
+int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                     struct nm_problem *ret_problem);
+int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      struct nm_problem *ret_problem);
 /* now: SIGKILL at once, else SIGTERM and after the grace period SIGKILL. */
 int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now,
                     struct nm_problem *ret_problem);
-int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *ret_problem);
-int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *ret_problem);
+int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                       struct nm_problem *ret_problem);
+int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      struct nm_problem *ret_problem);
 /* memory_bytes and vcores_milli: 0 = leave. */
-int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id, uint64_t memory_bytes,
-                      uint32_t vcores_milli, struct nm_problem *ret_problem);
-/* Administrators only. No admissions from now on; what still lives at deadline_usec from now (UINT64_MAX: never) is
- * killed; kill_opportunistic: those at once. Draining again changes the deadline. */
-int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec, bool kill_opportunistic,
-                     struct nm_problem *ret_problem);
-int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who, struct nm_problem *ret_problem);
-/* SIGHUP or an administrator's request: reads the configuration files anew. Refused whole on any error. */
+int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      uint64_t memory_bytes, uint32_t vcores_milli, struct nm_problem *ret_problem);
+/* Administrators only. No admissions from now on; what still lives at deadline_usec from now
+ * (UINT64_MAX: never) is killed; kill_opportunistic: those at once. Draining again changes the
+ * deadline. */
+int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec,
+                     bool kill_opportunistic, struct nm_problem *ret_problem);
+int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
+                       struct nm_problem *ret_problem);
+/* SIGHUP or an administrator's request: reads the configuration files anew. Refused whole on any
+ * error. */
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem);
 
-/* ---- what there is to see ---------------------------------------------------------------------------------- */
+/* ---- what there is to see ------------------------------------------------ */
 
 struct nm_counters {
     uint64_t submitted, admitted, refused, completed;
@@ -148,12 +156,13 @@ struct nm_status {
 
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret);
 
-/* Live containers in arrival order, then (all) ended ones that are still kept, newest last; only what `who` may see. */
+/* Live containers in arrival order, then (all) ended ones that are still kept, newest last; only
+ * what `who` may see. */
 typedef void (*nm_manager_container_cb_t)(const struct nm_container *c, void *userdata);
-void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool all, nm_manager_container_cb_t cb,
-                        void *userdata);
-int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const char *id, const struct nm_container **ret,
-                    struct nm_problem *ret_problem);
+void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool all,
+                        nm_manager_container_cb_t cb, void *userdata);
+int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                    const struct nm_container **ret, struct nm_problem *ret_problem);
 /* Why a queued container waits; NM_REASON_NONE if it doesn't. */
 enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_container *c);
 /* Position in the queue, from 1; 0 if not queued. */
@@ -161,17 +170,19 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
 
 /* Decisions about one container (id) or all (NULL), oldest first, the newest `max`. */
 typedef void (*nm_manager_decision_cb_t)(const struct nm_decision *d, void *userdata);
-int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id, unsigned max,
-                                nm_manager_decision_cb_t cb, void *userdata, struct nm_problem *ret_problem);
+int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                                unsigned max, nm_manager_decision_cb_t cb, void *userdata,
+                                struct nm_problem *ret_problem);
 
-/* Where a container's log files are: path of "stdout" or "stderr", checked for the caller's right to read it. */
-int nm_manager_log_path(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
-                        char *buf, size_t size, struct nm_problem *ret_problem);
+/* Where a container's log files are: path of "stdout" or "stderr", checked for the caller's right
+ * to read it. */
+int nm_manager_log_path(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                        const char *stream, char *buf, size_t size, struct nm_problem *ret_problem);
 
 const struct nm_history *nm_manager_history(const struct nm_manager *m);
 const struct nm_config *nm_manager_config(const struct nm_manager *m);
 
-/* ---- events ------------------------------------------------------------------------------------------------ */
+/* ---- events -------------------------------------------------------------- */
 
 enum nm_event_kind { NM_EVENT_STATE, NM_EVENT_DECISION, NM_EVENT_NODE };
 
@@ -188,11 +199,13 @@ struct nm_event {
 
 typedef void (*nm_event_cb_t)(const struct nm_event *e, void *userdata);
 struct nm_subscription;
-int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata, struct nm_subscription **ret);
+int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata,
+                         struct nm_subscription **ret);
 struct nm_subscription *nm_subscription_free(struct nm_subscription *s);
 NM_DEFINE_CLEANUP(struct nm_subscription *, nm_subscription_free)
 
-/* The newest events are kept in memory (about 1,000), for `nmctl events` and the status page's lanes. */
+/* The newest events are kept in memory (about 1,000), for `nmctl events` and the status page's
+ * lanes. */
 struct nm_event_record {
     uint64_t number, realtime_usec;
     enum nm_event_kind kind;
@@ -204,10 +217,10 @@ struct nm_event_record {
     char text[240];
 };
 typedef void (*nm_manager_event_cb_t)(const struct nm_event_record *e, void *userdata);
-void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who, uint64_t after_number,
-                              nm_manager_event_cb_t cb, void *userdata);
+void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
+                              uint64_t after_number, nm_manager_event_cb_t cb, void *userdata);
 
-/* ---- set-up (nmd.c) ---------------------------------------------------------------------------------------- */
+/* ---- set-up (nmd.c) ------------------------------------------------------ */
 
 struct nm_manager_params {
     sd_event *event;
@@ -220,10 +233,11 @@ struct nm_manager_params {
     enum nm_cgroup_backend_kind backend;
     const char *shim_path;
     const char *proc_root;         /* "/proc" */
-    const char *node_proc_root;    /* meminfo, stat and pressure are read here; "/proc" but in tests */
+    const char *node_proc_root; /* meminfo, stat and pressure are read here; "/proc" but in tests */
 };
 
-/* Opens store and backend, adopts what lives, takes the first sample. *ret_message: why not, the caller's to free. */
+/* Opens store and backend, adopts what lives, takes the first sample. *ret_message: why not, the
+ * caller's to free. */
 int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, char **ret_message);
 /* Starts timers and watches. */
 int nm_manager_start(struct nm_manager *m);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Carrying actions out. Each action has two halves. The first sets the state that is meant and journals it; the second
- * touches the kernel. Between them lies the journal's commit, so that after a crash the journal is ahead of the kernel and
- * never behind it. What really happened is heard later, in manager-life.c.
+ * Carrying actions out. Each action has two halves. The first sets the state that is meant and
+ * journals it; the second touches the kernel. Between them lies the journal's commit, so that after
+ * a crash the journal is ahead of the kernel and never behind it. What really happened is heard
+ * later, in manager-life.c.
  */
 
 #include "agent/manager.h"
@@ -42,12 +43,13 @@ static struct nm_cgroup_limits limits_for(const struct nm_manager *m, const stru
     }
     limits.memory_min_bytes = v->request.memory_bytes;
     /* The whole scale (1 .. 10000) for the whole node, so that shares are in proportion to vcores. */
-    weight = 10000 * v->request.cpu_millicores / NM_MAX(m->settings.capacity.cpu_millicores, (uint64_t)1);
+    weight = 10000 * v->request.cpu_millicores /
+             NM_MAX(m->settings.capacity.cpu_millicores, (uint64_t)1);
     limits.cpu_weight = (uint32_t)NM_MIN(NM_MAX(weight, (uint64_t)1), (uint64_t)10000);
     return limits;
 }
 
-/* ---- admit --------------------------------------------------------------------------------------------------- */
+/* ---- admit --------------------------------------------------------------- */
 
 static void created(int result, struct nm_cgroup *cg, const char *message, void *userdata)
 {
@@ -92,7 +94,8 @@ static int start_shim(struct nm_live *l)
         .event = m->event,
     };
 
-    if ((size_t)snprintf(dir, sizeof dir, "%s/containers/%s", m->state_dir, l->c->id) >= sizeof dir ||
+    if ((size_t)snprintf(dir, sizeof dir, "%s/containers/%s", m->state_dir, l->c->id) >=
+            sizeof dir ||
         (size_t)snprintf(logs, sizeof logs, "%s/%s", m->log_dir, l->c->id) >= sizeof logs)
         return -ENAMETOOLONG;
     return nm_launch_new(&p, nm_life_launched, l, &l->launch);
@@ -132,14 +135,15 @@ static void launch(struct nm_live *l)
     l->creating = true;
     (void)snprintf(description, sizeof description, "nmd container %s",
                    nm_container_label(l->c, label, sizeof label));
-    r = m->backend->ops->create(m->backend, l->c->id, description, l->c->shim_pid, &l->limits, created, l);
+    r = m->backend->ops->create(m->backend, l->c->id, description, l->c->shim_pid, &l->limits,
+                                created, l);
     if (r < 0 && l->creating) {
         l->creating = false;
         nm_life_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "its cgroup could not be made");
     }
 }
 
-/* ---- pause and resume ------------------------------------------------------------------------------------------ */
+/* ---- pause and resume ---------------------------------------------------- */
 
 void nm_act_pause(struct nm_live *l, bool by_user)
 {
@@ -191,7 +195,7 @@ void nm_act_resume(struct nm_live *l)
         nm_act_carry_out(l);
 }
 
-/* ---- reclaim ----------------------------------------------------------------------------------------------------- */
+/* ---- reclaim ------------------------------------------------------------- */
 
 static int reclaimed(sd_event_source *s, const siginfo_t *si, void *userdata)
 {
@@ -206,7 +210,8 @@ static int reclaimed(sd_event_source *s, const siginfo_t *si, void *userdata)
             nm_sub_u64(l->use_before.memory_bytes, l->c->view.measured.memory_bytes);
         nm_record_effective(l);
     } else {
-        nm_record_failed(l, si->si_code == CLD_EXITED ? strerror(si->si_status) : "the worker was killed");
+        nm_record_failed(l, si->si_code == CLD_EXITED ? strerror(si->si_status)
+                                                      : "the worker was killed");
     }
     nm_manager_kick(l->m);
     return 0;
@@ -223,7 +228,8 @@ void nm_act_reclaim(struct nm_live *l, uint64_t bytes)
         nm_act_carry_out(l);
 }
 
-/* Writing memory.reclaim blocks until the kernel has done it, which swapping can make seconds: a worker does it. */
+/* Writing memory.reclaim blocks until the kernel has done it, which swapping can make seconds: a
+ * worker does it. */
 static void reclaim(struct nm_live *l)
 {
     pid_t pid;
@@ -234,13 +240,14 @@ static void reclaim(struct nm_live *l)
     pid = fork();
     if (pid == 0)
         _exit(-nm_cgroup_reclaim(l->cg, l->reclaim_bytes) & 0xff);
-    r = pid < 0 ? -errno : sd_event_add_child(l->m->event, &l->reclaim_child, pid, WEXITED, reclaimed, l);
+    r = pid < 0 ? -errno
+                : sd_event_add_child(l->m->event, &l->reclaim_child, pid, WEXITED, reclaimed, l);
     nm_record_acted(l);
     if (r < 0)
         nm_record_failed(l, strerror(-r));
 }
 
-/* ---- kill --------------------------------------------------------------------------------------------------------- */
+/* ---- kill ---------------------------------------------------------------- */
 
 static int on_unkillable(sd_event_source *s, uint64_t usec, void *userdata)
 {
@@ -252,7 +259,8 @@ static int on_unkillable(sd_event_source *s, uint64_t usec, void *userdata)
         l->m->counters.unkillable++;
         nm_health_set_unkillable(l->m->health, (unsigned)l->m->counters.unkillable);
         nm_log_container(LOG_ERR, l->c->id, NULL, NM_MESSAGE_UNKILLABLE,
-                         "%s can't be killed: its processes don't end 10 s after SIGKILL, they hang in the kernel",
+                         "%s can't be killed: its processes don't end 10 s after SIGKILL, they "
+                         "hang in the kernel",
                          l->c->id);
     }
     nm_life_check_end(l);
@@ -262,7 +270,8 @@ static int on_unkillable(sd_event_source *s, uint64_t usec, void *userdata)
 static void set_kill_timer(struct nm_live *l, uint64_t after_usec, sd_event_time_handler_t handler)
 {
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
-    (void)sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, after_usec, 1000, handler, l);
+    (void)sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, after_usec, 1000,
+                                     handler, l);
 }
 
 static void kill_all(struct nm_live *l)
@@ -334,13 +343,14 @@ void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
         l->doomed = true; /* created() goes on from here */
         return;
     }
-    /* What is frozen can't hear SIGTERM, and must not be thawed for it: it was paused because there is no room. */
+    /* What is frozen can't hear SIGTERM, and must not be thawed for it: it was paused because there
+     * is no room. */
     l->todo = now || paused ? NM_TODO_KILL : NM_TODO_TERMINATE;
     if (!l->m->in_round)
         nm_act_carry_out(l);
 }
 
-/* ---- the second half -------------------------------------------------------------------------------------------------- */
+/* ---- the second half ----------------------------------------------------- */
 
 void nm_act_carry_out(struct nm_live *l)
 {
@@ -374,7 +384,7 @@ void nm_act_carry_out(struct nm_live *l)
     }
 }
 
-/* ---- limits in place --------------------------------------------------------------------------------------------------- */
+/* ---- limits in place ----------------------------------------------------- */
 
 static void limits_set(int result, struct nm_cgroup *cg, const char *message, void *userdata)
 {
@@ -388,7 +398,8 @@ static void limits_set(int result, struct nm_cgroup *cg, const char *message, vo
         return;
     }
     if (result < 0 && result != -ENOENT)
-        nm_warning("%s: limits can't be changed: %s; ignoring", l->c->id, message ? message : strerror(-result));
+        nm_warning("%s: limits can't be changed: %s; ignoring", l->c->id,
+                   message ? message : strerror(-result));
 }
 
 static void set_limits(struct nm_live *l)
@@ -405,7 +416,8 @@ static void set_limits(struct nm_live *l)
 
 void nm_act_limits(struct nm_live *l)
 {
-    uint64_t quota = l->c->view.type == NM_OPPORTUNISTIC && l->cg ? l->limits.cpu_quota_millicores : NM_CGROUP_NONE;
+    uint64_t quota = l->c->view.type == NM_OPPORTUNISTIC && l->cg ? l->limits.cpu_quota_millicores
+                                                                  : NM_CGROUP_NONE;
 
     l->limits = limits_for(l->m, l->c);
     l->limits.cpu_quota_millicores = quota;
@@ -461,14 +473,16 @@ static void tell_squeeze(struct nm_manager *m, uint64_t total)
         return;
     if (is)
         (void)snprintf(text, sizeof text,
-                       "opportunistic containers together are held to %.2f CPUs: CPU use is over the preemption threshold",
+                       "opportunistic containers together are held to %.2f CPUs: CPU use is over "
+                       "the preemption threshold",
                        (double)total / 1000);
     else
         (void)snprintf(text, sizeof text, "opportunistic containers may use all free CPU again");
     nm_record_node_event(m, text);
 }
 
-/* The quota is shared out in proportion to the requests. Small corrections (under 5 %) aren't worth a write. */
+/* The quota is shared out in proportion to the requests. Small corrections (under 5 %) aren't worth
+ * a write. */
 void nm_act_squeeze(struct nm_manager *m, uint64_t total)
 {
     uint64_t sum;
@@ -484,7 +498,8 @@ void nm_act_squeeze(struct nm_manager *m, uint64_t total)
         if (v->type != NM_OPPORTUNISTIC || v->state != NM_RUNNING || !l->cg)
             continue;
         if (total != NM_NO_SQUEEZE)
-            quota = NM_MAX(m->settings.squeeze_floor_millicores, total * v->request.cpu_millicores / sum);
+            quota = NM_MAX(m->settings.squeeze_floor_millicores,
+                           total * v->request.cpu_millicores / sum);
         if (!differs_much(quota, l->limits.cpu_quota_millicores))
             continue;
         l->limits.cpu_quota_millicores = quota;
@@ -493,9 +508,10 @@ void nm_act_squeeze(struct nm_manager *m, uint64_t total)
     tell_squeeze(m, total);
 }
 
-/* ---- drift --------------------------------------------------------------------------------------------------------------- */
+/* ---- drift --------------------------------------------------------------- */
 
-/* Somebody else may write to our cgroups (an operator's echo, another agent). What differs is reported and put back. */
+/* Somebody else may write to our cgroups (an operator's echo, another agent). What differs is
+ * reported and put back. */
 void nm_act_check_drift(struct nm_manager *m)
 {
     for (size_t i = 0; i < m->n_live; i++) {
@@ -512,8 +528,8 @@ void nm_act_check_drift(struct nm_manager *m)
                 continue;
             m->counters.drift_repairs++;
             nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_DRIFT,
-                             "%s of %s was changed by something else than nmd; put back", nm_cgroup_drift_file((enum nm_cgroup_drift)d),
-                             l->c->id);
+                             "%s of %s was changed by something else than nmd; put back",
+                             nm_cgroup_drift_file((enum nm_cgroup_drift)d), l->c->id);
         }
         (void)nm_cgroup_set_oom_group(l->cg, l->limits.oom_group);
         set_limits(l);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What containers do by themselves, heard from the shim (started, ended), from cgroup.events (frozen, empty) and from
- * memory.events (out of memory).
+ * What containers do by themselves, heard from the shim (started, ended), from cgroup.events
+ * (frozen, empty) and from memory.events (out of memory).
  *
- * A container has ended when two things are true: its command is over (or never ran) and its cgroup is empty. Only then are
- * its resources free. Whatever the command left running is killed in between.
+ * A container has ended when two things are true: its command is over (or never ran) and its cgroup
+ * is empty. Only then are its resources free. Whatever the command left running is killed in
+ * between.
  */
 
 #include "agent/manager.h"
@@ -33,7 +34,8 @@ void nm_life_set_state(struct nm_live *l, enum nm_state to)
     if (from == to)
         return;
     if (nm_container_set_state(l->c, to) < 0) {
-        nm_err("%s can't go from %s to %s; ignoring", l->c->id, nm_state_name(from), nm_state_name(to));
+        nm_err("%s can't go from %s to %s; ignoring", l->c->id, nm_state_name(from),
+               nm_state_name(to));
         return;
     }
     l->c->view.state_usec = nm_now_usec();
@@ -42,7 +44,7 @@ void nm_life_set_state(struct nm_live *l, enum nm_state to)
     nm_record_state_event(l, from, to);
 }
 
-/* ---- freezing, emptiness ------------------------------------------------------------------------------------------ */
+/* ---- freezing, emptiness ------------------------------------------------- */
 
 static void now_paused(struct nm_live *l)
 {
@@ -119,7 +121,8 @@ int nm_life_attach(struct nm_live *l, struct nm_cgroup *cg)
     if (r < 0)
         return r;
     if (memory)
-        (void)nm_cgroup_watch_new(m->event, cg, NM_CGROUP_WATCH_MEMORY_EVENTS, on_watch, l, &l->memory_watch);
+        (void)nm_cgroup_watch_new(m->event, cg, NM_CGROUP_WATCH_MEMORY_EVENTS, on_watch, l,
+                                  &l->memory_watch);
     r = nm_cgroup_sampler_new(cg, memory, m->proc_root, &l->sampler);
     if (r < 0)
         return r;
@@ -127,7 +130,7 @@ int nm_life_attach(struct nm_live *l, struct nm_cgroup *cg)
     return 0;
 }
 
-/* ---- start ----------------------------------------------------------------------------------------------------------- */
+/* ---- start --------------------------------------------------------------- */
 
 static void started(struct nm_live *l, const struct nm_launch_record *r)
 {
@@ -135,7 +138,8 @@ static void started(struct nm_live *l, const struct nm_launch_record *r)
     if (l->c->view.state != NM_SCHEDULED)
         return; /* killed meanwhile, or adopted further on */
     l->c->view.started_usec = r->started_usec ? r->started_usec : nm_now_usec();
-    l->c->started_realtime_usec = r->started_realtime_usec ? r->started_realtime_usec : nm_realtime_usec();
+    l->c->started_realtime_usec =
+        r->started_realtime_usec ? r->started_realtime_usec : nm_realtime_usec();
     if (!l->m->backend->feature[NM_CGROUP_CPU_WEIGHT] && l->c->view.type == NM_OPPORTUNISTIC)
         nm_act_priority(l);
     nm_life_set_state(l, NM_RUNNING);
@@ -143,8 +147,8 @@ static void started(struct nm_live *l, const struct nm_launch_record *r)
     nm_record_effective(l);
 }
 
-void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase, const struct nm_launch_record *r,
-                      void *userdata)
+void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase,
+                      const struct nm_launch_record *r, void *userdata)
 {
     struct nm_live *l = userdata;
 
@@ -160,15 +164,17 @@ void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase, cons
         l->has_end = true;
     }
     nm_live_sample(l, nm_now_usec());
-    /* Not here: the launch can't be freed inside its own callback. The event loop comes back through the cgroup's
-     * emptiness or, when that was already seen, through this round. */
+    /* Not here: the launch can't be freed inside its own callback. The event loop comes back
+     * through the cgroup's emptiness or, when that was already seen, through this round. */
     nm_life_check_end(l);
 }
 
 /* Before anything ran: the container ends here, and says why. */
-void nm_life_fail_launch(struct nm_live *l, enum nm_launch_stage stage, int error, const char *message)
+void nm_life_fail_launch(struct nm_live *l, enum nm_launch_stage stage, int error,
+                         const char *message)
 {
-    l->end = (struct nm_launch_record){.phase = NM_LAUNCH_ENDED, .failed_stage = stage, .failed_errno = error};
+    l->end = (struct nm_launch_record){
+        .phase = NM_LAUNCH_ENDED, .failed_stage = stage, .failed_errno = error};
     l->has_end = true;
     if (message)
         (void)snprintf(l->c->message, sizeof l->c->message, "%s", message);
@@ -177,7 +183,7 @@ void nm_life_fail_launch(struct nm_live *l, enum nm_launch_stage stage, int erro
     nm_life_check_end(l);
 }
 
-/* ---- end ---------------------------------------------------------------------------------------------------------------- */
+/* ---- end ----------------------------------------------------------------- */
 
 static enum nm_exit_reason launch_failure(const struct nm_launch_record *r)
 {
@@ -213,18 +219,20 @@ static void explain_failure(struct nm_live *l)
         (void)snprintf(c->message, sizeof c->message, "command not found: %s", c->command.argv[0]);
         break;
     case NM_EXIT_NOT_EXECUTABLE:
-        (void)snprintf(c->message, sizeof c->message, "permission denied or not executable: %s (%s)",
-                       c->command.argv[0], error);
+        (void)snprintf(c->message, sizeof c->message,
+                       "permission denied or not executable: %s (%s)", c->command.argv[0], error);
         break;
     case NM_EXIT_BAD_WORKDIR:
         (void)snprintf(c->message, sizeof c->message, "can't enter the working directory %s: %s",
                        c->command.workdir, error);
         break;
     case NM_EXIT_BAD_USER:
-        (void)snprintf(c->message, sizeof c->message, "can't become user %s: %s", c->command.user, error);
+        (void)snprintf(c->message, sizeof c->message, "can't become user %s: %s", c->command.user,
+                       error);
         break;
     default:
-        (void)snprintf(c->message, sizeof c->message, "%s: %s", nm_launch_stage_name(l->end.failed_stage), error);
+        (void)snprintf(c->message, sizeof c->message, "%s: %s",
+                       nm_launch_stage_name(l->end.failed_stage), error);
         break;
     }
 }
@@ -236,22 +244,26 @@ static void end_of_command(struct nm_live *l)
     c->exit_signal = l->end.exit_signal;
     if (l->end.exit_signal) {
         c->exit_code = 128 + l->end.exit_signal;
-        c->exit_reason = l->end.exit_signal == SIGKILL && c->oom_kills > 0 ? NM_EXIT_OOM : NM_EXIT_SIGNALED;
+        c->exit_reason =
+            l->end.exit_signal == SIGKILL && c->oom_kills > 0 ? NM_EXIT_OOM : NM_EXIT_SIGNALED;
     } else {
         c->exit_code = l->end.exit_code;
         /* A shell whose child was taken by the OOM killer reports 137 itself. */
-        c->exit_reason = l->end.exit_code == 128 + SIGKILL && c->oom_kills > 0 ? NM_EXIT_OOM : NM_EXIT_EXITED;
+        c->exit_reason =
+            l->end.exit_code == 128 + SIGKILL && c->oom_kills > 0 ? NM_EXIT_OOM : NM_EXIT_EXITED;
     }
 }
 
-/* The cgroup may be seen empty before the shim's end is heard; what it wrote last is there all the same. */
+/* The cgroup may be seen empty before the shim's end is heard; what it wrote last is there all the
+ * same. */
 static void read_last_words(struct nm_live *l)
 {
     char dir[PATH_MAX];
     struct nm_launch_record r;
 
     if (l->has_end || l->c->shim_pid == 0 ||
-        (size_t)snprintf(dir, sizeof dir, "%s/containers/%s", l->m->state_dir, l->c->id) >= sizeof dir)
+        (size_t)snprintf(dir, sizeof dir, "%s/containers/%s", l->m->state_dir, l->c->id) >=
+            sizeof dir)
         return;
     if (nm_launch_record_read(dir, &r) < 0)
         return;
@@ -271,7 +283,9 @@ static void judge_end(struct nm_live *l)
     read_last_words(l);
     if (l->has_end && l->end.failed_stage != NM_LAUNCH_STAGE_NONE) {
         c->exit_reason = launch_failure(&l->end);
-        c->exit_code = c->exit_reason == NM_EXIT_NOT_FOUND ? 127 : c->exit_reason == NM_EXIT_NOT_EXECUTABLE ? 126 : 125;
+        c->exit_code = c->exit_reason == NM_EXIT_NOT_FOUND        ? 127
+                       : c->exit_reason == NM_EXIT_NOT_EXECUTABLE ? 126
+                                                                  : 125;
         explain_failure(l);
     } else if (l->has_end && l->end.phase == NM_LAUNCH_ENDED) {
         end_of_command(l);
@@ -289,13 +303,16 @@ static void judge_end(struct nm_live *l)
         c->exit_code = 128 + SIGKILL;
         c->exit_reason = NM_EXIT_SIGNALED;
         if (!c->message[0])
-            (void)snprintf(c->message, sizeof c->message, "shim and command were killed from outside nmd");
+            (void)snprintf(c->message, sizeof c->message,
+                           "shim and command were killed from outside nmd");
     }
-    /* A command that ends by itself while a kill is on its way was still killed, unless it was done before. */
+    /* A command that ends by itself while a kill is on its way was still killed, unless it was done
+     * before. */
     if (c->kill_reason != NM_EXIT_NONE && c->exit_reason != NM_EXIT_OOM)
         c->exit_reason = c->kill_reason;
     if (c->exit_reason == NM_EXIT_OOM && !c->message[0])
-        (void)snprintf(c->message, sizeof c->message, "the kernel's OOM killer took it; its memory peaked at %s",
+        (void)snprintf(c->message, sizeof c->message,
+                       "the kernel's OOM killer took it; its memory peaked at %s",
                        nm_format_size(c->memory_peak_bytes, peak, sizeof peak));
 }
 
@@ -326,7 +343,8 @@ static void finish(struct nm_live *l)
 
     judge_end(l);
     c->finished_usec = l->has_end && l->end.ended_usec ? l->end.ended_usec : nm_now_usec();
-    c->finished_realtime_usec = l->has_end && l->end.ended_realtime_usec ? l->end.ended_realtime_usec : nm_realtime_usec();
+    c->finished_realtime_usec =
+        l->has_end && l->end.ended_realtime_usec ? l->end.ended_realtime_usec : nm_realtime_usec();
     c->view.measured = (struct nm_resources){0};
     if (l->decision_open && l->decision.kind == NM_DECISION_KILL) {
         nm_record_effective(l);
@@ -355,8 +373,8 @@ static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* The end is dealt with in a turn of its own: whoever noticed it (a watch, the shim's callback, a request, a round) may still
- * hold pointers to the container. */
+/* The end is dealt with in a turn of its own: whoever noticed it (a watch, the shim's callback, a
+ * request, a round) may still hold pointers to the container. */
 static void finish_soon(struct nm_live *l)
 {
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);

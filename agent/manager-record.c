@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Telling: decision records, events, subscriptions and counters. A decision is written to the store when it is taken and
- * again when its outcome is known; subscribers hear it both times.
+ * Telling: decision records, events, subscriptions and counters. A decision is written to the store
+ * when it is taken and again when its outcome is known; subscribers hear it both times.
  */
 
 #include "agent/manager.h"
@@ -18,13 +18,14 @@ const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS] = {
     1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000, 30000000,
 };
 
-/* ---- events ------------------------------------------------------------------------------------------------------------ */
+/* ---- events -------------------------------------------------------------- */
 
 static struct nm_event_record *next_record(struct nm_manager *m, enum nm_event_kind kind)
 {
     struct nm_event_record *e = &m->events[m->next_event % NM_EVENT_RING];
 
-    *e = (struct nm_event_record){.number = m->next_event++, .realtime_usec = nm_realtime_usec(), .kind = kind};
+    *e = (struct nm_event_record){
+        .number = m->next_event++, .realtime_usec = nm_realtime_usec(), .kind = kind};
     return e;
 }
 
@@ -55,8 +56,12 @@ static const char *end_message_id(const struct nm_container *c, enum nm_state to
 void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state to)
 {
     struct nm_event_record *r = next_record(l->m, NM_EVENT_STATE);
-    struct nm_event e = {.number = r->number, .realtime_usec = r->realtime_usec, .kind = NM_EVENT_STATE,
-                         .container = l->c, .from = from, .to = to};
+    struct nm_event e = {.number = r->number,
+                         .realtime_usec = r->realtime_usec,
+                         .kind = NM_EVENT_STATE,
+                         .container = l->c,
+                         .from = from,
+                         .to = to};
     char label[160];
 
     name_container(r, l->c);
@@ -64,28 +69,37 @@ void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state 
     r->to = to;
     nm_container_label(l->c, label, sizeof label);
     if (to == NM_COMPLETED)
-        (void)snprintf(r->text, sizeof r->text, "%s, exit code %d%s%s", nm_exit_reason_name(l->c->exit_reason),
-                       l->c->exit_code, l->c->message[0] ? ": " : "", l->c->message);
-    nm_log_container(to == NM_COMPLETED ? LOG_INFO : LOG_DEBUG, l->c->id, NULL, end_message_id(l->c, to), "%s: %s%s%s",
-                     label, nm_state_name(to), r->text[0] ? ", " : "", r->text);
+        (void)snprintf(r->text, sizeof r->text, "%s, exit code %d%s%s",
+                       nm_exit_reason_name(l->c->exit_reason), l->c->exit_code,
+                       l->c->message[0] ? ": " : "", l->c->message);
+    nm_log_container(to == NM_COMPLETED ? LOG_INFO : LOG_DEBUG, l->c->id, NULL,
+                     end_message_id(l->c, to), "%s: %s%s%s", label, nm_state_name(to),
+                     r->text[0] ? ", " : "", r->text);
     publish(l->m, &e);
 }
 
 void nm_record_node_event(struct nm_manager *m, const char *text)
 {
     struct nm_event_record *r = next_record(m, NM_EVENT_NODE);
-    struct nm_event e = {.number = r->number, .realtime_usec = r->realtime_usec, .kind = NM_EVENT_NODE, .text = text};
+    struct nm_event e = {.number = r->number,
+                         .realtime_usec = r->realtime_usec,
+                         .kind = NM_EVENT_NODE,
+                         .text = text};
 
     (void)snprintf(r->text, sizeof r->text, "%s", text);
     nm_info("%s", text);
     publish(m, &e);
 }
 
-static void decision_event(struct nm_manager *m, const struct nm_container *c, const struct nm_decision *d)
+static void decision_event(struct nm_manager *m, const struct nm_container *c,
+                           const struct nm_decision *d)
 {
     struct nm_event_record *r = next_record(m, NM_EVENT_DECISION);
-    struct nm_event e = {.number = r->number, .realtime_usec = r->realtime_usec, .kind = NM_EVENT_DECISION,
-                         .container = c, .decision = d};
+    struct nm_event e = {.number = r->number,
+                         .realtime_usec = r->realtime_usec,
+                         .kind = NM_EVENT_DECISION,
+                         .container = c,
+                         .decision = d};
 
     if (c)
         name_container(r, c);
@@ -94,7 +108,8 @@ static void decision_event(struct nm_manager *m, const struct nm_container *c, c
     publish(m, &e);
 }
 
-int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata, struct nm_subscription **ret)
+int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata,
+                         struct nm_subscription **ret)
 {
     struct nm_subscription *s = calloc(1, sizeof *s);
 
@@ -124,8 +139,8 @@ static bool may_see(const struct nm_caller *who, const struct nm_event_record *e
     return !who || who->admin || e->kind == NM_EVENT_NODE || e->submitter_uid == who->uid;
 }
 
-void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who, uint64_t after_number,
-                              nm_manager_event_cb_t cb, void *userdata)
+void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
+                              uint64_t after_number, nm_manager_event_cb_t cb, void *userdata)
 {
     uint64_t first = m->next_event > NM_EVENT_RING ? m->next_event - NM_EVENT_RING : 1;
 
@@ -137,7 +152,7 @@ void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
     }
 }
 
-/* ---- decisions -------------------------------------------------------------------------------------------------------------- */
+/* ---- decisions ----------------------------------------------------------- */
 
 void nm_record_store_result(struct nm_manager *m, int r)
 {
@@ -145,8 +160,10 @@ void nm_record_store_result(struct nm_manager *m, int r)
         return;
     if (r < 0)
         nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE,
-                         "the journal in %s can't be written (%s): containers go on, but a restart of nmd now could lose "
-                         "what happens from here; free some space there", m->state_dir, strerror(-r));
+                         "the journal in %s can't be written (%s): containers go on, but a restart "
+                         "of nmd now could lose "
+                         "what happens from here; free some space there",
+                         m->state_dir, strerror(-r));
     else if (m->store_error < 0)
         nm_info("the journal can be written again");
     m->store_error = r;
@@ -192,11 +209,14 @@ static void fill_verdict(struct nm_decision *d, const struct nm_policy_verdict *
     d->used = v->used;
     d->resource = v->hold_resource;
     d->allocated_guaranteed = v->allocated_guaranteed;
-    d->allocated.memory_bytes = v->allocated_guaranteed.memory_bytes + v->allocated_opportunistic.memory_bytes;
-    d->allocated.cpu_millicores = v->allocated_guaranteed.cpu_millicores + v->allocated_opportunistic.cpu_millicores;
+    d->allocated.memory_bytes =
+        v->allocated_guaranteed.memory_bytes + v->allocated_opportunistic.memory_bytes;
+    d->allocated.cpu_millicores =
+        v->allocated_guaranteed.cpu_millicores + v->allocated_opportunistic.cpu_millicores;
 }
 
-static void fill_candidates(struct nm_decision *d, const struct nm_policy_action *a, const struct nm_policy_verdict *v)
+static void fill_candidates(struct nm_decision *d, const struct nm_policy_action *a,
+                            const struct nm_policy_verdict *v)
 {
     d->n_candidates_total = a->n_candidates;
     for (uint32_t i = 0; i < a->n_candidates && d->n_candidates < NM_DECISION_CANDIDATES_MAX; i++) {
@@ -213,7 +233,8 @@ static void fill_candidates(struct nm_decision *d, const struct nm_policy_action
     }
 }
 
-static void fill_action(struct nm_decision *d, const struct nm_policy_action *a, const struct nm_policy_verdict *v)
+static void fill_action(struct nm_decision *d, const struct nm_policy_action *a,
+                        const struct nm_policy_verdict *v)
 {
     d->used = a->used;
     d->resource = a->resource;
@@ -241,12 +262,14 @@ static void announce(struct nm_live *l)
 
     save(l->m, d);
     decision_event(l->m, l->c, d);
-    nm_log_container(d->kind == NM_DECISION_KILL ? LOG_NOTICE : LOG_INFO, l->c->id, nm_decision_kind_name(d->kind),
-                     nm_message_id_of_decision(d->kind), "%s", nm_decision_summary(d, text, sizeof text));
+    nm_log_container(d->kind == NM_DECISION_KILL ? LOG_NOTICE : LOG_INFO, l->c->id,
+                     nm_decision_kind_name(d->kind), nm_message_id_of_decision(d->kind), "%s",
+                     nm_decision_summary(d, text, sizeof text));
 }
 
-void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind, const struct nm_policy_action *a,
-                     const struct nm_policy_verdict *v, enum nm_reason reason)
+void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind,
+                     const struct nm_policy_action *a, const struct nm_policy_verdict *v,
+                     enum nm_reason reason)
 {
     struct nm_decision *d = &l->decision;
 
@@ -274,7 +297,8 @@ static void user_name(uid_t uid, char *buf, size_t size)
         (void)snprintf(buf, size, "%u", uid);
 }
 
-void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason reason, const struct nm_caller *who)
+void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason reason,
+                  const struct nm_caller *who)
 {
     struct nm_decision *d = &l->decision;
 
@@ -291,8 +315,8 @@ void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason 
     announce(l);
 }
 
-void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind, const struct nm_policy_action *a,
-                      const struct nm_policy_verdict *v)
+void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind,
+                      const struct nm_policy_action *a, const struct nm_policy_verdict *v)
 {
     struct nm_decision d = {.kind = kind, .reason = a->reason, .outcome = NM_OUTCOME_SHADOW};
     char text[400];
@@ -307,10 +331,11 @@ void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind, const struc
                      nm_decision_summary(&d, text, sizeof text));
 }
 
-void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s, const struct nm_resources *request,
-                       enum nm_reason reason)
+void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
+                       const struct nm_resources *request, enum nm_reason reason)
 {
-    struct nm_decision d = {.kind = NM_DECISION_REFUSE, .reason = reason, .outcome = NM_OUTCOME_DONE};
+    struct nm_decision d = {
+        .kind = NM_DECISION_REFUSE, .reason = reason, .outcome = NM_OUTCOME_DONE};
     char text[400];
 
     fill_node(m, &d);
@@ -381,15 +406,18 @@ void nm_record_failed(struct nm_live *l, const char *why)
     save(l->m, d);
 }
 
-/* ---- counters that outlive a restart ------------------------------------------------------------------------------------ */
+/* ---- counters that outlive a restart ------------------------------------- */
 
 #define COUNTER(name) {#name, offsetof(struct nm_counters, name)}
 static const struct {
     const char *key;
     size_t offset;
 } counters[] = {
-    COUNTER(submitted), COUNTER(admitted), COUNTER(refused), COUNTER(completed), COUNTER(paused),
-    COUNTER(resumed), COUNTER(killed), COUNTER(shed), COUNTER(reclaimed_bytes), COUNTER(kernel_oom_kills),
+    COUNTER(submitted),       COUNTER(admitted),
+    COUNTER(refused),         COUNTER(completed),
+    COUNTER(paused),          COUNTER(resumed),
+    COUNTER(killed),          COUNTER(shed),
+    COUNTER(reclaimed_bytes), COUNTER(kernel_oom_kills),
     COUNTER(wasted_cpu_usec), COUNTER(drift_repairs),
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What people ask for. Everything that comes in is checked here, whichever way it came: rpc/ only turns bytes into
- * structs. A refusal names the thing, its value and what is allowed, and has changed nothing.
+ * What people ask for. Everything that comes in is checked here, whichever way it came: rpc/ only
+ * turns bytes into structs. A refusal names the thing, its value and what is allowed, and has
+ * changed nothing.
  */
 
 #include "agent/manager.h"
@@ -22,7 +23,7 @@
 #define MAX_STRING_BYTES (UINT64_C(128) << 10) /* the kernel's MAX_ARG_STRLEN */
 #define MAX_STRINGS_BYTES (UINT64_C(512) << 10)
 
-/* ---- who may see what ------------------------------------------------------------------------------------------------- */
+/* ---- who may see what ---------------------------------------------------- */
 
 static bool may_touch(const struct nm_caller *who, const struct nm_container *c)
 {
@@ -40,8 +41,8 @@ static bool answers_to(const struct nm_container *c, const char *ref)
 }
 
 /* By id, by number, or by name: the one live container of that name, else the newest ended one. */
-static int find(struct nm_manager *m, const struct nm_caller *who, const char *ref, struct nm_container **ret,
-                struct nm_problem *p)
+static int find(struct nm_manager *m, const struct nm_caller *who, const char *ref,
+                struct nm_container **ret, struct nm_problem *p)
 {
     struct nm_container *c = nm_manager_by_id(m, ref), *found = NULL;
 
@@ -55,7 +56,8 @@ static int find(struct nm_manager *m, const struct nm_caller *who, const char *r
             continue;
         if (found)
             return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", ref,
-                                  "More than one live container is called '%s' (%s and %s, for instance). Use the id.",
+                                  "More than one live container is called '%s' (%s and %s, for "
+                                  "instance). Use the id.",
                                   ref, found->id, c->id);
         found = c;
     }
@@ -63,15 +65,16 @@ static int find(struct nm_manager *m, const struct nm_caller *who, const char *r
         if (answers_to(m->ended[i], ref) && may_touch(who, m->ended[i]))
             found = m->ended[i];
     if (!found)
-        return nm_problem_set(p, NM_AGENT_E_NOT_FOUND, "id", ref,
-                              "There is no container '%s' here%s. 'nmctl list --all' shows those that there are.", ref,
-                              who && !who->admin ? " that you may see" : "");
+        return nm_problem_set(
+            p, NM_AGENT_E_NOT_FOUND, "id", ref,
+            "There is no container '%s' here%s. 'nmctl list --all' shows those that there are.",
+            ref, who && !who->admin ? " that you may see" : "");
     *ret = found;
     return 0;
 }
 
-int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const char *id, const struct nm_container **ret,
-                    struct nm_problem *ret_problem)
+int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                    const struct nm_container **ret, struct nm_problem *ret_problem)
 {
     struct nm_container *c;
     int r = find(m, who, id, &c, ret_problem);
@@ -81,8 +84,8 @@ int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const cha
     return r;
 }
 
-static int find_live(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_live **ret,
-                     struct nm_problem *p)
+static int find_live(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                     struct nm_live **ret, struct nm_problem *p)
 {
     struct nm_container *c;
     int r = find(m, who, id, &c, p);
@@ -100,21 +103,25 @@ static int want_admin(const struct nm_caller *who, const char *thing, struct nm_
 {
     if (!who || who->admin)
         return 0;
-    return nm_problem_set(p, NM_AGENT_E_FORBIDDEN, thing, "", "Only root and members of the administrators' group may do this: %s.",
+    return nm_problem_set(p, NM_AGENT_E_FORBIDDEN, thing, "",
+                          "Only root and members of the administrators' group may do this: %s.",
                           thing);
 }
 
-/* ---- submit: checks ----------------------------------------------------------------------------------------------------- */
+/* ---- submit: checks ------------------------------------------------------ */
 
 static int check_name(const char *thing, const char *s, struct nm_problem *p)
 {
     if (!s || nm_name_is_valid(s))
         return 0;
-    return nm_problem_set(p, NM_AGENT_E_INVALID, thing, s,
-                          "The %s must be 1 to 63 letters, digits, '.', '_' or '-', and not begin with '.' or '-'.", thing);
+    return nm_problem_set(
+        p, NM_AGENT_E_INVALID, thing, s,
+        "The %s must be 1 to 63 letters, digits, '.', '_' or '-', and not begin with '.' or '-'.",
+        thing);
 }
 
-static int check_strings(const char *thing, const char *const *strings, uint64_t *sum, struct nm_problem *p)
+static int check_strings(const char *thing, const char *const *strings, uint64_t *sum,
+                         struct nm_problem *p)
 {
     for (; strings && *strings; strings++) {
         uint64_t n = strlen(*strings) + 1;
@@ -122,8 +129,9 @@ static int check_strings(const char *thing, const char *const *strings, uint64_t
         *sum += n;
         if (n > MAX_STRING_BYTES || *sum > MAX_STRINGS_BYTES)
             return nm_problem_set(p, NM_AGENT_E_INVALID, thing, *strings,
-                                  "Command and environment may have %" PRIu64 " KiB together, and %" PRIu64
-                                  " KiB in one string.", MAX_STRINGS_BYTES >> 10, MAX_STRING_BYTES >> 10);
+                                  "Command and environment may have %" PRIu64
+                                  " KiB together, and %" PRIu64 " KiB in one string.",
+                                  MAX_STRINGS_BYTES >> 10, MAX_STRING_BYTES >> 10);
     }
     return 0;
 }
@@ -138,7 +146,8 @@ static int check_env(const char *const *env, struct nm_problem *p)
             strspn(e, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") >= n)
             continue;
         return nm_problem_set(p, NM_AGENT_E_INVALID, "env", e,
-                              "An environment variable is NAME=value, its name made of letters, digits and '_' and not beginning with a digit.");
+                              "An environment variable is NAME=value, its name made of letters, "
+                              "digits and '_' and not beginning with a digit.");
     }
     return 0;
 }
@@ -148,15 +157,18 @@ static int check_workdir(const char *dir, struct nm_problem *p)
     if (!dir || !*dir)
         return 0;
     if (*dir != '/' || strlen(dir) >= 4096)
-        return nm_problem_set(p, NM_AGENT_E_INVALID, "workdir", dir,
-                              "The working directory must be an absolute path of at most 4095 bytes.");
+        return nm_problem_set(
+            p, NM_AGENT_E_INVALID, "workdir", dir,
+            "The working directory must be an absolute path of at most 4095 bytes.");
     for (const char *s = dir; *s; s++)
         if (iscntrl((unsigned char)*s))
-            return nm_problem_set(p, NM_AGENT_E_INVALID, "workdir", dir, "The working directory may not contain control characters.");
+            return nm_problem_set(p, NM_AGENT_E_INVALID, "workdir", dir,
+                                  "The working directory may not contain control characters.");
     return 0;
 }
 
-static int check_privileged(const struct nm_caller *who, const struct nm_submit *s, struct nm_problem *p)
+static int check_privileged(const struct nm_caller *who, const struct nm_submit *s,
+                            struct nm_problem *p)
 {
     if (s->exempt && who && !who->admin)
         return want_admin(who, "exempt", p);
@@ -168,19 +180,23 @@ static int check_privileged(const struct nm_caller *who, const struct nm_submit 
 static int check_node(struct nm_manager *m, struct nm_problem *p)
 {
     if (m->draining)
-        return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "node", "draining",
-                              "The node is draining and takes no new containers ('nmctl undrain' ends that).");
+        return nm_problem_set(
+            p, NM_AGENT_E_UNAVAILABLE, "node", "draining",
+            "The node is draining and takes no new containers ('nmctl undrain' ends that).");
     if (m->n_live >= m->config->max_containers)
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "containers", "",
-                              "The node has %zu live containers, as many as max-containers allows.", m->n_live);
+                              "The node has %zu live containers, as many as max-containers allows.",
+                              m->n_live);
     if (m->store_error < 0 && nm_store_flush(m->store) < 0)
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-m->store_error),
-                              "The journal in %s can't be written (%s), and nothing is started that can't be journalled. Free some space there.",
+                              "The journal in %s can't be written (%s), and nothing is started "
+                              "that can't be journalled. Free some space there.",
                               m->state_dir, strerror(-m->store_error));
     return 0;
 }
 
-static int check_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s, struct nm_problem *p)
+static int check_submit(struct nm_manager *m, const struct nm_caller *who,
+                        const struct nm_submit *s, struct nm_problem *p)
 {
     uint64_t sum = 0;
     int r = check_node(m, p);
@@ -190,7 +206,9 @@ static int check_submit(struct nm_manager *m, const struct nm_caller *who, const
     if (r == 0)
         r = check_name("app", s->app, p);
     if (r == 0 && (!s->argv || !s->argv[0] || !s->argv[0][0]))
-        r = nm_problem_set(p, NM_AGENT_E_INVALID, "command", "", "A container needs a command: a non-empty list of words, the first one the program.");
+        r = nm_problem_set(
+            p, NM_AGENT_E_INVALID, "command", "",
+            "A container needs a command: a non-empty list of words, the first one the program.");
     if (r == 0)
         r = check_strings("command", s->argv, &sum, p);
     if (r == 0)
@@ -214,33 +232,41 @@ static int refuse(struct nm_manager *m, enum nm_reason reason, enum nm_execution
     char want[64], have[64], a[32], b[32];
     uint64_t guaranteed_memory = 0, guaranteed_cpu = 0;
 
-    (void)snprintf(want, sizeof want, "%s and %.2f CPUs", nm_format_size(request->memory_bytes, a, sizeof a),
+    (void)snprintf(want, sizeof want, "%s and %.2f CPUs",
+                   nm_format_size(request->memory_bytes, a, sizeof a),
                    (double)request->cpu_millicores / 1000);
-    (void)snprintf(have, sizeof have, "%s and %.2f CPUs", nm_format_size(cap->memory_bytes, b, sizeof b),
+    (void)snprintf(have, sizeof have, "%s and %.2f CPUs",
+                   nm_format_size(cap->memory_bytes, b, sizeof b),
                    (double)cap->cpu_millicores / 1000);
     if (reason == NM_REASON_QUEUE_FULL)
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
-                              "The queue holds %u opportunistic containers already, its maximum length. Try again later, or as --guaranteed.",
+                              "The queue holds %u opportunistic containers already, its maximum "
+                              "length. Try again later, or as --guaranteed.",
                               m->settings.queue_max_length);
     if (reason == NM_REASON_LARGER_THAN_NODE)
-        return nm_problem_set(p, NM_AGENT_E_TOO_LARGE, request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
-                              "The request (%s) is larger than the node, which offers %s.", want, have);
+        return nm_problem_set(p, NM_AGENT_E_TOO_LARGE,
+                              request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
+                              "The request (%s) is larger than the node, which offers %s.", want,
+                              have);
     for (size_t i = 0; i < m->n_live; i++)
         if (m->views[i]->type == NM_GUARANTEED) {
             guaranteed_memory += m->views[i]->request.memory_bytes;
             guaranteed_cpu += m->views[i]->request.cpu_millicores;
         }
     (void)type;
-    return nm_problem_set(p, NM_AGENT_E_TOO_LARGE,
-                          guaranteed_memory + request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
-                          "Guaranteed containers hold %s and %.2f CPUs of the node's %s; %s more would be a promise that can't be kept. "
-                          "Try again when some have ended, or as --opportunistic.",
-                          nm_format_size(guaranteed_memory, a, sizeof a), (double)guaranteed_cpu / 1000, have, want);
+    return nm_problem_set(
+        p, NM_AGENT_E_TOO_LARGE,
+        guaranteed_memory + request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
+        "Guaranteed containers hold %s and %.2f CPUs of the node's %s; %s more would be a promise "
+        "that can't be kept. "
+        "Try again when some have ended, or as --opportunistic.",
+        nm_format_size(guaranteed_memory, a, sizeof a), (double)guaranteed_cpu / 1000, have, want);
 }
 
-/* ---- submit: make ----------------------------------------------------------------------------------------------------------- */
+/* ---- submit: make -------------------------------------------------------- */
 
-static int fill_command(struct nm_manager *m, const struct nm_submit *s, const struct nm_user *u, struct nm_command *ret)
+static int fill_command(struct nm_manager *m, const struct nm_submit *s, const struct nm_user *u,
+                        struct nm_command *ret)
 {
     struct nm_command c = {
         .argv = (char **)(uintptr_t)s->argv,
@@ -255,8 +281,9 @@ static int fill_command(struct nm_manager *m, const struct nm_submit *s, const s
     return nm_command_copy(&c, ret);
 }
 
-static int make_container(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
-                          const struct nm_user *u, const struct nm_resources *request, uint32_t vcores_milli,
+static int make_container(struct nm_manager *m, const struct nm_caller *who,
+                          const struct nm_submit *s, const struct nm_user *u,
+                          const struct nm_resources *request, uint32_t vcores_milli,
                           struct nm_container **ret)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
@@ -267,7 +294,8 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who, con
     if (r < 0)
         return r;
     c->view.seq = m->next_seq;
-    (void)snprintf(c->id, sizeof c->id, "container_%" PRIu64 "_%06" PRIu64, m->opened.epoch, c->view.seq);
+    (void)snprintf(c->id, sizeof c->id, "container_%" PRIu64 "_%06" PRIu64, m->opened.epoch,
+                   c->view.seq);
     (void)snprintf(c->name, sizeof c->name, "%s", s->name ? s->name : "");
     (void)snprintf(c->app, sizeof c->app, "%s", s->app ? s->app : "");
     (void)snprintf(c->owner, sizeof c->owner, "%s", s->owner ? s->owner : "local");
@@ -281,13 +309,15 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who, con
     c->view.pause_deadline_usec = UINT64_MAX;
     c->view.min_runtime_usec = s->min_runtime_usec;
     c->view.app = nm_manager_app(m, c->app);
-    c->view.expected_usec = s->expected_usec ? s->expected_usec : m->apps[c->view.app].mean_run_usec;
+    c->view.expected_usec =
+        s->expected_usec ? s->expected_usec : m->apps[c->view.app].mean_run_usec;
     *ret = STEAL_PTR(c);
     return 0;
 }
 
 /* Into the journal first; only what is journalled exists. */
-static int enter(struct nm_manager *m, struct nm_container *c, struct nm_live **ret, struct nm_problem *p)
+static int enter(struct nm_manager *m, struct nm_container *c, struct nm_live **ret,
+                 struct nm_problem *p)
 {
     int r = nm_container_set_state(c, NM_SCHEDULED);
 
@@ -297,7 +327,8 @@ static int enter(struct nm_manager *m, struct nm_container *c, struct nm_live **
     NM_FAULT("submit-journalled");
     if (r < 0)
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-r),
-                              "The journal in %s can't be written (%s), and nothing is started that can't be journalled.",
+                              "The journal in %s can't be written (%s), and nothing is started "
+                              "that can't be journalled.",
                               m->state_dir, strerror(-r));
     return nm_manager_add_live(m, c, ret);
 }
@@ -319,7 +350,8 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     if (r == 0)
         r = nm_users_check(m->config, who, s->user, &user, ret_problem);
     if (r == 0 && request.memory_bytes < MIN_MEMORY_BYTES)
-        r = nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "memory", "", "A container needs at least 1 MiB of memory.");
+        r = nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "memory", "",
+                           "A container needs at least 1 MiB of memory.");
     if (r != 0)
         return r;
     reason = nm_policy_check_request(&m->settings, m->views, m->n_live, s->type, &request, NULL);
@@ -341,15 +373,18 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     return 0;
 }
 
-/* ---- pause, resume, kill ---------------------------------------------------------------------------------------------------- */
+/* ---- pause, resume, kill ------------------------------------------------- */
 
-static int wrong_state(const struct nm_container *c, const char *what, const char *allowed, struct nm_problem *p)
+static int wrong_state(const struct nm_container *c, const char *what, const char *allowed,
+                       struct nm_problem *p)
 {
-    return nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state), "Container %s is %s and can't be %s: it must be %s.",
-                          c->id, nm_state_name(c->view.state), what, allowed);
+    return nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
+                          "Container %s is %s and can't be %s: it must be %s.", c->id,
+                          nm_state_name(c->view.state), what, allowed);
 }
 
-int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *ret_problem)
+int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                     struct nm_problem *ret_problem)
 {
     struct nm_live *l;
     int r = find_live(m, who, id, &l, ret_problem);
@@ -357,10 +392,12 @@ int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const ch
     if (r != 0)
         return r;
     if (!m->backend->feature[NM_CGROUP_FREEZE])
-        return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "freeze", "", "Containers can't be paused here: %s.",
+        return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "freeze", "",
+                              "Containers can't be paused here: %s.",
                               m->backend->missing[NM_CGROUP_FREEZE]);
     if (l->c->view.state == NM_PAUSED || l->c->view.state == NM_PAUSING) {
-        l->c->view.user_paused = true; /* policy had paused it: now it stays until a person resumes it */
+        l->c->view.user_paused =
+            true; /* policy had paused it: now it stays until a person resumes it */
         (void)nm_life_journal(l);
         return 0;
     }
@@ -371,7 +408,8 @@ int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const ch
     return 0;
 }
 
-int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *ret_problem)
+int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      struct nm_problem *ret_problem)
 {
     struct nm_live *l;
     int r = find_live(m, who, id, &l, ret_problem);
@@ -396,8 +434,9 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
         return r;
     l = nm_manager_live_of(m, c);
     if (!l)
-        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "id", id, "Container %s has ended already (%s, exit code %d).",
-                              c->id, nm_exit_reason_name(c->exit_reason), c->exit_code);
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "id", id,
+                              "Container %s has ended already (%s, exit code %d).", c->id,
+                              nm_exit_reason_name(c->exit_reason), c->exit_code);
     if (c->view.state == NM_KILLING && !now)
         return 0;
     if (c->view.state != NM_KILLING)
@@ -406,10 +445,10 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
     return 0;
 }
 
-/* ---- promote, demote, update ------------------------------------------------------------------------------------------------ */
+/* ---- promote, demote, update --------------------------------------------- */
 
-static int change_type(struct nm_manager *m, const struct nm_caller *who, const char *id, enum nm_execution_type to,
-                       struct nm_problem *p)
+static int change_type(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                       enum nm_execution_type to, struct nm_problem *p)
 {
     struct nm_live *l;
     struct nm_view *v;
@@ -420,8 +459,8 @@ static int change_type(struct nm_manager *m, const struct nm_caller *who, const 
         return r;
     v = &l->c->view;
     if (v->type == to)
-        return nm_problem_set(p, NM_AGENT_E_CONFLICT, "execution_type", nm_execution_type_name(to), "Container %s is %s already.",
-                              l->c->id, nm_execution_type_name(to));
+        return nm_problem_set(p, NM_AGENT_E_CONFLICT, "execution_type", nm_execution_type_name(to),
+                              "Container %s is %s already.", l->c->id, nm_execution_type_name(to));
     if (to == NM_GUARANTEED || (v->state == NM_SCHEDULED && !v->admitted)) {
         reason = nm_policy_check_request(&m->settings, m->views, m->n_live, to, &v->request, v);
         if (reason != NM_REASON_NONE)
@@ -430,13 +469,15 @@ static int change_type(struct nm_manager *m, const struct nm_caller *who, const 
     v->type = to;
     (void)nm_life_journal(l);
     NM_FAULT("type-journalled");
-    nm_record_by(l, to == NM_GUARANTEED ? NM_DECISION_PROMOTE : NM_DECISION_DEMOTE, NM_REASON_USER, who);
+    nm_record_by(l, to == NM_GUARANTEED ? NM_DECISION_PROMOTE : NM_DECISION_DEMOTE, NM_REASON_USER,
+                 who);
     nm_act_limits(l);
     nm_act_priority(l);
     nm_record_acted(l);
     nm_record_effective(l);
     /* What was paused to give way has the right of way now. */
-    if (to == NM_GUARANTEED && (v->state == NM_PAUSED || v->state == NM_PAUSING) && !v->user_paused) {
+    if (to == NM_GUARANTEED && (v->state == NM_PAUSED || v->state == NM_PAUSING) &&
+        !v->user_paused) {
         nm_record_by(l, NM_DECISION_RESUME, NM_REASON_GUARANTEED, who);
         nm_act_resume(l);
     }
@@ -444,12 +485,14 @@ static int change_type(struct nm_manager *m, const struct nm_caller *who, const 
     return 0;
 }
 
-int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *ret_problem)
+int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                       struct nm_problem *ret_problem)
 {
     return change_type(m, who, id, NM_GUARANTEED, ret_problem);
 }
 
-int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *ret_problem)
+int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      struct nm_problem *ret_problem)
 {
     return change_type(m, who, id, NM_OPPORTUNISTIC, ret_problem);
 }
@@ -461,13 +504,14 @@ static int check_shrink(const struct nm_live *l, uint64_t memory_bytes, struct n
     if (memory_bytes >= l->c->view.measured.memory_bytes)
         return 0;
     nm_format_size(memory_bytes, want, sizeof want);
-    return nm_problem_set(p, NM_AGENT_E_CONFLICT, "memory", want,
-                          "Container %s uses %s now: with a limit of %s the kernel would kill it at once.", l->c->id,
-                          nm_format_size(l->c->view.measured.memory_bytes, has, sizeof has), want);
+    return nm_problem_set(
+        p, NM_AGENT_E_CONFLICT, "memory", want,
+        "Container %s uses %s now: with a limit of %s the kernel would kill it at once.", l->c->id,
+        nm_format_size(l->c->view.measured.memory_bytes, has, sizeof has), want);
 }
 
-int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id, uint64_t memory_bytes,
-                      uint32_t vcores_milli, struct nm_problem *ret_problem)
+int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      uint64_t memory_bytes, uint32_t vcores_milli, struct nm_problem *ret_problem)
 {
     struct nm_live *l;
     struct nm_resources request;
@@ -477,12 +521,16 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
     if (r != 0)
         return r;
     if (!memory_bytes && !vcores_milli)
-        return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "memory_bytes", "", "Nothing to change: give memory, vcores, or both.");
+        return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "memory_bytes", "",
+                              "Nothing to change: give memory, vcores, or both.");
     if (memory_bytes && memory_bytes < MIN_MEMORY_BYTES)
-        return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "memory", "", "A container needs at least 1 MiB of memory.");
+        return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "memory", "",
+                              "A container needs at least 1 MiB of memory.");
     request.memory_bytes = memory_bytes ? memory_bytes : l->c->view.request.memory_bytes;
-    request.cpu_millicores = vcores_milli ? millicores_of(m, vcores_milli) : l->c->view.request.cpu_millicores;
-    reason = nm_policy_check_request(&m->settings, m->views, m->n_live, l->c->view.type, &request, &l->c->view);
+    request.cpu_millicores =
+        vcores_milli ? millicores_of(m, vcores_milli) : l->c->view.request.cpu_millicores;
+    reason = nm_policy_check_request(&m->settings, m->views, m->n_live, l->c->view.type, &request,
+                                     &l->c->view);
     if (reason != NM_REASON_NONE && reason != NM_REASON_QUEUE_FULL)
         return refuse(m, reason, l->c->view.type, &request, ret_problem);
     nm_live_sample(l, nm_now_usec());
@@ -501,9 +549,10 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
     return 0;
 }
 
-/* ---- drain, reload ---------------------------------------------------------------------------------------------------------- */
+/* ---- drain, reload ------------------------------------------------------- */
 
-static void kill_where(struct nm_manager *m, bool opportunistic_only, bool now, enum nm_reason reason, const struct nm_caller *who)
+static void kill_where(struct nm_manager *m, bool opportunistic_only, bool now,
+                       enum nm_reason reason, const struct nm_caller *who)
 {
     for (size_t i = m->n_live; i-- > 0;) {
         struct nm_live *l = m->live[i];
@@ -531,7 +580,8 @@ int nm_manager_arm_drain(struct nm_manager *m)
     m->drain_timer = sd_event_source_disable_unref(m->drain_timer);
     if (m->drain_deadline_usec == UINT64_MAX)
         return 0;
-    return sd_event_add_time(m->event, &m->drain_timer, CLOCK_BOOTTIME, m->drain_deadline_usec, 1000, on_drain_deadline, m);
+    return sd_event_add_time(m->event, &m->drain_timer, CLOCK_BOOTTIME, m->drain_deadline_usec,
+                             1000, on_drain_deadline, m);
 }
 
 static void journal_drain(struct nm_manager *m)
@@ -542,8 +592,8 @@ static void journal_drain(struct nm_manager *m)
     nm_record_store_result(m, nm_store_put_value(m->store, "drain", value));
 }
 
-int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec, bool kill_opportunistic,
-                     struct nm_problem *ret_problem)
+int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec,
+                     bool kill_opportunistic, struct nm_problem *ret_problem)
 {
     uint64_t now = nm_now_usec();
     char text[160], when[32];
@@ -558,9 +608,11 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t
     if (r < 0)
         return r;
     if (m->drain_deadline_usec == UINT64_MAX)
-        (void)snprintf(text, sizeof text, "draining: nothing is admitted any more; what runs may finish");
+        (void)snprintf(text, sizeof text,
+                       "draining: nothing is admitted any more; what runs may finish");
     else
-        (void)snprintf(text, sizeof text, "draining: nothing is admitted any more; what still runs in %s is ended",
+        (void)snprintf(text, sizeof text,
+                       "draining: nothing is admitted any more; what still runs in %s is ended",
                        nm_format_duration(deadline_usec, when, sizeof when));
     nm_record_node_event(m, text);
     /* What waits would wait for ever. */
@@ -575,14 +627,16 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t
     return 0;
 }
 
-int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who, struct nm_problem *ret_problem)
+int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
+                       struct nm_problem *ret_problem)
 {
     int r = want_admin(who, "undrain", ret_problem);
 
     if (r != 0)
         return r;
     if (!m->draining)
-        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "node", "running", "The node is not draining.");
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "node", "running",
+                              "The node is not draining.");
     m->draining = false;
     m->drain_deadline_usec = UINT64_MAX;
     m->drain_timer = sd_event_source_disable_unref(m->drain_timer);
@@ -614,15 +668,20 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
         r = nm_manager_resettle(m, c, &message);
     }
     if (r < 0) {
-        nm_err("configuration not reloaded, the old one stays in force: %s", message ? message : strerror(-r));
-        return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "configuration", m->config_path ? m->config_path : "",
-                              "The configuration was refused, the old one stays in force: %s", message ? message : strerror(-r));
+        nm_err("configuration not reloaded, the old one stays in force: %s",
+               message ? message : strerror(-r));
+        return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "configuration",
+                              m->config_path ? m->config_path : "",
+                              "The configuration was refused, the old one stays in force: %s",
+                              message ? message : strerror(-r));
     }
     c = NULL;
     (void)nm_health_reconfigure(m->health, m->config);
-    if (before.memory_bytes != m->settings.capacity.memory_bytes || before.cpu_millicores != m->settings.capacity.cpu_millicores)
+    if (before.memory_bytes != m->settings.capacity.memory_bytes ||
+        before.cpu_millicores != m->settings.capacity.cpu_millicores)
         refresh_limits(m);
-    (void)snprintf(text, sizeof text, "configuration reloaded%s%s", restart[0] ? "; only a restart applies: " : "", restart);
+    (void)snprintf(text, sizeof text, "configuration reloaded%s%s",
+                   restart[0] ? "; only a restart applies: " : "", restart);
     nm_record_node_event(m, text);
     nm_manager_kick(m);
     return 0;

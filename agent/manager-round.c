@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One round: sample (monitor/), decide (policy.c), hand the actions out (manager-act.c). Sampling reuses open
- * descriptors and the policy its workspace, so that a round on a node in trouble needs no memory of its own.
+ * One round: sample (monitor/), decide (policy.c), hand the actions out (manager-act.c). Sampling
+ * reuses open descriptors and the policy its workspace, so that a round on a node in trouble needs
+ * no memory of its own.
  */
 
 #include "agent/manager.h"
@@ -41,8 +42,10 @@ static void settle_regained(struct nm_live *l)
     if (!l->regain_due)
         return;
     l->regain_due = false;
-    regained.memory_bytes = nm_sub_u64(l->use_before.memory_bytes, l->c->view.measured.memory_bytes);
-    regained.cpu_millicores = nm_sub_u64(l->use_before.cpu_millicores, l->c->view.measured.cpu_millicores);
+    regained.memory_bytes =
+        nm_sub_u64(l->use_before.memory_bytes, l->c->view.measured.memory_bytes);
+    regained.cpu_millicores =
+        nm_sub_u64(l->use_before.cpu_millicores, l->c->view.measured.cpu_millicores);
     nm_record_regained(l, &regained);
 }
 
@@ -63,14 +66,17 @@ int nm_manager_sample(struct nm_manager *m)
     struct nm_node_sample node;
     int r = nm_node_sampler_sample(m->node_sampler, now, &node);
 
-    /* A failed node sample makes the policy's view stale by and by; nothing is admitted or killed on it. */
+    /* A failed node sample makes the policy's view stale by and by; nothing is admitted or killed
+     * on it. */
     if (r >= 0) {
         m->node = node;
         m->node_valid = true;
     } else {
         if (m->node_valid)
-            nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_NO_SAMPLE,
-                             "the node's memory and CPU can't be read (%s): nothing is admitted or taken back", strerror(-r));
+            nm_log_container(
+                LOG_ERR, NULL, NULL, NM_MESSAGE_NO_SAMPLE,
+                "the node's memory and CPU can't be read (%s): nothing is admitted or taken back",
+                strerror(-r));
         m->node_valid = false;
     }
     for (size_t i = 0; i < m->n_live; i++) {
@@ -107,15 +113,17 @@ static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_tr
     return (struct nm_policy_input){
         .trigger = trigger,
         .now_usec = nm_now_usec(),
-        .node = {
-            .valid = m->node_valid,
-            .cpu_valid = m->node.cpu_valid,
-            .at_usec = m->node.at_usec,
-            .used = {.memory_bytes = nm_sub_u64(m->node.memory_total_bytes, m->node.memory_available_bytes),
-                     .cpu_millicores = m->node.cpu_busy_millicores},
-            .swap_free_bytes = m->node.swap_free_bytes,
-            .uplink_utilization = m->uplink_utilization,
-        },
+        .node =
+            {
+                .valid = m->node_valid,
+                .cpu_valid = m->node.cpu_valid,
+                .at_usec = m->node.at_usec,
+                .used = {.memory_bytes =
+                             nm_sub_u64(m->node.memory_total_bytes, m->node.memory_available_bytes),
+                         .cpu_millicores = m->node.cpu_busy_millicores},
+                .swap_free_bytes = m->node.swap_free_bytes,
+                .uplink_utilization = m->uplink_utilization,
+            },
         .views = m->views,
         .n_views = m->n_live,
         .apps = m->app_views,
@@ -126,7 +134,8 @@ static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_tr
     };
 }
 
-static void act(struct nm_live *l, const struct nm_policy_action *a, const struct nm_policy_verdict *v)
+static void act(struct nm_live *l, const struct nm_policy_action *a,
+                const struct nm_policy_verdict *v)
 {
     static const enum nm_decision_kind kinds[] = {
         [NM_ACTION_ADMIT] = NM_DECISION_ADMIT,     [NM_ACTION_PAUSE] = NM_DECISION_PAUSE,
@@ -149,7 +158,9 @@ static void act(struct nm_live *l, const struct nm_policy_action *a, const struc
         nm_act_reclaim(l, a->predicted.memory_bytes);
         break;
     case NM_ACTION_KILL:
-        nm_act_kill(l, a->reason == NM_REASON_PAUSE_DEADLINE ? NM_EXIT_PAUSE_DEADLINE : NM_EXIT_PREEMPTED, true);
+        nm_act_kill(
+            l, a->reason == NM_REASON_PAUSE_DEADLINE ? NM_EXIT_PAUSE_DEADLINE : NM_EXIT_PREEMPTED,
+            true);
         break;
     case NM_ACTION_SHED:
         nm_act_discard(l, NM_EXIT_SHED);
@@ -157,11 +168,14 @@ static void act(struct nm_live *l, const struct nm_policy_action *a, const struc
     }
 }
 
-/* On a node near a threshold the reason flips with every sample; one record in this time will do. */
+/* On a node near a threshold the reason flips with every sample; one record in this time will do.
+ */
 #define TELL_AGAIN_USEC (10 * NM_USEC_PER_SEC)
 
-/* Why something waits is worth a record when it begins to wait and when the reason changes, not in every round. */
-static void tell_waiting(const struct nm_policy_verdict *v, enum nm_reason hold, const struct nm_view *view)
+/* Why something waits is worth a record when it begins to wait and when the reason changes, not in
+ * every round. */
+static void tell_waiting(const struct nm_policy_verdict *v, enum nm_reason hold,
+                         const struct nm_view *view)
 {
     uint64_t now = nm_now_usec();
     struct nm_live *l;
@@ -192,9 +206,9 @@ static void tell_hold(struct nm_manager *m, const struct nm_policy_verdict *v)
 }
 
 /*
- * Shadow mode: the node is run by the plain rule (no over-allocation, nothing taken back), and a second policy, with
- * over-allocation on, is asked what it would have done. It sees the same containers, so what it says about a container
- * is told once, until it says something else.
+ * Shadow mode: the node is run by the plain rule (no over-allocation, nothing taken back), and a
+ * second policy, with over-allocation on, is asked what it would have done. It sees the same
+ * containers, so what it says about a container is told once, until it says something else.
  */
 static void decide_in_shadow(struct nm_manager *m, const struct nm_policy_input *in)
 {
@@ -225,7 +239,8 @@ static void decide_in_shadow(struct nm_manager *m, const struct nm_policy_input 
 
 static void keep_history(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
-    struct nm_history_point p = {.at_usec = m->last_sample_usec, .realtime_usec = nm_realtime_usec()};
+    struct nm_history_point p = {.at_usec = m->last_sample_usec,
+                                 .realtime_usec = nm_realtime_usec()};
 
     p.memory_used_bytes = v->used.memory_bytes;
     p.cpu_used_millicores = (uint32_t)v->used.cpu_millicores;
@@ -263,14 +278,16 @@ static void check_invariants(struct nm_manager *m, const struct nm_policy_settin
     const char *broken = nm_policy_check_invariants(s, in, v);
 
     if (broken && !m->invariant_broken)
-        nm_err("a rule of the policy does not hold, please report this with the output of 'nmctl explain --last 20': %s",
+        nm_err("a rule of the policy does not hold, please report this with the output of 'nmctl "
+               "explain --last 20': %s",
                broken);
     m->invariant_broken = broken != NULL;
 }
 
 /*
- * Every intent of the round goes to the journal in one transaction, and only when that is committed is anything done:
- * a crash in between leaves a journal that says more than happened, which recovery can see, never less.
+ * Every intent of the round goes to the journal in one transaction, and only when that is committed
+ * is anything done: a crash in between leaves a journal that says more than happened, which
+ * recovery can see, never less.
  */
 static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
@@ -281,7 +298,8 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     NM_FAULT("round-before-commit");
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("round-after-commit");
-    for (size_t i = m->n_live; i-- > 0;) /* backwards: the end of a container takes it out of the array */
+    for (size_t i = m->n_live;
+         i-- > 0;) /* backwards: the end of a container takes it out of the array */
         if (m->live[i]->todo != NM_TODO_NOTHING)
             nm_act_carry_out(m->live[i]);
 }
@@ -305,7 +323,8 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     nm_act_squeeze(m, v->squeeze_millicores);
     if (m->wake_timer) {
         (void)sd_event_source_set_time(m->wake_timer, v->wake_usec);
-        (void)sd_event_source_set_enabled(m->wake_timer, v->wake_usec == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+        (void)sd_event_source_set_enabled(
+            m->wake_timer, v->wake_usec == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What there is to see: plain structs filled from the manager's state. Nothing here changes anything. */
+/* What there is to see: plain structs filled from the manager's state. Nothing here changes
+ * anything. */
 
 #include "agent/manager.h"
 
@@ -44,9 +45,11 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
             note(ret, "%s: %s", nm_cgroup_feature_name((enum nm_cgroup_feature)f),
                  b->missing[f] ? b->missing[f] : "the kernel does not offer it");
     if (!b->feature[NM_CGROUP_CPU_WEIGHT])
-        note(ret, "instead of cpu weights, opportunistic processes run in the kernel's background class (SCHED_IDLE)");
+        note(ret, "instead of cpu weights, opportunistic processes run in the kernel's background "
+                  "class (SCHED_IDLE)");
     if (m->store_error < 0)
-        note(ret, "journal: can't be written (%s); new containers are refused until there is room in %s",
+        note(ret,
+             "journal: can't be written (%s); new containers are refused until there is room in %s",
              strerror(-m->store_error), m->state_dir);
 }
 
@@ -96,8 +99,10 @@ static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
     ret->capacity_vcores_milli =
         nm_settings_millicores_vcores(m->config, &m->node, m->settings.capacity.cpu_millicores);
     ret->used = m->verdict.used;
-    ret->utilization.memory = (double)ret->used.memory_bytes / (double)NM_MAX(ret->capacity.memory_bytes, (uint64_t)1);
-    ret->utilization.cpu = (double)ret->used.cpu_millicores / (double)NM_MAX(ret->capacity.cpu_millicores, (uint64_t)1);
+    ret->utilization.memory =
+        (double)ret->used.memory_bytes / (double)NM_MAX(ret->capacity.memory_bytes, (uint64_t)1);
+    ret->utilization.cpu = (double)ret->used.cpu_millicores /
+                           (double)NM_MAX(ret->capacity.cpu_millicores, (uint64_t)1);
 }
 
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
@@ -107,10 +112,13 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     uint64_t now = nm_now_usec();
 
     *ret = (struct nm_status){0};
-    ret->state = m->draining ? NM_NODE_DRAINING : m->config->shadow ? NM_NODE_SHADOW : NM_NODE_RUNNING;
+    ret->state = m->draining         ? NM_NODE_DRAINING
+                 : m->config->shadow ? NM_NODE_SHADOW
+                                     : NM_NODE_RUNNING;
     ret->drained = m->draining && m->n_live == 0;
     if (m->draining && m->drain_deadline_usec != UINT64_MAX)
-        ret->drain_deadline_realtime_usec = nm_realtime_usec() + nm_sub_u64(m->drain_deadline_usec, now);
+        ret->drain_deadline_realtime_usec =
+            nm_realtime_usec() + nm_sub_u64(m->drain_deadline_usec, now);
     ret->healthy = nm_health_get(m->health, &reason);
     (void)snprintf(ret->health_reason, sizeof ret->health_reason, "%s", ret->healthy ? "" : reason);
     ret->backend = m->backend;
@@ -141,8 +149,8 @@ static bool may_see(const struct nm_caller *who, const struct nm_container *c)
     return !who || who->admin || who->uid == c->submitter_uid;
 }
 
-void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool all, nm_manager_container_cb_t cb,
-                        void *userdata)
+void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool all,
+                        nm_manager_container_cb_t cb, void *userdata)
 {
     for (size_t i = 0; all && i < m->n_ended; i++)
         if (may_see(who, m->ended[i]))
@@ -152,8 +160,10 @@ void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool 
             cb(m->live[i]->c, userdata);
 }
 
-/* The same keys as the policy sorts by, so that a position told is the order in which containers really start. */
-static bool queued_before(const struct nm_manager *m, const struct nm_view *a, const struct nm_view *b)
+/* The same keys as the policy sorts by, so that a position told is the order in which containers
+ * really start. */
+static bool queued_before(const struct nm_manager *m, const struct nm_view *a,
+                          const struct nm_view *b)
 {
     const struct nm_policy_input in = {.apps = m->app_views, .n_apps = m->n_apps};
     uint64_t ka[3], kb[3];
@@ -190,8 +200,9 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
     return position;
 }
 
-int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id, unsigned max,
-                                nm_manager_decision_cb_t cb, void *userdata, struct nm_problem *ret_problem)
+int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                                unsigned max, nm_manager_decision_cb_t cb, void *userdata,
+                                struct nm_problem *ret_problem)
 {
     const struct nm_container *c;
     int r;
@@ -199,15 +210,16 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
     if (!id) {
         if (who && !who->admin)
             return nm_problem_set(ret_problem, NM_AGENT_E_FORBIDDEN, "decisions", "",
-                                  "Only administrators may see the decisions about all containers; name one of yours.");
+                                  "Only administrators may see the decisions about all containers; "
+                                  "name one of yours.");
         return nm_store_load_decisions(m->store, NULL, max, cb, userdata);
     }
     r = nm_manager_find(m, who, id, &c, ret_problem);
     return r != 0 ? r : nm_store_load_decisions(m->store, c->id, max, cb, userdata);
 }
 
-int nm_manager_log_path(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
-                        char *buf, size_t size, struct nm_problem *ret_problem)
+int nm_manager_log_path(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                        const char *stream, char *buf, size_t size, struct nm_problem *ret_problem)
 {
     const struct nm_container *c;
     int r = nm_manager_find(m, who, id, &c, ret_problem);
@@ -215,7 +227,8 @@ int nm_manager_log_path(struct nm_manager *m, const struct nm_caller *who, const
     if (r != 0)
         return r;
     if (!nm_streq(stream, "stdout") && !nm_streq(stream, "stderr"))
-        return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "stream", stream, "A log stream is 'stdout' or 'stderr'.");
+        return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "stream", stream,
+                              "A log stream is 'stdout' or 'stderr'.");
     if ((size_t)snprintf(buf, size, "%s/%s/%s", m->log_dir, c->id, stream) >= size)
         return -ENAMETOOLONG;
     return 0;

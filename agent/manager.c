@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Birth and death of the manager, its indexes, timers and watches. A round (manager-round.c) is started by the sampling
- * timer, by a pressure event, or, through nm_manager_kick(), by anything that changed; kicks within one turn of the event loop
- * become one round, so that a thousand requests cost one decision, not a thousand.
+ * Birth and death of the manager, its indexes, timers and watches. A round (manager-round.c) is
+ * started by the sampling timer, by a pressure event, or, through nm_manager_kick(), by anything
+ * that changed; kicks within one turn of the event loop become one round, so that a thousand
+ * requests cost one decision, not a thousand.
  */
 
 #include "agent/manager.h"
@@ -20,7 +21,7 @@
 #define HOUSEKEEPING_USEC (10 * NM_USEC_PER_SEC)
 #define CPU_PSI_STALL_SHARE 2 /* half of the window: idle-class work always waits a little */
 
-/* ---- indexes ------------------------------------------------------------------------------------------------ */
+/* ---- indexes ------------------------------------------------------------- */
 
 static int by_id_cmp(const void *a, const void *b)
 {
@@ -203,7 +204,7 @@ static void forget_ended(struct nm_manager *m, uint64_t now_usec)
     m->n_ended -= n;
 }
 
-/* ---- timers and watches ------------------------------------------------------------------------------------- */
+/* ---- timers and watches -------------------------------------------------- */
 
 static int on_round(sd_event_source *s, void *userdata)
 {
@@ -233,7 +234,8 @@ static int on_sample(sd_event_source *s, uint64_t usec, void *userdata)
     if (now > usec + m->config->period_usec / 2)
         m->counters.late_samples++;
     nm_manager_round(m, NM_TRIGGER_SAMPLE);
-    /* From the time that was due, so that periods don't drift; but never a burst of make-up samples. */
+    /* From the time that was due, so that periods don't drift; but never a burst of make-up
+     * samples. */
     m->sample_due_usec = NM_MAX(usec + m->config->period_usec, now + m->config->period_usec / 4);
     (void)sd_event_source_set_time(s, m->sample_due_usec);
     return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
@@ -285,8 +287,8 @@ static void watch_pressure(struct nm_manager *m)
         return;
     (void)nm_psi_watch_new(m->event, m->backend->slice_fd, "memory.pressure", false, stall, window,
                            on_memory_pressure, m, &m->slice_memory_psi);
-    (void)nm_psi_watch_new(m->event, m->backend->slice_fd, "cpu.pressure", false, window / CPU_PSI_STALL_SHARE,
-                           window, on_cpu_pressure, m, &m->cpu_psi);
+    (void)nm_psi_watch_new(m->event, m->backend->slice_fd, "cpu.pressure", false,
+                           window / CPU_PSI_STALL_SHARE, window, on_cpu_pressure, m, &m->cpu_psi);
 }
 
 static int start_timers(struct nm_manager *m)
@@ -295,12 +297,14 @@ static int start_timers(struct nm_manager *m)
     int r;
 
     m->sample_due_usec = now + m->config->period_usec;
-    r = sd_event_add_time(m->event, &m->sample_timer, CLOCK_BOOTTIME, m->sample_due_usec, 1000, on_sample, m);
+    r = sd_event_add_time(m->event, &m->sample_timer, CLOCK_BOOTTIME, m->sample_due_usec, 1000,
+                          on_sample, m);
     if (r >= 0)
-        r = sd_event_add_time(m->event, &m->wake_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_wake, m);
+        r = sd_event_add_time(m->event, &m->wake_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_wake,
+                              m);
     if (r >= 0)
-        r = sd_event_add_time(m->event, &m->housekeeping_timer, CLOCK_BOOTTIME, now + HOUSEKEEPING_USEC, 0,
-                              on_housekeeping, m);
+        r = sd_event_add_time(m->event, &m->housekeeping_timer, CLOCK_BOOTTIME,
+                              now + HOUSEKEEPING_USEC, 0, on_housekeeping, m);
     if (r >= 0)
         r = sd_event_add_defer(m->event, &m->round_source, on_round, m);
     if (r < 0)
@@ -322,14 +326,15 @@ int nm_manager_start(struct nm_manager *m)
     return 0;
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------------ */
+/* ---- settings ------------------------------------------------------------ */
 
 static void slice_limits_set(int result, struct nm_cgroup *cg, const char *message, void *userdata)
 {
     (void)userdata;
     nm_cgroup_free(cg);
     if (result < 0)
-        nm_warning("could not set the slice's limits: %s; ignoring", message ? message : strerror(-result));
+        nm_warning("could not set the slice's limits: %s; ignoring",
+                   message ? message : strerror(-result));
 }
 
 void nm_manager_slice_limits(struct nm_manager *m)
@@ -371,7 +376,7 @@ int nm_manager_resettle(struct nm_manager *m, struct nm_config *c, char **ret_me
     return 0;
 }
 
-/* ---- birth and death ------------------------------------------------------------------------------------------ */
+/* ---- birth and death ----------------------------------------------------- */
 
 static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p)
 {
@@ -387,7 +392,8 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p)
         m->log_dir = strdup(p->config->log_dir);
     else if (asprintf(&m->log_dir, "%s/logs", p->state_dir) < 0)
         m->log_dir = NULL;
-    if (!m->state_dir || !m->runtime_dir || !m->shim_path || !m->proc_root || !m->node_proc_root || !m->log_dir)
+    if (!m->state_dir || !m->runtime_dir || !m->shim_path || !m->proc_root || !m->node_proc_root ||
+        !m->log_dir)
         return -ENOMEM;
     r = nm_mkdir_p(m->state_dir, 0700);
     return r < 0 ? r : nm_mkdir_p(m->log_dir, 0700);
@@ -403,13 +409,16 @@ static int open_store(struct nm_manager *m, char **ret_message)
     boot_id[strcspn(boot_id, "\n")] = '\0';
     r = nm_store_open(m->state_dir, boot_id, &m->store, &m->opened);
     if (r < 0) {
-        if (asprintf(ret_message, "can't open the journal in %s: %s", m->state_dir, strerror(-r)) < 0)
+        if (asprintf(ret_message, "can't open the journal in %s: %s", m->state_dir, strerror(-r)) <
+            0)
             *ret_message = NULL;
         return r;
     }
     if (m->opened.was_damaged)
-        nm_err("the journal in %s was damaged and is set aside as %s; containers that live are adopted from their "
-               "cgroups and shims", m->state_dir, m->opened.set_aside);
+        nm_err("the journal in %s was damaged and is set aside as %s; containers that live are "
+               "adopted from their "
+               "cgroups and shims",
+               m->state_dir, m->opened.set_aside);
     m->next_seq = m->opened.last_seq + 1;
     m->next_decision = m->opened.last_decision + 1;
     return 0;
@@ -420,7 +429,8 @@ static void on_health(bool healthy, const char *reason, void *userdata)
     struct nm_manager *m = userdata;
     char text[300];
 
-    nm_log_container(healthy ? LOG_NOTICE : LOG_ERR, NULL, NULL, healthy ? NM_MESSAGE_HEALTHY : NM_MESSAGE_UNHEALTHY,
+    nm_log_container(healthy ? LOG_NOTICE : LOG_ERR, NULL, NULL,
+                     healthy ? NM_MESSAGE_HEALTHY : NM_MESSAGE_UNHEALTHY,
                      healthy ? "the node is healthy again%s" : "the node is unhealthy: %s", reason);
     if (healthy)
         (void)snprintf(text, sizeof text, "the node is healthy again");

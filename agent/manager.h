@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The manager, seen from inside. It owns all state and has one method per thing that can happen; nothing outside
- * agent/ includes this header. Its rooms:
+ * The manager, seen from inside. It owns all state and has one method per thing that can happen;
+ * nothing outside agent/ includes this header. Its rooms:
  *
  *   manager.c          birth and death, timers, watches, the outer frame of a round
  *   manager-round.c    one round: sample, decide, hand the actions out
@@ -14,8 +14,8 @@
  *   manager-status.c   what there is to see
  *   recovery.c         adopting what an earlier nmd left
  *
- * References: a live container is owned by m->live and points into nothing else that is owned; its view's `owner`
- * points back at it, for the time it is in that list.
+ * References: a live container is owned by m->live and points into nothing else that is owned; its
+ * view's `owner` points back at it, for the time it is in that list.
  */
 
 #include "agent/agent.h"
@@ -25,7 +25,15 @@
 #include "agent/store.h"
 
 /* What is left to be done about a container once its intent is in the journal. */
-enum nm_todo { NM_TODO_NOTHING, NM_TODO_LAUNCH, NM_TODO_FREEZE, NM_TODO_THAW, NM_TODO_RECLAIM, NM_TODO_TERMINATE, NM_TODO_KILL };
+enum nm_todo {
+    NM_TODO_NOTHING,
+    NM_TODO_LAUNCH,
+    NM_TODO_FREEZE,
+    NM_TODO_THAW,
+    NM_TODO_RECLAIM,
+    NM_TODO_TERMINATE,
+    NM_TODO_KILL
+};
 
 /* A container that has not ended, with everything that is needed to run it. */
 struct nm_live {
@@ -56,7 +64,8 @@ struct nm_live {
     bool regain_due;                  /* the next sample says what was really regained */
     struct nm_resources use_before;   /* at the time of the action */
     struct nm_decision decision;      /* the newest about this container */
-    enum nm_decision_kind shadow_told; /* shadow mode: what was recorded last, so that it is told once */
+    enum nm_decision_kind
+        shadow_told; /* shadow mode: what was recorded last, so that it is told once */
     bool shadow_any;
     enum nm_reason queue_told;        /* the reason for waiting that was recorded last, and when */
     uint64_t queue_told_usec;
@@ -118,7 +127,8 @@ struct nm_manager {
     struct nm_psi_watch *node_memory_psi, *slice_memory_psi, *cpu_psi;
     struct nm_health *health;
 
-    struct nm_policy_verdict verdict; /* of the newest round; its pointers are dead after that round */
+    struct nm_policy_verdict
+        verdict; /* of the newest round; its pointers are dead after that round */
     enum nm_reason hold;
     char hold_id[NM_ID_SIZE];
     uint64_t squeeze_millicores;
@@ -137,7 +147,8 @@ struct nm_manager {
 };
 
 /* manager.c */
-int nm_manager_add_live(struct nm_manager *m, struct nm_container *c, struct nm_live **ret); /* takes c */
+int nm_manager_add_live(struct nm_manager *m, struct nm_container *c,
+                        struct nm_live **ret);  /* takes c */
 void nm_manager_remove_live(struct nm_live *l); /* c goes to the ended ones */
 int nm_manager_add_ended(struct nm_manager *m, struct nm_container *c); /* takes c */
 void nm_manager_index(struct nm_manager *m, struct nm_container *c);
@@ -146,17 +157,19 @@ struct nm_live *nm_manager_live_of(struct nm_manager *m, const struct nm_contain
 int nm_manager_arm_drain(struct nm_manager *m);
 uint32_t nm_manager_app(struct nm_manager *m, const char *name);
 void nm_manager_kick(struct nm_manager *m); /* a round soon: something changed */
-int nm_manager_resettle(struct nm_manager *m, struct nm_config *c, char **ret_message); /* settings from c; takes c */
+int nm_manager_resettle(struct nm_manager *m, struct nm_config *c,
+                        char **ret_message); /* settings from c; takes c */
 void nm_manager_slice_limits(struct nm_manager *m);
-void nm_manager_forget_files(struct nm_manager *m, const char *id); /* directory and logs of an ended container */
+void nm_manager_forget_files(struct nm_manager *m,
+                             const char *id); /* directory and logs of an ended container */
 
 /* manager-round.c */
 void nm_manager_round(struct nm_manager *m, enum nm_policy_trigger trigger);
 int nm_manager_sample(struct nm_manager *m); /* node and all containers, afresh */
 void nm_live_sample(struct nm_live *l, uint64_t now_usec);
 
-/* manager-act.c: each of these journals what is meant and then does it; inside a round, all intents are written in one
- * transaction first, and nm_act_carry_out() follows. */
+/* manager-act.c: each of these journals what is meant and then does it; inside a round, all intents
+ * are written in one transaction first, and nm_act_carry_out() follows. */
 void nm_act_carry_out(struct nm_live *l);
 void nm_act_admit(struct nm_live *l);
 void nm_act_pause(struct nm_live *l, bool by_user);
@@ -176,24 +189,27 @@ void nm_act_check_drift(struct nm_manager *m);
 void nm_life_set_state(struct nm_live *l, enum nm_state to); /* journals and tells */
 int nm_life_journal(struct nm_live *l);
 int nm_life_attach(struct nm_live *l, struct nm_cgroup *cg); /* watches and sampler; takes cg */
-void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase, const struct nm_launch_record *r,
-                      void *userdata);
+void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase,
+                      const struct nm_launch_record *r, void *userdata);
 void nm_life_check_end(struct nm_live *l);
-void nm_life_fail_launch(struct nm_live *l, enum nm_launch_stage stage, int error, const char *message);
+void nm_life_fail_launch(struct nm_live *l, enum nm_launch_stage stage, int error,
+                         const char *message);
 void nm_life_observe(struct nm_live *l); /* reads cgroup.events and follows */
 
 /* manager-record.c */
-void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind, const struct nm_policy_action *a,
-                     const struct nm_policy_verdict *v, enum nm_reason reason);
-void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason reason, const struct nm_caller *who);
+void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind,
+                     const struct nm_policy_action *a, const struct nm_policy_verdict *v,
+                     enum nm_reason reason);
+void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason reason,
+                  const struct nm_caller *who);
 void nm_record_acted(struct nm_live *l);
 void nm_record_effective(struct nm_live *l);
 void nm_record_failed(struct nm_live *l, const char *why);
 void nm_record_regained(struct nm_live *l, const struct nm_resources *regained);
-void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s, const struct nm_resources *request,
-                       enum nm_reason reason);
-void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind, const struct nm_policy_action *a,
-                      const struct nm_policy_verdict *v);
+void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
+                       const struct nm_resources *request, enum nm_reason reason);
+void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind,
+                      const struct nm_policy_action *a, const struct nm_policy_verdict *v);
 void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state to);
 void nm_record_node_event(struct nm_manager *m, const char *text);
 void nm_record_store_result(struct nm_manager *m, int r);

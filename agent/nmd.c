@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * main() of the daemon: argv, configuration, manager, interface, sd_notify, loop. The one file that knows every folder.
- * Containers outlive it: leaving the loop ends nmd, never them.
+ * main() of the daemon: argv, configuration, manager, interface, sd_notify, loop. The one file that
+ * knows every folder. Containers outlive it: leaving the loop ends nmd, never them.
  */
 
 #include <getopt.h>
@@ -35,16 +35,20 @@ struct daemon {
 static void usage(void)
 {
     puts("Usage: nmd [OPTION]...\n"
-         "Run containers on this node: guaranteed ones as promised, opportunistic ones in what those leave unused.\n"
+         "Run containers on this node: guaranteed ones as promised, opportunistic ones in what "
+         "those leave unused.\n"
          "\n"
-         "  -c, --config FILE       configuration, with drop-ins in FILE.d/ (default " NM_SYSCONFDIR "/nmd/nmd.conf)\n"
+         "  -c, --config FILE       configuration, with drop-ins in FILE.d/ (default " NM_SYSCONFDIR
+         "/nmd/nmd.conf)\n"
          "  -s, --socket PATH       where nmctl finds it (default RUNTIME-DIR/nmd.sock)\n"
          "      --state-dir DIR     journal, logs and container records (default /var/lib/nmd)\n"
          "      --runtime-dir DIR   socket and lock (default /run/nmd)\n"
          "      --backend KIND      auto, systemd or direct (default auto)\n"
          "      --slice NAME        slice that holds the containers (default nm.slice)\n"
-         "      --shim PATH         the nm-shim program (default: beside nmd, then " NM_LIBEXECDIR ")\n"
-         "      --node-proc DIR     read the node's meminfo, stat and pressure below DIR (default /proc)\n"
+         "      --shim PATH         the nm-shim program (default: beside nmd, then " NM_LIBEXECDIR
+         ")\n"
+         "      --node-proc DIR     read the node's meminfo, stat and pressure below DIR (default "
+         "/proc)\n"
          "      --check-config      check the configuration and leave\n"
          "      --log-level LEVEL   err, warning, notice, info or debug (default info)\n"
          "  -h, --help              this text\n"
@@ -56,7 +60,9 @@ static void usage(void)
 static int parse_backend(const char *s, enum nm_cgroup_backend_kind *ret)
 {
     static const char *const names[] = {
-        [NM_CGROUP_BACKEND_AUTO] = "auto", [NM_CGROUP_BACKEND_SYSTEMD] = "systemd", [NM_CGROUP_BACKEND_DIRECT] = "direct",
+        [NM_CGROUP_BACKEND_AUTO] = "auto",
+        [NM_CGROUP_BACKEND_SYSTEMD] = "systemd",
+        [NM_CGROUP_BACKEND_DIRECT] = "direct",
     };
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++)
@@ -73,7 +79,8 @@ static int parse_log_level(const char *s)
     int level, r = nm_log_level_from_string(s, &level);
 
     if (r < 0)
-        fprintf(stderr, "nmd: --log-level '%s': it must be err, warning, notice, info or debug\n", s);
+        fprintf(stderr, "nmd: --log-level '%s': it must be err, warning, notice, info or debug\n",
+                s);
     else
         nm_log_set_level(level);
     return r;
@@ -88,7 +95,16 @@ static bool slice_is_valid(const char *s)
            strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == n - 6;
 }
 
-enum { OPT_STATE = 256, OPT_RUNTIME, OPT_BACKEND, OPT_SLICE, OPT_SHIM, OPT_NODE_PROC, OPT_CHECK, OPT_LEVEL };
+enum {
+    OPT_STATE = 256,
+    OPT_RUNTIME,
+    OPT_BACKEND,
+    OPT_SLICE,
+    OPT_SHIM,
+    OPT_NODE_PROC,
+    OPT_CHECK,
+    OPT_LEVEL
+};
 
 static const struct option long_options[] = {
     {"config", required_argument, NULL, 'c'},
@@ -128,7 +144,10 @@ static int parse_option(int c, struct options *o)
         o->slice = optarg;
         if (slice_is_valid(optarg))
             return 0;
-        fprintf(stderr, "nmd: --slice '%s': it must be letters, digits and '_' followed by .slice, 63 characters at most\n", optarg);
+        fprintf(stderr,
+                "nmd: --slice '%s': it must be letters, digits and '_' followed by .slice, 63 "
+                "characters at most\n",
+                optarg);
         return -EINVAL;
     case OPT_SHIM:
         o->shim = optarg;
@@ -169,10 +188,10 @@ static int parse_argv(int argc, char **argv, struct options *o)
     return 0;
 }
 
-/* ---- paths ---------------------------------------------------------------------------------------------------------------- */
+/* ---- paths --------------------------------------------------------------- */
 
-static const char *fill_path(char buf[PATH_MAX], const char *given, const char *root_default, const char *variable,
-                             const char *fallback)
+static const char *fill_path(char buf[PATH_MAX], const char *given, const char *root_default,
+                             const char *variable, const char *fallback)
 {
     const char *base = getenv(variable);
 
@@ -188,7 +207,8 @@ static const char *fill_path(char buf[PATH_MAX], const char *given, const char *
     return buf;
 }
 
-/* From a build tree the shim lies beside the daemon; an installed one is found where it was installed. */
+/* From a build tree the shim lies beside the daemon; an installed one is found where it was
+ * installed. */
 static const char *find_shim(char buf[PATH_MAX])
 {
     ssize_t n = readlink("/proc/self/exe", buf, PATH_MAX - 1);
@@ -211,7 +231,8 @@ static void fill_defaults(struct daemon *d, struct options *o)
     o->config = o->config ? o->config : NM_SYSCONFDIR "/nmd/nmd.conf";
     o->slice = o->slice ? o->slice : "nm.slice";
     o->node_proc = o->node_proc ? o->node_proc : "/proc";
-    o->state_dir = fill_path(d->paths[0], o->state_dir, NM_LOCALSTATEDIR "/lib/nmd", "XDG_STATE_HOME", "/var/tmp");
+    o->state_dir = fill_path(d->paths[0], o->state_dir, NM_LOCALSTATEDIR "/lib/nmd",
+                             "XDG_STATE_HOME", "/var/tmp");
     o->runtime_dir = fill_path(d->paths[1], o->runtime_dir, "/run/nmd", "XDG_RUNTIME_DIR", "/tmp");
     o->shim = o->shim ? o->shim : find_shim(d->paths[2]);
     if (!o->socket) {
@@ -220,7 +241,8 @@ static void fill_defaults(struct daemon *d, struct options *o)
     }
 }
 
-/* Two daemons on one journal would start everything twice. The lock goes with the process, however it ends. */
+/* Two daemons on one journal would start everything twice. The lock goes with the process, however
+ * it ends. */
 static int lock_state(const char *state_dir)
 {
     char path[PATH_MAX];
@@ -238,7 +260,8 @@ static int lock_state(const char *state_dir)
         return r;
     }
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        nm_err("another nmd uses the state directory %s; give this one its own with --state-dir", state_dir);
+        nm_err("another nmd uses the state directory %s; give this one its own with --state-dir",
+               state_dir);
         return -EBUSY;
     }
     return fd; /* kept open for good */
@@ -255,7 +278,7 @@ static void raise_file_limit(void)
     }
 }
 
-/* ---- signals --------------------------------------------------------------------------------------------------------------- */
+/* ---- signals ------------------------------------------------------------- */
 
 static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
 {
@@ -263,7 +286,8 @@ static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *u
     struct nm_problem problem;
 
     (void)s, (void)si;
-    (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)nm_clock_usec(CLOCK_MONOTONIC));
+    (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
+                     (unsigned long long)nm_clock_usec(CLOCK_MONOTONIC));
     (void)nm_manager_reload(d->manager, &problem); /* logs what was wrong; the old settings stay */
     (void)sd_notify(0, "READY=1");
     return 0;
@@ -288,7 +312,7 @@ static int watch_signals(sd_event *event, struct daemon *d)
     return r < 0 ? r : sd_event_add_signal(event, NULL, SIGHUP, on_hup, d);
 }
 
-/* ---- run --------------------------------------------------------------------------------------------------------------------- */
+/* ---- run ----------------------------------------------------------------- */
 
 static int load_config(const struct options *o, struct nm_config **ret)
 {
@@ -300,7 +324,8 @@ static int load_config(const struct options *o, struct nm_config **ret)
     return r;
 }
 
-static int make_manager(struct daemon *d, sd_event *event, const struct options *o, struct nm_config *config)
+static int make_manager(struct daemon *d, sd_event *event, const struct options *o,
+                        struct nm_config *config)
 {
     _cleanup_free_ char *message = NULL;
     struct nm_manager_params p = {
@@ -337,7 +362,8 @@ static int make_server(struct daemon *d, sd_event *event, const struct options *
     int r = nm_local_server_new(event, d->manager, &p, &d->server, &message);
 
     if (r < 0)
-        nm_err("can't open the local interface at %s: %s", o->socket, message ? message : strerror(-r));
+        nm_err("can't open the local interface at %s: %s", o->socket,
+               message ? message : strerror(-r));
     return r;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See priority.h. Without a cpu controller the kernel still tells background work apart, in two ways that have to be used
- * together: SCHED_IDLE per thread, and, where CONFIG_SCHED_AUTOGROUP puts each session into a group of its own (inside
- * which alone SCHED_IDLE then counts), the nice value of that group in /proc/PID/autogroup. A command that makes sessions
- * of its own escapes the second; the policy's pausing catches it.
+ * See priority.h. Without a cpu controller the kernel still tells background work apart, in two
+ * ways that have to be used together: SCHED_IDLE per thread, and, where CONFIG_SCHED_AUTOGROUP puts
+ * each session into a group of its own (inside which alone SCHED_IDLE then counts), the nice value
+ * of that group in /proc/PID/autogroup. A command that makes sessions of its own escapes the
+ * second; the policy's pausing catches it.
  */
 
 #include "agent/priority.h"
@@ -59,7 +60,8 @@ int nm_priority_set(pid_t pid, const struct nm_priority *p)
     return r;
 }
 
-/* A process that forks while it is being visited passes the old values on: the second pass finds the child. */
+/* A process that forks while it is being visited passes the old values on: the second pass finds
+ * the child. */
 void nm_priority_set_all(const struct nm_cgroup *cg, pid_t except, const struct nm_priority *p)
 {
     _cleanup_free_ char *procs = malloc(PROCS_SIZE);

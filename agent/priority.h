@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * What belongs to processes and not to their cgroup, so that promotion and demotion have to visit each one:
- * oom_score_adj, and, where the cgroup2 mount has no cpu controller, the scheduling class.
+ * What belongs to processes and not to their cgroup, so that promotion and demotion have to visit
+ * each one: oom_score_adj, and, where the cgroup2 mount has no cpu controller, the scheduling
+ * class.
  */
 
 #include "cgroup/cgroup.h"

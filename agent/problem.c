@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Refusals. Values come from strangers and end up on terminals and in logs, so they are made harmless here, once. */
+/* Refusals. Values come from strangers and end up on terminals and in logs, so they are made
+ * harmless here, once. */
 
 #include "agent/problem.h"
 
@@ -14,8 +15,8 @@ static void make_harmless(char *s)
             *s = '?';
 }
 
-int nm_problem_set(struct nm_problem *p, enum nm_agent_outcome outcome, const char *thing, const char *value,
-                   const char *format, ...)
+int nm_problem_set(struct nm_problem *p, enum nm_agent_outcome outcome, const char *thing,
+                   const char *value, const char *format, ...)
 {
     va_list ap;
 

@@ -290,7 +290,7 @@ int nm_recovery_run(struct nm_manager *m)
     return 0;
 }
 
-/* ---- files of ended containers ------------------------------------------------------------------------------------------- */
+/* ---- files of ended containers ------------------------------------------- */
 
 static int unlink_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Logging. One line per happening, to the journal when started by systemd (with fields), else to stderr.
- * Only agent/ logs above debug: library folders return what went wrong and let the caller say it, once.
+ * Logging. One line per happening, to the journal when started by systemd (with fields), else to
+ * stderr. Only agent/ logs above debug: library folders return what went wrong and let the caller
+ * say it, once.
  */
 
 #include <stdbool.h>
@@ -20,7 +21,8 @@ enum nm_log_target {
 /* Chooses where lines go. Call once, before the first line. */
 void nm_log_init(enum nm_log_target target);
 
-/* Lines less important than this syslog level (LOG_ERR .. LOG_DEBUG) are dropped. Default LOG_INFO. */
+/* Lines less important than this syslog level (LOG_ERR .. LOG_DEBUG) are dropped. Default LOG_INFO.
+ */
 void nm_log_set_level(int level);
 int nm_log_level(void);
 
@@ -29,10 +31,11 @@ int nm_log_level_from_string(const char *s, int *ret_level);
 
 void nm_log(int level, const char *format, ...) nm_printf(2, 3);
 
-/* A structured line about one container (NULL: the node) and, unless NULL, one decision: the journal gets NM_CONTAINER=,
- * NM_DECISION= and MESSAGE_ID= (a 32-digit id from packaging's catalog, or NULL) beside the text. */
-void nm_log_container(int level, const char *container_id, const char *decision, const char *message_id,
-                      const char *format, ...) nm_printf(5, 6);
+/* A structured line about one container (NULL: the node) and, unless NULL, one decision: the
+ * journal gets NM_CONTAINER=, NM_DECISION= and MESSAGE_ID= (a 32-digit id from packaging's catalog,
+ * or NULL) beside the text. */
+void nm_log_container(int level, const char *container_id, const char *decision,
+                      const char *message_id, const char *format, ...) nm_printf(5, 6);
 
 #define nm_debug(...) nm_log(LOG_DEBUG, __VA_ARGS__)
 #define nm_info(...) nm_log(LOG_INFO, __VA_ARGS__)
