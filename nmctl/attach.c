@@ -369,7 +369,7 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
     /* The container comes from an nmd that was there a moment ago. */
     a->was_connected = p->want_end;
     if (p->narrate)
-        nm_narrate_init(&a->narrate, ctl, p->first);
+        nm_narrate_init(&a->narrate);
     r = open_calls(a);
     if (r < 0)
         lose(a, r);

@@ -14,7 +14,6 @@ struct nm_attach_params {
     bool follow;         /* else: what was written so far */
     uint64_t tail;       /* lines, or NM_CTL_UNSET */
     bool narrate;        /* tell on stderr that it is queued, started, paused, resumed */
-    const json_t *first; /* narrate: the container as submitted */
     int signal_fd; /* the container is ours: a signal here, or a reader of its output that goes,
                       kills it (the second signal: at once). -EBADF: it is not */
     int signal;          /* one that has come already, or 0 */

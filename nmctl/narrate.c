@@ -17,6 +17,7 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
+#define GRACE_USEC (300 * NM_USEC_PER_MSEC) /* most containers have started by then: nothing to tell */
 #define QUEUED_PERIOD_USEC NM_USEC_PER_SEC
 #define RUNNING_PERIOD_USEC (2 * NM_USEC_PER_SEC)
 #define TIMEOUT_USEC (5 * NM_USEC_PER_SEC)
@@ -86,11 +87,12 @@ static void plan(struct nm_narrate *n)
         n->next_usec = n->tty ? now + RUNNING_PERIOD_USEC : UINT64_MAX;
 }
 
-void nm_narrate_init(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *first)
+void nm_narrate_init(struct nm_narrate *n)
 {
-    *n = (struct nm_narrate){.tty = isatty(STDERR_FILENO)};
-    tell(n, ctl, first);
-    plan(n);
+    *n = (struct nm_narrate){
+        .tty = isatty(STDERR_FILENO),
+        .next_usec = nm_now_usec() + GRACE_USEC,
+    };
 }
 
 uint64_t nm_narrate_next(const struct nm_narrate *n)
@@ -109,35 +111,35 @@ void nm_narrate_look(struct nm_narrate *n, struct nm_ctl *ctl, const char *id)
     plan(n);
 }
 
+/* What became of it; nmd's own message, which names the command, user or limit, follows where there is one. */
 static const struct {
-    const char *reason, *words;
+    const char *reason, *what, *why;
 } ends[] = {
-    {"oom-killed", "was killed by the kernel: it ran out of memory"},
-    {"preempted", "was killed to give its resources back"},
-    {"pause-deadline", "was killed: it had been paused for too long"},
-    {"killed", "was killed"},
-    {"shed", "was discarded from the queue"},
-    {"drained", "was ended: the node is being drained"},
-    {"command-not-found", "was not run: its command was not found"},
-    {"permission-denied", "was not run: its command may not be executed"},
-    {"bad-user", "was not run: its user can't be used"},
-    {"bad-workdir", "was not run: its working directory can't be entered"},
-    {"launch-failed", "was not run"},
-    {"lost", "was lost"},
+    {"oom-killed", "was killed by the kernel: it ran out of memory", ""},
+    {"preempted", "was killed to give its resources back", ""},
+    {"pause-deadline", "was killed: it had been paused for too long", ""},
+    {"killed", "was killed", ""},
+    {"shed", "was discarded from the queue", ""},
+    {"drained", "was ended: the node is being drained", ""},
+    {"command-not-found", "was not run", "its command was not found"},
+    {"permission-denied", "was not run", "its command may not be executed"},
+    {"bad-user", "was not run", "its user can't be used"},
+    {"bad-workdir", "was not run", "its working directory can't be entered"},
+    {"launch-failed", "was not run", ""},
+    {"lost", "was lost", ""},
 };
 
 void nm_narrate_end(const json_t *c)
 {
-    const char *reason = nm_json_str(c, "exit_reason"), *message = nm_json_str(c, "message"),
-               *words = NULL;
-    const char *id = nm_json_str(c, "id");
+    const char *reason = nm_json_str(c, "exit_reason"), *message = nm_json_str(c, "message");
     int signal = (int)nm_json_u64(c, "exit_signal");
 
-    for (size_t i = 0; i < NM_ARRAY_SIZE(ends); i++)
+    for (size_t i = 0; i < NM_ARRAY_SIZE(ends); i++) {
+        const char *why = *message ? message : ends[i].why;
+
         if (nm_streq(ends[i].reason, reason))
-            words = ends[i].words;
-    if (words)
-        nm_say("%s %s%s%s", id, words, *message ? ": " : "", message);
-    else if (nm_streq(reason, "signaled"))
-        nm_say("%s was ended by signal %d (%s)", id, signal, strsignal(signal));
+            nm_say("%s %s%s%s", nm_json_str(c, "id"), ends[i].what, *why ? ": " : "", why);
+    }
+    if (nm_streq(reason, "signaled"))
+        nm_say("%s was ended by signal %d (%s)", nm_json_str(c, "id"), signal, strsignal(signal));
 }

@@ -15,8 +15,7 @@ struct nm_narrate {
     bool tty;
 };
 
-/* first: the container as nmd answered it when it was submitted. Tells at once if it waits. */
-void nm_narrate_init(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *first);
+void nm_narrate_init(struct nm_narrate *n);
 /* When to look again; UINT64_MAX: no need. */
 uint64_t nm_narrate_next(const struct nm_narrate *n);
 /* Asks nmd and tells what is new. */

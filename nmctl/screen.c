@@ -18,8 +18,9 @@
 #include "nmctl/say.h"
 #include "util/clock.h"
 
-#define ENTER "\033[?1049h\033[?25l"
-#define LEAVE "\033[?25h\033[?1049l"
+/* Alternate screen, no cursor, no wrapping: a line that is too long must not push the others down. */
+#define ENTER "\033[?1049h\033[?25l\033[?7l"
+#define LEAVE "\033[?7h\033[?25h\033[?1049l"
 #define BEGIN "\033[?2026h\033[H"
 #define END "\033[J\033[?2026l"
 

@@ -237,7 +237,6 @@ static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, 
                                  .follow = true,
                                  .tail = NM_CTL_UNSET,
                                  .narrate = true,
-                                 .first = container,
                                  .signal_fd = signal_fd,
                                  .signal = signal};
     struct nm_attach_result result;

@@ -104,6 +104,7 @@ static void listen_and_serve(int listener, const struct fake_exchange *x, size_t
         if (fd < 0)
             _exit(1);
         if (fork() == 0) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* not inherited */
             serve(fd, x, n, split);
             _exit(0);
         }

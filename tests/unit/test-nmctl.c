@@ -32,6 +32,8 @@
     "\"submitted_usec\":1763769112000000,\"started_usec\":1763769112000000,\"finished_usec\":"     \
     "null,\"exit_code\":null,"                                                                     \
     "\"exit_reason\":null,\"command\":[\"sh\",\"-c\",\"echo \\u001b[31mred\"]}"
+#define QUEUED \
+    "{\"id\":\"" ID "\",\"state\":\"SCHEDULED\",\"queue_position\":2,\"hold\":\"over-alpha\"}"
 #define ENDED(code, reason)                                                                        \
     "{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"exit_code\":" code ",\"exit_reason\":\"" reason  \
     "\",\"message\":null}"
@@ -379,7 +381,8 @@ static void test_run_returns_the_status(void **state)
     run_and_check(OK(ENDED("137", "preempted")), 137, "was killed to give its resources back");
     run_and_check(OK(ENDED("137", "oom-killed")), 137, "ran out of memory");
     run_and_check(OK(ENDED("null", "shed")), 125, "discarded from the queue");
-    run_and_check(OK(ENDED("127", "command-not-found")), 127, "its command was not found");
+    run_and_check(OK(ENDED("127", "command-not-found")), 127,
+                  "was not run: its command was not found");
     run_and_check(OK(ENDED("null", "permission-denied")), 126, "may not be executed");
 }
 
@@ -424,32 +427,36 @@ static void test_run_refused(void **state)
     fake_nmd_stop(&f);
 }
 
+/* ... and that nmd has gone while it waits. */
 static void test_run_tells_that_it_is_queued(void **state)
 {
     static const struct fake_exchange x[] = {
-        {"POST /v1/containers HTTP",
-         CREATED("{\"id\":\"" ID
-                 "\",\"state\":\"SCHEDULED\",\"queue_position\":2,\"hold\":\"over-alpha\"}"),
-         NULL},
+        {"POST /v1/containers HTTP", CREATED(QUEUED), NULL},
         {"GET /v1/status HTTP",
          OK("{\"node\":{\"utilization\":{\"memory\":0.82,\"cpu\":0.1},"
             "\"over_allocation_threshold\":{\"memory\":0.8,\"cpu\":0.8}}}"),
          NULL},
-        {"GET /v1/containers/" ID "/wait HTTP", OK(ENDED("0", "exited")), NULL},
-        {"GET /v1/containers/" ID "/logs", OK(""), NULL},
+        {"GET /v1/containers/" ID " HTTP", OK(QUEUED), NULL},
+        {"GET /v1/containers/" ID, NULL, NULL},
     };
+    const char *const argv[] = {"nmctl", "run", "true", NULL};
+    struct started s;
     struct fake_nmd f;
     struct result r;
 
     (void)state;
     serve(&f, x, NM_ARRAY_SIZE(x));
-    RUN(&r, "run", "true");
-    assert_int_equal(r.status, 0);
-    assert_string_equal(
-        r.err,
-        "nmctl: queued at position 2: memory use is 82 %, over the over-allocation threshold of "
-        "80 %\n");
-    fake_nmd_stop(&f);
+    start(&s, argv);
+    await(&s, "\n");
+    fake_nmd_stop(&f); /* and now nmd dies: the container goes on, until Ctrl-C gives it up */
+    await(&s, "lost nmd at");
+    (void)kill(s.pid, SIGINT);
+    finish(&s, &r);
+    assert_int_equal(r.status, 3);
+    expect(r.err,
+           "nmctl: queued at position 2: memory use is 82 %, over the over-allocation threshold of "
+           "80 %\n");
+    expect(r.err, "it may go on");
 }
 
 /* Nothing ever ends here: each Ctrl-C goes one step further, and the third leaves. */
