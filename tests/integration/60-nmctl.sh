@@ -1,0 +1,188 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 120
+#
+# nmctl against the real nmd: what streams, what is returned, what Ctrl-C leaves behind, and that
+# every verb does what it says. Refusals and odd replies are tests/unit/test-nmctl.c's.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+nmd_configure <<END
+[node]
+memory = 1G
+vcores = 4
+[queue]
+max-length = 3
+[preemption]
+kill-grace = 1s
+END
+nmd_start || exit 1 # not through check, whose subshell would keep its pid
+out=$dir/out err=$dir/err
+
+# run WORD...: nmctl run, with what came out in $out and $err, and its exit status in $status
+run() {
+    status=0
+    nmctl run "$@" >"$out" 2>"$err" || status=$?
+}
+said() { grep -q -- "$1" "$err"; }
+id_of() { nmctl list --all --json | jq -r --arg name "$1" '[.[] | select(.name == $name)][-1].id'; }
+named_in_state() { in_state "$(id_of "$1")" "${@:2}"; }
+nothing_lives() { [ "$(nmctl list --json | jq length)" -eq 0 ]; }
+
+# ---- run: output and status
+
+run -- sh -c 'echo to stdout; echo to stderr >&2; exit 7'
+is "stdout comes out on stdout" "$(cat "$out")" "to stdout"
+is "stderr on stderr, and nothing else" "$(cat "$err")" "to stderr"
+is "the exit status is the command's" "$status" 7
+run -- sh -c 'kill -KILL $$'
+is "a signal is 128 + its number" "$status" 137
+like "and is told" "$(cat "$err")" 'was ended by signal 9'
+run -- /nonexistent/command
+is "no such command is 127" "$status" 127
+run -- /etc/passwd
+is "what isn't executable is 126" "$status" 126
+run -m 2T -- true
+is "what nmd refuses is 125" "$status" 125
+like "with the numbers" "$(cat "$err")" '2.0 TiB.*1.0 GiB'
+run -e A=b=c -e HOME=/x -d /usr -- sh -c 'echo "$A $HOME $PWD"; cat'
+is "environment, working directory, and an empty stdin" "$(cat "$out")" "b=c /x /usr"
+PASSED=on run -e PASSED -- sh -c 'echo "$PASSED"'
+is "a variable is passed on" "$(cat "$out")" "on"
+run echo --json -m
+is "the first word that is no option begins the command" "$(cat "$out")" "--json -m"
+run -- sh -c 'head -c 3000000 /dev/zero; head -c 2000000 /dev/zero >&2'
+is "megabytes come through whole" "$(stat -c %s "$out") $(stat -c %s "$err")" "3000000 2000000"
+
+status=0
+nmctl run -- yes 2>"$err" | head -n 1 >"$out" || status=$?
+check "a reader that goes away ends the container" wait_until 10 nothing_lives
+is "having read what it wanted" "$(cat "$out")" "y"
+
+id=$(nmctl run --detach --name later -- sh -c 'sleep 0.3; echo late; echo last')
+like "--detach prints the id" "$id" '^container_[0-9]+_[0-9]+$'
+is "logs -f follows to the end" "$(nmctl logs -f later)" "late"$'\n'"last"
+is "logs --tail" "$(nmctl logs --tail 1 later)" "last"
+is "logs --stderr" "$(nmctl logs --stderr "$id")" ""
+
+# ---- run: Ctrl-C
+
+# interrupted NAME SIGNAL COMMAND...: starts it, signals nmctl once the command has said "up"
+interrupted() {
+    local name=$1 signal=$2
+    shift 2
+    # Not with &: a background job would have SIGINT ignored, and nmctl respects that.
+    python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.execvp(sys.argv[1], sys.argv[1:])' "$NMCTL" run --name "$name" -- "$@" >"$out" 2>"$err" &
+    pid=$!
+    wait_until 10 grep -q up "$out"
+    kill -"$signal" "$pid"
+}
+interrupted polite INT sh -c 'trap "echo bye; exit 3" TERM; echo up; while :; do sleep 0.05; done'
+status=0; wait "$pid" || status=$?
+is "Ctrl-C: the command's own end is returned" "$status" 3
+check "nmctl says so" said "Ctrl-C: killing container_.* (again: at once)"
+check "and waits for the last words" grep -q bye "$out"
+check "nothing is left" nothing_lives
+interrupted deaf TERM sh -c 'trap "" TERM; echo up; while :; do sleep 0.05; done'
+status=0; wait "$pid" || status=$?
+is "SIGTERM: after the grace, SIGKILL" "$status" 137
+interrupted twice INT sh -c 'trap "" TERM; echo up; while :; do sleep 0.05; done'
+wait_until 5 said "again: at once"
+kill -INT "$pid"
+status=0; wait "$pid" || status=$?
+check "a second Ctrl-C kills at once" said "killing container_.* at once"
+is "with SIGKILL" "$status" 137
+check "nothing is left of these either" nothing_lives
+
+# ---- run: nmd goes and comes back
+
+nmctl run --name survivor -- sh -c 'echo before; while [ ! -e '"$dir"'/go ]; do sleep 0.05; done; echo after; exit 5' \
+    >"$out" 2>"$err" &
+pid=$!
+wait_until 10 grep -q before "$out"
+nmd_stop
+check "nmctl tells that nmd is lost" wait_until 10 said "lost nmd"
+touch "$dir/go"
+nmd_start
+status=0; wait "$pid" || status=$?
+is "nmctl follows through a restart of nmd" "$status" 5
+is "and repeats nothing" "$(cat "$out")" "before"$'\n'"after"
+
+nmctl run --name crash -- sh -c 'echo before; while [ ! -e '"$dir"'/go2 ]; do sleep 0.05; done; echo after; exit 6' \
+    >"$out" 2>"$err" &
+pid=$!
+wait_until 10 grep -q before "$out"
+nmd_kill
+check "nmctl notices a crash" wait_until 10 said "lost nmd"
+nmd_start
+touch "$dir/go2"
+status=0; wait "$pid" || status=$?
+is "nmctl follows through a crash of nmd" "$status" 6
+is "and repeats nothing then" "$(cat "$out")" "before"$'\n'"after"
+
+# ---- the other verbs
+
+web=$(nmctl run --detach --name web --app shop -m 64M -c 0.5 -- sleep 1000)
+check "it runs" wait_until 10 in_state "$web" RUNNING
+like "list" "$(nmctl list)" "$web  web +guaranteed +RUNNING .* 64.0 MiB .* 0.5 .* sleep 1000"
+like "show" "$(nmctl show web)" "^app +shop$"
+like "top" "$(nmctl top)" "$web  web"
+like "status" "$(nmctl status)" "containers +1 guaranteed, 0 opportunistic"
+like "status --json is the contract" \
+    "$(nmctl status --json | jq -c '[.node.backend, .containers.guaranteed_running, .queue.max_length, .upstream.kind]')" \
+    '^\["direct",1,3,"none"\]$'
+check "demote" nmctl demote web
+is "it is opportunistic" "$(field_of "$web" .execution_type)" OPPORTUNISTIC
+check "promote" nmctl promote "$web"
+is "it is guaranteed" "$(field_of "$web" .execution_type)" GUARANTEED
+check "update" nmctl update -m 96M -c 1.5 web
+is "it has what was asked for" "$(field_of "$web" '"\(.memory_bytes) \(.vcores)"')" "100663296 1.5"
+check "pause" nmctl pause web
+check "it is paused" wait_until 10 in_state "$web" PAUSED
+check "resume" nmctl resume web
+check "it runs again" wait_until 10 in_state "$web" RUNNING
+like "explain" "$(nmctl explain web)" "decision [0-9]+, "
+like "explain --last" "$(nmctl explain --last 1)" "decision"
+like "events" "$(nmctl events web)" "PAUSING -> PAUSED"
+is "events --json are the container's alone" \
+    "$(nmctl events --json web | jq -r .container | sort -u)" "$web"
+like "config" "$(nmctl config max-length)" "^queue.max-length +3 +10"
+like "config --changed" "$(nmctl config --changed)" "node.vcores +4"
+check "config --reload" nmctl config --reload
+like "version" "$(nmctl version)" "^nmd [0-9]"
+like "completion knows containers" "$(nmctl __complete -- kill w)" "^web"
+like "kill --wait" "$(nmctl kill --now --wait web)" "COMPLETED"
+is "and it was" "$(field_of "$web" .exit_reason)" killed
+
+# ---- waiting in the queue
+
+nmctl run --detach --name fill -m 64M -- sleep 1000 >/dev/null
+wait_until 10 named_in_state fill RUNNING
+nmctl run --opportunistic --name patient -m 1000M -- true >"$out" 2>"$err" &
+pid=$!
+check "a queued run says where and why" wait_until 10 said "queued at position 1: "
+like "list shows the position" "$(nmctl list)" "patient +opportunistic +SCHEDULED #1"
+like "show says why" "$(nmctl show patient)" "^waits +."
+nmctl kill patient >/dev/null
+status=0; wait "$pid" || status=$?
+is "killed in the queue: it was never run" "$status" 125
+
+# ---- drain
+
+nmctl run --detach --name brief -- sleep 0.5 >/dev/null
+check "drain --deadline --wait returns when the node is empty" nmctl drain --deadline 1s --wait
+like "it is drained" "$(nmctl status)" "draining and empty"
+run -- true
+is "nothing is admitted" "$status" 125
+check "undrain" nmctl undrain
+run -- true
+is "and then again" "$status" 0
+
+nmd_stop
+status=0
+nmctl list >"$out" 2>"$err" || status=$?
+is "without nmd: 3" "$status" 3
+check "and how to get it" said "nmd is not running at $NMD_SOCKET; start it"
+done_testing
