@@ -63,7 +63,8 @@ static void now_resumed(struct nm_live *l)
     nm_life_set_state(l, NM_RUNNING);
     v->pause_deadline_usec = UINT64_MAX;
     v->paused_usec = 0;
-    l->m->counters.resumed++;
+    if (l->decision.reason != NM_REASON_USER)
+        l->m->counters.resumed++;
     nm_record_effective(l);
     nm_manager_kick(l->m);
 }
