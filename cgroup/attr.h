@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * One attribute file of a cgroup. The kernel answers a vanished cgroup with ENOENT (open) or ENODEV (read, write of
- * a file that was open before), and a missing controller with ENOENT as well. Here the two are told apart:
+ * One attribute file of a cgroup. The kernel answers a vanished cgroup with ENOENT (open) or ENODEV
+ * (read, write of a file that was open before), and a missing controller with ENOENT as well. Here
+ * the two are told apart:
  *   -ENOENT      the cgroup has gone, a normal result;
  *   -EOPNOTSUPP  the cgroup is there, but this kernel or mount has no such file.
  */

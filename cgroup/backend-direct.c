@@ -3,14 +3,16 @@
 /*
  * The direct backend: cgroupfs directories of our own, for hosts without systemd.
  *
- * Where the mount has controllers, libcgroup makes the groups, sets them and removes them, after we enabled the
- * controllers in every ancestor's cgroup.subtree_control. Where it has none (a hybrid host), or is a fake tree,
- * libcgroup can't serve: then directories are made, written and removed right here. A failure of libcgroup is tried
- * again the plain way, too, since it hides mkdir's reason.
+ * Where the mount has controllers, libcgroup makes the groups, sets them and removes them, after we
+ * enabled the controllers in every ancestor's cgroup.subtree_control. Where it has none (a hybrid
+ * host), or is a fake tree, libcgroup can't serve: then directories are made, written and removed
+ * right here. A failure of libcgroup is tried again the plain way, too, since it hides mkdir's
+ * reason.
  *
- * The slice stands at the top of the mount for root, and below our own cgroup for anybody else, who must have been
- * delegated it. There the kernel's "no internal processes" rule applies: a cgroup with processes of its own can't
- * hand out controllers, so a daemon that is alone in its cgroup first moves itself down into a leaf.
+ * The slice stands at the top of the mount for root, and below our own cgroup for anybody else, who
+ * must have been delegated it. There the kernel's "no internal processes" rule applies: a cgroup
+ * with processes of its own can't hand out controllers, so a daemon that is alone in its cgroup
+ * first moves itself down into a leaf.
  *
  * All operations are done when they return; callbacks are called inline.
  */
@@ -45,7 +47,7 @@ static struct direct *direct_of(struct nm_cgroup_backend *b)
     return (struct direct *)b; /* base is its first member */
 }
 
-/* ---- the slice ------------------------------------------------------------------------------------------------ */
+/* ---- the slice ------------------------------------------------------------------------------- */
 
 static int count(pid_t pid, void *userdata)
 {
@@ -65,7 +67,8 @@ static int move_down(int dir_fd)
     _cleanup_close_ int leaf_fd = -EBADF;
     unsigned others = 0;
 
-    if (nm_cgroup_read_events(&cg, &events) < 0) /* the root has no cgroup.events, and no such rule */
+    /* the root has no cgroup.events, and no such rule */
+    if (nm_cgroup_read_events(&cg, &events) < 0)
         return -EBUSY;
     if (nm_procs_walk(dir_fd, count, &others) < 0 || others > 0)
         return -EBUSY;
@@ -77,8 +80,8 @@ static int move_down(int dir_fd)
     return nm_attr_write(leaf_fd, "cgroup.procs", "0"); /* 0: the writer */
 }
 
-/* One controller per write: the kernel takes a line whole or not at all, and one that can't be had (a cpu controller
- * with realtime tasks about) must not cost the others. */
+/* One controller per write: the kernel takes a line whole or not at all, and one that can't be had
+ * (a cpu controller with realtime tasks about) must not cost the others. */
 static void enable_controllers(const char *path)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -101,7 +104,8 @@ static void enable_controllers(const char *path)
     }
 }
 
-/* From the mount down to the slice. Ancestors above a delegated cgroup aren't ours: failing there is expected. */
+/* From the mount down to the slice. Ancestors above a delegated cgroup aren't ours: failing there
+ * is expected. */
 static int enable_down_to_slice(struct direct *d)
 {
     _cleanup_free_ char *path = strdup(d->base.slice_path);
@@ -130,7 +134,8 @@ static int make_slice(struct direct *d)
     return r < 0 ? r : nm_backend_open_slice(&d->base);
 }
 
-/* Root's slice is at the top. Anybody else's is below the cgroup we are in, which must be ours to write. */
+/* Root's slice is at the top. Anybody else's is below the cgroup we are in, which must be ours to
+ * write. */
 static int choose_base(const char *root, char **ret, char **ret_message)
 {
     _cleanup_free_ char *own = NULL, *base = NULL;
@@ -154,7 +159,7 @@ static int choose_base(const char *root, char **ret, char **ret_message)
     return 0;
 }
 
-/* ---- one group -------------------------------------------------------------------------------------------------- */
+/* ---- one group ------------------------------------------------------------------------------- */
 
 /* Leaves out what can't be set here; status tells the operator so. */
 static size_t settable(const struct direct *d, const struct nm_cgroup_limits *l,
@@ -167,7 +172,8 @@ static size_t settable(const struct direct *d, const struct nm_cgroup_limits *l,
         const char *c = files[i].controller;
 
         if ((nm_streq(c, "memory") && has[NM_CGROUP_MEMORY_LIMITS]) ||
-            (nm_streq(c, "cpu") && has[NM_CGROUP_CPU_WEIGHT]) || (nm_streq(c, "pids") && has[NM_CGROUP_PIDS]))
+            (nm_streq(c, "cpu") && has[NM_CGROUP_CPU_WEIGHT]) || (nm_streq(c, "pids") &&
+                                                                  has[NM_CGROUP_PIDS]))
             files[kept++] = files[i];
     }
     return kept;
@@ -186,7 +192,8 @@ static int write_files(int dir_fd, const struct nm_limits_file *files, size_t n)
     return 0;
 }
 
-static int apply(const struct direct *d, int dir_fd, const char *group, const struct nm_cgroup_limits *l)
+static int apply(const struct direct *d, int dir_fd, const char *group,
+                 const struct nm_cgroup_limits *l)
 {
     struct nm_limits_file files[NM_LIMITS_MAX_FILES];
     size_t n = settable(d, l, files);
@@ -259,9 +266,10 @@ static int remove_group(struct direct *d, const char *scope)
     return 0;
 }
 
-/* ---- the table -------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
-static int create_scope(struct direct *d, const char *scope, pid_t pid, const struct nm_cgroup_limits *l,
+static int create_scope(struct direct *d, const char *scope, pid_t pid,
+                        const struct nm_cgroup_limits *l,
                         struct nm_cgroup **ret, const char **ret_stage)
 {
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
@@ -291,8 +299,10 @@ static int create_scope(struct direct *d, const char *scope, pid_t pid, const st
     return 0;
 }
 
-static int direct_create(struct nm_cgroup_backend *b, const char *container_id, const char *description, pid_t pid,
-                         const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+static int direct_create(struct nm_cgroup_backend *b, const char *container_id,
+                         const char *description, pid_t pid,
+                         const struct nm_cgroup_limits *limits,
+                         nm_cgroup_done_cb_t cb, void *userdata)
 {
     char scope[NM_BACKEND_NAME_MAX], message[512];
     struct nm_cgroup *cg = NULL;
@@ -320,12 +330,14 @@ static void report(int r, const char *what, nm_cgroup_done_cb_t cb, void *userda
 
     if (!cb)
         return;
-    (void)snprintf(message, sizeof message, "setting the limits of %s: %s", what, strerror(r < 0 ? -r : 0));
+    (void)snprintf(message, sizeof message, "setting the limits of %s: %s", what,
+                   strerror(r < 0 ? -r : 0));
     cb(r < 0 ? r : 0, NULL, r < 0 ? message : NULL, userdata);
 }
 
 static int direct_set_limits(struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
-                             const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+                             const struct nm_cgroup_limits *limits,
+                             nm_cgroup_done_cb_t cb, void *userdata)
 {
     struct direct *d = direct_of(b);
     char group[PATH_MAX];
@@ -337,7 +349,8 @@ static int direct_set_limits(struct nm_cgroup_backend *b, const struct nm_cgroup
     return 0;
 }
 
-static int direct_set_slice_limits(struct nm_cgroup_backend *b, const struct nm_cgroup_limits *limits,
+static int direct_set_slice_limits(struct nm_cgroup_backend *b,
+                                   const struct nm_cgroup_limits *limits,
                                    nm_cgroup_done_cb_t cb, void *userdata)
 {
     struct direct *d = direct_of(b);
@@ -387,7 +400,7 @@ static const struct nm_cgroup_ops direct_ops = {
     .free = direct_free,
 };
 
-/* ---- opening ---------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int init_paths(struct direct *d, const struct nm_backend_host *host, char **ret_message)
 {
@@ -430,7 +443,8 @@ static void cleanup_direct(struct direct **d)
         direct_free(&(*d)->base);
 }
 
-int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret, char **ret_message)
+int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
+                  char **ret_message)
 {
     _cleanup_(cleanup_direct) struct direct *d = calloc(1, sizeof *d);
     int r;

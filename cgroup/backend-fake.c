@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The fake backend: plain directories with plain files in a temporary directory, so that everything that only reads
- * and writes a cgroup's files (freeze, kill, limits, drift, watches) works on them unchanged, without root. No
- * process moves and none is ever signalled; a test plays the kernel with nm_fake_set_events.
+ * The fake backend: plain directories with plain files in a temporary directory, so that everything
+ * that only reads and writes a cgroup's files (freeze, kill, limits, drift, watches) works on them
+ * unchanged, without root. No process moves and none is ever signalled; a test plays the kernel
+ * with nm_fake_set_events.
  *
- * With an event loop, callbacks come from the loop, as on systemd; without one they come inline, as on direct: code
- * that is right with both is right with the real ones.
+ * With an event loop, callbacks come from the loop, as on systemd; without one they come inline, as
+ * on direct: code that is right with both is right with the real ones.
  */
 
 #include "cgroup/backend-fake.h"
@@ -67,7 +68,7 @@ static int put_limits(int dir_fd, const struct nm_cgroup_limits *l)
     return 0;
 }
 
-/* ---- answers ---------------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void pending_free(struct pending *p)
 {
@@ -101,7 +102,8 @@ static int on_pending(sd_event_source *s, void *userdata)
     return 0;
 }
 
-static int answer(struct fake *f, int result, struct nm_cgroup *cg, nm_cgroup_done_cb_t cb, void *userdata)
+static int answer(struct fake *f, int result, struct nm_cgroup *cg, nm_cgroup_done_cb_t cb,
+                  void *userdata)
 {
     struct pending *p;
     int r;
@@ -132,7 +134,7 @@ static int begin(struct fake *f, enum nm_fake_op op)
     return r;
 }
 
-/* ---- the table -------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static int fill_new(const struct nm_cgroup *cg, pid_t pid, const struct nm_cgroup_limits *l)
 {
@@ -157,8 +159,10 @@ static int fill_new(const struct nm_cgroup *cg, pid_t pid, const struct nm_cgrou
     return put_limits(cg->dir_fd, l);
 }
 
-static int fake_create(struct nm_cgroup_backend *b, const char *container_id, const char *description, pid_t pid,
-                       const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+static int fake_create(struct nm_cgroup_backend *b, const char *container_id,
+                       const char *description, pid_t pid,
+                       const struct nm_cgroup_limits *limits,
+                       nm_cgroup_done_cb_t cb, void *userdata)
 {
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
     struct fake *f = fake_of(b);
@@ -180,7 +184,8 @@ static int fake_create(struct nm_cgroup_backend *b, const char *container_id, co
 }
 
 static int fake_set_limits(struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
-                           const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+                           const struct nm_cgroup_limits *limits,
+                           nm_cgroup_done_cb_t cb, void *userdata)
 {
     int r = begin(fake_of(b), NM_FAKE_SET_LIMITS);
 
@@ -278,7 +283,8 @@ static void cleanup_fake(struct fake **f)
         fake_free(&(*f)->base);
 }
 
-int nm_fake_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret, char **ret_message)
+int nm_fake_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
+                char **ret_message)
 {
     _cleanup_(cleanup_fake) struct fake *f = calloc(1, sizeof *f);
     int r;
@@ -302,7 +308,7 @@ int nm_fake_new(const struct nm_backend_host *host, struct nm_cgroup_backend **r
     return 0;
 }
 
-/* ---- for tests -------------------------------------------------------------------------------------------------- */
+/* ---- for tests ------------------------------------------------------------------------------- */
 
 void nm_fake_fail_next(struct nm_cgroup_backend *b, enum nm_fake_op op, int r)
 {
@@ -314,7 +320,8 @@ unsigned nm_fake_n_calls(const struct nm_cgroup_backend *b, enum nm_fake_op op)
     return fake_of(b)->n_calls[op];
 }
 
-void nm_fake_set_feature(struct nm_cgroup_backend *b, enum nm_cgroup_feature feature, const char *missing)
+void nm_fake_set_feature(struct nm_cgroup_backend *b, enum nm_cgroup_feature feature,
+                         const char *missing)
 {
     b->feature[feature] = !missing;
     b->missing[feature] = missing;

@@ -3,10 +3,12 @@
 /*
  * The systemd backend: every container is a transient scope in the slice.
  *
- * Limits are systemd's properties: it would overwrite what it didn't set itself, at daemon-reload at the latest. What
- * systemd has no word for (freeze, kill, reclaim) is written directly, by cgroup.c and kill.c.
+ * Limits are systemd's properties: it would overwrite what it didn't set itself, at daemon-reload
+ * at the latest. What systemd has no word for (freeze, kill, reclaim) is written directly, by
+ * cgroup.c and kill.c.
  *
- * Starting up is synchronous: the slice must be there before anything else can be. Afterwards nothing blocks.
+ * Starting up is synchronous: the slice must be there before anything else can be. Afterwards
+ * nothing blocks.
  */
 
 #include <systemd/sd-daemon.h>
@@ -23,10 +25,12 @@ static struct nm_systemd *systemd_of(const struct nm_cgroup_backend *b)
     return (struct nm_systemd *)b; /* base is its first member */
 }
 
-/* ---- the table -------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
-static int systemd_create(struct nm_cgroup_backend *b, const char *container_id, const char *description, pid_t pid,
-                          const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+static int systemd_create(struct nm_cgroup_backend *b, const char *container_id,
+                          const char *description, pid_t pid,
+                          const struct nm_cgroup_limits *limits,
+                          nm_cgroup_done_cb_t cb, void *userdata)
 {
     char unit[NM_BACKEND_NAME_MAX];
     int r = nm_backend_scope_name(b, container_id, unit);
@@ -35,12 +39,14 @@ static int systemd_create(struct nm_cgroup_backend *b, const char *container_id,
 }
 
 static int systemd_set_limits(struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
-                              const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+                              const struct nm_cgroup_limits *limits,
+                              nm_cgroup_done_cb_t cb, void *userdata)
 {
     return nm_sdop_set(systemd_of(b), cg, cg->name, limits, cb, userdata);
 }
 
-static int systemd_set_slice_limits(struct nm_cgroup_backend *b, const struct nm_cgroup_limits *limits,
+static int systemd_set_slice_limits(struct nm_cgroup_backend *b,
+                                    const struct nm_cgroup_limits *limits,
                                     nm_cgroup_done_cb_t cb, void *userdata)
 {
     struct nm_systemd *s = systemd_of(b);
@@ -66,8 +72,9 @@ static int tell(struct nm_systemd *s, build_t build, const char *unit)
     return r < 0 ? r : 0;
 }
 
-/* systemd takes an empty scope away by itself, and CollectMode= forgets a failed one. What is still there is waiting
- * for the notification of its emptiness, or its last process went while systemd wasn't looking. */
+/* systemd takes an empty scope away by itself, and CollectMode= forgets a failed one. What is still
+ * there is waiting for the notification of its emptiness, or its last process went while systemd
+ * wasn't looking. */
 static int systemd_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg)
 {
     struct nm_systemd *s = systemd_of(b);
@@ -106,7 +113,8 @@ static int systemd_list(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, voi
     return nm_backend_list(b, on_listed, &call);
 }
 
-/* With a reply: systemd asks the bus who is speaking before it obeys, and must still find us there. */
+/* With a reply: systemd asks the bus who is speaking before it obeys, and must still find us
+ * there. */
 static void stop_slice(struct nm_systemd *s)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
@@ -142,7 +150,7 @@ static const struct nm_cgroup_ops systemd_ops = {
     .free = systemd_free,
 };
 
-/* ---- opening, synchronously ------------------------------------------------------------------------------------- */
+/* ---- opening, synchronously ------------------------------------------------------------------ */
 
 static void on_job_removed(const char *job, const char *unit, const char *result, void *userdata)
 {
@@ -189,12 +197,14 @@ static int start_slice(struct nm_systemd *s, char **ret_message)
     if (st.done)
         r = st.result;
     if (r < 0)
-        return nm_backend_fail(ret_message, r, "starting %s: %s", s->base.slice, message ? message : strerror(-r));
+        return nm_backend_fail(ret_message, r, "starting %s: %s", s->base.slice,
+                               message ? message : strerror(-r));
     return 0;
 }
 
-/* An installed slice may lack what makes systemd enable the controllers. Reading a property afterwards (find_slice) is
- * the round trip that lets systemd write it all down before the files are probed. */
+/* An installed slice may lack what makes systemd enable the controllers. Reading a property
+ * afterwards (find_slice) is the round trip that lets systemd write it all down before the files
+ * are probed. */
 static int enable_controllers(struct nm_systemd *s)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
@@ -215,11 +225,11 @@ static int find_slice(struct nm_systemd *s)
         return -ENOTCONN;
     r = sd_bus_path_encode("/org/freedesktop/systemd1/unit", s->base.slice, &path);
     if (r >= 0)
-        r = sd_bus_get_property_string(bus, NM_SDBUS_NAME, path, "org.freedesktop.systemd1.Slice", "ControlGroup",
-                                       NULL, &group);
+        r = sd_bus_get_property_string(bus, NM_SDBUS_NAME, path, "org.freedesktop.systemd1.Slice",
+                                       "ControlGroup", NULL, &group);
     if (r >= 0)
-        r = sd_bus_get_property_trivial(bus, NM_SDBUS_NAME, path, "org.freedesktop.systemd1.Unit", "Transient", NULL,
-                                        'b', &transient);
+        r = sd_bus_get_property_trivial(bus, NM_SDBUS_NAME, path, "org.freedesktop.systemd1.Unit",
+                                        "Transient", NULL, 'b', &transient);
     if (r < 0)
         return r;
     s->is_transient = transient != 0;
@@ -236,8 +246,8 @@ static int read_version(struct nm_systemd *s)
     _cleanup_free_ char *text = NULL;
     sd_bus *bus = nm_sdbus_get(s->bus);
     const char *digits;
-    int r = bus ? sd_bus_get_property_string(bus, NM_SDBUS_NAME, NM_SDBUS_PATH, NM_SDBUS_MANAGER, "Version", NULL,
-                                             &text)
+    int r = bus ? sd_bus_get_property_string(bus, NM_SDBUS_NAME, NM_SDBUS_PATH, NM_SDBUS_MANAGER,
+                                             "Version", NULL, &text)
                 : -ENOTCONN;
 
     if (r < 0)
@@ -309,7 +319,8 @@ int nm_systemd_available(void)
     return access(path, F_OK) == 0;
 }
 
-int nm_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret, char **ret_message)
+int nm_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
+                   char **ret_message)
 {
     _cleanup_(cleanup_systemd) struct nm_systemd *s = NULL;
     int r;

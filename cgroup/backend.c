@@ -36,7 +36,8 @@ const char *nm_backend_explain(int r)
     switch (r) {
     case -EAGAIN:
     case -ENOSPC:
-        return "the cgroup tree is full (cgroup.max.descendants or cgroup.max.depth of a parent is reached)";
+        return "the cgroup tree is full (cgroup.max.descendants or cgroup.max.depth of a parent "
+               "is reached)";
     case -EACCES:
     case -EPERM:
         return "not allowed: this cgroup isn't delegated to this user";
@@ -51,7 +52,7 @@ const char *nm_backend_explain(int r)
     }
 }
 
-/* ---- what all share ---------------------------------------------------------------------------------------- */
+/* ---- what all share -------------------------------------------------------------------------- */
 
 int nm_backend_init(struct nm_cgroup_backend *b, const struct nm_cgroup_ops *ops, const char *slice)
 {
@@ -95,7 +96,8 @@ int nm_backend_scope_name(const struct nm_cgroup_backend *b, const char *contain
     return n < NM_BACKEND_NAME_MAX ? 0 : -ENAMETOOLONG;
 }
 
-int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name, struct nm_cgroup **ret)
+int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name,
+                          struct nm_cgroup **ret)
 {
     _cleanup_free_ char *path = NULL;
 
@@ -104,7 +106,8 @@ int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name, s
     return nm_cgroup_open(path, name, ret);
 }
 
-int nm_cgroup_container_id(const struct nm_cgroup_backend *b, const char *name, char *buf, size_t size)
+int nm_cgroup_container_id(const struct nm_cgroup_backend *b, const char *name, char *buf,
+                           size_t size)
 {
     size_t prefix = strlen(b->prefix), suffix = strlen(SCOPE_SUFFIX), len = strlen(name), id;
 
@@ -119,7 +122,8 @@ int nm_cgroup_container_id(const struct nm_cgroup_backend *b, const char *name, 
     return nm_name_is_valid(buf) ? 0 : -EINVAL;
 }
 
-typedef int (*scope_fn_t)(struct nm_cgroup_backend *b, const char *name, const char *id, void *userdata);
+typedef int (*scope_fn_t)(struct nm_cgroup_backend *b, const char *name, const char *id,
+                          void *userdata);
 
 static int for_each_scope(struct nm_cgroup_backend *b, scope_fn_t fn, void *userdata)
 {
@@ -192,13 +196,14 @@ bool nm_backend_slice_is_empty(const struct nm_cgroup_backend *b)
            nm_cgroup_read_events(&slice, &events) >= 0 && !events.populated;
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool slice_name_is_valid(const char *slice)
 {
     size_t len = strlen(slice), suffix = strlen(SLICE_SUFFIX);
 
-    return nm_name_is_valid(slice) && len > suffix && nm_streq(slice + len - suffix, SLICE_SUFFIX) &&
+    return nm_name_is_valid(slice) && len > suffix &&
+           nm_streq(slice + len - suffix, SLICE_SUFFIX) &&
            slice[len - suffix - 1] != '-' && !strstr(slice, "--");
 }
 
@@ -219,8 +224,10 @@ static int find_root(const char *given, char **ret, char **ret_message)
     return 0;
 }
 
-/* systemd first, where it answers; a manager that is there but doesn't serve us is no reason to give up. */
-static int auto_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret, char **ret_message)
+/* systemd first, where it answers; a manager that is there but doesn't serve us is no reason to
+ * give up. */
+static int auto_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
+                    char **ret_message)
 {
     if (host->event && nm_systemd_available() > 0) {
         _cleanup_free_ char *why = NULL;
@@ -228,13 +235,14 @@ static int auto_new(const struct nm_backend_host *host, struct nm_cgroup_backend
 
         if (r >= 0)
             return r;
-        nm_debug("cgroup: no systemd backend (%s), trying the direct one", why ? why : strerror(-r));
+        nm_debug("cgroup: no systemd backend (%s), trying the direct one",
+                 why ? why : strerror(-r));
     }
     return nm_direct_new(host, ret, ret_message);
 }
 
-int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params, struct nm_cgroup_backend **ret,
-                          char **ret_message)
+int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params,
+                          struct nm_cgroup_backend **ret, char **ret_message)
 {
     struct nm_backend_host host = {.slice = params->slice, .event = params->event};
     _cleanup_free_ char *root = NULL;
@@ -242,8 +250,8 @@ int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params, struct 
 
     if (!slice_name_is_valid(params->slice))
         return nm_backend_fail(ret_message, -EINVAL,
-                               "slice '%s': must be a name of letters, digits, '.', '_' and single '-', at most "
-                               "63 long, that ends in " SLICE_SUFFIX,
+                               "slice '%s': must be a name of letters, digits, '.', '_' and "
+                               "single '-', at most 63 long, that ends in " SLICE_SUFFIX,
                                params->slice);
     if (params->kind == NM_CGROUP_BACKEND_FAKE) {
         host.root = params->cgroup_root;

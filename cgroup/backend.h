@@ -14,15 +14,19 @@ struct nm_backend_host {
     sd_event *event;
 };
 
-int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret, char **ret_message);
-int nm_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret, char **ret_message);
-int nm_fake_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret, char **ret_message);
+int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
+                  char **ret_message);
+int nm_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
+                   char **ret_message);
+int nm_fake_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
+                char **ret_message);
 
 /* Does a service manager answer here that could serve this user? Says why not into *ret_message. */
 int nm_systemd_available(void);
 
 /* The part that all share: slice and prefix from the slice's name, slice_fd -EBADF. */
-int nm_backend_init(struct nm_cgroup_backend *b, const struct nm_cgroup_ops *ops, const char *slice);
+int nm_backend_init(struct nm_cgroup_backend *b, const struct nm_cgroup_ops *ops,
+                    const char *slice);
 void nm_backend_done(struct nm_cgroup_backend *b);
 /* Opens slice_path. */
 int nm_backend_open_slice(struct nm_cgroup_backend *b);
@@ -30,13 +34,15 @@ int nm_backend_open_slice(struct nm_cgroup_backend *b);
 #define NM_BACKEND_NAME_MAX 256
 int nm_backend_scope_name(const struct nm_cgroup_backend *b, const char *container_id,
                           char name[NM_BACKEND_NAME_MAX]);
-int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name, struct nm_cgroup **ret);
+int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name,
+                          struct nm_cgroup **ret);
 /* ops.list for backends whose cgroups are directories below slice_fd. */
 int nm_backend_list(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *userdata);
 /* Is the slice without processes and without container directories? */
 bool nm_backend_slice_is_empty(const struct nm_cgroup_backend *b);
 
-/* In plain words, what -errno means when a cgroup can't be made, or NULL to say it as strerror does. */
+/* In plain words, what -errno means when a cgroup can't be made, or NULL to say it as strerror
+ * does. */
 const char *nm_backend_explain(int r);
 
 /* *ret_message = text, unless nobody asked. Returns r. */

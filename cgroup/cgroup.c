@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A container's cgroup as an open directory, and the plain file operations on it. These are the same whoever made the
- * cgroup: systemd neither knows nor resets cgroup.freeze, cgroup.kill, memory.reclaim (nor, before version 253,
- * memory.oom.group), so they are written directly on every backend.
+ * A container's cgroup as an open directory, and the plain file operations on it. These are the
+ * same whoever made the cgroup: systemd neither knows nor resets cgroup.freeze, cgroup.kill and
+ * memory.reclaim, so they are written directly on every backend.
  */
 
 #include "cgroup/cgroup.h"

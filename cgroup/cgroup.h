@@ -4,15 +4,15 @@
 /*
  * cgroup/: everything that touches cgroup files and systemd units.
  *
- * One container = one cgroup, "<prefix><container id>.scope" directly below the slice (prefix = the slice's name
- * without ".slice", plus "-"). The layout is the same on both backends:
+ * One container = one cgroup, "<prefix><container id>.scope" directly below the slice (prefix = the
+ * slice's name without ".slice", plus "-"). The layout is the same on both backends:
  *
  *   systemd  transient scopes in the slice, over sd-bus, asynchronously;
  *   direct   cgroupfs directories of the same names, for hosts without systemd as PID 1;
- *   fake     in memory, for unit tests.
+ *   fake     plain files in a temporary directory, for unit tests.
  *
- * What differs between backends is behind struct nm_cgroup_ops; what is a plain file write (freeze, kill, reclaim)
- * is the same code for all. Nothing here logs above debug.
+ * What differs between backends is behind struct nm_cgroup_ops; what is a plain file write (freeze,
+ * kill, reclaim) is the same code for all. Nothing here logs above debug.
  */
 
 #include <stdbool.h>
@@ -29,7 +29,8 @@
 
 /* What a kernel and backend can do here; what's missing is told to the operator with its reason. */
 enum nm_cgroup_feature {
-    NM_CGROUP_MEMORY_LIMITS, /* memory controller: memory.max, memory.min, memory.events, memory.stat */
+    /* memory controller: memory.max, memory.min, memory.events, memory.stat */
+    NM_CGROUP_MEMORY_LIMITS,
     NM_CGROUP_CPU_WEIGHT,    /* cpu controller: cpu.weight, cpu.max */
     NM_CGROUP_CPU_IDLE,      /* cpu.idle (SCHED_IDLE for a whole cgroup) */
     NM_CGROUP_FREEZE,
@@ -41,7 +42,8 @@ enum nm_cgroup_feature {
     NM_CGROUP_FEATURE_COUNT,
 };
 
-const char *nm_cgroup_feature_name(enum nm_cgroup_feature f); /* "memory limits", "cpu weight", ... */
+/* "memory limits", "cpu weight", ... */
+const char *nm_cgroup_feature_name(enum nm_cgroup_feature f);
 
 /* The limits of one container, in the kernel's own terms. */
 struct nm_cgroup_limits {
@@ -49,21 +51,24 @@ struct nm_cgroup_limits {
     uint64_t memory_min_bytes; /* 0: no protection */
     uint32_t cpu_weight;       /* 1 .. 10000; ignored when cpu_idle */
     bool cpu_idle;
-    uint64_t cpu_quota_millicores; /* cpu.max as a rate, rounded up to a multiple of 10; NM_CGROUP_NONE: none */
-    uint64_t pids_max;             /* NM_CGROUP_NONE: none */
-    bool oom_group;                /* the kernel's OOM killer takes the whole container or nothing */
+    /* cpu.max as a rate, rounded up to a multiple of 10; NM_CGROUP_NONE: none */
+    uint64_t cpu_quota_millicores;
+    uint64_t pids_max; /* NM_CGROUP_NONE: none */
+    /* the kernel's OOM killer takes the whole container or nothing */
+    bool oom_group;
 };
 
 #define NM_CGROUP_LIMITS_NONE \
     ((struct nm_cgroup_limits){.memory_max_bytes = NM_CGROUP_NONE, .cpu_weight = 100, \
                                .cpu_quota_millicores = NM_CGROUP_NONE, .pids_max = NM_CGROUP_NONE})
 
-/* A container's cgroup, held by descriptor and inode: its path and the descriptor's number may be recycled, the
- * pair (boot, inode) is not. */
+/* A container's cgroup, held by descriptor and inode: its path and the descriptor's number may be
+ * recycled, the pair (boot, inode) is not. */
 struct nm_cgroup {
     char *name;     /* "nm-container_1763769112_000001.scope" */
     char *path;     /* absolute, for messages and for reading /proc/PID/cgroup */
-    int dir_fd;     /* O_DIRECTORY|O_PATH is not enough: it is used with openat for reading and writing */
+    /* O_DIRECTORY|O_PATH is not enough: it is used with openat for reading and writing */
+    int dir_fd;
     uint64_t inode;
 };
 
@@ -78,17 +83,20 @@ struct nm_cgroup_events {
     bool frozen;
 };
 
-/* All of these return 0, -ENOENT when the cgroup has gone (a normal result), -EOPNOTSUPP when this kernel or mount
- * has no such file, or another -errno. */
+/* All of these return 0, -ENOENT when the cgroup has gone (a normal result), -EOPNOTSUPP when this
+ * kernel or mount has no such file, or another -errno. */
 int nm_cgroup_read_events(const struct nm_cgroup *cg, struct nm_cgroup_events *ret);
-int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen); /* asks; cgroup.events tells when it is done */
-/* SIGKILL to all, also when frozen. Where cgroup.kill is missing: frozen first, so that nothing can fork away, then
- * one by one through pidfds. cgroup.events tells when all are gone. */
+/* Asks; cgroup.events tells when it is done. */
+int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen);
+/* SIGKILL to all, also when frozen. Where cgroup.kill is missing: frozen first, so that nothing can
+ * fork away, then one by one through pidfds. cgroup.events tells when all are gone. */
 int nm_cgroup_kill(const struct nm_cgroup *cg);
-int nm_cgroup_signal(const struct nm_cgroup *cg, int sig, pid_t except); /* to all processes but `except` (0: none) */
+/* To all processes but `except` (0: none). */
+int nm_cgroup_signal(const struct nm_cgroup *cg, int sig, pid_t except);
 int nm_cgroup_n_processes(const struct nm_cgroup *cg, unsigned *ret);
 int nm_cgroup_set_oom_group(const struct nm_cgroup *cg, bool on);
-/* memory.reclaim, which blocks until done: call it in a worker process only. -EAGAIN: less than asked was reclaimed. */
+/* memory.reclaim, which blocks until done: call it in a worker process only. -EAGAIN: less than
+ * asked was reclaimed. */
 int nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes);
 
 /* Kernel OOM counters of memory.events; all zero where there is no memory controller. */
@@ -97,34 +105,37 @@ struct nm_cgroup_memory_events {
 };
 int nm_cgroup_read_memory_events(const struct nm_cgroup *cg, struct nm_cgroup_memory_events *ret);
 
-/* Parsers, pure, for tests and fuzzers: text in (NUL-terminated), struct out. Unknown keys are ignored, a malformed
- * line is -EBADMSG. */
+/* Parsers, pure, for tests and fuzzers: text in (NUL-terminated), struct out. Unknown keys are
+ * ignored, a malformed line is -EBADMSG. */
 int nm_cgroup_parse_events(const char *text, struct nm_cgroup_events *ret);
 int nm_cgroup_parse_memory_events(const char *text, struct nm_cgroup_memory_events *ret);
 
-/* ---- watches (cgroup/watch.c, cgroup/psi.c) -------------------------------------------------------------- */
+/* ---- watches (cgroup/watch.c, cgroup/psi.c) -------------------------------------------------- */
 
 struct nm_cgroup_watch;
 enum nm_cgroup_watch_kind { NM_CGROUP_WATCH_EVENTS, NM_CGROUP_WATCH_MEMORY_EVENTS };
 
-/* Calls cb in the event loop whenever cgroup.events (or memory.events) changes; cb reads the file itself and may be
- * called once too often. After the cgroup's removal the EVENTS kind calls cb one last time with gone = true and is
- * dead; the MEMORY_EVENTS kind just falls silent. cb may free the watch. Changes from before the call are not told:
- * read the file once after it. -ENOENT: the cgroup has gone, or there is no such file. */
+/* Calls cb in the event loop whenever cgroup.events (or memory.events) changes; cb reads the file
+ * itself and may be called once too often. After the cgroup's removal the EVENTS kind calls cb one
+ * last time with gone = true and is dead; the MEMORY_EVENTS kind just falls silent. cb may free the
+ * watch. Changes from before the call are not told: read the file once after it. -ENOENT: the
+ * cgroup has gone, or there is no such file. */
 typedef void (*nm_cgroup_watch_cb_t)(enum nm_cgroup_watch_kind kind, bool gone, void *userdata);
 int nm_cgroup_watch_new(sd_event *event, const struct nm_cgroup *cg, enum nm_cgroup_watch_kind kind,
                         nm_cgroup_watch_cb_t cb, void *userdata, struct nm_cgroup_watch **ret);
 struct nm_cgroup_watch *nm_cgroup_watch_free(struct nm_cgroup_watch *w);
 NM_DEFINE_CLEANUP(struct nm_cgroup_watch *, nm_cgroup_watch_free)
 
-/* PSI trigger on a pressure file ("/proc/pressure/memory" with AT_FDCWD, or "memory.pressure" in the slice's dir_fd):
- * cb when tasks were stalled for stall_usec within window_usec (500 ms .. 10 s, else -EINVAL). Fires at most once per
- * window. Without CAP_SYS_RESOURCE the kernel only takes windows of whole 2 s: then the next such window is used, with
- * the same share. -EOPNOTSUPP: PSI is off. cb may free the watch. Falls silent when the cgroup goes. */
+/* PSI trigger on a pressure file ("/proc/pressure/memory" with AT_FDCWD, or "memory.pressure" in
+ * the slice's dir_fd): cb when tasks were stalled for stall_usec within window_usec (500 ms ..
+ * 10 s, else -EINVAL). Fires at most once per window. Without CAP_SYS_RESOURCE the kernel only
+ * takes windows of whole 2 s: then the next such window is used, with the same share. -EOPNOTSUPP:
+ * PSI is off. cb may free the watch. Falls silent when the cgroup goes. */
 struct nm_psi_watch;
 typedef void (*nm_psi_watch_cb_t)(void *userdata);
 int nm_psi_watch_new(sd_event *event, int dir_fd, const char *file, bool full, uint64_t stall_usec,
-                     uint64_t window_usec, nm_psi_watch_cb_t cb, void *userdata, struct nm_psi_watch **ret);
+                     uint64_t window_usec, nm_psi_watch_cb_t cb, void *userdata,
+                     struct nm_psi_watch **ret);
 struct nm_psi_watch *nm_psi_watch_free(struct nm_psi_watch *w);
 NM_DEFINE_CLEANUP(struct nm_psi_watch *, nm_psi_watch_free)
 
@@ -138,10 +149,11 @@ struct nm_psi {
 int nm_psi_parse(const char *text, struct nm_psi *ret);
 int nm_psi_read(int dir_fd, const char *file, struct nm_psi *ret);
 
-/* ---- backends ------------------------------------------------------------------------------------------- */
+/* ---- backends -------------------------------------------------------------------------------- */
 
 enum nm_cgroup_backend_kind {
-    NM_CGROUP_BACKEND_AUTO, /* systemd if it is PID 1 (or a user manager answers, for a non-root nmd), else direct */
+    /* systemd if it is PID 1 (or a user manager answers, for a non-root nmd), else direct */
+    NM_CGROUP_BACKEND_AUTO,
     NM_CGROUP_BACKEND_SYSTEMD,
     NM_CGROUP_BACKEND_DIRECT,
     NM_CGROUP_BACKEND_FAKE,
@@ -149,17 +161,21 @@ enum nm_cgroup_backend_kind {
 
 struct nm_cgroup_backend;
 
-/* The end of an asynchronous operation: result 0 or -errno. For create, cg is the new cgroup (ownership passes to
- * the callee) or NULL on failure. message: a plain-words reason on failure (valid during the call), else NULL.
+/* The end of an asynchronous operation: result 0 or -errno. For create, cg is the new cgroup
+ * (ownership passes to the callee) or NULL on failure. message: a plain-words reason on failure
+ * (valid during the call), else NULL.
  *
- * An operation that returns 0 calls cb exactly once, on the direct backend before it returns; one that returns a
- * negative errno hasn't begun and doesn't call cb. cb may be NULL for the set_* operations. cb isn't called any more
- * once the backend is freed, which must not happen inside a cb. Codes worth telling apart: -ENOTCONN no connection to systemd for 20 s
- * (shorter gaps are bridged), -ETIMEDOUT systemd didn't answer in time, -EAGAIN and -ENOSPC the cgroup tree is full, -ESRCH the process has gone,
- * -ENOENT the cgroup has gone, -EEXIST that name is taken. */
-typedef void (*nm_cgroup_done_cb_t)(int result, struct nm_cgroup *cg, const char *message, void *userdata);
+ * An operation that returns 0 calls cb exactly once, on the direct backend before it returns; one
+ * that returns a negative errno hasn't begun and doesn't call cb. cb may be NULL for the set_*
+ * operations. cb isn't called any more once the backend is freed, which must not happen inside a
+ * cb. Codes worth telling apart: -ENOTCONN no connection to systemd for 20 s (shorter gaps are
+ * bridged), -ETIMEDOUT systemd didn't answer in time, -EAGAIN and -ENOSPC the cgroup tree is full,
+ * -ESRCH the process has gone, -ENOENT the cgroup has gone, -EEXIST that name is taken. */
+typedef void (*nm_cgroup_done_cb_t)(int result, struct nm_cgroup *cg, const char *message,
+                                    void *userdata);
 
-/* Called for each container cgroup that exists below the slice; ownership of cg passes to the callee. */
+/* Called for each container cgroup that exists below the slice; ownership of cg passes to the
+ * callee. */
 typedef void (*nm_cgroup_list_cb_t)(struct nm_cgroup *cg, const char *container_id, void *userdata);
 
 struct nm_cgroup_ops {
@@ -168,14 +184,16 @@ struct nm_cgroup_ops {
     int (*set_slice_limits)(struct nm_cgroup_backend *b, const struct nm_cgroup_limits *limits,
                             nm_cgroup_done_cb_t cb, void *userdata);
     /* Makes the container's cgroup with its limits and moves pid (the waiting shim) into it. */
-    int (*create)(struct nm_cgroup_backend *b, const char *container_id, const char *description, pid_t pid,
-                  const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
-    /* Changes limits in place (promotion, demotion, update, squeeze, drift repair). No process moves. When cb is
-     * called, the kernel has them. */
-    int (*set_limits)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg, const struct nm_cgroup_limits *limits,
-                      nm_cgroup_done_cb_t cb, void *userdata);
-    /* Takes away what is left of an empty cgroup (rmdir, or reset-failed and stop of the unit). 0 also when it has
-     * gone already; -EBUSY: not empty. */
+    int (*create)(struct nm_cgroup_backend *b, const char *container_id, const char *description,
+                  pid_t pid, const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb,
+                  void *userdata);
+    /* Changes limits in place (promotion, demotion, update, squeeze, drift repair). No process
+     * moves. When cb is called, the kernel has them. */
+    int (*set_limits)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
+                      const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb,
+                      void *userdata);
+    /* Takes away what is left of an empty cgroup (rmdir, or reset-failed and stop of the unit). 0
+     * also when it has gone already; -EBUSY: not empty. */
     int (*remove)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg);
     int (*list)(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *userdata);
     void (*free)(struct nm_cgroup_backend *b);
@@ -189,7 +207,8 @@ struct nm_cgroup_backend {
     int slice_fd;       /* -EBADF until the slice exists */
     bool user_manager;  /* systemd --user instead of the system manager */
     bool feature[NM_CGROUP_FEATURE_COUNT];
-    const char *missing[NM_CGROUP_FEATURE_COUNT]; /* why a feature is missing, plain words, or NULL */
+    /* why a feature is missing, plain words, or NULL */
+    const char *missing[NM_CGROUP_FEATURE_COUNT];
 };
 
 struct nm_cgroup_backend_params {
@@ -200,19 +219,22 @@ struct nm_cgroup_backend_params {
     sd_event *event; /* direct works without */
 };
 
-/* Picks and opens a backend: mount and controllers are found, features filled in, the slice made. Blocks for as long
- * as systemd takes to start the slice (nothing later does). On failure
+/* Picks and opens a backend: mount and controllers are found, features filled in, the slice made.
+ * Blocks for as long as systemd takes to start the slice (nothing later does). On failure
  * *ret_message (if not NULL) is a plain-words reason that the caller frees. */
-int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params, struct nm_cgroup_backend **ret,
-                          char **ret_message);
+int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params,
+                          struct nm_cgroup_backend **ret, char **ret_message);
 struct nm_cgroup_backend *nm_cgroup_backend_free(struct nm_cgroup_backend *b);
 NM_DEFINE_CLEANUP(struct nm_cgroup_backend *, nm_cgroup_backend_free)
 
-/* "nm-container_1_000001.scope" -> "container_1_000001" (into buf); -EINVAL if it is none of ours. */
-int nm_cgroup_container_id(const struct nm_cgroup_backend *b, const char *name, char *buf, size_t size);
+/* "nm-container_1_000001.scope" -> "container_1_000001" (into buf); -EINVAL if it is none of
+ * ours. */
+int nm_cgroup_container_id(const struct nm_cgroup_backend *b, const char *name, char *buf,
+                           size_t size);
 
-/* Drift: reads back what the kernel has for cg and compares it with what was set. Returns 0: as set; a positive
- * bit mask (1 << enum nm_cgroup_drift); or -errno. Only limits whose controller is there are compared. */
+/* Drift: reads back what the kernel has for cg and compares it with what was set. Returns 0: as
+ * set; a positive bit mask (1 << enum nm_cgroup_drift); or -errno. Only limits whose controller is
+ * there are compared. */
 enum nm_cgroup_drift {
     NM_CGROUP_DRIFT_MEMORY_MAX,
     NM_CGROUP_DRIFT_MEMORY_MIN,

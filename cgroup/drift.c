@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Drift: limits that something else changed behind our back. What is read back isn't letter by letter what was
- * written: the kernel rounds memory down to pages, reads a weight of 0 from an idle group, and systemd chooses
- * its own period for a CPU quota. So values are compared by meaning.
+ * Drift: limits that something else changed behind our back. What is read back isn't letter by
+ * letter what was written: the kernel rounds memory down to pages, reads a weight of 0 from an idle
+ * group, and systemd chooses its own period for a CPU quota. So values are compared by meaning.
  */
 
 #include "cgroup/cgroup.h"

@@ -3,10 +3,11 @@
 /*
  * Killing and signalling whole cgroups.
  *
- * cgroup.kill (kernel 5.14) is the good way: atomic against forks, recursive, and it works on frozen groups. Before
- * it, the group is frozen first, so that nothing can fork away between two looks at the list; a frozen v2 task still
- * dies of SIGKILL. One by one, a process is pinned with a pidfd, *then* checked to be in this cgroup, then signalled:
- * an id recycled in between can't hit a stranger.
+ * cgroup.kill (kernel 5.14) is the good way: atomic against forks, recursive, and it works on
+ * frozen groups. Before it, the group is frozen first, so that nothing can fork away between two
+ * looks at the list; a frozen v2 task still dies of SIGKILL. One by one, a process is pinned with a
+ * pidfd, *then* checked to be in this cgroup, then signalled: an id recycled in between can't hit a
+ * stranger.
  */
 
 #include "cgroup/cgroup.h"
@@ -17,8 +18,8 @@
 #include "cgroup/attr.h"
 #include "cgroup/procs.h"
 
-/* The list may grow while it is walked when the group can't be frozen; what is left after this many rounds is found
- * by the caller, who waits for "populated 0" and asks again. */
+/* The list may grow while it is walked when the group can't be frozen; what is left after this many
+ * rounds is found by the caller, who waits for "populated 0" and asks again. */
 #define KILL_ROUNDS 8
 
 struct target {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See libcg.h. libcgroup has one table of mounts per process, filled by cgroup_init(), and logs to stdout unless told
- * otherwise; both are set up here once. Its creation call folds every reason why mkdir can fail into one code; a
- * caller who must tell "the tree is full" from "not allowed" asks the kernel again (backend-direct.c does).
+ * See libcg.h. libcgroup has one table of mounts per process, filled by cgroup_init(), and logs to
+ * stdout unless told otherwise; both are set up here once. Its creation call folds every reason why
+ * mkdir can fail into one code; a caller who must tell "the tree is full" from "not allowed" asks
+ * the kernel again (backend-direct.c does).
  */
 
 #include "cgroup/libcg.h"
@@ -73,7 +74,8 @@ bool nm_libcg_init(const char *root)
     char controllers[512];
     bool any = false;
 
-    if (fd < 0 || nm_read_file_at(fd, "cgroup.controllers", controllers, sizeof controllers, NULL) < 0)
+    if (fd < 0 ||
+        nm_read_file_at(fd, "cgroup.controllers", controllers, sizeof controllers, NULL) < 0)
         return false;
     if (controllers[strspn(controllers, " \n")] == '\0')
         return false;
@@ -123,7 +125,8 @@ int nm_libcg_set(const char *name, const struct nm_limits_file *files, size_t n)
     return r < 0 ? r : to_errno(cgroup_modify_cgroup(g));
 }
 
-/* On v2 every controller is the same directory: naming one is enough, and naming two would remove it twice. */
+/* On v2 every controller is the same directory: naming one is enough, and naming two would remove
+ * it twice. */
 static struct cgroup *new_with_any_controller(const char *name)
 {
     _cleanup_(free_group) struct cgroup *g = cgroup_new_cgroup(name);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See limits.h. Quirks of the cpu controller: cpu.weight can't be written while cpu.idle is 1 (EINVAL), so idle is
- * switched first and an idle group gets no weight at all; a quota below 1 ms is EINVAL, which is 1 % of the period.
+ * See limits.h. Quirks of the cpu controller: cpu.weight can't be written while cpu.idle is 1
+ * (EINVAL), so idle is switched first and an idle group gets no weight at all; a quota below 1 ms
+ * is EINVAL, which is 1 % of the period.
  */
 
 #include "cgroup/limits.h"
@@ -15,11 +16,13 @@
 
 uint64_t nm_limits_cpu_quota(uint64_t millicores)
 {
+    uint64_t steps;
+
     /* No machine has 2^40 millicores; beyond that, it is no limit and must not overflow. */
     if (millicores >= UINT64_C(1) << 40)
         return NM_CGROUP_NONE;
-    millicores = (millicores + QUOTA_STEP_MILLICORES - 1) / QUOTA_STEP_MILLICORES * QUOTA_STEP_MILLICORES;
-    return NM_MAX(millicores, (uint64_t)QUOTA_STEP_MILLICORES);
+    steps = (millicores + QUOTA_STEP_MILLICORES - 1) / QUOTA_STEP_MILLICORES;
+    return NM_MAX(steps, UINT64_C(1)) * QUOTA_STEP_MILLICORES;
 }
 
 uint32_t nm_limits_cpu_weight(const struct nm_cgroup_limits *l)
@@ -66,7 +69,8 @@ static void add_cpu(struct list *list, const struct nm_cgroup_limits *l, bool ha
     if (millicores == NM_CGROUP_NONE)
         add(list, "cpu", "cpu.max", "max %" PRIu64, PERIOD_USEC);
     else
-        add(list, "cpu", "cpu.max", "%" PRIu64 " %" PRIu64, millicores * PERIOD_USEC / 1000, PERIOD_USEC);
+        add(list, "cpu", "cpu.max", "%" PRIu64 " %" PRIu64, millicores * PERIOD_USEC / 1000,
+            PERIOD_USEC);
 }
 
 size_t nm_limits_files(const struct nm_cgroup_limits *l, bool has_idle,

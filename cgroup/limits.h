@@ -19,8 +19,8 @@ struct nm_limits_file {
 size_t nm_limits_files(const struct nm_cgroup_limits *l, bool has_idle,
                        struct nm_limits_file out[NM_LIMITS_MAX_FILES]);
 
-/* The rate that can be set: rounded up to a whole percent of a CPU, as systemd forgets fractions of one at
- * daemon-reload ("CPUQuota=0%", which it then can't read). NM_CGROUP_NONE stays. */
+/* The rate that can be set: rounded up to a whole percent of a CPU, as systemd forgets fractions of
+ * one at daemon-reload ("CPUQuota=0%", which it then can't read). NM_CGROUP_NONE stays. */
 uint64_t nm_limits_cpu_quota(uint64_t millicores);
 
 /* 1 .. 10000, whatever was asked for. */

@@ -17,8 +17,8 @@ static void unescape(char *s)
     char *to = s;
 
     for (const char *from = s; *from;) {
-        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' && from[2] <= '7' &&
-            from[3] >= '0' && from[3] <= '7') {
+        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' &&
+            from[2] <= '7' && from[3] >= '0' && from[3] <= '7') {
             *to++ = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
             from += 4;
         } else {
@@ -28,7 +28,8 @@ static void unescape(char *s)
     *to = '\0';
 }
 
-/* "36 35 0:31 /root /mount/point options... - cgroup2 source options" -> the mount point, within line. */
+/* "36 35 0:31 /root /mount/point options... - cgroup2 source options" -> the mount point, within
+ * line. */
 static char *mount_point_of(char *line)
 {
     char *type = strstr(line, " - "), *p = line, *end;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See probe.h. Nothing is deduced from version numbers: a feature is there when its file is there, in the slice,
- * since vendors backport and administrators switch off. The reasons are for `nmctl status`: they go behind the
- * feature's name and a colon.
+ * See probe.h. Nothing is deduced from version numbers: a feature is there when its file is there,
+ * in the slice, since vendors backport and administrators switch off. The reasons are for `nmctl
+ * status`: they go behind the feature's name and a colon.
  */
 
 #include "cgroup/probe.h"
@@ -66,8 +66,10 @@ static void probe_memory(struct probe *p, const char *swaps)
         bool mounted = where != NOT_MOUNTED;
 
         set(b, NM_CGROUP_MEMORY_LIMITS,
-            mounted ? "not enforced, the memory controller isn't enabled for the slice; memory measured from /proc"
-                    : "not enforced, this cgroup2 mount has no memory controller; memory measured from /proc");
+            mounted ? "not enforced, the memory controller isn't enabled for the slice; memory "
+                      "measured from /proc"
+                    : "not enforced, this cgroup2 mount has no memory controller; memory "
+                      "measured from /proc");
         set(b, NM_CGROUP_RECLAIM, "needs the memory controller");
         set(b, NM_CGROUP_SWAP, "needs the memory controller");
         return;
@@ -78,7 +80,8 @@ static void probe_memory(struct probe *p, const char *swaps)
     if (!has_swap(swaps))
         set(b, NM_CGROUP_SWAP, "no swap is configured");
     else
-        set_by_file(b, NM_CGROUP_SWAP, "memory.swap.max", "the kernel doesn't account swap to cgroups");
+        set_by_file(b, NM_CGROUP_SWAP, "memory.swap.max",
+                    "the kernel doesn't account swap to cgroups");
 }
 
 static void probe_cpu(struct probe *p, bool has_idle_property)
@@ -95,17 +98,20 @@ static void probe_cpu(struct probe *p, bool has_idle_property)
     }
     set(b, NM_CGROUP_CPU_WEIGHT, NULL);
     if (!nm_attr_exists(b->slice_fd, "cpu.idle"))
-        set(b, NM_CGROUP_CPU_IDLE, "this kernel has no cpu.idle (Linux 5.15 has); weight 1 is used");
+        set(b, NM_CGROUP_CPU_IDLE,
+            "this kernel has no cpu.idle (Linux 5.15 has); weight 1 is used");
     else
         set(b, NM_CGROUP_CPU_IDLE,
-            has_idle_property ? NULL : "this systemd has no CPUWeight=idle (252 has); weight 1 is used");
+            has_idle_property ? NULL
+                              : "this systemd has no CPUWeight=idle (252 has); weight 1 is used");
 }
 
 static void probe_core(struct probe *p)
 {
     struct nm_cgroup_backend *b = p->b;
 
-    set_by_file(b, NM_CGROUP_FREEZE, "cgroup.freeze", "this kernel has no cgroup.freeze (Linux 5.2 has)");
+    set_by_file(b, NM_CGROUP_FREEZE, "cgroup.freeze",
+                "this kernel has no cgroup.freeze (Linux 5.2 has)");
     set_by_file(b, NM_CGROUP_KILL, "cgroup.kill",
                 "this kernel has no cgroup.kill (Linux 5.14 has); processes are killed one by one");
     set_by_file(b, NM_CGROUP_PRESSURE, "memory.pressure",
@@ -133,8 +139,10 @@ void nm_probe_features(struct nm_cgroup_backend *b, const struct nm_probe_params
 {
     struct probe p = {.b = b, .check_delegation = params->check_delegation};
 
-    read_or_empty(params->root_fd, "cgroup.controllers", p.root_controllers, sizeof p.root_controllers);
-    read_or_empty(b->slice_fd, "cgroup.controllers", p.slice_controllers, sizeof p.slice_controllers);
+    read_or_empty(params->root_fd, "cgroup.controllers", p.root_controllers,
+                  sizeof p.root_controllers);
+    read_or_empty(b->slice_fd, "cgroup.controllers", p.slice_controllers,
+                  sizeof p.slice_controllers);
     read_or_empty(b->slice_fd, "cgroup.subtree_control", p.enabled, sizeof p.enabled);
     probe_memory(&p, params->swaps);
     probe_cpu(&p, params->has_idle_property);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See procs.h. cgroup.procs has no useful size limit (a fork bomb fills megabytes), so it is parsed as a stream in
- * small pieces, digit by digit. Process 0 stands for one outside our pid namespace: it can't be named, hence is
- * passed over.
+ * See procs.h. cgroup.procs has no useful size limit (a fork bomb fills megabytes), so it is parsed
+ * as a stream in small pieces, digit by digit. Process 0 stands for one outside our pid namespace:
+ * it can't be named, hence is passed over.
  */
 
 #include "cgroup/procs.h"
@@ -53,7 +53,8 @@ static int walk_one(int dir_fd, nm_procs_fn_t fn, void *userdata)
         if (n < 0) {
             if (errno == EINTR)
                 continue;
-            /* A threaded cgroup has no list of processes; its processes stand in the domain above. */
+            /* A threaded cgroup has no list of processes; its processes stand in the domain
+             * above. */
             return errno == ENODEV ? -ENOENT : errno == EOPNOTSUPP ? 0 : -errno;
         }
         if (n == 0)
@@ -107,7 +108,8 @@ static int walk_tree(int dir_fd, unsigned depth, struct walk *w)
 
 static int walk_subdir(int parent_fd, const char *name, unsigned depth, void *userdata)
 {
-    _cleanup_close_ int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    _cleanup_close_ int fd = openat(parent_fd, name,
+                                    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     int r;
 
     if (fd < 0)
@@ -125,7 +127,8 @@ int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata)
 
 static int prune_subdir(int parent_fd, const char *name, unsigned depth, void *userdata)
 {
-    _cleanup_close_ int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    _cleanup_close_ int fd = openat(parent_fd, name,
+                                    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
     if (fd >= 0 && depth < MAX_DEPTH) {
         int r = for_each_subdir(fd, depth + 1, prune_subdir, userdata);
@@ -142,8 +145,8 @@ int nm_procs_prune(int dir_fd)
     return for_each_subdir(dir_fd, 0, prune_subdir, NULL);
 }
 
-/* Does the "0::/..." line of /proc/PID/cgroup lead through this cgroup? Its name is unique on the node; a path prefix
- * can't be compared, since a cgroup namespace may hide one. */
+/* Does the "0::/..." line of /proc/PID/cgroup lead through this cgroup? Its name is unique on the
+ * node; a path prefix can't be compared, since a cgroup namespace may hide one. */
 static bool line_names(const char *text, const char *name)
 {
     const char *line = strstr(text, "0::");

@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * The processes of a cgroup and of the cgroups below it (a privileged container may have made some).
+ * The processes of a cgroup and of the cgroups below it (a privileged container may have made
+ * some).
  */
 
 #include <stdbool.h>
@@ -12,8 +13,9 @@
 /* Called per process id; a negative result stops the walk and is returned by it. */
 typedef int (*nm_procs_fn_t)(pid_t pid, void *userdata);
 
-/* Walks dir_fd's cgroup.procs, then those of its subdirectories. The list is a snapshot: a process may have gone
- * when fn sees its id. Returns 0, -ENOENT when the cgroup itself has gone, or fn's failure. */
+/* Walks dir_fd's cgroup.procs, then those of its subdirectories. The list is a snapshot: a process
+ * may have gone when fn sees its id. Returns 0, -ENOENT when the cgroup itself has gone, or fn's
+ * failure. */
 int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata);
 
 /* Is the process in the cgroup of this name (a scope's, unique on the node) or below it? */

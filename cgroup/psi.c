@@ -3,8 +3,8 @@
 /*
  * Pressure stall information: its text, and triggers on it (Documentation/accounting/psi.rst).
  *
- * A trigger is written once into its own descriptor and lives as long as that. The text must be written with its
- * closing NUL: the kernel overwrites the last byte it is given.
+ * A trigger is written once into its own descriptor and lives as long as that. The text must be
+ * written with its closing NUL: the kernel overwrites the last byte it is given.
  */
 
 #include "cgroup/cgroup.h"
@@ -19,7 +19,7 @@
 #define MAX_WINDOW_USEC (10 * NM_USEC_PER_SEC)
 #define UNPRIVILEGED_WINDOW_USEC (2 * NM_USEC_PER_SEC)
 
-/* ---- text ------------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* Moves *p past word if it stands there. */
 static bool skip(const char **p, const char *word)
@@ -103,7 +103,7 @@ int nm_psi_read(int dir_fd, const char *file, struct nm_psi *ret)
     return nm_psi_parse(buf, ret);
 }
 
-/* ---- triggers -------------------------------------------------------------------------------------------- */
+/* ---- triggers -------------------------------------------------------------------------------- */
 
 struct nm_psi_watch {
     int fd;
@@ -127,14 +127,15 @@ static int on_pressure(sd_event_source *s, int fd, uint32_t revents, void *userd
 static int write_trigger(int fd, bool full, uint64_t stall_usec, uint64_t window_usec)
 {
     char text[64];
-    int len = snprintf(text, sizeof text, "%s %" PRIu64 " %" PRIu64, full ? "full" : "some", stall_usec,
-                       window_usec);
+    int len = snprintf(text, sizeof text, "%s %" PRIu64 " %" PRIu64, full ? "full" : "some",
+                       stall_usec, window_usec);
 
     return write(fd, text, (size_t)len + 1) < 0 ? -errno : 0;
 }
 
-/* Unprivileged triggers are polled from a shared 2 s average (kernel 6.4): EINVAL for any other window. Older kernels
- * say EPERM to every unprivileged trigger, and the second try fails like the first. */
+/* Unprivileged triggers are polled from a shared 2 s average (kernel 6.4): EINVAL for any other
+ * window. Older kernels say EPERM to every unprivileged trigger, and the second try fails like the
+ * first. */
 static int arm(int fd, bool full, uint64_t stall_usec, uint64_t window_usec)
 {
     uint64_t coarse = (window_usec + UNPRIVILEGED_WINDOW_USEC - 1) / UNPRIVILEGED_WINDOW_USEC *
@@ -147,7 +148,8 @@ static int arm(int fd, bool full, uint64_t stall_usec, uint64_t window_usec)
 }
 
 int nm_psi_watch_new(sd_event *event, int dir_fd, const char *file, bool full, uint64_t stall_usec,
-                     uint64_t window_usec, nm_psi_watch_cb_t cb, void *userdata, struct nm_psi_watch **ret)
+                     uint64_t window_usec, nm_psi_watch_cb_t cb, void *userdata,
+                     struct nm_psi_watch **ret)
 {
     _cleanup_(nm_psi_watch_freep) struct nm_psi_watch *w = NULL;
     int r;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See sdbus.h. The bus is preferred; where none runs (a minimal host), root talks to systemd's own socket, as
- * systemctl does. Both lose us now and then: daemon-reexec drops connections to the socket, and takes systemd's name
- * off the bus for a moment, during which calls are answered by errors of the bus itself.
+ * See sdbus.h. The bus is preferred; where none runs (a minimal host), root talks to systemd's own
+ * socket, as systemctl does. Both lose us now and then: daemon-reexec drops connections to the
+ * socket, and takes systemd's name off the bus for a moment, during which calls are answered by
+ * errors of the bus itself.
  *
  * "Up" is said only when the manager has answered Subscribe: a connected socket proves nothing yet.
  */
@@ -57,8 +58,8 @@ int nm_sdbus_errno(const sd_bus_error *e)
 bool nm_sdbus_is_transient(const sd_bus_error *e)
 {
     static const char *const names[] = {
-        SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_DISCONNECTED,    SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER,
-        SD_BUS_ERROR_NO_SERVER, SD_BUS_ERROR_TIMEOUT,
+        SD_BUS_ERROR_NO_REPLY,          SD_BUS_ERROR_DISCONNECTED, SD_BUS_ERROR_SERVICE_UNKNOWN,
+        SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_NO_SERVER,    SD_BUS_ERROR_TIMEOUT,
     };
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++)
@@ -108,8 +109,8 @@ static int on_subscribed(sd_bus_message *m, void *userdata, sd_bus_error *error)
 
 static int subscribe(struct nm_sdbus *s)
 {
-    return sd_bus_call_method_async(s->bus, NULL, NM_SDBUS_NAME, NM_SDBUS_PATH, NM_SDBUS_MANAGER, "Subscribe",
-                                    on_subscribed, s, NULL);
+    return sd_bus_call_method_async(s->bus, NULL, NM_SDBUS_NAME, NM_SDBUS_PATH, NM_SDBUS_MANAGER,
+                                    "Subscribe", on_subscribed, s, NULL);
 }
 
 static int on_owner_changed(sd_bus_message *m, void *userdata, sd_bus_error *error)
@@ -123,7 +124,7 @@ static int on_owner_changed(sd_bus_message *m, void *userdata, sd_bus_error *err
     return 0;
 }
 
-/* ---- opening, and opening again --------------------------------------------------------------------------------- */
+/* ---- opening, and opening again -------------------------------------------------------------- */
 
 static int on_retry(sd_event_source *source, uint64_t usec, void *userdata);
 
@@ -133,7 +134,8 @@ static void retry_later(struct nm_sdbus *s)
 
     s->retry = sd_event_source_disable_unref(s->retry);
     s->retry_usec = NM_MIN(delay * 2, RETRY_MAX_USEC);
-    if (sd_event_add_time_relative(s->event, &s->retry, CLOCK_MONOTONIC, delay, 0, on_retry, s) >= 0)
+    if (sd_event_add_time_relative(s->event, &s->retry, CLOCK_MONOTONIC, delay, 0, on_retry,
+                                   s) >= 0)
         (void)sd_event_source_set_description(s->retry, "systemd-reconnect");
 }
 
@@ -172,22 +174,24 @@ static int open_private(bool user, sd_bus **ret)
 
 static int set_up(struct nm_sdbus *s)
 {
-    bool has_names = sd_bus_is_bus_client(s->bus) > 0; /* the private socket has no senders and no names */
+    /* the private socket has no senders and no names */
+    bool has_names = sd_bus_is_bus_client(s->bus) > 0;
     const char *sender = has_names ? NM_SDBUS_NAME : NULL;
     int r;
 
     (void)sd_bus_set_exit_on_disconnect(s->bus, false);
-    r = sd_bus_match_signal(s->bus, NULL, NULL, "/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local",
-                            "Disconnected", on_disconnected, s);
+    r = sd_bus_match_signal(s->bus, NULL, NULL, "/org/freedesktop/DBus/Local",
+                            "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, s);
     if (r >= 0)
-        r = sd_bus_match_signal_async(s->bus, NULL, sender, NM_SDBUS_PATH, NM_SDBUS_MANAGER, "JobRemoved",
-                                      on_job_removed, NULL, s);
+        r = sd_bus_match_signal_async(s->bus, NULL, sender, NM_SDBUS_PATH, NM_SDBUS_MANAGER,
+                                      "JobRemoved", on_job_removed, NULL, s);
     if (r >= 0)
-        r = sd_bus_match_signal_async(s->bus, NULL, sender, NM_SDBUS_PATH, NM_SDBUS_MANAGER, "Reloading",
-                                      on_reloading, NULL, s);
+        r = sd_bus_match_signal_async(s->bus, NULL, sender, NM_SDBUS_PATH, NM_SDBUS_MANAGER,
+                                      "Reloading", on_reloading, NULL, s);
     if (r >= 0 && has_names)
         r = sd_bus_add_match_async(s->bus, NULL,
-                                   "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
+                                   "type='signal',sender='org.freedesktop.DBus',"
+                                   "path='/org/freedesktop/DBus',"
                                    "interface='org.freedesktop.DBus',member='NameOwnerChanged',"
                                    "arg0='" NM_SDBUS_NAME "'",
                                    on_owner_changed, NULL, s);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The connection to the service manager: opened, kept, and opened again when it breaks (a new systemd after
- * daemon-reexec, a restarted bus), without ever blocking the loop.
+ * The connection to the service manager: opened, kept, and opened again when it breaks (a new
+ * systemd after daemon-reexec, a restarted bus), without ever blocking the loop.
  */
 
 #include <stdbool.h>
@@ -26,12 +26,14 @@ struct nm_sdbus_events {
     void (*up)(void *userdata);
 };
 
-/* The system manager, or the user's own. Connects at once, but is in the loop only after nm_sdbus_attach. */
+/* The system manager, or the user's own. Connects at once, but is in the loop only after
+ * nm_sdbus_attach. */
 int nm_sdbus_new(sd_event *event, bool user, const struct nm_sdbus_events *events, void *userdata,
                  struct nm_sdbus **ret);
 struct nm_sdbus *nm_sdbus_free(struct nm_sdbus *s);
 
-/* For starting up, before nm_sdbus_attach: handles messages until *done. -ETIMEDOUT; -ENOTCONN: it broke. */
+/* For starting up, before nm_sdbus_attach: handles messages until *done. -ETIMEDOUT; -ENOTCONN: it
+ * broke. */
 int nm_sdbus_run_until(struct nm_sdbus *s, const bool *done, uint64_t timeout_usec);
 int nm_sdbus_attach(struct nm_sdbus *s);
 
@@ -40,5 +42,6 @@ sd_bus *nm_sdbus_get(struct nm_sdbus *s);
 
 /* A method error in our terms. */
 int nm_sdbus_errno(const sd_bus_error *e);
-/* An error that says nothing about the call but that nobody answered it: send it again when the manager is up. */
+/* An error that says nothing about the call but that nobody answered it: send it again when the
+ * manager is up. */
 bool nm_sdbus_is_transient(const sd_bus_error *e);

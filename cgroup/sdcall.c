@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See sdcall.h. UINT64_MAX means "infinity" to systemd in all number properties, as NM_CGROUP_NONE does here.
+ * See sdcall.h. UINT64_MAX means "infinity" to systemd in all number properties, as NM_CGROUP_NONE
+ * does here.
  */
 
 #include "cgroup/sdcall.h"
@@ -26,7 +27,8 @@ static int append_bool(sd_bus_message *m, const char *name, bool value)
 
 static int append_pid(sd_bus_message *m, pid_t pid)
 {
-    return sd_bus_message_append(m, "(sv)", "PIDs", "au", 1, (uint32_t)pid); /* the one way into a scope */
+    /* the one way into a scope */
+    return sd_bus_message_append(m, "(sv)", "PIDs", "au", 1, (uint32_t)pid);
 }
 
 static int accounting(sd_bus_message *m)
@@ -63,7 +65,8 @@ static uint64_t cpu_quota_usec_per_sec(const struct nm_cgroup_limits *l)
 }
 
 /* All limits, and the accounting without which systemd wouldn't enable the controllers. */
-static int append_limits(sd_bus_message *m, const struct nm_cgroup_limits *l, unsigned systemd_version)
+static int append_limits(sd_bus_message *m, const struct nm_cgroup_limits *l,
+                         unsigned systemd_version)
 {
     const struct {
         const char *name;
@@ -84,10 +87,12 @@ static int append_limits(sd_bus_message *m, const struct nm_cgroup_limits *l, un
 
 static int new_call(sd_bus *bus, const char *method, sd_bus_message **ret)
 {
-    return sd_bus_message_new_method_call(bus, ret, NM_SDBUS_NAME, NM_SDBUS_PATH, NM_SDBUS_MANAGER, method);
+    return sd_bus_message_new_method_call(bus, ret, NM_SDBUS_NAME, NM_SDBUS_PATH, NM_SDBUS_MANAGER,
+                                          method);
 }
 
-static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope, unsigned systemd_version)
+static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope,
+                        unsigned systemd_version)
 {
     int r = append_string(m, "Description", scope->description);
 
@@ -95,7 +100,8 @@ static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope, 
         r = append_string(m, "Slice", scope->slice);
     if (r >= 0)
         r = append_pid(m, scope->pid);
-    /* Gone with its last process, even when that was killed for want of memory: the records are ours to keep. */
+    /* Gone with its last process, even when that was killed for want of memory: the records are
+     * ours to keep. */
     if (r >= 0)
         r = append_string(m, "CollectMode", "inactive-or-failed");
     if (r >= 0 && systemd_version >= 253)
@@ -130,8 +136,8 @@ static int start_transient(sd_bus *bus, const char *unit, const struct nm_sdcall
     return 0;
 }
 
-int nm_sdcall_start_scope(sd_bus *bus, const struct nm_sdcall_scope *scope, unsigned systemd_version,
-                          sd_bus_message **ret)
+int nm_sdcall_start_scope(sd_bus *bus, const struct nm_sdcall_scope *scope,
+                          unsigned systemd_version, sd_bus_message **ret)
 {
     return start_transient(bus, scope->unit, scope, systemd_version, ret);
 }
@@ -142,7 +148,8 @@ int nm_sdcall_start_slice(sd_bus *bus, const char *slice, sd_bus_message **ret)
 }
 
 /* mode NULL: the method takes the unit alone. */
-static int unit_call(sd_bus *bus, const char *method, const char *unit, const char *mode, sd_bus_message **ret)
+static int unit_call(sd_bus *bus, const char *method, const char *unit, const char *mode,
+                     sd_bus_message **ret)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
     int r = new_call(bus, method, &m);
@@ -195,5 +202,6 @@ int nm_sdcall_set_limits(sd_bus *bus, const char *unit, const struct nm_cgroup_l
 
 int nm_sdcall_ping(sd_bus *bus, sd_bus_message **ret)
 {
-    return sd_bus_message_new_method_call(bus, ret, NM_SDBUS_NAME, NM_SDBUS_PATH, "org.freedesktop.DBus.Peer", "Ping");
+    return sd_bus_message_new_method_call(bus, ret, NM_SDBUS_NAME, NM_SDBUS_PATH,
+                                          "org.freedesktop.DBus.Peer", "Ping");
 }

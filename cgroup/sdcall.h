@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The calls to the service manager as messages, built by type: sd-bus checks no varargs, so each property type is
- * passed in one place. Each returns 0 or -errno; the message is the caller's.
+ * The calls to the service manager as messages, built by type: sd-bus checks no varargs, so each
+ * property type is passed in one place. Each returns 0 or -errno; the message is the caller's.
  */
 
 #include <sys/types.h>
@@ -18,8 +18,8 @@ struct nm_sdcall_scope {
     const struct nm_cgroup_limits *limits;
 };
 
-int nm_sdcall_start_scope(sd_bus *bus, const struct nm_sdcall_scope *scope, unsigned systemd_version,
-                          sd_bus_message **ret);
+int nm_sdcall_start_scope(sd_bus *bus, const struct nm_sdcall_scope *scope,
+                          unsigned systemd_version, sd_bus_message **ret);
 int nm_sdcall_start_slice(sd_bus *bus, const char *slice, sd_bus_message **ret);
 int nm_sdcall_start_unit(sd_bus *bus, const char *unit, sd_bus_message **ret);
 int nm_sdcall_stop_unit(sd_bus *bus, const char *unit, sd_bus_message **ret);

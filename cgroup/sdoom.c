@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * memory.oom.group of scopes. systemd has had a property for it (OOMPolicy=kill on scopes) since version 253; before,
- * the file is written directly, and every daemon-reload and daemon-reexec resets it to 0. So what was set is kept
- * here and written again when the manager says that it has reloaded; what happens while nmd is down is left to
- * the drift check.
+ * memory.oom.group of scopes. systemd has had a property for it (OOMPolicy=kill on scopes) since
+ * version 253; before, the file is written directly, and every daemon-reload and daemon-reexec
+ * resets it to 0. So what was set is kept here and written again when the manager says that it has
+ * reloaded; what happens while nmd is down is left to the drift check.
  */
 
 #include "cgroup/attr.h"
@@ -80,8 +80,8 @@ void nm_sdoom_adopt(struct nm_systemd *s, const struct nm_cgroup *cg)
 {
     char text[8];
 
-    if (s->version < OOMPOLICY_VERSION && nm_attr_read(cg->dir_fd, "memory.oom.group", text, sizeof text) >= 0 &&
-        text[0] == '1')
+    if (s->version < OOMPOLICY_VERSION &&
+        nm_attr_read(cg->dir_fd, "memory.oom.group", text, sizeof text) >= 0 && text[0] == '1')
         keep(s, cg->name);
 }
 

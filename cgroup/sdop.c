@@ -3,13 +3,14 @@
 /*
  * Operations of the systemd backend, each alive from the call until its callback.
  *
- * Starting a unit ends when its job does: the JobRemoved signal, matched by unit, because it may come before the
- * reply that names the job. Setting properties ends one round trip later than its reply: systemd answers first and
- * writes the cgroup's files in its next turn, before it serves the next message.
+ * Starting a unit ends when its job does: the JobRemoved signal, matched by unit, because it may
+ * come before the reply that names the job. Setting properties ends one round trip later than its
+ * reply: systemd answers first and writes the cgroup's files in its next turn, before it serves the
+ * next message.
  *
- * Operations outlive a lost connection. When the manager is back, each is sent again: setting properties twice does
- * no harm, and a scope that was made nevertheless is recognized by its process, which is ours and waits. An operation
- * that has found no end by its deadline fails.
+ * Operations outlive a lost connection. When the manager is back, each is sent again: setting
+ * properties twice does no harm, and a scope that was made nevertheless is recognized by its
+ * process, which is ours and waits. An operation that has found no end by its deadline fails.
  */
 
 #include <signal.h>
@@ -68,7 +69,8 @@ static void op_free(struct nm_sdop *op)
     free(op);
 }
 
-static struct nm_sdop *op_new(struct nm_systemd *s, enum op_kind kind, const char *unit, nm_cgroup_done_cb_t cb,
+static struct nm_sdop *op_new(struct nm_systemd *s, enum op_kind kind, const char *unit,
+                              nm_cgroup_done_cb_t cb,
                          void *userdata)
 {
     struct nm_sdop *op = calloc(1, sizeof *op);
@@ -123,7 +125,9 @@ static int op_build(const struct nm_sdop *op, sd_bus *bus, sd_bus_message **ret)
     case OP_START_SLICE:
         break;
     }
-    return op->exists ? nm_sdcall_start_unit(bus, op->unit, ret) : nm_sdcall_start_slice(bus, op->unit, ret);
+    if (op->exists)
+        return nm_sdcall_start_unit(bus, op->unit, ret);
+    return nm_sdcall_start_slice(bus, op->unit, ret);
 }
 
 static int op_send(struct nm_sdop *op)
@@ -149,7 +153,7 @@ static int op_send(struct nm_sdop *op)
     return 0;
 }
 
-/* ---- their ends ------------------------------------------------------------------------------------------------- */
+/* ---- their ends ------------------------------------------------------------------------------ */
 
 /* The whole slice may have been stopped and have come back, made by systemd without our limits. */
 static void revive_slice(struct nm_systemd *s)
@@ -200,7 +204,8 @@ static void finish_job(struct nm_sdop *op, const char *result)
     static const struct {
         const char *result;
         int r;
-    } reasons[] = {{"timeout", -ETIMEDOUT}, {"canceled", -ECANCELED}, {"dependency", -EIO}, {"failed", -EIO}};
+    } reasons[] = {{"timeout", -ETIMEDOUT}, {"canceled", -ECANCELED}, {"dependency", -EIO},
+                   {"failed", -EIO}};
     int r = -EIO;
     char why[128];
 
@@ -299,7 +304,8 @@ static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error)
     return 0;
 }
 
-void nm_sdop_job_removed(struct nm_systemd *s, const char *job, const char *unit, const char *result)
+void nm_sdop_job_removed(struct nm_systemd *s, const char *job, const char *unit,
+                         const char *result)
 {
     for (struct nm_sdop *op = s->ops; op; op = op->next) {
         if (op->kind == OP_SET || !nm_streq(op->unit, unit))
@@ -316,7 +322,7 @@ void nm_sdop_job_removed(struct nm_systemd *s, const char *job, const char *unit
     }
 }
 
-/* ---- the tick: deadlines, repetitions, lost signals ------------------------------------------------------------- */
+/* ---- the tick: deadlines, repetitions, lost signals ------------------------------------------ */
 
 /* Does what is due for one operation. True when the list may have changed. */
 static bool attend(struct nm_sdop *op, uint64_t now)
@@ -389,7 +395,7 @@ void nm_sdop_up(struct nm_systemd *s)
     attend_all(s);
 }
 
-/* ---- beginnings -------------------------------------------------------------------------------------------------- */
+/* ---- beginnings ------------------------------------------------------------------------------ */
 
 /* Without a connection just now, the operation waits for one until its deadline. */
 static int op_begin(struct nm_sdop *op)
@@ -470,7 +476,8 @@ void nm_sdop_cancel_all(struct nm_systemd *s)
 
 int nm_sdop_attach(struct nm_systemd *s)
 {
-    int r = sd_event_add_time_relative(s->event, &s->tick, CLOCK_MONOTONIC, TICK_USEC, 0, on_tick, s);
+    int r = sd_event_add_time_relative(s->event, &s->tick, CLOCK_MONOTONIC, TICK_USEC, 0, on_tick,
+                                       s);
 
     if (r < 0)
         return r;

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Inside the systemd backend: backend-systemd.c (the table, starting up), sdop.c (operations in flight), sdoom.c
- * (memory.oom.group, which old systemds forget), over sdbus.c (the connection) and sdcall.c (its messages).
+ * Inside the systemd backend: backend-systemd.c (the table, starting up), sdop.c (operations in
+ * flight), sdoom.c (memory.oom.group, which old systemds forget), over sdbus.c (the connection) and
+ * sdcall.c (its messages).
  */
 
 #include "cgroup/backend.h"
@@ -26,9 +27,10 @@ struct nm_systemd {
     struct nm_sdoom *oom_groups;
 };
 
-/* ---- sdop.c ---------------------------------------------------------------------------------------------------- */
+/* ---- sdop.c ---------------------------------------------------------------------------------- */
 
-/* Begins an operation, which ends with cb as struct nm_cgroup_ops says. While there is no connection it waits for one. */
+/* Begins an operation, which ends with cb as struct nm_cgroup_ops says. While there is no
+ * connection it waits for one. */
 int nm_sdop_create(struct nm_systemd *s, const char *unit, const char *description, pid_t pid,
                    const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
 /* cg NULL: the unit is the slice. */
@@ -38,12 +40,13 @@ int nm_sdop_start_slice(struct nm_systemd *s, nm_cgroup_done_cb_t cb, void *user
 /* Forgets all without a word. */
 void nm_sdop_cancel_all(struct nm_systemd *s);
 /* What the connection says. */
-void nm_sdop_job_removed(struct nm_systemd *s, const char *job, const char *unit, const char *result);
+void nm_sdop_job_removed(struct nm_systemd *s, const char *job, const char *unit,
+                         const char *result);
 void nm_sdop_up(struct nm_systemd *s);
 /* The time source behind deadlines and repetitions, once there is a loop to run it. */
 int nm_sdop_attach(struct nm_systemd *s);
 
-/* ---- sdoom.c --------------------------------------------------------------------------------------------------- */
+/* ---- sdoom.c --------------------------------------------------------------------------------- */
 
 /* Writes memory.oom.group, where systemd can't, and remembers it until the unit is forgotten. */
 void nm_sdoom_set(struct nm_systemd *s, const struct nm_cgroup *cg, bool on);

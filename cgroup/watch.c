@@ -3,15 +3,17 @@
 /*
  * Wake-ups from cgroup.events and memory.events.
  *
- * kernfs marks a file EPOLLPRI|EPOLLERR when it changed since *this* descriptor last read it. So each watch keeps its
- * own descriptor, reads it once to arm it, and reads it again on every wake-up, or epoll would never fall silent.
+ * kernfs marks a file EPOLLPRI|EPOLLERR when it changed since *this* descriptor last read it. So
+ * each watch keeps its own descriptor, reads it once to arm it, and reads it again on every
+ * wake-up, or epoll would never fall silent.
  *
- * rmdir of the cgroup wakes nobody: neither poll nor an inotify watch on the directory itself (a descriptor held on
- * it keeps its inode). The parent directory does tell (IN_DELETE). As a populated cgroup can't be removed, that
- * watch exists only while this cgroup is empty: with a thousand live containers there is none, and one removal isn't
- * told to a thousand watches.
+ * rmdir of the cgroup wakes nobody: neither poll nor an inotify watch on the directory itself (a
+ * descriptor held on it keeps its inode). The parent directory does tell (IN_DELETE). As a
+ * populated cgroup can't be removed, that watch exists only while this cgroup is empty: with a
+ * thousand live containers there is none, and one removal isn't told to a thousand watches.
  *
- * In fake trees the files are regular ones, which epoll refuses (EPERM): there inotify on the file serves.
+ * In fake trees the files are regular ones, which epoll refuses (EPERM): there inotify on the file
+ * serves.
  */
 
 #include "cgroup/cgroup.h"
@@ -63,8 +65,8 @@ static void disarm(struct nm_cgroup_watch *w)
 
 static int on_removal(sd_event_source *s, const struct inotify_event *ev, void *userdata);
 
-/* Follows the parent directory exactly while the cgroup is empty. The second look closes the gap between the first
- * one and the new watch. */
+/* Follows the parent directory exactly while the cgroup is empty. The second look closes the gap
+ * between the first one and the new watch. */
 static enum look settle(struct nm_cgroup_watch *w)
 {
     enum look state = look(w);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The direct backend on this machine's real cgroup2 mount, with real processes: made, frozen, seen frozen through the
- * watch, killed while frozen, seen empty, removed, seen gone. Controllers aren't needed. Skipped where no
- * cgroup of ours may be made.
+ * The direct backend on this machine's real cgroup2 mount, with real processes: made, frozen, seen
+ * frozen through the watch, killed while frozen, seen empty, removed, seen gone. Controllers aren't
+ * needed. Skipped where no cgroup of ours may be made.
  */
 
 #include <setjmp.h>
@@ -29,13 +29,13 @@ struct fixture {
 
 static int open_backend(struct fixture *f, char **ret_message)
 {
+    struct nm_cgroup_backend_params params;
     char slice[64];
 
     (void)snprintf(slice, sizeof slice, "nmtest-direct%d.slice", (int)getpid());
-    return nm_cgroup_backend_new(&(struct nm_cgroup_backend_params){.kind = NM_CGROUP_BACKEND_DIRECT,
-                                                                    .slice = slice,
-                                                                    .event = f->event},
-                                 &f->b, ret_message);
+    params = (struct nm_cgroup_backend_params){
+        .kind = NM_CGROUP_BACKEND_DIRECT, .slice = slice, .event = f->event};
+    return nm_cgroup_backend_new(&params, &f->b, ret_message);
 }
 
 static int setup(void **state)
@@ -96,7 +96,8 @@ static struct nm_cgroup *create(struct fixture *f, const char *id, pid_t pid)
 {
     struct answer a = {0};
 
-    assert_int_equal(f->b->ops->create(f->b, id, "a test", pid, &NM_CGROUP_LIMITS_NONE, on_done, &a), 0);
+    assert_int_equal(f->b->ops->create(f->b, id, "a test", pid, &NM_CGROUP_LIMITS_NONE, on_done,
+                                       &a), 0);
     if (a.n_calls != 1 || a.result != 0)
         fail_msg("create: %d calls, %d, %s", a.n_calls, a.result, a.message);
     assert_non_null(a.cg);
@@ -160,7 +161,8 @@ static void test_life(void **state)
 
     assert_int_equal(nm_cgroup_n_processes(cg, &n), 0);
     assert_int_equal(n, 1);
-    assert_int_equal(nm_cgroup_watch_new(f->event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, &s, &w), 0);
+    assert_int_equal(nm_cgroup_watch_new(f->event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, &s, &w),
+                     0);
     assert_int_equal(nm_cgroup_freeze(cg, true), 0);
     run_until(f->event, &s.events.frozen, true);
     assert_true(s.events.populated);
@@ -189,7 +191,8 @@ static void test_watch_falls_silent(void **state)
     _cleanup_(nm_cgroup_watch_freep) struct nm_cgroup_watch *w = NULL;
     struct seen s = {.cg = cg, .events.populated = true};
 
-    assert_int_equal(nm_cgroup_watch_new(f->event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, &s, &w), 0);
+    assert_int_equal(nm_cgroup_watch_new(f->event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, &s, &w),
+                     0);
     assert_int_equal(nm_cgroup_freeze(cg, true), 0);
     run_until(f->event, &s.events.frozen, true);
     assert_int_equal(sd_event_run(f->event, 50 * NM_USEC_PER_MSEC), 0);
@@ -220,8 +223,9 @@ static void test_signal_spares_one(void **state)
     assert_int_equal(WTERMSIG(reap(spared)), SIGKILL);
 }
 
-/* A kernel without cgroup.kill, played by a directory that has only a list: of a frozen member and of us, who are no
- * member and so must not be hit, though our id stands there (as a recycled one would). */
+/* A kernel without cgroup.kill, played by a directory that has only a list: of a frozen member and
+ * of us, who are no member and so must not be hit, though our id stands there (as a recycled one
+ * would). */
 static void test_kill_without_cgroup_kill(void **state)
 {
     struct fixture *f = *state;
@@ -250,7 +254,8 @@ static void test_dead_process(void **state)
 
     kill(pid, SIGKILL);
     reap(pid);
-    assert_int_equal(f->b->ops->create(f->b, "c1", "", pid, &NM_CGROUP_LIMITS_NONE, on_done, &a), 0);
+    assert_int_equal(f->b->ops->create(f->b, "c1", "", pid, &NM_CGROUP_LIMITS_NONE, on_done, &a),
+                     0);
     assert_int_equal(a.n_calls, 1);
     assert_int_equal(a.result, -ESRCH);
     assert_non_null(strstr(a.message, "nmtest-direct"));
@@ -265,7 +270,8 @@ static void test_full_tree(void **state)
     pid_t pid = spawn();
 
     assert_int_equal(nm_write_file_at(f->b->slice_fd, "cgroup.max.descendants", "0"), 0);
-    assert_int_equal(f->b->ops->create(f->b, "c1", "", pid, &NM_CGROUP_LIMITS_NONE, on_done, &a), 0);
+    assert_int_equal(f->b->ops->create(f->b, "c1", "", pid, &NM_CGROUP_LIMITS_NONE, on_done, &a),
+                     0);
     assert_int_equal(a.result, -EAGAIN);
     assert_non_null(strstr(a.message, "full"));
     assert_int_equal(nm_write_file_at(f->b->slice_fd, "cgroup.max.descendants", "max"), 0);
@@ -280,7 +286,8 @@ static void test_name_taken(void **state)
     pid_t pid = spawn(), late = spawn();
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = create(f, "c1", pid), *second = NULL;
 
-    assert_int_equal(f->b->ops->create(f->b, "c1", "", late, &NM_CGROUP_LIMITS_NONE, on_done, &a), 0);
+    assert_int_equal(f->b->ops->create(f->b, "c1", "", late, &NM_CGROUP_LIMITS_NONE, on_done, &a),
+                     0);
     assert_int_equal(a.result, -EEXIST);
     assert_int_equal(waitpid(pid, NULL, WNOHANG), 0); /* the first one is untouched */
     assert_int_equal(nm_cgroup_kill(cg), 0);
@@ -334,8 +341,8 @@ static void test_slice_comes_back(void **state)
 static void test_limits_are_set(void **state)
 {
     struct fixture *f = *state;
-    struct nm_cgroup_limits l = {.memory_max_bytes = 64 << 20, .cpu_idle = true, .cpu_quota_millicores = 1500,
-                                 .pids_max = 50, .oom_group = true};
+    struct nm_cgroup_limits l = {.memory_max_bytes = 64 << 20, .cpu_idle = true,
+                                 .cpu_quota_millicores = 1500, .pids_max = 50, .oom_group = true};
     pid_t pid = spawn();
     struct answer a = {0};
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = create(f, "c1", pid);
@@ -372,8 +379,8 @@ static void test_pressure(void **state)
     if (r < 0)
         skip();
     assert_int_equal(psi.some.total_usec, 0);
-    assert_int_equal(nm_psi_watch_new(f->event, f->b->slice_fd, "memory.pressure", false, 150000, 1000000,
-                                      on_pressure, NULL, &w),
+    assert_int_equal(nm_psi_watch_new(f->event, f->b->slice_fd, "memory.pressure", false, 150000,
+                                      1000000, on_pressure, NULL, &w),
                      0);
     assert_int_equal(sd_event_run(f->event, 0), 0); /* nobody stalls in an empty slice */
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The fake backend, and on its trees of plain files everything of cgroup/ that only reads and writes files: freeze,
- * kill, limits, drift, watches, listing, probing. No root.
+ * The fake backend, and on its trees of plain files everything of cgroup/ that only reads and
+ * writes files: freeze, kill, limits, drift, watches, listing, probing. No root.
  */
 
 #include <setjmp.h>
@@ -28,15 +28,14 @@ struct fixture {
 
 static int setup(void **state)
 {
+    struct nm_cgroup_backend_params params = {.kind = NM_CGROUP_BACKEND_FAKE,
+                                              .slice = "nmtest.slice"};
     struct fixture *f = calloc(1, sizeof *f);
 
     assert_non_null(f);
     assert_true(sd_event_new(&f->event) >= 0);
-    assert_int_equal(nm_cgroup_backend_new(&(struct nm_cgroup_backend_params){.kind = NM_CGROUP_BACKEND_FAKE,
-                                                                              .slice = "nmtest.slice",
-                                                                              .event = f->event},
-                                           &f->b, NULL),
-                     0);
+    params.event = f->event;
+    assert_int_equal(nm_cgroup_backend_new(&params, &f->b, NULL), 0);
     *state = f;
     return 0;
 }
@@ -63,7 +62,8 @@ static void on_done(int result, struct nm_cgroup *cg, const char *message, void 
     struct answer *a = userdata;
 
     assert_false(a->called);
-    *a = (struct answer){.called = true, .result = result, .cg = cg, .has_message = message != NULL};
+    *a = (struct answer){.called = true, .result = result, .cg = cg,
+                         .has_message = message != NULL};
 }
 
 /* Runs the loop until *flag or the deadline. */
@@ -158,7 +158,8 @@ static void test_ordered_failures(void **state)
     run_until(f->event, &again.called);
     assert_int_equal(again.result, -ENOTCONN);
     assert_int_equal(nm_fake_n_calls(f->b, NM_FAKE_CREATE), 2);
-    /* No callback is no reason to fall over; nor is an answer that is under way when the backend goes. */
+    /* No callback is no reason to fall over; nor is an answer that is under way when the backend
+     * goes. */
     assert_int_equal(f->b->ops->set_slice_limits(f->b, &NM_CGROUP_LIMITS_NONE, NULL, NULL), 0);
 }
 
@@ -169,7 +170,8 @@ static void test_bad_ids(void **state)
     struct answer a = {0};
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
-        assert_int_equal(f->b->ops->create(f->b, bad[i], "", 1, &NM_CGROUP_LIMITS_NONE, on_done, &a), -EINVAL);
+        assert_int_equal(f->b->ops->create(f->b, bad[i], "", 1, &NM_CGROUP_LIMITS_NONE, on_done,
+                                           &a), -EINVAL);
     assert_false(a.called);
 }
 
@@ -204,14 +206,16 @@ static void test_container_id(void **state)
 
 static void test_slice_names(void **state)
 {
-    static const char *const bad[] = {"nm", ".slice", "nm.scope", "a/b.slice", "-.slice", "a-.slice", "a--b.slice", ""};
+    static const char *const bad[] = {"nm", ".slice", "nm.scope", "a/b.slice", "-.slice",
+                                      "a-.slice", "a--b.slice", ""};
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
         struct nm_cgroup_backend *b = NULL;
         _cleanup_free_ char *message = NULL;
         int r = nm_cgroup_backend_new(
-            &(struct nm_cgroup_backend_params){.kind = NM_CGROUP_BACKEND_FAKE, .slice = bad[i]}, &b, &message);
+            &(struct nm_cgroup_backend_params){.kind = NM_CGROUP_BACKEND_FAKE,
+                                               .slice = bad[i]}, &b, &message);
 
         assert_int_equal(r, -EINVAL);
         assert_null(b);
@@ -251,8 +255,10 @@ static void rewrite(const struct nm_cgroup *cg, const char *file, const char *te
 static void test_drift(void **state)
 {
     struct fixture *f = *state;
-    struct nm_cgroup_limits l = {.memory_max_bytes = (1 << 20) + 1, .memory_min_bytes = 4097, .cpu_weight = 300,
-                                 .cpu_quota_millicores = 250, .pids_max = NM_CGROUP_NONE, .oom_group = true};
+    struct nm_cgroup_limits l = {.memory_max_bytes = (1 << 20) + 1, .memory_min_bytes = 4097,
+                                 .cpu_weight = 300,
+                                 .cpu_quota_millicores = 250,
+                                 .pids_max = NM_CGROUP_NONE, .oom_group = true};
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = make(f, "c1", &l);
 
     /* As the kernel gives it back: rounded down to pages. */
@@ -302,19 +308,24 @@ static void test_watch(void **state)
 {
     struct fixture *f = *state;
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = make(f, "c1", &NM_CGROUP_LIMITS_NONE);
-    _cleanup_(nm_cgroup_watch_freep) struct nm_cgroup_watch *events = NULL, *memory = NULL, *late = NULL;
+    _cleanup_(nm_cgroup_watch_freep) struct nm_cgroup_watch *events = NULL, *memory = NULL,
+                                                            *late = NULL;
+    const struct nm_cgroup_memory_events oom = {.oom_kill = 1};
     struct seen e = {0}, m = {0};
 
-    assert_int_equal(nm_cgroup_watch_new(f->event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, &e, &events), 0);
-    assert_int_equal(nm_cgroup_watch_new(f->event, cg, NM_CGROUP_WATCH_MEMORY_EVENTS, on_watch, &m, &memory), 0);
-    assert_int_equal(nm_fake_set_memory_events(cg, &(struct nm_cgroup_memory_events){.oom_kill = 1}), 0);
+    assert_int_equal(nm_cgroup_watch_new(f->event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, &e,
+                                         &events), 0);
+    assert_int_equal(nm_cgroup_watch_new(f->event, cg, NM_CGROUP_WATCH_MEMORY_EVENTS, on_watch, &m,
+                                         &memory), 0);
+    assert_int_equal(nm_fake_set_memory_events(cg, &oom), 0);
     run_until(f->event, &m.changed);
     assert_false(e.changed);
     assert_int_equal(nm_fake_set_events(cg, false, false), 0);
     run_until(f->event, &e.changed);
     assert_int_equal(f->b->ops->remove(f->b, cg), 0);
     run_until(f->event, &e.gone);
-    assert_int_equal(nm_cgroup_watch_new(f->event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, &e, &late), -ENOENT);
+    assert_int_equal(nm_cgroup_watch_new(f->event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, &e, &late),
+                     -ENOENT);
 }
 
 static void on_watch_free_itself(enum nm_cgroup_watch_kind kind, bool gone, void *userdata)
@@ -333,7 +344,8 @@ static void test_watch_freed_in_callback(void **state)
     struct nm_cgroup_watch *w;
     uint64_t deadline = nm_now_usec() + DEADLINE_USEC;
 
-    assert_int_equal(nm_cgroup_watch_new(f->event, cg, NM_CGROUP_WATCH_EVENTS, on_watch_free_itself, &w, &w), 0);
+    assert_int_equal(nm_cgroup_watch_new(f->event, cg, NM_CGROUP_WATCH_EVENTS, on_watch_free_itself,
+                                         &w, &w), 0);
     assert_int_equal(nm_fake_set_events(cg, false, true), 0);
     while (w && nm_now_usec() < deadline)
         assert_true(sd_event_run(f->event, 100 * NM_USEC_PER_MSEC) >= 0);
@@ -389,7 +401,8 @@ static void test_probe(void **state)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *swaps = NULL;
-    struct nm_probe_params p = {.root_fd = f->b->slice_fd, .check_delegation = true, .has_idle_property = true};
+    struct nm_probe_params p = {.root_fd = f->b->slice_fd, .check_delegation = true,
+                                .has_idle_property = true};
     int fd = f->b->slice_fd;
 
     assert_true(asprintf(&swaps, "%s/swaps", f->b->slice_path) > 0);
@@ -406,7 +419,8 @@ static void test_probe(void **state)
     for (enum nm_cgroup_feature i = 0; i < NM_CGROUP_FEATURE_COUNT; i++)
         assert_int_equal(f->b->feature[i], i == NM_CGROUP_FREEZE);
     assert_string_equal(f->b->missing[NM_CGROUP_MEMORY_LIMITS],
-                        "not enforced, this cgroup2 mount has no memory controller; memory measured from /proc");
+                        "not enforced, this cgroup2 mount has no memory controller; memory "
+                        "measured from /proc");
     assert_non_null(strstr(f->b->missing[NM_CGROUP_KILL], "one by one"));
 
     /* Controllers that weren't handed down. */
@@ -451,11 +465,11 @@ static void test_psi_bounds(void **state)
     } bad[] = {{0, 1000000}, {1000001, 1000000}, {1, 499999}, {1, 10000001}};
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
-        assert_int_equal(nm_psi_watch_new(f->event, AT_FDCWD, "/proc/pressure/memory", false, bad[i].stall,
-                                          bad[i].window, ignore_call, NULL, &w),
+        assert_int_equal(nm_psi_watch_new(f->event, AT_FDCWD, "/proc/pressure/memory", false,
+                                          bad[i].stall, bad[i].window, ignore_call, NULL, &w),
                          -EINVAL);
-    assert_int_equal(nm_psi_watch_new(f->event, f->b->slice_fd, "memory.pressure", false, 1, 1000000, ignore_call,
-                                      NULL, &w),
+    assert_int_equal(nm_psi_watch_new(f->event, f->b->slice_fd, "memory.pressure", false, 1,
+                                      1000000, ignore_call, NULL, &w),
                      -ENOENT);
     assert_null(w);
 }
@@ -465,10 +479,18 @@ static void test_psi_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_life),         TEST(test_missing_file_is_not_gone), TEST(test_ordered_failures),
-        TEST(test_bad_ids),      TEST(test_container_id),             cmocka_unit_test(test_slice_names),
-        TEST(test_list),         TEST(test_drift),                    TEST(test_watch),
-        TEST(test_procs),        TEST(test_watch_freed_in_callback),  TEST(test_probe),
+        TEST(test_life),
+        TEST(test_missing_file_is_not_gone),
+        TEST(test_ordered_failures),
+        TEST(test_bad_ids),
+        TEST(test_container_id),
+        cmocka_unit_test(test_slice_names),
+        TEST(test_list),
+        TEST(test_drift),
+        TEST(test_watch),
+        TEST(test_procs),
+        TEST(test_watch_freed_in_callback),
+        TEST(test_probe),
         TEST(test_psi_bounds),
     };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What cgroup/ reads and writes as text: cgroup.events, memory.events, PSI, limits, mountinfo. Table-driven, no root.
+ * What cgroup/ reads and writes as text: cgroup.events, memory.events, PSI, limits, mountinfo.
+ * Table-driven, no root.
  */
 
 #include <setjmp.h>
@@ -60,14 +61,16 @@ static void test_parse_memory_events(void **state)
     struct nm_cgroup_memory_events e;
 
     (void)state;
-    assert_int_equal(nm_cgroup_parse_memory_events("low 9\nhigh 1\nmax 22\noom 3\noom_kill 4\noom_group_kill 5\n", &e), 0);
+    assert_int_equal(nm_cgroup_parse_memory_events("low 9\nhigh 1\nmax 22\noom 3\noom_kill 4\n"
+                                                   "oom_group_kill 5\n", &e), 0);
     assert_int_equal(e.high, 1);
     assert_int_equal(e.max, 22);
     assert_int_equal(e.oom, 3);
     assert_int_equal(e.oom_kill, 4);
     assert_int_equal(e.oom_group_kill, 5);
     /* Linux before 5.17 */
-    assert_int_equal(nm_cgroup_parse_memory_events("low 0\nhigh 0\nmax 18446744073709551615\noom 0\noom_kill 0\n", &e), 0);
+    assert_int_equal(nm_cgroup_parse_memory_events("low 0\nhigh 0\nmax 18446744073709551615\n"
+                                                   "oom 0\noom_kill 0\n", &e), 0);
     assert_true(e.max == UINT64_MAX);
     assert_int_equal(e.oom_group_kill, 0);
     assert_int_equal(nm_cgroup_parse_memory_events("max 18446744073709551616\n", &e), -EBADMSG);
@@ -81,12 +84,14 @@ static const struct {
     double some_avg10, full_avg300;
     uint64_t some_total, full_total;
 } psi_cases[] = {
-    {"some avg10=1.53 avg60=0.87 avg300=0.32 total=1234567\nfull avg10=0.00 avg60=0.12 avg300=100.00 total=42\n", 0, 1.53,
+    {"some avg10=1.53 avg60=0.87 avg300=0.32 total=1234567\n"
+     "full avg10=0.00 avg60=0.12 avg300=100.00 total=42\n", 0, 1.53,
      100.0, 1234567, 42},
     /* Linux before 5.13 has no "full" for the CPU */
     {"some avg10=0.05 avg60=0.00 avg300=0.00 total=7\n", 0, 0.05, 0, 7, 0},
     {"some avg10=0.00 avg60=0.00 avg300=0.00 total=18446744073709551615", 0, 0, 0, UINT64_MAX, 0},
-    {"idle avg10=0.00 avg60=0.00 avg300=0.00 total=1\nsome avg10=2.00 avg60=0.00 avg300=0.00 total=3\n", 0, 2, 0, 3, 0},
+    {"idle avg10=0.00 avg60=0.00 avg300=0.00 total=1\n"
+     "some avg10=2.00 avg60=0.00 avg300=0.00 total=3\n", 0, 2, 0, 3, 0},
     {"", -EBADMSG, 0, 0, 0, 0},
     {"full avg10=0.00 avg60=0.00 avg300=0.00 total=1\n", -EBADMSG, 0, 0, 0, 0},
     {"some avg10=0.0 avg60=0.00 avg300=0.00 total=1\n", -EBADMSG, 0, 0, 0, 0},
@@ -144,8 +149,10 @@ static void test_limits(void **state)
     assert_string_equal(text_of(f, n, "cpu.max"), "max 100000");
     assert_string_equal(text_of(f, n, "pids.max"), "max");
 
-    l = (struct nm_cgroup_limits){.memory_max_bytes = 1 << 30, .memory_min_bytes = 4096, .cpu_idle = true,
-                                  .cpu_weight = 5, .cpu_quota_millicores = 1500, .pids_max = 64, .oom_group = true};
+    l = (struct nm_cgroup_limits){.memory_max_bytes = 1 << 30, .memory_min_bytes = 4096,
+                                  .cpu_idle = true,
+                                  .cpu_weight = 5, .cpu_quota_millicores = 1500, .pids_max = 64,
+                                  .oom_group = true};
     n = nm_limits_files(&l, true, f);
     assert_string_equal(text_of(f, n, "memory.max"), "1073741824");
     assert_string_equal(text_of(f, n, "memory.min"), "4096");
@@ -246,7 +253,8 @@ static void test_mount_find(void **state)
     static const struct {
         const char *mountinfo, *expected; /* NULL: -ENOENT */
     } cases[] = {
-        {"24 1 0:22 / /sys rw,nosuid - sysfs sysfs rw\n30 24 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n",
+        {"24 1 0:22 / /sys rw,nosuid - sysfs sysfs rw\n"
+         "30 24 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n",
          "/sys/fs/cgroup"},
         {"30 24 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
          "31 24 0:27 / /sys/fs/cgroup/unified rw - cgroup2 none rw\n",

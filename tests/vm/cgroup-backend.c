@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A backend against a real systemd and real controllers: run in the VM by suites/05-cgroup.sh, once per backend, as
- * root and as a user, who hasn't all of the features. Speaks TAP. Not cmocka, which a bare guest doesn't have.
+ * A backend against a real systemd and real controllers: run in the VM by suites/05-cgroup.sh, once
+ * per backend, as root and as a user, who hasn't all of the features. Speaks TAP. Not cmocka, which
+ * a bare guest doesn't have.
  *
  *   vm-cgroup-backend systemd|direct SLICE
  */
@@ -86,7 +87,8 @@ static int drift(const struct nm_cgroup *cg, const struct nm_cgroup_limits *l)
     for (enum nm_cgroup_drift d = 0; mask > 0 && d < NM_CGROUP_DRIFT_COUNT; d++) {
         char text[64];
 
-        if (mask & 1 << d && nm_read_file_at(cg->dir_fd, nm_cgroup_drift_file(d), text, sizeof text, NULL) >= 0)
+        if (mask & 1 << d &&
+            nm_read_file_at(cg->dir_fd, nm_cgroup_drift_file(d), text, sizeof text, NULL) >= 0)
             printf("# %s: %s is %s", cg->name, nm_cgroup_drift_file(d), text);
     }
     return mask;
@@ -184,7 +186,7 @@ static struct nm_cgroup_limits opportunistic(void)
     return l;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void test_features(void)
 {
@@ -192,7 +194,8 @@ static void test_features(void)
         check(b->feature[f] || (!is_root && b->missing[f]), "%s%s%s", nm_cgroup_feature_name(f),
               b->missing[f] ? ": " : "", b->missing[f] ? b->missing[f] : "");
     check(b->feature[NM_CGROUP_MEMORY_LIMITS], "at least memory is limited");
-    check(nm_streq(b->ops->name, is_systemd ? "systemd" : "direct"), "it is the %s backend", b->ops->name);
+    check(nm_streq(b->ops->name, is_systemd ? "systemd" : "direct"), "it is the %s backend",
+          b->ops->name);
     printf("# slice at %s\n", b->slice_path);
 }
 
@@ -246,7 +249,8 @@ static void test_limits(void)
     check(nm_write_file_at(cg->dir_fd, "memory.max", "max") == 0 &&
               nm_write_file_at(cg->dir_fd, "memory.oom.group", "0") == 0,
           "somebody writes to its files");
-    check(drift(cg, &g) == (1 << NM_CGROUP_DRIFT_MEMORY_MAX | 1 << NM_CGROUP_DRIFT_OOM_GROUP), "that is found");
+    check(drift(cg, &g) == (1 << NM_CGROUP_DRIFT_MEMORY_MAX | 1 << NM_CGROUP_DRIFT_OOM_GROUP),
+          "that is found");
     check(set_limits(cg, &g) == 0 && drift(cg, &g) == 0, "and put right");
     clear(cg, pid);
 }
@@ -292,7 +296,8 @@ static void test_freeze_and_kill(void)
     struct nm_cgroup_watch *w = NULL;
 
     check(nm_cgroup_watch_new(event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, &s, &w) == 0, "watch");
-    check(nm_cgroup_freeze(cg, true) == 0 && run_until(saw_frozen, &s), "it freezes, and the watch tells");
+    check(nm_cgroup_freeze(cg, true) == 0 && run_until(saw_frozen, &s),
+          "it freezes, and the watch tells");
     check(set_limits(cg, &o) == 0 && nm_cgroup_read_events(cg, &s.events) == 0 && s.events.frozen,
           "new limits leave it frozen");
     check(nm_cgroup_kill(cg) == 0, "kill it while frozen");
@@ -302,7 +307,8 @@ static void test_freeze_and_kill(void)
     nm_cgroup_free(cg);
 }
 
-/* As nmd's shim does: it can't be chosen itself, and so keeps the cgroup, with its counters, when the rest is killed. */
+/* As nmd's shim does: it can't be chosen itself, and so keeps the cgroup, with its counters, when
+ * the rest is killed. */
 static void shim_with_eater(void)
 {
     volatile char *p;
@@ -324,6 +330,11 @@ static bool saw_oom_kill(void *userdata)
     return ((struct seen *)userdata)->memory.oom_kill > 0;
 }
 
+static bool saw_group_kill(void *userdata)
+{
+    return ((struct seen *)userdata)->memory.oom_group_kill > 0;
+}
+
 static void test_oom(void)
 {
     struct nm_cgroup_limits o = opportunistic();
@@ -337,10 +348,11 @@ static void test_oom(void)
     s.cg = cg = create("c-oom", pid, &o);
     /* No swap for this one, or the guest's takes it all before the limit bites. */
     check(nm_write_file_at(cg->dir_fd, "memory.swap.max", "0") == 0, "no swap");
-    check(nm_cgroup_watch_new(event, cg, NM_CGROUP_WATCH_MEMORY_EVENTS, on_watch, &s, &w) == 0, "memory watch");
+    check(nm_cgroup_watch_new(event, cg, NM_CGROUP_WATCH_MEMORY_EVENTS, on_watch, &s, &w) == 0,
+          "memory watch");
     kill(pid, SIGCONT);
     check(run_until(saw_oom_kill, &s), "the kernel kills it at its limit, and the watch tells");
-    check(s.memory.oom_group_kill > 0, "as a group");
+    check(run_until(saw_group_kill, &s), "as a group"); /* which is counted a moment after */
     check(waitpid(pid, NULL, WNOHANG) == 0, "but for its shim");
     nm_cgroup_watch_free(w);
     clear(cg, pid);
@@ -437,8 +449,8 @@ static void test_many(const char *what, const char *during)
         if (r < 0)
             check(false, "create %s: %s", id, strerror(-r));
     }
-    check(run_until(all_answered, a), "%d at once%s%s: each has its answer", MANY, during ? ", during " : "",
-          during ? during : "");
+    check(run_until(all_answered, a), "%d at once%s%s: each has its answer", MANY,
+          during ? ", during " : "", during ? during : "");
     printf("# %" PRIu64 " ms\n", (nm_now_usec() - begun) / 1000);
     for (unsigned i = 0; i < MANY; i++) {
         n_ok += a[i].n_calls == 1 && a[i].result == 0 && a[i].cg;
@@ -461,7 +473,8 @@ static void test_many(const char *what, const char *during)
 
 static void hold_memory(void)
 {
-    volatile char *p = mmap(NULL, 48 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    volatile char *p = mmap(NULL, 48 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                            0);
 
     raise(SIGSTOP);
     for (size_t i = 0; p != MAP_FAILED && i < 48 << 20; i += 4096)
@@ -480,8 +493,9 @@ static uint64_t current(const struct nm_cgroup *cg)
 {
     char text[64];
 
-    return nm_read_file_at(cg->dir_fd, "memory.current", text, sizeof text, NULL) < 0 ? 0
-                                                                                     : strtoull(text, NULL, 10);
+    if (nm_read_file_at(cg->dir_fd, "memory.current", text, sizeof text, NULL) < 0)
+        return 0;
+    return strtoull(text, NULL, 10);
 }
 
 static void test_reclaim(void)
@@ -500,8 +514,8 @@ static void test_reclaim(void)
     before = current(cg);
     r = nm_cgroup_reclaim(cg, 24 << 20);
     after = current(cg);
-    check((r == 0 || r == -EAGAIN) && after + (16 << 20) < before, "memory is reclaimed (%" PRIu64 " -> %" PRIu64 ")",
-          before, after);
+    check((r == 0 || r == -EAGAIN) && after + (16 << 20) < before,
+          "memory is reclaimed (%" PRIu64 " -> %" PRIu64 ")", before, after);
     clear(cg, pid);
 }
 
@@ -514,7 +528,8 @@ static void thrash(void)
 {
     raise(SIGSTOP);
     for (;;) {
-        volatile char *p = mmap(NULL, 96 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        volatile char *p = mmap(NULL, 96 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                                -1, 0);
 
         for (size_t i = 0; p != MAP_FAILED && i < 96 << 20; i += 4096)
             p[i] = 1;
@@ -535,7 +550,8 @@ static void test_pressure(void)
     pid_t pid = spawn(thrash);
     struct nm_cgroup *cg;
 
-    check(nm_psi_watch_new(event, b->slice_fd, "memory.pressure", false, 50000, 1000000, on_pressure, &fired, &w) == 0,
+    check(nm_psi_watch_new(event, b->slice_fd, "memory.pressure", false, 50000, 1000000,
+                           on_pressure, &fired, &w) == 0,
           "a pressure trigger on the slice");
     l.memory_max_bytes = 32 << 20; /* with swap: it thrashes */
     cg = create("c-pressure", pid, &l);
@@ -635,7 +651,8 @@ int main(int argc, char **argv)
     }
     path = strdup(b->slice_path);
     nm_cgroup_backend_free(b);
-    for (uint64_t end = nm_now_usec() + DEADLINE_USEC; path && access(path, F_OK) == 0 && nm_now_usec() < end;)
+    for (uint64_t end = nm_now_usec() + DEADLINE_USEC; path && access(path, F_OK) == 0 &&
+         nm_now_usec() < end;)
         (void)usleep(10000);
     check(path && access(path, F_OK) < 0, "nothing is left behind");
     free(path);
