@@ -17,7 +17,9 @@
 #include <linux/capability.h>
 #include <poll.h>
 #include <pwd.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -29,7 +31,7 @@
 #define DEADLINE_USEC (10 * NM_USEC_PER_SEC)
 
 struct world {
-    char root[64], dir[96], logs[96];
+    char root[64], dir[96], logs[96], cgroup[128];
     sd_event *event;
     struct nm_launch *launch;
     struct nm_command command;
@@ -77,6 +79,14 @@ static int tear_down(void **state)
 
     nm_launch_free(w->launch);
     sd_event_unref(w->event);
+    if (*w->cgroup) {
+        char path[192];
+
+        (void)snprintf(path, sizeof path, "%s/cgroup.kill", w->cgroup);
+        (void)nm_write_file_at(AT_FDCWD, path, "1");
+        for (int i = 0; i < 1000 && rmdir(w->cgroup) < 0 && errno == EBUSY; i++)
+            (void)poll(NULL, 0, 5);
+    }
     (void)nftw(w->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     free(w->command.user);
     free(w);
@@ -766,6 +776,219 @@ static void test_garbage_record(void **state)
     assert_int_equal(w->ended.exit_code, 17);
 }
 
+/* ---- a full disk ---------------------------------------------------------------------------------------------- */
+
+/* Puts the container's directory on a file system of 64 KiB, in a mount namespace of this process's own. */
+static void use_small_disk(struct world *w)
+{
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
+        skip();
+    assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+    assert_int_equal(nm_mkdir_p(w->dir, 0700), 0);
+    assert_int_equal(mount("none", w->dir, "tmpfs", 0, "size=64k"), 0);
+}
+
+static void fill_disk(const struct world *w)
+{
+    static const char page[4096];
+    char path[128];
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/filler", w->dir);
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    while (write(fd, page, sizeof page) > 0)
+        ;
+    assert_int_equal(errno, ENOSPC);
+    (void)close(fd);
+}
+
+static void free_disk(struct world *w)
+{
+    char path[128];
+
+    (void)snprintf(path, sizeof path, "%s/filler", w->dir);
+    (void)unlink(path);
+}
+
+static void wait_for_reserve(const struct world *w)
+{
+    uint64_t until = nm_now_usec() + DEADLINE_USEC;
+    char path[128];
+    struct stat st;
+
+    (void)snprintf(path, sizeof path, "%s/.record.end", w->dir);
+    while (stat(path, &st) < 0 || st.st_size == 0) {
+        assert_true(nm_now_usec() < until);
+        (void)poll(NULL, 0, 5);
+    }
+}
+
+/* The disk fills up while the command runs, and no nmd is there when it ends: the reserved file takes the record. */
+static void test_disk_full_at_end(void **state)
+{
+    struct world *w = *state;
+    struct nm_launch_record r;
+    struct handed_over h;
+    char script[160];
+
+    use_small_disk(w);
+    use_waiting_command(w, script, sizeof script);
+    h = launch_and_die(w, true, true);
+    wait_for_reserve(w);
+    fill_disk(w);
+    release_command(w);
+    wait_until_dead(h.shim);
+    assert_int_equal(nm_launch_record_read(w->dir, &r), 0);
+    assert_int_equal(r.exit_code, 17);
+    (void)umount2(w->dir, MNT_DETACH);
+}
+
+/* Full from the start: the shim stays, with the exit status, until there is room or somebody who listens. */
+static void test_disk_full_all_along(void **state)
+{
+    struct world *w = *state;
+    struct nm_launch_record r;
+    struct handed_over h;
+    char script[160];
+
+    use_small_disk(w);
+    fill_disk(w);
+    use_waiting_command(w, script, sizeof script);
+    h = launch_and_die(w, true, true);
+    assert_int_equal(nm_launch_record_read(w->dir, &r), -ENOENT);
+    assert_int_equal(adopt(w, &h), 0);
+    release_command(w);
+    wait_until_dead(h.pid);
+    free_disk(w);
+    wait_for(w, &w->n_ended);
+    assert_int_equal(w->n_started, 1);
+    assert_int_equal(w->ended.exit_code, 17);
+    (void)umount2(w->dir, MNT_DETACH);
+}
+
+/* With an nmd that listens, a full disk changes nothing. */
+static void test_disk_full_but_heard(void **state)
+{
+    struct world *w = *state;
+
+    use_small_disk(w);
+    fill_disk(w);
+    shell(w, "exit 17");
+    run(w);
+    assert_int_equal(w->n_started, 1);
+    assert_int_equal(w->ended.exit_code, 17);
+    (void)umount2(w->dir, MNT_DETACH);
+}
+
+/* ---- in a cgroup ---------------------------------------------------------------------------------------------- */
+
+static int write_cgroup(const struct world *w, const char *file, const char *text)
+{
+    char path[192];
+
+    (void)snprintf(path, sizeof path, "%s/%s", w->cgroup, file);
+    return nm_write_file_at(AT_FDCWD, path, text);
+}
+
+/* A cgroup of this test's own, removed at the end. */
+static void make_cgroup(struct world *w)
+{
+    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(mounts); i++) {
+        char path[192];
+
+        (void)snprintf(path, sizeof path, "%s/cgroup.procs", mounts[i]);
+        if (access(path, W_OK) < 0)
+            continue;
+        (void)snprintf(w->cgroup, sizeof w->cgroup, "%s/nm-test-launch-%d", mounts[i], getpid());
+        if (mkdir(w->cgroup, 0755) == 0 && write_cgroup(w, "cgroup.freeze", "0") == 0)
+            return;
+        (void)rmdir(w->cgroup);
+    }
+    w->cgroup[0] = '\0';
+    skip();
+}
+
+static void enter_cgroup(struct world *w, pid_t pid)
+{
+    char text[16];
+
+    (void)snprintf(text, sizeof text, "%d", pid);
+    assert_int_equal(write_cgroup(w, "cgroup.procs", text), 0);
+}
+
+static void wait_for_event(const struct world *w, const char *line)
+{
+    uint64_t until = nm_now_usec() + DEADLINE_USEC;
+    char path[192], text[256];
+
+    (void)snprintf(path, sizeof path, "%s/cgroup.events", w->cgroup);
+    do {
+        assert_true(nm_now_usec() < until);
+        assert_int_equal(nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL), 0);
+    } while (!strstr(text, line));
+}
+
+/* Everything in the cgroup is killed at once, the shim too: the end is known, its kind is not. */
+static void test_cgroup_killed(void **state)
+{
+    struct world *w = *state;
+
+    make_cgroup(w);
+    shell(w, "sleep 1000 & sleep 1000");
+    assert_int_equal(launch(w), 0);
+    enter_cgroup(w, nm_launch_shim_pid(w->launch));
+    assert_int_equal(nm_launch_open_gate(w->launch), 0);
+    wait_for(w, &w->n_started);
+    assert_int_equal(write_cgroup(w, "cgroup.kill", "1"), 0);
+    wait_for(w, &w->n_ended);
+    assert_true(w->without_record);
+    wait_for_event(w, "populated 0");
+}
+
+/* nmd dies while the container is frozen; it is adopted frozen, and thawed by the next one. */
+static void test_adopt_frozen(void **state)
+{
+    struct world *w = *state;
+    struct handed_over h;
+    char script[160];
+
+    make_cgroup(w);
+    use_waiting_command(w, script, sizeof script);
+    h = launch_and_die(w, true, true);
+    enter_cgroup(w, h.shim);
+    enter_cgroup(w, h.pid);
+    assert_int_equal(write_cgroup(w, "cgroup.freeze", "1"), 0);
+    wait_for_event(w, "frozen 1");
+    release_command(w);
+    assert_int_equal(adopt(w, &h), 0);
+    wait_for(w, &w->n_started);
+    assert_int_equal(w->started.pid, h.pid);
+    assert_int_equal(w->n_ended, 0);
+    assert_int_equal(write_cgroup(w, "cgroup.freeze", "0"), 0);
+    wait_for(w, &w->n_ended);
+    assert_int_equal(w->ended.exit_code, 17);
+}
+
+/* Frozen at its gate, and killed like that. */
+static void test_killed_frozen_at_gate(void **state)
+{
+    struct world *w = *state;
+
+    make_cgroup(w);
+    shell(w, "echo must not run");
+    assert_int_equal(launch(w), 0);
+    enter_cgroup(w, nm_launch_shim_pid(w->launch));
+    assert_int_equal(write_cgroup(w, "cgroup.freeze", "1"), 0);
+    assert_int_equal(nm_launch_open_gate(w->launch), 0);
+    assert_int_equal(write_cgroup(w, "cgroup.kill", "1"), 0);
+    wait_for(w, &w->n_ended);
+    assert_int_equal(w->n_started, 0);
+    wait_for_event(w, "populated 0");
+}
+
 #define launch_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -804,6 +1027,12 @@ int main(void)
         launch_test(test_adopt_killed),
         launch_test(test_adopt_stranger),
         launch_test(test_garbage_record),
+        launch_test(test_disk_full_at_end),
+        launch_test(test_disk_full_all_along),
+        launch_test(test_disk_full_but_heard),
+        launch_test(test_cgroup_killed),
+        launch_test(test_adopt_frozen),
+        launch_test(test_killed_frozen_at_gate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
