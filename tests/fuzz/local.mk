@@ -70,3 +70,15 @@ fuzz_memory_events_LDADD = libnm-cgroup.la
 fuzz_psi_SOURCES = %D%/fuzz-psi.c %D%/text.h $(fuzz_main)
 fuzz_psi_LDFLAGS = $(fuzz_ldflags)
 fuzz_psi_LDADD = libnm-cgroup.la
+
+# agent/: what shims and the journal hold
+fuzz_programs += fuzz-launch-record fuzz-shim-spec fuzz-store
+fuzz_launch_record_SOURCES = %D%/fuzz-launch-record.c %D%/text.h $(fuzz_main)
+fuzz_launch_record_LDFLAGS = $(fuzz_ldflags)
+fuzz_launch_record_LDADD = libnm-agent.la
+fuzz_shim_spec_SOURCES = %D%/fuzz-shim-spec.c $(fuzz_main)
+fuzz_shim_spec_LDFLAGS = $(fuzz_ldflags)
+fuzz_shim_spec_LDADD = libnm-agent.la
+fuzz_store_SOURCES = %D%/fuzz-store.c $(fuzz_main)
+fuzz_store_LDFLAGS = $(fuzz_ldflags)
+fuzz_store_LDADD = libnm-agent.la $(SQLITE_LIBS)

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The journal's rows with foreign values in them, and the file itself. The input's first byte chooses:
+ *
+ *   even: the rest is put into one column of one row of a good file, as text or as a number;
+ *   odd:  the rest is written over a part of a good file.
+ *
+ * Opening and loading may find damage; what they hand out must be sound. Files are on /dev/shm where it is there.
+ */
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include "agent/store.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const columns[] = {
+    "containers:id", "containers:seq", "containers:name", "containers:app", "containers:owner",
+    "containers:submitter_uid", "containers:type", "containers:state", "containers:admitted",
+    "containers:memory_bytes", "containers:vcores_milli", "containers:pause_deadline_usec", "containers:shim_pid",
+    "containers:exit_code", "containers:exit_reason", "containers:kill_reason", "containers:message",
+    "containers:boot", "commands:argv", "commands:env", "commands:workdir", "commands:user", "commands:uid",
+    "commands:no_new_privs", "decisions:number", "decisions:container_id", "decisions:json", "key_values:value",
+    "key_values:key",
+};
+
+static char dir[64], file[96];
+
+static void remove_dir(void)
+{
+    static const char *const names[] = {"nmd.db", "nmd.db-wal", "nmd.db-journal"};
+    char path[128];
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(dir);
+}
+
+static void make_dir(void)
+{
+    struct stat st;
+
+    if (*dir)
+        return;
+    (void)snprintf(dir, sizeof dir, "%s/nm-fuzz-store-XXXXXX", stat("/dev/shm", &st) == 0 ? "/dev/shm" : "/tmp");
+    if (!mkdtemp(dir))
+        abort();
+    (void)snprintf(file, sizeof file, "%s/nmd.db", dir);
+    (void)atexit(remove_dir);
+}
+
+static struct nm_store *open_store(void)
+{
+    struct nm_store_opened o;
+    struct nm_store *s;
+
+    if (nm_store_open(dir, "boot", &s, &o) < 0)
+        abort();
+    if (o.was_damaged)
+        (void)unlink(o.set_aside);
+    return s;
+}
+
+static void put_container(struct nm_store *s)
+{
+    struct nm_container c = {.id = "container_1_000001", .owner = "local", .view = {.seq = 1, .state = NM_RUNNING}};
+
+    c.command = (struct nm_command){
+        .argv = (char *[]){(char *)"sleep", (char *)"1", NULL}, .env = (char *[]){(char *)"A=1", NULL},
+        .workdir = (char *)"/", .user = (char *)"root",
+    };
+    if (nm_store_put_container(s, &c) < 0)
+        abort();
+}
+
+static void make_good_file(void)
+{
+    struct nm_decision d = {.number = 1, .container_id = "container_1_000001"};
+    struct nm_store *s;
+
+    (void)unlink(file);
+    s = open_store();
+    put_container(s);
+    if (nm_store_put_decision(s, &d) < 0)
+        abort();
+    nm_store_free(s);
+}
+
+static void damage_row(const uint8_t *data, size_t size)
+{
+    const char *column = columns[data[0] % NM_ARRAY_SIZE(columns)], *colon = strchr(column, ':');
+    char sql[128];
+    sqlite3_stmt *stmt;
+    sqlite3 *db;
+
+    (void)snprintf(sql, sizeof sql, "UPDATE OR IGNORE %.*s SET %s = ?", (int)(colon - column), column, colon + 1);
+    if (sqlite3_open(file, &db) != SQLITE_OK || sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
+        abort();
+    if (size == 9) {
+        int64_t v;
+
+        memcpy(&v, data + 1, sizeof v);
+        (void)sqlite3_bind_int64(stmt, 1, v);
+    } else
+        (void)sqlite3_bind_text(stmt, 1, (const char *)data + 1, (int)size - 1, SQLITE_STATIC);
+    (void)sqlite3_step(stmt);
+    (void)sqlite3_finalize(stmt);
+    (void)sqlite3_close(db);
+}
+
+static void damage_file(const uint8_t *data, size_t size)
+{
+    int fd = open(file, O_WRONLY | O_CLOEXEC);
+    off_t offset = (off_t)data[0] * 256 + data[1];
+
+    if (fd < 0 || pwrite(fd, data + 2, size - 2, offset) < 0)
+        abort();
+    (void)close(fd);
+}
+
+static void check_container(struct nm_container *c, void *userdata)
+{
+    (void)userdata;
+    if (!*c->id || strlen(c->id) >= NM_ID_SIZE || c->view.state >= NM_STATE_COUNT || !c->command.argv ||
+        !c->command.argv[0] || !c->command.user || c->command.uid == (uid_t)-1 || c->shim_pid < 0)
+        abort();
+    nm_container_free(c);
+}
+
+static void check_decision(const struct nm_decision *d, void *userdata)
+{
+    char text[512];
+
+    (void)userdata;
+    (void)nm_decision_summary(d, text, sizeof text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct nm_store *s;
+    char value[64];
+    unsigned n_bad;
+
+    if (size < 3 || size > 4096)
+        return 0;
+    make_dir();
+    make_good_file();
+    if (data[0] % 2)
+        damage_file(data + 1, size - 1);
+    else
+        damage_row(data + 1, size - 1);
+    s = open_store();
+    (void)nm_store_load_containers(s, check_container, NULL, &n_bad);
+    (void)nm_store_load_decisions(s, NULL, 100, check_decision, NULL);
+    (void)nm_store_get_value(s, "store.epoch", value, sizeof value);
+    /* whatever it is, the next container can be written down, if need be after a new start */
+    if (nm_store_begin(s) < 0)
+        abort();
+    (void)nm_store_commit(s);
+    nm_store_free(s);
+    return 0;
+}
