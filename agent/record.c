@@ -145,6 +145,7 @@ static bool is_complete(const uint64_t v[static KEY_COUNT], unsigned seen)
     const unsigned started = 1U << KEY_PID | 1U << KEY_STARTED | 1U << KEY_STARTED_REALTIME;
     const unsigned ended = 1U << KEY_ENDED | 1U << KEY_ENDED_REALTIME;
     const unsigned failed = 1U << KEY_FAILED_STAGE | 1U << KEY_FAILED_ERRNO;
+    const unsigned exited = 1U << KEY_EXIT_CODE | 1U << KEY_EXIT_SIGNAL | 1U << KEY_MAX_RSS;
     bool has_code = seen & (1U << KEY_EXIT_CODE), has_signal = seen & (1U << KEY_EXIT_SIGNAL);
 
     if (!(seen & (1U << KEY_PHASE)))
@@ -153,7 +154,7 @@ static bool is_complete(const uint64_t v[static KEY_COUNT], unsigned seen)
     case NM_LAUNCH_WAITING:
         return true;
     case NM_LAUNCH_STARTED:
-        return has(seen, started) && v[KEY_PID] > 0;
+        return has(seen, started) && v[KEY_PID] > 0 && !(seen & (ended | failed | exited));
     case NM_LAUNCH_ENDED:
         if (!has(seen, ended))
             return false;

@@ -190,7 +190,10 @@ int nm_store_connect(struct nm_store *s, const char *filename)
     r = nm_store_exec(s->db, pragmas_sql);
     if (r >= 0)
         r = ensure_schema(s->db);
-    return r < 0 ? r : prepare_all(s);
+    if (r >= 0)
+        r = prepare_all(s);
+    /* The file has just been opened for writing: it is its header that forbids it, by a format that is none. */
+    return r == -EROFS ? -EUCLEAN : r;
 }
 
 void nm_store_disconnect(struct nm_store *s)

@@ -78,17 +78,36 @@ static void put_container(struct nm_store *s)
         abort();
 }
 
+static void copy_file(uint8_t *bytes, size_t *size, bool out)
+{
+    int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    ssize_t n = out ? write(fd, bytes, *size) : read(fd, bytes, *size);
+
+    if (n < 0 || (out && (ftruncate(fd, n) < 0 || (size_t)n != *size)))
+        abort();
+    *size = (size_t)n;
+    (void)close(fd);
+}
+
+/* Made once and then copied, which is much faster. */
 static void make_good_file(void)
 {
+    static uint8_t bytes[1 << 18];
+    static size_t size;
     struct nm_decision d = {.number = 1, .container_id = "container_1_000001"};
     struct nm_store *s;
 
-    (void)unlink(file);
+    if (size > 0) {
+        copy_file(bytes, &size, true);
+        return;
+    }
     s = open_store();
     put_container(s);
     if (nm_store_put_decision(s, &d) < 0)
         abort();
     nm_store_free(s);
+    size = sizeof bytes;
+    copy_file(bytes, &size, false);
 }
 
 static void damage_row(const uint8_t *data, size_t size)
