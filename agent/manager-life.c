@@ -138,7 +138,8 @@ static void started(struct nm_live *l, const struct nm_launch_record *r)
     l->c->pid = r->pid;
     if (l->c->view.state != NM_SCHEDULED)
         return; /* killed meanwhile, or adopted further on */
-    l->c->view.started_usec = r->started_usec ? r->started_usec : nm_now_usec();
+    /* view.started_usec stays the time of admission: those of one round start side by side, and
+     * which of them was scheduled first must not turn the order in which they give way. */
     l->c->started_realtime_usec =
         r->started_realtime_usec ? r->started_realtime_usec : nm_realtime_usec();
     if (!l->m->backend->feature[NM_CGROUP_CPU_WEIGHT] && l->c->view.type == NM_OPPORTUNISTIC)

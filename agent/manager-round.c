@@ -298,10 +298,10 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     NM_FAULT("round-before-commit");
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("round-after-commit");
-    for (size_t i = m->n_live;
-         i-- > 0;) /* backwards: the end of a container takes it out of the array */
-        if (m->live[i]->todo != NM_TODO_NOTHING)
-            nm_act_carry_out(m->live[i]);
+    /* In the policy's order: first in the queue, first to run. None goes from the array meanwhile,
+     * for ends have a turn of their own. */
+    for (size_t i = 0; i < v->n_actions; i++)
+        nm_act_carry_out(v->actions[i].target->owner);
 }
 
 static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
