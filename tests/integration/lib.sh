@@ -30,9 +30,9 @@ nmd_configure() {
     mkdir -p "$dir/nmd.conf.d"
     cat >"$nmd_conf" <<-END
 	[sampling]
-	period = 200ms
+	period = 100ms
 	[over-allocation]
-	warmup = 600ms
+	warmup = 300ms
 	END
     [ -t 0 ] || cat >"$nmd_conf.d/50-suite.conf"
 }
@@ -79,11 +79,11 @@ nmd_cgroup_root() {
 
 # Node-level figures that are the suite's own (this machine is busy with other things), for nmd's
 # --node-proc; containers are measured for real all the same. Call before nmd_start, which passes
-# it on. 4 GiB and 2 CPUs, all idle and free, until node_memory and node_cpu say otherwise.
+# it on. 1000 MiB and 2 CPUs, all idle and free, until node_memory and node_cpu say otherwise.
 node_proc=
 node_proc_start() { # [MIB [CPUS]]
     node_proc=$dir/proc
-    node_kib=$((${1:-4096} * 1024))
+    node_kib=$((${1:-1000} * 1024))
     mkdir -p "$node_proc"
     node_memory 0
     node_cpu 0
@@ -150,10 +150,24 @@ burns() { # NAME MILLICORES
     [ "$(field_of "$1" .cpu_millicores)" -ge "$2" ]
 }
 
+hold_is() { [ "$(field_of "$1" .hold)" = "$2" ]; } # NAME REASON: for wait_until
+settled() { # NAME...: out of warm-up, for wait_until; with the lib's settings soon
+    local name
+    for name in "$@"; do
+        [ "$(field_of "$name" '.state == "RUNNING" and
+            now - .started_usec / 1000000 > '"${warmup:-0.6}")" = true ] || return 1
+    done
+}
+kill_all() { # and wait until they are gone
+    local ids
+    mapfile -t ids < <(nmctl list --json | jq -r '.[].id')
+    [ "${#ids[@]}" -eq 0 ] || nmctl kill --now --wait "${ids[@]}" >/dev/null
+}
+
 # The newest decision of this kind about a container, as JSON.
 decision_of() { # NAME KIND [JQ-EXPRESSION]
     nmctl explain --json "$1" | jq -r --arg kind "$2" \
-        '[(.decisions // .)[] | select(.kind == $kind)] | last | '"${3:-.}"
+        '[.[] | select(.kind == $kind)] | last | '"${3:-.}"
 }
 slice_dir() { find "$(nmd_cgroup_root)" -maxdepth 2 -type d -name "$slice" 2>/dev/null | head -n 1; }
 gone() { ! kill -0 "$1" 2>/dev/null; } # PID

@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 60
+#
+# What is shown: the JSON of status and list is a contract, and what people read has the same
+# numbers in it.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+nmd_configure <<END
+[node]
+memory = 1000M
+[containers]
+keep-ended = 2s
+END
+nmd_start
+
+# Every member of the wanted JSON is there, with the same type; prints those that are not.
+# A "type|type" string is a choice.
+lacking() { # WANTED GOT
+    jq -nr --argjson want "$1" --argjson got "$2" '
+        def types: if type == "string" and test("^[a-z]+([|][a-z]+)*$") then split("|")
+                   else [type] end;
+        [$want | paths(scalars)] | .[] as $p
+        | ($want | getpath($p) | types) as $t
+        | ($got | try getpath($p) catch "absent" | type) as $g
+        | select(($t | index($g)) == null)
+        | "\($p | map(tostring) | join(".")) is \($g), wanted \($t | join(" or "))"'
+}
+
+# ---- status ----
+contract='{"node":{"state":"string","backend":"string","capacity":{"memory_bytes":0,"vcores":0},
+  "allocated":{"guaranteed":{"memory_bytes":0,"vcores":0},"opportunistic":{"memory_bytes":0,"vcores":0}},
+  "utilization":{"memory":0.0,"cpu":0.0},"over_allocation_threshold":{"memory":0.8,"cpu":0.8},
+  "preemption_threshold":{"memory":0.95,"cpu":0.95},
+  "sample":{"age_usec":0,"period_usec":3000000,"cost_usec":0}},
+ "containers":{"guaranteed_running":0,"opportunistic_running":0,"paused":0,"queued":0,"completed":0},
+ "queue":{"length":0,"max_length":10},
+ "preemptions":{"paused":0,"resumed":0,"killed":0,"reclaimed_bytes":0},
+ "upstream":{"kind":"string","state":"string"}}'
+s=$(nmctl status --json)
+is "status --json has all of its contract, in the right types" "$(lacking "$contract" "$s")" ""
+values() { jq -c "[$1]" <<<"$s" | sed 's/\.0\([],]\)/\1/g'; }
+is "an idle node: state, backend, upstream" \
+    "$(values '.node.state, .node.backend, .upstream.kind, .upstream.state')" \
+    '["running","direct","none","none"]'
+is "capacity is what is configured" "$(values '.node.capacity | .memory_bytes, .vcores')" \
+    "[$((1000 << 20)),2]"
+is "thresholds are the defaults" \
+    "$(values '.node | .over_allocation_threshold, .preemption_threshold | .memory, .cpu')" \
+    '[0.8,0.8,0.95,0.95]'
+is "the period is the configured one" "$(values .node.sample.period_usec)" '[100000]'
+check "a sample is not older than a few periods" wait_until 5 status_is '.node.sample.age_usec < 500000' true
+is "nothing is there yet" "$(values '.containers[], .queue.length, .queue.max_length, .preemptions[]')" \
+    '[0,0,0,0,0,0,10,0,0,0,0]'
+
+hog busy -m 300M -c 1.5 --app shop -- 100
+submit waits --opportunistic -m 900M -c 0.25 -- sleep 300
+submit small --opportunistic -m 64M -c 0.125 -- sleep 300 # behind the other
+check "memory is measured" wait_until 10 uses busy 100
+wait_until 10 settled busy
+check "and is what utilization tells" wait_until 10 status_is \
+    '.node.utilization.memory > 0.1 and .node.utilization.memory < 0.2' true
+s=$(nmctl status --json)
+is "allocated, by execution type" \
+    "$(values '.node.allocated | .guaranteed, .opportunistic | .memory_bytes, .vcores')" \
+    "[$((300 << 20)),1.5,0,0]"
+is "containers are counted" "$(values '.containers | .guaranteed_running, .opportunistic_running, .queued')" '[1,0,2]'
+is "the queue is counted" "$(values '.queue | .length, .max_length')" '[2,10]'
+node_memory 500
+check "memory of others on the node counts" wait_until 5 status_is '.node.utilization.memory == 0.5' true
+node_cpu 1500
+check "so does CPU" wait_until 5 status_is \
+    '.node.utilization.cpu > 0.74 and .node.utilization.cpu < 0.76' true
+try nmctl status
+like "the text says the state" "$out" 'running, direct backend'
+like "the text says what is not enforced" "$out" 'memory limits: not enforced, this cgroup2 mount'
+like "the text says utilization" "$out" 'memory .* 50 % +500 MiB of 1000 MiB'
+like "the text says CPU in vcores" "$out" 'CPU .* 75 % +1\.50 of 2\.00 vcores'
+like "the text marks the thresholds" "$out" 'α.*β'
+like "the text says the queue" "$out" '2 of 10'
+node_cpu 0
+
+# ---- list ----
+row='{"id":"string","name":"string","app":"string","execution_type":"string","state":"string",
+ "memory_bytes":0,"vcores":0,"memory_used_bytes":0,"cpu_millicores":0,"peak_memory_bytes":0,
+ "pid":"number|null","submitted_usec":0,"started_usec":"number|null","finished_usec":"number|null",
+ "exit_code":"number|null","exit_reason":"string|null"}'
+l=$(nmctl list --json)
+is "list --json is an array of the live ones, in order of arrival" "$(jq -c 'map(.name)' <<<"$l")" \
+    '["busy","waits","small"]'
+for i in 0 1 2; do
+    is "list --json: member $i has all of its contract" "$(lacking "$row" "$(jq ".[$i]" <<<"$l")")" ""
+done
+is "a running one: values" "$(jq -c '.[0] | [.execution_type, .state, .app, .memory_bytes, .vcores,
+    .pid > 0, .started_usec >= .submitted_usec, .finished_usec, .exit_code, .exit_reason]' <<<"$l")" \
+    "[\"GUARANTEED\",\"RUNNING\",\"shop\",$((300 << 20)),1.5,true,true,null,null,null]"
+is "a queued one: values" "$(jq -c '.[1] | [.execution_type, .state, .memory_used_bytes,
+    .cpu_millicores, .pid, .started_usec, .queue_position, .hold]' <<<"$l")" \
+    '["OPPORTUNISTIC","SCHEDULED",0,0,null,null,1,"would-exceed-beta"]'
+is "one behind it" "$(jq -c '.[2] | [.state, .queue_position, .hold]' <<<"$l")" \
+    '["SCHEDULED",2,"behind-others"]'
+now=$(date +%s%6N)
+is "times are of this day, in microseconds" \
+    "$(jq ".[0].submitted_usec | . < $now and . > $now - 60000000" <<<"$l")" true
+at_least "the peak is at least the use" "$(jq '.[0] | .peak_memory_bytes - .memory_used_bytes' <<<"$l")" 0
+try nmctl list
+like "the text has a line each" "$out" 'busy +guaranteed +RUNNING'
+like "with the queued ones" "$out" 'waits +opportunistic +SCHEDULED'
+try nmctl list --json --socket "$NMD_SOCKET"
+is "--socket does what NMD_SOCKET does" "$(jq length <<<"$out")" 3
+socket=$NMD_SOCKET
+NMD_SOCKET=/nowhere try nmctl list --socket "$socket"
+is "and comes before it" "$status" 0
+NMD_SOCKET=/nowhere try nmctl list
+is "nmd that can't be reached: exit status 3" "$status" 3
+like "and it is told where it was looked for" "$err" '/nowhere'
+
+node_memory 0
+nmctl kill --now --wait waits small >/dev/null
+check "ended ones are listed with --all" [ "$(nmctl list --all --json | jq -c '[.[].name] | sort')" = '["busy","small","waits"]' ]
+is "and only with it" "$(nmctl list --json | jq -c '[.[].name]')" '["busy"]'
+is "an ended one that never ran" "$(jq -c '.[] | select(.name == "waits") |
+    [.state, .exit_code, .exit_reason, .started_usec, .pid, .finished_usec > .submitted_usec]' \
+    <<<"$(nmctl list --all --json)")" '["COMPLETED",null,"killed",null,null,true]'
+try nmctl run --name over -m 16M -c 0.1 -- sh -c 'exit 7'
+is "an ended one that ran" "$(field_of over '[.state, .exit_code, .exit_reason, .started_usec > 0,
+    .finished_usec >= .started_usec] | tojson')" '["COMPLETED",7,"exited",true,true]'
+is "it is counted" "$(status_of .containers.completed)" 3
+
+# ---- the other verbs ----
+try nmctl show busy
+like "show: text" "$out" 'memory +10[0-9.]+ MiB of 300 MiB'
+is "show --json is the list's object" "$(nmctl show --json busy | jq -c '[.name, .app]')" '["busy","shop"]'
+try nmctl events
+like "events: states" "$out" 'busy\)  SCHEDULED -> RUNNING'
+is "events --json: an object a line, numbered" "$(nmctl events --json | jq -s 'map(.number) | . == sort and length > 5')" true
+last=$(nmctl events --json | tail -n 1 | jq .number)
+nmctl events -f --after "$last" >"$dir/events" &
+follower=$!
+submit follow-me -m 16M -c 0.1 -- true
+check "events -f goes on" wait_until 10 grep -q 'follow-me).*COMPLETED' "$dir/events"
+kill "$follower"
+wait "$follower" 2>/dev/null
+is "explain: of one container" "$(nmctl explain --json busy | jq -r '[.[].container_name] | unique[]')" busy
+at_least "explain: of all" "$(nmctl explain --json --last 20 | jq length)" 3
+is "top --json" "$(nmctl top --json | jq -r 'type')" array
+is "config --json has the value in force" \
+    "$(nmctl config --json | jq -r '.[] | select(.section == "node" and .key == "memory") | .value')" 1000M
+like "config --changed: only what differs" "$(nmctl config --changed)" 'node\.memory +1000M'
+is "version --json" "$(nmctl version --json | jq -r .version)" "$(nmctl version | awk '$1 == "nmd" { print $2 }')"
+missing=
+for verb in run status list show logs events explain top pause resume kill promote demote update \
+    drain undrain config version; do
+    nmctl "$verb" --help | grep -qw "^nmctl $verb" || missing+=" $verb"
+done
+is "every verb of the issue has its --help" "$missing" ""
+
+# ---- forgetting ----
+# Housekeeping comes every 10 s.
+check "ended ones are forgotten after keep-ended" wait_until 15 status_is .containers.completed 0
+is "the live ones stay" "$(nmctl list --all --json | jq -c '[.[].name]')" '["busy"]'
+is "nothing of the ended is left on disk" "$(find "$dir/state/containers" "$dir/state/logs" -mindepth 1 -maxdepth 1 | wc -l)" 2
+nmd_alive || not_ok "nmd is still there"
+done_testing

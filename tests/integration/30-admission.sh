@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 90
+#
+# Who may start, and when: DESIGN section 5 on guaranteed and opportunistic requests.
+# Memory is the containers' own, measured from /proc; what else the node uses is the suite's.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+# A warm-up that outlasts some nmctl calls on a busy machine.
+warmup=1.5
+nmd_configure <<END
+[node]
+memory = 1000M
+[over-allocation]
+warmup = 1500ms
+END
+nmd_start
+reason_of() { decision_of "$1" admit .reason; }
+
+# ---- plain rule, over-allocation, warm-up ----
+submit plain1 --opportunistic -m 400M -c 0.5 -- sleep 300
+submit plain2 --opportunistic -m 400M -c 0.5 -- sleep 300
+check "what fits by allocation starts at once" wait_until 5 in_state plain2 RUNNING
+is "by the plain rule" "$(reason_of plain1) $(reason_of plain2)" "within-allocation within-allocation"
+submit beyond1 --opportunistic -m 400M -c 0.5 -- sleep 300
+check "beyond the node's size: held while the others warm up" wait_until 5 hold_is beyond1 over-alpha
+check "and admitted when their measured use is known" wait_until 10 in_state beyond1 RUNNING
+is "by over-allocation" "$(reason_of beyond1)" over-allocation
+is "more is allocated than there is" \
+    "$(status_of '.node.allocated.opportunistic.memory_bytes > .node.capacity.memory_bytes')" true
+at_least "it waited for the warm-up" "$(($(field_of beyond1 .started_usec) - $(field_of plain2 .started_usec)))" 1400000
+
+submit beyond2 --opportunistic -m 600M -c 0.5 -- sleep 300
+check "the next one is held by the warm-up of the last" wait_until 5 hold_is beyond2 would-exceed-beta
+is "use is still near nothing" "$(status_of '.node.used_by.opportunistic.memory_bytes < 100000000')" true
+check "and then admitted" wait_until 10 in_state beyond2 RUNNING
+at_least "it waited for the warm-up, too" \
+    "$(($(field_of beyond2 .started_usec) - $(field_of beyond1 .started_usec)))" 1400000
+kill_all
+
+# ---- alpha and beta ----
+# Nearly all of the node is promised, hardly anything is used: what comes next over-allocates.
+submit promised -m 960M -c 1.8 -- sleep 300
+wait_until 10 settled promised
+
+node_memory 850
+wait_until 5 status_is '.node.utilization.memory == 0.85' true
+submit opp1 --opportunistic -m 60M -c 0.3 -- sleep 300
+check "memory at alpha or more holds" wait_until 5 hold_is opp1 over-alpha
+is "and says so" "$(decision_of opp1 queue '"\(.reason) \(.resource)"')" "over-alpha memory"
+node_memory 100
+check "below it: admitted" wait_until 5 in_state opp1 RUNNING
+nmctl kill --now --wait opp1 >/dev/null
+
+node_memory 700
+wait_until 5 status_is '.node.utilization.memory == 0.7' true
+submit opp2 --opportunistic -m 260M -c 0.3 -- sleep 300
+check "under alpha, but over beta with the request: held" wait_until 5 hold_is opp2 would-exceed-beta
+submit opp3 --opportunistic -m 10M -c 0.1 -- sleep 300
+check "a smaller one does not overtake it" wait_until 5 hold_is opp3 behind-others
+node_memory 600
+check "with room for the request: both start" wait_until 5 in_state opp3 RUNNING
+is "in their order" "$(($(decision_of opp2 admit .number) < $(decision_of opp3 admit .number)))" 1
+nmctl kill --now --wait opp2 opp3 >/dev/null
+node_memory 0
+
+node_cpu 1700
+wait_until 5 status_is '.node.utilization.cpu > 0.84' true
+submit opp4 --opportunistic -m 60M -c 0.3 -- sleep 300
+check "CPU at alpha or more holds" wait_until 5 hold_is opp4 over-alpha
+is "and says that it is CPU" "$(decision_of opp4 queue '"\(.reason) \(.resource)"')" "over-alpha cpu"
+node_cpu 1000
+check "below it: admitted" wait_until 5 in_state opp4 RUNNING
+nmctl kill --now --wait opp4 >/dev/null
+submit opp5 --opportunistic -m 60M -c 1 -- sleep 300
+check "CPU over beta with the request: held" wait_until 5 hold_is opp5 would-exceed-beta
+is "and says that it is CPU, too" "$(decision_of opp5 queue '"\(.reason) \(.resource)"')" "would-exceed-beta cpu"
+node_cpu 500
+check "with room for it: admitted" wait_until 5 in_state opp5 RUNNING
+kill_all
+
+# ---- the queue ----
+submit promised -m 960M -c 1.8 -- sleep 300
+wait_until 10 settled promised
+node_cpu 1700
+wait_until 5 status_is '.node.utilization.cpu > 0.84' true
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    submit "q$i" --opportunistic -m 50M -c 0.01 -- sleep 300
+done
+is "ten wait" "$(status_of '"\(.queue.length) \(.containers.queued)"')" "10 10"
+try nmctl run --detach --name q11 --opportunistic -m 50M -c 0.01 -- sleep 300
+is "the eleventh is refused" "$status" 125
+like "with the numbers" "$err" 'queue.*10'
+api POST /v1/containers '{"command":["true"],"execution_type":"OPPORTUNISTIC","memory_bytes":20000000}'
+is "HTTP says 429" "$api_status $(jq -r .error.code <<<"$api_body")" "429 queue-full"
+is "and left no trace" "$(status_of '"\(.queue.length) \(.containers.queued)"')" "10 10"
+like "refusals are recorded" "$(nmctl explain --last 3)" 'the queue is full: 10 opportunistic containers wait, and 10 may'
+submit first -m 40M -c 0.1 -- sleep 300
+check "a guaranteed one starts before all that wait" wait_until 5 in_state first RUNNING
+is "which go on waiting" "$(status_of .queue.length)" 10
+nmctl kill --now --wait q4 >/dev/null
+is "one that leaves the queue makes a place" "$(status_of .queue.length)" 9
+submit q11 --opportunistic -m 50M -c 0.01 -- sleep 300
+is "for the next" "$(field_of q11 .queue_position)" 10
+node_cpu 0
+check "with room all start" wait_until 10 in_state q11 RUNNING
+is "in the order of arrival" "$(nmctl explain --json --last 40 | jq -r '[.[] | select(.kind == "admit") |
+    .container_name | select(startswith("q"))] | join(" ")')" "q1 q2 q3 q5 q6 q7 q8 q9 q10 q11"
+kill_all
+
+# ---- what can never be ----
+refused() { # NAME HTTP CODE WORDS BODY
+    api POST /v1/containers "$5"
+    is "$1: HTTP status and code" "$api_status $(jq -r .error.code <<<"$api_body")" "$2 $3"
+    like "$1: says the numbers" "$(jq -r .error.message <<<"$api_body")" "$4"
+}
+refused "a guaranteed one larger than the node" 422 too-large '1001 MiB.*1000 MiB' \
+    "{\"command\":[\"true\"],\"memory_bytes\":$((1001 << 20))}"
+refused "an opportunistic one larger than the node" 422 too-large '2\.50 CPUs.*2\.00 CPUs' \
+    '{"command":["true"],"execution_type":"OPPORTUNISTIC","vcores":2.5}'
+submit g1 -m 700M -c 0.5 -- sleep 300
+refused "guaranteed memory that is promised already" 422 too-large '700 MiB.*1000 MiB.*301 MiB' \
+    "{\"command\":[\"true\"],\"memory_bytes\":$((301 << 20)),\"vcores\":0.5}"
+refused "guaranteed CPU that is promised already" 422 too-large '0\.50 CPUs.*2\.00 CPUs.*1\.60 CPUs' \
+    "{\"command\":[\"true\"],\"memory_bytes\":$((100 << 20)),\"vcores\":1.6}"
+submit g2 -m 300M -c 1.5 -- sleep 300
+check "what just fits is accepted" wait_until 5 in_state g2 RUNNING
+submit o1 --opportunistic -m 999M -c 2 -- sleep 300
+is "an opportunistic one as large as the node may wait" "$(state_of o1)" SCHEDULED
+kill_all
+
+# ---- over-allocation off: plain YARN ----
+sed -i 's/^\[over-allocation\]/&\nenabled = no/' "$nmd_conf"
+kill -HUP "$nmd_pid"
+wait_until 5 status_is .node.over_allocation false
+submit off1 -m 900M -c 0.5 -- sleep 300
+wait_until 10 settled off1
+submit off2 --opportunistic -m 200M -c 0.5 -- sleep 300
+check "off: nothing beyond the allocation starts" wait_until 5 hold_is off2 allocation-full
+nmctl kill --now --wait off1 >/dev/null
+check "off: it starts when allocation is free" wait_until 5 in_state off2 RUNNING
+is "off: by the plain rule" "$(reason_of off2)" within-allocation
+nmd_alive || not_ok "nmd is still there"
+done_testing
