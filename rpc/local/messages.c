@@ -154,7 +154,7 @@ json_t *nm_messages_container(const struct nm_container *c,
                               const struct nm_messages_container_extra *x)
 {
     const struct nm_view *v = &c->view;
-    const char *hold = x->hold == NM_REASON_NONE ? NULL : nm_reason_name(x->hold);
+    bool held = x->hold != NM_REASON_NONE;
     json_t *o = OBJECT({"id", nm_messages_string(c->id)},
                        {"name", nm_messages_string(c->name)},
                        {"app", nm_messages_string(c->app)},
@@ -164,7 +164,8 @@ json_t *nm_messages_container(const struct nm_container *c,
                        {"paused_by_user", json_boolean(v->user_paused)},
                        {"queue_position",
                         integer_or_null(x->queue_position, x->queue_position == 0)},
-                       {"hold", string_or_null(hold)});
+                       {"hold", string_or_null(held ? nm_reason_name(x->hold) : NULL)},
+                       {"hold_text", string_or_null(held ? nm_reason_text(x->hold) : NULL)});
 
     o = merge(o, container_usage(c));
     o = merge(o, container_times(c, x));
@@ -330,6 +331,7 @@ static json_t *hold(const struct nm_status *s, bool redacted)
     if (s->hold == NM_REASON_NONE)
         return json_null();
     return OBJECT({"reason", json_string(nm_reason_name(s->hold))},
+                  {"text", nm_messages_string(nm_reason_text(s->hold))},
                   {"container", string_or_null(redacted ? NULL : s->hold_id)});
 }
 

@@ -491,18 +491,12 @@ static int add_sources(struct nm_local_server *s)
     return r < 0 ? r : add_timers(s);
 }
 
-/* The inherited descriptor stays its giver's until nothing can fail any more. */
-static int open_sockets(struct nm_local_server *s, const struct nm_local_server_params *p,
-                        char **ret_message)
+static int open_unix(struct nm_local_server *s, const struct nm_local_server_params *p,
+                     char **ret_message)
 {
     struct stat st;
-    int r = 0;
+    int r;
 
-    s->admin_gid = nm_listen_group(p->admin_group);
-    if (p->http_address && *p->http_address)
-        r = nm_listen_tcp(p->http_address, &s->tcp_fd, ret_message);
-    if (r < 0 || p->listen_fd > 0)
-        return r;
     if (!p->socket_path)
         return fail(ret_message, -EINVAL, "there is neither a socket path nor an inherited socket");
     r = nm_listen_unix(p->socket_path, p->socket_mode, s->admin_gid, &s->unix_fd, ret_message);
@@ -513,6 +507,20 @@ static int open_sockets(struct nm_local_server *s, const struct nm_local_server_
         return fail(ret_message, -ENOMEM, "out of memory");
     s->socket_inode = lstat(s->socket_path, &st) == 0 ? st.st_ino : 0;
     return 0;
+}
+
+/* The inherited descriptor stays its giver's until nothing can fail any more. */
+static int open_sockets(struct nm_local_server *s, const struct nm_local_server_params *p,
+                        char **ret_message)
+{
+    int r = 0;
+
+    s->admin_gid = nm_listen_group(p->admin_group);
+    if (p->listen_fd <= 0)
+        r = open_unix(s, p, ret_message);
+    if (r >= 0 && p->http_address && *p->http_address)
+        r = nm_listen_tcp(p->http_address, &s->tcp_fd, ret_message);
+    return r;
 }
 
 static int take_inherited(struct nm_local_server *s, int fd, char **ret_message)

@@ -82,3 +82,12 @@ fuzz_shim_spec_LDADD = libnm-agent.la
 fuzz_store_SOURCES = %D%/fuzz-store.c $(fuzz_main)
 fuzz_store_LDFLAGS = $(fuzz_ldflags)
 fuzz_store_LDADD = libnm-agent.la $(SQLITE_LIBS)
+
+# rpc/local: what clients send
+fuzz_programs += fuzz-http-body fuzz-http-target
+fuzz_http_body_SOURCES = %D%/fuzz-http-body.c %D%/text.h $(fuzz_main)
+fuzz_http_body_LDFLAGS = $(fuzz_ldflags)
+fuzz_http_body_LDADD = libnm-messages.la
+fuzz_http_target_SOURCES = %D%/fuzz-http-target.c %D%/text.h $(fuzz_main)
+fuzz_http_target_LDFLAGS = $(fuzz_ldflags)
+fuzz_http_target_LDADD = libnm-local.la

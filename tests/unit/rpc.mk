@@ -1,7 +1,7 @@
 # unit tests of rpc
 rpc_tests = test-requests test-target test-messages test-local-server \
-	test-local-abuse test-local-streams
-check_PROGRAMS += $(rpc_tests)
+	test-local-abuse test-local-streams test-openapi
+check_PROGRAMS += $(rpc_tests) openapi-check
 TESTS += $(rpc_tests)
 
 test_requests_SOURCES = %D%/test-requests.c
@@ -28,3 +28,11 @@ test_local_abuse_LDADD = libnm-local.la $(unit_libs)
 test_local_streams_SOURCES = %D%/test-local-streams.c $(http_fixture)
 test_local_streams_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_local_streams_LDADD = libnm-local.la $(unit_libs)
+
+test_openapi_SOURCES = %D%/test-openapi.c %D%/openapi.c %D%/openapi.h $(http_fixture)
+test_openapi_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_openapi_LDADD = libnm-local.la $(unit_libs)
+
+# For tests/integration: against a running nmd.
+openapi_check_SOURCES = %D%/openapi-check.c %D%/openapi.c %D%/openapi.h
+openapi_check_LDADD = libnm-client.la $(JANSSON_LIBS)

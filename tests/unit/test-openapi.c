@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * openapi.json against the code: the same paths, methods, parameters and rights as the route table,
+ * the same request members as the parser, and answers as described. openapi-check does the latter
+ * with a running daemon.
+ */
+
+#include "http-fixture.h"
+
+#include "openapi.h"
+#include "rpc/local/embedded.h"
+#include "rpc/local/messages.h"
+#include "rpc/local/routes.h"
+
+static json_t *description(void)
+{
+    json_error_t e;
+    json_t *j = json_loadb((const char *)nm_embedded_openapi, nm_embedded_openapi_len,
+                           JSON_REJECT_DUPLICATES, &e);
+
+    if (!j)
+        fail_msg("line %d: %s", e.line, e.text);
+    return j;
+}
+
+static bool described_flag(const json_t *operation, const char *name)
+{
+    return json_is_true(json_object_get(operation, name));
+}
+
+static void compare_parameters(const struct nm_route *r, const json_t *operation)
+{
+    const json_t *p;
+    unsigned n = *r->query ? 1 : 0;
+    size_t i;
+
+    for (const char *s = r->query; *s; s++)
+        n += *s == ' ';
+    json_array_foreach(
+        json_object_get(operation, "parameters"), i,
+        p) if (!nm_routes_takes_query(r, json_string_value(json_object_get(p, "name"))))
+        fail_msg("%s: no such parameter: %s", r->pattern,
+                 json_string_value(json_object_get(p, "name")));
+    if (json_array_size(json_object_get(operation, "parameters")) != n)
+        fail_msg("%s: a parameter is not described", r->pattern);
+}
+
+static void test_routes_are_described(void **state)
+{
+    json_t *doc = description();
+
+    (void)state;
+    for (size_t i = 0; i < nm_n_routes; i++) {
+        const struct nm_route *r = &nm_routes[i];
+        char method[16] = "";
+        for (size_t k = 0; r->method[k]; k++)
+            method[k] = (char)(r->method[k] | 0x20);
+        json_t *path = json_object_get(json_object_get(doc, "paths"), r->pattern);
+        json_t *operation = json_object_get(path, method);
+        if (!operation)
+            fail_msg("%s %s is not described", r->method, r->pattern);
+        compare_parameters(r, operation);
+        assert_int_equal(described_flag(operation, "x-nm-tcp"), (r->flags & NM_ROUTE_TCP) != 0);
+        assert_int_equal(described_flag(operation, "x-nm-admin"), (r->flags & NM_ROUTE_ADMIN) != 0);
+        assert_int_equal(json_object_get(operation, "requestBody") != NULL,
+                         (r->flags & NM_ROUTE_BODY) != 0);
+    }
+    json_decref(doc);
+}
+
+static void test_described_routes_exist(void **state)
+{
+    json_t *doc = description(), *path, *operation;
+    const char *pattern, *method;
+    size_t n = 0;
+
+    (void)state;
+    json_object_foreach(json_object_get(doc, "paths"), pattern, path)
+    {
+        json_object_foreach(path, method, operation) n += !nm_streq(method, "parameters");
+        assert_int_equal(json_object_get(path, "parameters") != NULL,
+                         strstr(pattern, "{id}") != NULL);
+    }
+    assert_int_equal(n, nm_n_routes);
+    json_decref(doc);
+}
+
+/* Every described member of a submit request is taken, and none is forgotten. */
+static void test_submit_members(void **state)
+{
+    json_t *doc = description(), *schema, *body, *v;
+    struct nm_messages_submit s;
+    struct nm_problem p;
+    const char *name;
+    char text[200];
+
+    (void)state;
+    schema =
+        json_object_get(json_object_get(json_object_get(doc, "components"), "schemas"), "Submit");
+    json_object_foreach(json_object_get(schema, "properties"), name, v)
+    {
+        const char *type = json_string_value(json_object_get(v, "type"));
+        body = json_pack("{s:[s]}", "command", "true");
+        if (nm_streq(type, "string"))
+            json_object_set_new(body, name, json_string("GUARANTEED"));
+        else if (nm_streq(type, "boolean"))
+            json_object_set_new(body, name, json_true());
+        else if (nm_streq(type, "object"))
+            json_object_set_new(body, name, json_pack("{s:s}", "A", "1"));
+        else if (!nm_streq(type, "array"))
+            json_object_set_new(body, name, json_integer(1));
+        if (nm_messages_parse_submit(body, &s, &p) != 0)
+            fail_msg("%s: %s", name, p.message);
+        if (openapi_check_request(doc, "POST", "/v1/containers", body, text, sizeof text) != 0)
+            fail_msg("%s", text);
+        nm_messages_submit_done(&s);
+        json_decref(body);
+    }
+    body = json_pack("{s:[s], s:i}", "command", "true", "nothing", 1);
+    (void)nm_messages_parse_submit(body, &s, &p);
+    json_object_foreach(json_object_get(schema, "properties"), name, v)
+        assert_non_null(strstr(p.message, name));
+    assert_int_equal(openapi_check_request(doc, "POST", "/v1/containers", body, text, sizeof text),
+                     -EBADMSG);
+    json_decref(body);
+    json_decref(doc);
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+static void check(struct fixture *f, json_t *doc, const char *method, const char *pattern,
+                  const char *target, const char *body)
+{
+    struct client c;
+    char text[512], type[128];
+    json_t *j = NULL;
+
+    client_connect(f, &c);
+    client_send(&c,
+                "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s",
+                method, target, body ? strlen(body) : 0, body ? body : "");
+    until(&c, c.eof);
+    (void)snprintf(type, sizeof type, "%s", client_header(&c, "Content-Type"));
+    if (nm_streq(type, "application/json"))
+        j = json_loads(client_body(&c), 0, NULL);
+    if (openapi_check_answer(doc, method, pattern, (unsigned)client_status(&c), type, j, text,
+                             sizeof text) < 0)
+        fail_msg("%s", text);
+    json_decref(j);
+    client_close(&c);
+}
+
+static void fill(struct fixture *f)
+{
+    struct nm_history_point point = {.realtime_usec = 1};
+    struct nm_decision d = {.number = 1,
+                            .kind = NM_DECISION_KILL,
+                            .outcome = NM_OUTCOME_DONE,
+                            .reason = NM_REASON_MEMORY_OVER_BETA,
+                            .capacity = {1000, 1000},
+                            .container_id = "container_1_000001",
+                            .n_candidates = 1,
+                            .n_candidates_total = 1,
+                            .regained_known = true};
+    struct nm_container *c;
+
+    strcpy(d.candidates[0].id, "container_1_000001");
+    f->m->decisions[f->m->n_decisions++] = d;
+    nm_history_add(f->m->history, &point);
+    fake_manager_add(f->m, "web", 0);
+    fake_manager_add(f->m, "waits", 0)->view.state = NM_SCHEDULED;
+    c = fake_manager_add(f->m, "paused", 0);
+    c->view.state = NM_PAUSED;
+    c->view.paused_usec = c->view.pause_deadline_usec = 1;
+    c = fake_manager_add(f->m, "ended", 0);
+    fake_manager_set_state(f->m, c, NM_COMPLETED);
+    f->m->status.hold = NM_REASON_OVER_ALPHA;
+    strcpy(f->m->status.hold_id, "container_1_000002");
+    f->m->status.breaker_until_usec = 1;
+    f->m->status.squeeze_millicores = 5;
+    f->m->status.n_links = 1;
+}
+
+static void test_answers(void **state)
+{
+    struct fixture *f = *state;
+    json_t *doc = description();
+
+    start(f, NULL);
+    for (int filled = 0; filled < 2; filled++) {
+        check(f, doc, "GET", "/", "/", NULL);
+        check(f, doc, "GET", "/metrics", "/metrics", NULL);
+        check(f, doc, "GET", "/v1/version", "/v1/version", NULL);
+        check(f, doc, "GET", "/v1/openapi.json", "/v1/openapi.json", NULL);
+        check(f, doc, "GET", "/v1/status", "/v1/status", NULL);
+        check(f, doc, "GET", "/v1/history", "/v1/history", NULL);
+        check(f, doc, "GET", "/v1/config", "/v1/config", NULL);
+        check(f, doc, "GET", "/v1/decisions", "/v1/decisions", NULL);
+        check(f, doc, "GET", "/v1/events", "/v1/events", NULL);
+        check(f, doc, "GET", "/v1/containers", "/v1/containers?all=true", NULL);
+        check(f, doc, "POST", "/v1/containers", "/v1/containers",
+              filled ? "{\"command\":[\"x\"]}" : "{}");
+        check(f, doc, "GET", "/v1/containers/{id}", "/v1/containers/web", NULL);
+        check(f, doc, "PATCH", "/v1/containers/{id}", "/v1/containers/web", "{\"vcores\":1}");
+        check(f, doc, "POST", "/v1/containers/{id}/pause", "/v1/containers/web/pause", NULL);
+        check(f, doc, "GET", "/v1/containers/{id}/wait", "/v1/containers/ended/wait", NULL);
+        check(f, doc, "GET", "/v1/containers/{id}/logs", "/v1/containers/ended/logs", NULL);
+        check(f, doc, "GET", "/v1/containers/{id}/decisions", "/v1/containers/web/decisions", NULL);
+        check(f, doc, "POST", "/v1/drain", "/v1/drain", NULL);
+        fill(f);
+    }
+    json_decref(doc);
+}
+
+/* The checker itself: what it is there to find. */
+static void test_checker(void **state)
+{
+    static const struct {
+        const char *json, *found;
+    } cases[] = {
+        {"{\"version\":\"1\",\"api\":\"v1\",\"pid\":1}", ""},
+        {"{\"version\":\"1\",\"api\":\"v1\"}", "Version: pid is missing"},
+        {"{\"version\":\"1\",\"api\":\"v1\",\"pid\":\"1\"}", "Version.pid: is no integer"},
+        {"{\"version\":\"1\",\"api\":null,\"pid\":1}", "Version.api: is null"},
+        {"{\"version\":\"1\",\"api\":\"v1\",\"pid\":1,\"x\":1}", "Version.x: not described"},
+        {"{\"version\":\"1\",\"api\":\"v1\",\"pid\":-1}", "Version.pid: -1 is out of range"},
+        {"[]", "Version: is no object"},
+    };
+    json_t *doc = description();
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        char text[256] = "";
+        json_t *j = json_loads(cases[i].json, 0, NULL);
+        assert_int_equal(openapi_check_schema(doc, "Version", j, text, sizeof text),
+                         i == 0 ? 0 : -EBADMSG);
+        assert_string_equal(text, cases[i].found);
+        json_decref(j);
+    }
+    json_decref(doc);
+}
+
+static void test_event_lines(void **state)
+{
+    struct nm_event_record e = {.number = 1, .kind = NM_EVENT_STATE, .decision_number = 1};
+    json_t *doc = description();
+    char text[256];
+
+    (void)state;
+    for (int kind = NM_EVENT_STATE; kind <= NM_EVENT_NODE; kind++) {
+        e.kind = (enum nm_event_kind)kind;
+        json_t *j = nm_messages_event(&e);
+        if (openapi_check_schema(doc, "Event", j, text, sizeof text) < 0)
+            fail_msg("%s", text);
+        json_decref(j);
+    }
+    json_decref(doc);
+}
+
+/* All words of the enums that appear in answers. */
+static void test_words(void **state)
+{
+    json_t *doc = description(), *j;
+    char text[256];
+
+    (void)state;
+    for (int r = NM_REASON_NONE; r < NM_REASON_COUNT; r++) {
+        j = json_string(nm_reason_name((enum nm_reason)r));
+        if (openapi_check_schema(doc, "Reason", j, text, sizeof text) < 0)
+            fail_msg("%s", text);
+        json_decref(j);
+    }
+    for (int k = 0; k < NM_DECISION_KIND_COUNT; k++) {
+        struct nm_decision d = {.kind = (enum nm_decision_kind)k, .capacity = {1, 1}};
+        j = nm_messages_decision(&d, false);
+        if (openapi_check_schema(doc, "Decision", j, text, sizeof text) < 0)
+            fail_msg("%s", text);
+        json_decref(j);
+    }
+    for (int e = NM_EXIT_EXITED; e < NM_EXIT_REASON_COUNT; e++) {
+        struct nm_container c = {.view.state = NM_COMPLETED, .exit_reason = (enum nm_exit_reason)e};
+        j = nm_messages_container(&c, &(struct nm_messages_container_extra){});
+        if (openapi_check_schema(doc, "Container", j, text, sizeof text) < 0)
+            fail_msg("%s", text);
+        json_decref(j);
+    }
+    json_decref(doc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_routes_are_described),
+        cmocka_unit_test(test_described_routes_exist),
+        cmocka_unit_test(test_submit_members),
+        cmocka_unit_test_setup_teardown(test_answers, fixture_setup, fixture_teardown),
+        cmocka_unit_test(test_checker),
+        cmocka_unit_test(test_event_lines),
+        cmocka_unit_test(test_words),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
