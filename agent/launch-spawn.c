@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Starting a shim. posix_spawn shares nmd's memory until the exec (vfork), so the cost does not grow with nmd. Everything
- * that the shim works on goes in as descriptors at fixed numbers (shim.h); it is given no environment, starts in a
- * session of its own and with all signals blocked, so that there is no moment at which a terminal could hit it.
+ * Starting a shim. posix_spawn shares nmd's memory until the exec (vfork), so the cost does not
+ * grow with nmd. Everything that the shim works on goes in as descriptors at fixed numbers
+ * (shim.h); it is given no environment, starts in a session of its own and with all signals
+ * blocked, so that there is no moment at which a terminal could hit it.
  */
 
 #include "agent/launch.h"
@@ -157,7 +158,8 @@ static int identify(struct nm_launch *l)
     return nm_launch_read_start_ticks(l->pid, &l->start_ticks);
 }
 
-int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *userdata, struct nm_launch **ret)
+int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *userdata,
+                  struct nm_launch **ret)
 {
     _cleanup_(nm_launch_freep) struct nm_launch *l = NULL;
     _cleanup_(handover_done) struct handover h = HANDOVER_NULL;
@@ -174,7 +176,8 @@ int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *use
         return r;
     r = identify(l);
     if (r < 0) {
-        if (!l->is_child) { /* no pidfd (too many files are open): the gate is shut, so it only has to go */
+        if (!l->is_child) { /* no pidfd (too many files are open): the gate is shut, so it only has
+                               to go */
             (void)kill(l->pid, SIGKILL);
             (void)waitpid(l->pid, NULL, 0);
         }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The launch record: what a shim has seen of its command, as a few "key value" lines. It travels twice: as the file
- * `record` in the container's directory, for whoever comes later, and as a message to the nmd that is there now.
+ * The launch record: what a shim has seen of its command, as a few "key value" lines. It travels
+ * twice: as the file `record` in the container's directory, for whoever comes later, and as a
+ * message to the nmd that is there now.
  *
- * The writer and the reader may be of different versions (a shim lives as long as its command, nmd is upgraded in the
- * meantime), hence text, and unknown keys are skipped. Everything else that is odd is -EBADMSG: a key twice, a missing
- * key of the phase, a number out of range. Shared by nmd and the shim, so it needs nothing but libc.
+ * The writer and the reader may be of different versions (a shim lives as long as its command, nmd
+ * is upgraded in the meantime), hence text, and unknown keys are skipped. Everything else that is
+ * odd is -EBADMSG: a key twice, a missing key of the phase, a number out of range. Shared by nmd
+ * and the shim, so it needs nothing but libc.
  */
 
 #include "agent/launch.h"
@@ -212,8 +214,8 @@ int nm_launch_record_print(const struct nm_launch_record *r, char *buf, size_t s
 
     if (r->pid > 0)
         (void)snprintf(started, sizeof started,
-                       "pid %d\nstarted_usec %" PRIu64 "\nstarted_realtime_usec %" PRIu64 "\n", r->pid,
-                       r->started_usec, r->started_realtime_usec);
+                       "pid %d\nstarted_usec %" PRIu64 "\nstarted_realtime_usec %" PRIu64 "\n",
+                       r->pid, r->started_usec, r->started_realtime_usec);
     if (r->phase == NM_LAUNCH_ENDED) {
         (void)snprintf(ended, sizeof ended,
                        "ended_usec %" PRIu64 "\nended_realtime_usec %" PRIu64 "\n", r->ended_usec,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Who the command runs as. The name services may take their time (libraries, sockets, a network), so they are asked by
- * the shim, never in nmd's loop, and while it waits at its gate: beside nmd's own preparations, not after them.
+ * Who the command runs as. The name services may take their time (libraries, sockets, a network),
+ * so they are asked by the shim, never in nmd's loop, and while it waits at its gate: beside nmd's
+ * own preparations, not after them.
  */
 
 #include "agent/shim.h"
@@ -22,6 +23,13 @@ static bool is_number_of(const char *user, uid_t uid)
     return nm_parse_u64(user, &v) == 0 && v == uid;
 }
 
+/* "No such user" comes with many errors, depending on the service; these mean that it could not be
+ * asked. */
+static bool is_trouble(int error)
+{
+    return error == EIO || error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
 static int find_passwd(const struct nm_shim_spec *spec, const struct passwd **ret)
 {
     const struct passwd *pw;
@@ -37,8 +45,9 @@ static int find_passwd(const struct nm_shim_spec *spec, const struct passwd **re
         }
     }
     if (!pw)
-        return errno == EIO || errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -ENOENT;
-    /* whether this user may be used was decided on the uid that nmd looked up: another one must not slip in */
+        return is_trouble(errno) ? -errno : -ENOENT;
+    /* whether this user may be used was decided on the uid that nmd looked up: another one must not
+     * slip in */
     if (pw->pw_uid != spec->uid || pw->pw_gid != spec->gid)
         return -ESTALE;
     *ret = pw;

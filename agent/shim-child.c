@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The container's first process, from the fork to the exec. Two orders matter. Everything that needs root (OOM score,
- * groups) comes before the change of user, and everything that touches what the user named (working directory, the
- * command itself) after it, so that no path is ever walked with root's rights.
+ * The container's first process, from the fork to the exec. Two orders matter. Everything that
+ * needs root (OOM score, groups) comes before the change of user, and everything that touches what
+ * the user named (working directory, the command itself) after it, so that no path is ever walked
+ * with root's rights.
  *
- * The command dies with its shim (PR_SET_PDEATHSIG): an end that nobody could record must not become a command that
- * nobody can account for. The kernel clears that wish when a set-user-ID program is executed; nmd, which sees the
- * shim go through its pidfd, then kills the cgroup.
+ * The command dies with its shim (PR_SET_PDEATHSIG): an end that nobody could record must not
+ * become a command that nobody can account for. The kernel clears that wish when a set-user-ID
+ * program is executed; nmd, which sees the shim go through its pidfd, then kills the cgroup.
  */
 
 #include "agent/shim.h"
@@ -42,9 +43,10 @@ static int become(const struct nm_shim_spec *spec, const struct nm_shim_account 
     uid_t r, e, s;
 
     if (geteuid() != 0)
-        return geteuid() == spec->uid && getuid() == spec->uid && getegid() == spec->gid ? 0 : -EPERM;
+        return geteuid() == spec->uid && getegid() == spec->gid ? 0 : -EPERM;
     if (setgroups((size_t)account->n_groups, account->groups) < 0 ||
-        setresgid(spec->gid, spec->gid, spec->gid) < 0 || setresuid(spec->uid, spec->uid, spec->uid) < 0)
+        setresgid(spec->gid, spec->gid, spec->gid) < 0 ||
+        setresuid(spec->uid, spec->uid, spec->uid) < 0)
         return -errno;
     if (getresuid(&r, &e, &s) < 0 || r != spec->uid || e != spec->uid || s != spec->uid)
         return -EPERM;
@@ -96,8 +98,9 @@ static int make_env(const struct nm_shim_spec *spec, const struct nm_shim_accoun
 }
 
 /*
- * execvp's rules, with two differences: PATH is the container's, and a file without "#!" is no shell script (-ENOEXEC).
- * A candidate that may not be executed is remembered, and is the answer if no later directory has one that may.
+ * execvp's rules, with two differences: PATH is the container's, and a file without "#!" is no
+ * shell script (-ENOEXEC). A candidate that may not be executed is remembered, and is the answer if
+ * no later directory has one that may.
  */
 static int exec_in_path(const char *path, char **argv, char **env)
 {
@@ -115,7 +118,8 @@ static int exec_in_path(const char *path, char **argv, char **env)
         if (len + name_len + 2 <= sizeof file) {
             memcpy(file, p, len);
             file[len] = '/';
-            memcpy(file + len + (len > 0), argv[0], name_len + 1); /* an empty entry is the current directory */
+            /* an empty entry is the current directory */
+            memcpy(file + len + (len > 0), argv[0], name_len + 1);
             execve(file, argv, env);
             if (errno == EACCES)
                 error = EACCES;
@@ -129,15 +133,17 @@ static int exec_in_path(const char *path, char **argv, char **env)
     }
 }
 
-/* By system call: posix_spawn has set libc's own two signals (32 and 33) to be ignored in the shim, and sigaction() won't
- * touch them; a command that was linked with another libc needs them. */
+/* By system call: posix_spawn has set libc's own two signals (32 and 33) to be ignored in the shim,
+ * and sigaction() won't touch them; a command that was linked with another libc needs them. */
 static void reset_signals(void)
 {
-    const unsigned long sa_default[8] = {0}; /* more than the kernel's struct: SIG_DFL, no flags, empty mask */
+    /* as large as any kernel's struct: SIG_DFL, no flags, empty mask */
+    const unsigned long sa_default[8] = {0};
     sigset_t none;
 
     for (int i = 1; i < _NSIG; i++)
-        (void)syscall(SYS_rt_sigaction, i, sa_default, NULL, _NSIG / 8); /* fails for SIGKILL and SIGSTOP */
+        /* fails for SIGKILL and SIGSTOP */
+        (void)syscall(SYS_rt_sigaction, i, sa_default, NULL, _NSIG / 8);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -161,8 +167,9 @@ static int arrange_descriptors(const int log_fd[2], int report_fd)
     return 0;
 }
 
-/* nmd raises its own soft limit as far as it may. Programs expect the usual one: select() can't take descriptors
- * above it, and some close all that the limit allows. Who needs more raises it, up to the hard limit. */
+/* nmd raises its own soft limit as far as it may. Programs expect the usual one: select() can't
+ * take descriptors above it, and some close all that the limit allows. Who needs more raises it, up
+ * to the hard limit. */
 static void reset_descriptor_limit(void)
 {
     struct rlimit rl;
@@ -180,7 +187,8 @@ static int prepare(const struct nm_shim_spec *spec)
 
     if (setsid() < 0)
         return -errno;
-    /* Without CAP_SYS_RESOURCE the score may be raised but not lowered: the command then keeps what it inherits. */
+    /* Without CAP_SYS_RESOURCE the score may be raised but not lowered: the command then keeps what
+     * it inherits. */
     r = set_oom_score_adj(spec->oom_score_adj);
     if (r < 0 && r != -EACCES && r != -EPERM)
         return r;

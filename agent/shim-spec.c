@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The spec's text, both ways; see shim.h. Printed by nmd and parsed by the shim as root, which therefore checks
- * everything: that each string ends inside the text, that no key comes twice or is missing, and every number's range.
+ * The spec's text, both ways; see shim.h. Printed by nmd and parsed by the shim as root, which
+ * therefore checks everything: that each string ends inside the text, that no key comes twice or is
+ * missing, and every number's range.
  */
 
 #include "agent/shim.h"
@@ -29,7 +30,8 @@ static char *append(char *p, const char *key, const char *value)
     return stpcpy(stpcpy(p, key), value) + 1;
 }
 
-int nm_shim_spec_print(const struct nm_command *command, int oom_score_adj, char **ret, size_t *ret_size)
+int nm_shim_spec_print(const struct nm_command *command, int oom_score_adj, char **ret,
+                       size_t *ret_size)
 {
     _cleanup_free_ char *text = NULL;
     char number[24];
@@ -39,7 +41,8 @@ int nm_shim_spec_print(const struct nm_command *command, int oom_score_adj, char
     if (!command->argv || !command->argv[0] || !command->user || !command->workdir)
         return -EINVAL;
     size = 256 + strlen(command->user) + strlen(command->workdir) +
-           strv_text_size(command->argv, strlen("arg=")) + strv_text_size(command->env, strlen("env="));
+           strv_text_size(command->argv, strlen("arg=")) +
+           strv_text_size(command->env, strlen("env="));
     if (size > NM_SHIM_SPEC_MAX_BYTES)
         return -E2BIG;
     p = text = malloc(size);

@@ -2,17 +2,19 @@
 #pragma once
 
 /*
- * What nmd and its shim say to each other, and what the shim's own files share. The shim is started with four
- * descriptors and nothing else: no arguments that matter, no environment, no paths that it would have to trust.
+ * What nmd and its shim say to each other, and what the shim's own files share. The shim is started
+ * with four descriptors and nothing else: no arguments that matter, no environment, no paths that
+ * it would have to trust.
  *
- *   NM_SHIM_FD_SOCKET  a SOCK_SEQPACKET pair: nmd sends one byte to open the gate, the shim sends records
+ *   NM_SHIM_FD_SOCKET  a SOCK_SEQPACKET pair: nmd sends one byte to open the gate, the shim
+ *                      sends records
  *   NM_SHIM_FD_SPEC    the spec below, a memory file
  *   NM_SHIM_FD_DIR     the container's directory, for the record
  *   NM_SHIM_FD_LOGS    the directory for stdout and stderr
  *
- * The spec is a sequence of NUL-terminated strings, "key=value" between a head and "end". The shim that runs may be of
- * another version than nmd (a package upgrade replaces the binary under a running daemon): an unknown key is refused,
- * for it may be one that matters for security.
+ * The spec is a sequence of NUL-terminated strings, "key=value" between a head and "end". The shim
+ * that runs may be of another version than nmd (a package upgrade replaces the binary under a
+ * running daemon): an unknown key is refused, for it may be one that matters for security.
  */
 
 #include <stdbool.h>
@@ -31,7 +33,8 @@ enum {
 };
 
 #define NM_SHIM_GATE_BYTE 'G'
-#define NM_SHIM_SPEC_MAX_BYTES (4U << 20) /* twice what the kernel takes as arguments and environment */
+/* twice what the kernel takes as arguments and environment */
+#define NM_SHIM_SPEC_MAX_BYTES (4U << 20)
 
 struct nm_shim_spec {
     const char *user;
@@ -44,8 +47,10 @@ struct nm_shim_spec {
     char **vector;       /* the one allocation behind both */
 };
 
-/* Turns a command into the spec's text. The caller frees *ret. -EINVAL: a string is missing, -E2BIG: too long. */
-int nm_shim_spec_print(const struct nm_command *command, int oom_score_adj, char **ret, size_t *ret_size);
+/* Turns a command into the spec's text. The caller frees *ret. -EINVAL: a string is missing,
+ * -E2BIG: too long. */
+int nm_shim_spec_print(const struct nm_command *command, int oom_score_adj, char **ret,
+                       size_t *ret_size);
 
 /* Reads text (which must stay) of `size` bytes. -EBADMSG when it is malformed in any way. */
 int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret);
@@ -68,7 +73,7 @@ struct nm_shim_failure {
     int32_t error; /* errno */
 };
 
-/* The child's whole life up to the exec: session, user, directory, environment. report_fd takes a struct
- * nm_shim_failure and closes itself on exec; log_fd are stdout's and stderr's. */
+/* The child's whole life up to the exec: session, user, directory, environment. report_fd takes a
+ * struct nm_shim_failure and closes itself on exec; log_fd are stdout's and stderr's. */
 _Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const struct nm_shim_account *account,
                              const int log_fd[2], int report_fd, pid_t shim_pid);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Shared by the store's own files: store.c (writes), store-open.c, store-container.c, store-pending.c. */
+/* Shared by the store's own files: store.c (writes), store-open.c, store-container.c,
+ * store-pending.c. */
 
 #include <sqlite3.h>
 
 #include "agent/store.h"
 
 #define NM_STORE_FILE "nmd.db"
-#define NM_STORE_SCHEMA 1 /* user_version. Another one's file is set aside; a later version must migrate this one's */
+/* user_version. Another one's file is set aside; a later version must migrate this one's */
+#define NM_STORE_SCHEMA 1
 #define NM_STORE_LAST_SEQ "store.last_seq" /* its key among the values */
 
 enum nm_store_stmt {
@@ -24,8 +26,8 @@ enum nm_store_stmt {
     NM_STMT_COUNT,
 };
 
-/* A write that is not on disk yet: SQL with its values in it. `key` says which row it is about: the newest one per row
- * is all that is needed. */
+/* A write that is not on disk yet: SQL with its values in it. `key` says which row it is about: the
+ * newest one per row is all that is needed. */
 struct nm_store_pending {
     char *sql;
     char key[NM_ID_SIZE + 8]; /* "container:ID", "command:ID", "decision:N", "value:KEY" */
@@ -52,20 +54,21 @@ struct nm_store {
     uint64_t last_seq;
 };
 
-/* SQLite's result as -errno: -ENOSPC, -EIO, -EUCLEAN (damaged), -EBUSY (another process has it), ... */
+/* SQLite's result as -errno: -ENOSPC, -EIO, -EUCLEAN (damaged), -EBUSY (another process has it),
+ * ... */
 int nm_store_error(sqlite3 *db, int code);
 int nm_store_exec(sqlite3 *db, const char *sql);
 
-/* Steps a bound writing statement and resets it. What fails for want of room is queued under key. */
+/* Steps a bound writing statement and resets it. What fails for want of room is queued. */
 int nm_store_write(struct nm_store *s, enum nm_store_stmt which, const char *kind, const char *key);
 
-/* Appends, in place of an older item of the same key. Takes a copy of key and the string `sql` (sqlite3_malloc'ed; freed
- * also on failure). */
+/* Appends, in place of an older item of the same key. Takes a copy of key and the string `sql`
+ * (sqlite3_malloc'ed; freed also on failure). */
 int nm_store_queue_put(struct nm_store_queue *q, const char *key, char *sql);
 void nm_store_queue_move(struct nm_store_queue *from, struct nm_store_queue *to);
 void nm_store_queue_done(struct nm_store_queue *q);
 
-/* The containers table, from the table of columns in store-container.c; sqlite3_free() the result. */
+/* From the table of columns in store-container.c; sqlite3_free() the result. */
 char *nm_store_container_schema(void);
 char *nm_store_container_upsert(void);
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Opening the journal, whatever state it is in. A file that is damaged, or of a layout that this version doesn't know, is
- * renamed together with its log and a new one begun: an operator may want to look at it, nmd goes on without. Where no
- * file can be made (the disk is full), the store works in memory until one can.
+ * Opening the journal, whatever state it is in. A file that is damaged, or of a layout that this
+ * version doesn't know, is renamed together with its log and a new one begun: an operator may want
+ * to look at it, nmd goes on without. Where no file can be made (the disk is full), the store works
+ * in memory until one can.
  *
- * The file is locked exclusively while it is open: two nmds on one state directory would each kill what the other runs.
- * The lock also spares the shared-memory index of WAL mode and the locking of each transaction.
+ * The file is locked exclusively while it is open: two nmds on one state directory would each kill
+ * what the other runs. The lock also spares the shared-memory index of WAL mode and the locking of
+ * each transaction.
  *
- * Which boot: each row carries a number that stands for the boot id under which it was written. So rows of a former
- * boot are known as such even if nmd is killed before it has dealt with all of them.
+ * Which boot: each row carries a number that stands for the boot id under which it was written. So
+ * rows of a former boot are known as such even if nmd is killed before it has dealt with all of
+ * them.
  */
 
 #include "agent/store.h"
@@ -27,7 +30,8 @@
 #define KEY_BOOT_ID "store.boot_id"
 #define KEY_BOOT "store.boot"
 
-#define CHECK_LIMIT_USEC (2 * NM_USEC_PER_SEC) /* a check that takes longer is cut short: bad rows are found later */
+/* a check that takes longer is cut short: bad rows are found later */
+#define CHECK_LIMIT_USEC (2 * NM_USEC_PER_SEC)
 #define CHECK_STEP_OPS 100000
 #define BUSY_TIMEOUT_MSEC 2000 /* an nmd that is just being replaced */
 
@@ -35,7 +39,8 @@ static const char tables_sql[] =
     "CREATE TABLE commands (id TEXT NOT NULL PRIMARY KEY, argv TEXT NOT NULL, env TEXT NOT NULL,"
     " workdir TEXT NOT NULL, user TEXT NOT NULL, uid INTEGER NOT NULL, gid INTEGER NOT NULL,"
     " no_new_privs INTEGER NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE decisions (number INTEGER PRIMARY KEY, container_id TEXT NOT NULL, json TEXT NOT NULL);"
+    "CREATE TABLE decisions (number INTEGER PRIMARY KEY, container_id TEXT NOT NULL,"
+    " json TEXT NOT NULL);"
     "CREATE INDEX decisions_of_container ON decisions (container_id);"
     "CREATE TABLE key_values (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;";
 
@@ -53,12 +58,15 @@ static const char pragmas_sql[] = "PRAGMA locking_mode = EXCLUSIVE;"
 
 static const char *const statements[NM_STMT_COUNT] = {
     [NM_STMT_HAS_COMMAND] = "SELECT 1 FROM commands WHERE id = ?",
-    [NM_STMT_PUT_COMMAND] = "INSERT OR REPLACE INTO commands (id, argv, env, workdir, user, uid, gid, no_new_privs) "
-                            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    [NM_STMT_PUT_COMMAND] =
+        "INSERT OR REPLACE INTO commands (id, argv, env, workdir, user, uid, gid, no_new_privs) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     [NM_STMT_DELETE_CONTAINER] = "DELETE FROM containers WHERE id = ?",
     [NM_STMT_DELETE_COMMAND] = "DELETE FROM commands WHERE id = ?",
-    [NM_STMT_PUT_DECISION] = "INSERT OR REPLACE INTO decisions (number, container_id, json) VALUES (?, ?, ?)",
-    [NM_STMT_TRIM_DECISIONS] = "DELETE FROM decisions WHERE number <= (SELECT max(number) FROM decisions) - ?",
+    [NM_STMT_PUT_DECISION] =
+        "INSERT OR REPLACE INTO decisions (number, container_id, json) VALUES (?, ?, ?)",
+    [NM_STMT_TRIM_DECISIONS] =
+        "DELETE FROM decisions WHERE number <= (SELECT max(number) FROM decisions) - ?",
     [NM_STMT_PUT_VALUE] = "INSERT OR REPLACE INTO key_values (key, value) VALUES (?, ?)",
     [NM_STMT_GET_VALUE] = "SELECT value FROM key_values WHERE key = ?",
 };
@@ -164,7 +172,8 @@ static int prepare_all(struct nm_store *s)
 /* The file with the right mode from the start; an empty one is a new database to SQLite. */
 static int make_file(const char *path)
 {
-    _cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    _cleanup_close_ int fd =
+        open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     struct stat st;
 
     if (fd < 0)
@@ -180,7 +189,8 @@ int nm_store_connect(struct nm_store *s, const char *filename)
 
     if (r < 0)
         return r;
-    code = sqlite3_open_v2(filename, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    code = sqlite3_open_v2(filename, &s->db,
+                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK)
         return nm_store_error(s->db, code);
     (void)sqlite3_extended_result_codes(s->db, 1);
@@ -192,7 +202,8 @@ int nm_store_connect(struct nm_store *s, const char *filename)
         r = ensure_schema(s->db);
     if (r >= 0)
         r = prepare_all(s);
-    /* The file has just been opened for writing: it is its header that forbids it, by a format that is none. */
+    /* The file has just been opened for writing: it is its header that forbids it, by a format that
+     * is none. */
     return r == -EROFS ? -EUCLEAN : r;
 }
 
@@ -206,7 +217,7 @@ void nm_store_disconnect(struct nm_store *s)
     s->db = NULL;
 }
 
-/* ---- a damaged file ------------------------------------------------------------------------------------------- */
+/* ---- a damaged file ------------------------------------------------------------------ */
 
 static int rename_with_suffix(const char *path, const char *to, const char *suffix)
 {
@@ -218,7 +229,8 @@ static int rename_with_suffix(const char *path, const char *to, const char *suff
     return rename(a, b) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* SQLite's log goes along: without it the file would be older, beside a new file it would be poison. */
+/* SQLite's log goes along: without it the file would be older, beside a new file it would be
+ * poison. */
 static int set_aside(const char *path, char *ret_to, size_t size)
 {
     uint64_t now = nm_realtime_usec() / NM_USEC_PER_SEC;
@@ -227,7 +239,8 @@ static int set_aside(const char *path, char *ret_to, size_t size)
     for (unsigned i = 0;; i++) {
         struct stat st;
 
-        if ((size_t)snprintf(ret_to, size, i ? "%s.damaged-%" PRIu64 "-%u" : "%s.damaged-%" PRIu64, path, now, i) >= size)
+        if ((size_t)snprintf(ret_to, size, i ? "%s.damaged-%" PRIu64 "-%u" : "%s.damaged-%" PRIu64,
+                             path, now, i) >= size)
             return -ENAMETOOLONG;
         if (lstat(ret_to, &st) < 0)
             break;
@@ -266,14 +279,16 @@ static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
     return nm_store_connect(s, ":memory:");
 }
 
-/* ---- what the file says about itself -------------------------------------------------------------------------- */
+/* ---- what the file says about itself ------------------------------------------------- */
 
 static uint64_t get_u64(struct nm_store *s, const char *key)
 {
     char text[24];
     uint64_t v;
 
-    return nm_store_get_value(s, key, text, sizeof text) == 0 && nm_parse_u64(text, &v) == 0 ? v : 0;
+    if (nm_store_get_value(s, key, text, sizeof text) < 0 || nm_parse_u64(text, &v) < 0)
+        return 0;
+    return v;
 }
 
 static void put_u64(struct nm_store *s, const char *key, uint64_t v)
@@ -290,8 +305,9 @@ static bool has_foreign_rows(struct nm_store *s)
     char sql[128];
     int64_t n;
 
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT count(*) FROM containers WHERE state != 'COMPLETED' AND boot != %" PRIi64, s->boot);
+    (void)snprintf(
+        sql, sizeof sql,
+        "SELECT count(*) FROM containers WHERE state != 'COMPLETED' AND boot != %" PRIi64, s->boot);
     return query_int64(s->db, sql, &n) == 0 && n > 0;
 }
 
@@ -300,8 +316,8 @@ static bool read_boot(struct nm_store *s, const char *boot_id)
     uint64_t now = nm_realtime_usec() / NM_USEC_PER_SEC, last = get_u64(s, KEY_BOOT);
     char text[64];
 
-    if (last > 0 && last < INT64_MAX && nm_store_get_value(s, KEY_BOOT_ID, text, sizeof text) == 0 &&
-        nm_streq(text, boot_id)) {
+    if (last > 0 && last < INT64_MAX &&
+        nm_store_get_value(s, KEY_BOOT_ID, text, sizeof text) == 0 && nm_streq(text, boot_id)) {
         s->boot = (int64_t)last;
         return !has_foreign_rows(s);
     }
@@ -332,7 +348,8 @@ static void read_state(struct nm_store *s, const char *boot_id, struct nm_store_
         o->last_decision = (uint64_t)v;
 }
 
-int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret, struct nm_store_opened *ret_opened)
+int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret,
+                  struct nm_store_opened *ret_opened)
 {
     _cleanup_(nm_store_freep) struct nm_store *s = calloc(1, sizeof *s);
     struct nm_store_opened o = {0};

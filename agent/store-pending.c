@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What could not be written yet, newest state per row. The queue is bounded: containers by their number, and decisions,
- * which are history and not state, by DECISIONS_MAX, the oldest being dropped first.
+ * What could not be written yet, newest state per row. The queue is bounded: containers by their
+ * number, and decisions, which are history and not state, by DECISIONS_MAX, the oldest being
+ * dropped first.
  */
 
 #include <errno.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The journal's writes. Every write is a prepared statement that names its row by a key. One that fails because the disk
- * is full (or gone, or read-only) is kept as text in memory, in place of an older one of the same row, and written as
- * soon as there is room; the caller is told, and nothing else changes for it. SQLite may roll a whole transaction back
- * when one write in it fails, so what was written since the begin is kept likewise until the commit has worked.
+ * The journal's writes. Every write is a prepared statement that names its row by a key. One that
+ * fails because the disk is full (or gone, or read-only) is kept as text in memory, in place of an
+ * older one of the same row, and written as soon as there is room; the caller is told, and nothing
+ * else changes for it. SQLite may roll a whole transaction back when one write in it fails, so what
+ * was written since the begin is kept likewise until the commit has worked.
  */
 
 #include "agent/store.h"
@@ -22,7 +23,8 @@ int nm_store_error(sqlite3 *db, int code)
 {
     int sys = db ? sqlite3_system_errno(db) : 0;
 
-    /* A quota or a limit on file size isn't SQLITE_FULL, and errno has often been overwritten by the clean-up. */
+    /* A quota or a limit on file size isn't SQLITE_FULL, and errno has often been overwritten by
+     * the clean-up. */
     if (code == SQLITE_IOERR_WRITE && sys != EIO)
         return -ENOSPC;
     switch (code & 0xff) {
@@ -77,7 +79,8 @@ static int step(struct nm_store *s, sqlite3_stmt *stmt)
     return r;
 }
 
-/* Writes the queue in one transaction. An item that can never be written (its row makes no sense) is let go. */
+/* Writes the queue in one transaction. An item that can never be written (its row makes no sense)
+ * is let go. */
 static int write_queue(struct nm_store *s)
 {
     int r = nm_store_exec(s->db, "BEGIN IMMEDIATE");
@@ -94,8 +97,8 @@ static int write_queue(struct nm_store *s)
     return r;
 }
 
-/* From memory to the file, which by now can be made. What is pending is all there is: rows that the file may have had
- * when it could not be opened were not seen by anybody. */
+/* From memory to the file, which by now can be made. What is pending is all there is: rows that the
+ * file may have had when it could not be opened were not seen by anybody. */
 static int move_to_disk(struct nm_store *s)
 {
     int r;
@@ -200,7 +203,7 @@ int nm_store_commit(struct nm_store *s)
         (void)nm_store_exec(s->db, "ROLLBACK");
     nm_store_queue_move(&s->logged, &s->pending);
     s->backlog_error = r;
-    /* one write that makes no sense must not take the others with it: they are written one by one */
+    /* one write that makes no sense must not take the others with it */
     return r == -EINVAL ? flush(s) ?: r : r;
 }
 
@@ -274,12 +277,12 @@ static void take_decision(sqlite3_stmt *stmt, nm_store_decision_cb_t cb, void *u
     json_decref(json);
 }
 
-int nm_store_load_decisions(struct nm_store *s, const char *container_id, unsigned max, nm_store_decision_cb_t cb,
-                            void *userdata)
+int nm_store_load_decisions(struct nm_store *s, const char *container_id, unsigned max,
+                            nm_store_decision_cb_t cb, void *userdata)
 {
     static const char sql[] =
-        "SELECT json FROM (SELECT number, json FROM decisions WHERE ?1 IS NULL OR container_id = ?1 "
-        "ORDER BY number DESC LIMIT ?2) ORDER BY number";
+        "SELECT json FROM (SELECT number, json FROM decisions "
+        "WHERE ?1 IS NULL OR container_id = ?1 ORDER BY number DESC LIMIT ?2) ORDER BY number";
     sqlite3_stmt *stmt;
     int code = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
 

@@ -18,10 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(r, before, v);
     if (r < 0 || v.phase == NM_LAUNCH_WAITING)
         return 0;
-    if (nm_launch_record_print(&v, again, sizeof again) < 0 || nm_launch_record_parse(again, &w) < 0)
+    if (nm_launch_record_print(&v, again, sizeof again) < 0 ||
+        nm_launch_record_parse(again, &w) < 0)
         abort();
     if (v.phase != w.phase || v.ended_usec != w.ended_usec || v.exit_code != w.exit_code ||
-        v.exit_signal != w.exit_signal || v.failed_stage != w.failed_stage || v.failed_errno != w.failed_errno)
+        v.exit_signal != w.exit_signal || v.failed_stage != w.failed_stage ||
+        v.failed_errno != w.failed_errno)
         abort();
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What nmd tells its shim, which parses it as root. Every string of an accepted spec must lie in the text. */
+/* What nmd tells its shim, which parses it as root. Every string of an accepted spec must lie in
+ * the text. */
 
 #include "agent/shim.h"
 
@@ -26,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     check_strings(spec.argv, text, size);
     check_strings(spec.env, text, size);
-    if (!*spec.argv || !*spec.user || !spec.workdir || spec.uid == (uid_t)-1 || spec.gid == (gid_t)-1)
+    if (!*spec.argv || !*spec.user || !spec.workdir || spec.uid == (uid_t)-1 ||
+        spec.gid == (gid_t)-1)
         abort();
     nm_shim_spec_done(&spec);
     return 0;

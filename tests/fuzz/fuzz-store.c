@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The journal's rows with foreign values in them, and the file itself. The input's first byte chooses:
+ * The journal's rows with foreign values in them, and the file itself. The input's first byte
+ * chooses:
  *
  *   even: the rest is put into one column of one row of a good file, as text or as a number;
  *   odd:  the rest is written over a part of a good file.
  *
- * Opening and loading may find damage; what they hand out must be sound. Files are on /dev/shm where it is there.
+ * Opening and loading may find damage; what they hand out must be sound. Files are on /dev/shm
+ * where it is there.
  */
 
 #include <errno.h>
@@ -18,12 +20,34 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const columns[] = {
-    "containers:id", "containers:seq", "containers:name", "containers:app", "containers:owner",
-    "containers:submitter_uid", "containers:type", "containers:state", "containers:admitted",
-    "containers:memory_bytes", "containers:vcores_milli", "containers:pause_deadline_usec", "containers:shim_pid",
-    "containers:exit_code", "containers:exit_reason", "containers:kill_reason", "containers:message",
-    "containers:boot", "commands:argv", "commands:env", "commands:workdir", "commands:user", "commands:uid",
-    "commands:no_new_privs", "decisions:number", "decisions:container_id", "decisions:json", "key_values:value",
+    "containers:id",
+    "containers:seq",
+    "containers:name",
+    "containers:app",
+    "containers:owner",
+    "containers:submitter_uid",
+    "containers:type",
+    "containers:state",
+    "containers:admitted",
+    "containers:memory_bytes",
+    "containers:vcores_milli",
+    "containers:pause_deadline_usec",
+    "containers:shim_pid",
+    "containers:exit_code",
+    "containers:exit_reason",
+    "containers:kill_reason",
+    "containers:message",
+    "containers:boot",
+    "commands:argv",
+    "commands:env",
+    "commands:workdir",
+    "commands:user",
+    "commands:uid",
+    "commands:no_new_privs",
+    "decisions:number",
+    "decisions:container_id",
+    "decisions:json",
+    "key_values:value",
     "key_values:key",
 };
 
@@ -47,7 +71,8 @@ static void make_dir(void)
 
     if (*dir)
         return;
-    (void)snprintf(dir, sizeof dir, "%s/nm-fuzz-store-XXXXXX", stat("/dev/shm", &st) == 0 ? "/dev/shm" : "/tmp");
+    (void)snprintf(dir, sizeof dir, "%s/nm-fuzz-store-XXXXXX",
+                   stat("/dev/shm", &st) == 0 ? "/dev/shm" : "/tmp");
     if (!mkdtemp(dir))
         abort();
     (void)snprintf(file, sizeof file, "%s/nmd.db", dir);
@@ -68,11 +93,14 @@ static struct nm_store *open_store(void)
 
 static void put_container(struct nm_store *s)
 {
-    struct nm_container c = {.id = "container_1_000001", .owner = "local", .view = {.seq = 1, .state = NM_RUNNING}};
+    struct nm_container c = {
+        .id = "container_1_000001", .owner = "local", .view = {.seq = 1, .state = NM_RUNNING}};
 
     c.command = (struct nm_command){
-        .argv = (char *[]){(char *)"sleep", (char *)"1", NULL}, .env = (char *[]){(char *)"A=1", NULL},
-        .workdir = (char *)"/", .user = (char *)"root",
+        .argv = (char *[]){(char *)"sleep", (char *)"1", NULL},
+        .env = (char *[]){(char *)"A=1", NULL},
+        .workdir = (char *)"/",
+        .user = (char *)"root",
     };
     if (nm_store_put_container(s, &c) < 0)
         abort();
@@ -117,8 +145,10 @@ static void damage_row(const uint8_t *data, size_t size)
     sqlite3_stmt *stmt;
     sqlite3 *db;
 
-    (void)snprintf(sql, sizeof sql, "UPDATE OR IGNORE %.*s SET %s = ?", (int)(colon - column), column, colon + 1);
-    if (sqlite3_open(file, &db) != SQLITE_OK || sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
+    (void)snprintf(sql, sizeof sql, "UPDATE OR IGNORE %.*s SET %s = ?", (int)(colon - column),
+                   column, colon + 1);
+    if (sqlite3_open(file, &db) != SQLITE_OK ||
+        sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
         abort();
     if (size == 9) {
         int64_t v;
@@ -145,8 +175,9 @@ static void damage_file(const uint8_t *data, size_t size)
 static void check_container(struct nm_container *c, void *userdata)
 {
     (void)userdata;
-    if (!*c->id || strlen(c->id) >= NM_ID_SIZE || c->view.state >= NM_STATE_COUNT || !c->command.argv ||
-        !c->command.argv[0] || !c->command.user || c->command.uid == (uid_t)-1 || c->shim_pid < 0)
+    if (!*c->id || strlen(c->id) >= NM_ID_SIZE || c->view.state >= NM_STATE_COUNT ||
+        !c->command.argv || !c->command.argv[0] || !c->command.user ||
+        c->command.uid == (uid_t)-1 || c->shim_pid < 0)
         abort();
     nm_container_free(c);
 }

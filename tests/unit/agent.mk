@@ -1,9 +1,17 @@
 # unit tests of agent
 
-check_PROGRAMS += test-launch test-launch-record
-TESTS += test-launch test-launch-record
+check_PROGRAMS += test-adopt test-launch test-launch-record
+TESTS += test-adopt test-launch test-launch-record
 
-test_launch_SOURCES = %D%/test-launch.c
+launch_world = %D%/launch-world.c %D%/launch-world.h
+
+test_adopt_SOURCES = %D%/test-adopt.c $(launch_world)
+test_adopt_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_adopt_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_adopt_LDADD = libnm-agent.la $(unit_libs)
+EXTRA_test_adopt_DEPENDENCIES = nm-shim$(EXEEXT)
+
+test_launch_SOURCES = %D%/test-launch.c $(launch_world)
 test_launch_CPPFLAGS = $(AM_CPPFLAGS) -DNM_TEST_SHIM=\"$(abs_top_builddir)/nm-shim\"
 test_launch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_launch_LDADD = libnm-agent.la $(unit_libs)
@@ -38,8 +46,15 @@ test_health_SOURCES = %D%/test-health.c
 test_health_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_health_LDADD = libnm-agent.la $(unit_libs)
 
-check_PROGRAMS += test-store
-TESTS += test-store
-test_store_SOURCES = %D%/test-store.c
+check_PROGRAMS += test-store test-store-damage
+TESTS += test-store test-store-damage
+
+store_world = %D%/store-world.c %D%/store-world.h
+
+test_store_damage_SOURCES = %D%/test-store-damage.c $(store_world)
+test_store_damage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_store_damage_LDADD = libnm-agent.la $(unit_libs) $(SQLITE_LIBS)
+
+test_store_SOURCES = %D%/test-store.c $(store_world)
 test_store_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_store_LDADD = libnm-agent.la $(unit_libs) $(SQLITE_LIBS)

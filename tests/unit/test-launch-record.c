@@ -30,15 +30,33 @@ static void test_record_round_trip(void **state)
 {
     const struct nm_launch_record records[] = {
         {.phase = NM_LAUNCH_WAITING, .exit_code = -1},
-        {.phase = NM_LAUNCH_STARTED, .pid = 1, .started_usec = 2, .started_realtime_usec = 3, .exit_code = -1},
-        {.phase = NM_LAUNCH_ENDED, .pid = INT32_MAX, .started_usec = 1, .started_realtime_usec = 1,
-         .ended_usec = UINT64_MAX, .ended_realtime_usec = UINT64_MAX, .exit_code = 255,
+        {.phase = NM_LAUNCH_STARTED,
+         .pid = 1,
+         .started_usec = 2,
+         .started_realtime_usec = 3,
+         .exit_code = -1},
+        {.phase = NM_LAUNCH_ENDED,
+         .pid = INT32_MAX,
+         .started_usec = 1,
+         .started_realtime_usec = 1,
+         .ended_usec = UINT64_MAX,
+         .ended_realtime_usec = UINT64_MAX,
+         .exit_code = 255,
          .max_rss_bytes = UINT64_MAX},
         {.phase = NM_LAUNCH_ENDED, .pid = 7, .started_usec = 1, .ended_usec = 1, .exit_code = 0},
-        {.phase = NM_LAUNCH_ENDED, .pid = 7, .started_usec = 1, .ended_usec = 1, .exit_code = -1,
-         .exit_signal = 64, .max_rss_bytes = 4096},
-        {.phase = NM_LAUNCH_ENDED, .ended_usec = 5, .ended_realtime_usec = 6, .exit_code = -1,
-         .failed_stage = NM_LAUNCH_STAGE_EXEC, .failed_errno = 2},
+        {.phase = NM_LAUNCH_ENDED,
+         .pid = 7,
+         .started_usec = 1,
+         .ended_usec = 1,
+         .exit_code = -1,
+         .exit_signal = 64,
+         .max_rss_bytes = 4096},
+        {.phase = NM_LAUNCH_ENDED,
+         .ended_usec = 5,
+         .ended_realtime_usec = 6,
+         .exit_code = -1,
+         .failed_stage = NM_LAUNCH_STAGE_EXEC,
+         .failed_errno = 2},
     };
 
     (void)state;
@@ -115,8 +133,9 @@ static void test_record_from_the_future(void **state)
     struct nm_launch_record r;
 
     (void)state;
-    assert_int_equal(
-        nm_launch_record_parse(HEAD "phase ended\ncgroup a b c\n" STARTED ENDED "exit_code 3\nz 1\n", &r), 0);
+    assert_int_equal(nm_launch_record_parse(
+                         HEAD "phase ended\ncgroup a b c\n" STARTED ENDED "exit_code 3\nz 1\n", &r),
+                     0);
     assert_int_equal(r.exit_code, 3);
     assert_int_equal(r.max_rss_bytes, 0);
 }
@@ -191,9 +210,13 @@ static void test_spec_malformed(void **state)
         BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=1\0uid=0\0arg=x\0end"),
         BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=1\0seccomp=1\0arg=x\0end"),
         BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=1\0arg\0end"),
-        BAD("nm-shim-spec 1\0user=u\0uid=4294967295\0gid=1\0workdir=\0oom_score_adj=0\0no_new_privs=1\0arg=x\0end"),
-        BAD("nm-shim-spec 1\0user=\0uid=1\0gid=1\0workdir=\0oom_score_adj=0\0no_new_privs=1\0arg=x\0end"),
-        BAD("nm-shim-spec 2\0user=u\0uid=1\0gid=1\0workdir=\0oom_score_adj=0\0no_new_privs=1\0arg=x\0end"),
+        BAD("nm-shim-spec "
+            "1\0user=u\0uid=4294967295\0gid=1\0workdir=\0oom_score_adj=0\0no_new_privs=1\0arg="
+            "x\0end"),
+        BAD("nm-shim-spec "
+            "1\0user=\0uid=1\0gid=1\0workdir=\0oom_score_adj=0\0no_new_privs=1\0arg=x\0end"),
+        BAD("nm-shim-spec "
+            "2\0user=u\0uid=1\0gid=1\0workdir=\0oom_score_adj=0\0no_new_privs=1\0arg=x\0end"),
     };
 
     (void)state;

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See launch-world.h. */
+
+#include "tests/unit/launch-world.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sys/stat.h>
+
+#include "util/clock.h"
+#include "util/fileio.h"
+
+static const char *shim_path(void)
+{
+    return getenv("NMD_SHIM") ?: NM_TEST_SHIM;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    strcpy(w->root, "/tmp/nm-test-launch-XXXXXX");
+    if (!mkdtemp(w->root) || chmod(w->root, 0755) < 0)
+        return -1;
+    (void)snprintf(w->dir, sizeof w->dir, "%s/c/1", w->root);
+    (void)snprintf(w->logs, sizeof w->logs, "%s/l/1", w->root);
+    w->command = (struct nm_command){
+        .argv = w->argv,
+        .env = w->env,
+        .workdir = (char *)"",
+        .uid = geteuid(),
+        .gid = getegid(),
+        .no_new_privs = true,
+    };
+    w->command.user = strdup(getpwuid(geteuid()) ? getpwuid(geteuid())->pw_name : "0");
+    *state = w;
+    return sd_event_new(&w->event);
+}
+
+int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    nm_launch_free(w->launch);
+    sd_event_unref(w->event);
+    if (*w->cgroup) {
+        char path[192];
+
+        (void)snprintf(path, sizeof path, "%s/cgroup.kill", w->cgroup);
+        (void)nm_write_file_at(AT_FDCWD, path, "1");
+        for (int i = 0; i < 1000 && rmdir(w->cgroup) < 0 && errno == EBUSY; i++)
+            (void)poll(NULL, 0, 5);
+    }
+    (void)nftw(w->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(w->command.user);
+    free(w);
+    return 0;
+}
+
+void on_launch(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_launch_record *r,
+               void *userdata)
+{
+    struct world *w = userdata;
+
+    assert_true(!w->launch || l == w->launch);
+    assert_int_equal(w->n_ended, 0);
+    if (phase == NM_LAUNCH_STARTED) {
+        assert_non_null(r);
+        w->n_started++;
+        w->started = *r;
+    } else {
+        w->n_ended++;
+        w->without_record = !r;
+        if (r)
+            w->ended = *r;
+    }
+}
+
+int launch(struct world *w)
+{
+    const struct nm_launch_params p = {
+        .shim_path = shim_path(),
+        .container_dir = w->dir,
+        .log_dir = w->logs,
+        .container_id = "container_1_000001",
+        .command = &w->command,
+        .oom_score_adj = w->oom_score_adj,
+        .event = w->event,
+    };
+
+    return nm_launch_new(&p, on_launch, w, &w->launch);
+}
+
+void forget(struct world *w)
+{
+    w->launch = nm_launch_free(w->launch);
+}
+
+/* Runs the loop until *counter is not zero. */
+void wait_for(struct world *w, const unsigned *counter)
+{
+    uint64_t until = nm_now_usec() + DEADLINE_USEC;
+
+    while (*counter == 0) {
+        if (nm_now_usec() > until)
+            fail_msg("nothing was heard from the shim in time");
+        assert_true(sd_event_run(w->event, 100000) >= 0);
+    }
+}
+
+void run(struct world *w)
+{
+    assert_int_equal(launch(w), 0);
+    assert_int_equal(nm_launch_open_gate(w->launch), 0);
+    wait_for(w, &w->n_ended);
+}
+
+/* What the command wrote; a static buffer. */
+const char *output(const struct world *w, const char *stream)
+{
+    static char buf[65536];
+    char path[128];
+
+    (void)snprintf(path, sizeof path, "%s/%s", w->logs, stream);
+    assert_int_equal(nm_read_file_at(AT_FDCWD, path, buf, sizeof buf, NULL), 0);
+    return buf;
+}
+
+void use_user(struct world *w, const char *name)
+{
+    const struct passwd *pw = getpwnam(name);
+
+    if (geteuid() != 0 || !pw)
+        skip();
+    free(w->command.user);
+    w->command.user = strdup(name);
+    w->command.uid = pw->pw_uid;
+    w->command.gid = pw->pw_gid;
+}
+
+void wait_until_dead(pid_t pid)
+{
+    uint64_t until = nm_now_usec() + DEADLINE_USEC;
+    char path[32], text[1024];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    /* a zombie that PID 1 does not reap is dead enough */
+    while (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) == 0 && !strstr(text, ") Z ")) {
+        assert_true(nm_now_usec() < until);
+        (void)poll(NULL, 0, 5);
+    }
+}

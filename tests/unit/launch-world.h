@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * For the tests of launches: real shims and real commands in a temporary directory of the test's
+ * own, and what was heard of them. NMD_SHIM names another shim binary than the one just built.
+ */
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "agent/launch.h"
+
+#define DEADLINE_USEC (10 * NM_USEC_PER_SEC)
+
+struct world {
+    char root[64], dir[96], logs[96], cgroup[128];
+    sd_event *event;
+    struct nm_launch *launch;
+    struct nm_command command;
+    char *argv[16], *env[16];
+    int oom_score_adj;
+    /* what was heard */
+    unsigned n_started, n_ended;
+    bool without_record;
+    struct nm_launch_record started, ended;
+};
+
+#define set_argv(w, ...) \
+    memcpy((w)->argv, ((char *[16]){__VA_ARGS__, NULL}), sizeof(w)->argv)
+#define shell(w, script) set_argv(w, (char *)"/bin/sh", (char *)"-c", (char *)(script))
+
+int set_up(void **state);
+int tear_down(void **state);
+void on_launch(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_launch_record *r,
+               void *userdata);
+int launch(struct world *w);
+void forget(struct world *w);
+void wait_for(struct world *w, const unsigned *counter);
+void run(struct world *w);
+const char *output(const struct world *w, const char *stream);
+void use_user(struct world *w, const char *name);
+void wait_until_dead(pid_t pid);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See store-world.h. */
+
+#include "tests/unit/store-world.h"
+
+#include <ftw.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    strcpy(w->dir, "/tmp/nm-test-store-XXXXXX");
+    if (!mkdtemp(w->dir))
+        return -1;
+    (void)snprintf(w->file, sizeof w->file, "%s/nmd.db", w->dir);
+    *state = w;
+    return 0;
+}
+
+static void unload(struct world *w)
+{
+    for (unsigned i = 0; i < w->n_loaded; i++)
+        nm_container_free(w->loaded[i]);
+    w->n_loaded = w->n_decisions = 0;
+}
+
+int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    unload(w);
+    nm_store_free(w->store);
+    (void)nftw(w->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(w);
+    return 0;
+}
+
+void open_store(struct world *w, const char *boot_id)
+{
+    assert_int_equal(nm_store_open(w->dir, boot_id, &w->store, &w->opened), 0);
+}
+
+void close_store(struct world *w)
+{
+    w->store = nm_store_free(w->store);
+}
+
+static void on_container(struct nm_container *c, void *userdata)
+{
+    struct world *w = userdata;
+
+    assert_true(w->n_loaded < N_LOADED);
+    w->loaded[w->n_loaded++] = c;
+}
+
+void load(struct world *w)
+{
+    unload(w);
+    assert_int_equal(nm_store_load_containers(w->store, on_container, w, &w->n_bad), 0);
+}
+
+static void on_decision(const struct nm_decision *d, void *userdata)
+{
+    struct world *w = userdata;
+
+    assert_true(w->n_decisions < NM_ARRAY_SIZE(w->decisions));
+    w->decisions[w->n_decisions++] = *d;
+}
+
+struct nm_container *make(unsigned seq)
+{
+    char *argv[] = {(char *)"/bin/echo", (char *)"", (char *)"\"quoted\"\n\tü", NULL};
+    char *env[] = {(char *)"A=1", (char *)"B=", (char *)"C=x=y", NULL};
+    const struct nm_command command = {
+        .argv = argv, .env = env, .workdir = (char *)"/tmp", .user = (char *)"nobody", .uid = 65534,
+        .gid = UINT32_MAX - 1, .no_new_privs = true,
+    };
+    struct nm_container *c;
+
+    assert_int_equal(nm_container_new(&c), 0);
+    (void)snprintf(c->id, sizeof c->id, "container_1763769112_%06u", seq);
+    strcpy(c->owner, "local");
+    c->view.seq = seq;
+    c->view.state = NM_SCHEDULED;
+    assert_int_equal(nm_command_copy(&command, &c->command), 0);
+    return c;
+}
+
+/* All of the struct but its pointers is plain data without holes that matter: both come from
+ * calloc. */
+void assert_same(const struct nm_container *a, const struct nm_container *b)
+{
+    struct nm_container x = *a, y = *b;
+
+    x.view.owner = y.view.owner = NULL; /* the manager's own, not stored */
+    x.command.argv = y.command.argv = x.command.env = y.command.env = NULL;
+    x.command.workdir = y.command.workdir = x.command.user = y.command.user = NULL;
+    assert_memory_equal(&x, &y, sizeof x);
+    for (int i = 0; a->command.argv[i] || b->command.argv[i]; i++)
+        assert_string_equal(a->command.argv[i], b->command.argv[i]);
+    for (int i = 0; a->command.env[i] || b->command.env[i]; i++)
+        assert_string_equal(a->command.env[i], b->command.env[i]);
+    assert_string_equal(a->command.workdir, b->command.workdir);
+    assert_string_equal(a->command.user, b->command.user);
+}
+
+void put(struct world *w, unsigned seq, int expected)
+{
+    _cleanup_(nm_container_freep) struct nm_container *c = make(seq);
+
+    assert_int_equal(nm_store_put_container(w->store, c), expected);
+}
+
+/* Runs SQL on the closed file, as another hand might. */
+void run_sql(const struct world *w, const char *sql)
+{
+    char *message = NULL;
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(w->file, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s: %s", sql, message);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+void put_decision(struct world *w, uint64_t number, const char *id, int expected)
+{
+    struct nm_decision d = {.number = number, .kind = NM_DECISION_KILL, .n_candidates = 0};
+
+    strcpy(d.container_id, id);
+    assert_int_equal(nm_store_put_decision(w->store, &d), expected);
+}
+
+void load_decisions(struct world *w, const char *id, unsigned max)
+{
+    w->n_decisions = 0;
+    assert_int_equal(nm_store_load_decisions(w->store, id, max, on_decision, w), 0);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* For the tests of the journal: one in a temporary directory, and what was loaded from it. */
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "agent/store.h"
+
+#define N_LOADED 600
+
+struct world {
+    char dir[64], file[96];
+    struct nm_store *store;
+    struct nm_store_opened opened;
+    struct nm_container *loaded[N_LOADED];
+    unsigned n_loaded, n_bad;
+    struct nm_decision decisions[32];
+    unsigned n_decisions;
+};
+
+int set_up(void **state);
+int tear_down(void **state);
+void open_store(struct world *w, const char *boot_id);
+void close_store(struct world *w);
+void load(struct world *w);
+struct nm_container *make(unsigned seq);
+void assert_same(const struct nm_container *a, const struct nm_container *b);
+void put(struct world *w, unsigned seq, int expected);
+void run_sql(const struct world *w, const char *sql);
+void put_decision(struct world *w, uint64_t number, const char *id, int expected);
+void load_decisions(struct world *w, const char *id, unsigned max);

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Shims that outlive their nmd: it is killed at different moments and another process adopts what
+ * is there. Then the same with a full disk, and in a cgroup that is frozen or killed. Disk and
+ * cgroup need root.
+ */
+
+#include "tests/unit/launch-world.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "util/clock.h"
+#include "util/fileio.h"
+
+struct handed_over {
+    pid_t shim, pid;
+    uint64_t ticks;
+};
+
+/* An nmd that dies by SIGKILL: a process of its own launches, waits for STARTED if `until_started`,
+ * and goes. */
+static struct handed_over launch_and_die(struct world *w, bool open_gate, bool until_started)
+{
+    struct handed_over h = {0};
+    int fds[2], status;
+    pid_t nmd;
+
+    assert_int_equal(pipe(fds), 0);
+    nmd = fork();
+    assert_true(nmd >= 0);
+    if (nmd == 0) {
+        w->event = NULL; /* a loop does not survive a fork */
+        if (sd_event_new(&w->event) < 0 || launch(w) < 0 ||
+            (open_gate && nm_launch_open_gate(w->launch) < 0))
+            _exit(1);
+        if (until_started)
+            wait_for(w, &w->n_started);
+        h.shim = nm_launch_shim_pid(w->launch);
+        h.ticks = nm_launch_shim_start_ticks(w->launch);
+        h.pid = w->started.pid;
+        if (write(fds[1], &h, sizeof h) == sizeof h)
+            (void)kill(getpid(), SIGKILL);
+        _exit(1);
+    }
+    assert_int_equal(read(fds[0], &h, sizeof h), sizeof h);
+    assert_int_equal(waitpid(nmd, &status, 0), nmd);
+    assert_true(WIFSIGNALED(status));
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+    /* the forked copy did the work, this process's own loop is untouched */
+    return h;
+}
+
+static int adopt(struct world *w, const struct handed_over *h)
+{
+    return nm_launch_adopt(w->dir, h->shim, h->ticks, w->event, on_launch, w, &w->launch);
+}
+
+static void release_command(const struct world *w)
+{
+    char path[128];
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/go", w->root);
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    assert_true(fd >= 0);
+    (void)close(fd);
+}
+
+/* A command that ends with 17 when release_command() says so. */
+static void use_waiting_command(struct world *w, char *script, size_t size)
+{
+    (void)snprintf(script, size, "while [ ! -e %s/go ]; do sleep 0.02; done; exit 17", w->root);
+    shell(w, script);
+}
+
+static void test_adopt_running(void **state)
+{
+    struct world *w = *state;
+    struct handed_over h;
+    char script[160];
+
+    use_waiting_command(w, script, sizeof script);
+    h = launch_and_die(w, true, true);
+    assert_int_equal(adopt(w, &h), 0);
+    assert_int_equal(w->n_started, 0); /* not inside the call */
+    wait_for(w, &w->n_started);
+    assert_int_equal(w->started.pid, h.pid);
+    assert_int_equal(nm_launch_open_gate(w->launch), -EPIPE);
+    release_command(w);
+    wait_for(w, &w->n_ended);
+    assert_int_equal(w->n_started, 1);
+    assert_int_equal(w->ended.exit_code, 17);
+}
+
+/* Adopted between the gate and the start: STARTED is heard through the directory. */
+static void test_adopt_early(void **state)
+{
+    struct world *w = *state;
+    struct handed_over h;
+    char script[160];
+
+    use_waiting_command(w, script, sizeof script);
+    h = launch_and_die(w, true, false);
+    assert_int_equal(adopt(w, &h), 0);
+    wait_for(w, &w->n_started);
+    assert_true(w->started.pid > 1);
+    release_command(w);
+    wait_for(w, &w->n_ended);
+    assert_int_equal(w->ended.exit_code, 17);
+}
+
+static void test_die_before_gate(void **state)
+{
+    struct world *w = *state;
+    struct nm_launch_record r;
+    struct handed_over h;
+    char path[128];
+
+    shell(w, "echo must not run");
+    h = launch_and_die(w, false, false);
+    wait_until_dead(h.shim);
+    assert_int_equal(nm_launch_record_read(w->dir, &r), 0);
+    assert_int_equal(r.phase, NM_LAUNCH_ENDED);
+    assert_int_equal(r.failed_stage, NM_LAUNCH_STAGE_SHIM);
+    assert_int_equal(r.failed_errno, ECANCELED);
+    (void)snprintf(path, sizeof path, "%s/stdout", w->logs);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static void test_ended_meanwhile(void **state)
+{
+    struct world *w = *state;
+    struct nm_launch_record r;
+    struct handed_over h;
+
+    shell(w, "exit 9");
+    h = launch_and_die(w, true, false);
+    wait_until_dead(h.shim);
+    if (adopt(w, &h) == 0) { /* a zombie, if PID 1 has not reaped it yet */
+        wait_for(w, &w->n_ended);
+        assert_int_equal(w->n_started, 1);
+        assert_int_equal(w->ended.exit_code, 9);
+    }
+    assert_int_equal(nm_launch_record_read(w->dir, &r), 0);
+    assert_int_equal(r.exit_code, 9);
+}
+
+static void test_adopt_killed(void **state)
+{
+    struct world *w = *state;
+    struct handed_over h;
+
+    set_argv(w, (char *)"sleep", (char *)"1000");
+    h = launch_and_die(w, true, true);
+    assert_int_equal(adopt(w, &h), 0);
+    wait_for(w, &w->n_started);
+    assert_int_equal(kill(h.shim, SIGKILL), 0);
+    wait_for(w, &w->n_ended);
+    assert_true(w->without_record);
+}
+
+static void test_adopt_stranger(void **state)
+{
+    struct world *w = *state;
+    struct handed_over h = {.shim = getpid(), .ticks = 1};
+
+    assert_int_equal(nm_mkdir_p(w->dir, 0700), 0);
+    assert_int_equal(adopt(w, &h), -ESRCH);
+    h.shim = 0;
+    assert_int_equal(adopt(w, &h), -ESRCH);
+    h.shim = INT32_MAX;
+    assert_int_equal(adopt(w, &h), -ESRCH);
+    assert_null(w->launch);
+}
+
+/* What something else has done to the record is survived: the end comes anyway. */
+static void test_garbage_record(void **state)
+{
+    struct world *w = *state;
+    struct handed_over h;
+    char path[128], script[160];
+    int fd;
+
+    use_waiting_command(w, script, sizeof script);
+    h = launch_and_die(w, true, true);
+    (void)snprintf(path, sizeof path, "%s/record", w->dir);
+    fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    assert_int_equal(write(fd, "rubbish", 7), 7);
+    (void)close(fd);
+    assert_int_equal(adopt(w, &h), 0);
+    release_command(w);
+    wait_for(w, &w->n_ended);
+    assert_int_equal(w->n_started, 1);
+    assert_int_equal(w->ended.exit_code, 17);
+}
+
+/* ---- a full disk --------------------------------------------------------------------- */
+
+/* Puts the container's directory on a file system of 64 KiB, in a mount namespace of this process's
+ * own. */
+static void use_small_disk(struct world *w)
+{
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
+        skip();
+    assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+    assert_int_equal(nm_mkdir_p(w->dir, 0700), 0);
+    assert_int_equal(mount("none", w->dir, "tmpfs", 0, "size=64k"), 0);
+}
+
+static void fill_disk(const struct world *w)
+{
+    static const char page[4096];
+    char path[128];
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/filler", w->dir);
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    while (write(fd, page, sizeof page) > 0)
+        ;
+    assert_int_equal(errno, ENOSPC);
+    (void)close(fd);
+}
+
+static void free_disk(struct world *w)
+{
+    char path[128];
+
+    (void)snprintf(path, sizeof path, "%s/filler", w->dir);
+    (void)unlink(path);
+}
+
+static void wait_for_reserve(const struct world *w)
+{
+    uint64_t until = nm_now_usec() + DEADLINE_USEC;
+    char path[128];
+    struct stat st;
+
+    (void)snprintf(path, sizeof path, "%s/.record.end", w->dir);
+    while (stat(path, &st) < 0 || st.st_size == 0) {
+        assert_true(nm_now_usec() < until);
+        (void)poll(NULL, 0, 5);
+    }
+}
+
+/* The disk fills up while the command runs, and no nmd is there when it ends: the reserved file
+ * takes the record. */
+static void test_disk_full_at_end(void **state)
+{
+    struct world *w = *state;
+    struct nm_launch_record r;
+    struct handed_over h;
+    char script[160];
+
+    use_small_disk(w);
+    use_waiting_command(w, script, sizeof script);
+    h = launch_and_die(w, true, true);
+    wait_for_reserve(w);
+    fill_disk(w);
+    release_command(w);
+    wait_until_dead(h.shim);
+    assert_int_equal(nm_launch_record_read(w->dir, &r), 0);
+    assert_int_equal(r.exit_code, 17);
+    (void)umount2(w->dir, MNT_DETACH);
+}
+
+/* Full from the start: the shim stays, with the exit status, until there is room or somebody who
+ * listens. */
+static void test_disk_full_all_along(void **state)
+{
+    struct world *w = *state;
+    struct nm_launch_record r;
+    struct handed_over h;
+    char script[160];
+
+    use_small_disk(w);
+    fill_disk(w);
+    use_waiting_command(w, script, sizeof script);
+    h = launch_and_die(w, true, true);
+    assert_int_equal(nm_launch_record_read(w->dir, &r), -ENOENT);
+    assert_int_equal(adopt(w, &h), 0);
+    release_command(w);
+    wait_until_dead(h.pid);
+    free_disk(w);
+    wait_for(w, &w->n_ended);
+    assert_int_equal(w->n_started, 1);
+    assert_int_equal(w->ended.exit_code, 17);
+    (void)umount2(w->dir, MNT_DETACH);
+}
+
+/* With an nmd that listens, a full disk changes nothing. */
+static void test_disk_full_but_heard(void **state)
+{
+    struct world *w = *state;
+
+    use_small_disk(w);
+    fill_disk(w);
+    shell(w, "exit 17");
+    run(w);
+    assert_int_equal(w->n_started, 1);
+    assert_int_equal(w->ended.exit_code, 17);
+    (void)umount2(w->dir, MNT_DETACH);
+}
+
+/* ---- in a cgroup --------------------------------------------------------------------- */
+
+static int write_cgroup(const struct world *w, const char *file, const char *text)
+{
+    char path[192];
+
+    (void)snprintf(path, sizeof path, "%s/%s", w->cgroup, file);
+    return nm_write_file_at(AT_FDCWD, path, text);
+}
+
+/* A cgroup of this test's own, removed at the end. */
+static void make_cgroup(struct world *w)
+{
+    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(mounts); i++) {
+        char path[192];
+
+        (void)snprintf(path, sizeof path, "%s/cgroup.procs", mounts[i]);
+        if (access(path, W_OK) < 0)
+            continue;
+        (void)snprintf(w->cgroup, sizeof w->cgroup, "%s/nm-test-launch-%d", mounts[i], getpid());
+        if (mkdir(w->cgroup, 0755) == 0 && write_cgroup(w, "cgroup.freeze", "0") == 0)
+            return;
+        (void)rmdir(w->cgroup);
+    }
+    w->cgroup[0] = '\0';
+    skip();
+}
+
+static void enter_cgroup(struct world *w, pid_t pid)
+{
+    char text[16];
+
+    (void)snprintf(text, sizeof text, "%d", pid);
+    assert_int_equal(write_cgroup(w, "cgroup.procs", text), 0);
+}
+
+static void wait_for_event(const struct world *w, const char *line)
+{
+    uint64_t until = nm_now_usec() + DEADLINE_USEC;
+    char path[192], text[256];
+
+    (void)snprintf(path, sizeof path, "%s/cgroup.events", w->cgroup);
+    do {
+        assert_true(nm_now_usec() < until);
+        assert_int_equal(nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL), 0);
+    } while (!strstr(text, line));
+}
+
+/* Everything in the cgroup is killed at once, the shim too: the end is known, its kind is not. */
+static void test_cgroup_killed(void **state)
+{
+    struct world *w = *state;
+
+    make_cgroup(w);
+    shell(w, "sleep 1000 & sleep 1000");
+    assert_int_equal(launch(w), 0);
+    enter_cgroup(w, nm_launch_shim_pid(w->launch));
+    assert_int_equal(nm_launch_open_gate(w->launch), 0);
+    wait_for(w, &w->n_started);
+    assert_int_equal(write_cgroup(w, "cgroup.kill", "1"), 0);
+    wait_for(w, &w->n_ended);
+    assert_true(w->without_record);
+    wait_for_event(w, "populated 0");
+}
+
+/* nmd dies while the container is frozen; it is adopted frozen, and thawed by the next one. */
+static void test_adopt_frozen(void **state)
+{
+    struct world *w = *state;
+    struct handed_over h;
+    char script[160];
+
+    make_cgroup(w);
+    use_waiting_command(w, script, sizeof script);
+    h = launch_and_die(w, true, true);
+    enter_cgroup(w, h.shim);
+    enter_cgroup(w, h.pid);
+    assert_int_equal(write_cgroup(w, "cgroup.freeze", "1"), 0);
+    wait_for_event(w, "frozen 1");
+    release_command(w);
+    assert_int_equal(adopt(w, &h), 0);
+    wait_for(w, &w->n_started);
+    assert_int_equal(w->started.pid, h.pid);
+    assert_int_equal(w->n_ended, 0);
+    assert_int_equal(write_cgroup(w, "cgroup.freeze", "0"), 0);
+    wait_for(w, &w->n_ended);
+    assert_int_equal(w->ended.exit_code, 17);
+}
+
+/* Frozen at its gate, and killed like that. */
+static void test_killed_frozen_at_gate(void **state)
+{
+    struct world *w = *state;
+
+    make_cgroup(w);
+    shell(w, "echo must not run");
+    assert_int_equal(launch(w), 0);
+    enter_cgroup(w, nm_launch_shim_pid(w->launch));
+    assert_int_equal(write_cgroup(w, "cgroup.freeze", "1"), 0);
+    assert_int_equal(nm_launch_open_gate(w->launch), 0);
+    assert_int_equal(write_cgroup(w, "cgroup.kill", "1"), 0);
+    wait_for(w, &w->n_ended);
+    assert_int_equal(w->n_started, 0);
+    wait_for_event(w, "populated 0");
+}
+
+#define launch_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        launch_test(test_adopt_running),
+        launch_test(test_adopt_early),
+        launch_test(test_die_before_gate),
+        launch_test(test_ended_meanwhile),
+        launch_test(test_adopt_killed),
+        launch_test(test_adopt_stranger),
+        launch_test(test_garbage_record),
+        launch_test(test_disk_full_at_end),
+        launch_test(test_disk_full_all_along),
+        launch_test(test_disk_full_but_heard),
+        launch_test(test_cgroup_killed),
+        launch_test(test_adopt_frozen),
+        launch_test(test_killed_frozen_at_gate),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

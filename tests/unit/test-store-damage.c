@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the journal does with a damaged or foreign file, with bad rows, and on a full disk. */
+
+#include "tests/unit/store-world.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <sched.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* ---- damage -------------------------------------------------------------------------- */
+
+static void fill_and_close(struct world *w)
+{
+    open_store(w, "boot");
+    for (unsigned i = 1; i <= 500; i++)
+        put(w, i, 0);
+    close_store(w);
+}
+
+static void check_set_aside(struct world *w)
+{
+    struct stat st;
+
+    open_store(w, "boot");
+    assert_true(w->opened.was_damaged);
+    assert_int_equal(lstat(w->opened.set_aside, &st), 0);
+    assert_int_equal(w->opened.last_seq, 0);
+    load(w);
+    assert_int_equal(w->n_loaded, 0);
+    put(w, 1, 0);
+    close_store(w);
+    open_store(w, "boot");
+    assert_false(w->opened.was_damaged);
+    load(w);
+    assert_int_equal(w->n_loaded, 1);
+}
+
+static void overwrite(const struct world *w, off_t offset, size_t n, int byte)
+{
+    int fd = open(w->file, O_WRONLY | O_CLOEXEC);
+    char *junk = malloc(n);
+
+    memset(junk, byte, n);
+    assert_int_equal(pwrite(fd, junk, n, offset), n);
+    free(junk);
+    (void)close(fd);
+}
+
+static void test_garbage_header(void **state)
+{
+    struct world *w = *state;
+
+    fill_and_close(w);
+    overwrite(w, 0, 64, 0xa5);
+    check_set_aside(w);
+}
+
+static void test_garbage_pages(void **state)
+{
+    struct world *w = *state;
+
+    fill_and_close(w);
+    overwrite(w, 2 * 4096, 8 * 4096, 0xa5);
+    check_set_aside(w);
+}
+
+static void test_truncated(void **state)
+{
+    struct world *w = *state;
+    struct stat st;
+
+    fill_and_close(w);
+    assert_int_equal(stat(w->file, &st), 0);
+    assert_int_equal(truncate(w->file, st.st_size / 2 / 4096 * 4096), 0);
+    check_set_aside(w);
+}
+
+static void test_cut_mid_page(void **state)
+{
+    struct world *w = *state;
+
+    fill_and_close(w);
+    assert_int_equal(truncate(w->file, 100), 0);
+    check_set_aside(w);
+}
+
+static void test_not_a_database(void **state)
+{
+    struct world *w = *state;
+    int fd = open(w->file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_int_equal(
+        write(fd, "This is a note, not a database. It is long enough to be looked at.\n", 67), 67);
+    (void)close(fd);
+    check_set_aside(w);
+}
+
+static void test_wrong_version(void **state)
+{
+    struct world *w = *state;
+
+    fill_and_close(w);
+    run_sql(w, "PRAGMA user_version = 4711");
+    check_set_aside(w);
+}
+
+static void test_wrong_tables(void **state)
+{
+    struct world *w = *state;
+
+    fill_and_close(w);
+    run_sql(w, "ALTER TABLE containers DROP COLUMN message");
+    check_set_aside(w);
+}
+
+static void test_foreign_database(void **state)
+{
+    struct world *w = *state;
+
+    run_sql(w, "CREATE TABLE t (x)");
+    check_set_aside(w);
+}
+
+static void test_directory_in_place(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(mkdir(w->file, 0700), 0);
+    check_set_aside(w);
+}
+
+static void test_link_in_place(void **state)
+{
+    struct world *w = *state;
+    char target[96];
+
+    (void)snprintf(target, sizeof target, "%s/elsewhere", w->dir);
+    assert_int_equal(symlink(target, w->file), 0);
+    check_set_aside(w);
+    assert_int_equal(access(target, F_OK), -1);
+}
+
+/* Twice in the same second: no damaged file overwrites another. */
+static void test_damaged_twice(void **state)
+{
+    struct world *w = *state;
+    char pattern[128];
+    glob_t g;
+
+    for (int i = 0; i < 2; i++) {
+        open_store(w, "boot");
+        put(w, 1, 0);
+        close_store(w);
+        overwrite(w, 0, 64, 0xa5);
+        open_store(w, "boot");
+        assert_true(w->opened.was_damaged);
+        close_store(w);
+    }
+    (void)snprintf(pattern, sizeof pattern, "%s.damaged-*", w->file);
+    assert_int_equal(glob(pattern, 0, NULL, &g), 0);
+    assert_int_equal(g.gl_pathc, 2);
+    globfree(&g);
+}
+
+/* A log that was half written, or scribbled over, costs its last transactions and no more. */
+static void test_garbage_log(void **state)
+{
+    struct world *w = *state;
+    char log[128];
+    pid_t pid = fork();
+    int status, fd;
+
+    if (pid == 0) {
+        open_store(w, "boot");
+        put(w, 1, 0);
+        _exit(0); /* without closing: the log stays */
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    (void)snprintf(log, sizeof log, "%s-wal", w->file);
+    fd = open(log, O_WRONLY | O_APPEND | O_CLOEXEC);
+    assert_true(fd >= 0);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(write(fd, "garbage", 7), 7);
+    (void)close(fd);
+    open_store(w, "boot");
+    assert_false(w->opened.was_damaged);
+    load(w);
+    assert_int_equal(w->n_loaded, 1);
+}
+
+static void test_restart(void **state)
+{
+    struct world *w = *state;
+    uint64_t epoch;
+
+    open_store(w, "boot");
+    epoch = w->opened.epoch;
+    put(w, 1, 0);
+    assert_int_equal(nm_store_restart(w->store, &w->opened), 0);
+    assert_true(w->opened.was_damaged);
+    assert_true(w->opened.epoch >= epoch);
+    put(w, 2, 0);
+    close_store(w);
+    open_store(w, "boot");
+    load(w);
+    assert_int_equal(w->n_loaded, 1);
+    assert_int_equal(w->loaded[0]->view.seq, 2);
+}
+
+static void test_bad_rows(void **state)
+{
+    struct world *w = *state;
+    static const char *const damages[] = {
+        "UPDATE containers SET state = 'SLEEPING' WHERE seq = 1",
+        "UPDATE containers SET type = 'guaranteed ' WHERE seq = 2",
+        "UPDATE containers SET exit_reason = x'00' WHERE seq = 3",
+        "UPDATE containers SET memory_bytes = 'much' WHERE seq = 4",
+        "UPDATE containers SET memory_bytes = -1 WHERE seq = 5",
+        "UPDATE containers SET memory_bytes = 1e300 WHERE seq = 6",
+        "UPDATE containers SET pid = 4294967296 WHERE seq = 7",
+        "UPDATE containers SET submitter_uid = 4294967295 WHERE seq = 8",
+        "UPDATE containers SET admitted = 2 WHERE seq = 9",
+        "UPDATE containers SET name = '../../etc' WHERE seq = 10",
+        "UPDATE containers SET id = 'a/b' WHERE seq = 11",
+        "UPDATE containers SET id = '' WHERE seq = 12",
+        "UPDATE containers SET message = printf('%.*c', 160, 'm') WHERE seq = 13",
+        "UPDATE containers SET owner = 'a-much-too-long-owner' WHERE seq = 14",
+        "UPDATE commands SET argv = '[]' WHERE id LIKE '%000015'",
+        "UPDATE commands SET argv = '{}' WHERE id LIKE '%000016'",
+        "UPDATE commands SET argv = '[\"a\", 1]' WHERE id LIKE '%000017'",
+        "UPDATE commands SET argv = '[\"a\"' WHERE id LIKE '%000018'",
+        "UPDATE commands SET argv = '[\"a\\u0000b\"]' WHERE id LIKE '%000019'",
+        "UPDATE commands SET env = '[\"A\"]' WHERE id LIKE '%000020'",
+        "UPDATE commands SET env = '[\"=A\"]' WHERE id LIKE '%000021'",
+        "UPDATE commands SET uid = -1 WHERE id LIKE '%000022'",
+        "UPDATE commands SET user = x'ff' WHERE id LIKE '%000023'",
+        "DELETE FROM commands WHERE id LIKE '%000024'",
+        "UPDATE containers SET name = 'a' || char(0) || 'b' WHERE seq = 25",
+    };
+    unsigned n = NM_ARRAY_SIZE(damages);
+
+    open_store(w, "boot");
+    for (unsigned i = 1; i <= n + 1; i++)
+        put(w, i, 0);
+    close_store(w);
+    for (unsigned i = 0; i < n; i++)
+        run_sql(w, damages[i]);
+    open_store(w, "boot");
+    assert_false(w->opened.was_damaged);
+    load(w);
+    assert_int_equal(w->n_bad, n);
+    assert_int_equal(w->n_loaded, 1);
+    assert_int_equal(w->loaded[0]->view.seq, n + 1);
+}
+
+static void test_not_utf8(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(nm_container_freep) struct nm_container *c = make(1);
+
+    open_store(w, "boot");
+    free(c->command.argv[0]);
+    c->command.argv[0] = strdup("\xff\xfe");
+    assert_int_equal(nm_store_put_container(w->store, c), -EILSEQ);
+    load(w);
+    assert_int_equal(w->n_loaded + w->n_bad, 0);
+}
+
+/* ---- a full disk --------------------------------------------------------------------- */
+
+/* No file may grow beyond `bytes`: the writes fail as on a full disk, for this process only and
+ * without root. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit rl;
+
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &rl), 0);
+    rl.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &rl), 0);
+}
+
+static void limit_files_to_log(const struct world *w)
+{
+    char log[128];
+    struct stat st;
+
+    (void)snprintf(log, sizeof log, "%s-wal", w->file);
+    assert_int_equal(stat(log, &st), 0);
+    limit_files((rlim_t)st.st_size);
+}
+
+static void test_full_disk(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(nm_container_freep) struct nm_container *c = make(1);
+
+    open_store(w, "boot");
+    assert_int_equal(nm_store_put_container(w->store, c), 0);
+    limit_files_to_log(w);
+    c->view.state = NM_RUNNING;
+    assert_int_equal(nm_store_put_container(w->store, c), -ENOSPC);
+    c->view.state = NM_KILLING; /* the newest state is what counts */
+    assert_int_equal(nm_store_put_container(w->store, c), -ENOSPC);
+    put(w, 2, -ENOSPC);
+    put(w, 3, -ENOSPC);
+    put_decision(w, 1, c->id, -ENOSPC);
+    assert_int_equal(nm_store_put_value(w->store, "k", "v"), -ENOSPC);
+    assert_int_equal(nm_store_delete_container(w->store, "container_1763769112_000003"), -ENOSPC);
+    assert_int_equal(nm_store_flush(w->store), -ENOSPC);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(nm_store_flush(w->store), 0);
+    assert_int_equal(nm_store_flush(w->store), 0);
+    close_store(w);
+    open_store(w, "boot");
+    load(w);
+    assert_int_equal(w->n_loaded, 2);
+    assert_same(w->loaded[0], c);
+    assert_int_equal(w->loaded[1]->view.seq, 2);
+    assert_int_equal(w->opened.last_seq, 3);
+    load_decisions(w, c->id, 10);
+    assert_int_equal(w->n_decisions, 1);
+    assert_int_equal(nm_store_get_value(w->store, "k", (char[8]){0}, 8), 0);
+}
+
+/* The failure strikes inside a transaction, of which the first part had gone well. */
+static void test_full_disk_in_transaction(void **state)
+{
+    struct world *w = *state;
+
+    open_store(w, "boot");
+    put(w, 1, 0);
+    limit_files_to_log(w);
+    (void)nm_store_begin(w->store);
+    for (unsigned i = 2; i <= 20; i++) {
+        _cleanup_(nm_container_freep) struct nm_container *c = make(i);
+
+        (void)nm_store_put_container(w->store, c);
+    }
+    assert_int_equal(nm_store_commit(w->store), -ENOSPC);
+    put(w, 21, -ENOSPC);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(nm_store_flush(w->store), 0);
+    put(w, 22, 0);
+    load(w);
+    assert_int_equal(w->n_loaded, 22);
+}
+
+static void test_full_disk_at_start(void **state)
+{
+    struct world *w = *state;
+
+    limit_files(0);
+    open_store(w, "boot");
+    assert_int_equal(w->opened.problem, -ENOSPC);
+    assert_true(w->opened.epoch > 0);
+    put(w, 1, -ENOSPC);
+    put(w, 1, -ENOSPC);
+    load(w);
+    assert_int_equal(nm_store_flush(w->store), -ENOSPC);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(nm_store_flush(w->store), 0);
+    put(w, 2, 0);
+    load(w);
+    assert_int_equal(w->n_loaded, 2);
+    close_store(w);
+    open_store(w, "boot");
+    assert_int_equal(w->opened.problem, 0);
+    assert_true(w->opened.same_boot);
+    assert_int_equal(w->opened.last_seq, 2);
+}
+
+/* A file system that is really full, where SQLite gets ENOSPC and not a limit's error. */
+static void test_small_disk(void **state)
+{
+    struct world *w = *state;
+    char path[128];
+    unsigned n = 0;
+    int r = 0, fd;
+
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
+        skip();
+    assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+    assert_int_equal(mount("none", w->dir, "tmpfs", 0, "size=512k"), 0);
+    (void)snprintf(path, sizeof path, "%s/filler", w->dir);
+    open_store(w, "boot");
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    while (write(fd, path, sizeof path) > 0)
+        ;
+    (void)close(fd);
+    while (r == 0 && n < 500) {
+        _cleanup_(nm_container_freep) struct nm_container *c = make(++n);
+
+        r = nm_store_put_container(w->store, c);
+    }
+    assert_int_equal(r, -ENOSPC);
+    put(w, n + 1, -ENOSPC);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(nm_store_flush(w->store), 0);
+    close_store(w);
+    open_store(w, "boot");
+    load(w);
+    assert_int_equal(w->n_loaded, n + 1);
+    close_store(w);
+    assert_int_equal(umount2(w->dir, MNT_DETACH), 0);
+}
+
+/* Thousands of decisions while nothing can be written take a bounded amount of memory, and no
+ * container's place. */
+static void test_full_disk_for_long(void **state)
+{
+    struct world *w = *state;
+    int64_t n = 0;
+    sqlite3_stmt *stmt;
+    sqlite3 *db;
+
+    open_store(w, "boot");
+    put(w, 1, 0);
+    limit_files_to_log(w);
+    put(w, 2, -ENOSPC);
+    for (uint64_t i = 1; i <= 1500; i++)
+        put_decision(w, i, "c", -ENOSPC);
+    limit_files(RLIM_INFINITY);
+    close_store(w); /* flushes */
+    assert_int_equal(sqlite3_open(w->file, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM decisions", -1, &stmt, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    n = sqlite3_column_int64(stmt, 0);
+    (void)sqlite3_finalize(stmt);
+    (void)sqlite3_close(db);
+    assert_int_equal(n, 1000);
+    open_store(w, "boot");
+    assert_int_equal(w->opened.last_decision, 1500);
+    load(w);
+    assert_int_equal(w->n_loaded, 2);
+}
+
+#define store_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        store_test(test_garbage_header),
+        store_test(test_garbage_pages),
+        store_test(test_truncated),
+        store_test(test_cut_mid_page),
+        store_test(test_not_a_database),
+        store_test(test_wrong_version),
+        store_test(test_wrong_tables),
+        store_test(test_foreign_database),
+        store_test(test_directory_in_place),
+        store_test(test_link_in_place),
+        store_test(test_damaged_twice),
+        store_test(test_garbage_log),
+        store_test(test_restart),
+        store_test(test_bad_rows),
+        store_test(test_not_utf8),
+        store_test(test_full_disk),
+        store_test(test_full_disk_in_transaction),
+        store_test(test_full_disk_at_start),
+        store_test(test_small_disk),
+        store_test(test_full_disk_for_long),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
