@@ -13,6 +13,8 @@
 #include "util/error.h"
 #include "util/parse.h"
 
+/* Which group may use it is the socket's to tell; a socket of root's own group says nothing to a
+ * user. */
 static void say_no_permission(const char *path)
 {
     struct stat st;

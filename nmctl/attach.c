@@ -59,6 +59,8 @@ struct attach {
     int status;             /* NM_CTL_OK while all is well */
 };
 
+/* Body bytes of a log. After a reconnection the beginning is what has been passed on already. An
+ * error's body is no output: it is kept for the message. */
 static int take_output(const char *data, size_t n, void *userdata)
 {
     struct stream *s = userdata;
@@ -77,6 +79,8 @@ static int take_output(const char *data, size_t n, void *userdata)
     return 0;
 }
 
+/* Logs are asked for from their beginning, also the second time: the interface has no offsets, and
+ * needs none. */
 static int open_stream(struct attach *a, struct stream *s)
 {
     char target[256], tail[48] = "";
@@ -98,6 +102,7 @@ static void close_calls(struct attach *a)
     nm_client_answer_done(&a->end_answer);
 }
 
+/* Opens what is still wanted; -errno leaves it to lose() to close the half of it. */
 static int open_calls(struct attach *a)
 {
     char target[256];
@@ -143,6 +148,8 @@ static void lose(struct attach *a, int r)
     a->retry_usec = now + RETRY_USEC;
 }
 
+/* A connection that is made says that somebody listens again; if it breaks at once, lose() begins
+ * anew. */
 static void retry(struct attach *a)
 {
     int r = open_calls(a);
@@ -174,6 +181,7 @@ static void send_kill(struct attach *a, bool now)
     a->kill_sent = true;
 }
 
+/* Three steps, as a person expects them: please, now, and let me go. */
 static void on_signal(struct attach *a, int signal)
 {
     a->signal = signal;
@@ -222,6 +230,7 @@ static void on_stream(struct attach *a, struct stream *s)
     }
 }
 
+/* The wait has answered: with the container as it ended, or with why it can't be waited for. */
 static void on_end(struct attach *a)
 {
     int r = nm_client_process(a->end_call);
@@ -291,6 +300,8 @@ static bool is_finished(const struct attach *a)
     return !output || (a->p->want_end && nm_now_usec() - a->progress_usec > DRAIN_USEC);
 }
 
+/* Until the next thing that isn't announced by a descriptor; rounded up, lest the loop spin in the
+ * last millisecond. */
 static int timeout_msec(const struct attach *a)
 {
     uint64_t now = nm_now_usec(), at = a->p->narrate ? nm_narrate_next(&a->narrate) : NEVER;
@@ -304,6 +315,7 @@ static int timeout_msec(const struct attach *a)
     return at <= now ? 0 : (int)NM_MIN((at - now) / NM_USEC_PER_MSEC + 1, (uint64_t)60000);
 }
 
+/* What is due by the clock. */
 static void look(struct attach *a)
 {
     if (a->lost_usec > 0) {

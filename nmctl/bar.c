@@ -18,6 +18,7 @@ static const struct {
     [NM_BAR_OTHER] = {NM_STYLE_DIM, "▒", "+", "other and reserved"},
 };
 
+/* The column that a share falls into; what lies beyond the end falls into the last. */
 static unsigned column_of(const struct nm_bar *b, double share)
 {
     double at = share / b->top * b->width;
@@ -38,6 +39,7 @@ static enum nm_bar_part part_at(const struct nm_bar *b, double share)
     return NM_BAR_PARTS;
 }
 
+/* A mark hides the part below it, but not its colour: beta is red wherever the bar ends. */
 static void print_column(const struct nm_bar *b, unsigned column, FILE *f,
                          const struct nm_term *term)
 {
@@ -65,6 +67,7 @@ void nm_bar_print(const struct nm_bar *b, FILE *f, const struct nm_term *term)
         print_column(b, i, f, term);
 }
 
+/* Where two marks share a column the graver one is named. */
 void nm_bar_print_scale(const struct nm_bar *b, FILE *f, const struct nm_term *term)
 {
     unsigned alpha = b->alpha > 0 ? column_of(b, b->alpha) : b->width;

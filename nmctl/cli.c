@@ -31,6 +31,8 @@ static void choose_socket(struct nm_ctl *ctl)
         ctl->socket_path = ctl->socket_buf;
 }
 
+/* How many there may be. An empty word is almost always a variable that was not set: kill "$id"
+ * must not go out. */
 static int check_operands(const struct nm_ctl *ctl)
 {
     const struct nm_verb *v = ctl->verb;
@@ -91,6 +93,7 @@ static int finish(int status)
     return status;
 }
 
+/* --help and --version win over whatever else was said. */
 static int run(struct nm_ctl *ctl)
 {
     if (ctl->args.version)

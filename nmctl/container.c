@@ -9,6 +9,7 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
+/* Characters that no shell looks at twice. */
 static bool needs_quotes(const char *s)
 {
     return !*s ||

@@ -7,6 +7,7 @@
 #include "nmctl/option.h"
 #include "nmctl/say.h"
 
+/* A table of options, if there is one. */
 static void print_options(const char *title, const struct nm_option *options)
 {
     char label[64];

@@ -51,6 +51,8 @@ static void over_alpha(const json_t *status, char *buf, size_t size)
         (void)snprintf(buf, size, "use is over the over-allocation threshold");
 }
 
+/* What would tip it depends on the request too, which isn't known here: both resources are shown.
+ */
 static void would_exceed_beta(const json_t *status, char *buf, size_t size)
 {
     const json_t *node = nm_json_at(status, "node");
@@ -65,6 +67,7 @@ static void would_exceed_beta(const json_t *status, char *buf, size_t size)
                    nm_json_num(node, "preemption_threshold.cpu") * 100);
 }
 
+/* The hold grows with every kill in a row: so the time left is worth telling. */
 static void breaker(const json_t *status, char *buf, size_t size)
 {
     uint64_t until = nm_json_u64(status, "node.breaker_until_usec"), now = nm_realtime_usec();

@@ -17,11 +17,13 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
-#define GRACE_USEC (300 * NM_USEC_PER_MSEC) /* most containers have started by then: nothing to tell */
+#define GRACE_USEC                                                                                 \
+    (300 * NM_USEC_PER_MSEC) /* most containers have started by then: nothing to tell */
 #define QUEUED_PERIOD_USEC NM_USEC_PER_SEC
 #define RUNNING_PERIOD_USEC (2 * NM_USEC_PER_SEC)
 #define TIMEOUT_USEC (5 * NM_USEC_PER_SEC)
 
+/* Figures are fetched only when there is something to tell. */
 static void tell_waiting(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c)
 {
     _cleanup_json_ json_t *status = NULL;
@@ -29,7 +31,8 @@ static void tell_waiting(struct nm_narrate *n, struct nm_ctl *ctl, const json_t 
     const char *hold = nm_json_str(c, "hold");
     char why[256];
 
-    /* No reason: it has just come and no round has looked at it, and most are started by the first. */
+    /* No reason: it has just come and no round has looked at it, and most are started by the first.
+     */
     if (!*hold)
         return;
     if (n->told_waiting && position == n->position && nm_streq(hold, n->hold))
@@ -45,6 +48,7 @@ static void tell_waiting(struct nm_narrate *n, struct nm_ctl *ctl, const json_t 
     (void)snprintf(n->hold, sizeof n->hold, "%s", hold);
 }
 
+/* A start is news only to somebody who was told to wait. */
 static void tell_started(struct nm_narrate *n, const json_t *c)
 {
     uint64_t submitted = nm_json_u64(c, "submitted_usec"), started = nm_json_u64(c, "started_usec");
@@ -55,6 +59,7 @@ static void tell_started(struct nm_narrate *n, const json_t *c)
     n->started = true;
 }
 
+/* What has changed since the last look. */
 static void tell(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c)
 {
     const char *state = nm_json_str(c, "state");
@@ -77,6 +82,7 @@ static void tell(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c)
     n->paused = paused;
 }
 
+/* A script that reads stderr is told why it waits, and that is all: no polling of what runs. */
 static void plan(struct nm_narrate *n)
 {
     uint64_t now = nm_now_usec();
@@ -111,7 +117,8 @@ void nm_narrate_look(struct nm_narrate *n, struct nm_ctl *ctl, const char *id)
     plan(n);
 }
 
-/* What became of it; nmd's own message, which names the command, user or limit, follows where there is one. */
+/* What became of it; nmd's own message, which names the command, user or limit, follows where there
+ * is one. */
 static const struct {
     const char *reason, *what, *why;
 } ends[] = {

@@ -42,6 +42,8 @@ void nm_args_done(struct nm_args *a)
     nm_args_init(a);
 }
 
+/* getopt wants the short ones in a string and the long ones in an array; a long one's code tells
+ * its place here. */
 static void merge(struct merged *m, const struct nm_option *options)
 {
     for (; options && options->name && m->n < OPTIONS_MAX; options++) {
@@ -56,6 +58,7 @@ static void merge(struct merged *m, const struct nm_option *options)
     }
 }
 
+/* The end of every message about a bad value. */
 static const char *what_is_allowed(enum nm_option_kind kind)
 {
     switch (kind) {
@@ -107,6 +110,8 @@ static bool is_sort_key(const char *value)
     return false;
 }
 
+/* Returns 0, -EINVAL (not such a value) or -ERANGE (too large or too small), and says nothing yet.
+ */
 static int set_value(struct nm_args *a, const struct nm_option *o, const char *value)
 {
     void *at = (char *)a + o->offset;
@@ -149,6 +154,7 @@ static const char *verb_name(const struct nm_verb *verb)
     return verb ? verb->name : "";
 }
 
+/* Options are mistyped more often than verbs: the nearest one is named here too. */
 static int say_unknown(const struct merged *m, const struct nm_verb *verb, const char *word)
 {
     const char *names[OPTIONS_MAX], *near = NULL;
@@ -187,6 +193,7 @@ static int say_fault(const struct merged *m, const struct nm_verb *verb, char **
     return say_unknown(m, verb, optopt > 0 && optopt < LONG_BASE ? brief : word);
 }
 
+/* One option that getopt has split off, or its complaint. */
 static int take(struct nm_args *a, const struct merged *m, const struct nm_verb *verb, char **argv,
                 int code)
 {

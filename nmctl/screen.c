@@ -18,7 +18,8 @@
 #include "nmctl/say.h"
 #include "util/clock.h"
 
-/* Alternate screen, no cursor, no wrapping: a line that is too long must not push the others down. */
+/* Alternate screen, no cursor, no wrapping: a line that is too long must not push the others down.
+ */
 #define ENTER "\033[?1049h\033[?25l\033[?7l"
 #define LEAVE "\033[?7h\033[?25h\033[?1049l"
 #define BEGIN "\033[?2026h\033[H"
@@ -33,6 +34,7 @@ struct screen {
     int ended_by; /* SIGTERM or SIGHUP, 0 for q and Ctrl-C, which are the usual ways out */
 };
 
+/* Past stdio: what is written must be on its way before a signal stops us. */
 static void put(const char *data, size_t n)
 {
     while (n > 0) {
@@ -46,6 +48,7 @@ static void put(const char *data, size_t n)
     }
 }
 
+/* Takes the terminal; once again after each Ctrl-Z. */
 static void enter(struct screen *s)
 {
     struct termios t;
@@ -64,6 +67,7 @@ static void enter(struct screen *s)
     put(ENTER, strlen(ENTER));
 }
 
+/* Gives it back as it was. */
 static void leave(struct screen *s)
 {
     if (!s->term.tty)
@@ -99,6 +103,7 @@ static void show(const struct screen *s, const char *text)
     free(out);
 }
 
+/* A picture that fails shows why, in the place of what it would have shown. */
 static int draw_once(struct screen *s, struct nm_ctl *ctl, nm_screen_draw_t draw, void *userdata)
 {
     char *text = NULL;
@@ -122,6 +127,8 @@ static int draw_once(struct screen *s, struct nm_ctl *ctl, nm_screen_draw_t draw
     return status;
 }
 
+/* Every signal that we hold back. Stopped is what the shell wants after Ctrl-Z, with its screen as
+ * it was. */
 static void on_signal(struct screen *s)
 {
     struct signalfd_siginfo info;
@@ -174,6 +181,7 @@ static void wait_for(struct screen *s, uint64_t until_usec, nm_screen_key_t key,
         s->stop = true;
 }
 
+/* None of them may end us while the terminal is ours. */
 static int hold_signals(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH};

@@ -82,6 +82,7 @@ size_t nm_table_rows(const struct nm_table *t)
     return t->n_cells / t->n_columns;
 }
 
+/* The widest cell of each column, its title included. */
 static void measure(const struct nm_table *t, unsigned *widths)
 {
     for (size_t c = 0; c < t->n_columns; c++)
@@ -92,6 +93,7 @@ static void measure(const struct nm_table *t, unsigned *widths)
     }
 }
 
+/* One column of the terminal at a time from whoever has most: rows are few, and it is even. */
 static void fit(const struct nm_table *t, unsigned *widths, unsigned room)
 {
     unsigned total = (unsigned)(t->n_columns - 1) * GAP;

@@ -24,6 +24,7 @@ static void report(const struct nm_ctl *ctl, const json_t *c)
     (void)fputc('\n', stdout);
 }
 
+/* nmd refuses members that a request doesn't know: only kill has one. */
 static json_t *make_body(const struct nm_ctl *ctl)
 {
     json_t *body;
@@ -52,6 +53,7 @@ static int wait_for(struct nm_ctl *ctl, const char *id, json_t **ret)
     return a.status == 200 ? nm_api_parse(ctl, &a, ret) : nm_api_say_refused(ctl, &a);
 }
 
+/* One container; the others are done whatever becomes of it. */
 static int act_on(struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL, *ended = NULL;

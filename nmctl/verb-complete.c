@@ -15,12 +15,14 @@
 
 #define TIMEOUT_USEC (500 * NM_USEC_PER_MSEC)
 
+/* One candidate, if it continues what is typed. */
 static void offer(const char *prefix, const char *word, const char *meaning)
 {
     if (strncmp(word, prefix, strlen(prefix)) == 0)
         printf("%s%s%s\n", word, *meaning ? "\t" : "", meaning);
 }
 
+/* Names before ids: they are what people type. */
 static void offer_containers(struct nm_ctl *ctl, const char *prefix, bool all)
 {
     _cleanup_json_ json_t *list = NULL;
@@ -49,6 +51,7 @@ static void offer_verbs(const char *prefix)
             offer(prefix, v->name, v->summary);
 }
 
+/* What only the shell knows (files, users, commands) is left to it. */
 static void offer_kind(struct nm_ctl *ctl, enum nm_complete kind, const char *prefix)
 {
     switch (kind) {

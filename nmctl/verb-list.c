@@ -15,6 +15,7 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
+/* Columns that list and top share. */
 static void add_names(struct nm_table *t, const json_t *c)
 {
     bool guaranteed = nm_streq(nm_json_str(c, "execution_type"), "GUARANTEED");
@@ -39,6 +40,7 @@ static void add_state(struct nm_table *t, const json_t *c)
         nm_table_add(t, style, "%s%s%s", state, *reason ? " " : "", reason);
 }
 
+/* Of an ended container the peak is what is left to tell. */
 static void add_use(struct nm_table *t, const json_t *c)
 {
     char used[32], asked[32];
@@ -103,6 +105,7 @@ struct top {
     size_t n;
 };
 
+/* Largest first for all of them. */
 static double sort_value(const json_t *c, const char *key)
 {
     if (nm_streq(key, "memory"))
@@ -133,6 +136,7 @@ static int compare(const void *pa, const void *pb, void *userdata)
                   nm_json_str(b, "id")); /* equals keep their places from picture to picture */
 }
 
+/* A sorted view of the list, which must outlive it. */
 static void sort(struct top *top, const json_t *list)
 {
     top->n = json_array_size(list);
@@ -144,6 +148,7 @@ static void sort(struct top *top, const json_t *list)
     qsort_r(top->containers, top->n, sizeof *top->containers, compare, (void *)top->sort);
 }
 
+/* One line about the node, as top has it everywhere. */
 static void print_head(FILE *f, const json_t *status)
 {
     const json_t *node = nm_json_at(status, "node"), *c = nm_json_at(status, "containers");
@@ -205,6 +210,7 @@ static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *u
     return NM_CTL_OK;
 }
 
+/* Another order from the next picture on. */
 static void on_key(char key, void *userdata)
 {
     struct top *top = userdata;
@@ -215,6 +221,7 @@ static void on_key(char key, void *userdata)
             top->sort = nm_sort_keys[i];
 }
 
+/* Once and sorted: a script that wants it again asks again. */
 static int print_sorted_json(struct nm_ctl *ctl, struct top *top)
 {
     _cleanup_json_ json_t *list = NULL, *sorted = json_array();

@@ -46,6 +46,7 @@ struct events {
     struct nm_client_answer refusal;
 };
 
+/* One line for people. A gap in what nmd still had is told, not passed over. */
 static void print_event(const struct events *e, const json_t *j)
 {
     time_t t = (time_t)(nm_json_u64(j, "time_usec") / NM_USEC_PER_SEC);
@@ -69,12 +70,14 @@ static void print_event(const struct events *e, const json_t *j)
            nm_term_off(&e->term, NM_STYLE_DIM), nm_term_clean(line));
 }
 
+/* Here and not in nmd: the stream is short, and its gaps concern every reader. */
 static bool is_wanted(const struct events *e, const json_t *j)
 {
     return !e->only || nm_json_has(j, "lost") || nm_streq(e->only, nm_json_str(j, "container")) ||
            nm_streq(e->only, nm_json_str(j, "name"));
 }
 
+/* A line that is no JSON comes from no nmd that we know: it is left out, the stream goes on. */
 static void take_line(struct events *e)
 {
     _cleanup_json_ json_t *j = json_loadb(e->line, e->len, 0, NULL);
@@ -87,6 +90,8 @@ static void take_line(struct events *e)
         print_event(e, j);
 }
 
+/* Pieces end anywhere; lines are put together. stdout is flushed with each piece, or -f would show
+ * nothing in a pipe. */
 static int take_bytes(const char *data, size_t n, void *userdata)
 {
     struct events *e = userdata;
@@ -107,6 +112,7 @@ static int take_bytes(const char *data, size_t n, void *userdata)
     return ferror(stdout) ? -EIO : 0;
 }
 
+/* Until nmd ends the stream, or Ctrl-C us. */
 static int follow(struct events *e)
 {
     for (;;) {

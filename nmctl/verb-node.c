@@ -23,6 +23,8 @@ static uint64_t left(const json_t *status)
            nm_json_u64(c, "paused") + nm_json_u64(c, "queued");
 }
 
+/* Asks again and again: drained is not an event that could be missed, and half a second is soon
+ * enough. */
 static int wait_until_empty(struct nm_ctl *ctl)
 {
     uint64_t told = UINT64_MAX;
@@ -89,6 +91,7 @@ static bool is_wanted(const struct nm_ctl *ctl, const char *name, const json_t *
     return ctl->n_operands == 0 || strstr(name, ctl->operands[0]);
 }
 
+/* "=" under DEFAULT: nobody changed it. */
 static void print_keys(struct nm_ctl *ctl, const json_t *keys)
 {
     static const struct nm_column columns[] = {

@@ -51,6 +51,7 @@ static json_t *string_or_say(const char *what, const char *s)
     return j;
 }
 
+/* Members that were not given are not sent: nmd has the defaults. */
 static int set_string(json_t *body, const char *member, const char *value)
 {
     json_t *j = value ? string_or_say(member, value) : NULL;
@@ -60,6 +61,7 @@ static int set_string(json_t *body, const char *member, const char *value)
     return j && json_object_set_new(body, member, j) == 0 ? 0 : -EINVAL;
 }
 
+/* The words go as they are, one element each: no shell is between here and execve(). */
 static int set_command(json_t *body, const struct nm_ctl *ctl)
 {
     json_t *command = json_array();
@@ -72,6 +74,7 @@ static int set_command(json_t *body, const struct nm_ctl *ctl)
     return r == 0 ? 0 : -EINVAL;
 }
 
+/* K=V is split at the first '=': a value may hold more of them. */
 static int set_env(json_t *body, const struct nm_args *a)
 {
     json_t *env = json_object();
@@ -108,6 +111,8 @@ static int set_workdir(json_t *body, const char *workdir)
     return set_string(body, "workdir", workdir);
 }
 
+/* jansson has no decimal type: thousandths of a vcore survive the way through a double and 12
+ * digits. */
 static int set_amounts(json_t *body, const struct nm_args *a)
 {
     int r = 0;
@@ -218,6 +223,7 @@ static int exit_status(const json_t *c, int signal)
     return nm_streq(reason, "permission-denied") ? 126 : NM_CTL_NOT_RUN;
 }
 
+/* The one mistake that everybody makes once. */
 static void hint(const struct nm_ctl *ctl, const json_t *c)
 {
     const char *command = ctl->operands[0];
@@ -228,6 +234,7 @@ static void hint(const struct nm_ctl *ctl, const json_t *c)
                command);
 }
 
+/* Follows it to its end, whatever happens to nmd meanwhile. */
 static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, int signal)
 {
     struct nm_attach_params p = {.id = nm_json_str(container, "id"),

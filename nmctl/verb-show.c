@@ -54,6 +54,7 @@ static void line_text(const struct nm_term *term, const char *label, const json_
         line(term, label, "%s", nm_json_str(c, member));
 }
 
+/* Use beside what was asked for: the one means little without the other. */
 static void show_use(const struct nm_term *term, const json_t *c)
 {
     char a[32], b[32], d[32];
@@ -69,6 +70,7 @@ static void show_use(const struct nm_term *term, const json_t *c)
          nm_format_duration(nm_json_u64(c, "cpu_usage_usec"), a, sizeof a));
 }
 
+/* A queued container's state is only half an answer: why comes with it. */
 static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c)
 {
     _cleanup_json_ json_t *status = NULL;
@@ -90,6 +92,7 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
     }
 }
 
+/* exit_code is null for what never ran; exit_reason says why it did not. */
 static void show_end(const struct nm_term *term, const json_t *c)
 {
     char ran[32];

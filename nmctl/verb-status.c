@@ -22,12 +22,14 @@
 #define LABEL 13 /* columns of "containers   " */
 #define DECISIONS 5
 
+/* Everything below stands in two columns: what it is, and the thing itself. */
 static void print_label(FILE *f, const struct nm_term *term, const char *label)
 {
     fprintf(f, "%s%-*s%s", nm_term_on(term, NM_STYLE_BOLD), LABEL, label,
             nm_term_off(term, NM_STYLE_BOLD));
 }
 
+/* The first line answers the first question: does it work, and how? */
 static void print_state(FILE *f, const struct nm_term *term, const json_t *node)
 {
     const char *state = nm_json_str(node, "state");
@@ -70,6 +72,8 @@ static void print_wrapped(FILE *f, unsigned width, const char *text)
     }
 }
 
+/* What this kernel or backend doesn't enforce comes before the figures: it changes what they mean.
+ */
 static void print_notes(FILE *f, const struct nm_term *term, unsigned width, const json_t *node)
 {
     const json_t *note;
@@ -93,6 +97,8 @@ struct gauge {
     double alpha, beta;
 };
 
+/* CPU is measured in millicores and promised in vcores; with vcores configured apart from the CPUs
+ * one is not a thousand of the other. */
 static void read_gauge(struct gauge *g, const json_t *node, bool memory)
 {
     static const char *const types[] = {"guaranteed", "opportunistic"};
@@ -113,6 +119,7 @@ static void read_gauge(struct gauge *g, const json_t *node, bool memory)
     }
 }
 
+/* A resource's amount for people: bytes with a unit, vcores with three digits. */
 static const char *amount(const struct gauge *g, double v, char *buf, size_t size)
 {
     if (nm_streq(g->name, "memory"))
@@ -121,11 +128,13 @@ static const char *amount(const struct gauge *g, double v, char *buf, size_t siz
     return buf;
 }
 
+/* Shares of nothing are nothing: no capacity has been told yet. */
 static double share(const struct gauge *g, double v)
 {
     return g->capacity > 0 && v > 0 ? v / g->capacity : 0;
 }
 
+/* The figure beside the bar takes the colour of the threshold that it has passed. */
 static void print_bar_line(FILE *f, const struct nm_term *term, const struct gauge *g,
                            const struct nm_bar *b, const char *label, double total)
 {
@@ -180,6 +189,7 @@ static double scale_top(const struct gauge *g)
     return top > 4 ? 4 : (double)(int)((top + 0.2499) * 4) / 4;
 }
 
+/* Bars take what the terminal leaves beside label and figures, within reason. */
 static void print_gauges(FILE *f, const struct nm_term *term, unsigned width, const json_t *node)
 {
     unsigned bar_width = width > LABEL + 70   ? NM_MIN(width - LABEL - 38, 80u)
@@ -225,6 +235,7 @@ static void print_counts(FILE *f, const struct nm_term *term, unsigned width, co
             nm_format_size(nm_json_u64(p, "reclaimed_bytes"), reclaimed, sizeof reclaimed));
 }
 
+/* Old figures look like new ones: their age is told, and in red once rounds have been missed. */
 static void print_sample(FILE *f, const struct nm_term *term, const json_t *node)
 {
     uint64_t age = nm_json_u64(node, "sample.age_usec"),
@@ -249,6 +260,7 @@ static void print_sample(FILE *f, const struct nm_term *term, const json_t *node
     (void)fputc('\n', f);
 }
 
+/* Lines that are there only while there is something to say. */
 static void print_measures(FILE *f, const struct nm_term *term, const json_t *status)
 {
     const json_t *node = nm_json_at(status, "node");
@@ -289,6 +301,7 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
     }
 }
 
+/* One line each, cut to the terminal; nmctl explain has the rest. */
 static void print_decisions(FILE *f, const struct nm_term *term, unsigned width,
                             const json_t *decisions)
 {
@@ -331,6 +344,7 @@ static void print_status(FILE *f, const struct nm_term *term, const json_t *stat
     print_decisions(f, term, term->width, decisions);
 }
 
+/* A status without its decisions is still one: only the former may fail. */
 static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *userdata)
 {
     _cleanup_json_ json_t *status = NULL, *decisions = NULL;

@@ -59,6 +59,7 @@ static int connect_to(const char *path, int *ret)
     return 0;
 }
 
+/* Host is what HTTP/1.1 demands; its value means nothing on a UNIX socket. */
 static int print_request(const struct nm_client_request *q, struct nm_client *c)
 {
     int n;
@@ -195,6 +196,7 @@ int nm_client_answer_gather(const char *data, size_t n, void *userdata)
     return 0;
 }
 
+/* The time-out begins anew with each sign of life: a long list that keeps coming is no hang. */
 static int run_to_end(struct nm_client *c, uint64_t timeout_usec)
 {
     uint64_t msec = timeout_usec / NM_USEC_PER_MSEC;

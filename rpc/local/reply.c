@@ -47,6 +47,7 @@ static int take_status_line(struct nm_reply *r)
     return 0;
 }
 
+/* 18 digits can't overflow. Saying the same length twice is odd, but not ambiguous. */
 static int take_length(struct nm_reply *r, const char *value)
 {
     uint64_t v = 0;
@@ -63,6 +64,7 @@ static int take_length(struct nm_reply *r, const char *value)
     return 0;
 }
 
+/* "gzip, chunked" and the like were never asked for. */
 static int take_encoding(struct nm_reply *r, const char *value)
 {
     if (strcasecmp(value, "chunked") != 0 || r->chunked || r->has_length)
@@ -127,6 +129,7 @@ static int take_chunk_size(struct nm_reply *r)
     return 0;
 }
 
+/* A whole line, by what is expected here. */
 static int take_line(struct nm_reply *r)
 {
     /* The chunks of an endless stream have as many size lines as they like. */
@@ -178,6 +181,8 @@ static ssize_t feed_line(struct nm_reply *r, const char *data, size_t n)
     return (ssize_t)n;
 }
 
+/* As much as belongs to the body, or to this chunk of it. Returns how much that was, or a negative
+ * errno. */
 static ssize_t feed_body(struct nm_reply *r, const char *data, size_t n)
 {
     int e;
