@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 60
+#
+# Pictures on a real terminal (a pseudo one): redrawn in place, and the terminal given back as it
+# was, whichever way out is taken.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+nmd_start || exit 1
+
+# on_terminal KEYS WORD...: runs nmctl on a terminal of 100x30, types KEYS once it has drawn twice,
+# and prints its exit status, whether the terminal is as before, and what it wrote ($seen).
+seen=$dir/seen
+on_terminal() {
+    python3 - "$seen" "$NMCTL" "$@" <<'END'
+import fcntl, os, pty, select, signal, struct, sys, termios, time
+out, nmctl, keys, words = sys.argv[1], sys.argv[2], sys.argv[3].encode(), sys.argv[4:]
+master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+before = termios.tcgetattr(slave)
+pid = os.fork()
+if pid == 0:
+    os.setsid()
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    for fd in range(3):
+        os.dup2(slave, fd)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
+    os.execv(nmctl, [nmctl] + words)
+seen, end, status, typed = b"", time.time() + 20, None, False
+while status is None or select.select([master], [], [], 0)[0]:
+    if select.select([master], [], [], 0.05)[0]:
+        seen += os.read(master, 65536)
+    if not typed and seen.count(b"\033[?2026h") >= 2:
+        os.write(master, keys)
+        typed = True
+    if status is None and os.waitpid(pid, os.WNOHANG)[0]:
+        status = 0
+    if time.time() > end:
+        os.kill(pid, signal.SIGKILL)
+        print("it did not end")
+        break
+open(out, "wb").write(seen)
+print("restored" if termios.tcgetattr(slave) == before else "changed")
+END
+}
+left_cleanly() { # the last thing written gives the screen, the wrapping and the cursor back
+    [[ $(cat "$seen") == *$'\e[?7h\e[?25h\e[?1049l' ]]
+}
+
+is "status --watch: Ctrl-C" "$(on_terminal $'\x03' status --watch -i 100ms)" "restored"
+check "leaves the screen" left_cleanly
+like "bars are drawn with the locale's characters" "$(cat "$seen")" 'α'
+check "and in colour" grep -q $'\e\[31m\|\e\[1;31m\|\e\[2m' "$seen"
+is "status --watch: q" "$(on_terminal q status --watch -i 100ms)" "restored"
+check "leaves the screen too" left_cleanly
+is "top: sorted by memory, then q" "$(on_terminal mq top -i 100ms)" "restored"
+check "leaves it as well" left_cleanly
+NO_COLOR=1 on_terminal q status --watch -i 100ms >"$dir/no-color"
+check "NO_COLOR is respected" eval '! grep -q $'"'"'\e\[[0-9;]*m'"'"' "$seen"'
+
+is "without a terminal: no escape sequences" "$(nmctl status | grep -c $'\e')" 0
+is "and plain ASCII where the locale has no more" "$(LC_ALL=C nmctl status | LC_ALL=C grep -c '[^ -~]')" 0
+done_testing
