@@ -46,6 +46,7 @@ struct nm_policy {
     bool system_known[NM_RESOURCE_COUNT];
     uint64_t system[NM_RESOURCE_COUNT]; /* in use at node level, beyond reserve and containers */
     uint64_t system_at_usec;            /* the sample that said so */
+    uint64_t judged_at_usec;            /* the newest sample that was held against the thresholds */
     uint32_t cpu_over;                  /* consecutive samples with CPU over beta */
     uint32_t quiet[NM_RESOURCE_COUNT]; /* samples since the newest victims were gone */
     uint64_t taken_usec[NM_RESOURCE_COUNT];
@@ -70,7 +71,7 @@ struct nm_round {
     struct nm_policy_verdict *v;
     bool fresh;     /* there is a sample, and it is not stale */
     bool cpu_known; /* and it has a CPU figure */
-    bool new_sample; /* not the one of the round before: one sample never counts twice */
+    bool judging;   /* a fresh sample that no round has judged yet: none counts twice */
     uint64_t capacity[NM_RESOURCE_COUNT], alpha[NM_RESOURCE_COUNT], beta[NM_RESOURCE_COUNT];
     uint64_t used[NM_RESOURCE_COUNT];    /* U; grows with admissions and resumes */
     uint64_t claimed[NM_RESOURCE_COUNT]; /* by guaranteed containers that wait for room */

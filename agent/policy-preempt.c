@@ -24,7 +24,7 @@ void nm_policy_preempt_tick(struct nm_round *r)
 {
     struct nm_policy *p = r->p;
 
-    if (r->in->trigger != NM_TRIGGER_SAMPLE || (r->fresh && !r->new_sample))
+    if (r->in->trigger != NM_TRIGGER_SAMPLE || (r->fresh && !r->judging))
         return;
     if (r->cpu_known && r->s->over_allocation && r->in_use[NM_CPU] > r->beta[NM_CPU])
         p->cpu_over++;
@@ -249,7 +249,7 @@ static void memory_over_beta(struct nm_round *r)
         .reason = NM_REASON_MEMORY_OVER_BETA,
     };
 
-    if (!r->s->over_allocation || !r->fresh || r->in->trigger == NM_TRIGGER_CHANGE || need.amount == 0)
+    if (!r->s->over_allocation || !r->judging || need.amount == 0)
         return;
     if (nm_round_settling(r, NM_MEMORY)) {
         r->v->preempt_hold = NM_REASON_SETTLING;
@@ -307,8 +307,8 @@ static void cpu_over_beta(struct nm_round *r)
         .consecutive_samples = r->p->cpu_over,
     };
 
-    if (r->in->trigger != NM_TRIGGER_SAMPLE || r->p->cpu_over == 0 ||
-        r->p->cpu_over < r->s->cpu_samples || need.amount == 0)
+    if (!r->s->over_allocation || !r->judging || r->in->trigger != NM_TRIGGER_SAMPLE || need.amount == 0 ||
+        r->p->cpu_over == 0 || r->p->cpu_over < r->s->cpu_samples)
         return;
     if (nm_round_settling(r, NM_CPU)) {
         r->v->preempt_hold = NM_REASON_SETTLING;

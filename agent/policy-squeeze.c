@@ -66,7 +66,7 @@ void nm_policy_squeeze(struct nm_round *r)
 {
     if (!r->s->can_squeeze || !r->s->over_allocation || r->n_opportunistic_active == 0)
         r->p->squeeze_millicores = NM_NO_SQUEEZE;
-    else if (r->in->trigger == NM_TRIGGER_SAMPLE && r->cpu_known)
+    else if (r->in->trigger == NM_TRIGGER_SAMPLE && r->judging && r->cpu_known)
         steer(r);
     apply_bounds(r);
     r->v->squeeze_millicores = r->p->squeeze_millicores;

@@ -232,12 +232,12 @@ static void survey_system(struct nm_round *r, const uint64_t shown[NM_RESOURCE_C
 {
     struct nm_policy *p = r->p;
     const struct nm_policy_node *node = &r->in->node;
+    bool new_sample = node->valid && node->at_usec != p->system_at_usec;
 
-    r->new_sample = node->valid && node->at_usec != p->system_at_usec;
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
         uint64_t beyond = nm_sub_u64(nm_resources_get(&node->used, k), nm_resources_get(&r->s->reserve, k));
 
-        if ((r->new_sample || !p->system_known[k]) && node->valid && (k != NM_CPU || node->cpu_valid)) {
+        if ((new_sample || !p->system_known[k]) && node->valid && (k != NM_CPU || node->cpu_valid)) {
             p->system[k] = nm_sub_u64(beyond, shown[k]);
             p->system_known[k] = true;
         }
@@ -245,7 +245,7 @@ static void survey_system(struct nm_round *r, const uint64_t shown[NM_RESOURCE_C
         if (r->s->over_allocation)
             r->used[k] = nm_add_u64(r->used[k], p->system[k]);
     }
-    if (r->new_sample)
+    if (new_sample)
         p->system_at_usec = node->at_usec;
 }
 
@@ -256,6 +256,9 @@ static void survey(struct nm_round *r)
 
     r->fresh = node->valid && nm_sub_u64(r->in->now_usec, node->at_usec) <= r->s->sample_max_age_usec;
     r->cpu_known = r->fresh && node->cpu_valid;
+    r->judging = r->fresh && r->in->trigger != NM_TRIGGER_CHANGE && node->at_usec != r->p->judged_at_usec;
+    if (r->judging)
+        r->p->judged_at_usec = node->at_usec;
     set_limits(r);
     for (uint32_t i = 0; i < r->in->n_views; i++)
         survey_view(r, i, shown);

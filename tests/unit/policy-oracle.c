@@ -165,7 +165,7 @@ static const char *check_threshold(struct oracle *o, const struct facts *f, cons
 
     if (!is_threshold(a))
         return NULL;
-    if (f->in->trigger == NM_TRIGGER_CHANGE)
+    if (!o->judging)
         return "taken back on a threshold without a new sample";
     if (f->in_use[k] - f->pending_measured[k] <= f->beta[k])
         return wrong(o, "%s is taken back, but is not over beta: %.0f - %.0f <= %.0f", k ? "CPU" : "memory",
@@ -516,9 +516,10 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
 
 static void tick(struct oracle *o, const struct facts *f)
 {
-    bool again = f->in->node.at_usec == o->sample_at;
-
-    if (f->in->trigger != NM_TRIGGER_SAMPLE || (f->fresh && again))
+    o->judging = f->fresh && f->in->trigger != NM_TRIGGER_CHANGE && f->in->node.at_usec != o->judged_at;
+    if (o->judging)
+        o->judged_at = f->in->node.at_usec;
+    if (f->in->trigger != NM_TRIGGER_SAMPLE || (f->fresh && !o->judging))
         return;
     o->run_over_beta = f->cpu_known && f->s->over_allocation && f->in_use[NM_CPU] > f->beta[NM_CPU]
                            ? o->run_over_beta + 1

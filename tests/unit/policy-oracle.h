@@ -11,7 +11,8 @@
 struct oracle {
     double system[NM_RESOURCE_COUNT];
     bool system_known[NM_RESOURCE_COUNT];
-    uint64_t sample_at;
+    uint64_t sample_at, judged_at;
+    bool judging;
     uint32_t run_over_beta;
     uint32_t quiet[NM_RESOURCE_COUNT]; /* samples since the last victims were gone */
     uint64_t taken_usec[NM_RESOURCE_COUNT];

@@ -368,6 +368,8 @@ static void meddle(struct world *w)
 void world_calm(struct world *w)
 {
     w->calm = true;
+    w->period = NM_USEC_PER_SEC;
+    w->settings.sample_max_age_usec = NM_MAX(w->settings.sample_max_age_usec, w->period);
     w->miss = w->meddle = w->arrive = w->reload = 0;
     w->draining = w->unhealthy = false;
     w->shed_to = UINT32_MAX;

@@ -124,7 +124,7 @@ static const char *history(struct world *w, struct nm_policy *twin)
     for (unsigned i = 0; i < rounds && !r; i++)
         r = one_round(w, &o, twin);
     world_calm(w);
-    for (unsigned i = 0; i < CALM_ROUNDS && !r && busy(w); i++) {
+    for (unsigned i = 0; i < CALM_ROUNDS && !r && (i == 0 || busy(w)); i++) {
         world_calm(w);
         r = one_round(w, &o, twin);
     }

@@ -138,6 +138,10 @@ static void test_squeeze_comes_first_and_converges(void **state)
         assert_int_equal(n->verdict.squeeze_millicores, quota);
         assert_int_equal(n->verdict.n_actions, 0);
     }
+    /* Between alpha and beta it is left alone. */
+    node_use(g, 10, 46);
+    node_sample(n);
+    assert_int_equal(n->verdict.squeeze_millicores, quota);
     /* The guaranteed one wants less: it is let go at once to where use is in the middle again, and lifted. */
     node_use(g, 10, 30);
     use_within_quota(n, o, 60);
