@@ -135,7 +135,7 @@ hog() { # NAME RUN-OPTION... -- HOG-ARGUMENT...: see hog.py
     shift
     submit "$name" "${options[@]}" -- /usr/bin/python3 "$here/hog.py" "$@"
 }
-hold() { # NAME: SIGUSR1 to it, which makes it grow
+grow() { # NAME: see hog.py
     kill -USR1 "$(field_of "$1" .pid)"
 }
 
@@ -157,6 +157,15 @@ settled() { # NAME...: out of warm-up, for wait_until; with the lib's settings s
         [ "$(field_of "$name" '.state == "RUNNING" and
             now - .started_usec / 1000000 > '"${warmup:-0.6}")" = true ] || return 1
     done
+}
+samples() { # N: waits until nmd has taken so many more, which is how to see that something does not happen
+    local now
+    now=$(status_of .counters.samples)
+    wait_until 20 status_is ".counters.samples >= $((now + $1))" true
+}
+reconfigure() { # SECTION KEY VALUE: in the configuration file, and in force
+    sed -i "/^$2 = /d; s|^\\[$1\\]\$|&\\n$2 = $3|" "$nmd_conf" "$nmd_conf.d/50-suite.conf"
+    nmctl config --reload >/dev/null
 }
 kill_all() { # and wait until they are gone
     local ids

@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 120
+#
+# Taking back and giving back: real processes that hold memory and burn CPU, measured by nmd;
+# what else the node does is the suite's. See DESIGN section 5, "Preemption" and "Resume".
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+nmd_configure <<END
+[node]
+memory = 1000M
+[preemption]
+breaker = 0
+settle-samples = 8
+pause-deadline = 10min
+pause = yes
+[queue]
+max-length = 10
+END
+nmd_start
+states() { # NAME...
+    local name
+    for name in "$@"; do printf '%s ' "$(state_of "$name")"; done
+}
+paused() { in_state "$1" PAUSED && frozen "$1"; }
+
+# ---- memory over beta: the latest-started goes, and no more than needed ----
+hog g1 -m 700M -c 0.1 -- 100 600
+wait_until 20 uses g1 100
+for i in 1 2 3; do
+    hog "o$i" --opportunistic -m 200M -c 0.1 -- 150
+    wait_until 20 uses "o$i" 150
+done
+is "three opportunistic ones beside a guaranteed that uses little" "$(states o1 o2 o3)" \
+    "RUNNING RUNNING RUNNING "
+grow g1
+check "memory over beta: the latest-started is killed" wait_until 20 in_state o3 COMPLETED
+is "as preempted" "$(field_of o3 '"\(.exit_reason) \(.exit_code)"')" "preempted 137"
+check "the guaranteed one grows on" wait_until 20 uses g1 600
+samples 20
+is "no more are killed than needed" "$(states g1 o1 o2)" "RUNNING RUNNING RUNNING "
+is "the record says why" "$(decision_of o3 kill '"\(.reason) \(.resource) \(.outcome)"')" \
+    "memory-over-beta memory done"
+is "it is counted" "$(status_of .preemptions.killed)" 1
+at_least "and what came back is known" "$(decision_of o3 kill .regained.memory_bytes)" $((150 << 20))
+kill_all
+
+# ---- guaranteed ones are never victims ----
+hog g1 -m 500M -c 0.1 -- 485
+hog g2 -m 500M -c 0.1 -- 485
+check "two guaranteed ones over beta" wait_until 20 status_is '.node.utilization.memory > 0.95' true
+samples 20
+is "are left alone" "$(states g1 g2)" "RUNNING RUNNING "
+kill_all
+
+# ---- room for a guaranteed one ----
+hog o1 --opportunistic -m 350M -c 0.1 -- 300
+hog o2 --opportunistic -m 350M -c 0.1 -- 300
+wait_until 20 uses o2 300
+wait_until 10 settled o1 o2
+submit g1 -m 500M -c 0.1 -- sleep 300
+check "a guaranteed one starts where it didn't fit" wait_until 20 in_state g1 RUNNING
+check "the latest-started made room for it" wait_until 5 in_state o2 COMPLETED
+is "and only that" "$(state_of o1)" RUNNING
+is "on its behalf" "$(decision_of o2 kill '"\(.reason) \(.on_behalf_of)"')" "room-for-guaranteed $id"
+is "before it started" "$(jq -n "$(field_of g1 .started_usec) >= $(field_of o2 .finished_usec)")" true
+kill_all
+
+# ---- CPU over beta: paused, resumed in order of arrival ----
+for i in 1 2 3; do
+    hog "o$i" --opportunistic -m 50M -c 0.3 -- 5 --spin
+    wait_until 20 burns "o$i" 100
+done
+wait_until 10 settled o1 o2 o3
+node_cpu 1950
+check "CPU over beta: the latest-started is paused" wait_until 20 in_state o3 PAUSED
+is "the kernel says frozen" "$(frozen o3 && echo yes)" yes
+at_least "after samples in a row" "$(decision_of o3 pause .consecutive_samples)" 4
+is "the record says why" "$(decision_of o3 pause '"\(.reason) \(.resource)"')" "cpu-over-beta cpu"
+like "it has a deadline" "$(field_of o3 .pause_deadline_usec)" '^[0-9]+$'
+before=$(field_of o3 .cpu_usage_usec)
+samples 4
+is "it burns nothing" "$(field_of o3 '"\(.cpu_usage_usec) \(.cpu_millicores)"')" "$before 0"
+check "and it holds its memory" uses o3 5
+check "still over: the next one is paused after it has settled" wait_until 20 paused o2
+node_cpu 0
+check "room again: resumed" wait_until 20 in_state o3 RUNNING
+is "all of them" "$(states o1 o2 o3)" "RUNNING RUNNING RUNNING "
+is "thawed" "$(frozen o3 || echo thawed)" thawed
+is "in order of arrival" "$(jq -n "$(decision_of o2 resume .number) < $(decision_of o3 resume .number)")" true
+is "nothing was killed for CPU" "$(decision_of o3 kill)$(decision_of o2 kill)" nullnull
+at_least "pauses are counted" "$(status_of .preemptions.paused)" 2
+at_least "resumes, too" "$(status_of .preemptions.resumed)" 2
+
+# A person's pause is a person's to end.
+nmctl pause o1 >/dev/null
+check "paused by hand" wait_until 5 paused o1
+samples 10
+is "the policy doesn't resume it" "$(state_of o1)" PAUSED
+nmctl resume o1 >/dev/null
+check "resumed by hand" wait_until 5 in_state o1 RUNNING
+
+# ---- exempt ones and minimum run times ----
+hog master --opportunistic --exempt -m 50M -c 0.3 -- 5 --spin
+hog spared --opportunistic --min-runtime 1h -m 50M -c 0.3 -- 5 --spin
+wait_until 20 burns spared 100
+wait_until 10 settled master spared
+node_cpu 1950
+check "others go before one in its minimum run time" wait_until 20 in_state o3 PAUSED
+node_cpu 0
+is "which runs on, like the application master" "$(states master spared)" "RUNNING RUNNING "
+is "the record says who was passed over" "$(decision_of o3 pause '[.candidates[] |
+    select(.name == "master" or .name == "spared") | .passed_over] | sort | join(" ")')" "exempt min-runtime"
+nmctl kill --now --wait o1 o2 o3 >/dev/null
+# Only those two are left, and then the master alone.
+node_cpu 1950
+check "alone with the master, the minimum run time doesn't help" wait_until 20 in_state spared PAUSED
+samples 20
+is "the application master is never a victim" "$(state_of master)" RUNNING
+node_cpu 0
+check "and back" wait_until 20 in_state spared RUNNING
+kill_all
+
+# ---- the pause's deadline ----
+reconfigure preemption pause-deadline 1s
+hog o1 --opportunistic -m 50M -c 0.3 -- 5 --spin
+wait_until 20 burns o1 100
+node_cpu 1950
+check "paused for too long: killed" wait_until 20 in_state o1 COMPLETED
+is "and says so" "$(field_of o1 .exit_reason) $(decision_of o1 kill .reason)" "pause-deadline pause-deadline"
+node_cpu 0
+
+# ---- without pausing ----
+reconfigure preemption pause no
+hog o1 --opportunistic -m 50M -c 0.3 -- 5 --spin
+hog o2 --opportunistic -m 50M -c 0.3 -- 5 --spin
+wait_until 20 burns o2 100
+wait_until 10 settled o1 o2
+node_cpu 1950
+check "pausing off: the latest-started is killed instead" wait_until 20 in_state o2 COMPLETED
+node_cpu 0
+is "after the same rule" "$(decision_of o2 kill '"\(.reason) \(.consecutive_samples >= 4)"')" "cpu-over-beta true"
+is "and only it" "$(state_of o1)" RUNNING
+kill_all
+
+# ---- no sample, no deed ----
+reconfigure preemption pause yes
+submit g1 -m 900M -c 0.1 -- sleep 300
+hog o1 --opportunistic -m 50M -c 0.1 -- 40
+wait_until 20 uses o1 40
+node_memory_gone
+check "without a sample of the node" wait_until 10 grep -q "can't be read" "$dir/nmd.log"
+submit g2 -m 50M -c 0.1 -- sleep 300
+submit o2 --opportunistic -m 50M -c 0.1 -- sleep 300
+check "nothing opportunistic is admitted" wait_until 10 hold_is o2 no-sample
+check "nothing guaranteed either" wait_until 10 hold_is g2 no-sample
+samples 10
+is "nothing is killed" "$(states g1 o1 g2 o2)" "RUNNING RUNNING SCHEDULED SCHEDULED "
+node_memory 0
+check "with samples again all goes on" wait_until 10 in_state o2 RUNNING
+is "for the guaranteed one as well" "$(state_of g2)" RUNNING
+is "no rule of the policy was broken" "$(grep -c 'does not hold' "$dir/nmd.log")" 0
+nmd_alive || not_ok "nmd is still there"
+done_testing
