@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nmd's end of a launch: watches one shim, new (launch-spawn.c) or adopted, and turns what it hears
- * into STARTED and ENDED, each once and in this order. There are three sources, and any of them may
- * be missing:
+ * nmd's end of a launch: watches one shim, new (launch-spawn.c) or adopted, and turns what it hears into STARTED and
+ * ENDED, each once and in this order. There are three sources, and any of them may be missing:
  *
  *   socket   the shim's messages, fastest; an adopted shim has none (it went with the old nmd)
- *   record   the file in the container's directory, which says the same; watched with inotify
- *            after an adoption
- *   pidfd    readable when the shim is gone, which is what ENDED means; the messages and the record
- *            are then looked at a last time. No record of an end: the shim was killed, and what is
- *            left of the container is for the caller to kill through its cgroup (the command dies
- *            with its shim, see shim-child.c).
+ *   record   the file in the container's directory, which says the same; watched with inotify after an adoption
+ *   pidfd    readable when the shim is gone, which is what ENDED means; the messages and the record are then looked at a
+ *            last time. No record of an end: the shim was killed, and what is left of the container is for the caller
+ *            to kill through its cgroup (the command has the shim's death as its own, see shim-child.c).
  *
  * A pid is only ever believed through a pidfd that was opened while its start time still fitted.
  */
@@ -105,8 +102,7 @@ static void read_record_file(struct nm_launch *l)
     if (k == 0)
         take_record(l, &r);
     else if (k != -ENOENT)
-        nm_warning("%s/" NM_LAUNCH_RECORD_FILE " can't be read, ignoring it: %s", l->dir,
-                   strerror(-k));
+        nm_warning("%s/" NM_LAUNCH_RECORD_FILE " can't be read, ignoring it: %s", l->dir, strerror(-k));
 }
 
 static int on_socket(sd_event_source *source, int fd, uint32_t revents, void *userdata)
@@ -204,8 +200,7 @@ int nm_launch_watch(struct nm_launch *l)
 /* The watch is set before the record is read, so that no change falls between. */
 static int watch_record(struct nm_launch *l)
 {
-    int r = sd_event_add_inotify(l->event, &l->inotify_source, l->dir, IN_MOVED_TO | IN_ONLYDIR,
-                                 on_inotify, l);
+    int r = sd_event_add_inotify(l->event, &l->inotify_source, l->dir, IN_MOVED_TO | IN_ONLYDIR, on_inotify, l);
 
     if (r < 0)
         return r;
@@ -238,8 +233,8 @@ int nm_launch_alloc(const char *container_dir, sd_event *event, nm_launch_cb_t c
     return 0;
 }
 
-int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks,
-                    sd_event *event, nm_launch_cb_t cb, void *userdata, struct nm_launch **ret)
+int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks, sd_event *event,
+                    nm_launch_cb_t cb, void *userdata, struct nm_launch **ret)
 {
     _cleanup_(nm_launch_freep) struct nm_launch *l = NULL;
     uint64_t ticks;
@@ -291,8 +286,7 @@ static int on_forgotten_gone(sd_event_source *source, int fd, uint32_t revents, 
     return 0;
 }
 
-/* A child that nobody watches any more must still be reaped: the event loop keeps its pidfd until
- * then. */
+/* A child that nobody watches any more must still be reaped: the event loop keeps its pidfd until then. */
 static void leave_to_reaper(struct nm_launch *l)
 {
     _cleanup_(sd_event_source_unrefp) sd_event_source *source = NULL;
@@ -306,8 +300,8 @@ static void leave_to_reaper(struct nm_launch *l)
 }
 
 /*
- * A shim at its gate is killed rather than left to notice that its socket was closed: its last word
- * could else come so late that it hits the directory of the same container's next launch.
+ * A shim at its gate is killed rather than left to notice that its socket was closed: its last word could else come so
+ * late that it hits the directory of the same container's next launch.
  */
 static void turn_away(struct nm_launch *l)
 {

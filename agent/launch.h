@@ -2,15 +2,13 @@
 #pragma once
 
 /*
- * Starting commands. nmd forks one shim per container (agent/shim.c, a small binary of its own).
- * The shim waits at a gate while nmd puts it into the container's cgroup; when the gate opens it
- * forks the command's process, drops privileges there, execs, waits, and records how it ended in
- * the container's directory. It outlives nmd: a restarted nmd adopts it by pid, start time and that
- * record. If nmd dies before the gate is opened, the shim leaves without running anything.
+ * Starting commands. nmd forks one shim per container (agent/shim.c, a small binary of its own). The shim waits at a gate
+ * while nmd puts it into the container's cgroup; when the gate opens it forks the command's process, drops privileges
+ * there, execs, waits, and records how it ended in the container's directory. It outlives nmd: a restarted nmd adopts it
+ * by pid, start time and that record. If nmd dies before the gate is opened, the shim leaves without running anything.
  *
- * The container's directory <state>/containers/<id>/ belongs to root and holds `record` (see struct
- * nm_launch_record), written atomically by the shim: first "started", then "ended". Logs are
- * <logs>/<id>/stdout and stderr.
+ * The container's directory <state>/containers/<id>/ belongs to root and holds `record` (see struct nm_launch_record),
+ * written atomically by the shim: first "started", then "ended". Logs are <logs>/<id>/stdout and stderr.
  */
 
 #include <systemd/sd-event.h>
@@ -20,7 +18,7 @@
 /* Where a launch failed, so that each case gets its own message. */
 enum nm_launch_stage {
     NM_LAUNCH_STAGE_NONE,
-    NM_LAUNCH_STAGE_SHIM,    /* the shim could not be started, or went before the gate opened */
+    NM_LAUNCH_STAGE_SHIM,    /* the shim itself could not be started, or went before the gate opened */
     NM_LAUNCH_STAGE_LOGS,
     NM_LAUNCH_STAGE_USER,    /* setgroups, setgid, setuid */
     NM_LAUNCH_STAGE_WORKDIR,
@@ -47,8 +45,7 @@ struct nm_launch_record {
 #define NM_LAUNCH_RECORD_FILE "record"
 #define NM_LAUNCH_RECORD_SIZE 1024 /* more than any record needs, NUL included */
 
-/* The record's text form, a pure parser and printer (foreign bytes: it is fuzzed). -EBADMSG when
- * malformed. */
+/* The record's text form, a pure parser and printer (foreign bytes: it is fuzzed). -EBADMSG when malformed. */
 int nm_launch_record_parse(const char *text, struct nm_launch_record *ret);
 int nm_launch_record_print(const struct nm_launch_record *r, char *buf, size_t size);
 /* Reads <dir>/record. -ENOENT: the shim has written nothing yet. */
@@ -57,8 +54,7 @@ int nm_launch_record_read(const char *container_dir, struct nm_launch_record *re
 struct nm_launch_params {
     const char *shim_path;     /* the shim's binary */
     const char *container_dir; /* made (0700) if missing */
-    const char *log_dir;       /* <logs>/<id>, made (0700, root) if missing; its two files belong
-                                  to the user */
+    const char *log_dir;       /* <logs>/<id>, made (0700, root) if missing; the two files belong to the user */
     const char *container_id;
     const struct nm_command *command;
     int oom_score_adj;         /* of the command; the shim itself takes -1000 where it may */
@@ -70,23 +66,20 @@ struct nm_launch;
 /*
  * Heard in the event loop; r is valid during the call.
  *   STARTED  the command runs (r->pid), or has already ended again (ENDED follows)
- *   ENDED    the shim is gone; r tells how the command ended, or that it never ran (failed_stage
- *            != NONE). r = NULL: the shim went without an ENDED record (it was killed, alone or
- *            with its cgroup).
+ *   ENDED    the shim is gone; r tells how the command ended, or that it never ran (failed_stage != NONE).
+ *            r = NULL: the shim went without an ENDED record (it was killed, alone or with its cgroup).
  * The launch must not be freed inside the callback; free it afterwards.
  */
-typedef void (*nm_launch_cb_t)(struct nm_launch *l, enum nm_launch_phase phase,
-                               const struct nm_launch_record *r, void *userdata);
+typedef void (*nm_launch_cb_t)(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_launch_record *r,
+                               void *userdata);
 
 /* Forks the shim, which waits at its gate. Bad users and the like are found by the shim, later. */
-int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *userdata,
-                  struct nm_launch **ret);
+int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *userdata, struct nm_launch **ret);
 /* Opens the gate. Returns 0, or -EPIPE when the shim has gone. */
 int nm_launch_open_gate(struct nm_launch *l);
-/* Takes over a shim of an earlier nmd. Returns 0; -ESRCH when that process is gone (read the record
- * instead). */
-int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks,
-                    sd_event *event, nm_launch_cb_t cb, void *userdata, struct nm_launch **ret);
+/* Takes over a shim of an earlier nmd. Returns 0; -ESRCH when that process is gone (read the record instead). */
+int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks, sd_event *event,
+                    nm_launch_cb_t cb, void *userdata, struct nm_launch **ret);
 /* Forgets it. A shim still at its gate leaves; one that runs a command goes on. */
 struct nm_launch *nm_launch_free(struct nm_launch *l);
 NM_DEFINE_CLEANUP(struct nm_launch *, nm_launch_free)

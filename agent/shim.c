@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nm-shim: the parent of one container's command. nmd may be restarted, upgraded or crash; a
- * process has one parent that can learn its exit status, so that parent is this small program,
- * which has nothing else to do. See shim.h for what it is given and launch.h for what it promises.
+ * nm-shim: the parent of one container's command. nmd may be restarted, upgraded or crash; a process has one parent that
+ * can learn its exit status, so that parent is this small program, which has nothing else to do. See shim.h for what
+ * it is given and launch.h for what it promises.
  *
- * It lives in the container's cgroup: frozen and killed with it, and its memory is the container's.
- * It stays root with no capability left, so that the container's user can neither signal nor trace
- * it; all signals are blocked for its whole life (SIGKILL ends it, and then its command too), and
- * as leader of its own session it never hears a terminal. OOM score -1000 spares it even when the
- * kernel kills a whole group (memory.oom.group), so the end is recorded.
+ * It lives in the container's cgroup: frozen and killed with it, and its memory is the container's. It stays root with
+ * no capability left, so that the container's user can neither signal nor trace it; all signals are blocked for its
+ * whole life (SIGKILL ends it, and then its command too), and as leader of its own session it never hears a terminal.
+ * OOM score -1000 spares it even when the kernel kills a whole group (memory.oom.group), so the end is recorded.
  *
- * The container ends when its command ends. Descendants that stay behind are not waited for: nmd
- * kills them with the cgroup. Orphans are reaped here meanwhile, since not every host's PID 1 does
- * so.
+ * The container ends when its command ends. Descendants that stay behind are not waited for: nmd kills them with the
+ * cgroup. Orphans are reaped here meanwhile, since not every host's PID 1 does so.
  */
 
 #include "agent/shim.h"
@@ -36,14 +34,12 @@
 static struct nm_launch_record record;
 static int spare_fd = -EBADF;
 
-/* A second file of a record's size, made while there is room, so that a disk which fills up later
- * can't swallow the end. */
+/* A second file of a record's size, made while there is room, so that a disk which fills up later can't swallow the end. */
 static void reserve_record(void)
 {
     char blank[NM_LAUNCH_RECORD_SIZE];
 
-    spare_fd = openat(NM_SHIM_FD_DIR, SPARE_FILE,
-                      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    spare_fd = openat(NM_SHIM_FD_DIR, SPARE_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (spare_fd < 0)
         return;
     memset(blank, '\n', sizeof blank);
@@ -69,8 +65,7 @@ static int write_record(const char *text)
     return nm_write_file_atomic_at(NM_SHIM_FD_DIR, NM_LAUNCH_RECORD_FILE, text, 0600, 0);
 }
 
-/* For whoever comes later, then for the nmd that is there now. Fails when it is not written;
- * *ret_told: nmd has it. */
+/* For whoever comes later, then for the nmd that is there now. Fails when it is not written; *ret_told: nmd has it. */
 static int publish(bool *ret_told)
 {
     char text[NM_LAUNCH_RECORD_SIZE];
@@ -84,9 +79,8 @@ static int publish(bool *ret_told)
 }
 
 /*
- * The last thing a shim does. With no nmd there and no room on the disk it stays until one of them
- * is back: an exit status is kept in a living process rather than lost. A directory that was
- * removed means that nobody wants it.
+ * The last thing a shim does. With no nmd there and no room on the disk it stays until one of them is back: an exit
+ * status is kept in a living process rather than lost. A directory that was removed means that nobody wants it.
  */
 static _Noreturn void end(void)
 {
@@ -129,7 +123,7 @@ static void set_up_self(void)
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "-1000");
 }
 
-/* Into a mapping of its own rather than the heap, so that all of it can be given back. */
+/* The spec is read into a mapping of its own rather than the heap, so that all of it is given back. */
 static int read_spec(char **ret_text, size_t *ret_size, struct nm_shim_spec *ret)
 {
     struct stat st;
@@ -156,8 +150,7 @@ static int read_spec(char **ret_text, size_t *ret_size, struct nm_shim_spec *ret
     return nm_shim_spec_parse(text, size, ret);
 }
 
-/* Blocks until nmd says go. Anything else is its end, before anything has run: that too is
- * recorded. */
+/* Blocks until nmd says go. Anything else is its end, before anything has run: that too is recorded. */
 static void wait_at_gate(void)
 {
     char byte = 0;
@@ -172,9 +165,8 @@ static void wait_at_gate(void)
 
 static int open_log(const char *name, const struct nm_shim_spec *spec)
 {
-    _cleanup_close_ int fd = openat(
-        NM_SHIM_FD_LOGS, name,
-        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600);
+    _cleanup_close_ int fd =
+        openat(NM_SHIM_FD_LOGS, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600);
     struct stat st;
 
     if (fd < 0)
@@ -203,8 +195,7 @@ static void open_logs(const struct nm_shim_spec *spec, int ret_fd[2])
     (void)close(NM_SHIM_FD_LOGS);
 }
 
-/* Returns when the command runs; the pipe closes itself on exec, so reading nothing is the good
- * news. */
+/* Returns when the command runs; the pipe closes itself on exec, so reading nothing is the good news. */
 static void wait_for_exec(int report_fd, pid_t pid)
 {
     struct nm_shim_failure f;

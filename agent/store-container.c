@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Containers as rows. One table of columns describes name, type and place of each field; schema,
- * writing and reading all follow it. The command (argv, env, directory), which can be large and
- * never changes, has a table of its own, so that a change of state rewrites a few hundred bytes.
+ * Containers as rows. One table of columns describes name, type and place of each field; schema, writing and reading all
+ * follow it. The command (argv, env, directory), which can be large and never changes, has a table of its own, so that
+ * a change of state rewrites a few hundred bytes.
  *
- * Rows are read with suspicion: the file may be damaged in a way that no check finds, or written by
- * another hand. A row with a wrong type, a number out of range, an unknown word or a name that is
- * none is no container.
+ * Rows are read with suspicion: the file may be damaged in a way that no check finds, or written by another hand. A
+ * row with a wrong type, a number out of range, an unknown word or a name that is none is no container.
  */
 
 #include <errno.h>
@@ -102,8 +101,8 @@ char *nm_store_container_schema(void)
 
     sqlite3_str_appendall(sql, "CREATE TABLE containers (");
     for (int i = 0; i < N_COLUMNS; i++)
-        sqlite3_str_appendf(sql, "%s %s NOT NULL%s, ", columns[i].name,
-                            column_type(columns[i].kind), i == 0 ? " PRIMARY KEY" : "");
+        sqlite3_str_appendf(sql, "%s %s NOT NULL%s, ", columns[i].name, column_type(columns[i].kind),
+                            i == 0 ? " PRIMARY KEY" : "");
     sqlite3_str_appendall(sql, BOOT_COLUMN " INTEGER NOT NULL) WITHOUT ROWID");
     return sqlite3_str_finish(sql);
 }
@@ -125,22 +124,20 @@ char *nm_store_container_upsert(void)
     return sqlite3_str_finish(sql);
 }
 
-/* ---- writing ------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------------------------- */
 
 static int bind_text(sqlite3_stmt *stmt, int i, const char *text)
 {
     return sqlite3_bind_text(stmt, i, text, -1, SQLITE_STATIC);
 }
 
-static void bind_column(sqlite3_stmt *stmt, int i, const struct column *col,
-                        const struct nm_container *c)
+static void bind_column(sqlite3_stmt *stmt, int i, const struct column *col, const struct nm_container *c)
 {
     const void *p = (const char *)c + col->offset;
 
     switch (col->kind) {
     case KIND_COUNT:
-        (void)sqlite3_bind_int64(stmt, i,
-                                 (int64_t)NM_MIN(*(const uint64_t *)p, (uint64_t)INT64_MAX));
+        (void)sqlite3_bind_int64(stmt, i, (int64_t)NM_MIN(*(const uint64_t *)p, (uint64_t)INT64_MAX));
         break;
     case KIND_BITS:
         (void)sqlite3_bind_int64(stmt, i, (int64_t) * (const uint64_t *)p);
@@ -173,7 +170,7 @@ static void bind_column(sqlite3_stmt *stmt, int i, const struct column *col,
     }
 }
 
-/* -EILSEQ: not UTF-8, which JSON can't hold. Requests come as JSON, so there should be none. */
+/* -EILSEQ: JSON holds no bytes that aren't UTF-8. Requests come as JSON, so there should be none. */
 static int strv_to_json(char *const *v, char **ret)
 {
     json_t *array = json_array();
@@ -281,7 +278,7 @@ int nm_store_delete_container(struct nm_store *s, const char *id)
     return r < 0 ? r : k;
 }
 
-/* ---- reading ------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------------------------- */
 
 static int read_int(sqlite3_stmt *stmt, int i, int64_t min, int64_t max, int64_t *ret)
 {
@@ -434,14 +431,12 @@ static char *load_sql(void)
     sqlite3_str_appendall(sql, "SELECT ");
     for (int i = 0; i < N_COLUMNS; i++)
         sqlite3_str_appendf(sql, "c.%s, ", columns[i].name);
-    sqlite3_str_appendall(sql,
-                          "m.argv, m.env, m.workdir, m.user, m.uid, m.gid, m.no_new_privs "
-                          "FROM containers c LEFT JOIN commands m ON m.id = c.id ORDER BY c.seq");
+    sqlite3_str_appendall(sql, "m.argv, m.env, m.workdir, m.user, m.uid, m.gid, m.no_new_privs "
+                               "FROM containers c LEFT JOIN commands m ON m.id = c.id ORDER BY c.seq");
     return sqlite3_str_finish(sql);
 }
 
-int nm_store_load_containers(struct nm_store *s, nm_store_container_cb_t cb, void *userdata,
-                             unsigned *ret_n_bad)
+int nm_store_load_containers(struct nm_store *s, nm_store_container_cb_t cb, void *userdata, unsigned *ret_n_bad)
 {
     char *sql = load_sql();
     unsigned n_bad = 0;

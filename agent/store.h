@@ -2,13 +2,12 @@
 #pragma once
 
 /*
- * The journal: SQLite in WAL mode, <state>/nmd.db. A container's row is written *before* anything
- * is done about it, so that a restarted nmd knows what was meant. synchronous=NORMAL: a crash of
- * nmd loses nothing; after a crash of the host everything is gone anyway and is reported lost.
+ * The journal: SQLite in WAL mode, <state>/nmd.db. A container's row is written *before* anything is done about it, so
+ * that a restarted nmd knows what was meant. synchronous=NORMAL: a crash of nmd loses nothing; after a crash of the host
+ * everything is gone anyway and is reported lost.
  *
- * A damaged file is renamed to nmd.db.damaged-<time> and a new one begun; a full disk is reported
- * (-ENOSPC) and what could not be written is kept in memory and written when there is room:
- * nm_store_flush() is cheap to call often.
+ * A damaged file is renamed to nmd.db.damaged-<time> and a new one begun; a full disk is reported (-ENOSPC) and what
+ * could not be written is kept in memory and written when there is room: nm_store_flush() is cheap to call often.
  */
 
 #include "agent/container.h"
@@ -19,40 +18,35 @@ struct nm_store;
 struct nm_store_opened {
     bool was_damaged;
     char set_aside[256];     /* where the damaged file went */
-    int problem;             /* 0, or -ENOSPC, -EIO: no file could be made, all stays in memory
-                                until one can */
+    int problem;             /* 0, or -ENOSPC or -EIO: no file could be made, all is kept in memory until one can */
     bool same_boot;          /* the rows were written since the host's last boot */
-    uint64_t epoch;          /* realtime seconds of the store's begin: part of new container ids */
+    uint64_t epoch;          /* realtime seconds when the store was begun: part of new container ids */
     uint64_t last_seq;       /* highest container number given out */
     uint64_t last_decision;  /* highest decision number */
 };
 
 /*
- * Errors of everything below: -ENOSPC, -EIO, -EROFS, -EBUSY, -EMFILE: not on disk, but kept in
- * memory for later. -EUCLEAN: the same, and the file has turned out to be damaged:
- * nm_store_restart(), then put everything that is known. Other codes (-ENOMEM, -EINVAL, -EILSEQ for
- * a command that isn't UTF-8): not kept.
+ * Errors of everything below: -ENOSPC, -EIO, -EROFS, -EBUSY, -EMFILE: not on disk, but kept in memory for later.
+ * -EUCLEAN: the same, and the file has turned out to be damaged: nm_store_restart(), then put everything that is known.
+ * Other codes (-ENOMEM, -EINVAL, -EILSEQ for a command that isn't UTF-8): not kept.
  */
 
-/* dir: the state directory, which must exist. boot_id: text of /proc/sys/kernel/random/boot_id
- * (newline taken off), or anything in tests. -EBUSY: another nmd has it open. */
-int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret,
-                  struct nm_store_opened *ret_opened);
-/* Sets the file in use aside and begins a new one; epoch and numbers begin anew. What was not on
- * disk yet is kept. */
+/* dir: the state directory, which must exist. boot_id: text of /proc/sys/kernel/random/boot_id (newline taken off), or
+ * anything in tests. -EBUSY: another nmd has it open. */
+int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret, struct nm_store_opened *ret_opened);
+/* Sets the file in use aside and begins a new one; epoch and numbers begin anew. What was not on disk yet is kept. */
 int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened);
 /* Flushes once more. */
 struct nm_store *nm_store_free(struct nm_store *s);
 NM_DEFINE_CLEANUP(struct nm_store *, nm_store_free)
 
-/* Inserts or updates all of c's columns, but for c->command, which is written once. One transaction
- * unless inside begin/commit. */
+/* Inserts or updates all of c's columns, but for c->command, which is written once. One transaction unless inside
+ * begin/commit. */
 int nm_store_put_container(struct nm_store *s, const struct nm_container *c);
 int nm_store_delete_container(struct nm_store *s, const char *id);
 /* Newest rows last. A row that can't be read is skipped and counted. cb takes ownership of c. */
 typedef void (*nm_store_container_cb_t)(struct nm_container *c, void *userdata);
-int nm_store_load_containers(struct nm_store *s, nm_store_container_cb_t cb, void *userdata,
-                             unsigned *ret_n_bad);
+int nm_store_load_containers(struct nm_store *s, nm_store_container_cb_t cb, void *userdata, unsigned *ret_n_bad);
 
 /* Decisions. Putting one again (its outcome is known now) replaces it. */
 int nm_store_put_decision(struct nm_store *s, const struct nm_decision *d);
@@ -60,16 +54,15 @@ int nm_store_put_decision(struct nm_store *s, const struct nm_decision *d);
 int nm_store_trim_decisions(struct nm_store *s, uint64_t keep_max);
 typedef void (*nm_store_decision_cb_t)(const struct nm_decision *d, void *userdata);
 /* container_id NULL: all. Oldest first, at most `max` of the newest. */
-int nm_store_load_decisions(struct nm_store *s, const char *container_id, unsigned max,
-                            nm_store_decision_cb_t cb, void *userdata);
+int nm_store_load_decisions(struct nm_store *s, const char *container_id, unsigned max, nm_store_decision_cb_t cb,
+                            void *userdata);
 
-/* Named 64-bit values and small texts that survive a restart: counters, policy memory, drain state.
- * Keys are shorter than NM_ID_SIZE; "store." is the store's own prefix. */
+/* Named 64-bit values and small texts that survive a restart: counters, policy memory, drain state. Keys are shorter than
+ * NM_ID_SIZE; "store." is the store's own prefix. */
 int nm_store_put_value(struct nm_store *s, const char *key, const char *value);
 int nm_store_get_value(struct nm_store *s, const char *key, char *buf, size_t size); /* -ENOENT */
 
-int nm_store_begin(struct nm_store *s); /* groups writes into one transaction; nests; never fails */
+int nm_store_begin(struct nm_store *s);  /* groups writes into one transaction; nests; never fails */
 int nm_store_commit(struct nm_store *s); /* the outermost one tells how all of it went */
-/* Writes what an earlier failure left over. Returns 0, or what still stands in the way (-ENOSPC,
- * -EIO). */
+/* Writes what an earlier failure left over. Returns 0, or what still stands in the way (-ENOSPC, -EIO). */
 int nm_store_flush(struct nm_store *s);
