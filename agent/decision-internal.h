@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What decision.c and decision-words.c share: text that is put together piece by piece in a fixed buffer. */
+/* What decision.c and decision-words.c share: text that is put together piece by piece in a fixed
+ * buffer. */
 
 #include <stdarg.h>
 
@@ -21,7 +22,8 @@ void nm_text_add_decimal(struct nm_text *t, double value, int decimals);
 /* "512 MiB", "1.25 cores" */
 void nm_text_add_amount(struct nm_text *t, enum nm_resource which, uint64_t amount);
 /* "memory at 96 % of capacity" needs the first, "(7.7 GiB of 8 GiB)" the second. */
-void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, uint64_t amount);
+void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
+                       uint64_t amount);
 void nm_text_add_percent(struct nm_text *t, double fraction);
 /* "container_1_000002 (hash)" */
 void nm_text_add_container(struct nm_text *t, const char *id, const char *name);

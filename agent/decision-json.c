@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Decision records as JSON, for the store and for clients, from one table of members. Reading is strict about types
- * and ranges, but a number that is absent is zero: a record that an older nmd wrote stays readable after new members
- * have come. What identifies a record (number, kind, reason, outcome, container) must be there.
+ * Decision records as JSON, for the store and for clients, from one table of members. Reading is
+ * strict about types and ranges, but a number that is absent is zero: a record that an older nmd
+ * wrote stays readable after new members have come. What identifies a record (number, kind, reason,
+ * outcome, container) must be there.
  */
 
 #include <stddef.h>
@@ -19,10 +20,16 @@ struct member {
     bool required;
 };
 
-#define MEMBER(kind, field) \
-    {#field, kind, offsetof(struct nm_decision, field), sizeof(((struct nm_decision *)NULL)->field), false}
-#define REQUIRED(kind, field) \
-    {#field, kind, offsetof(struct nm_decision, field), sizeof(((struct nm_decision *)NULL)->field), true}
+#define MEMBER(kind, field)                                                                        \
+    {                                                                                              \
+#field, kind, offsetof(struct nm_decision, field),                                         \
+            sizeof(((struct nm_decision *)NULL)->field), false                                     \
+    }
+#define REQUIRED(kind, field)                                                                      \
+    {                                                                                              \
+#field, kind, offsetof(struct nm_decision, field),                                         \
+            sizeof(((struct nm_decision *)NULL)->field), true                                      \
+    }
 
 static const struct member members[] = {
     REQUIRED(NUMBER64, number),
@@ -51,7 +58,7 @@ static const struct member members[] = {
     MEMBER(TEXT, error),
 };
 
-/* ---- writing ---------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* JSON's integers are signed here; nothing real comes near the limit. */
 static json_t *number(uint64_t n)
@@ -110,10 +117,11 @@ static json_t *candidates_to_json(const struct nm_decision *d)
 
 static json_t *enums_to_json(const struct nm_decision *d)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "kind", nm_decision_kind_name(d->kind), "reason",
-                     nm_reason_name(d->reason), "resource", nm_resource_name(d->resource), "outcome",
-                     nm_decision_outcome_name(d->outcome), "execution_type", nm_execution_type_name(d->type),
-                     "victim_order", nm_victim_order_name(d->victim_order));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "kind", nm_decision_kind_name(d->kind),
+                     "reason", nm_reason_name(d->reason), "resource", nm_resource_name(d->resource),
+                     "outcome", nm_decision_outcome_name(d->outcome), "execution_type",
+                     nm_execution_type_name(d->type), "victim_order",
+                     nm_victim_order_name(d->victim_order));
 }
 
 json_t *nm_decision_to_json(const struct nm_decision *d)
@@ -135,7 +143,7 @@ json_t *nm_decision_to_json(const struct nm_decision *d)
     return j;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int read_number(const json_t *j, uint64_t max, uint64_t *ret)
 {
@@ -164,7 +172,9 @@ static int read_resources(const json_t *j, struct nm_resources *ret)
     if (!json_is_object(j))
         return -EBADMSG;
     r = read_number(json_object_get(j, "memory_bytes"), INT64_MAX, &ret->memory_bytes);
-    return r < 0 ? r : read_number(json_object_get(j, "cpu_millicores"), INT64_MAX, &ret->cpu_millicores);
+    return r < 0
+               ? r
+               : read_number(json_object_get(j, "cpu_millicores"), INT64_MAX, &ret->cpu_millicores);
 }
 
 static int read_fractions(const json_t *j, struct nm_fractions *ret)
@@ -229,9 +239,11 @@ static int read_enums(const json_t *j, struct nm_decision *d)
     if (r >= 0)
         r = READ_ENUM(json_object_get(j, "outcome"), nm_decision_outcome_from_string, &d->outcome);
     if (r >= 0)
-        r = READ_ENUM(json_object_get(j, "execution_type"), nm_execution_type_from_string, &d->type);
+        r = READ_ENUM(json_object_get(j, "execution_type"), nm_execution_type_from_string,
+                      &d->type);
     if (r >= 0)
-        r = READ_ENUM(json_object_get(j, "victim_order"), nm_victim_order_from_string, &d->victim_order);
+        r = READ_ENUM(json_object_get(j, "victim_order"), nm_victim_order_from_string,
+                      &d->victim_order);
     return r;
 }
 
@@ -248,7 +260,8 @@ static int read_candidate(const json_t *j, struct nm_decision_candidate *c)
     if (r >= 0)
         r = read_number(json_object_get(j, "cpu_usage_usec"), INT64_MAX, &c->cpu_usage_usec);
     if (r >= 0)
-        r = READ_ENUM(json_object_get(j, "passed_over"), nm_passed_over_from_string, &c->passed_over);
+        r = READ_ENUM(json_object_get(j, "passed_over"), nm_passed_over_from_string,
+                      &c->passed_over);
     return r;
 }
 

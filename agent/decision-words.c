@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Why, in plain words: one clause for every reason, with the numbers that tipped it, and what one can do about it.
- * The clauses continue "killed container_1 (x): ", so they begin in lower case and end without a full stop.
+ * Why, in plain words: one clause for every reason, with the numbers that tipped it, and what one
+ * can do about it. The clauses continue "killed container_1 (x): ", so they begin in lower case and
+ * end without a full stop.
  */
 
 #include <inttypes.h>
@@ -15,7 +16,8 @@ static const char *resource_word(enum nm_resource k)
 }
 
 /* "7.7 GiB of 8.0 GiB", "3.92 of 4 cores" */
-static void add_of_capacity(struct nm_text *t, const struct nm_decision *d, enum nm_resource k, uint64_t amount)
+static void add_of_capacity(struct nm_text *t, const struct nm_decision *d, enum nm_resource k,
+                            uint64_t amount)
 {
     if (k == NM_CPU)
         nm_text_add_decimal(t, (double)amount / 1000, 2);
@@ -56,7 +58,8 @@ static bool exceeds_beta(const struct nm_decision *d, enum nm_resource k)
 {
     double after = (double)nm_resources_get(&d->used, k) + (double)nm_resources_get(&d->request, k);
 
-    return after > nm_fractions_get(&d->preemption_threshold, k) * (double)nm_resources_get(&d->capacity, k);
+    return after > nm_fractions_get(&d->preemption_threshold, k) *
+                       (double)nm_resources_get(&d->capacity, k);
 }
 
 static void why_guaranteed(struct nm_text *t, const struct nm_decision *d)
@@ -115,7 +118,8 @@ static void why_over_alpha(struct nm_text *t, const struct nm_decision *d)
 {
     nm_text_add(t, "%s is at ", resource_word(d->resource));
     nm_text_add_share(t, d, d->resource, nm_resources_get(&d->used, d->resource));
-    nm_text_add(t, " of capacity, and opportunistic containers start only under the over-allocation threshold of ");
+    nm_text_add(t, " of capacity, and opportunistic containers start only under the "
+                   "over-allocation threshold of ");
     nm_text_add_percent(t, nm_fractions_get(&d->over_allocation_threshold, d->resource));
 }
 
@@ -142,7 +146,8 @@ static void why_larger(struct nm_text *t, const struct nm_decision *d)
 static void why_guaranteed_full(struct nm_text *t, const struct nm_decision *d)
 {
     uint64_t memory = d->allocated_guaranteed.memory_bytes;
-    enum nm_resource k = memory + d->request.memory_bytes > d->capacity.memory_bytes ? NM_MEMORY : NM_CPU;
+    enum nm_resource k =
+        memory + d->request.memory_bytes > d->capacity.memory_bytes ? NM_MEMORY : NM_CPU;
 
     nm_text_add(t, "guaranteed containers already hold ");
     add_of_capacity(t, d, k, nm_resources_get(&d->allocated_guaranteed, k));
@@ -197,7 +202,8 @@ static void why_user(struct nm_text *t, const struct nm_decision *d)
 
 static void why_queue_full(struct nm_text *t, const struct nm_decision *d)
 {
-    nm_text_add(t, "the queue is full: %" PRIu32 " opportunistic containers wait, and %" PRIu32 " may",
+    nm_text_add(t,
+                "the queue is full: %" PRIu32 " opportunistic containers wait, and %" PRIu32 " may",
                 d->queue_length, d->queue_max_length);
 }
 
@@ -217,29 +223,37 @@ static const struct {
     [NM_REASON_OVER_ALLOCATION] = {"others use less than they asked for", why_over_allocation},
     [NM_REASON_BEHIND_OTHERS] = {"others are before it in the queue", NULL},
     [NM_REASON_OVER_ALPHA] = {"use is not under the over-allocation threshold", why_over_alpha},
-    [NM_REASON_WOULD_EXCEED_BETA] = {"its request does not fit beside what is in use", why_would_exceed},
+    [NM_REASON_WOULD_EXCEED_BETA] = {"its request does not fit beside what is in use",
+                                     why_would_exceed},
     [NM_REASON_ALLOCATION_FULL] = {"the node is fully allocated", why_allocation_full},
-    [NM_REASON_NO_SAMPLE] = {"there is no fresh sample of the node, and nothing is started blindly", NULL},
-    [NM_REASON_BREAKER] = {"containers were just killed for lack of room, and for a while none is added", NULL},
+    [NM_REASON_NO_SAMPLE] = {"there is no fresh sample of the node, and nothing is started blindly",
+                             NULL},
+    [NM_REASON_BREAKER] =
+        {"containers were just killed for lack of room, and for a while none is added", NULL},
     [NM_REASON_UPLINK] = {"the network uplink is saturated", NULL},
     [NM_REASON_DRAINING] = {"the node is being drained and starts nothing new", NULL},
     [NM_REASON_UNHEALTHY] = {"the node is unhealthy and starts nothing new", NULL},
-    [NM_REASON_WAITING_FOR_VICTIMS] = {"opportunistic containers are giving up the room for it", NULL},
+    [NM_REASON_WAITING_FOR_VICTIMS] = {"opportunistic containers are giving up the room for it",
+                                       NULL},
     [NM_REASON_GUARANTEED_FIRST] = {"a guaranteed container is waiting, and comes first", NULL},
-    [NM_REASON_PAUSED_FIRST] = {"the free CPU belongs to paused containers, which go on first", NULL},
+    [NM_REASON_PAUSED_FIRST] = {"the free CPU belongs to paused containers, which go on first",
+                                NULL},
     [NM_REASON_SQUEEZED] = {"opportunistic containers are being held to a CPU limit", NULL},
     [NM_REASON_LARGER_THAN_NODE] = {"it asks for more than the node has", why_larger},
-    [NM_REASON_GUARANTEED_FULL] = {"guaranteed containers hold the node's capacity", why_guaranteed_full},
+    [NM_REASON_GUARANTEED_FULL] = {"guaranteed containers hold the node's capacity",
+                                   why_guaranteed_full},
     [NM_REASON_QUEUE_FULL] = {"the queue is full", why_queue_full},
     [NM_REASON_MEMORY_OVER_BETA] = {"memory is over the preemption threshold", why_memory_over},
     [NM_REASON_CPU_OVER_BETA] = {"CPU is over the preemption threshold", why_cpu_over},
     [NM_REASON_ROOM_FOR_GUARANTEED] = {"a guaranteed container needs the room", why_room},
-    [NM_REASON_PAUSE_DEADLINE] = {"it was paused for as long as a pause may last, and the node never had room to "
-                                  "let it go on",
-                                  NULL},
+    [NM_REASON_PAUSE_DEADLINE] =
+        {"it was paused for as long as a pause may last, and the node never had room to "
+         "let it go on",
+         NULL},
     [NM_REASON_KILL_BUDGET] = {"no more containers may be killed within this minute", NULL},
     [NM_REASON_SETTLING] = {"what was just taken back must show in the samples first", NULL},
-    [NM_REASON_SHED] = {"the upstream lowered its limit for this queue, and the newest waiting container goes first",
+    [NM_REASON_SHED] = {"the upstream lowered its limit for this queue, and the newest waiting "
+                        "container goes first",
                         NULL},
     [NM_REASON_DRAIN_DEADLINE] = {"the deadline of the drain has come", NULL},
     [NM_REASON_BELOW_THRESHOLD] = {"there is room again", why_below},
@@ -278,19 +292,23 @@ const char *nm_decision_words_order(enum nm_victim_order o)
     return "none in particular";
 }
 
-/* ---- advice ------------------------------------------------------------------------------------------------------ */
+/* ---- advice ---------------------------------------------------------------------------------- */
 
 static const char *kill_advice(const struct nm_decision *d)
 {
     switch (d->reason) {
     case NM_REASON_MEMORY_OVER_BETA:
     case NM_REASON_ROOM_FOR_GUARANTEED:
-        return "submit it again (it will wait until there is room), ask for it as guaranteed if it must not be "
-               "interrupted, or give it a minimum run time (--min-runtime), within which others go first";
+        return "submit it again (it will wait until there is room), ask for it as guaranteed if it "
+               "must not be "
+               "interrupted, or give it a minimum run time (--min-runtime), within which others go "
+               "first";
     case NM_REASON_CPU_OVER_BETA:
-        return "submit it again; with pausing on (configuration: [preemption] pause) it would be paused instead";
+        return "submit it again; with pausing on (configuration: [preemption] pause) it would be "
+               "paused instead";
     case NM_REASON_PAUSE_DEADLINE:
-        return "submit it again when the node is less busy, promote a paused container before its deadline "
+        return "submit it again when the node is less busy, promote a paused container before its "
+               "deadline "
                "(nmctl promote), or have the pause deadline raised in nmd.conf";
     default:
         return NULL;
@@ -305,7 +323,8 @@ static const char *wait_advice(const struct nm_decision *d)
     case NM_REASON_ALLOCATION_FULL:
         return "wait, ask for less, or ask for it as guaranteed";
     case NM_REASON_NO_SAMPLE:
-        return "wait for the next sample; if this lasts, see nmd's journal for why the node can't be sampled";
+        return "wait for the next sample; if this lasts, see nmd's journal for why the node can't "
+               "be sampled";
     case NM_REASON_UNHEALTHY:
         return "see nmctl status for what is wrong with the node";
     case NM_REASON_DRAINING:
@@ -331,10 +350,11 @@ static const char *refuse_advice(const struct nm_decision *d)
 
 static const char *pause_advice(const struct nm_decision *d)
 {
-    return d->reason == NM_REASON_USER
-               ? "let it go on with nmctl resume; at its pause deadline an opportunistic container is killed, a "
-                 "guaranteed one goes on by itself"
-               : "nothing: it goes on by itself when CPU is free again; nmctl promote makes it guaranteed at once";
+    return d->reason == NM_REASON_USER ? "let it go on with nmctl resume; at its pause deadline an "
+                                         "opportunistic container is killed, a "
+                                         "guaranteed one goes on by itself"
+                                       : "nothing: it goes on by itself when CPU is free again; "
+                                         "nmctl promote makes it guaranteed at once";
 }
 
 void nm_decision_words_advice(struct nm_text *t, const struct nm_decision *d)

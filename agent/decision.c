@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A decision record in words: the summary's one line and the explanation's frame (numbers, candidates, outcome,
- * phases). The sentences that say why, and what one can do about it, are in decision-words.c.
+ * A decision record in words: the summary's one line and the explanation's frame (numbers,
+ * candidates, outcome, phases). The sentences that say why, and what one can do about it, are in
+ * decision-words.c.
  */
 
 #include <inttypes.h>
@@ -11,10 +12,12 @@
 #include "agent/decision-internal.h"
 
 static const char *const kinds[NM_DECISION_KIND_COUNT] = {
-    [NM_DECISION_ADMIT] = "admit",     [NM_DECISION_QUEUE] = "queue",     [NM_DECISION_REFUSE] = "refuse",
-    [NM_DECISION_PAUSE] = "pause",     [NM_DECISION_RESUME] = "resume",   [NM_DECISION_RECLAIM] = "reclaim",
-    [NM_DECISION_KILL] = "kill",       [NM_DECISION_SHED] = "shed",       [NM_DECISION_PROMOTE] = "promote",
-    [NM_DECISION_DEMOTE] = "demote",   [NM_DECISION_UPDATE] = "update",   [NM_DECISION_SQUEEZE] = "squeeze",
+    [NM_DECISION_ADMIT] = "admit",     [NM_DECISION_QUEUE] = "queue",
+    [NM_DECISION_REFUSE] = "refuse",   [NM_DECISION_PAUSE] = "pause",
+    [NM_DECISION_RESUME] = "resume",   [NM_DECISION_RECLAIM] = "reclaim",
+    [NM_DECISION_KILL] = "kill",       [NM_DECISION_SHED] = "shed",
+    [NM_DECISION_PROMOTE] = "promote", [NM_DECISION_DEMOTE] = "demote",
+    [NM_DECISION_UPDATE] = "update",   [NM_DECISION_SQUEEZE] = "squeeze",
 };
 
 /* done, being done, and the bare verb for "could not" and "would have" */
@@ -97,7 +100,7 @@ int nm_passed_over_from_string(const char *s, enum nm_passed_over *ret)
     return -EINVAL;
 }
 
-/* ---- pieces of text -------------------------------------------------------------------------------------------- */
+/* ---- pieces of text -------------------------------------------------------------------------- */
 
 void nm_text_add(struct nm_text *t, const char *format, ...)
 {
@@ -146,7 +149,8 @@ void nm_text_add_amount(struct nm_text *t, enum nm_resource which, uint64_t amou
     nm_text_add(t, amount == 1000 ? " core" : " cores");
 }
 
-void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, uint64_t amount)
+void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
+                       uint64_t amount)
 {
     uint64_t capacity = nm_resources_get(&d->capacity, which);
 
@@ -165,7 +169,7 @@ void nm_text_add_container(struct nm_text *t, const char *id, const char *name)
         nm_text_add(t, " (%s)", name);
 }
 
-/* ---- summary ----------------------------------------------------------------------------------------------------- */
+/* ---- summary --------------------------------------------------------------------------------- */
 
 /* "paused", "pausing", "could not pause", "would have paused" */
 static void add_verb(struct nm_text *t, const struct nm_decision *d)
@@ -218,7 +222,7 @@ const char *nm_decision_summary(const struct nm_decision *d, char *buf, size_t s
     return buf;
 }
 
-/* ---- explanation ------------------------------------------------------------------------------------------------- */
+/* ---- explanation ----------------------------------------------------------------------------- */
 
 static void add_heading(struct nm_text *t, const struct nm_decision *d)
 {
@@ -281,12 +285,15 @@ static void add_numbers(struct nm_text *t, const struct nm_decision *d)
         nm_text_add_amount(t, NM_CPU, d->request.cpu_millicores);
         nm_text_add(t, ".\n");
     }
-    if (d->kind == NM_DECISION_QUEUE || d->kind == NM_DECISION_REFUSE || d->kind == NM_DECISION_SHED)
-        nm_text_add(t, "  Queue: %" PRIu32 " of at most %" PRIu32 " opportunistic containers wait.\n",
+    if (d->kind == NM_DECISION_QUEUE || d->kind == NM_DECISION_REFUSE ||
+        d->kind == NM_DECISION_SHED)
+        nm_text_add(t,
+                    "  Queue: %" PRIu32 " of at most %" PRIu32 " opportunistic containers wait.\n",
                     d->queue_length, d->queue_max_length);
 }
 
-static void add_candidate(struct nm_text *t, const struct nm_decision *d, const struct nm_decision_candidate *c)
+static void add_candidate(struct nm_text *t, const struct nm_decision *d,
+                          const struct nm_decision_candidate *c)
 {
     char age[32];
 
@@ -298,10 +305,13 @@ static void add_candidate(struct nm_text *t, const struct nm_decision *d, const 
         nm_text_add(t, "started %s before, ",
                     nm_format_duration(d->decided_usec - c->started_usec, age, sizeof(age)));
     nm_text_add(t, "%s CPU time so far; ",
-                c->cpu_usage_usec < NM_USEC_PER_MSEC ? "no" : nm_format_duration(c->cpu_usage_usec, age, sizeof(age)));
+                c->cpu_usage_usec < NM_USEC_PER_MSEC
+                    ? "no"
+                    : nm_format_duration(c->cpu_usage_usec, age, sizeof(age)));
     switch (c->passed_over) {
     case NM_PASSED_NOT:
-        nm_text_add(t, "%s.\n", nm_streq(c->id, d->container_id) ? "chosen: this one" : "chosen as well");
+        nm_text_add(t, "%s.\n",
+                    nm_streq(c->id, d->container_id) ? "chosen: this one" : "chosen as well");
         break;
     case NM_PASSED_NOT_NEEDED:
         nm_text_add(t, "spared, the others are enough.\n");
@@ -356,7 +366,8 @@ static void add_regained(struct nm_text *t, const struct nm_decision *d)
     }
 }
 
-static void add_phase(struct nm_text *t, const char **separator, uint64_t from, uint64_t to, const char *what)
+static void add_phase(struct nm_text *t, const char **separator, uint64_t from, uint64_t to,
+                      const char *what)
 {
     if (from == 0 || to < from)
         return;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * How much of the node one container is reckoned to use. While it warms up, its request is set aside for it, since
- * what it has used so far says nothing yet; then what was measured counts.
+ * How much of the node one container is reckoned to use. While it warms up, its request is set
+ * aside for it, since what it has used so far says nothing yet; then what was measured counts.
  *
  *   queued                   nothing
  *   admitted, warming up     at least its request
  *   running                  as measured
- *   just resumed             CPU at least what it used before the pause, until a whole sampling interval is seen
+ *   just resumed             CPU at least what it used before the pause, until a whole sampling
+ *                            interval is seen
  *   freezing, paused         memory in full; CPU none once it is frozen
  *   dying                    as measured, until its cgroup is empty
  *
@@ -16,7 +17,8 @@
 
 #include "agent/policy-internal.h"
 
-bool nm_estimate_in_warmup(const struct nm_policy_settings *s, const struct nm_view *v, uint64_t now_usec)
+bool nm_estimate_in_warmup(const struct nm_policy_settings *s, const struct nm_view *v,
+                           uint64_t now_usec)
 {
     if (!nm_view_placed(v))
         return false;
@@ -24,11 +26,13 @@ bool nm_estimate_in_warmup(const struct nm_policy_settings *s, const struct nm_v
            now_usec < nm_add_u64(v->started_usec, s->warmup_usec);
 }
 
-static bool request_counts(const struct nm_policy_settings *s, const struct nm_view *v, uint64_t now_usec)
+static bool request_counts(const struct nm_policy_settings *s, const struct nm_view *v,
+                           uint64_t now_usec)
 {
     if (!s->over_allocation)
         return true;
-    /* A dying one will not come to use its request any more, but before its first sample nothing better is known. */
+    /* A dying one will not come to use its request any more, but before its first sample nothing
+     * better is known. */
     if (v->state == NM_KILLING)
         return v->n_samples == 0;
     return nm_estimate_in_warmup(s, v, now_usec);
@@ -36,10 +40,12 @@ static bool request_counts(const struct nm_policy_settings *s, const struct nm_v
 
 static bool just_resumed(const struct nm_view *v)
 {
-    return v->state == NM_RESUMING || (v->state == NM_RUNNING && v->state_samples < NM_RESUME_SAMPLES);
+    return v->state == NM_RESUMING ||
+           (v->state == NM_RUNNING && v->state_samples < NM_RESUME_SAMPLES);
 }
 
-struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct nm_view *v, uint64_t now_usec)
+struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct nm_view *v,
+                                uint64_t now_usec)
 {
     struct nm_resources use = {0};
 

@@ -28,9 +28,11 @@ static void insertion_sort(struct nm_sort_entry *e, size_t n)
     }
 }
 
-static void merge(const struct nm_sort_entry *from, struct nm_sort_entry *to, size_t middle, size_t n)
+static void merge(const struct nm_sort_entry *from, struct nm_sort_entry *to, size_t middle,
+                  size_t n)
 {
-    const struct nm_sort_entry *a = from, *b = from + middle, *const a_end = b, *const b_end = from + n;
+    const struct nm_sort_entry *a = from,
+                               *b = from + middle, *const a_end = b, *const b_end = from + n;
 
     while (a < a_end && b < b_end) {
         bool take_b = comes_before(b, a);
@@ -64,7 +66,8 @@ void nm_sort(struct nm_sort_entry *entries, struct nm_sort_entry *scratch, size_
 }
 
 /* The larger of the two shares of the node that a request takes, in billionths. */
-static uint64_t dominant_share(const struct nm_policy_settings *s, const struct nm_resources *request)
+static uint64_t dominant_share(const struct nm_policy_settings *s,
+                               const struct nm_resources *request)
 {
     double share = 0;
 
@@ -77,7 +80,8 @@ static uint64_t dominant_share(const struct nm_policy_settings *s, const struct 
     return (uint64_t)(NM_MIN(share, 1e9) * 1e9);
 }
 
-/* How much of its application is done, in billionths. A container without a known application has nothing done. */
+/* How much of its application is done, in billionths. A container without a known application has
+ * nothing done. */
 static uint64_t completed_share(const struct nm_policy_input *in, uint32_t app)
 {
     const struct nm_policy_app *a;
@@ -90,8 +94,8 @@ static uint64_t completed_share(const struct nm_policy_input *in, uint32_t app)
     return total > 0 ? (uint64_t)a->completed * UINT64_C(1000000000) / total : 0;
 }
 
-void nm_queue_keys(const struct nm_policy_settings *s, const struct nm_policy_input *in, const struct nm_view *v,
-                   uint64_t ret_keys[2])
+void nm_queue_keys(const struct nm_policy_settings *s, const struct nm_policy_input *in,
+                   const struct nm_view *v, uint64_t ret_keys[2])
 {
     ret_keys[0] = 0;
     ret_keys[1] = v->seq;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Giving out: guaranteed containers, paused ones that go on, the opportunistic queue, and shedding. Every admission
- * and resume is added to U at once, so those of one round see each other.
+ * Giving out: guaranteed containers, paused ones that go on, the opportunistic queue, and shedding.
+ * Every admission and resume is added to U at once, so those of one round see each other.
  */
 
 #include "agent/policy-internal.h"
@@ -22,9 +22,10 @@ static void admit(struct nm_round *r, uint32_t i, enum nm_reason reason, enum nm
     }
 }
 
-/* ---- guaranteed ----------------------------------------------------------------------------------------------- */
+/* ---- guaranteed ------------------------------------------------------------------------------ */
 
-/* Only what the allocation allows may start or drive others out: a dying one's share comes free later. */
+/* Only what the allocation allows may start or drive others out: a dying one's share comes free
+ * later. */
 static bool guaranteed_allocation_fits(const struct nm_round *r, const struct nm_view *v)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
@@ -72,7 +73,8 @@ static void claim_room(struct nm_round *r, size_t first)
         for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
             r->claimed[k] = nm_add_u64(r->claimed[k], nm_resources_get(&v->request, k));
     }
-    hold_guaranteed(r, i > first ? NM_REASON_WAITING_FOR_VICTIMS : NM_REASON_GUARANTEED_FULL, first);
+    hold_guaranteed(r, i > first ? NM_REASON_WAITING_FOR_VICTIMS : NM_REASON_GUARANTEED_FULL,
+                    first);
     r->n_guaranteed = i;
     r->n_guaranteed_waiting = i - first;
 }
@@ -120,7 +122,7 @@ void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
     r->n_guaranteed_waiting = 0;
 }
 
-/* ---- resume --------------------------------------------------------------------------------------------------- */
+/* ---- resume ---------------------------------------------------------------------------------- */
 
 static void resume(struct nm_round *r, uint32_t i, enum nm_reason reason)
 {
@@ -174,7 +176,7 @@ void nm_policy_admit_resume(struct nm_round *r)
     }
 }
 
-/* ---- the opportunistic queue ---------------------------------------------------------------------------------- */
+/* ---- the opportunistic queue ----------------------------------------------------------------- */
 
 /* What paused containers have a claim on: policy.h. A person's pause has none. */
 static uint64_t claimed_by_paused(const struct nm_round *r)
@@ -187,7 +189,8 @@ static uint64_t claimed_by_paused(const struct nm_round *r)
 
         if (v->user_paused || r->p->taken[i] == NM_TAKEN_RESUME || r->p->taken[i] == NM_TAKEN_KILL)
             continue;
-        claimed = nm_add_u64(claimed, NM_MIN(nm_view_resume_cpu(r->s, v), v->request.cpu_millicores));
+        claimed =
+            nm_add_u64(claimed, NM_MIN(nm_view_resume_cpu(r->s, v), v->request.cpu_millicores));
     }
     return claimed;
 }
@@ -239,9 +242,10 @@ static bool fits_plain(const struct nm_round *r, const struct nm_view *v, uint64
     return true;
 }
 
-/* NM_REASON_NONE: it fits by the over-allocation rule; else the first condition that fails, and on what. */
-static enum nm_reason over_allocation_hold(const struct nm_round *r, const struct nm_view *v, uint64_t set_aside,
-                                           enum nm_resource *ret_resource)
+/* NM_REASON_NONE: it fits by the over-allocation rule; else the first condition that fails, and on
+ * what. */
+static enum nm_reason over_allocation_hold(const struct nm_round *r, const struct nm_view *v,
+                                           uint64_t set_aside, enum nm_resource *ret_resource)
 {
     for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
         if (r->used[*ret_resource] >= r->alpha[*ret_resource])
@@ -250,10 +254,12 @@ static enum nm_reason over_allocation_hold(const struct nm_round *r, const struc
         if (use_after(r, v, *ret_resource, 0) > r->beta[*ret_resource])
             return NM_REASON_WOULD_EXCEED_BETA;
     *ret_resource = NM_CPU;
-    return use_after(r, v, NM_CPU, set_aside) > r->beta[NM_CPU] ? NM_REASON_PAUSED_FIRST : NM_REASON_NONE;
+    return use_after(r, v, NM_CPU, set_aside) > r->beta[NM_CPU] ? NM_REASON_PAUSED_FIRST
+                                                                : NM_REASON_NONE;
 }
 
-static enum nm_reason plain_hold(const struct nm_round *r, const struct nm_view *v, enum nm_resource *ret_resource)
+static enum nm_reason plain_hold(const struct nm_round *r, const struct nm_view *v,
+                                 enum nm_resource *ret_resource)
 {
     for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
         if (!allocation_fits(r, v, *ret_resource))
@@ -268,13 +274,16 @@ static enum nm_reason plain_hold(const struct nm_round *r, const struct nm_view 
 /* The resource on which the node would be fullest afterwards: what people want to hear about. */
 static enum nm_resource tightest(const struct nm_round *r, const struct nm_view *v)
 {
-    double memory = (double)use_after(r, v, NM_MEMORY, 0) / (double)NM_MAX(r->capacity[NM_MEMORY], UINT64_C(1));
-    double cpu = (double)use_after(r, v, NM_CPU, 0) / (double)NM_MAX(r->capacity[NM_CPU], UINT64_C(1));
+    double memory =
+        (double)use_after(r, v, NM_MEMORY, 0) / (double)NM_MAX(r->capacity[NM_MEMORY], UINT64_C(1));
+    double cpu =
+        (double)use_after(r, v, NM_CPU, 0) / (double)NM_MAX(r->capacity[NM_CPU], UINT64_C(1));
 
     return cpu > memory ? NM_CPU : NM_MEMORY;
 }
 
-static enum nm_reason try_admit(struct nm_round *r, uint32_t i, uint64_t set_aside, enum nm_resource *ret_resource)
+static enum nm_reason try_admit(struct nm_round *r, uint32_t i, uint64_t set_aside,
+                                enum nm_resource *ret_resource)
 {
     const struct nm_view *v = r->in->views[i];
     enum nm_reason hold;

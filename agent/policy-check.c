@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The invariants of DESIGN.md section 5, checked on what goes in and what comes out of a round, and sharing no code
- * with the stages that are meant to keep them. Cheap enough for every round: one pass over views and actions.
+ * The invariants of DESIGN.md section 5, checked on what goes in and what comes out of a round, and
+ * sharing no code with the stages that are meant to keep them. Cheap enough for every round: one
+ * pass over views and actions.
  */
 
 #include "agent/policy.h"
 
 static bool fresh(const struct nm_policy_settings *s, const struct nm_policy_input *in)
 {
-    return in->node.valid &&
-           (in->now_usec <= in->node.at_usec || in->now_usec - in->node.at_usec <= s->sample_max_age_usec);
+    return in->node.valid && (in->now_usec <= in->node.at_usec ||
+                              in->now_usec - in->node.at_usec <= s->sample_max_age_usec);
 }
 
 static const char *check_victim(const struct nm_policy_action *a)
@@ -23,7 +24,8 @@ static const char *check_victim(const struct nm_policy_action *a)
         return "a container that does not run is paused";
     if (a->type == NM_ACTION_RECLAIM && a->target->state != NM_PAUSED)
         return "memory is reclaimed from a container that is not paused";
-    if (a->type == NM_ACTION_KILL && (a->target->state == NM_KILLING || a->target->state == NM_COMPLETED))
+    if (a->type == NM_ACTION_KILL &&
+        (a->target->state == NM_KILLING || a->target->state == NM_COMPLETED))
         return "a dying container is killed again";
     return NULL;
 }
@@ -33,7 +35,8 @@ static const char *check_room(const struct nm_policy_settings *s, const struct n
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
         double limit = (double)nm_resources_get(&s->capacity, k);
-        double after = (double)nm_resources_get(&a->used, k) + (double)nm_resources_get(&a->predicted, k);
+        double after =
+            (double)nm_resources_get(&a->used, k) + (double)nm_resources_get(&a->predicted, k);
 
         if (a->reason == NM_REASON_OVER_ALLOCATION)
             limit *= nm_fractions_get(&s->preemption_threshold, k);
@@ -44,7 +47,8 @@ static const char *check_room(const struct nm_policy_settings *s, const struct n
     return NULL;
 }
 
-static const char *check_admission(const struct nm_policy_settings *s, const struct nm_policy_input *in,
+static const char *check_admission(const struct nm_policy_settings *s,
+                                   const struct nm_policy_input *in,
                                    const struct nm_policy_action *a)
 {
     if (a->target->state != NM_SCHEDULED || a->target->admitted)
@@ -58,8 +62,8 @@ static const char *check_admission(const struct nm_policy_settings *s, const str
     return a->target->type == NM_OPPORTUNISTIC ? check_room(s, a) : NULL;
 }
 
-static const char *check_action(const struct nm_policy_settings *s, const struct nm_policy_input *in,
-                                const struct nm_policy_action *a)
+static const char *check_action(const struct nm_policy_settings *s,
+                                const struct nm_policy_input *in, const struct nm_policy_action *a)
 {
     switch (a->type) {
     case NM_ACTION_ADMIT:
@@ -74,14 +78,16 @@ static const char *check_action(const struct nm_policy_settings *s, const struct
     case NM_ACTION_RESUME:
         return a->target->state == NM_PAUSED ? NULL : "a container that is not paused is resumed";
     case NM_ACTION_SHED:
-        if (a->target->state != NM_SCHEDULED || a->target->admitted || a->target->type != NM_OPPORTUNISTIC)
+        if (a->target->state != NM_SCHEDULED || a->target->admitted ||
+            a->target->type != NM_OPPORTUNISTIC)
             return "a container that is not in the queue is shed";
         return NULL;
     }
     return "an action of an unknown type";
 }
 
-const char *nm_policy_check_invariants(const struct nm_policy_settings *s, const struct nm_policy_input *in,
+const char *nm_policy_check_invariants(const struct nm_policy_settings *s,
+                                       const struct nm_policy_input *in,
                                        const struct nm_policy_verdict *v)
 {
     size_t queued = 0;
@@ -100,7 +106,8 @@ const char *nm_policy_check_invariants(const struct nm_policy_settings *s, const
 
         if (broken)
             return broken;
-        if (a->type == NM_ACTION_SHED || (a->type == NM_ACTION_ADMIT && a->target->type == NM_OPPORTUNISTIC))
+        if (a->type == NM_ACTION_SHED ||
+            (a->type == NM_ACTION_ADMIT && a->target->type == NM_OPPORTUNISTIC))
             queued--;
     }
     return queued > in->shed_to ? "the queue is longer than the upstream allows" : NULL;

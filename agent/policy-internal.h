@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the policy's own files share: its memory between rounds, the workspace, and the state of one round. Nothing
- * outside agent/policy*.c, estimate.c, victims.c and ordering.c includes this.
+ * What the policy's own files share: its memory between rounds, the workspace, and the state of one
+ * round. Nothing outside agent/policy*.c, estimate.c, victims.c and ordering.c includes this.
  *
  * A round runs through its stages in this order, each of which sees what those before it decided:
  *
@@ -14,7 +14,8 @@
  *   guaranteed, second half  those for whom nothing more can be had start at once
  *   resume, queue, shedding
  *
- * Amounts of both resources are arrays indexed by enum nm_resource here, so that every rule is written once.
+ * Amounts of both resources are arrays indexed by enum nm_resource here, so that every rule is
+ * written once.
  */
 
 #include <assert.h>
@@ -22,20 +23,24 @@
 #include "agent/ordering.h"
 #include "agent/policy.h"
 
-/* A victim that is not gone after this long is stuck (an uninterruptible process, say): what it holds is no longer
- * reckoned to come back, and nobody waits for it. Real kills and freezes take milliseconds. */
+/* A victim that is not gone after this long is stuck (an uninterruptible process, say): what it
+ * holds is no longer reckoned to come back, and nobody waits for it. Real kills and freezes take
+ * milliseconds. */
 #define NM_STUCK_USEC (10 * NM_USEC_PER_SEC)
 
-/* A victim must bring back at least this much of what is short, else it would be hurt for nothing. */
+/* A victim must bring back at least this much of what is short, else it would be hurt for
+ * nothing. */
 #define NM_LEAST_MEMORY_BYTES (1 * NM_MIB)
 #define NM_LEAST_CPU_MILLICORES UINT64_C(10)
 
-/* The first sample after a resume covers an interval in which the container was still frozen for a part. */
+/* The first sample after a resume covers an interval in which the container was still frozen for a
+ * part. */
 #define NM_RESUME_SAMPLES 2
 
 #define NM_BREAKER_MAX_FACTOR 8
 
-/* The first sample after a victim is gone still shows what it used during a part of the interval. */
+/* The first sample after a victim is gone still shows what it used during a part of the
+ * interval. */
 #define NM_LEAST_SETTLE_SAMPLES 2U
 
 enum nm_taken { NM_TAKEN_NOT, NM_TAKEN_PAUSE, NM_TAKEN_RECLAIM, NM_TAKEN_KILL, NM_TAKEN_RESUME };
@@ -76,7 +81,8 @@ struct nm_round {
     uint64_t used[NM_RESOURCE_COUNT];    /* U; grows with admissions and resumes */
     uint64_t claimed[NM_RESOURCE_COUNT]; /* by guaranteed containers that wait for room */
     uint64_t in_use[NM_RESOURCE_COUNT];
-    uint64_t pending_measured[NM_RESOURCE_COUNT]; /* will come back from victims, by what was measured */
+    uint64_t
+        pending_measured[NM_RESOURCE_COUNT]; /* will come back from victims, by what was measured */
     uint64_t pending_estimate[NM_RESOURCE_COUNT]; /* the same, as U counts it */
     uint32_t n_pending[NM_RESOURCE_COUNT];
     uint64_t allocated[2][NM_RESOURCE_COUNT]; /* by execution type */
@@ -122,7 +128,8 @@ static inline bool nm_view_placed(const struct nm_view *v)
 }
 
 /* What a paused container will use again: see "Resume" in policy.h. */
-static inline uint64_t nm_view_resume_cpu(const struct nm_policy_settings *s, const struct nm_view *v)
+static inline uint64_t nm_view_resume_cpu(const struct nm_policy_settings *s,
+                                          const struct nm_view *v)
 {
     return s->over_allocation ? v->last_cpu_millicores : v->request.cpu_millicores;
 }
@@ -135,7 +142,8 @@ static inline bool nm_round_settling(const struct nm_round *r, enum nm_resource 
 /* With over-allocation off there is nothing that a sample could still show. */
 static inline bool nm_round_any_settling(const struct nm_round *r)
 {
-    return r->s->over_allocation && (nm_round_settling(r, NM_MEMORY) || nm_round_settling(r, NM_CPU));
+    return r->s->over_allocation &&
+           (nm_round_settling(r, NM_MEMORY) || nm_round_settling(r, NM_CPU));
 }
 
 /* policy.c */
@@ -161,6 +169,7 @@ void nm_policy_admit_resume(struct nm_round *r);
 void nm_policy_admit_queue(struct nm_round *r);
 void nm_policy_admit_shed(struct nm_round *r);
 
-/* victims.c: puts the candidates for a need in order and marks the chosen ones in the verdict's candidates, which
- * begin at *ret_first; p->victims are the same ones in the same order. Returns how many. */
+/* victims.c: puts the candidates for a need in order and marks the chosen ones in the verdict's
+ * candidates, which begin at *ret_first; p->victims are the same ones in the same order. Returns
+ * how many. */
 size_t nm_victims_choose(struct nm_round *r, const struct nm_need *need, size_t *ret_first);

@@ -3,12 +3,14 @@
 /*
  * Taking back: pause deadlines, memory and CPU over beta, and room for guaranteed containers.
  *
- * What keeps it from overdoing it: a victim counts as gone as soon as it is chosen (pending); then the resource
- * settles, that is, waits until the victims are really gone and some samples have shown the new state; the samples
- * over beta are counted anew after a victim was taken; kills have a budget. What keeps it from waiting for ever: a
- * victim that is not gone after NM_STUCK_USEC is neither credited nor waited for.
+ * What keeps it from overdoing it: a victim counts as gone as soon as it is chosen (pending); then
+ * the resource settles, that is, waits until the victims are really gone and some samples have
+ * shown the new state; the samples over beta are counted anew after a victim was taken; kills have
+ * a budget. What keeps it from waiting for ever: a victim that is not gone after NM_STUCK_USEC is
+ * neither credited nor waited for.
  *
- * Room for guaranteed containers doesn't wait for settling or samples: what is pending is exactly credited there.
+ * Room for guaranteed containers doesn't wait for settling or samples: what is pending is exactly
+ * credited there.
  */
 
 #include "agent/policy-internal.h"
@@ -38,14 +40,15 @@ void nm_policy_preempt_tick(struct nm_round *r)
     }
 }
 
-/* ---- budget and breaker ------------------------------------------------------------------------------------- */
+/* ---- budget and breaker ---------------------------------------------------------------------- */
 
 #define MINUTE_USEC (60 * NM_USEC_PER_SEC)
 
 static uint32_t kills_left(const struct nm_round *r)
 {
     const struct nm_policy_memory *m = &r->p->memory;
-    uint32_t budget = NM_MIN(r->s->kills_per_minute, (uint32_t)NM_ARRAY_SIZE(m->kills_usec)), spent = 0;
+    uint32_t budget = NM_MIN(r->s->kills_per_minute, (uint32_t)NM_ARRAY_SIZE(m->kills_usec)),
+             spent = 0;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(m->kills_usec); i++)
         if (m->kills_usec[i] > 0 && r->in->now_usec < nm_add_u64(m->kills_usec[i], MINUTE_USEC))
@@ -75,7 +78,7 @@ void nm_policy_preempt_breaker(struct nm_round *r, uint64_t last_kill_usec)
     m->breaker_until_usec = nm_add_u64(r->in->now_usec, m->breaker_hold_usec);
 }
 
-/* ---- carrying a choice into actions -------------------------------------------------------------------------- */
+/* ---- carrying a choice into actions ---------------------------------------------------------- */
 
 static void add_pending(struct nm_round *r, uint32_t i, bool kill)
 {
@@ -83,19 +86,23 @@ static void add_pending(struct nm_round *r, uint32_t i, bool kill)
     const struct nm_resources *estimate = &r->p->estimates[i];
 
     if (v->state != NM_PAUSED && v->state != NM_PAUSING) {
-        r->pending_measured[NM_CPU] = nm_add_u64(r->pending_measured[NM_CPU], v->measured.cpu_millicores);
-        r->pending_estimate[NM_CPU] = nm_add_u64(r->pending_estimate[NM_CPU], estimate->cpu_millicores);
+        r->pending_measured[NM_CPU] =
+            nm_add_u64(r->pending_measured[NM_CPU], v->measured.cpu_millicores);
+        r->pending_estimate[NM_CPU] =
+            nm_add_u64(r->pending_estimate[NM_CPU], estimate->cpu_millicores);
         r->n_pending[NM_CPU]++;
     }
     if (!kill)
         return;
-    r->pending_measured[NM_MEMORY] = nm_add_u64(r->pending_measured[NM_MEMORY], v->measured.memory_bytes);
-    r->pending_estimate[NM_MEMORY] = nm_add_u64(r->pending_estimate[NM_MEMORY], estimate->memory_bytes);
+    r->pending_measured[NM_MEMORY] =
+        nm_add_u64(r->pending_measured[NM_MEMORY], v->measured.memory_bytes);
+    r->pending_estimate[NM_MEMORY] =
+        nm_add_u64(r->pending_estimate[NM_MEMORY], estimate->memory_bytes);
     r->n_pending[NM_MEMORY]++;
 }
 
-/* Whom the next victim serves: guaranteed containers are served in their order, so the first one's part of the need
- * is met first. Walked forward together with the victims. */
+/* Whom the next victim serves: guaranteed containers are served in their order, so the first one's
+ * part of the need is met first. Walked forward together with the victims. */
 struct beneficiary {
     size_t next; /* into p->guaranteed */
     uint64_t claims_after;
@@ -112,22 +119,24 @@ static struct beneficiary first_beneficiary(const struct nm_round *r, enum nm_re
     return b;
 }
 
-static const struct nm_view *advance_beneficiary(const struct nm_round *r, const struct nm_need *need,
-                                                 uint64_t had, struct beneficiary *b)
+static const struct nm_view *advance_beneficiary(const struct nm_round *r,
+                                                 const struct nm_need *need, uint64_t had,
+                                                 struct beneficiary *b)
 {
     while (b->next + 1 < r->n_guaranteed && nm_sub_u64(need->amount, b->claims_after) <= had) {
         const struct nm_view *v = r->in->views[r->p->guaranteed[++b->next].index];
 
-        b->claims_after = nm_sub_u64(b->claims_after, nm_resources_get(&v->request, need->resource));
+        b->claims_after =
+            nm_sub_u64(b->claims_after, nm_resources_get(&v->request, need->resource));
     }
     return b->next < r->n_guaranteed ? r->in->views[r->p->guaranteed[b->next].index] : NULL;
 }
 
-static struct nm_policy_action *take_one(struct nm_round *r, const struct nm_need *need, size_t candidate,
-                                         uint32_t index)
+static struct nm_policy_action *take_one(struct nm_round *r, const struct nm_need *need,
+                                         size_t candidate, uint32_t index)
 {
-    struct nm_policy_action *a = nm_policy_add_action(r, need->kill ? NM_ACTION_KILL : NM_ACTION_PAUSE,
-                                                      need->reason, index);
+    struct nm_policy_action *a =
+        nm_policy_add_action(r, need->kill ? NM_ACTION_KILL : NM_ACTION_PAUSE, need->reason, index);
 
     a->resource = need->resource;
     a->predicted = r->p->candidates[candidate].use;
@@ -169,7 +178,7 @@ static uint64_t take_back(struct nm_round *r, const struct nm_need *need)
     return had;
 }
 
-/* ---- deadlines ------------------------------------------------------------------------------------------------ */
+/* ---- deadlines ------------------------------------------------------------------------------- */
 
 static void end_pause(struct nm_round *r, uint32_t i)
 {
@@ -203,11 +212,12 @@ void nm_policy_preempt_deadlines(struct nm_round *r)
     }
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /*
- * What is frozen can be pushed out to swap without anybody noticing. It is tried once per pause, so each is asked for
- * as much as brings use down to alpha, not just to beta. Returns what should come back.
+ * What is frozen can be pushed out to swap without anybody noticing. It is tried once per pause, so
+ * each is asked for as much as brings use down to alpha, not just to beta. Returns what should come
+ * back.
  */
 static uint64_t reclaim(struct nm_round *r)
 {
@@ -222,8 +232,8 @@ static uint64_t reclaim(struct nm_round *r)
         uint64_t bytes = NM_MIN(most, nm_sub_u64(wanted, had));
         struct nm_policy_action *a;
 
-        if (v->type != NM_OPPORTUNISTIC || v->exempt || v->reclaimed || r->p->taken[i] != NM_TAKEN_NOT ||
-            bytes < NM_LEAST_MEMORY_BYTES)
+        if (v->type != NM_OPPORTUNISTIC || v->exempt || v->reclaimed ||
+            r->p->taken[i] != NM_TAKEN_NOT || bytes < NM_LEAST_MEMORY_BYTES)
             continue;
         a = nm_policy_add_action(r, NM_ACTION_RECLAIM, NM_REASON_FROZEN_MEMORY, i);
         a->predicted.memory_bytes = bytes;
@@ -288,7 +298,7 @@ void nm_policy_preempt_memory(struct nm_round *r)
         take_back(r, &room);
 }
 
-/* ---- CPU ------------------------------------------------------------------------------------------------------ */
+/* ---- CPU ------------------------------------------------------------------------------------- */
 
 static bool cpu_can_be_had(const struct nm_policy_settings *s)
 {
@@ -307,8 +317,8 @@ static void cpu_over_beta(struct nm_round *r)
         .consecutive_samples = r->p->cpu_over,
     };
 
-    if (!r->s->over_allocation || !r->judging || r->in->trigger != NM_TRIGGER_SAMPLE || need.amount == 0 ||
-        r->p->cpu_over == 0 || r->p->cpu_over < r->s->cpu_samples)
+    if (!r->s->over_allocation || !r->judging || r->in->trigger != NM_TRIGGER_SAMPLE ||
+        need.amount == 0 || r->p->cpu_over == 0 || r->p->cpu_over < r->s->cpu_samples)
         return;
     if (nm_round_settling(r, NM_CPU)) {
         r->v->preempt_hold = NM_REASON_SETTLING;

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The squeeze: one CPU quota for all running opportunistic containers together. It takes effect within one scheduler
- * period, hurts less than a freeze and is undone as easily, so it is the first thing that is tried.
+ * The squeeze: one CPU quota for all running opportunistic containers together. It takes effect
+ * within one scheduler period, hurts less than a freeze and is undone as easily, so it is the first
+ * thing that is tried.
  *
- * The controller steers for the middle between alpha and beta. With `others` = use that is not theirs and `own` = what
- * they used during the last interval:
+ * The controller steers for the middle between alpha and beta. With `others` = use that is not
+ * theirs and `own` = what they used during the last interval:
  *
- *   over beta            quota = middle - others. The quota is a cap, so use can't exceed the middle unless the
- *                        others grow: one step does it.
- *   between              left alone. This dead band is what keeps it from flapping: no quota that is set puts use
- *                        outside of it by itself.
- *   under alpha          quota * (middle - others) / own, at most doubled, at least middle - others. In proportion,
- *                        because the quota is divided among the containers and one that wants more than its part
- *                        may be held down while the sum is not used up; use after the step is then the middle
- *                        again, not more.
- *   each could have it   lifted: the quota's even part for each would be the whole node. Containers that don't use
- *   all                  what they are left let the quota double with every sample, so that it is gone after a few.
- *                        A quota above the node's capacity is no contradiction: where it is divided evenly among
- *                        one that is eager and nine that sleep, the eager one's part is what counts.
+ *   over beta            quota = middle - others. The quota is a cap, so use can't exceed the
+ *                        middle unless the others grow: one step does it.
+ *   between              left alone. This dead band is what keeps it from flapping: no quota that
+ *                        is set puts use outside of it by itself.
+ *   under alpha          quota * (middle - others) / own, at most doubled, at least middle -
+ *                        others. In proportion, because the quota is divided among the containers
+ *                        and one that wants more than its part may be held down while the sum is
+ *                        not used up; use after the step is then the middle again, not more.
+ *   each could have      lifted: the quota's even part for each would be the whole node. Containers
+ *   the whole node       that don't use what they are left let the quota double with every sample,
+ *                        so that it is gone after a few. A quota above the node's capacity is no
+ *                        contradiction: where it is divided among one that is eager and nine that
+ *                        sleep, the eager one's part is what counts.
  *
  * It moves only with periodic samples; without one it stays where it is.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One round of the policy: the survey of all views, then the stages in the order that policy-internal.h gives. Here
- * too: its life cycle, and the check of new requests.
+ * One round of the policy: the survey of all views, then the stages in the order that
+ * policy-internal.h gives. Here too: its life cycle, and the check of new requests.
  */
 
 #include "agent/policy-internal.h"
@@ -114,10 +114,10 @@ void nm_policy_set_memory(struct nm_policy *p, const struct nm_policy_memory *m)
     p->memory = *m;
 }
 
-/* ---- helpers of the stages ------------------------------------------------------------------------------------- */
+/* ---- helpers of the stages ------------------------------------------------------------------- */
 
-struct nm_policy_action *nm_policy_add_action(struct nm_round *r, enum nm_action_type type, enum nm_reason reason,
-                                              uint32_t index)
+struct nm_policy_action *nm_policy_add_action(struct nm_round *r, enum nm_action_type type,
+                                              enum nm_reason reason, uint32_t index)
 {
     struct nm_policy_action *a = &r->p->actions[r->n_actions++];
 
@@ -144,7 +144,7 @@ void nm_policy_record_kill(struct nm_round *r, bool load)
     r->load_kill = r->load_kill || load;
 }
 
-/* ---- the survey ------------------------------------------------------------------------------------------------ */
+/* ---- the survey ------------------------------------------------------------------------------ */
 
 static void set_limits(struct nm_round *r)
 {
@@ -167,20 +167,24 @@ static void add_resources(uint64_t sum[NM_RESOURCE_COUNT], const struct nm_resou
     sum[NM_CPU] = nm_add_u64(sum[NM_CPU], what->cpu_millicores);
 }
 
-static void survey_pending(struct nm_round *r, const struct nm_view *v, const struct nm_resources *estimate)
+static void survey_pending(struct nm_round *r, const struct nm_view *v,
+                           const struct nm_resources *estimate)
 {
     bool stuck = v->state_usec > 0 && nm_sub_u64(r->in->now_usec, v->state_usec) > NM_STUCK_USEC;
 
     if ((v->state != NM_KILLING && v->state != NM_PAUSING) || stuck)
         return;
     r->n_pending[NM_CPU]++;
-    r->pending_measured[NM_CPU] = nm_add_u64(r->pending_measured[NM_CPU], v->measured.cpu_millicores);
+    r->pending_measured[NM_CPU] =
+        nm_add_u64(r->pending_measured[NM_CPU], v->measured.cpu_millicores);
     r->pending_estimate[NM_CPU] = nm_add_u64(r->pending_estimate[NM_CPU], estimate->cpu_millicores);
     if (v->state != NM_KILLING)
         return;
     r->n_pending[NM_MEMORY]++;
-    r->pending_measured[NM_MEMORY] = nm_add_u64(r->pending_measured[NM_MEMORY], v->measured.memory_bytes);
-    r->pending_estimate[NM_MEMORY] = nm_add_u64(r->pending_estimate[NM_MEMORY], estimate->memory_bytes);
+    r->pending_measured[NM_MEMORY] =
+        nm_add_u64(r->pending_measured[NM_MEMORY], v->measured.memory_bytes);
+    r->pending_estimate[NM_MEMORY] =
+        nm_add_u64(r->pending_estimate[NM_MEMORY], estimate->memory_bytes);
 }
 
 static void list_view(struct nm_round *r, uint32_t i)
@@ -227,7 +231,8 @@ static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOUR
     }
 }
 
-/* The system's share is worked out once per sample, with the measurements that belong to it, and then kept. */
+/* The system's share is worked out once per sample, with the measurements that belong to it, and
+ * then kept. */
 static void survey_system(struct nm_round *r, const uint64_t shown[NM_RESOURCE_COUNT])
 {
     struct nm_policy *p = r->p;
@@ -235,9 +240,11 @@ static void survey_system(struct nm_round *r, const uint64_t shown[NM_RESOURCE_C
     bool new_sample = node->valid && node->at_usec != p->system_at_usec;
 
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
-        uint64_t beyond = nm_sub_u64(nm_resources_get(&node->used, k), nm_resources_get(&r->s->reserve, k));
+        uint64_t beyond =
+            nm_sub_u64(nm_resources_get(&node->used, k), nm_resources_get(&r->s->reserve, k));
 
-        if ((new_sample || !p->system_known[k]) && node->valid && (k != NM_CPU || node->cpu_valid)) {
+        if ((new_sample || !p->system_known[k]) && node->valid &&
+            (k != NM_CPU || node->cpu_valid)) {
             p->system[k] = nm_sub_u64(beyond, shown[k]);
             p->system_known[k] = true;
         }
@@ -254,9 +261,11 @@ static void survey(struct nm_round *r)
     const struct nm_policy_node *node = &r->in->node;
     uint64_t shown[NM_RESOURCE_COUNT] = {0};
 
-    r->fresh = node->valid && nm_sub_u64(r->in->now_usec, node->at_usec) <= r->s->sample_max_age_usec;
+    r->fresh =
+        node->valid && nm_sub_u64(r->in->now_usec, node->at_usec) <= r->s->sample_max_age_usec;
     r->cpu_known = r->fresh && node->cpu_valid;
-    r->judging = r->fresh && r->in->trigger != NM_TRIGGER_CHANGE && node->at_usec != r->p->judged_at_usec;
+    r->judging =
+        r->fresh && r->in->trigger != NM_TRIGGER_CHANGE && node->at_usec != r->p->judged_at_usec;
     if (r->judging)
         r->p->judged_at_usec = node->at_usec;
     set_limits(r);
@@ -267,9 +276,10 @@ static void survey(struct nm_round *r)
     nm_sort(r->p->paused, r->p->scratch, r->n_paused);
 }
 
-/* ---- one round ------------------------------------------------------------------------------------------------- */
+/* ---- one round ------------------------------------------------------------------------------- */
 
-/* Times that nobody else would wake the daemon for. A deadline that has passed already waits for a sample. */
+/* Times that nobody else would wake the daemon for. A deadline that has passed already waits for a
+ * sample. */
 static uint64_t next_wake(const struct nm_round *r)
 {
     uint64_t now = r->in->now_usec, wake = UINT64_MAX;
@@ -297,8 +307,8 @@ static void publish(struct nm_round *r)
                                                        r->allocated[NM_OPPORTUNISTIC][NM_CPU]};
 }
 
-void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s, const struct nm_policy_input *in,
-                      struct nm_policy_verdict *ret)
+void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s,
+                      const struct nm_policy_input *in, struct nm_policy_verdict *ret)
 {
     struct nm_round r = {.p = p, .s = s, .in = in, .v = ret};
     uint64_t last_kill = nm_policy_preempt_last_kill(&p->memory);
@@ -323,27 +333,32 @@ void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s, c
     ret->wake_usec = next_wake(&r);
 }
 
-enum nm_reason nm_policy_hold_reason(const struct nm_policy_verdict *verdict, const struct nm_view *v)
+enum nm_reason nm_policy_hold_reason(const struct nm_policy_verdict *verdict,
+                                     const struct nm_view *v)
 {
     if (!nm_view_queued(v))
         return NM_REASON_NONE;
     if (v->type == NM_GUARANTEED)
-        return v == verdict->guaranteed_hold_view ? verdict->guaranteed_hold : NM_REASON_BEHIND_OTHERS;
+        return v == verdict->guaranteed_hold_view ? verdict->guaranteed_hold
+                                                  : NM_REASON_BEHIND_OTHERS;
     if (v == verdict->hold_view || verdict->hold == NM_REASON_GUARANTEED_FIRST)
         return verdict->hold;
     return NM_REASON_BEHIND_OTHERS;
 }
 
-/* ---- requests -------------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
-enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s, struct nm_view *const *views,
-                                       size_t n_views, enum nm_execution_type type,
-                                       const struct nm_resources *request, const struct nm_view *self)
+enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
+                                       struct nm_view *const *views, size_t n_views,
+                                       enum nm_execution_type type,
+                                       const struct nm_resources *request,
+                                       const struct nm_view *self)
 {
     uint64_t guaranteed[NM_RESOURCE_COUNT] = {0};
     uint32_t queued = 0;
 
-    if (request->memory_bytes > s->capacity.memory_bytes || request->cpu_millicores > s->capacity.cpu_millicores)
+    if (request->memory_bytes > s->capacity.memory_bytes ||
+        request->cpu_millicores > s->capacity.cpu_millicores)
         return NM_REASON_LARGER_THAN_NODE;
     for (size_t i = 0; i < n_views; i++) {
         const struct nm_view *v = views[i];
@@ -357,7 +372,8 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s, struc
     }
     if (type == NM_GUARANTEED) {
         add_resources(guaranteed, request);
-        return guaranteed[NM_MEMORY] > s->capacity.memory_bytes || guaranteed[NM_CPU] > s->capacity.cpu_millicores
+        return guaranteed[NM_MEMORY] > s->capacity.memory_bytes ||
+                       guaranteed[NM_CPU] > s->capacity.cpu_millicores
                    ? NM_REASON_GUARANTEED_FULL
                    : NM_REASON_NONE;
     }

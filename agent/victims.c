@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Who gives back. From all opportunistic containers that could give some of what is short, in the configured order,
- * just as many as needed are chosen:
+ * Who gives back. From all opportunistic containers that could give some of what is short, in the
+ * configured order, just as many as needed are chosen:
  *
- *  1. candidates are put in order; those inside their minimum run time come after all others, whatever the order;
+ *  1. candidates are put in order; those inside their minimum run time come after all others,
+ *     whatever the order;
  *  2. they are taken from the front until the need is met;
- *  3. whoever turns out not to be needed after all (a later one brought much more) is spared again, the
- *     earliest-started first.
+ *  3. whoever turns out not to be needed after all (a later one brought much more) is spared again,
+ *     the earliest-started first.
  *
- * "fewest-victims" takes the largest first, which gives the smallest number, and then exchanges the last one for the
- * smallest that still suffices. (The very least excess over all sets of that size is a subset-sum problem; for one
- * victim this is exact.) "app-fair" goes through the applications with a heap, since what an application holds
- * shrinks with every victim. All is n log n.
+ * "fewest-victims" takes the largest first, which gives the smallest number, and then exchanges the
+ * last one for the smallest that still suffices. (The very least excess over all sets of that size
+ * is a subset-sum problem; for one victim this is exact.) "app-fair" goes through the applications
+ * with a heap, since what an application holds shrinks with every victim. All is n log n.
  */
 
 #include "agent/policy-internal.h"
 
-/* nm_sort_entry.note in p->victims: these bits, and the application above them. Sorting scatters the containers over
- * memory, so what is needed again is kept in the entry or in p->credits. */
-enum { CHOSEN = 1 << 0, PROTECTED = 1 << 1, GIVES_NOTHING = 1 << 2, EXEMPT = 1 << 3, APP_SHIFT = 4 };
+/* nm_sort_entry.note in p->victims: these bits, and the application above them. Sorting scatters
+ * the containers over memory, so what is needed again is kept in the entry or in p->credits. */
+enum {
+    CHOSEN = 1 << 0,
+    PROTECTED = 1 << 1,
+    GIVES_NOTHING = 1 << 2,
+    EXEMPT = 1 << 3,
+    APP_SHIFT = 4
+};
 #define UNUSABLE (GIVES_NOTHING | EXEMPT)
 
 static bool in_minimum_run_time(const struct nm_view *v, uint64_t now_usec)
@@ -37,7 +44,8 @@ static bool is_candidate(const struct nm_round *r, const struct nm_need *need, u
     return need->kill || v->state == NM_RUNNING;
 }
 
-static struct nm_resources victim_credit(const struct nm_round *r, const struct nm_need *need, uint32_t i)
+static struct nm_resources victim_credit(const struct nm_round *r, const struct nm_need *need,
+                                         uint32_t i)
 {
     const struct nm_view *v = r->in->views[i];
     struct nm_resources credit = need->by_estimate ? r->p->estimates[i] : v->measured;
@@ -80,7 +88,8 @@ static struct nm_sort_entry entry(struct nm_round *r, const struct nm_need *need
     struct nm_resources use = victim_credit(r, need, i);
     uint64_t credit = nm_resources_get(&use, need->resource);
     uint32_t app = (uint32_t)NM_MIN((size_t)v->app, r->in->n_apps);
-    struct nm_sort_entry e = {.k = {order_key(r, v, credit), ~v->seq}, .index = i, .note = app << APP_SHIFT};
+    struct nm_sort_entry e = {
+        .k = {order_key(r, v, credit), ~v->seq}, .index = i, .note = app << APP_SHIFT};
 
     r->p->credits[i] = credit;
     if (v->exempt)
@@ -90,13 +99,15 @@ static struct nm_sort_entry entry(struct nm_round *r, const struct nm_need *need
     return e;
 }
 
-/* Appends the candidates that are, or are not, inside their minimum run time to the n that are there already. */
+/* Appends the candidates that are, or are not, inside their minimum run time to the n that are
+ * there already. */
 static size_t collect(struct nm_round *r, const struct nm_need *need, bool protected, size_t n)
 {
     size_t first = n;
 
     for (uint32_t i = 0; i < r->in->n_views; i++) {
-        if (!is_candidate(r, need, i) || in_minimum_run_time(r->in->views[i], r->in->now_usec) != protected)
+        if (!is_candidate(r, need, i) ||
+            in_minimum_run_time(r->in->views[i], r->in->now_usec) != protected)
             continue;
         r->p->victims[n] = entry(r, need, i);
         r->p->victims[n++].note |= protected ? PROTECTED : 0;
@@ -105,7 +116,7 @@ static size_t collect(struct nm_round *r, const struct nm_need *need, bool prote
     return n;
 }
 
-/* ---- app-fair ---------------------------------------------------------------------------------------------- */
+/* ---- app-fair -------------------------------------------------------------------------------- */
 
 #define NO_ENTRY UINT32_MAX
 
@@ -139,7 +150,8 @@ static uint32_t app_of(const struct nm_sort_entry *e)
     return e->note >> APP_SHIFT;
 }
 
-/* Chains the entries from..to, which are in reverse order of arrival, by application; returns the heap's size. */
+/* Chains the entries from..to, which are in reverse order of arrival, by application; returns the
+ * heap's size. */
 static size_t chain_by_app(struct nm_round *r, size_t from, size_t to)
 {
     struct nm_policy *p = r->p;
@@ -193,11 +205,11 @@ static void order_by_app(struct nm_round *r, size_t n_open, size_t n)
     order_by_app_range(r, n_open, n);
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 /* Takes from the front of from..to until the need is met; returns what is still missing. */
-static uint64_t take(struct nm_round *r, const struct nm_need *need, uint64_t missing, size_t from, size_t to,
-                     uint32_t *n_chosen)
+static uint64_t take(struct nm_round *r, const struct nm_need *need, uint64_t missing, size_t from,
+                     size_t to, uint32_t *n_chosen)
 {
     for (size_t i = from; i < to && missing > 0 && *n_chosen < need->max_victims; i++) {
         struct nm_sort_entry *e = &r->p->victims[i];
@@ -236,8 +248,10 @@ static void spare(struct nm_round *r, const struct nm_need *need, size_t n)
     }
 }
 
-/* In from..to, largest first: exchanges the smallest chosen for the smallest that leaves the need met. */
-static void exchange_last(struct nm_round *r, const struct nm_need *need, size_t from, size_t to, size_t n)
+/* In from..to, largest first: exchanges the smallest chosen for the smallest that leaves the need
+ * met. */
+static void exchange_last(struct nm_round *r, const struct nm_need *need, size_t from, size_t to,
+                          size_t n)
 {
     struct nm_sort_entry *e = r->p->victims;
     uint64_t left = excess(r, need, n);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What one policy decision costs on nodes of 10 to 10,000 containers: nanoseconds, and the same divided by n log2 n, which
- * must not grow. Three rounds, from the usual to the worst:
+ * What one policy decision costs on nodes of 10 to 10,000 containers: nanoseconds, and the same
+ * divided by n log2 n, which must not grow. Three rounds, from the usual to the worst:
  *
  *   quiet   everything runs, nothing is short: a sum over all
  *   queue   half of the containers wait in an order that has to be sorted
  *   kill    memory is over beta and victims are chosen (app-fair, the dearest order)
  *
- * Small nodes take turns, 20,000 containers in all, or the processor would learn their order by heart.
+ * Small nodes take turns, 20,000 containers in all, or the processor would learn their order by
+ * heart.
  *
- * The reference in the last column is the C library's qsort() of as many records of a view's size by one number,
- * measured in the same run.
+ * The reference in the last column is the C library's qsort() of as many records of a view's size
+ * by one number, measured in the same run.
  */
 
 #include <inttypes.h>
@@ -76,7 +77,8 @@ static int bench_init(struct bench *b, size_t n, enum scene scene)
     b->views = calloc(N_VIEWS, sizeof(*b->views));
     b->list = calloc(N_VIEWS, sizeof(struct nm_view *));
     b->used = calloc(b->n_nodes, sizeof(*b->used));
-    if (!b->views || !b->list || !b->used || nm_policy_new(&b->policy) < 0 || nm_policy_reserve(b->policy, n, N_APPS) < 0)
+    if (!b->views || !b->list || !b->used || nm_policy_new(&b->policy) < 0 ||
+        nm_policy_reserve(b->policy, n, N_APPS) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < n * b->n_nodes; i++) {
         b->list[i] = &b->views[i];
@@ -124,7 +126,8 @@ static void bench_done(struct bench *b)
     free(b->views);
 }
 
-/* Two minutes pass between rounds, so that neither settling nor the budget makes a later one cheaper. */
+/* Two minutes pass between rounds, so that neither settling nor the budget makes a later one
+ * cheaper. */
 static void next_round(struct bench *b, struct nm_policy_verdict *v)
 {
     struct nm_policy_memory forget = {0};

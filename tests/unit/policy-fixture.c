@@ -6,7 +6,8 @@
 
 static struct nm_resources percent(double memory, double cpu)
 {
-    return (struct nm_resources){(uint64_t)(memory * (double)PERCENT_MEMORY), (uint64_t)(cpu * (double)PERCENT_CPU)};
+    return (struct nm_resources){(uint64_t)(memory * (double)PERCENT_MEMORY),
+                                 (uint64_t)(cpu * (double)PERCENT_CPU)};
 }
 
 int node_setup(void **state)

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * A node for the policy's unit tests, on which one percent is 100 MiB and 100 millicores, so that a test reads like
- * the rule it proves. alpha is 80 %, beta 95 %. Time stands still but in node_sample() and where a test says so.
+ * A node for the policy's unit tests, on which one percent is 100 MiB and 100 millicores, so that a
+ * test reads like the rule it proves. alpha is 80 %, beta 95 %. Time stands still but in
+ * node_sample() and where a test says so.
  */
 
 #include <setjmp.h>
@@ -66,4 +67,5 @@ size_t node_count(const struct node *n, enum nm_action_type type);
         assert_string_equal(nm_reason_name(action_->reason), nm_reason_name(why)); \
     } while (0)
 #define assert_left_alone(n, v) assert_null(node_action(n, v))
-#define assert_reason(actual, expected) assert_string_equal(nm_reason_name(actual), nm_reason_name(expected))
+#define assert_reason(actual, expected)                                                            \
+    assert_string_equal(nm_reason_name(actual), nm_reason_name(expected))

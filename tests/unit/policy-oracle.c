@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The rules once more; see policy-oracle.h. Written for clearness, in doubles, quadratic where that is simpler. */
+/* The rules once more; see policy-oracle.h. Written for clearness, in doubles, quadratic where that
+ * is simpler. */
 
 #include "tests/unit/policy-oracle.h"
 
@@ -59,14 +60,16 @@ static double estimate(const struct facts *f, const struct nm_view *v, int k)
         return get(&v->request, k);
     if (v->state == NM_KILLING ? v->n_samples == 0 : warm)
         e = fmax(e, get(&v->request, k));
-    if (k == NM_CPU && (v->state == NM_RESUMING || (v->state == NM_RUNNING && v->state_samples < 2)))
+    if (k == NM_CPU &&
+        (v->state == NM_RESUMING || (v->state == NM_RUNNING && v->state_samples < 2)))
         e = fmax(e, (double)v->last_cpu_millicores);
     return e;
 }
 
 static double resume_cpu(const struct facts *f, const struct nm_view *v)
 {
-    return f->s->over_allocation ? (double)v->last_cpu_millicores : (double)v->request.cpu_millicores;
+    return f->s->over_allocation ? (double)v->last_cpu_millicores
+                                 : (double)v->request.cpu_millicores;
 }
 
 static void gather_view(struct facts *f, const struct nm_view *v, double shown[2])
@@ -79,7 +82,8 @@ static void gather_view(struct facts *f, const struct nm_view *v, double shown[2
     if (v->type == NM_OPPORTUNISTIC && v->state != NM_PAUSED && v->state != NM_KILLING)
         f->n_active++;
     for (int k = 0; k < 2; k++) {
-        bool pending = (v->state == NM_KILLING || (v->state == NM_PAUSING && k == NM_CPU)) && !stuck(f, v);
+        bool pending =
+            (v->state == NM_KILLING || (v->state == NM_PAUSING && k == NM_CPU)) && !stuck(f, v);
 
         shown[k] += get(&v->measured, k);
         f->used[k] += estimate(f, v, k);
@@ -104,8 +108,10 @@ static void gather(struct oracle *o, struct facts *f, const struct world *w)
     f->fresh = node->valid && w->in.now_usec - node->at_usec <= w->settings.sample_max_age_usec;
     f->cpu_known = f->fresh && node->cpu_valid;
     for (int k = 0; k < 2; k++) {
-        double a = k == NM_MEMORY ? f->s->over_allocation_threshold.memory : f->s->over_allocation_threshold.cpu;
-        double b = k == NM_MEMORY ? f->s->preemption_threshold.memory : f->s->preemption_threshold.cpu;
+        double a = k == NM_MEMORY ? f->s->over_allocation_threshold.memory
+                                  : f->s->over_allocation_threshold.cpu;
+        double b =
+            k == NM_MEMORY ? f->s->preemption_threshold.memory : f->s->preemption_threshold.cpu;
 
         f->capacity[k] = get(&f->s->capacity, k);
         f->alpha[k] = f->s->over_allocation ? floor(f->capacity[k] * a) : f->capacity[k];
@@ -117,7 +123,8 @@ static void gather(struct oracle *o, struct facts *f, const struct world *w)
         bool anew = node->valid && (node->at_usec != o->sample_at || !o->system_known[k]);
 
         if (anew && (k == NM_MEMORY || node->cpu_valid)) {
-            o->system[k] = fmax(0, fmax(0, get(&node->used, k) - get(&f->s->reserve, k)) - shown[k]);
+            o->system[k] =
+                fmax(0, fmax(0, get(&node->used, k) - get(&f->s->reserve, k)) - shown[k]);
             o->system_known[k] = true;
         }
         f->in_use[k] += o->system[k];
@@ -125,7 +132,7 @@ static void gather(struct oracle *o, struct facts *f, const struct world *w)
     }
 }
 
-/* ---- single actions ------------------------------------------------------------------------------------------- */
+/* ---- single actions -------------------------------------------------------------------------- */
 
 static bool is_threshold(const struct nm_policy_action *a)
 {
@@ -133,7 +140,8 @@ static bool is_threshold(const struct nm_policy_action *a)
            a->reason == NM_REASON_FROZEN_MEMORY;
 }
 
-static const char *check_victim(struct oracle *o, const struct facts *f, const struct nm_policy_action *a)
+static const char *check_victim(struct oracle *o, const struct facts *f,
+                                const struct nm_policy_action *a)
 {
     const struct nm_view *v = a->target;
 
@@ -143,8 +151,8 @@ static const char *check_victim(struct oracle *o, const struct facts *f, const s
         return wrong(o, "application master %" PRIu64 " is a victim", v->seq);
     if (!f->fresh)
         return wrong(o, "container %" PRIu64 " is a victim without a fresh sample", v->seq);
-    if (a->type == NM_ACTION_KILL && a->resource == NM_CPU && a->reason != NM_REASON_PAUSE_DEADLINE &&
-        f->s->pause_enabled)
+    if (a->type == NM_ACTION_KILL && a->resource == NM_CPU &&
+        a->reason != NM_REASON_PAUSE_DEADLINE && f->s->pause_enabled)
         return "CPU kills although pausing is on";
     if (a->type == NM_ACTION_PAUSE && (!f->s->pause_enabled || !f->s->can_freeze))
         return "a container is paused although pausing is off or impossible";
@@ -154,12 +162,14 @@ static const char *check_victim(struct oracle *o, const struct facts *f, const s
         return "taken back on a threshold with over-allocation off";
     if (a->reason == NM_REASON_PAUSE_DEADLINE && f->in->now_usec < v->pause_deadline_usec)
         return "killed before its pause deadline";
-    if (a->predicted.memory_bytes == 0 && a->predicted.cpu_millicores == 0 && a->reason != NM_REASON_PAUSE_DEADLINE)
+    if (a->predicted.memory_bytes == 0 && a->predicted.cpu_millicores == 0 &&
+        a->reason != NM_REASON_PAUSE_DEADLINE)
         return "a victim that brings nothing";
     return NULL;
 }
 
-static const char *check_threshold(struct oracle *o, const struct facts *f, const struct nm_policy_action *a)
+static const char *check_threshold(struct oracle *o, const struct facts *f,
+                                   const struct nm_policy_action *a)
 {
     int k = a->resource;
 
@@ -168,13 +178,15 @@ static const char *check_threshold(struct oracle *o, const struct facts *f, cons
     if (!o->judging)
         return "taken back on a threshold without a new sample";
     if (f->in_use[k] - f->pending_measured[k] <= f->beta[k])
-        return wrong(o, "%s is taken back, but is not over beta: %.0f - %.0f <= %.0f", k ? "CPU" : "memory",
-                     f->in_use[k], f->pending_measured[k], f->beta[k]);
-    if (k == NM_CPU && (f->in->trigger != NM_TRIGGER_SAMPLE || o->run_over_beta < f->s->cpu_samples))
-        return wrong(o, "CPU is taken back after %u samples of %u", o->run_over_beta, f->s->cpu_samples);
+        return wrong(o, "%s is taken back, but is not over beta: %.0f - %.0f <= %.0f",
+                     k ? "CPU" : "memory", f->in_use[k], f->pending_measured[k], f->beta[k]);
+    if (k == NM_CPU &&
+        (f->in->trigger != NM_TRIGGER_SAMPLE || o->run_over_beta < f->s->cpu_samples))
+        return wrong(o, "CPU is taken back after %u samples of %u", o->run_over_beta,
+                     f->s->cpu_samples);
     if (o->ever_taken[k] && o->quiet[k] < NM_MAX(2U, f->s->settle_samples))
-        return wrong(o, "%s is taken back %u samples after the last victims were gone", k ? "CPU" : "memory",
-                     o->quiet[k]);
+        return wrong(o, "%s is taken back %u samples after the last victims were gone",
+                     k ? "CPU" : "memory", o->quiet[k]);
     return NULL;
 }
 
@@ -186,8 +198,9 @@ static bool unsettled(const struct oracle *o, const struct facts *f)
     return false;
 }
 
-static const char *check_admission(struct oracle *o, const struct facts *f, const struct nm_policy_action *a,
-                                   const double used[2], const double allocated[2])
+static const char *check_admission(struct oracle *o, const struct facts *f,
+                                   const struct nm_policy_action *a, const double used[2],
+                                   const double allocated[2])
 {
     const struct nm_view *v = a->target;
     bool plain = true, over = f->s->over_allocation;
@@ -209,8 +222,8 @@ static const char *check_admission(struct oracle *o, const struct facts *f, cons
     for (int k = 0; k < 2; k++) {
         double after = used[k] + get(&v->request, k);
 
-        plain = plain && allocated[k] + get(&v->request, k) <= f->capacity[k] && used[k] < f->beta[k] &&
-                after <= f->capacity[k];
+        plain = plain && allocated[k] + get(&v->request, k) <= f->capacity[k] &&
+                used[k] < f->beta[k] && after <= f->capacity[k];
         over = over && used[k] < f->alpha[k] && after <= f->beta[k];
     }
     if (!plain && !over)
@@ -218,8 +231,9 @@ static const char *check_admission(struct oracle *o, const struct facts *f, cons
     return NULL;
 }
 
-static const char *check_resume(struct oracle *o, const struct facts *f, const struct nm_policy_action *a,
-                                const double used[2], size_t n_resumed)
+static const char *check_resume(struct oracle *o, const struct facts *f,
+                                const struct nm_policy_action *a, const double used[2],
+                                size_t n_resumed)
 {
     const struct nm_view *v = a->target;
     double after = used[NM_CPU] + resume_cpu(f, v);
@@ -229,7 +243,8 @@ static const char *check_resume(struct oracle *o, const struct facts *f, const s
     if (v->state != NM_PAUSED)
         return "a container that is not paused is resumed";
     if (a->reason == NM_REASON_PAUSE_EXPIRED)
-        return v->type == NM_GUARANTEED || v->exempt ? NULL : "an opportunistic pause ends by resuming";
+        return v->type == NM_GUARANTEED || v->exempt ? NULL
+                                                     : "an opportunistic pause ends by resuming";
     if (v->user_paused)
         return "a person's pause is ended by policy";
     if (v->type == NM_GUARANTEED)
@@ -239,14 +254,14 @@ static const char *check_resume(struct oracle *o, const struct facts *f, const s
     if (f->s->over_allocation && unsettled(o, f))
         return "resumed before what was taken back has settled";
     if (used[NM_CPU] >= f->alpha[NM_CPU] || (after > f->beta[NM_CPU] && !alone))
-        return wrong(o, "container %" PRIu64 " is resumed at CPU %.0f + %.0f, beta %.0f", v->seq, used[NM_CPU],
-                     resume_cpu(f, v), f->beta[NM_CPU]);
+        return wrong(o, "container %" PRIu64 " is resumed at CPU %.0f + %.0f, beta %.0f", v->seq,
+                     used[NM_CPU], resume_cpu(f, v), f->beta[NM_CPU]);
     if (f->s->over_allocation && f->in_use[NM_MEMORY] > f->beta[NM_MEMORY])
         return "resumed while memory is over beta";
     return NULL;
 }
 
-/* ---- the round as a whole --------------------------------------------------------------------------------------- */
+/* ---- the round as a whole -------------------------------------------------------------------- */
 
 /* Goes through the actions in order, adding up what they give out. */
 static const char *check_actions(struct oracle *o, const struct facts *f)
@@ -276,7 +291,8 @@ static const char *check_actions(struct oracle *o, const struct facts *f)
             }
         if (a->type == NM_ACTION_RESUME) {
             used[NM_CPU] += resume_cpu(f, a->target);
-            n_resumed += a->target->type == NM_OPPORTUNISTIC && a->reason == NM_REASON_BELOW_THRESHOLD;
+            n_resumed +=
+                a->target->type == NM_OPPORTUNISTIC && a->reason == NM_REASON_BELOW_THRESHOLD;
         }
     }
     return NULL;
@@ -291,7 +307,8 @@ static const struct nm_policy_action *action_on(const struct facts *f, const str
 }
 
 /* Each victim of one taking must have been needed: without it, the need would not be met. */
-static const char *check_all_needed(struct oracle *o, const struct facts *f, enum nm_reason reason, int k, double need)
+static const char *check_all_needed(struct oracle *o, const struct facts *f, enum nm_reason reason,
+                                    int k, double need)
 {
     double sum = 0, least = INFINITY;
     const struct nm_policy_action *list = NULL;
@@ -308,15 +325,17 @@ static const char *check_all_needed(struct oracle *o, const struct facts *f, enu
     if (!list)
         return NULL;
     if (sum - least >= need)
-        return wrong(o, "more victims than needed for %s (reason %d): %.0f of %.0f, the least brings %.0f",
-                     k ? "CPU" : "memory", reason, sum, need, least);
+        return wrong(
+            o, "more victims than needed for %s (reason %d): %.0f of %.0f, the least brings %.0f",
+            k ? "CPU" : "memory", reason, sum, need, least);
     /* Too little is only right when nothing usable was left, or the budget was spent. */
     if (sum >= need || (reason != NM_REASON_ROOM_FOR_GUARANTEED && list->type == NM_ACTION_KILL))
         return NULL;
     for (uint32_t i = list->first_candidate; i < list->first_candidate + list->n_candidates; i++)
         if (f->v->candidates[i].passed_over == NM_PASSED_NOT_NEEDED ||
             f->v->candidates[i].passed_over == NM_PASSED_MIN_RUNTIME)
-            return wrong(o, "%s is still short (%.0f of %.0f), but container %" PRIu64 " was spared",
+            return wrong(o,
+                         "%s is still short (%.0f of %.0f), but container %" PRIu64 " was spared",
                          k ? "CPU" : "memory", sum, need, f->v->candidates[i].view->seq);
     return NULL;
 }
@@ -331,20 +350,24 @@ static const char *check_threshold_need(struct oracle *o, const struct facts *f)
 
         if (a->type == NM_ACTION_RECLAIM)
             reclaimed += (double)a->predicted.memory_bytes;
-        if (a->type == NM_ACTION_KILL && a->resource == NM_MEMORY && a->target->state != NM_PAUSED &&
-            a->target->state != NM_PAUSING)
+        if (a->type == NM_ACTION_KILL && a->resource == NM_MEMORY &&
+            a->target->state != NM_PAUSED && a->target->state != NM_PAUSING)
             killed_cpu += (double)a->target->measured.cpu_millicores;
     }
-    /* At least what the policy may subtract: deadline kills of the same round only make the need smaller. */
+    /* At least what the policy may subtract: deadline kills of the same round only make the need
+     * smaller. */
     r = check_all_needed(o, f, NM_REASON_MEMORY_OVER_BETA, NM_MEMORY,
-                         f->in_use[NM_MEMORY] - f->pending_measured[NM_MEMORY] - reclaimed - f->beta[NM_MEMORY]);
+                         f->in_use[NM_MEMORY] - f->pending_measured[NM_MEMORY] - reclaimed -
+                             f->beta[NM_MEMORY]);
     if (r)
         return r;
     return check_all_needed(o, f, NM_REASON_CPU_OVER_BETA, NM_CPU,
-                            f->in_use[NM_CPU] - f->pending_measured[NM_CPU] - killed_cpu - f->beta[NM_CPU]);
+                            f->in_use[NM_CPU] - f->pending_measured[NM_CPU] - killed_cpu -
+                                f->beta[NM_CPU]);
 }
 
-/* Those that fit, in order of arrival, are added to used; those from the first that doesn't on, to claims. */
+/* Those that fit, in order of arrival, are added to used; those from the first that doesn't on, to
+ * claims. */
 static void admit_and_claim(const struct facts *f, double used[2], double claims[2])
 {
     double allocated[2] = {f->allocated_guaranteed[0], f->allocated_guaranteed[1]};
@@ -358,7 +381,8 @@ static void admit_and_claim(const struct facts *f, double used[2], double claims
         for (size_t i = 0; i < f->in->n_views; i++) {
             const struct nm_view *v = f->in->views[i];
 
-            if (queued(v) && v->type == NM_GUARANTEED && v->seq > last && (!next || v->seq < next->seq))
+            if (queued(v) && v->type == NM_GUARANTEED && v->seq > last &&
+                (!next || v->seq < next->seq))
                 next = v;
         }
         last = next->seq;
@@ -380,7 +404,8 @@ static void admit_and_claim(const struct facts *f, double used[2], double claims
 }
 
 /* What victims for these reasons will bring, as U counts them. */
-static void add_expected(const struct facts *f, double pending[2], enum nm_reason reason, int resource)
+static void add_expected(const struct facts *f, double pending[2], enum nm_reason reason,
+                         int resource)
 {
     for (size_t i = 0; i < f->v->n_actions; i++) {
         const struct nm_policy_action *a = &f->v->actions[i];
@@ -413,7 +438,8 @@ static const char *check_room_need(struct oracle *o, const struct facts *f)
     add_expected(f, pending, NM_REASON_FROZEN_MEMORY, NM_MEMORY);
     add_expected(f, pending, NM_REASON_MEMORY_OVER_BETA, NM_MEMORY);
     r = check_all_needed(o, f, NM_REASON_ROOM_FOR_GUARANTEED, NM_MEMORY,
-                         used[NM_MEMORY] + claims[NM_MEMORY] - pending[NM_MEMORY] - f->beta[NM_MEMORY]);
+                         used[NM_MEMORY] + claims[NM_MEMORY] - pending[NM_MEMORY] -
+                             f->beta[NM_MEMORY]);
     if (r)
         return r;
     add_expected(f, pending, NM_REASON_ROOM_FOR_GUARANTEED, NM_MEMORY);
@@ -422,7 +448,8 @@ static const char *check_room_need(struct oracle *o, const struct facts *f)
                             used[NM_CPU] + claims[NM_CPU] - pending[NM_CPU] - f->beta[NM_CPU]);
 }
 
-/* A guaranteed container that could start must, and one that waits must have something to wait for. */
+/* A guaranteed container that could start must, and one that waits must have something to wait
+ * for. */
 static const char *check_guaranteed(struct oracle *o, const struct facts *f)
 {
     bool waits_for = false;
@@ -433,11 +460,14 @@ static const char *check_guaranteed(struct oracle *o, const struct facts *f)
         const struct nm_view *v = f->in->views[i];
         const struct nm_policy_action *a = action_on(f, v);
 
-        waits_for = waits_for || ((v->state == NM_KILLING || v->state == NM_PAUSING) && !stuck(f, v)) ||
-                    (a && (a->type == NM_ACTION_KILL || a->type == NM_ACTION_PAUSE || a->type == NM_ACTION_RECLAIM));
+        waits_for = waits_for ||
+                    ((v->state == NM_KILLING || v->state == NM_PAUSING) && !stuck(f, v)) ||
+                    (a && (a->type == NM_ACTION_KILL || a->type == NM_ACTION_PAUSE ||
+                           a->type == NM_ACTION_RECLAIM));
     }
     if (!waits_for && f->v->guaranteed_hold == NM_REASON_WAITING_FOR_VICTIMS)
-        return wrong(o, "guaranteed container %" PRIu64 " waits for nothing", f->v->guaranteed_hold_view->seq);
+        return wrong(o, "guaranteed container %" PRIu64 " waits for nothing",
+                     f->v->guaranteed_hold_view->seq);
     for (size_t i = 0; i < f->v->n_actions; i++)
         if (f->v->guaranteed_hold != NM_REASON_NONE && f->v->actions[i].type == NM_ACTION_ADMIT &&
             f->v->actions[i].target->type == NM_OPPORTUNISTIC)
@@ -445,7 +475,8 @@ static const char *check_guaranteed(struct oracle *o, const struct facts *f)
     return NULL;
 }
 
-/* Paused containers go on in the order of their arrival; the paused ones of a person are not counted. */
+/* Paused containers go on in the order of their arrival; the paused ones of a person are not
+ * counted. */
 static const char *check_resume_order(struct oracle *o, const struct facts *f)
 {
     uint64_t first_left = UINT64_MAX, last_resumed = 0;
@@ -500,11 +531,13 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
             newest_kept = NM_MAX(newest_kept, v->seq);
     }
     if (f->n_queued > f->s->queue_max_length)
-        return wrong(o, "%zu containers are queued, %u may be", f->n_queued, f->s->queue_max_length);
+        return wrong(o, "%zu containers are queued, %u may be", f->n_queued,
+                     f->s->queue_max_length);
     if (left > f->in->shed_to)
         return wrong(o, "%zu containers stay queued, the upstream allows %u", left, f->in->shed_to);
     if (oldest_shed < newest_kept)
-        return wrong(o, "container %" PRIu64 " is shed, but not the newer %" PRIu64, oldest_shed, newest_kept);
+        return wrong(o, "container %" PRIu64 " is shed, but not the newer %" PRIu64, oldest_shed,
+                     newest_kept);
     if (oldest_shed != UINT64_MAX && left < f->in->shed_to)
         return "more are shed than the upstream asks for";
     if (left > 0 && f->v->hold == NM_REASON_NONE)
@@ -512,11 +545,12 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
     return NULL;
 }
 
-/* ---- memory of the history ---------------------------------------------------------------------------------------- */
+/* ---- memory of the history ------------------------------------------------------------------- */
 
 static void tick(struct oracle *o, const struct facts *f)
 {
-    o->judging = f->fresh && f->in->trigger != NM_TRIGGER_CHANGE && f->in->node.at_usec != o->judged_at;
+    o->judging =
+        f->fresh && f->in->trigger != NM_TRIGGER_CHANGE && f->in->node.at_usec != o->judged_at;
     if (o->judging)
         o->judged_at = f->in->node.at_usec;
     if (f->in->trigger != NM_TRIGGER_SAMPLE || (f->fresh && !o->judging))
@@ -541,9 +575,9 @@ static const char *check_budget(struct oracle *o, const struct facts *f)
 
         now += a->type == NM_ACTION_KILL && is_threshold(a);
     }
-    return now > 0 && spent + now > budget ? wrong(o, "%u kills in a minute, and %u more: the budget is %u", spent,
-                                                   now, budget)
-                                           : NULL;
+    return now > 0 && spent + now > budget
+               ? wrong(o, "%u kills in a minute, and %u more: the budget is %u", spent, now, budget)
+               : NULL;
 }
 
 static void remember_kills(struct oracle *o, const struct facts *f)
@@ -553,14 +587,16 @@ static void remember_kills(struct oracle *o, const struct facts *f)
     for (size_t i = 0; i < f->v->n_actions; i++) {
         const struct nm_policy_action *a = &f->v->actions[i];
 
-        if (a->type != NM_ACTION_KILL || (a->reason == NM_REASON_PAUSE_DEADLINE && a->target->user_paused))
+        if (a->type != NM_ACTION_KILL ||
+            (a->reason == NM_REASON_PAUSE_DEADLINE && a->target->user_paused))
             continue;
         o->kills[o->n_kills++ % NM_ARRAY_SIZE(o->kills)] = f->in->now_usec;
         load = true;
     }
     if (!load)
         return;
-    if (o->last_kill > 0 && o->breaker_hold > 0 && f->in->now_usec <= o->last_kill + 2 * o->breaker_hold)
+    if (o->last_kill > 0 && o->breaker_hold > 0 &&
+        f->in->now_usec <= o->last_kill + 2 * o->breaker_hold)
         o->breaker_hold = NM_MIN(2 * o->breaker_hold, 8 * f->s->breaker_usec);
     else
         o->breaker_hold = f->s->breaker_usec;
@@ -593,15 +629,18 @@ static const char *check_figures(struct oracle *o, const struct facts *f)
 {
     for (int k = 0; k < 2; k++) {
         if (get(&f->v->used, k) != f->used[k])
-            return wrong(o, "U of %s is %.0f, should be %.0f", k ? "CPU" : "memory", get(&f->v->used, k), f->used[k]);
+            return wrong(o, "U of %s is %.0f, should be %.0f", k ? "CPU" : "memory",
+                         get(&f->v->used, k), f->used[k]);
         if (get(&f->v->in_use, k) != f->in_use[k])
-            return wrong(o, "%s in use is %.0f, should be %.0f", k ? "CPU" : "memory", get(&f->v->in_use, k),
-                         f->in_use[k]);
+            return wrong(o, "%s in use is %.0f, should be %.0f", k ? "CPU" : "memory",
+                         get(&f->v->in_use, k), f->in_use[k]);
     }
     if (f->v->squeeze_millicores != NM_NO_SQUEEZE &&
         (!f->s->can_squeeze || !f->s->over_allocation || f->n_active == 0 ||
-         (double)f->v->squeeze_millicores < (double)f->n_active * (double)f->s->squeeze_floor_millicores))
-        return wrong(o, "a squeeze to %" PRIu64 " with %zu containers", f->v->squeeze_millicores, f->n_active);
+         (double)f->v->squeeze_millicores <
+             (double)f->n_active * (double)f->s->squeeze_floor_millicores))
+        return wrong(o, "a squeeze to %" PRIu64 " with %zu containers", f->v->squeeze_millicores,
+                     f->n_active);
     return NULL;
 }
 

@@ -29,14 +29,15 @@ static uint64_t between(struct world *w, uint64_t low, uint64_t high)
     return low + world_below(w, high - low + 1);
 }
 
-/* ---- settings ----------------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static struct nm_fractions random_fractions(struct world *w, const struct nm_fractions *above)
 {
     struct nm_fractions f;
 
     if (!above)
-        return (struct nm_fractions){(double)between(w, 30, 95) / 100, (double)between(w, 30, 95) / 100};
+        return (struct nm_fractions){(double)between(w, 30, 95) / 100,
+                                     (double)between(w, 30, 95) / 100};
     f.memory = above->memory + (1 - above->memory) * (double)between(w, 5, 100) / 100;
     f.cpu = above->cpu + (1 - above->cpu) * (double)between(w, 5, 100) / 100;
     return f;
@@ -70,14 +71,18 @@ static void random_settings(struct world *w)
 
 int world_init(struct world *w, uint64_t seed)
 {
-    *w = (struct world){.rng = seed, .now = 1000 * NM_USEC_PER_SEC, .squeeze = NM_NO_SQUEEZE, .shed_to = UINT32_MAX};
+    *w = (struct world){.rng = seed,
+                        .now = 1000 * NM_USEC_PER_SEC,
+                        .squeeze = NM_NO_SQUEEZE,
+                        .shed_to = UINT32_MAX};
     w->period = between(w, 1, 30) * 100 * NM_USEC_PER_MSEC;
     w->settings.capacity.memory_bytes = between(w, 64, 65536) * NM_MIB;
     w->cpus = between(w, 1, 32) * 1000;
     w->settings.capacity.cpu_millicores = world_chance(w, 0.7) ? w->cpus : between(w, 500, w->cpus);
     w->settings.reserve.memory_bytes = world_chance(w, 0.5) ? between(w, 0, 512) * NM_MIB : 0;
     random_settings(w);
-    w->system_memory_mean = world_chance(w, 0.5) ? world_below(w, w->settings.capacity.memory_bytes / 4) : 0;
+    w->system_memory_mean =
+        world_chance(w, 0.5) ? world_below(w, w->settings.capacity.memory_bytes / 4) : 0;
     w->system_cpu_mean = world_chance(w, 0.5) ? world_below(w, w->cpus / 4) : 0;
     w->miss = world_chance(w, 0.4) ? 0.15 : 0;
     w->meddle = world_chance(w, 0.5) ? 0.08 : 0;
@@ -95,7 +100,7 @@ void world_done(struct world *w)
     w->policy = nm_policy_free(w->policy);
 }
 
-/* ---- containers --------------------------------------------------------------------------------------------- */
+/* ---- containers ------------------------------------------------------------------------------ */
 
 static void enter(struct world *w, struct inhabitant *c, enum nm_state state)
 {
@@ -124,7 +129,8 @@ static void arrive(struct world *w)
         c = w->all[i].alive ? NULL : &w->all[i];
     request.memory_bytes = 1 + world_below(w, capacity->memory_bytes / between(w, 1, 12));
     request.cpu_millicores = 1 + world_below(w, capacity->cpu_millicores / between(w, 1, 12));
-    if (!c || nm_policy_check_request(&w->settings, w->views, w->in.n_views, type, &request, NULL) != NM_REASON_NONE)
+    if (!c || nm_policy_check_request(&w->settings, w->views, w->in.n_views, type, &request,
+                                      NULL) != NM_REASON_NONE)
         return;
     *c = (struct inhabitant){
         .alive = true,
@@ -201,14 +207,16 @@ static bool arrive_in_state(struct world *w, struct inhabitant *c)
     return true;
 }
 
-/* ---- use ----------------------------------------------------------------------------------------------------- */
+/* ---- use ------------------------------------------------------------------------------------- */
 
 static bool on_cpu(const struct inhabitant *c)
 {
-    return c->alive && (c->view.state == NM_RUNNING || c->view.state == NM_PAUSING || c->view.state == NM_KILLING);
+    return c->alive && (c->view.state == NM_RUNNING || c->view.state == NM_PAUSING ||
+                        c->view.state == NM_KILLING);
 }
 
-/* Guaranteed ones get what they want first, opportunistic ones share the rest within the squeeze. */
+/* Guaranteed ones get what they want first, opportunistic ones share the rest within the
+ * squeeze. */
 static void share_cpu(struct world *w)
 {
     uint64_t wanted[2] = {0}, given[2], left = nm_sub_u64(w->cpus, w->system_cpu);
@@ -230,8 +238,10 @@ static void share_cpu(struct world *w)
 
 static void use_resources(struct world *w, uint64_t elapsed)
 {
-    /* Half of the time little is used, so that much is admitted, and then everybody wants all of it. */
-    uint64_t phase = w->now / (20 * NM_USEC_PER_SEC) % 2, before = (w->now - elapsed) / (20 * NM_USEC_PER_SEC) % 2;
+    /* Half of the time little is used, so that much is admitted, and then everybody wants all of
+     * it. */
+    uint64_t phase = w->now / (20 * NM_USEC_PER_SEC) % 2,
+             before = (w->now - elapsed) / (20 * NM_USEC_PER_SEC) % 2;
     uint64_t quiet = w->phases && phase == 0 ? 8 : 1;
     bool surge = w->phases && phase == 1 && before == 0;
 
@@ -256,8 +266,11 @@ static void use_resources(struct world *w, uint64_t elapsed)
         if (world_chance(w, 0.1))
             c->cpu_demand = world_below(w, c->view.request.cpu_millicores * 2 / quiet);
     }
-    w->system_memory = w->system_memory_mean ? w->system_memory_mean / 2 + world_below(w, w->system_memory_mean) : 0;
-    w->system_cpu = w->system_cpu_mean ? w->system_cpu_mean / 2 + world_below(w, w->system_cpu_mean) : 0;
+    w->system_memory = w->system_memory_mean
+                           ? w->system_memory_mean / 2 + world_below(w, w->system_memory_mean)
+                           : 0;
+    w->system_cpu =
+        w->system_cpu_mean ? w->system_cpu_mean / 2 + world_below(w, w->system_cpu_mean) : 0;
 }
 
 static void sample_container(struct inhabitant *c)
@@ -295,12 +308,13 @@ static void take_sample(struct world *w)
         .cpu_valid = w->node.at_usec > 0 && !world_chance(w, w->miss / 4),
         .at_usec = w->now,
         .used = used,
-        .swap_free_bytes = world_chance(w, 0.5) ? world_below(w, w->settings.capacity.memory_bytes) : 0,
+        .swap_free_bytes =
+            world_chance(w, 0.5) ? world_below(w, w->settings.capacity.memory_bytes) : 0,
         .uplink_utilization = (double)world_below(w, 100) / 100,
     };
 }
 
-/* ---- people ---------------------------------------------------------------------------------------------------- */
+/* ---- people ---------------------------------------------------------------------------------- */
 
 static void person_pauses(struct world *w, struct inhabitant *c)
 {
@@ -328,8 +342,8 @@ static void meddle_with(struct world *w, struct inhabitant *c)
         break;
     case 3: /* promotion */
         if (v->type == NM_OPPORTUNISTIC && v->state >= NM_RUNNING && v->state < NM_KILLING &&
-            nm_policy_check_request(&w->settings, w->views, w->in.n_views, NM_GUARANTEED, &v->request, v) ==
-                NM_REASON_NONE)
+            nm_policy_check_request(&w->settings, w->views, w->in.n_views, NM_GUARANTEED,
+                                    &v->request, v) == NM_REASON_NONE)
             v->type = NM_GUARANTEED;
         break;
     case 4: /* demotion */
@@ -344,8 +358,8 @@ static void meddle_with(struct world *w, struct inhabitant *c)
     }
 }
 
-/* A reload changes thresholds, orders and limits under running containers; the queue may then be longer than new
- * requests may make it. Not the capacity, so that requests stay possible. */
+/* A reload changes thresholds, orders and limits under running containers; the queue may then be
+ * longer than new requests may make it. Not the capacity, so that requests stay possible. */
 static void reload(struct world *w)
 {
     uint32_t queue_max_length = w->settings.queue_max_length;
@@ -379,7 +393,7 @@ void world_calm(struct world *w)
         w->all[i].work_left_usec = NM_MIN(w->all[i].work_left_usec, 3 * NM_USEC_PER_SEC);
 }
 
-/* ---- time ------------------------------------------------------------------------------------------------------ */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static void fill_input(struct world *w, enum nm_policy_trigger trigger)
 {
@@ -429,7 +443,7 @@ void world_next(struct world *w)
     w->n_rounds++;
 }
 
-/* ---- actions --------------------------------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static struct inhabitant *inhabitant_of(const struct nm_policy_action *a)
 {

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * A small simulated node for the property test: containers arrive, use what they like, are launched, frozen, killed and
- * resumed with delays and failures, samples go missing, people interfere, the system makes noise. One seed makes
- * one history. The world carries the policy's actions out and knows no rule; policy-oracle.c knows the rules.
+ * A small simulated node for the property test: containers arrive, use what they like, are
+ * launched, frozen, killed and resumed with delays and failures, samples go missing, people
+ * interfere, the system makes noise. One seed makes one history. The world carries the policy's
+ * actions out and knows no rule; policy-oracle.c knows the rules.
  */
 
 #include "agent/policy.h"
@@ -51,8 +52,8 @@ bool world_chance(struct world *w, double p);
 int world_init(struct world *w, uint64_t seed);
 void world_done(struct world *w);
 
-/* Goes on to the next thing that happens and fills w->in; the caller lets the policy decide and then calls
- * world_act(). */
+/* Goes on to the next thing that happens and fills w->in; the caller lets the policy decide and
+ * then calls world_act(). */
 void world_next(struct world *w);
 void world_act(struct world *w);
 

@@ -51,19 +51,25 @@ static void test_why_admitted(void **state)
 
     (void)state;
     d.type = NM_GUARANTEED;
-    assert_summary(&d, "admitted container_1_000002 (hash): it is guaranteed and its request fits (memory 50 % in use, "
+    assert_summary(&d, "admitted container_1_000002 (hash): it is guaranteed and its request fits "
+                       "(memory 50 % in use, "
                        "62.5 % with its request; CPU 37.5 % in use, 62.5 % with its request)");
     d.used.memory_bytes = 7 * GIB;
-    assert_summary(&d, "admitted container_1_000002 (hash): it is guaranteed and there was nothing left that could be "
-                       "taken back for it (memory 87.5 % in use, 100 % with its request; CPU 37.5 % in use, 62.5 % "
+    assert_summary(&d, "admitted container_1_000002 (hash): it is guaranteed and there was nothing "
+                       "left that could be "
+                       "taken back for it (memory 87.5 % in use, 100 % with its request; CPU 37.5 "
+                       "% in use, 62.5 % "
                        "with its request)");
     d = sample(NM_DECISION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
-    assert_summary(&d, "admitted container_1_000002 (hash): the node can hold all requests together (7.0 GiB of 8.0 GiB, "
+    assert_summary(&d, "admitted container_1_000002 (hash): the node can hold all requests "
+                       "together (7.0 GiB of 8.0 GiB, "
                        "4 of 4 cores, this one included)");
     d = sample(NM_DECISION_ADMIT, NM_REASON_OVER_ALLOCATION);
     d.container_name[0] = '\0';
-    assert_summary(&d, "admitted container_1_000002: others use less than they asked for (memory 50 % in use, 62.5 % with "
-                       "its request; CPU 37.5 % in use, 62.5 % with its request), and that stays within the preemption "
+    assert_summary(&d, "admitted container_1_000002: others use less than they asked for (memory "
+                       "50 % in use, 62.5 % with "
+                       "its request; CPU 37.5 % in use, 62.5 % with its request), and that stays "
+                       "within the preemption "
                        "thresholds of 95 % and 95 %");
 }
 
@@ -74,31 +80,39 @@ static void test_why_held_or_refused(void **state)
     (void)state;
     d.resource = NM_CPU;
     d.used.cpu_millicores = 3250;
-    assert_summary(&d, "queued container_1_000002 (hash): CPU is at 81.2 % of capacity, and opportunistic containers start "
+    assert_summary(&d, "queued container_1_000002 (hash): CPU is at 81.2 % of capacity, and "
+                       "opportunistic containers start "
                        "only under the over-allocation threshold of 80 %");
     d.reason = NM_REASON_WOULD_EXCEED_BETA;
-    assert_summary(&d, "queued container_1_000002 (hash): CPU is at 81.2 % of capacity, and with the 1 core that it asks for "
+    assert_summary(&d, "queued container_1_000002 (hash): CPU is at 81.2 % of capacity, and with "
+                       "the 1 core that it asks for "
                        "would be at 106.2 %, over the limit of 95 %");
     d.reason = NM_REASON_BREAKER;
-    assert_summary(&d, "queued container_1_000002 (hash): containers were just killed for lack of room, and for a while none "
+    assert_summary(&d, "queued container_1_000002 (hash): containers were just killed for lack of "
+                       "room, and for a while none "
                        "is added");
     d = sample(NM_DECISION_QUEUE, NM_REASON_ALLOCATION_FULL);
-    assert_summary(&d, "queued container_1_000002 (hash): over-allocation is off, and of memory 6.0 GiB of 8.0 GiB are "
+    assert_summary(&d, "queued container_1_000002 (hash): over-allocation is off, and of memory "
+                       "6.0 GiB of 8.0 GiB are "
                        "allocated already, while it asks for 1.0 GiB");
     d = sample(NM_DECISION_REFUSE, NM_REASON_LARGER_THAN_NODE);
     d.container_id[0] = '\0';
     d.request = (struct nm_resources){10 * GIB, 1000};
-    assert_summary(&d, "refused hash: it asks for 10.0 GiB of memory, and the whole node offers 8.0 GiB");
+    assert_summary(
+        &d, "refused hash: it asks for 10.0 GiB of memory, and the whole node offers 8.0 GiB");
     d.request = (struct nm_resources){GIB, 4500};
     d.container_name[0] = '\0';
-    assert_summary(&d, "refused a request: it asks for 4.5 cores, and the whole node offers 4 cores");
+    assert_summary(&d,
+                   "refused a request: it asks for 4.5 cores, and the whole node offers 4 cores");
     d = sample(NM_DECISION_REFUSE, NM_REASON_GUARANTEED_FULL);
     d.request = (struct nm_resources){4 * GIB, 100};
-    assert_summary(&d, "refused container_1_000002 (hash): guaranteed containers already hold 5.0 GiB of 8.0 GiB of memory, "
+    assert_summary(&d, "refused container_1_000002 (hash): guaranteed containers already hold 5.0 "
+                       "GiB of 8.0 GiB of memory, "
                        "and it asks for 4.0 GiB");
     d = sample(NM_DECISION_REFUSE, NM_REASON_QUEUE_FULL);
     d.queue_length = 10;
-    assert_summary(&d, "refused container_1_000002 (hash): the queue is full: 10 opportunistic containers wait, and 10 may");
+    assert_summary(&d, "refused container_1_000002 (hash): the queue is full: 10 opportunistic "
+                       "containers wait, and 10 may");
 }
 
 static void test_why_taken_back(void **state)
@@ -107,33 +121,43 @@ static void test_why_taken_back(void **state)
 
     (void)state;
     d.used.memory_bytes = 7800 * NM_MIB;
-    assert_summary(&d, "killed container_1_000002 (hash): memory was at 95.2 % of capacity (7.6 GiB of 8.0 GiB), over the "
+    assert_summary(&d, "killed container_1_000002 (hash): memory was at 95.2 % of capacity (7.6 "
+                       "GiB of 8.0 GiB), over the "
                        "preemption threshold of 95 %");
     d.used.memory_bytes = 7783 * NM_MIB;
-    assert_summary(&d, "killed container_1_000002 (hash): memory was at 95 % of capacity (7.6 GiB of 8.0 GiB), just over the "
+    assert_summary(&d, "killed container_1_000002 (hash): memory was at 95 % of capacity (7.6 GiB "
+                       "of 8.0 GiB), just over the "
                        "preemption threshold of 95 %");
     d = sample(NM_DECISION_PAUSE, NM_REASON_CPU_OVER_BETA);
     d.resource = NM_CPU;
     d.used.cpu_millicores = 3920;
     d.consecutive_samples = 4;
-    assert_summary(&d, "paused container_1_000002 (hash): CPU was at 98 % of capacity (3.92 of 4 cores), over the "
-                       "preemption threshold of 95 %, in 4 samples in a row");
+    assert_summary(
+        &d,
+        "paused container_1_000002 (hash): CPU was at 98 % of capacity (3.92 of 4 cores), over the "
+        "preemption threshold of 95 %, in 4 samples in a row");
     d.kind = NM_DECISION_KILL;
-    assert_summary(&d, "killed container_1_000002 (hash): CPU was at 98 % of capacity (3.92 of 4 cores), over the "
-                       "preemption threshold of 95 %, in 4 samples in a row, and pausing is off");
+    assert_summary(
+        &d,
+        "killed container_1_000002 (hash): CPU was at 98 % of capacity (3.92 of 4 cores), over the "
+        "preemption threshold of 95 %, in 4 samples in a row, and pausing is off");
     d = sample(NM_DECISION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
     strcpy(d.on_behalf_of, "container_1_000009");
-    assert_summary(&d, "killed container_1_000002 (hash): container_1_000009, which is guaranteed, needs room, and memory is "
+    assert_summary(&d, "killed container_1_000002 (hash): container_1_000009, which is guaranteed, "
+                       "needs room, and memory is "
                        "short (4.0 GiB of 8.0 GiB in use or set aside)");
     d = sample(NM_DECISION_RECLAIM, NM_REASON_FROZEN_MEMORY);
     d.used.memory_bytes = 8 * GIB;
     d.predicted.memory_bytes = 512 * NM_MIB;
-    assert_summary(&d, "reclaimed memory of container_1_000002 (hash): memory was at 100 % of capacity (8.0 GiB of 8.0 GiB), "
-                       "over the preemption threshold of 95 %, and it is paused, so that up to 512 MiB of its memory can "
+    assert_summary(&d, "reclaimed memory of container_1_000002 (hash): memory was at 100 % of "
+                       "capacity (8.0 GiB of 8.0 GiB), "
+                       "over the preemption threshold of 95 %, and it is paused, so that up to 512 "
+                       "MiB of its memory can "
                        "go to swap without slowing anything down");
     d = sample(NM_DECISION_RESUME, NM_REASON_BELOW_THRESHOLD);
     d.predicted.cpu_millicores = 750;
-    assert_summary(&d, "resumed container_1_000002 (hash): CPU is down to 37.5 % of capacity (over-allocation threshold "
+    assert_summary(&d, "resumed container_1_000002 (hash): CPU is down to 37.5 % of capacity "
+                       "(over-allocation threshold "
                        "80 %), and the 0.75 cores that it used before its pause fit again");
     d = sample(NM_DECISION_PAUSE, NM_REASON_USER);
     strcpy(d.by_user, "fred");
@@ -141,7 +165,8 @@ static void test_why_taken_back(void **state)
     d = sample(NM_DECISION_SQUEEZE, NM_REASON_CPU_OVER_BETA);
     d.used.cpu_millicores = 4000;
     d.predicted.cpu_millicores = 1250;
-    assert_summary(&d, "set the CPU limit of all opportunistic containers together to 1.25 cores: CPU was at 100 % of "
+    assert_summary(&d, "set the CPU limit of all opportunistic containers together to 1.25 cores: "
+                       "CPU was at 100 % of "
                        "capacity (4 of 4 cores), over the preemption threshold of 95 %");
 }
 
@@ -156,7 +181,8 @@ static void test_outcomes(void **state)
     assert_summary(&d, "would have paused container_1_000002 (hash): a user asked for it");
     d.outcome = NM_OUTCOME_FAILED;
     strcpy(d.error, "its processes did not freeze within 10s");
-    assert_summary(&d, "could not pause container_1_000002 (hash) (its processes did not freeze within 10s): a user asked "
+    assert_summary(&d, "could not pause container_1_000002 (hash) (its processes did not freeze "
+                       "within 10s): a user asked "
                        "for it");
 }
 
@@ -221,31 +247,40 @@ static void test_explanation(void **state)
     setenv("TZ", "UTC", 1);
     assert_int_equal(nm_decision_explain(&d, &text), 0);
     assert_string_equal(
-        text,
-        "Killed container_1_000002 (hash) at 2025-11-21 23:51:52 (decision 17).\n"
-        "  Why: memory was at 95.2 % of capacity (7.6 GiB of 8.0 GiB), over the preemption threshold of 95 %.\n"
-        "  Memory: 7.6 GiB in use (95.2 %), 6.0 GiB allocated, of 8.0 GiB; over-allocation threshold 80 %, preemption "
-        "threshold 95 %.\n"
-        "  CPU:    1.5 cores in use (37.5 %), 3 cores allocated, of 4 cores; over-allocation threshold 80 %, preemption "
-        "threshold 95 %.\n"
-        "  It is opportunistic and asks for 1.0 GiB and 1 core.\n"
-        "  Considered, the latest-started first (reverse-arrival):\n"
-        "    1. container_1_000004 (hash): 900 MiB and 0.25 cores, started 1s before, no CPU time so far; spared, it "
-        "is still within its minimum run time.\n"
-        "    2. container_1_000003: 900 MiB and 0.25 cores, started 2s before, 1.5s CPU time so far; spared, it is an "
-        "application master.\n"
-        "    3. container_1_000002 (hash): 900 MiB and 0.25 cores, started 3s before, 3s CPU time so far; chosen: this "
-        "one.\n"
-        "    4. container_1_000001 (hash): 900 MiB and 0.25 cores, started 4s before, 4.5s CPU time so far; spared, "
-        "the others are enough.\n"
-        "       and 11 more.\n"
-        "  Expected back: 900 MiB and 0.25 cores; really regained: 880 MiB and 0.24 cores.\n"
-        "  It took 0.3 ms from its cause to the decision, 1.2 ms until it was carried out, 45 ms until it was effective.\n"
-        "  What you can do: submit it again (it will wait until there is room), ask for it as guaranteed if it must not be "
-        "interrupted, or give it a minimum run time (--min-runtime), within which others go first.\n");
+        text, "Killed container_1_000002 (hash) at 2025-11-21 23:51:52 (decision 17).\n"
+              "  Why: memory was at 95.2 % of capacity (7.6 GiB of 8.0 GiB), over the preemption "
+              "threshold of 95 %.\n"
+              "  Memory: 7.6 GiB in use (95.2 %), 6.0 GiB allocated, of 8.0 GiB; over-allocation "
+              "threshold 80 %, preemption "
+              "threshold 95 %.\n"
+              "  CPU:    1.5 cores in use (37.5 %), 3 cores allocated, of 4 cores; over-allocation "
+              "threshold 80 %, preemption "
+              "threshold 95 %.\n"
+              "  It is opportunistic and asks for 1.0 GiB and 1 core.\n"
+              "  Considered, the latest-started first (reverse-arrival):\n"
+              "    1. container_1_000004 (hash): 900 MiB and 0.25 cores, started 1s before, no CPU "
+              "time so far; spared, it "
+              "is still within its minimum run time.\n"
+              "    2. container_1_000003: 900 MiB and 0.25 cores, started 2s before, 1.5s CPU time "
+              "so far; spared, it is an "
+              "application master.\n"
+              "    3. container_1_000002 (hash): 900 MiB and 0.25 cores, started 3s before, 3s CPU "
+              "time so far; chosen: this "
+              "one.\n"
+              "    4. container_1_000001 (hash): 900 MiB and 0.25 cores, started 4s before, 4.5s "
+              "CPU time so far; spared, "
+              "the others are enough.\n"
+              "       and 11 more.\n"
+              "  Expected back: 900 MiB and 0.25 cores; really regained: 880 MiB and 0.24 cores.\n"
+              "  It took 0.3 ms from its cause to the decision, 1.2 ms until it was carried out, "
+              "45 ms until it was effective.\n"
+              "  What you can do: submit it again (it will wait until there is room), ask for it "
+              "as guaranteed if it must not be "
+              "interrupted, or give it a minimum run time (--min-runtime), within which others go "
+              "first.\n");
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void test_json_round_trip(void **state)
 {
@@ -322,7 +357,8 @@ static void test_malformed_json(void **state)
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
-        json_t *bad = json_copy(j), *value = json_loads(cases[i].value, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        json_t *bad = json_copy(j),
+               *value = json_loads(cases[i].value, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 
         assert_non_null(value);
         assert_int_equal(json_object_set_new(bad, cases[i].member, value), 0);

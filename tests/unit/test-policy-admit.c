@@ -7,7 +7,7 @@
 #define G NM_GUARANTEED
 #define O NM_OPPORTUNISTIC
 
-/* ---- estimates ----------------------------------------------------------------------------------------------- */
+/* ---- estimates ------------------------------------------------------------------------------- */
 
 static void test_estimates(void **state)
 {
@@ -58,7 +58,8 @@ static void test_estimates(void **state)
         e = nm_estimate(&n->settings, &v, n->in.now_usec);
         if (e.memory_bytes != (uint64_t)(cases[i].memory * (double)PERCENT_MEMORY) ||
             e.cpu_millicores != (uint64_t)(cases[i].cpu * (double)PERCENT_CPU))
-            fail_msg("%s: %llu MiB and %llu millicores", cases[i].what, (unsigned long long)(e.memory_bytes / NM_MIB),
+            fail_msg("%s: %llu MiB and %llu millicores", cases[i].what,
+                     (unsigned long long)(e.memory_bytes / NM_MIB),
                      (unsigned long long)e.cpu_millicores);
     }
 }
@@ -110,7 +111,7 @@ static void test_change_uses_the_old_sample_right(void **state)
     assert_int_equal(n->verdict.used.cpu_millicores, 15 * PERCENT_CPU);
 }
 
-/* ---- the opportunistic rules ------------------------------------------------------------------------------- */
+/* ---- the opportunistic rules ----------------------------------------------------------------- */
 
 static void test_opportunistic_rules(void **state)
 {
@@ -122,17 +123,24 @@ static void test_opportunistic_rules(void **state)
         enum nm_reason admitted, hold;
     } cases[] = {
         {"all fits", true, 50, 50, 50, 10, 10, NM_REASON_WITHIN_ALLOCATION, NM_REASON_NONE},
-        {"fits to the last byte", true, 50, 50, 50, 50, 50, NM_REASON_WITHIN_ALLOCATION, NM_REASON_NONE},
-        {"memory is allocated, but not used", true, 90, 20, 20, 20, 5, NM_REASON_OVER_ALLOCATION, NM_REASON_NONE},
+        {"fits to the last byte", true, 50, 50, 50, 50, 50, NM_REASON_WITHIN_ALLOCATION,
+         NM_REASON_NONE},
+        {"memory is allocated, but not used", true, 90, 20, 20, 20, 5, NM_REASON_OVER_ALLOCATION,
+         NM_REASON_NONE},
         {"up to beta exactly", true, 90, 75, 20, 20, 5, NM_REASON_OVER_ALLOCATION, NM_REASON_NONE},
-        {"a little over beta", true, 90, 75.01, 20, 20, 5, NM_REASON_NONE, NM_REASON_WOULD_EXCEED_BETA},
+        {"a little over beta", true, 90, 75.01, 20, 20, 5, NM_REASON_NONE,
+         NM_REASON_WOULD_EXCEED_BETA},
         {"CPU over beta", true, 90, 20, 75.01, 5, 20, NM_REASON_NONE, NM_REASON_WOULD_EXCEED_BETA},
         {"memory at alpha", true, 99, 80, 20, 5, 5, NM_REASON_NONE, NM_REASON_OVER_ALPHA},
-        {"memory just under alpha", true, 99, 79.99, 20, 5, 5, NM_REASON_OVER_ALLOCATION, NM_REASON_NONE},
+        {"memory just under alpha", true, 99, 79.99, 20, 5, 5, NM_REASON_OVER_ALLOCATION,
+         NM_REASON_NONE},
         {"CPU at alpha", true, 99, 20, 80, 5, 5, NM_REASON_NONE, NM_REASON_OVER_ALPHA},
-        {"plain YARN: fits", false, 50, 10, 10, 50, 50, NM_REASON_WITHIN_ALLOCATION, NM_REASON_NONE},
-        {"plain YARN: use doesn't count", false, 90, 10, 10, 20, 5, NM_REASON_NONE, NM_REASON_ALLOCATION_FULL},
-        {"plain YARN: full use is fine", false, 50, 99, 99, 50, 50, NM_REASON_WITHIN_ALLOCATION, NM_REASON_NONE},
+        {"plain YARN: fits", false, 50, 10, 10, 50, 50, NM_REASON_WITHIN_ALLOCATION,
+         NM_REASON_NONE},
+        {"plain YARN: use doesn't count", false, 90, 10, 10, 20, 5, NM_REASON_NONE,
+         NM_REASON_ALLOCATION_FULL},
+        {"plain YARN: full use is fine", false, 50, 99, 99, 50, 50, NM_REASON_WITHIN_ALLOCATION,
+         NM_REASON_NONE},
     };
 
     (void)state;
@@ -183,7 +191,8 @@ static void test_admissions_of_one_round_see_each_other(void **state)
     for (size_t i = 0; i < 4; i++)
         o[i] = node_queue(n, O, 25, 5);
     node_sample(n);
-    /* 30 + 25 + 25, which is alpha: the third must wait, although its request would still fit under beta. */
+    /* 30 + 25 + 25, which is alpha: the third must wait, although its request would still fit under
+     * beta. */
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 2);
     assert_action(n, o[0], NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
     assert_action(n, o[1], NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
@@ -227,7 +236,7 @@ static void test_warmup_reserves_the_request(void **state)
     assert_action(n, second, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
 }
 
-/* ---- guaranteed ------------------------------------------------------------------------------------------------ */
+/* ---- guaranteed ------------------------------------------------------------------------------ */
 
 static void test_guaranteed_starts_at_once(void **state)
 {
@@ -275,7 +284,7 @@ static void test_guaranteed_allocation_of_the_dying(void **state)
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
-/* ---- holds ------------------------------------------------------------------------------------------------------- */
+/* ---- holds ----------------------------------------------------------------------------------- */
 
 static void test_nothing_is_admitted_blindly(void **state)
 {
@@ -351,7 +360,7 @@ static void test_uplink(void **state)
     assert_non_null(node_action(n, o));
 }
 
-/* ---- queue orders ------------------------------------------------------------------------------------------------ */
+/* ---- queue orders ---------------------------------------------------------------------------- */
 
 static void test_queue_orders(void **state)
 {
@@ -388,7 +397,7 @@ static void test_queue_orders(void **state)
     }
 }
 
-/* ---- shedding and refusals ---------------------------------------------------------------------------------------- */
+/* ---- shedding and refusals ------------------------------------------------------------------- */
 
 static void test_shedding(void **state)
 {
@@ -435,7 +444,8 @@ static void test_admitted_ones_are_not_shed(void **state)
 static enum nm_reason check(struct node *n, enum nm_execution_type type, double memory, double cpu,
                             const struct nm_view *self)
 {
-    struct nm_resources request = {(uint64_t)(memory * (double)PERCENT_MEMORY), (uint64_t)(cpu * (double)PERCENT_CPU)};
+    struct nm_resources request = {(uint64_t)(memory * (double)PERCENT_MEMORY),
+                                   (uint64_t)(cpu * (double)PERCENT_CPU)};
 
     return nm_policy_check_request(&n->settings, n->list, n->in.n_views, type, &request, self);
 }
@@ -443,7 +453,8 @@ static enum nm_reason check(struct node *n, enum nm_execution_type type, double 
 static void test_requests(void **state)
 {
     struct node *n = *state;
-    struct nm_view *running = node_run(n, G, 60, 10), *waiting = node_queue(n, G, 30, 10), *dying, *o;
+    struct nm_view *running = node_run(n, G, 60, 10), *waiting = node_queue(n, G, 30, 10), *dying,
+                   *o;
 
     assert_reason(check(n, O, 100.01, 1, NULL), NM_REASON_LARGER_THAN_NODE);
     assert_reason(check(n, G, 1, 100.01, NULL), NM_REASON_LARGER_THAN_NODE);
@@ -478,11 +489,13 @@ static void test_absurd_numbers_do_not_wrap(void **state)
     struct nm_resources all = {UINT64_MAX, UINT64_MAX};
 
     v->request = v->measured = all;
-    assert_reason(nm_policy_check_request(&n->settings, n->list, n->in.n_views, G, &n->settings.capacity, NULL),
+    assert_reason(nm_policy_check_request(&n->settings, n->list, n->in.n_views, G,
+                                          &n->settings.capacity, NULL),
                   NM_REASON_GUARANTEED_FULL);
     node_run(n, O, 10, 10)->measured = all;
     n->in.now_usec += PERIOD_USEC;
-    n->in.node = (struct nm_policy_node){.valid = true, .cpu_valid = true, .at_usec = n->in.now_usec, .used = all};
+    n->in.node = (struct nm_policy_node){
+        .valid = true, .cpu_valid = true, .at_usec = n->in.now_usec, .used = all};
     node_change(n);
     assert_left_alone(n, o);
     assert_int_equal(n->verdict.used.memory_bytes, UINT64_MAX);

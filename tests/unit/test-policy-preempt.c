@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Taking back and giving back: thresholds, the ladder, settling, budget, breaker, deadlines, resume, room. */
+/* Taking back and giving back: thresholds, the ladder, settling, budget, breaker, deadlines,
+ * resume, room. */
 
 #include "tests/unit/policy-fixture.h"
 
 #define G NM_GUARANTEED
 #define O NM_OPPORTUNISTIC
 
-/* ---- memory ----------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void test_memory_over_beta_kills_the_latest(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10), *young = node_run(n, O, 15, 10);
+    struct nm_view *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10),
+                   *young = node_run(n, O, 15, 10);
     const struct nm_policy_action *a;
 
     node_sample(n); /* 95: at beta is not over */
@@ -29,7 +31,8 @@ static void test_memory_over_beta_kills_the_latest(void **state)
     assert_ptr_equal(n->verdict.candidates[a->first_candidate].view, young);
     assert_int_equal(n->verdict.candidates[a->first_candidate].passed_over, NM_PASSED_NOT);
     assert_ptr_equal(n->verdict.candidates[a->first_candidate + 1].view, old);
-    assert_int_equal(n->verdict.candidates[a->first_candidate + 1].passed_over, NM_PASSED_NOT_NEEDED);
+    assert_int_equal(n->verdict.candidates[a->first_candidate + 1].passed_over,
+                     NM_PASSED_NOT_NEEDED);
 }
 
 static void test_pressure_acts_at_once_if_the_sample_confirms(void **state)
@@ -77,13 +80,15 @@ static void test_guaranteed_and_exempt_are_never_victims(void **state)
 static void test_settling_after_a_kill(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10), *young = node_run(n, O, 20, 10);
+    struct nm_view *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10),
+                   *young = node_run(n, O, 20, 10);
 
     node_sample(n);
     assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     node_enter(n, young, NM_KILLING);
     node_use(g, 90, 10);
-    /* As long as it lives, nobody else is taken: 110 - 20 would be over, too, but that may still change. */
+    /* As long as it lives, nobody else is taken: 110 - 20 would be over, too, but that may still
+     * change. */
     for (int i = 0; i < 3; i++) {
         node_sample(n);
         assert_int_equal(n->verdict.n_actions, 0);
@@ -132,7 +137,8 @@ static void test_the_already_dying_are_credited(void **state)
 static void test_reclaim_before_kill(void **state)
 {
     struct node *n = *state;
-    struct nm_view *paused = node_paused(n, 18, 5), *o = node_run(n, O, 19, 10), *g = node_run(n, G, 60, 10);
+    struct nm_view *paused = node_paused(n, 18, 5), *o = node_run(n, O, 19, 10),
+                   *g = node_run(n, G, 60, 10);
 
     n->settings.can_reclaim = true;
     n->in.node.swap_free_bytes = 50 * PERCENT_MEMORY;
@@ -178,12 +184,13 @@ static void test_without_swap_the_frozen_may_die(void **state)
     assert_action(n, paused, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-/* ---- CPU -------------------------------------------------------------------------------------------------------- */
+/* ---- CPU ------------------------------------------------------------------------------------- */
 
 static void test_cpu_needs_samples_in_a_row(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 10, 60), *old = node_run(n, O, 10, 20), *young = node_run(n, O, 10, 20);
+    struct nm_view *g = node_run(n, G, 10, 60), *old = node_run(n, O, 10, 20),
+                   *young = node_run(n, O, 10, 20);
 
     for (int i = 0; i < 3; i++) {
         node_sample(n);
@@ -304,12 +311,13 @@ static void test_thresholds_mean_nothing_without_over_allocation(void **state)
     }
 }
 
-/* ---- minimum run time ------------------------------------------------------------------------------------------ */
+/* ---- minimum run time ------------------------------------------------------------------------ */
 
 static void test_minimum_run_time(void **state)
 {
     struct node *n = *state;
-    struct nm_view *old = node_run(n, O, 20, 10), *young = node_run(n, O, 20, 10), *g = node_run(n, G, 60, 10);
+    struct nm_view *old = node_run(n, O, 20, 10), *young = node_run(n, O, 20, 10),
+                   *g = node_run(n, G, 60, 10);
     const struct nm_policy_action *a;
 
     young->min_runtime_usec = SECONDS(120);
@@ -317,7 +325,8 @@ static void test_minimum_run_time(void **state)
     assert_left_alone(n, young);
     a = node_action(n, old);
     assert_non_null(a);
-    assert_int_equal(n->verdict.candidates[a->first_candidate + 1].passed_over, NM_PASSED_MIN_RUNTIME);
+    assert_int_equal(n->verdict.candidates[a->first_candidate + 1].passed_over,
+                     NM_PASSED_MIN_RUNTIME);
     node_obey(n);
     /* Where no other will do, it goes, too. */
     node_use(g, 90, 10);
@@ -326,7 +335,7 @@ static void test_minimum_run_time(void **state)
     assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-/* ---- budget and breaker ---------------------------------------------------------------------------------------- */
+/* ---- budget and breaker ---------------------------------------------------------------------- */
 
 static void test_kill_budget(void **state)
 {
@@ -368,7 +377,8 @@ static void test_breaker(void **state)
         queued = node_queue(n, O, 20, 1);
         do {
             node_sample(n);
-            if (n->in.now_usec < killed_at + SECONDS(hold) && n->in.now_usec > killed_at + 3 * PERIOD_USEC)
+            if (n->in.now_usec < killed_at + SECONDS(hold) &&
+                n->in.now_usec > killed_at + 3 * PERIOD_USEC)
                 assert_reason(n->verdict.hold, NM_REASON_BREAKER);
             if (n->verdict.n_actions == 0)
                 assert_int_equal(n->verdict.wake_usec, killed_at + SECONDS(hold));
@@ -426,12 +436,13 @@ static void test_memory_of_the_policy_survives(void **state)
     assert_reason(n->verdict.preempt_hold, NM_REASON_KILL_BUDGET);
 }
 
-/* ---- deadlines -------------------------------------------------------------------------------------------------- */
+/* ---- deadlines ------------------------------------------------------------------------------- */
 
 static void test_pause_deadline(void **state)
 {
     struct node *n = *state;
-    struct nm_view *busy = node_run(n, G, 10, 90), *o = node_paused(n, 10, 50), *g = node_run(n, G, 10, 1);
+    struct nm_view *busy = node_run(n, G, 10, 90), *o = node_paused(n, 10, 50),
+                   *g = node_run(n, G, 10, 1);
     struct nm_view *master = node_paused(n, 5, 5);
 
     (void)busy;
@@ -487,7 +498,7 @@ static void test_end_of_a_persons_pause_trips_no_breaker(void **state)
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-/* ---- resume ------------------------------------------------------------------------------------------------------ */
+/* ---- resume ---------------------------------------------------------------------------------- */
 
 static void test_resume_in_order_of_arrival(void **state)
 {
@@ -521,7 +532,8 @@ static void test_resume_in_order_of_arrival(void **state)
     assert_left_alone(n, person);
 }
 
-/* The figure of the sample doesn't show the resumed one yet: it must not be overlooked in the next rounds. */
+/* The figure of the sample doesn't show the resumed one yet: it must not be overlooked in the next
+ * rounds. */
 static void test_resume_is_remembered(void **state)
 {
     struct node *n = *state;
@@ -591,7 +603,8 @@ static void test_resume_before_admission(void **state)
     /* 50 + 40 + 10 is over beta: the paused one goes on, the new one waits. */
     assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
     assert_left_alone(n, queued);
-    /* And if it can't go on yet, its room is not given away: 60 + 10 would fit, but then 40 would have to wait on. */
+    /* And if it can't go on yet, its room is not given away: 60 + 10 would fit, but then 40 would
+     * have to wait on. */
     node_use(g, 10, 60);
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
@@ -655,7 +668,7 @@ static void test_no_resume_into_full_memory(void **state)
     assert_action(n, o, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
 }
 
-/* ---- room for guaranteed containers -------------------------------------------------------------------------------- */
+/* ---- room for guaranteed containers ---------------------------------------------------------- */
 
 static void test_room_takes_what_is_needed(void **state)
 {

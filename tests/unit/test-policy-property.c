@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random histories of the pure policy on a simulated node (policy-world.c), every round judged by an oracle that
- * shares no code with it (policy-oracle.c) and by nm_policy_check_invariants(). Each history ends in calm, after which
- * nothing may still be paused, queued or squeezed. In some, a second policy is handed the views in another order and
- * must decide the same.
+ * Random histories of the pure policy on a simulated node (policy-world.c), every round judged by
+ * an oracle that shares no code with it (policy-oracle.c) and by nm_policy_check_invariants(). Each
+ * history ends in calm, after which nothing may still be paused, queued or squeezed. In some, a
+ * second policy is handed the views in another order and must decide the same.
  *
  *   test-policy-property [--histories N] [--seed S] [--verbose]
  *
- * History number i has the seed S + i, so a failure is repeated with --histories 1 --seed <what was printed>.
+ * History number i has the seed S + i, so a failure is repeated with --histories 1 --seed <what was
+ * printed>.
  */
 
 #include <getopt.h>
@@ -30,27 +31,31 @@ static void print_round(const struct world *w)
 {
     static const char *const triggers[] = {"sample", "pressure", "change"};
 
-    printf("t=%.3f %s valid=%d cpu=%d at=%.3f U=%.0fM/%" PRIu64 "m in use=%.0fM/%" PRIu64 "m\n", (double)w->now / 1e6,
-           triggers[w->in.trigger], w->in.node.valid, w->in.node.cpu_valid, (double)w->in.node.at_usec / 1e6,
-           (double)w->verdict.used.memory_bytes / (double)NM_MIB, w->verdict.used.cpu_millicores,
-           (double)w->verdict.in_use.memory_bytes / (double)NM_MIB, w->verdict.in_use.cpu_millicores);
+    printf("t=%.3f %s valid=%d cpu=%d at=%.3f U=%.0fM/%" PRIu64 "m in use=%.0fM/%" PRIu64 "m\n",
+           (double)w->now / 1e6, triggers[w->in.trigger], w->in.node.valid, w->in.node.cpu_valid,
+           (double)w->in.node.at_usec / 1e6, (double)w->verdict.used.memory_bytes / (double)NM_MIB,
+           w->verdict.used.cpu_millicores, (double)w->verdict.in_use.memory_bytes / (double)NM_MIB,
+           w->verdict.in_use.cpu_millicores);
     for (size_t i = 0; i < w->in.n_views; i++) {
         const struct nm_view *v = w->in.views[i];
 
-        printf("   %3" PRIu64 " %-13s %-9s%s%s request=%.0fM/%" PRIu64 "m measured=%.0fM/%" PRIu64 "m last=%" PRIu64 "\n",
-               v->seq, nm_execution_type_name(v->type), nm_state_name(v->state), v->admitted ? "*" : " ",
-               v->user_paused ? "u" : " ", (double)v->request.memory_bytes / (double)NM_MIB, v->request.cpu_millicores,
-               (double)v->measured.memory_bytes / (double)NM_MIB, v->measured.cpu_millicores, v->last_cpu_millicores);
+        printf("   %3" PRIu64 " %-13s %-9s%s%s request=%.0fM/%" PRIu64 "m measured=%.0fM/%" PRIu64
+               "m last=%" PRIu64 "\n",
+               v->seq, nm_execution_type_name(v->type), nm_state_name(v->state),
+               v->admitted ? "*" : " ", v->user_paused ? "u" : " ",
+               (double)v->request.memory_bytes / (double)NM_MIB, v->request.cpu_millicores,
+               (double)v->measured.memory_bytes / (double)NM_MIB, v->measured.cpu_millicores,
+               v->last_cpu_millicores);
     }
     for (size_t i = 0; i < w->verdict.n_actions; i++) {
         const struct nm_policy_action *a = &w->verdict.actions[i];
 
-        printf("   -> %s %" PRIu64 " %s %s predicted=%.0fM/%" PRIu64 "m\n", action_names[a->type], a->target->seq,
-               nm_reason_name(a->reason), nm_resource_name(a->resource),
+        printf("   -> %s %" PRIu64 " %s %s predicted=%.0fM/%" PRIu64 "m\n", action_names[a->type],
+               a->target->seq, nm_reason_name(a->reason), nm_resource_name(a->resource),
                (double)a->predicted.memory_bytes / (double)NM_MIB, a->predicted.cpu_millicores);
     }
-    printf("   holds: %s, %s, %s\n", nm_reason_name(w->verdict.hold), nm_reason_name(w->verdict.guaranteed_hold),
-           nm_reason_name(w->verdict.preempt_hold));
+    printf("   holds: %s, %s, %s\n", nm_reason_name(w->verdict.hold),
+           nm_reason_name(w->verdict.guaranteed_hold), nm_reason_name(w->verdict.preempt_hold));
 }
 
 /* The same views from behind must lead to the same actions. */
@@ -64,10 +69,12 @@ static const char *check_order_independence(struct world *w, struct nm_policy *t
         backwards[i] = w->in.views[in.n_views - 1 - i];
     in.views = backwards;
     nm_policy_decide(twin, &w->settings, &in, &v);
-    if (v.n_actions != w->verdict.n_actions || v.squeeze_millicores != w->verdict.squeeze_millicores)
+    if (v.n_actions != w->verdict.n_actions ||
+        v.squeeze_millicores != w->verdict.squeeze_millicores)
         return "another order of the views makes another number of actions";
     for (size_t i = 0; i < v.n_actions; i++)
-        if (v.actions[i].target != w->verdict.actions[i].target || v.actions[i].type != w->verdict.actions[i].type)
+        if (v.actions[i].target != w->verdict.actions[i].target ||
+            v.actions[i].type != w->verdict.actions[i].type)
             return "another order of the views makes other actions";
     return NULL;
 }
@@ -101,7 +108,8 @@ static const char *check_calm(const struct world *w)
         if (v->state == NM_PAUSED && !v->user_paused)
             return "a container is still paused on an idle node";
     }
-    return w->verdict.squeeze_millicores != NM_NO_SQUEEZE ? "a squeeze is left on an idle node" : NULL;
+    return w->verdict.squeeze_millicores != NM_NO_SQUEEZE ? "a squeeze is left on an idle node"
+                                                          : NULL;
 }
 
 #define ROUNDS 60
@@ -139,7 +147,8 @@ static bool run(uint64_t seed, struct totals *t)
 
     if (world_init(&w, seed) < 0 || nm_policy_reserve(w.policy, WORLD_MAX, WORLD_APPS) < 0)
         abort();
-    if (seed % 8 == 0 && (nm_policy_new(&twin) < 0 || nm_policy_reserve(twin, WORLD_MAX, WORLD_APPS) < 0))
+    if (seed % 8 == 0 &&
+        (nm_policy_new(&twin) < 0 || nm_policy_reserve(twin, WORLD_MAX, WORLD_APPS) < 0))
         abort();
     r = history(&w, twin);
     if (r)
@@ -169,13 +178,15 @@ static bool report(const struct totals *t)
 {
     bool all = true;
 
-    printf("%" PRIu64 " histories, %" PRIu64 " rounds (%" PRIu64 " squeezed)\n", t->histories, t->rounds, t->squeezed);
+    printf("%" PRIu64 " histories, %" PRIu64 " rounds (%" PRIu64 " squeezed)\n", t->histories,
+           t->rounds, t->squeezed);
     for (size_t i = 0; i < NM_ARRAY_SIZE(t->actions); i++)
         printf("  %-20s %" PRIu64 "\n", action_names[i], t->actions[i]);
     for (enum nm_reason i = 0; i < NM_REASON_COUNT; i++) {
         if (foreign(i))
             continue;
-        printf("  %-20s %" PRIu64 "%s\n", nm_reason_name(i), t->reasons[i], t->reasons[i] == 0 ? "  never happened" : "");
+        printf("  %-20s %" PRIu64 "%s\n", nm_reason_name(i), t->reasons[i],
+               t->reasons[i] == 0 ? "  never happened" : "");
         all = all && t->reasons[i] > 0;
     }
     return all || t->histories < 10000;

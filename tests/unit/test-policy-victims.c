@@ -15,10 +15,17 @@ struct victim {
     bool protected;
 };
 
-#define HOLDS(percent) {(percent), 0, 0, false}
-#define WORKED(percent, seconds) {(percent), (seconds), 0, false}
-#define OF_APP(percent, app) {(percent), 0, (app), false}
-#define PROTECTED(percent) {(percent), 0, 0, true}
+#define LATEST NM_VICTIM_REVERSE_ARRIVAL
+#define LEAST_WORK NM_VICTIM_LEAST_WORK_LOST
+#define FEWEST NM_VICTIM_FEWEST_VICTIMS
+#define FAIR NM_VICTIM_APP_FAIR
+
+/* Who holds how many percent; who has worked for how many seconds; of which application;
+ * protected */
+#define H(percent) {(percent), 0, 0, false}
+#define W(percent, seconds) {(percent), (seconds), 0, false}
+#define A(percent, app) {(percent), 0, (app), false}
+#define P(percent) {(percent), 0, 0, true}
 
 static void test_orders(void **state)
 {
@@ -30,27 +37,27 @@ static void test_orders(void **state)
         struct victim victims[N_VICTIMS_MAX]; /* in order of arrival */
         const char *killed;                   /* by index */
     } cases[] = {
-        {"latest first", NM_VICTIM_REVERSE_ARRIVAL, 5, 3, {HOLDS(10), HOLDS(10), HOLDS(10)}, "2"},
-        {"as many as needed", NM_VICTIM_REVERSE_ARRIVAL, 15, 3, {HOLDS(10), HOLDS(10), HOLDS(10)}, "12"},
-        {"exactly enough", NM_VICTIM_REVERSE_ARRIVAL, 20, 3, {HOLDS(10), HOLDS(10), HOLDS(10)}, "12"},
-        {"one who would not be needed is spared", NM_VICTIM_REVERSE_ARRIVAL, 15, 3, {HOLDS(20), HOLDS(10), HOLDS(1)}, "0"},
-        {"all, if all are not enough", NM_VICTIM_REVERSE_ARRIVAL, 90, 3, {HOLDS(10), HOLDS(10), HOLDS(10)}, "012"},
-        {"who has nothing to give", NM_VICTIM_REVERSE_ARRIVAL, 5, 4, {HOLDS(10), HOLDS(10), HOLDS(0), HOLDS(0.009)}, "1"},
-        {"protected ones last", NM_VICTIM_REVERSE_ARRIVAL, 15, 3, {HOLDS(10), HOLDS(10), PROTECTED(10)}, "01"},
-        {"protected ones if it must be", NM_VICTIM_REVERSE_ARRIVAL, 25, 3, {HOLDS(10), HOLDS(10), PROTECTED(10)}, "012"},
-        {"an unprotected one too little is spared", NM_VICTIM_REVERSE_ARRIVAL, 25, 2, {HOLDS(1), PROTECTED(30)}, "1"},
-        {"least work", NM_VICTIM_LEAST_WORK_LOST, 5, 3, {WORKED(10, 30), WORKED(10, 10), WORKED(10, 20)}, "1"},
-        {"least work, two", NM_VICTIM_LEAST_WORK_LOST, 15, 3, {WORKED(10, 30), WORKED(10, 10), WORKED(10, 20)}, "12"},
-        {"equal work: the latest", NM_VICTIM_LEAST_WORK_LOST, 5, 3, {WORKED(10, 10), WORKED(10, 10), WORKED(10, 20)}, "1"},
-        {"one large instead of two", NM_VICTIM_FEWEST_VICTIMS, 20, 3, {HOLDS(25), HOLDS(15), HOLDS(15)}, "0"},
-        {"the smallest that suffices", NM_VICTIM_FEWEST_VICTIMS, 10, 4, {HOLDS(30), HOLDS(12), HOLDS(20), HOLDS(9)}, "1"},
-        {"two, with the least excess", NM_VICTIM_FEWEST_VICTIMS, 35, 5, {HOLDS(30), HOLDS(12), HOLDS(20), HOLDS(4), HOLDS(6)}, "04"},
-        {"fewest, protected spared", NM_VICTIM_FEWEST_VICTIMS, 20, 3, {PROTECTED(25), HOLDS(15), HOLDS(15)}, "12"},
-        {"fewest, all", NM_VICTIM_FEWEST_VICTIMS, 90, 3, {HOLDS(5), HOLDS(15), HOLDS(10)}, "012"},
-        {"the app that holds most", NM_VICTIM_APP_FAIR, 5, 3, {OF_APP(10, 0), OF_APP(10, 0), OF_APP(15, 1)}, "1"},
-        {"then it holds less", NM_VICTIM_APP_FAIR, 20, 3, {OF_APP(10, 0), OF_APP(10, 0), OF_APP(15, 1)}, "12"},
-        {"three of one app", NM_VICTIM_APP_FAIR, 18, 4, {OF_APP(10, 0), OF_APP(10, 0), OF_APP(10, 0), OF_APP(9, 1)}, "12"},
-        {"an app that nobody knows", NM_VICTIM_APP_FAIR, 5, 3, {OF_APP(10, 77), OF_APP(10, 77), OF_APP(15, 1)}, "1"},
+        {"latest first", LATEST, 5, 3, {H(10), H(10), H(10)}, "2"},
+        {"as many as needed", LATEST, 15, 3, {H(10), H(10), H(10)}, "12"},
+        {"exactly enough", LATEST, 20, 3, {H(10), H(10), H(10)}, "12"},
+        {"one who would not be needed is spared", LATEST, 15, 3, {H(20), H(10), H(1)}, "0"},
+        {"all, if all are not enough", LATEST, 90, 3, {H(10), H(10), H(10)}, "012"},
+        {"who has nothing to give", LATEST, 5, 4, {H(10), H(10), H(0), H(0.009)}, "1"},
+        {"protected ones last", LATEST, 15, 3, {H(10), H(10), P(10)}, "01"},
+        {"protected ones if it must be", LATEST, 25, 3, {H(10), H(10), P(10)}, "012"},
+        {"an unprotected one too little is spared", LATEST, 25, 2, {H(1), P(30)}, "1"},
+        {"least work", LEAST_WORK, 5, 3, {W(10, 30), W(10, 10), W(10, 20)}, "1"},
+        {"least work, two", LEAST_WORK, 15, 3, {W(10, 30), W(10, 10), W(10, 20)}, "12"},
+        {"equal work: the latest", LEAST_WORK, 5, 3, {W(10, 10), W(10, 10), W(10, 20)}, "1"},
+        {"one large instead of two", FEWEST, 20, 3, {H(25), H(15), H(15)}, "0"},
+        {"the smallest that suffices", FEWEST, 10, 4, {H(30), H(12), H(20), H(9)}, "1"},
+        {"two, with the least excess", FEWEST, 35, 5, {H(30), H(12), H(20), H(4), H(6)}, "04"},
+        {"fewest, protected spared", FEWEST, 20, 3, {P(25), H(15), H(15)}, "12"},
+        {"fewest, all", FEWEST, 90, 3, {H(5), H(15), H(10)}, "012"},
+        {"the app that holds most", FAIR, 5, 3, {A(10, 0), A(10, 0), A(15, 1)}, "1"},
+        {"then it holds less", FAIR, 20, 3, {A(10, 0), A(10, 0), A(15, 1)}, "12"},
+        {"three of one app", FAIR, 18, 4, {A(10, 0), A(10, 0), A(10, 0), A(9, 1)}, "12"},
+        {"an app that nobody knows", FAIR, 5, 3, {A(10, 77), A(10, 77), A(15, 1)}, "1"},
     };
 
     (void)state;
@@ -86,8 +93,9 @@ static void test_orders(void **state)
 
 static void test_candidates_say_why(void **state)
 {
-    static const enum nm_passed_over expected[] = {NM_PASSED_EXEMPT, NM_PASSED_GIVES_NOTHING, NM_PASSED_NOT,
-                                                   NM_PASSED_NOT_NEEDED, NM_PASSED_MIN_RUNTIME};
+    static const enum nm_passed_over expected[] = {NM_PASSED_EXEMPT, NM_PASSED_GIVES_NOTHING,
+                                                   NM_PASSED_NOT, NM_PASSED_NOT_NEEDED,
+                                                   NM_PASSED_MIN_RUNTIME};
     struct node *n = *state;
     struct nm_view *protected = node_run(n, O, 20, 1);
     const struct nm_policy_action *a;
@@ -107,7 +115,7 @@ static void test_candidates_say_why(void **state)
         assert_int_equal(n->verdict.candidates[a->first_candidate + i].passed_over, expected[i]);
 }
 
-/* ---- squeeze ------------------------------------------------------------------------------------------------------ */
+/* ---- squeeze --------------------------------------------------------------------------------- */
 
 /* Opportunistic containers use what they like, within the quota. */
 static void use_within_quota(struct node *n, struct nm_view *o, double wish)
@@ -142,7 +150,8 @@ static void test_squeeze_comes_first_and_converges(void **state)
     node_use(g, 10, 46);
     node_sample(n);
     assert_int_equal(n->verdict.squeeze_millicores, quota);
-    /* The guaranteed one wants less: it is let go at once to where use is in the middle again, and lifted. */
+    /* The guaranteed one wants less: it is let go at once to where use is in the middle again, and
+     * lifted. */
     node_use(g, 10, 30);
     use_within_quota(n, o, 60);
     node_sample(n);
@@ -198,7 +207,8 @@ static void test_squeeze_holds_admission_and_resume(void **state)
     assert_reason(n->verdict.hold, NM_REASON_SQUEEZED);
 }
 
-/* Where the quota's parts are uneven, the sum is not used up; raising it in proportion must not overshoot. */
+/* Where the quota's parts are uneven, the sum is not used up; raising it in proportion must not
+ * overshoot. */
 static void test_squeeze_with_uneven_parts(void **state)
 {
     struct node *n = *state;
@@ -213,9 +223,10 @@ static void test_squeeze_with_uneven_parts(void **state)
         over += n->verdict.in_use.cpu_millicores > 95 * PERCENT_CPU;
         if (i >= 3)
             assert_int_equal(n->verdict.in_use.cpu_millicores, 875 * PERCENT_CPU / 10);
-        eager->measured.cpu_millicores = n->verdict.squeeze_millicores == NM_NO_SQUEEZE
-                                             ? 90 * PERCENT_CPU
-                                             : NM_MIN(90 * PERCENT_CPU, n->verdict.squeeze_millicores / 2);
+        eager->measured.cpu_millicores =
+            n->verdict.squeeze_millicores == NM_NO_SQUEEZE
+                ? 90 * PERCENT_CPU
+                : NM_MIN(90 * PERCENT_CPU, n->verdict.squeeze_millicores / 2);
         }
     assert_int_equal(n->verdict.n_actions, 0);
     assert_int_equal(over, 1);
