@@ -79,7 +79,7 @@ static void node(FILE *f, const struct nm_status *s)
     gauge(f, "nm_node_healthy", s->healthy,
           "1 when the node is healthy, 0 when it admits nothing for its health.");
     gauge(f, "nm_node_drained", s->drained, "1 when the node is draining and empty.");
-    gauge(f, "nm_breaker_open", s->hold == NM_REASON_BREAKER,
+    gauge(f, "nm_breaker_open", s->breaker_until_usec != 0,
           "1 while admissions are held after kills.");
 }
 
