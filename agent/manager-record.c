@@ -248,6 +248,14 @@ static void fill_action(struct nm_decision *d, const struct nm_policy_action *a,
     fill_candidates(d, a, v);
 }
 
+/* What was admitted in the same round stood before it. */
+static void fill_hold(struct nm_decision *d, const struct nm_policy_verdict *v)
+{
+    d->resource = v->hold_resource;
+    if (v->hold_used.memory_bytes || v->hold_used.cpu_millicores)
+        d->used = v->hold_used;
+}
+
 static void supersede(struct nm_live *l)
 {
     if (l->decision_open)
@@ -281,7 +289,7 @@ void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind,
     if (a)
         fill_action(d, a, v);
     else
-        d->resource = v->hold_resource;
+        fill_hold(d, v);
     l->decision_open = true;
     announce(l);
 }

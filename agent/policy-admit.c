@@ -320,6 +320,8 @@ void nm_policy_admit_queue(struct nm_round *r)
         return;
     r->v->hold = hold;
     r->v->hold_resource = resource;
+    r->v->hold_used.memory_bytes = r->used[NM_MEMORY];
+    r->v->hold_used.cpu_millicores = r->used[NM_CPU];
     r->v->hold_view = r->in->views[r->p->queue[0].index];
 }
 

@@ -266,6 +266,7 @@ struct nm_policy_verdict {
                                         waits */
     const struct nm_view *hold_view; /* that head: opportunistic, first in the queue order */
     enum nm_resource hold_resource;  /* the one that is short, where the reason is about one */
+    struct nm_resources hold_used;   /* U with this round's admissions, which that head was held against */
     enum nm_reason guaranteed_hold;  /* the same for the first guaranteed container that waits */
     const struct nm_view *guaranteed_hold_view;
     enum nm_reason preempt_hold;     /* why a taking-back that is due waits (SETTLING, KILL_BUDGET),

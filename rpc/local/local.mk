@@ -26,7 +26,17 @@ libnm_local_la_LIBADD = libnm-messages.la libnm-agent.la libnm-util.la \
 
 embedded_files = %D%/openapi.json %D%/page.html
 EXTRA_DIST += $(embedded_files) %D%/embed.sh
-CLEANFILES += %D%/embedded.c
-%D%/embedded.c: $(embedded_files) %D%/embed.sh
+CLEANFILES += %D%/embedded.c %D%/page-whole.html
+# The page is one file for the browser: the charts' library goes into it, from Debian's libjs-dygraphs.
+%D%/page-whole.html: %D%/page.html
+	$(AM_V_GEN)$(MKDIR_P) %D% && awk -v dir='$(dygraphsdir)' \
+		'match($$0, /\/\*@[a-z.]+@\*\//) { \
+			name = substr($$0, RSTART + 3, RLENGTH - 6); \
+			printf "%s", substr($$0, 1, RSTART - 1); \
+			while ((getline line < (dir "/" name)) > 0) \
+				if (line !~ /sourceMappingURL/) print line; \
+			print substr($$0, RSTART + RLENGTH); next } \
+		{ print }' $(srcdir)/%D%/page.html > $@.new && mv $@.new $@
+%D%/embedded.c: %D%/openapi.json %D%/page-whole.html %D%/embed.sh
 	$(AM_V_GEN)$(MKDIR_P) %D% && $(srcdir)/%D%/embed.sh openapi $(srcdir)/%D%/openapi.json \
-		page $(srcdir)/%D%/page.html > $@.new && mv $@.new $@
+		page %D%/page-whole.html > $@.new && mv $@.new $@
