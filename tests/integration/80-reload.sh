@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 60
+#
+# The configuration, read anew while containers run: a good file is in force at once and touches
+# none of them; a bad one is refused whole.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+nmd_configure </dev/null
+write() { cat >"$nmd_conf"; }
+write <<END
+[node]
+memory = 1000M
+[sampling]
+period = 100ms
+END
+nmd_start
+submit a -m 100M -c 0.2 -- sleep 300
+submit b --opportunistic -m 100M -c 0.2 -- sleep 300
+wait_until 10 in_state b RUNNING
+pids="$(field_of a .pid) $(field_of b .pid)"
+same() { # WHAT
+    is "$1: the containers run on" "$(field_of a .pid) $(field_of b .pid) $(state_of a) $(state_of b)" \
+        "$pids RUNNING RUNNING"
+}
+told() { status_is '[.node.over_allocation_threshold.memory, .node.preemption_threshold.cpu,
+    .queue.max_length, .node.sample.period_usec, .node.capacity.memory_bytes, .node.victim_order,
+    .node.queue_order, .node.pause] | map(tostring) | join(" ")' "$1"; }
+
+write <<END
+[node]
+memory = 900M
+[over-allocation]
+memory-threshold = 0.5
+[preemption]
+cpu-threshold = 0.9
+victim-order = app-fair
+pause = no
+[queue]
+max-length = 3
+order = smallest-first
+[sampling]
+period = 200ms
+END
+kill -HUP "$nmd_pid"
+check "SIGHUP: everything is in force" wait_until 5 told "0.5 0.9 3 200000 $((900 << 20)) app-fair smallest-first false"
+same "after SIGHUP"
+like "told as an event" "$(nmctl events)" 'configuration reloaded'
+now=$(status_of .counters.samples)
+check "samples come in the new period" wait_until 5 status_is ".counters.samples > $((now + 3))" true
+
+write <<END
+[node]
+memory = 1000M
+[sampling]
+period = 100ms
+END
+check "nmctl config --reload does the same" nmctl config --reload
+check "what is no longer named is the default again" told "0.8 0.95 10 100000 $((1000 << 20)) reverse-arrival fifo true"
+same "after --reload"
+
+# ---- bad files ----
+good=$(cat "$nmd_conf")
+bad() { # NAME WORDS; the file on stdin: refused with these words, nothing changes
+    write
+    try nmctl config --reload
+    is "$1: refused" "$status" 1
+    like "$1: says where and why" "$err" "$2"
+    kill -HUP "$nmd_pid"
+    try "$NMD" --config "$nmd_conf" --check-config
+    is "$1: --check-config refuses it, too" "$status" 1
+    like "$1: in the same words" "$err" "$2"
+    check "$1: the old settings stay" told "0.8 0.95 10 100000 $((1000 << 20)) reverse-arrival fifo true"
+}
+bad "unknown key" 'nmd\.conf:4.*perriod.*period' <<END
+[queue]
+max-length = 3
+[sampling]
+perriod = 1s
+END
+bad "unknown section" 'nmd\.conf:1.*qeue' <<END
+[qeue]
+max-length = 3
+END
+bad "value out of range" 'nmd\.conf:2.*10ms.*100ms.*(60s|1min)' <<END
+[sampling]
+period = 10ms
+END
+bad "no number" 'nmd\.conf:2.*max-length.*many' <<END
+[queue]
+max-length = many
+END
+bad "alpha not below beta" '0\.96.*0\.95' <<END
+[over-allocation]
+memory-threshold = 0.96
+END
+bad "no configuration at all" 'nmd\.conf:1' <<END
+this is no configuration
+END
+write <<END
+[node]
+memory = 2000M
+END
+try nmctl config --reload
+is "more than the node has: refused" "$status" 1
+like "more than the node has: with the numbers" "$err" '\[node\] memory = 2\.0 GiB.*1000 MiB'
+same "after all that"
+write <<<"$good"
+check "a good file is taken again" nmctl config --reload
+mkdir -p "$nmd_conf.d"
+printf '[queue]\nmax-length = 4\n' >"$nmd_conf.d/10-a.conf"
+printf '[queue]\nmax-length = 5\n' >"$nmd_conf.d/20-b.conf"
+nmctl config --reload >/dev/null
+check "drop-ins: the last one wins" status_is .queue.max_length 5
+printf '[interface]\nsocket-mode = 0600\n' >"$nmd_conf.d/30-c.conf"
+nmctl config --reload >/dev/null
+like "what only a restart applies is told" "$(nmctl events | tail -n 2)" 'restart.*socket-mode'
+same "at the end"
+nmd_alive || not_ok "nmd is still there"
+done_testing
