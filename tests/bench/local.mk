@@ -1,6 +1,6 @@
 # Benchmarks: built by "make bench", which also runs them. They print figures beside a reference and judge nothing.
 EXTRA_PROGRAMS += $(bench_programs)
-bench_programs = sampling-bench policy-bench
+bench_programs = sampling-bench policy-bench launch-bench
 CLEANFILES += $(bench_programs)
 
 sampling_bench_SOURCES = %D%/sampling-bench.c
@@ -8,6 +8,10 @@ sampling_bench_LDADD = libnm-monitor.la
 
 policy_bench_SOURCES = %D%/policy-bench.c
 policy_bench_LDADD = libnm-agent.la -lm
+
+launch_bench_SOURCES = %D%/launch-bench.c
+launch_bench_LDADD = libnm-agent.la
+EXTRA_launch_bench_DEPENDENCIES = nm-shim$(EXEEXT)
 
 bench: $(bench_programs)
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
