@@ -138,7 +138,7 @@ static void resume(struct nm_round *r, uint32_t i, enum nm_reason reason)
 
 static bool may_resume_any(const struct nm_round *r)
 {
-    return r->cpu_known && r->v->guaranteed_hold == NM_REASON_NONE && !nm_round_any_settling(r) &&
+    return r->cpu_known && r->n_guaranteed_waiting == 0 && !nm_round_any_settling(r) &&
            r->p->squeeze_millicores == NM_NO_SQUEEZE && r->in_use[NM_MEMORY] <= r->beta[NM_MEMORY];
 }
 

@@ -32,3 +32,9 @@ TESTS += test-decision
 test_decision_SOURCES = %D%/test-decision.c
 test_decision_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_decision_LDADD = libnm-agent.la $(unit_libs)
+
+check_PROGRAMS += test-policy-room
+TESTS += test-policy-room
+test_policy_room_SOURCES = %D%/test-policy-room.c $(policy_fixture)
+test_policy_room_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_policy_room_LDADD = libnm-agent.la $(unit_libs)

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Who gets what came free: paused containers that go on, and room that is made for guaranteed ones. */
+
+#include "tests/unit/policy-fixture.h"
+
+#define G NM_GUARANTEED
+#define O NM_OPPORTUNISTIC
+
+/* ---- resume ---------------------------------------------------------------------------------- */
+
+static void test_resume_in_order_of_arrival(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 10, 60), *first, *second, *third, *person;
+
+    first = node_paused(n, 5, 20);
+    person = node_paused(n, 5, 1);
+    person->user_paused = true;
+    second = node_paused(n, 5, 30);
+    third = node_paused(n, 5, 5);
+    node_use(g, 10, 80);
+    node_sample(n); /* at alpha */
+    assert_int_equal(n->verdict.n_actions, 0);
+    node_use(g, 10, 60);
+    node_sample(n);
+    /* 60 + 20 is alpha, and 30 wouldn't fit; the third doesn't overtake. */
+    assert_int_equal(n->verdict.n_actions, 1);
+    assert_action(n, first, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+    assert_int_equal(node_action(n, first)->predicted.cpu_millicores, 20 * PERCENT_CPU);
+    node_use(g, 10, 40);
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 2);
+    assert_left_alone(n, third);
+    node_use(g, 10, 10);
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 3);
+    assert_ptr_equal(n->verdict.actions[0].target, first);
+    assert_ptr_equal(n->verdict.actions[1].target, second);
+    assert_ptr_equal(n->verdict.actions[2].target, third);
+    assert_left_alone(n, person);
+}
+
+/* The figure of the sample doesn't show the resumed one yet: it must not be overlooked in the next
+ * rounds. */
+static void test_resume_is_remembered(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *first, *second;
+
+    (void)node_run(n, G, 10, 40);
+    first = node_paused(n, 5, 45);
+    second = node_paused(n, 5, 45);
+    node_sample(n);
+    assert_action(n, first, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+    assert_left_alone(n, second);
+    node_obey(n);
+    node_change(n);
+    assert_left_alone(n, second);
+    node_use(first, 5, 10); /* seen for a part of the interval only */
+    node_sample(n);
+    assert_left_alone(n, second);
+}
+
+static void test_pause_is_not_undone_at_once(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o = node_run(n, O, 10, 40), *g = node_run(n, G, 10, 60);
+
+    for (int i = 0; i < 4; i++)
+        node_sample(n);
+    assert_action(n, o, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
+    node_obey(n);
+    node_use(o, 10, 0);
+    for (int i = 0; i < 20; i++) {
+        node_sample(n);
+        assert_int_equal(n->verdict.n_actions, 0);
+    }
+    /* At once when there is room, but not before the pause has settled. */
+    node_use(g, 10, 50);
+    node_sample(n);
+    assert_action(n, o, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+}
+
+static void test_no_resume_while_settling(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o = node_run(n, O, 10, 40), *g = node_run(n, G, 10, 60);
+
+    for (int i = 0; i < 4; i++)
+        node_sample(n);
+    node_obey(n);
+    node_use(o, 10, 0);
+    node_use(g, 10, 10);
+    (void)node_queue(n, O, 1, 1);
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    assert_reason(n->verdict.hold, NM_REASON_SETTLING);
+    node_sample(n);
+    assert_int_equal(node_count(n, NM_ACTION_RESUME), 1);
+    assert_int_equal(node_count(n, NM_ACTION_ADMIT), 1);
+}
+
+static void test_resume_before_admission(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 95, 30), *paused = node_paused(n, 5, 40), *queued;
+
+    node_use(g, 10, 50);
+    queued = node_queue(n, O, 5, 10);
+    node_sample(n);
+    /* 50 + 40 + 10 is over beta: the paused one goes on, the new one waits. */
+    assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+    assert_left_alone(n, queued);
+    /* And if it can't go on yet, its room is not given away: 60 + 10 would fit, but then 40 would
+     * have to wait on. */
+    node_use(g, 10, 60);
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    assert_reason(n->verdict.hold, NM_REASON_PAUSED_FIRST);
+    /* A person's pause claims nothing. */
+    paused->user_paused = true;
+    node_sample(n);
+    assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
+}
+
+static void test_hog_alone_is_let_go_again(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *hog = node_paused(n, 5, 100), *small;
+
+    hog->request.cpu_millicores = 10 * PERCENT_CPU;
+    n->in.now_usec += SECONDS(30);
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    /* Others aren't kept out by what it once used. */
+    small = node_queue(n, O, 5, 10);
+    node_change(n);
+    assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+    node_obey(n);
+    n->in.now_usec = hog->paused_usec + n->settings.pause_deadline_usec / 16;
+    node_sample(n);
+    assert_left_alone(n, hog);
+    node_remove(n, small);
+    n->system_cpu = 41;
+    node_sample(n);
+    assert_left_alone(n, hog);
+    n->system_cpu = 39;
+    node_sample(n);
+    assert_action(n, hog, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+}
+
+static void test_promoted_while_paused(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *v = node_paused(n, 5, 90);
+
+    (void)node_run(n, G, 10, 90);
+    v->type = G;
+    node_sample(n);
+    assert_action(n, v, NM_ACTION_RESUME, NM_REASON_GUARANTEED);
+    v->user_paused = true;
+    node_sample(n);
+    assert_left_alone(n, v);
+}
+
+/* Draining stops admissions; what has begun may end. */
+static void test_resume_while_draining(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *paused = node_paused(n, 10, 20), *g = node_queue(n, G, 10, 10);
+
+    n->in.draining = true;
+    node_sample(n);
+    assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+    assert_left_alone(n, g);
+}
+
+static void test_no_resume_into_full_memory(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 95, 10), *o = node_paused(n, 1, 10);
+
+    o->exempt = true; /* so that it isn't killed for memory */
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    node_use(g, 90, 10); /* over alpha, but it takes no more memory than it holds already */
+    node_sample(n);
+    assert_action(n, o, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+}
+
+/* ---- room for guaranteed containers ---------------------------------------------------------- */
+
+static void test_room_takes_what_is_needed(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g, *o[4];
+
+    for (size_t i = 0; i < 4; i++)
+        o[i] = node_run(n, O, 20, 20);
+    node_sample(n);
+    g = node_queue(n, G, 30, 40);
+    node_change(n);
+    /* Memory: 80 + 30 - 95 = 15, one dies. CPU: 80 + 40 - 20 - 95 = 5, one more is paused. */
+    assert_int_equal(n->verdict.n_actions, 2);
+    assert_action(n, o[3], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
+    assert_action(n, o[2], NM_ACTION_PAUSE, NM_REASON_ROOM_FOR_GUARANTEED);
+    assert_ptr_equal(node_action(n, o[3])->on_behalf_of, g);
+    assert_ptr_equal(node_action(n, o[2])->on_behalf_of, g);
+    assert_reason(n->verdict.guaranteed_hold, NM_REASON_WAITING_FOR_VICTIMS);
+
+    /* While they go, nobody else is taken. */
+    node_enter(n, o[3], NM_KILLING);
+    node_enter(n, o[2], NM_PAUSING);
+    node_change(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    node_remove(n, o[3]);
+    node_change(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    node_enter(n, o[2], NM_PAUSED);
+    o[2]->pause_deadline_usec = n->in.now_usec + SECONDS(600);
+    o[2]->last_cpu_millicores = o[2]->measured.cpu_millicores;
+    node_change(n);
+    /* In the very round in which the last one is gone. */
+    assert_int_equal(n->verdict.n_actions, 1);
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+}
+
+static void test_room_for_several(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g[2], *o[4];
+
+    for (size_t i = 0; i < 4; i++)
+        o[i] = node_run(n, O, 20, 1);
+    node_sample(n);
+    g[0] = node_queue(n, G, 30, 1); /* 15 short: o[3] */
+    g[1] = node_queue(n, G, 30, 1); /* 45 short in all: o[2] and o[1] more */
+    node_change(n);
+    assert_int_equal(node_count(n, NM_ACTION_KILL), 3);
+    assert_left_alone(n, o[0]);
+    assert_ptr_equal(node_action(n, o[3])->on_behalf_of, g[0]);
+    assert_ptr_equal(node_action(n, o[2])->on_behalf_of, g[1]);
+    assert_ptr_equal(node_action(n, o[1])->on_behalf_of, g[1]);
+    node_remove(n, o[3]);
+    node_enter(n, o[2], NM_KILLING);
+    node_enter(n, o[1], NM_KILLING);
+    node_change(n);
+    assert_int_equal(n->verdict.n_actions, 1);
+    assert_action(n, g[0], NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+    assert_ptr_equal(n->verdict.guaranteed_hold_view, g[1]);
+}
+
+static void test_room_that_cannot_be_had(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g, *o = node_run(n, O, 10, 1), *master = node_run(n, O, 30, 1);
+
+    master->exempt = true;
+    node_sample(n);
+    g = node_queue(n, G, 90, 1);
+    node_change(n);
+    assert_int_equal(n->verdict.n_actions, 1);
+    assert_action(n, o, NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
+    node_obey(n);
+    node_change(n);
+    /* 30 + 90 is over, but there is nobody left. */
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+}
+
+static void test_room_credits_reservations(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g, *o[3];
+
+    for (size_t i = 0; i < 3; i++) {
+        o[i] = node_run(n, O, 30, 1);
+        o[i]->started_usec = n->in.now_usec + i;
+        node_use(o[i], 1, 1);
+    }
+    node_sample(n);
+    g = node_queue(n, G, 30, 1);
+    node_change(n);
+    /* U is 90, as reserved: one reservation given up is enough. */
+    assert_int_equal(n->verdict.n_actions, 1);
+    assert_action(n, o[2], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
+    (void)g;
+}
+
+static void test_room_is_not_held_by_the_budget(void **state)
+{
+    struct node *n = *state;
+
+    n->settings.kills_per_minute = 0;
+    (void)node_run(n, O, 50, 1);
+    (void)node_run(n, O, 30, 1);
+    node_sample(n);
+    (void)node_queue(n, G, 90, 1);
+    node_change(n);
+    assert_int_equal(node_count(n, NM_ACTION_KILL), 2);
+}
+
+static void test_room_in_plain_yarn(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g, *o[3];
+
+    n->settings.over_allocation = false;
+    n->settings.pause_enabled = false;
+    for (size_t i = 0; i < 3; i++) {
+        o[i] = node_run(n, O, 30, 30);
+        node_use(o[i], 1, 1);
+    }
+    node_sample(n);
+    g = node_queue(n, G, 10, 40);
+    node_change(n);
+    /* CPU: 90 + 40 - 100 = 30, and pausing is off. */
+    assert_int_equal(n->verdict.n_actions, 1);
+    assert_action(n, o[2], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
+    node_obey(n);
+    node_change(n);
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+}
+
+static void test_no_room_is_made_blindly(void **state)
+{
+    struct node *n = *state;
+
+    (void)node_run(n, O, 90, 1);
+    node_sample(n);
+    (void)node_queue(n, G, 90, 1);
+    n->in.node.valid = false;
+    node_change(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    n->in.node.valid = true;
+    n->in.draining = true;
+    node_change(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    n->in.draining = false;
+    node_change(n);
+    assert_int_equal(n->verdict.n_actions, 1);
+}
+
+#define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        WITH_NODE(test_resume_in_order_of_arrival),
+        WITH_NODE(test_resume_is_remembered),
+        WITH_NODE(test_pause_is_not_undone_at_once),
+        WITH_NODE(test_no_resume_while_settling),
+        WITH_NODE(test_resume_before_admission),
+        WITH_NODE(test_hog_alone_is_let_go_again),
+        WITH_NODE(test_promoted_while_paused),
+        WITH_NODE(test_resume_while_draining),
+        WITH_NODE(test_no_resume_into_full_memory),
+        WITH_NODE(test_room_takes_what_is_needed),
+        WITH_NODE(test_room_for_several),
+        WITH_NODE(test_room_that_cannot_be_had),
+        WITH_NODE(test_room_credits_reservations),
+        WITH_NODE(test_room_is_not_held_by_the_budget),
+        WITH_NODE(test_room_in_plain_yarn),
+        WITH_NODE(test_no_room_is_made_blindly),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
