@@ -22,6 +22,7 @@ WORDS = ["", "a", "web", "..", "/", "-x", "a" * 63, "a" * 64, "a" * 5000, "\x00"
          "GUARANTEED", "OPPORTUNISTIC", "stdout", "stderr", "root", "nobody", "daemon", "no-such-user", "/tmp",
          "/nonexistent", "/proc/self/fd", "%s%n", "%00", "%zz", "null", "A=B"]
 NUMBERS = [0, 1, -1, 0.001, 0.0001, 1.5, 2**31, 2**32, 2**53, 2**63 - 1, 2**63, -2**63, 10**30, 1e308, 1000000, 4096]
+FITTING = {"app": ["job", "shop"], "workdir": ["/tmp", "/"], "user": ["nobody", "root"], "stream": ["stdout", "stderr"]}
 
 
 class Fuzzer:
@@ -80,7 +81,7 @@ class Fuzzer:
 
     def value(self, name, schema):
         """Mostly something that fits the schema."""
-        if self.random.random() < 0.08:
+        if self.random.random() < 0.05:
             return self.any_value()
         if "$ref" in schema:
             return self.value(name, self.doc["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]])
@@ -95,7 +96,7 @@ class Fuzzer:
                 return {"A": "1", self.random.choice(WORDS): self.random.choice(WORDS)}
             required = schema.get("required", [])
             return {n: self.value(n, s) for n, s in schema["properties"].items()
-                    if n in required or self.random.random() < 0.4}
+                    if n in required or self.random.random() < 0.2}
         if kind == "array":
             return [self.value(name, schema["items"]) for _ in range(self.random.randrange(1, 4))]
         if kind == "integer":
@@ -106,6 +107,8 @@ class Fuzzer:
             return self.random.random() < 0.5
         if name == "name":
             return self.random.choice(self.names)
+        if name in FITTING and self.random.random() < 0.9:
+            return self.random.choice(FITTING[name])
         return self.random.choice(WORDS + ["x", "job"])
 
     @staticmethod
@@ -140,7 +143,7 @@ class Fuzzer:
         length = len(body) if self.random.random() < 0.97 else self.random.choice([0, 1, 1 << 20, (1 << 20) + 1, -1])
         head = "%s %s HTTP/1.%d\r\n" % (method, self.target(path, operation), self.random.random() < 0.9)
         head += "Host: nmd\r\n" if self.random.random() < 0.98 else ""
-        head += "Connection: close\r\n" if self.random.random() < 0.5 else ""
+        head += "Connection: close\r\n" if self.random.random() < 0.85 else ""
         head += "Content-Type: %s\r\n" % self.random.choice(["application/json"] * 20 + ["text/plain", "", "x" * 300])
         if self.random.random() < 0.05 and body:
             head += "Transfer-Encoding: chunked\r\n"

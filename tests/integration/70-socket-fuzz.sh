@@ -8,6 +8,8 @@
 . "$(dirname "$0")/lib.sh"
 
 nmd_configure <<END
+[node]
+vcores = 100
 [interface]
 socket-mode = 0666
 [preemption]
