@@ -200,6 +200,8 @@ static void forget_ended(struct nm_manager *m, uint64_t now_usec)
         nm_manager_forget_files(m, c->id);
         nm_container_free(c);
     }
+    if (n == 0) /* there may be no array yet, and memmove() wants one */
+        return;
     memmove(m->ended, m->ended + n, (m->n_ended - n) * sizeof *m->ended);
     m->n_ended -= n;
 }
