@@ -181,7 +181,7 @@ static void fill_node(struct nm_manager *m, struct nm_decision *d)
     d->number = m->next_decision++;
     d->realtime_usec = nm_realtime_usec();
     d->decided_usec = nm_now_usec();
-    d->cause_usec = m->last_sample_usec;
+    d->cause_usec = m->cause_usec;
     d->capacity = s->capacity;
     d->over_allocation_threshold = s->over_allocation_threshold;
     d->preemption_threshold = s->preemption_threshold;
@@ -347,6 +347,7 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
     char text[400];
 
     fill_node(m, &d);
+    d.cause_usec = d.decided_usec;
     fill_verdict(&d, &m->verdict);
     d.type = s->type;
     d.request = *request;

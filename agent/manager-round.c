@@ -339,6 +339,7 @@ void nm_manager_round(struct nm_manager *m, enum nm_policy_trigger trigger)
     if (trigger == NM_TRIGGER_PRESSURE && now - m->last_sample_usec < FRESH_ENOUGH_USEC)
         return;
     m->in_round = true;
+    m->cause_usec = now;
     if (trigger != NM_TRIGGER_CHANGE ||
         now - m->last_sample_usec > m->settings.sample_max_age_usec)
         (void)nm_manager_sample(m);
