@@ -247,8 +247,7 @@ static const struct {
     [NM_REASON_CPU_OVER_BETA] = {"CPU is over the preemption threshold", why_cpu_over},
     [NM_REASON_ROOM_FOR_GUARANTEED] = {"a guaranteed container needs the room", why_room},
     [NM_REASON_PAUSE_DEADLINE] =
-        {"it was paused for as long as a pause may last, and the node never had room to "
-         "let it go on",
+        {"it was paused for as long as a pause may last, and nothing had let it go on",
          NULL},
     [NM_REASON_KILL_BUDGET] = {"no more containers may be killed within this minute", NULL},
     [NM_REASON_SETTLING] = {"what was just taken back must show in the samples first", NULL},
