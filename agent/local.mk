@@ -11,6 +11,7 @@ libnm_agent_la_SOURCES = \
 	%D%/decision.c %D%/decision.h %D%/decision-internal.h \
 	%D%/decision-json.c \
 	%D%/decision-words.c \
+	%D%/glance.c \
 	%D%/health.c %D%/health.h \
 	%D%/health-script.c %D%/health-script.h \
 	%D%/message-ids.h \

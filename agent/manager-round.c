@@ -318,6 +318,8 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     nm_policy_decide(m->policy, &s, &in, v);
     check_invariants(m, &s, &in, v);
     if (trigger != NM_TRIGGER_CHANGE)
+        nm_glance_rearm(m, v);
+    if (trigger == NM_TRIGGER_SAMPLE)
         keep_history(m, v);
     carry_out(m, v);
     nm_act_squeeze(m, v->squeeze_millicores);

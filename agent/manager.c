@@ -302,6 +302,8 @@ static int start_timers(struct nm_manager *m)
     r = sd_event_add_time(m->event, &m->sample_timer, CLOCK_BOOTTIME, m->sample_due_usec, 1000,
                           on_sample, m);
     if (r >= 0)
+        r = nm_glance_start(m);
+    if (r >= 0)
         r = sd_event_add_time(m->event, &m->wake_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_wake,
                               m);
     if (r >= 0)
@@ -446,6 +448,8 @@ static int open_samplers(struct nm_manager *m)
 {
     int r = nm_node_sampler_new(m->node_proc_root, &m->node_sampler);
 
+    if (r >= 0)
+        r = nm_node_sampler_new(m->node_proc_root, &m->glance_sampler);
     if (r >= 0 && nm_link_sampler_new(m->config->uplink_speed_mbit, &m->link_sampler) < 0)
         nm_info("network links can't be read; ignoring");
     if (r >= 0)
@@ -523,6 +527,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
 static void stop_watching(struct nm_manager *m)
 {
     m->sample_timer = sd_event_source_disable_unref(m->sample_timer);
+    m->close_timer = sd_event_source_disable_unref(m->close_timer);
     m->wake_timer = sd_event_source_disable_unref(m->wake_timer);
     m->round_source = sd_event_source_disable_unref(m->round_source);
     m->drain_timer = sd_event_source_disable_unref(m->drain_timer);
@@ -561,6 +566,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     nm_history_free(m->history);
     nm_link_sampler_free(m->link_sampler);
     nm_node_sampler_free(m->node_sampler);
+    nm_node_sampler_free(m->glance_sampler);
     nm_store_free(m->store);
     nm_cgroup_backend_free(m->backend);
     if (m->config)

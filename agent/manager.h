@@ -124,7 +124,8 @@ struct nm_manager {
     struct nm_history *history;
     uint64_t sample_cost_usec, last_sample_usec, sample_due_usec;
     uint64_t cause_usec; /* of the round that goes on: the sample or event that set it off */
-    sd_event_source *sample_timer, *wake_timer, *round_source, *drain_timer, *housekeeping_timer;
+    sd_event_source *sample_timer, *close_timer, *wake_timer, *round_source, *drain_timer,
+        *housekeeping_timer;
     struct nm_psi_watch *node_memory_psi, *slice_memory_psi, *cpu_psi;
     struct nm_health *health;
 
@@ -133,6 +134,8 @@ struct nm_manager {
     enum nm_reason hold;
     char hold_id[NM_ID_SIZE];
     uint64_t squeeze_millicores;
+    struct nm_node_sampler *glance_sampler; /* of its own, so that glances don't shorten CPU windows */
+    uint64_t in_use_bytes; /* in the newest full sample, beside what the node showed then */
     bool in_round;
     uint64_t decided_usec; /* when the newest round looked at the containers */
     bool invariant_broken;
@@ -168,6 +171,10 @@ void nm_manager_forget_files(struct nm_manager *m,
 void nm_manager_round(struct nm_manager *m, enum nm_policy_trigger trigger);
 int nm_manager_sample(struct nm_manager *m); /* node and all containers, afresh */
 void nm_live_sample(struct nm_live *l, uint64_t now_usec);
+
+/* glance.c: memory is followed between two samples */
+int nm_glance_start(struct nm_manager *m);
+void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v);
 
 /* manager-act.c: each of these journals what is meant and then does it; inside a round, all intents
  * are written in one transaction first, and nm_act_carry_out() follows. */
