@@ -134,12 +134,16 @@ const struct nm_config_key nm_config_keys[] = {
 
     {"sampling", "period", NM_CONFIG_DURATION, FIELD(period_usec), .fallback = "3s",
      RANGE("100ms", "60s"), .meaning = "Time between two samples of the node and all containers."},
-    {"sampling", "pressure-stall", NM_CONFIG_DURATION, FIELD(pressure_stall_usec), .restart = true,
+    {"sampling", "glance", NM_CONFIG_BOOL, FIELD(glance), .fallback = "yes",
+     .meaning = "Whether the node's free memory is looked at between two samples, while there are "
+                "opportunistic containers; a drop that may cross the preemption threshold is then "
+                "seen in a fraction of the period. A glance reads one small file."},
+    {"sampling", "pressure-stall", NM_CONFIG_DURATION, FIELD(pressure_stall_usec),
      .fallback = "50ms", RANGE("1ms", "10s"),
      .meaning = "The kernel wakes nmd at once when tasks waited for memory for this long within "
                 "pressure-window. A wake-up costs one sample; it takes nothing back by itself."},
     {"sampling", "pressure-window", NM_CONFIG_DURATION, FIELD(pressure_window_usec),
-     .restart = true, .fallback = "500ms", RANGE("500ms", "10s"),
+     .fallback = "500ms", RANGE("500ms", "10s"),
      .meaning = "See pressure-stall, which must be shorter. The kernel looks ten times in a "
                 "window."},
     {"sampling", "history", NM_CONFIG_DURATION, FIELD(history_usec), .fallback = "10min",

@@ -44,6 +44,7 @@ struct nm_config {
     uint64_t kill_grace_usec; /* SIGTERM to SIGKILL for kills asked for by people; preemption never waits */
     /* [sampling] */
     uint64_t period_usec;
+    bool glance; /* look at free memory between samples */
     uint64_t pressure_stall_usec, pressure_window_usec; /* memory PSI trigger */
     uint64_t history_usec;
     double uplink_threshold;  /* 0: off */

@@ -75,7 +75,8 @@ void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v)
     m->in_use_bytes = v->in_use.memory_bytes;
     if (!m->close_timer)
         return;
-    if (m->settings.over_allocation && v->allocated_opportunistic.memory_bytes > 0)
+    if (m->config->glance && m->settings.over_allocation &&
+        v->allocated_opportunistic.memory_bytes > 0)
         arm(m);
     else
         (void)sd_event_source_set_enabled(m->close_timer, SD_EVENT_OFF);

@@ -1,7 +1,7 @@
 # Benchmarks: built by "make bench", which also runs them. They print figures beside a reference and judge nothing.
-EXTRA_PROGRAMS += $(bench_programs)
+EXTRA_PROGRAMS += $(bench_programs) first-instruction
 bench_programs = sampling-bench policy-bench launch-bench
-CLEANFILES += $(bench_programs)
+CLEANFILES += $(bench_programs) first-instruction
 
 sampling_bench_SOURCES = %D%/sampling-bench.c
 sampling_bench_LDADD = libnm-monitor.la
@@ -13,6 +13,10 @@ launch_bench_SOURCES = %D%/launch-bench.c
 launch_bench_LDADD = libnm-agent.la
 EXTRA_launch_bench_DEPENDENCIES = nm-shim$(EXEEXT)
 
-bench: $(bench_programs)
+first_instruction_SOURCES = %D%/first-instruction.c
+EXTRA_DIST += %D%/daemon-bench.py
+
+bench: $(bench_programs) first-instruction nmd nm-shim nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
+	$(srcdir)/%D%/daemon-bench.py --build . || test $$? -eq 77
 .PHONY: bench

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of the running daemon, each beside a reference measured in the same run. Needs root and a cgroup2 mount.
+
+  tests/bench/daemon-bench.py --build DIR [--runs N]
+
+  idle memory     nmd and one shim, from smaps_rollup, beside an idle python3
+  launch          `nmctl run` to the command's first instruction, beside a plain fork and exec of the same command
+  throughput      launches per second over the socket, beside plain fork and exec
+  memory surge    from the moment the preemption threshold is crossed to the victim's cgroup being empty,
+                  beside the same nmd with nothing but its 3 s samples
+  CPU surge       from the start of the surge to the victim being frozen; cpu-samples = 1 with pressure events,
+                  beside 3 s samples alone
+Medians count; the machine's other load is in all of them.
+"""
+import argparse
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+MIB = 1 << 20
+CAPACITY_MIB = 1024
+
+
+def percentile(values, p):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(p / 100 * len(values)))] if values else float("nan")
+
+
+class Connection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("nmd", timeout=30)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.path)
+
+    def call(self, method, target, body=None):
+        self.request(method, target, json.dumps(body) if body is not None else None)
+        answer = self.getresponse()
+        text = answer.read()
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {target}: {answer.status} {text.decode()}")
+        return json.loads(text)
+
+
+class Node:
+    def __init__(self, build, *conf):
+        self.build, self.dir = build, pathlib.Path(tempfile.mkdtemp(prefix="nmd-bench."))
+        self.slice = f"nmbench{os.getpid()}.slice"
+        self.socket = str(self.dir / "nmd.sock")
+        (self.dir / "nmd.conf").write_text("\n".join(conf) + "\n[health]\ndisk-min-free = 0\n")
+        self.root = next(line.split()[1] for line in open("/proc/mounts") if line.split()[2] == "cgroup2")
+        self.log = open(self.dir / "nmd.log", "w")
+        self.process = subprocess.Popen(
+            [str(build / "nmd"), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket, "--state-dir",
+             str(self.dir / "state"), "--runtime-dir", str(self.dir / "run"), "--slice", self.slice, "--backend", "direct"],
+            stderr=self.log, stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                self.connection = Connection(self.socket)
+                self.connection.call("GET", "/v1/version")
+                return
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise SystemExit((self.dir / "nmd.log").read_text())
+                time.sleep(0.02)
+
+    def run(self, command, kind="OPPORTUNISTIC", memory_mib=50, vcores=0.1):
+        return self.connection.call("POST", "/v1/containers", {"command": command, "execution_type": kind, "vcores": vcores,
+                                                               "memory_bytes": memory_mib * MIB})["id"]
+
+    def container(self, ident):
+        return self.connection.call("GET", f"/v1/containers/{ident}")
+
+    def wait(self, ident, *states, seconds=60):
+        deadline = time.monotonic() + seconds
+        while (c := self.container(ident))["state"] not in states:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{ident} is {c['state']}")
+            time.sleep(0.005)
+        return c
+
+    def events_file(self, ident):
+        return pathlib.Path(self.root, self.slice, f"{self.slice[:-6]}-{ident}.scope", "cgroup.events")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        top = pathlib.Path(self.root, self.slice)
+        if top.exists():
+            (top / "cgroup.kill").write_text("1")
+        deadline = time.monotonic() + 10
+        while top.exists() and time.monotonic() < deadline:
+            for d in [*top.glob("*.scope"), top]:
+                try:
+                    d.rmdir()
+                except OSError:
+                    pass
+            time.sleep(0.01)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def smaps(pid):
+    values = {}
+    for line in open(f"/proc/{pid}/smaps_rollup"):
+        name, _, rest = line.partition(":")
+        if rest.strip().endswith("kB"):
+            values[name] = int(rest.split()[0])
+    return values["Rss"], values["Private_Clean"] + values["Private_Dirty"]
+
+
+def row(what, figure, reference, note=""):
+    print(f"{what:<46} {figure:>16} {reference:>20}  {note}", flush=True)
+
+
+def idle(build):
+    node = Node(build)
+    python = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        ident = node.run(["sleep", "60"])
+        node.wait(ident, "RUNNING")
+        time.sleep(3)
+        rss, private = smaps(node.process.pid)
+        reference, reference_private = smaps(python.pid)
+        shim = int(open(f"/proc/{node.container(ident)['pid']}/stat").read().rsplit(")", 1)[1].split()[1])
+        row("nmd idle: RSS", f"{rss / 1024:.1f} MiB", f"{reference / 1024:.1f} MiB", "goal 6 MiB; reference: idle python3")
+        row("nmd idle: private", f"{private / 1024:.1f} MiB", f"{reference_private / 1024:.1f} MiB")
+        row("shim: private", f"{smaps(shim)[1]} KiB", f"{reference_private} KiB", "goal 300 KiB")
+    finally:
+        python.kill()
+        node.stop()
+
+
+def launch(build, runs):
+    node = Node(build, "[sampling]", "period = 3s")
+    program = str(build / "first-instruction")
+    ours, plain = [], []
+    try:
+        for _ in range(runs):
+            begun = time.monotonic_ns()
+            out = subprocess.run([str(build / "nmctl" / "nmctl"), "--socket", node.socket, "run", "-m", "10M", "-c", "0.1", "--",
+                                  program], capture_output=True, text=True, check=True).stdout
+            ours.append((int(out) - begun) / 1e6)
+            begun = time.monotonic_ns()
+            out = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+            plain.append((int(out) - begun) / 1e6)
+        row("nmctl run to first instruction, p50", f"{percentile(ours, 50):.2f} ms", f"{percentile(plain, 50):.2f} ms",
+            "goal 5 ms; reference: fork and exec")
+        row("                                p99", f"{percentile(ours, 99):.2f} ms", f"{percentile(plain, 99):.2f} ms")
+        begun, count = time.monotonic(), runs
+        idents = [node.run([program], "GUARANTEED", 1, 0.001) for _ in range(count)]
+        for i in idents:
+            node.wait(i, "COMPLETED")
+        ours_rate = count / (time.monotonic() - begun)
+        begun = time.monotonic()
+        for _ in range(count):
+            subprocess.run([program], stdout=subprocess.DEVNULL, check=True)
+        row("launches per second, start to reported end", f"{ours_rate:.0f}", f"{count / (time.monotonic() - begun):.0f}",
+            "reference: fork, exec and wait, one at a time")
+    finally:
+        node.stop()
+
+
+# Touches memory as fast as it can, and says when each 8 MiB were there.
+SURGE = """
+import sys, time
+held = []
+time.sleep(0.5)
+while len(held) * 8 < {mib}:
+    held.append(bytearray(b"x" * (8 << 20)))
+    print(len(held) * 8, time.monotonic_ns(), flush=True)
+time.sleep(30)
+"""
+
+
+def wait_file(path, text, seconds=30):
+    """When the victim's cgroup says so, or is gone; in ns."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if text in path.read_text():
+                return time.monotonic_ns()
+        except OSError:
+            return time.monotonic_ns()
+        time.sleep(0.0005)
+    return None
+
+
+def memory_surge(build, rounds, *sampling):
+    """A guaranteed container grows into memory that an opportunistic one holds."""
+    times = []
+    victim_mib, surge_mib = 300, 760
+    for _ in range(rounds):
+        node = Node(build, "[node]", f"memory = {CAPACITY_MIB}M", "vcores = 8", "[over-allocation]", "warmup = 500ms",
+                    "warmup-samples = 1", "cpu-threshold = 0.99", "[preemption]", "cpu-threshold = 1", *sampling)
+        try:
+            victim = node.run([sys.executable, "-c", f"x = bytearray(b'x' * ({victim_mib} << 20)); import time; time.sleep(60)"],
+                              memory_mib=320)
+            node.wait(victim, "RUNNING")
+            deadline = time.monotonic() + 20
+            while (node.container(victim)["memory_used_bytes"] or 0) < victim_mib * MIB and time.monotonic() < deadline:
+                time.sleep(0.05)
+            base = node.connection.call("GET", "/v1/status")["node"]["utilization"]["memory"] * CAPACITY_MIB
+            surge = node.run([sys.executable, "-c", SURGE.format(mib=surge_mib)], "GUARANTEED", 800)
+            gone = wait_file(node.events_file(victim), "populated 0")
+            log = (node.dir / "state" / "logs" / surge / "stdout").read_text().splitlines()
+            # the surging python itself takes about 10 MiB before its first block
+            need = 0.95 * CAPACITY_MIB - base - 10
+            crossed = next((int(t) for mib, t in (line.split() for line in log) if int(mib) >= need), None)
+            if gone and crossed:
+                times.append(max(0.0, (gone - crossed) / 1e6))
+        finally:
+            node.stop()
+    return times
+
+
+def cpu_surge(build, rounds, *sampling):
+    times = []
+    cpus = os.cpu_count()
+    for _ in range(rounds):
+        node = Node(build, "[over-allocation]", "warmup = 100ms", "warmup-samples = 1", "cpu-threshold = 0.5", "memory-threshold = 0.9",
+                    "[preemption]", "cpu-samples = 1", "cpu-threshold = 0.9", *sampling)
+        try:
+            victim = node.run(["sh", "-c", "while :; do :; done"], vcores=0.1)
+            node.wait(victim, "RUNNING")
+            begun = time.monotonic_ns()
+            for _ in range(cpus):
+                node.run(["sh", "-c", "while :; do :; done"], "GUARANTEED", 10, 0.1)
+            frozen = wait_file(node.events_file(victim), "frozen 1")
+            if frozen:
+                times.append((frozen - begun) / 1e6)
+        finally:
+            node.stop()
+    return times
+
+
+def surges(build, rounds):
+    fast, slow = [], []
+    for what, measure, off in (
+            ("memory surge to relief", memory_surge, ("[sampling]", "period = 3s", "glance = no", "pressure-stall = 9999ms",
+                                                      "pressure-window = 10s")),
+            ("CPU surge to freeze (cpu-samples = 1)", cpu_surge, ("[sampling]", "period = 3s", "pressure-stall = 9999ms",
+                                                                  "pressure-window = 10s"))):
+        fast = measure(build, rounds, "[sampling]", "period = 3s")
+        slow = measure(build, max(3, rounds // 3), *off)
+        goal = "goal p99 100 ms; reference: polling alone" if "memory" in what else "reference: polling alone"
+        row(f"{what}, p50", f"{percentile(fast, 50):.0f} ms", f"{percentile(slow, 50):.0f} ms", goal)
+        row(" " * len(what) + "  p99", f"{percentile(fast, 99):.0f} ms", f"{percentile(slow, 99):.0f} ms", f"{len(fast)} surges")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--runs", type=int, default=60)
+    arg = parser.parse_args()
+    build = arg.build.resolve()
+    if os.geteuid() != 0:
+        print("daemon-bench: needs root, to make cgroups")
+        sys.exit(77)
+    threading.stack_size(65536 * 4)
+    row("figure", "nmd", "reference")
+    idle(build)
+    launch(build, arg.runs)
+    surges(build, max(3, arg.runs // 10))
+
+
+if __name__ == "__main__":
+    main()
