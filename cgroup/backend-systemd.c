@@ -209,7 +209,7 @@ static int enable_controllers(struct nm_systemd *s)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
     sd_bus *bus = nm_sdbus_get(s->bus);
-    int r = bus ? nm_sdcall_set_limits(bus, s->base.slice, NULL, s->version, &m) : -ENOTCONN;
+    int r = bus ? nm_sdcall_set_limits(bus, s->base.slice, NULL, &s->dialect, &m) : -ENOTCONN;
 
     return r < 0 ? r : sd_bus_call(bus, m, START_TIMEOUT_USEC, NULL, NULL);
 }
@@ -241,7 +241,7 @@ static int find_slice(struct nm_systemd *s)
 }
 
 /* "252.36-1~deb12u1", "255". */
-static int read_version(struct nm_systemd *s)
+static int learn_dialect(struct nm_systemd *s)
 {
     _cleanup_free_ char *text = NULL;
     sd_bus *bus = nm_sdbus_get(s->bus);
@@ -253,19 +253,21 @@ static int read_version(struct nm_systemd *s)
     if (r < 0)
         return r;
     digits = text + strcspn(text, "0123456789");
-    s->version = (unsigned)strtoul(digits, NULL, 10);
+    s->dialect.has_cpu_idle = strtoul(digits, NULL, 10) >= 252;
+    s->dialect.has_scope_oom_policy = true; /* until it says no */
     return 0;
 }
 
 static int probe(struct nm_systemd *s)
 {
+    struct nm_probe_params params = {.swaps = "/proc/swaps",
+                                     .has_idle_property = s->dialect.has_cpu_idle};
     _cleanup_close_ int root_fd = open(s->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (root_fd < 0)
         return -errno;
-    nm_probe_features(&s->base, &(struct nm_probe_params){.root_fd = root_fd,
-                                                          .swaps = "/proc/swaps",
-                                                          .has_idle_property = s->version >= 252});
+    params.root_fd = root_fd;
+    nm_probe_features(&s->base, &params);
     return 0;
 }
 
@@ -276,7 +278,7 @@ static int open_connection(struct nm_systemd *s, char **ret_message)
     int r = nm_sdbus_new(s->event, s->base.user_manager, &events, s, &s->bus);
 
     if (r >= 0)
-        r = read_version(s);
+        r = learn_dialect(s);
     if (r < 0)
         return nm_backend_fail(ret_message, r, "no connection to the systemd %s manager: %s",
                                s->base.user_manager ? "user" : "system", strerror(-r));

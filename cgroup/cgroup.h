@@ -168,7 +168,7 @@ struct nm_cgroup_backend;
  * An operation that returns 0 calls cb exactly once, on the direct backend before it returns; one
  * that returns a negative errno hasn't begun and doesn't call cb. cb may be NULL for the set_*
  * operations. cb isn't called any more once the backend is freed, which must not happen inside a
- * cb. Codes worth telling apart: -ENOTCONN no connection to systemd for 20 s (shorter gaps are
+ * cb. Codes worth telling apart: -ENOTCONN no connection to systemd for 60 s (shorter gaps are
  * bridged), -ETIMEDOUT systemd didn't answer in time, -EAGAIN and -ENOSPC the cgroup tree is full,
  * -ESRCH the process has gone, -ENOENT the cgroup has gone, -EEXIST that name is taken. */
 typedef void (*nm_cgroup_done_cb_t)(int result, struct nm_cgroup *cg, const char *message,

@@ -50,10 +50,11 @@ static int append_controllers(sd_bus_message *m)
     return r < 0 ? r : append_u64(m, "CPUWeight", 100);
 }
 
-static uint64_t cpu_weight(const struct nm_cgroup_limits *l, unsigned systemd_version)
+static uint64_t cpu_weight(const struct nm_cgroup_limits *l,
+                           const struct nm_sdcall_dialect *dialect)
 {
     if (l->cpu_idle)
-        return systemd_version >= 252 ? 0 : 1; /* 0 is CPUWeight=idle */
+        return dialect->has_cpu_idle ? 0 : 1; /* 0 is CPUWeight=idle */
     return nm_limits_cpu_weight(l);
 }
 
@@ -66,7 +67,7 @@ static uint64_t cpu_quota_usec_per_sec(const struct nm_cgroup_limits *l)
 
 /* All limits, and the accounting without which systemd wouldn't enable the controllers. */
 static int append_limits(sd_bus_message *m, const struct nm_cgroup_limits *l,
-                         unsigned systemd_version)
+                         const struct nm_sdcall_dialect *dialect)
 {
     const struct {
         const char *name;
@@ -74,7 +75,7 @@ static int append_limits(sd_bus_message *m, const struct nm_cgroup_limits *l,
     } props[] = {
         {"MemoryMax", l->memory_max_bytes},
         {"MemoryMin", l->memory_min_bytes},
-        {"CPUWeight", cpu_weight(l, systemd_version)},
+        {"CPUWeight", cpu_weight(l, dialect)},
         {"CPUQuotaPerSecUSec", cpu_quota_usec_per_sec(l)},
         {"TasksMax", l->pids_max},
     };
@@ -92,7 +93,7 @@ static int new_call(sd_bus *bus, const char *method, sd_bus_message **ret)
 }
 
 static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope,
-                        unsigned systemd_version)
+                        const struct nm_sdcall_dialect *dialect)
 {
     int r = append_string(m, "Description", scope->description);
 
@@ -104,16 +105,18 @@ static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope,
      * ours to keep. */
     if (r >= 0)
         r = append_string(m, "CollectMode", "inactive-or-failed");
-    if (r >= 0 && systemd_version >= 253)
-        r = append_string(m, "OOMPolicy", scope->limits->oom_group ? "kill" : "continue");
+    /* The default ("stop") would end the shim because one of the processes it watches was killed.
+     * The kernel's own group kill is all we want. */
+    if (r >= 0 && dialect->has_scope_oom_policy)
+        r = append_string(m, "OOMPolicy", "continue");
     if (r >= 0)
-        r = append_limits(m, scope->limits, systemd_version);
+        r = append_limits(m, scope->limits, dialect);
     return r;
 }
 
 /* scope NULL: the unit is the slice. */
 static int start_transient(sd_bus *bus, const char *unit, const struct nm_sdcall_scope *scope,
-                           unsigned systemd_version, sd_bus_message **ret)
+                           const struct nm_sdcall_dialect *dialect, sd_bus_message **ret)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
     int r = new_call(bus, "StartTransientUnit", &m);
@@ -123,7 +126,7 @@ static int start_transient(sd_bus *bus, const char *unit, const struct nm_sdcall
     if (r >= 0)
         r = sd_bus_message_open_container(m, 'a', "(sv)");
     if (r >= 0)
-        r = scope ? append_scope(m, scope, systemd_version) : append_controllers(m);
+        r = scope ? append_scope(m, scope, dialect) : append_controllers(m);
     if (r >= 0 && !scope)
         r = append_string(m, "Description", "Containers of nmd");
     if (r >= 0)
@@ -137,14 +140,14 @@ static int start_transient(sd_bus *bus, const char *unit, const struct nm_sdcall
 }
 
 int nm_sdcall_start_scope(sd_bus *bus, const struct nm_sdcall_scope *scope,
-                          unsigned systemd_version, sd_bus_message **ret)
+                          const struct nm_sdcall_dialect *dialect, sd_bus_message **ret)
 {
-    return start_transient(bus, scope->unit, scope, systemd_version, ret);
+    return start_transient(bus, scope->unit, scope, dialect, ret);
 }
 
 int nm_sdcall_start_slice(sd_bus *bus, const char *slice, sd_bus_message **ret)
 {
-    return start_transient(bus, slice, NULL, 0, ret);
+    return start_transient(bus, slice, NULL, NULL, ret);
 }
 
 /* mode NULL: the method takes the unit alone. */
@@ -181,7 +184,7 @@ int nm_sdcall_reset_failed(sd_bus *bus, const char *unit, sd_bus_message **ret)
 
 /* runtime = true: kept in /run, so that daemon-reload finds the values again. */
 int nm_sdcall_set_limits(sd_bus *bus, const char *unit, const struct nm_cgroup_limits *limits,
-                         unsigned systemd_version, sd_bus_message **ret)
+                         const struct nm_sdcall_dialect *dialect, sd_bus_message **ret)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
     int r = new_call(bus, "SetUnitProperties", &m);
@@ -191,7 +194,7 @@ int nm_sdcall_set_limits(sd_bus *bus, const char *unit, const struct nm_cgroup_l
     if (r >= 0)
         r = sd_bus_message_open_container(m, 'a', "(sv)");
     if (r >= 0)
-        r = limits ? append_limits(m, limits, systemd_version) : append_controllers(m);
+        r = limits ? append_limits(m, limits, dialect) : append_controllers(m);
     if (r >= 0)
         r = sd_bus_message_close_container(m);
     if (r < 0)

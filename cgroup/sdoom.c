@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * memory.oom.group of scopes. systemd has had a property for it (OOMPolicy=kill on scopes) since
- * version 253; before, the file is written directly, and every daemon-reload and daemon-reexec
- * resets it to 0. So what was set is kept here and written again when the manager says that it has
- * reloaded; what happens while nmd is down is left to the drift check.
+ * memory.oom.group of scopes. systemd couples it with what it does itself when the kernel has
+ * killed something in the scope: OOMPolicy=kill sets it, but then systemd kills the rest as well,
+ * the shim with it, whose record would be lost; OOMPolicy=continue resets it to 0 whenever systemd
+ * writes the scope's files. We want the kernel's group kill and nothing else. So the file is
+ * written directly, what was written is kept here, and it is written again when the manager says
+ * that it has reloaded. What happens while nmd is down is left to the drift check.
  */
 
 #include "cgroup/attr.h"
 #include "cgroup/systemd.h"
 #include "util/log.h"
-
-#define OOMPOLICY_VERSION 253
 
 struct nm_sdoom {
     struct nm_sdoom *next;
@@ -68,7 +68,7 @@ void nm_sdoom_set(struct nm_systemd *s, const struct nm_cgroup *cg, bool on)
 
     if (r < 0 && r != -ENOENT && r != -EOPNOTSUPP)
         nm_debug("cgroup: memory.oom.group of %s: %s", cg->name, strerror(-r));
-    if (r < 0 || s->version >= OOMPOLICY_VERSION)
+    if (r < 0)
         return;
     if (on)
         keep(s, cg->name);
@@ -80,8 +80,7 @@ void nm_sdoom_adopt(struct nm_systemd *s, const struct nm_cgroup *cg)
 {
     char text[8];
 
-    if (s->version < OOMPOLICY_VERSION &&
-        nm_attr_read(cg->dir_fd, "memory.oom.group", text, sizeof text) >= 0 && text[0] == '1')
+    if (nm_attr_read(cg->dir_fd, "memory.oom.group", text, sizeof text) >= 0 && text[0] == '1')
         keep(s, cg->name);
 }
 

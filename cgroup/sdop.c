@@ -20,8 +20,10 @@
 #include "cgroup/sdcall.h"
 #include "cgroup/systemd.h"
 #include "util/clock.h"
+#include "util/log.h"
 
-#define OP_TIMEOUT_USEC (20 * NM_USEC_PER_SEC)
+/* A daemon-reexec on a loaded machine takes PID 1 away for many seconds. */
+#define OP_TIMEOUT_USEC (60 * NM_USEC_PER_SEC)
 #define TICK_USEC (500 * NM_USEC_PER_MSEC)
 
 enum op_kind { OP_START_SLICE, OP_CREATE, OP_SET };
@@ -45,6 +47,7 @@ struct nm_sdop {
     bool exists;   /* OP_START_SLICE: the unit is there already, just start it */
     bool repeated; /* an earlier sending may have been heard */
     bool slice_started; /* OP_CREATE: the slice was missing and has been started */
+    bool simplified;    /* OP_CREATE: a property was unknown and has been left out */
     uint64_t deadline_usec;
     sd_bus_slot *slot;
     char *job, *early_job, *early_result; /* early: removed before we knew its name */
@@ -119,9 +122,9 @@ static int op_build(const struct nm_sdop *op, sd_bus *bus, sd_bus_message **ret)
         return nm_sdcall_ping(bus, ret);
     switch (op->kind) {
     case OP_SET:
-        return nm_sdcall_set_limits(bus, op->unit, &op->limits, op->s->version, ret);
+        return nm_sdcall_set_limits(bus, op->unit, &op->limits, &op->s->dialect, ret);
     case OP_CREATE:
-        return nm_sdcall_start_scope(bus, &scope, op->s->version, ret);
+        return nm_sdcall_start_scope(bus, &scope, &op->s->dialect, ret);
     case OP_START_SLICE:
         break;
     }
@@ -130,7 +133,7 @@ static int op_build(const struct nm_sdop *op, sd_bus *bus, sd_bus_message **ret)
     return nm_sdcall_start_slice(bus, op->unit, ret);
 }
 
-static int op_send(struct nm_sdop *op)
+static int op_try_send(struct nm_sdop *op)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
     sd_bus *bus = nm_sdbus_get(op->s->bus);
@@ -143,7 +146,19 @@ static int op_send(struct nm_sdop *op)
         return r;
     op->slot = sd_bus_slot_unref(op->slot);
     /* Our own deadline rules; sd-bus must only not be shorter. */
-    r = sd_bus_call_async(bus, &op->slot, m, on_reply, op, 2 * OP_TIMEOUT_USEC);
+    return sd_bus_call_async(bus, &op->slot, m, on_reply, op, 2 * OP_TIMEOUT_USEC);
+}
+
+/* Without a connection, the operation waits for one until its deadline. That it is lost may come
+ * out only now, in writing to it, as ECONNRESET. */
+static int op_send(struct nm_sdop *op)
+{
+    int r = op_try_send(op);
+
+    if (r == -ENOTCONN || r == -ECONNRESET || r == -EPIPE || r == -ESHUTDOWN) {
+        op->state = OP_AGAIN;
+        return 0;
+    }
     if (r < 0)
         return r;
     if (op->state == OP_AGAIN) {
@@ -225,10 +240,34 @@ static void finish_job(struct nm_sdop *op, const char *result)
     op_finish(op, r, NULL, r == -ESRCH ? nm_backend_explain(r) : why);
 }
 
+static void on_create_error(struct nm_sdop *op, const sd_bus_error *e, int r)
+{
+    struct nm_systemd *s = op->s;
+    /* which is how it says "unknown property" */
+    bool unknown = sd_bus_error_has_name(e, SD_BUS_ERROR_PROPERTY_READ_ONLY);
+
+    if (unknown && !op->simplified) {
+        s->dialect.has_scope_oom_policy = false;
+        op->simplified = true;
+        op->state = OP_AGAIN;
+        attend_all(s);
+    } else if (r == -EEXIST && op->repeated) {
+        op->state = OP_JOB; /* that is our own; the tick sees when the process is in it */
+    } else if (r == -ENOENT && !op->slice_started && restart_slice(s) >= 0) {
+        op->slice_started = true;
+        op->state = OP_AGAIN;
+    } else if (kill(op->pid, 0) < 0 && errno == ESRCH) {
+        op_finish(op, -ESRCH, NULL, nm_backend_explain(-ESRCH));
+    } else {
+        op_finish(op, r, NULL, e->message);
+    }
+}
+
 static void on_error(struct nm_sdop *op, const sd_bus_error *e)
 {
     int r = nm_sdbus_errno(e);
 
+    nm_debug("cgroup: %s: %s: %s", op->unit, e->name, e->message ? e->message : "");
     if (nm_sdbus_is_transient(e)) {
         op->state = OP_AGAIN;
         return;
@@ -240,20 +279,10 @@ static void on_error(struct nm_sdop *op, const sd_bus_error *e)
             op_finish(op, r, NULL, NULL);
         return;
     }
-    if (op->kind == OP_CREATE && r == -EEXIST && op->repeated) {
-        op->state = OP_JOB; /* that is our own; the tick sees when the process is in it */
-        return;
-    }
-    if (op->kind == OP_CREATE && r == -ENOENT && !op->slice_started && restart_slice(op->s) >= 0) {
-        op->slice_started = true;
-        op->state = OP_AGAIN;
-        return;
-    }
-    if (op->kind == OP_CREATE && kill(op->pid, 0) < 0 && errno == ESRCH) {
-        op_finish(op, -ESRCH, NULL, nm_backend_explain(-ESRCH));
-        return;
-    }
-    op_finish(op, r, NULL, e->message);
+    if (op->kind == OP_CREATE)
+        on_create_error(op, e, r);
+    else
+        op_finish(op, r, NULL, e->message);
 }
 
 static void on_started(struct nm_sdop *op, sd_bus_message *m)
@@ -292,9 +321,7 @@ static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error)
     } else if (op->state == OP_SENT) {
         op->state = OP_SETTLING;
         r = op_send(op);
-        if (r == -ENOTCONN)
-            op->state = OP_AGAIN;
-        else if (r < 0)
+        if (r < 0)
             op_finish(op, r, NULL, NULL);
     } else {
         if (op->cg.name)
@@ -397,15 +424,12 @@ void nm_sdop_up(struct nm_systemd *s)
 
 /* ---- beginnings ------------------------------------------------------------------------------ */
 
-/* Without a connection just now, the operation waits for one until its deadline. */
 static int op_begin(struct nm_sdop *op)
 {
     struct nm_systemd *s = op->s;
     int r = op_send(op);
 
-    if (r == -ENOTCONN) {
-        op->state = OP_AGAIN;
-    } else if (r < 0) {
+    if (r < 0) {
         op_free(op);
         return r;
     }

@@ -3,12 +3,13 @@
 
 /*
  * Inside the systemd backend: backend-systemd.c (the table, starting up), sdop.c (operations in
- * flight), sdoom.c (memory.oom.group, which old systemds forget), over sdbus.c (the connection) and
+ * flight), sdoom.c (memory.oom.group, which systemd resets), over sdbus.c (the connection) and
  * sdcall.c (its messages).
  */
 
 #include "cgroup/backend.h"
 #include "cgroup/sdbus.h"
+#include "cgroup/sdcall.h"
 
 struct nm_sdop;
 struct nm_sdoom;
@@ -18,7 +19,7 @@ struct nm_systemd {
     sd_event *event;
     struct nm_sdbus *bus;
     sd_event_source *tick; /* runs while there are operations */
-    unsigned version;      /* 252 */
+    struct nm_sdcall_dialect dialect;
     char *root;            /* the cgroup2 mount */
     bool is_transient;     /* the slice is ours to stop */
     bool has_slice_limits;
@@ -48,7 +49,7 @@ int nm_sdop_attach(struct nm_systemd *s);
 
 /* ---- sdoom.c --------------------------------------------------------------------------------- */
 
-/* Writes memory.oom.group, where systemd can't, and remembers it until the unit is forgotten. */
+/* Writes memory.oom.group and remembers it until the unit is forgotten. */
 void nm_sdoom_set(struct nm_systemd *s, const struct nm_cgroup *cg, bool on);
 /* Remembers what an earlier nmd has set. */
 void nm_sdoom_adopt(struct nm_systemd *s, const struct nm_cgroup *cg);

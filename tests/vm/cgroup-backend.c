@@ -19,7 +19,7 @@
 #include "util/fileio.h"
 #include "util/log.h"
 
-#define DEADLINE_USEC (60 * NM_USEC_PER_SEC) /* the guest may be emulated */
+#define DEADLINE_USEC (120 * NM_USEC_PER_SEC) /* the guest may be emulated */
 #define MANY 20
 
 static unsigned n_tests, n_failed;
@@ -102,10 +102,14 @@ static bool answered(void *userdata)
 /* Waits for the end of an operation whose start returned r. */
 static int outcome(int r, struct answer *a)
 {
-    if (r < 0)
+    if (r < 0) {
+        printf("# it doesn't begin: %s\n", strerror(-r));
         return r;
-    if (!run_until(answered, a))
+    }
+    if (!run_until(answered, a)) {
+        printf("# no answer\n");
         return -ETIMEDOUT;
+    }
     if (a->result < 0)
         printf("# %d: %s\n", a->result, a->message);
     return a->n_calls == 1 ? a->result : -EPROTO;
@@ -325,6 +329,22 @@ static void shim_with_eater(void)
     _exit(0);
 }
 
+static int manager(const char *verb)
+{
+    char command[200];
+
+    (void)snprintf(command, sizeof command, "systemctl %s%s", is_root ? "" : "--user ", verb);
+    return system(command);
+}
+
+static bool systemctl_says(const char *verb, const char *unit)
+{
+    char command[160];
+
+    (void)snprintf(command, sizeof command, "%s --quiet %s", verb, unit);
+    return manager(command) == 0;
+}
+
 static bool saw_oom_kill(void *userdata)
 {
     return ((struct seen *)userdata)->memory.oom_kill > 0;
@@ -353,6 +373,9 @@ static void test_oom(void)
     kill(pid, SIGCONT);
     check(run_until(saw_oom_kill, &s), "the kernel kills it at its limit, and the watch tells");
     check(run_until(saw_group_kill, &s), "as a group"); /* which is counted a moment after */
+    if (is_systemd) /* which has heard of it by now, and must keep out of it */
+        check(systemctl_says("is-active", cg->name) && systemctl_says("is-active", cg->name),
+              "systemd lets the scope go on");
     check(waitpid(pid, NULL, WNOHANG) == 0, "but for its shim");
     nm_cgroup_watch_free(w);
     clear(cg, pid);
@@ -559,14 +582,6 @@ static void test_pressure(void)
     check(run_until(is_set, &fired), "it fires when a container thrashes");
     clear(cg, pid);
     nm_psi_watch_free(w);
-}
-
-static int manager(const char *verb)
-{
-    char command[160];
-
-    (void)snprintf(command, sizeof command, "systemctl %s%s", is_root ? "" : "--user ", verb);
-    return system(command);
 }
 
 static void test_reload(void)
