@@ -92,6 +92,8 @@ static void resources(FILE *f, const struct nm_status *s)
           "Memory that the node offers to containers.");
     gauge(f, "nm_capacity_vcores", (double)s->capacity_vcores_milli / 1e3,
           "Virtual cores that the node offers.");
+    gauge(f, "nm_capacity_cpu_cores", cores(s->capacity.cpu_millicores),
+          "CPUs that the node offers; use is measured against these.");
     by_type(f, "nm_allocated_memory_bytes", "Memory that containers asked for, by execution type.",
             (double)a[NM_GUARANTEED].memory_bytes, (double)a[NM_OPPORTUNISTIC].memory_bytes);
     by_type(f, "nm_allocated_vcores", "Virtual cores that containers asked for, by execution type.",
