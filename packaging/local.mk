@@ -19,6 +19,10 @@ uninstall-system-files:
 	$(AM_V_GEN)$(MKDIR_P) %D% && sed 's|@sbindir[@]|$(sbindir)|g' "$(srcdir)/%D%/nmd.service.in" >$@.tmp && mv $@.tmp $@
 CLEANFILES += %D%/nmd.service
 
+# For people to import into Grafana. tests/integration/75-metrics.sh asks a Prometheus all its queries.
+nmddatadir = $(datadir)/nmd
+dist_nmddata_DATA = %D%/nmd-dashboard.json
+
 EXTRA_DIST += %D%/nmd.service.in %D%/nmd.sysusers %D%/nmd.tmpfiles %D%/nmd.catalog %D%/build-deb %D%/debian
 
 # Configuration and manuals. nmd.conf and the keys in nmd.conf.5 are made from the table in agent/config-keys.c; a unit
