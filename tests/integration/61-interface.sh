@@ -3,7 +3,7 @@
 # deadline: 180
 #
 # The HTTP interface of the real nmd: its OpenAPI description against its answers, curl alone,
-# what is served over TCP, Prometheus, and clients that stall, flood and talk nonsense.
+# what is served over TCP, and clients that stall, flood and talk nonsense.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -57,45 +57,6 @@ is "containers come without their commands" \
 is "nothing can be done there" "$(tcp /v1/drain -X POST -o /dev/null -w '%{http_code}')" 403
 is "and nobody's logs be read" \
     "$(tcp "/v1/containers/$id/logs" -o /dev/null -w '%{http_code}')" 403
-
-# ---- Prometheus
-
-# Its package would start a service: only the programs are taken out of it.
-prometheus=$NMD_TEST_BUILD/prometheus
-if ! command -v promtool >/dev/null && ! [ -x "$prometheus/usr/bin/promtool" ]; then
-    (cd "$dir" && apt-get -qq download prometheus && mkdir -p "$prometheus" &&
-        dpkg -x prometheus_*.deb "$prometheus") >&2
-fi
-PATH=$PATH:$prometheus/usr/bin
-if command -v promtool >/dev/null; then
-    is "promtool check metrics is clean" "$(api /metrics | promtool check metrics 2>&1)" ""
-    prom_port=$(free_port)
-    cat >"$dir/prometheus.yml" <<-END
-	scrape_configs:
-	  - job_name: nmd
-	    scrape_interval: 1s
-	    static_configs: [{targets: ["127.0.0.1:$port"]}]
-	END
-    prometheus --config.file="$dir/prometheus.yml" --storage.tsdb.path="$dir/tsdb" \
-        --web.listen-address="127.0.0.1:$prom_port" >"$dir/prometheus.log" 2>&1 &
-    prom_pid=$!
-    end_prometheus() { kill "$prom_pid" && wait "$prom_pid"; }
-    at_exit end_prometheus
-    query() {
-        curl -sS "http://127.0.0.1:$prom_port/api/v1/query" --data-urlencode "query=$1" |
-            jq -r '.data.result[0].value[1]'
-    }
-    scraped() { [ "$(query 'up{job="nmd"}')" = 1 ]; }
-    check "a real Prometheus scrapes it" wait_until 30 scraped
-    is "and reads the same capacity" "$(query nm_capacity_memory_bytes)" \
-        "$(api /v1/status | jq -r .node.capacity.memory_bytes)"
-    at_least "and the sampling rounds" "$(query nm_samples_total)" 1
-    is "and a quantile of the reaction time can be asked for" \
-        "$(query 'count(nm_reaction_seconds_bucket{action="kill"}) > 5' | grep -c '^[0-9]')" 1
-else
-    skip "promtool check metrics is clean" "no promtool, and its package can't be fetched"
-    skip "a real Prometheus scrapes it" "no prometheus, and its package can't be fetched"
-fi
 
 # ---- clients that misbehave
 

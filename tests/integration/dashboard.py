@@ -1,0 +1,71 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# Holds the Grafana dashboard against what nmd really exports, and its queries against a real
+# Prometheus that has scraped nmd:
+#
+#   dashboard.py DASHBOARD METRICS PROMETHEUS-URL
+#
+# METRICS is a file with what /metrics printed. Prints each fault; exits with 1 if there are any.
+import json
+import re
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+
+dashboard, metrics, url = sys.argv[1:]
+faults = []
+
+with open(dashboard, encoding="utf-8") as f:
+    model = json.load(f)
+exported, labels = set(), {}
+with open(metrics, encoding="utf-8") as f:
+    for line in f:
+        sample = re.match(r"([a-z_]+)(?:\{(.*)\})? \S+$", line)
+        if sample:
+            exported.add(sample[1])
+            pairs = re.findall(r'(\w+)="([^"]*)"', sample[2] or "")
+            labels.setdefault(sample[1], set()).update(pairs)
+
+
+def ask(query):
+    """The result's series, and what is wrong if there are none."""
+    address = url + "/api/v1/query?" + urllib.parse.urlencode({"query": query})
+    try:
+        with urllib.request.urlopen(address, timeout=20) as answer:
+            return json.load(answer)["data"]["result"], None
+    except urllib.error.HTTPError as e:
+        return [], json.load(e)["error"]
+
+
+queries = 0
+ids, used_names = set(), set()
+for panel in model["panels"]:
+    if panel["id"] in ids:
+        faults.append(f"panel id {panel['id']} is there twice")
+    ids.add(panel["id"])
+    for target in panel.get("targets", []):
+        where, expr = panel["title"] + ": " + target["expr"], target["expr"]
+        queries += 1
+        # Everything that starts as our names do must be one of ours, with its labels.
+        for name, selector in re.findall(r"\b(nm_\w+)(?:\{([^}]*)\})?", expr):
+            used_names.add(name)
+            if name not in exported:
+                faults.append(f"{where}: nmd exports no {name}")
+            for label, value in re.findall(r'(\w+)="([^"]*)"', selector):
+                if (label, value) not in labels.get(name, ()):
+                    faults.append(f'{where}: {name} never has {label}="{value}"')
+        for legend in re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]):
+            if legend != "instance" and legend not in {
+                    label for name in re.findall(r"\bnm_\w+", expr) for label, _ in labels.get(name, ())}:
+                faults.append(f"{where}: no label {legend} for the legend")
+        real = expr.replace("$__rate_interval", "1m").replace("$instance", ".*")
+        result, error = ask(real)
+        if error or not result:
+            faults.append(f"{where}: Prometheus answers {error or 'with nothing'}")
+
+for fault in faults:
+    print(fault)
+print(f"{queries} queries of {len(used_names)} metrics")
+sys.exit(1 if faults or queries < 20 else 0)
