@@ -198,17 +198,21 @@ in_state() { # ID STATE...: for wait_until
     [[ " $* " == *" $state "* ]]
 }
 
-nmd_clean_up() {
+# Containers outlive nmd; here they end with the suite, from the leaves up.
+nmd_clean_slice() { # SLICE
     local root cg
-    nmd_stop
     root=$(nmd_cgroup_root)
-    # Containers outlive nmd; here they end with the suite, from the leaves up.
-    for cg in "$root"/"$slice" "$root"/*/"$slice"; do
+    for cg in "$root"/"$1" "$root"/*/"$1"; do
         [ -d "$cg" ] || continue
         echo 1 >"$cg/cgroup.kill"
         wait_until 10 grep -qx 'populated 0' "$cg/cgroup.events"
         find "$cg" -depth -type d -exec rmdir {} \; 2>/dev/null
     done
+}
+
+nmd_clean_up() {
+    nmd_stop
+    nmd_clean_slice "$slice"
     if ls "$dir"/asan* "$dir"/ubsan* >/dev/null 2>&1; then
         not_ok "the sanitizers have nothing to say" "$(head -qn 60 "$dir"/asan* "$dir"/ubsan*)"
         exit 1

@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 60
+#
+# Bad input of every kind: one clear error that names the thing, the value and what is allowed;
+# nothing changes, and nmd and its containers go on.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+nmd_configure <<END
+[node]
+memory = 1000M
+END
+nmd_start
+submit there -m 100M -c 0.1 -- sleep 300
+wait_until 10 in_state there RUNNING
+pid=$(field_of there .pid)
+
+# ---- nmctl ----
+usage() { # NAME WORDS ARGUMENT...: exit status 2, one line that has these words
+    local name=$1 words=$2
+    shift 2
+    try nmctl "$@"
+    is "$name: exit status 2" "$status" 2
+    like "$name: names it" "$err" "$words"
+    at_least "$name: shortly" "$((4 - $(wc -l <<<"$err")))" 1
+}
+usage "unknown option" "--frobnicate" run --frobnicate -- true
+usage "unknown verb" "frobnicate" frobnicate
+usage "no command" "command" run
+usage "zero memory" "memory.*'?0'?" run -m 0 -- true
+usage "negative memory" "memory.*-5M" run -m -5M -- true
+usage "memory that overflows" "memory.*99999999999999999999T" run -m 99999999999999999999T -- true
+usage "no size" "memory.*plenty" run -m plenty -- true
+usage "no number of vcores" "vcores.*two" run -c two -- true
+usage "too many decimals" "vcores.*0\.0001" run -c 0.0001 -- true
+usage "no duration" "min-runtime.*soon" run --min-runtime soon -- true
+usage "environment without a name" "env.*=x" run -e =x -- true
+usage "options that exclude each other" "guaranteed.*opportunistic" run --guaranteed --opportunistic -- true
+usage "no id" "CONTAINER|container" kill
+refusal() { # NAME STATUS WORDS ARGUMENT...
+    local name=$1 wanted=$2 words=$3
+    shift 3
+    try nmctl "$@"
+    is "$name: exit status" "$status" "$wanted"
+    like "$name: names it" "$err" "$words"
+}
+refusal "unknown id" 1 "no-such-one" kill no-such-one
+refusal "unknown id to show" 1 "container_1_999999" show container_1_999999
+refusal "a name with a slash" 2 "name.*letters, digits" run --name a/b -- true
+refusal "a name with a control character" 2 "name.*letters, digits" run --name $'a\nb' -- true
+refusal "a name too long" 2 "name.*63" run --name "$(printf 'x%.0s' {1..64})" -- true
+refusal "an unknown user" 125 "no-such-user" run -u no-such-user -- true
+refusal "larger than the node" 125 "2\.0 GiB.*1000 MiB" run -m 2000M -- true
+refusal "pause of what isn't running" 1 "RESUMED|resumed.*PAUSED" resume there
+
+# ---- HTTP ----
+http() { # NAME STATUS THING WORDS METHOD PATH [BODY]
+    local name=$1 wanted=$2 thing=$3 words=$4
+    shift 4
+    api "$@"
+    is "$name: status and thing" "$api_status $(jq -r '.error.thing' <<<"$api_body" 2>/dev/null)" "$wanted $thing"
+    like "$name: a sentence" "$(jq -r '.error.message' <<<"$api_body" 2>/dev/null)" "$words"
+}
+c=/v1/containers
+http "malformed JSON" 400 body 'not valid JSON: line 1' POST $c '{"command":['
+http "no object" 400 body 'JSON object' POST $c '[1]'
+http "no command" 400 command 'command is missing' POST $c '{}'
+http "an empty command" 400 command 'array' POST $c '{"command":[]}'
+http "a command that is no list" 400 command 'array' POST $c '{"command":"true"}'
+http "a word that is no string" 400 'command[1]' 'must be a string, not 1' POST $c '{"command":["a",1]}'
+http "an unknown member" 400 body '"colour".*it may have command' POST $c '{"command":["true"],"colour":"red"}'
+http "a member twice" 400 body 'not valid JSON' POST $c '{"command":["true"],"command":["x"]}'
+http "an unknown execution type" 400 execution_type 'GUARANTEED.*OPPORTUNISTIC.*MAYBE' POST $c \
+    '{"command":["true"],"execution_type":"MAYBE"}'
+http "zero memory" 400 memory_bytes '1 or more, not 0' POST $c '{"command":["true"],"memory_bytes":0}'
+http "negative memory" 400 memory_bytes 'not -1' POST $c '{"command":["true"],"memory_bytes":-1}'
+http "memory in words" 400 memory_bytes 'not "1G"' POST $c '{"command":["true"],"memory_bytes":"1G"}'
+http "memory that overflows" 400 body 'too big|not valid JSON' POST $c \
+    '{"command":["true"],"memory_bytes":99999999999999999999}'
+http "too little memory" 400 memory '1 MiB' POST $c '{"command":["true"],"memory_bytes":1000}'
+http "more memory than any node" 422 memory '1000 MiB' POST $c '{"command":["true"],"memory_bytes":9223372036854775807}'
+http "fractions of a byte" 400 memory_bytes 'whole number' POST $c '{"command":["true"],"memory_bytes":1.5}'
+http "negative vcores" 400 vcores 'not -0.5' POST $c '{"command":["true"],"vcores":-0.5}'
+http "an environment that is no object" 400 env 'object' POST $c '{"command":["true"],"env":["A=1"]}'
+http "a variable that is no name" 400 env 'letters, digits' POST $c '{"command":["true"],"env":{"1A":"x"}}'
+http "a relative working directory" 400 workdir 'absolute' POST $c '{"command":["true"],"workdir":"here"}'
+http "an unknown container" 404 id "no container 'nobody'" GET $c/nobody
+http "an unknown container to kill" 404 id "no container 'nobody'" POST $c/nobody/kill '{}'
+http "an unknown path" 404 path 'openapi' GET /v1/no-such-thing
+http "an unknown query" 400 colour 'all' GET "$c?colour=red"
+http "a bad query value" 400 all 'true' GET "$c?all=perhaps"
+http "nothing to change" 400 body 'memory_bytes, vcores' PATCH $c/there '{}'
+http "a wrong deadline" 400 deadline_usec 'not "soon"' POST /v1/drain '{"deadline_usec":"soon"}'
+http "a wrong method" 405 method 'GET' POST /v1/status '{}'
+head -c 3000000 /dev/zero | tr '\0' x >"$dir/large"
+api POST $c "@$dir/large"
+is "a body that is too large" "$api_status" 413
+printf '{"command":["true","%s"]}' "$(head -c 300000 /dev/zero | tr '\0' x)" >"$dir/long"
+http "a word that the kernel wouldn't take" 400 command '128 KiB' POST $c "@$dir/long"
+
+# ---- nmd's own command line ----
+daemon() { # NAME STATUS WORDS OPTION...
+    local name=$1 wanted=$2 words=$3
+    shift 3
+    try timeout 10 "$NMD" "$@"
+    is "nmd: $name: exit status" "$status" "$wanted"
+    like "nmd: $name: names it" "$err" "$words"
+}
+daemon "unknown option" 2 frobnicate --frobnicate
+daemon "an operand" 2 "'here'.*options only" here
+daemon "a backend that isn't" 2 "backend.*'magic'.*auto, systemd or direct" --backend magic
+daemon "a slice that isn't" 2 "slice.*'a/b'.*\.slice" --slice a/b
+daemon "a log level that isn't" 2 "'loud'.*debug" --log-level loud
+daemon "a configuration that isn't there" 1 "$dir/nothing" --config "$dir/nothing" --check-config
+other_slice=nmdtest$$b.slice
+at_exit 'nmd_clean_slice "$other_slice"'
+other=(--config "$nmd_conf" --backend direct --slice "$other_slice")
+daemon "a state directory that is a file" 1 "$nmd_conf" "${other[@]}" --state-dir "$nmd_conf" --runtime-dir "$dir/run2"
+daemon "a socket in a directory that isn't there" 1 "$dir/none/nmd.sock" "${other[@]}" \
+    --state-dir "$dir/state2" --runtime-dir "$dir/run2" --socket "$dir/none/nmd.sock"
+
+# ---- and nothing came of it ----
+is "no container more, none less" "$(nmctl list --json | jq -c '[.[] | [.name, .state, .pid]]')" \
+    "[[\"there\",\"RUNNING\",$pid]]"
+is "none that ended either" "$(status_of .containers.completed)" 0
+is "the node is as it was" "$(status_of .node.state)" running
+nmd_alive || not_ok "nmd is still there"
+done_testing
