@@ -18,7 +18,8 @@
 
 #include "util/parse.h"
 
-#define BACKLOG 1024
+/* The kernel caps it at net.core.somaxconn, 4096 as it comes. */
+#define BACKLOG 4096
 
 nm_printf(3, 4) static int fail(char **ret_message, int r, const char *format, ...)
 {
