@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 90
+#
+# Every kind of decision, explained: the words hold the real numbers, the other candidates, and
+# what was predicted and really regained.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+nmd_configure <<END
+[node]
+memory = 1000M
+[preemption]
+breaker = 0
+settle-samples = 8
+pause-deadline = 10min
+[queue]
+max-length = 1
+END
+nmd_start
+grep_explain() { nmctl explain "$1" | grep -Eq -- "$2"; } # NAME REGEX
+says() { # NAME CONTAINER REGEX...: all of them, in one explanation
+    local name=$1 text regex missing=
+    text=$(nmctl explain "$2" | tr '\n' ' ')
+    shift 2
+    for regex in "$@"; do
+        grep -Eq -- "$regex" <<<"$text" || missing+="no match of: $regex"$'\n'
+    done
+    is "$name" "$missing" "" || diag "in: $text"
+}
+
+hog big -m 700M -c 0.2 -- 100 660
+wait_until 20 uses big 100
+says "admit, guaranteed" big 'Admitted .*\(big\)' 'guaranteed and its request fits' \
+    'memory 0 % in use, 70 % with its request' 'asks for 700 MiB and 0\.2 cores' 'It took .* ms'
+hog o1 --opportunistic -m 200M -c 0.3 -- 150 --spin
+wait_until 20 uses o1 150
+says "admit, by allocation" o1 'can hold all requests together \(900 MiB of 1000 MiB, 0\.5 of 2 cores'
+wait_until 10 settled big o1
+hog o2 --opportunistic -m 300M -c 0.3 -- 150 --spin
+wait_until 20 uses o2 150
+wait_until 20 burns o2 100
+says "admit, by over-allocation" o2 'others use less than they asked for' \
+    'thresholds of 95 % and 95 %' '900 MiB allocated, of 1000 MiB'
+wait_until 10 settled o2
+
+# ---- queue, refuse ----
+submit q --opportunistic -m 600M -c 0.1 -- sleep 300
+check "one waits" wait_until 5 hold_is q would-exceed-beta
+says "queue" q 'Queued .*\(q\)' 'memory is at [0-9.]+ % of capacity' 'with the 600 MiB that it asks for' \
+    'over the limit of 95 %' 'Queue: 1 of at most 1' 'What you can do'
+try nmctl run --detach --opportunistic --name r -m 100M -- true
+like "refuse" "$(nmctl explain --last 2)" 'queue is full: 1 opportunistic containers wait, and 1 may'
+nmctl kill --now --wait q >/dev/null
+
+# ---- pause, resume ----
+node_cpu 1950
+wait_until 20 in_state o2 PAUSED
+says "pause" o2 'Paus(ed|ing) .*\(o2\)' 'CPU was at 97\.[0-9] % of capacity \(1\.9[0-9]? of 2 cores\)' \
+    'over the preemption threshold of 95 %' '[0-9]+ samples in a row' \
+    'Considered, the latest-started first' '1\. container_[0-9_]+ \(o2\).*chosen: this one' \
+    '2\. container_[0-9_]+ \(o1\).*spared, the others are enough' 'Expected back: 0\.[0-9]+ cores' 'goes on by itself'
+check "what it really gave back is known with the next samples" \
+    wait_until 10 grep_explain o2 'really regained: .*0\.[0-9]+ cores'
+node_cpu 0
+wait_until 20 in_state o2 RUNNING
+says "resume" o2 'Resum(ed|ing) .*\(o2\)' 'CPU is down to [0-9.]+ % of capacity' 'used before its pause fit again'
+
+# ---- kill ----
+grow big
+wait_until 20 in_state o2 COMPLETED
+before=$(field_of o2 .peak_memory_bytes)
+says "kill" o2 'Killed .*\(o2\)' 'memory was at 9[0-9.]+ % of capacity \(9[0-9.]+ MiB of 1000 MiB\)|of capacity \(1.0 GiB of 1000 MiB\)' \
+    'over the preemption threshold of 95 %' '\(o1\): .* MiB.*spared, the others are enough' \
+    'Expected back: 1[5-9][0-9](\.[0-9]+)? MiB' 'really regained: 1[5-9][0-9](\.[0-9]+)? MiB' 'submit it again'
+is "in JSON: the same numbers" "$(decision_of o2 kill "(.regained.memory_bytes > 150 * 1048576) and
+    (.predicted.memory_bytes <= $before) and .n_candidates_total == 2 and .used.memory_bytes > 950 * 1048576")" true
+is "and the phases in order" "$(decision_of o2 kill '.cause_usec <= .decided_usec and
+    .decided_usec <= .acted_usec and .acted_usec <= .effective_usec')" true
+
+# ---- by people ----
+nmctl pause o1 >/dev/null
+says "pause by hand" o1 'root asked for it' 'nmctl resume'
+nmctl promote o1 >/dev/null
+says "promotion" o1 'Promoted .*\(o1\)'
+nmctl update -m 220M o1 >/dev/null
+says "update" o1 'Changed the resources of .*\(o1\)' '220 MiB'
+nmctl demote o1 >/dev/null
+says "demotion" o1 'Demoted .*\(o1\)'
+nmctl kill --now --wait o1 >/dev/null
+says "kill by hand" o1 'Killed .*\(o1\).*root asked for it'
+
+# ---- room for a guaranteed one ----
+hog o3 --opportunistic -m 200M -c 0.1 -- 150
+wait_until 20 uses o3 150
+wait_until 10 settled o3
+submit vip -m 250M -c 0.1 -- sleep 300
+wait_until 10 in_state o3 COMPLETED
+says "kill for a guaranteed one" o3 "$id, which is guaranteed, needs room, and memory is short" \
+    '\([0-9.]+ [MG]iB of 1000 MiB in use or set aside\)' 'Expected back: 1[5-9][0-9](\.[0-9]+)? MiB' 'really regained: 1[5-9]'
+try nmctl explain nobody
+is "of an unknown container: refused" "$status" 1
+at_least "without a name: all" "$(nmctl explain --last 100 --json | jq length)" 12
+nmd_alive || not_ok "nmd is still there"
+done_testing
