@@ -15,7 +15,7 @@
 #include "util/clock.h"
 
 #define NEAR_USEC (25 * NM_USEC_PER_MSEC)  /* from the over-allocation threshold on */
-#define FAR_USEC (200 * NM_USEC_PER_MSEC)
+#define FAR_USEC (100 * NM_USEC_PER_MSEC)
 #define GOOD_PIECE_SHARE 64                /* of the capacity */
 
 static uint64_t used_bytes(const struct nm_node_sample *n)

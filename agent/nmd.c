@@ -7,6 +7,7 @@
 
 #include <getopt.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -278,6 +279,19 @@ static void raise_file_limit(void)
     }
 }
 
+/* On a node in trouble nmd must be heard among its containers. They don't inherit this: reset-on-fork takes a raised
+ * priority off every child, whether it was raised here or by the unit's Nice=. Where it isn't allowed, nothing is lost. */
+static void raise_priority(void)
+{
+    const struct sched_param zero = {0};
+
+    (void)sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &zero);
+    (void)setpriority(PRIO_PROCESS, 0, -10);
+    /* With autogroups nice counts inside a session only; a session of our own may be raised as a whole. */
+    if (getsid(0) == getpid())
+        (void)nm_write_file_at(AT_FDCWD, "/proc/self/autogroup", "-10");
+}
+
 /* ---- signals ------------------------------------------------------------- */
 
 static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
@@ -427,6 +441,7 @@ int main(int argc, char **argv)
         return check_config(&o);
     (void)umask(077);
     raise_file_limit();
+    raise_priority();
     r = sd_event_default(&event);
     if (r >= 0)
         r = run(&d, event, &o);
