@@ -274,6 +274,28 @@ static void set_kill_timer(struct nm_live *l, uint64_t after_usec, sd_event_time
                                      handler, l);
 }
 
+static struct nm_priority priority_of(const struct nm_live *l)
+{
+    return (struct nm_priority){
+        .oom_score_adj = nm_oom_score_adj(l->c),
+        .schedule = !l->m->backend->feature[NM_CGROUP_CPU_WEIGHT],
+        .background = l->c->view.type == NM_OPPORTUNISTIC,
+    };
+}
+
+/* The dying give their memory back on their own CPU time: background work is let to the front for it. */
+static void hasten(struct nm_live *l)
+{
+    struct nm_priority p = priority_of(l);
+
+    if (l->c->view.type != NM_OPPORTUNISTIC)
+        return;
+    nm_cgroup_hasten(l->cg);
+    p.background = false;
+    if (p.schedule)
+        nm_priority_set_all(l->cg, l->c->shim_pid, &p);
+}
+
 static void kill_all(struct nm_live *l)
 {
     int r;
@@ -281,6 +303,8 @@ static void kill_all(struct nm_live *l)
     NM_FAULT("before-kill");
     nm_live_sample(l, nm_now_usec()); /* what it really held, a moment before it lets go */
     l->use_before = l->c->view.measured;
+    if (l->cg)
+        hasten(l);
     r = l->cg ? nm_cgroup_kill(l->cg) : -ENOENT;
     NM_FAULT("after-kill");
     l->killed = true;
@@ -427,15 +451,6 @@ void nm_act_limits(struct nm_live *l)
 void nm_act_limits_expected(struct nm_live *l)
 {
     l->limits = limits_for(l->m, l->c);
-}
-
-static struct nm_priority priority_of(const struct nm_live *l)
-{
-    return (struct nm_priority){
-        .oom_score_adj = nm_oom_score_adj(l->c),
-        .schedule = !l->m->backend->feature[NM_CGROUP_CPU_WEIGHT],
-        .background = l->c->view.type == NM_OPPORTUNISTIC,
-    };
 }
 
 void nm_act_priority(struct nm_live *l)
