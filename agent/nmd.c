@@ -383,7 +383,7 @@ static int make_server(struct daemon *d, sd_event *event, const struct options *
 
 static int start(struct daemon *d, sd_event *event, const struct options *o)
 {
-    struct nm_config *config = NULL;
+    _cleanup_(nm_config_freep) struct nm_config *config = NULL;
     int r = load_config(o, &config);
 
     if (r >= 0)
@@ -393,7 +393,7 @@ static int start(struct daemon *d, sd_event *event, const struct options *o)
     if (r >= 0)
         r = watch_signals(event, d);
     if (r >= 0)
-        r = make_manager(d, event, o, config);
+        r = make_manager(d, event, o, STEAL_PTR(config));
     if (r >= 0)
         r = make_server(d, event, o);
     return r < 0 ? r : nm_manager_start(d->manager);
