@@ -23,7 +23,6 @@ node_cpu 1950
 wait_until 5 status_is '.node.utilization.cpu > 0.9' true
 submit q --opportunistic -m 900M -c 0.1 -- sleep 300
 wait_until 5 in_state q SCHEDULED
-node_cpu 0
 
 try nmctl undrain
 is "undrain of a node that isn't draining is refused" "$status" 1
@@ -32,6 +31,7 @@ is "the state says so" "$(status_of '"\(.node.state) \(.node.drained)"')" "drain
 is "what runs may finish" "$(state_of g) $(state_of o)" "RUNNING RUNNING"
 check "what waited is discarded" wait_until 5 in_state q COMPLETED
 is "as drained" "$(field_of q .exit_reason)" drained
+node_cpu 0
 try nmctl run -m 10M -- true
 is "nothing new is taken" "$status" 125
 like "because" "$err" 'draining.*undrain'
