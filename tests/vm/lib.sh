@@ -26,6 +26,10 @@ unit_prop() { # UNIT PROPERTY
     systemctl show --value -p "$2" "$1"
 }
 
+none_runs() { # TEXT: no process has it on its command line
+    ! pgrep -f -- "$1" >/dev/null
+}
+
 # ---- nmd as a service ---------------------------------------------------------------------------
 
 # A drop-in of configuration lines; without lines, none. nmd reads it at its next start or reload.
@@ -35,11 +39,17 @@ conf() {
     [ $# -eq 0 ] || printf '%s\n' "$@" >/etc/nmd/nmd.conf.d/90-suite.conf
 }
 
-# Settings with which things happen within a test's patience, and more lines; restarts nmd.
+# Settings with which things happen within a test's patience, and more lines; restarts nmd. A suite
+# without nmd ends here.
 quick_nmd() {
-    conf "[sampling]" "period = 500ms" "[over-allocation]" "warmup = 2s" "$@"
+    conf "$@"
+    printf '%s\n' "[sampling]" "period = 500ms" "[over-allocation]" "warmup = 2s" \
+        >/etc/nmd/nmd.conf.d/80-quick.conf
+    systemctl reset-failed nmd.service 2>/dev/null
     systemctl restart nmd.service
-    wait_until 30 nmctl status
+    wait_until 30 nmctl status && return
+    not_ok "nmd runs with the suite's settings" "$(systemctl status --no-pager nmd.service)"
+    done_testing
 }
 
 status_of() { nmctl status --json | jq -r "$1"; }

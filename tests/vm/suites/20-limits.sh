@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 300
+#
+# The limits of single containers, where the kernel has all controllers: memory, CPU, processes; and
+# their change in place.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+# CPU over its threshold is let be: here the kernel's own weights are looked at.
+quick_nmd "[preemption]" "cpu-samples = 100" "squeeze = no"
+# With swap a container over its limit is slow, not dead.
+swapoff -a
+at_exit 'swapon -a'
+
+# ---- memory -------------------------------------------------------------------------------------
+
+out=$(nmctl run --name glutton -m 64M -- python3 -c 'b = b"x" * (300 << 20)' 2>&1) && status=0 ||
+    status=$?
+is "a container that wants more than its limit is killed" "$status" 137
+id=$(nmctl list --all --json | jq -r '.[] | select(.name == "glutton") | .id')
+is "and it is told that memory was why" "$(field_of "$id" .exit_reason)" oom-killed
+peak=$(field_of "$id" .peak_memory_bytes)
+check "its peak is its limit ($peak)" test "$peak" -gt $((56 << 20)) -a "$peak" -le $((64 << 20))
+
+# Everything in it goes, not just the process that asked.
+id=$(nmctl run -D -m 64M -- bash -c 'sleep 1000 & exec python3 -c "b = b\"x\" * (300 << 20)"')
+check "the kernel kills the whole container" wait_until 30 in_state "$id" COMPLETED
+is "and nobody else is hurt" "$(field_of "$id" .exit_reason)" oom-killed
+check "no process of it is left" none_runs 'sleep 1000'
+
+# ---- CPU ----------------------------------------------------------------------------------------
+
+spin='while :; do :; done'
+guaranteed=$(nmctl run -D -m 32M -c 2 --name payer -- bash -c "$spin & $spin")
+check "a guaranteed container runs" wait_until 20 in_state "$guaranteed" RUNNING
+cpu_of() { field "$cg/nm.slice/nm-$1.scope/cpu.stat" usage_usec; }
+weight=$(cat "$cg/nm.slice/nm-$guaranteed.scope/cpu.weight")
+is "the weight of all vcores is the largest there is" "$weight" 10000
+
+nmctl kill --now --wait "$guaranteed" >/dev/null
+# Spinners first, while there is room; then somebody who pays.
+a=$(nmctl run -D --opportunistic -m 32M -c 0.1 -- bash -c "$spin & $spin & $spin & $spin")
+check "an opportunistic container starts on an idle node" wait_until 60 in_state "$a" RUNNING
+is "it gets what is left over" "$(cat "$cg/nm.slice/nm-$a.scope/cpu.idle")" 1
+# It asks for little, so that nobody has to go for it, and then takes all it can get.
+g=$(nmctl run -D -m 32M -c 0.1 -- bash -c "$spin & $spin")
+check "so does a guaranteed one beside it" wait_until 60 in_state "$g" RUNNING
+sleep 1
+g0=$(cpu_of "$g") a0=$(cpu_of "$a")
+sleep 6
+g1=$(($(cpu_of "$g") - g0)) a1=$(($(cpu_of "$a") - a0))
+diag "in 6 s: guaranteed $((g1 / 1000)) ms, opportunistic $((a1 / 1000)) ms"
+at_least "two guaranteed spinners against four idle ones: nearly all is theirs (%)" \
+    $((100 * g1 / (g1 + a1 + 1))) 95
+nmctl kill --now --wait "$a" "$g" >/dev/null
+
+# ---- processes ----------------------------------------------------------------------------------
+
+quick_nmd "[containers]" "pids-max = 20"
+out=$(nmctl run -m 64M -- bash -c 'for i in {1..40}; do sleep 5 & done; wait' 2>&1)
+like "a container can't fork without end" "$out" "fork: (retry: )?Resource temporarily unavailable"
+
+# ---- change in place ----------------------------------------------------------------------------
+
+quick_nmd "[preemption]" "cpu-samples = 100"
+id=$(nmctl run -D --opportunistic -m 64M -c 0.5 --name rising sleep 1000)
+check "an opportunistic container runs" wait_until 60 in_state "$id" RUNNING
+pid=$(field_of "$id" .pid)
+dir=$cg/nm.slice/nm-$id.scope
+is "before: idle, unprotected, first to go" \
+    "$(cat "$dir/cpu.idle" "$dir/memory.min" "/proc/$pid/oom_score_adj" | paste -sd' ')" "1 0 1000"
+check "promote" nmctl promote "$id"
+check "after: a weight and protection" wait_until 10 grep -qx $((64 << 20)) "$dir/memory.min"
+is "not idle any more" "$(cat "$dir/cpu.idle")" 0
+is "a quarter of the node's weight" "$(cat "$dir/cpu.weight")" 2500
+check "no longer the first to go" test "$(cat "/proc/$pid/oom_score_adj")" -lt 1000
+check "update" nmctl update -m 96M -c 1 "$id"
+check "the new limit holds" wait_until 10 grep -qx $((96 << 20)) "$dir/memory.max"
+is "and the new weight" "$(cat "$dir/cpu.weight")" 5000
+is "systemd agrees" "$(unit_prop "nm-$id.scope" MemoryMax)" $((96 << 20))
+check "demote" nmctl demote "$id"
+check "idle again" wait_until 10 grep -qx 1 "$dir/cpu.idle"
+is "and unprotected" "$(cat "$dir/memory.min")" 0
+is "all that time it was the same process" "$(state_of "$id") $(field_of "$id" .pid)" "RUNNING $pid"
+
+# Somebody else's hand in our files.
+echo 100 >"$dir/cpu.max" 2>/dev/null
+echo $((1 << 30)) >"$dir/memory.max"
+check "a limit that something else changed is put back" \
+    wait_until 60 grep -qx $((96 << 20)) "$dir/memory.max"
+check "and that is told" \
+    wait_until 10 bash -c "journalctl -u nmd.service -o cat NM_CONTAINER=$id | grep -q memory.max"
+done_testing

@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 420
+#
+# The main thing: opportunistic containers in what guaranteed ones leave unused, and what happens
+# when those want it back. Real memory and CPU.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+hog() { # NAME MIB: a job whose memory the test sets
+    echo "$2" >"/tmp/hog-$1"
+    printf '%s\n' python3 "$NMD_VM_DATA/hog.py" "/tmp/hog-$1"
+}
+grow() { echo "$2" >"/tmp/hog-$1"; }
+start() { # NAME MIB NMCTL-OPTION...
+    local name=$1 command
+    mapfile -t command < <(hog "$1" "$2")
+    shift 2
+    nmctl run -D --name "$name" "$@" -- "${command[@]}"
+}
+used() { field_of "$1" '.memory_used_bytes / 1048576 | floor'; }
+uses() { [ "$(used "$1")" -ge "$2" ]; }
+
+# ---- memory: admitted on what is used, taken back from who came last ----------------------------
+
+quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "squeeze = no" "breaker = 2s"
+is "the capacity is as configured" "$(status_of .node.capacity.memory_bytes)" $((1 << 30))
+big=$(start big 50 -m 800M -c 0.5)
+check "a guaranteed container asks for much and uses little" wait_until 60 in_state "$big" RUNNING
+a=$(start a 200 --opportunistic -m 250M -c 0.1)
+b=$(start b 200 --opportunistic -m 250M -c 0.1)
+both_run() { in_state "$a" RUNNING && in_state "$b" RUNNING; }
+check "two opportunistic ones start, though all requests together are more than the node has" \
+    wait_until 90 both_run
+check "they use what they asked for" wait_until 60 uses "$b" 190
+first=$(nmctl list --json | jq -r 'map(select(.execution_type == "OPPORTUNISTIC")) |
+    sort_by(.started_usec) | .[0].id')
+last=$([ "$first" = "$a" ] && echo "$b" || echo "$a")
+full=$(nmctl run -D --opportunistic -m 600M -c 0.1 sleep 1000)
+sleep 3
+is "one that would take the node over the threshold waits" "$(state_of "$full")" SCHEDULED
+like "and it can be told why" "$(nmctl explain "$full")" 'memory'
+grow big 650
+check "the guaranteed one grows, and the latest opportunistic one has to go" \
+    wait_until 60 in_state "$last" COMPLETED
+is "it was preempted" "$(field_of "$last" .exit_reason)" preempted
+check "the guaranteed one gets its memory" wait_until 60 uses "$big" 600
+is "the earlier one stays" "$(state_of "$first")" RUNNING
+like "explain has the figures" "$(nmctl explain "$last")" 'MiB|GiB|%'
+at_least "it counts as a kill" "$(status_of .preemptions.killed)" 1
+is "nothing was left to the kernel" "$(field $cg/nm.slice/memory.events oom_kill)" 0
+nmctl kill --now --wait "$big" "$first" "$full" >/dev/null
+
+# ---- memory of who is paused is reclaimed before anybody is killed ------------------------------
+
+sleep 3
+big=$(start big 50 -m 900M -c 0.5)
+check "a guaranteed container asks for much and uses little, again" \
+    wait_until 60 in_state "$big" RUNNING
+idle=$(start idle 300 --opportunistic -m 400M -c 0.1)
+check "an opportunistic container starts" wait_until 90 in_state "$idle" RUNNING
+check "and fills its memory" wait_until 60 uses "$idle" 290
+check "it is paused by hand" nmctl pause "$idle"
+check "the kernel says that it is frozen" \
+    wait_until 20 grep -qx 'frozen 1' "$cg/nm.slice/nm-$idle.scope/cgroup.events"
+grow big 780
+swapped() { [ "$(cat "$cg/nm.slice/nm-$idle.scope/memory.swap.current")" -gt $((100 << 20)) ]; }
+check "its memory goes to swap when another needs the room" wait_until 90 swapped
+check "the guaranteed one gets what it wants" wait_until 60 uses "$big" 750
+is "and nobody was killed for it" "$(state_of "$idle")" PAUSED
+at_least "what was reclaimed is counted" "$(status_of .preemptions.reclaimed_bytes)" $((50 << 20))
+nmctl kill --now --wait "$big" "$idle" >/dev/null
+
+# ---- CPU: paused, latest first, and resumed -----------------------------------------------------
+
+quick_nmd "[preemption]" "cpu-samples = 4" "cpu-threshold = 0.9" \
+    "[over-allocation]" "cpu-threshold = 0.75" "warmup = 2s"
+spin='while :; do :; done'
+a=$(nmctl run -D --opportunistic -m 16M -c 0.1 -- bash -c "$spin")
+check "an opportunistic spinner starts" wait_until 60 in_state "$a" RUNNING
+g=$(nmctl run -D -m 16M -c 2 -- bash -c "$spin & $spin")
+check "a guaranteed one takes both CPUs" wait_until 60 in_state "$g" RUNNING
+check "the opportunistic one is paused" wait_until 60 in_state "$a" PAUSED
+is "which the kernel confirms" "$(field "$cg/nm.slice/nm-$a.scope/cgroup.events" frozen)" 1
+check "it has a deadline" test "$(field_of "$a" .pause_deadline_usec)" -gt 0
+nmctl kill --now --wait "$g" >/dev/null
+check "with room again, it goes on" wait_until 60 in_state "$a" RUNNING
+is "which the kernel confirms too" "$(field "$cg/nm.slice/nm-$a.scope/cgroup.events" frozen)" 0
+nmctl kill --now --wait "$a" >/dev/null
+done_testing

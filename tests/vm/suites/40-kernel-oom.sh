@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 240
+#
+# While nmd is stopped, the kernel alone has to keep the promises: with the slice at its limit, its
+# OOM killer takes an opportunistic container, whole, and nobody else.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+# With swap the kernel would have another way out.
+swapoff -a
+at_exit 'swapon -a'
+quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100"
+echo 200 >/tmp/oom-g
+echo 400 >/tmp/oom-o
+g=$(nmctl run -D -m 800M -c 0.5 -- python3 "$NMD_VM_DATA/hog.py" /tmp/oom-g)
+check "a guaranteed container runs" wait_until 60 in_state "$g" RUNNING
+o=$(nmctl run -D --opportunistic -m 500M -c 0.1 -- \
+    bash -c "sleep 1001 & exec python3 $NMD_VM_DATA/hog.py /tmp/oom-o")
+check "and an opportunistic one in what it leaves unused" wait_until 60 in_state "$o" RUNNING
+full() { [ "$(cat "$cg/nm.slice/nm-$o.scope/memory.current")" -ge $((390 << 20)) ]; }
+check "which really uses it" wait_until 60 full
+pid=$(field_of "$g" .pid)
+
+systemctl stop nmd.socket nmd.service
+is "nmd is stopped" "$(systemctl is-active nmd.service)" inactive
+is "the slice still has its limit" "$(cat $cg/nm.slice/memory.max)" $((1 << 30))
+echo 720 >/tmp/oom-g
+check "the guaranteed one grows, and the kernel kills the opportunistic one, whole" \
+    wait_until 90 none_runs 'sleep 1001'
+grown() { [ "$(cat "$cg/nm.slice/nm-$g.scope/memory.current")" -ge $((700 << 20)) ]; }
+check "the guaranteed one gets all it asked for" wait_until 60 grown
+check "and lives" kill -0 "$pid"
+
+systemctl start nmd.socket nmd.service
+check "nmd comes back" wait_until 30 nmctl status
+is "and finds the one alive" "$(state_of "$g") $(field_of "$g" .pid)" "RUNNING $pid"
+check "and the other dead" wait_until 20 in_state "$o" COMPLETED
+is "of lack of memory" "$(field_of "$o" .exit_reason)" oom-killed
+nmctl kill --now --wait "$g" >/dev/null
+done_testing

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 600
+#
+# Fifty containers, of all states, and an nmd that is restarted, killed, upgraded and reloaded below
+# them: none is lost, none runs twice, and what was known stays known.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+quick_nmd "[over-allocation]" "warmup = 1s" "[preemption]" "cpu-samples = 100" "squeeze = no" \
+    "pause-deadline = 1h" "kill-grace = 1h" "[queue]" "max-length = 20"
+rm -rf /tmp/runs
+mkdir -m 1777 /tmp/runs
+
+# Each leaves a line when it starts: two lines are a container that ran twice.
+job='echo started >>/tmp/runs/$0; exec sleep 3000'
+batch() { # HOW-MANY NAME OPTION...
+    local n=$1 name=$2 i
+    shift 2
+    for ((i = 1; i <= n; i++)); do
+        nmctl run -D --name "$name$i" "$@" -- bash -c "$job" "$name$i" || echo "$name$i was refused"
+    done
+}
+batch 30 steady -m 8M -c 0.01
+batch 8 guest --opportunistic -m 8M -c 0.01
+all_run() { [ "$(status_of '.containers | .guaranteed_running + .opportunistic_running')" -ge 38 ]; }
+check "38 containers run" wait_until 120 all_run
+check "five are paused" nmctl pause guest1 guest2 guest3 guest4 guest5
+batch 7 waiting --opportunistic -m 1600M -c 0.01
+# Dying: they ignore SIGTERM, and have an hour until SIGKILL.
+for i in 1 2 3; do
+    nmctl run -D --name "dying$i" -m 8M -c 0.01 -- \
+        bash -c 'trap "" TERM; echo started >>/tmp/runs/$0; while :; do sleep 1; done' "dying$i"
+done >/dev/null
+running() { [ "$(nmctl list --json | jq '[.[] | select(.name | test("^dying")) |
+    select(.state == "RUNNING")] | length')" = 3 ]; }
+wait_until 60 running
+nmctl kill dying1 dying2 dying3 >/dev/null
+
+# What must not change, as one text. Times are kept by a clock that runs on in sleep and told by the
+# wall clock, between which a microsecond may come or go.
+picture() {
+    nmctl list --json | jq -r 'def about: if . then . / 20000000 | round else . end;
+        sort_by(.id) | .[] | select(.name | test("^brief") | not) | [.id, .name, .execution_type,
+        .state, .pid, (.started_usec | about), .queue_position, (.pause_deadline_usec | about),
+        .memory_bytes, .vcores] | @tsv'
+}
+decisions() { nmctl explain -n 1 --json | jq '[.. | .number? // empty] | max'; }
+settled() { [ "$(status_of .containers.paused)" = 5 ] && [ "$(status_of .queue.length)" = 7 ]; }
+check "five are paused and seven wait" wait_until 60 settled
+picture >/tmp/before
+number=$(decisions)
+is "there are fifty or so" "$(wc -l </tmp/before)" 48
+like "of several states" "$(cut -f4 /tmp/before | sort | uniq -c)" 'KILLING'
+
+up() { nmctl status; }
+same() { # NAME
+    check "$1: nmd is back" wait_until 60 up
+    picture >/tmp/after
+    is "$1: nothing has changed" "$(diff /tmp/before /tmp/after)" ""
+    is "$1: no container ran twice" "$(wc -l /tmp/runs/* | awk '$1 > 1 && $2 != "total"')" ""
+    at_least "$1: decisions are kept" "$(decisions)" "$number"
+}
+
+# Ends while nobody looks, with a status that must be found later.
+brief() { # NAME STATUS
+    rm -f "/tmp/go-$1"
+    nmctl run -D --name "$1" -m 8M -c 0.01 -- \
+        bash -c "echo started >>/tmp/runs/$1; until [ -e /tmp/go-$1 ]; do sleep 0.1; done; exit $2"
+}
+ends_meanwhile() { # NAME ID STATUS
+    check "$1: who ended meanwhile is found" wait_until 20 in_state "$2" COMPLETED
+    is "$1: with its exit status" "$(field_of "$2" '"\(.exit_code) \(.exit_reason)"')" "$3 exited"
+}
+
+id=$(brief brief1 41)
+wait_until 30 in_state "$id" RUNNING
+systemctl stop nmd.service
+touch /tmp/go-brief1
+wait_until 20 none_runs /tmp/go-brief1
+systemctl start nmd.service
+check "after a stop and a start nmd is back" wait_until 60 up
+ends_meanwhile "stop" "$id" 41
+same "stop"
+
+systemctl restart nmd.service
+same "restart"
+
+pid=$(unit_prop nmd.service MainPID)
+kill -9 "$pid"
+replaced() { [ "$(unit_prop nmd.service MainPID)" != "$pid" ] && nmctl status; }
+check "kill -9: systemd starts another" wait_until 60 replaced
+same "kill -9"
+
+check "daemon-reload" systemctl daemon-reload
+same "daemon-reload"
+check "daemon-reexec" systemctl daemon-reexec
+same "daemon-reexec"
+
+id=$(brief brief2 42)
+wait_until 30 in_state "$id" RUNNING
+pid=$(unit_prop nmd.service MainPID)
+(sleep 2; touch /tmp/go-brief2) &
+check "the package is upgraded" bash -c \
+    'DEBIAN_FRONTEND=noninteractive dpkg -i /mnt/nmd/upgrade/nmd.deb'
+check "upgrade: another nmd runs" replaced
+ends_meanwhile "upgrade" "$id" 42
+same "upgrade"
+
+# What only a thawed, living container can do.
+check "a paused one can be resumed" nmctl resume guest1
+check "and runs" wait_until 20 in_state "$(awk '$2 == "guest1" { print $1 }' /tmp/before)" RUNNING
+done_testing
