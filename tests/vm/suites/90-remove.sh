@@ -17,7 +17,7 @@ check "the configuration stays" test -e /etc/nmd/nmd.conf
 check "so does the state" test -e /var/lib/nmd
 check "it can be installed again" dpkg -i /mnt/nmd/deb/nmd.deb
 check "and runs" wait_until 60 nmctl status
-conf
+rm -r /etc/nmd/nmd.conf.d
 check "it can be purged" dpkg -P nmd
 is "nothing of it is left" \
     "$(ls -d /var/lib/nmd /etc/nmd /run/nmd /usr/libexec/nmd /lib/systemd/system/nm* 2>/dev/null)" ""
