@@ -96,6 +96,8 @@ static int prepare(const struct nm_launch_params *p, struct nm_launch *l, struct
     /* an earlier attempt's word must not be taken for this one's */
     if (unlinkat(h->dir, NM_LAUNCH_RECORD_FILE, 0) < 0 && errno != ENOENT)
         return -errno;
+    if (unlinkat(h->dir, NM_LAUNCH_GATE_FILE, 0) < 0 && errno != ENOENT)
+        return -errno;
     h->logs = open_dir(p->log_dir);
     if (h->logs < 0)
         return h->logs;

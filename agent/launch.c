@@ -197,14 +197,18 @@ int nm_launch_watch(struct nm_launch *l)
     return sd_event_source_set_description(l->socket_source, "shim-messages");
 }
 
-/* The watch is set before the record is read, so that no change falls between. */
+/*
+ * The watch is set before the record is read, so that no change falls between. Without one (the directory was removed,
+ * the user's inotify watches are used up) STARTED may come as late as the end; that is no reason to let go of a shim.
+ */
 static int watch_record(struct nm_launch *l)
 {
     int r = sd_event_add_inotify(l->event, &l->inotify_source, l->dir, IN_MOVED_TO | IN_ONLYDIR, on_inotify, l);
 
     if (r < 0)
-        return r;
-    (void)sd_event_source_set_description(l->inotify_source, "shim-record");
+        nm_warning("%s can't be watched: %s; ignoring", l->dir, strerror(-r));
+    else
+        (void)sd_event_source_set_description(l->inotify_source, "shim-record");
     read_record_file(l);
     if (!has_run(&l->record))
         return 0;
@@ -231,6 +235,14 @@ int nm_launch_alloc(const char *container_dir, sd_event *event, nm_launch_cb_t c
         return -ENOMEM;
     *ret = STEAL_PTR(l);
     return 0;
+}
+
+bool nm_launch_shim_lives(pid_t shim_pid, uint64_t shim_start_ticks)
+{
+    uint64_t ticks;
+
+    return shim_pid > 1 && nm_launch_read_start_ticks(shim_pid, &ticks) >= 0 &&
+           ticks == shim_start_ticks;
 }
 
 int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks, sd_event *event,
@@ -263,6 +275,13 @@ int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_sta
         return r;
     *ret = STEAL_PTR(l);
     return 0;
+}
+
+bool nm_launch_gate_was_open(const char *container_dir)
+{
+    _cleanup_close_ int fd = open(container_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    return fd >= 0 && faccessat(fd, NM_LAUNCH_GATE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int nm_launch_open_gate(struct nm_launch *l)
@@ -299,21 +318,6 @@ static void leave_to_reaper(struct nm_launch *l)
     (void)sd_event_source_set_floating(source, true);
 }
 
-/*
- * A shim at its gate is killed rather than left to notice that its socket was closed: its last word could else come so
- * late that it hits the directory of the same container's next launch.
- */
-static void turn_away(struct nm_launch *l)
-{
-    struct nm_launch_record r = nm_launch_never_ran(ECANCELED);
-    char text[NM_LAUNCH_RECORD_SIZE];
-    _cleanup_close_ int fd = open(l->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-    (void)pidfd_send_signal(l->pidfd, SIGKILL, NULL, 0);
-    if (fd >= 0 && nm_launch_record_print(&r, text, sizeof text) == 0)
-        (void)nm_write_file_atomic_at(fd, NM_LAUNCH_RECORD_FILE, text, 0600, 0);
-}
-
 struct nm_launch *nm_launch_free(struct nm_launch *l)
 {
     if (!l)
@@ -323,8 +327,8 @@ struct nm_launch *nm_launch_free(struct nm_launch *l)
     sd_event_source_disable_unref(l->inotify_source);
     sd_event_source_disable_unref(l->defer_source);
     if (l->is_child && !l->gone) {
-        if (l->has_gate)
-            turn_away(l);
+        if (l->has_gate) /* it would notice by itself, but may be busy with a slow name service */
+            (void)pidfd_send_signal(l->pidfd, SIGKILL, NULL, 0);
         leave_to_reaper(l);
     }
     (void)nm_close(l->pidfd);

@@ -7,8 +7,10 @@
  * there, execs, waits, and records how it ended in the container's directory. It outlives nmd: a restarted nmd adopts it
  * by pid, start time and that record. If nmd dies before the gate is opened, the shim leaves without running anything.
  *
- * The container's directory <state>/containers/<id>/ belongs to root and holds `record` (see struct nm_launch_record),
- * written atomically by the shim: first "started", then "ended". Logs are <logs>/<id>/stdout and stderr.
+ * The container's directory <state>/containers/<id>/ belongs to root and holds what the shim writes: `gate`, an empty file
+ * made before anything is done for the command, and `record` (see struct nm_launch_record), atomically, first "started",
+ * then "ended". A shim that is gone and has left neither has run nothing, which is all that makes it safe to start the
+ * container once more. Logs are <logs>/<id>/stdout and stderr.
  */
 
 #include <systemd/sd-event.h>
@@ -40,9 +42,12 @@ struct nm_launch_record {
     int exit_code;                  /* -1 when ended by a signal */
     int exit_signal;                /* 0 when it exited */
     uint64_t max_rss_bytes;         /* of the command's process tree's largest, from wait4 */
+    /* Of the whole cgroup, which is gone when nobody looks before systemd does; 0 where there is no memory controller. */
+    uint64_t oom_kills, memory_peak_bytes;
 };
 
 #define NM_LAUNCH_RECORD_FILE "record"
+#define NM_LAUNCH_GATE_FILE "gate"
 #define NM_LAUNCH_RECORD_SIZE 1024 /* more than any record needs, NUL included */
 
 /* The record's text form, a pure parser and printer (foreign bytes: it is fuzzed). -EBADMSG when malformed. */
@@ -50,6 +55,8 @@ int nm_launch_record_parse(const char *text, struct nm_launch_record *ret);
 int nm_launch_record_print(const struct nm_launch_record *r, char *buf, size_t size);
 /* Reads <dir>/record. -ENOENT: the shim has written nothing yet. */
 int nm_launch_record_read(const char *container_dir, struct nm_launch_record *ret);
+/* Has the newest shim of this directory been let through its gate? If it hasn't, and is gone, nothing ran. */
+bool nm_launch_gate_was_open(const char *container_dir);
 
 struct nm_launch_params {
     const char *shim_path;     /* the shim's binary */
@@ -77,6 +84,8 @@ typedef void (*nm_launch_cb_t)(struct nm_launch *l, enum nm_launch_phase phase, 
 int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *userdata, struct nm_launch **ret);
 /* Opens the gate. Returns 0, or -EPIPE when the shim has gone. */
 int nm_launch_open_gate(struct nm_launch *l);
+/* Is that very process still there? */
+bool nm_launch_shim_lives(pid_t shim_pid, uint64_t shim_start_ticks);
 /* Takes over a shim of an earlier nmd. Returns 0; -ESRCH when that process is gone (read the record instead). */
 int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks, sd_event *event,
                     nm_launch_cb_t cb, void *userdata, struct nm_launch **ret);

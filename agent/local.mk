@@ -56,6 +56,7 @@ nm_shim_SOURCES = \
 	%D%/record.c \
 	%D%/shim.c %D%/shim.h \
 	%D%/shim-account.c \
+	%D%/shim-cgroup.c \
 	%D%/shim-child.c \
 	%D%/shim-spec.c \
 	util/fileio.c \

@@ -52,6 +52,8 @@ enum key {
     KEY_EXIT_CODE,
     KEY_EXIT_SIGNAL,
     KEY_MAX_RSS,
+    KEY_OOM_KILLS,
+    KEY_MEMORY_PEAK,
     KEY_COUNT,
 };
 
@@ -70,6 +72,8 @@ static const struct {
     [KEY_EXIT_CODE] = {"exit_code", 255},
     [KEY_EXIT_SIGNAL] = {"exit_signal", 64},
     [KEY_MAX_RSS] = {"max_rss_bytes", UINT64_MAX},
+    [KEY_OOM_KILLS] = {"oom_kills", UINT64_MAX},
+    [KEY_MEMORY_PEAK] = {"memory_peak_bytes", UINT64_MAX},
 };
 
 static int find_name(const char *const *names, size_t n, const char *s, uint64_t *ret)
@@ -190,6 +194,8 @@ int nm_launch_record_parse(const char *text, struct nm_launch_record *ret)
         .exit_code = seen & (1U << KEY_EXIT_CODE) ? (int)v[KEY_EXIT_CODE] : -1,
         .exit_signal = (int)v[KEY_EXIT_SIGNAL],
         .max_rss_bytes = v[KEY_MAX_RSS],
+        .oom_kills = v[KEY_OOM_KILLS],
+        .memory_peak_bytes = v[KEY_MEMORY_PEAK],
     };
     return 0;
 }
@@ -200,16 +206,17 @@ static int print_end(const struct nm_launch_record *r, char *buf, size_t size)
     if (r->failed_stage != NM_LAUNCH_STAGE_NONE)
         return snprintf(buf, size, "failed_stage %s\nfailed_errno %d\n",
                         nm_launch_stage_name(r->failed_stage), r->failed_errno);
-    if (r->exit_signal > 0)
-        return snprintf(buf, size, "exit_signal %d\nmax_rss_bytes %" PRIu64 "\n", r->exit_signal,
-                        r->max_rss_bytes);
-    return snprintf(buf, size, "exit_code %d\nmax_rss_bytes %" PRIu64 "\n", r->exit_code,
-                    r->max_rss_bytes);
+    return snprintf(buf, size,
+                    "exit_%s %d\nmax_rss_bytes %" PRIu64 "\noom_kills %" PRIu64
+                    "\nmemory_peak_bytes %" PRIu64 "\n",
+                    r->exit_signal > 0 ? "signal" : "code",
+                    r->exit_signal > 0 ? r->exit_signal : r->exit_code, r->max_rss_bytes, r->oom_kills,
+                    r->memory_peak_bytes);
 }
 
 int nm_launch_record_print(const struct nm_launch_record *r, char *buf, size_t size)
 {
-    char started[128] = "", ended[96] = "", end[96] = "";
+    char started[128] = "", ended[96] = "", end[192] = "";
     int n;
 
     if (r->pid > 0)

@@ -32,7 +32,7 @@
 #define SPARE_FILE ".record.end"
 
 static struct nm_launch_record record;
-static int spare_fd = -EBADF;
+static int spare_fd = -EBADF, cgroup_fd = -EBADF;
 
 /* A second file of a record's size, made while there is room, so that a disk which fills up later can't swallow the end. */
 static void reserve_record(void)
@@ -86,6 +86,7 @@ static _Noreturn void end(void)
 {
     bool told = false;
 
+    nm_shim_cgroup_read(cgroup_fd, &record);
     record.phase = NM_LAUNCH_ENDED;
     record.ended_usec = nm_now_usec();
     record.ended_realtime_usec = nm_realtime_usec();
@@ -150,9 +151,14 @@ static int read_spec(char **ret_text, size_t *ret_size, struct nm_shim_spec *ret
     return nm_shim_spec_parse(text, size, ret);
 }
 
-/* Blocks until nmd says go. Anything else is its end, before anything has run: that too is recorded. */
-static void wait_at_gate(void)
+/*
+ * Blocks until nmd says go. Anything else is its end, before anything has run, and that leaves no word: the directory may
+ * be the same container's next shim's by now. Once through, a file says so, before anything is done that must not be done
+ * twice: an nmd that finds neither shim nor file may start the container again.
+ */
+static void pass_gate(void)
 {
+    _cleanup_close_ int fd = -EBADF;
     char byte = 0;
     ssize_t n;
 
@@ -160,7 +166,10 @@ static void wait_at_gate(void)
         n = recv(NM_SHIM_FD_SOCKET, &byte, 1, 0);
     while (n < 0 && errno == EINTR);
     if (n != 1 || byte != NM_SHIM_GATE_BYTE)
-        end_failed(NM_LAUNCH_STAGE_SHIM, ECANCELED);
+        _exit(0);
+    fd = openat(NM_SHIM_FD_DIR, NM_LAUNCH_GATE_FILE, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        end_failed(NM_LAUNCH_STAGE_SHIM, errno);
 }
 
 static int open_log(const char *name, const struct nm_shim_spec *spec)
@@ -271,17 +280,19 @@ int main(void)
     size_t size = 0;
     char *text = NULL;
     bool told;
-    int r;
+    int bad_spec, bad_account = 0;
 
     set_up_self();
-    r = read_spec(&text, &size, &spec);
-    if (r < 0)
-        end_failed(NM_LAUNCH_STAGE_SHIM, r);
-    r = nm_shim_account_find(&spec, &account);
+    bad_spec = read_spec(&text, &size, &spec);
+    if (bad_spec == 0)
+        bad_account = nm_shim_account_find(&spec, &account);
     closefrom(NM_SHIM_FD_END); /* what a name service has opened would else reach the command */
-    wait_at_gate();
-    if (r < 0)
-        end_failed(NM_LAUNCH_STAGE_USER, r);
+    pass_gate();
+    if (bad_spec < 0)
+        end_failed(NM_LAUNCH_STAGE_SHIM, bad_spec);
+    if (bad_account < 0)
+        end_failed(NM_LAUNCH_STAGE_USER, bad_account);
+    cgroup_fd = nm_shim_cgroup_open();
     start_command(&spec, &account);
     (void)publish(&told); /* a failure here is made up for by the end's record */
     reserve_record();

@@ -67,6 +67,11 @@ struct nm_shim_account {
 int nm_shim_account_find(const struct nm_shim_spec *spec, struct nm_shim_account *ret);
 void nm_shim_account_done(struct nm_shim_account *a);
 
+/* The cgroup that this process is in, for reading; negative where there is none to be found. */
+int nm_shim_cgroup_open(void);
+/* Fills in how often the kernel has killed in it for want of memory, and its peak. Leaves what can't be read. */
+void nm_shim_cgroup_read(int cgroup_fd, struct nm_launch_record *record);
+
 /* What the child tells the shim when it could not get as far as the command. */
 struct nm_shim_failure {
     int32_t stage; /* enum nm_launch_stage */
