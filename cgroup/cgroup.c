@@ -84,6 +84,17 @@ int nm_cgroup_read_memory_events(const struct nm_cgroup *cg, struct nm_cgroup_me
     return r < 0 ? r : nm_cgroup_parse_memory_events(buf, ret);
 }
 
+int nm_cgroup_read_freeze(const struct nm_cgroup *cg, bool *ret)
+{
+    char buf[8];
+    int r = nm_attr_read(cg->dir_fd, "cgroup.freeze", buf, sizeof buf);
+
+    if (r < 0)
+        return r;
+    *ret = buf[0] == '1';
+    return 0;
+}
+
 int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen)
 {
     return nm_attr_write(cg->dir_fd, "cgroup.freeze", frozen ? "1" : "0");

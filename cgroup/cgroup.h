@@ -87,6 +87,7 @@ struct nm_cgroup_events {
  * kernel or mount has no such file, or another -errno. */
 int nm_cgroup_read_events(const struct nm_cgroup *cg, struct nm_cgroup_events *ret);
 /* Asks; cgroup.events tells when it is done. */
+int nm_cgroup_read_freeze(const struct nm_cgroup *cg, bool *ret); /* what was asked for last */
 int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen);
 /* SIGKILL to all, also when frozen. Where cgroup.kill is missing: frozen first, so that nothing can
  * fork away, then one by one through pidfds. cgroup.events tells when all are gone. */

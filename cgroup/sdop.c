@@ -24,6 +24,7 @@
 
 /* A daemon-reexec on a loaded machine takes PID 1 away for many seconds. */
 #define OP_TIMEOUT_USEC (60 * NM_USEC_PER_SEC)
+#define TAKEN_USEC (3 * NM_USEC_PER_SEC) /* a scope is forgotten within a moment of its end */
 #define TICK_USEC (500 * NM_USEC_PER_MSEC)
 
 enum op_kind { OP_START_SLICE, OP_CREATE, OP_SET };
@@ -32,6 +33,7 @@ enum op_state {
     OP_JOB,      /* waits for JobRemoved */
     OP_SETTLING, /* the properties are taken; waits for one more round trip */
     OP_AGAIN,    /* to be sent when the manager is up */
+    OP_TAKEN,    /* to be sent again: the name was taken */
 };
 
 struct nm_sdop {
@@ -161,10 +163,9 @@ static int op_send(struct nm_sdop *op)
     }
     if (r < 0)
         return r;
-    if (op->state == OP_AGAIN) {
+    op->repeated = op->repeated || op->state == OP_AGAIN;
+    if (op->state == OP_AGAIN || op->state == OP_TAKEN)
         op->state = OP_SENT;
-        op->repeated = true;
-    }
     return 0;
 }
 
@@ -253,6 +254,10 @@ static void on_create_error(struct nm_sdop *op, const sd_bus_error *e, int r)
         attend_all(s);
     } else if (r == -EEXIST && op->repeated) {
         op->state = OP_JOB; /* that is our own; the tick sees when the process is in it */
+    } else if (r == -EEXIST && nm_now_usec() < op->deadline_usec - OP_TIMEOUT_USEC + TAKEN_USEC) {
+        /* Most likely what is left of an earlier attempt at the same container, begun by an nmd
+         * that died: its scope is empty, but systemd has yet to forget it. */
+        op->state = OP_TAKEN;
     } else if (r == -ENOENT && !op->slice_started && restart_slice(s) >= 0) {
         op->slice_started = true;
         op->state = OP_AGAIN;
@@ -365,7 +370,7 @@ static bool attend(struct nm_sdop *op, uint64_t now)
         finish_create(op);
         return true;
     }
-    if (op->state == OP_AGAIN)
+    if (op->state == OP_AGAIN || op->state == OP_TAKEN)
         (void)op_send(op);
     return false;
 }
