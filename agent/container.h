@@ -36,6 +36,7 @@ struct nm_container {
 
     uint64_t submitted_realtime_usec, started_realtime_usec, finished_realtime_usec;
     uint64_t finished_usec;
+    uint64_t kill_deadline_usec;     /* KILLING: SIGTERM until then, SIGKILL from then on; 0: SIGKILL at once */
     pid_t shim_pid;              /* 0 before launch */
     uint64_t shim_start_ticks;   /* /proc/PID/stat field 22: tells a recycled pid */
     pid_t pid;                   /* the command's; 0 before it started */

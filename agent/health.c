@@ -40,6 +40,7 @@ struct nm_health {
     char script_reason[NM_HEALTH_REASON_SIZE];
     char script_trouble[64]; /* why it could not be run or judged, as last logged */
     unsigned unkillable;
+    char journal_reason[NM_HEALTH_REASON_SIZE];
 
     char told[2 * NM_HEALTH_REASON_SIZE]; /* what identifies the problems that the listener knows */
     char reason[NM_HEALTH_REASON_SIZE];
@@ -65,11 +66,13 @@ static void update(struct nm_health *h, bool tell)
                        h->unkillable, h->unkillable == 1 ? "" : "s");
     h->reason[0] = '\0';
     add(h->reason, sizeof h->reason, h->script_reason);
+    add(h->reason, sizeof h->reason, h->journal_reason);
     add(h->reason, sizeof h->reason, unkillable);
     for (int i = 0; i < N_DIRS; i++)
         add(h->reason, sizeof h->reason, h->disk_reason[i]);
-    (void)snprintf(identity, sizeof identity, "%d%d|%u|%s", h->disk_bad[STATE_DIR],
-                   h->disk_bad[LOG_DIR], h->unkillable, h->script_reason);
+    (void)snprintf(identity, sizeof identity, "%d%d%d|%u|%s", h->disk_bad[STATE_DIR],
+                   h->disk_bad[LOG_DIR], h->journal_reason[0] != '\0', h->unkillable,
+                   h->script_reason);
     if (nm_streq(identity, h->told))
         return;
     memcpy(h->told, identity, sizeof h->told);
@@ -277,6 +280,12 @@ int nm_health_new(sd_event *event, const struct nm_config *config, const char *s
 void nm_health_set_unkillable(struct nm_health *h, unsigned n)
 {
     h->unkillable = n;
+    update(h, true);
+}
+
+void nm_health_set_journal(struct nm_health *h, const char *reason)
+{
+    (void)snprintf(h->journal_reason, sizeof h->journal_reason, "%s", reason);
     update(h, true);
 }
 

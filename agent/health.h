@@ -2,13 +2,15 @@
 #pragma once
 
 /*
- * Health of the node: an unhealthy node admits nothing and says why. Three things are looked at:
+ * Health of the node: an unhealthy node admits nothing and says why. Four things are looked at:
  *
  *  - space and inodes of the file systems that hold state and logs;
  *  - the operator's script, by YARN's convention: a line on its standard output that begins with
  *    ERROR, or a time-out, makes the node unhealthy. A script that can't be run, or ends with
  *    another status than 0, does not: a broken script must not stop a cluster (it is logged);
- *  - containers that could not be killed, counted by the manager.
+ *  - containers that could not be killed, counted by the manager;
+ *  - whether the journal can be written, which the manager finds out: what is admitted without
+ *    being journalled would be forgotten, or started twice, by the next nmd.
  *
  * The script runs as nmd's own user, with a cleared environment, in a process group of its own that
  * is killed as a whole when the script has ended or run out of time.
@@ -35,6 +37,8 @@ int nm_health_new(sd_event *event, const struct nm_config *config, const char *s
 int nm_health_reconfigure(struct nm_health *h, const struct nm_config *config);
 /* May call the callback. */
 void nm_health_set_unkillable(struct nm_health *h, unsigned n);
+/* reason: a sentence while the journal can't be written, "" when it can. May call the callback. */
+void nm_health_set_journal(struct nm_health *h, const char *reason);
 /* *ret_reason stays valid until the event loop runs again. */
 bool nm_health_get(const struct nm_health *h, const char **ret_reason);
 struct nm_health *nm_health_free(struct nm_health *h);

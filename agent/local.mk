@@ -27,13 +27,17 @@ libnm_agent_la_SOURCES = \
 	%D%/manager.c %D%/manager.h \
 	%D%/manager-act.c \
 	%D%/manager-life.c \
+	%D%/manager-memory.c \
 	%D%/manager-record.c \
 	%D%/manager-request.c \
 	%D%/manager-round.c \
 	%D%/manager-status.c \
+	%D%/container-files.c \
+	%D%/copy.c %D%/copy.h \
 	%D%/priority.c %D%/priority.h \
 	%D%/problem.c %D%/problem.h \
 	%D%/recovery.c \
+	%D%/recovery-decide.c \
 	%D%/settings.c %D%/settings.h \
 	%D%/types.c %D%/types.h \
 	%D%/users.c %D%/users.h
@@ -46,7 +50,9 @@ libnm_agent_la_SOURCES += \
 	%D%/record.c \
 	%D%/shim.h %D%/shim-spec.c \
 	%D%/store.c %D%/store.h %D%/store-internal.h \
+	%D%/store-columns.c %D%/store-columns.h \
 	%D%/store-container.c \
+	%D%/store-json.c %D%/store-json.h \
 	%D%/store-open.c \
 	%D%/store-pending.c
 

@@ -11,6 +11,7 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "agent/message-ids.h"
@@ -51,6 +52,18 @@ static struct nm_cgroup_limits limits_for(const struct nm_manager *m, const stru
 
 /* ---- admit --------------------------------------------------------------- */
 
+/*
+ * Past the gate there is no way back, so a restarted nmd must be able to see that it was passed and
+ * whose shim that is: in the journal, or in the copy beside the shim's records. With neither (a
+ * disk is full) nothing is started.
+ */
+static int leave_word(struct nm_live *l)
+{
+    int journal = nm_life_journal(l), copy = nm_life_copy(l);
+
+    return journal < 0 && copy < 0 ? journal : 0;
+}
+
 static void created(int result, struct nm_cgroup *cg, const char *message, void *userdata)
 {
     struct nm_live *l = userdata;
@@ -67,7 +80,11 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
         nm_life_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "its cgroup can't be watched");
         return;
     }
-    (void)nm_life_journal(l);
+    r = leave_word(l);
+    if (r < 0) {
+        nm_life_hold_launch(l);
+        return;
+    }
     NM_FAULT("cgroup-journalled");
     if (l->doomed) {
         l->todo = NM_TODO_KILL;
@@ -83,7 +100,7 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
 static int start_shim(struct nm_live *l)
 {
     struct nm_manager *m = l->m;
-    char dir[PATH_MAX], logs[PATH_MAX];
+    char dir[NM_DIR_SIZE], logs[PATH_MAX];
     struct nm_launch_params p = {
         .shim_path = m->shim_path,
         .container_dir = dir,
@@ -94,9 +111,8 @@ static int start_shim(struct nm_live *l)
         .event = m->event,
     };
 
-    if ((size_t)snprintf(dir, sizeof dir, "%s/containers/%s", m->state_dir, l->c->id) >=
-            sizeof dir ||
-        (size_t)snprintf(logs, sizeof logs, "%s/%s", m->log_dir, l->c->id) >= sizeof logs)
+    nm_manager_container_dir(m, l->c->id, dir);
+    if ((size_t)snprintf(logs, sizeof logs, "%s/%s", m->log_dir, l->c->id) >= sizeof logs)
         return -ENAMETOOLONG;
     return nm_launch_new(&p, nm_life_launched, l, &l->launch);
 }
@@ -122,6 +138,10 @@ static void launch(struct nm_live *l)
     int r = start_shim(l);
 
     NM_FAULT("shim-started");
+    if (r == -ENOSPC || r == -EDQUOT) {
+        nm_life_hold_launch(l);
+        return;
+    }
     if (r < 0) {
         nm_life_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "the shim could not be started");
         return;
@@ -156,6 +176,8 @@ void nm_act_pause(struct nm_live *l, bool by_user)
     v->reclaimed = false;
     l->use_before = v->measured;
     nm_life_set_state(l, NM_PAUSING);
+    if (by_user)
+        (void)nm_life_copy(l); /* a person's wish is not to be lost with the journal */
     l->todo = NM_TODO_FREEZE;
     if (!l->m->in_round)
         nm_act_carry_out(l);
@@ -176,6 +198,8 @@ static void freeze(struct nm_live *l, bool frozen)
     if (r < 0) {
         nm_warning("%s: can't be %s: %s", l->c->id, frozen ? "paused" : "resumed", strerror(-r));
         nm_record_failed(l, strerror(-r));
+        if (frozen)
+            l->c->view.pause_deadline_usec = UINT64_MAX;
         nm_life_set_state(l, frozen ? NM_RUNNING : NM_PAUSED);
         return;
     }
@@ -186,10 +210,13 @@ static void freeze(struct nm_live *l, bool frozen)
 void nm_act_resume(struct nm_live *l)
 {
     struct nm_view *v = &l->c->view;
+    bool by_user = v->user_paused;
 
     v->user_paused = false;
     l->use_before = v->measured;
     nm_life_set_state(l, NM_RESUMING);
+    if (by_user)
+        (void)nm_life_copy(l);
     l->todo = NM_TODO_THAW;
     if (!l->m->in_round)
         nm_act_carry_out(l);
@@ -228,6 +255,19 @@ void nm_act_reclaim(struct nm_live *l, uint64_t bytes)
         nm_act_carry_out(l);
 }
 
+/* It must not keep what is nmd's (the lock, the gates of shims) beyond nmd's end, nor outlive it.
+ */
+static _Noreturn void reclaim_worker(const struct nm_live *l)
+{
+    struct nm_cgroup cg = {.dir_fd = STDERR_FILENO + 1};
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (dup2(l->cg->dir_fd, cg.dir_fd) < 0)
+        _exit(errno & 0xff);
+    closefrom(cg.dir_fd + 1);
+    _exit(-nm_cgroup_reclaim(&cg, l->reclaim_bytes) & 0xff);
+}
+
 /* Writing memory.reclaim blocks until the kernel has done it, which swapping can make seconds: a
  * worker does it. */
 static void reclaim(struct nm_live *l)
@@ -237,9 +277,11 @@ static void reclaim(struct nm_live *l)
 
     if (!l->cg || l->reclaim_child)
         return;
+    NM_FAULT("before-reclaim");
     pid = fork();
     if (pid == 0)
-        _exit(-nm_cgroup_reclaim(l->cg, l->reclaim_bytes) & 0xff);
+        reclaim_worker(l);
+    NM_FAULT("after-reclaim");
     r = pid < 0 ? -errno
                 : sd_event_add_child(l->m->event, &l->reclaim_child, pid, WEXITED, reclaimed, l);
     nm_record_acted(l);
@@ -326,14 +368,18 @@ static int on_grace_over(sd_event_source *s, uint64_t usec, void *userdata)
 
 static void terminate(struct nm_live *l)
 {
-    int r = l->cg ? nm_cgroup_signal(l->cg, SIGTERM, l->c->shim_pid) : -ENOENT;
+    uint64_t now = nm_now_usec(), deadline = l->c->kill_deadline_usec;
+    int r;
 
-    if (r < 0 || l->m->config->kill_grace_usec == 0) {
+    NM_FAULT("before-term");
+    r = l->cg && now < deadline ? nm_cgroup_signal(l->cg, SIGTERM, l->c->shim_pid) : -ENOENT;
+    NM_FAULT("after-term");
+    if (r < 0) {
         kill_all(l);
         return;
     }
     nm_record_acted(l);
-    set_kill_timer(l, l->m->config->kill_grace_usec, on_grace_over);
+    set_kill_timer(l, deadline - now, on_grace_over);
 }
 
 void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason)
@@ -352,7 +398,10 @@ void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason)
 void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
 {
     struct nm_view *v = &l->c->view;
+    /* What is frozen can't hear SIGTERM, and must not be thawed for it: it was paused because there
+     * is no room. */
     bool paused = v->state == NM_PAUSED || v->state == NM_PAUSING;
+    uint64_t grace = now || paused ? 0 : l->m->config->kill_grace_usec;
 
     if (v->state == NM_SCHEDULED && !v->admitted) {
         nm_act_discard(l, reason);
@@ -360,6 +409,7 @@ void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
     }
     if (v->state != NM_KILLING) {
         l->c->kill_reason = reason;
+        l->c->kill_deadline_usec = grace ? nm_now_usec() + grace : 0;
         l->use_before = v->measured;
         nm_life_set_state(l, NM_KILLING);
     }
@@ -367,9 +417,7 @@ void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
         l->doomed = true; /* created() goes on from here */
         return;
     }
-    /* What is frozen can't hear SIGTERM, and must not be thawed for it: it was paused because there
-     * is no room. */
-    l->todo = now || paused ? NM_TODO_KILL : NM_TODO_TERMINATE;
+    l->todo = grace ? NM_TODO_TERMINATE : NM_TODO_KILL;
     if (!l->m->in_round)
         nm_act_carry_out(l);
 }
@@ -448,9 +496,33 @@ void nm_act_limits(struct nm_live *l)
     set_limits(l);
 }
 
-void nm_act_limits_expected(struct nm_live *l)
+/* An unprivileged process may raise its own score, and that is its affair; but one that still has
+ * what the other type of container begins with was missed when the type changed. */
+static bool has_oom_score_of_other_type(const struct nm_live *l)
+{
+    char path[48], text[16];
+    bool opportunistic = l->c->view.type == NM_OPPORTUNISTIC;
+    long score;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/oom_score_adj", l->c->pid);
+    if (l->c->pid <= 0 || nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) < 0)
+        return false;
+    score = strtol(text, NULL, 10);
+    return opportunistic ? score < nm_oom_score_adj(l->c) : score == 1000;
+}
+
+void nm_act_put_right(struct nm_live *l)
 {
     l->limits = limits_for(l->m, l->c);
+    if (!l->cg || l->c->view.state == NM_KILLING)
+        return;
+    if (nm_cgroup_check_drift(l->m->backend, l->cg, &l->limits) > 0) {
+        nm_debug("%s: limits put right after the restart", l->c->id);
+        (void)nm_cgroup_set_oom_group(l->cg, l->limits.oom_group);
+        set_limits(l);
+    }
+    if (!l->m->backend->feature[NM_CGROUP_CPU_WEIGHT] || has_oom_score_of_other_type(l))
+        nm_act_priority(l);
 }
 
 void nm_act_priority(struct nm_live *l)

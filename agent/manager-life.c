@@ -14,6 +14,8 @@
 #include <limits.h>
 #include <signal.h>
 
+#include "agent/copy.h"
+#include "agent/message-ids.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"
@@ -24,6 +26,21 @@ int nm_life_journal(struct nm_live *l)
     int r = nm_store_put_container(l->m->store, l->c);
 
     nm_record_store_result(l->m, r);
+    return r;
+}
+
+int nm_life_copy(struct nm_live *l)
+{
+    char dir[NM_DIR_SIZE];
+    int r;
+
+    if (l->c->shim_pid == 0)
+        return 0; /* nothing has been launched that would have to be found again */
+    nm_manager_container_dir(l->m, l->c->id, dir);
+    r = nm_copy_write(dir, l->m->boot_id, l->c);
+    NM_FAULT("copy-written");
+    if (r < 0)
+        nm_debug("%s: no copy of its journal entry: %s", l->c->id, strerror(-r));
     return r;
 }
 
@@ -60,13 +77,28 @@ static void now_resumed(struct nm_live *l)
 {
     struct nm_view *v = &l->c->view;
 
-    nm_life_set_state(l, NM_RUNNING);
     v->pause_deadline_usec = UINT64_MAX;
     v->paused_usec = 0;
+    nm_life_set_state(l, NM_RUNNING);
     if (l->decision.reason != NM_REASON_USER)
         l->m->counters.resumed++;
     nm_record_effective(l);
     nm_manager_kick(l->m);
+}
+
+/* Only what is written in the container's own cgroup.freeze: somebody may have frozen the whole
+ * slice, and knows why. */
+static void put_back_freeze(struct nm_live *l, bool frozen)
+{
+    bool is;
+
+    if (nm_cgroup_read_freeze(l->cg, &is) < 0 || is == frozen)
+        return;
+    l->m->counters.drift_repairs++;
+    nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_DRIFT,
+                     "%s was %s by something else than nmd; put back (nmctl %s does it for good)",
+                     l->c->id, is ? "frozen" : "thawed", is ? "pause" : "resume");
+    (void)nm_cgroup_freeze(l->cg, frozen);
 }
 
 void nm_life_observe(struct nm_live *l)
@@ -80,8 +112,20 @@ void nm_life_observe(struct nm_live *l)
         now_paused(l);
     else if (r >= 0 && !e.frozen && l->c->view.state == NM_RESUMING)
         now_resumed(l);
+    else if (r >= 0 && e.frozen && l->c->view.state == NM_RUNNING)
+        put_back_freeze(l, false);
+    else if (r >= 0 && !e.frozen && l->c->view.state == NM_PAUSED)
+        put_back_freeze(l, true);
     if (r == -ENOENT || (r >= 0 && !e.populated))
         nm_life_check_end(l);
+}
+
+void nm_life_count_oom_kills(struct nm_live *l, uint64_t n)
+{
+    if (n <= l->c->oom_kills)
+        return;
+    l->m->counters.kernel_oom_kills += n - l->c->oom_kills;
+    l->c->oom_kills = n;
 }
 
 static void on_memory_events(struct nm_live *l)
@@ -91,8 +135,7 @@ static void on_memory_events(struct nm_live *l)
     if (!l->cg || nm_cgroup_read_memory_events(l->cg, &e) < 0)
         return;
     if (e.oom_kill > l->c->oom_kills) {
-        l->m->counters.kernel_oom_kills += e.oom_kill - l->c->oom_kills;
-        l->c->oom_kills = e.oom_kill;
+        nm_life_count_oom_kills(l, e.oom_kill);
         nm_live_sample(l, nm_now_usec());
         (void)nm_life_journal(l);
     }
@@ -260,13 +303,12 @@ static void end_of_command(struct nm_live *l)
  * same. */
 static void read_last_words(struct nm_live *l)
 {
-    char dir[PATH_MAX];
+    char dir[NM_DIR_SIZE];
     struct nm_launch_record r;
 
-    if (l->has_end || l->c->shim_pid == 0 ||
-        (size_t)snprintf(dir, sizeof dir, "%s/containers/%s", l->m->state_dir, l->c->id) >=
-            sizeof dir)
+    if (l->has_end || l->c->shim_pid == 0)
         return;
+    nm_manager_container_dir(l->m, l->c->id, dir);
     if (nm_launch_record_read(dir, &r) < 0)
         return;
     if (l->c->pid == 0)
@@ -277,12 +319,40 @@ static void read_last_words(struct nm_live *l)
     }
 }
 
-static void judge_end(struct nm_live *l)
+/* A shim that goes without a last word was killed, and its command with it; but if what it wrote
+ * first has gone too, somebody removed its directory, and nobody knows. */
+static void end_without_record(struct nm_live *l)
+{
+    struct nm_container *c = l->c;
+    char dir[NM_DIR_SIZE];
+
+    nm_manager_container_dir(l->m, c->id, dir);
+    if (nm_launch_gate_was_open(dir)) {
+        c->exit_signal = SIGKILL;
+        c->exit_code = 128 + SIGKILL;
+        c->exit_reason = NM_EXIT_SIGNALED;
+        if (!c->message[0])
+            (void)snprintf(c->message, sizeof c->message,
+                           "shim and command were killed from outside nmd");
+        return;
+    }
+    c->exit_code = -1;
+    c->exit_reason = NM_EXIT_LOST;
+    if (!c->message[0])
+        (void)snprintf(c->message, sizeof c->message,
+                       "its shim's records were removed, so how it ended is not known");
+}
+
+void nm_life_judge_end(struct nm_live *l)
 {
     struct nm_container *c = l->c;
     char peak[32];
 
     read_last_words(l);
+    if (l->has_end) {
+        nm_life_count_oom_kills(l, l->end.oom_kills);
+        c->memory_peak_bytes = NM_MAX(c->memory_peak_bytes, l->end.memory_peak_bytes);
+    }
     if (l->has_end && l->end.failed_stage != NM_LAUNCH_STAGE_NONE) {
         c->exit_reason = launch_failure(&l->end);
         c->exit_code = c->exit_reason == NM_EXIT_NOT_FOUND        ? 127
@@ -301,12 +371,7 @@ static void judge_end(struct nm_live *l)
         c->exit_signal = ran ? SIGKILL : 0;
         c->exit_code = ran ? 128 + SIGKILL : -1;
     } else {
-        c->exit_signal = SIGKILL;
-        c->exit_code = 128 + SIGKILL;
-        c->exit_reason = NM_EXIT_SIGNALED;
-        if (!c->message[0])
-            (void)snprintf(c->message, sizeof c->message,
-                           "shim and command were killed from outside nmd");
+        end_without_record(l);
     }
     /* A command that ends by itself while a kill is on its way was still killed, unless it was done
      * before. */
@@ -323,14 +388,15 @@ static void learn(struct nm_live *l)
     struct nm_manager *m = l->m;
     const struct nm_container *c = l->c;
     struct nm_app *app = &m->apps[c->view.app];
-    uint64_t run = nm_sub_u64(c->finished_usec, c->view.started_usec);
+    int64_t run = (int64_t)nm_sub_u64(c->finished_usec, c->view.started_usec), mean;
 
     m->counters.completed++;
     m->app_views[c->view.app].completed++;
     if (c->exit_reason == NM_EXIT_EXITED && c->exit_code == 0 && app->name[0]) {
         app->n_runs++;
         /* A mean that forgets: the newest 16 runs weigh most. */
-        app->mean_run_usec += (run - app->mean_run_usec) / NM_MIN(app->n_runs, 16u);
+        mean = (int64_t)app->mean_run_usec;
+        app->mean_run_usec = (uint64_t)(mean + (run - mean) / NM_MIN((int64_t)app->n_runs, 16));
     }
     if (c->exit_reason == NM_EXIT_PREEMPTED || c->exit_reason == NM_EXIT_PAUSE_DEADLINE) {
         m->counters.killed++;
@@ -338,12 +404,23 @@ static void learn(struct nm_live *l)
     }
 }
 
+static void remove_cgroup(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+
+    if (l->cg && m->backend->ops->remove(m->backend, l->cg) < 0)
+        nm_debug("%s: its cgroup could not be removed", l->c->id);
+}
+
+/* The end, what it did to decisions and counters, and what was learnt from it are one transaction.
+ * The cgroup goes last: until the journal has the end, it may be a witness. */
 static void finish(struct nm_live *l)
 {
     struct nm_manager *m = l->m;
     struct nm_container *c = l->c;
 
-    judge_end(l);
+    (void)nm_store_begin(m->store);
+    nm_life_judge_end(l);
     c->finished_usec = l->has_end && l->end.ended_usec ? l->end.ended_usec : nm_now_usec();
     c->finished_realtime_usec =
         l->has_end && l->end.ended_realtime_usec ? l->end.ended_realtime_usec : nm_realtime_usec();
@@ -356,12 +433,54 @@ static void finish(struct nm_live *l)
     } else {
         nm_record_effective(l);
     }
-    if (l->cg && m->backend->ops->remove(m->backend, l->cg) < 0)
-        nm_debug("%s: its cgroup could not be removed", c->id);
     learn(l);
     nm_life_set_state(l, NM_COMPLETED);
+    nm_memory_save(m);
+    nm_memory_save_app(m, c->view.app);
+    NM_FAULT("end-before-commit");
+    nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("end-journalled");
+    remove_cgroup(l);
+    NM_FAULT("cgroup-removed");
     nm_manager_remove_live(l);
+    nm_manager_kick(m);
+}
+
+/* Nothing of it has run. */
+static bool never_ran(const struct nm_live *l)
+{
+    char dir[NM_DIR_SIZE];
+    struct nm_launch_record r;
+
+    if (!l->at_gate || l->has_end || l->c->view.state != NM_SCHEDULED)
+        return false;
+    nm_manager_container_dir(l->m, l->c->id, dir);
+    return !nm_launch_gate_was_open(dir) && nm_launch_record_read(dir, &r) == -ENOENT;
+}
+
+static void back_into_queue(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+    struct nm_container *c = l->c;
+
+    l->ending = l->at_gate = l->shim_gone = l->killed = l->adopted = false;
+    l->launch = nm_launch_free(l->launch);
+    remove_cgroup(l);
+    l->events_watch = nm_cgroup_watch_free(l->events_watch);
+    l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
+    l->sampler = nm_cgroup_sampler_free(l->sampler);
+    l->cg = nm_cgroup_free(l->cg);
+    c->view.admitted = false;
+    c->view.started_usec = c->started_realtime_usec = 0;
+    c->view.n_samples = 0;
+    c->view.measured = (struct nm_resources){0};
+    c->shim_pid = 0;
+    c->shim_start_ticks = c->cgroup_inode = 0;
+    (void)nm_life_journal(l);
+    NM_FAULT("queued-again");
+    nm_record_failed(l, "it could not be started then, and waits again");
+    if (m->draining)
+        nm_manager_carry_out_drain(m, NULL);
     nm_manager_kick(m);
 }
 
@@ -371,7 +490,10 @@ static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
 
     (void)s, (void)usec;
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
-    finish(l);
+    if (never_ran(l))
+        back_into_queue(l);
+    else
+        finish(l);
     return 0;
 }
 
@@ -384,6 +506,14 @@ static void finish_soon(struct nm_live *l)
         nm_err("%s: out of memory while ending it", l->c->id);
 }
 
+void nm_life_hold_launch(struct nm_live *l)
+{
+    l->at_gate = true;
+    l->launch = nm_launch_free(l->launch); /* a shim at its gate leaves */
+    l->shim_gone = true;
+    nm_life_check_end(l);
+}
+
 void nm_life_check_end(struct nm_live *l)
 {
     struct nm_cgroup_events e = {0};
@@ -392,7 +522,8 @@ void nm_life_check_end(struct nm_live *l)
 
     if (l->creating || l->ending || (l->c->view.state == NM_SCHEDULED && !l->c->view.admitted))
         return;
-    if (!l->shim_gone && !(empty && l->cg && l->killed))
+    /* The shim is in the cgroup, too: where that is empty, there is none. */
+    if (!l->shim_gone && !(empty && l->cg && (l->killed || !l->launch)))
         return;
     if (!empty) {
         /* The command is over, but it left processes behind. */

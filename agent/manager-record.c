@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Telling: decision records, events, subscriptions and counters. A decision is written to the store
- * when it is taken and again when its outcome is known; subscribers hear it both times.
+ * Telling: decision records, events and subscriptions. A decision is written to the store when it is
+ * taken and again when its outcome is known; subscribers hear it both times.
  */
 
 #include "agent/manager.h"
@@ -156,17 +156,23 @@ void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
 
 void nm_record_store_result(struct nm_manager *m, int r)
 {
+    char reason[NM_HEALTH_REASON_SIZE] = "";
+
     if (r == m->store_error)
         return;
-    if (r < 0)
+    if (r < 0 && r != -EUCLEAN) /* that is made good, and told, by nm_recovery_replace_journal() */
         nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE,
                          "the journal in %s can't be written (%s): containers go on, but a restart "
-                         "of nmd now could lose "
-                         "what happens from here; free some space there",
+                         "of nmd now could lose what happens from here; free some space there",
                          m->state_dir, strerror(-r));
-    else if (m->store_error < 0)
+    else if (r >= 0 && m->store_error < 0)
         nm_info("the journal can be written again");
     m->store_error = r;
+    if (r < 0)
+        (void)snprintf(reason, sizeof reason, "the journal in %.100s can't be written (%s)",
+                       m->state_dir, strerror(-r));
+    if (m->health)
+        nm_health_set_journal(m->health, reason);
 }
 
 static void save(struct nm_manager *m, const struct nm_decision *d)
@@ -413,48 +419,4 @@ void nm_record_failed(struct nm_live *l, const char *why)
     d->outcome = NM_OUTCOME_FAILED;
     (void)snprintf(d->error, sizeof d->error, "%s", why);
     save(l->m, d);
-}
-
-/* ---- counters that outlive a restart ------------------------------------- */
-
-#define COUNTER(name) {#name, offsetof(struct nm_counters, name)}
-static const struct {
-    const char *key;
-    size_t offset;
-} counters[] = {
-    COUNTER(submitted),       COUNTER(admitted),
-    COUNTER(refused),         COUNTER(completed),
-    COUNTER(paused),          COUNTER(resumed),
-    COUNTER(killed),          COUNTER(shed),
-    COUNTER(reclaimed_bytes), COUNTER(kernel_oom_kills),
-    COUNTER(wasted_cpu_usec), COUNTER(drift_repairs),
-};
-
-static uint64_t *counter(struct nm_manager *m, size_t i)
-{
-    return (uint64_t *)(void *)((char *)&m->counters + counters[i].offset);
-}
-
-void nm_record_save_counters(struct nm_manager *m)
-{
-    char key[64], value[32];
-
-    (void)nm_store_begin(m->store);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(counters); i++) {
-        (void)snprintf(key, sizeof key, "counter-%s", counters[i].key);
-        (void)snprintf(value, sizeof value, "%" PRIu64, *counter(m, i));
-        (void)nm_store_put_value(m->store, key, value);
-    }
-    nm_record_store_result(m, nm_store_commit(m->store));
-}
-
-void nm_record_load_counters(struct nm_manager *m)
-{
-    char key[64], value[32];
-
-    for (size_t i = 0; i < NM_ARRAY_SIZE(counters); i++) {
-        (void)snprintf(key, sizeof key, "counter-%s", counters[i].key);
-        if (nm_store_get_value(m->store, key, value, sizeof value) >= 0)
-            *counter(m, i) = strtoull(value, NULL, 10);
-    }
 }

@@ -325,12 +325,19 @@ static int enter(struct nm_manager *m, struct nm_container *c, struct nm_live **
         r = nm_store_put_container(m->store, c);
     nm_record_store_result(m, r);
     NM_FAULT("submit-journalled");
-    if (r < 0)
+    if (r < 0) {
+        /* A write that can't be done now is done later. The client hears a refusal, so this one
+         * must not be. */
+        (void)nm_store_delete_container(m->store, c->id);
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-r),
                               "The journal in %s can't be written (%s), and nothing is started "
                               "that can't be journalled.",
                               m->state_dir, strerror(-r));
-    return nm_manager_add_live(m, c, ret);
+    }
+    r = nm_manager_add_live(m, c, ret);
+    if (r < 0)
+        (void)nm_store_delete_container(m->store, c->id);
+    return r;
 }
 
 int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
@@ -467,10 +474,13 @@ static int change_type(struct nm_manager *m, const struct nm_caller *who, const 
             return refuse(m, reason, to, &v->request, p);
     }
     v->type = to;
-    (void)nm_life_journal(l);
-    NM_FAULT("type-journalled");
+    (void)nm_store_begin(m->store);
     nm_record_by(l, to == NM_GUARANTEED ? NM_DECISION_PROMOTE : NM_DECISION_DEMOTE, NM_REASON_USER,
                  who);
+    (void)nm_life_journal(l);
+    nm_record_store_result(m, nm_store_commit(m->store));
+    (void)nm_life_copy(l);
+    NM_FAULT("type-journalled");
     nm_act_limits(l);
     nm_act_priority(l);
     nm_record_acted(l);
@@ -540,8 +550,12 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
     l->c->view.request = request;
     if (vcores_milli)
         l->c->vcores_milli = vcores_milli;
-    (void)nm_life_journal(l);
+    (void)nm_store_begin(m->store);
     nm_record_by(l, NM_DECISION_UPDATE, NM_REASON_USER, who);
+    (void)nm_life_journal(l);
+    nm_record_store_result(m, nm_store_commit(m->store));
+    (void)nm_life_copy(l);
+    NM_FAULT("update-journalled");
     nm_act_limits(l);
     nm_record_acted(l);
     nm_record_effective(l);
@@ -584,12 +598,17 @@ int nm_manager_arm_drain(struct nm_manager *m)
                              1000, on_drain_deadline, m);
 }
 
-static void journal_drain(struct nm_manager *m)
+/* Also after a restart: an nmd that died in the midst of it is followed by one that finishes it. */
+void nm_manager_carry_out_drain(struct nm_manager *m, const struct nm_caller *who)
 {
-    char value[32];
-
-    (void)snprintf(value, sizeof value, "%" PRIu64, m->draining ? m->drain_deadline_usec : 0);
-    nm_record_store_result(m, nm_store_put_value(m->store, "drain", value));
+    /* What waits would wait for ever. */
+    for (size_t i = m->n_live; i-- > 0;)
+        if (m->views[i]->state == NM_SCHEDULED && !m->views[i]->admitted) {
+            nm_record_by(m->live[i], NM_DECISION_SHED, NM_REASON_DRAINING, who);
+            nm_act_kill(m->live[i], NM_EXIT_DRAINED, true);
+        }
+    if (m->drain_opportunistic)
+        kill_where(m, true, false, NM_REASON_DRAINING, who);
 }
 
 int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec,
@@ -602,8 +621,10 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t
     if (r != 0)
         return r;
     m->draining = true;
+    m->drain_opportunistic = kill_opportunistic;
     m->drain_deadline_usec = deadline_usec > UINT64_MAX - now ? UINT64_MAX : now + deadline_usec;
-    journal_drain(m);
+    nm_memory_save_drain(m);
+    NM_FAULT("drain-journalled");
     r = nm_manager_arm_drain(m);
     if (r < 0)
         return r;
@@ -615,14 +636,7 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t
                        "draining: nothing is admitted any more; what still runs in %s is ended",
                        nm_format_duration(deadline_usec, when, sizeof when));
     nm_record_node_event(m, text);
-    /* What waits would wait for ever. */
-    for (size_t i = m->n_live; i-- > 0;)
-        if (m->views[i]->state == NM_SCHEDULED && !m->views[i]->admitted) {
-            nm_record_by(m->live[i], NM_DECISION_SHED, NM_REASON_DRAINING, who);
-            nm_act_kill(m->live[i], NM_EXIT_DRAINED, true);
-        }
-    if (kill_opportunistic)
-        kill_where(m, true, false, NM_REASON_DRAINING, who);
+    nm_manager_carry_out_drain(m, who);
     nm_manager_kick(m);
     return 0;
 }
@@ -640,7 +654,7 @@ int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
     m->draining = false;
     m->drain_deadline_usec = UINT64_MAX;
     m->drain_timer = sd_event_source_disable_unref(m->drain_timer);
-    journal_drain(m);
+    nm_memory_save_drain(m);
     nm_record_node_event(m, "no longer draining: containers are admitted again");
     nm_manager_kick(m);
     return 0;

@@ -32,7 +32,7 @@ void nm_live_sample(struct nm_live *l, uint64_t now_usec)
     v->cpu_usage_usec = s.cpu_usage_usec;
     l->c->memory_peak_bytes = NM_MAX(l->c->memory_peak_bytes, s.memory_peak_bytes);
     l->c->swap_bytes = s.swap_bytes;
-    l->c->oom_kills = NM_MAX(l->c->oom_kills, s.oom_kills);
+    nm_life_count_oom_kills(l, s.oom_kills);
 }
 
 static void settle_regained(struct nm_live *l)
@@ -295,6 +295,7 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     for (size_t i = 0; i < v->n_actions; i++)
         act(v->actions[i].target->owner, &v->actions[i], v);
     tell_hold(m, v);
+    nm_memory_save(m);
     NM_FAULT("round-before-commit");
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("round-after-commit");
@@ -340,6 +341,8 @@ void nm_manager_round(struct nm_manager *m, enum nm_policy_trigger trigger)
     }
     if (trigger == NM_TRIGGER_PRESSURE && now - m->last_sample_usec < FRESH_ENOUGH_USEC)
         return;
+    if (m->store_error == -EUCLEAN)
+        nm_recovery_replace_journal(m);
     m->in_round = true;
     m->cause_usec = now;
     if (trigger != NM_TRIGGER_CHANGE ||

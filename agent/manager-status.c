@@ -47,6 +47,11 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
     if (!b->feature[NM_CGROUP_CPU_WEIGHT])
         note(ret, "instead of cpu weights, opportunistic processes run in the kernel's background "
                   "class (SCHED_IDLE)");
+    if (m->recovery_note[0])
+        note(ret, "%s", m->recovery_note);
+    if (m->n_orphans)
+        note(ret, "%zu in %s not known to the journal and left alone: %s%s", m->n_orphans,
+             m->backend->slice, m->orphans[0]->name, m->n_orphans > 1 ? ", ..." : "");
     if (m->store_error < 0)
         note(ret,
              "journal: can't be written (%s); new containers are refused until there is room in %s",

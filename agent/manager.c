@@ -15,6 +15,7 @@
 
 #include "agent/message-ids.h"
 #include "util/clock.h"
+#include "util/fault.h"
 #include "util/fileio.h"
 #include "util/log.h"
 
@@ -196,8 +197,9 @@ static void forget_ended(struct nm_manager *m, uint64_t now_usec)
         struct nm_container *c = m->ended[n++];
 
         (void)nm_store_delete_container(m->store, c->id);
+        NM_FAULT("row-deleted");
         (void)tdelete(c, &m->by_id, by_id_cmp);
-        nm_manager_forget_files(m, c->id);
+        nm_files_forget(m, c->id);
         nm_container_free(c);
     }
     if (n == 0) /* there may be no array yet, and memmove() wants one */
@@ -266,7 +268,10 @@ static int on_housekeeping(sd_event_source *s, uint64_t usec, void *userdata)
 
     forget_ended(m, usec);
     nm_record_store_result(m, nm_store_flush(m->store));
-    nm_record_save_counters(m);
+    if (m->store_error == -EUCLEAN)
+        nm_recovery_replace_journal(m);
+    nm_memory_save(m);
+    nm_recovery_check_orphans(m);
     (void)nm_store_trim_decisions(m->store, NM_DECISIONS_KEPT);
     nm_act_check_drift(m);
     (void)sd_event_source_set_time(s, usec + HOUSEKEEPING_USEC);
@@ -405,24 +410,21 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p)
 
 static int open_store(struct nm_manager *m, char **ret_message)
 {
-    char boot_id[64] = "unknown", path[PATH_MAX];
+    char path[PATH_MAX];
     int r;
 
+    strcpy(m->boot_id, "unknown");
     (void)snprintf(path, sizeof path, "%s/sys/kernel/random/boot_id", m->proc_root);
-    (void)nm_read_file_at(AT_FDCWD, path, boot_id, sizeof boot_id, NULL);
-    boot_id[strcspn(boot_id, "\n")] = '\0';
-    r = nm_store_open(m->state_dir, boot_id, &m->store, &m->opened);
+    (void)nm_read_file_at(AT_FDCWD, path, m->boot_id, sizeof m->boot_id, NULL);
+    m->boot_id[strcspn(m->boot_id, "\n")] = '\0';
+    r = nm_store_open(m->state_dir, m->boot_id, &m->store, &m->opened);
     if (r < 0) {
         if (asprintf(ret_message, "can't open the journal in %s: %s", m->state_dir, strerror(-r)) <
             0)
             *ret_message = NULL;
         return r;
     }
-    if (m->opened.was_damaged)
-        nm_err("the journal in %s was damaged and is set aside as %s; containers that live are "
-               "adopted from their "
-               "cgroups and shims",
-               m->state_dir, m->opened.set_aside);
+    nm_record_store_result(m, m->opened.problem);
     m->next_seq = m->opened.last_seq + 1;
     m->next_decision = m->opened.last_decision + 1;
     return 0;
@@ -496,8 +498,8 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
     if (!m->events)
         return -ENOMEM;
     nm_manager_slice_limits(m);
-    nm_record_load_counters(m);
-    return nm_recovery_run(m);
+    nm_memory_load(m);
+    return nm_recovery_run(m, ret_message);
 }
 
 int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, char **ret_message)
@@ -542,8 +544,8 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
 {
     if (!m)
         return NULL;
-    if (m->store)
-        nm_record_save_counters(m);
+    if (m->store && m->policy)
+        nm_memory_save(m);
     stop_watching(m);
     while (m->subscriptions)
         (void)nm_subscription_free(m->subscriptions);
@@ -555,6 +557,9 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     }
     for (size_t i = 0; i < m->n_ended; i++)
         nm_container_free(m->ended[i]);
+    for (size_t i = 0; i < m->n_orphans; i++)
+        nm_cgroup_free(m->orphans[i]);
+    free(m->orphans);
     free(m->live);
     free(m->views);
     free(m->ended);

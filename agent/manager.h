@@ -10,9 +10,12 @@
  *   manager-act.c      carrying actions out: admit, pause, resume, reclaim, kill
  *   manager-life.c     what containers do by themselves: start, freeze, run out of memory, end
  *   manager-request.c  what people ask for
- *   manager-record.c   decisions, events, subscriptions, counters
+ *   manager-record.c   decisions, events, subscriptions
+ *   manager-memory.c   what outlives a restart beside containers and decisions: counters, the policy's memory, drain
  *   manager-status.c   what there is to see
  *   recovery.c         adopting what an earlier nmd left
+ *   recovery-decide.c  what became of its decisions
+ *   container-files.c  the directories of containers
  *
  * References: a live container is owned by m->live and points into nothing else that is owned; its
  * view's `owner` points back at it, for the time it is in that list.
@@ -55,6 +58,7 @@ struct nm_live {
     bool unkillable;                  /* counted as such */
     bool doomed;                      /* a kill came while the cgroup was being made */
     bool adopted;
+    bool at_gate;                     /* if its shim has run nothing, it goes back into the queue, where it came from */
     unsigned limits_in_flight;        /* set_limits calls under way: they hold a pointer to this */
     bool ending;                      /* its end waits for the next turn of the event loop */
     bool removed;                     /* out of the lists; the last call under way frees it */
@@ -100,6 +104,10 @@ struct nm_manager {
     struct nm_store_opened opened;
     uint64_t next_seq, next_decision, next_event;
     int store_error; /* the last write's, 0 = fine */
+    char boot_id[64];
+    char recovery_note[200]; /* what an operator should know of the last recovery, "" if nothing */
+    struct nm_cgroup **orphans; /* in the slice, alive, and not known to the journal */
+    size_t n_orphans;
 
     struct nm_policy_settings settings;
     struct nm_policy *policy, *shadow_policy;
@@ -141,9 +149,11 @@ struct nm_manager {
     bool invariant_broken;
 
     bool draining;
+    bool drain_opportunistic;     /* those were not to be waited for */
     uint64_t drain_deadline_usec; /* absolute, UINT64_MAX: none */
 
-    struct nm_counters counters;
+    struct nm_counters counters, saved_counters;
+    struct nm_policy_memory saved_memory;
     struct nm_histogram reaction_pause, reaction_kill;
     struct nm_event_record *events; /* ring of NM_EVENT_RING */
     struct nm_subscription *subscriptions;
@@ -159,13 +169,12 @@ void nm_manager_index(struct nm_manager *m, struct nm_container *c);
 struct nm_container *nm_manager_by_id(struct nm_manager *m, const char *id);
 struct nm_live *nm_manager_live_of(struct nm_manager *m, const struct nm_container *c);
 int nm_manager_arm_drain(struct nm_manager *m);
+void nm_manager_carry_out_drain(struct nm_manager *m, const struct nm_caller *who);
 uint32_t nm_manager_app(struct nm_manager *m, const char *name);
 void nm_manager_kick(struct nm_manager *m); /* a round soon: something changed */
 int nm_manager_resettle(struct nm_manager *m, struct nm_config *c,
                         char **ret_message); /* settings from c; takes c */
 void nm_manager_slice_limits(struct nm_manager *m);
-void nm_manager_forget_files(struct nm_manager *m,
-                             const char *id); /* directory and logs of an ended container */
 
 /* manager-round.c */
 void nm_manager_round(struct nm_manager *m, enum nm_policy_trigger trigger);
@@ -187,7 +196,9 @@ void nm_act_reclaim(struct nm_live *l, uint64_t bytes);
 void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now);
 void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason); /* from the queue */
 void nm_act_limits(struct nm_live *l); /* what its type and request call for, in place */
-void nm_act_limits_expected(struct nm_live *l); /* what they should be, without setting them */
+/* After an adoption: whatever differs from what type and request call for. An earlier nmd may have
+ * died before it got round to it, or have left a squeeze behind that is nobody's any more. */
+void nm_act_put_right(struct nm_live *l);
 void nm_act_priority(struct nm_live *l); /* of each of its processes */
 void nm_act_squeeze(struct nm_manager *m, uint64_t total_millicores);
 int nm_oom_score_adj(const struct nm_container *c);
@@ -196,10 +207,16 @@ void nm_act_check_drift(struct nm_manager *m);
 /* manager-life.c */
 void nm_life_set_state(struct nm_live *l, enum nm_state to); /* journals and tells */
 int nm_life_journal(struct nm_live *l);
+int nm_life_copy(struct nm_live *l); /* see copy.h; for those that were launched */
 int nm_life_attach(struct nm_live *l, struct nm_cgroup *cg); /* watches and sampler; takes cg */
 void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase,
                       const struct nm_launch_record *r, void *userdata);
+void nm_life_count_oom_kills(struct nm_live *l, uint64_t n); /* n: of its whole life */
+/* Not now (no room on the disk): back into the queue as soon as nothing is left of the attempt. */
+void nm_life_hold_launch(struct nm_live *l);
 void nm_life_check_end(struct nm_live *l);
+/* How c ended, by l->end (with has_end), else by what else is known. Fills in exit_* and message. */
+void nm_life_judge_end(struct nm_live *l);
 void nm_life_fail_launch(struct nm_live *l, enum nm_launch_stage stage, int error,
                          const char *message);
 void nm_life_observe(struct nm_live *l); /* reads cgroup.events and follows */
@@ -221,8 +238,26 @@ void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind,
 void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state to);
 void nm_record_node_event(struct nm_manager *m, const char *text);
 void nm_record_store_result(struct nm_manager *m, int r);
-void nm_record_save_counters(struct nm_manager *m);
-void nm_record_load_counters(struct nm_manager *m);
+
+/* manager-memory.c */
+void nm_memory_save(struct nm_manager *m); /* what has changed since; cheap when nothing has */
+void nm_memory_save_app(struct nm_manager *m, uint32_t app);
+void nm_memory_save_drain(struct nm_manager *m);
+void nm_memory_save_all(struct nm_manager *m); /* into a new journal */
+void nm_memory_load(struct nm_manager *m);
 
 /* recovery.c */
-int nm_recovery_run(struct nm_manager *m);
+int nm_recovery_run(struct nm_manager *m, char **ret_message);
+void nm_recovery_check_orphans(struct nm_manager *m); /* forgets those that have gone */
+void nm_recovery_replace_journal(struct nm_manager *m); /* the one in use is damaged: a new one, with all that is known */
+
+/* recovery-decide.c: the newest decision about a container, which an earlier nmd may have left open */
+void nm_recovery_reopen_decision(struct nm_live *l); /* once its state is settled */
+void nm_recovery_close_decision(struct nm_manager *m, const char *id, const char *why);
+
+/* container-files.c */
+#define NM_DIR_SIZE 4096
+void nm_manager_container_dir(const struct nm_manager *m, const char *id, char buf[NM_DIR_SIZE]);
+typedef void (*nm_files_cb_t)(const char *id, void *userdata);
+int nm_files_foreach(const struct nm_manager *m, nm_files_cb_t cb, void *userdata);
+void nm_files_forget(struct nm_manager *m, const char *id); /* directory and logs */

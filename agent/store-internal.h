@@ -23,6 +23,7 @@ enum nm_store_stmt {
     NM_STMT_TRIM_DECISIONS,
     NM_STMT_PUT_VALUE,
     NM_STMT_GET_VALUE,
+    NM_STMT_DELETE_VALUE,
     NM_STMT_COUNT,
 };
 
@@ -30,7 +31,7 @@ enum nm_store_stmt {
  * newest one per row is all that is needed. */
 struct nm_store_pending {
     char *sql;
-    char key[NM_ID_SIZE + 8]; /* "container:ID", "command:ID", "decision:N", "value:KEY" */
+    char key[NM_STORE_KEY_SIZE + 16]; /* "container:ID", "command:ID", "decision:N", "value:KEY" */
 };
 
 struct nm_store_queue {

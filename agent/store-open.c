@@ -69,6 +69,7 @@ static const char *const statements[NM_STMT_COUNT] = {
         "DELETE FROM decisions WHERE number <= (SELECT max(number) FROM decisions) - ?",
     [NM_STMT_PUT_VALUE] = "INSERT OR REPLACE INTO key_values (key, value) VALUES (?, ?)",
     [NM_STMT_GET_VALUE] = "SELECT value FROM key_values WHERE key = ?",
+    [NM_STMT_DELETE_VALUE] = "DELETE FROM key_values WHERE key = ?",
 };
 
 /* The first column of the first row as a number. */
@@ -336,6 +337,7 @@ static void read_state(struct nm_store *s, const char *boot_id, struct nm_store_
     o->same_boot = read_boot(s, boot_id);
     o->epoch = get_u64(s, KEY_EPOCH);
     if (o->epoch == 0) {
+        o->is_new = true;
         o->epoch = nm_realtime_usec() / NM_USEC_PER_SEC;
         put_u64(s, KEY_EPOCH, o->epoch);
     }

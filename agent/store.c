@@ -141,9 +141,21 @@ static int flush_unless_just_failed(struct nm_store *s)
     return nm_now_usec() < s->retry_usec ? s->backlog_error : flush(s);
 }
 
+/* SQLite goes on with a file that has lost its name; whatever is written then is lost with the last descriptor. */
+static bool has_moved(struct nm_store *s)
+{
+    int moved = 0;
+
+    return s->on_disk && sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
+}
+
 int nm_store_flush(struct nm_store *s)
 {
-    return s->depth == 0 && has_backlog(s) ? flush(s) : 0;
+    if (s->depth > 0)
+        return 0;
+    if (has_moved(s))
+        return -EUCLEAN;
+    return has_backlog(s) ? flush(s) : 0;
 }
 
 static int write_in_transaction(struct nm_store *s, sqlite3_stmt *stmt, const char *row)
@@ -211,7 +223,7 @@ int nm_store_put_value(struct nm_store *s, const char *key, const char *value)
 {
     sqlite3_stmt *stmt = s->stmt[NM_STMT_PUT_VALUE];
 
-    if (strlen(key) >= NM_ID_SIZE)
+    if (strlen(key) >= NM_STORE_KEY_SIZE)
         return -EINVAL;
     (void)sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
     (void)sqlite3_bind_text(stmt, 2, value, -1, SQLITE_STATIC);
@@ -236,6 +248,32 @@ int nm_store_get_value(struct nm_store *s, const char *key, char *buf, size_t si
         r = nm_store_error(s->db, code);
     (void)sqlite3_reset(stmt);
     return r;
+}
+
+int nm_store_delete_value(struct nm_store *s, const char *key)
+{
+    (void)sqlite3_bind_text(s->stmt[NM_STMT_DELETE_VALUE], 1, key, -1, SQLITE_STATIC);
+    return nm_store_write(s, NM_STMT_DELETE_VALUE, "value", key);
+}
+
+int nm_store_load_values(struct nm_store *s, const char *prefix, nm_store_value_cb_t cb, void *userdata)
+{
+    static const char sql[] = "SELECT key, value FROM key_values WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key";
+    sqlite3_stmt *stmt;
+    int code = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
+
+    if (code != SQLITE_OK)
+        return nm_store_error(s->db, code);
+    (void)sqlite3_bind_text(stmt, 1, prefix, -1, SQLITE_STATIC);
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *key = (const char *)sqlite3_column_text(stmt, 0);
+        const char *value = (const char *)sqlite3_column_text(stmt, 1);
+
+        if (key && value)
+            cb(key, value, userdata);
+    }
+    (void)sqlite3_finalize(stmt);
+    return nm_store_error(s->db, code);
 }
 
 int nm_store_put_decision(struct nm_store *s, const struct nm_decision *d)

@@ -16,6 +16,7 @@
 struct nm_store;
 
 struct nm_store_opened {
+    bool is_new;             /* no file was there, or none that could be used: nothing is known of before */
     bool was_damaged;
     char set_aside[256];     /* where the damaged file went */
     int problem;             /* 0, or -ENOSPC or -EIO: no file could be made, all is kept in memory until one can */
@@ -57,12 +58,18 @@ typedef void (*nm_store_decision_cb_t)(const struct nm_decision *d, void *userda
 int nm_store_load_decisions(struct nm_store *s, const char *container_id, unsigned max, nm_store_decision_cb_t cb,
                             void *userdata);
 
-/* Named 64-bit values and small texts that survive a restart: counters, policy memory, drain state. Keys are shorter than
- * NM_ID_SIZE; "store." is the store's own prefix. */
+/* Named small texts that survive a restart: counters, policy memory, drain state. Keys are shorter than
+ * NM_STORE_KEY_SIZE; "store." is the store's own prefix. */
+#define NM_STORE_KEY_SIZE (NM_ID_SIZE + 16)
 int nm_store_put_value(struct nm_store *s, const char *key, const char *value);
 int nm_store_get_value(struct nm_store *s, const char *key, char *buf, size_t size); /* -ENOENT */
+int nm_store_delete_value(struct nm_store *s, const char *key);
+/* All whose keys begin with prefix, in the order of their keys. */
+typedef void (*nm_store_value_cb_t)(const char *key, const char *value, void *userdata);
+int nm_store_load_values(struct nm_store *s, const char *prefix, nm_store_value_cb_t cb, void *userdata);
 
 int nm_store_begin(struct nm_store *s);  /* groups writes into one transaction; nests; never fails */
 int nm_store_commit(struct nm_store *s); /* the outermost one tells how all of it went */
-/* Writes what an earlier failure left over. Returns 0, or what still stands in the way (-ENOSPC, -EIO). */
+/* Writes what an earlier failure left over. Returns 0, or what still stands in the way (-ENOSPC, -EIO); -EUCLEAN also when
+ * the file in use is no longer the one that the next nmd will find: it was renamed or removed. */
 int nm_store_flush(struct nm_store *s);

@@ -40,6 +40,7 @@ static struct nm_container *make_full(void)
     c->started_realtime_usec = n + 15;
     c->finished_realtime_usec = n + 16;
     c->finished_usec = n + 17;
+    c->kill_deadline_usec = n + 22;
     c->shim_pid = 18;
     c->shim_start_ticks = INT64_MAX;
     c->pid = INT32_MAX;
@@ -166,7 +167,7 @@ static void test_boots(void **state)
 static void test_values(void **state)
 {
     struct world *w = *state;
-    char buf[8], long_key[NM_ID_SIZE + 1] = "";
+    char buf[8], long_key[NM_STORE_KEY_SIZE + 1] = "";
 
     open_store(w, "boot");
     assert_int_equal(nm_store_get_value(w->store, "k", buf, sizeof buf), -ENOENT);
@@ -175,7 +176,7 @@ static void test_values(void **state)
     assert_string_equal(buf, "v'\"1");
     assert_int_equal(nm_store_put_value(w->store, "k", "12345678"), 0);
     assert_int_equal(nm_store_get_value(w->store, "k", buf, sizeof buf), -E2BIG);
-    memset(long_key, 'k', NM_ID_SIZE);
+    memset(long_key, 'k', NM_STORE_KEY_SIZE);
     assert_int_equal(nm_store_put_value(w->store, long_key, "v"), -EINVAL);
 }
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The journal's understudy. Beside the records of its shim, the directory of every container that
+ * was launched holds container.json, all that the journal's row says. It is read only when the
+ * journal has no such row: when its file was damaged or lost. It is as new as the last moment at
+ * which type, request or a person's pause changed; what the cgroup and the shim say is newer.
+ */
+
+#include "agent/container.h"
+
+#define NM_COPY_FILE "container.json"
+
+/* boot_id: that of now, as text. Makes the directory if it is missing. */
+int nm_copy_write(const char *container_dir, const char *boot_id, const struct nm_container *c);
+/* *ret_same_boot: written since the host's last boot. -ENOENT: there is none. -EBADMSG: it is not
+ * to be believed. */
+int nm_copy_read(const char *container_dir, const char *boot_id, bool *ret_same_boot,
+                 struct nm_container **ret);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A container as JSON, all of it: the columns of the journal and the command. Read with the same
+ * suspicion as rows.
+ */
+
+#include <jansson.h>
+
+#include "agent/container.h"
+
+/* -EILSEQ: a string isn't UTF-8. */
+int nm_store_container_to_json(const struct nm_container *c, json_t **ret);
+/* -EBADMSG: anything is missing, of the wrong type or out of range. */
+int nm_store_container_from_json(const json_t *j, struct nm_container **ret);
+
+/* NULL-terminated lists. The second sets *ret also on failure, to what there is by then: the
+ * caller's destructor frees it. */
+int nm_store_strv_to_json(char *const *v, json_t **ret);
+int nm_store_strv_from_json(const json_t *array, char ***ret);
+
+/* Has it a program, and is every entry of its environment NAME=value? */
+bool nm_store_command_is_sane(const struct nm_command *cmd);
