@@ -62,7 +62,7 @@ says "pause" o2 'Paus(ed|ing) .*\(o2\)' 'CPU was at 97\.[0-9] % of capacity \(1\
     'Considered, the latest-started first' '1\. container_[0-9_]+ \(o2\).*chosen: this one' \
     '2\. container_[0-9_]+ \(o1\).*spared, the others are enough' 'Expected back: 0\.[0-9]+ cores' 'goes on by itself'
 check "what it really gave back is known with the next samples" \
-    wait_until 10 grep_explain o2 'really regained: '
+    wait_until 10 grep_explain o2 'really regained: .*0\.[0-9]+ cores'
 node_cpu 0
 wait_until 20 in_state o2 RUNNING
 says "resume" o2 'Resum(ed|ing) .*\(o2\)' 'CPU is down to [0-9.]+ % of capacity' 'used before its pause fit again'

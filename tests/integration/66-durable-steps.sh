@@ -1,0 +1,262 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 600
+#
+# nmd dies by SIGKILL at every step between a journal write and the action that it announces, in the
+# midst of a story with containers that run, pause, end, wait and are killed. The next nmd must
+# finish the story as if nothing had been: nobody runs twice, is lost, or changes places.
+#
+#   NMD_STEPS="gate-open:2 after-kill" one story, with these deaths
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+grep -qs 'define NM_FAULT_INJECTION' "$NMD_TEST_BUILD/config.h" ||
+    skip_all "this build can't die on purpose: configure --enable-fault-injection"
+
+node_proc_start
+nmd_configure <<END_CONF
+[node]
+memory = 1000M
+[over-allocation]
+enabled = no
+[queue]
+max-length = 20
+[preemption]
+pause-deadline = 300s
+[containers]
+keep-ended = 1h
+END_CONF
+runs=$dir/runs
+mkdir -p "$runs"
+
+# Each story's deaths, one after the other: the nmd that comes after one death is bound for the next.
+# STEP:N is the Nth time that this nmd passes it. reclaim needs swap, which this kind of host doesn't
+# give to containers.
+stories=(
+    "submit-journalled:1 round-before-commit:1 round-after-commit:1 shim-started:1 shim-journalled:1
+     cgroup-created:1 copy-written:1 cgroup-journalled:1 gate-open:1 running-journalled:1
+     before-freeze:1 after-freeze:1 type-journalled:1 update-journalled:1 before-term:1 after-term:1
+     before-kill:1 after-kill:1 before-thaw:1 after-thaw:1 end-heard:1 end-before-commit:1
+     end-journalled:1 cgroup-removed:1 drain-journalled:1"
+    "gate-open:2 running-journalled:2 end-heard:1 type-journalled:2 cgroup-journalled:1 end-journalled:2"
+    # where the next nmd dies, too, while it finishes what the first one has left
+    "shim-journalled:3 recovery-before-commit:1 queued-again:1 cgroup-created:2 queued-again:1
+     gate-open:1 recovery-after-commit:1 before-freeze:1 recovery-before-commit:1 before-freeze:1
+     recovery-after-commit:1 end-before-commit:1 end-before-commit:1"
+    "round-after-commit:9 copy-written:2 submit-journalled:3 cgroup-removed:1 before-kill:1
+     recovery-after-commit:1 round-before-commit:5 end-heard:1 end-heard:1"
+)
+[ -z "${NMD_STEPS:-}" ] || stories=("$NMD_STEPS")
+
+# ---- the story ----------------------------------------------------------------------------------
+# Told again from its beginning after each death; what has happened already, by the last snapshot or
+# else by a new one, is passed over. Every line fails when nmd is gone.
+
+snapshot() { nmctl list --all --json >"$dir/list.new" && mv "$dir/list.new" "$dir/list"; }
+seen() { # NAME JQ-EXPRESSION: in the last snapshot
+    jq -r --arg name "$t$1" '[.[] | select(.name == $name)] | last | '"$2" "$dir/list"
+}
+reach() { # NAME STATE: waits, as long as nmd lives
+    local end=$((SECONDS + 15))
+    until [[ " $2 COMPLETED " == *" $(seen "$1" .state) "* ]]; do
+        [ "$SECONDS" -lt "$end" ] || { echo "$1 is never $2"; give_up=1; return 1; }
+        snapshot || return
+    done
+}
+is_so() { # NAME JQ-CONDITION
+    [ "$(seen "$1" "$2")" = true ] || { snapshot && [ "$(seen "$1" "$2")" = true ]; }
+}
+once() { # NAME RUN-OPTION... -- SHELL-COMMANDS
+    local name=$1 options=()
+    shift
+    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    is_so "$name" '.id != null' && return 0
+    nmd_alive || return
+    nmctl run --detach --name "$t$name" "${options[@]}" -- \
+        sh -c "echo \$\$ >>$runs/$t$name; $2" >/dev/null
+}
+unless() { # NAME JQ-CONDITION NMCTL-ARGUMENT...: an action, unless what it is for is so already
+    local name=$1 condition=$2
+    shift 2
+    is_so "$name" "$condition" && return 0
+    nmd_alive && nmctl "$@" >/dev/null
+}
+ended='.state == "COMPLETED"'
+kill_off() { # NAME [--now]
+    unless "$1" "$ended or .state == \"KILLING\"" kill ${2:+"$2"} "$t$1" && reach "$1" COMPLETED
+}
+once_ever() { # TAG COMMAND...: has no trace to be seen by
+    local tag=$1
+    shift
+    [ -e "$runs/$t$tag.done" ] || { "$@" >/dev/null && touch "$runs/$t$tag.done"; }
+}
+
+story() {
+    snapshot || return
+    local low=(-m 20M -c 0.1) half=(--opportunistic -m 500M -c 0.1)
+    once g "${low[@]}" -- 'exec sleep 1000' &&
+        once p --opportunistic "${low[@]}" -- 'exec sleep 1000' &&
+        once s --opportunistic "${low[@]}" -- 'sleep 0.3; exit 7' &&
+        once term "${low[@]}" -- 'trap "exit 3" TERM; sleep 1000 & wait' &&
+        once now --opportunistic "${low[@]}" -- 'exec sleep 1000' &&
+        once big "${half[@]}" -- 'exec sleep 1000' &&
+        once q1 "${half[@]}" -- 'exec sleep 1000' &&
+        once q2 "${half[@]}" -- 'exec sleep 1000' &&
+        once q3 "${half[@]}" -- 'exec sleep 1000' &&
+        reach p "RUNNING PAUSED" && reach now RUNNING && reach term "RUNNING KILLING" &&
+        reach big RUNNING && reach g RUNNING &&
+        { [ -e "$runs/${t}resume.done" ] || {
+            unless p '.state == "PAUSED" or .state == "PAUSING"' pause "${t}p" && reach p PAUSED; }; } &&
+        reach s COMPLETED &&
+        unless now "$ended"' or .execution_type == "GUARANTEED"' promote "${t}now" &&
+        unless g "$ended"' or .execution_type == "OPPORTUNISTIC"' demote "${t}g" &&
+        unless g "$ended or .memory_bytes == $((30 << 20))" update "${t}g" -m 30M &&
+        kill_off term && kill_off now --now &&
+        { [ -e "$runs/${t}resume.done" ] || {
+            unless p '.state == "RUNNING" or .state == "RESUMING"' resume "${t}p" && reach p RUNNING &&
+                touch "$runs/${t}resume.done"; }; } &&
+        kill_off big --now && reach q1 RUNNING && kill_off q1 --now && reach q2 RUNNING &&
+        once q4 "${half[@]}" -- 'exec sleep 1000' &&
+        once_ever drain nmctl drain && reach q3 COMPLETED && reach q4 COMPLETED &&
+        once_ever undrain nmctl undrain &&
+        kill_off q2 && kill_off p --now && kill_off g --now
+}
+
+# ---- what must not change across a death --------------------------------------------------------
+
+problem() { problems+=("$*"); }
+
+start_to_die() { # STEP
+    NMD_FAULT=$1 "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state" \
+        --runtime-dir "$dir/run" --slice "$slice" --backend direct --node-proc "$node_proc" \
+        >>"$dir/nmd.log" 2>&1 &
+    nmd_pid=$!
+    dead_or_up() { ! nmd_alive || nmctl status; }
+    wait_until 20 dead_or_up
+}
+
+compare() { # the snapshot of before with what is there now: FILE
+    local name before after
+    for name in g p now term big; do
+        before=$(jq -c --arg n "$t$name" '.[] | select(.name == $n and .state != "COMPLETED" and .pid != null)
+            | [.id, .pid, .submitted_usec]' "$1")
+        [ -n "$before" ] || continue
+        [ "$(seen "$name" .state)" != COMPLETED ] || continue
+        after=$(seen "$name" '[.id, .pid, .submitted_usec]' | jq -c .)
+        [ "$before" = "$after" ] || problem "$name was $before and is $after"
+    done
+    # As good as the same: clocks are read one after the other to tell a deadline in wall-clock time.
+    before=$(jq --arg n "${t}p" '.[] | select(.name == $n and .state == "PAUSED") | .pause_deadline_usec' "$1")
+    after=$(seen p 'if .state == "PAUSED" then .pause_deadline_usec else null end')
+    if [ -n "$before" ] && [ "$after" != null ]; then
+        [ $((before > after ? before - after : after - before)) -lt 50000 ] ||
+            problem "the pause deadline moved from $before to $after"
+    fi
+    # Those that wait still, in the order in which they waited: somebody new may stand behind them.
+    before=$(jq -r --arg t "$t" '[.[] | select(.name | startswith($t + "q")) | select(.state == "SCHEDULED")]
+        | sort_by(.queue_position) | .[].name' "$1")
+    after=$(jq -r --arg t "$t" '[.[] | select(.name | startswith($t + "q")) | select(.state == "SCHEDULED")]
+        | sort_by(.queue_position) | .[].name' "$dir/list" | grep -Fx "$before")
+    before=$(grep -Fx "$after" <<<"$before")
+    [ "$before" = "$after" ] || problem "the queue was ${before//$'\n'/, } and is ${after//$'\n'/, }"
+}
+
+# What each must have come to: NAME RUNS EXIT-CODE EXIT-REASON
+endings='g 1 137 killed
+p 1 137 killed
+s 1 7 exited
+term 1 3 killed
+now 1 137 killed
+big 1 137 killed
+q1 1 137 killed
+q2 1 143 killed
+q3 0 null drained
+q4 0 null drained'
+
+judge() {
+    local name times code reason got id leftovers
+    while read -r name times code reason; do
+        got=$([ ! -e "$runs/$t$name" ] || grep -c . "$runs/$t$name")
+        got=${got:-0}
+        [ "$got" = "$times" ] || problem "$name ran $got times, not $times"
+        got=$(seen "$name" '"\(.exit_code) \(.exit_reason)"')
+        [ "$got" = "$code $reason" ] || problem "$name ended as $got, not $code $reason"
+        got=$(jq --arg n "$t$name" '[.[] | select(.name == $n)] | length' "$dir/list")
+        [ "$got" = 1 ] || problem "$name is there $got times"
+        id=$(seen "$name" .id)
+        got=$(nmctl explain --json "$id" | jq -r --argjson ran "$times" '
+            ([.[] | select(.outcome == "pending") | "\(.kind) is left open"] +
+             [if ([.[] | select(.kind == "admit" and .outcome == "done")] | length) != $ran
+              then "admitted \([.[] | select(.kind == "admit") | .outcome])" else empty end] +
+             [if ([.[] | .number] | (unique | length) == length) then empty else "numbers come twice" end])
+            | join(", ")')
+        [ -z "$got" ] || problem "decisions about $name: $got"
+    done <<<"$endings"
+    got=$(seen q2 .started_usec)
+    [ "$(seen q1 .started_usec)" -lt "$got" ] || problem "q2 started before q1"
+    leftovers=$(find "$(slice_dir)" -mindepth 1 -type d)
+    [ -z "$leftovers" ] || problem "left in the slice: $leftovers"
+}
+
+# ---- one story and its deaths -------------------------------------------------------------------
+
+result() { # NAME
+    if [ "${#problems[@]}" -eq 0 ]; then
+        ok "$1"
+    else
+        not_ok "$1" "${problems[@]}" "$(tail -n 60 "$dir/nmd.log")"
+    fi
+    problems=()
+}
+
+next_nmd() { # dies at the next step that is left, if there is one
+    if [ "${#left[@]}" -gt 0 ]; then
+        start_to_die "${left[0]}"
+    else
+        nmd_start
+    fi
+}
+
+tell_story() { # STEP...
+    local end=$((SECONDS + 200))
+    left=("$@") problems=() give_up=
+    t="t$((++told))-"
+    : >"$dir/nmd.log"
+    next_nmd
+    until story >"$dir/story.log" 2>&1 && nmd_alive; do
+        if nmd_alive; then
+            # what nmd refused is asked for again: it may have been under way when nmd died
+            if [ -n "$give_up" ] || [ "$SECONDS" -gt "$end" ]; then
+                problem "the story doesn't go on: $(tail -n 3 "$dir/story.log" | tr '\n' ' ')"
+                break
+            fi
+            sleep 0.05
+            continue
+        fi
+        wait "$nmd_pid" 2>/dev/null
+        nmd_pid=
+        cp "$dir/list" "$dir/list.before"
+        name=${left[0]:-nothing that it should die of}
+        left=("${left[@]:1}")
+        next_nmd
+        # it may be dead again by now; then the comparison is the next one's
+        snapshot && compare "$dir/list.before"
+        result "story $told: death at $name"
+    done 2>/dev/null
+    [ "${#left[@]}" -eq 0 ] || problem "nmd never came by ${left[*]}"
+    nmd_alive && snapshot && judge
+    result "story $told ends as it should"
+    # whatever went wrong is not to go on in the next one
+    nmd_stop
+    nmd_start && nmctl undrain 2>/dev/null
+    kill_all
+    nmd_stop
+}
+
+told=0
+echo '[]' >"$dir/list"
+for story in "${stories[@]}"; do
+    read -ra steps <<<"$(tr '\n' ' ' <<<"$story")"
+    tell_story "${steps[@]}"
+done
+done_testing
