@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Configuration: INI, /etc/nmd/nmd.conf and then nmd.conf.d/ *.conf in the order of their names, each key described
- * once in the table of config.c (section, name, type, range, default, reason, whether a reload applies it). A bad file is
- * refused whole, with file, line, key, value and what is allowed; the settings in force stay.
+ * Configuration: INI, /etc/nmd/nmd.conf and then nmd.conf.d/ *.conf in the order of their names,
+ * each key described once in the table of config.c (section, name, type, range, default, reason,
+ * whether a reload applies it). A bad file is refused whole, with file, line, key, value and what
+ * is allowed; the settings in force stay.
  */
 
 #include <jansson.h>
@@ -84,7 +85,8 @@ int nm_config_load(const char *path, bool must_exist, struct nm_config **ret, ch
 /* Every key with value, default, unit and meaning, for `nmctl config`; an array of objects. */
 json_t *nm_config_to_json(const struct nm_config *c);
 
-/* Names of the keys that differ between a and b and that only a restart applies, comma-separated, into buf ("" if none). */
+/* Names of the keys that differ between a and b and that only a restart applies, comma-separated,
+ * into buf ("" if none). */
 const char *nm_config_needs_restart(const struct nm_config *a, const struct nm_config *b, char *buf, size_t size);
 
 /* A commented nmd.conf with every key at its default, to the stream: the packaged file is made with it. */

@@ -3,10 +3,11 @@
 /*
  * Glances: memory is followed between two samples.
  *
- * Pressure events come when tasks already stall, and not at all as long as there is free memory beyond what the node
- * offers; a sampling period of 3 s is long against a process that touches a gigabyte a second. So while there is somebody
- * to take memory back from, the node's MemAvailable alone is read in between (one small file, some 20 us). When it has
- * fallen so far that the preemption threshold may be crossed, or by a good piece at all, everything is sampled afresh, and
+ * Pressure events come when tasks already stall, and not at all as long as there is free memory
+ * beyond what the node offers; a sampling period of 3 s is long against a process that touches a
+ * gigabyte a second. So while there is somebody to take memory back from, the node's MemAvailable
+ * alone is read in between (one small file, some 20 us). When it has fallen so far that the
+ * preemption threshold may be crossed, or by a good piece at all, everything is sampled afresh, and
  * that sample decides, as for a pressure event. A glance itself decides nothing.
  */
 

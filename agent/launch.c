@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nmd's end of a launch: watches one shim, new (launch-spawn.c) or adopted, and turns what it hears into STARTED and
- * ENDED, each once and in this order. There are three sources, and any of them may be missing:
+ * nmd's end of a launch: watches one shim, new (launch-spawn.c) or adopted, and turns what it hears
+ * into STARTED and ENDED, each once and in this order. There are three sources, and any of them may
+ * be missing:
  *
  *   socket   the shim's messages, fastest; an adopted shim has none (it went with the old nmd)
- *   record   the file in the container's directory, which says the same; watched with inotify after an adoption
- *   pidfd    readable when the shim is gone, which is what ENDED means; the messages and the record are then looked at a
- *            last time. No record of an end: the shim was killed, and what is left of the container is for the caller
- *            to kill through its cgroup (the command has the shim's death as its own, see shim-child.c).
+ *   record   the file in the container's directory, which says the same; watched with inotify after
+ * an adoption pidfd    readable when the shim is gone, which is what ENDED means; the messages and
+ * the record are then looked at a last time. No record of an end: the shim was killed, and what is
+ * left of the container is for the caller to kill through its cgroup (the command has the shim's
+ * death as its own, see shim-child.c).
  *
  * A pid is only ever believed through a pidfd that was opened while its start time still fitted.
  */

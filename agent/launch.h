@@ -2,15 +2,17 @@
 #pragma once
 
 /*
- * Starting commands. nmd forks one shim per container (agent/shim.c, a small binary of its own). The shim waits at a gate
- * while nmd puts it into the container's cgroup; when the gate opens it forks the command's process, drops privileges
- * there, execs, waits, and records how it ended in the container's directory. It outlives nmd: a restarted nmd adopts it
- * by pid, start time and that record. If nmd dies before the gate is opened, the shim leaves without running anything.
+ * Starting commands. nmd forks one shim per container (agent/shim.c, a small binary of its own).
+ * The shim waits at a gate while nmd puts it into the container's cgroup; when the gate opens it
+ * forks the command's process, drops privileges there, execs, waits, and records how it ended in
+ * the container's directory. It outlives nmd: a restarted nmd adopts it by pid, start time and that
+ * record. If nmd dies before the gate is opened, the shim leaves without running anything.
  *
- * The container's directory <state>/containers/<id>/ belongs to root and holds what the shim writes: `gate`, an empty file
- * made before anything is done for the command, and `record` (see struct nm_launch_record), atomically, first "started",
- * then "ended". A shim that is gone and has left neither has run nothing, which is all that makes it safe to start the
- * container once more. Logs are <logs>/<id>/stdout and stderr.
+ * The container's directory <state>/containers/<id>/ belongs to root and holds what the shim
+ * writes: `gate`, an empty file made before anything is done for the command, and `record` (see
+ * struct nm_launch_record), atomically, first "started", then "ended". A shim that is gone and has
+ * left neither has run nothing, which is all that makes it safe to start the container once more.
+ * Logs are <logs>/<id>/stdout and stderr.
  */
 
 #include <systemd/sd-event.h>
@@ -42,7 +44,8 @@ struct nm_launch_record {
     int exit_code;                  /* -1 when ended by a signal */
     int exit_signal;                /* 0 when it exited */
     uint64_t max_rss_bytes;         /* of the command's process tree's largest, from wait4 */
-    /* Of the whole cgroup, which is gone when nobody looks before systemd does; 0 where there is no memory controller. */
+    /* Of the whole cgroup, which is gone when nobody looks before systemd does; 0 where there is no
+     * memory controller. */
     uint64_t oom_kills, memory_peak_bytes;
 };
 

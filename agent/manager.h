@@ -249,7 +249,8 @@ void nm_memory_load(struct nm_manager *m);
 /* recovery.c */
 int nm_recovery_run(struct nm_manager *m, char **ret_message);
 void nm_recovery_check_orphans(struct nm_manager *m); /* forgets those that have gone */
-void nm_recovery_replace_journal(struct nm_manager *m); /* the one in use is damaged: a new one, with all that is known */
+void nm_recovery_replace_journal(
+    struct nm_manager *m); /* the one in use is damaged: a new one, with all that is known */
 
 /* recovery-decide.c: the newest decision about a container, which an earlier nmd may have left open */
 void nm_recovery_reopen_decision(struct nm_live *l); /* once its state is settled */

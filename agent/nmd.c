@@ -280,8 +280,9 @@ static void raise_file_limit(void)
     }
 }
 
-/* On a node in trouble nmd must be heard among its containers. They don't inherit this: reset-on-fork takes a raised
- * priority off every child, whether it was raised here or by the unit's Nice=. Where it isn't allowed, nothing is lost. */
+/* On a node in trouble nmd must be heard among its containers. They don't inherit this:
+ * reset-on-fork takes a raised priority off every child, whether it was raised here or by the
+ * unit's Nice=. Where it isn't allowed, nothing is lost. */
 static void raise_priority(void)
 {
     const struct sched_param zero = {0};
@@ -294,9 +295,10 @@ static void raise_priority(void)
 }
 
 /*
- * Much of what is resident after start-up was touched once: by loading, relocating and setting up a dozen libraries. It is let
- * go of; what the loop needs comes back from the page cache. Only mappings of files that can't be written and of which no page
- * is our own (Private_Dirty): relocated data, for one, would be lost.
+ * Much of what is resident after start-up was touched once: by loading, relocating and setting up a
+ * dozen libraries. It is let go of; what the loop needs comes back from the page cache. Only
+ * mappings of files that can't be written and of which no page is our own (Private_Dirty):
+ * relocated data, for one, would be lost.
  */
 static void let_go_of_start_up_pages(void)
 {

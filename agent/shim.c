@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nm-shim: the parent of one container's command. nmd may be restarted, upgraded or crash; a process has one parent that
- * can learn its exit status, so that parent is this small program, which has nothing else to do. See shim.h for what
- * it is given and launch.h for what it promises.
+ * nm-shim: the parent of one container's command. nmd may be restarted, upgraded or crash; a
+ * process has one parent that can learn its exit status, so that parent is this small program,
+ * which has nothing else to do. See shim.h for what it is given and launch.h for what it promises.
  *
- * It lives in the container's cgroup: frozen and killed with it, and its memory is the container's. It stays root with
- * no capability left, so that the container's user can neither signal nor trace it; all signals are blocked for its
- * whole life (SIGKILL ends it, and then its command too), and as leader of its own session it never hears a terminal.
- * OOM score -1000 spares it even when the kernel kills a whole group (memory.oom.group), so the end is recorded.
+ * It lives in the container's cgroup: frozen and killed with it, and its memory is the container's.
+ * It stays root with no capability left, so that the container's user can neither signal nor trace
+ * it; all signals are blocked for its whole life (SIGKILL ends it, and then its command too), and
+ * as leader of its own session it never hears a terminal. OOM score -1000 spares it even when the
+ * kernel kills a whole group (memory.oom.group), so the end is recorded.
  *
- * The container ends when its command ends. Descendants that stay behind are not waited for: nmd kills them with the
- * cgroup. Orphans are reaped here meanwhile, since not every host's PID 1 does so.
+ * The container ends when its command ends. Descendants that stay behind are not waited for: nmd
+ * kills them with the cgroup. Orphans are reaped here meanwhile, since not every host's PID 1 does
+ * so.
  */
 
 #include "agent/shim.h"
@@ -34,7 +36,8 @@
 static struct nm_launch_record record;
 static int spare_fd = -EBADF, cgroup_fd = -EBADF;
 
-/* A second file of a record's size, made while there is room, so that a disk which fills up later can't swallow the end. */
+/* A second file of a record's size, made while there is room, so that a disk which fills up later
+ * can't swallow the end. */
 static void reserve_record(void)
 {
     char blank[NM_LAUNCH_RECORD_SIZE];
@@ -152,9 +155,10 @@ static int read_spec(char **ret_text, size_t *ret_size, struct nm_shim_spec *ret
 }
 
 /*
- * Blocks until nmd says go. Anything else is its end, before anything has run, and that leaves no word: the directory may
- * be the same container's next shim's by now. Once through, a file says so, before anything is done that must not be done
- * twice: an nmd that finds neither shim nor file may start the container again.
+ * Blocks until nmd says go. Anything else is its end, before anything has run, and that leaves no
+ * word: the directory may be the same container's next shim's by now. Once through, a file says so,
+ * before anything is done that must not be done twice: an nmd that finds neither shim nor file may
+ * start the container again.
  */
 static void pass_gate(void)
 {
@@ -174,8 +178,9 @@ static void pass_gate(void)
 
 static int open_log(const char *name, const struct nm_shim_spec *spec)
 {
-    _cleanup_close_ int fd =
-        openat(NM_SHIM_FD_LOGS, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600);
+    _cleanup_close_ int fd = openat(
+        NM_SHIM_FD_LOGS, name,
+        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600);
     struct stat st;
 
     if (fd < 0)

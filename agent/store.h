@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * The journal: SQLite in WAL mode, <state>/nmd.db. A container's row is written *before* anything is done about it, so
- * that a restarted nmd knows what was meant. synchronous=NORMAL: a crash of nmd loses nothing; after a crash of the host
- * everything is gone anyway and is reported lost.
+ * The journal: SQLite in WAL mode, <state>/nmd.db. A container's row is written *before* anything
+ * is done about it, so that a restarted nmd knows what was meant. synchronous=NORMAL: a crash of
+ * nmd loses nothing; after a crash of the host everything is gone anyway and is reported lost.
  *
- * A damaged file is renamed to nmd.db.damaged-<time> and a new one begun; a full disk is reported (-ENOSPC) and what
- * could not be written is kept in memory and written when there is room: nm_store_flush() is cheap to call often.
+ * A damaged file is renamed to nmd.db.damaged-<time> and a new one begun; a full disk is reported
+ * (-ENOSPC) and what could not be written is kept in memory and written when there is room:
+ * nm_store_flush() is cheap to call often.
  */
 
 #include "agent/container.h"
@@ -70,6 +71,7 @@ int nm_store_load_values(struct nm_store *s, const char *prefix, nm_store_value_
 
 int nm_store_begin(struct nm_store *s);  /* groups writes into one transaction; nests; never fails */
 int nm_store_commit(struct nm_store *s); /* the outermost one tells how all of it went */
-/* Writes what an earlier failure left over. Returns 0, or what still stands in the way (-ENOSPC, -EIO); -EUCLEAN also when
- * the file in use is no longer the one that the next nmd will find: it was renamed or removed. */
+/* Writes what an earlier failure left over. Returns 0, or what still stands in the way (-ENOSPC,
+ * -EIO); -EUCLEAN also when the file in use is no longer the one that the next nmd will find: it
+ * was renamed or removed. */
 int nm_store_flush(struct nm_store *s);

@@ -91,8 +91,9 @@ int nm_cgroup_read_freeze(const struct nm_cgroup *cg, bool *ret); /* what was as
 int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen);
 /* SIGKILL to all, also when frozen. Where cgroup.kill is missing: frozen first, so that nothing can
  * fork away, then one by one through pidfds. cgroup.events tells when all are gone. */
-/* Before a kill: memory is given back by the dying processes themselves, on their own CPU time. Idle-class or throttled ones
- * on a busy node would take seconds for it (3.5 s were seen for 350 MiB), so quota and idle class are taken off. */
+/* Before a kill: memory is given back by the dying processes themselves, on their own CPU time.
+ * Idle-class or throttled ones on a busy node would take seconds for it (3.5 s were seen for 350
+ * MiB), so quota and idle class are taken off. */
 void nm_cgroup_hasten(const struct nm_cgroup *cg);
 int nm_cgroup_kill(const struct nm_cgroup *cg);
 /* To all processes but `except` (0: none). */
