@@ -85,8 +85,8 @@ const struct nm_config_key nm_config_keys[] = {
     {"preemption", "memory-threshold", NM_CONFIG_FRACTION, FIELD(preemption_threshold.memory),
      .fallback = "0.95", RANGE("0", "1"), .min_exclusive = true,
      .meaning = "Preemption threshold (beta) of memory: above this share of capacity, memory is "
-                "taken back from opportunistic containers; one fresh sample is enough. Nothing is "
-                "started that would exceed it."},
+                "taken back from opportunistic containers; one fresh sample is enough. Nothing that "
+                "relies on others' unused share is started if use would exceed it."},
     {"preemption", "cpu-threshold", NM_CONFIG_FRACTION, FIELD(preemption_threshold.cpu),
      .fallback = "0.95", RANGE("0", "1"), .min_exclusive = true,
      .meaning = "The same for CPU, which must stay above it for cpu-samples samples."},
@@ -112,8 +112,9 @@ const struct nm_config_key nm_config_keys[] = {
                 "elsewhere."},
     {"preemption", "kills-per-minute", NM_CONFIG_COUNT, FIELD(kills_per_minute), .fallback = "20",
      RANGE("1", "64"),
-     .meaning = "At most so many containers are killed by policy in any minute. Against a wrong "
-                "measurement or threshold emptying the node."},
+     .meaning = "At most so many containers are killed in any minute because use was over a "
+                "threshold, against a wrong measurement emptying the node. Kills that make room for "
+                "a guaranteed container are counted, but not held back."},
     {"preemption", "breaker", NM_CONFIG_DURATION, FIELD(breaker_usec), .fallback = "30s",
      RANGE("0s", "1h"),
      .meaning = "No opportunistic container starts for this long after policy killed one; doubles, "
