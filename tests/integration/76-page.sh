@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# The status page as a browser makes it from what the real nmd answers: headless Chromium, which
+# may talk to nmd alone. With NMD_TEST_KEEP=DIR the picture stays there for a person to look at.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+chromium=$(command -v chromium) || skip_all "no chromium"
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+port=$(free_port)
+node_proc_start
+nmd_configure <<END
+[node]
+memory = 1000M
+[preemption]
+pause = yes
+[interface]
+http-address = 127.0.0.1:$port
+END
+nmd_start || exit 1
+
+# Every host but nmd's has no address for it: a page that needed another one would be incomplete.
+browse() { # OPTION...
+    timeout -k 5 60 "$chromium" --headless --no-sandbox --disable-gpu --disable-quic \
+        --no-first-run --disable-background-networking --disable-component-update --disable-sync \
+        --disable-dev-shm-usage --host-resolver-rules='MAP * ~NOTFOUND, EXCLUDE 127.0.0.1' \
+        --user-data-dir="$(mktemp -d "$dir/browser.XXXXXX")" --virtual-time-budget=6000 \
+        --window-size=1280,1100 "$@" "http://127.0.0.1:$port/" 2>>"$dir/chromium.err" </dev/null
+}
+
+hog web-server -m 400M -c 0.5 -- 40
+hog batch-1 --opportunistic -m 200M -c 0.5 -- 40 --spin
+short=$(nmctl run --wait --name short -m 10M -c 0.1 -- sh -c 'exit 3'; echo $?)
+is "one has run and ended" "$short" 3
+wait_until 20 burns batch-1 100 || exit 1
+wait_until 10 settled batch-1
+node_cpu 1950
+wait_until 20 in_state batch-1 PAUSED
+submit batch-2 --opportunistic -m 300M -c 0.5 -- sleep 300
+wait_until 20 hold_is batch-2 over-alpha
+
+# What the browser has made of it, one fact a line.
+cat >"$dir/look.py" <<'END'
+import html.parser, sys
+
+class Look(html.parser.HTMLParser):
+    VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+    def __init__(self):
+        super().__init__()
+        self.path, self.text = [], {}
+
+    def handle_starttag(self, tag, attributes):
+        a = dict(attributes)
+        if tag not in self.VOID:
+            self.path.append((tag, a.get("id") or a.get("class") or ""))
+        inside = [name for _, name in self.path]
+        if tag == "body":
+            print("ready", a.get("data-ready"))
+        if tag == "canvas":
+            for chart in ("memory", "cpu"):
+                if chart in inside and int(a.get("width", 0)) > 100 and int(a.get("height", 0)) > 100:
+                    print("canvas", chart)
+        if tag == "i" and "track" in inside:
+            print("piece", a["title"].split(" for ")[0])
+        for name in ("src", "href", "action"):
+            if name in a:
+                print("refers to", a[name])
+
+    def handle_endtag(self, tag):
+        while self.path and self.path.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        inside = [name for _, name in self.path]
+        tag = self.path[-1][0] if self.path else ""
+        if "error" in inside:
+            print("error", data)
+        elif "lanes" in inside and tag == "b":
+            print("lane", data)
+        elif "queue" in inside:
+            print("queue", data)
+        elif tag == "summary":
+            print("decision", data)
+        elif "state" in inside or "counts" in inside:
+            print("head", data)
+
+Look().feed(open(sys.argv[1], encoding="utf-8").read())
+END
+browse --dump-dom >"$dir/page.html"
+seen=$(python3 "$dir/look.py" "$dir/page.html")
+is "the page is complete" "$(grep '^ready' <<<"$seen")" "ready yes"
+is "and has no error to tell" "$(grep '^error' <<<"$seen")" ""
+for chart in memory cpu; do
+    at_least "there is a chart of $chart" "$(grep -c "^canvas $chart" <<<"$seen")" 1
+done
+is "a lane for each container, with its name" "$(grep '^lane' <<<"$seen" | sort)" \
+    "$(sort <<<'lane web-server
+lane batch-1
+lane batch-2
+lane short (exited)')"
+is "lanes show who is or was running, paused, queued" \
+    "$(grep -E '^piece (running|paused|scheduled)$' <<<"$seen" | sort -u | xargs)" \
+    "piece paused piece running piece scheduled"
+like "the queue has who waits" "$(grep '^queue' <<<"$seen")" '^queue batch-2: 300 MiB, 0.5 vcores'
+like "the latest decisions are told" "$(grep '^decision' <<<"$seen")" 'paus.*batch-1.*CPU'
+like "and the node's state" "$(grep '^head' <<<"$seen")" '^head running'
+like "in figures" "$(grep '^head' <<<"$seen")" '1000 MiB and 2 vcores offered.*1 paused'
+
+# A URL in the library's licence text is text; what a page loads is in attributes and fetch().
+is "nothing in the page refers to another place" "$(grep '^refers to' <<<"$seen")" ""
+curl -sS "http://127.0.0.1:$port/" -D "$dir/head" >"$dir/source.html"
+is "nor in its code" "$(grep -oE '(https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^ "]*' "$dir/source.html" |
+    grep -v '/LICENSE' | sort -u)" ""
+
+picture=$dir/page.png
+[ -z "${NMD_TEST_KEEP:-}" ] || { mkdir -p "$NMD_TEST_KEEP"; picture=$NMD_TEST_KEEP/page.png; }
+browse --screenshot="$picture" >&2
+is "a picture can be taken of it" "$(head -c 4 "$picture" | tail -c 3)" PNG
+at_least "and it isn't an empty one" "$(stat -c %s "$picture")" 20000
+
+check "nmd goes on" nmd_alive
+done_testing
