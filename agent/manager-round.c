@@ -197,6 +197,9 @@ static void tell_hold(struct nm_manager *m, const struct nm_policy_verdict *v)
 
     tell_waiting(v, v->guaranteed_hold, v->guaranteed_hold_view);
     tell_waiting(v, v->hold, v->hold_view);
+    if (v->hold == NM_REASON_BREAKER && m->hold != NM_REASON_BREAKER)
+        nm_log_container(LOG_NOTICE, NULL, NULL, NM_MESSAGE_BREAKER,
+                         "nothing opportunistic is admitted for a while: containers were killed");
     m->hold = v->hold;
     m->hold_id[0] = '\0';
     if (v->hold == NM_REASON_NONE || !v->hold_view)
