@@ -160,17 +160,19 @@ void nm_record_store_result(struct nm_manager *m, int r)
 
     if (r == m->store_error)
         return;
-    if (r < 0 && r != -EUCLEAN) /* that is made good, and told, by nm_recovery_replace_journal() */
+    m->store_error = r;
+    if (r == -EUCLEAN)
+        return; /* that is made good, and told, by nm_recovery_replace_journal() */
+    if (r < 0) {
         nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE,
                          "the journal in %s can't be written (%s): containers go on, but a restart "
                          "of nmd now could lose what happens from here; free some space there",
                          m->state_dir, strerror(-r));
-    else if (r >= 0 && m->store_error < 0)
-        nm_info("the journal can be written again");
-    m->store_error = r;
-    if (r < 0)
         (void)snprintf(reason, sizeof reason, "the journal in %.100s can't be written (%s)",
                        m->state_dir, strerror(-r));
+    } else {
+        nm_info("the journal can be written again");
+    }
     if (m->health)
         nm_health_set_journal(m->health, reason);
 }

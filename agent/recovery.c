@@ -443,10 +443,8 @@ void nm_recovery_replace_journal(struct nm_manager *m)
 
     if (r == -EPROTO)
         return; /* in a transaction: soon */
-    m->store_error = 0; /* of the old one */
-    if (r < 0)
-        nm_record_store_result(m, r);
-    else
+    nm_record_store_result(m, r);
+    if (r >= 0)
         m->opened.epoch = o.epoch;
     put_all(m);
     tell_of_damage(m, &o, "a new one has all containers in it, but no earlier decisions");
