@@ -1,0 +1,238 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 180
+#
+# What nmd makes of a journal that is damaged, gone, full or of another boot, and of hands that reach
+# into its containers from outside, while it runs and while it doesn't.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+nmd_configure <<END_CONF
+[node]
+memory = 1000M
+[over-allocation]
+enabled = no
+[queue]
+max-length = 20
+[health]
+period = 1s
+END_CONF
+runs=$dir/runs
+mkdir -p "$runs"
+low=(-m 20M -c 0.1)
+db=$dir/state/nmd.db
+nmd_start
+
+# Containers that note each of their runs.
+noting() { # NAME RUN-OPTION... -- SHELL-COMMANDS
+    local name=$1 options=()
+    shift
+    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    submit "$name" "${options[@]}" -- sh -c "echo \$\$ >>$runs/$name; $2"
+}
+runs_of() { grep -c . "$runs/$1" 2>/dev/null || echo 0; }
+pid_of() { field_of "$1" .pid; }
+end_of() { field_of "$1" '"\(.state) \(.exit_code) \(.exit_reason)"'; }
+ended_as() { [ "$(end_of "$1")" = "COMPLETED $2" ]; }
+notes() { nmctl status --json | jq -r '.. | .notes? // empty | .[]'; }
+over() { # PID; PID 1 takes its time to reap some
+    ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"
+}
+noted() { notes | grep -q "$1"; }
+in_log() { grep -q "$1" "$dir/nmd.log"; }
+sql() { /usr/bin/python3 - "$db" "$1" <<'END_PY'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute(sys.argv[2])
+db.commit()
+END_PY
+}
+
+# ---- a damaged journal ----
+noting run "${low[@]}" -- 'exec sleep 1000'
+noting paused --opportunistic -m 30M -c 0.2 --app grid -- 'exec sleep 1000'
+noting soon "${low[@]}" -- 'sleep 1; exit 5'
+for name in run paused soon; do wait_until 5 in_state $name RUNNING; done
+run=$(pid_of run) paused=$(pid_of paused) soon_id=$(field_of soon .id)
+nmctl pause paused >/dev/null
+nmctl promote paused >/dev/null
+nmctl pause paused >/dev/null
+wait_until 5 frozen paused
+wait_until 5 in_state paused PAUSED
+deadline=$(field_of paused .pause_deadline_usec)
+nmd_kill
+rm -f "$db-wal"
+dd if=/dev/urandom of="$db" bs=1k count=64 conv=notrunc status=none
+wait_until 5 over "$(tail -n 1 "$runs/soon")"
+up=yes
+nmd_start || up=no
+is "nmd starts on a journal of rubbish" "$up" yes
+check "and says so in its log" in_log "was damaged and is set aside"
+check "and in its status" noted "damaged and is set aside"
+is "the damaged file is kept" "$(find "$dir/state" -name 'nmd.db.damaged-*' | grep -c .)" 1
+is "what ran is adopted" "$(state_of run) $(pid_of run)" "RUNNING $run"
+is "what was paused stays so" "$(state_of paused) $(pid_of paused)" "PAUSED $paused"
+# by wall-clock time, which is reckoned anew each time
+is "until when it was" "$((($(field_of paused .pause_deadline_usec) - deadline) / 50000))" 0
+is "type, request, application are known" \
+    "$(field_of paused '"\(.execution_type) \(.memory_bytes) \(.vcores) \(.app)"')" "GUARANTEED $((30 << 20)) 0.2 grid"
+check "what ended meanwhile has its exit status" wait_until 5 ended_as "$soon_id" "5 exited"
+noting after "${low[@]}" -- 'exit 3'
+check "new containers run" wait_until 5 ended_as after "3 exited"
+is "no id comes twice" "$(nmctl list --all --json | jq '([.[].id] | unique | length) == length')" true
+nmctl resume paused >/dev/null
+check "the rebuilt one can be resumed" wait_until 5 in_state paused RUNNING
+nmd_kill
+nmd_start
+is "the next restart finds all in the new journal" "$(pid_of run) $(pid_of paused)" "$run $paused"
+is "and has nothing to say about it" "$(notes | grep -c damaged)" 0
+
+# ---- a journal that goes while nmd runs ----
+noting waits1 --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
+noting waits2 --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
+rm -f "$db" "$db-wal"
+check "a removed journal is noticed and made anew" wait_until 20 test -s "$db"
+check "and told of" noted "had been removed"
+nmd_kill
+nmd_start
+is "it has everything in it" \
+    "$(state_of run) $(pid_of run) $(state_of soon) $(field_of waits1 .queue_position) $(field_of waits2 .queue_position)" \
+    "RUNNING $run COMPLETED 1 2"
+nmctl kill --now waits1 waits2 >/dev/null
+nmd_stop
+rm -f "$db" "$db-wal"
+nmd_start
+is "removed while nmd is stopped: adopted from the copies" "$(state_of run) $(pid_of run) $(pid_of paused)" \
+    "RUNNING $run $paused"
+is "nobody ran twice" "$(runs_of run) $(runs_of paused) $(runs_of soon) $(runs_of after)" "1 1 1 1"
+
+# ---- orphans ----
+nmd_kill
+rm -f "$db" "$db-wal" "$dir/state/containers/"*/container.json
+echo 1 >"$(find "$(slice_dir)" -name "*.scope" | head -n 1)/cgroup.freeze"
+nmd_start
+check "without journal and copies they are left alone" kill -0 "$run"
+is "and are no containers" "$(nmctl list --json | jq length)" 0
+check "but told of" noted "not known to the journal"
+is "the frozen one is thawed" "$(cat "$(slice_dir)"/*.scope/cgroup.freeze | sort -u)" 0
+kill -KILL "$run" "$paused"
+check "when they have gone, their cgroups go" \
+    wait_until 25 bash -c "[ -z \"\$(find $(slice_dir) -mindepth 1 -type d)\" ]"
+is "and the note" "$(notes | grep -c 'not known')" 0
+
+# ---- another boot ----
+noting ran "${low[@]}" -- 'exec sleep 1000'
+noting over "${low[@]}" -- 'sleep 0.5; exit 6'
+noting queued --opportunistic -m 1000M -c 0.1 -- 'exec sleep 1000'
+wait_until 5 in_state ran RUNNING
+ran=$(pid_of ran)
+wait_until 5 in_state over RUNNING
+nmd_kill
+wait_until 5 over "$(tail -n 1 "$runs/over")"
+echo 1 >"$(slice_dir)/cgroup.kill"
+wait_until 5 over "$ran"
+sql "UPDATE key_values SET value = 'another' WHERE key = 'store.boot_id'"
+nmd_start
+is "after a reboot, what ran is lost" "$(field_of ran '"\(.state) \(.exit_code) \(.exit_reason) \(.message)"')" \
+    "COMPLETED null lost the host was rebooted while it ran"
+is "what waited, too" "$(field_of queued '"\(.exit_reason) \(.message)"')" \
+    "lost the host was rebooted while it waited in the queue"
+is "what had ended has its exit status" "$(end_of over)" "COMPLETED 6 exited"
+is "no decision is left open" \
+    "$(nmctl explain --json ran | jq '[.[] | select(.outcome == "pending")] | length')" 0
+nmd_stop
+nmd_start
+is "and so it stays" "$(end_of over) $(end_of ran)" "COMPLETED 6 exited COMPLETED null lost"
+
+# ---- hands from outside ----
+noting a "${low[@]}" -- 'exec sleep 1000'
+noting b --opportunistic "${low[@]}" -- 'exec sleep 1000'
+noting c "${low[@]}" -- 'exec sleep 1000'
+noting d "${low[@]}" -- 'exec sleep 1000'
+for name in a b c d; do wait_until 5 in_state $name RUNNING; done
+echo 1 >"$(cgroup_of a)/cgroup.freeze"
+check "a freeze by another hand is put back" \
+    wait_until 5 bash -c "grep -qx 'frozen 0' $(cgroup_of a)/cgroup.events && grep -q 'frozen by something else' $dir/nmd.log"
+nmctl pause b >/dev/null
+wait_until 5 in_state b PAUSED
+echo 0 >"$(cgroup_of b)/cgroup.freeze"
+check "and so is a thaw" wait_until 5 frozen b
+is "it is paused all the time" "$(state_of b)" PAUSED
+shim() { awk '/^PPid/ { print $2 }' "/proc/$(pid_of "$1")/status"; }
+kill -KILL "$(shim c)"
+check "the end of a shim is its container's" wait_until 5 ended_as c "137 signaled"
+rm -rf "$dir/state/containers/$(field_of d .id)"
+kill -TERM "$(pid_of d)"
+check "a removed directory: nmd has heard the end all the same" wait_until 5 ended_as d "143 signaled"
+
+noting e "${low[@]}" -- 'exec sleep 1000'
+noting f "${low[@]}" -- 'exec sleep 1000'
+noting g "${low[@]}" -- 'exec sleep 1000'
+for name in e f g; do wait_until 5 in_state $name RUNNING; done
+e=$(pid_of e) f=$(pid_of f) g=$(pid_of g) g_id=$(field_of g .id) e_shim=$(shim e)
+f_cgroup=$(cgroup_of f)
+nmd_kill
+kill -KILL "$e_shim"
+echo 1 >"$f_cgroup/cgroup.kill"
+rm -rf "$dir/state/containers/$g_id"
+nmd_start
+check "a shim that was killed while nmd was away" wait_until 5 ended_as e "137 signaled"
+check "a whole scope that was" wait_until 5 ended_as f "137 signaled"
+is "without its directory a container lives on" "$(state_of g) $(pid_of g)" "RUNNING $g"
+check "its processes are gone" over "$e"
+check "its processes are gone, too" over "$f"
+kill -TERM "$g"
+check "its end can't be known any more, and is not guessed" wait_until 5 ended_as g "null lost"
+kill_all
+
+# ---- a full disk ----
+nmd_stop
+mount -t tmpfs -o size=4M,mode=700 none "$dir/state" ||
+    { skip "a full disk" "no file system can be mounted here"; done_testing; }
+at_exit 'umount -l "$dir/state"'
+nmd_start
+noting full1 "${low[@]}" -- 'exec sleep 1000'
+noting full2 "${low[@]}" -- "until [ -e $runs/go ]; do sleep 0.1; done; exit 4"
+wait_until 5 in_state full1 RUNNING
+wait_until 5 in_state full2 RUNNING
+noting full3 --opportunistic -m 990M -c 0.1 -- 'exit 9'
+full=$(pid_of full1)
+fill() { cat /dev/zero >"$dir/state/ballast" 2>/dev/null; }
+fill
+refused() {
+    fill
+    api POST /v1/containers '{"command":["true"],"memory_bytes":20971520,"vcores":0.1}'
+    [ "$api_status" = 503 ]
+}
+wait_until 10 refused
+refused # once more, for its answer
+is "with a full disk new containers are refused" "$api_status" 503
+like "with the reason" "$api_body" 'No space left'
+check "the status says so" noted "can't be written"
+is "and the node is unhealthy" "$(nmctl status --json | jq -r '[.. | .healthy? | select(. != null)] | first')" false
+nmctl pause full1 >/dev/null
+check "containers go on: one is paused" wait_until 5 in_state full1 PAUSED
+touch "$runs/go"
+check "one ends, and its exit status is heard" wait_until 5 ended_as full2 "4 exited"
+nmd_kill
+up=yes
+nmd_start || up=no
+is "nmd starts with a full disk, too" "$up" yes
+is "and finds what lives" "$(pid_of full1)" "$full"
+check "and how the other one ended" wait_until 5 ended_as full2 "4 exited"
+is "what waits, waits" "$(state_of full3)" SCHEDULED
+rm "$dir/state/ballast"
+accepted() { nmctl run --detach --name again "${low[@]}" -- true; }
+check "with room again, it takes new ones" wait_until 20 accepted
+check "by itself it is healthy again" wait_until 20 status_is \
+    '[.. | .healthy? | select(. != null)] | first' true
+nmctl kill --now full1 >/dev/null
+check "and what waited starts" wait_until 10 ended_as full3 "9 exited"
+nmd_kill
+nmd_start
+is "nothing is lost" "$(end_of full1), $(end_of full2), $(end_of full3)" \
+    "COMPLETED 137 killed, COMPLETED 4 exited, COMPLETED 9 exited"
+is "nobody ran twice" "$(runs_of full1) $(runs_of full2) $(runs_of full3)" "1 1 1"
+nmd_stop
+done_testing
