@@ -23,7 +23,7 @@
 #include "util/clock.h"
 #include "util/macros.h"
 
-#define DEADLINE_USEC (10 * NM_USEC_PER_SEC)
+#define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
 
 /* Headers, then as much body as Content-Length says. */
 static bool request_is_whole(const char *buf, size_t len)

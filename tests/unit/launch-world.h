@@ -14,7 +14,7 @@
 
 #include "agent/launch.h"
 
-#define DEADLINE_USEC (10 * NM_USEC_PER_SEC)
+#define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
 
 struct world {
     char root[64], dir[96], logs[96], cgroup[128];

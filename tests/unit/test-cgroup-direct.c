@@ -20,7 +20,7 @@
 #include "util/clock.h"
 #include "util/fileio.h"
 
-#define DEADLINE_USEC (20 * NM_USEC_PER_SEC)
+#define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
 
 struct fixture {
     sd_event *event;

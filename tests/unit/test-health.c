@@ -19,7 +19,7 @@
 #include "util/fileio.h"
 #include "util/log.h"
 
-#define DEADLINE_USEC (20 * NM_USEC_PER_SEC)
+#define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
 
 struct fixture {
     char directory[64];
