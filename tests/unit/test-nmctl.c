@@ -63,6 +63,8 @@ static void start(struct started *s, const char *const *argv)
     s->pid = fork();
     assert_true(s->pid >= 0);
     if (s->pid == 0) {
+        /* A background job of a shell without job control ignores it, and nmctl would keep to that. */
+        (void)signal(SIGINT, SIG_DFL);
         (void)dup2(fileno(s->out), STDOUT_FILENO);
         (void)dup2(fileno(s->err), STDERR_FILENO);
         (void)execv(program ? program : "nmctl/nmctl", (char *const *)argv);
