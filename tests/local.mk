@@ -15,3 +15,8 @@ include tests/unit/nmctl.mk
 include tests/fuzz/local.mk
 endif
 include tests/bench/local.mk
+
+# A directory in EXTRA_DIST is taken from the build tree as well as from the sources: objects must not travel.
+dist-hook:
+	find $(distdir)/tests \( -name '*.o' -o -name '*.lo' -o -name .deps -o -name .dirstamp \) \
+		-prune -exec rm -rf {} +
