@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 120
+# deadline: 300
 #
 # Each victim order and each queue order once; the kill budget and the breaker.
 # shellcheck source=tests/integration/lib.sh
@@ -28,7 +28,7 @@ nmd_start
 # and has done nothing, "last" works and came last.
 big() { hog big --opportunistic --app A -m 200M -c 0.3 -- 150 --spin && wait_until 20 uses big 150; }
 idle() { hog idle --opportunistic --app A -m 200M -c 0.3 -- 60 && wait_until 20 uses idle 60; }
-last() { hog last --opportunistic --app B -m 200M -c 0.3 -- 80 --spin && wait_until 60 burns last 1500; }
+last() { hog last --opportunistic --app B -m 200M -c 0.3 -- 80 --spin && wait_until 60 burns last 400; }
 victims() { # ORDER MIB: who is killed when memory is over beta by so much
     local running
     running=$(status_of .containers.opportunistic_running)
