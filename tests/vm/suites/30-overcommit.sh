@@ -85,6 +85,7 @@ is "which the kernel confirms" "$(field "$cg/nm.slice/nm-$a.scope/cgroup.events"
 check "it has a deadline" test "$(field_of "$a" .pause_deadline_usec)" -gt 0
 nmctl kill --now --wait "$g" >/dev/null
 check "with room again, it goes on" wait_until 60 in_state "$a" RUNNING
-is "which the kernel confirms too" "$(field "$cg/nm.slice/nm-$a.scope/cgroup.events" frozen)" 0
+thawed() { [ "$(field "$cg/nm.slice/nm-$a.scope/cgroup.events" frozen)" = 0 ]; }
+check "which the kernel confirms too" wait_until 30 thawed
 nmctl kill --now --wait "$a" >/dev/null
 done_testing
