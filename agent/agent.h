@@ -241,5 +241,9 @@ struct nm_manager_params {
 int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, char **ret_message);
 /* Starts timers and watches. */
 int nm_manager_start(struct nm_manager *m);
+/* Writes a trace of all that happens from now on, for nmsim, until the manager is freed. An earlier
+ * trace of that name becomes FILE.1. *ret_message: why not, the caller's to free. Once it is begun,
+ * whatever hinders it ends the recording alone. */
+int nm_manager_record(struct nm_manager *m, const char *path, char **ret_message);
 struct nm_manager *nm_manager_free(struct nm_manager *m);
 NM_DEFINE_CLEANUP(struct nm_manager *, nm_manager_free)

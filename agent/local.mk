@@ -36,9 +36,11 @@ libnm_agent_la_SOURCES = \
 	%D%/copy.c %D%/copy.h \
 	%D%/priority.c %D%/priority.h \
 	%D%/problem.c %D%/problem.h \
+	%D%/recorder.c \
 	%D%/recovery.c \
 	%D%/recovery-decide.c \
 	%D%/settings.c %D%/settings.h \
+	%D%/trace.c %D%/trace.h \
 	%D%/types.c %D%/types.h \
 	%D%/users.c %D%/users.h
 libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \

@@ -323,6 +323,8 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     check_invariants(m, &s, &in, v);
     if (trigger != NM_TRIGGER_CHANGE)
         nm_glance_rearm(m, v);
+    if (trigger != NM_TRIGGER_CHANGE && m->recorder)
+        nm_recorder_sample(m->recorder);
     if (trigger == NM_TRIGGER_SAMPLE)
         keep_history(m, v);
     carry_out(m, v);

@@ -547,6 +547,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     if (m->store && m->policy)
         nm_memory_save(m);
     stop_watching(m);
+    m->recorder = nm_recorder_free(m->recorder);
     while (m->subscriptions)
         (void)nm_subscription_free(m->subscriptions);
     tdestroy(m->by_id, by_id_keep);

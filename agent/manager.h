@@ -15,6 +15,7 @@
  *   manager-status.c   what there is to see
  *   recovery.c         adopting what an earlier nmd left
  *   recovery-decide.c  what became of its decisions
+ *   recorder.c         nmd --record
  *   container-files.c  the directories of containers
  *
  * References: a live container is owned by m->live and points into nothing else that is owned; its
@@ -36,6 +37,13 @@ enum nm_todo {
     NM_TODO_RECLAIM,
     NM_TODO_TERMINATE,
     NM_TODO_KILL
+};
+
+/* What a recording (recorder.c) has told of a container last. */
+struct nm_recorded {
+    enum nm_execution_type type;
+    struct nm_resources request, use;
+    bool used; /* `use` was told */
 };
 
 /* A container that has not ended, with everything that is needed to run it. */
@@ -73,6 +81,7 @@ struct nm_live {
     bool shadow_any;
     enum nm_reason queue_told;        /* the reason for waiting that was recorded last, and when */
     uint64_t queue_told_usec;
+    struct nm_recorded recorded;
 };
 
 struct nm_subscription {
@@ -157,6 +166,7 @@ struct nm_manager {
     struct nm_histogram reaction_pause, reaction_kill;
     struct nm_event_record *events; /* ring of NM_EVENT_RING */
     struct nm_subscription *subscriptions;
+    struct nm_recorder *recorder; /* NULL: nothing is recorded */
     uint64_t started_realtime_usec;
 };
 
@@ -255,6 +265,12 @@ void nm_recovery_replace_journal(
 /* recovery-decide.c: the newest decision about a container, which an earlier nmd may have left open */
 void nm_recovery_reopen_decision(struct nm_live *l); /* once its state is settled */
 void nm_recovery_close_decision(struct nm_manager *m, const char *id, const char *why);
+
+/* recorder.c: a trace for nmsim; begun by nm_manager_record() */
+struct nm_recorder;
+void nm_recorder_sample(struct nm_recorder *r); /* the newest sample; allocates nothing */
+struct nm_recorder *nm_recorder_free(struct nm_recorder *r);
+NM_DEFINE_CLEANUP(struct nm_recorder *, nm_recorder_free)
 
 /* container-files.c */
 #define NM_DIR_SIZE 4096

@@ -23,7 +23,7 @@
 #include "util/log.h"
 
 struct options {
-    const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc;
+    const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc, *record;
     enum nm_cgroup_backend_kind backend;
     bool check_config, config_given;
 };
@@ -51,6 +51,7 @@ static void usage(void)
          ")\n"
          "      --node-proc DIR     read the node's meminfo, stat and pressure below DIR (default "
          "/proc)\n"
+         "      --record FILE       write a trace of all that happens, for nmsim\n"
          "      --check-config      check the configuration and leave\n"
          "      --log-level LEVEL   err, warning, notice, info or debug (default info)\n"
          "  -h, --help              this text\n"
@@ -104,6 +105,7 @@ enum {
     OPT_SLICE,
     OPT_SHIM,
     OPT_NODE_PROC,
+    OPT_RECORD,
     OPT_CHECK,
     OPT_LEVEL
 };
@@ -117,6 +119,7 @@ static const struct option long_options[] = {
     {"slice", required_argument, NULL, OPT_SLICE},
     {"shim", required_argument, NULL, OPT_SHIM},
     {"node-proc", required_argument, NULL, OPT_NODE_PROC},
+    {"record", required_argument, NULL, OPT_RECORD},
     {"check-config", no_argument, NULL, OPT_CHECK},
     {"log-level", required_argument, NULL, OPT_LEVEL},
     {"help", no_argument, NULL, 'h'},
@@ -156,6 +159,9 @@ static int parse_option(int c, struct options *o)
         return 0;
     case OPT_NODE_PROC:
         o->node_proc = optarg;
+        return 0;
+    case OPT_RECORD:
+        o->record = optarg;
         return 0;
     case OPT_CHECK:
         o->check_config = true;
@@ -407,6 +413,21 @@ static int make_server(struct daemon *d, sd_event *event, const struct options *
     return r;
 }
 
+static int record(struct daemon *d, const struct options *o)
+{
+    _cleanup_free_ char *message = NULL;
+    int r;
+
+    if (!o->record)
+        return 0;
+    r = nm_manager_record(d->manager, o->record, &message);
+    if (r < 0)
+        nm_err("can't start: %s", message ? message : strerror(-r));
+    else
+        nm_info("what happens is recorded in %s; nmsim replays it", o->record);
+    return r;
+}
+
 static int start(struct daemon *d, sd_event *event, const struct options *o)
 {
     _cleanup_(nm_config_freep) struct nm_config *config = NULL;
@@ -422,6 +443,8 @@ static int start(struct daemon *d, sd_event *event, const struct options *o)
         r = make_manager(d, event, o, STEAL_PTR(config));
     if (r >= 0)
         r = make_server(d, event, o);
+    if (r >= 0)
+        r = record(d, o);
     return r < 0 ? r : nm_manager_start(d->manager);
 }
 
