@@ -174,10 +174,10 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
                                 unsigned max, nm_manager_decision_cb_t cb, void *userdata,
                                 struct nm_problem *ret_problem);
 
-/* Where a container's log files are: path of "stdout" or "stderr", checked for the caller's right
- * to read it. */
-int nm_manager_log_path(struct nm_manager *m, const struct nm_caller *who, const char *id,
-                        const char *stream, char *buf, size_t size, struct nm_problem *ret_problem);
+/* Opens a container's "stdout" or "stderr" for reading, beneath the log directory and through no
+ * link; *ret_fd is the caller's. -ENOENT: there is no such file yet. */
+int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                        const char *stream, int *ret_fd, struct nm_problem *ret_problem);
 
 const struct nm_history *nm_manager_history(const struct nm_manager *m);
 const struct nm_config *nm_manager_config(const struct nm_manager *m);

@@ -47,13 +47,20 @@ static int lift(int fd)
     return high;
 }
 
+/* The shim writes here as root. A directory that somebody else has put in its place, or may put files into, is not
+ * ours to use. */
 static int open_dir(const char *path)
 {
+    _cleanup_close_ int fd = -EBADF;
     int r = nm_mkdir_p(path, 0700);
 
     if (r < 0)
         return r;
-    return lift(RET_NERRNO(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
+    fd = lift(RET_NERRNO(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
+    if (fd < 0)
+        return fd;
+    r = nm_check_private_dir(fd);
+    return r < 0 ? r : STEAL_FD(fd);
 }
 
 static int make_spec(const struct nm_launch_params *p)

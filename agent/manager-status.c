@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "agent/ordering.h"
 #include "agent/problem.h"
@@ -223,8 +224,32 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
     return r != 0 ? r : nm_store_load_decisions(m->store, c->id, max, cb, userdata);
 }
 
-int nm_manager_log_path(struct nm_manager *m, const struct nm_caller *who, const char *id,
-                        const char *stream, char *buf, size_t size, struct nm_problem *ret_problem)
+/* nmd is root, and the file is its container's user's: nothing but a file that lies where nmd has
+ * put it may be read. */
+static int open_log(const struct nm_manager *m, const char *id, const char *stream, int *ret_fd)
+{
+    _cleanup_close_ int root = open(m->log_dir, O_PATH | O_DIRECTORY | O_CLOEXEC),
+                        dir = -EBADF, fd = -EBADF;
+    struct stat st;
+
+    if (root < 0)
+        return -errno;
+    dir = nm_open_beneath(root, id, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (dir < 0)
+        return dir;
+    fd = nm_open_beneath(dir, stream, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode))
+        return -EBADMSG;
+    *ret_fd = STEAL_FD(fd);
+    return 0;
+}
+
+int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                        const char *stream, int *ret_fd, struct nm_problem *ret_problem)
 {
     const struct nm_container *c;
     int r = nm_manager_find(m, who, id, &c, ret_problem);
@@ -234,9 +259,13 @@ int nm_manager_log_path(struct nm_manager *m, const struct nm_caller *who, const
     if (!nm_streq(stream, "stdout") && !nm_streq(stream, "stderr"))
         return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "stream", stream,
                               "A log stream is 'stdout' or 'stderr'.");
-    if ((size_t)snprintf(buf, size, "%s/%s/%s", m->log_dir, c->id, stream) >= size)
-        return -ENAMETOOLONG;
-    return 0;
+    r = open_log(m, c->id, stream, ret_fd);
+    if (r == -ELOOP || r == -EXDEV || r == -EBADMSG || r == -ENOTDIR || r == -ENXIO)
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "stream", stream,
+                              "The %s of container %s is no longer the plain file that nmd made; "
+                              "links and other things are not read.",
+                              stream, c->id);
+    return r;
 }
 
 const struct nm_history *nm_manager_history(const struct nm_manager *m)

@@ -387,7 +387,26 @@ int nm_manager_resettle(struct nm_manager *m, struct nm_config *c, char **ret_me
 
 /* ---- birth and death ----------------------------------------------------- */
 
-static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p)
+/* Whoever can put a file or a link into these could make nmd, which is root, write and remove where they like. */
+static int make_private_dir(const char *what, const char *path, char **ret_message)
+{
+    _cleanup_close_ int fd = -EBADF;
+    int r = nm_mkdir_p(path, 0700);
+
+    if (r >= 0) {
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r = fd < 0 ? -errno : nm_check_private_dir(fd);
+    }
+    if (r < 0 && asprintf(ret_message,
+                          r == -EPERM ? "the %s directory %s belongs to somebody else, or others may write to it; "
+                                        "it must be nmd's or root's, without write permission for group and others"
+                                      : "the %s directory %s can't be used: %s",
+                          what, path, strerror(-r)) < 0)
+        *ret_message = NULL;
+    return r;
+}
+
+static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, char **ret_message)
 {
     int r;
 
@@ -404,8 +423,8 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p)
     if (!m->state_dir || !m->runtime_dir || !m->shim_path || !m->proc_root || !m->node_proc_root ||
         !m->log_dir)
         return -ENOMEM;
-    r = nm_mkdir_p(m->state_dir, 0700);
-    return r < 0 ? r : nm_mkdir_p(m->log_dir, 0700);
+    r = make_private_dir("state", m->state_dir, ret_message);
+    return r < 0 ? r : make_private_dir("log", m->log_dir, ret_message);
 }
 
 static int open_store(struct nm_manager *m, char **ret_message)
@@ -479,7 +498,7 @@ static int open_backend(struct nm_manager *m, const struct nm_manager_params *p,
 static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p, char **ret_message)
 {
     struct nm_config *config = p->config;
-    int r = fill_paths(m, p);
+    int r = fill_paths(m, p, ret_message);
 
     m->config = config;
     if (r >= 0)

@@ -54,11 +54,23 @@ static int become(const struct nm_shim_spec *spec, const struct nm_shim_account 
     return spec->uid != 0 && setresuid((uid_t)-1, 0, (uid_t)-1) == 0 ? -EPERM : 0;
 }
 
+/* A path that the user gave. Besides being walked with the user's rights only, it may not lead through the links of
+ * /proc into a directory that some process has open. */
+static int enter(const char *dir)
+{
+    _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
+
+    if (root < 0)
+        return -errno;
+    fd = nm_open_in_root(root, dir, O_PATH | O_DIRECTORY);
+    return fd < 0 ? fd : RET_NERRNO(fchdir(fd));
+}
+
 static int enter_workdir(const char *workdir, const char *home)
 {
     if (*workdir)
-        return RET_NERRNO(chdir(workdir));
-    return chdir(home) == 0 ? 0 : RET_NERRNO(chdir("/"));
+        return enter(workdir);
+    return enter(home) == 0 ? 0 : RET_NERRNO(chdir("/"));
 }
 
 static const char *find_env(char *const *env, const char *name, size_t len)

@@ -139,18 +139,46 @@ int nm_mkdir_p(const char *path, mode_t mode)
     return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 }
 
+static int open_how(int root_fd, const char *path, const struct open_how *how)
+{
+    for (int tries = 0;; tries++) {
+        int r = RET_NERRNO(syscall(SYS_openat2, root_fd, path, how, sizeof *how));
+        /* EAGAIN: something was renamed or mounted while a ".." was walked; openat2(2) says to try again. */
+        if (r != -EINTR && (r != -EAGAIN || tries >= 8))
+            return r;
+    }
+}
+
 int nm_open_beneath(int root_fd, const char *path, int flags, mode_t mode)
 {
-    struct open_how how = {
+    const struct open_how how = {
         .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
         .mode = flags & O_CREAT ? mode : 0,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
 
-    for (int tries = 0;; tries++) {
-        int r = RET_NERRNO(syscall(SYS_openat2, root_fd, path, &how, sizeof how));
-        /* EAGAIN: something was renamed or mounted while a ".." was walked; openat2(2) says to try again. */
-        if (r != -EINTR && (r != -EAGAIN || tries >= 8))
-            return r;
-    }
+    return open_how(root_fd, path, &how);
+}
+
+int nm_open_in_root(int root_fd, const char *path, int flags)
+{
+    const struct open_how how = {
+        .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
+        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+    };
+
+    return open_how(root_fd, path, &how);
+}
+
+int nm_check_private_dir(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISDIR(st.st_mode))
+        return -ENOTDIR;
+    return (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & (S_IWGRP | S_IWOTH))
+               ? 0
+               : -EPERM;
 }

@@ -30,3 +30,11 @@ int nm_mkdir_p(const char *path, mode_t mode);
 /* Opens path beneath root_fd: no "..", no absolute path, no symlink or mount crossing that leads out of it
  * (openat2 with RESOLVE_BENEATH). Returns a descriptor that the caller owns, or -errno (-EXDEV: led outside). */
 int nm_open_beneath(int root_fd, const char *path, int flags, mode_t mode);
+
+/* The same where path is as seen by somebody whose root directory is root_fd: absolute paths and symlinks begin
+ * there, ".." ends there, and the links of /proc to descriptors, roots and working directories lead nowhere
+ * (-ELOOP). */
+int nm_open_in_root(int root_fd, const char *path, int flags);
+
+/* Is the open directory nmd's, or root's, and can nobody else put anything into it? -EPERM: no. */
+int nm_check_private_dir(int fd);

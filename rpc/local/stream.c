@@ -49,7 +49,7 @@ struct nm_stream {
 
     char container_id[NM_ID_SIZE]; /* logs, wait */
     bool completed;
-    char *path; /* logs */
+    char name[8]; /* logs: of the file */
     int fd;
     uint64_t tail;
     off_t offset;
@@ -173,7 +173,6 @@ struct nm_stream *nm_stream_free(struct nm_stream *s)
     sd_event_source_disable_unref(s->hangup);
     sd_event_source_disable_unref(s->changed);
     nm_close(s->fd);
-    free(s->path);
     free(s->pending);
     free(s);
     return NULL;
@@ -353,20 +352,18 @@ static int watch_file(struct nm_stream *s)
     return r < 0 ? r : sd_event_source_set_enabled(s->changed, SD_EVENT_ON);
 }
 
-/* Opens the file if it is there yet. It lies where its container's user may write: no link, no
- * pipe, no device. */
-static int open_log(struct nm_stream *s)
+/* Opens the file if it is there yet. */
+static int open_log(struct nm_stream *s, struct nm_problem *ret_problem)
 {
-    _cleanup_close_ int fd =
-        open(s->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    _cleanup_close_ int fd = -EBADF;
     struct stat st;
+    int r = nm_manager_open_log(s->all->manager, &s->caller, s->container_id, s->name, &fd,
+                                ret_problem);
 
-    if (fd < 0)
-        return errno == ENOENT ? 0 : -errno;
+    if (r != 0)
+        return r == -ENOENT ? 0 : r;
     if (fstat(fd, &st) < 0)
         return -errno;
-    if (!S_ISREG(st.st_mode))
-        return -EBADMSG;
     s->offset = s->tail == UINT64_MAX ? 0 : nm_tail_offset(fd, st.st_size, s->tail);
     s->fd = STEAL_FD(fd);
     return s->follow ? watch_file(s) : 0;
@@ -376,10 +373,11 @@ static int open_log(struct nm_stream *s)
  * beginning. */
 static ssize_t read_more(struct nm_stream *s, char *buf, size_t max)
 {
+    struct nm_problem problem;
     struct stat st;
     ssize_t n;
 
-    if (s->fd < 0 && open_log(s) < 0)
+    if (s->fd < 0 && open_log(s, &problem) != 0)
         return -1;
     if (s->fd < 0)
         return 0;
@@ -439,11 +437,9 @@ int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p)
     s->tail = p->tail;
     s->completed = c->view.state == NM_COMPLETED;
     memcpy(s->container_id, c->id, sizeof s->container_id);
-    s->path = strdup(p->path);
-    if (!s->path)
-        return -ENOMEM;
-    r = open_log(s);
-    if (r < 0)
+    (void)snprintf(s->name, sizeof s->name, "%s", p->name);
+    r = open_log(s, &call->problem);
+    if (r != 0)
         return r;
     return answer(call, s, p->follow ? MHD_SIZE_UNKNOWN : log_size(s), "application/octet-stream",
                   read_logs);

@@ -31,7 +31,7 @@ struct nm_stream *nm_stream_free(struct nm_stream *s);
 int nm_stream_events(struct nm_call *call, uint64_t after, bool follow);
 
 struct nm_stream_logs {
-    const char *path;
+    const char *name;         /* "stdout" or "stderr" */
     const char *container_id; /* as the manager knows it */
     bool follow;
     uint64_t tail; /* newest lines to begin with; UINT64_MAX: all */

@@ -6,8 +6,6 @@
 #include "rpc/local/messages.h"
 #include "rpc/local/stream.h"
 
-#include <limits.h>
-
 /* Called once when the request has come, and again when the container has completed (or the wait is
  * off). */
 int nm_handle_wait(struct nm_call *call)
@@ -33,7 +31,6 @@ int nm_handle_logs(struct nm_call *call)
     const char *stream = nm_target_query(&call->target, "stream");
     struct nm_stream_logs p = {.tail = UINT64_MAX};
     const struct nm_container *c;
-    char path[PATH_MAX];
     int r;
 
     if (!stream)
@@ -46,12 +43,9 @@ int nm_handle_logs(struct nm_call *call)
         r = nm_call_query_u64(call, "tail", 0, INT64_MAX, &p.tail);
     if (r == 0)
         r = nm_manager_find(call->manager, &call->caller, call->id, &c, &call->problem);
-    if (r == 0)
-        r = nm_manager_log_path(call->manager, &call->caller, c->id, stream, path, sizeof path,
-                                &call->problem);
     if (r != 0)
         return r;
-    p.path = path;
+    p.name = stream;
     p.container_id = c->id;
     return nm_stream_logs(call, &p);
 }

@@ -215,15 +215,23 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
     return 0;
 }
 
-int nm_manager_log_path(struct nm_manager *m, const struct nm_caller *who, const char *id,
-                        const char *stream, char *buf, size_t size, struct nm_problem *p)
+int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                        const char *stream, int *ret_fd, struct nm_problem *p)
 {
     const struct nm_container *c;
+    char path[256];
     int r = nm_manager_find(m, who, id, &c, p);
 
-    if (r == 0)
-        (void)snprintf(buf, size, "%s/%s.%s", m->log_dir, c->id, stream);
-    return r;
+    if (r != 0)
+        return r;
+    if (m->log_is_strange)
+        return nm_messages_problem(p, NM_AGENT_E_CONFLICT, "stream", stream, "It is not read.");
+    (void)snprintf(path, sizeof path, "%s/%s.%s", m->log_dir, c->id, stream);
+    r = open(path, O_RDONLY | O_CLOEXEC);
+    if (r < 0)
+        return -errno;
+    *ret_fd = r;
+    return 0;
 }
 
 const struct nm_history *nm_manager_history(const struct nm_manager *m)

@@ -24,6 +24,7 @@ struct nm_manager {
     struct nm_history *history;
     struct nm_config *config;
     const char *log_dir;
+    bool log_is_strange;
     uint64_t slow_usec;       /* nm_manager_foreach() takes so long */
     struct nm_caller caller;  /* who asked last */
     char last_id[NM_ID_SIZE]; /* of what */

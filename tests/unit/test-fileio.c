@@ -186,6 +186,66 @@ static void test_beneath(void **state)
     assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
+static void expect_in_root(const char *path, int expected)
+{
+    _cleanup_close_ int fd = nm_open_in_root(dir_fd, path, O_PATH | O_DIRECTORY);
+
+    if (expected == 0 ? fd < 0 : fd != expected)
+        fail_msg("\"%s\": got %d, expected %d", path, fd, expected);
+}
+
+/* As somebody sees it whose root directory this is. */
+static void test_in_root(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdirat(dir_fd, "home", 0755), 0);
+    assert_int_equal(mkdirat(dir_fd, "home/me", 0755), 0);
+    assert_int_equal(symlinkat("/home/me", dir_fd, "short"), 0);
+    assert_int_equal(symlinkat("/proc/self/cwd", dir_fd, "home/cwd"), 0);
+
+    expect_in_root("/", 0);
+    expect_in_root("/home/me", 0);
+    expect_in_root("/short", 0);
+    expect_in_root("/../../home", 0);
+    expect_in_root("/etc", -ENOENT);
+    expect_in_root("/home/cwd", -ENOENT);
+}
+
+static void test_magic_links(void **state)
+{
+    _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY), fd = -EBADF;
+
+    (void)state;
+    assert_int_equal(nm_open_in_root(root, "/proc/self/cwd", O_PATH | O_DIRECTORY), -ELOOP);
+    assert_int_equal(nm_open_in_root(root, "/proc/self/root", O_PATH | O_DIRECTORY), -ELOOP);
+    fd = nm_open_in_root(root, "/proc/self", O_PATH | O_DIRECTORY); /* an ordinary one */
+    assert_true(fd >= 0);
+}
+
+static void expect_private(const char *name, mode_t mode, uid_t owner, int expected)
+{
+    _cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY);
+
+    assert_true(fd >= 0);
+    assert_int_equal(fchown(fd, owner, (gid_t)-1), 0);
+    assert_int_equal(fchmod(fd, mode), 0);
+    assert_int_equal(nm_check_private_dir(fd), expected);
+}
+
+static void test_private_dir(void **state)
+{
+    uid_t me = geteuid();
+
+    (void)state;
+    assert_int_equal(mkdirat(dir_fd, "mine", 0700), 0);
+    expect_private("mine", 0700, me, 0);
+    expect_private("mine", 0755, me, 0);
+    expect_private("mine", 0770, me, -EPERM);
+    expect_private("mine", 01777, me, -EPERM);
+    if (me == 0)
+        expect_private("mine", 0700, 54321, -EPERM);
+}
+
 static void test_log_level(void **state)
 {
     int level = -1;
@@ -231,6 +291,8 @@ int main(void)
         WITH_DIRECTORY(test_read),        WITH_DIRECTORY(test_pread_again),
         WITH_DIRECTORY(test_atomic),      WITH_DIRECTORY(test_atomic_follows_no_link),
         WITH_DIRECTORY(test_mkdir_p),     WITH_DIRECTORY(test_beneath),
+        WITH_DIRECTORY(test_in_root),     cmocka_unit_test(test_magic_links),
+        WITH_DIRECTORY(test_private_dir),
         cmocka_unit_test(test_log_level), WITH_DIRECTORY(test_log_lines),
     };
 
