@@ -16,6 +16,7 @@
 
 #include "agent/message-ids.h"
 #include "agent/priority.h"
+#include "agent/users.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/fileio.h"
@@ -131,12 +132,29 @@ void nm_act_admit(struct nm_live *l)
         nm_act_carry_out(l);
 }
 
+/* The rules may have become stricter while it waited, or between two starts. Whether somebody may
+ * act for another was settled when it was submitted. */
+static bool user_is_allowed(struct nm_live *l, struct nm_problem *ret_problem)
+{
+    const struct nm_command *command = &l->c->command;
+    const struct nm_caller who = {.uid = l->c->submitter_uid, .admin = true};
+    const struct nm_user user = {.uid = command->uid, .gid = command->gid, .name = command->user};
+
+    return nm_users_may_run(l->m->config, &who, geteuid(), true, &user, ret_problem) == 0;
+}
+
 static void launch(struct nm_live *l)
 {
     struct nm_manager *m = l->m;
+    struct nm_problem problem;
     char description[160], label[160];
-    int r = start_shim(l);
+    int r;
 
+    if (!user_is_allowed(l, &problem)) {
+        nm_life_fail_launch(l, NM_LAUNCH_STAGE_USER, EPERM, problem.message);
+        return;
+    }
+    r = start_shim(l);
     NM_FAULT("shim-started");
     if (r == -ENOSPC || r == -EDQUOT) {
         nm_life_hold_launch(l);
