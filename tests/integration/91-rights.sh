@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 90
+#
+# Who may do what on the socket, and as whom containers run: root, members of the admin group, the
+# owner of a container, and somebody else. The uids need no accounts here; tests/vm/suites/15-security.sh
+# does the same with real users.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" -eq 0 ] || skip_all "only root can ask as others"
+place=$(mktemp -d /tmp/nmd-rights.XXXXXX) # where others may come, which the suite's own directory doesn't let them
+chmod 755 "$place"
+remove_place() { rm -rf "$place"; }
+at_exit remove_place
+export NMD_SOCKET=$place/nmd.sock
+node_proc_start
+nmd_configure <<END
+[node]
+memory = 1000M
+[interface]
+socket-mode = 0666
+admin-group = games
+[containers]
+banned-users = 54325
+END
+nmd_start || exit 1
+games=$(getent group games | cut -d: -f3)
+
+while IFS= read -r line; do
+    case $line in
+        'ok - '*) ok "${line#ok - }" ;;
+        'not ok - '*) not_ok "${line#not ok - }" ;;
+        *) diag "$line" ;;
+    esac
+done < <("$(dirname "$0")/rights.py" "$NMD_SOCKET" "$games" 2>&1)
+at_least "the whole table was gone through" "$tap_count" 110
+
+# ---- as whom a container runs --------------------------------------------------------------------
+
+ask_as() { # UID:SETPRIV-OPTION MEMBERS [BYTES]: the answer and its status
+    setpriv --reuid "${1%%:*}" --regid "${1%%:*}" "--${1#*:}" \
+        curl -sS --max-time 20 --unix-socket "$NMD_SOCKET" -w '%{http_code}' -H 'Content-Type: application/json' \
+        --data-binary '{"command":["true"],"vcores":0.001,"memory_bytes":'"${3:-1048576}$2"'}' http://nmd/v1/containers
+}
+row() { # NAME WHO USER WANTED: what comes of it when WHO asks for USER
+    local answer
+    answer=$(ask_as "$2" "${3:+,\"user\":\"$3\"}")
+    like "$1" "${answer: -3} $(jq -r '.user // .error.message' <<<"${answer%???}")" "^$4"
+}
+root=0:clear-groups member=54323:groups=$games owner=54321:clear-groups
+row "root as itself" $root "" "201 root"
+row "root by name" $root root "201 root"
+row "root by number" $root 0 "201 root"
+row "root names a system user" $root daemon "201 daemon"
+row "root gives a system user's number" $root 1 "201 daemon"
+row "root names an ordinary user" $root nobody "201 nobody"
+row "root names nobody there is" $root no-such-user "400 There is no user 'no-such-user'"
+row "a member as itself" "$member" "" "201 54323"
+row "a member names an ordinary user" "$member" nobody "201 nobody"
+row "a member gives an ordinary user's number" "$member" 65534 "201 nobody"
+row "a member names root" "$member" root "403 No container runs as root: .*min-uid = 1000.*Only root"
+row "a member gives root's number" "$member" 0 "403 No container runs as root: .*min-uid = 1000"
+row "a member names a system user" "$member" daemon "403 No container runs as daemon: .*min-uid"
+row "a member gives a system user's number" "$member" 1 "403 No container runs as daemon: .*min-uid"
+row "a user as itself" $owner "" "201 54321"
+row "a user names another" $owner nobody "403 You \(uid 54321\) may run containers as yourself only"
+row "a user gives another's number" $owner 65534 "403 You .* as yourself only"
+row "a user names root" $owner root "403 You .* as yourself only"
+row "a user gives root's number" $owner 0 "403 You .* as yourself only"
+row "a system user as itself" 1:clear-groups "" "403 No container runs as daemon: .*min-uid"
+row "a system user in the group, too" "1:groups=$games" "" "403 No container runs as daemon: .*min-uid"
+row "a number that overflows is nobody" $root 4294967296 "400 There is no user"
+row "nor is a negative one" $root -1 "400 There is no user"
+row "nor one with rubbish" $root '0\n' "400 There is no user"
+row "a banned number as itself" 54325:clear-groups "" "403 .*banned-users"
+
+# The rules count as they are when it starts, not when it was asked for.
+fill=$(nmctl run --detach -m 900M -c 0.1 sleep 100)
+ask_as 65534:clear-groups ',"name":"waits","execution_type":"OPPORTUNISTIC"' 900000000 >/dev/null
+is "a user's container waits" "$(state_of waits)" SCHEDULED
+reconfigure containers banned-users nobody
+row "a banned user as itself" 65534:clear-groups "" "403 No container runs as nobody: .*banned-users.*Only root"
+row "a member names a banned user" "$member" nobody "403 No container runs as nobody: .*banned-users"
+row "a member gives a banned user's number" "$member" 65534 "403 No container runs as nobody: .*banned-users"
+row "root names a banned user" $root nobody "201 nobody"
+nmctl kill --now --wait "$fill" >/dev/null
+wait_until 10 in_state waits COMPLETED
+is "what waited when its user was banned never runs" "$(field_of waits '"\(.exit_reason) \(.pid)"')" "bad-user null"
+like "and says why" "$(field_of waits .message)" "nobody.*banned-users"
+done_testing

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every route of a running nmd, asked by root, by a member of its admin group, by a container's
+owner and by somebody else, against a table of what each of them may. Prints TAP lines.
+
+    rights.py SOCKET MEMBER-GID
+
+It must run as root, on an nmd whose socket lets everybody in and whose containers may be users
+without an account. A route that the daemon describes and the table lacks is a failure.
+"""
+
+import json
+import os
+import socket
+import sys
+
+PATH, GROUP = sys.argv[1], int(sys.argv[2])
+OWNER, OTHER, MEMBER = 54321, 54322, 54323
+ROLES = {"root": (0, 0, []), "member": (MEMBER, MEMBER, [GROUP]), "owner": (OWNER, OWNER, []),
+         "other": (OTHER, OTHER, [])}
+TINY = {"memory_bytes": 1 << 20, "vcores": 0.001}
+ALL, ADMINS, MINE = (200, 200, 200, 200), (200, 200, 403, 403), (200, 200, 200, 404)
+# (method, path): for root, member, owner, other. {id} is a container of the owner's, a new one for
+# each question.
+TABLE = {
+    ("GET", "/"): ALL,
+    ("GET", "/metrics"): ALL,
+    ("GET", "/v1/version"): ALL,
+    ("GET", "/v1/openapi.json"): ALL,
+    ("GET", "/v1/status"): ALL,
+    ("GET", "/v1/history"): ALL,
+    ("GET", "/v1/config"): ALL,
+    ("GET", "/v1/events"): ALL,
+    ("GET", "/v1/containers"): ALL,
+    ("POST", "/v1/containers"): (201, 201, 201, 201),
+    ("GET", "/v1/decisions"): ADMINS,
+    ("POST", "/v1/drain"): ADMINS,
+    ("POST", "/v1/undrain"): ADMINS,
+    ("POST", "/v1/reload"): ADMINS,
+    ("GET", "/v1/containers/{id}"): MINE,
+    ("PATCH", "/v1/containers/{id}"): MINE,
+    ("DELETE", "/v1/containers/{id}"): MINE,
+    ("POST", "/v1/containers/{id}/pause"): MINE,
+    ("POST", "/v1/containers/{id}/resume"): MINE,
+    ("POST", "/v1/containers/{id}/promote"): MINE,
+    ("POST", "/v1/containers/{id}/demote"): MINE,
+    ("POST", "/v1/containers/{id}/kill"): MINE,
+    ("GET", "/v1/containers/{id}/wait"): MINE,
+    ("GET", "/v1/containers/{id}/logs"): MINE,
+    ("GET", "/v1/containers/{id}/decisions"): MINE,
+}
+BODY = {("POST", "/v1/containers"): {"command": ["sleep", "100"], **TINY},
+        ("PATCH", "/v1/containers/{id}"): {"vcores": 0.002},
+        ("POST", "/v1/containers/{id}/kill"): {"now": True}}
+
+
+def say(name, wrong=None):
+    print("ok - " + name if not wrong else "not ok - %s\n# %s" % (name, wrong), flush=True)
+
+
+def connect(role):
+    uid, gid, groups = ROLES[role]
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(20)
+    os.setgroups(groups)
+    os.setegid(gid)
+    os.seteuid(uid)
+    try:
+        s.connect(PATH)  # the kernel notes now who asks
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups([])
+    return s
+
+
+def ask(role, method, target, body=None):
+    """Status and text."""
+    data = b"" if body is None else json.dumps(body).encode()
+    with connect(role) as s:
+        s.sendall(("%s %s HTTP/1.0\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+                   % (method, target, len(data))).encode() + data)
+        answer = b""
+        while chunk := s.recv(65536):
+            answer += chunk
+    head, _, text = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), text.decode()
+
+
+count = 0
+
+
+def container(role, command=("sleep", "100"), **more):
+    """A new one of this role's, as nmd describes it."""
+    global count
+    count += 1
+    status, text = ask(role, "POST", "/v1/containers",
+                       {"command": list(command), "name": "secret-%d" % count, **TINY, **more})
+    if status != 201:
+        sys.exit("no container for %s: %d %s" % (role, status, text))
+    c = json.loads(text)
+    while c["state"] in ("NEW", "SCHEDULED"):
+        c = json.loads(ask("root", "GET", "/v1/containers/" + c["id"])[1])
+    return c
+
+
+def prepare(path, wanted):
+    """The owner's container that a route can do something to."""
+    if path.endswith("/wait") and wanted == 200:
+        return container("owner", ["true"])
+    c = container("owner", execution_type="OPPORTUNISTIC" if path.endswith("/promote") else "GUARANTEED")
+    if path.endswith("/resume"):
+        ask("root", "POST", "/v1/containers/%s/pause" % c["id"])
+        while json.loads(ask("root", "GET", "/v1/containers/" + c["id"])[1])["state"] != "PAUSED":
+            pass
+    return c
+
+
+def steady(id):
+    """What of a container nobody else may have changed."""
+    c = json.loads(ask("root", "GET", "/v1/containers/" + id)[1])
+    return {k: c[k] for k in ("state", "execution_type", "vcores", "memory_bytes", "exit_reason", "pid")}
+
+
+def check_routes():
+    doc = json.loads(ask("root", "GET", "/v1/openapi.json")[1])
+    described = {(m.upper(), p) for p, item in doc["paths"].items() for m in item if m != "parameters"}
+    say("the table has every route that nmd describes",
+        "" if described == set(TABLE) else "the difference: %s" % (described ^ set(TABLE)))
+    for key, expected in TABLE.items():
+        for role, wanted in zip(ROLES, expected):
+            method, path = key
+            c = prepare(path, wanted) if "{id}" in path else None
+            before = steady(c["id"]) if c and wanted == 404 else None
+            wrong = []
+            if path == "/v1/undrain":
+                ask("root", "POST", "/v1/drain")
+            # by id, by number and by name: whichever way, it is not there for others
+            refs = [c["id"], str(int(c["id"].rsplit("_", 1)[1])), c["name"]] if before else [c["id"]] if c else [""]
+            for ref in refs:
+                status, text = ask(role, method, path.replace("{id}", ref), BODY.get(key))
+                if status != wanted:
+                    wrong.append("%s: %d, not %d: %s" % (ref, status, wanted, text[:300]))
+                if wanted == 404:
+                    nothing = ask(role, method, path.replace("{id}", "there-is-none"), BODY.get(key))[1]
+                    if nothing.replace("there-is-none", ref) != text:
+                        wrong.append("another's is told from none: %s %s" % (text, nothing))
+            if before and steady(c["id"]) != before:
+                wrong.append("it was changed: %s" % steady(c["id"]))
+            say("%s %s by %s: %d" % (method, path, role, wanted), "; ".join(wrong))
+            if path in ("/v1/drain", "/v1/undrain"):
+                ask("root", "POST", "/v1/undrain")
+            if c:
+                ask("root", "POST", "/v1/containers/%s/kill" % c["id"], {"now": True})
+    ask("root", "POST", "/v1/undrain")
+
+
+def check_views():
+    """What others hear of a container without asking for it."""
+    follow = connect("other")
+    follow.sendall(b"GET /v1/events?follow=true HTTP/1.1\r\nHost: x\r\n\r\n")
+    c, own = container("owner", env={"PASSWORD": "x"}), container("other")
+    ask("owner", "POST", "/v1/containers/%s/pause" % c["id"])
+    ask("owner", "POST", "/v1/containers/%s/kill" % c["id"], {"now": True})
+    ask("other", "POST", "/v1/containers/%s/kill" % own["id"], {"now": True})
+    for id in (c["id"], own["id"]):
+        ask("root", "GET", "/v1/containers/%s/wait" % id)
+    heard = b""
+    while b'"to":"COMPLETED"' not in heard or own["id"].encode() not in heard:
+        chunk = follow.recv(65536)
+        if not chunk:
+            break
+        heard += chunk
+    follow.close()
+    views = {"followed events": heard.decode(), "kept events": ask("other", "GET", "/v1/events")[1],
+             "list": ask("other", "GET", "/v1/containers?all=true")[1],
+             "status": ask("other", "GET", "/v1/status")[1], "metrics": ask("other", "GET", "/metrics")[1],
+             "own decisions": ask("other", "GET", "/v1/containers/%s/decisions" % own["id"])[1]}
+    for name, text in views.items():
+        say("nothing of others' in the " + name,
+            "it has %s: %s" % (c["id"], text[:1000]) if c["id"] in text or c["name"] in text else "")
+    for name in ("followed events", "kept events", "list", "own decisions"):
+        say("one's own is in the " + name, "" if own["id"] in views[name] else views[name][:1000])
+    everything = json.loads(ask("member", "GET", "/v1/containers?all=true")[1])
+    say("administrators see all", "" if {c["id"], own["id"]} <= {x["id"] for x in everything} else str(everything)[:500])
+
+
+def check_queue():
+    """Why one's own waits is told, who is in front is not."""
+    status = json.loads(ask("root", "GET", "/v1/status")[1])["node"]
+    large = status["capacity"]["memory_bytes"] * 3 // 4
+    first = container("root", memory_bytes=large)
+    waiting = {"command": ["true"], "memory_bytes": large, "vcores": 0.001, "execution_type": "OPPORTUNISTIC"}
+    head = json.loads(ask("owner", "POST", "/v1/containers", {"name": "secret-head", **waiting})[1])
+    behind = json.loads(ask("other", "POST", "/v1/containers", {"name": "behind", **waiting})[1])
+    wrong = []
+    for what in ("/v1/status", "/v1/containers/" + behind["id"], "/v1/containers/%s/decisions" % behind["id"]):
+        text = ask("other", "GET", what)[1]
+        if head["id"] in text or "secret" in text or first["id"] in text:
+            wrong.append("%s: %s" % (what, text[:1000]))
+    position = json.loads(ask("other", "GET", "/v1/containers/" + behind["id"])[1])["queue_position"]
+    say("one's place in the queue is told", "" if position == 2 else "it is %s" % position)
+    say("who is in front is not", "; ".join(wrong))
+    text = ask("owner", "GET", "/v1/status")[1]
+    say("but to its owner", "" if head["id"] in text else text[:1000])
+    for c in (behind, head, first):
+        ask("root", "POST", "/v1/containers/%s/kill" % c["id"], {"now": True})
+
+
+def check_rights_of_submitters():
+    for name, body, expected in (
+            ("new privileges", {"allow_new_privs": True}, (201, 201, 403, 403)),
+            ("exemption", {"exempt": True}, (201, 201, 403, 403)),
+            ("a better rank", {"execution_type": "GUARANTEED"}, (201, 201, 201, 201))):
+        for role, wanted in zip(ROLES, expected):
+            status, text = ask(role, "POST", "/v1/containers", {"command": ["true"], **TINY, **body})
+            say("%s for %s: %d" % (name, role, wanted), "" if status == wanted else "%d %s" % (status, text))
+
+
+check_routes()
+check_views()
+check_queue()
+check_rights_of_submitters()
