@@ -66,8 +66,7 @@ is "in their order" "$(($(decision_of opp2 admit .number) < $(decision_of opp3 a
 nmctl kill --now --wait opp2 opp3 >/dev/null
 node_memory 0
 
-node_cpu 1700
-wait_until 5 status_is '.node.utilization.cpu > 0.84' true
+node_cpu_seen 1700
 submit opp4 --opportunistic -m 60M -c 0.3 -- sleep 300
 check "CPU at alpha or more holds" wait_until 5 hold_is opp4 over-alpha
 is "and says that it is CPU" "$(decision_of opp4 queue '"\(.reason) \(.resource)"')" "over-alpha cpu"
@@ -84,8 +83,7 @@ kill_all
 # ---- the queue ----
 submit promised -m 960M -c 1.8 -- sleep 300
 wait_until 10 settled promised
-node_cpu 1700
-wait_until 5 status_is '.node.utilization.cpu > 0.84' true
+node_cpu_seen 1700
 for i in 1 2 3 4 5 6 7 8 9 10; do
     submit "q$i" --opportunistic -m 50M -c 0.01 -- sleep 300
 done

@@ -56,8 +56,7 @@ submit promised -m 960M -c 0.5 -- sleep 300
 wait_until 10 settled promised
 admitted() { # ORDER: names in the order of their admission, of four that waited together
     reconfigure queue order "$1"
-    node_cpu 1700
-    wait_until 5 status_is '.node.utilization.cpu > 0.84' true
+    node_cpu_seen 1700
     submit w1 --opportunistic --app far -m 90M -c 0.02 -- sleep 300
     submit w2 --opportunistic --expect 1h -m 70M -c 0.02 -- sleep 300
     submit w3 --opportunistic --expect 1min -m 80M -c 0.02 -- sleep 300

@@ -102,6 +102,11 @@ node_memory_gone() { : >"$node_proc/meminfo"; }
 node_cpu() { # MILLICORES busy
     printf '%8d\n' "$1" 1<>"$node_proc/busy"
 }
+# The machine's own figure: utilization is over a threshold by a warm-up's reservation, too.
+node_cpu_seen() { # MILLICORES: as node_cpu, and waits until a whole sample shows them
+    node_cpu "$1"
+    wait_until 5 status_is ".node.machine.cpu_busy_millicores | . > $1 - 10 and . < $1 + 10" true
+}
 
 # ---- requests ---------------------------------------------------------------------------------------------------
 
