@@ -147,7 +147,7 @@ static void launch(struct nm_live *l)
 {
     struct nm_manager *m = l->m;
     struct nm_problem problem;
-    char description[160], label[160];
+    char description[160], label[160], why[160];
     int r;
 
     if (!user_is_allowed(l, &problem)) {
@@ -161,7 +161,12 @@ static void launch(struct nm_live *l)
         return;
     }
     if (r < 0) {
-        nm_life_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "the shim could not be started");
+        (void)snprintf(why, sizeof why, "%s: %s",
+                       r == -EPERM || r == -ELOOP || r == -ENOTDIR
+                           ? "its directory for the record or the logs is not one that nmd has made"
+                           : "the shim could not be started",
+                       strerror(-r));
+        nm_life_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, why);
         return;
     }
     l->c->shim_pid = nm_launch_shim_pid(l->launch);

@@ -259,6 +259,8 @@ static void explain_failure(struct nm_live *l)
 
     if (c->message[0])
         return;
+    if (l->end.failed_stage == NM_LAUNCH_STAGE_LOGS && (l->end.failed_errno == ELOOP || l->end.failed_errno == ENXIO))
+        error = "what is there is a link or a pipe, and not the plain file that nmd makes";
     switch (c->exit_reason) {
     case NM_EXIT_NOT_FOUND:
         (void)snprintf(c->message, sizeof c->message, "command not found: %s", c->command.argv[0]);
