@@ -1,0 +1,234 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 90
+#
+# What a container is given and what it can't reach, seen from inside; and paths that users give or
+# tamper with: links, pipes, directories of others, renames in mid-air.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" -eq 0 ] || skip_all "only root can run containers as others"
+# Where others may come as far as nmd itself lets them: the suite's own directory would hide everything.
+place=$(mktemp -d /tmp/nmd-confined.XXXXXX)
+chmod 755 "$place"
+remove_place() { rm -rf "$place"; }
+at_exit remove_place
+export NMD_SOCKET=$place/run/nmd.sock
+node_proc_start
+settings() { # LINE...
+    printf '%s\n' "[node]" "memory = 1000M" "[interface]" "socket-mode = 0666" "[preemption]" "kill-grace = 200ms" "$@"
+}
+settings | nmd_configure
+export LEAKED_BY_NMD=yes
+exec 7</dev/null # what nmd inherits and must not pass on
+nmd_start --state-dir "$place/state" --runtime-dir "$place/run" || exit 1
+exec 7<&-
+nobody=(-u nobody -m 16M -c 0.1)
+
+# ---- from inside ---------------------------------------------------------------------------------------------
+
+relay() { # LINES of inside.py
+    local line end=
+    while IFS= read -r line; do
+        case $line in
+            'ok - '*) ok "$1: ${line#ok - }" ;;
+            'not ok - '*) not_ok "$1: ${line#not ok - }" ;;
+            '1..0 the end') end=yes ;;
+            *) diag "$line" ;;
+        esac
+    done <<<"$2"
+    is "$1: it came to its end" "$end" yes
+}
+
+cp /usr/bin/id "$place/setuid-id" && chmod 4755 "$place/setuid-id"
+secret=$(submit other -u root -m 16M -c 0.1 -- sh -c 'echo a secret; exec sleep 1000' && echo "$id")
+id=$secret
+wait_until 10 in_state other RUNNING
+is "the state directory is nmd's alone" "$(stat -c '%U %a' "$place/state")" "root 700"
+resource=no
+setpriv --dump | grep -q '^Capability bounding set:.*sys_resource' && resource=yes
+inside() { # RUN-OPTION...: its TAP lines; $score is what its oom_score_adj should be
+    nmctl run "${nobody[@]}" "$@" -- /usr/bin/python3 -c "$(cat "$here/../vm/data/inside.py")" \
+        "nmd=$nmd_pid" "socket=$NMD_SOCKET" "groups=$(id -G nobody | tr ' ' ,)" cwd=/ "score=$score" "resource=$resource" \
+        "cgroup=$(nmd_cgroup_root)" "setuid=$place/setuid-id" \
+        ${closed:+"reach=$place/state/"} "reach=$place/state/nmd.db" "reach=$place/state/nmd.db-wal" \
+        "reach=$place/state/logs/" "reach=$place/state/logs/$secret/" "reach=$place/state/logs/$secret/stdout" \
+        "reach=$place/state/containers/" "reach=$place/state/containers/$secret/record" \
+        "reach=$place/state/containers/$secret/container.json" "reach=$dir/nmd.log" 2>&1
+}
+closed=yes score=0
+relay guaranteed "$(inside)"
+# An operator who has opened the state directory has opened nothing in it.
+chmod 755 "$place/state"
+closed='' score=1000
+relay opportunistic "$(inside --opportunistic)"
+is "the secret was there to be found" "$(cat "$place/state/logs/$secret/stdout")" "a secret"
+chmod 700 "$place/state"
+
+is "what an administrator lifts is lifted" \
+    "$(nmctl run "${nobody[@]}" --allow-new-privs -- sh -c 'grep -h NoNewPrivs /proc/self/status | tr -d "\t"')" \
+    "NoNewPrivs:0"
+grep -qs nosuid <<<"$(findmnt -no OPTIONS -T "$place")" ||
+    is "then a set-user-ID program is its owner's" \
+        "$(nmctl run "${nobody[@]}" --allow-new-privs -- "$place/setuid-id" -u)" 0
+is "a container's own variables come on top" \
+    "$(nmctl run "${nobody[@]}" -e A=1 -e HOME=/tmp -- env | grep -v '^_=' | sort | paste -sd' ')" \
+    "A=1 HOME=/tmp LOGNAME=nobody PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin SHELL=/usr/sbin/nologin USER=nobody"
+
+# Frozen means frozen, whatever its user does from outside.
+submit victim "${nobody[@]}" -- sleep 1000
+wait_until 10 in_state victim RUNNING
+nmctl pause victim >/dev/null
+wait_until 10 frozen victim
+as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+as_nobody kill -CONT "$(field_of victim .pid)"
+check "its user's own SIGCONT doesn't thaw it" frozen victim
+nmctl kill --now --wait victim >/dev/null
+
+# ---- working directories -----------------------------------------------------------------------------------
+
+mkdir -m 755 "$place/public"
+mkdir -m 700 "$place/private"
+install -d -o nobody "$place/nobody"
+ln -s "$place/public" "$place/nobody/good"
+ln -s "$place/private" "$place/nobody/bad"
+ln -s loop "$place/nobody/loop"
+touch "$place/public/file"
+mkfifo -m 666 "$place/public/pipe"
+workdir() { # NAME PATH WANTED: the directory, or why not
+    local name=$1 path=$2 wanted=$3
+    try timeout 20 "$NMCTL" run "${nobody[@]}" -d "$path" -- pwd -P
+    like "workdir: $name" "$out $err" "$wanted"
+}
+workdir "of everybody's" "$place/public" "^$place/public $"
+workdir "through one's own link" "$place/nobody/good" "^$place/public $"
+workdir "with .. in it" "$place/nobody/../public" "^$place/public $"
+workdir "of somebody else" "$place/private" "working directory $place/private: Permission denied"
+workdir "of somebody else, through a link" "$place/nobody/bad" "Permission denied"
+workdir "in the state directory" "$place/state/logs" "Permission denied"
+workdir "through nmd's own" "/proc/$nmd_pid/cwd" "Permission denied|symbolic links"
+workdir "through the shim's root" "/proc/self/root$place/public" "symbolic links"
+workdir "through a descriptor" /proc/self/fd/3 "symbolic links|No such file|Not a directory"
+workdir "a link to itself" "$place/nobody/loop" "symbolic links"
+workdir "a file" "$place/public/file" "Not a directory"
+workdir "a pipe" "$place/public/pipe" "Not a directory"
+workdir "that isn't there" "$place/none" "No such file"
+api POST /v1/containers '{"command":["true"],"workdir":"public"}'
+is "workdir: that isn't absolute" "$api_status $(jq -r .error.thing <<<"$api_body")" "400 workdir"
+workdir "that ends beyond the root" "$place/../../../../../../..$place/public" "^$place/public $"
+is "its rights are the user's, not root's" \
+    "$(nmctl run "${nobody[@]}" -- cat "$place/private/../state/nmd.db" 2>&1 | tail -n 1)" \
+    "cat: $place/private/../state/nmd.db: Permission denied"
+try nmctl run "${nobody[@]}" -- "$place/private/command"
+like "a command in somebody else's directory isn't run" "$err" "permission denied"
+
+# ---- log files, tampered with as nobody but root could: what nmd opens is what nmd has made --------------------
+
+next_id() { # of the next container
+    local number=${secret##*_} n
+    n=$(nmctl list --all --json | jq 'length')
+    printf '%s_%06d' "${secret%_*}" $((10#$number + n))
+}
+echo victim >"$place/victim"
+chmod 600 "$place/victim"
+logs=$place/state/logs
+trap_for() { # NAME COMMAND...: runs it with $1 = the next container's log directory, then a container
+    local name=$1 next
+    next=$(next_id)
+    bash -c "$2" _ "$logs/$next" "$place/victim"
+    try timeout 20 "$NMCTL" run "${nobody[@]}" -- sh -c 'echo written; echo written >&2'
+    is "log: $name: it isn't used" "$status" 125
+    is "log: $name: the container hasn't run" "$(nmctl show --json "$next" | jq -r '.exit_reason')" launch-failed
+    is "log: $name: the victim is as it was" "$(stat -c '%U %a' "$place/victim") $(cat "$place/victim")" "root 600 victim"
+}
+trap_for "a link to another file" 'mkdir -m 700 "$1"; ln -s "$2" "$1/stdout"'
+trap_for "another file" 'mkdir -m 700 "$1"; ln "$2" "$1/stderr"'
+rm "$logs"/*/stderr -f
+trap_for "a pipe" 'mkdir -m 700 "$1"; mkfifo "$1/stdout"'
+trap_for "a directory" 'mkdir -m 700 -p "$1/stdout"'
+trap_for "a directory of the user's" 'install -d -o nobody -m 700 "$1"'
+trap_for "a directory for everybody" 'mkdir "$1"; chmod 777 "$1"'
+mkdir -m 700 "$place/elsewhere"
+trap_for "a link to a directory" 'ln -s "${2%/*}/elsewhere" "$1"'
+is "log: nothing was written there" "$(ls "$place/elsewhere")" ""
+
+read_log() { # NAME: what a reader gets instead
+    api GET /v1/containers/logged/logs
+    is "reading: $1: refused" "$api_status $(jq -r .error.thing <<<"$api_body" 2>/dev/null)" "409 stream"
+    check "reading: $1: nothing of it is told" bash -c "! grep -q victim $dir/api.body"
+}
+submit logged "${nobody[@]}" -- echo fine
+wait_until 10 in_state logged COMPLETED
+is "reading: the log itself" "$(nmctl logs logged)" fine
+mine=$logs/$id
+mv "$mine/stdout" "$place/kept"
+ln -s "$place/victim" "$mine/stdout" && read_log "a link"
+ln -sfn ../../nmd.db "$mine/stdout" && read_log "a relative link"
+rm "$mine/stdout" && mkfifo "$mine/stdout" && read_log "a pipe"
+rm "$mine/stdout" && mkdir "$mine/stdout" && read_log "a directory"
+rmdir "$mine/stdout"
+try nmctl logs logged
+is "reading: none: nothing" "$status $out" "0 "
+mkdir "$place/evil" && cp "$place/victim" "$place/evil/stdout"
+mv "$mine" "$place/real"
+cp "$place/kept" "$place/real/stdout"
+ln -s "$place/evil" "$mine" && read_log "a link in the directory's place"
+ln -sfn "$secret" "$mine" && read_log "a link to another container's directory"
+rm "$mine"
+cat >"$dir/race.py" <<'PY'
+import os, sys, time
+mine, real, evil = sys.argv[1:]
+link = mine + ".link"
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    os.rename(real, mine)
+    os.rename(mine, real)
+    os.symlink(evil, link)
+    os.rename(link, mine)
+    os.unlink(mine)
+PY
+/usr/bin/python3 "$dir/race.py" "$mine" "$place/real" "$place/evil" &
+race=$!
+seen=
+while kill -0 "$race" 2>/dev/null; do
+    api GET /v1/containers/logged/logs
+    case $api_status-$api_body in
+        200-fine) seen+=f ;;
+        200- | 409-*) seen+=r ;;
+        *) seen+="[$api_status $api_body]" ;;
+    esac
+done
+wait "$race"
+like "reading: while directory and link change places: the log, or nothing" "$seen" '^[fr]+$'
+mv "$place/real" "$mine"
+
+# What is forgotten is removed, and nothing that a link in it leads to.
+mkdir "$place/evil/deep" && touch "$place/evil/deep/file"
+ln -s "$place/evil" "$mine/link"
+printf '[containers]\nkeep-ended = 0s\n' >>"$nmd_conf.d/50-suite.conf"
+nmctl config --reload >/dev/null
+nmctl run "${nobody[@]}" -- true
+check "what is forgotten is removed" wait_until 70 test ! -e "$mine"
+is "and nothing that its links led to" "$(find "$place/evil" -type f | wc -l)" 2
+
+# ---- directories that aren't nmd's ---------------------------------------------------------------------------------
+
+nmctl kill --now --wait other >/dev/null
+nmd_stop
+refused() { # NAME WORDS OPTION...
+    local name=$1 words=$2
+    shift 2
+    try timeout 10 "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --backend direct --slice "$slice" \
+        --runtime-dir "$place/run" --state-dir "$place/state" "$@"
+    is "start: $name: refused" "$status" 1
+    like "start: $name: said why" "$err" "$words"
+}
+mkdir -m 777 "$place/open"
+chmod 1777 "$place/open"
+refused "a state directory for everybody" "state directory $place/open.*others may write" --state-dir "$place/open"
+refused "somebody else's state directory" "state directory $place/nobody belongs" --state-dir "$place/nobody"
+settings "[paths]" "log-dir = $place/nobody" | nmd_configure
+refused "somebody else's log directory" "log directory $place/nobody belongs"
+settings "[paths]" "log-dir = $place/open" | nmd_configure
+refused "a log directory for everybody" "log directory $place/open.*others may write"
+done_testing

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs as a container's command, as an ordinary user: looks at what it was given, and tries what it
+must not be able to do. Prints TAP lines. Arguments are KEY=VALUE:
+
+    nmd=PID socket=PATH groups=GID,... cwd=DIR score=N resource=yes|no cgroup=MOUNT [setuid=PROGRAM] reach=PATH...
+
+Each `reach` is a file, or with a slash at its end a directory, that must be out of reach. resource:
+whether nmd has CAP_SYS_RESOURCE. setuid: a set-user-ID copy of id.
+"""
+
+import ctypes
+import errno
+import os
+import resource
+import signal
+import socket
+import sys
+
+args = [a.split("=", 1) for a in sys.argv[1:]]
+arg = dict(args)
+score = int(arg["score"])
+libc = ctypes.CDLL(None, use_errno=True)
+DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def say(name, wrong=""):
+    print(("not ok - %s\n# %s" % (name, wrong)) if wrong else "ok - " + name, flush=True)
+
+
+def is_(name, got, wanted):
+    say(name, "" if got == wanted else "got %r, wanted %r" % (got, wanted))
+
+
+def denied(name, call, *also):
+    """The call must be refused; for files of others ENOENT is no refusal, it would prove nothing."""
+    try:
+        got = call()
+    except OSError as e:
+        say(name, "" if e.errno in DENIED + also else "it failed otherwise: %s" % e)
+    else:
+        say(name, "it worked: %r" % (got,))
+
+
+def status(pid="self"):
+    with open("/proc/%s/status" % pid) as f:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+
+
+def write(path, text):
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+# ---- what it was given -----------------------------------------------------------------------------------
+
+s = status()
+with open("/proc/self/environ") as f:
+    env = dict(v.split("=", 1) for v in f.read().split("\0") if v)
+is_("the environment is the account's and nothing else", sorted(env), ["HOME", "LOGNAME", "PATH", "SHELL", "USER"])
+fds = {}
+for n in os.listdir("/proc/self/fd"):  # and the one that was just open for this
+    try:
+        fds[int(n)] = os.readlink("/proc/self/fd/" + n)
+    except FileNotFoundError:
+        pass
+is_("descriptors 0 to 2 and no others", sorted(fds), [0, 1, 2])
+is_("standard input is empty", fds[0], "/dev/null")
+is_("output goes to one's own log", [os.path.basename(fds[1]), os.path.basename(fds[2])], ["stdout", "stderr"])
+is_("no new privileges", s["NoNewPrivs"], "1")
+for field in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+    is_("no capability: " + field, int(s[field], 16), 0)
+is_("real, effective, saved and file system uid are the user's", set(s["Uid"].split("\t")), {str(os.getuid())})
+is_("and the gids", set(s["Gid"].split("\t")), {str(os.getgid())})
+is_("the groups are the account's", sorted(s["Groups"].split()), sorted(arg["groups"].split(",")))
+is_("umask", s["Umask"], "0022")
+is_("no signal is blocked or ignored", [int(s["SigBlk"], 16), int(s["SigIgn"], 16) & ~(1 << 12 | 1 << 24)], [0, 0])
+is_("the working directory", os.getcwd(), arg["cwd"])
+is_("a session of its own", os.getsid(0), os.getpid())
+is_("the usual limit of descriptors", resource.getrlimit(resource.RLIMIT_NOFILE)[0], 1024)
+is_("niceness is the usual one", os.getpriority(os.PRIO_PROCESS, 0), 0)
+
+# ---- the OOM killer's order --------------------------------------------------------------------------------
+
+with open("/proc/self/oom_score_adj") as f:
+    is_("oom_score_adj", int(f.read()), score)
+if arg["resource"] == "yes" or score == 0:  # without the capability nmd can't set the kernel's lower bound
+    denied("oom_score_adj can't be lowered", lambda: write("/proc/self/oom_score_adj", str(score - 1)))
+denied("nor below what nmd was born with", lambda: write("/proc/self/oom_score_adj", "-1"))
+
+# ---- the shim and nmd ----------------------------------------------------------------------------------------
+
+shim = os.getppid()
+with open("/proc/%d/comm" % shim) as f:
+    is_("the parent is the shim", f.read(), "nm-shim\n")
+shim_caps = status(shim)
+is_("the shim has no capability", [int(shim_caps[f], 16) for f in ("CapPrm", "CapEff", "CapAmb")], [0, 0, 0])
+is_("and can get none", shim_caps["NoNewPrivs"], "1")
+PTRACE_ATTACH, PTRACE_SEIZE = 16, 0x4206
+
+
+def ptrace(request, pid):
+    if libc.ptrace(request, pid, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "ptrace")
+
+
+for who, pid in (("the shim", shim), ("nmd", int(arg["nmd"]))):
+    denied("%s can't be signalled" % who, lambda: os.kill(pid, signal.SIGTERM))
+    denied("%s can't be traced" % who, lambda: ptrace(PTRACE_ATTACH, pid))
+    denied("%s can't be seized" % who, lambda: ptrace(PTRACE_SEIZE, pid))
+    for file in ("mem", "environ", "maps"):
+        denied("%s's %s can't be read" % (who, file), lambda: os.read(os.open("/proc/%d/%s" % (pid, file), os.O_RDONLY), 1))
+    denied("%s's descriptors can't be seen" % who, lambda: os.listdir("/proc/%d/fd" % pid))
+    denied("%s's directory can't be entered" % who, lambda: os.chdir("/proc/%d/cwd" % pid))
+    denied("%s's niceness can't be changed" % who, lambda: os.setpriority(os.PRIO_PROCESS, pid, 10))
+    denied("%s can't be made the OOM killer's" % who, lambda: write("/proc/%d/oom_score_adj" % pid, "1000"))
+    denied("%s's limits can't be changed" % who, lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (0, 0)))
+
+# ---- nmd's files -----------------------------------------------------------------------------------------------
+
+for path in (v for k, v in args if k == "reach"):
+    if path.endswith("/"):
+        denied("out of reach: the list of " + path, lambda: os.listdir(path))
+        denied("nothing can be put into " + path, lambda: os.mkdir(path + "mine"))
+        denied("it can't be entered: " + path, lambda: os.chdir(path))
+        denied("it can't be replaced: " + path, lambda: os.rename(path.rstrip("/"), path.rstrip("/") + ".moved"))
+    else:
+        denied("out of reach: " + path, lambda: os.open(path, os.O_RDONLY))
+        denied("not to be written: " + path, lambda: os.open(path, os.O_WRONLY))
+        denied("not to be removed: " + path, lambda: os.unlink(path))
+denied("the socket can't be removed", lambda: os.unlink(arg["socket"]))
+denied("nor replaced", lambda: os.rename(arg["socket"], arg["socket"] + ".moved"))
+
+# ---- its cgroup -------------------------------------------------------------------------------------------------
+
+with open("/proc/self/cgroup") as f:
+    own = arg["cgroup"] + [line.split(":", 2)[2].strip() for line in f if line.startswith("0::")][0]
+above = os.path.dirname(own)
+for place, what in ((own, "its own cgroup"), (above, "the slice"), (arg["cgroup"], "the root of all")):
+    denied("it can't move to " + what, lambda: write(place + "/cgroup.procs", str(os.getpid())))
+denied("it can't make a cgroup of its own", lambda: os.mkdir(own + "/mine"))
+denied("nor one beside", lambda: os.mkdir(above + "/mine"))
+for file, text in (("cgroup.freeze", "0"), ("cgroup.kill", "1"), ("cgroup.subtree_control", "+pids"),
+                   ("cgroup.max.descendants", "1000"), ("memory.max", "max"), ("memory.min", "1000000000"),
+                   ("memory.high", "max"), ("memory.oom.group", "0"), ("cpu.weight", "10000"), ("cpu.idle", "0"),
+                   ("cpu.max", "max"), ("pids.max", "max"), ("memory.swap.max", "max"), ("cpu.pressure", "0"),
+                   ("memory.reclaim", "1000000")):
+    if os.path.exists(own + "/" + file):
+        denied("it can't write its %s" % file, lambda: write(own + "/" + file, text))
+
+# ---- nmd's socket ------------------------------------------------------------------------------------------------
+
+
+def ask(method, target):
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.connect(arg["socket"])
+        sock.sendall(("%s %s HTTP/1.0\r\nHost: x\r\nContent-Length: 0\r\n\r\n" % (method, target)).encode())
+        answer = b""
+        while chunk := sock.recv(65536):
+            answer += chunk
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), body.decode()
+
+
+try:
+    is_("to nmd it is its user, no administrator", ask("POST", "/v1/drain")[0], 403)
+    is_("and sees nobody's containers", ask("GET", "/v1/containers?all=true"), (200, "[]\n"))
+except PermissionError as e:
+    say("nmd's socket is closed to it")
+
+# ---- what no_new_privs is for -----------------------------------------------------------------------------------------
+
+if "setuid" in arg:
+    with os.popen(arg["setuid"] + " -u") as p:
+        is_("a set-user-ID program stays the user's", p.read().strip(), str(os.getuid()))
+print("1..0 the end", flush=True)
