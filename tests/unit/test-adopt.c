@@ -211,7 +211,7 @@ static void use_small_disk(struct world *w)
         skip();
     assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
     assert_int_equal(nm_mkdir_p(w->dir, 0700), 0);
-    assert_int_equal(mount("none", w->dir, "tmpfs", 0, "size=64k"), 0);
+    assert_int_equal(mount("none", w->dir, "tmpfs", 0, "size=64k,mode=700"), 0);
 }
 
 static void fill_disk(const struct world *w)
