@@ -10,8 +10,9 @@
  *
  *   submit   a request: "c" (arrival number), "type", "memory", "cpu" (millicores), and, where there
  *            are any, "name", "app", "min_runtime", "expected", "exempt"; "ran" (it runs already,
- *            and for so long). In made-up traces also "run" and "curve", rows of [time since its
- *            start, memory, millicores]: what samples tell in recorded ones.
+ *            and for so long). In made-up traces also "curve", rows of [time since its start,
+ *            memory, millicores], and "run", how long it takes (else it never ends): what samples
+ *            and ends tell in recorded ones.
  *   refused  a request that was not taken: "type", "memory", "cpu", "name", "reason"
  *   start    its command runs
  *   pause, resume

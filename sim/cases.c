@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See cases.h. */
+
+#include "sim/cases.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+
+#include "agent/config-keys.h"
+#include "agent/trace.h"
+
+#define SWEEPS_MAX 8
+#define CASES_MAX 200 /* of one sweep: more than anybody looks at */
+
+nm_printf(2, 3) static int complain(char **ret_message, const char *format, ...)
+{
+    char *message;
+    va_list ap;
+    int r;
+
+    va_start(ap, format);
+    r = vasprintf(&message, format, ap);
+    va_end(ap);
+    if (r < 0)
+        return -ENOMEM;
+    *ret_message = message;
+    return -EINVAL;
+}
+
+void nm_cases_done(struct nm_sim_cases *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        nm_config_free(s->list[i].config);
+    free(s->list);
+    *s = (struct nm_sim_cases){0};
+}
+
+int nm_cases_add(struct nm_sim_cases *s, const char *name, struct nm_config *config)
+{
+    if (s->n == s->size) {
+        size_t size = NM_MAX(2 * s->size, (size_t)8);
+        struct nm_sim_case *list = reallocarray(s->list, size, sizeof *list);
+
+        if (!list) {
+            nm_config_free(config);
+            return -ENOMEM;
+        }
+        s->list = list;
+        s->size = size;
+    }
+    s->list[s->n].config = config;
+    (void)snprintf(s->list[s->n].name, sizeof s->list[s->n].name, "%s", name);
+    s->n++;
+    return 0;
+}
+
+int nm_case_copy(const struct nm_config *c, struct nm_config **ret)
+{
+    _cleanup_(nm_config_freep) struct nm_config *copy = NULL;
+    int r = nm_config_new_defaults(&copy);
+
+    for (size_t i = 0; r >= 0 && i < nm_config_n_keys; i++) {
+        char value[NM_CONFIG_VALUE_SIZE];
+        const struct nm_config_key *k = &nm_config_keys[i];
+
+        if (nm_trace_has_section(k->section))
+            r = nm_config_set(copy, k, nm_config_get(c, k, value, sizeof value));
+    }
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(copy);
+    return 0;
+}
+
+/* ---- assignments --------------------------------------------------------- */
+
+static const struct {
+    const char *word, *section[2], *key[2];
+} aliases[] = {
+    {"alpha", {"over-allocation", "over-allocation"}, {"memory-threshold", "cpu-threshold"}},
+    {"beta", {"preemption", "preemption"}, {"memory-threshold", "cpu-threshold"}},
+    {"victims", {"preemption", NULL}, {"victim-order", NULL}},
+};
+
+static int set_key(struct nm_config *c, const char *section, const char *name, const char *value,
+                   char **ret_message)
+{
+    const struct nm_config_key *key = nm_config_find_key(section, name), *near;
+    char allowed[320];
+    int r;
+
+    if (!key) {
+        near = nm_config_nearest_key(section, name);
+        return complain(ret_message, "%s.%s: there is no such key%s%s%s%s%s; see nmd.conf(5)",
+                        section, name, near ? ", did you mean " : "", near ? near->section : "",
+                        near ? "." : "", near ? near->name : "", near ? "?" : "");
+    }
+    if (!nm_trace_has_section(section))
+        return complain(ret_message,
+                        "%s.%s: [%s] decides nothing, so there is nothing to simulate; allowed are "
+                        "keys of [node], [over-allocation], [queue], [preemption] and [sampling]",
+                        section, name, section);
+    r = nm_config_set(c, key, value);
+    if (r == -ENOMEM)
+        return r;
+    return r < 0 ? complain(ret_message, "%s.%s=%s: allowed is %s", section, name, value,
+                            nm_config_allowed(key, allowed, sizeof allowed))
+                 : 0;
+}
+
+static char *trim(char *s)
+{
+    size_t n;
+
+    while (isspace((unsigned char)*s))
+        s++;
+    for (n = strlen(s); n > 0 && isspace((unsigned char)s[n - 1]); n--)
+        s[n - 1] = '\0';
+    return s;
+}
+
+static int assign(struct nm_config *c, char *text, char **ret_message)
+{
+    char *equals = strchr(text, '='), *name, *value, *dot;
+
+    if (!equals)
+        return complain(ret_message, "'%s': it must be section.key=value", text);
+    *equals = '\0';
+    name = trim(text);
+    value = trim(equals + 1);
+    for (char *p = name; *p; p++)
+        *p = *p == '_' ? '-' : *p;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(aliases); i++) {
+        int r = 0;
+
+        if (!nm_streq(name, aliases[i].word))
+            continue;
+        for (size_t k = 0; r >= 0 && k < 2 && aliases[i].key[k]; k++)
+            r = set_key(c, aliases[i].section[k], aliases[i].key[k], value, ret_message);
+        return r;
+    }
+    dot = strchr(name, '.');
+    if (!dot)
+        return complain(ret_message,
+                        "'%s=%s': it must be section.key=value, or alpha, beta or victims", name,
+                        value);
+    *dot = '\0';
+    return set_key(c, name, dot + 1, value, ret_message);
+}
+
+int nm_case_assign(struct nm_config *c, const char *assignment, char **ret_message)
+{
+    _cleanup_free_ char *text = strdup(assignment);
+
+    return text ? assign(c, text, ret_message) : -ENOMEM;
+}
+
+static int assign_all(struct nm_config *c, const char *const *set, size_t n, char **ret_message)
+{
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        r = nm_case_assign(c, set[i], ret_message);
+    return r;
+}
+
+static int assign_list(struct nm_config *c, char *text, char **ret_message)
+{
+    char *rest = text, *part;
+    int r = 0;
+
+    while (r >= 0 && (part = strsep(&rest, ",")))
+        if (*trim(part))
+            r = assign(c, part, ret_message);
+    return r;
+}
+
+int nm_cases_add_spec(struct nm_sim_cases *s, const struct nm_config *base, const char *spec,
+                      const char *const *set, size_t n_set, char **ret_message)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    _cleanup_free_ char *text = strdup(spec);
+    const char *name = spec;
+    char *colon, *list = text;
+    int r = text ? nm_case_copy(base, &c) : -ENOMEM;
+
+    if (r < 0)
+        return r;
+    colon = strchr(text, ':');
+    if (colon && (!strchr(text, '=') || colon < strchr(text, '='))) {
+        *colon = '\0';
+        name = trim(text);
+        list = colon + 1;
+    }
+    r = assign_all(c, set, n_set, ret_message);
+    if (r >= 0)
+        r = assign_list(c, list, ret_message);
+    if (r >= 0)
+        r = nm_config_check(c, NULL, ret_message);
+    return r < 0 ? r : nm_cases_add(s, *name ? name : spec, STEAL_PTR(c));
+}
+
+/* ---- sweeps -------------------------------------------------------------- */
+
+struct sweep {
+    char key[96];
+    char *values[64];
+    size_t n;
+    char *text; /* what the values point into */
+};
+
+static void sweeps_done(struct sweep (*sweeps)[SWEEPS_MAX])
+{
+    for (size_t i = 0; i < SWEEPS_MAX; i++)
+        free((*sweeps)[i].text);
+}
+
+static int parse_sweep(const char *spec, struct sweep *w, char **ret_message)
+{
+    char *equals, *rest, *part;
+
+    w->text = strdup(spec);
+    if (!w->text)
+        return -ENOMEM;
+    equals = strchr(w->text, '=');
+    if (!equals || equals == w->text || (size_t)(equals - w->text) >= sizeof w->key)
+        return complain(ret_message, "--sweep '%s': it must be key=value,value,...", spec);
+    *equals = '\0';
+    (void)snprintf(w->key, sizeof w->key, "%s", trim(w->text));
+    for (rest = equals + 1; (part = strsep(&rest, ","));) {
+        if (!*trim(part))
+            return complain(ret_message, "--sweep '%s': a value is empty", spec);
+        if (w->n == NM_ARRAY_SIZE(w->values))
+            return complain(ret_message, "--sweep '%s': more than %zu values", spec,
+                            NM_ARRAY_SIZE(w->values));
+        w->values[w->n++] = trim(part);
+    }
+    return 0;
+}
+
+/* The combination of that number: the last sweep's values change fastest. */
+static int add_combination(struct nm_sim_cases *s, const struct nm_config *base,
+                           const struct sweep *sweeps, size_t n_sweeps, size_t number,
+                           const char *const *set, size_t n_set, char **ret_message)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    _cleanup_free_ char *why = NULL;
+    char name[64] = "";
+    size_t at = 0, every = 1;
+    int r = nm_case_copy(base, &c);
+
+    if (r >= 0)
+        r = assign_all(c, set, n_set, ret_message);
+    for (size_t i = 0; i < n_sweeps; i++)
+        every *= sweeps[i].n;
+    for (size_t i = 0; r >= 0 && i < n_sweeps; i++) {
+        const struct sweep *w = &sweeps[i];
+        const char *dot = strrchr(w->key, '.');
+        _cleanup_free_ char *text = NULL;
+
+        every /= w->n;
+        if (asprintf(&text, "%s=%s", w->key, w->values[number / every % w->n]) < 0) {
+            text = NULL;
+            return -ENOMEM;
+        }
+        r = nm_case_assign(c, text, ret_message);
+        if (at < sizeof name)
+            at += (size_t)snprintf(name + at, sizeof name - at, "%s%s=%s", at ? " " : "",
+                                   dot ? dot + 1 : w->key, w->values[number / every % w->n]);
+    }
+    if (r < 0)
+        return r;
+    if (nm_config_check(c, NULL, &why) < 0) {
+        s->n_skipped++;
+        return 0;
+    }
+    return nm_cases_add(s, name, STEAL_PTR(c));
+}
+
+int nm_cases_add_sweep(struct nm_sim_cases *s, const struct nm_config *base,
+                       const char *const *specs, size_t n_sweeps, const char *const *set, size_t n_set,
+                       char **ret_message)
+{
+    _cleanup_(sweeps_done) struct sweep sweeps[SWEEPS_MAX] = {0};
+    size_t n = 1;
+    int r = 0;
+
+    if (n_sweeps > SWEEPS_MAX)
+        return complain(ret_message, "--sweep is given %zu times: at most %d", n_sweeps,
+                        SWEEPS_MAX);
+    for (size_t i = 0; r >= 0 && i < n_sweeps; i++) {
+        r = parse_sweep(specs[i], &sweeps[i], ret_message);
+        n *= NM_MAX(sweeps[i].n, (size_t)1);
+        if (r >= 0 && n > CASES_MAX)
+            r = complain(ret_message, "--sweep: more than %d combinations", CASES_MAX);
+    }
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        r = add_combination(s, base, sweeps, n_sweeps, i, set, n_set, ret_message);
+    return r;
+}

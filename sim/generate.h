@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Made-up workloads. The same parameters make the same workload, to the last byte:
+ * chance is a generator of our own, and no function of libm is called.
+ *
+ * All have guaranteed services that ask for most of the node and use a part of it, guaranteed jobs
+ * that come and go, and more opportunistic jobs than fit beside them. They differ in how the
+ * services behave:
+ *
+ *   steady       40 % of what they asked for, with a little noise
+ *   diurnal      25 % at night, 85 % by day
+ *   bursty       25 %, and bursts to nearly all of it: each for itself, and now and then all at
+ *                once; jobs come in clumps
+ *   adversarial  all of them go from little to everything within seconds, again and again; CPU
+ *                flips around the preemption threshold at the pace of the samples; the queue is
+ *                flooded; some jobs use more than they asked for, or only begin to when their
+ *                warm-up is over
+ */
+
+#include "sim/workload.h"
+
+enum nm_generate_kind {
+    NM_GENERATE_STEADY,
+    NM_GENERATE_DIURNAL,
+    NM_GENERATE_BURSTY,
+    NM_GENERATE_ADVERSARIAL,
+    NM_GENERATE_COUNT,
+};
+
+struct nm_generate_params {
+    enum nm_generate_kind kind;
+    uint64_t seed;
+    uint64_t duration_usec;
+    uint64_t memory_bytes; /* of the node */
+    uint32_t n_cpus;
+    uint32_t services; /* guaranteed ones that stay; jobs are as many and as small in proportion */
+};
+
+#define NM_GENERATE_DEFAULTS \
+    { \
+        .seed = 1, .duration_usec = UINT64_C(86400) * NM_USEC_PER_SEC, \
+        .memory_bytes = UINT64_C(64) << 30, .n_cpus = 16, .services = 24, \
+    }
+
+const char *nm_generate_kind_name(enum nm_generate_kind k);
+int nm_generate_kind_from_string(const char *s, enum nm_generate_kind *ret);
+
+int nm_generate(const struct nm_generate_params *p, struct nm_workload **ret);

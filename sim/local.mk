@@ -1,0 +1,19 @@
+# sim/: nmsim, which replays traces through the policy. Everything but main() is a library, for the tests.
+noinst_LTLIBRARIES += libnm-sim.la
+libnm_sim_la_SOURCES = \
+	%D%/cases.c %D%/cases.h \
+	%D%/generate.c %D%/generate.h \
+	%D%/load.c \
+	%D%/options.c %D%/options.h \
+	%D%/plot.c %D%/plot.h \
+	%D%/report.c %D%/report.h \
+	%D%/run.c %D%/run.h \
+	%D%/save.c \
+	%D%/workload.c %D%/workload.h \
+	%D%/world.c %D%/world.h \
+	%D%/world-use.c
+libnm_sim_la_LIBADD = libnm-agent.la $(JANSSON_LIBS) -lm
+
+bin_PROGRAMS += sim/nmsim
+sim_nmsim_SOURCES = %D%/nmsim.c
+sim_nmsim_LDADD = libnm-sim.la

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * main() of nmsim. Exit status: 0; 1 when something could not be done, or an invariant of the policy
+ * was violated; 2 for a wrong command line.
+ */
+
+#include <inttypes.h>
+
+#include "agent/config-keys.h"
+#include "sim/cases.h"
+#include "sim/options.h"
+#include "sim/plot.h"
+#include "sim/report.h"
+
+#define EXIT_USAGE 2
+
+static int fail(const char *what, int r, const char *message)
+{
+    if (message)
+        fprintf(stderr, "nmsim: %s\n", message);
+    else
+        fprintf(stderr, "nmsim: %s: %s\n", what, strerror(-r));
+    return r;
+}
+
+static int open_workload(const struct nm_sim_options *o, struct nm_workload **ret)
+{
+    _cleanup_free_ char *message = NULL;
+    int r;
+
+    if (o->generate) {
+        r = nm_generate(&o->params, ret);
+        return r < 0 ? fail("generate", r, NULL) : 0;
+    }
+    r = nm_workload_load(o->trace, ret, &message);
+    if (r < 0)
+        return fail(o->trace, r, message);
+    if ((*ret)->duration_usec < (*ret)->header.period_usec) {
+        nm_workload_free(STEAL_PTR(*ret));
+        return fail(o->trace, -ENODATA, "the trace is shorter than one sampling period: there is "
+                                        "nothing to replay");
+    }
+    if ((*ret)->cut_off)
+        fprintf(stderr, "nmsim: %s: the last line is incomplete, and is left out\n", o->trace);
+    return 0;
+}
+
+/* ---- configurations ------------------------------------------------------ */
+
+static int assign_all(struct nm_config *c, const struct nm_sim_options *o)
+{
+    _cleanup_free_ char *message = NULL;
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < o->set.n; i++)
+        r = nm_case_assign(c, o->set.list[i], &message);
+    if (r >= 0)
+        r = nm_config_check(c, NULL, &message);
+    return r < 0 ? fail("--set", r, message) : 0;
+}
+
+static int load_config(const struct nm_sim_options *o, const char *path, struct nm_config **ret)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    _cleanup_free_ char *message = NULL;
+    int r = nm_config_load(path, true, &c, &message);
+
+    if (r < 0)
+        return fail(path, r, message);
+    r = assign_all(c, o);
+    if (r >= 0)
+        *ret = STEAL_PTR(c);
+    return r;
+}
+
+/* As recorded, or the one --config, with all --set. */
+static int base_config(const struct nm_sim_options *o, const struct nm_workload *load,
+                       struct nm_config **ret)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    int r;
+
+    if (o->configs.n == 1)
+        return load_config(o, o->configs.list[0], ret);
+    r = nm_case_copy(load->config, &c);
+    if (r < 0)
+        return fail("the configuration", r, NULL);
+    r = assign_all(c, o);
+    if (r >= 0)
+        *ret = STEAL_PTR(c);
+    return r;
+}
+
+static int add_off(struct nm_sim_cases *s, const struct nm_config *base)
+{
+    struct nm_config *c;
+    int r = nm_case_copy(base, &c);
+
+    if (r < 0)
+        return fail("the configuration", r, NULL);
+    c->over_allocation = false;
+    return nm_cases_add(s, "over-allocation off", c);
+}
+
+static int add_configs(struct nm_sim_cases *s, const struct nm_sim_options *o,
+                       const struct nm_config *base)
+{
+    struct nm_config *c;
+    int r = 0;
+
+    if (o->configs.n == 0) {
+        r = nm_case_copy(base, &c);
+        return r < 0 ? fail("the configuration", r, NULL)
+                     : nm_cases_add(s, o->trace ? "as recorded" : "defaults", c);
+    }
+    for (size_t i = 0; r >= 0 && i < o->configs.n; i++) {
+        const char *slash = strrchr(o->configs.list[i], '/');
+
+        r = load_config(o, o->configs.list[i], &c);
+        if (r >= 0)
+            r = nm_cases_add(s, slash ? slash + 1 : o->configs.list[i], c);
+    }
+    return r;
+}
+
+/* Somebody who names nothing to compare wants to see what there is to choose. */
+static const char *const suggestions[] = {
+    "cautious: alpha=0.6, beta=0.85",
+    "bold: alpha=0.9, beta=0.98",
+    "kill, don't pause: preemption.pause=no",
+    "least-work-lost: victims=least-work-lost",
+};
+
+static int add_cases(struct nm_sim_cases *s, const struct nm_sim_options *o,
+                     const struct nm_config *base)
+{
+    bool none = o->cases.n == 0 && o->sweeps.n == 0 && o->configs.n < 2;
+    const char *const *specs = none ? suggestions : o->cases.list;
+    size_t n = none ? NM_ARRAY_SIZE(suggestions) : o->cases.n;
+    _cleanup_free_ char *message = NULL;
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        r = nm_cases_add_spec(s, base, specs[i], o->set.list, o->set.n, &message);
+    if (r < 0)
+        return fail("--case", r, message);
+    if (o->sweeps.n > 0)
+        r = nm_cases_add_sweep(s, base, o->sweeps.list, o->sweeps.n, o->set.list, o->set.n,
+                               &message);
+    if (r >= 0 && s->n_skipped > 0)
+        fprintf(stderr, "nmsim: %u combinations are left out: alpha must be below beta\n",
+                s->n_skipped);
+    return r < 0 ? fail("--sweep", r, message) : 0;
+}
+
+static int gather_cases(const struct nm_sim_options *o, const struct nm_workload *load,
+                        struct nm_sim_cases *s)
+{
+    _cleanup_(nm_config_freep) struct nm_config *base = NULL;
+    int r = base_config(o, load, &base);
+
+    if (r >= 0)
+        r = add_off(s, base);
+    if (r >= 0)
+        r = add_configs(s, o, base);
+    if (r >= 0 && o->verb == NM_SIM_COMPARE)
+        r = add_cases(s, o, base);
+    return r;
+}
+
+/* ---- replays ------------------------------------------------------------- */
+
+static void print_job(const struct nm_sim_container *c, uint64_t begin_usec, void *userdata)
+{
+    static const char *const ends[NM_SIM_END_COUNT] = {
+        [NM_SIM_LIVE] = "alive",         [NM_SIM_REFUSED] = "refused", [NM_SIM_DONE] = "done",
+        [NM_SIM_PREEMPTED] = "preempted", [NM_SIM_OOM] = "oom-killed"};
+    bool waits = c->end == NM_SIM_LIVE && !c->view.admitted;
+
+    (void)userdata;
+    printf("%" PRIu64 " %s %s %s submitted=%.3f started=%.3f ended=%.3f cpu=%.3f\n",
+           c->job->number, c->job->name[0] ? c->job->name : "-",
+           nm_execution_type_name(c->job->type), waits ? "waiting" : ends[c->end],
+           (double)c->job->submit_usec / 1e6,
+           c->running_usec ? (double)(c->running_usec - begin_usec) / 1e6 : -1,
+           c->ended_usec ? (double)(c->ended_usec - begin_usec) / 1e6 : -1,
+           (double)c->cpu_work / 1e9);
+}
+
+static int replay(const struct nm_workload *load, const struct nm_sim_case *c, nm_sim_job_cb_t cb,
+                  struct nm_sim_result *ret)
+{
+    _cleanup_free_ char *message = NULL;
+    int r = nm_sim_run(load, c->config, c->name, cb, NULL, ret, &message);
+
+    if (r < 0)
+        return fail(c->name, r, message);
+    if (ret->n_violations > 0)
+        fprintf(stderr, "nmsim: %s: the policy broke its own rule: %s\n", c->name,
+                ret->first_violation);
+    return 0;
+}
+
+static int tell(const struct nm_sim_options *o, const struct nm_workload *load,
+                const struct nm_sim_result *results, size_t n)
+{
+    bool compare = o->verb == NM_SIM_COMPARE;
+
+    if (o->json) {
+        json_t *j = nm_report_to_json(load, compare ? results : results + 1, compare ? n : 1,
+                                      &results[0]);
+
+        if (!j)
+            return fail("the report", -ENOMEM, NULL);
+        (void)json_dumpf(j, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        putchar('\n');
+        json_decref(j);
+    } else if (compare) {
+        nm_report_compare(load, results, n, stdout);
+    } else if (!o->jobs) {
+        nm_report_print(load, &results[1], &results[0], stdout);
+    }
+    return 0;
+}
+
+static int draw(const struct nm_sim_options *o, const struct nm_workload *load,
+                const struct nm_sim_result *results, size_t n)
+{
+    _cleanup_free_ char *message = NULL;
+    int r;
+
+    if (!o->plot)
+        return 0;
+    (void)fflush(stdout); /* the table first, whatever gnuplot has to say */
+    r = nm_plot(load, results, n, o->plot, &message);
+    if (r < 0)
+        return fail(o->plot, r, message);
+    fprintf(stderr, "nmsim: drawn: %s\n", o->plot);
+    return 0;
+}
+
+static int run(const struct nm_sim_options *o, const struct nm_workload *load)
+{
+    _cleanup_(nm_cases_done) struct nm_sim_cases cases = {0};
+    _cleanup_free_ struct nm_sim_result *results = NULL;
+    bool violated = false;
+    int r = gather_cases(o, load, &cases);
+
+    if (r < 0)
+        return r;
+    results = calloc(cases.n, sizeof *results);
+    if (!results)
+        return fail("the results", -ENOMEM, NULL);
+    for (size_t i = 0; r >= 0 && i < cases.n; i++) {
+        r = replay(load, &cases.list[i], o->jobs && i == 1 ? print_job : NULL, &results[i]);
+        violated = violated || results[i].n_violations > 0;
+    }
+    if (r >= 0)
+        r = tell(o, load, results, cases.n);
+    if (r >= 0)
+        r = draw(o, load, results, cases.n);
+    return r < 0 ? r : violated ? -EPROTO : 0;
+}
+
+static int generate(const struct nm_sim_options *o, const struct nm_workload *load)
+{
+    _cleanup_fclose_ FILE *opened = o->output ? fopen(o->output, "we") : NULL;
+    FILE *f = o->output ? opened : stdout;
+    int r;
+
+    if (!f)
+        return fail(o->output, -errno, NULL);
+    r = nm_workload_save(load, f);
+    return r < 0 ? fail(o->output ? o->output : "standard output", r, NULL) : 0;
+}
+
+int main(int argc, char **argv)
+{
+    _cleanup_(nm_workload_freep) struct nm_workload *load = NULL;
+    _cleanup_free_ char *message = NULL;
+    struct nm_sim_options o;
+    int r = nm_sim_parse_argv(argc, argv, &o);
+
+    if (r != 0)
+        return r < 0 ? EXIT_USAGE : EXIT_SUCCESS;
+    if (o.plot && nm_plot_check_path(o.plot, &message) < 0) {
+        (void)fail("--plot", -EINVAL, message);
+        return EXIT_USAGE;
+    }
+    r = open_workload(&o, &load);
+    if (r >= 0)
+        r = o.verb == NM_SIM_GENERATE ? generate(&o, load) : run(&o, load);
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See plot.h. gnuplot is driven through a pipe: settings, data blocks, panels. It does what axes,
+ * legends and two file formats need, and every Debian has it; without it only the picture is
+ * missing.
+ */
+
+#include "sim/plot.h"
+
+#include <math.h>
+#include <signal.h>
+
+#include "sim/report.h"
+#include "util/parse.h"
+
+#define LINES_MAX 7 /* more curves in one panel can't be told apart */
+#define WIDTH 1200
+#define HEIGHT 1320
+
+/* Colours that colour-blind people can tell apart too (Okabe and Ito), off being grey. */
+static const char *const colours[] = {"#888888", "#0072B2", "#D55E00", "#009E73",
+                                      "#CC79A7", "#E69F00", "#56B4E9"};
+
+static const char *suffix_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return dot ? dot : "";
+}
+
+int nm_plot_check_path(const char *path, char **ret_message)
+{
+    const char *suffix = suffix_of(path);
+
+    if ((nm_streq(suffix, ".svg") || nm_streq(suffix, ".png")) && !strpbrk(path, "\n\r'\""))
+        return 0;
+    if (asprintf(ret_message, "--plot '%s': it must end in .svg or .png, and have no quotes in it",
+                 path) < 0)
+        return -ENOMEM;
+    return -EINVAL;
+}
+
+static bool have_gnuplot(void)
+{
+    const char *path = getenv("PATH");
+    _cleanup_free_ char *dirs = strdup(path ? path : "/usr/bin:/bin");
+    char *rest = dirs, *dir;
+
+    while (dirs && (dir = strsep(&rest, ":"))) {
+        char program[4096];
+
+        if ((size_t)snprintf(program, sizeof program, "%s/gnuplot", *dir ? dir : ".") <
+                sizeof program &&
+            access(program, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- data ---------------------------------------------------------------- */
+
+/* gnuplot's own escapes ('_' and the like) are off; only its quotes are in the way. */
+static void put_title(FILE *f, const char *name)
+{
+    fputc('"', f);
+    for (const char *p = name; *p; p++)
+        fputc(*p == '"' || *p == '\\' || *p == '\n' ? ' ' : *p, f);
+    fputc('"', f);
+}
+
+struct scale {
+    const char *unit;
+    double usec;
+};
+
+static struct scale scale_of(uint64_t duration_usec)
+{
+    if (duration_usec > 3 * 86400 * NM_USEC_PER_SEC)
+        return (struct scale){"days", 86400e6};
+    if (duration_usec > 3 * 3600 * NM_USEC_PER_SEC)
+        return (struct scale){"hours", 3600e6};
+    if (duration_usec > 300 * NM_USEC_PER_SEC)
+        return (struct scale){"minutes", 60e6};
+    return (struct scale){"seconds", 1e6};
+}
+
+static void put_data(FILE *f, const struct nm_sim_result *results, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct nm_sim_result *r = &results[i];
+        double width = (double)r->duration_usec / r->n_buckets / scale_of(r->duration_usec).usec;
+
+        fprintf(f, "$c%zu << EOD\n", i);
+        for (unsigned b = 0; b < r->n_buckets; b++) {
+            const struct nm_sim_bucket *x = &r->buckets[b];
+
+            if (x->usec > 0)
+                fprintf(f, "%g %g %g %g %g\n", (b + 0.5) * width, x->memory * 100, x->cpu * 100,
+                        x->opportunistic, x->memory_most * 100);
+        }
+        fprintf(f, "EOD\n");
+    }
+}
+
+static void put_sums(FILE *f, const struct nm_sim_result *results, size_t n)
+{
+    fprintf(f, "$sums << EOD\n");
+    for (size_t i = 0; i < n; i++) {
+        const struct nm_sim_result *r = &results[i];
+        /* with curves above, the bars are in their colours */
+        size_t colour = n <= LINES_MAX ? i : NM_MIN(i, (size_t)1);
+
+        fprintf(f, "%zu ", i);
+        put_title(f, r->name);
+        fprintf(f, " %g %g %g %d\n", nm_report_gain(r, &results[0]), nm_sim_lost_share(r) * 100,
+                r->jobs[NM_OPPORTUNISTIC].wait_mean_usec / 60e6,
+                (int)strtol(colours[colour] + 1, NULL, 16));
+    }
+    fprintf(f, "EOD\n");
+}
+
+/* ---- panels -------------------------------------------------------------- */
+
+static void put_thresholds(FILE *f, const struct nm_sim_result *r, bool cpu)
+{
+    double alpha = cpu ? r->settings.over_allocation_threshold.cpu
+                       : r->settings.over_allocation_threshold.memory;
+    double beta = cpu ? r->settings.preemption_threshold.cpu : r->settings.preemption_threshold.memory;
+
+    fprintf(f, "unset arrow; unset label\n");
+    fprintf(f, "set arrow 1 from graph 0, first %g to graph 1, first %g nohead dt 2 lc rgb '#555555'\n",
+            alpha * 100, alpha * 100);
+    fprintf(f, "set arrow 2 from graph 0, first %g to graph 1, first %g nohead dt 4 lc rgb '#AA0000'\n",
+            beta * 100, beta * 100);
+    fprintf(f, "set label 1 'α' at graph 1.006, first %g tc rgb '#555555'\n", alpha * 100);
+    fprintf(f, "set label 2 'β' at graph 1.006, first %g tc rgb '#AA0000'\n", beta * 100);
+}
+
+static void put_curves(FILE *f, const struct nm_sim_result *results, size_t n, int column)
+{
+    fprintf(f, "plot ");
+    for (size_t i = 0; i < NM_MIN(n, (size_t)LINES_MAX); i++) {
+        fprintf(f, "%s$c%zu using 1:%d with lines lw %s lc rgb '%s' title ", i ? ", " : "", i,
+                column, i == 0 ? "2.2" : "1.6", colours[i]);
+        put_title(f, results[i].name);
+    }
+    fprintf(f, "\n");
+}
+
+static void put_panel(FILE *f, double bottom, double height)
+{
+    fprintf(f, "set lmargin at screen 0.075; set rmargin at screen 0.97\n"
+               "set bmargin at screen %g; set tmargin at screen %g\n",
+            bottom, bottom + height);
+}
+
+static void put_heading(FILE *f, const struct nm_workload *load, double y, const char *whose)
+{
+    fprintf(f, "set label 100 ");
+    put_title(f, load->title);
+    fprintf(f, " at screen 0.075, screen %g font ',15'\n", y);
+    if (!whose)
+        return;
+    fprintf(f, "set label 101 \"α and β are those of '\".");
+    put_title(f, whose);
+    fprintf(f, ".\"'\" at screen 0.075, screen %g font ',10' tc rgb '#555555'\n", y - 0.02);
+}
+
+static void put_time_panels(FILE *f, const struct nm_workload *load,
+                            const struct nm_sim_result *results, size_t n)
+{
+    const struct nm_sim_result *shown = &results[NM_MIN(n - 1, (size_t)1)];
+    const char *unit = scale_of(shown->duration_usec).unit;
+
+    fprintf(f, "set xrange [0:%g]\nset grid ytics lc rgb '#dddddd'\nset border 3\n"
+               "set tics nomirror\nset ylabel offset 1,0\n",
+            (double)shown->duration_usec / scale_of(shown->duration_usec).usec);
+    put_panel(f, 0.735, 0.165);
+    fprintf(f, "set key at screen 0.97, screen 0.99 right top horizontal maxcols 4 samplen 2\n"
+               "set yrange [0:110]\nset ylabel 'memory in use (peaks), %%'\nset format x ''\n");
+    put_thresholds(f, shown, false);
+    put_heading(f, load, 0.978, shown->name);
+    put_curves(f, results, n, 5);
+    fprintf(f, "unset label\n");
+    put_panel(f, 0.545, 0.165);
+    fprintf(f, "unset key\nset ylabel 'CPU in use, %%'\n");
+    put_thresholds(f, shown, true);
+    put_curves(f, results, n, 3);
+    put_panel(f, 0.37, 0.15);
+    fprintf(f, "unset arrow; unset label\nset yrange [0:*]\nset format x '%%g'\n"
+               "set xlabel '%s' offset 0,0.5\nset ylabel 'opportunistic, running'\n",
+            unit);
+    put_curves(f, results, n, 4);
+}
+
+/* One panel of horizontal bars, which leaves room for long names. */
+static void put_bars(FILE *f, double left, double right, const char *title, int column,
+                     const char *format, double most, bool names, size_t n, double top)
+{
+    fprintf(f, "set lmargin at screen %g; set rmargin at screen %g\n"
+               "set bmargin at screen 0.045; set tmargin at screen %g\n"
+               "unset arrow; unset key; unset xlabel; unset ylabel\n"
+               "set title '%s' font ',12' offset 0,-0.5\nset border 0; unset xtics; unset grid\n"
+               "set yrange [%g:-0.7]; set xrange [0:%g]\n",
+            left, right, top, title, (double)n - 0.3, most);
+    if (names)
+        fprintf(f, "set ytics scale 0 nomirror font ',%d'\n", n > 20 ? 8 : 11);
+    else
+        fprintf(f, "unset ytics\n");
+    fprintf(f,
+            "plot $sums using ($%d/2):1:($%d/2):(0.34):6%s with boxxyerror fs solid 0.85 noborder "
+            "lc rgb variable, '' using %d:1:(sprintf('%s', $%d)) with labels left offset 0.6,0 "
+            "font ',%d'\n",
+            column, column, names ? ":yticlabels(2)" : "", column, format, column,
+            n > 20 ? 8 : 11);
+}
+
+static void put_bar_panels(FILE *f, const struct nm_sim_result *results, size_t n, double top)
+{
+    double gain = 1, lost = 1, wait = 0.1;
+
+    for (size_t i = 0; i < n; i++) {
+        gain = fmax(gain, nm_report_gain(&results[i], &results[0]));
+        lost = fmax(lost, nm_sim_lost_share(&results[i]) * 100);
+        wait = fmax(wait, results[i].jobs[NM_OPPORTUNISTIC].wait_mean_usec / 60e6);
+    }
+    put_bars(f, 0.24, 0.49, "useful work, times that of over-allocation off", 3, "%.2f", gain * 1.2,
+             true, n, top);
+    fprintf(f, "unset label\n"); /* the heading is there once */
+    put_bars(f, 0.53, 0.73, "opportunistic work lost, %", 4, "%.1f", lost * 1.25, false, n, top);
+    put_bars(f, 0.77, 0.97, "mean wait in the queue, minutes", 5, "%.1f", wait * 1.25, false, n,
+             top);
+}
+
+static void put_script(FILE *f, const struct nm_workload *load, const struct nm_sim_result *results,
+                       size_t n, const char *path)
+{
+    bool lines = n <= LINES_MAX;
+    int height = lines ? HEIGHT : 200 + (int)n * 26;
+
+    if (nm_streq(suffix_of(path), ".svg"))
+        fprintf(f, "set terminal svg size %d,%d font 'DejaVu Sans,12' noenhanced background rgb 'white'\n",
+                WIDTH, height);
+    else
+        fprintf(f, "set terminal pngcairo size %d,%d font 'DejaVu Sans,11' noenhanced background rgb 'white'\n",
+                WIDTH, height);
+    fprintf(f, "set encoding utf8\nset output '%s'\n", path);
+    put_data(f, results, n);
+    put_sums(f, results, n);
+    fprintf(f, "set multiplot\n");
+    if (lines)
+        put_time_panels(f, load, results, n);
+    else
+        put_heading(f, load, 1 - 24.0 / height, NULL);
+    put_bar_panels(f, results, n, lines ? 0.30 : 1 - 80.0 / height);
+    fprintf(f, "unset multiplot\nset output\n");
+}
+
+int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results, size_t n,
+            const char *path, char **ret_message)
+{
+    void (*was)(int);
+    FILE *f;
+    int status;
+
+    if (!have_gnuplot()) {
+        if (asprintf(ret_message,
+                     "%s is not drawn: that needs gnuplot, which is not installed (Debian: apt "
+                     "install gnuplot-nox)",
+                     path) < 0)
+            return -ENOMEM;
+        return -ENOENT;
+    }
+    (void)unlink(path); /* what was there is not to be taken for the new one */
+    was = signal(SIGPIPE, SIG_IGN);
+    f = popen("exec gnuplot -", "we");
+    if (!f)
+        return -errno;
+    put_script(f, load, results, n, path);
+    status = pclose(f);
+    (void)signal(SIGPIPE, was);
+    if (status == 0 && access(path, R_OK) == 0)
+        return 0;
+    if (asprintf(ret_message, "%s is not drawn: gnuplot failed (its own message is above)", path) <
+        0)
+        return -ENOMEM;
+    return -EIO;
+}

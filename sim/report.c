@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See report.h. */
+
+#include "sim/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "util/parse.h"
+
+#define MUCH_LOST 0.05 /* of the opportunistic work: more is not called good */
+#define MUCH_SLOWER 1.02 /* than with over-allocation off: guaranteed ones noticed */
+
+double nm_report_gain(const struct nm_sim_result *r, const struct nm_sim_result *off)
+{
+    double base = nm_sim_useful_work(off);
+
+    return base > 0 ? nm_sim_useful_work(r) / base : 0;
+}
+
+static const char *duration(double usec, char *buf, size_t size)
+{
+    double sec = usec / 1e6;
+
+    if (sec < 99.5)
+        (void)snprintf(buf, size, sec < 9.95 ? "%.1fs" : "%.0fs", sec);
+    else if (sec < 99.5 * 60)
+        (void)snprintf(buf, size, "%.0fmin", sec / 60);
+    else
+        (void)snprintf(buf, size, "%.1fh", sec / 3600);
+    return buf;
+}
+
+/* "12,345,678" */
+static const char *grouped(uint64_t n, char *buf, size_t size)
+{
+    char digits[24];
+    size_t len, at = 0;
+
+    (void)snprintf(digits, sizeof digits, "%" PRIu64, n);
+    len = strlen(digits);
+    for (size_t i = 0; i < len && at + 2 < size; i++) {
+        if (i > 0 && (len - i) % 3 == 0)
+            buf[at++] = ',';
+        buf[at++] = digits[i];
+    }
+    buf[at] = '\0';
+    return buf;
+}
+
+static double per_sec(uint64_t n, uint64_t usec)
+{
+    return (double)n * 1e6 / (double)NM_MAX(usec, UINT64_C(1));
+}
+
+/* ---- one ----------------------------------------------------------------- */
+
+static void print_node(const struct nm_workload *load, const struct nm_sim_result *r, FILE *f)
+{
+    const struct nm_policy_settings *s = &r->settings;
+    char memory[32], period[32];
+
+    fprintf(f, "%s: %zu jobs on %s and %g CPUs for containers, a sample every %s%s\n", load->title,
+            load->n_jobs, nm_format_size(s->capacity.memory_bytes, memory, sizeof memory),
+            (double)s->capacity.cpu_millicores / 1000,
+            nm_format_duration(r->period_usec, period, sizeof period),
+            load->cut_off ? " (the trace's last line is incomplete)" : "");
+    if (s->over_allocation)
+        fprintf(f, "alpha %g/%g, beta %g/%g (memory/CPU), victims %s\n",
+                s->over_allocation_threshold.memory, s->over_allocation_threshold.cpu,
+                s->preemption_threshold.memory, s->preemption_threshold.cpu,
+                nm_victim_order_name(s->victim_order));
+    else
+        fprintf(f, "over-allocation is off\n");
+}
+
+static void print_use(const struct nm_sim_result *r, FILE *f)
+{
+    fprintf(f,
+            "\n               mean   95 %% of   highest   over beta   allocated\n"
+            "               use    the time            (time)      (mean)\n"
+            "  memory      %4.0f %%    %4.0f %%    %4.0f %%    %6.2f %%      %4.0f %%\n"
+            "  CPU         %4.0f %%    %4.0f %%         -    %6.2f %%      %4.0f %%\n",
+            r->memory_mean * 100, r->memory_p95 * 100, r->memory_most * 100,
+            r->memory_over_beta * 100, r->memory_allocated * 100, r->cpu_mean * 100,
+            r->cpu_p95 * 100, r->cpu_over_beta * 100, r->cpu_allocated * 100);
+}
+
+static void print_jobs(const struct nm_sim_result *r, FILE *f)
+{
+    static const char *const titles[] = {"guaranteed", "opportunistic"};
+
+    fprintf(f, "\n                 jobs   refused  done     killed   at the end       wait           "
+               "slow-\n"
+               "                                        (OOM)    running waiting  mean    95 %%    "
+               "down\n");
+    for (int t = 0; t < 2; t++) {
+        const struct nm_sim_jobs *j = &r->jobs[t];
+        char killed[48], mean[24], p95[24];
+
+        (void)snprintf(killed, sizeof killed, "%" PRIu64 " (%" PRIu64 ")", j->preempted + j->oom,
+                       j->oom);
+        fprintf(f,
+                "  %-13s %6" PRIu64 "  %7" PRIu64 "  %-7" PRIu64 "  %-8s %7" PRIu64 " %7" PRIu64
+                "  %-7s %-7s %.2f\n",
+                titles[t], j->submitted, j->refused, j->done, killed, j->running, j->waiting,
+                duration(j->wait_mean_usec, mean, sizeof mean),
+                duration(j->wait_p95_usec, p95, sizeof p95), j->slowdown_mean);
+    }
+}
+
+static void print_work(const struct nm_sim_result *r, const struct nm_sim_result *off, FILE *f)
+{
+    const struct nm_sim_jobs *o = &r->jobs[NM_OPPORTUNISTIC];
+
+    fprintf(f, "\n  useful work    %.1f CPU-hours", nm_sim_useful_work(r) / 3600);
+    if (off)
+        fprintf(f, ", %.2f times that with over-allocation off", nm_report_gain(r, off));
+    fprintf(f,
+            "\n  work lost      %.1f CPU-hours with %" PRIu64
+            " killed containers that had run for %.1f h: %.1f %% of opportunistic work\n",
+            o->work_lost / 3600, o->preempted + o->oom, o->time_lost / 3600,
+            nm_sim_lost_share(r) * 100);
+    fprintf(f,
+            "  taken back     %" PRIu64 " kills (%" PRIu64 " for memory, %" PRIu64
+            " for CPU, %" PRIu64 " for guaranteed ones, %" PRIu64 " paused for too long), %" PRIu64
+            " pauses (%.1f h), %" PRIu64 " resumes, %" PRIu64 " reclaims\n",
+            r->n_kills, r->kills[NM_REASON_MEMORY_OVER_BETA], r->kills[NM_REASON_CPU_OVER_BETA],
+            r->kills[NM_REASON_ROOM_FOR_GUARANTEED], r->kills[NM_REASON_PAUSE_DEADLINE],
+            r->n_pauses, r->paused_sec / 3600, r->n_resumes, r->n_reclaims);
+    fprintf(f,
+            "  out of memory  the kernel killed %" PRIu64 " opportunistic and %" PRIu64
+            " guaranteed containers\n",
+            r->oom_opportunistic, r->oom_guaranteed);
+}
+
+static void print_invariants(const struct nm_sim_result *r, FILE *f)
+{
+    char at[32];
+
+    if (r->n_violations == 0)
+        fprintf(f, "  invariants     none violated in %" PRIu64 " rounds\n", r->n_rounds);
+    else
+        fprintf(f,
+                "  INVARIANTS     violated %" PRIu64 " times, first after %s: %s. Please report "
+                "this with the trace.\n",
+                r->n_violations, nm_format_duration(r->first_violation_usec, at, sizeof at),
+                r->first_violation);
+}
+
+static void print_speed(const struct nm_sim_result *results, size_t n, FILE *f)
+{
+    uint64_t rounds = 0, decisions = 0, usec = 0, simulated = 0;
+    char a[32], b[32], time[32];
+
+    for (size_t i = 0; i < n; i++) {
+        rounds += results[i].n_rounds;
+        decisions += results[i].n_decisions;
+        usec += results[i].spent_usec;
+        simulated += results[i].duration_usec;
+    }
+    fprintf(f,
+            "\n%s simulated in %.2f s: %s rounds, %s decisions (a container judged in a round); "
+            "%.0f thousand rounds and %.1f million decisions a second\n",
+            nm_format_duration(simulated, time, sizeof time), (double)usec / 1e6,
+            grouped(rounds, a, sizeof a), grouped(decisions, b, sizeof b),
+            per_sec(rounds, usec) / 1e3, per_sec(decisions, usec) / 1e6);
+}
+
+void nm_report_print(const struct nm_workload *load, const struct nm_sim_result *r,
+                     const struct nm_sim_result *off, FILE *f)
+{
+    print_node(load, r, f);
+    print_use(r, f);
+    print_jobs(r, f);
+    print_work(r, off, f);
+    print_invariants(r, f);
+    print_speed(r, 1, f);
+}
+
+/* ---- several ------------------------------------------------------------- */
+
+static int name_width(const struct nm_sim_result *results, size_t n)
+{
+    size_t width = 20;
+
+    for (size_t i = 0; i < n; i++)
+        width = NM_MAX(width, strlen(results[i].name));
+    return (int)width;
+}
+
+static void print_row(const struct nm_sim_result *r, const struct nm_sim_result *off, int width,
+                      FILE *f)
+{
+    const struct nm_sim_jobs *g = &r->jobs[NM_GUARANTEED], *o = &r->jobs[NM_OPPORTUNISTIC];
+    char wait[2][24], oom[48];
+
+    if (r->oom_opportunistic + r->oom_guaranteed == 0)
+        (void)snprintf(oom, sizeof oom, "0");
+    else
+        (void)snprintf(oom, sizeof oom, "%" PRIu64 "+%" PRIu64, r->oom_opportunistic,
+                       r->oom_guaranteed);
+    fprintf(f,
+            "%-*s %3.0f%% %3.0f%%  %3.0f%% %3.0f%%  %5.2f%% |%6" PRIu64 " %6s %5.2f |%6" PRIu64
+            " %6s %5.2f |%6" PRIu64 " %6" PRIu64 " %5s %5.1f%% | %4.2f%s\n",
+            width, r->name, r->memory_mean * 100, r->memory_p95 * 100, r->cpu_mean * 100,
+            r->cpu_p95 * 100, r->memory_over_beta * 100, g->done,
+            duration(g->wait_mean_usec, wait[0], sizeof wait[0]), g->slowdown_mean, o->done,
+            duration(o->wait_mean_usec, wait[1], sizeof wait[1]), o->slowdown_mean, r->n_pauses,
+            r->n_kills, oom, nm_sim_lost_share(r) * 100, nm_report_gain(r, off),
+            r->n_violations > 0 ? " INVARIANTS VIOLATED" : "");
+}
+
+static bool is_harmless(const struct nm_sim_result *r, const struct nm_sim_result *off)
+{
+    return r->oom_guaranteed == 0 && r->n_violations == 0 &&
+           nm_sim_lost_share(r) <= MUCH_LOST &&
+           r->jobs[NM_GUARANTEED].slowdown_mean <=
+               off->jobs[NM_GUARANTEED].slowdown_mean * MUCH_SLOWER;
+}
+
+static void print_best(const struct nm_sim_result *results, size_t n, FILE *f)
+{
+    const struct nm_sim_result *best = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (is_harmless(&results[i], &results[0]) &&
+            (!best || nm_sim_useful_work(&results[i]) > nm_sim_useful_work(best)))
+            best = &results[i];
+    if (best)
+        fprintf(f,
+                "\nMost useful work with no harm to guaranteed containers and at most %.0f %% of "
+                "opportunistic work lost: %s\n",
+                MUCH_LOST * 100, best->name);
+    else
+        fprintf(f,
+                "\nNone of these is without harm to guaranteed containers and loses at most %.0f "
+                "%% of opportunistic work.\n",
+                MUCH_LOST * 100);
+}
+
+void nm_report_compare(const struct nm_workload *load, const struct nm_sim_result *results,
+                       size_t n, FILE *f)
+{
+    int width = name_width(results, n);
+    char memory[32];
+
+    fprintf(f, "%s: %zu jobs on %s and %g CPUs for containers%s\n\n", load->title, load->n_jobs,
+            nm_format_size(results[0].settings.capacity.memory_bytes, memory, sizeof memory),
+            (double)results[0].settings.capacity.cpu_millicores / 1000,
+            load->cut_off ? " (the trace's last line is incomplete)" : "");
+    fprintf(f,
+            "%-*s  memory     CPU       memory |      guaranteed     |     opportunistic   |    "
+            "taken back and lost     | useful\n"
+            "%-*s mean  p95  mean  p95   >beta  |  done   wait  slow |  done   wait  slow |pauses  "
+            "kills   OOM   lost | work\n",
+            width, "", width, "");
+    for (size_t i = 0; i < n; i++)
+        print_row(&results[i], &results[0], width, f);
+    fprintf(f, "\nwait: mean time in the queue; slow: time from start to end, against that at full "
+               "speed;\nOOM: kills by the kernel, opportunistic+guaranteed; lost: share of "
+               "opportunistic CPU time that ended in a kill;\nuseful work: CPU time that was not "
+               "lost, against over-allocation off.\n");
+    print_best(results, n, f);
+    print_speed(results, n, f);
+}
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+static double rounded(double x)
+{
+    return round(x * 1e6) / 1e6;
+}
+
+static json_t *jobs_to_json(const struct nm_sim_jobs *j)
+{
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "submitted",
+        (json_int_t)j->submitted, "refused", (json_int_t)j->refused, "done", (json_int_t)j->done,
+        "preempted", (json_int_t)j->preempted, "oom_killed", (json_int_t)j->oom, "running",
+        (json_int_t)j->running, "waiting", (json_int_t)j->waiting, "wait_mean_sec",
+        rounded(j->wait_mean_usec / 1e6), "wait_p95_sec", rounded(j->wait_p95_usec / 1e6),
+        "slowdown_mean", rounded(j->slowdown_mean), "cpu_sec_done", rounded(j->work_done),
+        "cpu_sec_open", rounded(j->work_open), "cpu_sec_lost", rounded(j->work_lost),
+        "container_sec_done", rounded(j->time_done), "container_sec_lost", rounded(j->time_lost));
+}
+
+static json_t *settings_to_json(const struct nm_policy_settings *s)
+{
+    return json_pack("{s:I, s:I, s:b, s:f, s:f, s:f, s:f, s:s, s:s}", "memory_bytes",
+                     (json_int_t)s->capacity.memory_bytes, "cpu_millicores",
+                     (json_int_t)s->capacity.cpu_millicores, "over_allocation",
+                     (int)s->over_allocation, "memory_alpha", s->over_allocation_threshold.memory,
+                     "cpu_alpha", s->over_allocation_threshold.cpu, "memory_beta",
+                     s->preemption_threshold.memory, "cpu_beta", s->preemption_threshold.cpu,
+                     "victim_order", nm_victim_order_name(s->victim_order), "queue_order",
+                     nm_queue_order_name(s->queue_order));
+}
+
+static json_t *use_to_json(double mean, double p95, double over_beta, double allocated)
+{
+    return json_pack("{s:f, s:f, s:f, s:f}", "mean", rounded(mean), "p95", rounded(p95),
+                     "over_beta", rounded(over_beta), "allocated", rounded(allocated));
+}
+
+static json_t *kills_to_json(const struct nm_sim_result *r)
+{
+    json_t *j = json_object();
+
+    for (int i = 0; j && i < NM_REASON_COUNT; i++)
+        if (r->kills[i] > 0)
+            (void)json_object_set_new(j, nm_reason_name((enum nm_reason)i),
+                                      json_integer((json_int_t)r->kills[i]));
+    return j;
+}
+
+static json_t *speed_to_json(const struct nm_sim_result *r)
+{
+    return json_pack("{s:f, s:f, s:f}", "seconds", (double)r->spent_usec / 1e6,
+                     "rounds_per_second", per_sec(r->n_rounds, r->spent_usec),
+                     "decisions_per_second", per_sec(r->n_decisions, r->spent_usec));
+}
+
+static json_t *result_to_json(const struct nm_sim_result *r, const struct nm_sim_result *off)
+{
+    json_t *j = json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, "
+        "s:I, s:I, s:I, s:o}",
+        "name", r->name, "settings", settings_to_json(&r->settings), "memory",
+        use_to_json(r->memory_mean, r->memory_p95, r->memory_over_beta, r->memory_allocated),
+        "cpu", use_to_json(r->cpu_mean, r->cpu_p95, r->cpu_over_beta, r->cpu_allocated),
+        "guaranteed", jobs_to_json(&r->jobs[NM_GUARANTEED]), "opportunistic",
+        jobs_to_json(&r->jobs[NM_OPPORTUNISTIC]), "useful_cpu_sec",
+        rounded(nm_sim_useful_work(r)), "lost_share", rounded(nm_sim_lost_share(r)),
+        "kills_by_reason", kills_to_json(r), "admissions", (json_int_t)r->n_admissions, "kills",
+        (json_int_t)r->n_kills, "pauses", (json_int_t)r->n_pauses, "resumes",
+        (json_int_t)r->n_resumes, "reclaims", (json_int_t)r->n_reclaims, "paused_sec",
+        rounded(r->paused_sec), "oom_opportunistic", (json_int_t)r->oom_opportunistic,
+        "oom_guaranteed", (json_int_t)r->oom_guaranteed, "violations",
+        (json_int_t)r->n_violations, "rounds", (json_int_t)r->n_rounds, "decisions",
+        (json_int_t)r->n_decisions, "speed", speed_to_json(r));
+
+    if (j && r->n_violations > 0)
+        (void)json_object_set_new(j, "first_violation", json_string(r->first_violation));
+    if (j && off)
+        (void)json_object_set_new(j, "useful_work_ratio",
+                                  json_real(rounded(nm_report_gain(r, off))));
+    return j;
+}
+
+json_t *nm_report_to_json(const struct nm_workload *load, const struct nm_sim_result *results,
+                          size_t n, const struct nm_sim_result *off)
+{
+    json_t *cases = json_array();
+
+    for (size_t i = 0; cases && i < n; i++)
+        (void)json_array_append_new(cases, result_to_json(&results[i], off));
+    return json_pack("{s:{s:s, s:s, s:f, s:I, s:b}, s:o}", "workload", "title", load->title,
+                     "host", load->header.host, "duration_sec",
+                     (double)load->duration_usec / 1e6, "jobs", (json_int_t)load->n_jobs, "cut_off",
+                     (int)load->cut_off, "cases", cases);
+}

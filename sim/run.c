@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See run.h. */
+
+#include "sim/run.h"
+
+#include "util/clock.h"
+
+#define BINS 2001 /* thousandths of the capacity, to 200 % */
+
+struct run {
+    struct nm_world *w;
+    struct nm_sim_result *result;
+    uint64_t bucket_usec;
+    struct nm_policy_verdict verdict;
+    double memory_area, cpu_area, memory_allocated_area, cpu_allocated_area; /* share x usec */
+    uint64_t over_beta[NM_RESOURCE_COUNT], seen_usec;
+    uint64_t memory_bins[BINS], cpu_bins[BINS]; /* usec */
+    uint32_t n_opportunistic;                   /* running, as of the newest round */
+};
+
+/* ---- over time ----------------------------------------------------------- */
+
+static double share(uint64_t use, uint64_t capacity)
+{
+    return capacity > 0 ? (double)use / (double)capacity : 0;
+}
+
+static size_t bin_of(double x)
+{
+    return x * 1000 >= BINS - 1 ? BINS - 1 : (size_t)(x * 1000);
+}
+
+static void fill_bucket(struct run *run, uint64_t elapsed, double memory, double cpu)
+{
+    struct nm_world *w = run->w;
+    uint64_t i = (w->now_usec - w->begin_usec) / run->bucket_usec;
+    struct nm_sim_bucket *b;
+    double part = (double)elapsed;
+
+    b = &run->result->buckets[NM_MIN(i, (uint64_t)run->result->n_buckets - 1)];
+    b->usec += elapsed;
+    b->memory += memory * part;
+    b->cpu += cpu * part;
+    b->memory_most = NM_MAX(b->memory_most, memory);
+    b->memory_allocated +=
+        part * share(run->verdict.allocated_guaranteed.memory_bytes +
+                         run->verdict.allocated_opportunistic.memory_bytes,
+                     w->settings.capacity.memory_bytes);
+    b->opportunistic += part * run->n_opportunistic;
+}
+
+/* Until `to` all stays as it is. */
+static void account(struct run *run, uint64_t to_usec)
+{
+    const struct nm_world *w = run->w;
+    const struct nm_policy_settings *s = &w->settings;
+    const struct nm_resources *c = &s->capacity;
+    uint64_t elapsed = to_usec - w->now_usec;
+    double part = (double)elapsed, memory, cpu;
+
+    if (elapsed == 0)
+        return;
+    memory = share(w->memory_bytes + nm_sub_u64(w->system.memory_bytes, s->reserve.memory_bytes),
+                   c->memory_bytes);
+    cpu = share(w->got_millicores +
+                    nm_sub_u64(w->system.cpu_millicores, s->reserve.cpu_millicores),
+                c->cpu_millicores);
+    run->seen_usec += elapsed;
+    run->memory_area += memory * part;
+    run->cpu_area += cpu * part;
+    run->memory_bins[bin_of(memory)] += elapsed;
+    run->cpu_bins[bin_of(cpu)] += elapsed;
+    run->memory_allocated_area +=
+        part * share(run->verdict.allocated_guaranteed.memory_bytes +
+                         run->verdict.allocated_opportunistic.memory_bytes,
+                     c->memory_bytes);
+    run->cpu_allocated_area +=
+        part * share(run->verdict.allocated_guaranteed.cpu_millicores +
+                         run->verdict.allocated_opportunistic.cpu_millicores,
+                     c->cpu_millicores);
+    run->over_beta[NM_MEMORY] += memory > s->preemption_threshold.memory ? elapsed : 0;
+    run->over_beta[NM_CPU] += cpu > s->preemption_threshold.cpu ? elapsed : 0;
+    run->result->memory_most = NM_MAX(run->result->memory_most, memory);
+    fill_bucket(run, elapsed, memory, cpu);
+}
+
+static double percentile(const uint64_t bins[BINS], uint64_t whole, double p)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < BINS; i++) {
+        sum += bins[i];
+        if ((double)sum >= p * (double)whole)
+            return (double)i / 1000;
+    }
+    return (BINS - 1) / 1000.0;
+}
+
+/* ---- rounds -------------------------------------------------------------- */
+
+static void count_actions(struct run *run)
+{
+    struct nm_sim_result *r = run->result;
+    uint64_t i = (run->w->now_usec - run->w->begin_usec) / run->bucket_usec;
+
+    for (size_t k = 0; k < run->verdict.n_actions; k++) {
+        const struct nm_policy_action *a = &run->verdict.actions[k];
+
+        r->n_admissions += a->type == NM_ACTION_ADMIT;
+        r->n_pauses += a->type == NM_ACTION_PAUSE;
+        r->n_resumes += a->type == NM_ACTION_RESUME;
+        r->n_reclaims += a->type == NM_ACTION_RECLAIM;
+        if (a->type == NM_ACTION_KILL) {
+            r->n_kills++;
+            r->kills[a->reason]++;
+            r->buckets[NM_MIN(i, (uint64_t)r->n_buckets - 1)].kills++;
+        }
+    }
+}
+
+static void check(struct run *run)
+{
+    const struct nm_world *w = run->w;
+    const char *broken = nm_policy_check_invariants(&w->settings, &w->input, &run->verdict);
+
+    if (!broken)
+        return;
+    if (run->result->n_violations++ > 0)
+        return;
+    (void)snprintf(run->result->first_violation, sizeof run->result->first_violation, "%s", broken);
+    run->result->first_violation_usec = w->now_usec - w->begin_usec;
+}
+
+static void round_(struct run *run)
+{
+    struct nm_world *w = run->w;
+
+    nm_policy_decide(w->policy, &w->settings, &w->input, &run->verdict);
+    check(run);
+    run->result->n_rounds++;
+    run->result->rounds[w->input.trigger]++;
+    run->result->n_decisions += w->input.n_views;
+    if (run->verdict.n_actions > 0)
+        count_actions(run);
+    nm_world_act(w, &run->verdict);
+}
+
+static void count_opportunistic(struct run *run)
+{
+    run->n_opportunistic = 0;
+    for (size_t i = 0; i < run->w->n_live; i++)
+        run->n_opportunistic += run->w->views[i]->type == NM_OPPORTUNISTIC &&
+                                run->w->views[i]->state == NM_RUNNING;
+}
+
+static int go(struct run *run)
+{
+    struct nm_world *w = run->w;
+
+    while (w->now_usec < w->end_usec) {
+        uint64_t to = nm_world_next(w);
+        int r;
+
+        account(run, to);
+        r = nm_world_advance(w, to);
+        if (r < 0)
+            return r;
+        if (r > 0)
+            round_(run);
+        if (w->input.trigger == NM_TRIGGER_SAMPLE)
+            count_opportunistic(run);
+    }
+    nm_world_settle(w);
+    return 0;
+}
+
+/* ---- the sum ------------------------------------------------------------- */
+
+struct waits {
+    double *usec;
+    size_t n;
+};
+
+static void sum_up_end(struct nm_sim_jobs *j, const struct nm_sim_container *c)
+{
+    double cpu = (double)c->cpu_work / 1e9, ran = (double)c->progress_usec / 1e6;
+
+    switch (c->end) {
+    case NM_SIM_REFUSED:
+        j->refused++;
+        break;
+    case NM_SIM_DONE:
+        j->done++;
+        j->work_done += cpu;
+        j->time_done += ran;
+        /* until the mean is made of it, the sum */
+        j->slowdown_mean += (double)(c->ended_usec - c->running_usec) /
+                            (double)NM_MAX(c->job->run_usec, UINT64_C(1));
+        break;
+    case NM_SIM_PREEMPTED:
+    case NM_SIM_OOM:
+        j->preempted += c->end == NM_SIM_PREEMPTED;
+        j->oom += c->end == NM_SIM_OOM;
+        j->work_lost += cpu;
+        j->time_lost += ran;
+        break;
+    default:
+        if (c->view.admitted)
+            j->running++;
+        else
+            j->waiting++;
+        j->work_open += cpu;
+        break;
+    }
+}
+
+static void sum_up_one(struct run *run, const struct nm_sim_container *c, struct waits waits[2])
+{
+    struct nm_sim_result *r = run->result;
+    /* what it was submitted as: a promotion doesn't move it to another row */
+    enum nm_execution_type type = c->job->type;
+    uint64_t paused = c->paused_total_usec;
+
+    r->jobs[type].submitted++;
+    sum_up_end(&r->jobs[type], c);
+    if (c->end == NM_SIM_LIVE && c->view.paused_usec > 0)
+        paused += run->w->now_usec - c->view.paused_usec;
+    r->paused_sec += (double)paused / 1e6;
+    r->oom_opportunistic += c->end == NM_SIM_OOM && c->view.type == NM_OPPORTUNISTIC;
+    r->oom_guaranteed += c->end == NM_SIM_OOM && c->view.type == NM_GUARANTEED;
+    if (c->running_usec > 0 && !c->job->present)
+        waits[type].usec[waits[type].n++] =
+            (double)(c->running_usec - run->w->begin_usec - c->job->submit_usec);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void sum_up_waits(struct nm_sim_jobs *j, struct waits *waits)
+{
+    double sum = 0;
+
+    if (j->done > 0)
+        j->slowdown_mean /= (double)j->done;
+    if (waits->n == 0)
+        return;
+    qsort(waits->usec, waits->n, sizeof *waits->usec, by_size);
+    for (size_t i = 0; i < waits->n; i++)
+        sum += waits->usec[i];
+    j->wait_mean_usec = sum / (double)waits->n;
+    j->wait_p95_usec = waits->usec[(waits->n - 1) * 95 / 100];
+}
+
+static void sum_up_time(struct run *run)
+{
+    struct nm_sim_result *r = run->result;
+    double whole = (double)NM_MAX(run->seen_usec, UINT64_C(1));
+
+    r->memory_mean = run->memory_area / whole;
+    r->cpu_mean = run->cpu_area / whole;
+    r->memory_p95 = percentile(run->memory_bins, run->seen_usec, 0.95);
+    r->cpu_p95 = percentile(run->cpu_bins, run->seen_usec, 0.95);
+    r->memory_over_beta = (double)run->over_beta[NM_MEMORY] / whole;
+    r->cpu_over_beta = (double)run->over_beta[NM_CPU] / whole;
+    r->memory_allocated = run->memory_allocated_area / whole;
+    r->cpu_allocated = run->cpu_allocated_area / whole;
+    for (unsigned i = 0; i < r->n_buckets; i++) {
+        struct nm_sim_bucket *b = &r->buckets[i];
+        double part = (double)NM_MAX(b->usec, UINT64_C(1));
+
+        b->memory /= part;
+        b->cpu /= part;
+        b->memory_allocated /= part;
+        b->opportunistic /= part;
+    }
+}
+
+static int sum_up(struct run *run, nm_sim_job_cb_t cb, void *userdata)
+{
+    const struct nm_workload *load = run->w->load;
+    _cleanup_free_ double *guaranteed = calloc(load->n_jobs + 1, sizeof *guaranteed);
+    _cleanup_free_ double *opportunistic = calloc(load->n_jobs + 1, sizeof *opportunistic);
+    struct waits waits[2] = {{guaranteed, 0}, {opportunistic, 0}};
+
+    if (!guaranteed || !opportunistic)
+        return -ENOMEM;
+    for (size_t i = 0; i < run->w->next_job; i++) {
+        sum_up_one(run, &run->w->all[i], waits);
+        if (cb)
+            cb(&run->w->all[i], run->w->begin_usec, userdata);
+    }
+    for (int t = 0; t < 2; t++)
+        sum_up_waits(&run->result->jobs[t], &waits[t]);
+    sum_up_time(run);
+    return 0;
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+int nm_sim_run(const struct nm_workload *load, const struct nm_config *config, const char *name,
+               nm_sim_job_cb_t cb, void *userdata, struct nm_sim_result *ret, char **ret_message)
+{
+    _cleanup_(nm_world_freep) struct nm_world *w = NULL;
+    _cleanup_free_ struct run *run = calloc(1, sizeof *run);
+    uint64_t n_buckets, begun;
+    int r;
+
+    *ret_message = NULL;
+    if (!run)
+        return -ENOMEM;
+    r = nm_world_new(load, config, &w, ret_message);
+    if (r < 0)
+        return r;
+    *ret = (struct nm_sim_result){.settings = w->settings,
+                                  .duration_usec = load->duration_usec,
+                                  .period_usec = w->period_usec};
+    (void)snprintf(ret->name, sizeof ret->name, "%s", name);
+    n_buckets = load->duration_usec / w->period_usec;
+    n_buckets = NM_MIN(n_buckets, (uint64_t)NM_SIM_BUCKETS);
+    ret->n_buckets = (unsigned)NM_MAX(n_buckets, UINT64_C(1));
+    run->w = w;
+    run->result = ret;
+    run->bucket_usec = load->duration_usec / ret->n_buckets + 1;
+    begun = nm_clock_usec(CLOCK_MONOTONIC);
+    r = go(run);
+    ret->spent_usec = nm_clock_usec(CLOCK_MONOTONIC) - begun;
+    return r < 0 ? r : sum_up(run, cb, userdata);
+}
+
+double nm_sim_useful_work(const struct nm_sim_result *r)
+{
+    double sum = 0;
+
+    for (int t = 0; t < 2; t++)
+        sum += r->jobs[t].work_done + r->jobs[t].work_open;
+    return sum;
+}
+
+double nm_sim_lost_share(const struct nm_sim_result *r)
+{
+    const struct nm_sim_jobs *j = &r->jobs[NM_OPPORTUNISTIC];
+    double all = j->work_done + j->work_open + j->work_lost;
+
+    return all > 0 ? j->work_lost / all : 0;
+}

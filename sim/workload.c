@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See workload.h. */
+
+#include "sim/workload.h"
+
+#define STRETCH_USEC (60 * NM_USEC_PER_SEC) /* what is repeated of a curve that stops short */
+#define UNKNOWN_RUN_USEC (60 * NM_USEC_PER_SEC) /* nobody has ended, nothing was expected */
+#define POINTS_MAX (1 << 17) /* of one curve: against a trace that says little and means a lot */
+#define OWN_LIMIT 0.95 /* of its request: who peaked above died of its own limit */
+
+int nm_workload_new(struct nm_workload **ret)
+{
+    _cleanup_(nm_workload_freep) struct nm_workload *w = calloc(1, sizeof *w);
+    uint32_t none;
+    int r;
+
+    if (!w)
+        return -ENOMEM;
+    r = nm_config_new_defaults(&w->config);
+    if (r >= 0)
+        r = nm_workload_app(w, "", &none);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(w);
+    return 0;
+}
+
+struct nm_workload *nm_workload_free(struct nm_workload *w)
+{
+    if (!w)
+        return NULL;
+    for (size_t i = 0; i < w->n_jobs; i++)
+        free(w->jobs[i].curve.points);
+    free(w->jobs);
+    free(w->changes);
+    free(w->apps);
+    free(w->system.points);
+    if (w->config)
+        nm_config_free(w->config);
+    free(w);
+    return NULL;
+}
+
+/* Room for one more. */
+static int grow(void *array, size_t n, size_t *size, size_t element)
+{
+    void **where = array, *grown;
+    size_t wanted = NM_MAX(2 * *size, (size_t)8);
+
+    if (n < *size)
+        return 0;
+    grown = reallocarray(*where, wanted, element);
+    if (!grown)
+        return -ENOMEM;
+    *where = grown;
+    *size = wanted;
+    return 0;
+}
+
+int nm_workload_app(struct nm_workload *w, const char *name, uint32_t *ret)
+{
+    int r;
+
+    /* from the newest: jobs of one application tend to come together */
+    for (size_t i = w->n_apps; i-- > 0;)
+        if (nm_streq(w->apps[i], name)) {
+            *ret = (uint32_t)i;
+            return 0;
+        }
+    r = grow(&w->apps, w->n_apps, &w->apps_size, sizeof *w->apps);
+    if (r < 0)
+        return r;
+    (void)snprintf(w->apps[w->n_apps], NM_NAME_SIZE, "%s", name);
+    *ret = (uint32_t)w->n_apps++;
+    return 0;
+}
+
+int nm_workload_add_job(struct nm_workload *w, const struct nm_job *job, size_t *ret)
+{
+    int r = grow(&w->jobs, w->n_jobs, &w->jobs_size, sizeof *w->jobs);
+
+    if (r < 0)
+        return r;
+    w->jobs[w->n_jobs] = *job;
+    *ret = w->n_jobs++;
+    return 0;
+}
+
+int nm_workload_add_change(struct nm_workload *w, const struct nm_job_change *change)
+{
+    int r = grow(&w->changes, w->n_changes, &w->changes_size, sizeof *w->changes);
+
+    if (r < 0)
+        return r;
+    w->changes[w->n_changes++] = *change;
+    return 0;
+}
+
+int nm_curve_add(struct nm_curve *c, const struct nm_use *use)
+{
+    struct nm_use *last = c->n > 0 ? &c->points[c->n - 1] : NULL;
+    int r;
+
+    if (last && last->memory_bytes == use->memory_bytes &&
+        last->cpu_millicores == use->cpu_millicores)
+        return 0;
+    if (last && use->at_usec <= last->at_usec) {
+        last->memory_bytes = use->memory_bytes;
+        last->cpu_millicores = use->cpu_millicores;
+        return 0;
+    }
+    r = grow(&c->points, c->n, &c->size, sizeof *c->points);
+    if (r < 0)
+        return r;
+    c->points[c->n++] = *use;
+    return 0;
+}
+
+/* ---- what others did ----------------------------------------------------- */
+
+struct run {
+    enum nm_execution_type type;
+    uint32_t app;
+    uint64_t usec;
+};
+
+/* What is known of those that ended by themselves, and of what was used. */
+struct experience {
+    struct run *runs; /* by type, application, length */
+    size_t n_runs;
+    uint64_t median[2], median_of_all;            /* 0: nobody ended */
+    double memory_share[2], cpu_share[2]; /* of the request, by type */
+};
+
+static int by_app(const void *a, const void *b)
+{
+    const struct run *x = a, *y = b;
+
+    if (x->type != y->type)
+        return x->type < y->type ? -1 : 1;
+    if (x->app != y->app)
+        return x->app < y->app ? -1 : 1;
+    return (x->usec > y->usec) - (x->usec < y->usec);
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct run *x = a, *y = b;
+
+    return (x->usec > y->usec) - (x->usec < y->usec);
+}
+
+static uint64_t middle(struct run *runs, size_t n)
+{
+    qsort(runs, n, sizeof *runs, by_length);
+    return n > 0 ? runs[n / 2].usec : 0;
+}
+
+static void learn_medians(struct experience *e)
+{
+    size_t n_guaranteed = 0;
+
+    e->median_of_all = middle(e->runs, e->n_runs);
+    qsort(e->runs, e->n_runs, sizeof *e->runs, by_app);
+    while (n_guaranteed < e->n_runs && e->runs[n_guaranteed].type == NM_GUARANTEED)
+        n_guaranteed++;
+    e->median[NM_GUARANTEED] = middle(e->runs, n_guaranteed);
+    e->median[NM_OPPORTUNISTIC] = middle(e->runs + n_guaranteed, e->n_runs - n_guaranteed);
+    qsort(e->runs, e->n_runs, sizeof *e->runs, by_app);
+}
+
+/* The first that doesn't come before the key. */
+static size_t lower_bound(const struct experience *e, const struct run *key)
+{
+    size_t low = 0, high = e->n_runs;
+
+    while (low < high) {
+        size_t at = low + (high - low) / 2;
+
+        if (by_app(&e->runs[at], key) < 0)
+            low = at + 1;
+        else
+            high = at;
+    }
+    return low;
+}
+
+static uint64_t median_run(const struct experience *e, const struct nm_job *job)
+{
+    struct run key = {.type = job->type, .app = job->app};
+    size_t from = lower_bound(e, &key), to;
+
+    key.usec = UINT64_MAX;
+    to = lower_bound(e, &key);
+    if (job->app > 0 && from < to)
+        return e->runs[from + (to - from) / 2].usec;
+    return e->median[job->type] > 0 ? e->median[job->type] : e->median_of_all;
+}
+
+static void mean_use(const struct nm_job *job, double *ret_memory, double *ret_cpu)
+{
+    const struct nm_curve *c = &job->curve;
+    double memory = 0, cpu = 0, whole = (double)NM_MAX(job->run_usec, UINT64_C(1));
+
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t end = i + 1 < c->n ? c->points[i + 1].at_usec : job->run_usec;
+        double part = (double)nm_sub_u64(end, c->points[i].at_usec) / whole;
+
+        memory += part * (double)c->points[i].memory_bytes;
+        cpu += part * (double)c->points[i].cpu_millicores;
+    }
+    *ret_memory = memory;
+    *ret_cpu = cpu;
+}
+
+/* Of all of the type together: the large ones count for more, as they do on the node. */
+static void learn_shares(const struct nm_workload *w, struct experience *e)
+{
+    double used[2][2] = {0}, asked[2][2] = {0};
+
+    for (size_t i = 0; i < w->n_jobs; i++) {
+        const struct nm_job *job = &w->jobs[i];
+        double memory, cpu;
+
+        if (!job->started || job->curve.n == 0)
+            continue;
+        mean_use(job, &memory, &cpu);
+        used[job->type][NM_MEMORY] += memory;
+        used[job->type][NM_CPU] += cpu;
+        asked[job->type][NM_MEMORY] += (double)job->request.memory_bytes;
+        asked[job->type][NM_CPU] += (double)job->request.cpu_millicores;
+    }
+    for (int t = 0; t < 2; t++) {
+        e->memory_share[t] = asked[t][NM_MEMORY] > 0 ? used[t][NM_MEMORY] / asked[t][NM_MEMORY] : 1;
+        e->cpu_share[t] = asked[t][NM_CPU] > 0 ? used[t][NM_CPU] / asked[t][NM_CPU] : 1;
+    }
+}
+
+static int gather_experience(const struct nm_workload *w, struct experience *e)
+{
+    e->runs = calloc(w->n_jobs + 1, sizeof *e->runs);
+    if (!e->runs)
+        return -ENOMEM;
+    for (size_t i = 0; i < w->n_jobs; i++) {
+        const struct nm_job *job = &w->jobs[i];
+
+        if (job->started && job->end == NM_JOB_DONE)
+            e->runs[e->n_runs++] = (struct run){job->type, job->app, job->run_usec};
+    }
+    learn_medians(e);
+    learn_shares(w, e);
+    return 0;
+}
+
+/* ---- how it goes on ------------------------------------------------------ */
+
+/* Repeats the last stretch of what was seen, up to `until`. */
+static int extend(struct nm_job *job, uint64_t seen, uint64_t until)
+{
+    struct nm_curve *c = &job->curve;
+    uint64_t stretch = NM_MIN(seen, STRETCH_USEC), from = seen - stretch;
+    size_t first = 0, last = c->n;
+
+    while (first + 1 < c->n && c->points[first + 1].at_usec <= from)
+        first++;
+    if (stretch == 0 || last - first < 2) /* what holds last goes on holding */
+        return 0;
+    for (uint64_t lap = stretch; from + lap < until && c->n < POINTS_MAX; lap += stretch)
+        for (size_t i = first; i < last; i++) {
+            struct nm_use use = c->points[i];
+            int r;
+
+            use.at_usec = NM_MAX(use.at_usec, from) + lap;
+            r = use.at_usec < until ? nm_curve_add(c, &use) : 0;
+            if (r < 0)
+                return r;
+        }
+    return 0;
+}
+
+static int make_up_use(struct nm_job *job, const struct experience *e)
+{
+    double memory = (double)job->request.memory_bytes * e->memory_share[job->type];
+    double cpu = (double)job->request.cpu_millicores * e->cpu_share[job->type];
+    struct nm_use use = {.memory_bytes = (uint64_t)memory, .cpu_millicores = (uint32_t)cpu};
+
+    return nm_curve_add(&job->curve, &use);
+}
+
+/* Shorter than a sampling period: its end tells all that is known. */
+static int use_from_end(struct nm_job *job)
+{
+    uint64_t run = NM_MAX(job->run_usec, UINT64_C(1));
+    struct nm_use use = {
+        .memory_bytes = job->peak_bytes,
+        .cpu_millicores = (uint32_t)NM_MIN((double)job->cpu_usec * 1000 / (double)run, 1e9),
+    };
+
+    return nm_curve_add(&job->curve, &use);
+}
+
+/* Over its own limit the kernel would kill it under any configuration. */
+static bool died_of_itself(const struct nm_job *job)
+{
+    return job->end_reason == NM_EXIT_OOM &&
+           (double)job->peak_bytes >= OWN_LIMIT * (double)job->request.memory_bytes;
+}
+
+static int complete(const struct nm_workload *w, struct nm_job *job, const struct experience *e)
+{
+    uint64_t seen = job->run_usec, likely = job->expected_usec;
+    int r;
+
+    if (job->started && job->curve.n == 0) {
+        r = use_from_end(job);
+        if (r < 0)
+            return r;
+    }
+    if (job->end == NM_JOB_DONE)
+        return 0;
+    if (likely == 0)
+        likely = median_run(e, job);
+    if (!job->started) {
+        job->run_usec = likely > 0 ? likely : UNKNOWN_RUN_USEC;
+        return make_up_use(job, e);
+    }
+    job->run_usec = NM_MAX(likely, seen);
+    if (job->end == NM_JOB_ALIVE && likely <= seen)
+        job->run_usec = NM_RUN_FOR_EVER;
+    /* further than that nobody comes */
+    return extend(job, seen, NM_MIN(job->run_usec, w->duration_usec));
+}
+
+/* ---- growth -------------------------------------------------------------- */
+
+#define RAMP_STEP_USEC (100 * NM_USEC_PER_MSEC)
+#define RAMP_SHARE 256 /* of the node's memory: smaller growth may come at once */
+
+/* Within how many steps a point is reached from the one before. */
+static uint64_t ramp_steps(const struct nm_workload *w, const struct nm_use *from,
+                           const struct nm_use *to)
+{
+    uint64_t within = to->at_usec - from->at_usec;
+
+    if (nm_sub_u64(to->memory_bytes, from->memory_bytes) <= w->header.memory_bytes / RAMP_SHARE)
+        return 1;
+    within = NM_MIN(within, w->header.period_usec);
+    return NM_MAX(within / RAMP_STEP_USEC, UINT64_C(1));
+}
+
+/* Samples are seconds apart, but memory is not taken by the gigabyte at once: what has grown much
+ * since the sample before grew evenly, and nmd could see it coming. */
+static int smooth(const struct nm_workload *w, struct nm_curve *c)
+{
+    struct nm_curve ramped = {0};
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < c->n; i++) {
+        const struct nm_use *to = &c->points[i], *from = i > 0 ? to - 1 : to;
+        uint64_t n = i > 0 ? ramp_steps(w, from, to) : 1;
+        uint64_t rise = nm_sub_u64(to->memory_bytes, from->memory_bytes);
+
+        for (uint64_t k = 1; r >= 0 && k < n; k++) {
+            struct nm_use use = {
+                .at_usec = to->at_usec - (n - k) * RAMP_STEP_USEC,
+                .memory_bytes = from->memory_bytes + rise / n * k,
+                .cpu_millicores = from->cpu_millicores,
+            };
+
+            r = nm_curve_add(&ramped, &use);
+        }
+        r = r < 0 ? r : nm_curve_add(&ramped, to);
+    }
+    if (r < 0) {
+        free(ramped.points);
+        return r;
+    }
+    free(c->points);
+    *c = ramped;
+    return 0;
+}
+
+int nm_workload_finish(struct nm_workload *w)
+{
+    struct experience e = {0};
+    int r;
+
+    for (size_t i = 0; i < w->n_jobs; i++)
+        if (died_of_itself(&w->jobs[i]))
+            w->jobs[i].end = NM_JOB_DONE;
+    r = gather_experience(w, &e);
+    for (size_t i = 0; r >= 0 && i < w->n_jobs; i++)
+        r = complete(w, &w->jobs[i], &e);
+    for (size_t i = 0; r >= 0 && i < w->n_jobs; i++)
+        r = smooth(w, &w->jobs[i].curve);
+    if (r >= 0 && w->system.n == 0)
+        r = nm_curve_add(&w->system, &(struct nm_use){0});
+    free(e.runs);
+    return r;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What the containers of the simulated node use: memory, shares of the CPU, and what a sample shows
+ * of it. While nobody wants more than there is, each gets what it wants, and a change touches only
+ * the one that changes.
+ */
+
+#include "sim/world.h"
+
+#define NEVER UINT64_MAX
+#define GOOD_PIECE_SHARE 64 /* of the capacity: nmd's glances, see agent/glance.c */
+#define STALL_SHARE 0.99    /* of the capacity: where tasks begin to wait for memory */
+
+void nm_world_settle_one(struct nm_world *w, struct nm_sim_container *c)
+{
+    uint64_t elapsed = w->now_usec - c->settled_usec;
+
+    c->settled_usec = w->now_usec;
+    if (elapsed == 0 || c->view.state != NM_RUNNING)
+        return;
+    c->cpu_work += elapsed * c->got;
+    c->progress_usec += c->got == c->wanted ? elapsed : elapsed * c->got / c->wanted;
+}
+
+void nm_world_settle(struct nm_world *w)
+{
+    for (size_t i = 0; i < w->n_live; i++)
+        nm_world_settle_one(w, nm_sim_container_of(w->views[i]));
+}
+
+/* The end of the step in which it falls. */
+static uint64_t on_grid(const struct nm_world *w, uint64_t at_usec)
+{
+    uint64_t since = at_usec - w->begin_usec, rest = since % w->step_usec;
+
+    return rest == 0 ? at_usec : at_usec + (w->step_usec - rest);
+}
+
+/* Of one that runs: the next point of its curve, or its end. */
+void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
+{
+    const struct nm_curve *curve = &c->job->curve;
+    uint64_t next = c->job->run_usec, left;
+
+    if (c->cursor + 1 < curve->n)
+        next = NM_MIN(next, curve->points[c->cursor + 1].at_usec);
+    if (next == NEVER || (c->got == 0 && c->wanted > 0)) {
+        w->change_usec[c->slot] = NEVER;
+        return;
+    }
+    left = nm_sub_u64(next, c->progress_usec);
+    if (c->got != c->wanted)
+        left = left * c->wanted / c->got + 1;
+    w->change_usec[c->slot] = on_grid(w, w->now_usec + NM_MAX(left, UINT64_C(1)));
+}
+
+/* What it holds, and what it wants from now on. It must be settled. */
+void nm_world_set_use(struct nm_world *w, struct nm_sim_container *c, uint64_t memory_bytes,
+                      uint32_t wanted)
+{
+    if (memory_bytes > c->memory_bytes)
+        w->memory_grew = true;
+    w->memory_bytes += memory_bytes - c->memory_bytes;
+    c->memory_bytes = memory_bytes;
+    if (wanted == c->wanted)
+        return;
+    w->wanted[c->view.type] += (uint64_t)wanted - c->wanted;
+    w->got_millicores += (uint64_t)wanted - c->got;
+    c->wanted = c->got = wanted; /* until the shares are worked out, if there is need */
+    w->stale_shares = true;
+}
+
+/* ---- shares of the CPU --------------------------------------------------- */
+
+static void give(struct nm_world *w, struct nm_sim_container *c, uint64_t got)
+{
+    uint32_t g = (uint32_t)NM_MIN(got, (uint64_t)c->wanted);
+
+    if (g == c->got)
+        return;
+    nm_world_settle_one(w, c);
+    w->got_millicores += (uint64_t)g - c->got;
+    c->got = g;
+    nm_world_schedule(w, c);
+}
+
+/* The kernel's weights: idle-class work is equal, the others count by their request. */
+static uint64_t weight_of(const struct nm_sim_container *c)
+{
+    return c->view.type == NM_GUARANTEED ? NM_MAX(c->view.request.cpu_millicores, UINT64_C(1)) : 1;
+}
+
+/* nmd divides a squeeze by requests (agent/manager-act.c). */
+static uint64_t quota_of(const struct nm_world *w, const struct nm_sim_container *c,
+                         uint64_t requests)
+{
+    uint64_t quota;
+
+    if (w->squeeze_millicores == NM_NO_SQUEEZE || c->view.type == NM_GUARANTEED || requests == 0)
+        return UINT64_MAX;
+    quota = w->squeeze_millicores * c->view.request.cpu_millicores / requests;
+    return NM_MAX(w->settings.squeeze_floor_millicores, quota);
+}
+
+static bool takes_part(const struct nm_view *v, enum nm_execution_type type)
+{
+    return v->type == type && v->state == NM_RUNNING;
+}
+
+/*
+ * The level of a fair division: each gets at most `level` per weight, and all together `available`.
+ * Found by halving, for what each may take is a rising function of it; to a thousandth of a
+ * millicore, which is finer than anybody looks.
+ */
+static double fair_level(const struct nm_world *w, enum nm_execution_type type, uint64_t available,
+                         uint64_t requests)
+{
+    double low = 0, high = (double)available + 1;
+
+    for (int i = 0; i < 40 && high - low > high * 1e-6; i++) {
+        double level = low + (high - low) / 2, sum = 0;
+
+        for (size_t k = 0; k < w->n_live; k++) {
+            const struct nm_sim_container *c = nm_sim_container_of(w->views[k]);
+            double most;
+
+            if (!takes_part(&c->view, type))
+                continue;
+            most = (double)NM_MIN((uint64_t)c->wanted, quota_of(w, c, requests));
+            sum += NM_MIN(level * (double)weight_of(c), most);
+        }
+        if (sum > (double)available)
+            high = level;
+        else
+            low = level;
+    }
+    return low;
+}
+
+static uint64_t share_among(struct nm_world *w, enum nm_execution_type type, uint64_t available)
+{
+    uint64_t requests = 0, wanted = 0, given = 0;
+    double level = -1;
+
+    for (size_t i = 0; i < w->n_live; i++)
+        if (takes_part(w->views[i], type))
+            requests += w->views[i]->request.cpu_millicores;
+    for (size_t i = 0; i < w->n_live; i++) {
+        const struct nm_sim_container *c = nm_sim_container_of(w->views[i]);
+
+        if (takes_part(&c->view, type))
+            wanted += NM_MIN((uint64_t)c->wanted, quota_of(w, c, requests));
+    }
+    if (wanted > available)
+        level = fair_level(w, type, available, requests);
+    for (size_t i = 0; i < w->n_live; i++) {
+        struct nm_sim_container *c = nm_sim_container_of(w->views[i]);
+        uint64_t got;
+
+        if (!takes_part(&c->view, type))
+            continue;
+        got = NM_MIN((uint64_t)c->wanted, quota_of(w, c, requests));
+        if (level >= 0)
+            got = NM_MIN(got, (uint64_t)(level * (double)weight_of(c)));
+        give(w, c, got);
+        given += c->got;
+    }
+    return given;
+}
+
+void nm_world_share_cpu(struct nm_world *w)
+{
+    uint64_t cpus = (uint64_t)w->load->header.n_cpus * 1000;
+    uint64_t left = nm_sub_u64(cpus, w->system.cpu_millicores);
+    bool squeezed = w->squeeze_millicores != NM_NO_SQUEEZE;
+    bool contended = w->wanted[0] + w->wanted[1] > left || squeezed;
+
+    if (!w->stale_shares)
+        return;
+    w->stale_shares = false;
+    if (contended || w->contended) {
+        left -= NM_MIN(left, share_among(w, NM_GUARANTEED, left));
+        (void)share_among(w, NM_OPPORTUNISTIC, left);
+    }
+    w->contended = contended;
+}
+
+/* ---- samples ------------------------------------------------------------- */
+
+static void sample_one(struct nm_world *w, struct nm_sim_container *c, uint64_t *cpu)
+{
+    struct nm_view *v = &c->view;
+    uint64_t elapsed;
+
+    v->state_samples++;
+    if (v->state < NM_RUNNING)
+        return;
+    nm_world_settle_one(w, c);
+    elapsed = w->now_usec - c->sampled_usec;
+    v->measured.memory_bytes = c->memory_bytes;
+    if (elapsed > 0) {
+        /* exact enough, and much faster than a division of 64 bits */
+        v->measured.cpu_millicores =
+            (uint64_t)((double)(c->cpu_work - c->sampled_work) / (double)elapsed);
+        v->n_samples++;
+    }
+    c->sampled_work = c->cpu_work;
+    c->sampled_usec = w->now_usec;
+    v->cpu_usage_usec = c->cpu_work / 1000;
+    *cpu += v->measured.cpu_millicores;
+}
+
+void nm_world_sample(struct nm_world *w)
+{
+    uint64_t cpu = 0;
+
+    for (size_t i = 0; i < w->n_live; i++)
+        sample_one(w, nm_sim_container_of(w->views[i]), &cpu);
+    w->node = (struct nm_policy_node){
+        .valid = true,
+        .cpu_valid = true,
+        .at_usec = w->now_usec,
+        .used = {.memory_bytes = w->system.memory_bytes + w->memory_bytes,
+                 .cpu_millicores = w->system.cpu_millicores + cpu},
+        .swap_free_bytes = nm_sub_u64(w->load->header.swap_bytes, w->swapped_bytes),
+    };
+}
+
+/* Would nmd look now, though no sample is due? */
+bool nm_world_worth_a_sample(const struct nm_world *w)
+{
+    uint64_t capacity = w->settings.capacity.memory_bytes;
+    uint64_t used = w->system.memory_bytes + w->memory_bytes;
+    uint64_t grown = nm_sub_u64(used, w->node.used.memory_bytes);
+    uint64_t beta = (uint64_t)((double)capacity * w->settings.preemption_threshold.memory);
+
+    if (!w->memory_grew || grown == 0 || w->opportunistic_bytes == 0 ||
+        !w->settings.over_allocation)
+        return false;
+    if ((double)w->memory_bytes > STALL_SHARE * (double)capacity)
+        return true;
+    return w->glance &&
+           (grown > capacity / GOOD_PIECE_SHARE ||
+            (w->in_use_bytes <= beta && w->in_use_bytes + grown > beta));
+}
+
+/* nm.slice's memory.max is the capacity, where the kernel can hold it; the node's end holds always. */
+bool nm_world_over_limit(const struct nm_world *w, uint64_t *ret_excess)
+{
+    uint64_t slice = w->load->header.feature[NM_CGROUP_MEMORY_LIMITS]
+                         ? w->settings.capacity.memory_bytes
+                         : UINT64_MAX;
+    uint64_t node = nm_sub_u64(w->load->header.memory_bytes, w->system.memory_bytes);
+
+    *ret_excess = nm_sub_u64(w->memory_bytes, NM_MIN(slice, node));
+    return *ret_excess > 0;
+}

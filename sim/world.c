@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See world.h. Here: the life of the simulated containers. */
+
+#include "sim/world.h"
+
+#include "agent/settings.h"
+
+#define NEVER UINT64_MAX
+#define STEP_MAX_USEC (100 * NM_USEC_PER_MSEC)
+#define STEPS_PER_PERIOD 10
+
+/* ---- birth and death ----------------------------------------------------- */
+
+/* The same arithmetic as nmd's, on the node that the trace tells of. */
+static int resolve(struct nm_world *w, const struct nm_config *c, char **ret_message)
+{
+    const struct nm_trace_header *h = &w->load->header;
+    struct nm_cgroup_backend backend = {.slice_fd = -EBADF};
+    struct nm_node_sample node = {
+        .memory_total_bytes = h->memory_bytes,
+        .n_cpus = h->n_cpus,
+        .swap_total_bytes = h->swap_bytes,
+    };
+
+    memcpy(backend.feature, h->feature, sizeof backend.feature);
+    return nm_config_policy_settings(c, &node, &backend, &w->settings, ret_message);
+}
+
+static uint64_t longest_run(const struct nm_workload *load)
+{
+    uint64_t longest = 0;
+
+    for (size_t i = 0; i < load->n_jobs && load->jobs[i].present; i++)
+        longest = NM_MAX(longest, load->jobs[i].ran_usec);
+    return longest;
+}
+
+/* For one more. The policy's workspace follows, so that deciding never allocates. */
+static int make_room(struct nm_world *w)
+{
+    size_t size = NM_MAX(2 * w->live_size, (size_t)64);
+    struct nm_view **views;
+    uint64_t *change_usec;
+
+    if (w->n_live < w->live_size)
+        return 0;
+    views = reallocarray(w->views, size, sizeof *views);
+    if (!views)
+        return -ENOMEM;
+    w->views = views;
+    change_usec = reallocarray(w->change_usec, size, sizeof *change_usec);
+    if (!change_usec)
+        return -ENOMEM;
+    w->change_usec = change_usec;
+    w->live_size = size;
+    return nm_policy_reserve(w->policy, size, w->load->n_apps);
+}
+
+static int furnish(struct nm_world *w)
+{
+    const struct nm_workload *load = w->load;
+    int r;
+
+    w->all = calloc(load->n_jobs + 1, sizeof *w->all);
+    w->apps = calloc(load->n_apps + 1, sizeof *w->apps);
+    if (!w->all || !w->apps)
+        return -ENOMEM;
+    for (size_t i = 0; i < load->n_jobs; i++) {
+        struct nm_sim_container *c = &w->all[i];
+        const struct nm_job *job = &load->jobs[i];
+
+        c->job = job;
+        c->view = (struct nm_view){
+            .seq = i + 1,
+            .type = job->type,
+            .state = NM_NEW,
+            .exempt = job->exempt,
+            .request = job->request,
+            .pause_deadline_usec = NEVER,
+            .min_runtime_usec = job->min_runtime_usec,
+            .expected_usec = job->expected_usec,
+            .app = job->app,
+            .owner = c,
+        };
+    }
+    r = nm_policy_new(&w->policy);
+    return r < 0 ? r : make_room(w);
+}
+
+int nm_world_new(const struct nm_workload *load, const struct nm_config *c, struct nm_world **ret,
+                 char **ret_message)
+{
+    _cleanup_(nm_world_freep) struct nm_world *w = calloc(1, sizeof *w);
+    int r;
+
+    *ret_message = NULL;
+    if (!w)
+        return -ENOMEM;
+    w->load = load;
+    r = resolve(w, c, ret_message);
+    if (r >= 0)
+        r = furnish(w);
+    if (r < 0)
+        return r;
+    w->period_usec = c->period_usec;
+    w->step_usec = NM_MIN(c->period_usec / STEPS_PER_PERIOD, STEP_MAX_USEC);
+    w->glance = c->glance;
+    /* Clocks don't begin at 0, and some containers are older than the trace. */
+    w->begin_usec = w->now_usec = longest_run(load) + NM_USEC_PER_SEC * 3600;
+    w->end_usec = w->begin_usec + load->duration_usec;
+    w->next_sample_usec = w->now_usec;
+    w->wake_usec = NEVER;
+    w->squeeze_millicores = NM_NO_SQUEEZE;
+    w->system = load->system.points[0];
+    *ret = STEAL_PTR(w);
+    return 0;
+}
+
+struct nm_world *nm_world_free(struct nm_world *w)
+{
+    if (!w)
+        return NULL;
+    nm_policy_free(w->policy);
+    free(w->all);
+    free(w->views);
+    free(w->change_usec);
+    free(w->apps);
+    free(w);
+    return NULL;
+}
+
+/* ---- states -------------------------------------------------------------- */
+
+static void set_state(struct nm_world *w, struct nm_sim_container *c, enum nm_state to)
+{
+    c->view.state = to;
+    c->view.state_usec = w->now_usec;
+    c->view.state_samples = 0;
+}
+
+/* A state that passes by itself. */
+static void pass_through(struct nm_world *w, struct nm_sim_container *c, enum nm_state to)
+{
+    nm_world_settle_one(w, c);
+    nm_world_set_use(w, c, c->memory_bytes, 0);
+    set_state(w, c, to);
+    w->change_usec[c->slot] = w->now_usec + w->step_usec;
+}
+
+/* Follows its curve from where it has got to. */
+static void follow_curve(struct nm_world *w, struct nm_sim_container *c)
+{
+    const struct nm_curve *curve = &c->job->curve;
+    const struct nm_use *u;
+
+    while (c->cursor + 1 < curve->n && curve->points[c->cursor + 1].at_usec <= c->progress_usec)
+        c->cursor++;
+    u = &curve->points[c->cursor];
+    nm_world_set_use(w, c, u->memory_bytes, u->cpu_millicores);
+    nm_world_schedule(w, c);
+}
+
+static void begin_running(struct nm_world *w, struct nm_sim_container *c)
+{
+    set_state(w, c, NM_RUNNING);
+    c->settled_usec = w->now_usec;
+    if (c->running_usec == 0) {
+        c->running_usec = w->now_usec;
+        c->sampled_usec = w->now_usec;
+    }
+    w->swapped_bytes -= c->swapped_bytes;
+    c->swapped_bytes = 0;
+    follow_curve(w, c);
+}
+
+static void leave(struct nm_world *w, struct nm_sim_container *c, enum nm_sim_end end)
+{
+    size_t i = c->slot;
+    struct nm_policy_app *app = &w->apps[c->view.app];
+
+    nm_world_settle_one(w, c);
+    nm_world_set_use(w, c, 0, 0);
+    w->swapped_bytes -= c->swapped_bytes;
+    c->swapped_bytes = 0;
+    c->end = end;
+    c->ended_usec = w->now_usec;
+    app->running--;
+    app->completed++;
+    set_state(w, c, NM_COMPLETED);
+    w->n_live--;
+    memmove(&w->views[i], &w->views[i + 1], (w->n_live - i) * sizeof *w->views);
+    memmove(&w->change_usec[i], &w->change_usec[i + 1], (w->n_live - i) * sizeof *w->change_usec);
+    for (; i < w->n_live; i++)
+        nm_sim_container_of(w->views[i])->slot = i;
+    w->changed = true;
+}
+
+/* Its time has come. Returns whether it is still there. */
+static bool happen(struct nm_world *w, struct nm_sim_container *c)
+{
+    struct nm_view *v = &c->view;
+
+    switch (v->state) {
+    case NM_SCHEDULED:
+        begin_running(w, c);
+        return true;
+    case NM_RUNNING:
+        nm_world_settle_one(w, c);
+        if (c->progress_usec >= c->job->run_usec) {
+            leave(w, c, NM_SIM_DONE);
+            return false;
+        }
+        follow_curve(w, c);
+        return true;
+    case NM_PAUSING:
+        set_state(w, c, NM_PAUSED);
+        w->change_usec[c->slot] = NEVER;
+        w->changed = true;
+        return true;
+    case NM_RESUMING:
+        c->paused_total_usec += w->now_usec - v->paused_usec;
+        v->pause_deadline_usec = NEVER;
+        v->paused_usec = 0;
+        begin_running(w, c);
+        w->changed = true;
+        return true;
+    case NM_KILLING:
+        leave(w, c, c->killed_for == NM_REASON_NONE ? NM_SIM_OOM : NM_SIM_PREEMPTED);
+        return false;
+    default:
+        w->change_usec[c->slot] = NEVER;
+        return true;
+    }
+}
+
+/* ---- arrivals and wishes ------------------------------------------------- */
+
+static int arrive(struct nm_world *w, struct nm_sim_container *c)
+{
+    const struct nm_job *job = c->job;
+    int r;
+
+    if (!job->present &&
+        nm_policy_check_request(&w->settings, w->views, w->n_live, c->view.type, &c->view.request,
+                                NULL) != NM_REASON_NONE) {
+        c->end = NM_SIM_REFUSED;
+        c->ended_usec = w->now_usec;
+        set_state(w, c, NM_COMPLETED);
+        return 0;
+    }
+    r = make_room(w);
+    if (r < 0)
+        return r;
+    c->slot = w->n_live;
+    w->change_usec[w->n_live] = NEVER;
+    w->views[w->n_live++] = &c->view;
+    c->view.submitted_usec = c->settled_usec = w->now_usec;
+    w->changed = true;
+    set_state(w, c, NM_SCHEDULED);
+    if (!job->present) {
+        w->apps[job->app].queued++;
+        return 0;
+    }
+    w->apps[job->app].running++;
+    c->view.admitted = true;
+    c->view.started_usec = w->now_usec - job->ran_usec;
+    begin_running(w, c);
+    /* it has been measured for long */
+    c->view.measured = (struct nm_resources){c->memory_bytes, c->wanted};
+    c->view.n_samples = w->settings.warmup_samples;
+    return 0;
+}
+
+static void carry_out_wish(struct nm_world *w, const struct nm_job_change *change)
+{
+    struct nm_sim_container *c = &w->all[change->job];
+    struct nm_view *v = &c->view;
+
+    if (v->state < NM_SCHEDULED || v->state > NM_RESUMING ||
+        nm_policy_check_request(&w->settings, w->views, w->n_live, change->type,
+                                &change->request, v) != NM_REASON_NONE) {
+        w->ignored_changes++;
+        return;
+    }
+    w->wanted[v->type] -= c->wanted;
+    v->type = change->type;
+    v->request = change->request;
+    w->wanted[v->type] += c->wanted;
+    w->stale_shares = w->changed = true;
+}
+
+static int let_arrive(struct nm_world *w)
+{
+    const struct nm_workload *load = w->load;
+    uint64_t t = w->now_usec - w->begin_usec;
+    int r = 0;
+
+    while (r >= 0 && w->next_job < load->n_jobs && load->jobs[w->next_job].submit_usec <= t)
+        r = arrive(w, &w->all[w->next_job++]);
+    while (w->next_change < load->n_changes && load->changes[w->next_change].at_usec <= t)
+        carry_out_wish(w, &load->changes[w->next_change++]);
+    return r;
+}
+
+static void follow_system(struct nm_world *w)
+{
+    const struct nm_curve *curve = &w->load->system;
+    uint64_t t = w->now_usec - w->begin_usec, cpu = w->system.cpu_millicores;
+
+    while (w->next_system < curve->n && curve->points[w->next_system].at_usec <= t) {
+        if (curve->points[w->next_system].memory_bytes > w->system.memory_bytes)
+            w->memory_grew = true;
+        w->system = curve->points[w->next_system++];
+    }
+    if (w->system.cpu_millicores != cpu)
+        w->stale_shares = true;
+}
+
+/* ---- the kernel ---------------------------------------------------------- */
+
+/* Whom its OOM killer takes: nmd has told it by oom_score_adj. */
+static struct nm_sim_container *oom_victim(const struct nm_world *w)
+{
+    struct nm_sim_container *victim = NULL;
+
+    for (size_t i = 0; i < w->n_live; i++) {
+        struct nm_sim_container *c = nm_sim_container_of(w->views[i]);
+        bool better;
+
+        if (c->memory_bytes == 0 || c->view.state == NM_KILLING)
+            continue;
+        if (!victim || c->view.type != victim->view.type)
+            better = !victim || c->view.type == NM_OPPORTUNISTIC;
+        else if (c->view.type == NM_OPPORTUNISTIC)
+            better = c->view.started_usec >= victim->view.started_usec;
+        else
+            better = c->memory_bytes > victim->memory_bytes;
+        if (better)
+            victim = c;
+    }
+    return victim;
+}
+
+static void kill_over_limit(struct nm_world *w)
+{
+    uint64_t excess, dying = 0;
+
+    if (!w->memory_grew || !nm_world_over_limit(w, &excess))
+        return;
+    for (size_t i = 0; i < w->n_live; i++)
+        if (w->views[i]->state == NM_KILLING)
+            dying += nm_sim_container_of(w->views[i])->memory_bytes;
+    while (dying < excess) {
+        struct nm_sim_container *c = oom_victim(w);
+
+        if (!c)
+            return; /* the system alone is too large */
+        if (c->view.type == NM_GUARANTEED)
+            w->guaranteed_oom++;
+        dying += c->memory_bytes;
+        c->killed_for = NM_REASON_NONE;
+        pass_through(w, c, NM_KILLING);
+    }
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+static uint64_t on_grid(const struct nm_world *w, uint64_t t_usec)
+{
+    uint64_t rest = t_usec % w->step_usec;
+
+    return w->begin_usec + (rest == 0 ? t_usec : t_usec + (w->step_usec - rest));
+}
+
+uint64_t nm_world_next(const struct nm_world *w)
+{
+    const struct nm_workload *load = w->load;
+    uint64_t next = NM_MIN(w->next_sample_usec, w->wake_usec);
+
+    if (w->next_job < load->n_jobs)
+        next = NM_MIN(next, on_grid(w, load->jobs[w->next_job].submit_usec));
+    if (w->next_change < load->n_changes)
+        next = NM_MIN(next, on_grid(w, load->changes[w->next_change].at_usec));
+    if (w->next_system < load->system.n)
+        next = NM_MIN(next, on_grid(w, load->system.points[w->next_system].at_usec));
+    for (size_t i = 0; i < w->n_live; i++)
+        next = NM_MIN(next, w->change_usec[i]);
+    return NM_MIN(NM_MAX(next, w->now_usec), w->end_usec);
+}
+
+static void fill_input(struct nm_world *w, enum nm_policy_trigger trigger)
+{
+    w->input = (struct nm_policy_input){
+        .trigger = trigger,
+        .now_usec = w->now_usec,
+        .node = w->node,
+        .views = w->views,
+        .n_views = w->n_live,
+        .apps = w->apps,
+        .n_apps = w->load->n_apps,
+        .shed_to = UINT32_MAX,
+    };
+}
+
+int nm_world_advance(struct nm_world *w, uint64_t to_usec)
+{
+    int r;
+
+    w->now_usec = to_usec;
+    follow_system(w);
+    for (size_t i = 0; i < w->n_live;)
+        i += w->change_usec[i] > to_usec || happen(w, nm_sim_container_of(w->views[i]));
+    r = let_arrive(w);
+    if (r < 0)
+        return r;
+    kill_over_limit(w);
+    nm_world_share_cpu(w);
+    if (to_usec >= w->next_sample_usec) {
+        w->next_sample_usec += w->period_usec;
+        nm_world_sample(w);
+        fill_input(w, NM_TRIGGER_SAMPLE);
+    } else if (nm_world_worth_a_sample(w)) {
+        nm_world_sample(w);
+        fill_input(w, NM_TRIGGER_PRESSURE);
+    } else if (w->changed || to_usec >= w->wake_usec) {
+        fill_input(w, NM_TRIGGER_CHANGE);
+    } else {
+        w->memory_grew = false;
+        return 0;
+    }
+    w->memory_grew = w->changed = false;
+    w->wake_usec = NEVER;
+    return 1;
+}
+
+/* ---- actions ------------------------------------------------------------- */
+
+static void admit(struct nm_world *w, struct nm_sim_container *c)
+{
+    c->view.admitted = true;
+    c->view.started_usec = w->now_usec;
+    w->apps[c->view.app].queued--;
+    w->apps[c->view.app].running++;
+    w->change_usec[c->slot] = w->now_usec + w->step_usec;
+}
+
+static void pause_it(struct nm_world *w, struct nm_sim_container *c)
+{
+    struct nm_view *v = &c->view;
+
+    v->paused_usec = w->now_usec;
+    v->pause_deadline_usec = w->now_usec + w->settings.pause_deadline_usec;
+    v->last_cpu_millicores = v->measured.cpu_millicores;
+    v->reclaimed = false;
+    pass_through(w, c, NM_PAUSING);
+}
+
+static void reclaim(struct nm_world *w, struct nm_sim_container *c, uint64_t bytes)
+{
+    uint64_t most = nm_sub_u64(w->load->header.swap_bytes, w->swapped_bytes);
+
+    bytes = NM_MIN(bytes, most);
+    bytes = NM_MIN(bytes, c->memory_bytes);
+    c->view.reclaimed = true;
+    c->swapped_bytes += bytes;
+    w->swapped_bytes += bytes;
+    nm_world_set_use(w, c, c->memory_bytes - bytes, 0);
+}
+
+static void kill_it(struct nm_world *w, struct nm_sim_container *c, enum nm_reason reason)
+{
+    if (c->view.state == NM_PAUSED)
+        c->paused_total_usec += w->now_usec - c->view.paused_usec;
+    c->killed_for = reason;
+    pass_through(w, c, NM_KILLING);
+}
+
+static void act(struct nm_world *w, const struct nm_policy_action *a)
+{
+    struct nm_sim_container *c = nm_sim_container_of(a->target);
+
+    switch (a->type) {
+    case NM_ACTION_ADMIT:
+        admit(w, c);
+        break;
+    case NM_ACTION_PAUSE:
+        pause_it(w, c);
+        break;
+    case NM_ACTION_RESUME:
+        pass_through(w, c, NM_RESUMING);
+        break;
+    case NM_ACTION_RECLAIM:
+        reclaim(w, c, a->predicted.memory_bytes);
+        break;
+    case NM_ACTION_KILL:
+        kill_it(w, c, a->reason);
+        break;
+    case NM_ACTION_SHED: /* nobody sheds here */
+        break;
+    }
+}
+
+void nm_world_act(struct nm_world *w, const struct nm_policy_verdict *v)
+{
+    w->in_use_bytes = v->in_use.memory_bytes;
+    w->opportunistic_bytes = v->allocated_opportunistic.memory_bytes;
+    w->wake_usec = v->wake_usec == NEVER ? NEVER : on_grid(w, v->wake_usec - w->begin_usec);
+    for (size_t i = 0; i < v->n_actions; i++)
+        act(w, &v->actions[i]);
+    if (v->squeeze_millicores != w->squeeze_millicores) {
+        w->squeeze_millicores = v->squeeze_millicores;
+        w->stale_shares = true;
+    }
+    nm_world_share_cpu(w);
+}
