@@ -37,6 +37,7 @@ struct nm_health {
     char disk_reason[N_DIRS][NM_HEALTH_REASON_SIZE];
     struct nm_health_script *script;
     bool script_outdated; /* the running one belongs to an earlier configuration */
+    bool script_unheard;  /* it has not said anything yet, good or bad */
     char script_reason[NM_HEALTH_REASON_SIZE];
     char script_trouble[64]; /* why it could not be run or judged, as last logged */
     unsigned unkillable;
@@ -56,7 +57,9 @@ static void add(char *buf, size_t size, const char *text)
         (void)snprintf(buf + n, size - n, "%s%s", n ? "; " : "", text);
 }
 
-/* tell: false while the owner is still being set up. */
+/* tell: false while the owner is still being set up. That the script has not been heard yet is no
+ * news, but until then nobody knows that the node is well: a new nmd must not start on an ill node
+ * what its predecessor held back. */
 static void update(struct nm_health *h, bool tell)
 {
     char identity[sizeof h->told], unkillable[96] = "";
@@ -65,6 +68,8 @@ static void update(struct nm_health *h, bool tell)
         (void)snprintf(unkillable, sizeof unkillable, "%u container%s can't be killed",
                        h->unkillable, h->unkillable == 1 ? "" : "s");
     h->reason[0] = '\0';
+    if (h->script_unheard)
+        add(h->reason, sizeof h->reason, "the health script has not answered yet");
     add(h->reason, sizeof h->reason, h->script_reason);
     add(h->reason, sizeof h->reason, h->journal_reason);
     add(h->reason, sizeof h->reason, unkillable);
@@ -175,6 +180,7 @@ static void on_verdict(const struct nm_health_verdict *v, void *userdata)
         (void)sd_event_source_set_enabled(h->timer, SD_EVENT_ONESHOT);
         return;
     }
+    h->script_unheard = false;
     h->script_reason[0] = '\0';
     if (v->timed_out)
         (void)snprintf(h->script_reason, sizeof h->script_reason,
@@ -200,11 +206,14 @@ static void start_script(struct nm_health *h)
         return;
     h->script = nm_health_script_free(h->script);
     h->script_outdated = false;
-    if (!*h->script_path)
+    if (!*h->script_path) {
+        h->script_unheard = false;
         return;
+    }
     r = nm_health_script_new(h->event, h->script_path, h->timeout_usec, on_verdict, h, &h->script);
     if (r >= 0)
         return;
+    h->script_unheard = false;
     h->script_reason[0] = '\0';
     (void)snprintf(what, sizeof what, "can't be run: %.40s", strerror(-r));
     script_trouble(h, what);
@@ -271,6 +280,7 @@ int nm_health_new(sd_event *event, const struct nm_config *config, const char *s
     r = nm_health_reconfigure(h, config);
     if (r < 0)
         return r;
+    h->script_unheard = *h->script_path != '\0';
     check_disks(h);
     update(h, false);
     *ret = STEAL_PTR(h);

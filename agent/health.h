@@ -7,7 +7,8 @@
  *  - space and inodes of the file systems that hold state and logs;
  *  - the operator's script, by YARN's convention: a line on its standard output that begins with
  *    ERROR, or a time-out, makes the node unhealthy. A script that can't be run, or ends with
- *    another status than 0, does not: a broken script must not stop a cluster (it is logged);
+ *    another status than 0, does not: a broken script must not stop a cluster (it is logged).
+ *    Until it has answered for the first time, a new nmd admits nothing;
  *  - containers that could not be killed, counted by the manager;
  *  - whether the journal can be written, which the manager finds out: what is admitted without
  *    being journalled would be forgotten, or started twice, by the next nmd.

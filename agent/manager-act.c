@@ -322,7 +322,7 @@ static int on_unkillable(sd_event_source *s, uint64_t usec, void *userdata)
     if (!l->unkillable) {
         l->unkillable = true;
         l->m->counters.unkillable++;
-        nm_health_set_unkillable(l->m->health, (unsigned)l->m->counters.unkillable);
+        nm_manager_tell_unkillable(l->m);
         nm_log_container(LOG_ERR, l->c->id, NULL, NM_MESSAGE_UNKILLABLE,
                          "%s can't be killed: its processes don't end 10 s after SIGKILL, they "
                          "hang in the kernel",

@@ -162,10 +162,20 @@ int nm_manager_add_ended(struct nm_manager *m, struct nm_container *c)
     return 0;
 }
 
+void nm_manager_tell_unkillable(struct nm_manager *m)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < m->n_live; i++)
+        n += m->live[i]->unkillable;
+    nm_health_set_unkillable(m->health, n);
+}
+
 void nm_manager_remove_live(struct nm_live *l)
 {
     struct nm_manager *m = l->m;
     struct nm_container *c = l->c;
+    bool was_unkillable = l->unkillable;
     size_t i = 0;
 
     while (i < m->n_live && m->live[i] != l)
@@ -186,6 +196,8 @@ void nm_manager_remove_live(struct nm_live *l)
         (void)tdelete(c, &m->by_id, by_id_cmp);
         nm_container_free(c);
     }
+    if (was_unkillable)
+        nm_manager_tell_unkillable(m);
 }
 
 static void forget_ended(struct nm_manager *m, uint64_t now_usec)

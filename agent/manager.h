@@ -174,6 +174,7 @@ struct nm_manager {
 int nm_manager_add_live(struct nm_manager *m, struct nm_container *c,
                         struct nm_live **ret);  /* takes c */
 void nm_manager_remove_live(struct nm_live *l); /* c goes to the ended ones */
+void nm_manager_tell_unkillable(struct nm_manager *m); /* health hears how many there are now */
 int nm_manager_add_ended(struct nm_manager *m, struct nm_container *c); /* takes c */
 void nm_manager_index(struct nm_manager *m, struct nm_container *c);
 struct nm_container *nm_manager_by_id(struct nm_manager *m, const char *id);

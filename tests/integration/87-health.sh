@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 90
+#
+# An unhealthy node admits nothing and says why; what runs goes on; well again, it goes on where it
+# was. The operator's script (YARN's convention) and the space of the file systems; containers that
+# can't be killed need a file system that hangs, and are in the virtual machine's suites.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+script=$dir/health
+nmd_configure <<END
+[node]
+memory = 1000M
+[health]
+script = $script
+period = 1s
+timeout = 1s
+END
+script_is() { # LINE...: in place at once, or nmd might run half of it
+    printf '%s\n' '#!/bin/sh' "$@" >"$script.new"
+    chmod 755 "$script.new"
+    mv "$script.new" "$script"
+}
+health() { status_of '"\(.node.healthy) \(.node.health_reason // "")"'; }
+health_is() { [[ $(health) == $1 ]]; } # PATTERN: for wait_until
+logged() { grep -q -- "$1" "$dir/nmd.log"; }
+
+mkdir -p "$dir/state"
+mount -t tmpfs -o size=16M,mode=0755 nmdtest "$dir/state" ||
+    skip_all "no tmpfs can be mounted here"
+at_exit 'umount -l "$dir/state"'
+
+# ---- a broken script must not stop a cluster ----
+nmd_start
+check "a script that is not there is told of" wait_until 10 logged 'health script .* ignoring it, the node stays healthy'
+is "and makes nobody ill" "$(health)" "true "
+script_is 'echo all is well; exit 3'
+check "one that fails without saying ERROR is told of" wait_until 10 logged 'ended with status 3'
+is "and makes nobody ill either" "$(health)" "true "
+script_is 'echo "there is no ERROR here"'
+submit before --opportunistic -m 50M -c 0.1 -- sleep 300
+check "a healthy node admits" wait_until 5 in_state before RUNNING
+
+# ---- a line that begins with ERROR ----
+script_is 'echo fine so far' 'echo "ERROR: the array lost two disks"' 'echo more'
+check "ERROR makes it unhealthy, in the script's words" wait_until 10 health_is 'false *the array lost two disks*'
+like "nmctl status says so" "$(nmctl status)" 'unhealthy.*
+.*the array lost two disks'
+is "metrics say so" "$(api GET /metrics; grep '^nm_node_healthy' <<<"$api_body")" "nm_node_healthy 0"
+submit opp --opportunistic -m 50M -c 0.1 -- sleep 300
+submit guar -m 50M -c 0.1 -- sleep 300
+check "nothing opportunistic is admitted" wait_until 5 hold_is opp unhealthy
+check "nothing guaranteed either" wait_until 5 hold_is guar unhealthy
+samples 5
+is "both wait" "$(state_of opp) $(state_of guar)" "SCHEDULED SCHEDULED"
+is "what runs goes on" "$(state_of before)" RUNNING
+like "explain gives the reason" "$(nmctl explain opp)" 'unhealthy'
+check "its event is there" grep -q 'unhealthy and admits nothing: .*the array lost two disks' <<<"$(nmctl events)"
+check "what waits can be cancelled" nmctl kill opp
+script_is 'true'
+check "without the line it is well" wait_until 10 health_is 'true '
+check "and goes on" wait_until 5 in_state guar RUNNING
+
+# ---- a script that hangs ----
+script_is "echo \$\$ >$dir/hung" 'sleep 300 & echo $! >>'"$dir/hung"'; wait'
+check "a script that hangs makes it unhealthy" wait_until 10 health_is 'false *did not end in time*'
+all_gone() { # of the newest run; the next one begins within the period
+    local pid
+    for pid in $hung; do ! kill -0 "$pid" 2>/dev/null || return 1; done
+}
+script_is 'true'
+check "and well again when it doesn't" wait_until 10 health_is 'true '
+hung=$(cat "$dir/hung")
+check "the script and its children are gone" wait_until 5 all_gone
+
+# ---- space ----
+free_share=$(df --output=avail,size "$dir/state" | awk 'NR == 2 { printf "%d", 100 * $1 / $2 }')
+at_least "the file system is nearly empty" "$free_share" 50
+fallocate -l 15500K "$dir/state/filler"
+check "a file system that is too full" wait_until 10 health_is "false only * of the file system of $dir/state are free, below the 5 % of disk-min-free"
+submit late -m 50M -c 0.1 -- sleep 300
+check "holds, too" wait_until 5 hold_is late unhealthy
+rm "$dir/state/filler"
+check "with space again it goes on" wait_until 10 in_state late RUNNING
+
+# ---- it is looked at before the first admission ----
+script_is 'echo "ERROR not yet"'
+wait_until 10 health_is 'false *'
+submit waiting -m 50M -c 0.1 -- sleep 300
+wait_until 5 hold_is waiting unhealthy
+nmd_stop
+nmd_start
+check "a new nmd finds the same" wait_until 10 health_is 'false *not yet*'
+is "and has started nothing" "$(state_of waiting)" SCHEDULED
+script_is 'true'
+check "and what waited starts in the end" wait_until 10 in_state waiting RUNNING
+nmd_alive || not_ok "nmd is still there"
+done_testing
