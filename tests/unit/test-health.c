@@ -304,7 +304,9 @@ static void test_script_changes_its_mind(void **state)
     write_script(flag, "");
     set_script(f, script(f, "s", lines, path, sizeof path));
     h = start(f);
-    assert_true(nm_health_get(h, &reason)); /* nothing is known yet */
+    assert_false(nm_health_get(h, &reason)); /* nothing is known yet, which is no news */
+    assert_string_equal(reason, "the health script has not answered yet");
+    assert_int_equal(f->n_changes, 0);
     RUN_UNTIL(f, f->n_changes == 1);
     assert_false(f->healthy);
     assert_string_equal(f->reason, "the health script says: ERROR flag is up");
