@@ -19,8 +19,8 @@
 #include "util/parse.h"
 
 #define TIME_MAX (UINT64_C(10) * 366 * 86400 * NM_USEC_PER_SEC)
-#define MEMORY_MAX (UINT64_C(1) << 60)
-#define CPU_MAX UINT64_C(1000000000) /* millicores */
+#define MEMORY_MAX (UINT64_C(1) << 50)
+#define CPU_MAX UINT64_C(100000000) /* millicores */
 #define CPUS_MAX UINT64_C(100000)
 #define LINE_BYTES_MAX (64 << 20)
 

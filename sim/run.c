@@ -168,7 +168,7 @@ static int go(struct run *run)
             return r;
         if (r > 0)
             round_(run);
-        if (w->input.trigger == NM_TRIGGER_SAMPLE)
+        if (r > 0 && w->input.trigger == NM_TRIGGER_SAMPLE)
             count_opportunistic(run);
     }
     nm_world_settle(w);

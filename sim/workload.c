@@ -283,7 +283,8 @@ static int make_up_use(struct nm_job *job, const struct experience *e)
 {
     double memory = (double)job->request.memory_bytes * e->memory_share[job->type];
     double cpu = (double)job->request.cpu_millicores * e->cpu_share[job->type];
-    struct nm_use use = {.memory_bytes = (uint64_t)memory, .cpu_millicores = (uint32_t)cpu};
+    struct nm_use use = {.memory_bytes = (uint64_t)NM_MIN(memory, 0x1p50),
+                         .cpu_millicores = (uint32_t)NM_MIN(cpu, 1e8)};
 
     return nm_curve_add(&job->curve, &use);
 }
@@ -294,7 +295,7 @@ static int use_from_end(struct nm_job *job)
     uint64_t run = NM_MAX(job->run_usec, UINT64_C(1));
     struct nm_use use = {
         .memory_bytes = job->peak_bytes,
-        .cpu_millicores = (uint32_t)NM_MIN((double)job->cpu_usec * 1000 / (double)run, 1e9),
+        .cpu_millicores = (uint32_t)NM_MIN((double)job->cpu_usec * 1000 / (double)run, 1e8),
     };
 
     return nm_curve_add(&job->curve, &use);

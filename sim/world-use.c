@@ -46,13 +46,16 @@ void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
     if (c->cursor + 1 < curve->n)
         next = NM_MIN(next, curve->points[c->cursor + 1].at_usec);
     if (next == NEVER || (c->got == 0 && c->wanted > 0)) {
-        w->change_usec[c->slot] = NEVER;
+        nm_world_set_change(w, c, NEVER);
         return;
     }
     left = nm_sub_u64(next, c->progress_usec);
-    if (c->got != c->wanted)
-        left = left * c->wanted / c->got + 1;
-    w->change_usec[c->slot] = on_grid(w, w->now_usec + NM_MAX(left, UINT64_C(1)));
+    if (c->got != c->wanted) {
+        double slowly = (double)left * c->wanted / c->got;
+
+        left = (uint64_t)NM_MIN(slowly, 1e17) + 1;
+    }
+    nm_world_set_change(w, c, on_grid(w, w->now_usec + NM_MAX(left, UINT64_C(1))));
 }
 
 /* What it holds, and what it wants from now on. It must be settled. */

@@ -110,7 +110,7 @@ int nm_world_new(const struct nm_workload *load, const struct nm_config *c, stru
     w->begin_usec = w->now_usec = longest_run(load) + NM_USEC_PER_SEC * 3600;
     w->end_usec = w->begin_usec + load->duration_usec;
     w->next_sample_usec = w->now_usec;
-    w->wake_usec = NEVER;
+    w->wake_usec = w->first_change_usec = NEVER;
     w->squeeze_millicores = NM_NO_SQUEEZE;
     w->system = load->system.points[0];
     *ret = STEAL_PTR(w);
@@ -145,7 +145,7 @@ static void pass_through(struct nm_world *w, struct nm_sim_container *c, enum nm
     nm_world_settle_one(w, c);
     nm_world_set_use(w, c, c->memory_bytes, 0);
     set_state(w, c, to);
-    w->change_usec[c->slot] = w->now_usec + w->step_usec;
+    nm_world_set_change(w, c, w->now_usec + w->step_usec);
 }
 
 /* Follows its curve from where it has got to. */
@@ -215,7 +215,7 @@ static bool happen(struct nm_world *w, struct nm_sim_container *c)
         return true;
     case NM_PAUSING:
         set_state(w, c, NM_PAUSED);
-        w->change_usec[c->slot] = NEVER;
+        nm_world_set_change(w, c, NEVER);
         w->changed = true;
         return true;
     case NM_RESUMING:
@@ -229,7 +229,7 @@ static bool happen(struct nm_world *w, struct nm_sim_container *c)
         leave(w, c, c->killed_for == NM_REASON_NONE ? NM_SIM_OOM : NM_SIM_PREEMPTED);
         return false;
     default:
-        w->change_usec[c->slot] = NEVER;
+        nm_world_set_change(w, c, NEVER);
         return true;
     }
 }
@@ -253,7 +253,7 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
     if (r < 0)
         return r;
     c->slot = w->n_live;
-    w->change_usec[w->n_live] = NEVER;
+    w->change_usec[w->n_live] = NEVER; /* until it is admitted */
     w->views[w->n_live++] = &c->view;
     c->view.submitted_usec = c->settled_usec = w->now_usec;
     w->changed = true;
@@ -384,9 +384,9 @@ uint64_t nm_world_next(const struct nm_world *w)
         next = NM_MIN(next, on_grid(w, load->changes[w->next_change].at_usec));
     if (w->next_system < load->system.n)
         next = NM_MIN(next, on_grid(w, load->system.points[w->next_system].at_usec));
-    for (size_t i = 0; i < w->n_live; i++)
-        next = NM_MIN(next, w->change_usec[i]);
-    return NM_MIN(NM_MAX(next, w->now_usec), w->end_usec);
+    next = NM_MIN(next, w->first_change_usec);
+    next = NM_MAX(next, w->now_usec);
+    return NM_MIN(next, w->end_usec);
 }
 
 static void fill_input(struct nm_world *w, enum nm_policy_trigger trigger)
@@ -403,14 +403,25 @@ static void fill_input(struct nm_world *w, enum nm_policy_trigger trigger)
     };
 }
 
+static void let_happen(struct nm_world *w)
+{
+    uint64_t first = NEVER;
+
+    for (size_t i = 0; i < w->n_live;)
+        i += w->change_usec[i] > w->now_usec || happen(w, nm_sim_container_of(w->views[i]));
+    for (size_t i = 0; i < w->n_live; i++)
+        first = NM_MIN(first, w->change_usec[i]);
+    w->first_change_usec = first;
+}
+
 int nm_world_advance(struct nm_world *w, uint64_t to_usec)
 {
     int r;
 
     w->now_usec = to_usec;
     follow_system(w);
-    for (size_t i = 0; i < w->n_live;)
-        i += w->change_usec[i] > to_usec || happen(w, nm_sim_container_of(w->views[i]));
+    if (to_usec >= w->first_change_usec)
+        let_happen(w);
     r = let_arrive(w);
     if (r < 0)
         return r;
@@ -442,7 +453,7 @@ static void admit(struct nm_world *w, struct nm_sim_container *c)
     c->view.started_usec = w->now_usec;
     w->apps[c->view.app].queued--;
     w->apps[c->view.app].running++;
-    w->change_usec[c->slot] = w->now_usec + w->step_usec;
+    nm_world_set_change(w, c, w->now_usec + w->step_usec);
 }
 
 static void pause_it(struct nm_world *w, struct nm_sim_container *c)

@@ -66,6 +66,7 @@ struct nm_world {
     struct nm_sim_container *all; /* one per job, in their order */
     struct nm_view **views;       /* the live ones, by arrival */
     uint64_t *change_usec;        /* beside views: when the next thing happens to it */
+    uint64_t first_change_usec;   /* no later than the first of them */
     size_t n_live, live_size;
     struct nm_policy_app *apps;
 
@@ -111,6 +112,13 @@ static inline struct nm_sim_container *nm_sim_container_of(const struct nm_view 
 
 /* ---- between world.c and world-use.c ------------------------------------- */
 
+static inline void nm_world_set_change(struct nm_world *w, const struct nm_sim_container *c,
+                                       uint64_t at_usec)
+{
+    w->change_usec[c->slot] = at_usec;
+    if (at_usec < w->first_change_usec)
+        w->first_change_usec = at_usec;
+}
 void nm_world_set_use(struct nm_world *w, struct nm_sim_container *c, uint64_t memory_bytes,
                       uint32_t wanted);
 void nm_world_settle_one(struct nm_world *w, struct nm_sim_container *c);

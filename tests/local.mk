@@ -12,6 +12,7 @@ include tests/unit/policy.mk
 include tests/unit/agent.mk
 include tests/unit/rpc.mk
 include tests/unit/nmctl.mk
+include tests/unit/sim.mk
 include tests/fuzz/local.mk
 endif
 include tests/bench/local.mk

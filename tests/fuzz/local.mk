@@ -91,3 +91,9 @@ fuzz_http_body_LDADD = libnm-messages.la
 fuzz_http_target_SOURCES = %D%/fuzz-http-target.c %D%/text.h $(fuzz_main)
 fuzz_http_target_LDFLAGS = $(fuzz_ldflags)
 fuzz_http_target_LDADD = libnm-local.la
+
+# sim/: traces, which may come from anywhere
+fuzz_programs += fuzz-trace
+fuzz_trace_SOURCES = %D%/fuzz-trace.c $(fuzz_main)
+fuzz_trace_LDFLAGS = $(fuzz_ldflags)
+fuzz_trace_LDADD = libnm-sim.la

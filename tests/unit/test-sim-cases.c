@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* sim/cases.c: assignments, rows and sweeps, and what is wrong with them. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sim/cases.h"
+
+static struct nm_config *defaults(void)
+{
+    struct nm_config *c;
+
+    assert_int_equal(nm_config_new_defaults(&c), 0);
+    return c;
+}
+
+static void assignments(void **state)
+{
+    struct nm_config *c = defaults();
+    char *message = NULL;
+
+    (void)state;
+    assert_int_equal(nm_case_assign(c, "alpha=70%", &message), 0);
+    assert_true(c->over_allocation_threshold.memory == 0.7);
+    assert_true(c->over_allocation_threshold.cpu == 0.7);
+    assert_int_equal(nm_case_assign(c, " preemption.memory_threshold = 0.9 ", &message), 0);
+    assert_true(c->preemption_threshold.memory == 0.9);
+    assert_true(c->preemption_threshold.cpu == 0.95);
+    assert_int_equal(nm_case_assign(c, "victims=app-fair", &message), 0);
+    assert_int_equal(c->victim_order, NM_VICTIM_APP_FAIR);
+    nm_config_free(c);
+}
+
+static void wrong_assignments(void **state)
+{
+    static const struct {
+        const char *text, *wanted;
+    } cases[] = {
+        {"alpha", "it must be section.key=value"},
+        {"gamma=1", "or alpha, beta or victims"},
+        {"alpha=2", "over-allocation.memory-threshold=2: allowed is a fraction"},
+        {"victims=youngest", "allowed is reverse-arrival, least-work-lost"},
+        {"preemption.victims-order=app-fair", "did you mean preemption.victim-order?"},
+        {"interface.socket-mode=0600", "[interface] decides nothing"},
+        {"=", "it must be section.key=value"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_config *c = defaults();
+        char *message = NULL;
+
+        assert_int_equal(nm_case_assign(c, cases[i].text, &message), -EINVAL);
+        if (!strstr(message, cases[i].wanted))
+            fail_msg("'%s' does not say '%s'", message, cases[i].wanted);
+        free(message);
+        nm_config_free(c);
+    }
+}
+
+static void rows(void **state)
+{
+    struct nm_config *base = defaults();
+    struct nm_sim_cases s = {0};
+    const char *const set[] = {"queue.max-length=3"};
+    char *message = NULL;
+
+    (void)state;
+    assert_int_equal(nm_cases_add_spec(&s, base, "bold: alpha=0.9, beta=0.98", set, 1, &message), 0);
+    assert_int_equal(nm_cases_add_spec(&s, base, "beta=0.9", set, 1, &message), 0);
+    assert_int_equal(s.n, 2);
+    assert_string_equal(s.list[0].name, "bold");
+    assert_true(s.list[0].config->preemption_threshold.cpu == 0.98);
+    assert_int_equal(s.list[0].config->queue_max_length, 3);
+    assert_string_equal(s.list[1].name, "beta=0.9");
+    assert_true(s.list[1].config->over_allocation_threshold.cpu == 0.8);
+    assert_int_equal(nm_cases_add_spec(&s, base, "x: beta=0.7", set, 1, &message), -EINVAL);
+    assert_non_null(strstr(message, "must be below"));
+    free(message);
+    nm_cases_done(&s);
+    nm_config_free(base);
+}
+
+static void sweeps(void **state)
+{
+    struct nm_config *base = defaults();
+    struct nm_sim_cases s = {0};
+    const char *const specs[] = {"alpha=0.5,0.9", "preemption.cpu-threshold=0.8,0.95"};
+    const char *const bad[] = {"alpha=0.5,,0.9"}, *const many[] = {
+        "queue.max-length=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
+        "preemption.cpu-samples=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16"};
+    char *message = NULL;
+
+    (void)state;
+    assert_int_equal(nm_cases_add_sweep(&s, base, specs, 2, NULL, 0, &message), 0);
+    assert_int_equal(s.n, 3);
+    assert_int_equal(s.n_skipped, 1); /* 0.9 with 0.8 */
+    assert_string_equal(s.list[0].name, "alpha=0.5 cpu-threshold=0.8");
+    assert_string_equal(s.list[2].name, "alpha=0.9 cpu-threshold=0.95");
+    assert_int_equal(nm_cases_add_sweep(&s, base, bad, 1, NULL, 0, &message), -EINVAL);
+    assert_non_null(strstr(message, "a value is empty"));
+    free(message);
+    message = NULL;
+    assert_int_equal(nm_cases_add_sweep(&s, base, many, 2, NULL, 0, &message), -EINVAL);
+    assert_non_null(strstr(message, "more than 200 combinations"));
+    free(message);
+    nm_cases_done(&s);
+    nm_config_free(base);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(assignments),
+        cmocka_unit_test(wrong_assignments),
+        cmocka_unit_test(rows),
+        cmocka_unit_test(sweeps),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

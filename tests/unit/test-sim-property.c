@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Whole replays: no rule of the policy is broken by any made-up workload under any order of victims,
+ * every job ends as exactly one thing, and the same input gives the same history. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sim/run.h"
+#include "sim/generate.h"
+
+#define SEEDS 3
+
+static struct nm_workload *made_up(enum nm_generate_kind kind, uint64_t seed, uint64_t minutes)
+{
+    struct nm_generate_params p = NM_GENERATE_DEFAULTS;
+    struct nm_workload *w;
+
+    p.kind = kind;
+    p.seed = seed;
+    p.duration_usec = minutes * 60 * NM_USEC_PER_SEC;
+    assert_int_equal(nm_generate(&p, &w), 0);
+    return w;
+}
+
+static void replay(const struct nm_workload *w, const struct nm_config *c,
+                   struct nm_sim_result *ret)
+{
+    char *message = NULL;
+    int r = nm_sim_run(w, c, "case", NULL, NULL, ret, &message);
+
+    if (r < 0)
+        fail_msg("%s", message ? message : strerror(-r));
+}
+
+static void assert_sane(const struct nm_workload *w, const struct nm_sim_result *r)
+{
+    uint64_t all = 0, kills = 0;
+
+    if (r->n_violations > 0)
+        fail_msg("%s: %s", w->title, r->first_violation);
+    for (int t = 0; t < 2; t++) {
+        const struct nm_sim_jobs *j = &r->jobs[t];
+
+        all += j->submitted;
+        kills += j->preempted;
+        assert_int_equal(j->submitted, j->refused + j->done + j->preempted + j->oom + j->running +
+                                           j->waiting);
+        assert_true(j->slowdown_mean >= 1 || j->done == 0);
+    }
+    assert_int_equal(all, w->n_jobs);
+    /* a kill may still be under way, and the kernel may have come first */
+    assert_true(kills <= r->n_kills);
+    assert_int_equal(r->jobs[NM_GUARANTEED].preempted, 0);
+    assert_true(r->n_rounds >= w->duration_usec / r->period_usec);
+    assert_true(r->memory_mean <= r->memory_most && r->memory_mean > 0);
+    assert_true(r->cpu_mean > 0 && r->cpu_mean <= 1.001);
+}
+
+static void no_rule_is_broken(void **state)
+{
+    struct nm_sim_result *r = calloc(1, sizeof *r);
+
+    (void)state;
+    assert_non_null(r);
+    for (int k = 0; k < NM_GENERATE_COUNT; k++)
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            struct nm_workload *w = made_up((enum nm_generate_kind)k, seed, 90);
+
+            for (int v = NM_VICTIM_REVERSE_ARRIVAL; v <= NM_VICTIM_APP_FAIR; v++)
+                for (int how = 0; how < 4; how++) {
+                    w->config->victim_order = (enum nm_victim_order)v;
+                    w->config->queue_order = (enum nm_queue_order)((v + how) % 4);
+                    w->config->pause = how != 1;
+                    w->config->squeeze = how != 2;
+                    w->config->glance = how != 2;
+                    w->config->over_allocation = how != 3;
+                    replay(w, w->config, r);
+                    assert_sane(w, r);
+                }
+            nm_workload_free(w);
+        }
+    free(r);
+}
+
+static void same_input_same_history(void **state)
+{
+    struct nm_workload *w = made_up(NM_GENERATE_ADVERSARIAL, 4, 120);
+    struct nm_sim_result *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
+
+    (void)state;
+    assert_true(a && b);
+    replay(w, w->config, a);
+    replay(w, w->config, b);
+    assert_true(a->n_kills > 0 && a->n_pauses > 0 && a->rounds[NM_TRIGGER_PRESSURE] > 0);
+    a->spent_usec = b->spent_usec = 0;
+    assert_memory_equal(a, b, sizeof *a);
+    free(a);
+    free(b);
+    nm_workload_free(w);
+}
+
+/* What operators are to see: over-allocation does more work, and a bolder alpha more than a timid
+ * one. */
+static void it_pays(void **state)
+{
+    struct nm_workload *w = made_up(NM_GENERATE_STEADY, 1, 240);
+    struct nm_sim_result *off = calloc(1, sizeof *off), *timid = calloc(1, sizeof *timid),
+                         *bold = calloc(1, sizeof *bold);
+
+    (void)state;
+    assert_true(off && timid && bold);
+    w->config->over_allocation = false;
+    replay(w, w->config, off);
+    w->config->over_allocation = true;
+    w->config->over_allocation_threshold = (struct nm_fractions){0.5, 0.5};
+    replay(w, w->config, timid);
+    w->config->over_allocation_threshold = (struct nm_fractions){0.9, 0.9};
+    replay(w, w->config, bold);
+    assert_true(nm_sim_useful_work(timid) > nm_sim_useful_work(off));
+    assert_true(nm_sim_useful_work(bold) > 1.2 * nm_sim_useful_work(timid));
+    assert_true(bold->jobs[NM_GUARANTEED].slowdown_mean < 1.02);
+    assert_int_equal(bold->oom_guaranteed, 0);
+    free(off);
+    free(timid);
+    free(bold);
+    nm_workload_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_rule_is_broken),
+        cmocka_unit_test(same_input_same_history),
+        cmocka_unit_test(it_pays),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* sim/world*.c: the arithmetic of the simulated node, driven by hand with verdicts of the test's
+ * own. The node has 4 CPUs and 1000 MiB, of which the reserve takes nothing. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sim/world.h"
+
+#define SEC NM_USEC_PER_SEC
+
+struct fixture {
+    struct nm_workload *load;
+    struct nm_world *w;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    if (!f || nm_workload_new(&f->load) < 0)
+        return -1;
+    f->load->header.period_usec = f->load->config->period_usec = SEC;
+    f->load->header.memory_bytes = f->load->config->memory_bytes = 1000 * NM_MIB;
+    f->load->config->system_reserved_memory_bytes = 0;
+    f->load->header.swap_bytes = 100 * NM_MIB;
+    f->load->header.n_cpus = 4;
+    for (int i = 0; i < NM_CGROUP_FEATURE_COUNT; i++)
+        f->load->header.feature[i] = true;
+    f->load->duration_usec = 100 * SEC;
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    nm_world_free(f->w);
+    nm_workload_free(f->load);
+    free(f);
+    return 0;
+}
+
+/* A job that holds and wants the same all the time. */
+static void add(struct fixture *f, enum nm_execution_type type, uint64_t mib, uint32_t millicores,
+                uint64_t run_sec)
+{
+    struct nm_job job = {
+        .type = type,
+        .request = {mib * NM_MIB, 1000},
+        .run_usec = run_sec * SEC,
+        .end = NM_JOB_DONE,
+        .started = true,
+    };
+    size_t i;
+
+    assert_int_equal(nm_curve_add(&job.curve, &(struct nm_use){0, mib * NM_MIB, millicores}), 0);
+    assert_int_equal(nm_workload_add_job(f->load, &job, &i), 0);
+    f->load->jobs[i].number = i + 1;
+}
+
+/* They are submitted; whatever there is to decide, nobody decides. */
+static void begin(struct fixture *f)
+{
+    char *message = NULL;
+
+    assert_int_equal(nm_workload_finish(f->load), 0);
+    assert_int_equal(nm_world_new(f->load, f->load->config, &f->w, &message), 0);
+    assert_true(nm_world_advance(f->w, f->w->begin_usec) >= 0);
+}
+
+static void decide(struct fixture *f, const struct nm_policy_action *actions, size_t n,
+                   uint64_t squeeze)
+{
+    struct nm_policy_verdict v = {.actions = actions,
+                                  .n_actions = n,
+                                  .squeeze_millicores = squeeze,
+                                  .wake_usec = UINT64_MAX};
+
+    nm_world_act(f->w, &v);
+}
+
+static void act(struct fixture *f, enum nm_action_type type, size_t job)
+{
+    struct nm_policy_action a = {
+        .type = type, .target = &f->w->all[job].view, .reason = NM_REASON_MEMORY_OVER_BETA};
+
+    a.predicted.memory_bytes = 10 * NM_MIB;
+    decide(f, &a, 1, f->w->squeeze_millicores);
+}
+
+static void until(struct fixture *f, uint64_t usec)
+{
+    uint64_t to = f->w->begin_usec + usec;
+
+    while (f->w->now_usec < to) {
+        uint64_t next = nm_world_next(f->w);
+
+        assert_true(next >= f->w->now_usec);
+        assert_true(nm_world_advance(f->w, NM_MIN(next, to)) >= 0);
+    }
+    nm_world_settle(f->w);
+}
+
+static const struct nm_sim_container *job(const struct fixture *f, size_t i)
+{
+    return &f->w->all[i];
+}
+
+static void alone_it_takes_its_time(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, NM_OPPORTUNISTIC, 100, 700, 10);
+    begin(f);
+    assert_int_equal(job(f, 0)->view.state, NM_SCHEDULED);
+    until(f, 2 * SEC); /* nobody admits it */
+    assert_int_equal(f->w->memory_bytes, 0);
+    act(f, NM_ACTION_ADMIT, 0);
+    until(f, 2 * SEC + 100000); /* launching takes a step */
+    assert_int_equal(job(f, 0)->view.state, NM_RUNNING);
+    assert_int_equal(f->w->memory_bytes, 100 * NM_MIB);
+    until(f, 7 * SEC + 100000);
+    assert_int_equal(job(f, 0)->progress_usec, 5 * SEC);
+    assert_int_equal(job(f, 0)->cpu_work, 5 * SEC * 700);
+    assert_int_equal(job(f, 0)->view.measured.cpu_millicores, 700);
+    assert_int_equal(job(f, 0)->view.measured.memory_bytes, 100 * NM_MIB);
+    until(f, 12 * SEC);
+    assert_int_equal(job(f, 0)->end, NM_SIM_LIVE);
+    until(f, 12 * SEC + 100000);
+    assert_int_equal(job(f, 0)->end, NM_SIM_DONE);
+    assert_int_equal(f->w->memory_bytes, 0);
+    assert_int_equal(f->w->got_millicores, 0);
+    assert_int_equal(f->w->n_live, 0);
+}
+
+/* 4 CPUs: guaranteed ones want 3, opportunistic ones 2, and get 1 between them: half speed. */
+static void guaranteed_come_first(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, NM_GUARANTEED, 10, 3000, 50);
+    add(f, NM_OPPORTUNISTIC, 10, 1000, 50);
+    add(f, NM_OPPORTUNISTIC, 10, 1000, 50);
+    begin(f);
+    for (size_t i = 0; i < 3; i++)
+        act(f, NM_ACTION_ADMIT, i);
+    until(f, 10 * SEC + 100000);
+    assert_int_equal(job(f, 0)->progress_usec, 10 * SEC);
+    for (size_t i = 1; i < 3; i++) {
+        assert_in_range(job(f, i)->got, 499, 500);
+        assert_in_range(job(f, i)->progress_usec, 10 * SEC / 2 * 99 / 100, 10 * SEC / 2);
+    }
+    assert_in_range(f->w->got_millicores, 3998, 4000);
+    /* When the guaranteed one has gone, both get all they want. */
+    until(f, 51 * SEC);
+    assert_int_equal(job(f, 0)->end, NM_SIM_DONE);
+    assert_int_equal(job(f, 1)->got, 1000);
+    assert_int_equal(job(f, 2)->got, 1000);
+}
+
+/* Who wants little gets it, and the others share the rest. */
+static void nobody_gets_more_than_it_wants(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, NM_GUARANTEED, 10, 200, 50);
+    add(f, NM_GUARANTEED, 10, 3000, 50);
+    add(f, NM_GUARANTEED, 10, 3000, 50);
+    begin(f);
+    for (size_t i = 0; i < 3; i++)
+        act(f, NM_ACTION_ADMIT, i);
+    until(f, SEC);
+    assert_int_equal(job(f, 0)->got, 200);
+    assert_in_range(job(f, 1)->got, 1898, 1900);
+    assert_in_range(job(f, 2)->got, 1898, 1900);
+}
+
+static void squeeze_holds_opportunistic(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, NM_GUARANTEED, 10, 1000, 50);
+    add(f, NM_OPPORTUNISTIC, 10, 900, 50);
+    add(f, NM_OPPORTUNISTIC, 10, 100, 50);
+    begin(f);
+    for (size_t i = 0; i < 3; i++)
+        act(f, NM_ACTION_ADMIT, i);
+    until(f, SEC);
+    decide(f, NULL, 0, 600); /* 300 for each, by their requests */
+    assert_int_equal(job(f, 0)->got, 1000);
+    assert_int_equal(job(f, 1)->got, 300);
+    assert_int_equal(job(f, 2)->got, 100);
+    decide(f, NULL, 0, NM_NO_SQUEEZE);
+    assert_int_equal(job(f, 1)->got, 900);
+}
+
+static void paused_it_stands_still(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t progress;
+
+    add(f, NM_OPPORTUNISTIC, 100, 1000, 20);
+    begin(f);
+    act(f, NM_ACTION_ADMIT, 0);
+    until(f, 5 * SEC);
+    act(f, NM_ACTION_PAUSE, 0);
+    progress = job(f, 0)->progress_usec;
+    assert_int_equal(progress, 5 * SEC - 100000);
+    assert_int_equal(job(f, 0)->view.last_cpu_millicores, 1000);
+    until(f, 30 * SEC);
+    assert_int_equal(job(f, 0)->view.state, NM_PAUSED);
+    assert_int_equal(job(f, 0)->view.pause_deadline_usec,
+                     f->w->begin_usec + 5 * SEC + f->w->settings.pause_deadline_usec);
+    assert_int_equal(job(f, 0)->progress_usec, progress);
+    assert_int_equal(f->w->memory_bytes, 100 * NM_MIB);
+    assert_int_equal(f->w->got_millicores, 0);
+    act(f, NM_ACTION_RECLAIM, 0);
+    assert_int_equal(f->w->memory_bytes, 90 * NM_MIB);
+    assert_int_equal(f->w->swapped_bytes, 10 * NM_MIB);
+    act(f, NM_ACTION_RESUME, 0);
+    until(f, 31 * SEC);
+    assert_int_equal(job(f, 0)->view.state, NM_RUNNING);
+    assert_int_equal(f->w->memory_bytes, 100 * NM_MIB);
+    assert_int_equal(f->w->swapped_bytes, 0);
+    assert_int_equal(job(f, 0)->progress_usec, progress + 31 * SEC - 30 * SEC - 100000);
+}
+
+static void killed_it_holds_until_it_is_gone(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, NM_OPPORTUNISTIC, 100, 1000, 20);
+    begin(f);
+    act(f, NM_ACTION_ADMIT, 0);
+    until(f, 5 * SEC);
+    act(f, NM_ACTION_KILL, 0);
+    assert_int_equal(job(f, 0)->view.state, NM_KILLING);
+    assert_int_equal(f->w->memory_bytes, 100 * NM_MIB);
+    until(f, 5 * SEC + 100000);
+    assert_int_equal(f->w->memory_bytes, 0);
+    assert_int_equal(job(f, 0)->end, NM_SIM_PREEMPTED);
+    assert_int_equal(job(f, 0)->cpu_work, (5 * SEC - 100000) * 1000);
+}
+
+/* 1100 of 1000 MiB: the latest-started opportunistic one goes; the guaranteed one only when none
+ * is left. */
+static void kernel_kills_the_latest(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, NM_GUARANTEED, 600, 100, 50);
+    add(f, NM_OPPORTUNISTIC, 300, 100, 50);
+    add(f, NM_OPPORTUNISTIC, 200, 100, 50);
+    begin(f);
+    for (size_t i = 0; i < 2; i++)
+        act(f, NM_ACTION_ADMIT, i);
+    until(f, SEC);
+    act(f, NM_ACTION_ADMIT, 2);
+    until(f, 2 * SEC);
+    assert_int_equal(job(f, 2)->end, NM_SIM_OOM);
+    assert_int_equal(job(f, 1)->end, NM_SIM_LIVE);
+    assert_int_equal(f->w->memory_bytes, 900 * NM_MIB);
+    assert_int_equal(f->w->guaranteed_oom, 0);
+}
+
+static void at_last_a_guaranteed_one_suffers(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, NM_GUARANTEED, 600, 100, 50);
+    add(f, NM_GUARANTEED, 300, 100, 50);
+    f->load->jobs[1].curve.points[0].memory_bytes = 500 * NM_MIB; /* more than it asked for */
+    begin(f);
+    for (size_t i = 0; i < 2; i++)
+        act(f, NM_ACTION_ADMIT, i);
+    until(f, SEC);
+    assert_int_equal(f->w->guaranteed_oom, 1);
+    assert_int_equal(job(f, 0)->end, NM_SIM_OOM);
+    assert_int_equal(job(f, 1)->end, NM_SIM_LIVE);
+}
+
+/* Memory that grows over beta between two samples is looked at before the next. */
+static void growth_is_noticed(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_use more = {2500000, 960 * NM_MIB, 100};
+    struct nm_policy_verdict v = {.squeeze_millicores = NM_NO_SQUEEZE, .wake_usec = UINT64_MAX};
+    bool noticed = false;
+
+    add(f, NM_OPPORTUNISTIC, 100, 100, 50);
+    assert_int_equal(nm_curve_add(&f->load->jobs[0].curve, &more), 0);
+    begin(f);
+    act(f, NM_ACTION_ADMIT, 0);
+    v.allocated_opportunistic.memory_bytes = 100 * NM_MIB;
+    v.in_use.memory_bytes = 100 * NM_MIB;
+    while (f->w->now_usec < f->w->begin_usec + 3 * SEC) {
+        uint64_t since = nm_world_next(f->w) - f->w->begin_usec;
+
+        if (nm_world_advance(f->w, nm_world_next(f->w)) > 0) {
+            noticed = noticed || (f->w->input.trigger == NM_TRIGGER_PRESSURE && since % SEC != 0 &&
+                                  f->w->input.node.at_usec == f->w->now_usec);
+            nm_world_act(f->w, &v);
+        }
+    }
+    assert_true(noticed);
+}
+
+static void refused_are_gone(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, NM_GUARANTEED, 900, 100, 50);
+    add(f, NM_GUARANTEED, 200, 100, 50);
+    add(f, NM_OPPORTUNISTIC, 2000, 100, 50);
+    begin(f);
+    assert_int_equal(job(f, 1)->end, NM_SIM_REFUSED);
+    assert_int_equal(job(f, 2)->end, NM_SIM_REFUSED);
+    assert_int_equal(f->w->n_live, 1);
+}
+
+int main(void)
+{
+#define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(alone_it_takes_its_time),
+        TEST(guaranteed_come_first),
+        TEST(nobody_gets_more_than_it_wants),
+        TEST(squeeze_holds_opportunistic),
+        TEST(paused_it_stands_still),
+        TEST(killed_it_holds_until_it_is_gone),
+        TEST(kernel_kills_the_latest),
+        TEST(at_last_a_guaranteed_one_suffers),
+        TEST(growth_is_noticed),
+        TEST(refused_are_gone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
