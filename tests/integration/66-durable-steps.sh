@@ -37,7 +37,8 @@ stories=(
      cgroup-created:1 copy-written:1 cgroup-journalled:1 gate-open:1 running-journalled:1
      before-freeze:1 after-freeze:1 type-journalled:1 update-journalled:1 before-term:1 after-term:1
      before-kill:1 after-kill:1 before-thaw:1 after-thaw:1 end-heard:1 end-before-commit:1
-     end-journalled:1 cgroup-removed:1 drain-journalled:1"
+     end-journalled:1 cgroup-removed:1"
+    "drain-journalled:1"
     "gate-open:2 running-journalled:2 end-heard:1 type-journalled:2 cgroup-journalled:1 end-journalled:2"
     # where the next nmd dies, too, while it finishes what the first one has left
     "shim-journalled:3 recovery-before-commit:1 queued-again:1 cgroup-created:2 queued-again:1

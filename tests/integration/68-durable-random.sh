@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# 50 containers, some that end, some paused, some killed, and an nmd that is killed with SIGKILL at
+# random moments meanwhile. NMD_SEED=N repeats a run as far as moments can be repeated, NMD_DEATHS=N
+# says how many.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+seed=${NMD_SEED:-$((SRANDOM % 100000))}
+deaths=${NMD_DEATHS:-12}
+diag "seed $seed"
+node_proc_start
+nmd_configure <<END_CONF
+[node]
+memory = 1000M
+vcores = 10
+[over-allocation]
+enabled = no
+[queue]
+max-length = 100
+[preemption]
+kill-grace = 500ms
+END_CONF
+runs=$dir/runs
+mkdir -p "$runs"
+nmd_start
+
+# 10 guaranteed that stay, 20 that end by themselves in good time, 10 to be paused, 10 to be killed.
+# Those that stay come first, so that nobody has to make room for them; of the others, some wait in
+# the queue.
+for i in {0..45..5} {1..4} {6..9} {11..14} {16..19} {21..24} {26..29} {31..34} {36..39} {41..44} {46..49}; do
+    kind=(--opportunistic -m 40M -c 0.2)
+    case $((i % 5)) in
+        0) name=stay$i kind=(-m 10M -c 0.1) body='exec sleep 1000' ;;
+        1 | 2) name=end$i body="sleep $((i % 4)).$i; exit $((i + 1))" ;;
+        3) name=pause$i body='exec sleep 1000' ;;
+        4) name=kill$i body='exec sleep 1000' ;;
+    esac
+    submit "$name" "${kind[@]}" -- sh -c "echo \$\$ >>$runs/$name; $body"
+done
+
+# The chaos has the requests; nobody there minds when nmd is gone for a moment.
+chaos() {
+    local i n
+    for ((n = 0; n < 400; n++)); do
+        for i in 3 8 13 18 23 28 33 38 43 48; do
+            case $((RANDOM % 3)) in
+                0) nmctl pause "pause$i" ;;
+                1) nmctl resume "pause$i" ;;
+                2) [ $((n % 4)) != 3 ] || nmctl kill "kill$((i + 1))" ;;
+            esac
+            [ ! -e "$dir/enough" ] || return 0
+        done
+    done >/dev/null 2>&1
+}
+RANDOM=$seed
+chaos &
+chaos_pid=$!
+at_exit 'touch "$dir/enough"'
+pids() { nmctl list --json | jq -c '[.[] | select(.name | startswith("stay")) | [.name, .pid]] | sort'; }
+all_stay() { [ "$(pids | jq '[.[] | select(.[1] != null)] | length')" = 10 ]; }
+wait_until 20 all_stay
+stayed=$(pids)
+
+came_back=0
+for ((death = 0; death < deaths; death++)); do
+    sleep "0.$((RANDOM % 900 + 100))"
+    nmd_kill
+    nmd_start && came_back=$((came_back + 1))
+done
+is "nmd comes back from $deaths deaths" "$came_back" "$deaths"
+is "who was to stay has stayed" "$(pids)" "$stayed"
+
+touch "$dir/enough"
+wait "$chaos_pid"
+# Room for those that wait, until all that end by themselves have ended.
+all_ended() {
+    nmctl list --all --json | jq -e '[.[] | select(.name | startswith("end")) | .state == "COMPLETED"] | all'
+}
+for ((i = 0; i < 50; i++)); do
+    case $((i % 5)) in
+        3) nmctl kill --now "pause$i" ;;
+        4) nmctl kill --now "kill$i" ;;
+    esac
+done >/dev/null 2>&1
+check "all that end have ended" wait_until 40 all_ended
+kill_all
+all=$(nmctl list --all --json)
+is "50 there were, and 50 there are" "$(jq '[.[] | select(.state == "COMPLETED") | .name] | unique | length' <<<"$all")" 50
+is "each once" "$(jq 'length' <<<"$all")" 50
+is "each has its own exit status" "$(jq -r '.[] | select(.name | startswith("end")) |
+    select("\(.exit_code) \(.exit_reason)" != "\((.name[3:] | tonumber) + 1) exited") |
+    "\(.name) \(.exit_code) \(.exit_reason)"' <<<"$all")" ""
+is "those that were killed were killed, and by nobody else" "$(jq -r '.[] | select(.name | startswith("end") | not) |
+    select(.exit_reason != "killed") | "\(.name) \(.exit_code) \(.exit_reason)"' <<<"$all")" ""
+twice=$(grep -c . "$runs"/* | grep -v ':1$')
+is "nobody ran twice" "$twice" ""
+never=$(jq -r '.[] | select(.name | startswith("end")) | .name' <<<"$all" |
+    while read -r name; do [ -e "$runs/$name" ] || echo "$name"; done)
+is "and nobody who should have run didn't" "$never" ""
+is "no decision is left open" "$(nmctl explain --json --last 5000 | jq -r '.[] | select(.outcome == "pending") | "\(.number) \(.kind) \(.container_id)"')" ""
+is "nothing is left in the slice" "$(find "$(slice_dir)" -mindepth 1 -type d)" ""
+done_testing
