@@ -56,7 +56,8 @@ libnm_agent_la_SOURCES += \
 	%D%/store-container.c \
 	%D%/store-json.c %D%/store-json.h \
 	%D%/store-open.c \
-	%D%/store-pending.c
+	%D%/store-pending.c \
+	%D%/store-salvage.c
 
 # The shim is one process per container: no library but libc, and of ours only what it calls.
 pkglibexec_PROGRAMS += nm-shim

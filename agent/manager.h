@@ -114,7 +114,7 @@ struct nm_manager {
     uint64_t next_seq, next_decision, next_event;
     int store_error; /* the last write's, 0 = fine */
     char boot_id[64];
-    char recovery_note[200]; /* what an operator should know of the last recovery, "" if nothing */
+    char recovery_note[320]; /* what an operator should know of the last recovery, "" if nothing */
     struct nm_cgroup **orphans; /* in the slice, alive, and not known to the journal */
     size_t n_orphans;
 

@@ -286,6 +286,10 @@ static void recover_one(struct nm_container *c, void *userdata)
     struct finding *f = userdata;
     struct nm_manager *m = f->m;
 
+    if (nm_manager_by_id(m, c->id)) { /* the journal was replaced meanwhile, and is read once more */
+        nm_container_free(c);
+        return;
+    }
     m->next_seq = NM_MAX(m->next_seq, c->view.seq + 1);
     c->view.app = nm_manager_app(m, c->app);
     if (c->view.state == NM_COMPLETED) {
@@ -429,9 +433,11 @@ static void tell_of_damage(struct nm_manager *m, const struct nm_store_opened *o
 {
     bool kept = access(o->set_aside, F_OK) == 0;
 
-    (void)snprintf(m->recovery_note, sizeof m->recovery_note, "the journal %s%.110s; %s",
+    (void)snprintf(m->recovery_note, sizeof m->recovery_note,
+                   "the journal %s%.110s; %u containers and %u decisions could be read from it%s%s",
                    kept ? "was damaged and is set aside as " : "had been removed",
-                   kept ? o->set_aside : "", rest);
+                   kept ? o->set_aside : "", o->saved.n_containers, o->saved.n_decisions,
+                   o->saved.incomplete ? ", but not everything" : "", rest);
     nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE, "%s", m->recovery_note);
     nm_record_node_event(m, m->recovery_note);
 }
@@ -447,7 +453,7 @@ void nm_recovery_replace_journal(struct nm_manager *m)
     if (r >= 0)
         m->opened.epoch = o.epoch;
     put_all(m);
-    tell_of_damage(m, &o, "a new one has all containers in it, but no earlier decisions");
+    tell_of_damage(m, &o, "; a new one has all containers in it that nmd knows");
 }
 
 /* ---- all of it ----------------------------------------------------------- */
@@ -490,7 +496,7 @@ static int load(struct finding *f)
         nm_recovery_replace_journal(m);
         f->journal_lost = true;
         (void)nm_store_begin(m->store);
-        r = 0;
+        r = nm_store_load_containers(m->store, recover_one, f, &n_bad);
     }
     if (n_bad) {
         nm_err("%u entries of the journal could not be read and were left out", n_bad);
@@ -532,7 +538,8 @@ static void tell(struct finding *f)
     char text[200];
 
     if (m->opened.was_damaged) {
-        (void)snprintf(text, sizeof text, "%u containers were rebuilt from their copies", f->rebuilt);
+        (void)snprintf(text, sizeof text, "; %u containers were rebuilt from their copies",
+                       f->rebuilt);
         tell_of_damage(m, &m->opened, text);
     }
     if (!f->adopted && !f->queued && !f->lost && !m->n_orphans)

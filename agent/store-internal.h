@@ -2,7 +2,7 @@
 #pragma once
 
 /* Shared by the store's own files: store.c (writes), store-open.c, store-container.c,
- * store-pending.c. */
+ * store-pending.c, store-salvage.c. */
 
 #include <sqlite3.h>
 
@@ -11,7 +11,11 @@
 #define NM_STORE_FILE "nmd.db"
 /* user_version. Another one's file is set aside; a later version must migrate this one's */
 #define NM_STORE_SCHEMA 1
-#define NM_STORE_LAST_SEQ "store.last_seq" /* its key among the values */
+/* its keys among the values */
+#define NM_STORE_LAST_SEQ "store.last_seq"
+#define NM_STORE_EPOCH "store.epoch"
+#define NM_STORE_BOOT_ID "store.boot_id"
+#define NM_STORE_BOOT "store.boot"
 
 enum nm_store_stmt {
     NM_STMT_PUT_CONTAINER,
@@ -76,3 +80,8 @@ char *nm_store_container_upsert(void);
 /* Opens or makes the file, with its schema, and prepares all statements. */
 int nm_store_connect(struct nm_store *s, const char *filename);
 void nm_store_disconnect(struct nm_store *s);
+
+/* Copies what can be read of a damaged database into s, whose file is new. `old` stays open, and is
+ * not written to. */
+void nm_store_salvage(struct nm_store *s, sqlite3 *old, struct nm_store_saved *ret);
+void nm_store_salvage_file(struct nm_store *s, const char *path, struct nm_store_saved *ret);

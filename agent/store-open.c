@@ -2,8 +2,9 @@
 
 /*
  * Opening the journal, whatever state it is in. A file that is damaged, or of a layout that this
- * version doesn't know, is renamed together with its log and a new one begun: an operator may want
- * to look at it, nmd goes on without. Where no file can be made (the disk is full), the store works
+ * version doesn't know, is renamed together with its log and a new one begun, with what is sound in
+ * the old one (store-salvage.c). The renaming comes first: should a damaged file be the death of its
+ * reader, the next nmd is spared. Where no file can be made (the disk is full), the store works
  * in memory until one can.
  *
  * The file is locked exclusively while it is open: two nmds on one state directory would each kill
@@ -25,10 +26,6 @@
 #include "agent/store-internal.h"
 #include "util/clock.h"
 #include "util/parse.h"
-
-#define KEY_EPOCH "store.epoch"
-#define KEY_BOOT_ID "store.boot_id"
-#define KEY_BOOT "store.boot"
 
 /* a check that takes longer is cut short: bad rows are found later */
 #define CHECK_LIMIT_USEC (2 * NM_USEC_PER_SEC)
@@ -208,12 +205,17 @@ int nm_store_connect(struct nm_store *s, const char *filename)
     return r == -EROFS ? -EUCLEAN : r;
 }
 
-void nm_store_disconnect(struct nm_store *s)
+static void forget_statements(struct nm_store *s)
 {
     for (int i = 0; i < NM_STMT_COUNT; i++) {
         (void)sqlite3_finalize(s->stmt[i]);
         s->stmt[i] = NULL;
     }
+}
+
+void nm_store_disconnect(struct nm_store *s)
+{
+    forget_statements(s);
     (void)sqlite3_close(s->db);
     s->db = NULL;
 }
@@ -270,6 +272,8 @@ static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
         o->was_damaged = r >= 0;
         if (r >= 0)
             r = nm_store_connect(s, s->path);
+        if (r >= 0)
+            nm_store_salvage_file(s, o->set_aside, &o->saved);
     }
     s->on_disk = r >= 0;
     if (r != -ENOSPC && r != -EIO)
@@ -314,18 +318,19 @@ static bool has_foreign_rows(struct nm_store *s)
 
 static bool read_boot(struct nm_store *s, const char *boot_id)
 {
-    uint64_t now = nm_realtime_usec() / NM_USEC_PER_SEC, last = get_u64(s, KEY_BOOT);
+    uint64_t now = nm_realtime_usec() / NM_USEC_PER_SEC, last = get_u64(s, NM_STORE_BOOT);
     char text[64];
 
     if (last > 0 && last < INT64_MAX &&
-        nm_store_get_value(s, KEY_BOOT_ID, text, sizeof text) == 0 && nm_streq(text, boot_id)) {
+        nm_store_get_value(s, NM_STORE_BOOT_ID, text, sizeof text) == 0 &&
+        nm_streq(text, boot_id)) {
         s->boot = (int64_t)last;
         return !has_foreign_rows(s);
     }
     s->boot = (int64_t)(last < INT64_MAX ? NM_MAX(now, last + 1) : now);
     (void)nm_store_begin(s);
-    put_u64(s, KEY_BOOT, (uint64_t)s->boot);
-    (void)nm_store_put_value(s, KEY_BOOT_ID, boot_id);
+    put_u64(s, NM_STORE_BOOT, (uint64_t)s->boot);
+    (void)nm_store_put_value(s, NM_STORE_BOOT_ID, boot_id);
     (void)nm_store_commit(s);
     return last == 0; /* a new store has no rows of a former boot */
 }
@@ -335,11 +340,11 @@ static void read_state(struct nm_store *s, const char *boot_id, struct nm_store_
     int64_t v = 0;
 
     o->same_boot = read_boot(s, boot_id);
-    o->epoch = get_u64(s, KEY_EPOCH);
+    o->epoch = get_u64(s, NM_STORE_EPOCH);
     if (o->epoch == 0) {
         o->is_new = true;
         o->epoch = nm_realtime_usec() / NM_USEC_PER_SEC;
-        put_u64(s, KEY_EPOCH, o->epoch);
+        put_u64(s, NM_STORE_EPOCH, o->epoch);
     }
     o->last_seq = get_u64(s, NM_STORE_LAST_SEQ);
     if (query_int64(s->db, "SELECT max(seq) FROM containers", &v) == 0 && v > 0)
@@ -372,14 +377,22 @@ int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret,
 int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened)
 {
     struct nm_store_opened o = {.was_damaged = true};
+    sqlite3 *old = s->db;
     int r;
 
     if (s->depth > 0)
         return -EPROTO;
-    nm_store_disconnect(s);
+    /* The file is left open: it can be read even when it has lost its name. Closing it must not
+     * touch what has the name then. */
+    (void)sqlite3_db_config(old, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    forget_statements(s);
+    s->db = NULL;
     r = set_aside(s->path, o.set_aside, sizeof o.set_aside);
     s->retry_usec = 0;
     r = r < 0 ? r : connect_somehow(s, &o);
+    if (r >= 0)
+        nm_store_salvage(s, old, &o.saved);
+    (void)sqlite3_close(old);
     if (r < 0) {
         /* memory has always room for an empty store: better than none */
         nm_store_disconnect(s);

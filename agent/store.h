@@ -6,9 +6,9 @@
  * is done about it, so that a restarted nmd knows what was meant. synchronous=NORMAL: a crash of
  * nmd loses nothing; after a crash of the host everything is gone anyway and is reported lost.
  *
- * A damaged file is renamed to nmd.db.damaged-<time> and a new one begun; a full disk is reported
- * (-ENOSPC) and what could not be written is kept in memory and written when there is room:
- * nm_store_flush() is cheap to call often.
+ * A damaged file is renamed to nmd.db.damaged-<time> and a new one begun, with what is sound in it;
+ * a full disk is reported (-ENOSPC) and what could not be written is kept in memory and written when
+ * there is room: nm_store_flush() is cheap to call often.
  */
 
 #include "agent/container.h"
@@ -16,10 +16,17 @@
 
 struct nm_store;
 
+/* What could be read of a damaged file, and is in the new one. */
+struct nm_store_saved {
+    unsigned n_containers, n_decisions;
+    bool incomplete; /* not all could be read */
+};
+
 struct nm_store_opened {
-    bool is_new;             /* no file was there, or none that could be used: nothing is known of before */
+    bool is_new;             /* no file was there, or none that could be used: at best a part is known of before */
     bool was_damaged;
     char set_aside[256];     /* where the damaged file went */
+    struct nm_store_saved saved;
     int problem;             /* 0, or -ENOSPC or -EIO: no file could be made, all is kept in memory until one can */
     bool same_boot;          /* the rows were written since the host's last boot */
     uint64_t epoch;          /* realtime seconds when the store was begun: part of new container ids */
@@ -36,7 +43,8 @@ struct nm_store_opened {
 /* dir: the state directory, which must exist. boot_id: text of /proc/sys/kernel/random/boot_id (newline taken off), or
  * anything in tests. -EBUSY: another nmd has it open. */
 int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret, struct nm_store_opened *ret_opened);
-/* Sets the file in use aside and begins a new one; epoch and numbers begin anew. What was not on disk yet is kept. */
+/* Sets the file in use aside and begins a new one with what can be read of it; the epoch begins anew. What was not on
+ * disk yet is kept. */
 int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened);
 /* Flushes once more. */
 struct nm_store *nm_store_free(struct nm_store *s);

@@ -24,15 +24,22 @@ static void fill_and_close(struct world *w)
     close_store(w);
 }
 
-static void check_set_aside(struct world *w)
+static void open_damaged(struct world *w)
 {
     struct stat st;
 
     open_store(w, "boot");
     assert_true(w->opened.was_damaged);
     assert_int_equal(lstat(w->opened.set_aside, &st), 0);
-    assert_int_equal(w->opened.last_seq, 0);
     load(w);
+    assert_int_equal(w->opened.saved.n_containers, w->n_loaded + w->n_bad);
+}
+
+/* No container of it can be used. */
+static void check_set_aside(struct world *w)
+{
+    open_damaged(w);
+    assert_true(w->opened.saved.incomplete);
     assert_int_equal(w->n_loaded, 0);
     put(w, 1, 0);
     close_store(w);
@@ -62,12 +69,13 @@ static void test_garbage_header(void **state)
     check_set_aside(w);
 }
 
+/* The roots of all tables are among them. */
 static void test_garbage_pages(void **state)
 {
     struct world *w = *state;
 
     fill_and_close(w);
-    overwrite(w, 2 * 4096, 8 * 4096, 0xa5);
+    overwrite(w, 4096, 8 * 4096, 0xa5);
     check_set_aside(w);
 }
 
@@ -79,7 +87,85 @@ static void test_truncated(void **state)
     fill_and_close(w);
     assert_int_equal(stat(w->file, &st), 0);
     assert_int_equal(truncate(w->file, st.st_size / 2 / 4096 * 4096), 0);
-    check_set_aside(w);
+    open_damaged(w);
+    assert_true(w->opened.saved.incomplete);
+    assert_true(w->n_loaded < 500);
+}
+
+/* The leaf of the table of containers that this one is on: it has its state and no command. */
+static off_t leaf_of(const struct world *w, const char *id)
+{
+    int fd = open(w->file, O_RDONLY | O_CLOEXEC);
+    char page[4096];
+    off_t offset = 0, found = -1;
+
+    while (found < 0 && pread(fd, page, sizeof page, offset) == (ssize_t)sizeof page) {
+        if (page[0] == 0x0a && memmem(page, sizeof page, id, strlen(id)) &&
+            memmem(page, sizeof page, "SCHEDULED", 9))
+            found = offset;
+        offset += (off_t)sizeof page;
+    }
+    (void)close(fd);
+    assert_true(found > 0);
+    return found;
+}
+
+static bool is_loaded(const struct world *w, uint64_t seq)
+{
+    for (unsigned i = 0; i < w->n_loaded; i++)
+        if (w->loaded[i]->view.seq == seq)
+            return true;
+    return false;
+}
+
+/* Two pages are beyond reading: what is before, between and behind them is saved, with the
+ * decisions and the values. */
+static void test_garbage_leaves(void **state)
+{
+    struct world *w = *state;
+    uint64_t epoch;
+    char text[8];
+
+    open_store(w, "boot");
+    epoch = w->opened.epoch;
+    for (unsigned i = 1; i <= 20; i++)
+        put_decision(w, i, "container_1763769112_000250", 0);
+    assert_int_equal(nm_store_put_value(w->store, "k", "v"), 0);
+    close_store(w);
+    fill_and_close(w);
+    overwrite(w, leaf_of(w, "container_1763769112_000100"), 4096, 0xa5);
+    overwrite(w, leaf_of(w, "container_1763769112_000400"), 4096, 0xa5);
+    open_damaged(w);
+    assert_true(w->opened.same_boot);
+    assert_true(w->opened.saved.incomplete);
+    assert_int_equal(w->n_bad, 0);
+    assert_true(w->n_loaded > 400 && w->n_loaded < 500);
+    assert_true(is_loaded(w, 1) && is_loaded(w, 250) && is_loaded(w, 500));
+    assert_false(is_loaded(w, 100) || is_loaded(w, 400));
+    assert_int_equal(w->opened.saved.n_decisions, 20);
+    assert_int_equal(w->opened.last_decision, 20);
+    assert_int_equal(w->opened.last_seq, 500);
+    assert_int_equal(nm_store_get_value(w->store, "k", text, sizeof text), 0);
+    assert_true(w->opened.is_new); /* new ids: some of the lost ones may have been given out */
+    assert_true(w->opened.epoch >= epoch);
+}
+
+/* Of which boot the rows are can't be told: only what has ended is taken. */
+static void test_boot_lost(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(nm_container_freep) struct nm_container *c = make(1);
+
+    fill_and_close(w);
+    open_store(w, "boot");
+    c->view.state = NM_COMPLETED;
+    assert_int_equal(nm_store_put_container(w->store, c), 0);
+    assert_int_equal(nm_store_delete_value(w->store, "store.boot_id"), 0);
+    close_store(w);
+    overwrite(w, leaf_of(w, "container_1763769112_000400"), 4096, 0xa5);
+    open_damaged(w);
+    assert_int_equal(w->n_loaded, 1);
+    assert_int_equal(w->loaded[0]->view.state, NM_COMPLETED);
 }
 
 static void test_cut_mid_page(void **state)
@@ -203,6 +289,7 @@ static void test_restart(void **state)
     open_store(w, "boot");
     epoch = w->opened.epoch;
     put(w, 1, 0);
+    put_decision(w, 7, "c", 0);
     assert_int_equal(nm_store_restart(w->store, &w->opened), 0);
     assert_true(w->opened.was_damaged);
     assert_true(w->opened.epoch >= epoch);
@@ -210,8 +297,32 @@ static void test_restart(void **state)
     close_store(w);
     open_store(w, "boot");
     load(w);
-    assert_int_equal(w->n_loaded, 1);
-    assert_int_equal(w->loaded[0]->view.seq, 2);
+    assert_int_equal(w->n_loaded, 2);
+    assert_int_equal(w->opened.last_decision, 7);
+}
+
+/* The file has lost its name, and with it the way back to it: what was in it is still there. */
+static void test_restart_removed(void **state)
+{
+    struct world *w = *state;
+    char log[128];
+
+    open_store(w, "boot");
+    put(w, 1, 0);
+    put_decision(w, 7, "c", 0);
+    (void)snprintf(log, sizeof log, "%s-wal", w->file);
+    assert_int_equal(unlink(w->file), 0);
+    assert_int_equal(unlink(log), 0);
+    assert_int_equal(nm_store_flush(w->store), -EUCLEAN);
+    assert_int_equal(nm_store_restart(w->store, &w->opened), 0);
+    assert_false(w->opened.saved.incomplete);
+    put(w, 2, 0);
+    assert_int_equal(access(log, F_OK), 0);
+    close_store(w);
+    open_store(w, "boot");
+    load(w);
+    assert_int_equal(w->n_loaded, 2);
+    assert_int_equal(w->opened.last_decision, 7);
 }
 
 static void test_bad_rows(void **state)
@@ -451,6 +562,8 @@ int main(void)
         store_test(test_garbage_header),
         store_test(test_garbage_pages),
         store_test(test_truncated),
+        store_test(test_garbage_leaves),
+        store_test(test_boot_lost),
         store_test(test_cut_mid_page),
         store_test(test_not_a_database),
         store_test(test_wrong_version),
@@ -461,6 +574,7 @@ int main(void)
         store_test(test_damaged_twice),
         store_test(test_garbage_log),
         store_test(test_restart),
+        store_test(test_restart_removed),
         store_test(test_bad_rows),
         store_test(test_not_utf8),
         store_test(test_full_disk),
