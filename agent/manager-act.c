@@ -389,19 +389,37 @@ static int on_grace_over(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
+/* By an earlier nmd, which has left word of it. Many programs take a second SIGTERM as "never mind
+ * the tidying up". */
+static bool was_told_to_end(const struct nm_live *l)
+{
+    return l->adopted && l->decision_open && l->decision.kind == NM_DECISION_KILL &&
+           l->decision.acted_usec != 0;
+}
+
+static int tell_to_end(struct nm_live *l)
+{
+    int r;
+
+    if (was_told_to_end(l))
+        return 0;
+    NM_FAULT("before-term");
+    r = nm_cgroup_signal(l->cg, SIGTERM, l->c->shim_pid);
+    NM_FAULT("after-term");
+    if (r >= 0)
+        nm_record_told(l);
+    NM_FAULT("term-journalled");
+    return r;
+}
+
 static void terminate(struct nm_live *l)
 {
     uint64_t now = nm_now_usec(), deadline = l->c->kill_deadline_usec;
-    int r;
 
-    NM_FAULT("before-term");
-    r = l->cg && now < deadline ? nm_cgroup_signal(l->cg, SIGTERM, l->c->shim_pid) : -ENOENT;
-    NM_FAULT("after-term");
-    if (r < 0) {
+    if (!l->cg || now >= deadline || tell_to_end(l) < 0) {
         kill_all(l);
         return;
     }
-    nm_record_acted(l);
     set_kill_timer(l, deadline - now, on_grace_over);
 }
 
@@ -435,6 +453,8 @@ void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
         l->c->kill_deadline_usec = grace ? nm_now_usec() + grace : 0;
         l->use_before = v->measured;
         nm_life_set_state(l, NM_KILLING);
+        if (grace)
+            (void)nm_life_copy(l);
     }
     if (l->creating) {
         l->doomed = true; /* created() goes on from here */

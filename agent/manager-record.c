@@ -373,6 +373,14 @@ void nm_record_acted(struct nm_live *l)
         l->decision.acted_usec = nm_now_usec();
 }
 
+void nm_record_told(struct nm_live *l)
+{
+    if (!l->decision_open)
+        return;
+    nm_record_acted(l);
+    save(l->m, &l->decision);
+}
+
 static void observe(struct nm_histogram *h, uint64_t usec)
 {
     size_t i = 0;

@@ -239,6 +239,7 @@ void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind,
 void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason reason,
                   const struct nm_caller *who);
 void nm_record_acted(struct nm_live *l);
+void nm_record_told(struct nm_live *l); /* acted, and the next nmd must know that, too */
 void nm_record_effective(struct nm_live *l);
 void nm_record_failed(struct nm_live *l, const char *why);
 void nm_record_regained(struct nm_live *l, const struct nm_resources *regained);
