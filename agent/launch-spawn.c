@@ -18,6 +18,7 @@
 
 #include "agent/launch-internal.h"
 #include "agent/shim.h"
+#include "util/fault.h"
 #include "util/fileio.h"
 
 /* What the shim gets; each is above the numbers that they are given to it under. */
@@ -138,11 +139,12 @@ static int add_attributes(posix_spawnattr_t *attr)
 static int spawn(const struct nm_launch_params *p, const struct handover *h, pid_t *ret)
 {
     /* the id is only for people who look at a process list */
-    char *argv[] = {(char *)"nm-shim", (char *)p->container_id, NULL}, *env[] = {NULL};
+    char *argv[] = {(char *)"nm-shim", (char *)p->container_id, NULL}, *env[] = {NULL, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     int r;
 
+    env[0] = NM_FAULT_VARIABLE;
     r = posix_spawn_file_actions_init(&actions);
     if (r != 0)
         return -r;

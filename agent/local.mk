@@ -68,6 +68,7 @@ nm_shim_SOURCES = \
 	%D%/shim-cgroup.c \
 	%D%/shim-child.c \
 	%D%/shim-spec.c \
+	util/fault.c \
 	util/fileio.c \
 	util/parse.c
 # flags of its own, so that the shared sources are compiled for it apart from the libtool objects

@@ -252,6 +252,9 @@ static enum nm_exit_reason launch_failure(const struct nm_launch_record *r)
     return NM_EXIT_LAUNCH_FAILED;
 }
 
+static const char shim_killed_early[] = "its shim was killed from outside nmd before it started the "
+                                        "command";
+
 static void explain_failure(struct nm_live *l)
 {
     struct nm_container *c = l->c;
@@ -278,6 +281,10 @@ static void explain_failure(struct nm_live *l)
                        error);
         break;
     default:
+        if (l->end.failed_stage == NM_LAUNCH_STAGE_SHIM && l->end.failed_errno == EPIPE) {
+            (void)snprintf(c->message, sizeof c->message, "%s", shim_killed_early);
+            break;
+        }
         (void)snprintf(c->message, sizeof c->message, "%s: %s",
                        nm_launch_stage_name(l->end.failed_stage), error);
         break;
@@ -321,28 +328,47 @@ static void read_last_words(struct nm_live *l)
     }
 }
 
-/* A shim that goes without a last word was killed, and its command with it; but if what it wrote
- * first has gone too, somebody removed its directory, and nobody knows. */
+/*
+ * A shim that goes without a last word was killed. What it left tells how far it had come. Without
+ * the file of its gate it has run nothing; with it, the command was killed together with it, or had
+ * ended in the same instant, which nobody can know any more and nobody is told otherwise. If this
+ * nmd finds it so, it can't even tell who did it: an earlier one may have, which could not write its
+ * journal. And if the whole directory has gone, somebody removed it, and nothing is known.
+ */
+static const char *how_shim_was_killed(const struct nm_live *l)
+{
+    if (l->adopted && !l->launch)
+        return "its shim was killed before it saw the command end, and the journal doesn't say that "
+               "nmd did it; what still ran was killed with it";
+    if (l->c->pid == 0)
+        return "its shim was killed from outside nmd while it started the command";
+    return "its shim was killed from outside nmd, before it saw the command end; what still ran was "
+           "killed with it";
+}
+
 static void end_without_record(struct nm_live *l)
 {
     struct nm_container *c = l->c;
     char dir[NM_DIR_SIZE];
+    const char *message;
 
     nm_manager_container_dir(l->m, c->id, dir);
     if (nm_launch_gate_was_open(dir)) {
         c->exit_signal = SIGKILL;
         c->exit_code = 128 + SIGKILL;
         c->exit_reason = NM_EXIT_SIGNALED;
-        if (!c->message[0])
-            (void)snprintf(c->message, sizeof c->message,
-                           "shim and command were killed from outside nmd");
-        return;
+        message = how_shim_was_killed(l);
+    } else if (c->pid == 0 && access(dir, F_OK) == 0) {
+        c->exit_code = 125;
+        c->exit_reason = NM_EXIT_LAUNCH_FAILED;
+        message = shim_killed_early;
+    } else {
+        c->exit_code = -1;
+        c->exit_reason = NM_EXIT_LOST;
+        message = "its shim's records were removed, so how it ended is not known";
     }
-    c->exit_code = -1;
-    c->exit_reason = NM_EXIT_LOST;
     if (!c->message[0])
-        (void)snprintf(c->message, sizeof c->message,
-                       "its shim's records were removed, so how it ended is not known");
+        (void)snprintf(c->message, sizeof c->message, "%s", message);
 }
 
 void nm_life_judge_end(struct nm_live *l)

@@ -29,6 +29,7 @@
 #include <sys/wait.h>
 
 #include "util/clock.h"
+#include "util/fault.h"
 #include "util/fileio.h"
 
 #define SPARE_FILE ".record.end"
@@ -77,6 +78,8 @@ static int publish(bool *ret_told)
     if (r < 0)
         return r;
     r = write_record(text);
+    if (record.phase == NM_LAUNCH_ENDED)
+        NM_FAULT("shim-end-recorded");
     *ret_told = send(NM_SHIM_FD_SOCKET, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
     return r;
 }
@@ -171,9 +174,11 @@ static void pass_gate(void)
     while (n < 0 && errno == EINTR);
     if (n != 1 || byte != NM_SHIM_GATE_BYTE)
         _exit(0);
+    NM_FAULT("shim-let-in");
     fd = openat(NM_SHIM_FD_DIR, NM_LAUNCH_GATE_FILE, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         end_failed(NM_LAUNCH_STAGE_SHIM, errno);
+    NM_FAULT("shim-past-gate");
 }
 
 static int open_log(const char *name, const struct nm_shim_spec *spec)
@@ -273,6 +278,7 @@ static void wait_for_end(void)
     while (pid != record.pid && (pid >= 0 || errno == EINTR));
     if (pid < 0) /* can't be: nobody else reaps our child */
         end_failed(NM_LAUNCH_STAGE_SHIM, errno);
+    NM_FAULT("shim-command-ended");
     record.max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
     record.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     record.exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -292,6 +298,7 @@ int main(void)
     if (bad_spec == 0)
         bad_account = nm_shim_account_find(&spec, &account);
     closefrom(NM_SHIM_FD_END); /* what a name service has opened would else reach the command */
+    NM_FAULT("shim-at-gate");
     pass_gate();
     if (bad_spec < 0)
         end_failed(NM_LAUNCH_STAGE_SHIM, bad_spec);

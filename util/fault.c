@@ -9,10 +9,20 @@
 #include "util/macros.h"
 
 #ifdef NM_FAULT_INJECTION
+#define VARIABLE "NMD_FAULT"
+
+char *nm_fault_variable(void)
+{
+    for (char **e = environ; *e; e++)
+        if (strncmp(*e, VARIABLE "=", strlen(VARIABLE) + 1) == 0)
+            return *e;
+    return NULL;
+}
+
 void nm_fault_point(const char *step)
 {
     static unsigned passed;
-    const char *wanted = getenv("NMD_FAULT");
+    const char *wanted = getenv(VARIABLE);
     size_t n = strlen(step);
     unsigned nth = 1;
 
