@@ -251,8 +251,8 @@ static const struct {
          NULL},
     [NM_REASON_KILL_BUDGET] = {"no more containers may be killed within this minute", NULL},
     [NM_REASON_SETTLING] = {"what was just taken back must show in the samples first", NULL},
-    [NM_REASON_SHED] = {"the upstream lowered its limit for this queue, and the newest waiting "
-                        "container goes first",
+    [NM_REASON_SHED] = {"the limit of the queue was lowered, and the newest waiting container goes "
+                        "first",
                         NULL},
     [NM_REASON_DRAIN_DEADLINE] = {"the deadline of the drain has come", NULL},
     [NM_REASON_BELOW_THRESHOLD] = {"there is room again", why_below},

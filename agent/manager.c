@@ -385,6 +385,7 @@ int nm_manager_resettle(struct nm_manager *m, struct nm_config *c, char **ret_me
         nm_config_free(m->config);
     m->config = c;
     m->settings = s;
+    m->shed_due = true;
     if (m->history && period_changed)
         (void)nm_history_resize(m->history, c->history_usec, c->period_usec);
     if (m->sample_timer && period_changed) {

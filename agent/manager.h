@@ -153,6 +153,7 @@ struct nm_manager {
     uint64_t squeeze_millicores;
     struct nm_node_sampler *glance_sampler; /* of its own, so that glances don't shorten CPU windows */
     uint64_t in_use_bytes; /* in the newest full sample, beside what the node showed then */
+    bool shed_due; /* the queue may be longer than its limit, which was lowered */
     bool in_round;
     uint64_t decided_usec; /* when the newest round looked at the containers */
     bool invariant_broken;

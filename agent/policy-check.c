@@ -110,5 +110,5 @@ const char *nm_policy_check_invariants(const struct nm_policy_settings *s,
             (a->type == NM_ACTION_ADMIT && a->target->type == NM_OPPORTUNISTIC))
             queued--;
     }
-    return queued > in->shed_to ? "the queue is longer than the upstream allows" : NULL;
+    return queued > in->shed_to ? "the queue stays longer than its limit" : NULL;
 }

@@ -162,7 +162,7 @@ struct nm_policy_input {
     size_t n_apps;
     bool draining; /* no admissions at all */
     bool unhealthy;
-    uint32_t shed_to; /* upstream's queuing limit; UINT32_MAX: none */
+    uint32_t shed_to; /* a queuing limit that was lowered, by the upstream or here; UINT32_MAX: none */
 };
 
 enum nm_action_type {
