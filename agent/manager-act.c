@@ -71,6 +71,10 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     int r;
 
     l->creating = false;
+    if (result == -ESHUTDOWN && !l->doomed) { /* the host goes down: it waits for the next boot */
+        nm_life_hold_launch(l);
+        return;
+    }
     if (result < 0) {
         nm_life_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -result, message);
         return;

@@ -82,6 +82,8 @@ void nm_recovery_reopen_decision(struct nm_live *l)
         break;
     case FATE_NOT_DONE:
         nm_record_failed(l, "nmd was restarted before it was carried out");
+        if (d->kind == NM_DECISION_RECLAIM) /* nothing is lost by doing it again, but by not doing it */
+            l->c->view.reclaimed = false;
         break;
     }
 }

@@ -19,6 +19,8 @@
  *   -         yes      no copy        an orphan: thawed if frozen, reported, never killed
  *
  * After a reboot (another boot id) what lived is reported lost, unless its shim had seen the end.
+ * What waited waits on if nmd had been stopped in good order; after a crash of the host its row
+ * doesn't prove that it never ran, and it is lost as well.
  * Nothing is killed here that can't be attributed, and nothing is started twice: only a shim that is
  * gone and was never let through its gate proves that nothing ran.
  */
@@ -129,6 +131,24 @@ static void after_reboot(struct finding *f, struct nm_container *c)
                      c->exit_reason == NM_EXIT_LOST ? NM_MESSAGE_LOST : NM_MESSAGE_ENDED,
                      "%s: %s (%s)", c->id, nm_exit_reason_name(c->exit_reason), c->message);
     add_ended(f, c);
+}
+
+/* It waits on, if it is sure that it never ran: a row that says so proves it only if it is the last
+ * one that was written, and a journal that was closed has lost none. */
+static bool waited_through_reboot(struct finding *f, const struct nm_container *c)
+{
+    char dir[NM_DIR_SIZE];
+
+    nm_manager_container_dir(f->m, c->id, dir);
+    return f->m->opened.was_closed && c->view.state == NM_SCHEDULED && !c->view.admitted &&
+           !nm_launch_gate_was_open(dir);
+}
+
+static void rebase_queued(struct nm_container *c)
+{
+    uint64_t age = nm_sub_u64(nm_realtime_usec(), c->submitted_realtime_usec);
+
+    c->view.submitted_usec = nm_sub_u64(nm_now_usec(), age);
 }
 
 /* ---- one container ------------------------------------------------------- */
@@ -299,6 +319,9 @@ static void recover_one(struct nm_container *c, void *userdata)
         }
         add_ended(f, c);
     } else if (m->opened.same_boot) {
+        take_in(f, c);
+    } else if (waited_through_reboot(f, c)) {
+        rebase_queued(c);
         take_in(f, c);
     } else {
         after_reboot(f, c);
@@ -507,6 +530,7 @@ static int load(struct finding *f)
     NM_FAULT("recovery-before-commit");
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("recovery-after-commit");
+    nm_store_take_into_use(m->store);
     return r;
 }
 

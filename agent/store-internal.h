@@ -16,6 +16,7 @@
 #define NM_STORE_EPOCH "store.epoch"
 #define NM_STORE_BOOT_ID "store.boot_id"
 #define NM_STORE_BOOT "store.boot"
+#define NM_STORE_CLOSED "store.closed" /* there while nobody has the file open, if all went well */
 
 enum nm_store_stmt {
     NM_STMT_PUT_CONTAINER,

@@ -337,8 +337,10 @@ static bool read_boot(struct nm_store *s, const char *boot_id)
 
 static void read_state(struct nm_store *s, const char *boot_id, struct nm_store_opened *o)
 {
+    char text[64];
     int64_t v = 0;
 
+    o->was_closed = nm_store_get_value(s, NM_STORE_CLOSED, text, sizeof text) == 0;
     o->same_boot = read_boot(s, boot_id);
     o->epoch = get_u64(s, NM_STORE_EPOCH);
     if (o->epoch == 0) {
@@ -405,12 +407,28 @@ int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened)
     return 0;
 }
 
+/* What follows will be written as quickly as ever, and may be lost in a power cut; that the file is
+ * in use must not be. */
+void nm_store_take_into_use(struct nm_store *s)
+{
+    (void)nm_store_exec(s->db, "PRAGMA synchronous = FULL");
+    (void)nm_store_delete_value(s, NM_STORE_CLOSED);
+    (void)nm_store_exec(s->db, "PRAGMA synchronous = NORMAL");
+}
+
+/* Closing the file takes the log in, and makes sure of both. */
+static void close_for_good(struct nm_store *s)
+{
+    if (nm_store_flush(s) >= 0)
+        (void)nm_store_put_value(s, NM_STORE_CLOSED, s->boot_id);
+}
+
 struct nm_store *nm_store_free(struct nm_store *s)
 {
     if (!s)
         return NULL;
     if (s->db && s->depth == 0)
-        (void)nm_store_flush(s);
+        close_for_good(s);
     nm_store_disconnect(s);
     nm_store_queue_done(&s->logged);
     nm_store_queue_done(&s->pending);

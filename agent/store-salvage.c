@@ -216,7 +216,7 @@ void nm_store_salvage(struct nm_store *s, sqlite3 *old, struct nm_store_saved *r
     struct salvage v = {
         .s = s, .old = old, .until_usec = nm_now_usec() + TIME_LIMIT_USEC};
     const struct table all[] = {
-        {"key_values", "key", "key != '" NM_STORE_EPOCH "'", &values},
+        {"key_values", "key", "key NOT IN ('" NM_STORE_EPOCH "', '" NM_STORE_CLOSED "')", &values},
         {"commands", "id", "1", &commands},
         {"containers", "id", "1", &saved.n_containers},
         {"decisions", "number", "1", &saved.n_decisions},

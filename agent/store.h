@@ -4,7 +4,8 @@
 /*
  * The journal: SQLite in WAL mode, <state>/nmd.db. A container's row is written *before* anything
  * is done about it, so that a restarted nmd knows what was meant. synchronous=NORMAL: a crash of
- * nmd loses nothing; after a crash of the host everything is gone anyway and is reported lost.
+ * nmd loses nothing. A crash of the host may lose the newest writes: what ran is gone anyway, but
+ * that something waits is then no proof that it has not been started.
  *
  * A damaged file is renamed to nmd.db.damaged-<time> and a new one begun, with what is sound in it;
  * a full disk is reported (-ENOSPC) and what could not be written is kept in memory and written when
@@ -28,6 +29,7 @@ struct nm_store_opened {
     char set_aside[256];     /* where the damaged file went */
     struct nm_store_saved saved;
     int problem;             /* 0, or -ENOSPC or -EIO: no file could be made, all is kept in memory until one can */
+    bool was_closed;         /* by nm_store_free(): all that was written is there, even after a power cut */
     bool same_boot;          /* the rows were written since the host's last boot */
     uint64_t epoch;          /* realtime seconds when the store was begun: part of new container ids */
     uint64_t last_seq;       /* highest container number given out */
@@ -46,6 +48,8 @@ int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret, s
 /* Sets the file in use aside and begins a new one with what can be read of it; the epoch begins anew. What was not on
  * disk yet is kept. */
 int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened);
+/* Before anything is done that the rows don't tell of: from here on the file isn't closed any more. */
+void nm_store_take_into_use(struct nm_store *s);
 /* Flushes once more. */
 struct nm_store *nm_store_free(struct nm_store *s);
 NM_DEFINE_CLEANUP(struct nm_store *, nm_store_free)
