@@ -76,7 +76,8 @@ const struct nm_config_key nm_config_keys[] = {
     {"queue", "max-length", NM_CONFIG_COUNT, FIELD(queue_max_length), .fallback = "10",
      RANGE("0", "1000000"),
      .meaning = "Opportunistic containers that may wait. One more is refused at once, so that "
-                "whoever submits can choose another node. Guaranteed containers are not counted."},
+                "whoever submits can choose another node. Guaranteed containers are not counted. "
+                "Where a lower limit finds more, the newest are discarded."},
     {"queue", "order", NM_CONFIG_QUEUE_ORDER, FIELD(queue_order), .fallback = "fifo",
      .meaning = "Who is next. smallest-first: smallest dominant share of the node; "
                 "shortest-expected-first: by the expected run time given at submission; "
