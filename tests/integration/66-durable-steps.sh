@@ -30,13 +30,13 @@ runs=$dir/runs
 mkdir -p "$runs"
 
 # Each story's deaths, one after the other: the nmd that comes after one death is bound for the next.
-# STEP:N is the Nth time that this nmd passes it. reclaim needs swap, which this kind of host doesn't
-# give to containers.
+# STEP:N is the Nth time that this nmd passes it. The steps of reclaim, which needs a memory controller
+# and swap, are in tests/vm/suites/45-reclaim-steps.sh; those of shims in 69-durable-ends.sh.
 stories=(
     "submit-journalled:1 round-before-commit:1 round-after-commit:1 shim-started:1 shim-journalled:1
      cgroup-created:1 copy-written:1 cgroup-journalled:1 gate-open:1 running-journalled:1
      before-freeze:1 after-freeze:1 type-journalled:1 update-journalled:1 before-term:1 after-term:1
-     before-kill:1 after-kill:1 before-thaw:1 after-thaw:1 end-heard:1 end-before-commit:1
+     term-journalled:1 before-kill:1 after-kill:1 before-thaw:1 after-thaw:1 end-heard:1 end-before-commit:1
      end-journalled:1 cgroup-removed:1"
     "drain-journalled:1"
     "gate-open:2 running-journalled:2 end-heard:1 type-journalled:2 cgroup-journalled:1 end-journalled:2"
@@ -254,10 +254,41 @@ tell_story() { # STEP...
     nmd_stop
 }
 
+# ---- every step has a story ---------------------------------------------------------------------
+
+known=$(grep -ho 'NM_FAULT([^;]*);' "$here"/../../agent/*.c | grep -o '"[a-z-]*"' | tr -d '"' | sort -u)
+at_least "the sources have steps" "$(wc -l <<<"$known")" 30
+is "each of them is in a story" "$(while read -r step; do
+    grep -qE "(^|[ \"=])$step(:[0-9]|\b)" "$here"/6[69]-durable-*.sh "$here"/../vm/suites/45-*.sh || echo "$step"
+done <<<"$known")" ""
+is "and in HACKING" "$(while read -r step; do
+    grep -qE "(^|[ ])$step( |$)" "$here/../../HACKING" || echo "$step"
+done <<<"$known")" ""
+
 told=0
 echo '[]' >"$dir/list"
 for story in "${stories[@]}"; do
     read -ra steps <<<"$(tr '\n' ' ' <<<"$story")"
     tell_story "${steps[@]}"
 done
+
+# ---- the end of a memory ------------------------------------------------------------------------
+
+# Ended containers are forgotten: first the row, then what there is on disk.
+if [ -z "${NMD_STEPS:-}" ]; then
+    nmd_start
+    reconfigure containers keep-ended 0s
+    nmd_stop
+    start_to_die row-deleted:1
+    before=$(nmctl list --all --json | jq length)
+    dead() { ! nmd_alive; }
+    check "nmd dies when a row has been deleted" wait_until 30 dead
+    wait "$nmd_pid" 2>/dev/null
+    nmd_start
+    listed=$(nmctl list --all --json | jq -r '.[].id' | sort)
+    is "one is no longer remembered" "$(wc -l <<<"$listed")" $((before - 1))
+    is "and has left no files" "$(find "$dir/state/containers" "$dir/state/logs" -mindepth 1 -maxdepth 1 -printf '%f\n' |
+        grep -Fvx "$listed")" ""
+    nmd_stop
+fi
 done_testing

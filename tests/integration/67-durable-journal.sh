@@ -44,7 +44,8 @@ in_log() { grep -q "$1" "$dir/nmd.log"; }
 sql() { /usr/bin/python3 - "$db" "$1" <<'END_PY'
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
-db.execute(sys.argv[2])
+for row in db.execute(sys.argv[2]):
+    print(*row)
 db.commit()
 END_PY
 }
@@ -88,9 +89,46 @@ nmd_start
 is "the next restart finds all in the new journal" "$(pid_of run) $(pid_of paused)" "$run $paused"
 is "and has nothing to say about it" "$(notes | grep -c damaged)" 0
 
+# ---- a journal that is damaged in one place ----
+noting waits1 --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
+noting waits2 --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
+decisions() { nmctl explain --json --last 1000 | jq -c '[.[] | [.number, .kind, .outcome]] | sort'; }
+wait_until 5 in_state paused RUNNING
+nmctl pause paused >/dev/null
+wait_until 5 in_state paused PAUSED
+deadline=$(field_of paused .pause_deadline_usec)
+nmctl status >/dev/null
+known=$(decisions)
+nmd_kill
+is "the root of an index is overwritten" "$(/usr/bin/python3 - "$db" <<'END_PY'
+import sqlite3, sys
+con = sqlite3.connect(sys.argv[1])
+page, = con.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'decisions_of_container'").fetchone()
+con.close() # with the log taken in
+with open(sys.argv[1], "r+b") as file:
+    file.seek((page - 1) * 4096)
+    file.write(b"\xa5" * 4096)
+print("done")
+END_PY
+)" "done"
+: >"$dir/nmd.log"
+nmd_start
+check "the log says how much could be saved" in_log "[0-9] containers and [0-9]* decisions could be read from it;"
+is "what waited waits in its order" "$(field_of waits1 .queue_position) $(field_of waits2 .queue_position)" "1 2"
+is "what ran is adopted" "$(state_of run) $(pid_of run) $(state_of paused) $(pid_of paused)" "RUNNING $run PAUSED $paused"
+is "until when it was" "$((($(field_of paused .pause_deadline_usec) - deadline) / 50000))" 0
+is "what had ended keeps its exit status" "$(end_of after) $(end_of "$soon_id")" "COMPLETED 3 exited COMPLETED 5 exited"
+is "no decision is lost or changed" "$(jq -cn --argjson a "$known" --argjson b "$(decisions)" '$a - $b')" "[]"
+noting later "${low[@]}" -- true
+wait_until 5 ended_as later "0 exited"
+is "no id comes twice" "$(nmctl list --all --json | jq '([.[].id] | unique | length) == length')" true
+is "nor does a decision's number" "$(decisions | jq '([.[][0]] | unique | length) == length')" true
+nmctl kill --now waits1 waits2 >/dev/null
+
 # ---- a journal that goes while nmd runs ----
 noting waits1 --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
 noting waits2 --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
+known=$(decisions)
 rm -f "$db" "$db-wal"
 check "a removed journal is noticed and made anew" wait_until 20 test -s "$db"
 check "and told of" noted "had been removed"
@@ -99,6 +137,7 @@ nmd_start
 is "it has everything in it" \
     "$(state_of run) $(pid_of run) $(state_of soon) $(field_of waits1 .queue_position) $(field_of waits2 .queue_position)" \
     "RUNNING $run COMPLETED 1 2"
+is "decisions, too" "$(jq -cn --argjson a "$known" --argjson b "$(decisions)" '$a - $b')" "[]"
 nmctl kill --now waits1 waits2 >/dev/null
 nmd_stop
 rm -f "$db" "$db-wal"
@@ -136,7 +175,7 @@ sql "UPDATE key_values SET value = 'another' WHERE key = 'store.boot_id'"
 nmd_start
 is "after a reboot, what ran is lost" "$(field_of ran '"\(.state) \(.exit_code) \(.exit_reason) \(.message)"')" \
     "COMPLETED null lost the host was rebooted while it ran"
-is "what waited, too" "$(field_of queued '"\(.exit_reason) \(.message)"')" \
+is "what waited is lost" "$(field_of queued '"\(.exit_reason) \(.message)"')" \
     "lost the host was rebooted while it waited in the queue"
 is "what had ended has its exit status" "$(end_of over)" "COMPLETED 6 exited"
 is "no decision is left open" \
@@ -144,6 +183,26 @@ is "no decision is left open" \
 nmd_stop
 nmd_start
 is "and so it stays" "$(end_of over) $(end_of ran)" "COMPLETED 6 exited COMPLETED null lost"
+# In good order: nmd is stopped, and knows then that nothing was started behind the journal's back.
+noting ran2 "${low[@]}" -- 'exec sleep 1000'
+noting queued1 --opportunistic -m 990M -c 0.1 -- 'exit 7'
+noting queued2 --opportunistic -m 990M -c 0.1 -- 'exit 8'
+wait_until 5 in_state ran2 RUNNING
+ran=$(pid_of ran2)
+nmd_stop
+echo 1 >"$(slice_dir)/cgroup.kill"
+wait_until 5 over "$ran"
+sql "UPDATE key_values SET value = 'yet another' WHERE key = 'store.boot_id'"
+is "the journal is closed" "$(sql "SELECT count(*) FROM key_values WHERE key = 'store.closed'")" 1
+nmd_start
+is "after a reboot in good order, too, what ran is lost" "$(end_of ran2)" "COMPLETED null lost"
+check "what waited has its turn" wait_until 10 ended_as queued1 "7 exited"
+check "one after the other" wait_until 10 ended_as queued2 "8 exited"
+is "in their order" "$(($(field_of queued1 .started_usec) < $(field_of queued2 .started_usec)))" 1
+is "each once" "$(runs_of queued1) $(runs_of queued2)" "1 1"
+nmd_kill
+is "an nmd that died has not closed it" "$(sql "SELECT count(*) FROM key_values WHERE key = 'store.closed'")" 0
+nmd_start
 
 # ---- hands from outside ----
 noting a "${low[@]}" -- 'exec sleep 1000'
@@ -196,6 +255,9 @@ noting full1 "${low[@]}" -- 'exec sleep 1000'
 noting full2 "${low[@]}" -- "until [ -e $runs/go ]; do sleep 0.1; done; exit 4"
 wait_until 5 in_state full1 RUNNING
 wait_until 5 in_state full2 RUNNING
+noting full4 -m 20M -c 1.8 -- 'exec sleep 1000'
+wait_until 5 in_state full4 RUNNING
+noting full5 --opportunistic "${low[@]}" -- 'exit 8'
 noting full3 --opportunistic -m 990M -c 0.1 -- 'exit 9'
 full=$(pid_of full1)
 fill() { cat /dev/zero >"$dir/state/ballast" 2>/dev/null; }
@@ -213,15 +275,29 @@ check "the status says so" noted "can't be written"
 is "and the node is unhealthy" "$(nmctl status --json | jq -r '[.. | .healthy? | select(. != null)] | first')" false
 nmctl pause full1 >/dev/null
 check "containers go on: one is paused" wait_until 5 in_state full1 PAUSED
+check "which the kernel confirms" frozen full1
 touch "$runs/go"
 check "one ends, and its exit status is heard" wait_until 5 ended_as full2 "4 exited"
+noting_refused=$(nmctl run --detach "${low[@]}" -- true 2>&1)
+like "a container that can't be journalled is not taken in" "$noting_refused" "can't be written"
+nmctl kill --now full4 >/dev/null
+check "kills are carried out" wait_until 5 ended_as full4 "137 killed"
+samples 5
+is "what would fit now waits all the same: nothing is admitted that can't be journalled" \
+    "$(state_of full5) $(field_of full5 .hold) $(runs_of full5)" "SCHEDULED unhealthy 0"
 nmd_kill
 up=yes
 nmd_start || up=no
 is "nmd starts with a full disk, too" "$up" yes
 is "and finds what lives" "$(pid_of full1)" "$full"
 check "and how the other one ended" wait_until 5 ended_as full2 "4 exited"
-is "what waits, waits" "$(state_of full3)" SCHEDULED
+is "what waits, waits" "$(state_of full3) $(runs_of full5)" "SCHEDULED 0"
+nmd_stop
+fill # what closing the journal has freed
+nmd_start
+is "stopped in good order, it finds as much" \
+    "$(pid_of full1) $(end_of full2) $(state_of full3) $(state_of full5)" \
+    "$full COMPLETED 4 exited SCHEDULED SCHEDULED"
 rm "$dir/state/ballast"
 accepted() { nmctl run --detach --name again "${low[@]}" -- true; }
 check "with room again, it takes new ones" wait_until 20 accepted
@@ -231,8 +307,11 @@ nmctl kill --now full1 >/dev/null
 check "and what waited starts" wait_until 10 ended_as full3 "9 exited"
 nmd_kill
 nmd_start
-is "nothing is lost" "$(end_of full1), $(end_of full2), $(end_of full3)" \
-    "COMPLETED 137 killed, COMPLETED 4 exited, COMPLETED 9 exited"
-is "nobody ran twice" "$(runs_of full1) $(runs_of full2) $(runs_of full3)" "1 1 1"
+is "nothing is lost" "$(end_of full1), $(end_of full2), $(end_of full3), $(end_of full5)" \
+    "COMPLETED 137 killed, COMPLETED 4 exited, COMPLETED 9 exited, COMPLETED 8 exited"
+# That nmd itself did it could perhaps not be written, and then nobody is accused of it.
+like "how the killed one ended is known; why, if that could be written" \
+    "$(end_of full4): $(field_of full4 .message)" "137 killed: |137 signaled: .*the journal doesn't say that nmd"
+is "nobody ran twice" "$(runs_of full1) $(runs_of full2) $(runs_of full3) $(runs_of full4) $(runs_of full5)" "1 1 1 1 1"
 nmd_stop
 done_testing

@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 
 seed=${NMD_SEED:-$((SRANDOM % 100000))}
-deaths=${NMD_DEATHS:-12}
+deaths=${NMD_DEATHS:-10}
 diag "seed $seed"
 node_proc_start
 nmd_configure <<END_CONF
@@ -100,6 +100,7 @@ is "nobody ran twice" "$twice" ""
 never=$(jq -r '.[] | select(.name | startswith("end")) | .name' <<<"$all" |
     while read -r name; do [ -e "$runs/$name" ] || echo "$name"; done)
 is "and nobody who should have run didn't" "$never" ""
-is "no decision is left open" "$(nmctl explain --json --last 5000 | jq -r '.[] | select(.outcome == "pending") | "\(.number) \(.kind) \(.container_id)"')" ""
+is "no decision is left open" "$(nmctl explain --json --last 5000 | jq -r '.[] | select(.outcome == "pending") |
+    "\(.number) \(.kind) \(.container_id)"')" ""
 is "nothing is left in the slice" "$(find "$(slice_dir)" -mindepth 1 -type d)" ""
 done_testing

@@ -118,5 +118,25 @@ printf '[interface]\nsocket-mode = 0600\n' >"$nmd_conf.d/30-c.conf"
 nmctl config --reload >/dev/null
 like "what only a restart applies is told" "$(nmctl events | tail -n 2)" 'restart.*socket-mode'
 same "at the end"
+
+# ---- a queue that gets shorter ----
+for name in q1 q2 q3 q4 q5; do submit $name --opportunistic -m 950M -c 0.1 -- sleep 300; done
+waiting() { nmctl list --json | jq -r '[.[] | select(.state == "SCHEDULED")] | sort_by(.queue_position) | map(.name) | join(" ")'; }
+is "five wait, as many as may" "$(waiting)" "q1 q2 q3 q4 q5"
+printf '[queue]\nmax-length = 3\n' >"$nmd_conf.d/20-b.conf"
+nmctl config --reload >/dev/null
+check "with room for three, the newest two are discarded" wait_until 5 in_state q4 COMPLETED
+is "and no other" "$(waiting)" "q1 q2 q3"
+is "with their reason" "$(field_of q4 .exit_reason) $(field_of q5 .exit_reason)" "shed shed"
+like "in words" "$(nmctl explain q5)" 'limit of the queue was lowered'
+try nmctl run --detach --opportunistic -m 950M -c 0.1 -- true
+is "a fourth is refused" "$status" 125
+printf '[queue]\nmax-length = 2\n' >"$nmd_conf.d/20-b.conf"
+nmd_stop
+nmd_start
+check "a limit that was lowered while nmd was away: the same" wait_until 5 in_state q3 COMPLETED
+is "who may stay, stays in order" "$(waiting)" "q1 q2"
+is "no rule of the policy was broken" "$(grep -c 'a rule of the policy' "$dir/nmd.log")" 0
+same "after all this"
 nmd_alive || not_ok "nmd is still there"
 done_testing

@@ -1,0 +1,188 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# How containers end, and until when they may stay, when nmd or their shims are killed: deadlines go
+# on while nmd is away, and whoever kills a shim or a whole scope, at whatever moment, is told of with
+# what is known and nothing more.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+nmd_configure <<END_CONF
+[node]
+memory = 1000M
+[preemption]
+kill-grace = 1s
+pause-deadline = 2s
+END_CONF
+runs=$dir/runs
+mkdir -p "$runs"
+low=(-m 20M -c 0.1)
+noting() { # NAME RUN-OPTION... -- SHELL-COMMANDS
+    local name=$1 options=()
+    shift
+    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    submit "$name" "${options[@]}" -- sh -c "echo \$\$ >>$runs/$name; $2"
+}
+runs_of() { grep -c . "$runs/$1" 2>/dev/null || echo 0; }
+pid_of() { field_of "$1" .pid; }
+end_of() { field_of "$1" '"\(.state) \(.exit_code) \(.exit_reason)"'; }
+ended_as() { [ "$(end_of "$1")" = "COMPLETED $2" ]; }
+shim() { awk '/^PPid/ { print $2 }' "/proc/$(pid_of "$1")/status"; }
+over() { # PID; PID 1 takes its time to reap some
+    ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"
+}
+msec() { date +%s%3N; }
+past() { [ "$(msec)" -ge "$1" ]; } # MILLISECONDS: for wait_until
+nmd_start
+
+# ---- deadlines ----------------------------------------------------------------------------------
+
+# They hear SIGTERM, take note of it, and stay.
+stubborn() { # NAME
+    noting "$1" "${low[@]}" -- "trap 'echo term >>$runs/$1.terms' TERM; while :; do sleep 0.1; done"
+    wait_until 5 in_state "$1" RUNNING
+    wait_until 5 test -s "$runs/$1"
+}
+stubborn late
+stubborn early
+noting paused-late --opportunistic "${low[@]}" -- 'exec sleep 1000'
+noting paused-early --opportunistic "${low[@]}" -- 'exec sleep 1000'
+for name in late early paused-late paused-early; do wait_until 5 in_state $name RUNNING; done
+stays=$(pid_of paused-late) killed=$(pid_of late)
+nmctl pause paused-early >/dev/null
+reconfigure preemption pause-deadline 300s
+nmctl pause paused-late >/dev/null
+wait_until 5 in_state paused-late PAUSED
+wait_until 5 in_state paused-early PAUSED
+deadline=$(field_of paused-late .pause_deadline_usec)
+early_deadline=$(field_of paused-early .pause_deadline_usec)
+nmctl kill early >/dev/null
+reconfigure preemption kill-grace 6s
+begun=$(msec)
+nmctl kill late >/dev/null
+wait_until 5 test -s "$runs/early.terms"
+wait_until 5 test -s "$runs/late.terms"
+nmd_kill
+wait_until 10 past $((begun + 3000))
+is "with nmd away, nobody ends the pause" "$(find "$(slice_dir)" -name cgroup.events -exec grep -lx 'frozen 1' {} + | wc -l)" 2
+node_memory 123
+nmd_start
+is "after the restart, who was told to end has time left" "$(state_of late)" KILLING
+check "and is not killed at once" kill -0 "$killed"
+check "whose time was up while nmd was away is killed" wait_until 5 ended_as early "137 killed"
+check "whose pause was, too, and with that reason" wait_until 5 ended_as paused-early "137 pause-deadline"
+at_least "its deadline had come" "$(field_of paused-early .finished_usec)" "$early_deadline"
+at_least "nmd had looked at the node before" "$(decision_of paused-early kill '.used.memory_bytes')" $((123 << 20))
+is "who is paused for longer stays so" "$(state_of paused-late) $(pid_of paused-late)" "PAUSED $stays"
+is "until when it was" "$((($(field_of paused-late .pause_deadline_usec) - deadline) / 50000))" 0
+check "in the end the time of the other is up" wait_until 10 ended_as late "137 killed"
+took=$(($(field_of late .finished_usec) / 1000 - begun))
+at_least "not before" "$took" 5900
+at_least "nor did it begin anew" 8500 "$took"
+is "both heard SIGTERM once" "$(grep -c . "$runs/late.terms") $(grep -c . "$runs/early.terms")" "1 1"
+is "no decision about them is left open" "$(for name in late early paused-early; do
+    nmctl explain --json "$name"; done | jq -s '[.[][] | select(.outcome == "pending")] | length')" 0
+node_memory 0
+nmctl kill --now paused-late >/dev/null
+
+# ---- a reload makes no difference to the dying, but a second word does ----
+stubborn late2
+nmctl kill late2 >/dev/null
+nmd_stop
+nmd_start
+nmctl kill --now late2 >/dev/null
+check "who waits for the end of the grace after a restart can be killed at once" \
+    wait_until 3 ended_as late2 "137 killed"
+
+# ---- a gentle kill outlives the journal ----
+stubborn late3
+nmctl kill late3 >/dev/null
+wait_until 5 test -s "$runs/late3.terms"
+nmd_stop
+rm -f "$dir/state/nmd.db" "$dir/state/nmd.db-wal"
+nmd_start
+is "it dies on even if the journal is lost" "$(state_of late3)" KILLING
+check "and is gone in time" wait_until 10 ended_as late3 "137 killed"
+
+# ---- shims, at each of their moments ------------------------------------------------------------
+
+# With nmd there. STEP MESSAGE END: how a container is reported whose shim dies at that step.
+nmd_stop
+moment() {
+    NMD_FAULT=$1 nmd_start
+    noting "$1" "${low[@]}" -- 'exit 4'
+    check "nmd is there, the shim dies at $1" wait_until 5 ended_as "$1" "$3"
+    like "$1: which is what is told" "$(field_of "$1" .message)" "$2"
+    is "$1: nothing ran twice" "$(($(runs_of "$1") <= 1))" 1
+    is "$1: no decision is left open" \
+        "$(nmctl explain --json "$1" | jq '[.[] | select(.outcome == "pending")] | length')" 0
+    nmd_stop
+    nmd_start
+    is "$1: and so it stays" "$(end_of "$1")" "COMPLETED $3"
+    nmd_stop
+}
+# With nmd away, and a command that ends meanwhile.
+moment_alone() { # STEP END
+    local name=alone-$1 pid
+    NMD_FAULT=$1 nmd_start
+    noting "$name" "${low[@]}" -- "until [ -e $runs/go-$1 ]; do sleep 0.05; done; exit 5"
+    wait_until 5 in_state "$name" RUNNING
+    pid=$(shim "$name")
+    nmd_kill
+    touch "$runs/go-$1"
+    wait_until 5 over "$pid"
+    nmd_start
+    check "nmd is away, the shim dies at $1" wait_until 5 ended_as "$name" "$2"
+    is "$1: it ran once" "$(runs_of "$name")" 1
+    nmd_stop
+}
+if grep -qs 'define NM_FAULT_INJECTION' "$NMD_TEST_BUILD/config.h"; then
+    moment shim-at-gate 'before it started the command' "125 launch-failed"
+    moment shim-let-in 'before it started the command' "125 launch-failed"
+    moment shim-past-gate 'while it started the command' "137 signaled"
+    moment shim-command-ended 'before it saw the command end' "137 signaled"
+    moment shim-end-recorded '' "4 exited"
+    moment_alone shim-command-ended "137 signaled"
+    moment_alone shim-end-recorded "5 exited"
+    is "what ran nothing has run nothing" "$(runs_of shim-at-gate) $(runs_of shim-let-in) $(runs_of shim-past-gate)" "0 0 0"
+else
+    skip "shims that die at a step" "this build can't die on purpose: configure --enable-fault-injection"
+fi
+nmd_start
+
+# ---- whole scopes -------------------------------------------------------------------------------
+
+noting family "${low[@]}" -- 'setsid sleep 1000 & trap "" TERM; wait'
+noting scope "${low[@]}" -- 'sleep 1000 & wait'
+noting frozen --opportunistic "${low[@]}" -- 'exec sleep 1000'
+noting frozen-alone --opportunistic "${low[@]}" -- 'exec sleep 1000'
+noting dying-alone "${low[@]}" -- 'trap "" TERM; while :; do sleep 0.1; done'
+for name in family scope frozen frozen-alone dying-alone; do wait_until 5 in_state $name RUNNING; done
+nmctl pause frozen frozen-alone >/dev/null
+wait_until 5 in_state frozen PAUSED
+wait_until 5 in_state frozen-alone PAUSED
+family=$(cgroup_of family)
+kill -KILL "$(shim family)"
+check "a shim that is killed takes its whole container along" wait_until 5 ended_as family "137 signaled"
+check "to the last process" test ! -e "$family"
+echo 1 >"$(cgroup_of scope)/cgroup.kill"
+check "a whole scope is killed" wait_until 5 ended_as scope "137 signaled"
+like "by somebody else, which is told" "$(field_of scope .message)" 'from outside nmd'
+echo 1 >"$(cgroup_of frozen)/cgroup.kill"
+check "one that is paused" wait_until 5 ended_as frozen "137 signaled"
+frozen=$(cgroup_of frozen-alone) dying=$(cgroup_of dying-alone) pid=$(pid_of dying-alone)
+nmctl kill dying-alone >/dev/null
+nmd_kill
+echo 1 >"$frozen/cgroup.kill"
+echo 1 >"$dying/cgroup.kill"
+wait_until 5 over "$pid"
+nmd_start
+check "one that is paused, with nmd away" wait_until 5 ended_as frozen-alone "137 signaled"
+check "one that was told to end: that is the reason" wait_until 5 ended_as dying-alone "137 killed"
+is "nobody ran twice" "$(grep -c . "$runs"/* | grep -v '\.terms:\|/go-' | grep -v ':1$')" ""
+check "nothing is left in the slice" \
+    wait_until 5 bash -c "[ -z \"\$(find $(slice_dir) -mindepth 1 -type d)\" ]"
+nmd_stop
+done_testing

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 420
+#
+# nmd dies by SIGKILL just before and just after it has a paused container's memory reclaimed: the
+# next one does it again, and the container, its pause and its deadline are what they were. Needs a
+# build that dies on purpose (tests/vm/run --build).
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+[ -x "$NMD_VM_DATA/nmd-fault" ] ||
+    skip_all "no nmd here can die on purpose: tests/vm/run --build DIR, configured with --enable-fault-injection"
+
+start() { # NAME MIB NMCTL-OPTION...
+    local name=$1
+    echo "$2" >"/tmp/hog-$name"
+    shift 2
+    nmctl run -D --name "$name" "$@" -- python3 "$NMD_VM_DATA/hog.py" "/tmp/hog-$name"
+}
+uses() { [ "$(field_of "$1" '.memory_used_bytes / 1048576 | floor')" -ge "$2" ]; }
+swapped() { [ "$(cat "$cg/nm.slice/nm-$idle.scope/memory.swap.current")" -gt $((10 << 20)) ]; }
+reclaims() { # outcomes of the decisions to reclaim, in order
+    nmctl explain --json "$idle" | jq -r '[.[] | select(.kind == "reclaim") | .outcome] | join(" ")'
+}
+reclaimed() { [ "$(reclaims)" = "failed done" ]; }
+
+# Dies only once: the next nmd comes by the same step.
+mkdir -p /run/systemd/system/nmd.service.d
+cat >/usr/local/sbin/nmd-once <<END
+#!/bin/sh
+if step=\$(cat /run/nmd-step) && rm /run/nmd-step; then export NMD_FAULT=\$step; fi 2>/dev/null
+exec $NMD_VM_DATA/nmd-fault --config /etc/nmd/nmd.conf --socket /run/nmd/nmd.sock \\
+    --state-dir /var/lib/nmd --runtime-dir /run/nmd --shim $NMD_VM_DATA/nm-shim-fault
+END
+chmod 755 /usr/local/sbin/nmd-once
+printf '[Service]\nExecStart=\nExecStart=/usr/local/sbin/nmd-once\n' >/run/systemd/system/nmd.service.d/fault.conf
+at_exit 'rm -rf /run/systemd/system/nmd.service.d /usr/local/sbin/nmd-once; systemctl daemon-reload'
+systemctl daemon-reload
+
+for step in before-reclaim:1 after-reclaim:1; do
+    echo "$step" >/run/nmd-step
+    # Reclaim has two samples' time to show, and this machine may be slow to swap.
+    quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "squeeze = no" \
+        "pause-deadline = 1h" "[sampling]" "period = 3s"
+    big=$(start big 50 -m 900M -c 0.5)
+    idle=$(start idle 300 --opportunistic -m 400M -c 0.1)
+    wait_until 90 in_state "$idle" RUNNING
+    check "$step: a container holds memory" wait_until 60 uses "$idle" 290
+    nmctl pause "$idle" >/dev/null
+    wait_until 20 in_state "$idle" PAUSED
+    before=$(field_of "$idle" '"\(.pid) \(.pause_deadline_usec / 20000000 | round)"')
+    pid=$(unit_prop nmd.service MainPID)
+    echo 690 >/tmp/hog-big
+    died() { ! kill -0 "$pid"; }
+    check "$step: nmd dies" wait_until 90 died
+    is "$step: the container is frozen all the while" \
+        "$(field "$cg/nm.slice/nm-$idle.scope/cgroup.events" frozen)" 1
+    check "$step: the next nmd does it again, and both is told" wait_until 90 reclaimed
+    check "$step: the memory goes to swap" wait_until 60 swapped
+    is "$step: nobody was killed, and the pause ends when it was to" \
+        "$(state_of "$idle") $(field_of "$idle" '"\(.pid) \(.pause_deadline_usec / 20000000 | round)"')" \
+        "PAUSED $before"
+    nmctl kill --now --wait "$big" "$idle" >/dev/null
+done
+done_testing
