@@ -545,11 +545,23 @@ static int follow(struct load *l, size_t i, const uint64_t v[4])
     return r < 0 ? r : nm_curve_add(c, &now);
 }
 
+/* From when on a sample holds. A replay samples when the recording did, but for some milliseconds:
+ * half-way between two samples neither of them is taken for the other. */
+static uint64_t holds_from(const struct load *l)
+{
+    if (l->w->system.n == 0)
+        return 0;
+    if (l->w->header.recorded_usec == 0)
+        return l->now_usec; /* made up: to the point */
+    return l->sampled_usec + (l->now_usec - l->sampled_usec) / 2;
+}
+
 static int on_sample(struct load *l, const json_t *j)
 {
     const json_t *rows = json_object_get(j, "use");
     size_t n = json_array_size(rows);
     uint64_t memory, cpu = UINT64_MAX;
+    struct nm_use system;
     int r = take_number(l, j, "memory", MEMORY_MAX, &memory);
 
     if (r >= 0)
@@ -570,11 +582,12 @@ static int on_sample(struct load *l, const json_t *j)
     }
     if (cpu != UINT64_MAX)
         l->system_cpu = (uint32_t)nm_sub_u64(cpu, l->containers_cpu);
+    system = (struct nm_use){holds_from(l), nm_sub_u64(memory, l->containers_memory),
+                             l->system_cpu};
+    if (l->w->system.n == 0)
+        l->w->first_sample_usec = l->now_usec;
     l->sampled_usec = l->now_usec;
-    return nm_curve_add(&l->w->system,
-                        &(struct nm_use){l->w->system.n > 0 ? l->now_usec : 0,
-                                         nm_sub_u64(memory, l->containers_memory),
-                                         l->system_cpu});
+    return nm_curve_add(&l->w->system, &system);
 }
 
 /* ---- lines --------------------------------------------------------------- */

@@ -86,6 +86,7 @@ struct nm_workload {
     size_t n_apps, apps_size;
     struct nm_curve system;     /* beside the containers, by time of the trace */
     uint64_t duration_usec;
+    uint64_t first_sample_usec; /* replays sample in step with the recording */
     bool cut_off;               /* the last line was incomplete, and left out */
 };
 

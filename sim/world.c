@@ -36,6 +36,14 @@ static uint64_t longest_run(const struct nm_workload *load)
     return longest;
 }
 
+/* The end of the step in which a time of the workload falls, by the clock. */
+static uint64_t on_grid(const struct nm_world *w, uint64_t t_usec)
+{
+    uint64_t rest = t_usec % w->step_usec;
+
+    return w->begin_usec + (rest == 0 ? t_usec : t_usec + (w->step_usec - rest));
+}
+
 /* For one more. The policy's workspace follows, so that deciding never allocates. */
 static int make_room(struct nm_world *w)
 {
@@ -109,7 +117,7 @@ int nm_world_new(const struct nm_workload *load, const struct nm_config *c, stru
     /* Clocks don't begin at 0, and some containers are older than the trace. */
     w->begin_usec = w->now_usec = longest_run(load) + NM_USEC_PER_SEC * 3600;
     w->end_usec = w->begin_usec + load->duration_usec;
-    w->next_sample_usec = w->now_usec;
+    w->next_sample_usec = on_grid(w, load->first_sample_usec % w->period_usec);
     w->wake_usec = w->first_change_usec = NEVER;
     w->squeeze_millicores = NM_NO_SQUEEZE;
     w->system = load->system.points[0];
@@ -365,13 +373,6 @@ static void kill_over_limit(struct nm_world *w)
 }
 
 /* ---- time ---------------------------------------------------------------- */
-
-static uint64_t on_grid(const struct nm_world *w, uint64_t t_usec)
-{
-    uint64_t rest = t_usec % w->step_usec;
-
-    return w->begin_usec + (rest == 0 ? t_usec : t_usec + (w->step_usec - rest));
-}
 
 uint64_t nm_world_next(const struct nm_world *w)
 {

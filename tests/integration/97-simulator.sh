@@ -1,0 +1,247 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 300
+#
+# A real nmd with real containers is recorded, and nmsim replays it: the same configuration must do
+# what really happened. Then what else nmsim can do, and what it refuses.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+NMSIM=$NMD_TEST_BUILD/sim/nmsim
+nmsim() { "$NMSIM" "$@"; }
+trace=$dir/node.trace
+
+node_proc_start
+nmd_configure <<END
+[node]
+memory = 1000M
+[over-allocation]
+memory-threshold = 0.7
+[preemption]
+memory-threshold = 0.85
+breaker = 0
+settle-samples = 10
+END
+nmd_start --record "$trace"
+
+# ---- a story ----
+# All that decides is known: what the system around the containers uses is the suite's own.
+hog promised -m 300M -c 0.3 -- 150
+hog first --opportunistic -m 100M -c 0.3 --app A -- 60
+wait_until 20 in_state first RUNNING
+hog second --opportunistic -m 100M -c 0.3 --app A -- 80
+wait_until 20 in_state second RUNNING
+try nmctl run --name brief -m 10M -c 0.1 -- sleep 1
+try nmctl run --name toobig -m 2000M -c 0.1 -- true
+is "a request that is larger than the node is refused" "$status" 125
+wait_until 20 uses second 80
+wait_until 10 settled promised first second
+# Over the threshold by less than the latest has: it goes, and the others stay.
+node_memory 900
+wait_until 20 in_state second COMPLETED
+is "really, the latest was taken" "$(field_of second .exit_reason)" preempted
+node_memory 300
+submit later --opportunistic -m 50M -c 0.1 --app A -- sleep 2
+wait_until 30 in_state later COMPLETED
+samples 5
+nmctl kill --now --wait first >/dev/null
+nmd_stop
+is "nmd ends as ever" "$?" 0
+cp "$trace" "$dir/story.trace"
+
+# ---- the trace ----
+is "it is not for everybody" "$(stat -c %a "$trace")" 640
+check "each line is JSON" jq -c . "$trace"
+is "first the header, last the end" "$(jq -r '.nmd_trace // .ev' "$trace" | sed -n '1p;$p' | tr '\n' ' ')" '1 stop '
+is "with what is decided by" "$(jq -r 'select(.config) | .config["preemption.memory-threshold"]' "$trace")" 0.85
+is "and nothing of what is run" "$(grep -c 'hog\.py\|sleep' "$trace")" 0
+is "starts and ends" "$(jq -r '.ev' "$trace" | grep -cE '^(start|end)$')" 9
+
+# ---- the same again ----
+try nmsim run "$trace" --jobs
+is "it is replayed" "$status" 0
+diag "$out"
+fate() { awk -v name="$1" '$2 == name { print $4 }' <<<"$out"; } # NAME
+is "the one that was taken is taken" "$(fate second)" preempted
+is "the one that stayed until it was ended" "$(fate first)" "done"
+is "the one that ran when nmd left" "$(fate promised)" alive
+is "the brief one, which no sample may have seen" "$(fate brief)" "done"
+is "the one after the squall" "$(fate later)" "done"
+is "the one that was refused" "$(fate toobig)" refused
+# Admitted then as now: to the second, for a busy machine launches when it can.
+recorded_start() { # NAME
+    jq -rs --arg name "$1" '(.[] | select(.ev == "submit" and .name == $name) | .c) as $c |
+        .[] | select(.ev == "start" and .c == $c) | .t / 1000000' "$trace"
+}
+for name in promised first second later; do
+    check "$name starts when it did" awk -v a="$(recorded_start $name)" -v b="$(awk -v name=$name \
+        '$2 == name { sub("started=", "", $6); print $6 }' <<<"$out")" \
+        'BEGIN { exit !(b >= 0 && a - b < 1 && b - a < 1) }'
+done
+fates_with() { out=$(nmsim run "$trace" --jobs --set "$1") && fate second; }
+is "with a higher threshold it would have stayed" "$(fates_with preemption.memory_threshold=0.99)" alive
+is "with another order another would have gone" \
+    "$(fates_with victims=least-work-lost >/dev/null; grep -c preempted <<<"$out")" 1
+
+# ---- again over an old one; with containers that run already ----
+nmd_start --record "$trace"
+samples 2
+nmctl kill --now --wait promised >/dev/null
+nmd_stop
+check "the earlier trace is set aside" cmp "$trace.1" "$dir/story.trace"
+is "an adopted container is in the new one" "$(jq -r 'select(.ran) | .name' "$trace")" promised
+try nmsim run "$trace" --jobs
+is "and is replayed from where it was" "$(fate promised)" "done"
+head -c -7 "$trace" >"$dir/cut.trace"
+try nmsim run "$dir/cut.trace"
+is "a recording that was cut off can be replayed" "$status" 0
+like "and says so" "$err" 'the last line is incomplete'
+
+# ---- what can't be recorded to ----
+refuses() { # NAME FILE REGEX
+    try "$NMD" --config "$nmd_conf" --socket "$dir/other.sock" --state-dir "$dir/other" \
+        --runtime-dir "$dir/other-run" --slice "$slice" --backend direct --record "$2"
+    is "$1: nmd does not start" "$status" 1
+    like "$1: it says why" "$err" "$3"
+}
+echo "precious" >"$dir/precious"
+refuses "somebody's file" "$dir/precious" 'precious: there is a file of that name already, which is no trace'
+is "it is as it was" "$(cat "$dir/precious")" precious
+ln -s "$dir/precious" "$dir/link"
+refuses "a symbolic link" "$dir/link" 'link: can.t be written: Too many levels'
+mkfifo "$dir/fifo"
+refuses "a FIFO" "$dir/fifo" 'fifo: it must be a regular file'
+refuses "no such directory" "$dir/nowhere/trace" 'nowhere/trace: can.t be written: No such file'
+
+# ---- a full disk ----
+mkdir "$dir/small"
+if mount -t tmpfs -o size=256k none "$dir/small"; then
+    at_exit 'umount -l "$dir/small"'
+    nmd_start --record "$dir/small/trace"
+    wait_until 20 test "$(stat -c %s "$dir/small/trace")" -gt 100
+    samples 3
+    cat /dev/zero >"$dir/small/ballast" 2>/dev/null
+    check "a full disk ends the recording" wait_until 60 grep -q 'the recording to .* ends here' "$dir/nmd.log"
+    try nmctl run -m 10M -c 0.1 -- true
+    is "and nothing else" "$status" 0
+    samples 60
+    is "it is said once" "$(grep -c 'ends here, after' "$dir/nmd.log")" 1
+    is "what is there ends with a whole line" "$(tail -c 1 "$dir/small/trace" | od -An -c | tr -d ' ')" '\n'
+    nmd_stop
+else
+    skip "a full disk" "no file system can be mounted here"
+fi
+
+# ---- made-up days ----
+day=(--generate bursty --hours 4)
+nmsim generate bursty --hours 4 >"$dir/a"
+nmsim generate bursty --hours 4 --output "$dir/b"
+nmsim generate bursty --hours 4 --seed 2 >"$dir/c"
+check "the same seed makes the same bytes" cmp "$dir/a" "$dir/b"
+check "another seed makes others" bash -c "! cmp -s '$dir/a' '$dir/c'"
+sums() { jq -c '.cases[0] | del(.speed, .name)'; }
+is "from its file or made on the spot, it is the same" "$(nmsim run --json "$dir/a" | sums)" \
+    "$(nmsim run --json "${day[@]}" | sums)"
+is "from standard input, too" "$(nmsim run --json - <"$dir/a" | sums)" "$(nmsim run --json "$dir/a" | sums)"
+for kind in steady diurnal bursty adversarial; do
+    nmsim compare --json --generate $kind --hours 3 --sweep \
+        victims=reverse-arrival,least-work-lost,fewest-victims,app-fair >"$dir/json"
+    is "$kind: no rule is broken, and every job is accounted for" "$(jq -c '[.cases[] | (.violations == 0) and
+        all(.guaranteed, .opportunistic;
+            .submitted == .refused + .done + .preempted + .oom_killed + .running + .waiting)] | unique' "$dir/json")" '[true]'
+done
+check "guaranteed containers outlive the adversary" jq -e 'all(.cases[]; .oom_guaranteed == 0)' "$dir/json"
+is "over-allocation pays" "$(nmsim compare --json "${day[@]}" |
+    jq '.cases | (.[0].useful_work_ratio == 1) and (.[1].useful_work_ratio > 1.4)')" true
+if grep -q __asan_init "$NMSIM"; then
+    skip "a million decisions a second" "a sanitizer's build is slower"
+else
+    at_least "a million decisions a second" \
+        "$(nmsim run --json "${day[@]}" | jq '.cases[0].speed.decisions_per_second | floor')" 1000000
+fi
+
+# ---- configurations ----
+mkdir -p "$dir/my.conf.d"
+printf '[over-allocation]\nmemory-threshold = 0.5\ncpu-threshold = 0.5\n' >"$dir/my.conf"
+printf '[preemption]\nvictim-order = app-fair\n' >"$dir/my.conf.d/10-order.conf"
+is "nmd.conf is read with its drop-ins" "$(nmsim run --json "${day[@]}" --config "$dir/my.conf" |
+    jq -r '.cases[0].settings | "\(.cpu_alpha) \(.victim_order)"')" '0.5 app-fair'
+try nmsim compare "${day[@]}" --config "$dir/my.conf" --case 'bold: alpha=0.9, beta=0.98' --sweep alpha=0.6,0.97
+is "rows of all kinds" "$(sed -n '/|/{s/  .*//;p}' <<<"$out" | grep -v '^ *$' | tr '\n' ',')" \
+    'over-allocation off,my.conf,bold,alpha=0.6,'
+like "a combination that can't be is left out, and said" "$err" '1 combinations are left out'
+
+# ---- pictures ----
+if command -v gnuplot >/dev/null; then
+    check "a picture as SVG" nmsim compare "${day[@]}" --plot "$dir/p.svg"
+    check "which is XML" python3 -c 'import sys, xml.etree.ElementTree as e
+root = e.parse(sys.argv[1]).getroot()
+sys.exit(not (root.tag.endswith("svg") and len(list(root.iter())) > 200))' "$dir/p.svg"
+    like "with the names of the rows" "$(cat "$dir/p.svg")" 'cautious'
+    check "a picture as PNG" nmsim compare "${day[@]}" --plot "$dir/p.png"
+    check "which is whole" python3 -c 'import struct, sys, zlib
+d = open(sys.argv[1], "rb").read()
+assert d[:8] == b"\x89PNG\r\n\x1a\n"
+at, seen, pixels = 8, [], b""
+while at < len(d):
+    n, kind = struct.unpack(">I4s", d[at:at + 8])
+    body = d[at + 8:at + 8 + n]
+    assert zlib.crc32(kind + body) == struct.unpack(">I", d[at + 8 + n:at + 12 + n])[0]
+    seen.append(kind)
+    if kind == b"IDAT": pixels += body
+    at += 12 + n
+assert seen[-1] == b"IEND" and len(set(zlib.decompress(pixels))) > 20' "$dir/p.png"
+    check "of many rows" nmsim compare "${day[@]}" --sweep alpha=0.5,0.6,0.7,0.8,0.9 --sweep beta=0.93,0.96 --plot "$dir/q.svg"
+    check "of one" nmsim run "${day[@]}" --plot "$dir/r.svg"
+    check "and of the recorded story" nmsim compare "$dir/story.trace" --plot "$dir/s.svg"
+    try nmsim compare "${day[@]}" --plot "$dir/nowhere/p.svg"
+    is "where it can't be written, that is an error" "$status" 1
+    like "after the table" "$out" 'over-allocation off'
+else
+    skip "pictures" "gnuplot is not installed"
+fi
+try env PATH="$dir" "$NMSIM" compare "${day[@]}" --plot "$dir/x.svg"
+is "without gnuplot it fails" "$status" 1
+like "says what to install" "$err" 'apt install gnuplot-nox'
+like "and still prints the table" "$out" 'over-allocation off'
+
+# ---- people ----
+try nmsim
+is "without arguments it helps" "$status" 0
+is "with three examples" "$(grep -cE '^  nmsim ' <<<"$out")" 3
+bad() { # REGEX ARGUMENT...: a wrong command line
+    local regex=$1
+    shift
+    try nmsim "$@"
+    is "nmsim $*: is refused" "$status" 2
+    like "nmsim $*: and told why" "$err" "$regex"
+}
+bad "'walk': the commands are run, compare and generate" walk
+bad 'compare: name a trace' compare
+bad "'stormy': a made-up workload is" generate stormy
+bad 'needs a kind' generate
+bad "either a trace or a made-up workload" run "$trace" --generate steady
+bad "--hours '0'" run -g steady --hours 0
+bad "--memory '1M': it must be a size from 1G" run -g steady --memory 1M
+bad "--containers '0'" run -g steady --containers 0
+bad "--plot 'x.pdf': it must end in .svg or .png" run -g steady --plot x.pdf
+bad 'go with compare' run -g steady --sweep alpha=1
+bad 'one operand too many' run "$trace" again
+fails() { # REGEX ARGUMENT...: what can't be done
+    local regex=$1
+    shift
+    try nmsim "$@"
+    is "nmsim $*: fails" "$status" 1
+    like "nmsim $*: and says why" "$err" "$regex"
+}
+fails 'No such file' run "$dir/no.trace"
+fails '/precious:1: this is no JSON object' run "$dir/precious"
+fails 'did you mean preemption.victim-order' run -g steady --hours 1 --set preemption.victim-ordre=app-fair
+fails 'alpha=3|memory-threshold=3: allowed is' compare -g steady --hours 1 --case 'alpha=3'
+fails 'must be below' compare -g steady --hours 1 --case 'beta=0.1'
+fails 'no such file' run -g steady --hours 1 --config "$dir/no.conf"
+fails "larger than this node's" run -g steady --hours 1 --set node.memory=100T
+head -n 2 "$trace" >"$dir/short.trace"
+fails 'shorter than one sampling period' run "$dir/short.trace"
+
+done_testing
