@@ -91,12 +91,13 @@ static void keep_row(struct salvage *v, sqlite3_stmt *row)
 /* By the number of columns that the old table has: with another one than ours, it isn't ours. */
 static int prepare_insert(struct salvage *v, sqlite3_stmt *row)
 {
-    sqlite3_str *sql = sqlite3_str_new(NULL);
+    sqlite3_str *sql;
     char *text;
     int code;
 
     if (v->insert)
         return 0;
+    sql = sqlite3_str_new(NULL);
     sqlite3_str_appendf(sql, "INSERT OR IGNORE INTO %s VALUES (?", v->t->name);
     for (int i = 1; i < sqlite3_column_count(row); i++)
         sqlite3_str_appendall(sql, ", ?");
