@@ -9,7 +9,7 @@ fuzz_main = %D%/replay.c
 fuzz_ldflags = $(AM_LDFLAGS)
 TESTS += $(fuzz_programs)
 endif
-EXTRA_DIST += %D%/corpus %D%/drive-socket.py
+EXTRA_DIST += %D%/corpus %D%/socket %D%/drive-socket.py
 
 fuzz_programs =
 check_PROGRAMS += $(fuzz_programs)
