@@ -195,6 +195,18 @@ static int check_node(struct nm_manager *m, struct nm_problem *p)
     return 0;
 }
 
+static int check_memory(uint64_t bytes, struct nm_problem *p)
+{
+    char text[32];
+
+    if (bytes >= MIN_MEMORY_BYTES)
+        return 0;
+    (void)snprintf(text, sizeof text, "%" PRIu64, bytes);
+    return nm_problem_set(p, NM_AGENT_E_INVALID, "memory", text,
+                          "A container needs at least 1 MiB of memory; %s bytes are too little.",
+                          text);
+}
+
 static int check_submit(struct nm_manager *m, const struct nm_caller *who,
                         const struct nm_submit *s, struct nm_problem *p)
 {
@@ -356,9 +368,8 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
 
     if (r == 0)
         r = nm_users_check(m->config, who, s->user, &user, ret_problem);
-    if (r == 0 && request.memory_bytes < MIN_MEMORY_BYTES)
-        r = nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "memory", "",
-                           "A container needs at least 1 MiB of memory.");
+    if (r == 0)
+        r = check_memory(request.memory_bytes, ret_problem);
     if (r != 0)
         return r;
     reason = nm_policy_check_request(&m->settings, m->views, m->n_live, s->type, &request, NULL);
@@ -511,7 +522,8 @@ static int check_shrink(const struct nm_live *l, uint64_t memory_bytes, struct n
 {
     char want[32], has[32];
 
-    if (memory_bytes >= l->c->view.measured.memory_bytes)
+    /* A limit that isn't lowered makes nothing worse, however much is used. */
+    if (memory_bytes >= l->c->view.request.memory_bytes || memory_bytes >= l->c->view.measured.memory_bytes)
         return 0;
     nm_format_size(memory_bytes, want, sizeof want);
     return nm_problem_set(
@@ -533,9 +545,9 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
     if (!memory_bytes && !vcores_milli)
         return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "memory_bytes", "",
                               "Nothing to change: give memory, vcores, or both.");
-    if (memory_bytes && memory_bytes < MIN_MEMORY_BYTES)
-        return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "memory", "",
-                              "A container needs at least 1 MiB of memory.");
+    r = memory_bytes ? check_memory(memory_bytes, ret_problem) : 0;
+    if (r != 0)
+        return r;
     request.memory_bytes = memory_bytes ? memory_bytes : l->c->view.request.memory_bytes;
     request.cpu_millicores =
         vcores_milli ? millicores_of(m, vcores_milli) : l->c->view.request.cpu_millicores;

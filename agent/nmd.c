@@ -408,8 +408,7 @@ static int make_server(struct daemon *d, sd_event *event, const struct options *
     int r = nm_local_server_new(event, d->manager, &p, &d->server, &message);
 
     if (r < 0)
-        nm_err("can't open the local interface at %s: %s", o->socket,
-               message ? message : strerror(-r));
+        nm_err("can't open the local interface: %s", message ? message : strerror(-r));
     return r;
 }
 
