@@ -90,5 +90,16 @@ is "while it waits" "$(field_of q1 '"\(.state) \(.memory_bytes)"')" "SCHEDULED $
 check "and promoted" nmctl promote q1
 check "which starts it" wait_until 5 in_state q1 RUNNING
 is "as guaranteed" "$(decision_of q1 admit .reason)" guaranteed
+
+# ---- more used than asked for, as it may be without a memory controller ----
+node_cpu 0
+if [ "$(status_of '[.node.notes[] | select(test("memory limits: not enforced"))] | length')" -gt 0 ]; then
+    hog large -m 20M -c 0.1 -- 40
+    wait_until 10 uses large 40
+    check "vcores can be changed" nmctl update -c 0.2 large
+    check "and more memory be given, if not enough" nmctl update -m 30M large
+    try nmctl update -m 25M large
+    is "but no less" "$status" 1
+fi
 nmd_alive || not_ok "nmd is still there"
 done_testing

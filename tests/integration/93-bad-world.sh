@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 90
+#
+# What goes wrong around nmd: paths that are taken, a full cgroup tree, a thousand clients at once,
+# bytes that are no text. Each is told clearly, nmd goes on, no container is lost or left behind. The
+# other suites of this kind: 61-interface (stalling clients), 67-durable-journal (a full disk),
+# 80-reload (bad configurations), 90-bad-input (bad requests).
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+nmd_configure <<END
+[node]
+memory = 1000M
+[queue]
+max-length = 100
+END
+nmd_start || exit 1
+submit there -m 100M -c 0.1 -- sleep 1000
+wait_until 10 in_state there RUNNING
+pid=$(field_of there .pid)
+
+# ---- the socket's path, and the state, in use --------------------------------------------------------------
+
+other=other$slice
+at_exit 'nmd_clean_slice "$other"'
+options=(--config "$nmd_conf" --backend direct --slice "$other" --runtime-dir "$dir/run2" --log-level warning)
+refused() { # NAME WORDS OPTION...: it ends at once, with one line of these words
+    local name=$1 words=$2
+    shift 2
+    try timeout 20 "$NMD" "${options[@]}" --state-dir "$dir/state2" "$@"
+    is "$name: refused" "$status" 1
+    like "$name: says so" "$err" "$words"
+    at_least "$name: in a line or two" "$((3 - $(wc -l <<<"$err")))" 1
+}
+refused "a socket in use" "socket path $NMD_SOCKET in use by a running nmd; stop it or choose another" \
+    --socket "$NMD_SOCKET"
+check "the one who uses it doesn't notice" nmctl status
+echo precious >"$dir/file"
+refused "a file in the socket's place" "$dir/file exists and is not a socket; remove it or choose another" \
+    --socket "$dir/file"
+is "the file is as it was" "$(cat "$dir/file")" precious
+mkdir "$dir/directory"
+refused "a directory in its place" "$dir/directory exists and is not a socket" --socket "$dir/directory"
+ln -s "$dir/nowhere" "$dir/link"
+refused "a link in its place" "$dir/link exists and is not a socket" --socket "$dir/link"
+refused "no such directory" "socket path $dir/none/nmd.sock: No such file or directory" --socket "$dir/none/nmd.sock"
+long=$dir/$(printf 'x%.0s' {1..120})
+refused "a path too long for a socket" "has [0-9]* bytes; at most 107 are allowed" --socket "$long"
+refused "a state directory in use" "another nmd uses the state directory $dir/state; give this one its own" \
+    --socket "$dir/second.sock" --state-dir "$dir/state"
+refused "a state directory that is a file" "$dir/file" --socket "$dir/second.sock" --state-dir "$dir/file"
+python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$dir/stale.sock"
+"$NMD" "${options[@]}" --state-dir "$dir/state2" --socket "$dir/stale.sock" >>"$dir/nmd2.log" 2>&1 &
+second=$!
+check "a stale socket is replaced" wait_until 20 nmctl --socket "$dir/stale.sock" status
+kill "$second"
+wait "$second"
+check "and goes with its nmd" test ! -e "$dir/stale.sock"
+
+# ---- a full cgroup tree ----------------------------------------------------------------------------------------
+
+tree=$(slice_dir)
+full() { # NAME FILE NUMBER
+    echo "$3" >"$tree/$2"
+    try nmctl run -m 10M -c 0.1 -- true
+    is "$1: it doesn't run" "$status" 125
+    like "$1: says what is full" "$err" "cgroup tree is full.*$2"
+    like "$1: and so does its record" "$(nmctl list --all --json |
+        jq -r '[.[] | select(.state == "COMPLETED")] | last | .exit_reason + " " + .message')" \
+        "launch-failed .*cgroup tree is full"
+    is "$1: nothing is left behind" "$(find "$tree" -mindepth 1 -type d | wc -l)" 1
+    echo max >"$tree/$2"
+    check "$1: with room again it runs" nmctl run -m 10M -c 0.1 -- true
+}
+full "no room beside" cgroup.max.descendants 1
+full "no room below" cgroup.max.depth 0
+is "the container that ran still does" "$(state_of there) $(field_of there .pid)" "RUNNING $pid"
+
+# ---- a thousand clients at once ---------------------------------------------------------------------------------
+
+fds() { find "/proc/$nmd_pid/fd" -mindepth 1 | wc -l; }
+before=$(fds)
+answers=$(/usr/bin/python3 "$here/../vm/data/thousand.py" "$NMD_SOCKET" 200 2>&1)
+diag "$answers"
+is "a thousand clients: each is answered" "$(jq '[.[]] | add' <<<"$answers")" 1000
+is "every list is right" "$(jq '."GET 200"' <<<"$answers")" 800
+at_least "jobs are taken, as many as there is room for" "$(jq '."POST 201"' <<<"$answers")" 100
+is "and refused beyond that" "$(jq '(."POST 201" // 0) + (."POST 429" // 0)' <<<"$answers")" 200
+thousand() { nmctl list --all --json | jq '[.[] | select(.app == "thousand")'"$1"; }
+all_done() { [ "$(thousand ' | select(.state != "COMPLETED")] | length')" = 0 ]; }
+check "all that were taken come to their end" wait_until 40 all_done
+is "none of them is lost" "$(thousand ' | select(.exit_reason == "exited" and .exit_code == 0)] | length')" \
+    "$(jq '."POST 201"' <<<"$answers")"
+few() { [ "$(fds)" -le "$before" ]; }
+check "no descriptor is left over" wait_until 20 few
+is "nor a cgroup" "$(find "$tree" -mindepth 1 -type d | wc -l)" 1
+
+# ---- bytes that are no text, numbers that are none ----------------------------------------------------------
+
+bad() { # NAME STATUS THING WORDS METHOD PATH [BODY]
+    local name=$1 wanted=$2 thing=$3 words=$4
+    shift 4
+    api "$@"
+    is "$name: refused" "$api_status $(jq -r '.error.thing' <<<"$api_body" 2>/dev/null)" "$wanted $thing"
+    like "$name: a sentence" "$(jq -r '.error.message' <<<"$api_body" 2>/dev/null)" "$words"
+    check "$name: the answer is text" iconv -f UTF-8 -t UTF-8 "$dir/api.body" -o /dev/null
+}
+c=/v1/containers
+job() { printf '{"command":["true"],%b}' "$1"; }
+bad "a name with a slash" 400 name 'letters, digits' POST $c "$(job '"name":"a/b"')"
+bad "a name with a control character" 400 name 'letters, digits' POST $c "$(job '"name":"a\\u001bb"')"
+bad "a name with a NUL" 400 body 'not valid JSON' POST $c "$(job '"name":"a\\u0000b"')"
+bad "a name that is no UTF-8" 400 body 'UTF-8|not valid JSON' POST $c "$(job '"name":"\xff\xfe"')"
+bad "a name in another script" 400 name 'letters, digits' POST $c "$(job '"name":"\xd0\x9f\xd1\x80"')"
+bad "half a surrogate" 400 body 'not valid JSON' POST $c "$(job '"name":"\\ud800"')"
+bad "an id that is no UTF-8" 400 id 'characters' GET "$c/%ff%fe"
+bad "an id with a slash" 400 id 'characters' GET "$c/a%2fb"
+bad "an id that climbs" 400 id 'characters' GET "$c/..%2f..%2fstate/logs"
+bad "an escape that is none" 400 path '%' GET "$c/%zz"
+bad "a NUL in the path" 400 path '%00|NUL|character' GET "$c/a%00b"
+for n in 9223372036854775808 18446744073709551617 1e400 -9223372036854775809; do
+    bad "memory $n" 400 body 'not valid JSON|too (big|large|small)|real' POST $c "$(job "\"memory_bytes\":$n")"
+done
+bad "memory 1e30" 400 memory_bytes 'whole number|at most|from' POST $c "$(job '"memory_bytes":1e30')"
+bad "vcores 1e300" 400 vcores 'vcores' POST $c "$(job '"vcores":1e300')"
+bad "vcores 0" 400 vcores 'not 0' POST $c "$(job '"vcores":0')"
+bad "a tail that overflows" 400 tail 'from 0 to' GET "$c/there/logs?tail=99999999999999999999"
+bad "a limit of nothing" 400 limit 'from 1 to' GET "/v1/decisions?limit=0"
+bad "a drain that never ends" 400 body 'not valid JSON' POST /v1/drain '{"deadline_usec":1e999}'
+printf '%0.s[' {1..100000} >"$dir/deep"
+bad "brackets without end" 400 body 'not valid JSON' POST $c "@$dir/deep"
+
+is "after all that: the same container, and the node running" \
+    "$(nmctl list --json | jq -c '[.[] | [.name, .state, .pid]]') $(status_of .node.state)" "[[\"there\",\"RUNNING\",$pid]] running"
+nmd_alive || not_ok "nmd is still there"
+done_testing
