@@ -14,9 +14,12 @@ launch_bench_LDADD = libnm-agent.la
 EXTRA_launch_bench_DEPENDENCIES = nm-shim$(EXEEXT)
 
 first_instruction_SOURCES = %D%/first-instruction.c
-EXTRA_DIST += %D%/daemon-bench.py
+EXTRA_DIST += %D%/daemon-bench.py %D%/vm
 
 bench: $(bench_programs) first-instruction nmd nm-shim nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
 	$(srcdir)/%D%/daemon-bench.py --build . || test $$? -eq 77
-.PHONY: bench
+# Launches through systemd, in the virtual machine, where there is one.
+bench-vm: first-instruction
+	$(srcdir)/tests/vm/run --suites $(srcdir)/%D%/vm --build .
+.PHONY: bench bench-vm

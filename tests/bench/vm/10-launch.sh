@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 300
+#
+# Time from `nmctl run` to the command's first instruction where every container is a scope that
+# systemd makes, beside `systemd-run --scope` and a plain fork and exec of the same command. The
+# three take turns, so that what else the machine does is in all of them alike.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+quick_nmd "[sampling]" "period = 3s"
+python3 - "$NMD_VM_DATA/first-instruction" >"$NMD_VM_STATE/table" <<'END' || not_ok "it runs to its end"
+import subprocess, sys, time
+
+PROGRAM, ROUNDS = sys.argv[1], 40
+WAYS = {
+    "nmctl run": ["nmctl", "run", "-m", "10M", "-c", "0.1", "--", PROGRAM],
+    "systemd-run --scope": ["systemd-run", "-q", "--scope", "--slice=nmbench.slice", PROGRAM],
+    "fork and exec": [PROGRAM],
+}
+took = {way: [] for way in WAYS}
+whole = {way: 0.0 for way in WAYS}
+for turn in range(ROUNDS + 3):
+    for way, command in WAYS.items():
+        begun = time.monotonic_ns()
+        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        ended = time.monotonic_ns()
+        if turn >= 3:  # the first ones read programs from the disk
+            took[way].append((int(out) - begun) / 1e6)
+            whole[way] += (ended - begun) / 1e9
+print(f"{'to the first instruction':<24} {'p50 ms':>9} {'p90 ms':>9} {'a second':>9}")
+for way, values in took.items():
+    values.sort()
+    print(f"{way:<24} {values[ROUNDS // 2]:9.1f} {values[ROUNDS * 9 // 10]:9.1f} {ROUNDS / whole[way]:9.1f}")
+ratio = took["nmctl run"][ROUNDS // 2] / took["systemd-run --scope"][ROUNDS // 2]
+print(f"{'nmctl : systemd-run':<24} {ratio:9.2f}           (goal 1.3 or less)")
+END
+diag "$(cat "$NMD_VM_STATE/table")"
+conf
+ok "measured"
+done_testing
