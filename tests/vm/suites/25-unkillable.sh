@@ -30,11 +30,13 @@ like "the journal names it" "$(journalctl -o cat NM_CONTAINER="$id")" "$id can't
 next=$(nmctl run -D -m 16M -c 0.1 -- true)
 check "nothing new is started" wait_until 20 test "$(field_of "$next" .hold)" = unhealthy
 
-# What the next nmd finds is the same: it kills again, and waits.
+# The next nmd kills it again, and knows after another ten seconds what its predecessor knew.
 systemctl restart nmd.service
 wait_until 30 nmctl status
 check "after a restart, too" wait_until 60 unhealthy
-is "nothing was lost" "$(state_of "$id") $(state_of "$next")" "KILLING SCHEDULED"
+is "it was not forgotten" "$(state_of "$id")" KILLING
+next=$(nmctl run -D -m 16M -c 0.1 -- true)
+check "again nothing new is started" wait_until 20 test "$(field_of "$next" .hold)" = unhealthy
 
 fsfreeze --unfreeze /mnt/hang
 check "thawed, it is gone" wait_until 30 in_state "$id" COMPLETED
