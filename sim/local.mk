@@ -17,3 +17,12 @@ libnm_sim_la_LIBADD = libnm-agent.la $(JANSSON_LIBS) -lm
 bin_PROGRAMS += sim/nmsim
 sim_nmsim_SOURCES = %D%/nmsim.c
 sim_nmsim_LDADD = libnm-sim.la
+
+# Its manual and completions; bash wants a file with the command's name.
+dist_man_MANS += packaging/nmsim.1
+dist_zshcompletion_DATA += packaging/completion/_nmsim
+bashcompletion_DATA += packaging/completion/nmsim
+packaging/completion/nmsim: packaging/completion/nmsim.bash
+	$(AM_V_GEN)$(MKDIR_P) packaging/completion && cp "$(srcdir)/packaging/completion/nmsim.bash" $@
+CLEANFILES += packaging/completion/nmsim
+EXTRA_DIST += packaging/completion/nmsim.bash

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# nmsim's bash completion as bash calls it: it offers what nmsim takes.
+
+set -u
+# shellcheck source=packaging/completion/nmsim.bash
+. "${srcdir:-.}/packaging/completion/nmsim.bash"
+nmsim=${NMSIM:-$PWD/sim/nmsim}
+failed=0
+compopt() { :; } # only valid inside a real completion
+
+complete_words() { # WORD...: the last one is the one to be completed
+    COMP_WORDS=(nmsim "$@")
+    COMP_CWORD=$#
+    COMPREPLY=()
+    _nmsim
+}
+
+check() { # EXPECTED WORD...
+    local expected=$1
+    shift
+    complete_words "$@"
+    if [[ ${COMPREPLY[*]} != "$expected" ]]; then
+        echo "nmsim $*: got '${COMPREPLY[*]}', not '$expected'"
+        failed=1
+    fi
+}
+
+check 'compare' com
+check 'run compare generate' ''
+check 'steady diurnal bursty adversarial' generate ''
+check 'bursty' compare --generate b
+check '--config --case --cpus --containers' compare --c
+check '--json --jobs' run --j
+check '--output' generate --o
+check 'alpha=' compare --sweep a
+check '' run --seed ''
+# Every option that is offered is one, and takes an argument or not as the completion thinks.
+for command in run compare generate; do
+    complete_words "$command" --
+    for option in "${COMPREPLY[@]}"; do
+        "$nmsim" --help | grep -q -- "$option\\b" || { echo "$command $option: nmsim has none"; failed=1; }
+    done
+done
+exit $failed
