@@ -38,10 +38,11 @@ at_least "the whole table was gone through" "$tap_count" 110
 
 # ---- as whom a container runs --------------------------------------------------------------------
 
-ask_as() { # UID:SETPRIV-OPTION MEMBERS [BYTES]: the answer and its status
+ask_as() { # UID:SETPRIV-OPTION MEMBERS [BYTES [COMMAND]]: the answer and its status
+    local command=${4:-\"true\"}
     setpriv --reuid "${1%%:*}" --regid "${1%%:*}" "--${1#*:}" \
         curl -sS --max-time 20 --unix-socket "$NMD_SOCKET" -w '%{http_code}' -H 'Content-Type: application/json' \
-        --data-binary '{"command":["true"],"vcores":0.001,"memory_bytes":'"${3:-1048576}$2"'}' http://nmd/v1/containers
+        --data-binary '{"command":['"$command"'],"vcores":0.001,"memory_bytes":'"${3:-1048576}$2"'}' http://nmd/v1/containers
 }
 row() { # NAME WHO USER WANTED: what comes of it when WHO asks for USER
     local answer
@@ -88,4 +89,27 @@ nmctl kill --now --wait "$fill" >/dev/null
 wait_until 10 in_state waits COMPLETED
 is "what waited when its user was banned never runs" "$(field_of waits '"\(.exit_reason) \(.pid)"')" "bad-user null"
 like "and says why" "$(field_of waits .message)" "nobody.*banned-users"
+
+# ---- why one's container was killed, without whose were spared -----------------------------------------------
+
+hog_of() { # UID NAME
+    ask_as "$1:clear-groups" ',"execution_type":"OPPORTUNISTIC","name":"'"$2"'"' 62914560 \
+        '"/usr/bin/python3","-c","x=bytearray(40<<20);import time;time.sleep(1000)"' >/dev/null
+    wait_until 10 uses "$2" 40
+}
+hog_of 54321 spared
+hog_of 54322 taken
+settled spared taken || wait_until 10 settled spared taken
+spared=$(field_of spared .id) taken=$(field_of taken .id)
+node_memory 970
+wait_until 20 in_state taken COMPLETED
+node_memory 0
+why() { # UID
+    setpriv --reuid "$1" --regid "$1" --clear-groups curl -sS --unix-socket "$NMD_SOCKET" \
+        "http://nmd/v1/containers/$taken/decisions"
+}
+like "an administrator is told who else was thought of" "$(why 0)" "$spared"
+like "its owner is told why" "$(why 54322)" '"kind":"kill"'
+is "but of nobody else's" "$(why 54322 | grep -c "$spared\|spared")" 0
+nmctl kill --now --wait "$spared" >/dev/null 2>&1
 done_testing
