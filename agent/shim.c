@@ -126,6 +126,11 @@ static void set_up_self(void)
     (void)chdir("/");
     (void)umask(077);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    /* nmd's raised priority is nmd's. Its own reset-on-fork is refused by systemd's RestrictRealtime=, whose filter takes
+     * the flag for a policy. */
+    errno = 0;
+    if (getpriority(PRIO_PROCESS, 0) < 0 && errno == 0)
+        (void)setpriority(PRIO_PROCESS, 0, 0);
     /* may be refused to an unprivileged nmd: then the shim is as good a victim as its command */
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "-1000");
 }
