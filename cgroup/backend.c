@@ -52,6 +52,45 @@ const char *nm_backend_explain(int r)
     }
 }
 
+/* A number after `key` in one of the cgroup's files; UINT64_MAX ("max") when there is none. */
+static uint64_t read_limit(int dir_fd, const char *file, const char *key)
+{
+    char text[256];
+    const char *p;
+    uint64_t v;
+
+    if (nm_attr_read(dir_fd, file, text, sizeof text) < 0)
+        return UINT64_MAX;
+    p = strstr(text, key);
+    if (!p)
+        return UINT64_MAX;
+    p += strlen(key);
+    text[(size_t)(p - text) + strcspn(p, "\n")] = '\0';
+    return nm_parse_u64(p, &v) < 0 ? UINT64_MAX : v;
+}
+
+/* A limit counts for all that is below: every ancestor has a say. The mount's root has no such files,
+ * and what is above it none either. */
+bool nm_backend_is_full(const struct nm_cgroup_backend *b)
+{
+    _cleanup_close_ int fd = b->slice_fd >= 0 ? openat(b->slice_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)
+                                              : -EBADF;
+
+    for (uint64_t depth = 1; fd >= 0 && nm_attr_exists(fd, "cgroup.max.descendants"); depth++) {
+        uint64_t n = read_limit(fd, "cgroup.stat", "nr_descendants ");
+        int above;
+
+        if (n != UINT64_MAX && n >= read_limit(fd, "cgroup.max.descendants", ""))
+            return true;
+        if (depth > read_limit(fd, "cgroup.max.depth", ""))
+            return true;
+        above = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        (void)nm_close(fd);
+        fd = above;
+    }
+    return false;
+}
+
 /* ---- what all share -------------------------------------------------------------------------- */
 
 int nm_backend_init(struct nm_cgroup_backend *b, const struct nm_cgroup_ops *ops, const char *slice)

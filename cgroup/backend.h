@@ -36,6 +36,9 @@ int nm_backend_scope_name(const struct nm_cgroup_backend *b, const char *contain
                           char name[NM_BACKEND_NAME_MAX]);
 int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name,
                           struct nm_cgroup **ret);
+/* Is there no room for another cgroup below the slice? For where the kernel's answer went to somebody
+ * else, as it does when systemd makes the cgroups. */
+bool nm_backend_is_full(const struct nm_cgroup_backend *b);
 /* ops.list for backends whose cgroups are directories below slice_fd. */
 int nm_backend_list(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *userdata);
 /* Is the slice without processes and without container directories? */

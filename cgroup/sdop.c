@@ -223,7 +223,7 @@ static void finish_job(struct nm_sdop *op, const char *result)
     } reasons[] = {{"timeout", -ETIMEDOUT}, {"canceled", -ECANCELED}, {"dependency", -EIO},
                    {"failed", -EIO}};
     int r = -EIO;
-    char why[128];
+    char why[192];
 
     if (nm_streq(result, "done")) {
         if (op->kind == OP_CREATE)
@@ -237,8 +237,10 @@ static void finish_job(struct nm_sdop *op, const char *result)
             r = reasons[i].r;
     if (op->kind == OP_CREATE && kill(op->pid, 0) < 0 && errno == ESRCH)
         r = -ESRCH;
-    (void)snprintf(why, sizeof why, "systemd couldn't start it (job result: %s)", result);
-    op_finish(op, r, NULL, r == -ESRCH ? nm_backend_explain(r) : why);
+    else if (op->kind == OP_CREATE && r == -EIO && nm_backend_is_full(&op->s->base))
+        r = -EAGAIN;
+    (void)snprintf(why, sizeof why, "systemd couldn't start it (job result: %s); its reason is in the journal", result);
+    op_finish(op, r, NULL, r == -EIO ? why : nm_backend_explain(r) ?: why);
 }
 
 static void on_create_error(struct nm_sdop *op, const sd_bus_error *e, int r)

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "cgroup/cgroup.h"
+#include "cgroup/backend.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 
@@ -269,7 +269,13 @@ static void test_full_tree(void **state)
     struct answer a = {0};
     pid_t pid = spawn();
 
+    assert_false(nm_backend_is_full(f->b));
+    assert_int_equal(nm_write_file_at(f->b->slice_fd, "cgroup.max.depth", "0"), 0);
+    assert_true(nm_backend_is_full(f->b));
+    assert_int_equal(nm_write_file_at(f->b->slice_fd, "cgroup.max.depth", "1"), 0);
+    assert_false(nm_backend_is_full(f->b));
     assert_int_equal(nm_write_file_at(f->b->slice_fd, "cgroup.max.descendants", "0"), 0);
+    assert_true(nm_backend_is_full(f->b));
     assert_int_equal(f->b->ops->create(f->b, "c1", "", pid, &NM_CGROUP_LIMITS_NONE, on_done, &a),
                      0);
     assert_int_equal(a.result, -EAGAIN);
