@@ -257,6 +257,7 @@ static int reclaimed(sd_event_source *s, const siginfo_t *si, void *userdata)
 
     (void)s;
     l->reclaim_child = sd_event_source_disable_unref(l->reclaim_child);
+    l->c->view.reclaiming = false;
     /* Whether all or a part of it: what counts is what the next sample shows. */
     if (si->si_code == CLD_EXITED && (si->si_status == 0 || si->si_status == EAGAIN)) {
         nm_live_sample(l, nm_now_usec());
@@ -311,6 +312,7 @@ static void reclaim(struct nm_live *l)
     NM_FAULT("after-reclaim");
     r = pid < 0 ? -errno
                 : sd_event_add_child(l->m->event, &l->reclaim_child, pid, WEXITED, reclaimed, l);
+    l->c->view.reclaiming = r >= 0;
     nm_record_acted(l);
     if (r < 0)
         nm_record_failed(l, strerror(-r));

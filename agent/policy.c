@@ -172,6 +172,8 @@ static void survey_pending(struct nm_round *r, const struct nm_view *v,
 {
     bool stuck = v->state_usec > 0 && nm_sub_u64(r->in->now_usec, v->state_usec) > NM_STUCK_USEC;
 
+    if (v->reclaiming)
+        r->n_pending[NM_MEMORY]++;
     if ((v->state != NM_KILLING && v->state != NM_PAUSING) || stuck)
         return;
     r->n_pending[NM_CPU]++;

@@ -112,6 +112,7 @@ struct nm_view {
     bool exempt;      /* application master */
     bool user_paused; /* paused by a person: not resumed by policy */
     bool reclaimed;   /* memory.reclaim was already tried during this pause */
+    bool reclaiming;  /* and is still at work: memory doesn't settle before, within reason */
     struct nm_resources request;
     struct nm_resources measured; /* last sample; 0 before the first */
     uint32_t n_samples;           /* since its start */

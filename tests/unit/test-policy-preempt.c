@@ -155,6 +155,28 @@ static void test_reclaim_before_kill(void **state)
     assert_left_alone(n, g);
 }
 
+/* Swapping takes its time, which is not to be somebody's end; but it may hang. */
+static void test_reclaim_at_work(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *paused = node_paused(n, 18, 5), *o = node_run(n, O, 19, 10);
+
+    (void)node_run(n, G, 60, 10);
+    n->settings.can_reclaim = true;
+    n->in.node.swap_free_bytes = 50 * PERCENT_MEMORY;
+    node_sample(n);
+    assert_action(n, paused, NM_ACTION_RECLAIM, NM_REASON_FROZEN_MEMORY);
+    node_obey(n);
+    paused->reclaiming = true;
+    for (int i = 0; i < 4; i++) { /* 12 s: from the fourth on it is not waited for */
+        node_sample(n);
+        assert_int_equal(n->verdict.n_actions, 0);
+        assert_reason(n->verdict.preempt_hold, NM_REASON_SETTLING);
+    }
+    node_sample(n);
+    assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+}
+
 static void test_reclaim_is_bounded_by_swap(void **state)
 {
     struct node *n = *state;
@@ -510,6 +532,7 @@ int main(void)
         WITH_NODE(test_stuck_victim_is_given_up),
         WITH_NODE(test_the_already_dying_are_credited),
         WITH_NODE(test_reclaim_before_kill),
+        WITH_NODE(test_reclaim_at_work),
         WITH_NODE(test_reclaim_is_bounded_by_swap),
         WITH_NODE(test_without_swap_the_frozen_may_die),
         WITH_NODE(test_cpu_needs_samples_in_a_row),
