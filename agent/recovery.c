@@ -134,21 +134,27 @@ static void after_reboot(struct finding *f, struct nm_container *c)
 }
 
 /* It waits on, if it is sure that it never ran: a row that says so proves it only if it is the last
- * one that was written, and a journal that was closed has lost none. */
+ * one that was written, and a journal that was closed has lost none. One whose start was under way
+ * when the host went down has run nothing either, for no gate is opened before the cgroup has been
+ * journalled. */
 static bool waited_through_reboot(struct finding *f, const struct nm_container *c)
 {
     char dir[NM_DIR_SIZE];
 
     nm_manager_container_dir(f->m, c->id, dir);
-    return f->m->opened.was_closed && c->view.state == NM_SCHEDULED && !c->view.admitted &&
-           !nm_launch_gate_was_open(dir);
+    return f->m->opened.was_closed && c->view.state == NM_SCHEDULED &&
+           (!c->view.admitted || c->cgroup_inode == 0) && !nm_launch_gate_was_open(dir);
 }
 
-static void rebase_queued(struct nm_container *c)
+static void queue_anew(struct nm_container *c)
 {
     uint64_t age = nm_sub_u64(nm_realtime_usec(), c->submitted_realtime_usec);
 
     c->view.submitted_usec = nm_sub_u64(nm_now_usec(), age);
+    c->view.admitted = false;
+    c->view.started_usec = c->started_realtime_usec = 0;
+    c->shim_pid = 0;
+    c->shim_start_ticks = 0;
 }
 
 /* ---- one container ------------------------------------------------------- */
@@ -321,7 +327,7 @@ static void recover_one(struct nm_container *c, void *userdata)
     } else if (m->opened.same_boot) {
         take_in(f, c);
     } else if (waited_through_reboot(f, c)) {
-        rebase_queued(c);
+        queue_anew(c);
         take_in(f, c);
     } else {
         after_reboot(f, c);
