@@ -11,6 +11,8 @@ quick_nmd "[over-allocation]" "warmup = 1s" "[preemption]" "cpu-samples = 100" "
     "pause-deadline = 1h" "kill-grace = 1h" "[queue]" "max-length = 20"
 rm -rf /tmp/runs
 mkdir -m 1777 /tmp/runs
+rm -rf /tmp/terms
+mkdir -m 1777 /tmp/terms
 
 # Each leaves a line when it starts: two lines are a container that ran twice.
 job='echo started >>/tmp/runs/$0; exec sleep 3000'
@@ -30,7 +32,7 @@ batch 7 waiting --opportunistic -m 1690M -c 0.01
 # Dying: they ignore SIGTERM, and have an hour until SIGKILL.
 for i in 1 2 3; do
     nmctl run -D --name "dying$i" -m 8M -c 0.01 -- \
-        bash -c 'trap "" TERM; echo started >>/tmp/runs/$0; while :; do sleep 1; done' "dying$i"
+        bash -c 'trap "echo term >>/tmp/terms/\$0" TERM; echo started >>/tmp/runs/$0; while :; do sleep 1; done' "dying$i"
 done >/dev/null
 running() { [ "$(nmctl list --json | jq '[.[] | select(.name | test("^dying")) |
     select(.state == "RUNNING")] | length')" = 3 ]; }
@@ -41,7 +43,7 @@ nmctl kill dying1 dying2 dying3 >/dev/null
 # wall clock, between which a microsecond may come or go.
 picture() {
     nmctl list --json | jq -r 'def about: if . then . / 20000000 | round else . end;
-        sort_by(.id) | .[] | select(.name | test("^(brief|dying)") | not) | [.id, .name, .execution_type,
+        sort_by(.id) | .[] | select(.name | test("^brief") | not) | [.id, .name, .execution_type,
         .state, .pid, (.started_usec | about), .queue_position, (.pause_deadline_usec | about),
         .memory_bytes, .vcores] | @tsv'
 }
@@ -50,7 +52,8 @@ settled() { [ "$(status_of .containers.paused)" = 5 ] && [ "$(status_of .queue.l
 check "five are paused and seven wait" wait_until 60 settled
 picture >/tmp/before
 number=$(decisions)
-is "all are there, but for those that die" "$(wc -l </tmp/before)" 45
+is "all are there" "$(wc -l </tmp/before)" 48
+is "three of them dying" "$(cut -f4 /tmp/before | grep -c KILLING)" 3
 
 up() { nmctl status; }
 same() { # NAME
@@ -58,9 +61,6 @@ same() { # NAME
     picture >/tmp/after
     is "$1: nothing has changed" "$(diff /tmp/before /tmp/after)" ""
     is "$1: no container ran twice" "$(wc -l /tmp/runs/* | awk '$1 > 1 && $2 != "total"')" ""
-    is "$1: the dying die, if they haven't yet, as they were told to" "$(nmctl list --all --json |
-        jq -r '.[] | select(.name | test("^dying")) | .state + " " + (.exit_reason // "")' |
-        grep -Evx 'KILLING |COMPLETED killed')" ""
     at_least "$1: decisions are kept" "$(decisions)" "$number"
 }
 
@@ -108,6 +108,34 @@ check "the package is upgraded" bash -c \
 check "upgrade: another nmd runs" replaced
 ends_meanwhile "upgrade" "$id" 42
 same "upgrade"
+
+is "the dying were told so once" "$(wc -l /tmp/terms/* | awk '$2 != "total" { print $1 }' | paste -sd' ')" "1 1 1"
+check "who has an hour left to die in can be killed now" nmctl kill --now --wait dying1
+is "which is the reason" "$(nmctl list --all --json | jq -r '.[] | select(.name == "dying1") |
+    "\(.exit_code) \(.exit_reason)"')" "137 killed"
+
+# ---- whole scopes, and one that nobody knows ----------------------------------------------------
+
+id_of() { awk -v name="$1" '$2 == name { print $1 }' /tmp/before; }
+killed=$(id_of steady1) killed_alone=$(id_of guest2) # the second is paused
+systemctl kill -s KILL "nm-$killed.scope"
+check "a whole scope is killed" wait_until 20 in_state "$killed" COMPLETED
+is "and reported so" "$(field_of "$killed" '"\(.exit_code) \(.exit_reason)"')" "137 signaled"
+like "by somebody else" "$(field_of "$killed" .message)" 'from outside nmd'
+systemctl stop nmd.service
+systemctl kill -s KILL "nm-$killed_alone.scope"
+systemd-run -q --scope --slice=nm.slice --unit=nm-container_1_000001 sleep 3000 </dev/null >/dev/null 2>&1 &
+orphan=$cg/nm.slice/nm-container_1_000001.scope
+wait_until 20 test -d "$orphan"
+echo 1 >"$orphan/cgroup.freeze"
+wait_until 20 grep -qx 'frozen 1' "$orphan/cgroup.events"
+systemctl start nmd.service
+check "while nmd was away, another" wait_until 60 in_state "$killed_alone" COMPLETED
+is "with what can be known" "$(field_of "$killed_alone" '"\(.exit_code) \(.exit_reason)"')" "137 signaled"
+check "a scope that nobody knows is thawed" wait_until 20 grep -qx 'frozen 0' "$orphan/cgroup.events"
+is "not killed" "$(field "$orphan/cgroup.events" populated)" 1
+like "and reported" "$(nmctl status)" 'not known'
+systemctl kill -s KILL nm-container_1_000001.scope
 
 # What only a thawed, living container can do.
 check "a paused one can be resumed" nmctl resume guest1
