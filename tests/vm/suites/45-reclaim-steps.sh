@@ -39,9 +39,8 @@ systemctl daemon-reload
 
 for step in before-reclaim:1 after-reclaim:1; do
     echo "$step" >/run/nmd-step
-    # Reclaim has two samples' time to show, and this machine may be slow to swap.
     quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "squeeze = no" \
-        "pause-deadline = 1h" "[sampling]" "period = 3s"
+        "pause-deadline = 1h" "[sampling]" "period = 1s"
     big=$(start big 50 -m 900M -c 0.5)
     idle=$(start idle 300 --opportunistic -m 400M -c 0.1)
     wait_until 90 in_state "$idle" RUNNING
