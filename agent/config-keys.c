@@ -180,7 +180,8 @@ const struct nm_config_key nm_config_keys[] = {
     {"containers", "banned-users", NM_CONFIG_USERS, FIELD(banned_users),
      .fallback = "hdfs yarn mapred bin",
      .meaning = "No container runs as one of these users (login names or uids), unless root asks "
-                "for it by name. May be given several times in a file to name more; the first in a "
+                "for it by name; what waits when its user is named here is not started any more. "
+                "Where logins share a uid, give the uid. May be given several times in a file to name more; the first in a "
                 "file starts the list anew, and an empty value names nobody."},
     {"containers", "no-new-privs", NM_CONFIG_BOOL, FIELD(no_new_privs), .fallback = "yes",
      .meaning = "Containers can't gain privileges through set-uid programs or file capabilities. "
@@ -216,7 +217,8 @@ const struct nm_config_key nm_config_keys[] = {
                 "that must be free. 0: not looked at."},
 
     {"paths", "log-dir", NM_CONFIG_PATH, FIELD(log_dir), .restart = true, .fallback = "",
-     .meaning = "Where the containers' output is written. Empty: logs/ below the state directory."},
+     .meaning = "Where the containers' output is written: a directory of nmd's or root's that nobody "
+                "else may write to. Empty: logs/ below the state directory."},
 };
 const size_t nm_config_n_keys = NM_ARRAY_SIZE(nm_config_keys);
 
