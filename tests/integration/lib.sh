@@ -23,6 +23,7 @@ nmd_conf=$dir/nmd.conf
 export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1:log_path=$dir/asan
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:log_path=$dir/ubsan
 
+umask 022 # nmd refuses directories that a group may write to
 nmctl() { "$NMCTL" "$@"; }
 
 # Settings for tests that want to see something happen soon; more lines come on stdin, and win.
