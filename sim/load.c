@@ -537,8 +537,9 @@ static int follow(struct load *l, size_t i, const uint64_t v[4])
     l->containers_cpu += now.cpu_millicores;
     if (!f->running)
         return 0; /* what a paused one holds is no part of its progress */
-    if (!f->resumed)
-        r = nm_curve_add(c, &before);
+    if (!f->resumed) /* memory that grows has grown since then, and not before */
+        r = now.memory_bytes > before.memory_bytes ? nm_curve_put(c, &before)
+                                                   : nm_curve_add(c, &before);
     else if (c->n > 0)
         now.cpu_millicores = c->points[c->n - 1].cpu_millicores;
     f->resumed = false;
@@ -673,14 +674,18 @@ static int take_lines(struct load *l, FILE *f)
 static void close_up(struct load *l)
 {
     struct nm_workload *w = l->w;
-    char duration[32];
+    char duration[32], date[32] = "";
+    time_t begun = (time_t)(w->header.recorded_usec / NM_USEC_PER_SEC);
+    struct tm tm;
 
+    if (begun > 0 && gmtime_r(&begun, &tm))
+        (void)strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC, ", &tm);
     for (size_t i = 0; i < w->n_jobs; i++)
         if (w->jobs[i].end == NM_JOB_ALIVE)
             w->jobs[i].run_usec = progress(&l->followers[i], l->now_usec);
     w->duration_usec = l->now_usec;
-    (void)snprintf(w->title, sizeof w->title, "%s, %s", w->header.host[0] ? w->header.host : "?",
-                   nm_format_duration(w->duration_usec, duration, sizeof duration));
+    (void)snprintf(w->title, sizeof w->title, "%s, %s%s", w->header.host[0] ? w->header.host : "?",
+                   date, nm_format_duration(w->duration_usec, duration, sizeof duration));
 }
 
 int nm_workload_read(FILE *f, const char *name, struct nm_workload **ret, char **ret_message)

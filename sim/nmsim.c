@@ -24,6 +24,15 @@ static int fail(const char *what, int r, const char *message)
     return r;
 }
 
+static const char *why_not(const struct nm_workload *w)
+{
+    if (w->duration_usec < w->header.period_usec)
+        return "the trace is shorter than one sampling period: there is nothing to replay";
+    if (w->n_jobs == 0)
+        return "there is no container in the trace: there is nothing to replay";
+    return NULL;
+}
+
 static int open_workload(const struct nm_sim_options *o, struct nm_workload **ret)
 {
     _cleanup_free_ char *message = NULL;
@@ -36,10 +45,10 @@ static int open_workload(const struct nm_sim_options *o, struct nm_workload **re
     r = nm_workload_load(o->trace, ret, &message);
     if (r < 0)
         return fail(o->trace, r, message);
-    if ((*ret)->duration_usec < (*ret)->header.period_usec) {
+    if (why_not(*ret)) {
+        r = fail(o->trace, -ENODATA, why_not(*ret));
         nm_workload_free(STEAL_PTR(*ret));
-        return fail(o->trace, -ENODATA, "the trace is shorter than one sampling period: there is "
-                                        "nothing to replay");
+        return r;
     }
     if ((*ret)->cut_off)
         fprintf(stderr, "nmsim: %s: the last line is incomplete, and is left out\n", o->trace);

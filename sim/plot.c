@@ -103,8 +103,19 @@ static void put_data(FILE *f, const struct nm_sim_result *results, size_t n)
     }
 }
 
+static double longest_wait(const struct nm_sim_result *results, size_t n)
+{
+    double wait = 0;
+
+    for (size_t i = 0; i < n; i++)
+        wait = fmax(wait, results[i].jobs[NM_OPPORTUNISTIC].wait_mean_usec);
+    return wait;
+}
+
 static void put_sums(FILE *f, const struct nm_sim_result *results, size_t n)
 {
+    double unit = scale_of((uint64_t)longest_wait(results, n)).usec;
+
     fprintf(f, "$sums << EOD\n");
     for (size_t i = 0; i < n; i++) {
         const struct nm_sim_result *r = &results[i];
@@ -114,7 +125,7 @@ static void put_sums(FILE *f, const struct nm_sim_result *results, size_t n)
         fprintf(f, "%zu ", i);
         put_title(f, r->name);
         fprintf(f, " %g %g %g %d\n", nm_report_gain(r, &results[0]), nm_sim_lost_share(r) * 100,
-                r->jobs[NM_OPPORTUNISTIC].wait_mean_usec / 60e6,
+                r->jobs[NM_OPPORTUNISTIC].wait_mean_usec / unit,
                 (int)strtol(colours[colour] + 1, NULL, 16));
     }
     fprintf(f, "EOD\n");
@@ -188,7 +199,7 @@ static void put_time_panels(FILE *f, const struct nm_workload *load,
     put_thresholds(f, shown, true);
     put_curves(f, results, n, 3);
     put_panel(f, 0.37, 0.15);
-    fprintf(f, "unset arrow; unset label\nset yrange [0:*]\nset format x '%%g'\n"
+    fprintf(f, "unset arrow; unset label\nset yrange [0:1<*]\nset format x '%%g'\n"
                "set xlabel '%s' offset 0,0.5\nset ylabel 'opportunistic, running'\n",
             unit);
     put_curves(f, results, n, 4);
@@ -218,19 +229,20 @@ static void put_bars(FILE *f, double left, double right, const char *title, int 
 
 static void put_bar_panels(FILE *f, const struct nm_sim_result *results, size_t n, double top)
 {
-    double gain = 1, lost = 1, wait = 0.1;
+    struct scale scale = scale_of((uint64_t)longest_wait(results, n));
+    double gain = 1, lost = 1, wait = fmax(longest_wait(results, n) / scale.usec, 0.1);
+    char title[64];
 
     for (size_t i = 0; i < n; i++) {
         gain = fmax(gain, nm_report_gain(&results[i], &results[0]));
         lost = fmax(lost, nm_sim_lost_share(&results[i]) * 100);
-        wait = fmax(wait, results[i].jobs[NM_OPPORTUNISTIC].wait_mean_usec / 60e6);
     }
+    (void)snprintf(title, sizeof title, "mean wait in the queue, %s", scale.unit);
     put_bars(f, 0.24, 0.49, "useful work, times that of over-allocation off", 3, "%.2f", gain * 1.2,
              true, n, top);
     fprintf(f, "unset label\n"); /* the heading is there once */
     put_bars(f, 0.53, 0.73, "opportunistic work lost, %", 4, "%.1f", lost * 1.25, false, n, top);
-    put_bars(f, 0.77, 0.97, "mean wait in the queue, minutes", 5, "%.1f", wait * 1.25, false, n,
-             top);
+    put_bars(f, 0.77, 0.97, title, 5, "%.1f", wait * 1.25, false, n, top);
 }
 
 static void put_script(FILE *f, const struct nm_workload *load, const struct nm_sim_result *results,

@@ -32,6 +32,13 @@ static const char *duration(double usec, char *buf, size_t size)
     return buf;
 }
 
+static const char *cpu_time(double sec, char *buf, size_t size)
+{
+    (void)snprintf(buf, size, sec < 36000 ? "%.0f CPU-seconds" : "%.1f CPU-hours",
+                   sec < 36000 ? sec : sec / 3600);
+    return buf;
+}
+
 /* "12,345,678" */
 static const char *grouped(uint64_t n, char *buf, size_t size)
 {
@@ -113,22 +120,23 @@ static void print_jobs(const struct nm_sim_result *r, FILE *f)
 static void print_work(const struct nm_sim_result *r, const struct nm_sim_result *off, FILE *f)
 {
     const struct nm_sim_jobs *o = &r->jobs[NM_OPPORTUNISTIC];
+    char work[32], ran[24], paused[24];
 
-    fprintf(f, "\n  useful work    %.1f CPU-hours", nm_sim_useful_work(r) / 3600);
+    fprintf(f, "\n  useful work    %s", cpu_time(nm_sim_useful_work(r), work, sizeof work));
     if (off)
         fprintf(f, ", %.2f times that with over-allocation off", nm_report_gain(r, off));
     fprintf(f,
-            "\n  work lost      %.1f CPU-hours with %" PRIu64
-            " killed containers that had run for %.1f h: %.1f %% of opportunistic work\n",
-            o->work_lost / 3600, o->preempted + o->oom, o->time_lost / 3600,
-            nm_sim_lost_share(r) * 100);
+            "\n  work lost      %s with %" PRIu64
+            " killed containers that had run for %s in all: %.1f %% of opportunistic work\n",
+            cpu_time(o->work_lost, work, sizeof work), o->preempted + o->oom,
+            duration(o->time_lost * 1e6, ran, sizeof ran), nm_sim_lost_share(r) * 100);
     fprintf(f,
             "  taken back     %" PRIu64 " kills (%" PRIu64 " for memory, %" PRIu64
             " for CPU, %" PRIu64 " for guaranteed ones, %" PRIu64 " paused for too long), %" PRIu64
-            " pauses (%.1f h), %" PRIu64 " resumes, %" PRIu64 " reclaims\n",
+            " pauses (%s in all), %" PRIu64 " resumes, %" PRIu64 " reclaims\n",
             r->n_kills, r->kills[NM_REASON_MEMORY_OVER_BETA], r->kills[NM_REASON_CPU_OVER_BETA],
             r->kills[NM_REASON_ROOM_FOR_GUARANTEED], r->kills[NM_REASON_PAUSE_DEADLINE],
-            r->n_pauses, r->paused_sec / 3600, r->n_resumes, r->n_reclaims);
+            r->n_pauses, duration(r->paused_sec * 1e6, paused, sizeof paused), r->n_resumes, r->n_reclaims);
     fprintf(f,
             "  out of memory  the kernel killed %" PRIu64 " opportunistic and %" PRIu64
             " guaranteed containers\n",

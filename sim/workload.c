@@ -99,12 +99,19 @@ int nm_workload_add_change(struct nm_workload *w, const struct nm_job_change *ch
 
 int nm_curve_add(struct nm_curve *c, const struct nm_use *use)
 {
-    struct nm_use *last = c->n > 0 ? &c->points[c->n - 1] : NULL;
-    int r;
+    const struct nm_use *last = c->n > 0 ? &c->points[c->n - 1] : NULL;
 
     if (last && last->memory_bytes == use->memory_bytes &&
         last->cpu_millicores == use->cpu_millicores)
         return 0;
+    return nm_curve_put(c, use);
+}
+
+int nm_curve_put(struct nm_curve *c, const struct nm_use *use)
+{
+    struct nm_use *last = c->n > 0 ? &c->points[c->n - 1] : NULL;
+    int r;
+
     if (last && use->at_usec <= last->at_usec) {
         last->memory_bytes = use->memory_bytes;
         last->cpu_millicores = use->cpu_millicores;

@@ -102,6 +102,8 @@ int nm_workload_add_change(struct nm_workload *w, const struct nm_job_change *ch
 /* A point that holds from at_usec, which is not before the last one's; at the same time it replaces
  * it, and one that says nothing new is left out. */
 int nm_curve_add(struct nm_curve *c, const struct nm_use *use);
+/* The same, but the point is kept even if it says nothing new: so long nothing had changed. */
+int nm_curve_put(struct nm_curve *c, const struct nm_use *use);
 
 /* Completes what was not seen (above). To be called once, when all is in. */
 int nm_workload_finish(struct nm_workload *w);
