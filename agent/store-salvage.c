@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 
 #include "agent/store-internal.h"
 #include "util/clock.h"
@@ -266,6 +267,17 @@ static int open_old(const char *path, sqlite3 **ret)
     return 0;
 }
 
+/* Reading makes a log where there was none. */
+static void remove_empty_log(const char *path)
+{
+    char log[512];
+    struct stat st;
+
+    if ((size_t)snprintf(log, sizeof log, "%s-wal", path) < sizeof log && lstat(log, &st) == 0 &&
+        S_ISREG(st.st_mode) && st.st_size == 0)
+        (void)unlink(log);
+}
+
 void nm_store_salvage_file(struct nm_store *s, const char *path, struct nm_store_saved *ret)
 {
     sqlite3 *old;
@@ -275,4 +287,5 @@ void nm_store_salvage_file(struct nm_store *s, const char *path, struct nm_store
         return;
     nm_store_salvage(s, old, ret);
     (void)sqlite3_close(old);
+    remove_empty_log(path);
 }
