@@ -3,7 +3,7 @@
 # deadline: 420
 #
 # nmd dies by SIGKILL just before and just after it has a paused container's memory reclaimed: the
-# next one does it again, and the container, its pause and its deadline are what they were. Needs a
+# next one does what is left of it, and the container and its pause are what they were. Needs a
 # build that dies on purpose (tests/vm/run --build).
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
@@ -22,7 +22,8 @@ swapped() { [ "$(cat "$cg/nm.slice/nm-$idle.scope/memory.swap.current")" -gt $((
 reclaims() { # outcomes of the decisions to reclaim, in order
     nmctl explain --json "$idle" | jq -r '[.[] | select(.kind == "reclaim") | .outcome] | join(" ")'
 }
-reclaimed() { [ "$(reclaims)" = "failed done" ]; }
+# The death of the first nmd may come too late for its worker, which then has done it all.
+told() { [[ "$(reclaims)" = "failed done" || ($step = after-* && "$(reclaims)" = failed) ]]; }
 
 # Dies only once: the next nmd comes by the same step.
 mkdir -p /run/systemd/system/nmd.service.d
@@ -54,8 +55,8 @@ for step in before-reclaim:1 after-reclaim:1; do
     check "$step: nmd dies" wait_until 90 died
     is "$step: the container is frozen all the while" \
         "$(field "$cg/nm.slice/nm-$idle.scope/cgroup.events" frozen)" 1
-    check "$step: the next nmd does it again, and both is told" wait_until 90 reclaimed
-    check "$step: the memory goes to swap" wait_until 60 swapped
+    check "$step: the memory goes to swap" wait_until 90 swapped
+    check "$step: the next nmd has done it, and both is told" wait_until 60 told
     is "$step: nobody was killed, and the pause ends when it was to" \
         "$(state_of "$idle") $(field_of "$idle" '"\(.pid) \(.pause_deadline_usec / 20000000 | round)"')" \
         "PAUSED $before"
