@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <sys/ioctl.h>
 
 #include "util/parse.h"
 
@@ -169,8 +170,8 @@ static void print_speed(const struct nm_sim_result *results, size_t n, FILE *f)
         simulated += results[i].duration_usec;
     }
     fprintf(f,
-            "\n%s simulated in %.2f s: %s rounds, %s decisions (a container judged in a round); "
-            "%.0f thousand rounds and %.1f million decisions a second\n",
+            "\n%s simulated in %.2f s: %s rounds, %s decisions;\n%.0f thousand rounds and %.1f "
+            "million decisions a second (one container judged in one round)\n",
             nm_format_duration(simulated, time, sizeof time), (double)usec / 1e6,
             grouped(rounds, a, sizeof a), grouped(decisions, b, sizeof b),
             per_sec(rounds, usec) / 1e3, per_sec(decisions, usec) / 1e6);
@@ -198,17 +199,40 @@ static int name_width(const struct nm_sim_result *results, size_t n)
     return (int)width;
 }
 
+static const char *oom_kills(const struct nm_sim_result *r, char *buf, size_t size)
+{
+    if (r->oom_opportunistic + r->oom_guaranteed == 0)
+        (void)snprintf(buf, size, "0");
+    else
+        (void)snprintf(buf, size, "%" PRIu64 "+%" PRIu64, r->oom_opportunistic, r->oom_guaranteed);
+    return buf;
+}
+
+static const char *alarm_of(const struct nm_sim_result *r)
+{
+    return r->n_violations > 0 ? " INVARIANTS VIOLATED" : "";
+}
+
+/* What a terminal of 80 columns has room for. */
+static void print_narrow_row(const struct nm_sim_result *r, const struct nm_sim_result *off,
+                             int width, FILE *f)
+{
+    const struct nm_sim_jobs *o = &r->jobs[NM_OPPORTUNISTIC];
+    char wait[24], oom[48];
+
+    fprintf(f, "%-*s %3.0f%% %3.0f%% %5.2f%% %5" PRIu64 " %6s %5" PRIu64 " %5s %5.1f%% %5.2f%s\n",
+            width, r->name, r->memory_mean * 100, r->cpu_mean * 100, r->memory_over_beta * 100,
+            o->done, duration(o->wait_mean_usec, wait, sizeof wait), r->n_kills,
+            oom_kills(r, oom, sizeof oom), nm_sim_lost_share(r) * 100, nm_report_gain(r, off),
+            alarm_of(r));
+}
+
 static void print_row(const struct nm_sim_result *r, const struct nm_sim_result *off, int width,
                       FILE *f)
 {
     const struct nm_sim_jobs *g = &r->jobs[NM_GUARANTEED], *o = &r->jobs[NM_OPPORTUNISTIC];
     char wait[2][24], oom[48];
 
-    if (r->oom_opportunistic + r->oom_guaranteed == 0)
-        (void)snprintf(oom, sizeof oom, "0");
-    else
-        (void)snprintf(oom, sizeof oom, "%" PRIu64 "+%" PRIu64, r->oom_opportunistic,
-                       r->oom_guaranteed);
     fprintf(f,
             "%-*s %3.0f%% %3.0f%%  %3.0f%% %3.0f%%  %5.2f%% |%6" PRIu64 " %6s %5.2f |%6" PRIu64
             " %6s %5.2f |%6" PRIu64 " %6" PRIu64 " %5s %5.1f%% | %4.2f%s\n",
@@ -216,8 +240,8 @@ static void print_row(const struct nm_sim_result *r, const struct nm_sim_result 
             r->cpu_p95 * 100, r->memory_over_beta * 100, g->done,
             duration(g->wait_mean_usec, wait[0], sizeof wait[0]), g->slowdown_mean, o->done,
             duration(o->wait_mean_usec, wait[1], sizeof wait[1]), o->slowdown_mean, r->n_pauses,
-            r->n_kills, oom, nm_sim_lost_share(r) * 100, nm_report_gain(r, off),
-            r->n_violations > 0 ? " INVARIANTS VIOLATED" : "");
+            r->n_kills, oom_kills(r, oom, sizeof oom), nm_sim_lost_share(r) * 100,
+            nm_report_gain(r, off), alarm_of(r));
 }
 
 static bool is_harmless(const struct nm_sim_result *r, const struct nm_sim_result *off)
@@ -238,38 +262,71 @@ static void print_best(const struct nm_sim_result *results, size_t n, FILE *f)
             best = &results[i];
     if (best)
         fprintf(f,
-                "\nMost useful work with no harm to guaranteed containers and at most %.0f %% of "
-                "opportunistic work lost: %s\n",
-                MUCH_LOST * 100, best->name);
+                "\nMost useful work: %s\n(of those with no harm to guaranteed containers, and at most "
+                "%.0f %% of opportunistic work lost)\n",
+                best->name, MUCH_LOST * 100);
     else
         fprintf(f,
-                "\nNone of these is without harm to guaranteed containers and loses at most %.0f "
+                "\nNone of these is without harm to guaranteed containers and loses at most\n%.0f "
                 "%% of opportunistic work.\n",
                 MUCH_LOST * 100);
+}
+
+#define WIDE 116 /* columns of a row, beside its name */
+
+static bool is_narrow(FILE *f, int width)
+{
+    struct winsize size;
+
+    return isatty(fileno(f)) && ioctl(fileno(f), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 &&
+           size.ws_col < WIDE + width;
+}
+
+static void print_titles(bool narrow, int width, FILE *f)
+{
+    if (narrow)
+        fprintf(f,
+                "%-*s  in use    memory  opportunistic  killed by           useful\n"
+                "%-*s  mem  CPU   >beta  done   wait    nmd kernel  lost    work\n",
+                width, "", width, "");
+    else
+        fprintf(f,
+                "%-*s  memory     CPU       memory |      guaranteed     |     opportunistic   |"
+                "    taken back and lost     | useful\n"
+                "%-*s mean  p95  mean  p95   >beta  |  done   wait  slow |  done   wait  slow |"
+                "pauses  kills   OOM   lost | work\n",
+                width, "", width, "");
+}
+
+static void print_legend(bool narrow, FILE *f)
+{
+    if (narrow)
+        fprintf(f, "\nwait: mean time in the queue; kernel: opportunistic+guaranteed containers;\n"
+                   "lost: share of opportunistic CPU time that ended in a kill;\n"
+                   "useful work: CPU time that was not lost, against over-allocation off.\n"
+                   "A wider terminal, or a pipe, shows more.\n");
+    else
+        fprintf(f, "\nwait: mean time in the queue; slow: time from start to end, against that at "
+                   "full speed;\nOOM: kills by the kernel, opportunistic+guaranteed; lost: share of "
+                   "opportunistic CPU time that ended in a kill;\nuseful work: CPU time that was not "
+                   "lost, against over-allocation off.\n");
 }
 
 void nm_report_compare(const struct nm_workload *load, const struct nm_sim_result *results,
                        size_t n, FILE *f)
 {
     int width = name_width(results, n);
+    bool narrow = is_narrow(f, width);
     char memory[32];
 
     fprintf(f, "%s: %zu jobs on %s and %g CPUs for containers%s\n\n", load->title, load->n_jobs,
             nm_format_size(results[0].settings.capacity.memory_bytes, memory, sizeof memory),
             (double)results[0].settings.capacity.cpu_millicores / 1000,
             load->cut_off ? " (the trace's last line is incomplete)" : "");
-    fprintf(f,
-            "%-*s  memory     CPU       memory |      guaranteed     |     opportunistic   |    "
-            "taken back and lost     | useful\n"
-            "%-*s mean  p95  mean  p95   >beta  |  done   wait  slow |  done   wait  slow |pauses  "
-            "kills   OOM   lost | work\n",
-            width, "", width, "");
+    print_titles(narrow, width, f);
     for (size_t i = 0; i < n; i++)
-        print_row(&results[i], &results[0], width, f);
-    fprintf(f, "\nwait: mean time in the queue; slow: time from start to end, against that at full "
-               "speed;\nOOM: kills by the kernel, opportunistic+guaranteed; lost: share of "
-               "opportunistic CPU time that ended in a kill;\nuseful work: CPU time that was not "
-               "lost, against over-allocation off.\n");
+        (narrow ? print_narrow_row : print_row)(&results[i], &results[0], width, f);
+    print_legend(narrow, f);
     print_best(results, n, f);
     print_speed(results, n, f);
 }
