@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 240
+#
+# Who may do what, with real users on the installed service; what containers in scopes can't reach;
+# what the unit leaves open, and why; a thousand clients, a full cgroup tree, a fork bomb.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+socket=/run/nmd/nmd.sock
+mkdir -p /etc/systemd/system/nmd.socket.d
+printf '[Socket]\nSocketMode=0666\n' >/etc/systemd/system/nmd.socket.d/suite.conf
+at_exit 'rm -rf /etc/systemd/system/nmd.socket.d; systemctl daemon-reload'
+systemctl daemon-reload
+systemctl stop nmd.service nmd.socket
+systemctl start nmd.socket
+quick_nmd "[containers]" "pids-max = 40"
+useradd -m -G nmd carol
+usermod -aG games alice
+
+# ---- the unit ----------------------------------------------------------------------------------------
+
+systemd-analyze security --no-pager --json=short nmd.service >/tmp/security.json
+cat >/tmp/reasons.py <<'PY'
+import json, re, sys
+lines = open("/lib/systemd/system/nmd.service").read().splitlines()
+comments = " ".join(l for l in lines if l.startswith("#"))
+explained = set()  # directives with a comment right above them, or above the block they stand in
+for before, line in zip(lines, lines[1:]):
+    key = line.split("=")[0]
+    if not line.startswith("#") and "=" in line and (before.startswith("#") or before.split("=")[0] in explained):
+        explained.add(key)
+n = 0
+for item in json.load(open("/tmp/security.json")):
+    if item["exposure"] in (None, "0.0"):
+        continue
+    n += 1
+    keys, _, value = item["name"].partition("=")
+    if "~@" in value:
+        good = value in comments
+    else:
+        good = any(k in explained or k + "=" in comments for k in re.findall(r"\w+", keys + " " + value) if k != "")
+    if not good:
+        print("no reason is given for", item["name"], item["description"])
+print(n, "exceptions")
+PY
+like "every exception of the unit has its reason in it" "$(python3 /tmp/reasons.py | paste -sd' ')" '^[1-9][0-9] exceptions$'
+
+# ---- users ------------------------------------------------------------------------------------------------
+
+ask() { # USER METHOD PATH [BODY]: the status and the answer
+    runuser -u "$1" -- curl -sS --max-time 60 --unix-socket $socket -X "$2" -w ' %{http_code}' \
+        ${4+-H 'Content-Type: application/json' --data-binary "$4"} "http://nmd$3"
+}
+answers() { # NAME WANTED USER METHOD PATH [BODY]
+    local name=$1 wanted=$2
+    shift 2
+    like "$name" "$(ask "$@" | tr -d '\n')" "$wanted"
+}
+c=/v1/containers
+job='"memory_bytes":16777216,"vcores":0.01,"command":["sh","-c","echo secret; exec sleep 1000"]'
+id=$(ask alice POST $c "{\"name\":\"hers\",$job}" | jq -r '.id' 2>/dev/null | head -n 1)
+like "a user runs a container" "$id" '^container_'
+check "it runs" wait_until 30 in_state "$id" RUNNING
+is "as herself" "$(ps -o user= -p "$(field_of "$id" .pid)")" alice
+is "in her groups" "$(field "/proc/$(field_of "$id" .pid)/status" Groups: | wc -w) $(
+    grep -c "^Groups:.*\b$(getent group games | cut -d: -f3)\b" "/proc/$(field_of "$id" .pid)/status")" "1 1"
+answers "another doesn't see it" '^\[\]' bob GET $c?all=true
+for row in "GET $c/$id" "GET $c/$id/logs" "GET $c/$id/decisions" "GET $c/hers/wait" "POST $c/$id/pause" \
+    "POST $c/$id/kill" "DELETE $c/hers" "POST $c/$id/promote"; do
+    read -r method path <<<"$row"
+    answers "to another there is none: $method ${path/$id/ID}" 'not-found.*There is no container.* 404$' bob "$method" "$path"
+done
+answers "another may not drain" 'forbidden.* 403$' bob POST /v1/drain
+answers "nor run as her" 'run containers as yourself only.* 403$' bob POST $c "{\"user\":\"alice\",$job}"
+answers "nor as root" 'run containers as yourself only.* 403$' bob POST $c "{\"user\":\"root\",$job}"
+answers "nor with new privileges" 'forbidden.* 403$' bob POST $c "{\"allow_new_privs\":true,$job}"
+answers "a member of the group doesn't run as root" 'min-uid = 1000.* 403$' carol POST $c "{\"user\":\"root\",$job}"
+answers "nor as a system user, by number" 'min-uid = 1000.* 403$' carol POST $c "{\"user\":\"1\",$job}"
+answers "a system user doesn't run anything" 'min-uid = 1000.* 403$' daemon POST $c "{$job}"
+answers "a member sees all" "\"id\":\"$id\".* 200$" carol GET $c
+answers "its owner reads its log" '^secret' alice GET "$c/$id/logs"
+log=/var/lib/nmd/logs/$id/stdout
+is "the log is its user's, in a directory of root's" "$(stat -c '%U %a' "$log" "${log%/*}" | paste -sd' ')" "alice 600 root 700"
+
+# ---- from inside ----------------------------------------------------------------------------------------------
+
+relay() { # NAME LINES, of inside.py
+    local line end=
+    while IFS= read -r line; do
+        case $line in
+            'ok - '*) count=$((count + 1)) ;;
+            'not ok - '*) not_ok "$1: ${line#not ok - }" ;;
+            '1..0 the end') end=yes ;;
+            *) diag "$line" ;;
+        esac
+    done <<<"$2"
+    is "$1: it came to its end" "$end" yes
+}
+inside() { # SCORE OPTION...: bob's, who is a stranger to alice's
+    local score=$1
+    shift
+    timeout 100 nmctl run -u bob -m 64M -c 0.1 "$@" -- python3 -c "$(cat "$NMD_VM_DATA/inside.py")" \
+        "nmd=$(unit_prop nmd.service MainPID)" "socket=$socket" "groups=$(id -G bob | tr ' ' ,)" cwd=/home/bob \
+        "score=$score" resource=yes "cgroup=$cg" ${closed:+"reach=/var/lib/nmd/"} "reach=/var/lib/nmd/nmd.db" \
+        "reach=/var/lib/nmd/logs/$id/" "reach=$log" "reach=/var/lib/nmd/containers/$id/record" 2>&1
+}
+count=0
+chmod 755 /var/lib/nmd # an operator's mistake, and still
+closed='' && relay "guaranteed" "$(inside 0)"
+chmod 700 /var/lib/nmd
+closed=yes && relay "opportunistic" "$(inside 1000 --opportunistic)"
+at_least "what a container must not be able to do, tried from inside" "$count" 150
+
+# ---- too much of everything ------------------------------------------------------------------------------------
+
+timeout 60 nmctl run -u bob -m 64M -c 0.1 -- python3 -c '
+import os, sys, time
+n = 0
+try:
+    while n < 100:
+        if os.fork() == 0:
+            time.sleep(1000)
+        n += 1
+except BlockingIOError:
+    sys.exit(n)' && forks=0 || forks=$?
+is "a fork bomb ends at pids-max" "$((forks > 30 && forks < 40))" 1
+check "and its cgroup goes with it" wait_until 30 bash -c \
+    '[ "$(find /sys/fs/cgroup/nm.slice -mindepth 1 -maxdepth 1 -type d | wc -l)" = 1 ]'
+
+echo 1 >$cg/nm.slice/cgroup.max.descendants
+out=$(timeout 60 nmctl run -m 16M -c 0.01 true 2>&1) && status=0 || status=$?
+is "with a full cgroup tree nothing starts" "$status" 125
+diag "$out"
+like "and it says so" "$out" "cgroup tree is full"
+is "nothing is left behind" "$(nmctl list --json | jq length)" 1
+echo max >$cg/nm.slice/cgroup.max.descendants
+check "with room again it does" timeout 60 nmctl run -m 16M -c 0.01 true
+is "the other container didn't notice" "$(state_of "$id")" RUNNING
+
+fds() { find "/proc/$(unit_prop nmd.service MainPID)/fd" -mindepth 1 | wc -l; }
+before=$(fds)
+answers=$(python3 "$NMD_VM_DATA/thousand.py" $socket 20 2>&1)
+diag "$answers"
+is "a thousand clients at once are answered" "$(jq -c '."GET 200", ."POST 201"' <<<"$answers" | paste -sd' ')" "980 20"
+ended() { [ "$(nmctl list --all --json | jq '[.[] | select(.app == "thousand" and .exit_code == 0)] | length')" = 20 ]; }
+check "and every job is done" wait_until 60 ended
+few() { [ "$(fds)" -le "$before" ]; }
+check "no descriptor is left over" wait_until 30 few
+nmctl kill --now --wait "$id" >/dev/null
+done_testing
