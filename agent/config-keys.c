@@ -181,8 +181,8 @@ const struct nm_config_key nm_config_keys[] = {
      .fallback = "hdfs yarn mapred bin",
      .meaning = "No container runs as one of these users (login names or uids), unless root asks "
                 "for it by name; what waits when its user is named here is not started any more. "
-                "Where logins share a uid, give the uid. May be given several times in a file to name more; the first in a "
-                "file starts the list anew, and an empty value names nobody."},
+                "Where logins share a uid, give the uid. May be given several times in a file to "
+                "name more; the first in a file starts the list anew, and an empty value names nobody."},
     {"containers", "no-new-privs", NM_CONFIG_BOOL, FIELD(no_new_privs), .fallback = "yes",
      .meaning = "Containers can't gain privileges through set-uid programs or file capabilities. "
                 "An administrator can lift it for a single container."},

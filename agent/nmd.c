@@ -288,7 +288,8 @@ static void raise_file_limit(void)
 
 /* On a node in trouble nmd must be heard among its containers. They don't inherit this:
  * reset-on-fork takes a raised priority off every child, whether it was raised here or by the
- * unit's Nice=. Under RestrictRealtime= the flag is refused, and the shim takes it off itself. Where the rest isn't allowed, nothing is lost. */
+ * unit's Nice=. Under RestrictRealtime= the flag is refused, and the shim takes it off itself. Where
+ * the rest isn't allowed, nothing is lost. */
 static void raise_priority(void)
 {
     const struct sched_param zero = {0};

@@ -126,8 +126,8 @@ static void set_up_self(void)
     (void)chdir("/");
     (void)umask(077);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    /* nmd's raised priority is nmd's. Its own reset-on-fork is refused by systemd's RestrictRealtime=, whose filter takes
-     * the flag for a policy. */
+    /* nmd's raised priority is nmd's. Its own reset-on-fork is refused by systemd's
+     * RestrictRealtime=, whose filter takes the flag for a policy. */
     errno = 0;
     if (getpriority(PRIO_PROCESS, 0) < 0 && errno == 0)
         (void)setpriority(PRIO_PROCESS, 0, 0);

@@ -24,6 +24,7 @@ script_is() { # LINE...: in place at once, or nmd might run half of it
     mv "$script.new" "$script"
 }
 health() { status_of '"\(.node.healthy) \(.node.health_reason // "")"'; }
+# shellcheck disable=SC2053 # a pattern is what is meant
 health_is() { [[ $(health) == $1 ]]; } # PATTERN: for wait_until
 logged() { grep -q -- "$1" "$dir/nmd.log"; }
 
@@ -79,7 +80,8 @@ check "the script and its children are gone" wait_until 5 all_gone
 free_share=$(df --output=avail,size "$dir/state" | awk 'NR == 2 { printf "%d", 100 * $1 / $2 }')
 at_least "the file system is nearly empty" "$free_share" 50
 fallocate -l 15500K "$dir/state/filler"
-check "a file system that is too full" wait_until 10 health_is "false only * of the file system of $dir/state are free, below the 5 % of disk-min-free"
+check "a file system that is too full" \
+    wait_until 10 health_is "false only * of the file system of $dir/state are free, below the 5 % of disk-min-free"
 submit late -m 50M -c 0.1 -- sleep 300
 check "holds, too" wait_until 5 hold_is late unhealthy
 rm "$dir/state/filler"
