@@ -15,21 +15,29 @@ static void make_harmless(char *s)
             *s = '?';
 }
 
-int nm_problem_set(struct nm_problem *p, enum nm_agent_outcome outcome, const char *thing,
-                   const char *value, const char *format, ...)
+int nm_problem_vset(struct nm_problem *p, enum nm_agent_outcome outcome, const char *thing,
+                    const char *value, const char *format, va_list ap)
 {
-    va_list ap;
-
     *p = (struct nm_problem){.outcome = outcome};
     (void)snprintf(p->thing, sizeof p->thing, "%s", thing);
     (void)snprintf(p->value, sizeof p->value, "%s", value ? value : "");
     if (value && strlen(value) >= sizeof p->value)
         memcpy(p->value + sizeof p->value - 4, "...", 4);
-    va_start(ap, format);
     (void)vsnprintf(p->message, sizeof p->message, format, ap);
-    va_end(ap);
     make_harmless(p->thing);
     make_harmless(p->value);
     make_harmless(p->message);
     return (int)outcome;
+}
+
+int nm_problem_set(struct nm_problem *p, enum nm_agent_outcome outcome, const char *thing,
+                   const char *value, const char *format, ...)
+{
+    va_list ap;
+    int r;
+
+    va_start(ap, format);
+    r = nm_problem_vset(p, outcome, thing, value, format, ap);
+    va_end(ap);
+    return r;
 }

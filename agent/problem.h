@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdarg.h>
+
 #include "agent/agent.h"
 
 /*
@@ -9,3 +11,5 @@
  */
 int nm_problem_set(struct nm_problem *p, enum nm_agent_outcome outcome, const char *thing,
                    const char *value, const char *format, ...) nm_printf(5, 6);
+int nm_problem_vset(struct nm_problem *p, enum nm_agent_outcome outcome, const char *thing,
+                    const char *value, const char *format, va_list ap) nm_printf(5, 0);

@@ -4,12 +4,12 @@
 
 #include "agent/users.h"
 
-#include <ctype.h>
 #include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdarg.h>
 
+#include "agent/problem.h"
 #include "util/parse.h"
 
 #define NSS_BUFFER_MAX (1 << 20) /* a group with tens of thousands of members still fits */
@@ -18,17 +18,12 @@ nm_printf(4, 5) static int refuse(struct nm_problem *p, enum nm_agent_outcome ou
                                   const char *value, const char *format, ...)
 {
     va_list ap;
-    size_t i = 0;
+    int r;
 
-    p->outcome = outcome;
-    (void)snprintf(p->thing, sizeof p->thing, "user");
-    for (; value[i] && i < sizeof p->value - 1; i++)
-        p->value[i] = (char)(iscntrl((unsigned char)value[i]) ? '?' : value[i]);
-    p->value[i] = '\0';
     va_start(ap, format);
-    (void)vsnprintf(p->message, sizeof p->message, format, ap);
+    r = nm_problem_vset(p, outcome, "user", value, format, ap);
     va_end(ap);
-    return (int)outcome;
+    return r;
 }
 
 void nm_user_done(struct nm_user *u)

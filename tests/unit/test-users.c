@@ -182,6 +182,7 @@ static void test_check(void **state)
     assert_int_equal(nm_users_check(*state, &me, "no\x1bsuch", &untouched, &problem),
                      NM_AGENT_E_INVALID);
     assert_string_equal(problem.value, "no?such");
+    assert_non_null(strstr(problem.message, "'no?such'"));
     assert_int_equal(nm_users_check(*state, &stranger, "root", &untouched, &problem),
                      NM_AGENT_E_FORBIDDEN);
     assert_int_equal(untouched.uid, 77);
