@@ -352,7 +352,7 @@ void nm_manager_round(struct nm_manager *m, enum nm_policy_trigger trigger)
     if (m->store_error == -EUCLEAN)
         nm_recovery_replace_journal(m);
     m->in_round = true;
-    m->cause_usec = now;
+    m->cause_usec = m->cpu_event_usec ? m->cpu_event_usec : now;
     if (trigger != NM_TRIGGER_CHANGE ||
         now - m->last_sample_usec > m->settings.sample_max_age_usec)
         (void)nm_manager_sample(m);

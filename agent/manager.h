@@ -140,9 +140,10 @@ struct nm_manager {
     double uplink_utilization;
     struct nm_history *history;
     uint64_t sample_cost_usec, last_sample_usec, sample_due_usec;
+    uint64_t cpu_event_usec; /* the stall that is being looked into, or 0 */
     uint64_t cause_usec; /* of the round that goes on: the sample or event that set it off */
     sd_event_source *sample_timer, *close_timer, *wake_timer, *round_source, *drain_timer,
-        *housekeeping_timer;
+        *housekeeping_timer, *cpu_look_timer;
     struct nm_psi_watch *node_memory_psi, *slice_memory_psi, *cpu_psi;
     struct nm_health *health;
 
