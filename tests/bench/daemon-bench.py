@@ -9,8 +9,7 @@
   throughput      launches per second over the socket, beside plain fork and exec
   memory surge    from the moment the preemption threshold is crossed to the victim's cgroup being empty,
                   beside the same nmd with nothing but its 3 s samples
-  CPU surge       from the start of the surge to the victim being frozen; cpu-samples = 1 with pressure events,
-                  beside 3 s samples alone
+  CPU surge       from its start to the container being frozen, with cpu-samples = 1, beside 3 s samples alone
 Medians count; the machine's other load is in all of them.
 """
 import argparse
@@ -18,6 +17,7 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import shutil
 import socket
 import subprocess
@@ -28,6 +28,7 @@ import time
 
 MIB = 1 << 20
 CAPACITY_MIB = 1024
+NODE_PROC = pathlib.Path(__file__).resolve().parent.parent / "integration" / "node-proc.py"
 
 
 def percentile(values, p):
@@ -60,11 +61,15 @@ class Node:
         self.socket = str(self.dir / "nmd.sock")
         (self.dir / "nmd.conf").write_text("\n".join(conf) + "\n[health]\ndisk-min-free = 0\n")
         self.root = next(line.split()[1] for line in open("/proc/mounts") if line.split()[2] == "cgroup2")
-        # The node's memory is the real one; its CPU stands still, so that what else runs here doesn't hold admissions up.
-        (self.dir / "proc").mkdir()
-        (self.dir / "proc" / "meminfo").symlink_to("/proc/meminfo")
-        (self.dir / "proc" / "stat").write_text("cpu  1 0 1 99 0 0 0 0 0 0\n" + "".join(
-            f"cpu{i} 1 0 1 99 0 0 0 0 0 0\n" for i in range(os.cpu_count())))
+        # The node's memory is the real one; its CPU is idle but for containers, so that what else runs here doesn't hold
+        # admissions up.
+        proc = self.dir / "proc"
+        proc.mkdir()
+        (proc / "meminfo").symlink_to("/proc/meminfo")
+        (proc / "busy").write_text("0")
+        self.idle = subprocess.Popen([sys.executable, str(NODE_PROC), str(proc), str(os.cpu_count())])
+        while not (proc / "stat").exists() or not (proc / "stat").stat().st_size:
+            time.sleep(0.01)
         self.log = open(self.dir / "nmd.log", "w")
         self.process = subprocess.Popen(
             [str(build / "nmd"), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket, "--state-dir",
@@ -101,8 +106,9 @@ class Node:
         return pathlib.Path(self.root, self.slice, f"{self.slice[:-6]}-{ident}.scope", "cgroup.events")
 
     def stop(self):
-        self.process.terminate()
-        self.process.wait()
+        for process in (self.process, self.idle):
+            process.terminate()
+            process.wait()
         top = pathlib.Path(self.root, self.slice)
         if top.exists():
             (top / "cgroup.kill").write_text("1")
@@ -235,19 +241,36 @@ def memory_surge(build, rounds, *sampling):
     return times
 
 
+# Waits for its word, then has twice as many busy processes as there are CPUs.
+SPIN = """
+import os, time
+while not os.path.exists("{go}"):
+    time.sleep(0.002)
+for _ in range(2 * os.cpu_count() - 1):
+    if os.fork() == 0:
+        break
+while True:
+    pass
+"""
+
+
 def cpu_surge(build, rounds, *sampling):
+    """An opportunistic container that was idle takes all CPUs, and is over the preemption threshold by itself."""
     times = []
-    cpus = os.cpu_count()
     for _ in range(rounds):
         node = Node(build, "[over-allocation]", "warmup = 100ms", "warmup-samples = 1", "cpu-threshold = 0.5", "memory-threshold = 0.9",
-                    "[preemption]", "cpu-samples = 1", "cpu-threshold = 0.9", *sampling)
+                    "[preemption]", "cpu-samples = 1", "cpu-threshold = 0.8", *sampling)
         try:
-            victim = node.run(["sh", "-c", "while :; do :; done"], vcores=0.1)
+            go = node.dir / "go"
+            victim = node.run([sys.executable, "-c", SPIN.format(go=go)], vcores=0.1)
             node.wait(victim, "RUNNING")
+            deadline = time.monotonic() + 20
+            while node.container(victim)["cpu_usage_usec"] == 0 and time.monotonic() < deadline:
+                time.sleep(0.05)  # out of its warm-up, and a sample begins
+            time.sleep(random.uniform(0.2, 2.8))
             begun = time.monotonic_ns()
-            for _ in range(cpus):
-                node.run(["sh", "-c", "while :; do :; done"], "GUARANTEED", 10, 0.1)
-            frozen = wait_file(node.events_file(victim), "frozen 1")
+            go.touch()
+            frozen = wait_file(node.events_file(victim), "frozen 1", seconds=20)
             if frozen:
                 times.append((frozen - begun) / 1e6)
         finally:
