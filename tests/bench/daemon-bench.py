@@ -140,15 +140,16 @@ def idle(build):
     node = Node(build)
     python = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        ident = node.run(["sleep", "60"], "GUARANTEED")
-        node.wait(ident, "RUNNING")
+        # Two: what the shims of a node share (libraries) is no single one's.
+        for ident in [node.run(["sleep", "60"], "GUARANTEED") for _ in range(2)]:
+            node.wait(ident, "RUNNING")
         time.sleep(3)
         rss, private = smaps(node.process.pid)
         reference, reference_private = smaps(python.pid)
         shim = int(open(f"/proc/{node.container(ident)['pid']}/stat").read().rsplit(")", 1)[1].split()[1])
         row("nmd idle: RSS", f"{rss / 1024:.1f} MiB", f"{reference / 1024:.1f} MiB", "goal 6 MiB; reference: idle python3")
         row("nmd idle: private", f"{private / 1024:.1f} MiB", f"{reference_private / 1024:.1f} MiB")
-        row("shim: private", f"{smaps(shim)[1]} KiB", f"{reference_private} KiB", "goal 300 KiB")
+        row("one of two shims: private", f"{smaps(shim)[1]} KiB", f"{reference_private} KiB", "goal 300 KiB")
     finally:
         python.kill()
         node.stop()
