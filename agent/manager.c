@@ -21,8 +21,6 @@
 
 #define HOUSEKEEPING_USEC (10 * NM_USEC_PER_SEC)
 #define CPU_PSI_STALL_SHARE 4 /* of the window: idle-class work always waits a little */
-/* Long enough that the ticks of /proc/stat say something, short enough to relieve within 100 ms. */
-#define CPU_LOOK_USEC (50 * NM_USEC_PER_MSEC)
 
 /* ---- indexes ------------------------------------------------------------- */
 
@@ -268,30 +266,12 @@ static void on_memory_pressure(void *userdata)
     nm_manager_round(m, NM_TRIGGER_PRESSURE);
 }
 
-static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
-{
-    struct nm_manager *m = userdata;
-
-    (void)s, (void)usec;
-    nm_manager_round(m, NM_TRIGGER_SAMPLE);
-    m->cpu_event_usec = 0;
-    return 0;
-}
-
-/* CPU use is what was used since the sample before, which may be seconds ago: a surge that has just
- * begun hardly shows in it. So a stall makes two samples, and only the second one, which is of the
- * moment between them, counts for the rule of consecutive samples. */
 static void on_cpu_pressure(void *userdata)
 {
     struct nm_manager *m = userdata;
 
     m->counters.pressure_events++;
-    if (m->cpu_event_usec != 0)
-        return;
-    nm_manager_round(m, NM_TRIGGER_PRESSURE);
-    m->cpu_event_usec = nm_now_usec();
-    (void)sd_event_source_set_time_relative(m->cpu_look_timer, CPU_LOOK_USEC);
-    (void)sd_event_source_set_enabled(m->cpu_look_timer, SD_EVENT_ONESHOT);
+    nm_glance_look_at_cpu(m);
 }
 
 static int on_housekeeping(sd_event_source *s, uint64_t usec, void *userdata)
@@ -343,9 +323,6 @@ static int start_timers(struct nm_manager *m)
     if (r >= 0)
         r = sd_event_add_time(m->event, &m->wake_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_wake,
                               m);
-    if (r >= 0)
-        r = sd_event_add_time(m->event, &m->cpu_look_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000,
-                              on_cpu_look, m);
     if (r >= 0)
         r = sd_event_add_time(m->event, &m->housekeeping_timer, CLOCK_BOOTTIME,
                               now + HOUSEKEEPING_USEC, 0, on_housekeeping, m);
@@ -565,6 +542,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
 
     if (!m)
         return -ENOMEM;
+    m->slice_cpu_fd = -EBADF;
     m->event = sd_event_ref(p->event);
     m->config_must_exist = p->config_must_exist;
     m->drain_deadline_usec = UINT64_MAX;
@@ -629,6 +607,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     nm_link_sampler_free(m->link_sampler);
     nm_node_sampler_free(m->node_sampler);
     nm_node_sampler_free(m->glance_sampler);
+    (void)nm_close(m->slice_cpu_fd);
     nm_store_free(m->store);
     nm_cgroup_backend_free(m->backend);
     if (m->config)

@@ -153,6 +153,10 @@ struct nm_manager {
     char hold_id[NM_ID_SIZE];
     uint64_t squeeze_millicores;
     struct nm_node_sampler *glance_sampler; /* of its own, so that glances don't shorten CPU windows */
+    int slice_cpu_fd;      /* the slice's cpu.stat */
+    uint64_t glance_usec, glance_cpu_usec; /* the glance before: when, and what all had used by then */
+    uint64_t cpu_look_after_usec; /* not again before: the last surge was none */
+    uint64_t in_use_millicores;
     uint64_t in_use_bytes; /* in the newest full sample, beside what the node showed then */
     bool shed_due; /* the queue may be longer than its limit, which was lowered */
     bool in_round;
@@ -194,7 +198,8 @@ void nm_manager_round(struct nm_manager *m, enum nm_policy_trigger trigger);
 int nm_manager_sample(struct nm_manager *m); /* node and all containers, afresh */
 void nm_live_sample(struct nm_live *l, uint64_t now_usec);
 
-/* glance.c: memory is followed between two samples */
+/* glance.c: memory and CPU are followed between two samples */
+void nm_glance_look_at_cpu(struct nm_manager *m); /* a stall, or a surge, may have begun */
 int nm_glance_start(struct nm_manager *m);
 void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v);
 
