@@ -19,6 +19,7 @@ import argparse
 import json
 import os
 import random
+import re
 import socket
 import struct
 import sys
@@ -239,11 +240,14 @@ class Fuzzer:
             n = self.random.choice([1, 1, 2, 5])
             for i in range(n):
                 data, what = self.request(close=i == n - 1, sound=True)
-                if b"follow=true" in data or what.endswith("/wait"):
+                # Every word for yes begins what has no end.
+                if re.search(rb"follow=(?!no|false|off|0)", data) or what.endswith("/wait"):
                     return self.held.append(self.stray(data))
                 try:
                     s.sendall(data)
                     answer = read_answer(f)
+                except TimeoutError:
+                    raise Finding("%s: no answer in time to %r" % (what, data[:500]))
                 except (BrokenPipeError, ConnectionResetError):
                     if len(data) > 1 << 20:  # refused before it was read: the answer may get lost on the way
                         return None
