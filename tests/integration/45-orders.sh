@@ -28,7 +28,7 @@ nmd_start
 # and has done nothing, "last" works and came last.
 big() { hog big --opportunistic --app A -m 200M -c 0.3 -- 150 --spin && wait_until 20 uses big 150; }
 idle() { hog idle --opportunistic --app A -m 200M -c 0.3 -- 60 && wait_until 20 uses idle 60; }
-last() { hog last --opportunistic --app B -m 200M -c 0.3 -- 80 --spin && wait_until 60 burns last 400; }
+last() { hog last --opportunistic --app B -m 200M -c 0.3 -- 80 --spin && wait_until 60 worked last 400; }
 victims() { # ORDER MIB: who is killed when memory is over beta by so much
     local running
     running=$(status_of .containers.opportunistic_running)

@@ -152,6 +152,9 @@ status_is() { [ "$(status_of "$1")" = "$2" ]; }    # for wait_until
 uses() { # NAME MIB: for wait_until: it is measured with at least this much
     [ "$(field_of "$1" .memory_used_bytes)" -ge $(($2 << 20)) ]
 }
+worked() { # NAME MSEC: has had so much CPU time since its start
+    [ "$(field_of "$1" .cpu_usage_usec)" -ge $(($2 * 1000)) ]
+}
 burns() { # NAME MILLICORES
     [ "$(field_of "$1" .cpu_millicores)" -ge "$2" ]
 }
