@@ -131,6 +131,13 @@ static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
+/* At start, so that nmd's descriptors are what they will be; and again when the slice is another. */
+static void open_cpu_stat(struct nm_manager *m)
+{
+    if (m->slice_cpu_fd < 0 && m->backend->slice_fd >= 0)
+        m->slice_cpu_fd = openat(m->backend->slice_fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
+}
+
 int nm_glance_start(struct nm_manager *m)
 {
     int r = sd_event_add_time(m->event, &m->cpu_look_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000,
@@ -138,6 +145,7 @@ int nm_glance_start(struct nm_manager *m)
 
     if (r < 0)
         return r;
+    open_cpu_stat(m);
     return sd_event_add_time(m->event, &m->close_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_glance, m);
 }
 
@@ -145,8 +153,7 @@ void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
     m->in_use_bytes = v->in_use.memory_bytes;
     m->in_use_millicores = v->in_use.cpu_millicores;
-    if (m->slice_cpu_fd < 0 && m->backend->slice_fd >= 0)
-        m->slice_cpu_fd = openat(m->backend->slice_fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
+    open_cpu_stat(m);
     if (!m->close_timer)
         return;
     if (m->config->glance && m->settings.over_allocation &&
