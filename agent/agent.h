@@ -9,9 +9,9 @@
 #include <jansson.h>
 #include <systemd/sd-event.h>
 
-#include "agent/config.h"
+#include "agent/config/config.h"
 #include "agent/container.h"
-#include "agent/decision.h"
+#include "agent/decision/decision.h"
 #include "agent/types.h"
 #include "monitor/monitor.h"
 

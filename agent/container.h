@@ -6,7 +6,7 @@
  * container.c; every change of state goes through nm_container_set_state().
  */
 
-#include "agent/policy.h"
+#include "agent/policy/policy.h"
 #include "cgroup/cgroup.h"
 #include "monitor/monitor.h"
 

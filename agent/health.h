@@ -19,7 +19,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "agent/config.h"
+#include "agent/config/config.h"
 
 #define NM_HEALTH_REASON_SIZE 200
 

@@ -1,73 +1,79 @@
-# agent/: the core. nmd.c is the one main() that knows every folder; shim.c is a program of its own.
+# agent/: the core. nmd.c is the one main() that knows every folder; launch/shim.c is a program of its own.
 noinst_LTLIBRARIES += libnm-agent.la
+# what all of its rooms share, and what stands beside them
 libnm_agent_la_SOURCES = \
 	%D%/agent.h \
-	%D%/config.c %D%/config.h \
-	%D%/config-doc.c \
-	%D%/config-keys.c %D%/config-keys.h \
-	%D%/config-read.c \
-	%D%/config-values.c \
 	%D%/container.c %D%/container.h \
-	%D%/decision.c %D%/decision.h %D%/decision-internal.h \
-	%D%/decision-json.c \
-	%D%/decision-words.c \
-	%D%/glance.c \
 	%D%/health.c %D%/health.h \
 	%D%/health-script.c %D%/health-script.h \
 	%D%/message-ids.h \
-	%D%/estimate.c \
-	%D%/ordering.c %D%/ordering.h \
-	%D%/policy.c %D%/policy.h %D%/policy-internal.h \
-	%D%/policy-admit.c \
-	%D%/policy-check.c \
-	%D%/policy-names.c \
-	%D%/policy-preempt.c \
-	%D%/policy-squeeze.c \
-	%D%/victims.c \
-	%D%/manager.c %D%/manager.h \
-	%D%/manager-act.c \
-	%D%/manager-life.c \
-	%D%/manager-memory.c \
-	%D%/manager-record.c \
-	%D%/manager-request.c \
-	%D%/manager-round.c \
-	%D%/manager-status.c \
-	%D%/container-files.c \
-	%D%/copy.c %D%/copy.h \
 	%D%/priority.c %D%/priority.h \
 	%D%/problem.c %D%/problem.h \
-	%D%/recorder.c \
-	%D%/recovery.c \
-	%D%/recovery-decide.c \
-	%D%/settings.c %D%/settings.h \
 	%D%/trace.c %D%/trace.h \
 	%D%/types.c %D%/types.h \
 	%D%/users.c %D%/users.h
+# the rooms, from the ground up: none uses one below it in this list
+libnm_agent_la_SOURCES += \
+	%D%/policy/estimate.c \
+	%D%/policy/ordering.c %D%/policy/ordering.h \
+	%D%/policy/policy.c %D%/policy/policy.h %D%/policy/policy-internal.h \
+	%D%/policy/policy-admit.c \
+	%D%/policy/policy-check.c \
+	%D%/policy/policy-names.c \
+	%D%/policy/policy-preempt.c \
+	%D%/policy/policy-squeeze.c \
+	%D%/policy/victims.c
+libnm_agent_la_SOURCES += \
+	%D%/config/config.c %D%/config/config.h \
+	%D%/config/config-doc.c \
+	%D%/config/config-keys.c %D%/config/config-keys.h \
+	%D%/config/config-read.c \
+	%D%/config/config-values.c \
+	%D%/config/settings.c %D%/config/settings.h
+libnm_agent_la_SOURCES += \
+	%D%/decision/decision.c %D%/decision/decision.h %D%/decision/decision-internal.h \
+	%D%/decision/decision-json.c \
+	%D%/decision/decision-words.c
+libnm_agent_la_SOURCES += \
+	%D%/launch/launch.c %D%/launch/launch.h %D%/launch/launch-internal.h \
+	%D%/launch/launch-spawn.c \
+	%D%/launch/record.c \
+	%D%/launch/shim.h %D%/launch/shim-spec.c
+libnm_agent_la_SOURCES += \
+	%D%/store/copy.c %D%/store/copy.h \
+	%D%/store/store.c %D%/store/store.h %D%/store/store-internal.h \
+	%D%/store/store-columns.c %D%/store/store-columns.h \
+	%D%/store/store-container.c \
+	%D%/store/store-json.c %D%/store/store-json.h \
+	%D%/store/store-open.c \
+	%D%/store/store-pending.c \
+	%D%/store/store-salvage.c
+libnm_agent_la_SOURCES += \
+	%D%/manager/container-files.c \
+	%D%/manager/glance.c \
+	%D%/manager/manager.c %D%/manager/manager.h \
+	%D%/manager/manager-act.c \
+	%D%/manager/manager-life.c \
+	%D%/manager/manager-memory.c \
+	%D%/manager/manager-record.c \
+	%D%/manager/manager-request.c \
+	%D%/manager/manager-round.c \
+	%D%/manager/manager-status.c \
+	%D%/manager/recorder.c \
+	%D%/manager/recovery.c \
+	%D%/manager/recovery-decide.c
 libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
 	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS)
-
-libnm_agent_la_SOURCES += \
-	%D%/launch.c %D%/launch.h %D%/launch-internal.h \
-	%D%/launch-spawn.c \
-	%D%/record.c \
-	%D%/shim.h %D%/shim-spec.c \
-	%D%/store.c %D%/store.h %D%/store-internal.h \
-	%D%/store-columns.c %D%/store-columns.h \
-	%D%/store-container.c \
-	%D%/store-json.c %D%/store-json.h \
-	%D%/store-open.c \
-	%D%/store-pending.c \
-	%D%/store-salvage.c
 
 # The shim is one process per container: no library but libc, and of ours only what it calls.
 pkglibexec_PROGRAMS += nm-shim
 nm_shim_SOURCES = \
-	%D%/record.c \
-	%D%/shim.c %D%/shim.h \
-	%D%/shim-account.c \
-	%D%/shim-cgroup.c \
-	%D%/shim-child.c \
-	%D%/shim-spec.c \
+	%D%/launch/record.c \
+	%D%/launch/shim.c %D%/launch/shim.h \
+	%D%/launch/shim-account.c \
+	%D%/launch/shim-cgroup.c \
+	%D%/launch/shim-child.c \
+	%D%/launch/shim-spec.c \
 	util/fault.c \
 	util/fileio.c \
 	util/parse.c

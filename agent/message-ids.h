@@ -7,7 +7,7 @@
  * with the catalog.
  */
 
-#include "agent/decision.h"
+#include "agent/decision/decision.h"
 
 #define NM_MESSAGE_ADMIT "ae78a191ac5c572a8e82fa80bb1afc91"
 #define NM_MESSAGE_QUEUE "f2f8cf979ae0523aa0cb9887c95e7abb"

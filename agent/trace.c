@@ -4,7 +4,7 @@
 
 #include "agent/trace.h"
 
-#include "agent/config-keys.h"
+#include "agent/config/config-keys.h"
 
 /* The longest line without rows, and the longest row: five numbers of 20 digits. */
 #define LINE_MAX 1024

@@ -29,7 +29,7 @@
  * nothing, for nmd calls them while it samples. A line that doesn't fit is left out whole.
  */
 
-#include "agent/config.h"
+#include "agent/config/config.h"
 
 #define NM_TRACE_VERSION 1
 #define NM_TRACE_HOST_SIZE 65

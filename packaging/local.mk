@@ -25,8 +25,8 @@ dist_nmddata_DATA = %D%/nmd-dashboard.json
 
 EXTRA_DIST += %D%/nmd.service.in %D%/nmd.sysusers %D%/nmd.tmpfiles %D%/nmd.catalog %D%/build-deb %D%/debian
 
-# Configuration and manuals. nmd.conf and the keys in nmd.conf.5 are made from the table in agent/config-keys.c; a unit
-# test fails when they are out of date.
+# Configuration and manuals. nmd.conf and the keys in nmd.conf.5 are made from the table in agent/config/config-keys.c;
+# a unit test fails when they are out of date.
 nmdconfdir = $(sysconfdir)/nmd
 dist_nmdconf_DATA = %D%/nmd.conf
 dist_man_MANS += %D%/nmd.conf.5 %D%/nmd.8

@@ -3,7 +3,7 @@
 /* Prints what the table of keys says, for `make update-config-docs`: "conf" the packaged nmd.conf,
  * "man" the keys of nmd.conf(5). Not installed. */
 
-#include "agent/config-keys.h"
+#include "agent/config/config-keys.h"
 
 int main(int argc, char **argv)
 {

@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 
-#include "agent/config-keys.h"
+#include "agent/config/config-keys.h"
 #include "agent/trace.h"
 
 #define SWEEPS_MAX 8

@@ -13,7 +13,7 @@
  * Every function that can refuse gives *ret_message, the caller's to free, with -EINVAL.
  */
 
-#include "agent/config.h"
+#include "agent/config/config.h"
 
 struct nm_sim_case {
     char name[64];

@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-#include "agent/config-keys.h"
+#include "agent/config/config-keys.h"
 #include "util/parse.h"
 
 #define TIME_MAX (UINT64_C(10) * 366 * 86400 * NM_USEC_PER_SEC)

@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-#include "agent/config-keys.h"
+#include "agent/config/config-keys.h"
 #include "sim/cases.h"
 #include "sim/options.h"
 #include "sim/plot.h"

@@ -9,7 +9,7 @@
 #include "sim/world.h"
 
 #define NEVER UINT64_MAX
-#define GOOD_PIECE_SHARE 64 /* of the capacity: nmd's glances, see agent/glance.c */
+#define GOOD_PIECE_SHARE 64 /* of the capacity: nmd's glances, see agent/manager/glance.c */
 #define STALL_SHARE 0.99    /* of the capacity: where tasks begin to wait for memory */
 
 void nm_world_settle_one(struct nm_world *w, struct nm_sim_container *c)
@@ -94,7 +94,7 @@ static uint64_t weight_of(const struct nm_sim_container *c)
     return c->view.type == NM_GUARANTEED ? NM_MAX(c->view.request.cpu_millicores, UINT64_C(1)) : 1;
 }
 
-/* nmd divides a squeeze by requests (agent/manager-act.c). */
+/* nmd divides a squeeze by requests (agent/manager/manager-act.c). */
 static uint64_t quota_of(const struct nm_world *w, const struct nm_sim_container *c,
                          uint64_t requests)
 {

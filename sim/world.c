@@ -4,7 +4,7 @@
 
 #include "sim/world.h"
 
-#include "agent/settings.h"
+#include "agent/config/settings.h"
 
 #define NEVER UINT64_MAX
 #define STEP_MAX_USEC (100 * NM_USEC_PER_MSEC)

@@ -21,8 +21,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "agent/launch.h"
-#include "agent/store.h"
+#include "agent/launch/launch.h"
+#include "agent/store/store.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/parse.h"

@@ -18,7 +18,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "agent/policy.h"
+#include "agent/policy/policy.h"
 #include "util/clock.h"
 
 #define N_APPS 64

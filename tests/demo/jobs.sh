@@ -25,7 +25,7 @@ case $kind in
         real_files $((size * 25)) | od -An -v -tx4 -w16 | LC_ALL=C sort -S 280M --parallel=1 | uniq -c | wc -l ;;
     compile)
         for ((i = 0; i < size; i++)); do
-            for file in "$tree"/agent/policy*.c "$tree"/util/*.c; do
+            for file in "$tree"/agent/policy/*.c "$tree"/util/*.c; do
                 gcc -std=gnu17 -O3 -w -D_GNU_SOURCE -DNM_VERSION='"demo"' -I"$tree" -I"${NMD_BUILD:-$tree/build}" \
                     -c "$file" -o /dev/null
             done

@@ -5,7 +5,7 @@
  * that read back the same.
  */
 
-#include "agent/config-keys.h"
+#include "agent/config/config-keys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

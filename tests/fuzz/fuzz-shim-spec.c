@@ -3,7 +3,7 @@
 /* What nmd tells its shim, which parses it as root. Every string of an accepted spec must lie in
  * the text. */
 
-#include "agent/shim.h"
+#include "agent/launch/shim.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

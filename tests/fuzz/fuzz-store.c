@@ -15,7 +15,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
-#include "agent/store.h"
+#include "agent/store/store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

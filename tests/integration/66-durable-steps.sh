@@ -256,7 +256,8 @@ tell_story() { # STEP...
 
 # ---- every step has a story ---------------------------------------------------------------------
 
-known=$(grep -ho 'NM_FAULT([^;]*);' "$here"/../../agent/*.c | grep -o '"[a-z-]*"' | tr -d '"' | sort -u)
+known=$(grep -rho --include='*.c' 'NM_FAULT([^;]*);' "$here/../../agent" | grep -o '"[a-z-]*"' |
+    tr -d '"' | sort -u)
 at_least "the sources have steps" "$(wc -l <<<"$known")" 30
 is "each of them is in a story" "$(while read -r step; do
     grep -qE "(^|[ \"=])$step(:[0-9]|\b)" "$here"/6[69]-durable-*.sh "$here"/../vm/suites/45-*.sh || echo "$step"

@@ -3,7 +3,7 @@
 
 /*
  * A manager without containers behind it: rows that a test puts in, the same filtering by caller,
- * and events on demand. It stands where agent/manager*.c would be linked, so that the HTTP server
+ * and events on demand. It stands where agent/manager/ would be linked, so that the HTTP server
  * can be driven alone.
  */
 

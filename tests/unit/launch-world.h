@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/launch.h"
+#include "agent/launch/launch.h"
 
 #define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
 

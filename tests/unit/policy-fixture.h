@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "agent/policy.h"
+#include "agent/policy/policy.h"
 
 #define PERCENT_MEMORY (100 * NM_MIB)
 #define PERCENT_CPU UINT64_C(100)

@@ -3,7 +3,7 @@
 
 /*
  * What must hold of every round, worked out anew from the views, with none of the policy's code:
- * DESIGN.md section 5 and what agent/policy.h adds. It keeps its own memory of the history (runs
+ * DESIGN.md section 5 and what agent/policy/policy.h adds. It keeps its own memory of the history (runs
  * over beta, kills, what settles).
  */
 

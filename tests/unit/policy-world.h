@@ -8,7 +8,7 @@
  * actions out and knows no rule; policy-oracle.c knows the rules.
  */
 
-#include "agent/policy.h"
+#include "agent/policy/policy.h"
 
 #define WORLD_MAX 40
 #define WORLD_APPS 4

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/store.h"
+#include "agent/store/store.h"
 
 #define N_LOADED 600
 

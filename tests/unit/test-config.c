@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/config.h: what the table of keys promises is held against the parser (defaults, both ends
+ * agent/config/config.h: what the table of keys promises is held against the parser (defaults, both ends
  * of every range and just beyond, typing errors), then whole files, drop-ins, refusals, and the two
  * packaged files that are made from it.
  */
@@ -16,7 +16,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "agent/config-keys.h"
+#include "agent/config/config-keys.h"
 #include "util/fileio.h"
 
 static struct nm_config *defaults(void)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "agent/decision.h"
+#include "agent/decision/decision.h"
 
 #define GIB (UINT64_C(1) << 30)
 

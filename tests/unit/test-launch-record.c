@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/launch.h"
-#include "agent/shim.h"
+#include "agent/launch/launch.h"
+#include "agent/launch/shim.h"
 
 static void assert_same_record(const struct nm_launch_record *a, const struct nm_launch_record *b)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/settings.h: what "auto" becomes, units, and the refusals with their numbers. */
+/* agent/config/settings.h: what "auto" becomes, units, and the refusals with their numbers. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/settings.h"
+#include "agent/config/settings.h"
 
 #define GIB (UINT64_C(1) << 30)
 

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sim/run.h"
 #include "sim/generate.h"
+#include "sim/run.h"
 
 #define SEEDS 3
 

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The one table of keys. Everything about a key that a person may see (allowed values, default,
+ * meaning) is here, and the packaged nmd.conf, nmd.conf(5), `nmctl config` and the error messages
+ * are all made from it, so that they can't disagree with what the parser does. Defaults and ranges
+ * are written as a file would have them and go through the same parser.
+ */
+
+#include "agent/config/config-keys.h"
+
+const struct nm_config_section nm_config_sections[] = {
+    {"node", "What the node offers to containers. The sum of both kinds of containers is held "
+             "below it by the kernel."},
+    {"over-allocation", "Opportunistic containers on measured instead of requested resources."},
+    {"queue", "Where opportunistic containers wait for room."},
+    {"preemption",
+     "Taking resources back from opportunistic containers when the node gets too full."},
+    {"sampling", "How often, and on which events, the node is measured."},
+    {"containers", "Defaults and limits of single containers, and who they may run as."},
+    {"interface", "The local socket and the read-only HTTP address."},
+    {"health", "When the node counts as unhealthy: it then starts nothing new and says why."},
+    {"paths", "Where things are kept."},
+};
+const size_t nm_config_n_sections = NM_ARRAY_SIZE(nm_config_sections);
+
+#define FIELD(field) .offset = offsetof(struct nm_config, field)
+#define RANGE(low, high) .min = (low), .max = (high)
+#define WORD(text, value) .word = (text), .word_value = (value)
+
+const struct nm_config_key nm_config_keys[] = {
+    {"node", "memory", NM_CONFIG_SIZE, FIELD(memory_bytes), .fallback = "auto",
+     RANGE("16M", "1024T"), WORD("auto", 0),
+     .meaning = "Memory for containers, all together. auto: the node's memory less "
+                "system-reserved-memory. More than the node has is refused; memory beyond it "
+                "belongs to the rest of the system."},
+    {"node", "vcores", NM_CONFIG_COUNT, FIELD(vcores), .fallback = "auto", RANGE("1", "100000"),
+     WORD("auto", 0),
+     .meaning = "Into how many vcores the online CPUs are divided. auto: one vcore is one CPU. "
+                "With 16 on a node of 8 CPUs, one vcore is half a CPU."},
+    {"node", "system-reserved-memory", NM_CONFIG_SIZE, FIELD(system_reserved_memory_bytes),
+     .fallback = "auto", RANGE("0", "1024T"), WORD("auto", UINT64_MAX),
+     .meaning = "Memory that is kept for the kernel, system services and nmd itself when memory is "
+                "auto. auto: 5 % of the node's memory, at least 256M and at most 2G, but never "
+                "more than half of it."},
+    {"node", "system-reserved-vcores", NM_CONFIG_VCORES, FIELD(system_reserved_vcores_milli),
+     .fallback = "0", RANGE("0", "100000"),
+     .meaning = "CPU that is kept for the system, in vcores."},
+
+    {"over-allocation", "enabled", NM_CONFIG_BOOL, FIELD(over_allocation), .fallback = "yes",
+     .meaning = "yes: opportunistic containers start while measured use leaves room. no: only "
+                "while all requests together fit the node, and nothing is taken back but to make "
+                "room for guaranteed containers."},
+    {"over-allocation", "memory-threshold", NM_CONFIG_FRACTION,
+     FIELD(over_allocation_threshold.memory), .fallback = "0.8", RANGE("0", "1"),
+     .min_exclusive = true,
+     .meaning = "Over-allocation threshold (alpha) of memory: no opportunistic container starts or "
+                "resumes while use is at or above this share of capacity. Must be below "
+                "[preemption] memory-threshold: the gap is what keeps containers from being "
+                "started and taken back in turns."},
+    {"over-allocation", "cpu-threshold", NM_CONFIG_FRACTION, FIELD(over_allocation_threshold.cpu),
+     .fallback = "0.8", RANGE("0", "1"), .min_exclusive = true,
+     .meaning = "The same for CPU. Must be below [preemption] cpu-threshold."},
+    {"over-allocation", "warmup", NM_CONFIG_DURATION, FIELD(warmup_usec), .fallback = "15s",
+     RANGE("0s", "1h"),
+     .meaning = "For this long after its start a container counts with at least what it asked for, "
+                "because it has hardly begun to use it. Too short, and a burst of starts "
+                "overshoots."},
+    {"over-allocation", "warmup-samples", NM_CONFIG_COUNT, FIELD(warmup_samples), .fallback = "3",
+     RANGE("0", "100"),
+     .meaning = "Samples that a container must also have before its measured use is believed."},
+    {"over-allocation", "shadow", NM_CONFIG_BOOL, FIELD(shadow), .fallback = "no",
+     .meaning = "yes: decide and record, but act on nothing. For judging settings by `nmctl "
+                "explain` before they are let loose."},
+
+    {"queue", "max-length", NM_CONFIG_COUNT, FIELD(queue_max_length), .fallback = "10",
+     RANGE("0", "1000000"),
+     .meaning = "Opportunistic containers that may wait. One more is refused at once, so that "
+                "whoever submits can choose another node. Guaranteed containers are not counted. "
+                "Where a lower limit finds more, the newest are discarded."},
+    {"queue", "order", NM_CONFIG_QUEUE_ORDER, FIELD(queue_order), .fallback = "fifo",
+     .meaning = "Who is next. smallest-first: smallest dominant share of the node; "
+                "shortest-expected-first: by the expected run time given at submission; "
+                "nearly-done-app-first: the application with the highest completed share."},
+
+    {"preemption", "memory-threshold", NM_CONFIG_FRACTION, FIELD(preemption_threshold.memory),
+     .fallback = "0.95", RANGE("0", "1"), .min_exclusive = true,
+     .meaning = "Preemption threshold (beta) of memory: above this share of capacity, memory is "
+                "taken back from opportunistic containers; one fresh sample is enough. Nothing that "
+                "relies on others' unused share is started if use would exceed it."},
+    {"preemption", "cpu-threshold", NM_CONFIG_FRACTION, FIELD(preemption_threshold.cpu),
+     .fallback = "0.95", RANGE("0", "1"), .min_exclusive = true,
+     .meaning = "The same for CPU, which must stay above it for cpu-samples samples."},
+    {"preemption", "cpu-samples", NM_CONFIG_COUNT, FIELD(cpu_samples), .fallback = "4",
+     RANGE("1", "100"),
+     .meaning = "Consecutive samples over the CPU threshold before containers are paused: CPU "
+                "peaks are short and harm nobody, and the kernel already prefers guaranteed "
+                "containers."},
+    {"preemption", "settle-samples", NM_CONFIG_COUNT, FIELD(settle_samples), .fallback = "2",
+     RANGE("2", "100"),
+     .meaning = "Samples to wait, after what was taken back is really gone, before taking more."},
+    {"preemption", "victim-order", NM_CONFIG_VICTIM_ORDER, FIELD(victim_order),
+     .fallback = "reverse-arrival",
+     .meaning = "From whom to take first. reverse-arrival: latest-started; least-work-lost: least "
+                "CPU time used so far; fewest-victims: the smallest set that suffices; app-fair: "
+                "the application that holds the most."},
+    {"preemption", "pause", NM_CONFIG_BOOL, FIELD(pause), .fallback = "yes",
+     .meaning = "Take CPU back by freezing containers, which lose no work. no: kill them instead, "
+                "as plain YARN does."},
+    {"preemption", "pause-deadline", NM_CONFIG_DURATION, FIELD(pause_deadline_usec),
+     .fallback = "10min", RANGE("1s", "30d"),
+     .meaning = "A container that is paused for longer is killed, so that it can be tried "
+                "elsewhere."},
+    {"preemption", "kills-per-minute", NM_CONFIG_COUNT, FIELD(kills_per_minute), .fallback = "20",
+     RANGE("1", "64"),
+     .meaning = "At most so many containers are killed in any minute because use was over a "
+                "threshold, against a wrong measurement emptying the node. Kills that make room for "
+                "a guaranteed container are counted, but not held back."},
+    {"preemption", "breaker", NM_CONFIG_DURATION, FIELD(breaker_usec), .fallback = "30s",
+     RANGE("0s", "1h"),
+     .meaning = "No opportunistic container starts for this long after policy killed one; doubles, "
+                "up to eight times, while kills keep coming."},
+    {"preemption", "reclaim", NM_CONFIG_BOOL, FIELD(reclaim), .fallback = "yes",
+     .meaning = "Push the memory of paused containers to swap before anything is killed. Needs "
+                "swap and memory.reclaim (Linux 5.19)."},
+    {"preemption", "squeeze", NM_CONFIG_BOOL, FIELD(squeeze), .fallback = "yes",
+     .meaning = "Limit the CPU of opportunistic containers as soon as CPU is over its threshold "
+                "once, before any is paused. Needs the cpu controller."},
+    {"preemption", "squeeze-floor", NM_CONFIG_VCORES, FIELD(squeeze_floor_vcores_milli),
+     .fallback = "0.05", RANGE("0.01", "1000"),
+     .meaning = "The least CPU that a squeezed container is left with, so that what it holds "
+                "(locks, connections) still moves."},
+    {"preemption", "kill-grace", NM_CONFIG_DURATION, FIELD(kill_grace_usec), .fallback = "10s",
+     RANGE("0s", "1h"),
+     .meaning = "From SIGTERM to SIGKILL when a person ends a container. Preemption never waits."},
+
+    {"sampling", "period", NM_CONFIG_DURATION, FIELD(period_usec), .fallback = "3s",
+     RANGE("100ms", "60s"), .meaning = "Time between two samples of the node and all containers."},
+    {"sampling", "glance", NM_CONFIG_BOOL, FIELD(glance), .fallback = "yes",
+     .meaning = "Whether the node's free memory and the containers' CPU time are looked at between "
+                "two samples, while there are opportunistic containers; what may cross a "
+                "preemption threshold is then seen in a fraction of the period. A glance reads a "
+                "few small files, up to 40 times a second."},
+    {"sampling", "pressure-stall", NM_CONFIG_DURATION, FIELD(pressure_stall_usec),
+     .fallback = "50ms", RANGE("1ms", "10s"),
+     .meaning = "The kernel wakes nmd at once when tasks waited for memory for this long within "
+                "pressure-window. A wake-up costs one sample; it takes nothing back by itself."},
+    {"sampling", "pressure-window", NM_CONFIG_DURATION, FIELD(pressure_window_usec),
+     .fallback = "500ms", RANGE("500ms", "10s"),
+     .meaning = "See pressure-stall, which must be shorter. The kernel looks ten times in a "
+                "window."},
+    {"sampling", "history", NM_CONFIG_DURATION, FIELD(history_usec), .fallback = "10min",
+     RANGE("1min", "1h"),
+     .meaning = "How long samples are kept in memory for `nmctl top` and the status page."},
+    {"sampling", "uplink-threshold", NM_CONFIG_FRACTION, FIELD(uplink_threshold), .fallback = "off",
+     RANGE("0", "1"), .min_exclusive = true, WORD("off", 0),
+     .meaning = "No opportunistic container starts while the link of the default route is busier "
+                "than this share of its speed. off: links are measured, but hold nobody back."},
+    {"sampling", "uplink-speed-mbit", NM_CONFIG_COUNT64, FIELD(uplink_speed_mbit), .restart = true,
+     .fallback = "auto", RANGE("1", "10000000"), WORD("auto", 0),
+     .meaning = "Speed of the uplink in Mbit/s. auto: as the link itself says, which virtual ones "
+                "don't."},
+
+    {"containers", "default-memory", NM_CONFIG_SIZE, FIELD(default_memory_bytes),
+     .fallback = "256M", RANGE("1M", "1024T"),
+     .meaning = "Memory of a container whose request names none."},
+    {"containers", "default-vcores", NM_CONFIG_VCORES, FIELD(default_vcores_milli), .fallback = "1",
+     RANGE("0.001", "100000"), .meaning = "Vcores of a container whose request names none."},
+    {"containers", "max-containers", NM_CONFIG_COUNT, FIELD(max_containers), .fallback = "2000",
+     RANGE("1", "100000"),
+     .meaning = "Containers that may live at a time, those in the queue included."},
+    {"containers", "keep-ended", NM_CONFIG_DURATION, FIELD(keep_ended_usec), .fallback = "1h",
+     RANGE("0s", "30d"), .meaning = "How long ended containers stay listed (`nmctl list --all`)."},
+    {"containers", "pids-max", NM_CONFIG_COUNT64, FIELD(pids_max), .fallback = "16384",
+     RANGE("1", "4194304"), WORD("none", NM_CGROUP_NONE),
+     .meaning = "Processes and threads in one container, against fork bombs. Needs the pids "
+                "controller."},
+    {"containers", "min-uid", NM_CONFIG_COUNT, FIELD(min_uid), .fallback = "1000",
+     RANGE("0", "4294967294"),
+     .meaning = "No container runs as a user with a smaller uid, unless root asks for it by name."},
+    {"containers", "banned-users", NM_CONFIG_USERS, FIELD(banned_users),
+     .fallback = "hdfs yarn mapred bin",
+     .meaning = "No container runs as one of these users (login names or uids), unless root asks "
+                "for it by name; what waits when its user is named here is not started any more. "
+                "Where logins share a uid, give the uid. May be given several times in a file to "
+                "name more; the first in a file starts the list anew, and an empty value names nobody."},
+    {"containers", "no-new-privs", NM_CONFIG_BOOL, FIELD(no_new_privs), .fallback = "yes",
+     .meaning = "Containers can't gain privileges through set-uid programs or file capabilities. "
+                "An administrator can lift it for a single container."},
+
+    {"interface", "socket-mode", NM_CONFIG_MODE, FIELD(socket_mode), .restart = true,
+     .fallback = "0660", RANGE("0600", "0777"),
+     .meaning = "Permissions of the socket, which belongs to root and admin-group. 0666 lets every "
+                "local user run containers as itself. Where systemd makes the socket, nmd.socket "
+                "decides."},
+    {"interface", "admin-group", NM_CONFIG_GROUP, FIELD(admin_group), .restart = true,
+     .fallback = "nmd",
+     .meaning = "Members may do everything that root may, except run containers as system users. "
+                "Empty: only root."},
+    {"interface", "http-address", NM_CONFIG_ADDRESS, FIELD(http_address), .restart = true,
+     .fallback = "",
+     .meaning = "Read-only HTTP for /metrics and the status page, such as 127.0.0.1:8042. Anybody "
+                "who reaches it can read it. Empty: off."},
+
+    {"health", "script", NM_CONFIG_PATH, FIELD(health_script), .fallback = "",
+     .meaning = "A program that is run every period. The node is unhealthy when it prints a line "
+                "that begins with ERROR, or runs into the timeout; its exit status doesn't matter. "
+                "Empty: none."},
+    {"health", "period", NM_CONFIG_DURATION, FIELD(health_period_usec), .fallback = "1min",
+     RANGE("1s", "1d"),
+     .meaning = "Time between two health checks. A script that still runs is not started again."},
+    {"health", "timeout", NM_CONFIG_DURATION, FIELD(health_timeout_usec), .fallback = "20s",
+     RANGE("100ms", "1h"),
+     .meaning = "A script that runs for longer is killed, and the node is unhealthy."},
+    {"health", "disk-min-free", NM_CONFIG_FRACTION, FIELD(disk_min_free), .fallback = "0.05",
+     RANGE("0", "0.99"),
+     .meaning = "Share of the file systems of the state and log directories, space and inodes, "
+                "that must be free. 0: not looked at."},
+
+    {"paths", "log-dir", NM_CONFIG_PATH, FIELD(log_dir), .restart = true, .fallback = "",
+     .meaning = "Where the containers' output is written: a directory of nmd's or root's that nobody "
+                "else may write to. Empty: logs/ below the state directory."},
+};
+const size_t nm_config_n_keys = NM_ARRAY_SIZE(nm_config_keys);
+
+bool nm_config_has_section(const char *section)
+{
+    for (size_t i = 0; i < nm_config_n_sections; i++)
+        if (nm_streq(nm_config_sections[i].name, section))
+            return true;
+    return false;
+}
+
+const struct nm_config_key *nm_config_find_key(const char *section, const char *name)
+{
+    for (size_t i = 0; i < nm_config_n_keys; i++)
+        if (nm_streq(nm_config_keys[i].section, section) && nm_streq(nm_config_keys[i].name, name))
+            return &nm_config_keys[i];
+    return NULL;
+}
+
+/* How many single letters must be added, dropped or changed to make b of a (Levenshtein); '_' and
+ * '-' are alike. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[64], n = strlen(b);
+
+    if (n >= NM_ARRAY_SIZE(row) || strlen(a) >= NM_ARRAY_SIZE(row))
+        return SIZE_MAX;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        char x = (char)(a[i - 1] == '_' ? '-' : a[i - 1]);
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t changed = diagonal + (x != b[j - 1]), moved = NM_MIN(row[j], row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = NM_MIN(changed, moved);
+        }
+    }
+    return row[n];
+}
+
+/* Two typing errors are likely in a long word; in a short one they make another word. */
+static bool is_near(size_t d, const char *name)
+{
+    return d <= (strlen(name) <= 4 ? 1u : 3u);
+}
+
+const struct nm_config_key *nm_config_nearest_key(const char *section, const char *name)
+{
+    const struct nm_config_key *best = NULL;
+    size_t best_distance = SIZE_MAX;
+
+    for (size_t i = 0; i < nm_config_n_keys; i++) {
+        const struct nm_config_key *k = &nm_config_keys[i];
+        size_t d = distance(name, k->name);
+        if (!is_near(d, k->name))
+            continue;
+        /* The right name in the wrong section is worse than a typo in the right one. */
+        d = d * 2 + (nm_streq(k->section, section) ? 0 : 3);
+        if (d < best_distance) {
+            best = k;
+            best_distance = d;
+        }
+    }
+    return best;
+}
+
+const char *nm_config_nearest_section(const char *section)
+{
+    for (size_t i = 0; i < nm_config_n_sections; i++)
+        if (is_near(distance(section, nm_config_sections[i].name), nm_config_sections[i].name))
+            return nm_config_sections[i].name;
+    return NULL;
+}

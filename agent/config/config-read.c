@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * One INI text into a struct nm_config. inih does the grammar; the reader below feeds it line by
+ * line, because inih alone would not tell the handler a line's number, would cut a long line in two
+ * and take an indented key for more of the value above. The first error stops everything and is
+ * told with file, line, key, value and what is allowed.
+ */
+
+#include "agent/config/config-keys.h"
+
+#include <ctype.h>
+#include <ini.h>
+#include <stdarg.h>
+
+/* inih's line buffer (Debian's build) is 200 bytes; it passes its size, this is only what we say.
+ */
+#define SHOWN_MAX 80
+#define NOT_INI "neither \"[section]\" nor \"key = value\" nor a comment"
+
+struct reading {
+    struct nm_config *config;
+    struct nm_config_place *places;
+    const char *file;
+    const char *at, *end;  /* what is left of the text */
+    const char *line_text; /* the line that is being read */
+    size_t line_len;
+    unsigned line;
+    unsigned *set_on_line; /* per key, in this file; 0: not yet */
+    bool failed;
+    bool oom;
+    char *message;
+};
+
+nm_printf(3, 4) static void fail(struct reading *s, const char *what, const char *format, ...)
+{
+    _cleanup_free_ char *reason = NULL;
+    va_list ap;
+    int r;
+
+    if (s->failed)
+        return;
+    s->failed = true;
+    va_start(ap, format);
+    r = vasprintf(&reason, format, ap);
+    va_end(ap);
+    if (r < 0) {
+        reason = NULL;
+        s->oom = true;
+        return;
+    }
+    if (asprintf(&s->message, "%s:%u: %s: %s", s->file, s->line, what, reason) < 0) {
+        s->message = NULL;
+        s->oom = true;
+    }
+}
+
+/* Foreign text for a message: shortened, and nothing in it that a terminal would obey. */
+static const char *shown(const char *text, size_t len, char *buf, size_t size)
+{
+    size_t n = NM_MIN(len, size - 4);
+
+    for (size_t i = 0; i < n; i++)
+        buf[i] = (char)(isprint((unsigned char)text[i]) ? text[i] : '?');
+    memcpy(buf + n, n < len ? "..." : "", n < len ? 4 : 1);
+    return buf;
+}
+
+static void fail_line(struct reading *s, const char *reason)
+{
+    char text[SHOWN_MAX];
+
+    fail(s, shown(s->line_text, s->line_len, text, sizeof text), "%s", reason);
+}
+
+static void fail_section(struct reading *s, const char *section)
+{
+    char text[SHOWN_MAX], what[SHOWN_MAX + 4];
+    const char *near = nm_config_nearest_section(section);
+
+    (void)snprintf(what, sizeof what, "[%s]", shown(section, strlen(section), text, sizeof text));
+    if (near)
+        fail(s, what, "no such section, did you mean [%s]?", near);
+    else
+        fail(s, what, "no such section, see nmd.conf(5)");
+}
+
+static bool is_blank_or_comment(const char *s, const char *end)
+{
+    while (s < end && isspace((unsigned char)*s))
+        s++;
+    return s == end || *s == ';' || *s == '#';
+}
+
+/* A section without keys never reaches inih's handler, so headings are looked at here; and it
+ * ignores what follows. */
+static void check_heading(struct reading *s)
+{
+    const char *close = memchr(s->line_text, ']', s->line_len);
+    char name[SHOWN_MAX];
+    size_t n;
+
+    if (!close || !is_blank_or_comment(close + 1, s->line_text + s->line_len)) {
+        fail_line(s, NOT_INI);
+        return;
+    }
+    n = NM_MIN((size_t)(close - s->line_text - 1), sizeof name - 1);
+    memcpy(name, s->line_text + 1, n);
+    name[n] = '\0';
+    if (!nm_config_has_section(name))
+        fail_section(s, name);
+}
+
+/* Makes the line at text the current one, without the space around it. Returns where the next one
+ * begins. */
+static const char *take_line(struct reading *s, const char *text)
+{
+    const char *newline = memchr(text, '\n', (size_t)(s->end - text)),
+               *end = newline ? newline : s->end;
+
+    while (text < end && isspace((unsigned char)*text))
+        text++;
+    s->line_text = text;
+    s->line_len = (size_t)(end - text);
+    while (s->line_len > 0 && isspace((unsigned char)text[s->line_len - 1]))
+        s->line_len--;
+    return newline ? newline + 1 : s->end;
+}
+
+/* inih's fgets: the next line without its indentation. NULL at the end, and after an error. */
+static char *next_line(char *buf, int size, void *userdata)
+{
+    struct reading *s = userdata;
+
+    if (s->failed || s->at == s->end)
+        return NULL;
+    s->line++;
+    s->at = take_line(s, s->at);
+    if (memchr(s->line_text, '\0', s->line_len))
+        fail_line(s, "the line contains a NUL byte");
+    else if (s->line_len + 3 > (size_t)size && *s->line_text != '#')
+        fail_line(s, "the line is too long; a list can be continued by giving its key again");
+    else if (s->line_len > 0 && *s->line_text == '[')
+        check_heading(s);
+    else if (s->line_len > 0 && !strchr(";#", *s->line_text) &&
+             !memchr(s->line_text, '=', s->line_len) && !memchr(s->line_text, ':', s->line_len))
+        fail_line(s, NOT_INI);
+    if (s->failed)
+        return NULL;
+    s->line_len = NM_MIN(s->line_len, (size_t)size - 1); /* of a long comment */
+    memcpy(buf, s->line_text, s->line_len);
+    buf[s->line_len] = '\0';
+    return buf;
+}
+
+static void fail_key(struct reading *s, const char *section, const char *name)
+{
+    char text[SHOWN_MAX], what[2 * SHOWN_MAX];
+    const struct nm_config_key *near = nm_config_nearest_key(section, name);
+
+    (void)snprintf(what, sizeof what, "[%s] %s", section,
+                   shown(name, strlen(name), text, sizeof text));
+    if (!*section)
+        fail(s, shown(name, strlen(name), text, sizeof text), "a key must stand below a [section]");
+    else if (!near)
+        fail(s, what, "no such key, see nmd.conf(5)");
+    else if (nm_streq(near->section, section))
+        fail(s, what, "no such key, did you mean %s?", near->name);
+    else
+        fail(s, what, "no such key here, did you mean [%s] %s?", near->section, near->name);
+}
+
+static void fail_value(struct reading *s, const struct nm_config_key *key, const char *value)
+{
+    char text[SHOWN_MAX], what[3 * SHOWN_MAX], allowed[320];
+
+    (void)snprintf(what, sizeof what, "[%s] %s = %s", key->section, key->name,
+                   shown(value, strlen(value), text, sizeof text));
+    fail(s, what, "allowed is %s", nm_config_allowed(key, allowed, sizeof allowed));
+}
+
+/* inih's handler: 1 to go on, 0 for an error. */
+static int take(void *userdata, const char *section, const char *name, const char *value)
+{
+    struct reading *s = userdata;
+    const struct nm_config_key *key = nm_config_find_key(section, name);
+    size_t i;
+    int r;
+
+    if (s->failed)
+        return 0;
+    if (!key) {
+        fail_key(s, section, name);
+        return 0;
+    }
+    i = (size_t)(key - nm_config_keys);
+    if (s->set_on_line[i] && key->type != NM_CONFIG_USERS) {
+        char what[SHOWN_MAX];
+        (void)snprintf(what, sizeof what, "[%s] %s", section, name);
+        fail(s, what, "already given on line %u", s->set_on_line[i]);
+        return 0;
+    }
+    if (!s->set_on_line[i] || !*value)
+        nm_config_clear_list(s->config, key);
+    r = nm_config_set(s->config, key, value);
+    if (r == -ENOMEM)
+        s->failed = s->oom = true;
+    else if (r < 0)
+        fail_value(s, key, value);
+    if (r < 0)
+        return 0;
+    s->set_on_line[i] = s->line;
+    if (s->places)
+        s->places[i] = (struct nm_config_place){.file = s->file, .line = s->line};
+    return 1;
+}
+
+int nm_config_read_text(struct nm_config *c, const char *file, const char *text, size_t len,
+                        struct nm_config_place *places, char **ret_message)
+{
+    static const char bom[] = "\xef\xbb\xbf"; /* editors put it before UTF-8 */
+    _cleanup_free_ unsigned *set_on_line = calloc(nm_config_n_keys, sizeof *set_on_line);
+    struct reading s = {
+        .config = c,
+        .places = places,
+        .file = file,
+        .at = text,
+        .end = text + len,
+        .line_text = text,
+        .set_on_line = set_on_line,
+    };
+    int r;
+
+    if (!set_on_line)
+        return -ENOMEM;
+    if (len >= 3 && memcmp(text, bom, 3) == 0)
+        s.at += 3;
+    r = ini_parse_stream(next_line, &s, take, &s);
+    if (r > 0 && !s.failed) {
+        /* Neither we nor the handler objected, so it is finer grammar (an '=' in a comment only).
+         * inih goes on after an error and tells the first one's line only now. */
+        for (s.at = text, s.line = 0; s.line < (unsigned)r; s.line++)
+            s.at = take_line(&s, s.at);
+        fail_line(&s, NOT_INI);
+    }
+    if (r < 0 || s.oom) {
+        free(s.message);
+        return -ENOMEM;
+    }
+    if (!s.failed)
+        return 0;
+    *ret_message = s.message;
+    return -EINVAL;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See config.h. Here: finding the files, what must hold between keys, and comparing two
+ * configurations. Everything is read into a fresh struct that starts from the defaults, so that a
+ * refused file leaves nothing behind, and a key that was taken out of a file goes back to its
+ * default at reload.
+ */
+
+#include "agent/config/config-keys.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#include "util/fileio.h"
+
+#define FILE_MAX (256 * 1024) /* a configuration is some kilobytes; this is somebody's mistake */
+
+struct nm_config *nm_config_free(struct nm_config *c)
+{
+    if (!c)
+        return NULL;
+    while (c->n_banned_users > 0)
+        free(c->banned_users[--c->n_banned_users]);
+    free(c->admin_group);
+    free(c->http_address);
+    free(c->health_script);
+    free(c->log_dir);
+    free(c);
+    return NULL;
+}
+
+int nm_config_new_defaults(struct nm_config **ret)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = calloc(1, sizeof *c);
+
+    if (!c)
+        return -ENOMEM;
+    for (size_t i = 0; i < nm_config_n_keys; i++) {
+        int r = nm_config_set(c, &nm_config_keys[i], nm_config_keys[i].fallback);
+        if (r < 0)
+            return r;
+    }
+    *ret = STEAL_PTR(c);
+    return 0;
+}
+
+nm_printf(3, 4) static int complain(int error, char **ret_message, const char *format, ...)
+{
+    char *message;
+    va_list ap;
+    int r;
+
+    va_start(ap, format);
+    r = vasprintf(&message, format, ap);
+    va_end(ap);
+    if (r < 0)
+        return -ENOMEM;
+    *ret_message = message;
+    return error;
+}
+
+/* ---- what must hold between keys ---- */
+
+/* A pair of keys, the first of which must be smaller. */
+static const struct {
+    const char *section[2], *name[2];
+    const char *why;
+} ordered[] = {
+    {{"over-allocation", "preemption"},
+     {"memory-threshold", "memory-threshold"},
+     "or containers would be started and taken back in turns"},
+    {{"over-allocation", "preemption"},
+     {"cpu-threshold", "cpu-threshold"},
+     "or containers would be started and paused in turns"},
+    {{"sampling", "sampling"},
+     {"pressure-stall", "pressure-window"},
+     "the kernel refuses the trigger otherwise"},
+};
+
+static double as_number(const struct nm_config *c, const struct nm_config_key *k)
+{
+    const void *field = (const char *)c + k->offset;
+
+    return k->type == NM_CONFIG_FRACTION ? *(const double *)field
+                                         : (double)*(const uint64_t *)field;
+}
+
+/* The error is put at the key that a file sets; if both are set, at the smaller one's. */
+static int check_pair(const struct nm_config *c, const struct nm_config_place *places,
+                      const struct nm_config_key *const k[2], const char *why, char **ret_message)
+{
+    char value[2][32], where[4200] = "";
+    unsigned at = 0;
+
+    if (as_number(c, k[0]) < as_number(c, k[1]))
+        return 0;
+    if (places) {
+        const struct nm_config_place *p = &places[k[0] - nm_config_keys];
+        if (!p->line) {
+            at = 1;
+            p = &places[k[1] - nm_config_keys];
+        }
+        if (p->line)
+            (void)snprintf(where, sizeof where, "%s:%u: ", p->file, p->line);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        nm_config_get(c, k[i], value[i], sizeof value[i]);
+    return complain(-EINVAL, ret_message, "%s[%s] %s = %s: must be %s [%s] %s, which is %s, %s",
+                    where, k[at]->section, k[at]->name, value[at], at == 0 ? "below" : "above",
+                    k[!at]->section, k[!at]->name, value[!at], why);
+}
+
+int nm_config_check(const struct nm_config *c, const struct nm_config_place *places,
+                    char **ret_message)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(ordered); i++) {
+        const struct nm_config_key *k[2] = {
+            nm_config_find_key(ordered[i].section[0], ordered[i].name[0]),
+            nm_config_find_key(ordered[i].section[1], ordered[i].name[1]),
+        };
+        int r = check_pair(c, places, k, ordered[i].why, ret_message);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* ---- files ---- */
+
+static int read_one(struct nm_config *c, int dir_fd, const char *name, const char *shown_path,
+                    struct nm_config_place *places, char **ret_message)
+{
+    _cleanup_free_ char *text = malloc(FILE_MAX);
+    size_t len;
+    int r;
+
+    if (!text)
+        return -ENOMEM;
+    r = nm_read_file_at(dir_fd, name, text, FILE_MAX, &len);
+    if (r == -ENOENT)
+        return r; /* the caller knows whether that matters */
+    if (r == -E2BIG)
+        return complain(r, ret_message, "%s: larger than %d KiB, which no configuration is",
+                        shown_path, FILE_MAX / 1024);
+    if (r < 0)
+        return complain(r, ret_message, "%s: can't be read: %s", shown_path, strerror(-r));
+    return nm_config_read_text(c, shown_path, text, len, places, ret_message);
+}
+
+/* "*.conf", and no hidden or editor's backup files. */
+static int is_drop_in(const struct dirent *d)
+{
+    size_t n = strlen(d->d_name);
+
+    return n > 5 && d->d_name[0] != '.' && nm_streq(d->d_name + n - 5, ".conf");
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name); /* alphasort() would follow the locale */
+}
+
+/* Paths that places point to, until the whole configuration has been checked. */
+struct names {
+    struct dirent **entries;
+    char **paths;
+    int n;
+};
+
+static void names_done(struct names *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        free(s->entries[i]);
+        if (s->paths)
+            free(s->paths[i]);
+    }
+    free(s->entries);
+    free(s->paths);
+}
+
+static int read_drop_ins(struct nm_config *c, const char *dir, struct names *names,
+                         struct nm_config_place *places, char **ret_message)
+{
+    names->n = scandir(dir, &names->entries, is_drop_in, by_name);
+    if (names->n < 0) {
+        int error = errno;
+        names->n = 0;
+        if (error == ENOENT)
+            return 0;
+        return complain(-error, ret_message, "%s: can't be read: %s", dir, strerror(error));
+    }
+    names->paths = calloc((size_t)names->n + 1, sizeof *names->paths);
+    if (!names->paths)
+        return -ENOMEM;
+    for (int i = 0; i < names->n; i++) {
+        int r;
+        if (asprintf(&names->paths[i], "%s/%s", dir, names->entries[i]->d_name) < 0) {
+            names->paths[i] = NULL;
+            return -ENOMEM;
+        }
+        r = read_one(c, AT_FDCWD, names->paths[i], names->paths[i], places, ret_message);
+        if (r < 0 && r != -ENOENT) /* removed since the listing: as if it had never been there */
+            return r;
+    }
+    return 0;
+}
+
+int nm_config_load(const char *path, bool must_exist, struct nm_config **ret, char **ret_message)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    _cleanup_free_ struct nm_config_place *places = calloc(nm_config_n_keys, sizeof *places);
+    _cleanup_free_ char *dir = NULL;
+    _cleanup_(names_done) struct names names = {0};
+    int r;
+
+    *ret_message = NULL;
+    if (!places || asprintf(&dir, "%s.d", path) < 0) {
+        dir = NULL;
+        return -ENOMEM;
+    }
+    r = nm_config_new_defaults(&c);
+    if (r < 0)
+        return r;
+    r = read_one(c, AT_FDCWD, path, path, places, ret_message);
+    if (r == -ENOENT && must_exist)
+        return complain(r, ret_message,
+                        "%s: no such file; leave out --config to run with the defaults", path);
+    if (r < 0 && r != -ENOENT)
+        return r;
+    r = read_drop_ins(c, dir, &names, places, ret_message);
+    if (r < 0)
+        return r;
+    r = nm_config_check(c, places, ret_message);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(c);
+    return 0;
+}
+
+/* ---- comparison ---- */
+
+const char *nm_config_needs_restart(const struct nm_config *a, const struct nm_config *b, char *buf,
+                                    size_t size)
+{
+    size_t at = 0;
+
+    buf[0] = '\0';
+    for (size_t i = 0; i < nm_config_n_keys && at < size; i++) {
+        const struct nm_config_key *k = &nm_config_keys[i];
+        char value[2][NM_CONFIG_VALUE_SIZE];
+        if (!k->restart)
+            continue;
+        if (nm_streq(nm_config_get(a, k, value[0], sizeof value[0]),
+                     nm_config_get(b, k, value[1], sizeof value[1])))
+            continue;
+        at +=
+            (size_t)snprintf(buf + at, size - at, "%s[%s] %s", at ? ", " : "", k->section, k->name);
+    }
+    return buf;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Configuration: INI, /etc/nmd/nmd.conf and then nmd.conf.d/ *.conf in the order of their names,
+ * each key described once in the table of config.c (section, name, type, range, default, reason,
+ * whether a reload applies it). A bad file is refused whole, with file, line, key, value and what
+ * is allowed; the settings in force stay.
+ */
+
+#include <jansson.h>
+
+#include "agent/policy/policy.h"
+#include "cgroup/cgroup.h"
+
+#define NM_BANNED_USERS_MAX 32
+
+struct nm_config {
+    /* [node] */
+    uint64_t memory_bytes;          /* capacity; 0 = auto: MemTotal - system_reserved_memory */
+    uint32_t vcores;                /* capacity; 0 = auto: online CPUs. May differ from the CPUs: one vcore is then
+                                       cpus/vcores of a CPU */
+    uint64_t system_reserved_memory_bytes; /* default 5 % of MemTotal, 256 MiB to 2 GiB: UINT64_MAX = auto */
+    uint32_t system_reserved_vcores_milli; /* default 0 */
+    /* [over-allocation] */
+    bool over_allocation;
+    struct nm_fractions over_allocation_threshold; /* memory 0.8, cpu 0.8 */
+    struct nm_fractions preemption_threshold;      /* memory 0.95, cpu 0.95 */
+    uint64_t warmup_usec;
+    uint32_t warmup_samples;
+    bool shadow;
+    /* [queue] */
+    uint32_t queue_max_length;
+    enum nm_queue_order queue_order;
+    /* [preemption] */
+    enum nm_victim_order victim_order;
+    bool pause;
+    uint64_t pause_deadline_usec;
+    uint32_t cpu_samples, settle_samples;
+    uint32_t kills_per_minute;
+    uint64_t breaker_usec;
+    bool reclaim;
+    bool squeeze;
+    uint32_t squeeze_floor_vcores_milli; /* each squeezed container keeps at least this */
+    uint64_t kill_grace_usec; /* SIGTERM to SIGKILL for kills asked for by people; preemption never waits */
+    /* [sampling] */
+    uint64_t period_usec;
+    bool glance; /* look at free memory between samples */
+    uint64_t pressure_stall_usec, pressure_window_usec; /* memory PSI trigger */
+    uint64_t history_usec;
+    double uplink_threshold;  /* 0: off */
+    uint64_t uplink_speed_mbit; /* 0: ask the link */
+    /* [containers] */
+    uint64_t default_memory_bytes;   /* when a request names none */
+    uint32_t default_vcores_milli;
+    uint32_t max_containers;         /* live ones, queued included */
+    uint64_t keep_ended_usec;        /* how long ended containers stay listed */
+    uint64_t pids_max;
+    uid_t min_uid;
+    char *banned_users[NM_BANNED_USERS_MAX];
+    unsigned n_banned_users;
+    bool no_new_privs;
+    /* [interface] */
+    mode_t socket_mode;      /* default 0660 */
+    char *admin_group;       /* default "nmd" */
+    char *http_address;      /* "127.0.0.1:8042" or "" = off: /metrics and the status page */
+    /* [health] */
+    char *health_script;     /* "" = none */
+    uint64_t health_period_usec, health_timeout_usec;
+    double disk_min_free;    /* fraction of the file system that must stay free */
+    /* [paths] */
+    char *log_dir;           /* "" = <state-dir>/logs */
+};
+
+struct nm_config *nm_config_free(struct nm_config *c);
+NM_DEFINE_CLEANUP(struct nm_config *, nm_config_free)
+
+int nm_config_new_defaults(struct nm_config **ret);
+
+/* Reads path and its drop-ins (path + ".d"). must_exist: a missing path is an error. Then checks what holds between
+ * keys (alpha < beta, ...). On failure returns -errno and *ret_message = "file:line: [section] key = value: what is
+ * allowed", which the caller frees. */
+int nm_config_load(const char *path, bool must_exist, struct nm_config **ret, char **ret_message);
+
+/* Every key with value, default, unit and meaning, for `nmctl config`; an array of objects. */
+json_t *nm_config_to_json(const struct nm_config *c);
+
+/* Names of the keys that differ between a and b and that only a restart applies, comma-separated,
+ * into buf ("" if none). */
+const char *nm_config_needs_restart(const struct nm_config *a, const struct nm_config *b, char *buf, size_t size);
+
+/* A commented nmd.conf with every key at its default, to the stream: the packaged file is made with it. */
+int nm_config_print_template(FILE *f);

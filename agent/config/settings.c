@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See settings.h. */
+
+#include "agent/config/settings.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+#include "util/parse.h"
+
+/* The reserve when none is configured: what a Debian host with sshd, journald and nmd uses, with
+ * room for the kernel's own growth; large hosts run larger agents. */
+#define RESERVE_DIVISOR 20
+#define RESERVE_MIN (256 * NM_MIB)
+#define RESERVE_MAX (2048 * NM_MIB)
+
+/* A sample is stale after this many periods, or this long if the period is short: a loaded node may
+ * be late by some hundred milliseconds, which is no reason to stop. */
+#define STALE_PERIODS 3
+#define STALE_MIN_USEC (2 * NM_USEC_PER_SEC)
+
+static uint64_t vcores_of(const struct nm_config *c, const struct nm_node_sample *node)
+{
+    return c->vcores ? c->vcores : node->n_cpus;
+}
+
+uint64_t nm_settings_vcore_millicores(const struct nm_config *c, const struct nm_node_sample *node,
+                                      uint32_t vcores_milli)
+{
+    uint64_t vcores = vcores_of(c, node), v;
+
+    if (vcores == 0 || vcores_milli == 0)
+        return 0;
+    v = (uint64_t)vcores_milli * node->n_cpus / vcores;
+    return NM_MAX(v, UINT64_C(1));
+}
+
+uint32_t nm_settings_millicores_vcores(const struct nm_config *c, const struct nm_node_sample *node,
+                                       uint64_t millicores)
+{
+    if (node->n_cpus == 0)
+        return 0;
+    return (uint32_t)((millicores * vcores_of(c, node) + node->n_cpus / 2) / node->n_cpus);
+}
+
+nm_printf(2, 3) static int out_of_range(char **ret_message, const char *format, ...)
+{
+    char *message;
+    va_list ap;
+    int r;
+
+    va_start(ap, format);
+    r = vasprintf(&message, format, ap);
+    va_end(ap);
+    if (r < 0)
+        return -ENOMEM;
+    *ret_message = message;
+    return -ERANGE;
+}
+
+static int resolve_memory(const struct nm_config *c, uint64_t total, uint64_t *ret_capacity,
+                          char **ret_message)
+{
+    bool auto_reserve = c->system_reserved_memory_bytes == UINT64_MAX;
+    uint64_t reserve = c->system_reserved_memory_bytes;
+    char a[32], b[32], t[32];
+
+    nm_format_size(total, t, sizeof t);
+    if (auto_reserve) {
+        reserve = NM_MIN(NM_MAX(total / RESERVE_DIVISOR, RESERVE_MIN), RESERVE_MAX);
+        reserve = NM_MIN(reserve, total / 2);
+    }
+    if (reserve >= total)
+        return out_of_range(
+            ret_message,
+            "[node] system-reserved-memory = %s: leaves nothing for containers, this node has %s",
+            nm_format_size(reserve, a, sizeof a), t);
+    if (c->memory_bytes == 0) {
+        *ret_capacity = total - reserve;
+        return 0;
+    }
+    if (c->memory_bytes > total)
+        return out_of_range(ret_message, "[node] memory = %s: larger than this node's %s",
+                            nm_format_size(c->memory_bytes, a, sizeof a), t);
+    if (!auto_reserve && c->memory_bytes > total - reserve)
+        return out_of_range(
+            ret_message,
+            "[node] memory = %s: with system-reserved-memory = %s larger than this node's %s",
+            nm_format_size(c->memory_bytes, a, sizeof a), nm_format_size(reserve, b, sizeof b), t);
+    *ret_capacity = c->memory_bytes;
+    return 0;
+}
+
+static int resolve_cpu(const struct nm_config *c, const struct nm_node_sample *node,
+                       uint64_t *ret_capacity, char **ret_message)
+{
+    uint64_t total = (uint64_t)node->n_cpus * 1000;
+    uint64_t reserve = nm_settings_vcore_millicores(c, node, c->system_reserved_vcores_milli);
+
+    if (reserve >= total)
+        return out_of_range(
+            ret_message,
+            "[node] system-reserved-vcores = %g: leaves nothing for containers, this node has "
+            "%" PRIu64 " vcores on %" PRIu32 " CPUs",
+            c->system_reserved_vcores_milli / 1000.0, vcores_of(c, node), node->n_cpus);
+    *ret_capacity = total - reserve;
+    return 0;
+}
+
+static void copy_policy(const struct nm_config *c, struct nm_policy_settings *s)
+{
+    s->over_allocation = c->over_allocation;
+    s->over_allocation_threshold = c->over_allocation_threshold;
+    s->preemption_threshold = c->preemption_threshold;
+    s->warmup_usec = c->warmup_usec;
+    s->warmup_samples = c->warmup_samples;
+    s->queue_max_length = c->queue_max_length;
+    s->queue_order = c->queue_order;
+    s->victim_order = c->victim_order;
+    s->pause_enabled = c->pause;
+    s->pause_deadline_usec = c->pause_deadline_usec;
+    s->cpu_samples = c->cpu_samples;
+    s->settle_samples = c->settle_samples;
+    s->kills_per_minute = c->kills_per_minute;
+    s->breaker_usec = c->breaker_usec;
+    s->sample_max_age_usec = NM_MAX(STALE_PERIODS * c->period_usec, STALE_MIN_USEC);
+    s->uplink_threshold = c->uplink_threshold;
+}
+
+int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sample *node,
+                              const struct nm_cgroup_backend *backend,
+                              struct nm_policy_settings *ret, char **ret_message)
+{
+    struct nm_policy_settings s = {0};
+    int r;
+
+    *ret_message = NULL;
+    if (node->memory_total_bytes == 0 || node->n_cpus == 0)
+        return -ENODATA;
+    r = resolve_memory(c, node->memory_total_bytes, &s.capacity.memory_bytes, ret_message);
+    if (r < 0)
+        return r;
+    r = resolve_cpu(c, node, &s.capacity.cpu_millicores, ret_message);
+    if (r < 0)
+        return r;
+    s.reserve.memory_bytes = node->memory_total_bytes - s.capacity.memory_bytes;
+    s.reserve.cpu_millicores = (uint64_t)node->n_cpus * 1000 - s.capacity.cpu_millicores;
+    copy_policy(c, &s);
+    s.squeeze_floor_millicores =
+        nm_settings_vcore_millicores(c, node, c->squeeze_floor_vcores_milli);
+    s.can_freeze = backend->feature[NM_CGROUP_FREEZE];
+    s.can_reclaim =
+        c->reclaim && backend->feature[NM_CGROUP_RECLAIM] && backend->feature[NM_CGROUP_SWAP];
+    s.can_squeeze = c->squeeze && backend->feature[NM_CGROUP_CPU_WEIGHT];
+    *ret = s;
+    return 0;
+}

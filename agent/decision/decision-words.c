@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Why, in plain words: one clause for every reason, with the numbers that tipped it, and what one
+ * can do about it. The clauses continue "killed container_1 (x): ", so they begin in lower case and
+ * end without a full stop.
+ */
+
+#include <inttypes.h>
+
+#include "agent/decision/decision-internal.h"
+
+static const char *resource_word(enum nm_resource k)
+{
+    return k == NM_MEMORY ? "memory" : "CPU";
+}
+
+/* "7.7 GiB of 8.0 GiB", "3.92 of 4 cores" */
+static void add_of_capacity(struct nm_text *t, const struct nm_decision *d, enum nm_resource k,
+                            uint64_t amount)
+{
+    if (k == NM_CPU)
+        nm_text_add_decimal(t, (double)amount / 1000, 2);
+    else
+        nm_text_add_amount(t, k, amount);
+    nm_text_add(t, " of ");
+    nm_text_add_amount(t, k, nm_resources_get(&d->capacity, k));
+}
+
+/* "memory was at 96 % of capacity (7.7 GiB of 8 GiB), over the preemption threshold of 95 %" */
+static void add_over(struct nm_text *t, const struct nm_decision *d, enum nm_resource k,
+                     const struct nm_fractions *threshold, const char *name)
+{
+    uint64_t used = nm_resources_get(&d->used, k);
+    double limit = nm_fractions_get(threshold, k);
+    double share = (double)used / (double)NM_MAX(nm_resources_get(&d->capacity, k), UINT64_C(1));
+
+    nm_text_add(t, "%s was at ", resource_word(k));
+    nm_text_add_share(t, d, k, used);
+    nm_text_add(t, " of capacity (");
+    add_of_capacity(t, d, k, used);
+    nm_text_add(t, "), %sover the %s of ", share - limit < 0.001 ? "just " : "", name);
+    nm_text_add_percent(t, limit);
+}
+
+static void add_after(struct nm_text *t, const struct nm_decision *d, enum nm_resource k)
+{
+    uint64_t after = nm_resources_get(&d->used, k) + nm_resources_get(&d->request, k);
+
+    nm_text_add(t, "%s ", resource_word(k));
+    nm_text_add_share(t, d, k, nm_resources_get(&d->used, k));
+    nm_text_add(t, " in use, ");
+    nm_text_add_share(t, d, k, after);
+    nm_text_add(t, " with its request");
+}
+
+static bool exceeds_beta(const struct nm_decision *d, enum nm_resource k)
+{
+    double after = (double)nm_resources_get(&d->used, k) + (double)nm_resources_get(&d->request, k);
+
+    return after > nm_fractions_get(&d->preemption_threshold, k) *
+                       (double)nm_resources_get(&d->capacity, k);
+}
+
+static void why_guaranteed(struct nm_text *t, const struct nm_decision *d)
+{
+    if (d->kind == NM_DECISION_RESUME) {
+        nm_text_add(t, "it is guaranteed now, and keeps what it asked for");
+        return;
+    }
+    nm_text_add(t, "it is guaranteed and ");
+    if (exceeds_beta(d, NM_MEMORY) || exceeds_beta(d, NM_CPU))
+        nm_text_add(t, "there was nothing left that could be taken back for it (");
+    else
+        nm_text_add(t, "its request fits (");
+    add_after(t, d, NM_MEMORY);
+    nm_text_add(t, "; ");
+    add_after(t, d, NM_CPU);
+    nm_text_add(t, ")");
+}
+
+static void why_within_allocation(struct nm_text *t, const struct nm_decision *d)
+{
+    nm_text_add(t, "the node can hold all requests together (");
+    add_of_capacity(t, d, NM_MEMORY, d->allocated.memory_bytes + d->request.memory_bytes);
+    nm_text_add(t, ", ");
+    add_of_capacity(t, d, NM_CPU, d->allocated.cpu_millicores + d->request.cpu_millicores);
+    nm_text_add(t, ", this one included)");
+}
+
+static void why_over_allocation(struct nm_text *t, const struct nm_decision *d)
+{
+    nm_text_add(t, "others use less than they asked for (");
+    add_after(t, d, NM_MEMORY);
+    nm_text_add(t, "; ");
+    add_after(t, d, NM_CPU);
+    nm_text_add(t, "), and that stays within the preemption thresholds of ");
+    nm_text_add_percent(t, d->preemption_threshold.memory);
+    nm_text_add(t, " and ");
+    nm_text_add_percent(t, d->preemption_threshold.cpu);
+}
+
+static void why_would_exceed(struct nm_text *t, const struct nm_decision *d)
+{
+    enum nm_resource k = d->resource;
+
+    nm_text_add(t, "%s is at ", resource_word(k));
+    nm_text_add_share(t, d, k, nm_resources_get(&d->used, k));
+    nm_text_add(t, " of capacity, and with the ");
+    nm_text_add_amount(t, k, nm_resources_get(&d->request, k));
+    nm_text_add(t, " that it asks for would be at ");
+    nm_text_add_share(t, d, k, nm_resources_get(&d->used, k) + nm_resources_get(&d->request, k));
+    nm_text_add(t, ", over the limit of ");
+    nm_text_add_percent(t, nm_fractions_get(&d->preemption_threshold, k));
+}
+
+static void why_over_alpha(struct nm_text *t, const struct nm_decision *d)
+{
+    nm_text_add(t, "%s is at ", resource_word(d->resource));
+    nm_text_add_share(t, d, d->resource, nm_resources_get(&d->used, d->resource));
+    nm_text_add(t, " of capacity, and opportunistic containers start only under the "
+                   "over-allocation threshold of ");
+    nm_text_add_percent(t, nm_fractions_get(&d->over_allocation_threshold, d->resource));
+}
+
+static void why_allocation_full(struct nm_text *t, const struct nm_decision *d)
+{
+    enum nm_resource k = d->resource;
+
+    nm_text_add(t, "over-allocation is off, and of %s ", resource_word(k));
+    add_of_capacity(t, d, k, nm_resources_get(&d->allocated, k));
+    nm_text_add(t, " are allocated already, while it asks for ");
+    nm_text_add_amount(t, k, nm_resources_get(&d->request, k));
+}
+
+static void why_larger(struct nm_text *t, const struct nm_decision *d)
+{
+    enum nm_resource k = d->request.memory_bytes > d->capacity.memory_bytes ? NM_MEMORY : NM_CPU;
+
+    nm_text_add(t, "it asks for ");
+    nm_text_add_amount(t, k, nm_resources_get(&d->request, k));
+    nm_text_add(t, "%s, and the whole node offers ", k == NM_MEMORY ? " of memory" : "");
+    nm_text_add_amount(t, k, nm_resources_get(&d->capacity, k));
+}
+
+static void why_guaranteed_full(struct nm_text *t, const struct nm_decision *d)
+{
+    uint64_t memory = d->allocated_guaranteed.memory_bytes;
+    enum nm_resource k =
+        memory + d->request.memory_bytes > d->capacity.memory_bytes ? NM_MEMORY : NM_CPU;
+
+    nm_text_add(t, "guaranteed containers already hold ");
+    add_of_capacity(t, d, k, nm_resources_get(&d->allocated_guaranteed, k));
+    nm_text_add(t, "%s, and it asks for ", k == NM_MEMORY ? " of memory" : "");
+    nm_text_add_amount(t, k, nm_resources_get(&d->request, k));
+}
+
+static void why_cpu_over(struct nm_text *t, const struct nm_decision *d)
+{
+    add_over(t, d, NM_CPU, &d->preemption_threshold, "preemption threshold");
+    if (d->consecutive_samples > 1)
+        nm_text_add(t, ", in %" PRIu32 " samples in a row", d->consecutive_samples);
+    if (d->kind == NM_DECISION_KILL)
+        nm_text_add(t, ", and pausing is off");
+}
+
+static void why_room(struct nm_text *t, const struct nm_decision *d)
+{
+    nm_text_add(t, "%s, which is guaranteed, needs room",
+                d->on_behalf_of[0] != '\0' ? d->on_behalf_of : "another container");
+    nm_text_add(t, ", and %s is short (", resource_word(d->resource));
+    add_of_capacity(t, d, d->resource, nm_resources_get(&d->used, d->resource));
+    nm_text_add(t, " in use or set aside)");
+}
+
+static void why_below(struct nm_text *t, const struct nm_decision *d)
+{
+    nm_text_add(t, "CPU is down to ");
+    nm_text_add_share(t, d, NM_CPU, d->used.cpu_millicores);
+    nm_text_add(t, " of capacity (over-allocation threshold ");
+    nm_text_add_percent(t, d->over_allocation_threshold.cpu);
+    nm_text_add(t, ")");
+    if (d->kind != NM_DECISION_RESUME)
+        return;
+    nm_text_add(t, ", and the ");
+    nm_text_add_amount(t, NM_CPU, d->predicted.cpu_millicores);
+    nm_text_add(t, " that it used before its pause fit again");
+}
+
+static void why_reclaim(struct nm_text *t, const struct nm_decision *d)
+{
+    add_over(t, d, NM_MEMORY, &d->preemption_threshold, "preemption threshold");
+    nm_text_add(t, ", and it is paused, so that up to ");
+    nm_text_add_amount(t, NM_MEMORY, d->predicted.memory_bytes);
+    nm_text_add(t, " of its memory can go to swap without slowing anything down");
+}
+
+static void why_user(struct nm_text *t, const struct nm_decision *d)
+{
+    nm_text_add(t, "%s asked for it", d->by_user[0] != '\0' ? d->by_user : "a user");
+}
+
+static void why_queue_full(struct nm_text *t, const struct nm_decision *d)
+{
+    nm_text_add(t,
+                "the queue is full: %" PRIu32 " opportunistic containers wait, and %" PRIu32 " may",
+                d->queue_length, d->queue_max_length);
+}
+
+static void why_memory_over(struct nm_text *t, const struct nm_decision *d)
+{
+    add_over(t, d, NM_MEMORY, &d->preemption_threshold, "preemption threshold");
+}
+
+/* Every reason has either words with numbers or a fixed clause. */
+static const struct {
+    const char *plain;
+    void (*with_numbers)(struct nm_text *t, const struct nm_decision *d);
+} clauses[NM_REASON_COUNT] = {
+    [NM_REASON_NONE] = {"no reason was recorded", NULL},
+    [NM_REASON_GUARANTEED] = {"it is guaranteed", why_guaranteed},
+    [NM_REASON_WITHIN_ALLOCATION] = {"all requests together fit the node", why_within_allocation},
+    [NM_REASON_OVER_ALLOCATION] = {"others use less than they asked for", why_over_allocation},
+    [NM_REASON_BEHIND_OTHERS] = {"others are before it in the queue", NULL},
+    [NM_REASON_OVER_ALPHA] = {"use is not under the over-allocation threshold", why_over_alpha},
+    [NM_REASON_WOULD_EXCEED_BETA] = {"its request does not fit beside what is in use",
+                                     why_would_exceed},
+    [NM_REASON_ALLOCATION_FULL] = {"the node is fully allocated", why_allocation_full},
+    [NM_REASON_NO_SAMPLE] = {"there is no fresh sample of the node, and nothing is started blindly",
+                             NULL},
+    [NM_REASON_BREAKER] =
+        {"containers were just killed for lack of room, and for a while none is added", NULL},
+    [NM_REASON_UPLINK] = {"the network uplink is saturated", NULL},
+    [NM_REASON_DRAINING] = {"the node is being drained and starts nothing new", NULL},
+    [NM_REASON_UNHEALTHY] = {"the node is unhealthy and starts nothing new", NULL},
+    [NM_REASON_WAITING_FOR_VICTIMS] = {"opportunistic containers are giving up the room for it",
+                                       NULL},
+    [NM_REASON_GUARANTEED_FIRST] = {"a guaranteed container is waiting, and comes first", NULL},
+    [NM_REASON_PAUSED_FIRST] = {"the free CPU belongs to paused containers, which go on first",
+                                NULL},
+    [NM_REASON_SQUEEZED] = {"opportunistic containers are being held to a CPU limit", NULL},
+    [NM_REASON_LARGER_THAN_NODE] = {"it asks for more than the node has", why_larger},
+    [NM_REASON_GUARANTEED_FULL] = {"guaranteed containers hold the node's capacity",
+                                   why_guaranteed_full},
+    [NM_REASON_QUEUE_FULL] = {"the queue is full", why_queue_full},
+    [NM_REASON_MEMORY_OVER_BETA] = {"memory is over the preemption threshold", why_memory_over},
+    [NM_REASON_CPU_OVER_BETA] = {"CPU is over the preemption threshold", why_cpu_over},
+    [NM_REASON_ROOM_FOR_GUARANTEED] = {"a guaranteed container needs the room", why_room},
+    [NM_REASON_PAUSE_DEADLINE] =
+        {"it was paused for as long as a pause may last, and nothing had let it go on",
+         NULL},
+    [NM_REASON_KILL_BUDGET] = {"no more containers may be killed within this minute", NULL},
+    [NM_REASON_SETTLING] = {"what was just taken back must show in the samples first", NULL},
+    [NM_REASON_SHED] = {"the limit of the queue was lowered, and the newest waiting container goes "
+                        "first",
+                        NULL},
+    [NM_REASON_DRAIN_DEADLINE] = {"the deadline of the drain has come", NULL},
+    [NM_REASON_BELOW_THRESHOLD] = {"there is room again", why_below},
+    [NM_REASON_PAUSE_EXPIRED] = {"it was paused for as long as a pause may last", NULL},
+    [NM_REASON_FROZEN_MEMORY] = {"its memory can go to swap while it is paused", why_reclaim},
+    [NM_REASON_USER] = {"a user asked for it", why_user},
+};
+
+const char *nm_reason_text(enum nm_reason r)
+{
+    return clauses[r].plain;
+}
+
+void nm_decision_words_why(struct nm_text *t, const struct nm_decision *d)
+{
+    bool numbers = d->capacity.memory_bytes > 0 || d->reason == NM_REASON_USER;
+
+    if (clauses[d->reason].with_numbers && numbers)
+        clauses[d->reason].with_numbers(t, d);
+    else
+        nm_text_add(t, "%s", clauses[d->reason].plain);
+}
+
+const char *nm_decision_words_order(enum nm_victim_order o)
+{
+    switch (o) {
+    case NM_VICTIM_REVERSE_ARRIVAL:
+        return "the latest-started";
+    case NM_VICTIM_LEAST_WORK_LOST:
+        return "the one with the least work done";
+    case NM_VICTIM_FEWEST_VICTIMS:
+        return "the largest";
+    case NM_VICTIM_APP_FAIR:
+        return "the latest-started of the application that holds the most";
+    }
+    return "none in particular";
+}
+
+/* ---- advice ---------------------------------------------------------------------------------- */
+
+static const char *kill_advice(const struct nm_decision *d)
+{
+    switch (d->reason) {
+    case NM_REASON_MEMORY_OVER_BETA:
+    case NM_REASON_ROOM_FOR_GUARANTEED:
+        return "submit it again (it will wait until there is room), ask for it as guaranteed if it "
+               "must not be "
+               "interrupted, or give it a minimum run time (--min-runtime), within which others go "
+               "first";
+    case NM_REASON_CPU_OVER_BETA:
+        return "submit it again; with pausing on (configuration: [preemption] pause) it would be "
+               "paused instead";
+    case NM_REASON_PAUSE_DEADLINE:
+        return "submit it again when the node is less busy, promote a paused container before its "
+               "deadline "
+               "(nmctl promote), or have the pause deadline raised in nmd.conf";
+    default:
+        return NULL;
+    }
+}
+
+static const char *wait_advice(const struct nm_decision *d)
+{
+    switch (d->reason) {
+    case NM_REASON_OVER_ALPHA:
+    case NM_REASON_WOULD_EXCEED_BETA:
+    case NM_REASON_ALLOCATION_FULL:
+        return "wait, ask for less, or ask for it as guaranteed";
+    case NM_REASON_NO_SAMPLE:
+        return "wait for the next sample; if this lasts, see nmd's journal for why the node can't "
+               "be sampled";
+    case NM_REASON_UNHEALTHY:
+        return "see nmctl status for what is wrong with the node";
+    case NM_REASON_DRAINING:
+        return "run it elsewhere, or end the drain with nmctl undrain";
+    default:
+        return NULL;
+    }
+}
+
+static const char *refuse_advice(const struct nm_decision *d)
+{
+    switch (d->reason) {
+    case NM_REASON_LARGER_THAN_NODE:
+        return "ask for less, or use a larger node";
+    case NM_REASON_GUARANTEED_FULL:
+        return "wait until a guaranteed container ends, ask for less, or run it as opportunistic";
+    case NM_REASON_QUEUE_FULL:
+        return "submit it again later, or have the queue's max-length raised in nmd.conf";
+    default:
+        return wait_advice(d);
+    }
+}
+
+static const char *pause_advice(const struct nm_decision *d)
+{
+    return d->reason == NM_REASON_USER ? "let it go on with nmctl resume; at its pause deadline an "
+                                         "opportunistic container is killed, a "
+                                         "guaranteed one goes on by itself"
+                                       : "nothing: it goes on by itself when CPU is free again; "
+                                         "nmctl promote makes it guaranteed at once";
+}
+
+void nm_decision_words_advice(struct nm_text *t, const struct nm_decision *d)
+{
+    const char *advice = NULL;
+
+    if (d->outcome == NM_OUTCOME_SHADOW)
+        return;
+    if (d->kind == NM_DECISION_KILL)
+        advice = kill_advice(d);
+    else if (d->kind == NM_DECISION_QUEUE)
+        advice = wait_advice(d);
+    else if (d->kind == NM_DECISION_REFUSE)
+        advice = refuse_advice(d);
+    else if (d->kind == NM_DECISION_PAUSE)
+        advice = pause_advice(d);
+    else if (d->kind == NM_DECISION_SHED)
+        advice = "nothing on this node: the upstream will place it elsewhere";
+    if (advice)
+        nm_text_add(t, "  What you can do: %s.\n", advice);
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A decision record in words: the summary's one line and the explanation's frame (numbers,
+ * candidates, outcome, phases). The sentences that say why, and what one can do about it, are in
+ * decision-words.c.
+ */
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "agent/decision/decision-internal.h"
+
+static const char *const kinds[NM_DECISION_KIND_COUNT] = {
+    [NM_DECISION_ADMIT] = "admit",     [NM_DECISION_QUEUE] = "queue",
+    [NM_DECISION_REFUSE] = "refuse",   [NM_DECISION_PAUSE] = "pause",
+    [NM_DECISION_RESUME] = "resume",   [NM_DECISION_RECLAIM] = "reclaim",
+    [NM_DECISION_KILL] = "kill",       [NM_DECISION_SHED] = "shed",
+    [NM_DECISION_PROMOTE] = "promote", [NM_DECISION_DEMOTE] = "demote",
+    [NM_DECISION_UPDATE] = "update",   [NM_DECISION_SQUEEZE] = "squeeze",
+};
+
+/* done, being done, and the bare verb for "could not" and "would have" */
+static const struct {
+    const char *done, *doing, *verb, *participle;
+} verbs[NM_DECISION_KIND_COUNT] = {
+    [NM_DECISION_ADMIT] = {"admitted", "admitting", "admit", "admitted"},
+    [NM_DECISION_QUEUE] = {"queued", "queued", "queue", "queued"},
+    [NM_DECISION_REFUSE] = {"refused", "refused", "refuse", "refused"},
+    [NM_DECISION_PAUSE] = {"paused", "pausing", "pause", "paused"},
+    [NM_DECISION_RESUME] = {"resumed", "resuming", "resume", "resumed"},
+    [NM_DECISION_RECLAIM] = {"reclaimed memory of", "reclaiming memory of", "reclaim memory of",
+                             "reclaimed memory of"},
+    [NM_DECISION_KILL] = {"killed", "killing", "kill", "killed"},
+    [NM_DECISION_SHED] = {"discarded", "discarding", "discard", "discarded"},
+    [NM_DECISION_PROMOTE] = {"promoted", "promoting", "promote", "promoted"},
+    [NM_DECISION_DEMOTE] = {"demoted", "demoting", "demote", "demoted"},
+    [NM_DECISION_UPDATE] = {"changed the resources of", "changing the resources of",
+                            "change the resources of", "changed the resources of"},
+    [NM_DECISION_SQUEEZE] = {"set", "setting", "set", "set"},
+};
+
+static const char *const outcomes[] = {
+    [NM_OUTCOME_PENDING] = "pending",
+    [NM_OUTCOME_DONE] = "done",
+    [NM_OUTCOME_FAILED] = "failed",
+    [NM_OUTCOME_SHADOW] = "shadow",
+};
+
+static const char *const passed_over[] = {
+    [NM_PASSED_NOT] = "chosen",
+    [NM_PASSED_NOT_NEEDED] = "not-needed",
+    [NM_PASSED_EXEMPT] = "exempt",
+    [NM_PASSED_MIN_RUNTIME] = "min-runtime",
+    [NM_PASSED_GIVES_NOTHING] = "gives-nothing",
+};
+
+const char *nm_decision_kind_name(enum nm_decision_kind k)
+{
+    return kinds[k];
+}
+
+int nm_decision_kind_from_string(const char *s, enum nm_decision_kind *ret)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(kinds); i++)
+        if (nm_streq(kinds[i], s)) {
+            *ret = (enum nm_decision_kind)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+const char *nm_decision_outcome_name(enum nm_decision_outcome o)
+{
+    return outcomes[o];
+}
+
+int nm_decision_outcome_from_string(const char *s, enum nm_decision_outcome *ret)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(outcomes); i++)
+        if (nm_streq(outcomes[i], s)) {
+            *ret = (enum nm_decision_outcome)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+const char *nm_passed_over_name(enum nm_passed_over p)
+{
+    return passed_over[p];
+}
+
+int nm_passed_over_from_string(const char *s, enum nm_passed_over *ret)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(passed_over); i++)
+        if (nm_streq(passed_over[i], s)) {
+            *ret = (enum nm_passed_over)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+/* ---- pieces of text -------------------------------------------------------------------------- */
+
+void nm_text_add(struct nm_text *t, const char *format, ...)
+{
+    size_t left = t->size - t->used;
+    va_list ap;
+    int n;
+
+    va_start(ap, format);
+    n = vsnprintf(t->buf + t->used, left, format, ap);
+    va_end(ap);
+    if (n > 0)
+        t->used += NM_MIN((size_t)n, left - 1);
+}
+
+void nm_text_add_decimal(struct nm_text *t, double value, int decimals)
+{
+    char buf[48];
+    size_t n;
+
+    (void)snprintf(buf, sizeof(buf), "%.*f", decimals, value);
+    n = strlen(buf);
+    if (strchr(buf, '.')) {
+        while (buf[n - 1] == '0')
+            n--;
+        if (buf[n - 1] == '.')
+            n--;
+    }
+    nm_text_add(t, "%.*s", (int)n, buf);
+}
+
+void nm_text_add_percent(struct nm_text *t, double fraction)
+{
+    nm_text_add_decimal(t, fraction * 100, 1);
+    nm_text_add(t, " %%");
+}
+
+void nm_text_add_amount(struct nm_text *t, enum nm_resource which, uint64_t amount)
+{
+    char buf[32];
+
+    if (which == NM_MEMORY) {
+        nm_text_add(t, "%s", nm_format_size(amount, buf, sizeof(buf)));
+        return;
+    }
+    nm_text_add_decimal(t, (double)amount / 1000, 2);
+    nm_text_add(t, amount == 1000 ? " core" : " cores");
+}
+
+void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
+                       uint64_t amount)
+{
+    uint64_t capacity = nm_resources_get(&d->capacity, which);
+
+    nm_text_add_percent(t, capacity > 0 ? (double)amount / (double)capacity : 0);
+}
+
+void nm_text_add_container(struct nm_text *t, const char *id, const char *name)
+{
+    /* What is refused never gets an id. */
+    if (id[0] == '\0') {
+        nm_text_add(t, "%s", name[0] != '\0' ? name : "a request");
+        return;
+    }
+    nm_text_add(t, "%s", id);
+    if (name[0] != '\0')
+        nm_text_add(t, " (%s)", name);
+}
+
+/* ---- summary --------------------------------------------------------------------------------- */
+
+/* "paused", "pausing", "could not pause", "would have paused" */
+static void add_verb(struct nm_text *t, const struct nm_decision *d)
+{
+    switch (d->outcome) {
+    case NM_OUTCOME_PENDING:
+        nm_text_add(t, "%s", verbs[d->kind].doing);
+        break;
+    case NM_OUTCOME_DONE:
+        nm_text_add(t, "%s", verbs[d->kind].done);
+        break;
+    case NM_OUTCOME_FAILED:
+        nm_text_add(t, "could not %s", verbs[d->kind].verb);
+        break;
+    case NM_OUTCOME_SHADOW:
+        nm_text_add(t, "would have %s", verbs[d->kind].participle);
+        break;
+    }
+}
+
+static void add_object(struct nm_text *t, const struct nm_decision *d)
+{
+    if (d->kind != NM_DECISION_SQUEEZE) {
+        nm_text_add_container(t, d->container_id, d->container_name);
+        return;
+    }
+    nm_text_add(t, "the CPU limit of all opportunistic containers together to ");
+    if (d->predicted.cpu_millicores == 0)
+        nm_text_add(t, "none");
+    else
+        nm_text_add_amount(t, NM_CPU, d->predicted.cpu_millicores);
+}
+
+static void add_what(struct nm_text *t, const struct nm_decision *d)
+{
+    add_verb(t, d);
+    nm_text_add(t, " ");
+    add_object(t, d);
+    if (d->outcome == NM_OUTCOME_FAILED && d->error[0] != '\0')
+        nm_text_add(t, " (%s)", d->error);
+}
+
+const char *nm_decision_summary(const struct nm_decision *d, char *buf, size_t size)
+{
+    struct nm_text t = {.buf = buf, .size = size};
+
+    add_what(&t, d);
+    nm_text_add(&t, ": ");
+    nm_decision_words_why(&t, d);
+    return buf;
+}
+
+/* ---- explanation ----------------------------------------------------------------------------- */
+
+static void add_heading(struct nm_text *t, const struct nm_decision *d)
+{
+    time_t seconds = (time_t)(d->realtime_usec / NM_USEC_PER_SEC);
+    char when[40] = "";
+    size_t start = t->used;
+    struct tm tm;
+
+    add_what(t, d);
+    if (t->buf[start] >= 'a' && t->buf[start] <= 'z')
+        t->buf[start] = (char)(t->buf[start] - 'a' + 'A');
+    if (d->realtime_usec > 0 && localtime_r(&seconds, &tm))
+        (void)strftime(when, sizeof(when), " at %Y-%m-%d %H:%M:%S", &tm);
+    nm_text_add(t, "%s", when);
+    if (d->number > 0)
+        nm_text_add(t, " (decision %" PRIu64 ")", d->number);
+    nm_text_add(t, ".\n  Why: ");
+    nm_decision_words_why(t, d);
+    nm_text_add(t, ".\n");
+}
+
+static void add_numbers_of(struct nm_text *t, const struct nm_decision *d, enum nm_resource k)
+{
+    nm_text_add(t, "  %s ", k == NM_MEMORY ? "Memory:" : "CPU:   ");
+    nm_text_add_amount(t, k, nm_resources_get(&d->used, k));
+    nm_text_add(t, " in use (");
+    nm_text_add_share(t, d, k, nm_resources_get(&d->used, k));
+    nm_text_add(t, "), ");
+    nm_text_add_amount(t, k, nm_resources_get(&d->allocated, k));
+    nm_text_add(t, " allocated, of ");
+    nm_text_add_amount(t, k, nm_resources_get(&d->capacity, k));
+    nm_text_add(t, "; over-allocation threshold ");
+    nm_text_add_percent(t, nm_fractions_get(&d->over_allocation_threshold, k));
+    nm_text_add(t, ", preemption threshold ");
+    nm_text_add_percent(t, nm_fractions_get(&d->preemption_threshold, k));
+    nm_text_add(t, ".\n");
+}
+
+static void add_resources(struct nm_text *t, const struct nm_resources *r)
+{
+    if (r->memory_bytes > 0 || r->cpu_millicores == 0)
+        nm_text_add_amount(t, NM_MEMORY, r->memory_bytes);
+    if (r->memory_bytes > 0 && r->cpu_millicores > 0)
+        nm_text_add(t, " and ");
+    if (r->cpu_millicores > 0)
+        nm_text_add_amount(t, NM_CPU, r->cpu_millicores);
+}
+
+static void add_numbers(struct nm_text *t, const struct nm_decision *d)
+{
+    if (d->capacity.memory_bytes == 0 && d->capacity.cpu_millicores == 0)
+        return;
+    add_numbers_of(t, d, NM_MEMORY);
+    add_numbers_of(t, d, NM_CPU);
+    if (d->request.memory_bytes > 0 || d->request.cpu_millicores > 0) {
+        nm_text_add(t, "  It is %s and asks for ",
+                    d->type == NM_GUARANTEED ? "guaranteed" : "opportunistic");
+        nm_text_add_amount(t, NM_MEMORY, d->request.memory_bytes);
+        nm_text_add(t, " and ");
+        nm_text_add_amount(t, NM_CPU, d->request.cpu_millicores);
+        nm_text_add(t, ".\n");
+    }
+    if (d->kind == NM_DECISION_QUEUE || d->kind == NM_DECISION_REFUSE ||
+        d->kind == NM_DECISION_SHED)
+        nm_text_add(t,
+                    "  Queue: %" PRIu32 " of at most %" PRIu32 " opportunistic containers wait.\n",
+                    d->queue_length, d->queue_max_length);
+}
+
+static void add_candidate(struct nm_text *t, const struct nm_decision *d,
+                          const struct nm_decision_candidate *c)
+{
+    char age[32];
+
+    nm_text_add_container(t, c->id, c->name);
+    nm_text_add(t, ": ");
+    add_resources(t, &c->use);
+    nm_text_add(t, ", ");
+    if (d->decided_usec > c->started_usec && c->started_usec > 0)
+        nm_text_add(t, "started %s before, ",
+                    nm_format_duration(d->decided_usec - c->started_usec, age, sizeof(age)));
+    nm_text_add(t, "%s CPU time so far; ",
+                c->cpu_usage_usec < NM_USEC_PER_MSEC
+                    ? "no"
+                    : nm_format_duration(c->cpu_usage_usec, age, sizeof(age)));
+    switch (c->passed_over) {
+    case NM_PASSED_NOT:
+        nm_text_add(t, "%s.\n",
+                    nm_streq(c->id, d->container_id) ? "chosen: this one" : "chosen as well");
+        break;
+    case NM_PASSED_NOT_NEEDED:
+        nm_text_add(t, "spared, the others are enough.\n");
+        break;
+    case NM_PASSED_EXEMPT:
+        nm_text_add(t, "spared, it is an application master.\n");
+        break;
+    case NM_PASSED_MIN_RUNTIME:
+        nm_text_add(t, "spared, it is still within its minimum run time.\n");
+        break;
+    case NM_PASSED_GIVES_NOTHING:
+        nm_text_add(t, "spared, it uses next to nothing of what is short.\n");
+        break;
+    }
+}
+
+static void add_candidates(struct nm_text *t, const struct nm_decision *d)
+{
+    uint32_t n = NM_MIN(d->n_candidates, (uint32_t)NM_DECISION_CANDIDATES_MAX);
+
+    if (n == 0)
+        return;
+    nm_text_add(t, "  Considered, %s first (%s):\n", nm_decision_words_order(d->victim_order),
+                nm_victim_order_name(d->victim_order));
+    for (uint32_t i = 0; i < n; i++) {
+        nm_text_add(t, "   %2" PRIu32 ". ", i + 1);
+        add_candidate(t, d, &d->candidates[i]);
+    }
+    if (d->n_candidates_total > n)
+        nm_text_add(t, "       and %" PRIu32 " more.\n", d->n_candidates_total - n);
+}
+
+static bool takes_back(enum nm_decision_kind k)
+{
+    return k == NM_DECISION_PAUSE || k == NM_DECISION_RECLAIM || k == NM_DECISION_KILL;
+}
+
+static void add_regained(struct nm_text *t, const struct nm_decision *d)
+{
+    if (!takes_back(d->kind))
+        return;
+    nm_text_add(t, "  Expected back: ");
+    add_resources(t, &d->predicted);
+    if (d->regained_known) {
+        nm_text_add(t, "; really regained: ");
+        add_resources(t, &d->regained);
+        nm_text_add(t, ".\n");
+    } else {
+        nm_text_add(t, d->outcome == NM_OUTCOME_PENDING || d->outcome == NM_OUTCOME_DONE
+                           ? "; what really came back is not known yet.\n"
+                           : ".\n");
+    }
+}
+
+static void add_phase(struct nm_text *t, const char **separator, uint64_t from, uint64_t to,
+                      const char *what)
+{
+    if (from == 0 || to < from)
+        return;
+    nm_text_add(t, "%s", *separator);
+    nm_text_add_decimal(t, (double)(to - from) / 1000, to - from < 10000 ? 1 : 0);
+    nm_text_add(t, " ms %s", what);
+    *separator = ", ";
+}
+
+static void add_phases(struct nm_text *t, const struct nm_decision *d)
+{
+    const char *separator = "  It took ";
+
+    if (d->decided_usec == 0)
+        return;
+    add_phase(t, &separator, d->cause_usec, d->decided_usec, "from its cause to the decision");
+    add_phase(t, &separator, d->decided_usec, d->acted_usec, "until it was carried out");
+    add_phase(t, &separator, d->acted_usec, d->effective_usec, "until it was effective");
+    if (separator[0] == ',')
+        nm_text_add(t, ".\n");
+}
+
+int nm_decision_explain(const struct nm_decision *d, char **ret)
+{
+    char buf[16384];
+    struct nm_text t = {.buf = buf, .size = sizeof(buf)};
+    char *copy;
+
+    add_heading(&t, d);
+    add_numbers(&t, d);
+    add_candidates(&t, d);
+    add_regained(&t, d);
+    add_phases(&t, d);
+    if (d->outcome == NM_OUTCOME_SHADOW)
+        nm_text_add(&t, "  nmd runs in shadow mode: this was only recorded, nothing was done.\n");
+    nm_decision_words_advice(&t, d);
+    copy = strdup(buf);
+    if (!copy)
+        return -ENOMEM;
+    *ret = copy;
+    return 0;
+}

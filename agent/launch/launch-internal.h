@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* Shared by launch.c (watching) and launch-spawn.c (starting) only. */
+
+#include "agent/launch/launch.h"
+
+struct nm_launch {
+    sd_event *event;
+    nm_launch_cb_t cb;
+    void *userdata;
+    char *dir;
+    pid_t pid;
+    uint64_t start_ticks;
+    int pidfd;
+    int socket;         /* -EBADF when adopted */
+    bool is_child;      /* ours to reap */
+    bool has_gate;      /* still shut */
+    bool told_started;
+    bool gone;
+    struct nm_launch_record record; /* the newest that is known */
+    sd_event_source *pid_source, *socket_source, *inotify_source, *defer_source;
+};
+
+int nm_launch_alloc(const char *container_dir, sd_event *event, nm_launch_cb_t cb, void *userdata,
+                    struct nm_launch **ret);
+int nm_launch_watch(struct nm_launch *l);
+/* Field 22 of /proc/PID/stat. -ESRCH: no such process. */
+int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret);
+struct nm_launch_record nm_launch_never_ran(int error);

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * nmd's end of a launch: watches one shim, new (launch-spawn.c) or adopted, and turns what it hears
+ * into STARTED and ENDED, each once and in this order. There are three sources, and any of them may
+ * be missing:
+ *
+ *   socket   the shim's messages, fastest; an adopted shim has none (it went with the old nmd)
+ *   record   the file in the container's directory, which says the same; watched with inotify after
+ * an adoption pidfd    readable when the shim is gone, which is what ENDED means; the messages and
+ * the record are then looked at a last time. No record of an end: the shim was killed, and what is
+ * left of the container is for the caller to kill through its cgroup (the command has the shim's
+ * death as its own, see shim-child.c).
+ *
+ * A pid is only ever believed through a pidfd that was opened while its start time still fitted.
+ */
+
+#include "agent/launch/launch.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "agent/launch/launch-internal.h"
+#include "agent/launch/shim.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+#include "util/log.h"
+#include "util/parse.h"
+
+int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret)
+{
+    char path[32], text[1024];
+    char *p, *save = NULL;
+    int r;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    r = nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL);
+    if (r < 0)
+        return r == -ENOENT ? -ESRCH : r;
+    /* The name, field 2, may hold anything, a ')' too: the numbers begin after the last one. */
+    p = strrchr(text, ')');
+    if (!p)
+        return -EBADMSG;
+    p = strtok_r(p + 1, " ", &save);
+    for (int field = 3; p && field < 22; field++)
+        p = strtok_r(NULL, " ", &save);
+    return p && nm_parse_u64(p, ret) >= 0 ? 0 : -EBADMSG;
+}
+
+static void report_started(struct nm_launch *l)
+{
+    if (l->told_started)
+        return;
+    l->told_started = true;
+    l->inotify_source = sd_event_source_disable_unref(l->inotify_source);
+    l->cb(l, NM_LAUNCH_STARTED, &l->record, l->userdata);
+}
+
+/* Keeps the newer of two records: the file and a message may come in either order. */
+static void take_record(struct nm_launch *l, const struct nm_launch_record *r)
+{
+    if (r->phase > l->record.phase)
+        l->record = *r;
+}
+
+static bool has_run(const struct nm_launch_record *r)
+{
+    return r->phase >= NM_LAUNCH_STARTED && r->failed_stage == NM_LAUNCH_STAGE_NONE;
+}
+
+/* Takes in what the shim has sent. Returns 0, or -EPIPE when it won't send any more. */
+static int drain_socket(struct nm_launch *l)
+{
+    while (l->socket >= 0) {
+        char text[NM_LAUNCH_RECORD_SIZE];
+        struct nm_launch_record r;
+        ssize_t n = recv(l->socket, text, sizeof text - 1, MSG_DONTWAIT);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return 0;
+        if (n <= 0)
+            break;
+        text[n] = '\0';
+        if (strlen(text) == (size_t)n && nm_launch_record_parse(text, &r) == 0)
+            take_record(l, &r);
+        else
+            nm_warning("shim %d sent something that is no record, ignoring it", l->pid);
+    }
+    return -EPIPE;
+}
+
+static void read_record_file(struct nm_launch *l)
+{
+    struct nm_launch_record r;
+    int k = nm_launch_record_read(l->dir, &r);
+
+    if (k == 0)
+        take_record(l, &r);
+    else if (k != -ENOENT)
+        nm_warning("%s/" NM_LAUNCH_RECORD_FILE " can't be read, ignoring it: %s", l->dir, strerror(-k));
+}
+
+static int on_socket(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct nm_launch *l = userdata;
+
+    (void)fd;
+    (void)revents;
+    if (drain_socket(l) < 0)
+        (void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    if (has_run(&l->record))
+        report_started(l);
+    return 0;
+}
+
+static int on_inotify(sd_event_source *source, const struct inotify_event *event, void *userdata)
+{
+    struct nm_launch *l = userdata;
+
+    (void)source;
+    /* An overflow has no name: look then, too. */
+    if (event->len > 0 && !nm_streq(event->name, NM_LAUNCH_RECORD_FILE))
+        return 0;
+    read_record_file(l);
+    if (has_run(&l->record))
+        report_started(l);
+    return 0;
+}
+
+static int on_adopted(sd_event_source *source, void *userdata)
+{
+    struct nm_launch *l = userdata;
+
+    (void)source;
+    if (has_run(&l->record))
+        report_started(l);
+    return 0;
+}
+
+static void reap(int pidfd)
+{
+    siginfo_t si;
+
+    (void)waitid(P_PIDFD, (id_t)pidfd, &si, WEXITED | WNOHANG);
+}
+
+static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct nm_launch *l = userdata;
+
+    (void)revents;
+    (void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    l->socket_source = sd_event_source_disable_unref(l->socket_source);
+    (void)drain_socket(l);
+    if (l->record.phase != NM_LAUNCH_ENDED)
+        read_record_file(l);
+    if (l->is_child)
+        reap(fd);
+    l->gone = true;
+    if (l->record.phase != NM_LAUNCH_ENDED && l->has_gate)
+        l->record = nm_launch_never_ran(EPIPE);
+    if (has_run(&l->record))
+        report_started(l);
+    l->cb(l, NM_LAUNCH_ENDED, l->record.phase == NM_LAUNCH_ENDED ? &l->record : NULL, l->userdata);
+    return 0;
+}
+
+struct nm_launch_record nm_launch_never_ran(int error)
+{
+    return (struct nm_launch_record){
+        .phase = NM_LAUNCH_ENDED,
+        .ended_usec = nm_now_usec(),
+        .ended_realtime_usec = nm_realtime_usec(),
+        .failed_stage = NM_LAUNCH_STAGE_SHIM,
+        .failed_errno = error,
+        .exit_code = -1,
+    };
+}
+
+int nm_launch_watch(struct nm_launch *l)
+{
+    int r = sd_event_add_io(l->event, &l->pid_source, l->pidfd, EPOLLIN, on_gone, l);
+
+    if (r < 0)
+        return r;
+    (void)sd_event_source_set_description(l->pid_source, "shim");
+    if (l->socket < 0)
+        return 0;
+    r = sd_event_add_io(l->event, &l->socket_source, l->socket, EPOLLIN, on_socket, l);
+    if (r < 0)
+        return r;
+    return sd_event_source_set_description(l->socket_source, "shim-messages");
+}
+
+/*
+ * The watch is set before the record is read, so that no change falls between. Without one (the directory was removed,
+ * the user's inotify watches are used up) STARTED may come as late as the end; that is no reason to let go of a shim.
+ */
+static int watch_record(struct nm_launch *l)
+{
+    int r = sd_event_add_inotify(l->event, &l->inotify_source, l->dir, IN_MOVED_TO | IN_ONLYDIR, on_inotify, l);
+
+    if (r < 0)
+        nm_warning("%s can't be watched: %s; ignoring", l->dir, strerror(-r));
+    else
+        (void)sd_event_source_set_description(l->inotify_source, "shim-record");
+    read_record_file(l);
+    if (!has_run(&l->record))
+        return 0;
+    l->inotify_source = sd_event_source_disable_unref(l->inotify_source);
+    r = sd_event_add_defer(l->event, &l->defer_source, on_adopted, l);
+    if (r < 0)
+        return r;
+    return sd_event_source_set_description(l->defer_source, "shim-adopted");
+}
+
+int nm_launch_alloc(const char *container_dir, sd_event *event, nm_launch_cb_t cb, void *userdata,
+                    struct nm_launch **ret)
+{
+    _cleanup_(nm_launch_freep) struct nm_launch *l = calloc(1, sizeof *l);
+
+    if (!l)
+        return -ENOMEM;
+    l->pidfd = l->socket = -EBADF;
+    l->event = sd_event_ref(event);
+    l->cb = cb;
+    l->userdata = userdata;
+    l->dir = strdup(container_dir);
+    if (!l->dir)
+        return -ENOMEM;
+    *ret = STEAL_PTR(l);
+    return 0;
+}
+
+bool nm_launch_shim_lives(pid_t shim_pid, uint64_t shim_start_ticks)
+{
+    uint64_t ticks;
+
+    return shim_pid > 1 && nm_launch_read_start_ticks(shim_pid, &ticks) >= 0 &&
+           ticks == shim_start_ticks;
+}
+
+int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks, sd_event *event,
+                    nm_launch_cb_t cb, void *userdata, struct nm_launch **ret)
+{
+    _cleanup_(nm_launch_freep) struct nm_launch *l = NULL;
+    uint64_t ticks;
+    int r;
+
+    if (shim_pid <= 1)
+        return -ESRCH;
+    r = nm_launch_alloc(container_dir, event, cb, userdata, &l);
+    if (r < 0)
+        return r;
+    l->pidfd = pidfd_open(shim_pid, 0);
+    if (l->pidfd < 0)
+        return errno == EINVAL ? -ESRCH : -errno; /* EINVAL: a thread of something else */
+    r = nm_launch_read_start_ticks(shim_pid, &ticks);
+    if (r < 0)
+        return r;
+    if (ticks != shim_start_ticks)
+        return -ESRCH;
+    l->pid = shim_pid;
+    l->start_ticks = ticks;
+    r = nm_launch_watch(l);
+    if (r < 0)
+        return r;
+    r = watch_record(l);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(l);
+    return 0;
+}
+
+bool nm_launch_gate_was_open(const char *container_dir)
+{
+    _cleanup_close_ int fd = open(container_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    return fd >= 0 && faccessat(fd, NM_LAUNCH_GATE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int nm_launch_open_gate(struct nm_launch *l)
+{
+    const char byte = NM_SHIM_GATE_BYTE;
+
+    if (!l->has_gate)
+        return -EPIPE;
+    if (send(l->socket, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return errno == ECONNRESET ? -EPIPE : -errno;
+    l->has_gate = false;
+    return 0;
+}
+
+static int on_forgotten_gone(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    (void)revents;
+    (void)userdata;
+    reap(fd);
+    (void)sd_event_source_set_floating(source, false);
+    return 0;
+}
+
+/* A child that nobody watches any more must still be reaped: the event loop keeps its pidfd until then. */
+static void leave_to_reaper(struct nm_launch *l)
+{
+    _cleanup_(sd_event_source_unrefp) sd_event_source *source = NULL;
+
+    if (sd_event_add_io(l->event, &source, l->pidfd, EPOLLIN, on_forgotten_gone, NULL) < 0)
+        return;
+    if (sd_event_source_set_io_fd_own(source, true) < 0)
+        return;
+    l->pidfd = -EBADF;
+    (void)sd_event_source_set_floating(source, true);
+}
+
+struct nm_launch *nm_launch_free(struct nm_launch *l)
+{
+    if (!l)
+        return NULL;
+    sd_event_source_disable_unref(l->pid_source);
+    sd_event_source_disable_unref(l->socket_source);
+    sd_event_source_disable_unref(l->inotify_source);
+    sd_event_source_disable_unref(l->defer_source);
+    if (l->is_child && !l->gone) {
+        if (l->has_gate) /* it would notice by itself, but may be busy with a slow name service */
+            (void)pidfd_send_signal(l->pidfd, SIGKILL, NULL, 0);
+        leave_to_reaper(l);
+    }
+    (void)nm_close(l->pidfd);
+    (void)nm_close(l->socket);
+    sd_event_unref(l->event);
+    free(l->dir);
+    free(l);
+    return NULL;
+}
+
+pid_t nm_launch_shim_pid(const struct nm_launch *l)
+{
+    return l->pid;
+}
+
+uint64_t nm_launch_shim_start_ticks(const struct nm_launch *l)
+{
+    return l->start_ticks;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The container's first process, from the fork to the exec. Two orders matter. Everything that
+ * needs root (OOM score, groups) comes before the change of user, and everything that touches what
+ * the user named (working directory, the command itself) after it, so that no path is ever walked
+ * with root's rights.
+ *
+ * The command dies with its shim (PR_SET_PDEATHSIG): an end that nobody could record must not
+ * become a command that nobody can account for. The kernel clears that wish when a set-user-ID
+ * program is executed; nmd, which sees the shim go through its pidfd, then kills the cgroup.
+ */
+
+#include "agent/launch/shim.h"
+
+#include <grp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "util/fileio.h"
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define N_DEFAULT_ENV 5
+#define REPORT_FD 3
+#define USUAL_DESCRIPTORS 1024
+
+static _Noreturn void fail(int report_fd, enum nm_launch_stage stage, int error)
+{
+    struct nm_shim_failure f = {.stage = (int32_t)stage, .error = error < 0 ? -error : error};
+
+    /* a pipe takes so little in one go, or its reader has gone and nobody is left to be told */
+    ssize_t n = write(report_fd, &f, sizeof f);
+
+    (void)n;
+    _exit(125);
+}
+
+static int become(const struct nm_shim_spec *spec, const struct nm_shim_account *account)
+{
+    uid_t r, e, s;
+
+    if (geteuid() != 0)
+        return geteuid() == spec->uid && getegid() == spec->gid ? 0 : -EPERM;
+    if (setgroups((size_t)account->n_groups, account->groups) < 0 ||
+        setresgid(spec->gid, spec->gid, spec->gid) < 0 ||
+        setresuid(spec->uid, spec->uid, spec->uid) < 0)
+        return -errno;
+    if (getresuid(&r, &e, &s) < 0 || r != spec->uid || e != spec->uid || s != spec->uid)
+        return -EPERM;
+    /* the way back must be shut */
+    return spec->uid != 0 && setresuid((uid_t)-1, 0, (uid_t)-1) == 0 ? -EPERM : 0;
+}
+
+/* A path that the user gave. Besides being walked with the user's rights only, it may not lead through the links of
+ * /proc into a directory that some process has open. */
+static int enter(const char *dir)
+{
+    _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
+
+    if (root < 0)
+        return -errno;
+    fd = nm_open_in_root(root, dir, O_PATH | O_DIRECTORY);
+    return fd < 0 ? fd : RET_NERRNO(fchdir(fd));
+}
+
+static int enter_workdir(const char *workdir, const char *home)
+{
+    if (*workdir)
+        return enter(workdir);
+    return enter(home) == 0 ? 0 : RET_NERRNO(chdir("/"));
+}
+
+static const char *find_env(char *const *env, const char *name, size_t len)
+{
+    for (; *env; env++)
+        if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+            return *env + len + 1;
+    return NULL;
+}
+
+/* The account's variables, each unless the spec has it, then the spec's. */
+static int make_env(const struct nm_shim_spec *spec, const struct nm_shim_account *a, char ***ret)
+{
+    const char *const defaults[N_DEFAULT_ENV][2] = {
+        {"PATH", DEFAULT_PATH}, {"HOME", a->home},   {"USER", a->name},
+        {"LOGNAME", a->name},   {"SHELL", a->shell},
+    };
+    size_t n = 0;
+    char **env;
+
+    while (spec->env[n])
+        n++;
+    env = calloc(n + N_DEFAULT_ENV + 1, sizeof *env);
+    if (!env)
+        return -ENOMEM;
+    n = 0;
+    for (unsigned i = 0; i < N_DEFAULT_ENV; i++) {
+        if (find_env(spec->env, defaults[i][0], strlen(defaults[i][0])))
+            continue;
+        if (asprintf(&env[n++], "%s=%s", defaults[i][0], defaults[i][1]) < 0)
+            return -ENOMEM;
+    }
+    for (char **e = spec->env; *e; e++)
+        env[n++] = *e;
+    *ret = env;
+    return 0;
+}
+
+/*
+ * execvp's rules, with two differences: PATH is the container's, and a file without "#!" is no
+ * shell script (-ENOEXEC). A candidate that may not be executed is remembered, and is the answer if
+ * no later directory has one that may.
+ */
+static int exec_in_path(const char *path, char **argv, char **env)
+{
+    size_t name_len = strlen(argv[0]);
+    int error = ENOENT;
+
+    if (strchr(argv[0], '/')) {
+        execve(argv[0], argv, env);
+        return -errno;
+    }
+    for (const char *p = path;; p++) {
+        size_t len = strcspn(p, ":");
+        char file[4096];
+
+        if (len + name_len + 2 <= sizeof file) {
+            memcpy(file, p, len);
+            file[len] = '/';
+            /* an empty entry is the current directory */
+            memcpy(file + len + (len > 0), argv[0], name_len + 1);
+            execve(file, argv, env);
+            if (errno == EACCES)
+                error = EACCES;
+            else if (errno != ENOENT && errno != ENOTDIR && errno != ESTALE && errno != ENODEV &&
+                     errno != ELOOP && errno != ENAMETOOLONG && errno != ETIMEDOUT)
+                return -errno;
+        }
+        p += len;
+        if (!*p)
+            return -error;
+    }
+}
+
+/* By system call: posix_spawn has set libc's own two signals (32 and 33) to be ignored in the shim,
+ * and sigaction() won't touch them; a command that was linked with another libc needs them. */
+static void reset_signals(void)
+{
+    /* as large as any kernel's struct: SIG_DFL, no flags, empty mask */
+    const unsigned long sa_default[8] = {0};
+    sigset_t none;
+
+    for (int i = 1; i < _NSIG; i++)
+        /* fails for SIGKILL and SIGSTOP */
+        (void)syscall(SYS_rt_sigaction, i, sa_default, NULL, _NSIG / 8);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int set_oom_score_adj(int value)
+{
+    char text[16];
+
+    (void)snprintf(text, sizeof text, "%d", value);
+    return nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", text);
+}
+
+/* Descriptors 0 to 2 and the report's, and none besides. */
+static int arrange_descriptors(const int log_fd[2], int report_fd)
+{
+    if (dup2(log_fd[0], STDOUT_FILENO) < 0 || dup2(log_fd[1], STDERR_FILENO) < 0)
+        return -errno;
+    if (report_fd != REPORT_FD && dup3(report_fd, REPORT_FD, O_CLOEXEC) < 0)
+        return -errno;
+    closefrom(REPORT_FD + 1);
+    return 0;
+}
+
+/* nmd raises its own soft limit as far as it may. Programs expect the usual one: select() can't
+ * take descriptors above it, and some close all that the limit allows. Who needs more raises it, up
+ * to the hard limit. */
+static void reset_descriptor_limit(void)
+{
+    struct rlimit rl;
+
+    if (getrlimit(RLIMIT_NOFILE, &rl) < 0 || rl.rlim_cur <= USUAL_DESCRIPTORS)
+        return;
+    rl.rlim_cur = USUAL_DESCRIPTORS;
+    (void)setrlimit(RLIMIT_NOFILE, &rl);
+}
+
+/* What is set before the change of user. */
+static int prepare(const struct nm_shim_spec *spec)
+{
+    int r;
+
+    if (setsid() < 0)
+        return -errno;
+    /* Without CAP_SYS_RESOURCE the score may be raised but not lowered: the command then keeps what
+     * it inherits. */
+    r = set_oom_score_adj(spec->oom_score_adj);
+    if (r < 0 && r != -EACCES && r != -EPERM)
+        return r;
+    (void)umask(022);
+    reset_descriptor_limit();
+    if (spec->no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return -errno;
+    return 0;
+}
+
+_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const struct nm_shim_account *account,
+                             const int log_fd[2], int report_fd, pid_t shim_pid)
+{
+    char **env;
+    int r;
+
+    r = arrange_descriptors(log_fd, report_fd);
+    if (r < 0)
+        fail(report_fd, NM_LAUNCH_STAGE_LOGS, r);
+    r = prepare(spec);
+    if (r < 0)
+        fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, r);
+    r = become(spec, account);
+    if (r < 0)
+        fail(REPORT_FD, NM_LAUNCH_STAGE_USER, r);
+    /* after the change of user, which clears it */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != shim_pid)
+        fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, ESRCH);
+    r = make_env(spec, account, &env);
+    if (r < 0)
+        fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, r);
+    r = enter_workdir(spec->workdir, account->home);
+    if (r < 0)
+        fail(REPORT_FD, NM_LAUNCH_STAGE_WORKDIR, r);
+    reset_signals();
+    r = exec_in_path(find_env(env, "PATH", 4) ?: "", spec->argv, env);
+    fail(REPORT_FD, NM_LAUNCH_STAGE_EXEC, r);
+}

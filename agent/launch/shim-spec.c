@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The spec's text, both ways; see shim.h. Printed by nmd and parsed by the shim as root, which
+ * therefore checks everything: that each string ends inside the text, that no key comes twice or is
+ * missing, and every number's range.
+ */
+
+#include "agent/launch/shim.h"
+
+#include <inttypes.h>
+#include <limits.h>
+
+#include "util/parse.h"
+
+#define HEAD "nm-shim-spec 1"
+#define END "end"
+
+static size_t strv_text_size(char *const *v, size_t key_len)
+{
+    size_t n = 0;
+
+    for (; v && *v; v++)
+        n += key_len + strlen(*v) + 1;
+    return n;
+}
+
+static char *append(char *p, const char *key, const char *value)
+{
+    return stpcpy(stpcpy(p, key), value) + 1;
+}
+
+int nm_shim_spec_print(const struct nm_command *command, int oom_score_adj, char **ret,
+                       size_t *ret_size)
+{
+    _cleanup_free_ char *text = NULL;
+    char number[24];
+    size_t size;
+    char *p;
+
+    if (!command->argv || !command->argv[0] || !command->user || !command->workdir)
+        return -EINVAL;
+    size = 256 + strlen(command->user) + strlen(command->workdir) +
+           strv_text_size(command->argv, strlen("arg=")) +
+           strv_text_size(command->env, strlen("env="));
+    if (size > NM_SHIM_SPEC_MAX_BYTES)
+        return -E2BIG;
+    p = text = malloc(size);
+    if (!text)
+        return -ENOMEM;
+    p = append(p, HEAD, "");
+    p = append(p, "user=", command->user);
+    (void)snprintf(number, sizeof number, "%u", command->uid);
+    p = append(p, "uid=", number);
+    (void)snprintf(number, sizeof number, "%u", command->gid);
+    p = append(p, "gid=", number);
+    p = append(p, "workdir=", command->workdir);
+    (void)snprintf(number, sizeof number, "%d", oom_score_adj);
+    p = append(p, "oom_score_adj=", number);
+    p = append(p, "no_new_privs=", command->no_new_privs ? "1" : "0");
+    for (char *const *v = command->argv; *v; v++)
+        p = append(p, "arg=", *v);
+    for (char *const *v = command->env; v && *v; v++)
+        p = append(p, "env=", *v);
+    p = append(p, END, "");
+    *ret_size = (size_t)(p - text);
+    *ret = STEAL_PTR(text);
+    return 0;
+}
+
+enum key { KEY_USER, KEY_UID, KEY_GID, KEY_WORKDIR, KEY_OOM, KEY_NNP, KEY_ARG, KEY_ENV, KEY_COUNT };
+
+static const char *const key_names[KEY_COUNT] = {
+    "user", "uid", "gid", "workdir", "oom_score_adj", "no_new_privs", "arg", "env",
+};
+
+static int parse_id(const char *s, uint32_t *ret)
+{
+    uint64_t v;
+
+    /* the last value is -1: "leave as it is" to setresuid, which must never be asked for */
+    if (nm_parse_u64(s, &v) < 0 || v >= UINT32_MAX)
+        return -EBADMSG;
+    *ret = (uint32_t)v;
+    return 0;
+}
+
+static int parse_oom_score_adj(const char *s, int *ret)
+{
+    bool negative = *s == '-';
+    uint64_t v;
+
+    if (nm_parse_u64(s + negative, &v) < 0 || v > 1000)
+        return -EBADMSG;
+    *ret = negative ? -(int)v : (int)v;
+    return 0;
+}
+
+static int parse_single(enum key key, char *value, struct nm_shim_spec *spec)
+{
+    switch (key) {
+    case KEY_USER:
+        spec->user = value;
+        return 0;
+    case KEY_UID:
+        return parse_id(value, &spec->uid);
+    case KEY_GID:
+        return parse_id(value, &spec->gid);
+    case KEY_WORKDIR:
+        spec->workdir = value;
+        return 0;
+    case KEY_OOM:
+        return parse_oom_score_adj(value, &spec->oom_score_adj);
+    case KEY_NNP:
+        return nm_parse_bool(value, &spec->no_new_privs) < 0 ? -EBADMSG : 0;
+    default:
+        return -EBADMSG;
+    }
+}
+
+static int split(char *string, enum key *ret_key, char **ret_value)
+{
+    char *equals = strchr(string, '=');
+
+    if (!equals)
+        return -EBADMSG;
+    for (unsigned k = 0; k < KEY_COUNT; k++)
+        if (strncmp(string, key_names[k], (size_t)(equals - string)) == 0 &&
+            key_names[k][equals - string] == '\0') {
+            *ret_key = (enum key)k;
+            *ret_value = equals + 1;
+            return 0;
+        }
+    return -EBADMSG;
+}
+
+/* How many strings the text has, or -EBADMSG if head or end are wrong. */
+static ssize_t count_strings(const char *text, size_t size)
+{
+    const char *const end = END;
+    size_t n = 0;
+
+    if (size < sizeof HEAD + sizeof END || size > NM_SHIM_SPEC_MAX_BYTES)
+        return -EBADMSG;
+    if (memcmp(text, HEAD, sizeof HEAD) != 0 || memcmp(text + size - sizeof END - 1, "", 1) != 0 ||
+        memcmp(text + size - sizeof END, end, sizeof END) != 0)
+        return -EBADMSG;
+    for (size_t i = 0; i < size; i++)
+        n += text[i] == '\0';
+    return (ssize_t)n;
+}
+
+/* argv, a NULL, env and a NULL share one vector; env may only begin when argv is complete. */
+static int parse_strings(char *text, size_t size, struct nm_shim_spec *spec)
+{
+    unsigned seen = 0;
+    char **v = spec->vector;
+
+    for (char *s = text + sizeof HEAD; s < text + size - sizeof END; s += strlen(s) + 1) {
+        char *value;
+        enum key key;
+
+        if (split(s, &key, &value) < 0)
+            return -EBADMSG;
+        if (key < KEY_ARG ? !!(seen & (1U << key)) : key == KEY_ARG && (seen & (1U << KEY_ENV)))
+            return -EBADMSG;
+        s = value; /* the value's own '=' and end are what strlen above must see */
+        if (key < KEY_ARG) {
+            if (parse_single(key, value, spec) < 0)
+                return -EBADMSG;
+        } else {
+            if (key == KEY_ENV && !(seen & (1U << KEY_ENV)))
+                *v++ = NULL;
+            *v++ = value;
+        }
+        seen |= 1U << key;
+    }
+    if (!(seen & (1U << KEY_ENV)))
+        *v++ = NULL;
+    *v = NULL;
+    /* an environment may be empty, the rest may not be missing */
+    return (seen | 1U << KEY_ENV) == (1U << KEY_COUNT) - 1 ? 0 : -EBADMSG;
+}
+
+int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret)
+{
+    struct nm_shim_spec spec = {0};
+    ssize_t n = count_strings(text, size);
+
+    if (n < 0)
+        return (int)n;
+    spec.vector = calloc((size_t)n + 2, sizeof *spec.vector);
+    if (!spec.vector)
+        return -ENOMEM;
+    if (parse_strings(text, size, &spec) < 0 || !*spec.user || !*spec.vector[0]) {
+        free(spec.vector);
+        return -EBADMSG;
+    }
+    spec.argv = spec.env = spec.vector;
+    while (*spec.env)
+        spec.env++;
+    spec.env++;
+    *ret = spec;
+    return 0;
+}
+
+void nm_shim_spec_done(struct nm_shim_spec *spec)
+{
+    free(spec->vector);
+    *spec = (struct nm_shim_spec){0};
+}

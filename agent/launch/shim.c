@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * nm-shim: the parent of one container's command. nmd may be restarted, upgraded or crash; a
+ * process has one parent that can learn its exit status, so that parent is this small program,
+ * which has nothing else to do. See shim.h for what it is given and launch.h for what it promises.
+ *
+ * It lives in the container's cgroup: frozen and killed with it, and its memory is the container's.
+ * It stays root with no capability left, so that the container's user can neither signal nor trace
+ * it; all signals are blocked for its whole life (SIGKILL ends it, and then its command too), and
+ * as leader of its own session it never hears a terminal. OOM score -1000 spares it even when the
+ * kernel kills a whole group (memory.oom.group), so the end is recorded.
+ *
+ * The container ends when its command ends. Descendants that stay behind are not waited for: nmd
+ * kills them with the cgroup. Orphans are reaped here meanwhile, since not every host's PID 1 does
+ * so.
+ */
+
+#include "agent/launch/shim.h"
+
+#include <linux/capability.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/fileio.h"
+
+#define SPARE_FILE ".record.end"
+
+static struct nm_launch_record record;
+static int spare_fd = -EBADF, cgroup_fd = -EBADF;
+
+/* A second file of a record's size, made while there is room, so that a disk which fills up later
+ * can't swallow the end. */
+static void reserve_record(void)
+{
+    char blank[NM_LAUNCH_RECORD_SIZE];
+
+    spare_fd = openat(NM_SHIM_FD_DIR, SPARE_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (spare_fd < 0)
+        return;
+    memset(blank, '\n', sizeof blank);
+    if (pwrite(spare_fd, blank, sizeof blank, 0) != (ssize_t)sizeof blank)
+        spare_fd = nm_close(spare_fd);
+}
+
+static int write_spare(const char *text)
+{
+    size_t len = strlen(text);
+
+    if (spare_fd < 0)
+        return -EBADF;
+    if (pwrite(spare_fd, text, len, 0) != (ssize_t)len || ftruncate(spare_fd, (off_t)len) < 0)
+        return -EIO;
+    return RET_NERRNO(renameat(NM_SHIM_FD_DIR, SPARE_FILE, NM_SHIM_FD_DIR, NM_LAUNCH_RECORD_FILE));
+}
+
+static int write_record(const char *text)
+{
+    if (record.phase == NM_LAUNCH_ENDED && write_spare(text) == 0)
+        return 0;
+    return nm_write_file_atomic_at(NM_SHIM_FD_DIR, NM_LAUNCH_RECORD_FILE, text, 0600, 0);
+}
+
+/* For whoever comes later, then for the nmd that is there now. Fails when it is not written; *ret_told: nmd has it. */
+static int publish(bool *ret_told)
+{
+    char text[NM_LAUNCH_RECORD_SIZE];
+    int r = nm_launch_record_print(&record, text, sizeof text);
+
+    if (r < 0)
+        return r;
+    r = write_record(text);
+    if (record.phase == NM_LAUNCH_ENDED)
+        NM_FAULT("shim-end-recorded");
+    *ret_told = send(NM_SHIM_FD_SOCKET, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+    return r;
+}
+
+/*
+ * The last thing a shim does. With no nmd there and no room on the disk it stays until one of them is back: an exit
+ * status is kept in a living process rather than lost. A directory that was removed means that nobody wants it.
+ */
+static _Noreturn void end(void)
+{
+    bool told = false;
+
+    nm_shim_cgroup_read(cgroup_fd, &record);
+    record.phase = NM_LAUNCH_ENDED;
+    record.ended_usec = nm_now_usec();
+    record.ended_realtime_usec = nm_realtime_usec();
+    for (;;) {
+        int r = publish(&told);
+
+        if (r == 0 || r == -ENOENT || told)
+            _exit(0);
+        (void)sleep(1);
+    }
+}
+
+static _Noreturn void end_failed(enum nm_launch_stage stage, int error)
+{
+    record.pid = 0;
+    record.failed_stage = stage;
+    record.failed_errno = error < 0 ? -error : error;
+    end();
+}
+
+static void set_up_self(void)
+{
+    sigset_t all;
+
+    closefrom(NM_SHIM_FD_END);
+    for (int fd = NM_SHIM_FD_SOCKET; fd < NM_SHIM_FD_END; fd++)
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)setsid(); /* nmd's spawn has done it already */
+    (void)chdir("/");
+    (void)umask(077);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    /* nmd's raised priority is nmd's. Its own reset-on-fork is refused by systemd's
+     * RestrictRealtime=, whose filter takes the flag for a policy. */
+    errno = 0;
+    if (getpriority(PRIO_PROCESS, 0) < 0 && errno == 0)
+        (void)setpriority(PRIO_PROCESS, 0, 0);
+    /* may be refused to an unprivileged nmd: then the shim is as good a victim as its command */
+    (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "-1000");
+}
+
+/* The spec is read into a mapping of its own rather than the heap, so that all of it is given back. */
+static int read_spec(char **ret_text, size_t *ret_size, struct nm_shim_spec *ret)
+{
+    struct stat st;
+    size_t size, done = 0;
+    char *text;
+
+    if (fstat(NM_SHIM_FD_SPEC, &st) < 0)
+        return -errno;
+    if (st.st_size <= 0 || st.st_size > NM_SHIM_SPEC_MAX_BYTES)
+        return -EBADMSG;
+    size = (size_t)st.st_size;
+    text = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (text == MAP_FAILED)
+        return -errno;
+    while (done < size) {
+        ssize_t n = pread(NM_SHIM_FD_SPEC, text + done, size - done, (off_t)done);
+        if (n <= 0)
+            return n < 0 ? -errno : -EBADMSG;
+        done += (size_t)n;
+    }
+    (void)close(NM_SHIM_FD_SPEC);
+    *ret_text = text;
+    *ret_size = size;
+    return nm_shim_spec_parse(text, size, ret);
+}
+
+/*
+ * Blocks until nmd says go. Anything else is its end, before anything has run, and that leaves no
+ * word: the directory may be the same container's next shim's by now. Once through, a file says so,
+ * before anything is done that must not be done twice: an nmd that finds neither shim nor file may
+ * start the container again.
+ */
+static void pass_gate(void)
+{
+    _cleanup_close_ int fd = -EBADF;
+    char byte = 0;
+    ssize_t n;
+
+    do
+        n = recv(NM_SHIM_FD_SOCKET, &byte, 1, 0);
+    while (n < 0 && errno == EINTR);
+    if (n != 1 || byte != NM_SHIM_GATE_BYTE)
+        _exit(0);
+    NM_FAULT("shim-let-in");
+    fd = openat(NM_SHIM_FD_DIR, NM_LAUNCH_GATE_FILE, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        end_failed(NM_LAUNCH_STAGE_SHIM, errno);
+    NM_FAULT("shim-past-gate");
+}
+
+static int open_log(const char *name, const struct nm_shim_spec *spec)
+{
+    _cleanup_close_ int fd = openat(
+        NM_SHIM_FD_LOGS, name,
+        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600);
+    struct stat st;
+
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
+        return -ELOOP;
+    if ((st.st_uid != spec->uid || st.st_gid != spec->gid) && fchown(fd, spec->uid, spec->gid) < 0)
+        return -errno;
+    /* O_NONBLOCK was for the open of something that is no file */
+    if (fcntl(fd, F_SETFL, O_APPEND) < 0)
+        return -errno;
+    return STEAL_FD(fd);
+}
+
+static void open_logs(const struct nm_shim_spec *spec, int ret_fd[2])
+{
+    static const char *const names[2] = {"stdout", "stderr"};
+
+    for (int i = 0; i < 2; i++) {
+        ret_fd[i] = open_log(names[i], spec);
+        if (ret_fd[i] < 0)
+            end_failed(NM_LAUNCH_STAGE_LOGS, ret_fd[i]);
+    }
+    (void)close(NM_SHIM_FD_LOGS);
+}
+
+/* Returns when the command runs; the pipe closes itself on exec, so reading nothing is the good news. */
+static void wait_for_exec(int report_fd, pid_t pid)
+{
+    struct nm_shim_failure f;
+    ssize_t n;
+
+    do
+        n = read(report_fd, &f, sizeof f);
+    while (n < 0 && errno == EINTR);
+    if (n == 0)
+        return;
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    if (n != sizeof f)
+        end_failed(NM_LAUNCH_STAGE_SHIM, EIO);
+    end_failed((enum nm_launch_stage)f.stage, f.error);
+}
+
+static void start_command(const struct nm_shim_spec *spec, const struct nm_shim_account *account)
+{
+    int log_fd[2], report[2];
+    pid_t self = getpid(), pid;
+
+    open_logs(spec, log_fd);
+    if (pipe2(report, O_CLOEXEC) < 0)
+        end_failed(NM_LAUNCH_STAGE_SHIM, errno);
+    pid = fork();
+    if (pid < 0)
+        end_failed(NM_LAUNCH_STAGE_SHIM, errno);
+    if (pid == 0)
+        nm_shim_child(spec, account, log_fd, report[1], self);
+    (void)close(log_fd[0]);
+    (void)close(log_fd[1]);
+    (void)close(report[1]);
+    wait_for_exec(report[0], pid);
+    (void)close(report[0]);
+    record.pid = pid;
+    record.phase = NM_LAUNCH_STARTED;
+    record.started_usec = nm_now_usec();
+    record.started_realtime_usec = nm_realtime_usec();
+}
+
+/* From here on nothing is needed but waiting and writing into a directory that uid 0 owns. */
+static void drop_capabilities(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    (void)syscall(SYS_capset, &head, none);
+}
+
+static void wait_for_end(void)
+{
+    struct rusage usage;
+    int status;
+    pid_t pid;
+
+    do
+        pid = wait4(-1, &status, 0, &usage);
+    while (pid != record.pid && (pid >= 0 || errno == EINTR));
+    if (pid < 0) /* can't be: nobody else reaps our child */
+        end_failed(NM_LAUNCH_STAGE_SHIM, errno);
+    NM_FAULT("shim-command-ended");
+    record.max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+    record.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    record.exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+int main(void)
+{
+    struct nm_shim_spec spec;
+    struct nm_shim_account account;
+    size_t size = 0;
+    char *text = NULL;
+    bool told;
+    int bad_spec, bad_account = 0;
+
+    set_up_self();
+    bad_spec = read_spec(&text, &size, &spec);
+    if (bad_spec == 0)
+        bad_account = nm_shim_account_find(&spec, &account);
+    closefrom(NM_SHIM_FD_END); /* what a name service has opened would else reach the command */
+    NM_FAULT("shim-at-gate");
+    pass_gate();
+    if (bad_spec < 0)
+        end_failed(NM_LAUNCH_STAGE_SHIM, bad_spec);
+    if (bad_account < 0)
+        end_failed(NM_LAUNCH_STAGE_USER, bad_account);
+    cgroup_fd = nm_shim_cgroup_open();
+    start_command(&spec, &account);
+    (void)publish(&told); /* a failure here is made up for by the end's record */
+    reserve_record();
+    nm_shim_account_done(&account);
+    nm_shim_spec_done(&spec);
+    (void)munmap(text, size);
+    drop_capabilities();
+    wait_for_end();
+    end();
+}

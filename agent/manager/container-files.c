@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The directories of containers: <state>/containers/<id>, which is nmd's and the shim's, and
+ * <logs>/<id>. Only names that can be an id of ours are ever looked at, let alone removed: an
+ * operator may have pointed log-dir at a place that has other things in it.
+ */
+
+#include "agent/manager/manager.h"
+
+#include <dirent.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <limits.h>
+
+#include "util/fileio.h"
+#include "util/parse.h"
+
+void nm_manager_container_dir(const struct nm_manager *m, const char *id, char buf[NM_DIR_SIZE])
+{
+    /* the state directory was checked to be short enough when it was opened */
+    (void)snprintf(buf, NM_DIR_SIZE, "%s/containers/%s", m->state_dir, id);
+}
+
+static bool is_id(const char *name)
+{
+    uint64_t epoch, seq;
+    int end = 0;
+
+    return strlen(name) < NM_ID_SIZE && nm_name_is_valid(name) &&
+           sscanf(name, "container_%" SCNu64 "_%" SCNu64 "%n", &epoch, &seq, &end) == 2 &&
+           name[end] == '\0';
+}
+
+int nm_files_foreach(const struct nm_manager *m, nm_files_cb_t cb, void *userdata)
+{
+    _cleanup_closedir_ DIR *dir = NULL;
+    char path[NM_DIR_SIZE];
+
+    nm_manager_container_dir(m, "", path);
+    dir = opendir(path);
+    if (!dir)
+        return errno == ENOENT ? 0 : -errno;
+    for (struct dirent *de; (de = readdir(dir));)
+        if (is_id(de->d_name))
+            cb(de->d_name, userdata);
+    return 0;
+}
+
+static int unlink_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+/* A few small files each, all of them ours and none made by the container: no worker is needed for
+ * that. */
+void nm_files_forget(struct nm_manager *m, const char *id)
+{
+    char path[NM_DIR_SIZE];
+
+    if (!is_id(id))
+        return;
+    nm_manager_container_dir(m, id, path);
+    (void)nftw(path, unlink_one, 8, FTW_DEPTH | FTW_PHYS);
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", m->log_dir, id) < sizeof path)
+        (void)nftw(path, unlink_one, 8, FTW_DEPTH | FTW_PHYS);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Glances: memory and CPU are followed between two samples.
+ *
+ * Pressure events come when tasks already stall, and not at all as long as there is free memory
+ * beyond what the node offers; a sampling period of 3 s is long against a process that touches a
+ * gigabyte a second. So while there is somebody to take memory back from, the node's MemAvailable
+ * alone is read in between (one small file, some 20 us). When it has fallen so far that the
+ * preemption threshold may be crossed, or by a good piece at all, everything is sampled afresh, and
+ * that sample decides, as for a pressure event. A glance itself decides nothing.
+ *
+ * The same for CPU: what all containers together have used stands in the slice's own cpu.stat. The
+ * kernel's pressure events are slower there, and as slow as 2 s where nmd lacks CAP_SYS_RESOURCE.
+ */
+
+#include "agent/manager/manager.h"
+
+#include "monitor/parse.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+
+#define NEAR_USEC (25 * NM_USEC_PER_MSEC)  /* from the over-allocation threshold on */
+#define FAR_USEC (100 * NM_USEC_PER_MSEC)
+#define GOOD_PIECE_SHARE 64                /* of the capacity */
+#define CPU_GLANCE_USEC (15 * NM_USEC_PER_MSEC) /* less says nothing */
+/* Long enough that the ticks of /proc/stat say something, short enough to relieve within 100 ms. */
+#define CPU_LOOK_USEC (50 * NM_USEC_PER_MSEC)
+#define CPU_LOOK_AGAIN_USEC NM_USEC_PER_SEC
+
+static uint64_t used_bytes(const struct nm_node_sample *n)
+{
+    return nm_sub_u64(n->memory_total_bytes, n->memory_available_bytes);
+}
+
+static uint64_t share(const struct nm_manager *m, double fraction)
+{
+    return (uint64_t)(fraction * (double)m->settings.capacity.memory_bytes);
+}
+
+/* By as much as the node's use has grown, the containers' may have. */
+static bool worth_a_sample(const struct nm_manager *m, const struct nm_node_sample *now)
+{
+    uint64_t grown = nm_sub_u64(used_bytes(now), used_bytes(&m->node));
+    uint64_t beta = share(m, m->settings.preemption_threshold.memory);
+
+    return grown > m->settings.capacity.memory_bytes / GOOD_PIECE_SHARE ||
+           (grown > 0 && m->in_use_bytes <= beta && m->in_use_bytes + grown > beta);
+}
+
+static uint64_t cpu_limit(const struct nm_manager *m)
+{
+    return (uint64_t)(m->settings.preemption_threshold.cpu *
+                      (double)m->settings.capacity.cpu_millicores);
+}
+
+/* Since the last glance, all CPU up to the threshold was used by containers alone, and the newest
+ * sample knows nothing of that. */
+static bool cpu_surges(struct nm_manager *m, uint64_t now)
+{
+    uint64_t before = m->glance_cpu_usec, passed = now - m->glance_usec;
+    struct nm_cpu_stat cpu;
+    char buf[1024];
+
+    if (passed < CPU_GLANCE_USEC || m->slice_cpu_fd < 0)
+        return false;
+    if (nm_pread_file(m->slice_cpu_fd, buf, sizeof buf, NULL) < 0 ||
+        nm_monitor_parse_cpu_stat(buf, &cpu) < 0) {
+        m->slice_cpu_fd = nm_close(m->slice_cpu_fd); /* another slice has taken its place, by and by */
+        m->glance_cpu_usec = 0;
+        return false;
+    }
+    m->glance_usec = now;
+    m->glance_cpu_usec = cpu.usage_usec;
+    return before > 0 && m->in_use_millicores <= cpu_limit(m) && now >= m->cpu_look_after_usec &&
+           nm_sub_u64(cpu.usage_usec, before) * 1000 / passed > cpu_limit(m);
+}
+
+static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
+{
+    struct nm_manager *m = userdata;
+
+    (void)s;
+    nm_manager_round(m, NM_TRIGGER_SAMPLE);
+    m->cpu_event_usec = 0;
+    if (m->in_use_millicores <= cpu_limit(m))
+        m->cpu_look_after_usec = usec + CPU_LOOK_AGAIN_USEC;
+    return 0;
+}
+
+/* CPU use is what was used since the sample before, which may be seconds ago: a surge that has just
+ * begun hardly shows in it. So it makes two samples, and only the second one, which is of the moment
+ * between them, counts for the rule of consecutive samples. */
+void nm_glance_look_at_cpu(struct nm_manager *m)
+{
+    if (m->cpu_event_usec != 0 || !m->cpu_look_timer)
+        return;
+    nm_manager_round(m, NM_TRIGGER_PRESSURE);
+    m->cpu_event_usec = nm_now_usec();
+    (void)sd_event_source_set_time_relative(m->cpu_look_timer, CPU_LOOK_USEC);
+    (void)sd_event_source_set_enabled(m->cpu_look_timer, SD_EVENT_ONESHOT);
+}
+
+static void arm(struct nm_manager *m)
+{
+    bool near = m->in_use_bytes >= share(m, m->settings.over_allocation_threshold.memory) ||
+                (m->slice_cpu_fd >= 0 && m->in_use_millicores <= cpu_limit(m));
+    /* A node with a thousand containers is not sampled more than a twentieth of the time. */
+    uint64_t after = NM_MAX(near ? NEAR_USEC : FAR_USEC, 20 * m->sample_cost_usec);
+
+    if (after >= m->config->period_usec)
+        return;
+    (void)sd_event_source_set_time_relative(m->close_timer, after);
+    (void)sd_event_source_set_enabled(m->close_timer, SD_EVENT_ONESHOT);
+}
+
+static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
+{
+    struct nm_manager *m = userdata;
+    struct nm_node_sample now;
+
+    (void)s;
+    if (nm_node_sampler_sample(m->glance_sampler, usec, &now) < 0)
+        return 0; /* the next full sample will say what is wrong */
+    if (cpu_surges(m, nm_now_usec()))
+        nm_glance_look_at_cpu(m);
+    else if (worth_a_sample(m, &now))
+        nm_manager_round(m, NM_TRIGGER_PRESSURE); /* comes back through nm_glance_rearm() */
+    else
+        arm(m);
+    return 0;
+}
+
+/* At start, so that nmd's descriptors are what they will be; and again when the slice is another. */
+static void open_cpu_stat(struct nm_manager *m)
+{
+    if (m->slice_cpu_fd < 0 && m->backend->slice_fd >= 0)
+        m->slice_cpu_fd = openat(m->backend->slice_fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
+}
+
+int nm_glance_start(struct nm_manager *m)
+{
+    int r = sd_event_add_time(m->event, &m->cpu_look_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000,
+                              on_cpu_look, m);
+
+    if (r < 0)
+        return r;
+    open_cpu_stat(m);
+    return sd_event_add_time(m->event, &m->close_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_glance, m);
+}
+
+void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v)
+{
+    m->in_use_bytes = v->in_use.memory_bytes;
+    m->in_use_millicores = v->in_use.cpu_millicores;
+    open_cpu_stat(m);
+    if (!m->close_timer)
+        return;
+    if (m->config->glance && m->settings.over_allocation &&
+        v->allocated_opportunistic.memory_bytes > 0)
+        arm(m);
+    else
+        (void)sd_event_source_set_enabled(m->close_timer, SD_EVENT_OFF);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What outlives a restart beside containers and decisions: counters, the policy's memory of its
+ * kills, what was learnt about applications, and whether the node drains. All of it goes into the
+ * journal as small texts, in the transaction of the round (or of the container's end) that changed
+ * it, so that none of it can be out of step with what was done.
+ */
+
+#include "agent/manager/manager.h"
+
+#include <inttypes.h>
+
+#include "util/clock.h"
+#include "util/parse.h"
+
+#define KEY_COUNTERS "counters"
+#define KEY_POLICY "policy"
+#define KEY_DRAIN "drain"
+#define PREFIX_APP "app."
+
+/* An application that nobody has heard of for so long is forgotten: names are often made up anew
+ * for each job. */
+#define APP_KEPT_USEC (30 * 24 * 3600 * NM_USEC_PER_SEC)
+
+/* ---- counters ------------------------------------------------------------ */
+
+#define COUNTER(name) {#name, offsetof(struct nm_counters, name)}
+static const struct {
+    const char *name;
+    size_t offset;
+} counters[] = {
+    COUNTER(submitted),       COUNTER(admitted),
+    COUNTER(refused),         COUNTER(completed),
+    COUNTER(paused),          COUNTER(resumed),
+    COUNTER(killed),          COUNTER(shed),
+    COUNTER(reclaimed_bytes), COUNTER(kernel_oom_kills),
+    COUNTER(wasted_cpu_usec), COUNTER(drift_repairs),
+};
+
+static uint64_t *counter(struct nm_counters *c, size_t i)
+{
+    return (uint64_t *)(void *)((char *)c + counters[i].offset);
+}
+
+static void put_counters(struct nm_manager *m)
+{
+    char text[1024];
+    size_t n = 0;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(counters); i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s %" PRIu64 "\n", counters[i].name,
+                              *counter(&m->counters, i));
+    m->saved_counters = m->counters;
+    nm_record_store_result(m, nm_store_put_value(m->store, KEY_COUNTERS, text));
+}
+
+static void save_counters(struct nm_manager *m)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(counters); i++)
+        if (*counter(&m->counters, i) != *counter(&m->saved_counters, i)) {
+            put_counters(m);
+            return;
+        }
+}
+
+static void load_counters(struct nm_manager *m)
+{
+    char text[1024], *save = NULL;
+
+    if (nm_store_get_value(m->store, KEY_COUNTERS, text, sizeof text) < 0)
+        return;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        char *space = strchr(line, ' ');
+
+        if (!space)
+            continue;
+        *space = '\0';
+        for (size_t i = 0; i < NM_ARRAY_SIZE(counters); i++)
+            if (nm_streq(counters[i].name, line))
+                (void)nm_parse_u64(space + 1, counter(&m->counters, i));
+    }
+    m->saved_counters = m->counters;
+}
+
+/* ---- the policy's memory --------------------------------------------------- */
+
+#define N_KILLS NM_ARRAY_SIZE(((struct nm_policy_memory *)NULL)->kills_usec)
+
+static void put_policy(struct nm_manager *m, const struct nm_policy_memory *memory)
+{
+    char text[32 * (N_KILLS + 2)];
+    int n = snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64, memory->breaker_until_usec,
+                     memory->breaker_hold_usec);
+
+    for (size_t i = 0; i < N_KILLS; i++)
+        if (memory->kills_usec[i])
+            n += snprintf(text + n, sizeof text - (size_t)n, " %" PRIu64, memory->kills_usec[i]);
+    m->saved_memory = *memory;
+    nm_record_store_result(m, nm_store_put_value(m->store, KEY_POLICY, text));
+}
+
+static void save_policy(struct nm_manager *m)
+{
+    struct nm_policy_memory memory;
+
+    nm_policy_get_memory(m->policy, &memory);
+    if (memcmp(&memory, &m->saved_memory, sizeof memory) != 0)
+        put_policy(m, &memory);
+}
+
+/* Its times are of this boot's clock: after a reboot nothing of it means anything. */
+static void load_policy(struct nm_manager *m)
+{
+    struct nm_policy_memory memory = {0};
+    char text[32 * (N_KILLS + 2)], *save = NULL;
+    size_t n = 0;
+
+    if (!m->opened.same_boot || nm_store_get_value(m->store, KEY_POLICY, text, sizeof text) < 0)
+        return;
+    for (char *word = strtok_r(text, " ", &save); word && n < N_KILLS + 2;
+         word = strtok_r(NULL, " ", &save), n++) {
+        uint64_t *to = n == 0   ? &memory.breaker_until_usec
+                       : n == 1 ? &memory.breaker_hold_usec
+                                : &memory.kills_usec[n - 2];
+
+        if (nm_parse_u64(word, to) < 0)
+            return;
+    }
+    nm_policy_set_memory(m->policy, &memory);
+    m->saved_memory = memory;
+}
+
+/* ---- applications -------------------------------------------------------- */
+
+void nm_memory_save_app(struct nm_manager *m, uint32_t app)
+{
+    char key[NM_STORE_KEY_SIZE], text[128];
+
+    (void)snprintf(key, sizeof key, PREFIX_APP "%s", m->apps[app].name);
+    (void)snprintf(text, sizeof text, "%" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64,
+                   m->app_views[app].completed, m->apps[app].n_runs, m->apps[app].mean_run_usec,
+                   nm_realtime_usec());
+    nm_record_store_result(m, nm_store_put_value(m->store, key, text));
+}
+
+static void load_app(const char *key, const char *value, void *userdata)
+{
+    struct nm_manager *m = userdata;
+    const char *name = key + strlen(PREFIX_APP);
+    uint64_t mean, seen;
+    uint32_t completed, n_runs, app;
+
+    if (sscanf(value, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64, &completed, &n_runs, &mean,
+               &seen) != 4 ||
+        seen + APP_KEPT_USEC < nm_realtime_usec() || (*name && !nm_name_is_valid(name))) {
+        (void)nm_store_delete_value(m->store, key);
+        return;
+    }
+    app = nm_manager_app(m, name);
+    if (app == 0 &&
+        *name) /* no room for one more: they share a slot, which belongs to none of them */
+        return;
+    m->app_views[app].completed = completed;
+    m->apps[app].n_runs = n_runs;
+    m->apps[app].mean_run_usec = mean;
+}
+
+/* ---- drain --------------------------------------------------------------- */
+
+void nm_memory_save_drain(struct nm_manager *m)
+{
+    char text[32] = "0";
+
+    if (m->draining)
+        (void)snprintf(text, sizeof text, "%" PRIu64 " %d", m->drain_deadline_usec,
+                       m->drain_opportunistic);
+    nm_record_store_result(m, nm_store_put_value(m->store, KEY_DRAIN, text));
+}
+
+static void load_drain(struct nm_manager *m)
+{
+    uint64_t deadline;
+    char text[32];
+    int opportunistic = 0;
+
+    if (nm_store_get_value(m->store, KEY_DRAIN, text, sizeof text) < 0 || nm_streq(text, "0") ||
+        sscanf(text, "%" SCNu64 " %d", &deadline, &opportunistic) < 1)
+        return;
+    m->draining = true;
+    m->drain_opportunistic = opportunistic != 0;
+    m->drain_deadline_usec = m->opened.same_boot ? deadline : UINT64_MAX;
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+void nm_memory_save(struct nm_manager *m)
+{
+    save_counters(m);
+    save_policy(m);
+}
+
+void nm_memory_save_all(struct nm_manager *m)
+{
+    struct nm_policy_memory memory;
+
+    nm_policy_get_memory(m->policy, &memory);
+    put_counters(m);
+    put_policy(m, &memory);
+    for (uint32_t i = 0; i < m->n_apps; i++)
+        if (m->app_views[i].completed)
+            nm_memory_save_app(m, i);
+    nm_memory_save_drain(m);
+}
+
+void nm_memory_load(struct nm_manager *m)
+{
+    load_counters(m);
+    load_policy(m);
+    (void)nm_store_load_values(m->store, PREFIX_APP, load_app, m);
+    load_drain(m);
+}

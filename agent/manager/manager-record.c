@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Telling: decision records, events and subscriptions. A decision is written to the store when it is
+ * taken and again when its outcome is known; subscribers hear it both times.
+ */
+
+#include "agent/manager/manager.h"
+
+#include <inttypes.h>
+#include <pwd.h>
+
+#include "agent/message-ids.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS] = {
+    1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000, 30000000,
+};
+
+/* ---- events -------------------------------------------------------------- */
+
+static struct nm_event_record *next_record(struct nm_manager *m, enum nm_event_kind kind)
+{
+    struct nm_event_record *e = &m->events[m->next_event % NM_EVENT_RING];
+
+    *e = (struct nm_event_record){
+        .number = m->next_event++, .realtime_usec = nm_realtime_usec(), .kind = kind};
+    return e;
+}
+
+static void publish(struct nm_manager *m, const struct nm_event *e)
+{
+    struct nm_subscription *next;
+
+    for (struct nm_subscription *s = m->subscriptions; s; s = next) {
+        next = s->next; /* a subscriber may end itself */
+        s->cb(e, s->userdata);
+    }
+}
+
+static void name_container(struct nm_event_record *e, const struct nm_container *c)
+{
+    (void)snprintf(e->container_id, sizeof e->container_id, "%s", c->id);
+    (void)snprintf(e->container_name, sizeof e->container_name, "%s", c->name);
+    e->submitter_uid = c->submitter_uid;
+}
+
+static const char *end_message_id(const struct nm_container *c, enum nm_state to)
+{
+    if (to != NM_COMPLETED)
+        return NULL;
+    return c->exit_reason == NM_EXIT_OOM ? NM_MESSAGE_OOM : NM_MESSAGE_ENDED;
+}
+
+void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state to)
+{
+    struct nm_event_record *r = next_record(l->m, NM_EVENT_STATE);
+    struct nm_event e = {.number = r->number,
+                         .realtime_usec = r->realtime_usec,
+                         .kind = NM_EVENT_STATE,
+                         .container = l->c,
+                         .from = from,
+                         .to = to};
+    char label[160];
+
+    name_container(r, l->c);
+    r->from = from;
+    r->to = to;
+    nm_container_label(l->c, label, sizeof label);
+    if (to == NM_COMPLETED)
+        (void)snprintf(r->text, sizeof r->text, "%s, exit code %d%s%s",
+                       nm_exit_reason_name(l->c->exit_reason), l->c->exit_code,
+                       l->c->message[0] ? ": " : "", l->c->message);
+    nm_log_container(to == NM_COMPLETED ? LOG_INFO : LOG_DEBUG, l->c->id, NULL,
+                     end_message_id(l->c, to), "%s: %s%s%s", label, nm_state_name(to),
+                     r->text[0] ? ", " : "", r->text);
+    publish(l->m, &e);
+}
+
+void nm_record_node_event(struct nm_manager *m, const char *text)
+{
+    struct nm_event_record *r = next_record(m, NM_EVENT_NODE);
+    struct nm_event e = {.number = r->number,
+                         .realtime_usec = r->realtime_usec,
+                         .kind = NM_EVENT_NODE,
+                         .text = text};
+
+    (void)snprintf(r->text, sizeof r->text, "%s", text);
+    nm_info("%s", text);
+    publish(m, &e);
+}
+
+static void decision_event(struct nm_manager *m, const struct nm_container *c,
+                           const struct nm_decision *d)
+{
+    struct nm_event_record *r = next_record(m, NM_EVENT_DECISION);
+    struct nm_event e = {.number = r->number,
+                         .realtime_usec = r->realtime_usec,
+                         .kind = NM_EVENT_DECISION,
+                         .container = c,
+                         .decision = d};
+
+    if (c)
+        name_container(r, c);
+    r->decision_number = d->number;
+    nm_decision_summary(d, r->text, sizeof r->text);
+    publish(m, &e);
+}
+
+int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata,
+                         struct nm_subscription **ret)
+{
+    struct nm_subscription *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return -ENOMEM;
+    *s = (struct nm_subscription){.m = m, .cb = cb, .userdata = userdata, .next = m->subscriptions};
+    m->subscriptions = s;
+    *ret = s;
+    return 0;
+}
+
+struct nm_subscription *nm_subscription_free(struct nm_subscription *s)
+{
+    struct nm_subscription **p;
+
+    if (!s)
+        return NULL;
+    for (p = &s->m->subscriptions; *p != s; p = &(*p)->next)
+        ;
+    *p = s->next;
+    free(s);
+    return NULL;
+}
+
+static bool may_see(const struct nm_caller *who, const struct nm_event_record *e)
+{
+    return !who || who->admin || e->kind == NM_EVENT_NODE || e->submitter_uid == who->uid;
+}
+
+void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
+                              uint64_t after_number, nm_manager_event_cb_t cb, void *userdata)
+{
+    uint64_t first = m->next_event > NM_EVENT_RING ? m->next_event - NM_EVENT_RING : 1;
+
+    for (uint64_t n = NM_MAX(first, after_number + 1); n < m->next_event; n++) {
+        const struct nm_event_record *e = &m->events[n % NM_EVENT_RING];
+
+        if (may_see(who, e))
+            cb(e, userdata);
+    }
+}
+
+/* ---- decisions ----------------------------------------------------------- */
+
+void nm_record_store_result(struct nm_manager *m, int r)
+{
+    char reason[NM_HEALTH_REASON_SIZE] = "";
+
+    if (r == m->store_error)
+        return;
+    m->store_error = r;
+    if (r == -EUCLEAN)
+        return; /* that is made good, and told, by nm_recovery_replace_journal() */
+    if (r < 0) {
+        nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE,
+                         "the journal in %s can't be written (%s): containers go on, but a restart "
+                         "of nmd now could lose what happens from here; free some space there",
+                         m->state_dir, strerror(-r));
+        (void)snprintf(reason, sizeof reason, "the journal in %.100s can't be written (%s)",
+                       m->state_dir, strerror(-r));
+    } else {
+        nm_info("the journal can be written again");
+    }
+    if (m->health)
+        nm_health_set_journal(m->health, reason);
+}
+
+static void save(struct nm_manager *m, const struct nm_decision *d)
+{
+    nm_record_store_result(m, nm_store_put_decision(m->store, d));
+}
+
+static void fill_node(struct nm_manager *m, struct nm_decision *d)
+{
+    const struct nm_policy_settings *s = &m->settings;
+
+    d->number = m->next_decision++;
+    d->realtime_usec = nm_realtime_usec();
+    d->decided_usec = nm_now_usec();
+    d->cause_usec = m->cause_usec;
+    d->capacity = s->capacity;
+    d->over_allocation_threshold = s->over_allocation_threshold;
+    d->preemption_threshold = s->preemption_threshold;
+    d->cpu_samples = s->cpu_samples;
+    d->queue_max_length = s->queue_max_length;
+    d->victim_order = s->victim_order;
+    for (size_t i = 0; i < m->n_live; i++) {
+        const struct nm_view *v = m->views[i];
+
+        if (v->state == NM_SCHEDULED && !v->admitted && v->type == NM_OPPORTUNISTIC)
+            d->queue_length++;
+    }
+}
+
+static void fill_container(struct nm_decision *d, const struct nm_container *c)
+{
+    (void)snprintf(d->container_id, sizeof d->container_id, "%s", c->id);
+    (void)snprintf(d->container_name, sizeof d->container_name, "%s", c->name);
+    d->type = c->view.type;
+    d->request = c->view.request;
+}
+
+static void fill_verdict(struct nm_decision *d, const struct nm_policy_verdict *v)
+{
+    d->used = v->used;
+    d->resource = v->hold_resource;
+    d->allocated_guaranteed = v->allocated_guaranteed;
+    d->allocated.memory_bytes =
+        v->allocated_guaranteed.memory_bytes + v->allocated_opportunistic.memory_bytes;
+    d->allocated.cpu_millicores =
+        v->allocated_guaranteed.cpu_millicores + v->allocated_opportunistic.cpu_millicores;
+}
+
+static void fill_candidates(struct nm_decision *d, const struct nm_policy_action *a,
+                            const struct nm_policy_verdict *v)
+{
+    d->n_candidates_total = a->n_candidates;
+    for (uint32_t i = 0; i < a->n_candidates && d->n_candidates < NM_DECISION_CANDIDATES_MAX; i++) {
+        const struct nm_policy_candidate *from = &v->candidates[a->first_candidate + i];
+        struct nm_decision_candidate *to = &d->candidates[d->n_candidates++];
+        const struct nm_live *l = from->view->owner;
+
+        (void)snprintf(to->id, sizeof to->id, "%s", l->c->id);
+        (void)snprintf(to->name, sizeof to->name, "%s", l->c->name);
+        to->started_usec = from->view->started_usec;
+        to->use = from->use;
+        to->cpu_usage_usec = from->view->cpu_usage_usec;
+        to->passed_over = from->passed_over;
+    }
+}
+
+static void fill_action(struct nm_decision *d, const struct nm_policy_action *a,
+                        const struct nm_policy_verdict *v)
+{
+    d->used = a->used;
+    d->resource = a->resource;
+    d->predicted = a->predicted;
+    d->consecutive_samples = a->consecutive_samples;
+    if (a->on_behalf_of) {
+        const struct nm_live *g = a->on_behalf_of->owner;
+
+        (void)snprintf(d->on_behalf_of, sizeof d->on_behalf_of, "%s", g->c->id);
+    }
+    fill_candidates(d, a, v);
+}
+
+/* What was admitted in the same round stood before it. */
+static void fill_hold(struct nm_decision *d, const struct nm_policy_verdict *v)
+{
+    d->resource = v->hold_resource;
+    if (v->hold_used.memory_bytes || v->hold_used.cpu_millicores)
+        d->used = v->hold_used;
+}
+
+static void supersede(struct nm_live *l)
+{
+    if (l->decision_open)
+        nm_record_failed(l, "overtaken by the next decision");
+    l->regain_due = false;
+}
+
+static void announce(struct nm_live *l)
+{
+    const struct nm_decision *d = &l->decision;
+    char text[400];
+
+    save(l->m, d);
+    decision_event(l->m, l->c, d);
+    nm_log_container(d->kind == NM_DECISION_KILL ? LOG_NOTICE : LOG_INFO, l->c->id,
+                     nm_decision_kind_name(d->kind), nm_message_id_of_decision(d->kind), "%s",
+                     nm_decision_summary(d, text, sizeof text));
+}
+
+void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind,
+                     const struct nm_policy_action *a, const struct nm_policy_verdict *v,
+                     enum nm_reason reason)
+{
+    struct nm_decision *d = &l->decision;
+
+    supersede(l);
+    *d = (struct nm_decision){.kind = kind, .reason = reason};
+    fill_node(l->m, d);
+    fill_container(d, l->c);
+    fill_verdict(d, v);
+    if (a)
+        fill_action(d, a, v);
+    else
+        fill_hold(d, v);
+    l->decision_open = true;
+    announce(l);
+}
+
+static void user_name(uid_t uid, char *buf, size_t size)
+{
+    char scratch[4096];
+    struct passwd pw, *found = NULL;
+
+    if (getpwuid_r(uid, &pw, scratch, sizeof scratch, &found) == 0 && found)
+        (void)snprintf(buf, size, "%s", found->pw_name);
+    else
+        (void)snprintf(buf, size, "%u", uid);
+}
+
+void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason reason,
+                  const struct nm_caller *who)
+{
+    struct nm_decision *d = &l->decision;
+
+    supersede(l);
+    *d = (struct nm_decision){.kind = kind, .reason = reason};
+    fill_node(l->m, d);
+    d->cause_usec = d->decided_usec;
+    fill_container(d, l->c);
+    fill_verdict(d, &l->m->verdict);
+    d->predicted = l->c->view.measured;
+    if (who)
+        user_name(who->uid, d->by_user, sizeof d->by_user);
+    l->decision_open = true;
+    announce(l);
+}
+
+void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind,
+                      const struct nm_policy_action *a, const struct nm_policy_verdict *v)
+{
+    struct nm_decision d = {.kind = kind, .reason = a->reason, .outcome = NM_OUTCOME_SHADOW};
+    char text[400];
+
+    fill_node(l->m, &d);
+    fill_container(&d, l->c);
+    fill_verdict(&d, v);
+    fill_action(&d, a, v);
+    save(l->m, &d);
+    decision_event(l->m, l->c, &d);
+    nm_log_container(LOG_INFO, l->c->id, nm_decision_kind_name(kind), NULL, "shadow: %s",
+                     nm_decision_summary(&d, text, sizeof text));
+}
+
+void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
+                       const struct nm_resources *request, enum nm_reason reason)
+{
+    struct nm_decision d = {
+        .kind = NM_DECISION_REFUSE, .reason = reason, .outcome = NM_OUTCOME_DONE};
+    char text[400];
+
+    fill_node(m, &d);
+    d.cause_usec = d.decided_usec;
+    fill_verdict(&d, &m->verdict);
+    d.type = s->type;
+    d.request = *request;
+    if (s->name)
+        (void)snprintf(d.container_name, sizeof d.container_name, "%s", s->name);
+    m->counters.refused++;
+    save(m, &d);
+    decision_event(m, NULL, &d);
+    nm_info("%s", nm_decision_summary(&d, text, sizeof text));
+}
+
+void nm_record_acted(struct nm_live *l)
+{
+    if (l->decision_open && !l->decision.acted_usec)
+        l->decision.acted_usec = nm_now_usec();
+}
+
+void nm_record_told(struct nm_live *l)
+{
+    if (!l->decision_open)
+        return;
+    nm_record_acted(l);
+    save(l->m, &l->decision);
+}
+
+static void observe(struct nm_histogram *h, uint64_t usec)
+{
+    size_t i = 0;
+
+    while (i < NM_HISTOGRAM_BUCKETS && usec > nm_histogram_bounds_usec[i])
+        i++;
+    h->count[i]++;
+    h->sum_usec += usec;
+    h->n++;
+}
+
+void nm_record_effective(struct nm_live *l)
+{
+    struct nm_decision *d = &l->decision;
+    uint64_t reaction;
+
+    if (!l->decision_open)
+        return;
+    l->decision_open = false;
+    d->effective_usec = nm_now_usec();
+    d->outcome = NM_OUTCOME_DONE;
+    reaction = nm_sub_u64(d->effective_usec, d->cause_usec);
+    if (d->kind == NM_DECISION_PAUSE && d->reason != NM_REASON_USER)
+        observe(&l->m->reaction_pause, reaction);
+    else if (d->kind == NM_DECISION_KILL && d->reason != NM_REASON_USER)
+        observe(&l->m->reaction_kill, reaction);
+    save(l->m, d);
+    if (d->kind == NM_DECISION_RECLAIM)
+        l->regain_due = true;
+}
+
+void nm_record_regained(struct nm_live *l, const struct nm_resources *regained)
+{
+    l->decision.regained = *regained;
+    l->decision.regained_known = true;
+    save(l->m, &l->decision);
+}
+
+void nm_record_failed(struct nm_live *l, const char *why)
+{
+    struct nm_decision *d = &l->decision;
+
+    if (!l->decision_open)
+        return;
+    l->decision_open = false;
+    d->outcome = NM_OUTCOME_FAILED;
+    (void)snprintf(d->error, sizeof d->error, "%s", why);
+    save(l->m, d);
+}

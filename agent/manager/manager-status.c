@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What there is to see: plain structs filled from the manager's state. Nothing here changes
+ * anything. */
+
+#include "agent/manager/manager.h"
+
+#include <limits.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "agent/policy/ordering.h"
+#include "agent/problem.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+
+const char *nm_node_state_name(enum nm_node_state s)
+{
+    static const char *const names[] = {
+        [NM_NODE_RUNNING] = "running",
+        [NM_NODE_DRAINING] = "draining",
+        [NM_NODE_SHADOW] = "shadow",
+    };
+
+    return names[s];
+}
+
+static nm_printf(2, 3) void note(struct nm_status *s, const char *format, ...)
+{
+    va_list ap;
+
+    if (s->n_notes == NM_ARRAY_SIZE(s->notes))
+        return;
+    va_start(ap, format);
+    (void)vsnprintf(s->notes[s->n_notes++], sizeof s->notes[0], format, ap);
+    va_end(ap);
+}
+
+/* What an operator may believe to be in force, and isn't. */
+static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
+{
+    const struct nm_cgroup_backend *b = m->backend;
+
+    for (int f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
+        if (!b->feature[f])
+            note(ret, "%s: %s", nm_cgroup_feature_name((enum nm_cgroup_feature)f),
+                 b->missing[f] ? b->missing[f] : "the kernel does not offer it");
+    if (!b->feature[NM_CGROUP_CPU_WEIGHT])
+        note(ret, "instead of cpu weights, opportunistic processes run in the kernel's background "
+                  "class (SCHED_IDLE)");
+    if (m->recovery_note[0])
+        note(ret, "%s", m->recovery_note);
+    if (m->n_orphans)
+        note(ret, "%zu in %s not known to the journal and left alone: %s%s", m->n_orphans,
+             m->backend->slice, m->orphans[0]->name, m->n_orphans > 1 ? ", ..." : "");
+    if (m->store_error < 0)
+        note(ret,
+             "journal: can't be written (%s); new containers are refused until there is room in %s",
+             strerror(-m->store_error), m->state_dir);
+}
+
+static void fill_containers(struct nm_manager *m, struct nm_status *ret)
+{
+    for (size_t i = 0; i < m->n_live; i++) {
+        const struct nm_container *c = m->live[i]->c;
+        const struct nm_view *v = &c->view;
+
+        if (v->state == NM_SCHEDULED && !v->admitted) {
+            ret->queued++;
+            ret->queue_length += v->type == NM_OPPORTUNISTIC;
+            continue;
+        }
+        if (v->state == NM_PAUSED || v->state == NM_PAUSING)
+            ret->paused++;
+        else if (v->type == NM_GUARANTEED)
+            ret->guaranteed_running++;
+        else
+            ret->opportunistic_running++;
+        ret->allocated[v->type].memory_bytes += v->request.memory_bytes;
+        ret->allocated[v->type].cpu_millicores += v->request.cpu_millicores;
+        ret->allocated_vcores_milli[v->type] += c->vcores_milli;
+        ret->used_by[v->type].memory_bytes += v->measured.memory_bytes;
+        ret->used_by[v->type].cpu_millicores += v->measured.cpu_millicores;
+    }
+    ret->completed = (uint32_t)m->n_ended;
+}
+
+static void fill_self(struct nm_status *ret)
+{
+    char text[256];
+    struct rusage ru;
+    unsigned long size, resident;
+
+    if (nm_read_file_at(AT_FDCWD, "/proc/self/statm", text, sizeof text, NULL) >= 0 &&
+        sscanf(text, "%lu %lu", &size, &resident) == 2)
+        ret->own_rss_bytes = (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (getrusage(RUSAGE_SELF, &ru) == 0)
+        ret->own_cpu_usec = (uint64_t)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * NM_USEC_PER_SEC +
+                            (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
+}
+
+static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
+{
+    ret->capacity = m->settings.capacity;
+    ret->capacity_vcores_milli =
+        nm_settings_millicores_vcores(m->config, &m->node, m->settings.capacity.cpu_millicores);
+    ret->used = m->verdict.used;
+    ret->utilization.memory =
+        (double)ret->used.memory_bytes / (double)NM_MAX(ret->capacity.memory_bytes, (uint64_t)1);
+    ret->utilization.cpu = (double)ret->used.cpu_millicores /
+                           (double)NM_MAX(ret->capacity.cpu_millicores, (uint64_t)1);
+}
+
+void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
+{
+    struct nm_policy_memory memory;
+    const char *reason = "";
+    uint64_t now = nm_now_usec();
+
+    *ret = (struct nm_status){0};
+    ret->state = m->draining         ? NM_NODE_DRAINING
+                 : m->config->shadow ? NM_NODE_SHADOW
+                                     : NM_NODE_RUNNING;
+    ret->drained = m->draining && m->n_live == 0;
+    if (m->draining && m->drain_deadline_usec != UINT64_MAX)
+        ret->drain_deadline_realtime_usec =
+            nm_realtime_usec() + nm_sub_u64(m->drain_deadline_usec, now);
+    ret->healthy = nm_health_get(m->health, &reason);
+    (void)snprintf(ret->health_reason, sizeof ret->health_reason, "%s", ret->healthy ? "" : reason);
+    ret->backend = m->backend;
+    fill_notes(m, ret);
+    fill_capacity(m, ret);
+    fill_containers(m, ret);
+    ret->settings = m->settings;
+    ret->sample_age_usec = nm_sub_u64(now, m->last_sample_usec);
+    ret->sample_period_usec = m->config->period_usec;
+    ret->sample_cost_usec = m->sample_cost_usec;
+    ret->node = m->node;
+    memcpy(ret->links, m->links, sizeof ret->links);
+    ret->n_links = m->n_links;
+    ret->hold = m->hold;
+    memcpy(ret->hold_id, m->hold_id, sizeof ret->hold_id);
+    ret->squeeze_millicores = m->squeeze_millicores;
+    nm_policy_get_memory(m->policy, &memory);
+    ret->breaker_until_usec = memory.breaker_until_usec > now ? memory.breaker_until_usec : 0;
+    ret->counters = m->counters;
+    ret->reaction_pause = m->reaction_pause;
+    ret->reaction_kill = m->reaction_kill;
+    ret->started_realtime_usec = m->started_realtime_usec;
+    fill_self(ret);
+}
+
+static bool may_see(const struct nm_caller *who, const struct nm_container *c)
+{
+    return !who || who->admin || who->uid == c->submitter_uid;
+}
+
+void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool all,
+                        nm_manager_container_cb_t cb, void *userdata)
+{
+    for (size_t i = 0; all && i < m->n_ended; i++)
+        if (may_see(who, m->ended[i]))
+            cb(m->ended[i], userdata);
+    for (size_t i = 0; i < m->n_live; i++)
+        if (may_see(who, m->live[i]->c))
+            cb(m->live[i]->c, userdata);
+}
+
+/* The same keys as the policy sorts by, so that a position told is the order in which containers
+ * really start. */
+static bool queued_before(const struct nm_manager *m, const struct nm_view *a,
+                          const struct nm_view *b)
+{
+    const struct nm_policy_input in = {.apps = m->app_views, .n_apps = m->n_apps};
+    uint64_t ka[3], kb[3];
+
+    nm_queue_keys(&m->settings, &in, a, ka);
+    nm_queue_keys(&m->settings, &in, b, kb);
+    return ka[0] != kb[0] ? ka[0] < kb[0] : ka[1] < kb[1];
+}
+
+enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_container *c)
+{
+    /* Just come: no round has looked at it yet, and most are started by the first. */
+    if (c->view.submitted_usec >= m->decided_usec)
+        return NM_REASON_NONE;
+    return nm_policy_hold_reason(&m->verdict, &c->view);
+}
+
+uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_container *c)
+{
+    uint32_t position = 1;
+
+    if (c->view.state != NM_SCHEDULED || c->view.admitted)
+        return 0;
+    for (size_t i = 0; i < m->n_live; i++) {
+        const struct nm_view *v = m->views[i];
+
+        if (v->state != NM_SCHEDULED || v->admitted || v == &c->view)
+            continue;
+        /* Guaranteed first, then as the queue is ordered. */
+        if (v->type != c->view.type ? v->type == NM_GUARANTEED
+                                    : queued_before(m, v, &c->view))
+            position++;
+    }
+    return position;
+}
+
+int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                                unsigned max, nm_manager_decision_cb_t cb, void *userdata,
+                                struct nm_problem *ret_problem)
+{
+    const struct nm_container *c;
+    int r;
+
+    if (!id) {
+        if (who && !who->admin)
+            return nm_problem_set(ret_problem, NM_AGENT_E_FORBIDDEN, "decisions", "",
+                                  "Only administrators may see the decisions about all containers; "
+                                  "name one of yours.");
+        return nm_store_load_decisions(m->store, NULL, max, cb, userdata);
+    }
+    r = nm_manager_find(m, who, id, &c, ret_problem);
+    return r != 0 ? r : nm_store_load_decisions(m->store, c->id, max, cb, userdata);
+}
+
+/* nmd is root, and the file is its container's user's: nothing but a file that lies where nmd has
+ * put it may be read. */
+static int open_log(const struct nm_manager *m, const char *id, const char *stream, int *ret_fd)
+{
+    _cleanup_close_ int root = open(m->log_dir, O_PATH | O_DIRECTORY | O_CLOEXEC),
+                        dir = -EBADF, fd = -EBADF;
+    struct stat st;
+
+    if (root < 0)
+        return -errno;
+    dir = nm_open_beneath(root, id, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (dir < 0)
+        return dir;
+    fd = nm_open_beneath(dir, stream, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode))
+        return -EBADMSG;
+    *ret_fd = STEAL_FD(fd);
+    return 0;
+}
+
+int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                        const char *stream, int *ret_fd, struct nm_problem *ret_problem)
+{
+    const struct nm_container *c;
+    int r = nm_manager_find(m, who, id, &c, ret_problem);
+
+    if (r != 0)
+        return r;
+    if (!nm_streq(stream, "stdout") && !nm_streq(stream, "stderr"))
+        return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "stream", stream,
+                              "A log stream is 'stdout' or 'stderr'.");
+    r = open_log(m, c->id, stream, ret_fd);
+    if (r == -ELOOP || r == -EXDEV || r == -EBADMSG || r == -ENOTDIR || r == -ENXIO)
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "stream", stream,
+                              "The %s of container %s is no longer the plain file that nmd made; "
+                              "links and other things are not read.",
+                              stream, c->id);
+    return r;
+}
+
+const struct nm_history *nm_manager_history(const struct nm_manager *m)
+{
+    return m->history;
+}
+
+const struct nm_config *nm_manager_config(const struct nm_manager *m)
+{
+    return m->config;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * nmd --record FILE: a trace of requests, states and samples for nmsim. See trace.h for the format.
+ *
+ * A recording never disturbs what it records. What happens is written into a buffer, which goes to
+ * the file every few seconds or when it is half full; the buffer is grown when a container arrives,
+ * never while sampling. If the file can't be written any more (a full disk) or has become very
+ * large, it is cut after its last whole line, one message says so, and nmd goes on without it.
+ */
+
+#include "agent/manager/manager.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "agent/trace.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/parse.h"
+
+#define FLUSH_BYTES (64 * 1024)
+#define FLUSH_USEC (5 * NM_USEC_PER_SEC)
+#define FILE_BYTES_MAX (UINT64_C(4) << 30)
+
+struct nm_recorder {
+    struct nm_manager *m;
+    struct nm_subscription *subscription;
+    int fd;
+    char *path;
+    struct nm_trace_buffer buffer;
+    uint64_t begun_usec, flushed_usec;
+    uint64_t written_bytes; /* whole lines that are in the file */
+};
+
+/* ---- the file ------------------------------------------------------------ */
+
+/* Only the end of the recording, not of nmd: its subscription stays, and does nothing. */
+static void give_up(struct nm_recorder *r, const char *why)
+{
+    char size[32];
+
+    (void)ftruncate(r->fd, (off_t)r->written_bytes);
+    r->fd = nm_close(r->fd);
+    nm_warning("the recording to %s ends here, after %s: %s; what is in the file can be replayed, "
+               "and nmd goes on without it",
+               r->path, nm_format_size(r->written_bytes, size, sizeof size), why);
+}
+
+static void flush(struct nm_recorder *r)
+{
+    struct nm_trace_buffer *b = &r->buffer;
+    size_t at = 0;
+
+    if (r->fd < 0)
+        return;
+    while (at < b->len) {
+        ssize_t n = write(r->fd, b->text + at, b->len - at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            give_up(r, n < 0 ? strerror(errno) : "nothing could be written");
+            break;
+        }
+        at += (size_t)n;
+    }
+    r->written_bytes += at;
+    b->len = 0;
+    r->flushed_usec = nm_now_usec();
+    if (r->fd >= 0 && r->written_bytes > FILE_BYTES_MAX)
+        give_up(r, "it has become too large");
+}
+
+static void flush_if_due(struct nm_recorder *r)
+{
+    if (r->buffer.len > FLUSH_BYTES || nm_now_usec() - r->flushed_usec > FLUSH_USEC)
+        flush(r);
+}
+
+/* An earlier recording is set aside; anything else under that name is somebody's and stays. */
+static int set_aside(int fd, const char *path, char **ret_message)
+{
+    static const char magic[] = "{\"nmd_trace\":";
+    char head[sizeof magic] = "", aside[PATH_MAX];
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode)) {
+        if (asprintf(ret_message, "--record %s: it must be a regular file", path) < 0)
+            return -ENOMEM;
+        return -EINVAL;
+    }
+    if (st.st_size == 0)
+        return 0;
+    if (pread(fd, head, sizeof magic - 1, 0) < 0)
+        return -errno;
+    if (!nm_streq(head, magic)) {
+        if (asprintf(ret_message,
+                     "--record %s: there is a file of that name already, which is no trace; name "
+                     "another one, or remove it",
+                     path) < 0)
+            return -ENOMEM;
+        return -EEXIST;
+    }
+    if ((size_t)snprintf(aside, sizeof aside, "%s.1", path) >= sizeof aside)
+        return -ENAMETOOLONG;
+    return rename(path, aside) < 0 ? -errno : 1;
+}
+
+static int open_file(const char *path, char **ret_message)
+{
+    /* O_NONBLOCK, so that a FIFO without a reader is refused and not waited for */
+    const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_APPEND;
+    _cleanup_close_ int fd = open(path, flags, 0640);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    r = set_aside(fd, path, ret_message);
+    if (r < 0)
+        return r;
+    if (r > 0) {
+        fd = nm_close(fd);
+        fd = open(path, flags | O_EXCL, 0640);
+    }
+    if (fd < 0 || fchmod(fd, 0640) < 0) /* whatever the umask is: a group may be let read it */
+        return -errno;
+    return STEAL_FD(fd);
+}
+
+/* ---- what is told -------------------------------------------------------- */
+
+static bool begin(struct nm_recorder *r, const char *event, const struct nm_container *c)
+{
+    if (r->fd < 0)
+        return false;
+    nm_trace_begin(&r->buffer, nm_now_usec() - r->begun_usec, event);
+    if (c)
+        nm_trace_put(&r->buffer, "c", c->view.seq);
+    return true;
+}
+
+static void tell(struct nm_recorder *r, const char *event, const struct nm_container *c)
+{
+    if (!begin(r, event, c))
+        return;
+    nm_trace_end(&r->buffer);
+    flush_if_due(r);
+}
+
+static void remember(struct nm_live *l)
+{
+    l->recorded = (struct nm_recorded){.type = l->c->view.type, .request = l->c->view.request};
+}
+
+static void tell_submit(struct nm_recorder *r, struct nm_live *l)
+{
+    const struct nm_container *c = l->c;
+    uint64_t now = nm_now_usec(), ran = UINT64_MAX;
+    int rc;
+
+    if (r->fd < 0)
+        return;
+    if (c->view.state >= NM_RUNNING)
+        ran = nm_sub_u64(now, c->view.started_usec);
+    rc = nm_trace_reserve(&r->buffer, FLUSH_BYTES, r->m->n_live + 16);
+    if (rc < 0) {
+        give_up(r, strerror(-rc));
+        return;
+    }
+    remember(l);
+    nm_trace_begin_submit(&r->buffer, now - r->begun_usec, &c->view, c->name, c->app, ran);
+    nm_trace_end(&r->buffer);
+    flush_if_due(r);
+    if (c->view.state == NM_PAUSED)
+        tell(r, "pause", c);
+}
+
+static void tell_end(struct nm_recorder *r, const struct nm_container *c)
+{
+    if (!begin(r, "end", c))
+        return;
+    nm_trace_put_word(&r->buffer, "reason", nm_exit_reason_name(c->exit_reason));
+    nm_trace_put(&r->buffer, "memory", c->memory_peak_bytes);
+    nm_trace_put(&r->buffer, "cpu_usec", c->view.cpu_usage_usec);
+    nm_trace_end(&r->buffer);
+    flush_if_due(r);
+}
+
+/* Another configuration might have taken it. */
+static void tell_refused(struct nm_recorder *r, const struct nm_decision *d)
+{
+    if (!begin(r, "refused", NULL))
+        return;
+    nm_trace_put_word(&r->buffer, "type", nm_execution_type_name(d->type));
+    nm_trace_put(&r->buffer, "memory", d->request.memory_bytes);
+    nm_trace_put(&r->buffer, "cpu", d->request.cpu_millicores);
+    if (d->container_name[0])
+        nm_trace_put_word(&r->buffer, "name", d->container_name);
+    nm_trace_put_word(&r->buffer, "reason", nm_reason_name(d->reason));
+    nm_trace_end(&r->buffer);
+    flush_if_due(r);
+}
+
+static void on_event(const struct nm_event *e, void *userdata)
+{
+    struct nm_recorder *r = userdata;
+
+    if (e->kind == NM_EVENT_DECISION && e->decision->kind == NM_DECISION_REFUSE)
+        tell_refused(r, e->decision);
+    if (e->kind != NM_EVENT_STATE)
+        return;
+    if (e->from == NM_NEW)
+        tell_submit(r, e->container->view.owner);
+    else if (e->to == NM_COMPLETED)
+        tell_end(r, e->container);
+    else if (e->to == NM_PAUSED)
+        tell(r, "pause", e->container);
+    else if (e->to == NM_RUNNING)
+        tell(r, e->from == NM_SCHEDULED ? "start" : "resume", e->container);
+}
+
+/* ---- samples ------------------------------------------------------------- */
+
+/* Promoted, demoted or resized: nobody tells, so it is seen at the next sample. */
+static void tell_change(struct nm_recorder *r, struct nm_live *l)
+{
+    const struct nm_view *v = &l->c->view;
+
+    if (v->type == l->recorded.type &&
+        v->request.memory_bytes == l->recorded.request.memory_bytes &&
+        v->request.cpu_millicores == l->recorded.request.cpu_millicores)
+        return;
+    l->recorded.type = v->type;
+    l->recorded.request = v->request;
+    if (!begin(r, "change", l->c))
+        return;
+    nm_trace_put_word(&r->buffer, "type", nm_execution_type_name(v->type));
+    nm_trace_put(&r->buffer, "memory", v->request.memory_bytes);
+    nm_trace_put(&r->buffer, "cpu", v->request.cpu_millicores);
+    nm_trace_end(&r->buffer);
+    flush_if_due(r);
+}
+
+static void put_use(struct nm_recorder *r, struct nm_live *l)
+{
+    const struct nm_view *v = &l->c->view;
+    struct nm_recorded *last = &l->recorded;
+
+    if (v->state < NM_RUNNING || v->state > NM_KILLING)
+        return;
+    if (last->used && v->measured.memory_bytes == last->use.memory_bytes &&
+        v->measured.cpu_millicores == last->use.cpu_millicores)
+        return;
+    last->used = true;
+    last->use = v->measured;
+    nm_trace_put_row(&r->buffer,
+                     (const uint64_t[]){v->seq, v->measured.memory_bytes,
+                                        v->measured.cpu_millicores, v->cpu_usage_usec},
+                     4);
+}
+
+void nm_recorder_sample(struct nm_recorder *r)
+{
+    const struct nm_manager *m = r->m;
+    const struct nm_node_sample *n = &m->node;
+
+    if (r->fd < 0 || !m->node_valid)
+        return;
+    for (size_t i = 0; i < m->n_live; i++)
+        tell_change(r, m->live[i]);
+    (void)begin(r, "sample", NULL);
+    nm_trace_put(&r->buffer, "memory",
+                 nm_sub_u64(n->memory_total_bytes, n->memory_available_bytes));
+    if (n->cpu_valid)
+        nm_trace_put(&r->buffer, "cpu", n->cpu_busy_millicores);
+    nm_trace_put(&r->buffer, "swap_free", n->swap_free_bytes);
+    nm_trace_begin_rows(&r->buffer, "use");
+    for (size_t i = 0; i < m->n_live; i++)
+        put_use(r, m->live[i]);
+    nm_trace_end_rows(&r->buffer);
+    nm_trace_end(&r->buffer);
+    flush_if_due(r);
+}
+
+/* ---- life cycle ---------------------------------------------------------- */
+
+static int put_header(struct nm_recorder *r)
+{
+    const struct nm_manager *m = r->m;
+    struct nm_trace_header h = {
+        .recorded_usec = nm_realtime_usec(),
+        .period_usec = m->config->period_usec,
+        .memory_bytes = m->node.memory_total_bytes,
+        .swap_bytes = m->node.swap_total_bytes,
+        .n_cpus = m->node.n_cpus,
+    };
+    _cleanup_free_ char *text = NULL;
+    size_t len;
+    int rc;
+
+    memcpy(h.feature, m->backend->feature, sizeof h.feature);
+    if (gethostname(h.host, sizeof h.host) < 0)
+        h.host[0] = '\0';
+    h.host[sizeof h.host - 1] = '\0';
+    rc = nm_trace_header_text(&h, m->config, &text);
+    if (rc < 0)
+        return rc;
+    len = strlen(text);
+    for (size_t at = 0; at < len;) {
+        ssize_t n = write(r->fd, text + at, len - at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : -EIO;
+        at += (size_t)n;
+    }
+    r->written_bytes = len;
+    return 0;
+}
+
+static int begin_recording(struct nm_recorder *r, const char *path, char **ret_message)
+{
+    int rc;
+
+    r->path = strdup(path);
+    if (!r->path)
+        return -ENOMEM;
+    r->fd = open_file(path, ret_message);
+    if (r->fd < 0)
+        return r->fd;
+    rc = put_header(r);
+    if (rc >= 0)
+        rc = nm_trace_reserve(&r->buffer, FLUSH_BYTES, 0);
+    if (rc >= 0)
+        rc = nm_manager_subscribe(r->m, on_event, r, &r->subscription);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < r->m->n_live; i++)
+        tell_submit(r, r->m->live[i]);
+    return 0;
+}
+
+int nm_manager_record(struct nm_manager *m, const char *path, char **ret_message)
+{
+    _cleanup_(nm_recorder_freep) struct nm_recorder *r = calloc(1, sizeof *r);
+    int rc;
+
+    *ret_message = NULL;
+    if (!r)
+        return -ENOMEM;
+    r->fd = -EBADF;
+    r->m = m;
+    r->begun_usec = r->flushed_usec = nm_now_usec();
+    rc = begin_recording(r, path, ret_message);
+    if (rc < 0 && !*ret_message &&
+        asprintf(ret_message, "--record %s: can't be written: %s", path, strerror(-rc)) < 0)
+        *ret_message = NULL;
+    if (rc < 0)
+        return rc;
+    m->recorder = STEAL_PTR(r);
+    return 0;
+}
+
+struct nm_recorder *nm_recorder_free(struct nm_recorder *r)
+{
+    if (!r)
+        return NULL;
+    if (r->subscription) {
+        tell(r, "stop", NULL);
+        flush(r);
+        nm_subscription_free(r->subscription);
+    }
+    nm_close(r->fd);
+    nm_trace_buffer_done(&r->buffer);
+    free(r->path);
+    free(r);
+    return NULL;
+}

@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Re-adoption. On start there are three witnesses of what an earlier nmd left: the journal (what
+ * was meant), the live cgroups under the slice (what is), and the shims with their records (how
+ * commands began and ended). They are compared container by container:
+ *
+ *   journal   cgroup   shim           what is done
+ *   queued    -        -              waits on, at its old place
+ *   admitted  any      at its gate    waited for: either it starts after all, or it leaves
+ *   admitted  any      gone, no gate  nothing ran: queued again, when its cgroup is empty
+ *   admitted  yes      started        adopted as running
+ *   running.. yes      alive          adopted in the state that cgroup.events shows
+ *   running.. yes      gone           its record says how it ended; what it left is killed, being
+ *                                     ours by journal and inode
+ *   running.. no       gone           ended by its record, else by the kill that the journal had
+ *                                     announced, else killed from outside, else lost
+ *   -         any      any            its copy (copy.h) takes the row's place
+ *   -         yes      no copy        an orphan: thawed if frozen, reported, never killed
+ *
+ * After a reboot (another boot id) what lived is reported lost, unless its shim had seen the end.
+ * What waited waits on if nmd had been stopped in good order; after a crash of the host its row
+ * doesn't prove that it never ran, and it is lost as well.
+ * Nothing is killed here that can't be attributed, and nothing is started twice: only a shim that is
+ * gone and was never let through its gate proves that nothing ran.
+ */
+
+#include "agent/manager/manager.h"
+
+#include <inttypes.h>
+
+#include "agent/message-ids.h"
+#include "agent/store/copy.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/log.h"
+
+struct found {
+    struct nm_cgroup *cg;
+    char id[NM_ID_SIZE];
+};
+
+struct finding {
+    struct nm_manager *m;
+    struct found *found;
+    size_t n;
+    bool journal_lost; /* it doesn't know of containers that it ought to */
+    unsigned adopted, queued, lost, rebuilt;
+};
+
+static void on_cgroup(struct nm_cgroup *cg, const char *container_id, void *userdata)
+{
+    struct finding *f = userdata;
+    struct found *p = reallocarray(f->found, f->n + 1, sizeof *p);
+
+    if (!p) {
+        nm_cgroup_free(cg);
+        return;
+    }
+    f->found = p;
+    p[f->n] = (struct found){.cg = cg};
+    (void)snprintf(p[f->n++].id, sizeof p->id, "%s", container_id);
+}
+
+static struct found *find_cgroup(struct finding *f, const char *id)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (f->found[i].cg && nm_streq(f->found[i].id, id))
+            return &f->found[i];
+    return NULL;
+}
+
+static void add_ended(struct finding *f, struct nm_container *c)
+{
+    nm_manager_index(f->m, c);
+    if (nm_manager_add_ended(f->m, c) < 0)
+        nm_container_free(c);
+}
+
+/* ---- after a reboot ------------------------------------------------------ */
+
+/* CLOCK_BOOTTIME has begun anew: what an ended container keeps of it is only its age. */
+static void rebase(struct nm_container *c)
+{
+    uint64_t age = nm_sub_u64(nm_realtime_usec(), c->finished_realtime_usec);
+    uint64_t run = nm_sub_u64(c->finished_realtime_usec, c->started_realtime_usec);
+
+    c->finished_usec = nm_sub_u64(nm_now_usec(), age);
+    if (c->view.started_usec)
+        c->view.started_usec = nm_sub_u64(c->finished_usec, run);
+}
+
+static const char *doing(const struct nm_view *v)
+{
+    switch (v->state) {
+    case NM_SCHEDULED:
+        return v->admitted ? "was being started" : "waited in the queue";
+    case NM_PAUSED:
+        return "was paused";
+    case NM_KILLING:
+        return "was being killed";
+    default:
+        return "ran";
+    }
+}
+
+static void after_reboot(struct finding *f, struct nm_container *c)
+{
+    struct nm_live l = {.m = f->m, .c = c};
+    char dir[NM_DIR_SIZE];
+
+    nm_manager_container_dir(f->m, c->id, dir);
+    if (nm_launch_record_read(dir, &l.end) >= 0 && l.end.phase == NM_LAUNCH_ENDED) {
+        l.has_end = true;
+        nm_life_judge_end(&l);
+        c->finished_realtime_usec = l.end.ended_realtime_usec;
+    } else {
+        c->exit_reason = NM_EXIT_LOST;
+        c->exit_code = -1;
+        (void)snprintf(c->message, sizeof c->message, "the host was rebooted while it %s",
+                       doing(&c->view));
+        c->finished_realtime_usec = nm_realtime_usec();
+        f->lost++;
+    }
+    c->view.state = NM_COMPLETED;
+    c->view.measured = (struct nm_resources){0};
+    rebase(c);
+    (void)nm_store_put_container(f->m->store, c);
+    nm_recovery_close_decision(f->m, c->id, "the host was rebooted");
+    nm_log_container(LOG_WARNING, c->id, NULL,
+                     c->exit_reason == NM_EXIT_LOST ? NM_MESSAGE_LOST : NM_MESSAGE_ENDED,
+                     "%s: %s (%s)", c->id, nm_exit_reason_name(c->exit_reason), c->message);
+    add_ended(f, c);
+}
+
+/* It waits on, if it is sure that it never ran: a row that says so proves it only if it is the last
+ * one that was written, and a journal that was closed has lost none. One whose start was under way
+ * when the host went down has run nothing either, for no gate is opened before the cgroup has been
+ * journalled. */
+static bool waited_through_reboot(struct finding *f, const struct nm_container *c)
+{
+    char dir[NM_DIR_SIZE];
+
+    nm_manager_container_dir(f->m, c->id, dir);
+    return f->m->opened.was_closed && c->view.state == NM_SCHEDULED &&
+           (!c->view.admitted || c->cgroup_inode == 0) && !nm_launch_gate_was_open(dir);
+}
+
+static void queue_anew(struct nm_container *c)
+{
+    uint64_t age = nm_sub_u64(nm_realtime_usec(), c->submitted_realtime_usec);
+
+    c->view.submitted_usec = nm_sub_u64(nm_now_usec(), age);
+    c->view.admitted = false;
+    c->view.started_usec = c->started_realtime_usec = 0;
+    c->shim_pid = 0;
+    c->shim_start_ticks = 0;
+}
+
+/* ---- one container ------------------------------------------------------- */
+
+static int adopt_shim(struct nm_live *l, const char *dir)
+{
+    struct nm_container *c = l->c;
+    int r = nm_launch_adopt(dir, c->shim_pid, c->shim_start_ticks, l->m->event, nm_life_launched, l,
+                            &l->launch);
+
+    if (r == -ESRCH)
+        l->shim_gone = true;
+    else if (r < 0) /* there, but not to be watched: its cgroup will show the end */
+        nm_err("%s: its shim can't be watched: %s; ignoring", c->id, strerror(-r));
+    return r;
+}
+
+/* A row that could not be written in time knows less than the copy beside the shim's records. */
+static void borrow_from_copy(struct nm_live *l, const char *dir)
+{
+    _cleanup_(nm_container_freep) struct nm_container *copy = NULL;
+    bool same_boot;
+
+    if (l->c->shim_pid || nm_copy_read(dir, l->m->boot_id, &same_boot, &copy) < 0 || !same_boot)
+        return;
+    l->c->shim_pid = copy->shim_pid;
+    l->c->shim_start_ticks = copy->shim_start_ticks;
+}
+
+/* Admitted, as far as the journal goes. Its record, or the gate alone, may say more. */
+static void settle_launch(struct nm_live *l, const char *dir)
+{
+    struct nm_container *c = l->c;
+    struct nm_launch_record record;
+    int r = nm_launch_record_read(dir, &record);
+
+    if (r == -ENOENT && !nm_launch_gate_was_open(dir)) {
+        l->at_gate = true;
+        return;
+    }
+    if (r >= 0 && record.failed_stage != NM_LAUNCH_STAGE_NONE)
+        return; /* its end follows */
+    c->view.state = NM_RUNNING;
+    if (c->view.started_usec == 0)
+        c->view.started_usec = nm_now_usec();
+    if (r < 0)
+        return;
+    c->pid = record.pid;
+    c->view.started_usec = record.started_usec;
+    c->started_realtime_usec = record.started_realtime_usec;
+}
+
+/* The kernel's word on whether it is frozen outranks the journal's; the journal's on what should
+ * become of it is then done. */
+static void settle_state(struct nm_live *l)
+{
+    struct nm_cgroup_events e = {0};
+    struct nm_view *v = &l->c->view;
+
+    if (!l->cg || nm_cgroup_read_events(l->cg, &e) < 0)
+        return;
+    switch (v->state) {
+    case NM_PAUSING:
+        l->todo = NM_TODO_FREEZE;
+        break;
+    case NM_RESUMING:
+        l->todo = NM_TODO_THAW;
+        break;
+    case NM_KILLING:
+        l->todo =
+            l->c->kill_deadline_usec > nm_now_usec() && !e.frozen ? NM_TODO_TERMINATE : NM_TODO_KILL;
+        break;
+    case NM_PAUSED:
+        if (!e.frozen) {
+            v->state = NM_RUNNING;
+            v->pause_deadline_usec = UINT64_MAX;
+        }
+        break;
+    case NM_RUNNING:
+        /* By a person's echo, or by a pause that could not be journalled: it gets a deadline. One
+         * that is guaranteed is thawed instead, when it is observed. */
+        if (e.frozen && v->type == NM_OPPORTUNISTIC) {
+            v->state = NM_PAUSED;
+            v->paused_usec = nm_now_usec();
+            v->pause_deadline_usec = v->paused_usec + l->m->settings.pause_deadline_usec;
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static struct nm_cgroup *take_cgroup(struct finding *f, const struct nm_container *c)
+{
+    struct found *found = find_cgroup(f, c->id);
+    struct nm_cgroup *cg = found ? STEAL_PTR(found->cg) : NULL;
+
+    if (cg && c->cgroup_inode && cg->inode != c->cgroup_inode) {
+        nm_warning("the cgroup of %s is not the one that nmd made (inode %" PRIu64 ", not %" PRIu64
+                   "): left alone",
+                   c->id, cg->inode, c->cgroup_inode);
+        cg = nm_cgroup_free(cg);
+    }
+    return cg;
+}
+
+static bool was_launched(struct finding *f, const struct nm_container *c, const char *dir)
+{
+    return c->view.state != NM_SCHEDULED || c->view.admitted || find_cgroup(f, c->id) ||
+           nm_launch_gate_was_open(dir);
+}
+
+static void adopt(struct finding *f, struct nm_live *l, const char *dir)
+{
+    struct nm_container *c = l->c;
+    struct nm_cgroup *cg = take_cgroup(f, c);
+
+    l->adopted = true;
+    c->view.admitted = true;
+    if (cg && nm_life_attach(l, cg) < 0)
+        nm_warning("%s: its cgroup can't be watched; ignoring", c->id);
+    borrow_from_copy(l, dir);
+    (void)adopt_shim(l, dir);
+    if (c->view.state == NM_SCHEDULED)
+        settle_launch(l, dir);
+    settle_state(l);
+    f->adopted++;
+}
+
+/* Takes c. */
+static void take_in(struct finding *f, struct nm_container *c)
+{
+    struct nm_view *v = &c->view;
+    char dir[NM_DIR_SIZE];
+    struct nm_live *l;
+
+    v->n_samples = v->state_samples = 0;
+    v->state_usec = nm_now_usec();
+    v->measured = (struct nm_resources){0};
+    if (nm_manager_add_live(f->m, c, &l) < 0) {
+        nm_container_free(c);
+        return;
+    }
+    nm_manager_container_dir(f->m, c->id, dir);
+    if (was_launched(f, c, dir))
+        adopt(f, l, dir);
+    else
+        f->queued++;
+    nm_recovery_reopen_decision(l);
+    (void)nm_life_journal(l);
+}
+
+static void recover_one(struct nm_container *c, void *userdata)
+{
+    struct finding *f = userdata;
+    struct nm_manager *m = f->m;
+
+    if (nm_manager_by_id(m, c->id)) { /* the journal was replaced meanwhile, and is read once more */
+        nm_container_free(c);
+        return;
+    }
+    m->next_seq = NM_MAX(m->next_seq, c->view.seq + 1);
+    c->view.app = nm_manager_app(m, c->app);
+    if (c->view.state == NM_COMPLETED) {
+        if (!m->opened.same_boot) {
+            rebase(c);
+            (void)nm_store_put_container(m->store, c);
+        }
+        add_ended(f, c);
+    } else if (m->opened.same_boot) {
+        take_in(f, c);
+    } else if (waited_through_reboot(f, c)) {
+        queue_anew(c);
+        take_in(f, c);
+    } else {
+        after_reboot(f, c);
+    }
+}
+
+/* ---- what the journal doesn't know --------------------------------------- */
+
+/* An id that was given out is never given out again, whatever the journal remembers. */
+static void skip_number(struct nm_manager *m, const char *id)
+{
+    uint64_t epoch, seq;
+
+    if (sscanf(id, "container_%" SCNu64 "_%" SCNu64, &epoch, &seq) == 2 &&
+        epoch == m->opened.epoch)
+        m->next_seq = NM_MAX(m->next_seq, seq + 1);
+}
+
+static void rebuild(struct finding *f, struct nm_container *c, bool same_boot)
+{
+    struct nm_manager *m = f->m;
+
+    nm_log_container(LOG_WARNING, c->id, NULL, NM_MESSAGE_STORE,
+                     "%s is not in the journal; what is known of it is taken from its copy in %s",
+                     c->id, m->state_dir);
+    f->rebuilt++;
+    m->next_seq = NM_MAX(m->next_seq, c->view.seq + 1);
+    c->view.app = nm_manager_app(m, c->app);
+    if (same_boot)
+        take_in(f, c);
+    else
+        after_reboot(f, c);
+}
+
+static void on_directory(const char *id, void *userdata)
+{
+    struct finding *f = userdata;
+    struct nm_container *c = NULL;
+    char dir[NM_DIR_SIZE];
+    bool same_boot = false, lives = find_cgroup(f, id);
+
+    skip_number(f->m, id);
+    if (nm_manager_by_id(f->m, id))
+        return;
+    nm_manager_container_dir(f->m, id, dir);
+    (void)nm_copy_read(dir, f->m->boot_id, &same_boot, &c);
+    if (c && same_boot)
+        lives = lives || nm_launch_shim_lives(c->shim_pid, c->shim_start_ticks);
+    if (c && (f->journal_lost || lives)) {
+        rebuild(f, c, same_boot);
+        return;
+    }
+    nm_container_free(c);
+    /* Its row was deleted, and nmd died before the rest was. */
+    if (!f->journal_lost && !lives)
+        nm_files_forget(f->m, id);
+}
+
+static void keep_orphan(struct nm_manager *m, struct nm_cgroup *cg, const char *id, bool frozen)
+{
+    struct nm_cgroup **p = reallocarray(m->orphans, m->n_orphans + 1, sizeof *p);
+
+    if (frozen)
+        (void)nm_cgroup_freeze(cg, false);
+    nm_log_container(LOG_WARNING, id, NULL, NM_MESSAGE_FOREIGN,
+                     "%s is in the slice but not in the journal, nor has it a copy: left alone%s. "
+                     "If nobody needs it: echo 1 > %s/cgroup.kill",
+                     cg->name, frozen ? " and thawed" : "", cg->path);
+    if (!p) {
+        nm_cgroup_free(cg);
+        return;
+    }
+    m->orphans = p;
+    p[m->n_orphans++] = cg;
+}
+
+static void deal_with_orphans(struct finding *f)
+{
+    struct nm_manager *m = f->m;
+
+    for (size_t i = 0; i < f->n; i++) {
+        struct nm_cgroup *cg = f->found[i].cg;
+        struct nm_cgroup_events e = {0};
+
+        if (!cg)
+            continue;
+        skip_number(m, f->found[i].id);
+        if (nm_cgroup_read_events(cg, &e) >= 0 && e.populated) {
+            keep_orphan(m, cg, f->found[i].id, e.frozen);
+            continue;
+        }
+        (void)m->backend->ops->remove(m->backend, cg);
+        nm_cgroup_free(cg);
+    }
+    f->n = 0;
+}
+
+void nm_recovery_check_orphans(struct nm_manager *m)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < m->n_orphans; i++) {
+        struct nm_cgroup *cg = m->orphans[i];
+        struct nm_cgroup_events e = {0};
+        int r = nm_cgroup_read_events(cg, &e);
+
+        if (r >= 0 && e.populated) {
+            m->orphans[kept++] = cg;
+            continue;
+        }
+        if (r >= 0)
+            (void)m->backend->ops->remove(m->backend, cg);
+        nm_cgroup_free(cg);
+    }
+    m->n_orphans = kept;
+}
+
+/* ---- the journal itself -------------------------------------------------- */
+
+static void put_all(struct nm_manager *m)
+{
+    (void)nm_store_begin(m->store);
+    for (size_t i = 0; i < m->n_live; i++)
+        (void)nm_store_put_container(m->store, m->live[i]->c);
+    for (size_t i = 0; i < m->n_ended; i++)
+        (void)nm_store_put_container(m->store, m->ended[i]);
+    nm_memory_save_all(m);
+    nm_record_store_result(m, nm_store_commit(m->store));
+}
+
+static void tell_of_damage(struct nm_manager *m, const struct nm_store_opened *o, const char *rest)
+{
+    bool kept = access(o->set_aside, F_OK) == 0;
+
+    (void)snprintf(m->recovery_note, sizeof m->recovery_note,
+                   "the journal %s%.110s; %u containers and %u decisions could be read from it%s%s",
+                   kept ? "was damaged and is set aside as " : "had been removed",
+                   kept ? o->set_aside : "", o->saved.n_containers, o->saved.n_decisions,
+                   o->saved.incomplete ? ", but not everything" : "", rest);
+    nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE, "%s", m->recovery_note);
+    nm_record_node_event(m, m->recovery_note);
+}
+
+void nm_recovery_replace_journal(struct nm_manager *m)
+{
+    struct nm_store_opened o = {0};
+    int r = nm_store_restart(m->store, &o);
+
+    if (r == -EPROTO)
+        return; /* in a transaction: soon */
+    nm_record_store_result(m, r);
+    if (r >= 0)
+        m->opened.epoch = o.epoch;
+    put_all(m);
+    tell_of_damage(m, &o, "; a new one has all containers in it that nmd knows");
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+static int by_seq(const void *a, const void *b)
+{
+    const struct nm_live *const *x = a, *const *y = b;
+
+    return (*x)->c->view.seq < (*y)->c->view.seq ? -1 : (*x)->c->view.seq > (*y)->c->view.seq;
+}
+
+static int by_end(const void *a, const void *b)
+{
+    const struct nm_container *const *x = a, *const *y = b;
+
+    return (*x)->finished_usec < (*y)->finished_usec ? -1 : (*x)->finished_usec > (*y)->finished_usec;
+}
+
+/* Rows come by number; those that were rebuilt, in whatever order their directories are found. */
+static void put_in_order(struct nm_manager *m)
+{
+    if (m->n_live > 1)
+        qsort(m->live, m->n_live, sizeof *m->live, by_seq);
+    for (size_t i = 0; i < m->n_live; i++)
+        m->views[i] = &m->live[i]->c->view;
+    if (m->n_ended > 1)
+        qsort(m->ended, m->n_ended, sizeof *m->ended, by_end);
+}
+
+static int load(struct finding *f)
+{
+    struct nm_manager *m = f->m;
+    unsigned n_bad = 0;
+    int r;
+
+    (void)nm_store_begin(m->store);
+    r = nm_store_load_containers(m->store, recover_one, f, &n_bad);
+    if (r == -EUCLEAN || r == -EIO) { /* damage that no check had found, half way through */
+        (void)nm_store_commit(m->store);
+        nm_recovery_replace_journal(m);
+        f->journal_lost = true;
+        (void)nm_store_begin(m->store);
+        r = nm_store_load_containers(m->store, recover_one, f, &n_bad);
+    }
+    if (n_bad) {
+        nm_err("%u entries of the journal could not be read and were left out", n_bad);
+        f->journal_lost = true;
+    }
+    if (r >= 0)
+        r = nm_files_foreach(m, on_directory, f);
+    NM_FAULT("recovery-before-commit");
+    nm_record_store_result(m, nm_store_commit(m->store));
+    NM_FAULT("recovery-after-commit");
+    nm_store_take_into_use(m->store);
+    return r;
+}
+
+/* First everything is taken in, then what was left half done is done: a kill may end a container at
+ * once. */
+static void go_on(struct nm_manager *m)
+{
+    for (size_t i = m->n_live; i-- > 0;) {
+        struct nm_live *l = m->live[i];
+
+        if (l->adopted)
+            nm_act_put_right(l);
+        if (l->todo != NM_TODO_NOTHING)
+            nm_act_carry_out(l);
+        else
+            nm_life_observe(l);
+        nm_life_check_end(l);
+    }
+    if (!m->draining)
+        return;
+    (void)nm_manager_arm_drain(m);
+    nm_record_node_event(m, "still draining, as before the restart");
+    nm_manager_carry_out_drain(m, NULL);
+}
+
+static void tell(struct finding *f)
+{
+    struct nm_manager *m = f->m;
+    char text[200];
+
+    if (m->opened.was_damaged) {
+        (void)snprintf(text, sizeof text, "; %u containers were rebuilt from their copies",
+                       f->rebuilt);
+        tell_of_damage(m, &m->opened, text);
+    }
+    if (!f->adopted && !f->queued && !f->lost && !m->n_orphans)
+        return;
+    (void)snprintf(text, sizeof text,
+                   "after the restart: %u containers adopted, %u still queued, %u lost, %zu cgroups "
+                   "that aren't known",
+                   f->adopted, f->queued, f->lost, m->n_orphans);
+    nm_record_node_event(m, text);
+}
+
+int nm_recovery_run(struct nm_manager *m, char **ret_message)
+{
+    struct finding f = {.m = m, .journal_lost = m->opened.is_new || m->opened.was_damaged};
+    int r = m->backend->ops->list(m->backend, on_cgroup, &f);
+
+    /* Without that list every container would look as if its cgroup had gone. */
+    if (r < 0 && asprintf(ret_message, "the cgroups below %s can't be listed: %s", m->backend->slice,
+                          strerror(-r)) < 0)
+        *ret_message = NULL;
+    if (r >= 0)
+        r = load(&f);
+    if (r >= 0) {
+        deal_with_orphans(&f);
+        put_in_order(m);
+        go_on(m);
+        tell(&f);
+    }
+    for (size_t i = 0; i < f.n; i++)
+        nm_cgroup_free(f.found[i].cg);
+    free(f.found);
+    return r < 0 ? r : 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * How much of the node one container is reckoned to use. While it warms up, its request is set
+ * aside for it, since what it has used so far says nothing yet; then what was measured counts.
+ *
+ *   queued                   nothing
+ *   admitted, warming up     at least its request
+ *   running                  as measured
+ *   just resumed             CPU at least what it used before the pause, until a whole sampling
+ *                            interval is seen
+ *   freezing, paused         memory in full; CPU none once it is frozen
+ *   dying                    as measured, until its cgroup is empty
+ *
+ * With over-allocation off only requests count.
+ */
+
+#include "agent/policy/policy-internal.h"
+
+bool nm_estimate_in_warmup(const struct nm_policy_settings *s, const struct nm_view *v,
+                           uint64_t now_usec)
+{
+    if (!nm_view_placed(v))
+        return false;
+    return v->state == NM_SCHEDULED || v->n_samples < s->warmup_samples ||
+           now_usec < nm_add_u64(v->started_usec, s->warmup_usec);
+}
+
+static bool request_counts(const struct nm_policy_settings *s, const struct nm_view *v,
+                           uint64_t now_usec)
+{
+    if (!s->over_allocation)
+        return true;
+    /* A dying one will not come to use its request any more, but before its first sample nothing
+     * better is known. */
+    if (v->state == NM_KILLING)
+        return v->n_samples == 0;
+    return nm_estimate_in_warmup(s, v, now_usec);
+}
+
+static bool just_resumed(const struct nm_view *v)
+{
+    return v->state == NM_RESUMING ||
+           (v->state == NM_RUNNING && v->state_samples < NM_RESUME_SAMPLES);
+}
+
+struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct nm_view *v,
+                                uint64_t now_usec)
+{
+    struct nm_resources use = {0};
+
+    if (!nm_view_placed(v))
+        return use;
+    if (s->over_allocation)
+        use = v->measured;
+    if (request_counts(s, v, now_usec)) {
+        use.memory_bytes = NM_MAX(use.memory_bytes, v->request.memory_bytes);
+        use.cpu_millicores = NM_MAX(use.cpu_millicores, v->request.cpu_millicores);
+    }
+    if (s->over_allocation && just_resumed(v))
+        use.cpu_millicores = NM_MAX(use.cpu_millicores, v->last_cpu_millicores);
+    if (v->state == NM_PAUSED)
+        use.cpu_millicores = 0;
+    return use;
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Giving out: guaranteed containers, paused ones that go on, the opportunistic queue, and shedding.
+ * Every admission and resume is added to U at once, so those of one round see each other.
+ */
+
+#include "agent/policy/policy-internal.h"
+
+static void admit(struct nm_round *r, uint32_t i, enum nm_reason reason, enum nm_resource tipped)
+{
+    const struct nm_view *v = r->in->views[i];
+    struct nm_policy_action *a = nm_policy_add_action(r, NM_ACTION_ADMIT, reason, i);
+
+    a->resource = tipped;
+    a->predicted = v->request;
+    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
+        uint64_t request = nm_resources_get(&v->request, k);
+
+        r->used[k] = nm_add_u64(r->used[k], request);
+        r->allocated[v->type][k] = nm_add_u64(r->allocated[v->type][k], request);
+    }
+}
+
+/* ---- guaranteed ------------------------------------------------------------------------------ */
+
+/* Only what the allocation allows may start or drive others out: a dying one's share comes free
+ * later. */
+static bool guaranteed_allocation_fits(const struct nm_round *r, const struct nm_view *v)
+{
+    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
+        uint64_t others = nm_add_u64(r->allocated[NM_GUARANTEED][k], r->claimed[k]);
+
+        if (nm_add_u64(others, nm_resources_get(&v->request, k)) > r->capacity[k])
+            return false;
+    }
+    return true;
+}
+
+static bool fits_under_beta(const struct nm_round *r, const struct nm_view *v)
+{
+    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
+        if (nm_add_u64(r->used[k], nm_resources_get(&v->request, k)) > r->beta[k])
+            return false;
+    return true;
+}
+
+static enum nm_reason node_hold(const struct nm_round *r)
+{
+    if (r->in->draining)
+        return NM_REASON_DRAINING;
+    if (r->in->unhealthy)
+        return NM_REASON_UNHEALTHY;
+    return r->fresh ? NM_REASON_NONE : NM_REASON_NO_SAMPLE;
+}
+
+static void hold_guaranteed(struct nm_round *r, enum nm_reason reason, size_t i)
+{
+    r->v->guaranteed_hold = reason;
+    r->v->guaranteed_hold_view = r->in->views[r->p->guaranteed[i].index];
+}
+
+/* From the first one that doesn't fit on, all claim their room: none overtakes another. */
+static void claim_room(struct nm_round *r, size_t first)
+{
+    size_t i = first;
+
+    for (; i < r->n_guaranteed; i++) {
+        const struct nm_view *v = r->in->views[r->p->guaranteed[i].index];
+
+        if (!guaranteed_allocation_fits(r, v))
+            break;
+        for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
+            r->claimed[k] = nm_add_u64(r->claimed[k], nm_resources_get(&v->request, k));
+    }
+    hold_guaranteed(r, i > first ? NM_REASON_WAITING_FOR_VICTIMS : NM_REASON_GUARANTEED_FULL,
+                    first);
+    r->n_guaranteed = i;
+    r->n_guaranteed_waiting = i - first;
+}
+
+/* First half, before anything is taken back. */
+void nm_policy_admit_guaranteed(struct nm_round *r)
+{
+    enum nm_reason hold = node_hold(r);
+
+    if (r->n_guaranteed == 0)
+        return;
+    nm_sort(r->p->guaranteed, r->p->scratch, r->n_guaranteed);
+    if (hold != NM_REASON_NONE) {
+        hold_guaranteed(r, hold, 0);
+        return;
+    }
+    for (size_t i = 0; i < r->n_guaranteed; i++) {
+        const struct nm_view *v = r->in->views[r->p->guaranteed[i].index];
+
+        if (!fits_under_beta(r, v) || !guaranteed_allocation_fits(r, v)) {
+            claim_room(r, i);
+            return;
+        }
+        admit(r, r->p->guaranteed[i].index, NM_REASON_GUARANTEED, NM_MEMORY);
+    }
+}
+
+/* Second half: when nothing that is short will come back, waiting helps nobody. */
+void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
+{
+    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
+        if (nm_add_u64(r->used[k], r->claimed[k]) > r->beta[k] && r->pending_estimate[k] > 0)
+            return;
+    for (size_t i = r->n_guaranteed - r->n_guaranteed_waiting; i < r->n_guaranteed; i++) {
+        const struct nm_view *v = r->in->views[r->p->guaranteed[i].index];
+
+        for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
+            r->claimed[k] = nm_sub_u64(r->claimed[k], nm_resources_get(&v->request, k));
+        admit(r, r->p->guaranteed[i].index, NM_REASON_GUARANTEED, NM_MEMORY);
+    }
+    if (r->n_guaranteed_waiting > 0) {
+        r->v->guaranteed_hold = NM_REASON_NONE;
+        r->v->guaranteed_hold_view = NULL;
+    }
+    r->n_guaranteed_waiting = 0;
+}
+
+/* ---- resume ---------------------------------------------------------------------------------- */
+
+static void resume(struct nm_round *r, uint32_t i, enum nm_reason reason)
+{
+    const struct nm_view *v = r->in->views[i];
+    struct nm_policy_action *a = nm_policy_add_action(r, NM_ACTION_RESUME, reason, i);
+
+    a->resource = NM_CPU;
+    a->predicted.cpu_millicores = nm_view_resume_cpu(r->s, v);
+    r->used[NM_CPU] = nm_add_u64(r->used[NM_CPU], a->predicted.cpu_millicores);
+    r->n_opportunistic_active++;
+    r->p->taken[i] = NM_TAKEN_RESUME;
+}
+
+static bool may_resume_any(const struct nm_round *r)
+{
+    return r->cpu_known && r->n_guaranteed_waiting == 0 && !nm_round_any_settling(r) &&
+           r->p->squeeze_millicores == NM_NO_SQUEEZE && r->in_use[NM_MEMORY] <= r->beta[NM_MEMORY];
+}
+
+static bool fits_resumed(const struct nm_round *r, const struct nm_view *v)
+{
+    uint64_t after = nm_add_u64(r->used[NM_CPU], nm_view_resume_cpu(r->s, v));
+
+    if (r->used[NM_CPU] >= r->alpha[NM_CPU])
+        return false;
+    if (after <= r->beta[NM_CPU])
+        return true;
+    /* It is too large even for a nearly idle node, and would be killed there at its deadline. */
+    return r->n_opportunistic_active == 0 && r->used[NM_CPU] < r->alpha[NM_CPU] / 2 &&
+           nm_sub_u64(r->in->now_usec, v->paused_usec) >= r->s->pause_deadline_usec / 16;
+}
+
+void nm_policy_admit_resume(struct nm_round *r)
+{
+    bool may = may_resume_any(r);
+
+    for (size_t k = 0; k < r->n_paused; k++) {
+        uint32_t i = r->p->paused[k].index;
+        const struct nm_view *v = r->in->views[i];
+
+        if (v->user_paused || r->p->taken[i] != NM_TAKEN_NOT)
+            continue;
+        /* Promoted while it was paused: it keeps what it asked for. */
+        if (v->type == NM_GUARANTEED) {
+            resume(r, i, NM_REASON_GUARANTEED);
+            continue;
+        }
+        may = may && fits_resumed(r, v);
+        if (may)
+            resume(r, i, NM_REASON_BELOW_THRESHOLD);
+    }
+}
+
+/* ---- the opportunistic queue ----------------------------------------------------------------- */
+
+/* What paused containers have a claim on: policy.h. A person's pause has none. */
+static uint64_t claimed_by_paused(const struct nm_round *r)
+{
+    uint64_t claimed = 0;
+
+    for (size_t k = 0; k < r->n_paused; k++) {
+        uint32_t i = r->p->paused[k].index;
+        const struct nm_view *v = r->in->views[i];
+
+        if (v->user_paused || r->p->taken[i] == NM_TAKEN_RESUME || r->p->taken[i] == NM_TAKEN_KILL)
+            continue;
+        claimed =
+            nm_add_u64(claimed, NM_MIN(nm_view_resume_cpu(r->s, v), v->request.cpu_millicores));
+    }
+    return claimed;
+}
+
+/* Why nothing opportunistic at all is admitted in this round. */
+static enum nm_reason queue_hold(const struct nm_round *r)
+{
+    enum nm_reason hold = node_hold(r);
+
+    if (hold != NM_REASON_NONE)
+        return hold;
+    if (!r->cpu_known)
+        return NM_REASON_NO_SAMPLE;
+    if (r->v->guaranteed_hold != NM_REASON_NONE)
+        return NM_REASON_GUARANTEED_FIRST;
+    if (r->s->uplink_threshold > 0 && r->in->node.uplink_utilization > r->s->uplink_threshold)
+        return NM_REASON_UPLINK;
+    if (!r->s->over_allocation)
+        return NM_REASON_NONE;
+    if (r->in->now_usec < r->p->memory.breaker_until_usec)
+        return NM_REASON_BREAKER;
+    if (nm_round_any_settling(r))
+        return NM_REASON_SETTLING;
+    return r->p->squeeze_millicores != NM_NO_SQUEEZE ? NM_REASON_SQUEEZED : NM_REASON_NONE;
+}
+
+static bool allocation_fits(const struct nm_round *r, const struct nm_view *v, enum nm_resource k)
+{
+    uint64_t all = nm_add_u64(r->allocated[NM_GUARANTEED][k], r->allocated[NM_OPPORTUNISTIC][k]);
+
+    return nm_add_u64(all, nm_resources_get(&v->request, k)) <= r->capacity[k];
+}
+
+/* `set_aside`: CPU for the paused, already in U's currency. */
+static uint64_t use_after(const struct nm_round *r, const struct nm_view *v, enum nm_resource k,
+                          uint64_t set_aside)
+{
+    uint64_t after = nm_add_u64(r->used[k], nm_resources_get(&v->request, k));
+
+    return k == NM_CPU ? nm_add_u64(after, set_aside) : after;
+}
+
+static bool fits_plain(const struct nm_round *r, const struct nm_view *v, uint64_t set_aside)
+{
+    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
+        if (!allocation_fits(r, v, k) || r->used[k] >= r->beta[k] ||
+            use_after(r, v, k, set_aside) > r->capacity[k])
+            return false;
+    return true;
+}
+
+/* NM_REASON_NONE: it fits by the over-allocation rule; else the first condition that fails, and on
+ * what. */
+static enum nm_reason over_allocation_hold(const struct nm_round *r, const struct nm_view *v,
+                                           uint64_t set_aside, enum nm_resource *ret_resource)
+{
+    for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
+        if (r->used[*ret_resource] >= r->alpha[*ret_resource])
+            return NM_REASON_OVER_ALPHA;
+    for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
+        if (use_after(r, v, *ret_resource, 0) > r->beta[*ret_resource])
+            return NM_REASON_WOULD_EXCEED_BETA;
+    *ret_resource = NM_CPU;
+    return use_after(r, v, NM_CPU, set_aside) > r->beta[NM_CPU] ? NM_REASON_PAUSED_FIRST
+                                                                : NM_REASON_NONE;
+}
+
+static enum nm_reason plain_hold(const struct nm_round *r, const struct nm_view *v,
+                                 enum nm_resource *ret_resource)
+{
+    for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
+        if (!allocation_fits(r, v, *ret_resource))
+            return NM_REASON_ALLOCATION_FULL;
+    for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
+        if (use_after(r, v, *ret_resource, 0) > r->capacity[*ret_resource])
+            return NM_REASON_WOULD_EXCEED_BETA;
+    *ret_resource = NM_CPU;
+    return NM_REASON_PAUSED_FIRST;
+}
+
+/* The resource on which the node would be fullest afterwards: what people want to hear about. */
+static enum nm_resource tightest(const struct nm_round *r, const struct nm_view *v)
+{
+    double memory =
+        (double)use_after(r, v, NM_MEMORY, 0) / (double)NM_MAX(r->capacity[NM_MEMORY], UINT64_C(1));
+    double cpu =
+        (double)use_after(r, v, NM_CPU, 0) / (double)NM_MAX(r->capacity[NM_CPU], UINT64_C(1));
+
+    return cpu > memory ? NM_CPU : NM_MEMORY;
+}
+
+static enum nm_reason try_admit(struct nm_round *r, uint32_t i, uint64_t set_aside,
+                                enum nm_resource *ret_resource)
+{
+    const struct nm_view *v = r->in->views[i];
+    enum nm_reason hold;
+
+    if (fits_plain(r, v, set_aside)) {
+        admit(r, i, NM_REASON_WITHIN_ALLOCATION, tightest(r, v));
+        return NM_REASON_NONE;
+    }
+    if (!r->s->over_allocation)
+        return plain_hold(r, v, ret_resource);
+    hold = over_allocation_hold(r, v, set_aside, ret_resource);
+    if (hold == NM_REASON_NONE)
+        admit(r, i, NM_REASON_OVER_ALLOCATION, tightest(r, v));
+    return hold;
+}
+
+void nm_policy_admit_queue(struct nm_round *r)
+{
+    enum nm_reason hold = queue_hold(r);
+    uint64_t set_aside = claimed_by_paused(r);
+    enum nm_resource resource = NM_MEMORY;
+    size_t n_admitted = 0;
+
+    nm_sort(r->p->queue, r->p->scratch, r->n_queue);
+    while (hold == NM_REASON_NONE && n_admitted < r->n_queue) {
+        hold = try_admit(r, r->p->queue[n_admitted].index, set_aside, &resource);
+        if (hold == NM_REASON_NONE)
+            n_admitted++;
+    }
+    /* What is left moves to the front, in order. */
+    r->n_queue -= n_admitted;
+    memmove(r->p->queue, r->p->queue + n_admitted, r->n_queue * sizeof(*r->p->queue));
+    if (r->n_queue == 0)
+        return;
+    r->v->hold = hold;
+    r->v->hold_resource = resource;
+    r->v->hold_used.memory_bytes = r->used[NM_MEMORY];
+    r->v->hold_used.cpu_millicores = r->used[NM_CPU];
+    r->v->hold_view = r->in->views[r->p->queue[0].index];
+}
+
+/* The head was shed: the next one gets its turn in the next round. */
+static void pass_hold_on(struct nm_round *r, struct nm_sort_entry *left, size_t n)
+{
+    enum nm_reason hold = queue_hold(r);
+
+    r->v->hold = NM_REASON_NONE;
+    r->v->hold_view = NULL;
+    if (n == 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        nm_queue_keys(r->s, r->in, r->in->views[left[i].index], left[i].k);
+    nm_sort(left, r->p->scratch, n);
+    r->v->hold = hold != NM_REASON_NONE ? hold : NM_REASON_BEHIND_OTHERS;
+    r->v->hold_view = r->in->views[left[0].index];
+}
+
+/* The newest go first, whatever the queue's order. */
+void nm_policy_admit_shed(struct nm_round *r)
+{
+    struct nm_sort_entry *queue = r->p->queue;
+    size_t n = nm_sub_u64(r->n_queue, r->in->shed_to);
+    bool head_is_shed = false;
+
+    if (n == 0)
+        return;
+    for (size_t i = 0; i < r->n_queue; i++)
+        queue[i].k[0] = ~r->in->views[queue[i].index]->seq;
+    nm_sort(queue, r->p->scratch, r->n_queue);
+    for (size_t i = 0; i < n; i++) {
+        nm_policy_add_action(r, NM_ACTION_SHED, NM_REASON_SHED, queue[i].index);
+        head_is_shed = head_is_shed || r->in->views[queue[i].index] == r->v->hold_view;
+    }
+    if (head_is_shed)
+        pass_hold_on(r, queue + n, r->n_queue - n);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The invariants of DESIGN.md section 5, checked on what goes in and what comes out of a round, and
+ * sharing no code with the stages that are meant to keep them. Cheap enough for every round: one
+ * pass over views and actions.
+ */
+
+#include "agent/policy/policy.h"
+
+static bool fresh(const struct nm_policy_settings *s, const struct nm_policy_input *in)
+{
+    return in->node.valid && (in->now_usec <= in->node.at_usec ||
+                              in->now_usec - in->node.at_usec <= s->sample_max_age_usec);
+}
+
+static const char *check_victim(const struct nm_policy_action *a)
+{
+    if (a->target->type == NM_GUARANTEED)
+        return "a guaranteed container is a victim";
+    if (a->target->exempt)
+        return "an application master is a victim";
+    if (a->type == NM_ACTION_PAUSE && a->target->state != NM_RUNNING)
+        return "a container that does not run is paused";
+    if (a->type == NM_ACTION_RECLAIM && a->target->state != NM_PAUSED)
+        return "memory is reclaimed from a container that is not paused";
+    if (a->type == NM_ACTION_KILL &&
+        (a->target->state == NM_KILLING || a->target->state == NM_COMPLETED))
+        return "a dying container is killed again";
+    return NULL;
+}
+
+/* Of an opportunistic one: U + request stays within beta*C, or, by the plain rule, within C. */
+static const char *check_room(const struct nm_policy_settings *s, const struct nm_policy_action *a)
+{
+    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
+        double limit = (double)nm_resources_get(&s->capacity, k);
+        double after =
+            (double)nm_resources_get(&a->used, k) + (double)nm_resources_get(&a->predicted, k);
+
+        if (a->reason == NM_REASON_OVER_ALLOCATION)
+            limit *= nm_fractions_get(&s->preemption_threshold, k);
+        if (after > limit)
+            return k == NM_MEMORY ? "an admission takes estimated memory over the limit"
+                                  : "an admission takes estimated CPU over the limit";
+    }
+    return NULL;
+}
+
+static const char *check_admission(const struct nm_policy_settings *s,
+                                   const struct nm_policy_input *in,
+                                   const struct nm_policy_action *a)
+{
+    if (a->target->state != NM_SCHEDULED || a->target->admitted)
+        return "a container that is not queued is admitted";
+    if (in->draining || in->unhealthy)
+        return "a container is admitted while the node drains or is unhealthy";
+    if (!fresh(s, in))
+        return "a container is admitted without a fresh sample";
+    if (a->reason == NM_REASON_OVER_ALLOCATION && !s->over_allocation)
+        return "over-allocation is off, but used";
+    return a->target->type == NM_OPPORTUNISTIC ? check_room(s, a) : NULL;
+}
+
+static const char *check_action(const struct nm_policy_settings *s,
+                                const struct nm_policy_input *in, const struct nm_policy_action *a)
+{
+    switch (a->type) {
+    case NM_ACTION_ADMIT:
+        return check_admission(s, in, a);
+    case NM_ACTION_KILL:
+        if (!fresh(s, in))
+            return "a container is killed without a fresh sample";
+        return check_victim(a);
+    case NM_ACTION_PAUSE:
+    case NM_ACTION_RECLAIM:
+        return check_victim(a);
+    case NM_ACTION_RESUME:
+        return a->target->state == NM_PAUSED ? NULL : "a container that is not paused is resumed";
+    case NM_ACTION_SHED:
+        if (a->target->state != NM_SCHEDULED || a->target->admitted ||
+            a->target->type != NM_OPPORTUNISTIC)
+            return "a container that is not in the queue is shed";
+        return NULL;
+    }
+    return "an action of an unknown type";
+}
+
+const char *nm_policy_check_invariants(const struct nm_policy_settings *s,
+                                       const struct nm_policy_input *in,
+                                       const struct nm_policy_verdict *v)
+{
+    size_t queued = 0;
+
+    for (size_t i = 0; i < in->n_views; i++) {
+        const struct nm_view *view = in->views[i];
+
+        if (view->state == NM_PAUSED && view->pause_deadline_usec == UINT64_MAX)
+            return "a paused container has no deadline";
+        if (view->state == NM_SCHEDULED && !view->admitted && view->type == NM_OPPORTUNISTIC)
+            queued++;
+    }
+    for (size_t i = 0; i < v->n_actions; i++) {
+        const struct nm_policy_action *a = &v->actions[i];
+        const char *broken = check_action(s, in, a);
+
+        if (broken)
+            return broken;
+        if (a->type == NM_ACTION_SHED ||
+            (a->type == NM_ACTION_ADMIT && a->target->type == NM_OPPORTUNISTIC))
+            queued--;
+    }
+    return queued > in->shed_to ? "the queue stays longer than its limit" : NULL;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The squeeze: one CPU quota for all running opportunistic containers together. It takes effect
+ * within one scheduler period, hurts less than a freeze and is undone as easily, so it is the first
+ * thing that is tried.
+ *
+ * The controller steers for the middle between alpha and beta. With `others` = use that is not
+ * theirs and `own` = what they used during the last interval:
+ *
+ *   over beta            quota = middle - others. The quota is a cap, so use can't exceed the
+ *                        middle unless the others grow: one step does it.
+ *   between              left alone. This dead band is what keeps it from flapping: no quota that
+ *                        is set puts use outside of it by itself.
+ *   under alpha          quota * (middle - others) / own, at most doubled, at least middle -
+ *                        others. In proportion, because the quota is divided among the containers
+ *                        and one that wants more than its part may be held down while the sum is
+ *                        not used up; use after the step is then the middle again, not more.
+ *   each could have      lifted: the quota's even part for each would be the whole node. Containers
+ *   the whole node       that don't use what they are left let the quota double with every sample,
+ *                        so that it is gone after a few. A quota above the node's capacity is no
+ *                        contradiction: where it is divided among one that is eager and nine that
+ *                        sleep, the eager one's part is what counts.
+ *
+ * It moves only with periodic samples; without one it stays where it is.
+ */
+
+#include "agent/policy/policy-internal.h"
+
+static uint64_t floor_for_all(const struct nm_round *r)
+{
+    return r->s->squeeze_floor_millicores * r->n_opportunistic_active;
+}
+
+static uint64_t loosened(uint64_t quota, uint64_t room, uint64_t own)
+{
+    double step = own > 0 ? (double)room / (double)own : 2;
+
+    if (step < 1)
+        return quota;
+    return (uint64_t)((double)quota * NM_MIN(step, 2.0));
+}
+
+static void steer(struct nm_round *r)
+{
+    struct nm_policy *p = r->p;
+    uint64_t own = r->opportunistic_cpu, others = nm_sub_u64(r->in_use[NM_CPU], own);
+    uint64_t middle = r->alpha[NM_CPU] + (r->beta[NM_CPU] - r->alpha[NM_CPU]) / 2;
+    uint64_t room = nm_sub_u64(middle, others);
+
+    if (r->in_use[NM_CPU] > r->beta[NM_CPU])
+        p->squeeze_millicores = NM_MIN(p->squeeze_millicores, room);
+    else if (p->squeeze_millicores != NM_NO_SQUEEZE && r->in_use[NM_CPU] < r->alpha[NM_CPU])
+        p->squeeze_millicores = NM_MAX(loosened(p->squeeze_millicores, room, own), room);
+}
+
+static void apply_bounds(struct nm_round *r)
+{
+    struct nm_policy *p = r->p;
+
+    if (p->squeeze_millicores != NM_NO_SQUEEZE)
+        p->squeeze_millicores = NM_MAX(p->squeeze_millicores, floor_for_all(r));
+    if (p->squeeze_millicores / NM_MAX(r->n_opportunistic_active, (size_t)1) >= r->capacity[NM_CPU])
+        p->squeeze_millicores = NM_NO_SQUEEZE;
+}
+
+void nm_policy_squeeze(struct nm_round *r)
+{
+    if (!r->s->can_squeeze || !r->s->over_allocation || r->n_opportunistic_active == 0)
+        r->p->squeeze_millicores = NM_NO_SQUEEZE;
+    else if (r->in->trigger == NM_TRIGGER_SAMPLE && r->judging && r->cpu_known)
+        steer(r);
+    apply_bounds(r);
+    r->v->squeeze_millicores = r->p->squeeze_millicores;
+}

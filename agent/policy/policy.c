@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * One round of the policy: the survey of all views, then the stages in the order that
+ * policy-internal.h gives. Here too: its life cycle, and the check of new requests.
+ */
+
+#include "agent/policy/policy-internal.h"
+
+#define CANDIDATE_LISTS 4 /* memory and CPU, each over beta and for guaranteed containers */
+
+int nm_policy_new(struct nm_policy **ret)
+{
+    struct nm_policy *p = calloc(1, sizeof(*p));
+
+    if (!p)
+        return -ENOMEM;
+    p->squeeze_millicores = NM_NO_SQUEEZE;
+    p->quiet[NM_MEMORY] = p->quiet[NM_CPU] = UINT32_MAX;
+    *ret = p;
+    return 0;
+}
+
+struct nm_policy *nm_policy_free(struct nm_policy *p)
+{
+    if (!p)
+        return NULL;
+    free(p->estimates);
+    free(p->taken);
+    free(p->credits);
+    free(p->queue);
+    free(p->guaranteed);
+    free(p->paused);
+    free(p->victims);
+    free(p->scratch);
+    free(p->actions);
+    free(p->candidates);
+    free(p->app_held);
+    free(p->app_head);
+    free(p->app_heap);
+    free(p->app_next);
+    free(p);
+    return NULL;
+}
+
+/* Grows *array; the old one stays valid on failure. */
+static int grow(void *array, size_t n, size_t size)
+{
+    void **where = array;
+    void *grown = reallocarray(*where, n, size);
+
+    if (!grown)
+        return -ENOMEM;
+    *where = grown;
+    return 0;
+}
+
+static int grow_for_views(struct nm_policy *p, size_t n)
+{
+    int r = 0;
+
+    r = r < 0 ? r : grow(&p->estimates, n, sizeof(*p->estimates));
+    r = r < 0 ? r : grow(&p->taken, n, sizeof(*p->taken));
+    r = r < 0 ? r : grow(&p->credits, n, sizeof(*p->credits));
+    r = r < 0 ? r : grow(&p->queue, n, sizeof(*p->queue));
+    r = r < 0 ? r : grow(&p->guaranteed, n, sizeof(*p->guaranteed));
+    r = r < 0 ? r : grow(&p->paused, n, sizeof(*p->paused));
+    r = r < 0 ? r : grow(&p->victims, n, sizeof(*p->victims));
+    r = r < 0 ? r : grow(&p->scratch, n, sizeof(*p->scratch));
+    r = r < 0 ? r : grow(&p->actions, n, sizeof(*p->actions));
+    r = r < 0 ? r : grow(&p->candidates, n * CANDIDATE_LISTS, sizeof(*p->candidates));
+    return r < 0 ? r : grow(&p->app_next, n, sizeof(*p->app_next));
+}
+
+static int grow_for_apps(struct nm_policy *p, size_t n)
+{
+    int r = 0;
+
+    r = r < 0 ? r : grow(&p->app_held, n + 1, sizeof(*p->app_held));
+    r = r < 0 ? r : grow(&p->app_head, n + 1, sizeof(*p->app_head));
+    return r < 0 ? r : grow(&p->app_heap, n + 1, sizeof(*p->app_heap));
+}
+
+int nm_policy_reserve(struct nm_policy *p, size_t n_views, size_t n_apps)
+{
+    int r;
+
+    if (n_views > p->views_max) {
+        size_t n = NM_MAX(n_views, p->views_max + p->views_max / 2);
+
+        r = grow_for_views(p, n);
+        if (r < 0)
+            return r;
+        p->views_max = n;
+    }
+    if (n_apps > p->apps_max || !p->app_held) {
+        size_t n = NM_MAX(n_apps, p->apps_max + p->apps_max / 2);
+
+        r = grow_for_apps(p, n);
+        if (r < 0)
+            return r;
+        p->apps_max = n;
+    }
+    return 0;
+}
+
+void nm_policy_get_memory(const struct nm_policy *p, struct nm_policy_memory *ret)
+{
+    *ret = p->memory;
+}
+
+void nm_policy_set_memory(struct nm_policy *p, const struct nm_policy_memory *m)
+{
+    p->memory = *m;
+}
+
+/* ---- helpers of the stages ------------------------------------------------------------------- */
+
+struct nm_policy_action *nm_policy_add_action(struct nm_round *r, enum nm_action_type type,
+                                              enum nm_reason reason, uint32_t index)
+{
+    struct nm_policy_action *a = &r->p->actions[r->n_actions++];
+
+    assert(r->n_actions <= r->in->n_views); /* at most one for each container */
+    *a = (struct nm_policy_action){
+        .type = type,
+        .reason = reason,
+        .target = r->in->views[index],
+        .used = {r->used[NM_MEMORY], r->used[NM_CPU]},
+    };
+    return a;
+}
+
+/* Overwrites the oldest. `load`: the node's load caused it, not a person. */
+void nm_policy_record_kill(struct nm_round *r, bool load)
+{
+    uint64_t *kills = r->p->memory.kills_usec;
+    size_t oldest = 0;
+
+    for (size_t i = 1; i < NM_ARRAY_SIZE(r->p->memory.kills_usec); i++)
+        if (kills[i] < kills[oldest])
+            oldest = i;
+    kills[oldest] = r->in->now_usec;
+    r->load_kill = r->load_kill || load;
+}
+
+/* ---- the survey ------------------------------------------------------------------------------ */
+
+static void set_limits(struct nm_round *r)
+{
+    const struct nm_policy_settings *s = r->s;
+
+    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
+        uint64_t c = nm_resources_get(&s->capacity, k);
+        double alpha = nm_fractions_get(&s->over_allocation_threshold, k);
+        double beta = nm_fractions_get(&s->preemption_threshold, k);
+
+        r->capacity[k] = c;
+        r->alpha[k] = s->over_allocation ? nm_fraction_of(c, alpha) : c;
+        r->beta[k] = s->over_allocation ? nm_fraction_of(c, beta) : c;
+    }
+}
+
+static void add_resources(uint64_t sum[NM_RESOURCE_COUNT], const struct nm_resources *what)
+{
+    sum[NM_MEMORY] = nm_add_u64(sum[NM_MEMORY], what->memory_bytes);
+    sum[NM_CPU] = nm_add_u64(sum[NM_CPU], what->cpu_millicores);
+}
+
+static void survey_pending(struct nm_round *r, const struct nm_view *v,
+                           const struct nm_resources *estimate)
+{
+    bool stuck = v->state_usec > 0 && nm_sub_u64(r->in->now_usec, v->state_usec) > NM_STUCK_USEC;
+
+    if (v->reclaiming)
+        r->n_pending[NM_MEMORY]++;
+    if ((v->state != NM_KILLING && v->state != NM_PAUSING) || stuck)
+        return;
+    r->n_pending[NM_CPU]++;
+    r->pending_measured[NM_CPU] =
+        nm_add_u64(r->pending_measured[NM_CPU], v->measured.cpu_millicores);
+    r->pending_estimate[NM_CPU] = nm_add_u64(r->pending_estimate[NM_CPU], estimate->cpu_millicores);
+    if (v->state != NM_KILLING)
+        return;
+    r->n_pending[NM_MEMORY]++;
+    r->pending_measured[NM_MEMORY] =
+        nm_add_u64(r->pending_measured[NM_MEMORY], v->measured.memory_bytes);
+    r->pending_estimate[NM_MEMORY] =
+        nm_add_u64(r->pending_estimate[NM_MEMORY], estimate->memory_bytes);
+}
+
+static void list_view(struct nm_round *r, uint32_t i)
+{
+    const struct nm_view *v = r->in->views[i];
+    struct nm_sort_entry *e = NULL;
+
+    if (nm_view_queued(v) && v->type == NM_OPPORTUNISTIC) {
+        e = &r->p->queue[r->n_queue++];
+        *e = (struct nm_sort_entry){.index = i};
+        nm_queue_keys(r->s, r->in, v, e->k);
+        return;
+    }
+    if (nm_view_queued(v))
+        e = &r->p->guaranteed[r->n_guaranteed++];
+    else if (v->state == NM_PAUSED)
+        e = &r->p->paused[r->n_paused++];
+    if (e)
+        *e = (struct nm_sort_entry){.k = {v->seq}, .index = i};
+}
+
+/* shown: what the containers' own samples add up to, which the node's sample has in it too. */
+static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOURCE_COUNT])
+{
+    const struct nm_view *v = r->in->views[i];
+    struct nm_resources *estimate = &r->p->estimates[i];
+    struct nm_resources in_use = v->measured;
+
+    *estimate = nm_estimate(r->s, v, r->in->now_usec);
+    r->p->taken[i] = NM_TAKEN_NOT;
+    list_view(r, i);
+    if (!nm_view_placed(v))
+        return;
+    add_resources(shown, &v->measured);
+    add_resources(r->used, estimate);
+    add_resources(r->allocated[v->type], &v->request);
+    if (v->state == NM_PAUSED)
+        in_use.cpu_millicores = 0;
+    add_resources(r->in_use, &in_use);
+    survey_pending(r, v, estimate);
+    if (v->type == NM_OPPORTUNISTIC && v->state != NM_PAUSED && v->state != NM_KILLING) {
+        r->n_opportunistic_active++;
+        r->opportunistic_cpu = nm_add_u64(r->opportunistic_cpu, v->measured.cpu_millicores);
+    }
+}
+
+/* The system's share is worked out once per sample, with the measurements that belong to it, and
+ * then kept. */
+static void survey_system(struct nm_round *r, const uint64_t shown[NM_RESOURCE_COUNT])
+{
+    struct nm_policy *p = r->p;
+    const struct nm_policy_node *node = &r->in->node;
+    bool new_sample = node->valid && node->at_usec != p->system_at_usec;
+
+    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
+        uint64_t beyond =
+            nm_sub_u64(nm_resources_get(&node->used, k), nm_resources_get(&r->s->reserve, k));
+
+        if ((new_sample || !p->system_known[k]) && node->valid &&
+            (k != NM_CPU || node->cpu_valid)) {
+            p->system[k] = nm_sub_u64(beyond, shown[k]);
+            p->system_known[k] = true;
+        }
+        r->in_use[k] = nm_add_u64(r->in_use[k], p->system[k]);
+        if (r->s->over_allocation)
+            r->used[k] = nm_add_u64(r->used[k], p->system[k]);
+    }
+    if (new_sample)
+        p->system_at_usec = node->at_usec;
+}
+
+static void survey(struct nm_round *r)
+{
+    const struct nm_policy_node *node = &r->in->node;
+    uint64_t shown[NM_RESOURCE_COUNT] = {0};
+
+    r->fresh =
+        node->valid && nm_sub_u64(r->in->now_usec, node->at_usec) <= r->s->sample_max_age_usec;
+    r->cpu_known = r->fresh && node->cpu_valid;
+    r->judging =
+        r->fresh && r->in->trigger != NM_TRIGGER_CHANGE && node->at_usec != r->p->judged_at_usec;
+    if (r->judging)
+        r->p->judged_at_usec = node->at_usec;
+    set_limits(r);
+    for (uint32_t i = 0; i < r->in->n_views; i++)
+        survey_view(r, i, shown);
+    r->v->sum = (struct nm_resources){r->used[NM_MEMORY], r->used[NM_CPU]};
+    survey_system(r, shown);
+    nm_sort(r->p->paused, r->p->scratch, r->n_paused);
+}
+
+/* ---- one round ------------------------------------------------------------------------------- */
+
+/* Times that nobody else would wake the daemon for. A deadline that has passed already waits for a
+ * sample. */
+static uint64_t next_wake(const struct nm_round *r)
+{
+    uint64_t now = r->in->now_usec, wake = UINT64_MAX;
+
+    for (size_t k = 0; k < r->n_paused; k++) {
+        uint64_t deadline = r->in->views[r->p->paused[k].index]->pause_deadline_usec;
+
+        if (deadline > now)
+            wake = NM_MIN(wake, deadline);
+    }
+    if (r->n_queue > 0 && r->p->memory.breaker_until_usec > now)
+        wake = NM_MIN(wake, r->p->memory.breaker_until_usec);
+    return wake;
+}
+
+static void publish(struct nm_round *r)
+{
+    struct nm_policy_verdict *v = r->v;
+
+    v->in_use = (struct nm_resources){r->in_use[NM_MEMORY], r->in_use[NM_CPU]};
+    v->used = (struct nm_resources){r->used[NM_MEMORY], r->used[NM_CPU]};
+    v->allocated_guaranteed = (struct nm_resources){r->allocated[NM_GUARANTEED][NM_MEMORY],
+                                                    r->allocated[NM_GUARANTEED][NM_CPU]};
+    v->allocated_opportunistic = (struct nm_resources){r->allocated[NM_OPPORTUNISTIC][NM_MEMORY],
+                                                       r->allocated[NM_OPPORTUNISTIC][NM_CPU]};
+}
+
+void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s,
+                      const struct nm_policy_input *in, struct nm_policy_verdict *ret)
+{
+    struct nm_round r = {.p = p, .s = s, .in = in, .v = ret};
+    uint64_t last_kill = nm_policy_preempt_last_kill(&p->memory);
+
+    assert(p->app_held && in->n_views <= p->views_max && in->n_apps <= p->apps_max);
+    *ret = (struct nm_policy_verdict){.actions = p->actions, .candidates = p->candidates};
+    survey(&r);
+    publish(&r);
+    nm_policy_preempt_tick(&r);
+    nm_policy_squeeze(&r);
+    nm_policy_preempt_deadlines(&r);
+    nm_policy_admit_guaranteed(&r);
+    nm_policy_preempt_memory(&r);
+    nm_policy_preempt_cpu(&r);
+    nm_policy_preempt_breaker(&r, last_kill);
+    nm_policy_admit_remaining_guaranteed(&r);
+    nm_policy_admit_resume(&r);
+    nm_policy_admit_queue(&r);
+    nm_policy_admit_shed(&r);
+    ret->n_actions = r.n_actions;
+    ret->n_candidates = r.n_candidates;
+    ret->wake_usec = next_wake(&r);
+}
+
+enum nm_reason nm_policy_hold_reason(const struct nm_policy_verdict *verdict,
+                                     const struct nm_view *v)
+{
+    if (!nm_view_queued(v))
+        return NM_REASON_NONE;
+    if (v->type == NM_GUARANTEED)
+        return v == verdict->guaranteed_hold_view ? verdict->guaranteed_hold
+                                                  : NM_REASON_BEHIND_OTHERS;
+    if (v == verdict->hold_view || verdict->hold == NM_REASON_GUARANTEED_FIRST)
+        return verdict->hold;
+    return NM_REASON_BEHIND_OTHERS;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
+                                       struct nm_view *const *views, size_t n_views,
+                                       enum nm_execution_type type,
+                                       const struct nm_resources *request,
+                                       const struct nm_view *self)
+{
+    uint64_t guaranteed[NM_RESOURCE_COUNT] = {0};
+    uint32_t queued = 0;
+
+    if (request->memory_bytes > s->capacity.memory_bytes ||
+        request->cpu_millicores > s->capacity.cpu_millicores)
+        return NM_REASON_LARGER_THAN_NODE;
+    for (size_t i = 0; i < n_views; i++) {
+        const struct nm_view *v = views[i];
+
+        if (v == self || v->state >= NM_KILLING)
+            continue;
+        if (v->type == NM_GUARANTEED)
+            add_resources(guaranteed, &v->request);
+        else if (nm_view_queued(v))
+            queued++;
+    }
+    if (type == NM_GUARANTEED) {
+        add_resources(guaranteed, request);
+        return guaranteed[NM_MEMORY] > s->capacity.memory_bytes ||
+                       guaranteed[NM_CPU] > s->capacity.cpu_millicores
+                   ? NM_REASON_GUARANTEED_FULL
+                   : NM_REASON_NONE;
+    }
+    /* Only a new container, or one that is demoted while it waits, takes a place in the queue. */
+    if (self && !nm_view_queued(self))
+        return NM_REASON_NONE;
+    if (self && self->type == NM_OPPORTUNISTIC)
+        return NM_REASON_NONE;
+    return queued >= s->queue_max_length ? NM_REASON_QUEUE_FULL : NM_REASON_NONE;
+}

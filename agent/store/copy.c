@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See copy.h. */
+
+#include "agent/store/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "agent/store/store-json.h"
+#include "util/fileio.h"
+
+#define FORMAT 1
+#define MAX_BYTES                                                                                  \
+    (8 << 20) /* command and environment have 512 KiB, which JSON may write six times as long */
+
+static int open_dir(const char *path)
+{
+    return RET_NERRNO(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+static int print(const char *boot_id, const struct nm_container *c, char **ret)
+{
+    json_t *container = NULL, *j;
+    char *text;
+    int r = nm_store_container_to_json(c, &container);
+
+    if (r < 0)
+        return r;
+    j = json_pack("{s:i, s:s, s:o}", "format", FORMAT, "boot_id", boot_id, "container", container);
+    text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+    json_decref(j);
+    if (!text)
+        return -ENOMEM;
+    *ret = text;
+    return 0;
+}
+
+int nm_copy_write(const char *container_dir, const char *boot_id, const struct nm_container *c)
+{
+    _cleanup_free_ char *text = NULL;
+    _cleanup_close_ int fd = -EBADF;
+    int r = print(boot_id, c, &text);
+
+    if (r < 0)
+        return r;
+    fd = open_dir(container_dir);
+    if (fd == -ENOENT) {
+        r = nm_mkdir_p(container_dir, 0700);
+        fd = r < 0 ? r : open_dir(container_dir);
+    }
+    return fd < 0 ? fd : nm_write_file_atomic_at(fd, NM_COPY_FILE, text, 0600, 0);
+}
+
+static int load(const char *container_dir, json_t **ret)
+{
+    _cleanup_close_ int dir = open_dir(container_dir), fd = -EBADF;
+    _cleanup_free_ char *text = NULL;
+    struct stat st;
+    size_t len;
+    int r;
+
+    if (dir < 0)
+        return dir;
+    fd = openat(dir, NM_COPY_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES)
+        return -EBADMSG;
+    text = malloc((size_t)st.st_size + 2);
+    if (!text)
+        return -ENOMEM;
+    r = nm_pread_file(fd, text, (size_t)st.st_size + 2, &len);
+    if (r < 0)
+        return r == -E2BIG ? -EBADMSG : r;
+    *ret = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+    return *ret ? 0 : -EBADMSG;
+}
+
+int nm_copy_read(const char *container_dir, const char *boot_id, bool *ret_same_boot,
+                 struct nm_container **ret)
+{
+    const char *boot, *id = strrchr(container_dir, '/');
+    struct nm_container *c = NULL;
+    json_t *j = NULL;
+    int r = load(container_dir, &j);
+
+    if (r < 0)
+        return r;
+    boot = json_string_value(json_object_get(j, "boot_id"));
+    if (!boot || json_integer_value(json_object_get(j, "format")) != FORMAT)
+        r = -EBADMSG;
+    if (r >= 0)
+        r = nm_store_container_from_json(json_object_get(j, "container"), &c);
+    /* A directory that was moved about is not that container's. */
+    if (r >= 0 && (!id || !nm_streq(c->id, id + 1))) {
+        c = nm_container_free(c);
+        r = -EBADMSG;
+    }
+    if (r >= 0) {
+        *ret_same_boot = nm_streq(boot, boot_id);
+        *ret = c;
+    }
+    json_decref(j);
+    return r < 0 ? r : 0;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What is sound in a damaged journal goes into the new one. SQLite reads a table up to the first
+ * page that makes no sense; so each is read from its beginning and from its end, and what lies
+ * between the two places where that stops is asked for row by row. Nothing is written to the old
+ * file, which an operator may want to look at.
+ *
+ * What comes out was checked by nobody yet: rows are looked at with suspicion when they are loaded,
+ * as always. Two things are left behind. The store's epoch: ids that were given out may be among
+ * what is lost, and no id may come twice. And, unless it is known of which boot the file is, the
+ * containers that live: their numbers of processes and their times would mean something else.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "agent/store/store-internal.h"
+#include "util/clock.h"
+
+#define GAP_MAX 20000 /* more rows than that are asked for one by one in no table */
+#define TIME_LIMIT_USEC (3 * NM_USEC_PER_SEC) /* damage can lead a reader in circles */
+#define STEP_OPS 10000
+
+/* The key is the first column. */
+struct table {
+    const char *name, *key, *filter;
+    unsigned *saved;
+};
+
+/* A key that can be counted on from: a decision's number, or a container's in its epoch. */
+struct place {
+    bool known, is_id;
+    uint64_t epoch, number;
+};
+
+struct salvage {
+    struct nm_store *s;
+    sqlite3 *old;
+    const struct table *t;
+    sqlite3_stmt *insert;
+    struct place first_unread, last_unread;
+    uint64_t until_usec;
+    bool incomplete;
+};
+
+static int out_of_time(void *userdata)
+{
+    return nm_now_usec() > *(const uint64_t *)userdata;
+}
+
+static struct place place_of(sqlite3_stmt *row)
+{
+    struct place p = {0};
+    const char *text;
+
+    if (sqlite3_column_type(row, 0) == SQLITE_INTEGER) {
+        int64_t n = sqlite3_column_int64(row, 0);
+
+        return (struct place){.known = n > 0, .number = (uint64_t)n};
+    }
+    text = (const char *)sqlite3_column_text(row, 0);
+    p.is_id = true;
+    p.known = text && sscanf(text, "container_%" SCNu64 "_%" SCNu64, &p.epoch, &p.number) == 2;
+    return p;
+}
+
+static void bind_place(sqlite3_stmt *stmt, const struct place *p)
+{
+    char id[NM_ID_SIZE];
+
+    if (!p->is_id) {
+        (void)sqlite3_bind_int64(stmt, 1, (int64_t)p->number);
+        return;
+    }
+    (void)snprintf(id, sizeof id, "container_%" PRIu64 "_%06" PRIu64, p->epoch, p->number);
+    (void)sqlite3_bind_text(stmt, 1, id, -1, SQLITE_TRANSIENT);
+}
+
+static void keep_row(struct salvage *v, sqlite3_stmt *row)
+{
+    int n = sqlite3_column_count(row);
+
+    for (int i = 0; i < n; i++)
+        (void)sqlite3_bind_value(v->insert, i + 1, sqlite3_column_value(row, i));
+    if (sqlite3_step(v->insert) == SQLITE_DONE && sqlite3_changes(v->s->db) > 0)
+        ++*v->t->saved;
+    (void)sqlite3_reset(v->insert);
+}
+
+/* By the number of columns that the old table has: with another one than ours, it isn't ours. */
+static int prepare_insert(struct salvage *v, sqlite3_stmt *row)
+{
+    sqlite3_str *sql;
+    char *text;
+    int code;
+
+    if (v->insert)
+        return 0;
+    sql = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(sql, "INSERT OR IGNORE INTO %s VALUES (?", v->t->name);
+    for (int i = 1; i < sqlite3_column_count(row); i++)
+        sqlite3_str_appendall(sql, ", ?");
+    sqlite3_str_appendall(sql, ")");
+    text = sqlite3_str_finish(sql);
+    code = text ? sqlite3_prepare_v2(v->s->db, text, -1, &v->insert, NULL) : SQLITE_NOMEM;
+    sqlite3_free(text);
+    return code == SQLITE_OK ? 0 : -EBADMSG;
+}
+
+static sqlite3_stmt *select_rows(struct salvage *v, const char *rest)
+{
+    sqlite3_stmt *stmt = NULL;
+    char *sql = sqlite3_mprintf("SELECT * FROM %s WHERE (%s) %s", v->t->name, v->t->filter, rest);
+
+    if (sql && sqlite3_prepare_v2(v->old, sql, -1, &stmt, NULL) == SQLITE_OK &&
+        prepare_insert(v, stmt) < 0) {
+        (void)sqlite3_finalize(stmt);
+        stmt = NULL;
+    }
+    sqlite3_free(sql);
+    return stmt;
+}
+
+/* Returns whether that went on to the other end of the table. */
+static bool read_from(struct salvage *v, const char *direction, struct place *ret_last)
+{
+    char rest[64];
+    sqlite3_stmt *row;
+    int code;
+
+    (void)snprintf(rest, sizeof rest, "ORDER BY %s %s", v->t->key, direction);
+    row = select_rows(v, rest);
+    if (!row)
+        return false;
+    while ((code = sqlite3_step(row)) == SQLITE_ROW && !out_of_time(&v->until_usec)) {
+        keep_row(v, row);
+        *ret_last = place_of(row);
+    }
+    (void)sqlite3_finalize(row);
+    return code == SQLITE_DONE;
+}
+
+static void read_between(struct salvage *v, struct place from, const struct place *to)
+{
+    char rest[64];
+    sqlite3_stmt *row;
+
+    (void)snprintf(rest, sizeof rest, "AND %s = ?", v->t->key);
+    row = select_rows(v, rest);
+    while (row && ++from.number < to->number && !out_of_time(&v->until_usec)) {
+        bind_place(row, &from);
+        if (sqlite3_step(row) == SQLITE_ROW)
+            keep_row(v, row);
+        (void)sqlite3_reset(row);
+    }
+    (void)sqlite3_finalize(row);
+}
+
+/* Where one end can't be read at all, the other one tells where to look. */
+static void read_gap(struct salvage *v)
+{
+    struct place from = v->first_unread, to = v->last_unread;
+
+    if (!from.known && !to.known)
+        return;
+    if (!from.known) {
+        from = to;
+        from.number = nm_sub_u64(to.number, GAP_MAX);
+    }
+    if (!to.known || to.epoch != from.epoch) {
+        to = from;
+        to.number = from.number + GAP_MAX;
+    }
+    from.number = NM_MAX(from.number, nm_sub_u64(to.number, GAP_MAX));
+    read_between(v, from, &to);
+}
+
+static void save_table(struct salvage *v, const struct table *t)
+{
+    v->t = t;
+    v->first_unread = v->last_unread = (struct place){0};
+    if (!read_from(v, "ASC", &v->first_unread)) {
+        v->incomplete = true;
+        (void)read_from(v, "DESC", &v->last_unread);
+        read_gap(v);
+    }
+    (void)sqlite3_finalize(v->insert);
+    v->insert = NULL;
+}
+
+static bool is_ours(sqlite3 *db)
+{
+    sqlite3_stmt *stmt;
+    bool is = false;
+
+    if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &stmt, NULL) != SQLITE_OK)
+        return false;
+    if (sqlite3_step(stmt) == SQLITE_ROW)
+        is = sqlite3_column_int64(stmt, 0) == NM_STORE_SCHEMA;
+    (void)sqlite3_finalize(stmt);
+    return is;
+}
+
+static bool knows_its_boot(struct nm_store *s)
+{
+    char text[64];
+
+    return nm_store_get_value(s, NM_STORE_BOOT_ID, text, sizeof text) == 0 &&
+           nm_store_get_value(s, NM_STORE_BOOT, text, sizeof text) == 0;
+}
+
+void nm_store_salvage(struct nm_store *s, sqlite3 *old, struct nm_store_saved *ret)
+{
+    unsigned values = 0, commands = 0;
+    struct nm_store_saved saved = {0};
+    struct salvage v = {
+        .s = s, .old = old, .until_usec = nm_now_usec() + TIME_LIMIT_USEC};
+    const struct table all[] = {
+        {"key_values", "key", "key NOT IN ('" NM_STORE_EPOCH "', '" NM_STORE_CLOSED "')", &values},
+        {"commands", "id", "1", &commands},
+        {"containers", "id", "1", &saved.n_containers},
+        {"decisions", "number", "1", &saved.n_decisions},
+    };
+
+    ret->incomplete = true;
+    if (!is_ours(old) || nm_store_exec(s->db, "BEGIN IMMEDIATE") < 0)
+        return;
+    sqlite3_progress_handler(old, STEP_OPS, out_of_time, &v.until_usec);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++) {
+        struct table t = all[i];
+
+        if (t.saved == &saved.n_containers && !knows_its_boot(s))
+            t.filter = "state = 'COMPLETED'";
+        save_table(&v, &t);
+    }
+    sqlite3_progress_handler(old, 0, NULL, NULL);
+    if (nm_store_exec(s->db, "COMMIT") < 0) {
+        (void)nm_store_exec(s->db, "ROLLBACK");
+        return;
+    }
+    saved.incomplete = v.incomplete;
+    *ret = saved;
+}
+
+/* Read and write, because reading the log needs a lock; but nothing is written. */
+static int open_old(const char *path, sqlite3 **ret)
+{
+    sqlite3 *db = NULL;
+    int code = sqlite3_open_v2(
+        path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, NULL);
+
+    if (code == SQLITE_OK) {
+        (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+        code = sqlite3_exec(db,
+                            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cell_size_check = ON;"
+                            "PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 0",
+                            NULL, NULL, NULL);
+    }
+    if (code != SQLITE_OK) {
+        (void)sqlite3_close(db);
+        return -EUCLEAN;
+    }
+    *ret = db;
+    return 0;
+}
+
+/* Reading makes a log where there was none. */
+static void remove_empty_log(const char *path)
+{
+    char log[512];
+    struct stat st;
+
+    if ((size_t)snprintf(log, sizeof log, "%s-wal", path) < sizeof log && lstat(log, &st) == 0 &&
+        S_ISREG(st.st_mode) && st.st_size == 0)
+        (void)unlink(log);
+}
+
+void nm_store_salvage_file(struct nm_store *s, const char *path, struct nm_store_saved *ret)
+{
+    sqlite3 *old;
+
+    ret->incomplete = true;
+    if (open_old(path, &old) < 0)
+        return;
+    nm_store_salvage(s, old, ret);
+    (void)sqlite3_close(old);
+    remove_empty_log(path);
+}
