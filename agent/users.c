@@ -166,13 +166,26 @@ static bool is_banned(const struct nm_config *c, const struct nm_user *u)
     return false;
 }
 
+/* What speaks against this user, in words that follow its name; NULL if nothing does. */
+static const char *objection(const struct nm_config *c, const struct nm_user *u, char *buf,
+                             size_t size)
+{
+    if (u->uid < c->min_uid) {
+        (void)snprintf(buf, size, "its uid %" PRIu32 " is below [containers] min-uid = %" PRIu32,
+                       (uint32_t)u->uid, (uint32_t)c->min_uid);
+        return buf;
+    }
+    return is_banned(c, u) ? "it is on the list of [containers] banned-users" : NULL;
+}
+
 int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid_t own_uid,
                      bool named, const struct nm_user *u, struct nm_problem *ret_problem)
 {
-    bool self = u->uid == who->uid;
     bool is_root = who->uid == 0 || who->uid == own_uid;
+    const char *why;
+    char buf[96];
 
-    if (!self && !who->admin)
+    if (u->uid != who->uid && !who->admin)
         return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
                       "You (uid %" PRIu32
                       ") may run containers as yourself only; running as %s is for administrators.",
@@ -182,21 +195,16 @@ int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid
                       "This nmd runs without root, as uid %" PRIu32
                       ", and can't start anything as %s (uid %" PRIu32 ").",
                       (uint32_t)own_uid, u->name, (uint32_t)u->uid);
-    if (is_root && (named || self))
+    why = objection(c, u, buf, sizeof buf);
+    if (!why || (is_root && named))
         return 0;
-    if (u->uid < c->min_uid)
-        return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
-                      "No container runs as %s: its uid %" PRIu32
-                      " is below [containers] min-uid = %" PRIu32
-                      ". Only root may ask for it, by name.",
-                      u->name, (uint32_t)u->uid, (uint32_t)c->min_uid);
-    if (is_banned(c, u))
-        return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
-                      "No container runs as %s: it is on the list of [containers] banned-users. "
-                      "Only root may ask for "
-                      "it, by name.",
-                      u->name);
-    return 0;
+    if (is_root)
+        return refuse(ret_problem, NM_AGENT_E_INVALID, "",
+                      "No user is named, and %s isn't chosen unasked: %s. Name the user that the "
+                      "container is to run as, for example \"user\":\"%s\" (nmctl run -u %s).",
+                      u->name, why, u->name, u->name);
+    return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
+                  "No container runs as %s: %s. Only root may ask for it, by name.", u->name, why);
 }
 
 /* A peer without an account (a uid from a container, or of a removed user) still is somebody. */

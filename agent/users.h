@@ -7,9 +7,9 @@
  *  - Whoever names no user runs as itself.
  *  - An ordinary user may run as itself only; an administrator as any user.
  *  - A uid below [containers] min-uid, or a user on its banned list, is refused to everybody but
- *    root, and to root too unless it names the user. Naming nobody, root asks for itself: `nmctl
- *    run` as root runs as root, as a shell would. So a service that acts for others under root's
- *    uid must always name a user.
+ *    root, and to root too unless it names the user: what acts for others under root's uid and
+ *    forgets to say for whom must not get root. `nmctl run` by root names its own account, so that
+ *    at a terminal it is as with a shell.
  *  - An nmd without root can start processes as nobody but itself; its own uid then is what root is
  *    elsewhere.
  *

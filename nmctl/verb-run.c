@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <limits.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 
@@ -133,6 +134,17 @@ static int set_amounts(json_t *body, const struct nm_args *a)
     return r == 0 ? 0 : -ENOMEM;
 }
 
+/* nmd takes nobody for root who doesn't ask for it by name. Whoever types this as root does. */
+static const char *user_of(const struct nm_args *a)
+{
+    const struct passwd *account;
+
+    if (a->user || geteuid() != 0)
+        return a->user;
+    account = getpwuid(0);
+    return account ? account->pw_name : "0";
+}
+
 /* The request as text, or NULL after having said what is wrong. */
 static char *make_request(const struct nm_ctl *ctl)
 {
@@ -145,7 +157,7 @@ static char *make_request(const struct nm_ctl *ctl)
         nm_say_oom();
     if (set_command(body, ctl) < 0 || set_amounts(body, a) < 0 ||
         set_string(body, "name", a->name) < 0 || set_string(body, "app", a->app) < 0 ||
-        set_string(body, "user", a->user) < 0 || set_workdir(body, a->workdir) < 0 ||
+        set_string(body, "user", user_of(a)) < 0 || set_workdir(body, a->workdir) < 0 ||
         (a->n_env > 0 && set_env(body, a) < 0))
         return NULL;
     text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(12));

@@ -48,7 +48,7 @@ static const struct nm_option run_options[] = {
           "environment variable; without =V the value that it has here"),
     {'d', "workdir", "DIR", NM_OPTION_STRING, AT(workdir),
      "working directory (default: the user's home)", NM_COMPLETE_DIRECTORY},
-    {'u', "user", "USER", NM_OPTION_STRING, AT(user), "run as this user (default: you)",
+    {'u', "user", "USER", NM_OPTION_STRING, AT(user), "run as this user (default: you, also if you are root)",
      NM_COMPLETE_USER},
     VALUE('\0', "min-runtime", "TIME", NM_OPTION_DURATION, min_runtime_usec,
           "spare it from preemption this long, while any other will do"),

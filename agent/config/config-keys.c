@@ -177,7 +177,8 @@ const struct nm_config_key nm_config_keys[] = {
                 "controller."},
     {"containers", "min-uid", NM_CONFIG_COUNT, FIELD(min_uid), .fallback = "1000",
      RANGE("0", "4294967294"),
-     .meaning = "No container runs as a user with a smaller uid, unless root asks for it by name."},
+     .meaning = "No container runs as a user with a smaller uid, unless root asks for it by name; nor as "
+                "root when root asks and names nobody."},
     {"containers", "banned-users", NM_CONFIG_USERS, FIELD(banned_users),
      .fallback = "hdfs yarn mapred bin",
      .meaning = "No container runs as one of these users (login names or uids), unless root asks "

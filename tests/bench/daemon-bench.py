@@ -88,8 +88,8 @@ class Node:
                 time.sleep(0.02)
 
     def run(self, command, kind="OPPORTUNISTIC", memory_mib=50, vcores=0.1):
-        return self.connection.call("POST", "/v1/containers", {"command": command, "execution_type": kind, "vcores": vcores,
-                                                               "memory_bytes": memory_mib * MIB})["id"]
+        return self.connection.call("POST", "/v1/containers", {"command": command, "execution_type": kind, "user": "root",
+                                                               "vcores": vcores, "memory_bytes": memory_mib * MIB})["id"]
 
     def container(self, ident):
         return self.connection.call("GET", f"/v1/containers/{ident}")

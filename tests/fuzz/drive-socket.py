@@ -10,6 +10,8 @@ it. What they send is made from the daemon's own OpenAPI description, so that a 
 from the day it is described; values and bytes are then spoiled at random, and connections are kept,
 pipelined, chunked, half closed, slow, deaf or broken off. The same seed sends the same.
 
+First every operation is asked for once, well-formed, and must be done.
+
 Exit status 0: nmd answered to the end, and every answer to a request that wasn't spoiled was
 HTTP, was what its Content-Type said, was no failure of nmd's own (500), and if it was an error named
 the thing and what is allowed. In the end all containers are killed.
@@ -139,6 +141,8 @@ class Fuzzer:
             if "properties" not in schema:
                 return {"A": "1", self.random.choice(WORDS): self.random.choice(WORDS)}
             required = schema.get("required", [])
+            if os.geteuid() == 0 and "user" in schema["properties"] and self.random.random() < 0.9:
+                required = required + ["user"]  # root has to name one
             return {n: self.value(n, s) for n, s in schema["properties"].items()
                     if n in required or self.random.random() < 0.2}
         if kind == "array":
@@ -268,8 +272,8 @@ class Fuzzer:
         deeds = [("POST", at + "/" + verb, {}) for verb in ("pause", "resume", "demote", "promote")]
         deeds += [("PATCH", at, {"vcores": self.random.choice([0.01, 0.02, 0.5])}), ("GET", at + "/logs", None),
                   ("POST", "/v1/drain", {}), ("POST", "/v1/undrain", {}), ("GET", at + "/decisions", None)]
-        deeds = [("POST", "/v1/containers", {"command": ["sleep", "20"], "name": name, "memory_bytes": 1 << 20,
-                                             "vcores": 0.01})] + deeds[:self.random.randrange(1, len(deeds) + 1)]
+        deeds = [("POST", "/v1/containers", {"name": name, **self.small()})] + \
+            deeds[:self.random.randrange(1, len(deeds) + 1)]
         if self.random.random() < 0.5:
             deeds += [("POST", at + "/kill", {"now": self.random.random() < 0.5})]
         for method, target, body in deeds:
@@ -280,6 +284,38 @@ class Fuzzer:
             judge(what, status, {"content-type": "application/json" if status >= 400 else ""}, text)
             if status < 300:
                 self.accepted.add(what)
+
+    @staticmethod
+    def small():
+        """A container of one's own that is surely accepted; root has to say that it is itself whom it means."""
+        body = {"command": ["sleep", "20"], "memory_bytes": 1 << 20, "vcores": 0.01}
+        return {"user": "root", **body} if os.geteuid() == 0 else body
+
+    def tour(self):
+        """Every operation once, well-formed and in a state that suits it, while nobody else is there: each must
+        succeed. So none is refused throughout because of how it is asked."""
+        for path, method, _ in self.operations:
+            verb = path.rpartition("/")[2]
+            body = {"PATCH": {"vcores": 0.02}, "POST": {}}.get(method)
+            if "{id}" in path:
+                made = {**self.small(), "execution_type": "OPPORTUNISTIC" if verb == "promote" else "GUARANTEED"}
+                if verb == "wait":
+                    made["command"] = ["true"]
+                status, text = self.ask("POST", "/v1/containers", json.dumps(made).encode())
+                if status != 201:
+                    raise Finding("no container for %s %s: %d %r" % (method, path, status, text[:500]))
+                at = "/v1/containers/" + json.loads(text)["id"]
+                end = time.monotonic() + 20
+                while json.loads(self.ask("GET", at)[1])["state"] in ("NEW", "SCHEDULED") and time.monotonic() < end:
+                    time.sleep(0.01)
+                if verb == "resume":
+                    self.ask("POST", at + "/pause", b"{}")
+                path = path.replace("/v1/containers/{id}", at)
+            elif (method, path) == ("POST", "/v1/containers"):
+                body = self.small()
+            status, text = self.ask(method, path, None if body is None else json.dumps(body).encode())
+            if not 200 <= status < 300:
+                raise Finding("%s %s, well-formed: %d %r" % (method, path, status, text[:500]))
 
     def stray(self, data=None):
         """A connection that may stay: it listens for a moment, or not, or is cut in the middle."""
@@ -398,14 +434,18 @@ def main():
     args = p.parse_args()
     print("seed %d" % args.seed, flush=True)
     f, end = Fuzzer(args, args.seed), time.monotonic() + args.seconds
-    pipes = []
+    findings, slowest, pipes = [], 0.0, []
+    try:
+        f.tour()
+        empty(f)
+    except Exception as e:
+        findings.append("asking for each operation once: %s: %s" % (type(e).__name__, e))
     for number, user in enumerate([None, None] + args.user):
         r, w = os.pipe()
         if os.fork() == 0:
             worker(args, number, user, end, w)
         os.close(w)
         pipes.append(r)
-    findings, slowest = [], 0.0
     try:
         slowest = watch(f, end)
     except Exception as e:
@@ -421,10 +461,13 @@ def main():
     print("%d connections, %d requests, slowest status %.0f ms, %s containers ran, %d of %d operations were accepted" %
           (sum(r.get("n", 0) for r in results), sum(sum(r.get("sent", {}).values()) for r in results), slowest * 1000,
            counters.get("admitted"), len(accepted), len(f.operations)))
-    # followed streams and waits are answered, but not looked at
+    # Chance may leave some out in a short time; if it leaves many, what is sent has become too wrong to try much.
+    # Followed streams and waits are answered, but not looked at.
     missed = [m + " " + p for p, m, _ in f.operations if m + " " + p not in accepted and not p.endswith("/wait")]
-    if args.seconds >= 10 and missed:
-        findings.append("never accepted, so not really tried: " + ", ".join(missed))
+    if missed:
+        print("refused whenever it was asked for under fire: " + ", ".join(missed))
+    if args.seconds >= 10 and len(missed) > len(f.operations) / 3:
+        findings.append("most of what was sent is refused")
     for text in findings:
         print("found: " + text)
     sys.exit(1 if findings else 0)

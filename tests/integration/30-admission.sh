@@ -91,7 +91,7 @@ is "ten wait" "$(status_of '"\(.queue.length) \(.containers.queued)"')" "10 10"
 try nmctl run --detach --name q11 --opportunistic -m 50M -c 0.01 -- sleep 300
 is "the eleventh is refused" "$status" 125
 like "with the numbers" "$err" 'queue.*10'
-api POST /v1/containers '{"command":["true"],"execution_type":"OPPORTUNISTIC","memory_bytes":20000000}'
+api POST /v1/containers '{"command":["true"],'"$me"',"execution_type":"OPPORTUNISTIC","memory_bytes":20000000}'
 is "HTTP says 429" "$api_status $(jq -r .error.code <<<"$api_body")" "429 queue-full"
 is "and left no trace" "$(status_of '"\(.queue.length) \(.containers.queued)"')" "10 10"
 like "refusals are recorded" "$(nmctl explain --last 3)" 'the queue is full: 10 opportunistic containers wait, and 10 may'
@@ -109,20 +109,20 @@ is "in the order of arrival" "$(nmctl explain --json --last 40 | jq -r '[.[] | s
 kill_all
 
 # ---- what can never be ----
-refused() { # NAME HTTP CODE WORDS BODY
-    api POST /v1/containers "$5"
+refused() { # NAME HTTP CODE WORDS MEMBERS
+    api POST /v1/containers "{\"command\":[\"true\"],$me,$5}"
     is "$1: HTTP status and code" "$api_status $(jq -r .error.code <<<"$api_body")" "$2 $3"
     like "$1: says the numbers" "$(jq -r .error.message <<<"$api_body")" "$4"
 }
 refused "a guaranteed one larger than the node" 422 too-large '1001 MiB.*1000 MiB' \
-    "{\"command\":[\"true\"],\"memory_bytes\":$((1001 << 20))}"
+    "\"memory_bytes\":$((1001 << 20))"
 refused "an opportunistic one larger than the node" 422 too-large '2\.50 CPUs.*2\.00 CPUs' \
-    '{"command":["true"],"execution_type":"OPPORTUNISTIC","vcores":2.5}'
+    '"execution_type":"OPPORTUNISTIC","vcores":2.5'
 submit g1 -m 700M -c 0.5 -- sleep 300
 refused "guaranteed memory that is promised already" 422 too-large '700 MiB.*1000 MiB.*301 MiB' \
-    "{\"command\":[\"true\"],\"memory_bytes\":$((301 << 20)),\"vcores\":0.5}"
+    "\"memory_bytes\":$((301 << 20)),\"vcores\":0.5"
 refused "guaranteed CPU that is promised already" 422 too-large '0\.50 CPUs.*2\.00 CPUs.*1\.60 CPUs' \
-    "{\"command\":[\"true\"],\"memory_bytes\":$((100 << 20)),\"vcores\":1.6}"
+    "\"memory_bytes\":$((100 << 20)),\"vcores\":1.6"
 submit g2 -m 300M -c 1.5 -- sleep 300
 check "what just fits is accepted" wait_until 5 in_state g2 RUNNING
 submit o1 --opportunistic -m 999M -c 2 -- sleep 300

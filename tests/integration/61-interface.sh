@@ -33,7 +33,7 @@ is "every answer is as described" "$(grep -A1 '^not ok' <<<"$described")" ""
 # ---- curl alone
 
 id=$(api /v1/containers --json '{"command":["sh","-c","echo out; echo err >&2; exit 3"],
-    "name":"curl","memory_bytes":8388608,"vcores":0.01}' | jq -r .id)
+    '"$me"',"name":"curl","memory_bytes":8388608,"vcores":0.01}' | jq -r .id)
 is "wait answers with the end" "$(api "/v1/containers/$id/wait" | jq -c '[.state,.exit_code]')" \
     '["COMPLETED",3]'
 is "stdout" "$(api "/v1/containers/$id/logs")" "out"

@@ -269,7 +269,7 @@ fill() { cat /dev/zero >"$dir/state/ballast" 2>/dev/null; }
 fill
 refused() {
     fill
-    api POST /v1/containers '{"command":["true"],"memory_bytes":20971520,"vcores":0.1}'
+    api POST /v1/containers '{"command":["true"],'"$me"',"memory_bytes":20971520,"vcores":0.1}'
     [ "$api_status" = 503 ]
 }
 wait_until 10 refused

@@ -79,8 +79,9 @@ http "negative memory" 400 memory_bytes 'not -1' POST $c '{"command":["true"],"m
 http "memory in words" 400 memory_bytes 'not "1G"' POST $c '{"command":["true"],"memory_bytes":"1G"}'
 http "memory that overflows" 400 body 'too big|not valid JSON' POST $c \
     '{"command":["true"],"memory_bytes":99999999999999999999}'
-http "too little memory" 400 memory '1 MiB' POST $c '{"command":["true"],"memory_bytes":1000}'
-http "more memory than any node" 422 memory '1000 MiB' POST $c '{"command":["true"],"memory_bytes":9223372036854775807}'
+http "too little memory" 400 memory '1 MiB' POST $c '{"command":["true"],'"$me"',"memory_bytes":1000}'
+http "more memory than any node" 422 memory '1000 MiB' POST $c \
+    '{"command":["true"],'"$me"',"memory_bytes":9223372036854775807}'
 http "fractions of a byte" 400 memory_bytes 'whole number' POST $c '{"command":["true"],"memory_bytes":1.5}'
 http "negative vcores" 400 vcores 'not -0.5' POST $c '{"command":["true"],"vcores":-0.5}'
 http "an environment that is no object" 400 env 'object' POST $c '{"command":["true"],"env":["A=1"]}'

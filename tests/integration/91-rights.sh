@@ -50,7 +50,9 @@ row() { # NAME WHO USER WANTED: what comes of it when WHO asks for USER
     like "$1" "${answer: -3} $(jq -r '.user // .error.message' <<<"${answer%???}")" "^$4"
 }
 root=0:clear-groups member=54323:groups=$games owner=54321:clear-groups
-row "root as itself" $root "" "201 root"
+row "root names nobody" $root "" '400 No user is named.*uid 0.*min-uid = 1000.*"user":"root"'
+is "and it is a matter of the user" "$(ask_as $root "" | jq -rs '.[0].error | .code + " " + .thing')" "invalid user"
+row "nor is an empty name one" $root '","name":"x' '400 No user is named'
 row "root by name" $root root "201 root"
 row "root by number" $root 0 "201 root"
 row "root names a system user" $root daemon "201 daemon"

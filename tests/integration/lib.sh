@@ -111,6 +111,9 @@ node_cpu_seen() { # MILLICORES: as node_cpu, and waits until a whole sample show
 
 # ---- requests ---------------------------------------------------------------------------------------------------
 
+# For requests without nmctl, which else does it: root has to name the user, itself included.
+me="\"user\":\"$(id -un)\""
+
 # What a command prints and returns, taken apart: $out, $err, $status. Never fails itself.
 try() { # COMMAND...
     status=0

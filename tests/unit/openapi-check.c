@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "openapi.h"
 #include "rpc/local/client.h"
@@ -102,13 +103,15 @@ static void check_node(struct state *s)
 static void check_containers(struct state *s)
 {
     static const char submit[] =
-        "{\"command\":[\"sleep\",\"1000\"],\"execution_type\":\"%s\","
+        "{\"command\":[\"sleep\",\"1000\"],\"execution_type\":\"OPPORTUNISTIC\",\"user\":\"%u\","
         "\"name\":\"openapi-check\",\"memory_bytes\":8388608,\"vcores\":0.01}";
+    static const char larger[] =
+        "{\"command\":[\"true\"],\"user\":\"%u\",\"memory_bytes\":1000000000000000}";
     static const char missing[] = "no-such-container";
     char body[256];
     json_t *j;
 
-    (void)snprintf(body, sizeof body, submit, "OPPORTUNISTIC");
+    (void)snprintf(body, sizeof body, submit, geteuid());
     j = ask(s, "POST", "/v1/containers", "", body, 201);
     const char *id = json_string_value(json_object_get(j, "id"));
     if (!id)
@@ -124,8 +127,8 @@ static void check_containers(struct state *s)
     try(s, "GET", "/v1/containers/{id}/wait", id, NULL, 200);
     try(s, "POST", "/v1/containers/{id}/pause", id, NULL, 409);
     try(s, "DELETE", "/v1/containers/{id}", missing, NULL, 404);
-    try(s, "POST", "/v1/containers", "",
-        "{\"command\":[\"true\"],\"memory_bytes\":1000000000000000}", 422);
+    (void)snprintf(body, sizeof body, larger, geteuid());
+    try(s, "POST", "/v1/containers", "", body, 422);
     try(s, "POST", "/v1/containers", "", "{\"command\":[]}", 400);
     try(s, "GET", "/v1/containers", "?all=true", NULL, 200);
     try(s, "GET", "/v1/decisions", "", NULL, 200);

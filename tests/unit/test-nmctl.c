@@ -413,6 +413,22 @@ static void test_run_sends_what_was_asked(void **state)
     fake_nmd_stop(&f);
 }
 
+static void test_run_names_root(void **state)
+{
+    const struct fake_exchange x[] = {
+        {"POST /v1/containers HTTP", CREATED(RUNNING),
+         geteuid() == 0 ? "\"command\":[\"id\"],\"user\":\"root\"}" : "\"command\":[\"id\"]}"},
+    };
+    struct fake_nmd f;
+    struct result r;
+
+    (void)state;
+    serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "run", "--detach", "id");
+    assert_int_equal(r.status, 0);
+    fake_nmd_stop(&f);
+}
+
 static void test_run_refused(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -527,6 +543,7 @@ int main(void)
         cmocka_unit_test(test_acts),
         cmocka_unit_test(test_run_returns_the_status),
         cmocka_unit_test(test_run_sends_what_was_asked),
+        cmocka_unit_test(test_run_names_root),
         cmocka_unit_test(test_run_refused),
         cmocka_unit_test(test_run_tells_that_it_is_queued),
         cmocka_unit_test(test_ctrl_c),

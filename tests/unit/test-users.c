@@ -71,14 +71,18 @@ static void test_rules(void **state)
         {0, OUR_ADMIN, true, true, DAEMON, NM_AGENT_E_FORBIDDEN, "min-uid"},
         {0, OUR_ADMIN, true, true, BANNED, NM_AGENT_E_FORBIDDEN, "banned-users"},
         {0, DAEMON, true, false, DAEMON, NM_AGENT_E_FORBIDDEN, "min-uid"},
-        /* root: anybody by name, itself without */
-        {0, 0, true, false, 0, 0, NULL},
+        /* root: anybody, by name; and it isn't to be had without */
+        {0, 0, true, false, 0, NM_AGENT_E_INVALID, "for example \"user\":\"root\""},
         {0, 0, true, true, 0, 0, NULL},
         {0, 0, true, true, DAEMON, 0, NULL},
         {0, 0, true, true, BANNED, 0, NULL},
-        /* an nmd without root: itself, whoever asks, if it may */
+        /* an nmd without root: itself, whoever asks, if it may; a system user only by name */
         {OWN, OWN, true, false, OWN, 0, NULL},
-        {DAEMON, DAEMON, true, false, DAEMON, 0, NULL},
+        {DAEMON, DAEMON, true, false, DAEMON, NM_AGENT_E_INVALID, "its uid 1 is below"},
+        {DAEMON, DAEMON, true, true, DAEMON, 0, NULL},
+        {BANNED, BANNED, true, false, BANNED, NM_AGENT_E_INVALID, "banned-users"},
+        {BANNED, BANNED, true, true, BANNED, 0, NULL},
+        {BANNED, 0, true, false, 0, NM_AGENT_E_FORBIDDEN, "without root"},
         {OWN, OWN, true, true, ALICE, NM_AGENT_E_FORBIDDEN, "without root, as uid 1500"},
         {OWN, 0, true, false, 0, NM_AGENT_E_FORBIDDEN, "without root"},
         {OWN, 0, true, true, OWN, 0, NULL},
@@ -100,7 +104,7 @@ static void test_rules(void **state)
             continue;
         assert_int_equal(problem.outcome, r);
         assert_string_equal(problem.thing, "user");
-        assert_string_equal(problem.value, user.name);
+        assert_string_equal(problem.value, r == NM_AGENT_E_INVALID ? "" : user.name);
         if (!strstr(problem.message, rows[i].part))
             fail_msg("row %zu: \"%s\" lacks \"%s\"", i, problem.message, rows[i].part);
     }
@@ -166,17 +170,26 @@ static void test_groups(void **state)
 
 static void test_check(void **state)
 {
+    struct nm_config *config = *state;
+    char own[16];
     struct nm_caller me = {geteuid(), getegid(), getpid(), true};
     struct nm_caller stranger = {3999999999u, 3999999998u, 1, false}; /* no account has this uid */
     _cleanup_(nm_user_done) struct nm_user u = {0}, untouched = {.uid = 77};
     struct nm_problem problem = {0};
 
-    /* Whoever runs this test is what nmd runs as. */
-    assert_int_equal(nm_users_check(*state, &me, NULL, &u, &problem), 0);
+    /* Whoever runs this test is what nmd runs as. An empty name names nobody. */
+    config->min_uid = geteuid();
+    assert_int_equal(nm_users_check(config, &me, NULL, &u, &problem), 0);
     assert_int_equal(u.uid, geteuid());
     nm_user_done(&u);
-    assert_int_equal(nm_users_check(*state, &me, "", &u, &problem), 0);
+    assert_int_equal(nm_users_check(config, &me, "", &u, &problem), 0);
     assert_int_equal(u.uid, geteuid());
+    nm_user_done(&u);
+    config->min_uid = geteuid() + 1;
+    (void)snprintf(own, sizeof own, "%" PRIu32, (uint32_t)geteuid());
+    assert_int_equal(nm_users_check(config, &me, NULL, &untouched, &problem), NM_AGENT_E_INVALID);
+    assert_int_equal(nm_users_check(config, &me, "", &untouched, &problem), NM_AGENT_E_INVALID);
+    assert_int_equal(nm_users_check(config, &me, own, &u, &problem), 0);
     nm_user_done(&u);
 
     assert_int_equal(nm_users_check(*state, &me, "no\x1bsuch", &untouched, &problem),

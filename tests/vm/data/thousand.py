@@ -13,7 +13,8 @@ import socket
 import sys
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
-job = b'{"command":["true"],"execution_type":"OPPORTUNISTIC","memory_bytes":8388608,"vcores":0.001,"app":"thousand"}'
+job = b'{"command":["true"],"user":"root","execution_type":"OPPORTUNISTIC","memory_bytes":8388608,"vcores":0.001,' \
+    b'"app":"thousand"}'
 post = b"POST /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n" \
     b"Content-Length: %d\r\n\r\n%s" % (len(job), job)
 get = b"GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"

@@ -77,6 +77,7 @@ answers "nor as root" 'run containers as yourself only.* 403$' bob POST $c "{\"u
 answers "nor with new privileges" 'forbidden.* 403$' bob POST $c "{\"allow_new_privs\":true,$job}"
 answers "a member of the group doesn't run as root" 'min-uid = 1000.* 403$' carol POST $c "{\"user\":\"root\",$job}"
 answers "nor as a system user, by number" 'min-uid = 1000.* 403$' carol POST $c "{\"user\":\"1\",$job}"
+answers "not even root does without saying so" 'No user is named.*min-uid = 1000.* 400$' root POST $c "{$job}"
 answers "a system user doesn't run anything" 'min-uid = 1000.* 403$' daemon POST $c "{$job}"
 answers "a member sees all" "\"id\":\"$id\".* 200$" carol GET $c
 answers "its owner reads its log" '^secret' alice GET "$c/$id/logs"
