@@ -268,16 +268,33 @@ static int remove_group(struct direct *d, const char *scope)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+static int direct_prepare(struct nm_cgroup_backend *b, const char *container_id,
+                          struct nm_cgroup **ret)
+{
+    char scope[NM_BACKEND_NAME_MAX];
+    int r = nm_backend_scope_name(b, container_id, scope);
+
+    if (r >= 0)
+        r = make_group(direct_of(b), scope);
+    if (r < 0)
+        return r;
+    r = nm_backend_open_scope(b, scope, ret);
+    if (r < 0)
+        (void)remove_group(direct_of(b), scope);
+    return r;
+}
+
 static int create_scope(struct direct *d, const char *scope, pid_t pid,
                         const struct nm_cgroup_limits *l,
                         struct nm_cgroup **ret, const char **ret_stage)
 {
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
+    bool born_there = nm_procs_is_member(pid, scope);
     char group[PATH_MAX];
     int r;
 
     *ret_stage = "making the cgroup";
-    r = make_group(d, scope);
+    r = born_there ? 0 : make_group(d, scope);
     if (r < 0)
         return r;
     r = nm_backend_open_scope(&d->base, scope, &cg);
@@ -287,12 +304,14 @@ static int create_scope(struct direct *d, const char *scope, pid_t pid,
     }
     if (r >= 0)
         r = apply(d, cg->dir_fd, group, l);
-    if (r >= 0) {
+    if (r >= 0 && !born_there) {
         *ret_stage = "moving the process into it";
         r = move_in(cg, pid);
     }
     if (r < 0) {
-        (void)remove_group(d, scope);
+        if (born_there && cg)
+            (void)nm_attr_write(cg->dir_fd, "cgroup.kill", "1"); /* only the shim is there, at its gate */
+        (void)remove_group(d, scope); /* or, as soon as that one is gone, who hears of it */
         return r;
     }
     *ret = STEAL_PTR(cg);
@@ -393,6 +412,7 @@ static void direct_free(struct nm_cgroup_backend *b)
 static const struct nm_cgroup_ops direct_ops = {
     .name = "direct",
     .set_slice_limits = direct_set_slice_limits,
+    .prepare = direct_prepare,
     .create = direct_create,
     .set_limits = direct_set_limits,
     .remove = direct_remove,

@@ -188,7 +188,12 @@ struct nm_cgroup_ops {
     /* Makes the slice and sets its own limits (memory_max = capacity), now and again at reload. */
     int (*set_slice_limits)(struct nm_cgroup_backend *b, const struct nm_cgroup_limits *limits,
                             nm_cgroup_done_cb_t cb, void *userdata);
-    /* Makes the container's cgroup with its limits and moves pid (the waiting shim) into it. */
+    /* Makes the container's cgroup, still without limits, so that its shim can be born in it, which
+     * is faster than to be moved. The caller frees *ret, and removes it if no create() follows. The
+     * member is NULL where somebody else (systemd) makes the cgroups. */
+    int (*prepare)(struct nm_cgroup_backend *b, const char *container_id, struct nm_cgroup **ret);
+    /* Makes the container's cgroup with its limits and moves pid (the waiting shim) into it, unless
+     * it is there already. */
     int (*create)(struct nm_cgroup_backend *b, const char *container_id, const char *description,
                   pid_t pid, const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb,
                   void *userdata);

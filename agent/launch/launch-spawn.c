@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Starting a shim. posix_spawn shares nmd's memory until the exec (vfork), so the cost does not
- * grow with nmd. Everything that the shim works on goes in as descriptors at fixed numbers
- * (shim.h); it is given no environment, starts in a session of its own and with all signals
- * blocked, so that there is no moment at which a terminal could hit it.
+ * Starting a shim. Everything that it works on goes in as descriptors at fixed numbers (shim.h); it
+ * is given no environment, starts in a session of its own and with all signals blocked, so that
+ * there is no moment at which a terminal could hit it.
+ *
+ * Where its cgroup is there already, it is born in it: moving a process there makes the kernel wait
+ * until every CPU has noticed (an RCU grace period, 8 to 15 ms), being born there doesn't. Only clone3
+ * can do that; posix_spawnattr_setcgroup_np() is younger than the C libraries that we build with.
+ * Elsewhere posix_spawn starts it, which copies no page tables, and who makes the cgroup moves it.
  */
 
 #include "agent/launch/launch.h"
 
+#include <linux/sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "agent/launch/launch-internal.h"
@@ -136,6 +142,69 @@ static int add_attributes(posix_spawnattr_t *attr)
                ?: posix_spawnattr_setsigmask(attr, &all);
 }
 
+/* In the child, which has a copy of nmd's memory: system calls only. Returns if the shim can't be
+ * executed. */
+static void become_shim(const char *path, const struct handover *h, char **argv, char **env)
+{
+    const int fds[][2] = {{h->socket, NM_SHIM_FD_SOCKET},
+                          {h->spec, NM_SHIM_FD_SPEC},
+                          {h->dir, NM_SHIM_FD_DIR},
+                          {h->logs, NM_SHIM_FD_LOGS}};
+    sigset_t all;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)setsid();
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (null < 0 || dup2(null, fd) < 0)
+            return;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(fds); i++)
+        if (dup2(fds[i][0], fds[i][1]) < 0)
+            return;
+    (void)execve(path, argv, env);
+}
+
+/* An executable that isn't there is told through a pipe, which a good exec closes. Past clone3 there
+ * are no other ways to fail: then the caller may try the other way of starting it. */
+static int spawn_in_cgroup(const struct nm_launch_params *p, const struct handover *h, char **argv,
+                           char **env, pid_t *ret)
+{
+    struct clone_args args = {.flags = CLONE_INTO_CGROUP,
+                              .exit_signal = SIGCHLD,
+                              .cgroup = (uint64_t)p->cgroup_fd};
+    _cleanup_close_ int from = -EBADF, to = -EBADF;
+    int fds[2], error = 0;
+    ssize_t n;
+    long pid;
+
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return -errno;
+    from = fds[0];
+    to = lift(fds[1]);
+    if (to < 0)
+        return to;
+    pid = syscall(SYS_clone3, &args, sizeof args);
+    if (pid < 0)
+        return -errno;
+    if (pid == 0) {
+        become_shim(p->shim_path, h, argv, env);
+        error = errno;
+        (void)!write(to, &error, sizeof error);
+        _exit(127);
+    }
+    to = nm_close(to);
+    do
+        n = read(from, &error, sizeof error);
+    while (n < 0 && errno == EINTR);
+    if (n == sizeof error) {
+        (void)waitpid((pid_t)pid, NULL, 0);
+        return error ? -error : -EIO;
+    }
+    *ret = (pid_t)pid;
+    return 0;
+}
+
 static int spawn(const struct nm_launch_params *p, const struct handover *h, pid_t *ret)
 {
     /* the id is only for people who look at a process list */
@@ -145,6 +214,9 @@ static int spawn(const struct nm_launch_params *p, const struct handover *h, pid
     int r;
 
     env[0] = NM_FAULT_VARIABLE;
+    /* Refused (an older kernel, a filter, a cgroup that takes none): then it is moved later. */
+    if (p->cgroup_fd >= 0 && spawn_in_cgroup(p, h, argv, env, ret) == 0)
+        return 0;
     r = posix_spawn_file_actions_init(&actions);
     if (r != 0)
         return -r;

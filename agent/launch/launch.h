@@ -67,6 +67,7 @@ struct nm_launch_params {
     const char *log_dir;       /* <logs>/<id>, made (0700, root) if missing; the two files belong to the user */
     const char *container_id;
     const struct nm_command *command;
+    int cgroup_fd;             /* the directory of the cgroup that the shim is born in; -EBADF: nmd's own */
     int oom_score_adj;         /* of the command; the shim itself takes -1000 where it may */
     sd_event *event;
 };

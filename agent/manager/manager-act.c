@@ -104,14 +104,17 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
 
 static int start_shim(struct nm_live *l)
 {
+    _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
     struct nm_manager *m = l->m;
     char dir[NM_DIR_SIZE], logs[PATH_MAX];
+    int r;
     struct nm_launch_params p = {
         .shim_path = m->shim_path,
         .container_dir = dir,
         .log_dir = logs,
         .container_id = l->c->id,
         .command = &l->c->command,
+        .cgroup_fd = -EBADF,
         .oom_score_adj = nm_oom_score_adj(l->c),
         .event = m->event,
     };
@@ -119,7 +122,15 @@ static int start_shim(struct nm_live *l)
     nm_manager_container_dir(m, l->c->id, dir);
     if ((size_t)snprintf(logs, sizeof logs, "%s/%s", m->log_dir, l->c->id) >= sizeof logs)
         return -ENAMETOOLONG;
-    return nm_launch_new(&p, nm_life_launched, l, &l->launch);
+    /* Where that fails, create() fails as well, and has the words for it. */
+    if (m->backend->ops->prepare && m->backend->ops->prepare(m->backend, l->c->id, &cg) >= 0) {
+        p.cgroup_fd = cg->dir_fd;
+        NM_FAULT("cgroup-prepared");
+    }
+    r = nm_launch_new(&p, nm_life_launched, l, &l->launch);
+    if (r < 0 && cg)
+        (void)m->backend->ops->remove(m->backend, cg);
+    return r;
 }
 
 void nm_act_admit(struct nm_live *l)

@@ -82,6 +82,7 @@ static int start(struct bench *b, unsigned i, struct nm_launch **ret)
 {
     char dir[128], logs[128];
     const struct nm_launch_params p = {
+        .cgroup_fd = -EBADF,
         .shim_path = b->shim,
         .container_dir = dir,
         .log_dir = logs,

@@ -33,7 +33,7 @@ mkdir -p "$runs"
 # STEP:N is the Nth time that this nmd passes it. The steps of reclaim, which needs a memory controller
 # and swap, are in tests/vm/suites/45-reclaim-steps.sh; those of shims in 69-durable-ends.sh.
 stories=(
-    "submit-journalled:1 round-before-commit:1 round-after-commit:1 shim-started:1 shim-journalled:1
+    "submit-journalled:1 round-before-commit:1 round-after-commit:1 cgroup-prepared:1 shim-started:1 shim-journalled:1
      cgroup-created:1 copy-written:1 cgroup-journalled:1 gate-open:1 running-journalled:1
      before-freeze:1 after-freeze:1 type-journalled:1 update-journalled:1 before-term:1 after-term:1
      term-journalled:1 before-kill:1 after-kill:1 before-thaw:1 after-thaw:1 end-heard:1 end-before-commit:1
@@ -41,7 +41,7 @@ stories=(
     "drain-journalled:1"
     "gate-open:2 running-journalled:2 end-heard:1 type-journalled:2 cgroup-journalled:1 end-journalled:2"
     # where the next nmd dies, too, while it finishes what the first one has left
-    "shim-journalled:3 recovery-before-commit:1 queued-again:1 cgroup-created:2 queued-again:1
+    "cgroup-prepared:2 shim-journalled:3 recovery-before-commit:1 queued-again:1 cgroup-created:2 queued-again:1
      gate-open:1 recovery-after-commit:1 before-freeze:1 recovery-before-commit:1 before-freeze:1
      recovery-after-commit:1 end-before-commit:1 end-before-commit:1"
     "round-after-commit:9 copy-written:2 submit-journalled:3 cgroup-removed:1 before-kill:1

@@ -35,6 +35,7 @@ int set_up(void **state)
         return -1;
     (void)snprintf(w->dir, sizeof w->dir, "%s/c/1", w->root);
     (void)snprintf(w->logs, sizeof w->logs, "%s/l/1", w->root);
+    w->cgroup_fd = -EBADF;
     w->command = (struct nm_command){
         .argv = w->argv,
         .env = w->env,
@@ -91,6 +92,7 @@ int launch(struct world *w)
 {
     const struct nm_launch_params p = {
         .shim_path = shim_path(),
+        .cgroup_fd = w->cgroup_fd,
         .container_dir = w->dir,
         .log_dir = w->logs,
         .container_id = "container_1_000001",

@@ -18,6 +18,7 @@
 
 struct world {
     char root[64], dir[96], logs[96], cgroup[128];
+    int cgroup_fd; /* that the shim is born in, or -EBADF */
     sd_event *event;
     struct nm_launch *launch;
     struct nm_command command;

@@ -12,11 +12,14 @@
 
 #include <cmocka.h>
 
+#include <linux/sched.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "cgroup/backend.h"
+#include "cgroup/procs.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 
@@ -305,6 +308,52 @@ static void test_name_taken(void **state)
     reap(late);
 }
 
+static pid_t born_in(const struct nm_cgroup *cg)
+{
+    struct clone_args args = {.flags = CLONE_INTO_CGROUP,
+                              .exit_signal = SIGCHLD,
+                              .cgroup = (uint64_t)cg->dir_fd};
+    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        alarm(60);
+        for (;;)
+            pause();
+    }
+    return pid;
+}
+
+/* Who was born in its cgroup stays there, in the very same one. */
+static void test_prepared(void **state)
+{
+    struct fixture *f = *state;
+    _cleanup_(nm_cgroup_freep) struct nm_cgroup *early = NULL, *cg = NULL;
+    pid_t pid;
+
+    assert_int_equal(f->b->ops->prepare(f->b, "c1", &early), 0);
+    pid = born_in(early);
+    cg = create(f, "c1", pid);
+    assert_true(cg->inode == early->inode);
+    assert_true(nm_procs_is_member(pid, cg->name));
+    clear(f, cg);
+    reap(pid);
+}
+
+/* Prepared for nothing: who was born elsewhere is moved. */
+static void test_prepared_in_vain(void **state)
+{
+    struct fixture *f = *state;
+    _cleanup_(nm_cgroup_freep) struct nm_cgroup *early = NULL, *cg = NULL;
+    pid_t pid = spawn();
+
+    assert_int_equal(f->b->ops->prepare(f->b, "c1", &early), 0);
+    cg = create(f, "c1", pid);
+    assert_true(nm_procs_is_member(pid, cg->name));
+    clear(f, cg);
+    reap(pid);
+}
+
 static void on_listed(struct nm_cgroup *cg, const char *id, void *userdata)
 {
     uint64_t *inode = userdata;
@@ -403,6 +452,8 @@ int main(void)
         TEST(test_dead_process),
         TEST(test_full_tree),
         TEST(test_name_taken),
+        TEST(test_prepared),
+        TEST(test_prepared_in_vain),
         TEST(test_second_backend_finds_it),
         TEST(test_slice_comes_back),
         TEST(test_limits_are_set),

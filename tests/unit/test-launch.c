@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "cgroup/cgroup.h"
+#include "cgroup/procs.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 
@@ -398,6 +400,7 @@ static void test_shim_missing(void **state)
 {
     struct world *w = *state;
     const struct nm_launch_params p = {
+        .cgroup_fd = -EBADF,
         .shim_path = "/no/such/shim",
         .container_dir = w->dir,
         .log_dir = w->logs,
@@ -412,6 +415,55 @@ static void test_shim_missing(void **state)
 }
 
 /* A stale record of an earlier attempt in the same directory is not believed. */
+static struct nm_cgroup_backend *make_slice(void)
+{
+    char slice[64];
+    struct nm_cgroup_backend_params params = {.kind = NM_CGROUP_BACKEND_DIRECT, .slice = slice};
+    struct nm_cgroup_backend *b = NULL;
+
+    (void)snprintf(slice, sizeof slice, "nmtest-launch%d.slice", (int)getpid());
+    (void)nm_cgroup_backend_new(&params, &b, NULL);
+    return b;
+}
+
+/* It is there before its gate opens, nobody has moved it, and so is what it starts. */
+static void test_born_in_its_cgroup(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(nm_cgroup_backend_freep) struct nm_cgroup_backend *b = make_slice();
+    _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
+    pid_t shim;
+
+    if (!b) {
+        print_message("no cgroup may be made here\n");
+        skip();
+    }
+    assert_int_equal(b->ops->prepare(b, "c1", &cg), 0);
+    w->cgroup_fd = cg->dir_fd;
+    shell(w, "cat /proc/self/cgroup; exit 4");
+    assert_int_equal(launch(w), 0);
+    shim = nm_launch_shim_pid(w->launch);
+    assert_true(nm_procs_is_member(shim, cg->name));
+    assert_int_equal(nm_launch_open_gate(w->launch), 0);
+    wait_for(w, &w->n_ended);
+    assert_int_equal(w->ended.exit_code, 4);
+    assert_non_null(strstr(output(w, "stdout"), cg->name));
+    wait_until_dead(shim);
+    assert_int_equal(b->ops->remove(b, cg), 0);
+}
+
+/* The descriptor is no cgroup (any more): it is started all the same. */
+static void test_no_such_cgroup(void **state)
+{
+    struct world *w = *state;
+    _cleanup_close_ int fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    w->cgroup_fd = fd;
+    shell(w, "exit 4");
+    run(w);
+    assert_int_equal(w->ended.exit_code, 4);
+}
+
 static void test_second_attempt(void **state)
 {
     struct world *w = *state;
@@ -469,6 +521,8 @@ int main(void)
         launch_test(test_gate_stays_shut),
         launch_test(test_shim_killed_at_gate),
         launch_test(test_shim_missing),
+        launch_test(test_born_in_its_cgroup),
+        launch_test(test_no_such_cgroup),
         launch_test(test_second_attempt),
         launch_test(test_shim_killed_alone),
     };
