@@ -14,8 +14,11 @@
 #include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+
+#include "agent/priority.h"
 
 /* Lines after this much output are not looked at: the script gets EPIPE. A health report is a line
  * or two. */
@@ -164,7 +167,8 @@ static int prepare_actions(posix_spawn_file_actions_t *actions, int output)
     return -r;
 }
 
-/* A group of its own, and none of nmd's own signal set-up. */
+/* A session of its own, so that its group can be killed and an autogroup's priority isn't nmd's;
+ * and none of nmd's own signal set-up. */
 static int prepare_attributes(posix_spawnattr_t *attributes)
 {
     sigset_t none, all;
@@ -178,9 +182,7 @@ static int prepare_attributes(posix_spawnattr_t *attributes)
     if (r == 0)
         r = posix_spawnattr_setsigdefault(attributes, &all);
     if (r == 0)
-        r = posix_spawnattr_setpgroup(attributes, 0);
-    if (r == 0)
-        r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+        r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
                                                      POSIX_SPAWN_SETSIGDEF);
     return -r;
 }
@@ -209,9 +211,15 @@ static int spawn(const char *path, int output, pid_t *ret_pid)
         r = -posix_spawn(&pid, path, &actions, &attributes, argv, environment);
     (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
-    if (r == 0)
-        *ret_pid = pid;
-    return r;
+    if (r < 0)
+        return r;
+    /* nmd's urgency, and its protection from the OOM killer, are not the script's. By group: it may
+     * have forked already. */
+    if (getpriority(PRIO_PROCESS, 0) < 0)
+        (void)setpriority(PRIO_PGRP, (id_t)pid, 0);
+    (void)nm_priority_set(pid, &(struct nm_priority){.oom_score_adj = 0});
+    *ret_pid = pid;
+    return 0;
 }
 
 static int watch(struct nm_health_script *s, sd_event *event, uint64_t timeout_usec)

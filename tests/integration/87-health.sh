@@ -64,6 +64,12 @@ script_is 'true'
 check "without the line it is well" wait_until 10 health_is 'true '
 check "and goes on" wait_until 5 in_state guar RUNNING
 
+# nmd is more urgent than what it measures; what it starts is not.
+script_is "ps -o ni= -p \$\$ >$dir/nice.new; tr -d ' ' </proc/self/autogroup >>$dir/nice.new; mv $dir/nice.new $dir/nice"
+check "a script runs" wait_until 10 test -s "$dir/nice"
+is "at the usual priority" "$(head -n 1 "$dir/nice" | tr -d ' ')" 0
+[ ! -e /proc/self/autogroup ] || like "its session, too" "$(tail -n 1 "$dir/nice")" 'nice0$'
+
 # ---- a script that hangs ----
 script_is "echo \$\$ >$dir/hung" 'sleep 300 & echo $! >>'"$dir/hung"'; wait'
 check "a script that hangs makes it unhealthy" wait_until 10 health_is 'false *did not end in time*'

@@ -79,10 +79,15 @@ check "nor write to /usr" bash -c '! timeout 60 nmctl run -u root -- touch /usr/
 # ---- reload and restart -------------------------------------------------------------------------
 
 pid=$(unit_prop nmd.service MainPID)
-conf "[queue]" "max-length = 3"
+printf '%s\n' '#!/bin/sh' 'ps -o ni= -p $$ >/tmp/health.new; cat /proc/self/oom_score_adj >>/tmp/health.new' \
+    'mv /tmp/health.new /tmp/health.ran' >/usr/local/bin/health
+chmod 755 /usr/local/bin/health
+conf "[queue]" "max-length = 3" "[health]" "script = /usr/local/bin/health" "period = 1s"
 check "systemctl reload works" systemctl reload nmd.service
 check "and the new setting holds" wait_until 20 status_is .queue.max_length 3
 is "nmd was not restarted for it" "$(unit_prop nmd.service MainPID)" "$pid"
+check "its health script runs" wait_until 30 test -s /tmp/health.ran
+is "with nothing of nmd's priority" "$(tr -d ' ' </tmp/health.ran | paste -sd' ')" "0 0"
 conf "[queue]" "max-length = many"
 systemctl reload nmd.service
 check "a bad file is told of, with its line" \
