@@ -29,19 +29,49 @@ int nm_life_journal(struct nm_live *l)
     return r;
 }
 
-int nm_life_copy(struct nm_live *l)
+static int write_copy(struct nm_live *l)
 {
     char dir[NM_DIR_SIZE];
     int r;
 
-    if (l->c->shim_pid == 0)
-        return 0; /* nothing has been launched that would have to be found again */
     nm_manager_container_dir(l->m, l->c->id, dir);
     r = nm_copy_write(dir, l->m->boot_id, l->c);
-    NM_FAULT("copy-written");
+    l->has_copy = l->has_copy || r >= 0;
     if (r < 0)
         nm_debug("%s: no copy of its journal entry: %s", l->c->id, strerror(-r));
     return r;
+}
+
+int nm_life_copy(struct nm_live *l)
+{
+    int r;
+
+    if (l->c->shim_pid == 0 && !l->has_copy)
+        return 0; /* the round sees to it, if it is going to wait */
+    r = write_copy(l);
+    NM_FAULT("copy-written");
+    return r;
+}
+
+void nm_life_copy_waiting(struct nm_live *l)
+{
+    if (l->has_copy || l->c->view.state != NM_SCHEDULED || l->c->view.admitted)
+        return;
+    (void)write_copy(l);
+    NM_FAULT("waiting-copied");
+}
+
+/* Of what never ran nothing is kept: a copy that still says that it waits would start it after all,
+ * should the journal be lost. */
+static void forget_what_never_ran(const struct nm_live *l)
+{
+    char dir[NM_DIR_SIZE];
+
+    nm_manager_container_dir(l->m, l->c->id, dir);
+    if (l->c->pid || l->c->shim_pid || nm_launch_gate_was_open(dir))
+        return;
+    nm_files_forget(l->m, l->c->id);
+    NM_FAULT("waiting-forgotten");
 }
 
 void nm_life_set_state(struct nm_live *l, enum nm_state to)
@@ -449,6 +479,7 @@ static void finish(struct nm_live *l)
 
     (void)nm_store_begin(m->store);
     nm_life_judge_end(l);
+    forget_what_never_ran(l);
     c->finished_usec = l->has_end && l->end.ended_usec ? l->end.ended_usec : nm_now_usec();
     c->finished_realtime_usec =
         l->has_end && l->end.ended_realtime_usec ? l->end.ended_realtime_usec : nm_realtime_usec();
@@ -506,6 +537,7 @@ static void back_into_queue(struct nm_live *l)
     c->shim_start_ticks = c->cgroup_inode = 0;
     (void)nm_life_journal(l);
     NM_FAULT("queued-again");
+    (void)write_copy(l);
     nm_record_failed(l, "it could not be started then, and waits again");
     if (m->draining)
         nm_manager_carry_out_drain(m, NULL);

@@ -306,6 +306,8 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
      * for ends have a turn of their own. */
     for (size_t i = 0; i < v->n_actions; i++)
         nm_act_carry_out(v->actions[i].target->owner);
+    for (size_t i = 0; i < m->n_live; i++)
+        nm_life_copy_waiting(m->live[i]);
 }
 
 static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)

@@ -70,6 +70,7 @@ struct nm_live {
     unsigned limits_in_flight;        /* set_limits calls under way: they hold a pointer to this */
     bool ending;                      /* its end waits for the next turn of the event loop */
     bool removed;                     /* out of the lists; the last call under way frees it */
+    bool has_copy;                    /* this nmd has written one (copy.h) */
     bool has_end;
     struct nm_launch_record end;      /* valid with has_end */
     bool decision_open;               /* `decision` waits for its outcome */
@@ -225,7 +226,8 @@ void nm_act_check_drift(struct nm_manager *m);
 /* manager-life.c */
 void nm_life_set_state(struct nm_live *l, enum nm_state to); /* journals and tells */
 int nm_life_journal(struct nm_live *l);
-int nm_life_copy(struct nm_live *l); /* see copy.h; for those that were launched */
+int nm_life_copy(struct nm_live *l); /* see copy.h; for those that were launched or have one */
+void nm_life_copy_waiting(struct nm_live *l); /* for those that wait and have none yet */
 int nm_life_attach(struct nm_live *l, struct nm_cgroup *cg); /* watches and sampler; takes cg */
 void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase,
                       const struct nm_launch_record *r, void *userdata);

@@ -39,6 +39,7 @@ stories=(
      term-journalled:1 before-kill:1 after-kill:1 before-thaw:1 after-thaw:1 end-heard:1 end-before-commit:1
      end-journalled:1 cgroup-removed:1"
     "drain-journalled:1"
+    "waiting-copied:1 waiting-copied:2 waiting-forgotten:1 waiting-forgotten:1"
     "gate-open:2 running-journalled:2 end-heard:1 type-journalled:2 cgroup-journalled:1 end-journalled:2"
     # where the next nmd dies, too, while it finishes what the first one has left
     "cgroup-prepared:2 shim-journalled:3 recovery-before-commit:1 queued-again:1 cgroup-created:2 queued-again:1

@@ -56,6 +56,11 @@ noting paused --opportunistic -m 30M -c 0.2 --app grid -- 'exec sleep 1000'
 noting soon "${low[@]}" -- 'sleep 1; exit 5'
 for name in run paused soon; do wait_until 5 in_state $name RUNNING; done
 run=$(pid_of run) paused=$(pid_of paused) soon_id=$(field_of soon .id)
+noting low1 --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
+noting low2 --opportunistic -m 980M -c 0.1 -- 'exec sleep 1000'
+noting none --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
+nmctl update low2 -m 970M >/dev/null
+nmctl kill --wait none >/dev/null
 nmctl pause paused >/dev/null
 nmctl promote paused >/dev/null
 nmctl pause paused >/dev/null
@@ -79,6 +84,10 @@ is "until when it was" "$((($(field_of paused .pause_deadline_usec) - deadline) 
 is "type, request, application are known" \
     "$(field_of paused '"\(.execution_type) \(.memory_bytes) \(.vcores) \(.app)"')" "GUARANTEED $((30 << 20)) 0.2 grid"
 check "what ended meanwhile has its exit status" wait_until 5 ended_as "$soon_id" "5 exited"
+is "what waited waits in its order" "$(field_of low1 .queue_position) $(field_of low2 .queue_position)" "1 2"
+is "with its newest request" "$(field_of low2 .memory_bytes)" $((970 << 20))
+is "what was killed while it waited stays away" "$(field_of none .state)" null
+nmctl kill low1 low2 >/dev/null
 noting after "${low[@]}" -- 'exit 3'
 check "new containers run" wait_until 5 ended_as after "3 exited"
 is "no id comes twice" "$(nmctl list --all --json | jq '([.[].id] | unique | length) == length')" true
@@ -138,13 +147,15 @@ is "it has everything in it" \
     "$(state_of run) $(pid_of run) $(state_of soon) $(field_of waits1 .queue_position) $(field_of waits2 .queue_position)" \
     "RUNNING $run COMPLETED 1 2"
 is "decisions, too" "$(jq -cn --argjson a "$known" --argjson b "$(decisions)" '$a - $b')" "[]"
-nmctl kill --now waits1 waits2 >/dev/null
 nmd_stop
 rm -f "$db" "$db-wal"
 nmd_start
 is "removed while nmd is stopped: adopted from the copies" "$(state_of run) $(pid_of run) $(pid_of paused)" \
     "RUNNING $run $paused"
+is "those that wait, too" "$(field_of waits1 .queue_position) $(field_of waits2 .queue_position)" "1 2"
+nmctl kill --now waits1 waits2 >/dev/null
 is "nobody ran twice" "$(runs_of run) $(runs_of paused) $(runs_of soon) $(runs_of after)" "1 1 1 1"
+is "nor did those run at all that only waited" "$(find "$runs" -name 'low[12]' -o -name none -o -name 'waits[12]')" ""
 
 # ---- orphans ----
 nmd_kill
