@@ -24,6 +24,7 @@
 
 #include "agent/launch/launch-internal.h"
 #include "agent/launch/shim.h"
+#include "util/clock.h"
 #include "util/fault.h"
 #include "util/fileio.h"
 
@@ -142,65 +143,66 @@ static int add_attributes(posix_spawnattr_t *attr)
                ?: posix_spawnattr_setsigmask(attr, &all);
 }
 
-/* In the child, which has a copy of nmd's memory: system calls only. Returns if the shim can't be
- * executed. */
-static void become_shim(const char *path, const struct handover *h, char **argv, char **env)
+/* In the child, which has a copy of nmd's memory. Returns why the shim can't be executed. */
+static int become_shim(const char *path, const struct handover *h, char **argv, char **env)
 {
     const int fds[][2] = {{h->socket, NM_SHIM_FD_SOCKET},
                           {h->spec, NM_SHIM_FD_SPEC},
                           {h->dir, NM_SHIM_FD_DIR},
                           {h->logs, NM_SHIM_FD_LOGS}};
-    sigset_t all;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    sigset_t all;
 
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setsid();
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (null < 0 || dup2(null, fd) < 0)
-            return;
+            return errno;
     for (size_t i = 0; i < NM_ARRAY_SIZE(fds); i++)
         if (dup2(fds[i][0], fds[i][1]) < 0)
-            return;
+            return errno;
     (void)execve(path, argv, env);
+    return errno;
 }
 
-/* An executable that isn't there is told through a pipe, which a good exec closes. Past clone3 there
- * are no other ways to fail: then the caller may try the other way of starting it. */
+/* Speaks in the shim's place, so that nmd hears of it as of any other end before the command. */
+static _Noreturn void tell_failure(const struct handover *h, int error)
+{
+    const struct nm_launch_record r = {
+        .phase = NM_LAUNCH_ENDED,
+        .failed_stage = NM_LAUNCH_STAGE_SHIM,
+        .failed_errno = error,
+        .ended_usec = nm_now_usec(),
+        .ended_realtime_usec = nm_realtime_usec(),
+    };
+    char text[NM_LAUNCH_RECORD_SIZE];
+
+    if (nm_launch_record_print(&r, text, sizeof text) >= 0)
+        (void)send(h->socket, text, strlen(text), MSG_NOSIGNAL);
+    _exit(127);
+}
+
+/*
+ * Doesn't wait for the exec, as posix_spawn does: nmd has the limits to set and the journal to write
+ * meanwhile, and a process that has just been woken by the end of that wait may not be on a CPU until the shim
+ * rests. From the moment of its birth it has the pid, the cgroup and the start time that it will have.
+ */
 static int spawn_in_cgroup(const struct nm_launch_params *p, const struct handover *h, char **argv,
                            char **env, pid_t *ret)
 {
     struct clone_args args = {.flags = CLONE_INTO_CGROUP,
                               .exit_signal = SIGCHLD,
                               .cgroup = (uint64_t)p->cgroup_fd};
-    _cleanup_close_ int from = -EBADF, to = -EBADF;
-    int fds[2], error = 0;
-    ssize_t n;
     long pid;
 
-    if (pipe2(fds, O_CLOEXEC) < 0)
+    if (access(p->shim_path, X_OK) < 0)
         return -errno;
-    from = fds[0];
-    to = lift(fds[1]);
-    if (to < 0)
-        return to;
     pid = syscall(SYS_clone3, &args, sizeof args);
     if (pid < 0)
         return -errno;
-    if (pid == 0) {
-        become_shim(p->shim_path, h, argv, env);
-        error = errno;
-        (void)!write(to, &error, sizeof error);
-        _exit(127);
-    }
-    to = nm_close(to);
-    do
-        n = read(from, &error, sizeof error);
-    while (n < 0 && errno == EINTR);
-    if (n == sizeof error) {
-        (void)waitpid((pid_t)pid, NULL, 0);
-        return error ? -error : -EIO;
-    }
+    if (pid == 0)
+        tell_failure(h, become_shim(p->shim_path, h, argv, env));
     *ret = (pid_t)pid;
     return 0;
 }

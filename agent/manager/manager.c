@@ -337,12 +337,39 @@ static int start_timers(struct nm_manager *m)
     return sd_event_source_set_enabled(m->round_source, SD_EVENT_ONESHOT);
 }
 
+static int on_state_dir(sd_event_source *s, const struct inotify_event *ev, void *userdata)
+{
+    const struct nm_manager *m = userdata;
+
+    (void)s;
+    if (ev->mask & (IN_DELETE_SELF | IN_MOVE_SELF))
+        nm_err("the state directory %s was %s: what happens now is not there for the next start; put it back "
+               "and restart nmd",
+               m->state_dir, ev->mask & IN_MOVE_SELF ? "moved" : "removed");
+    return 0;
+}
+
+/*
+ * The other use of this watch is to be there. sd-event has one inotify descriptor for all of its
+ * watches, and closes it with the last one: the kernel then waits for an SRCU grace period, 8 to 15
+ * ms in which nmd would see nothing, at each end of the only container that runs.
+ */
+static void watch_state_dir(struct nm_manager *m)
+{
+    int r = sd_event_add_inotify(m->event, &m->state_dir_watch, m->state_dir,
+                                 IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR, on_state_dir, m);
+
+    if (r < 0)
+        nm_debug("can't watch %s: %s", m->state_dir, strerror(-r));
+}
+
 int nm_manager_start(struct nm_manager *m)
 {
     int r = start_timers(m);
 
     if (r < 0)
         return r;
+    watch_state_dir(m);
     watch_pressure(m);
     return 0;
 }
@@ -568,6 +595,7 @@ static void stop_watching(struct nm_manager *m)
     m->round_source = sd_event_source_disable_unref(m->round_source);
     m->drain_timer = sd_event_source_disable_unref(m->drain_timer);
     m->housekeeping_timer = sd_event_source_disable_unref(m->housekeeping_timer);
+    m->state_dir_watch = sd_event_source_disable_unref(m->state_dir_watch);
     m->node_memory_psi = nm_psi_watch_free(m->node_memory_psi);
     m->slice_memory_psi = nm_psi_watch_free(m->slice_memory_psi);
     m->cpu_psi = nm_psi_watch_free(m->cpu_psi);

@@ -144,7 +144,7 @@ struct nm_manager {
     uint64_t cpu_event_usec; /* the stall that is being looked into, or 0 */
     uint64_t cause_usec; /* of the round that goes on: the sample or event that set it off */
     sd_event_source *sample_timer, *close_timer, *wake_timer, *round_source, *drain_timer,
-        *housekeeping_timer, *cpu_look_timer;
+        *housekeeping_timer, *cpu_look_timer, *state_dir_watch;
     struct nm_psi_watch *node_memory_psi, *slice_memory_psi, *cpu_psi;
     struct nm_health *health;
 

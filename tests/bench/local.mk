@@ -14,6 +14,8 @@ launch_bench_LDADD = libnm-agent.la
 EXTRA_launch_bench_DEPENDENCIES = nm-shim$(EXEEXT)
 
 first_instruction_SOURCES = %D%/first-instruction.c
+# its first instruction is its own, and not the dynamic linker's
+first_instruction_LDFLAGS = -all-static
 EXTRA_DIST += %D%/daemon-bench.py %D%/vm
 
 bench: $(bench_programs) first-instruction nmd nm-shim nmctl/nmctl

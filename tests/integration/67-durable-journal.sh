@@ -157,6 +157,10 @@ nmctl kill --now waits1 waits2 >/dev/null
 is "nobody ran twice" "$(runs_of run) $(runs_of paused) $(runs_of soon) $(runs_of after)" "1 1 1 1"
 is "nor did those run at all that only waited" "$(find "$runs" -name 'low[12]' -o -name none -o -name 'waits[12]')" ""
 
+mv "$dir/state" "$dir/elsewhere"
+check "a state directory that is taken away is told of" wait_until 5 in_log "state directory .* was moved"
+mv "$dir/elsewhere" "$dir/state"
+
 # ---- orphans ----
 nmd_kill
 rm -f "$db" "$db-wal" "$dir/state/containers/"*/container.json

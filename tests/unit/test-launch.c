@@ -452,6 +452,38 @@ static void test_born_in_its_cgroup(void **state)
     assert_int_equal(b->ops->remove(b, cg), 0);
 }
 
+/* Nobody waits for the exec: that it failed is told. */
+static void test_shim_is_no_program(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(nm_cgroup_backend_freep) struct nm_cgroup_backend *b = make_slice();
+    _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
+    _cleanup_close_ int dir = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char path[96];
+    struct nm_launch_params p = {
+        .shim_path = path,
+        .container_dir = w->dir,
+        .log_dir = w->logs,
+        .container_id = "container_1_000001",
+        .command = &w->command,
+        .event = w->event,
+    };
+
+    if (!b)
+        skip();
+    (void)snprintf(path, sizeof path, "%s/garbage", w->root);
+    assert_int_equal(nm_write_file_atomic_at(dir, "garbage", "no program", 0755, 0), 0);
+    assert_int_equal(b->ops->prepare(b, "c1", &cg), 0);
+    p.cgroup_fd = cg->dir_fd;
+    set_argv(w, (char *)"true");
+    assert_int_equal(nm_launch_new(&p, on_launch, w, &w->launch), 0);
+    wait_for(w, &w->n_ended);
+    assert_int_equal(w->ended.failed_stage, NM_LAUNCH_STAGE_SHIM);
+    assert_int_equal(w->ended.failed_errno, ENOEXEC);
+    wait_until_dead(nm_launch_shim_pid(w->launch));
+    assert_int_equal(b->ops->remove(b, cg), 0);
+}
+
 /* The descriptor is no cgroup (any more): it is started all the same. */
 static void test_no_such_cgroup(void **state)
 {
@@ -522,6 +554,7 @@ int main(void)
         launch_test(test_shim_killed_at_gate),
         launch_test(test_shim_missing),
         launch_test(test_born_in_its_cgroup),
+        launch_test(test_shim_is_no_program),
         launch_test(test_no_such_cgroup),
         launch_test(test_second_attempt),
         launch_test(test_shim_killed_alone),
