@@ -12,6 +12,12 @@
  * it is one number, where the kernel has to collect memory.stat from all CPUs and print fifty
  * lines. If it is what it was, and no CPU time was used since, then nothing was allocated and
  * nothing reclaimed, and the other files aren't read.
+ *
+ * The kernel keeps what changed as lists of cgroups, one per CPU, and takes a cgroup out of its
+ * parent's list when the cgroup's statistics are read. The list is singly linked and walked from
+ * its head, so that reading a thousand active siblings one after the other costs half a million
+ * steps, a third of all that sampling costs. nm_cgroup_collect() reads the parent first, which
+ * empties the lists in one go.
  */
 
 #include "monitor/monitor.h"
@@ -45,6 +51,16 @@ struct nm_cgroup_sampler {
     struct nm_rate cpu;
     uint64_t highest_bytes;
 };
+
+int nm_cgroup_collect(int stat_fd)
+{
+    char byte;
+
+    /* All of it is made up for the first byte. */
+    if (pread(stat_fd, &byte, 1, 0) >= 0)
+        return 0;
+    return errno == ENODEV ? -ENOENT : -errno;
+}
 
 struct nm_cgroup_sampler *nm_cgroup_sampler_free(struct nm_cgroup_sampler *s)
 {

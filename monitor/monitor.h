@@ -61,6 +61,12 @@ int nm_cgroup_sampler_new(const struct nm_cgroup *cg, bool memory_controller, co
 struct nm_cgroup_sampler *nm_cgroup_sampler_free(struct nm_cgroup_sampler *s);
 NM_DEFINE_CLEANUP(struct nm_cgroup_sampler *, nm_cgroup_sampler_free)
 int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *ret);
+/*
+ * Before all cgroups below one are sampled: has the kernel collect their statistics at once, which changes no figure
+ * but makes reading them linear in their number (cgsample.c). stat_fd: the upper one's cpu.stat; and, since Linux 6.16
+ * keeps these apart, its memory.stat in a second call. -ENOENT: it has gone.
+ */
+int nm_cgroup_collect(int stat_fd);
 
 /* ---- network links (monitor/link.c) ---------------------------------------------------------------------- */
 

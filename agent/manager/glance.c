@@ -54,6 +54,14 @@ static uint64_t cpu_limit(const struct nm_manager *m)
                       (double)m->settings.capacity.cpu_millicores);
 }
 
+/* It has gone. Another slice has taken its place, by and by. */
+static void close_slice(struct nm_manager *m)
+{
+    m->slice_cpu_fd = nm_close(m->slice_cpu_fd);
+    m->slice_memory_fd = nm_close(m->slice_memory_fd);
+    m->glance_cpu_usec = 0;
+}
+
 /* Since the last glance, all CPU up to the threshold was used by containers alone, and the newest
  * sample knows nothing of that. */
 static bool cpu_surges(struct nm_manager *m, uint64_t now)
@@ -66,8 +74,7 @@ static bool cpu_surges(struct nm_manager *m, uint64_t now)
         return false;
     if (nm_pread_file(m->slice_cpu_fd, buf, sizeof buf, NULL) < 0 ||
         nm_monitor_parse_cpu_stat(buf, &cpu) < 0) {
-        m->slice_cpu_fd = nm_close(m->slice_cpu_fd); /* another slice has taken its place, by and by */
-        m->glance_cpu_usec = 0;
+        close_slice(m);
         return false;
     }
     m->glance_usec = now;
@@ -132,10 +139,22 @@ static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
 }
 
 /* At start, so that nmd's descriptors are what they will be; and again when the slice is another. */
-static void open_cpu_stat(struct nm_manager *m)
+static void open_slice(struct nm_manager *m)
 {
-    if (m->slice_cpu_fd < 0 && m->backend->slice_fd >= 0)
-        m->slice_cpu_fd = openat(m->backend->slice_fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
+    if (m->slice_cpu_fd >= 0 || m->backend->slice_fd < 0)
+        return;
+    m->slice_cpu_fd = openat(m->backend->slice_fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
+    if (m->slice_cpu_fd >= 0 && m->backend->feature[NM_CGROUP_MEMORY_LIMITS])
+        m->slice_memory_fd = openat(m->backend->slice_fd, "memory.stat", O_RDONLY | O_CLOEXEC);
+}
+
+void nm_glance_collect(struct nm_manager *m)
+{
+    if (m->n_live < 2 || m->slice_cpu_fd < 0)
+        return;
+    if (nm_cgroup_collect(m->slice_cpu_fd) < 0 ||
+        (m->slice_memory_fd >= 0 && nm_cgroup_collect(m->slice_memory_fd) < 0))
+        close_slice(m);
 }
 
 int nm_glance_start(struct nm_manager *m)
@@ -145,7 +164,7 @@ int nm_glance_start(struct nm_manager *m)
 
     if (r < 0)
         return r;
-    open_cpu_stat(m);
+    open_slice(m);
     return sd_event_add_time(m->event, &m->close_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_glance, m);
 }
 
@@ -153,7 +172,7 @@ void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
     m->in_use_bytes = v->in_use.memory_bytes;
     m->in_use_millicores = v->in_use.cpu_millicores;
-    open_cpu_stat(m);
+    open_slice(m);
     if (!m->close_timer)
         return;
     if (m->config->glance && m->settings.over_allocation &&

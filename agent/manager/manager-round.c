@@ -79,6 +79,7 @@ int nm_manager_sample(struct nm_manager *m)
                 strerror(-r));
         m->node_valid = false;
     }
+    nm_glance_collect(m);
     for (size_t i = 0; i < m->n_live; i++) {
         nm_live_sample(m->live[i], now);
         m->views[i]->state_samples++;

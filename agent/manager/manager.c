@@ -569,7 +569,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
 
     if (!m)
         return -ENOMEM;
-    m->slice_cpu_fd = -EBADF;
+    m->slice_cpu_fd = m->slice_memory_fd = -EBADF;
     m->event = sd_event_ref(p->event);
     m->config_must_exist = p->config_must_exist;
     m->drain_deadline_usec = UINT64_MAX;
@@ -636,6 +636,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     nm_node_sampler_free(m->node_sampler);
     nm_node_sampler_free(m->glance_sampler);
     (void)nm_close(m->slice_cpu_fd);
+    (void)nm_close(m->slice_memory_fd);
     nm_store_free(m->store);
     nm_cgroup_backend_free(m->backend);
     if (m->config)

@@ -154,7 +154,7 @@ struct nm_manager {
     char hold_id[NM_ID_SIZE];
     uint64_t squeeze_millicores;
     struct nm_node_sampler *glance_sampler; /* of its own, so that glances don't shorten CPU windows */
-    int slice_cpu_fd;      /* the slice's cpu.stat */
+    int slice_cpu_fd, slice_memory_fd; /* the slice's cpu.stat and memory.stat */
     uint64_t glance_usec, glance_cpu_usec; /* the glance before: when, and what all had used by then */
     uint64_t cpu_look_after_usec; /* not again before: the last surge was none */
     uint64_t in_use_millicores;
@@ -203,6 +203,7 @@ void nm_live_sample(struct nm_live *l, uint64_t now_usec);
 void nm_glance_look_at_cpu(struct nm_manager *m); /* a stall, or a surge, may have begun */
 int nm_glance_start(struct nm_manager *m);
 void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v);
+void nm_glance_collect(struct nm_manager *m); /* before all containers are sampled */
 
 /* manager-act.c: each of these journals what is meant and then does it; inside a round, all intents
  * are written in one transaction first, and nm_act_carry_out() follows. */

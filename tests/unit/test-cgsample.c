@@ -496,6 +496,7 @@ static void test_real_cgroup(void **state)
     char path[] = "/sys/fs/cgroup/unified/nm-test-XXXXXX";
     struct nm_cgroup cg = {.dir_fd = -EBADF};
     struct nm_cgroup_sample c;
+    int stat_fd;
 
     (void)state;
     if (!mkdtemp(path)) {
@@ -508,11 +509,16 @@ static void test_real_cgroup(void **state)
     }
     cg.dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(cg.dir_fd >= 0);
+    stat_fd = openat(cg.dir_fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
+    assert_true(stat_fd >= 0);
     assert_int_equal(nm_cgroup_sampler_new(&cg, true, "/proc", &s), 0);
+    assert_int_equal(nm_cgroup_collect(stat_fd), 0);
     assert_int_equal(nm_cgroup_sampler_sample(s, nm_now_usec(), &c), 0);
     assert_int_equal(c.cpu_usage_usec, 0);
     assert_int_equal(c.memory_bytes, 0);
     assert_int_equal(rmdir(path), 0);
+    assert_int_equal(nm_cgroup_collect(stat_fd), -ENOENT);
+    (void)nm_close(stat_fd);
     assert_int_equal(nm_cgroup_sampler_sample(s, nm_now_usec(), &c), -ENOENT);
     s = nm_cgroup_sampler_free(s);
     assert_int_equal(nm_cgroup_sampler_new(&cg, true, "/proc", &s), -ENOENT);
