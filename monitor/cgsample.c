@@ -142,6 +142,12 @@ int nm_cgroup_sampler_new(const struct nm_cgroup *cg, bool memory_controller, co
     return 0;
 }
 
+void nm_cgroup_sampler_set_shim(struct nm_cgroup_sampler *s, pid_t shim)
+{
+    if (s->procs)
+        nm_procmem_set_shim(s->procs, shim);
+}
+
 /* One number, or 0 where the file is missing. */
 static int read_counter(int fd, uint64_t *ret)
 {

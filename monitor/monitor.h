@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cgroup/cgroup.h"
 #include "util/macros.h"
@@ -60,6 +61,9 @@ int nm_cgroup_sampler_new(const struct nm_cgroup *cg, bool memory_controller, co
                           struct nm_cgroup_sampler **ret);
 struct nm_cgroup_sampler *nm_cgroup_sampler_free(struct nm_cgroup_sampler *s);
 NM_DEFINE_CLEANUP(struct nm_cgroup_sampler *, nm_cgroup_sampler_free)
+/* The container's shim, whose memory doesn't change: without the memory controller it is looked at every 10 s only.
+ * 0: none (any more). */
+void nm_cgroup_sampler_set_shim(struct nm_cgroup_sampler *s, pid_t shim);
 int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *ret);
 /*
  * Before all cgroups below one are sampled: has the kernel collect their statistics at once, which changes no figure

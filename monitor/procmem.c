@@ -19,6 +19,9 @@
  * Best of all is to read nothing: where no CPU time was used since the last sample, nothing ran
  * that could have taken memory. Of a thousand containers most are idle or paused most of the time.
  *
+ * A container's shim is nmd's own program and stays as it is, so that its figures are believed for as
+ * long as those of a container that doesn't run, once two looks at it were the same.
+ *
  * Each descriptor that is kept costs a page of kernel memory (a seq_file holds on to its buffer),
  * and saves half of what opening, reading and closing costs.
  *
@@ -71,12 +74,16 @@ struct process {
     struct nm_proc_statm statm;   /* when status was read last */
     struct nm_proc_memory memory; /* the present figures */
     bool known;
+    struct nm_proc_statm latest; /* at read_usec */
+    uint64_t read_usec;
+    bool at_rest; /* and the same as before */
 };
 
 struct nm_procmem {
     int cgroup_fd, procs_fd;
     char *proc_root;
     uint64_t page_bytes;
+    pid_t shim; /* 0: none */
 
     /* The latest result, and the CPU time that the cgroup had used before it was taken. */
     bool measured;
@@ -136,6 +143,11 @@ int nm_procmem_new(int cgroup_fd, const char *proc_root, struct nm_procmem **ret
         return errno == ENODEV ? -ENOENT : -errno;
     *ret = STEAL_PTR(p);
     return 0;
+}
+
+void nm_procmem_set_shim(struct nm_procmem *p, pid_t shim)
+{
+    p->shim = shim;
 }
 
 static int open_proc(const struct nm_procmem *p, pid_t pid, const char *name)
@@ -221,7 +233,22 @@ static bool status_is_stale(const struct process *q, const struct nm_proc_statm 
            old_anon > anon + SLACK_PAGES;
 }
 
-static int measure(const struct nm_procmem *p, struct process *q)
+/* Need not be looked at. */
+static bool is_shim_at_rest(const struct nm_procmem *p, const struct process *q, uint64_t now_usec)
+{
+    return q->pid == p->shim && q->at_rest && now_usec >= q->read_usec &&
+           now_usec - q->read_usec < IDLE_MAX_AGE_USEC;
+}
+
+static void note_rest(struct process *q, const struct nm_proc_statm *now, uint64_t now_usec)
+{
+    q->at_rest = q->latest.resident_pages == now->resident_pages &&
+                 q->latest.shared_pages == now->shared_pages;
+    q->latest = *now;
+    q->read_usec = now_usec;
+}
+
+static int measure(const struct nm_procmem *p, struct process *q, uint64_t now_usec)
 {
     struct nm_proc_statm now;
     char buf[256];
@@ -247,6 +274,7 @@ static int measure(const struct nm_procmem *p, struct process *q)
         q->memory.anon_bytes =
             (now.resident_pages - NM_MIN(now.shared_pages, now.resident_pages)) * p->page_bytes;
     }
+    note_rest(q, &now, now_usec);
     return 0;
 }
 
@@ -301,15 +329,18 @@ static void cache_truncate(struct nm_procmem *p, unsigned n)
 }
 
 /* -ENOENT: it has ended. */
-static int measure_cached(struct nm_procmem *p, struct process *q)
+static int measure_cached(struct nm_procmem *p, struct process *q, uint64_t now_usec)
 {
     bool was_open = q->statm_fd >= 0;
-    int r = measure(p, q);
+    int r;
 
+    if (is_shim_at_rest(p, q, now_usec))
+        return 0;
+    r = measure(p, q, now_usec);
     /* The number may belong to a new process by now, which the old descriptor never shows. */
     if (r == -ENOENT && was_open) {
         process_reset(q, q->pid);
-        r = measure(p, q);
+        r = measure(p, q, now_usec);
     }
     if (r < 0)
         process_reset(q, q->pid);
@@ -318,7 +349,8 @@ static int measure_cached(struct nm_procmem *p, struct process *q)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static int measure_all(struct nm_procmem *p, struct census *c, struct nm_proc_memory *sum)
+static int measure_all(struct nm_procmem *p, struct census *c, uint64_t now_usec,
+                       struct nm_proc_memory *sum)
 {
     unsigned cached = 0;
 
@@ -330,7 +362,7 @@ static int measure_all(struct nm_procmem *p, struct census *c, struct nm_proc_me
 
         if (q) {
             cached = i + 1;
-            r = measure_cached(p, q);
+            r = measure_cached(p, q, now_usec);
             m = q->memory;
         } else {
             r = read_status(p, c->pid[i], &m);
@@ -445,7 +477,7 @@ static int sample(struct nm_procmem *p, uint64_t now_usec, struct nm_proc_memory
     int r = list_processes(p, &c);
 
     if (r >= 0)
-        r = measure_all(p, &c, &sum);
+        r = measure_all(p, &c, now_usec, &sum);
     if (r < 0)
         return r;
     twice = overcount(p, &c, now_usec, sum.anon_bytes + sum.shmem_bytes);

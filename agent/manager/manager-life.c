@@ -183,6 +183,14 @@ static void on_watch(enum nm_cgroup_watch_kind kind, bool gone, void *userdata)
         nm_life_observe(l);
 }
 
+/* Only a shim that is held by a pidfd: the number alone may be a process of the container by now. */
+void nm_life_tell_shim(struct nm_live *l)
+{
+    if (l->sampler)
+        nm_cgroup_sampler_set_shim(
+            l->sampler, l->launch && !l->shim_gone ? nm_launch_shim_pid(l->launch) : 0);
+}
+
 int nm_life_attach(struct nm_live *l, struct nm_cgroup *cg)
 {
     struct nm_manager *m = l->m;
@@ -200,6 +208,7 @@ int nm_life_attach(struct nm_live *l, struct nm_cgroup *cg)
     r = nm_cgroup_sampler_new(cg, memory, m->proc_root, &l->sampler);
     if (r < 0)
         return r;
+    nm_life_tell_shim(l);
     nm_live_sample(l, nm_now_usec());
     return 0;
 }
@@ -234,6 +243,7 @@ void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase,
         return;
     NM_FAULT("end-heard");
     l->shim_gone = true;
+    nm_life_tell_shim(l);
     if (r) {
         l->end = *r;
         l->has_end = true;

@@ -230,6 +230,7 @@ int nm_life_journal(struct nm_live *l);
 int nm_life_copy(struct nm_live *l); /* see copy.h; for those that were launched or have one */
 void nm_life_copy_waiting(struct nm_live *l); /* for those that wait and have none yet */
 int nm_life_attach(struct nm_live *l, struct nm_cgroup *cg); /* watches and sampler; takes cg */
+void nm_life_tell_shim(struct nm_live *l); /* which of its processes that is, to the sampler */
 void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase,
                       const struct nm_launch_record *r, void *userdata);
 void nm_life_count_oom_kills(struct nm_live *l, uint64_t n); /* n: of its whole life */

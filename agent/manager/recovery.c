@@ -278,6 +278,7 @@ static void adopt(struct finding *f, struct nm_live *l, const char *dir)
         nm_warning("%s: its cgroup can't be watched; ignoring", c->id);
     borrow_from_copy(l, dir);
     (void)adopt_shim(l, dir);
+    nm_life_tell_shim(l);
     if (c->view.state == NM_SCHEDULED)
         settle_launch(l, dir);
     settle_state(l);

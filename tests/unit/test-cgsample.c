@@ -302,6 +302,34 @@ static void test_idle(void **state)
     assert_int_equal(sample_idle_pages(f, 13000000), 20);
 }
 
+static void test_shim(void **state)
+{
+    struct fixture *f = *state;
+
+    write_process(f, 10, 30, 0);
+    write_process(f, 11, 100, 0);
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
+    nm_cgroup_sampler_set_shim(f->sampler, 10);
+    assert_int_equal(sample_pages(f, 1000000), 130);
+    /* It is still getting ready, */
+    write_process(f, 10, 40, 0);
+    assert_int_equal(sample_pages(f, 2000000), 140);
+    /* until it has been the same twice. What others do is seen as ever. */
+    assert_int_equal(sample_pages(f, 3000000), 140);
+    write_process(f, 10, 41, 0);
+    write_process(f, 11, 200, 0);
+    assert_int_equal(sample_pages(f, 4000000), 240);
+    assert_int_equal(sample_pages(f, 12999999), 240);
+    assert_int_equal(sample_pages(f, 13000000), 241);
+    /* A change is looked at again, and so is a process that isn't the shim any more. */
+    assert_int_equal(sample_pages(f, 14000000), 241);
+    write_process(f, 10, 50, 0);
+    assert_int_equal(sample_pages(f, 15000000), 241);
+    nm_cgroup_sampler_set_shim(f->sampler, 0);
+    assert_int_equal(sample_pages(f, 16000000), 250);
+}
+
 /* A page table walk answers when it is done: asks until the result is as wanted, and fails with
  * what it was instead. */
 static void assert_pages_in(struct fixture *f, uint64_t now_usec, uint64_t min, uint64_t max)
@@ -537,6 +565,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_processes_come_and_go, setup, teardown),
         cmocka_unit_test_setup_teardown(test_growth, setup, teardown),
         cmocka_unit_test_setup_teardown(test_idle, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_shim, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sharing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sharing_limits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_walk_hangs, setup, teardown),
