@@ -13,6 +13,11 @@
  * lines. If it is what it was, and no CPU time was used since, then nothing was allocated and
  * nothing reclaimed, and the other files aren't read.
  *
+ * memory.peak, memory.swap.current and memory.events change seldom, and hardly without a leap of
+ * memory.current: swapping out and the OOM killer make it fall, a new peak makes it rise. So they
+ * are read after a leap, else now and then. Nobody decides by them: nmd hears of the OOM killer
+ * from a watch on memory.events, and of the last peak from the shim.
+ *
  * The kernel keeps what changed as lists of cgroups, one per CPU, and takes a cgroup out of its
  * parent's list when the cgroup's statistics are read. The list is singly linked and walked from
  * its head, so that reading a thousand active siblings one after the other costs half a million
@@ -38,16 +43,23 @@
  * in total. */
 #define IDLE_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
 
+/* What memory.current may move by without a look at those files that change seldom. No kernel's
+ * counters are more exact: it charges by the batch, per CPU. */
+#define LEAP_BYTES ((uint64_t)256 << 10)
+
 struct nm_cgroup_sampler {
     int cpu_stat_fd;
     int memory_stat_fd; /* -EBADF: procs is used instead */
     /* -EBADF: this kernel has no such file */
     int memory_current_fd, memory_peak_fd, memory_events_fd, memory_swap_fd;
     struct nm_procmem *procs;
-    /* What the memory files said when they were read last, and memory.current just before. */
+    /* What memory.stat said when it was read last, and memory.current just before. */
     bool read_before;
     struct nm_cgroup_sample last;
     uint64_t last_current_bytes;
+    /* The same for the files that change seldom. */
+    bool seldom_read_before;
+    uint64_t seldom_usec, seldom_current_bytes;
     struct nm_rate cpu;
     uint64_t highest_bytes;
 };
@@ -181,7 +193,7 @@ static int read_oom_kills(int fd, uint64_t *ret)
     return 0;
 }
 
-static int read_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sample *out)
+static int read_memory_stat(struct nm_cgroup_sampler *s, struct nm_cgroup_sample *out)
 {
     struct nm_memory_stat stat;
     char buf[BUF_SIZE];
@@ -189,15 +201,44 @@ static int read_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sampl
 
     if (r >= 0)
         r = nm_monitor_parse_memory_stat(buf, &stat);
-    if (r >= 0)
-        r = read_counter(s->memory_peak_fd, &out->memory_peak_bytes);
+    if (r < 0)
+        return r;
+    out->memory_bytes = nm_memory_stat_used_bytes(&stat);
+    return 0;
+}
+
+static bool seldom_is_stale(const struct nm_cgroup_sampler *s, uint64_t now_usec,
+                            uint64_t current_bytes)
+{
+    uint64_t old = s->seldom_current_bytes;
+    uint64_t moved = current_bytes > old ? current_bytes - old : old - current_bytes;
+
+    return !s->seldom_read_before || s->memory_current_fd < 0 || moved > LEAP_BYTES ||
+           now_usec < s->seldom_usec || now_usec - s->seldom_usec >= IDLE_MAX_AGE_USEC;
+}
+
+static int read_seldom(struct nm_cgroup_sampler *s, uint64_t current_bytes,
+                       struct nm_cgroup_sample *out)
+{
+    int r;
+
+    if (!seldom_is_stale(s, out->at_usec, current_bytes)) {
+        out->memory_peak_bytes = NM_MAX(s->last.memory_peak_bytes, current_bytes);
+        out->swap_bytes = s->last.swap_bytes;
+        out->oom_kills = s->last.oom_kills;
+        return 0;
+    }
+    s->seldom_read_before = false;
+    r = read_counter(s->memory_peak_fd, &out->memory_peak_bytes);
     if (r >= 0)
         r = read_counter(s->memory_swap_fd, &out->swap_bytes);
     if (r >= 0)
         r = read_oom_kills(s->memory_events_fd, &out->oom_kills);
     if (r < 0)
         return r;
-    out->memory_bytes = nm_memory_stat_used_bytes(&stat);
+    s->seldom_read_before = true;
+    s->seldom_usec = out->at_usec;
+    s->seldom_current_bytes = current_bytes;
     return 0;
 }
 
@@ -226,7 +267,9 @@ static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sam
         return 0;
     }
     s->read_before = false;
-    r = read_memory_files(s, out);
+    r = read_memory_stat(s, out);
+    if (r >= 0)
+        r = read_seldom(s, current_bytes, out);
     if (r < 0)
         return r;
     s->read_before = true;

@@ -118,6 +118,55 @@ static void test_idle_memory(void **state)
     assert_int_equal(c.memory_bytes, 1250);
 }
 
+static void write_seldom(struct fixture *f, const char *current, const char *peak,
+                         const char *swap, const char *events)
+{
+    fake_tree_write(&f->cgroup, "memory.current", current);
+    fake_tree_write(&f->cgroup, "memory.peak", peak);
+    fake_tree_write(&f->cgroup, "memory.swap.current", swap);
+    fake_tree_write(&f->cgroup, "memory.events", events);
+}
+
+static void assert_seldom(struct fixture *f, uint64_t now_usec, uint64_t peak, uint64_t swap,
+                          uint64_t oom_kills)
+{
+    struct nm_cgroup_sample c;
+
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, now_usec, &c), 0);
+    assert_int_equal(c.memory_peak_bytes, peak);
+    assert_int_equal(c.swap_bytes, swap);
+    assert_int_equal(c.oom_kills, oom_kills);
+}
+
+static void test_what_changes_seldom(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c;
+
+    fake_tree_write(&f->cgroup, "memory.stat", MEMORY_STAT);
+    write_seldom(f, "1000000\n", "1100000\n", "0\n", "oom_kill 0\n");
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
+    assert_seldom(f, 1000000, 1100000, 0, 0);
+    /* A small step: memory.stat is read, the others aren't, and what is in use is a peak, too. */
+    write_seldom(f, "1200000\n", "1250000\n", "5\n", "oom_kill 1\n");
+    fake_tree_write(&f->cgroup, "memory.stat",
+                    "anon 500\nshmem 0\ninactive_anon 500\nactive_anon 0\nunevictable 0\n");
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2000000, &c), 0);
+    assert_int_equal(c.memory_bytes, 500);
+    assert_seldom(f, 3000000, 1200000, 0, 0);
+    /* Many small steps make a leap. */
+    write_seldom(f, "1300000\n", "1350000\n", "5\n", "oom_kill 1\n");
+    assert_seldom(f, 4000000, 1350000, 5, 1);
+    /* A leap down: the OOM killer was there, or the rest is in swap. */
+    write_seldom(f, "900000\n", "1400000\n", "7\n", "oom_kill 2\n");
+    assert_seldom(f, 5000000, 1400000, 7, 2);
+    /* Without a leap, after a while. */
+    write_seldom(f, "900001\n", "1500000\n", "8\n", "oom_kill 3\n");
+    assert_seldom(f, 14999999, 1400000, 7, 2);
+    write_seldom(f, "900002\n", "1500000\n", "8\n", "oom_kill 3\n");
+    assert_seldom(f, 15000000, 1500000, 8, 3);
+}
+
 static void test_optional_files(void **state)
 {
     struct fixture *f = *state;
@@ -558,6 +607,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_memory_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_idle_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_changes_seldom, setup, teardown),
         cmocka_unit_test_setup_teardown(test_optional_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_enabled_here, setup, teardown),
         cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
