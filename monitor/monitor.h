@@ -39,10 +39,13 @@ int nm_node_sampler_sample(struct nm_node_sampler *s, uint64_t now_usec, struct 
 /*
  * memory_bytes = anon + shmem + kernel (without reclaimable slab) + unevictable page cache: what can't be had back
  * without swapping or killing. Where the cgroup2 mount has no memory controller, the same is estimated from
- * /proc/PID of the processes in the cgroup (anonymous + shared resident memory), and `from_proc` says so. *
- * Descriptors per container: 6, or 3 and one per process (64 at most): raise RLIMIT_NOFILE. A container that has used
- * no CPU time since the last sample is not looked at again for up to 10 s, unless memory.current has moved. What changes
- * seldom (swap_bytes, oom_kills, peaks between two samples) can be 10 s old, unless memory.current has leapt. */
+ * /proc/PID of the processes in the cgroup (anonymous + shared resident memory), and `from_proc` says so.
+ * Descriptors per container: 6, or 3 and one per process (64 at most): raise RLIMIT_NOFILE.
+ *
+ * A container that has used no CPU time since the last sample is not looked at again for up to 10 s, unless
+ * memory.current has moved. What changes seldom (swap_bytes, oom_kills, peaks between two samples) can be 10 s old,
+ * unless memory.current has leapt.
+ */
 struct nm_cgroup_sample {
     uint64_t at_usec;
     uint64_t memory_bytes;
