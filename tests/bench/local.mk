@@ -15,7 +15,7 @@ EXTRA_launch_bench_DEPENDENCIES = nm-shim$(EXEEXT)
 
 first_instruction_SOURCES = %D%/first-instruction.c
 # its first instruction is its own, and not the dynamic linker's
-first_instruction_LDFLAGS = -all-static
+first_instruction_LDFLAGS = -all-static -Wl,-e,nm_first_instruction
 EXTRA_DIST += %D%/daemon-bench.py %D%/vm
 
 bench: $(bench_programs) first-instruction nmd nm-shim nmctl/nmctl
