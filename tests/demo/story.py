@@ -418,12 +418,16 @@ def main():
     if arg.seconds < 30:
         sys.exit("demo: --seconds must be at least 30: the story has its phases")
 
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
     def end(*_):
+        # Only the first one counts: a second Ctrl-C, or the hangup of a terminal that is closed, must not end the tidying up.
+        for number in signals:
+            signal.signal(number, signal.SIG_IGN)
         raise Ended
 
-    signal.signal(signal.SIGINT, end)
-    signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGHUP, end)
+    for number in signals:
+        signal.signal(number, end)
     live = sys.stdout.isatty() and not arg.plain
     results = []
     busy = busy_share()
