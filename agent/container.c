@@ -161,3 +161,13 @@ const char *nm_container_label(const struct nm_container *c, char *buf, size_t s
         (void)snprintf(buf, size, "%s", c->id);
     return buf;
 }
+
+const char *nm_container_end_text(const struct nm_container *c, char *buf, size_t size)
+{
+    if (c->exit_code >= 0)
+        (void)snprintf(buf, size, "%s, exit code %d", nm_exit_reason_name(c->exit_reason),
+                       c->exit_code);
+    else
+        (void)snprintf(buf, size, "%s", nm_exit_reason_name(c->exit_reason));
+    return buf;
+}

@@ -59,3 +59,6 @@ bool nm_container_may_become(enum nm_state from, enum nm_state to);
 
 /* "container_1763769112_000001 (name)", or the id alone. */
 const char *nm_container_label(const struct nm_container *c, char *buf, size_t size);
+
+/* How a COMPLETED container ended: "exited, exit code 3", or "drained" alone if it never ran. */
+const char *nm_container_end_text(const struct nm_container *c, char *buf, size_t size);

@@ -62,16 +62,16 @@ void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state 
                          .container = l->c,
                          .from = from,
                          .to = to};
-    char label[160];
+    char label[160], end[64];
 
     name_container(r, l->c);
     r->from = from;
     r->to = to;
     nm_container_label(l->c, label, sizeof label);
     if (to == NM_COMPLETED)
-        (void)snprintf(r->text, sizeof r->text, "%s, exit code %d%s%s",
-                       nm_exit_reason_name(l->c->exit_reason), l->c->exit_code,
-                       l->c->message[0] ? ": " : "", l->c->message);
+        (void)snprintf(r->text, sizeof r->text, "%s%s%s",
+                       nm_container_end_text(l->c, end, sizeof end), l->c->message[0] ? ": " : "",
+                       l->c->message);
     nm_log_container(to == NM_COMPLETED ? LOG_INFO : LOG_DEBUG, l->c->id, NULL,
                      end_message_id(l->c, to), "%s: %s%s%s", label, nm_state_name(to),
                      r->text[0] ? ", " : "", r->text);

@@ -446,6 +446,7 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
 {
     struct nm_container *c;
     struct nm_live *l;
+    char end[64];
     int r = find(m, who, id, &c, ret_problem);
 
     if (r != 0)
@@ -453,8 +454,8 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
     l = nm_manager_live_of(m, c);
     if (!l)
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "id", id,
-                              "Container %s has ended already (%s, exit code %d).", c->id,
-                              nm_exit_reason_name(c->exit_reason), c->exit_code);
+                              "Container %s has ended already (%s).", c->id,
+                              nm_container_end_text(c, end, sizeof end));
     if (c->view.state == NM_KILLING && !now)
         return 0;
     if (c->view.state != NM_KILLING)

@@ -20,6 +20,9 @@
 #include "util/log.h"
 
 #define HOUSEKEEPING_USEC (10 * NM_USEC_PER_SEC)
+/* CPU use is known from the second sample on, and until then nothing opportunistic starts: no reason
+ * to let those who wait at a start wait for a whole period. Short of this, ticks would be too coarse. */
+#define FIRST_SAMPLE_USEC (NM_USEC_PER_SEC / 2)
 #define CPU_PSI_STALL_SHARE 4 /* of the window: idle-class work always waits a little */
 
 /* ---- indexes ------------------------------------------------------------- */
@@ -315,7 +318,7 @@ static int start_timers(struct nm_manager *m)
     uint64_t now = nm_now_usec();
     int r;
 
-    m->sample_due_usec = now + m->config->period_usec;
+    m->sample_due_usec = now + NM_MIN(m->config->period_usec, FIRST_SAMPLE_USEC);
     r = sd_event_add_time(m->event, &m->sample_timer, CLOCK_BOOTTIME, m->sample_due_usec, 1000,
                           on_sample, m);
     if (r >= 0)

@@ -140,5 +140,14 @@ check "off: nothing beyond the allocation starts" wait_until 5 hold_is off2 allo
 nmctl kill --now --wait off1 >/dev/null
 check "off: it starts when allocation is free" wait_until 5 in_state off2 RUNNING
 is "off: by the plain rule" "$(reason_of off2)" within-allocation
+
+# ---- a start doesn't wait for a whole period ----
+kill_all
+nmd_stop
+sed -i 's/^period = .*/period = 60s/' "$nmd_conf"
+nmd_start || exit 1
+submit early --opportunistic -m 100M -c 0.5 -- sleep 300
+check "CPU use is known soon after a start, and what is submitted then starts" \
+    wait_until 15 in_state early RUNNING
 nmd_alive || not_ok "nmd is still there"
 done_testing

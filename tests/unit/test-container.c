@@ -134,6 +134,21 @@ static void test_label(void **state)
     assert_string_equal(nm_container_label(c, buf, 8), "contain");
 }
 
+static void test_end_text(void **state)
+{
+    _cleanup_(nm_container_freep) struct nm_container *c = NULL;
+    char buf[64];
+
+    (void)state;
+    assert_int_equal(nm_container_new(&c), 0);
+    c->exit_reason = NM_EXIT_EXITED;
+    c->exit_code = 3;
+    assert_string_equal(nm_container_end_text(c, buf, sizeof buf), "exited, exit code 3");
+    c->exit_reason = NM_EXIT_DRAINED;
+    c->exit_code = -1; /* it never ran */
+    assert_string_equal(nm_container_end_text(c, buf, sizeof buf), "drained");
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -163,7 +178,8 @@ int main(void)
         cmocka_unit_test(test_every_pair),   cmocka_unit_test(test_out_of_range),
         cmocka_unit_test(test_everything_ends), cmocka_unit_test(test_new),
         cmocka_unit_test(test_copy_is_deep), cmocka_unit_test(test_copy_of_little),
-        cmocka_unit_test(test_label),        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_label),        cmocka_unit_test(test_end_text),
+        cmocka_unit_test(test_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
