@@ -24,8 +24,8 @@ static uint64_t left(const json_t *status)
 }
 
 /* Asks again and again: drained is not an event that could be missed, and half a second is soon
- * enough. */
-static int wait_until_empty(struct nm_ctl *ctl)
+ * enough. *ret: the status of the empty node. */
+static int wait_until_empty(struct nm_ctl *ctl, json_t **ret)
 {
     uint64_t told = UINT64_MAX;
 
@@ -36,8 +36,10 @@ static int wait_until_empty(struct nm_ctl *ctl)
 
         if (r != NM_CTL_OK)
             return r;
-        if (nm_json_bool(status, "node.drained"))
+        if (nm_json_bool(status, "node.drained")) {
+            *ret = STEAL_PTR(status);
             return NM_CTL_OK;
+        }
         if (!nm_streq(nm_json_str(status, "node.state"), "draining")) {
             nm_say("drain: somebody has ended the draining; the node is %s",
                    nm_json_str(status, "node.state"));
@@ -51,9 +53,18 @@ static int wait_until_empty(struct nm_ctl *ctl)
     }
 }
 
+/* What concerns the whole node is answered with its status. */
+static void report(const struct nm_ctl *ctl, const json_t *status, const char *sentence)
+{
+    if (ctl->args.json)
+        nm_api_print_json(status, false);
+    else
+        printf("%s\n", sentence);
+}
+
 int nm_drain_verb(struct nm_ctl *ctl)
 {
-    _cleanup_json_ json_t *answer = NULL;
+    _cleanup_json_ json_t *answer = NULL, *empty = NULL;
     json_t *body = json_object();
     int r = 0;
 
@@ -66,9 +77,9 @@ int nm_drain_verb(struct nm_ctl *ctl)
         nm_say_oom();
     r = nm_api_call(ctl, "POST", "/v1/drain", body, &answer);
     if (r == NM_CTL_OK && ctl->args.wait)
-        r = wait_until_empty(ctl);
+        r = wait_until_empty(ctl, &empty);
     if (r == NM_CTL_OK)
-        printf("%s\n", ctl->args.wait ? "drained: the node is empty" : "draining");
+        report(ctl, empty ? empty : answer, empty ? "drained: the node is empty" : "draining");
     return r;
 }
 
@@ -78,7 +89,7 @@ int nm_undrain_verb(struct nm_ctl *ctl)
     int r = nm_api_call(ctl, "POST", "/v1/undrain", NULL, &answer);
 
     if (r == NM_CTL_OK)
-        printf("admitting containers again\n");
+        report(ctl, answer, "admitting containers again");
     return r;
 }
 
@@ -125,7 +136,7 @@ static int reload(struct nm_ctl *ctl)
     int r = nm_api_call(ctl, "POST", "/v1/reload", NULL, &answer);
 
     if (r == NM_CTL_OK)
-        printf("configuration reloaded\n");
+        report(ctl, answer, "configuration reloaded");
     return r;
 }
 

@@ -95,7 +95,7 @@ static const struct nm_option drain_options[] = {
     VALUE('\0', "deadline", "TIME", NM_OPTION_DURATION, deadline_usec,
           "kill what still lives then (default: never)"),
     FLAG('\0', "kill-opportunistic", kill_opportunistic, "kill opportunistic containers at once"),
-    FLAG('w', "wait", wait, "return when the node is empty"), END};
+    FLAG('w', "wait", wait, "return when the node is empty"), JSON, END};
 static const struct nm_option config_options[] = {
     FLAG('\0', "changed", changed, "only what differs from the default"),
     FLAG('\0', "reload", reload, "let nmd read its configuration files anew"), JSON, END};
@@ -108,7 +108,7 @@ const struct nm_verb nm_verbs[] = {
      "--detach is given its output\n"
      "is streamed, Ctrl-C kills it (twice: at once), and its exit status is nmctl's: 128 + N if "
      "signal N ended it, 125 if\n"
-     "nmd refused it.",
+     "nmd refused it. Without --memory and --vcores it gets what nmd.conf says (256M, 1 vcore).",
      run_options, 1, UINT32_MAX, "which command? Such as: nmctl run -m 512M -- make -j4", true,
      false, NM_COMPLETE_COMMAND, nm_run_verb},
     {"status", "", "the node: capacity, use, queue, preemptions", NULL, status_options, 0, 0, NULL,
@@ -141,7 +141,7 @@ const struct nm_verb nm_verbs[] = {
     {"drain", "", "admit nothing more, and empty the node",
      "Without --deadline, what runs may run to its end. Draining again changes the deadline.",
      drain_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING, nm_drain_verb},
-    {"undrain", "", "admit containers again", NULL, NULL, 0, 0, NULL, false, false,
+    {"undrain", "", "admit containers again", NULL, json_options, 0, 0, NULL, false, false,
      NM_COMPLETE_NOTHING, nm_undrain_verb},
     {"config", "[WORD]", "the settings in force", "With WORD: only keys with WORD in their name.",
      config_options, 0, 1, NULL, false, false, NM_COMPLETE_NOTHING, nm_config_verb},

@@ -176,7 +176,12 @@ check "drain --deadline --wait returns when the node is empty" nmctl drain --dea
 like "it is drained" "$(nmctl status)" "draining and empty"
 run -- true
 is "nothing is admitted" "$status" 125
+is "drain --wait --json prints the empty node" "$(nmctl drain --wait --json | jq -c '[.node.state, .node.drained]')" \
+    '["draining",true]'
 check "undrain" nmctl undrain
+nmctl drain >/dev/null
+is "undrain --json prints the one that admits again" "$(nmctl undrain --json | jq -r .node.state)" running
+is "config --reload --json, too" "$(nmctl config --reload --json | jq -r .node.state)" running
 run -- true
 is "and then again" "$status" 0
 

@@ -19,5 +19,5 @@ test_sim_property_SOURCES = %D%/test-sim-property.c
 test_sim_property_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_sim_property_LDADD = libnm-sim.la $(unit_libs)
 
-dist_check_SCRIPTS += %D%/test-nmsim-completion.sh
-TESTS += %D%/test-nmsim-completion.sh
+dist_check_SCRIPTS += %D%/test-nmsim-completion.sh %D%/test-documented.sh
+TESTS += %D%/test-nmsim-completion.sh %D%/test-documented.sh
