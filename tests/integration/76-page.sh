@@ -84,6 +84,8 @@ class Look(html.parser.HTMLParser):
             print("queue", data)
         elif tag == "summary":
             print("decision", data)
+        elif any(name.endswith("-legend") for name in inside):
+            print("legend", data)
         elif "state" in inside or "counts" in inside:
             print("head", data)
 
@@ -96,11 +98,14 @@ is "and has no error to tell" "$(grep '^error' <<<"$seen")" ""
 for chart in memory cpu; do
     at_least "there is a chart of $chart" "$(grep -c "^canvas $chart" <<<"$seen")" 1
 done
+for line in used 'guaranteed allocated' 'α over-allocation threshold' 'β preemption threshold'; do
+    is "both legends have: $line" "$(grep -cx "legend $line" <<<"$seen")" 2
+done
 is "a lane for each container, with its name" "$(grep '^lane' <<<"$seen" | sort)" \
     "$(sort <<<'lane web-server
 lane batch-1
 lane batch-2
-lane short (exited)')"
+lane short (exited 3)')"
 is "lanes show who is or was running, paused, queued" \
     "$(grep -E '^piece (running|paused|scheduled)$' <<<"$seen" | sort -u | xargs)" \
     "piece paused piece running piece scheduled"
