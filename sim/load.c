@@ -652,6 +652,7 @@ static int take_lines(struct load *l, FILE *f)
     ssize_t n;
     int r = 0;
 
+    errno = 0; /* which is all that tells a directory from a bad disk */
     while (r >= 0 && (n = getline(&text, &size, f)) > 0) {
         l->line++;
         if (n > LINE_BYTES_MAX)
@@ -663,7 +664,7 @@ static int take_lines(struct load *l, FILE *f)
         r = take_line(l, text, (size_t)n);
     }
     if (r >= 0 && ferror(f))
-        return -EIO;
+        return errno > 0 ? -errno : -EIO;
     if (r >= 0 && (l->line == 0 || (l->line == 1 && l->w->cut_off))) {
         l->line = 1;
         return complain(l, "this is no trace of nmd: it has not even a first line");

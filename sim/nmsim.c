@@ -158,7 +158,7 @@ static int add_cases(struct nm_sim_cases *s, const struct nm_sim_options *o,
         r = nm_cases_add_sweep(s, base, o->sweeps.list, o->sweeps.n, o->set.list, o->set.n,
                                &message);
     if (r >= 0 && s->n_skipped > 0)
-        fprintf(stderr, "nmsim: %u combinations are left out: alpha must be below beta\n",
+        fprintf(stderr, "nmsim: combinations left out, as alpha must be below beta: %u\n",
                 s->n_skipped);
     return r < 0 ? fail("--sweep", r, message) : 0;
 }

@@ -167,16 +167,21 @@ static int take_option(int c, struct nm_sim_options *o)
         o->jobs = true;
         return 0;
     case OPT_SEED:
+        o->made_up = true;
         if (nm_parse_u64(optarg, &o->params.seed) < 0)
             return complain("--seed '%s': it must be a whole number", optarg);
         return 0;
     case OPT_HOURS:
+        o->made_up = true;
         return take_hours(o, optarg);
     case OPT_MEMORY:
+        o->made_up = true;
         return take_memory(o, optarg);
     case OPT_CPUS:
+        o->made_up = true;
         return take_count("cpus", optarg, 4096, &o->params.n_cpus);
     case OPT_CONTAINERS:
+        o->made_up = true;
         return take_count("containers", optarg, 10000, &o->params.services);
     case 'o':
         o->output = optarg;
@@ -206,6 +211,10 @@ static int check(const struct nm_sim_options *o)
                         compare ? "compare" : "run");
     if (o->trace && o->generate)
         return complain("'%s' and --generate: either a trace or a made-up workload", o->trace);
+    if (o->trace && o->made_up)
+        return complain("--seed, --hours, --memory, --cpus and --containers are for made-up "
+                        "workloads, and '%s' is a trace",
+                        o->trace);
     if (!compare && (o->cases.n || o->sweeps.n))
         return complain("--case and --sweep go with compare");
     if (!compare && o->configs.n > 1)

@@ -23,6 +23,7 @@ struct nm_sim_options {
     struct nm_sim_words configs, cases, sweeps, set;
     const char *plot, *output;
     bool json, jobs;
+    bool made_up; /* something was said that only a made-up workload has */
 };
 
 /* 0; 1 when all is said and done (--help, --version); -EINVAL after an error message. */

@@ -8,8 +8,10 @@
 
 #include "sim/plot.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include "sim/report.h"
 #include "util/parse.h"
@@ -269,12 +271,30 @@ static void put_script(FILE *f, const struct nm_workload *load, const struct nm_
     fprintf(f, "unset multiplot\nset output\n");
 }
 
+/* gnuplot goes on where it can't open its output, and then draws to ours. So the file is made
+ * before, in place of what was there, which is not to be taken for the new one. */
+static int make_file(const char *path, char **ret_message)
+{
+    _cleanup_close_ int fd = -EBADF;
+    int r;
+
+    (void)unlink(path);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd >= 0)
+        return 0;
+    r = -errno;
+    if (asprintf(ret_message, "%s is not drawn: it can't be written (%s)", path, strerror(-r)) < 0)
+        return -ENOMEM;
+    return r;
+}
+
 int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results, size_t n,
             const char *path, char **ret_message)
 {
     void (*was)(int);
+    struct stat st;
     FILE *f;
-    int status;
+    int status, r;
 
     if (!have_gnuplot()) {
         if (asprintf(ret_message,
@@ -284,7 +304,9 @@ int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results,
             return -ENOMEM;
         return -ENOENT;
     }
-    (void)unlink(path); /* what was there is not to be taken for the new one */
+    r = make_file(path, ret_message);
+    if (r < 0)
+        return r;
     was = signal(SIGPIPE, SIG_IGN);
     f = popen("exec gnuplot -", "we");
     if (!f)
@@ -292,8 +314,9 @@ int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results,
     put_script(f, load, results, n, path);
     status = pclose(f);
     (void)signal(SIGPIPE, was);
-    if (status == 0 && access(path, R_OK) == 0)
+    if (status == 0 && stat(path, &st) == 0 && st.st_size > 0)
         return 0;
+    (void)unlink(path);
     if (asprintf(ret_message, "%s is not drawn: gnuplot failed (its own message is above)", path) <
         0)
         return -ENOMEM;

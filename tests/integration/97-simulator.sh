@@ -164,7 +164,14 @@ is "nmd.conf is read with its drop-ins" "$(nmsim run --json "${day[@]}" --config
 try nmsim compare "${day[@]}" --config "$dir/my.conf" --case 'bold: alpha=0.9, beta=0.98' --sweep alpha=0.6,0.97
 is "rows of all kinds" "$(sed -n '/|/{s/  .*//;p}' <<<"$out" | grep -v '^ *$' | tr '\n' ',')" \
     'over-allocation off,my.conf,bold,alpha=0.6,'
-like "a combination that can't be is left out, and said" "$err" '1 combinations are left out'
+like "a combination that can't be is left out, and said" "$err" 'left out.*: 1$'
+
+# ---- what README promises, at its top ----
+for range in steady:1.6:2.5 diurnal:1.55:1.65 bursty:2.4:2.6; do
+    IFS=: read -r kind from to <<<"$range"
+    is "$kind: the default settings do $from to $to times the useful work" "$(nmsim compare -g "$kind" --json |
+        jq ".cases[1] | .name == \"defaults\" and .useful_work_ratio >= $from and .useful_work_ratio <= $to")" true
+done
 
 # ---- pictures ----
 if command -v gnuplot >/dev/null; then
@@ -192,6 +199,8 @@ assert seen[-1] == b"IEND" and len(set(zlib.decompress(pixels))) > 20' "$dir/p.p
     try nmsim compare "${day[@]}" --plot "$dir/nowhere/p.svg"
     is "where it can't be written, that is an error" "$status" 1
     like "after the table" "$out" 'over-allocation off'
+    is "which isn't followed by the picture" "$(grep -c '<svg' <<<"$out")" 0
+    like "and it says why" "$err" "nowhere/p.svg is not drawn: it can't be written \(No such file"
 else
     skip "pictures" "gnuplot is not installed"
 fi
@@ -221,6 +230,7 @@ bad "--memory '1M': it must be a size from 1G" run -g steady --memory 1M
 bad "--containers '0'" run -g steady --containers 0
 bad "--plot 'x.pdf': it must end in .svg or .png" run -g steady --plot x.pdf
 bad 'go with compare' run -g steady --sweep alpha=1
+bad "are for made-up workloads, and '.*' is a trace" run "$trace" --hours 3
 bad 'one operand too many' run "$trace" again
 fails() { # REGEX ARGUMENT...: what can't be done
     local regex=$1
@@ -230,6 +240,7 @@ fails() { # REGEX ARGUMENT...: what can't be done
     like "nmsim $*: and says why" "$err" "$regex"
 }
 fails 'No such file' run "$dir/no.trace"
+fails 'Is a directory' run "$dir"
 fails '/precious:1: this is no JSON object' run "$dir/precious"
 fails 'did you mean preemption.victim-order' run -g steady --hours 1 --set preemption.victim-ordre=app-fair
 fails 'alpha=3|memory-threshold=3: allowed is' compare -g steady --hours 1 --case 'alpha=3'

@@ -120,6 +120,9 @@ nmctl kill --now --wait "$id" >/dev/null
 check "the end of a container is the end of its scope" \
     wait_until 20 bash -c "! systemctl -q is-active $scope"
 is "its state says who ended it" "$(field_of "$id" .exit_reason)" killed
+like "its decisions can be asked for by kind" "$(journalctl -o cat NM_CONTAINER="$id" NM_DECISION=kill)" "killing $id"
+is "each in its kind" "$(journalctl -o json NM_CONTAINER="$id" NM_DECISION=admit + NM_CONTAINER="$id" NM_DECISION=kill |
+    jq -r .NM_DECISION | sort -u | xargs)" "admit kill"
 like "journalctl -x explains" "$(journalctl -x -o short NM_CONTAINER="$id" | head -n 200)" \
     "A container has ended"
 done_testing
