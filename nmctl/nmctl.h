@@ -58,13 +58,15 @@ enum nm_complete {
 
 enum nm_option_kind {
     NM_OPTION_FLAG,
-    NM_OPTION_STRING,
+    NM_OPTION_STRING,   /* not empty: that is a variable of a script that wasn't set */
     NM_OPTION_NAME,     /* a valid container or application name */
     NM_OPTION_SORT,     /* a key to sort by */
     NM_OPTION_SIZE,     /* uint64_t, bytes */
     NM_OPTION_VCORES,   /* uint64_t, thousandths */
     NM_OPTION_DURATION, /* uint64_t, usec */
+    NM_OPTION_INTERVAL, /* uint64_t, usec: how often something is drawn */
     NM_OPTION_COUNT,    /* uint64_t */
+    NM_OPTION_LAST,     /* uint64_t: so many as nmd gives at once */
     NM_OPTION_ENV,      /* appended to env */
 };
 

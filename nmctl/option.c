@@ -15,6 +15,7 @@
 #include "util/parse.h"
 
 #define OPTIONS_MAX 32
+#define LAST_MAX 10000 /* the interface's own limit */
 #define LONG_BASE 256 /* above every short option's character */
 
 const char *const nm_sort_keys[] = {"cpu", "memory", "time", "age", "name"};
@@ -63,13 +64,19 @@ static const char *what_is_allowed(enum nm_option_kind kind)
 {
     switch (kind) {
     case NM_OPTION_SIZE:
-        return "a size above 0 such as 512M, 1.5G or 1073741824 (K, M, G and T are powers of 1024)";
+        return "a size from 1 to 8388607T, such as 512M, 1.5G or 1073741824 (K, M, G and T are powers of 1024)";
     case NM_OPTION_VCORES:
-        return "a number of vcores above 0 with at most three decimals, such as 2 or 0.5";
+        return "a number of vcores from 0.001 to 1000000 with at most three decimals, such as 2 or 0.5";
     case NM_OPTION_DURATION:
-        return "a time such as 500ms, 30s, 5min or 2h (a bare number is seconds)";
+        return "a time up to 2562047788h, such as 500ms, 30s, 5min or 2h (a bare number is seconds)";
     case NM_OPTION_COUNT:
-        return "a whole number, 0 or above";
+        return "a whole number from 0 to 9223372036854775807";
+    case NM_OPTION_LAST:
+        return "a whole number from 1 to 10000";
+    case NM_OPTION_INTERVAL:
+        return "a time from 50ms to 1h";
+    case NM_OPTION_STRING:
+        return "what is not empty";
     case NM_OPTION_NAME:
         return "1 to 63 letters, digits, '.', '_' and '-', not beginning with '.' or '-'";
     case NM_OPTION_SORT:
@@ -110,6 +117,11 @@ static bool is_sort_key(const char *value)
     return false;
 }
 
+static int in_range(int r, const uint64_t *v, uint64_t min, uint64_t max)
+{
+    return r == 0 && (*v < min || *v > max) ? -ERANGE : r;
+}
+
 /* Returns 0, -EINVAL (not such a value) or -ERANGE (too large or too small), and says nothing yet.
  */
 static int set_value(struct nm_args *a, const struct nm_option *o, const char *value)
@@ -130,7 +142,7 @@ static int set_value(struct nm_args *a, const struct nm_option *o, const char *v
         return 0;
     case NM_OPTION_STRING:
         *(const char **)at = value;
-        return 0;
+        return *value ? 0 : -EINVAL;
     case NM_OPTION_SIZE:
         return nm_parse_size(value, at);
     case NM_OPTION_VCORES:
@@ -140,9 +152,15 @@ static int set_value(struct nm_args *a, const struct nm_option *o, const char *v
         return r;
     case NM_OPTION_DURATION:
         return nm_parse_duration(value, at);
+    case NM_OPTION_INTERVAL:
+        r = nm_parse_duration(value, at);
+        return in_range(r, at, 50 * NM_USEC_PER_MSEC, 3600 * NM_USEC_PER_SEC);
     case NM_OPTION_COUNT:
         r = nm_parse_u64(value, at);
-        return r == 0 && *(uint64_t *)at > INT64_MAX ? -ERANGE : r;
+        return in_range(r, at, 0, INT64_MAX);
+    case NM_OPTION_LAST:
+        r = nm_parse_u64(value, at);
+        return in_range(r, at, 1, LAST_MAX);
     case NM_OPTION_ENV:
         return add_env(a, value);
     }

@@ -200,7 +200,6 @@ int nm_screen_run(struct nm_ctl *ctl, uint64_t period_usec, nm_screen_draw_t dra
     struct screen s = {.signal_fd = hold_signals()};
     int status = NM_CTL_OK;
 
-    period_usec = NM_MIN(NM_MAX(period_usec, 50 * NM_USEC_PER_MSEC), 3600 * NM_USEC_PER_SEC);
     nm_term_init(&s.term, STDOUT_FILENO, ctl->args.no_color);
     enter(&s);
     while (!s.stop) {

@@ -19,7 +19,7 @@
     }
 #define JSON FLAG('\0', "json", json, "print JSON as nmd gives it")
 #define INTERVAL                                                                                   \
-    VALUE('i', "interval", "TIME", NM_OPTION_DURATION, interval_usec,                              \
+    VALUE('i', "interval", "TIME", NM_OPTION_INTERVAL, interval_usec,                              \
           "time between two pictures (default 1s)")
 #define MEMORY                                                                                     \
     VALUE('m', "memory", "SIZE", NM_OPTION_SIZE, memory_bytes, "memory, such as 512M or 1.5G")
@@ -84,7 +84,7 @@ static const struct nm_option events_options[] = {
     VALUE('\0', "after", "N", NM_OPTION_COUNT, after, "only events with a number above N"),
     FLAG('\0', "json", json, "print one JSON object a line, as nmd gives it"), END};
 static const struct nm_option explain_options[] = {
-    VALUE('n', "last", "N", NM_OPTION_COUNT, last,
+    VALUE('n', "last", "N", NM_OPTION_LAST, last,
           "the newest N decisions (default: 5, of a container: all)"),
     JSON, END};
 static const struct nm_option kill_options[] = {

@@ -116,8 +116,9 @@ static int check_name(const char *thing, const char *s, struct nm_problem *p)
         return 0;
     return nm_problem_set(
         p, NM_AGENT_E_INVALID, thing, s,
-        "The %s must be 1 to 63 letters, digits, '.', '_' or '-', and not begin with '.' or '-'.",
-        thing);
+        "The %s must be 1 to 63 letters, digits, '.', '_' or '-', and not begin with '.' or '-'; "
+        "'%.70s' is not.",
+        thing, s);
 }
 
 static int check_strings(const char *thing, const char *const *strings, uint64_t *sum,
@@ -146,8 +147,9 @@ static int check_env(const char *const *env, struct nm_problem *p)
             strspn(e, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") >= n)
             continue;
         return nm_problem_set(p, NM_AGENT_E_INVALID, "env", e,
-                              "An environment variable is NAME=value, its name made of letters, "
-                              "digits and '_' and not beginning with a digit.");
+                              "'%.*s' is no name for an environment variable: it is made of letters, "
+                              "digits and '_' and doesn't begin with a digit.",
+                              (int)NM_MIN(n, (size_t)60), e);
     }
     return 0;
 }
@@ -159,11 +161,14 @@ static int check_workdir(const char *dir, struct nm_problem *p)
     if (*dir != '/' || strlen(dir) >= 4096)
         return nm_problem_set(
             p, NM_AGENT_E_INVALID, "workdir", dir,
-            "The working directory must be an absolute path of at most 4095 bytes.");
+            "The working directory must be an absolute path of at most 4095 bytes, not '%.60s'%s.", dir,
+            strlen(dir) > 60 ? "..." : "");
     for (const char *s = dir; *s; s++)
         if (iscntrl((unsigned char)*s))
             return nm_problem_set(p, NM_AGENT_E_INVALID, "workdir", dir,
-                                  "The working directory may not contain control characters.");
+                                  "The working directory may not contain control characters, as '%.100s' "
+                                  "does.",
+                                  dir);
     return 0;
 }
 

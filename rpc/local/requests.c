@@ -9,6 +9,7 @@
 
 #include "rpc/local/messages.h"
 
+#include <ctype.h>
 #include <math.h>
 
 enum field_kind {
@@ -31,8 +32,8 @@ struct field {
 /* What a person may write, for messages. */
 static const char *const allowed[] = {
     [FIELD_STRING] = "a string",
-    [FIELD_BYTES] = "a whole number of bytes, 1 or more",
-    [FIELD_USEC] = "a whole number of microseconds, 0 or more",
+    [FIELD_BYTES] = "a whole number of bytes from 1 to 9223372036854775807",
+    [FIELD_USEC] = "a whole number of microseconds from 0 to 9223372036854775807",
     [FIELD_VCORES] = "a number of vcores from 0.001 to 1000000 with at most three decimals",
     [FIELD_BOOL] = "true or false",
     [FIELD_TYPE] = "\"GUARANTEED\" or \"OPPORTUNISTIC\"",
@@ -178,6 +179,64 @@ static int take_fields(json_t *body, const struct field *fields, size_t n, void 
     return 0;
 }
 
+/* What any request allows for a member of this name; NULL if none knows it. */
+static const char *allowed_anywhere(const char *name)
+{
+    const struct field *f = find_field(submit_fields, NM_ARRAY_SIZE(submit_fields), name);
+
+    if (!f)
+        f = find_field(drain_fields, NM_ARRAY_SIZE(drain_fields), name);
+    return f ? allowed[f->kind] : NULL;
+}
+
+/* The parser gives up at a number that fits no type. To whoever sent it that is a bad value of a
+ * member like any other: both are found by going back from where the number ends. */
+static int too_large(const char *text, size_t end, struct nm_problem *p)
+{
+    size_t start = end, name_end;
+    char number[64], name[32] = "";
+    const char *what;
+
+    while (start > 0 && (isalnum((unsigned char)text[start - 1]) || strchr("+-.", text[start - 1])))
+        start--;
+    (void)snprintf(number, sizeof number, "%.*s", (int)NM_MIN(end - start, sizeof number),
+                   text + start);
+    while (start > 0 && strchr(" \t\r\n:", text[start - 1]))
+        start--;
+    name_end = start > 0 ? start - 1 : 0; /* at the quote */
+    for (start = name_end; start > 0 && text[start - 1] != '"';)
+        start--;
+    if (name_end - start < sizeof name)
+        (void)snprintf(name, sizeof name, "%.*s", (int)(name_end - start), text + start);
+    what = allowed_anywhere(name);
+    return nm_messages_problem(p, NM_AGENT_E_INVALID, what ? name : "body", number,
+                               "%s must be %s, not %s.", what ? name : "A number",
+                               what ? what : "at most 9223372036854775807 if it is whole", number);
+}
+
+/* The end of what could be read: there the mistake is. */
+static int not_json(const char *text, size_t len, const json_error_t *e, struct nm_problem *p)
+{
+    size_t end = e->position > 0 ? NM_MIN((size_t)e->position, len) : 0;
+    size_t from = nm_sub_u64(end, 20);
+    char there[32];
+
+    if (json_error_code(e) == json_error_numeric_overflow)
+        return too_large(text, end, p);
+    while (from < end && ((unsigned char)text[from] & 0xc0) == 0x80)
+        from++; /* not in the middle of a character */
+    (void)snprintf(there, sizeof there, "%.*s", (int)(end - from), text + from);
+    if (json_error_code(e) == json_error_null_character ||
+        json_error_code(e) == json_error_null_byte_in_key)
+        return nm_messages_problem(p, NM_AGENT_E_INVALID, "body", there,
+                                   "The body has a NUL character at line %d, column %d; no string "
+                                   "here may have \\u0000 in it.",
+                                   e->line, e->column);
+    return nm_messages_problem(p, NM_AGENT_E_INVALID, "body", there,
+                               "The body is not valid JSON: line %d, column %d: %s.", e->line,
+                               e->column, e->text);
+}
+
 int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
                            struct nm_problem *ret_problem)
 {
@@ -188,14 +247,8 @@ int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
                  : json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
     if (!j && (len == 0 || json_error_code(&e) == json_error_out_of_memory))
         return -ENOMEM;
-    if (!j) {
-        char near[32] = "";
-        size_t from = e.position > 0 && (size_t)e.position <= len ? (size_t)e.position - 1 : 0;
-        (void)snprintf(near, sizeof near, "%.*s", (int)NM_MIN(len - from, (size_t)20), text + from);
-        return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "body", near,
-                                   "The body is not valid JSON: line %d, column %d: %s.", e.line,
-                                   e.column, e.text);
-    }
+    if (!j)
+        return not_json(text, len, &e, ret_problem);
     if (!json_is_object(j)) {
         int r = bad_value(ret_problem, "body", j, "a JSON object");
         json_decref(j);
@@ -248,10 +301,13 @@ static int take_env(json_t *v, struct nm_messages_submit *s, struct nm_problem *
         return -ENOMEM;
     json_object_foreach(v, name, value)
     {
-        if (!*name || strchr(name, '='))
+        if (!*name || strchr(name, '=')) {
+            char shown[64];
+            nm_messages_shorten(shown, sizeof shown, name);
             return nm_messages_problem(
                 p, NM_AGENT_E_INVALID, "env", name,
-                "A variable's name must not be empty and must not contain '='.");
+                "A variable's name must not be empty and must not contain '=', as '%s' does.", shown);
+        }
         if (!json_is_string(value)) {
             char thing[48];
             (void)snprintf(thing, sizeof thing, "env.%s", name);

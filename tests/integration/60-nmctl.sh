@@ -71,6 +71,7 @@ is "logs --stderr" "$(nmctl logs --stderr "$id")" ""
 interrupted() {
     local name=$1 signal=$2
     shift 2
+    : >"$out" # the one before has said "up" as well
     # Not with &: a background job would have SIGINT ignored, and nmctl respects that.
     python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -31,7 +31,7 @@ usage "unknown verb" "frobnicate" frobnicate
 usage "no command" "command" run
 usage "zero memory" "memory.*'?0'?" run -m 0 -- true
 usage "negative memory" "memory.*-5M" run -m -5M -- true
-usage "memory that overflows" "memory.*99999999999999999999T" run -m 99999999999999999999T -- true
+usage "memory that overflows" "memory.*99999999999999999999T.*from 1 to 8388607T" run -m 99999999999999999999T -- true
 usage "no size" "memory.*plenty" run -m plenty -- true
 usage "no number of vcores" "vcores.*two" run -c two -- true
 usage "too many decimals" "vcores.*0\.0001" run -c 0.0001 -- true
@@ -39,6 +39,11 @@ usage "no duration" "min-runtime.*soon" run --min-runtime soon -- true
 usage "environment without a name" "env.*=x" run -e =x -- true
 usage "options that exclude each other" "guaranteed.*opportunistic" run --guaranteed --opportunistic -- true
 usage "no id" "CONTAINER|container" kill
+usage "no interval" "interval '0'.*from 50ms to 1h" top -i 0
+usage "a small interval" "interval '1ms'.*from 50ms to 1h" status --watch -i 1ms
+usage "no decisions" "last '0'.*from 1 to 10000" explain --last 0
+usage "an empty user" "user ''.*not empty" run -u "" -- true
+usage "an empty socket" "socket ''.*not empty" --socket "" status
 refusal() { # NAME STATUS WORDS ARGUMENT...
     local name=$1 wanted=$2 words=$3
     shift 3
@@ -74,19 +79,20 @@ http "an unknown member" 400 body '"colour".*it may have command' POST $c '{"com
 http "a member twice" 400 body 'not valid JSON' POST $c '{"command":["true"],"command":["x"]}'
 http "an unknown execution type" 400 execution_type 'GUARANTEED.*OPPORTUNISTIC.*MAYBE' POST $c \
     '{"command":["true"],"execution_type":"MAYBE"}'
-http "zero memory" 400 memory_bytes '1 or more, not 0' POST $c '{"command":["true"],"memory_bytes":0}'
+http "zero memory" 400 memory_bytes 'from 1 to [0-9]*, not 0' POST $c '{"command":["true"],"memory_bytes":0}'
 http "negative memory" 400 memory_bytes 'not -1' POST $c '{"command":["true"],"memory_bytes":-1}'
 http "memory in words" 400 memory_bytes 'not "1G"' POST $c '{"command":["true"],"memory_bytes":"1G"}'
-http "memory that overflows" 400 body 'too big|not valid JSON' POST $c \
+http "memory that overflows" 400 memory_bytes 'from 1 to 9223372036854775807, not 99999999999999999999' POST $c \
     '{"command":["true"],"memory_bytes":99999999999999999999}'
+http "vcores that overflow" 400 vcores 'to 1000000 .*not 1e999' POST $c '{"command":["true"],"vcores": 1e999}'
 http "too little memory" 400 memory '1 MiB' POST $c '{"command":["true"],'"$me"',"memory_bytes":1000}'
 http "more memory than any node" 422 memory '1000 MiB' POST $c \
     '{"command":["true"],'"$me"',"memory_bytes":9223372036854775807}'
 http "fractions of a byte" 400 memory_bytes 'whole number' POST $c '{"command":["true"],"memory_bytes":1.5}'
 http "negative vcores" 400 vcores 'not -0.5' POST $c '{"command":["true"],"vcores":-0.5}'
 http "an environment that is no object" 400 env 'object' POST $c '{"command":["true"],"env":["A=1"]}'
-http "a variable that is no name" 400 env 'letters, digits' POST $c '{"command":["true"],"env":{"1A":"x"}}'
-http "a relative working directory" 400 workdir 'absolute' POST $c '{"command":["true"],"workdir":"here"}'
+http "a variable that is no name" 400 env "'1A' is no name.*letters, digits" POST $c '{"command":["true"],"env":{"1A":"x"}}'
+http "a relative working directory" 400 workdir "absolute.*'here'" POST $c '{"command":["true"],"workdir":"here"}'
 http "an unknown container" 404 id "no container 'nobody'" GET $c/nobody
 http "an unknown container to kill" 404 id "no container 'nobody'" POST $c/nobody/kill '{}'
 http "an unknown path" 404 path 'openapi' GET /v1/no-such-thing

@@ -52,6 +52,8 @@ static int parse(parser_t parser, const char *text, struct nm_problem *p)
 }
 
 #define FRACTION "a number of vcores from 0.001 to 1000000 with at most three decimals"
+#define BYTES "a whole number of bytes from 1 to 9223372036854775807"
+#define USEC "a whole number of microseconds from 0 to 9223372036854775807"
 #define WITH(member) "{\"command\":[\"true\"]," member "}"
 
 static const struct {
@@ -60,13 +62,21 @@ static const struct {
 } bad[] = {
     {as_submit, "{", "body", "{",
      "The body is not valid JSON: line 1, column 1: string or '}' expected near end of file."},
-    {as_submit, "{\n \"command\": [\"a\",]\n}", "body", "]?}",
+    {as_submit, "{\n \"command\": [\"a\",]\n}", "body", "{? \"command\": [\"a\",]",
      "The body is not valid JSON: line 2, column 18: unexpected token near ']'."},
     {as_submit, "{\"name\":\"a\",\"name\":\"b\"}", "body", NULL,
      "The body is not valid JSON: line 1, column 18: duplicate object key near '\"name\"'."},
-    {as_submit, "{\"memory_bytes\":99999999999999999999}", "body", NULL,
-     "The body is not valid JSON: line 1, column 36: too big integer near '99999999999999999999'."},
-    {as_submit, "{\"name\":\"a\\u0000b\"}", "body", NULL, NULL},
+    {as_submit, "{\"memory_bytes\":99999999999999999999}", "memory_bytes", "99999999999999999999",
+     "memory_bytes must be " BYTES ", not 99999999999999999999."},
+    {as_submit, "{\"vcores\" : -1e999 }", "vcores", "-1e999",
+     "vcores must be " FRACTION ", not -1e999."},
+    {as_drain, "{\"deadline_usec\":1e999}", "deadline_usec", "1e999",
+     "deadline_usec must be " USEC ", not 1e999."},
+    {as_submit, "{\"command\":[1e999]}", "body", "1e999",
+     "A number must be at most 9223372036854775807 if it is whole, not 1e999."},
+    {as_submit, "99999999999999999999", "body", "99999999999999999999", NULL},
+    {as_submit, "{\"name\":\"a\\u0000b\"}", "body", "{\"name\":\"a\\u0000b\"",
+     "The body has a NUL character at line 1, column 18; no string here may have \\u0000 in it."},
     {as_submit, "{} {}", "body", NULL,
      "The body is not valid JSON: line 1, column 4: end of file expected near '{'."},
     {as_submit, "[1]", "body", "[1]", "body must be a JSON object, not [1]."},
@@ -86,15 +96,15 @@ static const struct {
      "app, memory_bytes, "
      "vcores, env, workdir, user, min_runtime_usec, expected_usec, exempt, allow_new_privs."},
     {as_submit, WITH("\"memory_bytes\":0"), "memory_bytes", "0",
-     "memory_bytes must be a whole number of bytes, 1 or more, not 0."},
+     "memory_bytes must be " BYTES ", not 0."},
     {as_submit, WITH("\"memory_bytes\":-5"), "memory_bytes", "-5",
-     "memory_bytes must be a whole number of bytes, 1 or more, not -5."},
+     "memory_bytes must be " BYTES ", not -5."},
     {as_submit, WITH("\"memory_bytes\":1.5"), "memory_bytes", "1.5",
-     "memory_bytes must be a whole number of bytes, 1 or more, not 1.5."},
+     "memory_bytes must be " BYTES ", not 1.5."},
     {as_submit, WITH("\"memory_bytes\":\"1G\""), "memory_bytes", "1G",
-     "memory_bytes must be a whole number of bytes, 1 or more, not \"1G\"."},
+     "memory_bytes must be " BYTES ", not \"1G\"."},
     {as_submit, WITH("\"memory_bytes\":null"), "memory_bytes", "null",
-     "memory_bytes must be a whole number of bytes, 1 or more, not null."},
+     "memory_bytes must be " BYTES ", not null."},
     {as_submit, WITH("\"vcores\":0"), "vcores", "0", "vcores must be " FRACTION ", not 0."},
     {as_submit, WITH("\"vcores\":-1"), "vcores", "-1", "vcores must be " FRACTION ", not -1."},
     {as_submit, WITH("\"vcores\":0.0005"), "vcores", "0.0005",
@@ -112,11 +122,11 @@ static const struct {
      "env must be an object of strings: {\"NAME\": \"value\"}, not [\"A=1\"]."},
     {as_submit, WITH("\"env\":{\"A\":1}"), "env.A", "1", "env.A must be a string, not 1."},
     {as_submit, WITH("\"env\":{\"A=B\":\"1\"}"), "env", "A=B",
-     "A variable's name must not be empty and must not contain '='."},
+     "A variable's name must not be empty and must not contain '=', as 'A=B' does."},
     {as_submit, WITH("\"env\":{\"\":\"1\"}"), "env", "",
-     "A variable's name must not be empty and must not contain '='."},
+     "A variable's name must not be empty and must not contain '=', as '' does."},
     {as_submit, WITH("\"min_runtime_usec\":-1"), "min_runtime_usec", "-1",
-     "min_runtime_usec must be a whole number of microseconds, 0 or more, not -1."},
+     "min_runtime_usec must be " USEC ", not -1."},
     {as_submit, WITH("\"exempt\":\"yes\""), "exempt", "yes",
      "exempt must be true or false, not \"yes\"."},
     {as_submit, WITH("\"\\u001b[31m\":1"), "body", "?[31m", NULL},
@@ -127,7 +137,7 @@ static const struct {
     {as_kill, "{\"signal\":9}", "body", "signal",
      "There is no member \"signal\" in this request; it may have now."},
     {as_drain, "{\"deadline_usec\":-1}", "deadline_usec", "-1",
-     "deadline_usec must be a whole number of microseconds, 0 or more, not -1."},
+     "deadline_usec must be " USEC ", not -1."},
     {nm_messages_parse_empty, "{\"now\":true}", "body", "now",
      "This request takes no members, but there is \"now\"."},
 };
