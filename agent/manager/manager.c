@@ -508,12 +508,22 @@ static void on_health(bool healthy, const char *reason, void *userdata)
     nm_manager_kick(m);
 }
 
-static int open_samplers(struct nm_manager *m)
+static int open_node_samplers(struct nm_manager *m, char **ret_message)
 {
     int r = nm_node_sampler_new(m->node_proc_root, &m->node_sampler);
 
     if (r >= 0)
         r = nm_node_sampler_new(m->node_proc_root, &m->glance_sampler);
+    if (r < 0 && asprintf(ret_message, "the node's figures in %s can't be read: %s",
+                          m->node_proc_root, strerror(-r)) < 0)
+        *ret_message = NULL;
+    return r;
+}
+
+static int open_samplers(struct nm_manager *m, char **ret_message)
+{
+    int r = open_node_samplers(m, ret_message);
+
     if (r >= 0 && nm_link_sampler_new(m->config->uplink_speed_mbit, &m->link_sampler) < 0)
         nm_info("network links can't be read; ignoring");
     if (r >= 0)
@@ -549,7 +559,7 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
     if (r >= 0)
         r = open_backend(m, p, ret_message);
     if (r >= 0)
-        r = open_samplers(m);
+        r = open_samplers(m, ret_message);
     if (r >= 0)
         r = nm_manager_resettle(m, config, ret_message);
     if (r >= 0)

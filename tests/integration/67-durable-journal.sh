@@ -135,6 +135,13 @@ is "nor does a decision's number" "$(decisions | jq '([.[][0]] | unique | length
 nmctl kill --now waits1 waits2 >/dev/null
 
 # ---- a journal that goes while nmd runs ----
+noting big -m 900M -c 0.1 -- 'exec sleep 1000'
+noting moved --opportunistic -m 100M -c 0.1 -- 'exec sleep 1000'
+samples 2
+is "one waits" "$(state_of moved)" SCHEDULED
+nmctl kill --now big >/dev/null
+wait_until 5 in_state moved RUNNING
+moved=$(pid_of moved)
 noting waits1 --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
 noting waits2 --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
 known=$(decisions)
@@ -152,6 +159,9 @@ rm -f "$db" "$db-wal"
 nmd_start
 is "removed while nmd is stopped: adopted from the copies" "$(state_of run) $(pid_of run) $(pid_of paused)" \
     "RUNNING $run $paused"
+is "one that waited once runs, and is not started again" "$(state_of moved) $(pid_of moved) $(runs_of moved)" \
+    "RUNNING $moved 1"
+nmctl kill --now --wait moved >/dev/null
 is "those that wait, too" "$(field_of waits1 .queue_position) $(field_of waits2 .queue_position)" "1 2"
 nmctl kill --now waits1 waits2 >/dev/null
 is "nobody ran twice" "$(runs_of run) $(runs_of paused) $(runs_of soon) $(runs_of after)" "1 1 1 1"

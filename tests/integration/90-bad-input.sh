@@ -125,6 +125,8 @@ other_slice=nmdtest$$b.slice
 at_exit 'nmd_clean_slice "$other_slice"'
 other=(--config "$nmd_conf" --backend direct --slice "$other_slice")
 daemon "a state directory that is a file" 1 "$nmd_conf" "${other[@]}" --state-dir "$nmd_conf" --runtime-dir "$dir/run2"
+daemon "figures that aren't there" 1 "$dir/none" "${other[@]}" --state-dir "$dir/state2" --runtime-dir "$dir/run2" \
+    --socket "$dir/second.sock" --node-proc "$dir/none"
 daemon "a socket in a directory that isn't there" 1 "$dir/none/nmd.sock" "${other[@]}" \
     --state-dir "$dir/state2" --runtime-dir "$dir/run2" --socket "$dir/none/nmd.sock"
 
