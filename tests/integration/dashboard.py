@@ -65,6 +65,12 @@ for panel in model["panels"]:
         if error or not result:
             faults.append(f"{where}: Prometheus answers {error or 'with nothing'}")
 
+# What fills the menu of nodes is a query, too.
+for variable in model["templating"]["list"]:
+    for name in re.findall(r"\bnm_\w+", json.dumps(variable)):
+        if name not in exported:
+            faults.append(f"the menu {variable['name']}: nmd exports no {name}")
+
 for fault in faults:
     print(fault)
 print(f"{queries} queries of {len(used_names)} metrics")
