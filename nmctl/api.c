@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See api.h. */
+/*
+ * See api.h. Each way in which a call can fail is put into a sentence that says what to do next:
+ * the reader is as likely a person who has mistyped a path as an operator whose nmd has crashed.
+ */
 
 #include "nmctl/api.h"
 
@@ -67,6 +70,8 @@ int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
     return NM_CTL_UNREACHABLE;
 }
 
+/* nmd's own sentence names the thing, its value and what is allowed; nothing is added to it. One
+ * that has none isn't nmd, or is a proxy in front of it. */
 int nm_api_say_refused(const struct nm_ctl *ctl, const struct nm_client_answer *a)
 {
     _cleanup_json_ json_t *j = json_loadb(a->body, a->len, 0, NULL);
@@ -114,6 +119,7 @@ int nm_api_get(struct nm_ctl *ctl, const char *target, json_t **ret)
     return nm_api_call(ctl, "GET", target, NULL, ret);
 }
 
+/* For what is an extra (a reason, a candidate): its failure is nobody's concern. */
 int nm_api_try_get(struct nm_ctl *ctl, const char *target, uint64_t timeout_usec, json_t **ret)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
@@ -146,6 +152,8 @@ int nm_api_container_target(const char *id, const char *action, char *buf, size_
     return NM_CTL_OK;
 }
 
+/* Indented for one thing, on one line where many follow each other, as jq and grep like it. Twelve
+ * digits: more would show what a binary fraction makes of 0.95. */
 void nm_api_print_json(const json_t *j, bool one_line)
 {
     size_t flags = JSON_REAL_PRECISION(12) | (one_line ? JSON_COMPACT : JSON_INDENT(2));

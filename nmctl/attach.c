@@ -94,6 +94,7 @@ static int open_stream(struct attach *a, struct stream *s)
     return nm_client_new(&q, take_output, s, &s->call);
 }
 
+/* What a call had received stays counted in its stream: see open_stream(). */
 static void close_calls(struct attach *a)
 {
     for (int i = 0; i < 2; i++)
@@ -164,6 +165,7 @@ static void retry(struct attach *a)
 
 /* ---- killing --------------------------------------------------------------------------------- */
 
+/* With a short time-out and no retries: whoever presses Ctrl-C is waiting, and presses it again. */
 static void send_kill(struct attach *a, bool now)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer answer = {0};
@@ -199,6 +201,8 @@ static void on_signal(struct attach *a, int signal)
     }
 }
 
+/* From a descriptor, so that a signal is one more thing that poll() finds, and no call can be
+ * interrupted by it. */
 static void read_signal(struct attach *a)
 {
     struct signalfd_siginfo info;
@@ -209,6 +213,8 @@ static void read_signal(struct attach *a)
 
 /* ---- one thing that poll() has found --------------------------------------------------------- */
 
+/* A log that can't be read (of another user, say) is told; what else is followed goes on, unless
+ * the log was all that was asked for. */
 static void on_stream(struct attach *a, struct stream *s)
 {
     int r = nm_client_process(s->call);
@@ -282,6 +288,7 @@ static void on_writable(struct attach *a, struct stream *s)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+/* Ended, but not all of it written: a reader that is slow still gets the rest. */
 static bool stream_is_open(const struct stream *s)
 {
     return s->wanted && (!s->ended || s->len > 0);
@@ -325,6 +332,8 @@ static void look(struct attach *a)
         nm_narrate_look(&a->narrate, a->ctl, a->p->id);
 }
 
+/* A descriptor of -1 is one that poll() passes over: so a stream that is full is not read, and one
+ * that is empty is not written. */
 static void round_of(struct attach *a)
 {
     enum { SIGNAL, END, STREAM, N = STREAM + 2 };
@@ -362,6 +371,8 @@ static void round_of(struct attach *a)
     look(a);
 }
 
+/* Large for its buffers, so on the heap. Its own end doesn't end the container: only signals do, or
+ * a closed stdout. */
 int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
                   struct nm_attach_result *ret)
 {

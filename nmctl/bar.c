@@ -86,6 +86,7 @@ void nm_bar_print_scale(const struct nm_bar *b, FILE *f, const struct nm_term *t
     }
 }
 
+/* The glyphs themselves, so that it holds without colour, too. */
 void nm_bar_print_legend(FILE *f, const struct nm_term *term)
 {
     for (int i = 0; i < NM_BAR_PARTS; i++)

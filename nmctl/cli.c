@@ -2,7 +2,8 @@
 
 /*
  * From the command line to a verb. Everything that can be wrong with the words themselves is found
- * here, before a connection is made.
+ * here, before a connection is made: a mistyped command changes nothing, and is told with status 2
+ * whether nmd runs or not. What depends on nmd's state is nmd's to say.
  */
 
 #include "nmctl/cli.h"
@@ -83,6 +84,8 @@ static int parse(struct nm_ctl *ctl, int argc, char **argv)
     return ctl->args.help ? 0 : check_operands(ctl);
 }
 
+/* What was printed is only done when it has arrived; a verb's own failure stays the one that is
+ * told. */
 static int finish(int status)
 {
     /* A full disk under "nmctl list > file" is a failure. */
@@ -107,6 +110,7 @@ static int run(struct nm_ctl *ctl)
     return NM_CTL_OK;
 }
 
+/* The socket is chosen after the parsing, for --socket may stand on either side of the verb. */
 int nm_cli_run(int argc, char **argv)
 {
     struct nm_ctl ctl = {0};

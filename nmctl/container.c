@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See container.h. */
+/* See container.h: what several verbs say of a container is said here, in the same words. */
 
 #include "nmctl/container.h"
 
@@ -16,6 +16,8 @@ static bool needs_quotes(const char *s)
            s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%")];
 }
 
+/* Single quotes, the only ones in which a shell looks at nothing; one in the text is put outside of
+ * them. */
 static void print_quoted(FILE *f, const char *s)
 {
     if (!needs_quotes(s)) {
@@ -32,6 +34,7 @@ static void print_quoted(FILE *f, const char *s)
     (void)fputc('\'', f);
 }
 
+/* As it could be pasted into a shell, so that "a b" and "a" "b" are told apart. */
 char *nm_container_command(const json_t *c)
 {
     const json_t *word;
@@ -65,6 +68,8 @@ const char *nm_container_age(const json_t *c, char *buf, size_t size)
     return nm_format_duration(age, buf, size);
 }
 
+/* Green is what runs, red what failed, yellow all on its way; what ended well needs nobody's
+ * eye. */
 enum nm_style nm_container_state_style(const json_t *c)
 {
     const char *state = nm_json_str(c, "state"), *reason = nm_json_str(c, "exit_reason");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See help.h. */
+/* See help.h. All of it is printed from the tables in verbs.c, and so can't lag behind them. */
 
 #include "nmctl/help.h"
 
@@ -44,6 +44,7 @@ void nm_help_verb_usage(const struct nm_verb *verb)
     print_options("Options of every verb", nm_global_options);
 }
 
+/* A word that is near is named; one that isn't near anything is better answered by the list. */
 int nm_help_unknown_verb(const char *name)
 {
     const char *names[64], *near;

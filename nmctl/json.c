@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See json.h. */
+/*
+ * See json.h. What is missing, null or of another type is an empty value: an nmd of another version
+ * is shown as far as it is understood, and no verb has to check each member.
+ */
 
 #include "nmctl/json.h"
 
@@ -31,6 +34,7 @@ const char *nm_json_str(const json_t *j, const char *path)
     return s ? s : "";
 }
 
+/* Whole or not: jansson's own json_real_value() would give 0 for 2. */
 double nm_json_num(const json_t *j, const char *path)
 {
     return json_number_value(nm_json_at(j, path));

@@ -93,6 +93,8 @@ static void plan(struct nm_narrate *n)
         n->next_usec = n->tty ? now + RUNNING_PERIOD_USEC : UINT64_MAX;
 }
 
+/* Without a terminal the pauses are left out: a log file wants the queue and the end, not each
+ * turn. */
 void nm_narrate_init(struct nm_narrate *n)
 {
     *n = (struct nm_narrate){
@@ -106,6 +108,7 @@ uint64_t nm_narrate_next(const struct nm_narrate *n)
     return n->next_usec;
 }
 
+/* Silent when nmd doesn't answer: that it has gone is told by whoever follows the streams. */
 void nm_narrate_look(struct nm_narrate *n, struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL;
@@ -136,6 +139,8 @@ static const struct {
     {"lost", "was lost", ""},
 };
 
+/* A command that ended by itself has said what there is to say; the rest needs a word, as its
+ * status alone (137, say) can mean several things. */
 void nm_narrate_end(const json_t *c)
 {
     const char *reason = nm_json_str(c, "exit_reason"), *message = nm_json_str(c, "message");

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nmctl, the client of nmd: everything is in cli.c and the files that it leads to. */
+/*
+ * nmctl, the client of nmd: everything is in cli.c and the files that it leads to, which are a
+ * library, so that unit tests can call them.
+ */
 
 #include "nmctl/cli.h"
 

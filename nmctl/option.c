@@ -26,6 +26,7 @@ struct merged {
     const struct nm_option *options[OPTIONS_MAX];
     int n;
     struct option longs[OPTIONS_MAX + 1];
+    /* two characters for each, "+:" in front, and the NUL */
     char shorts[OPTIONS_MAX * 2 + 3];
 };
 
@@ -109,6 +110,7 @@ static int add_env(struct nm_args *a, const char *value)
     return 0;
 }
 
+/* Checked here and not by nmd: sorting is done on this side. */
 static bool is_sort_key(const char *value)
 {
     for (size_t i = 0; i < nm_n_sort_keys; i++)
@@ -231,6 +233,8 @@ static int take(struct nm_args *a, const struct merged *m, const struct nm_verb 
     return say_fault(m, verb, argv, code);
 }
 
+/* Twice for each command line, with `stop` the first time: getopt would else move the verb's
+ * options in front of the verb. "+" does that; ":" tells a missing value from an unknown option. */
 int nm_option_parse(struct nm_args *a, const struct nm_verb *verb, bool stop, int argc, char **argv)
 {
     struct merged m = {.shorts = ""};
@@ -238,6 +242,7 @@ int nm_option_parse(struct nm_args *a, const struct nm_verb *verb, bool stop, in
     (void)snprintf(m.shorts, sizeof m.shorts, "%s:", stop ? "+" : "");
     merge(&m, verb ? verb->options : NULL);
     merge(&m, nm_global_options);
+    /* optind 0 and not 1: then glibc's getopt forgets where in "-abc" it was, and reads "+" anew. */
     opterr = 0;
     optind = 0;
     for (;;) {
@@ -251,6 +256,8 @@ int nm_option_parse(struct nm_args *a, const struct nm_verb *verb, bool stop, in
     }
 }
 
+/* Options without a short form are indented as if they had one, so that the long ones stand in a
+ * column. */
 const char *nm_option_label(const struct nm_option *o, char *buf, size_t size)
 {
     char brief[5] = "    ";

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See say.h. */
+/*
+ * See say.h. All messages take this way, so each begins alike, goes to stderr (or into the picture
+ * of a screen, which stderr would tear), and has nothing in it that a terminal would act on.
+ */
 
 #include "nmctl/say.h"
 
@@ -60,6 +63,7 @@ static unsigned distance(const char *a, const char *b)
     return d[la][lb];
 }
 
+/* A third of the letters may be wrong, and at least one: "lits" finds list, "x" finds nothing. */
 const char *nm_say_nearest(const char *given, const char *const *words, size_t n)
 {
     const char *best = NULL;

@@ -30,6 +30,7 @@ struct screen {
     bool raw; /* stdin's settings were changed */
     struct termios saved;
     int signal_fd;
+    /* set by keys and signals; looked at once in each round */
     bool stop;
     int ended_by; /* SIGTERM or SIGHUP, 0 for q and Ctrl-C, which are the usual ways out */
 };
@@ -194,6 +195,9 @@ static int hold_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* What ends it is told by the status: q and Ctrl-C are the usual way out of a picture and no
+ * failure; SIGTERM and SIGHUP are somebody else's wish. In a pipe the first failure ends it, on a
+ * screen it is shown until nmd is back. */
 int nm_screen_run(struct nm_ctl *ctl, uint64_t period_usec, nm_screen_draw_t draw,
                   nm_screen_key_t key, void *userdata)
 {

@@ -49,6 +49,7 @@ struct nm_table *nm_table_free(struct nm_table *t)
     return NULL;
 }
 
+/* Cleaned on its way in: no cell can reach the terminal with an escape sequence in it. */
 void nm_table_add(struct nm_table *t, enum nm_style style, const char *format, ...)
 {
     struct cell *c;
@@ -114,6 +115,7 @@ static void fit(const struct nm_table *t, unsigned *widths, unsigned room)
     }
 }
 
+/* The style is put around the text alone, so that no line ends in coloured blanks. */
 static void print_cell(const struct nm_table *t, FILE *f, const struct nm_term *term, size_t column,
                        unsigned width, const char *text, unsigned text_width, enum nm_style style)
 {
@@ -127,6 +129,7 @@ static void print_cell(const struct nm_table *t, FILE *f, const struct nm_term *
         fprintf(f, "%*s", (t->columns[column].right ? 0 : pad) + GAP, "");
 }
 
+/* Cells are cut in place: a table is printed once. */
 void nm_table_print(struct nm_table *t, FILE *f, const struct nm_term *term, size_t max_rows)
 {
     _cleanup_free_ unsigned *widths = calloc(t->n_columns, sizeof *widths);

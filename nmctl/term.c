@@ -17,6 +17,8 @@
 #include "util/macros.h"
 #include "util/parse.h"
 
+/* No terminal has no width (0: don't cut anything), unless COLUMNS says that there is somebody with
+ * one behind the pipe. */
 void nm_term_resize(struct nm_term *t, int fd)
 {
     const char *columns = getenv("COLUMNS");
@@ -32,6 +34,8 @@ void nm_term_resize(struct nm_term *t, int fd)
         t->width = (unsigned)v;
 }
 
+/* The locale is asked for here and not at the start of the program: `run` never gets here, and
+ * setlocale() takes its time. */
 void nm_term_init(struct nm_term *t, int fd, bool no_color)
 {
     const char *name = getenv("TERM"), *no = getenv("NO_COLOR");
@@ -84,6 +88,7 @@ static bool take_character(const char *s, size_t *ret_bytes, unsigned *ret_colum
     return true;
 }
 
+/* In place, as it only gets shorter: what must not be shown becomes a '?'. */
 char *nm_term_clean(char *text)
 {
     char *out = text;
@@ -103,6 +108,7 @@ char *nm_term_clean(char *text)
     return text;
 }
 
+/* Columns are not characters: East Asian ones take two, combining ones none. */
 unsigned nm_term_columns(const char *text)
 {
     unsigned total = 0;
@@ -118,6 +124,7 @@ unsigned nm_term_columns(const char *text)
     return total;
 }
 
+/* The buffer has room for an ellipsis beyond its text: see nm_table_add(). */
 void nm_term_cut(const struct nm_term *t, char *buf, unsigned columns)
 {
     const char *ellipsis = t->utf8 ? "…" : "~";

@@ -72,6 +72,8 @@ static int act_on(struct nm_ctl *ctl, const char *id)
     return r;
 }
 
+/* Each container on its own: one that can't be paused doesn't keep the others from it. Without nmd
+ * there is no use in trying the rest. */
 int nm_act_verb(struct nm_ctl *ctl)
 {
     int worst = NM_CTL_OK;
@@ -91,6 +93,7 @@ int nm_kill_verb(struct nm_ctl *ctl)
     return nm_act_verb(ctl);
 }
 
+/* What isn't given stays as it is. */
 int nm_update_verb(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *body = json_object(), *c = NULL;

@@ -44,6 +44,7 @@ static void offer_containers(struct nm_ctl *ctl, const char *prefix, bool all)
     }
 }
 
+/* Hidden ones, such as this, are for programs. */
 static void offer_verbs(const char *prefix)
 {
     for (const struct nm_verb *v = nm_verbs; v->name; v++)
@@ -83,6 +84,7 @@ static void offer_kind(struct nm_ctl *ctl, enum nm_complete kind, const char *pr
     }
 }
 
+/* Long forms only: a short one is typed sooner than completed. */
 static void offer_options(const struct nm_option *options, const char *prefix)
 {
     char word[64];
@@ -101,6 +103,8 @@ struct place {
     bool only_operands;               /* after "--", or inside a command */
 };
 
+/* As getopt would go through them, but nothing is refused: the line is unfinished. --socket is
+ * obeyed on the way, since the candidates come from the nmd that it names. */
 static void walk(struct place *at, char **words, unsigned n, struct nm_ctl *ctl)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -129,6 +133,7 @@ static void walk(struct place *at, char **words, unsigned n, struct nm_ctl *ctl)
     }
 }
 
+/* "--sort=c" is one word, of which the part after "=" is to be completed. */
 int nm_complete_verb(struct nm_ctl *ctl)
 {
     const char *last = ctl->n_operands > 0 ? ctl->operands[ctl->n_operands - 1] : "",

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* `nmctl explain`: decision records in the plain words that nmd puts them into. */
+/*
+ * `nmctl explain`: decision records in the plain words that nmd puts them into. The words are made
+ * there, where the journal and the status page take them from as well: what an operator reads is
+ * the same everywhere.
+ */
 
 #include <inttypes.h>
 #include <time.h>
@@ -81,6 +85,7 @@ static void print_all(struct nm_ctl *ctl, const json_t *list)
         printf("no decisions yet\n");
 }
 
+/* An array, also of none: jq needs no case for "no decisions". */
 static int print_json(const struct nm_ctl *ctl, const json_t *answer)
 {
     _cleanup_json_ json_t *out = json_array();
@@ -92,6 +97,7 @@ static int print_json(const struct nm_ctl *ctl, const json_t *answer)
     return NM_CTL_OK;
 }
 
+/* Of one container all decisions, of the node the newest few: nobody reads a hundred of them. */
 int nm_explain_verb(struct nm_ctl *ctl)
 {
     const char *id = ctl->n_operands > 0 ? ctl->operands[0] : NULL;

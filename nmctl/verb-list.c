@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* `nmctl list` and `nmctl top`: containers as tables. */
+/*
+ * `nmctl list` and `nmctl top`: containers as tables. list is the roll of them, in the order of
+ * nmd; top shows who uses most, sorted on this side and drawn again and again.
+ */
 
 #include <inttypes.h>
 
@@ -58,6 +61,8 @@ static void add_use(struct nm_table *t, const json_t *c)
     nm_table_add(t, NM_STYLE_DIM, "%g", nm_json_num(c, "vcores"));
 }
 
+/* A terminal is told when there is nothing to show; in a pipe an empty table has its head all the
+ * same, so that `tail -n +2` always works. */
 int nm_list_verb(struct nm_ctl *ctl)
 {
     static const struct nm_column columns[] = {
@@ -184,6 +189,7 @@ static void add_top_row(struct nm_table *t, const json_t *c)
     nm_table_add(t, NM_STYLE_NONE, "%s", command);
 }
 
+/* Both answers or none: half a picture would be taken for a whole one. */
 static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *userdata)
 {
     static const struct nm_column columns[] = {
@@ -237,6 +243,7 @@ static int print_sorted_json(struct nm_ctl *ctl, struct top *top)
     return NM_CTL_OK;
 }
 
+/* In a pipe it is printed once, as ps would, unless an interval asks for more. */
 int nm_top_verb(struct nm_ctl *ctl)
 {
     struct top top = {.sort = ctl->args.sort ? ctl->args.sort : "cpu"};

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* `nmctl logs` and `nmctl events`: what comes as a stream. */
+/*
+ * `nmctl logs` and `nmctl events`: what comes as a stream. Logs are bytes, which go where they came
+ * from, stdout or stderr, untouched; their loop is that of `nmctl run` (attach.c). Events are lines
+ * of JSON, which are taken apart and told in words.
+ */
 
 #include <inttypes.h>
 #include <poll.h>
@@ -16,6 +20,8 @@
 
 #define LINE_MAX_BYTES 65536
 
+/* Neither --stdout nor --stderr is both, as is the one with the other. The end is waited for with
+ * --follow only: a log that isn't followed ends by itself. */
 int nm_logs_verb(struct nm_ctl *ctl)
 {
     const struct nm_args *a = &ctl->args;
@@ -137,6 +143,7 @@ static int follow(struct events *e)
     return nm_api_say_refused(e->ctl, &e->refusal);
 }
 
+/* Large for its line, so on the heap. */
 int nm_events_verb(struct nm_ctl *ctl)
 {
     struct events *e = calloc(1, sizeof *e);

@@ -95,6 +95,7 @@ int nm_undrain_verb(struct nm_ctl *ctl)
 
 /* ---- config ---------------------------------------------------------------------------------- */
 
+/* WORD is a part of the name, so that "memory" finds all that has to do with it. */
 static bool is_wanted(const struct nm_ctl *ctl, const char *name, const json_t *key)
 {
     if (ctl->args.changed && nm_json_bool(key, "is_default"))
@@ -157,6 +158,7 @@ int nm_config_verb(struct nm_ctl *ctl)
     return NM_CTL_OK;
 }
 
+/* Ours goes out before nmd is asked: it is known whether nmd runs or not. */
 int nm_version_verb(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *answer = NULL;

@@ -25,6 +25,7 @@
 #define SIGNALLED_TIMEOUT_MSEC                                                                     \
     5000 /* how long a Ctrl-C waits for the answer that names what it is to kill */
 
+/* What can't be said in the table of options: which of them go together. */
 static int check(const struct nm_args *a)
 {
     if (a->guaranteed && a->opportunistic) {
@@ -270,6 +271,9 @@ static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, 
     return exit_status(ended, result.signal);
 }
 
+/* From hold_signals() on, a signal is heard in submit() or by nm_attach_run(). With --detach one
+ * that came before the answer turns it into a run that is followed, and so killed: whoever pressed
+ * Ctrl-C wanted none. */
 int nm_run_verb(struct nm_ctl *ctl)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer answer = {0};

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* `nmctl show`: all that nmd tells of a container, one fact a line. */
+/*
+ * `nmctl show`: all that nmd tells of a container, one fact a line. What has no value has no line:
+ * so an older or a newer nmd, which tells less or more, is shown without empty places.
+ */
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -109,6 +112,8 @@ static void show_end(const struct nm_term *term, const json_t *c)
         line(term, "ran", "%s", nm_container_age(c, ran, sizeof ran));
 }
 
+/* In the order in which one asks: who, in what state and why, doing what, with how much, since
+ * when. */
 static void show(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c)
 {
     _cleanup_free_ char *command = nm_container_command(c);
@@ -140,6 +145,8 @@ static void show(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c
     line_text(term, "message", c, "message");
 }
 
+/* All that can be shown is; the status is that of the worst. Without nmd the first one is enough to
+ * know. */
 int nm_show_verb(struct nm_ctl *ctl)
 {
     struct nm_term term;

@@ -209,6 +209,7 @@ static void print_gauges(FILE *f, const struct nm_term *term, unsigned width, co
             term->utf8 ? "α" : "a", term->utf8 ? "β" : "b", top > 1 ? "  C capacity" : "");
 }
 
+/* Who waits, and for what: the commonest question of all after "does it run?". */
 static void print_counts(FILE *f, const struct nm_term *term, unsigned width, const json_t *status)
 {
     const json_t *c = nm_json_at(status, "containers"), *p = nm_json_at(status, "preemptions");
@@ -328,6 +329,7 @@ static void print_decisions(FILE *f, const struct nm_term *term, unsigned width,
     }
 }
 
+/* From the general to the particular. Without a terminal it is as wide as a line of a mail. */
 static void print_status(FILE *f, const struct nm_term *term, const json_t *status,
                          const json_t *decisions)
 {
@@ -365,6 +367,7 @@ static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *u
     return NM_CTL_OK;
 }
 
+/* Two calls, as the decisions are an extra: a status without them is still one. */
 int nm_status_verb(struct nm_ctl *ctl)
 {
     uint64_t period =

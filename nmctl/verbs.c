@@ -9,6 +9,7 @@
 #include "nmctl/nmctl.h"
 
 #define AT(member) offsetof(struct nm_args, member)
+/* An option with something to complete is written out in its table; most have nothing. */
 #define FLAG(brief, name, member, help)                                                            \
     {                                                                                              \
         brief, name, NULL, NM_OPTION_FLAG, AT(member), help, NM_COMPLETE_NOTHING                   \
@@ -27,6 +28,7 @@
     VALUE('c', "vcores", "N", NM_OPTION_VCORES, vcores_milli, "CPU in vcores, such as 2 or 0.5")
 #define END {0}
 
+/* Taken by every verb, before its name and after it. */
 const struct nm_option nm_global_options[] = {
     {'\0', "socket", "PATH", NM_OPTION_STRING, AT(socket),
      "nmd's socket (default: $NMD_SOCKET, else /run/nmd/nmd.sock)", NM_COMPLETE_FILE},
@@ -100,8 +102,10 @@ static const struct nm_option config_options[] = {
     FLAG('\0', "changed", changed, "only what differs from the default"),
     FLAG('\0', "reload", reload, "let nmd read its configuration files anew"), JSON, END};
 
+/* What every verb says that needs a container and was given none. */
 #define A_CONTAINER "name a container by its id or name; 'nmctl list' shows them"
 
+/* In the order in which --help lists them: to run, to see, to do, the node as a whole. */
 const struct nm_verb nm_verbs[] = {
     {"run", "[--] COMMAND [ARG...]", "run a command in a container",
      "Everything from the first word that is no option, or from --, is the command. Unless "

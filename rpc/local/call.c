@@ -25,6 +25,8 @@ struct answer_text {
     size_t len;
 };
 
+/* Only the target is known yet. What is wrong with it waits in `early`, as all that is found before
+ * the last step does. */
 struct nm_call *nm_call_new(struct nm_local_server *server, const char *raw_target)
 {
     struct nm_call *call = calloc(1, sizeof *call);
@@ -155,6 +157,8 @@ static int answer_error(struct nm_call *call, int r)
         code = failure(call, r);
         status = code ? 500 : 503;
     }
+    /* A container that is too large for the node is 422; to those who read the code it is the same
+     * word. */
     if (status == 413)
         code = "too-large";
     call->problem.outcome = r > 0 ? (enum nm_agent_outcome)r : call->problem.outcome;
@@ -194,6 +198,7 @@ static enum MHD_Result conclude(struct nm_call *call, int r)
 
 /* ---- the steps ---------------------------------------------------------------------------- */
 
+/* Keeps a status that no outcome of the manager stands for: 405, 413, 415. */
 static int wrong(struct nm_call *call, unsigned status, enum nm_agent_outcome outcome)
 {
     call->early_status = status;
@@ -240,6 +245,8 @@ static int check_query(struct nm_call *call)
     return 0;
 }
 
+/* The route as a whole. Whose container it is about is the manager's to judge, and so is what a
+ * user may see of it. */
 static int check_right(struct nm_call *call)
 {
     if (call->tcp && !(call->route->flags & NM_ROUTE_TCP))
@@ -278,6 +285,8 @@ static int check_body_headers(struct nm_call *call)
     return 0;
 }
 
+/* All that the head of a request gives away, in the order in which it helps to be told: a path that
+ * does not exist ahead of a right that is lacking, that ahead of a wrong parameter. */
 enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *connection,
                               const char *method)
 {
@@ -303,6 +312,8 @@ enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *conne
     return MHD_YES;
 }
 
+/* Doubled, so that a body in small pieces is not copied with each of them. The ration is asked
+ * before the allocator: that one says yes to everybody. */
 static int grow_data(struct nm_call *call, size_t wanted)
 {
     size_t doubled = NM_MAX(call->data_size * 2, (size_t)1024), size = NM_MAX(wanted, doubled);
@@ -341,6 +352,7 @@ enum MHD_Result nm_call_take_body(struct nm_call *call, const char *data, size_t
     return MHD_YES;
 }
 
+/* Comes when the body is complete: a piece of JSON can't be judged. */
 static int parse_body(struct nm_call *call)
 {
     if (!(call->route->flags & NM_ROUTE_BODY))
@@ -366,6 +378,7 @@ enum MHD_Result nm_call_finish(struct nm_call *call)
 
 /* ---- query parameters --------------------------------------------------------------------- */
 
+/* A parameter that was not given leaves *ret alone: its default is there already. */
 int nm_call_query_bool(struct nm_call *call, const char *name, bool *ret)
 {
     const char *value = nm_target_query(&call->target, name);

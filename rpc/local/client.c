@@ -174,6 +174,7 @@ void nm_client_answer_done(struct nm_client_answer *a)
     *a = (struct nm_client_answer){0};
 }
 
+/* A byte more than there is, for a NUL: callers take the body for a string. */
 int nm_client_answer_gather(const char *data, size_t n, void *userdata)
 {
     struct nm_client_answer *a = userdata;

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Handlers of what concerns containers. Who may see and touch which is decided by the manager. */
+/*
+ * Handlers of what concerns containers. Each takes the request apart (messages.h), asks the manager
+ * for the deed and answers with the container as it is then, so that a client sees what its request
+ * led to without asking again. Who may see and touch which is decided by the manager: here a
+ * container of somebody else is one that doesn't exist.
+ *
+ * A handler returns 0 with an answer in the call, or what went wrong as util/error.h has it, with
+ * call->problem for the sentence; call.c makes the error answer.
+ */
 
 #include "rpc/local/handlers.h"
 #include "rpc/local/messages.h"
@@ -25,6 +33,7 @@ static void append(struct list *l, json_t *item)
     l->j = NULL;
 }
 
+/* The shift between the clocks is worked out each time: somebody may have set the clock. */
 static json_t *container_json(struct nm_call *call, const struct nm_container *c)
 {
     struct nm_messages_container_extra x = {
@@ -202,6 +211,8 @@ static void leave_out_foreign(struct nm_call *call, struct nm_decision *d)
         d->on_behalf_of[0] = '\0';
 }
 
+/* Who comes over TCP counts as one who may see all containers (server.c), but is told no names of
+ * users. */
 static void list_decision(const struct nm_decision *d, void *userdata)
 {
     struct list *l = userdata;

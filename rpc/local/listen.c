@@ -92,7 +92,8 @@ int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char
     return 0;
 }
 
-/* "[::1]:8042" into "::1" and "8042", in place. */
+/* "[::1]:8042" into "::1" and "8042", in place. A port alone, or with nothing before its colon, is
+ * one on the loopback address: nobody opens a host to the network by leaving something out. */
 static void split_address(char *s, const char **ret_host, const char **ret_port)
 {
     char *colon = strrchr(s, ':');
@@ -144,6 +145,8 @@ int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message)
     return r;
 }
 
+/* Asked for once, at the start: in the loop nothing may wait for a directory service. A group that
+ * doesn't exist has no members, and root administers alone. */
 gid_t nm_listen_group(const char *name)
 {
     const struct group *g = name && *name ? getgrnam(name) : NULL;
@@ -177,6 +180,8 @@ static int in_peer_groups(int fd, gid_t gid, bool *ret)
     return 0;
 }
 
+/* What the kernel noted when the client connected. A process that changes its user later, or passes
+ * the socket on, stays who it was. */
 int nm_listen_peer(int fd, gid_t admin_gid, struct nm_caller *ret)
 {
     struct ucred cred;

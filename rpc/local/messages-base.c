@@ -27,6 +27,8 @@ static size_t utf8_sequence(const unsigned char *s)
     return n;
 }
 
+/* json_string() refuses what is no UTF-8, and a command line or a path may be anything: each byte
+ * of that kind becomes U+FFFD, three bytes long, as in browsers. */
 json_t *nm_messages_string(const char *s)
 {
     const unsigned char *p = (const unsigned char *)s;
@@ -48,6 +50,7 @@ json_t *nm_messages_string(const char *s)
     return json_stringn(fixed, out);
 }
 
+/* A whole number as 2, not as 2.0: people read it, too. */
 json_t *nm_messages_vcores(uint64_t milli)
 {
     return milli % 1000 == 0 ? json_integer((json_int_t)(milli / 1000))
@@ -91,6 +94,8 @@ json_t *nm_messages_error(const struct nm_problem *p, const char *code)
                      nm_messages_string(p->message));
 }
 
+/* The other direction, for clients. A code that is not known here, of a newer nmd, is outcome 0:
+ * its sentence still counts. */
 int nm_messages_parse_error(const json_t *j, struct nm_problem *ret)
 {
     const char *code, *thing, *value, *message;
@@ -106,6 +111,7 @@ int nm_messages_parse_error(const json_t *j, struct nm_problem *ret)
     return 0;
 }
 
+/* What a client sent is shown in terminals and in the journal: no control characters. */
 void nm_messages_shorten(char *to, size_t size, const char *from)
 {
     size_t n = strlen(from), keep = n < size ? n : size - 4;

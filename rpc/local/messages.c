@@ -66,6 +66,7 @@ static json_t *integer_or_null(uint64_t v, bool is_null)
     return is_null ? json_null() : integer(v);
 }
 
+/* JSON has neither NaN nor infinity, and jansson makes nothing of them. */
 static json_t *real(double v)
 {
     return json_real(isfinite(v) ? v : 0.0);
@@ -104,6 +105,7 @@ static json_t *container_private(const struct nm_container *c)
                   {"no_new_privs", json_boolean(cmd->no_new_privs)});
 }
 
+/* Deadlines are kept in the time since boot, which nobody can set; readers get the time of day. */
 static json_t *container_times(const struct nm_container *c,
                                const struct nm_messages_container_extra *x)
 {
@@ -274,6 +276,7 @@ static json_t *node_policy(const struct nm_status *s, uint64_t boot_to_realtime_
                    integer_or_null(breaker + boot_to_realtime_usec, breaker == 0)});
 }
 
+/* What an operator looks at when something is wrong, down to nmd's own size. */
 static json_t *node_health(const struct nm_status *s)
 {
     const struct nm_cgroup_backend *b = s->backend;
@@ -326,6 +329,7 @@ static json_t *counters(const struct nm_counters *c)
                   {"unkillable", integer(c->unkillable)});
 }
 
+/* Why the head of the queue waits. Whose container that is isn't for everybody. */
 static json_t *hold(const struct nm_status *s, bool redacted)
 {
     if (s->hold == NM_REASON_NONE)
@@ -358,12 +362,15 @@ json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_
                           {"killed", integer(s->counters.killed)},
                           {"reclaimed_bytes", integer(s->counters.reclaimed_bytes)})},
                   {"counters", counters(&s->counters)},
+                  /* Part of the contract already: readers need no change once there is one. */
                   {"upstream", OBJECT({"kind", json_string("none")},
                                       {"state", json_string("none")})});
 }
 
 /* ---- decisions, events, history ------------------------------------------------------------- */
 
+/* Redacted: without the user who asked for it, who is named in the texts as well; so they are made
+ * from a copy. */
 json_t *nm_messages_decision(const struct nm_decision *d, bool redacted)
 {
     _cleanup_free_ char *explanation = NULL;

@@ -15,6 +15,7 @@ static void head(FILE *f, const char *name, const char *type, const char *help)
     (void)fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
+/* 15 digits: bytes are exact up to a petabyte. */
 static void gauge(FILE *f, const char *name, double value, const char *help)
 {
     head(f, name, "gauge", help);
@@ -138,6 +139,8 @@ static void containers(FILE *f, const struct nm_status *s)
     }
 }
 
+/* Prometheus' own rules for names: base units, and _total for what only grows. promtool checks
+ * them. */
 static void counters(FILE *f, const struct nm_counters *c)
 {
     counter(f, "nm_submissions_total", (double)c->submitted, "Containers submitted.");
@@ -181,6 +184,7 @@ static void histogram(FILE *f, const char *name, const char *action, const struc
     (void)fprintf(f, "%s_count{action=\"%s\"} %" PRIu64 "\n", name, action, n);
 }
 
+/* No sample, no age: a 0 would look like a fresh one to every alert. */
 static void sampling(FILE *f, const struct nm_status *s)
 {
     if (s->sample_age_usec != UINT64_MAX)
@@ -231,6 +235,7 @@ static void links(FILE *f, const struct nm_status *s)
         labelled(f, "nm_link_utilization_ratio", "link", s->links[i].name, s->links[i].utilization);
 }
 
+/* The names that Prometheus' own clients use for a process, behind our prefix. */
 static void process(FILE *f, const struct nm_status *s)
 {
     gauge(f, "nm_process_resident_memory_bytes", (double)s->own_rss_bytes,

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Handlers of what concerns the node and nmd itself. */
+/*
+ * Handlers of what concerns the node and nmd itself. What never changes, the page and the API's
+ * description, is compiled in (embed.sh), so that there is no path from which a request could be
+ * served a file.
+ */
 
 #include "rpc/local/embedded.h"
 #include "rpc/local/handlers.h"
@@ -43,6 +47,7 @@ int nm_handle_config(struct nm_call *call)
     return nm_call_answer_json(call, 200, nm_config_to_json(nm_manager_config(call->manager)));
 }
 
+/* What changes the node is answered with its status, in which the change can be seen. */
 int nm_handle_drain(struct nm_call *call)
 {
     struct nm_messages_drain d;

@@ -200,6 +200,8 @@ static ssize_t feed_body(struct nm_reply *r, const char *data, size_t n)
     return (ssize_t)n;
 }
 
+/* Goes on from state to state as far as the bytes reach, which may be cut anywhere. An error stays:
+ * whatever comes after it has no meaning. */
 int nm_reply_feed(struct nm_reply *r, const char *data, size_t n)
 {
     if (r->failed < 0)
@@ -217,6 +219,8 @@ int nm_reply_feed(struct nm_reply *r, const char *data, size_t n)
     return r->state == NM_REPLY_DONE ? NM_REPLY_E_DONE : 0;
 }
 
+/* Only a body of no announced length may end with the connection: anything else is a daemon that
+ * died in the middle, which must not pass for an end. */
 int nm_reply_feed_eof(struct nm_reply *r)
 {
     if (r->failed < 0)

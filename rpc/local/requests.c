@@ -41,6 +41,7 @@ static const char *const allowed[] = {
     [FIELD_ENV] = "an object of strings: {\"NAME\": \"value\"}",
 };
 
+/* Strings stay those of the body, which is kept together with the result. */
 static const struct field submit_fields[] = {
     {"command", FIELD_COMMAND, 0},
     {"execution_type", FIELD_TYPE, offsetof(struct nm_submit, type)},
@@ -237,6 +238,8 @@ static int not_json(const char *text, size_t len, const json_error_t *e, struct 
                                e->column, e->text);
 }
 
+/* No body is an empty object: `curl -X POST` is enough where nothing has to be said. A member that
+ * is there twice is refused, as two readers could take different ones. */
 int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
                            struct nm_problem *ret_problem)
 {
@@ -260,6 +263,7 @@ int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
 
 /* ---- submit ------------------------------------------------------------------------------- */
 
+/* The one member that a request can't do without. */
 static int take_command(json_t *v, struct nm_messages_submit *s, struct nm_problem *p)
 {
     size_t n = json_is_array(v) ? json_array_size(v) : 0;
@@ -286,6 +290,7 @@ static int take_command(json_t *v, struct nm_messages_submit *s, struct nm_probl
     return 0;
 }
 
+/* Into the form that execve() wants. A name with '=' in it would become another variable. */
 static int take_env(json_t *v, struct nm_messages_submit *s, struct nm_problem *p)
 {
     const char *name;
@@ -367,6 +372,7 @@ static int set_flag(json_t *o, const char *name, bool value)
     return value ? json_object_set_new(o, name, json_true()) : 0;
 }
 
+/* "NAME" without "=" is sent as an empty value. */
 static json_t *submit_env(const char *const *env)
 {
     json_t *o = json_object();
@@ -383,6 +389,8 @@ static json_t *submit_env(const char *const *env)
     return o;
 }
 
+/* The other direction, for clients. What isn't set is left out, so that nmd's defaults hold and not
+ * those of the client's version. */
 json_t *nm_messages_submit(const struct nm_submit *s)
 {
     json_t *argv = json_array(), *o;
@@ -450,6 +458,8 @@ int nm_messages_parse_drain(json_t *body, struct nm_messages_drain *ret,
     return r;
 }
 
+/* Members in a request that has none are a misunderstanding, which is better told than passed
+ * over. */
 int nm_messages_parse_empty(json_t *body, struct nm_problem *ret_problem)
 {
     return take_fields(body, NULL, 0, NULL, ret_problem);

@@ -11,6 +11,9 @@
 
 #define CONTAINER "/v1/containers/{id}"
 
+/* TCP: for everybody who reaches the address, so read-only and without what is private. ADMIN: for
+ * administrators alone; where it is missing, the manager judges by container. The fourth column
+ * lists the query parameters. */
 const struct nm_route nm_routes[] = {
     {"GET", "/", NM_ROUTE_TCP, "", nm_handle_page},
     {"GET", "/metrics", NM_ROUTE_TCP, "", nm_handle_metrics},
@@ -68,6 +71,8 @@ static void add_method(char *allow, size_t size, const char *method)
                    nm_streq(method, "GET") ? ", HEAD" : "");
 }
 
+/* HEAD is GET, of whose answer the library sends no body. A path that is there under other methods
+ * is told apart, with those methods, for 405 wants to know them. */
 int nm_routes_find(const char *method, const struct nm_target *t, const struct nm_route **ret,
                    const char **ret_id, char *allow, size_t size)
 {

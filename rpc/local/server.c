@@ -29,6 +29,8 @@
 
 #define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 #define MAX_CONNECTIONS 2048u
+/* For a request to come in, from its first byte to its last; an answer may take four times as long
+ * to be fetched. */
 #define TIMEOUT_USEC (30 * NM_USEC_PER_SEC)
 #define RUN_BUDGET_USEC (10 * NM_USEC_PER_MSEC)
 #define DEFERRED_PER_RUN 8
@@ -45,21 +47,24 @@ struct nm_local_server {
     struct MHD_Daemon *daemon;
     struct nm_streams *streams;
     sd_event_source *accept_unix, *accept_tcp, *run, *timer, *sweep, *resume_deferred;
-    int unix_fd, tcp_fd, reserve_fd;
-    char *socket_path; /* to be removed, or NULL */
-    ino_t socket_inode;
+    int unix_fd, tcp_fd;
+    int reserve_fd;     /* given up when there are no others left: see accept_out_of_fds() */
+    char *socket_path;  /* to be removed, or NULL */
+    ino_t socket_inode; /* tells our socket from a later one at the same path */
     gid_t admin_gid;
     unsigned max_connections, n_connections;
     uint64_t timeout_usec;
-    struct nm_connection *first, *accepting;
-    uint64_t memory;
+    struct nm_connection *first;
+    struct nm_connection *accepting; /* on its way through the library: see add_connection() */
+    uint64_t memory;                 /* of MEMORY_MAX, what is handed out */
     uint64_t run_started_usec;
-    struct nm_call *deferred, **deferred_end;
+    struct nm_call *deferred, **deferred_end; /* whose turn comes in a later run, oldest first */
     bool stopping;
 };
 
 /* ---- what handlers ask -------------------------------------------------------------------- */
 
+/* What on_connection() attached to the socket; it stays the same over all requests on it. */
 struct nm_connection *nm_local_server_connection(struct MHD_Connection *c)
 {
     return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
@@ -107,6 +112,8 @@ void nm_local_server_resume(struct nm_local_server *s, struct MHD_Connection *c)
 
 /* ---- rationing time ----------------------------------------------------------------------- */
 
+/* Has this run used up its time? Then the call is suspended and comes again, behind those that were
+ * deferred before it: none overtakes, so a queue that is not empty defers as well. */
 bool nm_local_server_defer(struct nm_local_server *s, struct nm_call *call)
 {
     if (call->deferred || s->stopping) {
@@ -149,6 +156,8 @@ static void resume_deferred(struct nm_local_server *s, unsigned n)
 
 /* ---- the library's turn ------------------------------------------------------------------- */
 
+/* What the library waits for changes with every request, so its timer is set anew each time. It
+ * names none when it waits for bytes alone. */
 static void run(struct nm_local_server *s)
 {
     MHD_UNSIGNED_LONG_LONG msec;
@@ -177,6 +186,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
+/* A few at a time, and then back to the loop, where whatever is more urgent comes first. */
 static int on_deferred(sd_event_source *source, void *userdata)
 {
     struct nm_local_server *s = userdata;
@@ -205,6 +215,8 @@ static int on_sweep(sd_event_source *source, uint64_t usec, void *userdata)
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
+/* Comes with the first line of a request, ahead of its headers, and is the only place where the
+ * target is seen as it was sent: later the library has decoded the path and cut off the query. */
 static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c)
 {
     struct nm_local_server *s = userdata;
@@ -213,6 +225,8 @@ static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c
     return nm_call_new(s, uri);
 }
 
+/* Comes for the headers, for each piece of the body, and once more, with no bytes, for its end.
+ * MHD_NO closes the connection without an answer. */
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, const char *url,
                                   const char *method, const char *version, const char *data,
                                   size_t *size, void **request)
@@ -232,6 +246,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
     return r;
 }
 
+/* Also when the client went away in the middle. Else the connection may be used again, and has its
+ * time for the next request. */
 static void on_request_completed(void *userdata, struct MHD_Connection *c, void **request,
                                  enum MHD_RequestTerminationCode code)
 {
@@ -243,6 +259,8 @@ static void on_request_completed(void *userdata, struct MHD_Connection *c, void 
     nm_local_server_connection(c)->deadline_usec = nm_now_usec() + 2 * s->timeout_usec;
 }
 
+/* STARTED comes from within MHD_add_connection(), which has no argument for our own struct: so it
+ * is taken from `accepting`. */
 static void on_connection(void *userdata, struct MHD_Connection *c, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
@@ -290,6 +308,8 @@ static bool has_place(const struct nm_local_server *s, const struct nm_connectio
     "{\"error\":{\"code\":\"unavailable\",\"thing\":\"connection\",\"value\":\"\",\"message\":" \
     "\"Too many clients are connected to nmd at the moment; try again.\"}}\n"
 
+/* Without the library, which has no place for this client. What the socket does not take at once is
+ * lost: nobody waits here. */
 static void refuse(int fd)
 {
     char answer[512];
@@ -359,6 +379,8 @@ static int accept_out_of_fds(struct nm_local_server *s, int listen_fd)
     return fd >= 0 ? 0 : -EAGAIN;
 }
 
+/* 0: try the next one. Negative: there is none now. A client that gave up while it waited
+ * (ECONNABORTED) is no reason to stop. */
 static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
 {
     struct sockaddr_storage sa = {};
@@ -447,6 +469,7 @@ static int start_library(struct nm_local_server *s, char **ret_message)
     return s->daemon ? 0 : fail(ret_message, -ENOMEM, "the HTTP library could not be started");
 }
 
+/* All of them behind what keeps the node in bounds: a higher number is a lower priority. */
 static int add_source(int r, sd_event_source *source, const char *description)
 {
     if (r >= 0)
@@ -523,6 +546,8 @@ static int open_sockets(struct nm_local_server *s, const struct nm_local_server_
     return r;
 }
 
+/* Whether it blocks is the giver's choice, and so is whether children inherit it; here neither may
+ * be. */
 static int take_inherited(struct nm_local_server *s, int fd, char **ret_message)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -582,6 +607,8 @@ static void stop_library(struct nm_local_server *s)
     MHD_stop_daemon(s->daemon);
 }
 
+/* Nobody new first, then the library with those who are there. The deferred source goes after it,
+ * for the streams' farewell still enables that. */
 struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
 {
     struct stat st;

@@ -28,7 +28,7 @@ enum stream_kind { STREAM_EVENTS, STREAM_LOGS, STREAM_WAIT };
 struct nm_streams {
     sd_event *event;
     struct nm_manager *manager;
-    struct nm_subscription *subscription;
+    struct nm_subscription *subscription; /* one for all of them, however many there are */
     struct nm_stream *first;
     bool stopping;
 };
@@ -62,6 +62,8 @@ static const struct nm_caller everything = {.uid = 0, .gid = 0, .pid = 0, .admin
 
 /* ---- all streams -------------------------------------------------------------------------- */
 
+/* Only resumes. What there is to send is fetched when the library asks, so that many events in a
+ * row become one piece. */
 static void wake(struct nm_stream *s)
 {
     if (!s->suspended)
@@ -71,6 +73,8 @@ static void wake(struct nm_stream *s)
     nm_local_server_resume(s->server, s->connection);
 }
 
+/* The end is noted in the stream itself: by the time that the library asks, the container may have
+ * been forgotten. */
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_streams *all = userdata;
@@ -110,6 +114,8 @@ struct nm_streams *nm_streams_free(struct nm_streams *s)
     return NULL;
 }
 
+/* All come once more, see that they are stopped, and end: the library must not be stopped with one
+ * suspended. */
 void nm_streams_stop(struct nm_streams *s)
 {
     s->stopping = true;
@@ -119,6 +125,7 @@ void nm_streams_stop(struct nm_streams *s)
 
 /* ---- one stream --------------------------------------------------------------------------- */
 
+/* Resumed once more, so that the library finds the connection closed and frees the stream. */
 static int on_hangup(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_stream *s = userdata;
@@ -222,6 +229,7 @@ struct refill {
     bool any;
 };
 
+/* Somebody else's containers have no events for this reader; those of the node are for all. */
 static bool visible(const struct nm_caller *who, const struct nm_event_record *e)
 {
     return who->admin || e->kind == NM_EVENT_NODE || e->submitter_uid == who->uid;
@@ -272,6 +280,8 @@ static int refill(struct nm_stream *s)
     return s->pending_len > 0 ? 0 : -ENODATA;
 }
 
+/* To return 0 is not enough when there is nothing yet: the library would ask again at once, and for
+ * ever. It has to be suspended as well. */
 static ssize_t read_events(void *userdata, uint64_t pos, char *buf, size_t max)
 {
     struct nm_stream *s = userdata;
@@ -447,6 +457,7 @@ int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p)
 
 /* ---- wait --------------------------------------------------------------------------------- */
 
+/* The handler runs a second time when the connection is resumed, and then has its answer. */
 int nm_stream_wait(struct nm_call *call, const struct nm_container *c)
 {
     int r = call->stream ? 0 : stream_new(call, STREAM_WAIT, &call->stream);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Handlers of answers that take their time; the machinery is in stream.c. */
+/*
+ * Handlers of answers that take their time: until a container has ended (wait), or as long as the
+ * reader likes (logs and events with follow). Here the request is checked; the machinery, which
+ * suspends a connection and wakes it when there is something to send, is in stream.c.
+ */
 
 #include "rpc/local/handlers.h"
 #include "rpc/local/messages.h"

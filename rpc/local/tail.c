@@ -19,6 +19,7 @@ off_t nm_tail_offset(int fd, off_t size, uint64_t n)
     while (end > floor) {
         off_t from = NM_MAX(floor, end - BLOCK);
         ssize_t got = pread(fd, buf, (size_t)(end - from), from);
+        /* cut short meanwhile: what is there now is no tail of anything */
         if (got != end - from)
             return size;
         for (ssize_t i = got - 1; i >= 0; i--) {

@@ -55,6 +55,7 @@ static int parse_path(char *path, struct nm_target *t)
     return 0;
 }
 
+/* A parameter that is there twice is refused: which one counts would be a guess. */
 static int parse_query(char *query, struct nm_target *t, struct nm_problem *p)
 {
     char *value;
@@ -76,6 +77,7 @@ static int parse_query(char *query, struct nm_target *t, struct nm_problem *p)
     return 0;
 }
 
+/* Kept twice: as it was sent, for messages, and as the text that the pieces point into. */
 int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *ret_problem)
 {
     struct nm_target t = {};
