@@ -21,7 +21,8 @@ EXTRA_DIST += %D%/daemon-bench.py %D%/vm
 bench: $(bench_programs) first-instruction nmd nm-shim nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
 	$(srcdir)/%D%/daemon-bench.py --build . || test $$? -eq 77
-# Launches through systemd, in the virtual machine, where there is one.
-bench-vm: first-instruction
+
+# What only a virtual machine has here: launches through systemd, and sampling with a memory controller.
+bench-vm: first-instruction sampling-bench
 	$(srcdir)/tests/vm/run --suites $(srcdir)/%D%/vm --build .
 .PHONY: bench bench-vm

@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 300
+#
+# A sampling round where memory comes from memory.stat: the benchmark of tests/bench, with fewer
+# containers, since an emulated machine is slow. What counts is the ratio to its reference.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+"$NMD_VM_DATA/sampling-bench" --rounds 10 300 >"$NMD_VM_STATE/table" 2>&1 || not_ok "it runs to its end"
+diag "$(cat "$NMD_VM_STATE/table")"
+check "with the memory controller" grep -q "memory from memory.stat" "$NMD_VM_STATE/table"
+done_testing
