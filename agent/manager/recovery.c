@@ -33,6 +33,7 @@
 #include "agent/store/copy.h"
 #include "util/clock.h"
 #include "util/fault.h"
+#include "util/fileio.h"
 #include "util/log.h"
 
 struct found {
@@ -475,15 +476,19 @@ static void tell_of_damage(struct nm_manager *m, const struct nm_store_opened *o
 void nm_recovery_replace_journal(struct nm_manager *m)
 {
     struct nm_store_opened o = {0};
-    int r = nm_store_restart(m->store, &o);
+    int r;
 
+    (void)nm_mkdir_p(m->state_dir, 0700); /* the whole directory may have been removed */
+    r = nm_store_restart(m->store, &o);
     if (r == -EPROTO)
         return; /* in a transaction: soon */
     nm_record_store_result(m, r);
     if (r >= 0)
         m->opened.epoch = o.epoch;
     put_all(m);
-    tell_of_damage(m, &o, "; a new one has all containers in it that nmd knows");
+    tell_of_damage(m, &o,
+                   r >= 0 ? "; a new one has all containers in it that nmd knows"
+                          : ", and no new one can be made");
 }
 
 /* ---- all of it ----------------------------------------------------------- */

@@ -274,6 +274,18 @@ check "its processes are gone, too" over "$f"
 kill -TERM "$g"
 check "its end can't be known any more, and is not guessed" wait_until 5 ended_as g "null lost"
 kill_all
+noting h "${low[@]}" -- 'exec sleep 1000'
+noting behind --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
+wait_until 5 in_state h RUNNING
+h=$(pid_of h)
+rm -rf "$dir/state"
+check "the whole state directory is made anew" wait_until 20 test -s "$db"
+is "and is nmd's alone" "$(stat -c %a "$dir/state")" 700
+check "the node is well" wait_until 10 status_is .node.healthy true
+nmd_kill
+nmd_start
+is "with all that nmd knew" "$(state_of h) $(pid_of h) $(field_of behind .queue_position)" "RUNNING $h 1"
+kill_all
 
 # ---- a full disk ----
 nmd_stop
