@@ -127,6 +127,8 @@ static const struct option long_options[] = {
     {0},
 };
 
+/* What an option says is checked here if it can be without a node; the rest fails in start(), with
+ * the reason. */
 static int parse_option(int c, struct options *o)
 {
     switch (c) {
@@ -198,6 +200,8 @@ static int parse_argv(int argc, char **argv, struct options *o)
 
 /* ---- paths --------------------------------------------------------------- */
 
+/* The option, else the system's place, else for a user one below the variable that names the user's
+ * own. */
 static const char *fill_path(char buf[PATH_MAX], const char *given, const char *root_default,
                              const char *variable, const char *fallback)
 {
@@ -340,6 +344,8 @@ static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *u
     return 0;
 }
 
+/* The children of nmd are watched through pidfds; blocked, their SIGCHLD interrupts nothing. A
+ * client that hangs up is told by write(), and not by SIGPIPE. */
 static int watch_signals(sd_event *event, struct daemon *d)
 {
     sigset_t mask;
@@ -361,6 +367,7 @@ static int watch_signals(sd_event *event, struct daemon *d)
 
 /* ---- run ----------------------------------------------------------------- */
 
+/* A file that was named must be there; the usual one may be missing, and then the defaults hold. */
 static int load_config(const struct options *o, struct nm_config **ret)
 {
     _cleanup_free_ char *message = NULL;
@@ -428,6 +435,8 @@ static int record(struct daemon *d, const struct options *o)
     return r;
 }
 
+/* The lock comes before anything that a second nmd could disturb; the interface when there is a
+ * manager to answer, and the rounds last: nothing is decided before everything is there. */
 static int start(struct daemon *d, sd_event *event, const struct options *o)
 {
     _cleanup_(nm_config_freep) struct nm_config *config = NULL;
@@ -448,6 +457,7 @@ static int start(struct daemon *d, sd_event *event, const struct options *o)
     return r < 0 ? r : nm_manager_start(d->manager);
 }
 
+/* READY only now: units that are ordered after nmd find an nmd that answers. */
 static int run(struct daemon *d, sd_event *event, const struct options *o)
 {
     int r = start(d, event, o);

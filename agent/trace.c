@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See trace.h. */
+/*
+ * See trace.h. A line is put together in a buffer that was made large enough before, without
+ * jansson: it is written in the middle of a round, and on a node with a thousand busy containers it
+ * has a row for each. What doesn't fit takes back its own line alone.
+ */
 
 #include "agent/trace.h"
 
@@ -12,6 +16,7 @@
 
 /* ---- the header ---------------------------------------------------------- */
 
+/* Paths, users and addresses decide nothing, and are nobody's business who is given a trace. */
 bool nm_trace_has_section(const char *section)
 {
     static const char *const deciding[] = {"node", "over-allocation", "queue", "preemption",
@@ -51,6 +56,7 @@ static json_t *features_to_json(const struct nm_trace_header *h)
     return j;
 }
 
+/* Once for each recording, so jansson may do it. */
 int nm_trace_header_text(const struct nm_trace_header *h, const struct nm_config *c, char **ret)
 {
     json_t *j = json_pack("{s:i, s:s, s:s, s:I, s:I, s:{s:I, s:i, s:I}, s:o, s:o}", "nmd_trace",
@@ -108,6 +114,7 @@ static void put_string(struct nm_trace_buffer *b, const char *text)
     put_text(b, text, strlen(text));
 }
 
+/* By hand: there may be thousands of them in one sample. */
 static void put_number(struct nm_trace_buffer *b, uint64_t number)
 {
     char digits[20], *p = digits + sizeof digits;
@@ -126,6 +133,7 @@ static void put_name(struct nm_trace_buffer *b, const char *name)
     put_string(b, "\":");
 }
 
+/* Remembers where the line began: see nm_trace_end(). */
 void nm_trace_begin(struct nm_trace_buffer *b, uint64_t at_usec, const char *event)
 {
     b->line = b->len;
@@ -141,6 +149,7 @@ void nm_trace_put(struct nm_trace_buffer *b, const char *name, uint64_t number)
     put_number(b, number);
 }
 
+/* Words and names are of known characters (nm_name_is_valid()): nothing has to be escaped. */
 void nm_trace_put_word(struct nm_trace_buffer *b, const char *name, const char *word)
 {
     put_name(b, name);

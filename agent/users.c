@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See users.h. */
+/*
+ * See users.h. Accounts are looked up with the reentrant calls and buffers that grow: with LDAP a
+ * group can be larger than any size that looks generous. The rules themselves (nm_users_may_run())
+ * ask nobody, so that a test can go through all of them.
+ */
 
 #include "agent/users.h"
 
@@ -34,6 +38,7 @@ void nm_user_done(struct nm_user *u)
     *u = (struct nm_user){0};
 }
 
+/* Home and shell end up in the environment: what is not an absolute path there is replaced. */
 static int user_from_passwd(const struct passwd *pw, struct nm_user *ret)
 {
     _cleanup_(nm_user_done) struct nm_user u = {
@@ -121,6 +126,7 @@ int nm_users_lookup_group(const char *name, gid_t *ret)
     return -ERANGE;
 }
 
+/* The count may have grown between two calls; after a few tries something else is wrong. */
 int nm_users_groups(const struct nm_user *u, gid_t **ret, size_t *ret_n)
 {
     _cleanup_free_ gid_t *groups = NULL;
@@ -155,6 +161,7 @@ bool nm_users_is_admin(uid_t uid, gid_t gid, const gid_t *groups, size_t n_group
     return false;
 }
 
+/* By name or by number: one account may have several names. */
 static bool is_banned(const struct nm_config *c, const struct nm_user *u)
 {
     char digits[16];
@@ -178,6 +185,8 @@ static const char *objection(const struct nm_config *c, const struct nm_user *u,
     return is_banned(c, u) ? "it is on the list of [containers] banned-users" : NULL;
 }
 
+/* From the general to the particular: as whom at all, then what this nmd is able to, then the rules
+ * for system accounts, over which only root may step, and only by name. */
 int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid_t own_uid,
                      bool named, const struct nm_user *u, struct nm_problem *ret_problem)
 {
@@ -223,6 +232,7 @@ static int nameless(const struct nm_caller *who, struct nm_user *ret)
     return 0;
 }
 
+/* Who names nobody runs as himself. */
 int nm_users_check(const struct nm_config *c, const struct nm_caller *who, const char *requested,
                    struct nm_user *ret, struct nm_problem *ret_problem)
 {

@@ -2,6 +2,10 @@
 
 /*
  * Choosing a backend, and what all backends share: names, the slice's directory, listing.
+ *
+ * A container's cgroup is called SLICE-ID.scope on every backend, by systemd's rule that a unit's
+ * name begins with its slice's: so a host can change from one backend to the other, and what isn't
+ * named so is none of ours.
  */
 
 #include "cgroup/backend.h"
@@ -31,6 +35,7 @@ int nm_backend_fail(char **ret_message, int r, const char *format, ...)
     return r;
 }
 
+/* EAGAIN is what mkdir says at cgroup.max.descendants; the others are as in cgroups(7). */
 const char *nm_backend_explain(int r)
 {
     switch (r) {
@@ -164,6 +169,7 @@ int nm_cgroup_container_id(const struct nm_cgroup_backend *b, const char *name, 
 typedef int (*scope_fn_t)(struct nm_cgroup_backend *b, const char *name, const char *id,
                           void *userdata);
 
+/* A descriptor of its own, since readdir() keeps its place in it. */
 static int for_each_scope(struct nm_cgroup_backend *b, scope_fn_t fn, void *userdata)
 {
     _cleanup_close_ int fd = openat(b->slice_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -226,6 +232,7 @@ static int refuse_any(struct nm_cgroup_backend *b, const char *name, const char 
     return -EBUSY;
 }
 
+/* No scope of ours, and no process anywhere below it either: others may have put theirs there. */
 bool nm_backend_slice_is_empty(const struct nm_cgroup_backend *b)
 {
     struct nm_cgroup_events events = {.populated = true};
@@ -237,6 +244,7 @@ bool nm_backend_slice_is_empty(const struct nm_cgroup_backend *b)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
+/* As systemd reads it, "a--b" and "a-" name no slice: each "-" is a step down the tree. */
 static bool slice_name_is_valid(const char *slice)
 {
     size_t len = strlen(slice), suffix = strlen(SLICE_SUFFIX);
@@ -280,6 +288,7 @@ static int auto_new(const struct nm_backend_host *host, struct nm_cgroup_backend
     return nm_direct_new(host, ret, ret_message);
 }
 
+/* The fake one needs no cgroup2 and so is made before it is looked for. */
 int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params,
                           struct nm_cgroup_backend **ret, char **ret_message)
 {

@@ -72,6 +72,7 @@ int nm_cgroup_read_events(const struct nm_cgroup *cg, struct nm_cgroup_events *r
     return r < 0 ? r : nm_cgroup_parse_events(buf, ret);
 }
 
+/* Without a memory controller nothing can have run out of memory here. */
 int nm_cgroup_read_memory_events(const struct nm_cgroup *cg, struct nm_cgroup_memory_events *ret)
 {
     char buf[512];
@@ -95,6 +96,8 @@ int nm_cgroup_read_freeze(const struct nm_cgroup *cg, bool *ret)
     return 0;
 }
 
+/* Returns when the kernel has noted it: that all have stopped is told by "frozen 1" in
+ * cgroup.events. */
 int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen)
 {
     return nm_attr_write(cg->dir_fd, "cgroup.freeze", frozen ? "1" : "0");
@@ -105,6 +108,7 @@ int nm_cgroup_set_oom_group(const struct nm_cgroup *cg, bool on)
     return nm_attr_write(cg->dir_fd, "memory.oom.group", on ? "1" : "0");
 }
 
+/* The kernel reclaims within the write, and says EAGAIN when it got less than that. */
 int nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes)
 {
     char text[32];

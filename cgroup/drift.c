@@ -44,6 +44,7 @@ static int parse_maximum(const char *text, uint64_t *ret)
     return nm_parse_u64(text, ret) < 0 ? -EBADMSG : 0;
 }
 
+/* The kernel counts in pages, and forgets what is beyond the last whole one. */
 static uint64_t round_to_page(uint64_t bytes)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -83,6 +84,8 @@ static int check_quota(const struct nm_cgroup *cg, uint64_t millicores)
     return (v * 1000 + v_period / 2) / v_period != expected;
 }
 
+/* An idle group's weight can't be read (the kernel says 0), and without cpu.idle the lowest weight
+ * stands in for it. */
 static int check_cpu(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
                      const struct nm_cgroup_limits *l, enum nm_cgroup_drift d)
 {

@@ -17,6 +17,8 @@
 
 static const char *const ours[] = {"memory", "cpu", "pids"};
 
+/* The one place where libcgroup's codes become ours. For ECGOTHER the errno of the moment counts,
+ * which the library keeps by thread. */
 static int to_errno(int ecg)
 {
     switch (ecg) {
@@ -56,6 +58,7 @@ static void nm_printf(3, 0) log_line(void *userdata, int level, const char *form
     nm_debug("libcgroup: %s", text);
 }
 
+/* libcgroup takes the first mount that it finds, which on a hybrid host may be one of version 1. */
 static bool is_mounted_at(const char *controller, const char *root)
 {
     char *point = NULL;
@@ -142,6 +145,7 @@ static struct cgroup *new_with_any_controller(const char *name)
     return NULL;
 }
 
+/* 1: owner and mode are left as the kernel makes them, for root. */
 int nm_libcg_create(const char *name)
 {
     _cleanup_(free_group) struct cgroup *g = new_with_any_controller(name);

@@ -129,6 +129,7 @@ static void probe_core(struct probe *p)
     }
 }
 
+/* A file that isn't there lists no controllers. */
 static void read_or_empty(int dir_fd, const char *file, char *buf, size_t size)
 {
     if (nm_read_file_at(dir_fd, file, buf, size, NULL) < 0)

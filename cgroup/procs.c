@@ -17,6 +17,7 @@
 /* Deeper trees than this exist only to hurt whoever walks them recursively. */
 #define MAX_DEPTH 16
 
+/* A number may be cut in two by the end of a piece: *pid holds what came of it so far. */
 static int feed(const char *buf, size_t len, pid_t *pid, nm_procs_fn_t fn, void *userdata)
 {
     for (size_t i = 0; i < len; i++) {
@@ -67,6 +68,8 @@ static int walk_one(int dir_fd, nm_procs_fn_t fn, void *userdata)
 
 typedef int (*dir_fn_t)(int parent_fd, const char *name, unsigned depth, void *userdata);
 
+/* With a descriptor of its own, so that a directory can be walked twice from the one that the
+ * caller holds. */
 static int for_each_subdir(int dir_fd, unsigned depth, dir_fn_t fn, void *userdata)
 {
     _cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -140,6 +143,8 @@ static int prune_subdir(int parent_fd, const char *name, unsigned depth, void *u
     return 0;
 }
 
+/* From the leaves up, for only an empty cgroup can be removed. What is still inhabited is told as
+ * -EBUSY. */
 int nm_procs_prune(int dir_fd)
 {
     return for_each_subdir(dir_fd, 0, prune_subdir, NULL);

@@ -44,6 +44,7 @@ static const struct {
     {"org.freedesktop.DBus.Error.InteractiveAuthorizationRequired", -EACCES},
 };
 
+/* Names that have a meaning for us; sd-bus knows those of errno. */
 int nm_sdbus_errno(const sd_bus_error *e)
 {
     int n;
@@ -82,6 +83,8 @@ static int on_job_removed(sd_bus_message *m, void *userdata, sd_bus_error *error
     return 0;
 }
 
+/* Comes twice, at the beginning and at the end of a daemon-reload; only at the end have the
+ * properties been written anew. */
 static int on_reloading(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
     struct nm_sdbus *s = userdata;
@@ -128,6 +131,7 @@ static int on_owner_changed(sd_bus_message *m, void *userdata, sd_bus_error *err
 
 static int on_retry(sd_event_source *source, uint64_t usec, void *userdata);
 
+/* Twice as long each time: systemd may be busy with coming up again. */
 static void retry_later(struct nm_sdbus *s)
 {
     uint64_t delay = s->retry_usec;
@@ -148,6 +152,7 @@ static int on_disconnected(sd_bus_message *m, void *userdata, sd_bus_error *erro
     return 0;
 }
 
+/* Open to root alone, and there without a bus daemon. */
 static int open_private(bool user, sd_bus **ret)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -264,6 +269,7 @@ struct nm_sdbus *nm_sdbus_free(struct nm_sdbus *s)
     return NULL;
 }
 
+/* Before the event loop runs, at the start: nothing else is kept waiting. */
 int nm_sdbus_run_until(struct nm_sdbus *s, const bool *done, uint64_t timeout_usec)
 {
     uint64_t deadline = nm_now_usec() + timeout_usec;

@@ -82,6 +82,7 @@ enum nm_style nm_container_state_style(const json_t *c)
     return NM_STYLE_WARN;
 }
 
+/* Both, where there is a name: a person knows the one, the next command may need the other. */
 const char *nm_container_title(const json_t *c, char *buf, size_t size)
 {
     const char *name = nm_json_str(c, "name");

@@ -151,6 +151,7 @@ static void on_signal(struct screen *s)
     }
 }
 
+/* Read byte by byte, as they come: a key is one, and what an arrow key sends means nothing here. */
 static void on_key(struct screen *s, nm_screen_key_t key, void *userdata)
 {
     char c;

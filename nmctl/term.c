@@ -47,6 +47,7 @@ void nm_term_init(struct nm_term *t, int fd, bool no_color)
     nm_term_resize(t, fd);
 }
 
+/* The eight basic colours, which every terminal's owner has made readable on his own background. */
 const char *nm_term_on(const struct nm_term *t, enum nm_style s)
 {
     static const char *const on[] = {

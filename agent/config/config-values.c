@@ -34,6 +34,7 @@ static const void *const_field_of(const struct nm_config *c, const struct nm_con
 
 /* ---- text into numbers ---- */
 
+/* As chmod writes it: three digits at least, which are octal with or without a 0 in front. */
 static int parse_mode(const char *s, uint64_t *ret)
 {
     uint64_t v = 0;
@@ -108,6 +109,8 @@ static int parse_number(enum nm_config_type type, const char *s, uint64_t *ret)
     }
 }
 
+/* The bounds are text in the table, in the key's own unit, and so go through the same parser: what
+ * is printed as allowed is what is checked. */
 static int check_range(const struct nm_config_key *k, uint64_t v)
 {
     uint64_t min, max;
@@ -210,11 +213,13 @@ static bool address_is_valid(const char *s)
     return inet_pton(AF_INET6, host + 1, &any) == 1;
 }
 
+/* Absolute: a daemon has no working directory that an operator could know of. */
 static bool path_is_valid(const char *s)
 {
     return s[0] == '/' && strlen(s) < 4096;
 }
 
+/* Empty is always allowed, and means "none". Whether a path is there is seen by whoever uses it. */
 static int set_string(struct nm_config *c, const struct nm_config_key *k, const char *text)
 {
     char **field = field_of(c, k), *copy;
@@ -252,6 +257,7 @@ static int add_user(struct nm_config *c, const char *s, size_t n)
     return 0;
 }
 
+/* All of a line or nothing of it; several lines add up, as drop-ins want it. */
 static int add_users(struct nm_config *c, const char *text)
 {
     unsigned n_before = c->n_banned_users;

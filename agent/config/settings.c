@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See settings.h. */
+/*
+ * See settings.h. Here alone meet what the configuration says, what the node has and what its
+ * kernel can do: the policy gets plain figures, and knows neither "auto" nor a feature by name.
+ */
 
 #include "agent/config/settings.h"
 
@@ -25,6 +28,7 @@ static uint64_t vcores_of(const struct nm_config *c, const struct nm_node_sample
     return c->vcores ? c->vcores : node->n_cpus;
 }
 
+/* Never 0 for a request that asks for something: it would cost the policy nothing. */
 uint64_t nm_settings_vcore_millicores(const struct nm_config *c, const struct nm_node_sample *node,
                                       uint32_t vcores_milli)
 {
@@ -36,6 +40,7 @@ uint64_t nm_settings_vcore_millicores(const struct nm_config *c, const struct nm
     return NM_MAX(v, UINT64_C(1));
 }
 
+/* Rounded, so that the way there and back ends where it began. */
 uint32_t nm_settings_millicores_vcores(const struct nm_config *c, const struct nm_node_sample *node,
                                        uint64_t millicores)
 {
@@ -59,6 +64,8 @@ nm_printf(2, 3) static int out_of_range(char **ret_message, const char *format, 
     return -ERANGE;
 }
 
+/* More than the node has is refused at the start, not discovered under load. With a reserve that
+ * was chosen, both together must fit; the automatic one gives way to a capacity that was chosen. */
 static int resolve_memory(const struct nm_config *c, uint64_t total, uint64_t *ret_capacity,
                           char **ret_message)
 {
@@ -128,6 +135,8 @@ static void copy_policy(const struct nm_config *c, struct nm_policy_settings *s)
     s->uplink_threshold = c->uplink_threshold;
 }
 
+/* What lies outside of the capacity is the reserve, wherever the capacity comes from: use of the
+ * system beyond it counts against containers. */
 int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sample *node,
                               const struct nm_cgroup_backend *backend,
                               struct nm_policy_settings *ret, char **ret_message)

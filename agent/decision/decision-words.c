@@ -266,6 +266,8 @@ const char *nm_reason_text(enum nm_reason r)
     return clauses[r].plain;
 }
 
+/* Records that were made without figures, at a start say, have zeroes in their place: those are
+ * better left out. */
 void nm_decision_words_why(struct nm_text *t, const struct nm_decision *d)
 {
     bool numbers = d->capacity.memory_bytes > 0 || d->reason == NM_REASON_USER;
@@ -293,6 +295,8 @@ const char *nm_decision_words_order(enum nm_victim_order o)
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
+/* What the owner of the container can do, not what is wrong with the owner's container: it did
+ * nothing wrong. */
 static const char *kill_advice(const struct nm_decision *d)
 {
     switch (d->reason) {
@@ -356,6 +360,7 @@ static const char *pause_advice(const struct nm_decision *d)
                                          "nmctl promote makes it guaranteed at once";
 }
 
+/* Nothing is asked of anybody when all went as it should. */
 void nm_decision_words_advice(struct nm_text *t, const struct nm_decision *d)
 {
     const char *advice = NULL;

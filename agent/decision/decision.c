@@ -102,6 +102,7 @@ int nm_passed_over_from_string(const char *s, enum nm_passed_over *ret)
 
 /* ---- pieces of text -------------------------------------------------------------------------- */
 
+/* What doesn't fit is cut: a record is explained as far as there is room, and never not at all. */
 void nm_text_add(struct nm_text *t, const char *format, ...)
 {
     size_t left = t->size - t->used;
@@ -115,6 +116,7 @@ void nm_text_add(struct nm_text *t, const char *format, ...)
         t->used += NM_MIN((size_t)n, left - 1);
 }
 
+/* 0.5 and 2, not 0.50 and 2.00: figures in sentences have no column to stand in. */
 void nm_text_add_decimal(struct nm_text *t, double value, int decimals)
 {
     char buf[48];
@@ -190,6 +192,8 @@ static void add_verb(struct nm_text *t, const struct nm_decision *d)
     }
 }
 
+/* A squeeze is about all opportunistic containers: the record has no container, and the limit in
+ * `predicted`. */
 static void add_object(struct nm_text *t, const struct nm_decision *d)
 {
     if (d->kind != NM_DECISION_SQUEEZE) {
@@ -224,6 +228,7 @@ const char *nm_decision_summary(const struct nm_decision *d, char *buf, size_t s
 
 /* ---- explanation ----------------------------------------------------------------------------- */
 
+/* The summary's words with a capital: it is a sentence here. */
 static void add_heading(struct nm_text *t, const struct nm_decision *d)
 {
     time_t seconds = (time_t)(d->realtime_usec / NM_USEC_PER_SEC);
@@ -261,6 +266,7 @@ static void add_numbers_of(struct nm_text *t, const struct nm_decision *d, enum 
     nm_text_add(t, ".\n");
 }
 
+/* Only what there is: a pause gives no memory back, a reclaim no CPU. */
 static void add_resources(struct nm_text *t, const struct nm_resources *r)
 {
     if (r->memory_bytes > 0 || r->cpu_millicores == 0)
@@ -349,6 +355,8 @@ static bool takes_back(enum nm_decision_kind k)
     return k == NM_DECISION_PAUSE || k == NM_DECISION_RECLAIM || k == NM_DECISION_KILL;
 }
 
+/* Prediction and outcome side by side: that is how an operator learns whether to trust the
+ * former. */
 static void add_regained(struct nm_text *t, const struct nm_decision *d)
 {
     if (!takes_back(d->kind))
@@ -366,6 +374,7 @@ static void add_regained(struct nm_text *t, const struct nm_decision *d)
     }
 }
 
+/* Phases that were never reached, or have no start (a restart lies between), are left out. */
 static void add_phase(struct nm_text *t, const char **separator, uint64_t from, uint64_t to,
                       const char *what)
 {
@@ -390,6 +399,7 @@ static void add_phases(struct nm_text *t, const struct nm_decision *d)
         nm_text_add(t, ".\n");
 }
 
+/* Made anew each time, from the figures alone: the words can be improved for old records, too. */
 int nm_decision_explain(const struct nm_decision *d, char **ret)
 {
     char buf[16384];

@@ -20,6 +20,8 @@ const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS] = {
 
 /* ---- events -------------------------------------------------------------- */
 
+/* The oldest of the ring gives way. Numbers go on, so that a reader can tell how many it has
+ * missed. */
 static struct nm_event_record *next_record(struct nm_manager *m, enum nm_event_kind kind)
 {
     struct nm_event_record *e = &m->events[m->next_event % NM_EVENT_RING];
@@ -39,6 +41,8 @@ static void publish(struct nm_manager *m, const struct nm_event *e)
     }
 }
 
+/* With who submitted it: events outlive their container, and who may read them is still to be
+ * told. */
 static void name_container(struct nm_event_record *e, const struct nm_container *c)
 {
     (void)snprintf(e->container_id, sizeof e->container_id, "%s", c->id);
@@ -46,6 +50,7 @@ static void name_container(struct nm_event_record *e, const struct nm_container 
     e->submitter_uid = c->submitter_uid;
 }
 
+/* Only what has an entry in the catalog (journalctl -x) has an id. */
 static const char *end_message_id(const struct nm_container *c, enum nm_state to)
 {
     if (to != NM_COMPLETED)
@@ -53,6 +58,7 @@ static const char *end_message_id(const struct nm_container *c, enum nm_state to
     return c->exit_reason == NM_EXIT_OOM ? NM_MESSAGE_OOM : NM_MESSAGE_ENDED;
 }
 
+/* The ends are what a log is read for; every other change of state is there at debug. */
 void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state to)
 {
     struct nm_event_record *r = next_record(l->m, NM_EVENT_STATE);
@@ -154,6 +160,8 @@ void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
 
 /* ---- decisions ----------------------------------------------------------- */
 
+/* Told when it changes, not with each write: a full disk would fill the log as well. An unwritable
+ * journal makes the node unhealthy, for nothing may begin that can't be journalled. */
 void nm_record_store_result(struct nm_manager *m, int r)
 {
     char reason[NM_HEALTH_REASON_SIZE] = "";
@@ -182,6 +190,8 @@ static void save(struct nm_manager *m, const struct nm_decision *d)
     nm_record_store_result(m, nm_store_put_decision(m->store, d));
 }
 
+/* What the decision was taken on, as it was then: thresholds may be changed, and records are
+ * read long after. */
 static void fill_node(struct nm_manager *m, struct nm_decision *d)
 {
     const struct nm_policy_settings *s = &m->settings;
@@ -223,6 +233,8 @@ static void fill_verdict(struct nm_decision *d, const struct nm_policy_verdict *
         v->allocated_guaranteed.cpu_millicores + v->allocated_opportunistic.cpu_millicores;
 }
 
+/* The first of them only: on a node of thousands a record would else grow beyond what anybody
+ * reads. How many there were is kept. */
 static void fill_candidates(struct nm_decision *d, const struct nm_policy_action *a,
                             const struct nm_policy_verdict *v)
 {
@@ -264,6 +276,7 @@ static void fill_hold(struct nm_decision *d, const struct nm_policy_verdict *v)
         d->used = v->hold_used;
 }
 
+/* One record for each container at a time. What is still open can't be measured any more. */
 static void supersede(struct nm_live *l)
 {
     if (l->decision_open)
@@ -271,6 +284,7 @@ static void supersede(struct nm_live *l)
     l->regain_due = false;
 }
 
+/* In the journal before it is carried out: recovery-decide.c closes what a crash leaves open. */
 static void announce(struct nm_live *l)
 {
     const struct nm_decision *d = &l->decision;
@@ -302,6 +316,7 @@ void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind,
     announce(l);
 }
 
+/* By name while there is one: a uid means nothing to who reads it on another host. */
 static void user_name(uid_t uid, char *buf, size_t size)
 {
     char scratch[4096];
@@ -313,6 +328,8 @@ static void user_name(uid_t uid, char *buf, size_t size)
         (void)snprintf(buf, size, "%u", uid);
 }
 
+/* A person is the cause, so the reaction begins with the decision; what was expected back is all
+ * that it uses. */
 void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason reason,
                   const struct nm_caller *who)
 {
@@ -331,6 +348,7 @@ void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason 
     announce(l);
 }
 
+/* Written and told as a real one, but never open: nothing follows it. */
 void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind,
                       const struct nm_policy_action *a, const struct nm_policy_verdict *v)
 {
@@ -347,6 +365,7 @@ void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind,
                      nm_decision_summary(&d, text, sizeof text));
 }
 
+/* There is no container: the record has the name that it would have had. */
 void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
                        const struct nm_resources *request, enum nm_reason reason)
 {
@@ -392,6 +411,8 @@ static void observe(struct nm_histogram *h, uint64_t usec)
     h->n++;
 }
 
+/* Pauses and kills by people are left out of the figures: what they measure is how fast the node
+ * comes back below its threshold. Reclaimed memory shows with the next sample. */
 void nm_record_effective(struct nm_live *l)
 {
     struct nm_decision *d = &l->decision;
@@ -419,6 +440,7 @@ void nm_record_regained(struct nm_live *l, const struct nm_resources *regained)
     save(l->m, &l->decision);
 }
 
+/* A failure is an outcome like any other: it is told to whoever asks why. */
 void nm_record_failed(struct nm_live *l, const char *why)
 {
     struct nm_decision *d = &l->decision;

@@ -35,6 +35,7 @@ static bool all_digits(const char *s)
     return *s && s[strspn(s, "0123456789")] == '\0';
 }
 
+/* A number is short for the id that ends in it, as people say it: "kill 42". */
 static bool answers_to(const struct nm_container *c, const char *ref)
 {
     return nm_streq(c->name, ref) || (all_digits(ref) && c->view.seq == strtoull(ref, NULL, 10));
@@ -84,6 +85,7 @@ int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const cha
     return r;
 }
 
+/* What has ended, or is about to, can't be changed: the state is told, since it is the reason. */
 static int find_live(struct nm_manager *m, const struct nm_caller *who, const char *id,
                      struct nm_live **ret, struct nm_problem *p)
 {
@@ -121,6 +123,7 @@ static int check_name(const char *thing, const char *s, struct nm_problem *p)
         thing, s);
 }
 
+/* execve() has limits of both kinds, and tells of them when it is too late: in the child. */
 static int check_strings(const char *thing, const char *const *strings, uint64_t *sum,
                          struct nm_problem *p)
 {
@@ -137,6 +140,7 @@ static int check_strings(const char *thing, const char *const *strings, uint64_t
     return 0;
 }
 
+/* Other names are legal for the kernel, but a shell drops them or worse. */
 static int check_env(const char *const *env, struct nm_problem *p)
 {
     for (; env && *env; env++) {
@@ -154,6 +158,8 @@ static int check_env(const char *const *env, struct nm_problem *p)
     return 0;
 }
 
+/* Only its form: whether it exists is seen by the shim, as the user of the container. root must not
+ * look into users' directories for them. */
 static int check_workdir(const char *dir, struct nm_problem *p)
 {
     if (!dir || !*dir)
@@ -182,6 +188,7 @@ static int check_privileged(const struct nm_caller *who, const struct nm_submit 
     return 0;
 }
 
+/* What has nothing to do with the request comes first: it would be refused whatever it said. */
 static int check_node(struct nm_manager *m, struct nm_problem *p)
 {
     if (m->draining)
@@ -212,6 +219,8 @@ static int check_memory(uint64_t bytes, struct nm_problem *p)
                           text);
 }
 
+/* Cheap things first, and all of them before the user is looked up, which may ask a directory
+ * service. */
 static int check_submit(struct nm_manager *m, const struct nm_caller *who,
                         const struct nm_submit *s, struct nm_problem *p)
 {
@@ -242,6 +251,8 @@ static uint64_t millicores_of(const struct nm_manager *m, uint32_t vcores_milli)
     return nm_settings_vcore_millicores(m->config, &m->node, vcores_milli);
 }
 
+/* The figures are those of the moment, in the units of the request, so that one sees by how much it
+ * misses. */
 static int refuse(struct nm_manager *m, enum nm_reason reason, enum nm_execution_type type,
                   const struct nm_resources *request, struct nm_problem *p)
 {
@@ -282,6 +293,7 @@ static int refuse(struct nm_manager *m, enum nm_reason reason, enum nm_execution
 
 /* ---- submit: make -------------------------------------------------------- */
 
+/* Borrowed pointers behind a cast: nm_command_copy() makes the container's own of them. */
 static int fill_command(struct nm_manager *m, const struct nm_submit *s, const struct nm_user *u,
                         struct nm_command *ret)
 {
@@ -298,6 +310,8 @@ static int fill_command(struct nm_manager *m, const struct nm_submit *s, const s
     return nm_command_copy(&c, ret);
 }
 
+/* In the state NEW, and known to nobody: whatever fails here leaves nothing behind. The number is
+ * taken only when it has been entered. */
 static int make_container(struct nm_manager *m, const struct nm_caller *who,
                           const struct nm_submit *s, const struct nm_user *u,
                           const struct nm_resources *request, uint32_t vcores_milli,
@@ -357,6 +371,8 @@ static int enter(struct nm_manager *m, struct nm_container *c, struct nm_live **
     return r;
 }
 
+/* Here it is only queued, also what is guaranteed: the round that is kicked off decides, together
+ * with all that came in the same turn of the loop. */
 int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                       const struct nm_container **ret, struct nm_problem *ret_problem)
 {
@@ -406,6 +422,8 @@ static int wrong_state(const struct nm_container *c, const char *what, const cha
                           nm_state_name(c->view.state), what, allowed);
 }
 
+/* A person's pause of what the policy had paused makes it theirs: it then outlives the cause of the
+ * first. */
 int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
                      struct nm_problem *ret_problem)
 {
@@ -431,6 +449,7 @@ int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const ch
     return 0;
 }
 
+/* Also what is still being paused; the policy may pause it again, when CPU is short. */
 int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       struct nm_problem *ret_problem)
 {
@@ -446,6 +465,7 @@ int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const c
     return 0;
 }
 
+/* Twice is not an error: the second time, with `now`, ends the time of grace. */
 int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now,
                     struct nm_problem *ret_problem)
 {
@@ -471,6 +491,9 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
 
 /* ---- promote, demote, update --------------------------------------------- */
 
+/* In place: the limits of the cgroup change, and no process is moved. A promise that can't be kept
+ * is refused, as at submission; to give one up is always possible, but for what still waits: it
+ * needs a place in the queue. */
 static int change_type(struct nm_manager *m, const struct nm_caller *who, const char *id,
                        enum nm_execution_type to, struct nm_problem *p)
 {
@@ -538,6 +561,8 @@ static int check_shrink(const struct nm_live *l, uint64_t memory_bytes, struct n
         nm_format_size(l->c->view.measured.memory_bytes, has, sizeof has), want);
 }
 
+/* Checked as a new request would be, without what it holds already. The queue's length is no
+ * reason: it has its place. */
 int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       uint64_t memory_bytes, uint32_t vcores_milli, struct nm_problem *ret_problem)
 {
@@ -629,6 +654,8 @@ void nm_manager_carry_out_drain(struct nm_manager *m, const struct nm_caller *wh
         kill_where(m, true, false, NM_REASON_DRAINING, who);
 }
 
+/* Journalled before anything is done: a restart in between must not admit again. To drain anew
+ * changes the deadline. */
 int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec,
                      bool kill_opportunistic, struct nm_problem *ret_problem)
 {
@@ -678,6 +705,7 @@ int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
     return 0;
 }
 
+/* Weights and shares are relative to the capacity, and so every container's change with it. */
 static void refresh_limits(struct nm_manager *m)
 {
     nm_manager_slice_limits(m);
@@ -686,6 +714,8 @@ static void refresh_limits(struct nm_manager *m)
             nm_act_limits(m->live[i]);
 }
 
+/* All or nothing: the new settings are complete and checked before the old ones go. Limits are
+ * touched only if the capacity has changed. */
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;

@@ -59,6 +59,8 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
              strerror(-m->store_error), m->state_dir);
 }
 
+/* What is admitted counts as allocated from that moment on, though its command may not have
+ * started. */
 static void fill_containers(struct nm_manager *m, struct nm_status *ret)
 {
     for (size_t i = 0; i < m->n_live; i++) {
@@ -85,6 +87,7 @@ static void fill_containers(struct nm_manager *m, struct nm_status *ret)
     ret->completed = (uint32_t)m->n_ended;
 }
 
+/* VmRSS of /proc/self/status is the same figure; statm is the shorter file. */
 static void fill_self(struct nm_status *ret)
 {
     char text[256];
@@ -99,6 +102,7 @@ static void fill_self(struct nm_status *ret)
                             (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
 }
 
+/* Use is the policy's own estimate of its last round: what is shown is what was decided on. */
 static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
 {
     ret->capacity = m->settings.capacity;
@@ -111,6 +115,7 @@ static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
                            (double)NM_MAX(ret->capacity.cpu_millicores, (uint64_t)1);
 }
 
+/* A copy, so that whoever reads it, however slowly, sees one moment and not several. */
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
 {
     struct nm_policy_memory memory;
@@ -155,6 +160,7 @@ static bool may_see(const struct nm_caller *who, const struct nm_container *c)
     return !who || who->admin || who->uid == c->submitter_uid;
 }
 
+/* The ended ones first, as they mostly are the older ones. */
 void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool all,
                         nm_manager_container_cb_t cb, void *userdata)
 {
@@ -187,6 +193,7 @@ enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_cont
     return nm_policy_hold_reason(&m->verdict, &c->view);
 }
 
+/* Counted when somebody asks: a position that is kept would have to be kept right. */
 uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_container *c)
 {
     uint32_t position = 1;
@@ -206,6 +213,7 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
     return position;
 }
 
+/* Without a name only for administrators: the list tells of everybody's containers. */
 int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id,
                                 unsigned max, nm_manager_decision_cb_t cb, void *userdata,
                                 struct nm_problem *ret_problem)

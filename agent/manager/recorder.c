@@ -132,6 +132,7 @@ static int open_file(const char *path, char **ret_message)
 
 /* ---- what is told -------------------------------------------------------- */
 
+/* False when the recording has ended: the caller then has nothing to say. */
 static bool begin(struct nm_recorder *r, const char *event, const struct nm_container *c)
 {
     if (r->fd < 0)
@@ -155,6 +156,8 @@ static void remember(struct nm_live *l)
     l->recorded = (struct nm_recorded){.type = l->c->view.type, .request = l->c->view.request};
 }
 
+/* Also for containers that ran before the recording began: with how long they had, so that a replay
+ * doesn't take them for new. The buffer is grown here, for one more row in each sample. */
 static void tell_submit(struct nm_recorder *r, struct nm_live *l)
 {
     const struct nm_container *c = l->c;
@@ -204,6 +207,8 @@ static void tell_refused(struct nm_recorder *r, const struct nm_decision *d)
     flush_if_due(r);
 }
 
+/* State changes are told by the manager to all its subscribers; the recording is one of them, and
+ * needs no hook of its own in the core. */
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_recorder *r = userdata;
@@ -244,6 +249,8 @@ static void tell_change(struct nm_recorder *r, struct nm_live *l)
     flush_if_due(r);
 }
 
+/* Only who uses something else than before has a row: most of the containers, most of the time,
+ * have none. */
 static void put_use(struct nm_recorder *r, struct nm_live *l)
 {
     const struct nm_view *v = &l->c->view;
@@ -262,6 +269,7 @@ static void put_use(struct nm_recorder *r, struct nm_live *l)
                      4);
 }
 
+/* Without the node's own figures there is nothing that a replay could decide on. */
 void nm_recorder_sample(struct nm_recorder *r)
 {
     const struct nm_manager *m = r->m;
@@ -322,6 +330,8 @@ static int put_header(struct nm_recorder *r)
     return 0;
 }
 
+/* A subscription first, then those who live: nobody is missed or told twice, since nothing else
+ * runs in between. */
 static int begin_recording(struct nm_recorder *r, const char *path, char **ret_message)
 {
     int rc;
@@ -365,6 +375,8 @@ int nm_manager_record(struct nm_manager *m, const char *path, char **ret_message
     return 0;
 }
 
+/* Without "stop" at its end a recording is one of an nmd that was killed; it can be replayed all
+ * the same. */
 struct nm_recorder *nm_recorder_free(struct nm_recorder *r)
 {
     if (!r)

@@ -6,6 +6,7 @@
 
 #include "agent/policy/policy.h"
 
+/* As nmd.conf has them. */
 static const char *const victim_orders[] = {
     [NM_VICTIM_REVERSE_ARRIVAL] = "reverse-arrival",
     [NM_VICTIM_LEAST_WORK_LOST] = "least-work-lost",
@@ -20,6 +21,7 @@ static const char *const queue_orders[] = {
     [NM_QUEUE_NEARLY_DONE_APP_FIRST] = "nearly-done-app-first",
 };
 
+/* Words of the interface and of the journal: a name that was once given stays. */
 static const char *const reasons[NM_REASON_COUNT] = {
     [NM_REASON_NONE] = "none",
     [NM_REASON_GUARANTEED] = "guaranteed",

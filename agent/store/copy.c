@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See copy.h. */
+/*
+ * See copy.h. The file is replaced as a whole (written beside, then renamed): a reader sees the old
+ * one or the new one, never a part. Read, it is as suspect as anything from a disk that may have
+ * been full or damaged: size, format, boot and id are checked before it is believed.
+ */
 
 #include "agent/store/copy.h"
 

@@ -69,6 +69,8 @@ static const void *field_of(const struct nm_store_column *col, const struct nm_c
     return (const char *)c + col->offset;
 }
 
+/* SQLite's integers have a sign. What is all bits (BITS) goes through unharmed; what is an amount
+ * stops at the largest. */
 int64_t nm_store_column_number(const struct nm_store_column *col, const struct nm_container *c)
 {
     const void *p = field_of(col, c);
@@ -107,6 +109,7 @@ const char *nm_store_column_text(const struct nm_store_column *col, const struct
     }
 }
 
+/* (uid_t)-1 is no user: to setuid() and its relatives it means "leave it". */
 int nm_store_column_set_number(const struct nm_store_column *col, int64_t v, struct nm_container *c)
 {
     static const struct {
@@ -135,6 +138,7 @@ int nm_store_column_set_number(const struct nm_store_column *col, int64_t v, str
     return 0;
 }
 
+/* Ids and names are held to what a request may have: they become parts of paths. */
 int nm_store_column_set_text(const struct nm_store_column *col, const char *text,
                              struct nm_container *c)
 {

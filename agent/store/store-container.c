@@ -25,6 +25,7 @@ static const char *column_type(enum nm_store_kind kind)
     return nm_store_kind_is_text(kind) ? "TEXT" : "INTEGER";
 }
 
+/* WITHOUT ROWID: the id is the key, and one tree less has to be written for each change. */
 char *nm_store_container_schema(void)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
@@ -85,6 +86,7 @@ static int strv_to_text(char *const *v, char **ret)
     return 0;
 }
 
+/* Asked before it is written: a command never changes, and is most of the bytes. */
 static bool has_command(struct nm_store *s, const char *id)
 {
     sqlite3_stmt *stmt = s->stmt[NM_STMT_HAS_COMMAND];

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See store-json.h. */
+/*
+ * See store-json.h. The members are the columns of the table (store-columns.c): a column that is
+ * added there is written and read here without a further line.
+ */
 
 #include "agent/store/store-json.h"
 
@@ -24,6 +27,8 @@ int nm_store_strv_to_json(char *const *v, json_t **ret)
     return 0;
 }
 
+/* *ret is set also on failure, to what was made so far: the container that it belongs to frees
+ * it. */
 int nm_store_strv_from_json(const json_t *array, char ***ret)
 {
     size_t n = json_array_size(array);
@@ -41,6 +46,7 @@ int nm_store_strv_from_json(const json_t *array, char ***ret)
     return r;
 }
 
+/* What execve() and the shim take for granted; a damaged journal may say anything. */
 bool nm_store_command_is_sane(const struct nm_command *cmd)
 {
     if (!cmd->argv || !cmd->argv[0] || !cmd->env)
