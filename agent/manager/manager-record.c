@@ -174,8 +174,8 @@ void nm_record_store_result(struct nm_manager *m, int r)
     if (r < 0) {
         nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE,
                          "the journal in %s can't be written (%s): containers go on, but a restart "
-                         "of nmd now could lose what happens from here; free some space there",
-                         m->state_dir, strerror(-r));
+                         "of nmd now could lose what happens from here%s",
+                         m->state_dir, strerror(-r), r == -ENOSPC ? "; free some space there" : "");
         (void)snprintf(reason, sizeof reason, "the journal in %.100s can't be written (%s)",
                        m->state_dir, strerror(-r));
     } else {
