@@ -217,7 +217,7 @@ class Picture:
 def plans(seconds, cpus, capacity_mib):
     """When the services use what: (name, memory request, vcores, [(seconds, cpus, MiB)])."""
     t = seconds / 50.0
-    low, high = int(capacity_mib * 0.20), int(capacity_mib * 0.56)
+    low, high = int(capacity_mib * 0.25), int(capacity_mib * 0.56)
     web = [(16 * t, 0.10, low), (10 * t, cpus / 2, low), (24 * t - 3, 0.10, low)]
     db = [(28 * t, 0.05, 100), (10 * t, 0.15, high), (12 * t - 3, 0.05, 100)]
     return [("web", int(capacity_mib * 0.30), cpus * 2, web), ("db", int(capacity_mib * 0.60), cpus * 2 - 1, db)]
