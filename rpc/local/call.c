@@ -176,6 +176,7 @@ static enum MHD_Result send_answer(struct nm_call *call)
     uint64_t limit = nm_local_server_timeout_usec(call->server);
     enum MHD_Result r;
 
+    c->heard = true;
     c->deadline_usec = call->stream ? UINT64_MAX : nm_now_usec() + 4 * limit;
     if (call->stream && nm_stream_follows(call->stream))
         (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);

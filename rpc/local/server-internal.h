@@ -13,6 +13,7 @@ struct nm_connection {
     int fd; /* libmicrohttpd's */
     struct nm_caller caller;
     bool tcp;
+    bool heard; /* its request has been taken in, or is being answered */
     uint64_t deadline_usec; /* CLOCK_BOOTTIME; shut down when it has passed. UINT64_MAX: none */
 };
 

@@ -198,6 +198,36 @@ static int on_deferred(sd_event_source *source, void *userdata)
     return 0;
 }
 
+/* An answer without the library, which has no place for this client or no whole request of it. What
+ * the socket does not take at once is lost: nobody waits here. */
+static void answer_shortly(int fd, const char *status, const char *code, const char *thing,
+                           const char *message)
+{
+    char body[256], answer[512];
+    int n = snprintf(body, sizeof body,
+                     "{\"error\":{\"code\":\"%s\",\"thing\":\"%s\",\"value\":\"\",\"message\":\"%s\"}}"
+                     "\n",
+                     code, thing, message);
+
+    n = snprintf(answer, sizeof answer,
+                 "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
+                 "Connection: close\r\n\r\n%s",
+                 status, n, body);
+    (void)send(fd, answer, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void give_up(const struct nm_local_server *s, const struct nm_connection *c)
+{
+    char message[128];
+
+    (void)snprintf(message, sizeof message,
+                   "The request was not complete in time; all of it must come within %g s.",
+                   (double)s->timeout_usec / NM_USEC_PER_SEC);
+    if (!c->heard)
+        answer_shortly(c->fd, "408 Request Timeout", "invalid", "request", message);
+    (void)shutdown(c->fd, SHUT_RDWR); /* the library sees the end and cleans up */
+}
+
 /* The library's own timeout starts anew with every byte: a client that sends one a second would
  * never meet it. */
 static int on_sweep(sd_event_source *source, uint64_t usec, void *userdata)
@@ -208,7 +238,7 @@ static int on_sweep(sd_event_source *source, uint64_t usec, void *userdata)
     (void)usec;
     for (struct nm_connection *c = s->first; c; c = c->next)
         if (c->deadline_usec <= now)
-            (void)shutdown(c->fd, SHUT_RDWR); /* the library sees the end and cleans up */
+            give_up(s, c);
     if (!s->first)
         return 0;
     (void)sd_event_source_set_time_relative(source, s->timeout_usec / 4);
@@ -222,6 +252,7 @@ static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c
     struct nm_local_server *s = userdata;
 
     nm_local_server_connection(c)->deadline_usec = nm_now_usec() + s->timeout_usec;
+    nm_local_server_connection(c)->heard = false;
     return nm_call_new(s, uri);
 }
 
@@ -239,8 +270,10 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
         return MHD_NO;
     if (!call->started)
         return nm_call_begin(call, c, method);
-    if (*size == 0)
+    if (*size == 0) {
+        nm_local_server_connection(c)->heard = true;
         return nm_call_finish(call);
+    }
     r = nm_call_take_body(call, data, *size);
     *size = 0;
     return r;
@@ -256,6 +289,7 @@ static void on_request_completed(void *userdata, struct MHD_Connection *c, void 
     (void)code;
     nm_call_free(*request);
     *request = NULL;
+    nm_local_server_connection(c)->heard = true; /* until the next one begins */
     nm_local_server_connection(c)->deadline_usec = nm_now_usec() + 2 * s->timeout_usec;
 }
 
@@ -304,21 +338,10 @@ static bool has_place(const struct nm_local_server *s, const struct nm_connectio
     return s->n_connections < max - max / 16 && same < (new->tcp ? max / 8 : max / 4);
 }
 
-#define REFUSAL \
-    "{\"error\":{\"code\":\"unavailable\",\"thing\":\"connection\",\"value\":\"\",\"message\":" \
-    "\"Too many clients are connected to nmd at the moment; try again.\"}}\n"
-
-/* Without the library, which has no place for this client. What the socket does not take at once is
- * lost: nobody waits here. */
 static void refuse(int fd)
 {
-    char answer[512];
-    int n = snprintf(answer, sizeof answer,
-                     "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
-                     "Content-Length: %zu\r\nConnection: close\r\n\r\n" REFUSAL,
-                     sizeof REFUSAL - 1);
-
-    (void)send(fd, answer, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    answer_shortly(fd, "503 Service Unavailable", "unavailable", "connection",
+                   "Too many clients are connected to nmd at the moment; try again.");
     (void)shutdown(fd, SHUT_WR);
 }
 
@@ -450,7 +473,8 @@ static unsigned max_connections(unsigned wanted)
 
 static int start_library(struct nm_local_server *s, char **ret_message)
 {
-    uint64_t timeout_sec = NM_MAX(s->timeout_usec / NM_USEC_PER_SEC, UINT64_C(1));
+    /* A sweep later than ours: who is closed by the library isn't told why. */
+    uint64_t timeout_sec = 5 * s->timeout_usec / 4 / NM_USEC_PER_SEC + 1;
     const struct MHD_OptionItem options[] = {
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_library_log, s},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, s},

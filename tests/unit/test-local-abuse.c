@@ -39,10 +39,33 @@ static void test_slow_clients(void **state)
         assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL),
                          200); /* others don't notice */
     }
+    for (size_t i = 0; i < 4; i++) {
+        struct client *const all[] = {&silent, &half, &trickle, &body};
+        assert_int_equal(client_status(all[i]), 408);
+        assert_non_null(strstr(all[i]->data, "\"thing\":\"request\""));
+        assert_non_null(strstr(all[i]->data, "all of it must come within 0.4 s"));
+    }
     client_close(&silent);
     client_close(&half);
     client_close(&trickle);
     client_close(&body);
+}
+
+/* One that keeps its connection and asks nothing is let go without a word: what it asks next, in the
+ * very same moment, must not find the answer to something else. */
+static void test_idle_clients(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_local_server_params p = {.timeout_usec = 100 * NM_USEC_PER_MSEC};
+    struct client c;
+
+    start(f, &p);
+    client_connect(f, &c);
+    client_send(&c, "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n");
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 200);
+    assert_null(strstr(c.data, " 408 "));
+    client_close(&c);
 }
 
 static void test_reader_that_does_not_read(void **state)
@@ -281,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_slow_clients),
+        TEST(test_idle_clients),
         TEST(test_reader_that_does_not_read),
         TEST(test_garbage),
         TEST(test_many_connections),
