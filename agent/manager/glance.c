@@ -20,7 +20,9 @@
 #include "util/clock.h"
 #include "util/fileio.h"
 
-#define NEAR_USEC (25 * NM_USEC_PER_MSEC)  /* from the over-allocation threshold on */
+/* From the over-allocation threshold on. A surge of CPU is seen in the first glance that is all of it: two of
+ * these and CPU_LOOK_USEC are what may pass before it is relieved. */
+#define NEAR_USEC (20 * NM_USEC_PER_MSEC)
 #define FAR_USEC (100 * NM_USEC_PER_MSEC)
 #define GOOD_PIECE_SHARE 64                /* of the capacity */
 #define CPU_GLANCE_USEC (15 * NM_USEC_PER_MSEC) /* less says nothing */
@@ -168,15 +170,31 @@ int nm_glance_start(struct nm_manager *m)
     return sd_event_add_time(m->event, &m->close_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_glance, m);
 }
 
-void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v)
+/* Those that have just been admitted, too, of which the verdict itself knows nothing yet. */
+static bool could_take_back(const struct nm_manager *m)
 {
+    for (size_t i = 0; i < m->n_live; i++)
+        if (m->views[i]->type == NM_OPPORTUNISTIC && m->views[i]->admitted)
+            return true;
+    return false;
+}
+
+void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bool sampled)
+{
+    bool wanted = m->config->glance && m->settings.over_allocation && could_take_back(m);
+    int on = SD_EVENT_OFF;
+
+    if (!m->close_timer)
+        return;
+    (void)sd_event_source_get_enabled(m->close_timer, &on);
+    /* Without a new sample there is only one thing to do: to begin, when the first one has started
+     * that something could be taken back from. */
+    if (!sampled && on != SD_EVENT_OFF && wanted)
+        return;
     m->in_use_bytes = v->in_use.memory_bytes;
     m->in_use_millicores = v->in_use.cpu_millicores;
     open_slice(m);
-    if (!m->close_timer)
-        return;
-    if (m->config->glance && m->settings.over_allocation &&
-        v->allocated_opportunistic.memory_bytes > 0)
+    if (wanted)
         arm(m);
     else
         (void)sd_event_source_set_enabled(m->close_timer, SD_EVENT_OFF);

@@ -327,13 +327,12 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     m->shed_due = false;
     nm_policy_decide(m->policy, &s, &in, v);
     check_invariants(m, &s, &in, v);
-    if (trigger != NM_TRIGGER_CHANGE)
-        nm_glance_rearm(m, v);
     if (trigger != NM_TRIGGER_CHANGE && m->recorder)
         nm_recorder_sample(m->recorder);
     if (trigger == NM_TRIGGER_SAMPLE)
         keep_history(m, v);
     carry_out(m, v);
+    nm_glance_rearm(m, v, trigger != NM_TRIGGER_CHANGE);
     nm_act_squeeze(m, v->squeeze_millicores);
     if (m->wake_timer) {
         (void)sd_event_source_set_time(m->wake_timer, v->wake_usec);

@@ -202,7 +202,8 @@ void nm_live_sample(struct nm_live *l, uint64_t now_usec);
 /* glance.c: memory and CPU are followed between two samples */
 void nm_glance_look_at_cpu(struct nm_manager *m); /* a stall, or a surge, may have begun */
 int nm_glance_start(struct nm_manager *m);
-void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v);
+/* after each round, when what it decided has begun; sampled: it had a sample of its own */
+void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bool sampled);
 void nm_glance_collect(struct nm_manager *m); /* before all containers are sampled */
 
 /* manager-act.c: each of these journals what is meant and then does it; inside a round, all intents
