@@ -28,7 +28,9 @@
 #define CPU_GLANCE_USEC (15 * NM_USEC_PER_MSEC) /* less says nothing */
 /* Long enough that the ticks of /proc/stat say something, short enough to relieve within 100 ms. */
 #define CPU_LOOK_USEC (50 * NM_USEC_PER_MSEC)
-#define CPU_LOOK_AGAIN_USEC NM_USEC_PER_SEC
+/* After a look that found nothing to do, although the use goes on: first and longest pause. */
+#define CPU_LOOK_AGAIN_USEC (100 * NM_USEC_PER_MSEC)
+#define CPU_LOOK_AGAIN_MAX_USEC NM_USEC_PER_SEC
 
 static uint64_t used_bytes(const struct nm_node_sample *n)
 {
@@ -81,8 +83,11 @@ static bool cpu_surges(struct nm_manager *m, uint64_t now)
     }
     m->glance_usec = now;
     m->glance_cpu_usec = cpu.usage_usec;
-    return before > 0 && m->in_use_millicores <= cpu_limit(m) && now >= m->cpu_look_after_usec &&
-           nm_sub_u64(cpu.usage_usec, before) * 1000 / passed > cpu_limit(m);
+    if (before == 0 || nm_sub_u64(cpu.usage_usec, before) * 1000 / passed <= cpu_limit(m)) {
+        m->cpu_look_pause_usec = 0;
+        return false;
+    }
+    return m->in_use_millicores <= cpu_limit(m) && now >= m->cpu_look_after_usec;
 }
 
 static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
@@ -92,8 +97,11 @@ static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
     (void)s;
     nm_manager_round(m, NM_TRIGGER_SAMPLE);
     m->cpu_event_usec = 0;
-    if (m->in_use_millicores <= cpu_limit(m))
-        m->cpu_look_after_usec = usec + CPU_LOOK_AGAIN_USEC;
+    if (m->in_use_millicores > cpu_limit(m))
+        return 0;
+    m->cpu_look_pause_usec =
+        NM_MIN(NM_MAX(2 * m->cpu_look_pause_usec, CPU_LOOK_AGAIN_USEC), CPU_LOOK_AGAIN_MAX_USEC);
+    m->cpu_look_after_usec = usec + m->cpu_look_pause_usec;
     return 0;
 }
 

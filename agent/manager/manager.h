@@ -156,7 +156,7 @@ struct nm_manager {
     struct nm_node_sampler *glance_sampler; /* of its own, so that glances don't shorten CPU windows */
     int slice_cpu_fd, slice_memory_fd; /* the slice's cpu.stat and memory.stat */
     uint64_t glance_usec, glance_cpu_usec; /* the glance before: when, and what all had used by then */
-    uint64_t cpu_look_after_usec; /* not again before: the last surge was none */
+    uint64_t cpu_look_after_usec, cpu_look_pause_usec; /* not again before: the last surge was none */
     uint64_t in_use_millicores;
     uint64_t in_use_bytes; /* in the newest full sample, beside what the node showed then */
     bool shed_due; /* the queue may be longer than its limit, which was lowered */

@@ -264,7 +264,8 @@ def cpu_surge(build, rounds, *sampling):
     times = []
     for _ in range(rounds):
         node = Node(build, "[over-allocation]", "warmup = 100ms", "warmup-samples = 1", "cpu-threshold = 0.5", "memory-threshold = 0.9",
-                    "[preemption]", "cpu-samples = 1", "cpu-threshold = 0.8", *sampling)
+                    # this script takes some of the CPUs, too: the container gets about 0.9 of them
+                    "[preemption]", "cpu-samples = 1", "cpu-threshold = 0.7", *sampling)
         try:
             go = node.dir / "go"
             victim = node.run([sys.executable, "-c", SPIN.format(go=go)], vcores=0.1)
@@ -292,7 +293,7 @@ def surges(build, rounds):
                                                                   "pressure-window = 10s"))):
         fast = measure(build, rounds, "[sampling]", "period = 3s")
         slow = measure(build, max(3, rounds // 3), *off)
-        goal = "goal p99 100 ms; reference: polling alone" if "memory" in what else "reference: polling alone"
+        goal = "goal p99 100 ms; reference: polling alone"
         row(f"{what}, p50", f"{percentile(fast, 50):.0f} ms", f"{percentile(slow, 50):.0f} ms", goal)
         row(" " * len(what) + "  p99", f"{percentile(fast, 99):.0f} ms", f"{percentile(slow, 99):.0f} ms", f"{len(fast)} surges")
 
