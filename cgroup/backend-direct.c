@@ -147,11 +147,11 @@ static int choose_base(const char *root, char **ret, char **ret_message)
     }
     r = nm_mount_own_cgroup("/proc/self/cgroup", &own);
     if (r < 0)
-        return nm_backend_fail(ret_message, r, "/proc/self/cgroup: no cgroup2 entry");
+        return nm_fail(ret_message, r, "/proc/self/cgroup: no cgroup2 entry");
     if (asprintf(&base, "%s%s", root, nm_streq(own, "/") ? "" : own) < 0)
         return -ENOMEM;
     if (access(base, W_OK) < 0)
-        return nm_backend_fail(ret_message, -EACCES,
+        return nm_fail(ret_message, -EACCES,
                                "cgroup %s isn't delegated to this user: run as root, or under "
                                "'systemd-run --user --scope -p Delegate=yes'",
                                base);
@@ -479,7 +479,7 @@ int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend *
     r = make_slice(d);
     if (r < 0) {
         const char *why = nm_backend_explain(r);
-        return nm_backend_fail(ret_message, r, "making the slice %s: %s", d->base.slice_path,
+        return nm_fail(ret_message, r, "making the slice %s: %s", d->base.slice_path,
                                why ? why : strerror(-r));
     }
     r = probe(d);

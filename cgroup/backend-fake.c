@@ -300,7 +300,7 @@ int nm_fake_new(const struct nm_backend_host *host, struct nm_cgroup_backend **r
     if (r >= 0)
         r = put(f->base.slice_fd, "cgroup.events", "populated 0\nfrozen 0\n");
     if (r < 0)
-        return nm_backend_fail(ret_message, r, "making a fake cgroup tree: %s", strerror(-r));
+        return nm_fail(ret_message, r, "making a fake cgroup tree: %s", strerror(-r));
     for (enum nm_cgroup_feature i = 0; i < NM_CGROUP_FEATURE_COUNT; i++)
         nm_fake_set_feature(&f->base, i, NULL);
     nm_fake_set_feature(&f->base, NM_CGROUP_PRESSURE, "the fake backend has no pressure files");

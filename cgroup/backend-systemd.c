@@ -197,7 +197,7 @@ static int start_slice(struct nm_systemd *s, char **ret_message)
     if (st.done)
         r = st.result;
     if (r < 0)
-        return nm_backend_fail(ret_message, r, "starting %s: %s", s->base.slice,
+        return nm_fail(ret_message, r, "starting %s: %s", s->base.slice,
                                message ? message : strerror(-r));
     return 0;
 }
@@ -280,7 +280,7 @@ static int open_connection(struct nm_systemd *s, char **ret_message)
     if (r >= 0)
         r = learn_dialect(s);
     if (r < 0)
-        return nm_backend_fail(ret_message, r, "no connection to the systemd %s manager: %s",
+        return nm_fail(ret_message, r, "no connection to the systemd %s manager: %s",
                                s->base.user_manager ? "user" : "system", strerror(-r));
     return 0;
 }
@@ -297,7 +297,7 @@ static int open_slice(struct nm_systemd *s, char **ret_message)
     if (r >= 0)
         r = probe(s);
     if (r < 0)
-        return nm_backend_fail(ret_message, r, "the cgroup of %s: %s", s->base.slice, strerror(-r));
+        return nm_fail(ret_message, r, "the cgroup of %s: %s", s->base.slice, strerror(-r));
     return 0;
 }
 
@@ -328,7 +328,7 @@ int nm_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend 
     int r;
 
     if (!host->event)
-        return nm_backend_fail(ret_message, -EINVAL, "the systemd backend needs an event loop");
+        return nm_fail(ret_message, -EINVAL, "the systemd backend needs an event loop");
     s = calloc(1, sizeof *s);
     if (!s)
         return -ENOMEM;

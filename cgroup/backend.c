@@ -21,20 +21,6 @@
 #define SLICE_SUFFIX ".slice"
 #define SCOPE_SUFFIX ".scope"
 
-int nm_backend_fail(char **ret_message, int r, const char *format, ...)
-{
-    va_list ap;
-    char *text;
-
-    if (!ret_message)
-        return r;
-    va_start(ap, format);
-    if (vasprintf(&text, format, ap) >= 0)
-        *ret_message = text;
-    va_end(ap);
-    return r;
-}
-
 /* EAGAIN is what mkdir says at cgroup.max.descendants; the others are as in cgroups(7). */
 const char *nm_backend_explain(int r)
 {
@@ -264,10 +250,10 @@ static int find_root(const char *given, char **ret, char **ret_message)
     }
     r = nm_mount_find("/proc/self/mountinfo", ret);
     if (r == -ENOENT)
-        return nm_backend_fail(ret_message, r, "no cgroup2 file system is mounted: mount one "
+        return nm_fail(ret_message, r, "no cgroup2 file system is mounted: mount one "
                                                "(mount -t cgroup2 none /sys/fs/cgroup)");
     if (r < 0)
-        return nm_backend_fail(ret_message, r, "/proc/self/mountinfo: %s", strerror(-r));
+        return nm_fail(ret_message, r, "/proc/self/mountinfo: %s", strerror(-r));
     return 0;
 }
 
@@ -297,7 +283,7 @@ int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params,
     int r;
 
     if (!slice_name_is_valid(params->slice))
-        return nm_backend_fail(ret_message, -EINVAL,
+        return nm_fail(ret_message, -EINVAL,
                                "slice '%s': must be a name of letters, digits, '.', '_' and "
                                "single '-', at most 63 long, that ends in " SLICE_SUFFIX,
                                params->slice);

@@ -48,5 +48,3 @@ bool nm_backend_slice_is_empty(const struct nm_cgroup_backend *b);
  * does. */
 const char *nm_backend_explain(int r);
 
-/* *ret_message = text, unless nobody asked. Returns r. */
-int nm_backend_fail(char **ret_message, int r, const char *format, ...) nm_printf(3, 4);

@@ -13,21 +13,6 @@
 #define SWEEPS_MAX 8
 #define CASES_MAX 200 /* of one sweep: more than anybody looks at */
 
-nm_printf(2, 3) static int complain(char **ret_message, const char *format, ...)
-{
-    char *message;
-    va_list ap;
-    int r;
-
-    va_start(ap, format);
-    r = vasprintf(&message, format, ap);
-    va_end(ap);
-    if (r < 0)
-        return -ENOMEM;
-    *ret_message = message;
-    return -EINVAL;
-}
-
 void nm_cases_done(struct nm_sim_cases *s)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -92,19 +77,19 @@ static int set_key(struct nm_config *c, const char *section, const char *name, c
 
     if (!key) {
         near = nm_config_nearest_key(section, name);
-        return complain(ret_message, "%s.%s: there is no such key%s%s%s%s%s; see nmd.conf(5)",
+        return nm_fail(ret_message, -EINVAL, "%s.%s: there is no such key%s%s%s%s%s; see nmd.conf(5)",
                         section, name, near ? ", did you mean " : "", near ? near->section : "",
                         near ? "." : "", near ? near->name : "", near ? "?" : "");
     }
     if (!nm_trace_has_section(section))
-        return complain(ret_message,
+        return nm_fail(ret_message, -EINVAL,
                         "%s.%s: [%s] decides nothing, so there is nothing to simulate; allowed are "
                         "keys of [node], [over-allocation], [queue], [preemption] and [sampling]",
                         section, name, section);
     r = nm_config_set(c, key, value);
     if (r == -ENOMEM)
         return r;
-    return r < 0 ? complain(ret_message, "%s.%s=%s: allowed is %s", section, name, value,
+    return r < 0 ? nm_fail(ret_message, -EINVAL, "%s.%s=%s: allowed is %s", section, name, value,
                             nm_config_allowed(key, allowed, sizeof allowed))
                  : 0;
 }
@@ -125,7 +110,7 @@ static int assign(struct nm_config *c, char *text, char **ret_message)
     char *equals = strchr(text, '='), *name, *value, *dot;
 
     if (!equals)
-        return complain(ret_message, "'%s': it must be section.key=value", text);
+        return nm_fail(ret_message, -EINVAL, "'%s': it must be section.key=value", text);
     *equals = '\0';
     name = trim(text);
     value = trim(equals + 1);
@@ -142,7 +127,7 @@ static int assign(struct nm_config *c, char *text, char **ret_message)
     }
     dot = strchr(name, '.');
     if (!dot)
-        return complain(ret_message,
+        return nm_fail(ret_message, -EINVAL,
                         "'%s=%s': it must be section.key=value, or alpha, beta or victims", name,
                         value);
     *dot = '\0';
@@ -225,14 +210,14 @@ static int parse_sweep(const char *spec, struct sweep *w, char **ret_message)
         return -ENOMEM;
     equals = strchr(w->text, '=');
     if (!equals || equals == w->text || (size_t)(equals - w->text) >= sizeof w->key)
-        return complain(ret_message, "--sweep '%s': it must be key=value,value,...", spec);
+        return nm_fail(ret_message, -EINVAL, "--sweep '%s': it must be key=value,value,...", spec);
     *equals = '\0';
     (void)snprintf(w->key, sizeof w->key, "%s", trim(w->text));
     for (rest = equals + 1; (part = strsep(&rest, ","));) {
         if (!*trim(part))
-            return complain(ret_message, "--sweep '%s': a value is empty", spec);
+            return nm_fail(ret_message, -EINVAL, "--sweep '%s': a value is empty", spec);
         if (w->n == NM_ARRAY_SIZE(w->values))
-            return complain(ret_message, "--sweep '%s': more than %zu values", spec,
+            return nm_fail(ret_message, -EINVAL, "--sweep '%s': more than %zu values", spec,
                             NM_ARRAY_SIZE(w->values));
         w->values[w->n++] = trim(part);
     }
@@ -287,13 +272,13 @@ int nm_cases_add_sweep(struct nm_sim_cases *s, const struct nm_config *base,
     int r = 0;
 
     if (n_sweeps > SWEEPS_MAX)
-        return complain(ret_message, "--sweep is given %zu times: at most %d", n_sweeps,
+        return nm_fail(ret_message, -EINVAL, "--sweep is given %zu times: at most %d", n_sweeps,
                         SWEEPS_MAX);
     for (size_t i = 0; r >= 0 && i < n_sweeps; i++) {
         r = parse_sweep(specs[i], &sweeps[i], ret_message);
         n *= NM_MAX(sweeps[i].n, (size_t)1);
         if (r >= 0 && n > CASES_MAX)
-            r = complain(ret_message, "--sweep: more than %d combinations", CASES_MAX);
+            r = nm_fail(ret_message, -EINVAL, "--sweep: more than %d combinations", CASES_MAX);
     }
     for (size_t i = 0; r >= 0 && i < n; i++)
         r = add_combination(s, base, sweeps, n_sweeps, i, set, n_set, ret_message);

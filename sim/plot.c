@@ -37,10 +37,8 @@ int nm_plot_check_path(const char *path, char **ret_message)
 
     if ((nm_streq(suffix, ".svg") || nm_streq(suffix, ".png")) && !strpbrk(path, "\n\r'\""))
         return 0;
-    if (asprintf(ret_message, "--plot '%s': it must end in .svg or .png, and have no quotes in it",
-                 path) < 0)
-        return -ENOMEM;
-    return -EINVAL;
+    return nm_fail(ret_message, -EINVAL,
+                   "--plot '%s': it must end in .svg or .png, and have no quotes in it", path);
 }
 
 static bool have_gnuplot(void)
@@ -283,9 +281,7 @@ static int make_file(const char *path, char **ret_message)
     if (fd >= 0)
         return 0;
     r = -errno;
-    if (asprintf(ret_message, "%s is not drawn: it can't be written (%s)", path, strerror(-r)) < 0)
-        return -ENOMEM;
-    return r;
+    return nm_fail(ret_message, r, "%s is not drawn: it can't be written (%s)", path, strerror(-r));
 }
 
 int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results, size_t n,
@@ -296,14 +292,11 @@ int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results,
     FILE *f;
     int status, r;
 
-    if (!have_gnuplot()) {
-        if (asprintf(ret_message,
-                     "%s is not drawn: that needs gnuplot, which is not installed (Debian: apt "
-                     "install gnuplot-nox)",
-                     path) < 0)
-            return -ENOMEM;
-        return -ENOENT;
-    }
+    if (!have_gnuplot())
+        return nm_fail(ret_message, -ENOENT,
+                       "%s is not drawn: that needs gnuplot, which is not installed (Debian: apt "
+                       "install gnuplot-nox)",
+                       path);
     r = make_file(path, ret_message);
     if (r < 0)
         return r;
@@ -317,8 +310,5 @@ int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results,
     if (status == 0 && stat(path, &st) == 0 && st.st_size > 0)
         return 0;
     (void)unlink(path);
-    if (asprintf(ret_message, "%s is not drawn: gnuplot failed (its own message is above)", path) <
-        0)
-        return -ENOMEM;
-    return -EIO;
+    return nm_fail(ret_message, -EIO, "%s is not drawn: gnuplot failed (its own message is above)", path);
 }

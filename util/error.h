@@ -18,9 +18,18 @@
 
 #include <errno.h>
 
+#include "util/macros.h"
+
 /* The result of a libc call that returns -1 and sets errno, as this contract has it. */
 #define RET_NERRNO(expr) \
     ({ \
         int _r = (int)(expr); \
         _r < 0 ? -errno : _r; \
     })
+
+/*
+ * For failures that a person is told of: *ret_message = the sentence, which the caller frees, unless
+ * ret_message is NULL. NULL where there is no memory for it: whoever shows it has strerror() then.
+ * Returns r.
+ */
+nm_printf(3, 4) int nm_fail(char **ret_message, int r, const char *format, ...);

@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += libnm-util.la
 libnm_util_la_SOURCES = \
 	%D%/clock.h \
-	%D%/error.h \
+	%D%/error.c %D%/error.h \
 	%D%/fault.c %D%/fault.h \
 	%D%/fileio.c %D%/fileio.h \
 	%D%/log.c %D%/log.h \

@@ -46,21 +46,6 @@ int nm_config_new_defaults(struct nm_config **ret)
     return 0;
 }
 
-nm_printf(3, 4) static int complain(int error, char **ret_message, const char *format, ...)
-{
-    char *message;
-    va_list ap;
-    int r;
-
-    va_start(ap, format);
-    r = vasprintf(&message, format, ap);
-    va_end(ap);
-    if (r < 0)
-        return -ENOMEM;
-    *ret_message = message;
-    return error;
-}
-
 /* ---- what must hold between keys ---- */
 
 /* A pair of keys, the first of which must be smaller. */
@@ -107,7 +92,7 @@ static int check_pair(const struct nm_config *c, const struct nm_config_place *p
     }
     for (unsigned i = 0; i < 2; i++)
         nm_config_get(c, k[i], value[i], sizeof value[i]);
-    return complain(-EINVAL, ret_message, "%s[%s] %s = %s: must be %s [%s] %s, which is %s, %s",
+    return nm_fail(ret_message, -EINVAL, "%s[%s] %s = %s: must be %s [%s] %s, which is %s, %s",
                     where, k[at]->section, k[at]->name, value[at], at == 0 ? "below" : "above",
                     k[!at]->section, k[!at]->name, value[!at], why);
 }
@@ -142,10 +127,10 @@ static int read_one(struct nm_config *c, int dir_fd, const char *name, const cha
     if (r == -ENOENT)
         return r; /* the caller knows whether that matters */
     if (r == -E2BIG)
-        return complain(r, ret_message, "%s: larger than %d KiB, which no configuration is",
+        return nm_fail(ret_message, r, "%s: larger than %d KiB, which no configuration is",
                         shown_path, FILE_MAX / 1024);
     if (r < 0)
-        return complain(r, ret_message, "%s: can't be read: %s", shown_path, strerror(-r));
+        return nm_fail(ret_message, r, "%s: can't be read: %s", shown_path, strerror(-r));
     return nm_config_read_text(c, shown_path, text, len, places, ret_message);
 }
 
@@ -189,7 +174,7 @@ static int read_drop_ins(struct nm_config *c, const char *dir, struct names *nam
         names->n = 0;
         if (error == ENOENT)
             return 0;
-        return complain(-error, ret_message, "%s: can't be read: %s", dir, strerror(error));
+        return nm_fail(ret_message, -error, "%s: can't be read: %s", dir, strerror(error));
     }
     names->paths = calloc((size_t)names->n + 1, sizeof *names->paths);
     if (!names->paths)
@@ -225,8 +210,8 @@ int nm_config_load(const char *path, bool must_exist, struct nm_config **ret, ch
         return r;
     r = read_one(c, AT_FDCWD, path, path, places, ret_message);
     if (r == -ENOENT && must_exist)
-        return complain(r, ret_message,
-                        "%s: no such file; leave out --config to run with the defaults", path);
+        return nm_fail(ret_message, r,
+                       "%s: no such file; leave out --config to run with the defaults", path);
     if (r < 0 && r != -ENOENT)
         return r;
     r = read_drop_ins(c, dir, &names, places, ret_message);

@@ -49,21 +49,6 @@ uint32_t nm_settings_millicores_vcores(const struct nm_config *c, const struct n
     return (uint32_t)((millicores * vcores_of(c, node) + node->n_cpus / 2) / node->n_cpus);
 }
 
-nm_printf(2, 3) static int out_of_range(char **ret_message, const char *format, ...)
-{
-    char *message;
-    va_list ap;
-    int r;
-
-    va_start(ap, format);
-    r = vasprintf(&message, format, ap);
-    va_end(ap);
-    if (r < 0)
-        return -ENOMEM;
-    *ret_message = message;
-    return -ERANGE;
-}
-
 /* More than the node has is refused at the start, not discovered under load. With a reserve that
  * was chosen, both together must fit; the automatic one gives way to a capacity that was chosen. */
 static int resolve_memory(const struct nm_config *c, uint64_t total, uint64_t *ret_capacity,
@@ -79,8 +64,7 @@ static int resolve_memory(const struct nm_config *c, uint64_t total, uint64_t *r
         reserve = NM_MIN(reserve, total / 2);
     }
     if (reserve >= total)
-        return out_of_range(
-            ret_message,
+        return nm_fail(ret_message, -ERANGE,
             "[node] system-reserved-memory = %s: leaves nothing for containers, this node has %s",
             nm_format_size(reserve, a, sizeof a), t);
     if (c->memory_bytes == 0) {
@@ -88,11 +72,10 @@ static int resolve_memory(const struct nm_config *c, uint64_t total, uint64_t *r
         return 0;
     }
     if (c->memory_bytes > total)
-        return out_of_range(ret_message, "[node] memory = %s: larger than this node's %s",
+        return nm_fail(ret_message, -ERANGE, "[node] memory = %s: larger than this node's %s",
                             nm_format_size(c->memory_bytes, a, sizeof a), t);
     if (!auto_reserve && c->memory_bytes > total - reserve)
-        return out_of_range(
-            ret_message,
+        return nm_fail(ret_message, -ERANGE,
             "[node] memory = %s: with system-reserved-memory = %s larger than this node's %s",
             nm_format_size(c->memory_bytes, a, sizeof a), nm_format_size(reserve, b, sizeof b), t);
     *ret_capacity = c->memory_bytes;
@@ -106,8 +89,7 @@ static int resolve_cpu(const struct nm_config *c, const struct nm_node_sample *n
     uint64_t reserve = nm_settings_vcore_millicores(c, node, c->system_reserved_vcores_milli);
 
     if (reserve >= total)
-        return out_of_range(
-            ret_message,
+        return nm_fail(ret_message, -ERANGE,
             "[node] system-reserved-vcores = %g: leaves nothing for containers, this node has "
             "%" PRIu64 " vcores on %" PRIu32 " CPUs",
             c->system_reserved_vcores_milli / 1000.0, vcores_of(c, node), node->n_cpus);

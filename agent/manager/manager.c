@@ -440,13 +440,13 @@ static int make_private_dir(const char *what, const char *path, char **ret_messa
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         r = fd < 0 ? -errno : nm_check_private_dir(fd);
     }
-    if (r < 0 && asprintf(ret_message,
-                          r == -EPERM ? "the %s directory %s belongs to somebody else, or others may write to it; "
-                                        "it must be nmd's or root's, without write permission for group and others"
-                                      : "the %s directory %s can't be used: %s",
-                          what, path, strerror(-r)) < 0)
-        *ret_message = NULL;
-    return r;
+    if (r == -EPERM)
+        return nm_fail(ret_message, r,
+                       "the %s directory %s belongs to somebody else, or others may write to it; it must be nmd's or "
+                       "root's, without write permission for group and others",
+                       what, path);
+    return r < 0 ? nm_fail(ret_message, r, "the %s directory %s can't be used: %s", what, path, strerror(-r))
+                 : r;
 }
 
 static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, char **ret_message)
@@ -480,12 +480,8 @@ static int open_store(struct nm_manager *m, char **ret_message)
     (void)nm_read_file_at(AT_FDCWD, path, m->boot_id, sizeof m->boot_id, NULL);
     m->boot_id[strcspn(m->boot_id, "\n")] = '\0';
     r = nm_store_open(m->state_dir, m->boot_id, &m->store, &m->opened);
-    if (r < 0) {
-        if (asprintf(ret_message, "can't open the journal in %s: %s", m->state_dir, strerror(-r)) <
-            0)
-            *ret_message = NULL;
-        return r;
-    }
+    if (r < 0)
+        return nm_fail(ret_message, r, "can't open the journal in %s: %s", m->state_dir, strerror(-r));
     nm_record_store_result(m, m->opened.problem);
     m->next_seq = m->opened.last_seq + 1;
     m->next_decision = m->opened.last_decision + 1;
@@ -514,10 +510,9 @@ static int open_node_samplers(struct nm_manager *m, char **ret_message)
 
     if (r >= 0)
         r = nm_node_sampler_new(m->node_proc_root, &m->glance_sampler);
-    if (r < 0 && asprintf(ret_message, "the node's figures in %s can't be read: %s",
-                          m->node_proc_root, strerror(-r)) < 0)
-        *ret_message = NULL;
-    return r;
+    return r < 0 ? nm_fail(ret_message, r, "the node's figures in %s can't be read: %s", m->node_proc_root,
+                           strerror(-r))
+                 : r;
 }
 
 static int open_samplers(struct nm_manager *m, char **ret_message)

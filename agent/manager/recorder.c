@@ -87,23 +87,17 @@ static int set_aside(int fd, const char *path, char **ret_message)
 
     if (fstat(fd, &st) < 0)
         return -errno;
-    if (!S_ISREG(st.st_mode)) {
-        if (asprintf(ret_message, "--record %s: it must be a regular file", path) < 0)
-            return -ENOMEM;
-        return -EINVAL;
-    }
+    if (!S_ISREG(st.st_mode))
+        return nm_fail(ret_message, -EINVAL, "--record %s: it must be a regular file", path);
     if (st.st_size == 0)
         return 0;
     if (pread(fd, head, sizeof magic - 1, 0) < 0)
         return -errno;
-    if (!nm_streq(head, magic)) {
-        if (asprintf(ret_message,
-                     "--record %s: there is a file of that name already, which is no trace; name "
-                     "another one, or remove it",
-                     path) < 0)
-            return -ENOMEM;
-        return -EEXIST;
-    }
+    if (!nm_streq(head, magic))
+        return nm_fail(ret_message, -EEXIST,
+                       "--record %s: there is a file of that name already, which is no trace; name "
+                       "another one, or remove it",
+                       path);
     if ((size_t)snprintf(aside, sizeof aside, "%s.1", path) >= sizeof aside)
         return -ENAMETOOLONG;
     return rename(path, aside) < 0 ? -errno : 1;
@@ -366,9 +360,8 @@ int nm_manager_record(struct nm_manager *m, const char *path, char **ret_message
     r->m = m;
     r->begun_usec = r->flushed_usec = nm_now_usec();
     rc = begin_recording(r, path, ret_message);
-    if (rc < 0 && !*ret_message &&
-        asprintf(ret_message, "--record %s: can't be written: %s", path, strerror(-rc)) < 0)
-        *ret_message = NULL;
+    if (rc < 0 && !*ret_message)
+        (void)nm_fail(ret_message, rc, "--record %s: can't be written: %s", path, strerror(-rc));
     if (rc < 0)
         return rc;
     m->recorder = STEAL_PTR(r);

@@ -593,9 +593,8 @@ int nm_recovery_run(struct nm_manager *m, char **ret_message)
     int r = m->backend->ops->list(m->backend, on_cgroup, &f);
 
     /* Without that list every container would look as if its cgroup had gone. */
-    if (r < 0 && asprintf(ret_message, "the cgroups below %s can't be listed: %s", m->backend->slice,
-                          strerror(-r)) < 0)
-        *ret_message = NULL;
+    if (r < 0)
+        (void)nm_fail(ret_message, r, "the cgroups below %s can't be listed: %s", m->backend->slice, strerror(-r));
     if (r >= 0)
         r = load(&f);
     if (r >= 0) {

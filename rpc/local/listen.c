@@ -21,17 +21,6 @@
 /* The kernel caps it at net.core.somaxconn, 4096 as it comes. */
 #define BACKLOG 4096
 
-nm_printf(3, 4) static int fail(char **ret_message, int r, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    if (vasprintf(ret_message, format, ap) < 0)
-        *ret_message = NULL;
-    va_end(ap);
-    return r;
-}
-
 /* Does anybody listen at the path? */
 static bool is_live(const struct sockaddr_un *sa)
 {
@@ -48,19 +37,17 @@ static int make_room(const struct sockaddr_un *sa, char **ret_message)
     struct stat st;
 
     if (lstat(path, &st) < 0)
-        return errno == ENOENT ? 0 : fail(ret_message, -errno, "socket path %s: %m", path);
+        return errno == ENOENT ? 0 : nm_fail(ret_message, -errno, "socket path %s: %m", path);
     if (!S_ISSOCK(st.st_mode))
-        return fail(
-            ret_message, -EEXIST,
-            "socket path %s exists and is not a socket; remove it or choose another with --socket",
-            path);
+        return nm_fail(ret_message, -EEXIST,
+                       "socket path %s exists and is not a socket; remove it or choose another with --socket",
+                       path);
     if (is_live(sa))
-        return fail(
-            ret_message, -EADDRINUSE,
-            "socket path %s in use by a running nmd; stop it or choose another with --socket",
-            path);
+        return nm_fail(ret_message, -EADDRINUSE,
+                       "socket path %s in use by a running nmd; stop it or choose another with --socket",
+                       path);
     if (unlink(path) < 0)
-        return fail(ret_message, -errno, "stale socket %s can't be removed: %m", path);
+        return nm_fail(ret_message, -errno, "stale socket %s can't be removed: %m", path);
     return 0;
 }
 
@@ -71,9 +58,9 @@ int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char
     int r;
 
     if (fd < 0)
-        return fail(ret_message, -errno, "no socket: %m");
+        return nm_fail(ret_message, -errno, "no socket: %m");
     if (strlen(path) >= sizeof sa.sun_path)
-        return fail(ret_message, -ENAMETOOLONG,
+        return nm_fail(ret_message, -ENAMETOOLONG,
                     "socket path %s has %zu bytes; at most %zu are allowed", path, strlen(path),
                     sizeof sa.sun_path - 1);
     strcpy(sa.sun_path, path);
@@ -81,10 +68,10 @@ int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char
     if (r < 0)
         return r;
     if (bind(fd, (struct sockaddr *)&sa, sizeof sa) < 0)
-        return fail(ret_message, -errno, "socket path %s: %m", path);
+        return nm_fail(ret_message, -errno, "socket path %s: %m", path);
     if ((group != NM_LISTEN_NO_GROUP && chown(path, (uid_t)-1, group) < 0) ||
         chmod(path, mode) < 0 || listen(fd, BACKLOG) < 0) {
-        r = fail(ret_message, -errno, "socket path %s: %m", path);
+        r = nm_fail(ret_message, -errno, "socket path %s: %m", path);
         (void)unlink(path);
         return r;
     }
@@ -124,21 +111,21 @@ int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message)
     int r, one = 1;
 
     if (!copy)
-        return fail(ret_message, -ENOMEM, "out of memory");
+        return nm_fail(ret_message, -ENOMEM, "out of memory");
     split_address(copy, &host, &port);
     /* getaddrinfo() takes 99999 and keeps its low 16 bits. */
     r = nm_parse_u64(port, &number) < 0 || number > UINT16_MAX
             ? EAI_SERVICE
             : getaddrinfo(host, port, &hints, &ai);
     if (r != 0)
-        return fail(ret_message, -EINVAL,
+        return nm_fail(ret_message, -EINVAL,
                     "http address %s: %s; write it as 127.0.0.1:8042 or [::1]:8042", address,
                     r == EAI_SERVICE ? "the port must be a number up to 65535" : gai_strerror(r));
     fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     r = 0;
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
         bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
-        r = fail(ret_message, -errno, "http address %s: %m", address);
+        r = nm_fail(ret_message, -errno, "http address %s: %m", address);
     freeaddrinfo(ai);
     if (r == 0)
         *ret_fd = STEAL_FD(fd);

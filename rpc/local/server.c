@@ -449,17 +449,6 @@ static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *us
 
 /* ---- set-up ------------------------------------------------------------------------------- */
 
-nm_printf(3, 4) static int fail(char **ret_message, int r, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    if (vasprintf(ret_message, format, ap) < 0)
-        *ret_message = NULL;
-    va_end(ap);
-    return r;
-}
-
 static unsigned max_connections(unsigned wanted)
 {
     unsigned max = wanted > 0 ? wanted : MAX_CONNECTIONS;
@@ -490,7 +479,7 @@ static int start_library(struct nm_local_server *s, char **ret_message)
                                      MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
                                  0, NULL, NULL, on_request, s, MHD_OPTION_ARRAY, options,
                                  MHD_OPTION_END);
-    return s->daemon ? 0 : fail(ret_message, -ENOMEM, "the HTTP library could not be started");
+    return s->daemon ? 0 : nm_fail(ret_message, -ENOMEM, "the HTTP library could not be started");
 }
 
 /* All of them behind what keeps the node in bounds: a higher number is a lower priority. */
@@ -545,13 +534,13 @@ static int open_unix(struct nm_local_server *s, const struct nm_local_server_par
     int r;
 
     if (!p->socket_path)
-        return fail(ret_message, -EINVAL, "there is neither a socket path nor an inherited socket");
+        return nm_fail(ret_message, -EINVAL, "there is neither a socket path nor an inherited socket");
     r = nm_listen_unix(p->socket_path, p->socket_mode, s->admin_gid, &s->unix_fd, ret_message);
     if (r < 0)
         return r;
     s->socket_path = strdup(p->socket_path);
     if (!s->socket_path)
-        return fail(ret_message, -ENOMEM, "out of memory");
+        return nm_fail(ret_message, -ENOMEM, "out of memory");
     s->socket_inode = lstat(s->socket_path, &st) == 0 ? st.st_ino : 0;
     return 0;
 }
@@ -578,7 +567,7 @@ static int take_inherited(struct nm_local_server *s, int fd, char **ret_message)
 
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
         fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
-        return fail(ret_message, -errno, "inherited socket %d: %m", fd);
+        return nm_fail(ret_message, -errno, "inherited socket %d: %m", fd);
     s->unix_fd = fd;
     return 0;
 }
@@ -591,7 +580,7 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
     int r;
 
     if (!s)
-        return fail(ret_message, -ENOMEM, "out of memory");
+        return nm_fail(ret_message, -ENOMEM, "out of memory");
     s->event = sd_event_ref(event);
     s->manager = m;
     s->unix_fd = s->tcp_fd = -EBADF;
@@ -604,7 +593,7 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
         return r;
     r = nm_streams_new(event, m, &s->streams);
     if (r < 0)
-        return fail(ret_message, r, "no events from the manager: %s", strerror(-r));
+        return nm_fail(ret_message, r, "no events from the manager: %s", strerror(-r));
     r = start_library(s, ret_message);
     if (r >= 0 && p->listen_fd > 0)
         r = take_inherited(s, p->listen_fd, ret_message);
@@ -613,7 +602,7 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
     r = add_sources(s);
     if (r < 0) {
         s->unix_fd = p->listen_fd > 0 ? -EBADF : s->unix_fd;
-        return fail(ret_message, r, "the event loop takes no more sources: %s", strerror(-r));
+        return nm_fail(ret_message, r, "the event loop takes no more sources: %s", strerror(-r));
     }
     *ret = STEAL_PTR(s);
     return 0;
