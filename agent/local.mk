@@ -36,6 +36,7 @@ libnm_agent_la_SOURCES += \
 	%D%/decision/decision-words.c
 libnm_agent_la_SOURCES += \
 	%D%/launch/launch.c %D%/launch/launch.h %D%/launch/launch-internal.h \
+	%D%/launch/launch-account.c \
 	%D%/launch/launch-spawn.c \
 	%D%/launch/record.c \
 	%D%/launch/shim.h %D%/launch/shim-spec.c
@@ -70,7 +71,6 @@ pkglibexec_PROGRAMS += nm-shim
 nm_shim_SOURCES = \
 	%D%/launch/record.c \
 	%D%/launch/shim.c %D%/launch/shim.h \
-	%D%/launch/shim-account.c \
 	%D%/launch/shim-cgroup.c \
 	%D%/launch/shim-child.c \
 	%D%/launch/shim-spec.c \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Shared by launch.c (watching) and launch-spawn.c (starting) only. */
+/* What the files of launch.c (watching) and launch-spawn.c (starting) share. */
 
 #include "agent/launch/launch.h"
+#include "agent/launch/shim.h"
 
 struct nm_launch {
     sd_event *event;
@@ -28,3 +29,10 @@ int nm_launch_watch(struct nm_launch *l);
 /* Field 22 of /proc/PID/stat. -ESRCH: no such process. */
 int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret);
 struct nm_launch_record nm_launch_never_ran(int error);
+
+/*
+ * Asks the name services who the command's user is. For a process that is about to become another program: the strings
+ * lie in libc's buffers, and nothing is given back. Where the account can't be used, `error` is set: ENOENT (no such
+ * user), ESTALE (its uid or gid is not the command's) or why nobody could be asked.
+ */
+struct nm_shim_account nm_launch_account_find(const struct nm_command *command);

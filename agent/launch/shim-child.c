@@ -38,13 +38,13 @@ static _Noreturn void fail(int report_fd, enum nm_launch_stage stage, int error)
     _exit(125);
 }
 
-static int become(const struct nm_shim_spec *spec, const struct nm_shim_account *account)
+static int become(const struct nm_shim_spec *spec)
 {
     uid_t r, e, s;
 
     if (geteuid() != 0)
         return geteuid() == spec->uid && getegid() == spec->gid ? 0 : -EPERM;
-    if (setgroups((size_t)account->n_groups, account->groups) < 0 ||
+    if (setgroups(spec->account.n_groups, spec->account.groups) < 0 ||
         setresgid(spec->gid, spec->gid, spec->gid) < 0 ||
         setresuid(spec->uid, spec->uid, spec->uid) < 0)
         return -errno;
@@ -82,8 +82,9 @@ static const char *find_env(char *const *env, const char *name, size_t len)
 }
 
 /* The account's variables, each unless the spec has it, then the spec's. */
-static int make_env(const struct nm_shim_spec *spec, const struct nm_shim_account *a, char ***ret)
+static int make_env(const struct nm_shim_spec *spec, char ***ret)
 {
+    const struct nm_shim_account *a = &spec->account;
     const char *const defaults[N_DEFAULT_ENV][2] = {
         {"PATH", DEFAULT_PATH}, {"HOME", a->home},   {"USER", a->name},
         {"LOGNAME", a->name},   {"SHELL", a->shell},
@@ -145,7 +146,7 @@ static int exec_in_path(const char *path, char **argv, char **env)
     }
 }
 
-/* By system call: posix_spawn has set libc's own two signals (32 and 33) to be ignored in the shim,
+/* By system call: whoever started nmd may have left libc's own two signals (32 and 33) ignored, as posix_spawn does,
  * and sigaction() won't touch them; a command that was linked with another libc needs them. */
 static void reset_signals(void)
 {
@@ -211,8 +212,7 @@ static int prepare(const struct nm_shim_spec *spec)
     return 0;
 }
 
-_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const struct nm_shim_account *account,
-                             const int log_fd[2], int report_fd, pid_t shim_pid)
+_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const int log_fd[2], int report_fd, pid_t shim_pid)
 {
     char **env;
     int r;
@@ -223,16 +223,16 @@ _Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const struct nm_sh
     r = prepare(spec);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, r);
-    r = become(spec, account);
+    r = become(spec);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_USER, r);
     /* after the change of user, which clears it */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != shim_pid)
         fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, ESRCH);
-    r = make_env(spec, account, &env);
+    r = make_env(spec, &env);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, r);
-    r = enter_workdir(spec->workdir, account->home);
+    r = enter_workdir(spec->workdir, spec->account.home);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_WORKDIR, r);
     reset_signals();

@@ -13,8 +13,9 @@
 
 #include "util/parse.h"
 
-#define HEAD "nm-shim-spec 1"
+#define HEAD "nm-shim-spec 2"
 #define END "end"
+#define MAX_ERRNO 4096 /* the kernel's own limit, and one more */
 
 static size_t strv_text_size(char *const *v, size_t key_len)
 {
@@ -30,17 +31,33 @@ static char *append(char *p, const char *key, const char *value)
     return stpcpy(stpcpy(p, key), value) + 1;
 }
 
-int nm_shim_spec_print(const struct nm_command *command, int oom_score_adj, char **ret,
-                       size_t *ret_size)
+static char *append_number(char *p, const char *key, int64_t value)
+{
+    return p + sprintf(p, "%s%" PRId64, key, value) + 1;
+}
+
+static char *append_account(char *p, const struct nm_shim_account *a)
+{
+    p = append(p, "user=", a->name);
+    p = append(p, "home=", a->home);
+    p = append(p, "shell=", a->shell);
+    p = append_number(p, "account_error=", a->error);
+    for (size_t i = 0; i < a->n_groups; i++)
+        p = append_number(p, "group=", a->groups[i]);
+    return p;
+}
+
+int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_account *account, int oom_score_adj,
+                       char **ret, size_t *ret_size)
 {
     _cleanup_free_ char *text = NULL;
-    char number[24];
     size_t size;
     char *p;
 
-    if (!command->argv || !command->argv[0] || !command->user || !command->workdir)
+    if (!command->argv || !command->argv[0] || !command->workdir)
         return -EINVAL;
-    size = 256 + strlen(command->user) + strlen(command->workdir) +
+    size = 256 + strlen(account->name) + strlen(account->home) + strlen(account->shell) +
+           account->n_groups * sizeof "group=4294967295" + strlen(command->workdir) +
            strv_text_size(command->argv, strlen("arg=")) +
            strv_text_size(command->env, strlen("env="));
     if (size > NM_SHIM_SPEC_MAX_BYTES)
@@ -49,14 +66,11 @@ int nm_shim_spec_print(const struct nm_command *command, int oom_score_adj, char
     if (!text)
         return -ENOMEM;
     p = append(p, HEAD, "");
-    p = append(p, "user=", command->user);
-    (void)snprintf(number, sizeof number, "%u", command->uid);
-    p = append(p, "uid=", number);
-    (void)snprintf(number, sizeof number, "%u", command->gid);
-    p = append(p, "gid=", number);
+    p = append_account(p, account);
+    p = append_number(p, "uid=", command->uid);
+    p = append_number(p, "gid=", command->gid);
     p = append(p, "workdir=", command->workdir);
-    (void)snprintf(number, sizeof number, "%d", oom_score_adj);
-    p = append(p, "oom_score_adj=", number);
+    p = append_number(p, "oom_score_adj=", oom_score_adj);
     p = append(p, "no_new_privs=", command->no_new_privs ? "1" : "0");
     for (char *const *v = command->argv; *v; v++)
         p = append(p, "arg=", *v);
@@ -68,10 +82,15 @@ int nm_shim_spec_print(const struct nm_command *command, int oom_score_adj, char
     return 0;
 }
 
-enum key { KEY_USER, KEY_UID, KEY_GID, KEY_WORKDIR, KEY_OOM, KEY_NNP, KEY_ARG, KEY_ENV, KEY_COUNT };
+/* The last three may come any number of times. */
+enum key {
+    KEY_USER, KEY_HOME, KEY_SHELL, KEY_ACCOUNT_ERROR, KEY_UID, KEY_GID, KEY_WORKDIR, KEY_OOM, KEY_NNP,
+    KEY_GROUP, KEY_ARG, KEY_ENV, KEY_COUNT,
+};
 
 static const char *const key_names[KEY_COUNT] = {
-    "user", "uid", "gid", "workdir", "oom_score_adj", "no_new_privs", "arg", "env",
+    "user", "home", "shell", "account_error", "uid", "gid", "workdir", "oom_score_adj", "no_new_privs",
+    "group", "arg", "env",
 };
 
 static int parse_id(const char *s, uint32_t *ret)
@@ -96,12 +115,30 @@ static int parse_oom_score_adj(const char *s, int *ret)
     return 0;
 }
 
+static int parse_error(const char *s, int *ret)
+{
+    uint64_t v;
+
+    if (nm_parse_u64(s, &v) < 0 || v >= MAX_ERRNO)
+        return -EBADMSG;
+    *ret = (int)v;
+    return 0;
+}
+
 static int parse_single(enum key key, char *value, struct nm_shim_spec *spec)
 {
     switch (key) {
     case KEY_USER:
-        spec->user = value;
+        spec->account.name = value;
         return 0;
+    case KEY_HOME:
+        spec->account.home = value;
+        return 0;
+    case KEY_SHELL:
+        spec->account.shell = value;
+        return 0;
+    case KEY_ACCOUNT_ERROR:
+        return parse_error(value, &spec->account.error);
     case KEY_UID:
         return parse_id(value, &spec->uid);
     case KEY_GID:
@@ -150,7 +187,22 @@ static ssize_t count_strings(const char *text, size_t size)
     return (ssize_t)n;
 }
 
-/* argv, a NULL, env and a NULL share one vector; env may only begin when argv is complete. */
+/* One of those that may come again. argv, a NULL, env and a NULL share one vector, of which *v is the first that is
+ * free; env may only begin when argv is complete. */
+static int parse_repeated(enum key key, char *value, unsigned seen, char ***v, struct nm_shim_spec *spec)
+{
+    struct nm_shim_account *a = &spec->account;
+
+    if (key == KEY_GROUP)
+        return parse_id(value, &a->groups[a->n_groups++]);
+    if (key == KEY_ARG && (seen & (1U << KEY_ENV)))
+        return -EBADMSG;
+    if (key == KEY_ENV && !(seen & (1U << KEY_ENV)))
+        *(*v)++ = NULL;
+    *(*v)++ = value;
+    return 0;
+}
+
 static int parse_strings(char *text, size_t size, struct nm_shim_spec *spec)
 {
     unsigned seen = 0;
@@ -162,24 +214,19 @@ static int parse_strings(char *text, size_t size, struct nm_shim_spec *spec)
 
         if (split(s, &key, &value) < 0)
             return -EBADMSG;
-        if (key < KEY_ARG ? !!(seen & (1U << key)) : key == KEY_ARG && (seen & (1U << KEY_ENV)))
+        if (key < KEY_GROUP && (seen & (1U << key)))
             return -EBADMSG;
         s = value; /* the value's own '=' and end are what strlen above must see */
-        if (key < KEY_ARG) {
-            if (parse_single(key, value, spec) < 0)
-                return -EBADMSG;
-        } else {
-            if (key == KEY_ENV && !(seen & (1U << KEY_ENV)))
-                *v++ = NULL;
-            *v++ = value;
-        }
+        if ((key < KEY_GROUP ? parse_single(key, value, spec)
+                             : parse_repeated(key, value, seen, &v, spec)) < 0)
+            return -EBADMSG;
         seen |= 1U << key;
     }
     if (!(seen & (1U << KEY_ENV)))
         *v++ = NULL;
     *v = NULL;
-    /* an environment may be empty, the rest may not be missing */
-    return (seen | 1U << KEY_ENV) == (1U << KEY_COUNT) - 1 ? 0 : -EBADMSG;
+    /* groups and an environment there need not be, the rest may not be missing */
+    return (seen | 1U << KEY_GROUP | 1U << KEY_ENV) == (1U << KEY_COUNT) - 1 ? 0 : -EBADMSG;
 }
 
 int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret)
@@ -190,10 +237,13 @@ int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret)
     if (n < 0)
         return (int)n;
     spec.vector = calloc((size_t)n + 2, sizeof *spec.vector);
-    if (!spec.vector)
+    spec.account.groups = calloc((size_t)n, sizeof *spec.account.groups);
+    if (!spec.vector || !spec.account.groups) {
+        nm_shim_spec_done(&spec);
         return -ENOMEM;
-    if (parse_strings(text, size, &spec) < 0 || !*spec.user || !*spec.vector[0]) {
-        free(spec.vector);
+    }
+    if (parse_strings(text, size, &spec) < 0 || !*spec.account.name || !*spec.vector[0]) {
+        nm_shim_spec_done(&spec);
         return -EBADMSG;
     }
     spec.argv = spec.env = spec.vector;
@@ -207,5 +257,6 @@ int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret)
 void nm_shim_spec_done(struct nm_shim_spec *spec)
 {
     free(spec->vector);
+    free(spec->account.groups);
     *spec = (struct nm_shim_spec){0};
 }

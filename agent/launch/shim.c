@@ -237,7 +237,7 @@ static void wait_for_exec(int report_fd, pid_t pid)
     end_failed((enum nm_launch_stage)f.stage, f.error);
 }
 
-static void start_command(const struct nm_shim_spec *spec, const struct nm_shim_account *account)
+static void start_command(const struct nm_shim_spec *spec)
 {
     int log_fd[2], report[2];
     pid_t self = getpid(), pid;
@@ -249,7 +249,7 @@ static void start_command(const struct nm_shim_spec *spec, const struct nm_shim_
     if (pid < 0)
         end_failed(NM_LAUNCH_STAGE_SHIM, errno);
     if (pid == 0)
-        nm_shim_child(spec, account, log_fd, report[1], self);
+        nm_shim_child(spec, log_fd, report[1], self);
     (void)close(log_fd[0]);
     (void)close(log_fd[1]);
     (void)close(report[1]);
@@ -292,28 +292,23 @@ static void wait_for_end(void)
 int main(void)
 {
     struct nm_shim_spec spec;
-    struct nm_shim_account account;
     size_t size = 0;
     char *text = NULL;
     bool told;
-    int bad_spec, bad_account = 0;
+    int bad_spec;
 
     set_up_self();
     bad_spec = read_spec(&text, &size, &spec);
-    if (bad_spec == 0)
-        bad_account = nm_shim_account_find(&spec, &account);
-    closefrom(NM_SHIM_FD_END); /* what a name service has opened would else reach the command */
     NM_FAULT("shim-at-gate");
     pass_gate();
     if (bad_spec < 0)
         end_failed(NM_LAUNCH_STAGE_SHIM, bad_spec);
-    if (bad_account < 0)
-        end_failed(NM_LAUNCH_STAGE_USER, bad_account);
+    if (spec.account.error > 0)
+        end_failed(NM_LAUNCH_STAGE_USER, spec.account.error);
+    start_command(&spec);
     cgroup_fd = nm_shim_cgroup_open();
-    start_command(&spec, &account);
     (void)publish(&told); /* a failure here is made up for by the end's record */
     reserve_record();
-    nm_shim_account_done(&account);
     nm_shim_spec_done(&spec);
     (void)munmap(text, size);
     drop_capabilities();

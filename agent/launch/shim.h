@@ -36,8 +36,16 @@ enum {
 /* twice what the kernel takes as arguments and environment */
 #define NM_SHIM_SPEC_MAX_BYTES (4U << 20)
 
+/* Who the command runs as, beside its uid and gid: looked up by nmd's child (launch-account.c). */
+struct nm_shim_account {
+    char *name, *home, *shell;
+    gid_t *groups; /* as many as n_groups; none without root, which alone could set them */
+    size_t n_groups;
+    int error;     /* positive errno: it can't be used, and the rest is only filled in */
+};
+
 struct nm_shim_spec {
-    const char *user;
+    struct nm_shim_account account; /* the strings lie in the text */
     uid_t uid;
     gid_t gid;
     const char *workdir; /* "" = home */
@@ -47,25 +55,14 @@ struct nm_shim_spec {
     char **vector;       /* the one allocation behind both */
 };
 
-/* Turns a command into the spec's text. The caller frees *ret. -EINVAL: a string is missing,
+/* Turns a command and its account into the spec's text. The caller frees *ret. -EINVAL: a string is missing,
  * -E2BIG: too long. */
-int nm_shim_spec_print(const struct nm_command *command, int oom_score_adj, char **ret,
-                       size_t *ret_size);
+int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_account *account, int oom_score_adj,
+                       char **ret, size_t *ret_size);
 
 /* Reads text (which must stay) of `size` bytes. -EBADMSG when it is malformed in any way. */
 int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret);
 void nm_shim_spec_done(struct nm_shim_spec *spec);
-
-/* The account behind spec->user. */
-struct nm_shim_account {
-    char *name, *home, *shell;
-    gid_t *groups;
-    int n_groups;
-};
-
-/* -ENOENT: no such user; -ESTALE: its uid or gid is not the spec's. */
-int nm_shim_account_find(const struct nm_shim_spec *spec, struct nm_shim_account *ret);
-void nm_shim_account_done(struct nm_shim_account *a);
 
 /* The cgroup that this process is in, for reading; negative where there is none to be found. */
 int nm_shim_cgroup_open(void);
@@ -80,5 +77,4 @@ struct nm_shim_failure {
 
 /* The child's whole life up to the exec: session, user, directory, environment. report_fd takes a
  * struct nm_shim_failure and closes itself on exec; log_fd are stdout's and stderr's. */
-_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const struct nm_shim_account *account,
-                             const int log_fd[2], int report_fd, pid_t shim_pid);
+_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const int log_fd[2], int report_fd, pid_t shim_pid);

@@ -27,7 +27,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     check_strings(spec.argv, text, size);
     check_strings(spec.env, text, size);
-    if (!*spec.argv || !*spec.user || !spec.workdir || spec.uid == (uid_t)-1 ||
+    for (size_t i = 0; i < spec.account.n_groups; i++)
+        if (spec.account.groups[i] == (gid_t)-1)
+            abort();
+    check_strings((char *[]){spec.account.name, spec.account.home, spec.account.shell, NULL}, text, size);
+    if (!*spec.argv || !*spec.account.name || !spec.workdir || spec.uid == (uid_t)-1 ||
         spec.gid == (gid_t)-1)
         abort();
     nm_shim_spec_done(&spec);

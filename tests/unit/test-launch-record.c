@@ -150,6 +150,15 @@ static const struct nm_command plain = {
     .no_new_privs = true,
 };
 
+static const struct nm_shim_account nobody = {
+    .name = (char *)"nobody",
+    .home = (char *)"/nonexistent",
+    .shell = (char *)"",
+    .groups = (gid_t[]){65534, 0, 4294967294},
+    .n_groups = 3,
+    .error = ESTALE,
+};
+
 static void test_spec_round_trip(void **state)
 {
     _cleanup_free_ char *text = NULL;
@@ -157,9 +166,14 @@ static void test_spec_round_trip(void **state)
     size_t size;
 
     (void)state;
-    assert_int_equal(nm_shim_spec_print(&plain, -999, &text, &size), 0);
+    assert_int_equal(nm_shim_spec_print(&plain, &nobody, -999, &text, &size), 0);
     assert_int_equal(nm_shim_spec_parse(text, size, &s), 0);
-    assert_string_equal(s.user, "nobody");
+    assert_string_equal(s.account.name, "nobody");
+    assert_string_equal(s.account.home, "/nonexistent");
+    assert_string_equal(s.account.shell, "");
+    assert_int_equal(s.account.error, ESTALE);
+    assert_int_equal(s.account.n_groups, 3);
+    assert_memory_equal(s.account.groups, nobody.groups, 3 * sizeof(gid_t));
     assert_string_equal(s.workdir, "");
     assert_int_equal(s.uid, 65534);
     assert_int_equal(s.gid, 4294967294);
@@ -181,7 +195,7 @@ static void test_spec_cut_off(void **state)
     size_t size;
 
     (void)state;
-    assert_int_equal(nm_shim_spec_print(&plain, 1000, &text, &size), 0);
+    assert_int_equal(nm_shim_spec_print(&plain, &nobody, 1000, &text, &size), 0);
     for (size_t n = 0; n < size; n++) {
         _cleanup_free_ char *cut = malloc(n + 1);
         struct nm_shim_spec s;
@@ -191,7 +205,9 @@ static void test_spec_cut_off(void **state)
     }
 }
 
-#define SPEC_HEAD "nm-shim-spec 1\0user=u\0uid=1\0gid=1\0workdir=\0"
+#define ACCOUNT "home=/\0shell=/bin/sh\0account_error=0\0"
+#define SPEC_HEAD "nm-shim-spec 2\0user=u\0" ACCOUNT "uid=1\0gid=1\0workdir=\0"
+#define END_OF_SPEC "oom_score_adj=0\0no_new_privs=1\0arg=x\0end"
 
 static void test_spec_malformed(void **state)
 {
@@ -210,16 +226,22 @@ static void test_spec_malformed(void **state)
         BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=1\0uid=0\0arg=x\0end"),
         BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=1\0seccomp=1\0arg=x\0end"),
         BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=1\0arg\0end"),
-        BAD("nm-shim-spec "
-            "1\0user=u\0uid=4294967295\0gid=1\0workdir=\0oom_score_adj=0\0no_new_privs=1\0arg="
-            "x\0end"),
-        BAD("nm-shim-spec "
-            "1\0user=\0uid=1\0gid=1\0workdir=\0oom_score_adj=0\0no_new_privs=1\0arg=x\0end"),
-        BAD("nm-shim-spec "
-            "2\0user=u\0uid=1\0gid=1\0workdir=\0oom_score_adj=0\0no_new_privs=1\0arg=x\0end"),
+        BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=1\0group=4294967295\0arg=x\0end"),
+        BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=1\0account_error=0\0arg=x\0end"),
+        BAD("nm-shim-spec 2\0user=u\0" ACCOUNT "uid=4294967295\0gid=1\0workdir=\0" END_OF_SPEC),
+        BAD("nm-shim-spec 2\0user=\0" ACCOUNT "uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
+        BAD("nm-shim-spec 2\0user=u\0uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
+        BAD("nm-shim-spec 2\0user=u\0home=/\0shell=\0account_error=-2\0uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
+        BAD("nm-shim-spec 3\0user=u\0" ACCOUNT "uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
     };
 
+    char good[256];
+    struct nm_shim_spec spec;
+
     (void)state;
+    memcpy(good, SPEC_HEAD END_OF_SPEC, sizeof SPEC_HEAD END_OF_SPEC);
+    assert_int_equal(nm_shim_spec_parse(good, sizeof SPEC_HEAD END_OF_SPEC, &spec), 0);
+    nm_shim_spec_done(&spec);
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
         char text[256];
         struct nm_shim_spec s;
@@ -237,10 +259,10 @@ static void test_spec_unprintable(void **state)
 
     (void)state;
     c.argv = (char *[]){NULL};
-    assert_int_equal(nm_shim_spec_print(&c, 0, &text, &size), -EINVAL);
+    assert_int_equal(nm_shim_spec_print(&c, &nobody, 0, &text, &size), -EINVAL);
     memset(huge, 'x', NM_SHIM_SPEC_MAX_BYTES);
     c.argv = (char *[]){(char *)"x", huge, NULL};
-    assert_int_equal(nm_shim_spec_print(&c, 0, &text, &size), -E2BIG);
+    assert_int_equal(nm_shim_spec_print(&c, &nobody, 0, &text, &size), -E2BIG);
     assert_null(text);
 }
 
