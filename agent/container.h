@@ -6,23 +6,10 @@
  * container.c; every change of state goes through nm_container_set_state().
  */
 
+#include "agent/command.h"
 #include "agent/policy/policy.h"
 #include "cgroup/cgroup.h"
 #include "monitor/monitor.h"
-
-/* What a container runs. Owned strings; argv and env are NULL-terminated. */
-struct nm_command {
-    char **argv;
-    char **env;    /* "NAME=value"; the container's whole environment besides PATH, HOME, USER, LOGNAME, SHELL */
-    char *workdir; /* "" = the user's home, or / */
-    char *user;    /* login name */
-    uid_t uid;
-    gid_t gid;
-    bool no_new_privs;
-};
-
-void nm_command_done(struct nm_command *c);
-int nm_command_copy(const struct nm_command *c, struct nm_command *ret);
 
 struct nm_container {
     char id[NM_ID_SIZE];

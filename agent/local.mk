@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libnm-agent.la
 # what all of its rooms share, and what stands beside them
 libnm_agent_la_SOURCES = \
 	%D%/agent.h \
+	%D%/command.h \
 	%D%/container.c %D%/container.h \
 	%D%/health.c %D%/health.h \
 	%D%/health-script.c %D%/health-script.h \
@@ -38,7 +39,7 @@ libnm_agent_la_SOURCES += \
 	%D%/launch/launch.c %D%/launch/launch.h %D%/launch/launch-internal.h \
 	%D%/launch/launch-account.c \
 	%D%/launch/launch-spawn.c \
-	%D%/launch/record.c \
+	%D%/launch/record.c %D%/launch/record.h \
 	%D%/launch/shim.h %D%/launch/shim-spec.c
 libnm_agent_la_SOURCES += \
 	%D%/store/copy.c %D%/store/copy.h \
@@ -66,7 +67,8 @@ libnm_agent_la_SOURCES += \
 libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
 	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS)
 
-# The shim is one process per container: no library but libc, and of ours only what it calls.
+# The shim is one process per container: no library but libc (musl where configure finds it), and of ours only what it
+# calls.
 pkglibexec_PROGRAMS += nm-shim
 nm_shim_SOURCES = \
 	%D%/launch/record.c \
@@ -78,7 +80,9 @@ nm_shim_SOURCES = \
 	util/fileio.c \
 	util/parse.c
 # flags of its own, so that the shared sources are compiled for it apart from the libtool objects
-nm_shim_CFLAGS = $(AM_CFLAGS)
+nm_shim_CFLAGS = $(AM_CFLAGS) $(SHIM_CFLAGS)
+# not by libtool, which has a meaning of its own for -static
+nm_shim_LINK = $(CC) $(nm_shim_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) $(SHIM_LDFLAGS) -o $@
 
 # The daemon. GNU ld wants the libraries in order of use: the interface before the core that it calls.
 sbin_PROGRAMS += nmd

@@ -182,3 +182,12 @@ int nm_check_private_dir(int fd)
                ? 0
                : -EPERM;
 }
+
+void nm_closefrom(int fd)
+{
+    if (syscall(SYS_close_range, (unsigned)fd, ~0U, 0) == 0)
+        return;
+    /* refused by a filter */
+    for (int end = (int)sysconf(_SC_OPEN_MAX); fd < end; fd++)
+        (void)close(fd);
+}

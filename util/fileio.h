@@ -38,3 +38,6 @@ int nm_open_in_root(int root_fd, const char *path, int flags);
 
 /* Is the open directory nmd's, or root's, and can nobody else put anything into it? -EPERM: no. */
 int nm_check_private_dir(int fd);
+
+/* Closes this descriptor and all above it, whatever libc there is. */
+void nm_closefrom(int fd);

@@ -110,7 +110,7 @@ static void close_others(const struct handover *h)
     for (size_t i = 0; i < NM_ARRAY_SIZE(keep); from = keep[i++] + 1)
         if (keep[i] > from)
             (void)close_range((unsigned)from, (unsigned)keep[i] - 1, 0);
-    closefrom(from);
+    nm_closefrom(from);
 }
 
 static int make_spec(const struct nm_launch_params *p)

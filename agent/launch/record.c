@@ -11,12 +11,13 @@
  * and the shim, so it needs nothing but libc.
  */
 
-#include "agent/launch/launch.h"
+#include "agent/launch/record.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 
+#include "util/error.h"
 #include "util/fileio.h"
 #include "util/parse.h"
 

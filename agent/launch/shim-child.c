@@ -176,7 +176,7 @@ static int arrange_descriptors(const int log_fd[2], int report_fd)
         return -errno;
     if (report_fd != REPORT_FD && dup3(report_fd, REPORT_FD, O_CLOEXEC) < 0)
         return -errno;
-    closefrom(REPORT_FD + 1);
+    nm_closefrom(REPORT_FD + 1);
     return 0;
 }
 

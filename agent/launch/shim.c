@@ -33,6 +33,7 @@
 #include "util/fileio.h"
 
 #define SPARE_FILE ".record.end"
+#define SHUT_GATE_FILE ".gate"
 
 static struct nm_launch_record record;
 static int spare_fd = -EBADF, cgroup_fd = -EBADF;
@@ -117,12 +118,13 @@ static void set_up_self(void)
 {
     sigset_t all;
 
-    closefrom(NM_SHIM_FD_END);
+    nm_closefrom(NM_SHIM_FD_END);
     for (int fd = NM_SHIM_FD_SOCKET; fd < NM_SHIM_FD_END; fd++)
         (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
     (void)sigfillset(&all);
-    (void)sigprocmask(SIG_SETMASK, &all, NULL);
-    (void)setsid(); /* nmd's spawn has done it already */
+    /* beside those that nmd's child has blocked: "all" is not the same to every libc, but what a libc keeps for itself */
+    (void)sigprocmask(SIG_BLOCK, &all, NULL);
+    (void)setsid(); /* nmd's child has done it already */
     (void)chdir("/");
     (void)umask(077);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -166,11 +168,10 @@ static int read_spec(char **ret_text, size_t *ret_size, struct nm_shim_spec *ret
  * Blocks until nmd says go. Anything else is its end, before anything has run, and that leaves no
  * word: the directory may be the same container's next shim's by now. Once through, a file says so,
  * before anything is done that must not be done twice: an nmd that finds neither shim nor file may
- * start the container again.
+ * start the container again. The word is the file's name; it was made under another beforehand.
  */
-static void pass_gate(void)
+static int pass_gate(void)
 {
-    _cleanup_close_ int fd = -EBADF;
     char byte = 0;
     ssize_t n;
 
@@ -180,10 +181,14 @@ static void pass_gate(void)
     if (n != 1 || byte != NM_SHIM_GATE_BYTE)
         _exit(0);
     NM_FAULT("shim-let-in");
-    fd = openat(NM_SHIM_FD_DIR, NM_LAUNCH_GATE_FILE, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        end_failed(NM_LAUNCH_STAGE_SHIM, errno);
-    NM_FAULT("shim-past-gate");
+    return RET_NERRNO(renameat(NM_SHIM_FD_DIR, SHUT_GATE_FILE, NM_SHIM_FD_DIR, NM_LAUNCH_GATE_FILE));
+}
+
+static int make_gate(void)
+{
+    _cleanup_close_ int fd = openat(NM_SHIM_FD_DIR, SHUT_GATE_FILE, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    return fd < 0 ? -errno : 0;
 }
 
 static int open_log(const char *name, const struct nm_shim_spec *spec)
@@ -207,16 +212,16 @@ static int open_log(const char *name, const struct nm_shim_spec *spec)
     return STEAL_FD(fd);
 }
 
-static void open_logs(const struct nm_shim_spec *spec, int ret_fd[2])
+static int open_logs(const struct nm_shim_spec *spec, int log_fd[2])
 {
     static const char *const names[2] = {"stdout", "stderr"};
 
     for (int i = 0; i < 2; i++) {
-        ret_fd[i] = open_log(names[i], spec);
-        if (ret_fd[i] < 0)
-            end_failed(NM_LAUNCH_STAGE_LOGS, ret_fd[i]);
+        log_fd[i] = open_log(names[i], spec);
+        if (log_fd[i] < 0)
+            return log_fd[i];
     }
-    (void)close(NM_SHIM_FD_LOGS);
+    return RET_NERRNO(close(NM_SHIM_FD_LOGS));
 }
 
 /* Returns when the command runs; the pipe closes itself on exec, so reading nothing is the good news. */
@@ -237,12 +242,11 @@ static void wait_for_exec(int report_fd, pid_t pid)
     end_failed((enum nm_launch_stage)f.stage, f.error);
 }
 
-static void start_command(const struct nm_shim_spec *spec)
+static void start_command(const struct nm_shim_spec *spec, const int log_fd[2])
 {
-    int log_fd[2], report[2];
+    int report[2];
     pid_t self = getpid(), pid;
 
-    open_logs(spec, log_fd);
     if (pipe2(report, O_CLOEXEC) < 0)
         end_failed(NM_LAUNCH_STAGE_SHIM, errno);
     pid = fork();
@@ -289,23 +293,39 @@ static void wait_for_end(void)
     record.exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
+/* All that is needed before the gate opens is done before: beside nmd's own preparations, and not in the command's
+ * way. What has failed is told when it would have been needed. */
+static enum nm_launch_stage get_ready(char **text, size_t *size, struct nm_shim_spec *spec, int log_fd[2], int *ret_error)
+{
+    *ret_error = read_spec(text, size, spec) ?: make_gate();
+    if (*ret_error < 0)
+        return NM_LAUNCH_STAGE_SHIM;
+    *ret_error = spec->account.error;
+    if (*ret_error > 0)
+        return NM_LAUNCH_STAGE_USER;
+    *ret_error = open_logs(spec, log_fd);
+    return *ret_error < 0 ? NM_LAUNCH_STAGE_LOGS : NM_LAUNCH_STAGE_NONE;
+}
+
 int main(void)
 {
+    enum nm_launch_stage failed;
     struct nm_shim_spec spec;
     size_t size = 0;
     char *text = NULL;
+    int log_fd[2], error, r;
     bool told;
-    int bad_spec;
 
     set_up_self();
-    bad_spec = read_spec(&text, &size, &spec);
+    failed = get_ready(&text, &size, &spec, log_fd, &error);
     NM_FAULT("shim-at-gate");
-    pass_gate();
-    if (bad_spec < 0)
-        end_failed(NM_LAUNCH_STAGE_SHIM, bad_spec);
-    if (spec.account.error > 0)
-        end_failed(NM_LAUNCH_STAGE_USER, spec.account.error);
-    start_command(&spec);
+    r = pass_gate();
+    NM_FAULT("shim-past-gate");
+    if (failed != NM_LAUNCH_STAGE_NONE)
+        end_failed(failed, error);
+    if (r < 0)
+        end_failed(NM_LAUNCH_STAGE_SHIM, r);
+    start_command(&spec, log_fd);
     cgroup_fd = nm_shim_cgroup_open();
     (void)publish(&told); /* a failure here is made up for by the end's record */
     reserve_record();

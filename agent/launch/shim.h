@@ -22,7 +22,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/launch/launch.h"
+#include "agent/command.h"
+#include "agent/launch/record.h"
+#include "util/error.h"
 
 enum {
     NM_SHIM_FD_SOCKET = 3,

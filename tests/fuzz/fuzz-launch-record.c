@@ -2,7 +2,7 @@
 
 /* A shim's record: what is accepted must come out the same after printing it. */
 
-#include "agent/launch/launch.h"
+#include "agent/launch/record.h"
 #include "tests/fuzz/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -128,6 +128,15 @@ void run(struct world *w)
     wait_for(w, &w->n_ended);
 }
 
+void assert_nothing_written(const struct world *w)
+{
+    struct stat st;
+    char path[128];
+
+    (void)snprintf(path, sizeof path, "%s/stdout", w->logs);
+    assert_true(stat(path, &st) < 0 ? errno == ENOENT : st.st_size == 0);
+}
+
 /* What the command wrote; a static buffer. */
 const char *output(const struct world *w, const char *stream)
 {

@@ -42,6 +42,8 @@ int launch(struct world *w);
 void forget(struct world *w);
 void wait_for(struct world *w, const unsigned *counter);
 void run(struct world *w);
+/* No command ran; its shim may have made the file. */
+void assert_nothing_written(const struct world *w);
 const char *output(const struct world *w, const char *stream);
 void use_user(struct world *w, const char *name);
 void wait_until_dead(pid_t pid);

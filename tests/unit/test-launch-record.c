@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/launch/launch.h"
+#include "agent/launch/record.h"
 #include "agent/launch/shim.h"
 
 static void assert_same_record(const struct nm_launch_record *a, const struct nm_launch_record *b)
