@@ -56,18 +56,22 @@ static struct nm_cgroup_limits limits_for(const struct nm_manager *m, const stru
 /*
  * Past the gate there is no way back, so a restarted nmd must be able to see that it was passed and
  * whose shim that is: in the journal, or in the copy beside the shim's records. With neither (a
- * disk is full) nothing is started.
+ * disk is full) nothing is started. With both, the copy need not come first: that the journal is
+ * lost as well, in the moment in which nmd dies, is not worth a file's making in each command's way.
  */
-static int leave_word(struct nm_live *l)
+static int leave_word(struct nm_live *l, bool *ret_copied)
 {
-    int journal = nm_life_journal(l), copy = nm_life_copy(l);
+    int r = nm_life_journal(l);
 
-    return journal < 0 && copy < 0 ? journal : 0;
+    NM_FAULT("cgroup-journalled");
+    *ret_copied = r < 0;
+    return r < 0 ? nm_life_copy(l) : 0;
 }
 
 static void created(int result, struct nm_cgroup *cg, const char *message, void *userdata)
 {
     struct nm_live *l = userdata;
+    bool copied;
     int r;
 
     l->creating = false;
@@ -85,12 +89,11 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
         nm_life_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "its cgroup can't be watched");
         return;
     }
-    r = leave_word(l);
+    r = leave_word(l, &copied);
     if (r < 0) {
         nm_life_hold_launch(l);
         return;
     }
-    NM_FAULT("cgroup-journalled");
     if (l->doomed) {
         l->todo = NM_TODO_KILL;
         nm_act_carry_out(l);
@@ -100,6 +103,8 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     if (r < 0)
         nm_debug("%s: the shim went before its gate opened", l->c->id); /* its end follows */
     NM_FAULT("gate-open");
+    if (!copied)
+        (void)nm_life_copy(l);
 }
 
 static int start_shim(struct nm_live *l)

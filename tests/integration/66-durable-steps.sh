@@ -34,7 +34,7 @@ mkdir -p "$runs"
 # and swap, are in tests/vm/suites/45-reclaim-steps.sh; those of shims in 69-durable-ends.sh.
 stories=(
     "submit-journalled:1 round-before-commit:1 round-after-commit:1 cgroup-prepared:1 shim-started:1 shim-journalled:1
-     cgroup-created:1 copy-written:1 cgroup-journalled:1 gate-open:1 running-journalled:1
+     cgroup-created:1 cgroup-journalled:1 gate-open:1 copy-written:1 running-journalled:1
      before-freeze:1 after-freeze:1 type-journalled:1 update-journalled:1 before-term:1 after-term:1
      term-journalled:1 before-kill:1 after-kill:1 before-thaw:1 after-thaw:1 end-heard:1 end-before-commit:1
      end-journalled:1 cgroup-removed:1"
