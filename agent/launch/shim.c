@@ -122,7 +122,7 @@ static void set_up_self(void)
     for (int fd = NM_SHIM_FD_SOCKET; fd < NM_SHIM_FD_END; fd++)
         (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
     (void)sigfillset(&all);
-    /* beside those that nmd's child has blocked: "all" is not the same to every libc, but what a libc keeps for itself */
+    /* beside those that nmd's child has blocked: each libc leaves out of "all" what it keeps for itself */
     (void)sigprocmask(SIG_BLOCK, &all, NULL);
     (void)setsid(); /* nmd's child has done it already */
     (void)chdir("/");
@@ -295,7 +295,8 @@ static void wait_for_end(void)
 
 /* All that is needed before the gate opens is done before: beside nmd's own preparations, and not in the command's
  * way. What has failed is told when it would have been needed. */
-static enum nm_launch_stage get_ready(char **text, size_t *size, struct nm_shim_spec *spec, int log_fd[2], int *ret_error)
+static enum nm_launch_stage get_ready(char **text, size_t *size, struct nm_shim_spec *spec, int log_fd[2],
+                                      int *ret_error)
 {
     *ret_error = read_spec(text, size, spec) ?: make_gate();
     if (*ret_error < 0)
