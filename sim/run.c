@@ -195,8 +195,9 @@ static void sum_up_end(struct nm_sim_jobs *j, const struct nm_sim_container *c)
         j->work_done += cpu;
         j->time_done += ran;
         /* until the mean is made of it, the sum */
-        j->slowdown_mean += (double)(c->ended_usec - c->running_usec) /
-                            (double)NM_MAX(c->job->run_usec, UINT64_C(1));
+        j->slowdown_mean += c->job->run_usec > 0 ? (double)(c->ended_usec - c->running_usec) /
+                                                       (double)c->job->run_usec
+                                                 : 1; /* a launch that failed */
         break;
     case NM_SIM_PREEMPTED:
     case NM_SIM_OOM:

@@ -320,12 +320,15 @@ static int complete(const struct nm_workload *w, struct nm_job *job, const struc
     uint64_t seen = job->run_usec, likely = job->expected_usec;
     int r;
 
+    /* A launch that failed will fail again, at once. Who was called off in the queue might have run. */
+    if (!job->started && job->end == NM_JOB_DONE && job->end_reason != NM_EXIT_KILLED)
+        return nm_curve_add(&job->curve, &(struct nm_use){0});
     if (job->started && job->curve.n == 0) {
         r = use_from_end(job);
         if (r < 0)
             return r;
     }
-    if (job->end == NM_JOB_DONE)
+    if (job->started && job->end == NM_JOB_DONE)
         return 0;
     if (likely == 0)
         likely = median_run(e, job);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "sim/generate.h"
+#include "sim/run.h"
 
 #define HEADER \
     "{\"nmd_trace\":1,\"host\":\"h\",\"period_usec\":1000000,\"node\":{\"memory_bytes\":8589934592," \
@@ -172,6 +173,33 @@ static void never_started_use_as_others_did(void **state)
     assert_int_equal(w->jobs[1].run_usec, 4000000);
     assert_int_equal(w->jobs[1].curve.points[0].memory_bytes, 200);
     assert_int_equal(w->jobs[1].curve.points[0].cpu_millicores, 100);
+    nm_workload_free(w);
+}
+
+/* What ended in the queue has no use of its own. Who was called off might have run elsewhere; a
+ * launch that failed never does. */
+static void ended_before_they_ran(void **state)
+{
+    struct nm_workload *w =
+        take(HEADER SUBMIT("1") SUBMIT("2") SUBMIT("3") START("0", "1")
+                 END("1000000", "2", "killed") END("2000000", "3", "command-not-found")
+                     END("4000000", "1", "exited") STOP("9000000"));
+    struct nm_sim_result *result = calloc(1, sizeof *result);
+    char *message = NULL;
+
+    (void)state;
+    assert_non_null(result);
+    for (size_t i = 0; i < w->n_jobs; i++)
+        assert_true(w->jobs[i].curve.n > 0);
+    assert_int_equal(w->jobs[1].run_usec, 4000000);
+    assert_int_equal(w->jobs[2].run_usec, 0);
+    assert_int_equal(w->jobs[2].curve.points[0].memory_bytes, 0);
+    assert_int_equal(w->jobs[2].curve.points[0].cpu_millicores, 0);
+    /* and it replays: all three are done, and none was slowed down */
+    assert_int_equal(nm_sim_run(w, w->config, "", NULL, NULL, result, &message), 0);
+    assert_int_equal(result->jobs[NM_OPPORTUNISTIC].done, 3);
+    assert_true(result->jobs[NM_OPPORTUNISTIC].slowdown_mean < 1.1);
+    free(result);
     nm_workload_free(w);
 }
 
@@ -366,6 +394,7 @@ int main(void)
         cmocka_unit_test(killed_ones_go_on),
         cmocka_unit_test(those_alive_at_the_end),
         cmocka_unit_test(never_started_use_as_others_did),
+        cmocka_unit_test(ended_before_they_ran),
         cmocka_unit_test(one_that_ran_before),
         cmocka_unit_test(last_line_may_be_cut),
         cmocka_unit_test(foreign_lines_are_refused),
