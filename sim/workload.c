@@ -252,8 +252,8 @@ static int gather_experience(const struct nm_workload *w, struct experience *e)
     for (size_t i = 0; i < w->n_jobs; i++) {
         const struct nm_job *job = &w->jobs[i];
 
-        if (job->started && job->end == NM_JOB_DONE)
-            e->runs[e->n_runs++] = (struct run){job->type, job->app, job->run_usec};
+        if (job->started && job->end == NM_JOB_DONE && job->run_usec != NM_RUN_FOR_EVER)
+            e->runs[e->n_runs++] = (struct run){job->type, job->app, job->ran_usec + job->run_usec};
     }
     learn_medians(e);
     learn_shares(w, e);
@@ -332,6 +332,7 @@ static int complete(const struct nm_workload *w, struct nm_job *job, const struc
         return 0;
     if (likely == 0)
         likely = median_run(e, job);
+    likely = nm_sub_u64(likely, job->ran_usec); /* progress begins with the trace */
     if (!job->started) {
         job->run_usec = likely > 0 ? likely : UNKNOWN_RUN_USEC;
         return make_up_use(job, e);

@@ -203,6 +203,26 @@ static void ended_before_they_ran(void **state)
     nm_workload_free(w);
 }
 
+#define PRESENT(c, ran, more) \
+    "{\"t\":0,\"ev\":\"submit\",\"c\":" c ",\"type\":\"OPPORTUNISTIC\",\"memory\":9,\"cpu\":9," \
+    "\"ran\":" ran more "}\n"
+
+/* What they ran before the trace counts for how long a run is, theirs and that of others. */
+static void earlier_time_counts(void **state)
+{
+    /* 1 ran for 8 s in all; 2 has run for 6 s, 3 for 9 s, and 4 for 60 s of 30 that were expected */
+    struct nm_workload *w =
+        take(HEADER PRESENT("1", "5000000", "") PRESENT("2", "3000000", "")
+                 PRESENT("3", "6000000", "") PRESENT("4", "57000000", ",\"expected\":30000000")
+                     END("3000000", "1", "exited") STOP("3000000"));
+
+    (void)state;
+    assert_int_equal(w->jobs[1].run_usec, 5000000);
+    assert_int_equal(w->jobs[2].run_usec, NM_RUN_FOR_EVER);
+    assert_int_equal(w->jobs[3].run_usec, NM_RUN_FOR_EVER);
+    nm_workload_free(w);
+}
+
 static void one_that_ran_before(void **state)
 {
     struct nm_workload *w =
@@ -395,6 +415,7 @@ int main(void)
         cmocka_unit_test(those_alive_at_the_end),
         cmocka_unit_test(never_started_use_as_others_did),
         cmocka_unit_test(ended_before_they_ran),
+        cmocka_unit_test(earlier_time_counts),
         cmocka_unit_test(one_that_ran_before),
         cmocka_unit_test(last_line_may_be_cut),
         cmocka_unit_test(foreign_lines_are_refused),
