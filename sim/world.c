@@ -191,6 +191,8 @@ static void leave(struct nm_world *w, struct nm_sim_container *c, enum nm_sim_en
     nm_world_set_use(w, c, 0, 0);
     w->swapped_bytes -= c->swapped_bytes;
     c->swapped_bytes = 0;
+    if (c->view.paused_usec > 0) /* no resume has ended it, and none will */
+        c->paused_total_usec += w->now_usec - c->view.paused_usec;
     c->end = end;
     c->ended_usec = w->now_usec;
     app->running--;
@@ -482,8 +484,6 @@ static void reclaim(struct nm_world *w, struct nm_sim_container *c, uint64_t byt
 
 static void kill_it(struct nm_world *w, struct nm_sim_container *c, enum nm_reason reason)
 {
-    if (c->view.state == NM_PAUSED)
-        c->paused_total_usec += w->now_usec - c->view.paused_usec;
     c->killed_for = reason;
     pass_through(w, c, NM_KILLING);
 }

@@ -285,6 +285,35 @@ static void at_last_a_guaranteed_one_suffers(void **state)
     assert_int_equal(job(f, 1)->end, NM_SIM_LIVE);
 }
 
+/* Whatever ends it: a pause that no resume ended is paused time all the same. */
+static void pauses_end_with_the_container(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, NM_GUARANTEED, 600, 100, 50);
+    add(f, NM_OPPORTUNISTIC, 100, 100, 50);
+    add(f, NM_OPPORTUNISTIC, 100, 100, 50);
+    assert_int_equal(nm_curve_add(&f->load->jobs[0].curve,
+                                  &(struct nm_use){20 * SEC, 950 * NM_MIB, 100}),
+                     0);
+    begin(f);
+    for (size_t i = 0; i < 3; i++)
+        act(f, NM_ACTION_ADMIT, i);
+    until(f, 5 * SEC);
+    act(f, NM_ACTION_PAUSE, 1);
+    act(f, NM_ACTION_PAUSE, 2);
+    until(f, 10 * SEC);
+    act(f, NM_ACTION_KILL, 1);
+    until(f, 10 * SEC + 100000);
+    assert_int_equal(job(f, 1)->end, NM_SIM_PREEMPTED);
+    assert_int_equal(job(f, 1)->paused_total_usec, 5 * SEC + 100000);
+    until(f, 15 * SEC);
+    assert_int_equal(job(f, 2)->end, NM_SIM_LIVE);
+    until(f, 25 * SEC); /* the guaranteed one has grown by then: the kernel kills for it */
+    assert_int_equal(job(f, 2)->end, NM_SIM_OOM);
+    assert_in_range(job(f, 2)->paused_total_usec, 14 * SEC, 16 * SEC);
+}
+
 /* Memory that grows over beta between two samples is looked at before the next. */
 static void growth_is_noticed(void **state)
 {
@@ -336,6 +365,7 @@ int main(void)
         TEST(killed_it_holds_until_it_is_gone),
         TEST(kernel_kills_the_latest),
         TEST(at_last_a_guaranteed_one_suffers),
+        TEST(pauses_end_with_the_container),
         TEST(growth_is_noticed),
         TEST(refused_are_gone),
     };
