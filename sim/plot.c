@@ -35,10 +35,14 @@ int nm_plot_check_path(const char *path, char **ret_message)
 {
     const char *suffix = suffix_of(path);
 
-    if ((nm_streq(suffix, ".svg") || nm_streq(suffix, ".png")) && !strpbrk(path, "\n\r'\""))
+    /* gnuplot takes what is behind a '|' for a command */
+    if ((nm_streq(suffix, ".svg") || nm_streq(suffix, ".png")) && !strpbrk(path, "\n\r'\"") &&
+        path[0] != '|')
         return 0;
     return nm_fail(ret_message, -EINVAL,
-                   "--plot '%s': it must end in .svg or .png, and have no quotes in it", path);
+                   "--plot '%s': it must end in .svg or .png, have no quotes in it and not begin "
+                   "with '|'",
+                   path);
 }
 
 static bool have_gnuplot(void)
@@ -60,12 +64,13 @@ static bool have_gnuplot(void)
 
 /* ---- data ---------------------------------------------------------------- */
 
-/* gnuplot's own escapes ('_' and the like) are off; only its quotes are in the way. */
+/* gnuplot's own escapes ('_' and the like) are off; only its quotes are in the way, and backquotes,
+ * which are a command to the shell even in double quotes. */
 static void put_title(FILE *f, const char *name)
 {
     fputc('"', f);
     for (const char *p = name; *p; p++)
-        fputc(*p == '"' || *p == '\\' || *p == '\n' ? ' ' : *p, f);
+        fputc(strchr("\"\\\n`", *p) ? ' ' : *p, f);
     fputc('"', f);
 }
 

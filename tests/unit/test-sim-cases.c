@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* sim/cases.c: assignments, rows and sweeps, and what is wrong with them. */
+/* sim/cases.c: assignments, rows and sweeps, and what is wrong with them. sim/plot.c: names in a
+ * picture are words, and nothing that gnuplot would obey. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,8 @@
 #include <cmocka.h>
 
 #include "sim/cases.h"
+#include "sim/generate.h"
+#include "sim/plot.h"
 
 static struct nm_config *defaults(void)
 {
@@ -112,6 +115,56 @@ static void sweeps(void **state)
     nm_config_free(base);
 }
 
+static void names_of_pictures(void **state)
+{
+    static const char *const bad[] = {"", "p", "p.jpg", "p'.svg", "a\nb.png", "|p.svg"};
+    char *message = NULL;
+
+    (void)state;
+    assert_int_equal(nm_plot_check_path("p.svg", &message), 0);
+    assert_int_equal(nm_plot_check_path("./|p.png", &message), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        assert_int_equal(nm_plot_check_path(bad[i], &message), -EINVAL);
+        free(message);
+        message = NULL;
+    }
+}
+
+/* The real gnuplot draws a row with a name that it would run if it were let. */
+static void names_of_rows_are_not_run(void **state)
+{
+    struct nm_generate_params p = NM_GENERATE_DEFAULTS;
+    struct nm_sim_result *results = calloc(2, sizeof *results);
+    char dir[] = "/tmp/test-sim-cases.XXXXXX", path[64], trap[64], name[80];
+    struct nm_workload *w;
+    char *message = NULL;
+    int r;
+
+    (void)state;
+    p.kind = NM_GENERATE_STEADY;
+    p.duration_usec = 60 * NM_USEC_PER_SEC;
+    assert_non_null(results);
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof path, "%s/p.svg", dir);
+    (void)snprintf(trap, sizeof trap, "%s/run", dir);
+    (void)snprintf(name, sizeof name, "`touch %s`", trap);
+    assert_int_equal(nm_generate(&p, &w), 0);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(nm_sim_run(w, w->config, name, NULL, NULL, &results[i], &message), 0);
+    r = nm_plot(w, results, 2, path, &message);
+    if (r < 0)
+        print_message("%s\n", message);
+    assert_int_not_equal(access(trap, F_OK), 0);
+    assert_true(r == 0 || r == -ENOENT); /* without gnuplot there is nothing to see */
+    (void)unlink(path);
+    assert_int_equal(rmdir(dir), 0);
+    free(message);
+    free(results);
+    nm_workload_free(w);
+    if (r == -ENOENT)
+        skip();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +172,8 @@ int main(void)
         cmocka_unit_test(wrong_assignments),
         cmocka_unit_test(rows),
         cmocka_unit_test(sweeps),
+        cmocka_unit_test(names_of_pictures),
+        cmocka_unit_test(names_of_rows_are_not_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
