@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See run.h. */
+/*
+ * See run.h. Here: the loop (what happens next, is there something to decide, decide, act) and the
+ * bookkeeping beside it. The loop is all that a replay is; the bookkeeping only looks on.
+ *
+ * Between two things that happen nothing changes. So means are not taken from samples, but from areas:
+ * each stretch of time counts with what was in use in it, before time moves on. For percentiles each
+ * stretch goes into a histogram, since a long trace has more stretches than one would keep and sort.
+ */
 
 #include "sim/run.h"
 
@@ -31,6 +38,8 @@ static size_t bin_of(double x)
     return x * 1000 >= BINS - 1 ? BINS - 1 : (size_t)(x * 1000);
 }
 
+/* A stretch goes whole into the bucket that it begins in. Stretches are a sampling period at most and
+ * buckets at least that, so it can be wrong by one bucket, which nobody sees in a picture. */
 static void fill_bucket(struct run *run, uint64_t elapsed, double memory, double cpu)
 {
     struct nm_world *w = run->w;
@@ -50,7 +59,8 @@ static void fill_bucket(struct run *run, uint64_t elapsed, double memory, double
     b->opportunistic += part * run->n_opportunistic;
 }
 
-/* Until `to` all stays as it is. */
+/* Until `to` all stays as it is. What is used is known here to the moment, and not as the newest sample
+ * saw it; what is allocated is as of the newest round. */
 static void account(struct run *run, uint64_t to_usec)
 {
     const struct nm_world *w = run->w;
@@ -119,6 +129,8 @@ static void count_actions(struct run *run)
     }
 }
 
+/* A broken rule doesn't end the replay: how often it is broken says something, too. The first is kept
+ * for the report, since those after it may come of it. */
 static void check(struct run *run)
 {
     const struct nm_world *w = run->w;
@@ -132,6 +144,7 @@ static void check(struct run *run)
     run->result->first_violation_usec = w->now_usec - w->begin_usec;
 }
 
+/* The underscore is there because round() is libm's. */
 static void round_(struct run *run)
 {
     struct nm_world *w = run->w;
@@ -146,6 +159,7 @@ static void round_(struct run *run)
     nm_world_act(w, &run->verdict);
 }
 
+/* For the picture, so once in a period is enough: there may be many more rounds. */
 static void count_opportunistic(struct run *run)
 {
     run->n_opportunistic = 0;
@@ -207,6 +221,7 @@ static void sum_up_end(struct nm_sim_jobs *j, const struct nm_sim_container *c)
         j->time_lost += ran;
         break;
     default:
+        /* Paused ones, too, have their place on the node. What the living have done is not lost yet. */
         if (c->view.admitted)
             j->running++;
         else
@@ -228,8 +243,10 @@ static void sum_up_one(struct run *run, const struct nm_sim_container *c, struct
     if (c->end == NM_SIM_LIVE && c->view.paused_usec > 0)
         paused += run->w->now_usec - c->view.paused_usec;
     r->paused_sec += (double)paused / 1e6;
+    /* but whom the kernel killed is told by what it was then: that is what a promotion is for */
     r->oom_opportunistic += c->end == NM_SIM_OOM && c->view.type == NM_OPPORTUNISTIC;
     r->oom_guaranteed += c->end == NM_SIM_OOM && c->view.type == NM_GUARANTEED;
+    /* those that ran before the trace waited in a time that nobody has seen */
     if (c->running_usec > 0 && !c->job->present)
         waits[type].usec[waits[type].n++] =
             (double)(c->running_usec - run->w->begin_usec - c->job->submit_usec);
@@ -321,12 +338,14 @@ int nm_sim_run(const struct nm_workload *load, const struct nm_config *config, c
                                   .duration_usec = load->duration_usec,
                                   .period_usec = w->period_usec};
     (void)snprintf(ret->name, sizeof ret->name, "%s", name);
+    /* none shorter than a period: some would get no stretch, and the curves would have holes */
     n_buckets = load->duration_usec / w->period_usec;
     n_buckets = NM_MIN(n_buckets, (uint64_t)NM_SIM_BUCKETS);
     ret->n_buckets = (unsigned)NM_MAX(n_buckets, UINT64_C(1));
     run->w = w;
     run->result = ret;
     run->bucket_usec = load->duration_usec / ret->n_buckets + 1;
+    /* The real clock is for the speed that is reported. The replay itself never looks at it. */
     begun = nm_clock_usec(CLOCK_MONOTONIC);
     r = go(run);
     ret->spent_usec = nm_clock_usec(CLOCK_MONOTONIC) - begun;

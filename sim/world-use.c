@@ -4,6 +4,13 @@
  * What the containers of the simulated node use: memory, shares of the CPU, and what a sample shows
  * of it. While nobody wants more than there is, each gets what it wants, and a change touches only
  * the one that changes.
+ *
+ * Progress and CPU time are worked out when somebody asks, or when the speed changes: to settle a
+ * container is to bring them up to now at the speed that it had. So whoever changes what it wants or
+ * gets must settle it before, or the new speed would count for the time behind it, too.
+ *
+ * What the model leaves out: a container's own limit, the cost of page faults, caches that two share,
+ * CPU that waits for I/O. All work is taken as bound by the CPU: half the CPU, half the speed.
  */
 
 #include "sim/world.h"
@@ -20,6 +27,7 @@ void nm_world_settle_one(struct nm_world *w, struct nm_sim_container *c)
     if (elapsed == 0 || c->view.state != NM_RUNNING)
         return;
     c->cpu_work += elapsed * c->got;
+    /* rounded down: nothing is ever done before its time */
     c->progress_usec += c->got == c->wanted ? elapsed : elapsed * c->got / c->wanted;
 }
 
@@ -37,7 +45,8 @@ static uint64_t on_grid(const struct nm_world *w, uint64_t at_usec)
     return rest == 0 ? at_usec : at_usec + (w->step_usec - rest);
 }
 
-/* Of one that runs: the next point of its curve, or its end. */
+/* Of one that runs: the next point of its curve, or its end. One that gets nothing stands still until
+ * the shares change, and is scheduled anew then. */
 void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
 {
     const struct nm_curve *curve = &c->job->curve;
@@ -51,6 +60,7 @@ void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
     }
     left = nm_sub_u64(next, c->progress_usec);
     if (c->got != c->wanted) {
+        /* ten years times a thousand CPUs is more than 64 bits hold */
         double slowly = (double)left * c->wanted / c->got;
 
         left = (uint64_t)NM_MIN(slowly, 1e17) + 1;
@@ -58,7 +68,8 @@ void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
     nm_world_set_change(w, c, on_grid(w, w->now_usec + NM_MAX(left, UINT64_C(1))));
 }
 
-/* What it holds, and what it wants from now on. It must be settled. */
+/* What it holds, and what it wants from now on. It must be settled. The sums are kept by differences,
+ * which may be negative: unsigned numbers wrap, and come out right. */
 void nm_world_set_use(struct nm_world *w, struct nm_sim_container *c, uint64_t memory_bytes,
                       uint32_t wanted)
 {
@@ -94,7 +105,8 @@ static uint64_t weight_of(const struct nm_sim_container *c)
     return c->view.type == NM_GUARANTEED ? NM_MAX(c->view.request.cpu_millicores, UINT64_C(1)) : 1;
 }
 
-/* nmd divides a squeeze by requests (agent/manager/manager-act.c). */
+/* nmd divides a squeeze by requests (agent/manager/manager-act.c), and leaves each the floor, without
+ * which it would not get on at all; so the parts may be more than the whole. */
 static uint64_t quota_of(const struct nm_world *w, const struct nm_sim_container *c,
                          uint64_t requests)
 {
@@ -106,6 +118,7 @@ static uint64_t quota_of(const struct nm_world *w, const struct nm_sim_container
     return NM_MAX(w->settings.squeeze_floor_millicores, quota);
 }
 
+/* Who is being launched, frozen or killed wants nothing, and no quota is divided among them. */
 static bool takes_part(const struct nm_view *v, enum nm_execution_type type)
 {
     return v->type == type && v->state == NM_RUNNING;
@@ -141,6 +154,7 @@ static double fair_level(const struct nm_world *w, enum nm_execution_type type, 
     return low;
 }
 
+/* What there is goes to all of one type by weight, within their quotas. Returns what was given. */
 static uint64_t share_among(struct nm_world *w, enum nm_execution_type type, uint64_t available)
 {
     uint64_t requests = 0, wanted = 0, given = 0;
@@ -155,6 +169,7 @@ static uint64_t share_among(struct nm_world *w, enum nm_execution_type type, uin
         if (takes_part(&c->view, type))
             wanted += NM_MIN((uint64_t)c->wanted, quota_of(w, c, requests));
     }
+    /* level < 0: there is enough for all, and only quotas hold anybody down */
     if (wanted > available)
         level = fair_level(w, type, available, requests);
     for (size_t i = 0; i < w->n_live; i++) {
@@ -172,6 +187,8 @@ static uint64_t share_among(struct nm_world *w, enum nm_execution_type type, uin
     return given;
 }
 
+/* Guaranteed containers first, then the rest. The kernel leaves idle-class cgroups a thin slice beside
+ * busy ones (their weight is 3); here it is nothing. */
 void nm_world_share_cpu(struct nm_world *w)
 {
     uint64_t cpus = (uint64_t)w->load->header.n_cpus * 1000;
@@ -182,6 +199,7 @@ void nm_world_share_cpu(struct nm_world *w)
     if (!w->stale_shares)
         return;
     w->stale_shares = false;
+    /* once more when it is over, to give back what was held from them */
     if (contended || w->contended) {
         left -= NM_MIN(left, share_among(w, NM_GUARANTEED, left));
         (void)share_among(w, NM_OPPORTUNISTIC, left);
@@ -196,6 +214,7 @@ static void sample_one(struct nm_world *w, struct nm_sim_container *c, uint64_t 
     struct nm_view *v = &c->view;
     uint64_t elapsed;
 
+    /* counts for one that waits, too; measured is only what runs or ran */
     v->state_samples++;
     if (v->state < NM_RUNNING)
         return;
@@ -220,6 +239,8 @@ void nm_world_sample(struct nm_world *w)
 
     for (size_t i = 0; i < w->n_live; i++)
         sample_one(w, nm_sim_container_of(w->views[i]), &cpu);
+    /* Never missing, never late: what the policy does without a sample is not seen in a replay, nor is
+     * a busy uplink. */
     w->node = (struct nm_policy_node){
         .valid = true,
         .cpu_valid = true,
@@ -230,7 +251,12 @@ void nm_world_sample(struct nm_world *w)
     };
 }
 
-/* Would nmd look now, though no sample is due? */
+/*
+ * Would nmd look now, though no sample is due? The rule is that of agent/manager/glance.c: while there
+ * is somebody to take memory back from, by how much it has grown since the newest sample. Here it is
+ * asked at the end of each step with growth, where nmd glances every 20 or 100 ms. That nmd also
+ * glances at the CPU is left out: between two samples only memory calls for a round.
+ */
 bool nm_world_worth_a_sample(const struct nm_world *w)
 {
     uint64_t capacity = w->settings.capacity.memory_bytes;
@@ -241,6 +267,7 @@ bool nm_world_worth_a_sample(const struct nm_world *w)
     if (!w->memory_grew || grown == 0 || w->opportunistic_bytes == 0 ||
         !w->settings.over_allocation)
         return false;
+    /* the kernel's pressure event, which comes with or without glances */
     if ((double)w->memory_bytes > STALL_SHARE * (double)capacity)
         return true;
     return w->glance &&
@@ -248,7 +275,8 @@ bool nm_world_worth_a_sample(const struct nm_world *w)
             (w->in_use_bytes <= beta && w->in_use_bytes + grown > beta));
 }
 
-/* nm.slice's memory.max is the capacity, where the kernel can hold it; the node's end holds always. */
+/* nm.slice's memory.max is the capacity, where the kernel can hold it; the node's end holds always. The
+ * one is about containers alone, for the other they share the node with the system. */
 bool nm_world_over_limit(const struct nm_world *w, uint64_t *ret_excess)
 {
     uint64_t slice = w->load->header.feature[NM_CGROUP_MEMORY_LIMITS]

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See world.h. Here: the life of the simulated containers. */
+/*
+ * See world.h. Here: the life of the simulated containers, and the order of things within one step.
+ *
+ * States are nmd's own and views are filled as its manager fills them, for the policy sees nothing
+ * else. What passes by itself (a launch, a freeze, a thaw, a death) is a state with the time at which
+ * it is over, in change_usec; there, too, stands when a running container comes to the next point of
+ * its curve. What has no such time waits for the policy.
+ */
 
 #include "sim/world.h"
 
@@ -12,7 +19,8 @@
 
 /* ---- birth and death ----------------------------------------------------- */
 
-/* The same arithmetic as nmd's, on the node that the trace tells of. */
+/* The same arithmetic as nmd's, on the node that the trace tells of. Of a backend it asks only for
+ * what the kernel can do, so there need be none. */
 static int resolve(struct nm_world *w, const struct nm_config *c, char **ret_message)
 {
     const struct nm_trace_header *h = &w->load->header;
@@ -36,7 +44,8 @@ static uint64_t longest_run(const struct nm_workload *load)
     return longest;
 }
 
-/* The end of the step in which a time of the workload falls, by the clock. */
+/* The end of the step in which a time of the workload falls, by the clock. What comes within one step
+ * is seen in one round: a trace has microseconds, and a round for each would cost without end. */
 static uint64_t on_grid(const struct nm_world *w, uint64_t t_usec)
 {
     uint64_t rest = t_usec % w->step_usec;
@@ -92,6 +101,7 @@ static int furnish(struct nm_world *w)
             .owner = c,
         };
     }
+    /* its memory is new in every replay: neither kills nor a breaker from before the trace */
     r = nm_policy_new(&w->policy);
     return r < 0 ? r : make_room(w);
 }
@@ -147,7 +157,8 @@ static void set_state(struct nm_world *w, struct nm_sim_container *c, enum nm_st
     c->view.state_samples = 0;
 }
 
-/* A state that passes by itself. */
+/* A state that passes by itself. Until it is over the memory stays where it is: a process that is
+ * being frozen or killed holds its pages, and it is this that the policy's settling is there for. */
 static void pass_through(struct nm_world *w, struct nm_sim_container *c, enum nm_state to)
 {
     nm_world_settle_one(w, c);
@@ -156,7 +167,7 @@ static void pass_through(struct nm_world *w, struct nm_sim_container *c, enum nm
     nm_world_set_change(w, c, w->now_usec + w->step_usec);
 }
 
-/* Follows its curve from where it has got to. */
+/* Follows its curve from where it has got to. Progress never goes back, so neither does the cursor. */
 static void follow_curve(struct nm_world *w, struct nm_sim_container *c)
 {
     const struct nm_curve *curve = &c->job->curve;
@@ -169,6 +180,8 @@ static void follow_curve(struct nm_world *w, struct nm_sim_container *c)
     nm_world_schedule(w, c);
 }
 
+/* At the first start or after a thaw. What was in swap is back at once and at no cost: page faults are
+ * not simulated. */
 static void begin_running(struct nm_world *w, struct nm_sim_container *c)
 {
     set_state(w, c, NM_RUNNING);
@@ -198,6 +211,7 @@ static void leave(struct nm_world *w, struct nm_sim_container *c, enum nm_sim_en
     app->running--;
     app->completed++;
     set_state(w, c, NM_COMPLETED);
+    /* In order of arrival, which oom_victim() goes by for two that started at the same time. */
     w->n_live--;
     memmove(&w->views[i], &w->views[i + 1], (w->n_live - i) * sizeof *w->views);
     memmove(&w->change_usec[i], &w->change_usec[i + 1], (w->n_live - i) * sizeof *w->change_usec);
@@ -229,6 +243,7 @@ static bool happen(struct nm_world *w, struct nm_sim_container *c)
         w->changed = true;
         return true;
     case NM_RESUMING:
+        /* state_usec is of the newest state; the pause began when it was decided on */
         c->paused_total_usec += w->now_usec - v->paused_usec;
         v->pause_deadline_usec = NEVER;
         v->paused_usec = 0;
@@ -251,6 +266,7 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
     const struct nm_job *job = c->job;
     int r;
 
+    /* One that runs already was taken long ago. To ask again might refuse what runs. */
     if (!job->present &&
         nm_policy_check_request(&w->settings, w->views, w->n_live, c->view.type, &c->view.request,
                                 NULL) != NM_REASON_NONE) {
@@ -272,6 +288,7 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
         w->apps[job->app].queued++;
         return 0;
     }
+    /* Also if it was paused when the recording began: the policy decides on that anew. */
     w->apps[job->app].running++;
     c->view.admitted = true;
     c->view.started_usec = w->now_usec - job->ran_usec;
@@ -282,6 +299,8 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
     return 0;
 }
 
+/* The wish was granted in the recording. Here the container may be done already, or there may be no
+ * room for it: then it is refused, as nmd would refuse it, and the container stays as it is. */
 static void carry_out_wish(struct nm_world *w, const struct nm_job_change *change)
 {
     struct nm_sim_container *c = &w->all[change->job];
@@ -293,6 +312,7 @@ static void carry_out_wish(struct nm_world *w, const struct nm_job_change *chang
         w->ignored_changes++;
         return;
     }
+    /* what it wants goes with it, from the one type's sum to the other's */
     w->wanted[v->type] -= c->wanted;
     v->type = change->type;
     v->request = change->request;
@@ -319,6 +339,7 @@ static void follow_system(struct nm_world *w)
     uint64_t t = w->now_usec - w->begin_usec, cpu = w->system.cpu_millicores;
 
     while (w->next_system < curve->n && curve->points[w->next_system].at_usec <= t) {
+        /* the system may push the node over the limit just as a container may */
         if (curve->points[w->next_system].memory_bytes > w->system.memory_bytes)
             w->memory_grew = true;
         w->system = curve->points[w->next_system++];
@@ -329,7 +350,9 @@ static void follow_system(struct nm_world *w)
 
 /* ---- the kernel ---------------------------------------------------------- */
 
-/* Whom its OOM killer takes: nmd has told it by oom_score_adj. */
+/* Whom its OOM killer takes: nmd has told it by oom_score_adj to begin with opportunistic ones. Among
+ * those the real one goes by size; here it is the latest-started, whom the default order of victims
+ * would take, too. */
 static struct nm_sim_container *oom_victim(const struct nm_world *w)
 {
     struct nm_sim_container *victim = NULL;
@@ -352,6 +375,8 @@ static struct nm_sim_container *oom_victim(const struct nm_world *w)
     return victim;
 }
 
+/* The limit stands still but for what the system takes, so without growth there is nothing new. Who is
+ * dying counts as gone: the kernel, too, waits for its victim before it takes another. */
 static void kill_over_limit(struct nm_world *w)
 {
     uint64_t excess, dying = 0;
@@ -410,6 +435,7 @@ static void let_happen(struct nm_world *w)
 {
     uint64_t first = NEVER;
 
+    /* who leaves takes its place in the array with it: then the next one is at the same i */
     for (size_t i = 0; i < w->n_live;)
         i += w->change_usec[i] > w->now_usec || happen(w, nm_sim_container_of(w->views[i]));
     for (size_t i = 0; i < w->n_live; i++)
@@ -417,6 +443,9 @@ static void let_happen(struct nm_world *w)
     w->first_change_usec = first;
 }
 
+/* The order within a step: who goes makes room before who comes is looked at; the kernel kills when
+ * all have what they now want, and before the CPU is shared, for the dying want none; a sample sees
+ * all of it. */
 int nm_world_advance(struct nm_world *w, uint64_t to_usec)
 {
     int r;
@@ -434,6 +463,7 @@ int nm_world_advance(struct nm_world *w, uint64_t to_usec)
         w->next_sample_usec += w->period_usec;
         nm_world_sample(w);
         fill_input(w, NM_TRIGGER_SAMPLE);
+        /* between the periodic ones, which go on in their own time */
     } else if (nm_world_worth_a_sample(w)) {
         nm_world_sample(w);
         fill_input(w, NM_TRIGGER_PRESSURE);
@@ -459,6 +489,7 @@ static void admit(struct nm_world *w, struct nm_sim_container *c)
     nm_world_set_change(w, c, w->now_usec + w->step_usec);
 }
 
+/* What it used last is what the policy reckons with when it looks for room to resume it. */
 static void pause_it(struct nm_world *w, struct nm_sim_container *c)
 {
     struct nm_view *v = &c->view;
@@ -470,6 +501,8 @@ static void pause_it(struct nm_world *w, struct nm_sim_container *c)
     pass_through(w, c, NM_PAUSING);
 }
 
+/* At once, where the kernel takes a while: `reclaiming` is never seen by the policy here. A part that
+ * swap has no room for stays in memory, and there is no second try in the same pause. */
 static void reclaim(struct nm_world *w, struct nm_sim_container *c, uint64_t bytes)
 {
     uint64_t most = nm_sub_u64(w->load->header.swap_bytes, w->swapped_bytes);
@@ -513,6 +546,7 @@ static void act(struct nm_world *w, const struct nm_policy_action *a)
     }
 }
 
+/* Actions change states, never the array of views: the verdict's pointers hold to the end. */
 void nm_world_act(struct nm_world *w, const struct nm_policy_verdict *v)
 {
     w->in_use_bytes = v->in_use.memory_bytes;
