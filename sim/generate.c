@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See generate.h. */
+/*
+ * See generate.h. The numbers below are no measurements of anybody's cluster: they are chosen so that
+ * there is something to decide on, again and again. Requests are shares of the capacity, so a small
+ * node has as much of it as a large one.
+ */
 
 #include "sim/generate.h"
 
@@ -42,7 +46,8 @@ struct chance {
     uint64_t state;
 };
 
-/* splitmix64: any seed will do, and streams with different ones have nothing in common. */
+/* splitmix64: any seed will do, and streams with different ones have nothing in common. rand() would
+ * be another one in every C library. */
 static uint64_t draw(struct chance *c)
 {
     uint64_t z = c->state += UINT64_C(0x9e3779b97f4a7c15);
@@ -52,6 +57,7 @@ static uint64_t draw(struct chance *c)
     return z ^ (z >> 31);
 }
 
+/* The upper 53 bits, as many as a double holds: nothing is rounded, and 1 is never reached. */
 static double unit(struct chance *c) /* 0 up to 1 */
 {
     return (double)(draw(c) >> 11) * 0x1p-53;
@@ -67,6 +73,9 @@ static uint64_t time_between(struct chance *c, uint64_t low, uint64_t high)
     return low + (uint64_t)(unit(c) * (double)(high - low));
 }
 
+/* Each part of a workload draws from a stream of its own. So a change of the one leaves the others as
+ * they are, and --containers gives the same visitors to few services and to many. The first draw is the
+ * state: that scatters neighbours over the generator's one long sequence. */
 static struct chance stream(uint64_t seed, uint64_t which)
 {
     struct chance c = {seed * UINT64_C(0xd1342543de82ef95) + which};
@@ -93,6 +102,7 @@ static void set_up(struct generator *g)
     h->period_usec = g->w->config->period_usec;
     h->memory_bytes = g->p->memory_bytes;
     h->n_cpus = g->p->n_cpus;
+    /* What the policy cares for in a kernel of today, but no swap: what is frozen keeps its memory. */
     h->feature[NM_CGROUP_MEMORY_LIMITS] = h->feature[NM_CGROUP_CPU_WEIGHT] = true;
     h->feature[NM_CGROUP_CPU_IDLE] = h->feature[NM_CGROUP_FREEZE] = true;
     h->feature[NM_CGROUP_KILL] = h->feature[NM_CGROUP_PRESSURE] = true;
@@ -164,6 +174,8 @@ static double sunlight(uint64_t t, uint64_t day)
     return y < 1 ? y * y / 2 : 1 - (2 - y) * (2 - y) / 2;
 }
 
+/* Shares of the request at time t. Memory ends at the request, which is its limit; CPU may go beyond,
+ * since there a guaranteed request is a weight. */
 static void levels(const struct generator *g, struct service *s, uint64_t t, double *ret_memory,
                    double *ret_cpu)
 {
@@ -195,6 +207,8 @@ static void levels(const struct generator *g, struct service *s, uint64_t t, dou
         *ret_cpu = t / (3 * SEC) % 4 == 3 ? 0.5 : 1.05;
 }
 
+/* As fine as the kind needs: a burst must not fall between two points, and a file is not to be larger
+ * than what it tells. 3 s is the default sampling period, which the adversary aims at. */
 static uint64_t step_of(const struct generator *g)
 {
     switch (g->p->kind) {
@@ -235,6 +249,7 @@ static int add(const struct generator *g, struct nm_job *job)
 
     job->started = true;
     job->end = NM_JOB_DONE;
+    /* Complete, as load.c takes such a job: nothing is to be made up for it. */
     if (job->submit_usec < g->p->duration_usec) /* the last of a clump may come too late */
         r = nm_workload_add_job(g->w, job, &i);
     if (r != 0)
@@ -263,7 +278,8 @@ static int add_service(const struct generator *g, struct nm_job *job, struct cha
     return add(g, job);
 }
 
-/* The services, which share 85 % of the node unevenly. */
+/* The services, which share 85 % of the node unevenly. The rest is for the visitors: with services that
+ * ask for all of it, none would ever be let in. */
 static int make_services(struct generator *g)
 {
     struct chance c = stream(g->p->seed, 3), weights = stream(g->p->seed, 4);
@@ -274,6 +290,7 @@ static int make_services(struct generator *g)
         memory += between(&weights, 0.5, 1.5);
         cpu += between(&weights, 0.5, 1.5);
     }
+    /* in the order of the first loop, memory before CPU, or the shares would not add up */
     weights = stream(g->p->seed, 4); /* the same ones again */
     for (uint32_t i = 0; r >= 0 && i < g->p->services; i++) {
         struct nm_job job = {.type = NM_GUARANTEED, .run_usec = NM_RUN_FOR_EVER};
@@ -289,7 +306,8 @@ static int make_services(struct generator *g)
     return r;
 }
 
-/* Guaranteed jobs that come and go, one at a time on average. */
+/* Guaranteed jobs that come and go, one at a time on average. They make the policy find room for them:
+ * with services alone nothing would be taken back for anybody's sake. */
 static int make_visitors(struct generator *g)
 {
     struct chance c = stream(g->p->seed, 5);
@@ -314,7 +332,9 @@ static int make_visitors(struct generator *g)
 
 enum manner { HONEST, LIAR, SLEEPER };
 
-/* A liar uses more than it asked for; a sleeper little until its warm-up is over, and then all. */
+/* A liar uses more than it asked for; a sleeper little until its warm-up is over, and then all: so it is
+ * taken for small when the next ones are admitted beside it. A liar can be one about memory because
+ * a container's own limit is not simulated. */
 static int work(struct nm_job *job, struct chance *c, enum manner manner)
 {
     double memory = between(c, 0.4, 0.95), cpu = between(c, 0.6, 1.0), held = 0.05;
@@ -346,11 +366,14 @@ static int add_opportunistic(struct generator *g, struct chance *c, uint64_t t, 
     char app[NM_NAME_SIZE];
     int r;
 
+    /* 1 to 15 minutes, more short ones than long ones */
     job.run_usec = MIN + (uint64_t)(u * u * (double)(14 * MIN));
     job.request.memory_bytes =
         whole_mib((double)g->capacity.memory_bytes * between(c, 0.015, 0.06) * g->scale);
     job.request.cpu_millicores = whole_centicores((double)g->capacity.cpu_millicores *
                                                   between(c, 0.03, 0.12) * g->scale);
+    /* Half of them tell how long they take, right to a quarter, as people guess; a tenth may not be
+     * killed early, and a few never. */
     if (luck < 0.5)
         job.expected_usec = job.run_usec / 4 * (3 + draw(c) % 3);
     else if (luck < 0.6)
@@ -361,6 +384,7 @@ static int add_opportunistic(struct generator *g, struct chance *c, uint64_t t, 
     (void)snprintf(app, sizeof app, "app-%u", (unsigned)(draw(c) % APPS) + 1);
     r = nm_workload_app(g->w, app, &job.app);
     if (r >= 0)
+        /* the same luck: liars and sleepers tell nothing about themselves */
         r = work(&job, c, !rough || luck < 0.7 ? HONEST : luck < 0.85 ? LIAR : SLEEPER);
     if (r < 0) {
         free(job.curve.points);
@@ -392,12 +416,15 @@ static int make_jobs(struct generator *g)
 
         for (unsigned i = 0; r >= 0 && i < clump; i++)
             r = add_opportunistic(g, &c, t + i * 50 * NM_USEC_PER_MSEC, ++n);
+        /* After a clump as long a rest as its jobs would have had one by one, so that all kinds ask for
+         * about as much; but a flood is not followed by hours of nothing. */
         for (unsigned i = 0; i < NM_MIN(clump, 40u); i++)
             t += NM_MAX((uint64_t)(between(&c, 0, 50 * g->scale) * (double)SEC), UINT64_C(1));
     }
     return r;
 }
 
+/* By name where times are equal: qsort() may leave equals in any order, and libraries differ. */
 static int by_submission(const void *a, const void *b)
 {
     const struct nm_job *x = a, *y = b;

@@ -6,7 +6,11 @@
  * newline is forgiven, for that is how a recording looks whose nmd was killed.
  *
  * What a recording says by wall time is turned into what jobs use by their own progress: a sample
- * tells how much CPU was used since the one before, and how much memory is held now.
+ * tells how much CPU was used since the one before, and how much memory is held now. So a sample's
+ * CPU belongs to the stretch behind it, and its memory to the one that begins with it.
+ *
+ * A made-up trace has no need of that: its jobs bring their curves. Both kinds of jobs may stand in
+ * one trace, and nothing but the header's recorded_usec tells the traces apart.
  */
 
 #include "sim/workload.h"
@@ -18,6 +22,7 @@
 #include "agent/config/config-keys.h"
 #include "util/parse.h"
 
+/* Far beyond any node or recording: a number above is a slip, or an attempt. */
 #define TIME_MAX (UINT64_C(10) * 366 * 86400 * NM_USEC_PER_SEC)
 #define MEMORY_MAX (UINT64_C(1) << 50)
 #define CPU_MAX UINT64_C(100000000) /* millicores */
@@ -75,6 +80,7 @@ nm_printf(2, 3) static int complain(struct load *l, const char *format, ...)
     return -EBADMSG;
 }
 
+/* Names the event and the member, for a line may be long; of a foreign value the beginning is enough. */
 static int complain_value(struct load *l, const char *name, const json_t *value,
                           const char *allowed)
 {
@@ -87,6 +93,7 @@ static int complain_value(struct load *l, const char *name, const json_t *value,
                     allowed);
 }
 
+/* Whole numbers only. jansson's are of 64 bits with a sign, so no limit may be above INT64_MAX. */
 static int take_number(struct load *l, const json_t *j, const char *name, uint64_t max,
                        uint64_t *ret)
 {
@@ -108,6 +115,7 @@ static int take_optional(struct load *l, const json_t *j, const char *name, uint
     return json_object_get(j, name) ? take_number(l, j, name, max, ret) : 0;
 }
 
+/* Names are printed to terminals: they must be what nmd would have let in. */
 static int take_name(struct load *l, const json_t *j, const char *name, char buf[NM_NAME_SIZE])
 {
     const json_t *value = json_object_get(j, name);
@@ -136,6 +144,7 @@ static int take_request(struct load *l, const json_t *j, enum nm_execution_type 
 
 /* ---- the header ---------------------------------------------------------- */
 
+/* The part that decides. A trace is foreign: in the rest it has no say. */
 static int take_config(struct load *l, const json_t *j)
 {
     struct nm_config *c = l->w->config;
@@ -165,6 +174,7 @@ static int take_config(struct load *l, const json_t *j)
     return 0;
 }
 
+/* A word that is not known is a feature of a later nmd, which this policy can't use. */
 static int take_features(struct load *l, const json_t *j)
 {
     size_t n = json_array_size(j);
@@ -215,6 +225,7 @@ static int take_header(struct load *l, const json_t *j)
         return complain_value(l, "nmd_trace", version, "1, the one version that this nmsim knows");
     if (json_is_string(host))
         (void)snprintf(h->host, sizeof h->host, "%s", json_string_value(host));
+    /* it becomes part of the title, which terminals and gnuplot read */
     for (char *p = h->host; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '.' && *p != '-' && *p != '_')
             *p = '?';
@@ -233,12 +244,14 @@ static int take_header(struct load *l, const json_t *j)
 
 /* ---- jobs ---------------------------------------------------------------- */
 
+/* Wall time without pauses: a recording doesn't tell how much a squeeze has slowed a job down. */
 static uint64_t progress(const struct follower *f, uint64_t at_usec)
 {
     return f->progress_usec + (f->running ? nm_sub_u64(at_usec, f->since_usec) : 0);
 }
 
-/* Numbers go up, so those that have one are in order. */
+/* Numbers go up, so those that have one are in order. They are nmd's arrival numbers: a recording that
+ * begins late begins with a large one, so they are no indexes. */
 static int find_number(const struct load *l, uint64_t number, size_t *ret)
 {
     size_t low = 0, high = l->n_numbered;
@@ -273,6 +286,7 @@ static int find_job(struct load *l, const json_t *j, size_t *ret)
     return 0;
 }
 
+/* As large as the workload's array of jobs, which nm_workload_add_job() has just grown. */
 static int make_room(struct load *l)
 {
     struct follower *followers;
@@ -309,7 +323,8 @@ static int add_job(struct load *l, struct nm_job *job)
     return 0;
 }
 
-/* [[at, memory, cpu], ...], of made-up traces */
+/* [[at, memory, cpu], ...], of made-up traces. The first point must be at 0, for a curve has to say what
+ * is used from the beginning. */
 static int take_curve(struct load *l, const json_t *rows, struct nm_curve *c)
 {
     size_t n = json_array_size(rows);
@@ -360,10 +375,13 @@ static int fill_submit(struct load *l, const json_t *j, struct nm_job *job)
         r = take_optional(l, j, "ran", TIME_MAX, &job->ran_usec);
     if (r >= 0)
         r = nm_workload_app(l->w, app, &job->app);
+    /* "ran" stands for a start that was before the trace; there will be no other */
     job->exempt = json_is_true(json_object_get(j, "exempt"));
     job->present = job->started = json_object_get(j, "ran") != NULL;
     if (r < 0 || !curve)
         return r;
+    /* Made up: all is known, and nothing has to be completed. "Done" is what became of it wherever it
+     * was not hindered. */
     r = take_curve(l, curve, &job->curve);
     job->run_usec = NM_RUN_FOR_EVER;
     if (r >= 0)
@@ -389,6 +407,7 @@ static int on_submit(struct load *l, const json_t *j)
     return r;
 }
 
+/* Another configuration might have taken it. It has no number, so no later line can speak of it. */
 static int on_refused(struct load *l, const json_t *j)
 {
     struct nm_job job = {.submit_usec = l->now_usec, .refused = true};
@@ -414,6 +433,7 @@ static int on_start(struct load *l, const json_t *j)
     return 0;
 }
 
+/* From the moment it is frozen; the time that freezing took counts as running. */
 static int on_pause(struct load *l, const json_t *j)
 {
     size_t i;
@@ -433,6 +453,7 @@ static int on_resume(struct load *l, const json_t *j)
 
     if (r < 0)
         return r;
+    /* A freeze that is called off before it is done is told as a resume without a pause. */
     if (l->w->jobs[i].started && !l->followers[i].running) {
         l->followers[i].running = l->followers[i].resumed = true;
         l->followers[i].since_usec = l->now_usec;
@@ -450,6 +471,8 @@ static int on_change(struct load *l, const json_t *j)
     return r < 0 ? r : nm_workload_add_change(l->w, &c);
 }
 
+/* Killed is whom nmd, the kernel or the fall of the node ended: a replay lets it go on. What a user did,
+ * or the container itself, is its end in any replay. OOM may be either: see died_of_itself(). */
 static enum nm_job_end meaning_of(enum nm_exit_reason reason)
 {
     switch (reason) {
@@ -465,6 +488,7 @@ static enum nm_job_end meaning_of(enum nm_exit_reason reason)
     }
 }
 
+/* The sums are of what was told last, since a row is left out when nothing has changed. */
 static void forget_use(struct load *l, struct follower *f)
 {
     l->containers_memory -= f->use.memory_bytes;
@@ -520,6 +544,14 @@ static int take_row(struct load *l, const json_t *row, uint64_t v[4], size_t *re
     return 0;
 }
 
+/*
+ * One row: v is container, memory, millicores and CPU time so far. Two points come of it: `before`, at
+ * the progress of the sample before this one, with the CPU that was used from there on; and `now`, with
+ * the memory that is held from here on. The first row of a job speaks for all the time since its start.
+ *
+ * The first sample after a resume is of a time that was partly pause, so its CPU says too little: the
+ * job goes on with what it used before.
+ */
 static int follow(struct load *l, size_t i, const uint64_t v[4])
 {
     struct follower *f = &l->followers[i];
@@ -581,6 +613,7 @@ static int on_sample(struct load *l, const json_t *j)
         if (r < 0)
             return r;
     }
+    /* Without a figure for the node (nmd's first sample has none) the system goes on as it was. */
     if (cpu != UINT64_MAX)
         l->system_cpu = (uint32_t)nm_sub_u64(cpu, l->containers_cpu);
     system = (struct nm_use){holds_from(l), nm_sub_u64(memory, l->containers_memory),
@@ -593,6 +626,7 @@ static int on_sample(struct load *l, const json_t *j)
 
 /* ---- lines --------------------------------------------------------------- */
 
+/* Its time is the end of the trace, like that of any last line. */
 static int on_stop(struct load *l, const json_t *j)
 {
     (void)l, (void)j;

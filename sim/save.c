@@ -3,6 +3,9 @@
 /*
  * A workload as a made-up trace: jobs carry their curves with them, so that it is small, and reads
  * back as exactly what it was.
+ *
+ * Only what made-up workloads have is written: a recording would lose its changes, its refusals and
+ * how its jobs ended.
  */
 
 #include "sim/workload.h"
@@ -33,6 +36,7 @@ static void put_job(struct nm_trace_buffer *b, const struct nm_workload *w,
     nm_trace_end(b);
 }
 
+/* A sample without rows: the whole node's use is then the system's, as it is meant. */
 static void put_system(struct nm_trace_buffer *b, const struct nm_use *u)
 {
     nm_trace_begin(b, u->at_usec, "sample");
@@ -49,6 +53,7 @@ static int put_out(struct nm_trace_buffer *b, FILE *f)
     return fine ? 0 : -errno;
 }
 
+/* By time, as in a recording: a reader refuses a line that is earlier than the one before. */
 static int put_events(struct nm_trace_buffer *b, const struct nm_workload *w, FILE *f)
 {
     size_t job = 0, system = 0;
@@ -84,6 +89,7 @@ int nm_workload_save(const struct nm_workload *w, FILE *f)
     r = put_events(&b, w, f);
     if (r < 0)
         return r;
+    /* the one thing that says how long it is: the last event may be much earlier */
     nm_trace_begin(&b, w->duration_usec, "stop");
     nm_trace_end(&b);
     r = put_out(&b, f);

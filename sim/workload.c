@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See workload.h. */
+/*
+ * See workload.h. Here: what a workload is made of, and what is made up where a recording stops short.
+ *
+ * What is made up is as dull as can be: medians, means, repetitions. A guess that is clever would be
+ * taken for the node's history, and settings chosen by it. It is made once, before any replay, and is
+ * the same for all of them: else configurations would be compared on different days.
+ */
 
 #include "sim/workload.h"
 
@@ -9,6 +15,8 @@
 #define POINTS_MAX (1 << 17) /* of one curve: against a trace that says little and means a lot */
 #define OWN_LIMIT 0.95 /* of its request: who peaked above died of its own limit */
 
+/* Application 0 is "", that of jobs which name none: so each job has one, and the policy's array of
+ * applications needs no exception. */
 int nm_workload_new(struct nm_workload **ret)
 {
     _cleanup_(nm_workload_freep) struct nm_workload *w = calloc(1, sizeof *w);
@@ -112,6 +120,7 @@ int nm_curve_put(struct nm_curve *c, const struct nm_use *use)
     struct nm_use *last = c->n > 0 ? &c->points[c->n - 1] : NULL;
     int r;
 
+    /* the newer word counts: load.c tells of a stretch when it is over */
     if (last && use->at_usec <= last->at_usec) {
         last->memory_bytes = use->memory_bytes;
         last->cpu_millicores = use->cpu_millicores;
@@ -132,7 +141,8 @@ struct run {
     uint64_t usec;
 };
 
-/* What is known of those that ended by themselves, and of what was used. */
+/* What is known of those that ended by themselves, and of what was used. The runs are one sorted array:
+ * those of a type, or of an application of that type, are a piece of it. */
 struct experience {
     struct run *runs; /* by type, application, length */
     size_t n_runs;
@@ -164,6 +174,7 @@ static uint64_t middle(struct run *runs, size_t n)
     return n > 0 ? runs[n / 2].usec : 0;
 }
 
+/* middle() leaves what it was given in order of length, so the pieces are sorted back behind it. */
 static void learn_medians(struct experience *e)
 {
     size_t n_guaranteed = 0;
@@ -200,11 +211,13 @@ static uint64_t median_run(const struct experience *e, const struct nm_job *job)
 
     key.usec = UINT64_MAX;
     to = lower_bound(e, &key);
+    /* those without an application have nothing in common but that */
     if (job->app > 0 && from < to)
         return e->runs[from + (to - from) / 2].usec;
     return e->median[job->type] > 0 ? e->median[job->type] : e->median_of_all;
 }
 
+/* Over time, for points are where something changed: close together where much happens. */
 static void mean_use(const struct nm_job *job, double *ret_memory, double *ret_cpu)
 {
     const struct nm_curve *c = &job->curve;
@@ -262,7 +275,8 @@ static int gather_experience(const struct nm_workload *w, struct experience *e)
 
 /* ---- how it goes on ------------------------------------------------------ */
 
-/* Repeats the last stretch of what was seen, up to `until`. */
+/* Repeats the last stretch of what was seen, up to `until`. It is repeated and not carried further: what
+ * grew in it falls back, for nothing says that it would have grown for ever. */
 static int extend(struct nm_job *job, uint64_t seen, uint64_t until)
 {
     struct nm_curve *c = &job->curve;
@@ -273,6 +287,7 @@ static int extend(struct nm_job *job, uint64_t seen, uint64_t until)
         first++;
     if (stretch == 0 || last - first < 2) /* what holds last goes on holding */
         return 0;
+    /* points are added behind the ones that are read, so these are read by index: the array may move */
     for (uint64_t lap = stretch; from + lap < until && c->n < POINTS_MAX; lap += stretch)
         for (size_t i = first; i < last; i++) {
             struct nm_use use = c->points[i];
@@ -296,7 +311,8 @@ static int make_up_use(struct nm_job *job, const struct experience *e)
     return nm_curve_add(&job->curve, &use);
 }
 
-/* Shorter than a sampling period: its end tells all that is known. */
+/* Shorter than a sampling period: its end tells all that is known. The peak stands for all of its
+ * time, which is too much rather than too little. */
 static int use_from_end(struct nm_job *job)
 {
     uint64_t run = NM_MAX(job->run_usec, UINT64_C(1));
@@ -308,7 +324,8 @@ static int use_from_end(struct nm_job *job)
     return nm_curve_add(&job->curve, &use);
 }
 
-/* Over its own limit the kernel would kill it under any configuration. */
+/* Over its own limit the kernel would kill it under any configuration; below it, it was the slice's or
+ * the node's that was short, and the container suffered for others. */
 static bool died_of_itself(const struct nm_job *job)
 {
     return job->end_reason == NM_EXIT_OOM &&
@@ -323,6 +340,7 @@ static int complete(const struct nm_workload *w, struct nm_job *job, const struc
     /* A launch that failed will fail again, at once. Who was called off in the queue might have run. */
     if (!job->started && job->end == NM_JOB_DONE && job->end_reason != NM_EXIT_KILLED)
         return nm_curve_add(&job->curve, &(struct nm_use){0});
+    /* at least one point: a replay reads the first without asking */
     if (job->started && job->curve.n == 0) {
         r = use_from_end(job);
         if (r < 0)
@@ -338,6 +356,7 @@ static int complete(const struct nm_workload *w, struct nm_job *job, const struc
         return make_up_use(job, e);
     }
     job->run_usec = NM_MAX(likely, seen);
+    /* nothing is known of when a service ends; the replay's end will be before it */
     if (job->end == NM_JOB_ALIVE && likely <= seen)
         job->run_usec = NM_RUN_FOR_EVER;
     /* further than that nobody comes */
@@ -349,7 +368,8 @@ static int complete(const struct nm_workload *w, struct nm_job *job, const struc
 #define RAMP_STEP_USEC (100 * NM_USEC_PER_MSEC)
 #define RAMP_SHARE 256 /* of the node's memory: smaller growth may come at once */
 
-/* Within how many steps a point is reached from the one before. */
+/* Within how many steps a point is reached from the one before. No longer than a sampling period: a row
+ * that was left out for minutes says that nothing grew in them. */
 static uint64_t ramp_steps(const struct nm_workload *w, const struct nm_use *from,
                            const struct nm_use *to)
 {
@@ -362,7 +382,9 @@ static uint64_t ramp_steps(const struct nm_workload *w, const struct nm_use *fro
 }
 
 /* Samples are seconds apart, but memory is not taken by the gigabyte at once: what has grown much
- * since the sample before grew evenly, and nmd could see it coming. */
+ * since the sample before grew evenly, and nmd could see it coming. Without this a replay
+ * would have kills by the kernel that glances prevent on the node. What falls may fall at once: that
+ * surprises nobody. */
 static int smooth(const struct nm_workload *w, struct nm_curve *c)
 {
     struct nm_curve ramped = {0};
@@ -398,6 +420,8 @@ int nm_workload_finish(struct nm_workload *w)
     struct experience e = {0};
     int r;
 
+    /* First who is done, for the others learn from them; last the ramps, which the repeated points need
+     * as well. */
     for (size_t i = 0; i < w->n_jobs; i++)
         if (died_of_itself(&w->jobs[i]))
             w->jobs[i].end = NM_JOB_DONE;
@@ -406,6 +430,7 @@ int nm_workload_finish(struct nm_workload *w)
         r = complete(w, &w->jobs[i], &e);
     for (size_t i = 0; r >= 0 && i < w->n_jobs; i++)
         r = smooth(w, &w->jobs[i].curve);
+    /* a trace without samples: a world begins with the system's first point */
     if (r >= 0 && w->system.n == 0)
         r = nm_curve_add(&w->system, &(struct nm_use){0});
     free(e.runs);
