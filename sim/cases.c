@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See cases.h. */
+/*
+ * See cases.h. Everything goes through the texts of nmd.conf's keys, by the table that nmd itself reads
+ * its configuration with: so a key that is new there can be tried here, with the same limits and the
+ * same words when it is wrong. Each row is a configuration of its own, complete and checked.
+ */
 
 #include "sim/cases.h"
 
@@ -60,6 +64,8 @@ int nm_case_copy(const struct nm_config *c, struct nm_config **ret)
 
 /* ---- assignments --------------------------------------------------------- */
 
+/* Short words for what is tried most. Memory and CPU have thresholds of their own, and who compares
+ * policies nearly always moves both. */
 static const struct {
     const char *word, *section[2], *key[2];
 } aliases[] = {
@@ -94,6 +100,7 @@ static int set_key(struct nm_config *c, const char *section, const char *name, c
                  : 0;
 }
 
+/* In place; what the caller has to free is what it had before. */
 static char *trim(char *s)
 {
     size_t n;
@@ -114,6 +121,7 @@ static int assign(struct nm_config *c, char *text, char **ret_message)
     *equals = '\0';
     name = trim(text);
     value = trim(equals + 1);
+    /* section and key alike: no key of nmd.conf has an underscore */
     for (char *p = name; *p; p++)
         *p = *p == '_' ? '-' : *p;
     for (size_t i = 0; i < NM_ARRAY_SIZE(aliases); i++) {
@@ -150,6 +158,7 @@ static int assign_all(struct nm_config *c, const char *const *set, size_t n, cha
     return r;
 }
 
+/* Nothing between two commas is no mistake: a comma at the end is left over easily. */
 static int assign_list(struct nm_config *c, char *text, char **ret_message)
 {
     char *rest = text, *part;
@@ -172,6 +181,7 @@ int nm_cases_add_spec(struct nm_sim_cases *s, const struct nm_config *base, cons
 
     if (r < 0)
         return r;
+    /* A colon behind the first '=' belongs to a value. Without a name the text is its own. */
     colon = strchr(text, ':');
     if (colon && (!strchr(text, '=') || colon < strchr(text, '='))) {
         *colon = '\0';
@@ -256,6 +266,7 @@ static int add_combination(struct nm_sim_cases *s, const struct nm_config *base,
     }
     if (r < 0)
         return r;
+    /* In a grid it is no mistake that some combinations make no sense: alpha above beta in a corner. */
     if (nm_config_check(c, NULL, &why) < 0) {
         s->n_skipped++;
         return 0;
@@ -274,6 +285,7 @@ int nm_cases_add_sweep(struct nm_sim_cases *s, const struct nm_config *base,
     if (n_sweeps > SWEEPS_MAX)
         return nm_fail(ret_message, -EINVAL, "--sweep is given %zu times: at most %d", n_sweeps,
                         SWEEPS_MAX);
+    /* counted while they are read, so that the product can't overflow */
     for (size_t i = 0; r >= 0 && i < n_sweeps; i++) {
         r = parse_sweep(specs[i], &sweeps[i], ret_message);
         n *= NM_MAX(sweeps[i].n, (size_t)1);

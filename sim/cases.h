@@ -29,7 +29,7 @@ struct nm_sim_cases {
 void nm_cases_done(struct nm_sim_cases *s);
 /* Takes the configuration, also on failure. */
 int nm_cases_add(struct nm_sim_cases *s, const char *name, struct nm_config *config);
-/* "name: a=b, c=d" or "a=b, c=d" on top of base, and then the assignments in `set`. */
+/* "name: a=b, c=d" or "a=b, c=d" on top of base and the assignments in `set`, over which it wins. */
 int nm_cases_add_spec(struct nm_sim_cases *s, const struct nm_config *base, const char *spec,
                       const char *const *set, size_t n_set, char **ret_message);
 /* Every combination of the values in "key=value,value,..." */

@@ -3,6 +3,11 @@
 /*
  * main() of nmsim. Exit status: 0; 1 when something could not be done, or an invariant of the policy
  * was violated; 2 for a wrong command line.
+ *
+ * run and compare replay one workload under a list of configurations; the first of them is always the
+ * base with over-allocation off, to which everything is compared, and the second what was asked for.
+ * run has no others. All configurations are put together before the first replay: a mistake in the last
+ * is told at once, and not after minutes.
  */
 
 #include <inttypes.h>
@@ -24,6 +29,7 @@ static int fail(const char *what, int r, const char *message)
     return r;
 }
 
+/* A trace that is in order may still be empty. A table of zeros would be taken for a result. */
 static const char *why_not(const struct nm_workload *w)
 {
     if (w->duration_usec < w->header.period_usec)
@@ -57,6 +63,7 @@ static int open_workload(const struct nm_sim_options *o, struct nm_workload **re
 
 /* ---- configurations ------------------------------------------------------ */
 
+/* Checked when all are made: alpha may be above the old beta for as long as the new one isn't set. */
 static int assign_all(struct nm_config *c, const struct nm_sim_options *o)
 {
     _cleanup_free_ char *message = NULL;
@@ -83,7 +90,8 @@ static int load_config(const struct nm_sim_options *o, const char *path, struct 
     return r;
 }
 
-/* As recorded, or the one --config, with all --set. */
+/* As recorded, or the one --config, with all --set. With several --config none of them is the base: off,
+ * cases and sweeps are then made from what was recorded. */
 static int base_config(const struct nm_sim_options *o, const struct nm_workload *load,
                        struct nm_config **ret)
 {
@@ -112,6 +120,7 @@ static int add_off(struct nm_sim_cases *s, const struct nm_config *base)
     return nm_cases_add(s, "over-allocation off", c);
 }
 
+/* The rows that were asked for by file; without any, what the node really had. */
 static int add_configs(struct nm_sim_cases *s, const struct nm_sim_options *o,
                        const struct nm_config *base)
 {
@@ -144,6 +153,7 @@ static const char *const suggestions[] = {
 static int add_cases(struct nm_sim_cases *s, const struct nm_sim_options *o,
                      const struct nm_config *base)
 {
+    /* two files are something to compare already; one is only the base */
     bool none = o->cases.n == 0 && o->sweeps.n == 0 && o->configs.n < 2;
     const char *const *specs = none ? suggestions : o->cases.list;
     size_t n = none ? NM_ARRAY_SIZE(suggestions) : o->cases.n;
@@ -180,6 +190,7 @@ static int gather_cases(const struct nm_sim_options *o, const struct nm_workload
 
 /* ---- replays ------------------------------------------------------------- */
 
+/* For scripts: a line of words, always in the same places, and -1 for what never came to be. */
 static void print_job(const struct nm_sim_container *c, uint64_t begin_usec, void *userdata)
 {
     static const char *const ends[NM_SIM_END_COUNT] = {
@@ -205,6 +216,7 @@ static int replay(const struct nm_workload *load, const struct nm_sim_case *c, n
 
     if (r < 0)
         return fail(c->name, r, message);
+    /* to stderr: it must be seen also where the report goes to a file or another program */
     if (ret->n_violations > 0)
         fprintf(stderr, "nmsim: %s: the policy broke its own rule: %s\n", c->name,
                 ret->first_violation);
@@ -262,6 +274,7 @@ static int run(const struct nm_sim_options *o, const struct nm_workload *load)
     if (!results)
         return fail("the results", -ENOMEM, NULL);
     for (size_t i = 0; r >= 0 && i < cases.n; i++) {
+        /* jobs are told of the configuration that was asked for, not of the base */
         r = replay(load, &cases.list[i], o->jobs && i == 1 ? print_job : NULL, &results[i]);
         violated = violated || results[i].n_violations > 0;
     }
@@ -269,7 +282,7 @@ static int run(const struct nm_sim_options *o, const struct nm_workload *load)
         r = tell(o, load, results, cases.n);
     if (r >= 0)
         r = draw(o, load, results, cases.n);
-    return r < 0 ? r : violated ? -EPROTO : 0;
+    return r < 0 ? r : violated ? -EPROTO : 0; /* told already: it is for the exit status alone */
 }
 
 static int generate(const struct nm_sim_options *o, const struct nm_workload *load)
@@ -280,6 +293,7 @@ static int generate(const struct nm_sim_options *o, const struct nm_workload *lo
 
     if (!f)
         return fail(o->output, -errno, NULL);
+    /* this flushes, so a full disk is told here; closing it has nothing left to write */
     r = nm_workload_save(load, f);
     return r < 0 ? fail(o->output ? o->output : "standard output", r, NULL) : 0;
 }
@@ -293,6 +307,7 @@ int main(int argc, char **argv)
 
     if (r != 0)
         return r < 0 ? EXIT_USAGE : EXIT_SUCCESS;
+    /* a picture that can't be drawn is a wrong command line, and to be told before any replay */
     if (o.plot && nm_plot_check_path(o.plot, &message) < 0) {
         (void)fail("--plot", -EINVAL, message);
         return EXIT_USAGE;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See options.h. */
+/*
+ * See options.h. Options may stand before the command, behind it and behind the trace, as getopt_long()
+ * allows. So they are all taken first, each by itself; what goes with what is asked in the end, when
+ * the command is known.
+ */
 
 #include "sim/options.h"
 
@@ -51,6 +55,7 @@ static void usage(FILE *f)
         f);
 }
 
+/* Without a letter: beyond any character, with which getopt_long() answers for the others. */
 enum {
     OPT_CASE = 256,
     OPT_SWEEP,
@@ -102,6 +107,7 @@ static int take_word(struct nm_sim_words *w, const char *option, const char *wor
     return 0;
 }
 
+/* From --generate or as the operand of `generate`: it means the same. */
 static int take_kind(struct nm_sim_options *o, const char *word)
 {
     if (nm_generate_kind_from_string(word, &o->params.kind) < 0)
@@ -128,6 +134,7 @@ static int take_hours(struct nm_sim_options *o, const char *word)
     bool bare = *word && !strpbrk(word, "usminhd");
     int r;
 
+    /* cut before the unit is put behind it, or a long number would lose its unit */
     (void)snprintf(text, sizeof text, "%.40s%s", word, bare ? "h" : "");
     r = nm_parse_duration(text, &o->params.duration_usec);
     if (r < 0 || o->params.duration_usec < 60 * NM_USEC_PER_SEC ||
@@ -211,6 +218,7 @@ static int check(const struct nm_sim_options *o)
                         compare ? "compare" : "run");
     if (o->trace && o->generate)
         return complain("'%s' and --generate: either a trace or a made-up workload", o->trace);
+    /* Options that are without effect are refused, too: who gives one believes that it has one. */
     if (o->trace && o->made_up)
         return complain("--seed, --hours, --memory, --cpus and --containers are for made-up "
                         "workloads, and '%s' is a trace",
@@ -262,6 +270,7 @@ int nm_sim_parse_argv(int argc, char **argv, struct nm_sim_options *ret)
     struct nm_sim_options o = {.params = NM_GENERATE_DEFAULTS};
     int c, r;
 
+    /* who calls it bare wants to know what it is, and has done nothing wrong */
     if (argc < 2) {
         usage(stdout);
         return 1;

@@ -45,6 +45,8 @@ int nm_plot_check_path(const char *path, char **ret_message)
                    path);
 }
 
+/* Looked for beforehand: popen() succeeds with any command, and only its end would tell, with a message
+ * of the shell's. */
 static bool have_gnuplot(void)
 {
     const char *path = getenv("PATH");
@@ -79,6 +81,7 @@ struct scale {
     double usec;
 };
 
+/* The unit in which the axis has short numbers: from 3 days, 3 hours and 5 minutes on the larger one. */
 static struct scale scale_of(uint64_t duration_usec)
 {
     if (duration_usec > 3 * 86400 * NM_USEC_PER_SEC)
@@ -90,6 +93,8 @@ static struct scale scale_of(uint64_t duration_usec)
     return (struct scale){"seconds", 1e6};
 }
 
+/* One data block for each row, in percent, at the middle of each bucket. A bucket that nothing fell
+ * into is left out, and not drawn as 0. */
 static void put_data(FILE *f, const struct nm_sim_result *results, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -138,6 +143,7 @@ static void put_sums(FILE *f, const struct nm_sim_result *results, size_t n)
 
 /* ---- panels -------------------------------------------------------------- */
 
+/* As arrows over the whole width: lines of a plot would have their own entries in the legend. */
 static void put_thresholds(FILE *f, const struct nm_sim_result *r, bool cpu)
 {
     double alpha = cpu ? r->settings.over_allocation_threshold.cpu
@@ -164,6 +170,8 @@ static void put_curves(FILE *f, const struct nm_sim_result *results, size_t n, i
     fprintf(f, "\n");
 }
 
+/* Margins by the screen and not by the text: the panels share one axis of time, and their frames must
+ * stand above each other whatever the labels are. */
 static void put_panel(FILE *f, double bottom, double height)
 {
     fprintf(f, "set lmargin at screen 0.075; set rmargin at screen 0.97\n"
@@ -183,6 +191,8 @@ static void put_heading(FILE *f, const struct nm_workload *load, double y, const
     fprintf(f, ".\"'\" at screen 0.075, screen %g font ',10' tc rgb '#555555'\n", y - 0.02);
 }
 
+/* Memory is drawn by its peaks, CPU by its means: a moment without memory kills, one without CPU is
+ * hardly noticed. The thresholds are those of one row, for several pairs of lines say nothing. */
 static void put_time_panels(FILE *f, const struct nm_workload *load,
                             const struct nm_sim_result *results, size_t n)
 {
@@ -305,6 +315,7 @@ int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results,
     r = make_file(path, ret_message);
     if (r < 0)
         return r;
+    /* a gnuplot that gives up early must not take nmsim with it; "exec", so that the status is its own */
     was = signal(SIGPIPE, SIG_IGN);
     f = popen("exec gnuplot -", "we");
     if (!f)

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See report.h. */
+/*
+ * See report.h. Text is for somebody who has to choose: the few figures by which settings differ, beside
+ * each other, and in the end the row that does most without harm. JSON has all of them, and leaves the
+ * choice to its reader.
+ */
 
 #include "sim/report.h"
 
@@ -13,6 +17,8 @@
 #define MUCH_LOST 0.05 /* of the opportunistic work: more is not called good */
 #define MUCH_SLOWER 1.02 /* than with over-allocation off: guaranteed ones noticed */
 
+/* The one figure to go by: all CPU time that was not for nothing, of both types. What opportunistic
+ * containers gained at the cost of guaranteed ones is no gain in it. */
 double nm_report_gain(const struct nm_sim_result *r, const struct nm_sim_result *off)
 {
     double base = nm_sim_useful_work(off);
@@ -20,6 +26,7 @@ double nm_report_gain(const struct nm_sim_result *r, const struct nm_sim_result 
     return base > 0 ? nm_sim_useful_work(r) / base : 0;
 }
 
+/* Limits are where rounding would show a digit too many: "100s" for 99.6 seconds. */
 static const char *duration(double usec, char *buf, size_t size)
 {
     double sec = usec / 1e6;
@@ -213,7 +220,7 @@ static const char *alarm_of(const struct nm_sim_result *r)
     return r->n_violations > 0 ? " INVARIANTS VIOLATED" : "";
 }
 
-/* What a terminal of 80 columns has room for. */
+/* What a terminal of 80 columns has room for: a row that is wrapped can't be compared with the next. */
 static void print_narrow_row(const struct nm_sim_result *r, const struct nm_sim_result *off,
                              int width, FILE *f)
 {
@@ -244,6 +251,8 @@ static void print_row(const struct nm_sim_result *r, const struct nm_sim_result 
             nm_report_gain(r, off), alarm_of(r));
 }
 
+/* Guaranteed containers must not notice that the node is over-allocated. That some opportunistic work is
+ * lost is the price of it, and no harm. */
 static bool is_harmless(const struct nm_sim_result *r, const struct nm_sim_result *off)
 {
     return r->oom_guaranteed == 0 && r->n_violations == 0 &&
@@ -252,6 +261,7 @@ static bool is_harmless(const struct nm_sim_result *r, const struct nm_sim_resul
                off->jobs[NM_GUARANTEED].slowdown_mean * MUCH_SLOWER;
 }
 
+/* The row with over-allocation off takes part: where nothing else is harmless, it is the answer. */
 static void print_best(const struct nm_sim_result *results, size_t n, FILE *f)
 {
     const struct nm_sim_result *best = NULL;
@@ -274,6 +284,7 @@ static void print_best(const struct nm_sim_result *results, size_t n, FILE *f)
 
 #define WIDE 116 /* columns of a row, beside its name */
 
+/* Only a terminal is: a pipe or a file has no columns, and gets all of them. */
 static bool is_narrow(FILE *f, int width)
 {
     struct winsize size;
@@ -333,6 +344,7 @@ void nm_report_compare(const struct nm_workload *load, const struct nm_sim_resul
 
 /* ---- JSON ---------------------------------------------------------------- */
 
+/* To a millionth: what is beyond is noise of the division, which makes equal results look different. */
 static double rounded(double x)
 {
     return round(x * 1e6) / 1e6;
@@ -369,6 +381,7 @@ static json_t *use_to_json(double mean, double p95, double over_beta, double all
                      "over_beta", rounded(over_beta), "allocated", rounded(allocated));
 }
 
+/* Only reasons that there were: most of the policy's reasons are none for a kill. */
 static json_t *kills_to_json(const struct nm_sim_result *r)
 {
     json_t *j = json_object();
@@ -380,6 +393,7 @@ static json_t *kills_to_json(const struct nm_sim_result *r)
     return j;
 }
 
+/* The one part that is different in every run, kept by itself so that the rest can be compared. */
 static json_t *speed_to_json(const struct nm_sim_result *r)
 {
     return json_pack("{s:f, s:f, s:f}", "seconds", (double)r->spent_usec / 1e6,
