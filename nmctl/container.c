@@ -68,6 +68,13 @@ const char *nm_container_age(const json_t *c, char *buf, size_t size)
     return nm_format_duration(age, buf, size);
 }
 
+double nm_container_used_vcores(const json_t *c)
+{
+    double asked = nm_json_num(c, "cpu_request_millicores");
+
+    return asked > 0 ? nm_json_num(c, "cpu_millicores") / asked * nm_json_num(c, "vcores") : 0;
+}
+
 /* Green is what runs, red what failed, yellow all on its way; what ended well needs nobody's
  * eye. */
 enum nm_style nm_container_state_style(const json_t *c)

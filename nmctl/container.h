@@ -13,6 +13,9 @@ char *nm_container_command(const json_t *c);
 /* How long it has run, or has been waiting; for an ended one how long it ran. The buffer is
  * returned. */
 const char *nm_container_age(const json_t *c, char *buf, size_t size);
+/* The CPU that it uses, in the unit that it was asked for in: where vcores are configured apart from the CPUs, one is
+ * not the other. */
+double nm_container_used_vcores(const json_t *c);
 enum nm_style nm_container_state_style(const json_t *c);
 /* "container_1_000002 (name)" */
 const char *nm_container_title(const json_t *c, char *buf, size_t size);

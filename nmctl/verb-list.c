@@ -55,7 +55,7 @@ static void add_use(struct nm_table *t, const json_t *c)
     nm_table_add(t, NM_STYLE_DIM, "%s",
                  nm_format_size(nm_json_u64(c, "memory_bytes"), asked, sizeof asked));
     if (alive)
-        nm_table_add(t, NM_STYLE_NONE, "%.2f", nm_json_num(c, "cpu_millicores") / 1000);
+        nm_table_add(t, NM_STYLE_NONE, "%.2f", nm_container_used_vcores(c));
     else
         nm_table_add(t, NM_STYLE_NONE, "-");
     nm_table_add(t, NM_STYLE_DIM, "%g", nm_json_num(c, "vcores"));

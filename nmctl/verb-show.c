@@ -68,7 +68,7 @@ static void show_use(const struct nm_term *term, const json_t *c)
          nm_format_size(nm_json_u64(c, "peak_memory_bytes"), d, sizeof d));
     if (nm_json_u64(c, "swap_bytes") > 0)
         line(term, "swap", "%s", nm_format_size(nm_json_u64(c, "swap_bytes"), a, sizeof a));
-    line(term, "cpu", "%.2f of %g vcores, %s in all", nm_json_num(c, "cpu_millicores") / 1000,
+    line(term, "cpu", "%.2f of %g vcores, %s in all", nm_container_used_vcores(c),
          nm_json_num(c, "vcores"),
          nm_format_duration(nm_json_u64(c, "cpu_usage_usec"), a, sizeof a));
 }

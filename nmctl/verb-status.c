@@ -104,9 +104,8 @@ static void read_gauge(struct gauge *g, const json_t *node, bool memory)
     static const char *const types[] = {"guaranteed", "opportunistic"};
     const char *use = memory ? "memory_bytes" : "cpu_millicores",
                *size = memory ? "memory_bytes" : "vcores";
-    double cpus = nm_json_num(node, "machine.cpus"), vcores = nm_json_num(node, "capacity.vcores");
-    double per_core = vcores > 0 && cpus > 0 ? vcores / cpus : 1; /* vcores of one CPU */
-    double unit = memory ? 1 : per_core / 1000;                   /* millicores into vcores */
+    double millicores = nm_json_num(node, "capacity.cpu_millicores");
+    double unit = memory || millicores <= 0 ? 1 : nm_json_num(node, "capacity.vcores") / millicores;
 
     *g = (struct gauge){.name = memory ? "memory" : "cpu", .label = memory ? "memory" : "CPU"};
     g->capacity = nm_json_num(nm_json_at(node, "capacity"), size);

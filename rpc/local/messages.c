@@ -130,6 +130,7 @@ static json_t *container_usage(const struct nm_container *c)
 
     return OBJECT({"memory_bytes", integer(v->request.memory_bytes)},
                   {"vcores", nm_messages_vcores(c->vcores_milli)},
+                  {"cpu_request_millicores", integer(v->request.cpu_millicores)},
                   {"memory_used_bytes", integer(v->measured.memory_bytes)},
                   {"cpu_millicores", integer(v->measured.cpu_millicores)},
                   {"peak_memory_bytes", integer(c->memory_peak_bytes)},
@@ -177,10 +178,12 @@ json_t *nm_messages_container(const struct nm_container *c,
 
 /* ---- status --------------------------------------------------------------------------------- */
 
-static json_t *amount(uint64_t memory_bytes, uint64_t vcores_milli)
+/* CPU twice: as it is asked for, and what that comes to in CPUs, which is what use is measured in. */
+static json_t *amount(const struct nm_resources *r, uint64_t vcores_milli)
 {
-    return OBJECT({"memory_bytes", integer(memory_bytes)},
-                  {"vcores", nm_messages_vcores(vcores_milli)});
+    return OBJECT({"memory_bytes", integer(r->memory_bytes)},
+                  {"vcores", nm_messages_vcores(vcores_milli)},
+                  {"cpu_millicores", integer(r->cpu_millicores)});
 }
 
 static json_t *resources(const struct nm_resources *r)
@@ -247,10 +250,10 @@ static json_t *node_contract(const struct nm_status *s)
     return OBJECT(
         {"state", json_string(nm_node_state_name(s->state))},
         {"backend", json_string(s->backend ? s->backend->ops->name : "none")},
-        {"capacity", amount(s->capacity.memory_bytes, s->capacity_vcores_milli)},
+        {"capacity", amount(&s->capacity, s->capacity_vcores_milli)},
         {"allocated",
-         by_type(amount(a[NM_GUARANTEED].memory_bytes, v[NM_GUARANTEED]),
-                 amount(a[NM_OPPORTUNISTIC].memory_bytes, v[NM_OPPORTUNISTIC]))},
+         by_type(amount(&a[NM_GUARANTEED], v[NM_GUARANTEED]),
+                 amount(&a[NM_OPPORTUNISTIC], v[NM_OPPORTUNISTIC]))},
         {"utilization", fractions(&s->utilization)},
         {"over_allocation_threshold", fractions(&s->settings.over_allocation_threshold)},
         {"preemption_threshold", fractions(&s->settings.preemption_threshold)},

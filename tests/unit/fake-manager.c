@@ -65,6 +65,7 @@ struct nm_container *fake_manager_add(struct nm_manager *m, const char *name, ui
     c->view.state = NM_RUNNING;
     c->view.request.memory_bytes = 64 * NM_MIB;
     c->vcores_milli = 500;
+    c->view.request.cpu_millicores = 250; /* as where there are twice as many vcores as CPUs */
     c->submitted_realtime_usec = nm_realtime_usec();
     return c;
 }

@@ -89,6 +89,7 @@ static void test_status_contract(void **state)
     assert_text(j, "upstream.kind", "none");
     assert_text(j, "upstream.state", "none");
     assert_number(j, "node.capacity.vcores", 4);
+    assert_number(j, "node.capacity.cpu_millicores", 4000);
     assert_number(j, "node.allocated.opportunistic.vcores", 1.5);
     assert_number(j, "node.allocated.opportunistic.memory_bytes", 7);
     assert_number(j, "node.allocated.guaranteed.memory_bytes", 0);
@@ -158,6 +159,7 @@ static void test_container_alive(void **state)
     assert_text(j, "state", "RUNNING");
     assert_number(j, "memory_bytes", 64 * 1048576);
     assert_number(j, "vcores", 0.5);
+    assert_number(j, "cpu_request_millicores", 250);
     assert_number(j, "memory_used_bytes", 0);
     assert_number(j, "cpu_millicores", 0);
     assert_number(j, "peak_memory_bytes", 0);

@@ -27,7 +27,7 @@
 #define ID "container_1763769112_000001"
 #define RUNNING                                                                                    \
     "{\"id\":\"" ID "\",\"name\":\"web\",\"execution_type\":\"GUARANTEED\",\"state\":\"RUNNING\"," \
-    "\"memory_bytes\":536870912,\"vcores\":0.5,\"memory_used_bytes\":104857600,\"cpu_"             \
+    "\"memory_bytes\":536870912,\"vcores\":0.5,\"cpu_request_millicores\":1000,\"memory_used_bytes\":104857600,\"cpu_" \
     "millicores\":250,"                                                                            \
     "\"submitted_usec\":1763769112000000,\"started_usec\":1763769112000000,\"finished_usec\":"     \
     "null,\"exit_code\":null,"                                                                     \
@@ -264,7 +264,8 @@ static void test_shows(void **state)
     serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "list");
     assert_int_equal(r.status, 0);
-    expect(r.out, ID "  web   guaranteed  RUNNING  100 MiB  512 MiB  0.25  0.5");
+    /* a quarter of a CPU, where half a vcore is a whole one */
+    expect(r.out, ID "  web   guaranteed  RUNNING  100 MiB  512 MiB  0.12  0.5");
     assert_null(strchr(r.out, '\033')); /* not to a file, and not a container's either */
     expect(r.out, "sh -c 'echo ?[31mred'");
     RUN(&r, "list", "--json");
