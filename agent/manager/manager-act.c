@@ -470,6 +470,8 @@ void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
         nm_act_discard(l, reason);
         return;
     }
+    if (nm_life_is_over(l))
+        return;
     if (v->state != NM_KILLING) {
         l->c->kill_reason = reason;
         l->c->kill_deadline_usec = grace ? nm_now_usec() + grace : 0;

@@ -559,7 +559,7 @@ static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
     struct nm_live *l = userdata;
 
     (void)s, (void)usec;
-    l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
+    l->end_source = sd_event_source_disable_unref(l->end_source);
     if (never_ran(l))
         back_into_queue(l);
     else
@@ -572,8 +572,13 @@ static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
 static void finish_soon(struct nm_live *l)
 {
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
-    if (sd_event_add_time(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, 0, 1, on_end, l) < 0)
+    if (sd_event_add_time(l->m->event, &l->end_source, CLOCK_BOOTTIME, 0, 1, on_end, l) < 0)
         nm_err("%s: out of memory while ending it", l->c->id);
+}
+
+bool nm_life_is_over(const struct nm_live *l)
+{
+    return l->ending && l->c->view.state != NM_SCHEDULED;
 }
 
 void nm_life_hold_launch(struct nm_live *l)

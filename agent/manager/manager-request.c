@@ -481,7 +481,7 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "id", id,
                               "Container %s has ended already (%s).", c->id,
                               nm_container_end_text(c, end, sizeof end));
-    if (c->view.state == NM_KILLING && !now)
+    if ((c->view.state == NM_KILLING && !now) || nm_life_is_over(l))
         return 0;
     if (c->view.state != NM_KILLING)
         nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, who);
@@ -615,7 +615,7 @@ static void kill_where(struct nm_manager *m, bool opportunistic_only, bool now,
         struct nm_live *l = m->live[i];
         const struct nm_view *v = &l->c->view;
 
-        if (v->state == NM_KILLING || (opportunistic_only && v->type != NM_OPPORTUNISTIC))
+        if (v->state == NM_KILLING || nm_life_is_over(l) || (opportunistic_only && v->type != NM_OPPORTUNISTIC))
             continue;
         nm_record_by(l, NM_DECISION_KILL, reason, who);
         nm_act_kill(l, NM_EXIT_DRAINED, now);

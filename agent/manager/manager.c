@@ -141,6 +141,7 @@ int nm_manager_add_live(struct nm_manager *m, struct nm_container *c, struct nm_
 static void live_done(struct nm_live *l)
 {
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
+    l->end_source = sd_event_source_disable_unref(l->end_source);
     l->reclaim_child = sd_event_source_disable_unref(l->reclaim_child);
     l->events_watch = nm_cgroup_watch_free(l->events_watch);
     l->memory_watch = nm_cgroup_watch_free(l->memory_watch);

@@ -59,6 +59,7 @@ struct nm_live {
     enum nm_todo todo;
     uint64_t reclaim_bytes;
     sd_event_source *kill_timer;      /* grace, then unkillable */
+    sd_event_source *end_source;      /* the turn in which its end is dealt with */
     sd_event_source *reclaim_child;
     bool creating;                    /* the backend is at work on its cgroup */
     bool shim_gone;                   /* ENDED was heard, or there never was a shim */
@@ -238,6 +239,9 @@ void nm_life_count_oom_kills(struct nm_live *l, uint64_t n); /* n: of its whole 
 /* Not now (no room on the disk): back into the queue as soon as nothing is left of the attempt. */
 void nm_life_hold_launch(struct nm_live *l);
 void nm_life_check_end(struct nm_live *l);
+/* Nothing of it is left to be killed: it has ended, and only waits for the turn in which that is dealt with. Not so what
+ * couldn't be started, which would then go back into the queue. */
+bool nm_life_is_over(const struct nm_live *l);
 /* How c ended, by l->end (with has_end), else by what else is known. Fills in exit_* and message. */
 void nm_life_judge_end(struct nm_live *l);
 void nm_life_fail_launch(struct nm_live *l, enum nm_launch_stage stage, int error,

@@ -58,6 +58,31 @@ is "nothing can be done there" "$(tcp /v1/drain -X POST -o /dev/null -w '%{http_
 is "and nobody's logs be read" \
     "$(tcp "/v1/containers/$id/logs" -o /dev/null -w '%{http_code}')" 403
 
+# ---- clients in a hurry
+
+# Ten times each, and all within one turn of nmd's loop: the later ones find those that the first has just killed.
+hurried=$(seq -f hurried-%g 10)
+for name in $hurried; do nmctl run --detach --name "$name" -m 1M -c 0.01 -- sleep 1000 >/dev/null; done
+for name in $hurried; do wait_until 5 in_state "$name" RUNNING; done
+kill -STOP "$nmd_pid"
+asking=()
+for _ in $(seq 10); do
+    for name in $hurried; do
+        curl -s -m 20 -o /dev/null -w '%{http_code}\n' --unix-socket "$NMD_SOCKET" \
+            --json '{"now":true}' "http://nmd/v1/containers/$name/kill" >>"$dir/hurried-codes" &
+        asking+=($!)
+    done
+done
+sleep 0.5 # for as many as possible to have asked; with fewer it only shows less
+kill -CONT "$nmd_pid"
+wait "${asking[@]}"
+is "who asks for a kill ten times is answered: done, or over" \
+    "$(grep -c . "$dir/hurried-codes") $(grep -cvE '^(200|409)$' "$dir/hurried-codes")" "100 0"
+hurried_over() { [ "$(nmctl list --json | jq '[.[] | select(.name | startswith("hurried"))] | length')" = 0 ]; }
+check "and the container goes" wait_until 5 hurried_over
+is "as killed" "$(nmctl list --all --json |
+    jq -r '[.[] | select(.name | startswith("hurried")) | .exit_reason] | unique | join(" ")')" killed
+
 # ---- clients that misbehave
 
 cat >"$dir/abuse.py" <<'END'
