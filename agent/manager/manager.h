@@ -239,8 +239,8 @@ void nm_life_count_oom_kills(struct nm_live *l, uint64_t n); /* n: of its whole 
 /* Not now (no room on the disk): back into the queue as soon as nothing is left of the attempt. */
 void nm_life_hold_launch(struct nm_live *l);
 void nm_life_check_end(struct nm_live *l);
-/* Nothing of it is left to be killed: it has ended, and only waits for the turn in which that is dealt with. Not so what
- * couldn't be started, which would then go back into the queue. */
+/* Nothing of it is left to be killed: it has ended, and only waits for the turn in which that is dealt with. Not so
+ * what couldn't be started, which would then go back into the queue. */
 bool nm_life_is_over(const struct nm_live *l);
 /* How c ended, by l->end (with has_end), else by what else is known. Fills in exit_* and message. */
 void nm_life_judge_end(struct nm_live *l);
