@@ -144,6 +144,8 @@ static void act(struct nm_live *l, const struct nm_policy_action *a,
         [NM_ACTION_KILL] = NM_DECISION_KILL,       [NM_ACTION_SHED] = NM_DECISION_SHED,
     };
 
+    if (nm_life_is_over(l)) /* since the samples that this was decided on */
+        return;
     nm_record_begin(l, kinds[a->type], a, v, a->reason);
     switch (a->type) {
     case NM_ACTION_ADMIT:
