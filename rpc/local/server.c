@@ -156,15 +156,21 @@ static void resume_deferred(struct nm_local_server *s, unsigned n)
 
 /* ---- the library's turn ------------------------------------------------------------------- */
 
-/* What the library waits for changes with every request, so its timer is set anew each time. It
- * names none when it waits for bytes alone. */
+/* The library reads once from each connection, no more than CONNECTION_MEMORY, and says 0 when that was not all: a long
+ * body would take hundreds of turns of the loop, each behind everybody else's work. So it goes on while there is time.
+ * What it waits for changes with every request, so its timer is set anew each time. It names none when it waits for
+ * bytes alone. */
 static void run(struct nm_local_server *s)
 {
     MHD_UNSIGNED_LONG_LONG msec;
+    bool waits;
 
     s->run_started_usec = nm_now_usec();
-    (void)MHD_run(s->daemon);
-    if (MHD_get_timeout(s->daemon, &msec) != MHD_YES) {
+    do {
+        (void)MHD_run(s->daemon);
+        waits = MHD_get_timeout(s->daemon, &msec) == MHD_YES;
+    } while (waits && msec == 0 && nm_now_usec() - s->run_started_usec < RUN_BUDGET_USEC);
+    if (!waits) {
         (void)sd_event_source_set_enabled(s->timer, SD_EVENT_OFF);
         return;
     }
@@ -495,7 +501,7 @@ static int add_source(int r, sd_event_source *source, const char *description)
 static int add_timers(struct nm_local_server *s)
 {
     int r =
-        sd_event_add_time(s->event, &s->timer, CLOCK_MONOTONIC, 0, NM_USEC_PER_MSEC, on_timer, s);
+        sd_event_add_time(s->event, &s->timer, CLOCK_MONOTONIC, 0, 1, on_timer, s);
 
     r = add_source(r, s->timer, "http-timer");
     if (r >= 0)
