@@ -20,6 +20,7 @@ struct nm_node_sample {
     uint64_t at_usec; /* when it was taken */
     uint64_t memory_total_bytes;
     uint64_t memory_available_bytes; /* MemAvailable */
+    uint64_t memory_held_bytes;      /* AnonPages and Shmem: what processes hold that is no file's; 0 if not told */
     uint64_t swap_total_bytes, swap_free_bytes;
     uint32_t n_cpus;           /* online */
     uint32_t cpu_busy_millicores; /* since the previous sample: all but idle and iowait; steal counts as busy */

@@ -85,6 +85,7 @@ static int sample_memory(struct nm_node_sampler *s, struct nm_node_sample *out)
         return r;
     out->memory_total_bytes = m.memory_total_bytes;
     out->memory_available_bytes = m.memory_available_bytes;
+    out->memory_held_bytes = m.anon_bytes + m.shmem_bytes;
     out->swap_total_bytes = m.swap_total_bytes;
     out->swap_free_bytes = m.swap_free_bytes;
     return 0;

@@ -108,6 +108,8 @@ int nm_monitor_parse_meminfo(const char *text, struct nm_meminfo *ret)
     static const struct field fields[] = {
         FIELD("MemTotal", struct nm_meminfo, memory_total_bytes, true),
         FIELD("MemAvailable", struct nm_meminfo, memory_available_bytes, true),
+        FIELD("AnonPages", struct nm_meminfo, anon_bytes, false),
+        FIELD("Shmem", struct nm_meminfo, shmem_bytes, false),
         /* without CONFIG_SWAP there are no such lines */
         FIELD("SwapTotal", struct nm_meminfo, swap_total_bytes, false),
         FIELD("SwapFree", struct nm_meminfo, swap_free_bytes, false),

@@ -22,6 +22,7 @@ struct nlmsghdr;
 struct nm_meminfo {
     uint64_t memory_total_bytes, memory_available_bytes;
     uint64_t swap_total_bytes, swap_free_bytes;
+    uint64_t anon_bytes, shmem_bytes; /* 0 where there are no such lines */
 };
 int nm_monitor_parse_meminfo(const char *text, struct nm_meminfo *ret);
 

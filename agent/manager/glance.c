@@ -20,11 +20,15 @@
 #include "util/clock.h"
 #include "util/fileio.h"
 
-/* From the over-allocation threshold on. A surge of CPU is seen in the first glance that is all of it: two of
- * these and CPU_LOOK_USEC are what may pass before it is relieved. */
-#define NEAR_USEC (20 * NM_USEC_PER_MSEC)
-#define FAR_USEC (100 * NM_USEC_PER_MSEC)
-#define GOOD_PIECE_SHARE 64                /* of the capacity */
+/* A surge of CPU is seen in the first glance that is all of it: two of these and CPU_LOOK_USEC are what may pass before
+ * it is relieved. */
+#define GLANCE_USEC (20 * NM_USEC_PER_MSEC)
+/* Shares of the capacity: what is worth a sample anywhere, and what is no mere flutter at the threshold. */
+#define GOOD_PIECE_SHARE 64
+#define FLUTTER_SHARE 1024
+/* A sample reads all of each container, which takes milliseconds where there are many, or big ones without a memory
+ * controller: no more than this part of the time, unless the threshold is being crossed. */
+#define SAMPLING_SHARE 20
 #define CPU_GLANCE_USEC (15 * NM_USEC_PER_MSEC) /* less says nothing */
 /* Long enough that the ticks of /proc/stat say something, short enough to relieve within 100 ms. */
 #define CPU_LOOK_USEC (50 * NM_USEC_PER_MSEC)
@@ -42,14 +46,23 @@ static uint64_t share(const struct nm_manager *m, double fraction)
     return (uint64_t)(fraction * (double)m->settings.capacity.memory_bytes);
 }
 
-/* By as much as the node's use has grown, the containers' may have. */
+/*
+ * By as much as the node's use has grown, the containers' may have. What processes hold is told apart, and the greater
+ * growth counts: each CPU keeps freed pages on a list of its own, hundreds of MiB by now, which MemAvailable takes for
+ * used; a process that is given those grows without a change of it.
+ */
 static bool worth_a_sample(const struct nm_manager *m, const struct nm_node_sample *now)
 {
-    uint64_t grown = nm_sub_u64(used_bytes(now), used_bytes(&m->node));
+    uint64_t grown = NM_MAX(nm_sub_u64(used_bytes(now), used_bytes(&m->node)),
+                            nm_sub_u64(now->memory_held_bytes, m->node.memory_held_bytes));
     uint64_t beta = share(m, m->settings.preemption_threshold.memory);
+    uint64_t capacity = m->settings.capacity.memory_bytes;
+    bool crosses = grown > 0 && m->in_use_bytes <= beta && m->in_use_bytes + grown > beta;
 
-    return grown > m->settings.capacity.memory_bytes / GOOD_PIECE_SHARE ||
-           (grown > 0 && m->in_use_bytes <= beta && m->in_use_bytes + grown > beta);
+    if (crosses && grown > capacity / FLUTTER_SHARE)
+        return true;
+    return (crosses || grown > capacity / GOOD_PIECE_SHARE) &&
+           now->at_usec - m->node.at_usec >= SAMPLING_SHARE * m->sample_cost_usec;
 }
 
 static uint64_t cpu_limit(const struct nm_manager *m)
@@ -120,14 +133,9 @@ void nm_glance_look_at_cpu(struct nm_manager *m)
 
 static void arm(struct nm_manager *m)
 {
-    bool near = m->in_use_bytes >= share(m, m->settings.over_allocation_threshold.memory) ||
-                (m->slice_cpu_fd >= 0 && m->in_use_millicores <= cpu_limit(m));
-    /* A node with a thousand containers is not sampled more than a twentieth of the time. */
-    uint64_t after = NM_MAX(near ? NEAR_USEC : FAR_USEC, 20 * m->sample_cost_usec);
-
-    if (after >= m->config->period_usec)
+    if (GLANCE_USEC >= m->config->period_usec)
         return;
-    (void)sd_event_source_set_time_relative(m->close_timer, after);
+    (void)sd_event_source_set_time_relative(m->close_timer, GLANCE_USEC);
     (void)sd_event_source_set_enabled(m->close_timer, SD_EVENT_ONESHOT);
 }
 

@@ -289,7 +289,7 @@ def surges(build, rounds):
     for what, measure, off in (
             ("memory surge to relief", memory_surge, ("[sampling]", "period = 3s", "glance = no", "pressure-stall = 9999ms",
                                                       "pressure-window = 10s")),
-            ("CPU surge to freeze (cpu-samples = 1)", cpu_surge, ("[sampling]", "period = 3s", "pressure-stall = 9999ms",
+            ("CPU surge to freeze (cpu-samples = 1)", cpu_surge, ("[sampling]", "period = 3s", "glance = no", "pressure-stall = 9999ms",
                                                                   "pressure-window = 10s"))):
         fast = measure(build, rounds, "[sampling]", "period = 3s")
         slow = measure(build, max(3, rounds // 3), *off)

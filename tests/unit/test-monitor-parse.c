@@ -26,9 +26,9 @@ static void test_meminfo(void **state)
         struct nm_meminfo want;
     } cases[] = {
         {"MemTotal:       24731700 kB\nMemFree: 9 kB\nMemAvailable:   24370324 kB\n"
-         "SwapTotal: 8 kB\nSwapFree: 4 kB\n",
-         0, {24731700ull << 10, 24370324ull << 10, 8192, 4096}},
-        {"MemTotal: 2 kB\nMemAvailable: 1 kB", 0, {2048, 1024, 0, 0}},
+         "AnonPages: 3 kB\nShmem: 2 kB\nSwapTotal: 8 kB\nSwapFree: 4 kB\n",
+         0, {24731700ull << 10, 24370324ull << 10, 8192, 4096, 3072, 2048}},
+        {"MemTotal: 2 kB\nMemAvailable: 1 kB", 0, {2048, 1024, 0, 0, 0, 0}},
         {"MemTotal: 2 kB\nMemFree: 1 kB\n", -EBADMSG, {0}}, /* before Linux 3.14 */
         {"MemTotal: 2 MB\nMemAvailable: 1 kB\n", -EBADMSG, {0}},
         {"MemTotal: -2 kB\nMemAvailable: 1 kB\n", -EBADMSG, {0}},

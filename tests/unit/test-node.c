@@ -13,7 +13,8 @@
 #include "tests/unit/fake-tree.h"
 #include "util/clock.h"
 
-#define MEMINFO "MemTotal: 1000 kB\nMemAvailable: 400 kB\nSwapTotal: 100 kB\nSwapFree: 60 kB\n"
+#define MEMINFO \
+    "MemTotal: 1000 kB\nMemAvailable: 400 kB\nSwapTotal: 100 kB\nSwapFree: 60 kB\nAnonPages: 50 kB\nShmem: 7 kB\n"
 
 static void write_ticks(const struct fake_tree *proc, unsigned busy, unsigned idle, unsigned iowait)
 {
@@ -85,6 +86,7 @@ static void test_memory_and_pressure(void **state)
     assert_int_equal(nm_node_sampler_sample(s, 1, &n), 0);
     assert_int_equal(n.memory_total_bytes, 1000 << 10);
     assert_int_equal(n.memory_available_bytes, 400 << 10);
+    assert_int_equal(n.memory_held_bytes, 57 << 10);
     assert_int_equal(n.swap_total_bytes, 100 << 10);
     assert_int_equal(n.swap_free_bytes, 60 << 10);
     assert_true(n.memory_pressure_some_avg10 == 12.5);
