@@ -102,6 +102,30 @@ class Node:
             time.sleep(0.005)
         return c
 
+    def touched(self, ident):
+        """What SURGE has said so far: how many MiB, and when."""
+        text = (self.dir / "state" / "logs" / ident / "stdout").read_text()
+        return [tuple(map(int, line.split())) for line in text.splitlines(True) if line.endswith("\n")]
+
+    def wait_touched(self, ident, mib, seconds=60):
+        deadline = time.monotonic() + seconds
+        while self.touched(ident)[-1:] < [(mib,)]:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{ident} doesn't hold {mib} MiB")
+            time.sleep(0.005)
+
+    def sampled(self, seconds=20):
+        """The node as it is seen by a sample that began after this call."""
+        begun = time.monotonic()
+        while True:
+            node = self.connection.call("GET", "/v1/status")["node"]
+            age = node["sample"]["age_usec"]
+            if age is not None and age / 1e6 + 0.05 < time.monotonic() - begun:
+                return node
+            if time.monotonic() - begun > seconds:
+                raise RuntimeError("nmd takes no samples")
+            time.sleep(0.05)
+
     def events_file(self, ident):
         return pathlib.Path(self.root, self.slice, f"{self.slice[:-6]}-{ident}.scope", "cgroup.events")
 
@@ -189,16 +213,18 @@ def launch(build, runs):
         node.stop()
 
 
-# Waits for its word, then touches memory as fast as it can, and says when each 8 MiB were there.
+# Waits for its word, then touches memory as fast as it can, and says when each MiB was there: no more than that, so it is
+# copied from a pattern that is there before.
 SURGE = """
 import os, sys, time
-held = []
+held, pattern = [], b"x" * (1 << 20)
+print(0, time.monotonic_ns(), flush=True)
 while not os.path.exists("{go}"):
     time.sleep(0.002)
-while len(held) * 8 < {mib}:
-    held.append(bytearray(b"x" * (8 << 20)))
-    print(len(held) * 8, time.monotonic_ns(), flush=True)
-time.sleep(30)
+while len(held) < {mib}:
+    held.append(bytearray(pattern))
+    print(len(held), time.monotonic_ns(), flush=True)
+time.sleep(60)
 """
 
 
@@ -226,19 +252,16 @@ def memory_surge(build, rounds, *sampling):
             go = node.dir / "go"
             surge = node.run([sys.executable, "-c", SURGE.format(mib=surge_mib, go=go)], "GUARANTEED", 800)
             node.wait(surge, "RUNNING")
-            victim = node.run([sys.executable, "-c", f"x = bytearray(b'x' * ({victim_mib} << 20)); import time; time.sleep(60)"],
-                              memory_mib=320)
+            victim = node.run([sys.executable, "-c", SURGE.format(mib=victim_mib, go="/")], memory_mib=320)
             node.wait(victim, "RUNNING")
-            deadline = time.monotonic() + 20
-            while (node.container(victim)["memory_used_bytes"] or 0) < victim_mib * MIB and time.monotonic() < deadline:
-                time.sleep(0.05)
-            base = node.connection.call("GET", "/v1/status")["node"]["utilization"]["memory"] * CAPACITY_MIB
+            node.wait_touched(surge, 0)
+            node.wait_touched(victim, victim_mib)
+            base = node.sampled()["utilization"]["memory"] * CAPACITY_MIB
             go.touch()
             gone = wait_file(node.events_file(victim), "populated 0")
-            log = (node.dir / "state" / "logs" / surge / "stdout").read_text().splitlines()
-            # the surging python itself takes about 10 MiB before its first block
-            need = 0.95 * CAPACITY_MIB - base - 10
-            crossed = next((int(t) for mib, t in (line.split() for line in log) if int(mib) >= need), None)
+            # the last moment at which the node was surely not over the threshold
+            need = 0.95 * CAPACITY_MIB - base
+            crossed = max((t for mib, t in node.touched(surge) if mib < need), default=None)
             if gone and crossed:
                 times.append(max(0.0, (gone - crossed) / 1e6))
         finally:
