@@ -152,9 +152,9 @@ static int choose_base(const char *root, char **ret, char **ret_message)
         return -ENOMEM;
     if (access(base, W_OK) < 0)
         return nm_fail(ret_message, -EACCES,
-                               "cgroup %s isn't delegated to this user: run as root, or under "
-                               "'systemd-run --user --scope -p Delegate=yes'",
-                               base);
+                       "cgroup %s isn't delegated to this user: run as root, or under "
+                       "'systemd-run --user --scope -p Delegate=yes'",
+                       base);
     *ret = STEAL_PTR(base);
     return 0;
 }
@@ -480,7 +480,7 @@ int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend *
     if (r < 0) {
         const char *why = nm_backend_explain(r);
         return nm_fail(ret_message, r, "making the slice %s: %s", d->base.slice_path,
-                               why ? why : strerror(-r));
+                       why ? why : strerror(-r));
     }
     r = probe(d);
     if (r < 0)

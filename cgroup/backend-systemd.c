@@ -198,7 +198,7 @@ static int start_slice(struct nm_systemd *s, char **ret_message)
         r = st.result;
     if (r < 0)
         return nm_fail(ret_message, r, "starting %s: %s", s->base.slice,
-                               message ? message : strerror(-r));
+                       message ? message : strerror(-r));
     return 0;
 }
 
@@ -281,7 +281,7 @@ static int open_connection(struct nm_systemd *s, char **ret_message)
         r = learn_dialect(s);
     if (r < 0)
         return nm_fail(ret_message, r, "no connection to the systemd %s manager: %s",
-                               s->base.user_manager ? "user" : "system", strerror(-r));
+                       s->base.user_manager ? "user" : "system", strerror(-r));
     return 0;
 }
 

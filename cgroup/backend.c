@@ -250,8 +250,8 @@ static int find_root(const char *given, char **ret, char **ret_message)
     }
     r = nm_mount_find("/proc/self/mountinfo", ret);
     if (r == -ENOENT)
-        return nm_fail(ret_message, r, "no cgroup2 file system is mounted: mount one "
-                                               "(mount -t cgroup2 none /sys/fs/cgroup)");
+        return nm_fail(ret_message, r,
+                       "no cgroup2 file system is mounted: mount one (mount -t cgroup2 none /sys/fs/cgroup)");
     if (r < 0)
         return nm_fail(ret_message, r, "/proc/self/mountinfo: %s", strerror(-r));
     return 0;
@@ -284,9 +284,9 @@ int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params,
 
     if (!slice_name_is_valid(params->slice))
         return nm_fail(ret_message, -EINVAL,
-                               "slice '%s': must be a name of letters, digits, '.', '_' and "
-                               "single '-', at most 63 long, that ends in " SLICE_SUFFIX,
-                               params->slice);
+                       "slice '%s': must be a name of letters, digits, '.', '_' and "
+                       "single '-', at most 63 long, that ends in " SLICE_SUFFIX,
+                       params->slice);
     if (params->kind == NM_CGROUP_BACKEND_FAKE) {
         host.root = params->cgroup_root;
         return nm_fake_new(&host, ret, ret_message);

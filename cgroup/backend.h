@@ -47,4 +47,3 @@ bool nm_backend_slice_is_empty(const struct nm_cgroup_backend *b);
 /* In plain words, what -errno means when a cgroup can't be made, or NULL to say it as strerror
  * does. */
 const char *nm_backend_explain(int r);
-

@@ -84,19 +84,19 @@ static int set_key(struct nm_config *c, const char *section, const char *name, c
     if (!key) {
         near = nm_config_nearest_key(section, name);
         return nm_fail(ret_message, -EINVAL, "%s.%s: there is no such key%s%s%s%s%s; see nmd.conf(5)",
-                        section, name, near ? ", did you mean " : "", near ? near->section : "",
-                        near ? "." : "", near ? near->name : "", near ? "?" : "");
+                       section, name, near ? ", did you mean " : "", near ? near->section : "",
+                       near ? "." : "", near ? near->name : "", near ? "?" : "");
     }
     if (!nm_trace_has_section(section))
         return nm_fail(ret_message, -EINVAL,
-                        "%s.%s: [%s] decides nothing, so there is nothing to simulate; allowed are "
-                        "keys of [node], [over-allocation], [queue], [preemption] and [sampling]",
-                        section, name, section);
+                       "%s.%s: [%s] decides nothing, so there is nothing to simulate; allowed are "
+                       "keys of [node], [over-allocation], [queue], [preemption] and [sampling]",
+                       section, name, section);
     r = nm_config_set(c, key, value);
     if (r == -ENOMEM)
         return r;
     return r < 0 ? nm_fail(ret_message, -EINVAL, "%s.%s=%s: allowed is %s", section, name, value,
-                            nm_config_allowed(key, allowed, sizeof allowed))
+                           nm_config_allowed(key, allowed, sizeof allowed))
                  : 0;
 }
 
@@ -136,8 +136,8 @@ static int assign(struct nm_config *c, char *text, char **ret_message)
     dot = strchr(name, '.');
     if (!dot)
         return nm_fail(ret_message, -EINVAL,
-                        "'%s=%s': it must be section.key=value, or alpha, beta or victims", name,
-                        value);
+                       "'%s=%s': it must be section.key=value, or alpha, beta or victims", name,
+                       value);
     *dot = '\0';
     return set_key(c, name, dot + 1, value, ret_message);
 }
@@ -228,7 +228,7 @@ static int parse_sweep(const char *spec, struct sweep *w, char **ret_message)
             return nm_fail(ret_message, -EINVAL, "--sweep '%s': a value is empty", spec);
         if (w->n == NM_ARRAY_SIZE(w->values))
             return nm_fail(ret_message, -EINVAL, "--sweep '%s': more than %zu values", spec,
-                            NM_ARRAY_SIZE(w->values));
+                           NM_ARRAY_SIZE(w->values));
         w->values[w->n++] = trim(part);
     }
     return 0;
@@ -284,7 +284,7 @@ int nm_cases_add_sweep(struct nm_sim_cases *s, const struct nm_config *base,
 
     if (n_sweeps > SWEEPS_MAX)
         return nm_fail(ret_message, -EINVAL, "--sweep is given %zu times: at most %d", n_sweeps,
-                        SWEEPS_MAX);
+                       SWEEPS_MAX);
     /* counted while they are read, so that the product can't overflow */
     for (size_t i = 0; r >= 0 && i < n_sweeps; i++) {
         r = parse_sweep(specs[i], &sweeps[i], ret_message);

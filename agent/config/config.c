@@ -93,8 +93,8 @@ static int check_pair(const struct nm_config *c, const struct nm_config_place *p
     for (unsigned i = 0; i < 2; i++)
         nm_config_get(c, k[i], value[i], sizeof value[i]);
     return nm_fail(ret_message, -EINVAL, "%s[%s] %s = %s: must be %s [%s] %s, which is %s, %s",
-                    where, k[at]->section, k[at]->name, value[at], at == 0 ? "below" : "above",
-                    k[!at]->section, k[!at]->name, value[!at], why);
+                   where, k[at]->section, k[at]->name, value[at], at == 0 ? "below" : "above",
+                   k[!at]->section, k[!at]->name, value[!at], why);
 }
 
 int nm_config_check(const struct nm_config *c, const struct nm_config_place *places,
@@ -128,7 +128,7 @@ static int read_one(struct nm_config *c, int dir_fd, const char *name, const cha
         return r; /* the caller knows whether that matters */
     if (r == -E2BIG)
         return nm_fail(ret_message, r, "%s: larger than %d KiB, which no configuration is",
-                        shown_path, FILE_MAX / 1024);
+                       shown_path, FILE_MAX / 1024);
     if (r < 0)
         return nm_fail(ret_message, r, "%s: can't be read: %s", shown_path, strerror(-r));
     return nm_config_read_text(c, shown_path, text, len, places, ret_message);

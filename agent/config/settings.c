@@ -65,19 +65,19 @@ static int resolve_memory(const struct nm_config *c, uint64_t total, uint64_t *r
     }
     if (reserve >= total)
         return nm_fail(ret_message, -ERANGE,
-            "[node] system-reserved-memory = %s: leaves nothing for containers, this node has %s",
-            nm_format_size(reserve, a, sizeof a), t);
+                       "[node] system-reserved-memory = %s: leaves nothing for containers, this node has %s",
+                       nm_format_size(reserve, a, sizeof a), t);
     if (c->memory_bytes == 0) {
         *ret_capacity = total - reserve;
         return 0;
     }
     if (c->memory_bytes > total)
         return nm_fail(ret_message, -ERANGE, "[node] memory = %s: larger than this node's %s",
-                            nm_format_size(c->memory_bytes, a, sizeof a), t);
+                       nm_format_size(c->memory_bytes, a, sizeof a), t);
     if (!auto_reserve && c->memory_bytes > total - reserve)
         return nm_fail(ret_message, -ERANGE,
-            "[node] memory = %s: with system-reserved-memory = %s larger than this node's %s",
-            nm_format_size(c->memory_bytes, a, sizeof a), nm_format_size(reserve, b, sizeof b), t);
+                       "[node] memory = %s: with system-reserved-memory = %s larger than this node's %s",
+                       nm_format_size(c->memory_bytes, a, sizeof a), nm_format_size(reserve, b, sizeof b), t);
     *ret_capacity = c->memory_bytes;
     return 0;
 }
@@ -90,9 +90,9 @@ static int resolve_cpu(const struct nm_config *c, const struct nm_node_sample *n
 
     if (reserve >= total)
         return nm_fail(ret_message, -ERANGE,
-            "[node] system-reserved-vcores = %g: leaves nothing for containers, this node has "
-            "%" PRIu64 " vcores on %" PRIu32 " CPUs",
-            c->system_reserved_vcores_milli / 1000.0, vcores_of(c, node), node->n_cpus);
+                       "[node] system-reserved-vcores = %g: leaves nothing for containers, this node has "
+                       "%" PRIu64 " vcores on %" PRIu32 " CPUs",
+                       c->system_reserved_vcores_milli / 1000.0, vcores_of(c, node), node->n_cpus);
     *ret_capacity = total - reserve;
     return 0;
 }

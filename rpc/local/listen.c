@@ -61,8 +61,8 @@ int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char
         return nm_fail(ret_message, -errno, "no socket: %m");
     if (strlen(path) >= sizeof sa.sun_path)
         return nm_fail(ret_message, -ENAMETOOLONG,
-                    "socket path %s has %zu bytes; at most %zu are allowed", path, strlen(path),
-                    sizeof sa.sun_path - 1);
+                       "socket path %s has %zu bytes; at most %zu are allowed", path, strlen(path),
+                       sizeof sa.sun_path - 1);
     strcpy(sa.sun_path, path);
     r = make_room(&sa, ret_message);
     if (r < 0)
@@ -119,8 +119,8 @@ int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message)
             : getaddrinfo(host, port, &hints, &ai);
     if (r != 0)
         return nm_fail(ret_message, -EINVAL,
-                    "http address %s: %s; write it as 127.0.0.1:8042 or [::1]:8042", address,
-                    r == EAI_SERVICE ? "the port must be a number up to 65535" : gai_strerror(r));
+                       "http address %s: %s; write it as 127.0.0.1:8042 or [::1]:8042", address,
+                       r == EAI_SERVICE ? "the port must be a number up to 65535" : gai_strerror(r));
     fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     r = 0;
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
