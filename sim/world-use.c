@@ -16,8 +16,7 @@
 #include "sim/world.h"
 
 #define NEVER UINT64_MAX
-#define GOOD_PIECE_SHARE 64 /* of the capacity: nmd's glances, see agent/manager/glance.c */
-#define STALL_SHARE 0.99    /* of the capacity: where tasks begin to wait for memory */
+#define STALL_SHARE 0.99 /* of the capacity: where tasks begin to wait for memory */
 
 void nm_world_settle_one(struct nm_world *w, struct nm_sim_container *c)
 {
@@ -252,9 +251,9 @@ void nm_world_sample(struct nm_world *w)
 }
 
 /*
- * Would nmd look now, though no sample is due? The rule is that of agent/manager/glance.c: while there
- * is somebody to take memory back from, by how much it has grown since the newest sample. Here it is
- * asked at the end of each step with growth, where nmd glances every 20 or 100 ms. That nmd also
+ * Would nmd look now, though no sample is due? As in agent/manager/glance.c: while there is somebody to
+ * take memory back from, by how much it has grown since the newest sample. Here it is asked at the end
+ * of each step with growth, where nmd glances every 20 ms, and a sample costs nothing. That nmd also
  * glances at the CPU is left out: between two samples only memory calls for a round.
  */
 bool nm_world_worth_a_sample(const struct nm_world *w)
@@ -262,7 +261,6 @@ bool nm_world_worth_a_sample(const struct nm_world *w)
     uint64_t capacity = w->settings.capacity.memory_bytes;
     uint64_t used = w->system.memory_bytes + w->memory_bytes;
     uint64_t grown = nm_sub_u64(used, w->node.used.memory_bytes);
-    uint64_t beta = (uint64_t)((double)capacity * w->settings.preemption_threshold.memory);
 
     if (!w->memory_grew || grown == 0 || w->opportunistic_bytes == 0 ||
         !w->settings.over_allocation)
@@ -270,9 +268,7 @@ bool nm_world_worth_a_sample(const struct nm_world *w)
     /* the kernel's pressure event, which comes with or without glances */
     if ((double)w->memory_bytes > STALL_SHARE * (double)capacity)
         return true;
-    return w->glance &&
-           (grown > capacity / GOOD_PIECE_SHARE ||
-            (w->in_use_bytes <= beta && w->in_use_bytes + grown > beta));
+    return w->glance && nm_policy_judge_growth(&w->settings, w->in_use_bytes, grown) != NM_GROWTH_SMALL;
 }
 
 /* nm.slice's memory.max is the capacity, where the kernel can hold it; the node's end holds always. The

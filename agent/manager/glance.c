@@ -5,10 +5,10 @@
  *
  * Pressure events come when tasks already stall, and not at all as long as there is free memory
  * beyond what the node offers; a sampling period of 3 s is long against a process that touches a
- * gigabyte a second. So while there is somebody to take memory back from, the node's MemAvailable
- * alone is read in between (one small file, some 20 us). When it has fallen so far that the
- * preemption threshold may be crossed, or by a good piece at all, everything is sampled afresh, and
- * that sample decides, as for a pressure event. A glance itself decides nothing.
+ * gigabyte a second. So while there is somebody to take memory back from, the node's own figures
+ * alone are read in between (a few small files). When so much more is in use that the preemption
+ * threshold may be crossed, or a good piece at all, everything is sampled afresh, and that sample
+ * decides, as for a pressure event. A glance itself decides nothing.
  *
  * The same for CPU: what all containers together have used stands in the slice's own cpu.stat. The
  * kernel's pressure events are slower there, and as slow as 2 s where nmd lacks CAP_SYS_RESOURCE.
@@ -23,9 +23,7 @@
 /* A surge of CPU is seen in the first glance that is all of it: two of these and CPU_LOOK_USEC are what may pass before
  * it is relieved. */
 #define GLANCE_USEC (20 * NM_USEC_PER_MSEC)
-/* Shares of the capacity: what is worth a sample anywhere, and what is no mere flutter at the threshold. */
-#define GOOD_PIECE_SHARE 64
-#define FLUTTER_SHARE 1024
+#define FLUTTER_SHARE 1024 /* of the capacity: what is no more says nothing about the threshold */
 /* A sample reads all of each container, which takes milliseconds where there are many, or big ones without a memory
  * controller: no more than this part of the time, unless the threshold is being crossed. */
 #define SAMPLING_SHARE 20
@@ -41,11 +39,6 @@ static uint64_t used_bytes(const struct nm_node_sample *n)
     return nm_sub_u64(n->memory_total_bytes, n->memory_available_bytes);
 }
 
-static uint64_t share(const struct nm_manager *m, double fraction)
-{
-    return (uint64_t)(fraction * (double)m->settings.capacity.memory_bytes);
-}
-
 /*
  * By as much as the node's use has grown, the containers' may have. What processes hold is told apart, and the greater
  * growth counts: each CPU keeps freed pages on a list of its own, hundreds of MiB by now, which MemAvailable takes for
@@ -55,13 +48,11 @@ static bool worth_a_sample(const struct nm_manager *m, const struct nm_node_samp
 {
     uint64_t grown = NM_MAX(nm_sub_u64(used_bytes(now), used_bytes(&m->node)),
                             nm_sub_u64(now->memory_held_bytes, m->node.memory_held_bytes));
-    uint64_t beta = share(m, m->settings.preemption_threshold.memory);
-    uint64_t capacity = m->settings.capacity.memory_bytes;
-    bool crosses = grown > 0 && m->in_use_bytes <= beta && m->in_use_bytes + grown > beta;
+    enum nm_growth growth = nm_policy_judge_growth(&m->settings, m->in_use_bytes, grown);
 
-    if (crosses && grown > capacity / FLUTTER_SHARE)
+    if (growth == NM_GROWTH_CROSSES && grown > m->settings.capacity.memory_bytes / FLUTTER_SHARE)
         return true;
-    return (crosses || grown > capacity / GOOD_PIECE_SHARE) &&
+    return growth != NM_GROWTH_SMALL &&
            now->at_usec - m->node.at_usec >= SAMPLING_SHARE * m->sample_cost_usec;
 }
 

@@ -40,6 +40,19 @@ void nm_policy_preempt_tick(struct nm_round *r)
     }
 }
 
+#define LARGE_GROWTH_SHARE 64 /* of the capacity */
+
+enum nm_growth nm_policy_judge_growth(const struct nm_policy_settings *s, uint64_t in_use_bytes,
+                                      uint64_t grown_bytes)
+{
+    uint64_t capacity = s->capacity.memory_bytes;
+    uint64_t beta = (uint64_t)((double)capacity * s->preemption_threshold.memory);
+
+    if (grown_bytes > 0 && in_use_bytes <= beta && in_use_bytes + grown_bytes > beta)
+        return NM_GROWTH_CROSSES;
+    return grown_bytes > capacity / LARGE_GROWTH_SHARE ? NM_GROWTH_LARGE : NM_GROWTH_SMALL;
+}
+
 /* ---- budget and breaker ---------------------------------------------------------------------- */
 
 #define MINUTE_USEC (60 * NM_USEC_PER_SEC)

@@ -304,6 +304,16 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
                                        const struct nm_resources *request,
                                        const struct nm_view *self);
 
+/* What becomes of memory between two samples is seen at node level alone, which is cheap to look at. Does that it has
+ * grown, since the newest sample, call for another sample at once? nmd's glances and the simulator go by this. */
+enum nm_growth {
+    NM_GROWTH_SMALL,
+    NM_GROWTH_LARGE,  /* a good piece of the capacity, wherever it leads */
+    NM_GROWTH_CROSSES /* the preemption threshold, if all of it is the containers' */
+};
+enum nm_growth nm_policy_judge_growth(const struct nm_policy_settings *s, uint64_t in_use_bytes,
+                                      uint64_t grown_bytes);
+
 /* The estimate of one container (agent/policy/estimate.c), for status and tests. */
 struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct nm_view *v,
                                 uint64_t now_usec);

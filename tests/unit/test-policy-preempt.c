@@ -519,6 +519,27 @@ static void test_end_of_a_persons_pause_trips_no_breaker(void **state)
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
+static void test_growth_between_samples(void **state)
+{
+    static const struct {
+        double in_use, grown; /* percent of the capacity; beta is 95 */
+        enum nm_growth want;
+    } cases[] = {
+        {50, 0, NM_GROWTH_SMALL},   {50, 1.5, NM_GROWTH_SMALL},  {50, 1.6, NM_GROWTH_LARGE},
+        {50, 45, NM_GROWTH_LARGE},  {50, 45.1, NM_GROWTH_CROSSES}, {94, 1, NM_GROWTH_SMALL},
+        {94, 1.1, NM_GROWTH_CROSSES}, {95, 0, NM_GROWTH_SMALL},  {95, 0.01, NM_GROWTH_CROSSES},
+        /* over it already: no crossing, and what was decided on it is at work */
+        {96, 1, NM_GROWTH_SMALL},   {96, 2, NM_GROWTH_LARGE},
+    };
+    const struct node *n = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++)
+        assert_int_equal(nm_policy_judge_growth(&n->settings,
+                                                (uint64_t)(cases[i].in_use * (double)PERCENT_MEMORY),
+                                                (uint64_t)(cases[i].grown * (double)PERCENT_MEMORY)),
+                         cases[i].want);
+}
+
 #define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
 
 int main(void)
@@ -549,6 +570,7 @@ int main(void)
         WITH_NODE(test_pause_deadline),
         WITH_NODE(test_deadline_waits_for_a_sample),
         WITH_NODE(test_end_of_a_persons_pause_trips_no_breaker),
+        WITH_NODE(test_growth_between_samples),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
