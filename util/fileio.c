@@ -66,19 +66,17 @@ int nm_write_file_at(int dir_fd, const char *name, const char *text)
     return (size_t)n == len ? 0 : -EIO;
 }
 
-static int write_all(int fd, const char *text)
+int nm_write_all(int fd, const char *data, size_t size)
 {
-    size_t len = strlen(text);
-
-    while (len > 0) {
-        ssize_t n = write(fd, text, len);
+    while (size > 0) {
+        ssize_t n = write(fd, data, size);
         if (n < 0) {
             if (errno == EINTR)
                 continue;
             return -errno;
         }
-        text += n;
-        len -= (size_t)n;
+        data += n;
+        size -= (size_t)n;
     }
     return 0;
 }
@@ -91,7 +89,7 @@ static int write_new(int dir_fd, const char *name, const char *text, mode_t mode
 
     if (fd < 0)
         return -errno;
-    r = write_all(fd, text);
+    r = nm_write_all(fd, text, strlen(text));
     if (r < 0)
         return r;
     return sync ? RET_NERRNO(fsync(fd)) : 0;

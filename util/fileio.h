@@ -20,6 +20,9 @@ int nm_pread_file(int fd, char *buf, size_t size, size_t *ret_len);
 /* Writes the text with one write(2), as the kernel's attribute files want it. */
 int nm_write_file_at(int dir_fd, const char *name, const char *text);
 
+/* Writes all of it, in as many turns as it takes. */
+int nm_write_all(int fd, const char *data, size_t size);
+
 /* Writes a regular file so that a reader sees the old or the new content, never a part: temporary name, fsync if
  * asked, rename. */
 int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode, int sync);

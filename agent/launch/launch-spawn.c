@@ -118,7 +118,7 @@ static int make_spec(const struct nm_launch_params *p)
     const struct nm_shim_account account = nm_launch_account_find(p->command);
     _cleanup_free_ char *text = NULL;
     _cleanup_close_ int fd = -EBADF;
-    size_t size, done = 0;
+    size_t size;
     int r = nm_shim_spec_print(p->command, &account, p->oom_score_adj, &text, &size);
 
     if (r < 0)
@@ -126,13 +126,8 @@ static int make_spec(const struct nm_launch_params *p)
     fd = lift(RET_NERRNO(memfd_create("nm-shim-spec", MFD_CLOEXEC)), NM_SHIM_FD_END);
     if (fd < 0)
         return fd;
-    while (done < size) {
-        ssize_t n = write(fd, text + done, size - done);
-        if (n < 0)
-            return -errno;
-        done += (size_t)n;
-    }
-    return STEAL_FD(fd);
+    r = nm_write_all(fd, text, size);
+    return r < 0 ? r : STEAL_FD(fd);
 }
 
 /* Onto the numbers that shim.h names, on which none of them lies. */
