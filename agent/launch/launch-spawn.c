@@ -13,6 +13,9 @@
  * process that has just been woken by the end of that wait may not be on a CPU until the shim rests.
  * From the moment of its birth the child has the pid, the cgroup and the start time that it will have.
  * It is a whole copy of nmd (which has one thread), so it may do what is slow: ask the name services.
+ *
+ * The shim's program is one that nmd holds open: an upgrade replaces it by one that reads another spec, perhaps, while
+ * this nmd still runs.
  */
 
 #include "agent/launch/launch.h"
@@ -102,9 +105,9 @@ static int prepare(const struct nm_launch_params *p, struct nm_launch *l, struct
 }
 
 /* What a slow name service holds up must not hold a client's connection or a lock of nmd's as well. */
-static void close_others(const struct handover *h)
+static void close_others(const struct handover *h, int shim)
 {
-    const int keep[] = {h->dir, h->logs, h->socket};
+    const int keep[] = {h->dir, h->logs, h->socket, shim};
     int from = STDERR_FILENO + 1;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(keep); from = keep[i++] + 1)
@@ -148,25 +151,28 @@ static int arrange(const struct handover *h, int spec)
 static int become_shim(const struct nm_launch_params *p, const struct handover *h)
 {
     /* the id is only for people who look at a process list */
-    char *argv[] = {(char *)"nm-shim", (char *)p->container_id, NULL}, *env[] = {NM_FAULT_VARIABLE, NULL};
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC), r;
+    char *argv[] = {(char *)NM_SHIM_NAME, (char *)p->container_id, NULL}, *env[] = {NM_FAULT_VARIABLE, NULL};
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), shim, r;
     sigset_t all;
 
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setsid();
-    (void)prctl(PR_SET_NAME, "nm-shim");
+    (void)prctl(PR_SET_NAME, NM_SHIM_NAME);
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (null < 0 || dup2(null, fd) < 0)
             return -errno;
-    close_others(h);
+    shim = fcntl(p->shim_fd, F_DUPFD_CLOEXEC, h->socket + 1);
+    if (shim < 0)
+        return -errno;
+    close_others(h, shim);
     r = make_spec(p);
     if (r < 0)
         return r;
     r = arrange(h, r);
     if (r < 0)
         return r;
-    (void)execve(p->shim_path, argv, env);
+    (void)fexecve(shim, argv, env);
     return -errno;
 }
 
@@ -201,8 +207,8 @@ static int spawn(const struct nm_launch_params *p, const struct handover *h, pid
 {
     pid_t pid;
 
-    if (access(p->shim_path, X_OK) < 0)
-        return -errno;
+    if (p->shim_fd < 0)
+        return p->shim_fd;
     pid = fork_into(p->cgroup_fd);
     if (pid < 0)
         return -errno;

@@ -24,7 +24,7 @@
 bool nm_launch_gate_was_open(const char *container_dir);
 
 struct nm_launch_params {
-    const char *shim_path;     /* the shim's binary */
+    int shim_fd;               /* the shim's program, open (O_PATH); negative: why it couldn't be opened */
     const char *container_dir; /* made (0700) if missing */
     const char *log_dir;       /* <logs>/<id>, made (0700, root) if missing; the two files belong to the user */
     const char *container_id;

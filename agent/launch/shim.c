@@ -128,6 +128,8 @@ static void set_up_self(void)
     (void)chdir("/");
     (void)umask(077);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    /* who is executed by descriptor is named after its number */
+    (void)prctl(PR_SET_NAME, NM_SHIM_NAME);
     /* nmd's raised priority is nmd's. Its own reset-on-fork is refused by systemd's
      * RestrictRealtime=, whose filter takes the flag for a policy. */
     errno = 0;

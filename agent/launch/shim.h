@@ -26,6 +26,8 @@
 #include "agent/launch/record.h"
 #include "util/error.h"
 
+#define NM_SHIM_NAME "nm-shim"
+
 enum {
     NM_SHIM_FD_SOCKET = 3,
     NM_SHIM_FD_SPEC,

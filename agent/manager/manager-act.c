@@ -114,7 +114,7 @@ static int start_shim(struct nm_live *l)
     char dir[NM_DIR_SIZE], logs[PATH_MAX];
     int r;
     struct nm_launch_params p = {
-        .shim_path = m->shim_path,
+        .shim_fd = nm_manager_open_shim(m),
         .container_dir = dir,
         .log_dir = logs,
         .container_id = l->c->id,

@@ -471,6 +471,13 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, c
     return r < 0 ? r : make_private_dir("log", m->log_dir, ret_message);
 }
 
+int nm_manager_open_shim(struct nm_manager *m)
+{
+    if (m->shim_fd < 0)
+        m->shim_fd = RET_NERRNO(open(m->shim_path, O_PATH | O_CLOEXEC));
+    return m->shim_fd;
+}
+
 static int open_store(struct nm_manager *m, char **ret_message)
 {
     char path[PATH_MAX];
@@ -565,6 +572,9 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
     m->events = calloc(NM_EVENT_RING, sizeof *m->events);
     if (!m->events)
         return -ENOMEM;
+    r = nm_manager_open_shim(m);
+    if (r < 0)
+        nm_err("the shim %s can't be opened: %s; nothing can be started until it is there", m->shim_path, strerror(-r));
     nm_manager_slice_limits(m);
     nm_memory_load(m);
     return nm_recovery_run(m, ret_message);
@@ -578,7 +588,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
 
     if (!m)
         return -ENOMEM;
-    m->slice_cpu_fd = m->slice_memory_fd = -EBADF;
+    m->slice_cpu_fd = m->slice_memory_fd = m->shim_fd = -EBADF;
     m->event = sd_event_ref(p->event);
     m->config_must_exist = p->config_must_exist;
     m->drain_deadline_usec = UINT64_MAX;
@@ -646,6 +656,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     nm_node_sampler_free(m->glance_sampler);
     (void)nm_close(m->slice_cpu_fd);
     (void)nm_close(m->slice_memory_fd);
+    (void)nm_close(m->shim_fd);
     nm_store_free(m->store);
     nm_cgroup_backend_free(m->backend);
     if (m->config)

@@ -109,6 +109,7 @@ struct nm_manager {
     sd_event *event;
     struct nm_config *config;
     char *config_path, *state_dir, *runtime_dir, *log_dir, *shim_path, *proc_root, *node_proc_root;
+    int shim_fd; /* of shim_path; negative: why it couldn't be opened */
     bool config_must_exist;
     struct nm_cgroup_backend *backend;
     struct nm_store *store;
@@ -194,6 +195,9 @@ void nm_manager_kick(struct nm_manager *m); /* a round soon: something changed *
 int nm_manager_resettle(struct nm_manager *m, struct nm_config *c,
                         char **ret_message); /* settings from c; takes c */
 void nm_manager_slice_limits(struct nm_manager *m);
+/* Opened once, and at nmd's start: an upgrade puts another file in its place before it restarts nmd. Where it was not
+ * there it is looked for again. Returns the descriptor, which stays the manager's. */
+int nm_manager_open_shim(struct nm_manager *m);
 
 /* manager-round.c */
 void nm_manager_round(struct nm_manager *m, enum nm_policy_trigger trigger);

@@ -32,7 +32,7 @@
 
 struct bench {
     char root[64];
-    const char *shim;
+    int shim;
     sd_event *event;
     struct nm_command command;
     bool started, ended;
@@ -83,7 +83,7 @@ static int start(struct bench *b, unsigned i, struct nm_launch **ret)
     char dir[128], logs[128];
     const struct nm_launch_params p = {
         .cgroup_fd = -EBADF,
-        .shim_path = b->shim,
+        .shim_fd = b->shim,
         .container_dir = dir,
         .log_dir = logs,
         .container_id = "bench",
@@ -276,7 +276,7 @@ int main(int argc, char **argv)
     static const char first[] = "--first-instruction";
     const struct passwd *pw = getpwuid(geteuid());
     char self[4096] = "", user[16], *command[] = {self, (char *)first, NULL}, *env[] = {NULL};
-    struct bench b = {.shim = getenv("NMD_SHIM") ?: "./nm-shim"};
+    struct bench b = {.shim = RET_NERRNO(open(getenv("NMD_SHIM") ?: "./nm-shim", O_PATH | O_CLOEXEC))};
     uint64_t n = 200;
     struct stat st;
     int r;

@@ -181,6 +181,30 @@ wait_until 5 over "$pid"
 nmd_start
 check "one that is paused, with nmd away" wait_until 5 ended_as frozen-alone "137 signaled"
 check "one that was told to end: that is the reason" wait_until 5 ended_as dying-alone "137 killed"
+# ---- whose shim ---------------------------------------------------------------------------------
+
+nmd_stop
+cp "$NMD_TEST_BUILD/nm-shim" "$dir/nm-shim"
+nmd_start --shim "$dir/nm-shim"
+printf '#!/bin/sh\nexit 1\n' >"$dir/another"
+chmod +x "$dir/another"
+mv "$dir/another" "$dir/nm-shim" # as dpkg does, a while before it restarts nmd
+noting upgraded "${low[@]}" -- 'sleep 0.3; exit 6'
+wait_until 5 test -s "$runs/upgraded"
+is "while an upgrade is under way nmd starts its own shim, not the new one" \
+    "$(cat "/proc/$(shim upgraded)/comm")" nm-shim
+check "which does what it does" wait_until 5 ended_as upgraded "6 exited"
+nmd_stop
+rm "$dir/nm-shim"
+nmd_start --shim "$dir/nm-shim"
+like "a shim that is not there is told of at once" "$(tail -n 20 "$dir/nmd.log")" \
+    "shim $dir/nm-shim can't be opened: No such file or directory"
+noting shimless "${low[@]}" -- 'exit 6'
+check "and by each container" wait_until 5 ended_as shimless "125 launch-failed"
+like "with the reason" "$(field_of shimless .message)" "No such file or directory"
+cp "$NMD_TEST_BUILD/nm-shim" "$dir/nm-shim"
+noting again "${low[@]}" -- 'exit 6'
+check "when it is there, all is well" wait_until 5 ended_as again "6 exited"
 is "nobody ran twice" "$(grep -c . "$runs"/* | grep -v '\.terms:\|/go-' | grep -v ':1$')" ""
 check "nothing is left in the slice" \
     wait_until 5 bash -c "[ -z \"\$(find $(slice_dir) -mindepth 1 -type d)\" ]"

@@ -13,9 +13,9 @@
 #include "util/clock.h"
 #include "util/fileio.h"
 
-static const char *shim_path(void)
+static int open_shim(void)
 {
-    return getenv("NMD_SHIM") ?: NM_TEST_SHIM;
+    return open(getenv("NMD_SHIM") ?: NM_TEST_SHIM, O_PATH | O_CLOEXEC);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -90,8 +90,9 @@ void on_launch(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_
 
 int launch(struct world *w)
 {
+    _cleanup_close_ int shim = open_shim();
     const struct nm_launch_params p = {
-        .shim_path = shim_path(),
+        .shim_fd = shim,
         .cgroup_fd = w->cgroup_fd,
         .container_dir = w->dir,
         .log_dir = w->logs,

@@ -399,7 +399,7 @@ static void test_shim_missing(void **state)
     struct world *w = *state;
     const struct nm_launch_params p = {
         .cgroup_fd = -EBADF,
-        .shim_path = "/no/such/shim",
+        .shim_fd = -ENOENT,
         .container_dir = w->dir,
         .log_dir = w->logs,
         .container_id = "x",
@@ -457,9 +457,8 @@ static void test_shim_is_no_program(void **state)
     _cleanup_(nm_cgroup_backend_freep) struct nm_cgroup_backend *b = make_slice();
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
     _cleanup_close_ int dir = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char path[96];
+    _cleanup_close_ int shim = -EBADF;
     struct nm_launch_params p = {
-        .shim_path = path,
         .container_dir = w->dir,
         .log_dir = w->logs,
         .container_id = "container_1_000001",
@@ -469,8 +468,9 @@ static void test_shim_is_no_program(void **state)
 
     if (!b)
         skip();
-    (void)snprintf(path, sizeof path, "%s/garbage", w->root);
     assert_int_equal(nm_write_file_atomic_at(dir, "garbage", "no program", 0755, 0), 0);
+    p.shim_fd = shim = openat(dir, "garbage", O_PATH | O_CLOEXEC);
+    assert_true(shim >= 0);
     assert_int_equal(b->ops->prepare(b, "c1", &cg), 0);
     p.cgroup_fd = cg->dir_fd;
     set_argv(w, (char *)"true");
