@@ -151,6 +151,16 @@ static struct nm_psi read_pressure(struct nm_node_sampler *s, int fd)
     return psi;
 }
 
+int nm_node_sampler_sample_memory(struct nm_node_sampler *s, uint64_t now_usec, struct nm_node_sample *ret)
+{
+    struct nm_node_sample out = {.at_usec = now_usec};
+    int r = sample_memory(s, &out);
+
+    if (r >= 0)
+        *ret = out;
+    return r;
+}
+
 int nm_node_sampler_sample(struct nm_node_sampler *s, uint64_t now_usec, struct nm_node_sample *ret)
 {
     struct nm_node_sample out = {.at_usec = now_usec};

@@ -139,8 +139,8 @@ const struct nm_config_key nm_config_keys[] = {
     {"sampling", "glance", NM_CONFIG_BOOL, FIELD(glance), .fallback = "yes",
      .meaning = "Whether the node's free memory and the containers' CPU time are looked at between "
                 "two samples, while there are opportunistic containers; what may cross a "
-                "preemption threshold is then seen in a fraction of the period. A glance reads a "
-                "few small files, up to 50 times a second."},
+                "preemption threshold is then seen in a fraction of the period. A glance reads "
+                "two small files, up to 50 times a second."},
     {"sampling", "pressure-stall", NM_CONFIG_DURATION, FIELD(pressure_stall_usec),
      .fallback = "50ms", RANGE("1ms", "10s"),
      .meaning = "The kernel wakes nmd at once when tasks waited for memory for this long within "

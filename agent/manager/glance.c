@@ -5,10 +5,10 @@
  *
  * Pressure events come when tasks already stall, and not at all as long as there is free memory
  * beyond what the node offers; a sampling period of 3 s is long against a process that touches a
- * gigabyte a second. So while there is somebody to take memory back from, the node's own figures
- * alone are read in between (a few small files). When so much more is in use that the preemption
- * threshold may be crossed, or a good piece at all, everything is sampled afresh, and that sample
- * decides, as for a pressure event. A glance itself decides nothing.
+ * gigabyte a second. So while there is somebody to take memory back from, the node's meminfo alone is
+ * read in between. When so much more is in use that the preemption threshold may be crossed, or a good
+ * piece at all, everything is sampled afresh, and that sample decides, as for a pressure event. A
+ * glance itself decides nothing.
  *
  * The same for CPU: what all containers together have used stands in the slice's own cpu.stat. The
  * kernel's pressure events are slower there, and as slow as 2 s where nmd lacks CAP_SYS_RESOURCE.
@@ -136,7 +136,7 @@ static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
     struct nm_node_sample now;
 
     (void)s;
-    if (nm_node_sampler_sample(m->glance_sampler, usec, &now) < 0)
+    if (nm_node_sampler_sample_memory(m->node_sampler, usec, &now) < 0)
         return 0; /* the next full sample will say what is wrong */
     if (cpu_surges(m, nm_now_usec()))
         nm_glance_look_at_cpu(m);

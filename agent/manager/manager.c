@@ -512,25 +512,15 @@ static void on_health(bool healthy, const char *reason, void *userdata)
     nm_manager_kick(m);
 }
 
-static int open_node_samplers(struct nm_manager *m, char **ret_message)
+static int open_samplers(struct nm_manager *m, char **ret_message)
 {
     int r = nm_node_sampler_new(m->node_proc_root, &m->node_sampler);
 
-    if (r >= 0)
-        r = nm_node_sampler_new(m->node_proc_root, &m->glance_sampler);
-    return r < 0 ? nm_fail(ret_message, r, "the node's figures in %s can't be read: %s", m->node_proc_root,
-                           strerror(-r))
-                 : r;
-}
-
-static int open_samplers(struct nm_manager *m, char **ret_message)
-{
-    int r = open_node_samplers(m, ret_message);
-
-    if (r >= 0 && nm_link_sampler_new(m->config->uplink_speed_mbit, &m->link_sampler) < 0)
+    if (r < 0)
+        return nm_fail(ret_message, r, "the node's figures in %s can't be read: %s", m->node_proc_root, strerror(-r));
+    if (nm_link_sampler_new(m->config->uplink_speed_mbit, &m->link_sampler) < 0)
         nm_info("network links can't be read; ignoring");
-    if (r >= 0)
-        r = nm_history_new(m->config->history_usec, m->config->period_usec, &m->history);
+    r = nm_history_new(m->config->history_usec, m->config->period_usec, &m->history);
     if (r >= 0)
         r = nm_policy_new(&m->policy);
     if (r >= 0)
@@ -653,7 +643,6 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     nm_history_free(m->history);
     nm_link_sampler_free(m->link_sampler);
     nm_node_sampler_free(m->node_sampler);
-    nm_node_sampler_free(m->glance_sampler);
     (void)nm_close(m->slice_cpu_fd);
     (void)nm_close(m->slice_memory_fd);
     (void)nm_close(m->shim_fd);

@@ -155,7 +155,6 @@ struct nm_manager {
     enum nm_reason hold;
     char hold_id[NM_ID_SIZE];
     uint64_t squeeze_millicores;
-    struct nm_node_sampler *glance_sampler; /* of its own, so that glances don't shorten CPU windows */
     int slice_cpu_fd, slice_memory_fd; /* the slice's cpu.stat and memory.stat */
     uint64_t glance_usec, glance_cpu_usec; /* the glance before: when, and what all had used by then */
     uint64_t cpu_look_after_usec, cpu_look_pause_usec; /* not again before: the last surge was none */

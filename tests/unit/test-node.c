@@ -59,6 +59,10 @@ static void test_steps(void **state)
         struct nm_node_sample n;
 
         write_ticks(&proc, steps[i].busy, steps[i].idle, steps[i].iowait);
+        /* that makes no difference to the CPU's windows */
+        assert_int_equal(nm_node_sampler_sample_memory(s, steps[i].now_usec, &n), 0);
+        assert_int_equal(n.memory_held_bytes, 57 << 10);
+        assert_int_equal(n.n_cpus, 0);
         assert_int_equal(nm_node_sampler_sample(s, steps[i].now_usec, &n), 0);
         assert_int_equal(n.at_usec, steps[i].now_usec);
         assert_int_equal(n.n_cpus, 2);
@@ -96,6 +100,7 @@ static void test_memory_and_pressure(void **state)
     /* A broken file is an error, and the sample stays what it was. */
     fake_tree_write(&proc, "meminfo", "MemTotal: 5 kB\n");
     assert_int_equal(nm_node_sampler_sample(s, 2, &n), -EBADMSG);
+    assert_int_equal(nm_node_sampler_sample_memory(s, 2, &n), -EBADMSG);
     assert_int_equal(n.at_usec, 1);
     fake_tree_done(&proc);
 }
