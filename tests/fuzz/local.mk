@@ -1,6 +1,6 @@
 # Fuzz targets: one LLVMFuzzerTestOneInput per file and parser of foreign bytes, corpus in corpus/<name>/. make check
-# links them with replay.c, which feeds the corpus. To fuzz: configure CC=clang --enable-fuzzers
-# CFLAGS="-g -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all", then ./fuzz-<name> a-directory-of-yours <corpus>.
+# links them with replay.c, which feeds the corpus. To fuzz: configure CC=clang --enable-fuzzers, then make fuzz; or one for
+# as long as you like: ./fuzz-<name> a-directory-of-yours <corpus>.
 if ENABLE_FUZZERS
 fuzz_main =
 fuzz_ldflags = $(AM_LDFLAGS) -fsanitize=fuzzer
@@ -10,6 +10,21 @@ fuzz_ldflags = $(AM_LDFLAGS)
 TESTS += $(fuzz_programs)
 endif
 EXTRA_DIST += %D%/corpus %D%/socket %D%/drive-socket.py
+
+# Each target for a while, on top of its corpus. What it comes upon is kept in fuzz-corpus/, a finding beside the programs.
+FUZZ_FLAGS = -max_total_time=10
+.PHONY: fuzz
+fuzz: $(fuzz_programs)
+if ENABLE_FUZZERS
+	@for target in $(fuzz_programs); do \
+	    corpus=$${target#fuzz-}; \
+	    mkdir -p fuzz-corpus/$$corpus && echo "# $$target" && \
+	    ./$$target $(FUZZ_FLAGS) -artifact_prefix=$$target- fuzz-corpus/$$corpus $(top_srcdir)/tests/fuzz/corpus/$$corpus && \
+	    echo "ok - $$target finds nothing" || { echo "not ok - $$target has found something"; exit 1; }; \
+	done
+else
+	@echo "make fuzz: the targets only replay their corpus here; configure CC=clang --enable-fuzzers" >&2; exit 1
+endif
 
 fuzz_programs =
 check_PROGRAMS += $(fuzz_programs)
