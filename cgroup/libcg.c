@@ -71,29 +71,33 @@ static bool is_mounted_at(const char *controller, const char *root)
     return same;
 }
 
+static bool has_ours(const char *controllers)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(ours); i++)
+        if (nm_attr_has_word(controllers, ours[i]))
+            return true;
+    return false;
+}
+
 bool nm_libcg_init(const char *root)
 {
     _cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char controllers[512];
-    bool any = false;
 
     if (fd < 0 ||
         nm_read_file_at(fd, "cgroup.controllers", controllers, sizeof controllers, NULL) < 0)
         return false;
-    if (controllers[strspn(controllers, " \n")] == '\0')
+    /* before it fills its table, most of a megabyte that stays */
+    if (!has_ours(controllers))
         return false;
     cgroup_set_logger(log_line, CGROUP_LOG_ERROR, NULL);
     if (cgroup_init() != 0)
         return false;
     cgroup_set_logger(log_line, CGROUP_LOG_ERROR, NULL); /* cgroup_init() put its own back */
-    for (size_t i = 0; i < NM_ARRAY_SIZE(ours); i++) {
-        if (!nm_attr_has_word(controllers, ours[i]))
-            continue;
-        if (!is_mounted_at(ours[i], root))
+    for (size_t i = 0; i < NM_ARRAY_SIZE(ours); i++)
+        if (nm_attr_has_word(controllers, ours[i]) && !is_mounted_at(ours[i], root))
             return false;
-        any = true;
-    }
-    return any;
+    return true;
 }
 
 static void free_group(struct cgroup **g)
