@@ -15,6 +15,8 @@ include tests/unit/nmctl.mk
 include tests/unit/sim.mk
 include tests/fuzz/local.mk
 endif
+# of tests/fuzz; automake takes .PHONY under one condition only
+.PHONY: fuzz
 include tests/bench/local.mk
 
 # A directory in EXTRA_DIST is taken from the build tree as well as from the sources: objects must not travel.

@@ -13,7 +13,6 @@ EXTRA_DIST += %D%/corpus %D%/socket %D%/drive-socket.py
 
 # Each target for a while, on top of its corpus. What it comes upon is kept in fuzz-corpus/, a finding beside the programs.
 FUZZ_FLAGS = -max_total_time=10
-.PHONY: fuzz
 fuzz: $(fuzz_programs)
 if ENABLE_FUZZERS
 	@for target in $(fuzz_programs); do \
