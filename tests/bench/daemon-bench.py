@@ -308,14 +308,11 @@ def cpu_surge(build, rounds, *sampling):
 
 
 def surges(build, rounds):
-    fast, slow = [], []
-    for what, measure, off in (
-            ("memory surge to relief", memory_surge, ("[sampling]", "period = 3s", "glance = no", "pressure-stall = 9999ms",
-                                                      "pressure-window = 10s")),
-            ("CPU surge to freeze (cpu-samples = 1)", cpu_surge, ("[sampling]", "period = 3s", "glance = no", "pressure-stall = 9999ms",
-                                                                  "pressure-window = 10s"))):
+    polling = ("[sampling]", "period = 3s", "glance = no", "pressure-stall = 9999ms", "pressure-window = 10s")
+    for what, measure in (("memory surge to relief", memory_surge),
+                          ("CPU surge to freeze (cpu-samples = 1)", cpu_surge)):
         fast = measure(build, rounds, "[sampling]", "period = 3s")
-        slow = measure(build, max(3, rounds // 3), *off)
+        slow = measure(build, max(3, rounds // 3), *polling)
         goal = "goal p99 100 ms; reference: polling alone"
         row(f"{what}, p50", f"{percentile(fast, 50):.0f} ms", f"{percentile(slow, 50):.0f} ms", goal)
         row(" " * len(what) + "  p99", f"{percentile(fast, 99):.0f} ms", f"{percentile(slow, 99):.0f} ms", f"{len(fast)} surges")
