@@ -7,6 +7,7 @@
 
 #include "cgroup/attr.h"
 
+#include <assert.h>
 #include <ctype.h>
 
 #include "util/error.h"
@@ -34,11 +35,13 @@ static int tell_apart(int dir_fd, int r)
 
 int nm_attr_read(int dir_fd, const char *file, char *buf, size_t size)
 {
+    assert(file && buf && size > 0);
     return tell_apart(dir_fd, nm_read_file_at(dir_fd, file, buf, size, NULL));
 }
 
 int nm_attr_write(int dir_fd, const char *file, const char *text)
 {
+    assert(file && text);
     return tell_apart(dir_fd, nm_write_file_at(dir_fd, file, text));
 }
 
@@ -46,6 +49,7 @@ bool nm_attr_has_word(const char *text, const char *word)
 {
     size_t len = strlen(word);
 
+    assert(len > 0);
     for (const char *p = text; (p = strstr(p, word)); p += len)
         if ((p == text || isspace((unsigned char)p[-1])) &&
             (p[len] == '\0' || isspace((unsigned char)p[len])))

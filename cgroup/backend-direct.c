@@ -19,6 +19,7 @@
 
 #include "cgroup/backend.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 
@@ -26,12 +27,13 @@
 #include "cgroup/libcg.h"
 #include "cgroup/limits.h"
 #include "cgroup/mount.h"
+#include "cgroup/netprio.h"
 #include "cgroup/probe.h"
 #include "cgroup/procs.h"
 #include "util/fileio.h"
 #include "util/log.h"
 
-static const char *const controllers[] = {"memory", "cpu", "pids"};
+static const char *const controllers[] = {"memory", "cpu", "pids", "io"};
 
 struct direct {
     struct nm_cgroup_backend base;
@@ -192,12 +194,25 @@ static int write_files(int dir_fd, const struct nm_limits_file *files, size_t n)
     return 0;
 }
 
+/* "default 10": of any device. Best effort: no promise hangs on it. */
+static void write_io(const struct direct *d, int dir_fd, uint32_t weight)
+{
+    const char *file = weight > 0 && d->base.feature[NM_CGROUP_IO_WEIGHT] ? nm_limits_io_file(dir_fd) : NULL;
+    char text[32];
+
+    (void)snprintf(text, sizeof text, "default %u", weight);
+    if (file && nm_attr_write(dir_fd, file, text) < 0)
+        nm_debug("cgroup: %s can't be written", file);
+}
+
 static int apply(const struct direct *d, int dir_fd, const char *group,
                  const struct nm_cgroup_limits *l)
 {
     struct nm_limits_file files[NM_LIMITS_MAX_FILES];
     size_t n = settable(d, l, files);
 
+    assert(dir_fd >= 0 && group && l);
+    write_io(d, dir_fd, l->io_weight);
     if (d->use_libcgroup && nm_libcg_set(group, files, n) >= 0)
         return 0;
     return write_files(dir_fd, files, n);
@@ -248,6 +263,7 @@ static int move_in(const struct nm_cgroup *cg, pid_t pid)
 {
     char text[16];
 
+    assert(pid > 1);
     (void)snprintf(text, sizeof text, "%d", (int)pid);
     return nm_attr_write(cg->dir_fd, "cgroup.procs", text);
 }
@@ -328,6 +344,7 @@ static int direct_create(struct nm_cgroup_backend *b, const char *container_id,
     const char *stage, *why;
     int r;
 
+    assert(limits && cb);
     (void)description;
     r = nm_backend_scope_name(b, container_id, scope);
     if (r < 0)
@@ -389,6 +406,7 @@ static int direct_set_slice_limits(struct nm_cgroup_backend *b,
 
 static int direct_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg)
 {
+    assert(cg && cg->dir_fd >= 0);
     if (nm_attr_cgroup_exists(cg->dir_fd)) {
         int r = nm_procs_prune(cg->dir_fd);
         if (r < 0 && r != -ENOENT)
@@ -454,6 +472,7 @@ static int probe(struct direct *d)
                                                           .swaps = "/proc/swaps",
                                                           .check_delegation = true,
                                                           .has_idle_property = true});
+    nm_netprio_probe(&d->base);
     return 0;
 }
 
@@ -469,9 +488,10 @@ int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend *
     _cleanup_(cleanup_direct) struct direct *d = calloc(1, sizeof *d);
     int r;
 
+    assert(host->slice && host->root && ret);
     if (!d)
         return -ENOMEM;
-    d->base.slice_fd = -EBADF;
+    d->base.slice_fd = d->base.net_priority_fd = -EBADF;
     r = init_paths(d, host, ret_message);
     if (r < 0)
         return r;

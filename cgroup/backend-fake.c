@@ -59,13 +59,15 @@ static int put_limits(int dir_fd, const struct nm_cgroup_limits *l)
 {
     struct nm_limits_file files[NM_LIMITS_MAX_FILES];
     size_t n = nm_limits_files(l, true, files);
+    char io[32];
 
     for (size_t i = 0; i < n; i++) {
         int r = put(dir_fd, files[i].file, files[i].text);
         if (r < 0)
             return r;
     }
-    return 0;
+    (void)snprintf(io, sizeof io, "default %u\n", l->io_weight);
+    return l->io_weight > 0 ? put(dir_fd, "io.weight", io) : 0;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -304,6 +306,7 @@ int nm_fake_new(const struct nm_backend_host *host, struct nm_cgroup_backend **r
     for (enum nm_cgroup_feature i = 0; i < NM_CGROUP_FEATURE_COUNT; i++)
         nm_fake_set_feature(&f->base, i, NULL);
     nm_fake_set_feature(&f->base, NM_CGROUP_PRESSURE, "the fake backend has no pressure files");
+    nm_fake_set_feature(&f->base, NM_CGROUP_NET_PRIORITY, "the fake backend has no programs");
     *ret = &STEAL_PTR(f)->base;
     return 0;
 }

@@ -11,8 +11,10 @@
  * nothing blocks.
  */
 
+#include <assert.h>
 #include <systemd/sd-daemon.h>
 
+#include "cgroup/netprio.h"
 #include "cgroup/probe.h"
 #include "cgroup/sdcall.h"
 #include "cgroup/systemd.h"
@@ -35,6 +37,7 @@ static int systemd_create(struct nm_cgroup_backend *b, const char *container_id,
     char unit[NM_BACKEND_NAME_MAX];
     int r = nm_backend_scope_name(b, container_id, unit);
 
+    assert(pid > 1 && limits && cb);
     return r < 0 ? r : nm_sdop_create(systemd_of(b), unit, description, pid, limits, cb, userdata);
 }
 
@@ -42,6 +45,7 @@ static int systemd_set_limits(struct nm_cgroup_backend *b, const struct nm_cgrou
                               const struct nm_cgroup_limits *limits,
                               nm_cgroup_done_cb_t cb, void *userdata)
 {
+    assert(cg && cg->dir_fd >= 0 && limits);
     return nm_sdop_set(systemd_of(b), cg, cg->name, limits, cb, userdata);
 }
 
@@ -79,8 +83,10 @@ static int systemd_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *c
 {
     struct nm_systemd *s = systemd_of(b);
     struct nm_cgroup_events events;
-    int r = nm_cgroup_read_events(cg, &events);
+    int r;
 
+    assert(cg && cg->dir_fd >= 0);
+    r = nm_cgroup_read_events(cg, &events);
     if (r < 0 && r != -ENOENT)
         return r;
     if (r >= 0 && events.populated)
@@ -151,6 +157,11 @@ static const struct nm_cgroup_ops systemd_ops = {
 };
 
 /* ---- opening, synchronously ------------------------------------------------------------------ */
+
+static void on_job_new(const char *job, const char *unit, void *userdata)
+{
+    nm_sdstop_job_new(userdata, job, unit);
+}
 
 static void on_job_removed(const char *job, const char *unit, const char *result, void *userdata)
 {
@@ -268,13 +279,14 @@ static int probe(struct nm_systemd *s)
         return -errno;
     params.root_fd = root_fd;
     nm_probe_features(&s->base, &params);
+    nm_netprio_probe(&s->base);
     return 0;
 }
 
 static int open_connection(struct nm_systemd *s, char **ret_message)
 {
     static const struct nm_sdbus_events events = {
-        .job_removed = on_job_removed, .reloaded = on_reloaded, .up = on_up};
+        .job_new = on_job_new, .job_removed = on_job_removed, .reloaded = on_reloaded, .up = on_up};
     int r = nm_sdbus_new(s->event, s->base.user_manager, &events, s, &s->bus);
 
     if (r >= 0)
@@ -327,6 +339,7 @@ int nm_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend 
     _cleanup_(cleanup_systemd) struct nm_systemd *s = NULL;
     int r;
 
+    assert(host->slice && host->root && ret);
     if (!host->event)
         return nm_fail(ret_message, -EINVAL, "the systemd backend needs an event loop");
     s = calloc(1, sizeof *s);
@@ -334,6 +347,7 @@ int nm_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend 
         return -ENOMEM;
     s->event = sd_event_ref(host->event);
     s->base.user_manager = geteuid() != 0;
+    s->base.tells_of_stops = true;
     r = nm_backend_init(&s->base, &systemd_ops, host->slice);
     if (r < 0)
         return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Choosing a backend, and what all backends share: names, the slice's directory, listing.
+ * What all backends share: names, the slice's directory, listing.
  *
  * A container's cgroup is called SLICE-ID.scope on every backend, by systemd's rule that a unit's
  * name begins with its slice's: so a host can change from one backend to the other, and what isn't
@@ -10,6 +10,7 @@
 
 #include "cgroup/backend.h"
 
+#include <assert.h>
 #include <stdarg.h>
 
 #include "cgroup/attr.h"
@@ -18,7 +19,6 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-#define SLICE_SUFFIX ".slice"
 #define SCOPE_SUFFIX ".scope"
 
 /* EAGAIN is what mkdir says at cgroup.max.descendants; the others are as in cgroups(7). */
@@ -88,8 +88,10 @@ int nm_backend_init(struct nm_cgroup_backend *b, const struct nm_cgroup_ops *ops
 {
     size_t stem = strlen(slice) - strlen(SLICE_SUFFIX);
 
+    assert(ops->set_slice_limits && ops->create && ops->set_limits && ops->remove && ops->list && ops->free);
+    assert(strlen(slice) > strlen(SLICE_SUFFIX));
     b->ops = ops;
-    b->slice_fd = -EBADF;
+    b->slice_fd = b->net_priority_fd = -EBADF;
     b->slice = strdup(slice);
     if (asprintf(&b->prefix, "%.*s-", (int)stem, slice) < 0)
         b->prefix = NULL;
@@ -99,6 +101,7 @@ int nm_backend_init(struct nm_cgroup_backend *b, const struct nm_cgroup_ops *ops
 void nm_backend_done(struct nm_cgroup_backend *b)
 {
     b->slice_fd = nm_close(b->slice_fd);
+    b->net_priority_fd = nm_close(b->net_priority_fd);
     free(b->slice);
     free(b->prefix);
     free(b->slice_path);
@@ -106,8 +109,10 @@ void nm_backend_done(struct nm_cgroup_backend *b)
 
 int nm_backend_open_slice(struct nm_cgroup_backend *b)
 {
-    int fd = open(b->slice_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd;
 
+    assert(b->slice_path);
+    fd = open(b->slice_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
     nm_close(b->slice_fd);
@@ -120,6 +125,7 @@ int nm_backend_scope_name(const struct nm_cgroup_backend *b, const char *contain
 {
     int n;
 
+    assert(b->prefix && container_id);
     if (!nm_name_is_valid(container_id))
         return -EINVAL;
     n = snprintf(name, NM_BACKEND_NAME_MAX, "%s%s" SCOPE_SUFFIX, b->prefix, container_id);
@@ -131,6 +137,7 @@ int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name,
 {
     _cleanup_free_ char *path = NULL;
 
+    assert(b->slice_path && name);
     if (asprintf(&path, "%s/%s", b->slice_path, name) < 0)
         return -ENOMEM;
     return nm_cgroup_open(path, name, ret);
@@ -141,6 +148,7 @@ int nm_cgroup_container_id(const struct nm_cgroup_backend *b, const char *name, 
 {
     size_t prefix = strlen(b->prefix), suffix = strlen(SCOPE_SUFFIX), len = strlen(name), id;
 
+    assert(size > 0);
     if (len <= prefix + suffix || strncmp(name, b->prefix, prefix) != 0 ||
         !nm_streq(name + len - suffix, SCOPE_SUFFIX))
         return -EINVAL;
@@ -226,83 +234,6 @@ bool nm_backend_slice_is_empty(const struct nm_cgroup_backend *b)
 
     return for_each_scope((struct nm_cgroup_backend *)b, refuse_any, NULL) >= 0 &&
            nm_cgroup_read_events(&slice, &events) >= 0 && !events.populated;
-}
-
-/* ---- choosing -------------------------------------------------------------------------------- */
-
-/* As systemd reads it, "a--b" and "a-" name no slice: each "-" is a step down the tree. */
-static bool slice_name_is_valid(const char *slice)
-{
-    size_t len = strlen(slice), suffix = strlen(SLICE_SUFFIX);
-
-    return nm_name_is_valid(slice) && len > suffix &&
-           nm_streq(slice + len - suffix, SLICE_SUFFIX) &&
-           slice[len - suffix - 1] != '-' && !strstr(slice, "--");
-}
-
-static int find_root(const char *given, char **ret, char **ret_message)
-{
-    int r;
-
-    if (given) {
-        *ret = strdup(given);
-        return *ret ? 0 : -ENOMEM;
-    }
-    r = nm_mount_find("/proc/self/mountinfo", ret);
-    if (r == -ENOENT)
-        return nm_fail(ret_message, r,
-                       "no cgroup2 file system is mounted: mount one (mount -t cgroup2 none /sys/fs/cgroup)");
-    if (r < 0)
-        return nm_fail(ret_message, r, "/proc/self/mountinfo: %s", strerror(-r));
-    return 0;
-}
-
-/* systemd first, where it answers; a manager that is there but doesn't serve us is no reason to
- * give up. */
-static int auto_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
-                    char **ret_message)
-{
-    if (host->event && nm_systemd_available() > 0) {
-        _cleanup_free_ char *why = NULL;
-        int r = nm_systemd_new(host, ret, &why);
-
-        if (r >= 0)
-            return r;
-        nm_debug("cgroup: no systemd backend (%s), trying the direct one",
-                 why ? why : strerror(-r));
-    }
-    return nm_direct_new(host, ret, ret_message);
-}
-
-/* The fake one needs no cgroup2 and so is made before it is looked for. */
-int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params,
-                          struct nm_cgroup_backend **ret, char **ret_message)
-{
-    struct nm_backend_host host = {.slice = params->slice, .event = params->event};
-    _cleanup_free_ char *root = NULL;
-    int r;
-
-    if (!slice_name_is_valid(params->slice))
-        return nm_fail(ret_message, -EINVAL,
-                       "slice '%s': must be a name of letters, digits, '.', '_' and "
-                       "single '-', at most 63 long, that ends in " SLICE_SUFFIX,
-                       params->slice);
-    if (params->kind == NM_CGROUP_BACKEND_FAKE) {
-        host.root = params->cgroup_root;
-        return nm_fake_new(&host, ret, ret_message);
-    }
-    r = find_root(params->cgroup_root, &root, ret_message);
-    if (r < 0)
-        return r;
-    host.root = root;
-    switch (params->kind) {
-    case NM_CGROUP_BACKEND_SYSTEMD:
-        return nm_systemd_new(&host, ret, ret_message);
-    case NM_CGROUP_BACKEND_DIRECT:
-        return nm_direct_new(&host, ret, ret_message);
-    default:
-        return auto_new(&host, ret, ret_message);
-    }
 }
 
 struct nm_cgroup_backend *nm_cgroup_backend_free(struct nm_cgroup_backend *b)

@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * Between backend.c and the backends; nobody else includes this (tests of the fake may).
+ * Between backend-choose.c, the backends, and what they share (backend.c); nobody else includes this (tests of the
+ * fake may).
  */
 
 #include "cgroup/cgroup.h"
 
-/* What every backend begins from: found by backend.c, borrowed during the call. */
+/* What every backend begins from: found by backend-choose.c, borrowed during the call. */
 struct nm_backend_host {
     const char *slice;
     const char *root; /* the cgroup2 mount */
@@ -23,6 +24,8 @@ int nm_fake_new(const struct nm_backend_host *host, struct nm_cgroup_backend **r
 
 /* Does a service manager answer here that could serve this user? Says why not into *ret_message. */
 int nm_systemd_available(void);
+
+#define SLICE_SUFFIX ".slice"
 
 /* The part that all share: slice and prefix from the slice's name, slice_fd -EBADF. */
 int nm_backend_init(struct nm_cgroup_backend *b, const struct nm_cgroup_ops *ops,

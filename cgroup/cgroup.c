@@ -8,6 +8,7 @@
 
 #include "cgroup/cgroup.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <sys/stat.h>
 
@@ -24,6 +25,8 @@ static const char *const feature_names[] = {
     [NM_CGROUP_RECLAIM] = "reclaim",
     [NM_CGROUP_SWAP] = "swap",
     [NM_CGROUP_PIDS] = "pids",
+    [NM_CGROUP_IO_WEIGHT] = "io weight",
+    [NM_CGROUP_NET_PRIORITY] = "network priority",
 };
 _Static_assert(NM_ARRAY_SIZE(feature_names) == NM_CGROUP_FEATURE_COUNT, "every feature has a name");
 
@@ -37,6 +40,7 @@ int nm_cgroup_open(const char *path, const char *name, struct nm_cgroup **ret)
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = calloc(1, sizeof *cg);
     struct stat st;
 
+    assert(path && name && ret);
     if (!cg)
         return -ENOMEM;
     cg->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -67,8 +71,10 @@ struct nm_cgroup *nm_cgroup_free(struct nm_cgroup *cg)
 int nm_cgroup_read_events(const struct nm_cgroup *cg, struct nm_cgroup_events *ret)
 {
     char buf[256];
-    int r = nm_attr_read(cg->dir_fd, "cgroup.events", buf, sizeof buf);
+    int r;
 
+    assert(cg->dir_fd >= 0);
+    r = nm_attr_read(cg->dir_fd, "cgroup.events", buf, sizeof buf);
     return r < 0 ? r : nm_cgroup_parse_events(buf, ret);
 }
 
@@ -100,6 +106,7 @@ int nm_cgroup_read_freeze(const struct nm_cgroup *cg, bool *ret)
  * cgroup.events. */
 int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen)
 {
+    assert(cg->dir_fd >= 0);
     return nm_attr_write(cg->dir_fd, "cgroup.freeze", frozen ? "1" : "0");
 }
 
@@ -108,11 +115,19 @@ int nm_cgroup_set_oom_group(const struct nm_cgroup *cg, bool on)
     return nm_attr_write(cg->dir_fd, "memory.oom.group", on ? "1" : "0");
 }
 
-/* The kernel reclaims within the write, and says EAGAIN when it got less than that. */
+/*
+ * The kernel reclaims within the write, and says EAGAIN when it got less than that. Left to itself it
+ * takes page cache first, which nobody is short of; from Linux 6.8 on it can be told to swap.
+ */
 int nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes)
 {
-    char text[32];
+    char text[48];
+    int r;
 
+    (void)snprintf(text, sizeof text, "%" PRIu64 " swappiness=200", bytes);
+    r = nm_attr_write(cg->dir_fd, "memory.reclaim", text);
+    if (r != -EINVAL)
+        return r;
     (void)snprintf(text, sizeof text, "%" PRIu64, bytes);
     return nm_attr_write(cg->dir_fd, "memory.reclaim", text);
 }

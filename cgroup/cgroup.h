@@ -29,7 +29,7 @@
 
 /* What a kernel and backend can do here; what's missing is told to the operator with its reason. */
 enum nm_cgroup_feature {
-    /* memory controller: memory.max, memory.min, memory.events, memory.stat */
+    /* memory controller: memory.max, memory.low, memory.min, memory.events, memory.stat */
     NM_CGROUP_MEMORY_LIMITS,
     NM_CGROUP_CPU_WEIGHT,    /* cpu controller: cpu.weight, cpu.max */
     NM_CGROUP_CPU_IDLE,      /* cpu.idle (SCHED_IDLE for a whole cgroup) */
@@ -39,6 +39,8 @@ enum nm_cgroup_feature {
     NM_CGROUP_RECLAIM,       /* memory.reclaim */
     NM_CGROUP_SWAP,          /* swap is configured and the memory controller accounts it */
     NM_CGROUP_PIDS,          /* pids controller */
+    NM_CGROUP_IO_WEIGHT,     /* io controller: io.weight, or io.bfq.weight */
+    NM_CGROUP_NET_PRIORITY,  /* priority of the sockets that are made in a cgroup */
     NM_CGROUP_FEATURE_COUNT,
 };
 
@@ -48,12 +50,14 @@ const char *nm_cgroup_feature_name(enum nm_cgroup_feature f);
 /* The limits of one container, in the kernel's own terms. */
 struct nm_cgroup_limits {
     uint64_t memory_max_bytes; /* NM_CGROUP_NONE: no limit */
-    uint64_t memory_min_bytes; /* 0: no protection */
+    uint64_t memory_low_bytes; /* taken from others first, page cache lent out; 0: no protection */
+    uint64_t memory_min_bytes; /* never taken; 0: nothing is. Keep it below the maximum: see HACKING */
     uint32_t cpu_weight;       /* 1 .. 10000; ignored when cpu_idle */
     bool cpu_idle;
     /* cpu.max as a rate, rounded up to a multiple of 10; NM_CGROUP_NONE: none */
     uint64_t cpu_quota_millicores;
     uint64_t pids_max; /* NM_CGROUP_NONE: none */
+    uint32_t io_weight; /* 1 .. 100; 0: whatever it is */
     /* the kernel's OOM killer takes the whole container or nothing */
     bool oom_group;
 };
@@ -99,7 +103,23 @@ int nm_cgroup_kill(const struct nm_cgroup *cg);
 /* To all processes but `except` (0: none). */
 int nm_cgroup_signal(const struct nm_cgroup *cg, int sig, pid_t except);
 int nm_cgroup_n_processes(const struct nm_cgroup *cg, unsigned *ret);
+
+/* Who is still there, and does it hang in the kernel (cgroup/survivors.c)? -ENOENT: the cgroup has gone. */
+#define NM_COMM_SIZE 64
+struct nm_cgroup_survivors {
+    unsigned n;               /* processes */
+    unsigned n_hanging;       /* those of them with a thread in uninterruptible sleep, state D */
+    pid_t hanging;            /* one of these, 0: none */
+    char comm[NM_COMM_SIZE];  /* its name */
+};
+int nm_cgroup_survivors(const struct nm_cgroup *cg, struct nm_cgroup_survivors *ret);
+/* In words: only of what is in state D is it said that it hangs. */
+void nm_cgroup_survivors_print(const struct nm_cgroup_survivors *s, char *buf, size_t size);
 int nm_cgroup_set_oom_group(const struct nm_cgroup *cg, bool on);
+/* Sockets that are made in it from now on send as background traffic (SO_PRIORITY 2), or as any other
+ * again. It stays when nmd ends, and goes with the cgroup. -EOPNOTSUPP without NM_CGROUP_NET_PRIORITY. */
+struct nm_cgroup_backend;
+int nm_cgroup_set_net_background(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg, bool on);
 /* memory.reclaim, which blocks until done: call it in a worker process only. -EAGAIN: less than
  * asked was reclaimed. */
 int nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes);
@@ -135,7 +155,8 @@ NM_DEFINE_CLEANUP(struct nm_cgroup_watch *, nm_cgroup_watch_free)
  * the slice's dir_fd): cb when tasks were stalled for stall_usec within window_usec (500 ms ..
  * 10 s, else -EINVAL). Fires at most once per window. Without CAP_SYS_RESOURCE the kernel only
  * takes windows of whole 2 s: then the next such window is used, with the same share. -EOPNOTSUPP:
- * PSI is off. cb may free the watch. Falls silent when the cgroup goes. */
+ * PSI is off. cb may free the watch. Falls silent when the cgroup goes: one of the same name is another
+ * one, and needs a watch of its own. */
 struct nm_psi_watch;
 typedef void (*nm_psi_watch_cb_t)(void *userdata);
 int nm_psi_watch_new(sd_event *event, int dir_fd, const char *file, bool full, uint64_t stall_usec,
@@ -209,12 +230,20 @@ struct nm_cgroup_ops {
     void (*free)(struct nm_cgroup_backend *b);
 };
 
+/* Somebody else has the service manager stop a container's unit (SIGTERM now, SIGKILL later), or with NULL the whole
+ * slice. Told before it happens, by the systemd backend only. */
+typedef void (*nm_cgroup_stopped_cb_t)(const char *container_id, void *userdata);
+
 struct nm_cgroup_backend {
     const struct nm_cgroup_ops *ops;
+    nm_cgroup_stopped_cb_t stopped_cb; /* set by whoever made the backend, or NULL */
+    void *stopped_userdata;
+    bool tells_of_stops;
     char *slice;        /* "nm.slice" */
     char *prefix;       /* "nm-" */
     char *slice_path;   /* absolute path of the slice's directory */
     int slice_fd;       /* -EBADF until the slice exists */
+    int net_priority_fd; /* the program behind NM_CGROUP_NET_PRIORITY */
     bool user_manager;  /* systemd --user instead of the system manager */
     bool feature[NM_CGROUP_FEATURE_COUNT];
     /* why a feature is missing, plain words, or NULL */
@@ -247,13 +276,25 @@ int nm_cgroup_container_id(const struct nm_cgroup_backend *b, const char *name, 
  * there are compared. */
 enum nm_cgroup_drift {
     NM_CGROUP_DRIFT_MEMORY_MAX,
+    NM_CGROUP_DRIFT_MEMORY_LOW,
     NM_CGROUP_DRIFT_MEMORY_MIN,
     NM_CGROUP_DRIFT_CPU_WEIGHT,
     NM_CGROUP_DRIFT_CPU_IDLE,
     NM_CGROUP_DRIFT_CPU_QUOTA,
     NM_CGROUP_DRIFT_OOM_GROUP,
+    NM_CGROUP_DRIFT_IO_WEIGHT,
     NM_CGROUP_DRIFT_COUNT,
 };
 const char *nm_cgroup_drift_file(enum nm_cgroup_drift d); /* "memory.max", ... */
 int nm_cgroup_check_drift(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
                           const struct nm_cgroup_limits *expected);
+/* What one of the memory files has, NM_CGROUP_NONE for "max". 0, -EBADMSG, or what reading returns. */
+int nm_cgroup_read_limit(const struct nm_cgroup *cg, enum nm_cgroup_drift d, uint64_t *ret);
+uint64_t nm_cgroup_round_to_page(uint64_t bytes); /* as the kernel keeps it */
+
+/* ---- the slice's own protection (cgroup/slice.c) ----------------------------------------------- */
+
+/* -EOPNOTSUPP: no memory controller. */
+int nm_cgroup_slice_read_low(const struct nm_cgroup_backend *b, uint64_t *ret);
+/* nm_cgroup_check_drift() of the limits of memory alone. */
+int nm_cgroup_slice_check_drift(const struct nm_cgroup_backend *b, const struct nm_cgroup_limits *expected);

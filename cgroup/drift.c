@@ -8,6 +8,7 @@
 
 #include "cgroup/cgroup.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "cgroup/attr.h"
@@ -15,9 +16,11 @@
 #include "util/parse.h"
 
 static const char *const drift_files[] = {
-    [NM_CGROUP_DRIFT_MEMORY_MAX] = "memory.max",   [NM_CGROUP_DRIFT_MEMORY_MIN] = "memory.min",
-    [NM_CGROUP_DRIFT_CPU_WEIGHT] = "cpu.weight",   [NM_CGROUP_DRIFT_CPU_IDLE] = "cpu.idle",
-    [NM_CGROUP_DRIFT_CPU_QUOTA] = "cpu.max",       [NM_CGROUP_DRIFT_OOM_GROUP] = "memory.oom.group",
+    [NM_CGROUP_DRIFT_MEMORY_MAX] = "memory.max", [NM_CGROUP_DRIFT_MEMORY_LOW] = "memory.low",
+    [NM_CGROUP_DRIFT_MEMORY_MIN] = "memory.min", [NM_CGROUP_DRIFT_CPU_WEIGHT] = "cpu.weight",
+    [NM_CGROUP_DRIFT_CPU_IDLE] = "cpu.idle",     [NM_CGROUP_DRIFT_CPU_QUOTA] = "cpu.max",
+    [NM_CGROUP_DRIFT_OOM_GROUP] = "memory.oom.group",
+    [NM_CGROUP_DRIFT_IO_WEIGHT] = "io.weight",
 };
 _Static_assert(NM_ARRAY_SIZE(drift_files) == NM_CGROUP_DRIFT_COUNT, "every drift has a file");
 
@@ -44,8 +47,16 @@ static int parse_maximum(const char *text, uint64_t *ret)
     return nm_parse_u64(text, ret) < 0 ? -EBADMSG : 0;
 }
 
+int nm_cgroup_read_limit(const struct nm_cgroup *cg, enum nm_cgroup_drift d, uint64_t *ret)
+{
+    char buf[64];
+    int r = read_line(cg, d, buf, sizeof buf);
+
+    return r < 0 ? r : parse_maximum(buf, ret);
+}
+
 /* The kernel counts in pages, and forgets what is beyond the last whole one. */
-static uint64_t round_to_page(uint64_t bytes)
+uint64_t nm_cgroup_round_to_page(uint64_t bytes)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
@@ -55,12 +66,9 @@ static uint64_t round_to_page(uint64_t bytes)
 /* All checks: 0 as expected, 1 drifted, or -errno. */
 static int check_number(const struct nm_cgroup *cg, enum nm_cgroup_drift d, uint64_t expected)
 {
-    char buf[64];
     uint64_t v;
-    int r = read_line(cg, d, buf, sizeof buf);
+    int r = nm_cgroup_read_limit(cg, d, &v);
 
-    if (r >= 0)
-        r = parse_maximum(buf, &v);
     return r < 0 ? r : v != expected;
 }
 
@@ -102,6 +110,26 @@ static int check_cpu(const struct nm_cgroup_backend *b, const struct nm_cgroup *
     return check_number(cg, d, nm_limits_cpu_weight(l));
 }
 
+/* Its first line is "default 100"; others are of single devices, and not ours. systemd writes both files,
+ * so that either says what was meant. */
+static int check_io(const struct nm_cgroup *cg, uint32_t weight)
+{
+    const char *file = weight > 0 ? nm_limits_io_file(cg->dir_fd) : NULL;
+    char buf[256];
+    uint64_t v;
+    int r;
+
+    if (!file)
+        return 0;
+    r = nm_attr_read(cg->dir_fd, file, buf, sizeof buf);
+    if (r < 0)
+        return r;
+    buf[strcspn(buf, "\n")] = '\0';
+    if (strncmp(buf, "default ", 8) != 0 || nm_parse_u64(buf + 8, &v) < 0)
+        return -EBADMSG;
+    return v != weight;
+}
+
 static int check_one(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
                      const struct nm_cgroup_limits *l, enum nm_cgroup_drift d)
 {
@@ -109,15 +137,19 @@ static int check_one(const struct nm_cgroup_backend *b, const struct nm_cgroup *
 
     switch (d) {
     case NM_CGROUP_DRIFT_MEMORY_MAX:
-        return memory ? check_number(cg, d, round_to_page(l->memory_max_bytes)) : 0;
+        return memory ? check_number(cg, d, nm_cgroup_round_to_page(l->memory_max_bytes)) : 0;
+    case NM_CGROUP_DRIFT_MEMORY_LOW:
+        return memory ? check_number(cg, d, nm_cgroup_round_to_page(l->memory_low_bytes)) : 0;
     case NM_CGROUP_DRIFT_MEMORY_MIN:
-        return memory ? check_number(cg, d, round_to_page(l->memory_min_bytes)) : 0;
+        return memory ? check_number(cg, d, nm_cgroup_round_to_page(l->memory_min_bytes)) : 0;
     case NM_CGROUP_DRIFT_OOM_GROUP:
         return memory ? check_number(cg, d, l->oom_group) : 0;
     case NM_CGROUP_DRIFT_CPU_WEIGHT:
     case NM_CGROUP_DRIFT_CPU_IDLE:
     case NM_CGROUP_DRIFT_CPU_QUOTA:
         return check_cpu(b, cg, l, d);
+    case NM_CGROUP_DRIFT_IO_WEIGHT:
+        return b->feature[NM_CGROUP_IO_WEIGHT] ? check_io(cg, l->io_weight) : 0;
     case NM_CGROUP_DRIFT_COUNT:
         break;
     }
@@ -129,6 +161,7 @@ int nm_cgroup_check_drift(const struct nm_cgroup_backend *b, const struct nm_cgr
 {
     int mask = 0;
 
+    assert(b && cg->dir_fd >= 0 && expected);
     for (enum nm_cgroup_drift d = 0; d < NM_CGROUP_DRIFT_COUNT; d++) {
         int r = check_one(b, cg, expected, d);
 

@@ -8,6 +8,7 @@
 
 #include "cgroup/cgroup.h"
 
+#include <assert.h>
 #include <ctype.h>
 
 struct key {
@@ -43,6 +44,7 @@ static const char *take_value(const char *p, uint64_t *ret)
 
 static int parse_flat_keyed(const char *text, const struct key *keys, size_t n)
 {
+    assert(text && n > 0);
     for (const char *p = text; *p;) {
         size_t len = strcspn(p, " \n");
         uint64_t v, *into;

@@ -12,6 +12,7 @@
 
 #include "cgroup/cgroup.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -34,6 +35,7 @@ static int signal_one(pid_t pid, void *userdata)
     struct target *t = userdata;
     _cleanup_close_ int pidfd = -EBADF;
 
+    assert(pid > 0);
     if (pid == t->except)
         return 0;
     pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -51,6 +53,7 @@ int nm_cgroup_signal(const struct nm_cgroup *cg, int sig, pid_t except)
 {
     struct target t = {.cg = cg, .sig = sig, .except = except};
 
+    assert(sig > 0 && except >= 0 && cg->name);
     return nm_procs_walk(cg->dir_fd, signal_one, &t);
 }
 
@@ -75,8 +78,10 @@ void nm_cgroup_hasten(const struct nm_cgroup *cg)
 
 int nm_cgroup_kill(const struct nm_cgroup *cg)
 {
-    int r = nm_attr_write(cg->dir_fd, "cgroup.kill", "1");
+    int r;
 
+    assert(cg->dir_fd >= 0);
+    r = nm_attr_write(cg->dir_fd, "cgroup.kill", "1");
     return r == -EOPNOTSUPP ? kill_one_by_one(cg) : r;
 }
 

@@ -9,6 +9,7 @@
 
 #include "cgroup/libcg.h"
 
+#include <assert.h>
 #include <libcgroup.h>
 
 #include "cgroup/attr.h"
@@ -126,6 +127,7 @@ int nm_libcg_set(const char *name, const struct nm_limits_file *files, size_t n)
     _cleanup_(free_group) struct cgroup *g = cgroup_new_cgroup(name);
     int r;
 
+    assert(name && *name);
     if (!g)
         return -ENOMEM;
     r = fill(g, files, n);
@@ -161,5 +163,6 @@ int nm_libcg_remove(const char *name)
 {
     _cleanup_(free_group) struct cgroup *g = new_with_any_controller(name);
 
+    assert(name && *name); /* the mount itself is never ours */
     return g ? to_errno(cgroup_delete_cgroup_ext(g, CGFLAG_DELETE_EMPTY_ONLY)) : -ENOMEM;
 }

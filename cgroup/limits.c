@@ -8,8 +8,11 @@
 
 #include "cgroup/limits.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
+
+#include "cgroup/attr.h"
 
 #define PERIOD_USEC (100 * NM_USEC_PER_MSEC) /* the kernel's own default */
 #define QUOTA_STEP_MILLICORES 10
@@ -41,6 +44,7 @@ static void nm_printf(4, 5)
     struct nm_limits_file *f = &l->out[l->n++];
     va_list ap;
 
+    assert(l->n <= NM_LIMITS_MAX_FILES);
     f->controller = controller;
     f->file = file;
     va_start(ap, format);
@@ -78,10 +82,24 @@ size_t nm_limits_files(const struct nm_cgroup_limits *l, bool has_idle,
 {
     struct list list = {.out = out};
 
+    assert(l && out);
+    add_maximum(&list, "memory", "memory.low", l->memory_low_bytes);
     add_maximum(&list, "memory", "memory.min", l->memory_min_bytes);
     add_maximum(&list, "memory", "memory.max", l->memory_max_bytes);
     add(&list, "memory", "memory.oom.group", "%d", l->oom_group);
     add_cpu(&list, l, has_idle);
     add_maximum(&list, "pids", "pids.max", l->pids_max);
     return list.n;
+}
+
+/* The two have one format and, up to 100, one scale; io.weight works with io.cost alone, the other with
+ * the BFQ scheduler. */
+const char *nm_limits_io_file(int dir_fd)
+{
+    static const char *const files[] = {"io.weight", "io.bfq.weight"};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(files); i++)
+        if (nm_attr_exists(dir_fd, files[i]))
+            return files[i];
+    return NULL;
 }

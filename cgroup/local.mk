@@ -3,16 +3,19 @@ noinst_LTLIBRARIES += libnm-cgroup.la
 libnm_cgroup_la_SOURCES = \
 	%D%/attr.c %D%/attr.h \
 	%D%/backend.c %D%/backend.h \
+	%D%/backend-choose.c \
 	%D%/backend-direct.c \
 	%D%/backend-fake.c %D%/backend-fake.h \
 	%D%/backend-systemd.c \
 	%D%/cgroup.c %D%/cgroup.h \
 	%D%/drift.c \
+	%D%/slice.c \
 	%D%/events.c \
 	%D%/kill.c \
 	%D%/libcg.c %D%/libcg.h \
 	%D%/limits.c %D%/limits.h \
 	%D%/mount.c %D%/mount.h \
+	%D%/netprio.c %D%/netprio.h \
 	%D%/probe.c %D%/probe.h \
 	%D%/procs.c %D%/procs.h \
 	%D%/psi.c \
@@ -20,6 +23,8 @@ libnm_cgroup_la_SOURCES = \
 	%D%/sdcall.c %D%/sdcall.h \
 	%D%/sdoom.c \
 	%D%/sdop.c \
+	%D%/survivors.c \
+	%D%/sdstop.c \
 	%D%/systemd.h \
 	%D%/watch.c
 libnm_cgroup_la_LIBADD = libnm-util.la $(SYSTEMD_LIBS) $(CGROUP_LIBS)

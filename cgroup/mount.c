@@ -7,6 +7,8 @@
 
 #include "cgroup/mount.h"
 
+#include <assert.h>
+
 #include "util/error.h"
 #include "util/fileio.h"
 #include "util/macros.h"
@@ -65,6 +67,7 @@ int nm_mount_find(const char *mountinfo, char **ret)
     _cleanup_free_ char *line = NULL, *found = NULL;
     size_t size = 0;
 
+    assert(mountinfo && ret);
     if (!f)
         return -errno;
     while (getline(&line, &size, f) >= 0) {

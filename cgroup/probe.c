@@ -8,7 +8,10 @@
 
 #include "cgroup/probe.h"
 
+#include <assert.h>
+
 #include "cgroup/attr.h"
+#include "cgroup/limits.h"
 #include "util/fileio.h"
 
 struct probe {
@@ -21,6 +24,7 @@ struct probe {
 
 static void set(struct nm_cgroup_backend *b, enum nm_cgroup_feature f, const char *missing)
 {
+    assert((unsigned)f < NM_CGROUP_FEATURE_COUNT);
     b->feature[f] = !missing;
     b->missing[f] = missing;
 }
@@ -67,9 +71,9 @@ static void probe_memory(struct probe *p, const char *swaps)
 
         set(b, NM_CGROUP_MEMORY_LIMITS,
             mounted ? "not enforced, the memory controller isn't enabled for the slice; memory "
-                      "measured from /proc"
+                      "measured from /proc, without what only sockets, memfd and tmpfs hold"
                     : "not enforced, this cgroup2 mount has no memory controller; memory "
-                      "measured from /proc");
+                      "measured from /proc, without what only sockets, memfd and tmpfs hold");
         set(b, NM_CGROUP_RECLAIM, "needs the memory controller");
         set(b, NM_CGROUP_SWAP, "needs the memory controller");
         return;
@@ -106,6 +110,24 @@ static void probe_cpu(struct probe *p, bool has_idle_property)
                               : "this systemd has no CPUWeight=idle (252 has); weight 1 is used");
 }
 
+static void probe_io(struct probe *p)
+{
+    switch (find_controller(p, "io")) {
+    case HERE:
+        set(p->b, NM_CGROUP_IO_WEIGHT,
+            nm_limits_io_file(p->b->slice_fd) ? NULL
+                                              : "this kernel has neither io.weight nor io.bfq.weight");
+        break;
+    case NOT_MOUNTED:
+        set(p->b, NM_CGROUP_IO_WEIGHT, "not set, this cgroup2 mount has no io controller");
+        break;
+    case NOT_DELEGATED:
+        set(p->b, NM_CGROUP_IO_WEIGHT, "not set, the io controller isn't enabled for the slice");
+        break;
+    }
+    set(p->b, NM_CGROUP_NET_PRIORITY, "not set here");
+}
+
 static void probe_core(struct probe *p)
 {
     struct nm_cgroup_backend *b = p->b;
@@ -140,6 +162,7 @@ void nm_probe_features(struct nm_cgroup_backend *b, const struct nm_probe_params
 {
     struct probe p = {.b = b, .check_delegation = params->check_delegation};
 
+    assert(b->slice_fd >= 0 && params->root_fd >= 0 && params->swaps);
     read_or_empty(params->root_fd, "cgroup.controllers", p.root_controllers,
                   sizeof p.root_controllers);
     read_or_empty(b->slice_fd, "cgroup.controllers", p.slice_controllers,
@@ -147,5 +170,6 @@ void nm_probe_features(struct nm_cgroup_backend *b, const struct nm_probe_params
     read_or_empty(b->slice_fd, "cgroup.subtree_control", p.enabled, sizeof p.enabled);
     probe_memory(&p, params->swaps);
     probe_cpu(&p, params->has_idle_property);
+    probe_io(&p);
     probe_core(&p);
 }

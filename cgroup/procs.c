@@ -8,6 +8,7 @@
 
 #include "cgroup/procs.h"
 
+#include <assert.h>
 #include <limits.h>
 
 #include "util/error.h"
@@ -20,6 +21,7 @@
 /* A number may be cut in two by the end of a piece: *pid holds what came of it so far. */
 static int feed(const char *buf, size_t len, pid_t *pid, nm_procs_fn_t fn, void *userdata)
 {
+    assert(*pid >= 0);
     for (size_t i = 0; i < len; i++) {
         if (buf[i] >= '0' && buf[i] <= '9') {
             if (*pid > (INT_MAX - 9) / 10)
@@ -125,6 +127,7 @@ int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata)
 {
     struct walk w = {.fn = fn, .userdata = userdata};
 
+    assert(dir_fd >= 0 && fn);
     return walk_tree(dir_fd, 0, &w);
 }
 
@@ -157,6 +160,7 @@ static bool line_names(const char *text, const char *name)
     const char *line = strstr(text, "0::");
     size_t len = strlen(name), line_len;
 
+    assert(len > 0);
     while (line && line != text && line[-1] != '\n')
         line = strstr(line + 1, "0::");
     if (!line)

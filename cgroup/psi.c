@@ -9,6 +9,7 @@
 
 #include "cgroup/cgroup.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <sys/epoll.h>
@@ -71,6 +72,7 @@ int nm_psi_parse(const char *text, struct nm_psi *ret)
     struct nm_psi psi = {0}, unknown;
     bool some = false;
 
+    assert(text && ret);
     for (const char *p = text; *p;) {
         struct nm_psi_line *line = &unknown.some;
 
@@ -154,6 +156,7 @@ int nm_psi_watch_new(sd_event *event, int dir_fd, const char *file, bool full, u
     _cleanup_(nm_psi_watch_freep) struct nm_psi_watch *w = NULL;
     int r;
 
+    assert(event && file && cb && ret);
     if (window_usec < MIN_WINDOW_USEC || window_usec > MAX_WINDOW_USEC || stall_usec == 0 ||
         stall_usec > window_usec)
         return -EINVAL;

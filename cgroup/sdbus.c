@@ -11,6 +11,7 @@
 
 #include "cgroup/sdbus.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "util/clock.h"
@@ -68,6 +69,19 @@ bool nm_sdbus_is_transient(const sd_bus_error *e)
             return true;
     /* The bus tries to "start" systemd while its name is gone. */
     return e->name && strncmp(e->name, "org.freedesktop.DBus.Error.Spawn.", 33) == 0;
+}
+
+static int on_job_new(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+    struct nm_sdbus *s = userdata;
+    const char *job, *unit;
+    uint32_t id;
+    int r = sd_bus_message_read(m, "uos", &id, &job, &unit);
+
+    (void)error;
+    if (r >= 0)
+        s->events->job_new(job, unit, s->userdata);
+    return 0;
 }
 
 static int on_job_removed(sd_bus_message *m, void *userdata, sd_bus_error *error)
@@ -189,6 +203,9 @@ static int set_up(struct nm_sdbus *s)
                             "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, s);
     if (r >= 0)
         r = sd_bus_match_signal_async(s->bus, NULL, sender, NM_SDBUS_PATH, NM_SDBUS_MANAGER,
+                                      "JobNew", on_job_new, NULL, s);
+    if (r >= 0)
+        r = sd_bus_match_signal_async(s->bus, NULL, sender, NM_SDBUS_PATH, NM_SDBUS_MANAGER,
                                       "JobRemoved", on_job_removed, NULL, s);
     if (r >= 0)
         r = sd_bus_match_signal_async(s->bus, NULL, sender, NM_SDBUS_PATH, NM_SDBUS_MANAGER,
@@ -242,6 +259,7 @@ int nm_sdbus_new(sd_event *event, bool user, const struct nm_sdbus_events *event
     struct nm_sdbus *s = calloc(1, sizeof *s);
     int r;
 
+    assert(event && events->job_new && events->job_removed && events->reloaded && events->up);
     if (!s)
         return -ENOMEM;
     s->event = sd_event_ref(event);
@@ -274,6 +292,7 @@ int nm_sdbus_run_until(struct nm_sdbus *s, const bool *done, uint64_t timeout_us
 {
     uint64_t deadline = nm_now_usec() + timeout_usec;
 
+    assert(!s->attached && done);
     while (!*done) {
         uint64_t now = nm_now_usec();
         int r;

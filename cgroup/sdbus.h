@@ -18,6 +18,8 @@
 struct nm_sdbus;
 
 struct nm_sdbus_events {
+    /* A job will be run. */
+    void (*job_new)(const char *job, const char *unit, void *userdata);
     /* A job has ended; result is "done" or a reason. */
     void (*job_removed)(const char *job, const char *unit, const char *result, void *userdata);
     /* daemon-reload is over: all cgroup files have been written anew. */

@@ -7,6 +7,8 @@
 
 #include "cgroup/sdcall.h"
 
+#include <assert.h>
+
 #include "cgroup/limits.h"
 #include "cgroup/sdbus.h"
 
@@ -39,6 +41,8 @@ static int accounting(sd_bus_message *m)
         r = append_bool(m, "CPUAccounting", true);
     if (r >= 0)
         r = append_bool(m, "TasksAccounting", true);
+    if (r >= 0)
+        r = append_bool(m, "IOAccounting", true);
     return r;
 }
 
@@ -74,6 +78,7 @@ static int append_limits(sd_bus_message *m, const struct nm_cgroup_limits *l,
         uint64_t value;
     } props[] = {
         {"MemoryMax", l->memory_max_bytes},
+        {"MemoryLow", l->memory_low_bytes},
         {"MemoryMin", l->memory_min_bytes},
         {"CPUWeight", cpu_weight(l, dialect)},
         {"CPUQuotaPerSecUSec", cpu_quota_usec_per_sec(l)},
@@ -81,8 +86,11 @@ static int append_limits(sd_bus_message *m, const struct nm_cgroup_limits *l,
     };
     int r = accounting(m);
 
+    assert(l && dialect);
     for (size_t i = 0; r >= 0 && i < NM_ARRAY_SIZE(props); i++)
         r = append_u64(m, props[i].name, props[i].value);
+    if (r >= 0 && l->io_weight > 0)
+        r = append_u64(m, "IOWeight", l->io_weight);
     return r;
 }
 
@@ -142,6 +150,7 @@ static int start_transient(sd_bus *bus, const char *unit, const struct nm_sdcall
 int nm_sdcall_start_scope(sd_bus *bus, const struct nm_sdcall_scope *scope,
                           const struct nm_sdcall_dialect *dialect, sd_bus_message **ret)
 {
+    assert(scope->pid > 1 && scope->unit && scope->slice && scope->description && scope->limits && dialect);
     return start_transient(bus, scope->unit, scope, dialect, ret);
 }
 

@@ -10,6 +10,9 @@
  */
 
 #include "cgroup/attr.h"
+
+#include <assert.h>
+
 #include "cgroup/systemd.h"
 #include "util/log.h"
 
@@ -52,6 +55,7 @@ static void keep(struct nm_systemd *s, const char *unit)
 {
     struct nm_sdoom *entry;
 
+    assert(unit && *unit);
     if (*find(s, unit))
         return;
     entry = calloc(1, sizeof *entry);

@@ -13,6 +13,7 @@
  * process, which is ours and waits. An operation that has found no end by its deadline fails.
  */
 
+#include <assert.h>
 #include <signal.h>
 
 #include "cgroup/attr.h"
@@ -80,6 +81,7 @@ static struct nm_sdop *op_new(struct nm_systemd *s, enum op_kind kind, const cha
 {
     struct nm_sdop *op = calloc(1, sizeof *op);
 
+    assert(unit && strlen(unit) < NM_BACKEND_NAME_MAX);
     if (!op)
         return NULL;
     op->s = s;
@@ -101,6 +103,7 @@ static void op_finish(struct nm_sdop *op, int r, struct nm_cgroup *cg, const cha
     void *userdata = op->userdata;
     char message[512];
 
+    assert(op->kind == OP_CREATE ? (r >= 0) == (cg != NULL) : !cg);
     if (r < 0)
         (void)snprintf(message, sizeof message, "%s: %s", op->unit, why ? why : strerror(-r));
     op_free(op);
@@ -186,6 +189,7 @@ static void finish_create(struct nm_sdop *op)
     struct nm_cgroup *cg = NULL;
     int r = nm_backend_open_scope(&op->s->base, op->unit, &cg);
 
+    assert(op->kind == OP_CREATE && op->pid > 1);
     if (r == -ENOENT) /* started, and over already */
         r = -ESRCH;
     if (r >= 0) {
@@ -297,6 +301,7 @@ static void on_started(struct nm_sdop *op, sd_bus_message *m)
     const char *job;
     int r = sd_bus_message_read(m, "o", &job);
 
+    assert(op->kind != OP_SET);
     if (r < 0) {
         op_finish(op, r, NULL, NULL);
         return;
@@ -497,6 +502,14 @@ int nm_sdop_start_slice(struct nm_systemd *s, nm_cgroup_done_cb_t cb, void *user
     struct nm_sdop *op = op_new(s, OP_START_SLICE, s->base.slice, cb, userdata);
 
     return op ? op_begin(op) : -ENOMEM;
+}
+
+bool nm_sdop_is_under_way(const struct nm_systemd *s, const char *unit)
+{
+    for (const struct nm_sdop *op = s->ops; op; op = op->next)
+        if (op->kind != OP_SET && nm_streq(op->unit, unit))
+            return true;
+    return false;
 }
 
 void nm_sdop_cancel_all(struct nm_systemd *s)

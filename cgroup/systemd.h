@@ -3,8 +3,8 @@
 
 /*
  * Inside the systemd backend: backend-systemd.c (the table, starting up), sdop.c (operations in
- * flight), sdoom.c (memory.oom.group, which systemd resets), over sdbus.c (the connection) and
- * sdcall.c (its messages).
+ * flight), sdoom.c (memory.oom.group, which systemd resets), sdstop.c (what others have systemd do),
+ * over sdbus.c (the connection) and sdcall.c (its messages).
  */
 
 #include "cgroup/backend.h"
@@ -44,8 +44,15 @@ void nm_sdop_cancel_all(struct nm_systemd *s);
 void nm_sdop_job_removed(struct nm_systemd *s, const char *job, const char *unit,
                          const char *result);
 void nm_sdop_up(struct nm_systemd *s);
+/* Is it ourselves who have systemd start or change this unit at the moment? */
+bool nm_sdop_is_under_way(const struct nm_systemd *s, const char *unit);
 /* The time source behind deadlines and repetitions, once there is a loop to run it. */
 int nm_sdop_attach(struct nm_systemd *s);
+
+/* ---- sdstop.c -------------------------------------------------------------------------------- */
+
+/* A job was announced. */
+void nm_sdstop_job_new(struct nm_systemd *s, const char *job, const char *unit);
 
 /* ---- sdoom.c --------------------------------------------------------------------------------- */
 

@@ -18,6 +18,7 @@
 
 #include "cgroup/cgroup.h"
 
+#include <assert.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -147,6 +148,7 @@ int nm_cgroup_watch_new(sd_event *event, const struct nm_cgroup *cg, enum nm_cgr
     _cleanup_(nm_cgroup_watch_freep) struct nm_cgroup_watch *w = calloc(1, sizeof *w);
     int r;
 
+    assert(event && cb && (unsigned)kind < NM_ARRAY_SIZE(watch_files));
     if (!w)
         return -ENOMEM;
     w->kind = kind;

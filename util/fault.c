@@ -35,4 +35,18 @@ void nm_fault_point(const char *step)
     fprintf(stderr, "nmd: fault injection: dying at %s\n", step);
     (void)kill(getpid(), SIGKILL);
 }
+
+uint64_t nm_fault_asleep_usec(void)
+{
+    const char *path = getenv("NMD_ASLEEP");
+    FILE *file = path ? fopen(path, "re") : NULL;
+    char text[24] = "";
+
+    if (!file)
+        return 0;
+    if (!fgets(text, sizeof text, file))
+        text[0] = '\0';
+    (void)fclose(file);
+    return strtoull(text, NULL, 10);
+}
 #endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See netprio.h. The program is attached with BPF_F_ALLOW_OVERRIDE, so that a cgroup has one at most: a
+ * restarted nmd, which doesn't know whether its predecessor attached one, attaches its own in that one's
+ * place, and can take away what it didn't attach. systemd attaches nothing of this kind. It needs no libbpf:
+ * three instructions and three system calls.
+ *
+ * It takes CAP_BPF and CAP_NET_ADMIN. nmd.service leaves these out: whoever has them can rearrange the host's
+ * network, and what it brings depends on the queueing discipline (pfifo_fast and prio look at it, fq_codel
+ * doesn't).
+ */
+
+#include "cgroup/netprio.h"
+
+#include <linux/bpf.h>
+#include <sys/syscall.h>
+
+static int bpf(enum bpf_cmd cmd, union bpf_attr *attr)
+{
+    long r = syscall(SYS_bpf, cmd, attr, sizeof *attr);
+
+    return r < 0 ? -errno : (int)r;
+}
+
+static int load(void)
+{
+    static const char license[] = "Apache-2.0";
+    const struct bpf_insn program[] = {
+        /* context->priority = NM_NETPRIO_BACKGROUND; return 1: the socket may be made */
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = NM_NETPRIO_BACKGROUND},
+        {.code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_2,
+         .off = offsetof(struct bpf_sock, priority)},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 1},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    union bpf_attr attr;
+
+    memset(&attr, 0, sizeof attr); /* the kernel refuses what isn't 0 beyond the fields that it knows */
+    attr.prog_type = BPF_PROG_TYPE_CGROUP_SOCK;
+    attr.expected_attach_type = BPF_CGROUP_INET_SOCK_CREATE;
+    attr.insns = (uint64_t)(uintptr_t)program;
+    attr.insn_cnt = NM_ARRAY_SIZE(program);
+    attr.license = (uint64_t)(uintptr_t)license;
+    memcpy(attr.prog_name, "nmd_background", sizeof "nmd_background");
+    return bpf(BPF_PROG_LOAD, &attr);
+}
+
+static int attach(int program_fd, int cgroup_fd, bool on)
+{
+    union bpf_attr attr;
+    int r;
+
+    memset(&attr, 0, sizeof attr);
+    attr.target_fd = (uint32_t)cgroup_fd;
+    attr.attach_bpf_fd = (uint32_t)program_fd;
+    attr.attach_type = BPF_CGROUP_INET_SOCK_CREATE;
+    if (on)
+        attr.attach_flags = BPF_F_ALLOW_OVERRIDE;
+    r = bpf(on ? BPF_PROG_ATTACH : BPF_PROG_DETACH, &attr);
+    return r == -ENOENT && !on ? 0 : r; /* there was none */
+}
+
+/* Loading takes CAP_BPF. Attaching takes CAP_NET_ADMIN, too, as does the question what is attached, which changes
+ * nothing. */
+static int try(struct nm_cgroup_backend *b)
+{
+    union bpf_attr attr;
+
+    b->net_priority_fd = load();
+    if (b->net_priority_fd < 0)
+        return b->net_priority_fd;
+    memset(&attr, 0, sizeof attr);
+    attr.query.target_fd = (uint32_t)b->slice_fd;
+    attr.query.attach_type = BPF_CGROUP_INET_SOCK_CREATE;
+    return bpf(BPF_PROG_QUERY, &attr);
+}
+
+void nm_netprio_probe(struct nm_cgroup_backend *b)
+{
+    int r = try(b);
+
+    b->feature[NM_CGROUP_NET_PRIORITY] = r >= 0;
+    b->missing[NM_CGROUP_NET_PRIORITY] =
+        r >= 0                       ? NULL
+        : r == -EPERM || r == -EACCES ? "not set, it takes CAP_BPF and CAP_NET_ADMIN (see nmd(8))"
+                                      : "not set, this kernel has no programs for cgroups (CONFIG_CGROUP_BPF)";
+    if (r < 0)
+        b->net_priority_fd = nm_close(b->net_priority_fd);
+}
+
+int nm_cgroup_set_net_background(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg, bool on)
+{
+    if (!b->feature[NM_CGROUP_NET_PRIORITY])
+        return -EOPNOTSUPP;
+    return attach(b->net_priority_fd, cg->dir_fd, on);
+}
