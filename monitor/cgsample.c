@@ -15,8 +15,10 @@
  *
  * memory.peak, memory.swap.current and memory.events change seldom, and hardly without a leap of
  * memory.current: swapping out and the OOM killer make it fall, a new peak makes it rise. So they
- * are read after a leap, else now and then. Nobody decides by them: nmd hears of the OOM killer
- * from a watch on memory.events, and of the last peak from the shim.
+ * are read after a leap, else now and then. Nobody decides by the first and the last: nmd hears of
+ * the OOM killer from a watch on memory.events, and of the last peak from the shim. What is in swap
+ * counts when a paused container is to go on, and is followed closely while there is any: a
+ * container at its limit takes pages back for others that it gives up, and its total stands still.
  *
  * The kernel keeps what changed as lists of cgroups, one per CPU, and takes a cgroup out of its
  * parent's list when the cgroup's statistics are read. The list is singly linked and walked from
@@ -27,6 +29,7 @@
 
 #include "monitor/monitor.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -47,6 +50,9 @@
  * counters are more exact: it charges by the batch, per CPU. */
 #define LEAP_BYTES ((uint64_t)256 << 10)
 
+/* A single delay of some milliseconds is a large part of less. */
+#define STALL_MIN_USEC (250 * NM_USEC_PER_MSEC)
+
 struct nm_cgroup_sampler {
     int cpu_stat_fd;
     int memory_stat_fd; /* -EBADF: procs is used instead */
@@ -61,6 +67,8 @@ struct nm_cgroup_sampler {
     bool seldom_read_before;
     uint64_t seldom_usec, seldom_current_bytes;
     struct nm_rate cpu;
+    int cpu_pressure_fd; /* -EBADF: nobody wants to know */
+    struct nm_rate stall;
     uint64_t highest_bytes;
 };
 
@@ -68,10 +76,25 @@ int nm_cgroup_collect(int stat_fd)
 {
     char byte;
 
+    assert(stat_fd >= 0);
     /* All of it is made up for the first byte. */
     if (pread(stat_fd, &byte, 1, 0) >= 0)
         return 0;
     return errno == ENODEV ? -ENOENT : -errno;
+}
+
+int nm_cgroup_read_used(int memory_stat_fd, uint64_t *ret)
+{
+    struct nm_memory_stat stat;
+    char buf[BUF_SIZE];
+    int r = nm_monitor_read(memory_stat_fd, buf, sizeof buf);
+
+    if (r >= 0)
+        r = nm_monitor_parse_memory_stat(buf, &stat);
+    if (r < 0)
+        return r;
+    *ret = nm_memory_stat_used_bytes(&stat);
+    return 0;
 }
 
 struct nm_cgroup_sampler *nm_cgroup_sampler_free(struct nm_cgroup_sampler *s)
@@ -79,6 +102,7 @@ struct nm_cgroup_sampler *nm_cgroup_sampler_free(struct nm_cgroup_sampler *s)
     if (!s)
         return NULL;
     s->cpu_stat_fd = nm_close(s->cpu_stat_fd);
+    s->cpu_pressure_fd = nm_close(s->cpu_pressure_fd);
     s->memory_stat_fd = nm_close(s->memory_stat_fd);
     s->memory_current_fd = nm_close(s->memory_current_fd);
     s->memory_peak_fd = nm_close(s->memory_peak_fd);
@@ -131,9 +155,10 @@ int nm_cgroup_sampler_new(const struct nm_cgroup *cg, bool memory_controller, co
     _cleanup_(nm_cgroup_sampler_freep) struct nm_cgroup_sampler *s = calloc(1, sizeof *s);
     int r;
 
+    assert(cg->dir_fd >= 0 && proc_root && ret);
     if (!s)
         return -ENOMEM;
-    s->cpu_stat_fd = s->memory_stat_fd = -EBADF;
+    s->cpu_stat_fd = s->cpu_pressure_fd = s->memory_stat_fd = -EBADF;
     s->memory_current_fd = s->memory_peak_fd = s->memory_events_fd = s->memory_swap_fd = -EBADF;
 
     r = open_file(cg, "cpu.stat", &s->cpu_stat_fd);
@@ -156,8 +181,23 @@ int nm_cgroup_sampler_new(const struct nm_cgroup *cg, bool memory_controller, co
 
 void nm_cgroup_sampler_set_shim(struct nm_cgroup_sampler *s, pid_t shim)
 {
+    assert(shim >= 0);
     if (s->procs)
         nm_procmem_set_shim(s->procs, shim);
+}
+
+int nm_cgroup_sampler_watch_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup *cg, bool on)
+{
+    int r;
+
+    if (on == (s->cpu_pressure_fd >= 0))
+        return 0;
+    s->stall = (struct nm_rate){0};
+    s->cpu_pressure_fd = nm_close(s->cpu_pressure_fd);
+    if (!on)
+        return 0;
+    r = open_file(cg, "cpu.pressure", &s->cpu_pressure_fd);
+    return r == -ENOENT ? -EOPNOTSUPP : r;
 }
 
 /* One number, or 0 where the file is missing. */
@@ -204,6 +244,7 @@ static int read_memory_stat(struct nm_cgroup_sampler *s, struct nm_cgroup_sample
     if (r < 0)
         return r;
     out->memory_bytes = nm_memory_stat_used_bytes(&stat);
+    out->zswap_bytes = stat.zswap;
     return 0;
 }
 
@@ -224,9 +265,8 @@ static int read_seldom(struct nm_cgroup_sampler *s, uint64_t current_bytes,
 
     if (!seldom_is_stale(s, out->at_usec, current_bytes)) {
         out->memory_peak_bytes = NM_MAX(s->last.memory_peak_bytes, current_bytes);
-        out->swap_bytes = s->last.swap_bytes;
         out->oom_kills = s->last.oom_kills;
-        return 0;
+        return s->last.swap_bytes > 0 ? read_counter(s->memory_swap_fd, &out->swap_bytes) : 0;
     }
     s->seldom_read_before = false;
     r = read_counter(s->memory_peak_fd, &out->memory_peak_bytes);
@@ -255,14 +295,18 @@ static bool is_unchanged(const struct nm_cgroup_sampler *s, const struct nm_cgro
 static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sample *out)
 {
     uint64_t current_bytes;
-    int r = read_counter(s->memory_current_fd, &current_bytes);
+    int r;
 
+    assert(s->memory_stat_fd >= 0 && !s->procs);
+    r = read_counter(s->memory_current_fd, &current_bytes);
     if (r < 0)
         return r;
+    out->charged_bytes = current_bytes;
     if (is_unchanged(s, out, current_bytes)) {
         out->memory_bytes = s->last.memory_bytes;
         out->memory_peak_bytes = s->last.memory_peak_bytes;
         out->swap_bytes = s->last.swap_bytes;
+        out->zswap_bytes = s->last.zswap_bytes;
         out->oom_kills = s->last.oom_kills;
         return 0;
     }
@@ -311,6 +355,23 @@ static int sample_cpu(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_
     return 0;
 }
 
+/* The kernel brings the total up to date when it is read; its averages are of no use here. A file that
+ * can't be read (pressure may be switched off by cgroup: EOPNOTSUPP) says nothing, and is no reason to
+ * do without the rest. */
+static void sample_stall(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *out)
+{
+    struct nm_psi psi;
+    char buf[256];
+
+    if (s->cpu_pressure_fd < 0 || nm_monitor_read(s->cpu_pressure_fd, buf, sizeof buf) < 0 ||
+        nm_psi_parse(buf, &psi) < 0)
+        return;
+    /* A look between two samples may have been but a moment ago: then what it found is what is known. */
+    (void)nm_rate_update_over(&s->stall, now_usec, psi.some.total_usec, STALL_MIN_USEC);
+    out->stall_known = s->stall.valid;
+    out->stall_permille = (uint32_t)NM_MIN(s->stall.per_sec / 1000, UINT64_C(1000));
+}
+
 int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec,
                              struct nm_cgroup_sample *ret)
 {
@@ -321,6 +382,7 @@ int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec,
         r = s->procs ? sample_processes(s, now_usec, &out) : sample_memory_files(s, &out);
     if (r < 0)
         return r;
+    sample_stall(s, now_usec, &out);
     s->highest_bytes = NM_MAX(s->highest_bytes, out.memory_bytes);
     if (s->memory_peak_fd < 0)
         out.memory_peak_bytes = s->highest_bytes;

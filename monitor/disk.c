@@ -7,6 +7,7 @@
 
 #include "monitor/monitor.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/statvfs.h>
 
@@ -21,6 +22,7 @@ int nm_disk_sample(const char *path, struct nm_disk_sample *ret)
 {
     struct statvfs fs;
 
+    assert(path && ret);
     while (statvfs(path, &fs) < 0)
         if (errno != EINTR)
             return -errno;

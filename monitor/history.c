@@ -7,6 +7,7 @@
 
 #include "monitor/monitor.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -29,6 +30,7 @@ int nm_history_new(uint64_t span_usec, uint64_t period_usec, struct nm_history *
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
 
+    assert(ret);
     if (period_usec == 0)
         return -EINVAL;
     h = calloc(1, sizeof *h);
@@ -52,6 +54,7 @@ struct nm_history *nm_history_free(struct nm_history *h)
 
 void nm_history_add(struct nm_history *h, const struct nm_history_point *p)
 {
+    assert(h && p);
     if (h->n < h->size) {
         h->points[(h->first + h->n++) % h->size] = *p;
     } else {
@@ -68,6 +71,22 @@ unsigned nm_history_n(const struct nm_history *h)
 const struct nm_history_point *nm_history_get(const struct nm_history *h, unsigned i)
 {
     return i < h->n ? &h->points[(h->first + i) % h->size] : NULL;
+}
+
+/* By halves: points are in the order of their times. */
+unsigned nm_history_since(const struct nm_history *h, uint64_t at_usec)
+{
+    unsigned from = 0, to = h->n;
+
+    while (from < to) {
+        unsigned middle = from + (to - from) / 2;
+
+        if (nm_history_get(h, middle)->at_usec < at_usec)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
 }
 
 int nm_history_resize(struct nm_history *h, uint64_t span_usec, uint64_t period_usec)

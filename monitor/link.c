@@ -13,6 +13,7 @@
 
 #include "monitor/monitor.h"
 
+#include <assert.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -167,6 +168,7 @@ static int handle_buffer(struct nm_link_sampler *s, size_t len, message_cb_t cb,
 {
     int remaining = (int)len;
 
+    assert(cb);
     for (struct nlmsghdr *nlh = (struct nlmsghdr *)s->buf; nlmsg_ok(nlh, remaining);
          nlh = nlmsg_next(nlh, &remaining)) {
         int r;
@@ -380,6 +382,7 @@ int nm_link_sampler_sample(struct nm_link_sampler *s, uint64_t now_usec,
     struct dump d = {.now_usec = now_usec, .links = links};
     int r;
 
+    assert(links && ret_n);
     for (size_t i = 0; i < NM_ARRAY_SIZE(s->links); i++)
         s->links[i].fresh = false;
     find_uplinks(s);

@@ -8,6 +8,7 @@
 
 #include "monitor/parse.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
@@ -50,6 +51,7 @@ int nm_monitor_parse_link(const struct nlmsghdr *nlh, size_t size, struct nm_lin
     const struct ifinfomsg *ifi;
     int r;
 
+    assert(nlh && ret);
     if (!is_whole(nlh, size, RTM_NEWLINK, sizeof *ifi))
         return -EBADMSG;
     r = parse_attributes(nlh, sizeof *ifi, tb, IFLA_MAX, policy);
@@ -113,6 +115,7 @@ int nm_monitor_parse_route(const struct nlmsghdr *nlh, size_t size, struct nm_ro
     const struct rtmsg *rtm;
     int r;
 
+    assert(nlh && ret);
     if (!is_whole(nlh, size, RTM_NEWROUTE, sizeof *rtm))
         return -EBADMSG;
     r = parse_attributes(nlh, sizeof *rtm, tb, RTA_MAX, policy);

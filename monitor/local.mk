@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libnm-monitor.la
 libnm_monitor_la_SOURCES = \
 	%D%/cgsample.c \
 	%D%/disk.c \
+	%D%/tasks.c \
 	%D%/history.c \
 	%D%/kread.h \
 	%D%/link.c \

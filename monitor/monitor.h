@@ -18,8 +18,9 @@
 
 struct nm_node_sample {
     uint64_t at_usec; /* when it was taken */
-    uint64_t memory_total_bytes;
+    uint64_t memory_total_bytes;     /* what can be given out by the page: without pools of huge pages */
     uint64_t memory_available_bytes; /* MemAvailable */
+    uint64_t hugetlb_bytes;          /* in pools of huge pages, of all sizes, in use or not */
     uint64_t memory_held_bytes;      /* AnonPages and Shmem: what processes hold that is no file's; 0 if not told */
     uint64_t swap_total_bytes, swap_free_bytes;
     uint32_t n_cpus;           /* online */
@@ -44,21 +45,28 @@ int nm_node_sampler_sample_memory(struct nm_node_sampler *s, uint64_t now_usec, 
  * memory_bytes = anon + shmem + kernel (without reclaimable slab) + unevictable page cache: what can't be had back
  * without swapping or killing. Where the cgroup2 mount has no memory controller, the same is estimated from
  * /proc/PID of the processes in the cgroup (anonymous + shared resident memory), and `from_proc` says so.
- * Descriptors per container: 6, or 3 and one per process (64 at most): raise RLIMIT_NOFILE.
+ * Descriptors per container: 6, or 3 and one per process (64 at most), and one for its stall: raise RLIMIT_NOFILE.
  *
  * A container that has used no CPU time since the last sample is not looked at again for up to 10 s, unless
- * memory.current has moved. What changes seldom (swap_bytes, oom_kills, peaks between two samples) can be 10 s old,
- * unless memory.current has leapt.
+ * memory.current has moved. What changes seldom (oom_kills, peaks between two samples, swap_bytes while there is none)
+ * can be 10 s old, unless memory.current has leapt.
  */
 struct nm_cgroup_sample {
     uint64_t at_usec;
     uint64_t memory_bytes;
+    uint64_t charged_bytes;      /* memory.current: with page cache; 0: not known */
     uint64_t memory_peak_bytes;  /* memory.peak, or the highest memory_bytes seen */
-    uint64_t swap_bytes;
+    uint64_t swap_bytes;         /* in swap, or in zswap on its way there */
+    uint64_t zswap_bytes;        /* what zswap takes for it, which is in memory_bytes, too */
     uint64_t cpu_usage_usec;     /* since the container's start */
     uint64_t cpu_throttled_usec; /* 0 without the cpu controller */
     uint32_t cpu_millicores;     /* rate since the previous sample */
     bool cpu_valid;              /* false for the first sample */
+    /* How long some of its processes waited for a CPU (cpu.pressure), as a share of the time since an earlier
+     * sample, at least 250 ms; of one that comes sooner after another, it is that one's. Only after
+     * nm_cgroup_sampler_watch_stall(). */
+    bool stall_known;
+    uint32_t stall_permille;
     bool from_proc;
     uint64_t oom_kills;          /* memory.events oom_kill */
 };
@@ -72,6 +80,9 @@ NM_DEFINE_CLEANUP(struct nm_cgroup_sampler *, nm_cgroup_sampler_free)
 /* The container's shim, whose memory doesn't change: without the memory controller it is looked at every 10 s only.
  * 0: none (any more). */
 void nm_cgroup_sampler_set_shim(struct nm_cgroup_sampler *s, pid_t shim);
+/* From now on the samples say how long the container is stalled; false: no longer. One more descriptor. -EOPNOTSUPP:
+ * there is no cpu.pressure. */
+int nm_cgroup_sampler_watch_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup *cg, bool on);
 int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *ret);
 /*
  * Before all cgroups below one are sampled: has the kernel collect their statistics at once, which changes no figure
@@ -79,6 +90,8 @@ int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec, str
  * keeps these apart, its memory.stat in a second call. -ENOENT: it has gone.
  */
 int nm_cgroup_collect(int stat_fd);
+/* Memory that a cgroup and all below it hold, counted as a container's is; collects memory.stat as above. */
+int nm_cgroup_read_used(int memory_stat_fd, uint64_t *ret);
 
 /* ---- network links (monitor/link.c) ---------------------------------------------------------------------- */
 
@@ -110,6 +123,11 @@ struct nm_disk_sample {
 };
 int nm_disk_sample(const char *path, struct nm_disk_sample *ret);
 
+/* ---- processes and threads (monitor/tasks.c) --------------------------------------------------------------- */
+
+/* The most that the kernel takes, of all users and systems of this node together. */
+int nm_tasks_max(const char *proc_root, uint64_t *ret);
+
 /* ---- history (monitor/history.c) -------------------------------------------------------------------------- */
 
 /* One point of the node's last ten minutes, as policy saw it. */
@@ -135,5 +153,7 @@ void nm_history_add(struct nm_history *h, const struct nm_history_point *p);
 unsigned nm_history_n(const struct nm_history *h);
 /* i = 0 is the oldest. NULL past the end. */
 const struct nm_history_point *nm_history_get(const struct nm_history *h, unsigned i);
+/* The first point that is not older than at_usec; nm_history_n() if all are. */
+unsigned nm_history_since(const struct nm_history *h, uint64_t at_usec);
 /* Keeps the newest points when the sampling period changes at reload. */
 int nm_history_resize(struct nm_history *h, uint64_t span_usec, uint64_t period_usec);

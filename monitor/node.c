@@ -9,6 +9,7 @@
 
 #include "monitor/monitor.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -53,6 +54,7 @@ int nm_node_sampler_new(const char *proc_root, struct nm_node_sampler **ret)
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = malloc(sizeof *s);
     _cleanup_close_ int proc_fd = -EBADF;
 
+    assert(proc_root && ret);
     if (!s)
         return -ENOMEM;
     /* Not the buffer: its pages are touched only as far as the kernel has something to say. */
@@ -77,13 +79,18 @@ int nm_node_sampler_new(const char *proc_root, struct nm_node_sampler **ret)
 static int sample_memory(struct nm_node_sampler *s, struct nm_node_sample *out)
 {
     struct nm_meminfo m;
-    int r = nm_monitor_read(s->meminfo_fd, s->buf, sizeof s->buf);
+    int r;
 
+    assert(s->meminfo_fd >= 0);
+    r = nm_monitor_read(s->meminfo_fd, s->buf, sizeof s->buf);
     if (r >= 0)
         r = nm_monitor_parse_meminfo(s->buf, &m);
     if (r < 0)
         return r;
-    out->memory_total_bytes = m.memory_total_bytes;
+    /* A page in a pool of huge pages is nobody else's, though no process uses it, and neither
+     * MemAvailable nor any container's figure has it. MemTotal does. */
+    out->hugetlb_bytes = NM_MIN(m.hugetlb_bytes, m.memory_total_bytes);
+    out->memory_total_bytes = m.memory_total_bytes - out->hugetlb_bytes;
     out->memory_available_bytes = m.memory_available_bytes;
     out->memory_held_bytes = m.anon_bytes + m.shmem_bytes;
     out->swap_total_bytes = m.swap_total_bytes;
@@ -95,14 +102,15 @@ static int sample_memory(struct nm_node_sampler *s, struct nm_node_sample *out)
  * Busy share of the ticks that passed, times the CPUs: unlike ticks per elapsed time it can't
  * exceed the machine. Idle ticks may go back by a few, for the kernel computes them anew for CPUs
  * in a tickless sleep (and documents iowait as unreliable); that is zero. Any other step back is a
- * reset, after which there is no rate.
+ * reset, after which there is no rate; so is a CPU that comes or goes, whose idle time the kernel
+ * reckons in another way as long as it is offline.
  */
 static bool busy_millicores(const struct nm_cpu_ticks *old, const struct nm_cpu_ticks *now,
                             uint32_t *ret)
 {
     uint64_t busy, idle = 0;
 
-    if (now->busy < old->busy || now->idle + now->n_cpus < old->idle)
+    if (now->n_cpus != old->n_cpus || now->busy < old->busy || now->idle + now->n_cpus < old->idle)
         return false;
     busy = now->busy - old->busy;
     if (now->idle > old->idle)
@@ -167,6 +175,7 @@ int nm_node_sampler_sample(struct nm_node_sampler *s, uint64_t now_usec, struct 
     struct nm_psi memory, cpu;
     int r = sample_memory(s, &out);
 
+    assert(s && ret);
     if (r >= 0)
         r = sample_cpu(s, now_usec, &out);
     if (r < 0)

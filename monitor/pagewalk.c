@@ -10,6 +10,7 @@
 
 #include "monitor/pagewalk.h"
 
+#include <assert.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
@@ -103,6 +104,7 @@ int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t 
     int fds[2];
     pid_t pid;
 
+    assert(w->pid == 0); /* one at a time: its result is asked for first */
     nm_pagewalk_done(w);
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return -errno;
@@ -124,6 +126,7 @@ int nm_pagewalk_collect(struct nm_pagewalk *w, int timeout_msec, struct nm_pagew
     struct nm_pagewalk_result result;
     ssize_t n;
 
+    assert(w->pid != 0 && ret);
     if (w->pid == 0)
         return -ESRCH;
     (void)poll(&poll_fd, 1, timeout_msec);

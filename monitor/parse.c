@@ -9,6 +9,7 @@
 
 #include "monitor/parse.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -113,10 +114,12 @@ int nm_monitor_parse_meminfo(const char *text, struct nm_meminfo *ret)
         /* without CONFIG_SWAP there are no such lines */
         FIELD("SwapTotal", struct nm_meminfo, swap_total_bytes, false),
         FIELD("SwapFree", struct nm_meminfo, swap_free_bytes, false),
+        FIELD("Hugetlb", struct nm_meminfo, hugetlb_bytes, false), /* of all sizes */
     };
     struct nm_meminfo m = {0};
     int r = parse_fields(text, fields, NM_ARRAY_SIZE(fields), &m);
 
+    assert(text && ret);
     if (r < 0)
         return r;
     *ret = m;
@@ -208,10 +211,12 @@ int nm_monitor_parse_memory_stat(const char *text, struct nm_memory_stat *ret)
         STAT_FIELD("unevictable", stat.unevictable, true),
         STAT_FIELD("inactive_anon", stat.inactive_anon, true),
         STAT_FIELD("active_anon", stat.active_anon, true),
+        STAT_FIELD("zswap", stat.zswap, false),
     };
     struct memory_stat_fields m = {.stat.kernel = UINT64_MAX};
     int r = parse_fields(text, fields, NM_ARRAY_SIZE(fields), &m);
 
+    assert(text && ret);
     if (r < 0)
         return r;
     if (m.stat.kernel == UINT64_MAX) {
@@ -275,6 +280,7 @@ int nm_monitor_parse_statm(const char *text, struct nm_proc_statm *ret)
 {
     uint64_t v[3]; /* size resident shared */
 
+    assert(text && ret);
     for (size_t i = 0; i < NM_ARRAY_SIZE(v); i++) {
         int r = take_number(&text, &v[i]);
 
@@ -325,6 +331,7 @@ int nm_monitor_parse_procs(const char *text, pid_t *pids, unsigned max, unsigned
 {
     unsigned n = 0, total = 0;
 
+    assert(pids && ret_n && ret_total);
     while (*text) {
         uint64_t v;
         int r = take_number(&text, &v);

@@ -22,7 +22,7 @@ struct nlmsghdr;
 struct nm_meminfo {
     uint64_t memory_total_bytes, memory_available_bytes;
     uint64_t swap_total_bytes, swap_free_bytes;
-    uint64_t anon_bytes, shmem_bytes; /* 0 where there are no such lines */
+    uint64_t anon_bytes, shmem_bytes, hugetlb_bytes; /* 0 where there are no such lines */
 };
 int nm_monitor_parse_meminfo(const char *text, struct nm_meminfo *ret);
 
@@ -44,6 +44,7 @@ int nm_monitor_parse_cpu_stat(const char *text, struct nm_cpu_stat *ret);
 struct nm_memory_stat {
     uint64_t anon, shmem, kernel, slab_reclaimable;
     uint64_t unevictable, inactive_anon, active_anon;
+    uint64_t zswap; /* what swapped pages take compressed; part of `kernel` */
 };
 int nm_monitor_parse_memory_stat(const char *text, struct nm_memory_stat *ret);
 /* The memory that can't be had back without swapping or killing. Saturates instead of wrapping. */

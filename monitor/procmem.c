@@ -10,11 +10,11 @@
  *                 milliseconds per GiB, under a lock (pagewalk.c says what follows from that).
  *
  * So statm is read each time, through a descriptor that stays open, and tells whether the others
- * need to be: status when "shared" has moved or anonymous memory has shrunk (it may have been
- * swapped out); smaps_rollup only where processes may share a lot. Forked workers do: copy-on-write
- * pages are resident in each of them and would be counted once per worker. What sharing can hide is
- * at most the sum without the largest process, so that a container with one large process and a few
- * helpers, the usual case, never pays for it.
+ * need to be: status when "shared" has moved, anonymous memory has shrunk (it may have been swapped
+ * out) or something is in swap (and may come back); smaps_rollup only where processes may share a
+ * lot. Forked workers do: copy-on-write pages are resident in each of them and would be counted once
+ * per worker. What sharing can hide is at most the sum without the largest process, so that a
+ * container with one large process and a few helpers, the usual case, never pays for it.
  *
  * Best of all is to read nothing: where no CPU time was used since the last sample, nothing ran
  * that could have taken memory. Of a thousand containers most are idle or paused most of the time.
@@ -31,6 +31,7 @@
 
 #include "monitor/procmem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -127,6 +128,7 @@ int nm_procmem_new(int cgroup_fd, const char *proc_root, struct nm_procmem **ret
 {
     _cleanup_(nm_procmem_freep) struct nm_procmem *p = calloc(1, sizeof *p);
 
+    assert(cgroup_fd >= 0 && proc_root && ret);
     if (!p)
         return -ENOMEM;
     p->cgroup_fd = p->procs_fd = -EBADF;
@@ -229,8 +231,8 @@ static bool status_is_stale(const struct process *q, const struct nm_proc_statm 
         q->statm.resident_pages - NM_MIN(q->statm.shared_pages, q->statm.resident_pages);
     uint64_t shared = now->shared_pages, old_shared = q->statm.shared_pages;
 
-    return !q->known || shared > old_shared + SLACK_PAGES || old_shared > shared + SLACK_PAGES ||
-           old_anon > anon + SLACK_PAGES;
+    return !q->known || q->memory.swap_bytes > 0 || shared > old_shared + SLACK_PAGES ||
+           old_shared > shared + SLACK_PAGES || old_anon > anon + SLACK_PAGES;
 }
 
 /* Need not be looked at. */
@@ -254,6 +256,7 @@ static int measure(const struct nm_procmem *p, struct process *q, uint64_t now_u
     char buf[256];
     int r;
 
+    assert(q->pid > 0);
     if (q->statm_fd < 0) {
         q->statm_fd = open_proc(p, q->pid, "statm");
         if (q->statm_fd < 0)
@@ -302,6 +305,7 @@ static bool make_room(struct nm_procmem *p)
 /* An entry for pid at place i, where it was last time unless processes before it have ended. */
 static struct process *cache_entry(struct nm_procmem *p, unsigned i, pid_t pid)
 {
+    assert(i < CACHE_MAX && p->n_cached <= p->cache_size);
     for (unsigned k = i; k < p->n_cached; k++) {
         if (p->cache[k].pid == pid) {
             struct process found = p->cache[k];
@@ -324,6 +328,7 @@ static struct process *cache_entry(struct nm_procmem *p, unsigned i, pid_t pid)
 
 static void cache_truncate(struct nm_procmem *p, unsigned n)
 {
+    assert(n <= CACHE_MAX);
     while (p->n_cached > n)
         process_reset(&p->cache[--p->n_cached], 0);
 }
@@ -354,6 +359,7 @@ static int measure_all(struct nm_procmem *p, struct census *c, uint64_t now_usec
 {
     unsigned cached = 0;
 
+    assert(c->n <= PROCESSES_MAX && c->n <= c->total);
     *sum = (struct nm_proc_memory){0};
     for (unsigned i = 0; i < c->n; i++) {
         struct process *q = i < CACHE_MAX ? cache_entry(p, i, c->pid[i]) : NULL;
@@ -424,8 +430,10 @@ static bool walk_is_due(const struct nm_procmem *p, uint64_t now_usec, uint64_t 
 static void walk_start(struct nm_procmem *p, const struct census *c, uint64_t now_usec,
                        uint64_t sum_bytes)
 {
-    int r = nm_pagewalk_start(&p->walk, p->proc_root, c->pid, c->bytes, c->n, WALK_MAX_BYTES);
+    int r;
 
+    assert(p->walk.pid == 0);
+    r = nm_pagewalk_start(&p->walk, p->proc_root, c->pid, c->bytes, c->n, WALK_MAX_BYTES);
     p->walked = true;
     p->walked_usec = now_usec;
     p->resident_bytes = sum_bytes;

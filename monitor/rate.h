@@ -24,15 +24,17 @@ struct nm_rate {
 /*
  * Takes a reading. Afterwards per_sec is the rate, if valid. A counter (or clock) that went
  * backwards was reset: there is no rate then, rather than a wrong one, until the next reading.
+ * Returns whether there is a new rate.
  */
-static inline void nm_rate_update(struct nm_rate *r, uint64_t now_usec, uint64_t count)
+static inline bool nm_rate_update_over(struct nm_rate *r, uint64_t now_usec, uint64_t count,
+                                       uint64_t least_usec)
 {
     uint64_t elapsed;
 
     if (r->primed && now_usec >= r->at_usec && count >= r->count) {
         elapsed = now_usec - r->at_usec;
-        if (elapsed < NM_RATE_MIN_USEC)
-            return;
+        if (elapsed < least_usec)
+            return false;
         r->per_sec = (uint64_t)((unsigned __int128)(count - r->count) * NM_USEC_PER_SEC / elapsed);
         r->valid = true;
     } else {
@@ -42,4 +44,10 @@ static inline void nm_rate_update(struct nm_rate *r, uint64_t now_usec, uint64_t
     r->at_usec = now_usec;
     r->count = count;
     r->primed = true;
+    return r->valid;
+}
+
+static inline void nm_rate_update(struct nm_rate *r, uint64_t now_usec, uint64_t count)
+{
+    (void)nm_rate_update_over(r, now_usec, count, NM_RATE_MIN_USEC);
 }
