@@ -12,6 +12,7 @@
 #include "agent/config/config.h"
 #include "agent/container.h"
 #include "agent/decision/decision.h"
+#include "agent/launch/output-read.h"
 #include "agent/types.h"
 #include "monitor/monitor.h"
 
@@ -90,6 +91,10 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t
                      bool kill_opportunistic, struct nm_problem *ret_problem);
 int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
                        struct nm_problem *ret_problem);
+/* Opportunistic admissions go on at once, though containers were killed for want of room a moment ago. Also fine
+ * if nothing held them. */
+int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
+                             struct nm_problem *ret_problem);
 /* SIGHUP or an administrator's request: reads the configuration files anew. Refused whole on any
  * error. */
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem);
@@ -98,7 +103,7 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem);
 
 struct nm_counters {
     uint64_t submitted, admitted, refused, completed;
-    uint64_t paused, resumed, killed, shed, reclaimed_bytes; /* by policy */
+    uint64_t paused, resumed, killed, shed, reclaimed_bytes, running_reclaims; /* by policy */
     uint64_t kernel_oom_kills;
     uint64_t wasted_cpu_usec;    /* CPU time of opportunistic containers that were killed */
     uint64_t samples, late_samples, pressure_events, drift_repairs, unkillable;
@@ -128,7 +133,7 @@ struct nm_status {
     bool healthy;
     char health_reason[200];            /* "" when healthy */
     const struct nm_cgroup_backend *backend;
-    char notes[8][200];                 /* what the kernel doesn't offer here, a sentence each */
+    char notes[16][256];                /* what the kernel doesn't offer here, a sentence each */
     unsigned n_notes;
     struct nm_resources capacity;
     uint32_t capacity_vcores_milli;
@@ -148,6 +153,7 @@ struct nm_status {
     char hold_id[NM_ID_SIZE];
     uint64_t squeeze_millicores;
     uint64_t breaker_until_usec;
+    uint64_t surge_margin_until_usec; /* 0: none; by the same clock */
     struct nm_counters counters;
     struct nm_histogram reaction_pause, reaction_kill; /* cause -> effective */
     uint64_t started_realtime_usec;
@@ -156,11 +162,18 @@ struct nm_status {
 
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret);
 
-/* Live containers in arrival order, then (all) ended ones that are still kept, newest last; only
- * what `who` may see. */
+/* A part of a list, in the order of arrival. */
+struct nm_page {
+    bool all;       /* with the ended ones that are still kept */
+    uint64_t after; /* only those that arrived after this number, which an id ends in; 0: from the first */
+    unsigned limit; /* no more than that */
+};
+/* Only what `who` may see. *ret_more: there are others behind. 0 or -ENOMEM. */
 typedef void (*nm_manager_container_cb_t)(const struct nm_container *c, void *userdata);
-void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool all,
-                        nm_manager_container_cb_t cb, void *userdata);
+int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const struct nm_page *page,
+                       nm_manager_container_cb_t cb, void *userdata, bool *ret_more);
+/* Whether there is a container of this id that `who` may see. */
+bool nm_manager_may_see(struct nm_manager *m, const struct nm_caller *who, const char *id);
 int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const char *id,
                     const struct nm_container **ret, struct nm_problem *ret_problem);
 /* Why a queued container waits; NM_REASON_NONE if it doesn't. */
@@ -168,19 +181,22 @@ enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_cont
 /* Position in the queue, from 1; 0 if not queued. */
 uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_container *c);
 
-/* Decisions about one container (id) or all (NULL), oldest first, the newest `max`. */
+/* Decisions about one container (id) or all (NULL), oldest first: the newest `max` of those with numbers below
+ * `before`. */
 typedef void (*nm_manager_decision_cb_t)(const struct nm_decision *d, void *userdata);
 int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id,
-                                unsigned max, nm_manager_decision_cb_t cb, void *userdata,
-                                struct nm_problem *ret_problem);
+                                uint64_t before, unsigned max, nm_manager_decision_cb_t cb,
+                                void *userdata, struct nm_problem *ret_problem);
 
-/* Opens a container's "stdout" or "stderr" for reading, beneath the log directory and through no
- * link; *ret_fd is the caller's. -ENOENT: there is no such file yet. */
-int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id,
-                        const char *stream, int *ret_fd, struct nm_problem *ret_problem);
+/* Opens the part of a container's "stdout" or "stderr" that has the byte `from` of its output, or the first that is
+ * kept after it, beneath the log directory and through no link. -ENOENT: there is no such file yet. */
+int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
+                        uint64_t from, struct nm_output_piece *ret, struct nm_problem *ret_problem);
 
 const struct nm_history *nm_manager_history(const struct nm_manager *m);
 const struct nm_config *nm_manager_config(const struct nm_manager *m);
+/* For `nmctl config`: all keys, and what each "auto" came to here. */
+json_t *nm_manager_config_to_json(const struct nm_manager *m);
 
 /* ---- events -------------------------------------------------------------- */
 

@@ -8,6 +8,8 @@
 
 #include "agent/container.h"
 
+#include <assert.h>
+
 #define TO(state) (1u << NM_##state)
 
 /*
@@ -51,85 +53,6 @@ int nm_container_set_state(struct nm_container *c, enum nm_state to)
     return 0;
 }
 
-static char **strv_free(char **v)
-{
-    if (v)
-        for (char **p = v; *p; p++)
-            free(*p);
-    free(v);
-    return NULL;
-}
-
-NM_DEFINE_CLEANUP(char **, strv_free)
-
-/* A NULL list stays NULL. */
-static int strv_copy(char **v, char ***ret)
-{
-    _cleanup_(strv_freep) char **copy = NULL;
-    size_t n = 0;
-
-    if (!v) {
-        *ret = NULL;
-        return 0;
-    }
-    while (v[n])
-        n++;
-    copy = calloc(n + 1, sizeof *copy);
-    if (!copy)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        copy[i] = strdup(v[i]);
-        if (!copy[i])
-            return -ENOMEM;
-    }
-    *ret = STEAL_PTR(copy);
-    return 0;
-}
-
-static int str_copy(const char *s, char **ret)
-{
-    char *copy = NULL;
-
-    if (s) {
-        copy = strdup(s);
-        if (!copy)
-            return -ENOMEM;
-    }
-    *ret = copy;
-    return 0;
-}
-
-void nm_command_done(struct nm_command *c)
-{
-    c->argv = strv_free(c->argv);
-    c->env = strv_free(c->env);
-    free(c->workdir);
-    free(c->user);
-    c->workdir = c->user = NULL;
-}
-
-int nm_command_copy(const struct nm_command *c, struct nm_command *ret)
-{
-    _cleanup_(nm_command_done) struct nm_command copy = {
-        .uid = c->uid,
-        .gid = c->gid,
-        .no_new_privs = c->no_new_privs,
-    };
-    int r = strv_copy(c->argv, &copy.argv);
-
-    if (r >= 0)
-        r = strv_copy(c->env, &copy.env);
-    if (r >= 0)
-        r = str_copy(c->workdir, &copy.workdir);
-    if (r >= 0)
-        r = str_copy(c->user, &copy.user);
-    if (r < 0)
-        return r;
-    *ret = copy;
-    copy = (struct nm_command){0};
-    return 0;
-}
-
 int nm_container_new(struct nm_container **ret)
 {
     struct nm_container *c = calloc(1, sizeof *c);
@@ -155,6 +78,7 @@ struct nm_container *nm_container_free(struct nm_container *c)
 
 const char *nm_container_label(const struct nm_container *c, char *buf, size_t size)
 {
+    assert(size > 0);
     if (c->name[0])
         (void)snprintf(buf, size, "%s (%s)", c->id, c->name);
     else
@@ -164,6 +88,7 @@ const char *nm_container_label(const struct nm_container *c, char *buf, size_t s
 
 const char *nm_container_end_text(const struct nm_container *c, char *buf, size_t size)
 {
+    assert(size > 0);
     if (c->exit_code >= 0)
         (void)snprintf(buf, size, "%s, exit code %d", nm_exit_reason_name(c->exit_reason),
                        c->exit_code);

@@ -33,6 +33,8 @@ struct nm_container {
     enum nm_exit_reason exit_reason;
     enum nm_exit_reason kill_reason; /* why KILLING, before the end is known */
     uint64_t memory_peak_bytes, swap_bytes, oom_kills;
+    uint64_t log_bytes;          /* COMPLETED: what its output takes up on disk; not journalled, but measured */
+    bool log_measured;
     char message[160];           /* one more sentence about the end, "" if there is none */
 };
 

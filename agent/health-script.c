@@ -8,6 +8,7 @@
 
 #include "agent/health-script.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <signal.h>
@@ -47,6 +48,7 @@ static void report(struct nm_health_script *s)
 
 static void end_line(struct nm_health_script *s)
 {
+    assert(s);
     s->line[s->line_len] = '\0';
     if (!s->verdict.error[0] && strncmp(s->line, "ERROR", 5) == 0)
         memcpy(s->verdict.error, s->line, s->line_len + 1);
@@ -198,6 +200,7 @@ static int spawn(const char *path, int output, pid_t *ret_pid)
     pid_t pid;
     int r;
 
+    assert(path && output >= 0);
     if (posix_spawn_file_actions_init(&actions) != 0)
         return -ENOMEM;
     if (posix_spawnattr_init(&attributes) != 0) {
@@ -246,6 +249,7 @@ int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_use
     _cleanup_close_ int write_fd = -EBADF;
     int fds[2], r;
 
+    assert(event && path && timeout_usec > 0);
     if (!s)
         return -ENOMEM;
     s->pidfd = s->output_fd = -EBADF;

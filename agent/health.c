@@ -9,6 +9,7 @@
 
 #include "agent/health.h"
 
+#include <assert.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -53,6 +54,7 @@ static void add(char *buf, size_t size, const char *text)
 {
     size_t n = strlen(buf);
 
+    assert(size > 0 && strlen(buf) < size);
     if (*text)
         (void)snprintf(buf + n, size - n, "%s%s", n ? "; " : "", text);
 }
@@ -115,6 +117,7 @@ static bool on_same_file_system(const char *a, const char *b)
 
 static double share(uint64_t available, uint64_t total)
 {
+    assert(available <= total || total == 0);
     /* Some file systems (btrfs) have no fixed number of inodes and say 0. */
     return total == 0 ? 1 : (double)available / (double)total;
 }
@@ -125,6 +128,7 @@ static void check_disk(struct nm_health *h, int i)
     struct nm_disk_sample sample;
     int r;
 
+    assert(i >= 0);
     h->disk_bad[i] = false;
     h->disk_reason[i][0] = '\0';
     if (h->disk_min_free <= 0)
@@ -264,6 +268,7 @@ int nm_health_new(sd_event *event, const struct nm_config *config, const char *s
     _cleanup_(nm_health_freep) struct nm_health *h = calloc(1, sizeof *h);
     int r;
 
+    assert(event && config && state_dir);
     if (!h)
         return -ENOMEM;
     h->event = sd_event_ref(event);
@@ -295,12 +300,14 @@ void nm_health_set_unkillable(struct nm_health *h, unsigned n)
 
 void nm_health_set_journal(struct nm_health *h, const char *reason)
 {
+    assert(reason);
     (void)snprintf(h->journal_reason, sizeof h->journal_reason, "%s", reason);
     update(h, true);
 }
 
 bool nm_health_get(const struct nm_health *h, const char **ret_reason)
 {
+    assert(ret_reason);
     *ret_reason = h->reason;
     return !h->reason[0];
 }

@@ -3,7 +3,7 @@ noinst_LTLIBRARIES += libnm-agent.la
 # what all of its rooms share, and what stands beside them
 libnm_agent_la_SOURCES = \
 	%D%/agent.h \
-	%D%/command.h \
+	%D%/command.c %D%/command.h \
 	%D%/container.c %D%/container.h \
 	%D%/health.c %D%/health.h \
 	%D%/health-script.c %D%/health-script.h \
@@ -17,12 +17,19 @@ libnm_agent_la_SOURCES = \
 libnm_agent_la_SOURCES += \
 	%D%/policy/estimate.c \
 	%D%/policy/ordering.c %D%/policy/ordering.h \
-	%D%/policy/policy.c %D%/policy/policy.h %D%/policy/policy-internal.h \
+	%D%/policy/policy.c %D%/policy/policy.h %D%/policy/policy-types.h \
 	%D%/policy/policy-admit.c \
 	%D%/policy/policy-check.c \
+	%D%/policy/policy-fit.c \
+	%D%/policy/policy-margin.c \
 	%D%/policy/policy-names.c \
+	%D%/policy/policy-pass.c \
 	%D%/policy/policy-preempt.c \
 	%D%/policy/policy-squeeze.c \
+	%D%/policy/policy-reclaim.c \
+	%D%/policy/policy-stall.c \
+	%D%/policy/policy-take.c \
+	%D%/policy/round.c %D%/policy/round.h \
 	%D%/policy/victims.c
 libnm_agent_la_SOURCES += \
 	%D%/config/config.c %D%/config/config.h \
@@ -34,36 +41,71 @@ libnm_agent_la_SOURCES += \
 libnm_agent_la_SOURCES += \
 	%D%/decision/decision.c %D%/decision/decision.h %D%/decision/decision-internal.h \
 	%D%/decision/decision-json.c \
+	%D%/decision/decision-text.c \
 	%D%/decision/decision-words.c
 libnm_agent_la_SOURCES += \
+	%D%/launch/last-words.c %D%/launch/last-words.h \
 	%D%/launch/launch.c %D%/launch/launch.h %D%/launch/launch-internal.h \
 	%D%/launch/launch-account.c \
+	%D%/launch/launch-probe.c \
 	%D%/launch/launch-spawn.c \
+	%D%/launch/output.c %D%/launch/output.h \
+	%D%/launch/output-read.c %D%/launch/output-read.h \
 	%D%/launch/record.c %D%/launch/record.h \
-	%D%/launch/shim.h %D%/launch/shim-spec.c
+	%D%/launch/shim.h %D%/launch/shim-confine.c %D%/launch/shim-spec.c
 libnm_agent_la_SOURCES += \
 	%D%/store/copy.c %D%/store/copy.h \
-	%D%/store/store.c %D%/store/store.h %D%/store/store-internal.h \
+	%D%/store/store.h %D%/store/store-state.h \
 	%D%/store/store-columns.c %D%/store/store-columns.h \
-	%D%/store/store-container.c \
+	%D%/store/store-connect.c %D%/store/store-connect.h \
 	%D%/store/store-json.c %D%/store/store-json.h \
+	%D%/store/store-mark.c %D%/store/store-mark.h \
+	%D%/store/store-pending.c %D%/store/store-pending.h \
+	%D%/store/store-salvage.c %D%/store/store-salvage.h \
+	%D%/store/store-schema.c %D%/store/store-schema.h \
+	%D%/store/store-sql.c %D%/store/store-sql.h \
+	%D%/store/store-write.c %D%/store/store-write.h \
+	%D%/store/store-container.c \
+	%D%/store/store-decision.c \
 	%D%/store/store-open.c \
-	%D%/store/store-pending.c \
-	%D%/store/store-salvage.c
+	%D%/store/store-value.c
+# who may use whom in there: manager-state.h
 libnm_agent_la_SOURCES += \
-	%D%/manager/container-files.c \
-	%D%/manager/glance.c \
-	%D%/manager/manager.c %D%/manager/manager.h \
-	%D%/manager/manager-act.c \
-	%D%/manager/manager-life.c \
-	%D%/manager/manager-memory.c \
-	%D%/manager/manager-record.c \
+	%D%/manager/container-files.c %D%/manager/container-files.h \
+	%D%/manager/glance.c %D%/manager/glance.h \
+	%D%/manager/manager.c \
+	%D%/manager/manager-access.c %D%/manager/manager-access.h \
+	%D%/manager/manager-act.c %D%/manager/manager-act.h \
+	%D%/manager/manager-drain.c %D%/manager/manager-drain.h \
+	%D%/manager/manager-durable.c %D%/manager/manager-durable.h \
+	%D%/manager/manager-end.c %D%/manager/manager-end.h \
+	%D%/manager/manager-freeze.c %D%/manager/manager-freeze.h \
+	%D%/manager/manager-journal.c %D%/manager/manager-journal.h \
+	%D%/manager/manager-keep.c %D%/manager/manager-keep.h \
+	%D%/manager/manager-kick.c %D%/manager/manager-kick.h \
+	%D%/manager/manager-kill.c %D%/manager/manager-kill.h \
+	%D%/manager/manager-life.c %D%/manager/manager-life.h \
+	%D%/manager/slice-claim.c %D%/manager/slice-claim.h \
+	%D%/manager/slice-note.c %D%/manager/slice-note.h \
+	%D%/manager/manager-slice.c %D%/manager/manager-slice.h \
+	%D%/manager/manager-limits.c %D%/manager/manager-limits.h \
+	%D%/manager/manager-lists.c %D%/manager/manager-lists.h \
+	%D%/manager/manager-output.c %D%/manager/manager-output.h \
+	%D%/manager/manager-pressure.c %D%/manager/manager-pressure.h \
+	%D%/manager/manager-reclaim.c %D%/manager/manager-reclaim.h \
+	%D%/manager/manager-record.c %D%/manager/manager-record.h \
 	%D%/manager/manager-request.c \
-	%D%/manager/manager-round.c \
+	%D%/manager/manager-round.c %D%/manager/manager-round.h \
+	%D%/manager/manager-sample.c %D%/manager/manager-sample.h \
+	%D%/manager/manager-settings.c %D%/manager/manager-settings.h \
+	%D%/manager/manager-share.c %D%/manager/manager-share.h \
+	%D%/manager/manager-start.c %D%/manager/manager-start.h \
+	%D%/manager/manager-state.h \
 	%D%/manager/manager-status.c \
-	%D%/manager/recorder.c \
-	%D%/manager/recovery.c \
-	%D%/manager/recovery-decide.c
+	%D%/manager/manager-submit.c %D%/manager/manager-submit.h \
+	%D%/manager/recorder.c %D%/manager/recorder.h \
+	%D%/manager/recovery.c %D%/manager/recovery.h \
+	%D%/manager/recovery-decide.c %D%/manager/recovery-decide.h
 libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
 	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS)
 
@@ -71,10 +113,13 @@ libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
 # calls.
 pkglibexec_PROGRAMS += nm-shim
 nm_shim_SOURCES = \
+	%D%/launch/output.c \
 	%D%/launch/record.c \
 	%D%/launch/shim.c %D%/launch/shim.h \
 	%D%/launch/shim-cgroup.c \
 	%D%/launch/shim-child.c \
+	%D%/launch/shim-confine.c \
+	%D%/launch/shim-output.c \
 	%D%/launch/shim-spec.c \
 	util/fault.c \
 	util/fileio.c \

@@ -22,6 +22,8 @@
 #include "util/fileio.h"
 #include "util/log.h"
 
+#define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
+
 struct options {
     const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc, *record;
     enum nm_cgroup_backend_kind backend;
@@ -253,6 +255,21 @@ static void fill_defaults(struct daemon *d, struct options *o)
     }
 }
 
+/* One that was killed may not be quite gone when the next is started: the kernel takes its time to take a process
+ * apart, and lets go of its locks on the way. */
+static int lock_in_time(int fd)
+{
+    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+    uint64_t until = nm_now_usec() + LOCK_WAIT_USEC;
+
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK || nm_now_usec() > until)
+            return -errno;
+        (void)nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
 /* Two daemons on one journal would start everything twice. The lock goes with the process, however
  * it ends. */
 static int lock_state(const char *state_dir)
@@ -271,12 +288,41 @@ static int lock_state(const char *state_dir)
         nm_err("can't open %s: %s", path, strerror(-r));
         return r;
     }
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+    if (lock_in_time(fd) < 0) {
         nm_err("another nmd uses the state directory %s; give this one its own with --state-dir",
                state_dir);
         return -EBUSY;
     }
     return fd; /* kept open for good */
+}
+
+/* nmd's own umask would shut it to everybody. Who may connect is the socket's to say (socket-mode), and nothing else in
+ * here is anybody's to read. */
+static int make_runtime_dir(const char *path)
+{
+    mode_t mask = umask(022);
+    int r = nm_mkdir_p(path, 0755);
+
+    (void)umask(mask);
+    if (r < 0)
+        nm_err("can't make the runtime directory %s: %s", path, strerror(-r));
+    return r;
+}
+
+/* A directory that was there already stays as it is. */
+static void check_way_to_socket(const struct options *o, mode_t socket_mode)
+{
+    _cleanup_free_ char *dir = strdup(o->socket);
+    char *slash = dir ? strrchr(dir, '/') : NULL;
+    struct stat st;
+
+    if (!slash || !(socket_mode & 0006))
+        return;
+    slash[slash == dir] = '\0';
+    if (stat(dir, &st) == 0 && !(st.st_mode & 0001))
+        nm_warning("socket-mode = %04o lets every user in, but %s (mode %04o) doesn't let them through to the "
+                   "socket; chmod o+x does",
+                   (unsigned)socket_mode, dir, (unsigned)st.st_mode & 07777);
 }
 
 static void raise_file_limit(void)
@@ -417,6 +463,8 @@ static int make_server(struct daemon *d, sd_event *event, const struct options *
 
     if (r < 0)
         nm_err("can't open the local interface: %s", message ? message : strerror(-r));
+    else if (p.listen_fd < 0)
+        check_way_to_socket(o, c->socket_mode);
     return r;
 }
 
@@ -445,7 +493,7 @@ static int start(struct daemon *d, sd_event *event, const struct options *o)
     if (r >= 0)
         r = lock_state(o->state_dir);
     if (r >= 0)
-        r = nm_mkdir_p(o->runtime_dir, 0755);
+        r = make_runtime_dir(o->runtime_dir);
     if (r >= 0)
         r = watch_signals(event, d);
     if (r >= 0)
@@ -455,6 +503,17 @@ static int start(struct daemon *d, sd_event *event, const struct options *o)
     if (r >= 0)
         r = record(d, o);
     return r < 0 ? r : nm_manager_start(d->manager);
+}
+
+/* What this kernel or host doesn't offer is in the log from the start on: who reads that later can't
+ * ask for the status of then. */
+static void tell_limits(struct nm_manager *m)
+{
+    struct nm_status s;
+
+    nm_manager_get_status(m, &s);
+    for (unsigned i = 0; i < s.n_notes; i++)
+        nm_notice("limits: %s", s.notes[i]);
 }
 
 /* READY only now: units that are ordered after nmd find an nmd that answers. */
@@ -467,6 +526,7 @@ static int run(struct daemon *d, sd_event *event, const struct options *o)
     (void)sd_event_set_watchdog(event, true); /* does nothing unless systemd asked for it */
     (void)sd_notifyf(0, "READY=1\nSTATUS=containers are admitted; nmctl talks to %s", o->socket);
     nm_info("nmd " NM_VERSION " is ready: nmctl talks to %s", o->socket);
+    tell_limits(d->manager);
     let_go_of_start_up_pages();
     r = sd_event_loop(event);
     (void)sd_notify(0, "STOPPING=1");

@@ -10,6 +10,7 @@
 
 #include "agent/priority.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <sched.h>
 
@@ -21,6 +22,7 @@ static int write_number(pid_t pid, const char *file, int value)
 {
     char path[64], text[16];
 
+    assert(pid > 0);
     (void)snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
     (void)snprintf(text, sizeof text, "%d", value);
     return nm_write_file_at(AT_FDCWD, path, text);
@@ -52,6 +54,7 @@ int nm_priority_set(pid_t pid, const struct nm_priority *p)
 {
     int r = write_number(pid, "oom_score_adj", p->oom_score_adj);
 
+    assert(pid > 0);
     if (p->schedule) {
         int q = schedule(pid, p->background);
 
@@ -67,6 +70,7 @@ void nm_priority_set_all(const struct nm_cgroup *cg, pid_t except, const struct 
     _cleanup_free_ char *procs = malloc(PROCS_SIZE);
     char *save = NULL;
 
+    assert(cg && cg->dir_fd >= 0);
     for (int pass = 0; procs && pass < 2; pass++) {
         if (nm_read_file_at(cg->dir_fd, "cgroup.procs", procs, PROCS_SIZE, NULL) < 0)
             return;

@@ -5,6 +5,7 @@
 
 #include "agent/problem.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
 
@@ -18,6 +19,8 @@ static void make_harmless(char *s)
 int nm_problem_vset(struct nm_problem *p, enum nm_agent_outcome outcome, const char *thing,
                     const char *value, const char *format, va_list ap)
 {
+    assert(p && thing && value);
+    assert(outcome > 0);
     *p = (struct nm_problem){.outcome = outcome};
     (void)snprintf(p->thing, sizeof p->thing, "%s", thing);
     (void)snprintf(p->value, sizeof p->value, "%s", value ? value : "");

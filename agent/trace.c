@@ -8,6 +8,8 @@
 
 #include "agent/trace.h"
 
+#include <assert.h>
+
 #include "agent/config/config-keys.h"
 
 /* The longest line without rows, and the longest row: five numbers of 20 digits. */
@@ -69,6 +71,7 @@ int nm_trace_header_text(const struct nm_trace_header *h, const struct nm_config
     _cleanup_free_ char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
     char *line;
 
+    assert(h && c && ret);
     json_decref(j);
     if (!text || asprintf(&line, "%s\n", text) < 0)
         return -ENOMEM;
@@ -83,6 +86,7 @@ int nm_trace_reserve(struct nm_trace_buffer *b, size_t filled, size_t n_rows)
     size_t size = filled + LINE_MAX + n_rows * ROW_MAX;
     char *text;
 
+    assert(filled <= b->size || b->size == 0);
     if (size <= b->size)
         return 0;
     text = realloc(b->text, size + size / 2);
@@ -101,6 +105,7 @@ void nm_trace_buffer_done(struct nm_trace_buffer *b)
 
 static void put_text(struct nm_trace_buffer *b, const char *text, size_t n)
 {
+    assert(b->len <= b->size);
     if (b->too_long || n > b->size - b->len) {
         b->too_long = true;
         return;
@@ -136,6 +141,7 @@ static void put_name(struct nm_trace_buffer *b, const char *name)
 /* Remembers where the line began: see nm_trace_end(). */
 void nm_trace_begin(struct nm_trace_buffer *b, uint64_t at_usec, const char *event)
 {
+    assert(event && *event);
     b->line = b->len;
     b->too_long = false;
     put_string(b, "{\"t\":");
@@ -174,6 +180,7 @@ void nm_trace_put_row(struct nm_trace_buffer *b, const uint64_t *numbers, size_t
 {
     bool first = b->len > 0 && b->text[b->len - 1] == '[';
 
+    assert(n > 0);
     put_string(b, first ? "[" : ",[");
     for (size_t i = 0; i < n; i++) {
         if (i > 0)
@@ -190,6 +197,7 @@ void nm_trace_end_rows(struct nm_trace_buffer *b)
 
 void nm_trace_end(struct nm_trace_buffer *b)
 {
+    assert(b->line <= b->len);
     put_string(b, "}\n");
     if (b->too_long)
         b->len = b->line;
@@ -198,6 +206,7 @@ void nm_trace_end(struct nm_trace_buffer *b)
 void nm_trace_begin_submit(struct nm_trace_buffer *b, uint64_t at_usec, const struct nm_view *v,
                            const char *name, const char *app, uint64_t ran_usec)
 {
+    assert(name && app);
     nm_trace_begin(b, at_usec, "submit");
     nm_trace_put(b, "c", v->seq);
     nm_trace_put_word(b, "type", nm_execution_type_name(v->type));

@@ -4,6 +4,7 @@
 
 #include "agent/types.h"
 
+#include <assert.h>
 #include <strings.h>
 
 static const char *const execution_types[] = {
@@ -33,10 +34,12 @@ static const char *const exit_reasons[NM_EXIT_REASON_COUNT] = {
     [NM_EXIT_BAD_WORKDIR] = "bad-workdir",
     [NM_EXIT_LAUNCH_FAILED] = "launch-failed",
     [NM_EXIT_LOST] = "lost",
+    [NM_EXIT_STOPPED] = "stopped",
 };
 
 static int lookup(const char *const *names, size_t n, const char *s)
 {
+    assert(s);
     for (size_t i = 0; i < n; i++)
         if (strcasecmp(names[i], s) == 0)
             return (int)i;
@@ -45,6 +48,7 @@ static int lookup(const char *const *names, size_t n, const char *s)
 
 const char *nm_execution_type_name(enum nm_execution_type t)
 {
+    assert((size_t)t < NM_ARRAY_SIZE(execution_types));
     return execution_types[t];
 }
 
@@ -60,6 +64,7 @@ int nm_execution_type_from_string(const char *s, enum nm_execution_type *ret)
 
 const char *nm_state_name(enum nm_state s)
 {
+    assert((size_t)s < NM_ARRAY_SIZE(states));
     return states[s];
 }
 
@@ -75,6 +80,7 @@ int nm_state_from_string(const char *s, enum nm_state *ret)
 
 const char *nm_exit_reason_name(enum nm_exit_reason r)
 {
+    assert((size_t)r < NM_ARRAY_SIZE(exit_reasons));
     return exit_reasons[r];
 }
 
@@ -90,5 +96,6 @@ int nm_exit_reason_from_string(const char *s, enum nm_exit_reason *ret)
 
 const char *nm_resource_name(enum nm_resource r)
 {
+    assert(r == NM_MEMORY || r == NM_CPU);
     return r == NM_MEMORY ? "memory" : "cpu";
 }

@@ -58,6 +58,7 @@ enum nm_exit_reason {
     NM_EXIT_BAD_WORKDIR,     /* "bad-workdir" */
     NM_EXIT_LAUNCH_FAILED,   /* "launch-failed": anything else before the command ran */
     NM_EXIT_LOST,            /* "lost": the host rebooted, or shim and cgroup vanished without a word */
+    NM_EXIT_STOPPED,         /* "stopped": through systemd (its scope, or the slice), from outside nmd */
     NM_EXIT_REASON_COUNT,
 };
 

@@ -8,6 +8,7 @@
 
 #include "agent/users.h"
 
+#include <assert.h>
 #include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -96,6 +97,7 @@ int nm_users_lookup(const char *name, struct nm_user *ret)
 {
     uint64_t uid;
 
+    assert(name);
     /* All digits are a uid, never a name: a login "0" must not be a way around the rules for root.
      */
     if (strspn(name, "0123456789") < strlen(name))
@@ -132,6 +134,7 @@ int nm_users_groups(const struct nm_user *u, gid_t **ret, size_t *ret_n)
     _cleanup_free_ gid_t *groups = NULL;
     int n = 32;
 
+    assert(u->name && ret && ret_n);
     for (int tries = 0; tries < 4; tries++) {
         gid_t *larger = realloc(groups, (size_t)n * sizeof *groups);
         if (!larger)
@@ -149,6 +152,7 @@ int nm_users_groups(const struct nm_user *u, gid_t **ret, size_t *ret_n)
 bool nm_users_is_admin(uid_t uid, gid_t gid, const gid_t *groups, size_t n_groups, uid_t own_uid,
                        const gid_t *admin_gid)
 {
+    assert(groups || n_groups == 0);
     if (uid == 0 || uid == own_uid)
         return true;
     if (!admin_gid)
@@ -194,6 +198,7 @@ int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid
     const char *why;
     char buf[96];
 
+    assert(c && who);
     if (u->uid != who->uid && !who->admin)
         return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
                       "You (uid %" PRIu32
@@ -240,6 +245,7 @@ int nm_users_check(const struct nm_config *c, const struct nm_caller *who, const
     bool named = requested && *requested;
     int r;
 
+    assert(c && who && ret);
     r = named ? nm_users_lookup(requested, &u) : nm_users_lookup_uid(who->uid, &u);
     if (r == -ENOENT && named)
         return refuse(

@@ -7,11 +7,14 @@
 
 #include "agent/config/config-keys.h"
 
+#include <assert.h>
+
 #define WIDTH 100
 
 /* Text as comment lines of at most WIDTH columns, broken at spaces. */
 static void print_comment(FILE *f, const char *text)
 {
+    assert(text);
     while (*text) {
         size_t n = strlen(text), room = WIDTH - 2;
         if (n > room) {
@@ -102,21 +105,39 @@ int nm_config_print_man(FILE *f)
     return ferror(f) ? -EIO : 0;
 }
 
-json_t *nm_config_to_json(const struct nm_config *c)
+static const struct nm_config_note *find_note(const struct nm_config_key *k, const struct nm_config_note *notes,
+                                              size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (nm_streq(notes[i].section, k->section) && nm_streq(notes[i].name, k->name))
+            return &notes[i];
+    return NULL;
+}
+
+static json_t *key_to_json(const struct nm_config *c, const struct nm_config_key *k,
+                           const struct nm_config_note *note)
+{
+    const char *source = c->sources ? c->sources[k - nm_config_keys] : NULL;
+    char value[NM_CONFIG_VALUE_SIZE], allowed[320];
+
+    nm_config_get(c, k, value, sizeof value);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s?, s:s?}", "section", k->section, "key",
+                     k->name, "value", value, "default", k->fallback, "allowed",
+                     nm_config_allowed(k, allowed, sizeof allowed), "meaning", k->meaning, "is_default",
+                     nm_streq(value, k->fallback), "applied_by", k->restart ? "restart" : "reload", "source",
+                     source ? source : "default", "in_force", note ? note->value : NULL, "why",
+                     note ? note->why : NULL);
+}
+
+json_t *nm_config_to_json(const struct nm_config *c, const struct nm_config_note *notes, size_t n_notes)
 {
     json_t *array = json_array();
 
+    assert(c && (notes || n_notes == 0));
     for (size_t i = 0; array && i < nm_config_n_keys; i++) {
         const struct nm_config_key *k = &nm_config_keys[i];
-        char value[NM_CONFIG_VALUE_SIZE], allowed[320];
-        json_t *o;
+        json_t *o = key_to_json(c, k, find_note(k, notes, n_notes));
 
-        nm_config_get(c, k, value, sizeof value);
-        o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s}", "section", k->section, "key",
-                      k->name, "value", value, "default", k->fallback, "allowed",
-                      nm_config_allowed(k, allowed, sizeof allowed), "meaning", k->meaning,
-                      "is_default", nm_streq(value, k->fallback), "applied_by",
-                      k->restart ? "restart" : "reload");
         if (!o || json_array_append_new(array, o) < 0) {
             json_decref(array);
             return NULL;

@@ -9,6 +9,8 @@
 
 #include "agent/config/config-keys.h"
 
+#include <assert.h>
+
 const struct nm_config_section nm_config_sections[] = {
     {"node", "What the node offers to containers. The sum of both kinds of containers is held "
              "below it by the kernel."},
@@ -27,17 +29,21 @@ const size_t nm_config_n_sections = NM_ARRAY_SIZE(nm_config_sections);
 #define FIELD(field) .offset = offsetof(struct nm_config, field)
 #define RANGE(low, high) .min = (low), .max = (high)
 #define WORD(text, value) .word = (text), .word_value = (value)
+#define OR_WORD(text, value) .other = (text), .other_value = (value)
 
 const struct nm_config_key nm_config_keys[] = {
     {"node", "memory", NM_CONFIG_SIZE, FIELD(memory_bytes), .fallback = "auto",
      RANGE("16M", "1024T"), WORD("auto", 0),
      .meaning = "Memory for containers, all together. auto: the node's memory less "
-                "system-reserved-memory. More than the node has is refused; memory beyond it "
-                "belongs to the rest of the system."},
+                "system-reserved-memory and what is in pools of huge pages. More than the node has "
+                "is refused; memory beyond it belongs to the rest of the system. When the node's "
+                "memory changes (a balloon, a pool of huge pages), auto follows, and a size that no "
+                "longer fits shrinks for as long."},
     {"node", "vcores", NM_CONFIG_COUNT, FIELD(vcores), .fallback = "auto", RANGE("1", "100000"),
      WORD("auto", 0),
      .meaning = "Into how many vcores the online CPUs are divided. auto: one vcore is one CPU. "
-                "With 16 on a node of 8 CPUs, one vcore is half a CPU."},
+                "With 16 on a node of 8 CPUs, one vcore is half a CPU, and a quarter while only 4 are "
+                "online."},
     {"node", "system-reserved-memory", NM_CONFIG_SIZE, FIELD(system_reserved_memory_bytes),
      .fallback = "auto", RANGE("0", "1024T"), WORD("auto", UINT64_MAX),
      .meaning = "Memory that is kept for the kernel, system services and nmd itself when memory is "
@@ -59,8 +65,11 @@ const struct nm_config_key nm_config_keys[] = {
                 "[preemption] memory-threshold: the gap is what keeps containers from being "
                 "started and taken back in turns."},
     {"over-allocation", "cpu-threshold", NM_CONFIG_FRACTION, FIELD(over_allocation_threshold.cpu),
-     .fallback = "0.8", RANGE("0", "1"), .min_exclusive = true,
-     .meaning = "The same for CPU. Must be below [preemption] cpu-threshold."},
+     .fallback = "auto", RANGE("0", "1"), .min_exclusive = true, WORD("auto", 0),
+     .meaning = "The same for CPU. Must be below [preemption] cpu-threshold. auto: 0.99 where the "
+                "kernel gives opportunistic containers only the CPU that others leave (cpu.idle) and "
+                "shows how long guaranteed ones wait for it (cpu.pressure), else 0.8. `nmctl config` "
+                "says which holds here, and why."},
     {"over-allocation", "warmup", NM_CONFIG_DURATION, FIELD(warmup_usec), .fallback = "15s",
      RANGE("0s", "1h"),
      .meaning = "For this long after its start a container counts with at least what it asked for, "
@@ -69,6 +78,12 @@ const struct nm_config_key nm_config_keys[] = {
     {"over-allocation", "warmup-samples", NM_CONFIG_COUNT, FIELD(warmup_samples), .fallback = "3",
      RANGE("0", "100"),
      .meaning = "Samples that a container must also have before its measured use is believed."},
+    {"over-allocation", "surge-margin", NM_CONFIG_DURATION, FIELD(margin_usec), .fallback = "10min",
+     RANGE("0s", "1d"),
+     .meaning = "Where guaranteed containers take back their memory so often that more than 7 % of "
+                "the opportunistic work is lost, room for such a surge is kept free for this long "
+                "after each, and up to four times as long while that was not enough. 0s: never, where "
+                "work that is lost costs nothing."},
     {"over-allocation", "shadow", NM_CONFIG_BOOL, FIELD(shadow), .fallback = "no",
      .meaning = "yes: decide and record, but act on nothing. For judging settings by `nmctl "
                 "explain` before they are let loose."},
@@ -78,10 +93,21 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "Opportunistic containers that may wait. One more is refused at once, so that "
                 "whoever submits can choose another node. Guaranteed containers are not counted. "
                 "Where a lower limit finds more, the newest are discarded."},
+    {"queue", "max-per-user", NM_CONFIG_COUNT, FIELD(queue_max_per_user), .fallback = "auto",
+     RANGE("1", "1000000"), WORD("auto", 0),
+     .meaning = "How many of these one user may have waiting, so that nobody fills the queue for all others. "
+                "Administrators are not bound by it. auto: three quarters of max-length."},
     {"queue", "order", NM_CONFIG_QUEUE_ORDER, FIELD(queue_order), .fallback = "fifo",
      .meaning = "Who is next. smallest-first: smallest dominant share of the node; "
                 "shortest-expected-first: by the expected run time given at submission; "
                 "nearly-done-app-first: the application with the highest completed share."},
+    {"queue", "backfill", NM_CONFIG_DURATION, FIELD(backfill_usec), .fallback = "10min",
+     RANGE("0s", "1d"),
+     .meaning = "While the first in the queue is too large for the memory that is left, smaller ones "
+                "may pass it. Once it is only they that keep it out, none passes any more, and they "
+                "have this long to end, together; then as many are killed as it needs. As long as a "
+                "pause may last, by default: less loses work, more makes the large one wait. 0s: none "
+                "passes, except one that is too large for the node as it is."},
 
     {"preemption", "memory-threshold", NM_CONFIG_FRACTION, FIELD(preemption_threshold.memory),
      .fallback = "0.95", RANGE("0", "1"), .min_exclusive = true,
@@ -89,8 +115,16 @@ const struct nm_config_key nm_config_keys[] = {
                 "taken back from opportunistic containers; one fresh sample is enough. Nothing that "
                 "relies on others' unused share is started if use would exceed it."},
     {"preemption", "cpu-threshold", NM_CONFIG_FRACTION, FIELD(preemption_threshold.cpu),
-     .fallback = "0.95", RANGE("0", "1"), .min_exclusive = true,
-     .meaning = "The same for CPU, which must stay above it for cpu-samples samples."},
+     .fallback = "auto", RANGE("0", "1"), .min_exclusive = true, WORD("auto", 0),
+     .meaning = "The same for CPU, which must stay above it for cpu-samples samples. auto: 1 where the "
+                "over-allocation threshold's auto is 0.99: a full CPU then hurts nobody, and what takes CPU back is "
+                "stall-margin; else 0.95. With 1 there, an opportunistic container starts when half of the CPU that it "
+                "asks for is free, and shares the rest with its like, unless surges of memory cost them work."},
+    {"preemption", "stall-margin", NM_CONFIG_FRACTION, FIELD(stall_margin), .fallback = "0.1",
+     RANGE("0", "1"),
+     .meaning = "Opportunistic containers are squeezed when a guaranteed one waits for CPUs for a share "
+                "of the time (cpu.pressure) that is higher by more than this than what it waits without "
+                "them, which nmd learns. 1: never. Needs squeeze, cpu.idle and cpu.pressure."},
     {"preemption", "cpu-samples", NM_CONFIG_COUNT, FIELD(cpu_samples), .fallback = "4",
      RANGE("1", "100"),
      .meaning = "Consecutive samples over the CPU threshold before containers are paused: CPU "
@@ -116,13 +150,22 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "At most so many containers are killed in any minute because use was over a "
                 "threshold, against a wrong measurement emptying the node. Kills that make room for "
                 "a guaranteed container are counted, but not held back."},
-    {"preemption", "breaker", NM_CONFIG_DURATION, FIELD(breaker_usec), .fallback = "30s",
+    {"preemption", "breaker", NM_CONFIG_DURATION, FIELD(breaker_usec), .fallback = "10s",
      RANGE("0s", "1h"),
-     .meaning = "No opportunistic container starts for this long after policy killed one; doubles, "
-                "up to eight times, while kills keep coming."},
+     .meaning = "No opportunistic container starts for this long after one was killed because memory "
+                "or CPU was short, by nmd or the kernel, and for twice as long while such kills keep "
+                "coming. Longer costs more work than it saves. Kills that make room for a guaranteed "
+                "container don't count. `nmctl close-breaker` ends it."},
     {"preemption", "reclaim", NM_CONFIG_BOOL, FIELD(reclaim), .fallback = "yes",
      .meaning = "Push the memory of paused containers to swap before anything is killed. Needs "
                 "swap and memory.reclaim (Linux 5.19)."},
+    {"preemption", "reclaim-running", NM_CONFIG_DURATION, FIELD(reclaim_running_usec),
+     .fallback = "2s", RANGE("0s", "1min"),
+     .meaning = "Before a running container is killed for memory, push a part of its memory to swap, if "
+                "that is likely to do within this time: by the speed of earlier reclaims, the free swap, "
+                "and the growth of use, which must not reach the capacity meanwhile. Then the kill "
+                "follows. Longer than some seconds, and guaranteed containers would feel the node's lack "
+                "of memory. 0s: never. Needs what reclaim needs, and reclaim = yes."},
     {"preemption", "squeeze", NM_CONFIG_BOOL, FIELD(squeeze), .fallback = "yes",
      .meaning = "Limit the CPU of opportunistic containers as soon as CPU is over its threshold "
                 "once, before any is paused. Needs the cpu controller."},
@@ -169,12 +212,31 @@ const struct nm_config_key nm_config_keys[] = {
     {"containers", "max-containers", NM_CONFIG_COUNT, FIELD(max_containers), .fallback = "2000",
      RANGE("1", "100000"),
      .meaning = "Containers that may live at a time, those in the queue included."},
+    {"containers", "max-per-user", NM_CONFIG_COUNT, FIELD(max_per_user), .fallback = "auto",
+     RANGE("1", "100000"), WORD("auto", 0),
+     .meaning = "How many of these one user may have. Administrators are not bound by it. auto: a "
+                "quarter of max-containers."},
     {"containers", "keep-ended", NM_CONFIG_DURATION, FIELD(keep_ended_usec), .fallback = "1h",
      RANGE("0s", "30d"), .meaning = "How long ended containers stay listed (`nmctl list --all`)."},
-    {"containers", "pids-max", NM_CONFIG_COUNT64, FIELD(pids_max), .fallback = "16384",
-     RANGE("1", "4194304"), WORD("none", NM_CGROUP_NONE),
-     .meaning = "Processes and threads in one container, against fork bombs. Needs the pids "
-                "controller."},
+    {"containers", "pids-max", NM_CONFIG_COUNT64, FIELD(pids_max), .fallback = "auto",
+     RANGE("1", "4194304"), WORD("auto", 0), OR_WORD("none", NM_CGROUP_NONE),
+     .meaning = "Processes and threads in one container, against fork bombs. auto: 16384, but at "
+                "most three eighths of what the kernel takes on this node (threads-max, pid_max). All "
+                "containers together get three quarters of that, whatever stands here, so that the "
+                "rest of the system can still start something. Needs the pids controller."},
+    {"containers", "output-max", NM_CONFIG_SIZE, FIELD(output_max_bytes), .fallback = "128M",
+     RANGE("64K", "1024T"),
+     .meaning = "How much of what a container writes to its standard output is kept, and as much of "
+                "its standard error: between a half and all of it, the newest; a line in the log says "
+                "how much came before. A job's own words fit in by far; one that writes without end "
+                "fills no disk. It is less where output-share is nearly used up. Holds for containers "
+                "that start from then on."},
+    {"containers", "output-share", NM_CONFIG_FRACTION, FIELD(output_share), .fallback = "0.5",
+     RANGE("0.01", "1"),
+     .meaning = "Share of the file system of log-dir that the output of all containers may take up, "
+                "so that the journal always has room. It is divided beforehand: a container starts "
+                "with at most a sixteenth of what is left of it, 128K at least; logs of ended containers "
+                "are shortened for those that start, the oldest first."},
     {"containers", "min-uid", NM_CONFIG_COUNT, FIELD(min_uid), .fallback = "1000",
      RANGE("0", "4294967294"),
      .meaning = "No container runs as a user with a smaller uid, unless root asks for it by name; nor as "
@@ -188,6 +250,18 @@ const struct nm_config_key nm_config_keys[] = {
     {"containers", "no-new-privs", NM_CONFIG_BOOL, FIELD(no_new_privs), .fallback = "yes",
      .meaning = "Containers can't gain privileges through set-uid programs or file capabilities. "
                 "An administrator can lift it for a single container."},
+    {"containers", "confine", NM_CONFIG_BOOL, FIELD(confine), .fallback = "yes",
+     .meaning = "Containers get namespaces of their own (user and mount), in which /run/user and "
+                "/run/dbus are empty and the processes outside can be neither traced nor entered: "
+                "else a user's own service manager would start work for a container outside of its "
+                "limits (systemd-run --user). Not for root's containers, nor for those that may "
+                "gain privileges. no: for jobs that need the system's bus, the user's keyring, or "
+                "to look into the user's other processes."},
+    {"containers", "private-ipc", NM_CONFIG_BOOL, FIELD(private_ipc), .fallback = "yes",
+     .meaning = "With confine, containers also get a /dev/shm, System V segments and message queues "
+                "of their own: what they leave there goes with them. no: for jobs that share memory "
+                "with other containers or processes of their user; what stays after their end then "
+                "counts as use of the slice, and nobody takes it away."},
 
     {"interface", "socket-mode", NM_CONFIG_MODE, FIELD(socket_mode), .restart = true,
      .fallback = "0660", RANGE("0600", "0777"),
@@ -234,6 +308,7 @@ bool nm_config_has_section(const char *section)
 
 const struct nm_config_key *nm_config_find_key(const char *section, const char *name)
 {
+    assert(section && name);
     for (size_t i = 0; i < nm_config_n_keys; i++)
         if (nm_streq(nm_config_keys[i].section, section) && nm_streq(nm_config_keys[i].name, name))
             return &nm_config_keys[i];
@@ -246,6 +321,7 @@ static size_t distance(const char *a, const char *b)
 {
     size_t row[64], n = strlen(b);
 
+    assert(a && b);
     if (n >= NM_ARRAY_SIZE(row) || strlen(a) >= NM_ARRAY_SIZE(row))
         return SIZE_MAX;
     for (size_t j = 0; j <= n; j++)
@@ -274,6 +350,7 @@ const struct nm_config_key *nm_config_nearest_key(const char *section, const cha
     const struct nm_config_key *best = NULL;
     size_t best_distance = SIZE_MAX;
 
+    assert(name);
     for (size_t i = 0; i < nm_config_n_keys; i++) {
         const struct nm_config_key *k = &nm_config_keys[i];
         size_t d = distance(name, k->name);
@@ -291,6 +368,7 @@ const struct nm_config_key *nm_config_nearest_key(const char *section, const cha
 
 const char *nm_config_nearest_section(const char *section)
 {
+    assert(section);
     for (size_t i = 0; i < nm_config_n_sections; i++)
         if (is_near(distance(section, nm_config_sections[i].name), nm_config_sections[i].name))
             return nm_config_sections[i].name;

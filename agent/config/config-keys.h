@@ -35,6 +35,8 @@ struct nm_config_key {
     const char *min, *max; /* likewise, for numbers */
     const char *word;      /* a word that stands for ... */
     uint64_t word_value;   /* ... this value, outside of min and max; NULL: none */
+    const char *other;     /* a second one, only beside a first */
+    uint64_t other_value;
     const char *meaning;   /* for people: what it does, and why the default is what it is */
 };
 

@@ -9,6 +9,7 @@
 
 #include "agent/config/config-keys.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <ini.h>
 #include <stdarg.h>
@@ -60,6 +61,7 @@ static const char *shown(const char *text, size_t len, char *buf, size_t size)
 {
     size_t n = NM_MIN(len, size - 4);
 
+    assert(size > 0);
     for (size_t i = 0; i < n; i++)
         buf[i] = (char)(isprint((unsigned char)text[i]) ? text[i] : '?');
     memcpy(buf + n, n < len ? "..." : "", n < len ? 4 : 1);
@@ -132,6 +134,7 @@ static char *next_line(char *buf, int size, void *userdata)
 {
     struct reading *s = userdata;
 
+    assert(size > 1);
     if (s->failed || s->at == s->end)
         return NULL;
     s->line++;
@@ -231,6 +234,7 @@ int nm_config_read_text(struct nm_config *c, const char *file, const char *text,
     };
     int r;
 
+    assert(c && text);
     if (!set_on_line)
         return -ENOMEM;
     if (len >= 3 && memcmp(text, bom, 3) == 0)

@@ -9,6 +9,7 @@
 #include "agent/config/config-keys.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 
@@ -24,11 +25,13 @@ static bool is_number(enum nm_config_type t)
 
 static void *field_of(struct nm_config *c, const struct nm_config_key *k)
 {
+    assert(k->offset < sizeof *c);
     return (char *)c + k->offset;
 }
 
 static const void *const_field_of(const struct nm_config *c, const struct nm_config_key *k)
 {
+    assert(k->offset < sizeof *c);
     return (const char *)c + k->offset;
 }
 
@@ -115,6 +118,7 @@ static int check_range(const struct nm_config_key *k, uint64_t v)
 {
     uint64_t min, max;
 
+    assert(is_number(k->type));
     if (!k->min)
         return 0;
     if (parse_number(k->type, k->min, &min) < 0 || parse_number(k->type, k->max, &max) < 0)
@@ -124,6 +128,7 @@ static int check_range(const struct nm_config_key *k, uint64_t v)
 
 static void store_number(const struct nm_config_key *k, void *field, uint64_t v)
 {
+    assert(is_number(k->type));
     switch (k->type) {
     case NM_CONFIG_SIZE:
     case NM_CONFIG_DURATION:
@@ -150,6 +155,7 @@ static void store_number(const struct nm_config_key *k, void *field, uint64_t v)
 
 static uint64_t fetch_number(const struct nm_config_key *k, const void *field)
 {
+    assert(is_number(k->type));
     switch (k->type) {
     case NM_CONFIG_SIZE:
     case NM_CONFIG_DURATION:
@@ -175,6 +181,8 @@ static int set_number(struct nm_config *c, const struct nm_config_key *k, const 
 
     if (k->word && nm_streq(text, k->word)) {
         v = k->word_value;
+    } else if (k->other && nm_streq(text, k->other)) {
+        v = k->other_value;
     } else {
         r = parse_number(k->type, text, &v);
         if (r >= 0)
@@ -242,6 +250,7 @@ static int add_user(struct nm_config *c, const char *s, size_t n)
 {
     char *name;
 
+    assert(n > 0);
     if (n > USER_NAME_MAX)
         return -EINVAL;
     for (size_t i = 0; i < n; i++)
@@ -285,6 +294,7 @@ void nm_config_clear_list(struct nm_config *c, const struct nm_config_key *key)
 
 int nm_config_set(struct nm_config *c, const struct nm_config_key *key, const char *text)
 {
+    assert(key && text);
     if (is_number(key->type))
         return set_number(c, key, text);
     if (key->type == NM_CONFIG_USERS)
@@ -314,6 +324,7 @@ static const struct unit duration_units[] = {
 /* In the largest unit that needs no decimals, so that nothing is rounded. */
 static void print_units(uint64_t v, const struct unit *u, const char *zero, char *buf, size_t size)
 {
+    assert(u && size > 0);
     if (v == 0) {
         (void)snprintf(buf, size, "%s", zero);
         return;
@@ -345,6 +356,10 @@ static void print_number(const struct nm_config_key *k, uint64_t v, char *buf, s
 {
     if (k->word && v == k->word_value) {
         (void)snprintf(buf, size, "%s", k->word);
+        return;
+    }
+    if (k->other && v == k->other_value) {
+        (void)snprintf(buf, size, "%s", k->other);
         return;
     }
     switch (k->type) {
@@ -399,6 +414,7 @@ const char *nm_config_get(const struct nm_config *c, const struct nm_config_key 
 {
     const void *field = const_field_of(c, key);
 
+    assert(size > 0);
     if (is_number(key->type))
         print_number(key, fetch_number(key, field), buf, size);
     else if (key->type == NM_CONFIG_USERS)
@@ -440,12 +456,14 @@ const char *nm_config_allowed(const struct nm_config_key *key, char *buf, size_t
         [NM_CONFIG_USERS] = "at most 32 login names or uids with spaces or commas between them",
     };
 
+    assert(size > 0);
     if (key->type == NM_CONFIG_VICTIM_ORDER || key->type == NM_CONFIG_QUEUE_ORDER)
         print_orders(key, buf, size);
     else if (!key->min)
         (void)snprintf(buf, size, "%s", nouns[key->type]);
     else
-        (void)snprintf(buf, size, "%s%s%s %s %s %s %s", key->word ? key->word : "",
+        (void)snprintf(buf, size, "%s%s%s%s%s %s %s %s %s", key->word ? key->word : "",
+                       key->other ? ", " : "", key->other ? key->other : "",
                        key->word ? ", or " : "", nouns[key->type],
                        key->min_exclusive ? "above" : "from", key->min,
                        key->min_exclusive ? "and at most" : "to", key->max);

@@ -9,6 +9,7 @@
 
 #include "agent/config/config-keys.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -27,6 +28,9 @@ struct nm_config *nm_config_free(struct nm_config *c)
     free(c->http_address);
     free(c->health_script);
     free(c->log_dir);
+    for (size_t i = 0; c->sources && i < nm_config_n_keys; i++)
+        free(c->sources[i]);
+    free(c->sources);
     free(c);
     return NULL;
 }
@@ -35,6 +39,7 @@ int nm_config_new_defaults(struct nm_config **ret)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = calloc(1, sizeof *c);
 
+    assert(ret);
     if (!c)
         return -ENOMEM;
     for (size_t i = 0; i < nm_config_n_keys; i++) {
@@ -64,10 +69,37 @@ static const struct {
      "the kernel refuses the trigger otherwise"},
 };
 
+#define BOLD_ALPHA 0.99 /* the figures behind these: HACKING, "CPU thresholds" */
+#define BOLD_BETA 1.0
+#define CAREFUL_ALPHA 0.8
+#define CAREFUL_BETA 0.95
+
+struct nm_fractions_cpu nm_config_cpu_thresholds(const struct nm_config *c, bool guarded)
+{
+    struct nm_fractions_cpu f = {c->over_allocation_threshold.cpu, c->preemption_threshold.cpu};
+    bool auto_alpha = f.alpha == 0, auto_beta = f.beta == 0; /* 0 itself can't be set */
+
+    if (auto_alpha)
+        f.alpha = guarded ? BOLD_ALPHA : CAREFUL_ALPHA;
+    if (auto_beta)
+        f.beta = guarded ? BOLD_BETA : CAREFUL_BETA;
+    if (f.alpha < f.beta)
+        return f;
+    if (auto_alpha)
+        f.alpha = f.beta > CAREFUL_ALPHA ? CAREFUL_ALPHA : f.beta * CAREFUL_ALPHA / CAREFUL_BETA;
+    else if (auto_beta)
+        f.beta = f.alpha + (1 - f.alpha) / 2;
+    return f;
+}
+
 static double as_number(const struct nm_config *c, const struct nm_config_key *k)
 {
     const void *field = (const char *)c + k->offset;
 
+    if (field == &c->over_allocation_threshold.cpu)
+        return nm_config_cpu_thresholds(c, false).alpha;
+    if (field == &c->preemption_threshold.cpu)
+        return nm_config_cpu_thresholds(c, false).beta;
     return k->type == NM_CONFIG_FRACTION ? *(const double *)field
                                          : (double)*(const uint64_t *)field;
 }
@@ -79,6 +111,7 @@ static int check_pair(const struct nm_config *c, const struct nm_config_place *p
     char value[2][32], where[4200] = "";
     unsigned at = 0;
 
+    assert(k[0] && k[1]);
     if (as_number(c, k[0]) < as_number(c, k[1]))
         return 0;
     if (places) {
@@ -192,6 +225,20 @@ static int read_drop_ins(struct nm_config *c, const char *dir, struct names *nam
     return 0;
 }
 
+/* For `nmctl config`: which of several drop-ins it was. */
+static int keep_sources(struct nm_config *c, const struct nm_config_place *places)
+{
+    c->sources = calloc(nm_config_n_keys, sizeof *c->sources);
+    if (!c->sources)
+        return -ENOMEM;
+    for (size_t i = 0; i < nm_config_n_keys; i++)
+        if (places[i].line && asprintf(&c->sources[i], "%s:%u", places[i].file, places[i].line) < 0) {
+            c->sources[i] = NULL;
+            return -ENOMEM;
+        }
+    return 0;
+}
+
 int nm_config_load(const char *path, bool must_exist, struct nm_config **ret, char **ret_message)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
@@ -200,6 +247,7 @@ int nm_config_load(const char *path, bool must_exist, struct nm_config **ret, ch
     _cleanup_(names_done) struct names names = {0};
     int r;
 
+    assert(path && ret);
     *ret_message = NULL;
     if (!places || asprintf(&dir, "%s.d", path) < 0) {
         dir = NULL;
@@ -218,6 +266,8 @@ int nm_config_load(const char *path, bool must_exist, struct nm_config **ret, ch
     if (r < 0)
         return r;
     r = nm_config_check(c, places, ret_message);
+    if (r >= 0)
+        r = keep_sources(c, places);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(c);
@@ -231,6 +281,7 @@ const char *nm_config_needs_restart(const struct nm_config *a, const struct nm_c
 {
     size_t at = 0;
 
+    assert(a && b && size > 0);
     buf[0] = '\0';
     for (size_t i = 0; i < nm_config_n_keys && at < size; i++) {
         const struct nm_config_key *k = &nm_config_keys[i];

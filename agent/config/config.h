@@ -24,14 +24,17 @@ struct nm_config {
     uint32_t system_reserved_vcores_milli; /* default 0 */
     /* [over-allocation] */
     bool over_allocation;
-    struct nm_fractions over_allocation_threshold; /* memory 0.8, cpu 0.8 */
-    struct nm_fractions preemption_threshold;      /* memory 0.95, cpu 0.95 */
+    struct nm_fractions over_allocation_threshold; /* memory 0.8; cpu 0 = auto */
+    struct nm_fractions preemption_threshold;      /* memory 0.95; cpu 0 = auto */
     uint64_t warmup_usec;
     uint32_t warmup_samples;
+    uint64_t margin_usec; /* of room for surges; 0: none */
     bool shadow;
     /* [queue] */
     uint32_t queue_max_length;
+    uint32_t queue_max_per_user; /* of who isn't an administrator; 0 = auto: three quarters */
     enum nm_queue_order queue_order;
+    uint64_t backfill_usec;
     /* [preemption] */
     enum nm_victim_order victim_order;
     bool pause;
@@ -40,7 +43,9 @@ struct nm_config {
     uint32_t kills_per_minute;
     uint64_t breaker_usec;
     bool reclaim;
+    uint64_t reclaim_running_usec; /* 0: only paused ones */
     bool squeeze;
+    double stall_margin; /* 1: the stall of guaranteed containers squeezes nobody */
     uint32_t squeeze_floor_vcores_milli; /* each squeezed container keeps at least this */
     uint64_t kill_grace_usec; /* SIGTERM to SIGKILL for kills asked for by people; preemption never waits */
     /* [sampling] */
@@ -54,12 +59,17 @@ struct nm_config {
     uint64_t default_memory_bytes;   /* when a request names none */
     uint32_t default_vcores_milli;
     uint32_t max_containers;         /* live ones, queued included */
+    uint32_t max_per_user;           /* of who isn't an administrator; 0 = auto: a quarter */
     uint64_t keep_ended_usec;        /* how long ended containers stay listed */
-    uint64_t pids_max;
+    uint64_t pids_max;               /* 0 = auto */
+    uint64_t output_max_bytes;       /* of a container's stdout, and as much of its stderr, that is kept */
+    double output_share;             /* of the log directory's file system, for the output of all */
     uid_t min_uid;
     char *banned_users[NM_BANNED_USERS_MAX];
     unsigned n_banned_users;
     bool no_new_privs;
+    bool private_ipc;                /* and with shared memory of their own */
+    bool confine;                    /* containers of users in namespaces of their own */
     /* [interface] */
     mode_t socket_mode;      /* default 0660 */
     char *admin_group;       /* default "nmd" */
@@ -70,6 +80,8 @@ struct nm_config {
     double disk_min_free;    /* fraction of the file system that must stay free */
     /* [paths] */
     char *log_dir;           /* "" = <state-dir>/logs */
+
+    char **sources; /* "FILE:LINE" or NULL for each key, in the table's order; NULL: all are defaults */
 };
 
 struct nm_config *nm_config_free(struct nm_config *c);
@@ -82,8 +94,23 @@ int nm_config_new_defaults(struct nm_config **ret);
  * allowed", which the caller frees. */
 int nm_config_load(const char *path, bool must_exist, struct nm_config **ret, char **ret_message);
 
-/* Every key with value, default, unit and meaning, for `nmctl config`; an array of objects. */
-json_t *nm_config_to_json(const struct nm_config *c);
+/* The CPU thresholds, where one or both may be auto. guarded: the host holds the promise by itself
+ * (settings.h). An auto one gives way to one that is set: alpha < beta comes out, unless alpha is 1. */
+struct nm_fractions_cpu {
+    double alpha, beta;
+};
+struct nm_fractions_cpu nm_config_cpu_thresholds(const struct nm_config *c, bool guarded);
+
+/* What an "auto" came to on this node, and why. */
+struct nm_config_note {
+    const char *section, *name;
+    char value[40];
+    const char *why;
+};
+
+/* Every key with value, default, source, unit and meaning, for `nmctl config`; an array of objects. Those that a note
+ * is about have it in `in_force` and `why`, which are else null. */
+json_t *nm_config_to_json(const struct nm_config *c, const struct nm_config_note *notes, size_t n_notes);
 
 /* Names of the keys that differ between a and b and that only a restart applies, comma-separated,
  * into buf ("" if none). */

@@ -7,6 +7,7 @@
 
 #include "agent/config/settings.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 
@@ -23,6 +24,34 @@
 #define STALE_PERIODS 3
 #define STALE_MIN_USEC (2 * NM_USEC_PER_SEC)
 
+/* What Java services with many threads get by on, where the node has room for several such. */
+#define PIDS_MAX_DEFAULT 16384
+
+struct nm_task_limits nm_settings_tasks(const struct nm_config *c, uint64_t node_tasks)
+{
+    struct nm_task_limits l = {.slice = NM_CGROUP_NONE, .container = c->pids_max};
+
+    if (node_tasks > 0)
+        l.slice = NM_MAX(node_tasks - node_tasks / 4, UINT64_C(1));
+    /* half of the slice: one that has run away leaves as much to the others */
+    if (c->pids_max == 0)
+        l.container = NM_MIN(NM_MAX(l.slice / 2, UINT64_C(1)), (uint64_t)PIDS_MAX_DEFAULT);
+    return l;
+}
+
+/* A quarter of the places unless told, and never none. */
+uint32_t nm_settings_containers_per_user(const struct nm_config *c)
+{
+    return c->max_per_user ? c->max_per_user : NM_MAX(c->max_containers / 4, 1u);
+}
+
+/* Three quarters of the queue: who is alone here can use most of it, and never fills it for others. */
+uint32_t nm_settings_queue_per_user(const struct nm_config *c)
+{
+    return c->queue_max_per_user ? c->queue_max_per_user
+                                 : NM_MAX(c->queue_max_length - c->queue_max_length / 4, 1u);
+}
+
 static uint64_t vcores_of(const struct nm_config *c, const struct nm_node_sample *node)
 {
     return c->vcores ? c->vcores : node->n_cpus;
@@ -34,6 +63,7 @@ uint64_t nm_settings_vcore_millicores(const struct nm_config *c, const struct nm
 {
     uint64_t vcores = vcores_of(c, node), v;
 
+    assert(node->n_cpus > 0);
     if (vcores == 0 || vcores_milli == 0)
         return 0;
     v = (uint64_t)vcores_milli * node->n_cpus / vcores;
@@ -51,7 +81,7 @@ uint32_t nm_settings_millicores_vcores(const struct nm_config *c, const struct n
 
 /* More than the node has is refused at the start, not discovered under load. With a reserve that
  * was chosen, both together must fit; the automatic one gives way to a capacity that was chosen. */
-static int resolve_memory(const struct nm_config *c, uint64_t total, uint64_t *ret_capacity,
+static int resolve_memory(const struct nm_config *c, uint64_t total, bool shrink, uint64_t *ret_capacity,
                           char **ret_message)
 {
     bool auto_reserve = c->system_reserved_memory_bytes == UINT64_MAX;
@@ -63,12 +93,18 @@ static int resolve_memory(const struct nm_config *c, uint64_t total, uint64_t *r
         reserve = NM_MIN(NM_MAX(total / RESERVE_DIVISOR, RESERVE_MIN), RESERVE_MAX);
         reserve = NM_MIN(reserve, total / 2);
     }
+    if (shrink)
+        reserve = NM_MIN(reserve, total / 2);
     if (reserve >= total)
         return nm_fail(ret_message, -ERANGE,
                        "[node] system-reserved-memory = %s: leaves nothing for containers, this node has %s",
                        nm_format_size(reserve, a, sizeof a), t);
     if (c->memory_bytes == 0) {
         *ret_capacity = total - reserve;
+        return 0;
+    }
+    if (shrink) {
+        *ret_capacity = NM_MIN(c->memory_bytes, total - reserve);
         return 0;
     }
     if (c->memory_bytes > total)
@@ -82,12 +118,14 @@ static int resolve_memory(const struct nm_config *c, uint64_t total, uint64_t *r
     return 0;
 }
 
-static int resolve_cpu(const struct nm_config *c, const struct nm_node_sample *node,
+static int resolve_cpu(const struct nm_config *c, const struct nm_node_sample *node, bool shrink,
                        uint64_t *ret_capacity, char **ret_message)
 {
     uint64_t total = (uint64_t)node->n_cpus * 1000;
     uint64_t reserve = nm_settings_vcore_millicores(c, node, c->system_reserved_vcores_milli);
 
+    if (shrink)
+        reserve = NM_MIN(reserve, total / 2);
     if (reserve >= total)
         return nm_fail(ret_message, -ERANGE,
                        "[node] system-reserved-vcores = %g: leaves nothing for containers, this node has "
@@ -95,6 +133,31 @@ static int resolve_cpu(const struct nm_config *c, const struct nm_node_sample *n
                        c->system_reserved_vcores_milli / 1000.0, vcores_of(c, node), node->n_cpus);
     *ret_capacity = total - reserve;
     return 0;
+}
+
+bool nm_settings_cpu_is_guarded(const struct nm_config *c, const struct nm_cgroup_backend *backend,
+                                const char **ret_why)
+{
+    const char *missing = NULL, *ignored;
+
+    if (!backend->feature[NM_CGROUP_CPU_WEIGHT])
+        missing = "careful: without a cpu controller the kernel doesn't put opportunistic containers behind "
+                  "guaranteed ones";
+    else if (!backend->feature[NM_CGROUP_CPU_IDLE])
+        missing = "careful: without cpu.idle opportunistic containers take CPU from guaranteed ones";
+    else if (!backend->feature[NM_CGROUP_PRESSURE])
+        missing = "careful: without cpu.pressure nobody sees whether guaranteed containers wait for CPUs";
+    else if (!c->squeeze)
+        missing = "careful: with [preemption] squeeze = no, nothing is done when guaranteed containers wait "
+                  "for CPUs";
+    else if (c->stall_margin >= 1)
+        missing = "careful: with [preemption] stall-margin = 1, nothing is done when guaranteed containers "
+                  "wait for CPUs";
+    *(ret_why ? ret_why : &ignored) =
+        missing ? missing
+                : "bold: the kernel gives opportunistic containers only the CPU that others leave (cpu.idle), "
+                  "and they are squeezed when guaranteed ones wait for CPUs (cpu.pressure)";
+    return !missing;
 }
 
 static void copy_policy(const struct nm_config *c, struct nm_policy_settings *s)
@@ -106,6 +169,7 @@ static void copy_policy(const struct nm_config *c, struct nm_policy_settings *s)
     s->warmup_samples = c->warmup_samples;
     s->queue_max_length = c->queue_max_length;
     s->queue_order = c->queue_order;
+    s->backfill_usec = c->backfill_usec;
     s->victim_order = c->victim_order;
     s->pause_enabled = c->pause;
     s->pause_deadline_usec = c->pause_deadline_usec;
@@ -113,26 +177,29 @@ static void copy_policy(const struct nm_config *c, struct nm_policy_settings *s)
     s->settle_samples = c->settle_samples;
     s->kills_per_minute = c->kills_per_minute;
     s->breaker_usec = c->breaker_usec;
+    s->period_usec = c->period_usec;
     s->sample_max_age_usec = NM_MAX(STALE_PERIODS * c->period_usec, STALE_MIN_USEC);
     s->uplink_threshold = c->uplink_threshold;
+    s->margin_usec = c->margin_usec;
 }
 
 /* What lies outside of the capacity is the reserve, wherever the capacity comes from: use of the
  * system beyond it counts against containers. */
-int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sample *node,
-                              const struct nm_cgroup_backend *backend,
-                              struct nm_policy_settings *ret, char **ret_message)
+static int settle(const struct nm_config *c, const struct nm_node_sample *node,
+                  const struct nm_cgroup_backend *backend, bool shrink, struct nm_policy_settings *ret,
+                  char **ret_message)
 {
     struct nm_policy_settings s = {0};
+    struct nm_fractions_cpu cpu;
     int r;
 
     *ret_message = NULL;
     if (node->memory_total_bytes == 0 || node->n_cpus == 0)
         return -ENODATA;
-    r = resolve_memory(c, node->memory_total_bytes, &s.capacity.memory_bytes, ret_message);
+    r = resolve_memory(c, node->memory_total_bytes, shrink, &s.capacity.memory_bytes, ret_message);
     if (r < 0)
         return r;
-    r = resolve_cpu(c, node, &s.capacity.cpu_millicores, ret_message);
+    r = resolve_cpu(c, node, shrink, &s.capacity.cpu_millicores, ret_message);
     if (r < 0)
         return r;
     s.reserve.memory_bytes = node->memory_total_bytes - s.capacity.memory_bytes;
@@ -143,7 +210,95 @@ int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sa
     s.can_freeze = backend->feature[NM_CGROUP_FREEZE];
     s.can_reclaim =
         c->reclaim && backend->feature[NM_CGROUP_RECLAIM] && backend->feature[NM_CGROUP_SWAP];
+    s.reclaim_usec = s.can_reclaim ? c->reclaim_running_usec : 0;
+    s.memory_limits = backend->feature[NM_CGROUP_MEMORY_LIMITS];
     s.can_squeeze = c->squeeze && backend->feature[NM_CGROUP_CPU_WEIGHT];
+    s.guard_stall = nm_settings_cpu_is_guarded(c, backend, NULL);
+    s.stall_margin = c->stall_margin;
+    cpu = nm_config_cpu_thresholds(c, s.guard_stall);
+    s.over_allocation_threshold.cpu = cpu.alpha;
+    s.preemption_threshold.cpu = cpu.beta;
     *ret = s;
     return 0;
+}
+
+int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sample *node,
+                              const struct nm_cgroup_backend *backend,
+                              struct nm_policy_settings *ret, char **ret_message)
+{
+    assert(c && node && backend && ret);
+    return settle(c, node, backend, false, ret, ret_message);
+}
+
+int nm_config_follow_node(const struct nm_config *c, const struct nm_node_sample *node,
+                          const struct nm_cgroup_backend *backend, struct nm_policy_settings *ret)
+{
+    _cleanup_free_ char *message = NULL; /* nothing is refused here */
+
+    return settle(c, node, backend, true, ret, &message);
+}
+
+/* ---- what "auto" came to --------------------------------------------------------------------- */
+
+static struct nm_config_note *add_note(struct nm_config_note *notes, size_t *n, const char *section,
+                                       const char *name, const char *why)
+{
+    notes[*n] = (struct nm_config_note){.section = section, .name = name, .why = why};
+    return &notes[(*n)++];
+}
+
+static void add_counts(const struct nm_config *c, const struct nm_task_limits *tasks, struct nm_config_note *notes,
+                       size_t *n)
+{
+    struct nm_config_note *note;
+
+    if (c->queue_max_per_user == 0) {
+        note = add_note(notes, n, "queue", "max-per-user", "three quarters of max-length");
+        (void)snprintf(note->value, sizeof note->value, "%" PRIu32, nm_settings_queue_per_user(c));
+    }
+    if (c->max_per_user == 0) {
+        note = add_note(notes, n, "containers", "max-per-user", "a quarter of max-containers");
+        (void)snprintf(note->value, sizeof note->value, "%" PRIu32, nm_settings_containers_per_user(c));
+    }
+    if (c->pids_max == 0) {
+        note = add_note(notes, n, "containers", "pids-max",
+                        tasks->container < PIDS_MAX_DEFAULT ? "three eighths of what the kernel takes on this node"
+                                                            : "what programs with many threads get by on");
+        (void)snprintf(note->value, sizeof note->value, "%" PRIu64, tasks->container);
+    }
+}
+
+size_t nm_settings_notes(const struct nm_config *c, const struct nm_node_sample *node,
+                         const struct nm_cgroup_backend *backend, const struct nm_policy_settings *s,
+                         const struct nm_task_limits *tasks,
+                         struct nm_config_note notes[NM_SETTINGS_NOTES_MAX])
+{
+    struct nm_config_note *note;
+    const char *why;
+    size_t n = 0;
+
+    (void)nm_settings_cpu_is_guarded(c, backend, &why);
+    if (c->memory_bytes == 0) {
+        note = add_note(notes, &n, "node", "memory", "what the node has, less system-reserved-memory");
+        nm_format_size(s->capacity.memory_bytes, note->value, sizeof note->value);
+    }
+    if (c->vcores == 0) {
+        note = add_note(notes, &n, "node", "vcores", "the CPUs that are online");
+        (void)snprintf(note->value, sizeof note->value, "%" PRIu32, node->n_cpus);
+    }
+    if (c->system_reserved_memory_bytes == UINT64_MAX) {
+        note = add_note(notes, &n, "node", "system-reserved-memory", "what the capacity leaves of the node");
+        nm_format_size(s->reserve.memory_bytes, note->value, sizeof note->value);
+    }
+    if (c->over_allocation_threshold.cpu == 0) {
+        note = add_note(notes, &n, "over-allocation", "cpu-threshold", why);
+        (void)snprintf(note->value, sizeof note->value, "%.4g", s->over_allocation_threshold.cpu);
+    }
+    if (c->preemption_threshold.cpu == 0) {
+        note = add_note(notes, &n, "preemption", "cpu-threshold", why);
+        (void)snprintf(note->value, sizeof note->value, "%.4g", s->preemption_threshold.cpu);
+    }
+    add_counts(c, tasks, notes, &n);
+    assert(n <= NM_SETTINGS_NOTES_MAX);
+    return n;
 }

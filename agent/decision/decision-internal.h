@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What decision.c and decision-words.c share: text that is put together piece by piece in a fixed
- * buffer. */
+/* What decision.c is made of: text that is put together piece by piece in a fixed buffer (decision-text.c), and the
+ * words for it (decision-words.c). */
 
 #include <stdarg.h>
 

@@ -11,6 +11,8 @@
 
 #include "agent/decision/decision.h"
 
+#include <assert.h>
+
 enum member_type { NUMBER64, NUMBER32, TEXT, RESOURCES, FRACTIONS };
 
 struct member {
@@ -50,6 +52,11 @@ static const struct member members[] = {
     MEMBER(NUMBER32, queue_length),
     MEMBER(NUMBER32, queue_max_length),
     MEMBER(RESOURCES, predicted),
+    MEMBER(NUMBER32, stall_permille),
+    MEMBER(NUMBER32, stall_base_permille),
+    MEMBER(NUMBER64, margin_bytes),
+    MEMBER(NUMBER64, margin_left_usec),
+    MEMBER(NUMBER32, margin_peak_permille),
     MEMBER(NUMBER64, cause_usec),
     MEMBER(NUMBER64, decided_usec),
     MEMBER(NUMBER64, acted_usec),
@@ -107,6 +114,7 @@ static json_t *candidates_to_json(const struct nm_decision *d)
 {
     json_t *array = json_array();
 
+    assert(d->n_candidates <= NM_DECISION_CANDIDATES_MAX);
     for (uint32_t i = 0; i < d->n_candidates && i < NM_DECISION_CANDIDATES_MAX; i++)
         if (json_array_append_new(array, candidate_to_json(&d->candidates[i])) < 0) {
             json_decref(array);
@@ -159,6 +167,7 @@ static int read_text(const json_t *j, char *buf, size_t size)
 {
     size_t n = json_string_length(j);
 
+    assert(size > 0);
     if (!json_is_string(j) || n >= size || strlen(json_string_value(j)) != n)
         return -EBADMSG;
     memcpy(buf, json_string_value(j), n + 1);
@@ -289,6 +298,7 @@ int nm_decision_from_json(const json_t *j, struct nm_decision *ret)
     const json_t *regained = json_object_get(j, "regained");
     int r;
 
+    assert(ret);
     if (!json_is_object(j))
         return -EBADMSG;
     r = read_enums(j, &d);

@@ -10,6 +10,8 @@
 
 #include "agent/decision/decision-internal.h"
 
+#include <assert.h>
+
 static const char *resource_word(enum nm_resource k)
 {
     return k == NM_MEMORY ? "memory" : "CPU";
@@ -94,6 +96,13 @@ static void why_over_allocation(struct nm_text *t, const struct nm_decision *d)
     add_after(t, d, NM_MEMORY);
     nm_text_add(t, "; ");
     add_after(t, d, NM_CPU);
+    if (exceeds_beta(d, NM_CPU)) {
+        nm_text_add(t, "), and that stays within the memory threshold of ");
+        nm_text_add_percent(t, d->preemption_threshold.memory);
+        nm_text_add(t, "; of the CPU that it asks for at least half is free, and no guaranteed container "
+                       "feels it if opportunistic ones share the rest");
+        return;
+    }
     nm_text_add(t, "), and that stays within the preemption thresholds of ");
     nm_text_add_percent(t, d->preemption_threshold.memory);
     nm_text_add(t, " and ");
@@ -164,6 +173,16 @@ static void why_cpu_over(struct nm_text *t, const struct nm_decision *d)
         nm_text_add(t, ", and pausing is off");
 }
 
+static void why_stalled(struct nm_text *t, const struct nm_decision *d)
+{
+    nm_text_add(t, "%s, which is guaranteed, waited for a CPU ",
+                d->on_behalf_of[0] != '\0' ? d->on_behalf_of : "another container");
+    nm_text_add_percent(t, d->stall_permille / 1000.0);
+    nm_text_add(t, " of the time, and ");
+    nm_text_add_percent(t, d->stall_base_permille / 1000.0);
+    nm_text_add(t, " is its own without opportunistic work");
+}
+
 static void why_room(struct nm_text *t, const struct nm_decision *d)
 {
     nm_text_add(t, "%s, which is guaranteed, needs room",
@@ -173,8 +192,35 @@ static void why_room(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, " in use or set aside)");
 }
 
+static void why_never(struct nm_text *t, const struct nm_decision *d)
+{
+    enum nm_resource k = d->resource;
+
+    nm_text_add(t, "with the ");
+    nm_text_add_amount(t, k, nm_resources_get(&d->request, k));
+    nm_text_add(t, "%s that it asks for it would not fit even if no other container ran: of ",
+                k == NM_MEMORY ? " of memory" : "");
+    nm_text_add_amount(t, k, nm_resources_get(&d->capacity, k));
+    nm_text_add(t, ", what the system around the containers holds is not to be had, and the limit is ");
+    nm_text_add_percent(t, nm_fractions_get(&d->preemption_threshold, k));
+    nm_text_add(t, "; meanwhile smaller ones pass it");
+}
+
+static void why_room_for_head(struct nm_text *t, const struct nm_decision *d)
+{
+    nm_text_add(t, "it had passed %s, which is larger and was first in the queue, and has now kept it waiting for "
+                   "as long as is allowed (configuration: [queue] backfill)",
+                d->on_behalf_of[0] != '\0' ? d->on_behalf_of : "another container");
+}
+
 static void why_below(struct nm_text *t, const struct nm_decision *d)
 {
+    if (d->kind == NM_DECISION_SQUEEZE) {
+        nm_text_add(t, "no guaranteed container waits because of them, and CPU is at ");
+        nm_text_add_share(t, d, NM_CPU, d->used.cpu_millicores);
+        nm_text_add(t, " of capacity");
+        return;
+    }
     nm_text_add(t, "CPU is down to ");
     nm_text_add_share(t, d, NM_CPU, d->used.cpu_millicores);
     nm_text_add(t, " of capacity (over-allocation threshold ");
@@ -185,6 +231,20 @@ static void why_below(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, ", and the ");
     nm_text_add_amount(t, NM_CPU, d->predicted.cpu_millicores);
     nm_text_add(t, " that it used before its pause fit again");
+    if (d->predicted.memory_bytes == 0)
+        return;
+    nm_text_add(t, ", as do the ");
+    nm_text_add_amount(t, NM_MEMORY, d->predicted.memory_bytes);
+    nm_text_add(t, " of its memory that comes back from swap");
+}
+
+static void why_paused_first(struct nm_text *t, const struct nm_decision *d)
+{
+    if (d->resource == NM_MEMORY)
+        nm_text_add(t, "the free memory belongs to paused containers, which have as much in swap and get it back "
+                       "when they go on");
+    else
+        nm_text_add(t, "the free CPU belongs to paused containers, which go on first");
 }
 
 static void why_reclaim(struct nm_text *t, const struct nm_decision *d)
@@ -193,6 +253,14 @@ static void why_reclaim(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, ", and it is paused, so that up to ");
     nm_text_add_amount(t, NM_MEMORY, d->predicted.memory_bytes);
     nm_text_add(t, " of its memory can go to swap without slowing anything down");
+}
+
+static void why_reclaim_running(struct nm_text *t, const struct nm_decision *d)
+{
+    add_over(t, d, NM_MEMORY, &d->preemption_threshold, "preemption threshold");
+    nm_text_add(t, ", and ");
+    nm_text_add_amount(t, NM_MEMORY, d->predicted.memory_bytes);
+    nm_text_add(t, " of its memory can go to swap in time, which slows it down but spares it a kill");
 }
 
 static void why_user(struct nm_text *t, const struct nm_decision *d)
@@ -205,6 +273,27 @@ static void why_queue_full(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t,
                 "the queue is full: %" PRIu32 " opportunistic containers wait, and %" PRIu32 " may",
                 d->queue_length, d->queue_max_length);
+}
+
+/* Records from before these figures were kept have none. */
+static void why_margin(struct nm_text *t, const struct nm_decision *d)
+{
+    char left[32];
+
+    nm_text_add(t, "it would fit now, but not beside a surge of guaranteed containers as the last ones");
+    if (d->margin_bytes == 0)
+        return;
+    nm_text_add(t, ", when they used ");
+    nm_text_add_percent(t, d->margin_peak_permille / 1000.0);
+    nm_text_add(t, " of what they were promised: for another %s ",
+                nm_format_duration(d->margin_left_usec, left, sizeof left));
+    nm_text_add_amount(t, NM_MEMORY, d->margin_bytes);
+    nm_text_add(t, " of memory are kept free for one, and with the ");
+    nm_text_add_amount(t, NM_MEMORY, d->request.memory_bytes);
+    nm_text_add(t, " that it asks for memory would be at ");
+    nm_text_add_share(t, d, NM_MEMORY, d->used.memory_bytes + d->margin_bytes + d->request.memory_bytes);
+    nm_text_add(t, ", over the limit of ");
+    nm_text_add_percent(t, d->preemption_threshold.memory);
 }
 
 static void why_memory_over(struct nm_text *t, const struct nm_decision *d)
@@ -225,6 +314,7 @@ static const struct {
     [NM_REASON_OVER_ALPHA] = {"use is not under the over-allocation threshold", why_over_alpha},
     [NM_REASON_WOULD_EXCEED_BETA] = {"its request does not fit beside what is in use",
                                      why_would_exceed},
+    [NM_REASON_NEVER_FITS] = {"it asks for more than the system leaves to containers", why_never},
     [NM_REASON_ALLOCATION_FULL] = {"the node is fully allocated", why_allocation_full},
     [NM_REASON_NO_SAMPLE] = {"there is no fresh sample of the node, and nothing is started blindly",
                              NULL},
@@ -236,16 +326,24 @@ static const struct {
     [NM_REASON_WAITING_FOR_VICTIMS] = {"opportunistic containers are giving up the room for it",
                                        NULL},
     [NM_REASON_GUARANTEED_FIRST] = {"a guaranteed container is waiting, and comes first", NULL},
-    [NM_REASON_PAUSED_FIRST] = {"the free CPU belongs to paused containers, which go on first",
-                                NULL},
+    [NM_REASON_PAUSED_FIRST] = {"the free room belongs to paused containers, which go on first",
+                                why_paused_first},
+    [NM_REASON_SURGE_MARGIN] =
+        {"there is room for it now, but guaranteed containers have lately taken theirs back again and "
+         "again: for a while only what fits beside such a surge is started",
+         why_margin},
     [NM_REASON_SQUEEZED] = {"opportunistic containers are being held to a CPU limit", NULL},
+    [NM_REASON_NEXT_ROUND] = {"others before it are just being started, and only so many are at once", NULL},
     [NM_REASON_LARGER_THAN_NODE] = {"it asks for more than the node has", why_larger},
     [NM_REASON_GUARANTEED_FULL] = {"guaranteed containers hold the node's capacity",
                                    why_guaranteed_full},
     [NM_REASON_QUEUE_FULL] = {"the queue is full", why_queue_full},
     [NM_REASON_MEMORY_OVER_BETA] = {"memory is over the preemption threshold", why_memory_over},
+    [NM_REASON_GUARANTEED_STALLED] = {"guaranteed containers wait for CPUs because of opportunistic ones",
+                                      why_stalled},
     [NM_REASON_CPU_OVER_BETA] = {"CPU is over the preemption threshold", why_cpu_over},
     [NM_REASON_ROOM_FOR_GUARANTEED] = {"a guaranteed container needs the room", why_room},
+    [NM_REASON_ROOM_FOR_HEAD] = {"it had passed a larger one, which has waited long enough", why_room_for_head},
     [NM_REASON_PAUSE_DEADLINE] =
         {"it was paused for as long as a pause may last, and nothing had let it go on",
          NULL},
@@ -257,12 +355,21 @@ static const struct {
     [NM_REASON_DRAIN_DEADLINE] = {"the deadline of the drain has come", NULL},
     [NM_REASON_BELOW_THRESHOLD] = {"there is room again", why_below},
     [NM_REASON_PAUSE_EXPIRED] = {"it was paused for as long as a pause may last", NULL},
+    [NM_REASON_FREEZE_HANGS] =
+        {"its freeze was not done within 10 s, for something in it hangs; all of it runs on, and for "
+         "the next minutes others are paused in its place",
+         NULL},
     [NM_REASON_FROZEN_MEMORY] = {"its memory can go to swap while it is paused", why_reclaim},
+    [NM_REASON_RUNNING_MEMORY] = {"a part of its memory can go to swap, which spares it a kill", why_reclaim_running},
     [NM_REASON_USER] = {"a user asked for it", why_user},
+    [NM_REASON_KERNEL_OOM] = {"the kernel's OOM killer did it, because memory had run out in the slice or on the "
+                              "node; the container was within its own limit",
+                              NULL},
 };
 
 const char *nm_reason_text(enum nm_reason r)
 {
+    assert((size_t)r < NM_ARRAY_SIZE(clauses) && clauses[r].plain);
     return clauses[r].plain;
 }
 
@@ -272,10 +379,13 @@ void nm_decision_words_why(struct nm_text *t, const struct nm_decision *d)
 {
     bool numbers = d->capacity.memory_bytes > 0 || d->reason == NM_REASON_USER;
 
+    assert((size_t)d->reason < NM_ARRAY_SIZE(clauses));
     if (clauses[d->reason].with_numbers && numbers)
         clauses[d->reason].with_numbers(t, d);
     else
         nm_text_add(t, "%s", clauses[d->reason].plain);
+    if (d->kind == NM_DECISION_ADMIT && d->on_behalf_of[0] != '\0')
+        nm_text_add(t, "; it passes %s, which is before it in the queue and too large for now", d->on_behalf_of);
 }
 
 const char *nm_decision_words_order(enum nm_victim_order o)
@@ -302,6 +412,8 @@ static const char *kill_advice(const struct nm_decision *d)
     switch (d->reason) {
     case NM_REASON_MEMORY_OVER_BETA:
     case NM_REASON_ROOM_FOR_GUARANTEED:
+    case NM_REASON_KERNEL_OOM:
+    case NM_REASON_ROOM_FOR_HEAD:
         return "submit it again (it will wait until there is room), ask for it as guaranteed if it "
                "must not be "
                "interrupted, or give it a minimum run time (--min-runtime), within which others go "
@@ -323,6 +435,7 @@ static const char *wait_advice(const struct nm_decision *d)
     switch (d->reason) {
     case NM_REASON_OVER_ALPHA:
     case NM_REASON_WOULD_EXCEED_BETA:
+    case NM_REASON_NEVER_FITS:
     case NM_REASON_ALLOCATION_FULL:
         return "wait, ask for less, or ask for it as guaranteed";
     case NM_REASON_NO_SAMPLE:

@@ -11,6 +11,8 @@
 
 #include "agent/decision/decision-internal.h"
 
+#include <assert.h>
+
 static const char *const kinds[NM_DECISION_KIND_COUNT] = {
     [NM_DECISION_ADMIT] = "admit",     [NM_DECISION_QUEUE] = "queue",
     [NM_DECISION_REFUSE] = "refuse",   [NM_DECISION_PAUSE] = "pause",
@@ -53,10 +55,12 @@ static const char *const passed_over[] = {
     [NM_PASSED_EXEMPT] = "exempt",
     [NM_PASSED_MIN_RUNTIME] = "min-runtime",
     [NM_PASSED_GIVES_NOTHING] = "gives-nothing",
+    [NM_PASSED_FREEZE_HANGS] = "freeze-hangs",
 };
 
 const char *nm_decision_kind_name(enum nm_decision_kind k)
 {
+    assert((size_t)k < NM_ARRAY_SIZE(kinds));
     return kinds[k];
 }
 
@@ -72,6 +76,7 @@ int nm_decision_kind_from_string(const char *s, enum nm_decision_kind *ret)
 
 const char *nm_decision_outcome_name(enum nm_decision_outcome o)
 {
+    assert((size_t)o < NM_ARRAY_SIZE(outcomes));
     return outcomes[o];
 }
 
@@ -87,6 +92,7 @@ int nm_decision_outcome_from_string(const char *s, enum nm_decision_outcome *ret
 
 const char *nm_passed_over_name(enum nm_passed_over p)
 {
+    assert((size_t)p < NM_ARRAY_SIZE(passed_over));
     return passed_over[p];
 }
 
@@ -98,77 +104,6 @@ int nm_passed_over_from_string(const char *s, enum nm_passed_over *ret)
             return 0;
         }
     return -EINVAL;
-}
-
-/* ---- pieces of text -------------------------------------------------------------------------- */
-
-/* What doesn't fit is cut: a record is explained as far as there is room, and never not at all. */
-void nm_text_add(struct nm_text *t, const char *format, ...)
-{
-    size_t left = t->size - t->used;
-    va_list ap;
-    int n;
-
-    va_start(ap, format);
-    n = vsnprintf(t->buf + t->used, left, format, ap);
-    va_end(ap);
-    if (n > 0)
-        t->used += NM_MIN((size_t)n, left - 1);
-}
-
-/* 0.5 and 2, not 0.50 and 2.00: figures in sentences have no column to stand in. */
-void nm_text_add_decimal(struct nm_text *t, double value, int decimals)
-{
-    char buf[48];
-    size_t n;
-
-    (void)snprintf(buf, sizeof(buf), "%.*f", decimals, value);
-    n = strlen(buf);
-    if (strchr(buf, '.')) {
-        while (buf[n - 1] == '0')
-            n--;
-        if (buf[n - 1] == '.')
-            n--;
-    }
-    nm_text_add(t, "%.*s", (int)n, buf);
-}
-
-void nm_text_add_percent(struct nm_text *t, double fraction)
-{
-    nm_text_add_decimal(t, fraction * 100, 1);
-    nm_text_add(t, " %%");
-}
-
-void nm_text_add_amount(struct nm_text *t, enum nm_resource which, uint64_t amount)
-{
-    char buf[32];
-
-    if (which == NM_MEMORY) {
-        nm_text_add(t, "%s", nm_format_size(amount, buf, sizeof(buf)));
-        return;
-    }
-    nm_text_add_decimal(t, (double)amount / 1000, 2);
-    nm_text_add(t, amount == 1000 ? " core" : " cores");
-}
-
-void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
-                       uint64_t amount)
-{
-    uint64_t capacity = nm_resources_get(&d->capacity, which);
-
-    nm_text_add_percent(t, capacity > 0 ? (double)amount / (double)capacity : 0);
-}
-
-void nm_text_add_container(struct nm_text *t, const char *id, const char *name)
-{
-    /* What is refused never gets an id. */
-    if (id[0] == '\0') {
-        nm_text_add(t, "%s", name[0] != '\0' ? name : "a request");
-        return;
-    }
-    nm_text_add(t, "%s", id);
-    if (name[0] != '\0')
-        nm_text_add(t, " (%s)", name);
 }
 
 /* ---- summary --------------------------------------------------------------------------------- */
@@ -220,6 +155,7 @@ const char *nm_decision_summary(const struct nm_decision *d, char *buf, size_t s
 {
     struct nm_text t = {.buf = buf, .size = size};
 
+    assert(size > 0);
     add_what(&t, d);
     nm_text_add(&t, ": ");
     nm_decision_words_why(&t, d);
@@ -331,6 +267,9 @@ static void add_candidate(struct nm_text *t, const struct nm_decision *d,
     case NM_PASSED_GIVES_NOTHING:
         nm_text_add(t, "spared, it uses next to nothing of what is short.\n");
         break;
+    case NM_PASSED_FREEZE_HANGS:
+        nm_text_add(t, "passed over, it could not be frozen a few minutes ago.\n");
+        break;
     }
 }
 
@@ -338,6 +277,7 @@ static void add_candidates(struct nm_text *t, const struct nm_decision *d)
 {
     uint32_t n = NM_MIN(d->n_candidates, (uint32_t)NM_DECISION_CANDIDATES_MAX);
 
+    assert(d->n_candidates <= NM_DECISION_CANDIDATES_MAX && d->n_candidates <= d->n_candidates_total);
     if (n == 0)
         return;
     nm_text_add(t, "  Considered, %s first (%s):\n", nm_decision_words_order(d->victim_order),
@@ -378,6 +318,7 @@ static void add_regained(struct nm_text *t, const struct nm_decision *d)
 static void add_phase(struct nm_text *t, const char **separator, uint64_t from, uint64_t to,
                       const char *what)
 {
+    assert(separator);
     if (from == 0 || to < from)
         return;
     nm_text_add(t, "%s", *separator);
@@ -406,6 +347,7 @@ int nm_decision_explain(const struct nm_decision *d, char **ret)
     struct nm_text t = {.buf = buf, .size = sizeof(buf)};
     char *copy;
 
+    assert(d && ret);
     add_heading(&t, d);
     add_numbers(&t, d);
     add_candidates(&t, d);

@@ -70,6 +70,10 @@ struct nm_decision {
                                                 0: lifted, with the reason CPU_OVER_BETA (tightened)
                                                 or BELOW_THRESHOLD (loosened) */
     bool regained_known;
+    uint32_t stall_permille, stall_base_permille; /* of a SQUEEZE for a stall: on_behalf_of's, and what it
+                                                     is without opportunistic work */
+    uint64_t margin_bytes, margin_left_usec; /* what was kept free for a surge then, and for how long yet; 0: nothing */
+    uint32_t margin_peak_permille; /* the surge: of what guaranteed containers were promised, what they use in it */
     /* CLOCK_BOOTTIME of the phases; 0: not reached */
     uint64_t cause_usec;     /* the sample or event that set it off */
     uint64_t decided_usec;
