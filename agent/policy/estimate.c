@@ -8,14 +8,33 @@
  *   admitted, warming up     at least its request
  *   running                  as measured
  *   just resumed             CPU at least what it used before the pause, until a whole sampling
- *                            interval is seen
+ *                            interval is seen; memory with what it has in swap, for as long as a
+ *                            warm-up; likewise when it was pushed out while it ran
  *   freezing, paused         memory in full; CPU none once it is frozen
  *   dying                    as measured, until its cgroup is empty
  *
  * With over-allocation off only requests count.
  */
 
-#include "agent/policy/policy-internal.h"
+#include "agent/policy/round.h"
+
+/* Of what it still holds, so that even one that is freed slowly is stuck by and by if it gets slower
+ * and slower. */
+#define PIECE_SHARE 256
+
+void nm_view_note_progress(struct nm_view *v, uint64_t now_usec)
+{
+    uint64_t piece = NM_MAX(v->shrunk_bytes / PIECE_SHARE, NM_LEAST_MEMORY_BYTES);
+
+    if (v->state != NM_KILLING) {
+        v->shrunk_usec = 0;
+        return;
+    }
+    if (v->shrunk_usec > 0 && v->measured.memory_bytes + piece > v->shrunk_bytes)
+        return;
+    v->shrunk_usec = v->shrunk_usec > 0 ? now_usec : NM_MAX(v->state_usec, UINT64_C(1));
+    v->shrunk_bytes = v->measured.memory_bytes;
+}
 
 bool nm_estimate_in_warmup(const struct nm_policy_settings *s, const struct nm_view *v,
                            uint64_t now_usec)
@@ -44,6 +63,16 @@ static bool just_resumed(const struct nm_view *v)
            (v->state == NM_RUNNING && v->state_samples < NM_RESUME_SAMPLES);
 }
 
+/* As fast as its pages are missed, which no sample can tell beforehand. */
+static bool swap_returns(const struct nm_policy_settings *s, const struct nm_view *v,
+                         uint64_t now_usec)
+{
+    uint64_t since = NM_MAX(v->state_usec, v->reclaimed_usec);
+
+    return v->swapped_bytes > 0 && (just_resumed(v) || (v->state == NM_RUNNING &&
+                                                        now_usec < nm_add_u64(since, s->warmup_usec)));
+}
+
 struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct nm_view *v,
                                 uint64_t now_usec)
 {
@@ -57,6 +86,9 @@ struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct
         use.memory_bytes = NM_MAX(use.memory_bytes, v->request.memory_bytes);
         use.cpu_millicores = NM_MAX(use.cpu_millicores, v->request.cpu_millicores);
     }
+    if (s->over_allocation && swap_returns(s, v, now_usec))
+        use.memory_bytes = NM_MAX(use.memory_bytes,
+                                  nm_add_u64(v->measured.memory_bytes, nm_view_returning(s, v)));
     if (s->over_allocation && just_resumed(v))
         use.cpu_millicores = NM_MAX(use.cpu_millicores, v->last_cpu_millicores);
     if (v->state == NM_PAUSED)

@@ -4,6 +4,8 @@
 
 #include "agent/policy/ordering.h"
 
+#include <assert.h>
+
 /* Without a branch: the outcome is a coin toss, which no processor can predict. */
 static bool comes_before(const struct nm_sort_entry *a, const struct nm_sort_entry *b)
 {
@@ -34,6 +36,7 @@ static void merge(const struct nm_sort_entry *from, struct nm_sort_entry *to, si
     const struct nm_sort_entry *a = from,
                                *b = from + middle, *const a_end = b, *const b_end = from + n;
 
+    assert(middle <= n);
     while (a < a_end && b < b_end) {
         bool take_b = comes_before(b, a);
 
@@ -52,6 +55,7 @@ void nm_sort(struct nm_sort_entry *entries, struct nm_sort_entry *scratch, size_
 {
     struct nm_sort_entry *from = entries, *to = scratch;
 
+    assert(n == 0 || (entries && scratch && entries != scratch));
     for (size_t i = 0; i < n; i += RUN)
         insertion_sort(entries + i, NM_MIN((size_t)RUN, n - i));
     for (size_t width = RUN; width < n; width *= 2) {

@@ -7,7 +7,7 @@
  * outcome never depends on the order in which the views were handed in.
  */
 
-#include "agent/policy/policy.h"
+#include "agent/policy/policy-types.h"
 
 struct nm_sort_entry {
     uint64_t k[2];

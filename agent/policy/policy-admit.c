@@ -5,13 +5,14 @@
  * Every admission and resume is added to U at once, so those of one round see each other.
  */
 
-#include "agent/policy/policy-internal.h"
+#include "agent/policy/round.h"
 
 static void admit(struct nm_round *r, uint32_t i, enum nm_reason reason, enum nm_resource tipped)
 {
     const struct nm_view *v = r->in->views[i];
     struct nm_policy_action *a = nm_policy_add_action(r, NM_ACTION_ADMIT, reason, i);
 
+    assert(nm_view_queued(v));
     a->resource = tipped;
     a->predicted = v->request;
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
@@ -124,6 +125,12 @@ void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
 
 /* ---- resume ---------------------------------------------------------------------------------- */
 
+/* In requests all memory is contained, wherever it is. */
+static uint64_t returning(const struct nm_round *r, const struct nm_view *v)
+{
+    return r->s->over_allocation ? nm_view_returning(r->s, v) : 0;
+}
+
 static void resume(struct nm_round *r, uint32_t i, enum nm_reason reason)
 {
     const struct nm_view *v = r->in->views[i];
@@ -131,7 +138,9 @@ static void resume(struct nm_round *r, uint32_t i, enum nm_reason reason)
 
     a->resource = NM_CPU;
     a->predicted.cpu_millicores = nm_view_resume_cpu(r->s, v);
+    a->predicted.memory_bytes = returning(r, v);
     r->used[NM_CPU] = nm_add_u64(r->used[NM_CPU], a->predicted.cpu_millicores);
+    r->used[NM_MEMORY] = nm_add_u64(r->used[NM_MEMORY], a->predicted.memory_bytes);
     r->n_opportunistic_active++;
     r->p->taken[i] = NM_TAKEN_RESUME;
 }
@@ -139,7 +148,7 @@ static void resume(struct nm_round *r, uint32_t i, enum nm_reason reason)
 static bool may_resume_any(const struct nm_round *r)
 {
     return r->cpu_known && r->n_guaranteed_waiting == 0 && !nm_round_any_settling(r) &&
-           r->p->squeeze_millicores == NM_NO_SQUEEZE && r->in_use[NM_MEMORY] <= r->beta[NM_MEMORY];
+           r->squeeze_millicores == NM_NO_SQUEEZE && r->in_use[NM_MEMORY] <= r->beta[NM_MEMORY];
 }
 
 static bool fits_resumed(const struct nm_round *r, const struct nm_view *v)
@@ -147,6 +156,8 @@ static bool fits_resumed(const struct nm_round *r, const struct nm_view *v)
     uint64_t after = nm_add_u64(r->used[NM_CPU], nm_view_resume_cpu(r->s, v));
 
     if (r->used[NM_CPU] >= r->alpha[NM_CPU])
+        return false;
+    if (returning(r, v) > 0 && nm_add_u64(r->used[NM_MEMORY], returning(r, v)) > r->beta[NM_MEMORY])
         return false;
     if (after <= r->beta[NM_CPU])
         return true;
@@ -178,19 +189,22 @@ void nm_policy_admit_resume(struct nm_round *r)
 
 /* ---- the opportunistic queue ----------------------------------------------------------------- */
 
-/* What paused containers have a claim on: policy.h. A person's pause has none. */
-static uint64_t claimed_by_paused(const struct nm_round *r)
+/* What paused containers have a claim on: policy.h. A person's pause has none on CPU. */
+static struct nm_resources claimed_by_paused(const struct nm_round *r)
 {
-    uint64_t claimed = 0;
+    struct nm_resources claimed = {0};
 
     for (size_t k = 0; k < r->n_paused; k++) {
         uint32_t i = r->p->paused[k].index;
         const struct nm_view *v = r->in->views[i];
 
-        if (v->user_paused || r->p->taken[i] == NM_TAKEN_RESUME || r->p->taken[i] == NM_TAKEN_KILL)
+        if (r->p->taken[i] == NM_TAKEN_RESUME || r->p->taken[i] == NM_TAKEN_KILL)
             continue;
-        claimed =
-            nm_add_u64(claimed, NM_MIN(nm_view_resume_cpu(r->s, v), v->request.cpu_millicores));
+        claimed.memory_bytes = nm_add_u64(claimed.memory_bytes, returning(r, v));
+        if (!v->user_paused)
+            claimed.cpu_millicores =
+                nm_add_u64(claimed.cpu_millicores,
+                           NM_MIN(nm_view_resume_cpu(r->s, v), v->request.cpu_millicores));
     }
     return claimed;
 }
@@ -214,115 +228,104 @@ static enum nm_reason queue_hold(const struct nm_round *r)
         return NM_REASON_BREAKER;
     if (nm_round_any_settling(r))
         return NM_REASON_SETTLING;
-    return r->p->squeeze_millicores != NM_NO_SQUEEZE ? NM_REASON_SQUEEZED : NM_REASON_NONE;
+    return r->squeeze_millicores != NM_NO_SQUEEZE ? NM_REASON_SQUEEZED : NM_REASON_NONE;
 }
 
-static bool allocation_fits(const struct nm_round *r, const struct nm_view *v, enum nm_resource k)
-{
-    uint64_t all = nm_add_u64(r->allocated[NM_GUARANTEED][k], r->allocated[NM_OPPORTUNISTIC][k]);
-
-    return nm_add_u64(all, nm_resources_get(&v->request, k)) <= r->capacity[k];
-}
-
-/* `set_aside`: CPU for the paused, already in U's currency. */
-static uint64_t use_after(const struct nm_round *r, const struct nm_view *v, enum nm_resource k,
-                          uint64_t set_aside)
-{
-    uint64_t after = nm_add_u64(r->used[k], nm_resources_get(&v->request, k));
-
-    return k == NM_CPU ? nm_add_u64(after, set_aside) : after;
-}
-
-static bool fits_plain(const struct nm_round *r, const struct nm_view *v, uint64_t set_aside)
-{
-    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
-        if (!allocation_fits(r, v, k) || r->used[k] >= r->beta[k] ||
-            use_after(r, v, k, set_aside) > r->capacity[k])
-            return false;
-    return true;
-}
-
-/* NM_REASON_NONE: it fits by the over-allocation rule; else the first condition that fails, and on
- * what. */
-static enum nm_reason over_allocation_hold(const struct nm_round *r, const struct nm_view *v,
-                                           uint64_t set_aside, enum nm_resource *ret_resource)
-{
-    for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
-        if (r->used[*ret_resource] >= r->alpha[*ret_resource])
-            return NM_REASON_OVER_ALPHA;
-    for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
-        if (use_after(r, v, *ret_resource, 0) > r->beta[*ret_resource])
-            return NM_REASON_WOULD_EXCEED_BETA;
-    *ret_resource = NM_CPU;
-    return use_after(r, v, NM_CPU, set_aside) > r->beta[NM_CPU] ? NM_REASON_PAUSED_FIRST
-                                                                : NM_REASON_NONE;
-}
-
-static enum nm_reason plain_hold(const struct nm_round *r, const struct nm_view *v,
-                                 enum nm_resource *ret_resource)
-{
-    for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
-        if (!allocation_fits(r, v, *ret_resource))
-            return NM_REASON_ALLOCATION_FULL;
-    for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
-        if (use_after(r, v, *ret_resource, 0) > r->capacity[*ret_resource])
-            return NM_REASON_WOULD_EXCEED_BETA;
-    *ret_resource = NM_CPU;
-    return NM_REASON_PAUSED_FIRST;
-}
-
-/* The resource on which the node would be fullest afterwards: what people want to hear about. */
-static enum nm_resource tightest(const struct nm_round *r, const struct nm_view *v)
-{
-    double memory =
-        (double)use_after(r, v, NM_MEMORY, 0) / (double)NM_MAX(r->capacity[NM_MEMORY], UINT64_C(1));
-    double cpu =
-        (double)use_after(r, v, NM_CPU, 0) / (double)NM_MAX(r->capacity[NM_CPU], UINT64_C(1));
-
-    return cpu > memory ? NM_CPU : NM_MEMORY;
-}
-
-static enum nm_reason try_admit(struct nm_round *r, uint32_t i, uint64_t set_aside,
-                                enum nm_resource *ret_resource)
+static enum nm_reason try_admit(struct nm_round *r, uint32_t i,
+                                const struct nm_resources *set_aside, enum nm_resource *ret_resource)
 {
     const struct nm_view *v = r->in->views[i];
     enum nm_reason hold;
 
-    if (fits_plain(r, v, set_aside)) {
-        admit(r, i, NM_REASON_WITHIN_ALLOCATION, tightest(r, v));
+    if (nm_policy_fits_plain(r, v, set_aside) && nm_policy_fits_beside_surge(r, v)) {
+        admit(r, i, NM_REASON_WITHIN_ALLOCATION, nm_policy_tightest(r, v));
         return NM_REASON_NONE;
     }
     if (!r->s->over_allocation)
-        return plain_hold(r, v, ret_resource);
-    hold = over_allocation_hold(r, v, set_aside, ret_resource);
+        return nm_policy_plain_hold(r, v, ret_resource);
+    hold = nm_policy_over_allocation_hold(r, v, set_aside, ret_resource);
     if (hold == NM_REASON_NONE)
-        admit(r, i, NM_REASON_OVER_ALLOCATION, tightest(r, v));
+        admit(r, i, NM_REASON_OVER_ALLOCATION, nm_policy_tightest(r, v));
     return hold;
+}
+
+static void note_hold(struct nm_round *r, const struct nm_view *v, enum nm_reason hold, enum nm_resource resource)
+{
+    r->v->hold = hold;
+    r->v->hold_resource = resource;
+    r->v->hold_used.memory_bytes = r->used[NM_MEMORY];
+    r->v->hold_used.cpu_millicores = r->used[NM_CPU];
+    r->v->hold_view = v;
+}
+
+/* Goes through the queue up to the first one that none may pass. */
+struct turn {
+    struct nm_resources set_aside;
+    const struct nm_view *head; /* the first that waits and could start some day */
+    bool closed;                /* none passes it */
+};
+
+static bool admit_next(struct nm_round *r, struct turn *t, uint32_t i)
+{
+    const struct nm_view *v = r->in->views[i];
+    enum nm_resource resource = NM_MEMORY;
+    enum nm_reason hold = NM_REASON_BEHIND_OTHERS;
+
+    if (r->p->n_starts >= NM_STARTS_AT_ONCE) {
+        t->closed = true;
+        if (!r->v->hold_view)
+            note_hold(r, v, NM_REASON_NEXT_ROUND, resource);
+        return false;
+    }
+    if (!t->head || nm_policy_may_pass(r, v, t->head, &t->set_aside))
+        hold = try_admit(r, i, &t->set_aside, &resource);
+    if (hold == NM_REASON_NONE) {
+        r->p->actions[r->n_actions - 1].on_behalf_of = t->head;
+        r->p->n_starts++;
+        return true;
+    }
+    if (t->head)
+        return false;
+    if (nm_policy_never_fits(r, v, &resource)) {
+        hold = NM_REASON_NEVER_FITS;
+    } else {
+        t->head = v;
+        t->closed = !nm_policy_hold_head(r, v, &t->set_aside);
+    }
+    if (!r->v->hold_view)
+        note_hold(r, v, hold, resource);
+    return false;
+}
+
+static void count_starts_anew(struct nm_round *r)
+{
+    struct nm_policy *p = r->p;
+
+    if (r->in->now_usec < nm_add_u64(p->starts_usec, NM_STARTS_PAUSE_USEC) && p->starts_usec > 0)
+        return;
+    p->starts_usec = r->in->now_usec;
+    p->n_starts = 0;
 }
 
 void nm_policy_admit_queue(struct nm_round *r)
 {
     enum nm_reason hold = queue_hold(r);
-    uint64_t set_aside = claimed_by_paused(r);
-    enum nm_resource resource = NM_MEMORY;
-    size_t n_admitted = 0;
+    struct turn t = {.set_aside = claimed_by_paused(r)};
+    size_t n = r->n_queue, i;
 
-    nm_sort(r->p->queue, r->p->scratch, r->n_queue);
-    while (hold == NM_REASON_NONE && n_admitted < r->n_queue) {
-        hold = try_admit(r, r->p->queue[n_admitted].index, set_aside, &resource);
-        if (hold == NM_REASON_NONE)
-            n_admitted++;
-    }
+    count_starts_anew(r);
+    nm_sort(r->p->queue, r->p->scratch, n);
+    r->n_queue = 0;
+    for (i = 0; hold == NM_REASON_NONE && !t.closed && i < n; i++)
+        if (!admit_next(r, &t, r->p->queue[i].index))
+            r->p->queue[r->n_queue++] = r->p->queue[i];
     /* What is left moves to the front, in order. */
-    r->n_queue -= n_admitted;
-    memmove(r->p->queue, r->p->queue + n_admitted, r->n_queue * sizeof(*r->p->queue));
-    if (r->n_queue == 0)
-        return;
-    r->v->hold = hold;
-    r->v->hold_resource = resource;
-    r->v->hold_used.memory_bytes = r->used[NM_MEMORY];
-    r->v->hold_used.cpu_millicores = r->used[NM_CPU];
-    r->v->hold_view = r->in->views[r->p->queue[0].index];
+    memmove(r->p->queue + r->n_queue, r->p->queue + i, (n - i) * sizeof(*r->p->queue));
+    r->n_queue += n - i;
+    if (!t.head)
+        r->p->head.due = false;
+    if (r->n_queue > 0 && !r->v->hold_view)
+        note_hold(r, r->in->views[r->p->queue[0].index], hold, NM_MEMORY);
 }
 
 /* The head was shed: the next one gets its turn in the next round. */

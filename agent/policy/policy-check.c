@@ -22,7 +22,8 @@ static const char *check_victim(const struct nm_policy_action *a)
         return "an application master is a victim";
     if (a->type == NM_ACTION_PAUSE && a->target->state != NM_RUNNING)
         return "a container that does not run is paused";
-    if (a->type == NM_ACTION_RECLAIM && a->target->state != NM_PAUSED)
+    if (a->type == NM_ACTION_RECLAIM &&
+        a->target->state != (a->reason == NM_REASON_RUNNING_MEMORY ? NM_RUNNING : NM_PAUSED))
         return "memory is reclaimed from a container that is not paused";
     if (a->type == NM_ACTION_KILL &&
         (a->target->state == NM_KILLING || a->target->state == NM_COMPLETED))
@@ -30,7 +31,15 @@ static const char *check_victim(const struct nm_policy_action *a)
     return NULL;
 }
 
-/* Of an opportunistic one: U + request stays within beta*C, or, by the plain rule, within C. */
+/* Opportunistic containers harm nobody but each other there. */
+static bool shares_cpu(const struct nm_policy_settings *s)
+{
+    return s->guard_stall && (double)s->capacity.cpu_millicores * s->preemption_threshold.cpu >=
+                                 (double)(s->capacity.cpu_millicores + s->reserve.cpu_millicores);
+}
+
+/* Of an opportunistic one: U + request (or half of that of CPU) stays within beta*C, or, by the plain
+ * rule, within C. */
 static const char *check_room(const struct nm_policy_settings *s, const struct nm_policy_action *a)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
@@ -40,6 +49,8 @@ static const char *check_room(const struct nm_policy_settings *s, const struct n
 
         if (a->reason == NM_REASON_OVER_ALLOCATION)
             limit *= nm_fractions_get(&s->preemption_threshold, k);
+        if (k == NM_CPU && a->reason == NM_REASON_OVER_ALLOCATION && shares_cpu(s))
+            after -= (double)((a->predicted.cpu_millicores + 1) / 2);
         if (after > limit)
             return k == NM_MEMORY ? "an admission takes estimated memory over the limit"
                                   : "an admission takes estimated CPU over the limit";
@@ -62,6 +73,23 @@ static const char *check_admission(const struct nm_policy_settings *s,
     return a->target->type == NM_OPPORTUNISTIC ? check_room(s, a) : NULL;
 }
 
+/* What comes back from swap must fit, or it would be killed for having been resumed. */
+static const char *check_resume(const struct nm_policy_settings *s,
+                                const struct nm_policy_action *a)
+{
+    double after = (double)a->used.memory_bytes + (double)a->predicted.memory_bytes;
+
+    if (a->reason == NM_REASON_FREEZE_HANGS && a->target->state == NM_PAUSING)
+        return NULL;
+    if (a->target->state != NM_PAUSED)
+        return "a container that is not paused is resumed";
+    if (a->reason == NM_REASON_BELOW_THRESHOLD && s->over_allocation &&
+        a->predicted.memory_bytes > 0 &&
+        after > (double)s->capacity.memory_bytes * s->preemption_threshold.memory)
+        return "a resume takes estimated memory over the limit";
+    return NULL;
+}
+
 static const char *check_action(const struct nm_policy_settings *s,
                                 const struct nm_policy_input *in, const struct nm_policy_action *a)
 {
@@ -76,7 +104,7 @@ static const char *check_action(const struct nm_policy_settings *s,
     case NM_ACTION_RECLAIM:
         return check_victim(a);
     case NM_ACTION_RESUME:
-        return a->target->state == NM_PAUSED ? NULL : "a container that is not paused is resumed";
+        return check_resume(s, a);
     case NM_ACTION_SHED:
         if (a->target->state != NM_SCHEDULED || a->target->admitted ||
             a->target->type != NM_OPPORTUNISTIC)
@@ -84,6 +112,20 @@ static const char *check_action(const struct nm_policy_settings *s,
         return NULL;
     }
     return "an action of an unknown type";
+}
+
+/* Nor into what is kept free for a surge, by whatever rule. */
+static const char *check_margin(const struct nm_policy_settings *s,
+                                const struct nm_policy_verdict *v, const struct nm_policy_action *a)
+{
+    double after = (double)a->used.memory_bytes + (double)a->predicted.memory_bytes;
+
+    if (v->margin_bytes == 0 || a->type != NM_ACTION_ADMIT || a->target->type == NM_GUARANTEED)
+        return NULL;
+    return after + (double)v->margin_bytes >
+                   (double)s->capacity.memory_bytes * s->preemption_threshold.memory
+               ? "an admission goes into the surge margin"
+               : NULL;
 }
 
 const char *nm_policy_check_invariants(const struct nm_policy_settings *s,
@@ -104,6 +146,7 @@ const char *nm_policy_check_invariants(const struct nm_policy_settings *s,
         const struct nm_policy_action *a = &v->actions[i];
         const char *broken = check_action(s, in, a);
 
+        broken = broken ? broken : check_margin(s, v, a);
         if (broken)
             return broken;
         if (a->type == NM_ACTION_SHED ||

@@ -9,35 +9,63 @@
  * a budget. What keeps it from waiting for ever: a victim that is not gone after NM_STUCK_USEC is
  * neither credited nor waited for.
  *
+ * Memory settles no longer than it can afford to: what grows on beyond the middle between beta and the
+ * capacity would be in the kernel's hands before two samples are over. There a sample that was taken
+ * after the victims had gone is enough.
+ *
  * Room for guaranteed containers doesn't wait for settling or samples: what is pending is exactly
  * credited there.
  */
 
-#include "agent/policy/policy-internal.h"
+#include "agent/policy/round.h"
 
-static void settle(struct nm_round *r, enum nm_resource which)
+/* The row of samples over beta. One that comes before its time (a timer that makes up for a delay)
+ * takes the place of the one before it. */
+static void count_over_beta(struct nm_round *r)
 {
-    r->p->quiet[which] = 0;
-    r->p->taken_usec[which] = r->in->now_usec;
+    struct nm_policy *p = r->p;
+    bool over = r->cpu_known && r->s->over_allocation && nm_round_cpu_over(r);
+    uint64_t at = r->in->node.at_usec, period = r->s->period_usec, passed;
+
+    if (!over) {
+        p->cpu_over = r->in->trigger == NM_TRIGGER_SAMPLE ? 0 : p->cpu_over;
+        return;
+    }
+    if (p->cpu_over == 0) {
+        p->cpu_over = 1;
+        p->cpu_over_usec = at;
+        return;
+    }
+    passed = nm_add_u64(nm_sub_u64(at, p->cpu_over_usec), period / NM_JITTER_SHARE);
+    if (r->in->trigger == NM_TRIGGER_SAMPLE && passed >= p->cpu_over * period)
+        p->cpu_over++;
+}
+
+/* What a worker pushes out to swap doesn't show before it is done, and then in one piece. */
+static bool all_gone(const struct nm_round *r, enum nm_resource which)
+{
+    bool reclaiming = which == NM_MEMORY && r->n_reclaiming > 0;
+
+    return r->n_pending[which] == 0 &&
+           (!reclaiming || r->in->now_usec - r->p->taken_usec[which] > NM_STUCK_USEC);
 }
 
 /* Before anything is decided: what does this sample mean for counters? */
 void nm_policy_preempt_tick(struct nm_round *r)
 {
     struct nm_policy *p = r->p;
+    bool counts = r->in->trigger == NM_TRIGGER_SAMPLE;
 
-    if (r->in->trigger != NM_TRIGGER_SAMPLE || (r->fresh && !r->judging))
+    if (p->gone_usec == UINT64_MAX && all_gone(r, NM_MEMORY))
+        p->gone_usec = r->in->now_usec;
+    if ((!counts && r->in->trigger != NM_TRIGGER_LOOK) || (r->fresh && !r->judging))
         return;
-    if (r->cpu_known && r->s->over_allocation && r->in_use[NM_CPU] > r->beta[NM_CPU])
-        p->cpu_over++;
-    else
-        p->cpu_over = 0;
-    for (enum nm_resource k = NM_MEMORY; r->fresh && k < NM_RESOURCE_COUNT; k++) {
-        bool gone = r->n_pending[k] == 0 || r->in->now_usec - p->taken_usec[k] > NM_STUCK_USEC;
-
-        if (gone && p->quiet[k] < UINT32_MAX)
+    count_over_beta(r);
+    if (counts && r->cpu_known && p->awake_samples < UINT32_MAX)
+        p->awake_samples++;
+    for (enum nm_resource k = NM_MEMORY; counts && r->fresh && k < NM_RESOURCE_COUNT; k++)
+        if (all_gone(r, k) && p->quiet[k] < UINT32_MAX)
             p->quiet[k]++;
-    }
 }
 
 #define LARGE_GROWTH_SHARE 64 /* of the capacity */
@@ -69,126 +97,26 @@ static uint32_t kills_left(const struct nm_round *r)
     return (uint32_t)nm_sub_u64(budget, spent);
 }
 
-uint64_t nm_policy_preempt_last_kill(const struct nm_policy_memory *m)
-{
-    uint64_t last = 0;
-
-    for (size_t i = 0; i < NM_ARRAY_SIZE(m->kills_usec); i++)
-        last = NM_MAX(last, m->kills_usec[i]);
-    return last;
-}
-
-void nm_policy_preempt_breaker(struct nm_round *r, uint64_t last_kill_usec)
+/* It was set when the newest kill came, ours or the kernel's: one hold before its own end. */
+void nm_policy_preempt_breaker(struct nm_round *r)
 {
     struct nm_policy_memory *m = &r->p->memory;
     uint64_t most = r->s->breaker_usec * NM_BREAKER_MAX_FACTOR;
-    bool again = last_kill_usec > 0 && m->breaker_hold_usec > 0 &&
-                 r->in->now_usec <= nm_add_u64(last_kill_usec, 2 * m->breaker_hold_usec);
+    bool again = m->breaker_hold_usec > 0 &&
+                 r->in->now_usec <= nm_add_u64(m->breaker_until_usec, m->breaker_hold_usec);
 
-    if (!r->load_kill)
+    if (!r->load_kill && r->in->kernel_kills == 0)
         return;
     m->breaker_hold_usec = again ? NM_MIN(2 * m->breaker_hold_usec, most) : r->s->breaker_usec;
     m->breaker_until_usec = nm_add_u64(r->in->now_usec, m->breaker_hold_usec);
 }
 
-/* ---- carrying a choice into actions ---------------------------------------------------------- */
-
-static void add_pending(struct nm_round *r, uint32_t i, bool kill)
+bool nm_policy_close_breaker(struct nm_policy *p, uint64_t now_usec)
 {
-    const struct nm_view *v = r->in->views[i];
-    const struct nm_resources *estimate = &r->p->estimates[i];
+    bool held = p->memory.breaker_until_usec > now_usec;
 
-    if (v->state != NM_PAUSED && v->state != NM_PAUSING) {
-        r->pending_measured[NM_CPU] =
-            nm_add_u64(r->pending_measured[NM_CPU], v->measured.cpu_millicores);
-        r->pending_estimate[NM_CPU] =
-            nm_add_u64(r->pending_estimate[NM_CPU], estimate->cpu_millicores);
-        r->n_pending[NM_CPU]++;
-    }
-    if (!kill)
-        return;
-    r->pending_measured[NM_MEMORY] =
-        nm_add_u64(r->pending_measured[NM_MEMORY], v->measured.memory_bytes);
-    r->pending_estimate[NM_MEMORY] =
-        nm_add_u64(r->pending_estimate[NM_MEMORY], estimate->memory_bytes);
-    r->n_pending[NM_MEMORY]++;
-}
-
-/* Whom the next victim serves: guaranteed containers are served in their order, so the first one's
- * part of the need is met first. Walked forward together with the victims. */
-struct beneficiary {
-    size_t next; /* into p->guaranteed */
-    uint64_t claims_after;
-};
-
-static struct beneficiary first_beneficiary(const struct nm_round *r, enum nm_resource which)
-{
-    struct beneficiary b = {.next = r->n_guaranteed - r->n_guaranteed_waiting};
-
-    for (size_t i = b.next + 1; i < r->n_guaranteed; i++)
-        b.claims_after = nm_add_u64(
-            b.claims_after,
-            nm_resources_get(&r->in->views[r->p->guaranteed[i].index]->request, which));
-    return b;
-}
-
-static const struct nm_view *advance_beneficiary(const struct nm_round *r,
-                                                 const struct nm_need *need, uint64_t had,
-                                                 struct beneficiary *b)
-{
-    while (b->next + 1 < r->n_guaranteed && nm_sub_u64(need->amount, b->claims_after) <= had) {
-        const struct nm_view *v = r->in->views[r->p->guaranteed[++b->next].index];
-
-        b->claims_after =
-            nm_sub_u64(b->claims_after, nm_resources_get(&v->request, need->resource));
-    }
-    return b->next < r->n_guaranteed ? r->in->views[r->p->guaranteed[b->next].index] : NULL;
-}
-
-static struct nm_policy_action *take_one(struct nm_round *r, const struct nm_need *need,
-                                         size_t candidate, uint32_t index)
-{
-    struct nm_policy_action *a =
-        nm_policy_add_action(r, need->kill ? NM_ACTION_KILL : NM_ACTION_PAUSE, need->reason, index);
-
-    a->resource = need->resource;
-    a->predicted = r->p->candidates[candidate].use;
-    a->consecutive_samples = need->consecutive_samples;
-    if (!need->by_estimate)
-        a->used = (struct nm_resources){r->in_use[NM_MEMORY], r->in_use[NM_CPU]};
-    r->p->taken[index] = need->kill ? NM_TAKEN_KILL : NM_TAKEN_PAUSE;
-    add_pending(r, index, need->kill);
-    if (need->kill)
-        nm_policy_record_kill(r, true);
-    return a;
-}
-
-/* Returns how much will come back. */
-static uint64_t take_back(struct nm_round *r, const struct nm_need *need)
-{
-    size_t first, n = nm_victims_choose(r, need, &first);
-    struct beneficiary b = first_beneficiary(r, need->resource);
-    uint64_t had = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        struct nm_policy_action *a;
-
-        if (r->p->candidates[first + i].passed_over != NM_PASSED_NOT)
-            continue;
-        a = take_one(r, need, first + i, r->p->victims[i].index);
-        a->first_candidate = (uint32_t)first;
-        a->n_candidates = (uint32_t)n;
-        if (need->reason == NM_REASON_ROOM_FOR_GUARANTEED)
-            a->on_behalf_of = advance_beneficiary(r, need, had, &b);
-        had = nm_add_u64(had, nm_resources_get(&r->p->candidates[first + i].use, need->resource));
-    }
-    if (had == 0)
-        return 0;
-    settle(r, NM_CPU);
-    r->p->cpu_over = 0;
-    if (need->kill)
-        settle(r, NM_MEMORY);
-    return had;
+    p->memory.breaker_until_usec = p->memory.breaker_hold_usec = 0;
+    return held;
 }
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
@@ -198,10 +126,13 @@ static void end_pause(struct nm_round *r, uint32_t i)
     struct nm_view *v = r->in->views[i];
     struct nm_policy_action *a;
 
+    assert(v->state == NM_PAUSED);
     if (v->type == NM_GUARANTEED || v->exempt) {
         a = nm_policy_add_action(r, NM_ACTION_RESUME, NM_REASON_PAUSE_EXPIRED, i);
         a->predicted.cpu_millicores = nm_view_resume_cpu(r->s, v);
+        a->predicted.memory_bytes = r->s->over_allocation ? nm_view_returning(r->s, v) : 0;
         r->used[NM_CPU] = nm_add_u64(r->used[NM_CPU], a->predicted.cpu_millicores);
+        r->used[NM_MEMORY] = nm_add_u64(r->used[NM_MEMORY], a->predicted.memory_bytes);
         r->p->taken[i] = NM_TAKEN_RESUME;
         return;
     }
@@ -210,13 +141,48 @@ static void end_pause(struct nm_round *r, uint32_t i)
     a = nm_policy_add_action(r, NM_ACTION_KILL, NM_REASON_PAUSE_DEADLINE, i);
     a->predicted.memory_bytes = v->measured.memory_bytes;
     r->p->taken[i] = NM_TAKEN_KILL;
-    add_pending(r, i, true);
+    nm_policy_add_pending(r, i, true);
     if (!v->user_paused)
         nm_policy_record_kill(r, true);
 }
 
+/* What can't be frozen is better let run, as it did before. Only after this round is it what it was,
+ * so its CPU is counted already. */
+static void give_up_freezes(struct nm_round *r)
+{
+    struct nm_sort_entry *stuck = r->p->victims;
+    size_t n = 0;
+
+    for (uint32_t i = 0; r->n_pausing > 0 && i < r->in->n_views; i++) {
+        const struct nm_view *v = r->in->views[i];
+
+        if (v->state == NM_PAUSING && nm_view_stuck(v, r->in->now_usec))
+            stuck[n++] = (struct nm_sort_entry){.k = {v->seq}, .index = i};
+    }
+    nm_sort(stuck, r->p->scratch, n);
+    for (size_t k = 0; k < n; k++) {
+        (void)nm_policy_add_action(r, NM_ACTION_RESUME, NM_REASON_FREEZE_HANGS, stuck[k].index);
+        r->p->taken[stuck[k].index] = NM_TAKEN_RESUME;
+    }
+}
+
+/* While the host slept, nobody could be resumed, however much CPU was free. Nor can those who were paused
+ * just before it until that has settled. */
+static bool just_woken(struct nm_round *r)
+{
+    struct nm_policy *p = r->p;
+
+    if (r->in->suspended_usec > nm_add_u64(p->suspended_usec, NM_USEC_PER_SEC))
+        p->awake_samples = 0;
+    p->suspended_usec = r->in->suspended_usec;
+    return p->awake_samples <= NM_MAX(r->s->settle_samples, NM_WAKE_SAMPLES);
+}
+
 void nm_policy_preempt_deadlines(struct nm_round *r)
 {
+    give_up_freezes(r);
+    if (just_woken(r))
+        return;
     for (size_t k = 0; k < r->n_paused; k++) {
         uint32_t i = r->p->paused[k].index;
 
@@ -227,38 +193,12 @@ void nm_policy_preempt_deadlines(struct nm_round *r)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/*
- * What is frozen can be pushed out to swap without anybody noticing. It is tried once per pause, so
- * each is asked for as much as brings use down to alpha, not just to beta. Returns what should come
- * back.
- */
-static uint64_t reclaim(struct nm_round *r)
+static bool can_settle(const struct nm_round *r, uint64_t in_use)
 {
-    uint64_t wanted = nm_sub_u64(nm_sub_u64(r->in_use[NM_MEMORY], r->pending_measured[NM_MEMORY]),
-                                 r->alpha[NM_MEMORY]);
-    uint64_t swap = r->s->can_reclaim ? r->in->node.swap_free_bytes : 0, had = 0;
+    uint64_t brink = r->beta[NM_MEMORY] + (r->capacity[NM_MEMORY] - r->beta[NM_MEMORY]) / 2;
 
-    for (size_t k = 0; k < r->n_paused; k++) {
-        uint32_t i = r->p->paused[k].index;
-        struct nm_view *v = r->in->views[i];
-        uint64_t most = NM_MIN(v->measured.memory_bytes, swap);
-        uint64_t bytes = NM_MIN(most, nm_sub_u64(wanted, had));
-        struct nm_policy_action *a;
-
-        if (v->type != NM_OPPORTUNISTIC || v->exempt || v->reclaimed ||
-            r->p->taken[i] != NM_TAKEN_NOT || bytes < NM_LEAST_MEMORY_BYTES)
-            continue;
-        a = nm_policy_add_action(r, NM_ACTION_RECLAIM, NM_REASON_FROZEN_MEMORY, i);
-        a->predicted.memory_bytes = bytes;
-        a->used = (struct nm_resources){r->in_use[NM_MEMORY], r->in_use[NM_CPU]};
-        r->p->taken[i] = NM_TAKEN_RECLAIM;
-        had += bytes;
-        swap -= bytes;
-    }
-    if (had > 0)
-        settle(r, NM_MEMORY);
-    r->pending_estimate[NM_MEMORY] = nm_add_u64(r->pending_estimate[NM_MEMORY], had);
-    return had;
+    return in_use <= brink || r->p->gone_usec == UINT64_MAX ||
+           r->in->node.at_usec < nm_add_u64(r->p->gone_usec, NM_GONE_USEC);
 }
 
 static void memory_over_beta(struct nm_round *r)
@@ -271,17 +211,26 @@ static void memory_over_beta(struct nm_round *r)
         .max_victims = kills_left(r),
         .reason = NM_REASON_MEMORY_OVER_BETA,
     };
+    bool tried = nm_policy_reclaim_is_over(r);
+    uint64_t had;
 
     if (!r->s->over_allocation || !r->judging || need.amount == 0)
         return;
-    if (nm_round_settling(r, NM_MEMORY)) {
+    if (nm_round_settling(r, NM_MEMORY) && !tried && can_settle(r, expected)) {
         r->v->preempt_hold = NM_REASON_SETTLING;
         return;
     }
-    need.amount = nm_sub_u64(need.amount, reclaim(r));
+    had = nm_policy_reclaim_frozen(r);
+    need.amount = nm_sub_u64(need.amount, had);
+    if (had > 0)
+        nm_policy_settle(r, NM_MEMORY);
     if (need.amount == 0)
         return;
-    if (take_back(r, &need) < need.amount && kills_left(r) == 0)
+    if (!tried && nm_policy_reclaim_running(r, need.amount)) {
+        nm_policy_settle(r, NM_MEMORY);
+        return;
+    }
+    if (nm_policy_take_back(r, &need) < need.amount && kills_left(r) == 0)
         r->v->preempt_hold = NM_REASON_KILL_BUDGET;
 }
 
@@ -308,7 +257,7 @@ void nm_policy_preempt_memory(struct nm_round *r)
     memory_over_beta(r);
     room.amount = room_missing(r, NM_MEMORY);
     if (room.amount > 0)
-        take_back(r, &room);
+        nm_policy_take_back(r, &room);
 }
 
 /* ---- CPU ------------------------------------------------------------------------------------- */
@@ -330,14 +279,14 @@ static void cpu_over_beta(struct nm_round *r)
         .consecutive_samples = r->p->cpu_over,
     };
 
-    if (!r->s->over_allocation || !r->judging || r->in->trigger != NM_TRIGGER_SAMPLE ||
+    if (!r->s->over_allocation || !r->judging || r->in->trigger == NM_TRIGGER_PRESSURE ||
         need.amount == 0 || r->p->cpu_over == 0 || r->p->cpu_over < r->s->cpu_samples)
         return;
     if (nm_round_settling(r, NM_CPU)) {
         r->v->preempt_hold = NM_REASON_SETTLING;
         return;
     }
-    if (take_back(r, &need) < need.amount && need.kill && kills_left(r) == 0)
+    if (nm_policy_take_back(r, &need) < need.amount && need.kill && kills_left(r) == 0)
         r->v->preempt_hold = NM_REASON_KILL_BUDGET;
 }
 
@@ -356,5 +305,5 @@ void nm_policy_preempt_cpu(struct nm_round *r)
     cpu_over_beta(r);
     room.amount = room_missing(r, NM_CPU);
     if (room.amount > 0)
-        take_back(r, &room);
+        nm_policy_take_back(r, &room);
 }

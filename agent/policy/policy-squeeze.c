@@ -22,20 +22,17 @@
  *                        contradiction: where it is divided among one that is eager and nine that
  *                        sleep, the eager one's part is what counts.
  *
- * It moves only with periodic samples; without one it stays where it is.
+ * It moves only with samples of CPU; without one it stays where it is. A second quota, which the
+ * stall of guaranteed containers sets, stands beside it (policy-stall.c): the tighter one holds.
  */
 
-#include "agent/policy/policy-internal.h"
-
-static uint64_t floor_for_all(const struct nm_round *r)
-{
-    return r->s->squeeze_floor_millicores * r->n_opportunistic_active;
-}
+#include "agent/policy/round.h"
 
 static uint64_t loosened(uint64_t quota, uint64_t room, uint64_t own)
 {
     double step = own > 0 ? (double)room / (double)own : 2;
 
+    assert(quota != NM_NO_SQUEEZE);
     if (step < 1)
         return quota;
     return (uint64_t)((double)quota * NM_MIN(step, 2.0));
@@ -48,7 +45,7 @@ static void steer(struct nm_round *r)
     uint64_t middle = r->alpha[NM_CPU] + (r->beta[NM_CPU] - r->alpha[NM_CPU]) / 2;
     uint64_t room = nm_sub_u64(middle, others);
 
-    if (r->in_use[NM_CPU] > r->beta[NM_CPU])
+    if (nm_round_cpu_over(r))
         p->squeeze_millicores = NM_MIN(p->squeeze_millicores, room);
     else if (p->squeeze_millicores != NM_NO_SQUEEZE && r->in_use[NM_CPU] < r->alpha[NM_CPU])
         p->squeeze_millicores = NM_MAX(loosened(p->squeeze_millicores, room, own), room);
@@ -59,17 +56,24 @@ static void apply_bounds(struct nm_round *r)
     struct nm_policy *p = r->p;
 
     if (p->squeeze_millicores != NM_NO_SQUEEZE)
-        p->squeeze_millicores = NM_MAX(p->squeeze_millicores, floor_for_all(r));
+        p->squeeze_millicores = NM_MAX(p->squeeze_millicores, nm_policy_squeeze_floor(r));
     if (p->squeeze_millicores / NM_MAX(r->n_opportunistic_active, (size_t)1) >= r->capacity[NM_CPU])
         p->squeeze_millicores = NM_NO_SQUEEZE;
 }
 
 void nm_policy_squeeze(struct nm_round *r)
 {
+    uint64_t stall;
+
     if (!r->s->can_squeeze || !r->s->over_allocation || r->n_opportunistic_active == 0)
         r->p->squeeze_millicores = NM_NO_SQUEEZE;
-    else if (r->in->trigger == NM_TRIGGER_SAMPLE && r->judging && r->cpu_known)
+    else if (r->in->trigger != NM_TRIGGER_PRESSURE && r->judging && r->cpu_known)
         steer(r);
     apply_bounds(r);
-    r->v->squeeze_millicores = r->p->squeeze_millicores;
+    stall = nm_policy_stall(r);
+    r->squeeze_millicores = NM_MIN(r->p->squeeze_millicores, stall);
+    r->v->squeeze_millicores = r->squeeze_millicores;
+    if (r->squeeze_millicores != NM_NO_SQUEEZE)
+        r->v->squeeze_reason = stall < r->p->squeeze_millicores ? NM_REASON_GUARANTEED_STALLED
+                                                                : NM_REASON_CPU_OVER_BETA;
 }

@@ -2,21 +2,25 @@
 
 /*
  * One round of the policy: the survey of all views, then the stages in the order that
- * policy-internal.h gives. Here too: its life cycle, and the check of new requests.
+ * round.h gives. Here too: its life cycle, and the check of new requests.
  */
 
-#include "agent/policy/policy-internal.h"
+#include "agent/policy/policy.h"
+#include "agent/policy/round.h"
 
-#define CANDIDATE_LISTS 4 /* memory and CPU, each over beta and for guaranteed containers */
+#define CANDIDATE_LISTS 5 /* memory and CPU, each over beta and for guaranteed containers; and for the queue's head */
 
 int nm_policy_new(struct nm_policy **ret)
 {
     struct nm_policy *p = calloc(1, sizeof(*p));
 
+    assert(ret);
     if (!p)
         return -ENOMEM;
     p->squeeze_millicores = NM_NO_SQUEEZE;
-    p->quiet[NM_MEMORY] = p->quiet[NM_CPU] = UINT32_MAX;
+    p->guard.quota_millicores = NM_NO_SQUEEZE;
+    p->quiet[NM_MEMORY] = p->quiet[NM_CPU] = p->awake_samples = UINT32_MAX;
+    p->suspended_usec = UINT64_MAX;
     *ret = p;
     return 0;
 }
@@ -106,42 +110,14 @@ int nm_policy_reserve(struct nm_policy *p, size_t n_views, size_t n_apps)
 
 void nm_policy_get_memory(const struct nm_policy *p, struct nm_policy_memory *ret)
 {
+    assert(p && ret);
     *ret = p->memory;
 }
 
 void nm_policy_set_memory(struct nm_policy *p, const struct nm_policy_memory *m)
 {
+    assert(p && m);
     p->memory = *m;
-}
-
-/* ---- helpers of the stages ------------------------------------------------------------------- */
-
-struct nm_policy_action *nm_policy_add_action(struct nm_round *r, enum nm_action_type type,
-                                              enum nm_reason reason, uint32_t index)
-{
-    struct nm_policy_action *a = &r->p->actions[r->n_actions++];
-
-    assert(r->n_actions <= r->in->n_views); /* at most one for each container */
-    *a = (struct nm_policy_action){
-        .type = type,
-        .reason = reason,
-        .target = r->in->views[index],
-        .used = {r->used[NM_MEMORY], r->used[NM_CPU]},
-    };
-    return a;
-}
-
-/* Overwrites the oldest. `load`: the node's load caused it, not a person. */
-void nm_policy_record_kill(struct nm_round *r, bool load)
-{
-    uint64_t *kills = r->p->memory.kills_usec;
-    size_t oldest = 0;
-
-    for (size_t i = 1; i < NM_ARRAY_SIZE(r->p->memory.kills_usec); i++)
-        if (kills[i] < kills[oldest])
-            oldest = i;
-    kills[oldest] = r->in->now_usec;
-    r->load_kill = r->load_kill || load;
 }
 
 /* ---- the survey ------------------------------------------------------------------------------ */
@@ -158,6 +134,7 @@ static void set_limits(struct nm_round *r)
         r->capacity[k] = c;
         r->alpha[k] = s->over_allocation ? nm_fraction_of(c, alpha) : c;
         r->beta[k] = s->over_allocation ? nm_fraction_of(c, beta) : c;
+        assert(r->alpha[k] <= r->beta[k]);
     }
 }
 
@@ -170,11 +147,9 @@ static void add_resources(uint64_t sum[NM_RESOURCE_COUNT], const struct nm_resou
 static void survey_pending(struct nm_round *r, const struct nm_view *v,
                            const struct nm_resources *estimate)
 {
-    bool stuck = v->state_usec > 0 && nm_sub_u64(r->in->now_usec, v->state_usec) > NM_STUCK_USEC;
-
-    if (v->reclaiming)
-        r->n_pending[NM_MEMORY]++;
-    if ((v->state != NM_KILLING && v->state != NM_PAUSING) || stuck)
+    r->n_reclaiming += v->reclaiming;
+    r->n_pausing += v->state == NM_PAUSING;
+    if ((v->state != NM_KILLING && v->state != NM_PAUSING) || nm_view_stuck(v, r->in->now_usec))
         return;
     r->n_pending[NM_CPU]++;
     r->pending_measured[NM_CPU] =
@@ -215,6 +190,7 @@ static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOUR
     struct nm_resources *estimate = &r->p->estimates[i];
     struct nm_resources in_use = v->measured;
 
+    assert(v->type == NM_GUARANTEED || v->type == NM_OPPORTUNISTIC);
     *estimate = nm_estimate(r->s, v, r->in->now_usec);
     r->p->taken[i] = NM_TAKEN_NOT;
     list_view(r, i);
@@ -223,6 +199,14 @@ static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOUR
     add_resources(shown, &v->measured);
     add_resources(r->used, estimate);
     add_resources(r->allocated[v->type], &v->request);
+    if (v->type == NM_GUARANTEED) {
+        r->guaranteed_measured = nm_add_u64(r->guaranteed_measured, v->measured.memory_bytes);
+        r->guaranteed_estimate = nm_add_u64(r->guaranteed_estimate, estimate->memory_bytes);
+    } else if (v->state != NM_KILLING) {
+        r->opportunistic_unused =
+            nm_add_u64(r->opportunistic_unused,
+                       nm_sub_u64(v->request.memory_bytes, estimate->memory_bytes));
+    }
     if (v->state == NM_PAUSED)
         in_use.cpu_millicores = 0;
     add_resources(r->in_use, &in_use);
@@ -248,6 +232,9 @@ static void survey_system(struct nm_round *r, const uint64_t shown[NM_RESOURCE_C
         if ((new_sample || !p->system_known[k]) && node->valid &&
             (k != NM_CPU || node->cpu_valid)) {
             p->system[k] = nm_sub_u64(beyond, shown[k]);
+            /* The reserve has room for the system's use, but not the slice for what is left in it. */
+            if (k == NM_MEMORY)
+                p->system[k] = NM_MAX(p->system[k], node->slice_left_bytes);
             p->system_known[k] = true;
         }
         r->in_use[k] = nm_add_u64(r->in_use[k], p->system[k]);
@@ -280,12 +267,28 @@ static void survey(struct nm_round *r)
 
 /* ---- one round ------------------------------------------------------------------------------- */
 
+static uint64_t first_freeze_to_end(const struct nm_round *r)
+{
+    uint64_t first = UINT64_MAX;
+
+    for (size_t i = 0; r->n_pausing > 0 && i < r->in->n_views; i++)
+        if (r->in->views[i]->state == NM_PAUSING)
+            first = NM_MIN(first, nm_add_u64(r->in->views[i]->state_usec, NM_STUCK_USEC));
+    return first;
+}
+
 /* Times that nobody else would wake the daemon for. A deadline that has passed already waits for a
  * sample. */
 static uint64_t next_wake(const struct nm_round *r)
 {
-    uint64_t now = r->in->now_usec, wake = UINT64_MAX;
+    uint64_t now = r->in->now_usec, wake = UINT64_MAX, freeze = first_freeze_to_end(r);
 
+    if (freeze > now)
+        wake = freeze;
+    if (r->p->head.due && r->s->backfill_usec > 0)
+        wake = NM_MIN(wake, nm_add_u64(now, nm_sub_u64(r->s->backfill_usec, r->p->head.delay_usec)));
+    if (r->v->hold == NM_REASON_NEXT_ROUND)
+        wake = NM_MIN(wake, nm_add_u64(r->p->starts_usec, NM_STARTS_PAUSE_USEC));
     for (size_t k = 0; k < r->n_paused; k++) {
         uint64_t deadline = r->in->views[r->p->paused[k].index]->pause_deadline_usec;
 
@@ -294,6 +297,8 @@ static uint64_t next_wake(const struct nm_round *r)
     }
     if (r->n_queue > 0 && r->p->memory.breaker_until_usec > now)
         wake = NM_MIN(wake, r->p->memory.breaker_until_usec);
+    if (r->n_queue > 0 && r->p->memory.margin.until_usec > now)
+        wake = NM_MIN(wake, r->p->memory.margin.until_usec);
     return wake;
 }
 
@@ -313,25 +318,29 @@ void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s,
                       const struct nm_policy_input *in, struct nm_policy_verdict *ret)
 {
     struct nm_round r = {.p = p, .s = s, .in = in, .v = ret};
-    uint64_t last_kill = nm_policy_preempt_last_kill(&p->memory);
 
+    assert(in->n_views == 0 || in->views);
     assert(p->app_held && in->n_views <= p->views_max && in->n_apps <= p->apps_max);
     *ret = (struct nm_policy_verdict){.actions = p->actions, .candidates = p->candidates};
     survey(&r);
     publish(&r);
     nm_policy_preempt_tick(&r);
+    nm_policy_margin(&r);
+    nm_policy_reclaim_tick(&r);
     nm_policy_squeeze(&r);
     nm_policy_preempt_deadlines(&r);
     nm_policy_admit_guaranteed(&r);
     nm_policy_preempt_memory(&r);
     nm_policy_preempt_cpu(&r);
-    nm_policy_preempt_breaker(&r, last_kill);
+    nm_policy_preempt_breaker(&r);
+    nm_policy_margin_surprise(&r);
     nm_policy_admit_remaining_guaranteed(&r);
     nm_policy_admit_resume(&r);
     nm_policy_admit_queue(&r);
     nm_policy_admit_shed(&r);
     ret->n_actions = r.n_actions;
     ret->n_candidates = r.n_candidates;
+    assert(r.n_candidates <= in->n_views * CANDIDATE_LISTS);
     ret->wake_usec = next_wake(&r);
 }
 
@@ -359,6 +368,7 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
     uint64_t guaranteed[NM_RESOURCE_COUNT] = {0};
     uint32_t queued = 0;
 
+    assert(s && request && (views || n_views == 0));
     if (request->memory_bytes > s->capacity.memory_bytes ||
         request->cpu_millicores > s->capacity.cpu_millicores)
         return NM_REASON_LARGER_THAN_NODE;

@@ -16,7 +16,7 @@
  * with a heap, since what an application holds shrinks with every victim. All is n log n.
  */
 
-#include "agent/policy/policy-internal.h"
+#include "agent/policy/round.h"
 
 /* nm_sort_entry.note in p->victims: these bits, and the application above them. Sorting scatters
  * the containers over memory, so what is needed again is kept in the entry or in p->credits. */
@@ -25,13 +25,26 @@ enum {
     PROTECTED = 1 << 1,
     GIVES_NOTHING = 1 << 2,
     EXEMPT = 1 << 3,
-    APP_SHIFT = 4
+    FREEZE_HANGS = 1 << 4,
+    APP_SHIFT = 5
 };
-#define UNUSABLE (GIVES_NOTHING | EXEMPT)
+#define UNUSABLE (GIVES_NOTHING | EXEMPT | FREEZE_HANGS)
 
 static bool in_minimum_run_time(const struct nm_view *v, uint64_t now_usec)
 {
     return v->min_runtime_usec > 0 && now_usec < nm_add_u64(v->started_usec, v->min_runtime_usec);
+}
+
+static bool freeze_hung_lately(const struct nm_view *v, uint64_t now_usec)
+{
+    return v->freeze_failed_usec > 0 &&
+           now_usec < nm_add_u64(v->freeze_failed_usec, NM_FREEZE_AGAIN_USEC);
+}
+
+static bool reclaimed_lately(const struct nm_view *v, uint64_t now_usec)
+{
+    return v->reclaiming || (v->reclaimed_usec > 0 &&
+                             now_usec < nm_add_u64(v->reclaimed_usec, NM_RECLAIM_AGAIN_USEC));
 }
 
 static bool is_candidate(const struct nm_round *r, const struct nm_need *need, uint32_t i)
@@ -41,7 +54,9 @@ static bool is_candidate(const struct nm_round *r, const struct nm_need *need, u
     if (v->type != NM_OPPORTUNISTIC || !nm_view_placed(v) || v->state == NM_KILLING ||
         r->p->taken[i] != NM_TAKEN_NOT)
         return false;
-    return need->kill || v->state == NM_RUNNING;
+    if (need->head && !nm_policy_has_passed(r, v, need->head))
+        return false;
+    return need->kill || v->state == NM_RUNNING; /* frozen ones were asked already */
 }
 
 static struct nm_resources victim_credit(const struct nm_round *r, const struct nm_need *need,
@@ -53,8 +68,12 @@ static struct nm_resources victim_credit(const struct nm_round *r, const struct 
     /* A frozen one's last sample may still show the CPU that it used before. */
     if (v->state == NM_PAUSED)
         credit.cpu_millicores = 0;
-    if (!need->kill)
+    if (need->reclaim) {
+        credit.cpu_millicores = 0;
+        credit.memory_bytes = reclaimed_lately(v, r->in->now_usec) ? 0 : credit.memory_bytes / 2;
+    } else if (!need->kill) {
         credit.memory_bytes = 0;
+    }
     return credit;
 }
 
@@ -96,6 +115,8 @@ static struct nm_sort_entry entry(struct nm_round *r, const struct nm_need *need
         e.note |= EXEMPT;
     if (credit < least_useful(need->resource))
         e.note |= GIVES_NOTHING;
+    if (!need->kill && !need->reclaim && freeze_hung_lately(v, r->in->now_usec))
+        e.note |= FREEZE_HANGS;
     return e;
 }
 
@@ -292,6 +313,8 @@ static enum nm_passed_over why_passed_over(uint32_t note)
         return NM_PASSED_NOT;
     if (note & EXEMPT)
         return NM_PASSED_EXEMPT;
+    if (note & FREEZE_HANGS)
+        return NM_PASSED_FREEZE_HANGS;
     if (note & GIVES_NOTHING)
         return NM_PASSED_GIVES_NOTHING;
     return note & PROTECTED ? NM_PASSED_MIN_RUNTIME : NM_PASSED_NOT_NEEDED;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Does it fit? The plain rule, the one of over-allocation, and what is kept free beside both. It is asked of those
+ * whose turn it is (policy-admit.c), and of who might pass them or be passed (policy-pass.c).
+ */
+
+#include "agent/policy/round.h"
+
+static bool allocation_fits(const struct nm_round *r, const struct nm_view *v, enum nm_resource k)
+{
+    uint64_t all = nm_add_u64(r->allocated[NM_GUARANTEED][k], r->allocated[NM_OPPORTUNISTIC][k]);
+
+    return nm_add_u64(all, nm_resources_get(&v->request, k)) <= r->capacity[k];
+}
+
+/* `set_aside`: for the paused, already in U's currency; or NULL. */
+static uint64_t use_after(const struct nm_round *r, const struct nm_view *v, enum nm_resource k,
+                          const struct nm_resources *set_aside)
+{
+    uint64_t after = nm_add_u64(r->used[k], nm_resources_get(&v->request, k));
+
+    return set_aside ? nm_add_u64(after, nm_resources_get(set_aside, k)) : after;
+}
+
+/* Beside a surge as the last ones were, while one is to be reckoned with. */
+bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_view *v)
+{
+    uint64_t after = nm_add_u64(use_after(r, v, NM_MEMORY, NULL), r->margin);
+
+    return r->margin == 0 || after <= r->beta[NM_MEMORY];
+}
+
+bool nm_policy_fits_plain(const struct nm_round *r, const struct nm_view *v,
+                          const struct nm_resources *set_aside)
+{
+    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
+        if (!allocation_fits(r, v, k) || r->used[k] >= r->beta[k] ||
+            use_after(r, v, k, set_aside) > r->capacity[k])
+            return false;
+    return true;
+}
+
+/* As use_after(), for the over-allocation rule. */
+static uint64_t shared_use_after(const struct nm_round *r, const struct nm_view *v, enum nm_resource k,
+                                 const struct nm_resources *set_aside)
+{
+    uint64_t after = use_after(r, v, k, set_aside);
+
+    if (k != NM_CPU || !r->shares_cpu)
+        return after;
+    return nm_sub_u64(after, v->request.cpu_millicores - v->request.cpu_millicores / NM_CPU_FREE_PART);
+}
+
+/* NM_REASON_NONE: it fits by the over-allocation rule; else the first condition that fails, and on
+ * what. */
+enum nm_reason nm_policy_over_allocation_hold(const struct nm_round *r, const struct nm_view *v,
+                                              const struct nm_resources *set_aside,
+                                              enum nm_resource *ret_resource)
+{
+    for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
+        if (r->used[*ret_resource] >= r->alpha[*ret_resource])
+            return NM_REASON_OVER_ALPHA;
+    for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
+        if (shared_use_after(r, v, *ret_resource, NULL) > r->beta[*ret_resource])
+            return NM_REASON_WOULD_EXCEED_BETA;
+    for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
+        if (shared_use_after(r, v, *ret_resource, set_aside) > r->beta[*ret_resource])
+            return NM_REASON_PAUSED_FIRST;
+    *ret_resource = NM_MEMORY;
+    return nm_policy_fits_beside_surge(r, v) ? NM_REASON_NONE : NM_REASON_SURGE_MARGIN;
+}
+
+enum nm_reason nm_policy_plain_hold(const struct nm_round *r, const struct nm_view *v,
+                                    enum nm_resource *ret_resource)
+{
+    for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
+        if (!allocation_fits(r, v, *ret_resource))
+            return NM_REASON_ALLOCATION_FULL;
+    for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
+        if (use_after(r, v, *ret_resource, NULL) > r->capacity[*ret_resource])
+            return NM_REASON_WOULD_EXCEED_BETA;
+    *ret_resource = NM_CPU;
+    return NM_REASON_PAUSED_FIRST;
+}
+
+/* The resource on which the node would be fullest afterwards: what people want to hear about. */
+enum nm_resource nm_policy_tightest(const struct nm_round *r, const struct nm_view *v)
+{
+    double memory =
+        (double)use_after(r, v, NM_MEMORY, NULL) / (double)NM_MAX(r->capacity[NM_MEMORY], UINT64_C(1));
+    double cpu =
+        (double)use_after(r, v, NM_CPU, NULL) / (double)NM_MAX(r->capacity[NM_CPU], UINT64_C(1));
+
+    return cpu > memory ? NM_CPU : NM_MEMORY;
+}
+
+bool nm_policy_fits(const struct nm_round *r, const struct nm_view *v, const struct nm_resources *set_aside)
+{
+    static const struct nm_resources nothing;
+    enum nm_resource resource;
+
+    return (nm_policy_fits_plain(r, v, set_aside) && nm_policy_fits_beside_surge(r, v)) ||
+           (r->s->over_allocation &&
+            nm_policy_over_allocation_hold(r, v, set_aside ? set_aside : &nothing, &resource) == NM_REASON_NONE);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The surge margin: what is kept free, beside alpha and beta, on a node whose guaranteed containers
+ * have lately taken back what they had lent, and at a high price.
+ *
+ * A surprise is memory over beta that cost lives. Most nodes have one now and then, and lose a few
+ * per cent of the opportunistic work with it: that is what over-allocation costs, and to hold back
+ * room the whole day against it would cost more. But where surges come again and again, what is
+ * started in the pauses between them hardly ever ends by itself. What tells the one from the other is
+ * the work itself: the CPU time of those that were taken, as a share of all that opportunistic
+ * containers used, counted over the last hours (each counts half as much after COUNT_HALF_LIFE_USEC).
+ *
+ *   at a surprise    above LOST_SHARE the margin holds, for margin_usec at first and twice as long
+ *                    after each surprise that it did not prevent, MOST_FACTOR times at most; below,
+ *                    for half as long as last time, and then not at all
+ *   while it holds   guaranteed containers count with the largest share of their requests that they
+ *                    came to use, opportunistic ones with what they asked for: so who is admitted
+ *                    has room even in a surge. Its time begins anew while a surge is on
+ *
+ * Below all that, from PACKED_LOST_SHARE on, opportunistic containers no longer share CPUs (policy.h): each one more
+ * on the node is one more that the next surge takes.
+ *
+ * It narrows by itself, then: a node that has become quiet lends as before after one hold.
+ */
+
+#include "agent/policy/round.h"
+
+#define LOST_SHARE 0.07
+#define PACKED_LOST_SHARE 0.012 /* so that what is lost stays under 2 % */
+#define COUNT_HALF_LIFE_USEC (7200.0 * NM_USEC_PER_SEC)
+#define MOST_FACTOR 4
+/* Surprises that follow each other so closely are one surge. */
+#define ONE_SURGE_USEC (120 * NM_USEC_PER_SEC)
+/* A surge is on while guaranteed containers use nearly the share that they had at its height. */
+#define NEARLY 0.06
+/* A share says nothing before opportunistic containers have used the node's CPUs for this long, say,
+ * together: the first kill of the day would be half of all work. */
+#define LEAST_WORK_USEC (30 * NM_USEC_PER_SEC)
+
+static void count_work(struct nm_round *r)
+{
+    struct nm_margin *m = &r->p->margin;
+    uint64_t now = r->in->now_usec;
+    double elapsed = (double)nm_sub_u64(now, m->counted_usec), left;
+
+    if (!r->judging || r->in->trigger != NM_TRIGGER_SAMPLE)
+        return;
+    /* near enough to an exponential, for samples are far shorter than its half-life */
+    left = elapsed < COUNT_HALF_LIFE_USEC ? 1 - elapsed / (COUNT_HALF_LIFE_USEC * 1.4427) : 0;
+    if (m->counted_usec > 0) {
+        m->work_usec = m->work_usec * left + elapsed * (double)r->opportunistic_cpu / 1000;
+        m->lost_usec *= left;
+    }
+    m->counted_usec = now;
+}
+
+/* Of what was promised to guaranteed containers, how much is in use? */
+static double share_in_use(const struct nm_round *r)
+{
+    uint64_t promised = r->allocated[NM_GUARANTEED][NM_MEMORY];
+
+    return promised > 0 ? (double)r->guaranteed_measured / (double)promised : 0;
+}
+
+static void hold(struct nm_round *r)
+{
+    struct nm_policy_margin *m = &r->p->memory.margin;
+    uint64_t until = nm_add_u64(r->in->now_usec, m->hold_usec);
+
+    assert(r->s->margin_usec > 0);
+    /* in steps, for it is journalled */
+    if (until > nm_add_u64(m->until_usec, m->hold_usec / 16))
+        m->until_usec = until;
+}
+
+static uint64_t beside_a_surge(const struct nm_round *r)
+{
+    uint64_t promised = r->allocated[NM_GUARANTEED][NM_MEMORY];
+    uint64_t surge = nm_fraction_of(promised, (double)r->p->memory.margin.peak_permille / 1000);
+
+    return nm_add_u64(nm_sub_u64(surge, r->guaranteed_estimate), r->opportunistic_unused);
+}
+
+/* Whether more of the work is lost than that. */
+static bool costs_more_than(const struct nm_round *r, double share)
+{
+    const struct nm_margin *m = &r->p->margin;
+    double least = (double)r->capacity[NM_CPU] / 1000 * (double)LEAST_WORK_USEC;
+
+    assert(share > 0 && m->work_usec >= 0 && m->lost_usec >= 0);
+    return m->work_usec >= least && m->lost_usec > share * m->work_usec;
+}
+
+/* Where the kernel gives opportunistic work only what is left and nothing is taken back for the use of CPUs,
+ * those that share some harm only each other. */
+static bool may_share_cpu(const struct nm_round *r)
+{
+    return r->s->over_allocation && r->s->guard_stall && !nm_round_takes_cpu(r) &&
+           !costs_more_than(r, PACKED_LOST_SHARE);
+}
+
+void nm_policy_margin(struct nm_round *r)
+{
+    struct nm_policy_margin *m = &r->p->memory.margin;
+    uint64_t most = nm_mul_u64(r->s->margin_usec, MOST_FACTOR);
+    double share = share_in_use(r);
+
+    count_work(r);
+    r->shares_cpu = may_share_cpu(r);
+    if (!r->s->over_allocation || r->s->margin_usec == 0)
+        *m = (struct nm_policy_margin){0};
+    /* it may be of a time when it was longer */
+    m->hold_usec = NM_MIN(m->hold_usec, most);
+    m->until_usec = NM_MIN(m->until_usec, nm_add_u64(r->in->now_usec, most));
+    if (r->in->now_usec >= m->until_usec)
+        return;
+    if (r->judging) {
+        m->peak_permille = NM_MAX(m->peak_permille, (uint64_t)(share * 1000));
+        if (share + NEARLY > (double)m->peak_permille / 1000)
+            hold(r);
+    }
+    r->margin = beside_a_surge(r);
+    r->v->margin_bytes = r->margin;
+    r->v->margin_until_usec = m->until_usec;
+    r->v->margin_peak_permille = m->peak_permille;
+}
+
+void nm_policy_margin_surprise(struct nm_round *r)
+{
+    struct nm_policy_margin *m = &r->p->memory.margin;
+    uint64_t now = r->in->now_usec, most = nm_mul_u64(r->s->margin_usec, MOST_FACTOR);
+    bool same = r->p->margin.surprised_usec > 0 &&
+                now < nm_add_u64(r->p->margin.surprised_usec, ONE_SURGE_USEC);
+
+    r->p->margin.lost_usec += (double)r->lost_usec;
+    if ((!r->surprised && r->in->kernel_kills == 0) || !r->s->over_allocation || r->s->margin_usec == 0)
+        return;
+    r->p->margin.surprised_usec = now;
+    if (costs_more_than(r, LOST_SHARE))
+        m->hold_usec = same ? NM_MAX(m->hold_usec, r->s->margin_usec)
+                            : NM_MIN(NM_MAX(nm_mul_u64(m->hold_usec, 2), r->s->margin_usec), most);
+    else if (!same)
+        m->hold_usec = m->hold_usec / 2 < r->s->margin_usec ? 0 : m->hold_usec / 2;
+    if (now >= m->until_usec)
+        m->peak_permille = 0;
+    m->peak_permille = NM_MAX(m->peak_permille, (uint64_t)(share_in_use(r) * 1000));
+    hold(r);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Past the head of the queue. What waits at its front for more memory than there is would else hold all behind
+ * it, for as long as that lasts:
+ *
+ *   never fits   it asks for more than is left beside what the system itself holds, thresholds included. No
+ *                container's end helps it, so whatever fits goes past it, for as long as that is so.
+ *   too large    others may pass it while it could not start without them either: they cost it nothing then. From
+ *   for now      the moment that only they keep it out (it is due), none passes any more, and those that have
+ *                passed may still hold it up for backfill_usec in all. Then as many of them are killed as it takes.
+ *
+ * So the head starts at most that much later than it would have without them, and the time that the others' end
+ * takes. They pass only beside the CPU that the head asks for; if CPU is what it is short of, nobody passes, for
+ * CPU never kills. Application masters don't pass: they couldn't be taken back.
+ *
+ * A restart forgets who has passed; those run on as if they had been there before.
+ */
+
+#include "agent/policy/round.h"
+
+/* Would it fit if so much less were used? */
+static bool fits_with_less(struct nm_round *r, const struct nm_view *head, const struct nm_resources *set_aside,
+                           uint64_t used, uint64_t allocated)
+{
+    uint64_t used_now = r->used[NM_MEMORY], allocated_now = r->allocated[NM_OPPORTUNISTIC][NM_MEMORY];
+    bool fits;
+
+    r->used[NM_MEMORY] = nm_sub_u64(used_now, used);
+    r->allocated[NM_OPPORTUNISTIC][NM_MEMORY] = nm_sub_u64(allocated_now, allocated);
+    fits = nm_policy_fits(r, head, set_aside);
+    r->used[NM_MEMORY] = used_now;
+    r->allocated[NM_OPPORTUNISTIC][NM_MEMORY] = allocated_now;
+    return fits;
+}
+
+static bool fits_without_passers(struct nm_round *r, const struct nm_view *head,
+                                 const struct nm_resources *set_aside)
+{
+    uint64_t used = 0, allocated = 0;
+    bool any = false;
+
+    for (uint32_t i = 0; i < r->in->n_views; i++) {
+        const struct nm_view *v = r->in->views[i];
+
+        if (!nm_policy_has_passed(r, v, head))
+            continue;
+        used = nm_add_u64(used, r->p->estimates[i].memory_bytes);
+        allocated = nm_add_u64(allocated, v->request.memory_bytes);
+        any = true;
+    }
+    return any && fits_with_less(r, head, set_aside, used, allocated);
+}
+
+bool nm_policy_never_fits(const struct nm_round *r, const struct nm_view *v, enum nm_resource *ret_resource)
+{
+    struct nm_round empty = *r;
+
+    empty.margin = 0;
+    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
+        empty.used[k] = r->s->over_allocation ? r->p->system[k] : 0;
+        empty.allocated[NM_GUARANTEED][k] = empty.allocated[NM_OPPORTUNISTIC][k] = 0;
+    }
+    if (nm_policy_fits(&empty, v, NULL))
+        return false;
+    *ret_resource =
+        nm_add_u64(empty.used[NM_MEMORY], v->request.memory_bytes) > r->beta[NM_MEMORY] ? NM_MEMORY : NM_CPU;
+    return true;
+}
+
+/* What is dying already makes room, too. */
+static void clear_the_way(struct nm_round *r, const struct nm_view *head, const struct nm_resources *set_aside)
+{
+    uint64_t used = r->used[NM_MEMORY], after = nm_add_u64(used, head->request.memory_bytes);
+    struct nm_need room = {
+        .resource = NM_MEMORY,
+        .kill = true,
+        .by_estimate = true,
+        .max_victims = UINT32_MAX,
+        .reason = NM_REASON_ROOM_FOR_HEAD,
+        .head = head,
+    };
+
+    after = NM_MAX(nm_add_u64(after, set_aside->memory_bytes), nm_add_u64(after, r->margin));
+    room.amount = nm_sub_u64(after, r->beta[NM_MEMORY]);
+    if (r->s->over_allocation && used >= r->alpha[NM_MEMORY])
+        room.amount = NM_MAX(room.amount, used - r->alpha[NM_MEMORY] + 1);
+    /* There is no lack of memory that is in use: it is the sum of the requests that they make too large. */
+    room.amount = room.amount > 0 ? nm_sub_u64(room.amount, r->pending_estimate[NM_MEMORY]) : UINT64_MAX;
+    if (room.amount > 0)
+        (void)nm_policy_take_back(r, &room);
+}
+
+bool nm_policy_hold_head(struct nm_round *r, const struct nm_view *head, const struct nm_resources *set_aside)
+{
+    struct nm_policy_head *h = &r->p->head;
+    bool due = fits_without_passers(r, head, set_aside);
+
+    assert(head->type == NM_OPPORTUNISTIC && nm_view_queued(head));
+    if (h->seq != head->seq)
+        *h = (struct nm_policy_head){.seq = head->seq};
+    if (due && h->due)
+        h->delay_usec += nm_sub_u64(r->in->now_usec, h->at_usec);
+    h->due = due;
+    h->at_usec = r->in->now_usec;
+    if (due && r->s->backfill_usec > 0 && h->delay_usec >= r->s->backfill_usec) {
+        clear_the_way(r, head, set_aside);
+        *h = (struct nm_policy_head){.seq = head->seq};
+    }
+    return !due && r->s->backfill_usec > 0;
+}
+
+bool nm_policy_may_pass(const struct nm_round *r, const struct nm_view *v, const struct nm_view *head,
+                        const struct nm_resources *set_aside)
+{
+    uint64_t cpu = nm_add_u64(v->request.cpu_millicores, head->request.cpu_millicores);
+
+    cpu = nm_add_u64(cpu, nm_add_u64(r->used[NM_CPU], set_aside->cpu_millicores));
+    return !v->exempt && cpu <= r->beta[NM_CPU];
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Memory that goes to swap instead of with its owner: first of those that are frozen, then of those
+ * that run, before anybody is killed for memory.
+ *
+ * A running victim that loses a part of its pages lives, and slows down by what it misses of them;
+ * a killed one loses all that it has done. But a kill brings its memory back for certain and within
+ * a fraction of a second. So a running one is asked only where the figures say that it will do:
+ *
+ *   - swap has twice what is wanted, which is enough to get a little below beta, or the next page
+ *     would bring it back over;
+ *   - at the speed of the latest reclaims, less what use grows by meanwhile, it takes no longer
+ *     than reclaim_usec, and not half of the time in which the growth would reach the capacity,
+ *     where the kernel kills;
+ *   - of no victim more than half is wanted: the rest is taken for what it works with;
+ *   - none of them was asked within NM_RECLAIM_AGAIN_USEC: what comes over beta again so soon has
+ *     taken its pages back, and to push them out once more would help nobody.
+ *
+ * Then all of it is asked for at once, from those who would be killed, in their order. When the
+ * reclaim has ended, or should have, or the growth overtakes it, what is still over beta is had by
+ * kills, without waiting for samples to settle.
+ *
+ * Room for a guaranteed container is made by kills alone, which are faster: it waits for it.
+ */
+
+#include "agent/policy/round.h"
+
+/* As long as no reclaim was measured: slower than any disk that one would swap to. */
+#define ASSUMED_BYTES_PER_SEC (64 * NM_MIB)
+/* Each has a process at work for it. */
+#define MAX_AT_ONCE 8
+/* Not much use in less: a process has to be started for it. */
+#define LEAST_USEC (200 * NM_USEC_PER_MSEC)
+/* Of the way from beta to alpha, what is wanted beyond the need. */
+#define MARGIN_SHARE 8
+/* Growth is a matter of at least this long: what grows by a leap may have done so for good. A surge
+ * goes on leaping, and shows after two or three of the samples that it calls for. */
+#define GROWTH_USEC (250 * NM_USEC_PER_MSEC)
+
+/* a * b / c without a wrap in between. */
+static uint64_t scaled(uint64_t a, uint64_t b, uint64_t c)
+{
+    unsigned __int128 x = c > 0 ? (unsigned __int128)a * b / c : UINT64_MAX;
+
+    return x > UINT64_MAX ? UINT64_MAX : (uint64_t)x;
+}
+
+void nm_policy_reclaim_tick(struct nm_round *r)
+{
+    struct nm_policy *p = r->p;
+    uint64_t now = r->in_use[NM_MEMORY], elapsed;
+
+    if (!r->judging)
+        return;
+    elapsed = nm_sub_u64(r->in->node.at_usec, p->grown_at_usec);
+    if (p->grown_at_usec > 0)
+        p->growth_per_sec = scaled(nm_sub_u64(now, p->grown_from), NM_USEC_PER_SEC,
+                                   NM_MAX(elapsed, GROWTH_USEC));
+    if (p->grown_at_usec > 0 && elapsed < GROWTH_USEC && now >= p->grown_from)
+        return;
+    p->grown_from = now;
+    p->grown_at_usec = r->in->node.at_usec;
+}
+
+/* Until the kernel kills, if use goes on growing as it does. */
+static uint64_t time_left(const struct nm_round *r)
+{
+    uint64_t room = nm_sub_u64(r->capacity[NM_MEMORY], r->in_use[NM_MEMORY]);
+
+    return r->p->growth_per_sec > 0 ? scaled(room, NM_USEC_PER_SEC, r->p->growth_per_sec) : UINT64_MAX;
+}
+
+/*
+ * What is frozen can be pushed out to swap without anybody noticing. It is tried once per pause, so
+ * each is asked for as much as brings use down to alpha, not just to beta. Returns what should come
+ * back.
+ */
+uint64_t nm_policy_reclaim_frozen(struct nm_round *r)
+{
+    uint64_t wanted = nm_sub_u64(nm_sub_u64(r->in_use[NM_MEMORY], r->pending_measured[NM_MEMORY]),
+                                 r->alpha[NM_MEMORY]);
+    uint64_t swap = r->s->can_reclaim ? r->in->node.swap_free_bytes : 0, had = 0;
+
+    for (size_t k = 0; k < r->n_paused; k++) {
+        uint32_t i = r->p->paused[k].index;
+        struct nm_view *v = r->in->views[i];
+        uint64_t most = NM_MIN(v->measured.memory_bytes, swap);
+        uint64_t bytes = NM_MIN(most, nm_sub_u64(wanted, had));
+        struct nm_policy_action *a;
+
+        if (v->type != NM_OPPORTUNISTIC || v->exempt || v->reclaimed ||
+            r->p->taken[i] != NM_TAKEN_NOT || bytes < NM_LEAST_MEMORY_BYTES)
+            continue;
+        a = nm_policy_add_action(r, NM_ACTION_RECLAIM, NM_REASON_FROZEN_MEMORY, i);
+        a->predicted.memory_bytes = bytes;
+        a->used = (struct nm_resources){r->in_use[NM_MEMORY], r->in_use[NM_CPU]};
+        r->p->taken[i] = NM_TAKEN_RECLAIM;
+        had += bytes;
+        swap -= bytes;
+    }
+    r->pending_estimate[NM_MEMORY] = nm_add_u64(r->pending_estimate[NM_MEMORY], had);
+    return had;
+}
+
+/* Swap has room for it, and it is done in time. */
+static bool is_worth_trying(const struct nm_round *r, uint64_t bytes, uint64_t *ret_within_usec)
+{
+    uint64_t speed = r->in->reclaim_bytes_per_sec ? r->in->reclaim_bytes_per_sec
+                                                  : ASSUMED_BYTES_PER_SEC;
+    uint64_t takes = scaled(bytes, NM_USEC_PER_SEC, nm_sub_u64(speed, r->p->growth_per_sec));
+
+    if (!r->s->can_reclaim || bytes > r->in->node.swap_free_bytes / 2 ||
+        takes > r->s->reclaim_usec || takes > time_left(r) / 2)
+        return false;
+    *ret_within_usec = NM_MIN(NM_MAX(2 * takes, LEAST_USEC), r->s->reclaim_usec);
+    return r->s->reclaim_usec > 0;
+}
+
+static uint64_t sum_of_chosen(const struct nm_round *r, size_t first, size_t n)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = first; i < first + n; i++)
+        if (r->p->candidates[i].passed_over == NM_PASSED_NOT)
+            sum = nm_add_u64(sum, r->p->candidates[i].use.memory_bytes);
+    return sum;
+}
+
+static struct nm_policy_action *ask(struct nm_round *r, uint32_t i, uint64_t bytes)
+{
+    struct nm_policy_action *a =
+        nm_policy_add_action(r, NM_ACTION_RECLAIM, NM_REASON_RUNNING_MEMORY, i);
+
+    a->predicted.memory_bytes = bytes;
+    a->used = (struct nm_resources){r->in_use[NM_MEMORY], r->in_use[NM_CPU]};
+    r->p->taken[i] = NM_TAKEN_RECLAIM;
+    return a;
+}
+
+bool nm_policy_reclaim_running(struct nm_round *r, uint64_t over_bytes)
+{
+    struct nm_need need = {
+        .resource = NM_MEMORY,
+        .amount = nm_add_u64(over_bytes, (r->beta[NM_MEMORY] - r->alpha[NM_MEMORY]) / MARGIN_SHARE),
+        .reclaim = true,
+        .max_victims = MAX_AT_ONCE,
+    };
+    uint64_t within;
+    size_t first, n;
+
+    if (!is_worth_trying(r, need.amount, &within))
+        return false;
+    n = nm_victims_choose(r, &need, &first);
+    if (sum_of_chosen(r, first, n) < need.amount) {
+        r->n_candidates = first; /* those of the kills take their place */
+        return false;
+    }
+    for (size_t i = 0; i < n && need.amount > 0; i++) {
+        uint64_t bytes = NM_MIN(r->p->candidates[first + i].use.memory_bytes, need.amount);
+        struct nm_policy_action *a;
+
+        if (r->p->candidates[first + i].passed_over != NM_PASSED_NOT)
+            continue;
+        a = ask(r, r->p->victims[i].index, bytes);
+        a->within_usec = within;
+        a->first_candidate = (uint32_t)first;
+        a->n_candidates = (uint32_t)n;
+        need.amount -= bytes;
+    }
+    r->p->reclaim_until_usec = nm_add_u64(r->in->now_usec, within);
+    return true;
+}
+
+bool nm_policy_reclaim_is_over(struct nm_round *r)
+{
+    uint64_t until = r->p->reclaim_until_usec, now = r->in->now_usec;
+
+    if (until == 0 || !r->judging ||
+        (r->n_reclaiming > 0 && now < until && time_left(r) > until - now))
+        return false;
+    r->p->reclaim_until_usec = 0;
+    return true;
+}

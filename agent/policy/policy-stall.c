@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The guard against stalls: what guaranteed containers feel.
+ *
+ * Where the kernel itself gives opportunistic work only what guaranteed work leaves (cpu.idle), a
+ * full CPU says nothing about whether anybody is hurt, and thresholds on use may be set high. What
+ * says it is how long guaranteed containers wait for a CPU. A container may well do that by itself,
+ * with more threads than CPUs or beside other guaranteed ones; so each one's stall is held against
+ * its own value without opportunistic work:
+ *
+ *   learnt     in samples in which opportunistic containers used next to nothing: none ran, they had
+ *              nothing to do, or they were squeezed to their floor. It rises at once to what is
+ *              seen, and falls slowly, for load comes and goes.
+ *   not learnt 0 counts, and the squeeze that follows is the experiment: to the floor in one step,
+ *              where the value is learnt.
+ *
+ *   begins     when a container was stalled by more than its own value and the margin in
+ *              STALL_SAMPLES samples in a row;
+ *   tightened  by half with each further one, as far as the floor;
+ *   loosened   after `patience` calm samples, or at once where it isn't used up: to the double below
+ *              half of what was too much, else by a quarter; and lifted where each container could
+ *              have the whole node. When the stall comes back after that, patience doubles;
+ *   in vain    when the stall goes on at the floor: it is the container's own, and its value now.
+ *              The squeeze is lifted at once and none begins for a time, which doubles as long as it
+ *              is in vain again.
+ *
+ * Only opportunistic containers lose by it, and only CPU: nothing is frozen or killed for a stall.
+ */
+
+#include "agent/policy/round.h"
+
+#define STALL_SAMPLES 2
+#define LEAST_PATIENCE 2U
+#define MOST_PATIENCE 8U
+#define FORGIVEN_USEC (600 * NM_USEC_PER_SEC) /* so long without a squeeze, and patience is small again */
+#define LEAST_BACKOFF_USEC (30 * NM_USEC_PER_SEC)
+#define MOST_BACKOFF_USEC (600 * NM_USEC_PER_SEC)
+#define MOST_BLIND 8      /* so many samples that say nothing, and the squeeze is nobody's any more */
+#define FALL 8            /* the learnt value falls by this part of the difference */
+#define IDLE_SHARE 50     /* of the capacity: what is less makes nobody wait */
+#define FLOOR_TOLERANCE 4 /* the part of the floor by which a quota may be overrun */
+
+/* What one sample says about all guaranteed containers. */
+struct finding {
+    const struct nm_view *worst; /* NULL: nobody is stalled by more than is allowed */
+    uint32_t excess_permille;    /* by how much that one is */
+    bool judged;                 /* somebody's stall is known */
+};
+
+static bool is_judged(const struct nm_round *r, const struct nm_view *v)
+{
+    return v->type == NM_GUARANTEED && v->state == NM_RUNNING && v->stall_known &&
+           !nm_estimate_in_warmup(r->s, v, r->in->now_usec);
+}
+
+/* What a sample teaches counts from the next one on: rounds that look at the same sample see the
+ * same. */
+static void turn_to(struct nm_stall *s, uint64_t sample_usec)
+{
+    if (s->at_usec == sample_usec)
+        return;
+    s->at_usec = sample_usec;
+    s->base_permille = s->next_permille;
+    s->learnt = s->next_learnt;
+}
+
+static void learn(struct nm_stall *s, uint32_t seen_permille)
+{
+    if (!s->learnt || seen_permille > s->base_permille)
+        s->next_permille = seen_permille;
+    else
+        s->next_permille = s->base_permille - (s->base_permille - seen_permille) / FALL;
+    s->next_learnt = true;
+}
+
+/* Opportunistic work can't have been what anybody waited for, in this sample. */
+static bool is_quiet(const struct nm_round *r)
+{
+    uint64_t floor = nm_policy_squeeze_floor(r), idle = r->capacity[NM_CPU] / IDLE_SHARE;
+    uint64_t quota = NM_MIN(r->p->guard.quota_millicores, r->p->squeeze_millicores);
+
+    if (r->opportunistic_cpu <= idle)
+        return true;
+    return quota <= floor &&
+           r->opportunistic_cpu <= floor + floor / FLOOR_TOLERANCE + idle;
+}
+
+static void judge(const struct nm_round *r, const struct nm_view *v, struct finding *f)
+{
+    uint32_t allowed = v->stall.base_permille + (uint32_t)(r->s->stall_margin * 1000);
+    uint32_t excess = v->stall_permille > allowed ? v->stall_permille - allowed : 0;
+
+    f->judged = true;
+    if (excess == 0 || excess < f->excess_permille ||
+        (excess == f->excess_permille && v->seq > f->worst->seq))
+        return;
+    f->worst = v;
+    f->excess_permille = excess;
+}
+
+static void survey_stalls(struct nm_round *r, struct finding *f)
+{
+    bool quiet = is_quiet(r);
+
+    for (size_t i = 0; i < r->in->n_views; i++) {
+        struct nm_view *v = r->in->views[i];
+
+        if (v->type == NM_OPPORTUNISTIC)
+            v->stall = (struct nm_stall){0};
+        if (!is_judged(r, v))
+            continue;
+        turn_to(&v->stall, r->in->node.at_usec);
+        judge(r, v, f);
+        if (quiet)
+            learn(&v->stall, v->stall_permille);
+    }
+}
+
+static void lift(struct nm_stall_guard *g)
+{
+    g->quota_millicores = NM_NO_SQUEEZE;
+    g->over = g->calm = 0;
+    g->loosened = false;
+}
+
+static void begin(struct nm_round *r, const struct finding *f)
+{
+    struct nm_stall_guard *g = &r->p->guard;
+
+    if (g->patience == 0 || r->in->now_usec > nm_add_u64(g->not_before_usec, FORGIVEN_USEC))
+        g->patience = LEAST_PATIENCE;
+    assert(f->worst && g->quota_millicores == NM_NO_SQUEEZE);
+    g->ceiling_millicores = r->opportunistic_cpu / 2;
+    g->quota_millicores = !f->worst->stall.learnt ? 0 : g->ceiling_millicores;
+    g->seq = f->worst->seq;
+    g->stall_permille = f->worst->stall_permille;
+    g->base_permille = f->worst->stall.base_permille;
+    g->calm = 0;
+}
+
+static void give_up(struct nm_round *r)
+{
+    struct nm_stall_guard *g = &r->p->guard;
+
+    g->backoff_usec = g->backoff_usec == 0 ? LEAST_BACKOFF_USEC : NM_MIN(2 * g->backoff_usec, MOST_BACKOFF_USEC);
+    g->not_before_usec = nm_add_u64(r->in->now_usec, g->backoff_usec);
+    lift(g);
+}
+
+static void tighten(struct nm_round *r, const struct finding *f)
+{
+    struct nm_stall_guard *g = &r->p->guard;
+
+    assert(f->worst && g->quota_millicores != NM_NO_SQUEEZE);
+    if (is_quiet(r)) {
+        give_up(r);
+        return;
+    }
+    if (g->loosened)
+        g->patience = NM_MIN(2 * g->patience, MOST_PATIENCE);
+    g->loosened = false;
+    g->calm = 0;
+    g->ceiling_millicores = NM_MIN(g->quota_millicores, r->opportunistic_cpu) / 2;
+    g->quota_millicores = !f->worst->stall.learnt ? 0 : g->ceiling_millicores;
+}
+
+static void loosen(struct nm_round *r)
+{
+    struct nm_stall_guard *g = &r->p->guard;
+    uint64_t q = g->quota_millicores;
+    bool unused = r->opportunistic_cpu < q - q / 4, far = unused || q < g->ceiling_millicores;
+
+    assert(q != NM_NO_SQUEEZE);
+    g->backoff_usec = 0; /* it has helped */
+    if (++g->calm < g->patience && !unused)
+        return;
+    g->calm = 0;
+    g->loosened = true;
+    g->quota_millicores = nm_add_u64(q, far ? NM_MAX(q, UINT64_C(1)) : q / 4 + 1);
+    g->not_before_usec = r->in->now_usec; /* when it was last needed */
+}
+
+static void step(struct nm_round *r)
+{
+    struct nm_stall_guard *g = &r->p->guard;
+    struct finding f = {0};
+
+    survey_stalls(r, &f);
+    g->blind = f.judged ? 0 : g->blind + (g->blind < MOST_BLIND);
+    if (g->blind == MOST_BLIND)
+        lift(g);
+    if (!f.judged)
+        return;
+    g->over = f.worst ? g->over + (g->over < STALL_SAMPLES) : 0;
+    if (g->quota_millicores == NM_NO_SQUEEZE) {
+        if (g->over >= STALL_SAMPLES && !is_quiet(r) && r->in->now_usec >= g->not_before_usec)
+            begin(r, &f);
+    } else if (f.worst) {
+        tighten(r, &f);
+    } else {
+        loosen(r);
+    }
+}
+
+static const struct nm_view *find(const struct nm_round *r, uint64_t seq)
+{
+    for (size_t i = 0; i < r->in->n_views; i++)
+        if (r->in->views[i]->seq == seq)
+            return r->in->views[i];
+    return NULL;
+}
+
+uint64_t nm_policy_stall(struct nm_round *r)
+{
+    struct nm_stall_guard *g = &r->p->guard;
+
+    if (!r->s->guard_stall || !r->s->can_squeeze || !r->s->over_allocation)
+        lift(g);
+    else if (r->in->trigger == NM_TRIGGER_SAMPLE && r->judging && r->cpu_known)
+        step(r);
+    if (r->n_opportunistic_active == 0)
+        lift(g);
+    if (g->quota_millicores == NM_NO_SQUEEZE)
+        return NM_NO_SQUEEZE;
+    g->quota_millicores = NM_MAX(g->quota_millicores, nm_policy_squeeze_floor(r));
+    if (g->quota_millicores / r->n_opportunistic_active >= r->capacity[NM_CPU]) {
+        lift(g);
+        return NM_NO_SQUEEZE;
+    }
+    r->v->stall_view = find(r, g->seq);
+    r->v->stall_permille = g->stall_permille;
+    r->v->stall_base_permille = g->base_permille;
+    return g->quota_millicores;
+}

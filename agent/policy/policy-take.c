@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Carrying a choice of victims into actions; policy-preempt.c says what keeps it from overdoing it. */
+
+#include "agent/policy/round.h"
+
+void nm_policy_settle(struct nm_round *r, enum nm_resource which)
+{
+    assert(which < NM_RESOURCE_COUNT);
+    r->p->quiet[which] = 0;
+    r->p->taken_usec[which] = r->in->now_usec;
+    if (which == NM_MEMORY)
+        r->p->gone_usec = UINT64_MAX;
+}
+
+void nm_policy_add_pending(struct nm_round *r, uint32_t i, bool kill)
+{
+    const struct nm_view *v = r->in->views[i];
+    const struct nm_resources *estimate = &r->p->estimates[i];
+
+    assert(i < r->in->n_views && nm_view_placed(v));
+    if (v->state != NM_PAUSED && v->state != NM_PAUSING) {
+        r->pending_measured[NM_CPU] =
+            nm_add_u64(r->pending_measured[NM_CPU], v->measured.cpu_millicores);
+        r->pending_estimate[NM_CPU] =
+            nm_add_u64(r->pending_estimate[NM_CPU], estimate->cpu_millicores);
+        r->n_pending[NM_CPU]++;
+    }
+    if (!kill)
+        return;
+    r->pending_measured[NM_MEMORY] =
+        nm_add_u64(r->pending_measured[NM_MEMORY], v->measured.memory_bytes);
+    r->pending_estimate[NM_MEMORY] =
+        nm_add_u64(r->pending_estimate[NM_MEMORY], estimate->memory_bytes);
+    r->n_pending[NM_MEMORY]++;
+}
+
+/* Whom the next victim serves: guaranteed containers are served in their order, so the first one's
+ * part of the need is met first. Walked forward together with the victims. */
+struct beneficiary {
+    size_t next; /* into p->guaranteed */
+    uint64_t claims_after;
+};
+
+static struct beneficiary first_beneficiary(const struct nm_round *r, enum nm_resource which)
+{
+    struct beneficiary b = {.next = r->n_guaranteed - r->n_guaranteed_waiting};
+
+    for (size_t i = b.next + 1; i < r->n_guaranteed; i++)
+        b.claims_after = nm_add_u64(
+            b.claims_after,
+            nm_resources_get(&r->in->views[r->p->guaranteed[i].index]->request, which));
+    return b;
+}
+
+static const struct nm_view *advance_beneficiary(const struct nm_round *r,
+                                                 const struct nm_need *need, uint64_t had,
+                                                 struct beneficiary *b)
+{
+    while (b->next + 1 < r->n_guaranteed && nm_sub_u64(need->amount, b->claims_after) <= had) {
+        const struct nm_view *v = r->in->views[r->p->guaranteed[++b->next].index];
+
+        b->claims_after =
+            nm_sub_u64(b->claims_after, nm_resources_get(&v->request, need->resource));
+    }
+    return b->next < r->n_guaranteed ? r->in->views[r->p->guaranteed[b->next].index] : NULL;
+}
+
+static void record_kill(struct nm_round *r, enum nm_reason reason, uint32_t index)
+{
+    nm_policy_record_kill(r, reason != NM_REASON_ROOM_FOR_GUARANTEED);
+    r->surprised = r->surprised || reason == NM_REASON_MEMORY_OVER_BETA;
+    r->lost_usec = nm_add_u64(r->lost_usec, r->in->views[index]->cpu_usage_usec);
+}
+
+static struct nm_policy_action *take_one(struct nm_round *r, const struct nm_need *need,
+                                         size_t candidate, uint32_t index)
+{
+    struct nm_policy_action *a =
+        nm_policy_add_action(r, need->kill ? NM_ACTION_KILL : NM_ACTION_PAUSE, need->reason, index);
+
+    /* nobody is taken twice, and never a promise */
+    assert(r->p->taken[index] == NM_TAKEN_NOT && r->in->views[index]->type == NM_OPPORTUNISTIC);
+    a->resource = need->resource;
+    a->predicted = r->p->candidates[candidate].use;
+    a->consecutive_samples = need->consecutive_samples;
+    if (!need->by_estimate)
+        a->used = (struct nm_resources){r->in_use[NM_MEMORY], r->in_use[NM_CPU]};
+    r->p->taken[index] = need->kill ? NM_TAKEN_KILL : NM_TAKEN_PAUSE;
+    nm_policy_add_pending(r, index, need->kill);
+    if (need->kill && !need->head) /* those are bounded by their own time */
+        record_kill(r, need->reason, index);
+    return a;
+}
+
+uint64_t nm_policy_take_back(struct nm_round *r, const struct nm_need *need)
+{
+    size_t first, n = nm_victims_choose(r, need, &first);
+    struct beneficiary b = first_beneficiary(r, need->resource);
+    uint64_t had = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct nm_policy_action *a;
+
+        if (r->p->candidates[first + i].passed_over != NM_PASSED_NOT)
+            continue;
+        a = take_one(r, need, first + i, r->p->victims[i].index);
+        a->first_candidate = (uint32_t)first;
+        a->n_candidates = (uint32_t)n;
+        if (need->reason == NM_REASON_ROOM_FOR_GUARANTEED)
+            a->on_behalf_of = advance_beneficiary(r, need, had, &b);
+        else
+            a->on_behalf_of = need->head;
+        had = nm_add_u64(had, nm_resources_get(&r->p->candidates[first + i].use, need->resource));
+    }
+    if (had == 0)
+        return 0;
+    nm_policy_settle(r, NM_CPU);
+    r->p->cpu_over = 0;
+    if (need->kill) {
+        nm_policy_settle(r, NM_MEMORY);
+        r->p->reclaim_until_usec = 0; /* what that brings is waited for as well */
+    }
+    return had;
+}

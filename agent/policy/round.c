@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What all stages of a round do in the same way. */
+
+#include "agent/policy/round.h"
+
+struct nm_policy_action *nm_policy_add_action(struct nm_round *r, enum nm_action_type type,
+                                              enum nm_reason reason, uint32_t index)
+{
+    struct nm_policy_action *a = &r->p->actions[r->n_actions++];
+
+    assert(r->n_actions <= r->in->n_views); /* at most one for each container */
+    *a = (struct nm_policy_action){
+        .type = type,
+        .reason = reason,
+        .target = r->in->views[index],
+        .used = {r->used[NM_MEMORY], r->used[NM_CPU]},
+    };
+    return a;
+}
+
+/* Overwrites the oldest. `load`: the node's load caused it, and no person or guaranteed container. */
+void nm_policy_record_kill(struct nm_round *r, bool load)
+{
+    uint64_t *kills = r->p->memory.kills_usec;
+    size_t oldest = 0;
+
+    for (size_t i = 1; i < NM_ARRAY_SIZE(r->p->memory.kills_usec); i++)
+        if (kills[i] < kills[oldest])
+            oldest = i;
+    kills[oldest] = r->in->now_usec;
+    r->load_kill = r->load_kill || load;
+}
+
+static bool comes_after(const struct nm_round *r, const struct nm_view *v, const struct nm_view *head)
+{
+    uint64_t a[2], b[2];
+
+    nm_queue_keys(r->s, r->in, v, a);
+    nm_queue_keys(r->s, r->in, head, b);
+    return a[0] != b[0] ? a[0] > b[0] : a[1] > b[1];
+}
+
+bool nm_policy_has_passed(const struct nm_round *r, const struct nm_view *v, const struct nm_view *head)
+{
+    return v->passed && v->type == NM_OPPORTUNISTIC && !v->exempt && nm_view_placed(v) &&
+           v->started_usec >= head->submitted_usec && comes_after(r, v, head);
+}
+
+uint64_t nm_policy_squeeze_floor(const struct nm_round *r)
+{
+    return r->s->squeeze_floor_millicores * r->n_opportunistic_active;
+}
