@@ -20,6 +20,7 @@
 
 #include "agent/launch/launch.h"
 
+#include <assert.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -119,10 +120,17 @@ static void close_others(const struct handover *h, int shim)
 static int make_spec(const struct nm_launch_params *p)
 {
     const struct nm_shim_account account = nm_launch_account_find(p->command);
+    const struct nm_shim_terms terms = {
+        .oom_score_adj = p->oom_score_adj,
+        .output_max_bytes = p->output_max_bytes,
+        /* root has no need of others to get out, and who may gain root's rights neither */
+        .confine = p->confine && p->command->uid != 0 && p->command->no_new_privs,
+        .private_ipc = p->private_ipc,
+    };
     _cleanup_free_ char *text = NULL;
     _cleanup_close_ int fd = -EBADF;
     size_t size;
-    int r = nm_shim_spec_print(p->command, &account, p->oom_score_adj, &text, &size);
+    int r = nm_shim_spec_print(p->command, &account, &terms, &text, &size);
 
     if (r < 0)
         return r;
@@ -207,6 +215,7 @@ static int spawn(const struct nm_launch_params *p, const struct handover *h, pid
 {
     pid_t pid;
 
+    assert(h->dir >= 0 && h->logs > h->dir && h->socket > h->logs);
     if (p->shim_fd < 0)
         return p->shim_fd;
     pid = fork_into(p->cgroup_fd);
@@ -235,6 +244,7 @@ int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *use
     _cleanup_(handover_done) struct handover h = HANDOVER_NULL;
     int r;
 
+    assert(p->command && p->command->argv && cb);
     r = nm_launch_alloc(p->container_dir, p->event, cb, userdata, &l);
     if (r < 0)
         return r;

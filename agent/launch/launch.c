@@ -17,11 +17,13 @@
 
 #include "agent/launch/launch.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -32,12 +34,16 @@
 #include "util/log.h"
 #include "util/parse.h"
 
+/* A container has about eight while it runs, and a few more while it is started. */
+#define RESERVE 32
+
 int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret)
 {
     char path[32], text[1024];
     char *p, *save = NULL;
     int r;
 
+    assert(pid > 0 && ret);
     (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
     r = nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL);
     if (r < 0)
@@ -155,6 +161,7 @@ static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *user
 {
     struct nm_launch *l = userdata;
 
+    assert(!l->gone);
     (void)revents;
     (void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
     l->socket_source = sd_event_source_disable_unref(l->socket_source);
@@ -164,6 +171,7 @@ static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *user
     if (l->is_child)
         reap(fd);
     l->gone = true;
+    nm_last_words_write(&l->last_words, l->record.output_max_bytes);
     if (l->record.phase != NM_LAUNCH_ENDED && l->has_gate)
         l->record = nm_launch_never_ran(EPIPE);
     if (has_run(&l->record))
@@ -188,6 +196,7 @@ int nm_launch_watch(struct nm_launch *l)
 {
     int r = sd_event_add_io(l->event, &l->pid_source, l->pidfd, EPOLLIN, on_gone, l);
 
+    assert(l->pidfd >= 0);
     if (r < 0)
         return r;
     (void)sd_event_source_set_description(l->pid_source, "shim");
@@ -226,9 +235,11 @@ int nm_launch_alloc(const char *container_dir, sd_event *event, nm_launch_cb_t c
 {
     _cleanup_(nm_launch_freep) struct nm_launch *l = calloc(1, sizeof *l);
 
+    assert(container_dir && event && cb);
     if (!l)
         return -ENOMEM;
     l->pidfd = l->socket = -EBADF;
+    l->last_words = NM_LAST_WORDS_NONE;
     l->event = sd_event_ref(event);
     l->cb = cb;
     l->userdata = userdata;
@@ -247,6 +258,16 @@ bool nm_launch_shim_lives(pid_t shim_pid, uint64_t shim_start_ticks)
            ticks == shim_start_ticks;
 }
 
+void nm_launch_keep_output(struct nm_launch *l, const char *log_dir)
+{
+    if (l->gone || l->has_gate)
+        return;
+    nm_last_words_hold(&l->last_words, l->pid, log_dir);
+    /* The pid may have been another's, had the shim ended meanwhile. */
+    if (!nm_launch_shim_lives(l->pid, l->start_ticks))
+        nm_last_words_drop(&l->last_words);
+}
+
 int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks, sd_event *event,
                     nm_launch_cb_t cb, void *userdata, struct nm_launch **ret)
 {
@@ -254,6 +275,7 @@ int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_sta
     uint64_t ticks;
     int r;
 
+    assert(container_dir && cb);
     if (shim_pid <= 1)
         return -ESRCH;
     r = nm_launch_alloc(container_dir, event, cb, userdata, &l);
@@ -286,10 +308,26 @@ bool nm_launch_gate_was_open(const char *container_dir)
     return fd >= 0 && faccessat(fd, NM_LAUNCH_GATE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* By having them for a moment: what the kernel counts as open is nowhere to be read at once. */
+bool nm_launch_has_descriptors(uint64_t *ret_limit)
+{
+    struct rlimit rl = {0};
+    int fds[RESERVE], n = 0;
+
+    while (n < RESERVE && (fds[n] = n > 0 ? fcntl(fds[0], F_DUPFD_CLOEXEC, 0) : open("/", O_PATH | O_CLOEXEC)) >= 0)
+        n++;
+    for (int i = 0; i < n; i++)
+        (void)close(fds[i]);
+    (void)getrlimit(RLIMIT_NOFILE, &rl);
+    *ret_limit = rl.rlim_cur;
+    return n == RESERVE;
+}
+
 int nm_launch_open_gate(struct nm_launch *l)
 {
     const char byte = NM_SHIM_GATE_BYTE;
 
+    assert(l->pidfd >= 0);
     if (!l->has_gate)
         return -EPIPE;
     if (send(l->socket, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
@@ -335,6 +373,7 @@ struct nm_launch *nm_launch_free(struct nm_launch *l)
     }
     (void)nm_close(l->pidfd);
     (void)nm_close(l->socket);
+    nm_last_words_drop(&l->last_words);
     sd_event_unref(l->event);
     free(l->dir);
     free(l);

@@ -12,7 +12,7 @@
  * writes: `gate`, an empty file made before anything is done for the command, and `record` (see
  * struct nm_launch_record), atomically, first "started", then "ended". A shim that is gone and has
  * left neither has run nothing, which is all that makes it safe to start the container once more.
- * Logs are <logs>/<id>/stdout and stderr.
+ * Logs are <logs>/<id>/stdout and stderr, see output.h.
  */
 
 #include <systemd/sd-event.h>
@@ -26,13 +26,21 @@ bool nm_launch_gate_was_open(const char *container_dir);
 struct nm_launch_params {
     int shim_fd;               /* the shim's program, open (O_PATH); negative: why it couldn't be opened */
     const char *container_dir; /* made (0700) if missing */
-    const char *log_dir;       /* <logs>/<id>, made (0700, root) if missing; the two files belong to the user */
+    const char *log_dir;       /* <logs>/<id>, made (0700, root) if missing; what is in it, see output.h */
+    uint64_t output_max_bytes; /* of each of the two streams, at least NM_OUTPUT_MIN_BYTES; 0: no limit */
     const char *container_id;
     const struct nm_command *command;
     int cgroup_fd;             /* the directory of the cgroup that the shim is born in; -EBADF: nmd's own */
     int oom_score_adj;         /* of the command; the shim itself takes -1000 where it may */
+    bool confine;              /* in namespaces of its own, unless it is root's or may gain privileges */
+    bool private_ipc;          /* shared memory of its own, too, with confine */
     sd_event *event;
 };
+
+/* Tries out, in a child that it waits for, what `confine` needs. 0, or -errno: it can't be had here. */
+int nm_launch_probe_confinement(void);
+/* Why not, for "it can't be had, for ...". error: negative, of the former. */
+const char *nm_launch_no_confinement(int error);
 
 struct nm_launch;
 
@@ -46,6 +54,9 @@ struct nm_launch;
 typedef void (*nm_launch_cb_t)(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_launch_record *r,
                                void *userdata);
 
+/* Are there as many descriptors free as a launch takes, and a reserve beyond that with which what runs can be paused
+ * and killed? *ret_limit: how many nmd may have at all. */
+bool nm_launch_has_descriptors(uint64_t *ret_limit);
 /* Forks the shim, which waits at its gate. Bad users and the like are found by the shim, later. */
 int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *userdata, struct nm_launch **ret);
 /* Opens the gate. Returns 0, or -EPIPE when the shim has gone. */
@@ -55,6 +66,9 @@ bool nm_launch_shim_lives(pid_t shim_pid, uint64_t shim_start_ticks);
 /* Takes over a shim of an earlier nmd. Returns 0; -ESRCH when that process is gone (read the record instead). */
 int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks, sd_event *event,
                     nm_launch_cb_t cb, void *userdata, struct nm_launch **ret);
+/* Before its cgroup is killed: what it has written last, and its shim may not pass on any more, still comes into the
+ * log. */
+void nm_launch_keep_output(struct nm_launch *l, const char *log_dir);
 /* Forgets it. A shim still at its gate leaves; one that runs a command goes on. */
 struct nm_launch *nm_launch_free(struct nm_launch *l);
 NM_DEFINE_CLEANUP(struct nm_launch *, nm_launch_free)

@@ -13,6 +13,7 @@
 
 #include "agent/launch/record.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -27,7 +28,8 @@
 static const char *const stage_names[NM_LAUNCH_STAGE_COUNT] = {
     [NM_LAUNCH_STAGE_NONE] = "none",       [NM_LAUNCH_STAGE_SHIM] = "shim",
     [NM_LAUNCH_STAGE_LOGS] = "logs",       [NM_LAUNCH_STAGE_USER] = "user",
-    [NM_LAUNCH_STAGE_WORKDIR] = "workdir", [NM_LAUNCH_STAGE_EXEC] = "exec",
+    [NM_LAUNCH_STAGE_WORKDIR] = "workdir", [NM_LAUNCH_STAGE_CONFINE] = "confinement",
+    [NM_LAUNCH_STAGE_EXEC] = "exec",
 };
 
 static const char *const phase_names[] = {
@@ -55,6 +57,9 @@ enum key {
     KEY_MAX_RSS,
     KEY_OOM_KILLS,
     KEY_MEMORY_PEAK,
+    KEY_OOMS,
+    KEY_OUTPUT_MAX,
+    KEY_OUTPUT_LOST,
     KEY_COUNT,
 };
 
@@ -75,6 +80,9 @@ static const struct {
     [KEY_MAX_RSS] = {"max_rss_bytes", UINT64_MAX},
     [KEY_OOM_KILLS] = {"oom_kills", UINT64_MAX},
     [KEY_MEMORY_PEAK] = {"memory_peak_bytes", UINT64_MAX},
+    [KEY_OOMS] = {"ooms", UINT64_MAX},
+    [KEY_OUTPUT_MAX] = {"output_max_bytes", UINT64_MAX},
+    [KEY_OUTPUT_LOST] = {"output_lost_bytes", UINT64_MAX},
 };
 
 static int find_name(const char *const *names, size_t n, const char *s, uint64_t *ret)
@@ -197,6 +205,9 @@ int nm_launch_record_parse(const char *text, struct nm_launch_record *ret)
         .max_rss_bytes = v[KEY_MAX_RSS],
         .oom_kills = v[KEY_OOM_KILLS],
         .memory_peak_bytes = v[KEY_MEMORY_PEAK],
+        .ooms = seen & (1U << KEY_OOMS) ? v[KEY_OOMS] : NM_LAUNCH_OOMS_UNKNOWN,
+        .output_max_bytes = v[KEY_OUTPUT_MAX],
+        .output_lost_bytes = v[KEY_OUTPUT_LOST],
     };
     return 0;
 }
@@ -204,26 +215,32 @@ int nm_launch_record_parse(const char *text, struct nm_launch_record *ret)
 /* What a record of this phase has besides its times. */
 static int print_end(const struct nm_launch_record *r, char *buf, size_t size)
 {
+    char ooms[32] = "";
+
     if (r->failed_stage != NM_LAUNCH_STAGE_NONE)
         return snprintf(buf, size, "failed_stage %s\nfailed_errno %d\n",
                         nm_launch_stage_name(r->failed_stage), r->failed_errno);
+    if (r->ooms != NM_LAUNCH_OOMS_UNKNOWN)
+        (void)snprintf(ooms, sizeof ooms, "ooms %" PRIu64 "\n", r->ooms);
     return snprintf(buf, size,
                     "exit_%s %d\nmax_rss_bytes %" PRIu64 "\noom_kills %" PRIu64
-                    "\nmemory_peak_bytes %" PRIu64 "\n",
+                    "\nmemory_peak_bytes %" PRIu64 "\noutput_lost_bytes %" PRIu64 "\n%s",
                     r->exit_signal > 0 ? "signal" : "code",
                     r->exit_signal > 0 ? r->exit_signal : r->exit_code, r->max_rss_bytes, r->oom_kills,
-                    r->memory_peak_bytes);
+                    r->memory_peak_bytes, r->output_lost_bytes, ooms);
 }
 
 int nm_launch_record_print(const struct nm_launch_record *r, char *buf, size_t size)
 {
-    char started[128] = "", ended[96] = "", end[192] = "";
+    char started[160] = "", ended[96] = "", end[256] = "";
     int n;
 
+    assert(r->phase <= NM_LAUNCH_ENDED && size > 0);
     if (r->pid > 0)
         (void)snprintf(started, sizeof started,
-                       "pid %d\nstarted_usec %" PRIu64 "\nstarted_realtime_usec %" PRIu64 "\n",
-                       r->pid, r->started_usec, r->started_realtime_usec);
+                       "pid %d\nstarted_usec %" PRIu64 "\nstarted_realtime_usec %" PRIu64
+                       "\noutput_max_bytes %" PRIu64 "\n",
+                       r->pid, r->started_usec, r->started_realtime_usec, r->output_max_bytes);
     if (r->phase == NM_LAUNCH_ENDED) {
         (void)snprintf(ended, sizeof ended,
                        "ended_usec %" PRIu64 "\nended_realtime_usec %" PRIu64 "\n", r->ended_usec,

@@ -14,6 +14,7 @@ enum nm_launch_stage {
     NM_LAUNCH_STAGE_LOGS,
     NM_LAUNCH_STAGE_USER,    /* setgroups, setgid, setuid */
     NM_LAUNCH_STAGE_WORKDIR,
+    NM_LAUNCH_STAGE_CONFINE, /* namespaces of its own */
     NM_LAUNCH_STAGE_EXEC,    /* error: ENOENT not found, EACCES not executable, ENOEXEC, ... */
     NM_LAUNCH_STAGE_COUNT,
 };
@@ -35,6 +36,10 @@ struct nm_launch_record {
     /* Of the whole cgroup, which is gone when nobody looks before systemd does; 0 where there is no
      * memory controller. */
     uint64_t oom_kills, memory_peak_bytes;
+    uint64_t ooms; /* how often its own limit was reached, with nothing left to reclaim */
+#define NM_LAUNCH_OOMS_UNKNOWN UINT64_MAX /* an older shim doesn't say, and the cgroup may be gone */
+    uint64_t output_max_bytes;      /* limit of each stream's log; 0: none, or an older shim's */
+    uint64_t output_lost_bytes;     /* could not be written */
 };
 
 #define NM_LAUNCH_RECORD_FILE "record"

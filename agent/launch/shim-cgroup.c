@@ -52,6 +52,8 @@ void nm_shim_cgroup_read(int cgroup_fd, struct nm_launch_record *record)
 {
     if (cgroup_fd < 0)
         return;
+    record->ooms = NM_LAUNCH_OOMS_UNKNOWN;
+    read_number(cgroup_fd, "memory.events", "oom ", &record->ooms);
     read_number(cgroup_fd, "memory.events", "oom_kill ", &record->oom_kills);
     read_number(cgroup_fd, "memory.peak", "", &record->memory_peak_bytes);
 }

@@ -2,7 +2,7 @@
 
 /*
  * The container's first process, from the fork to the exec. Two orders matter. Everything that
- * needs root (OOM score, groups) comes before the change of user, and everything that touches what
+ * needs root (OOM score, namespaces, groups) comes before the change of user, and everything that touches what
  * the user named (working directory, the command itself) after it, so that no path is ever walked
  * with root's rights.
  *
@@ -13,7 +13,9 @@
 
 #include "agent/launch/shim.h"
 
+#include <assert.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -38,17 +40,43 @@ static _Noreturn void fail(int report_fd, enum nm_launch_stage stage, int error)
     _exit(125);
 }
 
+/* Of what could come back by executing something, root keeps what nmd has. With no_new_privs nothing can come back, and
+ * the empty set is for those who look at it; where it can't be had (no CAP_SETPCAP) it is no loss. */
+static int drop_capabilities(uid_t uid)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = {0};
+
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (uid == 0 && syscall(SYS_capget, &head, caps) < 0)
+        return -errno;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(caps); i++)
+        caps[i].inheritable = 0;
+    return RET_NERRNO((int)syscall(SYS_capset, &head, caps));
+}
+
+static void empty_bounding_set(void)
+{
+    for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+            return;
+}
+
 static int become(const struct nm_shim_spec *spec)
 {
     uid_t r, e, s;
 
     if (geteuid() != 0)
         return geteuid() == spec->uid && getegid() == spec->gid ? 0 : -EPERM;
+    if (spec->uid != 0 && spec->no_new_privs)
+        empty_bounding_set();
     if (setgroups(spec->account.n_groups, spec->account.groups) < 0 ||
         setresgid(spec->gid, spec->gid, spec->gid) < 0 ||
         setresuid(spec->uid, spec->uid, spec->uid) < 0)
         return -errno;
     if (getresuid(&r, &e, &s) < 0 || r != spec->uid || e != spec->uid || s != spec->uid)
+        return -EPERM;
+    if (drop_capabilities(spec->uid) < 0)
         return -EPERM;
     /* the way back must be shut */
     return spec->uid != 0 && setresuid((uid_t)-1, 0, (uid_t)-1) == 0 ? -EPERM : 0;
@@ -202,7 +230,7 @@ static int prepare(const struct nm_shim_spec *spec)
         return -errno;
     /* Without CAP_SYS_RESOURCE the score may be raised but not lowered: the command then keeps what
      * it inherits. */
-    r = set_oom_score_adj(spec->oom_score_adj);
+    r = set_oom_score_adj(spec->terms.oom_score_adj);
     if (r < 0 && r != -EACCES && r != -EPERM)
         return r;
     (void)umask(022);
@@ -217,12 +245,17 @@ _Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const int log_fd[2
     char **env;
     int r;
 
+    assert(spec->argv[0] && !(spec->terms.confine && spec->uid == 0));
     r = arrange_descriptors(log_fd, report_fd);
     if (r < 0)
         fail(report_fd, NM_LAUNCH_STAGE_LOGS, r);
     r = prepare(spec);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, r);
+    /* after the OOM score, which takes a capability of the host's */
+    r = spec->terms.confine ? nm_shim_confine(REPORT_FD, spec->terms.private_ipc) : 0;
+    if (r < 0)
+        fail(REPORT_FD, NM_LAUNCH_STAGE_CONFINE, r);
     r = become(spec);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_USER, r);

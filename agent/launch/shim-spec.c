@@ -8,12 +8,14 @@
 
 #include "agent/launch/shim.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
 
+#include "agent/launch/output.h"
 #include "util/parse.h"
 
-#define HEAD "nm-shim-spec 2"
+#define HEAD "nm-shim-spec 3"
 #define END "end"
 #define MAX_ERRNO 4096 /* the kernel's own limit, and one more */
 
@@ -47,8 +49,8 @@ static char *append_account(char *p, const struct nm_shim_account *a)
     return p;
 }
 
-int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_account *account, int oom_score_adj,
-                       char **ret, size_t *ret_size)
+int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_account *account,
+                       const struct nm_shim_terms *terms, char **ret, size_t *ret_size)
 {
     _cleanup_free_ char *text = NULL;
     size_t size;
@@ -70,7 +72,10 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
     p = append_number(p, "uid=", command->uid);
     p = append_number(p, "gid=", command->gid);
     p = append(p, "workdir=", command->workdir);
-    p = append_number(p, "oom_score_adj=", oom_score_adj);
+    p = append_number(p, "oom_score_adj=", terms->oom_score_adj);
+    p = append_number(p, "output_max=", (int64_t)NM_MIN(terms->output_max_bytes, (uint64_t)INT64_MAX));
+    p = append(p, "confine=", terms->confine ? "1" : "0");
+    p = append(p, "private_ipc=", terms->private_ipc ? "1" : "0");
     p = append(p, "no_new_privs=", command->no_new_privs ? "1" : "0");
     for (char *const *v = command->argv; *v; v++)
         p = append(p, "arg=", *v);
@@ -84,13 +89,13 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
 
 /* The last three may come any number of times. */
 enum key {
-    KEY_USER, KEY_HOME, KEY_SHELL, KEY_ACCOUNT_ERROR, KEY_UID, KEY_GID, KEY_WORKDIR, KEY_OOM, KEY_NNP,
-    KEY_GROUP, KEY_ARG, KEY_ENV, KEY_COUNT,
+    KEY_USER, KEY_HOME, KEY_SHELL, KEY_ACCOUNT_ERROR, KEY_UID, KEY_GID, KEY_WORKDIR, KEY_OOM, KEY_CONFINE,
+    KEY_PRIVATE_IPC, KEY_NNP, KEY_OUTPUT, KEY_GROUP, KEY_ARG, KEY_ENV, KEY_COUNT,
 };
 
 static const char *const key_names[KEY_COUNT] = {
-    "user", "home", "shell", "account_error", "uid", "gid", "workdir", "oom_score_adj", "no_new_privs",
-    "group", "arg", "env",
+    "user", "home", "shell", "account_error", "uid", "gid", "workdir", "oom_score_adj", "confine",
+    "private_ipc", "no_new_privs", "output_max", "group", "arg", "env",
 };
 
 static int parse_id(const char *s, uint32_t *ret)
@@ -125,6 +130,16 @@ static int parse_error(const char *s, int *ret)
     return 0;
 }
 
+static int parse_output_max(const char *s, uint64_t *ret)
+{
+    uint64_t v;
+
+    if (nm_parse_u64(s, &v) < 0 || (v > 0 && v < NM_OUTPUT_MIN_BYTES))
+        return -EBADMSG;
+    *ret = v;
+    return 0;
+}
+
 static int parse_single(enum key key, char *value, struct nm_shim_spec *spec)
 {
     switch (key) {
@@ -147,7 +162,13 @@ static int parse_single(enum key key, char *value, struct nm_shim_spec *spec)
         spec->workdir = value;
         return 0;
     case KEY_OOM:
-        return parse_oom_score_adj(value, &spec->oom_score_adj);
+        return parse_oom_score_adj(value, &spec->terms.oom_score_adj);
+    case KEY_CONFINE:
+        return nm_parse_bool(value, &spec->terms.confine) < 0 ? -EBADMSG : 0;
+    case KEY_OUTPUT:
+        return parse_output_max(value, &spec->terms.output_max_bytes);
+    case KEY_PRIVATE_IPC:
+        return nm_parse_bool(value, &spec->terms.private_ipc) < 0 ? -EBADMSG : 0;
     case KEY_NNP:
         return nm_parse_bool(value, &spec->no_new_privs) < 0 ? -EBADMSG : 0;
     default:
@@ -234,6 +255,7 @@ int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret)
     struct nm_shim_spec spec = {0};
     ssize_t n = count_strings(text, size);
 
+    assert(text && ret);
     if (n < 0)
         return (int)n;
     spec.vector = calloc((size_t)n + 2, sizeof *spec.vector);

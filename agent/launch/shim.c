@@ -3,7 +3,8 @@
 /*
  * nm-shim: the parent of one container's command. nmd may be restarted, upgraded or crash; a
  * process has one parent that can learn its exit status, so that parent is this small program,
- * which has nothing else to do. See shim.h for what it is given and launch.h for what it promises.
+ * which does that and passes the command's output on (shim-output.c), and nothing else. See shim.h
+ * for what it is given and launch.h for what it promises.
  *
  * It lives in the container's cgroup: frozen and killed with it, and its memory is the container's.
  * It stays root with no capability left, so that the container's user can neither signal nor trace
@@ -193,48 +194,17 @@ static int make_gate(void)
     return fd < 0 ? -errno : 0;
 }
 
-static int open_log(const char *name, const struct nm_shim_spec *spec)
-{
-    _cleanup_close_ int fd = openat(
-        NM_SHIM_FD_LOGS, name,
-        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600);
-    struct stat st;
-
-    if (fd < 0)
-        return -errno;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
-        return -ELOOP;
-    if ((st.st_uid != spec->uid || st.st_gid != spec->gid) && fchown(fd, spec->uid, spec->gid) < 0)
-        return -errno;
-    /* O_NONBLOCK was for the open of something that is no file */
-    if (fcntl(fd, F_SETFL, O_APPEND) < 0)
-        return -errno;
-    return STEAL_FD(fd);
-}
-
-static int open_logs(const struct nm_shim_spec *spec, int log_fd[2])
-{
-    static const char *const names[2] = {"stdout", "stderr"};
-
-    for (int i = 0; i < 2; i++) {
-        log_fd[i] = open_log(names[i], spec);
-        if (log_fd[i] < 0)
-            return log_fd[i];
-    }
-    return RET_NERRNO(close(NM_SHIM_FD_LOGS));
-}
-
-/* Returns when the command runs; the pipe closes itself on exec, so reading nothing is the good news. */
+/* Returns when the command runs; the channel closes itself on exec, so reading nothing is the good news. */
 static void wait_for_exec(int report_fd, pid_t pid)
 {
-    struct nm_shim_failure f;
+    struct nm_shim_failure f = {.stage = NM_LAUNCH_STAGE_COUNT};
     ssize_t n;
 
-    do
+    do {
         n = read(report_fd, &f, sizeof f);
-    while (n < 0 && errno == EINTR);
+        if (n == sizeof f && f.stage == NM_LAUNCH_STAGE_NONE)
+            (void)nm_shim_confine_child(report_fd, pid);
+    } while (n < 0 ? errno == EINTR : n == sizeof f && f.stage == NM_LAUNCH_STAGE_NONE);
     if (n == 0)
         return;
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
@@ -249,7 +219,7 @@ static void start_command(const struct nm_shim_spec *spec, const int log_fd[2])
     int report[2];
     pid_t self = getpid(), pid;
 
-    if (pipe2(report, O_CLOEXEC) < 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
         end_failed(NM_LAUNCH_STAGE_SHIM, errno);
     pid = fork();
     if (pid < 0)
@@ -262,6 +232,7 @@ static void start_command(const struct nm_shim_spec *spec, const int log_fd[2])
     wait_for_exec(report[0], pid);
     (void)close(report[0]);
     record.pid = pid;
+    record.output_max_bytes = spec->terms.output_max_bytes;
     record.phase = NM_LAUNCH_STARTED;
     record.started_usec = nm_now_usec();
     record.started_realtime_usec = nm_realtime_usec();
@@ -280,15 +251,12 @@ static void drop_capabilities(void)
 
 static void wait_for_end(void)
 {
-    struct rusage usage;
-    int status;
-    pid_t pid;
+    struct rusage usage = {0};
+    int status = 0, r = nm_shim_output_pump(record.pid, &status, &usage);
 
-    do
-        pid = wait4(-1, &status, 0, &usage);
-    while (pid != record.pid && (pid >= 0 || errno == EINTR));
-    if (pid < 0) /* can't be: nobody else reaps our child */
-        end_failed(NM_LAUNCH_STAGE_SHIM, errno);
+    record.output_lost_bytes = nm_shim_output_lost();
+    if (r < 0) /* can't be: nobody else reaps our child */
+        end_failed(NM_LAUNCH_STAGE_SHIM, r);
     NM_FAULT("shim-command-ended");
     record.max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
     record.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -306,7 +274,7 @@ static enum nm_launch_stage get_ready(char **text, size_t *size, struct nm_shim_
     *ret_error = spec->account.error;
     if (*ret_error > 0)
         return NM_LAUNCH_STAGE_USER;
-    *ret_error = open_logs(spec, log_fd);
+    *ret_error = nm_shim_output_open(spec, log_fd);
     return *ret_error < 0 ? NM_LAUNCH_STAGE_LOGS : NM_LAUNCH_STAGE_NONE;
 }
 

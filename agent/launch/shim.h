@@ -12,6 +12,9 @@
  *   NM_SHIM_FD_DIR     the container's directory, for the record
  *   NM_SHIM_FD_LOGS    the directory for stdout and stderr
  *
+ * and it has the ends of the pipes out of which it takes the command's output at NM_SHIM_FD_OUTPUT and the number after
+ * it, where nmd finds them (last-words.c).
+ *
  * The spec is a sequence of NUL-terminated strings, "key=value" between a head and "end". The shim
  * that runs may be of another version than nmd (a package upgrade replaces the binary under a
  * running daemon): an unknown key is refused, for it may be one that matters for security.
@@ -20,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "agent/command.h"
@@ -34,6 +38,7 @@ enum {
     NM_SHIM_FD_DIR,
     NM_SHIM_FD_LOGS,
     NM_SHIM_FD_END, /* this and all above are closed */
+    NM_SHIM_FD_OUTPUT = 16,
 };
 
 #define NM_SHIM_GATE_BYTE 'G'
@@ -48,12 +53,20 @@ struct nm_shim_account {
     int error;     /* positive errno: it can't be used, and the rest is only filled in */
 };
 
+/* What nmd decides about the command's process, besides what was asked for. */
+struct nm_shim_terms {
+    int oom_score_adj;
+    uint64_t output_max_bytes; /* of each stream; 0: no limit */
+    bool confine;     /* namespaces of its own: shim-confine.c */
+    bool private_ipc; /* one more, with confine only */
+};
+
 struct nm_shim_spec {
     struct nm_shim_account account; /* the strings lie in the text */
     uid_t uid;
     gid_t gid;
     const char *workdir; /* "" = home */
-    int oom_score_adj;
+    struct nm_shim_terms terms;
     bool no_new_privs;
     char **argv, **env;  /* NULL-terminated; strings lie in the text */
     char **vector;       /* the one allocation behind both */
@@ -61,8 +74,8 @@ struct nm_shim_spec {
 
 /* Turns a command and its account into the spec's text. The caller frees *ret. -EINVAL: a string is missing,
  * -E2BIG: too long. */
-int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_account *account, int oom_score_adj,
-                       char **ret, size_t *ret_size);
+int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_account *account,
+                       const struct nm_shim_terms *terms, char **ret, size_t *ret_size);
 
 /* Reads text (which must stay) of `size` bytes. -EBADMSG when it is malformed in any way. */
 int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret);
@@ -73,12 +86,27 @@ int nm_shim_cgroup_open(void);
 /* Fills in how often the kernel has killed in it for want of memory, and its peak. Leaves what can't be read. */
 void nm_shim_cgroup_read(int cgroup_fd, struct nm_launch_record *record);
 
-/* What the child tells the shim when it could not get as far as the command. */
+/* Makes the pipes that are to be the command's standard output and error, and the files behind them. ret_write_fd: the
+ * ends that the command gets; the others are kept here. */
+int nm_shim_output_open(const struct nm_shim_spec *spec, int ret_write_fd[2]);
+/* Passes output on until the process has been reaped; orphans are, too. Returns 0 or -errno: it can't be waited for. */
+int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage);
+/* How much could not be written. */
+uint64_t nm_shim_output_lost(void);
+
+/* What the child tells the shim when it could not get as far as the command; or, with stage NONE, that it waits in a
+ * new user namespace for its ids. */
 struct nm_shim_failure {
     int32_t stage; /* enum nm_launch_stage */
     int32_t error; /* errno */
 };
 
-/* The child's whole life up to the exec: session, user, directory, environment. report_fd takes a
- * struct nm_shim_failure and closes itself on exec; log_fd are stdout's and stderr's. */
+/* In the child, still root: goes into namespaces of its own, with the help of who holds the other end of the channel,
+ * a SOCK_SEQPACKET pair, and calls nm_shim_confine_child() when it is asked to. 0, or -errno. */
+int nm_shim_confine(int channel, bool private_ipc);
+/* 0, or -EPIPE when the child has gone; what else went wrong is the child's to tell. */
+int nm_shim_confine_child(int channel, pid_t pid);
+
+/* The child's whole life up to the exec: session, user, directory, environment. report_fd, one of a SOCK_SEQPACKET
+ * pair, takes struct nm_shim_failure and closes itself on exec; log_fd are stdout's and stderr's. */
 _Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const int log_fd[2], int report_fd, pid_t shim_pid);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Can containers have namespaces of their own here? User namespaces may be switched off
+ * (user.max_user_namespaces = 0), filtered away in a container that nmd runs in, or nmd may lack a
+ * capability: rather than to guess, it is done once, by the code that does it for containers.
+ */
+
+#include "agent/launch/launch.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "agent/launch/shim.h"
+#include "util/fileio.h"
+
+static _Noreturn void try_in_child(int channel)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    _exit(-nm_shim_confine(channel, true) & 0xff);
+}
+
+static int serve(int channel, pid_t pid)
+{
+    struct nm_shim_failure request;
+    int status;
+
+    if (read(channel, &request, sizeof request) == sizeof request)
+        (void)nm_shim_confine_child(channel, pid);
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+}
+
+int nm_launch_probe_confinement(void)
+{
+    _cleanup_close_ int ours = -EBADF;
+    int pair[2];
+    pid_t pid;
+
+    if (geteuid() != 0)
+        return -EPERM;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return -errno;
+    ours = pair[0];
+    pid = fork();
+    if (pid == 0)
+        try_in_child(pair[1]);
+    (void)close(pair[1]);
+    return pid < 0 ? -errno : serve(ours, pid);
+}
+
+const char *nm_launch_no_confinement(int error)
+{
+    assert(error < 0);
+    switch (-error) {
+    case EPERM:
+        return "the kernel refuses user namespaces to nmd, as it does in a chroot";
+    case ENOSPC:
+        return "user.max_user_namespaces is 0 or used up";
+    case EINVAL:
+    case ENOSYS:
+        return "this kernel has no user namespaces";
+    default:
+        return strerror(-error);
+    }
+}

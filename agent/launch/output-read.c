@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See output-read.h. */
+
+#include "agent/launch/output-read.h"
+
+#include <assert.h>
+#include <sys/stat.h>
+
+#include "util/error.h"
+#include "util/fileio.h"
+
+#define SHORTEN_MAX (64U << 10) /* what is kept is held in memory meanwhile */
+
+/* What a directory has of one stream. */
+struct found {
+    bool has_newest, has_older;
+    uint64_t older; /* the largest BASE: a crash may have left one before */
+};
+
+static int look(int dir_fd, const char *stream, struct found *ret)
+{
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct found f = {0};
+    uint64_t base;
+
+    if (!dir) {
+        int r = -errno;
+
+        (void)nm_close(fd);
+        return r;
+    }
+    for (struct dirent *de; (de = readdir(dir));) {
+        if (nm_streq(de->d_name, stream))
+            f.has_newest = true;
+        else if (nm_output_parse_older(stream, de->d_name, &base)) {
+            f.older = f.has_older ? NM_MAX(f.older, base) : base;
+            f.has_older = true;
+        }
+    }
+    *ret = f;
+    return 0;
+}
+
+int nm_output_find_older(int dir_fd, const char *stream, bool *ret_has, uint64_t *ret_base)
+{
+    struct found f;
+    int r = look(dir_fd, stream, &f);
+
+    if (r < 0)
+        return r;
+    *ret_has = f.has_older;
+    *ret_base = f.older;
+    return 0;
+}
+
+static int open_plain(int dir_fd, const char *name, int flags, struct stat *ret_st)
+{
+    _cleanup_close_ int fd = nm_open_beneath(dir_fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, ret_st) < 0)
+        return -errno;
+    if (!S_ISREG(ret_st->st_mode))
+        return -EBADMSG;
+    return STEAL_FD(fd);
+}
+
+/* Up to the first newline. One that is missing, or too long, could not be written. */
+static uint64_t head_length(int fd)
+{
+    char text[NM_OUTPUT_HEAD_MAX];
+    ssize_t n = pread(fd, text, sizeof text, 0);
+    const char *end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
+
+    return end ? (uint64_t)(end - text) + 1 : 0;
+}
+
+static int open_older(int dir_fd, const char *stream, uint64_t base, struct nm_output_piece *ret, struct stat *ret_st)
+{
+    char name[NM_OUTPUT_NAME_SIZE];
+    int fd;
+
+    nm_output_older_name(stream, base, name);
+    fd = open_plain(dir_fd, name, O_RDONLY, ret_st);
+    if (fd < 0)
+        return fd;
+    *ret = (struct nm_output_piece){.fd = fd, .base = base, .head = base > 0 ? head_length(fd) : 0};
+    return 0;
+}
+
+static uint64_t end_of(const struct nm_output_piece *p, const struct stat *st)
+{
+    return p->base + (uint64_t)st->st_size - NM_MIN(p->head, (uint64_t)st->st_size);
+}
+
+/* Which of the two has the byte. One file with both names is one that is just being replaced as the newest. */
+static struct nm_output_piece choose(struct nm_output_piece *older, const struct stat *older_st, int newest_fd,
+                                     const struct stat *newest_st, uint64_t from)
+{
+    uint64_t end = end_of(older, older_st);
+    bool same = older_st->st_ino == newest_st->st_ino && older_st->st_dev == newest_st->st_dev;
+
+    if (same || from < end) {
+        older->newest = same;
+        (void)nm_close(newest_fd);
+        return *older;
+    }
+    (void)nm_close(older->fd);
+    return (struct nm_output_piece){
+        .fd = newest_fd, .base = end, .head = end > 0 ? head_length(newest_fd) : 0, .newest = true};
+}
+
+int nm_output_piece_open(int dir_fd, const char *stream, uint64_t from, struct nm_output_piece *ret)
+{
+    struct nm_output_piece older = {.fd = -EBADF};
+    struct stat st, older_st;
+    struct found f;
+    int newest, r = look(dir_fd, stream, &f);
+
+    assert(dir_fd >= 0);
+    if (r >= 0 && f.has_older)
+        r = open_older(dir_fd, stream, f.older, &older, &older_st);
+    if (r < 0)
+        return r;
+    newest = open_plain(dir_fd, stream, O_RDONLY, &st);
+    if (newest == -ENOENT && f.has_older) {
+        older.newest = true;
+        *ret = older;
+        return 0;
+    }
+    if (newest < 0) {
+        (void)nm_close(older.fd);
+        return newest;
+    }
+    *ret = f.has_older ? choose(&older, &older_st, newest, &st, from)
+                       : (struct nm_output_piece){.fd = newest, .newest = true};
+    return 0;
+}
+
+static uint64_t disk_bytes(int dir_fd, const char *name)
+{
+    struct stat st;
+
+    return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)
+               ? (uint64_t)st.st_blocks * 512
+               : 0;
+}
+
+uint64_t nm_output_disk_bytes(int dir_fd)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++) {
+        char name[NM_OUTPUT_NAME_SIZE];
+        struct found f;
+
+        if (look(dir_fd, nm_output_streams[i], &f) < 0)
+            continue;
+        nm_output_older_name(nm_output_streams[i], f.older, name);
+        sum += disk_bytes(dir_fd, nm_output_streams[i]) + (f.has_older ? disk_bytes(dir_fd, name) : 0);
+    }
+    return sum;
+}
+
+/* The last `n` bytes of a file that are output, or as many as there are. */
+static ssize_t read_end(int fd, uint64_t head, char *buf, uint64_t n)
+{
+    struct stat st;
+    uint64_t size;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    size = (uint64_t)st.st_size - NM_MIN(head, (uint64_t)st.st_size);
+    n = NM_MIN(n, size);
+    return RET_NERRNO(pread(fd, buf, n, st.st_size - (off_t)n));
+}
+
+/* In place, for a copy could have no room. What a crash in between costs is what was to go. */
+static int rewrite(int fd, uint64_t base, const char *kept, size_t n)
+{
+    char head[NM_OUTPUT_HEAD_MAX];
+    size_t len = nm_output_print_head(base, "it was cut when the container had ended, for want of space", head);
+    int r;
+
+    if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+        return -errno;
+    r = nm_write_all(fd, head, len);
+    return r < 0 ? r : nm_write_all(fd, kept, n);
+}
+
+/* The file that will be left is the first of those that there are, under the name that its new beginning gives it. */
+static int shorten_files(int dir_fd, const char *stream, const struct found *f, uint64_t keep)
+{
+    _cleanup_close_ int first = -EBADF, newest = -EBADF;
+    _cleanup_free_ char *kept = malloc(2 * keep + 1);
+    char old_name[NM_OUTPUT_NAME_SIZE], new_name[NM_OUTPUT_NAME_SIZE];
+    uint64_t head, end = 0;
+    struct stat st, st2 = {0};
+    ssize_t n = 0, k;
+
+    if (f->has_older)
+        nm_output_older_name(stream, f->older, old_name);
+    first = open_plain(dir_fd, f->has_older ? old_name : stream, O_RDWR, &st);
+    if (!kept || first < 0)
+        return first < 0 ? first : -ENOMEM;
+    head = f->has_older && f->older > 0 ? head_length(first) : 0;
+    end = f->older + (uint64_t)st.st_size - head;
+    if (f->has_older && f->has_newest) {
+        newest = open_plain(dir_fd, stream, O_RDONLY, &st2);
+        n = newest < 0 ? newest : read_end(newest, head_length(newest), kept + keep, keep);
+        if (n < 0)
+            return (int)n;
+        end += (uint64_t)st2.st_size - head_length(newest);
+    }
+    if (end - f->older <= keep)
+        return 0;
+    /* what the newest file has stands behind what comes before it */
+    memmove(kept + 2 * keep - (size_t)n, kept + keep, (size_t)n);
+    k = read_end(first, head, kept, keep - (uint64_t)n);
+    if (k < 0)
+        return (int)k;
+    memmove(kept + k, kept + 2 * keep - (size_t)n, (size_t)n);
+    n += k;
+    k = rewrite(first, end - (uint64_t)n, kept, (size_t)n);
+    if (newest >= 0 && unlinkat(dir_fd, stream, 0) < 0)
+        return -errno;
+    nm_output_older_name(stream, end - (uint64_t)n, new_name);
+    if (renameat(dir_fd, f->has_older ? old_name : stream, dir_fd, new_name) < 0)
+        return -errno;
+    return (int)k;
+}
+
+static int shorten(int dir_fd, const char *stream, uint64_t keep)
+{
+    struct found f;
+    int r = look(dir_fd, stream, &f);
+
+    assert(keep <= SHORTEN_MAX);
+    if (r < 0 || (!f.has_newest && !f.has_older))
+        return r;
+    return shorten_files(dir_fd, stream, &f, keep);
+}
+
+int64_t nm_output_shorten(int dir_fd, uint64_t keep)
+{
+    uint64_t before = nm_output_disk_bytes(dir_fd), after;
+    int r = 0;
+
+    assert(dir_fd >= 0);
+    for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++) {
+        int k = shorten(dir_fd, nm_output_streams[i], NM_MIN(keep, (uint64_t)SHORTEN_MAX));
+
+        if (k < 0)
+            r = k;
+    }
+    after = nm_output_disk_bytes(dir_fd);
+    return r < 0 ? r : (int64_t)(before - NM_MIN(before, after));
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See output.h. Shared by the shim, which writes, and nmd, which takes up what a killed shim has left in its pipes;
+ * so it needs nothing but libc. */
+
+#include "agent/launch/output.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "util/error.h"
+#include "util/parse.h"
+
+const char *const nm_output_streams[NM_OUTPUT_N_STREAMS] = {"stdout", "stderr"};
+
+void nm_output_older_name(const char *name, uint64_t base, char buf[NM_OUTPUT_NAME_SIZE])
+{
+    (void)snprintf(buf, NM_OUTPUT_NAME_SIZE, "%s.%" PRIu64, name, base);
+}
+
+bool nm_output_parse_older(const char *name, const char *file, uint64_t *ret_base)
+{
+    size_t n = strlen(name);
+
+    return strncmp(file, name, n) == 0 && file[n] == '.' && nm_parse_u64(file + n + 1, ret_base) >= 0;
+}
+
+size_t nm_output_print_head(uint64_t base, const char *why, char buf[NM_OUTPUT_HEAD_MAX])
+{
+    int n = snprintf(buf, NM_OUTPUT_HEAD_MAX, "[nmd: %" PRIu64 " bytes of output came before this line; %s]\n", base,
+                     why);
+
+    return n > 0 && n < NM_OUTPUT_HEAD_MAX ? (size_t)n : 0;
+}
+
+/* O_NONBLOCK is for the open of something that is no file. */
+static int open_file(int dir_fd, const char *name, int flags)
+{
+    _cleanup_close_ int fd = openat(dir_fd, name,
+                                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK |
+                                        flags, 0600);
+    struct stat st;
+
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
+        return -ELOOP;
+    return STEAL_FD(fd);
+}
+
+int nm_output_open(int dir_fd, const char *name, uint64_t max_bytes, struct nm_output *ret)
+{
+    int fd = open_file(dir_fd, name, 0);
+    struct stat st;
+
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) < 0) {
+        (void)close(fd);
+        return -errno;
+    }
+    *ret = (struct nm_output){
+        .dir_fd = dir_fd, .fd = fd, .name = name, .max_bytes = max_bytes, .size = (uint64_t)st.st_size};
+    return 0;
+}
+
+/* All or nothing, for lines of ours: a part is taken back. */
+static int write_line(struct nm_output *o, const char *text, size_t n)
+{
+    ssize_t k = write(o->fd, text, n);
+    int r = k < 0 ? -errno : -ENOSPC;
+
+    if (k == (ssize_t)n) {
+        o->size += n;
+        return 0;
+    }
+    if (k > 0 && ftruncate(o->fd, (off_t)o->size) < 0)
+        o->size += (uint64_t)k; /* half a line, then */
+    return r;
+}
+
+static int write_head(struct nm_output *o)
+{
+    char head[NM_OUTPUT_HEAD_MAX], why[64];
+    int r;
+
+    assert(o->base > 0 && o->size == 0);
+    (void)snprintf(why, sizeof why, "of its log, only the newest %" PRIu64 " KiB are kept", o->max_bytes >> 10);
+    r = write_line(o, head, nm_output_print_head(o->base, why, head));
+    o->head = r < 0 ? 0 : o->size;
+    return r;
+}
+
+/* Its space is free at once, even if a slow reader has it open. */
+static int remove_older(struct nm_output *o)
+{
+    _cleanup_close_ int fd = -EBADF;
+    char name[NM_OUTPUT_NAME_SIZE];
+
+    nm_output_older_name(o->name, o->older, name);
+    fd = openat(o->dir_fd, name, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    if (unlinkat(o->dir_fd, name, 0) < 0 && errno != ENOENT)
+        return -errno;
+    o->has_older = false;
+    return 0;
+}
+
+/* There is a file of the stream's name at any moment, and who watches the one that had it hears of the change (its
+ * number of names goes down); where a file can't have two names, it is as good as that. */
+static int exchange(const struct nm_output *o, const char *older, const char *fresh)
+{
+    if (linkat(o->dir_fd, o->name, o->dir_fd, older, 0) < 0 &&
+        renameat(o->dir_fd, o->name, o->dir_fd, older) < 0)
+        return -errno;
+    return RET_NERRNO(renameat(o->dir_fd, fresh, o->dir_fd, o->name));
+}
+
+static int rotate(struct nm_output *o)
+{
+    char older[NM_OUTPUT_NAME_SIZE], fresh[NM_OUTPUT_NAME_SIZE];
+    _cleanup_close_ int fd = -EBADF;
+    int r = o->has_older ? remove_older(o) : 0;
+
+    assert(o->max_bytes > 0 && o->fd >= 0);
+    if (r < 0)
+        return r;
+    nm_output_older_name(o->name, o->base, older);
+    (void)snprintf(fresh, sizeof fresh, ".%s.new", o->name);
+    fd = open_file(o->dir_fd, fresh, O_TRUNC);
+    if (fd < 0)
+        return fd;
+    r = exchange(o, older, fresh);
+    if (r < 0)
+        return r;
+    o->older = o->base;
+    o->has_older = true;
+    o->base += o->size - o->head;
+    o->size = o->head = 0;
+    (void)close(o->fd);
+    o->fd = STEAL_FD(fd);
+    return 0;
+}
+
+static int make_room(struct nm_output *o)
+{
+    int r = 0;
+
+    if (o->max_bytes > 0 && o->size >= o->max_bytes / 2)
+        r = rotate(o);
+    if (r == 0 && o->base > 0 && o->head == 0)
+        r = write_head(o);
+    return r;
+}
+
+static int tell_loss(struct nm_output *o)
+{
+    char text[160];
+    int n, r;
+
+    if (o->lost == 0)
+        return 0;
+    n = snprintf(text, sizeof text, "%s[nmd: %" PRIu64 " bytes of output are missing here: %s]\n",
+                 o->in_line ? "\n" : "", o->lost, strerror(-o->error));
+    r = write_line(o, text, NM_MIN((size_t)n, sizeof text - 1));
+    if (r < 0)
+        return r;
+    o->lost = 0;
+    o->in_line = false;
+    return 0;
+}
+
+static void lose(struct nm_output *o, uint64_t n, int error)
+{
+    o->lost += n;
+    o->lost_total += n;
+    o->error = error;
+}
+
+static ssize_t write_some(struct nm_output *o, const char *data, size_t n)
+{
+    ssize_t k;
+
+    if (o->max_bytes > 0 && o->size < o->max_bytes / 2)
+        n = NM_MIN(n, (size_t)(o->max_bytes / 2 - o->size));
+    do
+        k = write(o->fd, data, n);
+    while (k < 0 && errno == EINTR);
+    if (k <= 0)
+        return k < 0 ? -errno : -EIO;
+    o->size += (uint64_t)k;
+    o->in_line = data[k - 1] != '\n';
+    return k;
+}
+
+void nm_output_write(struct nm_output *o, const char *data, size_t n)
+{
+    assert(o->max_bytes == 0 || o->max_bytes >= NM_OUTPUT_MIN_BYTES);
+    while (n > 0) {
+        int r = make_room(o);
+        ssize_t k = r < 0 ? r : 0;
+
+        if (k == 0)
+            k = tell_loss(o) ?: write_some(o, data, n);
+        if (k < 0) {
+            lose(o, n, (int)k);
+            return;
+        }
+        data += k;
+        n -= (size_t)k;
+    }
+}
+
+void nm_output_close(struct nm_output *o)
+{
+    if (o->fd >= 0)
+        (void)tell_loss(o);
+    o->fd = nm_close(o->fd);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Namespaces of a container's own, against work that it has started by others. Who talks to its
+ * user's service manager (systemd-run --user) has it run anything outside of the container's
+ * cgroup; so does who lets logind start such a manager (loginctl enable-linger), or who slips into
+ * another process of the user through /proc/PID/root or ptrace(). So
+ *
+ *   - a mount namespace hides where those sockets are. It goes on receiving what the host mounts
+ *     later, since the kernel makes a slave of each mount that a less privileged owner gets;
+ *   - a user namespace in which all ids are what they are outside changes nothing about files, but
+ *     to the kernel its processes are strangers to those outside: no tracing, no /proc/PID/root.
+ *     It also is what allows the mounts, to an nmd that has no CAP_SYS_ADMIN itself.
+ *
+ * The user namespace belongs to root: its owner could enter it with all capabilities, and with all
+ * ids mapped these would count for root's files. None of the container's processes has one, and
+ * set-user-ID programs can't give them any, which is why a container that may gain privileges gets no
+ * namespaces.
+ *
+ * Only somebody outside may write the map of ids: the shim, whom its child asks through their pair
+ * of sockets. Used by nmd as well, to find out beforehand whether the kernel allows it all.
+ */
+
+#include "agent/launch/shim.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+
+#include "util/fileio.h"
+
+/* The users' own runtime directories, with the buses of their service managers; and the system's bus, at which logind
+ * and polkit let a user have such a manager started. */
+static const char *const hidden[] = {"/run/user", "/run/dbus"};
+
+/*
+ * Shared memory and queues of its own: what a command leaves in /dev/shm or as a System V segment goes with its last
+ * process, where it else would stay as memory that is nobody's any more.
+ */
+static int give_shared_memory(void)
+{
+    if (mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") == 0)
+        return 0;
+    return errno == ENOENT ? 0 : -errno;
+}
+
+/* Empty, not to be written to, and over the whole directory: a user who logs in later gets a place below it. */
+static int hide(const char *path)
+{
+    const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
+
+    if (mount("tmpfs", path, "tmpfs", flags, "mode=0555,size=4k,nr_inodes=1") == 0)
+        return 0;
+    return errno == ENOENT ? 0 : -errno; /* a host without systemd */
+}
+
+static int ask_for_ids(int channel)
+{
+    const struct nm_shim_failure request = {.stage = NM_LAUNCH_STAGE_NONE};
+    int32_t answer;
+    ssize_t n;
+
+    if (send(channel, &request, sizeof request, MSG_NOSIGNAL) != sizeof request)
+        return -EPIPE;
+    do
+        n = recv(channel, &answer, sizeof answer, 0);
+    while (n < 0 && errno == EINTR);
+    return n == sizeof answer ? answer : -EPIPE;
+}
+
+int nm_shim_confine(int channel, bool private_ipc)
+{
+    int r;
+
+    assert(channel >= 0);
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS | (private_ipc ? CLONE_NEWIPC : 0)) < 0)
+        return -errno;
+    r = ask_for_ids(channel);
+    for (size_t i = 0; r >= 0 && i < NM_ARRAY_SIZE(hidden); i++)
+        r = hide(hidden[i]);
+    if (r >= 0 && private_ipc)
+        r = give_shared_memory();
+    return r;
+}
+
+static int map_ids(pid_t pid, const char *file)
+{
+    char path[40];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+    /* all but the last, which is -1 and nobody's */
+    return nm_write_file_at(AT_FDCWD, path, "0 0 4294967295");
+}
+
+int nm_shim_confine_child(int channel, pid_t pid)
+{
+    int32_t answer;
+
+    assert(channel >= 0 && pid > 1);
+    answer = map_ids(pid, "uid_map");
+    if (answer >= 0)
+        answer = map_ids(pid, "gid_map");
+    return send(channel, &answer, sizeof answer, MSG_NOSIGNAL) == sizeof answer ? 0 : -EPIPE;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The shim's second duty: what the command writes goes through it into the log (output.h). It reads a pipe whenever
+ * there is something in it and never waits for a disk longer than the disk takes; what can't be written is dropped, so
+ * that a full disk doesn't stop the command. The buffer's pages are touched by those that write much.
+ *
+ * The pipes belong to the command's user, who may open them by name (/dev/stdout, /proc/self/fd/1): a pipe has neither
+ * a length to be cut nor a place to be moved to.
+ */
+
+#include "agent/launch/shim.h"
+
+#include <assert.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "agent/launch/output.h"
+
+#define BUFFER_SIZE 16384
+
+static struct nm_output outputs[NM_OUTPUT_N_STREAMS];
+static char buffer[BUFFER_SIZE];
+
+/* Becomes what the command has as standard output or error; the reading end goes to its number. */
+static int make_pipe(const struct nm_shim_spec *spec, int number, int *ret)
+{
+    int ends[2], r = 0;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    if ((geteuid() != spec->uid || getegid() != spec->gid) && fchown(ends[1], spec->uid, spec->gid) < 0)
+        r = -errno;
+    if (r == 0 && (dup3(ends[0], number, O_CLOEXEC) < 0 || fcntl(number, F_SETFL, O_NONBLOCK) < 0))
+        r = -errno;
+    (void)close(ends[0]);
+    if (r < 0) {
+        (void)close(ends[1]);
+        return r;
+    }
+    *ret = ends[1];
+    return 0;
+}
+
+int nm_shim_output_open(const struct nm_shim_spec *spec, int ret_write_fd[2])
+{
+    for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++) {
+        int r = nm_output_open(NM_SHIM_FD_LOGS, nm_output_streams[i], spec->terms.output_max_bytes, &outputs[i]);
+
+        if (r >= 0)
+            r = make_pipe(spec, NM_SHIM_FD_OUTPUT + i, &ret_write_fd[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Returns how much it was; 0: nobody can write any more, -EAGAIN: there is nothing now. */
+static ssize_t pass_on(int i, size_t max)
+{
+    ssize_t n = read(NM_SHIM_FD_OUTPUT + i, buffer, NM_MIN(max, sizeof buffer));
+
+    if (n > 0)
+        nm_output_write(&outputs[i], buffer, (size_t)n);
+    return n < 0 ? -errno : n;
+}
+
+/* What was written before the end. Whoever is left of the container may write on for ever. */
+static void take_rest(int i)
+{
+    int left = 0;
+
+    if (ioctl(NM_SHIM_FD_OUTPUT + i, FIONREAD, &left) < 0)
+        return;
+    while (left > 0) {
+        ssize_t n = pass_on(i, (size_t)left);
+
+        if (n == -EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        left -= (int)n;
+    }
+}
+
+/* Reaps all that have ended. Returns 1 when pid is among them, 0, or -errno. */
+static int reap(pid_t pid, int *ret_status, struct rusage *ret_usage)
+{
+    for (;;) {
+        int status;
+        struct rusage usage;
+        pid_t p = wait4(-1, &status, WNOHANG, &usage);
+
+        if (p == pid) {
+            *ret_status = status;
+            *ret_usage = usage;
+            return 1;
+        }
+        if (p <= 0)
+            return p == 0 || errno == EINTR ? 0 : -errno;
+    }
+}
+
+static int watch_children(void)
+{
+    sigset_t mask;
+
+    (void)sigemptyset(&mask);
+    (void)sigaddset(&mask, SIGCHLD); /* blocked, like all others */
+    return RET_NERRNO(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+/* The signal says that somebody has ended, not how many: it only has to be taken away. */
+static void take_signal(int fd)
+{
+    struct signalfd_siginfo si;
+
+    while (read(fd, &si, sizeof si) > 0)
+        ;
+}
+
+int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage)
+{
+    enum { CHILDREN = NM_OUTPUT_N_STREAMS, N };
+    struct pollfd p[N];
+    int r, children = watch_children();
+
+    assert(pid > 0);
+    if (children < 0)
+        return children;
+    for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)
+        p[i] = (struct pollfd){.fd = NM_SHIM_FD_OUTPUT + i, .events = POLLIN};
+    p[CHILDREN] = (struct pollfd){.fd = children, .events = POLLIN};
+    /* once before: who ended already has its signal in the descriptor, or had it before there was one */
+    while ((r = reap(pid, ret_status, ret_usage)) == 0) {
+        if (poll(p, N, -1) < 0 && errno != EINTR)
+            return -errno;
+        if (p[CHILDREN].revents)
+            take_signal(children);
+        for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)
+            if (p[i].revents && pass_on(i, sizeof buffer) == 0)
+                p[i].fd = -1;
+    }
+    for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++) {
+        if (p[i].fd >= 0)
+            take_rest(i);
+        nm_output_close(&outputs[i]);
+    }
+    (void)close(children);
+    return r < 0 ? r : 0;
+}
+
+uint64_t nm_shim_output_lost(void)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)
+        sum += outputs[i].lost_total;
+    return sum;
+}
