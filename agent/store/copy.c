@@ -8,6 +8,7 @@
 
 #include "agent/store/copy.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -47,6 +48,7 @@ int nm_copy_write(const char *container_dir, const char *boot_id, const struct n
     _cleanup_close_ int fd = -EBADF;
     int r = print(boot_id, c, &text);
 
+    assert(c->id[0] && boot_id[0]);
     if (r < 0)
         return r;
     fd = open_dir(container_dir);
@@ -92,6 +94,7 @@ int nm_copy_read(const char *container_dir, const char *boot_id, bool *ret_same_
     json_t *j = NULL;
     int r = load(container_dir, &j);
 
+    assert(ret_same_boot && ret);
     if (r < 0)
         return r;
     boot = json_string_value(json_object_get(j, "boot_id"));

@@ -8,6 +8,7 @@
 
 #include "agent/store/store-columns.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "util/parse.h"
@@ -75,6 +76,7 @@ int64_t nm_store_column_number(const struct nm_store_column *col, const struct n
 {
     const void *p = field_of(col, c);
 
+    assert(!nm_store_kind_is_text(col->kind));
     switch (col->kind) {
     case NM_KIND_COUNT:
         return (int64_t)NM_MIN(*(const uint64_t *)p, (uint64_t)INT64_MAX);
@@ -97,6 +99,7 @@ const char *nm_store_column_text(const struct nm_store_column *col, const struct
 {
     const void *p = field_of(col, c);
 
+    assert(nm_store_kind_is_text(col->kind));
     switch (col->kind) {
     case NM_KIND_TYPE:
         return nm_execution_type_name(*(const enum nm_execution_type *)p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Containers as rows. Schema, writing and reading all follow the table of columns (store-columns.c).
+ * Containers as rows. Writing and reading follow the table of columns (store-columns.c).
  * The command (argv, env, directory), which can be large and never changes, has a table of its own,
  * so that a change of state rewrites a few hundred bytes.
  *
@@ -9,51 +9,16 @@
  * row with a wrong type, a number out of range, an unknown word or a name that is none is no container.
  */
 
+#include <assert.h>
 #include <errno.h>
 
 #include "agent/store/store-columns.h"
-#include "agent/store/store-internal.h"
 #include "agent/store/store-json.h"
+#include "agent/store/store-schema.h"
+#include "agent/store/store-sql.h"
+#include "agent/store/store-write.h"
 
 #define N_COLUMNS ((int)nm_store_n_columns)
-
-/* Not in the struct: which boot the row is of. */
-#define BOOT_COLUMN "boot"
-
-static const char *column_type(enum nm_store_kind kind)
-{
-    return nm_store_kind_is_text(kind) ? "TEXT" : "INTEGER";
-}
-
-/* WITHOUT ROWID: the id is the key, and one tree less has to be written for each change. */
-char *nm_store_container_schema(void)
-{
-    sqlite3_str *sql = sqlite3_str_new(NULL);
-
-    sqlite3_str_appendall(sql, "CREATE TABLE containers (");
-    for (int i = 0; i < N_COLUMNS; i++)
-        sqlite3_str_appendf(sql, "%s %s NOT NULL%s, ", nm_store_columns[i].name, column_type(nm_store_columns[i].kind),
-                            i == 0 ? " PRIMARY KEY" : "");
-    sqlite3_str_appendall(sql, BOOT_COLUMN " INTEGER NOT NULL) WITHOUT ROWID");
-    return sqlite3_str_finish(sql);
-}
-
-char *nm_store_container_upsert(void)
-{
-    sqlite3_str *sql = sqlite3_str_new(NULL);
-
-    sqlite3_str_appendall(sql, "INSERT INTO containers (");
-    for (int i = 0; i < N_COLUMNS; i++)
-        sqlite3_str_appendf(sql, "%s, ", nm_store_columns[i].name);
-    sqlite3_str_appendall(sql, BOOT_COLUMN ") VALUES (");
-    for (int i = 0; i < N_COLUMNS; i++)
-        sqlite3_str_appendall(sql, "?, ");
-    sqlite3_str_appendall(sql, "?) ON CONFLICT (id) DO UPDATE SET ");
-    for (int i = 1; i < N_COLUMNS; i++)
-        sqlite3_str_appendf(sql, "%s = excluded.%s, ", nm_store_columns[i].name, nm_store_columns[i].name);
-    sqlite3_str_appendall(sql, BOOT_COLUMN " = excluded." BOOT_COLUMN);
-    return sqlite3_str_finish(sql);
-}
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */
 
@@ -123,6 +88,7 @@ static int put_row(struct nm_store *s, const struct nm_container *c)
 {
     sqlite3_stmt *stmt = s->stmt[NM_STMT_PUT_CONTAINER];
 
+    assert(c->id[0] && s->boot > 0);
     for (int i = 0; i < N_COLUMNS; i++)
         bind_column(stmt, i + 1, &nm_store_columns[i], c);
     (void)sqlite3_bind_int64(stmt, N_COLUMNS + 1, s->boot);
@@ -163,6 +129,7 @@ int nm_store_delete_container(struct nm_store *s, const char *id)
 {
     int r, k;
 
+    assert(id[0]);
     (void)nm_store_begin(s);
     (void)bind_text(s->stmt[NM_STMT_DELETE_CONTAINER], 1, id);
     r = nm_store_write(s, NM_STMT_DELETE_CONTAINER, "container", id);
@@ -257,25 +224,75 @@ static int read_row(sqlite3_stmt *stmt, struct nm_container **ret)
     return 0;
 }
 
-static char *load_sql(void)
-{
-    sqlite3_str *sql = sqlite3_str_new(NULL);
+/* Ids as they stand there, of whatever type. */
+struct bad_rows {
+    sqlite3_value **ids;
+    unsigned n;
+};
 
-    sqlite3_str_appendall(sql, "SELECT ");
-    for (int i = 0; i < N_COLUMNS; i++)
-        sqlite3_str_appendf(sql, "c.%s, ", nm_store_columns[i].name);
-    sqlite3_str_appendall(sql, "m.argv, m.env, m.workdir, m.user, m.uid, m.gid, m.no_new_privs "
-                               "FROM containers c LEFT JOIN commands m ON m.id = c.id ORDER BY c.seq");
-    return sqlite3_str_finish(sql);
+static void note_bad(struct bad_rows *b, sqlite3_stmt *row)
+{
+    sqlite3_value **ids = reallocarray(b->ids, b->n + 1, sizeof *ids);
+
+    if (!ids)
+        return;
+    b->ids = ids;
+    b->ids[b->n] = sqlite3_value_dup(sqlite3_column_value(row, 0));
+    b->n += b->ids[b->n] != NULL;
+}
+
+/* id: the one parameter of the statement. */
+static int exec_with(sqlite3 *db, const char *format, const char *table, const sqlite3_value *id)
+{
+    char *sql = sqlite3_mprintf(format, table, table);
+    sqlite3_stmt *stmt = NULL;
+    int r = sql ? nm_store_error(db, sqlite3_prepare_v2(db, sql, -1, &stmt, NULL)) : -ENOMEM;
+
+    if (r >= 0 && id)
+        (void)sqlite3_bind_value(stmt, 1, id);
+    if (r >= 0)
+        r = nm_store_error(db, sqlite3_step(stmt));
+    (void)sqlite3_finalize(stmt);
+    sqlite3_free(sql);
+    return r;
+}
+
+static int move_bad(sqlite3 *db, const char *table, const struct bad_rows *b)
+{
+    int r = exec_with(db, "CREATE TABLE IF NOT EXISTS bad_%s AS SELECT * FROM %s WHERE 0", table, NULL);
+
+    for (unsigned i = 0; r >= 0 && i < b->n; i++) {
+        r = exec_with(db, "INSERT INTO bad_%s SELECT * FROM %s WHERE id IS ?", table, b->ids[i]);
+        if (r >= 0)
+            r = exec_with(db, "DELETE FROM %s WHERE id IS ?", table, b->ids[i]);
+    }
+    return r;
+}
+
+/* A row that makes no sense is moved to a table of its own, command and all, for whoever wants to look at it: it is
+ * told of once, and what its copy knows can take its place. */
+static void set_aside(struct nm_store *s, struct bad_rows *b)
+{
+    if (b->n > 0 && nm_store_exec(s->db, "SAVEPOINT bad") >= 0) {
+        if (move_bad(s->db, "containers", b) < 0 || move_bad(s->db, "commands", b) < 0)
+            (void)nm_store_exec(s->db, "ROLLBACK TO bad");
+        (void)nm_store_exec(s->db, "RELEASE bad");
+    }
+    for (unsigned i = 0; i < b->n; i++)
+        sqlite3_value_free(b->ids[i]);
+    free(b->ids);
+    *b = (struct bad_rows){0};
 }
 
 int nm_store_load_containers(struct nm_store *s, nm_store_container_cb_t cb, void *userdata, unsigned *ret_n_bad)
 {
-    char *sql = load_sql();
+    char *sql = nm_store_schema_select_containers();
+    struct bad_rows bad = {0};
     unsigned n_bad = 0;
     sqlite3_stmt *stmt;
     int code;
 
+    assert(cb && ret_n_bad);
     if (!sql)
         return -ENOMEM;
     code = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
@@ -285,12 +302,14 @@ int nm_store_load_containers(struct nm_store *s, nm_store_container_cb_t cb, voi
     while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
         struct nm_container *c;
 
-        if (read_row(stmt, &c) < 0)
+        if (read_row(stmt, &c) < 0) {
             n_bad++;
-        else
+            note_bad(&bad, stmt);
+        } else
             cb(c, userdata);
     }
     (void)sqlite3_finalize(stmt);
+    set_aside(s, &bad);
     *ret_n_bad = n_bad;
     return nm_store_error(s->db, code);
 }

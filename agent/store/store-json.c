@@ -27,23 +27,27 @@ int nm_store_strv_to_json(char *const *v, json_t **ret)
     return 0;
 }
 
-/* *ret is set also on failure, to what was made so far: the container that it belongs to frees
- * it. */
 int nm_store_strv_from_json(const json_t *array, char ***ret)
 {
     size_t n = json_array_size(array);
-    char **v = json_is_array(array) ? calloc(n + 1, sizeof *v) : NULL;
-    int r = v ? 0 : -EBADMSG;
+    _cleanup_free_ const char **strings = NULL;
+    char **v;
 
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        const char *s = json_string_value(json_array_get(array, i));
-
-        v[i] = s ? strdup(s) : NULL;
-        if (!v[i])
-            r = -EBADMSG;
+    if (!json_is_array(array))
+        return -EBADMSG;
+    strings = calloc(n + 1, sizeof *strings);
+    if (!strings)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        strings[i] = json_string_value(json_array_get(array, i));
+        if (!strings[i])
+            return -EBADMSG;
     }
+    v = nm_strv_pack(strings, n);
+    if (!v)
+        return -ENOMEM;
     *ret = v;
-    return r;
+    return 0;
 }
 
 /* What execve() and the shim take for granted; a damaged journal may say anything. */

@@ -7,10 +7,6 @@
  * reader, the next nmd is spared. Where no file can be made (the disk is full), the store works
  * in memory until one can.
  *
- * The file is locked exclusively while it is open: two nmds on one state directory would each kill
- * what the other runs. The lock also spares the shared-memory index of WAL mode and the locking of
- * each transaction.
- *
  * Which boot: each row carries a number that stands for the boot id under which it was written. So
  * rows of a former boot are known as such even if nmd is killed before it has dealt with all of
  * them.
@@ -18,207 +14,16 @@
 
 #include "agent/store/store.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "agent/store/store-internal.h"
+#include "agent/store/store-connect.h"
+#include "agent/store/store-salvage.h"
+#include "agent/store/store-sql.h"
 #include "util/clock.h"
 #include "util/parse.h"
-
-/* a check that takes longer is cut short: bad rows are found later */
-#define CHECK_LIMIT_USEC (2 * NM_USEC_PER_SEC)
-#define CHECK_STEP_OPS 100000
-#define BUSY_TIMEOUT_MSEC 2000 /* an nmd that is just being replaced */
-
-static const char tables_sql[] =
-    "CREATE TABLE commands (id TEXT NOT NULL PRIMARY KEY, argv TEXT NOT NULL, env TEXT NOT NULL,"
-    " workdir TEXT NOT NULL, user TEXT NOT NULL, uid INTEGER NOT NULL, gid INTEGER NOT NULL,"
-    " no_new_privs INTEGER NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE decisions (number INTEGER PRIMARY KEY, container_id TEXT NOT NULL,"
-    " json TEXT NOT NULL);"
-    "CREATE INDEX decisions_of_container ON decisions (container_id);"
-    "CREATE TABLE key_values (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;";
-
-/* The cache is small: what is read after the start is a page or two per write. */
-static const char pragmas_sql[] = "PRAGMA locking_mode = EXCLUSIVE;"
-                                  "PRAGMA cache_size = -128;"
-                                  "PRAGMA mmap_size = 0;"
-                                  "PRAGMA temp_store = MEMORY;"
-                                  "PRAGMA trusted_schema = OFF;"
-                                  "PRAGMA cell_size_check = ON;"
-                                  "PRAGMA journal_mode = WAL;"
-                                  "PRAGMA synchronous = NORMAL;"
-                                  "PRAGMA wal_autocheckpoint = 500;"
-                                  "PRAGMA journal_size_limit = 1048576;";
-
-static const char *const statements[NM_STMT_COUNT] = {
-    [NM_STMT_HAS_COMMAND] = "SELECT 1 FROM commands WHERE id = ?",
-    [NM_STMT_PUT_COMMAND] =
-        "INSERT OR REPLACE INTO commands (id, argv, env, workdir, user, uid, gid, no_new_privs) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-    [NM_STMT_DELETE_CONTAINER] = "DELETE FROM containers WHERE id = ?",
-    [NM_STMT_DELETE_COMMAND] = "DELETE FROM commands WHERE id = ?",
-    [NM_STMT_PUT_DECISION] =
-        "INSERT OR REPLACE INTO decisions (number, container_id, json) VALUES (?, ?, ?)",
-    [NM_STMT_TRIM_DECISIONS] =
-        "DELETE FROM decisions WHERE number <= (SELECT max(number) FROM decisions) - ?",
-    [NM_STMT_PUT_VALUE] = "INSERT OR REPLACE INTO key_values (key, value) VALUES (?, ?)",
-    [NM_STMT_GET_VALUE] = "SELECT value FROM key_values WHERE key = ?",
-    [NM_STMT_DELETE_VALUE] = "DELETE FROM key_values WHERE key = ?",
-};
-
-/* The first column of the first row as a number. */
-static int query_int64(sqlite3 *db, const char *sql, int64_t *ret)
-{
-    sqlite3_stmt *stmt;
-    int code = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-
-    if (code != SQLITE_OK)
-        return nm_store_error(db, code);
-    code = sqlite3_step(stmt);
-    if (code == SQLITE_ROW)
-        *ret = sqlite3_column_int64(stmt, 0);
-    (void)sqlite3_finalize(stmt);
-    return code == SQLITE_DONE ? -ENOENT : nm_store_error(db, code);
-}
-
-static int check_goes_on(void *userdata)
-{
-    return nm_now_usec() > *(const uint64_t *)userdata;
-}
-
-static int check(sqlite3 *db)
-{
-    uint64_t until = nm_now_usec() + CHECK_LIMIT_USEC;
-    sqlite3_stmt *stmt;
-    int code = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &stmt, NULL);
-    bool bad = false;
-
-    if (code != SQLITE_OK)
-        return nm_store_error(db, code);
-    sqlite3_progress_handler(db, CHECK_STEP_OPS, check_goes_on, &until);
-    code = sqlite3_step(stmt);
-    if (code == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(stmt, 0);
-
-        bad = !text || !nm_streq(text, "ok");
-    }
-    (void)sqlite3_finalize(stmt);
-    sqlite3_progress_handler(db, 0, NULL, NULL);
-    if (code == SQLITE_INTERRUPT)
-        return 0;
-    return bad ? -EUCLEAN : nm_store_error(db, code);
-}
-
-static int make_schema(sqlite3 *db)
-{
-    char *containers = nm_store_container_schema(), version[48];
-    int r;
-
-    if (!containers)
-        return -ENOMEM;
-    (void)snprintf(version, sizeof version, "PRAGMA user_version = %d", NM_STORE_SCHEMA);
-    r = nm_store_exec(db, "BEGIN IMMEDIATE");
-    if (r >= 0)
-        r = nm_store_exec(db, containers);
-    if (r >= 0)
-        r = nm_store_exec(db, tables_sql);
-    if (r >= 0)
-        r = nm_store_exec(db, version);
-    if (r >= 0)
-        r = nm_store_exec(db, "COMMIT");
-    sqlite3_free(containers);
-    return r;
-}
-
-static int ensure_schema(sqlite3 *db)
-{
-    int64_t version, n_tables;
-    int r = query_int64(db, "PRAGMA user_version", &version);
-
-    if (r >= 0)
-        r = query_int64(db, "SELECT count(*) FROM sqlite_schema", &n_tables);
-    if (r < 0)
-        return r;
-    if (version == 0 && n_tables == 0)
-        return make_schema(db);
-    return version == NM_STORE_SCHEMA ? check(db) : -EUCLEAN;
-}
-
-static int prepare_one(struct nm_store *s, enum nm_store_stmt which, const char *sql)
-{
-    int code = sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[which], NULL);
-
-    /* SQLITE_ERROR: it has not the tables and columns that it should have */
-    return (code & 0xff) == SQLITE_ERROR ? -EUCLEAN : nm_store_error(s->db, code);
-}
-
-static int prepare_all(struct nm_store *s)
-{
-    char *upsert = nm_store_container_upsert();
-    int r = upsert ? prepare_one(s, NM_STMT_PUT_CONTAINER, upsert) : -ENOMEM;
-
-    sqlite3_free(upsert);
-    for (int i = 0; r >= 0 && i < NM_STMT_COUNT; i++)
-        if (statements[i])
-            r = prepare_one(s, (enum nm_store_stmt)i, statements[i]);
-    return r;
-}
-
-/* The file with the right mode from the start; an empty one is a new database to SQLite. */
-static int make_file(const char *path)
-{
-    _cleanup_close_ int fd =
-        open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-    struct stat st;
-
-    if (fd < 0)
-        return errno == ELOOP || errno == EISDIR || errno == ENXIO ? -EUCLEAN : -errno;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    return S_ISREG(st.st_mode) ? 0 : -EUCLEAN;
-}
-
-int nm_store_connect(struct nm_store *s, const char *filename)
-{
-    int r = filename[0] == ':' ? 0 : make_file(filename), code;
-
-    if (r < 0)
-        return r;
-    code = sqlite3_open_v2(filename, &s->db,
-                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
-    if (code != SQLITE_OK)
-        return nm_store_error(s->db, code);
-    (void)sqlite3_extended_result_codes(s->db, 1);
-    (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 128, 128);
-    (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    (void)sqlite3_busy_timeout(s->db, BUSY_TIMEOUT_MSEC);
-    r = nm_store_exec(s->db, pragmas_sql);
-    if (r >= 0)
-        r = ensure_schema(s->db);
-    if (r >= 0)
-        r = prepare_all(s);
-    /* The file has just been opened for writing: it is its header that forbids it, by a format that
-     * is none. */
-    return r == -EROFS ? -EUCLEAN : r;
-}
-
-static void forget_statements(struct nm_store *s)
-{
-    for (int i = 0; i < NM_STMT_COUNT; i++) {
-        (void)sqlite3_finalize(s->stmt[i]);
-        s->stmt[i] = NULL;
-    }
-}
-
-void nm_store_disconnect(struct nm_store *s)
-{
-    forget_statements(s);
-    (void)sqlite3_close(s->db);
-    s->db = NULL;
-}
 
 /* ---- a damaged file ------------------------------------------------------------------ */
 
@@ -261,11 +66,25 @@ static bool is_damage(int r)
     return r == -EUCLEAN || r == -EIO || r == -EINVAL;
 }
 
+/* Where not even a log can be made, what the file has can still be read, if it was closed. */
+static void read_into_memory(struct nm_store *s, struct nm_store_opened *o)
+{
+    sqlite3 *old;
+
+    if (nm_store_open_closed(s->path, &old) < 0)
+        return;
+    nm_store_salvage(s, old, &o->saved);
+    s->seen_file = !o->saved.incomplete;
+    (void)sqlite3_close(old);
+}
+
 /* The file, or a new one in place of a damaged one, or none. */
 static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
 {
-    int r = nm_store_connect(s, s->path);
+    int r = nm_store_mark_check(s->path, s->boot_id, &o->log_frames, &o->log_promised);
 
+    o->was_rolled_back = r < 0;
+    r = r < 0 ? r : nm_store_connect(s, s->path);
     if (is_damage(r)) {
         nm_store_disconnect(s);
         r = set_aside(s->path, o->set_aside, sizeof o->set_aside);
@@ -274,6 +93,7 @@ static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
             r = nm_store_connect(s, s->path);
         if (r >= 0)
             nm_store_salvage_file(s, o->set_aside, &o->saved);
+        o->saved.incomplete = o->saved.incomplete || o->was_rolled_back;
     }
     s->on_disk = r >= 0;
     if (r != -ENOSPC && r != -EIO)
@@ -281,7 +101,10 @@ static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
     o->problem = r;
     s->backlog_error = r;
     nm_store_disconnect(s);
-    return nm_store_connect(s, ":memory:");
+    r = nm_store_connect(s, ":memory:");
+    if (r >= 0)
+        read_into_memory(s, o);
+    return r;
 }
 
 /* ---- what the file says about itself ------------------------------------------------- */
@@ -313,7 +136,7 @@ static bool has_foreign_rows(struct nm_store *s)
     (void)snprintf(
         sql, sizeof sql,
         "SELECT count(*) FROM containers WHERE state != 'COMPLETED' AND boot != %" PRIi64, s->boot);
-    return query_int64(s->db, sql, &n) == 0 && n > 0;
+    return nm_store_query_int64(s->db, sql, &n) == 0 && n > 0;
 }
 
 static bool read_boot(struct nm_store *s, const char *boot_id)
@@ -340,6 +163,7 @@ static void read_state(struct nm_store *s, const char *boot_id, struct nm_store_
     char text[64];
     int64_t v = 0;
 
+    assert(s->db && s->depth == 0 && boot_id[0]);
     o->was_closed = nm_store_get_value(s, NM_STORE_CLOSED, text, sizeof text) == 0;
     o->same_boot = read_boot(s, boot_id);
     o->epoch = get_u64(s, NM_STORE_EPOCH);
@@ -349,11 +173,11 @@ static void read_state(struct nm_store *s, const char *boot_id, struct nm_store_
         put_u64(s, NM_STORE_EPOCH, o->epoch);
     }
     o->last_seq = get_u64(s, NM_STORE_LAST_SEQ);
-    if (query_int64(s->db, "SELECT max(seq) FROM containers", &v) == 0 && v > 0)
+    if (nm_store_query_int64(s->db, "SELECT max(seq) FROM containers", &v) == 0 && v > 0)
         o->last_seq = NM_MAX(o->last_seq, (uint64_t)v);
     s->last_seq = o->last_seq;
     v = 0;
-    if (query_int64(s->db, "SELECT max(number) FROM decisions", &v) == 0 && v > 0)
+    if (nm_store_query_int64(s->db, "SELECT max(number) FROM decisions", &v) == 0 && v > 0)
         o->last_decision = (uint64_t)v;
 }
 
@@ -364,6 +188,8 @@ int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret,
     struct nm_store_opened o = {0};
     int r;
 
+    if (s)
+        s->mark = (struct nm_store_mark)NM_STORE_MARK_NULL;
     if (!s || asprintf(&s->path, "%s/" NM_STORE_FILE, dir) < 0)
         return -ENOMEM;
     (void)snprintf(s->boot_id, sizeof s->boot_id, "%s", boot_id);
@@ -379,16 +205,14 @@ int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret,
 int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened)
 {
     struct nm_store_opened o = {.was_damaged = true};
-    sqlite3 *old = s->db;
+    sqlite3 *old;
     int r;
 
     if (s->depth > 0)
         return -EPROTO;
     /* The file is left open: it can be read even when it has lost its name. Closing it must not
      * touch what has the name then. */
-    (void)sqlite3_db_config(old, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    forget_statements(s);
-    s->db = NULL;
+    old = nm_store_detach(s);
     r = set_aside(s->path, o.set_aside, sizeof o.set_aside);
     s->retry_usec = 0;
     r = r < 0 ? r : connect_somehow(s, &o);

@@ -6,9 +6,11 @@
  * dropped first.
  */
 
-#include <errno.h>
+#include "agent/store/store-pending.h"
 
-#include "agent/store/store-internal.h"
+#include <assert.h>
+#include <errno.h>
+#include <sqlite3.h>
 
 #define DECISIONS_MAX 1000
 #define DECISION_PREFIX "decision:"
@@ -57,6 +59,7 @@ int nm_store_queue_put(struct nm_store_queue *q, const char *key, char *sql)
 {
     struct nm_store_pending *p = NULL;
 
+    assert(key[0] && strlen(key) < sizeof p->key);
     if (!sql)
         return -ENOMEM;
     for (size_t i = 0; i < q->n && !p; i++)
@@ -81,6 +84,7 @@ int nm_store_queue_put(struct nm_store_queue *q, const char *key, char *sql)
 
 void nm_store_queue_move(struct nm_store_queue *from, struct nm_store_queue *to)
 {
+    assert(from != to);
     for (size_t i = 0; i < from->n; i++)
         (void)nm_store_queue_put(to, from->items[i].key, from->items[i].sql);
     from->n = from->bytes = 0;

@@ -12,11 +12,14 @@
  * containers that live: their numbers of processes and their times would mean something else.
  */
 
+#include "agent/store/store-salvage.h"
+
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "agent/store/store-internal.h"
+#include "agent/store/store-sql.h"
 #include "util/clock.h"
 
 #define GAP_MAX 20000 /* more rows than that are asked for one by one in no table */
@@ -224,6 +227,7 @@ void nm_store_salvage(struct nm_store *s, sqlite3 *old, struct nm_store_saved *r
         {"decisions", "number", "1", &saved.n_decisions},
     };
 
+    assert(s->db && old && s->db != old);
     ret->incomplete = true;
     if (!is_ours(old) || nm_store_exec(s->db, "BEGIN IMMEDIATE") < 0)
         return;
@@ -260,6 +264,34 @@ static int open_old(const char *path, sqlite3 **ret)
                             NULL, NULL, NULL);
     }
     if (code != SQLITE_OK) {
+        (void)sqlite3_close(db);
+        return -EUCLEAN;
+    }
+    *ret = db;
+    return 0;
+}
+
+/* A file's name in a URI. */
+static int print_uri(const char *path, char *buf, size_t size)
+{
+    size_t n = (size_t)snprintf(buf, size, "file:");
+
+    for (; *path && n + 4 < size; path++)
+        n += (size_t)snprintf(buf + n, size - n, strchr("%?#", *path) ? "%%%02X" : "%c", (unsigned char)*path);
+    return *path || (size_t)snprintf(buf + n, size - n, "?immutable=1") >= size - n ? -ENAMETOOLONG : 0;
+}
+
+int nm_store_open_closed(const char *path, sqlite3 **ret)
+{
+    char log[512], uri[1600];
+    sqlite3 *db = NULL;
+    struct stat st;
+
+    if ((size_t)snprintf(log, sizeof log, "%s-wal", path) >= sizeof log || print_uri(path, uri, sizeof uri) < 0)
+        return -ENAMETOOLONG;
+    if ((lstat(log, &st) == 0 && st.st_size > 0) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return -ENOENT;
+    if (sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
         (void)sqlite3_close(db);
         return -EUCLEAN;
     }

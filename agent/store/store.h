@@ -26,6 +26,8 @@ struct nm_store_saved {
 struct nm_store_opened {
     bool is_new;             /* no file was there, or none that could be used: at best a part is known of before */
     bool was_damaged;
+    bool was_rolled_back;    /* its log was cut off in the middle: rows may be older than what happened to containers */
+    uint32_t log_frames, log_promised; /* with was_rolled_back: sound ones, and those that there were */
     char set_aside[256];     /* where the damaged file went */
     struct nm_store_saved saved;
     int problem;             /* 0, or -ENOSPC or -EIO: no file could be made, all is kept in memory until one can */
@@ -67,9 +69,9 @@ int nm_store_put_decision(struct nm_store *s, const struct nm_decision *d);
 /* Keeps the newest keep_max (0: all). */
 int nm_store_trim_decisions(struct nm_store *s, uint64_t keep_max);
 typedef void (*nm_store_decision_cb_t)(const struct nm_decision *d, void *userdata);
-/* container_id NULL: all. Oldest first, at most `max` of the newest. */
-int nm_store_load_decisions(struct nm_store *s, const char *container_id, unsigned max, nm_store_decision_cb_t cb,
-                            void *userdata);
+/* container_id NULL: all. Oldest first, at most `max` of the newest with numbers below `before`. */
+int nm_store_load_decisions(struct nm_store *s, const char *container_id, uint64_t before,
+                            unsigned max, nm_store_decision_cb_t cb, void *userdata);
 
 /* Named small texts that survive a restart: counters, policy memory, drain state. Keys are shorter than
  * NM_STORE_KEY_SIZE; "store." is the store's own prefix. */

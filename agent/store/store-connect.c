@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * One file is opened, checked and closed; what to do about one that can't be is told elsewhere (store-open.c). It is
+ * locked exclusively while it is open: two nmds on one state directory would each kill what the other runs. The lock
+ * also spares the shared-memory index of WAL mode and the locking of each transaction.
+ */
+
+#include "agent/store/store-connect.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "agent/store/store-schema.h"
+#include "agent/store/store-sql.h"
+#include "util/clock.h"
+
+/* a check that takes longer is cut short: bad rows are found later */
+#define CHECK_LIMIT_USEC (2 * NM_USEC_PER_SEC)
+#define CHECK_STEP_OPS 100000
+#define CHECKPOINT_FRAMES 500
+#define BUSY_TIMEOUT_MSEC 2000 /* an nmd that is just being replaced */
+
+/* The cache is small: what is read after the start is a page or two per write. */
+static const char pragmas_sql[] = "PRAGMA locking_mode = EXCLUSIVE;"
+                                  "PRAGMA cache_size = -128;"
+                                  "PRAGMA mmap_size = 0;"
+                                  "PRAGMA temp_store = MEMORY;"
+                                  "PRAGMA trusted_schema = OFF;"
+                                  "PRAGMA cell_size_check = ON;"
+                                  "PRAGMA journal_mode = WAL;"
+                                  "PRAGMA synchronous = NORMAL;"
+                                  "PRAGMA journal_size_limit = 1048576;";
+
+static int check_goes_on(void *userdata)
+{
+    return nm_now_usec() > *(const uint64_t *)userdata;
+}
+
+static int check(sqlite3 *db)
+{
+    uint64_t until = nm_now_usec() + CHECK_LIMIT_USEC;
+    sqlite3_stmt *stmt;
+    int code = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &stmt, NULL);
+    bool bad = false;
+
+    if (code != SQLITE_OK)
+        return nm_store_error(db, code);
+    sqlite3_progress_handler(db, CHECK_STEP_OPS, check_goes_on, &until);
+    code = sqlite3_step(stmt);
+    if (code == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(stmt, 0);
+
+        bad = !text || !nm_streq(text, "ok");
+    }
+    (void)sqlite3_finalize(stmt);
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    if (code == SQLITE_INTERRUPT)
+        return 0;
+    return bad ? -EUCLEAN : nm_store_error(db, code);
+}
+
+static int ensure_schema(sqlite3 *db)
+{
+    int64_t version, n_tables;
+    int r = nm_store_query_int64(db, "PRAGMA user_version", &version);
+
+    if (r >= 0)
+        r = nm_store_query_int64(db, "SELECT count(*) FROM sqlite_schema", &n_tables);
+    if (r < 0)
+        return r;
+    if (version == 0 && n_tables == 0)
+        return nm_store_schema_make(db);
+    return version == NM_STORE_SCHEMA ? check(db) : -EUCLEAN;
+}
+
+static int prepare_one(struct nm_store *s, enum nm_store_stmt which)
+{
+    char *sql = nm_store_schema_statement(which);
+    int code = SQLITE_NOMEM;
+
+    if (sql)
+        code = sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[which], NULL);
+    sqlite3_free(sql);
+    /* SQLITE_ERROR: it has not the tables and columns that it should have */
+    return (code & 0xff) == SQLITE_ERROR ? -EUCLEAN : nm_store_error(s->db, code);
+}
+
+static int prepare_all(struct nm_store *s)
+{
+    int r = 0;
+
+    for (int i = 0; r >= 0 && i < NM_STMT_COUNT; i++)
+        r = prepare_one(s, (enum nm_store_stmt)i);
+    return r;
+}
+
+/* The file with the right mode from the start; an empty one is a new database to SQLite. */
+static int make_file(const char *path)
+{
+    _cleanup_close_ int fd =
+        open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    struct stat st;
+
+    if (fd < 0)
+        return errno == ELOOP || errno == EISDIR || errno == ENXIO ? -EUCLEAN : -errno;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    return S_ISREG(st.st_mode) ? 0 : -EUCLEAN;
+}
+
+/* SQLite says no more than that it can't. The obstacle may be gone by now; then it is the file itself. */
+static int why_not(const char *path)
+{
+    char log[512];
+
+    if ((size_t)snprintf(log, sizeof log, "%s-wal", path) >= sizeof log)
+        return -ENAMETOOLONG;
+    for (int i = 0; i < 2; i++) {
+        int fd = open(i ? log : path, O_RDWR | (i ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+
+        if (fd < 0)
+            return errno == EDQUOT ? -ENOSPC : -errno;
+        (void)close(fd);
+    }
+    return -EIO;
+}
+
+/* In place of SQLite's own, which only takes the log in when it is long. */
+static int on_commit(void *userdata, sqlite3 *db, const char *schema, int n)
+{
+    struct nm_store *s = userdata;
+
+    (void)schema;
+    nm_store_mark_put(&s->mark, (uint32_t)n);
+    if (n >= CHECKPOINT_FRAMES)
+        (void)sqlite3_wal_checkpoint(db, NULL);
+    return SQLITE_OK;
+}
+
+int nm_store_connect(struct nm_store *s, const char *filename)
+{
+    int r = filename[0] == ':' ? 0 : make_file(filename), code;
+
+    assert(!s->db && s->mark.fd < 0);
+
+    if (r < 0)
+        return r;
+    code = sqlite3_open_v2(filename, &s->db,
+                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code != SQLITE_OK)
+        return code == SQLITE_CANTOPEN ? why_not(filename) : nm_store_error(s->db, code);
+    (void)sqlite3_extended_result_codes(s->db, 1);
+    (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 128, 128);
+    (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_busy_timeout(s->db, BUSY_TIMEOUT_MSEC);
+    r = nm_store_exec(s->db, pragmas_sql);
+    if (r >= 0)
+        r = ensure_schema(s->db);
+    if (r >= 0)
+        r = prepare_all(s);
+    if (r == -EIO && filename[0] != ':' && (sqlite3_extended_errcode(s->db) & 0xff) == SQLITE_CANTOPEN)
+        r = why_not(filename);
+    if (r >= 0 && filename[0] != ':') {
+        nm_store_mark_open(&s->mark, filename, s->boot_id);
+        (void)sqlite3_wal_hook(s->db, on_commit, s);
+    }
+    /* The file has just been opened for writing: it is its header that forbids it, by a format that
+     * is none. */
+    return r == -EROFS ? -EUCLEAN : r;
+}
+
+static void forget_statements(struct nm_store *s)
+{
+    for (int i = 0; i < NM_STMT_COUNT; i++) {
+        (void)sqlite3_finalize(s->stmt[i]);
+        s->stmt[i] = NULL;
+    }
+}
+
+void nm_store_disconnect(struct nm_store *s)
+{
+    forget_statements(s);
+    nm_store_mark_clear(&s->mark); /* closing takes the log in, and away */
+    nm_store_mark_done(&s->mark);
+    (void)sqlite3_close(s->db);
+    s->db = NULL;
+}
+
+sqlite3 *nm_store_detach(struct nm_store *s)
+{
+    sqlite3 *db = s->db;
+
+    assert(db && s->depth == 0);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    forget_statements(s);
+    nm_store_mark_clear(&s->mark);
+    nm_store_mark_done(&s->mark);
+    s->db = NULL;
+    return db;
+}
+
+struct nm_store_connection nm_store_part(struct nm_store *s)
+{
+    struct nm_store_connection c = {.db = s->db};
+
+    assert(s->db && !s->on_disk && s->mark.fd < 0);
+    memcpy(c.stmt, s->stmt, sizeof c.stmt);
+    memset(s->stmt, 0, sizeof s->stmt);
+    s->db = NULL;
+    return c;
+}
+
+void nm_store_rejoin(struct nm_store *s, const struct nm_store_connection *c)
+{
+    assert(!s->db && c->db);
+    memcpy(s->stmt, c->stmt, sizeof s->stmt);
+    s->db = c->db;
+}
+
+void nm_store_close(struct nm_store_connection *c)
+{
+    for (int i = 0; i < NM_STMT_COUNT; i++)
+        (void)sqlite3_finalize(c->stmt[i]);
+    (void)sqlite3_close(c->db);
+    *c = (struct nm_store_connection){0};
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/store/store-state.h"
+
+/* Opens or makes the file, with its schema, and prepares all statements. ":memory:" is no file. On failure half of it
+ * may be open: nm_store_disconnect(). */
+int nm_store_connect(struct nm_store *s, const char *filename);
+void nm_store_disconnect(struct nm_store *s);
+/* Takes the connection away from s, which is without any then, and leaves it open for reading. Closing it won't touch
+ * its file. */
+sqlite3 *nm_store_detach(struct nm_store *s);
+
+/* One in memory, put by while another is tried: s is without any after part(), until it connects or rejoins. */
+struct nm_store_connection {
+    sqlite3 *db;
+    sqlite3_stmt *stmt[NM_STMT_COUNT];
+};
+struct nm_store_connection nm_store_part(struct nm_store *s);
+void nm_store_rejoin(struct nm_store *s, const struct nm_store_connection *c);
+void nm_store_close(struct nm_store_connection *c);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* Writes that aren't on disk yet. */
+
+#include <stddef.h>
+
+#include "agent/store/store.h"
+
+/* A write that is not on disk yet: SQL with its values in it. `key` says which row it is about: the
+ * newest one per row is all that is needed. */
+struct nm_store_pending {
+    char *sql;
+    char key[NM_STORE_KEY_SIZE + 16]; /* "container:ID", "command:ID", "decision:N", "value:KEY" */
+};
+
+struct nm_store_queue {
+    struct nm_store_pending *items;
+    size_t n, capacity, bytes;
+};
+
+/* Appends, in place of an older item of the same key. Takes a copy of key and the string `sql`
+ * (sqlite3_malloc'ed; freed also on failure). */
+int nm_store_queue_put(struct nm_store_queue *q, const char *key, char *sql);
+void nm_store_queue_move(struct nm_store_queue *from, struct nm_store_queue *to);
+void nm_store_queue_done(struct nm_store_queue *q);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Tables and statements. The one of containers follows the table of columns (store-columns.c). */
+
+#include "agent/store/store-schema.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "agent/store/store-columns.h"
+#include "agent/store/store-sql.h"
+
+#define N_COLUMNS ((int)nm_store_n_columns)
+
+static const char tables_sql[] =
+    "CREATE TABLE commands (id TEXT NOT NULL PRIMARY KEY, argv TEXT NOT NULL, env TEXT NOT NULL,"
+    " workdir TEXT NOT NULL, user TEXT NOT NULL, uid INTEGER NOT NULL, gid INTEGER NOT NULL,"
+    " no_new_privs INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE decisions (number INTEGER PRIMARY KEY, container_id TEXT NOT NULL,"
+    " json TEXT NOT NULL);"
+    "CREATE INDEX decisions_of_container ON decisions (container_id);"
+    "CREATE TABLE key_values (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;";
+
+static const char *const statements[NM_STMT_COUNT] = {
+    [NM_STMT_HAS_COMMAND] = "SELECT 1 FROM commands WHERE id = ?",
+    [NM_STMT_PUT_COMMAND] =
+        "INSERT OR REPLACE INTO commands (id, argv, env, workdir, user, uid, gid, no_new_privs) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    [NM_STMT_DELETE_CONTAINER] = "DELETE FROM containers WHERE id = ?",
+    [NM_STMT_DELETE_COMMAND] = "DELETE FROM commands WHERE id = ?",
+    [NM_STMT_PUT_DECISION] =
+        "INSERT OR REPLACE INTO decisions (number, container_id, json) VALUES (?, ?, ?)",
+    [NM_STMT_TRIM_DECISIONS] =
+        "DELETE FROM decisions WHERE number <= (SELECT max(number) FROM decisions) - ?",
+    [NM_STMT_PUT_VALUE] = "INSERT OR REPLACE INTO key_values (key, value) VALUES (?, ?)",
+    [NM_STMT_GET_VALUE] = "SELECT value FROM key_values WHERE key = ?",
+    [NM_STMT_DELETE_VALUE] = "DELETE FROM key_values WHERE key = ?",
+};
+
+/* Not in the struct: which boot the row is of. */
+#define BOOT_COLUMN "boot"
+
+static const char *column_type(enum nm_store_kind kind)
+{
+    return nm_store_kind_is_text(kind) ? "TEXT" : "INTEGER";
+}
+
+/* WITHOUT ROWID: the id is the key, and one tree less has to be written for each change. */
+static char *containers_table(void)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+
+    sqlite3_str_appendall(sql, "CREATE TABLE containers (");
+    for (int i = 0; i < N_COLUMNS; i++)
+        sqlite3_str_appendf(sql, "%s %s NOT NULL%s, ", nm_store_columns[i].name, column_type(nm_store_columns[i].kind),
+                            i == 0 ? " PRIMARY KEY" : "");
+    sqlite3_str_appendall(sql, BOOT_COLUMN " INTEGER NOT NULL) WITHOUT ROWID");
+    return sqlite3_str_finish(sql);
+}
+
+static char *containers_upsert(void)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+
+    sqlite3_str_appendall(sql, "INSERT INTO containers (");
+    for (int i = 0; i < N_COLUMNS; i++)
+        sqlite3_str_appendf(sql, "%s, ", nm_store_columns[i].name);
+    sqlite3_str_appendall(sql, BOOT_COLUMN ") VALUES (");
+    for (int i = 0; i < N_COLUMNS; i++)
+        sqlite3_str_appendall(sql, "?, ");
+    sqlite3_str_appendall(sql, "?) ON CONFLICT (id) DO UPDATE SET ");
+    for (int i = 1; i < N_COLUMNS; i++)
+        sqlite3_str_appendf(sql, "%s = excluded.%s, ", nm_store_columns[i].name, nm_store_columns[i].name);
+    sqlite3_str_appendall(sql, BOOT_COLUMN " = excluded." BOOT_COLUMN);
+    return sqlite3_str_finish(sql);
+}
+
+int nm_store_schema_make(sqlite3 *db)
+{
+    char *containers = containers_table(), version[48];
+    int r;
+
+    if (!containers)
+        return -ENOMEM;
+    (void)snprintf(version, sizeof version, "PRAGMA user_version = %d", NM_STORE_SCHEMA);
+    r = nm_store_exec(db, "BEGIN IMMEDIATE");
+    if (r >= 0)
+        r = nm_store_exec(db, containers);
+    if (r >= 0)
+        r = nm_store_exec(db, tables_sql);
+    if (r >= 0)
+        r = nm_store_exec(db, version);
+    if (r >= 0)
+        r = nm_store_exec(db, "COMMIT");
+    sqlite3_free(containers);
+    return r;
+}
+
+char *nm_store_schema_statement(enum nm_store_stmt which)
+{
+    assert(which < NM_STMT_COUNT);
+    return which == NM_STMT_PUT_CONTAINER ? containers_upsert() : sqlite3_mprintf("%s", statements[which]);
+}
+
+char *nm_store_schema_select_containers(void)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+
+    sqlite3_str_appendall(sql, "SELECT ");
+    for (int i = 0; i < N_COLUMNS; i++)
+        sqlite3_str_appendf(sql, "c.%s, ", nm_store_columns[i].name);
+    sqlite3_str_appendall(sql, "m.argv, m.env, m.workdir, m.user, m.uid, m.gid, m.no_new_privs "
+                               "FROM containers c LEFT JOIN commands m ON m.id = c.id ORDER BY c.seq");
+    return sqlite3_str_finish(sql);
+}

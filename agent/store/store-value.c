@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Named small texts. */
+
+#include "agent/store/store.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "agent/store/store-sql.h"
+#include "agent/store/store-write.h"
+
+int nm_store_put_value(struct nm_store *s, const char *key, const char *value)
+{
+    sqlite3_stmt *stmt = s->stmt[NM_STMT_PUT_VALUE];
+
+    assert(key && value);
+    if (strlen(key) >= NM_STORE_KEY_SIZE)
+        return -EINVAL;
+    (void)sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(stmt, 2, value, -1, SQLITE_STATIC);
+    return nm_store_write(s, NM_STMT_PUT_VALUE, "value", key);
+}
+
+int nm_store_get_value(struct nm_store *s, const char *key, char *buf, size_t size)
+{
+    sqlite3_stmt *stmt = s->stmt[NM_STMT_GET_VALUE];
+    int code, r = -ENOENT;
+
+    assert(key && size > 0);
+    (void)sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
+    code = sqlite3_step(stmt);
+    if (code == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(stmt, 0);
+
+        if (!text)
+            r = -EBADMSG;
+        else
+            r = (size_t)snprintf(buf, size, "%s", text) < size ? 0 : -E2BIG;
+    } else if (code != SQLITE_DONE)
+        r = nm_store_error(s->db, code);
+    (void)sqlite3_reset(stmt);
+    return r;
+}
+
+int nm_store_delete_value(struct nm_store *s, const char *key)
+{
+    (void)sqlite3_bind_text(s->stmt[NM_STMT_DELETE_VALUE], 1, key, -1, SQLITE_STATIC);
+    return nm_store_write(s, NM_STMT_DELETE_VALUE, "value", key);
+}
+
+int nm_store_load_values(struct nm_store *s, const char *prefix, nm_store_value_cb_t cb, void *userdata)
+{
+    static const char sql[] = "SELECT key, value FROM key_values WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key";
+    sqlite3_stmt *stmt;
+    int code = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
+
+    if (code != SQLITE_OK)
+        return nm_store_error(s->db, code);
+    (void)sqlite3_bind_text(stmt, 1, prefix, -1, SQLITE_STATIC);
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *key = (const char *)sqlite3_column_text(stmt, 0);
+        const char *value = (const char *)sqlite3_column_text(stmt, 1);
+
+        if (key && value)
+            cb(key, value, userdata);
+    }
+    (void)sqlite3_finalize(stmt);
+    return nm_store_error(s->db, code);
+}

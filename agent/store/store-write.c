@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The journal's writes. Every write is a prepared statement that names its row by a key. One that
+ * fails because the disk is full (or gone, or read-only) is kept as text in memory, in place of an
+ * older one of the same row, and written as soon as there is room; the caller is told, and nothing
+ * else changes for it. SQLite may roll a whole transaction back when one write in it fails, so what
+ * was written since the begin is kept likewise until the commit has worked.
+ */
+
+#include "agent/store/store-write.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "agent/store/store-connect.h"
+#include "agent/store/store-sql.h"
+#include "util/clock.h"
+
+#define RETRY_USEC (200 * NM_USEC_PER_MSEC)
+
+/* Worth keeping the write for: the obstacle is not the write itself. */
+static bool is_retryable(int r)
+{
+    return r == -ENOSPC || r == -EIO || r == -EROFS || r == -EBUSY ||
+           r == -EMFILE || r == -ENFILE || r == -EUCLEAN;
+}
+
+static int step(struct nm_store *s, sqlite3_stmt *stmt)
+{
+    int r = nm_store_error(s->db, sqlite3_step(stmt));
+
+    (void)sqlite3_reset(stmt);
+    return r;
+}
+
+/* Writes the queue in one transaction. An item that can never be written (its row makes no sense)
+ * is let go. */
+static int write_queue(struct nm_store *s)
+{
+    int r = nm_store_exec(s->db, "BEGIN IMMEDIATE");
+
+    for (size_t i = 0; r >= 0 && i < s->pending.n; i++) {
+        r = nm_store_exec(s->db, s->pending.items[i].sql);
+        if (r == -EINVAL)
+            r = 0;
+    }
+    if (r >= 0)
+        r = nm_store_exec(s->db, "COMMIT");
+    if (r < 0 && !sqlite3_get_autocommit(s->db))
+        (void)nm_store_exec(s->db, "ROLLBACK");
+    return r;
+}
+
+/* From memory to the file, which by now can be made. What is pending is all there is: rows that the
+ * file may have had when it could not be opened were not seen by anybody, unless they could be read. */
+static int move_to_disk(struct nm_store *s)
+{
+    struct nm_store_connection memory = nm_store_part(s);
+    int r = nm_store_connect(s, s->path);
+
+    if (r >= 0 && !s->seen_file)
+        r = nm_store_exec(s->db, "DELETE FROM containers; DELETE FROM commands;");
+    if (r < 0) { /* what was read of the file, if anything was, is still needed */
+        nm_store_disconnect(s);
+        nm_store_rejoin(s, &memory);
+        return r;
+    }
+    s->on_disk = true;
+    nm_store_close(&memory);
+    return 0;
+}
+
+static int flush(struct nm_store *s)
+{
+    int r;
+
+    assert(s->db && sqlite3_get_autocommit(s->db)); /* in no transaction */
+    r = s->on_disk ? 0 : move_to_disk(s);
+    if (r >= 0 && s->pending.n > 0)
+        r = write_queue(s);
+    if (r < 0) {
+        s->retry_usec = nm_now_usec() + RETRY_USEC;
+        s->backlog_error = r;
+        return r;
+    }
+    nm_store_queue_done(&s->pending);
+    return 0;
+}
+
+static bool has_backlog(const struct nm_store *s)
+{
+    return !s->on_disk || s->pending.n > 0;
+}
+
+/* With a full disk and much to do, not every write should try everything again. */
+static int flush_unless_just_failed(struct nm_store *s)
+{
+    return nm_now_usec() < s->retry_usec ? s->backlog_error : flush(s);
+}
+
+/* SQLite goes on with a file that has lost its name; whatever is written then is lost with the last descriptor. */
+static bool has_moved(struct nm_store *s)
+{
+    int moved = 0;
+
+    return s->on_disk && sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
+}
+
+int nm_store_flush(struct nm_store *s)
+{
+    if (s->depth > 0)
+        return 0;
+    if (has_moved(s))
+        return -EUCLEAN;
+    return has_backlog(s) ? flush(s) : 0;
+}
+
+static int write_in_transaction(struct nm_store *s, sqlite3_stmt *stmt, const char *row)
+{
+    int r = nm_store_queue_put(&s->logged, row, sqlite3_expanded_sql(stmt));
+
+    if (s->transaction_error == 0)
+        s->transaction_error = r < 0 ? r : step(s, stmt);
+    return s->transaction_error;
+}
+
+int nm_store_write(struct nm_store *s, enum nm_store_stmt which, const char *kind, const char *key)
+{
+    sqlite3_stmt *stmt = s->stmt[which];
+    char row[sizeof((struct nm_store_pending *)NULL)->key];
+    int r;
+
+    assert(which < NM_STMT_COUNT && s->stmt[which]);
+    (void)snprintf(row, sizeof row, "%s:%s", kind, key);
+    if (s->depth > 0)
+        return write_in_transaction(s, stmt, row);
+    if (has_backlog(s)) {
+        r = nm_store_queue_put(&s->pending, row, sqlite3_expanded_sql(stmt));
+        return r < 0 ? r : flush_unless_just_failed(s);
+    }
+    r = step(s, stmt);
+    if (!is_retryable(r))
+        return r;
+    s->backlog_error = r;
+    return nm_store_queue_put(&s->pending, row, sqlite3_expanded_sql(stmt)) < 0 ? -ENOMEM : r;
+}
+
+int nm_store_begin(struct nm_store *s)
+{
+    if (s->depth++ > 0)
+        return 0;
+    s->transaction_error = has_backlog(s) ? flush_unless_just_failed(s) : 0;
+    if (s->transaction_error == 0)
+        s->transaction_error = nm_store_exec(s->db, "BEGIN IMMEDIATE");
+    return 0;
+}
+
+int nm_store_commit(struct nm_store *s)
+{
+    int r = s->transaction_error;
+
+    assert(s->db);
+    if (s->depth == 0)
+        return -EPROTO;
+    if (--s->depth > 0)
+        return 0;
+    if (r == 0)
+        r = nm_store_exec(s->db, "COMMIT");
+    if (r == 0) {
+        nm_store_queue_done(&s->logged);
+        return 0;
+    }
+    if (!sqlite3_get_autocommit(s->db))
+        (void)nm_store_exec(s->db, "ROLLBACK");
+    nm_store_queue_move(&s->logged, &s->pending);
+    s->backlog_error = r;
+    /* one write that makes no sense must not take the others with it */
+    return r == -EINVAL ? flush(s) ?: r : r;
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/store/store-state.h"
+
+/* Steps a bound writing statement and resets it. What fails for want of room is queued, under `kind` and `key`: the
+ * newest write of each row is kept. */
+int nm_store_write(struct nm_store *s, enum nm_store_stmt which, const char *kind, const char *key);
