@@ -6,8 +6,9 @@
  * operator may have pointed log-dir at a place that has other things in it.
  */
 
-#include "agent/manager/manager.h"
+#include "agent/manager/container-files.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <ftw.h>
 #include <inttypes.h>
@@ -16,8 +17,9 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
-void nm_manager_container_dir(const struct nm_manager *m, const char *id, char buf[NM_DIR_SIZE])
+void nm_files_container_dir(const struct nm_manager *m, const char *id, char buf[NM_DIR_SIZE])
 {
+    assert(id);
     /* the state directory was checked to be short enough when it was opened */
     (void)snprintf(buf, NM_DIR_SIZE, "%s/containers/%s", m->state_dir, id);
 }
@@ -37,7 +39,8 @@ int nm_files_foreach(const struct nm_manager *m, nm_files_cb_t cb, void *userdat
     _cleanup_closedir_ DIR *dir = NULL;
     char path[NM_DIR_SIZE];
 
-    nm_manager_container_dir(m, "", path);
+    assert(cb);
+    nm_files_container_dir(m, "", path);
     dir = opendir(path);
     if (!dir)
         return errno == ENOENT ? 0 : -errno;
@@ -61,7 +64,7 @@ void nm_files_forget(struct nm_manager *m, const char *id)
 
     if (!is_id(id))
         return;
-    nm_manager_container_dir(m, id, path);
+    nm_files_container_dir(m, id, path);
     (void)nftw(path, unlink_one, 8, FTW_DEPTH | FTW_PHYS);
     if ((size_t)snprintf(path, sizeof path, "%s/%s", m->log_dir, id) < sizeof path)
         (void)nftw(path, unlink_one, 8, FTW_DEPTH | FTW_PHYS);

@@ -14,14 +14,18 @@
  * kernel's pressure events are slower there, and as slow as 2 s where nmd lacks CAP_SYS_RESOURCE.
  */
 
-#include "agent/manager/manager.h"
+#include "agent/manager/glance.h"
 
+#include <assert.h>
+
+#include "agent/manager/manager-kick.h"
+#include "agent/manager/manager-sample.h"
 #include "monitor/parse.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 
-/* A surge of CPU is seen in the first glance that is all of it: two of these and CPU_LOOK_USEC are what may pass before
- * it is relieved. */
+/* A surge of CPU is seen in the first glance that is all of it: two of these and CPU_LOOK_USEC are what may pass
+ * before it is relieved. */
 #define GLANCE_USEC (20 * NM_USEC_PER_MSEC)
 #define FLUTTER_SHARE 1024 /* of the capacity: what is no more says nothing about the threshold */
 /* A sample reads all of each container, which takes milliseconds where there are many, or big ones without a memory
@@ -40,9 +44,9 @@ static uint64_t used_bytes(const struct nm_node_sample *n)
 }
 
 /*
- * By as much as the node's use has grown, the containers' may have. What processes hold is told apart, and the greater
- * growth counts: each CPU keeps freed pages on a list of its own, hundreds of MiB by now, which MemAvailable takes for
- * used; a process that is given those grows without a change of it.
+ * By as much as the node's use has grown, the containers' may have. What processes hold is told apart, and the
+ * greater growth counts: each CPU keeps freed pages on a list of its own, hundreds of MiB by now, which
+ * MemAvailable takes for used; a process that is given those grows without a change of it.
  */
 static bool worth_a_sample(const struct nm_manager *m, const struct nm_node_sample *now)
 {
@@ -62,14 +66,6 @@ static uint64_t cpu_limit(const struct nm_manager *m)
                       (double)m->settings.capacity.cpu_millicores);
 }
 
-/* It has gone. Another slice has taken its place, by and by. */
-static void close_slice(struct nm_manager *m)
-{
-    m->slice_cpu_fd = nm_close(m->slice_cpu_fd);
-    m->slice_memory_fd = nm_close(m->slice_memory_fd);
-    m->glance_cpu_usec = 0;
-}
-
 /* Since the last glance, all CPU up to the threshold was used by containers alone, and the newest
  * sample knows nothing of that. */
 static bool cpu_surges(struct nm_manager *m, uint64_t now)
@@ -82,7 +78,7 @@ static bool cpu_surges(struct nm_manager *m, uint64_t now)
         return false;
     if (nm_pread_file(m->slice_cpu_fd, buf, sizeof buf, NULL) < 0 ||
         nm_monitor_parse_cpu_stat(buf, &cpu) < 0) {
-        close_slice(m);
+        nm_sample_close_slice(m);
         return false;
     }
     m->glance_usec = now;
@@ -98,32 +94,40 @@ static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_manager *m = userdata;
 
-    (void)s;
-    nm_manager_round(m, NM_TRIGGER_SAMPLE);
-    m->cpu_event_usec = 0;
-    if (m->in_use_millicores > cpu_limit(m))
-        return 0;
-    m->cpu_look_pause_usec =
-        NM_MIN(NM_MAX(2 * m->cpu_look_pause_usec, CPU_LOOK_AGAIN_USEC), CPU_LOOK_AGAIN_MAX_USEC);
-    m->cpu_look_after_usec = usec + m->cpu_look_pause_usec;
+    (void)s, (void)usec;
+    m->cpu_looked = true;
+    nm_kick(m, NM_TRIGGER_LOOK); /* comes back through nm_glance_rearm() */
     return 0;
 }
 
+/* The second sample of a look has been judged. */
+static void end_look(struct nm_manager *m)
+{
+    m->cpu_looked = false;
+    m->cpu_event_usec = 0;
+    if (m->in_use_millicores > cpu_limit(m))
+        return;
+    m->cpu_look_pause_usec =
+        NM_MIN(NM_MAX(2 * m->cpu_look_pause_usec, CPU_LOOK_AGAIN_USEC), CPU_LOOK_AGAIN_MAX_USEC);
+    m->cpu_look_after_usec = nm_now_usec() + m->cpu_look_pause_usec;
+}
+
 /* CPU use is what was used since the sample before, which may be seconds ago: a surge that has just
- * begun hardly shows in it. So it makes two samples, and only the second one, which is of the moment
- * between them, counts for the rule of consecutive samples. */
+ * begun hardly shows in it. So it makes two samples, and the second one, which is of the moment between
+ * them, may be the first of those that must be over the threshold in a row; the others come in their own time. */
 void nm_glance_look_at_cpu(struct nm_manager *m)
 {
     if (m->cpu_event_usec != 0 || !m->cpu_look_timer)
         return;
-    nm_manager_round(m, NM_TRIGGER_PRESSURE);
     m->cpu_event_usec = nm_now_usec();
+    nm_kick(m, NM_TRIGGER_PRESSURE);
     (void)sd_event_source_set_time_relative(m->cpu_look_timer, CPU_LOOK_USEC);
     (void)sd_event_source_set_enabled(m->cpu_look_timer, SD_EVENT_ONESHOT);
 }
 
 static void arm(struct nm_manager *m)
 {
+    assert(m->close_timer);
     if (GLANCE_USEC >= m->config->period_usec)
         return;
     (void)sd_event_source_set_time_relative(m->close_timer, GLANCE_USEC);
@@ -141,29 +145,10 @@ static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
     if (cpu_surges(m, nm_now_usec()))
         nm_glance_look_at_cpu(m);
     else if (worth_a_sample(m, &now))
-        nm_manager_round(m, NM_TRIGGER_PRESSURE); /* comes back through nm_glance_rearm() */
+        nm_kick(m, NM_TRIGGER_PRESSURE); /* comes back through nm_glance_rearm() */
     else
         arm(m);
     return 0;
-}
-
-/* At start, so that nmd's descriptors are what they will be; and again when the slice is another. */
-static void open_slice(struct nm_manager *m)
-{
-    if (m->slice_cpu_fd >= 0 || m->backend->slice_fd < 0)
-        return;
-    m->slice_cpu_fd = openat(m->backend->slice_fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
-    if (m->slice_cpu_fd >= 0 && m->backend->feature[NM_CGROUP_MEMORY_LIMITS])
-        m->slice_memory_fd = openat(m->backend->slice_fd, "memory.stat", O_RDONLY | O_CLOEXEC);
-}
-
-void nm_glance_collect(struct nm_manager *m)
-{
-    if (m->n_live < 2 || m->slice_cpu_fd < 0)
-        return;
-    if (nm_cgroup_collect(m->slice_cpu_fd) < 0 ||
-        (m->slice_memory_fd >= 0 && nm_cgroup_collect(m->slice_memory_fd) < 0))
-        close_slice(m);
 }
 
 int nm_glance_start(struct nm_manager *m)
@@ -173,7 +158,7 @@ int nm_glance_start(struct nm_manager *m)
 
     if (r < 0)
         return r;
-    open_slice(m);
+    nm_sample_open_slice(m);
     return sd_event_add_time(m->event, &m->close_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_glance, m);
 }
 
@@ -191,6 +176,7 @@ void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bo
     bool wanted = m->config->glance && m->settings.over_allocation && could_take_back(m);
     int on = SD_EVENT_OFF;
 
+    assert(v);
     if (!m->close_timer)
         return;
     (void)sd_event_source_get_enabled(m->close_timer, &on);
@@ -200,9 +186,22 @@ void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bo
         return;
     m->in_use_bytes = v->in_use.memory_bytes;
     m->in_use_millicores = v->in_use.cpu_millicores;
-    open_slice(m);
+    if (sampled && m->cpu_looked)
+        end_look(m);
+    nm_sample_open_slice(m);
     if (wanted)
         arm(m);
     else
         (void)sd_event_source_set_enabled(m->close_timer, SD_EVENT_OFF);
+}
+
+void nm_glance_again(struct nm_manager *m)
+{
+    int on = SD_EVENT_OFF;
+
+    if (!m->close_timer)
+        return;
+    (void)sd_event_source_get_enabled(m->close_timer, &on);
+    if (on == SD_EVENT_OFF && m->config->glance && m->settings.over_allocation && could_take_back(m))
+        arm(m);
 }

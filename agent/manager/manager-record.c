@@ -5,8 +5,9 @@
  * taken and again when its outcome is known; subscribers hear it both times.
  */
 
-#include "agent/manager/manager.h"
+#include "agent/manager/manager-record.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <pwd.h>
 
@@ -35,6 +36,7 @@ static void publish(struct nm_manager *m, const struct nm_event *e)
 {
     struct nm_subscription *next;
 
+    assert(e->number != 0);
     for (struct nm_subscription *s = m->subscriptions; s; s = next) {
         next = s->next; /* a subscriber may end itself */
         s->cb(e, s->userdata);
@@ -92,6 +94,7 @@ void nm_record_node_event(struct nm_manager *m, const char *text)
                          .kind = NM_EVENT_NODE,
                          .text = text};
 
+    assert(text && *text);
     (void)snprintf(r->text, sizeof r->text, "%s", text);
     nm_info("%s", text);
     publish(m, &e);
@@ -119,6 +122,7 @@ int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata,
 {
     struct nm_subscription *s = calloc(1, sizeof *s);
 
+    assert(cb);
     if (!s)
         return -ENOMEM;
     *s = (struct nm_subscription){.m = m, .cb = cb, .userdata = userdata, .next = m->subscriptions};
@@ -166,11 +170,12 @@ void nm_record_store_result(struct nm_manager *m, int r)
 {
     char reason[NM_HEALTH_REASON_SIZE] = "";
 
+    assert(r <= 0);
     if (r == m->store_error)
         return;
     m->store_error = r;
     if (r == -EUCLEAN)
-        return; /* that is made good, and told, by nm_recovery_replace_journal() */
+        return; /* that is made good, and told, by nm_journal_replace() */
     if (r < 0) {
         nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE,
                          "the journal in %s can't be written (%s): containers go on, but a restart "
@@ -226,6 +231,9 @@ static void fill_verdict(struct nm_decision *d, const struct nm_policy_verdict *
 {
     d->used = v->used;
     d->resource = v->hold_resource;
+    d->margin_bytes = v->margin_bytes;
+    d->margin_left_usec = nm_sub_u64(v->margin_until_usec, d->decided_usec);
+    d->margin_peak_permille = (uint32_t)v->margin_peak_permille;
     d->allocated_guaranteed = v->allocated_guaranteed;
     d->allocated.memory_bytes =
         v->allocated_guaranteed.memory_bytes + v->allocated_opportunistic.memory_bytes;
@@ -238,6 +246,7 @@ static void fill_verdict(struct nm_decision *d, const struct nm_policy_verdict *
 static void fill_candidates(struct nm_decision *d, const struct nm_policy_action *a,
                             const struct nm_policy_verdict *v)
 {
+    assert(a->first_candidate + a->n_candidates <= v->n_candidates);
     d->n_candidates_total = a->n_candidates;
     for (uint32_t i = 0; i < a->n_candidates && d->n_candidates < NM_DECISION_CANDIDATES_MAX; i++) {
         const struct nm_policy_candidate *from = &v->candidates[a->first_candidate + i];
@@ -303,6 +312,7 @@ void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind,
 {
     struct nm_decision *d = &l->decision;
 
+    assert(v && (a || reason != NM_REASON_NONE));
     supersede(l);
     *d = (struct nm_decision){.kind = kind, .reason = reason};
     fill_node(l->m, d);
@@ -335,6 +345,7 @@ void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason 
 {
     struct nm_decision *d = &l->decision;
 
+    assert(reason != NM_REASON_NONE);
     supersede(l);
     *d = (struct nm_decision){.kind = kind, .reason = reason};
     fill_node(l->m, d);
@@ -344,6 +355,22 @@ void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason 
     d->predicted = l->c->view.measured;
     if (who)
         user_name(who->uid, d->by_user, sizeof d->by_user);
+    l->decision_open = true;
+    announce(l);
+}
+
+void nm_record_kernel_kill(struct nm_live *l)
+{
+    struct nm_decision *d = &l->decision;
+
+    supersede(l);
+    *d = (struct nm_decision){.kind = NM_DECISION_KILL, .reason = NM_REASON_KERNEL_OOM};
+    fill_node(l->m, d);
+    d->cause_usec = d->acted_usec = d->decided_usec;
+    fill_container(d, l->c);
+    fill_verdict(d, &l->m->verdict);
+    d->resource = NM_MEMORY;
+    d->predicted = l->use_before = l->c->view.measured;
     l->decision_open = true;
     announce(l);
 }
@@ -373,6 +400,7 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
         .kind = NM_DECISION_REFUSE, .reason = reason, .outcome = NM_OUTCOME_DONE};
     char text[400];
 
+    assert(reason != NM_REASON_NONE);
     fill_node(m, &d);
     d.cause_usec = d.decided_usec;
     fill_verdict(&d, &m->verdict);
@@ -384,6 +412,44 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
     save(m, &d);
     decision_event(m, NULL, &d);
     nm_info("%s", nm_decision_summary(&d, text, sizeof text));
+}
+
+/* About all opportunistic containers, and so none's: `predicted` has the limit, 0 when it is lifted. Everybody hears
+ * of it, but for whom it was done is in the record only, which administrators see. */
+void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
+{
+    struct nm_decision d = {.kind = NM_DECISION_SQUEEZE,
+                            .reason = v->squeeze_reason,
+                            .outcome = NM_OUTCOME_DONE,
+                            .resource = NM_CPU,
+                            .type = NM_OPPORTUNISTIC};
+    char text[400];
+
+    fill_node(m, &d);
+    fill_verdict(&d, v);
+    d.resource = NM_CPU;
+    d.used = v->in_use;
+    d.acted_usec = d.effective_usec = d.decided_usec;
+    if (v->squeeze_millicores == NM_NO_SQUEEZE)
+        d.reason = NM_REASON_BELOW_THRESHOLD;
+    else
+        d.predicted.cpu_millicores = v->squeeze_millicores;
+    if (v->squeeze_reason == NM_REASON_GUARANTEED_STALLED && v->stall_view) {
+        const struct nm_live *g = v->stall_view->owner;
+
+        (void)snprintf(d.on_behalf_of, sizeof d.on_behalf_of, "%s", g->c->id);
+        d.stall_permille = v->stall_permille;
+        d.stall_base_permille = v->stall_base_permille;
+    }
+    save(m, &d);
+    decision_event(m, NULL, &d);
+    nm_info("%s", nm_decision_summary(&d, text, sizeof text));
+    if (v->squeeze_millicores == NM_NO_SQUEEZE)
+        (void)snprintf(text, sizeof text, "opportunistic containers may use all free CPU again");
+    else
+        (void)snprintf(text, sizeof text, "opportunistic containers together are held to %.2f CPUs: %s",
+                       (double)v->squeeze_millicores / 1000, nm_reason_text(d.reason));
+    nm_record_node_event(m, text);
 }
 
 void nm_record_acted(struct nm_live *l)
@@ -411,8 +477,8 @@ static void observe(struct nm_histogram *h, uint64_t usec)
     h->n++;
 }
 
-/* Pauses and kills by people are left out of the figures: what they measure is how fast the node
- * comes back below its threshold. Reclaimed memory shows with the next sample. */
+/* Pauses and kills by people, and the kernel's, are left out of the figures: what they measure is how fast nmd
+ * brings the node back below its threshold. Reclaimed memory shows with the next sample. */
 void nm_record_effective(struct nm_live *l)
 {
     struct nm_decision *d = &l->decision;
@@ -426,7 +492,7 @@ void nm_record_effective(struct nm_live *l)
     reaction = nm_sub_u64(d->effective_usec, d->cause_usec);
     if (d->kind == NM_DECISION_PAUSE && d->reason != NM_REASON_USER)
         observe(&l->m->reaction_pause, reaction);
-    else if (d->kind == NM_DECISION_KILL && d->reason != NM_REASON_USER)
+    else if (d->kind == NM_DECISION_KILL && d->reason != NM_REASON_USER && d->reason != NM_REASON_KERNEL_OOM)
         observe(&l->m->reaction_kill, reaction);
     save(l->m, d);
     if (d->kind == NM_DECISION_RECLAIM)
@@ -435,6 +501,8 @@ void nm_record_effective(struct nm_live *l)
 
 void nm_record_regained(struct nm_live *l, const struct nm_resources *regained)
 {
+    if (l->decision.number == 0) /* an earlier nmd's, which was lost with its journal */
+        return;
     l->decision.regained = *regained;
     l->decision.regained_known = true;
     save(l->m, &l->decision);
@@ -445,6 +513,7 @@ void nm_record_failed(struct nm_live *l, const char *why)
 {
     struct nm_decision *d = &l->decision;
 
+    assert(why);
     if (!l->decision_open)
         return;
     l->decision_open = false;

@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One round: sample (monitor/), decide (policy.c), hand the actions out (manager-act.c). Sampling
- * reuses open descriptors and the policy its workspace, so that a round on a node in trouble needs
- * no memory of its own.
+ * One round: sample, decide (policy.c), hand the actions out (manager-act.c). The policy has its workspace, so
+ * that a round on a node in trouble needs no memory of its own.
  */
 
-#include "agent/manager/manager.h"
+#include "agent/manager/manager-round.h"
+
+#include <assert.h>
 
 #include "agent/message-ids.h"
+#include "agent/manager/glance.h"
+#include "agent/manager/manager-act.h"
+#include "agent/manager/manager-durable.h"
+#include "agent/manager/manager-end.h"
+#include "agent/manager/manager-freeze.h"
+#include "agent/manager/manager-journal.h"
+#include "agent/manager/manager-keep.h"
+#include "agent/manager/manager-limits.h"
+#include "agent/manager/manager-reclaim.h"
+#include "agent/manager/manager-record.h"
+#include "agent/manager/manager-sample.h"
+#include "agent/manager/manager-slice.h"
+#include "agent/manager/recorder.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"
@@ -16,84 +30,9 @@
 /* Two pressure events in quick succession tell nothing that one sample doesn't. */
 #define FRESH_ENOUGH_USEC (20 * NM_USEC_PER_MSEC)
 
-void nm_live_sample(struct nm_live *l, uint64_t now_usec)
-{
-    struct nm_view *v = &l->c->view;
-    struct nm_cgroup_sample s;
-
-    if (!l->sampler || nm_cgroup_sampler_sample(l->sampler, now_usec, &s) < 0)
-        return; /* gone: its end is on the way */
-    l->sample = s;
-    v->measured.memory_bytes = s.memory_bytes;
-    if (s.cpu_valid) {
-        v->measured.cpu_millicores = s.cpu_millicores;
-        v->n_samples++;
-    }
-    v->cpu_usage_usec = s.cpu_usage_usec;
-    l->c->memory_peak_bytes = NM_MAX(l->c->memory_peak_bytes, s.memory_peak_bytes);
-    l->c->swap_bytes = s.swap_bytes;
-    nm_life_count_oom_kills(l, s.oom_kills);
-}
-
-static void settle_regained(struct nm_live *l)
-{
-    struct nm_resources regained;
-
-    if (!l->regain_due)
-        return;
-    l->regain_due = false;
-    regained.memory_bytes =
-        nm_sub_u64(l->use_before.memory_bytes, l->c->view.measured.memory_bytes);
-    regained.cpu_millicores =
-        nm_sub_u64(l->use_before.cpu_millicores, l->c->view.measured.cpu_millicores);
-    nm_record_regained(l, &regained);
-}
-
-static void sample_links(struct nm_manager *m, uint64_t now)
-{
-    m->uplink_utilization = 0;
-    if (!m->link_sampler ||
-        nm_link_sampler_sample(m->link_sampler, now, m->links, &m->n_links) < 0)
-        return;
-    for (unsigned i = 0; i < m->n_links; i++)
-        if (m->links[i].uplink)
-            m->uplink_utilization = NM_MAX(m->uplink_utilization, m->links[i].utilization);
-}
-
-int nm_manager_sample(struct nm_manager *m)
-{
-    uint64_t now = nm_now_usec();
-    struct nm_node_sample node;
-    int r = nm_node_sampler_sample(m->node_sampler, now, &node);
-
-    /* A failed node sample makes the policy's view stale by and by; nothing is admitted or killed
-     * on it. */
-    if (r >= 0) {
-        m->node = node;
-        m->node_valid = true;
-    } else {
-        if (m->node_valid)
-            nm_log_container(
-                LOG_ERR, NULL, NULL, NM_MESSAGE_NO_SAMPLE,
-                "the node's memory and CPU can't be read (%s): nothing is admitted or taken back",
-                strerror(-r));
-        m->node_valid = false;
-    }
-    nm_glance_collect(m);
-    for (size_t i = 0; i < m->n_live; i++) {
-        nm_live_sample(m->live[i], now);
-        m->views[i]->state_samples++;
-        settle_regained(m->live[i]);
-    }
-    sample_links(m, now);
-    m->last_sample_usec = now;
-    m->sample_cost_usec = nm_now_usec() - now;
-    m->counters.samples++;
-    return r;
-}
-
 static void count_apps(struct nm_manager *m)
 {
+    assert(m->n_live <= m->live_size);
     for (size_t i = 0; i < m->n_apps; i++)
         m->app_views[i].running = m->app_views[i].queued = 0;
     for (size_t i = 0; i < m->n_live; i++) {
@@ -108,12 +47,15 @@ static void count_apps(struct nm_manager *m)
 
 static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
+    uint32_t kernel_kills = m->kernel_kills;
     const char *reason;
 
+    m->kernel_kills = 0;
     count_apps(m);
     return (struct nm_policy_input){
         .trigger = trigger,
         .now_usec = nm_now_usec(),
+        .suspended_usec = m->suspended_usec,
         .node =
             {
                 .valid = m->node_valid,
@@ -122,15 +64,18 @@ static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_tr
                 .used = {.memory_bytes =
                              nm_sub_u64(m->node.memory_total_bytes, m->node.memory_available_bytes),
                          .cpu_millicores = m->node.cpu_busy_millicores},
+                .slice_left_bytes = m->slice_left_bytes,
                 .swap_free_bytes = m->node.swap_free_bytes,
                 .uplink_utilization = m->uplink_utilization,
             },
+        .reclaim_bytes_per_sec = nm_reclaim_bytes_per_sec(m),
         .views = m->views,
         .n_views = m->n_live,
         .apps = m->app_views,
         .n_apps = m->n_apps,
         .draining = m->draining,
         .unhealthy = m->health && !nm_health_get(m->health, &reason),
+        .kernel_kills = kernel_kills,
         .shed_to = UINT32_MAX,
     };
 }
@@ -144,11 +89,15 @@ static void act(struct nm_live *l, const struct nm_policy_action *a,
         [NM_ACTION_KILL] = NM_DECISION_KILL,       [NM_ACTION_SHED] = NM_DECISION_SHED,
     };
 
-    if (nm_life_is_over(l)) /* since the samples that this was decided on */
+    assert(a->target == &l->c->view);
+    if (nm_end_is_over(l)) /* since the samples that this was decided on */
         return;
+    if (a->reason == NM_REASON_FREEZE_HANGS)
+        nm_freeze_given_up(l);
     nm_record_begin(l, kinds[a->type], a, v, a->reason);
     switch (a->type) {
     case NM_ACTION_ADMIT:
+        l->c->view.passed = a->on_behalf_of != NULL;
         nm_act_admit(l);
         break;
     case NM_ACTION_PAUSE:
@@ -158,7 +107,7 @@ static void act(struct nm_live *l, const struct nm_policy_action *a,
         nm_act_resume(l);
         break;
     case NM_ACTION_RECLAIM:
-        nm_act_reclaim(l, a->predicted.memory_bytes);
+        nm_act_reclaim(l, a->predicted.memory_bytes, a->within_usec);
         break;
     case NM_ACTION_KILL:
         nm_act_kill(
@@ -183,6 +132,7 @@ static void tell_waiting(const struct nm_policy_verdict *v, enum nm_reason hold,
     uint64_t now = nm_now_usec();
     struct nm_live *l;
 
+    assert(v);
     if (hold == NM_REASON_NONE || !view)
         return;
     l = view->owner;
@@ -301,7 +251,7 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     for (size_t i = 0; i < v->n_actions; i++)
         act(v->actions[i].target->owner, &v->actions[i], v);
     tell_hold(m, v);
-    nm_memory_save(m);
+    nm_durable_save(m);
     NM_FAULT("round-before-commit");
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("round-after-commit");
@@ -310,7 +260,7 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     for (size_t i = 0; i < v->n_actions; i++)
         nm_act_carry_out(v->actions[i].target->owner);
     for (size_t i = 0; i < m->n_live; i++)
-        nm_life_copy_waiting(m->live[i]);
+        nm_keep_copy_waiting(m->live[i]);
 }
 
 static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
@@ -335,7 +285,8 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
         keep_history(m, v);
     carry_out(m, v);
     nm_glance_rearm(m, v, trigger != NM_TRIGGER_CHANGE);
-    nm_act_squeeze(m, v->squeeze_millicores);
+    nm_limits_squeeze(m, v);
+    nm_slice_follow(m); /* some have ended, and some were launched: once for all of them */
     if (m->wake_timer) {
         (void)sd_event_source_set_time(m->wake_timer, v->wake_usec);
         (void)sd_event_source_set_enabled(
@@ -343,23 +294,35 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     }
 }
 
-void nm_manager_round(struct nm_manager *m, enum nm_policy_trigger trigger)
+void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     uint64_t now = nm_now_usec();
 
-    if (m->in_round) {
-        nm_manager_kick(m);
-        return;
-    }
-    if (trigger == NM_TRIGGER_PRESSURE && now - m->last_sample_usec < FRESH_ENOUGH_USEC)
-        return;
+    assert(!m->in_round); /* nobody below calls one: they kick */
     if (m->store_error == -EUCLEAN)
-        nm_recovery_replace_journal(m);
+        nm_journal_replace(m);
     m->in_round = true;
     m->cause_usec = m->cpu_event_usec ? m->cpu_event_usec : now;
     if (trigger != NM_TRIGGER_CHANGE ||
         now - m->last_sample_usec > m->settings.sample_max_age_usec)
-        (void)nm_manager_sample(m);
+        (void)nm_sample_all(m);
     decide_and_act(m, trigger);
     m->in_round = false;
+}
+
+void nm_round_kicked(struct nm_manager *m)
+{
+    unsigned kicks = m->kicks;
+
+    m->kicks = 0;
+    if (kicks & 1U << NM_TRIGGER_SAMPLE)
+        nm_round(m, NM_TRIGGER_SAMPLE);
+    else if (kicks & 1U << NM_TRIGGER_LOOK)
+        nm_round(m, NM_TRIGGER_LOOK);
+    else if (kicks & 1U << NM_TRIGGER_PRESSURE && nm_now_usec() - m->last_sample_usec >= FRESH_ENOUGH_USEC)
+        nm_round(m, NM_TRIGGER_PRESSURE);
+    else if (kicks & 1U << NM_TRIGGER_CHANGE)
+        nm_round(m, NM_TRIGGER_CHANGE);
+    else
+        nm_glance_again(m);
 }

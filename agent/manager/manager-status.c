@@ -3,8 +3,10 @@
 /* What there is to see: plain structs filled from the manager's state. Nothing here changes
  * anything. */
 
-#include "agent/manager/manager.h"
+#include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-state.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,6 +15,7 @@
 #include "agent/problem.h"
 #include "util/clock.h"
 #include "util/fileio.h"
+#include "util/parse.h"
 
 const char *nm_node_state_name(enum nm_node_state s)
 {
@@ -36,10 +39,14 @@ static nm_printf(2, 3) void note(struct nm_status *s, const char *format, ...)
     va_end(ap);
 }
 
+/* The kernel's own small change, such as its structures for cgroups that have just gone, is less. */
+#define LEFT_WORTH_TELLING (32 * NM_MIB)
+
 /* What an operator may believe to be in force, and isn't. */
 static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
 {
     const struct nm_cgroup_backend *b = m->backend;
+    char left[32];
 
     for (int f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
         if (!b->feature[f])
@@ -48,6 +55,13 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
     if (!b->feature[NM_CGROUP_CPU_WEIGHT])
         note(ret, "instead of cpu weights, opportunistic processes run in the kernel's background "
                   "class (SCHED_IDLE)");
+    if (m->config->confine && m->confinement < 0 && geteuid() == 0)
+        note(ret, "confine: containers have no namespaces of their own, for %s; so a user's service manager "
+                  "(systemd-run --user) can start work for them outside of their limits",
+             nm_launch_no_confinement(m->confinement));
+    if (m->slice_left_bytes >= LEFT_WORTH_TELLING)
+        note(ret, "%s in %s belong to no container (what ended ones left in /dev/shm, other tmpfs or System V "
+                  "segments, say) and count as used", nm_format_size(m->slice_left_bytes, left, sizeof left), b->slice);
     if (m->recovery_note[0])
         note(ret, "%s", m->recovery_note);
     if (m->n_orphans)
@@ -122,6 +136,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     const char *reason = "";
     uint64_t now = nm_now_usec();
 
+    assert(ret);
     *ret = (struct nm_status){0};
     ret->state = m->draining         ? NM_NODE_DRAINING
                  : m->config->shadow ? NM_NODE_SHADOW
@@ -148,6 +163,8 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     ret->squeeze_millicores = m->squeeze_millicores;
     nm_policy_get_memory(m->policy, &memory);
     ret->breaker_until_usec = memory.breaker_until_usec > now ? memory.breaker_until_usec : 0;
+    ret->surge_margin_until_usec =
+        memory.margin.until_usec > now ? memory.margin.until_usec : 0;
     ret->counters = m->counters;
     ret->reaction_pause = m->reaction_pause;
     ret->reaction_kill = m->reaction_kill;
@@ -160,16 +177,47 @@ static bool may_see(const struct nm_caller *who, const struct nm_container *c)
     return !who || who->admin || who->uid == c->submitter_uid;
 }
 
-/* The ended ones first, as they mostly are the older ones. */
-void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool all,
-                        nm_manager_container_cb_t cb, void *userdata)
+static int by_arrival(const void *a, const void *b)
 {
-    for (size_t i = 0; all && i < m->n_ended; i++)
-        if (may_see(who, m->ended[i]))
-            cb(m->ended[i], userdata);
+    const struct nm_container *x = *(struct nm_container *const *)a,
+                              *y = *(struct nm_container *const *)b;
+
+    return x->view.seq < y->view.seq ? -1 : x->view.seq > y->view.seq;
+}
+
+static bool on_page(const struct nm_page *page, const struct nm_caller *who,
+                    const struct nm_container *c)
+{
+    return c->view.seq > page->after && may_see(who, c);
+}
+
+/* Sorted afresh for each page: the ended ones are kept in the order of their ends. */
+int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const struct nm_page *page,
+                       nm_manager_container_cb_t cb, void *userdata, bool *ret_more)
+{
+    size_t size = m->n_live + (page->all ? m->n_ended : 0), n = 0;
+    _cleanup_free_ struct nm_container **list = reallocarray(NULL, size + 1, sizeof *list);
+
+    if (!list)
+        return -ENOMEM;
+    for (size_t i = 0; page->all && i < m->n_ended; i++)
+        if (on_page(page, who, m->ended[i]))
+            list[n++] = m->ended[i];
     for (size_t i = 0; i < m->n_live; i++)
-        if (may_see(who, m->live[i]->c))
-            cb(m->live[i]->c, userdata);
+        if (on_page(page, who, m->live[i]->c))
+            list[n++] = m->live[i]->c;
+    qsort(list, n, sizeof *list, by_arrival);
+    for (size_t i = 0; i < n && i < page->limit; i++)
+        cb(list[i], userdata);
+    *ret_more = n > page->limit;
+    return 0;
+}
+
+bool nm_manager_may_see(struct nm_manager *m, const struct nm_caller *who, const char *id)
+{
+    const struct nm_container *c = nm_lists_by_id(m, id);
+
+    return c && may_see(who, c);
 }
 
 /* The same keys as the policy sorts by, so that a position told is the order in which containers
@@ -198,6 +246,7 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
 {
     uint32_t position = 1;
 
+    assert(c);
     if (c->view.state != NM_SCHEDULED || c->view.admitted)
         return 0;
     for (size_t i = 0; i < m->n_live; i++) {
@@ -215,8 +264,8 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
 
 /* Without a name only for administrators: the list tells of everybody's containers. */
 int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id,
-                                unsigned max, nm_manager_decision_cb_t cb, void *userdata,
-                                struct nm_problem *ret_problem)
+                                uint64_t before, unsigned max, nm_manager_decision_cb_t cb,
+                                void *userdata, struct nm_problem *ret_problem)
 {
     const struct nm_container *c;
     int r;
@@ -226,38 +275,27 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
             return nm_problem_set(ret_problem, NM_AGENT_E_FORBIDDEN, "decisions", "",
                                   "Only administrators may see the decisions about all containers; "
                                   "name one of yours.");
-        return nm_store_load_decisions(m->store, NULL, max, cb, userdata);
+        return nm_store_load_decisions(m->store, NULL, before, max, cb, userdata);
     }
     r = nm_manager_find(m, who, id, &c, ret_problem);
-    return r != 0 ? r : nm_store_load_decisions(m->store, c->id, max, cb, userdata);
+    return r != 0 ? r : nm_store_load_decisions(m->store, c->id, before, max, cb, userdata);
 }
 
-/* nmd is root, and the file is its container's user's: nothing but a file that lies where nmd has
- * put it may be read. */
-static int open_log(const struct nm_manager *m, const char *id, const char *stream, int *ret_fd)
+/* nmd is root: nothing but a file that lies where the shim has put it may be read. */
+static int open_log(const struct nm_manager *m, const char *id, const char *stream, uint64_t from,
+                    struct nm_output_piece *ret)
 {
-    _cleanup_close_ int root = open(m->log_dir, O_PATH | O_DIRECTORY | O_CLOEXEC),
-                        dir = -EBADF, fd = -EBADF;
-    struct stat st;
+    _cleanup_close_ int root = open(m->log_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), dir = -EBADF;
 
+    assert(ret);
     if (root < 0)
         return -errno;
-    dir = nm_open_beneath(root, id, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (dir < 0)
-        return dir;
-    fd = nm_open_beneath(dir, stream, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
-    if (fd < 0)
-        return fd;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if (!S_ISREG(st.st_mode))
-        return -EBADMSG;
-    *ret_fd = STEAL_FD(fd);
-    return 0;
+    dir = nm_open_beneath(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    return dir < 0 ? dir : nm_output_piece_open(dir, stream, from, ret);
 }
 
-int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id,
-                        const char *stream, int *ret_fd, struct nm_problem *ret_problem)
+int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
+                        uint64_t from, struct nm_output_piece *ret, struct nm_problem *ret_problem)
 {
     const struct nm_container *c;
     int r = nm_manager_find(m, who, id, &c, ret_problem);
@@ -267,7 +305,7 @@ int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const
     if (!nm_streq(stream, "stdout") && !nm_streq(stream, "stderr"))
         return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "stream", stream,
                               "A log stream is 'stdout' or 'stderr'.");
-    r = open_log(m, c->id, stream, ret_fd);
+    r = open_log(m, c->id, stream, from, ret);
     if (r == -ELOOP || r == -EXDEV || r == -EBADMSG || r == -ENOTDIR || r == -ENXIO)
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "stream", stream,
                               "The %s of container %s is no longer the plain file that nmd made; "
@@ -279,6 +317,14 @@ int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const
 const struct nm_history *nm_manager_history(const struct nm_manager *m)
 {
     return m->history;
+}
+
+json_t *nm_manager_config_to_json(const struct nm_manager *m)
+{
+    struct nm_config_note notes[NM_SETTINGS_NOTES_MAX];
+    size_t n = nm_settings_notes(m->config, &m->node, m->backend, &m->settings, &m->tasks, notes);
+
+    return nm_config_to_json(m->config, notes, n);
 }
 
 const struct nm_config *nm_manager_config(const struct nm_manager *m)

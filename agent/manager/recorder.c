@@ -9,8 +9,9 @@
  * large, it is cut after its last whole line, one message says so, and nmd goes on without it.
  */
 
-#include "agent/manager/manager.h"
+#include "agent/manager/recorder.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <sys/stat.h>
 
@@ -269,6 +270,7 @@ void nm_recorder_sample(struct nm_recorder *r)
     const struct nm_manager *m = r->m;
     const struct nm_node_sample *n = &m->node;
 
+    assert(r && r->m);
     if (r->fd < 0 || !m->node_valid)
         return;
     for (size_t i = 0; i < m->n_live; i++)
@@ -353,6 +355,7 @@ int nm_manager_record(struct nm_manager *m, const char *path, char **ret_message
     _cleanup_(nm_recorder_freep) struct nm_recorder *r = calloc(1, sizeof *r);
     int rc;
 
+    assert(path && !m->recorder);
     *ret_message = NULL;
     if (!r)
         return -ENOMEM;

@@ -6,8 +6,11 @@
  * with it or closes it, so that no record stays without an outcome.
  */
 
-#include "agent/manager/manager.h"
+#include "agent/manager/recovery-decide.h"
 
+#include <assert.h>
+
+#include "agent/manager/manager-record.h"
 #include "util/clock.h"
 
 static void take(const struct nm_decision *d, void *userdata)
@@ -18,7 +21,7 @@ static void take(const struct nm_decision *d, void *userdata)
 static bool load_newest(struct nm_manager *m, const char *id, struct nm_decision *ret)
 {
     *ret = (struct nm_decision){0};
-    return nm_store_load_decisions(m->store, id, 1, take, ret) >= 0 && ret->number > 0;
+    return nm_store_load_decisions(m->store, id, UINT64_MAX, 1, take, ret) >= 0 && ret->number > 0;
 }
 
 enum fate { FATE_GOES_ON, FATE_DONE, FATE_NOT_DONE };
@@ -43,6 +46,8 @@ static enum fate fate_of(const struct nm_decision *d, const struct nm_view *v)
         return v->state == NM_RESUMING ? FATE_GOES_ON : done_if(v->state == NM_RUNNING);
     case NM_DECISION_KILL:
     case NM_DECISION_SHED:
+        if (d->reason == NM_REASON_KERNEL_OOM) /* the end, which is on the way, closes it */
+            return FATE_GOES_ON;
         return v->state == NM_KILLING ? FATE_GOES_ON : FATE_NOT_DONE;
     case NM_DECISION_PROMOTE:
         return done_if(v->type == NM_GUARANTEED);
@@ -60,6 +65,7 @@ void nm_recovery_reopen_decision(struct nm_live *l)
     const struct nm_view *v = &l->c->view;
     struct nm_decision *d = &l->decision;
 
+    assert(!l->decision_open);
     if (!load_newest(l->m, l->c->id, d))
         return;
     l->use_before = d->predicted;
@@ -92,6 +98,7 @@ void nm_recovery_close_decision(struct nm_manager *m, const char *id, const char
 {
     struct nm_decision d;
 
+    assert(id && why);
     if (!load_newest(m, id, &d) || d.outcome != NM_OUTCOME_PENDING)
         return;
     d.outcome = NM_OUTCOME_FAILED;

@@ -25,15 +25,26 @@
  * gone and was never let through its gate proves that nothing ran.
  */
 
-#include "agent/manager/manager.h"
+#include "agent/manager/recovery.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "agent/message-ids.h"
 #include "agent/store/copy.h"
+#include "agent/manager/container-files.h"
+#include "agent/manager/manager-act.h"
+#include "agent/manager/manager-drain.h"
+#include "agent/manager/manager-end.h"
+#include "agent/manager/manager-journal.h"
+#include "agent/manager/manager-keep.h"
+#include "agent/manager/manager-life.h"
+#include "agent/manager/manager-limits.h"
+#include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-record.h"
+#include "agent/manager/recovery-decide.h"
 #include "util/clock.h"
 #include "util/fault.h"
-#include "util/fileio.h"
 #include "util/log.h"
 
 struct found {
@@ -46,6 +57,7 @@ struct finding {
     struct found *found;
     size_t n;
     bool journal_lost; /* it doesn't know of containers that it ought to */
+    bool rows_stale;   /* what it knows may be older than what happened */
     unsigned adopted, queued, lost, rebuilt;
 };
 
@@ -73,8 +85,8 @@ static struct found *find_cgroup(struct finding *f, const char *id)
 
 static void add_ended(struct finding *f, struct nm_container *c)
 {
-    nm_manager_index(f->m, c);
-    if (nm_manager_add_ended(f->m, c) < 0)
+    nm_lists_index(f->m, c);
+    if (nm_lists_add_ended(f->m, c) < 0)
         nm_container_free(c);
 }
 
@@ -105,33 +117,42 @@ static const char *doing(const struct nm_view *v)
     }
 }
 
-static void after_reboot(struct finding *f, struct nm_container *c)
+/* Ends what nobody has seen end, unless its shim has. what: how it was lost, which says what it did then. */
+static void end_unseen(struct finding *f, struct nm_container *c, const char *what)
 {
-    struct nm_live l = {.m = f->m, .c = c};
+    struct nm_live l = {.m = f->m, .c = c, .oom_told = true}; /* what the kernel did then is nothing to this boot */
     char dir[NM_DIR_SIZE];
 
-    nm_manager_container_dir(f->m, c->id, dir);
+    assert(c->view.state != NM_COMPLETED);
+    nm_files_container_dir(f->m, c->id, dir);
     if (nm_launch_record_read(dir, &l.end) >= 0 && l.end.phase == NM_LAUNCH_ENDED) {
         l.has_end = true;
-        nm_life_judge_end(&l);
+        nm_end_judge(&l);
         c->finished_realtime_usec = l.end.ended_realtime_usec;
     } else {
         c->exit_reason = NM_EXIT_LOST;
         c->exit_code = -1;
-        (void)snprintf(c->message, sizeof c->message, "the host was rebooted while it %s",
-                       doing(&c->view));
+        (void)snprintf(c->message, sizeof c->message, "%s while it %s", what, doing(&c->view));
         c->finished_realtime_usec = nm_realtime_usec();
         f->lost++;
     }
     c->view.state = NM_COMPLETED;
     c->view.measured = (struct nm_resources){0};
-    rebase(c);
+    if (f->m->opened.same_boot)
+        c->finished_usec = l.has_end ? l.end.ended_usec : nm_now_usec();
+    else
+        rebase(c);
     (void)nm_store_put_container(f->m->store, c);
-    nm_recovery_close_decision(f->m, c->id, "the host was rebooted");
+    nm_recovery_close_decision(f->m, c->id, what);
     nm_log_container(LOG_WARNING, c->id, NULL,
                      c->exit_reason == NM_EXIT_LOST ? NM_MESSAGE_LOST : NM_MESSAGE_ENDED,
                      "%s: %s (%s)", c->id, nm_exit_reason_name(c->exit_reason), c->message);
     add_ended(f, c);
+}
+
+static void after_reboot(struct finding *f, struct nm_container *c)
+{
+    end_unseen(f, c, "the host was rebooted");
 }
 
 /* It waits on, if it is sure that it never ran: a row that says so proves it only if it is the last
@@ -142,7 +163,7 @@ static bool waited_through_reboot(struct finding *f, const struct nm_container *
 {
     char dir[NM_DIR_SIZE];
 
-    nm_manager_container_dir(f->m, c->id, dir);
+    nm_files_container_dir(f->m, c->id, dir);
     return f->m->opened.was_closed && c->view.state == NM_SCHEDULED &&
            (!c->view.admitted || c->cgroup_inode == 0) && !nm_launch_gate_was_open(dir);
 }
@@ -268,12 +289,24 @@ static bool was_launched(struct finding *f, const struct nm_container *c, const 
            nm_launch_gate_was_open(dir);
 }
 
+/* One that has run for long is known as soon as this nmd has measured it: that its request counted again
+ * for some periods after each restart would keep others waiting for nothing. */
+static void trust_next_sample(const struct nm_manager *m, struct nm_view *v)
+{
+    uint32_t n = m->settings.warmup_samples;
+
+    if (nm_sub_u64(nm_now_usec(), v->started_usec) >= m->settings.warmup_usec)
+        v->n_samples = n > 0 ? n - 1 : 0;
+}
+
 static void adopt(struct finding *f, struct nm_live *l, const char *dir)
 {
     struct nm_container *c = l->c;
     struct nm_cgroup *cg = take_cgroup(f, c);
 
+    assert(!l->cg && !l->launch);
     l->adopted = true;
+    l->oom_told = c->oom_kills > 0;
     c->view.admitted = true;
     if (cg && nm_life_attach(l, cg) < 0)
         nm_warning("%s: its cgroup can't be watched; ignoring", c->id);
@@ -283,6 +316,7 @@ static void adopt(struct finding *f, struct nm_live *l, const char *dir)
     if (c->view.state == NM_SCHEDULED)
         settle_launch(l, dir);
     settle_state(l);
+    trust_next_sample(f->m, &c->view);
     f->adopted++;
 }
 
@@ -293,20 +327,47 @@ static void take_in(struct finding *f, struct nm_container *c)
     char dir[NM_DIR_SIZE];
     struct nm_live *l;
 
+    assert(c->view.state != NM_COMPLETED);
     v->n_samples = v->state_samples = 0;
     v->state_usec = nm_now_usec();
     v->measured = (struct nm_resources){0};
-    if (nm_manager_add_live(f->m, c, &l) < 0) {
+    if (nm_lists_add_live(f->m, c, &l) < 0) {
         nm_container_free(c);
         return;
     }
-    nm_manager_container_dir(f->m, c->id, dir);
+    nm_files_container_dir(f->m, c->id, dir);
     if (was_launched(f, c, dir))
         adopt(f, l, dir);
     else
         f->queued++;
     nm_recovery_reopen_decision(l);
-    (void)nm_life_journal(l);
+    (void)nm_keep_journal(l);
+}
+
+/*
+ * A journal that has lost its newest transactions tells of what was. Copies are written apart from it, and win: they
+ * have each change that a person has made. What waits has a copy for as long as it does; a row alone is no proof that
+ * it hasn't been killed, or started, since. *c: taken, if there is something better. Returns whether it may go on.
+ */
+static bool bring_up_to_date(struct finding *f, struct nm_container **c)
+{
+    struct nm_container *copy;
+    char dir[NM_DIR_SIZE];
+    bool same_boot;
+
+    if (!f->rows_stale || (*c)->view.state == NM_COMPLETED || !f->m->opened.same_boot)
+        return true;
+    nm_files_container_dir(f->m, (*c)->id, dir);
+    if (nm_copy_read(dir, f->m->boot_id, &same_boot, &copy) < 0)
+        return was_launched(f, *c, dir);
+    if (same_boot) {
+        nm_container_free(*c);
+        *c = copy;
+        f->rebuilt++;
+    } else {
+        nm_container_free(copy);
+    }
+    return true;
 }
 
 static void recover_one(struct nm_container *c, void *userdata)
@@ -314,12 +375,18 @@ static void recover_one(struct nm_container *c, void *userdata)
     struct finding *f = userdata;
     struct nm_manager *m = f->m;
 
-    if (nm_manager_by_id(m, c->id)) { /* the journal was replaced meanwhile, and is read once more */
+    assert(c->id[0]);
+    if (nm_lists_by_id(m, c->id)) { /* the journal was replaced meanwhile, and is read once more */
         nm_container_free(c);
         return;
     }
     m->next_seq = NM_MAX(m->next_seq, c->view.seq + 1);
-    c->view.app = nm_manager_app(m, c->app);
+    if (!bring_up_to_date(f, &c)) {
+        end_unseen(f, c, "the journal has lost what became of it: that was damaged, and it was last heard of");
+        return;
+    }
+    if (c->view.state != NM_COMPLETED)
+        c->view.app = nm_lists_app(m, c->app);
     if (c->view.state == NM_COMPLETED) {
         if (!m->opened.same_boot) {
             rebase(c);
@@ -348,6 +415,15 @@ static void skip_number(struct nm_manager *m, const char *id)
         m->next_seq = NM_MAX(m->next_seq, seq + 1);
 }
 
+/* Given out after the journal's newest: what is there is older than this container, and has no say about its files. */
+static bool is_newer_than_journal(const struct nm_manager *m, const char *id)
+{
+    uint64_t epoch, seq;
+
+    return sscanf(id, "container_%" SCNu64 "_%" SCNu64, &epoch, &seq) == 2 &&
+           (epoch == m->opened.epoch ? seq > m->opened.last_seq : epoch > m->opened.epoch);
+}
+
 static void rebuild(struct finding *f, struct nm_container *c, bool same_boot)
 {
     struct nm_manager *m = f->m;
@@ -357,7 +433,7 @@ static void rebuild(struct finding *f, struct nm_container *c, bool same_boot)
                      c->id, m->state_dir);
     f->rebuilt++;
     m->next_seq = NM_MAX(m->next_seq, c->view.seq + 1);
-    c->view.app = nm_manager_app(m, c->app);
+    c->view.app = nm_lists_app(m, c->app);
     if (same_boot)
         take_in(f, c);
     else
@@ -372,9 +448,10 @@ static void on_directory(const char *id, void *userdata)
     bool same_boot = false, lives = find_cgroup(f, id);
 
     skip_number(f->m, id);
-    if (nm_manager_by_id(f->m, id))
+    if (nm_lists_by_id(f->m, id))
         return;
-    nm_manager_container_dir(f->m, id, dir);
+    f->journal_lost = f->journal_lost || is_newer_than_journal(f->m, id);
+    nm_files_container_dir(f->m, id, dir);
     (void)nm_copy_read(dir, f->m->boot_id, &same_boot, &c);
     if (c && same_boot)
         lives = lives || nm_launch_shim_lives(c->shim_pid, c->shim_start_ticks);
@@ -447,50 +524,6 @@ void nm_recovery_check_orphans(struct nm_manager *m)
     m->n_orphans = kept;
 }
 
-/* ---- the journal itself -------------------------------------------------- */
-
-static void put_all(struct nm_manager *m)
-{
-    (void)nm_store_begin(m->store);
-    for (size_t i = 0; i < m->n_live; i++)
-        (void)nm_store_put_container(m->store, m->live[i]->c);
-    for (size_t i = 0; i < m->n_ended; i++)
-        (void)nm_store_put_container(m->store, m->ended[i]);
-    nm_memory_save_all(m);
-    nm_record_store_result(m, nm_store_commit(m->store));
-}
-
-static void tell_of_damage(struct nm_manager *m, const struct nm_store_opened *o, const char *rest)
-{
-    bool kept = access(o->set_aside, F_OK) == 0;
-
-    (void)snprintf(m->recovery_note, sizeof m->recovery_note,
-                   "the journal %s%.110s; %u containers and %u decisions could be read from it%s%s",
-                   kept ? "was damaged and is set aside as " : "had been removed",
-                   kept ? o->set_aside : "", o->saved.n_containers, o->saved.n_decisions,
-                   o->saved.incomplete ? ", but not everything" : "", rest);
-    nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE, "%s", m->recovery_note);
-    nm_record_node_event(m, m->recovery_note);
-}
-
-void nm_recovery_replace_journal(struct nm_manager *m)
-{
-    struct nm_store_opened o = {0};
-    int r;
-
-    (void)nm_mkdir_p(m->state_dir, 0700); /* the whole directory may have been removed */
-    r = nm_store_restart(m->store, &o);
-    if (r == -EPROTO)
-        return; /* in a transaction: soon */
-    nm_record_store_result(m, r);
-    if (r >= 0)
-        m->opened.epoch = o.epoch;
-    put_all(m);
-    tell_of_damage(m, &o,
-                   r >= 0 ? "; a new one has all containers in it that nmd knows"
-                          : ", and no new one can be made");
-}
-
 /* ---- all of it ----------------------------------------------------------- */
 
 static int by_seq(const void *a, const void *b)
@@ -528,13 +561,14 @@ static int load(struct finding *f)
     r = nm_store_load_containers(m->store, recover_one, f, &n_bad);
     if (r == -EUCLEAN || r == -EIO) { /* damage that no check had found, half way through */
         (void)nm_store_commit(m->store);
-        nm_recovery_replace_journal(m);
+        nm_journal_replace(m);
         f->journal_lost = true;
         (void)nm_store_begin(m->store);
         r = nm_store_load_containers(m->store, recover_one, f, &n_bad);
     }
     if (n_bad) {
-        nm_err("%u entries of the journal could not be read and were left out", n_bad);
+        nm_err("%u entries of the journal could not be read; they are set aside in it (bad_containers, bad_commands)",
+               n_bad);
         f->journal_lost = true;
     }
     if (r >= 0)
@@ -554,29 +588,31 @@ static void go_on(struct nm_manager *m)
         struct nm_live *l = m->live[i];
 
         if (l->adopted)
-            nm_act_put_right(l);
+            nm_limits_put_right(l);
         if (l->todo != NM_TODO_NOTHING)
             nm_act_carry_out(l);
         else
             nm_life_observe(l);
-        nm_life_check_end(l);
+        nm_end_check(l);
     }
     if (!m->draining)
         return;
-    (void)nm_manager_arm_drain(m);
+    (void)nm_drain_arm(m);
     nm_record_node_event(m, "still draining, as before the restart");
-    nm_manager_carry_out_drain(m, NULL);
+    nm_drain_carry_out(m, NULL);
 }
 
 static void tell(struct finding *f)
 {
     struct nm_manager *m = f->m;
-    char text[200];
+    char text[200], log[100] = "";
 
     if (m->opened.was_damaged) {
-        (void)snprintf(text, sizeof text, "; %u containers were rebuilt from their copies",
-                       f->rebuilt);
-        tell_of_damage(m, &m->opened, text);
+        if (m->opened.was_rolled_back)
+            (void)snprintf(log, sizeof log, " (of the %u pages in its log, %u are sound)", m->opened.log_promised,
+                           m->opened.log_frames);
+        (void)snprintf(text, sizeof text, "%s; %u containers were rebuilt from their copies", log, f->rebuilt);
+        nm_journal_tell_damage(m, &m->opened, text);
     }
     if (!f->adopted && !f->queued && !f->lost && !m->n_orphans)
         return;
@@ -589,7 +625,9 @@ static void tell(struct finding *f)
 
 int nm_recovery_run(struct nm_manager *m, char **ret_message)
 {
-    struct finding f = {.m = m, .journal_lost = m->opened.is_new || m->opened.was_damaged};
+    struct finding f = {.m = m,
+                        .journal_lost = m->opened.is_new || m->opened.was_damaged,
+                        .rows_stale = m->opened.was_rolled_back};
     int r = m->backend->ops->list(m->backend, on_cgroup, &f);
 
     /* Without that list every container would look as if its cgroup had gone. */

@@ -7,17 +7,20 @@
  * it, so that none of it can be out of step with what was done.
  */
 
-#include "agent/manager/manager.h"
+#include "agent/manager/manager-durable.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
+#include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-record.h"
 #include "util/clock.h"
 #include "util/parse.h"
 
 #define KEY_COUNTERS "counters"
 #define KEY_POLICY "policy"
+#define KEY_MARGIN "policy-margin"
 #define KEY_DRAIN "drain"
-#define PREFIX_APP "app."
 
 /* An application that nobody has heard of for so long is forgotten: names are often made up anew
  * for each job. */
@@ -34,7 +37,7 @@ static const struct {
     COUNTER(refused),         COUNTER(completed),
     COUNTER(paused),          COUNTER(resumed),
     COUNTER(killed),          COUNTER(shed),
-    COUNTER(reclaimed_bytes), COUNTER(kernel_oom_kills),
+    COUNTER(reclaimed_bytes), COUNTER(running_reclaims), COUNTER(kernel_oom_kills),
     COUNTER(wasted_cpu_usec), COUNTER(drift_repairs),
 };
 
@@ -87,6 +90,32 @@ static void load_counters(struct nm_manager *m)
 
 #define N_KILLS NM_ARRAY_SIZE(((struct nm_policy_memory *)NULL)->kills_usec)
 
+/* Beside the rest, whose words are counted: an earlier nmd has none of it. */
+static void put_margin(struct nm_manager *m, const struct nm_policy_margin *margin)
+{
+    char text[96];
+
+    (void)snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 " %" PRIu64, margin->until_usec,
+                   margin->hold_usec, margin->peak_permille);
+    nm_record_store_result(m, nm_store_put_value(m->store, KEY_MARGIN, text));
+}
+
+static void load_margin(const struct nm_manager *m, struct nm_policy_margin *ret)
+{
+    char text[96], *save = NULL;
+    uint64_t v[3];
+
+    if (nm_store_get_value(m->store, KEY_MARGIN, text, sizeof text) < 0)
+        return;
+    for (size_t n = 0; n < NM_ARRAY_SIZE(v); n++) {
+        const char *word = strtok_r(n == 0 ? text : NULL, " ", &save);
+
+        if (!word || nm_parse_u64(word, &v[n]) < 0)
+            return;
+    }
+    *ret = (struct nm_policy_margin){v[0], v[1], v[2]};
+}
+
 static void put_policy(struct nm_manager *m, const struct nm_policy_memory *memory)
 {
     char text[32 * (N_KILLS + 2)];
@@ -96,6 +125,7 @@ static void put_policy(struct nm_manager *m, const struct nm_policy_memory *memo
     for (size_t i = 0; i < N_KILLS; i++)
         if (memory->kills_usec[i])
             n += snprintf(text + n, sizeof text - (size_t)n, " %" PRIu64, memory->kills_usec[i]);
+    put_margin(m, &memory->margin);
     m->saved_memory = *memory;
     nm_record_store_result(m, nm_store_put_value(m->store, KEY_POLICY, text));
 }
@@ -127,48 +157,53 @@ static void load_policy(struct nm_manager *m)
         if (nm_parse_u64(word, to) < 0)
             return;
     }
+    load_margin(m, &memory.margin);
     nm_policy_set_memory(m->policy, &memory);
     m->saved_memory = memory;
 }
 
 /* ---- applications -------------------------------------------------------- */
 
-void nm_memory_save_app(struct nm_manager *m, uint32_t app)
+void nm_durable_save_app(struct nm_manager *m, uint32_t app)
 {
     char key[NM_STORE_KEY_SIZE], text[128];
 
-    (void)snprintf(key, sizeof key, PREFIX_APP "%s", m->apps[app].name);
+    assert(app < m->n_apps);
+    m->apps[app].seen_usec = nm_realtime_usec();
+    (void)snprintf(key, sizeof key, NM_APP_KEY "%s", m->apps[app].name);
     (void)snprintf(text, sizeof text, "%" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64,
                    m->app_views[app].completed, m->apps[app].n_runs, m->apps[app].mean_run_usec,
-                   nm_realtime_usec());
+                   m->apps[app].seen_usec);
     nm_record_store_result(m, nm_store_put_value(m->store, key, text));
 }
 
 static void load_app(const char *key, const char *value, void *userdata)
 {
     struct nm_manager *m = userdata;
-    const char *name = key + strlen(PREFIX_APP);
+    const char *name = key + strlen(NM_APP_KEY);
     uint64_t mean, seen;
     uint32_t completed, n_runs, app;
 
     if (sscanf(value, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64, &completed, &n_runs, &mean,
                &seen) != 4 ||
-        seen + APP_KEPT_USEC < nm_realtime_usec() || (*name && !nm_name_is_valid(name))) {
+        seen + APP_KEPT_USEC < nm_realtime_usec() || (*name && !nm_name_is_valid(name)) ||
+        m->n_apps == NM_APPS_MAX) {
         (void)nm_store_delete_value(m->store, key);
         return;
     }
-    app = nm_manager_app(m, name);
+    app = nm_lists_app(m, name);
     if (app == 0 &&
         *name) /* no room for one more: they share a slot, which belongs to none of them */
         return;
     m->app_views[app].completed = completed;
     m->apps[app].n_runs = n_runs;
     m->apps[app].mean_run_usec = mean;
+    m->apps[app].seen_usec = seen;
 }
 
 /* ---- drain --------------------------------------------------------------- */
 
-void nm_memory_save_drain(struct nm_manager *m)
+void nm_durable_save_drain(struct nm_manager *m)
 {
     char text[32] = "0";
 
@@ -194,13 +229,13 @@ static void load_drain(struct nm_manager *m)
 
 /* ---- all of it ----------------------------------------------------------- */
 
-void nm_memory_save(struct nm_manager *m)
+void nm_durable_save(struct nm_manager *m)
 {
     save_counters(m);
     save_policy(m);
 }
 
-void nm_memory_save_all(struct nm_manager *m)
+void nm_durable_save_all(struct nm_manager *m)
 {
     struct nm_policy_memory memory;
 
@@ -209,14 +244,14 @@ void nm_memory_save_all(struct nm_manager *m)
     put_policy(m, &memory);
     for (uint32_t i = 0; i < m->n_apps; i++)
         if (m->app_views[i].completed)
-            nm_memory_save_app(m, i);
-    nm_memory_save_drain(m);
+            nm_durable_save_app(m, i);
+    nm_durable_save_drain(m);
 }
 
-void nm_memory_load(struct nm_manager *m)
+void nm_durable_load(struct nm_manager *m)
 {
     load_counters(m);
     load_policy(m);
-    (void)nm_store_load_values(m->store, PREFIX_APP, load_app, m);
+    (void)nm_store_load_values(m->store, NM_APP_KEY, load_app, m);
     load_drain(m);
 }

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Emptying the node: nothing is admitted any more, what waits is discarded, what runs may finish until the deadline. */
+
+#include "agent/manager/manager-drain.h"
+
+#include <assert.h>
+
+#include "agent/problem.h"
+#include "agent/manager/manager-access.h"
+#include "agent/manager/manager-act.h"
+#include "agent/manager/manager-durable.h"
+#include "agent/manager/manager-end.h"
+#include "agent/manager/manager-keep.h"
+#include "agent/manager/manager-kick.h"
+#include "agent/manager/manager-record.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/parse.h"
+
+static void kill_where(struct nm_manager *m, bool opportunistic_only, bool now,
+                       enum nm_reason reason, const struct nm_caller *who)
+{
+    for (size_t i = m->n_live; i-- > 0;) {
+        struct nm_live *l = m->live[i];
+        const struct nm_view *v = &l->c->view;
+
+        if (v->state == NM_KILLING || nm_end_is_over(l) || (opportunistic_only && v->type != NM_OPPORTUNISTIC))
+            continue;
+        nm_record_by(l, NM_DECISION_KILL, reason, who);
+        nm_act_kill(l, NM_EXIT_DRAINED, now);
+    }
+}
+
+static int on_drain_deadline(sd_event_source *s, uint64_t usec, void *userdata)
+{
+    struct nm_manager *m = userdata;
+
+    (void)s, (void)usec;
+    nm_record_node_event(m, "the deadline of draining has come: what still runs is ended");
+    kill_where(m, false, false, NM_REASON_DRAIN_DEADLINE, NULL);
+    return 0;
+}
+
+int nm_drain_arm(struct nm_manager *m)
+{
+    assert(m->event);
+    m->drain_timer = sd_event_source_disable_unref(m->drain_timer);
+    if (m->drain_deadline_usec == UINT64_MAX)
+        return 0;
+    return sd_event_add_time(m->event, &m->drain_timer, CLOCK_BOOTTIME, m->drain_deadline_usec,
+                             1000, on_drain_deadline, m);
+}
+
+/* Also after a restart: an nmd that died in the midst of it is followed by one that finishes it. */
+void nm_drain_carry_out(struct nm_manager *m, const struct nm_caller *who)
+{
+    assert(m->draining);
+    /* What waits would wait for ever. */
+    for (size_t i = m->n_live; i-- > 0;)
+        if (m->views[i]->state == NM_SCHEDULED && !m->views[i]->admitted) {
+            nm_record_by(m->live[i], NM_DECISION_SHED, NM_REASON_DRAINING, who);
+            nm_act_kill(m->live[i], NM_EXIT_DRAINED, true);
+        }
+    if (m->drain_opportunistic)
+        kill_where(m, true, false, NM_REASON_DRAINING, who);
+}
+
+/* Journalled before anything is done: a restart in between must not admit again. To drain anew
+ * changes the deadline. */
+int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec,
+                     bool kill_opportunistic, struct nm_problem *ret_problem)
+{
+    uint64_t now = nm_now_usec();
+    char text[160], when[32];
+    int r = nm_access_want_admin(who, "drain", ret_problem);
+
+    if (r != 0)
+        return r;
+    m->draining = true;
+    m->drain_opportunistic = kill_opportunistic;
+    m->drain_deadline_usec = deadline_usec > UINT64_MAX - now ? UINT64_MAX : now + deadline_usec;
+    nm_durable_save_drain(m);
+    NM_FAULT("drain-journalled");
+    r = nm_drain_arm(m);
+    if (r < 0)
+        return r;
+    if (m->drain_deadline_usec == UINT64_MAX)
+        (void)snprintf(text, sizeof text,
+                       "draining: nothing is admitted any more; what runs may finish");
+    else
+        (void)snprintf(text, sizeof text,
+                       "draining: nothing is admitted any more; what still runs in %s is ended",
+                       nm_format_duration(deadline_usec, when, sizeof when));
+    nm_record_node_event(m, text);
+    nm_drain_carry_out(m, who);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+    return nm_keep_answer(m, "The node", "is draining", ret_problem);
+}
+
+int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
+                       struct nm_problem *ret_problem)
+{
+    int r = nm_access_want_admin(who, "undrain", ret_problem);
+
+    if (r != 0)
+        return r;
+    if (!m->draining)
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "node", "running",
+                              "The node is not draining.");
+    m->draining = false;
+    m->drain_deadline_usec = UINT64_MAX;
+    m->drain_timer = sd_event_source_disable_unref(m->drain_timer);
+    nm_durable_save_drain(m);
+    nm_record_node_event(m, "no longer draining: containers are admitted again");
+    nm_kick(m, NM_TRIGGER_CHANGE);
+    return nm_keep_answer(m, "The node", "no longer drains", ret_problem);
+}
+
+/* The policy's memory is in the journal: saved here, since a round may find nothing to do. */
+int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
+                             struct nm_problem *ret_problem)
+{
+    int r = nm_access_want_admin(who, "close the breaker", ret_problem);
+
+    if (r != 0)
+        return r;
+    if (nm_policy_close_breaker(m->policy, nm_now_usec()))
+        nm_record_node_event(m, "breaker closed by an administrator: opportunistic containers are admitted again");
+    nm_durable_save(m);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+    return 0;
+}

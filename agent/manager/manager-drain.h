@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/manager/manager-state.h"
+
+int nm_drain_arm(struct nm_manager *m); /* the timer of the deadline */
+/* Also after a restart: an nmd that died in the midst of it is followed by one that finishes it. */
+void nm_drain_carry_out(struct nm_manager *m, const struct nm_caller *who);

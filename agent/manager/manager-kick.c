@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Nobody below a round calls one: they kick it, and it comes in a turn of its own. So whoever noticed something
+ * may go on with the pointers that it holds, and what is noticed within one turn becomes one round: a thousand
+ * requests cost one decision, not a thousand.
+ */
+
+#include "agent/manager/manager-kick.h"
+
+#include <assert.h>
+
+/* What asks for a fresh sample is next, whatever else is there to be done: a node in trouble must not wait until a
+ * flood of requests has been read. A mere change comes after all I/O of the same turn, so that what came in
+ * together is decided together. */
+#define URGENT (SD_EVENT_PRIORITY_NORMAL - 10)
+#define IN_TURN (SD_EVENT_PRIORITY_NORMAL + 10)
+
+void nm_kick(struct nm_manager *m, enum nm_policy_trigger trigger)
+{
+    assert(trigger <= NM_TRIGGER_CHANGE);
+    m->kicks |= 1U << trigger;
+    if (!m->round_source) /* not started yet: its first round comes by itself */
+        return;
+    (void)sd_event_source_set_priority(m->round_source,
+                                       m->kicks == 1U << NM_TRIGGER_CHANGE ? IN_TURN : URGENT);
+    (void)sd_event_source_set_enabled(m->round_source, SD_EVENT_ONESHOT);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Who is there: the containers that live, in the order of their arrival, those that have ended, the index over
+ * both, and the applications that they belong to. The policy's workspaces follow the sizes of the lists.
+ */
+
+#include "agent/manager/manager-lists.h"
+
+#include <assert.h>
+#include <search.h>
+
+#include "agent/manager/container-files.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/log.h"
+
+#define FORGET_PER_TURN 32u
+
+static int by_id_cmp(const void *a, const void *b)
+{
+    return strcmp(((const struct nm_container *)a)->id, ((const struct nm_container *)b)->id);
+}
+
+static void by_id_keep(void *node)
+{
+    (void)node; /* containers are owned by the two lists */
+}
+
+void nm_lists_index(struct nm_manager *m, struct nm_container *c)
+{
+    assert(c->id[0]);
+    (void)tsearch(c, &m->by_id, by_id_cmp);
+}
+
+struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id)
+{
+    struct nm_container key, **found;
+
+    if ((size_t)snprintf(key.id, sizeof key.id, "%s", id) >= sizeof key.id)
+        return NULL;
+    found = tfind(&key, &m->by_id, by_id_cmp);
+    return found ? *found : NULL;
+}
+
+struct nm_live *nm_lists_live_of(struct nm_manager *m, const struct nm_container *c)
+{
+    assert(c->view.state == NM_COMPLETED || c->view.owner);
+    (void)m;
+    return c->view.state == NM_COMPLETED ? NULL : c->view.owner;
+}
+
+/* The policy's workspaces follow the sizes of the lists, so that deciding never allocates. */
+int nm_lists_reserve(struct nm_manager *m)
+{
+    size_t n_views = NM_MAX(m->live_size, (size_t)1), n_apps = NM_MAX(m->apps_size, (size_t)1);
+    int r = nm_policy_reserve(m->policy, n_views, n_apps);
+
+    return r < 0 ? r : nm_policy_reserve(m->shadow_policy, n_views, n_apps);
+}
+
+static int grow_apps(struct nm_manager *m)
+{
+    size_t n = m->apps_size ? m->apps_size * 2 : 16;
+    struct nm_policy_app *views;
+    struct nm_app *apps;
+
+    assert(n <= NM_APPS_MAX);
+    apps = reallocarray(m->apps, n, sizeof *apps);
+    if (apps)
+        m->apps = apps;
+    views = reallocarray(m->app_views, n, sizeof *views);
+    if (views)
+        m->app_views = views;
+    if (!apps || !views)
+        return -ENOMEM;
+    m->apps_size = n;
+    return m->policy ? nm_lists_reserve(m) : 0;
+}
+
+/* The one that was heard of least lately and has nobody alive. 0: all have; that is the one of those without a name. */
+static uint32_t least_wanted_app(const struct nm_manager *m)
+{
+    _cleanup_free_ bool *wanted = calloc(m->n_apps, sizeof *wanted);
+    uint32_t least = 0;
+
+    if (!wanted)
+        return 0;
+    for (size_t i = 0; i < m->n_live; i++)
+        wanted[m->views[i]->app] = true;
+    for (uint32_t a = 1; a < m->n_apps; a++)
+        if (!wanted[a] && (least == 0 || m->apps[a].seen_usec < m->apps[least].seen_usec))
+            least = a;
+    return least;
+}
+
+static void tell_apps_full(struct nm_manager *m, const char *name)
+{
+    if (!m->apps_full_told)
+        nm_notice("containers of %u applications live at a time, as many as are told apart: those of %s and of other "
+                  "new ones count as of none, so how long they run isn't learnt",
+                  NM_APPS_MAX - 1, name);
+    m->apps_full_told = true;
+}
+
+/* Where a new one goes; 0: nowhere. What was learnt of the one that makes room is forgotten. */
+static uint32_t find_slot(struct nm_manager *m, const char *name)
+{
+    char key[NM_STORE_KEY_SIZE];
+    uint32_t slot;
+
+    if (m->n_apps < m->apps_size || (m->apps_size < NM_APPS_MAX && grow_apps(m) >= 0))
+        return (uint32_t)m->n_apps++;
+    slot = least_wanted_app(m);
+    if (slot == 0) {
+        tell_apps_full(m, name);
+        return 0;
+    }
+    m->apps_full_told = false;
+    (void)snprintf(key, sizeof key, NM_APP_KEY "%s", m->apps[slot].name);
+    (void)nm_store_delete_value(m->store, key);
+    return slot;
+}
+
+uint32_t nm_lists_app(struct nm_manager *m, const char *name)
+{
+    uint32_t slot;
+
+    assert(name);
+    assert(m->n_apps == 0 || m->apps[0].name[0] == '\0');
+    for (size_t i = 0; i < m->n_apps; i++)
+        if (nm_streq(m->apps[i].name, name)) {
+            m->apps[i].seen_usec = nm_realtime_usec();
+            return (uint32_t)i;
+        }
+    slot = find_slot(m, name);
+    if (slot == 0 && *name)
+        return 0; /* strangers share the slot of those without a name */
+    m->apps[slot] = (struct nm_app){.seen_usec = nm_realtime_usec()};
+    m->app_views[slot] = (struct nm_policy_app){0};
+    (void)snprintf(m->apps[slot].name, NM_NAME_SIZE, "%s", name);
+    return slot;
+}
+
+static int grow_live(struct nm_manager *m)
+{
+    size_t n = m->live_size ? m->live_size * 2 : 32;
+    struct nm_live **live;
+    struct nm_view **views;
+
+    live = reallocarray(m->live, n, sizeof *live);
+    if (!live)
+        return -ENOMEM;
+    m->live = live;
+    views = reallocarray(m->views, n, sizeof *views);
+    if (!views)
+        return -ENOMEM;
+    m->views = views;
+    m->live_size = n;
+    return nm_lists_reserve(m);
+}
+
+int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_live **ret)
+{
+    struct nm_live *l;
+    int r = 0;
+
+    assert(c->view.state != NM_COMPLETED);
+    if (m->n_live == m->live_size)
+        r = grow_live(m);
+    if (r < 0)
+        return r;
+    l = calloc(1, sizeof *l);
+    if (!l)
+        return -ENOMEM;
+    l->m = m;
+    l->c = c;
+    l->command_bytes = nm_command_bytes(&c->command);
+    c->view.owner = l;
+    m->live[m->n_live] = l;
+    m->views[m->n_live++] = &c->view;
+    nm_lists_index(m, c);
+    *ret = l;
+    return 0;
+}
+
+/* A worker that is still at its reclaim ends by itself, and is nobody's then: only its status is fetched. */
+static void leave_worker(struct nm_live *l)
+{
+    if (l->reclaim_child) {
+        (void)sd_event_source_set_userdata(l->reclaim_child, NULL);
+        (void)sd_event_source_set_floating(l->reclaim_child, true);
+    }
+    l->reclaim_child = sd_event_source_unref(l->reclaim_child);
+    l->reclaim_timer = sd_event_source_disable_unref(l->reclaim_timer);
+}
+
+static void live_done(struct nm_live *l)
+{
+    l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
+    l->end_source = sd_event_source_disable_unref(l->end_source);
+    leave_worker(l);
+    l->events_watch = nm_cgroup_watch_free(l->events_watch);
+    l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
+    l->sampler = nm_cgroup_sampler_free(l->sampler);
+    l->launch = nm_launch_free(l->launch);
+    l->cg = nm_cgroup_free(l->cg);
+}
+
+int nm_lists_add_ended(struct nm_manager *m, struct nm_container *c)
+{
+    assert(c->view.state == NM_COMPLETED);
+    if (m->n_ended == m->ended_size) {
+        size_t n = m->ended_size ? m->ended_size * 2 : 64;
+        struct nm_container **p = reallocarray(m->ended, n, sizeof *p);
+
+        if (!p)
+            return -ENOMEM;
+        m->ended = p;
+        m->ended_size = n;
+    }
+    nm_command_shorten(&c->command, NM_ENDED_COMMAND_BYTES);
+    c->view.owner = NULL;
+    m->ended[m->n_ended++] = c;
+    return 0;
+}
+
+void nm_lists_tell_unkillable(struct nm_manager *m)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < m->n_live; i++)
+        n += m->live[i]->unkillable;
+    nm_health_set_unkillable(m->health, n);
+}
+
+void nm_lists_remove_live(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+    struct nm_container *c = l->c;
+    bool was_unkillable = l->unkillable;
+    size_t i = 0;
+
+    assert(!l->removed && c->view.state == NM_COMPLETED);
+    while (i < m->n_live && m->live[i] != l)
+        i++;
+    memmove(&m->live[i], &m->live[i + 1], (m->n_live - i - 1) * sizeof *m->live);
+    memmove(&m->views[i], &m->views[i + 1], (m->n_live - i - 1) * sizeof *m->views);
+    m->n_live--;
+    live_done(l);
+    if (m->verdict.hold_view == &c->view)
+        m->verdict.hold_view = NULL;
+    if (m->verdict.guaranteed_hold_view == &c->view)
+        m->verdict.guaranteed_hold_view = NULL;
+    l->c = NULL;
+    l->removed = true;
+    if (!l->limits_in_flight)
+        free(l);
+    if (nm_lists_add_ended(m, c) < 0) {
+        (void)tdelete(c, &m->by_id, by_id_cmp);
+        nm_container_free(c);
+    }
+    if (was_unkillable)
+        nm_lists_tell_unkillable(m);
+}
+
+/* How many of each user's are too many: at most NM_ENDED_MAX / NM_ENDED_PER_USER users can have that
+ * many, and a few more that came since the last look. */
+struct excess {
+    struct {
+        uid_t uid;
+        size_t n;
+    } of[2 * NM_ENDED_MAX / NM_ENDED_PER_USER];
+    size_t n;
+};
+
+static int by_uid(const void *a, const void *b)
+{
+    uid_t x = *(const uid_t *)a, y = *(const uid_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void find_excess(const struct nm_manager *m, struct excess *ret)
+{
+    _cleanup_free_ uid_t *uids =
+        m->n_ended > NM_ENDED_PER_USER ? reallocarray(NULL, m->n_ended, sizeof *uids) : NULL;
+
+    ret->n = 0;
+    if (!uids)
+        return;
+    for (size_t i = 0; i < m->n_ended; i++)
+        uids[i] = m->ended[i]->submitter_uid;
+    qsort(uids, m->n_ended, sizeof *uids, by_uid);
+    for (size_t i = 0, end; i < m->n_ended && ret->n < NM_ARRAY_SIZE(ret->of); i = end) {
+        for (end = i; end < m->n_ended && uids[end] == uids[i];)
+            end++;
+        if (uids[i] == 0 || end - i <= NM_ENDED_PER_USER)
+            continue;
+        ret->of[ret->n].uid = uids[i];
+        ret->of[ret->n++].n = end - i - NM_ENDED_PER_USER;
+    }
+}
+
+static bool is_excess(struct excess *e, uid_t uid)
+{
+    for (size_t i = 0; i < e->n; i++)
+        if (e->of[i].uid == uid && e->of[i].n > 0) {
+            e->of[i].n--;
+            return true;
+        }
+    return false;
+}
+
+static void forget(struct nm_manager *m, struct nm_container *const *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        (void)nm_store_delete_container(m->store, c[i]->id);
+        NM_FAULT("row-deleted");
+        (void)tdelete(c[i], &m->by_id, by_id_cmp);
+        nm_files_forget(m, c[i]->id);
+        nm_container_free(c[i]);
+    }
+}
+
+/* Oldest first, and not many at a time: each has files to be removed, and somebody may have run
+ * thousands. */
+bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec)
+{
+    struct nm_container *gone[FORGET_PER_TURN];
+    struct excess excess;
+    size_t n_gone = 0, kept = 0;
+
+    find_excess(m, &excess);
+    for (size_t i = 0; i < m->n_ended; i++) {
+        struct nm_container *c = m->ended[i];
+        bool over = c->finished_usec + m->config->keep_ended_usec <= now_usec ||
+                    m->n_ended - n_gone > NM_ENDED_MAX || is_excess(&excess, c->submitter_uid);
+
+        if (over && n_gone < FORGET_PER_TURN)
+            gone[n_gone++] = c;
+        else
+            m->ended[kept++] = c;
+    }
+    m->n_ended = kept;
+    if (n_gone > 0)
+        forget(m, gone, n_gone);
+    return n_gone == FORGET_PER_TURN;
+}
+
+void nm_lists_done(struct nm_manager *m)
+{
+    tdestroy(m->by_id, by_id_keep);
+    for (size_t i = 0; i < m->n_live; i++) {
+        live_done(m->live[i]);
+        nm_container_free(m->live[i]->c);
+        free(m->live[i]);
+    }
+    for (size_t i = 0; i < m->n_ended; i++)
+        nm_container_free(m->ended[i]);
+    free(m->live);
+    free(m->views);
+    free(m->ended);
+    free(m->apps);
+    free(m->app_views);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The second half of a reclaim: a container's memory is pushed out to swap. Writing memory.reclaim blocks until the
+ * kernel has done it, which swapping can make seconds: a worker does it, which ends by itself when its time is over
+ * and is killed when it doesn't.
+ *
+ * memory.high would slow a growing container down as well, but it makes the container itself do the reclaiming, which
+ * idle-class work on a busy node does too late; and it would stay behind if nmd died.
+ */
+
+#include "agent/manager/manager-reclaim.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "agent/manager/manager-kick.h"
+#include "agent/manager/manager-record.h"
+#include "agent/manager/manager-sample.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/log.h"
+
+/* One write: short enough to look at the clock in between, long enough for the kernel to make batches. */
+#define PIECE_BYTES (16 * NM_MIB)
+/* Page cache goes first, of which a container that reads can have any amount. */
+#define MAX_PIECES 4096
+/* A worker that is late hangs in the kernel, in a write to a slow disk mostly. */
+#define LATE_USEC (500 * NM_USEC_PER_MSEC)
+/* An older speed says nothing about today's disk; and one that was too slow is tried again then. */
+#define SPEED_AGE_USEC (600 * NM_USEC_PER_SEC)
+
+/* ---- the worker ------------------------------------------------------------ */
+
+/* Until so much less is in use: what the kernel calls reclaimed is page cache, too. 0, -EAGAIN for a part of it, or
+ * another error. */
+static int push_out(const struct nm_cgroup *cg, uint64_t bytes, uint64_t within_usec)
+{
+    _cleanup_(nm_cgroup_sampler_freep) struct nm_cgroup_sampler *sampler = NULL;
+    uint64_t begun = nm_now_usec(), before;
+    struct nm_cgroup_sample s;
+    int r = nm_cgroup_sampler_new(cg, true, "/proc", &sampler);
+
+    if (r >= 0)
+        r = nm_cgroup_sampler_sample(sampler, begun, &s);
+    if (r < 0)
+        return r;
+    before = s.memory_bytes;
+    for (unsigned i = 0; i < MAX_PIECES; i++) {
+        uint64_t gained = nm_sub_u64(before, s.memory_bytes), now = nm_now_usec();
+
+        if (gained >= bytes)
+            return 0;
+        if (within_usec > 0 && now - begun >= within_usec)
+            break;
+        r = nm_cgroup_reclaim(cg, NM_MIN(bytes - gained, PIECE_BYTES));
+        if (r >= 0)
+            r = nm_cgroup_sampler_sample(sampler, now, &s);
+        if (r < 0)
+            return r;
+    }
+    return -EAGAIN;
+}
+
+/* It must not keep what is nmd's (the lock, the gates of shims) beyond nmd's end, nor outlive it. */
+static _Noreturn void worker(const struct nm_live *l)
+{
+    struct nm_cgroup cg = {.dir_fd = STDERR_FILENO + 1};
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (dup2(l->cg->dir_fd, cg.dir_fd) < 0)
+        _exit(errno & 0xff);
+    closefrom(cg.dir_fd + 1);
+    _exit(-push_out(&cg, l->reclaim_bytes, l->reclaim_within_usec) & 0xff);
+}
+
+/* ---- its end --------------------------------------------------------------- */
+
+static void measure_speed(struct nm_live *l, uint64_t gained)
+{
+    struct nm_manager *m = l->m;
+    uint64_t now = nm_now_usec(), took = NM_MAX(now - l->reclaim_begun_usec, NM_USEC_PER_MSEC);
+    uint64_t speed = gained * NM_USEC_PER_SEC / took, old = nm_reclaim_bytes_per_sec(m);
+
+    m->reclaim_bytes_per_sec = NM_MAX(old ? (old + speed) / 2 : speed, UINT64_C(1));
+    m->reclaim_measured_usec = now;
+}
+
+uint64_t nm_reclaim_bytes_per_sec(const struct nm_manager *m)
+{
+    bool known = m->reclaim_measured_usec > 0 && nm_now_usec() - m->reclaim_measured_usec < SPEED_AGE_USEC;
+
+    return known ? m->reclaim_bytes_per_sec : 0;
+}
+
+/* What it brought counts, whether it is all or a part, and whether it came to its own end. */
+static void note_gain(struct nm_live *l)
+{
+    uint64_t gained;
+
+    nm_sample_live(l, nm_now_usec());
+    gained = nm_sub_u64(l->use_before.memory_bytes, l->c->view.measured.memory_bytes);
+    l->m->counters.reclaimed_bytes += gained;
+    measure_speed(l, gained);
+}
+
+static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
+{
+    struct nm_live *l = userdata;
+    bool worked = si->si_code == CLD_EXITED && (si->si_status == 0 || si->si_status == EAGAIN), open;
+
+    if (!l) { /* its container has gone meanwhile (manager-lists.c) */
+        (void)sd_event_source_set_floating(s, false);
+        (void)sd_event_source_unref(s);
+        return 0;
+    }
+    open = l->decision_open && l->decision.kind == NM_DECISION_RECLAIM; /* else: overtaken by another */
+    l->reclaim_child = sd_event_source_disable_unref(l->reclaim_child);
+    l->reclaim_timer = sd_event_source_disable_unref(l->reclaim_timer);
+    l->c->view.reclaiming = false;
+    if (open && worked) {
+        note_gain(l);
+        nm_record_effective(l);
+    } else if (open) {
+        measure_speed(l, 0);
+        nm_record_failed(l, si->si_code == CLD_EXITED ? strerror(si->si_status) : "the worker was killed");
+    }
+    /* Of a running one's, what is still over the threshold is had by kills, and not a period later. */
+    nm_kick(l->m, l->reclaim_within_usec > 0 ? NM_TRIGGER_PRESSURE : NM_TRIGGER_CHANGE);
+    return 0;
+}
+
+static int on_late(sd_event_source *s, uint64_t usec, void *userdata)
+{
+    struct nm_live *l = userdata;
+    pid_t pid;
+
+    (void)s, (void)usec;
+    if (l->reclaim_child && sd_event_source_get_child_pid(l->reclaim_child, &pid) >= 0)
+        (void)kill(pid, SIGKILL);
+    return 0;
+}
+
+void nm_reclaim_start(struct nm_live *l)
+{
+    pid_t pid;
+    int r;
+
+    assert(l->reclaim_bytes > 0);
+    if (!l->cg || l->reclaim_child)
+        return;
+    NM_FAULT("before-reclaim");
+    pid = fork();
+    if (pid == 0)
+        worker(l);
+    NM_FAULT("after-reclaim");
+    r = pid < 0 ? -errno
+                : sd_event_add_child(l->m->event, &l->reclaim_child, pid, WEXITED, ended, l);
+    l->c->view.reclaiming = r >= 0;
+    l->reclaim_begun_usec = nm_now_usec();
+    nm_record_acted(l);
+    if (r < 0)
+        nm_record_failed(l, strerror(-r));
+    else if (l->reclaim_within_usec > 0)
+        (void)sd_event_add_time_relative(l->m->event, &l->reclaim_timer, CLOCK_BOOTTIME,
+                                         l->reclaim_within_usec + LATE_USEC, 1000, on_late, l);
+}

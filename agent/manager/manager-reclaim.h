@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/manager/manager-state.h"
+
+/* l->reclaim_bytes, within l->reclaim_within_usec (0: no bound), in a worker. */
+void nm_reclaim_start(struct nm_live *l);
+/* What the latest ones brought, all of them alike; 0 when that was long ago. */
+uint64_t nm_reclaim_bytes_per_sec(const struct nm_manager *m);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Sampling (monitor/) reuses open descriptors, so that a round on a node in trouble needs no memory of its own.
+ * What was measured is put where the policy looks for it; nothing is decided here.
+ */
+
+#include "agent/manager/manager-sample.h"
+
+#include <assert.h>
+
+#include "agent/message-ids.h"
+#include "agent/manager/manager-record.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/log.h"
+
+/* Each killed process counts; the container, which goes as a whole, is told about once. The kernel counts `oom` where
+ * a limit was reached: with none in the victim itself, it died for the slice, or for the node. */
+void nm_sample_count_oom_kills(struct nm_live *l, uint64_t n, uint64_t ooms)
+{
+    if (n > l->c->oom_kills) {
+        l->m->counters.kernel_oom_kills += n - l->c->oom_kills;
+        l->c->oom_kills = n;
+    }
+    if (n == 0 || l->oom_told || ooms == NM_LAUNCH_OOMS_UNKNOWN)
+        return;
+    l->oom_told = true;
+    if (ooms > 0 || l->c->view.state == NM_KILLING)
+        return;
+    l->starved = true;
+    l->m->kernel_kills++;
+    nm_record_kernel_kill(l);
+}
+
+static uint64_t read_ooms(const struct nm_live *l)
+{
+    struct nm_cgroup_memory_events e;
+
+    return l->cg && nm_cgroup_read_memory_events(l->cg, &e) >= 0 ? e.oom : NM_LAUNCH_OOMS_UNKNOWN;
+}
+
+void nm_sample_live(struct nm_live *l, uint64_t now_usec)
+{
+    struct nm_view *v = &l->c->view;
+    struct nm_cgroup_sample s;
+
+    assert(!l->removed && now_usec != 0);
+    if (l->sampler && l->cg)
+        (void)nm_cgroup_sampler_watch_stall(l->sampler, l->cg,
+                                            v->type == NM_GUARANTEED && l->m->settings.guard_stall);
+    v->stall_known = false;
+    if (!l->sampler || nm_cgroup_sampler_sample(l->sampler, now_usec, &s) < 0)
+        return; /* gone: its end is on the way */
+    l->sample = s;
+    v->measured.memory_bytes = s.memory_bytes;
+    v->swapped_bytes = nm_sub_u64(s.swap_bytes, s.zswap_bytes);
+    if (s.cpu_valid) {
+        v->measured.cpu_millicores = s.cpu_millicores;
+        v->n_samples++;
+    }
+    v->cpu_usage_usec = s.cpu_usage_usec;
+    nm_view_note_progress(v, now_usec);
+    v->stall_known = s.stall_known;
+    v->stall_permille = s.stall_permille;
+    l->c->memory_peak_bytes = NM_MAX(l->c->memory_peak_bytes, s.memory_peak_bytes);
+    l->c->swap_bytes = s.swap_bytes;
+    if (s.oom_kills > 0 && !l->oom_told)
+        nm_sample_count_oom_kills(l, s.oom_kills, read_ooms(l));
+    else
+        nm_sample_count_oom_kills(l, s.oom_kills, NM_LAUNCH_OOMS_UNKNOWN);
+}
+
+/* ---- the slice's own files ------------------------------------------------- */
+
+/* It has gone. Another slice has taken its place, by and by. */
+void nm_sample_close_slice(struct nm_manager *m)
+{
+    m->slice_cpu_fd = nm_close(m->slice_cpu_fd);
+    m->slice_memory_fd = nm_close(m->slice_memory_fd);
+    m->glance_cpu_usec = 0;
+}
+
+/* At start, so that nmd's descriptors are what they will be; and again when the slice is another. */
+void nm_sample_open_slice(struct nm_manager *m)
+{
+    if (m->slice_cpu_fd >= 0 || m->backend->slice_fd < 0)
+        return;
+    m->slice_cpu_fd = openat(m->backend->slice_fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
+    if (m->slice_cpu_fd >= 0 && m->backend->feature[NM_CGROUP_MEMORY_LIMITS])
+        m->slice_memory_fd = openat(m->backend->slice_fd, "memory.stat", O_RDONLY | O_CLOEXEC);
+}
+
+/* Returns what the slice holds as a whole, or 0 where that can't be known. */
+static uint64_t collect(struct nm_manager *m)
+{
+    uint64_t held = 0;
+
+    if (m->slice_cpu_fd < 0)
+        return 0;
+    if ((m->n_live >= 2 && nm_cgroup_collect(m->slice_cpu_fd) < 0) ||
+        (m->slice_memory_fd >= 0 && nm_cgroup_read_used(m->slice_memory_fd, &held) < 0))
+        nm_sample_close_slice(m);
+    return held;
+}
+
+/* ---- all of it ------------------------------------------------------------- */
+
+static void settle_regained(struct nm_live *l)
+{
+    struct nm_resources regained;
+
+    assert(l->c);
+    if (!l->regain_due)
+        return;
+    l->regain_due = false;
+    regained.memory_bytes =
+        nm_sub_u64(l->use_before.memory_bytes, l->c->view.measured.memory_bytes);
+    regained.cpu_millicores =
+        nm_sub_u64(l->use_before.cpu_millicores, l->c->view.measured.cpu_millicores);
+    nm_record_regained(l, &regained);
+}
+
+static void sample_links(struct nm_manager *m, uint64_t now)
+{
+    m->uplink_utilization = 0;
+    if (!m->link_sampler ||
+        nm_link_sampler_sample(m->link_sampler, now, m->links, &m->n_links) < 0)
+        return;
+    for (unsigned i = 0; i < m->n_links; i++)
+        if (m->links[i].uplink)
+            m->uplink_utilization = NM_MAX(m->uplink_utilization, m->links[i].utilization);
+}
+
+/* Rates are worked out over the time that has passed, and in the time that the host slept nothing was used: the first
+ * sample after it would show an idle node. */
+static void notice_sleep(struct nm_manager *m, uint64_t now)
+{
+    uint64_t before = m->suspended_usec;
+
+    m->suspended_usec = nm_sub_u64(now, nm_clock_usec(CLOCK_MONOTONIC)) + NM_FAULT_ASLEEP_USEC;
+    m->woke = m->last_sample_usec > 0 && m->suspended_usec > before + NM_USEC_PER_SEC;
+    if (m->woke)
+        m->node.cpu_valid = false;
+}
+
+int nm_sample_all(struct nm_manager *m)
+{
+    uint64_t now = nm_now_usec();
+    struct nm_node_sample node;
+    uint64_t held;
+    int r = nm_node_sampler_sample(m->node_sampler, now, &node);
+
+    /* A failed node sample makes the policy's view stale by and by; nothing is admitted or killed
+     * on it. */
+    if (r >= 0) {
+        m->node = node;
+        m->node_valid = true;
+    } else {
+        if (m->node_valid)
+            nm_log_container(
+                LOG_ERR, NULL, NULL, NM_MESSAGE_NO_SAMPLE,
+                "the node's memory and CPU can't be read (%s): nothing is admitted or taken back",
+                strerror(-r));
+        m->node_valid = false;
+    }
+    notice_sleep(m, now);
+    held = collect(m);
+    for (size_t i = 0; i < m->n_live; i++) {
+        nm_sample_live(m->live[i], now);
+        held = nm_sub_u64(held, m->live[i]->sample.memory_bytes);
+        m->views[i]->state_samples++;
+        settle_regained(m->live[i]);
+    }
+    m->slice_left_bytes = held;
+    sample_links(m, now);
+    m->last_sample_usec = now;
+    m->sample_cost_usec = nm_now_usec() - now;
+    m->counters.samples++;
+    return r;
+}

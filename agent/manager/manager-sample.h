@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/manager/manager-state.h"
+
+int nm_sample_all(struct nm_manager *m); /* node and all containers, afresh */
+void nm_sample_live(struct nm_live *l, uint64_t now_usec);
+/* n: of its whole life; ooms: how often its own limit was the reason, or NM_LAUNCH_OOMS_UNKNOWN */
+void nm_sample_count_oom_kills(struct nm_live *l, uint64_t n, uint64_t ooms);
+/* The slice's cpu.stat and memory.stat stay open. At the start, and again when the slice is another. */
+void nm_sample_open_slice(struct nm_manager *m);
+void nm_sample_close_slice(struct nm_manager *m); /* it has gone */

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The configuration and what follows from it, at the start and when it is read anew. */
+
+#include "agent/manager/manager-settings.h"
+
+#include <assert.h>
+
+#include "agent/problem.h"
+#include "agent/manager/manager-keep.h"
+#include "agent/manager/manager-kick.h"
+#include "agent/manager/manager-limits.h"
+#include "agent/manager/manager-pressure.h"
+#include "agent/manager/manager-record.h"
+#include "agent/manager/manager-slice.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/parse.h"
+
+/* What the settings were worked out for. */
+static void note_node(struct nm_manager *m)
+{
+    m->settled_memory_bytes = m->node.memory_total_bytes;
+    m->settled_cpus = m->node.n_cpus;
+    m->settled_usec = nm_now_usec();
+}
+
+int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_message)
+{
+    struct nm_policy_settings s;
+    bool period_changed, pressure_changed;
+    int r = nm_config_policy_settings(c, &m->node, m->backend, &s, ret_message);
+
+    assert(c && m->backend);
+    if (r < 0)
+        return r;
+    period_changed = m->config && (m->config->period_usec != c->period_usec ||
+                                   m->config->history_usec != c->history_usec);
+    pressure_changed = m->config && (m->config->pressure_stall_usec != c->pressure_stall_usec ||
+                                     m->config->pressure_window_usec != c->pressure_window_usec);
+    if (m->config != c)
+        nm_config_free(m->config);
+    m->config = c;
+    m->settings = s;
+    note_node(m);
+    m->shed_due = true;
+    if (m->history && period_changed)
+        (void)nm_history_resize(m->history, c->history_usec, c->period_usec);
+    if (m->sample_timer && period_changed) {
+        m->sample_due_usec = nm_now_usec() + c->period_usec;
+        (void)sd_event_source_set_time(m->sample_timer, m->sample_due_usec);
+        (void)sd_event_source_set_enabled(m->sample_timer, SD_EVENT_ONESHOT);
+    }
+    if (m->sample_timer && pressure_changed)
+        nm_pressure_watch(m);
+    return 0;
+}
+
+/* Weights and shares are relative to the capacity, and so every container's change with it. */
+static void refresh_containers(struct nm_manager *m)
+{
+    for (size_t i = 0; i < m->n_live; i++)
+        if (m->live[i]->cg)
+            nm_limits_apply(m->live[i]);
+}
+
+static void refresh_limits(struct nm_manager *m)
+{
+    m->slice_limit_due = false;
+    nm_slice_set(m);
+    refresh_containers(m);
+}
+
+/* ---- a node that changes ------------------------------------------------- */
+
+/* A balloon takes memory by the page for minutes: small steps are followed now and then. */
+#define SMALL_STEP_SHARE 256
+#define SMALL_STEP_USEC (10 * NM_USEC_PER_SEC)
+
+static bool node_has_changed(const struct nm_manager *m)
+{
+    uint64_t now = m->node.memory_total_bytes, before = m->settled_memory_bytes;
+    uint64_t step = now > before ? now - before : before - now;
+
+    if (!m->node_valid || now == 0 || m->node.n_cpus == 0)
+        return false;
+    return m->node.n_cpus != m->settled_cpus || step > before / SMALL_STEP_SHARE ||
+           (step > 0 && nm_now_usec() - m->settled_usec >= SMALL_STEP_USEC);
+}
+
+/* A vcore that is a share of the node has become another share of a CPU, and so has what was asked for in vcores. */
+static void rescale_requests(struct nm_manager *m)
+{
+    for (size_t i = 0; i < m->n_live; i++) {
+        struct nm_container *c = m->live[i]->c;
+
+        c->view.request.cpu_millicores = nm_settings_vcore_millicores(m->config, &m->node, c->vcores_milli);
+        (void)nm_keep_journal(m->live[i]);
+    }
+}
+
+static void tell_node(struct nm_manager *m, const struct nm_policy_settings *before)
+{
+    const struct nm_policy_settings *s = &m->settings;
+    double vcores = nm_settings_millicores_vcores(m->config, &m->node, s->capacity.cpu_millicores) / 1000.0;
+    char total[32], capacity[32], text[240];
+
+    nm_format_size(m->node.memory_total_bytes, total, sizeof total);
+    nm_format_size(s->capacity.memory_bytes, capacity, sizeof capacity);
+    (void)snprintf(text, sizeof text, "the node has %s of memory and %u CPU%s now: capacity is %s and %g vcore%s",
+                   total, (unsigned)m->node.n_cpus, m->node.n_cpus == 1 ? "" : "s", capacity, vcores,
+                   vcores > 0.999 && vcores < 1.001 ? "" : "s");
+    if (s->capacity.memory_bytes != before->capacity.memory_bytes ||
+        s->capacity.cpu_millicores != before->capacity.cpu_millicores)
+        nm_record_node_event(m, text);
+}
+
+/* Under a limit that is below what is held already, the kernel kills at once, and not whom the policy would take: so
+ * that goes first. */
+static void lower_slice_limit(struct nm_manager *m)
+{
+    if (!m->slice_limit_due || m->verdict.in_use.memory_bytes > m->settings.capacity.memory_bytes)
+        return;
+    m->slice_limit_due = false;
+    nm_slice_set(m);
+}
+
+void nm_settings_follow_node(struct nm_manager *m)
+{
+    struct nm_policy_settings s, before = m->settings;
+
+    lower_slice_limit(m);
+    if (!node_has_changed(m) || nm_config_follow_node(m->config, &m->node, m->backend, &s) < 0)
+        return;
+    if (m->config->vcores != 0 && m->node.n_cpus != m->settled_cpus)
+        rescale_requests(m);
+    m->settings = s;
+    note_node(m);
+    tell_node(m, &before);
+    m->slice_limit_due = true;
+    lower_slice_limit(m);
+    refresh_containers(m);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+}
+
+/* ---- reload -------------------------------------------------------------- */
+
+/* All or nothing: the new settings are complete and checked before the old ones go. Limits are
+ * touched only if the capacity has changed. */
+int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    _cleanup_free_ char *message = NULL;
+    struct nm_resources before = m->settings.capacity;
+    char restart[400], text[480];
+    int r = m->config_path ? nm_config_load(m->config_path, m->config_must_exist, &c, &message)
+                           : nm_config_new_defaults(&c);
+
+    if (r >= 0) {
+        (void)nm_config_needs_restart(m->config, c, restart, sizeof restart);
+        r = nm_settings_resettle(m, c, &message);
+    }
+    if (r < 0) {
+        nm_err("configuration not reloaded, the old one stays in force: %s",
+               message ? message : strerror(-r));
+        return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "configuration",
+                              m->config_path ? m->config_path : "",
+                              "The configuration was refused, the old one stays in force: %s",
+                              message ? message : strerror(-r));
+    }
+    c = NULL;
+    (void)nm_health_reconfigure(m->health, m->config);
+    if (before.memory_bytes != m->settings.capacity.memory_bytes ||
+        before.cpu_millicores != m->settings.capacity.cpu_millicores)
+        refresh_limits(m);
+    (void)snprintf(text, sizeof text, "configuration reloaded%s%s",
+                   restart[0] ? "; only a restart applies: " : "", restart);
+    nm_record_node_event(m, text);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+    return 0;
+}

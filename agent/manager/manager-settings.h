@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/manager/manager-state.h"
+
+/* Settings from c, or nothing has changed. Takes c, on success only. */
+int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_message);
+/* After a sample: CPUs come and go, and so does memory (balloons, pools of huge pages). */
+void nm_settings_follow_node(struct nm_manager *m);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See manager-share.h. Counted when somebody asks: a count that is kept would have to be kept right. */
+
+#include "agent/manager/manager-share.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#include "agent/config/settings.h"
+#include "agent/problem.h"
+
+/* Of commands, in memory and again in the journal. */
+#define USER_BYTES_MAX (UINT64_C(4) << 20)
+#define ALL_BYTES_MAX (UINT64_C(64) << 20)
+
+struct share {
+    uint32_t n_containers, n_queued;
+    uint64_t bytes, all_bytes;
+};
+
+static bool waits(const struct nm_view *v)
+{
+    return v->type == NM_OPPORTUNISTIC && v->state == NM_SCHEDULED && !v->admitted;
+}
+
+static struct share share_of(const struct nm_manager *m, uid_t uid)
+{
+    struct share s = {0};
+
+    for (size_t i = 0; i < m->n_live; i++) {
+        const struct nm_live *l = m->live[i];
+
+        s.all_bytes += l->command_bytes;
+        if (l->c->submitter_uid != uid)
+            continue;
+        s.n_containers++;
+        s.n_queued += waits(m->views[i]);
+        s.bytes += l->command_bytes;
+    }
+    return s;
+}
+
+int nm_share_check(const struct nm_manager *m, const struct nm_caller *who, uint64_t command_bytes,
+                   struct nm_problem *ret_problem)
+{
+    struct share s = share_of(m, who->uid);
+
+    assert(command_bytes <= USER_BYTES_MAX);
+    if (s.all_bytes + command_bytes > ALL_BYTES_MAX)
+        return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "command", "",
+                              "The commands of all live containers come to %" PRIu64
+                              " MiB already, and no more are taken. Try again when some have ended.",
+                              s.all_bytes >> 20);
+    if (who->admin)
+        return 0;
+    if (s.n_containers >= nm_settings_containers_per_user(m->config))
+        return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "containers", "",
+                              "You have %u live containers, as many as [containers] max-per-user "
+                              "allows one user. Try again when some have ended.",
+                              s.n_containers);
+    if (s.bytes + command_bytes > USER_BYTES_MAX)
+        return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "command", "",
+                              "The commands and environments of your live containers come to %" PRIu64
+                              " KiB; with this one they would exceed the %" PRIu64
+                              " KiB that one user may have. Try again when some have ended.",
+                              s.bytes >> 10, USER_BYTES_MAX >> 10);
+    return 0;
+}
+
+int nm_share_check_queue(const struct nm_manager *m, const struct nm_caller *who,
+                         struct nm_problem *ret_problem)
+{
+    struct share s = share_of(m, who->uid);
+
+    if (who->admin || s.n_queued < nm_settings_queue_per_user(m->config))
+        return 0;
+    return nm_problem_set(ret_problem, NM_AGENT_E_QUEUE_FULL, "queue", "",
+                          "You have %u containers in the queue already, as many as [queue] "
+                          "max-per-user allows one user. Try again later, or as --guaranteed.",
+                          s.n_queued);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/manager/manager-state.h"
+
+/*
+ * What one user may hold of the node's places, whichever way it asks: containers that live, places
+ * in the queue, and bytes of commands. Administrators are bound by what there is in all. 0, or a
+ * refusal with *ret_problem filled.
+ */
+
+/* One container more, with a command of so many bytes. */
+int nm_share_check(const struct nm_manager *m, const struct nm_caller *who, uint64_t command_bytes,
+                   struct nm_problem *ret_problem);
+/* One place in the queue more. */
+int nm_share_check_queue(const struct nm_manager *m, const struct nm_caller *who,
+                         struct nm_problem *ret_problem);

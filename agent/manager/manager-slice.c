@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The slice's own limits. Its memory.max is the capacity, which the kernel then holds even if nmd is dead. Its
+ * protection is the sum of what its guaranteed containers claim of their promises (slice-claim.c): without it, theirs
+ * counts among siblings only, and a hog elsewhere on the node takes all they have.
+ */
+
+#include "agent/manager/manager-slice.h"
+
+#include <assert.h>
+
+#include "agent/message-ids.h"
+#include "agent/manager/manager-record.h"
+#include "util/log.h"
+#include "util/parse.h"
+
+/* Of those that have a cgroup, or are about to: of what they were promised, what they lay claim to. */
+static uint64_t claimed(struct nm_manager *m)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < m->n_live; i++) {
+        struct nm_live *l = m->live[i];
+
+        if (l->cg || l->creating)
+            sum += nm_slice_claim(&l->claim, l->limits.memory_low_bytes, l->sample.charged_bytes, l->sample.at_usec);
+    }
+    return sum;
+}
+
+static void set(struct nm_manager *m);
+
+static void on_set(int result, struct nm_cgroup *cg, const char *message, void *userdata)
+{
+    struct nm_manager *m = userdata;
+
+    nm_cgroup_free(cg);
+    m->slice_busy = false;
+    if (result < 0)
+        nm_warning("could not set the slice's limits: %s; ignoring",
+                   message ? message : strerror(-result));
+    if (!m->slice_again)
+        return;
+    m->slice_again = false;
+    set(m);
+}
+
+/* A slice that was stopped can't be read: then what was known of it stands. */
+static uint64_t learn_own(struct nm_manager *m)
+{
+    uint64_t is;
+
+    if (nm_cgroup_slice_read_low(m->backend, &is) >= 0)
+        (void)nm_slice_note_see(&m->slice_note, is);
+    return m->slice_note.own_bytes;
+}
+
+static void note(struct nm_manager *m, uint64_t bytes)
+{
+    int r;
+
+    nm_slice_note_ask(&m->slice_note, nm_cgroup_round_to_page(bytes));
+    r = nm_slice_note_save(m->runtime_dir, &m->slice_note);
+    if (r < 0)
+        nm_debug("whose the slice's memory.low is can't be noted: %s", strerror(-r));
+}
+
+static void set(struct nm_manager *m)
+{
+    uint64_t own, max = m->slice_limits.memory_max_bytes;
+    int r;
+
+    if (m->slice_busy) {
+        m->slice_again = true;
+        return;
+    }
+    own = learn_own(m);
+    m->slice_claimed_bytes = claimed(m);
+    if (!m->slice_limit_due) /* else the one before stays, for now */
+        max = m->settings.capacity.memory_bytes;
+    m->slice_limits = NM_CGROUP_LIMITS_NONE;
+    m->slice_limits.memory_max_bytes = max;
+    m->slice_limits.pids_max = m->tasks.slice;
+    m->slice_limits.memory_low_bytes = NM_MAX(m->slice_claimed_bytes, own);
+    note(m, m->slice_limits.memory_low_bytes);
+    m->slice_busy = true;
+    r = m->backend->ops->set_slice_limits(m->backend, &m->slice_limits, on_set, m);
+    if (r < 0)
+        on_set(r, NULL, NULL, m);
+}
+
+static void learn_tasks(struct nm_manager *m)
+{
+    uint64_t node_tasks = 0;
+
+    (void)nm_tasks_max(m->proc_root, &node_tasks); /* unknown: no limit for all together */
+    m->tasks = nm_settings_tasks(m->config, node_tasks);
+}
+
+void nm_slice_begin(struct nm_manager *m)
+{
+    int r = nm_slice_note_load(m->runtime_dir, &m->slice_note);
+
+    if (r < 0)
+        nm_warning("what the slice was promised before can't be read in %s: %s; what it is promised now is taken for "
+                   "an administrator's",
+                   m->runtime_dir, strerror(-r));
+    learn_tasks(m);
+}
+
+void nm_slice_set(struct nm_manager *m)
+{
+    learn_tasks(m);
+    set(m);
+}
+
+void nm_slice_follow(struct nm_manager *m)
+{
+    if (claimed(m) != m->slice_claimed_bytes)
+        set(m);
+}
+
+static void tell(struct nm_manager *m, int drift)
+{
+    for (int d = 0; d < NM_CGROUP_DRIFT_COUNT; d++) {
+        if (!(drift & 1 << d))
+            continue;
+        m->counters.drift_repairs++;
+        nm_log_container(LOG_WARNING, NULL, NULL, NM_MESSAGE_DRIFT,
+                         "%s of %s was changed by something else than nmd; put back",
+                         nm_cgroup_drift_file((enum nm_cgroup_drift)d), m->backend->slice);
+    }
+}
+
+void nm_slice_check_drift(struct nm_manager *m)
+{
+    const int low = 1 << NM_CGROUP_DRIFT_MEMORY_LOW;
+    char text[32], claimed_text[32];
+    uint64_t is;
+    int drift;
+
+    if (m->slice_busy)
+        return;
+    drift = nm_cgroup_slice_check_drift(m->backend, &m->slice_limits);
+    if (drift <= 0)
+        return;
+    if (drift & low && nm_cgroup_slice_read_low(m->backend, &is) >= 0 && nm_slice_note_see(&m->slice_note, is) &&
+        is > m->slice_claimed_bytes) {
+        nm_info("memory.low of %s is %s by another hand, more than the %s that its guaranteed containers claim; "
+                "it stays",
+                m->backend->slice, nm_format_size(is, text, sizeof text),
+                nm_format_size(m->slice_claimed_bytes, claimed_text, sizeof claimed_text));
+        drift &= ~low;
+    }
+    tell(m, drift);
+    set(m);
+}

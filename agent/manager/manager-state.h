@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The manager's state, as its rooms see it; nothing outside this folder includes this header. The manager owns all
+ * state and has one method per thing that can happen. Each file is a room with a header of its own; they are
+ * layers, and tests/style holds that none uses one above it. From the ground up:
+ *
+ *   slice-claim.c       how much of its promise a guaranteed container claims
+ *   slice-note.c        whose the slice's protection is: nmd's, or an administrator's
+ *   manager-state.h     this: the structs
+ *   manager-kick.c      asks for a round
+ *   container-files.c   the directories of containers
+ *   manager-record.c    decisions, events, subscriptions
+ *   manager-lists.c     who lives, who has ended, the index, the applications
+ *   manager-durable.c   what outlives a restart beside containers and decisions: counters, the policy's memory, drain
+ *   manager-journal.c   another journal in the place of a damaged one
+ *   manager-keep.c      a container's row, its copy and its state
+ *   manager-output.c    the disk's share for containers' output
+ *   manager-sample.c    node and containers are measured
+ *   glance.c            memory and CPU are followed between two samples
+ *   manager-pressure.c  the kernel's pressure events
+ *   manager-slice.c     the slice's own limits: the capacity, and the sum of the claims
+ *   manager-limits.c    limits, weights, priorities, squeeze, drift
+ *   manager-end.c       how containers end
+ *   manager-life.c      what containers do by themselves: start, freeze, run out of memory
+ *   manager-kill.c, manager-freeze.c, manager-reclaim.c, manager-start.c
+ *                       the second halves of actions: the kernel is touched
+ *   manager-act.c       the first halves: what is meant is journalled
+ *   recorder.c          nmd --record
+ *   manager-round.c     one round: sample, decide, hand the actions out
+ *   manager-settings.c  the configuration and what follows from it
+ *   manager-access.c    who may see and touch what
+ *   manager-drain.c     emptying the node
+ *   manager-submit.c    what comes in anew
+ *   manager-request.c   what people ask for containers that are there
+ *   recovery-decide.c   what became of an earlier nmd's decisions
+ *   recovery.c          adopting what an earlier nmd left
+ *   manager.c           birth and death, timers
+ *   manager-status.c    what there is to see
+ *
+ * References: a live container is owned by m->live and points into nothing else that is owned; its view's `owner`
+ * points back at it, for the time it is in that list.
+ */
+
+#include "agent/agent.h"
+#include "agent/config/settings.h"
+#include "agent/health.h"
+#include "agent/launch/launch.h"
+#include "agent/manager/slice-claim.h"
+#include "agent/manager/slice-note.h"
+#include "agent/store/store.h"
+
+/* What is left to be done about a container once its intent is in the journal. */
+enum nm_todo {
+    NM_TODO_NOTHING,
+    NM_TODO_LAUNCH,
+    NM_TODO_FREEZE,
+    NM_TODO_THAW,
+    NM_TODO_RECLAIM,
+    NM_TODO_TERMINATE,
+    NM_TODO_KILL
+};
+
+/* What a recording (recorder.c) has told of a container last. */
+struct nm_recorded {
+    enum nm_execution_type type;
+    struct nm_resources request, use;
+    bool used; /* `use` was told */
+};
+
+/* A container that has not ended, with everything that is needed to run it. */
+struct nm_live {
+    struct nm_manager *m;
+    struct nm_container *c;
+    uint64_t command_bytes; /* what its command holds */
+    struct nm_cgroup *cg; /* NULL until its cgroup is there */
+    struct nm_cgroup_limits limits;
+    struct nm_slice_claim claim;
+    uint64_t output_max_bytes;        /* of its log, each of two streams */
+    struct nm_cgroup_watch *events_watch, *memory_watch;
+    struct nm_cgroup_sampler *sampler;
+    struct nm_cgroup_sample sample;
+    struct nm_launch *launch;
+    enum nm_todo todo;
+    uint64_t reclaim_bytes, reclaim_within_usec, reclaim_begun_usec;
+    sd_event_source *kill_timer;      /* grace, then the next look at what was killed */
+    uint64_t kill_usec, kill_look_usec; /* the first SIGKILL to all; how long to the next look */
+    unsigned n_kills;
+    sd_event_source *end_source;      /* the turn in which its end is dealt with */
+    sd_event_source *reclaim_child, *reclaim_timer;
+    bool creating;                    /* the backend is at work on its cgroup */
+    bool shim_gone;                   /* ENDED was heard, or there never was a shim */
+    bool killed;                      /* SIGKILL was sent to the whole cgroup */
+    bool unkillable;                  /* counted as such */
+    bool oom_told;                    /* why the kernel has killed it was looked into */
+    bool starved;                     /* it was for want of memory of the slice or the node */
+    bool doomed;                      /* a kill came while the cgroup was being made */
+    bool adopted;
+    bool at_gate;                     /* if its shim has run nothing, it goes back into the queue, where it came from */
+    unsigned limits_in_flight;        /* set_limits calls under way: they hold a pointer to this */
+    bool stopped;                     /* systemd stops its scope, and it wasn't nmd that asked for it */
+    bool ending;                      /* its end waits for the next turn of the event loop */
+    bool removed;                     /* out of the lists; the last call under way frees it */
+    bool has_copy;                    /* this nmd has written one (copy.h) */
+    bool has_end;
+    struct nm_launch_record end;      /* valid with has_end */
+    bool decision_open;               /* `decision` waits for its outcome */
+    bool regain_due;                  /* the next sample says what was really regained */
+    struct nm_resources use_before;   /* at the time of the action */
+    struct nm_decision decision;      /* the newest about this container */
+    enum nm_decision_kind
+        shadow_told; /* shadow mode: what was recorded last, so that it is told once */
+    bool shadow_any;
+    enum nm_reason queue_told;        /* the reason for waiting that was recorded last, and when */
+    uint64_t queue_told_usec;
+    struct nm_recorded recorded;
+};
+
+struct nm_subscription {
+    struct nm_manager *m;
+    nm_event_cb_t cb;
+    void *userdata;
+    struct nm_subscription *next;
+};
+
+#define NM_EVENT_RING 1024
+#define NM_DECISIONS_KEPT 20000
+#define NM_ENDED_MAX 10000
+#define NM_ENDED_PER_USER 2500     /* root's excepted */
+#define NM_ENDED_COMMAND_BYTES 1024 /* what is kept of a command line */
+#define NM_APPS_MAX 4096
+#define NM_APP_KEY "app." /* in the journal, with its name */
+
+struct nm_app {
+    char name[NM_NAME_SIZE]; /* "" for containers without one */
+    uint64_t seen_usec;      /* realtime: a container of it came or went */
+    uint64_t mean_run_usec;  /* of those that exited with 0 */
+    uint32_t n_runs;
+};
+
+struct nm_manager {
+    sd_event *event;
+    struct nm_config *config;
+    char *config_path, *state_dir, *runtime_dir, *log_dir, *shim_path, *proc_root, *node_proc_root;
+    int shim_fd; /* of shim_path; negative: why it couldn't be opened */
+    int confinement; /* 0: containers can have namespaces of their own; else why not */
+    bool config_must_exist;
+    struct nm_cgroup_backend *backend;
+    struct nm_store *store;
+    struct nm_store_opened opened;
+    uint64_t next_seq, next_decision, next_event;
+    int store_error; /* the last write's, 0 = fine */
+    char boot_id[64];
+    char recovery_note[320]; /* what an operator should know of the last recovery, "" if nothing */
+    struct nm_cgroup **orphans; /* in the slice, alive, and not known to the journal */
+    size_t n_orphans;
+
+    struct nm_policy_settings settings;
+    uint64_t settled_memory_bytes, settled_usec; /* the node's, as the settings reckon with it, and since when */
+    uint32_t settled_cpus;
+    bool slice_limit_due; /* the capacity has shrunk below what is in use: the slice's limit waits */
+    struct nm_task_limits tasks;
+    struct nm_policy *policy, *shadow_policy;
+
+    struct nm_live **live; /* arrival order */
+    struct nm_view **views; /* the same order */
+    size_t n_live, live_size;
+    struct nm_container **ended; /* oldest first */
+    size_t n_ended, ended_size;
+    void *by_id; /* tsearch tree of struct nm_container, live and ended */
+    struct nm_app *apps;
+    struct nm_policy_app *app_views;
+    size_t n_apps, apps_size;
+    bool apps_full_told;
+
+    struct nm_node_sampler *node_sampler;
+    struct nm_link_sampler *link_sampler;
+    struct nm_node_sample node;
+    bool node_valid;
+    struct nm_link_sample links[NM_LINKS_MAX];
+    unsigned n_links;
+    double uplink_utilization;
+    struct nm_history *history;
+    uint64_t reclaim_bytes_per_sec, reclaim_measured_usec; /* the speed of the latest reclaims */
+    uint64_t sample_cost_usec, last_sample_usec, sample_due_usec;
+    uint64_t cpu_event_usec; /* the stall that is being looked into, or 0 */
+    uint64_t cause_usec; /* of the round that goes on: the sample or event that set it off */
+    sd_event_source *sample_timer, *close_timer, *wake_timer, *round_source, *drain_timer,
+        *housekeeping_timer, *cpu_look_timer, *state_dir_watch;
+    uint64_t suspended_usec; /* how long the host has slept since its boot, as of the newest sample */
+    bool woke;               /* it had just woken then: the next sample is due soon */
+    uint64_t pressure_inode; /* of the slice whose pressure is watched */
+    struct nm_psi_watch *node_memory_psi, *slice_memory_psi, *cpu_psi;
+    struct nm_health *health;
+
+    struct nm_policy_verdict
+        verdict; /* of the newest round; its pointers are dead after that round */
+    enum nm_reason hold;
+    char hold_id[NM_ID_SIZE];
+    uint64_t squeeze_millicores;
+    enum nm_reason squeeze_reason;
+    struct nm_cgroup_limits slice_limits; /* as they were set last */
+    struct nm_slice_note slice_note;
+    uint64_t slice_claimed_bytes;
+    bool slice_busy, slice_again; /* being set; and then once more */
+    uint64_t slice_left_bytes; /* charged to the slice, and to none of its containers */
+    int slice_cpu_fd, slice_memory_fd; /* the slice's cpu.stat and memory.stat */
+    uint64_t glance_usec, glance_cpu_usec; /* the glance before: when, and what all had used by then */
+    uint64_t cpu_look_after_usec, cpu_look_pause_usec; /* not again before: the last surge was none */
+    uint64_t in_use_millicores;
+    uint64_t in_use_bytes; /* in the newest full sample, beside what the node showed then */
+    bool drain_due; /* something waits again on a draining node */
+    bool cpu_looked; /* the sample that was kicked is the second one of a look at CPU (glance.c) */
+    unsigned kicks; /* bits of enum nm_policy_trigger: what the round that was kicked is for */
+    uint64_t housekeeping_due_usec;
+    uint32_t kernel_kills; /* of whole containers, for want of memory; the next round is told */
+    bool shed_due; /* the queue may be longer than its limit, which was lowered */
+    bool in_round;
+    uint64_t decided_usec; /* when the newest round looked at the containers */
+    bool invariant_broken;
+
+    bool draining;
+    bool drain_opportunistic;     /* those were not to be waited for */
+    uint64_t drain_deadline_usec; /* absolute, UINT64_MAX: none */
+
+    struct nm_counters counters, saved_counters;
+    struct nm_policy_memory saved_memory;
+    struct nm_histogram reaction_pause, reaction_kill;
+    struct nm_event_record *events; /* ring of NM_EVENT_RING */
+    struct nm_subscription *subscriptions;
+    struct nm_recorder *recorder; /* NULL: nothing is recorded */
+    uint64_t started_realtime_usec;
+};

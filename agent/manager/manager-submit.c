@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What comes in anew. Everything is checked here, whichever way it came: rpc/ only turns bytes into structs. A
+ * refusal names the thing, its value and what is allowed, and has changed nothing.
+ */
+
+#include "agent/manager/manager-submit.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <inttypes.h>
+
+#include "agent/manager/manager-share.h"
+#include "agent/problem.h"
+#include "agent/users.h"
+#include "agent/manager/manager-access.h"
+#include "agent/manager/manager-kick.h"
+#include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-record.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/parse.h"
+
+#define MIN_MEMORY_BYTES NM_MIB
+
+/* ---- checks ---------------------------------------------------------------- */
+
+static int check_name(const char *thing, const char *s, struct nm_problem *p)
+{
+    if (!s || nm_name_is_valid(s))
+        return 0;
+    return nm_problem_set(
+        p, NM_AGENT_E_INVALID, thing, s,
+        "The %s must be 1 to 63 letters, digits, '.', '_' or '-', and not begin with '.' or '-'; "
+        "'%.70s' is not.",
+        thing, s);
+}
+
+struct strings {
+    uint64_t bytes;
+    unsigned n;
+};
+
+/* execve() has limits of both kinds, and tells of them when it is too late: in the child. There as
+ * here the pointers count, too, so that many words are not free because they are short. */
+static int check_strings(const char *thing, const char *const *strings, uint64_t room,
+                         struct strings *sum, struct nm_problem *p)
+{
+    sum->bytes += sizeof *strings;
+    for (size_t n = 0; strings && strings[n]; n++) {
+        uint64_t bytes = strlen(strings[n]) + 1;
+
+        sum->bytes += bytes + sizeof *strings;
+        if (bytes > NM_COMMAND_STRING_MAX)
+            return nm_problem_set(p, NM_AGENT_E_INVALID, thing, strings[n],
+                                  "A string of the command or the environment may have %u KiB at most; "
+                                  "number %zu of the %s has %" PRIu64 " bytes.",
+                                  NM_COMMAND_STRING_MAX >> 10, n, thing, bytes);
+        if (++sum->n > NM_COMMAND_STRINGS_MAX)
+            return nm_problem_set(p, NM_AGENT_E_INVALID, thing, "",
+                                  "Command and environment may have %u strings together.",
+                                  NM_COMMAND_STRINGS_MAX);
+        if (sum->bytes > room)
+            return nm_problem_set(p, NM_AGENT_E_INVALID, thing, strings[n],
+                                  "Command and environment may have %" PRIu64
+                                  " KiB together, with %zu bytes for each string's pointer.",
+                                  room >> 10, sizeof *strings);
+    }
+    return 0;
+}
+
+/* Other names are legal for the kernel, but a shell drops them or worse. */
+static int check_env(const char *const *env, struct nm_problem *p)
+{
+    for (; env && *env; env++) {
+        const char *e = *env;
+        size_t n = strcspn(e, "=");
+
+        if (n > 0 && e[n] == '=' && !isdigit((unsigned char)e[0]) &&
+            strspn(e, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") >= n)
+            continue;
+        return nm_problem_set(p, NM_AGENT_E_INVALID, "env", e,
+                              "'%.*s' is no name for an environment variable: it is made of letters, "
+                              "digits and '_' and doesn't begin with a digit.",
+                              (int)NM_MIN(n, (size_t)60), e);
+    }
+    return 0;
+}
+
+/* Only its form: whether it exists is seen by the shim, as the user of the container. root must not
+ * look into users' directories for them. */
+static int check_workdir(const char *dir, struct nm_problem *p)
+{
+    if (!dir || !*dir)
+        return 0;
+    if (*dir != '/' || strlen(dir) >= 4096)
+        return nm_problem_set(
+            p, NM_AGENT_E_INVALID, "workdir", dir,
+            "The working directory must be an absolute path of at most 4095 bytes, not '%.60s'%s.", dir,
+            strlen(dir) > 60 ? "..." : "");
+    for (const char *s = dir; *s; s++)
+        if (iscntrl((unsigned char)*s))
+            return nm_problem_set(p, NM_AGENT_E_INVALID, "workdir", dir,
+                                  "The working directory may not contain control characters, as '%.100s' "
+                                  "does.",
+                                  dir);
+    return 0;
+}
+
+static int check_privileged(const struct nm_caller *who, const struct nm_submit *s,
+                            struct nm_problem *p)
+{
+    if (s->exempt && who && !who->admin)
+        return nm_access_want_admin(who, "exempt", p);
+    if (s->allow_new_privs && who && !who->admin)
+        return nm_access_want_admin(who, "allow_new_privs", p);
+    return 0;
+}
+
+/* What has nothing to do with the request comes first: it would be refused whatever it said. */
+static int check_node(struct nm_manager *m, struct nm_problem *p)
+{
+    uint64_t limit;
+
+    if (m->draining)
+        return nm_problem_set(
+            p, NM_AGENT_E_UNAVAILABLE, "node", "draining",
+            "The node is draining and takes no new containers ('nmctl undrain' ends that).");
+    if (m->n_live >= m->config->max_containers)
+        return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "containers", "",
+                              "The node has %zu live containers, as many as max-containers allows.",
+                              m->n_live);
+    if (!nm_launch_has_descriptors(&limit))
+        return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "descriptors", "",
+                              "nmd has hardly any of its %" PRIu64 " file descriptors left, and each container needs "
+                              "about eight. Raise its limit (LimitNOFILE=), or try again when others have ended.",
+                              limit);
+    if (m->store_error < 0 && nm_store_flush(m->store) < 0)
+        return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-m->store_error),
+                              "The journal in %s can't be written (%s), and nothing is started "
+                              "that can't be journalled. Free some space there.",
+                              m->state_dir, strerror(-m->store_error));
+    return 0;
+}
+
+int nm_submit_check_memory(uint64_t bytes, struct nm_problem *p)
+{
+    char text[32];
+
+    if (bytes >= MIN_MEMORY_BYTES)
+        return 0;
+    (void)snprintf(text, sizeof text, "%" PRIu64, bytes);
+    return nm_problem_set(p, NM_AGENT_E_INVALID, "memory", text,
+                          "A container needs at least 1 MiB of memory; %s bytes are too little.",
+                          text);
+}
+
+/* Cheap things first, and all of them before the user is looked up, which may ask a directory
+ * service. */
+static int check_submit(struct nm_manager *m, const struct nm_caller *who,
+                        const struct nm_submit *s, struct nm_problem *p)
+{
+    uint64_t room = nm_command_room();
+    struct strings sum = {0};
+    int r = check_node(m, p);
+
+    if (r == 0)
+        r = check_name("name", s->name, p);
+    if (r == 0)
+        r = check_name("app", s->app, p);
+    if (r == 0 && (!s->argv || !s->argv[0] || !s->argv[0][0]))
+        r = nm_problem_set(
+            p, NM_AGENT_E_INVALID, "command", "",
+            "A container needs a command: a non-empty list of words, the first one the program.");
+    if (r == 0)
+        r = check_strings("command", s->argv, room, &sum, p);
+    if (r == 0)
+        r = check_strings("env", s->env, room, &sum, p);
+    if (r == 0)
+        r = check_env(s->env, p);
+    if (r == 0)
+        r = check_workdir(s->workdir, p);
+    if (r == 0)
+        r = check_privileged(who, s, p);
+    if (r == 0)
+        r = nm_share_check(m, who, sum.bytes, p);
+    return r == 0 && s->type == NM_OPPORTUNISTIC ? nm_share_check_queue(m, who, p) : r;
+}
+
+uint64_t nm_submit_millicores(const struct nm_manager *m, uint32_t vcores_milli)
+{
+    return nm_settings_vcore_millicores(m->config, &m->node, vcores_milli);
+}
+
+/* The figures are those of the moment, in the units of the request, so that one sees by how much it
+ * misses. */
+int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason,
+                     const struct nm_resources *request, struct nm_problem *p)
+{
+    const struct nm_resources *cap = &m->settings.capacity;
+    char want[64], have[64], a[32], b[32];
+    uint64_t guaranteed_memory = 0, guaranteed_cpu = 0;
+
+    assert(reason != NM_REASON_NONE && p);
+    (void)snprintf(want, sizeof want, "%s and %.2f CPUs",
+                   nm_format_size(request->memory_bytes, a, sizeof a),
+                   (double)request->cpu_millicores / 1000);
+    (void)snprintf(have, sizeof have, "%s and %.2f CPUs",
+                   nm_format_size(cap->memory_bytes, b, sizeof b),
+                   (double)cap->cpu_millicores / 1000);
+    if (reason == NM_REASON_QUEUE_FULL)
+        return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
+                              "The queue holds %u opportunistic containers already, its maximum "
+                              "length. Try again later, or as --guaranteed.",
+                              m->settings.queue_max_length);
+    if (reason == NM_REASON_LARGER_THAN_NODE)
+        return nm_problem_set(p, NM_AGENT_E_TOO_LARGE,
+                              request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
+                              "The request (%s) is larger than the node, which offers %s.", want,
+                              have);
+    for (size_t i = 0; i < m->n_live; i++)
+        if (m->views[i]->type == NM_GUARANTEED) {
+            guaranteed_memory += m->views[i]->request.memory_bytes;
+            guaranteed_cpu += m->views[i]->request.cpu_millicores;
+        }
+    return nm_problem_set(
+        p, NM_AGENT_E_TOO_LARGE,
+        guaranteed_memory + request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
+        "Guaranteed containers hold %s and %.2f CPUs of the node's %s; %s more would be a promise "
+        "that can't be kept. "
+        "Try again when some have ended, or as --opportunistic.",
+        nm_format_size(guaranteed_memory, a, sizeof a), (double)guaranteed_cpu / 1000, have, want);
+}
+
+/* ---- make ------------------------------------------------------------------ */
+
+/* Borrowed pointers behind a cast: nm_command_copy() makes the container's own of them. */
+static int fill_command(struct nm_manager *m, const struct nm_submit *s, const struct nm_user *u,
+                        struct nm_command *ret)
+{
+    struct nm_command c = {
+        .argv = (char **)(uintptr_t)s->argv,
+        .env = (char **)(uintptr_t)s->env,
+        .workdir = (char *)(uintptr_t)(s->workdir ? s->workdir : ""),
+        .user = (char *)(uintptr_t)u->name,
+        .uid = u->uid,
+        .gid = u->gid,
+        .no_new_privs = m->config->no_new_privs && !s->allow_new_privs,
+    };
+
+    return nm_command_copy(&c, ret);
+}
+
+/* In the state NEW, and known to nobody: whatever fails here leaves nothing behind. The number is
+ * taken only when it has been entered. */
+static int make_container(struct nm_manager *m, const struct nm_caller *who,
+                          const struct nm_submit *s, const struct nm_user *u,
+                          const struct nm_resources *request, uint32_t vcores_milli,
+                          struct nm_container **ret)
+{
+    _cleanup_(nm_container_freep) struct nm_container *c = NULL;
+    int r = nm_container_new(&c);
+
+    assert(who && request->memory_bytes > 0);
+    if (r >= 0)
+        r = fill_command(m, s, u, &c->command);
+    if (r < 0)
+        return r;
+    c->view.seq = m->next_seq;
+    (void)snprintf(c->id, sizeof c->id, "container_%" PRIu64 "_%06" PRIu64, m->opened.epoch,
+                   c->view.seq);
+    (void)snprintf(c->name, sizeof c->name, "%s", s->name ? s->name : "");
+    (void)snprintf(c->app, sizeof c->app, "%s", s->app ? s->app : "");
+    (void)snprintf(c->owner, sizeof c->owner, "%s", s->owner ? s->owner : "local");
+    c->submitter_uid = who->uid;
+    c->vcores_milli = vcores_milli;
+    c->submitted_realtime_usec = nm_realtime_usec();
+    c->view.type = s->type;
+    c->view.request = *request;
+    c->view.exempt = s->exempt;
+    c->view.submitted_usec = nm_now_usec();
+    c->view.pause_deadline_usec = UINT64_MAX;
+    c->view.min_runtime_usec = s->min_runtime_usec;
+    c->view.app = nm_lists_app(m, c->app);
+    c->view.expected_usec =
+        s->expected_usec ? s->expected_usec : m->apps[c->view.app].mean_run_usec;
+    *ret = STEAL_PTR(c);
+    return 0;
+}
+
+/* Into the journal first; only what is journalled exists. */
+static int enter(struct nm_manager *m, struct nm_container *c, struct nm_live **ret,
+                 struct nm_problem *p)
+{
+    int r = nm_container_set_state(c, NM_SCHEDULED);
+
+    if (r >= 0)
+        r = nm_store_put_container(m->store, c);
+    nm_record_store_result(m, r);
+    NM_FAULT("submit-journalled");
+    if (r < 0) {
+        /* A write that can't be done now is done later. The client hears a refusal, so this one
+         * must not be. */
+        (void)nm_store_delete_container(m->store, c->id);
+        return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-r),
+                              "The journal in %s can't be written (%s), and nothing is started "
+                              "that can't be journalled.",
+                              m->state_dir, strerror(-r));
+    }
+    r = nm_lists_add_live(m, c, ret);
+    if (r < 0)
+        (void)nm_store_delete_container(m->store, c->id);
+    return r;
+}
+
+/* Here it is only queued, also what is guaranteed: the round that is kicked off decides, together
+ * with all that came in the same turn of the loop. */
+int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
+                      const struct nm_container **ret, struct nm_problem *ret_problem)
+{
+    _cleanup_(nm_container_freep) struct nm_container *c = NULL;
+    uint32_t vcores_milli = s->vcores_milli ? s->vcores_milli : m->config->default_vcores_milli;
+    struct nm_resources request = {
+        .memory_bytes = s->memory_bytes ? s->memory_bytes : m->config->default_memory_bytes,
+        .cpu_millicores = nm_submit_millicores(m, vcores_milli),
+    };
+    _cleanup_(nm_user_done) struct nm_user user = {0};
+    enum nm_reason reason;
+    struct nm_live *l;
+    int r = check_submit(m, who, s, ret_problem);
+
+    assert(who && s && ret && ret_problem);
+    if (r == 0)
+        r = nm_users_check(m->config, who, s->user, &user, ret_problem);
+    if (r == 0)
+        r = nm_submit_check_memory(request.memory_bytes, ret_problem);
+    if (r != 0)
+        return r;
+    reason = nm_policy_check_request(&m->settings, m->views, m->n_live, s->type, &request, NULL);
+    if (reason != NM_REASON_NONE) {
+        nm_record_refusal(m, s, &request, reason);
+        return nm_submit_refuse(m, reason, &request, ret_problem);
+    }
+    r = make_container(m, who, s, &user, &request, vcores_milli, &c);
+    if (r == 0)
+        r = enter(m, c, &l, ret_problem);
+    if (r != 0)
+        return r;
+    c = NULL; /* the list's now */
+    m->next_seq++;
+    m->counters.submitted++;
+    nm_record_state_event(l, NM_NEW, NM_SCHEDULED);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+    *ret = l->c;
+    return 0;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/manager/manager-state.h"
+
+/* A trace for nmsim; begun by nm_manager_record(). */
+struct nm_recorder;
+void nm_recorder_sample(struct nm_recorder *r); /* the newest sample; allocates nothing */
+struct nm_recorder *nm_recorder_free(struct nm_recorder *r);
+NM_DEFINE_CLEANUP(struct nm_recorder *, nm_recorder_free)
