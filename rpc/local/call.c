@@ -10,44 +10,96 @@
 
 #include "rpc/local/call.h"
 
+#include <assert.h>
 #include <strings.h>
 
 #include "rpc/local/messages.h"
-#include "rpc/local/server-internal.h"
-#include "rpc/local/stream.h"
 #include "util/clock.h"
 #include "util/parse.h"
 
-/* An answer's bytes, and whom to tell when they have been sent. */
-struct answer_text {
-    struct nm_local_server *server;
-    char *text;
-    size_t len;
-};
+/* ---- its turn ----------------------------------------------------------------------------- */
+
+static void resume(struct nm_turn *t)
+{
+    struct nm_call *call = (struct nm_call *)((char *)t - offsetof(struct nm_call, turn));
+
+    assert(call->suspended);
+    call->suspended = false;
+    call->its_turn = true;
+    MHD_resume_connection(call->connection);
+}
+
+void nm_call_sleep(struct nm_call *call)
+{
+    assert(call->started && !call->suspended);
+    call->suspended = true;
+    MHD_suspend_connection(call->connection);
+}
+
+void nm_call_wake(struct nm_call *call)
+{
+    if (!call->suspended || call->turn.account)
+        return;
+    nm_turn_wait(&call->turn, call->account);
+    nm_host_want_turns(call->host);
+}
+
+bool nm_call_may_go(struct nm_call *call)
+{
+    if (call->its_turn || nm_host_has_time(call->host, call->account)) {
+        call->its_turn = false;
+        call->went_usec = nm_now_usec();
+        return true;
+    }
+    nm_call_sleep(call);
+    nm_call_wake(call);
+    return false;
+}
+
+void nm_call_went(struct nm_call *call)
+{
+    uint64_t now = nm_now_usec();
+
+    assert(call->went_usec > 0);
+    nm_account_charge(call->account, nm_sub_u64(now, call->went_usec), now);
+}
+
+/* ---- birth and death ---------------------------------------------------------------------- */
 
 /* Only the target is known yet. What is wrong with it waits in `early`, as all that is found before
  * the last step does. */
-struct nm_call *nm_call_new(struct nm_local_server *server, const char *raw_target)
+struct nm_call *nm_call_new(struct nm_host *host, const char *raw_target)
 {
     struct nm_call *call = calloc(1, sizeof *call);
 
+    assert(host->manager && host->routes);
     if (!call)
         return NULL;
-    call->server = server;
-    call->manager = nm_local_server_manager(server);
+    call->host = host;
+    call->manager = host->manager;
+    call->turn.go = resume;
     call->early = nm_target_parse(raw_target, &call->target, &call->problem);
     return call;
+}
+
+/* What came, once it is no longer needed: the answer may be under way for minutes. */
+static void drop_data(struct nm_call *call)
+{
+    if (call->data_size > 0)
+        nm_account_give(call->account, call->data_size);
+    free(STEAL_PTR(call->data));
+    call->data_len = call->data_size = 0;
 }
 
 struct nm_call *nm_call_free(struct nm_call *call)
 {
     if (!call)
         return NULL;
-    nm_local_server_forget(call->server, call);
-    nm_stream_free(call->stream);
-    nm_local_server_give_memory(call->server, call->data_size);
-    free(call->data);
-    json_decref(call->body);
+    assert(!call->body && (call->started || call->data_size == 0));
+    nm_turn_cancel(&call->turn);
+    if (call->stream)
+        call->free_stream(call->stream);
+    drop_data(call);
     nm_target_done(&call->target);
     if (call->answer)
         MHD_destroy_response(call->answer);
@@ -73,55 +125,24 @@ int nm_call_answer(struct nm_call *call, unsigned status, const char *content_ty
     return 0;
 }
 
-static void free_answer_text(void *userdata)
+int nm_call_answer_text(struct nm_call *call, unsigned status, const char *content_type,
+                        struct nm_answer *text)
 {
-    struct answer_text *a = userdata;
-
-    nm_local_server_give_memory(a->server, a->len);
-    free(a->text);
-    free(a);
-}
-
-static int answer_text(struct nm_call *call, unsigned status, const char *content_type, char *text,
-                       size_t len)
-{
-    struct answer_text *a = text ? malloc(sizeof *a) : NULL;
     struct MHD_Response *response;
+    int r = nm_answer_end(text, &response);
 
-    /* What is refused for want of memory is answered with a short text that must still get through. */
-    if (!a || (len > 4096 && !nm_local_server_take_memory(call->server, call->caller.admin, len))) {
-        free(text);
-        free(a);
-        return -ENOBUFS;
-    }
-    *a = (struct answer_text){.server = call->server, .text = text, .len = len > 4096 ? len : 0};
-    response =
-        MHD_create_response_from_buffer_with_free_callback_cls(len, text, free_answer_text, a);
-    if (!response)
-        free_answer_text(a);
-    return nm_call_answer(call, status, content_type, response);
-}
-
-int nm_call_answer_text(struct nm_call *call, const char *content_type, char *text, size_t len)
-{
-    return answer_text(call, 200, content_type, text, len);
+    nm_answer_done(text);
+    return r < 0 ? r : nm_call_answer(call, status, content_type, response);
 }
 
 int nm_call_answer_json(struct nm_call *call, unsigned status, json_t *j)
 {
-    char *text = j ? json_dumps(j, NM_MESSAGES_DUMP_FLAGS) : NULL, *line;
-    size_t len = text ? strlen(text) : 0;
+    struct nm_answer a;
 
-    json_decref(j);
-    if (!text)
-        return -ENOMEM;
-    line = realloc(text, len + 2);
-    if (!line) {
-        free(text);
-        return -ENOMEM;
-    }
-    memcpy(line + len, "\n", 2); /* so that a shell's prompt comes on its own line */
-    return answer_text(call, status, "application/json", line, len + 1);
+    nm_answer_begin(&a, call->account);
+    nm_answer_add_json(&a, j);
+    nm_answer_add(&a, "\n", 1); /* so that a shell's prompt comes on its own line */
+    return nm_call_answer_text(call, status, "application/json", &a);
 }
 
 int nm_call_answer_static(struct nm_call *call, const char *content_type, const void *data,
@@ -172,13 +193,12 @@ static int answer_error(struct nm_call *call, int r)
  * be fetched. */
 static enum MHD_Result send_answer(struct nm_call *call)
 {
-    struct nm_connection *c = nm_local_server_connection(call->connection);
-    uint64_t limit = nm_local_server_timeout_usec(call->server);
+    struct nm_connection *c = nm_host_connection(call->connection);
     enum MHD_Result r;
 
     c->heard = true;
-    c->deadline_usec = call->stream ? UINT64_MAX : nm_now_usec() + 4 * limit;
-    if (call->stream && nm_stream_follows(call->stream))
+    c->deadline_usec = call->stream ? UINT64_MAX : nm_now_usec() + 4 * call->host->timeout_usec;
+    if (call->endless)
         (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
     r = MHD_queue_response(call->connection, call->answer_status, call->answer);
     MHD_destroy_response(call->answer);
@@ -209,8 +229,8 @@ static int wrong(struct nm_call *call, unsigned status, enum nm_agent_outcome ou
 static int find_route(struct nm_call *call, const char *method)
 {
     struct nm_problem *p = &call->problem;
-    int r = nm_routes_find(method, &call->target, &call->route, &call->id, call->allow,
-                           sizeof call->allow);
+    int r = nm_routes_find(call->host->routes, call->host->n_routes, method, &call->target,
+                           &call->route, &call->id, call->allow, sizeof call->allow);
 
     if (r == NM_ROUTES_E_NO_PATH)
         return nm_messages_problem(
@@ -291,11 +311,13 @@ static int check_body_headers(struct nm_call *call)
 enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *connection,
                               const char *method)
 {
-    const struct nm_connection *c = nm_local_server_connection(connection);
+    const struct nm_connection *c = nm_host_connection(connection);
     int r = call->early, body;
 
+    assert(!call->started && c->host == call->host);
     call->started = true;
     call->connection = connection;
+    call->account = c->account;
     call->caller = c->caller;
     call->tcp = c->tcp;
     body = check_body_headers(call);
@@ -320,11 +342,12 @@ static int grow_data(struct nm_call *call, size_t wanted)
     size_t doubled = NM_MAX(call->data_size * 2, (size_t)1024), size = NM_MAX(wanted, doubled);
     char *data;
 
-    if (!nm_local_server_take_memory(call->server, call->caller.admin, size - call->data_size))
+    assert(size > call->data_size);
+    if (!nm_account_take(call->account, size - call->data_size))
         return -ENOBUFS;
     data = realloc(call->data, size);
     if (!data) {
-        nm_local_server_give_memory(call->server, size - call->data_size);
+        nm_account_give(call->account, size - call->data_size);
         return -ENOMEM;
     }
     call->data = data;
@@ -363,18 +386,37 @@ static int parse_body(struct nm_call *call)
     return nm_messages_parse_body(call->data, call->data_len, &call->body, &call->problem);
 }
 
+/* Parsed, judged and answered in one go, so that there is one tree at a time, however many send
+ * one. What it may take while it is there is the user's nevertheless. */
+static int handle(struct nm_call *call)
+{
+    size_t tree = 0;
+    int r = nm_messages_measure_body(call->data, call->data_len, &tree, &call->problem);
+
+    if (r != 0)
+        return r;
+    if (!nm_account_take(call->account, tree))
+        return -ENOBUFS;
+    r = parse_body(call);
+    drop_data(call);
+    if (r == 0)
+        r = call->route->handler(call);
+    json_decref(STEAL_PTR(call->body));
+    nm_account_give(call->account, tree);
+    return r;
+}
+
 /* Comes once more after each suspension. */
 enum MHD_Result nm_call_finish(struct nm_call *call)
 {
-    int r = call->early;
+    enum MHD_Result r;
 
-    if (r == 0 && !call->body)
-        r = parse_body(call);
-    if (r != 0)
-        return conclude(call, r);
-    if (nm_local_server_defer(call->server, call))
+    assert(call->started && !call->answer);
+    if (!nm_call_may_go(call))
         return MHD_YES;
-    return conclude(call, call->route->handler(call));
+    r = conclude(call, call->early != 0 ? call->early : handle(call));
+    nm_call_went(call);
+    return r;
 }
 
 /* ---- query parameters --------------------------------------------------------------------- */

@@ -13,41 +13,49 @@
 #include <microhttpd.h>
 
 #include "agent/agent.h"
-#include "rpc/local/routes.h"
+#include "rpc/local/answer.h"
+#include "rpc/local/host.h"
 #include "rpc/local/target.h"
 
 #define NM_CALL_BODY_MAX (1u << 20)
 
-struct nm_local_server;
 struct nm_stream;
 
 struct nm_call {
-    struct nm_local_server *server;
+    struct nm_host *host;
     struct nm_manager *manager;
     struct MHD_Connection *connection;
+    struct nm_account *account; /* the connection's */
     struct nm_caller caller;
     bool tcp; /* reads only, and answers without what is private */
     const struct nm_route *route;
     struct nm_target target;
     const char *id; /* of the route's {id} */
-    json_t *body;   /* an object, for routes that take one */
+    json_t *body;   /* an object, for routes that take one; only while the handler runs */
+
+    /* an answer that takes its time (stream.h) */
     struct nm_stream *stream;
+    void (*free_stream)(struct nm_stream *s);
+    bool endless; /* for as long as the client likes */
 
     struct MHD_Response *answer;
     unsigned answer_status;
     struct nm_problem problem;
 
     /* how far it got */
-    bool started, deferred, body_too_large;
+    bool started, body_too_large;
+    bool suspended; /* the library doesn't look at the connection */
+    bool its_turn;
+    struct nm_turn turn;
+    uint64_t went_usec; /* when it was last allowed to */
     int early; /* an outcome that was clear before the body had come */
     unsigned early_status;
     char allow[64];
     char *data;
     size_t data_len, data_size;
-    struct nm_call *next_deferred;
 };
 
-struct nm_call *nm_call_new(struct nm_local_server *server, const char *raw_target);
+struct nm_call *nm_call_new(struct nm_host *host, const char *raw_target);
 struct nm_call *nm_call_free(struct nm_call *call);
 
 /* The steps of a request as libmicrohttpd goes through them. All return what its access handler
@@ -57,12 +65,25 @@ enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *conne
 enum MHD_Result nm_call_take_body(struct nm_call *call, const char *data, size_t len);
 enum MHD_Result nm_call_finish(struct nm_call *call);
 
+/* ---- its turn ----------------------------------------------------------------------------- */
+
+/* To be asked before anything is done that costs time. False: this run has none left, so the
+ * connection is suspended, and the library asks again when it is the call's turn. */
+bool nm_call_may_go(struct nm_call *call);
+/* What was begun then is done: its time is the user's. */
+void nm_call_went(struct nm_call *call);
+/* Suspends the connection until nm_call_wake(). */
+void nm_call_sleep(struct nm_call *call);
+/* Has it resumed in its turn. Nothing happens to one that isn't asleep. */
+void nm_call_wake(struct nm_call *call);
+
 /* ---- for handlers ------------------------------------------------------------------------- */
 
 /* Answers with j and takes its reference; NULL: -ENOMEM. */
 int nm_call_answer_json(struct nm_call *call, unsigned status, json_t *j);
-/* Answers with text that malloc() made, and takes it. */
-int nm_call_answer_text(struct nm_call *call, const char *content_type, char *text, size_t len);
+/* Answers with what has been written, and ends it; on failure, too. */
+int nm_call_answer_text(struct nm_call *call, unsigned status, const char *content_type,
+                        struct nm_answer *text);
 /* Answers with bytes that live as long as the program. */
 int nm_call_answer_static(struct nm_call *call, const char *content_type, const void *data,
                           size_t len);

@@ -13,6 +13,7 @@
 
 #include "rpc/local/client.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -153,6 +154,7 @@ int nm_client_process(struct nm_client *c)
     ssize_t n;
     int r = send_some(c);
 
+    assert(c->fd >= 0 && c->out_sent <= c->out_len);
     if (r < 0)
         return r;
     do

@@ -11,36 +11,55 @@
  */
 
 #include "rpc/local/handlers.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
 #include "rpc/local/messages.h"
 #include "util/clock.h"
 
-#define DECISIONS_DEFAULT 100
-#define DECISIONS_MAX 10000
+/* What a list has at most, so that none takes long: the next part is another request. */
+#define LIST_MAX 250
+#define DECISIONS_MAX 100
 
-/* While a list is made; j is NULL once memory has run out. */
+/* While a list is made: each item is written as soon as it is there. */
 struct list {
     struct nm_call *call;
-    json_t *j;
+    struct nm_answer answer;
+    unsigned n;
+    uint64_t last; /* the arrival number of the last one */
 };
+
+static void begin(struct list *l, const char *text)
+{
+    nm_answer_begin(&l->answer, l->call->account);
+    nm_answer_add(&l->answer, text, strlen(text));
+}
 
 static void append(struct list *l, json_t *item)
 {
-    if (l->j && json_array_append_new(l->j, item) == 0)
-        return;
-    if (!l->j)
-        json_decref(item);
-    json_decref(l->j);
-    l->j = NULL;
+    assert(l->answer.account); /* begun, and not ended */
+    if (l->n++ > 0)
+        nm_answer_add(&l->answer, ",", 1);
+    nm_answer_add_json(&l->answer, item);
+}
+
+static int end(struct list *l, const char *text)
+{
+    assert(l->answer.account && !l->call->answer);
+    nm_answer_add(&l->answer, text, strlen(text));
+    return nm_call_answer_text(l->call, 200, "application/json", &l->answer);
 }
 
 /* The shift between the clocks is worked out each time: somebody may have set the clock. */
-static json_t *container_json(struct nm_call *call, const struct nm_container *c)
+static json_t *container_json(struct nm_call *call, const struct nm_container *c, bool listed)
 {
     struct nm_messages_container_extra x = {
         .queue_position = nm_manager_queue_position(call->manager, c),
         .hold = nm_manager_hold_reason(call->manager, c),
         .boot_to_realtime_usec = nm_realtime_usec() - nm_now_usec(),
         .redacted = call->tcp,
+        .listed = listed,
     };
 
     return nm_messages_container(c, &x);
@@ -50,20 +69,47 @@ static void list_container(const struct nm_container *c, void *userdata)
 {
     struct list *l = userdata;
 
-    append(l, container_json(l->call, c));
+    assert(c->view.seq > l->last); /* in order, or the next part would leave some out */
+    append(l, container_json(l->call, c, true));
+    l->last = c->view.seq;
+}
+
+/* RFC 8288, for those who don't count. */
+static void link_to_next(const struct list *l, const struct nm_page *page)
+{
+    char link[160];
+
+    (void)snprintf(link, sizeof link, "</v1/containers?%slimit=%u&after=%" PRIu64 ">; rel=\"next\"",
+                   page->all ? "all=true&" : "", page->limit, l->last);
+    (void)MHD_add_response_header(l->call->answer, MHD_HTTP_HEADER_LINK, link);
 }
 
 int nm_handle_list(struct nm_call *call)
 {
     struct list l = {.call = call};
-    bool all = false;
-    int r = nm_call_query_bool(call, "all", &all);
+    struct nm_page page = {.limit = LIST_MAX};
+    uint64_t limit = LIST_MAX;
+    bool more = false;
+    int r = nm_call_query_bool(call, "all", &page.all);
 
+    if (r == 0)
+        r = nm_call_query_u64(call, "limit", 1, LIST_MAX, &limit);
+    if (r == 0)
+        r = nm_call_query_u64(call, "after", 0, INT64_MAX, &page.after);
     if (r != 0)
         return r;
-    l.j = json_array();
-    nm_manager_foreach(call->manager, &call->caller, all, list_container, &l);
-    return nm_call_answer_json(call, 200, l.j);
+    assert(limit >= 1 && limit <= LIST_MAX);
+    page.limit = (unsigned)limit;
+    begin(&l, "[");
+    r = nm_manager_foreach(call->manager, &call->caller, &page, list_container, &l, &more);
+    if (r != 0) {
+        nm_answer_done(&l.answer);
+        return r;
+    }
+    r = end(&l, "]\n");
+    if (r == 0 && more)
+        link_to_next(&l, &page);
+    return r;
 }
 
 int nm_handle_answer_container(struct nm_call *call, unsigned status, const char *id)
@@ -73,7 +119,7 @@ int nm_handle_answer_container(struct nm_call *call, unsigned status, const char
 
     if (r != 0)
         return r;
-    return nm_call_answer_json(call, status, container_json(call, c));
+    return nm_call_answer_json(call, status, container_json(call, c, false));
 }
 
 int nm_handle_show(struct nm_call *call)
@@ -110,6 +156,7 @@ static int act(struct nm_call *call, int (*deed)(struct nm_call *call, const cha
 
     if (r != 0)
         return r;
+    assert(call->id && call->body);
     memcpy(id, c->id, sizeof id);
     r = deed(call, id);
     return r != 0 ? r : nm_handle_answer_container(call, 200, id);
@@ -199,15 +246,13 @@ int nm_handle_kill(struct nm_call *call)
 /* A decision compares a container with others, which may be somebody else's: leave those out. */
 static void leave_out_foreign(struct nm_call *call, struct nm_decision *d)
 {
-    const struct nm_container *c;
-    struct nm_problem p;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < d->n_candidates; i++)
-        if (nm_manager_find(call->manager, &call->caller, d->candidates[i].id, &c, &p) == 0)
+        if (nm_manager_may_see(call->manager, &call->caller, d->candidates[i].id))
             d->candidates[n++] = d->candidates[i];
     d->n_candidates = n;
-    if (nm_manager_find(call->manager, &call->caller, d->on_behalf_of, &c, &p) != 0)
+    if (!nm_manager_may_see(call->manager, &call->caller, d->on_behalf_of))
         d->on_behalf_of[0] = '\0';
 }
 
@@ -230,17 +275,19 @@ static void list_decision(const struct nm_decision *d, void *userdata)
 int nm_handle_decisions(struct nm_call *call)
 {
     struct list l = {.call = call};
-    uint64_t limit = DECISIONS_DEFAULT;
+    uint64_t limit = DECISIONS_MAX, before = UINT64_MAX;
     int r = nm_call_query_u64(call, "limit", 1, DECISIONS_MAX, &limit);
 
+    if (r == 0)
+        r = nm_call_query_u64(call, "before", 1, INT64_MAX, &before);
     if (r != 0)
         return r;
-    l.j = json_array();
-    r = nm_manager_foreach_decision(call->manager, &call->caller, call->id, (unsigned)limit,
+    begin(&l, "{\"decisions\":[");
+    r = nm_manager_foreach_decision(call->manager, &call->caller, call->id, before, (unsigned)limit,
                                     list_decision, &l, &call->problem);
     if (r != 0) {
-        json_decref(l.j);
+        nm_answer_done(&l.answer);
         return r;
     }
-    return nm_call_answer_json(call, 200, json_pack("{s:o}", "decisions", l.j));
+    return end(&l, "]}\n");
 }

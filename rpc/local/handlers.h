@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What routes.c points to; see call.h for what a handler returns. */
+/* The table of routes, and what it points to; see call.h for what a handler returns. */
 
 #include "rpc/local/call.h"
+
+extern const struct nm_route nm_routes[];
+extern const size_t nm_n_routes;
 
 /* containers.c */
 int nm_handle_list(struct nm_call *call);
@@ -24,13 +27,14 @@ int nm_handle_answer_container(struct nm_call *call, unsigned status, const char
 int nm_handle_wait(struct nm_call *call);
 int nm_handle_logs(struct nm_call *call);
 int nm_handle_events(struct nm_call *call);
+int nm_handle_history(struct nm_call *call);
 
 /* node.c */
 int nm_handle_status(struct nm_call *call);
-int nm_handle_history(struct nm_call *call);
 int nm_handle_config(struct nm_call *call);
 int nm_handle_drain(struct nm_call *call);
 int nm_handle_undrain(struct nm_call *call);
+int nm_handle_close_breaker(struct nm_call *call);
 int nm_handle_reload(struct nm_call *call);
 int nm_handle_version(struct nm_call *call);
 int nm_handle_openapi(struct nm_call *call);

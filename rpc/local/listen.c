@@ -7,6 +7,7 @@
 
 #include "rpc/local/listen.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <grp.h>
 #include <netdb.h>
@@ -18,8 +19,8 @@
 
 #include "util/parse.h"
 
-/* The kernel caps it at net.core.somaxconn, 4096 as it comes. */
-#define BACKLOG 4096
+/* Who comes behind a flood waits for as many to be let in. When it is full, clients wait in connect(). */
+#define BACKLOG 1024
 
 /* Does anybody listen at the path? */
 static bool is_live(const struct sockaddr_un *sa)
@@ -175,6 +176,7 @@ int nm_listen_peer(int fd, gid_t admin_gid, struct nm_caller *ret)
     socklen_t len = sizeof cred;
     bool member = false;
 
+    assert(fd >= 0);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
         return -errno;
     if (admin_gid != NM_LISTEN_NO_GROUP) {

@@ -2,22 +2,32 @@
 noinst_LTLIBRARIES += libnm-messages.la libnm-local.la
 libnm_messages_la_SOURCES = \
 	%D%/messages.c %D%/messages.h \
+	%D%/json-scan.c %D%/json-scan.h \
 	%D%/messages-base.c \
 	%D%/requests.c
 libnm_messages_la_LIBADD = libnm-agent.la libnm-util.la $(JANSSON_LIBS) -lm
 
 libnm_local_la_SOURCES = \
+	%D%/answer.c %D%/answer.h \
 	%D%/call.c %D%/call.h \
+	%D%/connections.c %D%/connections.h \
 	%D%/containers.c \
 	%D%/embedded.h \
 	%D%/handlers.h \
+	%D%/host.c %D%/host.h \
 	%D%/listen.c %D%/listen.h \
+	%D%/log-reader.c %D%/log-reader.h \
 	%D%/metrics.c %D%/metrics.h \
 	%D%/node.c \
+	%D%/ration.c %D%/ration.h \
 	%D%/routes.c %D%/routes.h \
-	%D%/server.c %D%/server.h %D%/server-internal.h \
+	%D%/server.c %D%/server.h \
 	%D%/stream.c %D%/stream.h \
+	%D%/stream-events.c \
+	%D%/stream-history.c \
+	%D%/stream-logs.c \
 	%D%/streams.c \
+	%D%/table.c \
 	%D%/tail.c %D%/tail.h \
 	%D%/target.c %D%/target.h
 nodist_libnm_local_la_SOURCES = %D%/embedded.c

@@ -7,6 +7,7 @@
 
 #include "rpc/local/messages.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
 
@@ -116,6 +117,7 @@ void nm_messages_shorten(char *to, size_t size, const char *from)
 {
     size_t n = strlen(from), keep = n < size ? n : size - 4;
 
+    assert(size >= 5);
     while (n >= size && keep > 0 && ((unsigned char)from[keep] & 0xc0) == 0x80)
         keep--; /* not in the middle of a character */
     for (size_t i = 0; i < keep; i++)
@@ -129,6 +131,7 @@ int nm_messages_problem(struct nm_problem *ret, enum nm_agent_outcome outcome, c
     char text[1024];
     va_list ap;
 
+    assert(ret && thing && (int)outcome >= 0);
     va_start(ap, format);
     (void)vsnprintf(text, sizeof text, format, ap);
     va_end(ap);

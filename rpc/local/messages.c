@@ -9,9 +9,12 @@
 
 #include "rpc/local/messages.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "util/clock.h"
+
+#define COMMAND_HEAD_BYTES 120
 
 struct member {
     const char *name;
@@ -22,6 +25,7 @@ static json_t *make_object(const struct member *m)
 {
     json_t *o = json_object();
 
+    assert(m->name); /* an object without members is nobody's wish */
     for (; m->name; m++) {
         /* Takes the value in any case; fails when it or the object is NULL. */
         if (json_object_set_new_nocheck(o, m->name, m->value) < 0) {
@@ -88,21 +92,44 @@ static json_t *string_array(char *const *v)
     return a;
 }
 
+/* The first words of a command, for lists: a command may be half a megabyte, and a list has hundreds. */
+static json_t *command_head(char *const *argv)
+{
+    json_t *a = json_array();
+    size_t len = 0;
+
+    for (; a && argv && *argv; argv++) {
+        char word[COMMAND_HEAD_BYTES];
+        nm_messages_shorten(word, sizeof word, *argv);
+        len += strlen(word) + 1;
+        if (len > sizeof word && json_array_size(a) > 0)
+            return append(a, json_string("..."));
+        a = append(a, nm_messages_string(word));
+    }
+    return a;
+}
+
+static json_t *command(const struct nm_command *c, bool listed)
+{
+    if (listed)
+        return OBJECT({"command_head", command_head(c->argv)});
+    return OBJECT({"command", string_array(c->argv)}, {"workdir", string_or_null(c->workdir)});
+}
+
 /* The part that says who and where, which readers over TCP don't get. The environment is told to
  * nobody: it is where people put secrets. */
-static json_t *container_private(const struct nm_container *c)
+static json_t *container_private(const struct nm_container *c, bool listed)
 {
     const struct nm_command *cmd = &c->command;
     bool has_pid = c->pid > 0 && c->view.state != NM_COMPLETED; /* it may be another's by then */
 
-    return OBJECT({"command", string_array(cmd->argv)},
-                  {"workdir", string_or_null(cmd->workdir)},
-                  {"user", string_or_null(cmd->user)},
-                  {"owner", nm_messages_string(c->owner)},
-                  {"submitter_uid", integer(c->submitter_uid)},
-                  {"pid", integer_or_null((uint64_t)c->pid, !has_pid)},
-                  {"message", string_or_null(c->message)},
-                  {"no_new_privs", json_boolean(cmd->no_new_privs)});
+    return merge(command(cmd, listed),
+                 OBJECT({"user", string_or_null(cmd->user)},
+                        {"owner", nm_messages_string(c->owner)},
+                        {"submitter_uid", integer(c->submitter_uid)},
+                        {"pid", integer_or_null((uint64_t)c->pid, !has_pid)},
+                        {"message", string_or_null(c->message)},
+                        {"no_new_privs", json_boolean(cmd->no_new_privs)}));
 }
 
 /* Deadlines are kept in the time since boot, which nobody can set; readers get the time of day. */
@@ -173,7 +200,7 @@ json_t *nm_messages_container(const struct nm_container *c,
     o = merge(o, container_usage(c));
     o = merge(o, container_times(c, x));
     o = merge(o, container_end(c));
-    return x->redacted ? o : merge(o, container_private(c));
+    return x->redacted ? o : merge(o, container_private(c, x->listed));
 }
 
 /* ---- status --------------------------------------------------------------------------------- */
@@ -266,6 +293,7 @@ static json_t *node_policy(const struct nm_status *s, uint64_t boot_to_realtime_
 {
     const struct nm_policy_settings *p = &s->settings;
     uint64_t squeeze = s->squeeze_millicores, breaker = s->breaker_until_usec;
+    uint64_t margin = s->surge_margin_until_usec;
 
     return OBJECT({"used", resources(&s->used)},
                   {"used_by", by_type(resources(&s->used_by[NM_GUARANTEED]),
@@ -276,7 +304,9 @@ static json_t *node_policy(const struct nm_status *s, uint64_t boot_to_realtime_
                   {"queue_order", json_string(nm_queue_order_name(p->queue_order))},
                   {"squeeze_millicores", integer_or_null(squeeze, squeeze == NM_NO_SQUEEZE)},
                   {"breaker_until_usec",
-                   integer_or_null(breaker + boot_to_realtime_usec, breaker == 0)});
+                   integer_or_null(breaker + boot_to_realtime_usec, breaker == 0)},
+                  {"surge_margin_until_usec",
+                   integer_or_null(margin + boot_to_realtime_usec, margin == 0)});
 }
 
 /* What an operator looks at when something is wrong, down to nmd's own size. */
@@ -306,6 +336,7 @@ static json_t *node_machine(const struct nm_status *s)
     return OBJECT(
         {"machine", OBJECT({"memory_total_bytes", integer(n->memory_total_bytes)},
                            {"memory_available_bytes", integer(n->memory_available_bytes)},
+                           {"hugetlb_bytes", integer(n->hugetlb_bytes)},
                            {"swap_total_bytes", integer(n->swap_total_bytes)},
                            {"swap_free_bytes", integer(n->swap_free_bytes)},
                            {"cpus", integer(n->n_cpus)},
@@ -363,7 +394,8 @@ json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_
                    OBJECT({"paused", integer(s->counters.paused)},
                           {"resumed", integer(s->counters.resumed)},
                           {"killed", integer(s->counters.killed)},
-                          {"reclaimed_bytes", integer(s->counters.reclaimed_bytes)})},
+                          {"reclaimed_bytes", integer(s->counters.reclaimed_bytes)},
+                          {"running_reclaims", integer(s->counters.running_reclaims)})},
                   {"counters", counters(&s->counters)},
                   /* Part of the contract already: readers need no change once there is one. */
                   {"upstream", OBJECT({"kind", json_string("none")},
@@ -399,6 +431,7 @@ json_t *nm_messages_event(const struct nm_event_record *e)
 {
     bool state = e->kind == NM_EVENT_STATE;
 
+    assert(e->number > 0);
     return OBJECT({"number", integer(e->number)},
                   {"time_usec", integer(e->realtime_usec)},
                   {"kind", json_string(nm_messages_event_kind_name(e->kind))},
@@ -419,7 +452,7 @@ static json_t *history_side(uint64_t memory_used, uint32_t cpu_used, uint64_t me
                   {"cpu_allocated_millicores", integer(cpu_allocated)});
 }
 
-static json_t *history_point(const struct nm_history_point *p)
+json_t *nm_messages_history_point(const struct nm_history_point *p)
 {
     json_t *guaranteed = history_side(
         p->guaranteed_memory_used_bytes, p->guaranteed_cpu_millicores,
@@ -439,14 +472,4 @@ static json_t *history_point(const struct nm_history_point *p)
                   {"queued", integer(p->queued)},
                   {"uplink_utilization", real((double)p->uplink_permille / 1000.0)},
                   {"sample_cost_usec", integer(p->sample_cost_usec)});
-}
-
-json_t *nm_messages_history(const struct nm_history *h, uint64_t period_usec)
-{
-    unsigned n = h ? nm_history_n(h) : 0;
-    json_t *a = json_array();
-
-    for (unsigned i = 0; a && i < n; i++)
-        a = append(a, history_point(nm_history_get(h, i)));
-    return OBJECT({"period_usec", integer(period_usec)}, {"points", a});
 }

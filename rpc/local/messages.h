@@ -39,6 +39,10 @@ int nm_messages_parse_error(const json_t *j, struct nm_problem *ret);
 
 /* All nm_messages_parse_*: 0, NM_AGENT_E_INVALID with *ret_problem filled, or -ENOMEM. */
 
+/* What a body's tree would take, at most; to be asked before it is parsed. A body that has more in it
+ * than any request needs is refused. */
+int nm_messages_measure_body(const char *text, size_t len, size_t *ret_tree_bytes,
+                             struct nm_problem *ret_problem);
 /* A request's body into an object. An empty body is an empty object. Syntax errors are told with
  * line and column. */
 int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
@@ -87,6 +91,7 @@ struct nm_messages_container_extra {
     enum nm_reason hold;            /* why it waits; NM_REASON_NONE: it does not */
     uint64_t boot_to_realtime_usec; /* add to a CLOCK_BOOTTIME to get CLOCK_REALTIME */
     bool redacted; /* for TCP readers: without command, users, pid, cgroup and message */
+    bool listed;   /* one of many: its command's beginning instead of all of it */
 };
 json_t *nm_messages_container(const struct nm_container *c,
                               const struct nm_messages_container_extra *x);
@@ -97,7 +102,7 @@ json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_
 /* A record with "summary" and "explanation" beside it. `redacted`: without who asked. */
 json_t *nm_messages_decision(const struct nm_decision *d, bool redacted);
 json_t *nm_messages_event(const struct nm_event_record *e);
-json_t *nm_messages_history(const struct nm_history *h, uint64_t period_usec);
+json_t *nm_messages_history_point(const struct nm_history_point *p);
 
 const char *nm_messages_event_kind_name(enum nm_event_kind k); /* "state", "decision", "node" */
 

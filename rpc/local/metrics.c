@@ -153,9 +153,11 @@ static void counters(FILE *f, const struct nm_counters *c)
     counter(f, "nm_kills_total", (double)c->killed, "Kills by policy.");
     counter(f, "nm_sheds_total", (double)c->shed, "Queued containers discarded by policy.");
     counter(f, "nm_reclaimed_bytes_total", (double)c->reclaimed_bytes,
-            "Memory reclaimed from paused containers.");
+            "Memory of opportunistic containers that was pushed out to swap.");
+    counter(f, "nm_running_reclaims_total", (double)c->running_reclaims,
+            "Reclaims of memory of running containers, in place of a kill.");
     counter(f, "nm_kernel_oom_kills_total", (double)c->kernel_oom_kills,
-            "Kills by the kernel's OOM killer in containers.");
+            "Processes of containers that the kernel's OOM killer has killed, for whatever limit.");
     counter(f, "nm_wasted_cpu_seconds_total", seconds(c->wasted_cpu_usec),
             "CPU time of opportunistic containers that were killed by policy.");
     counter(f, "nm_samples_total", (double)c->samples, "Sampling rounds.");

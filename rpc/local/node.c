@@ -17,10 +17,7 @@
 /* May the caller know the id of the container that the queue waits for? */
 static bool may_know(struct nm_call *call, const char *id)
 {
-    const struct nm_container *c;
-    struct nm_problem p;
-
-    return call->caller.admin || nm_manager_find(call->manager, &call->caller, id, &c, &p) == 0;
+    return call->caller.admin || nm_manager_may_see(call->manager, &call->caller, id);
 }
 
 int nm_handle_status(struct nm_call *call)
@@ -34,17 +31,9 @@ int nm_handle_status(struct nm_call *call)
                            call->tcp || (*s.hold_id && !may_know(call, s.hold_id))));
 }
 
-int nm_handle_history(struct nm_call *call)
-{
-    const struct nm_config *config = nm_manager_config(call->manager);
-
-    return nm_call_answer_json(
-        call, 200, nm_messages_history(nm_manager_history(call->manager), config->period_usec));
-}
-
 int nm_handle_config(struct nm_call *call)
 {
-    return nm_call_answer_json(call, 200, nm_config_to_json(nm_manager_config(call->manager)));
+    return nm_call_answer_json(call, 200, nm_manager_config_to_json(call->manager));
 }
 
 /* What changes the node is answered with its status, in which the change can be seen. */
@@ -65,6 +54,15 @@ int nm_handle_undrain(struct nm_call *call)
 
     if (r == 0)
         r = nm_manager_undrain(call->manager, &call->caller, &call->problem);
+    return r != 0 ? r : nm_handle_status(call);
+}
+
+int nm_handle_close_breaker(struct nm_call *call)
+{
+    int r = nm_messages_parse_empty(call->body, &call->problem);
+
+    if (r == 0)
+        r = nm_manager_close_breaker(call->manager, &call->caller, &call->problem);
     return r != 0 ? r : nm_handle_status(call);
 }
 
@@ -92,15 +90,19 @@ int nm_handle_openapi(struct nm_call *call)
 
 int nm_handle_metrics(struct nm_call *call)
 {
+    _cleanup_free_ char *text = NULL;
+    struct nm_answer a;
     struct nm_status s;
-    char *text;
     size_t len;
     int r;
 
     nm_manager_get_status(call->manager, &s);
     r = nm_metrics_format(&s, &text, &len);
-    return r < 0 ? r
-                 : nm_call_answer_text(call, "text/plain; version=0.0.4; charset=utf-8", text, len);
+    if (r < 0)
+        return r;
+    nm_answer_begin(&a, call->account);
+    nm_answer_add(&a, text, len);
+    return nm_call_answer_text(call, 200, "text/plain; version=0.0.4; charset=utf-8", &a);
 }
 
 /* The page asks for its data itself and loads nothing from elsewhere: the policy makes a browser

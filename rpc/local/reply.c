@@ -13,6 +13,7 @@
 
 #include "rpc/local/reply.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -206,6 +207,7 @@ int nm_reply_feed(struct nm_reply *r, const char *data, size_t n)
 {
     if (r->failed < 0)
         return r->failed;
+    assert(data || n == 0);
     while (n > 0 && r->state != NM_REPLY_DONE) {
         bool body = r->state == NM_REPLY_BODY_LENGTH || r->state == NM_REPLY_BODY_EOF ||
                     r->state == NM_REPLY_CHUNK;

@@ -9,8 +9,11 @@
 
 #include "rpc/local/messages.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
+
+#include "rpc/local/json-scan.h"
 
 enum field_kind {
     FIELD_STRING,  /* const char * */
@@ -238,6 +241,29 @@ static int not_json(const char *text, size_t len, const json_error_t *e, struct 
                                e->column, e->text);
 }
 
+int nm_messages_measure_body(const char *text, size_t len, size_t *ret_tree_bytes,
+                             struct nm_problem *ret_problem)
+{
+    struct nm_json_size s = nm_json_scan(text, len);
+
+    if (s.depth > NM_JSON_DEPTH_MAX)
+        return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "body", "",
+                                   "The body has arrays and objects in each other, more than %u levels "
+                                   "deep, which is the most that is allowed.",
+                                   NM_JSON_DEPTH_MAX);
+    if (s.n_containers > NM_JSON_CONTAINERS_MAX)
+        return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "body", "",
+                                   "The body has more than %u arrays and objects, which is the most "
+                                   "that is allowed.",
+                                   NM_JSON_CONTAINERS_MAX);
+    if (s.n_values > NM_JSON_VALUES_MAX)
+        return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "body", "",
+                                   "The body has more than %u values, which is the most that is allowed.",
+                                   NM_JSON_VALUES_MAX);
+    *ret_tree_bytes = s.tree_bytes;
+    return 0;
+}
+
 /* No body is an empty object: `curl -X POST` is enough where nothing has to be said. A member that
  * is there twice is refused, as two readers could take different ones. */
 int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
@@ -246,6 +272,7 @@ int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
     json_error_t e;
     json_t *j;
 
+    assert(text || len == 0);
     j = len == 0 ? json_object()
                  : json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
     if (!j && (len == 0 || json_error_code(&e) == json_error_out_of_memory))
@@ -334,6 +361,7 @@ int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret,
     struct nm_messages_submit s = {.submit = {.type = NM_GUARANTEED, .owner = "local"}};
     int r = take_fields(body, submit_fields, NM_ARRAY_SIZE(submit_fields), &s.submit, ret_problem);
 
+    assert(json_is_object(body));
     if (r == 0)
         r = take_command(json_object_get(body, "command"), &s, ret_problem);
     if (r == 0)

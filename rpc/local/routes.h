@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The one table of what can be asked, by whom, and who answers. */
+/* What a table of routes (table.c) looks like, and how one is found in it. */
 
 #include "rpc/local/target.h"
 
@@ -23,9 +23,6 @@ struct nm_route {
     nm_handler_t handler;
 };
 
-extern const struct nm_route nm_routes[];
-extern const size_t nm_n_routes;
-
 enum nm_routes_outcome {
     NM_ROUTES_E_NO_PATH = 1,   /* 404 */
     NM_ROUTES_E_NO_METHOD = 2, /* 405 */
@@ -34,8 +31,9 @@ enum nm_routes_outcome {
 /* Finds the route for a method (HEAD counts as GET). On 0 *ret and *ret_id (or NULL: the pattern
  * has none) are set. With NO_METHOD, allow holds the methods that the path has, for the Allow
  * header. */
-int nm_routes_find(const char *method, const struct nm_target *t, const struct nm_route **ret,
-                   const char **ret_id, char *allow, size_t size);
+int nm_routes_find(const struct nm_route *routes, size_t n, const char *method,
+                   const struct nm_target *t, const struct nm_route **ret, const char **ret_id,
+                   char *allow, size_t size);
 
 /* Is this one of the route's query parameters? */
 bool nm_routes_takes_query(const struct nm_route *r, const char *name);

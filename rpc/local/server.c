@@ -5,177 +5,88 @@
  * readable when any of its connections has something to do; it then does all of it in MHD_run().
  * Its timeouts are asked for after each run.
  *
- * Under a flood of requests the node must still be sampled and containers be preempted in time. So
- * all sources here have a low priority, one run spends only RUN_BUDGET_USEC on handlers (the rest
- * is suspended and comes up in later rounds, in order), and memory, places and time are rationed: a
- * client can lose its own request, and no more.
+ * Under a flood of requests the node must still be sampled and containers be preempted in time, and
+ * one user's flood must not keep another waiting. So all sources here have a low priority; one run
+ * spends only NM_HOST_RUN_USEC on requests, and the rest is suspended and comes up in later runs,
+ * each user's in its order and the users in turn; and memory, places and time are rationed
+ * (ration.h): a client can lose its own request, and no more.
  */
 
 #include "rpc/local/server.h"
 
-#include <stdarg.h>
+#include <assert.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <sys/epoll.h>
+#include <stdarg.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "rpc/local/connections.h"
+#include "rpc/local/handlers.h"
 #include "rpc/local/listen.h"
-#include "rpc/local/server-internal.h"
 #include "rpc/local/stream.h"
 #include "util/clock.h"
 #include "util/log.h"
 
-#define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 #define MAX_CONNECTIONS 2048u
 /* For a request to come in, from its first byte to its last; an answer may take four times as long
  * to be fetched. */
 #define TIMEOUT_USEC (30 * NM_USEC_PER_SEC)
-#define RUN_BUDGET_USEC (10 * NM_USEC_PER_MSEC)
-#define DEFERRED_PER_RUN 8
-#define ACCEPTS_PER_RUN 64
+/* New clients are let in for so long at a time: a flood of them is in nobody's way for longer. */
+#define ACCEPT_USEC (2 * NM_USEC_PER_MSEC)
 /* Request line and headers, the answer's headers and a chunk of its body; the default of 32 KiB is
  * for the web. */
 #define CONNECTION_MEMORY 8192u
-/* Bodies and answers of all connections together; others than administrators get half. */
-#define MEMORY_MAX (UINT64_C(64) << 20)
+/* Bodies, parsed trees and answers of all connections together; half of it is for administrators. */
+#define MEMORY_MAX (UINT64_C(48) << 20)
 
 struct nm_local_server {
-    sd_event *event;
-    struct nm_manager *manager;
+    struct nm_host host;
+    struct nm_connections connections;
     struct MHD_Daemon *daemon;
-    struct nm_streams *streams;
-    sd_event_source *accept_unix, *accept_tcp, *run, *timer, *sweep, *resume_deferred;
+    sd_event_source *accept_unix, *accept_tcp, *run, *timer, *sweep;
     int unix_fd, tcp_fd;
     int reserve_fd;     /* given up when there are no others left: see accept_out_of_fds() */
     char *socket_path;  /* to be removed, or NULL */
     ino_t socket_inode; /* tells our socket from a later one at the same path */
-    gid_t admin_gid;
-    unsigned max_connections, n_connections;
-    uint64_t timeout_usec;
-    struct nm_connection *first;
     struct nm_connection *accepting; /* on its way through the library: see add_connection() */
-    uint64_t memory;                 /* of MEMORY_MAX, what is handed out */
-    uint64_t run_started_usec;
-    struct nm_call *deferred, **deferred_end; /* whose turn comes in a later run, oldest first */
-    bool stopping;
 };
-
-/* ---- what handlers ask -------------------------------------------------------------------- */
-
-/* What on_connection() attached to the socket; it stays the same over all requests on it. */
-struct nm_connection *nm_local_server_connection(struct MHD_Connection *c)
-{
-    return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-}
-
-sd_event *nm_local_server_event(struct nm_local_server *s)
-{
-    return s->event;
-}
-
-struct nm_manager *nm_local_server_manager(struct nm_local_server *s)
-{
-    return s->manager;
-}
-
-struct nm_streams *nm_local_server_streams(struct nm_local_server *s)
-{
-    return s->streams;
-}
-
-uint64_t nm_local_server_timeout_usec(const struct nm_local_server *s)
-{
-    return s->timeout_usec;
-}
-
-bool nm_local_server_take_memory(struct nm_local_server *s, bool admin, size_t bytes)
-{
-    if (s->memory + bytes > (admin ? MEMORY_MAX : MEMORY_MAX / 2))
-        return false;
-    s->memory += bytes;
-    return true;
-}
-
-void nm_local_server_give_memory(struct nm_local_server *s, size_t bytes)
-{
-    s->memory -= bytes;
-}
-
-/* The library's own wake-up doesn't reach its epoll descriptor when it has no listening socket. */
-void nm_local_server_resume(struct nm_local_server *s, struct MHD_Connection *c)
-{
-    MHD_resume_connection(c);
-    (void)sd_event_source_set_enabled(s->resume_deferred, SD_EVENT_ONESHOT);
-}
-
-/* ---- rationing time ----------------------------------------------------------------------- */
-
-/* Has this run used up its time? Then the call is suspended and comes again, behind those that were
- * deferred before it: none overtakes, so a queue that is not empty defers as well. */
-bool nm_local_server_defer(struct nm_local_server *s, struct nm_call *call)
-{
-    if (call->deferred || s->stopping) {
-        call->deferred = false; /* its turn has come */
-        return false;
-    }
-    if (!s->deferred && nm_now_usec() - s->run_started_usec < RUN_BUDGET_USEC)
-        return false;
-    call->deferred = true;
-    call->next_deferred = NULL;
-    *s->deferred_end = call;
-    s->deferred_end = &call->next_deferred;
-    MHD_suspend_connection(call->connection);
-    (void)sd_event_source_set_enabled(s->resume_deferred, SD_EVENT_ONESHOT);
-    return true;
-}
-
-void nm_local_server_forget(struct nm_local_server *s, struct nm_call *call)
-{
-    for (struct nm_call **c = &s->deferred; *c; c = &(*c)->next_deferred) {
-        if (*c != call)
-            continue;
-        *c = call->next_deferred;
-        if (!*c)
-            s->deferred_end = c;
-        return;
-    }
-}
-
-static void resume_deferred(struct nm_local_server *s, unsigned n)
-{
-    for (; s->deferred && n > 0; n--) {
-        struct nm_call *call = s->deferred;
-        s->deferred = call->next_deferred;
-        if (!s->deferred)
-            s->deferred_end = &s->deferred;
-        MHD_resume_connection(call->connection);
-    }
-}
 
 /* ---- the library's turn ------------------------------------------------------------------- */
 
-/* The library reads once from each connection, no more than CONNECTION_MEMORY, and says 0 when that was not all: a long
- * body would take hundreds of turns of the loop, each behind everybody else's work. So it goes on while there is time.
- * What it waits for changes with every request, so its timer is set anew each time. It names none when it waits for
- * bytes alone. */
-static void run(struct nm_local_server *s)
+/* What the library waits for changes with every request, so its timer is set anew each time. It
+ * names none when it waits for bytes alone. */
+static void rearm(struct nm_local_server *s)
 {
     MHD_UNSIGNED_LONG_LONG msec;
-    bool waits;
 
-    s->run_started_usec = nm_now_usec();
-    do {
-        (void)MHD_run(s->daemon);
-        waits = MHD_get_timeout(s->daemon, &msec) == MHD_YES;
-    } while (waits && msec == 0 && nm_now_usec() - s->run_started_usec < RUN_BUDGET_USEC);
-    if (!waits) {
+    if (MHD_get_timeout(s->daemon, &msec) != MHD_YES) {
         (void)sd_event_source_set_enabled(s->timer, SD_EVENT_OFF);
         return;
     }
     (void)sd_event_source_set_time_relative(s->timer, msec * NM_USEC_PER_MSEC);
     (void)sd_event_source_set_enabled(s->timer, SD_EVENT_ONESHOT);
+}
+
+static bool has_time(const struct nm_local_server *s)
+{
+    return nm_now_usec() - s->host.run_started_usec < NM_HOST_RUN_USEC;
+}
+
+/* The library reads once from each connection, no more than CONNECTION_MEMORY, and says 0 when that
+ * was not all: a long body would take hundreds of turns of the loop, each behind everybody else's
+ * work. So it goes on while there is time. */
+static void run(struct nm_local_server *s)
+{
+    MHD_UNSIGNED_LONG_LONG msec;
+
+    assert(s->daemon && !s->host.stopping);
+    s->host.run_started_usec = nm_now_usec();
+    do
+        (void)MHD_run(s->daemon);
+    while (has_time(s) && MHD_get_timeout(s->daemon, &msec) == MHD_YES && msec == 0);
+    rearm(s);
 }
 
 static int on_run(sd_event_source *source, int fd, uint32_t revents, void *userdata)
@@ -192,46 +103,22 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* A few at a time, and then back to the loop, where whatever is more urgent comes first. */
-static int on_deferred(sd_event_source *source, void *userdata)
+/* One at a time, as long as there is time, and then back to the loop, where whatever is more urgent
+ * comes first. */
+static int on_turns(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct nm_local_server *s = userdata;
 
-    resume_deferred(s, DEFERRED_PER_RUN);
-    run(s);
-    if (s->deferred)
-        (void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    (void)source, (void)usec;
+    s->host.run_started_usec = nm_now_usec();
+    while (nm_ration_next_turn(s->host.ration, nm_now_usec())) {
+        (void)MHD_run(s->daemon);
+        if (!has_time(s))
+            break;
+    }
+    rearm(s);
+    nm_host_want_turns(&s->host);
     return 0;
-}
-
-/* An answer without the library, which has no place for this client or no whole request of it. What
- * the socket does not take at once is lost: nobody waits here. */
-static void answer_shortly(int fd, const char *status, const char *code, const char *thing,
-                           const char *message)
-{
-    char body[256], answer[512];
-    int n = snprintf(body, sizeof body,
-                     "{\"error\":{\"code\":\"%s\",\"thing\":\"%s\",\"value\":\"\",\"message\":\"%s\"}}"
-                     "\n",
-                     code, thing, message);
-
-    n = snprintf(answer, sizeof answer,
-                 "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
-                 "Connection: close\r\n\r\n%s",
-                 status, n, body);
-    (void)send(fd, answer, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-static void give_up(const struct nm_local_server *s, const struct nm_connection *c)
-{
-    char message[128];
-
-    (void)snprintf(message, sizeof message,
-                   "The request was not complete in time; all of it must come within %g s.",
-                   (double)s->timeout_usec / NM_USEC_PER_SEC);
-    if (!c->heard)
-        answer_shortly(c->fd, "408 Request Timeout", "invalid", "request", message);
-    (void)shutdown(c->fd, SHUT_RDWR); /* the library sees the end and cleans up */
 }
 
 /* The library's own timeout starts anew with every byte: a client that sends one a second would
@@ -239,15 +126,12 @@ static void give_up(const struct nm_local_server *s, const struct nm_connection 
 static int on_sweep(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct nm_local_server *s = userdata;
-    uint64_t now = nm_now_usec();
 
     (void)usec;
-    for (struct nm_connection *c = s->first; c; c = c->next)
-        if (c->deadline_usec <= now)
-            give_up(s, c);
-    if (!s->first)
+    nm_connections_sweep(&s->connections, nm_now_usec());
+    if (!s->connections.first)
         return 0;
-    (void)sd_event_source_set_time_relative(source, s->timeout_usec / 4);
+    (void)sd_event_source_set_time_relative(source, s->host.timeout_usec / 4);
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
@@ -257,9 +141,9 @@ static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c
 {
     struct nm_local_server *s = userdata;
 
-    nm_local_server_connection(c)->deadline_usec = nm_now_usec() + s->timeout_usec;
-    nm_local_server_connection(c)->heard = false;
-    return nm_call_new(s, uri);
+    nm_host_connection(c)->deadline_usec = nm_now_usec() + s->host.timeout_usec;
+    nm_host_connection(c)->heard = false;
+    return nm_call_new(&s->host, uri);
 }
 
 /* Comes for the headers, for each piece of the body, and once more, with no bytes, for its end.
@@ -277,7 +161,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
     if (!call->started)
         return nm_call_begin(call, c, method);
     if (*size == 0) {
-        nm_local_server_connection(c)->heard = true;
+        nm_host_connection(c)->heard = true;
         return nm_call_finish(call);
     }
     r = nm_call_take_body(call, data, *size);
@@ -295,8 +179,8 @@ static void on_request_completed(void *userdata, struct MHD_Connection *c, void 
     (void)code;
     nm_call_free(*request);
     *request = NULL;
-    nm_local_server_connection(c)->heard = true; /* until the next one begins */
-    nm_local_server_connection(c)->deadline_usec = nm_now_usec() + 2 * s->timeout_usec;
+    nm_host_connection(c)->heard = true; /* until the next one begins */
+    nm_host_connection(c)->deadline_usec = nm_now_usec() + 2 * s->host.timeout_usec;
 }
 
 /* STARTED comes from within MHD_add_connection(), which has no argument for our own struct: so it
@@ -305,18 +189,12 @@ static void on_connection(void *userdata, struct MHD_Connection *c, void **socke
                           enum MHD_ConnectionNotificationCode code)
 {
     struct nm_local_server *s = userdata;
-    struct nm_connection *con = *socket_context;
-
     (void)c;
-    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+    assert((code == MHD_CONNECTION_NOTIFY_STARTED) == !*socket_context);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
         *socket_context = STEAL_PTR(s->accepting);
-        return;
-    }
-    *con->prev_next = con->next;
-    if (con->next)
-        con->next->prev_next = con->prev_next;
-    s->n_connections--;
-    free(con);
+    else
+        nm_connections_remove(&s->connections, *socket_context);
 }
 
 nm_printf(2, 0) static void on_library_log(void *userdata, const char *format, va_list ap)
@@ -330,66 +208,15 @@ nm_printf(2, 0) static void on_library_log(void *userdata, const char *format, v
 
 /* ---- accepting ---------------------------------------------------------------------------- */
 
-/* One user must not take all the places, and an administrator must always find one. */
-static bool has_place(const struct nm_local_server *s, const struct nm_connection *new)
-{
-    unsigned same = 0, max = s->max_connections;
-
-    if (s->n_connections >= max)
-        return false;
-    if (new->caller.admin && !new->tcp)
-        return true;
-    for (const struct nm_connection *c = s->first; c; c = c->next)
-        same += c->tcp == new->tcp && c->caller.uid == new->caller.uid;
-    return s->n_connections < max - max / 16 && same < (new->tcp ? max / 8 : max / 4);
-}
-
-static void refuse(int fd)
-{
-    answer_shortly(fd, "503 Service Unavailable", "unavailable", "connection",
-                   "Too many clients are connected to nmd at the moment; try again.");
-    (void)shutdown(fd, SHUT_WR);
-}
-
-static int connection_new(struct nm_local_server *s, int fd, bool tcp, struct nm_connection **ret)
-{
-    struct nm_connection *c = calloc(1, sizeof *c);
-    int r = 0;
-
-    if (!c)
-        return -ENOMEM;
-    *c = (struct nm_connection){.server = s, .fd = fd, .tcp = tcp};
-    /* Who comes over TCP is nobody in particular: routes and messages decide what everyone may
-     * read. */
-    if (tcp)
-        c->caller = (struct nm_caller){.uid = (uid_t)-1, .gid = (gid_t)-1, .admin = true};
-    else
-        r = nm_listen_peer(fd, s->admin_gid, &c->caller);
-    if (r < 0) {
-        free(c);
-        return r;
-    }
-    c->deadline_usec = nm_now_usec() + s->timeout_usec;
-    *ret = c;
-    return 0;
-}
-
 static void add_connection(struct nm_local_server *s, struct nm_connection *c,
                            const struct sockaddr *sa, socklen_t len)
 {
-    c->next = s->first;
-    c->prev_next = &s->first;
-    if (c->next)
-        c->next->prev_next = &c->next;
-    s->first = c;
-    s->n_connections++;
+    assert(!s->accepting);
     s->accepting = c;
     /* Closes the socket itself when it can't. */
     (void)MHD_add_connection(s->daemon, c->fd, sa, len);
-    if (s->accepting) {
-        void *context = STEAL_PTR(s->accepting);
-        on_connection(s, NULL, &context, MHD_CONNECTION_NOTIFY_CLOSED);
-    }
+    if (s->accepting)
+        nm_connections_remove(&s->connections, STEAL_PTR(s->accepting));
 }
 
 /* Out of descriptors: give up the one in reserve, so that a client is told instead of being left in
@@ -401,7 +228,7 @@ static int accept_out_of_fds(struct nm_local_server *s, int listen_fd)
     s->reserve_fd = nm_close(s->reserve_fd);
     fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
-        refuse(fd);
+        nm_connections_refuse(fd);
         nm_close(fd);
     }
     s->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -417,20 +244,19 @@ static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
     _cleanup_close_ int fd =
         accept4(listen_fd, (struct sockaddr *)&sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct nm_connection *c;
+    char byte;
     int r;
 
     if (fd < 0 && (errno == EMFILE || errno == ENFILE))
         return accept_out_of_fds(s, listen_fd);
     if (fd < 0)
         return errno == EINTR || errno == ECONNABORTED ? 0 : -errno;
-    r = connection_new(s, fd, tcp, &c);
-    if (r < 0)
-        return 0; /* gone already */
-    if (!has_place(s, c)) {
-        free(c);
-        refuse(fd);
+    /* Gone while it waited, as a flood of clients is: not worth the library's work. */
+    if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
         return 0;
-    }
+    r = nm_connections_add(&s->connections, fd, tcp, &c);
+    if (r < 0)
+        return 0;
     (void)STEAL_FD(fd);
     add_connection(s, c, (struct sockaddr *)&sa, len);
     return 0;
@@ -439,15 +265,15 @@ static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
 static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_local_server *s = userdata;
-    int enabled;
+    uint64_t end = nm_now_usec() + ACCEPT_USEC;
 
     (void)source, (void)revents;
-    for (unsigned i = 0; i < ACCEPTS_PER_RUN; i++)
-        if (accept_one(s, fd, fd == s->tcp_fd) < 0)
-            break;
+    while (accept_one(s, fd, fd == s->tcp_fd) == 0 && nm_now_usec() < end)
+        continue;
     run(s);
-    if (sd_event_source_get_enabled(s->sweep, &enabled) == 0 && s->first) {
-        (void)sd_event_source_set_time_relative(s->sweep, s->timeout_usec / 4);
+    /* Not put off by each new one: a flood of them would else keep it from ever coming. */
+    if (s->connections.first && sd_event_source_get_enabled(s->sweep, NULL) == 0) {
+        (void)sd_event_source_set_time_relative(s->sweep, s->host.timeout_usec / 4);
         (void)sd_event_source_set_enabled(s->sweep, SD_EVENT_ONESHOT);
     }
     return 0;
@@ -469,13 +295,13 @@ static unsigned max_connections(unsigned wanted)
 static int start_library(struct nm_local_server *s, char **ret_message)
 {
     /* A sweep later than ours: who is closed by the library isn't told why. */
-    uint64_t timeout_sec = 5 * s->timeout_usec / 4 / NM_USEC_PER_SEC + 1;
+    uint64_t timeout_sec = 5 * s->host.timeout_usec / 4 / NM_USEC_PER_SEC + 1;
     const struct MHD_OptionItem options[] = {
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_library_log, s},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, s},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_request_completed, s},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, s},
-        {MHD_OPTION_CONNECTION_LIMIT, s->max_connections, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, s->connections.max, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)timeout_sec, NULL},
         {MHD_OPTION_END, 0, NULL},
@@ -488,11 +314,10 @@ static int start_library(struct nm_local_server *s, char **ret_message)
     return s->daemon ? 0 : nm_fail(ret_message, -ENOMEM, "the HTTP library could not be started");
 }
 
-/* All of them behind what keeps the node in bounds: a higher number is a lower priority. */
 static int add_source(int r, sd_event_source *source, const char *description)
 {
     if (r >= 0)
-        r = sd_event_source_set_priority(source, PRIORITY);
+        r = sd_event_source_set_priority(source, NM_HOST_PRIORITY);
     if (r >= 0)
         r = sd_event_source_set_description(source, description);
     return r;
@@ -501,33 +326,33 @@ static int add_source(int r, sd_event_source *source, const char *description)
 static int add_timers(struct nm_local_server *s)
 {
     int r =
-        sd_event_add_time(s->event, &s->timer, CLOCK_MONOTONIC, 0, 1, on_timer, s);
+        sd_event_add_time(s->host.event, &s->timer, CLOCK_MONOTONIC, 0, 1, on_timer, s);
 
     r = add_source(r, s->timer, "http-timer");
     if (r >= 0)
         r = sd_event_source_set_enabled(s->timer, SD_EVENT_OFF);
     if (r >= 0)
-        r = sd_event_add_time(s->event, &s->sweep, CLOCK_MONOTONIC, 0, 0, on_sweep, s);
+        r = sd_event_add_time(s->host.event, &s->sweep, CLOCK_MONOTONIC, 0, 0, on_sweep, s);
     r = add_source(r, s->sweep, "http-sweep");
     if (r >= 0)
         r = sd_event_source_set_enabled(s->sweep, SD_EVENT_OFF);
     if (r >= 0)
-        r = sd_event_add_defer(s->event, &s->resume_deferred, on_deferred, s);
-    r = add_source(r, s->resume_deferred, "http-deferred");
-    return r < 0 ? r : sd_event_source_set_enabled(s->resume_deferred, SD_EVENT_OFF);
+        r = sd_event_add_time(s->host.event, &s->host.turns, CLOCK_MONOTONIC, 0, 1, on_turns, s);
+    r = add_source(r, s->host.turns, "http-turns");
+    return r < 0 ? r : sd_event_source_set_enabled(s->host.turns, SD_EVENT_OFF);
 }
 
 static int add_sources(struct nm_local_server *s)
 {
     int fd = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-    int r = sd_event_add_io(s->event, &s->run, fd, EPOLLIN, on_run, s);
+    int r = sd_event_add_io(s->host.event, &s->run, fd, EPOLLIN, on_run, s);
 
     r = add_source(r, s->run, "http");
     if (r >= 0)
-        r = sd_event_add_io(s->event, &s->accept_unix, s->unix_fd, EPOLLIN, on_accept, s);
+        r = sd_event_add_io(s->host.event, &s->accept_unix, s->unix_fd, EPOLLIN, on_accept, s);
     r = add_source(r, s->accept_unix, "http-accept");
     if (r >= 0 && s->tcp_fd >= 0) {
-        r = sd_event_add_io(s->event, &s->accept_tcp, s->tcp_fd, EPOLLIN, on_accept, s);
+        r = sd_event_add_io(s->host.event, &s->accept_tcp, s->tcp_fd, EPOLLIN, on_accept, s);
         r = add_source(r, s->accept_tcp, "http-accept-tcp");
     }
     return r < 0 ? r : add_timers(s);
@@ -541,7 +366,7 @@ static int open_unix(struct nm_local_server *s, const struct nm_local_server_par
 
     if (!p->socket_path)
         return nm_fail(ret_message, -EINVAL, "there is neither a socket path nor an inherited socket");
-    r = nm_listen_unix(p->socket_path, p->socket_mode, s->admin_gid, &s->unix_fd, ret_message);
+    r = nm_listen_unix(p->socket_path, p->socket_mode, s->connections.admin_gid, &s->unix_fd, ret_message);
     if (r < 0)
         return r;
     s->socket_path = strdup(p->socket_path);
@@ -557,7 +382,7 @@ static int open_sockets(struct nm_local_server *s, const struct nm_local_server_
 {
     int r = 0;
 
-    s->admin_gid = nm_listen_group(p->admin_group);
+    s->connections.admin_gid = nm_listen_group(p->admin_group);
     if (p->listen_fd <= 0)
         r = open_unix(s, p, ret_message);
     if (r >= 0 && p->http_address && *p->http_address)
@@ -587,17 +412,24 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
 
     if (!s)
         return nm_fail(ret_message, -ENOMEM, "out of memory");
-    s->event = sd_event_ref(event);
-    s->manager = m;
+    s->host = (struct nm_host){
+        .event = sd_event_ref(event),
+        .manager = m,
+        .routes = nm_routes,
+        .n_routes = nm_n_routes,
+    };
+    s->connections.host = &s->host;
     s->unix_fd = s->tcp_fd = -EBADF;
-    s->deferred_end = &s->deferred;
-    s->max_connections = max_connections(p->max_connections);
-    s->timeout_usec = p->timeout_usec > 0 ? p->timeout_usec : TIMEOUT_USEC;
+    s->connections.max = max_connections(p->max_connections);
+    s->host.timeout_usec = p->timeout_usec > 0 ? p->timeout_usec : TIMEOUT_USEC;
     s->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     r = open_sockets(s, p, ret_message);
     if (r < 0)
         return r;
-    r = nm_streams_new(event, m, &s->streams);
+    r = nm_ration_new(MEMORY_MAX, &s->host.ration);
+    if (r < 0)
+        return nm_fail(ret_message, r, "out of memory");
+    r = nm_streams_new(event, m, &s->host.streams);
     if (r < 0)
         return nm_fail(ret_message, r, "no events from the manager: %s", strerror(-r));
     r = start_library(s, ret_message);
@@ -619,9 +451,10 @@ static void stop_library(struct nm_local_server *s)
 {
     if (!s->daemon)
         return;
-    s->stopping = true;
-    nm_streams_stop(s->streams);
-    resume_deferred(s, UINT32_MAX);
+    s->host.stopping = true;
+    nm_streams_stop(s->host.streams);
+    while (nm_ration_next_turn(s->host.ration, UINT64_MAX))
+        continue;
     (void)MHD_run(s->daemon);
     MHD_stop_daemon(s->daemon);
 }
@@ -640,8 +473,9 @@ struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
     sd_event_source_disable_unref(s->timer);
     sd_event_source_disable_unref(s->sweep);
     stop_library(s);
-    sd_event_source_disable_unref(s->resume_deferred);
-    nm_streams_free(s->streams);
+    sd_event_source_disable_unref(s->host.turns);
+    nm_streams_free(s->host.streams);
+    nm_ration_free(s->host.ration);
     /* Only if it is still ours: another nmd may have replaced it. */
     if (s->socket_path && lstat(s->socket_path, &st) == 0 && st.st_ino == s->socket_inode)
         (void)unlink(s->socket_path);
@@ -649,7 +483,7 @@ struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
     nm_close(s->tcp_fd);
     nm_close(s->reserve_fd);
     free(s->socket_path);
-    sd_event_unref(s->event);
+    sd_event_unref(s->host.event);
     free(s);
     return NULL;
 }

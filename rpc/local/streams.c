@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Handlers of answers that take their time: until a container has ended (wait), or as long as the
- * reader likes (logs and events with follow). Here the request is checked; the machinery, which
- * suspends a connection and wakes it when there is something to send, is in stream.c.
+ * Handlers of answers that take their time: until a container has ended (wait), as long as the
+ * reader likes (logs and events with follow), or because they are long (history). Here the request
+ * is checked; the machinery, which suspends a connection and wakes it when there is something to
+ * send, is in stream.c.
  */
 
 #include "rpc/local/handlers.h"
+
+#include <assert.h>
 #include "rpc/local/messages.h"
 #include "rpc/local/stream.h"
 
@@ -14,7 +17,7 @@
  * off). */
 int nm_handle_wait(struct nm_call *call)
 {
-    const char *id = call->stream ? nm_stream_container_id(call->stream) : call->id;
+    const char *id = call->stream ? call->stream->container_id : call->id;
     const struct nm_container *c;
     int r;
 
@@ -26,7 +29,9 @@ int nm_handle_wait(struct nm_call *call)
         return r;
     if (c->view.state != NM_COMPLETED)
         return nm_stream_wait(call, c);
-    call->stream = nm_stream_free(call->stream);
+    assert(!call->suspended);
+    if (call->stream)
+        nm_stream_free(call->stream);
     return nm_handle_answer_container(call, 200, c->id);
 }
 
@@ -45,6 +50,8 @@ int nm_handle_logs(struct nm_call *call)
     r = nm_call_query_bool(call, "follow", &p.follow);
     if (r == 0)
         r = nm_call_query_u64(call, "tail", 0, INT64_MAX, &p.tail);
+    if (r == 0)
+        r = nm_call_query_u64(call, "from", 0, INT64_MAX, &p.from);
     if (r == 0)
         r = nm_manager_find(call->manager, &call->caller, call->id, &c, &call->problem);
     if (r != 0)
@@ -68,4 +75,9 @@ int nm_handle_events(struct nm_call *call)
         return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "follow", "true",
                                    "Events can't be followed over TCP; use the UNIX socket.");
     return nm_stream_events(call, after, follow);
+}
+
+int nm_handle_history(struct nm_call *call)
+{
+    return nm_stream_history(call);
 }

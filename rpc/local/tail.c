@@ -4,30 +4,34 @@
 
 #include "rpc/local/tail.h"
 
+#include <assert.h>
+
 #include "util/macros.h"
 
 #define BLOCK 32768
 
-off_t nm_tail_offset(int fd, off_t size, uint64_t n)
+off_t nm_tail_offset(int fd, off_t begin, off_t end, bool followed, uint64_t *lines)
 {
-    off_t floor = size > NM_TAIL_MAX_BYTES ? size - (off_t)NM_TAIL_MAX_BYTES : 0;
-    off_t end = size;
+    off_t floor = end - begin > NM_TAIL_MAX_BYTES ? end - (off_t)NM_TAIL_MAX_BYTES : begin, at = end;
     char buf[BLOCK];
 
-    if (n == 0)
-        return size;
-    while (end > floor) {
-        off_t from = NM_MAX(floor, end - BLOCK);
-        ssize_t got = pread(fd, buf, (size_t)(end - from), from);
+    assert(begin >= 0 && begin <= end);
+    if (*lines == 0)
+        return end;
+    while (at > floor) {
+        off_t from = NM_MAX(floor, at - BLOCK);
+        ssize_t got = pread(fd, buf, (size_t)(at - from), from);
         /* cut short meanwhile: what is there now is no tail of anything */
-        if (got != end - from)
-            return size;
+        if (got != at - from)
+            return end;
         for (ssize_t i = got - 1; i >= 0; i--) {
             /* The newline at the very end ends the last line and begins none. */
-            if (buf[i] == '\n' && from + i + 1 < size && --n == 0)
+            if (buf[i] == '\n' && (followed || from + i + 1 < end) && --*lines == 0)
                 return from + i + 1;
         }
-        end = from;
+        at = from;
     }
+    if (floor > begin) /* no further */
+        *lines = 0;
     return floor;
 }

@@ -7,6 +7,8 @@
 
 #include "rpc/local/target.h"
 
+#include <assert.h>
+
 #include "rpc/local/messages.h"
 
 static int hex_digit(char c)
@@ -84,6 +86,7 @@ int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *r
     char *query;
     int r = 0;
 
+    assert(raw && ret && ret_problem);
     if (strlen(raw) > NM_TARGET_MAX)
         return nm_messages_problem(
             ret_problem, NM_AGENT_E_INVALID, "path", raw,

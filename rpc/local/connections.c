@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See connections.h. */
+
+#include "rpc/local/connections.h"
+
+#include <assert.h>
+#include <sys/socket.h>
+
+#include "rpc/local/listen.h"
+#include "util/clock.h"
+
+/* An answer without the library, which has no place for this client or no whole request of it. What
+ * the socket does not take at once is lost: nobody waits here. */
+static void answer_shortly(int fd, const char *status, const char *code, const char *thing,
+                           const char *message)
+{
+    char body[256], answer[512];
+    int n = snprintf(body, sizeof body,
+                     "{\"error\":{\"code\":\"%s\",\"thing\":\"%s\",\"value\":\"\",\"message\":\"%s\"}}"
+                     "\n",
+                     code, thing, message);
+
+    assert((size_t)n < sizeof body);
+    n = snprintf(answer, sizeof answer,
+                 "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
+                 "Connection: close\r\n\r\n%s",
+                 status, n, body);
+    assert((size_t)n < sizeof answer);
+    (void)send(fd, answer, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void nm_connections_refuse(int fd)
+{
+    answer_shortly(fd, "503 Service Unavailable", "unavailable", "connection",
+                   "Too many clients are connected to nmd at the moment; try again.");
+    (void)shutdown(fd, SHUT_WR);
+}
+
+/* One user must not take all the places, and an administrator must always find one. */
+static bool has_place(const struct nm_connections *all, const struct nm_connection *new)
+{
+    unsigned same = nm_account_places(new->account);
+
+    if (all->n >= all->max)
+        return false;
+    if (new->caller.admin && !new->tcp)
+        return true;
+    return all->n < all->max - all->max / 16 && same < (new->tcp ? all->max / 8 : all->max / 4);
+}
+
+/* Who comes over TCP is nobody in particular: routes and messages decide what everyone may read. */
+static int identify(struct nm_connections *all, struct nm_connection *c)
+{
+    int r = 0;
+
+    if (c->tcp)
+        c->caller = (struct nm_caller){.uid = (uid_t)-1, .gid = (gid_t)-1, .admin = true};
+    else
+        r = nm_listen_peer(c->fd, all->admin_gid, &c->caller);
+    return r < 0 ? r : nm_ration_account(all->host->ration, &c->caller, c->tcp, &c->account);
+}
+
+int nm_connections_add(struct nm_connections *all, int fd, bool tcp, struct nm_connection **ret)
+{
+    struct nm_connection *c = calloc(1, sizeof *c);
+    int r;
+
+    assert(all->host && all->n <= all->max && fd >= 0);
+    if (!c)
+        return -ENOMEM;
+    *c = (struct nm_connection){.host = all->host, .fd = fd, .tcp = tcp};
+    r = identify(all, c);
+    if (r >= 0 && !has_place(all, c)) {
+        nm_connections_refuse(fd);
+        r = -EUSERS;
+    }
+    if (r < 0) {
+        nm_account_unref(c->account);
+        free(c);
+        return r;
+    }
+    nm_account_enter(c->account);
+    c->deadline_usec = nm_now_usec() + all->host->timeout_usec;
+    c->next = all->first;
+    c->prev_next = &all->first;
+    if (c->next)
+        c->next->prev_next = &c->next;
+    all->first = c;
+    all->n++;
+    *ret = c;
+    return 0;
+}
+
+void nm_connections_remove(struct nm_connections *all, struct nm_connection *c)
+{
+    assert(all->n > 0 && *c->prev_next == c);
+    *c->prev_next = c->next;
+    if (c->next)
+        c->next->prev_next = c->prev_next;
+    all->n--;
+    nm_account_leave(c->account);
+    nm_account_unref(c->account);
+    free(c);
+}
+
+static void give_up(const struct nm_connections *all, const struct nm_connection *c)
+{
+    char message[128];
+
+    (void)snprintf(message, sizeof message,
+                   "The request was not complete in time; all of it must come within %g s.",
+                   (double)all->host->timeout_usec / NM_USEC_PER_SEC);
+    if (!c->heard)
+        answer_shortly(c->fd, "408 Request Timeout", "invalid", "request", message);
+    (void)shutdown(c->fd, SHUT_RDWR); /* the library sees the end and cleans up */
+}
+
+void nm_connections_sweep(struct nm_connections *all, uint64_t now_usec)
+{
+    for (struct nm_connection *c = all->first; c; c = c->next)
+        if (c->deadline_usec <= now_usec)
+            give_up(all, c);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See host.h. */
+
+#include "rpc/local/host.h"
+
+#include <assert.h>
+
+#include "util/clock.h"
+
+/* What the server attached to the socket; it stays the same over all requests on it. */
+struct nm_connection *nm_host_connection(struct MHD_Connection *c)
+{
+    struct nm_connection *con =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+
+    assert(con && con->host && con->account);
+    return con;
+}
+
+bool nm_host_has_time(const struct nm_host *h, const struct nm_account *a)
+{
+    uint64_t now = nm_now_usec();
+
+    return h->stopping ||
+           (now - h->run_started_usec < NM_HOST_RUN_USEC && nm_account_is_free(a, now));
+}
+
+void nm_host_want_turns(struct nm_host *h)
+{
+    uint64_t due = nm_ration_due_usec(h->ration), now = nm_now_usec();
+
+    assert(h->turns);
+    if (due == UINT64_MAX)
+        return;
+    (void)sd_event_source_set_time_relative(h->turns, nm_sub_u64(due, now));
+    (void)sd_event_source_set_enabled(h->turns, SD_EVENT_ONESHOT);
+}

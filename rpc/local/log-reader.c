@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See log-reader.h. */
+
+#include "rpc/local/log-reader.h"
+
+#include <assert.h>
+#include <sys/stat.h>
+
+#include "rpc/local/tail.h"
+
+void nm_log_reader_init(struct nm_log_reader *r, struct nm_manager *m, const struct nm_caller *who, const char *id,
+                        const char *stream)
+{
+    assert(strlen(id) < sizeof r->container_id && strlen(stream) < sizeof r->stream);
+    *r = (struct nm_log_reader){.manager = m, .caller = *who, .tail = UINT64_MAX, .until = UINT64_MAX,
+                                .piece.fd = -EBADF};
+    strcpy(r->container_id, id);
+    strcpy(r->stream, stream);
+}
+
+static int open_piece(struct nm_log_reader *r, uint64_t from, struct nm_output_piece *ret,
+                      struct nm_problem *ret_problem)
+{
+    return nm_manager_open_log(r->manager, &r->caller, r->container_id, r->stream, from, ret, ret_problem);
+}
+
+/* Takes the piece. Its head is for those from whom something was cut. */
+static void take(struct nm_log_reader *r, const struct nm_output_piece *p, uint64_t from)
+{
+    (void)nm_close(r->piece.fd);
+    r->piece = *p;
+    r->is_open = true;
+    r->next = from < p->base ? 0 : p->head + (from - p->base);
+}
+
+static uint64_t size_of(const struct nm_output_piece *p)
+{
+    struct stat st;
+
+    return fstat(p->fd, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+}
+
+/* The newest lines may begin in the file before the newest. */
+static int open_tail(struct nm_log_reader *r, struct nm_problem *ret_problem)
+{
+    struct nm_output_piece p, older;
+    uint64_t size, lines = r->tail;
+    off_t begin;
+    int k = open_piece(r, UINT64_MAX, &p, ret_problem);
+
+    if (k != 0)
+        return k;
+    size = size_of(&p);
+    begin = nm_tail_offset(p.fd, (off_t)NM_MIN(p.head, size), (off_t)size, false, &lines);
+    take(r, &p, p.base);
+    r->next = (uint64_t)begin;
+    if (lines == 0 || p.base == 0 || (uint64_t)begin > p.head)
+        return 0;
+    k = open_piece(r, p.base - 1, &older, ret_problem);
+    if (k != 0)
+        return k;
+    size = size_of(&older);
+    if (older.newest || older.base >= p.base) { /* it was cut: there is no such piece */
+        (void)nm_close(older.fd);
+        return 0;
+    }
+    begin = nm_tail_offset(older.fd, (off_t)NM_MIN(older.head, size), (off_t)size, true, &lines);
+    take(r, &older, older.base);
+    r->next = (uint64_t)begin;
+    return 0;
+}
+
+int nm_log_reader_open(struct nm_log_reader *r, struct nm_problem *ret_problem)
+{
+    struct nm_output_piece p;
+    int k;
+
+    if (r->tail != UINT64_MAX)
+        k = open_tail(r, ret_problem);
+    else {
+        k = open_piece(r, r->from, &p, ret_problem);
+        if (k == 0)
+            take(r, &p, r->from);
+        if (k == 0)
+            r->next = NM_MIN(r->next, NM_MAX(size_of(&r->piece), r->piece.head));
+    }
+    return k == -ENOENT ? 0 : k;
+}
+
+/* In the output, of what is read next. */
+static uint64_t position(const struct nm_log_reader *r)
+{
+    return r->piece.base + r->next - NM_MIN(r->piece.head, r->next);
+}
+
+uint64_t nm_log_reader_stop_at_end(struct nm_log_reader *r, bool *ret_whole)
+{
+    struct nm_problem problem;
+    struct nm_output_piece p;
+    uint64_t size;
+
+    r->until = 0;
+    *ret_whole = true;
+    if (!r->is_open || open_piece(r, UINT64_MAX, &p, &problem) != 0)
+        return 0;
+    size = size_of(&p);
+    r->until = p.base + size - NM_MIN(p.head, size);
+    *ret_whole = p.base == 0;
+    (void)nm_close(p.fd);
+    return r->until - NM_MIN(r->until, position(r)) + (r->piece.head - NM_MIN(r->piece.head, r->next));
+}
+
+/* At the end of a file, or behind it. Returns whether there is more to be read. */
+static bool move_on(struct nm_log_reader *r)
+{
+    uint64_t at = position(r);
+    struct nm_output_piece p;
+    struct nm_problem problem;
+    struct stat a, b;
+
+    if (r->next == 0 && r->piece.base > 0) /* not even its head is written */
+        return false;
+    if (open_piece(r, at, &p, &problem) != 0)
+        return false;
+    if (fstat(p.fd, &a) < 0 || fstat(r->piece.fd, &b) < 0 ||
+        (a.st_ino == b.st_ino && a.st_dev == b.st_dev && p.base == r->piece.base)) {
+        bool was_cut = size_of(&r->piece) < r->next; /* by another hand: it begins anew */
+
+        (void)nm_close(p.fd);
+        if (was_cut)
+            r->next = 0;
+        return was_cut;
+    }
+    take(r, &p, at);
+    return true;
+}
+
+ssize_t nm_log_reader_read(struct nm_log_reader *r, char *buf, size_t max, bool *ret_moved)
+{
+    struct nm_problem problem;
+    ssize_t n;
+
+    *ret_moved = false;
+    if (!r->is_open) {
+        if (nm_log_reader_open(r, &problem) != 0)
+            return -EIO;
+        if (!r->is_open)
+            return 0;
+        *ret_moved = true;
+    }
+    if (position(r) >= r->until)
+        return 0;
+    if (r->next >= r->piece.head)
+        max = (size_t)NM_MIN((uint64_t)max, r->until - position(r));
+    else
+        max = (size_t)NM_MIN((uint64_t)max, r->piece.head - r->next);
+    while ((n = pread(r->piece.fd, buf, max, (off_t)r->next)) == 0 && move_on(r))
+        *ret_moved = true;
+    if (n > 0)
+        r->next += (uint64_t)n;
+    return n < 0 ? -errno : n;
+}
+
+void nm_log_reader_done(struct nm_log_reader *r)
+{
+    r->piece.fd = nm_close(r->piece.fd);
+    r->is_open = false;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Events, those that the manager's ring still has and those to come, a line of JSON each. */
+
+#include "rpc/local/messages.h"
+#include "rpc/local/stream.h"
+
+#define EVENTS_PER_REFILL 32u
+
+/* What the ring holds is looked at as a whole, to notice what fell out of it; visible() then
+ * filters. */
+static const struct nm_caller everything = {.uid = 0, .gid = 0, .pid = 0, .admin = true};
+
+struct refill {
+    struct nm_stream *stream;
+    FILE *f;
+    unsigned n;
+    bool any;
+};
+
+/* Somebody else's containers have no events for this reader; those of the node are for all. */
+static bool visible(const struct nm_caller *who, const struct nm_event_record *e)
+{
+    return who->admin || e->kind == NM_EVENT_NODE || e->submitter_uid == who->uid;
+}
+
+static void refill_event(const struct nm_event_record *e, void *userdata)
+{
+    struct refill *f = userdata;
+    struct nm_stream *s = f->stream;
+    json_t *j;
+
+    if (f->n >= EVENTS_PER_REFILL)
+        return;
+    if (s->after > 0 && e->number > s->after + 1) {
+        (void)fprintf(f->f, "{\"lost\":%llu}\n", (unsigned long long)(e->number - s->after - 1));
+        f->n++;
+    }
+    s->after = e->number;
+    f->any = true;
+    if (!visible(&s->call->caller, e))
+        return;
+    j = nm_messages_event(e);
+    if (j && json_dumpf(j, f->f, NM_MESSAGES_DUMP_FLAGS) == 0)
+        (void)fputc('\n', f->f);
+    json_decref(j);
+    f->n++;
+}
+
+/* Lines for the next events. */
+static int refill(struct nm_stream *s, FILE *to)
+{
+    struct refill f = {.stream = s, .f = to};
+
+    do {
+        f.any = false;
+        nm_manager_foreach_event(s->call->manager, &everything, s->after, refill_event, &f);
+    } while (f.any && f.n == 0); /* all of them somebody else's */
+    return f.n > 0 ? 0 : -ENODATA;
+}
+
+static ssize_t read_events(void *userdata, uint64_t pos, char *buf, size_t max)
+{
+    (void)pos;
+    return nm_stream_read_text(userdata, refill, buf, max);
+}
+
+static void find_newest(const struct nm_event_record *e, void *userdata)
+{
+    *(uint64_t *)userdata = e->number;
+}
+
+/* Numbers begin anew with nmd: a reader that has seen later ones than there are has seen none of
+ * these. */
+int nm_stream_events(struct nm_call *call, uint64_t after, bool follow)
+{
+    uint64_t newest = 0;
+    int r = nm_stream_new(call, NM_STREAM_EVENTS);
+
+    if (r < 0)
+        return r;
+    nm_manager_foreach_event(call->manager, &everything, 0, find_newest, &newest);
+    call->stream->after = after <= newest ? after : 0;
+    call->stream->follow = follow;
+    return nm_stream_answer(call->stream, MHD_SIZE_UNKNOWN, "application/x-ndjson", read_events);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The history, a few points at a time: with the shortest period there are six thousand, and all of
+ * them at once would be a tree of 17 MiB and hold up everybody else for 170 ms. The position is a
+ * time, so that nothing is sent twice when points fall out of the ring meanwhile.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "rpc/local/messages.h"
+#include "rpc/local/stream.h"
+
+#define POINTS_PER_REFILL 16u
+
+static int write_point(FILE *f, const struct nm_history_point *p)
+{
+    json_t *j = nm_messages_history_point(p);
+    int r = j ? json_dumpf(j, f, NM_MESSAGES_DUMP_FLAGS) : -1;
+
+    json_decref(j);
+    return r < 0 ? -ENOMEM : 0;
+}
+
+static int write_points(struct nm_stream *s, FILE *f)
+{
+    const struct nm_history *h = nm_manager_history(s->call->manager);
+    unsigned i = nm_history_since(h, s->next_usec), last = i + POINTS_PER_REFILL;
+    const struct nm_history_point *p;
+    int r = 0;
+
+    for (; r == 0 && i < last && (p = nm_history_get(h, i)) && p->at_usec < s->end_usec; i++) {
+        if (s->next_usec > 0)
+            (void)fputc(',', f);
+        r = write_point(f, p);
+        s->next_usec = p->at_usec + 1;
+    }
+    s->ended = i < last;
+    return r;
+}
+
+static int refill(struct nm_stream *s, FILE *f)
+{
+    uint64_t period_usec = nm_manager_config(s->call->manager)->period_usec;
+    int r;
+
+    if (s->ended)
+        return -ENODATA;
+    if (!s->begun)
+        (void)fprintf(f, "{\"period_usec\":%" PRIu64 ",\"points\":[", period_usec);
+    s->begun = true;
+    r = write_points(s, f);
+    if (s->ended)
+        (void)fputs("]}\n", f);
+    return r;
+}
+
+static ssize_t read_history(void *userdata, uint64_t pos, char *buf, size_t max)
+{
+    (void)pos;
+    return nm_stream_read_text(userdata, refill, buf, max);
+}
+
+/* What comes while it is sent isn't: else a slow reader's would have no end. */
+int nm_stream_history(struct nm_call *call)
+{
+    const struct nm_history *h = nm_manager_history(call->manager);
+    unsigned n = nm_history_n(h);
+    int r = nm_stream_new(call, NM_STREAM_HISTORY);
+
+    if (r < 0)
+        return r;
+    call->stream->end_usec = n > 0 ? nm_history_get(h, n - 1)->at_usec + 1 : 0;
+    return nm_stream_answer(call->stream, MHD_SIZE_UNKNOWN, "application/json", read_history);
+}

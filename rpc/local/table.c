@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The one table of what can be asked, by whom, and who answers. openapi.json describes the same
+ * table, and a test compares them. */
+
+#include "rpc/local/handlers.h"
+
+#define CONTAINER "/v1/containers/{id}"
+
+/* TCP: for everybody who reaches the address, so read-only and without what is private. ADMIN: for
+ * administrators alone; where it is missing, the manager judges by container. The fourth column
+ * lists the query parameters. */
+const struct nm_route nm_routes[] = {
+    {"GET", "/", NM_ROUTE_TCP, "", nm_handle_page},
+    {"GET", "/metrics", NM_ROUTE_TCP, "", nm_handle_metrics},
+    {"GET", "/v1/version", NM_ROUTE_TCP, "", nm_handle_version},
+    {"GET", "/v1/openapi.json", NM_ROUTE_TCP, "", nm_handle_openapi},
+    {"GET", "/v1/status", NM_ROUTE_TCP, "", nm_handle_status},
+    {"GET", "/v1/history", NM_ROUTE_TCP, "", nm_handle_history},
+    {"GET", "/v1/config", 0, "", nm_handle_config},
+    {"GET", "/v1/decisions", NM_ROUTE_TCP, "limit before", nm_handle_decisions},
+    {"GET", "/v1/events", NM_ROUTE_TCP, "follow after", nm_handle_events},
+    {"POST", "/v1/drain", NM_ROUTE_ADMIN | NM_ROUTE_BODY, "", nm_handle_drain},
+    {"POST", "/v1/undrain", NM_ROUTE_ADMIN | NM_ROUTE_BODY, "", nm_handle_undrain},
+    {"POST", "/v1/close-breaker", NM_ROUTE_ADMIN | NM_ROUTE_BODY, "", nm_handle_close_breaker},
+    {"POST", "/v1/reload", NM_ROUTE_ADMIN | NM_ROUTE_BODY, "", nm_handle_reload},
+    {"GET", "/v1/containers", NM_ROUTE_TCP, "all limit after", nm_handle_list},
+    {"POST", "/v1/containers", NM_ROUTE_BODY, "", nm_handle_submit},
+    {"GET", CONTAINER, 0, "", nm_handle_show},
+    {"PATCH", CONTAINER, NM_ROUTE_BODY, "", nm_handle_update},
+    {"DELETE", CONTAINER, NM_ROUTE_BODY, "now", nm_handle_kill},
+    {"POST", CONTAINER "/pause", NM_ROUTE_BODY, "", nm_handle_pause},
+    {"POST", CONTAINER "/resume", NM_ROUTE_BODY, "", nm_handle_resume},
+    {"POST", CONTAINER "/promote", NM_ROUTE_BODY, "", nm_handle_promote},
+    {"POST", CONTAINER "/demote", NM_ROUTE_BODY, "", nm_handle_demote},
+    {"POST", CONTAINER "/kill", NM_ROUTE_BODY, "", nm_handle_kill},
+    {"GET", CONTAINER "/wait", 0, "", nm_handle_wait},
+    {"GET", CONTAINER "/logs", 0, "stream follow tail from", nm_handle_logs},
+    {"GET", CONTAINER "/decisions", 0, "limit before", nm_handle_decisions},
+};
+
+const size_t nm_n_routes = NM_ARRAY_SIZE(nm_routes);
