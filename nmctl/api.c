@@ -7,6 +7,8 @@
 
 #include "nmctl/api.h"
 
+#include <assert.h>
+
 #include <grp.h>
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -136,6 +138,62 @@ int nm_api_try_get(struct nm_ctl *ctl, const char *target, uint64_t timeout_usec
         return -EBADMSG;
     *ret = j;
     return 0;
+}
+
+/* ---- lists in parts ---------------------------------------------------------------------- */
+
+/* As large as nmd allows; a part that isn't full is the last. */
+#define PART 250u
+
+static void part_target(bool all, const json_t *list, char *buf, size_t size)
+{
+    const char *last =
+        nm_json_str(json_array_get(list, json_array_size(list) - 1), "id");
+    const char *number = strrchr(last, '_');
+
+    (void)snprintf(buf, size, "/v1/containers?%slimit=%u&after=%s", all ? "all=true&" : "", PART,
+                   number ? number + 1 : "0");
+}
+
+/* Takes the part. True: there may be more. */
+static bool add_part(json_t *list, json_t *part)
+{
+    bool more = json_array_size(part) == PART;
+
+    if (json_array_extend(list, part) < 0)
+        nm_say_oom();
+    json_decref(part);
+    return more;
+}
+
+/* timeout_usec 0: as nm_api_get(), which says what is wrong. Up to so many; what is returned is what getting a part
+ * returned. */
+static int get_parts(struct nm_ctl *ctl, bool all, uint64_t timeout_usec, size_t max, json_t **ret)
+{
+    _cleanup_json_ json_t *list = json_array();
+    json_t *part;
+    char target[96];
+
+    do {
+        int r;
+        part_target(all, list, target, sizeof target);
+        r = timeout_usec > 0 ? nm_api_try_get(ctl, target, timeout_usec, &part) : nm_api_get(ctl, target, &part);
+        if (r != 0)
+            return r;
+    } while (add_part(list, part) && json_array_size(list) < max);
+    *ret = STEAL_PTR(list);
+    return 0;
+}
+
+int nm_api_get_containers(struct nm_ctl *ctl, bool all, json_t **ret)
+{
+    return get_parts(ctl, all, 0, SIZE_MAX, ret);
+}
+
+int nm_api_try_get_containers(struct nm_ctl *ctl, bool all, uint64_t timeout_usec, json_t **ret)
+{
+    assert(timeout_usec > 0);
+    return get_parts(ctl, all, timeout_usec, 4 * PART, ret);
 }
 
 int nm_api_container_target(const char *id, const char *action, char *buf, size_t size)

@@ -7,7 +7,7 @@
  * holds back its stream alone, and Ctrl-C is always heard.
  *
  * A container outlives nmd. When nmd goes (an upgrade, say) the loop waits for it to come back,
- * follows the logs again from their beginning and skips what it has already passed on.
+ * follows the logs again from where it was.
  */
 
 #include "nmctl/attach.h"
@@ -37,7 +37,6 @@ struct stream {
     int out_fd;             /* -EBADF: closed by its reader, what comes is dropped */
     struct nm_client *call;
     uint64_t received;      /* body bytes passed on over all calls */
-    uint64_t skip;          /* of this call's bytes, those that an earlier one brought */
     char buf[BUFFER_SIZE];
     size_t len, at;
     struct nm_client_answer refusal;
@@ -59,18 +58,13 @@ struct attach {
     int status;             /* NM_CTL_OK while all is well */
 };
 
-/* Body bytes of a log. After a reconnection the beginning is what has been passed on already. An
- * error's body is no output: it is kept for the message. */
+/* Body bytes of a log. An error's body is no output: it is kept for the message. */
 static int take_output(const char *data, size_t n, void *userdata)
 {
     struct stream *s = userdata;
-    size_t skip = (size_t)NM_MIN(s->skip, (uint64_t)n);
 
     if (nm_client_status(s->call) != 200)
         return nm_client_answer_gather(data, n, &s->refusal);
-    s->skip -= skip;
-    data += skip;
-    n -= skip;
     if (n > sizeof s->buf - s->len)
         return -E2BIG;
     memcpy(s->buf + s->len, data, n);
@@ -79,18 +73,18 @@ static int take_output(const char *data, size_t n, void *userdata)
     return 0;
 }
 
-/* Logs are asked for from their beginning, also the second time: the interface has no offsets, and
- * needs none. */
+/* The second time a log is asked for from where the first had come to. */
 static int open_stream(struct attach *a, struct stream *s)
 {
-    char target[256], tail[48] = "";
+    char target[256], tail[48] = "", from[48] = "";
     const struct nm_client_request q = {a->ctl->socket_path, "GET", target, NULL};
 
     if (a->p->tail != NM_CTL_UNSET)
         (void)snprintf(tail, sizeof tail, "&tail=%llu", (unsigned long long)a->p->tail);
-    (void)snprintf(target, sizeof target, "/v1/containers/%s/logs?stream=%s%s%s", a->p->id, s->name,
-                   a->p->follow ? "&follow=true" : "", tail);
-    s->skip = s->received;
+    if (s->received > 0)
+        (void)snprintf(from, sizeof from, "&from=%llu", (unsigned long long)s->received);
+    (void)snprintf(target, sizeof target, "/v1/containers/%s/logs?stream=%s%s%s%s", a->p->id, s->name,
+                   a->p->follow ? "&follow=true" : "", tail, from);
     return nm_client_new(&q, take_output, s, &s->call);
 }
 

@@ -4,6 +4,9 @@
 
 #include "nmctl/container.h"
 
+#include <signal.h>
+#include <string.h>
+
 #include "nmctl/json.h"
 #include "nmctl/say.h"
 #include "util/clock.h"
@@ -37,14 +40,14 @@ static void print_quoted(FILE *f, const char *s)
 /* As it could be pasted into a shell, so that "a b" and "a" "b" are told apart. */
 char *nm_container_command(const json_t *c)
 {
-    const json_t *word;
+    const json_t *word, *words = nm_json_at(c, nm_json_has(c, "command") ? "command" : "command_head");
     char *text = NULL;
     size_t size = 0, i;
     FILE *f = open_memstream(&text, &size);
 
     if (!f)
         nm_say_oom();
-    json_array_foreach(nm_json_at(c, "command"), i, word) {
+    json_array_foreach(words, i, word) {
         if (i > 0)
             (void)fputc(' ', f);
         print_quoted(f, json_string_value(word) ? json_string_value(word) : "");
@@ -96,5 +99,45 @@ const char *nm_container_title(const json_t *c, char *buf, size_t size)
 
     (void)snprintf(buf, size, "%s%s%s%s", nm_json_str(c, "id"), *name ? " (" : "", name,
                    *name ? ")" : "");
+    return buf;
+}
+
+/* What became of it; nmd's own message, which names the command, user or limit, follows where there
+ * is one. */
+static const struct {
+    const char *reason, *what, *why;
+} ends[] = {
+    {"oom-killed", "was killed by the kernel: it ran out of memory", ""},
+    {"preempted", "was killed to give its resources back", ""},
+    {"pause-deadline", "was killed: it had been paused for too long", ""},
+    {"killed", "was killed", ""},
+    {"shed", "was discarded from the queue", ""},
+    {"drained", "was ended: the node is being drained", ""},
+    {"command-not-found", "was not run", "its command was not found"},
+    {"permission-denied", "was not run", "its command may not be executed"},
+    {"bad-user", "was not run", "its user can't be used"},
+    {"bad-workdir", "was not run", "its working directory can't be entered"},
+    {"launch-failed", "was not run", ""},
+    {"lost", "was lost", ""},
+    {"stopped", "was stopped through systemd", ""},
+};
+
+const char *nm_container_end(const json_t *c, char *buf, size_t size)
+{
+    const char *reason = nm_json_str(c, "exit_reason"), *why = nm_json_str(c, "message");
+    int signal = (int)nm_json_u64(c, "exit_signal"), n = 0;
+
+    buf[0] = '\0';
+    if (nm_streq(reason, "exited"))
+        n = snprintf(buf, size, "exited with status %d", (int)nm_json_u64(c, "exit_code"));
+    else if (nm_streq(reason, "signaled"))
+        n = snprintf(buf, size, "was ended by signal %d (%s)", signal, strsignal(signal));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(ends); i++)
+        if (nm_streq(ends[i].reason, reason)) {
+            n = snprintf(buf, size, "%s", ends[i].what);
+            why = *why ? why : ends[i].why;
+        }
+    if (n > 0 && *why && (size_t)n < size)
+        (void)snprintf(buf + n, size - (size_t)n, ": %s", why);
     return buf;
 }

@@ -7,8 +7,8 @@
 
 #include "nmctl/term.h"
 
-/* Its command as a shell would take it; the caller's to free. Ends the program when memory runs
- * out. */
+/* Its command as a shell would take it (of one from a list: how that begins); the caller's to free.
+ * Ends the program when memory runs out. */
 char *nm_container_command(const json_t *c);
 /* How long it has run, or has been waiting; for an ended one how long it ran. The buffer is
  * returned. */
@@ -17,5 +17,7 @@ const char *nm_container_age(const json_t *c, char *buf, size_t size);
  * not the other. */
 double nm_container_used_vcores(const json_t *c);
 enum nm_style nm_container_state_style(const json_t *c);
+/* "was stopped through systemd: ...", "exited with status 0"; "" of one that has not ended. The buffer is returned. */
+const char *nm_container_end(const json_t *c, char *buf, size_t size);
 /* "container_1_000002 (name)" */
 const char *nm_container_title(const json_t *c, char *buf, size_t size);

@@ -16,6 +16,8 @@ static const struct {
     const char *hold, *text;
 } fixed[] = {
     {"behind-others", "others are before it"},
+    {"never-fits", "what it asks for would not fit even if no other container ran, for the rest of the system uses too "
+                   "much; smaller ones pass it meanwhile"},
     {"allocation-full", "all of the node is allocated, and over-allocation is off"},
     {"no-sample", "there is no fresh measurement of the node"},
     {"uplink", "the network uplink is saturated"},
@@ -24,6 +26,7 @@ static const struct {
     {"guaranteed-first", "a guaranteed container is waiting"},
     {"paused-first", "what becomes free goes to paused containers first"},
     {"squeezed", "opportunistic containers are being held to a part of the CPU"},
+    {"next-round", "others before it are just being started"},
     {"settling", "containers are still giving resources back"},
     {"kill-budget", "no more containers may be killed this minute"},
 };
@@ -81,6 +84,17 @@ static void breaker(const json_t *status, char *buf, size_t size)
         (void)snprintf(buf, size, "nothing is admitted for a while, after containers were killed");
 }
 
+static void surge_margin(const json_t *status, char *buf, size_t size)
+{
+    uint64_t until = nm_json_u64(status, "node.surge_margin_until_usec"), now = nm_realtime_usec();
+    char left[32];
+
+    (void)snprintf(buf, size,
+                   "there is room now, but not in a surge of guaranteed containers as the last ones, "
+                   "which cost too much work; room is kept for one for another %s",
+                   until > now ? nm_format_duration(until - now, left, sizeof left) : "moment");
+}
+
 void nm_hold_text(const char *hold, const json_t *status, char *buf, size_t size)
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(fixed); i++)
@@ -94,6 +108,8 @@ void nm_hold_text(const char *hold, const json_t *status, char *buf, size_t size
         would_exceed_beta(status, buf, size);
     else if (nm_streq(hold, "breaker"))
         breaker(status, buf, size);
+    else if (nm_streq(hold, "surge-margin"))
+        surge_margin(status, buf, size);
     else if (nm_streq(hold, "unhealthy"))
         (void)snprintf(buf, size, "the node is unhealthy: %s",
                        nm_json_str(status, "node.health_reason"));

@@ -8,9 +8,8 @@
 
 #include "nmctl/narrate.h"
 
-#include <signal.h>
-
 #include "nmctl/api.h"
+#include "nmctl/container.h"
 #include "nmctl/hold.h"
 #include "nmctl/json.h"
 #include "nmctl/say.h"
@@ -120,38 +119,12 @@ void nm_narrate_look(struct nm_narrate *n, struct nm_ctl *ctl, const char *id)
     plan(n);
 }
 
-/* What became of it; nmd's own message, which names the command, user or limit, follows where there
- * is one. */
-static const struct {
-    const char *reason, *what, *why;
-} ends[] = {
-    {"oom-killed", "was killed by the kernel: it ran out of memory", ""},
-    {"preempted", "was killed to give its resources back", ""},
-    {"pause-deadline", "was killed: it had been paused for too long", ""},
-    {"killed", "was killed", ""},
-    {"shed", "was discarded from the queue", ""},
-    {"drained", "was ended: the node is being drained", ""},
-    {"command-not-found", "was not run", "its command was not found"},
-    {"permission-denied", "was not run", "its command may not be executed"},
-    {"bad-user", "was not run", "its user can't be used"},
-    {"bad-workdir", "was not run", "its working directory can't be entered"},
-    {"launch-failed", "was not run", ""},
-    {"lost", "was lost", ""},
-};
-
 /* A command that ended by itself has said what there is to say; the rest needs a word, as its
  * status alone (137, say) can mean several things. */
 void nm_narrate_end(const json_t *c)
 {
-    const char *reason = nm_json_str(c, "exit_reason"), *message = nm_json_str(c, "message");
-    int signal = (int)nm_json_u64(c, "exit_signal");
+    char text[512];
 
-    for (size_t i = 0; i < NM_ARRAY_SIZE(ends); i++) {
-        const char *why = *message ? message : ends[i].why;
-
-        if (nm_streq(ends[i].reason, reason))
-            nm_say("%s %s%s%s", nm_json_str(c, "id"), ends[i].what, *why ? ": " : "", why);
-    }
-    if (nm_streq(reason, "signaled"))
-        nm_say("%s was ended by signal %d (%s)", nm_json_str(c, "id"), signal, strsignal(signal));
+    if (!nm_streq(nm_json_str(c, "exit_reason"), "exited") && *nm_container_end(c, text, sizeof text))
+        nm_say("%s %s", nm_json_str(c, "id"), text);
 }

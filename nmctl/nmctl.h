@@ -122,6 +122,7 @@ int nm_kill_verb(struct nm_ctl *ctl);
 int nm_update_verb(struct nm_ctl *ctl);
 int nm_drain_verb(struct nm_ctl *ctl);
 int nm_undrain_verb(struct nm_ctl *ctl);
+int nm_close_breaker_verb(struct nm_ctl *ctl);
 int nm_config_verb(struct nm_ctl *ctl);
 int nm_version_verb(struct nm_ctl *ctl);
 int nm_help_verb(struct nm_ctl *ctl);

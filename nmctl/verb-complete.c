@@ -29,8 +29,7 @@ static void offer_containers(struct nm_ctl *ctl, const char *prefix, bool all)
     const json_t *c;
     size_t i;
 
-    if (nm_api_try_get(ctl, all ? "/v1/containers?all=true" : "/v1/containers", TIMEOUT_USEC,
-                       &list) < 0)
+    if (nm_api_try_get_containers(ctl, all, TIMEOUT_USEC, &list) < 0)
         return;
     json_array_foreach(list, i, c) {
         const char *name = nm_json_str(c, "name");

@@ -10,12 +10,16 @@
 #include <time.h>
 
 #include "nmctl/api.h"
+#include "nmctl/container.h"
 #include "nmctl/hold.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
+#include "nmctl/say.h"
 #include "nmctl/term.h"
 
 #define LAST_DEFAULT 5
+#define LAST_MAX 10000
+#define PART 100u
 
 /* A text of several lines: each is cleaned on its own, so that the newlines stay. */
 static void print_text(const char *text, const char *indent)
@@ -45,15 +49,11 @@ static void print_decision(const struct nm_term *term, const json_t *d)
     print_text(*explanation ? explanation : nm_json_str(d, "summary"), "  ");
 }
 
-/* What no decision tells yet: why it waits at this moment. */
-static void print_wait(struct nm_ctl *ctl, const char *id)
+static void print_wait(struct nm_ctl *ctl, const json_t *c)
 {
-    _cleanup_json_ json_t *c = NULL, *status = NULL;
-    char target[128], why[256];
+    _cleanup_json_ json_t *status = NULL;
+    char why[256];
 
-    if (nm_api_container_target(id, "", target, sizeof target) != NM_CTL_OK ||
-        nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &c) < 0 || !*nm_json_str(c, "hold"))
-        return;
     (void)nm_api_try_get(ctl, "/v1/status", NM_API_TIMEOUT_USEC, &status);
     nm_hold_text(nm_json_str(c, "hold"), status, why, sizeof why);
     if (nm_json_u64(c, "queue_position") > 0)
@@ -62,63 +62,104 @@ static void print_wait(struct nm_ctl *ctl, const char *id)
         printf("\nnow waiting: %s\n", why);
 }
 
-/* The newest `last` of a list whose oldest is first. */
-static size_t first_of(const json_t *list, uint64_t last)
+/* What was done to it from outside is nobody's decision here, and has no record: it is told with the end. */
+static void print_end(const json_t *c)
 {
-    size_t n = json_array_size(list);
+    const char *reason = nm_json_str(c, "exit_reason");
+    bool by_others = nm_streq(reason, "stopped") || (nm_streq(reason, "signaled") && *nm_json_str(c, "message"));
+    char text[512];
 
-    return last != NM_CTL_UNSET && last < n ? n - (size_t)last : 0;
+    (void)nm_container_end(c, text, sizeof text);
+    printf("\nnow ended: it %s\n", nm_term_clean(text));
+    if (by_others)
+        printf("  What you can do: submit it again, if it was not meant to end. To end one on purpose, 'nmctl kill' "
+               "asks nmd, which then tells who did it.\n");
+}
+
+/* What no decision tells: why it waits at this moment, what somebody else is doing to it, and how it ended. */
+static void print_now(struct nm_ctl *ctl, const char *id)
+{
+    _cleanup_json_ json_t *c = NULL;
+    char target[128], message[512];
+
+    if (nm_api_container_target(id, "", target, sizeof target) != NM_CTL_OK ||
+        nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &c) < 0)
+        return;
+    (void)snprintf(message, sizeof message, "%s", nm_json_str(c, "message"));
+    if (nm_json_has(c, "exit_reason"))
+        print_end(c);
+    else if (*nm_json_str(c, "hold"))
+        print_wait(ctl, c);
+    else if (*message)
+        printf("\nnow %s: %s\n", nm_json_str(c, "state"), nm_term_clean(message));
+}
+
+/* nmd gives no more than so many at a time: those before the oldest that is known are asked for until there are enough,
+ * or no more. The newest `last` of them, the oldest first. */
+static int get_decisions(struct nm_ctl *ctl, const char *path, uint64_t last, json_t **ret)
+{
+    _cleanup_json_ json_t *list = json_array();
+    size_t n, wanted;
+
+    do {
+        const json_t *oldest = json_array_get(list, 0);
+        _cleanup_json_ json_t *answer = NULL;
+        json_t *part;
+        char target[160], before[48] = "";
+        int r;
+        wanted = NM_MIN((uint64_t)PART, last - json_array_size(list));
+        if (oldest)
+            (void)snprintf(before, sizeof before, "&before=%" PRIu64, nm_json_u64(oldest, "number"));
+        (void)snprintf(target, sizeof target, "%s?limit=%zu%s", path, wanted, before);
+        r = nm_api_get(ctl, target, &answer);
+        if (r != NM_CTL_OK)
+            return r;
+        part = json_copy((json_t *)nm_json_at(answer, "decisions"));
+        n = json_array_size(part);
+        if (!part || json_array_extend(part, list) < 0)
+            nm_say_oom();
+        json_decref(list);
+        list = part;
+    } while (n == wanted && json_array_size(list) < last);
+    *ret = STEAL_PTR(list);
+    return NM_CTL_OK;
 }
 
 static void print_all(struct nm_ctl *ctl, const json_t *list)
 {
-    size_t first = first_of(list, ctl->args.last), n = json_array_size(list);
     struct nm_term term;
+    const json_t *d;
+    size_t i;
 
     nm_term_init(&term, STDOUT_FILENO, ctl->args.no_color);
-    for (size_t i = first; i < n; i++) {
-        if (i > first)
+    json_array_foreach(list, i, d) {
+        if (i > 0)
             (void)fputc('\n', stdout);
-        print_decision(&term, json_array_get(list, i));
+        print_decision(&term, d);
     }
-    if (n == 0)
+    if (json_array_size(list) == 0)
         printf("no decisions yet\n");
-}
-
-/* An array, also of none: jq needs no case for "no decisions". */
-static int print_json(const struct nm_ctl *ctl, const json_t *answer)
-{
-    _cleanup_json_ json_t *out = json_array();
-    const json_t *list = nm_json_at(answer, "decisions");
-
-    for (size_t i = first_of(list, ctl->args.last); i < json_array_size(list); i++)
-        (void)json_array_append(out, json_array_get(list, i));
-    nm_api_print_json(out, false);
-    return NM_CTL_OK;
 }
 
 /* Of one container all decisions, of the node the newest few: nobody reads a hundred of them. */
 int nm_explain_verb(struct nm_ctl *ctl)
 {
     const char *id = ctl->n_operands > 0 ? ctl->operands[0] : NULL;
-    _cleanup_json_ json_t *answer = NULL;
-    char target[128];
-    int r = NM_CTL_OK;
+    uint64_t last = ctl->args.last != NM_CTL_UNSET ? ctl->args.last : id ? LAST_MAX : LAST_DEFAULT;
+    _cleanup_json_ json_t *list = NULL;
+    char path[96] = "/v1/decisions";
+    int r = id ? nm_api_container_target(id, "/decisions", path, sizeof path) : NM_CTL_OK;
 
-    if (!id && ctl->args.last == NM_CTL_UNSET)
-        ctl->args.last = LAST_DEFAULT;
-    if (id)
-        r = nm_api_container_target(id, "/decisions?limit=10000", target, sizeof target);
-    else
-        (void)snprintf(target, sizeof target, "/v1/decisions?limit=%" PRIu64, ctl->args.last);
     if (r == NM_CTL_OK)
-        r = nm_api_get(ctl, target, &answer);
+        r = get_decisions(ctl, path, last, &list);
     if (r != NM_CTL_OK)
         return r;
-    if (ctl->args.json)
-        return print_json(ctl, answer);
-    print_all(ctl, nm_json_at(answer, "decisions"));
+    if (ctl->args.json) {
+        nm_api_print_json(list, false); /* an array, also of none: jq needs no case for that */
+        return NM_CTL_OK;
+    }
+    print_all(ctl, list);
     if (id)
-        print_wait(ctl, id);
+        print_now(ctl, id);
     return NM_CTL_OK;
 }

@@ -75,7 +75,7 @@ int nm_list_verb(struct nm_ctl *ctl)
     struct nm_term term;
     const json_t *c;
     size_t i;
-    int r = nm_api_get(ctl, ctl->args.all ? "/v1/containers?all=true" : "/v1/containers", &list);
+    int r = nm_api_get_containers(ctl, ctl->args.all, &list);
 
     if (r != NM_CTL_OK)
         return r;
@@ -200,7 +200,7 @@ static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *u
     struct top *top = userdata;
     _cleanup_(nm_table_freep) struct nm_table *t = NULL;
     _cleanup_json_ json_t *list = NULL, *status = NULL;
-    int r = nm_api_get(ctl, "/v1/containers", &list);
+    int r = nm_api_get_containers(ctl, false, &list);
 
     if (r == NM_CTL_OK)
         r = nm_api_get(ctl, "/v1/status", &status);
@@ -231,7 +231,7 @@ static void on_key(char key, void *userdata)
 static int print_sorted_json(struct nm_ctl *ctl, struct top *top)
 {
     _cleanup_json_ json_t *list = NULL, *sorted = json_array();
-    int r = nm_api_get(ctl, "/v1/containers", &list);
+    int r = nm_api_get_containers(ctl, false, &list);
 
     if (r != NM_CTL_OK)
         return r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Verbs about the node as a whole: drain, undrain, config, version. */
+/* Verbs about the node as a whole: drain, undrain, close-breaker, config, version. */
 
 #include <inttypes.h>
 #include <poll.h>
@@ -83,14 +83,25 @@ int nm_drain_verb(struct nm_ctl *ctl)
     return r;
 }
 
-int nm_undrain_verb(struct nm_ctl *ctl)
+/* What takes nothing but the word for it. */
+static int tell_node(struct nm_ctl *ctl, const char *target, const char *done)
 {
     _cleanup_json_ json_t *answer = NULL;
-    int r = nm_api_call(ctl, "POST", "/v1/undrain", NULL, &answer);
+    int r = nm_api_call(ctl, "POST", target, NULL, &answer);
 
     if (r == NM_CTL_OK)
-        report(ctl, answer, "admitting containers again");
+        report(ctl, answer, done);
     return r;
+}
+
+int nm_undrain_verb(struct nm_ctl *ctl)
+{
+    return tell_node(ctl, "/v1/undrain", "admitting containers again");
+}
+
+int nm_close_breaker_verb(struct nm_ctl *ctl)
+{
+    return tell_node(ctl, "/v1/close-breaker", "the breaker is closed");
 }
 
 /* ---- config ---------------------------------------------------------------------------------- */
@@ -101,6 +112,30 @@ static bool is_wanted(const struct nm_ctl *ctl, const char *name, const json_t *
     if (ctl->args.changed && nm_json_bool(key, "is_default"))
         return false;
     return ctl->n_operands == 0 || strstr(name, ctl->operands[0]);
+}
+
+/* What an "auto" came to stands beside it, and the reason before what the key means. */
+static void print_value(struct nm_table *t, const json_t *key)
+{
+    enum nm_style style = nm_json_bool(key, "is_default") ? NM_STYLE_NONE : NM_STYLE_BOLD;
+    const char *in_force = nm_json_str(key, "in_force");
+
+    if (*in_force)
+        nm_table_add(t, style, "%s: %s", nm_json_str(key, "value"), in_force);
+    else
+        nm_table_add(t, style, "%s", nm_json_str(key, "value"));
+}
+
+static void print_meaning(struct nm_table *t, const json_t *key)
+{
+    const char *source = nm_json_str(key, "source"), *why = nm_json_str(key, "why");
+
+    if (*why)
+        nm_table_add(t, NM_STYLE_DIM, "(%s) %s", why, nm_json_str(key, "meaning"));
+    else if (nm_json_bool(key, "is_default"))
+        nm_table_add(t, NM_STYLE_DIM, "%s", nm_json_str(key, "meaning"));
+    else
+        nm_table_add(t, NM_STYLE_DIM, "(set in %s) %s", source, nm_json_str(key, "meaning"));
 }
 
 /* "=" under DEFAULT: nobody changed it. */
@@ -123,22 +158,11 @@ static void print_keys(struct nm_ctl *ctl, const json_t *keys)
         if (!is_wanted(ctl, name, key))
             continue;
         nm_table_add(t, NM_STYLE_NONE, "%s", name);
-        nm_table_add(t, is_default ? NM_STYLE_NONE : NM_STYLE_BOLD, "%s",
-                     nm_json_str(key, "value"));
+        print_value(t, key);
         nm_table_add(t, NM_STYLE_DIM, "%s", is_default ? "=" : nm_json_str(key, "default"));
-        nm_table_add(t, NM_STYLE_DIM, "%s", nm_json_str(key, "meaning"));
+        print_meaning(t, key);
     }
     nm_table_print(t, stdout, &term, 0);
-}
-
-static int reload(struct nm_ctl *ctl)
-{
-    _cleanup_json_ json_t *answer = NULL;
-    int r = nm_api_call(ctl, "POST", "/v1/reload", NULL, &answer);
-
-    if (r == NM_CTL_OK)
-        report(ctl, answer, "configuration reloaded");
-    return r;
 }
 
 int nm_config_verb(struct nm_ctl *ctl)
@@ -147,7 +171,7 @@ int nm_config_verb(struct nm_ctl *ctl)
     int r;
 
     if (ctl->args.reload)
-        return reload(ctl);
+        return tell_node(ctl, "/v1/reload", "configuration reloaded");
     r = nm_api_get(ctl, "/v1/config", &answer);
     if (r != NM_CTL_OK)
         return r;
