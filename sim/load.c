@@ -482,6 +482,7 @@ static enum nm_job_end meaning_of(enum nm_exit_reason reason)
     case NM_EXIT_SHED:
     case NM_EXIT_DRAINED:
     case NM_EXIT_LOST:
+    case NM_EXIT_STOPPED:
         return NM_JOB_KILLED;
     default:
         return NM_JOB_DONE;

@@ -5,13 +5,14 @@ libnm_sim_la_SOURCES = \
 	%D%/generate.c %D%/generate.h \
 	%D%/load.c \
 	%D%/options.c %D%/options.h \
+	%D%/oracle.c %D%/oracle.h \
 	%D%/plot.c %D%/plot.h \
 	%D%/report.c %D%/report.h \
 	%D%/run.c %D%/run.h \
 	%D%/save.c \
 	%D%/workload.c %D%/workload.h \
 	%D%/world.c %D%/world.h \
-	%D%/world-use.c
+	%D%/world-use.c %D%/world-use.h
 libnm_sim_la_LIBADD = libnm-agent.la $(JANSSON_LIBS) -lm
 
 bin_PROGRAMS += sim/nmsim

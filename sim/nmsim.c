@@ -39,7 +39,7 @@ static const char *why_not(const struct nm_workload *w)
     return NULL;
 }
 
-static int open_workload(const struct nm_sim_options *o, struct nm_workload **ret)
+static int read_workload(const struct nm_sim_options *o, struct nm_workload **ret)
 {
     _cleanup_free_ char *message = NULL;
     int r;
@@ -59,6 +59,15 @@ static int open_workload(const struct nm_sim_options *o, struct nm_workload **re
     if ((*ret)->cut_off)
         fprintf(stderr, "nmsim: %s: the last line is incomplete, and is left out\n", o->trace);
     return 0;
+}
+
+static int open_workload(const struct nm_sim_options *o, struct nm_workload **ret)
+{
+    int r = read_workload(o, ret);
+
+    if (r >= 0)
+        (*ret)->interference = o->interference;
+    return r;
 }
 
 /* ---- configurations ------------------------------------------------------ */
@@ -195,7 +204,8 @@ static void print_job(const struct nm_sim_container *c, uint64_t begin_usec, voi
 {
     static const char *const ends[NM_SIM_END_COUNT] = {
         [NM_SIM_LIVE] = "alive",         [NM_SIM_REFUSED] = "refused", [NM_SIM_DONE] = "done",
-        [NM_SIM_PREEMPTED] = "preempted", [NM_SIM_OOM] = "oom-killed"};
+        [NM_SIM_PREEMPTED] = "preempted", [NM_SIM_OOM] = "oom-killed",
+        [NM_SIM_LIMIT] = "limit-killed"};
     bool waits = c->end == NM_SIM_LIVE && !c->view.admitted;
 
     (void)userdata;

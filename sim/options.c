@@ -41,6 +41,8 @@ static void usage(FILE *f)
         "  -p, --plot FILE      draw it, as .svg or .png (needs gnuplot)\n"
         "  -j, --json           print JSON\n"
         "      --jobs           run: print what became of each job, one a line\n"
+        "      --interference F how much slower guaranteed containers are beside a node full of others,\n"
+        "                       for caches and shared cores: 0 to 0.9 (default 0.05)\n"
         "\n"
         "Options of made-up workloads:\n"
         "      --seed N         another one of the kind (default 1)\n"
@@ -60,6 +62,7 @@ enum {
     OPT_CASE = 256,
     OPT_SWEEP,
     OPT_JOBS,
+    OPT_INTERFERENCE,
     OPT_SEED,
     OPT_HOURS,
     OPT_MEMORY,
@@ -76,6 +79,7 @@ static const struct option long_options[] = {
     {"plot", required_argument, NULL, 'p'},
     {"json", no_argument, NULL, 'j'},
     {"jobs", no_argument, NULL, OPT_JOBS},
+    {"interference", required_argument, NULL, OPT_INTERFERENCE},
     {"seed", required_argument, NULL, OPT_SEED},
     {"hours", required_argument, NULL, OPT_HOURS},
     {"memory", required_argument, NULL, OPT_MEMORY},
@@ -151,6 +155,14 @@ static int take_memory(struct nm_sim_options *o, const char *word)
     return 0;
 }
 
+static int take_interference(struct nm_sim_options *o, const char *word)
+{
+    if (nm_parse_fraction(word, &o->interference) < 0 || o->interference > 0.9)
+        return complain("--interference '%s': it must be a fraction or percentage from 0 to 0.9", word);
+    o->modelled = true;
+    return 0;
+}
+
 static int take_option(int c, struct nm_sim_options *o)
 {
     switch (c) {
@@ -173,6 +185,8 @@ static int take_option(int c, struct nm_sim_options *o)
     case OPT_JOBS:
         o->jobs = true;
         return 0;
+    case OPT_INTERFERENCE:
+        return take_interference(o, optarg);
     case OPT_SEED:
         o->made_up = true;
         if (nm_parse_u64(optarg, &o->params.seed) < 0)
@@ -207,7 +221,7 @@ static int check(const struct nm_sim_options *o)
     if (generate && !o->generate)
         return complain("generate: it needs a kind: steady, diurnal, bursty or adversarial");
     if (generate && (o->configs.n || o->cases.n || o->sweeps.n || o->set.n || o->plot || o->json ||
-                     o->jobs || o->trace))
+                     o->jobs || o->modelled || o->trace))
         return complain("generate takes --seed, --hours, --memory, --cpus, --containers and "
                         "--output only");
     if (!generate && o->output)
@@ -267,7 +281,7 @@ static int take_operands(int argc, char **argv, struct nm_sim_options *o)
 
 int nm_sim_parse_argv(int argc, char **argv, struct nm_sim_options *ret)
 {
-    struct nm_sim_options o = {.params = NM_GENERATE_DEFAULTS};
+    struct nm_sim_options o = {.params = NM_GENERATE_DEFAULTS, .interference = NM_SIM_INTERFERENCE};
     int c, r;
 
     /* who calls it bare wants to know what it is, and has done nothing wrong */

@@ -22,7 +22,9 @@ struct nm_sim_options {
     struct nm_generate_params params;
     struct nm_sim_words configs, cases, sweeps, set;
     const char *plot, *output;
+    double interference;
     bool json, jobs;
+    bool modelled; /* something was said about the model of the node */
     bool made_up; /* something was said that only a made-up workload has */
 };
 

@@ -128,11 +128,18 @@ static void print_jobs(const struct nm_sim_result *r, FILE *f)
 static void print_work(const struct nm_sim_result *r, const struct nm_sim_result *off, FILE *f)
 {
     const struct nm_sim_jobs *o = &r->jobs[NM_OPPORTUNISTIC];
-    char work[32], ran[24], paused[24];
+    char work[32], ran[24], paused[24], waited[24];
 
     fprintf(f, "\n  useful work    %s", cpu_time(nm_sim_useful_work(r), work, sizeof work));
     if (off)
         fprintf(f, ", %.2f times that with over-allocation off", nm_report_gain(r, off));
+    if (r->oracle_cpu_sec > 0)
+        fprintf(f,
+                "\n  oracle         %.1f %% of the opportunistic work that could be done by who knows all "
+                "that comes",
+                nm_sim_oracle_share(r) * 100);
+    fprintf(f, "\n  guaranteed     99 %% of the time at most %.1f %% slower than alone on the node",
+            (r->jobs[NM_GUARANTEED].slowdown_p99 - 1) * 100);
     fprintf(f,
             "\n  work lost      %s with %" PRIu64
             " killed containers that had run for %s in all: %.1f %% of opportunistic work\n",
@@ -141,14 +148,17 @@ static void print_work(const struct nm_sim_result *r, const struct nm_sim_result
     fprintf(f,
             "  taken back     %" PRIu64 " kills (%" PRIu64 " for memory, %" PRIu64
             " for CPU, %" PRIu64 " for guaranteed ones, %" PRIu64 " paused for too long), %" PRIu64
-            " pauses (%s in all), %" PRIu64 " resumes, %" PRIu64 " reclaims\n",
+            " pauses (%s in all), %" PRIu64 " resumes, %" PRIu64
+            " reclaims (%s of waiting for swap)\n",
             r->n_kills, r->kills[NM_REASON_MEMORY_OVER_BETA], r->kills[NM_REASON_CPU_OVER_BETA],
             r->kills[NM_REASON_ROOM_FOR_GUARANTEED], r->kills[NM_REASON_PAUSE_DEADLINE],
-            r->n_pauses, duration(r->paused_sec * 1e6, paused, sizeof paused), r->n_resumes, r->n_reclaims);
+            r->n_pauses, duration(r->paused_sec * 1e6, paused, sizeof paused), r->n_resumes, r->n_reclaims,
+            duration(r->swap_in_sec * 1e6, waited, sizeof waited));
     fprintf(f,
             "  out of memory  the kernel killed %" PRIu64 " opportunistic and %" PRIu64
-            " guaranteed containers\n",
-            r->oom_opportunistic, r->oom_guaranteed);
+            " guaranteed containers; %" PRIu64 " wanted more than their own limit\n",
+            r->oom_opportunistic, r->oom_guaranteed,
+            r->jobs[NM_OPPORTUNISTIC].limit + r->jobs[NM_GUARANTEED].limit);
 }
 
 static void print_invariants(const struct nm_sim_result *r, FILE *f)
@@ -353,7 +363,8 @@ static double rounded(double x)
 static json_t *jobs_to_json(const struct nm_sim_jobs *j)
 {
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "submitted",
+        "{s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "limit_killed",
+        (json_int_t)j->limit, "slowdown_p99", rounded(j->slowdown_p99), "submitted",
         (json_int_t)j->submitted, "refused", (json_int_t)j->refused, "done", (json_int_t)j->done,
         "preempted", (json_int_t)j->preempted, "oom_killed", (json_int_t)j->oom, "running",
         (json_int_t)j->running, "waiting", (json_int_t)j->waiting, "wait_mean_sec",
@@ -404,21 +415,22 @@ static json_t *speed_to_json(const struct nm_sim_result *r)
 static json_t *result_to_json(const struct nm_sim_result *r, const struct nm_sim_result *off)
 {
     json_t *j = json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, "
-        "s:I, s:I, s:I, s:o}",
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, "
+        "s:I, s:I, s:I, s:f, s:o}",
         "name", r->name, "settings", settings_to_json(&r->settings), "memory",
         use_to_json(r->memory_mean, r->memory_p95, r->memory_over_beta, r->memory_allocated),
         "cpu", use_to_json(r->cpu_mean, r->cpu_p95, r->cpu_over_beta, r->cpu_allocated),
         "guaranteed", jobs_to_json(&r->jobs[NM_GUARANTEED]), "opportunistic",
         jobs_to_json(&r->jobs[NM_OPPORTUNISTIC]), "useful_cpu_sec",
-        rounded(nm_sim_useful_work(r)), "lost_share", rounded(nm_sim_lost_share(r)),
+        rounded(nm_sim_useful_work(r)), "oracle_share", rounded(nm_sim_oracle_share(r)),
+        "lost_share", rounded(nm_sim_lost_share(r)),
         "kills_by_reason", kills_to_json(r), "admissions", (json_int_t)r->n_admissions, "kills",
         (json_int_t)r->n_kills, "pauses", (json_int_t)r->n_pauses, "resumes",
         (json_int_t)r->n_resumes, "reclaims", (json_int_t)r->n_reclaims, "paused_sec",
         rounded(r->paused_sec), "oom_opportunistic", (json_int_t)r->oom_opportunistic,
         "oom_guaranteed", (json_int_t)r->oom_guaranteed, "violations",
         (json_int_t)r->n_violations, "rounds", (json_int_t)r->n_rounds, "decisions",
-        (json_int_t)r->n_decisions, "speed", speed_to_json(r));
+        (json_int_t)r->n_decisions, "swap_in_sec", rounded(r->swap_in_sec), "speed", speed_to_json(r));
 
     if (j && r->n_violations > 0)
         (void)json_object_set_new(j, "first_violation", json_string(r->first_violation));

@@ -11,6 +11,7 @@
 
 #include "sim/run.h"
 
+#include "sim/oracle.h"
 #include "util/clock.h"
 
 #define BINS 2001 /* thousandths of the capacity, to 200 % */
@@ -23,6 +24,7 @@ struct run {
     double memory_area, cpu_area, memory_allocated_area, cpu_allocated_area; /* share x usec */
     uint64_t over_beta[NM_RESOURCE_COUNT], seen_usec;
     uint64_t memory_bins[BINS], cpu_bins[BINS]; /* usec */
+    uint64_t slow_bins[BINS], slow_usec; /* of guaranteed containers: thousandths above full speed */
     uint32_t n_opportunistic;                   /* running, as of the newest round */
 };
 
@@ -59,6 +61,23 @@ static void fill_bucket(struct run *run, uint64_t elapsed, double memory, double
     b->opportunistic += part * run->n_opportunistic;
 }
 
+/* At which speed guaranteed containers get on: one that gets all that it wants, on a node of its own, at 1. */
+static void account_speed(struct run *run, uint64_t elapsed)
+{
+    const struct nm_world *w = run->w;
+
+    for (size_t i = 0; i < w->n_live; i++) {
+        const struct nm_sim_container *c = nm_sim_container_of(w->views[i]);
+        double slow;
+
+        if (c->view.type != NM_GUARANTEED || c->view.state != NM_RUNNING || c->wanted == 0)
+            continue;
+        slow = c->got > 0 ? (double)c->wanted / c->got / w->speed : 3;
+        run->slow_bins[bin_of(slow - 1)] += elapsed;
+        run->slow_usec += elapsed;
+    }
+}
+
 /* Until `to` all stays as it is. What is used is known here to the moment, and not as the newest sample
  * saw it; what is allocated is as of the newest round. */
 static void account(struct run *run, uint64_t to_usec)
@@ -93,6 +112,7 @@ static void account(struct run *run, uint64_t to_usec)
     run->over_beta[NM_CPU] += cpu > s->preemption_threshold.cpu ? elapsed : 0;
     run->result->memory_most = NM_MAX(run->result->memory_most, memory);
     fill_bucket(run, elapsed, memory, cpu);
+    account_speed(run, elapsed);
 }
 
 static double percentile(const uint64_t bins[BINS], uint64_t whole, double p)
@@ -213,6 +233,9 @@ static void sum_up_end(struct nm_sim_jobs *j, const struct nm_sim_container *c)
                                                        (double)c->job->run_usec
                                                  : 1; /* a launch that failed */
         break;
+    case NM_SIM_LIMIT: /* its own fault: work that nobody could have done is not lost */
+        j->limit++;
+        break;
     case NM_SIM_PREEMPTED:
     case NM_SIM_OOM:
         j->preempted += c->end == NM_SIM_PREEMPTED;
@@ -243,6 +266,7 @@ static void sum_up_one(struct run *run, const struct nm_sim_container *c, struct
     if (c->end == NM_SIM_LIVE && c->view.paused_usec > 0)
         paused += run->w->now_usec - c->view.paused_usec;
     r->paused_sec += (double)paused / 1e6;
+    r->swap_in_sec += (double)c->swapping_in_usec / 1e6;
     /* but whom the kernel killed is told by what it was then: that is what a promotion is for */
     r->oom_opportunistic += c->end == NM_SIM_OOM && c->view.type == NM_OPPORTUNISTIC;
     r->oom_guaranteed += c->end == NM_SIM_OOM && c->view.type == NM_GUARANTEED;
@@ -283,6 +307,8 @@ static void sum_up_time(struct run *run)
     r->cpu_mean = run->cpu_area / whole;
     r->memory_p95 = percentile(run->memory_bins, run->seen_usec, 0.95);
     r->cpu_p95 = percentile(run->cpu_bins, run->seen_usec, 0.95);
+    r->jobs[NM_GUARANTEED].slowdown_p99 =
+        1 + percentile(run->slow_bins, NM_MAX(run->slow_usec, UINT64_C(1)), 0.99);
     r->memory_over_beta = (double)run->over_beta[NM_MEMORY] / whole;
     r->cpu_over_beta = (double)run->over_beta[NM_CPU] / whole;
     r->memory_allocated = run->memory_allocated_area / whole;
@@ -296,6 +322,19 @@ static void sum_up_time(struct run *run)
         b->memory_allocated /= part;
         b->opportunistic /= part;
     }
+}
+
+static int ask_oracle(struct run *run)
+{
+    const struct nm_world *w = run->w;
+    _cleanup_free_ bool *refused = calloc(w->load->n_jobs + 1, sizeof *refused);
+
+    if (!refused)
+        return -ENOMEM;
+    for (size_t i = 0; i < w->next_job; i++)
+        refused[i] = w->all[i].end == NM_SIM_REFUSED;
+    return nm_oracle_cpu_sec(w->load, &w->settings, refused, w->period_usec,
+                             &run->result->oracle_cpu_sec);
 }
 
 static int sum_up(struct run *run, nm_sim_job_cb_t cb, void *userdata)
@@ -315,7 +354,7 @@ static int sum_up(struct run *run, nm_sim_job_cb_t cb, void *userdata)
     for (int t = 0; t < 2; t++)
         sum_up_waits(&run->result->jobs[t], &waits[t]);
     sum_up_time(run);
-    return 0;
+    return ask_oracle(run);
 }
 
 /* ---- all of it ----------------------------------------------------------- */
@@ -367,4 +406,11 @@ double nm_sim_lost_share(const struct nm_sim_result *r)
     double all = j->work_done + j->work_open + j->work_lost;
 
     return all > 0 ? j->work_lost / all : 0;
+}
+
+double nm_sim_oracle_share(const struct nm_sim_result *r)
+{
+    const struct nm_sim_jobs *j = &r->jobs[NM_OPPORTUNISTIC];
+
+    return r->oracle_cpu_sec > 0 ? (j->work_done + j->work_open) / r->oracle_cpu_sec : 0;
 }

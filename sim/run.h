@@ -19,9 +19,10 @@ struct nm_sim_bucket {
 };
 
 struct nm_sim_jobs {
-    uint64_t submitted, refused, done, preempted, oom, running, waiting; /* the first is the sum */
+    uint64_t submitted, refused, done, preempted, oom, limit, running, waiting; /* the first is the sum */
     double wait_mean_usec, wait_p95_usec; /* of those that started */
     double slowdown_mean; /* of those that are done: time since the start to time at full speed */
+    double slowdown_p99; /* of those that run, over all their time: at which speed they get on */
     double work_done, work_open, work_lost; /* CPU-seconds: of the done, the living, the killed */
     double time_done, time_lost;            /* container-seconds, without pauses */
 };
@@ -38,14 +39,16 @@ struct nm_sim_result {
 
     uint64_t kills[NM_REASON_COUNT]; /* by the policy, why */
     uint64_t n_kills, n_pauses, n_resumes, n_reclaims, n_admissions;
-    double paused_sec;
+    double paused_sec, swap_in_sec; /* paused; waiting for what was in swap */
     uint64_t oom_opportunistic, oom_guaranteed;
+
+    double oracle_cpu_sec; /* opportunistic work that somebody could have done who knows all that comes */
 
     uint64_t n_violations;
     char first_violation[160];
     uint64_t first_violation_usec;
 
-    uint64_t rounds[3]; /* by trigger */
+    uint64_t rounds[NM_TRIGGER_CHANGE + 1]; /* by trigger */
     uint64_t n_rounds;
     uint64_t n_decisions; /* containers judged, over all rounds */
     uint64_t spent_usec;  /* real time of the replay */
@@ -65,5 +68,7 @@ int nm_sim_run(const struct nm_workload *load, const struct nm_config *config, c
 
 /* CPU-seconds that were not for nothing. */
 double nm_sim_useful_work(const struct nm_sim_result *r);
+/* Opportunistic work that was not for nothing, as a share of the oracle's; 0 if there was none to do. */
+double nm_sim_oracle_share(const struct nm_sim_result *r);
 /* Share of the CPU time of opportunistic containers that was lost with them; 0 if there was none. */
 double nm_sim_lost_share(const struct nm_sim_result *r);

@@ -25,6 +25,7 @@ int nm_workload_new(struct nm_workload **ret)
 
     if (!w)
         return -ENOMEM;
+    w->interference = NM_SIM_INTERFERENCE;
     r = nm_config_new_defaults(&w->config);
     if (r >= 0)
         r = nm_workload_app(w, "", &none);

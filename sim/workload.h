@@ -74,6 +74,11 @@ struct nm_job_change {
     struct nm_resources request;
 };
 
+/* Caches and memory bandwidth, on a host whose CPUs are cores of their own: an assumption, and no measurement.
+ * Two threads of one core together do 1.2 to 1.5 times the work of one: 0.25 to 0.4. --interference puts another
+ * in its place. */
+#define NM_SIM_INTERFERENCE 0.05
+
 struct nm_workload {
     struct nm_trace_header header;
     struct nm_config *config; /* as recorded, or the defaults */
@@ -87,6 +92,7 @@ struct nm_workload {
     struct nm_curve system;     /* beside the containers, by time of the trace */
     uint64_t duration_usec;
     uint64_t first_sample_usec; /* replays sample in step with the recording */
+    double interference; /* how much slower guaranteed ones are beside a node full of others: NM_SIM_INTERFERENCE */
     bool cut_off;               /* the last line was incomplete, and left out */
 };
 

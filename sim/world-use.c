@@ -9,11 +9,12 @@
  * container is to bring them up to now at the speed that it had. So whoever changes what it wants or
  * gets must settle it before, or the new speed would count for the time behind it, too.
  *
- * What the model leaves out: a container's own limit, the cost of page faults, caches that two share,
- * CPU that waits for I/O. All work is taken as bound by the CPU: half the CPU, half the speed.
+ * What the model leaves out: the cost of page faults (but for what is in
+ * swap), CPU that waits for I/O. All work is taken as bound by the CPU: half
+ * the CPU, half the speed.
  */
 
-#include "sim/world.h"
+#include "sim/world-use.h"
 
 #define NEVER UINT64_MAX
 #define STALL_SHARE 0.99 /* of the capacity: where tasks begin to wait for memory */
@@ -23,10 +24,12 @@ void nm_world_settle_one(struct nm_world *w, struct nm_sim_container *c)
     uint64_t elapsed = w->now_usec - c->settled_usec;
 
     c->settled_usec = w->now_usec;
-    if (elapsed == 0 || c->view.state != NM_RUNNING)
+    if (elapsed == 0 || c->view.state != NM_RUNNING || c->swapped_bytes > c->cold_bytes)
         return;
     c->cpu_work += elapsed * c->got;
     /* rounded down: nothing is ever done before its time */
+    if (c->view.type == NM_GUARANTEED && w->speed < 1)
+        elapsed = (uint64_t)((double)elapsed * w->speed);
     c->progress_usec += c->got == c->wanted ? elapsed : elapsed * c->got / c->wanted;
 }
 
@@ -58,9 +61,12 @@ void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
         return;
     }
     left = nm_sub_u64(next, c->progress_usec);
-    if (c->got != c->wanted) {
+    if (c->got != c->wanted || (c->view.type == NM_GUARANTEED && w->speed < 1)) {
         /* ten years times a thousand CPUs is more than 64 bits hold */
-        double slowly = (double)left * c->wanted / c->got;
+        double slowly = c->got == c->wanted ? (double)left : (double)left * c->wanted / c->got;
+
+        if (c->view.type == NM_GUARANTEED)
+            slowly /= w->speed;
 
         left = (uint64_t)NM_MIN(slowly, 1e17) + 1;
     }
@@ -104,7 +110,7 @@ static uint64_t weight_of(const struct nm_sim_container *c)
     return c->view.type == NM_GUARANTEED ? NM_MAX(c->view.request.cpu_millicores, UINT64_C(1)) : 1;
 }
 
-/* nmd divides a squeeze by requests (agent/manager/manager-act.c), and leaves each the floor, without
+/* nmd divides a squeeze by requests (agent/manager/manager-limits.c), and leaves each the floor, without
  * which it would not get on at all; so the parts may be more than the whole. */
 static uint64_t quota_of(const struct nm_world *w, const struct nm_sim_container *c,
                          uint64_t requests)
@@ -186,6 +192,28 @@ static uint64_t share_among(struct nm_world *w, enum nm_execution_type type, uin
     return given;
 }
 
+#define SPEED_STEP 0.0025 /* finer than anybody sees, and coarse enough not to be reckoned anew each time */
+
+/* What opportunistic containers use of the CPUs costs the guaranteed ones a part of their speed. */
+static void interfere(struct nm_world *w)
+{
+    double cpus = (double)w->load->header.n_cpus * 1000, used = 0, speed;
+
+    for (size_t i = 0; i < w->n_live; i++)
+        if (takes_part(w->views[i], NM_OPPORTUNISTIC))
+            used += nm_sim_container_of(w->views[i])->got;
+    speed = 1 - w->interference * NM_MIN(used / cpus, 1.0);
+    if (speed < w->speed + SPEED_STEP && speed > w->speed - SPEED_STEP)
+        return;
+    for (size_t i = 0; i < w->n_live; i++)
+        if (takes_part(w->views[i], NM_GUARANTEED))
+            nm_world_settle_one(w, nm_sim_container_of(w->views[i]));
+    w->speed = speed;
+    for (size_t i = 0; i < w->n_live; i++)
+        if (takes_part(w->views[i], NM_GUARANTEED))
+            nm_world_schedule(w, nm_sim_container_of(w->views[i]));
+}
+
 /* Guaranteed containers first, then the rest. The kernel leaves idle-class cgroups a thin slice beside
  * busy ones (their weight is 3); here it is nothing. */
 void nm_world_share_cpu(struct nm_world *w)
@@ -204,6 +232,7 @@ void nm_world_share_cpu(struct nm_world *w)
         (void)share_among(w, NM_OPPORTUNISTIC, left);
     }
     w->contended = contended;
+    interfere(w);
 }
 
 /* ---- samples ------------------------------------------------------------- */
@@ -220,6 +249,10 @@ static void sample_one(struct nm_world *w, struct nm_sim_container *c, uint64_t 
     nm_world_settle_one(w, c);
     elapsed = w->now_usec - c->sampled_usec;
     v->measured.memory_bytes = c->memory_bytes;
+    v->swapped_bytes = c->swapped_bytes;
+    v->stall_known = w->load->header.feature[NM_CGROUP_PRESSURE];
+    v->stall_permille = c->wanted > c->got ? (c->wanted - c->got) * 1000 / c->wanted : 0;
+    nm_view_note_progress(v, w->now_usec);
     if (elapsed > 0) {
         /* exact enough, and much faster than a division of 64 bits */
         v->measured.cpu_millicores =

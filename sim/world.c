@@ -16,6 +16,12 @@
 #define NEVER UINT64_MAX
 #define STEP_MAX_USEC (100 * NM_USEC_PER_MSEC)
 #define STEPS_PER_PERIOD 10
+/* Pages come back one fault after the other, with a little read-ahead: far from what a disk does in
+ * sequence. */
+#define SWAP_IN_PER_SEC (100 * NM_MIB)
+/* Written in batches. What the policy is told, too; a replay doesn't measure it. */
+#define SWAP_OUT_PER_SEC (200 * NM_MIB)
+#define COLD_PART 2 /* one in so many pages that are taken from a running one is not missed */
 
 /* ---- birth and death ----------------------------------------------------- */
 
@@ -124,6 +130,8 @@ int nm_world_new(const struct nm_workload *load, const struct nm_config *c, stru
     w->period_usec = c->period_usec;
     w->step_usec = NM_MIN(c->period_usec / STEPS_PER_PERIOD, STEP_MAX_USEC);
     w->glance = c->glance;
+    w->speed = 1;
+    w->interference = load->interference;
     /* Clocks don't begin at 0, and some containers are older than the trace. */
     w->begin_usec = w->now_usec = longest_run(load) + NM_USEC_PER_SEC * 3600;
     w->end_usec = w->begin_usec + load->duration_usec;
@@ -167,6 +175,16 @@ static void pass_through(struct nm_world *w, struct nm_sim_container *c, enum nm
     nm_world_set_change(w, c, w->now_usec + w->step_usec);
 }
 
+/* What it gives up is gone from swap as well. */
+static void forget_cold(struct nm_world *w, struct nm_sim_container *c, uint64_t needs_bytes)
+{
+    uint64_t gone = nm_sub_u64(c->cold_bytes, needs_bytes);
+
+    c->cold_bytes -= gone;
+    c->swapped_bytes -= gone;
+    w->swapped_bytes -= gone;
+}
+
 /* Follows its curve from where it has got to. Progress never goes back, so neither does the cursor. */
 static void follow_curve(struct nm_world *w, struct nm_sim_container *c)
 {
@@ -176,12 +194,32 @@ static void follow_curve(struct nm_world *w, struct nm_sim_container *c)
     while (c->cursor + 1 < curve->n && curve->points[c->cursor + 1].at_usec <= c->progress_usec)
         c->cursor++;
     u = &curve->points[c->cursor];
-    nm_world_set_use(w, c, u->memory_bytes, u->cpu_millicores);
+    if (w->settings.memory_limits && u->memory_bytes > c->view.request.memory_bytes) {
+        c->at_limit = true; /* memory.oom.group: all of it */
+        pass_through(w, c, NM_KILLING);
+        return;
+    }
+    forget_cold(w, c, u->memory_bytes);
+    nm_world_set_use(w, c, u->memory_bytes - c->cold_bytes, u->cpu_millicores);
     nm_world_schedule(w, c);
 }
 
-/* At the first start or after a thaw. What was in swap is back at once and at no cost: page faults are
- * not simulated. */
+/* One step of its way back from swap: as much as a disk reads in that time. */
+static void swap_in(struct nm_world *w, struct nm_sim_container *c)
+{
+    uint64_t bytes = NM_MIN(c->swapped_bytes - c->cold_bytes, SWAP_IN_PER_SEC * w->step_usec / NM_USEC_PER_SEC);
+
+    c->swapping_in_usec += w->step_usec;
+    c->swapped_bytes -= bytes;
+    w->swapped_bytes -= bytes;
+    nm_world_set_use(w, c, c->memory_bytes + bytes, 0);
+    if (c->swapped_bytes > c->cold_bytes)
+        nm_world_set_change(w, c, w->now_usec + w->step_usec);
+    else
+        follow_curve(w, c);
+}
+
+/* At the first start or after a thaw. What is in swap is missed at once. */
 static void begin_running(struct nm_world *w, struct nm_sim_container *c)
 {
     set_state(w, c, NM_RUNNING);
@@ -190,9 +228,10 @@ static void begin_running(struct nm_world *w, struct nm_sim_container *c)
         c->running_usec = w->now_usec;
         c->sampled_usec = w->now_usec;
     }
-    w->swapped_bytes -= c->swapped_bytes;
-    c->swapped_bytes = 0;
-    follow_curve(w, c);
+    if (c->swapped_bytes > c->cold_bytes)
+        nm_world_set_change(w, c, w->now_usec + w->step_usec);
+    else
+        follow_curve(w, c);
 }
 
 static void leave(struct nm_world *w, struct nm_sim_container *c, enum nm_sim_end end)
@@ -231,6 +270,10 @@ static bool happen(struct nm_world *w, struct nm_sim_container *c)
         return true;
     case NM_RUNNING:
         nm_world_settle_one(w, c);
+        if (c->swapped_bytes > c->cold_bytes) {
+            swap_in(w, c);
+            return true;
+        }
         if (c->progress_usec >= c->job->run_usec) {
             leave(w, c, NM_SIM_DONE);
             return false;
@@ -251,7 +294,9 @@ static bool happen(struct nm_world *w, struct nm_sim_container *c)
         w->changed = true;
         return true;
     case NM_KILLING:
-        leave(w, c, c->killed_for == NM_REASON_NONE ? NM_SIM_OOM : NM_SIM_PREEMPTED);
+        leave(w, c, c->at_limit                        ? NM_SIM_LIMIT
+                    : c->killed_for == NM_REASON_NONE ? NM_SIM_OOM
+                                                      : NM_SIM_PREEMPTED);
         return false;
     default:
         nm_world_set_change(w, c, NEVER);
@@ -393,6 +438,7 @@ static void kill_over_limit(struct nm_world *w)
             return; /* the system alone is too large */
         if (c->view.type == NM_GUARANTEED)
             w->guaranteed_oom++;
+        w->kernel_kills++;
         dying += c->memory_bytes;
         c->killed_for = NM_REASON_NONE;
         pass_through(w, c, NM_KILLING);
@@ -423,12 +469,15 @@ static void fill_input(struct nm_world *w, enum nm_policy_trigger trigger)
         .trigger = trigger,
         .now_usec = w->now_usec,
         .node = w->node,
+        .reclaim_bytes_per_sec = SWAP_OUT_PER_SEC,
         .views = w->views,
         .n_views = w->n_live,
         .apps = w->apps,
         .n_apps = w->load->n_apps,
+        .kernel_kills = w->kernel_kills,
         .shed_to = UINT32_MAX,
     };
+    w->kernel_kills = 0;
 }
 
 static void let_happen(struct nm_world *w)
@@ -463,8 +512,8 @@ int nm_world_advance(struct nm_world *w, uint64_t to_usec)
         w->next_sample_usec += w->period_usec;
         nm_world_sample(w);
         fill_input(w, NM_TRIGGER_SAMPLE);
-        /* between the periodic ones, which go on in their own time */
-    } else if (nm_world_worth_a_sample(w)) {
+        /* between the periodic ones, which go on in their own time; memory.events tells of a kill */
+    } else if (w->kernel_kills > 0 || nm_world_worth_a_sample(w)) {
         nm_world_sample(w);
         fill_input(w, NM_TRIGGER_PRESSURE);
     } else if (w->changed || to_usec >= w->wake_usec) {
@@ -510,9 +559,16 @@ static void reclaim(struct nm_world *w, struct nm_sim_container *c, uint64_t byt
     bytes = NM_MIN(bytes, most);
     bytes = NM_MIN(bytes, c->memory_bytes);
     c->view.reclaimed = true;
+    nm_world_settle_one(w, c);
     c->swapped_bytes += bytes;
     w->swapped_bytes += bytes;
     nm_world_set_use(w, c, c->memory_bytes - bytes, 0);
+    if (c->view.state != NM_RUNNING)
+        return;
+    c->view.reclaimed = false;
+    c->view.reclaimed_usec = w->now_usec;
+    c->cold_bytes += bytes / COLD_PART;
+    nm_world_set_change(w, c, w->now_usec + w->step_usec);
 }
 
 static void kill_it(struct nm_world *w, struct nm_sim_container *c, enum nm_reason reason)
@@ -527,6 +583,7 @@ static void act(struct nm_world *w, const struct nm_policy_action *a)
 
     switch (a->type) {
     case NM_ACTION_ADMIT:
+        c->view.passed = a->on_behalf_of != NULL;
         admit(w, c);
         break;
     case NM_ACTION_PAUSE:

@@ -8,11 +8,16 @@
  *   time      goes in steps of a tenth of the sampling period, 100 ms at most; launching, freezing,
  *             thawing and dying take one each
  *   memory    is what the curve says at the container's progress; a paused one keeps its own; what
- *             was reclaimed is in swap until it runs again
+ *             was reclaimed is in swap until it runs again, and comes back then at the speed of a
+ *             disk, while the container waits for it and gets nothing done; of what is reclaimed while
+ *             it runs, one half is missed
  *   CPU       when more is wanted than there is, the system gets what it had in the recording,
  *             guaranteed containers share the rest in proportion to their requests (what one
  *             doesn't want goes to the others), and opportunistic ones share what is left then,
  *             within the squeeze. Who gets less than it wants gets on slower by as much
+ *   caches    and threads of one core are shared: guaranteed containers get on slower in proportion to
+ *             the share of the node's CPUs that opportunistic ones use (interference)
+ *   limits    one that wants more memory than it asked for is killed for it, where there are limits
  *   kernel    when the containers hold more than the capacity, or all together more than the node,
  *             it kills: the latest-started opportunistic container, and if there is none, the
  *             largest guaranteed one
@@ -23,67 +28,7 @@
  * in whole numbers: the same input gives the same history.
  */
 
-#include "sim/workload.h"
-
-/* How it ended in the simulation. */
-enum nm_sim_end {
-    NM_SIM_LIVE,
-    NM_SIM_REFUSED,
-    NM_SIM_DONE,
-    NM_SIM_PREEMPTED, /* killed by the policy */
-    NM_SIM_OOM,       /* killed by the kernel */
-    NM_SIM_END_COUNT,
-};
-
-struct nm_sim_container {
-    struct nm_view view;
-    const struct nm_job *job;
-    size_t slot;            /* in the world's arrays */
-    size_t cursor;          /* in the curve */
-    uint64_t progress_usec, settled_usec; /* the one as of the other */
-    uint64_t cpu_work;      /* usec * millicores, as of settled_usec */
-    uint64_t sampled_work, sampled_usec;
-    uint64_t memory_bytes, swapped_bytes; /* held; of the curve's, in swap */
-    uint32_t wanted, got;   /* millicores, now */
-    uint64_t running_usec;  /* when its command began; 0: not yet */
-    uint64_t paused_total_usec;
-    enum nm_sim_end end;
-    enum nm_reason killed_for;
-    uint64_t ended_usec;
-};
-
-struct nm_world {
-    const struct nm_workload *load;
-    struct nm_policy_settings settings;
-    uint64_t period_usec, step_usec;
-    bool glance;
-    struct nm_policy *policy;
-
-    uint64_t begin_usec, now_usec, end_usec; /* clock; begin is time 0 of the workload */
-    uint64_t next_sample_usec, wake_usec;
-    size_t next_job, next_change, next_system;
-
-    struct nm_sim_container *all; /* one per job, in their order */
-    struct nm_view **views;       /* the live ones, by arrival */
-    uint64_t *change_usec;        /* beside views: when the next thing happens to it */
-    uint64_t first_change_usec;   /* no later than the first of them */
-    size_t n_live, live_size;
-    struct nm_policy_app *apps;
-
-    struct nm_use system; /* now */
-    uint64_t memory_bytes, swapped_bytes; /* of all containers */
-    uint64_t wanted[2];                   /* millicores, by type */
-    bool contended, stale_shares, changed;
-    uint64_t squeeze_millicores;
-    uint64_t got_millicores; /* of all containers */
-    bool memory_grew;
-    uint64_t in_use_bytes, opportunistic_bytes; /* of the newest verdict */
-
-    struct nm_policy_node node; /* the newest sample */
-    struct nm_policy_input input;
-    uint64_t guaranteed_oom;
-    uint64_t ignored_changes;
-};
+#include "sim/world-use.h"
 
 /* The node of the workload under this configuration. -ERANGE with *ret_message when it doesn't fit
  * the node (the caller's to free), or -ENOMEM. */
@@ -101,29 +46,3 @@ int nm_world_advance(struct nm_world *w, uint64_t to_usec);
 
 /* Carries out what was decided on w->input. */
 void nm_world_act(struct nm_world *w, const struct nm_policy_verdict *v);
-
-/* Brings progress and CPU time of the live ones up to now. */
-void nm_world_settle(struct nm_world *w);
-
-static inline struct nm_sim_container *nm_sim_container_of(const struct nm_view *v)
-{
-    return v->owner;
-}
-
-/* ---- between world.c and world-use.c ------------------------------------- */
-
-static inline void nm_world_set_change(struct nm_world *w, const struct nm_sim_container *c,
-                                       uint64_t at_usec)
-{
-    w->change_usec[c->slot] = at_usec;
-    if (at_usec < w->first_change_usec)
-        w->first_change_usec = at_usec;
-}
-void nm_world_set_use(struct nm_world *w, struct nm_sim_container *c, uint64_t memory_bytes,
-                      uint32_t wanted);
-void nm_world_settle_one(struct nm_world *w, struct nm_sim_container *c);
-void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c);
-void nm_world_share_cpu(struct nm_world *w);
-void nm_world_sample(struct nm_world *w);
-bool nm_world_worth_a_sample(const struct nm_world *w);
-bool nm_world_over_limit(const struct nm_world *w, uint64_t *ret_excess);
