@@ -48,8 +48,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nm_messages_drain drain;
     struct nm_messages_kill kill;
     struct nm_problem p = {};
+    size_t tree_bytes;
     json_t *body;
 
+    if (nm_messages_measure_body((const char *)data, size, &tree_bytes, &p) != 0) {
+        check_problem(&p);
+        return 0;
+    }
     if (nm_messages_parse_body((const char *)data, size, &body, &p) != 0) {
         check_problem(&p);
         return 0;

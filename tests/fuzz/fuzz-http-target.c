@@ -6,7 +6,7 @@
 #include "text.h"
 
 #include "rpc/local/messages.h"
-#include "rpc/local/routes.h"
+#include "rpc/local/handlers.h"
 #include "rpc/local/target.h"
 
 static void check_printable(const char *s)
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
     }
     for (size_t i = 0; i < NM_ARRAY_SIZE(methods); i++) {
-        if (nm_routes_find(methods[i], &t, &route, &id, allow, sizeof allow) != 0)
+        if (nm_routes_find(nm_routes, nm_n_routes, methods[i], &t, &route, &id, allow, sizeof allow) != 0)
             continue;
         for (unsigned k = 0; k < t.n_query; k++)
             (void)nm_routes_takes_query(route, t.query[k].name);

@@ -206,7 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         damage_row(data + 1, size - 1);
     s = open_store();
     (void)nm_store_load_containers(s, check_container, NULL, &n_bad);
-    (void)nm_store_load_decisions(s, NULL, 100, check_decision, NULL);
+    (void)nm_store_load_decisions(s, NULL, UINT64_MAX, 100, check_decision, NULL);
     (void)nm_store_get_value(s, "store.epoch", value, sizeof value);
     /* whatever it is, the next container can be written down, if need be after a new start */
     if (nm_store_begin(s) < 0)

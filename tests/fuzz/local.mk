@@ -98,10 +98,13 @@ fuzz_store_LDFLAGS = $(fuzz_ldflags)
 fuzz_store_LDADD = libnm-agent.la $(SQLITE_LIBS)
 
 # rpc/local: what clients send
-fuzz_programs += fuzz-http-body fuzz-http-target
+fuzz_programs += fuzz-http-body fuzz-http-target fuzz-json-scan
 fuzz_http_body_SOURCES = %D%/fuzz-http-body.c %D%/text.h $(fuzz_main)
 fuzz_http_body_LDFLAGS = $(fuzz_ldflags)
 fuzz_http_body_LDADD = libnm-messages.la
+fuzz_json_scan_SOURCES = %D%/fuzz-json-scan.c %D%/text.h tests/unit/counted-memory.h $(fuzz_main)
+fuzz_json_scan_LDFLAGS = $(fuzz_ldflags)
+fuzz_json_scan_LDADD = libnm-messages.la $(JANSSON_LIBS)
 fuzz_http_target_SOURCES = %D%/fuzz-http-target.c %D%/text.h $(fuzz_main)
 fuzz_http_target_LDFLAGS = $(fuzz_ldflags)
 fuzz_http_target_LDADD = libnm-local.la

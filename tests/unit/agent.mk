@@ -1,9 +1,9 @@
 # unit tests of agent
 
-check_PROGRAMS += test-adopt test-launch test-launch-record
-TESTS += test-adopt test-launch test-launch-record
+check_PROGRAMS += test-adopt test-launch test-launch-output test-launch-record
+TESTS += test-adopt test-launch test-launch-output test-launch-record
 
-launch_world = %D%/launch-world.c %D%/launch-world.h
+launch_world = %D%/launch-world.c %D%/launch-world.h %D%/remove-tree.h
 
 test_adopt_SOURCES = %D%/test-adopt.c $(launch_world)
 test_adopt_CPPFLAGS = $(test_launch_CPPFLAGS)
@@ -17,6 +17,12 @@ test_launch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_launch_LDADD = libnm-agent.la $(unit_libs)
 EXTRA_test_launch_DEPENDENCIES = nm-shim$(EXEEXT)
 
+test_launch_output_SOURCES = %D%/test-launch-output.c $(launch_world)
+test_launch_output_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_launch_output_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_launch_output_LDADD = libnm-agent.la $(unit_libs)
+EXTRA_test_launch_output_DEPENDENCIES = nm-shim$(EXEEXT)
+
 test_launch_record_SOURCES = %D%/test-launch-record.c
 test_launch_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_launch_record_LDADD = libnm-agent.la $(unit_libs)
@@ -29,7 +35,7 @@ test_container_SOURCES = %D%/test-container.c
 test_container_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_container_LDADD = libnm-agent.la $(unit_libs)
 
-test_config_SOURCES = %D%/test-config.c
+test_config_SOURCES = %D%/test-config.c %D%/remove-tree.h
 test_config_CPPFLAGS = $(AM_CPPFLAGS) -DNM_TEST_SRCDIR=\"$(abs_top_srcdir)\"
 test_config_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_config_LDADD = libnm-agent.la $(unit_libs)
@@ -42,14 +48,21 @@ test_users_SOURCES = %D%/test-users.c
 test_users_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_users_LDADD = libnm-agent.la $(unit_libs)
 
-test_health_SOURCES = %D%/test-health.c
+test_health_SOURCES = %D%/test-health.c %D%/remove-tree.h
 test_health_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_health_LDADD = libnm-agent.la $(unit_libs)
+
+check_PROGRAMS += test-slice
+TESTS += test-slice
+
+test_slice_SOURCES = %D%/test-slice.c
+test_slice_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_slice_LDADD = libnm-agent.la $(unit_libs)
 
 check_PROGRAMS += test-store test-store-damage
 TESTS += test-store test-store-damage
 
-store_world = %D%/store-world.c %D%/store-world.h
+store_world = %D%/store-world.c %D%/store-world.h %D%/remove-tree.h
 
 test_store_damage_SOURCES = %D%/test-store-damage.c $(store_world)
 test_store_damage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

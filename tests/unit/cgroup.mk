@@ -1,11 +1,15 @@
 # unit tests of cgroup
-cgroup_tests = test-cgroup-parse test-cgroup-fake test-cgroup-direct
+cgroup_tests = test-cgroup-parse test-cgroup-fake test-cgroup-direct test-netprio
 check_PROGRAMS += $(cgroup_tests)
 TESTS += $(cgroup_tests)
 
 test_cgroup_parse_SOURCES = %D%/test-cgroup-parse.c
 test_cgroup_parse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgroup_parse_LDADD = libnm-cgroup.la $(unit_libs)
+
+test_netprio_SOURCES = %D%/test-netprio.c
+test_netprio_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_netprio_LDADD = libnm-cgroup.la $(unit_libs)
 
 test_cgroup_fake_SOURCES = %D%/test-cgroup-fake.c
 test_cgroup_fake_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

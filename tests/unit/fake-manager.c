@@ -62,6 +62,7 @@ struct nm_container *fake_manager_add(struct nm_manager *m, const char *name, ui
     (void)snprintf(c->name, sizeof c->name, "%s", name);
     strcpy(c->owner, "local");
     c->submitter_uid = uid;
+    c->view.seq = m->n_containers;
     c->view.state = NM_RUNNING;
     c->view.request.memory_bytes = 64 * NM_MIB;
     c->vcores_milli = 500;
@@ -162,17 +163,36 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     *ret = m->status;
 }
 
-void nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, bool all,
-                        nm_manager_container_cb_t cb, void *userdata)
+int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const struct nm_page *page,
+                       nm_manager_container_cb_t cb, void *userdata, bool *ret_more)
 {
+    unsigned n = 0;
     uint64_t until = nm_now_usec() + m->slow_usec;
 
     m->caller = *who;
+    m->n_listed++;
     while (m->slow_usec > 0 && nm_now_usec() < until)
         ;
+    *ret_more = false;
+    for (size_t i = page->after; i < m->n_containers; i++) {
+        if (!may(who, m->containers[i]) ||
+            (!page->all && m->containers[i]->view.state == NM_COMPLETED))
+            continue;
+        if (n++ == page->limit) {
+            *ret_more = true;
+            break;
+        }
+        cb(m->containers[i], userdata);
+    }
+    return 0;
+}
+
+bool nm_manager_may_see(struct nm_manager *m, const struct nm_caller *who, const char *id)
+{
     for (size_t i = 0; i < m->n_containers; i++)
-        if (may(who, m->containers[i]) && (all || m->containers[i]->view.state != NM_COMPLETED))
-            cb(m->containers[i], userdata);
+        if (nm_streq(m->containers[i]->id, id))
+            return may(who, m->containers[i]);
+    return false;
 }
 
 int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const char *id,
@@ -202,8 +222,8 @@ enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_cont
 }
 
 int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id,
-                                unsigned max, nm_manager_decision_cb_t cb, void *userdata,
-                                struct nm_problem *p)
+                                uint64_t before, unsigned max, nm_manager_decision_cb_t cb,
+                                void *userdata, struct nm_problem *p)
 {
     const struct nm_container *c;
     int r = id ? nm_manager_find(m, who, id, &c, p) : 0;
@@ -211,18 +231,20 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
     if (r != 0)
         return r;
     for (size_t i = m->n_decisions - NM_MIN(m->n_decisions, (size_t)max); i < m->n_decisions; i++)
-        if (!id || nm_streq(m->decisions[i].container_id, c->id))
+        if ((!id || nm_streq(m->decisions[i].container_id, c->id)) && m->decisions[i].number < before)
             cb(&m->decisions[i], userdata);
     return 0;
 }
 
-int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id,
-                        const char *stream, int *ret_fd, struct nm_problem *p)
+/* A log of one file only. */
+int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
+                        uint64_t from, struct nm_output_piece *ret, struct nm_problem *p)
 {
     const struct nm_container *c;
     char path[256];
     int r = nm_manager_find(m, who, id, &c, p);
 
+    (void)from;
     if (r != 0)
         return r;
     if (m->log_is_strange)
@@ -231,13 +253,18 @@ int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const
     r = open(path, O_RDONLY | O_CLOEXEC);
     if (r < 0)
         return -errno;
-    *ret_fd = r;
+    *ret = (struct nm_output_piece){.fd = r, .newest = true};
     return 0;
 }
 
 const struct nm_history *nm_manager_history(const struct nm_manager *m)
 {
     return m->history;
+}
+
+json_t *nm_manager_config_to_json(const struct nm_manager *m)
+{
+    return nm_config_to_json(m->config, NULL, 0);
 }
 
 const struct nm_config *nm_manager_config(const struct nm_manager *m)
@@ -269,8 +296,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     c->view.type = s->type;
     c->view.request.memory_bytes = s->memory_bytes;
     c->vcores_milli = s->vcores_milli;
-    c->command.argv = calloc(2, sizeof *c->command.argv);
-    c->command.argv[0] = strdup(s->argv[0]);
+    c->command.argv = nm_strv_pack(s->argv, 1);
     *ret = c;
     return 0;
 }
@@ -325,6 +351,12 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t
 int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who, struct nm_problem *p)
 {
     return record(m, who, "undrain", p);
+}
+
+int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
+                             struct nm_problem *p)
+{
+    return record(m, who, "close-breaker", p);
 }
 
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *p)

@@ -26,6 +26,7 @@ struct nm_manager {
     const char *log_dir;
     bool log_is_strange;
     uint64_t slow_usec;       /* nm_manager_foreach() takes so long */
+    unsigned n_listed;        /* how often it was called */
     struct nm_caller caller;  /* who asked last */
     char last_id[NM_ID_SIZE]; /* of what */
     bool last_now;

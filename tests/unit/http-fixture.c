@@ -154,6 +154,23 @@ const char *client_body(const struct client *c)
     return end ? end + 4 : NULL;
 }
 
+char *client_content(const struct client *c)
+{
+    const char *p = client_body(c);
+    char *out = calloc(1, c->len + 1), *to = out;
+
+    while (p && *p) {
+        char *end;
+        size_t n = strtoul(p, &end, 16);
+        if (n == 0 || end[0] != '\r' || strlen(end) < n + 2)
+            break;
+        memcpy(to, end + 2, n);
+        to += n;
+        p = end + 2 + n + 2;
+    }
+    return out;
+}
+
 const char *client_header(const struct client *c, const char *name)
 {
     static char value[256];
@@ -185,8 +202,11 @@ static int exchange(struct client *c, const char *method, const char *target, co
     until(c, c->eof);
     status = client_status(c);
     if (ret) {
+        bool chunked = client_header(c, "Transfer-Encoding");
+        _cleanup_free_ char *content = chunked ? client_content(c) : strdup(client_body(c));
         json_error_t e;
-        *ret = json_loads(client_body(c), 0, &e);
+
+        *ret = json_loads(content, 0, &e);
         if (!*ret)
             fail_msg("%s %s: no JSON: %s", method, target, c->data);
     }

@@ -65,6 +65,8 @@ void client_close(struct client *c);
 int client_status(const struct client *c);
 /* Where the body begins, or NULL. */
 const char *client_body(const struct client *c);
+/* What all the body's chunks hold (the caller's), for answers that come in chunks. */
+char *client_content(const struct client *c);
 /* Value of a header, copied into a static buffer, or NULL. */
 const char *client_header(const struct client *c, const char *name);
 

@@ -5,25 +5,17 @@
 #include "tests/unit/launch-world.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <poll.h>
 #include <pwd.h>
 #include <sys/stat.h>
 
+#include "tests/unit/remove-tree.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 
 static int open_shim(void)
 {
     return open(getenv("NMD_SHIM") ?: NM_TEST_SHIM, O_PATH | O_CLOEXEC);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
 }
 
 int set_up(void **state)
@@ -63,7 +55,7 @@ int tear_down(void **state)
         for (int i = 0; i < 1000 && rmdir(w->cgroup) < 0 && errno == EBUSY; i++)
             (void)poll(NULL, 0, 5);
     }
-    (void)nftw(w->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)remove_tree(w->root);
     free(w->command.user);
     free(w);
     return 0;
@@ -99,6 +91,9 @@ int launch(struct world *w)
         .container_id = "container_1_000001",
         .command = &w->command,
         .oom_score_adj = w->oom_score_adj,
+        .confine = w->confine,
+        .output_max_bytes = w->output_max_bytes,
+        .private_ipc = w->confine,
         .event = w->event,
     };
 

@@ -24,6 +24,8 @@ struct world {
     struct nm_command command;
     char *argv[16], *env[16];
     int oom_score_adj;
+    bool confine;
+    uint64_t output_max_bytes;
     /* what was heard */
     unsigned n_started, n_ended;
     bool without_record;

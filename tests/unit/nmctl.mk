@@ -18,7 +18,7 @@ EXTRA_test_nmctl_DEPENDENCIES = nmctl/nmctl
 
 test_nmctl_parts_SOURCES = %D%/test-nmctl-parts.c
 test_nmctl_parts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_nmctl_parts_LDADD = libnm-nmctl.la $(unit_libs)
+test_nmctl_parts_LDADD = libnm-nmctl.la libnm-agent.la $(unit_libs)
 
 dist_check_SCRIPTS += %D%/test-nmctl-completion.sh %D%/test-zsh-completion.sh
 TESTS += %D%/test-nmctl-completion.sh %D%/test-zsh-completion.sh

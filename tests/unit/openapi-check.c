@@ -89,7 +89,7 @@ static void check_node(struct state *s)
     try(s, "GET", "/v1/status", "", NULL, 200);
     try(s, "GET", "/v1/history", "", NULL, 200);
     try(s, "GET", "/v1/config", "", NULL, 200);
-    try(s, "GET", "/v1/decisions", "?limit=1000", NULL, 200);
+    try(s, "GET", "/v1/decisions", "?limit=100", NULL, 200);
     try(s, "GET", "/v1/events", "", NULL, 200);
     try(s, "GET", "/v1/containers", "?all=true", NULL, 200);
     try(s, "GET", "/v1/decisions", "?limit=0", NULL, 400);
@@ -98,6 +98,7 @@ static void check_node(struct state *s)
     try(s, "POST", "/v1/drain", "", "{}", 200);
     try(s, "POST", "/v1/containers", "", "{\"command\":[\"true\"]}", 503);
     try(s, "POST", "/v1/undrain", "", NULL, 200);
+    try(s, "POST", "/v1/close-breaker", "", NULL, 200);
 }
 
 static void check_containers(struct state *s)

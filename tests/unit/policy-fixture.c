@@ -23,12 +23,14 @@ int node_setup(void **state)
         .warmup_usec = SECONDS(15),
         .warmup_samples = 3,
         .queue_max_length = 10,
+        .backfill_usec = SECONDS(60),
         .pause_enabled = true,
         .pause_deadline_usec = SECONDS(600),
         .cpu_samples = 4,
         .settle_samples = 2,
         .kills_per_minute = 20,
         .breaker_usec = SECONDS(30),
+        .period_usec = PERIOD_USEC,
         .sample_max_age_usec = 2 * PERIOD_USEC,
         .squeeze_floor_millicores = 50,
         .can_freeze = true,
@@ -140,6 +142,7 @@ static void new_sample(struct node *n)
     for (size_t i = 0; i < n->in.n_views; i++) {
         n->list[i]->state_samples++;
         n->list[i]->n_samples += n->list[i]->state >= NM_RUNNING;
+        nm_view_note_progress(n->list[i], n->in.now_usec);
         used.memory_bytes += n->list[i]->measured.memory_bytes;
         used.cpu_millicores += n->list[i]->measured.cpu_millicores;
     }
@@ -162,6 +165,13 @@ void node_pressure(struct node *n)
     decide(n, NM_TRIGGER_PRESSURE);
 }
 
+void node_look(struct node *n, uint64_t after_usec)
+{
+    n->in.now_usec += after_usec;
+    new_sample(n);
+    decide(n, NM_TRIGGER_LOOK);
+}
+
 void node_change(struct node *n)
 {
     decide(n, NM_TRIGGER_CHANGE);
@@ -175,6 +185,7 @@ static void obey_one(struct node *n, const struct nm_policy_action *a)
     case NM_ACTION_ADMIT:
         node_enter(n, v, NM_RUNNING);
         v->admitted = true;
+        v->passed = a->on_behalf_of != NULL;
         v->started_usec = n->in.now_usec;
         break;
     case NM_ACTION_PAUSE:

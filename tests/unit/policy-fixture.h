@@ -51,6 +51,8 @@ void node_remove(struct node *n, const struct nm_view *v);
 void node_sample(struct node *n);
 /* At once, with a new sample, because of memory pressure. */
 void node_pressure(struct node *n);
+/* So much later, with a new sample that was taken because CPU may be surging. */
+void node_look(struct node *n, uint64_t after_usec);
 /* At once, with the old sample. */
 void node_change(struct node *n);
 /* What the verdict orders is done and has come into effect. */

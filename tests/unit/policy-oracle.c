@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The rules once more; see policy-oracle.h. Written for clearness, in doubles, quadratic where that
- * is simpler. */
+/* The rules once more; see policy-oracle.h. Written for clearness, in doubles, quadratic where that is simpler. */
 
 #include "tests/unit/policy-oracle.h"
 
@@ -45,7 +44,19 @@ static bool queued(const struct nm_view *v)
 
 static bool stuck(const struct facts *f, const struct nm_view *v)
 {
-    return f->in->now_usec - v->state_usec > 10 * NM_USEC_PER_SEC;
+    uint64_t since = v->state == NM_KILLING ? NM_MAX(v->state_usec, v->shrunk_usec) : v->state_usec;
+
+    return f->in->now_usec - since >= 10 * NM_USEC_PER_SEC;
+}
+
+/* What it had in swap comes back with it, as far as its limit lets it in. */
+static double returning(const struct facts *f, const struct nm_view *v)
+{
+    double room = fmax(0, (double)v->request.memory_bytes - (double)v->measured.memory_bytes);
+
+    if (!f->s->over_allocation)
+        return 0;
+    return f->s->memory_limits ? fmin((double)v->swapped_bytes, room) : (double)v->swapped_bytes;
 }
 
 static double estimate(const struct facts *f, const struct nm_view *v, int k)
@@ -60,6 +71,11 @@ static double estimate(const struct facts *f, const struct nm_view *v, int k)
         return get(&v->request, k);
     if (v->state == NM_KILLING ? v->n_samples == 0 : warm)
         e = fmax(e, get(&v->request, k));
+    if (k == NM_MEMORY &&
+        (v->state == NM_RESUMING ||
+         (v->state == NM_RUNNING &&
+          (v->state_samples < 2 || f->in->now_usec < NM_MAX(v->state_usec, v->reclaimed_usec) + f->s->warmup_usec))))
+        e = fmax(e, get(&v->measured, k) + returning(f, v));
     if (k == NM_CPU &&
         (v->state == NM_RESUMING || (v->state == NM_RUNNING && v->state_samples < 2)))
         e = fmax(e, (double)v->last_cpu_millicores);
@@ -125,6 +141,8 @@ static void gather(struct oracle *o, struct facts *f, const struct world *w)
         if (anew && (k == NM_MEMORY || node->cpu_valid)) {
             o->system[k] =
                 fmax(0, fmax(0, get(&node->used, k) - get(&f->s->reserve, k)) - shown[k]);
+            if (k == NM_MEMORY)
+                o->system[k] = fmax(o->system[k], (double)node->slice_left_bytes);
             o->system_known[k] = true;
         }
         f->in_use[k] += o->system[k];
@@ -137,7 +155,7 @@ static void gather(struct oracle *o, struct facts *f, const struct world *w)
 static bool is_threshold(const struct nm_policy_action *a)
 {
     return a->reason == NM_REASON_MEMORY_OVER_BETA || a->reason == NM_REASON_CPU_OVER_BETA ||
-           a->reason == NM_REASON_FROZEN_MEMORY;
+           a->reason == NM_REASON_FROZEN_MEMORY || a->reason == NM_REASON_RUNNING_MEMORY;
 }
 
 static const char *check_victim(struct oracle *o, const struct facts *f,
@@ -168,6 +186,17 @@ static const char *check_victim(struct oracle *o, const struct facts *f,
     return NULL;
 }
 
+/* Where memory may run out before two samples are over, one that was taken after the victims had gone is
+ * enough. */
+static bool at_the_brink(const struct oracle *o, const struct facts *f)
+{
+    double brink = f->beta[NM_MEMORY] + floor((f->capacity[NM_MEMORY] - f->beta[NM_MEMORY]) / 2);
+
+    return f->in_use[NM_MEMORY] - f->pending_measured[NM_MEMORY] > brink &&
+           o->gone_usec != UINT64_MAX &&
+           f->in->node.at_usec >= o->gone_usec + 50 * NM_USEC_PER_MSEC;
+}
+
 static const char *check_threshold(struct oracle *o, const struct facts *f,
                                    const struct nm_policy_action *a)
 {
@@ -180,13 +209,48 @@ static const char *check_threshold(struct oracle *o, const struct facts *f,
     if (f->in_use[k] - f->pending_measured[k] <= f->beta[k])
         return wrong(o, "%s is taken back, but is not over beta: %.0f - %.0f <= %.0f",
                      k ? "CPU" : "memory", f->in_use[k], f->pending_measured[k], f->beta[k]);
+    if (k == NM_CPU && f->in->trigger == NM_TRIGGER_PRESSURE)
+        return "CPU is taken back for the pressure of memory";
     if (k == NM_CPU &&
-        (f->in->trigger != NM_TRIGGER_SAMPLE || o->run_over_beta < f->s->cpu_samples))
+        (o->run_over_beta < f->s->cpu_samples ||
+         8 * (f->in->node.at_usec - o->run_began) + o->run_period <
+             8 * (f->s->cpu_samples - 1) * o->run_period))
         return wrong(o, "CPU is taken back after %u samples of %u", o->run_over_beta,
                      f->s->cpu_samples);
+    /* A reclaim of running ones is followed by a kill as soon as it is seen not to do. */
+    if (k == NM_MEMORY && (o->asked_running || at_the_brink(o, f)))
+        return NULL;
     if (o->ever_taken[k] && o->quiet[k] < NM_MAX(2U, f->s->settle_samples))
         return wrong(o, "%s is taken back %u samples after the last victims were gone",
                      k ? "CPU" : "memory", o->quiet[k]);
+    return NULL;
+}
+
+/* Who runs is asked for memory only where a kill would follow, where there is swap enough, and as
+ * much as it can do without. */
+static const char *check_running_reclaim(struct oracle *o, const struct facts *f)
+{
+    double sum = 0, over = f->in_use[NM_MEMORY] - f->pending_measured[NM_MEMORY] - f->beta[NM_MEMORY];
+    size_t n_kills = 0;
+
+    for (size_t i = 0; i < f->v->n_actions; i++) {
+        const struct nm_policy_action *a = &f->v->actions[i];
+        const struct nm_view *v = a->target;
+
+        n_kills += a->type == NM_ACTION_KILL && a->reason == NM_REASON_MEMORY_OVER_BETA;
+        if (a->reason == NM_REASON_FROZEN_MEMORY || a->reason == NM_REASON_PAUSE_DEADLINE)
+            over -= (double)a->predicted.memory_bytes;
+        if (a->reason != NM_REASON_RUNNING_MEMORY)
+            continue;
+        sum += (double)a->predicted.memory_bytes;
+        if (v->state != NM_RUNNING || 2 * a->predicted.memory_bytes > v->measured.memory_bytes ||
+            (v->reclaimed_usec && f->in->now_usec < v->reclaimed_usec + 60 * NM_USEC_PER_SEC))
+            return wrong(o, "container %" PRIu64 " is asked for too much, or again", v->seq);
+        if (a->within_usec == 0 || a->within_usec > f->s->reclaim_usec || !f->s->can_reclaim)
+            return "a running container is asked for memory, which is off, or without a bound";
+    }
+    if (sum > 0 && (n_kills > 0 || sum < over || 2 * sum > (double)f->in->node.swap_free_bytes))
+        return wrong(o, "running ones are asked for %.0f of %.0f, %zu killed", sum, over, n_kills);
     return NULL;
 }
 
@@ -198,12 +262,42 @@ static bool unsettled(const struct oracle *o, const struct facts *f)
     return false;
 }
 
+static const struct nm_policy_action *action_on(const struct facts *f, const struct nm_view *v)
+{
+    for (size_t i = 0; i < f->v->n_actions; i++)
+        if (f->v->actions[i].target == v)
+            return &f->v->actions[i];
+    return NULL;
+}
+
+/* Of those that stay paused: what goes on or dies in this round counts elsewhere. */
+static double in_swap_of_paused(const struct facts *f)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < f->in->n_views; i++) {
+        const struct nm_view *v = f->in->views[i];
+        const struct nm_policy_action *a = action_on(f, v);
+
+        if (v->state == NM_PAUSED &&
+            (!a || (a->type != NM_ACTION_RESUME && a->type != NM_ACTION_KILL)))
+            sum += returning(f, v);
+    }
+    return sum;
+}
+
+static bool shares_cpu(const struct facts *f)
+{
+    return f->s->guard_stall && f->beta[NM_CPU] >= f->capacity[NM_CPU] + (double)f->s->reserve.cpu_millicores;
+}
+
 static const char *check_admission(struct oracle *o, const struct facts *f,
                                    const struct nm_policy_action *a, const double used[2],
                                    const double allocated[2])
 {
     const struct nm_view *v = a->target;
     bool plain = true, over = f->s->over_allocation;
+    double in_swap = in_swap_of_paused(f);
 
     if (!queued(v))
         return "a container that is not queued is admitted";
@@ -220,12 +314,16 @@ static const char *check_admission(struct oracle *o, const struct facts *f,
     if (f->s->uplink_threshold > 0 && f->in->node.uplink_utilization > f->s->uplink_threshold)
         return "an opportunistic admission with a saturated uplink";
     for (int k = 0; k < 2; k++) {
-        double after = used[k] + get(&v->request, k);
+        double after = used[k] + get(&v->request, k) + (k == NM_MEMORY ? in_swap : 0);
+        double shared = k == NM_CPU && shares_cpu(f) ? ceil(get(&v->request, k) / 2) : 0;
 
         plain = plain && allocated[k] + get(&v->request, k) <= f->capacity[k] &&
                 used[k] < f->beta[k] && after <= f->capacity[k];
-        over = over && used[k] < f->alpha[k] && after <= f->beta[k];
+        over = over && used[k] < f->alpha[k] && after - shared <= f->beta[k];
     }
+    if (f->v->margin_bytes > 0 &&
+        used[NM_MEMORY] + get(&v->request, NM_MEMORY) + (double)f->v->margin_bytes > f->beta[NM_MEMORY])
+        return wrong(o, "container %" PRIu64 " is admitted into the surge margin", v->seq);
     if (!plain && !over)
         return wrong(o, "container %" PRIu64 " is admitted, but fits by no rule", v->seq);
     return NULL;
@@ -240,6 +338,8 @@ static const char *check_resume(struct oracle *o, const struct facts *f,
     bool alone = f->n_active + n_resumed == 0 && used[NM_CPU] < floor(f->alpha[NM_CPU] / 2) &&
                  f->in->now_usec - v->paused_usec >= f->s->pause_deadline_usec / 16;
 
+    if (a->reason == NM_REASON_FREEZE_HANGS)
+        return v->state == NM_PAUSING && stuck(f, v) ? NULL : "a freeze is given up too early";
     if (v->state != NM_PAUSED)
         return "a container that is not paused is resumed";
     if (a->reason == NM_REASON_PAUSE_EXPIRED)
@@ -258,6 +358,9 @@ static const char *check_resume(struct oracle *o, const struct facts *f,
                      used[NM_CPU], resume_cpu(f, v), f->beta[NM_CPU]);
     if (f->s->over_allocation && f->in_use[NM_MEMORY] > f->beta[NM_MEMORY])
         return "resumed while memory is over beta";
+    if (returning(f, v) > 0 && used[NM_MEMORY] + returning(f, v) > f->beta[NM_MEMORY])
+        return wrong(o, "container %" PRIu64 " is resumed at %.0f, with %.0f in swap, beta %.0f",
+                     v->seq, used[NM_MEMORY], returning(f, v), f->beta[NM_MEMORY]);
     return NULL;
 }
 
@@ -289,20 +392,13 @@ static const char *check_actions(struct oracle *o, const struct facts *f)
                 used[k] += get(&a->target->request, k);
                 allocated[k] += get(&a->target->request, k);
             }
-        if (a->type == NM_ACTION_RESUME) {
+        if (a->type == NM_ACTION_RESUME && a->reason != NM_REASON_FREEZE_HANGS) {
             used[NM_CPU] += resume_cpu(f, a->target);
+            used[NM_MEMORY] += returning(f, a->target);
             n_resumed +=
                 a->target->type == NM_OPPORTUNISTIC && a->reason == NM_REASON_BELOW_THRESHOLD;
         }
     }
-    return NULL;
-}
-
-static const struct nm_policy_action *action_on(const struct facts *f, const struct nm_view *v)
-{
-    for (size_t i = 0; i < f->v->n_actions; i++)
-        if (f->v->actions[i].target == v)
-            return &f->v->actions[i];
     return NULL;
 }
 
@@ -366,8 +462,7 @@ static const char *check_threshold_need(struct oracle *o, const struct facts *f)
                                 f->beta[NM_CPU]);
 }
 
-/* Those that fit, in order of arrival, are added to used; those from the first that doesn't on, to
- * claims. */
+/* Those that fit, by arrival, are added to used; those from the first that doesn't on, to claims. */
 static void admit_and_claim(const struct facts *f, double used[2], double claims[2])
 {
     double allocated[2] = {f->allocated_guaranteed[0], f->allocated_guaranteed[1]};
@@ -431,8 +526,10 @@ static const char *check_room_need(struct oracle *o, const struct facts *f)
     if (!f->fresh || f->in->draining || f->in->unhealthy)
         return NULL;
     for (size_t i = 0; i < f->v->n_actions; i++)
-        if (f->v->actions[i].reason == NM_REASON_PAUSE_EXPIRED)
+        if (f->v->actions[i].reason == NM_REASON_PAUSE_EXPIRED) {
             used[NM_CPU] += resume_cpu(f, f->v->actions[i].target);
+            used[NM_MEMORY] += returning(f, f->v->actions[i].target);
+        }
     admit_and_claim(f, used, claims);
     add_expected(f, pending, NM_REASON_PAUSE_DEADLINE, NM_MEMORY);
     add_expected(f, pending, NM_REASON_FROZEN_MEMORY, NM_MEMORY);
@@ -448,8 +545,7 @@ static const char *check_room_need(struct oracle *o, const struct facts *f)
                             used[NM_CPU] + claims[NM_CPU] - pending[NM_CPU] - f->beta[NM_CPU]);
 }
 
-/* A guaranteed container that could start must, and one that waits must have something to wait
- * for. */
+/* A guaranteed container that could start must; one that waits must have something to wait for. */
 static const char *check_guaranteed(struct oracle *o, const struct facts *f)
 {
     bool waits_for = false;
@@ -475,8 +571,7 @@ static const char *check_guaranteed(struct oracle *o, const struct facts *f)
     return NULL;
 }
 
-/* Paused containers go on in the order of their arrival; the paused ones of a person are not
- * counted. */
+/* Paused containers go on in the order of their arrival; a person's pauses are not counted. */
 static const char *check_resume_order(struct oracle *o, const struct facts *f)
 {
     uint64_t first_left = UINT64_MAX, last_resumed = 0;
@@ -499,14 +594,20 @@ static const char *check_resume_order(struct oracle *o, const struct facts *f)
 
 static const char *check_deadlines(struct oracle *o, const struct facts *f)
 {
+    uint32_t awake = NM_MAX(2U, f->s->settle_samples); /* after a sleep */
     for (size_t i = 0; i < f->in->n_views; i++) {
         const struct nm_view *v = f->in->views[i];
+        const struct nm_policy_action *a = action_on(f, v);
 
+        if (v->state == NM_PAUSING && stuck(f, v) && !a)
+            return wrong(o, "container %" PRIu64 " is half frozen for ever", v->seq);
         if (v->state != NM_PAUSED)
             continue;
         if (v->pause_deadline_usec == UINT64_MAX)
             return wrong(o, "paused container %" PRIu64 " has no deadline", v->seq);
-        if (f->fresh && f->in->now_usec >= v->pause_deadline_usec && !action_on(f, v))
+        if (a && a->reason == NM_REASON_PAUSE_DEADLINE && o->awake_samples < 1 + awake)
+            return wrong(o, "container %" PRIu64 " is killed for the time that the host slept", v->seq);
+        if (f->fresh && f->in->now_usec >= v->pause_deadline_usec && !a && o->awake_samples > 1 + awake)
             return wrong(o, "container %" PRIu64 " stays paused past its deadline", v->seq);
     }
     return NULL;
@@ -531,13 +632,11 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
             newest_kept = NM_MAX(newest_kept, v->seq);
     }
     if (f->n_queued > f->s->queue_max_length)
-        return wrong(o, "%zu containers are queued, %u may be", f->n_queued,
-                     f->s->queue_max_length);
+        return wrong(o, "%zu containers are queued, %u may be", f->n_queued, f->s->queue_max_length);
     if (left > f->in->shed_to)
         return wrong(o, "%zu containers stay queued, the upstream allows %u", left, f->in->shed_to);
     if (oldest_shed < newest_kept)
-        return wrong(o, "container %" PRIu64 " is shed, but not the newer %" PRIu64, oldest_shed,
-                     newest_kept);
+        return wrong(o, "container %" PRIu64 " is shed, but not the newer %" PRIu64, oldest_shed, newest_kept);
     if (oldest_shed != UINT64_MAX && left < f->in->shed_to)
         return "more are shed than the upstream asks for";
     if (left > 0 && f->v->hold == NM_REASON_NONE)
@@ -547,19 +646,40 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
 
 /* ---- memory of the history ------------------------------------------------------------------- */
 
+static void note_over_beta(struct oracle *o, const struct facts *f)
+{
+    if (!f->cpu_known || !f->s->over_allocation || f->in_use[NM_CPU] <= f->beta[NM_CPU] ||
+        f->beta[NM_CPU] >= f->capacity[NM_CPU] + (double)f->s->reserve.cpu_millicores) {
+        o->run_over_beta = 0;
+        return;
+    }
+    if (o->run_over_beta++ == 0) {
+        o->run_began = f->in->node.at_usec;
+        o->run_period = o->period;
+    }
+}
+
 static void tick(struct oracle *o, const struct facts *f)
 {
     o->judging =
         f->fresh && f->in->trigger != NM_TRIGGER_CHANGE && f->in->node.at_usec != o->judged_at;
+    if (o->gone_usec == UINT64_MAX && f->n_pending[NM_MEMORY] == 0)
+        o->gone_usec = f->in->now_usec;
     if (o->judging)
         o->judged_at = f->in->node.at_usec;
+    if (f->in->suspended_usec > o->suspended + NM_USEC_PER_SEC)
+        o->awake_samples = 0;
+    o->suspended = f->in->suspended_usec;
+    o->period = f->s->period_usec;
+    o->run_period = NM_MIN(o->run_period, o->period);
+    if (f->in->trigger == NM_TRIGGER_LOOK && o->judging && o->run_over_beta == 0)
+        note_over_beta(o, f);
     if (f->in->trigger != NM_TRIGGER_SAMPLE || (f->fresh && !o->judging))
         return;
-    o->run_over_beta = f->cpu_known && f->s->over_allocation && f->in_use[NM_CPU] > f->beta[NM_CPU]
-                           ? o->run_over_beta + 1
-                           : 0;
+    note_over_beta(o, f);
+    o->awake_samples += f->cpu_known;
     for (int k = 0; f->fresh && k < 2; k++)
-        if (f->n_pending[k] == 0 || f->in->now_usec - o->taken_usec[k] > 10 * NM_USEC_PER_SEC)
+        if (f->n_pending[k] == 0)
             o->quiet[k]++;
 }
 
@@ -582,45 +702,48 @@ static const char *check_budget(struct oracle *o, const struct facts *f)
 
 static void remember_kills(struct oracle *o, const struct facts *f)
 {
-    bool load = false;
+    bool load = f->in->kernel_kills > 0;
 
     for (size_t i = 0; i < f->v->n_actions; i++) {
         const struct nm_policy_action *a = &f->v->actions[i];
 
-        if (a->type != NM_ACTION_KILL ||
+        if (a->type != NM_ACTION_KILL || a->reason == NM_REASON_ROOM_FOR_HEAD ||
             (a->reason == NM_REASON_PAUSE_DEADLINE && a->target->user_paused))
             continue;
         o->kills[o->n_kills++ % NM_ARRAY_SIZE(o->kills)] = f->in->now_usec;
-        load = true;
+        load = load || a->reason != NM_REASON_ROOM_FOR_GUARANTEED;
     }
     if (!load)
         return;
     if (o->last_kill > 0 && o->breaker_hold > 0 &&
         f->in->now_usec <= o->last_kill + 2 * o->breaker_hold)
-        o->breaker_hold = NM_MIN(2 * o->breaker_hold, 8 * f->s->breaker_usec);
+        o->breaker_hold = NM_MIN(2 * o->breaker_hold, 2 * f->s->breaker_usec);
     else
         o->breaker_hold = f->s->breaker_usec;
     o->breaker_until = f->in->now_usec + o->breaker_hold;
     o->last_kill = f->in->now_usec;
 }
 
-static void remember_taking(struct oracle *o, const struct facts *f)
+static void remember_taking(struct oracle *o, const struct facts *f, bool for_head)
 {
     for (size_t i = 0; i < f->v->n_actions; i++) {
         const struct nm_policy_action *a = &f->v->actions[i];
         bool memory = a->type == NM_ACTION_RECLAIM || a->type == NM_ACTION_KILL;
         bool cpu = a->type == NM_ACTION_PAUSE || a->type == NM_ACTION_KILL;
 
-        if (a->reason == NM_REASON_PAUSE_DEADLINE)
+        if (a->reason == NM_REASON_PAUSE_DEADLINE || for_head != (a->reason == NM_REASON_ROOM_FOR_HEAD))
             continue;
         for (int k = 0; k < 2; k++)
             if (k == NM_MEMORY ? memory : cpu) {
                 o->quiet[k] = 0;
                 o->taken_usec[k] = f->in->now_usec;
+                o->gone_usec = k == NM_MEMORY ? UINT64_MAX : o->gone_usec;
                 o->ever_taken[k] = true;
             }
         if (cpu)
             o->run_over_beta = 0;
+        if (memory)
+            o->asked_running = a->reason == NM_REASON_RUNNING_MEMORY;
     }
     o->sample_at = f->in->node.valid ? f->in->node.at_usec : o->sample_at;
 }
@@ -635,6 +758,11 @@ static const char *check_figures(struct oracle *o, const struct facts *f)
             return wrong(o, "%s in use is %.0f, should be %.0f", k ? "CPU" : "memory",
                          get(&f->v->in_use, k), f->in_use[k]);
     }
+    if (f->v->margin_bytes > 0 &&
+        (!f->s->over_allocation || f->s->margin_usec == 0 || f->v->margin_until_usec <= f->in->now_usec ||
+         f->v->margin_until_usec > f->in->now_usec + 5 * f->s->margin_usec))
+        return wrong(o, "a surge margin of %" PRIu64 " bytes for %" PRIu64 " us", f->v->margin_bytes,
+                     f->v->margin_until_usec - f->in->now_usec);
     if (f->v->squeeze_millicores != NM_NO_SQUEEZE &&
         (!f->s->can_squeeze || !f->s->over_allocation || f->n_active == 0 ||
          (double)f->v->squeeze_millicores <
@@ -655,13 +783,14 @@ const char *oracle_check(struct oracle *o, const struct world *w)
     r = r ? r : check_budget(o, &f);
     if (r)
         return r;
-    /* The breaker that this round's own kills set holds this round's admissions, too. */
     remember_kills(o, &f);
     for (size_t i = 0; i < f.v->n_actions && !r; i++)
         r = check_threshold(o, &f, &f.v->actions[i]);
-    /* What is taken in this round holds its admissions, too. */
-    remember_taking(o, &f);
+    /* What is taken in this round holds its admissions, too; room for the head of the queue is made last. */
+    remember_taking(o, &f, false);
     r = r ? r : check_actions(o, &f);
+    r = r ? r : check_running_reclaim(o, &f);
+    remember_taking(o, &f, true);
     r = r ? r : check_threshold_need(o, &f);
     r = r ? r : check_room_need(o, &f);
     r = r ? r : check_guaranteed(o, &f);

@@ -29,6 +29,8 @@ static uint64_t between(struct world *w, uint64_t low, uint64_t high)
     return low + world_below(w, high - low + 1);
 }
 
+#define CROWD 40 /* of tiny ones, that come together */
+
 /* ---- settings -------------------------------------------------------------------------------- */
 
 static struct nm_fractions random_fractions(struct world *w, const struct nm_fractions *above)
@@ -43,6 +45,18 @@ static struct nm_fractions random_fractions(struct world *w, const struct nm_fra
     return f;
 }
 
+/* Drawn aside: a history in which nobody is asked to give back while it runs is what it would be
+ * without this, and what is rare in some of them stays there. */
+static void random_reclaim(struct world *w)
+{
+    uint64_t rng = w->rng;
+
+    w->settings.reclaim_usec =
+        world_chance(w, 0.6) ? between(w, 1, 100) * 100 * NM_USEC_PER_MSEC : 0;
+    w->reclaim_bytes_per_sec = world_chance(w, 0.7) ? between(w, 1, 20000) * NM_MIB : 0;
+    w->rng = rng;
+}
+
 static void random_settings(struct world *w)
 {
     struct nm_policy_settings *s = &w->settings;
@@ -52,8 +66,9 @@ static void random_settings(struct world *w)
     s->preemption_threshold = random_fractions(w, &s->over_allocation_threshold);
     s->warmup_usec = between(w, 0, 4) * 5 * NM_USEC_PER_SEC;
     s->warmup_samples = (uint32_t)between(w, 0, 4);
-    s->queue_max_length = (uint32_t)between(w, 1, 12);
+    s->queue_max_length = (uint32_t)(world_chance(w, 0.1) ? CROWD : between(w, 1, 12));
     s->queue_order = (enum nm_queue_order)world_below(w, 4);
+    s->backfill_usec = world_chance(w, 0.7) ? between(w, 1, 40) * NM_USEC_PER_SEC : 0;
     s->victim_order = (enum nm_victim_order)world_below(w, 4);
     s->pause_enabled = world_chance(w, 0.75);
     s->pause_deadline_usec = between(w, 3, 60) * NM_USEC_PER_SEC;
@@ -61,16 +76,39 @@ static void random_settings(struct world *w)
     s->settle_samples = (uint32_t)between(w, 0, 4);
     s->kills_per_minute = (uint32_t)(world_chance(w, 0.5) ? between(w, 0, 3) : between(w, 4, 80));
     s->breaker_usec = between(w, 0, 3) * 5 * NM_USEC_PER_SEC;
+    s->period_usec = w->period;
+    s->margin_usec = between(w, 0, 3) * 30 * NM_USEC_PER_SEC;
     s->sample_max_age_usec = w->period * between(w, 1, 3);
     s->uplink_threshold = world_chance(w, 0.2) ? 0.9 : 0;
     s->squeeze_floor_millicores = between(w, 0, 100);
     s->can_freeze = world_chance(w, 0.9);
     s->can_reclaim = world_chance(w, 0.5);
     s->can_squeeze = world_chance(w, 0.5);
+    s->memory_limits = world_chance(w, 0.7);
+    random_reclaim(w);
+    s->guard_stall = s->can_squeeze && world_chance(w, 0.5);
+    s->stall_margin = (double)between(w, 0, 20) / 100;
+    if (s->guard_stall && world_chance(w, 0.5)) /* the defaults there */
+        s->over_allocation_threshold.cpu = 0.99, s->preemption_threshold.cpu = 1;
+}
+
+/* As a daemon that was started anew finds it. The work that must be lost for it takes longer than these
+ * histories do. */
+static void remember_surges(struct world *w)
+{
+    struct nm_policy_memory m = {
+        .margin = {.until_usec = w->now + between(w, 0, 120) * NM_USEC_PER_SEC,
+                   .hold_usec = between(w, 0, 120) * NM_USEC_PER_SEC,
+                   .peak_permille = between(w, 0, 1200)},
+    };
+
+    nm_policy_set_memory(w->policy, &m);
 }
 
 int world_init(struct world *w, uint64_t seed)
 {
+    int r;
+
     *w = (struct world){.rng = seed,
                         .now = 1000 * NM_USEC_PER_SEC,
                         .squeeze = NM_NO_SQUEEZE,
@@ -88,11 +126,16 @@ int world_init(struct world *w, uint64_t seed)
     w->meddle = world_chance(w, 0.5) ? 0.08 : 0;
     w->arrive = (double)between(w, 5, 60) / 100;
     w->reload = world_chance(w, 0.2) ? 0.03 : 0;
+    w->sleep = world_chance(w, 0.2) ? 0.02 : 0;
     w->phases = world_chance(w, 0.5);
+    w->crowded = world_chance(w, 0.5);
     w->next_sample = w->now;
     for (size_t i = 0; i < WORLD_APPS; i++)
         w->apps[i] = (struct nm_policy_app){(uint32_t)world_below(w, 10), 0, 0};
-    return nm_policy_new(&w->policy);
+    r = nm_policy_new(&w->policy);
+    if (r >= 0 && world_chance(w, 0.3))
+        remember_surges(w);
+    return r;
 }
 
 void world_done(struct world *w)
@@ -118,7 +161,7 @@ static void pass_through(struct world *w, struct inhabitant *c, enum nm_state st
     c->fails = world_chance(w, 0.03);
 }
 
-static void arrive(struct world *w)
+static void arrive(struct world *w, uint64_t part)
 {
     const struct nm_resources *capacity = &w->settings.capacity;
     struct inhabitant *c = NULL;
@@ -127,8 +170,8 @@ static void arrive(struct world *w)
 
     for (size_t i = 0; i < WORLD_MAX && !c; i++)
         c = w->all[i].alive ? NULL : &w->all[i];
-    request.memory_bytes = 1 + world_below(w, capacity->memory_bytes / between(w, 1, 12));
-    request.cpu_millicores = 1 + world_below(w, capacity->cpu_millicores / between(w, 1, 12));
+    request.memory_bytes = 1 + world_below(w, capacity->memory_bytes / between(w, part, 12 * part));
+    request.cpu_millicores = 1 + world_below(w, capacity->cpu_millicores / between(w, part, 12 * part));
     if (!c || nm_policy_check_request(&w->settings, w->views, w->in.n_views, type, &request,
                                       NULL) != NM_REASON_NONE)
         return;
@@ -176,6 +219,9 @@ static void resume_done(struct world *w, struct inhabitant *c)
 {
     if (c->fails) {
         enter(w, c, NM_PAUSED);
+        /* it may come from a freeze that was given up */
+        c->view.pause_deadline_usec =
+            NM_MIN(c->view.pause_deadline_usec, w->now + w->settings.pause_deadline_usec);
         return;
     }
     enter(w, c, NM_RUNNING);
@@ -236,6 +282,15 @@ static void share_cpu(struct world *w)
     }
 }
 
+/* The kernel takes from those who can't touch their pages, without being asked. */
+static void swap_out(struct world *w, struct inhabitant *c)
+{
+    uint64_t bytes = world_chance(w, 0.02) ? world_below(w, c->memory_now + 1) : 0;
+
+    c->memory_now -= bytes;
+    c->swapped_now += bytes;
+}
+
 static void use_resources(struct world *w, uint64_t elapsed)
 {
     /* Half of the time little is used, so that much is admitted, and then everybody wants all of
@@ -249,10 +304,13 @@ static void use_resources(struct world *w, uint64_t elapsed)
     for (size_t i = 0; i < WORLD_MAX; i++) {
         struct inhabitant *c = &w->all[i];
 
+        if (c->alive && c->view.state == NM_PAUSED)
+            swap_out(w, c);
         if (!on_cpu(c))
             continue;
         c->view.cpu_usage_usec += elapsed * c->cpu_now / 1000;
         c->work_left_usec = nm_sub_u64(c->work_left_usec, elapsed);
+        c->swapped_now -= NM_MIN(c->swapped_now, c->swapped_now / 2 + NM_MIB);
         if (c->memory_now < c->memory_target)
             c->memory_now += (c->memory_target - c->memory_now) / 2 + 1;
         else
@@ -273,7 +331,17 @@ static void use_resources(struct world *w, uint64_t elapsed)
         w->system_cpu_mean ? w->system_cpu_mean / 2 + world_below(w, w->system_cpu_mean) : 0;
 }
 
-static void sample_container(struct inhabitant *c)
+/* Of its own accord, by chance, and because of opportunistic work. */
+static void sample_stall(struct world *w, struct inhabitant *c, uint64_t opportunistic_cpu)
+{
+    uint64_t own = c->view.seq % 4 == 0 ? 300 : 10;
+
+    c->view.stall_known = world_chance(w, 0.9);
+    c->view.stall_permille = (uint32_t)NM_MIN(
+        own + between(w, 0, 100) + (w->crowded ? opportunistic_cpu * 400 / w->cpus : 0), UINT64_C(1000));
+}
+
+static void sample_container(struct inhabitant *c, uint64_t now)
 {
     struct nm_view *v = &c->view;
 
@@ -282,19 +350,26 @@ static void sample_container(struct inhabitant *c)
         return;
     v->n_samples++;
     v->measured = (struct nm_resources){c->memory_now, c->cpu_now};
+    v->swapped_bytes = c->swapped_now;
+    nm_view_note_progress(v, now);
 }
 
 static void take_sample(struct world *w)
 {
     struct nm_resources used = {w->settings.reserve.memory_bytes + w->system_memory, w->system_cpu};
     bool missed = world_chance(w, w->miss);
+    uint64_t opportunistic_cpu = 0;
 
+    for (size_t i = 0; i < WORLD_MAX; i++)
+        if (w->all[i].alive && w->all[i].view.type == NM_OPPORTUNISTIC)
+            opportunistic_cpu += w->all[i].cpu_now;
     for (size_t i = 0; i < WORLD_MAX; i++)
         if (w->all[i].alive) {
             if (missed)
                 w->all[i].view.state_samples++;
             else
-                sample_container(&w->all[i]);
+                sample_container(&w->all[i], w->now);
+            sample_stall(w, &w->all[i], opportunistic_cpu);
             used.memory_bytes += w->all[i].memory_now;
             used.cpu_millicores += w->all[i].cpu_now;
         }
@@ -382,9 +457,9 @@ static void meddle(struct world *w)
 void world_calm(struct world *w)
 {
     w->calm = true;
-    w->period = NM_USEC_PER_SEC;
+    w->period = w->settings.period_usec = NM_USEC_PER_SEC;
     w->settings.sample_max_age_usec = NM_MAX(w->settings.sample_max_age_usec, w->period);
-    w->miss = w->meddle = w->arrive = w->reload = 0;
+    w->miss = w->meddle = w->arrive = w->reload = w->sleep = 0;
     w->draining = w->unhealthy = false;
     w->shed_to = UINT32_MAX;
     w->settings.uplink_threshold = 0;
@@ -405,15 +480,28 @@ static void fill_input(struct world *w, enum nm_policy_trigger trigger)
     w->in = (struct nm_policy_input){
         .trigger = trigger,
         .now_usec = w->now,
+        .suspended_usec = w->suspended,
         .node = w->node,
+        .reclaim_bytes_per_sec = w->reclaim_bytes_per_sec,
         .views = w->views,
         .n_views = n,
         .apps = w->apps,
         .n_apps = WORLD_APPS,
         .draining = w->draining,
         .unhealthy = w->unhealthy,
+        .kernel_kills = w->kernel_kills,
         .shed_to = w->shed_to,
     };
+}
+
+/* The host sleeps, and nothing in it gets on. */
+static void sleep_a_while(struct world *w)
+{
+    uint64_t slept = between(w, 2, 1200) * NM_USEC_PER_SEC;
+
+    w->now += slept;
+    w->suspended += slept;
+    w->next_sample = NM_MAX(w->next_sample, w->now);
 }
 
 void world_next(struct world *w)
@@ -423,13 +511,24 @@ void world_next(struct world *w)
 
     elapsed = NM_MIN(elapsed, w->next_sample - w->now);
     w->now += elapsed;
+    w->kernel_kills = !w->calm && world_chance(w, 0.003);
+    if (world_chance(w, w->sleep))
+        sleep_a_while(w);
     use_resources(w, elapsed);
     for (size_t i = 0; i < WORLD_MAX; i++)
-        if (w->all[i].alive)
+        if (w->all[i].alive) {
             (void)arrive_in_state(w, &w->all[i]);
+            w->all[i].view.reclaiming =
+                w->all[i].view.reclaiming && w->now < w->all[i].reclaim_due_usec;
+        }
     fill_input(w, trigger);
     if (world_chance(w, w->arrive))
-        arrive(w);
+        arrive(w, 1);
+    if (w->arrive > 0 && w->settings.queue_max_length >= CROWD && world_chance(w, 0.05))
+        for (int i = 0; i < CROWD; i++) {
+            fill_input(w, trigger); /* each is counted */
+            arrive(w, 100);
+        }
     meddle(w);
     if (w->now >= w->next_sample) {
         take_sample(w);
@@ -438,6 +537,9 @@ void world_next(struct world *w)
     } else if (world_chance(w, 0.05)) {
         take_sample(w);
         trigger = NM_TRIGGER_PRESSURE;
+    } else if (world_chance(w, 0.05)) {
+        take_sample(w);
+        trigger = NM_TRIGGER_LOOK;
     }
     fill_input(w, trigger);
     w->n_rounds++;
@@ -460,6 +562,7 @@ static void act(struct world *w, const struct nm_policy_action *a)
     case NM_ACTION_ADMIT:
         pass_through(w, c, NM_SCHEDULED, 0);
         c->view.admitted = true;
+        c->view.passed = a->on_behalf_of != NULL;
         c->view.started_usec = w->now;
         break;
     case NM_ACTION_PAUSE:
@@ -468,11 +571,20 @@ static void act(struct world *w, const struct nm_policy_action *a)
         pass_through(w, c, NM_PAUSING, 0.02);
         break;
     case NM_ACTION_RESUME:
+        if (c->view.state == NM_PAUSING)
+            c->view.freeze_failed_usec = w->now;
         pass_through(w, c, NM_RESUMING, 0);
         break;
     case NM_ACTION_RECLAIM:
+        c->swapped_now += c->memory_now;
         c->memory_now -= NM_MIN(c->memory_now, world_below(w, a->predicted.memory_bytes + 1));
-        c->view.reclaimed = true;
+        c->swapped_now -= c->memory_now;
+        c->view.reclaimed = a->target->state == NM_PAUSED;
+        if (a->target->state == NM_RUNNING) {
+            c->view.reclaimed_usec = w->now;
+            c->view.reclaiming = true;
+            c->reclaim_due_usec = w->now + world_below(w, 2 * a->within_usec);
+        }
         break;
     case NM_ACTION_KILL:
         pass_through(w, c, NM_KILLING, 0.05);
@@ -489,6 +601,7 @@ void world_act(struct world *w)
     w->n_reasons[w->verdict.guaranteed_hold]++;
     w->n_reasons[w->verdict.preempt_hold]++;
     w->n_squeezed += w->verdict.squeeze_millicores != NM_NO_SQUEEZE;
+    w->n_reasons[w->verdict.squeeze_reason]++;
     for (size_t i = 0; i < w->verdict.n_actions; i++)
         act(w, &w->verdict.actions[i]);
     w->squeeze = w->verdict.squeeze_millicores;

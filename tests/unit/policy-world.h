@@ -10,17 +10,18 @@
 
 #include "agent/policy/policy.h"
 
-#define WORLD_MAX 40
+#define WORLD_MAX 64
 #define WORLD_APPS 4
 
 struct inhabitant {
     struct nm_view view;
     bool alive;
     uint64_t memory_target, cpu_demand; /* what it would like to use */
-    uint64_t memory_now, cpu_now;
+    uint64_t memory_now, cpu_now, swapped_now;
     uint64_t work_left_usec; /* of running, at any speed */
     uint64_t due_usec;       /* when the state it is passing through ends */
     bool fails;              /* ... and whether it ends badly */
+    uint64_t reclaim_due_usec;
 };
 
 struct world {
@@ -35,10 +36,13 @@ struct world {
     struct nm_policy_node node;
     uint64_t system_memory, system_cpu, system_memory_mean, system_cpu_mean, cpus;
     uint64_t squeeze;
-    double miss, meddle, arrive, reload; /* how often */
+    double miss, meddle, arrive, reload, sleep; /* how often */
+    uint64_t suspended; /* how long it has slept in all */
+    bool crowded; /* opportunistic work makes guaranteed containers wait for CPUs */
+    uint64_t reclaim_bytes_per_sec;
     bool phases; /* all use swings together: quiet, then everybody at once */
     bool draining, unhealthy, calm;
-    uint32_t shed_to;
+    uint32_t shed_to, kernel_kills;
     struct nm_policy_input in;
     struct nm_policy_verdict verdict;
     /* bookkeeping for the report */

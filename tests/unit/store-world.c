@@ -4,17 +4,10 @@
 
 #include "tests/unit/store-world.h"
 
-#include <ftw.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
+#include "tests/unit/remove-tree.h"
 
 int set_up(void **state)
 {
@@ -41,7 +34,7 @@ int tear_down(void **state)
 
     unload(w);
     nm_store_free(w->store);
-    (void)nftw(w->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)remove_tree(w->dir);
     free(w);
     return 0;
 }
@@ -101,16 +94,21 @@ struct nm_container *make(unsigned seq)
  * calloc. */
 void assert_same(const struct nm_container *a, const struct nm_container *b)
 {
-    struct nm_container x = *a, y = *b;
+    struct nm_container x, y;
 
+    memcpy(&x, a, sizeof x); /* an assignment may leave the holes out */
+    memcpy(&y, b, sizeof y);
     x.view.owner = y.view.owner = NULL; /* the manager's own, not stored */
-    x.command.argv = y.command.argv = x.command.env = y.command.env = NULL;
-    x.command.workdir = y.command.workdir = x.command.user = y.command.user = NULL;
+    memset(&x.command, 0, sizeof x.command);
+    memset(&y.command, 0, sizeof y.command);
     assert_memory_equal(&x, &y, sizeof x);
     for (int i = 0; a->command.argv[i] || b->command.argv[i]; i++)
         assert_string_equal(a->command.argv[i], b->command.argv[i]);
     for (int i = 0; a->command.env[i] || b->command.env[i]; i++)
         assert_string_equal(a->command.env[i], b->command.env[i]);
+    assert_int_equal(a->command.uid, b->command.uid);
+    assert_int_equal(a->command.gid, b->command.gid);
+    assert_int_equal(a->command.no_new_privs, b->command.no_new_privs);
     assert_string_equal(a->command.workdir, b->command.workdir);
     assert_string_equal(a->command.user, b->command.user);
 }
@@ -145,5 +143,5 @@ void put_decision(struct world *w, uint64_t number, const char *id, int expected
 void load_decisions(struct world *w, const char *id, unsigned max)
 {
     w->n_decisions = 0;
-    assert_int_equal(nm_store_load_decisions(w->store, id, max, on_decision, w), 0);
+    assert_int_equal(nm_store_load_decisions(w->store, id, UINT64_MAX, max, on_decision, w), 0);
 }

@@ -116,7 +116,7 @@ static void test_life(void **state)
     assert_int_equal(nm_cgroup_kill(cg), 0);
     assert_file(cg, "cgroup.kill", "1");
     assert_int_equal(nm_cgroup_reclaim(cg, 4096), 0);
-    assert_file(cg, "memory.reclaim", "4096");
+    assert_file(cg, "memory.reclaim", "4096 swappiness=200");
 
     assert_int_equal(f->b->ops->remove(f->b, cg), -EBUSY);
     assert_int_equal(nm_fake_set_events(cg, false, false), 0);
@@ -255,26 +255,30 @@ static void rewrite(const struct nm_cgroup *cg, const char *file, const char *te
 static void test_drift(void **state)
 {
     struct fixture *f = *state;
-    struct nm_cgroup_limits l = {.memory_max_bytes = (1 << 20) + 1, .memory_min_bytes = 4097,
+    struct nm_cgroup_limits l = {.memory_max_bytes = (1 << 20) + 1, .memory_low_bytes = 8193, .memory_min_bytes = 4097,
                                  .cpu_weight = 300,
                                  .cpu_quota_millicores = 250,
-                                 .pids_max = NM_CGROUP_NONE, .oom_group = true};
+                                 .pids_max = NM_CGROUP_NONE, .oom_group = true, .io_weight = 7};
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = make(f, "c1", &l);
 
     /* As the kernel gives it back: rounded down to pages. */
     rewrite(cg, "memory.max", "1048576\n");
     rewrite(cg, "memory.min", "4096\n");
+    rewrite(cg, "memory.low", "8192\n");
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l), 0);
     rewrite(cg, "cpu.max", "50000 200000\n"); /* the same rate */
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l), 0);
 
     rewrite(cg, "memory.max", "max\n");
     rewrite(cg, "memory.min", "0\n");
+    rewrite(cg, "memory.low", "0\n");
     rewrite(cg, "cpu.weight", "100\n");
     rewrite(cg, "cpu.idle", "1\n");
     rewrite(cg, "cpu.max", "max 100000\n");
     rewrite(cg, "memory.oom.group", "0\n");
+    rewrite(cg, "io.weight", "default 100\n8:0 1\n");
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l), (1 << NM_CGROUP_DRIFT_COUNT) - 1);
+    rewrite(cg, "io.weight", "default 7\n8:0 1\n"); /* of one device: an administrator's */
     nm_fake_set_feature(f->b, NM_CGROUP_MEMORY_LIMITS, "no controller");
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l),
                      1 << NM_CGROUP_DRIFT_CPU_WEIGHT | 1 << NM_CGROUP_DRIFT_CPU_IDLE |
@@ -287,8 +291,28 @@ static void test_drift(void **state)
     assert_int_equal(f->b->ops->set_limits(f->b, cg, &l, NULL, NULL), 0);
     rewrite(cg, "memory.max", "1048576\n");
     rewrite(cg, "memory.min", "4096\n");
+    rewrite(cg, "memory.low", "8192\n");
     rewrite(cg, "cpu.weight", "0\n");
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l), 0);
+}
+
+static void test_the_slices_protection(void **state)
+{
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    struct fixture *f = *state;
+    struct nm_cgroup slice = {.dir_fd = f->b->slice_fd};
+    uint64_t is = 1;
+
+    assert_int_equal(nm_cgroup_slice_read_low(f->b, &is), -EOPNOTSUPP); /* no such file yet */
+    l.memory_low_bytes = 1 << 20;
+    assert_int_equal(f->b->ops->set_slice_limits(f->b, &l, NULL, NULL), 0);
+    assert_int_equal(nm_cgroup_slice_read_low(f->b, &is), 0);
+    assert_int_equal(is, 1 << 20);
+    rewrite(&slice, "memory.low", "max\n");
+    assert_int_equal(nm_cgroup_slice_read_low(f->b, &is), 0);
+    assert_true(is == NM_CGROUP_NONE);
+    rewrite(&slice, "memory.low", "junk\n");
+    assert_int_equal(nm_cgroup_slice_read_low(f->b, &is), -EBADMSG);
 }
 
 struct seen {
@@ -418,19 +442,22 @@ static void test_probe(void **state)
     assert_null(f->b->missing[NM_CGROUP_FREEZE]);
     for (enum nm_cgroup_feature i = 0; i < NM_CGROUP_FEATURE_COUNT; i++)
         assert_int_equal(f->b->feature[i], i == NM_CGROUP_FREEZE);
+    assert_non_null(f->b->missing[NM_CGROUP_NET_PRIORITY]);
+    assert_non_null(strstr(f->b->missing[NM_CGROUP_IO_WEIGHT], "no io controller"));
     assert_string_equal(f->b->missing[NM_CGROUP_MEMORY_LIMITS],
                         "not enforced, this cgroup2 mount has no memory controller; memory "
-                        "measured from /proc");
+                        "measured from /proc, without what only sockets, memfd and tmpfs hold");
     assert_non_null(strstr(f->b->missing[NM_CGROUP_KILL], "one by one"));
 
     /* Controllers that weren't handed down. */
-    put(fd, "cgroup.controllers", "cpu memory pids\n");
+    put(fd, "cgroup.controllers", "cpu io memory pids\n");
     nm_probe_features(f->b, &p);
     assert_false(f->b->feature[NM_CGROUP_MEMORY_LIMITS]);
     assert_non_null(strstr(f->b->missing[NM_CGROUP_CPU_WEIGHT], "isn't enabled"));
 
     /* All of it, but an old systemd and no swap. */
-    put(fd, "cgroup.subtree_control", "cpu memory pids\n");
+    put(fd, "cgroup.subtree_control", "cpu io memory pids\n");
+    put(fd, "io.bfq.weight", "default 100\n");
     put(fd, "cpu.idle", "0\n");
     put(fd, "cgroup.kill", "");
     put(fd, "memory.pressure", "");
@@ -439,13 +466,16 @@ static void test_probe(void **state)
     p.has_idle_property = false;
     nm_probe_features(f->b, &p);
     for (enum nm_cgroup_feature i = 0; i < NM_CGROUP_FEATURE_COUNT; i++)
-        assert_int_equal(f->b->feature[i], i != NM_CGROUP_CPU_IDLE && i != NM_CGROUP_SWAP);
+        assert_int_equal(f->b->feature[i], i != NM_CGROUP_CPU_IDLE && i != NM_CGROUP_SWAP &&
+                                                   i != NM_CGROUP_NET_PRIORITY);
     assert_string_equal(f->b->missing[NM_CGROUP_SWAP], "no swap is configured");
 
     put(fd, "swaps", "Filename Type Size Used Priority\n/swapfile file 1 0 -2\n");
     p.has_idle_property = true;
     nm_probe_features(f->b, &p);
     for (enum nm_cgroup_feature i = 0; i < NM_CGROUP_FEATURE_COUNT; i++) {
+        if (i == NM_CGROUP_NET_PRIORITY) /* of the running kernel, not of the tree */
+            continue;
         assert_true(f->b->feature[i]);
         assert_null(f->b->missing[i]);
     }
@@ -487,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_slice_names),
         TEST(test_list),
         TEST(test_drift),
+        TEST(test_the_slices_protection),
         TEST(test_watch),
         TEST(test_procs),
         TEST(test_watch_freed_in_callback),

@@ -142,6 +142,7 @@ static void test_limits(void **state)
     (void)state;
     assert_true(n <= NM_LIMITS_MAX_FILES);
     assert_string_equal(text_of(f, n, "memory.max"), "max");
+    assert_string_equal(text_of(f, n, "memory.low"), "0");
     assert_string_equal(text_of(f, n, "memory.min"), "0");
     assert_string_equal(text_of(f, n, "memory.oom.group"), "0");
     assert_string_equal(text_of(f, n, "cpu.weight"), "100");
@@ -150,11 +151,12 @@ static void test_limits(void **state)
     assert_string_equal(text_of(f, n, "pids.max"), "max");
 
     l = (struct nm_cgroup_limits){.memory_max_bytes = 1 << 30, .memory_min_bytes = 4096,
-                                  .cpu_idle = true,
+                                  .memory_low_bytes = 8192, .cpu_idle = true,
                                   .cpu_weight = 5, .cpu_quota_millicores = 1500, .pids_max = 64,
                                   .oom_group = true};
     n = nm_limits_files(&l, true, f);
     assert_string_equal(text_of(f, n, "memory.max"), "1073741824");
+    assert_string_equal(text_of(f, n, "memory.low"), "8192");
     assert_string_equal(text_of(f, n, "memory.min"), "4096");
     assert_string_equal(text_of(f, n, "memory.oom.group"), "1");
     assert_string_equal(text_of(f, n, "cpu.idle"), "1");
@@ -305,6 +307,28 @@ static void test_names(void **state)
         assert_non_null(strchr(nm_cgroup_drift_file(d), '.'));
 }
 
+static void test_survivors_words(void **state)
+{
+    const struct {
+        struct nm_cgroup_survivors s;
+        const char *text;
+    } cases[] = {
+        {{.n = 1}, "1 of its processes is there, though none hangs in the kernel"},
+        {{.n = 3}, "3 of its processes are there, though none hangs in the kernel"},
+        {{.n = 3, .n_hanging = 1, .hanging = 17, .comm = "dd"},
+         "1 of its processes hangs in the kernel (state D), 17 (dd) for one"},
+        {{.n = 3, .n_hanging = 2, .hanging = 17, .comm = "dd"},
+         "2 of its processes hang in the kernel (state D), 17 (dd) for one"},
+    };
+    char text[160];
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        nm_cgroup_survivors_print(&cases[i].s, text, sizeof text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_limits_order), cmocka_unit_test(test_cpu_quota),
         cmocka_unit_test(test_weight_is_clamped), cmocka_unit_test(test_has_word),
         cmocka_unit_test(test_mount_find),   cmocka_unit_test(test_own_cgroup),
+        cmocka_unit_test(test_survivors_words),
         cmocka_unit_test(test_names),
     };
 

@@ -7,6 +7,7 @@
  */
 
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -91,6 +92,45 @@ static void test_memory_files(void **state)
     assert_int_equal(c.cpu_throttled_usec, 30);
 }
 
+#define PRESSURE(total) \
+    "some avg10=0.00 avg60=0.00 avg300=0.00 total=" total "\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=9\n"
+
+static void test_stall(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c;
+
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
+    assert_int_equal(nm_cgroup_sampler_watch_stall(f->sampler, &f->cg, true), -EOPNOTSUPP);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1000000, &c), 0);
+    assert_false(c.stall_known);
+    fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("5000"));
+    assert_int_equal(nm_cgroup_sampler_watch_stall(f->sampler, &f->cg, true), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2000000, &c), 0);
+    assert_false(c.stall_known); /* nothing to compare it with */
+    fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("25000"));
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2100000, &c), 0);
+    assert_false(c.stall_known); /* too short a time to say anything */
+    fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("130000"));
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2500000, &c), 0);
+    assert_true(c.stall_known);
+    assert_int_equal(c.stall_permille, 250);
+    fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("130000"));
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2700000, &c), 0);
+    assert_true(c.stall_known); /* else looks, which count for nothing, could leave every sample without */
+    assert_int_equal(c.stall_permille, 250);
+    fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("9130000")); /* no more than all of the time */
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 3500000, &c), 0);
+    assert_int_equal(c.stall_permille, 1000);
+    fake_tree_write(&f->cgroup, "cpu.pressure", "some nonsense\n");
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 4500000, &c), 0);
+    assert_false(c.stall_known);
+    assert_int_equal(nm_cgroup_sampler_watch_stall(f->sampler, &f->cg, false), 0);
+    fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("9130000"));
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 5500000, &c), 0);
+    assert_false(c.stall_known);
+}
+
 static void test_idle_memory(void **state)
 {
     struct fixture *f = *state;
@@ -162,9 +202,26 @@ static void test_what_changes_seldom(void **state)
     assert_seldom(f, 5000000, 1400000, 7, 2);
     /* Without a leap, after a while. */
     write_seldom(f, "900001\n", "1500000\n", "8\n", "oom_kill 3\n");
-    assert_seldom(f, 14999999, 1400000, 7, 2);
+    assert_seldom(f, 14999999, 1400000, 8, 2); /* but swap, once there is some, is followed */
     write_seldom(f, "900002\n", "1500000\n", "8\n", "oom_kill 3\n");
     assert_seldom(f, 15000000, 1500000, 8, 3);
+}
+
+/* Swapped pages that zswap holds compressed take memory, and less of it than when they are back. */
+static void test_zswap(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c;
+
+    fake_tree_write(&f->cgroup, "memory.stat", MEMORY_STAT "zswap 30\nzswapped 70\n");
+    fake_tree_write(&f->cgroup, "memory.swap.current", "70\n");
+    fake_tree_write(&f->cgroup, "memory.current", "7000\n");
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
+    for (uint64_t t = 1; t <= 2; t++) { /* the second time nothing has changed */
+        assert_int_equal(nm_cgroup_sampler_sample(f->sampler, t * 1000000, &c), 0);
+        assert_int_equal(c.swap_bytes, 70);
+        assert_int_equal(c.zswap_bytes, 30);
+    }
 }
 
 static void test_optional_files(void **state)
@@ -305,6 +362,24 @@ static void test_processes_come_and_go(void **state)
     assert_int_equal(sample_pages(f, 5), 50);
     fake_tree_write(&f->cgroup, "cgroup.procs", "");
     assert_int_equal(sample_pages(f, 6), 0);
+}
+
+/* What is in swap comes back without a sign in statm that it isn't there any more. */
+static void test_swap_of_processes(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c;
+
+    write_statm(f, 10, 1000, 0);
+    write_status(f, 10, 1000 * PAGE / 1024, 0, 800);
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n");
+    assert_int_equal(sample_pages(f, 1), 1000);
+    write_statm(f, 10, 1100, 0);
+    write_status(f, 10, 1100 * PAGE / 1024, 0, 400);
+    use_cpu(f);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2, &c), 0);
+    assert_int_equal(c.memory_bytes / PAGE, 1100);
+    assert_int_equal(c.swap_bytes, 400 * 1024);
 }
 
 static void test_growth(void **state)
@@ -567,6 +642,46 @@ static void test_real_workers(void **state)
     assert_in_range(c.memory_bytes, PAGE, SIZE);
 }
 
+/* Two that never sleep share one CPU for half a second: one of them always waits. */
+static void watch_real_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup *cg)
+{
+    uint64_t end = nm_now_usec() + 500 * NM_USEC_PER_MSEC;
+    struct nm_cgroup_sample c;
+    pid_t pids[2];
+    int r = nm_cgroup_sampler_watch_stall(s, cg, true);
+
+    if (r == -EOPNOTSUPP) {
+        print_message("no cpu.pressure here\n");
+        return;
+    }
+    assert_int_equal(r, 0);
+    for (int i = 0; i < 2; i++) {
+        pids[i] = fork();
+        assert_true(pids[i] >= 0);
+        if (pids[i] == 0) {
+            cpu_set_t one;
+            int fd = openat(cg->dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+            CPU_ZERO(&one);
+            CPU_SET(0, &one);
+            if (write(fd, "0", 1) != 1 || sched_setaffinity(0, sizeof one, &one) < 0)
+                _exit(1);
+            for (;;)
+                ;
+        }
+    }
+    assert_int_equal(nm_cgroup_sampler_sample(s, nm_now_usec(), &c), 0);
+    while (nm_now_usec() < end)
+        (void)usleep(10000);
+    assert_int_equal(nm_cgroup_sampler_sample(s, nm_now_usec(), &c), 0);
+    for (int i = 0; i < 2; i++) {
+        (void)kill(pids[i], SIGKILL);
+        assert_int_equal(waitpid(pids[i], NULL, 0), pids[i]);
+    }
+    assert_true(c.stall_known);
+    assert_in_range(c.stall_permille, 500, 1000);
+}
+
 static void test_real_cgroup(void **state)
 {
     _cleanup_(nm_cgroup_sampler_freep) struct nm_cgroup_sampler *s = NULL;
@@ -593,6 +708,7 @@ static void test_real_cgroup(void **state)
     assert_int_equal(nm_cgroup_sampler_sample(s, nm_now_usec(), &c), 0);
     assert_int_equal(c.cpu_usage_usec, 0);
     assert_int_equal(c.memory_bytes, 0);
+    watch_real_stall(s, &cg);
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(nm_cgroup_collect(stat_fd), -ENOENT);
     (void)nm_close(stat_fd);
@@ -606,8 +722,11 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_memory_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stall, setup, teardown),
         cmocka_unit_test_setup_teardown(test_idle_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_changes_seldom, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_zswap, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_swap_of_processes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_optional_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_enabled_here, setup, teardown),
         cmocka_unit_test_setup_teardown(test_broken, setup, teardown),

@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <sys/stat.h>
 
+#include "tests/unit/remove-tree.h"
 #include "agent/config/config-keys.h"
 #include "util/fileio.h"
 
@@ -140,6 +140,8 @@ static void test_values_round_trip(void **state)
         {"sampling", "uplink-threshold", "off", "off"},
         {"sampling", "uplink-speed-mbit", "auto", "auto"},
         {"containers", "pids-max", "none", "none"},
+        {"containers", "pids-max", "auto", "auto"},
+        {"containers", "pids-max", "4096", "4096"},
         {"containers", "banned-users", "_a,b.c  1001,", "_a b.c 1001"},
         {"interface", "socket-mode", "666", "0666"},
         {"interface", "http-address", "[::1]:80", "[::1]:80"},
@@ -359,10 +361,13 @@ static void test_cross_checks(void **state)
          "memory-threshold, which is "
          "0.95"},
         {"[over-allocation]\ncpu-threshold = 1",
-         "must be below [preemption] cpu-threshold, which is 0.95"},
-        {"[preemption]\ncpu-threshold = 0.8",
-         "FILE:2: [preemption] cpu-threshold = 0.8: must be above [over-allocation] cpu-threshold, "
+         "must be below [preemption] cpu-threshold, which is auto"},
+        {"[over-allocation]\ncpu-threshold = 0.8\n[preemption]\ncpu-threshold = 0.8",
+         "FILE:2: [over-allocation] cpu-threshold = 0.8: must be below [preemption] cpu-threshold, "
          "which is 0.8"},
+        /* An auto gives way. */
+        {"[preemption]\ncpu-threshold = 0.2", NULL},
+        {"[over-allocation]\ncpu-threshold = 0.999", NULL},
         {"[sampling]\npressure-stall = 500ms",
          "must be below [sampling] pressure-window, which is 500ms"},
         {"[over-allocation]\nmemory-threshold = 0.5\ncpu-threshold = 0.949999999", NULL},
@@ -388,14 +393,6 @@ static void test_cross_checks(void **state)
 
 static char directory[64];
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 static int set_up(void **state)
 {
     char path[128];
@@ -411,7 +408,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(directory);
 }
 
 static void put(const char *name, const char *text)
@@ -549,7 +546,7 @@ static void test_json(void **state)
 
     (void)state;
     assert_int_equal(read_text(c, "[queue]\nmax-length = 3", &message), 0);
-    array = nm_config_to_json(c);
+    array = nm_config_to_json(c, NULL, 0);
     assert_int_equal(json_array_size(array), nm_config_n_keys);
     for (size_t i = 0; i < nm_config_n_keys; i++) {
         const json_t *o = json_array_get(array, i);
@@ -560,6 +557,66 @@ static void test_json(void **state)
         assert_int_equal(json_is_true(json_object_get(o, "is_default")), !changed);
         assert_non_null(json_object_get(o, "meaning"));
         assert_non_null(json_object_get(o, "allowed"));
+    }
+    json_decref(array);
+}
+
+/* A host that holds the promise by itself gets bold ones; what is set is never changed. */
+static void test_cpu_thresholds(void **state)
+{
+    static const struct {
+        double alpha, beta; /* 0: auto */
+        bool guarded;
+        double got_alpha, got_beta;
+    } rows[] = {
+        {0, 0, false, 0.8, 0.95}, {0, 0, true, 0.99, 1},        {0.5, 0.6, true, 0.5, 0.6},
+        {0, 0.9, false, 0.8, 0.9}, {0.9, 0, true, 0.9, 1},      {0.9, 0, false, 0.9, 0.95},
+        {0.97, 0, false, 0.97, 0.985}, {0, 0.95, true, 0.8, 0.95}, {0, 0.19, false, 0.16, 0.19},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        _cleanup_(nm_config_freep) struct nm_config *c = defaults();
+        struct nm_fractions_cpu f;
+
+        c->over_allocation_threshold.cpu = rows[i].alpha;
+        c->preemption_threshold.cpu = rows[i].beta;
+        f = nm_config_cpu_thresholds(c, rows[i].guarded);
+        assert_true(f.alpha < f.beta);
+        assert_float_equal(f.alpha, rows[i].got_alpha, 1e-9);
+        assert_float_equal(f.beta, rows[i].got_beta, 1e-9);
+    }
+}
+
+/* Which of several drop-ins it was, and what an auto came to. */
+static void test_json_says_why(void **state)
+{
+    const struct nm_config_note note = {"preemption", "cpu-threshold", "0.95", "careful: for a reason"};
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    _cleanup_free_ char *message = NULL;
+    json_t *array, *o;
+    size_t i;
+
+    (void)state;
+    put("nmd.conf", "[queue]\norder = fifo\n");
+    put("nmd.conf.d/10-a.conf", "\n[queue]\nmax-length = 7\n");
+    assert_int_equal(load(true, &c, &message), 0);
+    array = nm_config_to_json(c, &note, 1);
+    json_array_foreach(array, i, o) {
+        const char *source = json_string_value(json_object_get(o, "source"));
+        bool noted = nm_streq(nm_config_keys[i].section, "preemption") &&
+                     nm_streq(nm_config_keys[i].name, "cpu-threshold");
+
+        if (nm_streq(nm_config_keys[i].name, "max-length"))
+            assert_non_null(strstr(source, "/nmd.conf.d/10-a.conf:3"));
+        else if (nm_streq(nm_config_keys[i].name, "order"))
+            assert_non_null(strstr(source, "/nmd.conf:2"));
+        else
+            assert_string_equal(source, "default");
+        if (noted)
+            assert_string_equal(json_string_value(json_object_get(o, "why")), note.why);
+        else
+            assert_true(json_is_null(json_object_get(o, "in_force")));
     }
     json_decref(array);
 }
@@ -645,6 +702,7 @@ int main(void)
         WITH_DIRECTORY(test_missing_file),    WITH_DIRECTORY(test_drop_ins),
         WITH_DIRECTORY(test_refused_whole),   WITH_DIRECTORY(test_contradiction_between_files),
         WITH_DIRECTORY(test_unreadable),      cmocka_unit_test(test_needs_restart),
+        cmocka_unit_test(test_cpu_thresholds), WITH_DIRECTORY(test_json_says_why),
         cmocka_unit_test(test_json),          cmocka_unit_test(test_template_is_the_defaults),
         cmocka_unit_test(test_packaged_file), cmocka_unit_test(test_manual),
     };

@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+
 #include "agent/container.h"
 
 /* One row per state from NEW to COMPLETED, one column per state: may the row become the column? */
@@ -120,6 +123,86 @@ static void test_copy_of_little(void **state)
     nm_command_done(&to);
 }
 
+/* As execve() counts: bytes, ends and pointers. */
+static void test_bytes_and_room(void **state)
+{
+    const char *v[] = {"ab", "", NULL};
+    struct rlimit rl, old;
+
+    (void)state;
+    assert_int_equal(nm_strv_bytes(NULL), 8);
+    assert_int_equal(nm_strv_bytes(v), 3 + 1 + 3 * 8);
+    assert_int_equal(getrlimit(RLIMIT_STACK, &old), 0);
+    rl = old;
+    rl.rlim_cur = 8 << 20;
+    assert_int_equal(setrlimit(RLIMIT_STACK, &rl), 0);
+    assert_int_equal(nm_command_room(), NM_COMMAND_BYTES_MAX);
+    rl.rlim_cur = 1 << 20;
+    assert_int_equal(setrlimit(RLIMIT_STACK, &rl), 0);
+    assert_int_equal(nm_command_room(), (256 - 16) << 10);
+    rl.rlim_cur = 64 << 10; /* the kernel's floor is 128 KiB */
+    assert_int_equal(setrlimit(RLIMIT_STACK, &rl), 0);
+    assert_int_equal(nm_command_room(), (128 - 16) << 10);
+    assert_int_equal(setrlimit(RLIMIT_STACK, &old), 0);
+}
+
+/* What nm_command_room() says is taken by execve() of the same stack, and not much more is. */
+static void test_room_is_the_kernels(void **state)
+{
+    static const rlim_t stacks[] = {256 << 10, 1 << 20};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(stacks); i++)
+        for (int more = 0; more < 2; more++) {
+            pid_t pid = fork();
+            int status;
+            if (pid == 0) {
+                struct rlimit rl = {stacks[i], stacks[i]};
+                char *env[] = {NULL}, **argv;
+                size_t n;
+                (void)setrlimit(RLIMIT_STACK, &rl);
+                n = (size_t)nm_command_room() / 9 + (size_t)more * 4000; /* empty words */
+                argv = calloc(n + 1, sizeof *argv);
+                for (size_t k = 0; k < n; k++)
+                    argv[k] = (char *)"";
+                execve("/bin/true", argv, env);
+                _exit(errno == E2BIG ? 7 : 8);
+            }
+            assert_int_equal(waitpid(pid, &status, 0), pid);
+            assert_true(WIFEXITED(status));
+            assert_int_equal(WEXITSTATUS(status), more ? 7 : 0);
+        }
+}
+
+static void test_shorten(void **state)
+{
+    char long_word[3001];
+    const char *few[] = {"sh", "-c", "exit"}, *long_ones[] = {"sh", "-c", long_word, "x"};
+    const char *first[] = {long_word, "x"}, *env[] = {"A=1"};
+    struct nm_command c = {.argv = nm_strv_pack(few, 3), .env = nm_strv_pack(env, 1)};
+
+    (void)state;
+    memset(long_word, 'x', sizeof long_word - 1);
+    long_word[sizeof long_word - 1] = '\0';
+    nm_command_shorten(&c, 1024);
+    assert_string_equal(c.argv[2], "exit");
+    assert_null(c.argv[3]);
+    assert_null(c.env[0]);
+    nm_command_done(&c);
+    c.argv = nm_strv_pack(long_ones, 4);
+    nm_command_shorten(&c, 1024);
+    assert_string_equal(c.argv[1], "-c");
+    assert_string_equal(c.argv[2], "...");
+    assert_null(c.argv[3]);
+    assert_in_range(nm_command_bytes(&c), 1, 1024);
+    nm_command_done(&c);
+    c.argv = nm_strv_pack(first, 2);
+    nm_command_shorten(&c, 1024);
+    assert_int_equal(strlen(c.argv[0]), 512);
+    assert_in_range(nm_command_bytes(&c), 1, 1024);
+    nm_command_done(&c);
+}
+
 static void test_label(void **state)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
@@ -180,6 +263,9 @@ int main(void)
         cmocka_unit_test(test_copy_is_deep), cmocka_unit_test(test_copy_of_little),
         cmocka_unit_test(test_label),        cmocka_unit_test(test_end_text),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_bytes_and_room),
+        cmocka_unit_test(test_room_is_the_kernels),
+        cmocka_unit_test(test_shorten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

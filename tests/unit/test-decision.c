@@ -45,6 +45,13 @@ static void assert_summary(const struct nm_decision *d, const char *expected)
     assert_string_equal(buf, expected);
 }
 
+static void assert_contains(const struct nm_decision *d, const char *expected)
+{
+    char buf[512];
+
+    assert_non_null(strstr(nm_decision_summary(d, buf, sizeof(buf)), expected));
+}
+
 static void test_why_admitted(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_ADMIT, NM_REASON_GUARANTEED);
@@ -159,6 +166,11 @@ static void test_why_taken_back(void **state)
     assert_summary(&d, "resumed container_1_000002 (hash): CPU is down to 37.5 % of capacity "
                        "(over-allocation threshold "
                        "80 %), and the 0.75 cores that it used before its pause fit again");
+    d.predicted.memory_bytes = 512 * NM_MIB;
+    assert_summary(&d, "resumed container_1_000002 (hash): CPU is down to 37.5 % of capacity "
+                       "(over-allocation threshold "
+                       "80 %), and the 0.75 cores that it used before its pause fit again, as do the 512 MiB of "
+                       "its memory that comes back from swap");
     d = sample(NM_DECISION_PAUSE, NM_REASON_USER);
     strcpy(d.by_user, "fred");
     assert_summary(&d, "paused container_1_000002 (hash): fred asked for it");
@@ -168,6 +180,34 @@ static void test_why_taken_back(void **state)
     assert_summary(&d, "set the CPU limit of all opportunistic containers together to 1.25 cores: "
                        "CPU was at 100 % of "
                        "capacity (4 of 4 cores), over the preemption threshold of 95 %");
+    d = sample(NM_DECISION_SQUEEZE, NM_REASON_GUARANTEED_STALLED);
+    d.predicted.cpu_millicores = 1250;
+    d.stall_permille = 254;
+    d.stall_base_permille = 12;
+    strcpy(d.on_behalf_of, "container_1_000007");
+    assert_summary(&d, "set the CPU limit of all opportunistic containers together to 1.25 cores: "
+                       "container_1_000007, which is guaranteed, waited for a CPU 25.4 % of the time, and "
+                       "1.2 % is its own without opportunistic work");
+    d = sample(NM_DECISION_QUEUE, NM_REASON_SURGE_MARGIN);
+    d.margin_bytes = 3 * GIB;
+    d.margin_left_usec = 150 * NM_USEC_PER_SEC;
+    d.margin_peak_permille = 905;
+    d.used.memory_bytes = 4 * GIB;
+    d.request.memory_bytes = GIB;
+    assert_summary(&d, "queued container_1_000002 (hash): it would fit now, but not beside a surge of guaranteed "
+                       "containers as the last ones, when they used 90.5 % of what they were promised: for another "
+                       "2m30s 3.0 GiB of memory are kept free for one, and with the 1.0 GiB that it asks for "
+                       "memory would be at 100 %, over the limit of 95 %");
+    d = sample(NM_DECISION_ADMIT, NM_REASON_OVER_ALLOCATION);
+    d.preemption_threshold.cpu = 1;
+    d.used.cpu_millicores = 3900;
+    d.request.cpu_millicores = 200;
+    assert_contains(&d, "; of the CPU that it asks for at least half is free, and no guaranteed container feels it");
+    strcpy(d.on_behalf_of, "container_1_000007");
+    assert_contains(&d, "; it passes container_1_000007, which is before it in the queue and too large for now");
+    d = sample(NM_DECISION_SQUEEZE, NM_REASON_BELOW_THRESHOLD);
+    assert_summary(&d, "set the CPU limit of all opportunistic containers together to none: "
+                       "no guaranteed container waits because of them, and CPU is at 37.5 % of capacity");
 }
 
 static void test_outcomes(void **state)

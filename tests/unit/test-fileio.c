@@ -8,23 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <ftw.h>
 #include <sys/stat.h>
 
+#include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
 #include "util/log.h"
 #include "util/macros.h"
 
 static char directory[64];
 static int dir_fd = -EBADF;
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
 
 static int set_up(void **state)
 {
@@ -40,7 +32,7 @@ static int tear_down(void **state)
 {
     (void)state;
     dir_fd = nm_close(dir_fd);
-    return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(directory);
 }
 
 static void put(const char *name, const char *text)

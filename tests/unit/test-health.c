@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <ftw.h>
 #include <signal.h>
 #include <sys/stat.h>
 
+#include "tests/unit/remove-tree.h"
 #include "agent/health-script.h"
 #include "agent/health.h"
 #include "util/clock.h"
@@ -32,14 +32,6 @@ struct fixture {
     bool healthy;
     char reason[NM_HEALTH_REASON_SIZE];
 };
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
 
 static int set_up(void **state)
 {
@@ -64,7 +56,7 @@ static int tear_down(void **state)
 
     sd_event_unref(f->event);
     nm_config_free(f->config);
-    (void)nftw(f->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    (void)remove_tree(f->directory);
     free(f);
     return 0;
 }

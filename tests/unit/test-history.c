@@ -71,6 +71,21 @@ static void test_bounds(void **state)
     assert_range(h, 1000, 7000); /* 6001 points at most */
 }
 
+static void test_since(void **state)
+{
+    _cleanup_(nm_history_freep) struct nm_history *h = NULL;
+
+    (void)state;
+    assert_int_equal(nm_history_new(9, 1, &h), 0);
+    assert_int_equal(nm_history_since(h, 0), 0);
+    add(h, 1, 17); /* 8 to 17 are left, and the ring begins in the middle */
+    assert_int_equal(nm_history_since(h, 0), 0);
+    assert_int_equal(nm_history_since(h, 8), 0);
+    assert_int_equal(nm_history_since(h, 9), 1);
+    assert_int_equal(nm_history_since(h, 17), 9);
+    assert_int_equal(nm_history_since(h, 18), 10);
+}
+
 static void test_disk(void **state)
 {
     struct nm_disk_sample d = {0};
@@ -89,6 +104,7 @@ int main(void)
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_resize),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_since),
         cmocka_unit_test(test_disk),
     };
 

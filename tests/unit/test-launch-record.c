@@ -24,6 +24,8 @@ static void assert_same_record(const struct nm_launch_record *a, const struct nm
     assert_int_equal(a->exit_code, b->exit_code);
     assert_int_equal(a->exit_signal, b->exit_signal);
     assert_int_equal(a->max_rss_bytes, b->max_rss_bytes);
+    if (b->exit_code >= 0 || b->exit_signal > 0)
+        assert_int_equal(a->ooms, b->ooms);
 }
 
 static void test_record_round_trip(void **state)
@@ -42,7 +44,8 @@ static void test_record_round_trip(void **state)
          .ended_usec = UINT64_MAX,
          .ended_realtime_usec = UINT64_MAX,
          .exit_code = 255,
-         .max_rss_bytes = UINT64_MAX},
+         .max_rss_bytes = UINT64_MAX,
+         .ooms = 3},
         {.phase = NM_LAUNCH_ENDED, .pid = 7, .started_usec = 1, .ended_usec = 1, .exit_code = 0},
         {.phase = NM_LAUNCH_ENDED,
          .pid = 7,
@@ -50,7 +53,8 @@ static void test_record_round_trip(void **state)
          .ended_usec = 1,
          .exit_code = -1,
          .exit_signal = 64,
-         .max_rss_bytes = 4096},
+         .max_rss_bytes = 4096,
+         .ooms = NM_LAUNCH_OOMS_UNKNOWN},
         {.phase = NM_LAUNCH_ENDED,
          .ended_usec = 5,
          .ended_realtime_usec = 6,
@@ -162,11 +166,12 @@ static const struct nm_shim_account nobody = {
 static void test_spec_round_trip(void **state)
 {
     _cleanup_free_ char *text = NULL;
+    const struct nm_shim_terms terms = {.oom_score_adj = -999, .confine = true, .output_max_bytes = 65536};
     struct nm_shim_spec s;
     size_t size;
 
     (void)state;
-    assert_int_equal(nm_shim_spec_print(&plain, &nobody, -999, &text, &size), 0);
+    assert_int_equal(nm_shim_spec_print(&plain, &nobody, &terms, &text, &size), 0);
     assert_int_equal(nm_shim_spec_parse(text, size, &s), 0);
     assert_string_equal(s.account.name, "nobody");
     assert_string_equal(s.account.home, "/nonexistent");
@@ -177,7 +182,9 @@ static void test_spec_round_trip(void **state)
     assert_string_equal(s.workdir, "");
     assert_int_equal(s.uid, 65534);
     assert_int_equal(s.gid, 4294967294);
-    assert_int_equal(s.oom_score_adj, -999);
+    assert_int_equal(s.terms.oom_score_adj, -999);
+    assert_true(s.terms.confine);
+    assert_int_equal(s.terms.output_max_bytes, 65536);
     assert_true(s.no_new_privs);
     assert_string_equal(s.argv[0], "echo");
     assert_string_equal(s.argv[1], "");
@@ -191,11 +198,12 @@ static void test_spec_round_trip(void **state)
 
 static void test_spec_cut_off(void **state)
 {
+    const struct nm_shim_terms terms = {.oom_score_adj = 1000};
     _cleanup_free_ char *text = NULL;
     size_t size;
 
     (void)state;
-    assert_int_equal(nm_shim_spec_print(&plain, &nobody, 1000, &text, &size), 0);
+    assert_int_equal(nm_shim_spec_print(&plain, &nobody, &terms, &text, &size), 0);
     for (size_t n = 0; n < size; n++) {
         _cleanup_free_ char *cut = malloc(n + 1);
         struct nm_shim_spec s;
@@ -205,8 +213,8 @@ static void test_spec_cut_off(void **state)
     }
 }
 
-#define ACCOUNT "home=/\0shell=/bin/sh\0account_error=0\0"
-#define SPEC_HEAD "nm-shim-spec 2\0user=u\0" ACCOUNT "uid=1\0gid=1\0workdir=\0"
+#define ACCOUNT "confine=0\0private_ipc=1\0output_max=0\0home=/\0shell=/bin/sh\0account_error=0\0"
+#define SPEC_HEAD "nm-shim-spec 3\0user=u\0" ACCOUNT "uid=1\0gid=1\0workdir=\0"
 #define END_OF_SPEC "oom_score_adj=0\0no_new_privs=1\0arg=x\0end"
 
 static void test_spec_malformed(void **state)
@@ -223,16 +231,24 @@ static void test_spec_malformed(void **state)
         BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=2\0arg=x\0end"),
         BAD(SPEC_HEAD "oom_score_adj=-1001\0no_new_privs=1\0arg=x\0end"),
         BAD(SPEC_HEAD "oom_score_adj=0\0arg=x\0end"),
+        BAD(SPEC_HEAD "output_max=65536\0" END_OF_SPEC),
+        BAD("nm-shim-spec 3\0user=u\0confine=0\0output_max=65535\0home=/\0shell=\0account_error=0\0"
+            "uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
+        BAD("nm-shim-spec 3\0user=u\0confine=0\0output_max=-1\0home=/\0shell=\0account_error=0\0"
+            "uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
         BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=1\0uid=0\0arg=x\0end"),
         BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=1\0seccomp=1\0arg=x\0end"),
         BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=1\0arg\0end"),
         BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=1\0group=4294967295\0arg=x\0end"),
         BAD(SPEC_HEAD "oom_score_adj=0\0no_new_privs=1\0account_error=0\0arg=x\0end"),
-        BAD("nm-shim-spec 2\0user=u\0" ACCOUNT "uid=4294967295\0gid=1\0workdir=\0" END_OF_SPEC),
-        BAD("nm-shim-spec 2\0user=\0" ACCOUNT "uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
-        BAD("nm-shim-spec 2\0user=u\0uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
-        BAD("nm-shim-spec 2\0user=u\0home=/\0shell=\0account_error=-2\0uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
-        BAD("nm-shim-spec 3\0user=u\0" ACCOUNT "uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
+        BAD("nm-shim-spec 3\0user=u\0" ACCOUNT "uid=4294967295\0gid=1\0workdir=\0" END_OF_SPEC),
+        BAD("nm-shim-spec 3\0user=\0" ACCOUNT "uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
+        BAD("nm-shim-spec 3\0user=u\0uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
+        BAD("nm-shim-spec 3\0user=u\0home=/\0shell=\0account_error=0\0uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
+        BAD(SPEC_HEAD "confine=1\0" END_OF_SPEC),
+        BAD("nm-shim-spec 3\0user=u\0confine=0\0private_ipc=1\0output_max=0\0home=/\0shell=\0account_error=-2\0"
+            "uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
+        BAD("nm-shim-spec 9\0user=u\0" ACCOUNT "uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
     };
 
     char good[256];

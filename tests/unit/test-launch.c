@@ -236,7 +236,7 @@ static void test_nobody(void **state)
     assert_string_equal(output(w, "stdout"), expected);
     (void)snprintf(path, sizeof path, "%s/stdout", w->logs);
     assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_uid, w->command.uid);
+    assert_int_equal(st.st_uid, 0);
     assert_int_equal(st.st_mode & 07777, 0600);
     assert_int_equal(stat(w->logs, &st), 0);
     assert_int_equal(st.st_uid, 0);
@@ -269,6 +269,86 @@ static void test_supplementary_groups(void **state)
     assert_int_equal(setgroups(1, (gid_t[]){0}), 0);
     (void)snprintf(expected, sizeof expected, "same\n");
     assert_string_equal(output(w, "stdout"), expected);
+}
+
+static void confine(struct world *w)
+{
+    use_user(w, "nobody");
+    if (nm_launch_probe_confinement() < 0)
+        skip();
+    w->confine = true;
+}
+
+/* Files are whose they were, root's included, and nothing of privilege is left. */
+static void test_confined(void **state)
+{
+    struct world *w = *state;
+    char expected[256];
+
+    shell(w, "cat /proc/self/uid_map /proc/self/gid_map | tr -s ' '; stat -c %u:%g /etc/passwd .; id -u; id -g;"
+             "grep -hE '^Cap(Inh|Prm|Eff|Bnd|Amb):' /proc/self/status | cut -f2 | sort -u;"
+             "cat /proc/self/oom_score_adj; ls -A /run/user /run/dbus 2>/dev/null | grep -v : | tr -d '\\n';"
+             "grep -E ' / / .* shared:' /proc/self/mountinfo | wc -l");
+    confine(w);
+    w->oom_score_adj = 1000;
+    w->command.workdir = (char *)"/";
+    run(w);
+    (void)snprintf(expected, sizeof expected,
+                   " 0 0 4294967295\n 0 0 4294967295\n0:0\n0:0\n%u\n%u\n0000000000000000\n1000\n0\n",
+                   w->command.uid, w->command.gid);
+    assert_string_equal(output(w, "stdout"), expected);
+}
+
+/* What it leaves in shared memory is gone with it, and was never the host's. */
+static void test_private_ipc(void **state)
+{
+    struct world *w = *state;
+    char path[64], ours[64] = "";
+
+    shell(w, "readlink /proc/self/ns/ipc; touch /dev/shm/nm-test-left && ls /dev/shm");
+    confine(w);
+    run(w);
+    (void)snprintf(path, sizeof path, "%.*s", (int)strcspn(output(w, "stdout"), "\n"), output(w, "stdout"));
+    assert_true(readlink("/proc/self/ns/ipc", ours, sizeof ours - 1) > 0);
+    assert_string_not_equal(path, ours);
+    assert_string_equal(strchr(output(w, "stdout"), '\n'), "\nnm-test-left\n");
+    assert_int_equal(access("/dev/shm/nm-test-left", F_OK), -1);
+}
+
+/* Nor does it need anything of the shim's once it runs, and goes with it all the same. */
+static void test_confined_goes_with_its_shim(void **state)
+{
+    struct world *w = *state;
+
+    set_argv(w, (char *)"sleep", (char *)"1000");
+    confine(w);
+    assert_int_equal(launch(w), 0);
+    assert_int_equal(nm_launch_open_gate(w->launch), 0);
+    wait_for(w, &w->n_started);
+    assert_int_equal(kill(nm_launch_shim_pid(w->launch), SIGKILL), 0);
+    wait_for(w, &w->n_ended);
+    wait_until_dead(w->started.pid);
+}
+
+/* Who may gain privileges, and root, get none: their rights would be worth something in there. */
+static void test_not_confined(void **state)
+{
+    struct world *w = *state;
+    char path[64], ours[64] = "";
+
+    shell(w, "readlink /proc/self/ns/user");
+    confine(w);
+    w->command.no_new_privs = false;
+    run(w);
+    (void)snprintf(path, sizeof path, "%s", output(w, "stdout"));
+    assert_true(readlink("/proc/self/ns/user", ours, sizeof ours - 1) > 0);
+    assert_memory_equal(path, ours, strlen(ours));
+    forget(w);
+    w->n_ended = 0;
+    w->command.no_new_privs = true;
+    use_user(w, "root");
+    run(w);
+    assert_memory_equal(output(w, "stdout"), ours, strlen(ours));
 }
 
 static void test_new_privs_allowed(void **state)
@@ -543,6 +623,10 @@ int main(void)
         launch_test(test_environment),
         launch_test(test_nobody),
         launch_test(test_supplementary_groups),
+        launch_test(test_confined),
+        launch_test(test_private_ipc),
+        launch_test(test_confined_goes_with_its_shim),
+        launch_test(test_not_confined),
         launch_test(test_new_privs_allowed),
         launch_test(test_descriptors),
         launch_test(test_signals_and_session),

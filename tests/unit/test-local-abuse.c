@@ -225,25 +225,29 @@ static void test_out_of_descriptors(void **state)
 static void test_answers_held_are_limited(void **state)
 {
     struct fixture *f = *state;
-    static struct client c[100];
+    static struct client c[220];
     unsigned refused = 0;
 
     raise_fd_limit();
     start(f, NULL);
-    for (int i = 0; i < 3000; i++) /* some 2 MB as JSON */
-        fake_manager_add(f->m, "x", 0);
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 260; i++) { /* some 300 KB as JSON, more than a socket takes */
+        struct nm_container *con = fake_manager_add(f->m, "x", 0);
+        memset(con->name, 'n', sizeof con->name - 1);
+        memset(con->app, 'a', sizeof con->app - 1);
+        memset(con->message, 'm', sizeof con->message - 1);
+    }
+    for (int i = 0; i < 220; i++) {
         client_connect(f, &c[i]);
         client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         for (int k = 0; k < 20 && c[i].len == 0; k++)
             (void)sd_event_run(f->event, 2000); /* served, but not read */
     }
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 220; i++) {
         until(&c[i], c[i].eof);
         refused += client_status(&c[i]) == 503;
         client_close(&c[i]);
     }
-    assert_in_range(refused, 5, 40);
+    assert_in_range(refused, 5, 200);
     assert_int_equal(request(f, "GET", "/v1/containers", NULL, NULL), 200);
 }
 
@@ -253,6 +257,63 @@ static int count(sd_event_source *source, uint64_t usec, void *userdata)
     ++*(unsigned *)userdata;
     (void)sd_event_source_set_time_relative(source, 10 * NM_USEC_PER_MSEC);
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* Bodies that never become whole fill one user's share. Others' are taken all the same. */
+static void test_bodies_held_are_limited_by_user(void **state)
+{
+    static char body[900001];
+    static struct client c[32];
+    struct fixture *f = *state;
+    unsigned refused = 0;
+
+    if (geteuid() != 0)
+        skip(); /* only root can connect as somebody else */
+    raise_fd_limit();
+    start(f, NULL);
+    memset(body, ' ', sizeof body - 1);
+    for (int i = 0; i < 32; i++) {
+        client_connect_as(f, &c[i], ALICE, ALICE);
+        client_send(&c[i], "POST /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                           "Content-Length: 900002\r\n\r\n%s", body);
+    }
+    /* as large as any: a body of a quarter of a megabyte and an answer */
+    body[0] = '{';
+    strcpy(body + sizeof body - 24, "\"command\":[\"true\"]}");
+    assert_int_equal(request_as(f, BOB, "POST", "/v1/containers", body, NULL), 201);
+    assert_int_equal(request_as(f, ALICE, "GET", "/v1/version", NULL, NULL), 200);
+    for (int i = 0; i < 32; i++) {
+        client_send(&c[i], "{}"); /* the end, and no JSON */
+        until(&c[i], c[i].eof);
+        refused += client_status(&c[i]) == 503;
+        client_close(&c[i]);
+    }
+    assert_in_range(refused, 12, 28);
+    assert_int_equal(request_as(f, ALICE, "POST", "/v1/containers", body, NULL), 201);
+}
+
+/* One user's hundred slow requests are in the way of the next one of the same user, not of
+ * another's. */
+static void test_users_take_turns(void **state)
+{
+    static struct client c[100];
+    struct fixture *f = *state;
+
+    if (geteuid() != 0)
+        skip();
+    start(f, NULL);
+    f->m->slow_usec = 5 * NM_USEC_PER_MSEC;
+    for (int i = 0; i < 100; i++) {
+        client_connect_as(f, &c[i], ALICE, ALICE);
+        client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    }
+    assert_int_equal(request_as(f, BOB, "GET", "/v1/version", NULL, NULL), 200);
+    assert_in_range(f->m->n_listed, 0, 20); /* the rest of them still waits */
+    for (int i = 0; i < 100; i++) {
+        until(&c[i], c[i].eof);
+        assert_int_equal(client_status(&c[i]), 200);
+        client_close(&c[i]);
+    }
 }
 
 /* A flood of expensive requests must not keep the node from being sampled. */
@@ -311,6 +372,8 @@ int main(void)
         TEST(test_one_user_can_not_take_all),
         TEST(test_out_of_descriptors),
         TEST(test_answers_held_are_limited),
+        TEST(test_bodies_held_are_limited_by_user),
+        TEST(test_users_take_turns),
         TEST(test_loop_stays_responsive),
         TEST(test_stop_with_requests_waiting),
     };

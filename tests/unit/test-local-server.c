@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "rpc/local/routes.h"
+#include "rpc/local/handlers.h"
 
 #define ALICE 54321
 #define BOB 54322
@@ -103,7 +103,7 @@ static void test_refusals(void **state)
          "There is no query parameter \"from\" here; there is follow after."},
         {"GET", "/v1/events?after=-1", NULL, 400, "invalid", "after", NULL},
         {"GET", "/v1/decisions?limit=0", NULL, 400, "invalid", "limit",
-         "limit must be a whole number from 1 to 10000, not \"0\"."},
+         "limit must be a whole number from 1 to 100, not \"0\"."},
         {"GET", "/v1/decisions?limit=1&limit=2", NULL, 400, "invalid", "limit", NULL},
         {"GET", "/v1/containers?all=maybe", NULL, 400, "invalid", "all",
          "all must be true or false, not \"maybe\"."},
@@ -264,6 +264,8 @@ static void test_deeds(void **state)
     assert_string_equal(f->m->last_id, "drain");
     assert_int_equal(request(f, "POST", "/v1/undrain", NULL, NULL), 200);
     assert_string_equal(f->m->last_id, "undrain");
+    assert_int_equal(request(f, "POST", "/v1/close-breaker", NULL, NULL), 200);
+    assert_string_equal(f->m->last_id, "close-breaker");
     assert_int_equal(request(f, "POST", "/v1/reload", NULL, NULL), 200);
     assert_string_equal(f->m->last_id, "reload");
 }
@@ -538,8 +540,7 @@ static void test_tcp(void **state)
 
     start(f, &p);
     c = fake_manager_add(f->m, "web", 0);
-    c->command.argv = calloc(2, sizeof *c->command.argv);
-    c->command.argv[0] = strdup("--password=hunter2");
+    c->command.argv = nm_strv_pack((const char *[]){"--password=hunter2"}, 1);
     assert_int_equal(tcp_request(f, "GET", "/", body, sizeof body), 200);
     assert_non_null(strstr(body, "<title>nmd</title>"));
     assert_int_equal(tcp_request(f, "GET", "/metrics", NULL, 0), 200);
@@ -575,6 +576,54 @@ static void test_tcp_address(void **state)
     assert_true(nm_local_server_tcp_port(f->server) > 0);
 }
 
+/* ---- lists -------------------------------------------------------------------------------- */
+
+/* In parts, each with the target of the next one, until there are no more; and without what may be
+ * long. */
+static void test_list_in_parts(void **state)
+{
+    static const char *const words[] = {"sh", "-c", "0123456789012345678901234567890123456789",
+                                        "0123456789012345678901234567890123456789",
+                                        "0123456789012345678901234567890123456789"};
+    struct fixture *f = *state;
+    char target[128] = "/v1/containers?limit=100";
+    struct client c;
+    json_t *j;
+
+    start(f, NULL);
+    for (int i = 0; i < 260; i++)
+        fake_manager_add(f->m, "x", 0)->command.argv = nm_strv_pack(words, NM_ARRAY_SIZE(words));
+    for (unsigned n = 0; n < 260; n += 100) {
+        client_connect(f, &c);
+        client_send(&c, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", target);
+        until(&c, c.eof);
+        assert_int_equal(client_status(&c), 200);
+        j = json_loads(client_body(&c), 0, NULL);
+        assert_int_equal(json_array_size(j), NM_MIN(100u, 260 - n));
+        assert_int_equal(json_array_size(json_object_get(json_array_get(j, 0), "command_head")), 5);
+        assert_null(json_object_get(json_array_get(j, 0), "command"));
+        assert_null(json_object_get(json_array_get(j, 0), "workdir"));
+        json_decref(j);
+        if (n < 200) {
+            const char *link = client_header(&c, "Link");
+            assert_non_null(link);
+            assert_int_equal(sscanf(link, "<%127[^>]>; rel=\"next\"", target), 1);
+        } else
+            assert_null(client_header(&c, "Link"));
+        client_close(&c);
+    }
+    assert_int_equal(request(f, "GET", "/v1/containers", NULL, &j), 200);
+    assert_int_equal(json_array_size(j), 250);
+    json_decref(j);
+    assert_int_equal(request(f, "GET", "/v1/containers?limit=251", NULL, NULL), 400);
+    assert_int_equal(request(f, "GET", "/v1/containers?after=260", NULL, &j), 200);
+    assert_int_equal(json_array_size(j), 0);
+    json_decref(j);
+    assert_int_equal(request(f, "GET", "/v1/containers/container_1_000001", NULL, &j), 200);
+    assert_int_equal(json_array_size(json_object_get(j, "command")), NM_ARRAY_SIZE(words));
+    json_decref(j);
+}
+
 /* ---- routes ------------------------------------------------------------------------------- */
 
 static void test_routes(void **state)
@@ -590,7 +639,7 @@ static void test_routes(void **state)
         if ((brace = strstr(path, "{id}")))
             memcpy(brace, "abcd", 4);
         assert_int_equal(nm_target_parse(path, &t, &p), 0);
-        assert_int_equal(nm_routes_find(r->method, &t, &found, &id, allow, sizeof allow), 0);
+        assert_int_equal(nm_routes_find(nm_routes, nm_n_routes, r->method, &t, &found, &id, allow, sizeof allow), 0);
         assert_ptr_equal(found, r);
         assert_int_equal(id != NULL, brace != NULL);
         if (id)
@@ -609,6 +658,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_routes),
         TEST(test_reads),
+        TEST(test_list_in_parts),
         TEST(test_answer_headers),
         TEST(test_refusals),
         TEST(test_allow_header),

@@ -3,6 +3,7 @@
 /* Answers that take their time: wait, logs and events that are followed, and clients that leave in
  * between. */
 
+#include "counted-memory.h"
 #include "http-fixture.h"
 
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 
 #define ALICE 54321
 #define BOB 54322
+#define PERIOD_USEC (3 * NM_USEC_PER_SEC)
 
 static void follow(struct fixture *f, struct client *c, const char *target)
 {
@@ -20,27 +22,9 @@ static void follow(struct fixture *f, struct client *c, const char *target)
     assert_int_equal(client_status(c), 200);
 }
 
-/* The chunks' contents as one string (the caller's). */
-static char *dechunk(const struct client *c)
-{
-    const char *p = client_body(c);
-    char *out = calloc(1, c->len + 1), *to = out;
-
-    while (p && *p) {
-        char *end;
-        size_t n = strtoul(p, &end, 16);
-        if (n == 0 || end[0] != '\r' || strlen(end) < n + 2)
-            break;
-        memcpy(to, end + 2, n);
-        to += n;
-        p = end + 2 + n + 2;
-    }
-    return out;
-}
-
 static void assert_content(const struct client *c, const char *expected)
 {
-    _cleanup_free_ char *got = dechunk(c);
+    _cleanup_free_ char *got = client_content(c);
 
     assert_string_equal(got, expected);
 }
@@ -329,7 +313,7 @@ static void test_events(void **state)
     until(&c, strstr(c.data, "PAUSED"));
     stop(f); /* ends the stream properly */
     until(&c, c.eof);
-    rest = text = dechunk(&c);
+    rest = text = client_content(&c);
     while ((line = strsep(&rest, "\n")) && *line) {
         json_t *j = json_loads(line, 0, NULL);
         assert_non_null(j);
@@ -394,7 +378,7 @@ static void test_events_slow_reader(void **state)
     }
     fake_manager_note(f->m, "the end");
     until(&c, strstr(c.data, "the end"));
-    got = dechunk(&c);
+    got = client_content(&c);
     for (const char *p = got; (p = strstr(p, "{\"number\"")); p++)
         told++;
     for (const char *p = got; (p = strstr(p, "{\"lost\":")); p++)
@@ -447,6 +431,125 @@ static void test_events_client_leaves(void **state)
     client_close(&other);
 }
 
+/* ---- history ------------------------------------------------------------------------------ */
+
+static void sampled(struct fixture *f, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i <= to; i++)
+        nm_history_add(f->m->history, &(struct nm_history_point){.at_usec = i, .realtime_usec = i});
+}
+
+/* As many points as there can be. */
+static void start_with_long_history(struct fixture *f)
+{
+    assert_int_equal(nm_history_resize(f->m->history, 600 * NM_USEC_PER_SEC, 100 * NM_USEC_PER_MSEC), 0);
+    sampled(f, 1, 6001);
+    start(f, NULL);
+}
+
+/* How many points there are, with the times of the first and the last of them; 0: any. */
+static size_t n_points(const struct client *c, json_int_t first, json_int_t last)
+{
+    _cleanup_free_ char *text = client_content(c);
+    json_error_t e;
+    json_t *j = json_loads(text, 0, &e), *points = json_object_get(j, "points");
+    size_t n = json_array_size(points);
+
+    if (!j)
+        fail_msg("%s at %d of %s", e.text, e.position, text);
+    assert_int_equal(client_status(c), 200);
+    assert_int_equal(json_integer_value(json_object_get(j, "period_usec")), PERIOD_USEC);
+    if (first > 0)
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(points, 0), "time_usec")), first);
+    if (last > 0)
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(points, n - 1), "time_usec")), last);
+    json_decref(j);
+    return n;
+}
+
+static void get_history(struct fixture *f, struct client *c)
+{
+    client_connect(f, c);
+    client_send(c, "GET /v1/history HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+}
+
+static void test_history(void **state)
+{
+    static const unsigned n[] = {0, 1, 15, 16, 17, 32, 201};
+    struct fixture *f = *state;
+    struct client c;
+
+    start(f, NULL);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(n); i++) {
+        sampled(f, nm_history_n(f->m->history) + 1, n[i]);
+        get_history(f, &c);
+        until(&c, c.eof);
+        assert_int_equal(n_points(&c, n[i] > 0, n[i]), n[i]);
+        client_close(&c);
+    }
+}
+
+/* The longest that there can be is made piece by piece: whoever asks for it again and again costs neither much memory
+ * nor others their time. */
+static void test_history_long(void **state)
+{
+    struct fixture *f = *state;
+    struct client c, other;
+
+    start_with_long_history(f);
+    get_history(f, &c);
+    client_connect(f, &other);
+    json_set_alloc_funcs(counted, uncounted);
+    until(&c, client_body(&c) && c.len > 5000);
+    client_send(&other, "GET /v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    until(&other, other.eof);
+    assert_false(c.eof);
+    until(&c, c.eof);
+    json_set_alloc_funcs(malloc, free);
+    assert_int_equal(held, 0);
+    assert_in_range(peak, 1000, 64 << 10);
+    assert_int_equal(n_points(&c, 1, 6001), 6001);
+    client_close(&c);
+    client_close(&other);
+}
+
+/* What falls out of the ring before a slow reader comes to it is left out, and what comes in isn't put to the end. */
+static void test_history_slow_reader(void **state)
+{
+    struct fixture *f = *state;
+    struct client c, other;
+
+    start_with_long_history(f);
+    get_history(f, &c);
+    client_connect(f, &other);
+    turn_for(&other, 300 * NM_USEC_PER_MSEC); /* until the socket is full */
+    sampled(f, 6002, 9000);
+    until(&c, c.eof);
+    assert_in_range(n_points(&c, 1, 6001), 3002, 6000);
+    client_close(&c);
+    client_close(&other);
+}
+
+static void test_history_client_leaves(void **state)
+{
+    struct fixture *f = *state;
+    struct client c[20], other;
+    unsigned before;
+
+    start_with_long_history(f);
+    client_connect(f, &other);
+    turn(&other);
+    before = n_open_fds();
+    for (int i = 0; i < 20; i++) {
+        get_history(f, &c[i]);
+        until(&c[i], client_body(&c[i]));
+    }
+    for (int i = 0; i < 20; i++)
+        client_close(&c[i]);
+    until(&other, n_open_fds() == before);
+    client_close(&other);
+}
+
 static void test_stop_with_streams(void **state)
 {
     struct fixture *f = *state;
@@ -492,6 +595,10 @@ int main(void)
         TEST(test_events_slow_reader),
         TEST(test_events_of_others),
         TEST(test_events_client_leaves),
+        TEST(test_history),
+        TEST(test_history_long),
+        TEST(test_history_slow_reader),
+        TEST(test_history_client_leaves),
         TEST(test_stop_with_streams),
     };
 

@@ -73,6 +73,7 @@ static void test_status_contract(void **state)
         "preemptions.resumed",
         "preemptions.killed",
         "preemptions.reclaimed_bytes",
+        "preemptions.running_reclaims",
     };
     struct nm_manager *m = fake_manager_new();
     json_t *j;
@@ -99,6 +100,7 @@ static void test_status_contract(void **state)
     assert_null_at(j, "queue.hold");
     assert_null_at(j, "node.squeeze_millicores");
     assert_null_at(j, "node.breaker_until_usec");
+    assert_null_at(j, "node.surge_margin_until_usec");
     json_decref(j);
     fake_manager_free(m);
 }
@@ -113,6 +115,7 @@ static void test_status_more(void **state)
     s->hold = NM_REASON_OVER_ALPHA;
     strcpy(s->hold_id, "container_1_000007");
     s->breaker_until_usec = 50;
+    s->surge_margin_until_usec = 60;
     s->squeeze_millicores = 250;
     s->sample_age_usec = UINT64_MAX; /* there was none yet */
     s->healthy = false;
@@ -126,6 +129,7 @@ static void test_status_more(void **state)
     assert_text(j, "queue.hold.reason", nm_reason_name(NM_REASON_OVER_ALPHA));
     assert_text(j, "queue.hold.container", "container_1_000007");
     assert_number(j, "node.breaker_until_usec", 1050);
+    assert_number(j, "node.surge_margin_until_usec", 1060);
     assert_number(j, "node.squeeze_millicores", 250);
     assert_null_at(j, "node.sample.age_usec");
     assert_number(j, "node.utilization.cpu", 0);
@@ -233,10 +237,8 @@ static void test_container_redacted(void **state)
     json_t *j;
 
     (void)state;
-    c->command.argv = calloc(2, sizeof *c->command.argv);
-    c->command.argv[0] = strdup("--password=hunter2");
-    c->command.env = calloc(2, sizeof *c->command.env);
-    c->command.env[0] = strdup("SECRET=1");
+    c->command.argv = nm_strv_pack((const char *[]){"--password=hunter2"}, 1);
+    c->command.env = nm_strv_pack((const char *[]){"SECRET=1"}, 1);
     j = nm_messages_container(c, &x);
     for (size_t i = 0; i < NM_ARRAY_SIZE(private); i++)
         assert_null(at(j, private[i]));
@@ -309,7 +311,6 @@ static void test_decision(void **state)
 
 static void test_history(void **state)
 {
-    struct nm_manager *m = fake_manager_new();
     struct nm_history_point p = {.realtime_usec = 4,
                                  .memory_used_bytes = 5,
                                  .opportunistic_cpu_millicores = 6,
@@ -318,18 +319,13 @@ static void test_history(void **state)
     json_t *j;
 
     (void)state;
-    nm_history_add(m->history, &p);
-    j = nm_messages_history(m->history, 3000000);
-    assert_number(j, "period_usec", 3000000);
-    assert_int_equal(json_array_size(at(j, "points")), 1);
-    const json_t *point = json_array_get(at(j, "points"), 0);
-    assert_number(point, "time_usec", 4);
-    assert_number(point, "memory_used_bytes", 5);
-    assert_number(point, "opportunistic.cpu_used_millicores", 6);
-    assert_number(point, "uplink_utilization", 0.5);
-    assert_number(point, "paused", 2);
+    j = nm_messages_history_point(&p);
+    assert_number(j, "time_usec", 4);
+    assert_number(j, "memory_used_bytes", 5);
+    assert_number(j, "opportunistic.cpu_used_millicores", 6);
+    assert_number(j, "uplink_utilization", 0.5);
+    assert_number(j, "paused", 2);
     json_decref(j);
-    fake_manager_free(m);
 }
 
 /* ---- metrics ------------------------------------------------------------------------------ */

@@ -27,8 +27,11 @@ static void test_meminfo(void **state)
     } cases[] = {
         {"MemTotal:       24731700 kB\nMemFree: 9 kB\nMemAvailable:   24370324 kB\n"
          "AnonPages: 3 kB\nShmem: 2 kB\nSwapTotal: 8 kB\nSwapFree: 4 kB\n",
-         0, {24731700ull << 10, 24370324ull << 10, 8192, 4096, 3072, 2048}},
-        {"MemTotal: 2 kB\nMemAvailable: 1 kB", 0, {2048, 1024, 0, 0, 0, 0}},
+         0, {24731700ull << 10, 24370324ull << 10, 8192, 4096, 3072, 2048, 0}},
+        {"MemTotal: 2 kB\nMemAvailable: 1 kB", 0, {2048, 1024, 0, 0, 0, 0, 0}},
+        /* the pages of one size, and the pools of all sizes */
+        {"MemTotal: 90 kB\nMemAvailable: 1 kB\nHugePages_Total: 2\nHugepagesize: 2 kB\nHugetlb: 64 kB\n", 0,
+         {90 << 10, 1024, 0, 0, 0, 0, 64 << 10}},
         {"MemTotal: 2 kB\nMemFree: 1 kB\n", -EBADMSG, {0}}, /* before Linux 3.14 */
         {"MemTotal: 2 MB\nMemAvailable: 1 kB\n", -EBADMSG, {0}},
         {"MemTotal: -2 kB\nMemAvailable: 1 kB\n", -EBADMSG, {0}},

@@ -13,6 +13,7 @@
 
 #include "nmctl/bar.h"
 #include "nmctl/container.h"
+#include "agent/policy/policy.h"
 #include "nmctl/hold.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
@@ -174,6 +175,13 @@ static void test_hold(void **state)
     assert_string_equal(text, "use is over the over-allocation threshold");
     nm_hold_text("would-exceed-beta", status, text, sizeof text);
     assert_non_null(strstr(text, "CPU at 93 % of 95 %"));
+    for (int r = NM_REASON_BEHIND_OTHERS; r < NM_REASON_COUNT; r++) {
+        bool holds = r <= NM_REASON_SQUEEZED || r == NM_REASON_KILL_BUDGET || r == NM_REASON_SETTLING;
+
+        nm_hold_text(nm_reason_name((enum nm_reason)r), status, text, sizeof text);
+        if (holds && !strchr(text, ' '))
+            fail_msg("no words for what waits because of %s", text);
+    }
     nm_hold_text("", status, text, sizeof text);
     assert_string_equal(text, "");
     nm_hold_text("a-later-word", status, text, sizeof text);

@@ -236,8 +236,8 @@ static void serve(struct fake_nmd *f, const struct fake_exchange *x, size_t n)
 static void test_shows(void **state)
 {
     static const struct fake_exchange x[] = {
-        {"GET /v1/containers HTTP", OK("[" RUNNING "]"), NULL},
-        {"GET /v1/containers?all=true HTTP", OK("[]"), NULL},
+        {"GET /v1/containers?limit=250&after=0 HTTP", OK("[" RUNNING "]"), NULL},
+        {"GET /v1/containers?all=true&limit=250&after=0 HTTP", OK("[]"), NULL},
         {"GET /v1/containers/web HTTP", OK(RUNNING), NULL},
         {"GET /v1/containers/nix HTTP", REFUSED("404", "There is no container nix."), NULL},
         {"GET /v1/status", OK("{\"node\":{\"state\":\"running\",\"backend\":\"direct\"}}"), NULL},
@@ -311,6 +311,45 @@ static void test_shows(void **state)
     fake_nmd_stop(&f);
 }
 
+/* What became of a container past nmd has no decision: explain tells it from the container itself. */
+static void test_explains_what_others_did(void **state)
+{
+#define NO_DECISIONS OK("{\"decisions\":[]}")
+    static const struct fake_exchange x[] = {
+        {"GET /v1/containers/stopped/decisions", NO_DECISIONS, NULL},
+        {"GET /v1/containers/stopped HTTP",
+         OK("{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"exit_reason\":\"stopped\",\"exit_signal\":15,"
+            "\"message\":\"systemd stopped its scope\\u001b, which nmd hadn't asked for\"}"), NULL},
+        {"GET /v1/containers/deaf/decisions", NO_DECISIONS, NULL},
+        {"GET /v1/containers/deaf HTTP",
+         OK("{\"id\":\"" ID "\",\"state\":\"RUNNING\",\"message\":\"systemd is stopping its scope\"}"), NULL},
+        {"GET /v1/containers/shot/decisions", NO_DECISIONS, NULL},
+        {"GET /v1/containers/shot HTTP",
+         OK("{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"exit_reason\":\"signaled\",\"exit_signal\":9,"
+            "\"message\":\"the SIGKILL wasn't nmd's\"}"), NULL},
+        {"GET /v1/containers/done/decisions", NO_DECISIONS, NULL},
+        {"GET /v1/containers/done HTTP",
+         OK("{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"exit_reason\":\"exited\",\"exit_code\":3}"), NULL},
+    };
+    struct fake_nmd f;
+    struct result r;
+
+    (void)state;
+    serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "explain", "stopped");
+    expect(r.out, "\nnow ended: it was stopped through systemd: systemd stopped its scope?, which nmd hadn't asked "
+                  "for\n  What you can do: submit it again");
+    RUN(&r, "explain", "deaf");
+    expect(r.out, "\nnow RUNNING: systemd is stopping its scope\n");
+    RUN(&r, "explain", "shot");
+    expect(r.out,
+           "\nnow ended: it was ended by signal 9 (Killed): the SIGKILL wasn't nmd's\n  What you can do: ");
+    RUN(&r, "explain", "done");
+    expect(r.out, "now ended: it exited with status 3\n");
+    assert_null(strstr(r.out, "What you can do"));
+    fake_nmd_stop(&f);
+}
+
 static void test_acts(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -324,6 +363,7 @@ static void test_acts(void **state)
         {"POST /v1/drain HTTP", OK("{}"),
          "{\"deadline_usec\":5000000,\"kill_opportunistic\":true}"},
         {"POST /v1/undrain HTTP", OK("{}"), NULL},
+        {"POST /v1/close-breaker HTTP", OK("{}"), NULL},
         {"POST /v1/reload HTTP", REFUSED("400", "nmd.conf:3: no."), NULL},
     };
     struct fake_nmd f;
@@ -347,6 +387,8 @@ static void test_acts(void **state)
     assert_string_equal(r.out, "draining\n");
     RUN(&r, "undrain");
     assert_int_equal(r.status, 0);
+    RUN(&r, "close-breaker");
+    assert_string_equal(r.out, "the breaker is closed\n");
     RUN(&r, "config", "--reload");
     assert_int_equal(r.status, 1);
     assert_string_equal(r.err, "nmctl: nmd.conf:3: no.\n");
@@ -540,7 +582,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),
-        cmocka_unit_test(test_shows),
+        cmocka_unit_test(test_shows), cmocka_unit_test(test_explains_what_others_did),
         cmocka_unit_test(test_acts),
         cmocka_unit_test(test_run_returns_the_status),
         cmocka_unit_test(test_run_sends_what_was_asked),

@@ -97,11 +97,45 @@ static void test_memory_and_pressure(void **state)
     assert_true(n.memory_pressure_full_avg10 == 3.25);
     assert_true(n.cpu_pressure_some_avg10 == 0); /* no such file */
 
+    /* What is in pools of huge pages is no memory to be given out by the page. */
+    fake_tree_write(&proc, "meminfo", MEMINFO "HugePages_Total: 50\nHugepagesize: 2 kB\nHugetlb: 300 kB\n");
+    assert_int_equal(nm_node_sampler_sample(s, 1, &n), 0);
+    assert_int_equal(n.memory_total_bytes, 700 << 10);
+    assert_int_equal(n.hugetlb_bytes, 300 << 10);
+    assert_int_equal(n.memory_available_bytes, 400 << 10);
+    assert_int_equal(nm_node_sampler_sample_memory(s, 1, &n), 0);
+    assert_int_equal(n.memory_total_bytes, 700 << 10);
+    fake_tree_write(&proc, "meminfo", MEMINFO);
+
     /* A broken file is an error, and the sample stays what it was. */
     fake_tree_write(&proc, "meminfo", "MemTotal: 5 kB\n");
     assert_int_equal(nm_node_sampler_sample(s, 2, &n), -EBADMSG);
     assert_int_equal(nm_node_sampler_sample_memory(s, 2, &n), -EBADMSG);
     assert_int_equal(n.at_usec, 1);
+    fake_tree_done(&proc);
+}
+
+/* CPUs that come and go take their idle time with them: over that interval there is no rate. */
+static void test_cpus_come_and_go(void **state)
+{
+    _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
+    struct nm_node_sample n;
+    struct fake_tree proc;
+
+    (void)state;
+    fake_tree_init(&proc);
+    fake_tree_write(&proc, "meminfo", MEMINFO);
+    write_ticks(&proc, 100, 1000, 0);
+    assert_int_equal(nm_node_sampler_new(proc.path, &s), 0);
+    assert_int_equal(nm_node_sampler_sample(s, 1000000, &n), 0);
+    fake_tree_write(&proc, "stat", "cpu  200 0 0 5000 0 0 0 0 0 0\ncpu0 0\nintr 1\n");
+    assert_int_equal(nm_node_sampler_sample(s, 2000000, &n), 0);
+    assert_int_equal(n.n_cpus, 1);
+    assert_false(n.cpu_valid);
+    fake_tree_write(&proc, "stat", "cpu  250 0 0 5050 0 0 0 0 0 0\ncpu0 0\nintr 1\n");
+    assert_int_equal(nm_node_sampler_sample(s, 3000000, &n), 0);
+    assert_true(n.cpu_valid);
+    assert_int_equal(n.cpu_busy_millicores, 500);
     fake_tree_done(&proc);
 }
 
@@ -139,6 +173,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_memory_and_pressure),
+        cmocka_unit_test(test_cpus_come_and_go),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_real),
     };

@@ -11,7 +11,7 @@
 #include "openapi.h"
 #include "rpc/local/embedded.h"
 #include "rpc/local/messages.h"
-#include "rpc/local/routes.h"
+#include "rpc/local/handlers.h"
 
 static json_t *description(void)
 {

@@ -64,6 +64,40 @@ static void test_estimates(void **state)
     }
 }
 
+static void test_estimates_with_swap(void **state)
+{
+    static const struct {
+        const char *what;
+        enum nm_state state;
+        bool over_allocation;
+        unsigned state_seconds;
+        double swapped, memory; /* of a request of 20, of which 5 are in memory */
+    } cases[] = {
+        {"resuming", NM_RESUMING, true, 0, 7, 12},
+        {"resuming, and its limit lets no more in", NM_RESUMING, true, 0, 70, 20},
+        {"just resumed", NM_RUNNING, true, 14, 7, 12},
+        {"resumed a while ago", NM_RUNNING, true, 15, 7, 5},
+        {"paused", NM_PAUSED, true, 0, 7, 5},
+        {"over-allocation off", NM_RESUMING, false, 0, 7, 20},
+    };
+    struct node *n = *state;
+
+    n->settings.memory_limits = true;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_view v = *node_run(n, O, 20, 20);
+
+        n->n = n->in.n_views = 0;
+        v.state = cases[i].state;
+        v.state_usec = n->in.now_usec - SECONDS(cases[i].state_seconds);
+        v.swapped_bytes = (uint64_t)(cases[i].swapped * (double)PERCENT_MEMORY);
+        node_use(&v, 5, 5);
+        n->settings.over_allocation = cases[i].over_allocation;
+        if (nm_estimate(&n->settings, &v, n->in.now_usec).memory_bytes !=
+            (uint64_t)(cases[i].memory * (double)PERCENT_MEMORY))
+            fail_msg("%s", cases[i].what);
+    }
+}
+
 static void test_system_use_counts(void **state)
 {
     struct node *n = *state;
@@ -168,6 +202,23 @@ static void test_opportunistic_rules(void **state)
     }
 }
 
+/* The reserve is the system's: what ended containers left in the slice takes from the containers' own room. */
+static void test_what_is_left_in_the_slice_counts(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *v = node_run(n, G, 40, 30);
+
+    n->settings.reserve.memory_bytes = 50 * PERCENT_MEMORY;
+    n->system_memory = 15;
+    n->in.node.slice_left_bytes = 12 * PERCENT_MEMORY;
+    node_use(v, 40, 10);
+    node_sample(n);
+    assert_int_equal(n->verdict.used.memory_bytes, 52 * PERCENT_MEMORY);
+    n->settings.reserve.memory_bytes = 0; /* then it is a part of what the node shows */
+    node_sample(n);
+    assert_int_equal(n->verdict.used.memory_bytes, 55 * PERCENT_MEMORY);
+}
+
 static void test_plain_rule_leaves_the_system_its_use(void **state)
 {
     struct node *n = *state;
@@ -176,7 +227,7 @@ static void test_plain_rule_leaves_the_system_its_use(void **state)
     n->system_memory = 45;
     node_sample(n);
     assert_left_alone(n, o);
-    assert_reason(n->verdict.hold, NM_REASON_WOULD_EXCEED_BETA);
+    assert_reason(n->verdict.hold, NM_REASON_NEVER_FITS);
     n->system_memory = 39;
     node_sample(n);
     assert_action(n, o, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
@@ -207,6 +258,7 @@ static void test_nobody_overtakes_the_head(void **state)
     struct node *n = *state;
     struct nm_view *large, *small;
 
+    n->settings.backfill_usec = 0; /* else: test-policy-pass.c */
     node_run(n, G, 70, 10);
     large = node_queue(n, O, 40, 5);
     small = node_queue(n, O, 1, 1);
@@ -501,6 +553,88 @@ static void test_absurd_numbers_do_not_wrap(void **state)
     assert_int_equal(n->verdict.used.memory_bytes, UINT64_MAX);
 }
 
+/* Half of its CPU request must be free where the kernel holds the promise of CPU by itself, and all of it elsewhere. */
+static void test_opportunistic_ones_share_cpu(void **state)
+{
+    static const struct {
+        double used, request;
+        bool guarded, whole, starts;
+    } table[] = {
+        {90, 10, true, true, true},   {90, 20, true, true, true},  {90, 22, true, true, false},
+        {99, 2, true, true, false}, /* alpha holds as ever */
+        {90, 12, false, true, false}, {90, 12, true, false, false},
+    };
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(table); i++) {
+        struct node *n;
+        struct nm_view *v;
+
+        assert_int_equal(node_setup(state), 0);
+        n = *state;
+        n->settings.guard_stall = table[i].guarded;
+        n->settings.over_allocation_threshold.cpu = 0.98;
+        n->settings.preemption_threshold.cpu = table[i].whole ? 1 : 0.995;
+        node_run(n, NM_GUARANTEED, 10, 95);
+        node_use(&n->views[0], 10, table[i].used);
+        v = node_queue(n, NM_OPPORTUNISTIC, 5, table[i].request);
+        node_sample(n);
+        if (table[i].starts)
+            assert_action(n, v, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
+        else
+            assert_left_alone(n, v);
+        assert_null(nm_policy_check_invariants(&n->settings, &n->in, &n->verdict));
+        assert_int_equal(node_teardown(state), 0);
+    }
+}
+
+/* A paused one comes first there, too. */
+static void test_what_is_shared_is_not_the_paused_ones(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *v;
+
+    n->settings.guard_stall = true;
+    n->settings.over_allocation_threshold.cpu = 0.99;
+    n->settings.preemption_threshold.cpu = 1;
+    node_run(n, NM_GUARANTEED, 10, 70);
+    node_paused(n, 10, 35);
+    v = node_queue(n, NM_OPPORTUNISTIC, 5, 10);
+    node_sample(n);
+    assert_left_alone(n, v);
+    assert_reason(n->verdict.hold, NM_REASON_PAUSED_FIRST);
+    assert_int_equal(n->verdict.hold_resource, NM_CPU);
+}
+
+/* Not all of a long queue of tiny ones at once; but by and by, in order, and without another sample. */
+static void test_starts_are_spread(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *v[24], *guaranteed;
+
+    for (size_t i = 0; i < 24; i++)
+        v[i] = node_queue(n, NM_OPPORTUNISTIC, 0.1, 0.1);
+    guaranteed = node_queue(n, NM_GUARANTEED, 1, 1);
+    n->settings.queue_max_length = 100;
+    node_sample(n);
+    assert_int_equal(node_count(n, NM_ACTION_ADMIT), 17);
+    assert_action(n, guaranteed, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+    assert_non_null(node_action(n, v[15]));
+    assert_left_alone(n, v[16]);
+    assert_reason(n->verdict.hold, NM_REASON_NEXT_ROUND);
+    assert_reason(nm_policy_hold_reason(&n->verdict, v[16]), NM_REASON_NEXT_ROUND);
+    assert_reason(nm_policy_hold_reason(&n->verdict, v[17]), NM_REASON_BEHIND_OTHERS);
+    assert_true(n->verdict.wake_usec > n->in.now_usec);
+    assert_true(n->verdict.wake_usec <= n->in.now_usec + 20 * NM_USEC_PER_MSEC);
+    node_obey(n);
+    node_change(n); /* somebody else's business, in the same moment */
+    assert_int_equal(node_count(n, NM_ACTION_ADMIT), 0);
+    n->in.now_usec = n->verdict.wake_usec;
+    node_change(n);
+    assert_int_equal(node_count(n, NM_ACTION_ADMIT), 8);
+    assert_non_null(node_action(n, v[16]));
+    assert_reason(n->verdict.hold, NM_REASON_NONE);
+}
+
 static void test_names(void **state)
 {
     enum nm_victim_order victim;
@@ -532,9 +666,11 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         WITH_NODE(test_estimates),
+        WITH_NODE(test_estimates_with_swap),
         WITH_NODE(test_system_use_counts),
         WITH_NODE(test_change_uses_the_old_sample_right),
         cmocka_unit_test(test_opportunistic_rules),
+        WITH_NODE(test_what_is_left_in_the_slice_counts),
         WITH_NODE(test_plain_rule_leaves_the_system_its_use),
         WITH_NODE(test_admissions_of_one_round_see_each_other),
         WITH_NODE(test_nobody_overtakes_the_head),
@@ -551,6 +687,9 @@ int main(void)
         WITH_NODE(test_admitted_ones_are_not_shed),
         WITH_NODE(test_requests),
         WITH_NODE(test_absurd_numbers_do_not_wrap),
+        cmocka_unit_test(test_opportunistic_ones_share_cpu),
+        WITH_NODE(test_what_is_shared_is_not_the_paused_ones),
+        WITH_NODE(test_starts_are_spread),
         cmocka_unit_test(test_names),
     };
 

@@ -29,7 +29,7 @@ static const char *const action_names[] = {"admit", "pause", "resume", "reclaim"
 
 static void print_round(const struct world *w)
 {
-    static const char *const triggers[] = {"sample", "pressure", "change"};
+    static const char *const triggers[] = {"sample", "look", "pressure", "change"};
 
     printf("t=%.3f %s valid=%d cpu=%d at=%.3f U=%.0fM/%" PRIu64 "m in use=%.0fM/%" PRIu64 "m\n",
            (double)w->now / 1e6, triggers[w->in.trigger], w->in.node.valid, w->in.node.cpu_valid,
@@ -79,13 +79,18 @@ static const char *check_order_independence(struct world *w, struct nm_policy *t
     return NULL;
 }
 
-static const char *one_round(struct world *w, struct oracle *o, struct nm_policy *twin)
+static const char *one_round(struct world *w, struct oracle *o, struct oracle_passing *passing,
+                             struct oracle_starts *starts, struct nm_policy *twin)
 {
     const char *r;
 
     world_next(w);
     nm_policy_decide(w->policy, &w->settings, &w->in, &w->verdict);
     r = oracle_check(o, w);
+    if (!r)
+        r = oracle_check_passing(passing, w);
+    if (!r)
+        r = oracle_check_starts(starts, w);
     if (!r)
         r = nm_policy_check_invariants(&w->settings, &w->in, &w->verdict);
     if (!r && twin)
@@ -125,16 +130,24 @@ static bool busy(const struct world *w)
 
 static const char *history(struct world *w, struct nm_policy *twin)
 {
-    struct oracle o = {0};
+    struct oracle_passing passing = {0};
+    struct oracle_starts starts = {0};
+    struct oracle o = {.awake_samples = UINT32_MAX / 2};
     const char *r = NULL;
     unsigned rounds = 20 + (unsigned)world_below(w, 2 * ROUNDS);
 
+    if (twin) {
+        struct nm_policy_memory memory;
+
+        nm_policy_get_memory(w->policy, &memory);
+        nm_policy_set_memory(twin, &memory);
+    }
     for (unsigned i = 0; i < rounds && !r; i++)
-        r = one_round(w, &o, twin);
+        r = one_round(w, &o, &passing, &starts, twin);
     world_calm(w);
     for (unsigned i = 0; i < CALM_ROUNDS && !r && (i == 0 || busy(w)); i++) {
         world_calm(w);
-        r = one_round(w, &o, twin);
+        r = one_round(w, &o, &passing, &starts, twin);
     }
     return r ? r : check_calm(w);
 }
@@ -170,7 +183,7 @@ static bool run(uint64_t seed, struct totals *t)
 static bool foreign(enum nm_reason r)
 {
     return r == NM_REASON_NONE || r == NM_REASON_LARGER_THAN_NODE || r == NM_REASON_QUEUE_FULL ||
-           r == NM_REASON_DRAIN_DEADLINE || r == NM_REASON_USER;
+           r == NM_REASON_DRAIN_DEADLINE || r == NM_REASON_USER || r == NM_REASON_KERNEL_OOM;
 }
 
 /* A world in which something never happens proves nothing about it. */

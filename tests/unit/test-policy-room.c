@@ -189,6 +189,93 @@ static void test_no_resume_into_full_memory(void **state)
     assert_action(n, o, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
 }
 
+/* What was pushed out of a frozen one comes back when it runs: resumed too early, it would take use
+ * over beta again, and be killed for it. */
+static void test_no_resume_without_room_for_its_swap(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 78, 10), *paused = node_paused(n, 5, 10), *later;
+
+    paused->request.memory_bytes = 30 * PERCENT_MEMORY;
+    paused->swapped_bytes = 13 * PERCENT_MEMORY;
+    later = node_paused(n, 1, 1);
+    node_sample(n); /* 84 in use, and 13 come back */
+    assert_left_alone(n, paused);
+    assert_left_alone(n, later); /* in order of arrival */
+    node_use(g, 76, 10);
+    node_sample(n);
+    assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+    assert_int_equal(node_action(n, paused)->predicted.memory_bytes, 13 * PERCENT_MEMORY);
+    assert_action(n, later, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+}
+
+/* It isn't in the samples at once, and must not be given away meanwhile. */
+static void test_swap_of_the_resumed_is_remembered(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 60, 10), *paused = node_paused(n, 10, 10), *next;
+
+    paused->request.memory_bytes = 30 * PERCENT_MEMORY;
+    paused->swapped_bytes = 15 * PERCENT_MEMORY;
+    next = node_paused(n, 1, 1);
+    next->request.memory_bytes = 30 * PERCENT_MEMORY;
+    next->swapped_bytes = 10 * PERCENT_MEMORY;
+    node_sample(n);
+    assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+    assert_left_alone(n, next); /* 71 + 15 + 10 */
+    node_obey(n);
+    node_use(paused, 12, 10);
+    paused->swapped_bytes = 13 * PERCENT_MEMORY;
+    node_sample(n);
+    node_sample(n);
+    node_sample(n);
+    node_sample(n); /* 12 s: it may still come */
+    assert_int_equal(n->verdict.used.memory_bytes, 86 * PERCENT_MEMORY);
+    assert_int_equal(n->verdict.in_use.memory_bytes, 73 * PERCENT_MEMORY);
+    assert_left_alone(n, next);
+    node_sample(n); /* 15 s: nobody has missed it */
+    assert_int_equal(n->verdict.used.memory_bytes, 73 * PERCENT_MEMORY);
+    assert_action(n, next, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+    assert_left_alone(n, g);
+}
+
+/* Room that was made by swapping somebody out is not there for the next one: both would be back. */
+static void test_no_admission_into_room_of_the_swapped(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 40, 85), *paused = node_paused(n, 10, 20), *o;
+
+    g->request = (struct nm_resources){70 * PERCENT_MEMORY, 85 * PERCENT_CPU};
+    paused->request.memory_bytes = 60 * PERCENT_MEMORY;
+    paused->swapped_bytes = 30 * PERCENT_MEMORY;
+    paused->user_paused = true; /* no claim on CPU, but the memory is its own all the time */
+    o = node_queue(n, O, 16, 1);
+    node_use(g, 40, 10);
+    node_sample(n); /* 50 in use + 16 + 30 of the paused */
+    assert_left_alone(n, o);
+    assert_reason(n->verdict.hold, NM_REASON_PAUSED_FIRST);
+    assert_int_equal(n->verdict.hold_resource, NM_MEMORY);
+    o->request.memory_bytes = 15 * PERCENT_MEMORY;
+    node_sample(n);
+    assert_action(n, o, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
+}
+
+/* Its limit doesn't let in more than its request, whatever is out there. */
+static void test_swap_comes_back_up_to_the_limit(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *paused = node_paused(n, 10, 10);
+
+    paused->request.memory_bytes = 12 * PERCENT_MEMORY;
+    paused->swapped_bytes = 90 * PERCENT_MEMORY;
+    node_sample(n);
+    assert_left_alone(n, paused);
+    n->settings.memory_limits = true;
+    node_sample(n);
+    assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+    assert_int_equal(node_action(n, paused)->predicted.memory_bytes, 2 * PERCENT_MEMORY);
+}
+
 /* ---- room for guaranteed containers ---------------------------------------------------------- */
 
 static void test_room_takes_what_is_needed(void **state)
@@ -355,6 +442,10 @@ int main(void)
         WITH_NODE(test_promoted_while_paused),
         WITH_NODE(test_resume_while_draining),
         WITH_NODE(test_no_resume_into_full_memory),
+        WITH_NODE(test_no_resume_without_room_for_its_swap),
+        WITH_NODE(test_swap_of_the_resumed_is_remembered),
+        WITH_NODE(test_no_admission_into_room_of_the_swapped),
+        WITH_NODE(test_swap_comes_back_up_to_the_limit),
         WITH_NODE(test_room_takes_what_is_needed),
         WITH_NODE(test_room_for_several),
         WITH_NODE(test_room_that_cannot_be_had),

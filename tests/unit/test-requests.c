@@ -43,8 +43,11 @@ static int as_drain(json_t *body, struct nm_problem *p)
 static int parse(parser_t parser, const char *text, struct nm_problem *p)
 {
     json_t *body = NULL;
-    int r = nm_messages_parse_body(text, strlen(text), &body, p);
+    size_t tree_bytes;
+    int r = nm_messages_measure_body(text, strlen(text), &tree_bytes, p);
 
+    if (r == 0)
+        r = nm_messages_parse_body(text, strlen(text), &body, p);
     if (r == 0)
         r = parser(body, p);
     json_decref(body);
@@ -187,7 +190,40 @@ static void test_deep_nesting(void **state)
     memset(body, '[', 100000);
     body[100000] = '\0';
     assert_int_equal(parse(as_submit, body, &p), NM_AGENT_E_INVALID);
-    assert_non_null(strstr(p.message, "maximum parsing depth reached"));
+    assert_string_equal(p.message,
+                        "The body has arrays and objects in each other, more than 16 levels deep, which is the "
+                        "most that is allowed.");
+}
+
+/* Refused by what they would become, which for all but the first is little of a text. */
+static void test_bombs(void **state)
+{
+    static const struct {
+        const char *piece, *message;
+    } bombs[] = {
+        {"[],", "The body has more than 64 arrays and objects, which is the most that is allowed."},
+        {"{},", "The body has more than 64 arrays and objects, which is the most that is allowed."},
+        {"\"\",", "The body has more than 40000 values, which is the most that is allowed."},
+        {"1,", "The body has more than 40000 values, which is the most that is allowed."},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bombs); i++) {
+        _cleanup_free_ char *body = NULL;
+        struct nm_problem p = {};
+        size_t len;
+        FILE *f = open_memstream(&body, &len);
+
+        fputs("{\"command\":[", f);
+        for (int k = 0; k < 100000; k++)
+            fputs(bombs[i].piece, f);
+        fseek(f, -1, SEEK_CUR);
+        fputs("]}", f);
+        (void)fclose(f);
+        assert_int_equal(parse(as_submit, body, &p), NM_AGENT_E_INVALID);
+        assert_string_equal(p.thing, "body");
+        assert_string_equal(p.message, bombs[i].message);
+    }
 }
 
 static void test_submit_round_trip(void **state)
@@ -371,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_long_value_is_shortened),
         cmocka_unit_test(test_deep_nesting),
+        cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_submit_round_trip),
         cmocka_unit_test(test_submit_defaults),
         cmocka_unit_test(test_vcores),

@@ -51,6 +51,32 @@ static int resolve(struct fixture *f)
     return nm_config_policy_settings(f->config, &f->node, &f->backend, &f->settings, &f->message);
 }
 
+/* A node of 2 GiB takes some 15,000 tasks: what one container could have was more than that. */
+static void test_tasks(void **state)
+{
+    static const struct {
+        uint64_t configured, node, slice, container;
+    } rows[] = {
+        {0, 15000, 11250, 5625},
+        {0, 1 << 22, 3 << 20, 16384},
+        {0, 0, NM_CGROUP_NONE, 16384},
+        {0, 1, 1, 1},
+        {20000, 15000, 11250, 20000}, /* the slice's holds all the same */
+        {NM_CGROUP_NONE, 15000, 11250, NM_CGROUP_NONE},
+        {7, 0, NM_CGROUP_NONE, 7},
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        struct nm_task_limits l;
+
+        f->config->pids_max = rows[i].configured;
+        l = nm_settings_tasks(f->config, rows[i].node);
+        assert_int_equal(l.slice, rows[i].slice);
+        assert_int_equal(l.container, rows[i].container);
+    }
+}
+
 static void test_auto_reserve(void **state)
 {
     static const struct {
@@ -120,6 +146,38 @@ static void test_too_much(void **state)
     f->config->system_reserved_vcores_milli = 8000;
     expect_refused(f, "[node] system-reserved-vcores = 8: leaves nothing for containers, this node "
                       "has 8 vcores on 8 CPUs");
+}
+
+/* What was right when it was configured shrinks with the node, and grows with it again. */
+static void test_a_node_that_changes(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_policy_settings s;
+
+    f->config->system_reserved_memory_bytes = 2 * GIB;
+    f->config->memory_bytes = 12 * GIB;
+    f->config->system_reserved_vcores_milli = 2000;
+    assert_int_equal(nm_config_follow_node(f->config, &f->node, &f->backend, &s), 0);
+    assert_int_equal(s.capacity.memory_bytes, 12 * GIB);
+    assert_int_equal(s.capacity.cpu_millicores, 6000);
+    f->node.memory_total_bytes = 10 * GIB;
+    f->node.n_cpus = 4;
+    assert_int_equal(nm_config_follow_node(f->config, &f->node, &f->backend, &s), 0);
+    assert_int_equal(s.capacity.memory_bytes, 8 * GIB);
+    assert_int_equal(s.reserve.memory_bytes, 2 * GIB);
+    assert_int_equal(s.capacity.cpu_millicores, 2000);
+    f->node.memory_total_bytes = 2 * GIB;
+    f->node.n_cpus = 1;
+    assert_int_equal(nm_config_follow_node(f->config, &f->node, &f->backend, &s), 0);
+    assert_int_equal(s.capacity.memory_bytes, GIB);
+    assert_int_equal(s.capacity.cpu_millicores, 500);
+    f->config->memory_bytes = 0;
+    f->node.memory_total_bytes = 20 * GIB;
+    f->config->system_reserved_memory_bytes = UINT64_MAX;
+    assert_int_equal(nm_config_follow_node(f->config, &f->node, &f->backend, &s), 0);
+    assert_int_equal(s.capacity.memory_bytes, 19 * GIB);
+    f->node.n_cpus = 0;
+    assert_int_equal(nm_config_follow_node(f->config, &f->node, &f->backend, &s), -ENODATA);
 }
 
 static void test_no_sample(void **state)
@@ -202,7 +260,7 @@ static void test_the_rest(void **state)
     assert_int_equal(resolve(f), 0);
     assert_true(f->settings.over_allocation);
     assert_true(f->settings.over_allocation_threshold.memory == 0.8);
-    assert_true(f->settings.preemption_threshold.cpu == 0.95);
+    assert_true(f->settings.preemption_threshold.memory == 0.95);
     assert_int_equal(f->settings.warmup_usec, 15 * NM_USEC_PER_SEC);
     assert_int_equal(f->settings.warmup_samples, 3);
     assert_int_equal(f->settings.queue_max_length, 77);
@@ -212,7 +270,7 @@ static void test_the_rest(void **state)
     assert_int_equal(f->settings.cpu_samples, 4);
     assert_int_equal(f->settings.settle_samples, 2);
     assert_int_equal(f->settings.pause_deadline_usec, 600 * NM_USEC_PER_SEC);
-    assert_int_equal(f->settings.breaker_usec, 30 * NM_USEC_PER_SEC);
+    assert_int_equal(f->settings.breaker_usec, 10 * NM_USEC_PER_SEC);
     assert_true(f->settings.uplink_threshold == 0.5);
     /* A sample is stale after three periods, but never within two seconds. */
     assert_int_equal(f->settings.sample_max_age_usec, 9 * NM_USEC_PER_SEC);
@@ -221,14 +279,73 @@ static void test_the_rest(void **state)
     assert_int_equal(f->settings.sample_max_age_usec, 2 * NM_USEC_PER_SEC);
 }
 
+/* Bold where the host holds the promise by itself, and always with a reason. */
+static void test_cpu_thresholds_follow_the_host(void **state)
+{
+    static const enum nm_cgroup_feature needed[] = {NM_CGROUP_CPU_WEIGHT, NM_CGROUP_CPU_IDLE,
+                                                    NM_CGROUP_PRESSURE};
+    const struct nm_task_limits tasks = {.slice = 10000, .container = 5000};
+    struct nm_config_note notes[NM_SETTINGS_NOTES_MAX];
+    struct fixture *f = *state;
+    const char *why;
+
+    assert_int_equal(resolve(f), 0);
+    assert_true(f->settings.over_allocation_threshold.cpu == 0.99);
+    assert_true(f->settings.preemption_threshold.cpu == 1);
+    assert_true(f->settings.guard_stall);
+    assert_true(nm_settings_cpu_is_guarded(f->config, &f->backend, &why));
+    assert_non_null(strstr(why, "cpu.idle"));
+    assert_int_equal(nm_settings_notes(f->config, &f->node, &f->backend, &f->settings, &tasks, notes), 8);
+    assert_string_equal(notes[3].name, "cpu-threshold");
+    assert_string_equal(notes[3].value, "0.99");
+    assert_string_equal(notes[4].value, "1");
+    assert_string_equal(notes[1].value, "8");
+    assert_string_equal(notes[5].section, "queue");
+    assert_string_equal(notes[5].value, "8"); /* of 10 */
+    assert_string_equal(notes[6].section, "containers");
+    assert_string_equal(notes[6].value, "500"); /* of 2000 */
+    assert_string_equal(notes[7].name, "pids-max");
+    assert_string_equal(notes[7].value, "5000");
+    assert_non_null(strstr(notes[7].why, "three eighths"));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(needed); i++) {
+        f->backend.feature[needed[i]] = false;
+        assert_int_equal(resolve(f), 0);
+        assert_true(f->settings.over_allocation_threshold.cpu == 0.8);
+        assert_true(f->settings.preemption_threshold.cpu == 0.95);
+        assert_false(f->settings.guard_stall);
+        assert_false(nm_settings_cpu_is_guarded(f->config, &f->backend, &why));
+        assert_non_null(strstr(why, "careful"));
+        f->backend.feature[needed[i]] = true;
+    }
+    f->config->squeeze = false;
+    assert_int_equal(resolve(f), 0);
+    assert_true(f->settings.preemption_threshold.cpu == 0.95);
+    f->config->squeeze = true;
+    f->config->stall_margin = 1;
+    assert_int_equal(resolve(f), 0);
+    assert_true(f->settings.preemption_threshold.cpu == 0.95);
+    f->config->stall_margin = 0.1;
+    f->config->preemption_threshold.cpu = 0.9; /* set by somebody: it stays, and no note is needed */
+    assert_int_equal(resolve(f), 0);
+    assert_true(f->settings.preemption_threshold.cpu == 0.9);
+    assert_true(f->settings.over_allocation_threshold.cpu == 0.8);
+    assert_int_equal(nm_settings_notes(f->config, &f->node, &f->backend, &f->settings, &tasks, notes), 7);
+    f->config->queue_max_per_user = f->config->max_per_user = 3;
+    f->config->pids_max = 100;
+    assert_int_equal(nm_settings_notes(f->config, &f->node, &f->backend, &f->settings, &tasks, notes), 4);
+}
+
 int main(void)
 {
 #define WITH_FIXTURE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        WITH_FIXTURE(test_tasks),
         WITH_FIXTURE(test_auto_reserve), WITH_FIXTURE(test_capacity_and_reserve_are_the_node),
         WITH_FIXTURE(test_too_much),     WITH_FIXTURE(test_no_sample),
         WITH_FIXTURE(test_cpu),          WITH_FIXTURE(test_vcores),
+        WITH_FIXTURE(test_cpu_thresholds_follow_the_host),
         WITH_FIXTURE(test_features),     WITH_FIXTURE(test_the_rest),
+        WITH_FIXTURE(test_a_node_that_changes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

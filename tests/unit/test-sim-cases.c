@@ -32,7 +32,7 @@ static void assignments(void **state)
     assert_true(c->over_allocation_threshold.cpu == 0.7);
     assert_int_equal(nm_case_assign(c, " preemption.memory_threshold = 0.9 ", &message), 0);
     assert_true(c->preemption_threshold.memory == 0.9);
-    assert_true(c->preemption_threshold.cpu == 0.95);
+    assert_true(c->preemption_threshold.cpu == 0); /* auto, as before */
     assert_int_equal(nm_case_assign(c, "victims=app-fair", &message), 0);
     assert_int_equal(c->victim_order, NM_VICTIM_APP_FAIR);
     nm_config_free(c);
@@ -80,7 +80,7 @@ static void rows(void **state)
     assert_true(s.list[0].config->preemption_threshold.cpu == 0.98);
     assert_int_equal(s.list[0].config->queue_max_length, 3);
     assert_string_equal(s.list[1].name, "beta=0.9");
-    assert_true(s.list[1].config->over_allocation_threshold.cpu == 0.8);
+    assert_true(s.list[1].config->over_allocation_threshold.cpu == 0); /* auto, as before */
     assert_int_equal(nm_cases_add_spec(&s, base, "x: beta=0.7", set, 1, &message), -EINVAL);
     assert_non_null(strstr(message, "must be below"));
     free(message);

@@ -47,8 +47,8 @@ static void assert_sane(const struct nm_workload *w, const struct nm_sim_result 
 
         all += j->submitted;
         kills += j->preempted;
-        assert_int_equal(j->submitted, j->refused + j->done + j->preempted + j->oom + j->running +
-                                           j->waiting);
+        assert_int_equal(j->submitted, j->refused + j->done + j->preempted + j->oom + j->limit +
+                                           j->running + j->waiting);
         assert_true(j->slowdown_mean >= 1 || j->done == 0);
     }
     assert_int_equal(all, w->n_jobs);
@@ -122,7 +122,8 @@ static void it_pays(void **state)
     replay(w, w->config, bold);
     assert_true(nm_sim_useful_work(timid) > nm_sim_useful_work(off));
     assert_true(nm_sim_useful_work(bold) > 1.2 * nm_sim_useful_work(timid));
-    assert_true(bold->jobs[NM_GUARANTEED].slowdown_mean < 1.02);
+    /* what is shared can't be given out: the model says so */
+    assert_true(bold->jobs[NM_GUARANTEED].slowdown_mean < 1.02 + NM_SIM_INTERFERENCE);
     assert_int_equal(bold->oom_guaranteed, 0);
     free(off);
     free(timid);

@@ -293,10 +293,10 @@ static void foreign_lines_are_refused(void **state)
          "the first is at 0"},
         {"{\"nmd_trace\":1,\"period_usec\":1000000,\"node\":{\"memory_bytes\":9,\"cpus\":1},"
          "\"features\":[],\"config\":{\"preemption.cpu-threshold\":\"2\"}}\n",
-         "\"preemption.cpu-threshold\" is \"2\": it must be a fraction"},
+         "\"preemption.cpu-threshold\" is \"2\": it must be auto, or a fraction"},
         {"{\"nmd_trace\":1,\"period_usec\":1000000,\"node\":{\"memory_bytes\":9,\"cpus\":1},"
-         "\"features\":[],\"config\":{\"preemption.cpu-threshold\":\"0.5\"}}\n",
-         "the recorded configuration: [over-allocation] cpu-threshold"},
+         "\"features\":[],\"config\":{\"preemption.memory-threshold\":\"0.5\"}}\n",
+         "the recorded configuration: [over-allocation] memory-threshold"},
     };
 
     (void)state;

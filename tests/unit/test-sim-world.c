@@ -16,6 +16,7 @@
 struct fixture {
     struct nm_workload *load;
     struct nm_world *w;
+    uint32_t kernel_kills; /* that there was a round about */
 };
 
 static int set_up(void **state)
@@ -72,6 +73,7 @@ static void begin(struct fixture *f)
     assert_int_equal(nm_workload_finish(f->load), 0);
     assert_int_equal(nm_world_new(f->load, f->load->config, &f->w, &message), 0);
     assert_true(nm_world_advance(f->w, f->w->begin_usec) >= 0);
+    f->w->interference = 0; /* so that times are whole */
 }
 
 static void decide(struct fixture *f, const struct nm_policy_action *actions, size_t n,
@@ -100,9 +102,12 @@ static void until(struct fixture *f, uint64_t usec)
 
     while (f->w->now_usec < to) {
         uint64_t next = nm_world_next(f->w);
+        int r;
 
         assert_true(next >= f->w->now_usec);
-        assert_true(nm_world_advance(f->w, NM_MIN(next, to)) >= 0);
+        r = nm_world_advance(f->w, NM_MIN(next, to));
+        assert_true(r >= 0);
+        f->kernel_kills += r > 0 ? f->w->input.kernel_kills : 0;
     }
     nm_world_settle(f->w);
 }
@@ -228,7 +233,40 @@ static void paused_it_stands_still(void **state)
     assert_int_equal(job(f, 0)->view.state, NM_RUNNING);
     assert_int_equal(f->w->memory_bytes, 100 * NM_MIB);
     assert_int_equal(f->w->swapped_bytes, 0);
-    assert_int_equal(job(f, 0)->progress_usec, progress + 31 * SEC - 30 * SEC - 100000);
+    /* a step for the thaw, and one for what was in swap */
+    assert_int_equal(job(f, 0)->swapping_in_usec, 100000);
+    assert_int_equal(job(f, 0)->progress_usec, progress + 31 * SEC - 30 * SEC - 200000);
+}
+
+/* Time in which it gets nothing done, and holds its memory by and by. */
+static void what_is_in_swap_comes_back_slowly(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t progress;
+
+    f->load->header.swap_bytes = 1000 * NM_MIB;
+    add(f, NM_OPPORTUNISTIC, 500, 1000, 20);
+    begin(f);
+    act(f, NM_ACTION_ADMIT, 0);
+    until(f, 5 * SEC);
+    act(f, NM_ACTION_PAUSE, 0);
+    progress = job(f, 0)->progress_usec;
+    until(f, 6 * SEC);
+    for (int i = 0; i < 30; i++) /* 10 MiB each */
+        act(f, NM_ACTION_RECLAIM, 0);
+    assert_int_equal(f->w->swapped_bytes, 300 * NM_MIB);
+    act(f, NM_ACTION_RESUME, 0);
+    until(f, 7 * SEC);
+    nm_world_sample(f->w);
+    assert_int_equal(job(f, 0)->view.state, NM_RUNNING);
+    assert_int_equal(job(f, 0)->view.measured.memory_bytes, 290 * NM_MIB);
+    assert_int_equal(job(f, 0)->view.swapped_bytes, 210 * NM_MIB);
+    assert_int_equal(f->w->got_millicores, 0);
+    assert_int_equal(job(f, 0)->progress_usec, progress);
+    until(f, 10 * SEC);
+    assert_int_equal(f->w->memory_bytes, 500 * NM_MIB);
+    assert_int_equal(job(f, 0)->swapping_in_usec, 3 * SEC);
+    assert_int_equal(job(f, 0)->progress_usec, progress + 10 * SEC - 9 * SEC - 100000);
 }
 
 static void killed_it_holds_until_it_is_gone(void **state)
@@ -267,6 +305,40 @@ static void kernel_kills_the_latest(void **state)
     assert_int_equal(job(f, 1)->end, NM_SIM_LIVE);
     assert_int_equal(f->w->memory_bytes, 900 * NM_MIB);
     assert_int_equal(f->w->guaranteed_oom, 0);
+    assert_int_equal(f->kernel_kills, 1); /* and the policy hears of it, once */
+}
+
+static void its_own_limit_holds_each(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, NM_OPPORTUNISTIC, 100, 100, 50);
+    assert_int_equal(nm_curve_add(&f->load->jobs[0].curve, &(struct nm_use){5 * SEC, 101 * NM_MIB, 100}), 0);
+    begin(f);
+    act(f, NM_ACTION_ADMIT, 0);
+    until(f, 4 * SEC);
+    assert_int_equal(job(f, 0)->end, NM_SIM_LIVE);
+    until(f, 6 * SEC);
+    assert_int_equal(job(f, 0)->end, NM_SIM_LIMIT);
+    assert_int_equal(f->kernel_kills, 0); /* which says nothing of the node */
+    assert_int_equal(f->w->memory_bytes, 0);
+}
+
+/* Half of the CPUs are with opportunistic containers: of a fifth, a tenth is felt. */
+static void caches_are_shared(void **state)
+{
+    struct fixture *f = *state;
+
+    add(f, NM_GUARANTEED, 10, 1000, 50);
+    add(f, NM_OPPORTUNISTIC, 10, 2000, 50);
+    begin(f);
+    f->w->interference = 0.2;
+    act(f, NM_ACTION_ADMIT, 0);
+    act(f, NM_ACTION_ADMIT, 1);
+    until(f, 10 * SEC + 100000);
+    nm_world_settle(f->w);
+    assert_in_range(job(f, 0)->progress_usec, 9 * SEC, 9 * SEC + 200000);
+    assert_int_equal(job(f, 1)->progress_usec, 10 * SEC);
 }
 
 static void at_last_a_guaranteed_one_suffers(void **state)
@@ -277,6 +349,7 @@ static void at_last_a_guaranteed_one_suffers(void **state)
     add(f, NM_GUARANTEED, 300, 100, 50);
     f->load->jobs[1].curve.points[0].memory_bytes = 500 * NM_MIB; /* more than it asked for */
     begin(f);
+    f->w->settings.memory_limits = false;
     for (size_t i = 0; i < 2; i++)
         act(f, NM_ACTION_ADMIT, i);
     until(f, SEC);
@@ -297,6 +370,7 @@ static void pauses_end_with_the_container(void **state)
                                   &(struct nm_use){20 * SEC, 950 * NM_MIB, 100}),
                      0);
     begin(f);
+    f->w->settings.memory_limits = false;
     for (size_t i = 0; i < 3; i++)
         act(f, NM_ACTION_ADMIT, i);
     until(f, 5 * SEC);
@@ -325,6 +399,7 @@ static void growth_is_noticed(void **state)
     add(f, NM_OPPORTUNISTIC, 100, 100, 50);
     assert_int_equal(nm_curve_add(&f->load->jobs[0].curve, &more), 0);
     begin(f);
+    f->w->settings.memory_limits = false;
     act(f, NM_ACTION_ADMIT, 0);
     v.allocated_opportunistic.memory_bytes = 100 * NM_MIB;
     v.in_use.memory_bytes = 100 * NM_MIB;
@@ -362,8 +437,11 @@ int main(void)
         TEST(nobody_gets_more_than_it_wants),
         TEST(squeeze_holds_opportunistic),
         TEST(paused_it_stands_still),
+        TEST(what_is_in_swap_comes_back_slowly),
         TEST(killed_it_holds_until_it_is_gone),
         TEST(kernel_kills_the_latest),
+        TEST(its_own_limit_holds_each),
+        TEST(caches_are_shared),
         TEST(at_last_a_guaranteed_one_suffers),
         TEST(pauses_end_with_the_container),
         TEST(growth_is_noticed),

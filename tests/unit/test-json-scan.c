@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a JSON text would become, against what the parser then makes of it. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+
+#include "rpc/local/json-scan.h"
+#include "tests/unit/counted-memory.h"
+#include "util/macros.h"
+
+static size_t parse(const char *text, size_t len)
+{
+    held = peak = 0;
+    json_set_alloc_funcs(counted, uncounted);
+    json_decref(json_loadb(text, len, JSON_DECODE_ANY, NULL));
+    json_set_alloc_funcs(malloc, free);
+    assert_int_equal(held, 0);
+    return peak;
+}
+
+/* n times `piece` between `begin` and `end`; a '#' in it becomes the number. */
+static char *repeat(const char *begin, const char *piece, const char *end, unsigned n)
+{
+    char *text;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    fputs(begin, f);
+    for (unsigned i = 0; i < n; i++)
+        for (const char *s = piece; *s; s++)
+            *s == '#' ? (void)fprintf(f, "%u", i) : (void)fputc(*s, f);
+    fputs(end, f);
+    (void)fclose(f);
+    return text;
+}
+
+static void test_counts(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t n_values, n_containers, depth;
+    } cases[] = {
+        {"", 0, 0, 0},
+        {" \t\r\n", 0, 0, 0},
+        {"1", 1, 0, 0},
+        {"-1.5e+3", 1, 0, 0},
+        {"\"a\"", 1, 0, 0},
+        {"[]", 1, 1, 1},
+        {"[[],[[]]]", 4, 4, 3},
+        {"{\"a\":[1,true,null,\"x\"]}", 7, 2, 2},
+        {"\"[[[{{{\"", 1, 0, 0},
+        {"[\"\\\"[\",\"\\\\\",[]]", 4, 2, 2},
+        {"[\"open", 2, 1, 1},
+        {"\"open\\", 1, 0, 0},
+        {"]]]][", 1, 1, 1},
+        {"[[[[[[", 6, 6, 6},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_json_size s = nm_json_scan(cases[i].text, strlen(cases[i].text));
+        assert_int_equal(s.n_values, cases[i].n_values);
+        assert_int_equal(s.n_containers, cases[i].n_containers);
+        assert_int_equal(s.depth, cases[i].depth);
+    }
+    assert_int_equal(nm_json_scan("\0", 1).n_values, 0);
+    assert_int_equal(nm_json_scan(NULL, 0).n_values, 0);
+}
+
+/* Never less than it takes, and no more than a few times that. */
+static void test_bytes(void **state)
+{
+    static const struct {
+        const char *begin, *piece, *end;
+    } shapes[] = {
+        {"[", "[],", "1]"},
+        {"[", "{},", "1]"},
+        {"[", "\"\",", "1]"},
+        {"[", "\"some words in here, for a change\",", "1]"},
+        {"[", "1,", "1]"},
+        {"[", "1.5,", "1]"},
+        {"[", "true,", "null]"},
+        {"{", "\"#\":\"\",", "\"x\":1}"},
+        {"{", "\"#\":{},", "\"x\":1}"},
+        {"{", "\"a name that is longer #\":1,", "\"x\":1}"},
+        {"\"", "0123456789abcdef", "\""},
+        {"[\"", "\\u0041", "\"]"},
+    };
+    static const unsigned numbers[] = {0, 1, 7, 9, 100, 1025, 20000};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(shapes); i++)
+        for (size_t k = 0; k < NM_ARRAY_SIZE(numbers); k++) {
+            _cleanup_free_ char *text =
+                repeat(shapes[i].begin, shapes[i].piece, shapes[i].end, numbers[k]);
+            size_t said = nm_json_scan(text, strlen(text)).tree_bytes,
+                   taken = parse(text, strlen(text));
+            if (nm_json_scan(text, strlen(text)).n_containers > NM_JSON_CONTAINERS_MAX)
+                continue; /* not counted to the end */
+            if (said + 512 < taken || said > 6 * taken + 512)
+                fail_msg("%u times %s: %zu bytes were said, %zu taken", numbers[k],
+                         shapes[i].piece, said, taken);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

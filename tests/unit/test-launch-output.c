@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A container's output: the files that it is kept in, their limit, what becomes of it on a full disk and when the shim
+ * is killed, by real commands behind the real shim. */
+
+#include "tests/unit/launch-world.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "agent/launch/output-read.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+
+#define LIMIT NM_OUTPUT_MIN_BYTES
+
+static int open_logs(const struct world *w)
+{
+    int fd = open(w->logs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    return fd;
+}
+
+/* All of a stream that is kept, from `from` on, as nmd reads it; *ret_base: of the first file. */
+static char *read_all(const struct world *w, const char *stream, uint64_t from, uint64_t *ret_base)
+{
+    _cleanup_close_ int dir = open_logs(w);
+    char *text = calloc(1, 4 * LIMIT);
+    size_t len = 0;
+
+    for (bool first = true;; first = false) {
+        struct nm_output_piece p;
+        ssize_t n;
+
+        assert_int_equal(nm_output_piece_open(dir, stream, from, &p), 0);
+        if (first && ret_base)
+            *ret_base = p.base;
+        from = NM_MAX(from, p.base);
+        while ((n = pread(p.fd, text + len, 4 * LIMIT - len - 1, (off_t)(p.head + from - p.base))) > 0) {
+            len += (size_t)n;
+            from += (uint64_t)n;
+        }
+        (void)close(p.fd);
+        if (p.newest)
+            return text;
+    }
+}
+
+static uint64_t on_disk(const struct world *w)
+{
+    _cleanup_close_ int dir = open_logs(w);
+
+    return nm_output_disk_bytes(dir);
+}
+
+/* ---- by the shim ----------------------------------------------------------------------------- */
+
+static void test_limit(void **state)
+{
+    struct world *w = *state;
+    _cleanup_free_ char *text = NULL;
+    char head[200], name[160];
+    uint64_t base = 0;
+
+    w->output_max_bytes = LIMIT;
+    shell(w, "seq 100000; echo fine >&2");
+    run(w);
+    assert_int_equal(w->ended.exit_code, 0);
+    assert_int_equal(w->started.output_max_bytes, LIMIT);
+    assert_int_equal(w->ended.output_lost_bytes, 0);
+    text = read_all(w, "stdout", 0, &base);
+    assert_true(base > 0);
+    /* 588895 bytes in all: what is kept are the last of them, without a gap */
+    assert_int_equal(base + strlen(text), 588895);
+    assert_true(strlen(text) >= LIMIT / 2 - NM_OUTPUT_HEAD_MAX && strlen(text) <= LIMIT);
+    assert_string_equal(text + strlen(text) - 14, "\n99999\n100000\n");
+    assert_true(on_disk(w) <= LIMIT + 3 * 4096);
+    (void)snprintf(name, sizeof name, "%s/stdout.%llu", w->logs, (unsigned long long)base);
+    {
+        _cleanup_close_ int fd = open(name, O_RDONLY | O_CLOEXEC);
+
+        assert_true(read(fd, head, sizeof head) > 20);
+    }
+    (void)snprintf(name, sizeof name, "[nmd: %llu bytes of output came before this line; of its log, only the newest "
+                   "64 KiB are kept]\n", (unsigned long long)base);
+    assert_memory_equal(head, name, strlen(name));
+    assert_string_equal(output(w, "stderr"), "fine\n");
+}
+
+/* No line of ours comes between two files that are both there. */
+static void test_below_the_limit(void **state)
+{
+    struct world *w = *state;
+    _cleanup_free_ char *text = NULL;
+    uint64_t base = 1;
+    size_t at = 0;
+
+    w->output_max_bytes = LIMIT;
+    shell(w, "seq 10000");
+    run(w);
+    text = read_all(w, "stdout", 0, &base);
+    assert_int_equal(base, 0);
+    for (int i = 1; i <= 10000; i++)
+        at += (size_t)snprintf(NULL, 0, "%d\n", i);
+    assert_int_equal(strlen(text), at);
+    assert_null(strchr(text, '['));
+}
+
+/* What fills a disk in the twinkling of an eye fills no more than the limit, at any moment; and the command is held up
+ * by nothing. */
+static void test_flood(void **state)
+{
+    struct world *w = *state;
+    uint64_t until = nm_now_usec() + 700 * NM_USEC_PER_MSEC, most = 0;
+    struct nm_output_piece p;
+    _cleanup_close_ int dir = -EBADF;
+
+    w->output_max_bytes = LIMIT;
+    shell(w, "cat /dev/zero & cat /dev/zero >&2");
+    assert_int_equal(launch(w), 0);
+    assert_int_equal(nm_launch_open_gate(w->launch), 0);
+    wait_for(w, &w->n_started);
+    while (nm_now_usec() < until)
+        most = NM_MAX(most, on_disk(w));
+    assert_int_equal(kill(w->started.pid, SIGKILL), 0);
+    wait_for(w, &w->n_ended);
+    assert_true(most > LIMIT && most <= 2 * LIMIT + 6 * 4096);
+    dir = open_logs(w);
+    assert_int_equal(nm_output_piece_open(dir, "stdout", UINT64_MAX, &p), 0);
+    assert_true(p.base > 4 * LIMIT);
+    (void)close(p.fd);
+}
+
+/* What the user could do with a file of its own, it can't with a pipe; what programs do with /dev/stdout, they can. */
+static void test_no_file(void **state)
+{
+    struct world *w = *state;
+    char path[160];
+    struct stat st;
+
+    use_user(w, "nobody");
+    w->output_max_bytes = LIMIT;
+    shell(w, "echo one >/dev/stdout; echo two >/proc/self/fd/1; echo three >/dev/stderr; "
+             "truncate -s 1G /proc/self/fd/1 2>/dev/null || echo not cut; : >/dev/stdout; chmod 666 /proc/self/fd/1; "
+             "ls -l /proc/self/fd/1 | grep -c pipe");
+    run(w);
+    assert_string_equal(output(w, "stdout"), "one\ntwo\nnot cut\n1\n");
+    assert_string_equal(output(w, "stderr"), "three\n");
+    (void)snprintf(path, sizeof path, "%s/stdout", w->logs);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_uid, geteuid());
+    assert_int_equal(st.st_mode & 07777, 0600);
+}
+
+/* What was written before the end is there, and a descendant that goes on and on doesn't hold up the end. */
+static void test_end_with_writer(void **state)
+{
+    struct world *w = *state;
+    _cleanup_free_ char *text = NULL;
+
+    w->output_max_bytes = LIMIT;
+    shell(w, "sleep 1000 & echo $!; yes & echo $!; head -c 30000 /dev/zero | tr '\\0' x >&2; exit 3");
+    run(w);
+    assert_int_equal(w->ended.exit_code, 3);
+    text = read_all(w, "stderr", 0, NULL);
+    assert_int_equal(strlen(text), 30000);
+    free(STEAL_PTR(text));
+    text = read_all(w, "stdout", 0, NULL);
+    for (char *p = text, *save = NULL; (p = strtok_r(p, "\n", &save)); p = NULL)
+        if (strtol(p, NULL, 10) > 1)
+            (void)kill((pid_t)strtol(p, NULL, 10), SIGKILL);
+}
+
+/* Frozen or starved, a shim may be killed before it has passed on the last words. */
+static void test_killed_shim(void **state)
+{
+    struct world *w = *state;
+    char path[128], text[64];
+    uint64_t until = nm_now_usec() + DEADLINE_USEC;
+    pid_t shim;
+
+    shell(w, "echo first; while ! [ -e \"$GO\" ]; do sleep 0.01; done; echo last words; exec sleep 1000");
+    (void)snprintf(path, sizeof path, "GO=%s/go", w->root);
+    w->env[0] = path;
+    assert_int_equal(launch(w), 0);
+    assert_int_equal(nm_launch_open_gate(w->launch), 0);
+    wait_for(w, &w->n_started);
+    shim = nm_launch_shim_pid(w->launch);
+    while (!nm_streq(output(w, "stdout"), "first\n") && nm_now_usec() < until)
+        (void)poll(NULL, 0, 5);
+    assert_int_equal(kill(shim, SIGSTOP), 0);
+    assert_int_equal(close(open(path + 3, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+    do { /* it has become `sleep` when it has written */
+        char comm[64];
+
+        (void)snprintf(comm, sizeof comm, "/proc/%d/comm", w->started.pid);
+        assert_int_equal(nm_read_file_at(AT_FDCWD, comm, text, sizeof text, NULL), 0);
+    } while (!nm_streq(text, "sleep\n") && nm_now_usec() < until);
+    assert_string_equal(output(w, "stdout"), "first\n");
+    nm_launch_keep_output(w->launch, w->logs);
+    assert_int_equal(kill(shim, SIGKILL), 0);
+    wait_for(w, &w->n_ended);
+    assert_true(w->without_record);
+    assert_string_equal(output(w, "stdout"), "first\nlast words\n");
+}
+
+/* On a full disk the command runs to its end; what is missing is counted, and told as soon as that can be written. */
+static void test_full_disk(void **state)
+{
+    struct world *w = *state;
+    uint64_t until = nm_now_usec() + DEADLINE_USEC;
+    char path[160], go[128];
+    int ballast;
+
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(nm_mkdir_p(w->logs, 0700), 0);
+    if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("none", w->logs, "tmpfs", 0, "size=64k,mode=700") < 0)
+        skip();
+    (void)snprintf(go, sizeof go, "GO=%s/go", w->root);
+    w->env[0] = go;
+    shell(w, "echo before; head -c 100000 /dev/zero; touch $GO.full; while ! [ -e $GO ]; do sleep 0.01; done; "
+             "echo after; exit 7");
+    assert_int_equal(launch(w), 0);
+    assert_int_equal(nm_launch_open_gate(w->launch), 0);
+    (void)snprintf(path, sizeof path, "%s/ballast", w->logs);
+    ballast = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(nm_write_all(ballast, (char[16384]){0}, 16384), 0);
+    (void)snprintf(path, sizeof path, "%s/go.full", w->root);
+    while (access(path, F_OK) < 0 && nm_now_usec() < until)
+        (void)sd_event_run(w->event, 10000);
+    assert_int_equal(access(path, F_OK), 0);
+    (void)snprintf(path, sizeof path, "%s/ballast", w->logs);
+    assert_int_equal(unlink(path), 0);
+    (void)close(ballast);
+    assert_int_equal(close(open(go + 3, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+    wait_for(w, &w->n_ended);
+    assert_int_equal(w->ended.exit_code, 7);
+    assert_true(w->ended.output_lost_bytes > 10000 && w->ended.output_lost_bytes < 100000);
+    (void)snprintf(path, sizeof path, "%s/stdout", w->logs);
+    {
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+        char tail[201] = "", expected[160];
+        off_t size = lseek(fd, 0, SEEK_END);
+
+        assert_int_equal(pread(fd, tail, 200, size - 200), 200);
+        (void)snprintf(expected, sizeof expected,
+                       "\n[nmd: %llu bytes of output are missing here: No space left on device]\nafter\n",
+                       (unsigned long long)w->ended.output_lost_bytes);
+        assert_string_equal(tail + 200 - strlen(expected), expected);
+    }
+    assert_int_equal(umount2(w->logs, MNT_DETACH), 0);
+}
+
+/* ---- shortened after the end ------------------------------------------------------------------ */
+
+static void check_shortened(struct world *w, uint64_t total, const char *end)
+{
+    _cleanup_close_ int dir = open_logs(w);
+    _cleanup_free_ char *text = NULL;
+    struct nm_output_piece p;
+    char head[40], expected[40];
+    uint64_t base = 0;
+
+    assert_true(nm_output_shorten(dir, 4000) > 0);
+    text = read_all(w, "stdout", 0, &base);
+    assert_int_equal(strlen(text), 4000);
+    assert_int_equal(base, total - 4000);
+    assert_string_equal(text + 4000 - strlen(end), end);
+    assert_int_equal(nm_output_piece_open(dir, "stdout", 0, &p), 0);
+    (void)snprintf(expected, sizeof expected, "[nmd: %llu bytes of output came ", (unsigned long long)base);
+    assert_int_equal(pread(p.fd, head, strlen(expected), 0), strlen(expected));
+    assert_memory_equal(head, expected, strlen(expected));
+    (void)close(p.fd);
+    assert_true(on_disk(w) <= 8192 + 4096);
+    assert_int_equal(nm_output_shorten(dir, 4000), 0); /* it is short */
+}
+
+static void test_shorten(void **state)
+{
+    struct world *w = *state;
+
+    shell(w, "seq 10000; echo err >&2");
+    run(w);
+    check_shortened(w, 48894, "9999\n10000\n");
+    assert_string_equal(output(w, "stderr"), "err\n");
+}
+
+static void test_shorten_two_files(void **state)
+{
+    struct world *w = *state;
+
+    w->output_max_bytes = LIMIT;
+    shell(w, "seq 100000");
+    run(w);
+    check_shortened(w, 588895, "99999\n100000\n");
+}
+
+static void test_strange_files(void **state)
+{
+    struct world *w = *state;
+    _cleanup_close_ int dir = -EBADF;
+    struct nm_output_piece p;
+
+    assert_int_equal(nm_mkdir_p(w->logs, 0700), 0);
+    dir = open_logs(w);
+    assert_int_equal(nm_output_piece_open(dir, "stdout", 0, &p), -ENOENT);
+    assert_int_equal(nm_output_shorten(dir, 0), 0);
+    assert_int_equal(symlinkat("/etc/passwd", dir, "stdout.5"), 0);
+    assert_true(nm_output_piece_open(dir, "stdout", 0, &p) < 0);
+    assert_true(nm_output_shorten(dir, 0) < 0);
+    assert_int_equal(unlinkat(dir, "stdout.5", 0), 0);
+    assert_int_equal(mkfifoat(dir, "stdout", 0600), 0);
+    assert_int_equal(nm_output_piece_open(dir, "stdout", 0, &p), -EBADMSG);
+}
+
+#define output_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        output_test(test_limit),
+        output_test(test_below_the_limit),
+        output_test(test_flood),
+        output_test(test_no_file),
+        output_test(test_end_with_writer),
+        output_test(test_killed_shim),
+        output_test(test_shorten),
+        output_test(test_shorten_two_files),
+        output_test(test_strange_files),
+        output_test(test_full_disk),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What holds back after kills: their budget, the breaker, and the margin for surges. */
+
+#include "tests/unit/policy-fixture.h"
+
+#define G NM_GUARANTEED
+#define O NM_OPPORTUNISTIC
+
+static void test_kill_budget(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o[4], *g = node_run(n, G, 20, 1);
+
+    n->settings.kills_per_minute = 2;
+    for (size_t i = 0; i < 4; i++)
+        o[i] = node_run(n, O, 20, 1);
+    node_use(g, 75, 1);
+    node_sample(n); /* 60 over: three would have to go */
+    assert_int_equal(node_count(n, NM_ACTION_KILL), 2);
+    assert_action(n, o[3], NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+    assert_action(n, o[2], NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+    assert_reason(n->verdict.preempt_hold, NM_REASON_KILL_BUDGET);
+    node_obey(n);
+    for (int i = 1; i < 20; i++) { /* 57 s */
+        node_sample(n);
+        assert_int_equal(n->verdict.n_actions, 0);
+        assert_reason(n->verdict.preempt_hold, i < 2 ? NM_REASON_SETTLING : NM_REASON_KILL_BUDGET);
+    }
+    node_sample(n);
+    assert_action(n, o[1], NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+}
+
+static void test_breaker(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 80, 1), *o = node_run(n, O, 20, 1), *queued;
+    uint64_t killed_at, hold = 30;
+
+    for (int round = 0; round < 6; round++) {
+        node_use(g, 80, 1);
+        node_sample(n);
+        assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+        node_obey(n);
+        killed_at = n->in.now_usec;
+        node_use(g, 10, 1);
+        queued = node_queue(n, O, 20, 1);
+        do {
+            node_sample(n);
+            if (n->in.now_usec < killed_at + SECONDS(hold) &&
+                n->in.now_usec > killed_at + 3 * PERIOD_USEC)
+                assert_reason(n->verdict.hold, NM_REASON_BREAKER);
+            if (n->verdict.n_actions == 0)
+                assert_int_equal(n->verdict.wake_usec, killed_at + SECONDS(hold));
+        } while (n->verdict.n_actions == 0);
+        assert_int_equal(n->in.now_usec, killed_at + SECONDS(hold));
+        assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+        node_obey(n);
+        node_use(queued, 20, 1);
+        queued->n_samples = 20;
+        o = queued;
+        /* 30, 60, 60: twice at most. */
+        hold = NM_MIN(2 * hold, UINT64_C(60));
+    }
+    /* A long time without a kill, and it starts small again. */
+    n->in.now_usec += SECONDS(121);
+    node_use(g, 80, 1);
+    node_sample(n);
+    node_obey(n);
+    killed_at = n->in.now_usec;
+    queued = node_queue(n, O, 20, 1);
+    node_use(g, 10, 1);
+    while (n->in.now_usec < killed_at + SECONDS(27)) {
+        node_sample(n);
+        assert_left_alone(n, queued);
+    }
+    node_sample(n);
+    assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+}
+
+/* Who makes room for a guaranteed container is no sign of a load that would come back. */
+static void test_breaker_is_about_load(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o = node_run(n, O, 60, 1), *g, *queued;
+
+    node_sample(n);
+    g = node_queue(n, G, 60, 1);
+    node_change(n);
+    assert_action(n, o, NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
+    node_obey(n);
+    node_change(n);
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+    node_obey(n);
+    queued = node_queue(n, O, 10, 1);
+    for (int i = 0; i < 3 && !(i > 0 && node_action(n, queued)); i++) {
+        node_sample(n);
+        assert_true(n->verdict.hold != NM_REASON_BREAKER);
+    }
+    assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+}
+
+static void test_breaker_can_be_closed(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 80, 1), *o = node_run(n, O, 20, 1), *queued;
+
+    node_sample(n);
+    assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+    node_obey(n);
+    node_use(g, 10, 1);
+    queued = node_queue(n, O, 20, 1);
+    for (int i = 0; i < 4; i++)
+        node_sample(n);
+    assert_reason(n->verdict.hold, NM_REASON_BREAKER);
+    assert_true(nm_policy_close_breaker(n->policy, n->in.now_usec));
+    node_change(n);
+    assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+    assert_false(nm_policy_close_breaker(n->policy, n->in.now_usec));
+}
+
+/* Its kills hold admissions as ours do, for longer when they keep coming, but leave our budget alone: we
+ * were too slow already. */
+static void test_kernel_kills_trip_the_breaker(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 50, 1), *o = node_run(n, O, 20, 1), *queued;
+
+    n->settings.kills_per_minute = 1;
+    n->in.kernel_kills = 3;
+    node_pressure(n);
+    n->in.kernel_kills = 0;
+    queued = node_queue(n, O, 10, 1);
+    node_sample(n);
+    assert_left_alone(n, queued);
+    assert_reason(n->verdict.hold, NM_REASON_BREAKER);
+    assert_int_equal(n->verdict.wake_usec, n->in.now_usec - PERIOD_USEC + SECONDS(30));
+    node_use(g, 80, 1);
+    node_sample(n);
+    assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+    node_obey(n);
+    node_use(g, 50, 1);
+    n->in.now_usec += SECONDS(31); /* within twice the first hold: the next one is longer */
+    n->in.kernel_kills = 1;
+    node_change(n);
+    n->in.kernel_kills = 0;
+    node_sample(n);
+    assert_reason(n->verdict.hold, NM_REASON_BREAKER);
+    assert_true(n->verdict.wake_usec > n->in.now_usec + SECONDS(30));
+}
+
+static void test_end_of_a_persons_pause_trips_no_breaker(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o = node_paused(n, 10, 10), *queued;
+
+    o->user_paused = true;
+    o->pause_deadline_usec = n->in.now_usec;
+    queued = node_queue(n, O, 10, 10);
+    node_sample(n);
+    assert_action(n, o, NM_ACTION_KILL, NM_REASON_PAUSE_DEADLINE);
+    assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+}
+
+/* A surge took nearly all that opportunistic containers had done: room for the next one is kept, for as
+ * long as is configured, and not for ever. */
+static void test_surge_margin(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 60, 1), *o = node_run(n, O, 40, 50), *queued;
+    uint64_t surged;
+
+    n->settings.margin_usec = SECONDS(600);
+    n->settings.breaker_usec = 0;
+    node_use(g, 20, 1);
+    for (int i = 0; i < 30; i++)
+        node_sample(n);
+    assert_int_equal(n->verdict.margin_bytes, 0);
+    o->cpu_usage_usec = SECONDS(1000);
+    node_use(g, 58, 1);
+    node_sample(n);
+    assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+    surged = n->in.now_usec;
+    node_obey(n);
+    node_use(g, 20, 1);
+    queued = node_queue(n, O, 38, 1);
+    while (n->in.now_usec + PERIOD_USEC < surged + SECONDS(600)) {
+        node_sample(n);
+        assert_left_alone(n, queued);
+        if (n->in.now_usec > surged + SECONDS(12))
+            assert_reason(n->verdict.hold, NM_REASON_SURGE_MARGIN);
+        assert_int_equal(n->verdict.margin_until_usec, surged + SECONDS(600));
+    }
+    node_sample(n);
+    assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+}
+
+/* What costs little is what over-allocation costs. */
+static void test_no_margin_for_small_losses(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 60, 1), *o = node_run(n, O, 40, 50);
+
+    n->settings.margin_usec = SECONDS(600);
+    node_use(g, 20, 1);
+    for (int i = 0; i < 30; i++)
+        node_sample(n);
+    o->cpu_usage_usec = 1; /* of 90 s on half of the node */
+    node_use(g, 58, 1);
+    node_sample(n);
+    assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+    node_obey(n);
+    node_use(g, 20, 1);
+    node_sample(n);
+    assert_int_equal(n->verdict.margin_bytes, 0);
+}
+
+static void test_memory_of_the_policy_survives(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *queued;
+    struct nm_policy_memory m;
+
+    (void)node_run(n, G, 80, 1);
+    (void)node_run(n, O, 20, 1);
+    n->settings.kills_per_minute = 1;
+    node_sample(n);
+    assert_int_equal(node_count(n, NM_ACTION_KILL), 1);
+    node_obey(n);
+    nm_policy_get_memory(n->policy, &m);
+    n->policy = nm_policy_free(n->policy);
+    assert_int_equal(nm_policy_new(&n->policy), 0);
+    assert_int_equal(nm_policy_reserve(n->policy, NODE_MAX, NM_ARRAY_SIZE(n->apps)), 0);
+    nm_policy_set_memory(n->policy, &m);
+
+    queued = node_queue(n, O, 1, 1);
+    node_sample(n);
+    assert_left_alone(n, queued);
+    assert_reason(n->verdict.hold, NM_REASON_BREAKER);
+    (void)node_run(n, O, 20, 1);
+    node_sample(n);
+    assert_int_equal(node_count(n, NM_ACTION_KILL), 0);
+    assert_reason(n->verdict.preempt_hold, NM_REASON_KILL_BUDGET);
+}
+
+#define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        WITH_NODE(test_kill_budget),
+        WITH_NODE(test_breaker),
+        WITH_NODE(test_breaker_is_about_load),
+        WITH_NODE(test_breaker_can_be_closed),
+        WITH_NODE(test_kernel_kills_trip_the_breaker),
+        WITH_NODE(test_end_of_a_persons_pause_trips_no_breaker),
+        WITH_NODE(test_surge_margin),
+        WITH_NODE(test_no_margin_for_small_losses),
+        WITH_NODE(test_memory_of_the_policy_survives),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A head of the queue that is too large: who passes it, and what that may cost it. */
+
+#include "tests/unit/policy-fixture.h"
+
+#define G NM_GUARANTEED
+#define O NM_OPPORTUNISTIC
+
+static void test_one_that_never_fits_holds_nobody(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *large, *small, *smaller;
+
+    n->settings.backfill_usec = 0;
+    n->system_memory = 40;
+    large = node_queue(n, O, 70, 5);
+    small = node_queue(n, O, 20, 5);
+    node_sample(n);
+    assert_left_alone(n, large);
+    assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+    assert_null(node_action(n, small)->on_behalf_of); /* it costs the large one nothing */
+    assert_ptr_equal(n->verdict.hold_view, large);
+    assert_reason(n->verdict.hold, NM_REASON_NEVER_FITS);
+    assert_int_equal(n->verdict.hold_resource, NM_MEMORY);
+    assert_reason(nm_policy_hold_reason(&n->verdict, large), NM_REASON_NEVER_FITS);
+    node_obey(n);
+    /* The system holds less: now it is a head like any other, and the first. */
+    n->system_memory = 10;
+    node_remove(n, small);
+    smaller = node_queue(n, O, 20, 5);
+    node_sample(n);
+    assert_action(n, large, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+    assert_true(node_action(n, large) < node_action(n, smaller));
+}
+
+/* Even the only CPU of the node is none that a system of 99 % leaves. */
+static void test_never_for_want_of_cpu(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *large, *small;
+
+    n->system_cpu = 40;
+    large = node_queue(n, O, 5, 70);
+    small = node_queue(n, O, 5, 20);
+    node_sample(n);
+    assert_reason(nm_policy_hold_reason(&n->verdict, large), NM_REASON_NEVER_FITS);
+    assert_int_equal(n->verdict.hold_resource, NM_CPU);
+    assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+}
+
+/* 60 % are taken by one that will end; the head wants 50, and one of 30 passes it. */
+static struct nm_view *with_passer(struct node *n, struct nm_view **ret_old, struct nm_view **ret_large)
+{
+    struct nm_view *small;
+
+    *ret_old = node_run(n, G, 60, 10);
+    *ret_large = node_queue(n, O, 50, 5);
+    small = node_queue(n, O, 30, 5);
+    node_sample(n);
+    assert_left_alone(n, *ret_large);
+    assert_reason(n->verdict.hold, NM_REASON_WOULD_EXCEED_BETA);
+    assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+    assert_ptr_equal(node_action(n, small)->on_behalf_of, *ret_large);
+    node_obey(n);
+    node_use(small, 30, 5);
+    return small;
+}
+
+static void test_passers_give_way_when_their_time_is_over(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *old, *large, *small = with_passer(n, &old, &large);
+    uint64_t due;
+
+    /* As long as it couldn't start anyhow, its clock stands still. */
+    for (int i = 0; i < 60; i++) {
+        node_sample(n);
+        assert_left_alone(n, small);
+    }
+    node_remove(n, old);
+    node_use(small, 60, 5);
+    small->request.memory_bytes = 60 * PERCENT_MEMORY;
+    node_sample(n);
+    due = n->in.now_usec;
+    assert_left_alone(n, large);
+    assert_int_equal(n->verdict.wake_usec, due + SECONDS(60));
+    (void)node_queue(n, O, 1, 1);
+    for (;;) {
+        node_sample(n);
+        if (node_count(n, NM_ACTION_KILL) > 0)
+            break;
+        assert_int_equal(n->verdict.n_actions, 0); /* none passes any more */
+        assert_true(n->in.now_usec < due + SECONDS(60));
+    }
+    assert_in_range(n->in.now_usec, due + SECONDS(60), due + SECONDS(60) + PERIOD_USEC);
+    assert_action(n, small, NM_ACTION_KILL, NM_REASON_ROOM_FOR_HEAD);
+    assert_ptr_equal(node_action(n, small)->on_behalf_of, large);
+    node_obey(n);
+    for (int i = 0; i < 3 && !node_action(n, large); i++)
+        node_sample(n);
+    assert_action(n, large, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+}
+
+static void test_kills_for_the_head_trip_no_breaker(void **state)
+{
+    struct node *n = *state;
+    struct nm_policy_memory memory;
+    struct nm_view *old, *large, *small = with_passer(n, &old, &large);
+
+    node_use(small, 60, 5);
+    small->request.memory_bytes = 60 * PERCENT_MEMORY;
+    node_remove(n, old);
+    for (int i = 0; i < 30 && node_count(n, NM_ACTION_KILL) == 0; i++)
+        node_sample(n);
+    assert_action(n, small, NM_ACTION_KILL, NM_REASON_ROOM_FOR_HEAD);
+    nm_policy_get_memory(n->policy, &memory);
+    assert_int_equal(memory.breaker_until_usec, 0);
+}
+
+static void test_those_before_it_in_the_queue_owe_nothing(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *first = node_run(n, O, 60, 5), *large;
+
+    large = node_queue(n, O, 50, 5);
+    for (int i = 0; i < 60; i++) {
+        node_sample(n);
+        assert_left_alone(n, first);
+        assert_left_alone(n, large);
+    }
+}
+
+static void test_nobody_passes_without_backfill(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *small;
+
+    n->settings.backfill_usec = 0;
+    node_run(n, G, 60, 10);
+    (void)node_queue(n, O, 50, 5);
+    small = node_queue(n, O, 30, 5);
+    node_sample(n);
+    assert_left_alone(n, small);
+}
+
+static void test_who_may_not_pass(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *master, *busy, *calm;
+
+    node_run(n, G, 60, 10);
+    (void)node_queue(n, O, 50, 60);
+    master = node_queue(n, O, 5, 5);
+    master->exempt = true;
+    busy = node_queue(n, O, 5, 30); /* 10 + 60 + 30 */
+    calm = node_queue(n, O, 5, 20);
+    node_sample(n);
+    assert_left_alone(n, master);
+    assert_left_alone(n, busy);
+    assert_action(n, calm, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
+}
+
+#define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        WITH_NODE(test_one_that_never_fits_holds_nobody),
+        WITH_NODE(test_never_for_want_of_cpu),
+        WITH_NODE(test_passers_give_way_when_their_time_is_over),
+        WITH_NODE(test_kills_for_the_head_trip_no_breaker),
+        WITH_NODE(test_those_before_it_in_the_queue_owe_nothing),
+        WITH_NODE(test_nobody_passes_without_backfill),
+        WITH_NODE(test_who_may_not_pass),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

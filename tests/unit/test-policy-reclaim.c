@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Memory of running containers goes to swap before they are killed, if that is likely to do. */
+
+#include "tests/unit/policy-fixture.h"
+
+#define G NM_GUARANTEED
+#define O NM_OPPORTUNISTIC
+
+/* A node just over beta, on which a running one's memory may be reclaimed at 100 MiB/s. */
+static struct nm_view *just_over(struct node *n, struct nm_view **ret_young)
+{
+    struct nm_view *old = node_run(n, O, 16, 10);
+
+    *ret_young = node_run(n, O, 16, 10);
+    (void)node_run(n, G, 64, 10);
+    n->settings.can_reclaim = true;
+    n->settings.reclaim_usec = SECONDS(5);
+    n->in.reclaim_bytes_per_sec = PERCENT_MEMORY;
+    n->in.node.swap_free_bytes = 50 * PERCENT_MEMORY;
+    return old;
+}
+
+static void test_the_running_are_asked_before_a_kill(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *young, *old = just_over(n, &young);
+
+    node_sample(n);
+    /* 96 - 95, and an eighth of the way to alpha. */
+    assert_int_equal(n->verdict.n_actions, 1);
+    assert_action(n, young, NM_ACTION_RECLAIM, NM_REASON_RUNNING_MEMORY);
+    assert_in_range(node_action(n, young)->predicted.memory_bytes, 287 * NM_MIB, 288 * NM_MIB);
+    assert_int_equal(node_action(n, young)->within_usec, SECONDS(5));
+    young->reclaiming = true;
+    young->reclaimed_usec = n->in.now_usec;
+    node_pressure(n); /* at work */
+    assert_int_equal(n->verdict.n_actions, 0);
+    assert_reason(n->verdict.preempt_hold, NM_REASON_SETTLING);
+    young->reclaiming = false;
+    node_use(young, 14, 10);
+    node_pressure(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    assert_reason(n->verdict.preempt_hold, NM_REASON_NONE);
+    /* What it has in swap may still come back. */
+    young->swapped_bytes = 2 * PERCENT_MEMORY;
+    node_change(n);
+    assert_int_equal(n->verdict.used.memory_bytes, 96 * PERCENT_MEMORY);
+    /* It does: what was of no use is not done again. */
+    node_use(young, 16, 10);
+    old->reclaimed_usec = n->in.now_usec;
+    node_sample(n);
+    node_sample(n);
+    assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+    assert_left_alone(n, old);
+}
+
+/* Too little came of it: the kill waits for nothing more. */
+static void test_a_kill_follows_a_reclaim_in_vain(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *young, *old = just_over(n, &young);
+
+    node_sample(n);
+    assert_action(n, young, NM_ACTION_RECLAIM, NM_REASON_RUNNING_MEMORY);
+    young->reclaimed_usec = n->in.now_usec;
+    node_pressure(n);
+    assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+    assert_left_alone(n, old);
+}
+
+/* It hangs: its time is over all the same. */
+static void test_a_reclaim_is_bounded_in_time(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *young;
+
+    (void)just_over(n, &young);
+    node_sample(n);
+    young->reclaiming = true;
+    young->reclaimed_usec = n->in.now_usec;
+    node_sample(n); /* 3 s of 5 */
+    assert_int_equal(n->verdict.n_actions, 0);
+    node_sample(n);
+    assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+}
+
+/* The growth goes on, and would be at the limit before the reclaim is done. */
+static void test_growth_overtakes_a_reclaim(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *young, *g;
+
+    (void)just_over(n, &young);
+    g = n->list[2];
+    node_sample(n);
+    young->reclaiming = true;
+    young->reclaimed_usec = n->in.now_usec;
+    node_use(g, 64.1, 10);
+    node_pressure(n); /* 0.4 in a second, and 3.9 are left */
+    assert_int_equal(n->verdict.n_actions, 0);
+    node_use(g, 65, 10);
+    node_pressure(n); /* 4 in a second, and 3 are left */
+    assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+}
+
+static void test_no_reclaim_that_can_not_do(void **state)
+{
+    struct node *n = *state;
+    struct nm_policy_settings settings;
+    struct nm_policy_input in;
+    struct nm_view *young, *old = just_over(n, &young);
+
+    settings = n->settings;
+    in = n->in;
+    for (int i = 0; i < 7; i++) {
+        n->settings = settings;
+        n->in.reclaim_bytes_per_sec = in.reclaim_bytes_per_sec;
+        n->in.node.swap_free_bytes = in.node.swap_free_bytes;
+        young->exempt = old->exempt = false;
+        nm_policy_free(n->policy);
+        assert_int_equal(nm_policy_new(&n->policy), 0);
+        assert_int_equal(nm_policy_reserve(n->policy, NODE_MAX, 4), 0);
+        switch (i) {
+        case 0: break; /* but this does */
+        case 1: n->settings.reclaim_usec = 0; break;
+        case 2: n->settings.can_reclaim = false; break;
+        case 3: n->settings.reclaim_usec = SECONDS(2); break; /* 2.9 at 1 in a second */
+        case 4: /* nothing known: as if it were slow */
+            n->in.reclaim_bytes_per_sec = 0;
+            n->settings.reclaim_usec = SECONDS(4);
+            break;
+        case 5: n->in.node.swap_free_bytes = 5 * PERCENT_MEMORY; break; /* twice as much is wanted */
+        case 6: /* half of it is too little, the rest has the other one */
+            old->exempt = true;
+            node_use(young, 5, 10);
+            n->system_memory = 11;
+            break;
+        }
+        node_sample(n);
+        if (i == 0)
+            assert_action(n, young, NM_ACTION_RECLAIM, NM_REASON_RUNNING_MEMORY);
+        else
+            assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+    }
+}
+
+#define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        WITH_NODE(test_the_running_are_asked_before_a_kill),
+        WITH_NODE(test_a_kill_follows_a_reclaim_in_vain),
+        WITH_NODE(test_a_reclaim_is_bounded_in_time),
+        WITH_NODE(test_growth_overtakes_a_reclaim),
+        WITH_NODE(test_no_reclaim_that_can_not_do),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The guard against stalls: guaranteed containers that wait for CPUs because of opportunistic ones. */
+
+#include "tests/unit/policy-fixture.h"
+
+#define G NM_GUARANTEED
+#define O NM_OPPORTUNISTIC
+
+/* A node that nobody's use of CPU troubles, so that only stalls can. */
+static int guarded_setup(void **state)
+{
+    struct node *n;
+
+    assert_int_equal(node_setup(state), 0);
+    n = *state;
+    n->settings.can_squeeze = n->settings.guard_stall = true;
+    n->settings.stall_margin = 0.05;
+    n->settings.over_allocation_threshold.cpu = 0.99;
+    n->settings.preemption_threshold.cpu = 1;
+    node_sample(n);
+    return 0;
+}
+
+/* One sample in which g waited for that share of the time. */
+static void stall(struct node *n, struct nm_view *g, uint32_t permille)
+{
+    g->stall_known = true;
+    g->stall_permille = permille;
+    node_sample(n);
+}
+
+static bool squeezed(const struct node *n)
+{
+    return n->verdict.squeeze_millicores != NM_NO_SQUEEZE;
+}
+
+static void use(struct node *n, struct nm_view *o, double wish)
+{
+    o->measured.cpu_millicores = NM_MIN((uint64_t)(wish * (double)PERCENT_CPU), n->verdict.squeeze_millicores);
+}
+
+static void test_a_stall_squeezes_and_its_end_lets_go(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 0);
+
+    stall(n, g, 20); /* its own: nothing opportunistic was at work */
+    stall(n, g, 30);
+    use(n, o, 70);
+    for (int i = 0; i < 10; i++) { /* within the margin */
+        stall(n, g, 75);
+        assert_false(squeezed(n));
+    }
+    stall(n, g, 200);
+    assert_false(squeezed(n)); /* once is not enough */
+    stall(n, g, 250);
+    assert_int_equal(n->verdict.squeeze_millicores, 35 * PERCENT_CPU);
+    assert_reason(n->verdict.squeeze_reason, NM_REASON_GUARANTEED_STALLED);
+    assert_ptr_equal(n->verdict.stall_view, g);
+    assert_int_equal(n->verdict.stall_permille, 250);
+    assert_in_range(n->verdict.stall_base_permille, 20, 30);
+    assert_int_equal(n->verdict.n_actions, 0);
+    use(n, o, 70);
+    stall(n, g, 150); /* not enough yet */
+    assert_in_range(n->verdict.squeeze_millicores, 17 * PERCENT_CPU, 18 * PERCENT_CPU);
+    for (int i = 0; i < 60 && squeezed(n); i++) {
+        use(n, o, 70);
+        stall(n, g, 40);
+    }
+    assert_false(squeezed(n));
+    assert_reason(n->verdict.squeeze_reason, NM_REASON_NONE);
+    assert_null(n->verdict.stall_view);
+}
+
+/* Whether that is its own or not can't be known but by trying. */
+static void test_a_stall_of_its_own_is_found_out(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 70);
+    unsigned held = 0, began = 0;
+
+    for (int i = 0; i < 1200; i++) { /* an hour */
+        bool before = squeezed(n);
+
+        use(n, o, 70);
+        stall(n, g, 400 + (uint32_t)i % 3); /* whatever the others do */
+        held += squeezed(n);
+        began += squeezed(n) && !before;
+        if (squeezed(n))
+            assert_int_equal(n->verdict.squeeze_millicores, n->settings.squeeze_floor_millicores);
+    }
+    assert_int_equal(began, 1);
+    assert_in_range(held, 1, 3);
+    /* What comes on top of it is seen. */
+    use(n, o, 70);
+    stall(n, g, 480);
+    stall(n, g, 480);
+    assert_true(squeezed(n));
+}
+
+/* A stall that grows by itself, again and again, costs an experiment each time, ever more seldom. */
+static void test_experiments_in_vain_become_rare(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 70);
+    unsigned began = 0;
+
+    for (int i = 0; i < 1200; i++) {
+        bool before = squeezed(n);
+
+        use(n, o, 70);
+        stall(n, g, i / 20 % 2 ? 10 : 10 + (uint32_t)i * 3 / 4);
+        began += squeezed(n) && !before;
+    }
+    assert_in_range(began, 1, 15);
+}
+
+/* The controller finds how much can be borne, and doesn't go to and fro for ever. */
+static void test_it_settles_where_nobody_is_hurt(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 0);
+    unsigned stalled = 0;
+    uint64_t got = 0;
+
+    stall(n, g, 0);
+    for (int i = 0; i < 400; i++) {
+        uint64_t own;
+
+        use(n, o, 70);
+        own = o->measured.cpu_millicores;
+        got += own;
+        /* up to 40 % of the node it feels nothing, beyond that more and more */
+        stall(n, g, (uint32_t)(nm_sub_u64(own, 40 * PERCENT_CPU) * 10 / PERCENT_CPU));
+        stalled += g->stall_permille > 50;
+    }
+    assert_in_range(stalled, 1, 40);
+    assert_in_range(got / 400, 30 * PERCENT_CPU, 46 * PERCENT_CPU);
+}
+
+static void test_nothing_else_is_done_for_a_stall(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 10, 30), *waiting;
+
+    (void)node_run(n, O, 10, 30);
+    for (int i = 0; i < 4; i++)
+        stall(n, g, 900);
+    assert_true(squeezed(n));
+    waiting = node_queue(n, O, 5, 5);
+    stall(n, g, 900);
+    for (int i = 0; i < 20; i++) {
+        if (squeezed(n)) {
+            assert_left_alone(n, waiting);
+            assert_reason(n->verdict.hold, NM_REASON_SQUEEZED);
+        }
+        assert_int_equal(node_count(n, NM_ACTION_PAUSE) + node_count(n, NM_ACTION_KILL), 0);
+        stall(n, g, 900);
+    }
+}
+
+static void test_who_is_not_heard(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *young = node_run(n, G, 10, 10), *unread = node_run(n, G, 10, 10),
+                   *other = node_run(n, O, 10, 70);
+
+    young->started_usec = n->in.now_usec; /* who starts up waits for this and that */
+    other->stall_known = true;
+    for (int i = 0; i < 4; i++) {
+        other->stall_permille = 900;
+        unread->stall_permille = 900;
+        stall(n, young, 900);
+        assert_false(squeezed(n));
+    }
+    young->started_usec = 0;
+    n->settings.guard_stall = false;
+    for (int i = 0; i < 4; i++) {
+        stall(n, young, 900);
+        assert_false(squeezed(n));
+    }
+    n->settings.guard_stall = true;
+    n->settings.stall_margin = 1;
+    for (int i = 0; i < 4; i++) {
+        stall(n, young, 1000);
+        assert_false(squeezed(n));
+    }
+}
+
+/* Nobody knows whether a squeeze still serves those who are not there to be asked. */
+static void test_it_ends_with_whom_it_served(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 60);
+
+    for (int i = 0; i < 3 && !squeezed(n); i++)
+        stall(n, g, 300);
+    assert_true(squeezed(n));
+    node_remove(n, g);
+    for (int i = 0; i < 8; i++) {
+        use(n, o, 60);
+        node_sample(n);
+    }
+    assert_false(squeezed(n));
+}
+
+/* The use of several containers, each measured at an instant of its own, may add up to more than
+ * there is. */
+static void test_a_full_node_is_not_over_beta_one(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 10, 30);
+
+    (void)node_run(n, O, 10, 71);
+    stall(n, g, 0);
+    for (int i = 0; i < 10; i++) {
+        stall(n, g, 0);
+        assert_false(squeezed(n));
+        assert_int_equal(n->verdict.n_actions, 0);
+    }
+    /* With a reserve there is more than the capacity, and it can be used. */
+    n->settings.reserve.cpu_millicores = 10 * PERCENT_CPU;
+    stall(n, g, 0);
+    assert_true(squeezed(n));
+    assert_reason(n->verdict.squeeze_reason, NM_REASON_CPU_OVER_BETA);
+}
+
+#define GUARDED(test) cmocka_unit_test_setup_teardown(test, guarded_setup, node_teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        GUARDED(test_a_stall_squeezes_and_its_end_lets_go),
+        GUARDED(test_a_stall_of_its_own_is_found_out),
+        GUARDED(test_experiments_in_vain_become_rare),
+        GUARDED(test_it_settles_where_nobody_is_hurt),
+        GUARDED(test_nothing_else_is_done_for_a_stall),
+        GUARDED(test_who_is_not_heard),
+        GUARDED(test_it_ends_with_whom_it_served),
+        GUARDED(test_a_full_node_is_not_over_beta_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

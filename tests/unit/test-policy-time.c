@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What has to do with time in taking back: samples and looks, victims that don't get on, sleep. */
+
+#include "tests/unit/policy-fixture.h"
+
+#define G NM_GUARANTEED
+#define O NM_OPPORTUNISTIC
+
+/* ---- samples mean their time ------------------------------------------------------------------ */
+
+static void test_looks_are_no_samples(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o = node_run(n, O, 10, 40);
+
+    (void)node_run(n, G, 10, 60);
+    for (int i = 0; i < 20; i++) { /* all within one period */
+        node_look(n, 50 * NM_USEC_PER_MSEC);
+        assert_left_alone(n, o);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_left_alone(n, o);
+        node_sample(n);
+    }
+    assert_action(n, o, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
+    assert_int_equal(node_action(n, o)->consecutive_samples, 4);
+}
+
+/* Timers make up for a delay, and a look may be one in name only. */
+static void test_samples_in_a_row_take_their_periods(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o = node_run(n, O, 10, 40);
+    uint64_t first;
+
+    (void)node_run(n, G, 10, 60);
+    node_sample(n);
+    first = n->in.now_usec;
+    while (node_count(n, NM_ACTION_PAUSE) == 0) {
+        n->in.now_usec -= PERIOD_USEC - 100 * NM_USEC_PER_MSEC;
+        node_sample(n);
+        assert_true(n->in.now_usec < first + SECONDS(20));
+    }
+    assert_action(n, o, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
+    assert_true(n->in.now_usec - first >= 3 * PERIOD_USEC - PERIOD_USEC / 8);
+    assert_true(n->in.now_usec - first <= 3 * PERIOD_USEC);
+}
+
+static void test_a_quiet_look_ends_no_row(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_run(n, G, 10, 60), *o = node_run(n, O, 10, 40);
+
+    for (int i = 0; i < 3; i++) {
+        node_sample(n);
+        node_use(g, 10, 20);
+        n->in.now_usec -= SECONDS(1);
+        node_look(n, SECONDS(1));
+        node_use(g, 10, 60);
+    }
+    node_sample(n);
+    assert_action(n, o, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
+}
+
+static void test_one_sample_may_be_a_look(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o = node_run(n, O, 10, 40);
+
+    n->settings.cpu_samples = 1;
+    (void)node_run(n, G, 10, 60);
+    node_look(n, 50 * NM_USEC_PER_MSEC);
+    assert_action(n, o, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
+}
+
+static void test_looks_settle_nothing(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o = node_run(n, O, 40, 10);
+
+    (void)node_run(n, G, 30, 10);
+    (void)node_run(n, O, 30, 10);
+    node_sample(n);
+    assert_int_equal(node_count(n, NM_ACTION_KILL), 1);
+    node_obey(n);
+    node_use(o, 66, 10);
+    for (int i = 0; i < 20; i++) {
+        node_look(n, 10 * NM_USEC_PER_MSEC);
+        assert_left_alone(n, o);
+    }
+    node_sample(n);
+    assert_left_alone(n, o);
+    node_sample(n);
+    assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+}
+
+/* ---- what doesn't get on ---------------------------------------------------------------------- */
+
+/* Freed at 4 % of the node each period: it is waited for until it is gone, however long that takes. */
+static void test_a_shrinking_victim_is_not_stuck(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *victim, *other = node_run(n, O, 10, 10);
+
+    (void)node_run(n, G, 20, 10);
+    victim = node_run(n, O, 70, 10);
+    node_sample(n);
+    assert_action(n, victim, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+    node_enter(n, victim, NM_KILLING);
+    for (double left = 70; left > 0; left -= 4) {
+        node_use(victim, left, 0);
+        node_use(other, 80 - left, 10); /* the node stays as full as it was */
+        node_sample(n);
+        assert_left_alone(n, other);
+    }
+}
+
+static void test_a_victim_that_stops_shrinking_is_stuck(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *victim, *other = node_run(n, O, 10, 10);
+    int samples = 0;
+
+    (void)node_run(n, G, 20, 10);
+    victim = node_run(n, O, 70, 10);
+    node_sample(n);
+    node_enter(n, victim, NM_KILLING);
+    for (double left = 70; left > 50; left -= 4) {
+        node_use(victim, left, 0);
+        node_use(other, 80 - left, 10);
+        node_sample(n);
+        assert_left_alone(n, other);
+    }
+    while (!node_action(n, other) && samples++ < 20)
+        node_sample(n);
+    assert_action(n, other, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
+    assert_in_range(samples, 3, 7);
+}
+
+static void test_a_freeze_that_hangs_is_given_up(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *other = node_run(n, O, 10, 30), *v = node_run(n, O, 10, 30);
+    uint64_t began;
+
+    (void)node_run(n, G, 10, 40);
+    for (int i = 0; i < 4; i++)
+        node_sample(n);
+    assert_action(n, v, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
+    node_enter(n, v, NM_PAUSING);
+    began = n->in.now_usec;
+    node_change(n);
+    assert_left_alone(n, v);
+    assert_int_equal(n->verdict.wake_usec, began + SECONDS(10));
+    n->in.now_usec = began + SECONDS(10);
+    n->in.node.valid = false; /* it takes no sample */
+    node_change(n);
+    assert_action(n, v, NM_ACTION_RESUME, NM_REASON_FREEZE_HANGS);
+    v->freeze_failed_usec = n->in.now_usec;
+    node_obey(n);
+    /* Another one is paused now, and not this one again at once. */
+    for (int i = 0; i < 3; i++) {
+        node_sample(n);
+        assert_left_alone(n, other);
+        assert_left_alone(n, v);
+    }
+    node_sample(n);
+    assert_action(n, other, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
+    assert_left_alone(n, v);
+    node_enter(n, other, NM_PAUSING);
+    node_use(v, 10, 60);
+    for (uint64_t until = n->in.now_usec + SECONDS(280); n->in.now_usec < until;) {
+        node_enter(n, other, NM_PAUSED);
+        other->pause_deadline_usec = UINT64_MAX - 1;
+        other->last_cpu_millicores = 30 * PERCENT_CPU;
+        node_sample(n);
+        assert_left_alone(n, v);
+    }
+    for (int i = 0; i < 20 && !node_action(n, v); i++)
+        node_sample(n);
+    assert_action(n, v, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
+}
+
+/* ---- sleep ------------------------------------------------------------------------------------ */
+
+static void test_after_a_sleep_resume_comes_before_deadlines(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *v = node_paused(n, 10, 30), *late = node_paused(n, 10, 30);
+
+    node_change(n);
+    n->in.suspended_usec = SECONDS(3600);
+    n->in.now_usec += SECONDS(3600);
+    assert_true(v->pause_deadline_usec < n->in.now_usec);
+    (void)node_run(n, G, 10, 60);
+    node_sample(n); /* there is room for one of them */
+    assert_action(n, v, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+    assert_left_alone(n, late);
+    node_obey(n);
+    node_use(v, 10, 30);
+    for (int i = 0; i < 2; i++) {
+        node_sample(n);
+        assert_left_alone(n, late);
+    }
+    node_sample(n); /* and none for the other one */
+    assert_action(n, late, NM_ACTION_KILL, NM_REASON_PAUSE_DEADLINE);
+}
+
+/* Paused just before it: what settles holds resumes up for longer than the sleep does. */
+static void test_a_sleep_while_it_settles(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *busy = node_run(n, G, 10, 60), *v = node_run(n, O, 10, 40);
+
+    n->settings.settle_samples = 6;
+    for (int i = 0; i < 10 && v->state == NM_RUNNING; i++) {
+        node_sample(n);
+        node_obey(n);
+    }
+    assert_int_equal(v->state, NM_PAUSED);
+    node_use(busy, 10, 5);
+    n->in.suspended_usec = SECONDS(3600);
+    n->in.now_usec += SECONDS(3600);
+    assert_true(v->pause_deadline_usec < n->in.now_usec);
+    for (int i = 0; i < 10 && v->state == NM_PAUSED; i++) {
+        node_sample(n);
+        assert_int_equal(node_count(n, NM_ACTION_KILL), 0);
+        node_obey(n);
+    }
+    assert_int_equal(v->state, NM_RUNNING);
+}
+
+#define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        WITH_NODE(test_looks_are_no_samples),
+        WITH_NODE(test_samples_in_a_row_take_their_periods),
+        WITH_NODE(test_a_quiet_look_ends_no_row),
+        WITH_NODE(test_one_sample_may_be_a_look),
+        WITH_NODE(test_looks_settle_nothing),
+        WITH_NODE(test_a_shrinking_victim_is_not_stuck),
+        WITH_NODE(test_a_victim_that_stops_shrinking_is_stuck),
+        WITH_NODE(test_a_freeze_that_hangs_is_given_up),
+        WITH_NODE(test_after_a_sleep_resume_comes_before_deadlines),
+        WITH_NODE(test_a_sleep_while_it_settles),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

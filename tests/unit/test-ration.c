@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What users get of memory and turns: each finds something, however much others want. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rpc/local/ration.h"
+
+#define MEGA (UINT64_C(1) << 20)
+
+static struct nm_account *account(struct nm_ration *r, uid_t uid, bool admin, bool tcp)
+{
+    const struct nm_caller who = {.uid = uid, .admin = admin};
+    struct nm_account *a;
+
+    assert_int_equal(nm_ration_account(r, &who, tcp, &a), 0);
+    return a;
+}
+
+static unsigned take_all(struct nm_account *a)
+{
+    unsigned n = 0;
+
+    while (nm_account_take(a, MEGA / 4))
+        n++;
+    return n;
+}
+
+static void drop(struct nm_account *a)
+{
+    nm_account_give(a, nm_account_bytes(a));
+    nm_account_unref(a);
+}
+
+/* Half, a quarter, an eighth: the twelfth user still gets some. */
+static void test_bytes(void **state)
+{
+    struct nm_account *users[8], *root;
+    struct nm_ration *r;
+    unsigned last = 0;
+
+    (void)state;
+    assert_int_equal(nm_ration_new(64 * MEGA, &r), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned n = take_all(users[i] = account(r, 1000 + i, false, false));
+        assert_true(n > 0);
+        assert_true(i == 0 || n <= last);
+        last = n;
+    }
+    assert_int_equal(nm_account_bytes(users[0]), 16 * MEGA);
+    assert_int_equal(nm_account_bytes(users[1]), 8 * MEGA);
+    root = account(r, 0, true, false); /* those have a half of their own */
+    assert_true(nm_account_take(root, 32 * MEGA));
+    assert_false(nm_account_take(root, 1));
+    for (unsigned i = 0; i < 8; i++)
+        drop(users[i]);
+    users[0] = account(r, 1000, false, false);
+    assert_int_equal(take_all(users[0]), 64); /* what is given back can be had again */
+    drop(users[0]);
+    drop(root);
+    assert_null(nm_ration_free(r));
+}
+
+static void test_accounts(void **state)
+{
+    struct nm_account *a, *b;
+    struct nm_ration *r;
+
+    (void)state;
+    assert_int_equal(nm_ration_new(MEGA, &r), 0);
+    a = account(r, 7, false, false);
+    b = account(r, 7, false, false);
+    assert_ptr_equal(a, b);
+    nm_account_enter(a);
+    assert_int_equal(nm_account_places(b), 1);
+    nm_account_leave(b);
+    nm_account_unref(b);
+    b = account(r, 8, false, false);
+    assert_ptr_not_equal(a, b);
+    nm_account_unref(b);
+    /* Who comes over TCP may see all, and is nobody. */
+    b = account(r, (uid_t)-1, true, true);
+    assert_true(nm_account_take(b, MEGA / 4));
+    assert_false(nm_account_take(b, MEGA / 4));
+    drop(b);
+    nm_account_unref(a);
+    nm_ration_free(r);
+}
+
+/* ---- turns -------------------------------------------------------------------------------- */
+
+static struct nm_turn *gone[64];
+static unsigned n_gone;
+
+static void go(struct nm_turn *t)
+{
+    gone[n_gone++] = t;
+}
+
+/* Ten of one user's, and then one of another's: that one is second. */
+static void test_turns(void **state)
+{
+    struct nm_turn many[10] = {}, one = {.go = go}, two = {.go = go};
+    struct nm_account *a, *b;
+    struct nm_ration *r;
+
+    (void)state;
+    assert_int_equal(nm_ration_new(MEGA, &r), 0);
+    a = account(r, 1, false, false);
+    b = account(r, 2, false, false);
+    assert_int_equal(nm_ration_due_usec(r), UINT64_MAX);
+    for (unsigned i = 0; i < 10; i++) {
+        many[i].go = go;
+        nm_turn_wait(&many[i], a);
+    }
+    nm_turn_wait(&one, b);
+    nm_turn_wait(&two, b);
+    nm_turn_cancel(&many[1]);
+    n_gone = 0;
+    while (nm_ration_next_turn(r, 1))
+        continue;
+    assert_int_equal(n_gone, 11);
+    assert_ptr_equal(gone[0], &many[0]);
+    assert_ptr_equal(gone[1], &one);
+    assert_ptr_equal(gone[2], &many[2]);
+    assert_ptr_equal(gone[3], &two);
+    for (unsigned i = 4; i < 11; i++)
+        assert_ptr_equal(gone[i], &many[i - 1]);
+    assert_int_equal(nm_ration_due_usec(r), UINT64_MAX);
+    /* A line that was emptied, from its end, is one that can be joined. */
+    nm_turn_wait(&one, a);
+    nm_turn_cancel(&one);
+    nm_turn_cancel(&one);
+    nm_turn_wait(&two, a);
+    nm_turn_wait(&one, b);
+    nm_turn_cancel(&one);
+    nm_turn_wait(&one, a);
+    nm_turn_cancel(&one);
+    nm_turn_wait(&one, a);
+    n_gone = 0;
+    while (nm_ration_next_turn(r, 1))
+        continue;
+    assert_int_equal(n_gone, 2);
+    assert_ptr_equal(gone[1], &one);
+    nm_account_unref(a);
+    nm_account_unref(b);
+    nm_ration_free(r);
+}
+
+/* Who has cost time waits for some times as long; nobody waits for them. */
+static void test_pauses(void **state)
+{
+    struct nm_turn one = {.go = go}, two = {.go = go}, three = {.go = go};
+    struct nm_account *a, *b, *root;
+    struct nm_ration *r;
+
+    (void)state;
+    assert_int_equal(nm_ration_new(MEGA, &r), 0);
+    a = account(r, 1, false, false);
+    b = account(r, 2, false, false);
+    root = account(r, 0, true, false);
+    assert_true(nm_account_is_free(a, 1000));
+    nm_account_charge(a, 10, 1000);
+    nm_account_charge(a, 10, 1000);
+    nm_account_charge(root, 1000, 1000);
+    assert_false(nm_account_is_free(a, 1000 + 20 * NM_RATION_PAUSE - 1));
+    assert_true(nm_account_is_free(a, 1000 + 20 * NM_RATION_PAUSE));
+    assert_true(nm_account_is_free(b, 1000));
+    assert_true(nm_account_is_free(root, 1000));
+    nm_turn_wait(&one, a);
+    assert_int_equal(nm_ration_due_usec(r), 1000 + 20 * NM_RATION_PAUSE);
+    nm_turn_wait(&two, b);
+    nm_turn_wait(&three, b);
+    assert_false(nm_account_is_free(b, 1000)); /* none overtakes */
+    n_gone = 0;
+    while (nm_ration_next_turn(r, 1001))
+        continue;
+    assert_int_equal(n_gone, 2);
+    assert_true(nm_ration_next_turn(r, 1000 + 20 * NM_RATION_PAUSE));
+    assert_ptr_equal(gone[2], &one);
+    nm_account_unref(a);
+    nm_account_unref(b);
+    nm_account_unref(root);
+    nm_ration_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_accounts),
+        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_pauses),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* agent/manager/manager-slice.c on the fake backend: what the slice is promised, and whose its memory.low is. */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <ftw.h>
+
+#include "agent/manager/manager-slice.h"
+#include "cgroup/backend-fake.h"
+#include "cgroup/backend.h"
+#include "util/fileio.h"
+#include "util/log.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+struct fixture {
+    char directory[64], proc_root[16];
+    struct nm_manager m;
+    struct nm_live lives[3];
+    struct nm_live *live[3];
+    struct nm_container containers[3];
+    struct nm_view *views[3];
+};
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+/* Its memory is gone with it; what is in its directories is not. */
+static void begin_nmd(struct fixture *f)
+{
+    memset(&f->m.slice_note, 0, sizeof f->m.slice_note);
+    f->m.slice_claimed_bytes = 0;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(f->lives); i++)
+        memset(&f->lives[i].claim, 0, sizeof f->lives[i].claim);
+    nm_slice_begin(&f->m);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct nm_cgroup_backend_params params = {.kind = NM_CGROUP_BACKEND_FAKE, .slice = "nmtest.slice"};
+
+    nm_log_set_level(LOG_ERR);
+    assert_non_null(f);
+    (void)snprintf(f->directory, sizeof f->directory, "/tmp/nmd-test-slice-XXXXXX");
+    assert_non_null(mkdtemp(f->directory));
+    assert_true(sd_event_new(&f->m.event) >= 0);
+    params.event = f->m.event;
+    assert_int_equal(nm_cgroup_backend_new(&params, &f->m.backend, NULL), 0);
+    assert_int_equal(nm_config_new_defaults(&f->m.config), 0);
+    f->m.runtime_dir = f->directory;
+    (void)snprintf(f->proc_root, sizeof f->proc_root, "/proc");
+    f->m.proc_root = f->proc_root;
+    f->m.settings.capacity.memory_bytes = 1024 * MIB;
+    f->m.live = f->live;
+    f->m.views = f->views;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(f->lives); i++) {
+        f->live[i] = &f->lives[i];
+        f->lives[i].m = &f->m;
+        f->lives[i].c = &f->containers[i];
+        f->views[i] = &f->containers[i].view;
+        f->lives[i].creating = true;
+        f->lives[i].limits = NM_CGROUP_LIMITS_NONE;
+    }
+    begin_nmd(f);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    nm_cgroup_backend_free(f->m.backend);
+    nm_config_free(f->m.config);
+    sd_event_unref(f->m.event);
+    (void)nftw(f->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    free(f);
+    return 0;
+}
+
+static void settle(struct fixture *f)
+{
+    for (int i = 0; i < 20 && (f->m.slice_busy || f->m.slice_again); i++)
+        assert_true(sd_event_run(f->m.event, 0) >= 0);
+    assert_false(f->m.slice_busy);
+}
+
+static uint64_t low_of(const struct fixture *f)
+{
+    uint64_t is = 1;
+
+    assert_int_equal(nm_cgroup_slice_read_low(f->m.backend, &is), 0);
+    return is;
+}
+
+static void write_low(const struct fixture *f, uint64_t bytes)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof text, "%llu\n", (unsigned long long)bytes);
+    assert_true(nm_write_file_at(f->m.backend->slice_fd, "memory.low", text) >= 0);
+}
+
+/* As many guaranteed containers as there are numbers before 0, of so many MiB each. */
+static void live_with(struct fixture *f, uint64_t a, uint64_t b)
+{
+    f->m.n_live = (a > 0) + (b > 0);
+    f->lives[0].limits.memory_low_bytes = a * MIB;
+    f->lives[1].limits.memory_low_bytes = b * MIB;
+}
+
+static void promise(struct fixture *f, uint64_t a, uint64_t b)
+{
+    live_with(f, a, b);
+    nm_slice_follow(&f->m);
+    settle(f);
+}
+
+/* The same slice under another inode: systemd gives it what it remembers, which is what nmd asked for last. */
+static void stop_and_start_slice(struct fixture *f, uint64_t remembered)
+{
+    _cleanup_close_ int fd = -EBADF;
+
+    assert_int_equal(nftw(f->m.backend->slice_path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(mkdir(f->m.backend->slice_path, 0755), 0);
+    assert_int_equal(nm_backend_open_slice(f->m.backend), 0);
+    fd = openat(f->m.backend->slice_fd, "memory.low", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    assert_true(fd >= 0);
+    write_low(f, remembered);
+}
+
+static void test_the_sum(void **state)
+{
+    struct fixture *f = *state;
+
+    promise(f, 64, 32);
+    assert_int_equal(low_of(f), 96 * MIB);
+    promise(f, 64, 0);
+    assert_int_equal(low_of(f), 64 * MIB);
+    promise(f, 0, 0);
+    assert_int_equal(low_of(f), 0);
+}
+
+static void test_a_slice_made_anew_has_nmds_value(void **state)
+{
+    struct fixture *f = *state;
+
+    promise(f, 64, 0);
+    promise(f, 64, 32);
+    stop_and_start_slice(f, 96 * MIB);
+    promise(f, 32, 0);
+    assert_int_equal(low_of(f), 32 * MIB);
+    stop_and_start_slice(f, 32 * MIB);
+    begin_nmd(f); /* and nmd wasn't there to see it */
+    promise(f, 0, 0);
+    nm_slice_set(&f->m);
+    settle(f);
+    assert_int_equal(low_of(f), 0);
+    assert_int_equal(f->m.slice_note.own_bytes, 0);
+}
+
+/* nmd dies between asking and getting it, and what it asked for is done after its successor has begun. */
+static void test_an_earlier_value_comes_late(void **state)
+{
+    struct fixture *f = *state;
+
+    promise(f, 64, 0);
+    live_with(f, 64, 32);
+    nm_slice_follow(&f->m);
+    settle(f);
+    write_low(f, 64 * MIB); /* not yet */
+    begin_nmd(f);
+    live_with(f, 48, 0);
+    nm_slice_set(&f->m);
+    settle(f);
+    write_low(f, 96 * MIB); /* now */
+    nm_slice_check_drift(&f->m);
+    settle(f);
+    assert_int_equal(low_of(f), 48 * MIB);
+    promise(f, 0, 0);
+    assert_int_equal(low_of(f), 0);
+}
+
+/* While it is stopped there is nothing to read: the administrator's value isn't forgotten over it. */
+static void test_an_administrators_own(void **state)
+{
+    struct fixture *f = *state;
+
+    promise(f, 64, 0);
+    write_low(f, 300 * MIB);
+    promise(f, 128, 0);
+    assert_int_equal(low_of(f), 300 * MIB);
+    promise(f, 400, 0);
+    assert_int_equal(low_of(f), 400 * MIB);
+    begin_nmd(f);
+    promise(f, 400, 32);
+    assert_int_equal(low_of(f), 432 * MIB);
+    assert_int_equal(unlinkat(f->m.backend->slice_fd, "memory.low", 0), 0);
+    live_with(f, 96, 0);
+    nm_slice_follow(&f->m);
+    settle(f);
+    stop_and_start_slice(f, 300 * MIB);
+    promise(f, 64, 0);
+    assert_int_equal(low_of(f), 300 * MIB);
+    write_low(f, 0); /* given up */
+    promise(f, 48, 0);
+    assert_int_equal(low_of(f), 48 * MIB);
+}
+
+/* ---- what is claimed of a promise ------------------------------------------ */
+
+#define SECONDS(n) ((n) * NM_USEC_PER_SEC)
+
+static uint64_t claim(struct nm_slice_claim *c, uint64_t promised_mib, uint64_t charged_mib, uint64_t at_sec)
+{
+    return nm_slice_claim(c, promised_mib * MIB, charged_mib * MIB, SECONDS(at_sec)) / MIB;
+}
+
+static void test_what_is_idle_is_not_claimed(void **state)
+{
+    struct nm_slice_claim c = {0};
+
+    (void)state;
+    assert_int_equal(nm_slice_claim(&c, 400 * MIB, 0, 0), 400 * MIB); /* new: it was made to be used */
+    for (uint64_t s = 100; s < 160; s++)
+        assert_int_equal(claim(&c, 400, 3, s), 400);
+    assert_in_range(claim(&c, 400, 3, 160), 3 + 12, 3 + 25);
+    assert_int_equal(claim(&c, 500, 3, 161), 500); /* more was promised */
+    assert_int_equal(claim(&c, 100, 3, 162), 100);
+    assert_int_equal(claim(&c, 0, 3, 163), 0); /* demoted */
+    assert_int_equal(claim(&c, 100, 3, 164), 100);
+    c = (struct nm_slice_claim){0};
+    for (uint64_t s = 0; s < 1000; s++)
+        assert_int_equal(nm_slice_claim(&c, 400 * MIB, 0, SECONDS(s)), 400 * MIB); /* what it holds isn't known */
+}
+
+/* Ahead of growth by a step, and by as much as it grew since the sample before: until the promise is full. */
+static void test_a_claim_is_ahead(void **state)
+{
+    struct nm_slice_claim c = {.promised_bytes = 640 * MIB};
+    uint64_t held = 10, at = 100, before;
+
+    (void)state;
+    before = claim(&c, 640, held, at++);
+    assert_in_range(before, 30, 60);
+    for (uint64_t speed = 5; held < 640; speed += 10) {
+        uint64_t next;
+
+        held = NM_MIN(held + speed, UINT64_C(640));
+        next = claim(&c, 640, held, at++);
+        assert_true(next >= before);
+        assert_true(next >= NM_MIN(held + NM_MAX(speed, UINT64_C(20)), UINT64_C(640)));
+        before = next;
+    }
+    assert_int_equal(before, 640);
+}
+
+/* What goes up and down within a minute keeps its claim: no call to systemd comes of it. */
+static void test_a_claim_falls_slowly(void **state)
+{
+    struct nm_slice_claim c = {.promised_bytes = 640 * MIB};
+    uint64_t top;
+
+    (void)state;
+    (void)claim(&c, 640, 100, 99);
+    top = claim(&c, 640, 300, 100); /* and as much again: who knows */
+    assert_in_range(top, 500, 540);
+    for (uint64_t s = 101; s < 1000; s++)
+        assert_int_equal(claim(&c, 640, s % 40 == 0 ? 300 : 100, s), top);
+    for (uint64_t s = 1000; s < 1120; s++)
+        (void)claim(&c, 640, 100, s);
+    assert_in_range(claim(&c, 640, 100, 1121), 120, 140);
+}
+
+/* The whole way: of two that were promised much, one of which uses it. */
+static void test_the_slice_follows_the_claims(void **state)
+{
+    struct fixture *f = *state;
+    unsigned calls;
+
+    promise(f, 400, 200);
+    assert_int_equal(low_of(f), 600 * MIB);
+    calls = nm_fake_n_calls(f->m.backend, NM_FAKE_SET_SLICE_LIMITS);
+    for (unsigned s = 1; s <= 61; s++) {
+        f->lives[0].sample = (struct nm_cgroup_sample){.at_usec = SECONDS(s), .charged_bytes = 3 * MIB};
+        f->lives[1].sample = (struct nm_cgroup_sample){.at_usec = SECONDS(s), .charged_bytes = 195 * MIB + s};
+        nm_slice_follow(&f->m);
+        settle(f);
+    }
+    assert_in_range(low_of(f), 198 * MIB, 230 * MIB);
+    assert_int_equal(nm_fake_n_calls(f->m.backend, NM_FAKE_SET_SLICE_LIMITS), calls + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_the_sum, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_slice_made_anew_has_nmds_value, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_earlier_value_comes_late, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_administrators_own, set_up, tear_down),
+        cmocka_unit_test(test_what_is_idle_is_not_claimed),
+        cmocka_unit_test(test_a_claim_is_ahead),
+        cmocka_unit_test(test_a_claim_falls_slowly),
+        cmocka_unit_test_setup_teardown(test_the_slice_follows_the_claims, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
