@@ -1,7 +1,7 @@
 # Benchmarks: built by "make bench", which also runs them. They print figures beside a reference and judge nothing.
-EXTRA_PROGRAMS += $(bench_programs) first-instruction
+EXTRA_PROGRAMS += $(bench_programs) first-instruction cpu-probe
 bench_programs = sampling-bench policy-bench launch-bench
-CLEANFILES += $(bench_programs) first-instruction
+CLEANFILES += $(bench_programs) first-instruction cpu-probe
 
 sampling_bench_SOURCES = %D%/sampling-bench.c
 sampling_bench_LDADD = libnm-monitor.la
@@ -16,13 +16,15 @@ EXTRA_launch_bench_DEPENDENCIES = nm-shim$(EXEEXT)
 first_instruction_SOURCES = %D%/first-instruction.c
 # its first instruction is its own, and not the dynamic linker's
 first_instruction_LDFLAGS = -all-static -Wl,-e,nm_first_instruction
+
+cpu_probe_SOURCES = %D%/cpu-probe.c
 EXTRA_DIST += %D%/daemon-bench.py %D%/vm
 
 bench: $(bench_programs) first-instruction nmd nm-shim nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
 	$(srcdir)/%D%/daemon-bench.py --build . || test $$? -eq 77
 
-# What only a virtual machine has here: launches through systemd, and sampling with a memory controller.
-bench-vm: first-instruction sampling-bench
+# What only a virtual machine has here: launches through systemd, sampling with a memory controller, and cpu.idle.
+bench-vm: first-instruction sampling-bench cpu-probe
 	$(srcdir)/tests/vm/run --suites $(srcdir)/%D%/vm --build .
 .PHONY: bench bench-vm

@@ -15,6 +15,8 @@ nmd_configure <<END
 memory = 1000M
 [over-allocation]
 warmup = 1500ms
+[queue]
+backfill = 0s
 END
 nmd_start
 reason_of() { decision_of "$1" admit .reason; }
@@ -73,6 +75,7 @@ is "and says that it is CPU" "$(decision_of opp4 queue '"\(.reason) \(.resource)
 node_cpu 1000
 check "below it: admitted" wait_until 5 in_state opp4 RUNNING
 nmctl kill --now --wait opp4 >/dev/null
+node_cpu_seen 1000
 submit opp5 --opportunistic -m 60M -c 1 -- sleep 300
 check "CPU over beta with the request: held" wait_until 5 hold_is opp5 would-exceed-beta
 is "and says that it is CPU, too" "$(decision_of opp5 queue '"\(.reason) \(.resource)"')" "would-exceed-beta cpu"

@@ -13,9 +13,9 @@ memory = 1000M
 [queue]
 order = fifo
 [over-allocation]
-memory-threshold = 0.7
+memory-threshold = 0.6
 [preemption]
-memory-threshold = 0.85
+memory-threshold = 0.7
 breaker = 0
 settle-samples = 10
 kills-per-minute = 60
@@ -34,7 +34,7 @@ victims() { # ORDER MIB: who is killed when memory is over beta by so much
     running=$(status_of .containers.opportunistic_running)
     reconfigure preemption victim-order "$1"
     wait_until 10 settled "${@:3}"
-    node_memory $((850 + $2))
+    node_memory $((700 + $2))
     wait_until 20 status_is ".containers.opportunistic_running < $running" true
     node_memory 0
     nmctl list --json | jq -r '[.[].name] | sort | join(" ")'
@@ -84,7 +84,7 @@ kill_all
 # ---- breaker ----
 reconfigure preemption breaker 3s
 last
-node_memory 880
+node_memory 730
 wait_until 20 in_state last COMPLETED
 node_memory 0
 submit held --opportunistic -m 50M -c 0.1 -- sleep 300
@@ -94,13 +94,28 @@ check "and then it is" wait_until 10 in_state held RUNNING
 at_least "not sooner than configured" \
     "$(jq -n "($(field_of held .started_usec) - $(field_of last .finished_usec)) / 1000 | floor")" 2800
 
+# Somebody who has mended the cause need not wait.
+reconfigure preemption breaker 10min
+last
+node_memory 730
+wait_until 20 in_state last COMPLETED
+node_memory 0
+submit freed --opportunistic -m 50M -c 0.1 -- sleep 300
+check "a long hold" wait_until 5 hold_is freed breaker
+check "can be ended" nmctl close-breaker
+check "and is then over at once" wait_until 3 in_state freed RUNNING
+is "status says so" "$(status_of .node.breaker_until_usec)" null
+check "the event is told" grep -q 'breaker closed by an administrator' <(nmctl events)
+check "with nothing to end it is fine, too" nmctl close-breaker
+nmctl kill --now --wait freed >/dev/null
+
 # ---- budget ----
 # With the one that was just killed, the minute's budget is spent.
 reconfigure preemption breaker 0
 reconfigure preemption kills-per-minute 1
 last
-node_memory 880
-check "over beta" wait_until 5 status_is '.node.utilization.memory > 0.86' true
+node_memory 730
+check "over beta" wait_until 5 status_is '.node.utilization.memory > 0.71' true
 samples 15
 is "the budget is spent: nothing is killed" "$(status_of .containers.opportunistic_running)" 2
 reconfigure preemption kills-per-minute 60

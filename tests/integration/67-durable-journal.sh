@@ -18,27 +18,11 @@ max-length = 20
 [health]
 period = 1s
 END_CONF
-runs=$dir/runs
-mkdir -p "$runs"
 low=(-m 20M -c 0.1)
 db=$dir/state/nmd.db
 nmd_start
 
-# Containers that note each of their runs.
-noting() { # NAME RUN-OPTION... -- SHELL-COMMANDS
-    local name=$1 options=()
-    shift
-    while [ "$1" != -- ]; do options+=("$1"); shift; done
-    submit "$name" "${options[@]}" -- sh -c "echo \$\$ >>$runs/$name; $2"
-}
-runs_of() { grep -c . "$runs/$1" 2>/dev/null || echo 0; }
-pid_of() { field_of "$1" .pid; }
-end_of() { field_of "$1" '"\(.state) \(.exit_code) \(.exit_reason)"'; }
-ended_as() { [ "$(end_of "$1")" = "COMPLETED $2" ]; }
 notes() { nmctl status --json | jq -r '.. | .notes? // empty | .[]'; }
-over() { # PID; PID 1 takes its time to reap some
-    ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"
-}
 noted() { notes | grep -q "$1"; }
 in_log() { grep -q "$1" "$dir/nmd.log"; }
 sql() { /usr/bin/python3 - "$db" "$1" <<'END_PY'
@@ -134,6 +118,46 @@ is "no id comes twice" "$(nmctl list --all --json | jq '([.[].id] | unique | len
 is "nor does a decision's number" "$(decisions | jq '([.[][0]] | unique | length) == length')" true
 nmctl kill --now waits1 waits2 >/dev/null
 
+# ---- a byte of the log that is flipped ----
+noting pausing --opportunistic -m 20M -c 0.1 -- 'exec sleep 1000'
+wait_until 5 in_state pausing RUNNING
+noting earlier --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
+nmd_stop
+nmd_start # what is in the journal by now is in its database, and what follows in its log alone
+wait_until 5 in_state pausing RUNNING
+nmctl pause pausing >/dev/null
+wait_until 5 in_state pausing PAUSED
+nmctl kill --wait earlier >/dev/null
+noting lately "${low[@]}" -- 'echo output; exit 4'
+wait_until 5 ended_as lately "4 exited"
+noting first --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
+noting gone --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
+samples 3
+nmctl kill --wait gone >/dev/null
+nmd_kill
+/usr/bin/python3 - "$db-wal" <<'END_PY'
+import sys
+with open(sys.argv[1], "r+b") as file:
+    file.seek(32 + 24 + 1000)
+    byte = file.read(1)
+    file.seek(-1, 1)
+    file.write(bytes([byte[0] ^ 4]))
+END_PY
+: >"$dir/nmd.log"
+nmd_start
+check "a flipped byte in the log is noticed" in_log "pages in its log, 0 are sound"
+check "and told of in the status" noted "damaged and is set aside"
+is "a person's pause still holds" "$(state_of pausing)" PAUSED
+check "and the kernel's word is the same" frozen pausing
+is "what was queued waits" "$(field_of first .queue_position) $(runs_of first)" "1 0"
+check "what ended since has its exit status" ended_as lately "4 exited"
+is "and its output" "$(nmctl logs lately)" output
+is "what was killed while it waited stays away" "$(runs_of gone)" 0
+is "so does one whose row says that it waits" "$(end_of earlier) $(runs_of earlier)" "COMPLETED null lost 0"
+like "and why nothing better is known" "$(field_of earlier .message)" "the journal has lost what became of it"
+is "nobody ran twice" "$(runs_of lately) $(runs_of pausing)" "1 1"
+nmctl kill --now pausing first >/dev/null
+
 # ---- a journal that goes while nmd runs ----
 noting big -m 900M -c 0.1 -- 'exec sleep 1000'
 noting moved --opportunistic -m 100M -c 0.1 -- 'exec sleep 1000'
@@ -184,6 +208,34 @@ kill -KILL "$run" "$paused"
 check "when they have gone, their cgroups go" \
     wait_until 25 bash -c "[ -z \"\$(find $(slice_dir) -mindepth 1 -type d)\" ]"
 is "and the note" "$(notes | grep -c 'not known')" 0
+
+# ---- a journal from before: put back by hand, or by a backup ----
+noting known "${low[@]}" -- 'echo words; exit 2'
+wait_until 5 ended_as known "2 exited"
+nmd_stop
+cp "$db" "$dir/before.db"
+nmd_start
+noting since "${low[@]}" -- 'echo more words; exit 3'
+noting lives "${low[@]}" -- 'echo alive; exec sleep 1000'
+wait_until 5 ended_as since "3 exited"
+wait_until 5 in_state lives RUNNING
+since=$(field_of since .id) lives=$(field_of lives .id) pid=$(pid_of lives)
+nmd_stop
+cp "$dir/before.db" "$db"
+nmd_start
+is "what it doesn't know of yet keeps its output" "$(cat "$dir/state/logs/$since/stdout")" "more words"
+check "and its files" test -s "$dir/state/containers/$since/record"
+is "what lives is adopted" "$(state_of "$lives") $(pid_of "$lives")" "RUNNING $pid"
+is "what it knows is as it was" "$(end_of known) $(nmctl logs known)" "COMPLETED 2 exited words"
+noting next "${low[@]}" -- true
+wait_until 5 ended_as next "0 exited"
+is "no id comes twice" "$(field_of next .id | grep -cxF -e "$since" -e "$lives")" 0
+is "nor is the older one's output touched by it" "$(cat "$dir/state/logs/$since/stdout")" "more words"
+nmctl kill --now --wait lives >/dev/null
+nmd_stop
+rm -f "$db" "$db"-*
+nmd_start
+is "nor by no journal at all" "$(cat "$dir/state/logs/$since/stdout")" "more words"
 
 # ---- another boot ----
 noting ran "${low[@]}" -- 'exec sleep 1000'
@@ -315,14 +367,19 @@ is "with a full disk new containers are refused" "$api_status" 503
 like "with the reason" "$api_body" 'No space left'
 check "the status says so" noted "can't be written"
 is "and the node is unhealthy" "$(nmctl status --json | jq -r '[.. | .healthy? | select(. != null)] | first')" false
-nmctl pause full1 >/dev/null
+try nmctl pause full1
+like "a pause that can't be kept is answered so" "$status $err" "^[1-9].* is paused, but that isn't kept.*No space left"
 check "containers go on: one is paused" wait_until 5 in_state full1 PAUSED
 check "which the kernel confirms" frozen full1
 touch "$runs/go"
 check "one ends, and its exit status is heard" wait_until 5 ended_as full2 "4 exited"
 noting_refused=$(nmctl run --detach "${low[@]}" -- true 2>&1)
 like "a container that can't be journalled is not taken in" "$noting_refused" "can't be written"
-nmctl kill --now full4 >/dev/null
+try nmctl kill --now full4
+like "a kill likewise" "$status $err" "^[1-9].* is being killed, but that isn't kept.*No space left"
+try nmctl promote full3
+like "what isn't urgent isn't done" "$status $err" "^[1-9].*Nothing was changed.*No space left"
+is "so it is as before" "$(field_of full3 .execution_type)" OPPORTUNISTIC
 check "kills are carried out" wait_until 5 ended_as full4 "137 killed"
 samples 5
 is "what would fit now waits all the same: nothing is admitted that can't be journalled" \

@@ -16,23 +16,8 @@ memory = 1000M
 kill-grace = 1s
 pause-deadline = 2s
 END_CONF
-runs=$dir/runs
-mkdir -p "$runs"
 low=(-m 20M -c 0.1)
-noting() { # NAME RUN-OPTION... -- SHELL-COMMANDS
-    local name=$1 options=()
-    shift
-    while [ "$1" != -- ]; do options+=("$1"); shift; done
-    submit "$name" "${options[@]}" -- sh -c "echo \$\$ >>$runs/$name; $2"
-}
-runs_of() { grep -c . "$runs/$1" 2>/dev/null || echo 0; }
-pid_of() { field_of "$1" .pid; }
-end_of() { field_of "$1" '"\(.state) \(.exit_code) \(.exit_reason)"'; }
-ended_as() { [ "$(end_of "$1")" = "COMPLETED $2" ]; }
 shim() { awk '/^PPid/ { print $2 }' "/proc/$(pid_of "$1")/status"; }
-over() { # PID; PID 1 takes its time to reap some
-    ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"
-}
 msec() { date +%s%3N; }
 past() { [ "$(msec)" -ge "$1" ]; } # MILLISECONDS: for wait_until
 nmd_start

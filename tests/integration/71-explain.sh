@@ -99,6 +99,13 @@ submit vip -m 250M -c 0.1 -- sleep 300
 wait_until 10 in_state o3 COMPLETED
 says "kill for a guaranteed one" o3 "$id, which is guaranteed, needs room, and memory is short" \
     '\([0-9.]+ [MG]iB of 1000 MiB in use or set aside\)' 'Expected back: 1[5-9][0-9](\.[0-9]+)? MiB' 'really regained: 1[5-9]'
+# ---- past nmd ----
+submit shot -m 50M -c 0.1 -- sleep 300
+wait_until 10 in_state shot RUNNING
+kill -KILL "$(field_of shot .pid)"
+wait_until 10 in_state shot COMPLETED
+says "a kill from outside" shot "now ended: it was ended by signal 9 \(Killed\): the SIGKILL wasn't nmd's" \
+    "What you can do: submit it again"
 try nmctl explain nobody
 is "of an unknown container: refused" "$status" 1
 at_least "without a name: all" "$(nmctl explain --last 100 --json | jq length)" 12

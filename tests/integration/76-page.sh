@@ -8,7 +8,6 @@
 . "$(dirname "$0")/lib.sh"
 
 chromium=$(command -v chromium) || skip_all "no chromium"
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 port=$(free_port)
 node_proc_start
 nmd_configure <<END

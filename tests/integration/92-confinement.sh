@@ -16,7 +16,7 @@ at_exit remove_place
 export NMD_SOCKET=$place/run/nmd.sock
 node_proc_start
 settings() { # LINE...
-    printf '%s\n' "[node]" "memory = 1000M" "[interface]" "socket-mode = 0666" "[preemption]" "kill-grace = 200ms" "$@"
+    printf '%s\n' "[node]" "memory = 1000M" "[interface]" "socket-mode = 0666" "[preemption]" "kill-grace = 200ms" "[containers]" "$@"
 }
 settings | nmd_configure
 export LEAKED_BY_NMD=yes
@@ -44,12 +44,25 @@ cp /usr/bin/id "$place/setuid-id" && chmod 4755 "$place/setuid-id"
 secret=$(submit other -u root -m 16M -c 0.1 -- sh -c 'echo a secret; exec sleep 1000' && echo "$id")
 id=$secret
 wait_until 10 in_state other RUNNING
+is "the runtime directory that nmd has made lets through whom the socket lets in" \
+    "$(stat -c %a "$place/run" "$NMD_SOCKET" | paste -sd' ')" "755 666"
+like "a user is answered" "$(setpriv --reuid 65534 --regid "$(id -g nobody)" --clear-groups \
+    curl -sS --max-time 20 --unix-socket "$NMD_SOCKET" http://nmd/v1/containers)" '^\[\]'
 is "the state directory is nmd's alone" "$(stat -c '%U %a' "$place/state")" "root 700"
+setpriv --reuid 65534 --regid "$(id -g nobody)" --clear-groups sleep 1000 &
+outside=$!
+at_exit 'kill $outside'
+for path in /run/user /run/dbus /run/user/65534; do
+    mkdir -m 755 $path 2>/dev/null && at_exit "rmdir $path"
+done
+check "the user's process outside is open to its user" wait_until 5 \
+    setpriv --reuid 65534 --regid "$(id -g nobody)" --clear-groups ls "/proc/$outside/root/"
 resource=no
 setpriv --dump | grep -q '^Capability bounding set:.*sys_resource' && resource=yes
 inside() { # RUN-OPTION...: its TAP lines; $score is what its oom_score_adj should be
     nmctl run "${nobody[@]}" "$@" -- /usr/bin/python3 -c "$(cat "$here/../vm/data/inside.py")" \
-        "nmd=$nmd_pid" "socket=$NMD_SOCKET" "groups=$(id -G nobody | tr ' ' ,)" cwd=/ "score=$score" "resource=$resource" \
+        "nmd=$nmd_pid" "outside=$outside" "socket=$NMD_SOCKET" \
+        "groups=$(id -G nobody | tr ' ' ,)" cwd=/ "score=$score" "resource=$resource" \
         "cgroup=$(nmd_cgroup_root)" "setuid=$place/setuid-id" \
         ${closed:+"reach=$place/state/"} "reach=$place/state/nmd.db" "reach=$place/state/nmd.db-wal" \
         "reach=$place/state/logs/" "reach=$place/state/logs/$secret/" "reach=$place/state/logs/$secret/stdout" \
@@ -65,6 +78,24 @@ relay opportunistic "$(inside --opportunistic)"
 is "the secret was there to be found" "$(cat "$place/state/logs/$secret/stdout")" "a secret"
 chmod 700 "$place/state"
 
+# Later mounts of the host come in.
+submit mounted "${nobody[@]}" -- sh -c "while ! test -e $place/mount/there; do sleep .05; done"
+wait_until 10 in_state mounted RUNNING
+mkdir -p "$place/mount"
+if findmnt -no PROPAGATION / | grep -q shared; then
+    mount -t tmpfs none "$place/mount" && touch "$place/mount/there"
+    check "a later mount is seen in a container" wait_until 10 in_state mounted COMPLETED
+    umount "$place/mount"
+fi
+nmctl kill --now --wait mounted >/dev/null 2>&1
+reconfigure containers confine no
+is "an administrator switches the namespaces off" \
+    "$(nmctl run "${nobody[@]}" -- readlink /proc/self/ns/user)" "$(readlink /proc/self/ns/user)"
+is "the bounding set is empty all the same" \
+    "$(nmctl run "${nobody[@]}" -- sh -c 'grep CapBnd: /proc/self/status | cut -f2')" 0000000000000000
+reconfigure containers confine yes
+is "root's containers keep the host's" "$(nmctl run -u root -m 16M -c 0.1 -- readlink /proc/self/ns/user)" \
+    "$(readlink /proc/self/ns/user)"
 is "what an administrator lifts is lifted" \
     "$(nmctl run "${nobody[@]}" --allow-new-privs -- sh -c 'grep -h NoNewPrivs /proc/self/status | tr -d "\t"')" \
     "NoNewPrivs:0"
@@ -215,6 +246,13 @@ is "and nothing that its links led to" "$(find "$place/evil" -type f | wc -l)" 2
 
 nmctl kill --now --wait other >/dev/null
 nmd_stop
+mkdir -m 700 "$place/shut"
+"$NMD" --config "$nmd_conf" --backend direct --slice "$slice" --runtime-dir "$place/shut" --state-dir "$place/state" \
+    >>"$dir/nmd.log" 2>&1 &
+nmd_pid=$!
+check "a directory that shuts users out is told of" \
+    wait_until 20 grep -q "$place/shut (mode 0700) doesn't let them" "$dir/nmd.log"
+nmd_stop
 refused() { # NAME WORDS OPTION...
     local name=$1 words=$2
     shift 2
@@ -231,4 +269,24 @@ settings "[paths]" "log-dir = $place/nobody" | nmd_configure
 refused "somebody else's log directory" "log directory $place/nobody belongs"
 settings "[paths]" "log-dir = $place/open" | nmd_configure
 refused "a log directory for everybody" "log directory $place/open.*others may write"
+
+# ---- where nothing can be confined ---------------------------------------------------------------------------------
+
+# In a chroot the kernel refuses user namespaces. The directories are the same, seen from there.
+settings | nmd_configure
+mkdir "$place/root"
+cat >"$place/in-chroot" <<END
+#!/bin/sh
+exec unshare --mount sh -c 'mount --rbind / "$place/root" && exec chroot "$place/root" "\$@"' sh "$NMD" "\$@"
+END
+chmod 755 "$place/in-chroot"
+: >"$dir/nmd.log"
+NMD=$place/in-chroot nmd_start --state-dir "$place/state" --runtime-dir "$place/run" || exit 1
+why="confine: containers have no namespaces of their own, for the kernel refuses user namespaces to nmd, as it does in a chroot"
+check "without namespaces: start-up says so" grep -q "$why" "$dir/nmd.log"
+like "and status, and what follows from it" "$(nmctl status --json | jq -r '.node.notes[]')" "$why; so .*outside of their limits"
+is "containers run all the same" "$(nmctl run "${nobody[@]}" -- id -un)" nobody
+printf '[containers]\nconfine = no\n' >>"$nmd_conf.d/50-suite.conf"
+nmctl config --reload >/dev/null
+is "who has it switched off knows" "$(nmctl status --json | jq -r '.node.notes[]' | grep -c "^confine")" 0
 done_testing

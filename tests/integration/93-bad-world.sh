@@ -59,6 +59,36 @@ kill "$second"
 wait "$second"
 check "and goes with its nmd" test ! -e "$dir/stale.sock"
 
+# ---- a lock that is let go of in a moment ---------------------------------------------------------------------
+
+mkdir -p "$dir/state3"
+flock "$dir/state3/lock" sleep 0.7 &
+"$NMD" "${options[@]}" --state-dir "$dir/state3" --socket "$dir/third.sock" >>"$dir/nmd3.log" 2>&1 &
+third=$!
+check "an nmd that begins while another is just going waits for it" wait_until 20 nmctl --socket "$dir/third.sock" status
+kill "$third"
+wait "$third"
+
+# ---- hardly any descriptors -------------------------------------------------------------------------------------
+
+few=$dir/few.sock
+(ulimit -n 64; exec "$NMD" "${options[@]}" --state-dir "$dir/state4" --runtime-dir "$dir/run4" --socket "$few") >>"$dir/nmd4.log" 2>&1 &
+fourth=$!
+wait_until 20 nmctl --socket "$few" status
+n=0
+while [ "$n" -lt 20 ] && nmctl --socket "$few" run --detach --name "d$n" -m 10M -c 0.01 -- sleep 1000 >/dev/null 2>"$dir/few.err"; do
+    n=$((n + 1))
+done
+like "without descriptors for it a container is refused" "$(cat "$dir/few.err")" 'hardly any of its 64 file descriptors left'
+at_least "some were taken before" "$n" 1
+check "those can be killed" nmctl --socket "$few" kill --now --wait d0
+running() { nmctl --socket "$few" list --json | jq '[.[] | select(.state == "RUNNING")] | length'; }
+is "no scope is left that isn't a container's" "$(find "$(slice_dir | sed "s,$slice,$other,")" -mindepth 1 -type d | wc -l)" "$(running)"
+mapfile -t still < <(nmctl --socket "$few" list --json | jq -r '.[].id')
+[ "${#still[@]}" -eq 0 ] || nmctl --socket "$few" kill --now --wait "${still[@]}" >/dev/null
+kill "$fourth"
+wait "$fourth"
+
 # ---- a full cgroup tree ----------------------------------------------------------------------------------------
 
 tree=$(slice_dir)
@@ -130,7 +160,7 @@ bad "a tail that overflows" 400 tail 'from 0 to' GET "$c/there/logs?tail=9999999
 bad "a limit of nothing" 400 limit 'from 1 to' GET "/v1/decisions?limit=0"
 bad "a drain that never ends" 400 deadline_usec 'from 0 to .*not 1e999' POST /v1/drain '{"deadline_usec":1e999}'
 printf '%0.s[' {1..100000} >"$dir/deep"
-bad "brackets without end" 400 body 'not valid JSON' POST $c "@$dir/deep"
+bad "brackets without end" 400 body 'not valid JSON|levels deep' POST $c "@$dir/deep"
 
 is "after all that: the same container, and the node running" \
     "$(nmctl list --json | jq -c '[.[] | [.name, .state, .pid]]') $(status_of .node.state)" "[[\"there\",\"RUNNING\",$pid]] running"

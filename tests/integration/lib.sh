@@ -56,6 +56,7 @@ nmd_start() {
 nmd_alive() { [ -n "$nmd_pid" ] && kill -0 "$nmd_pid" 2>/dev/null; }
 
 # Ends nmd as a service manager would, and tells its exit status.
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 nmd_stop() {
     local status=0
     [ -n "$nmd_pid" ] || return 0
@@ -95,19 +96,26 @@ node_proc_start() { # [MIB [CPUS]]
 }
 
 # In place and in one write of constant length: nmd has the file open, and reads at any moment.
-node_memory() { # MIB in use
-    printf 'MemTotal: %12d kB\nMemAvailable: %12d kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n' \
-        "$node_kib" $((node_kib - $1 * 1024)) 1<>"$node_proc/meminfo"
+node_memory() { # MIB in use [MIB in pools of huge pages]
+    printf 'MemTotal: %12d kB\nMemAvailable: %12d kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\nHugetlb: %12d kB\n' \
+        "$node_kib" $((node_kib - ($1 + ${2:-0}) * 1024)) $((${2:-0} * 1024)) 1<>"$node_proc/meminfo"
 }
 node_memory_gone() { : >"$node_proc/meminfo"; }
 node_cpu() { # MILLICORES busy
     printf '%8d\n' "$1" 1<>"$node_proc/busy"
+}
+# How many are online from now on.
+node_cpus() { # CPUS
+    printf '%8d\n' "$1" >"$node_proc/cpus"
 }
 # The machine's own figure: utilization is over a threshold by a warm-up's reservation, too.
 node_cpu_seen() { # MILLICORES: as node_cpu, and waits until a whole sample shows them
     node_cpu "$1"
     wait_until 5 status_is ".node.machine.cpu_busy_millicores | . > $1 - 10 and . < $1 + 10" true
 }
+
+# A build with sanitizers is several times as slow, and keeps what was freed.
+sanitized() { grep -q __asan_init "$NMD_TEST_BUILD/nmd"; }
 
 # ---- requests ---------------------------------------------------------------------------------------------------
 
@@ -208,6 +216,24 @@ in_state() { # ID STATE...: for wait_until
     shift
     state=$(state_of "$id")
     [[ " $* " == *" $state "* ]]
+}
+
+# ---- containers that note each of their runs, by name ----
+
+runs=$dir/runs
+noting() { # NAME RUN-OPTION... -- SHELL-COMMANDS
+    local name=$1 options=()
+    shift
+    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    mkdir -p "$runs"
+    submit "$name" "${options[@]}" -- sh -c "echo \$\$ >>$runs/$name; $2"
+}
+runs_of() { grep -c . "$runs/$1" 2>/dev/null || echo 0; }
+pid_of() { field_of "$1" .pid; }
+end_of() { field_of "$1" '"\(.state) \(.exit_code) \(.exit_reason)"'; }
+ended_as() { [ "$(end_of "$1")" = "COMPLETED $2" ]; }
+over() { # PID; PID 1 takes its time to reap some
+    ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"
 }
 
 # Containers outlive nmd; here they end with the suite, from the leaves up.

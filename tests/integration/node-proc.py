@@ -4,7 +4,7 @@
 
 Ages DIR/stat as a kernel would (a stat that stands still says nothing at all about CPU, and nmd
 admits nothing on it), with as much busy time as DIR/busy asks for, in millicores. It writes in
-place, for nmd keeps the file open. DIR/meminfo is the suite's to write: see node_memory in lib.sh.
+place, for nmd keeps the file open. DIR/cpus, once it is there, says how many CPUs are online. DIR/meminfo is the suite's to write: see node_memory in lib.sh.
 """
 import os
 import sys
@@ -21,6 +21,14 @@ except OSError:
 control = os.open(f"{folder}/busy", os.O_RDONLY)
 stat = os.open(f"{folder}/stat", os.O_RDWR | os.O_CREAT, 0o644)
 while os.getppid() != 1:
+    try:
+        with open(f"{folder}/cpus") as f:
+            online = int(f.read() or cpus)
+    except (OSError, ValueError):
+        online = cpus
+    if online < cpus:
+        os.ftruncate(stat, 0)
+    cpus = online
     share = min(int(os.pread(control, 32, 0) or 0), cpus * 1000)
     busy += TICKS * share
     idle += TICKS * (cpus * 1000 - share)

@@ -36,6 +36,7 @@ TABLE = {
     ("GET", "/v1/decisions"): ADMINS,
     ("POST", "/v1/drain"): ADMINS,
     ("POST", "/v1/undrain"): ADMINS,
+    ("POST", "/v1/close-breaker"): ADMINS,
     ("POST", "/v1/reload"): ADMINS,
     ("GET", "/v1/containers/{id}"): MINE,
     ("PATCH", "/v1/containers/{id}"): MINE,

@@ -172,7 +172,8 @@ static struct nm_cgroup_limits guaranteed(void)
 {
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
 
-    l.memory_max_bytes = l.memory_min_bytes = (64 << 20) + 100; /* not a whole page */
+    l.memory_max_bytes = l.memory_low_bytes = (64 << 20) + 100; /* not a whole page */
+    l.memory_min_bytes = (32 << 20) + 100;
     l.cpu_weight = 2500;
     l.cpu_quota_millicores = 1500;
     l.pids_max = 100;
@@ -184,7 +185,7 @@ static struct nm_cgroup_limits opportunistic(void)
 {
     struct nm_cgroup_limits l = guaranteed();
 
-    l.memory_min_bytes = 0;
+    l.memory_low_bytes = l.memory_min_bytes = 0;
     l.cpu_idle = true;
     l.cpu_quota_millicores = 5; /* below the shortest quota per 100 ms */
     return l;
@@ -208,7 +209,7 @@ static struct nm_cgroup_limits slice_limits(void)
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
 
     l.memory_max_bytes = 1 << 30;
-    l.memory_min_bytes = 512 << 20;
+    l.memory_low_bytes = 512 << 20;
     return l;
 }
 
@@ -226,6 +227,31 @@ static bool slice_is_limited(void *userdata)
     return limited;
 }
 
+static bool slice_low_is(uint64_t bytes)
+{
+    uint64_t is = 1;
+
+    return nm_cgroup_slice_read_low(b, &is) == 0 && is == bytes;
+}
+
+static void test_slice_protection(void)
+{
+    struct nm_cgroup_limits l = slice_limits();
+    struct answer a = {0};
+    int fd = openat(b->slice_fd, "memory.low", O_WRONLY | O_CLOEXEC);
+
+    l.memory_low_bytes = 256 << 20;
+    check(outcome(b->ops->set_slice_limits(b, &l, on_done, &a), &a) == 0 && slice_low_is(256 << 20),
+          "the slice's protection is what is set");
+    check(nm_cgroup_slice_check_drift(b, &l) == 0, "and has not drifted");
+    check(fd >= 0 && write(fd, "805306368", 9) == 9 && slice_low_is(768 << 20), "somebody else's is read");
+    check(nm_cgroup_slice_check_drift(b, &l) == 1 << NM_CGROUP_DRIFT_MEMORY_LOW, "and seen as such");
+    (void)close(fd);
+    l = slice_limits();
+    a = (struct answer){0};
+    check(outcome(b->ops->set_slice_limits(b, &l, on_done, &a), &a) == 0 && slice_is_limited(NULL), "as it was before");
+}
+
 static void test_slice_limits(void)
 {
     struct nm_cgroup_limits l = slice_limits();
@@ -233,6 +259,7 @@ static void test_slice_limits(void)
 
     check(outcome(b->ops->set_slice_limits(b, &l, on_done, &a), &a) == 0, "the slice takes limits");
     check(slice_is_limited(NULL), "they are the kernel's");
+    test_slice_protection();
 }
 
 static void test_limits(void)

@@ -3,10 +3,10 @@
 """Runs as a container's command, as an ordinary user: looks at what it was given, and tries what it
 must not be able to do. Prints TAP lines. Arguments are KEY=VALUE:
 
-    nmd=PID socket=PATH groups=GID,... cwd=DIR score=N resource=yes|no cgroup=MOUNT [setuid=PROGRAM] reach=PATH...
+    nmd=PID outside=PID socket=PATH groups=GID,... cwd=DIR score=N resource=yes|no cgroup=MOUNT [setuid=PROGRAM] reach=PATH...
 
-Each `reach` is a file, or with a slash at its end a directory, that must be out of reach. resource:
-whether nmd has CAP_SYS_RESOURCE. setuid: a set-user-ID copy of id.
+Each `reach` is a file, or with a slash at its end a directory, that must be out of reach. outside: a process of the
+same user that belongs to no container. resource: whether nmd has CAP_SYS_RESOURCE. setuid: a set-user-ID copy of id.
 """
 
 import ctypes
@@ -69,9 +69,9 @@ for n in os.listdir("/proc/self/fd"):  # and the one that was just open for this
         pass
 is_("descriptors 0 to 2 and no others", sorted(fds), [0, 1, 2])
 is_("standard input is empty", fds[0], "/dev/null")
-is_("output goes to one's own log", [os.path.basename(fds[1]), os.path.basename(fds[2])], ["stdout", "stderr"])
+is_("output goes into two pipes", [fds[1].split(":")[0], fds[2].split(":")[0], fds[1] == fds[2]], ["pipe", "pipe", False])
 is_("no new privileges", s["NoNewPrivs"], "1")
-for field in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+for field in ("CapInh", "CapPrm", "CapEff", "CapAmb", "CapBnd"):
     is_("no capability: " + field, int(s[field], 16), 0)
 is_("real, effective, saved and file system uid are the user's", set(s["Uid"].split("\t")), {str(os.getuid())})
 is_("and the gids", set(s["Gid"].split("\t")), {str(os.getgid())})
@@ -119,6 +119,23 @@ for who, pid in (("the shim", shim), ("nmd", int(arg["nmd"]))):
     denied("%s can't be made the OOM killer's" % who, lambda: write("/proc/%d/oom_score_adj" % pid, "1000"))
     denied("%s's limits can't be changed" % who, lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (0, 0)))
 
+# ---- others of its user's, outside ---------------------------------------------------------------------------
+
+for path in ("/run/user", "/run/dbus"):
+    is_("nothing is to be found in " + path, os.listdir(path), [])
+    denied("nothing can be made there: " + path, lambda: os.mkdir(path + "/mine"))
+outside = int(arg["outside"])
+is_("there is another process of its user's", status(outside)["Uid"].split()[0], str(os.getuid()))
+for link in ("root", "cwd", "fd/0", "ns/mnt"):
+    denied("it can't be entered through its " + link, lambda: os.stat("/proc/%d/%s" % (outside, link)))
+denied("nor traced", lambda: ptrace(PTRACE_ATTACH, outside))
+denied("nor seized", lambda: ptrace(PTRACE_SEIZE, outside))
+denied("nor its memory read", lambda: os.read(os.open("/proc/%d/mem" % outside, os.O_RDONLY), 1))
+reveal = "umount /run/user || mount --bind /run /mnt && ls /mnt/user/ || umount -l /run || mount -o remount,rw /run/user"
+with os.popen("unshare -Urm sh -c '%s' 2>&1; echo $?" % reveal) as p:
+    out = p.read()
+    say("namespaces of its own reveal nothing", "" if out.strip().endswith("32") or "unshare" in out else out)
+
 # ---- nmd's files -----------------------------------------------------------------------------------------------
 
 for path in (v for k, v in args if k == "reach"):
@@ -144,7 +161,7 @@ for place, what in ((own, "its own cgroup"), (above, "the slice"), (arg["cgroup"
 denied("it can't make a cgroup of its own", lambda: os.mkdir(own + "/mine"))
 denied("nor one beside", lambda: os.mkdir(above + "/mine"))
 for file, text in (("cgroup.freeze", "0"), ("cgroup.kill", "1"), ("cgroup.subtree_control", "+pids"),
-                   ("cgroup.max.descendants", "1000"), ("memory.max", "max"), ("memory.min", "1000000000"),
+                   ("cgroup.max.descendants", "1000"), ("memory.max", "max"), ("memory.min", "1000000000"), ("memory.low", "1000000000"),
                    ("memory.high", "max"), ("memory.oom.group", "0"), ("cpu.weight", "10000"), ("cpu.idle", "0"),
                    ("cpu.max", "max"), ("pids.max", "max"), ("memory.swap.max", "max"), ("cpu.pressure", "0"),
                    ("memory.reclaim", "1000000")):

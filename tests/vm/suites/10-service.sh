@@ -40,7 +40,7 @@ is "its scope is active" "$(systemctl is-active "$scope")" active
 like "systemctl status nm.slice shows it" "$(systemctl status --no-pager nm.slice)" "$scope"
 is "systemd knows its limit" "$(unit_prop "$scope" MemoryMax)" $((64 << 20))
 is "the kernel has its limit" "$(cat "$cg/nm.slice/$scope/memory.max")" $((64 << 20))
-is "and what it is guaranteed" "$(cat "$cg/nm.slice/$scope/memory.min")" $((64 << 20))
+is "and what it is guaranteed" "$(cat "$cg/nm.slice/$scope/memory.low")" $((64 << 20))
 is "it lives or dies as a whole" "$(cat "$cg/nm.slice/$scope/memory.oom.group")" 1
 like "the journal tells its life" "$(journalctl -o cat NM_CONTAINER="$id")" "$id|sleeper"
 

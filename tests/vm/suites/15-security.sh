@@ -82,7 +82,7 @@ answers "a system user doesn't run anything" 'min-uid = 1000.* 403$' daemon POST
 answers "a member sees all" "\"id\":\"$id\".* 200$" carol GET $c
 answers "its owner reads its log" '^secret' alice GET "$c/$id/logs"
 log=/var/lib/nmd/logs/$id/stdout
-is "the log is its user's, in a directory of root's" "$(stat -c '%U %a' "$log" "${log%/*}" | paste -sd' ')" "alice 600 root 700"
+is "the log is root's, in a directory of root's" "$(stat -c '%U %a' "$log" "${log%/*}" | paste -sd' ')" "root 600 root 700"
 
 # ---- from inside ----------------------------------------------------------------------------------------------
 
@@ -98,11 +98,15 @@ relay() { # NAME LINES, of inside.py
     done <<<"$2"
     is "$1: it came to its end" "$end" yes
 }
+runuser -u bob -- sleep 10000 &
+wait_until 10 pgrep -u bob sleep
+outside=$(pgrep -u bob sleep | head -n 1)
+at_exit 'kill "$outside"'
 inside() { # SCORE OPTION...: bob's, who is a stranger to alice's
     local score=$1
     shift
     timeout 100 nmctl run -u bob -m 64M -c 0.1 "$@" -- python3 -c "$(cat "$NMD_VM_DATA/inside.py")" \
-        "nmd=$(unit_prop nmd.service MainPID)" "socket=$socket" "groups=$(id -G bob | tr ' ' ,)" cwd=/home/bob \
+        "nmd=$(unit_prop nmd.service MainPID)" "outside=$outside" "socket=$socket" "groups=$(id -G bob | tr ' ' ,)" cwd=/home/bob \
         "score=$score" resource=yes "cgroup=$cg" ${closed:+"reach=/var/lib/nmd/"} "reach=/var/lib/nmd/nmd.db" \
         "reach=/var/lib/nmd/logs/$id/" "reach=$log" "reach=/var/lib/nmd/containers/$id/record" 2>&1
 }

@@ -21,6 +21,8 @@ is "a container that wants more than its limit is killed" "$status" 137
 id=$(nmctl list --all --json | jq -r '.[] | select(.name == "glutton") | .id')
 is "and it is told that memory was why" "$(field_of "$id" .exit_reason)" oom-killed
 peak=$(field_of "$id" .peak_memory_bytes)
+like "and that it was its own limit" "$(field_of "$id" .message)" "^the kernel's OOM killer took it; "
+is "nobody else has to wait for that" "$(status_of .node.breaker_until_usec)" null
 check "its peak is its limit ($peak)" test "$peak" -gt $((56 << 20)) -a "$peak" -le $((64 << 20))
 
 # Everything in it goes, not just the process that asked.
@@ -69,26 +71,54 @@ check "an opportunistic container runs" wait_until 60 in_state "$id" RUNNING
 pid=$(field_of "$id" .pid)
 dir=$cg/nm.slice/nm-$id.scope
 is "before: idle, unprotected, first to go" \
-    "$(cat "$dir/cpu.idle" "$dir/memory.min" "/proc/$pid/oom_score_adj" | paste -sd' ')" "1 0 1000"
+    "$(cat "$dir/cpu.idle" "$dir/memory.low" "/proc/$pid/oom_score_adj" | paste -sd' ')" "1 0 1000"
 check "promote" nmctl promote "$id"
-check "after: a weight and protection" wait_until 10 grep -qx $((64 << 20)) "$dir/memory.min"
+check "after: a weight and protection" wait_until 10 grep -qx $((64 << 20)) "$dir/memory.low"
+slice_promises() { [ "$(cat "$cg/nm.slice/memory.low")" = $(($1 << 20)) ]; }
+check "the slice is promised as much" wait_until 10 slice_promises 64
 is "not idle any more" "$(cat "$dir/cpu.idle")" 0
 is "a quarter of the node's weight" "$(cat "$dir/cpu.weight")" 2500
 check "no longer the first to go" test "$(cat "/proc/$pid/oom_score_adj")" -lt 1000
 check "update" nmctl update -m 96M -c 1 "$id"
 check "the new limit holds" wait_until 10 grep -qx $((96 << 20)) "$dir/memory.max"
+check "the slice's promise grows with it" wait_until 10 slice_promises 96
+beside=$(nmctl run -D -m 32M -c 0.1 sleep 1000)
+check "and with another one" wait_until 20 slice_promises 128
+systemctl kill -s KILL nmd.service
+check "nmd is back after a kill -9" wait_until 60 nmctl status
+check "promised as before" wait_until 20 slice_promises 128
+nmctl kill --now --wait "$beside" >/dev/null
+check "and shrinks when one ends" wait_until 20 slice_promises 96
 is "and the new weight" "$(cat "$dir/cpu.weight")" 5000
 is "systemd agrees" "$(unit_prop "nm-$id.scope" MemoryMax)" $((96 << 20))
 check "demote" nmctl demote "$id"
 check "idle again" wait_until 10 grep -qx 1 "$dir/cpu.idle"
-is "and unprotected" "$(cat "$dir/memory.min")" 0
+is "and unprotected" "$(cat "$dir/memory.low")" 0
+check "nor is anything promised to the slice" wait_until 20 slice_promises 0 ||
+    diag "memory.low: $(cat "$cg/nm.slice/memory.low")" "nmd's note: $(cat /run/nmd/slice-low)"
 is "all that time it was the same process" "$(state_of "$id") $(field_of "$id" .pid)" "RUNNING $pid"
 
 # Somebody else's hand in our files.
 echo 100 >"$dir/cpu.max" 2>/dev/null
 echo $((1 << 30)) >"$dir/memory.max"
+echo $((1 << 29)) >"$dir/memory.low"
 check "a limit that something else changed is put back" \
     wait_until 60 grep -qx $((96 << 20)) "$dir/memory.max"
 check "and that is told" \
     wait_until 10 bash -c "journalctl -u nmd.service -o cat NM_CONTAINER=$id | grep -q memory.max"
+is "so is its protection: it has none" "$(cat "$dir/memory.low")" 0
+nmctl promote "$id" >/dev/null
+check "promoted, it has some" wait_until 10 slice_promises 96
+echo 0 >$cg/nm.slice/memory.low
+check "the slice's is put back, too" wait_until 60 slice_promises 96
+systemctl set-property --runtime nm.slice MemoryLow=300M
+nmctl update -m 128M "$id" >/dev/null
+check "an administrator's own, higher protection of the slice stays" wait_until 10 slice_promises 300
+nmctl update -m 400M "$id" >/dev/null
+check "until more is promised" wait_until 10 slice_promises 400
+nmctl update -m 96M "$id" >/dev/null
+check "and comes back after that" wait_until 10 slice_promises 300
+systemctl set-property --runtime nm.slice MemoryLow=0
+nmctl update -m 97M "$id" >/dev/null
+check "given up, it is gone" wait_until 10 slice_promises 97
 done_testing

@@ -23,7 +23,8 @@ uses() { [ "$(used "$1")" -ge "$2" ]; }
 
 # ---- memory: admitted on what is used, taken back from who came last ----------------------------
 
-quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "squeeze = no" "breaker = 2s"
+quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "squeeze = no" "breaker = 2s" \
+    "reclaim-running = 0s"
 is "the capacity is as configured" "$(status_of .node.capacity.memory_bytes)" $((1 << 30))
 big=$(start big 50 -m 800M -c 0.5)
 check "a guaranteed container asks for much and uses little" wait_until 60 in_state "$big" RUNNING

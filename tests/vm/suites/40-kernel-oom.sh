@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 240
+# deadline: 300
 #
 # While nmd is stopped, the kernel alone has to keep the promises: with the slice at its limit, its
 # OOM killer takes an opportunistic container, whole, and nobody else.
@@ -10,7 +10,7 @@
 # With swap the kernel would have another way out.
 swapoff -a
 at_exit 'swapon -a'
-quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100"
+quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "breaker = 5min"
 echo 200 >/tmp/oom-g
 echo 400 >/tmp/oom-o
 g=$(nmctl run -D -m 800M -c 0.5 -- python3 "$NMD_VM_DATA/hog.py" /tmp/oom-g)
@@ -37,5 +37,28 @@ check "nmd comes back" wait_until 30 nmctl status
 is "and finds the one alive" "$(state_of "$g") $(field_of "$g" .pid)" "RUNNING $pid"
 check "and the other dead" wait_until 20 in_state "$o" COMPLETED
 is "of lack of memory" "$(field_of "$o" .exit_reason)" oom-killed
-nmctl kill --now --wait "$g" >/dev/null
+like "not for its own limit" "$(field_of "$o" .message)" "memory had run out in the slice"
+like "explain says who did it" "$(nmctl explain "$o")" "the kernel's OOM killer did it"
+check "nothing opportunistic is admitted for a while" [ "$(status_of .node.breaker_until_usec)" != null ]
+
+# The same to one that comes too late: nmd stands still for the time, and hears of it afterwards.
+nmctl close-breaker >/dev/null
+echo 200 >/tmp/oom-g
+o=$(nmctl run -D --opportunistic -m 500M -c 0.1 -- \
+    bash -c "sleep 1001 & exec python3 $NMD_VM_DATA/hog.py /tmp/oom-o")
+check "when that is over, another one runs" wait_until 60 in_state "$o" RUNNING
+check "and fills the room" wait_until 60 full
+late=$(nmctl run -D --opportunistic -m 600M -c 0.1 sleep 1002)
+nmd=$(unit_prop nmd.service MainPID)
+kill -STOP "$nmd"
+echo 720 >/tmp/oom-g
+check "the kernel takes it, whole" wait_until 60 none_runs 'sleep 1001'
+kill -CONT "$nmd"
+check "nmd sees it" wait_until 60 in_state "$o" COMPLETED
+held() { [ "$(field_of "$late" .hold)" = breaker ]; }
+echo 200 >/tmp/oom-g
+check "who waits is held for that" wait_until 20 held
+like "and the record says so" "$(nmctl explain "$o")" "the kernel's OOM killer did it"
+check "the guaranteed one lives" kill -0 "$pid"
+nmctl kill --now --wait "$g" "$late" >/dev/null
 done_testing

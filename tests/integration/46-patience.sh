@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# What doesn't go at once: a kill that misses one, leftovers that don't die, a freeze that hangs. And what is to go
+# at once: the first admission after a restart, and pressure from a slice that was made anew.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+nmd_configure <<END
+[node]
+memory = 1000M
+END
+mnt=$dir/mnt
+mkdir "$mnt"
+truncate -s 32M "$dir/disk.img"
+mkfs.ext4 -q "$dir/disk.img"
+mount -o loop "$dir/disk.img" "$mnt" || skip_all "no file system can be mounted here"
+thaw_disk() { fsfreeze --unfreeze "$mnt" 2>/dev/null; }
+at_exit 'thaw_disk; umount -l "$mnt"'
+nmd_start
+
+# Its writes hang in the kernel (state D) as long as the file system is frozen, and SIGKILL does nothing to it.
+writer='echo $$ >"$0.pid"; while :; do echo x >>"$0"; sleep 0.05; done'
+hangs() { # NAME: for good, and not for the length of a write
+    for _ in 1 2 3 4; do
+        grep -q '^State:.D' "/proc/$(cat "$mnt/$1.pid")/status" || return
+        sleep 0.1
+    done
+}
+freeze_disk() { # NAME: with this writer in it
+    check "$1 writes" wait_until 10 test -s "$mnt/$1"
+    fsfreeze --freeze "$mnt"
+    check "$1 hangs" wait_until 10 hangs "$1"
+}
+dead() { [ ! -e "/proc/$1" ] || grep -q '^State:.[ZX]' "/proc/$1/status" 2>/dev/null; } # PID
+slip_in() { # CGROUP: a process that nobody has killed yet, in $late
+    late=$(setsid sleep 300 </dev/null >/dev/null 2>&1 & echo $!)
+    echo "$late" >"$1/cgroup.procs"
+}
+logged() { grep -q -- "$1" "$dir/nmd.log"; }
+
+# ---- a kill that misses one ----
+submit stays -m 50M -c 0.1 -- sh -c "$writer" "$mnt/stays"
+freeze_disk stays
+cgroup=$(cgroup_of stays)
+nmctl kill --now stays
+check "it is being killed" wait_until 5 in_state stays KILLING
+slip_in "$cgroup"
+check "what slips into its cgroup after the kill is killed, too" wait_until 10 dead "$late"
+slip_in "$cgroup"
+check "as often as it happens" wait_until 10 dead "$late"
+check "after ten seconds the node is unhealthy" wait_until 20 status_is .node.healthy false
+check "and it is told who hangs" logged "can't be killed: .* hangs in the kernel (state D), [0-9]* (sh) for one"
+is "it is not told gone" "$(state_of stays)" KILLING
+thaw_disk
+check "it goes as soon as it can" wait_until 10 in_state stays COMPLETED
+check "and the node is well" wait_until 10 status_is .node.healthy true
+
+# ---- what a command leaves behind ----
+submit leaves -m 50M -c 0.1 -- sh -c 'sh -c "$1" "$0" & while [ ! -e "$2" ]; do sleep 0.05; done' \
+    "$mnt/leaves" "$writer" "$dir/go"
+freeze_disk leaves
+cgroup=$(cgroup_of leaves)
+touch "$dir/go"
+ended() { [ "$(wc -l <"$cgroup/cgroup.procs")" = 1 ]; }
+check "the command ends, and leaves one that hangs" wait_until 10 ended
+slip_in "$cgroup"
+check "what slips in is killed" wait_until 10 dead "$late"
+thaw_disk
+check "the container ends when all have gone" wait_until 10 in_state leaves COMPLETED
+is "as its command did" "$(field_of leaves .exit_code)" 0
+
+# ---- a freeze that hangs ----
+submit hung --opportunistic -m 50M -c 0.3 -- sh -c 'sh -c "$1" "$0" & while :; do echo x >>"$2"; sleep 0.05; done' \
+    "$mnt/hung" "$writer" "$dir/sibling"
+freeze_disk hung
+nmctl pause hung
+check "it is to be paused" wait_until 5 in_state hung PAUSING
+size=$(stat -c %s "$dir/sibling")
+check "after ten seconds the freeze is taken back" wait_until 20 in_state hung RUNNING
+sibling_goes_on() { [ "$(stat -c %s "$dir/sibling")" -gt "$size" ]; }
+check "its siblings go on" wait_until 10 sibling_goes_on
+is "the pause has failed" "$(decision_of hung pause .outcome)" failed
+like "and says on whom" "$(decision_of hung pause .error)" 'not frozen within 10 s: process [0-9]* \(sh\) hangs'
+is "what followed says why" "$(decision_of hung resume .reason)" freeze-hangs
+like "in words, too" "$(nmctl explain hung)" 'its freeze was not done within 10 s'
+thaw_disk
+nmctl pause hung
+check "and can be paused when nothing hangs" wait_until 10 in_state hung PAUSED
+kill_all
+
+# ---- at once after a restart ----
+reconfigure sampling period 3s
+hog promised -m 900M -c 0.1 -- 10
+wait_until 10 settled promised
+nmd_stop
+nmd_start
+begun=$(date +%s%3N)
+submit gap --opportunistic -m 300M -c 0.1 -- sleep 300
+check "what fits into an adopted container's gap starts" wait_until 10 in_state gap RUNNING
+took=$(($(date +%s%3N) - begun))
+diag "started after $took ms"
+at_least "and waits for no period" $((2500 - took)) 0
+kill_all
+
+# ---- a slice that was made anew ----
+if [ -e "$(slice_dir)/cpu.pressure" ]; then
+    reconfigure sampling period 200ms
+    old=$(stat -c %i "$(slice_dir)")
+    rmdir "$(slice_dir)"
+    submit spins -m 50M -c 0.1 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do while :; do :; done & done; wait'
+    check "it is made anew for the next container" wait_until 10 test "$(slice_dir)" != ""
+    check "and is another one" test "$(stat -c %i "$(slice_dir)")" != "$old"
+    samples 3
+    events=$(status_of .counters.pressure_events)
+    check "stalls in it are heard" wait_until 20 status_is ".counters.pressure_events > $events" true
+fi
+kill_all
+nmd_alive || not_ok "nmd is still there"
+done_testing

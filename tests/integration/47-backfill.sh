@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 90
+#
+# A head of the queue that is too large for now: smaller ones pass it, but they don't keep it out for longer than
+# [queue] backfill says.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+nmd_configure <<END
+[node]
+memory = 1000M
+[queue]
+backfill = 4s
+END
+nmd_start
+
+# What keeps the large one out at first is there before it; the others pass it meanwhile.
+hog before -m 500M -c 0.1 -- 400
+wait_until 20 settled before
+submit large --opportunistic -m 800M -c 0.1 -- sleep 300
+check "too large for now: it waits" wait_until 10 hold_is large would-exceed-beta
+hog small --opportunistic -m 300M -c 0.1 -- 270
+check "a smaller one passes it" wait_until 10 in_state small RUNNING
+is "and its record says whom" "$(decision_of small admit .on_behalf_of)" "$(field_of large .id)"
+like "in words, too" "$(nmctl explain small)" "it passes $(field_of large .id), which is before it in the queue"
+is "the large one still waits" "$(state_of large)" SCHEDULED
+wait_until 20 settled small
+wait_until 20 uses small 270
+
+# ---- only those that passed keep it out ----
+nmctl kill --now --wait before >/dev/null
+begun=$(date +%s%3N)
+submit later --opportunistic -m 50M -c 0.1 -- sleep 300
+samples 5
+is "now nobody else passes it" "$(state_of later)" SCHEDULED
+is "though it would fit" "$(field_of later .hold)" behind-others
+is "who has passed it goes on at first" "$(state_of small)" RUNNING
+check "the large one starts" wait_until 20 in_state large RUNNING
+took=$(($(date +%s%3N) - begun))
+diag "started after $took ms of 4000"
+at_least "not before those that passed it had their time" "$took" 3500
+at_least "and soon after it" $((9000 - took)) 0
+check "for it the one that had passed is killed" wait_until 10 in_state small COMPLETED
+is "as its record says" "$(decision_of small kill '"\(.reason) \(.on_behalf_of)"')" "room-for-head $(field_of large .id)"
+like "and explain" "$(nmctl explain small)" 'it had passed .* first in the queue, and has now kept it waiting'
+check "those behind follow" wait_until 20 in_state later RUNNING
+
+# ---- one that fits on no such node ----
+kill_all
+node_memory 200
+wait_until 10 status_is '.node.utilization.memory == 0.2' true
+submit giant --opportunistic -m 900M -c 0.1 -- sleep 300
+check "too large beside what the system holds: it is told" wait_until 10 hold_is giant never-fits
+like "in words" "$(nmctl explain giant)" 'would not fit even if no other container ran'
+submit tiny --opportunistic -m 50M -c 0.1 -- sleep 300
+check "it holds nobody up" wait_until 10 in_state tiny RUNNING
+node_memory 20
+check "and starts when there is room" wait_until 20 in_state giant RUNNING
+kill_all
+nmd_alive || not_ok "nmd is still there"
+done_testing

@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 90
+#
+# What containers write: how much of it is kept, what its readers get of it, and that no disk is filled by it, with the
+# journal on the same small file system.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+mkdir -p "$dir/state"
+mount -t tmpfs -o size=16M,mode=700 none "$dir/state" ||
+    { skip "output on a small disk" "no file system can be mounted here"; done_testing; }
+at_exit 'umount -l "$dir/state"'
+nmd_configure <<END
+[node]
+memory = 1000M
+[over-allocation]
+enabled = no
+[containers]
+output-max = 256K
+[health]
+period = 1s
+END
+nmd_start || exit 1
+low=(-m 20M -c 0.1)
+used() { du -sk "$dir/state/logs" 2>/dev/null | cut -f1; }
+log_of() { echo "$dir/state/logs/$(field_of "$1" .id)"; }
+
+# ---- one that writes without end --------------------------------------------------------------------------------
+
+submit flood "${low[@]}" -- sh -c 'echo begin; cat /dev/zero & cat /dev/zero >&2'
+wait_until 5 in_state flood RUNNING
+# Not asked whether a name that was there still is: each lives for a part of a millisecond.
+turned() {
+    local log
+    log=$(log_of flood)
+    [ -n "$(find "$log" -name 'stdout.[1-9]*' -print -quit)" ] && [ -n "$(find "$log" -name 'stderr.[1-9]*' -print -quit)" ]
+}
+check "its logs are cut" wait_until 20 turned
+most=0
+for _ in {1..40}; do
+    now=$(used)
+    most=$((now > most ? now : most))
+done
+at_least "a flood holds no more than its limit at any time" "$((2 * 256 + 64 - most))" 0
+check "it isn't held up, and lives" in_state flood RUNNING
+is "the node is well meanwhile" "$(nmctl status --json | jq -r '[.. | .healthy? | select(. != null)] | first')" true
+check "and others are taken in" nmctl run "${low[@]}" -- true
+nmctl kill --now --wait flood >/dev/null
+nmctl logs --stdout flood | head -c 120 >"$dir/head"
+like "the log itself says what was cut, and why" "$(tr -d '\0' <"$dir/head")" \
+    '^\[nmd: [0-9]* bytes of output came before this line; of its log, only the newest 256 KiB are kept\]'
+
+# ---- what its readers get ---------------------------------------------------------------------------------------
+
+submit counted "${low[@]}" -- sh -c 'seq 300000; exec sleep 1000'
+wait_until 5 in_state counted RUNNING
+counted() { [ "$(nmctl logs --stdout --tail 1 counted)" = 300000 ]; }
+check "the newest line is there" wait_until 20 counted
+kept=$(nmctl logs --stdout counted | tail -n +3)
+first=$(head -n 1 <<<"$kept")
+at_least "many before it" "$((300000 - first))" 15000
+is "without a gap, over all files" "$(cksum <<<"$kept")" "$(seq "$first" 300000 | cksum)"
+is "a tail reaches over files" "$(nmctl logs --stdout --tail 20000 counted | cksum)" "$(seq 280001 300000 | cksum)"
+api GET "/v1/containers/counted/logs?from=1988889"
+is "from a byte that is kept" "$(cksum <"$dir/api.body")" "$(seq 300000 | tail -c +1988890 | cksum)"
+nmctl kill --now --wait counted >/dev/null
+
+try nmctl run "${low[@]}" -- sh -c 'seq 20000; echo end >&2'
+is "what fits is passed on to the byte" "$(cksum <<<"$out")" "$(seq 20000 | cksum)"
+is "both streams" "$err" end
+# The reader is slower than the writer, and nmd goes away in between.
+nmctl run --name steady "${low[@]}" -- sh -c 'for i in $(seq 300); do echo $i; sleep 0.01; done' >"$dir/steady" 2>"$dir/steady.err" &
+reader=$!
+wait_until 5 in_state steady RUNNING
+nmd_kill
+nmd_start
+wait "$reader"
+is "a reader comes back after a restart" "$?" 0
+is "and misses nothing" "$(cksum <"$dir/steady")" "$(seq 300 | cksum)"
+
+# ---- last words --------------------------------------------------------------------------------------------------
+
+submit last "${low[@]}" -- sh -c 'echo "last words"; exec sleep 1000'
+wait_until 5 in_state last RUNNING
+nmctl kill --now --wait last >/dev/null
+is "what a killed one wrote is there" "$(nmctl logs last)" "last words"
+
+# ---- the share of the disk -----------------------------------------------------------------------------------------
+
+for i in {1..24}; do nmctl run --name "full$i" "${low[@]}" -- head -c 1000000 /dev/zero >/dev/null; done
+at_least "all together keep to their share" "$((8192 + 512 - $(used)))" 0
+submit many1 "${low[@]}" -- sh -c 'cat /dev/zero & cat /dev/zero >&2'
+submit many2 "${low[@]}" -- sh -c 'cat /dev/zero & cat /dev/zero >&2'
+submit many3 "${low[@]}" -- sh -c 'cat /dev/zero & cat /dev/zero >&2'
+for name in many1 many2 many3; do wait_until 5 in_state $name RUNNING; done
+samples 10
+at_least "and so do floods beside them" "$((8192 + 512 - $(used)))" 0
+nmctl kill --now --wait many1 many2 many3 >/dev/null
+
+# ---- a disk that is full ---------------------------------------------------------------------------------------------
+
+submit going "${low[@]}" -- sh -c "while ! [ -e $dir/full ]; do sleep 0.05; done; head -c 300000 /dev/zero
+    touch $dir/written; while ! [ -e $dir/free ]; do sleep 0.05; done; echo after; exit 3"
+wait_until 5 in_state going RUNNING
+cat /dev/zero >"$dir/state/ballast" 2>/dev/null
+shortened() { grep -q 'has ended, and its log was shortened' "$dir/nmd.log"; }
+check "ended containers' logs are shortened when the journal has no room" wait_until 25 shortened
+cat /dev/zero >>"$dir/state/ballast" 2>/dev/null
+touch "$dir/full"
+check "a writer on a full disk isn't held up" wait_until 10 test -e "$dir/written"
+rm "$dir/state/ballast"
+touch "$dir/free"
+ended_as_3() { [ "$(field_of going '"\(.state) \(.exit_code)"')" = "COMPLETED 3" ]; }
+check "and ends as it wanted" wait_until 10 ended_as_3
+like "the log says what is missing" "$(nmctl logs going | tr -d '\0')" 'bytes of output are missing here: No space left on device'
+is "and what came after it is there" "$(nmctl logs --tail 1 going)" after
+like "so does its record" "$(field_of going .message)" 'bytes of its output could not be written'
+nmd_alive || not_ok "nmd is still there"
+done_testing

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 240
+#
+# Ways out of a container's limits that lead through others: a user's own service manager that lingers, logind, the user's
+# processes outside.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+quick_nmd
+uid=$(id -u alice)
+# what libpam-systemd would set
+mkdir -p /run/systemd/system/user@.service.d
+printf '[Service]\nEnvironment=XDG_RUNTIME_DIR=/run/user/%%i\n' >/run/systemd/system/user@.service.d/suite.conf
+undo() {
+    loginctl disable-linger alice
+    systemctl stop "user@$uid.service"
+    rm -rf /run/systemd/system/user@.service.d
+    systemctl daemon-reload
+}
+at_exit undo
+systemctl daemon-reload
+loginctl enable-linger alice
+wait_until 60 systemctl -q is-active "user@$uid.service" || not_ok "alice's service manager runs" \
+    "$(systemctl status --no-pager "user@$uid.service")"
+run_dir=XDG_RUNTIME_DIR=/run/user/$uid
+as_alice() { runuser -u alice -- env "$run_dir" "$@"; }
+check "outside, her service manager does what she says" as_alice systemd-run -q --user --unit=allowed sleep 10000
+manager=$(systemctl show --value -p MainPID "user@$uid.service")
+check "and its file system is open to her" as_alice ls "/proc/$manager/root/run/user/$uid/systemd/private"
+
+escape() { # BUS-PATH RUN-OPTION...: tries to have something started, and tells how it went
+    local path=$1
+    shift
+    timeout 60 nmctl run -u alice -m 50M -c 0.1 -e "$run_dir" ${path:+-e "DBUS_SESSION_BUS_ADDRESS=unix:path=$path"} "$@" \
+        -- systemd-run --user --unit=escaped sleep 10000 2>&1
+}
+is_out() { as_alice systemctl --user -q is-active escaped; }
+stays_in() { # NAME PATH RUN-OPTION...
+    local name=$1
+    shift
+    out=$(escape "$@") && status=0 || status=$?
+    diag "$out"
+    at_least "$name: it fails" "$status" 1
+    check "$name: nothing was started" eval '! is_out'
+}
+stays_in "systemd-run --user" ""
+stays_in "an opportunistic container's" "" --opportunistic
+stays_in "by its bus" "/run/user/$uid/bus"
+stays_in "through the manager's root" "/proc/$manager/root/run/user/$uid/systemd/private"
+stays_in "through another process's root" "/proc/$(pgrep -u alice -x sleep | head -n 1)/root/run/user/$uid/systemd/private"
+stays_in "through the shim's" "/proc/self/root/../run/user/$uid/systemd/private"
+like "no manager is to be had from logind" \
+    "$(timeout 60 nmctl run -u alice -m 50M -c 0.1 -- loginctl enable-linger alice 2>&1)" "[Ff]ailed|No such file"
+
+# Of the host's file systems all else is there, also what comes later.
+id=$(nmctl run --detach -u alice -m 50M -c 0.1 -- sh -c 'echo ready; while ! test -e /srv/later/file; do sleep .1; done
+    ls -A /run/user /run/dbus; echo seen')
+wait_until 20 eval '[ "$(nmctl logs "$id")" = ready ]'
+mkdir -p /srv/later
+mount -t tmpfs later /srv/later
+at_exit 'umount /srv/later'
+systemctl start "user@$(id -u bob).service"
+at_exit 'systemctl stop "user@$(id -u bob).service"'
+check "another user's directory has come meanwhile" test -d "/run/user/$(id -u bob)"
+touch /srv/later/file
+check "what the host mounts later is seen" wait_until 20 in_state "$id" COMPLETED
+is "but no runtime directory" "$(nmctl logs "$id" | paste -sd' ' | tr -s ' ')" "ready /run/dbus: /run/user: seen"
+
+# ---- what a container leaves in memory --------------------------------------------------------------------------
+
+leave() { # with 60 MiB in /dev/shm, and as much in a System V segment
+    timeout 60 nmctl run -u alice -m 200M -c 0.1 -- python3 -c '
+import ctypes
+libc = ctypes.CDLL(None)
+libc.shmat.restype = ctypes.c_void_p
+n = 60 << 20
+open("/dev/shm/left", "wb").write(b"x" * n)
+ctypes.memset(libc.shmat(libc.shmget(0x6e6d, n, 0o1600), None, 0), 1, n)
+print("left")'
+}
+held() { awk '$1 == "shmem" { print int($2 / 1048576) }' $cg/nm.slice/memory.stat; }
+is "a container fills shared memory" "$(leave)" left
+gone() { [ "$(held)" -lt 20 ]; }
+check "which goes with it" wait_until 30 gone
+check "and is nobody's on the host" test ! -e /dev/shm/left
+conf "[containers]" "private-ipc = no"
+nmctl config --reload >/dev/null
+is "one that shares it with its user" "$(leave)" left
+at_least "leaves it" "$(held)" 110
+told() { nmctl status | grep -q 'in nm.slice belong to no container'; }
+check "and status tells of it" wait_until 20 told
+at_least "it counts as used" "$(status_of '.node.used.memory_bytes / 1048576 | floor')" 110
+rm /dev/shm/left
+ipcrm -M 0x6e6d
+check "until somebody takes it away" wait_until 20 eval '! told'
+
+conf "[containers]" "confine = no"
+nmctl config --reload >/dev/null
+escape "" >/dev/null
+check "an administrator can switch it off, and then a user's manager does what the container says" wait_until 20 is_out
+as_alice systemctl --user stop escaped allowed
+done_testing

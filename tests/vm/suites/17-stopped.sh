@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 180
+#
+# What an administrator does to containers past nmd, through systemd: a scope stopped, one that ignores SIGTERM while it is
+# being stopped, a scope killed, the whole slice stopped. Each is told as what it was.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+quick_nmd
+start() { # NAME COMMAND...: $id runs
+    local name=$1
+    shift
+    id=$(timeout 60 nmctl run --detach --name "$name" -u alice -m 32M -c 0.05 -- "$@")
+    scope=nm-$id.scope
+    wait_until 30 in_state "$id" RUNNING || not_ok "$name runs"
+}
+ended() { # NAME ID REASON MESSAGE: how it was told
+    check "$1: it ends" wait_until 30 in_state "$2" COMPLETED
+    is "$1: why" "$(field_of "$2" .exit_reason)" "$3"
+    like "$1: in words" "$(nmctl show --json "$2" | jq -r .message)" "$4"
+}
+log_has() { journalctl -u nmd.service -o cat | grep -q "$1"; }
+
+start one sleep 10000
+systemctl stop "$scope"
+ended "a stopped scope" "$id" stopped "systemd stopped its scope, which nmd hadn't asked for"
+check "its event says so at once" wait_until 10 log_has "systemd stops the scope of $id"
+like "show says so" "$(nmctl show "$id")" "stopped"
+like "and explain" "$(nmctl explain "$id")" "now ended: it was stopped through systemd: systemd stopped its scope"
+
+start deaf sh -c 'trap "" TERM; echo deaf; while :; do sleep 1; done'
+wait_until 20 eval '[ "$(nmctl logs "$id")" = deaf ]'
+systemctl stop --no-block "$scope"
+told() { nmctl show --json "$id" | jq -r .message | grep -q "systemd is stopping its scope"; }
+check "while it ignores SIGTERM: it is told" wait_until 20 told
+is "and runs" "$(state_of "$id")" RUNNING
+like "explain tells it" "$(nmctl explain "$id")" "now RUNNING: systemd is stopping its scope"
+systemctl kill -s KILL "$scope"
+ended "one that ignored SIGTERM" "$id" stopped "systemd stopped its scope"
+
+start killed sleep 10000
+systemctl kill "$scope"
+ended "a scope that was sent SIGTERM" "$id" signaled "SIGTERM wasn't nmd's"
+start shot sleep 10000
+systemctl kill -s KILL "$scope"
+ended "a scope that was sent SIGKILL" "$id" signaled "from outside nmd"
+start own sleep 10000
+nmctl kill --now --wait "$id" >/dev/null
+ended "nmd's own kill" "$id" killed ""
+
+start first sleep 10000
+ids=("$id")
+start second sleep 10000
+ids+=("$id")
+systemctl stop nm.slice
+for id in "${ids[@]}"; do
+    ended "a stopped slice" "$id" stopped "systemd stopped its scope"
+done
+check "that it was the slice is told" wait_until 10 log_has "systemd stops nm.slice and all containers in it"
+start after sleep 10000
+nmctl kill --now --wait "$id" >/dev/null
+ended "afterwards, nmd's own" "$id" killed ""
+# systemd gave the new slice what nmd had asked for last, and that is nobody else's.
+promised() { cat $cg/nm.slice/memory.low; }
+promises_nothing() { [ "$(promised)" = 0 ]; }
+check "and nothing is promised to the slice any more" wait_until 20 promises_nothing || diag "memory.low: $(promised)"
+done_testing

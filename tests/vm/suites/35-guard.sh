@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 240
+#
+# What a host with cpu.idle does for guaranteed work: bold CPU thresholds, and the guard against stalls
+# behind them. And the two resources that only have priorities: disks and the network.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+key() { nmctl config --json | jq -r ".[] | select(.section == \"$1\" and .key == \"cpu-threshold\") | .$2"; }
+
+# ---- thresholds -----------------------------------------------------------------------------------
+
+quick_nmd "[over-allocation]" "warmup-samples = 1"
+is "the CPU thresholds are as bold as the host allows" \
+    "$(status_of '"\(.node.over_allocation_threshold.cpu) \(.node.preemption_threshold.cpu)"')" "0.99 1"
+is "which is what auto came to" "$(key over-allocation value): $(key over-allocation in_force)" "auto: 0.99"
+like "for a reason" "$(key preemption why)" "bold: .*cpu.idle.*cpu.pressure"
+like "that nmctl config shows" "$(nmctl config cpu-threshold)" "auto: 1 .*bold"
+like "network priority isn't there, and status says what it takes" "$(nmctl status)" \
+    "network priority.*CAP_BPF"
+
+# ---- a guaranteed container is stalled ------------------------------------------------------------
+
+spin='while :; do :; done'
+go=/tmp/guard-go
+at_exit 'rm -f "$go"'
+# It comes while the node is idle, for on a full one nothing opportunistic is admitted, and begins when it is told to.
+o=$(nmctl run -D --opportunistic -m 32M -c 0.1 -- bash -c "until [ -e $go ]; do sleep 1; done; $spin & $spin & $spin & $spin")
+check "an opportunistic container waits" wait_until 60 in_state "$o" RUNNING
+dir=$cg/nm.slice/nm-$o.scope
+# It asks for little, so that nobody is paused to make room for it.
+g=$(nmctl run -D -m 32M -c 0.3 -- bash -c "$spin & $spin")
+check "a guaranteed container uses both CPUs" wait_until 30 in_state "$g" RUNNING
+# What it waits by itself is to be known. Not asked all the time, that is: each question takes it a CPU for a while.
+sleep 15
+touch "$go"
+check "the opportunistic one runs beside it" wait_until 20 grep -qx 1 "$dir/cpu.idle"
+sleep 4
+is "which hurts nobody: it isn't squeezed" "$(cut -d' ' -f1 "$dir/cpu.max")" max
+# Somebody takes away what holds the promise, and does so again when that is put right.
+taken_away() {
+    echo 0 >"$dir/cpu.idle"
+    echo 10000 >"$dir/cpu.weight"
+    squeezed
+}
+squeezed() { nmctl explain --json | jq -e '.[] | select(.kind == "squeeze" and .reason == "guaranteed-stalled")'; }
+check "when it takes the guaranteed one's CPU, it is squeezed" wait_until 60 taken_away
+record=$(squeezed | jq -s 'last')
+[ -n "$record" ] || diag "cpu.pressure of it: $(paste -sd' ' "$cg/nm.slice/nm-$g.scope/cpu.pressure")"
+is "for that container" "$(jq -r .on_behalf_of <<<"$record")" "$g"
+at_least "which waited for longer than by itself (permille)" \
+    "$(jq '.stall_permille - .stall_base_permille' <<<"$record")" 100
+like "explain has it in words" "$(nmctl explain)" "$g, which is guaranteed, waited for a CPU .* of the time"
+not_squeezed() { [ "$(status_of .node.squeeze_millicores)" = null ]; }
+check "idle again, it is let go" wait_until 60 not_squeezed
+is "its limit is gone" "$(cut -d' ' -f1 "$dir/cpu.max") $(cat "$dir/cpu.idle")" "max 1"
+is "and nobody was paused or killed for it" "$(state_of "$g") $(state_of "$o")" "RUNNING RUNNING"
+nmctl kill --now --wait "$g" "$o" >/dev/null
+
+# ---- disks and the network ------------------------------------------------------------------------
+
+mkdir -p /etc/systemd/system/nmd.service.d
+printf '[Service]\nCapabilityBoundingSet=CAP_BPF CAP_NET_ADMIN\n' >/etc/systemd/system/nmd.service.d/net.conf
+systemctl daemon-reload
+at_exit 'rm -rf /etc/systemd/system/nmd.service.d/net.conf; systemctl daemon-reload'
+quick_nmd "[over-allocation]" "warmup-samples = 1"
+is "with the capabilities it is there" "$(status_of '.node.features["network priority"]')" true
+probe='import socket, time
+while True:
+    s = socket.socket()
+    print(s.getsockopt(socket.SOL_SOCKET, 12), flush=True)
+    time.sleep(0.2)'
+o=$(nmctl run -D --opportunistic -m 64M -c 0.1 -- python3 -c "$probe")
+check "an opportunistic container makes sockets" wait_until 30 in_state "$o" RUNNING
+dir=$cg/nm.slice/nm-$o.scope
+priority_is() { [ "$(nmctl logs "$o" | tail -n 1)" = "$1" ]; }
+check "they send as background traffic" wait_until 20 priority_is 2
+is "and it is last at the disks" "$(head -n 1 "$dir/io.weight")" "default 1"
+is "as systemd knows" "$(unit_prop "nm-$o.scope" IOWeight)" 1
+check "promote" nmctl promote "$o"
+check "new sockets are like any other" wait_until 20 priority_is 0
+check "and the disks' weight is" wait_until 10 grep -qx "default 100" "$dir/io.weight"
+check "demote" nmctl demote "$o"
+check "background again" wait_until 20 priority_is 2
+check "and last again" wait_until 10 grep -qx "default 1" "$dir/io.weight"
+systemctl restart nmd.service
+wait_until 30 nmctl status
+check "a restarted nmd" nmctl promote "$o"
+check "takes away what an earlier one attached" wait_until 20 priority_is 0
+echo "default 50" >"$dir/io.weight"
+check "a weight that something else changed is put back" wait_until 60 grep -qx "default 100" "$dir/io.weight"
+nmctl kill --now --wait "$o" >/dev/null
+conf
+done_testing

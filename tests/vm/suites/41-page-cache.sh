@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 300
+#
+# What is promised to a guaranteed container is what it holds; its page cache is lent out, and is no trap for anybody:
+# neither for the container itself, at its own limit, nor for those that were admitted into what it doesn't hold.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+swapoff -a
+at_exit 'swapon -a; rm -f /var/tmp/cache-*'
+quick_nmd "[node]" "memory = 400M" "[preemption]" "cpu-samples = 100" "squeeze = no"
+for i in g1 g2 g3 o1 o2 o3 o4 o5 o6; do
+    truncate -s 75M "/var/tmp/cache-$i" # page cache of a hole is page cache, and costs no disk
+done
+reader=(python3 "$NMD_VM_DATA/reader.py" 20 /tmp/cache-wish)
+stat_of() { field "$cg/nm.slice/nm-$1.scope/memory.stat" "$2"; }
+has_read() { [ "$(cat /tmp/cache-wish.done 2>/dev/null)" = "$1" ]; }
+
+# ---- at its own limit ---------------------------------------------------------------------------
+
+rm -f /tmp/cache-wish*
+g=$(nmctl run -D -m 160M -c 0.5 -- "${reader[@]}" /var/tmp/cache-g{1,2,3})
+check "a guaranteed container runs" wait_until 60 in_state "$g" RUNNING
+for i in 1 2 3 4 5 6; do
+    nmctl run --opportunistic -m 120M -c 0.1 -- dd "if=/var/tmp/cache-o$i" of=/dev/null bs=1M 2>/dev/null
+done
+at_least "opportunistic ones fill the slice with page cache" "$(cat $cg/nm.slice/memory.current)" $((380 << 20))
+echo one >/tmp/cache-wish
+check "the guaranteed one reads more than its limit" wait_until 60 has_read one
+is "and lives" "$(state_of "$g")" RUNNING
+is "nobody was killed by the kernel" "$(field $cg/nm.slice/memory.events oom_kill)" 0
+
+# ---- what it doesn't hold is lent -----------------------------------------------------------------
+
+rm -f /var/tmp/cache-o*
+echo two >/tmp/cache-wish
+check "it reads them again" wait_until 60 has_read two
+before=$(stat_of "$g" file)
+at_least "its limit is full of page cache (MiB)" $((before >> 20)) 80
+echo 38 >/tmp/cache-o
+ids=()
+for i in 1 2 3 4 5 6; do
+    ids+=("$(nmctl run -D --opportunistic -m 56M -c 0.1 -- python3 "$NMD_VM_DATA/hog.py" /tmp/cache-o)")
+done
+all_full() {
+    local id
+    for id in "${ids[@]}"; do
+        [ "$(stat_of "$id" anon)" -ge $((40 << 20)) ] || return 1
+    done
+}
+check "opportunistic ones run in what it doesn't hold" wait_until 90 all_full 2>/dev/null
+is "nobody was killed for it" "$(field $cg/nm.slice/memory.events oom_kill) $(status_of .preemptions.killed)" "0 0"
+diag "its page cache: $((before >> 20)) MiB before, $(($(stat_of "$g" file) >> 20)) after"
+check "its page cache has given way" [ "$(stat_of "$g" file)" -lt "$before" ]
+nmctl kill --now --wait "${ids[@]}" >/dev/null
+nmctl kill --now --wait "$g" >/dev/null
+done_testing

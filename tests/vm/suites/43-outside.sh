@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 560
+#
+# The rest of the node is short of memory, by somebody outside nm.slice. What a guaranteed container holds is its own, by
+# the slice's protection, and without that it isn't; what it was promised and doesn't hold shields nobody.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+# Nothing is admitted, paused or killed for what the hog does: the kernel alone is looked at.
+quick_nmd "[node]" "memory = 1G" "[over-allocation]" "shadow = yes"
+at_exit 'systemctl stop outside-hog 2>/dev/null; rm -f /var/tmp/outside-*'
+truncate -s 200M /var/tmp/outside-o
+truncate -s 75M /var/tmp/outside-g
+slice=$cg/nm.slice
+mib_of() { echo $(($(field "$slice/nm-$1.scope/memory.stat" "$2") >> 20)); }
+has_mib() { [ "$(mib_of "$1" "$2")" -ge "$3" ]; }
+promised() { echo $(($(cat "$slice/memory.low") >> 20)); }
+promises() { [ "$(promised)" -ge "$1" ] && [ "$(promised)" -le "$2" ]; }
+
+# Takes all that is there and 150 MiB more, then has it; and as much more as it is told.
+hog='import time
+available = int(next(l for l in open("/proc/meminfo") if l.startswith("MemAvailable")).split()[1]) >> 10
+held = []
+def take(n, said):
+    held.extend(b"%08d" % i * 131072 for i in range(n))
+    open("/var/tmp/outside-" + said, "w").write(str(len(held)))
+take(available + 150, "full")
+while True:
+    try: n = int(open("/var/tmp/outside-more").read())
+    except (OSError, ValueError): n = 0
+    if n: break
+    time.sleep(0.2)
+take(n, "fuller")
+time.sleep(10000)'
+said() { [ -s "/var/tmp/outside-$1" ]; }
+reads='f = open("/var/tmp/outside-%s", "rb", buffering=0)
+while f.read(1 << 20): pass
+import time
+time.sleep(10000)'
+
+idle=$(nmctl run -D -m 400M -c 0.1 -- python3 "$NMD_VM_DATA/hog.py" /tmp/outside-idle)
+echo 1 >/tmp/outside-idle
+check "a guaranteed container hardly uses anything" wait_until 60 in_state "$idle" RUNNING
+g=$(nmctl run -D -m 300M -c 0.1 -- python3 -c "held = [b'%08d' % i * 131072 for i in range(60)]
+${reads/\%s/g}")
+holds() { echo $(($(mib_of "$g" file) + $(mib_of "$g" anon))); }
+holds_all() { [ "$(holds)" -ge 130 ]; }
+check "another one holds memory and page cache" wait_until 60 holds_all
+check "at first their requests are promised to the slice as they are" wait_until 20 promises 700 700
+o=$(nmctl run -D --opportunistic -m 300M -c 0.1 -- python3 -c "${reads/\%s/o}")
+check "an opportunistic one has read files" wait_until 60 has_mib "$o" file 190
+check "after a minute, a little more than they hold" wait_until 150 promises 140 210
+diag "$(promised) MiB are promised, one holds $(holds)"
+
+systemd-run -q --unit=outside-hog -p OOMScoreAdjust=900 python3 -c "$hog"
+check "a hog outside takes all there is" wait_until 150 said full
+kept=$(holds) cache=$(mib_of "$o" file)
+diag "a hog outside has $(cat /var/tmp/outside-full) MiB; $cache MiB of idle page cache, guaranteed $kept of what it held"
+at_least "what a guaranteed container holds stays (MiB)" "$kept" 125
+check "the idle page cache beside it goes" [ "$cache" -le 100 ]
+begun=$(date +%s%N)
+echo 81 >/tmp/outside-idle
+check "the one that was idle can have what it was promised" wait_until 60 has_mib "$idle" anon 80
+diag "it grew by 80 MiB in $((($(date +%s%N) - begun) / 1000000)) ms"
+# at least what both hold; at most what that is when one sample saw all of the growth and goes as far ahead
+check "and the slice's promise goes with it" wait_until 20 promises 230 400 || diag "$(promised) MiB are promised"
+
+systemctl stop nmd.service
+systemctl set-property --runtime nm.slice MemoryLow=0
+check "without the slice's protection" wait_until 20 promises 0 0
+echo 250 >/var/tmp/outside-more
+check "and with a little more for the hog" wait_until 150 said fuller
+diag "it holds $(holds) MiB, $(($(cat "$slice/nm-$g.scope/memory.swap.current") >> 20)) MiB are in swap"
+check "a guaranteed container loses what it holds" [ "$(holds)" -le 90 ]
+systemctl stop outside-hog
+systemctl start nmd.service
+check "nmd is back" wait_until 60 nmctl status
+nmctl kill --now --wait "$g" "$idle" "$o" >/dev/null
+done_testing

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 240
+#
+# The node changes while nmd runs, by the kernel's own hands: a pool of huge pages, a CPU that goes offline, blocks of
+# memory that do (what a hypervisor's balloon or hot-unplug comes to). `auto` capacity follows, and with it the slice.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+# It moves pages out of the way, which takes an emulated machine a while.
+swapoff -a
+quick_nmd "[node]" "system-reserved-memory = 128M"
+
+mib_of() { status_of "$1 / 1048576 | floor"; }
+capacity_mib() { mib_of .node.capacity.memory_bytes; }
+capacity_between() { # FROM TO, in MiB
+    local now
+    now=$(capacity_mib)
+    [ "$now" -ge "$1" ] && [ "$now" -le "$2" ]
+}
+vcores_are() { status_is .node.capacity.vcores "$1"; }
+slice_is_capacity() {
+    [ "$(cat "$cg/nm.slice/memory.max")" = "$(status_of '.node.capacity.memory_bytes / 4096 | floor * 4096')" ]
+}
+mem_total_mib() { awk '/^MemTotal:/ { print int($2 / 1024) }' /proc/meminfo; }
+
+before=$(capacity_mib)
+is "capacity is the node's memory less the reserve" "$((before - $(mem_total_mib) + 128))" 0
+check "and the slice's limit" wait_until 10 slice_is_capacity
+
+# ---- huge pages ---------------------------------------------------------------------------------
+
+at_exit 'echo 0 >/proc/sys/vm/nr_hugepages'
+echo 3 >/proc/sys/vm/drop_caches
+echo 64 >/proc/sys/vm/nr_hugepages
+got=$(($(awk '/^Hugetlb:/ { print $2 }' /proc/meminfo) / 1024))
+at_least "the kernel has made a pool of huge pages (MiB)" "$got" 64
+check "which are no capacity" wait_until 20 capacity_between $((before - got - 1)) $((before - got))
+is "status says how much that is" "$(mib_of .node.machine.hugetlb_bytes)" "$got"
+check "the slice's limit follows" wait_until 10 slice_is_capacity
+echo 0 >/proc/sys/vm/nr_hugepages
+check "and is again when they are given back" wait_until 20 capacity_between $((before - 1)) "$before"
+
+# ---- CPUs ---------------------------------------------------------------------------------------
+
+at_exit 'echo 1 >/sys/devices/system/cpu/cpu1/online'
+id=$(nmctl run -D -m 32M -c 1 sleep 1000)
+check "a guaranteed container runs" wait_until 30 in_state "$id" RUNNING
+echo 0 >/sys/devices/system/cpu/cpu1/online
+check "a CPU goes offline: one vcore is left" wait_until 20 vcores_are 1
+out=$(nmctl run -D -m 32M -c 2 true 2>&1) && status=0 || status=$?
+is "what asks for two is refused" "$status" 125
+like "with the figures" "$out" "2.00 CPUs.* 1.00 CPUs?"
+check "a container's weight is its share of what is there" \
+    wait_until 20 grep -qx 10000 "$cg/nm.slice/nm-$id.scope/cpu.weight"
+echo 1 >/sys/devices/system/cpu/cpu1/online
+check "it comes back" wait_until 20 vcores_are 2
+check "and the weight is half of the scale again" \
+    wait_until 20 grep -qx 5000 "$cg/nm.slice/nm-$id.scope/cpu.weight"
+
+# ---- memory -------------------------------------------------------------------------------------
+
+# The kernel refuses blocks that hold what it can't move: the highest of those that it does give.
+take_memory() {
+    local block
+    for block in $(find /sys/devices/system/memory -maxdepth 1 -name 'memory[0-9]*' | sort -rV); do
+        [ "$(cat "$block/state")" = online ] || continue
+        echo offline >"$block/state" 2>/dev/null || continue
+        echo "$block"
+        return 0
+    done
+    return 1
+}
+at_exit '[ -z "$taken" ] || echo online_movable >"$taken/state" || echo online >"$taken/state"'
+total=$(mem_total_mib)
+taken=$(take_memory)
+like "a block of memory goes offline" "$taken" /memory
+gone=$((total - $(mem_total_mib)))
+at_least "the node has less ($gone MiB)" "$gone" 64
+check "capacity follows" wait_until 30 capacity_between $((before - gone - 2)) $((before - gone + 2))
+check "so does the slice's limit" wait_until 10 slice_is_capacity
+check "it is given back" bash -c 'echo online >"$1/state"' - "$taken"
+diag "$taken is $(cat "$taken/state"), the node has $(mem_total_mib) of $total MiB"
+taken=
+check "and comes back with it" wait_until 30 capacity_between $((before - 2)) "$before"
+diag "capacity $(capacity_mib) of $before MiB"
+is "through all of it the container ran on" "$(state_of "$id")" RUNNING
+done_testing
