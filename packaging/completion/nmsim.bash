@@ -24,13 +24,13 @@ _nmsim()
             mapfile -t COMPREPLY < <(compgen -W 'alpha= beta= victims=' -- "$cur")
             return
             ;;
-        --case | --seed | --hours | --memory | --cpus | --containers) return ;;
+        --case | --interference | --seed | --hours | --memory | --cpus | --containers) return ;;
     esac
     case $command:$cur in
         :-*) word='--help --version' ;;
         :*) word='run compare generate' ;;
-        run:-*) word="--generate --config --set --plot --json --jobs $made_up" ;;
-        compare:-*) word="--generate --config --set --case --sweep --plot --json $made_up" ;;
+        run:-*) word="--generate --config --set --plot --json --jobs --interference $made_up" ;;
+        compare:-*) word="--generate --config --set --case --sweep --plot --json --interference $made_up" ;;
         generate:-*) word="--output $made_up" ;;
         generate:*) word=$kinds ;;
         *) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
