@@ -1,6 +1,6 @@
 # The shell suites, and the machine that some of them run on: whole folders, so that a new suite
 # needs no line here.
-EXTRA_DIST += check .ci/run %D%/deps %D%/tap.sh %D%/style %D%/fresh %D%/vm %D%/integration
+EXTRA_DIST += .ci/run %D%/deps %D%/tap.sh %D%/style %D%/fresh %D%/vm %D%/integration
 
 # Unit tests: one cmocka binary per module, described in a fragment per folder. They need no root.
 if ENABLE_TESTS
@@ -19,7 +19,9 @@ endif
 .PHONY: fuzz
 include tests/bench/local.mk
 
+# ./check has the name of a target: in EXTRA_DIST, make would run all tests in order to have it.
 # A directory in EXTRA_DIST is taken from the build tree as well as from the sources: objects must not travel.
 dist-hook:
+	cp -p $(srcdir)/check $(distdir)/check
 	find $(distdir)/tests \( -name '*.o' -o -name '*.lo' -o -name .deps -o -name .dirstamp \) \
 		-prune -exec rm -rf {} +
