@@ -1,6 +1,6 @@
 # Benchmarks: built by "make bench", which also runs them. They print figures beside a reference and judge nothing.
 EXTRA_PROGRAMS += $(bench_programs) first-instruction cpu-probe
-bench_programs = sampling-bench policy-bench launch-bench
+bench_programs = sampling-bench policy-bench launch-bench interference-bench
 CLEANFILES += $(bench_programs) first-instruction cpu-probe
 
 sampling_bench_SOURCES = %D%/sampling-bench.c
@@ -12,6 +12,9 @@ policy_bench_LDADD = libnm-agent.la -lm
 launch_bench_SOURCES = %D%/launch-bench.c
 launch_bench_LDADD = libnm-agent.la
 EXTRA_launch_bench_DEPENDENCIES = nm-shim$(EXEEXT)
+
+interference_bench_SOURCES = %D%/interference-bench.c
+interference_bench_LDADD = libnm-util.la
 
 first_instruction_SOURCES = %D%/first-instruction.c
 # its first instruction is its own, and not the dynamic linker's

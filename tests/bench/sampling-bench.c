@@ -39,7 +39,7 @@
 
 struct bench {
     char dir[128];
-    bool memory_controller;
+    bool memory_controller, stall;
     unsigned n, per_container, rounds;
     struct nm_cgroup **cgroups;
     struct nm_cgroup_sampler **samplers;
@@ -153,6 +153,12 @@ static pid_t shim_of(const struct bench *b, unsigned container)
     return b->per_container > 1 ? b->pids[container * b->per_container + 1] : 0;
 }
 
+/* Every second one is guaranteed. Where there is cpu.idle, the guard of stall has nmd read the cpu.pressure of those. */
+static bool watches_stall(const struct bench *b, unsigned container)
+{
+    return container % 2 == 0 && faccessat(b->cgroups[container]->dir_fd, "cpu.idle", F_OK, 0) == 0;
+}
+
 static int make_containers(struct bench *b)
 {
     for (unsigned i = 0; i < b->n; i++) {
@@ -174,6 +180,12 @@ static int make_containers(struct bench *b)
         if (r < 0)
             return r;
         nm_cgroup_sampler_set_shim(b->samplers[i], shim_of(b, i));
+        if (!watches_stall(b, i))
+            continue;
+        r = nm_cgroup_sampler_watch_stall(b->samplers[i], b->cgroups[i], true);
+        b->stall = r >= 0;
+        if (r < 0 && r != -EOPNOTSUPP)
+            return r;
     }
     return 0;
 }
@@ -261,6 +273,8 @@ static uint64_t naive_all(struct bench *b)
         int fd = b->cgroups[i]->dir_fd;
 
         (void)nm_read_file_at(fd, "cpu.stat", text, sizeof text, NULL);
+        if (b->stall && i % 2 == 0)
+            (void)nm_read_file_at(fd, "cpu.pressure", text, sizeof text, NULL);
         if (!b->memory_controller) {
             sum += naive_processes(fd);
             continue;
@@ -322,8 +336,9 @@ static void compare(struct bench *b, unsigned every)
         next_round(b, every);
         naive[i] = measure(b, naive_all, &naive_sum);
     }
-    printf("# one container in %u active, memory %s\n", every,
-           b->memory_controller ? "from memory.stat" : "from /proc");
+    printf("# one container in %u active, memory %s, %s\n", every,
+           b->memory_controller ? "from memory.stat" : "from /proc",
+           b->stall ? "stall of every second one from cpu.pressure" : "no stall, for there is no cpu.idle");
     print_row(b, "nmd's samplers", ours, our_sum);
     print_row(b, "reference: open, read, close", naive, naive_sum);
     if (b->n == 1000)

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 300
+#
+# A swap device that takes 2 MiB a second: a part of a running container's memory is sent there before
+# anybody is killed, which is over in time whatever the disk does; what it didn't bring is had by a
+# kill, and the next time nobody waits for such a disk.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+start() { # NAME MIB NMCTL-OPTION...
+    local name=$1
+    echo "$2" >"/tmp/hog-$name"
+    shift 2
+    nmctl run -D --name "$name" "$@" -- python3 "$NMD_VM_DATA/hog.py" "/tmp/hog-$name"
+}
+grow() { echo "$2" >"/tmp/hog-$1"; }
+uses() { [ "$(field_of "$1" '.memory_used_bytes / 1048576 | floor')" -ge "$2" ]; }
+slowly() { # NAME FROM TO: MiB
+    local i
+    for ((i = $2; i <= $3; i += 3)); do
+        grow "$1" "$i"
+        sleep 0.5
+    done
+}
+decisions() { # ID: "kind outcome" each, in order, without its admission
+    nmctl explain --json "$1" | jq -r '[.[] | select(.kind != "admit") | "\(.kind) \(.outcome)"] | join(", ")'
+}
+# The time from the first reclaim to the kill that followed it, in milliseconds.
+from_reclaim_to_kill() {
+    nmctl explain --json "$1" | jq '(map(select(.kind == "kill"))[0].decided_usec
+        - map(select(.kind == "reclaim"))[0].decided_usec) / 1000 | floor'
+}
+
+swapoff -a
+at_exit 'swapoff -a; swapon -a'
+check "there is a slow swap device" swapon -L nmd-slow
+
+quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "breaker = 0s" "reclaim-running = 10s"
+big=$(start big 50 -m 900M -c 0.5)
+o=$(start o 290 --opportunistic -m 400M -c 0.1)
+check "an opportunistic container holds memory that it hardly looks at" wait_until 90 uses "$o" 285
+grow big 610
+wait_until 60 uses "$big" 605
+slowly big 611 680
+check "it is killed" wait_until 60 in_state "$o" COMPLETED
+diag "$(nmctl explain "$o")"
+like "after a part of its memory was sent to swap, which was too slow" "$(decisions "$o")" \
+    '^reclaim (done|failed), .*kill done$'
+took=$(from_reclaim_to_kill "$o")
+check "within the time that a reclaim may take, and a second: after ${took} ms" test "$took" -lt 11000
+check "the guaranteed one gets what it wants" wait_until 30 uses "$big" 670
+
+grow big 50
+given_back() { ! uses "$big" 100; }
+wait_until 30 given_back
+o=$(start o2 290 --opportunistic -m 400M -c 0.1)
+check "another one" wait_until 120 uses "$o" 285
+grow big 610
+wait_until 60 uses "$big" 605
+slowly big 611 680
+check "is killed as well" wait_until 60 in_state "$o" COMPLETED
+diag "$(nmctl explain "$o")"
+is "without being sent to a swap that is known to be too slow" "$(decisions "$o")" "kill done"
+nmctl kill --now --wait "$big" >/dev/null
+done_testing
