@@ -146,6 +146,7 @@ static int fill_new(const struct nm_cgroup *cg, pid_t pid, const struct nm_cgrou
                  {"memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\noom_group_kill 0\n"},
                  {"cgroup.freeze", "0\n"},
                  {"cgroup.kill", ""},
+                 {"cpu.stat", "usage_usec 0\nuser_usec 0\nsystem_usec 0\n"},
                  {"memory.reclaim", ""},
                  {"memory.current", "0\n"}};
     char text[16];

@@ -180,6 +180,16 @@ static void tell_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v
         nm_record_squeeze(m, v);
 }
 
+/* What is paused gets no part of a quota, but loses the one that it has together with the others: it is resumed when
+ * nobody is squeezed any more. What is being killed is left as its kill has made it. */
+static bool is_squeezed(const struct nm_live *l, bool lifted)
+{
+    const struct nm_view *v = &l->c->view;
+
+    return l->cg && v->type == NM_OPPORTUNISTIC &&
+           (lifted ? v->state != NM_KILLING : v->state == NM_RUNNING);
+}
+
 /* The quota is shared out in proportion to the requests. Small corrections (under 5 %) aren't worth
  * a write. */
 void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *verdict)
@@ -195,7 +205,7 @@ void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *ver
         const struct nm_view *v = &l->c->view;
         uint64_t quota = NM_CGROUP_NONE;
 
-        if (v->type != NM_OPPORTUNISTIC || v->state != NM_RUNNING || !l->cg)
+        if (!is_squeezed(l, total == NM_NO_SQUEEZE))
             continue;
         if (total != NM_NO_SQUEEZE)
             quota = NM_MAX(m->settings.squeeze_floor_millicores,

@@ -71,3 +71,14 @@ test_store_damage_LDADD = libnm-agent.la $(unit_libs) $(SQLITE_LIBS)
 test_store_SOURCES = %D%/test-store.c $(store_world)
 test_store_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_store_LDADD = libnm-agent.la $(unit_libs) $(SQLITE_LIBS)
+
+check_PROGRAMS += test-limits
+TESTS += test-limits
+
+manager_world = %D%/manager-world.c %D%/manager-world.h %D%/fake-tree.h
+
+test_limits_SOURCES = %D%/test-limits.c $(manager_world)
+test_limits_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_limits_LDADD = libnm-agent.la $(unit_libs)
+EXTRA_test_limits_DEPENDENCIES = nm-shim$(EXEEXT)

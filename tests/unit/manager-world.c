@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See manager-world.h. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/manager-world.h"
+
+#include "agent/manager/manager-life.h"
+#include "agent/manager/manager-limits.h"
+#include "agent/manager/manager-lists.h"
+#include "cgroup/backend-fake.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+#define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
+
+void manager_world_node(struct manager_world *w, uint64_t mib, unsigned cpus)
+{
+    char text[1024];
+    int n;
+
+    (void)snprintf(text, sizeof text, "MemTotal: %12" PRIu64 " kB\nMemAvailable: %12" PRIu64 " kB\n", mib * 1024,
+                   mib * 1024);
+    fake_tree_write(&w->tree, "proc/meminfo", text);
+    w->n_stat++;
+    n = snprintf(text, sizeof text, "cpu  1000 0 0 %u 0 0 0 0 0 0\n", 1000 * w->n_stat * cpus);
+    for (unsigned i = 0; i < cpus; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "cpu%u 1000 0 0 %u 0 0 0 0 0 0\n", i, 1000 * w->n_stat);
+    fake_tree_write(&w->tree, "proc/stat", text);
+}
+
+void manager_world_configure(struct manager_world *w, const char *text)
+{
+    fake_tree_write(&w->tree, "nmd.conf", text);
+}
+
+void manager_world_restart(struct manager_world *w)
+{
+    char config[96], state[96], run[96], proc[96], *message = NULL;
+    struct nm_manager_params p = {.event = w->event,
+                                  .config_path = config,
+                                  .config_must_exist = true,
+                                  .state_dir = state,
+                                  .runtime_dir = run,
+                                  .slice = "nmtest.slice",
+                                  .backend = NM_CGROUP_BACKEND_FAKE,
+                                  .shim_path = getenv("NMD_SHIM") ?: NM_TEST_SHIM,
+                                  .proc_root = "/proc",
+                                  .node_proc_root = proc};
+
+    w->m = nm_manager_free(w->m);
+    (void)snprintf(config, sizeof config, "%s/nmd.conf", w->tree.path);
+    (void)snprintf(state, sizeof state, "%s/state", w->tree.path);
+    (void)snprintf(run, sizeof run, "%s/run", w->tree.path);
+    (void)snprintf(proc, sizeof proc, "%s/proc", w->tree.path);
+    assert_int_equal(nm_config_load(config, true, &p.config, &message), 0);
+    assert_int_equal(nm_manager_new(&p, &w->m, &message), 0);
+    manager_world_settle(w);
+}
+
+int manager_world_set_up(void **state)
+{
+    struct manager_world *w = calloc(1, sizeof *w);
+    sigset_t mask;
+
+    assert_non_null(w);
+    nm_log_set_level(LOG_CRIT);
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGCHLD);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &mask, NULL), 0);
+    fake_tree_init(&w->tree);
+    fake_tree_write(&w->tree, "run/.keep", "");
+    manager_world_node(w, 1000, 4);
+    manager_world_configure(w, "[node]\nsystem-reserved-memory = 200M\n");
+    assert_true(sd_event_new(&w->event) >= 0);
+    manager_world_restart(w);
+    *state = w;
+    return 0;
+}
+
+int manager_world_tear_down(void **state)
+{
+    struct manager_world *w = *state;
+
+    w->m = nm_manager_free(w->m);
+    sd_event_unref(w->event);
+    fake_tree_done(&w->tree);
+    free(w);
+    return 0;
+}
+
+void manager_world_settle(struct manager_world *w)
+{
+    uint64_t deadline = nm_now_usec() + DEADLINE_USEC;
+    int r = 1;
+
+    while (r > 0 && nm_now_usec() < deadline)
+        r = sd_event_run(w->event, 0);
+    assert_int_equal(r, 0);
+}
+
+static void on_created(int result, struct nm_cgroup *cg, const char *message, void *userdata)
+{
+    struct nm_live *l = userdata;
+
+    (void)message;
+    assert_int_equal(result, 0);
+    assert_int_equal(nm_life_attach(l, cg), 0);
+}
+
+struct nm_live *manager_world_add(struct manager_world *w, const char *name, enum nm_execution_type type,
+                                  enum nm_state state)
+{
+    struct nm_manager *m = w->m;
+    struct nm_container *c;
+    struct nm_live *l;
+
+    assert_int_equal(nm_container_new(&c), 0);
+    c->view.seq = m->next_seq++;
+    (void)snprintf(c->id, sizeof c->id, "container_%" PRIu64 "_%06" PRIu64, m->opened.epoch, c->view.seq);
+    (void)snprintf(c->name, sizeof c->name, "%s", name);
+    (void)snprintf(c->owner, sizeof c->owner, "local");
+    c->vcores_milli = 1000;
+    c->view.type = type;
+    c->view.state = state;
+    c->view.admitted = true;
+    c->view.request = (struct nm_resources){.memory_bytes = 64 * MIB, .cpu_millicores = 1000};
+    c->view.started_usec = c->view.submitted_usec = nm_now_usec();
+    c->view.pause_deadline_usec = UINT64_MAX;
+    assert_int_equal(nm_lists_add_live(m, c, &l), 0);
+    l->limits = nm_limits_for(m, c);
+    assert_int_equal(m->backend->ops->create(m->backend, c->id, name, getpid(), &l->limits, on_created, l), 0);
+    manager_world_settle(w);
+    assert_non_null(l->cg);
+    return l;
+}
+
+struct nm_live *manager_world_submit(struct manager_world *w, const char *name, enum nm_execution_type type,
+                                     const char *const argv[])
+{
+    const struct passwd *user = getpwuid(geteuid());
+    const struct nm_caller who = {.uid = geteuid(), .gid = getegid(), .pid = getpid(), .admin = true};
+    const struct nm_submit s = {.type = type,
+                                .name = name,
+                                .memory_bytes = 64 * MIB,
+                                .vcores_milli = 1000,
+                                .argv = argv,
+                                .user = user ? user->pw_name : NULL};
+    const struct nm_container *c;
+    struct nm_problem problem = {0};
+
+    assert_int_equal(nm_manager_submit(w->m, &who, &s, &c, &problem), 0);
+    return c->view.owner;
+}
+
+struct nm_live *manager_world_find(struct manager_world *w, const char *name)
+{
+    for (size_t i = 0; i < w->m->n_live; i++)
+        if (nm_streq(w->m->live[i]->c->name, name))
+            return w->m->live[i];
+    return NULL;
+}
+
+void assert_file(const struct nm_live *l, const char *file, const char *expected)
+{
+    char text[256];
+
+    assert_int_equal(nm_fake_read(l->cg, file, text, sizeof text), 0);
+    assert_string_equal(text, expected);
+}

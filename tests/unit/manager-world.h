@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * For tests of agent/manager/: a whole manager on the fake backend, in a temporary directory, on a node whose figures
+ * are the test's own. Its timers aren't started: a round comes when the test asks for one. Needs cmocka.h before it.
+ */
+
+#include "agent/manager/manager-state.h"
+#include "tests/unit/fake-tree.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+struct manager_world {
+    struct fake_tree tree;
+    sd_event *event;
+    struct nm_manager *m;
+    unsigned n_stat; /* how often the node's CPU time was written */
+};
+
+int manager_world_set_up(void **state); /* 4 CPUs, 1000 MiB, a container of 64 MiB and 1 vcore as the default */
+int manager_world_tear_down(void **state);
+void manager_world_node(struct manager_world *w, uint64_t mib, unsigned cpus);
+void manager_world_configure(struct manager_world *w, const char *text);
+/* Ends nmd, if there is one, and begins it anew with what it finds; the fake cgroups have gone with the former. */
+void manager_world_restart(struct manager_world *w);
+/* Until nothing is left to be done in the event loop. */
+void manager_world_settle(struct manager_world *w);
+/* With a cgroup, as if it had been launched: 64 MiB and 1 vcore. */
+struct nm_live *manager_world_add(struct manager_world *w, const char *name, enum nm_execution_type type,
+                                  enum nm_state state);
+/* By a request, journalled: it waits for a round. */
+struct nm_live *manager_world_submit(struct manager_world *w, const char *name, enum nm_execution_type type,
+                                     const char *const argv[]);
+struct nm_live *manager_world_find(struct manager_world *w, const char *name);
+
+void assert_file(const struct nm_live *l, const char *file, const char *expected);
