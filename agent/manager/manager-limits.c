@@ -87,7 +87,6 @@ void nm_limits_apply(struct nm_live *l)
     l->limits = nm_limits_for(l->m, l->c);
     l->limits.cpu_quota_millicores = quota;
     set_limits(l);
-    nm_slice_follow(l->m);
     nm_limits_set_network(l);
 }
 

@@ -4,7 +4,8 @@
 #include "agent/manager/manager-state.h"
 #include "agent/priority.h"
 
-void nm_limits_apply(struct nm_live *l); /* what its type and request call for, in place */
+/* What its type and request call for, in place. What the slice is promised follows in the next round. */
+void nm_limits_apply(struct nm_live *l);
 struct nm_cgroup_limits nm_limits_for(const struct nm_manager *m, const struct nm_container *c);
 /* After an adoption: whatever differs from what type and request call for. An earlier nmd may have
  * died before it got round to it, or have left a squeeze behind that is nobody's any more. */

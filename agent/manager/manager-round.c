@@ -286,7 +286,7 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     carry_out(m, v);
     nm_glance_rearm(m, v, trigger != NM_TRIGGER_CHANGE);
     nm_limits_squeeze(m, v);
-    nm_slice_follow(m); /* some have ended, and some were launched: once for all of them */
+    nm_slice_follow(m); /* some have ended, were launched, or are others now: once for all of them */
     if (m->wake_timer) {
         (void)sd_event_source_set_time(m->wake_timer, v->wake_usec);
         (void)sd_event_source_set_enabled(

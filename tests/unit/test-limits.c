@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "agent/manager/manager-limits.h"
+#include "agent/manager/manager-round.h"
+#include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
 
 /* ---- squeeze --------------------------------------------------------------- */
@@ -56,12 +58,42 @@ static void test_what_is_killed_stays_hastened(void **state)
     assert_file(l, "cpu.idle", "0");
 }
 
+/* ---- promises ---------------------------------------------------------------- */
+
+static uint64_t slice_low(const struct manager_world *w)
+{
+    uint64_t is = 1;
+
+    assert_int_equal(nm_cgroup_slice_read_low(w->m->backend, &is), 0);
+    return is;
+}
+
+/* Once for all that changed, however many they are: in the round that they ask for. */
+static void test_the_slice_follows_in_the_round(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l[] = {manager_world_add(w, "one", NM_OPPORTUNISTIC, NM_RUNNING),
+                           manager_world_add(w, "two", NM_OPPORTUNISTIC, NM_RUNNING)};
+    unsigned calls = nm_fake_n_calls(w->m->backend, NM_FAKE_SET_SLICE_LIMITS);
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(l); i++)
+        assert_int_equal(nm_manager_promote(w->m, &(struct nm_caller){.admin = true}, l[i]->c->id,
+                                            &(struct nm_problem){0}), 0);
+    assert_true(w->m->kicks != 0);
+    nm_round_kicked(w->m);
+    manager_world_settle(w);
+    assert_int_equal(slice_low(w), 128 * MIB);
+    assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_SET_SLICE_LIMITS), calls + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_is_paused_is_let_go_with_the_others, manager_world_set_up,
                                         manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_killed_stays_hastened, manager_world_set_up,
+                                        manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_the_slice_follows_in_the_round, manager_world_set_up,
                                         manager_world_tear_down),
     };
 
