@@ -85,9 +85,10 @@ static struct found *find_cgroup(struct finding *f, const char *id)
 
 static void add_ended(struct finding *f, struct nm_container *c)
 {
-    nm_lists_index(f->m, c);
     if (nm_lists_add_ended(f->m, c) < 0)
         nm_container_free(c);
+    else
+        nm_lists_index(f->m, c);
 }
 
 /* ---- after a reboot ------------------------------------------------------ */
