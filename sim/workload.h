@@ -74,9 +74,10 @@ struct nm_job_change {
     struct nm_resources request;
 };
 
-/* Caches and memory bandwidth, on a host whose CPUs are cores of their own. On two such cores of a large server none could
- * be measured (tests/bench/interference-bench.c: 0.3 % at most); more cores have more neighbours. Two threads of one core
- * together do 1.2 to 1.5 times the work of one: 0.25 to 0.4. --interference puts what was measured in its place. */
+/* Caches and memory bandwidth, on a host whose CPUs are cores of their own. On two such cores of a large server none
+ * could be measured (tests/bench/interference-bench.c: 0.3 % at most); more cores have more neighbours. Two threads of
+ * one core together do 1.2 to 1.5 times the work of one: 0.25 to 0.4. --interference puts what was measured in its
+ * place. */
 #define NM_SIM_INTERFERENCE 0.05
 
 struct nm_workload {

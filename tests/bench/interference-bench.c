@@ -132,7 +132,11 @@ struct work {
 };
 
 static const struct work works[] = {
-    {"arithmetic", do_arithmetic}, {"sorting", do_sort}, {"1 MiB at random", do_cache}, {"128 MiB at random", do_memory}};
+    {"arithmetic", do_arithmetic},
+    {"sorting", do_sort},
+    {"1 MiB at random", do_cache},
+    {"128 MiB at random", do_memory},
+};
 static const struct work neighbours[] = {
     {"arithmetic", do_arithmetic}, {"sorting", do_sort}, {"copying memory", do_stream}};
 

@@ -153,7 +153,7 @@ static pid_t shim_of(const struct bench *b, unsigned container)
     return b->per_container > 1 ? b->pids[container * b->per_container + 1] : 0;
 }
 
-/* Every second one is guaranteed. Where there is cpu.idle, the guard of stall has nmd read the cpu.pressure of those. */
+/* Every second one is guaranteed. Where there is cpu.idle, the guard of stall has nmd read their cpu.pressure. */
 static bool watches_stall(const struct bench *b, unsigned container)
 {
     return container % 2 == 0 && faccessat(b->cgroups[container]->dir_fd, "cpu.idle", F_OK, 0) == 0;
