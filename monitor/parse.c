@@ -211,6 +211,7 @@ int nm_monitor_parse_memory_stat(const char *text, struct nm_memory_stat *ret)
         STAT_FIELD("unevictable", stat.unevictable, true),
         STAT_FIELD("inactive_anon", stat.inactive_anon, true),
         STAT_FIELD("active_anon", stat.active_anon, true),
+        STAT_FIELD("file_writeback", stat.file_writeback, false),
         STAT_FIELD("zswap", stat.zswap, false),
     };
     struct memory_stat_fields m = {.stat.kernel = UINT64_MAX};
@@ -248,8 +249,11 @@ static uint64_t sub_sat(uint64_t a, uint64_t b)
  *
  * How much of the list they are isn't told, but the other lists tell it: all swap-backed pages
  * (anon + shmem) are on inactive_anon, active_anon or unevictable, so what the first two lack is on
- * the third. The counters are updated in batches and not at one instant, and pages in the swap
- * cache are listed without being in anon, hence the clamps.
+ * the third. The counters are updated in batches and not at one instant, hence the clamps.
+ *
+ * Pages on their way to swap have left anon, but they are on the lists and in memory until they are
+ * written, which a slow disk can make a minute; those are held. Others in the swap cache, read ahead
+ * or written already, are as good as free.
  */
 uint64_t nm_memory_stat_used_bytes(const struct nm_memory_stat *s)
 {
@@ -257,8 +261,9 @@ uint64_t nm_memory_stat_used_bytes(const struct nm_memory_stat *s)
     uint64_t evictable = add_sat(s->inactive_anon, s->active_anon);
     uint64_t unevictable_cache = sub_sat(s->unevictable, sub_sat(swap_backed, evictable));
     uint64_t kernel = sub_sat(s->kernel, s->slab_reclaimable);
+    uint64_t leaving = NM_MIN(sub_sat(evictable, swap_backed), s->file_writeback);
 
-    return add_sat(add_sat(swap_backed, kernel), unevictable_cache);
+    return add_sat(add_sat(add_sat(swap_backed, leaving), kernel), unevictable_cache);
 }
 
 int nm_monitor_parse_counter(const char *text, uint64_t *ret)

@@ -44,6 +44,7 @@ int nm_monitor_parse_cpu_stat(const char *text, struct nm_cpu_stat *ret);
 struct nm_memory_stat {
     uint64_t anon, shmem, kernel, slab_reclaimable;
     uint64_t unevictable, inactive_anon, active_anon;
+    uint64_t file_writeback; /* pages on their way to a disk: of files, and to swap as well */
     uint64_t zswap; /* what swapped pages take compressed; part of `kernel` */
 };
 int nm_monitor_parse_memory_stat(const char *text, struct nm_memory_stat *ret);

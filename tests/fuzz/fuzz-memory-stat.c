@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     used = nm_memory_stat_used_bytes(&v);
     least = add(v.anon, v.shmem);
-    if (used < least || used > add(add(least, v.kernel), v.unevictable))
+    if (used < least || used > add(add(add(least, v.kernel), v.unevictable), v.file_writeback))
         abort();
     return 0;
 }

@@ -144,6 +144,10 @@ static void test_memory_used(void **state)
          105},
         {"slab ahead of kernel",
          {.anon = 100, .active_anon = 100, .kernel = 20, .slab_reclaimable = 25}, 100},
+        {"on its way to swap", {.anon = 60, .inactive_anon = 30, .active_anon = 70, .file_writeback = 40}, 100},
+        {"some of that written", {.anon = 60, .inactive_anon = 30, .active_anon = 70, .file_writeback = 15}, 75},
+        {"read ahead from swap", {.anon = 60, .inactive_anon = 100}, 60},
+        {"files are written as well", {.anon = 100, .active_anon = 100, .file_writeback = 500}, 100},
         {"saturation", {.anon = UINT64_MAX, .shmem = 5, .kernel = 5}, UINT64_MAX},
     };
 
