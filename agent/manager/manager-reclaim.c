@@ -22,6 +22,7 @@
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"
+#include "util/parse.h"
 
 /* One write: short enough to look at the clock in between, long enough for the kernel to make batches. */
 #define PIECE_BYTES (16 * NM_MIB)
@@ -29,6 +30,8 @@
 #define MAX_PIECES 4096
 /* A worker that is late hangs in the kernel, in a write to a slow disk mostly. */
 #define LATE_USEC (500 * NM_USEC_PER_MSEC)
+/* What came in less says nothing about a disk: it may have had no time to begin. */
+#define TELLING_USEC (200 * NM_USEC_PER_MSEC)
 /* An older speed says nothing about today's disk; and one that was too slow is tried again then. */
 #define SPEED_AGE_USEC (600 * NM_USEC_PER_SEC)
 
@@ -96,7 +99,7 @@ uint64_t nm_reclaim_bytes_per_sec(const struct nm_manager *m)
 }
 
 /* What it brought counts, whether it is all or a part, and whether it came to its own end. */
-static void note_gain(struct nm_live *l)
+static uint64_t note_gain(struct nm_live *l)
 {
     uint64_t gained;
 
@@ -104,6 +107,38 @@ static void note_gain(struct nm_live *l)
     gained = nm_sub_u64(l->use_before.memory_bytes, l->c->view.measured.memory_bytes);
     l->m->counters.reclaimed_bytes += gained;
     measure_speed(l, gained);
+    return gained;
+}
+
+/* People see a slow disk in it, which no errno would tell them. */
+static void note_lateness(struct nm_live *l)
+{
+    char got[32], asked[32], took[32], why[160];
+
+    (void)snprintf(why, sizeof why, "swap is too slow: %s of %s in %s",
+                   nm_format_size(note_gain(l), got, sizeof got),
+                   nm_format_size(l->reclaim_bytes, asked, sizeof asked),
+                   nm_format_duration(nm_now_usec() - l->reclaim_begun_usec, took, sizeof took));
+    nm_record_failed(l, why);
+}
+
+static void kill_worker(struct nm_live *l)
+{
+    pid_t pid;
+
+    if (l->reclaim_child && sd_event_source_get_child_pid(l->reclaim_child, &pid) >= 0)
+        (void)kill(pid, SIGKILL);
+}
+
+void nm_reclaim_overtaken(struct nm_live *l)
+{
+    bool open = l->decision_open && l->decision.kind == NM_DECISION_RECLAIM;
+
+    if (!l->reclaim_child || !open)
+        return;
+    if (nm_now_usec() - l->reclaim_begun_usec >= TELLING_USEC)
+        note_lateness(l);
+    kill_worker(l);
 }
 
 static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
@@ -111,9 +146,8 @@ static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
     struct nm_live *l = userdata;
     bool worked = si->si_code == CLD_EXITED && (si->si_status == 0 || si->si_status == EAGAIN), open;
 
-    if (!l) { /* its container has gone meanwhile (manager-lists.c) */
+    if (!l) { /* its container has gone meanwhile (manager-lists.c); this gives back the reference that floating is */
         (void)sd_event_source_set_floating(s, false);
-        (void)sd_event_source_unref(s);
         return 0;
     }
     open = l->decision_open && l->decision.kind == NM_DECISION_RECLAIM; /* else: overtaken by another */
@@ -121,8 +155,10 @@ static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
     l->reclaim_timer = sd_event_source_disable_unref(l->reclaim_timer);
     l->c->view.reclaiming = false;
     if (open && worked) {
-        note_gain(l);
+        (void)note_gain(l);
         nm_record_effective(l);
+    } else if (open && l->reclaim_late) {
+        note_lateness(l);
     } else if (open) {
         measure_speed(l, 0);
         nm_record_failed(l, si->si_code == CLD_EXITED ? strerror(si->si_status) : "the worker was killed");
@@ -135,11 +171,10 @@ static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
 static int on_late(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_live *l = userdata;
-    pid_t pid;
 
     (void)s, (void)usec;
-    if (l->reclaim_child && sd_event_source_get_child_pid(l->reclaim_child, &pid) >= 0)
-        (void)kill(pid, SIGKILL);
+    l->reclaim_late = true;
+    kill_worker(l);
     return 0;
 }
 
@@ -151,6 +186,7 @@ void nm_reclaim_start(struct nm_live *l)
     assert(l->reclaim_bytes > 0);
     if (!l->cg || l->reclaim_child)
         return;
+    l->reclaim_late = false;
     NM_FAULT("before-reclaim");
     pid = fork();
     if (pid == 0)

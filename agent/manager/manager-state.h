@@ -89,6 +89,7 @@ struct nm_live {
     unsigned n_kills;
     sd_event_source *end_source;      /* the turn in which its end is dealt with */
     sd_event_source *reclaim_child, *reclaim_timer;
+    bool reclaim_late;                /* its worker had to be killed */
     bool creating;                    /* the backend is at work on its cgroup */
     bool shim_gone;                   /* ENDED was heard, or there never was a shim */
     bool killed;                      /* SIGKILL was sent to the whole cgroup */
