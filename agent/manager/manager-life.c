@@ -152,8 +152,7 @@ static void started(struct nm_live *l, const struct nm_launch_record *r)
      * which of them was scheduled first must not turn the order in which they give way. */
     l->c->started_realtime_usec =
         r->started_realtime_usec ? r->started_realtime_usec : nm_realtime_usec();
-    if (!l->m->backend->feature[NM_CGROUP_CPU_WEIGHT] && l->c->view.type == NM_OPPORTUNISTIC)
-        nm_limits_set_priority(l);
+    nm_limits_started(l);
     nm_keep_set_state(l, NM_RUNNING);
     NM_FAULT("running-journalled");
     nm_record_effective(l);

@@ -71,8 +71,10 @@ static void set_limits(struct nm_live *l)
     int r;
 
     assert(!l->removed);
-    if (!l->cg)
-        return; /* the limits are set when its cgroup is made */
+    if (!l->cg) { /* it will be made with its limits, and one that is being made already, with those from before */
+        l->limits_due = l->creating;
+        return;
+    }
     l->limits_in_flight++;
     r = l->m->backend->ops->set_limits(l->m->backend, l->cg, &l->limits, limits_set, l);
     if (r < 0)
@@ -88,6 +90,14 @@ void nm_limits_apply(struct nm_live *l)
     l->limits.cpu_quota_millicores = quota;
     set_limits(l);
     nm_limits_set_network(l);
+}
+
+void nm_limits_created(struct nm_live *l)
+{
+    assert(l->cg && !l->creating);
+    if (l->limits_due)
+        set_limits(l);
+    l->limits_due = false;
 }
 
 /* Not one of the limits: nobody else changes it, and sockets that are there keep what they have. */
@@ -130,8 +140,18 @@ void nm_limits_set_priority(struct nm_live *l)
 {
     struct nm_priority p = nm_limits_priority_of(l);
 
+    l->priority_due = l->c->view.state == NM_SCHEDULED;
     if (l->cg)
         nm_priority_set_all(l->cg, l->c->shim_pid, &p);
+}
+
+void nm_limits_started(struct nm_live *l)
+{
+    struct nm_priority p = nm_limits_priority_of(l);
+
+    if (l->cg && (l->priority_due || (p.schedule && p.background)))
+        nm_priority_set_all(l->cg, l->c->shim_pid, &p);
+    l->priority_due = false;
 }
 
 void nm_limits_put_right(struct nm_live *l)
@@ -144,7 +164,8 @@ void nm_limits_put_right(struct nm_live *l)
         (void)nm_cgroup_set_oom_group(l->cg, l->limits.oom_group);
         set_limits(l);
     }
-    if (!l->m->backend->feature[NM_CGROUP_CPU_WEIGHT] || has_oom_score_of_other_type(l))
+    if (!l->m->backend->feature[NM_CGROUP_CPU_WEIGHT] || l->c->view.state == NM_SCHEDULED ||
+        has_oom_score_of_other_type(l))
         nm_limits_set_priority(l);
 }
 

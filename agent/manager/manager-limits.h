@@ -6,6 +6,8 @@
 
 /* What its type and request call for, in place. What the slice is promised follows in the next round. */
 void nm_limits_apply(struct nm_live *l);
+void nm_limits_created(struct nm_live *l); /* what has changed while its cgroup was being made */
+void nm_limits_started(struct nm_live *l); /* what its shim could not do, or was told wrongly */
 struct nm_cgroup_limits nm_limits_for(const struct nm_manager *m, const struct nm_container *c);
 /* After an adoption: whatever differs from what type and request call for. An earlier nmd may have
  * died before it got round to it, or have left a squeeze behind that is nobody's any more. */

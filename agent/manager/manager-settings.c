@@ -60,7 +60,7 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
 static void refresh_containers(struct nm_manager *m)
 {
     for (size_t i = 0; i < m->n_live; i++)
-        if (m->live[i]->cg)
+        if (m->live[i]->cg || m->live[i]->creating)
             nm_limits_apply(m->live[i]);
 }
 

@@ -73,6 +73,7 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
         nm_kill_all(l);
         return;
     }
+    nm_limits_created(l);
     r = nm_launch_open_gate(l->launch);
     if (r < 0)
         nm_debug("%s: the shim went before its gate opened", l->c->id); /* its end follows */
@@ -140,6 +141,7 @@ void nm_start_launch(struct nm_live *l)
         nm_end_fail_launch(l, NM_LAUNCH_STAGE_USER, EPERM, problem.message);
         return;
     }
+    l->limits_due = l->priority_due = false;
     r = start_shim(l);
     NM_FAULT("shim-started");
     if (r == -ENOSPC || r == -EDQUOT) {

@@ -91,6 +91,8 @@ struct nm_live {
     sd_event_source *reclaim_child, *reclaim_timer;
     bool reclaim_late;                /* its worker had to be killed */
     bool creating;                    /* the backend is at work on its cgroup */
+    bool limits_due;                  /* they have changed since that began */
+    bool priority_due;                /* its type has, since its shim was told what its command begins with */
     bool shim_gone;                   /* ENDED was heard, or there never was a shim */
     bool killed;                      /* SIGKILL was sent to the whole cgroup */
     bool unkillable;                  /* counted as such */

@@ -20,7 +20,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-#define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
+const struct nm_caller manager_world_admin = {.admin = true};
 
 void manager_world_node(struct manager_world *w, uint64_t mib, unsigned cpus)
 {
@@ -99,12 +99,21 @@ int manager_world_tear_down(void **state)
 
 void manager_world_settle(struct manager_world *w)
 {
-    uint64_t deadline = nm_now_usec() + DEADLINE_USEC;
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
     int r = 1;
 
     while (r > 0 && nm_now_usec() < deadline)
         r = sd_event_run(w->event, 0);
     assert_int_equal(r, 0);
+}
+
+void manager_world_wait(struct manager_world *w, const struct nm_live *l, manager_world_cond_t is)
+{
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+
+    while (!is(l) && nm_now_usec() < deadline)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    assert_true(is(l));
 }
 
 static void on_created(int result, struct nm_cgroup *cg, const char *message, void *userdata)

@@ -10,6 +10,9 @@
 #include "tests/unit/fake-tree.h"
 
 #define MIB (UINT64_C(1) << 20)
+#define MANAGER_WORLD_DEADLINE_USEC (60 * NM_USEC_PER_SEC)
+
+extern const struct nm_caller manager_world_admin;
 
 struct manager_world {
     struct fake_tree tree;
@@ -26,6 +29,9 @@ void manager_world_configure(struct manager_world *w, const char *text);
 void manager_world_restart(struct manager_world *w);
 /* Until nothing is left to be done in the event loop. */
 void manager_world_settle(struct manager_world *w);
+/* Until it is so, one turn of the loop at a time. */
+typedef bool (*manager_world_cond_t)(const struct nm_live *l);
+void manager_world_wait(struct manager_world *w, const struct nm_live *l, manager_world_cond_t is);
 /* With a cgroup, as if it had been launched: 64 MiB and 1 vcore. */
 struct nm_live *manager_world_add(struct manager_world *w, const char *name, enum nm_execution_type type,
                                   enum nm_state state);

@@ -8,11 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <poll.h>
+#include <signal.h>
 
+#include "agent/manager/container-files.h"
 #include "agent/manager/manager-limits.h"
 #include "agent/manager/manager-round.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
+#include "util/clock.h"
+#include "util/fileio.h"
 
 /* ---- squeeze --------------------------------------------------------------- */
 
@@ -77,13 +82,114 @@ static void test_the_slice_follows_in_the_round(void **state)
     unsigned calls = nm_fake_n_calls(w->m->backend, NM_FAKE_SET_SLICE_LIMITS);
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(l); i++)
-        assert_int_equal(nm_manager_promote(w->m, &(struct nm_caller){.admin = true}, l[i]->c->id,
-                                            &(struct nm_problem){0}), 0);
+        assert_int_equal(nm_manager_promote(w->m, &manager_world_admin, l[i]->c->id, &(struct nm_problem){0}), 0);
     assert_true(w->m->kicks != 0);
     nm_round_kicked(w->m);
     manager_world_settle(w);
     assert_int_equal(slice_low(w), 128 * MIB);
     assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_SET_SLICE_LIMITS), calls + 1);
+}
+
+/* ---- changes while it starts --------------------------------------------------- */
+
+static bool has_cgroup(const struct nm_live *l)
+{
+    return l->cg;
+}
+
+static bool runs(const struct nm_live *l)
+{
+    return l->c->view.state == NM_RUNNING;
+}
+
+static bool has_ended(const struct nm_live *l)
+{
+    return l->shim_gone;
+}
+
+static void end(struct manager_world *w, const struct nm_live *l, pid_t pid)
+{
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    manager_world_wait(w, l, has_ended);
+}
+
+/* nmd doesn't listen meanwhile. */
+static pid_t wait_for_command(const struct nm_live *l)
+{
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+    struct nm_launch_record record = {0};
+    char dir[NM_DIR_SIZE];
+
+    nm_files_container_dir(l->m, l->c->id, dir);
+    while (record.pid == 0 && nm_now_usec() < deadline)
+        if (nm_launch_record_read(dir, &record) < 0)
+            (void)poll(NULL, 0, 1);
+    assert_true(record.pid > 0);
+    return record.pid;
+}
+
+/* Nobody moves it there: the fake's files are what the test writes. */
+static void put_into_cgroup(const struct nm_live *l, pid_t pid)
+{
+    char text[16];
+
+    (void)snprintf(text, sizeof text, "%d\n", (int)pid);
+    assert_true(nm_write_file_at(l->cg->dir_fd, "cgroup.procs", text) >= 0);
+}
+
+static long oom_score_adj(pid_t pid)
+{
+    char path[48], text[16];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)pid);
+    assert_true(nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) >= 0);
+    return strtol(text, NULL, 10);
+}
+
+/* Until its gate is open, with its cgroup made for what was asked for at first. */
+static struct nm_live *launch(struct manager_world *w, bool changed)
+{
+    static const char *const argv[] = {"/bin/sleep", "100", NULL};
+    struct nm_live *l = manager_world_submit(w, "early", NM_GUARANTEED, argv);
+
+    nm_round_kicked(w->m);
+    assert_true(l->creating);
+    if (changed)
+        assert_int_equal(nm_manager_demote(w->m, &manager_world_admin, "early", &(struct nm_problem){0}), 0);
+    manager_world_wait(w, l, has_cgroup);
+    return l;
+}
+
+/* The command was told its score before it was demoted, and so was systemd what its cgroup is to hold. */
+static void test_a_change_while_the_cgroup_is_made(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = launch(w, true);
+    pid_t pid = wait_for_command(l);
+
+    put_into_cgroup(l, pid);
+    manager_world_wait(w, l, runs);
+    manager_world_settle(w);
+    assert_file(l, "cpu.idle", "1");
+    assert_file(l, "memory.low", "0");
+    assert_int_equal(oom_score_adj(pid), 1000);
+    end(w, l, pid);
+}
+
+/* Its cgroup is there, and its command is not in it yet. */
+static void test_a_change_while_the_command_starts(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = launch(w, false);
+    pid_t pid = wait_for_command(l);
+
+    assert_int_equal(nm_manager_demote(w->m, &manager_world_admin, "early", &(struct nm_problem){0}), 0);
+    put_into_cgroup(l, pid);
+    assert_true(oom_score_adj(pid) < 1000);
+    manager_world_wait(w, l, runs);
+    assert_file(l, "cpu.idle", "1");
+    assert_int_equal(oom_score_adj(pid), 1000);
+    end(w, l, pid);
 }
 
 int main(void)
@@ -94,6 +200,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_is_killed_stays_hastened, manager_world_set_up,
                                         manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_the_slice_follows_in_the_round, manager_world_set_up,
+                                        manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_change_while_the_cgroup_is_made, manager_world_set_up,
+                                        manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_change_while_the_command_starts, manager_world_set_up,
                                         manager_world_tear_down),
     };
 
