@@ -59,14 +59,18 @@ test_slice_SOURCES = %D%/test-slice.c
 test_slice_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_slice_LDADD = libnm-agent.la $(unit_libs)
 
-check_PROGRAMS += test-store test-store-damage
-TESTS += test-store test-store-damage
+check_PROGRAMS += test-store test-store-damage test-store-backlog
+TESTS += test-store test-store-damage test-store-backlog
 
 store_world = %D%/store-world.c %D%/store-world.h %D%/remove-tree.h
 
 test_store_damage_SOURCES = %D%/test-store-damage.c $(store_world)
 test_store_damage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_store_damage_LDADD = libnm-agent.la $(unit_libs) $(SQLITE_LIBS)
+
+test_store_backlog_SOURCES = %D%/test-store-backlog.c $(store_world)
+test_store_backlog_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_store_backlog_LDADD = libnm-agent.la $(unit_libs) $(SQLITE_LIBS)
 
 test_store_SOURCES = %D%/test-store.c $(store_world)
 test_store_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -6,6 +6,7 @@
 
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "tests/unit/remove-tree.h"
 
@@ -144,4 +145,25 @@ void load_decisions(struct world *w, const char *id, unsigned max)
 {
     w->n_decisions = 0;
     assert_int_equal(nm_store_load_decisions(w->store, id, UINT64_MAX, max, on_decision, w), 0);
+}
+
+/* Leaves a journal as a killed nmd does, with `n` containers and decisions. */
+void leave_log(struct world *w, unsigned n)
+{
+    static unsigned number; /* what doesn't change isn't written */
+    pid_t pid;
+    int status;
+
+    number += n;
+    pid = fork();
+    if (pid == 0) {
+        open_store(w, "boot");
+        for (unsigned i = 1; i <= n; i++)
+            put(w, i, 0);
+        for (unsigned i = 1; i <= n; i++)
+            put_decision(w, number + i, "c", 0);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
 }

@@ -34,3 +34,4 @@ void put(struct world *w, unsigned seq, int expected);
 void run_sql(const struct world *w, const char *sql);
 void put_decision(struct world *w, uint64_t number, const char *id, int expected);
 void load_decisions(struct world *w, const char *id, unsigned max);
+void leave_log(struct world *w, unsigned n);

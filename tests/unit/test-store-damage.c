@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the journal does with a damaged or foreign file, with bad rows, and on a full disk. */
+/* What the journal does with a damaged or foreign file, and with bad rows. */
 
 #include "tests/unit/store-world.h"
 
 #include <errno.h>
 #include <glob.h>
-#include <sched.h>
-#include <signal.h>
 #include <sqlite3.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -281,28 +278,6 @@ static void test_garbage_log(void **state)
     assert_int_equal(w->n_loaded, 1);
 }
 
-/* Leaves a journal as a killed nmd does, with `n` containers and decisions. */
-static void leave_log(struct world *w, unsigned n)
-{
-    static unsigned number; /* what doesn't change isn't written */
-    pid_t pid;
-    int status;
-
-    number += n;
-    pid = fork();
-
-    if (pid == 0) {
-        open_store(w, "boot");
-        for (unsigned i = 1; i <= n; i++)
-            put(w, i, 0);
-        for (unsigned i = 1; i <= n; i++)
-            put_decision(w, number + i, "c", 0);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-}
-
 static off_t log_size(const struct world *w, char log[static 128])
 {
     struct stat st;
@@ -562,176 +537,6 @@ static void test_not_utf8(void **state)
     assert_int_equal(w->n_loaded + w->n_bad, 0);
 }
 
-/* ---- a full disk --------------------------------------------------------------------- */
-
-/* No file may grow beyond `bytes`: the writes fail as on a full disk, for this process only and
- * without root. */
-static void limit_files(rlim_t bytes)
-{
-    struct rlimit rl;
-
-    (void)signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &rl), 0);
-    rl.rlim_cur = bytes;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &rl), 0);
-}
-
-static void limit_files_to_log(const struct world *w)
-{
-    char log[128];
-    struct stat st;
-
-    (void)snprintf(log, sizeof log, "%s-wal", w->file);
-    assert_int_equal(stat(log, &st), 0);
-    limit_files((rlim_t)st.st_size);
-}
-
-static void test_full_disk(void **state)
-{
-    struct world *w = *state;
-    _cleanup_(nm_container_freep) struct nm_container *c = make(1);
-
-    open_store(w, "boot");
-    assert_int_equal(nm_store_put_container(w->store, c), 0);
-    limit_files_to_log(w);
-    c->view.state = NM_RUNNING;
-    assert_int_equal(nm_store_put_container(w->store, c), -ENOSPC);
-    c->view.state = NM_KILLING; /* the newest state is what counts */
-    assert_int_equal(nm_store_put_container(w->store, c), -ENOSPC);
-    put(w, 2, -ENOSPC);
-    put(w, 3, -ENOSPC);
-    put_decision(w, 1, c->id, -ENOSPC);
-    assert_int_equal(nm_store_put_value(w->store, "k", "v"), -ENOSPC);
-    assert_int_equal(nm_store_delete_container(w->store, "container_1763769112_000003"), -ENOSPC);
-    assert_int_equal(nm_store_flush(w->store), -ENOSPC);
-    limit_files(RLIM_INFINITY);
-    assert_int_equal(nm_store_flush(w->store), 0);
-    assert_int_equal(nm_store_flush(w->store), 0);
-    close_store(w);
-    open_store(w, "boot");
-    load(w);
-    assert_int_equal(w->n_loaded, 2);
-    assert_same(w->loaded[0], c);
-    assert_int_equal(w->loaded[1]->view.seq, 2);
-    assert_int_equal(w->opened.last_seq, 3);
-    load_decisions(w, c->id, 10);
-    assert_int_equal(w->n_decisions, 1);
-    assert_int_equal(nm_store_get_value(w->store, "k", (char[8]){0}, 8), 0);
-}
-
-/* The failure strikes inside a transaction, of which the first part had gone well. */
-static void test_full_disk_in_transaction(void **state)
-{
-    struct world *w = *state;
-
-    open_store(w, "boot");
-    put(w, 1, 0);
-    limit_files_to_log(w);
-    (void)nm_store_begin(w->store);
-    for (unsigned i = 2; i <= 20; i++) {
-        _cleanup_(nm_container_freep) struct nm_container *c = make(i);
-
-        (void)nm_store_put_container(w->store, c);
-    }
-    assert_int_equal(nm_store_commit(w->store), -ENOSPC);
-    put(w, 21, -ENOSPC);
-    limit_files(RLIM_INFINITY);
-    assert_int_equal(nm_store_flush(w->store), 0);
-    put(w, 22, 0);
-    load(w);
-    assert_int_equal(w->n_loaded, 22);
-}
-
-static void test_full_disk_at_start(void **state)
-{
-    struct world *w = *state;
-
-    limit_files(0);
-    open_store(w, "boot");
-    assert_int_equal(w->opened.problem, -ENOSPC);
-    assert_true(w->opened.epoch > 0);
-    put(w, 1, -ENOSPC);
-    put(w, 1, -ENOSPC);
-    load(w);
-    assert_int_equal(nm_store_flush(w->store), -ENOSPC);
-    limit_files(RLIM_INFINITY);
-    assert_int_equal(nm_store_flush(w->store), 0);
-    put(w, 2, 0);
-    load(w);
-    assert_int_equal(w->n_loaded, 2);
-    close_store(w);
-    open_store(w, "boot");
-    assert_int_equal(w->opened.problem, 0);
-    assert_true(w->opened.same_boot);
-    assert_int_equal(w->opened.last_seq, 2);
-}
-
-/* A file system that is really full, where SQLite gets ENOSPC and not a limit's error. */
-static void test_small_disk(void **state)
-{
-    struct world *w = *state;
-    char path[128];
-    unsigned n = 0;
-    int r = 0, fd;
-
-    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
-        skip();
-    assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
-    assert_int_equal(mount("none", w->dir, "tmpfs", 0, "size=512k"), 0);
-    (void)snprintf(path, sizeof path, "%s/filler", w->dir);
-    open_store(w, "boot");
-    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    while (write(fd, path, sizeof path) > 0)
-        ;
-    (void)close(fd);
-    while (r == 0 && n < 500) {
-        _cleanup_(nm_container_freep) struct nm_container *c = make(++n);
-
-        r = nm_store_put_container(w->store, c);
-    }
-    assert_int_equal(r, -ENOSPC);
-    put(w, n + 1, -ENOSPC);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(nm_store_flush(w->store), 0);
-    close_store(w);
-    open_store(w, "boot");
-    load(w);
-    assert_int_equal(w->n_loaded, n + 1);
-    close_store(w);
-    assert_int_equal(umount2(w->dir, MNT_DETACH), 0);
-}
-
-/* Thousands of decisions while nothing can be written take a bounded amount of memory, and no
- * container's place. */
-static void test_full_disk_for_long(void **state)
-{
-    struct world *w = *state;
-    int64_t n = 0;
-    sqlite3_stmt *stmt;
-    sqlite3 *db;
-
-    open_store(w, "boot");
-    put(w, 1, 0);
-    limit_files_to_log(w);
-    put(w, 2, -ENOSPC);
-    for (uint64_t i = 1; i <= 1500; i++)
-        put_decision(w, i, "c", -ENOSPC);
-    limit_files(RLIM_INFINITY);
-    close_store(w); /* flushes */
-    assert_int_equal(sqlite3_open(w->file, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM decisions", -1, &stmt, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-    n = sqlite3_column_int64(stmt, 0);
-    (void)sqlite3_finalize(stmt);
-    (void)sqlite3_close(db);
-    assert_int_equal(n, 1000);
-    open_store(w, "boot");
-    assert_int_equal(w->opened.last_decision, 1500);
-    load(w);
-    assert_int_equal(w->n_loaded, 2);
-}
-
 #define store_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -760,11 +565,6 @@ int main(void)
         store_test(test_restart_removed),
         store_test(test_bad_rows),
         store_test(test_not_utf8),
-        store_test(test_full_disk),
-        store_test(test_full_disk_in_transaction),
-        store_test(test_full_disk_at_start),
-        store_test(test_small_disk),
-        store_test(test_full_disk_for_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
