@@ -577,7 +577,8 @@ static int load(struct finding *f)
     NM_FAULT("recovery-before-commit");
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("recovery-after-commit");
-    nm_store_take_into_use(m->store);
+    if (r >= 0)
+        nm_store_take_into_use(m->store);
     return r;
 }
 

@@ -194,8 +194,10 @@ int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret,
         return -ENOMEM;
     (void)snprintf(s->boot_id, sizeof s->boot_id, "%s", boot_id);
     r = connect_somehow(s, &o);
-    if (r < 0)
+    if (r < 0) {
+        nm_store_disconnect(s); /* there is nothing to be flushed, and what is there isn't ours */
         return r;
+    }
     read_state(s, s->boot_id, &o);
     *ret_opened = o;
     *ret = STEAL_PTR(s);
@@ -235,15 +237,19 @@ int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened)
  * in use must not be. */
 void nm_store_take_into_use(struct nm_store *s)
 {
+    s->in_use = true;
     (void)nm_store_exec(s->db, "PRAGMA synchronous = FULL");
     (void)nm_store_delete_value(s, NM_STORE_CLOSED);
     (void)nm_store_exec(s->db, "PRAGMA synchronous = NORMAL");
 }
 
-/* Closing the file takes the log in, and makes sure of both. */
+/* Closing the file takes the log in, and makes sure of both. Who has only opened it knows neither whether its rows are
+ * the last that were written, nor, if it could not be read, what it has: that stays as it was. */
 static void close_for_good(struct nm_store *s)
 {
-    if (nm_store_flush(s) >= 0)
+    if (!s->on_disk && !s->in_use)
+        return;
+    if (nm_store_flush(s) >= 0 && s->in_use)
         (void)nm_store_put_value(s, NM_STORE_CLOSED, s->boot_id);
 }
 

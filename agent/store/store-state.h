@@ -60,6 +60,7 @@ struct nm_store {
     struct nm_store_mark mark;
     bool seen_file;               /* what is in memory has all that the file had */
     bool on_disk;                 /* false: in memory, until the file can be made */
+    bool in_use;                  /* its rows have been dealt with, and things are done that they don't tell of */
     unsigned depth;               /* of begin/commit */
     int transaction_error;        /* the first one since begin */
     struct nm_store_queue logged; /* written since begin; lost if the commit fails */

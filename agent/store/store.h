@@ -31,7 +31,7 @@ struct nm_store_opened {
     char set_aside[256];     /* where the damaged file went */
     struct nm_store_saved saved;
     int problem;             /* 0, or -ENOSPC or -EIO: no file could be made, all is kept in memory until one can */
-    bool was_closed;         /* by nm_store_free(): all that was written is there, even after a power cut */
+    bool was_closed;         /* by who had it in use: all that was written is there, even after a power cut */
     bool same_boot;          /* the rows were written since the host's last boot */
     uint64_t epoch;          /* realtime seconds when the store was begun: part of new container ids */
     uint64_t last_seq;       /* highest container number given out */
@@ -50,9 +50,10 @@ int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret, s
 /* Sets the file in use aside and begins a new one with what can be read of it; the epoch begins anew. What was not on
  * disk yet is kept. */
 int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened);
-/* Before anything is done that the rows don't tell of: from here on the file isn't closed any more. */
+/* When the rows have been dealt with, and before anything is done that they don't tell of: from here on the file isn't
+ * closed any more, until nm_store_free(). */
 void nm_store_take_into_use(struct nm_store *s);
-/* Flushes once more. */
+/* Flushes once more. A file that was not taken into use is left as closed, or not, as it was found. */
 struct nm_store *nm_store_free(struct nm_store *s);
 NM_DEFINE_CLEANUP(struct nm_store *, nm_store_free)
 

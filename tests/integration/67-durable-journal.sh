@@ -284,6 +284,10 @@ is "in their order" "$(nmctl list --all --json | jq -r '[.[] | select(.name | st
 is "each once" "$(runs_of queued1) $(runs_of queued2) $(runs_of queued3)" "1 1 1"
 nmd_kill
 is "an nmd that died has not closed it" "$(sql "SELECT count(*) FROM key_values WHERE key = 'store.closed'")" 0
+try "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" --slice "$slice" \
+    --backend direct --node-proc "$dir/none"
+like "nor has one whose start failed, with the journal open" \
+    "$status $(sql "SELECT count(*) FROM key_values WHERE key = 'store.closed'") $err" "^1 0 .*$dir/none"
 nmd_start
 
 # ---- hands from outside ----

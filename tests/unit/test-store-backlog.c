@@ -114,6 +114,35 @@ static void test_full_disk_at_start(void **state)
     assert_int_equal(w->opened.last_seq, 2);
 }
 
+/* The file can be neither written (somebody has taken it out of WAL mode, and back costs a write) nor read (what has
+ * the log's name leads nowhere). There is room when this nmd goes, which has begun nothing: the next one finds all as
+ * it was. */
+static void test_full_disk_at_failed_start(void **state)
+{
+    struct world *w = *state;
+    char log[128];
+
+    open_store(w, "boot");
+    for (unsigned i = 1; i <= 3; i++)
+        put(w, i, 0);
+    close_store(w);
+    run_sql(w, "PRAGMA journal_mode = DELETE");
+    (void)snprintf(log, sizeof log, "%s-wal", w->file);
+    assert_int_equal(symlink("nowhere", log), 0);
+    limit_files(0);
+    open_store(w, "boot");
+    assert_int_equal(w->opened.problem, -ENOSPC);
+    load(w);
+    assert_int_equal(w->n_loaded, 0);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(unlink(log), 0);
+    close_store(w);
+    open_store(w, "boot");
+    assert_false(w->opened.was_damaged);
+    load(w);
+    assert_int_equal(w->n_loaded, 3);
+}
+
 /* A file system that is really full, where SQLite gets ENOSPC and not a limit's error. */
 static void test_small_disk(void **state)
 {
@@ -188,6 +217,7 @@ int main(void)
         store_test(test_full_disk),
         store_test(test_full_disk_in_transaction),
         store_test(test_full_disk_at_start),
+        store_test(test_full_disk_at_failed_start),
         store_test(test_small_disk),
         store_test(test_full_disk_for_long),
     };

@@ -164,6 +164,28 @@ static void test_boots(void **state)
     assert_true(w->opened.same_boot);
 }
 
+/* What a crash of the host has left stays known as that until an nmd has dealt with it: one whose start fails has not,
+ * and leaves no word of its own. */
+static void test_closed(void **state)
+{
+    struct world *w = *state;
+
+    leave_log(w, 1);
+    for (int i = 0; i < 2; i++) {
+        open_store(w, "another boot");
+        assert_false(w->opened.was_closed);
+        close_store(w);
+    }
+    open_store(w, "another boot");
+    nm_store_take_into_use(w->store);
+    close_store(w);
+    for (int i = 0; i < 2; i++) {
+        open_store(w, "another boot");
+        assert_true(w->opened.was_closed);
+        close_store(w);
+    }
+}
+
 static void test_values(void **state)
 {
     struct world *w = *state;
@@ -281,6 +303,7 @@ int main(void)
         store_test(test_update_and_delete),
         store_test(test_killed),
         store_test(test_boots),
+        store_test(test_closed),
         store_test(test_values),
         store_test(test_transactions),
         store_test(test_decisions),
