@@ -35,11 +35,13 @@ static int step(struct nm_store *s, sqlite3_stmt *stmt)
 }
 
 /* Writes the queue in one transaction. An item that can never be written (its row makes no sense)
- * is let go. */
+ * is let go. Among them may be that the file is in use, which no power cut may undo: all are synced. */
 static int write_queue(struct nm_store *s)
 {
-    int r = nm_store_exec(s->db, "BEGIN IMMEDIATE");
+    int r;
 
+    (void)nm_store_exec(s->db, "PRAGMA synchronous = FULL");
+    r = nm_store_exec(s->db, "BEGIN IMMEDIATE");
     for (size_t i = 0; r >= 0 && i < s->pending.n; i++) {
         r = nm_store_exec(s->db, s->pending.items[i].sql);
         if (r == -EINVAL)
@@ -49,6 +51,7 @@ static int write_queue(struct nm_store *s)
         r = nm_store_exec(s->db, "COMMIT");
     if (r < 0 && !sqlite3_get_autocommit(s->db))
         (void)nm_store_exec(s->db, "ROLLBACK");
+    (void)nm_store_exec(s->db, "PRAGMA synchronous = NORMAL");
     return r;
 }
 

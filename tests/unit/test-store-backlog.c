@@ -11,6 +11,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 /* No file may grow beyond `bytes`: the writes fail as on a full disk, for this process only and
  * without root. */
@@ -143,6 +144,54 @@ static void test_full_disk_at_failed_start(void **state)
     assert_int_equal(w->n_loaded, 3);
 }
 
+/* In place of libc's, for SQLite. */
+#define IN_PLACE __attribute__((visibility("default")))
+
+static unsigned n_syncs;
+
+IN_PLACE int fdatasync(int fd)
+{
+    n_syncs++;
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+IN_PLACE int fsync(int fd)
+{
+    n_syncs++;
+    return (int)syscall(SYS_fsync, fd);
+}
+
+/* That the file is in use is on the disk before anything is started, at once or when there is room. Nothing else waits
+ * for the disk. */
+static void test_in_use_is_synced(void **state)
+{
+    struct world *w = *state;
+    unsigned before;
+
+    open_store(w, "boot");
+    nm_store_take_into_use(w->store);
+    close_store(w);
+    open_store(w, "boot");
+    assert_true(w->opened.was_closed);
+    put(w, 1, 0); /* a log's first write is always synced */
+    before = n_syncs;
+    nm_store_take_into_use(w->store);
+    assert_true(n_syncs > before);
+    close_store(w);
+    open_store(w, "boot");
+    assert_true(w->opened.was_closed);
+    put(w, 2, 0);
+    limit_files_to_log(w);
+    nm_store_take_into_use(w->store);
+    limit_files(RLIM_INFINITY);
+    before = n_syncs;
+    assert_int_equal(nm_store_flush(w->store), 0);
+    assert_true(n_syncs > before);
+    before = n_syncs;
+    put(w, 3, 0);
+    assert_int_equal(n_syncs, before);
+}
+
 /* A file system that is really full, where SQLite gets ENOSPC and not a limit's error. */
 static void test_small_disk(void **state)
 {
@@ -218,6 +267,7 @@ int main(void)
         store_test(test_full_disk_in_transaction),
         store_test(test_full_disk_at_start),
         store_test(test_full_disk_at_failed_start),
+        store_test(test_in_use_is_synced),
         store_test(test_small_disk),
         store_test(test_full_disk_for_long),
     };
