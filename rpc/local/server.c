@@ -294,8 +294,9 @@ static unsigned max_connections(unsigned wanted)
 
 static int start_library(struct nm_local_server *s, char **ret_message)
 {
-    /* A sweep later than ours: who is closed by the library isn't told why. */
-    uint64_t timeout_sec = 5 * s->host.timeout_usec / 4 / NM_USEC_PER_SEC + 1;
+    /* A sweep later than ours: who is closed by the library isn't told why. Much later, for when the loop has stood
+     * still for a while, both would be due at once. */
+    uint64_t timeout_sec = 5 * s->host.timeout_usec / 4 / NM_USEC_PER_SEC + 3;
     const struct MHD_OptionItem options[] = {
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_library_log, s},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, s},
