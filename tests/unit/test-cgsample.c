@@ -7,6 +7,7 @@
  */
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -642,11 +643,42 @@ static void test_real_workers(void **state)
     assert_in_range(c.memory_bytes, PAGE, SIZE);
 }
 
-/* Two that never sleep share one CPU for half a second: one of them always waits. */
+/* Enters the cgroup and never sleeps. */
+static pid_t spawn_spinner(const struct nm_cgroup *cg, const cpu_set_t *on)
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        int fd = openat(cg->dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+        if (write(fd, "0", 1) != 1 || sched_setaffinity(0, sizeof *on, on) < 0)
+            _exit(1);
+        for (;;)
+            ;
+    }
+    return pid;
+}
+
+static cpu_set_t one_cpu(void)
+{
+    cpu_set_t all, one;
+    int cpu = 0;
+
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    while (!CPU_ISSET(cpu, &all))
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    return one;
+}
+
+/* Two that never sleep share one CPU: one of them always waits. How soon they are at it is the host's affair. */
 static void watch_real_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup *cg)
 {
-    uint64_t end = nm_now_usec() + 500 * NM_USEC_PER_MSEC;
+    uint64_t end = nm_now_usec() + 20 * NM_USEC_PER_SEC;
     struct nm_cgroup_sample c;
+    cpu_set_t one = one_cpu();
     pid_t pids[2];
     int r = nm_cgroup_sampler_watch_stall(s, cg, true);
 
@@ -655,25 +687,12 @@ static void watch_real_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup
         return;
     }
     assert_int_equal(r, 0);
-    for (int i = 0; i < 2; i++) {
-        pids[i] = fork();
-        assert_true(pids[i] >= 0);
-        if (pids[i] == 0) {
-            cpu_set_t one;
-            int fd = openat(cg->dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-
-            CPU_ZERO(&one);
-            CPU_SET(0, &one);
-            if (write(fd, "0", 1) != 1 || sched_setaffinity(0, sizeof one, &one) < 0)
-                _exit(1);
-            for (;;)
-                ;
-        }
-    }
-    assert_int_equal(nm_cgroup_sampler_sample(s, nm_now_usec(), &c), 0);
-    while (nm_now_usec() < end)
-        (void)usleep(10000);
-    assert_int_equal(nm_cgroup_sampler_sample(s, nm_now_usec(), &c), 0);
+    for (int i = 0; i < 2; i++)
+        pids[i] = spawn_spinner(cg, &one);
+    do {
+        (void)poll(NULL, 0, 200);
+        assert_int_equal(nm_cgroup_sampler_sample(s, nm_now_usec(), &c), 0);
+    } while (!(c.stall_known && c.stall_permille >= 500) && nm_now_usec() < end);
     for (int i = 0; i < 2; i++) {
         (void)kill(pids[i], SIGKILL);
         assert_int_equal(waitpid(pids[i], NULL, 0), pids[i]);
