@@ -239,8 +239,8 @@ static void test_answers_held_are_limited(void **state)
     for (int i = 0; i < 220; i++) {
         client_connect(f, &c[i]);
         client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        for (int k = 0; k < 20 && c[i].len == 0; k++)
-            (void)sd_event_run(f->event, 2000); /* served, but not read */
+        for (int k = 0; k < 20 && sd_event_run(f->event, 2000) > 0; k++) /* served, but not read */
+            continue;
     }
     for (int i = 0; i < 220; i++) {
         until(&c[i], c[i].eof);

@@ -99,17 +99,17 @@ static void finish(struct started *s, struct result *ret)
 }
 
 /* Waits until it has said something. */
-static void await(const struct started *s, const char *text)
+static void await(FILE *f, const char *text)
 {
     uint64_t end = nm_now_usec() + DEADLINE_USEC;
-    char err[4096];
+    char said[4096];
 
     for (;;) {
-        read_back(s->err, err, sizeof err);
-        if (strstr(err, text))
+        read_back(f, said, sizeof said);
+        if (strstr(said, text))
             return;
         if (nm_now_usec() > end)
-            fail_msg("'%s' was not said, but '%s'", text, err);
+            fail_msg("'%s' was not said, but '%s'", text, said);
         (void)poll(NULL, 0, 1);
     }
 }
@@ -508,9 +508,9 @@ static void test_run_tells_that_it_is_queued(void **state)
     (void)state;
     serve(&f, x, NM_ARRAY_SIZE(x));
     start(&s, argv);
-    await(&s, "\n");
+    await(s.err, "\n");
     fake_nmd_stop(&f); /* and now nmd dies: the container goes on, until Ctrl-C gives it up */
-    await(&s, "lost nmd at");
+    await(s.err, "lost nmd at");
     (void)kill(s.pid, SIGINT);
     finish(&s, &r);
     assert_int_equal(r.status, 3);
@@ -533,17 +533,15 @@ static void test_ctrl_c(void **state)
     struct started s;
     struct fake_nmd f;
     struct result r;
-    char out[64] = "";
 
     (void)state;
     serve(&f, x, NM_ARRAY_SIZE(x));
     start(&s, argv);
-    while (!strstr(out, "started"))
-        read_back(s.out, out, sizeof out);
+    await(s.out, "started");
     (void)kill(s.pid, SIGINT);
-    await(&s, "nmctl: Ctrl-C: killing " ID " (again: at once)\n");
+    await(s.err, "nmctl: Ctrl-C: killing " ID " (again: at once)\n");
     (void)kill(s.pid, SIGINT);
-    await(&s, "nmctl: killing " ID " at once\n");
+    await(s.err, "nmctl: killing " ID " at once\n");
     (void)kill(s.pid, SIGINT);
     finish(&s, &r);
     assert_int_equal(r.status, 130);
