@@ -8,9 +8,19 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "util/clock.h"
+
+static unsigned n_synced;
+
+/* SQLite's calls come here. */
+__attribute__((visibility("default"))) int fdatasync(int fd)
+{
+    n_synced++;
+    return (int)syscall(SYS_fdatasync, fd);
+}
 
 /* Every column another value, so that two that were mixed up would be seen. */
 static struct nm_container *make_full(void)
@@ -270,8 +280,8 @@ static void test_no_directory(void **state)
 
 /* ---- cost ---------------------------------------------------------------------------- */
 
-/* Generous against a busy machine: the point is that the cost is not one of a synced write
- * (milliseconds). */
+/* The point is that a write isn't synced (milliseconds): only what takes in the log is, now and then. The time itself
+ * is told and not judged, for a busy machine has its own. */
 static void test_cost(void **state)
 {
     struct world *w = *state;
@@ -279,8 +289,14 @@ static void test_cost(void **state)
     uint64_t best = UINT64_MAX;
 
     open_store(w, "boot");
+    close_store(w);
+    open_store(w, "boot");
+    n_synced = 0;
+    nm_store_take_into_use(w->store);
+    assert_true(n_synced > 0); /* they are seen */
     for (unsigned i = 1; i <= 500; i++)
         put(w, i, 0);
+    n_synced = 0;
     for (int round = 0; round < 20; round++) {
         uint64_t begin = nm_now_usec();
 
@@ -291,7 +307,7 @@ static void test_cost(void **state)
         best = NM_MIN(best, (nm_now_usec() - begin) / 50);
     }
     print_message("put_container: %llu us\n", (unsigned long long)best);
-    assert_true(best < 1000);
+    assert_in_range(n_synced, 0, 20);
 }
 
 #define store_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
