@@ -42,14 +42,20 @@ static int on_drain_deadline(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
-int nm_drain_arm(struct nm_manager *m)
+int nm_drain_arm(struct nm_manager *m, uint64_t deadline_usec)
 {
+    sd_event_source *timer = NULL;
+    int r = 0;
+
     assert(m->event);
-    m->drain_timer = sd_event_source_disable_unref(m->drain_timer);
-    if (m->drain_deadline_usec == UINT64_MAX)
-        return 0;
-    return sd_event_add_time(m->event, &m->drain_timer, CLOCK_BOOTTIME, m->drain_deadline_usec,
-                             1000, on_drain_deadline, m);
+    if (deadline_usec != UINT64_MAX)
+        r = sd_event_add_time(m->event, &timer, CLOCK_BOOTTIME, deadline_usec, 1000, on_drain_deadline, m);
+    if (r < 0)
+        return r;
+    (void)sd_event_source_disable_unref(m->drain_timer);
+    m->drain_timer = timer;
+    m->drain_deadline_usec = deadline_usec;
+    return 0;
 }
 
 /* Also after a restart: an nmd that died in the midst of it is followed by one that finishes it. */
@@ -75,16 +81,14 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t
     char text[160], when[32];
     int r = nm_access_want_admin(who, "drain", ret_problem);
 
+    if (r == 0)
+        r = nm_drain_arm(m, deadline_usec > UINT64_MAX - now ? UINT64_MAX : now + deadline_usec);
     if (r != 0)
         return r;
     m->draining = true;
     m->drain_opportunistic = kill_opportunistic;
-    m->drain_deadline_usec = deadline_usec > UINT64_MAX - now ? UINT64_MAX : now + deadline_usec;
     nm_durable_save_drain(m);
     NM_FAULT("drain-journalled");
-    r = nm_drain_arm(m);
-    if (r < 0)
-        return r;
     if (m->drain_deadline_usec == UINT64_MAX)
         (void)snprintf(text, sizeof text,
                        "draining: nothing is admitted any more; what runs may finish");

@@ -91,6 +91,7 @@ void nm_kill_terminate(struct nm_live *l)
         return;
     }
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
-    (void)sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, deadline - now, 1000, on_grace_over,
-                                     l);
+    if (sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, deadline - now, 1000, on_grace_over,
+                                   l) < 0)
+        nm_kill_all(l); /* nobody would come back to it */
 }

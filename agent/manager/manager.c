@@ -38,7 +38,6 @@
 /* CPU use is known from the second sample on, and until then nothing opportunistic starts: no reason
  * to let those who wait at a start wait for a whole period. Short of this, ticks would be too coarse. */
 #define FIRST_SAMPLE_USEC (100 * NM_USEC_PER_MSEC)
-#define CPU_PSI_STALL_SHARE 4 /* of the window: idle-class work always waits a little */
 
 /* ---- timers and watches ---------------------------------------------------- */
 
@@ -95,13 +94,15 @@ static void keep_house(struct nm_manager *m)
 static int on_housekeeping(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_manager *m = userdata;
-    bool more = nm_lists_forget_ended(m, usec);
+    uint64_t now = nm_now_usec(); /* what was due while the host slept is done once */
+    bool more = nm_lists_forget_ended(m, now);
 
-    if (usec >= m->housekeeping_due_usec) {
+    (void)usec;
+    if (now >= m->housekeeping_due_usec) {
         keep_house(m);
-        m->housekeeping_due_usec = usec + HOUSEKEEPING_USEC;
+        m->housekeeping_due_usec = now + HOUSEKEEPING_USEC;
     }
-    (void)sd_event_source_set_time(s, more ? usec + FORGETTING_USEC : m->housekeeping_due_usec);
+    (void)sd_event_source_set_time(s, more ? now + FORGETTING_USEC : m->housekeeping_due_usec);
     return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 

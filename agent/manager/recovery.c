@@ -599,7 +599,7 @@ static void go_on(struct nm_manager *m)
     }
     if (!m->draining)
         return;
-    (void)nm_drain_arm(m);
+    (void)nm_drain_arm(m, m->drain_deadline_usec);
     nm_record_node_event(m, "still draining, as before the restart");
     nm_drain_carry_out(m, NULL);
 }

@@ -86,3 +86,12 @@ test_limits_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_limits_LDADD = libnm-agent.la $(unit_libs)
 EXTRA_test_limits_DEPENDENCIES = nm-shim$(EXEEXT)
+
+check_PROGRAMS += test-manager
+TESTS += test-manager
+
+test_manager_SOURCES = %D%/test-manager.c $(manager_world)
+test_manager_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_manager_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_manager_LDADD = libnm-agent.la $(unit_libs)
+EXTRA_test_manager_DEPENDENCIES = nm-shim$(EXEEXT)

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The whole manager in one process: real journal, real shims and commands, cgroups of the fake backend (the test plays
+ * the kernel) and a node that stands still. Nothing sleeps: the loop runs until something is true, or is idle.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <signal.h>
+
+#include "tests/unit/manager-world.h"
+#include "agent/manager/manager-kill.h"
+#include "util/clock.h"
+
+#define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
+#define HOUR_USEC (3600 * NM_USEC_PER_SEC)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down)
+
+static const struct nm_caller admin = {.admin = true};
+
+/* The disk of a build machine is none of this test's business. */
+static int set_up(void **state)
+{
+    if (manager_world_set_up(state) < 0)
+        return -1;
+    manager_world_configure(*state, "[node]\nsystem-reserved-memory = 200M\n[health]\ndisk-min-free = 0\n");
+    manager_world_restart(*state);
+    return 0;
+}
+
+#define RUN_UNTIL(w, condition) \
+    do { \
+        uint64_t _end = nm_now_usec() + DEADLINE_USEC; \
+        while (!(condition)) { \
+            assert_true(nm_now_usec() < _end); \
+            assert_true(sd_event_run((w)->event, 100 * NM_USEC_PER_MSEC) >= 0); \
+        } \
+    } while (0)
+
+/* With the second sample, from which on CPU use is known. The next is due in an hour: what a test wants to happen, it
+ * makes happen. */
+static void start_nmd(struct manager_world *w)
+{
+    w->m->config->period_usec = HOUR_USEC;
+    assert_int_equal(nm_manager_start(w->m), 0);
+    manager_world_node(w, 1000, 4);
+    RUN_UNTIL(w, w->m->sample_due_usec > nm_now_usec() + HOUR_USEC / 2);
+    manager_world_settle(w);
+}
+
+/* No more sources can be added to it. */
+static void end_loop(struct manager_world *w)
+{
+    assert_true(sd_event_exit(w->event, 0) >= 0);
+    assert_true(sd_event_loop(w->event) >= 0);
+}
+
+static struct nm_live *submit(struct manager_world *w, const char *script)
+{
+    const char *argv[] = {"/bin/sh", "-c", script, NULL};
+
+    return manager_world_submit(w, "it", NM_GUARANTEED, argv);
+}
+
+static struct nm_live *run(struct manager_world *w, const char *script)
+{
+    struct nm_live *l = submit(w, script);
+
+    RUN_UNTIL(w, l->c->view.state == NM_RUNNING);
+    return l;
+}
+
+/* ---- timers -------------------------------------------------------------------------------------- */
+
+static unsigned n_turns_of(struct manager_world *w, sd_event_source *timer)
+{
+    uint64_t due = 0, now = nm_now_usec();
+    unsigned n = 0;
+
+    while (n < 100 && sd_event_source_get_time(timer, &due) >= 0 && due <= now) {
+        assert_true(sd_event_run(w->event, 0) >= 0);
+        n++;
+    }
+    return n;
+}
+
+/* The host slept for eight hours: the timer is due since then, and what it is for is done once. */
+static void test_housekeeping_after_sleep(void **state)
+{
+    struct manager_world *w = *state;
+    uint64_t due;
+
+    start_nmd(w);
+    due = nm_sub_u64(nm_now_usec(), 8 * HOUR_USEC);
+    w->m->housekeeping_due_usec = due;
+    assert_true(sd_event_source_set_time(w->m->housekeeping_timer, due) >= 0);
+    assert_in_range(n_turns_of(w, w->m->housekeeping_timer), 1, 2);
+    assert_true(w->m->housekeeping_due_usec > nm_now_usec());
+}
+
+/* Without a timer for the time of grace nobody would come back. */
+static void test_kill_without_timer(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l;
+
+    start_nmd(w);
+    l = run(w, "exec sleep 1000");
+    end_loop(w);
+    l->c->view.state = NM_KILLING;
+    l->c->kill_deadline_usec = nm_now_usec() + HOUR_USEC;
+    nm_kill_terminate(l);
+    assert_int_equal(kill(l->c->pid, SIGKILL), 0);
+    assert_file(l, "cgroup.kill", "1");
+}
+
+/* A drain whose deadline nothing would keep is refused, and changes nothing. */
+static void test_drain_without_timer(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_problem problem;
+
+    start_nmd(w);
+    assert_int_equal(nm_manager_drain(w->m, &admin, HOUR_USEC, false, &problem), 0);
+    assert_int_equal(nm_manager_undrain(w->m, &admin, &problem), 0);
+    end_loop(w);
+    assert_true(nm_manager_drain(w->m, &admin, HOUR_USEC, true, &problem) < 0);
+    assert_false(w->m->draining);
+    assert_true(w->m->drain_deadline_usec == UINT64_MAX);
+    assert_int_equal(nm_manager_drain(w->m, &admin, UINT64_MAX, false, &problem), 0);
+    assert_true(w->m->draining);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(test_housekeeping_after_sleep),
+        TEST(test_kill_without_timer),
+        TEST(test_drain_without_timer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
