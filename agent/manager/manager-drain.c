@@ -133,5 +133,5 @@ int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
         nm_record_node_event(m, "breaker closed by an administrator: opportunistic containers are admitted again");
     nm_durable_save(m);
     nm_kick(m, NM_TRIGGER_CHANGE);
-    return 0;
+    return nm_keep_answer(m, "The breaker", "is closed", ret_problem);
 }

@@ -164,30 +164,38 @@ void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
 
 /* ---- decisions ----------------------------------------------------------- */
 
-/* Told when it changes, not with each write: a full disk would fill the log as well. An unwritable
- * journal makes the node unhealthy, for nothing may begin that can't be journalled. */
-void nm_record_store_result(struct nm_manager *m, int r)
+/* An unwritable journal makes the node unhealthy, for nothing may begin that can't be journalled. */
+void nm_record_tell_health(struct nm_manager *m)
 {
     char reason[NM_HEALTH_REASON_SIZE] = "";
 
+    assert(m->health);
+    if (m->store_error == -EUCLEAN)
+        return; /* that is made good, and told, by nm_journal_replace() */
+    if (m->store_error < 0)
+        (void)snprintf(reason, sizeof reason, "the journal in %.100s can't be written (%s)", m->state_dir,
+                       strerror(-m->store_error));
+    nm_health_set_journal(m->health, reason);
+}
+
+/* Told when it changes, not with each write: a full disk would fill the log as well. */
+void nm_record_store_result(struct nm_manager *m, int r)
+{
     assert(r <= 0);
     if (r == m->store_error)
         return;
     m->store_error = r;
     if (r == -EUCLEAN)
-        return; /* that is made good, and told, by nm_journal_replace() */
-    if (r < 0) {
+        return;
+    if (r < 0)
         nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE,
                          "the journal in %s can't be written (%s): containers go on, but a restart "
                          "of nmd now could lose what happens from here%s",
                          m->state_dir, strerror(-r), r == -ENOSPC ? "; free some space there" : "");
-        (void)snprintf(reason, sizeof reason, "the journal in %.100s can't be written (%s)",
-                       m->state_dir, strerror(-r));
-    } else {
+    else
         nm_info("the journal can be written again");
-    }
     if (m->health)
-        nm_health_set_journal(m->health, reason);
+        nm_record_tell_health(m);
 }
 
 static void save(struct nm_manager *m, const struct nm_decision *d)

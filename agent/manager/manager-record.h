@@ -30,3 +30,5 @@ void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state 
 void nm_record_node_event(struct nm_manager *m, const char *text);
 /* r: what the newest write of the journal returned. Told when it changes. */
 void nm_record_store_result(struct nm_manager *m, int r);
+/* What is known of that already when health comes into being. */
+void nm_record_tell_health(struct nm_manager *m);

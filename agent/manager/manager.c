@@ -302,6 +302,7 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
     m->events = calloc(NM_EVENT_RING, sizeof *m->events);
     if (!m->events)
         return -ENOMEM;
+    nm_record_tell_health(m);
     r = nm_start_open_shim(m);
     if (r < 0)
         nm_err("the shim %s can't be opened: %s; nothing can be started until it is there", m->shim_path, strerror(-r));

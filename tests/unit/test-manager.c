@@ -12,9 +12,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "tests/unit/manager-world.h"
+#include "agent/manager/manager-durable.h"
 #include "agent/manager/manager-kill.h"
+#include "agent/manager/manager-record.h"
 #include "util/clock.h"
 
 #define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
@@ -73,6 +76,16 @@ static struct nm_live *run(struct manager_world *w, const char *script)
 
     RUN_UNTIL(w, l->c->view.state == NM_RUNNING);
     return l;
+}
+
+#define JOURNAL_IS_FULL 1024 /* bytes of a file: enough for all others */
+
+static void limit_files(rlim_t bytes)
+{
+    const struct rlimit rl = {bytes, RLIM_INFINITY};
+
+    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &rl), 0);
 }
 
 /* ---- timers -------------------------------------------------------------------------------------- */
@@ -136,12 +149,53 @@ static void test_drain_without_timer(void **state)
     assert_true(w->m->draining);
 }
 
+/* ---- a journal that can't be written ------------------------------------------------------------- */
+
+static void test_full_disk_at_start(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_status status;
+
+    w->m = nm_manager_free(w->m);
+    fake_tree_unlink(&w->tree, "state/nmd.db");
+    limit_files(JOURNAL_IS_FULL);
+    manager_world_restart(w);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(w->m->store_error, -ENOSPC);
+    nm_manager_get_status(w->m, &status);
+    assert_false(status.healthy);
+    assert_non_null(strstr(status.health_reason, "journal"));
+    nm_record_store_result(w->m, nm_store_flush(w->m->store));
+    nm_manager_get_status(w->m, &status);
+    assert_true(status.healthy);
+}
+
+static void test_close_breaker_on_full_disk(void **state)
+{
+    struct nm_policy_memory memory = {.kills_usec = {1}};
+    struct manager_world *w = *state;
+    struct nm_problem problem;
+
+    assert_int_equal(nm_manager_close_breaker(w->m, &admin, &problem), 0);
+    memory.breaker_until_usec = nm_now_usec() + HOUR_USEC;
+    nm_policy_set_memory(w->m->policy, &memory);
+    nm_durable_save(w->m);
+    limit_files(JOURNAL_IS_FULL);
+    assert_int_equal(nm_manager_close_breaker(w->m, &admin, &problem), NM_AGENT_E_UNAVAILABLE);
+    limit_files(RLIM_INFINITY);
+    assert_non_null(strstr(problem.message, "The breaker is closed, but that isn't kept as yet"));
+    nm_policy_get_memory(w->m->policy, &memory);
+    assert_true(memory.breaker_until_usec <= nm_now_usec());
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(test_housekeeping_after_sleep),
         TEST(test_kill_without_timer),
         TEST(test_drain_without_timer),
+        TEST(test_full_disk_at_start),
+        TEST(test_close_breaker_on_full_disk),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
