@@ -53,6 +53,23 @@ int nm_container_set_state(struct nm_container *c, enum nm_state to)
     return 0;
 }
 
+void nm_container_forget_start(struct nm_container *c)
+{
+    struct nm_view *v = &c->view;
+
+    assert(v->state == NM_SCHEDULED && c->exit_reason == NM_EXIT_NONE);
+    v->admitted = v->passed = v->stall_known = false;
+    v->started_usec = c->started_realtime_usec = 0;
+    v->n_samples = v->stall_permille = 0;
+    v->measured = (struct nm_resources){0};
+    v->stall = (struct nm_stall){0};
+    v->swapped_bytes = v->cpu_usage_usec = 0;
+    c->shim_pid = 0;
+    c->shim_start_ticks = c->cgroup_inode = 0;
+    c->memory_peak_bytes = c->swap_bytes = c->oom_kills = 0;
+    c->message[0] = '\0';
+}
+
 int nm_container_new(struct nm_container **ret)
 {
     struct nm_container *c = calloc(1, sizeof *c);

@@ -46,6 +46,10 @@ NM_DEFINE_CLEANUP(struct nm_container *, nm_container_free)
 int nm_container_set_state(struct nm_container *c, enum nm_state to);
 bool nm_container_may_become(enum nm_state from, enum nm_state to);
 
+/* A start that ran nothing was given up: back to where the container was before it, in the queue. What was measured
+ * and heard of that start is not the next one's. */
+void nm_container_forget_start(struct nm_container *c);
+
 /* "container_1763769112_000001 (name)", or the id alone. */
 const char *nm_container_label(const struct nm_container *c, char *buf, size_t size);
 

@@ -334,25 +334,36 @@ static bool never_ran(const struct nm_live *l)
     return !nm_launch_gate_was_open(dir) && nm_launch_record_read(dir, &r) == -ENOENT;
 }
 
-static void back_into_queue(struct nm_live *l)
+/* All that l has of a start that ran nothing. */
+static void forget_start(struct nm_live *l)
 {
-    struct nm_manager *m = l->m;
-    struct nm_container *c = l->c;
+    bool was_unkillable = l->unkillable;
 
-    assert(c->view.state == NM_SCHEDULED && c->view.admitted);
-    l->ending = l->at_gate = l->shim_gone = l->killed = l->adopted = false;
+    l->ending = l->at_gate = l->shim_gone = l->killed = l->adopted = l->stopped = false;
+    l->unkillable = l->oom_told = l->starved = false;
+    l->output_max_bytes = 0;
+    l->claim = (struct nm_slice_claim){0};
+    l->sample = (struct nm_cgroup_sample){0};
     l->launch = nm_launch_free(l->launch);
     remove_cgroup(l);
     l->events_watch = nm_cgroup_watch_free(l->events_watch);
     l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
     l->sampler = nm_cgroup_sampler_free(l->sampler);
     l->cg = nm_cgroup_free(l->cg);
-    c->view.admitted = false;
-    c->view.started_usec = c->started_realtime_usec = 0;
-    c->view.n_samples = 0;
-    c->view.measured = (struct nm_resources){0};
-    c->shim_pid = 0;
-    c->shim_start_ticks = c->cgroup_inode = 0;
+    if (was_unkillable)
+        nm_lists_tell_unkillable(l->m);
+}
+
+/* What hindered this nmd (a full disk, systemd on its way down) is there in the next turn as well, and the round that
+ * is kicked here, for its room, would try again at once and come back here for as long as that lasts. */
+static void back_into_queue(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+
+    assert(l->c->view.state == NM_SCHEDULED && l->c->view.admitted);
+    l->retry_usec = l->adopted ? 0 : m->sample_due_usec;
+    forget_start(l);
+    nm_container_forget_start(l->c);
     (void)nm_keep_journal(l);
     NM_FAULT("queued-again");
     (void)nm_keep_write_copy(l);

@@ -14,5 +14,5 @@ bool nm_end_is_over(const struct nm_live *l);
 void nm_end_judge(struct nm_live *l);
 /* Before anything ran: the container ends here, and says why. */
 void nm_end_fail_launch(struct nm_live *l, enum nm_launch_stage stage, int error, const char *message);
-/* Not now (no room on the disk): back into the queue as soon as nothing is left of the attempt. */
+/* Not now (no room on the disk): back into the queue as soon as nothing is left of it, until the next sample. */
 void nm_end_hold_launch(struct nm_live *l);

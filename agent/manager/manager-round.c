@@ -92,6 +92,8 @@ static void act(struct nm_live *l, const struct nm_policy_action *a,
     assert(a->target == &l->c->view);
     if (nm_end_is_over(l)) /* since the samples that this was decided on */
         return;
+    if (a->type == NM_ACTION_ADMIT && l->m->decided_usec < l->retry_usec)
+        return;
     if (a->reason == NM_REASON_FREEZE_HANGS)
         nm_freeze_given_up(l);
     if (a->type == NM_ACTION_KILL)

@@ -50,7 +50,7 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
 
     assert(!l->cg && l->launch);
     l->creating = false;
-    if (result == -ESHUTDOWN && !l->doomed) { /* the host goes down: it waits for the next boot */
+    if (result == -ESHUTDOWN && !l->doomed) { /* the host goes down: for the next boot, as a rule */
         nm_end_hold_launch(l);
         return;
     }

@@ -101,6 +101,7 @@ struct nm_live {
     bool doomed;                      /* a kill came while the cgroup was being made */
     bool adopted;
     bool at_gate;                     /* if its shim has run nothing, it goes back into the queue, where it came from */
+    uint64_t retry_usec;              /* it could not be started: not again before, which is the next sample */
     unsigned limits_in_flight;        /* set_limits calls under way: they hold a pointer to this */
     bool stopped;                     /* systemd stops its scope, and it wasn't nmd that asked for it */
     bool ending;                      /* its end waits for the next turn of the event loop */

@@ -235,8 +235,11 @@ static bool queued_before(const struct nm_manager *m, const struct nm_view *a,
 
 enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_container *c)
 {
-    /* Just come: no round has looked at it yet, and most are started by the first. */
-    if (c->view.submitted_usec >= m->decided_usec)
+    const struct nm_live *l = c->view.owner;
+
+    /* Just come: no round has looked at it yet, and most are started by the first. Or what it was refused by isn't
+     * the policy. */
+    if (c->view.submitted_usec >= m->decided_usec || (l && l->retry_usec > m->decided_usec))
         return NM_REASON_NONE;
     return nm_policy_hold_reason(&m->verdict, &c->view);
 }

@@ -174,10 +174,7 @@ static void queue_anew(struct nm_container *c)
     uint64_t age = nm_sub_u64(nm_realtime_usec(), c->submitted_realtime_usec);
 
     c->view.submitted_usec = nm_sub_u64(nm_now_usec(), age);
-    c->view.admitted = false;
-    c->view.started_usec = c->started_realtime_usec = 0;
-    c->shim_pid = 0;
-    c->shim_start_ticks = 0;
+    nm_container_forget_start(c);
 }
 
 /* ---- one container ------------------------------------------------------- */

@@ -16,8 +16,11 @@
 
 #include "tests/unit/manager-world.h"
 #include "agent/manager/manager-durable.h"
+#include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-kill.h"
+#include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-record.h"
+#include "cgroup/backend-fake.h"
 #include "util/clock.h"
 
 #define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
@@ -188,6 +191,81 @@ static void test_close_breaker_on_full_disk(void **state)
     assert_true(memory.breaker_until_usec <= nm_now_usec());
 }
 
+/* ---- starts that come to nothing ----------------------------------------------------------------- */
+
+/* systemd takes no more units, whenever it is asked. */
+static unsigned turns_while_shut_down(struct manager_world *w, unsigned most)
+{
+    unsigned n = 0;
+
+    for (bool more = true; more && n < most; n++) {
+        nm_fake_fail_next(w->m->backend, NM_FAKE_CREATE, -ESHUTDOWN);
+        more = sd_event_run(w->event, 0) > 0;
+    }
+    nm_fake_fail_next(w->m->backend, NM_FAKE_CREATE, 0);
+    return n;
+}
+
+static void test_start_is_tried_with_next_sample(void **state)
+{
+    struct manager_world *w = *state;
+    const struct nm_container *c;
+    struct nm_live *l;
+
+    start_nmd(w);
+    l = submit(w, "exit 0");
+    c = l->c;
+    assert_in_range(turns_while_shut_down(w, 500), 1, 100);
+    assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_CREATE), 1);
+    assert_int_equal(c->view.state, NM_SCHEDULED);
+    assert_false(c->view.admitted);
+    assert_int_equal(nm_manager_hold_reason(w->m, c), NM_REASON_NONE);
+    nm_kick(w->m, NM_TRIGGER_CHANGE); /* somebody else came */
+    assert_in_range(turns_while_shut_down(w, 500), 1, 100);
+    assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_CREATE), 1);
+    l->retry_usec = nm_now_usec();
+    assert_true(sd_event_source_set_time(w->m->sample_timer, l->retry_usec) >= 0);
+    RUN_UNTIL(w, l->cg);
+    assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_CREATE), 2);
+    RUN_UNTIL(w, l->shim_gone);
+    assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
+    RUN_UNTIL(w, c->view.state == NM_COMPLETED);
+    assert_int_equal(c->exit_reason, NM_EXIT_EXITED);
+}
+
+/* Nothing that was said and seen of a start that ran nothing is true of the next one. */
+static void test_start_is_forgotten(void **state)
+{
+    struct manager_world *w = *state;
+    const struct nm_container *c;
+    struct nm_status status;
+    struct nm_live *l;
+
+    start_nmd(w);
+    l = submit(w, "exit 0");
+    c = l->c;
+    nm_fake_fail_next(w->m->backend, NM_FAKE_CREATE, -ESHUTDOWN);
+    RUN_UNTIL(w, l->ending);
+    l->unkillable = l->stopped = l->oom_told = l->starved = true;
+    nm_lists_tell_unkillable(w->m);
+    nm_manager_get_status(w->m, &status);
+    assert_false(status.healthy);
+    l->claim.bytes = l->sample.memory_bytes = 1;
+    (void)snprintf(l->c->message, sizeof l->c->message, "systemd is stopping its scope");
+    l->c->oom_kills = l->c->memory_peak_bytes = 1;
+    assert_true(l->output_max_bytes > 0);
+    RUN_UNTIL(w, !l->ending);
+    nm_manager_get_status(w->m, &status);
+    assert_true(status.healthy);
+    assert_false(l->unkillable || l->stopped || l->oom_told || l->starved);
+    assert_int_equal(l->output_max_bytes, 0);
+    assert_int_equal(l->claim.bytes + l->sample.memory_bytes, 0);
+    assert_string_equal(c->message, "");
+    assert_int_equal(c->oom_kills + c->memory_peak_bytes, 0);
+    assert_int_equal(c->shim_pid, 0);
+    assert_false(c->view.admitted);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -196,6 +274,8 @@ int main(void)
         TEST(test_drain_without_timer),
         TEST(test_full_disk_at_start),
         TEST(test_close_breaker_on_full_disk),
+        TEST(test_start_is_tried_with_next_sample),
+        TEST(test_start_is_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
