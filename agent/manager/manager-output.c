@@ -63,8 +63,10 @@ static uint64_t promised(const struct nm_manager *m)
     return sum;
 }
 
-static void shorten_one(struct nm_manager *m, struct nm_container *c)
+/* Returns by how much. */
+static uint64_t shorten_one(struct nm_manager *m, struct nm_container *c)
 {
+    uint64_t before = c->log_bytes;
     _cleanup_close_ int dir = open_dir(m, c->id);
     int64_t r = dir < 0 ? dir : nm_output_shorten(dir, KEPT_BYTES);
 
@@ -75,16 +77,17 @@ static void shorten_one(struct nm_manager *m, struct nm_container *c)
                 c->id);
     /* One that can't be shortened isn't tried again and again. */
     c->log_bytes = r < 0 ? NM_MIN(c->log_bytes, (uint64_t)LEAST_GAIN) : nm_output_disk_bytes(dir);
+    return nm_sub_u64(before, c->log_bytes);
 }
 
 /* The oldest first, until `bytes` are free or there is nothing left to be had at once. */
 static void shorten(struct nm_manager *m, uint64_t bytes)
 {
-    uint64_t before = held_by_ended(m);
+    uint64_t gained = 0;
 
-    for (size_t i = 0, n = 0; i < m->n_ended && n < SHORTEN_AT_ONCE && before - held_by_ended(m) < bytes; i++)
+    for (size_t i = 0, n = 0; i < m->n_ended && n < SHORTEN_AT_ONCE && gained < bytes; i++)
         if (m->ended[i]->log_bytes > LEAST_GAIN) {
-            shorten_one(m, m->ended[i]);
+            gained += shorten_one(m, m->ended[i]);
             n++;
         }
 }
