@@ -3,7 +3,8 @@
 /*
  * What could not be written yet, newest state per row. The queue is bounded: containers by their
  * number, and decisions, which are history and not state, by DECISIONS_MAX, the oldest being
- * dropped first.
+ * dropped first. What a transaction has written so far is kept as it comes: as a rule it can be
+ * forgotten, and nothing has to be looked for in it.
  */
 
 #include "agent/store/store-pending.h"
@@ -20,34 +21,74 @@ static bool is_decision(const struct nm_store_pending *p)
     return strncmp(p->key, DECISION_PREFIX, strlen(DECISION_PREFIX)) == 0;
 }
 
-static void remove_at(struct nm_store_queue *q, size_t i)
+static void drop(struct nm_store_pending *p)
 {
-    q->bytes -= strlen(q->items[i].sql);
-    sqlite3_free(q->items[i].sql);
-    memmove(&q->items[i], &q->items[i + 1], (q->n - i - 1) * sizeof *q->items);
-    q->n--;
+    sqlite3_free(p->sql);
+    p->sql = NULL;
 }
 
-static void drop_oldest_decision(struct nm_store_queue *q)
+/* Takes what was dropped out of the row. */
+static void close_up(struct nm_store_queue *q)
 {
-    size_t count = 0;
+    size_t n = 0;
 
-    for (size_t i = 0; i < q->n; i++)
-        count += is_decision(&q->items[i]);
-    if (count <= DECISIONS_MAX)
+    q->n_decisions = 0;
+    for (size_t i = 0; i < q->n; i++) {
+        if (!q->items[i].sql)
+            continue;
+        q->items[n] = q->items[i];
+        q->n_decisions += is_decision(&q->items[n++]);
+    }
+    q->n = n;
+}
+
+static void drop_oldest_decisions(struct nm_store_queue *q)
+{
+    size_t excess = q->n_decisions > DECISIONS_MAX ? q->n_decisions - DECISIONS_MAX : 0;
+
+    if (excess == 0)
         return;
-    for (size_t i = 0; i < q->n; i++)
-        if (is_decision(&q->items[i])) {
-            remove_at(q, i);
-            return;
-        }
+    for (size_t i = 0; i < q->n && excess > 0; i++) {
+        if (!is_decision(&q->items[i]))
+            continue;
+        drop(&q->items[i]);
+        excess--;
+    }
+    close_up(q);
 }
 
-static int grow(struct nm_store_queue *q)
+/* By row, and within one as they came. */
+static int by_key(const void *a, const void *b)
 {
-    size_t capacity = q->capacity ? 2 * q->capacity : 16;
-    struct nm_store_pending *items = reallocarray(q->items, capacity, sizeof *items);
+    const struct nm_store_pending *const *x = a, *const *y = b;
+    int r = strcmp((*x)->key, (*y)->key);
 
+    return r != 0 ? r : *x < *y ? -1 : *x > *y;
+}
+
+static void drop_all_but_newest(struct nm_store_queue *q)
+{
+    _cleanup_free_ const struct nm_store_pending **sorted = reallocarray(NULL, q->n, sizeof *sorted);
+
+    if (!sorted)
+        return; /* more is written then than need be, in the right order */
+    for (size_t i = 0; i < q->n; i++)
+        sorted[i] = &q->items[i];
+    qsort(sorted, q->n, sizeof *sorted, by_key);
+    for (size_t i = 0; i + 1 < q->n; i++)
+        if (nm_streq(sorted[i]->key, sorted[i + 1]->key))
+            drop(&q->items[sorted[i] - q->items]);
+    close_up(q);
+}
+
+static int reserve(struct nm_store_queue *q, size_t n)
+{
+    size_t capacity = NM_MAX(n, q->capacity ? 2 * q->capacity : (size_t)16);
+    struct nm_store_pending *items;
+
+    if (n <= q->capacity)
+        return 0;
+    items = reallocarray(q->items, capacity, sizeof *items);
     if (!items)
         return -ENOMEM;
     q->items = items;
@@ -55,39 +96,67 @@ static int grow(struct nm_store_queue *q)
     return 0;
 }
 
-int nm_store_queue_put(struct nm_store_queue *q, const char *key, char *sql)
+int nm_store_queue_add(struct nm_store_queue *q, const char *key, char *sql)
 {
-    struct nm_store_pending *p = NULL;
+    struct nm_store_pending *p;
 
     assert(key[0] && strlen(key) < sizeof p->key);
-    if (!sql)
+    if (!sql || reserve(q, q->n + 1) < 0) {
+        sqlite3_free(sql);
         return -ENOMEM;
-    for (size_t i = 0; i < q->n && !p; i++)
-        if (nm_streq(q->items[i].key, key))
-            p = &q->items[i];
-    if (p) {
-        q->bytes -= strlen(p->sql);
-        sqlite3_free(p->sql);
-    } else {
-        if (q->n == q->capacity && grow(q) < 0) {
-            sqlite3_free(sql);
-            return -ENOMEM;
-        }
-        p = &q->items[q->n++];
-        (void)snprintf(p->key, sizeof p->key, "%s", key);
     }
+    p = &q->items[q->n++];
+    (void)snprintf(p->key, sizeof p->key, "%s", key);
     p->sql = sql;
-    q->bytes += strlen(sql);
-    drop_oldest_decision(q);
+    q->n_decisions += is_decision(p);
     return 0;
 }
 
-void nm_store_queue_move(struct nm_store_queue *from, struct nm_store_queue *to)
+/* From the end: should there be two of the row, it is the later one that counts. */
+static struct nm_store_pending *find(const struct nm_store_queue *q, const char *key)
+{
+    for (size_t i = q->n; i-- > 0;)
+        if (nm_streq(q->items[i].key, key))
+            return &q->items[i];
+    return NULL;
+}
+
+int nm_store_queue_put(struct nm_store_queue *q, const char *key, char *sql)
+{
+    struct nm_store_pending *p = find(q, key);
+    int r;
+
+    if (p && sql) {
+        drop(p);
+        p->sql = sql;
+        return 0;
+    }
+    r = nm_store_queue_add(q, key, sql);
+    drop_oldest_decisions(q);
+    return r;
+}
+
+int nm_store_queue_move(struct nm_store_queue *from, struct nm_store_queue *to)
 {
     assert(from != to);
-    for (size_t i = 0; i < from->n; i++)
-        (void)nm_store_queue_put(to, from->items[i].key, from->items[i].sql);
-    from->n = from->bytes = 0;
+    if (to->n == 0) { /* that takes no memory */
+        struct nm_store_queue empty = *to;
+
+        *to = *from;
+        *from = empty;
+    } else if (from->n > 0) {
+        if (reserve(to, to->n + from->n) < 0) {
+            nm_store_queue_done(from);
+            return -ENOMEM;
+        }
+        memcpy(to->items + to->n, from->items, from->n * sizeof *from->items);
+        to->n += from->n;
+        from->n = 0;
+        nm_store_queue_done(from);
+    }
+    drop_all_but_newest(to);
+    drop_oldest_decisions(to);
+    return 0;
 }
 
 void nm_store_queue_done(struct nm_store_queue *q)

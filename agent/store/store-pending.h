@@ -16,11 +16,14 @@ struct nm_store_pending {
 
 struct nm_store_queue {
     struct nm_store_pending *items;
-    size_t n, capacity, bytes;
+    size_t n, capacity, n_decisions;
 };
 
-/* Appends, in place of an older item of the same key. Takes a copy of key and the string `sql`
- * (sqlite3_malloc'ed; freed also on failure). */
+/* Appends. Takes a copy of key and the string `sql` (sqlite3_malloc'ed; freed also on failure). */
+int nm_store_queue_add(struct nm_store_queue *q, const char *key, char *sql);
+/* The same in place of an older item of the same key. */
 int nm_store_queue_put(struct nm_store_queue *q, const char *key, char *sql);
-void nm_store_queue_move(struct nm_store_queue *from, struct nm_store_queue *to);
+/* All of `from` behind what `to` has, each in place of older items of its key. -ENOMEM: it is lost; it never is if `to`
+ * is empty. */
+int nm_store_queue_move(struct nm_store_queue *from, struct nm_store_queue *to);
 void nm_store_queue_done(struct nm_store_queue *q);

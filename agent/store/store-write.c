@@ -121,7 +121,7 @@ int nm_store_flush(struct nm_store *s)
 
 static int write_in_transaction(struct nm_store *s, sqlite3_stmt *stmt, const char *row)
 {
-    int r = nm_store_queue_put(&s->logged, row, sqlite3_expanded_sql(stmt));
+    int r = nm_store_queue_add(&s->logged, row, sqlite3_expanded_sql(stmt));
 
     if (s->transaction_error == 0)
         s->transaction_error = r < 0 ? r : step(s, stmt);
@@ -161,7 +161,7 @@ int nm_store_begin(struct nm_store *s)
 
 int nm_store_commit(struct nm_store *s)
 {
-    int r = s->transaction_error;
+    int r = s->transaction_error, k;
 
     assert(s->db);
     if (s->depth == 0)
@@ -176,8 +176,10 @@ int nm_store_commit(struct nm_store *s)
     }
     if (!sqlite3_get_autocommit(s->db))
         (void)nm_store_exec(s->db, "ROLLBACK");
-    nm_store_queue_move(&s->logged, &s->pending);
+    k = nm_store_queue_move(&s->logged, &s->pending);
     s->backlog_error = r;
+    if (k < 0)
+        return k;
     /* one write that makes no sense must not take the others with it */
     return r == -EINVAL ? flush(s) ?: r : r;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "agent/store/store-sql.h"
 #include "tests/unit/remove-tree.h"
 
 int set_up(void **state)
@@ -131,6 +132,17 @@ void run_sql(const struct world *w, const char *sql)
     if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
         fail_msg("%s: %s", sql, message);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+int64_t query(const struct world *w, const char *sql)
+{
+    int64_t v = -1;
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(w->file, &db), SQLITE_OK);
+    assert_int_equal(nm_store_query_int64(db, sql, &v), 0);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return v;
 }
 
 void put_decision(struct world *w, uint64_t number, const char *id, int expected)

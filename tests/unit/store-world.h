@@ -32,6 +32,8 @@ struct nm_container *make(unsigned seq);
 void assert_same(const struct nm_container *a, const struct nm_container *b);
 void put(struct world *w, unsigned seq, int expected);
 void run_sql(const struct world *w, const char *sql);
+/* The first column of the first row, of the closed file. */
+int64_t query(const struct world *w, const char *sql);
 void put_decision(struct world *w, uint64_t number, const char *id, int expected);
 void load_decisions(struct world *w, const char *id, unsigned max);
 void leave_log(struct world *w, unsigned n);

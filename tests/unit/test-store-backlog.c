@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -192,6 +191,90 @@ static void test_in_use_is_synced(void **state)
     assert_int_equal(n_syncs, before);
 }
 
+/* In place of libc's, for the store. */
+static bool no_memory;
+
+void *reallocarray(void *old, size_t n, size_t size)
+{
+    if (!no_memory)
+        return realloc(old, n * size);
+    errno = ENOMEM;
+    return NULL;
+}
+
+static void begin_with(struct world *w, unsigned first, unsigned last)
+{
+    (void)nm_store_begin(w->store);
+    for (unsigned i = first; i <= last; i++) {
+        _cleanup_(nm_container_freep) struct nm_container *c = make(i);
+
+        (void)nm_store_put_container(w->store, c);
+    }
+}
+
+/* What is said to be kept is kept, without any more memory if nothing else waits; else it is said to be lost. */
+static void test_full_disk_and_no_memory(void **state)
+{
+    struct world *w = *state;
+
+    open_store(w, "boot");
+    put(w, 1, 0);
+    limit_files_to_log(w);
+    begin_with(w, 2, 11);
+    no_memory = true;
+    assert_int_equal(nm_store_commit(w->store), -ENOSPC);
+    no_memory = false;
+    begin_with(w, 12, 41);
+    no_memory = true;
+    assert_int_equal(nm_store_commit(w->store), -ENOMEM);
+    no_memory = false;
+    begin_with(w, 42, 42);
+    assert_int_equal(nm_store_commit(w->store), -ENOSPC);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(nm_store_flush(w->store), 0);
+    load(w);
+    assert_int_equal(w->n_loaded, 12);
+    assert_int_equal(w->loaded[10]->view.seq, 11);
+    assert_int_equal(w->loaded[11]->view.seq, 42);
+}
+
+/* The newest state of each row is what is kept of a transaction, and of one after the other. */
+static void test_full_disk_newest(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(nm_container_freep) struct nm_container *c = make(1);
+
+    open_store(w, "boot");
+    put(w, 2, 0);
+    limit_files_to_log(w);
+    for (int round = 0; round < 3; round++) {
+        begin_with(w, 3, 3);
+        (void)nm_store_delete_container(w->store, "container_1763769112_000003");
+        for (uint64_t usage = 1; usage <= 3; usage++) {
+            c->view.cpu_usage_usec = 10 * (uint64_t)round + usage;
+            (void)nm_store_put_container(w->store, c);
+        }
+        for (uint64_t i = 1; i <= 1100; i++) {
+            struct nm_decision d = {.number = i, .kind = NM_DECISION_KILL};
+
+            (void)nm_store_put_decision(w->store, &d);
+        }
+        assert_int_equal(nm_store_commit(w->store), -ENOSPC);
+    }
+    c->view.state = NM_KILLING;
+    assert_int_equal(nm_store_put_container(w->store, c), -ENOSPC);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(nm_store_flush(w->store), 0);
+    load(w);
+    assert_int_equal(w->n_loaded, 2);
+    assert_same(w->loaded[0], c);
+    load_decisions(w, NULL, 2);
+    assert_int_equal(w->decisions[1].number, 1100);
+    close_store(w);
+    assert_int_equal(query(w, "SELECT count(*) FROM decisions"), 1000);
+    assert_int_equal(query(w, "SELECT min(number) FROM decisions"), 101);
+}
+
 /* A file system that is really full, where SQLite gets ENOSPC and not a limit's error. */
 static void test_small_disk(void **state)
 {
@@ -232,9 +315,6 @@ static void test_small_disk(void **state)
 static void test_full_disk_for_long(void **state)
 {
     struct world *w = *state;
-    int64_t n = 0;
-    sqlite3_stmt *stmt;
-    sqlite3 *db;
 
     open_store(w, "boot");
     put(w, 1, 0);
@@ -244,14 +324,7 @@ static void test_full_disk_for_long(void **state)
         put_decision(w, i, "c", -ENOSPC);
     limit_files(RLIM_INFINITY);
     close_store(w); /* flushes */
-    assert_int_equal(sqlite3_open(w->file, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM decisions", -1, &stmt, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-    n = sqlite3_column_int64(stmt, 0);
-    (void)sqlite3_finalize(stmt);
-    (void)sqlite3_close(db);
-    assert_int_equal(n, 1000);
+    assert_int_equal(query(w, "SELECT count(*) FROM decisions"), 1000);
     open_store(w, "boot");
     assert_int_equal(w->opened.last_decision, 1500);
     load(w);
@@ -265,6 +338,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         store_test(test_full_disk),
         store_test(test_full_disk_in_transaction),
+        store_test(test_full_disk_and_no_memory),
+        store_test(test_full_disk_newest),
         store_test(test_full_disk_at_start),
         store_test(test_full_disk_at_failed_start),
         store_test(test_in_use_is_synced),

@@ -311,6 +311,35 @@ static void test_cost(void **state)
     assert_in_range(n_synced, 0, 20);
 }
 
+static clock_t cost_of(struct world *w, unsigned first, unsigned n)
+{
+    clock_t begin = clock();
+    char key[32];
+
+    for (unsigned i = first; i < first + n; i++) {
+        (void)snprintf(key, sizeof key, "key %u", i);
+        assert_int_equal(nm_store_put_value(w->store, key, "value"), 0);
+    }
+    return clock() - begin;
+}
+
+/* The ends of all containers that a reboot has ended are one transaction: in a long one a write costs what it costs in
+ * a short one. */
+static void test_cost_of_long_transaction(void **state)
+{
+    struct world *w = *state;
+    clock_t first, last;
+
+    open_store(w, "boot");
+    assert_int_equal(nm_store_begin(w->store), 0);
+    first = cost_of(w, 0, 2000);
+    (void)cost_of(w, 2000, 36000);
+    last = cost_of(w, 38000, 2000);
+    assert_int_equal(nm_store_commit(w->store), 0);
+    print_message("2000 writes: %ld us, behind 38,000 others: %ld us\n", (long)first, (long)last);
+    assert_true(last < 10 * first); /* it was 38 times as much */
+}
+
 #define store_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -327,6 +356,7 @@ int main(void)
         store_test(test_second_daemon),
         store_test(test_no_directory),
         store_test(test_cost),
+        store_test(test_cost_of_long_transaction),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
