@@ -40,6 +40,8 @@ void nm_last_words_hold(struct nm_last_words *w, pid_t pid, const char *log_dir)
 static int reopen(int dir_fd, const char *name, uint64_t max_bytes, struct nm_output *ret)
 {
     struct nm_output_piece p;
+    uint64_t older;
+    bool has_older;
     int r;
 
     if (faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
@@ -48,13 +50,17 @@ static int reopen(int dir_fd, const char *name, uint64_t max_bytes, struct nm_ou
     if (r < 0)
         return r;
     (void)nm_close(p.fd);
-    r = nm_output_open(dir_fd, name, max_bytes, ret);
+    r = nm_output_find_older(dir_fd, name, &has_older, &older);
+    if (r >= 0)
+        r = nm_output_open(dir_fd, name, max_bytes, ret);
     if (r < 0)
         return r;
     ret->base = p.base;
     ret->head = p.head;
     ret->in_line = ret->size > p.head;
-    return nm_output_find_older(dir_fd, name, &ret->has_older, &ret->older);
+    ret->older = older;
+    ret->has_older = has_older;
+    return 0;
 }
 
 /* What is there by now: a process that has escaped from the cgroup could write on for ever. */

@@ -153,7 +153,8 @@ static int make_room(struct nm_output *o)
 
     if (o->max_bytes > 0 && o->size >= o->max_bytes / 2)
         r = rotate(o);
-    if (r == 0 && o->base > 0 && o->head == 0)
+    /* a head that could not be written as a whole, or that somebody has cut off, stays away */
+    if (r == 0 && o->base > 0 && o->size == 0)
         r = write_head(o);
     return r;
 }

@@ -14,8 +14,8 @@
  *
  * When `stdout` is full, the older file is removed, `stdout` takes its place and a new one is begun. Each file but the
  * first begins with a line of ours that says how much came before (its head, which is no output); so a file has a
- * head if its BASE is above 0, and `stdout` has one if there is an older file. A log that nmd has shortened after the
- * container's end has one file, stdout.BASE.
+ * head if its BASE is above 0, and `stdout` has one if there is an older file, unless there was no room for it, or
+ * somebody has cut it off. A log that nmd has shortened after the container's end has one file, stdout.BASE.
  *
  * What can't be written (no space left, an I/O error) is lost and counted, and a line says so as soon as there is room
  * again: a full disk neither blocks a container nor ends it.

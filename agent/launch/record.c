@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <signal.h>
 
+#include "agent/launch/output.h"
 #include "util/error.h"
 #include "util/fileio.h"
 #include "util/parse.h"
@@ -104,6 +105,8 @@ static int parse_value(enum key key, const char *text, uint64_t *ret)
     if (key == KEY_FAILED_STAGE)
         return find_name(stage_names, NM_ARRAY_SIZE(stage_names), text, ret);
     if (nm_parse_u64(text, &v) < 0 || v > keys[key].max)
+        return -EBADMSG;
+    if (key == KEY_OUTPUT_MAX && v > 0 && v < NM_OUTPUT_MIN_BYTES)
         return -EBADMSG;
     *ret = v;
     return 0;

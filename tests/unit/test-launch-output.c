@@ -11,9 +11,11 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "agent/launch/last-words.h"
 #include "agent/launch/output-read.h"
 #include "util/clock.h"
 #include "util/fileio.h"
@@ -238,6 +240,92 @@ static void wait_for_the_shim(struct world *w)
     }
 }
 
+static void put_file(int dir, const char *name, const char *text)
+{
+    assert_int_equal(nm_write_file_atomic_at(dir, name, text, 0600, 0), 0);
+}
+
+/* The pipe of a shim that is gone, with this in it. */
+static struct nm_last_words say(const struct world *w, const char *text)
+{
+    struct nm_last_words words = NM_LAST_WORDS_NONE;
+    int ends[2];
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(nm_write_all(ends[1], text, strlen(text)), 0);
+    (void)close(ends[1]);
+    words.fd[0] = ends[0];
+    words.log_dir = strdup(w->logs);
+    return words;
+}
+
+/* A log that somebody else has cut has lost its head, and has what came next in its place: it is written to all the
+ * same. Where nothing came next, it gets a new head. */
+static void test_cut_log(void **state)
+{
+    struct world *w = *state;
+    struct nm_last_words words;
+    _cleanup_close_ int dir = -EBADF;
+    char line[203];
+
+    assert_int_equal(nm_mkdir_p(w->logs, 0700), 0);
+    dir = open_logs(w);
+    memset(line, 'x', 201);
+    strcpy(line + 201, "\n");
+    put_file(dir, "stdout.5000", "[nmd: 5000 bytes]\nolder\n");
+    put_file(dir, "stdout", line);
+    words = say(w, "last words\n");
+    nm_last_words_write(&words, LIMIT);
+    assert_memory_equal(output(w, "stdout"), line, 202);
+    assert_string_equal(output(w, "stdout") + 202, "last words\n");
+    put_file(dir, "stdout", "");
+    words = say(w, "last words\n");
+    nm_last_words_write(&words, LIMIT);
+    assert_non_null(strstr(output(w, "stdout"), "[nmd: 5006 bytes of output came before this line"));
+    assert_non_null(strstr(output(w, "stdout"), "kept]\nlast words\n"));
+}
+
+static unsigned count_descriptors(void)
+{
+    _cleanup_closedir_ DIR *dir = opendir("/proc/self/fd");
+    unsigned n = 0;
+
+    while (readdir(dir))
+        n++;
+    return n;
+}
+
+/* As many as nmd keeps free for what it must do, or fewer: none is lost. */
+static void test_few_descriptors(void **state)
+{
+    struct world *w = *state;
+    int taken[1024], n, dir;
+    struct rlimit rl, few;
+
+    assert_int_equal(nm_mkdir_p(w->logs, 0700), 0);
+    dir = open_logs(w);
+    put_file(dir, "stdout", "words\n");
+    (void)close(dir);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &rl), 0);
+    few = (struct rlimit){NM_MIN(rl.rlim_cur, (rlim_t)NM_ARRAY_SIZE(taken)), rl.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    for (int left = 0; left < 5; left++) {
+        struct nm_last_words words = say(w, "last words\n");
+        unsigned before = count_descriptors();
+
+        for (n = 0; (taken[n] = fcntl(words.fd[0], F_DUPFD_CLOEXEC, 0)) >= 0;)
+            n++;
+        for (int i = 0; i < left; i++)
+            (void)close(taken[--n]);
+        nm_last_words_write(&words, LIMIT);
+        while (n > 0)
+            (void)close(taken[--n]);
+        assert_int_equal(count_descriptors(), before - 1); /* the pipe's */
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &rl), 0);
+    assert_string_equal(output(w, "stdout"), "words\nlast words\nlast words\nlast words\n");
+}
+
 /* On a full disk the command runs to its end; what is missing is counted, and told as soon as that can be written. */
 static void test_full_disk(void **state)
 {
@@ -361,6 +449,8 @@ int main(void)
         output_test(test_no_file),
         output_test(test_end_with_writer),
         output_test(test_killed_shim),
+        output_test(test_cut_log),
+        output_test(test_few_descriptors),
         output_test(test_shorten),
         output_test(test_shorten_two_files),
         output_test(test_strange_files),

@@ -99,6 +99,8 @@ static void test_record_malformed(void **state)
         HEAD "phase started\npid 7x\nstarted_usec 1\nstarted_realtime_usec 2\n",
         HEAD "phase started\npid 7\nstarted_usec 18446744073709551616\nstarted_realtime_usec 2\n",
         HEAD "phase started\n" STARTED "pid 7\n",
+        HEAD "phase started\n" STARTED "output_max_bytes 1\n",
+        HEAD "phase started\n" STARTED "output_max_bytes 65535\n",
         HEAD "phase started\n" STARTED "\n",
         HEAD "phase started\n" STARTED " x\n",
         HEAD "phase started\n" STARTED "junk\n",
@@ -142,6 +144,18 @@ static void test_record_from_the_future(void **state)
                      0);
     assert_int_equal(r.exit_code, 3);
     assert_int_equal(r.max_rss_bytes, 0);
+}
+
+/* The least limit that there is, and none. */
+static void test_record_output_max(void **state)
+{
+    struct nm_launch_record r;
+
+    (void)state;
+    assert_int_equal(nm_launch_record_parse(HEAD "phase started\n" STARTED "output_max_bytes 65536\n", &r), 0);
+    assert_int_equal(r.output_max_bytes, 65536);
+    assert_int_equal(nm_launch_record_parse(HEAD "phase started\n" STARTED "output_max_bytes 0\n", &r), 0);
+    assert_int_equal(r.output_max_bytes, 0);
 }
 
 static const struct nm_command plain = {
@@ -288,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_record_round_trip),
         cmocka_unit_test(test_record_malformed),
         cmocka_unit_test(test_record_from_the_future),
+        cmocka_unit_test(test_record_output_max),
         cmocka_unit_test(test_spec_round_trip),
         cmocka_unit_test(test_spec_cut_off),
         cmocka_unit_test(test_spec_malformed),
