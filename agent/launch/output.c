@@ -38,7 +38,7 @@ size_t nm_output_print_head(uint64_t base, const char *why, char buf[NM_OUTPUT_H
 }
 
 /* O_NONBLOCK is for the open of something that is no file. */
-static int open_file(int dir_fd, const char *name, int flags)
+static int open_file(int dir_fd, const char *name, int flags, struct stat *ret_st)
 {
     _cleanup_close_ int fd = openat(dir_fd, name,
                                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK |
@@ -51,20 +51,17 @@ static int open_file(int dir_fd, const char *name, int flags)
         return -errno;
     if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
         return -ELOOP;
+    *ret_st = st;
     return STEAL_FD(fd);
 }
 
 int nm_output_open(int dir_fd, const char *name, uint64_t max_bytes, struct nm_output *ret)
 {
-    int fd = open_file(dir_fd, name, 0);
     struct stat st;
+    int fd = open_file(dir_fd, name, 0, &st);
 
     if (fd < 0)
         return fd;
-    if (fstat(fd, &st) < 0) {
-        (void)close(fd);
-        return -errno;
-    }
     *ret = (struct nm_output){
         .dir_fd = dir_fd, .fd = fd, .name = name, .max_bytes = max_bytes, .size = (uint64_t)st.st_size};
     return 0;
@@ -125,6 +122,7 @@ static int rotate(struct nm_output *o)
 {
     char older[NM_OUTPUT_NAME_SIZE], fresh[NM_OUTPUT_NAME_SIZE];
     _cleanup_close_ int fd = -EBADF;
+    struct stat st;
     int r = o->has_older ? remove_older(o) : 0;
 
     assert(o->max_bytes > 0 && o->fd >= 0);
@@ -132,7 +130,7 @@ static int rotate(struct nm_output *o)
         return r;
     nm_output_older_name(o->name, o->base, older);
     (void)snprintf(fresh, sizeof fresh, ".%s.new", o->name);
-    fd = open_file(o->dir_fd, fresh, O_TRUNC);
+    fd = open_file(o->dir_fd, fresh, O_TRUNC, &st);
     if (fd < 0)
         return fd;
     r = exchange(o, older, fresh);
