@@ -7,10 +7,11 @@
  *
  *   socket   the shim's messages, fastest; an adopted shim has none (it went with the old nmd)
  *   record   the file in the container's directory, which says the same; watched with inotify after
- * an adoption pidfd    readable when the shim is gone, which is what ENDED means; the messages and
- * the record are then looked at a last time. No record of an end: the shim was killed, and what is
- * left of the container is for the caller to kill through its cgroup (the command has the shim's
- * death as its own, see shim-child.c).
+ *            an adoption
+ *   pidfd    readable when the shim is gone, which is what ENDED means; the messages and the record
+ *            are then looked at a last time. No record of an end: the shim was killed, and what is
+ *            left of the container is for the caller to kill through its cgroup (the command has the
+ *            shim's death as its own, see shim-child.c)
  *
  * A pid is only ever believed through a pidfd that was opened while its start time still fitted.
  */

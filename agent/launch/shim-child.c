@@ -33,7 +33,7 @@ static _Noreturn void fail(int report_fd, enum nm_launch_stage stage, int error)
 {
     struct nm_shim_failure f = {.stage = (int32_t)stage, .error = error < 0 ? -error : error};
 
-    /* a pipe takes so little in one go, or its reader has gone and nobody is left to be told */
+    /* one message, whole or not at all; and if the shim has gone, nobody is left to be told */
     ssize_t n = write(report_fd, &f, sizeof f);
 
     (void)n;

@@ -4,9 +4,10 @@
 /*
  * The journal's understudy. The directory of every container that was launched, or has to wait for
  * that, holds container.json beside the records of its shim: all that the journal's row says. It is
- * read only when the journal has no such row: when its file was damaged or lost. It is as new as the
- * last moment at which type, request or a person's pause changed; what the cgroup and the shim say
- * is newer. What ends in the queue takes its copy along.
+ * read when the journal has no such row, its file having been damaged or lost; when rows may be older
+ * than what happened, and it wins over them; and for the shim of a row that doesn't name one. It is as
+ * new as the last moment at which type, request or a person's pause changed; what the cgroup and the
+ * shim say is newer. What ends in the queue takes its copy along.
  */
 
 #include "agent/container.h"

@@ -15,8 +15,7 @@ int nm_store_container_to_json(const struct nm_container *c, json_t **ret);
 /* -EBADMSG: anything is missing, of the wrong type or out of range. */
 int nm_store_container_from_json(const json_t *j, struct nm_container **ret);
 
-/* NULL-terminated lists. The second sets *ret also on failure, to what there is by then: the
- * caller's destructor frees it. */
+/* NULL-terminated lists. */
 int nm_store_strv_to_json(char *const *v, json_t **ret);
 int nm_store_strv_from_json(const json_t *array, char ***ret);
 
