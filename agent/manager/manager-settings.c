@@ -64,11 +64,23 @@ static void refresh_containers(struct nm_manager *m)
             nm_limits_apply(m->live[i]);
 }
 
+/* Under a limit that is below what is held already, the kernel kills at once, and not whom the policy would take: so
+ * that goes first. A limit that isn't lowered can't do that. */
 static void refresh_limits(struct nm_manager *m)
 {
-    m->slice_limit_due = false;
+    uint64_t to = m->settings.capacity.memory_bytes;
+
+    m->slice_limit_due = to < m->slice_limits.memory_max_bytes && m->verdict.in_use.memory_bytes > to;
     nm_slice_set(m);
     refresh_containers(m);
+}
+
+static void lower_slice_limit(struct nm_manager *m)
+{
+    if (!m->slice_limit_due || m->verdict.in_use.memory_bytes > m->settings.capacity.memory_bytes)
+        return;
+    m->slice_limit_due = false;
+    nm_slice_set(m);
 }
 
 /* ---- a node that changes ------------------------------------------------- */
@@ -115,16 +127,6 @@ static void tell_node(struct nm_manager *m, const struct nm_policy_settings *bef
         nm_record_node_event(m, text);
 }
 
-/* Under a limit that is below what is held already, the kernel kills at once, and not whom the policy would take: so
- * that goes first. */
-static void lower_slice_limit(struct nm_manager *m)
-{
-    if (!m->slice_limit_due || m->verdict.in_use.memory_bytes > m->settings.capacity.memory_bytes)
-        return;
-    m->slice_limit_due = false;
-    nm_slice_set(m);
-}
-
 void nm_settings_follow_node(struct nm_manager *m)
 {
     struct nm_policy_settings s, before = m->settings;
@@ -137,9 +139,7 @@ void nm_settings_follow_node(struct nm_manager *m)
     m->settings = s;
     note_node(m);
     tell_node(m, &before);
-    m->slice_limit_due = true;
-    lower_slice_limit(m);
-    refresh_containers(m);
+    refresh_limits(m);
     nm_kick(m, NM_TRIGGER_CHANGE);
 }
 

@@ -76,8 +76,8 @@ test_store_SOURCES = %D%/test-store.c $(store_world)
 test_store_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_store_LDADD = libnm-agent.la $(unit_libs) $(SQLITE_LIBS)
 
-check_PROGRAMS += test-limits
-TESTS += test-limits
+check_PROGRAMS += test-limits test-manager-settings
+TESTS += test-limits test-manager-settings
 
 manager_world = %D%/manager-world.c %D%/manager-world.h %D%/fake-tree.h
 
@@ -95,3 +95,9 @@ test_manager_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_manager_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_manager_LDADD = libnm-agent.la $(unit_libs)
 EXTRA_test_manager_DEPENDENCIES = nm-shim$(EXEEXT)
+
+test_manager_settings_SOURCES = %D%/test-manager-settings.c $(manager_world)
+test_manager_settings_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_manager_settings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_manager_settings_LDADD = libnm-agent.la $(unit_libs)
+EXTRA_test_manager_settings_DEPENDENCIES = nm-shim$(EXEEXT)
