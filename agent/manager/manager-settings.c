@@ -83,6 +83,33 @@ static void lower_slice_limit(struct nm_manager *m)
     nm_slice_set(m);
 }
 
+/* ---- vcores ---------------------------------------------------------------- */
+
+bool nm_settings_scale(const struct nm_manager *m, struct nm_container *c)
+{
+    uint64_t millicores = nm_settings_vcore_millicores(m->config, &m->node, c->vcores_milli);
+
+    if (c->vcores_milli == 0 || c->view.request.cpu_millicores == millicores)
+        return false;
+    c->view.request.cpu_millicores = millicores;
+    return true;
+}
+
+/* The copies need not be written: whoever takes one of them in scales it. */
+static bool scale_requests(struct nm_manager *m)
+{
+    bool any = false;
+
+    (void)nm_store_begin(m->store);
+    for (size_t i = 0; i < m->n_live; i++)
+        if (nm_settings_scale(m, m->live[i]->c)) {
+            any = true;
+            (void)nm_keep_journal(m->live[i]);
+        }
+    nm_record_store_result(m, nm_store_commit(m->store));
+    return any;
+}
+
 /* ---- a node that changes ------------------------------------------------- */
 
 /* A balloon takes memory by the page for minutes: small steps are followed now and then. */
@@ -98,17 +125,6 @@ static bool node_has_changed(const struct nm_manager *m)
         return false;
     return m->node.n_cpus != m->settled_cpus || step > before / SMALL_STEP_SHARE ||
            (step > 0 && nm_now_usec() - m->settled_usec >= SMALL_STEP_USEC);
-}
-
-/* A vcore that is a share of the node has become another share of a CPU, and so has what was asked for in vcores. */
-static void rescale_requests(struct nm_manager *m)
-{
-    for (size_t i = 0; i < m->n_live; i++) {
-        struct nm_container *c = m->live[i]->c;
-
-        c->view.request.cpu_millicores = nm_settings_vcore_millicores(m->config, &m->node, c->vcores_milli);
-        (void)nm_keep_journal(m->live[i]);
-    }
 }
 
 static void tell_node(struct nm_manager *m, const struct nm_policy_settings *before)
@@ -134,8 +150,7 @@ void nm_settings_follow_node(struct nm_manager *m)
     lower_slice_limit(m);
     if (!node_has_changed(m) || nm_config_follow_node(m->config, &m->node, m->backend, &s) < 0)
         return;
-    if (m->config->vcores != 0 && m->node.n_cpus != m->settled_cpus)
-        rescale_requests(m);
+    (void)scale_requests(m);
     m->settings = s;
     note_node(m);
     tell_node(m, &before);
@@ -146,7 +161,7 @@ void nm_settings_follow_node(struct nm_manager *m)
 /* ---- reload -------------------------------------------------------------- */
 
 /* All or nothing: the new settings are complete and checked before the old ones go. Limits are
- * touched only if the capacity has changed. */
+ * touched only if the capacity has changed, or what a vcore is. */
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
@@ -170,7 +185,7 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
     }
     c = NULL;
     (void)nm_health_reconfigure(m->health, m->config);
-    if (before.memory_bytes != m->settings.capacity.memory_bytes ||
+    if (scale_requests(m) || before.memory_bytes != m->settings.capacity.memory_bytes ||
         before.cpu_millicores != m->settings.capacity.cpu_millicores)
         refresh_limits(m);
     (void)snprintf(text, sizeof text, "configuration reloaded%s%s",

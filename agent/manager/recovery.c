@@ -42,6 +42,7 @@
 #include "agent/manager/manager-limits.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-record.h"
+#include "agent/manager/manager-settings.h"
 #include "agent/manager/recovery-decide.h"
 #include "util/clock.h"
 #include "util/fault.h"
@@ -329,6 +330,7 @@ static void take_in(struct finding *f, struct nm_container *c)
     v->n_samples = v->state_samples = 0;
     v->state_usec = nm_now_usec();
     v->measured = (struct nm_resources){0};
+    (void)nm_settings_scale(f->m, c);
     if (nm_lists_add_live(f->m, c, &l) < 0) {
         nm_container_free(c);
         return;

@@ -170,7 +170,7 @@ struct nm_live *manager_world_submit(struct manager_world *w, const char *name, 
     return c->view.owner;
 }
 
-struct nm_live *manager_world_find(struct manager_world *w, const char *name)
+struct nm_live *manager_world_find(const struct manager_world *w, const char *name)
 {
     for (size_t i = 0; i < w->m->n_live; i++)
         if (nm_streq(w->m->live[i]->c->name, name))

@@ -38,6 +38,6 @@ struct nm_live *manager_world_add(struct manager_world *w, const char *name, enu
 /* By a request, journalled: it waits for a round. */
 struct nm_live *manager_world_submit(struct manager_world *w, const char *name, enum nm_execution_type type,
                                      const char *const argv[]);
-struct nm_live *manager_world_find(struct manager_world *w, const char *name);
+struct nm_live *manager_world_find(const struct manager_world *w, const char *name);
 
 void assert_file(const struct nm_live *l, const char *file, const char *expected);

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "agent/manager/manager-keep.h"
+#include "agent/manager/manager-sample.h"
 #include "agent/manager/manager-settings.h"
 #include "tests/unit/manager-world.h"
 #include "util/fileio.h"
@@ -67,11 +69,71 @@ static void test_a_limit_above_use_is_set_at_once(void **state)
     assert_slice_max(w, 600);
 }
 
+/* ---- vcores ------------------------------------------------------------------ */
+
+static const char *const argv_of_all[] = {"/bin/true", NULL};
+
+static uint64_t millicores(const struct manager_world *w, const char *name)
+{
+    const struct nm_live *l = manager_world_find(w, name);
+
+    assert_non_null(l);
+    assert_int_equal(l->c->vcores_milli, 1000);
+    return l->c->view.request.cpu_millicores;
+}
+
+/* What waits and what runs: as much of the node as the same vcores come to in a new request. */
+static void test_vcores_that_become_other_shares(void **state)
+{
+    struct manager_world *w = *state;
+    const struct nm_live *runs;
+
+    runs = manager_world_add(w, "runs", NM_GUARANTEED, NM_RUNNING);
+    (void)manager_world_submit(w, "waits", NM_OPPORTUNISTIC, argv_of_all);
+    assert_int_equal(millicores(w, "waits"), 1000);
+    assert_file(runs, "cpu.weight", "2500");
+    reload(w, "[node]\nvcores = 8\n");
+    assert_int_equal(millicores(w, "waits"), 500);
+    assert_int_equal(millicores(w, "runs"), 500);
+    assert_file(runs, "cpu.weight", "1250");
+    manager_world_node(w, 1000, 2);
+    assert_int_equal(nm_sample_all(w->m), 0);
+    nm_settings_follow_node(w->m);
+    assert_int_equal(millicores(w, "waits"), 250);
+    assert_int_equal(millicores(w, "runs"), 250);
+    reload(w, "");
+    assert_int_equal(millicores(w, "waits"), 1000);
+    assert_int_equal(millicores(w, "runs"), 1000);
+}
+
+/* The journal, or the copy that takes its place, knows what they were for an earlier nmd. */
+static void test_vcores_that_changed_while_nmd_was_away(void **state)
+{
+    struct manager_world *w = *state;
+
+    manager_world_configure(w, "[node]\nvcores = 4\n");
+    manager_world_restart(w);
+    (void)manager_world_submit(w, "waits", NM_OPPORTUNISTIC, argv_of_all);
+    manager_world_node(w, 1000, 2);
+    manager_world_restart(w);
+    assert_int_equal(millicores(w, "waits"), 500);
+    nm_keep_copy_waiting(manager_world_find(w, "waits"));
+    w->m = nm_manager_free(w->m);
+    fake_tree_unlink(&w->tree, "state/nmd.db");
+    manager_world_node(w, 1000, 8);
+    manager_world_restart(w);
+    assert_int_equal(millicores(w, "waits"), 2000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_limit_below_use_waits, manager_world_set_up, manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_a_limit_above_use_is_set_at_once, manager_world_set_up,
+                                        manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_vcores_that_become_other_shares, manager_world_set_up,
+                                        manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_vcores_that_changed_while_nmd_was_away, manager_world_set_up,
                                         manager_world_tear_down),
     };
 
