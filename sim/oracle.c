@@ -9,6 +9,8 @@
 
 #include "sim/oracle.h"
 
+#include <assert.h>
+
 struct pending {
     const struct nm_job *job;
     double density; /* millicores a byte, as requested */
@@ -83,6 +85,7 @@ static double part_that_fits(const struct nm_use *u, const double left[2])
 {
     double part = 1;
 
+    assert(left[NM_CPU] > 0 && left[NM_MEMORY] > 0);
     if (u->cpu_millicores > left[NM_CPU])
         part = left[NM_CPU] / u->cpu_millicores;
     if ((double)u->memory_bytes * part > left[NM_MEMORY])
@@ -136,6 +139,7 @@ int nm_oracle_cpu_sec(const struct nm_workload *load, const struct nm_policy_set
     struct oracle o = {load, s, refused, guaranteed, jobs, 0, 0, 0, 0, load->system.points[0]};
     double sum = 0;
 
+    assert(step_usec > 0 && load->system.n > 0);
     if (!guaranteed || !jobs)
         return -ENOMEM;
     for (uint64_t t = 0; t < load->duration_usec; t += step_usec) {

@@ -11,6 +11,8 @@
 
 #include "sim/run.h"
 
+#include <assert.h>
+
 #include "sim/oracle.h"
 #include "util/clock.h"
 
@@ -37,7 +39,16 @@ static double share(uint64_t use, uint64_t capacity)
 
 static size_t bin_of(double x)
 {
+    assert(x >= 0);
     return x * 1000 >= BINS - 1 ? BINS - 1 : (size_t)(x * 1000);
+}
+
+static double allocated_memory(const struct run *run)
+{
+    const struct nm_policy_verdict *v = &run->verdict;
+
+    return share(v->allocated_guaranteed.memory_bytes + v->allocated_opportunistic.memory_bytes,
+                 run->w->settings.capacity.memory_bytes);
 }
 
 /* A stretch goes whole into the bucket that it begins in. Stretches are a sampling period at most and
@@ -54,10 +65,7 @@ static void fill_bucket(struct run *run, uint64_t elapsed, double memory, double
     b->memory += memory * part;
     b->cpu += cpu * part;
     b->memory_most = NM_MAX(b->memory_most, memory);
-    b->memory_allocated +=
-        part * share(run->verdict.allocated_guaranteed.memory_bytes +
-                         run->verdict.allocated_opportunistic.memory_bytes,
-                     w->settings.capacity.memory_bytes);
+    b->memory_allocated += part * allocated_memory(run);
     b->opportunistic += part * run->n_opportunistic;
 }
 
@@ -100,10 +108,7 @@ static void account(struct run *run, uint64_t to_usec)
     run->cpu_area += cpu * part;
     run->memory_bins[bin_of(memory)] += elapsed;
     run->cpu_bins[bin_of(cpu)] += elapsed;
-    run->memory_allocated_area +=
-        part * share(run->verdict.allocated_guaranteed.memory_bytes +
-                         run->verdict.allocated_opportunistic.memory_bytes,
-                     c->memory_bytes);
+    run->memory_allocated_area += part * allocated_memory(run);
     run->cpu_allocated_area +=
         part * share(run->verdict.allocated_guaranteed.cpu_millicores +
                          run->verdict.allocated_opportunistic.cpu_millicores,

@@ -16,6 +16,8 @@
 
 #include "sim/world-use.h"
 
+#include <assert.h>
+
 #define NEVER UINT64_MAX
 #define STALL_SHARE 0.99 /* of the capacity: where tasks begin to wait for memory */
 
@@ -23,6 +25,7 @@ void nm_world_settle_one(struct nm_world *w, struct nm_sim_container *c)
 {
     uint64_t elapsed = w->now_usec - c->settled_usec;
 
+    assert(w->now_usec >= c->settled_usec && c->got <= c->wanted);
     c->settled_usec = w->now_usec;
     if (elapsed == 0 || c->view.state != NM_RUNNING || c->swapped_bytes > c->cold_bytes)
         return;
@@ -39,11 +42,13 @@ void nm_world_settle(struct nm_world *w)
         nm_world_settle_one(w, nm_sim_container_of(w->views[i]));
 }
 
-/* The end of the step in which it falls. */
-static uint64_t on_grid(const struct nm_world *w, uint64_t at_usec)
+/* What comes within one step is seen in one round: a trace has microseconds, and a round for each would cost without
+ * end. */
+uint64_t nm_world_on_grid(const struct nm_world *w, uint64_t at_usec)
 {
     uint64_t since = at_usec - w->begin_usec, rest = since % w->step_usec;
 
+    assert(at_usec >= w->begin_usec);
     return rest == 0 ? at_usec : at_usec + (w->step_usec - rest);
 }
 
@@ -54,6 +59,10 @@ void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
     const struct nm_curve *curve = &c->job->curve;
     uint64_t next = c->job->run_usec, left;
 
+    /* It comes back from swap first, step by step, and is scheduled when all of it is there: until then its curve,
+     * which is looked at anew with each new speed, would only put off the next step. */
+    if (c->swapped_bytes > c->cold_bytes)
+        return;
     if (c->cursor + 1 < curve->n)
         next = NM_MIN(next, curve->points[c->cursor + 1].at_usec);
     if (next == NEVER || (c->got == 0 && c->wanted > 0)) {
@@ -70,7 +79,7 @@ void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
 
         left = (uint64_t)NM_MIN(slowly, 1e17) + 1;
     }
-    nm_world_set_change(w, c, on_grid(w, w->now_usec + NM_MAX(left, UINT64_C(1))));
+    nm_world_set_change(w, c, nm_world_on_grid(w, w->now_usec + NM_MAX(left, UINT64_C(1))));
 }
 
 /* What it holds, and what it wants from now on. It must be settled. The sums are kept by differences,

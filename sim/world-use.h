@@ -80,6 +80,9 @@ static inline struct nm_sim_container *nm_sim_container_of(const struct nm_view 
     return v->owner;
 }
 
+/* In which step a time of the clock falls, as the end of that. */
+uint64_t nm_world_on_grid(const struct nm_world *w, uint64_t at_usec);
+
 /* Brings progress and CPU time of the live ones up to now. */
 void nm_world_settle(struct nm_world *w);
 

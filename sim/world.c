@@ -11,6 +11,8 @@
 
 #include "sim/world.h"
 
+#include <assert.h>
+
 #include "agent/config/settings.h"
 
 #define NEVER UINT64_MAX
@@ -50,13 +52,10 @@ static uint64_t longest_run(const struct nm_workload *load)
     return longest;
 }
 
-/* The end of the step in which a time of the workload falls, by the clock. What comes within one step
- * is seen in one round: a trace has microseconds, and a round for each would cost without end. */
-static uint64_t on_grid(const struct nm_world *w, uint64_t t_usec)
+/* A time of the workload. */
+static uint64_t by_the_clock(const struct nm_world *w, uint64_t t_usec)
 {
-    uint64_t rest = t_usec % w->step_usec;
-
-    return w->begin_usec + (rest == 0 ? t_usec : t_usec + (w->step_usec - rest));
+    return nm_world_on_grid(w, w->begin_usec + t_usec);
 }
 
 /* For one more. The policy's workspace follows, so that deciding never allocates. */
@@ -135,7 +134,7 @@ int nm_world_new(const struct nm_workload *load, const struct nm_config *c, stru
     /* Clocks don't begin at 0, and some containers are older than the trace. */
     w->begin_usec = w->now_usec = longest_run(load) + NM_USEC_PER_SEC * 3600;
     w->end_usec = w->begin_usec + load->duration_usec;
-    w->next_sample_usec = on_grid(w, load->first_sample_usec % w->period_usec);
+    w->next_sample_usec = by_the_clock(w, load->first_sample_usec % w->period_usec);
     w->wake_usec = w->first_change_usec = NEVER;
     w->squeeze_millicores = NM_NO_SQUEEZE;
     w->system = load->system.points[0];
@@ -180,6 +179,7 @@ static void forget_cold(struct nm_world *w, struct nm_sim_container *c, uint64_t
 {
     uint64_t gone = nm_sub_u64(c->cold_bytes, needs_bytes);
 
+    assert(c->cold_bytes <= c->swapped_bytes && c->swapped_bytes <= w->swapped_bytes);
     c->cold_bytes -= gone;
     c->swapped_bytes -= gone;
     w->swapped_bytes -= gone;
@@ -209,6 +209,7 @@ static void swap_in(struct nm_world *w, struct nm_sim_container *c)
 {
     uint64_t bytes = NM_MIN(c->swapped_bytes - c->cold_bytes, SWAP_IN_PER_SEC * w->step_usec / NM_USEC_PER_SEC);
 
+    assert(c->view.state == NM_RUNNING && c->swapped_bytes > c->cold_bytes);
     c->swapping_in_usec += w->step_usec;
     c->swapped_bytes -= bytes;
     w->swapped_bytes -= bytes;
@@ -239,6 +240,8 @@ static void leave(struct nm_world *w, struct nm_sim_container *c, enum nm_sim_en
     size_t i = c->slot;
     struct nm_policy_app *app = &w->apps[c->view.app];
 
+    assert(i < w->n_live && w->views[i] == &c->view);
+    assert(w->swapped_bytes >= c->swapped_bytes && app->running > 0);
     nm_world_settle_one(w, c);
     nm_world_set_use(w, c, 0, 0);
     w->swapped_bytes -= c->swapped_bytes;
@@ -453,11 +456,11 @@ uint64_t nm_world_next(const struct nm_world *w)
     uint64_t next = NM_MIN(w->next_sample_usec, w->wake_usec);
 
     if (w->next_job < load->n_jobs)
-        next = NM_MIN(next, on_grid(w, load->jobs[w->next_job].submit_usec));
+        next = NM_MIN(next, by_the_clock(w, load->jobs[w->next_job].submit_usec));
     if (w->next_change < load->n_changes)
-        next = NM_MIN(next, on_grid(w, load->changes[w->next_change].at_usec));
+        next = NM_MIN(next, by_the_clock(w, load->changes[w->next_change].at_usec));
     if (w->next_system < load->system.n)
-        next = NM_MIN(next, on_grid(w, load->system.points[w->next_system].at_usec));
+        next = NM_MIN(next, by_the_clock(w, load->system.points[w->next_system].at_usec));
     next = NM_MIN(next, w->first_change_usec);
     next = NM_MAX(next, w->now_usec);
     return NM_MIN(next, w->end_usec);
@@ -499,6 +502,7 @@ int nm_world_advance(struct nm_world *w, uint64_t to_usec)
 {
     int r;
 
+    assert(to_usec >= w->now_usec);
     w->now_usec = to_usec;
     follow_system(w);
     if (to_usec >= w->first_change_usec)
@@ -531,6 +535,7 @@ int nm_world_advance(struct nm_world *w, uint64_t to_usec)
 
 static void admit(struct nm_world *w, struct nm_sim_container *c)
 {
+    assert(c->view.state == NM_SCHEDULED && !c->view.admitted && w->apps[c->view.app].queued > 0);
     c->view.admitted = true;
     c->view.started_usec = w->now_usec;
     w->apps[c->view.app].queued--;
@@ -608,7 +613,7 @@ void nm_world_act(struct nm_world *w, const struct nm_policy_verdict *v)
 {
     w->in_use_bytes = v->in_use.memory_bytes;
     w->opportunistic_bytes = v->allocated_opportunistic.memory_bytes;
-    w->wake_usec = v->wake_usec == NEVER ? NEVER : on_grid(w, v->wake_usec - w->begin_usec);
+    w->wake_usec = v->wake_usec == NEVER ? NEVER : nm_world_on_grid(w, v->wake_usec);
     for (size_t i = 0; i < v->n_actions; i++)
         act(w, &v->actions[i]);
     if (v->squeeze_millicores != w->squeeze_millicores) {

@@ -269,6 +269,32 @@ static void what_is_in_swap_comes_back_slowly(void **state)
     assert_int_equal(job(f, 0)->progress_usec, progress + 10 * SEC - 9 * SEC - 100000);
 }
 
+/* While one comes back from swap, others begin and end and so change its speed: it comes back all the same. */
+static void others_dont_put_off_what_comes_back(void **state)
+{
+    struct fixture *f = *state;
+
+    f->load->header.swap_bytes = 1000 * NM_MIB;
+    add(f, NM_GUARANTEED, 500, 1000, 50);
+    add(f, NM_OPPORTUNISTIC, 10, 2000, 50);
+    begin(f);
+    f->w->interference = 0.2;
+    act(f, NM_ACTION_ADMIT, 0);
+    until(f, 5 * SEC);
+    act(f, NM_ACTION_PAUSE, 0);
+    until(f, 6 * SEC);
+    for (int i = 0; i < 30; i++) /* 10 MiB each */
+        act(f, NM_ACTION_RECLAIM, 0);
+    act(f, NM_ACTION_RESUME, 0);
+    until(f, 7 * SEC);
+    assert_int_equal(f->w->swapped_bytes, 210 * NM_MIB);
+    act(f, NM_ACTION_ADMIT, 1);
+    until(f, 10 * SEC);
+    assert_true(f->w->speed < 1);
+    assert_int_equal(f->w->swapped_bytes, 0);
+    assert_int_equal(job(f, 0)->swapping_in_usec, 3 * SEC);
+}
+
 static void killed_it_holds_until_it_is_gone(void **state)
 {
     struct fixture *f = *state;
@@ -438,6 +464,7 @@ int main(void)
         TEST(squeeze_holds_opportunistic),
         TEST(paused_it_stands_still),
         TEST(what_is_in_swap_comes_back_slowly),
+        TEST(others_dont_put_off_what_comes_back),
         TEST(killed_it_holds_until_it_is_gone),
         TEST(kernel_kills_the_latest),
         TEST(its_own_limit_holds_each),
