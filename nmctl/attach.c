@@ -12,6 +12,7 @@
 
 #include "nmctl/attach.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -79,6 +80,7 @@ static int open_stream(struct attach *a, struct stream *s)
     char target[256], tail[48] = "", from[48] = "";
     const struct nm_client_request q = {a->ctl->socket_path, "GET", target, NULL};
 
+    assert(!s->call && !s->ended);
     if (a->p->tail != NM_CTL_UNSET)
         (void)snprintf(tail, sizeof tail, "&tail=%llu", (unsigned long long)a->p->tail);
     if (s->received > 0)
@@ -143,20 +145,6 @@ static void lose(struct attach *a, int r)
     a->retry_usec = now + RETRY_USEC;
 }
 
-/* A connection that is made says that somebody listens again; if it breaks at once, lose() begins
- * anew. */
-static void retry(struct attach *a)
-{
-    int r = open_calls(a);
-
-    if (r < 0) {
-        lose(a, r);
-        return;
-    }
-    nm_say("nmd is back");
-    a->lost_usec = 0;
-}
-
 /* ---- killing --------------------------------------------------------------------------------- */
 
 /* With a short time-out and no retries: whoever presses Ctrl-C is waiting, and presses it again. */
@@ -174,7 +162,30 @@ static void send_kill(struct attach *a, bool now)
         lose(a, r);
     else if (answer.status >= 300 && answer.status != 409) /* 409: it has just ended by itself */
         (void)nm_api_say_refused(a->ctl, &answer);
-    a->kill_sent = true;
+    /* An nmd that is stopping has other things to do: asked twice, the next one does no harm. */
+    a->kill_sent = r >= 0 && answer.status != 503;
+}
+
+/* What is attached to has nobody left to write for. */
+static bool reader_is_gone(const struct attach *a)
+{
+    return a->p->signal_fd >= 0 && (a->streams[0].out_fd < 0 || a->streams[1].out_fd < 0);
+}
+
+/* A connection that is made says that somebody listens again; if it breaks at once, lose() begins
+ * anew. */
+static void retry(struct attach *a)
+{
+    int r = open_calls(a);
+
+    if (r < 0) {
+        lose(a, r);
+        return;
+    }
+    nm_say("nmd is back");
+    a->lost_usec = 0;
+    if (!a->kill_sent && reader_is_gone(a))
+        send_kill(a, false);
 }
 
 /* Three steps, as a person expects them: please, now, and let me go. */

@@ -123,6 +123,29 @@ status=0; wait "$pid" || status=$?
 is "nmctl follows through a crash of nmd" "$status" 6
 is "and repeats nothing then" "$(cat "$out")" "before"$'\n'"after"
 
+# Its output stands still, and its reader leaves while nmd is away.
+mkfifo "$dir/pipe"
+nmctl run --name unread -- yes >"$dir/pipe" 2>"$err" &
+pid=$!
+exec 7<"$dir/pipe"
+read -r out <&7
+is "a reader that is slow gets what there is" "$out" y
+pipe_is_full() {
+    python3 -c 'import fcntl, struct, sys, termios
+sys.exit(struct.unpack("i", fcntl.ioctl(7, termios.FIONREAD, b"1234"))[0] < 60000)'
+}
+check "and holds up what comes after it" wait_until 10 pipe_is_full
+nmd_stop
+check "nmd goes" wait_until 10 said "lost nmd"
+exec 7<&-
+check "then the reader" wait_until 10 said "stdout is closed: killing"
+nmd_start
+check "the container is ended when nmd is back" wait_until 10 nothing_lives
+nothing_lives || nmctl kill --now unread >/dev/null
+status=0; wait "$pid" || status=$?
+is "by SIGTERM, which is returned" "$status" 143
+out=$dir/out
+
 # ---- the other verbs
 
 web=$(nmctl run --detach --name web --app shop -m 64M -c 0.5 -- sleep 1000)
