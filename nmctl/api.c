@@ -180,6 +180,10 @@ static int get_parts(struct nm_ctl *ctl, bool all, uint64_t timeout_usec, size_t
         r = timeout_usec > 0 ? nm_api_try_get(ctl, target, timeout_usec, &part) : nm_api_get(ctl, target, &part);
         if (r != 0)
             return r;
+        if (!json_is_array(part)) {
+            json_decref(part);
+            return timeout_usec > 0 ? -EBADMSG : nm_api_say_unreachable(ctl, -EBADMSG);
+        }
     } while (add_part(list, part) && json_array_size(list) < max);
     *ret = STEAL_PTR(list);
     return 0;

@@ -8,6 +8,7 @@
 
 #include "nmctl/table.h"
 
+#include <assert.h>
 #include <stdarg.h>
 
 #include "nmctl/say.h"
@@ -135,6 +136,7 @@ void nm_table_print(struct nm_table *t, FILE *f, const struct nm_term *term, siz
     _cleanup_free_ unsigned *widths = calloc(t->n_columns, sizeof *widths);
     size_t rows = nm_table_rows(t);
 
+    assert(t->n_cells % t->n_columns == 0);
     if (!widths)
         nm_say_oom();
     measure(t, widths);

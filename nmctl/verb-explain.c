@@ -6,6 +6,7 @@
  * the same everywhere.
  */
 
+#include <errno.h>
 #include <inttypes.h>
 #include <time.h>
 
@@ -114,6 +115,8 @@ static int get_decisions(struct nm_ctl *ctl, const char *path, uint64_t last, js
         r = nm_api_get(ctl, target, &answer);
         if (r != NM_CTL_OK)
             return r;
+        if (!json_is_array(nm_json_at(answer, "decisions")))
+            return nm_api_say_unreachable(ctl, -EBADMSG);
         part = json_copy((json_t *)nm_json_at(answer, "decisions"));
         n = json_array_size(part);
         if (!part || json_array_extend(part, list) < 0)

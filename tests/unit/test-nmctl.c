@@ -311,6 +311,28 @@ static void test_shows(void **state)
     fake_nmd_stop(&f);
 }
 
+static void test_answers_that_are_none_of_nmds(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/containers?limit", OK("{\"containers\":[]}"), NULL},
+        {"GET /v1/decisions?limit", OK("[]"), NULL},
+        {"GET /v1/containers/" ID "/decisions?limit", OK("{\"decisions\":{}}"), NULL},
+    };
+    static const char *const verbs[][4] = {
+        {"nmctl", "list", NULL}, {"nmctl", "explain", NULL}, {"nmctl", "explain", ID, NULL}};
+    struct fake_nmd f;
+    struct result r;
+
+    (void)state;
+    serve(&f, x, NM_ARRAY_SIZE(x));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(verbs); i++) {
+        run(&r, verbs[i]);
+        assert_int_equal(r.status, 3);
+        expect(r.err, "does not answer as nmd does");
+    }
+    fake_nmd_stop(&f);
+}
+
 /* What became of a container past nmd has no decision: explain tells it from the container itself. */
 static void test_explains_what_others_did(void **state)
 {
@@ -580,7 +602,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),
-        cmocka_unit_test(test_shows), cmocka_unit_test(test_explains_what_others_did),
+        cmocka_unit_test(test_shows),
+        cmocka_unit_test(test_answers_that_are_none_of_nmds),
+        cmocka_unit_test(test_explains_what_others_did),
         cmocka_unit_test(test_acts),
         cmocka_unit_test(test_run_returns_the_status),
         cmocka_unit_test(test_run_sends_what_was_asked),
