@@ -5,7 +5,7 @@ TESTS += test-adopt test-launch test-launch-output test-launch-record
 
 launch_world = %D%/launch-world.c %D%/launch-world.h %D%/remove-tree.h
 
-test_adopt_SOURCES = %D%/test-adopt.c $(launch_world)
+test_adopt_SOURCES = %D%/test-adopt.c %D%/own-cgroup.h $(launch_world)
 test_adopt_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_adopt_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_adopt_LDADD = libnm-agent.la $(unit_libs)
@@ -55,7 +55,7 @@ test_health_LDADD = libnm-agent.la $(unit_libs)
 check_PROGRAMS += test-slice
 TESTS += test-slice
 
-test_slice_SOURCES = %D%/test-slice.c
+test_slice_SOURCES = %D%/test-slice.c %D%/remove-tree.h
 test_slice_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_slice_LDADD = libnm-agent.la $(unit_libs)
 

@@ -7,7 +7,7 @@ test_cgroup_parse_SOURCES = %D%/test-cgroup-parse.c
 test_cgroup_parse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgroup_parse_LDADD = libnm-cgroup.la $(unit_libs)
 
-test_netprio_SOURCES = %D%/test-netprio.c
+test_netprio_SOURCES = %D%/test-netprio.c %D%/own-cgroup.h
 test_netprio_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_netprio_LDADD = libnm-cgroup.la $(unit_libs)
 

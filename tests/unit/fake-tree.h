@@ -8,11 +8,10 @@
  */
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
+#include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
 #include "util/macros.h"
 
@@ -26,16 +25,9 @@ static inline void fake_tree_init(struct fake_tree *t)
     assert_non_null(mkdtemp(t->path));
 }
 
-static inline int fake_tree_remove(const char *path, const struct stat *st, int type,
-                                   struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 static inline void fake_tree_done(struct fake_tree *t)
 {
-    assert_int_equal(nftw(t->path, fake_tree_remove, 8, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(remove_tree(t->path), 0);
 }
 
 /* name may have directories, which are made. */

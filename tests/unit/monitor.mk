@@ -1,11 +1,11 @@
 # unit tests of monitor
-noinst_HEADERS += %D%/fake-tree.h
+noinst_HEADERS += %D%/fake-tree.h %D%/remove-tree.h
 
 monitor_tests = test-cgsample test-history test-link test-monitor-parse test-node
 check_PROGRAMS += $(monitor_tests)
 TESTS += $(monitor_tests)
 
-test_cgsample_SOURCES = %D%/test-cgsample.c
+test_cgsample_SOURCES = %D%/test-cgsample.c %D%/own-cgroup.h
 test_cgsample_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgsample_LDADD = libnm-monitor.la $(unit_libs)
 

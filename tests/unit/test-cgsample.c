@@ -20,6 +20,7 @@
 
 #include "monitor/monitor.h"
 #include "tests/unit/fake-tree.h"
+#include "tests/unit/own-cgroup.h"
 #include "util/clock.h"
 
 #define PAGE ((uint64_t)sysconf(_SC_PAGESIZE))
@@ -704,20 +705,13 @@ static void watch_real_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup
 static void test_real_cgroup(void **state)
 {
     _cleanup_(nm_cgroup_sampler_freep) struct nm_cgroup_sampler *s = NULL;
-    char path[] = "/sys/fs/cgroup/unified/nm-test-XXXXXX";
+    char path[64];
     struct nm_cgroup cg = {.dir_fd = -EBADF};
     struct nm_cgroup_sample c;
     int stat_fd;
 
     (void)state;
-    if (!mkdtemp(path)) {
-        (void)snprintf(path, sizeof path, "/sys/fs/cgroup/nm-test-XXXXXX");
-        if (!mkdtemp(path) || access("/sys/fs/cgroup/cgroup.procs", F_OK) < 0) {
-            (void)rmdir(path);
-            print_message("no cgroup2 mount where a cgroup may be made\n");
-            skip();
-        }
-    }
+    make_own_cgroup(path, sizeof path);
     cg.dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(cg.dir_fd >= 0);
     stat_fd = openat(cg.dir_fd, "cpu.stat", O_RDONLY | O_CLOEXEC);

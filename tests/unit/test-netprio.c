@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "cgroup/netprio.h"
+#include "tests/unit/own-cgroup.h"
 
 /* SO_PRIORITY of a socket that a process of that cgroup makes, or 255. */
 static int priority_in(const struct nm_cgroup *cg)
@@ -42,18 +43,11 @@ static int priority_in(const struct nm_cgroup *cg)
 static void test_background(void **state)
 {
     struct nm_cgroup_backend first = {.slice_fd = -EBADF}, second = {.slice_fd = -EBADF};
-    char path[] = "/sys/fs/cgroup/unified/nm-test-XXXXXX";
+    char path[64];
     struct nm_cgroup cg = {.dir_fd = -EBADF};
 
     (void)state;
-    if (!mkdtemp(path)) {
-        (void)snprintf(path, sizeof path, "/sys/fs/cgroup/nm-test-XXXXXX");
-        if (!mkdtemp(path) || access("/sys/fs/cgroup/cgroup.procs", F_OK) < 0) {
-            (void)rmdir(path);
-            print_message("no cgroup2 mount where a cgroup may be made\n");
-            skip();
-        }
-    }
+    make_own_cgroup(path, sizeof path);
     cg.dir_fd = first.slice_fd = second.slice_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(cg.dir_fd >= 0);
     nm_netprio_probe(&first);

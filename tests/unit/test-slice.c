@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <ftw.h>
 
 #include "agent/manager/manager-slice.h"
 #include "cgroup/backend-fake.h"
 #include "cgroup/backend.h"
+#include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
 #include "util/log.h"
 
@@ -26,14 +26,6 @@ struct fixture {
     struct nm_container containers[3];
     struct nm_view *views[3];
 };
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
 
 /* Its memory is gone with it; what is in its directories is not. */
 static void begin_nmd(struct fixture *f)
@@ -84,7 +76,7 @@ static int tear_down(void **state)
     nm_cgroup_backend_free(f->m.backend);
     nm_config_free(f->m.config);
     sd_event_unref(f->m.event);
-    (void)nftw(f->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    (void)remove_tree(f->directory);
     free(f);
     return 0;
 }
@@ -132,7 +124,7 @@ static void stop_and_start_slice(struct fixture *f, uint64_t remembered)
 {
     _cleanup_close_ int fd = -EBADF;
 
-    assert_int_equal(nftw(f->m.backend->slice_path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(remove_tree(f->m.backend->slice_path), 0);
     assert_int_equal(mkdir(f->m.backend->slice_path, 0755), 0);
     assert_int_equal(nm_backend_open_slice(f->m.backend), 0);
     fd = openat(f->m.backend->slice_fd, "memory.low", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* For tests that need the real kernel: a cgroup of their own, which they remove. Needs cmocka.h before it. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Where the unified hierarchy is, and there alone. Skips the test where none may be made; path is empty then. */
+static inline void make_own_cgroup(char *path, size_t size)
+{
+    static const char *const mounts[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
+
+    for (size_t i = 0; i < sizeof mounts / sizeof *mounts; i++) {
+        (void)snprintf(path, size, "%s/cgroup.procs", mounts[i]);
+        if (access(path, W_OK) < 0)
+            continue;
+        (void)snprintf(path, size, "%s/nm-test-XXXXXX", mounts[i]);
+        if (mkdtemp(path))
+            return;
+    }
+    path[0] = '\0';
+    print_message("no cgroup2 mount where a cgroup may be made\n");
+    skip();
+}
