@@ -2,25 +2,11 @@
 
 /* The rules once more; see policy-oracle.h. Written for clearness, in doubles, quadratic where that is simpler. */
 
-#include "tests/unit/policy-oracle.h"
+#include "tests/unit/policy-oracle-facts.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-
-struct facts {
-    const struct world *w;
-    const struct nm_policy_settings *s;
-    const struct nm_policy_input *in;
-    const struct nm_policy_verdict *v;
-    bool fresh, cpu_known;
-    double capacity[2], alpha[2], beta[2];
-    double used[2];    /* U before this round's actions */
-    double in_use[2];
-    double pending_measured[2], pending_estimate[2];
-    double allocated[2], allocated_guaranteed[2];
-    size_t n_pending[2], n_active, n_queued, n_guaranteed_queued;
-};
 
 nm_printf(2, 3) static const char *wrong(struct oracle *o, const char *format, ...)
 {
@@ -30,124 +16,6 @@ nm_printf(2, 3) static const char *wrong(struct oracle *o, const char *format, .
     (void)vsnprintf(o->message, sizeof(o->message), format, ap);
     va_end(ap);
     return o->message;
-}
-
-static double get(const struct nm_resources *r, int k)
-{
-    return k == NM_MEMORY ? (double)r->memory_bytes : (double)r->cpu_millicores;
-}
-
-static bool queued(const struct nm_view *v)
-{
-    return v->state == NM_SCHEDULED && !v->admitted;
-}
-
-static bool stuck(const struct facts *f, const struct nm_view *v)
-{
-    uint64_t since = v->state == NM_KILLING ? NM_MAX(v->state_usec, v->shrunk_usec) : v->state_usec;
-
-    return f->in->now_usec - since >= 10 * NM_USEC_PER_SEC;
-}
-
-/* What it had in swap comes back with it, as far as its limit lets it in. */
-static double returning(const struct facts *f, const struct nm_view *v)
-{
-    double room = fmax(0, (double)v->request.memory_bytes - (double)v->measured.memory_bytes);
-
-    if (!f->s->over_allocation)
-        return 0;
-    return f->s->memory_limits ? fmin((double)v->swapped_bytes, room) : (double)v->swapped_bytes;
-}
-
-static double estimate(const struct facts *f, const struct nm_view *v, int k)
-{
-    bool warm = v->state == NM_SCHEDULED || v->n_samples < f->s->warmup_samples ||
-                f->in->now_usec < v->started_usec + f->s->warmup_usec;
-    double e = get(&v->measured, k);
-
-    if (queued(v) || (v->state == NM_PAUSED && k == NM_CPU))
-        return 0;
-    if (!f->s->over_allocation)
-        return get(&v->request, k);
-    if (v->state == NM_KILLING ? v->n_samples == 0 : warm)
-        e = fmax(e, get(&v->request, k));
-    if (k == NM_MEMORY &&
-        (v->state == NM_RESUMING ||
-         (v->state == NM_RUNNING &&
-          (v->state_samples < 2 || f->in->now_usec < NM_MAX(v->state_usec, v->reclaimed_usec) + f->s->warmup_usec))))
-        e = fmax(e, get(&v->measured, k) + returning(f, v));
-    if (k == NM_CPU &&
-        (v->state == NM_RESUMING || (v->state == NM_RUNNING && v->state_samples < 2)))
-        e = fmax(e, (double)v->last_cpu_millicores);
-    return e;
-}
-
-static double resume_cpu(const struct facts *f, const struct nm_view *v)
-{
-    return f->s->over_allocation ? (double)v->last_cpu_millicores
-                                 : (double)v->request.cpu_millicores;
-}
-
-static void gather_view(struct facts *f, const struct nm_view *v, double shown[2])
-{
-    if (queued(v)) {
-        f->n_queued += v->type == NM_OPPORTUNISTIC;
-        f->n_guaranteed_queued += v->type == NM_GUARANTEED;
-        return;
-    }
-    if (v->type == NM_OPPORTUNISTIC && v->state != NM_PAUSED && v->state != NM_KILLING)
-        f->n_active++;
-    for (int k = 0; k < 2; k++) {
-        bool pending =
-            (v->state == NM_KILLING || (v->state == NM_PAUSING && k == NM_CPU)) && !stuck(f, v);
-
-        shown[k] += get(&v->measured, k);
-        f->used[k] += estimate(f, v, k);
-        f->in_use[k] += k == NM_CPU && v->state == NM_PAUSED ? 0 : get(&v->measured, k);
-        f->allocated[k] += get(&v->request, k);
-        if (v->type == NM_GUARANTEED)
-            f->allocated_guaranteed[k] += get(&v->request, k);
-        if (pending) {
-            f->n_pending[k]++;
-            f->pending_measured[k] += get(&v->measured, k);
-            f->pending_estimate[k] += estimate(f, v, k);
-        }
-    }
-}
-
-static void gather(struct oracle *o, struct facts *f, const struct world *w)
-{
-    const struct nm_policy_node *node = &w->in.node;
-    double shown[2] = {0};
-
-    *f = (struct facts){.w = w, .s = &w->settings, .in = &w->in, .v = &w->verdict};
-    f->fresh = node->valid && w->in.now_usec - node->at_usec <= w->settings.sample_max_age_usec;
-    f->cpu_known = f->fresh && node->cpu_valid;
-    for (int k = 0; k < 2; k++) {
-        double a = k == NM_MEMORY ? f->s->over_allocation_threshold.memory
-                                  : f->s->over_allocation_threshold.cpu;
-        double b =
-            k == NM_MEMORY ? f->s->preemption_threshold.memory : f->s->preemption_threshold.cpu;
-
-        f->capacity[k] = get(&f->s->capacity, k);
-        f->alpha[k] = f->s->over_allocation ? floor(f->capacity[k] * a) : f->capacity[k];
-        f->beta[k] = f->s->over_allocation ? floor(f->capacity[k] * b) : f->capacity[k];
-    }
-    for (size_t i = 0; i < w->in.n_views; i++)
-        gather_view(f, w->in.views[i], shown);
-    for (int k = 0; k < 2; k++) {
-        bool anew = node->valid && (node->at_usec != o->sample_at || !o->system_known[k]);
-
-        if (anew && (k == NM_MEMORY || node->cpu_valid)) {
-            o->system[k] =
-                fmax(0, fmax(0, get(&node->used, k) - get(&f->s->reserve, k)) - shown[k]);
-            if (k == NM_MEMORY)
-                o->system[k] = fmax(o->system[k], (double)node->slice_left_bytes);
-            o->system_known[k] = true;
-        }
-        f->in_use[k] += o->system[k];
-        f->used[k] += f->s->over_allocation ? o->system[k] : 0;
-    }
 }
 
 /* ---- single actions -------------------------------------------------------------------------- */
@@ -281,7 +149,7 @@ static double in_swap_of_paused(const struct facts *f)
 
         if (v->state == NM_PAUSED &&
             (!a || (a->type != NM_ACTION_RESUME && a->type != NM_ACTION_KILL)))
-            sum += returning(f, v);
+            sum += facts_returning(f, v);
     }
     return sum;
 }
@@ -358,9 +226,9 @@ static const char *check_resume(struct oracle *o, const struct facts *f,
                      used[NM_CPU], resume_cpu(f, v), f->beta[NM_CPU]);
     if (f->s->over_allocation && f->in_use[NM_MEMORY] > f->beta[NM_MEMORY])
         return "resumed while memory is over beta";
-    if (returning(f, v) > 0 && used[NM_MEMORY] + returning(f, v) > f->beta[NM_MEMORY])
+    if (facts_returning(f, v) > 0 && used[NM_MEMORY] + facts_returning(f, v) > f->beta[NM_MEMORY])
         return wrong(o, "container %" PRIu64 " is resumed at %.0f, with %.0f in swap, beta %.0f",
-                     v->seq, used[NM_MEMORY], returning(f, v), f->beta[NM_MEMORY]);
+                     v->seq, used[NM_MEMORY], facts_returning(f, v), f->beta[NM_MEMORY]);
     return NULL;
 }
 
@@ -394,7 +262,7 @@ static const char *check_actions(struct oracle *o, const struct facts *f)
             }
         if (a->type == NM_ACTION_RESUME && a->reason != NM_REASON_FREEZE_HANGS) {
             used[NM_CPU] += resume_cpu(f, a->target);
-            used[NM_MEMORY] += returning(f, a->target);
+            used[NM_MEMORY] += facts_returning(f, a->target);
             n_resumed +=
                 a->target->type == NM_OPPORTUNISTIC && a->reason == NM_REASON_BELOW_THRESHOLD;
         }
@@ -511,9 +379,9 @@ static void add_expected(const struct facts *f, double pending[2], enum nm_reaso
         if (a->type == NM_ACTION_RECLAIM)
             pending[NM_MEMORY] += (double)a->predicted.memory_bytes;
         if (a->type == NM_ACTION_KILL)
-            pending[NM_MEMORY] += estimate(f, v, NM_MEMORY);
+            pending[NM_MEMORY] += facts_estimate(f, v, NM_MEMORY);
         if ((a->type == NM_ACTION_KILL && v->state != NM_PAUSING) || a->type == NM_ACTION_PAUSE)
-            pending[NM_CPU] += estimate(f, v, NM_CPU);
+            pending[NM_CPU] += facts_estimate(f, v, NM_CPU);
     }
 }
 
@@ -528,7 +396,7 @@ static const char *check_room_need(struct oracle *o, const struct facts *f)
     for (size_t i = 0; i < f->v->n_actions; i++)
         if (f->v->actions[i].reason == NM_REASON_PAUSE_EXPIRED) {
             used[NM_CPU] += resume_cpu(f, f->v->actions[i].target);
-            used[NM_MEMORY] += returning(f, f->v->actions[i].target);
+            used[NM_MEMORY] += facts_returning(f, f->v->actions[i].target);
         }
     admit_and_claim(f, used, claims);
     add_expected(f, pending, NM_REASON_PAUSE_DEADLINE, NM_MEMORY);
@@ -595,6 +463,7 @@ static const char *check_resume_order(struct oracle *o, const struct facts *f)
 static const char *check_deadlines(struct oracle *o, const struct facts *f)
 {
     uint32_t awake = NM_MAX(2U, f->s->settle_samples); /* after a sleep */
+
     for (size_t i = 0; i < f->in->n_views; i++) {
         const struct nm_view *v = f->in->views[i];
         const struct nm_policy_action *a = action_on(f, v);
@@ -777,7 +646,7 @@ const char *oracle_check(struct oracle *o, const struct world *w)
     struct facts f;
     const char *r;
 
-    gather(o, &f, w);
+    facts_gather(o, &f, w);
     tick(o, &f);
     r = check_figures(o, &f);
     r = r ? r : check_budget(o, &f);

@@ -5,6 +5,7 @@ check_PROGRAMS += test-policy-property
 TESTS += test-policy-property
 test_policy_property_SOURCES = %D%/test-policy-property.c \
 	%D%/policy-oracle.c %D%/policy-oracle.h %D%/policy-oracle-pass.c \
+	%D%/policy-oracle-facts.c %D%/policy-oracle-facts.h \
 	%D%/policy-world.c %D%/policy-world.h
 test_policy_property_LDADD = libnm-agent.la -lm
 

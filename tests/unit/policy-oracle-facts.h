@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What the oracle's rules speak of, gathered from a round's input before any of them is looked at. */
+
+#include "tests/unit/policy-oracle.h"
+
+struct facts {
+    const struct world *w;
+    const struct nm_policy_settings *s;
+    const struct nm_policy_input *in;
+    const struct nm_policy_verdict *v;
+    bool fresh, cpu_known;
+    double capacity[2], alpha[2], beta[2];
+    double used[2];    /* U before this round's actions */
+    double in_use[2];
+    double pending_measured[2], pending_estimate[2];
+    double allocated[2], allocated_guaranteed[2];
+    size_t n_pending[2], n_active, n_queued, n_guaranteed_queued;
+};
+
+static inline double get(const struct nm_resources *r, int k)
+{
+    return k == NM_MEMORY ? (double)r->memory_bytes : (double)r->cpu_millicores;
+}
+
+static inline bool queued(const struct nm_view *v)
+{
+    return v->state == NM_SCHEDULED && !v->admitted;
+}
+
+static inline bool stuck(const struct facts *f, const struct nm_view *v)
+{
+    uint64_t since = v->state == NM_KILLING ? NM_MAX(v->state_usec, v->shrunk_usec) : v->state_usec;
+
+    return f->in->now_usec - since >= 10 * NM_USEC_PER_SEC;
+}
+
+static inline double resume_cpu(const struct facts *f, const struct nm_view *v)
+{
+    return f->s->over_allocation ? (double)v->last_cpu_millicores
+                                 : (double)v->request.cpu_millicores;
+}
+
+/* What it had in swap comes back with it, as far as its limit lets it in. */
+double facts_returning(const struct facts *f, const struct nm_view *v);
+double facts_estimate(const struct facts *f, const struct nm_view *v, int k);
+void facts_gather(struct oracle *o, struct facts *f, const struct world *w);
