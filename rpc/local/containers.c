@@ -256,7 +256,7 @@ static void leave_out_foreign(struct nm_call *call, struct nm_decision *d)
         d->on_behalf_of[0] = '\0';
 }
 
-/* Who comes over TCP counts as one who may see all containers (server.c), but is told no names of
+/* Who comes over TCP counts as one who may see all containers (connections.c), but is told no names of
  * users. */
 static void list_decision(const struct nm_decision *d, void *userdata)
 {

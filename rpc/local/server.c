@@ -460,8 +460,8 @@ static void stop_library(struct nm_local_server *s)
     MHD_stop_daemon(s->daemon);
 }
 
-/* Nobody new first, then the library with those who are there. The deferred source goes after it,
- * for the streams' farewell still enables that. */
+/* Nobody new first, then the library with those who are there. The timer of turns goes after it, for the streams'
+ * farewell still enables that (nm_host_want_turns()). */
 struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
 {
     struct stat st;

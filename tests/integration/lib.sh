@@ -55,8 +55,8 @@ nmd_start() {
 
 nmd_alive() { [ -n "$nmd_pid" ] && kill -0 "$nmd_pid" 2>/dev/null; }
 
-# Ends nmd as a service manager would, and tells its exit status.
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# Ends nmd as a service manager would, and tells its exit status.
 nmd_stop() {
     local status=0
     [ -n "$nmd_pid" ] || return 0

@@ -495,7 +495,6 @@ static void test_shim_missing(void **state)
     assert_null(w->launch);
 }
 
-/* A stale record of an earlier attempt in the same directory is not believed. */
 static struct nm_cgroup_backend *make_slice(void)
 {
     char slice[64];
@@ -577,6 +576,7 @@ static void test_no_such_cgroup(void **state)
     assert_int_equal(w->ended.exit_code, 4);
 }
 
+/* A stale record of an earlier attempt in the same directory is not believed. */
 static void test_second_attempt(void **state)
 {
     struct world *w = *state;
