@@ -77,12 +77,6 @@ static inline double nm_fractions_get(const struct nm_fractions *f, enum nm_reso
     return which == NM_MEMORY ? f->memory : f->cpu;
 }
 
-/* Takes b from a, stopping at zero. */
-static inline uint64_t nm_sub_u64(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
-
 const char *nm_execution_type_name(enum nm_execution_type t); /* "GUARANTEED", "OPPORTUNISTIC" */
 int nm_execution_type_from_string(const char *s, enum nm_execution_type *ret); /* any case */
 const char *nm_state_name(enum nm_state s); /* "RUNNING", ... */

@@ -17,6 +17,7 @@
 
 #include "monitor/kread.h"
 #include "monitor/parse.h"
+#include "monitor/rate.h"
 #include "util/error.h"
 
 /* The cpu lines of some 900 CPUs; the interrupt counts that follow them may be cut off. */
@@ -127,9 +128,6 @@ static bool busy_millicores(const struct nm_cpu_ticks *old, const struct nm_cpu_
 
 static int sample_cpu(struct nm_node_sampler *s, uint64_t now_usec, struct nm_node_sample *out)
 {
-    /* Ticks are 10 ms: over less than a few of them a share says nothing, and the previous one is
-     * kept. */
-    const uint64_t min_usec = 50 * NM_USEC_PER_MSEC;
     struct nm_cpu_ticks t;
     int r = nm_monitor_read(s->stat_fd, s->buf, sizeof s->buf);
 
@@ -137,7 +135,8 @@ static int sample_cpu(struct nm_node_sampler *s, uint64_t now_usec, struct nm_no
         r = nm_monitor_parse_stat(s->buf, &t);
     if (r < 0)
         return r;
-    if (!s->primed || now_usec < s->cpu_at_usec || now_usec - s->cpu_at_usec >= min_usec) {
+    /* Ticks are 10 ms: over less than a few of them a share says nothing, and the previous one is kept. */
+    if (!s->primed || now_usec < s->cpu_at_usec || now_usec - s->cpu_at_usec >= NM_RATE_MIN_USEC) {
         s->cpu_valid = s->primed && now_usec > s->cpu_at_usec &&
                        busy_millicores(&s->ticks, &t, &s->cpu_busy_millicores);
         s->ticks = t;

@@ -231,16 +231,6 @@ int nm_monitor_parse_memory_stat(const char *text, struct nm_memory_stat *ret)
     return 0;
 }
 
-static uint64_t add_sat(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
-static uint64_t sub_sat(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
-
 /*
  * The "unevictable" list holds whatever is mlocked, anonymous memory and tmpfs as well as page
  * cache. The first two are in anon and shmem already, and adding the whole list would count them
@@ -257,13 +247,13 @@ static uint64_t sub_sat(uint64_t a, uint64_t b)
  */
 uint64_t nm_memory_stat_used_bytes(const struct nm_memory_stat *s)
 {
-    uint64_t swap_backed = add_sat(s->anon, s->shmem);
-    uint64_t evictable = add_sat(s->inactive_anon, s->active_anon);
-    uint64_t unevictable_cache = sub_sat(s->unevictable, sub_sat(swap_backed, evictable));
-    uint64_t kernel = sub_sat(s->kernel, s->slab_reclaimable);
-    uint64_t leaving = NM_MIN(sub_sat(evictable, swap_backed), s->file_writeback);
+    uint64_t swap_backed = nm_add_u64(s->anon, s->shmem);
+    uint64_t evictable = nm_add_u64(s->inactive_anon, s->active_anon);
+    uint64_t unevictable_cache = nm_sub_u64(s->unevictable, nm_sub_u64(swap_backed, evictable));
+    uint64_t kernel = nm_sub_u64(s->kernel, s->slab_reclaimable);
+    uint64_t leaving = NM_MIN(nm_sub_u64(evictable, swap_backed), s->file_writeback);
 
-    return add_sat(add_sat(add_sat(swap_backed, leaving), kernel), unevictable_cache);
+    return nm_add_u64(nm_add_u64(nm_add_u64(swap_backed, leaving), kernel), unevictable_cache);
 }
 
 int nm_monitor_parse_counter(const char *text, uint64_t *ret)

@@ -7,19 +7,16 @@
 #include <assert.h>
 #include <fcntl.h>
 
+#include "monitor/parse.h"
 #include "util/error.h"
 #include "util/fileio.h"
-#include "util/parse.h"
 
 static int read_number(int dir_fd, const char *name, uint64_t *ret)
 {
     char text[32];
     int r = nm_read_file_at(dir_fd, name, text, sizeof text, NULL);
 
-    if (r < 0)
-        return r;
-    text[strcspn(text, "\n")] = '\0';
-    return nm_parse_u64(text, ret) < 0 ? -EBADMSG : 0;
+    return r < 0 ? r : nm_monitor_parse_counter(text, ret);
 }
 
 /* threads-max follows the memory: some 8 per MiB. The identifiers may be fewer. */

@@ -36,6 +36,19 @@
 #define NM_NSEC_PER_USEC UINT64_C(1000)
 #define NM_MIB (UINT64_C(1) << 20)
 
+/* Sums and differences that stop where the numbers do. */
+static inline uint64_t nm_add_u64(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static inline uint64_t nm_sub_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
 /* Takes the pointer (or descriptor) out of a variable that would otherwise clean it up. */
 #define STEAL_PTR(p) \
     ({ \

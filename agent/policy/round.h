@@ -184,13 +184,6 @@ struct nm_need {
     const struct nm_view *head; /* only from those that have passed it */
 };
 
-static inline uint64_t nm_add_u64(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 static inline uint64_t nm_mul_u64(uint64_t a, uint64_t b)
 {
     uint64_t product;

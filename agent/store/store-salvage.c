@@ -195,15 +195,9 @@ static void save_table(struct salvage *v, const struct table *t)
 
 static bool is_ours(sqlite3 *db)
 {
-    sqlite3_stmt *stmt;
-    bool is = false;
+    int64_t version;
 
-    if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &stmt, NULL) != SQLITE_OK)
-        return false;
-    if (sqlite3_step(stmt) == SQLITE_ROW)
-        is = sqlite3_column_int64(stmt, 0) == NM_STORE_SCHEMA;
-    (void)sqlite3_finalize(stmt);
-    return is;
+    return nm_store_query_int64(db, "PRAGMA user_version", &version) == 0 && version == NM_STORE_SCHEMA;
 }
 
 static bool knows_its_boot(struct nm_store *s)

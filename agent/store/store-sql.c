@@ -2,7 +2,6 @@
 
 #include "agent/store/store-sql.h"
 
-#include <assert.h>
 #include <errno.h>
 
 /* `code` is an extended one: nm_store_connect() asks for them. */
