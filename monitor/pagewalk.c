@@ -105,7 +105,6 @@ int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t 
     pid_t pid;
 
     assert(w->pid == 0); /* one at a time: its result is asked for first */
-    nm_pagewalk_done(w);
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return -errno;
     read_fd = fds[0];
@@ -127,8 +126,6 @@ int nm_pagewalk_collect(struct nm_pagewalk *w, int timeout_msec, struct nm_pagew
     ssize_t n;
 
     assert(w->pid != 0 && ret);
-    if (w->pid == 0)
-        return -ESRCH;
     (void)poll(&poll_fd, 1, timeout_msec);
     n = read(w->fd, &result, sizeof result);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
