@@ -4,6 +4,7 @@
 
 #include "util/error.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -13,6 +14,7 @@ int nm_fail(char **ret_message, int r, const char *format, ...)
     char *text;
     int n;
 
+    assert(r < 0 && format);
     if (!ret_message)
         return r;
     va_start(ap, format);

@@ -8,6 +8,7 @@
 
 #include "util/fileio.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@ int nm_pread_file(int fd, char *buf, size_t size, size_t *ret_len)
 {
     size_t len = 0;
 
+    assert(fd >= 0 && buf);
     if (size == 0)
         return -E2BIG;
     for (;;) {
@@ -68,6 +70,7 @@ int nm_write_file_at(int dir_fd, const char *name, const char *text)
 
 int nm_write_all(int fd, const char *data, size_t size)
 {
+    assert(fd >= 0 && (data || size == 0));
     while (size > 0) {
         ssize_t n = write(fd, data, size);
         if (n < 0) {
@@ -81,28 +84,23 @@ int nm_write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-static int write_new(int dir_fd, const char *name, const char *text, mode_t mode, int sync)
+static int write_new(int dir_fd, const char *name, const char *text, mode_t mode)
 {
     _cleanup_close_ int fd =
         openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
-    int r;
 
-    if (fd < 0)
-        return -errno;
-    r = nm_write_all(fd, text, strlen(text));
-    if (r < 0)
-        return r;
-    return sync ? RET_NERRNO(fsync(fd)) : 0;
+    return fd < 0 ? -errno : nm_write_all(fd, text, strlen(text));
 }
 
-int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode, int sync)
+int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode)
 {
     char tmp[256];
     int r;
 
+    assert(name[0] && text && !(mode & ~(mode_t)07777));
     if ((size_t)snprintf(tmp, sizeof tmp, ".%s.new", name) >= sizeof tmp)
         return -ENAMETOOLONG;
-    r = write_new(dir_fd, tmp, text, mode, sync);
+    r = write_new(dir_fd, tmp, text, mode);
     if (r >= 0)
         r = RET_NERRNO(renameat(dir_fd, tmp, dir_fd, name));
     if (r < 0)
@@ -147,14 +145,14 @@ static int open_how(int root_fd, const char *path, const struct open_how *how)
     }
 }
 
-int nm_open_beneath(int root_fd, const char *path, int flags, mode_t mode)
+int nm_open_beneath(int root_fd, const char *path, int flags)
 {
     const struct open_how how = {
         .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
-        .mode = flags & O_CREAT ? mode : 0,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
 
+    assert(root_fd >= 0 && !(flags & O_CREAT));
     return open_how(root_fd, path, &how);
 }
 
@@ -165,6 +163,7 @@ int nm_open_in_root(int root_fd, const char *path, int flags)
         .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
     };
 
+    assert(root_fd >= 0 && !(flags & O_CREAT));
     return open_how(root_fd, path, &how);
 }
 
@@ -183,6 +182,7 @@ int nm_check_private_dir(int fd)
 
 void nm_closefrom(int fd)
 {
+    assert(fd > STDERR_FILENO);
     if (syscall(SYS_close_range, (unsigned)fd, ~0U, 0) == 0)
         return;
     /* refused by a filter */

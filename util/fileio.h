@@ -23,16 +23,16 @@ int nm_write_file_at(int dir_fd, const char *name, const char *text);
 /* Writes all of it, in as many turns as it takes. */
 int nm_write_all(int fd, const char *data, size_t size);
 
-/* Writes a regular file so that a reader sees the old or the new content, never a part: temporary name, fsync if
- * asked, rename. */
-int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode, int sync);
+/* Writes a regular file so that a reader sees the old or the new content, never a part: temporary name, rename.
+ * It isn't synced: a crash of the host may leave either, or an empty one. */
+int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode);
 
 /* mkdir -p; existing directories are fine. */
 int nm_mkdir_p(const char *path, mode_t mode);
 
-/* Opens path beneath root_fd: no "..", no absolute path, no symlink or mount crossing that leads out of it
- * (openat2 with RESOLVE_BENEATH). Returns a descriptor that the caller owns, or -errno (-EXDEV: led outside). */
-int nm_open_beneath(int root_fd, const char *path, int flags, mode_t mode);
+/* Opens what there is at path beneath root_fd: no "..", no absolute path, no symlink or mount crossing that leads out
+ * of it (openat2 with RESOLVE_BENEATH). Returns a descriptor that the caller owns, or -errno (-EXDEV: led outside). */
+int nm_open_beneath(int root_fd, const char *path, int flags);
 
 /* The same where path is as seen by somebody whose root directory is root_fd: absolute paths and symlinks begin
  * there, ".." ends there, and the links of /proc to descriptors, roots and working directories lead nowhere

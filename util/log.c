@@ -8,6 +8,7 @@
 
 #include "util/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -48,6 +49,7 @@ void nm_log_init(enum nm_log_target target)
 
 void nm_log_set_level(int level)
 {
+    assert(level >= LOG_EMERG && level <= LOG_DEBUG);
     logger.level = level;
 }
 
@@ -117,6 +119,7 @@ void nm_log_container(int level, const char *container_id, const char *decision,
     char text[2048], id[48] = "NM_PROGRAM=nmd", container[96] = "NM_PROGRAM=nmd";
     va_list ap;
 
+    assert(!message_id || strlen(message_id) == 32);
     if (level > logger.level)
         return;
     va_start(ap, format);

@@ -7,6 +7,7 @@
 
 #include "util/parse.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -203,6 +204,7 @@ const char *nm_format_size(uint64_t bytes, char *buf, size_t size)
     size_t u = 0;
     double v = (double)bytes;
 
+    assert(buf && size > 0);
     for (; v >= 1024 && u + 1 < NM_ARRAY_SIZE(units); u++)
         v /= 1024;
     (void)snprintf(buf, size, u == 0 || v >= 100 ? "%.0f %s" : "%.1f %s", v, units[u]);
@@ -213,6 +215,7 @@ const char *nm_format_duration(uint64_t usec, char *buf, size_t size)
 {
     uint64_t s = usec / NM_USEC_PER_SEC;
 
+    assert(buf && size > 0);
     if (usec < NM_USEC_PER_MSEC)
         (void)snprintf(buf, size, "%" PRIu64 "us", usec);
     else if (s < 1)

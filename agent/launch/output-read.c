@@ -57,7 +57,7 @@ int nm_output_find_older(int dir_fd, const char *stream, bool *ret_has, uint64_t
 
 static int open_plain(int dir_fd, const char *name, int flags, struct stat *ret_st)
 {
-    _cleanup_close_ int fd = nm_open_beneath(dir_fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    _cleanup_close_ int fd = nm_open_beneath(dir_fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 
     if (fd < 0)
         return fd;

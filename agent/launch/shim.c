@@ -68,7 +68,7 @@ static int write_record(const char *text)
 {
     if (record.phase == NM_LAUNCH_ENDED && write_spare(text) == 0)
         return 0;
-    return nm_write_file_atomic_at(NM_SHIM_FD_DIR, NM_LAUNCH_RECORD_FILE, text, 0600, 0);
+    return nm_write_file_atomic_at(NM_SHIM_FD_DIR, NM_LAUNCH_RECORD_FILE, text, 0600);
 }
 
 /* For whoever comes later, then for the nmd that is there now. Fails when it is not written; *ret_told: nmd has it. */

@@ -293,7 +293,7 @@ static int open_log(const struct nm_manager *m, const char *id, const char *stre
     assert(ret);
     if (root < 0)
         return -errno;
-    dir = nm_open_beneath(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    dir = nm_open_beneath(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     return dir < 0 ? dir : nm_output_piece_open(dir, stream, from, ret);
 }
 

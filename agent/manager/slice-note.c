@@ -72,7 +72,7 @@ int nm_slice_note_save(const char *directory, struct nm_slice_note *n)
         return -errno;
     (void)snprintf(text, sizeof text, LINE, n->own_bytes, n->asked_bytes[0], n->asked_bytes[1], n->asked_bytes[2],
                    n->asked_bytes[3]);
-    r = nm_write_file_atomic_at(dir_fd, NOTE_NAME, text, 0600, 0);
+    r = nm_write_file_atomic_at(dir_fd, NOTE_NAME, text, 0600);
     if (r >= 0)
         n->unsaved = false;
     return r;

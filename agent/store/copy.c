@@ -56,7 +56,7 @@ int nm_copy_write(const char *container_dir, const char *boot_id, const struct n
         r = nm_mkdir_p(container_dir, 0700);
         fd = r < 0 ? r : open_dir(container_dir);
     }
-    return fd < 0 ? fd : nm_write_file_atomic_at(fd, NM_COPY_FILE, text, 0600, 0);
+    return fd < 0 ? fd : nm_write_file_atomic_at(fd, NM_COPY_FILE, text, 0600);
 }
 
 static int load(const char *container_dir, json_t **ret)

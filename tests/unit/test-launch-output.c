@@ -242,7 +242,7 @@ static void wait_for_the_shim(struct world *w)
 
 static void put_file(int dir, const char *name, const char *text)
 {
-    assert_int_equal(nm_write_file_atomic_at(dir, name, text, 0600, 0), 0);
+    assert_int_equal(nm_write_file_atomic_at(dir, name, text, 0600), 0);
 }
 
 /* The pipe of a shim that is gone, with this in it. */

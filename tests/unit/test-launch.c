@@ -550,7 +550,7 @@ static void test_shim_is_no_program(void **state)
 
     if (!b)
         skip();
-    assert_int_equal(nm_write_file_atomic_at(dir, "garbage", "no program", 0755, 0), 0);
+    assert_int_equal(nm_write_file_atomic_at(dir, "garbage", "no program", 0755), 0);
     p.shim_fd = shim = openat(dir, "garbage", O_PATH | O_CLOEXEC);
     assert_true(shim >= 0);
     assert_int_equal(b->ops->prepare(b, "c1", &cg), 0);
