@@ -28,9 +28,6 @@
  * before it is relieved. */
 #define GLANCE_USEC (20 * NM_USEC_PER_MSEC)
 #define FLUTTER_SHARE 1024 /* of the capacity: what is no more says nothing about the threshold */
-/* A sample reads all of each container, which takes milliseconds where there are many, or big ones without a memory
- * controller: no more than this part of the time, unless the threshold is being crossed. */
-#define SAMPLING_SHARE 20
 #define CPU_GLANCE_USEC (15 * NM_USEC_PER_MSEC) /* less says nothing */
 /* Long enough that the ticks of /proc/stat say something, short enough to relieve within 100 ms. */
 #define CPU_LOOK_USEC (50 * NM_USEC_PER_MSEC)
@@ -56,8 +53,7 @@ static bool worth_a_sample(const struct nm_manager *m, const struct nm_node_samp
 
     if (growth == NM_GROWTH_CROSSES && grown > m->settings.capacity.memory_bytes / FLUTTER_SHARE)
         return true;
-    return growth != NM_GROWTH_SMALL &&
-           now->at_usec - m->node.at_usec >= SAMPLING_SHARE * m->sample_cost_usec;
+    return growth != NM_GROWTH_SMALL && nm_sample_is_affordable(m, now->at_usec);
 }
 
 static uint64_t cpu_limit(const struct nm_manager *m)

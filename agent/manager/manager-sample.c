@@ -15,6 +15,8 @@
 #include "util/fault.h"
 #include "util/log.h"
 
+#define SAMPLING_SHARE 20
+
 /* Each killed process counts; the container, which goes as a whole, is told about once. The kernel counts `oom` where
  * a limit was reached: with none in the victim itself, it died for the slice, or for the node. */
 void nm_sample_count_oom_kills(struct nm_live *l, uint64_t n, uint64_t ooms)
@@ -142,6 +144,11 @@ static void notice_sleep(struct nm_manager *m, uint64_t now)
     m->woke = m->last_sample_usec > 0 && m->suspended_usec > before + NM_USEC_PER_SEC;
     if (m->woke)
         m->node.cpu_valid = false;
+}
+
+bool nm_sample_is_affordable(const struct nm_manager *m, uint64_t now_usec)
+{
+    return nm_sub_u64(now_usec, m->last_sample_usec) >= SAMPLING_SHARE * m->sample_cost_usec;
 }
 
 int nm_sample_all(struct nm_manager *m)

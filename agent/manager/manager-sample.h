@@ -3,6 +3,10 @@
 
 #include "agent/manager/manager-state.h"
 
+/* A sample reads all of each container, which takes milliseconds where there are many, or big ones without a memory
+ * controller: out of turn no more than a twentieth of the time is spent on it. Is that time over since the newest? */
+bool nm_sample_is_affordable(const struct nm_manager *m, uint64_t now_usec);
+
 int nm_sample_all(struct nm_manager *m); /* node and all containers, afresh */
 void nm_sample_live(struct nm_live *l, uint64_t now_usec);
 /* n: of its whole life; ooms: how often its own limit was the reason, or NM_LAUNCH_OOMS_UNKNOWN */

@@ -266,6 +266,33 @@ static void test_start_is_forgotten(void **state)
     assert_false(c->view.admitted);
 }
 
+/* ---- what is done out of turn -------------------------------------------------------------------- */
+
+/* Its memory.events change, just after a sample that took so long. Is another one asked for? */
+static bool is_looked_at(struct manager_world *w, const struct nm_live *l, const struct nm_cgroup_memory_events *e,
+                         uint64_t cost_usec)
+{
+    w->m->kicks = 0;
+    w->m->last_sample_usec = nm_now_usec();
+    w->m->sample_cost_usec = cost_usec;
+    assert_int_equal(nm_fake_set_memory_events(l->cg, e), 0);
+    manager_world_settle(w);
+    return w->m->kicks & 1U << NM_TRIGGER_PRESSURE;
+}
+
+/* What reads files at its own limit is told of all the time. */
+static void test_memory_events_are_bounded(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "reads", NM_OPPORTUNISTIC, NM_RUNNING);
+
+    assert_true(is_looked_at(w, l, &(struct nm_cgroup_memory_events){.max = 1}, 0));
+    assert_false(is_looked_at(w, l, &(struct nm_cgroup_memory_events){.max = 20}, HOUR_USEC));
+    assert_true(is_looked_at(w, l, &(struct nm_cgroup_memory_events){.max = 30, .oom = 1, .oom_kill = 1}, HOUR_USEC));
+    assert_false(is_looked_at(w, l, &(struct nm_cgroup_memory_events){.max = 40, .oom = 1, .oom_kill = 1}, HOUR_USEC));
+    assert_true(is_looked_at(w, l, &(struct nm_cgroup_memory_events){.max = 50, .oom = 1, .oom_kill = 1}, 0));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -276,6 +303,7 @@ int main(void)
         TEST(test_close_breaker_on_full_disk),
         TEST(test_start_is_tried_with_next_sample),
         TEST(test_start_is_forgotten),
+        TEST(test_memory_events_are_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
