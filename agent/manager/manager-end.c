@@ -488,12 +488,8 @@ int nm_end_kill(struct nm_live *l)
 
 /* ---- is it over? ----------------------------------------------------------- */
 
-void nm_end_check(struct nm_live *l)
+static void check_end(struct nm_live *l, bool empty)
 {
-    struct nm_cgroup_events e = {0};
-    int r = l->cg ? nm_cgroup_read_events(l->cg, &e) : -ENOENT;
-    bool empty = r == -ENOENT || (r >= 0 && !e.populated);
-
     assert(!l->removed);
     if (l->creating || l->ending || (l->c->view.state == NM_SCHEDULED && !l->c->view.admitted))
         return;
@@ -508,6 +504,19 @@ void nm_end_check(struct nm_live *l)
     }
     l->ending = true;
     finish_soon(l);
+}
+
+void nm_end_check(struct nm_live *l)
+{
+    struct nm_cgroup_events e = {0};
+    int r = l->cg ? nm_cgroup_read_events(l->cg, &e) : -ENOENT;
+
+    check_end(l, r == -ENOENT || (r >= 0 && !e.populated));
+}
+
+void nm_end_is_empty(struct nm_live *l)
+{
+    check_end(l, true);
 }
 
 /* Before anything ran: the container ends here, and says why. */

@@ -80,7 +80,7 @@ void nm_life_observe(struct nm_live *l)
     else if (r >= 0 && !e.frozen && l->c->view.state == NM_PAUSED)
         put_back_freeze(l, true);
     if (r == -ENOENT || (r >= 0 && !e.populated))
-        nm_end_check(l);
+        nm_end_is_empty(l);
 }
 
 /* Near its limit or over it: the node may be in trouble as well. But one that reads files at its own limit is told of

@@ -15,6 +15,8 @@
 #include "util/clock.h"
 #include "util/log.h"
 
+#define NAME_KEPT_USEC (10 * NM_USEC_PER_SEC)
+
 const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS] = {
     1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000, 30000000,
 };
@@ -334,16 +336,23 @@ void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind,
     announce(l);
 }
 
-/* By name while there is one: a uid means nothing to who reads it on another host. */
-static void user_name(uid_t uid, char *buf, size_t size)
+/* By name while there is one: a uid means nothing to who reads it on another host. A drain asks for the same one again
+ * and again, and name services may take their time. */
+static const char *user_name(struct nm_manager *m, uid_t uid)
 {
+    uint64_t now = nm_now_usec();
     char scratch[4096];
     struct passwd pw, *found = NULL;
 
+    if (m->named_usec && uid == m->named_uid && now - m->named_usec < NAME_KEPT_USEC)
+        return m->named;
     if (getpwuid_r(uid, &pw, scratch, sizeof scratch, &found) == 0 && found)
-        (void)snprintf(buf, size, "%s", found->pw_name);
+        (void)snprintf(m->named, sizeof m->named, "%s", found->pw_name);
     else
-        (void)snprintf(buf, size, "%u", uid);
+        (void)snprintf(m->named, sizeof m->named, "%u", uid);
+    m->named_uid = uid;
+    m->named_usec = now;
+    return m->named;
 }
 
 /* A person is the cause, so the reaction begins with the decision; what was expected back is all
@@ -362,7 +371,7 @@ void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason 
     fill_verdict(d, &l->m->verdict);
     d->predicted = l->c->view.measured;
     if (who)
-        user_name(who->uid, d->by_user, sizeof d->by_user);
+        (void)snprintf(d->by_user, sizeof d->by_user, "%s", user_name(l->m, who->uid));
     l->decision_open = true;
     announce(l);
 }

@@ -41,8 +41,19 @@ static struct share share_of(const struct nm_manager *m, uid_t uid)
     return s;
 }
 
-int nm_share_check(const struct nm_manager *m, const struct nm_caller *who, uint64_t command_bytes,
-                   struct nm_problem *ret_problem)
+static int check_queue(const struct nm_manager *m, const struct nm_caller *who, const struct share *s,
+                       struct nm_problem *ret_problem)
+{
+    if (who->admin || s->n_queued < nm_settings_queue_per_user(m->config))
+        return 0;
+    return nm_problem_set(ret_problem, NM_AGENT_E_QUEUE_FULL, "queue", "",
+                          "You have %u containers in the queue already, as many as [queue] "
+                          "max-per-user allows one user. Try again later, or as --guaranteed.",
+                          s->n_queued);
+}
+
+int nm_share_check(const struct nm_manager *m, const struct nm_caller *who, enum nm_execution_type type,
+                   uint64_t command_bytes, struct nm_problem *ret_problem)
 {
     struct share s = share_of(m, who->uid);
 
@@ -65,18 +76,12 @@ int nm_share_check(const struct nm_manager *m, const struct nm_caller *who, uint
                               " KiB; with this one they would exceed the %" PRIu64
                               " KiB that one user may have. Try again when some have ended.",
                               s.bytes >> 10, USER_BYTES_MAX >> 10);
-    return 0;
+    return type == NM_OPPORTUNISTIC ? check_queue(m, who, &s, ret_problem) : 0;
 }
 
-int nm_share_check_queue(const struct nm_manager *m, const struct nm_caller *who,
-                         struct nm_problem *ret_problem)
+int nm_share_check_queue(const struct nm_manager *m, const struct nm_caller *who, struct nm_problem *ret_problem)
 {
     struct share s = share_of(m, who->uid);
 
-    if (who->admin || s.n_queued < nm_settings_queue_per_user(m->config))
-        return 0;
-    return nm_problem_set(ret_problem, NM_AGENT_E_QUEUE_FULL, "queue", "",
-                          "You have %u containers in the queue already, as many as [queue] "
-                          "max-per-user allows one user. Try again later, or as --guaranteed.",
-                          s.n_queued);
+    return check_queue(m, who, &s, ret_problem);
 }

@@ -9,9 +9,9 @@
  * refusal with *ret_problem filled.
  */
 
-/* One container more, with a command of so many bytes. */
-int nm_share_check(const struct nm_manager *m, const struct nm_caller *who, uint64_t command_bytes,
-                   struct nm_problem *ret_problem);
-/* One place in the queue more. */
+/* One container more, with a command of so many bytes; what is opportunistic takes a place in the queue as well. */
+int nm_share_check(const struct nm_manager *m, const struct nm_caller *who, enum nm_execution_type type,
+                   uint64_t command_bytes, struct nm_problem *ret_problem);
+/* One place in the queue more, for one that is there. */
 int nm_share_check_queue(const struct nm_manager *m, const struct nm_caller *who,
                          struct nm_problem *ret_problem);

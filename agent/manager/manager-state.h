@@ -233,6 +233,9 @@ struct nm_manager {
     struct nm_histogram reaction_pause, reaction_kill;
     struct nm_event_record *events; /* ring of NM_EVENT_RING */
     struct nm_subscription *subscriptions;
+    char named[sizeof(((struct nm_decision *)0)->by_user)]; /* who asked for the newest decision by a person ... */
+    uid_t named_uid;
+    uint64_t named_usec; /* ... and when that name was looked up; 0: never */
     struct nm_recorder *recorder; /* NULL: nothing is recorded */
     uint64_t started_realtime_usec;
 };

@@ -183,9 +183,7 @@ static int check_submit(struct nm_manager *m, const struct nm_caller *who,
         r = check_workdir(s->workdir, p);
     if (r == 0)
         r = check_privileged(who, s, p);
-    if (r == 0)
-        r = nm_share_check(m, who, sum.bytes, p);
-    return r == 0 && s->type == NM_OPPORTUNISTIC ? nm_share_check_queue(m, who, p) : r;
+    return r == 0 ? nm_share_check(m, who, s->type, sum.bytes, p) : r;
 }
 
 uint64_t nm_submit_millicores(const struct nm_manager *m, uint32_t vcores_milli)

@@ -293,6 +293,24 @@ static void test_memory_events_are_bounded(void **state)
     assert_true(is_looked_at(w, l, &(struct nm_cgroup_memory_events){.max = 50, .oom = 1, .oom_kill = 1}, 0));
 }
 
+static void assert_by(struct nm_live *l, const char *name)
+{
+    nm_record_by(l, NM_DECISION_PAUSE, NM_REASON_USER, &(struct nm_caller){.uid = 4000000001});
+    assert_string_equal(l->decision.by_user, name);
+}
+
+static void test_names_are_looked_up_once(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+
+    assert_by(l, "4000000001");
+    (void)snprintf(w->m->named, sizeof w->m->named, "somebody");
+    assert_by(l, "somebody");
+    w->m->named_usec -= NM_USEC_PER_SEC * 3600;
+    assert_by(l, "4000000001");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -304,6 +322,7 @@ int main(void)
         TEST(test_start_is_tried_with_next_sample),
         TEST(test_start_is_forgotten),
         TEST(test_memory_events_are_bounded),
+        TEST(test_names_are_looked_up_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
