@@ -3,7 +3,8 @@
 
 /*
  * A container: what was asked for, where it stands, and what it uses. The state machine is the one table in
- * container.c; every change of state goes through nm_container_set_state().
+ * container.c; every change of state goes through nm_container_set_state(), but for what a new nmd finds otherwise
+ * than its journal says (recovery.c): that is no change, and in no table.
  */
 
 #include "agent/command.h"

@@ -9,7 +9,7 @@
 #include "agent/problem.h"
 #include "agent/manager/manager-lists.h"
 
-static bool may_touch(const struct nm_caller *who, const struct nm_container *c)
+bool nm_access_may_touch(const struct nm_caller *who, const struct nm_container *c)
 {
     return !who || who->admin || who->uid == c->submitter_uid;
 }
@@ -32,13 +32,13 @@ int nm_access_find(struct nm_manager *m, const struct nm_caller *who, const char
     struct nm_container *c = nm_lists_by_id(m, ref), *found = NULL;
 
     assert(ref && ret && p);
-    if (c && may_touch(who, c)) {
+    if (c && nm_access_may_touch(who, c)) {
         *ret = c;
         return 0;
     }
     for (size_t i = 0; i < m->n_live; i++) {
         c = m->live[i]->c;
-        if (!answers_to(c, ref) || !may_touch(who, c))
+        if (!answers_to(c, ref) || !nm_access_may_touch(who, c))
             continue;
         if (found)
             return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", ref,
@@ -48,7 +48,7 @@ int nm_access_find(struct nm_manager *m, const struct nm_caller *who, const char
         found = c;
     }
     for (size_t i = m->n_ended; i-- > 0 && !found;)
-        if (answers_to(m->ended[i], ref) && may_touch(who, m->ended[i]))
+        if (answers_to(m->ended[i], ref) && nm_access_may_touch(who, m->ended[i]))
             found = m->ended[i];
     if (!found)
         return nm_problem_set(
@@ -79,7 +79,7 @@ int nm_access_find_live(struct nm_manager *m, const struct nm_caller *who, const
 
     if (r != 0)
         return r;
-    *ret = nm_lists_live_of(m, c);
+    *ret = nm_lists_live_of(c);
     if (!*ret || c->view.state == NM_KILLING)
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", id, "Container %s %s (%s).", c->id,
                               *ret ? "is being killed" : "has ended", nm_state_name(c->view.state));

@@ -3,6 +3,8 @@
 
 #include "agent/manager/manager-state.h"
 
+/* Its submitter and administrators, and so nobody else may see it. who NULL: nmd itself. */
+bool nm_access_may_touch(const struct nm_caller *who, const struct nm_container *c);
 /* By id, by number, or by name: the one live container of that name, else the newest ended one. All return 0 or an
  * outcome with its problem. */
 int nm_access_find(struct nm_manager *m, const struct nm_caller *who, const char *ref, struct nm_container **ret,

@@ -79,7 +79,7 @@ void nm_act_pause(struct nm_live *l, bool by_user)
     assert(v->state == NM_RUNNING);
     v->paused_usec = nm_now_usec();
     v->pause_deadline_usec = v->paused_usec + l->m->settings.pause_deadline_usec;
-    v->last_cpu_millicores = NM_MAX(v->measured.cpu_millicores, (uint64_t)0);
+    v->last_cpu_millicores = v->measured.cpu_millicores;
     v->user_paused = by_user;
     v->reclaimed = false;
     l->use_before = v->measured;

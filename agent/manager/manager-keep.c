@@ -76,6 +76,14 @@ void nm_keep_set_state(struct nm_live *l, enum nm_state to)
     nm_record_state_event(l, from, to);
 }
 
+int nm_keep_refuse(const struct nm_manager *m, int error, struct nm_problem *ret_problem)
+{
+    assert(error < 0);
+    return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-error),
+                          "Nothing was changed: the journal in %s can't be written (%s). Free some space there.",
+                          m->state_dir, strerror(-error));
+}
+
 int nm_keep_check(struct nm_manager *m, struct nm_problem *ret_problem)
 {
     int r = m->store_error;
@@ -85,9 +93,7 @@ int nm_keep_check(struct nm_manager *m, struct nm_problem *ret_problem)
     nm_record_store_result(m, r);
     if (r >= 0 || r == -EUCLEAN) /* that is made good in a moment, with all that is known */
         return 0;
-    return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-r),
-                          "Nothing was changed: the journal in %s can't be written (%s). Free some space there.",
-                          m->state_dir, strerror(-r));
+    return nm_keep_refuse(m, r, ret_problem);
 }
 
 int nm_keep_answer(const struct nm_manager *m, const char *id, const char *done, struct nm_problem *ret_problem)

@@ -18,7 +18,7 @@
 
 void nm_kick(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
-    assert(trigger <= NM_TRIGGER_CHANGE);
+    assert(trigger != NM_TRIGGER_SAMPLE && trigger <= NM_TRIGGER_CHANGE);
     m->kicks |= 1U << trigger;
     if (!m->round_source) /* not started yet: its first round comes by itself */
         return;

@@ -193,7 +193,7 @@ void nm_life_stopped(const char *container_id, void *userdata)
 {
     struct nm_manager *m = userdata;
     struct nm_container *c = container_id ? nm_lists_by_id(m, container_id) : NULL;
-    struct nm_live *l = c ? nm_lists_live_of(m, c) : NULL;
+    struct nm_live *l = c ? nm_lists_live_of(c) : NULL;
     char text[200];
 
     assert(m);

@@ -43,10 +43,9 @@ struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id)
     return found ? *found : NULL;
 }
 
-struct nm_live *nm_lists_live_of(struct nm_manager *m, const struct nm_container *c)
+struct nm_live *nm_lists_live_of(const struct nm_container *c)
 {
     assert(c->view.state == NM_COMPLETED || c->view.owner);
-    (void)m;
     return c->view.state == NM_COMPLETED ? NULL : c->view.owner;
 }
 

@@ -86,7 +86,7 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
 
     if (r != 0)
         return r;
-    l = nm_lists_live_of(m, c);
+    l = nm_lists_live_of(c);
     if (!l)
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "id", id,
                               "Container %s has ended already (%s).", c->id,

@@ -80,15 +80,15 @@ static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_tr
     };
 }
 
+static const enum nm_decision_kind kinds[] = {
+    [NM_ACTION_ADMIT] = NM_DECISION_ADMIT,     [NM_ACTION_PAUSE] = NM_DECISION_PAUSE,
+    [NM_ACTION_RESUME] = NM_DECISION_RESUME,   [NM_ACTION_RECLAIM] = NM_DECISION_RECLAIM,
+    [NM_ACTION_KILL] = NM_DECISION_KILL,       [NM_ACTION_SHED] = NM_DECISION_SHED,
+};
+
 static void act(struct nm_live *l, const struct nm_policy_action *a,
                 const struct nm_policy_verdict *v)
 {
-    static const enum nm_decision_kind kinds[] = {
-        [NM_ACTION_ADMIT] = NM_DECISION_ADMIT,     [NM_ACTION_PAUSE] = NM_DECISION_PAUSE,
-        [NM_ACTION_RESUME] = NM_DECISION_RESUME,   [NM_ACTION_RECLAIM] = NM_DECISION_RECLAIM,
-        [NM_ACTION_KILL] = NM_DECISION_KILL,       [NM_ACTION_SHED] = NM_DECISION_SHED,
-    };
-
     assert(a->target == &l->c->view);
     if (nm_end_is_over(l)) /* since the samples that this was decided on */
         return;
@@ -179,16 +179,8 @@ static void decide_in_shadow(struct nm_manager *m, const struct nm_policy_input 
     nm_policy_decide(m->shadow_policy, &s, in, &v);
     for (size_t i = 0; i < v.n_actions; i++) {
         struct nm_live *l = v.actions[i].target->owner;
-        enum nm_decision_kind kind = NM_DECISION_ADMIT;
+        enum nm_decision_kind kind = kinds[v.actions[i].type];
 
-        switch (v.actions[i].type) {
-        case NM_ACTION_ADMIT: kind = NM_DECISION_ADMIT; break;
-        case NM_ACTION_PAUSE: kind = NM_DECISION_PAUSE; break;
-        case NM_ACTION_RESUME: kind = NM_DECISION_RESUME; break;
-        case NM_ACTION_RECLAIM: kind = NM_DECISION_RECLAIM; break;
-        case NM_ACTION_KILL: kind = NM_DECISION_KILL; break;
-        case NM_ACTION_SHED: kind = NM_DECISION_SHED; break;
-        }
         if (l->shadow_any && l->shadow_told == kind)
             continue;
         l->shadow_any = true;
@@ -319,9 +311,7 @@ void nm_round_kicked(struct nm_manager *m)
     unsigned kicks = m->kicks;
 
     m->kicks = 0;
-    if (kicks & 1U << NM_TRIGGER_SAMPLE)
-        nm_round(m, NM_TRIGGER_SAMPLE);
-    else if (kicks & 1U << NM_TRIGGER_LOOK)
+    if (kicks & 1U << NM_TRIGGER_LOOK)
         nm_round(m, NM_TRIGGER_LOOK);
     else if (kicks & 1U << NM_TRIGGER_PRESSURE && nm_now_usec() - m->last_sample_usec >= FRESH_ENOUGH_USEC)
         nm_round(m, NM_TRIGGER_PRESSURE);

@@ -3,6 +3,7 @@
 /* What there is to see: plain structs filled from the manager's state. Nothing here changes
  * anything. */
 
+#include "agent/manager/manager-access.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-state.h"
 
@@ -172,11 +173,6 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     fill_self(ret);
 }
 
-static bool may_see(const struct nm_caller *who, const struct nm_container *c)
-{
-    return !who || who->admin || who->uid == c->submitter_uid;
-}
-
 static int by_arrival(const void *a, const void *b)
 {
     const struct nm_container *x = *(struct nm_container *const *)a,
@@ -188,7 +184,7 @@ static int by_arrival(const void *a, const void *b)
 static bool on_page(const struct nm_page *page, const struct nm_caller *who,
                     const struct nm_container *c)
 {
-    return c->view.seq > page->after && may_see(who, c);
+    return c->view.seq > page->after && nm_access_may_touch(who, c);
 }
 
 /* Sorted afresh for each page: the ended ones are kept in the order of their ends. */
@@ -217,7 +213,7 @@ bool nm_manager_may_see(struct nm_manager *m, const struct nm_caller *who, const
 {
     const struct nm_container *c = nm_lists_by_id(m, id);
 
-    return c && may_see(who, c);
+    return c && nm_access_may_touch(who, c);
 }
 
 /* The same keys as the policy sorts by, so that a position told is the order in which containers

@@ -15,6 +15,7 @@
 #include "agent/problem.h"
 #include "agent/users.h"
 #include "agent/manager/manager-access.h"
+#include "agent/manager/manager-keep.h"
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-record.h"
@@ -136,12 +137,7 @@ static int check_node(struct nm_manager *m, struct nm_problem *p)
                               "nmd has hardly any of its %" PRIu64 " file descriptors left, and each container needs "
                               "about eight. Raise its limit (LimitNOFILE=), or try again when others have ended.",
                               limit);
-    if (m->store_error < 0 && nm_store_flush(m->store) < 0)
-        return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-m->store_error),
-                              "The journal in %s can't be written (%s), and nothing is started "
-                              "that can't be journalled. Free some space there.",
-                              m->state_dir, strerror(-m->store_error));
-    return 0;
+    return nm_keep_check(m, p);
 }
 
 int nm_submit_check_memory(uint64_t bytes, struct nm_problem *p)
@@ -301,10 +297,7 @@ static int enter(struct nm_manager *m, struct nm_container *c, struct nm_live **
         /* A write that can't be done now is done later. The client hears a refusal, so this one
          * must not be. */
         (void)nm_store_delete_container(m->store, c->id);
-        return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-r),
-                              "The journal in %s can't be written (%s), and nothing is started "
-                              "that can't be journalled.",
-                              m->state_dir, strerror(-r));
+        return nm_keep_refuse(m, r, p);
     }
     r = nm_lists_add_live(m, c, ret);
     if (r < 0)
