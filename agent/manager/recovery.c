@@ -228,6 +228,14 @@ static void settle_launch(struct nm_live *l, const char *dir)
     c->started_realtime_usec = record.started_realtime_usec;
 }
 
+/* Not with the whole slice: somebody has frozen that, and thaws it again. */
+static bool is_frozen_itself(const struct nm_live *l, const struct nm_cgroup_events *e)
+{
+    bool is;
+
+    return e->frozen && nm_cgroup_read_freeze(l->cg, &is) >= 0 && is;
+}
+
 /* The kernel's word on whether it is frozen outranks the journal's; the journal's on what should
  * become of it is then done. */
 static void settle_state(struct nm_live *l)
@@ -257,7 +265,7 @@ static void settle_state(struct nm_live *l)
     case NM_RUNNING:
         /* By a person's echo, or by a pause that could not be journalled: it gets a deadline. One
          * that is guaranteed is thawed instead, when it is observed. */
-        if (e.frozen && v->type == NM_OPPORTUNISTIC) {
+        if (v->type == NM_OPPORTUNISTIC && is_frozen_itself(l, &e)) {
             v->state = NM_PAUSED;
             v->paused_usec = nm_now_usec();
             v->pause_deadline_usec = v->paused_usec + l->m->settings.pause_deadline_usec;

@@ -311,6 +311,19 @@ rm -rf "$dir/state/containers/$(field_of d .id)"
 kill -TERM "$(pid_of d)"
 check "a removed directory: nmd has heard the end all the same" wait_until 5 ended_as d "143 signaled"
 
+noting thawed --opportunistic "${low[@]}" -- 'exec sleep 1000'
+wait_until 5 in_state thawed RUNNING
+echo 1 >"$(slice_dir)/cgroup.freeze"
+check "the whole slice is frozen" wait_until 5 frozen thawed
+nmd_kill
+nmd_start
+is "to an nmd that starts then, nobody is paused who wasn't" "$(state_of thawed) $(state_of b)" "RUNNING PAUSED"
+echo 0 >"$(slice_dir)/cgroup.freeze"
+check "thawed, it goes on" wait_until 5 bash -c "grep -qx 'frozen 0' $(cgroup_of thawed)/cgroup.events"
+samples 2
+is "and isn't frozen by nmd" "$(cat "$(cgroup_of thawed)/cgroup.freeze") $(state_of thawed)" "0 RUNNING"
+is "who was paused still is" "$(frozen b && state_of b)" PAUSED
+
 noting e "${low[@]}" -- 'exec sleep 1000'
 noting f "${low[@]}" -- 'exec sleep 1000'
 noting g "${low[@]}" -- 'exec sleep 1000'
