@@ -34,12 +34,10 @@ freeze_disk() { # NAME: with this writer in it
     fsfreeze --freeze "$mnt"
     check "$1 hangs" wait_until 10 hangs "$1"
 }
-dead() { [ ! -e "/proc/$1" ] || grep -q '^State:.[ZX]' "/proc/$1/status" 2>/dev/null; } # PID
 slip_in() { # CGROUP: a process that nobody has killed yet, in $late
     late=$(setsid sleep 300 </dev/null >/dev/null 2>&1 & echo $!)
     echo "$late" >"$1/cgroup.procs"
 }
-logged() { grep -q -- "$1" "$dir/nmd.log"; }
 
 # ---- a kill that misses one ----
 submit stays -m 50M -c 0.1 -- sh -c "$writer" "$mnt/stays"
@@ -48,9 +46,9 @@ cgroup=$(cgroup_of stays)
 nmctl kill --now stays
 check "it is being killed" wait_until 5 in_state stays KILLING
 slip_in "$cgroup"
-check "what slips into its cgroup after the kill is killed, too" wait_until 10 dead "$late"
+check "what slips into its cgroup after the kill is killed, too" wait_until 10 over "$late"
 slip_in "$cgroup"
-check "as often as it happens" wait_until 10 dead "$late"
+check "as often as it happens" wait_until 10 over "$late"
 check "after ten seconds the node is unhealthy" wait_until 20 status_is .node.healthy false
 check "and it is told who hangs" logged "can't be killed: .* hangs in the kernel (state D), [0-9]* (sh) for one"
 is "it is not told gone" "$(state_of stays)" KILLING
@@ -67,7 +65,7 @@ touch "$dir/go"
 ended() { [ "$(wc -l <"$cgroup/cgroup.procs")" = 1 ]; }
 check "the command ends, and leaves one that hangs" wait_until 10 ended
 slip_in "$cgroup"
-check "what slips in is killed" wait_until 10 dead "$late"
+check "what slips in is killed" wait_until 10 over "$late"
 thaw_disk
 check "the container ends when all have gone" wait_until 10 in_state leaves COMPLETED
 is "as its command did" "$(field_of leaves .exit_code)" 0

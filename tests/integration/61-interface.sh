@@ -14,12 +14,12 @@ http-address = 127.0.0.1:$port
 socket-mode = 0666
 END
 nmd_start || exit 1
-api() { # PATH [CURL-OPTION...]
+ask() { # PATH [CURL-OPTION...]
     local path=$1
     shift
     curl -sS --max-time 20 --unix-socket "$NMD_SOCKET" "$@" "http://nmd$path"
 }
-code() { api "$1" -o /dev/null -w '%{http_code}' "${@:2}"; }
+code() { ask "$1" -o /dev/null -w '%{http_code}' "${@:2}"; }
 tcp() { curl -sS --max-time 20 "${@:2}" "http://127.0.0.1:$port$1"; }
 
 # ---- the description
@@ -31,15 +31,15 @@ is "every answer is as described" "$(grep -A1 '^not ok' <<<"$described")" ""
 
 # ---- curl alone
 
-id=$(api /v1/containers --json '{"command":["sh","-c","echo out; echo err >&2; exit 3"],
+id=$(ask /v1/containers --json '{"command":["sh","-c","echo out; echo err >&2; exit 3"],
     '"$me"',"name":"curl","memory_bytes":8388608,"vcores":0.01}' | jq -r .id)
-is "wait answers with the end" "$(api "/v1/containers/$id/wait" | jq -c '[.state,.exit_code]')" \
+is "wait answers with the end" "$(ask "/v1/containers/$id/wait" | jq -c '[.state,.exit_code]')" \
     '["COMPLETED",3]'
-is "stdout" "$(api "/v1/containers/$id/logs")" "out"
-is "stderr" "$(api "/v1/containers/curl/logs?stream=stderr")" "err"
-like "events tell of it" "$(api /v1/events)" "\"container\":\"$id\".*\"to\":\"COMPLETED\""
-is "an event's line is a JSON object" "$(api /v1/events | jq -s 'all(type == "object")')" true
-is "an unknown member is named" "$(api /v1/containers --json '{"command":["true"],"memry":1}' |
+is "stdout" "$(ask "/v1/containers/$id/logs")" "out"
+is "stderr" "$(ask "/v1/containers/curl/logs?stream=stderr")" "err"
+like "events tell of it" "$(ask /v1/events)" "\"container\":\"$id\".*\"to\":\"COMPLETED\""
+is "an event's line is a JSON object" "$(ask /v1/events | jq -s 'all(type == "object")')" true
+is "an unknown member is named" "$(ask /v1/containers --json '{"command":["true"],"memry":1}' |
     jq -r .error.value)" memry
 is "a body over 1 MiB is refused" "$(head -c 1100000 /dev/zero |
     code /v1/containers -H 'Content-Type: application/json' -H Expect: --data-binary @-)" 413

@@ -24,7 +24,6 @@ nmd_start
 
 notes() { nmctl status --json | jq -r '.. | .notes? // empty | .[]'; }
 noted() { notes | grep -q "$1"; }
-in_log() { grep -q "$1" "$dir/nmd.log"; }
 sql() { /usr/bin/python3 - "$db" "$1" <<'END_PY'
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -58,7 +57,7 @@ wait_until 5 over "$(tail -n 1 "$runs/soon")"
 up=yes
 nmd_start || up=no
 is "nmd starts on a journal of rubbish" "$up" yes
-check "and says so in its log" in_log "was damaged and is set aside"
+check "and says so in its log" logged "was damaged and is set aside"
 check "and in its status" noted "damaged and is set aside"
 is "the damaged file is kept" "$(find "$dir/state" -name 'nmd.db.damaged-*' | grep -c .)" 1
 is "what ran is adopted" "$(state_of run) $(pid_of run)" "RUNNING $run"
@@ -106,7 +105,7 @@ END_PY
 )" "done"
 : >"$dir/nmd.log"
 nmd_start
-check "the log says how much could be saved" in_log "[0-9] containers and [0-9]* decisions could be read from it;"
+check "the log says how much could be saved" logged "[0-9] containers and [0-9]* decisions could be read from it;"
 is "what waited waits in its order" "$(field_of waits1 .queue_position) $(field_of waits2 .queue_position)" "1 2"
 is "what ran is adopted" "$(state_of run) $(pid_of run) $(state_of paused) $(pid_of paused)" "RUNNING $run PAUSED $paused"
 is "until when it was" "$((($(field_of paused .pause_deadline_usec) - deadline) / 50000))" 0
@@ -145,7 +144,7 @@ with open(sys.argv[1], "r+b") as file:
 END_PY
 : >"$dir/nmd.log"
 nmd_start
-check "a flipped byte in the log is noticed" in_log "pages in its log, 0 are sound"
+check "a flipped byte in the log is noticed" logged "pages in its log, 0 are sound"
 check "and told of in the status" noted "damaged and is set aside"
 is "a person's pause still holds" "$(state_of pausing)" PAUSED
 check "and the kernel's word is the same" frozen pausing
@@ -192,7 +191,7 @@ is "nobody ran twice" "$(runs_of run) $(runs_of paused) $(runs_of soon) $(runs_o
 is "nor did those run at all that only waited" "$(find "$runs" -name 'low[12]' -o -name none -o -name 'waits[12]')" ""
 
 mv "$dir/state" "$dir/elsewhere"
-check "a state directory that is taken away is told of" wait_until 5 in_log "state directory .* was moved"
+check "a state directory that is taken away is told of" wait_until 5 logged "state directory .* was moved"
 mv "$dir/elsewhere" "$dir/state"
 
 # ---- orphans ----
@@ -304,7 +303,6 @@ wait_until 5 in_state b PAUSED
 echo 0 >"$(cgroup_of b)/cgroup.freeze"
 check "and so is a thaw" wait_until 5 frozen b
 is "it is paused all the time" "$(state_of b)" PAUSED
-shim() { awk '/^PPid/ { print $2 }' "/proc/$(pid_of "$1")/status"; }
 kill -KILL "$(shim c)"
 check "the end of a shim is its container's" wait_until 5 ended_as c "137 signaled"
 rm -rf "$dir/state/containers/$(field_of d .id)"

@@ -17,7 +17,6 @@ kill-grace = 1s
 pause-deadline = 2s
 END_CONF
 low=(-m 20M -c 0.1)
-shim() { awk '/^PPid/ { print $2 }' "/proc/$(pid_of "$1")/status"; }
 msec() { date +%s%3N; }
 past() { [ "$(msec)" -ge "$1" ]; } # MILLISECONDS: for wait_until
 nmd_start

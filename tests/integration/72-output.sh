@@ -112,8 +112,7 @@ touch "$dir/full"
 check "a writer on a full disk isn't held up" wait_until 10 test -e "$dir/written"
 rm "$dir/state/ballast"
 touch "$dir/free"
-ended_as_3() { [ "$(field_of going '"\(.state) \(.exit_code)"')" = "COMPLETED 3" ]; }
-check "and ends as it wanted" wait_until 10 ended_as_3
+check "and ends as it wanted" wait_until 10 ended_as going "3 exited"
 like "the log says what is missing" "$(nmctl logs going | tr -d '\0')" 'bytes of output are missing here: No space left on device'
 is "and what came after it is there" "$(nmctl logs --tail 1 going)" after
 like "so does its record" "$(field_of going .message)" 'bytes of its output could not be written'

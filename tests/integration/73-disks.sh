@@ -30,12 +30,9 @@ log-dir = $dir/logs
 END
 nmd_start || exit 1
 low=(-m 20M -c 0.1)
-end_of() { field_of "$1" '"\(.state) \(.exit_code) \(.exit_reason)"'; }
-ended_as() { [ "$(end_of "$1")" = "COMPLETED $2" ]; }
 healthy() { [ "$(nmctl status --json | jq -r '[.. | .healthy? | select(. != null)] | first')" = "$1" ]; }
 why() { nmctl status --json | jq -r '.. | .health_reason? // empty'; }
 fill() { cat /dev/zero >"$dir/$1/ballast" 2>/dev/null; }
-in_log() { grep -q "$1" "$dir/nmd.log"; }
 
 # ---- logs elsewhere: what is counted where -------------------------------------------------------------------------
 
@@ -179,7 +176,7 @@ is "it starts though no log of the journal can be made" "$up" yes
 is "and knows what was in the journal" \
     "$(field_of runs .pid) $(state_of paused) $(end_of goes) $(state_of waits)" "$pid PAUSED COMPLETED 137 killed SCHEDULED"
 check "the kernel's word is the same" frozen paused
-is "nothing is called damaged" "$(in_log damage && echo yes; find "$dir/state" -name '*damaged*')" ""
+is "nothing is called damaged" "$(logged damage && echo yes; find "$dir/state" -name '*damaged*')" ""
 api POST /v1/containers '{"command":["true"],'"$me"',"memory_bytes":20971520,"vcores":0.1}'
 is "what can't be journalled is refused" "$api_status" 503
 like "with the reason" "$api_body" "No space left on device"

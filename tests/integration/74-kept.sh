@@ -25,8 +25,6 @@ for statement in sys.argv[2:]:
         print(*row)
 db.commit()
 END_PY
-end_of() { field_of "$1" '"\(.state) \(.exit_code) \(.exit_reason)"'; }
-ended_as() { [ "$(end_of "$1")" = "COMPLETED $2" ]; }
 rss_kib() { awk '$1 == "VmRSS:" { print $2 }' "/proc/$nmd_pid/status"; }
 n_dirs() { find "$dir/state/$1" -mindepth 1 -maxdepth 1 -type d -name 'container_*' | wc -l; }
 

@@ -26,7 +26,6 @@ script_is() { # LINE...: in place at once, or nmd might run half of it
 health() { status_of '"\(.node.healthy) \(.node.health_reason // "")"'; }
 # shellcheck disable=SC2053 # a pattern is what is meant
 health_is() { [[ $(health) == $1 ]]; } # PATTERN: for wait_until
-logged() { grep -q -- "$1" "$dir/nmd.log"; }
 
 mkdir -p "$dir/state"
 mount -t tmpfs -o size=16M,mode=0755 nmdtest "$dir/state" ||

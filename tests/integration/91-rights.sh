@@ -9,10 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "only root can ask as others"
-place=$(mktemp -d /tmp/nmd-rights.XXXXXX) # where others may come, which the suite's own directory doesn't let them
-chmod 755 "$place"
-remove_place() { rm -rf "$place"; }
-at_exit remove_place
+open_place
 export NMD_SOCKET=$place/nmd.sock
 node_proc_start
 nmd_configure <<END

@@ -8,11 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "only root can run containers as others"
-# Where others may come as far as nmd itself lets them: the suite's own directory would hide everything.
-place=$(mktemp -d /tmp/nmd-confined.XXXXXX)
-chmod 755 "$place"
-remove_place() { rm -rf "$place"; }
-at_exit remove_place
+open_place
 export NMD_SOCKET=$place/run/nmd.sock
 node_proc_start
 settings() { # LINE...

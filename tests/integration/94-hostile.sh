@@ -11,10 +11,7 @@
 
 [ "$(id -u)" -eq 0 ] || skip_all "only root can ask as others"
 seconds=${NMD_HOSTILE_SECONDS:-20}
-place=$(mktemp -d /tmp/nmd-hostile.XXXXXX) # where others may come, which the suite's own directory doesn't let them
-chmod 755 "$place"
-remove_place() { rm -rf "$place"; }
-at_exit remove_place
+open_place
 export NMD_SOCKET=$place/nmd.sock
 node_proc_start 4000 4
 nmd_configure <<END

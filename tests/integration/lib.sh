@@ -6,6 +6,8 @@
 # tests/tap.sh for ok, check, is, wait_until and the rest.
 # shellcheck source=tests/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
+# shellcheck source=tests/ask.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../ask.sh"
 
 : "${NMD_TEST_BUILD:?run me with tests/integration/run --build DIR}"
 NMD=$NMD_TEST_BUILD/nmd
@@ -36,6 +38,13 @@ nmd_configure() {
 	warmup = 300ms
 	END
     [ -t 0 ] || cat >"$nmd_conf.d/50-suite.conf"
+}
+
+# A directory in $place where others may come (as far as nmd lets them): the suite's own would hide everything.
+open_place() {
+    place=$(mktemp -d /tmp/nmd-place.XXXXXX)
+    chmod 755 "$place"
+    at_exit 'rm -rf "$place"'
 }
 
 # Starts nmd and waits until it answers. More options may follow.
@@ -158,11 +167,6 @@ grow() { # NAME: see hog.py
 
 # ---- what there is to see ---------------------------------------------------------------------------------------
 
-status_of() { nmctl status --json | jq -r "$1"; } # JQ-EXPRESSION
-status_is() { [ "$(status_of "$1")" = "$2" ]; }    # for wait_until
-uses() { # NAME MIB: for wait_until: it is measured with at least this much
-    [ "$(field_of "$1" .memory_used_bytes)" -ge $(($2 << 20)) ]
-}
 worked() { # NAME MSEC: has had so much CPU time since its start
     [ "$(field_of "$1" .cpu_usage_usec)" -ge $(($2 * 1000)) ]
 }
@@ -199,23 +203,11 @@ decision_of() { # NAME KIND [JQ-EXPRESSION]
         '[.[] | select(.kind == $kind)] | last | '"${3:-.}"
 }
 slice_dir() { find "$(nmd_cgroup_root)" -maxdepth 2 -type d -name "$slice" 2>/dev/null | head -n 1; }
+logged() { grep -q -- "$1" "$dir/nmd.log"; } # REGEX: nmd has said it
 gone() { ! kill -0 "$1" 2>/dev/null; } # PID
 cgroup_of() { find "$(slice_dir)" -maxdepth 1 -name "*$(field_of "$1" .id)*" | head -n 1; }
 frozen() { # NAME: what the kernel says
     grep -qx 'frozen 1' "$(cgroup_of "$1")/cgroup.events"
-}
-
-# One field of a container, by id or name: state_of ID, field_of ID .exit_code
-field_of() { # ID JQ-EXPRESSION
-    nmctl list --all --json | jq -r --arg id "$1" \
-        '[.[] | select(.id == $id or .name == $id)] | last | '"$2"
-}
-state_of() { field_of "$1" .state; }
-in_state() { # ID STATE...: for wait_until
-    local id=$1 state
-    shift
-    state=$(state_of "$id")
-    [[ " $* " == *" $state "* ]]
 }
 
 # ---- containers that note each of their runs, by name ----
@@ -229,6 +221,7 @@ noting() { # NAME RUN-OPTION... -- SHELL-COMMANDS
     submit "$name" "${options[@]}" -- sh -c "echo \$\$ >>$runs/$name; $2"
 }
 runs_of() { grep -c . "$runs/$1" 2>/dev/null || echo 0; }
+shim() { awk '/^PPid/ { print $2 }' "/proc/$(pid_of "$1")/status"; } # NAME: its PID
 pid_of() { field_of "$1" .pid; }
 end_of() { field_of "$1" '"\(.state) \(.exit_code) \(.exit_reason)"'; }
 ended_as() { [ "$(end_of "$1")" = "COMPLETED $2" ]; }

@@ -5,6 +5,8 @@
 # wait_until and the rest.
 # shellcheck source=tests/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
+# shellcheck source=tests/ask.sh
+. "$(dirname "${BASH_SOURCE[0]}")/ask.sh"
 
 # shellcheck disable=SC2034  # for the suites
 cg=/sys/fs/cgroup
@@ -52,15 +54,19 @@ quick_nmd() {
     done_testing
 }
 
-status_of() { nmctl status --json | jq -r "$1"; }
-status_is() { [ "$(status_of "$1")" = "$2" ]; }
-field_of() { # ID JQ-EXPRESSION
-    nmctl list --all --json | jq -r --arg id "$1" '.[] | select(.id == $id) | '"$2"
+# ---- jobs whose memory the test sets --------------------------------------------------------------
+
+start() { # NAME MIB NMCTL-OPTION...: tells the id
+    local name=$1
+    grow "$name" "$2"
+    shift 2
+    nmctl run -D --name "$name" "$@" -- python3 "$NMD_VM_DATA/hog.py" "/tmp/hog-$name"
 }
-state_of() { field_of "$1" .state; }
-in_state() { # ID STATE...: for wait_until
-    local id=$1 state
-    shift
-    state=$(state_of "$id")
-    [[ " $* " == *" $state "* ]]
+grow() { echo "$2" >"/tmp/hog-$1"; } # NAME MIB: to so much
+slowly() { # NAME FROM TO: MiB
+    local i
+    for ((i = $2; i <= $3; i += 3)); do
+        grow "$1" "$i"
+        sleep 0.5
+    done
 }

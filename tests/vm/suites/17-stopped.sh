@@ -8,7 +8,7 @@
 . "$NMD_VM_LIB"
 
 quick_nmd
-start() { # NAME COMMAND...: $id runs
+begin() { # NAME COMMAND...: $id runs
     local name=$1
     shift
     id=$(timeout 60 nmctl run --detach --name "$name" -u alice -m 32M -c 0.05 -- "$@")
@@ -22,14 +22,14 @@ ended() { # NAME ID REASON MESSAGE: how it was told
 }
 log_has() { journalctl -u nmd.service -o cat | grep -q "$1"; }
 
-start one sleep 10000
+begin one sleep 10000
 systemctl stop "$scope"
 ended "a stopped scope" "$id" stopped "systemd stopped its scope, which nmd hadn't asked for"
 check "its event says so at once" wait_until 10 log_has "systemd stops the scope of $id"
 like "show says so" "$(nmctl show "$id")" "stopped"
 like "and explain" "$(nmctl explain "$id")" "now ended: it was stopped through systemd: systemd stopped its scope"
 
-start deaf sh -c 'trap "" TERM; echo deaf; while :; do sleep 1; done'
+begin deaf sh -c 'trap "" TERM; echo deaf; while :; do sleep 1; done'
 wait_until 20 eval '[ "$(nmctl logs "$id")" = deaf ]'
 systemctl stop --no-block "$scope"
 told() { nmctl show --json "$id" | jq -r .message | grep -q "systemd is stopping its scope"; }
@@ -39,26 +39,26 @@ like "explain tells it" "$(nmctl explain "$id")" "now RUNNING: systemd is stoppi
 systemctl kill -s KILL "$scope"
 ended "one that ignored SIGTERM" "$id" stopped "systemd stopped its scope"
 
-start killed sleep 10000
+begin killed sleep 10000
 systemctl kill "$scope"
 ended "a scope that was sent SIGTERM" "$id" signaled "SIGTERM wasn't nmd's"
-start shot sleep 10000
+begin shot sleep 10000
 systemctl kill -s KILL "$scope"
 ended "a scope that was sent SIGKILL" "$id" signaled "from outside nmd"
-start own sleep 10000
+begin own sleep 10000
 nmctl kill --now --wait "$id" >/dev/null
 ended "nmd's own kill" "$id" killed ""
 
-start first sleep 10000
+begin first sleep 10000
 ids=("$id")
-start second sleep 10000
+begin second sleep 10000
 ids+=("$id")
 systemctl stop nm.slice
 for id in "${ids[@]}"; do
     ended "a stopped slice" "$id" stopped "systemd stopped its scope"
 done
 check "that it was the slice is told" wait_until 10 log_has "systemd stops nm.slice and all containers in it"
-start after sleep 10000
+begin after sleep 10000
 nmctl kill --now --wait "$id" >/dev/null
 ended "afterwards, nmd's own" "$id" killed ""
 # systemd gave the new slice what nmd had asked for last, and that is nobody else's.

@@ -7,20 +7,6 @@
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
-hog() { # NAME MIB: a job whose memory the test sets
-    echo "$2" >"/tmp/hog-$1"
-    printf '%s\n' python3 "$NMD_VM_DATA/hog.py" "/tmp/hog-$1"
-}
-grow() { echo "$2" >"/tmp/hog-$1"; }
-start() { # NAME MIB NMCTL-OPTION...
-    local name=$1 command
-    mapfile -t command < <(hog "$1" "$2")
-    shift 2
-    nmctl run -D --name "$name" "$@" -- "${command[@]}"
-}
-used() { field_of "$1" '.memory_used_bytes / 1048576 | floor'; }
-uses() { [ "$(used "$1")" -ge "$2" ]; }
-
 # ---- memory: admitted on what is used, taken back from who came last ----------------------------
 
 quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "squeeze = no" "breaker = 2s" \

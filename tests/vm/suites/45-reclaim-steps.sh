@@ -11,13 +11,6 @@
 [ -x "$NMD_VM_DATA/nmd-fault" ] ||
     skip_all "no nmd here can die on purpose: tests/vm/run --build DIR, configured with --enable-fault-injection"
 
-start() { # NAME MIB NMCTL-OPTION...
-    local name=$1
-    echo "$2" >"/tmp/hog-$name"
-    shift 2
-    nmctl run -D --name "$name" "$@" -- python3 "$NMD_VM_DATA/hog.py" "/tmp/hog-$name"
-}
-uses() { [ "$(field_of "$1" '.memory_used_bytes / 1048576 | floor')" -ge "$2" ]; }
 swapped() { [ "$(cat "$cg/nm.slice/nm-$idle.scope/memory.swap.current")" -gt $((10 << 20)) ]; }
 reclaims() { # outcomes of the decisions to reclaim, in order
     nmctl explain --json "$idle" | jq -r '[.[] | select(.kind == "reclaim") | .outcome] | join(" ")'
@@ -50,7 +43,7 @@ for step in before-reclaim:1 after-reclaim:1; do
     wait_until 20 in_state "$idle" PAUSED
     before=$(field_of "$idle" '"\(.pid) \(.pause_deadline_usec / 20000000 | round)"')
     pid=$(unit_prop nmd.service MainPID)
-    echo 690 >/tmp/hog-big
+    grow big 690
     died() { ! kill -0 "$pid"; }
     check "$step: nmd dies" wait_until 90 died
     is "$step: the container is frozen all the while" \

@@ -8,14 +8,6 @@
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
-start() { # NAME MIB NMCTL-OPTION...
-    local name=$1
-    echo "$2" >"/tmp/hog-$name"
-    shift 2
-    nmctl run -D --name "$name" "$@" -- python3 "$NMD_VM_DATA/hog.py" "/tmp/hog-$name"
-}
-grow() { echo "$2" >"/tmp/hog-$1"; }
-uses() { [ "$(field_of "$1" '.memory_used_bytes / 1048576 | floor')" -ge "$2" ]; }
 swapped() { # ID MIB: at least
     [ "$(cat "$cg/nm.slice/nm-$1.scope/memory.swap.current")" -ge $(($2 << 20)) ]
 }
@@ -57,13 +49,6 @@ nmctl kill --now --wait "$big" "$o" >/dev/null
 
 # ---- before a kill ------------------------------------------------------------------------------
 
-slowly() { # NAME FROM TO: MiB
-    local i
-    for ((i = $2; i <= $3; i += 3)); do
-        grow "$1" "$i"
-        sleep 0.5
-    done
-}
 quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "breaker = 0s" "reclaim-running = 10s"
 kills=$(status_of .preemptions.killed)
 big=$(start big 50 -m 900M -c 0.5)

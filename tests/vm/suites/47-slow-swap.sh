@@ -8,21 +8,6 @@
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
-start() { # NAME MIB NMCTL-OPTION...
-    local name=$1
-    echo "$2" >"/tmp/hog-$name"
-    shift 2
-    nmctl run -D --name "$name" "$@" -- python3 "$NMD_VM_DATA/hog.py" "/tmp/hog-$name"
-}
-grow() { echo "$2" >"/tmp/hog-$1"; }
-uses() { [ "$(field_of "$1" '.memory_used_bytes / 1048576 | floor')" -ge "$2" ]; }
-slowly() { # NAME FROM TO: MiB
-    local i
-    for ((i = $2; i <= $3; i += 3)); do
-        grow "$1" "$i"
-        sleep 0.5
-    done
-}
 decisions() { # ID: "kind outcome" each, in order, without its admission
     nmctl explain --json "$1" | jq -r '[.[] | select(.kind == "reclaim" or .kind == "kill") | "\(.kind) \(.outcome)"] | join(", ")'
 }

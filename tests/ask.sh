@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What nmd says of the node and its containers, for suites on the host and in the VM: their libraries source it.
+
+status_of() { nmctl status --json | jq -r "$1"; } # JQ-EXPRESSION
+status_is() { [ "$(status_of "$1")" = "$2" ]; }    # for wait_until
+
+# One field of a container, by id or name: state_of ID, field_of ID .exit_code
+field_of() { # ID JQ-EXPRESSION
+    nmctl list --all --json | jq -r --arg id "$1" \
+        '[.[] | select(.id == $id or .name == $id)] | last | '"$2"
+}
+state_of() { field_of "$1" .state; }
+in_state() { # ID STATE...: for wait_until
+    local id=$1 state
+    shift
+    state=$(state_of "$id")
+    [[ " $* " == *" $state "* ]]
+}
+uses() { # ID MIB: for wait_until: it is measured with at least this much
+    [ "$(field_of "$1" .memory_used_bytes)" -ge $(($2 << 20)) ]
+}
