@@ -295,6 +295,7 @@ uint64_t nm_cgroup_round_to_page(uint64_t bytes); /* as the kernel keeps it */
 /* ---- the slice's own protection (cgroup/slice.c) ----------------------------------------------- */
 
 /* -EOPNOTSUPP: no memory controller. */
+int nm_cgroup_slice_read_max(const struct nm_cgroup_backend *b, uint64_t *ret); /* NM_CGROUP_NONE: there is no limit */
 int nm_cgroup_slice_read_low(const struct nm_cgroup_backend *b, uint64_t *ret);
 /* nm_cgroup_check_drift() of the limits of memory alone. */
 int nm_cgroup_slice_check_drift(const struct nm_cgroup_backend *b, const struct nm_cgroup_limits *expected);

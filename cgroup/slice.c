@@ -18,6 +18,13 @@ int nm_cgroup_slice_read_low(const struct nm_cgroup_backend *b, uint64_t *ret)
     return nm_cgroup_read_limit(&slice, NM_CGROUP_DRIFT_MEMORY_LOW, ret);
 }
 
+int nm_cgroup_slice_read_max(const struct nm_cgroup_backend *b, uint64_t *ret)
+{
+    const struct nm_cgroup slice = slice_of(b);
+
+    return nm_cgroup_read_limit(&slice, NM_CGROUP_DRIFT_MEMORY_MAX, ret);
+}
+
 int nm_cgroup_slice_check_drift(const struct nm_cgroup_backend *b, const struct nm_cgroup_limits *expected)
 {
     const struct nm_cgroup slice = slice_of(b);

@@ -98,6 +98,22 @@ static void learn_tasks(struct nm_manager *m)
     m->tasks = nm_settings_tasks(m->config, node_tasks);
 }
 
+/* A capacity that was lowered while nmd was away: see refresh_limits() in manager-settings.c. */
+static void learn_max(struct nm_manager *m)
+{
+    _cleanup_close_ int fd = -EBADF;
+    uint64_t is, used;
+
+    if (m->backend->slice_fd >= 0)
+        fd = openat(m->backend->slice_fd, "memory.stat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || nm_cgroup_slice_read_max(m->backend, &is) < 0 || nm_cgroup_read_used(fd, &used) < 0)
+        return;
+    m->slice_limits.memory_max_bytes = is;
+    m->slice_limit_due = NM_MIN(is, used) > m->settings.capacity.memory_bytes;
+    if (m->slice_limit_due)
+        m->verdict.in_use.memory_bytes = used; /* until the first round knows better */
+}
+
 void nm_slice_begin(struct nm_manager *m)
 {
     int r = nm_slice_note_load(m->runtime_dir, &m->slice_note);
@@ -107,6 +123,7 @@ void nm_slice_begin(struct nm_manager *m)
                    "an administrator's",
                    m->runtime_dir, strerror(-r));
     learn_tasks(m);
+    learn_max(m);
 }
 
 void nm_slice_set(struct nm_manager *m)

@@ -132,6 +132,44 @@ static void stop_and_start_slice(struct fixture *f, uint64_t remembered)
     write_low(f, remembered);
 }
 
+static void write_slice(const struct fixture *f, const char *file, const char *text)
+{
+    _cleanup_close_ int fd = openat(f->m.backend->slice_fd, file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+    assert_true(fd >= 0);
+    assert_int_equal(nm_write_all(fd, text, strlen(text)), 0);
+}
+
+static uint64_t max_of(const struct fixture *f)
+{
+    uint64_t is = 1;
+
+    assert_int_equal(nm_cgroup_slice_read_max(f->m.backend, &is), 0);
+    return is;
+}
+
+/* The kernel would kill at once, and not whom the policy would take. */
+static void test_a_capacity_lowered_meanwhile(void **state)
+{
+    struct fixture *f = *state;
+
+    write_slice(f, "memory.max", "2147483648\n");
+    write_slice(f, "memory.stat",
+                "anon 1610612736\nshmem 0\nkernel 0\nslab_reclaimable 0\nunevictable 0\n"
+                "inactive_anon 1610612736\nactive_anon 0\n");
+    begin_nmd(f);
+    nm_slice_set(&f->m);
+    settle(f);
+    assert_int_equal(max_of(f), 2048 * MIB);
+    assert_true(f->m.slice_limit_due);
+    write_slice(f, "memory.stat",
+                "anon 1\nshmem 0\nkernel 0\nslab_reclaimable 0\nunevictable 0\ninactive_anon 1\nactive_anon 0\n");
+    begin_nmd(f);
+    nm_slice_set(&f->m);
+    settle(f);
+    assert_int_equal(max_of(f), 1024 * MIB);
+}
+
 static void test_the_sum(void **state)
 {
     struct fixture *f = *state;
@@ -297,6 +335,7 @@ static void test_the_slice_follows_the_claims(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_capacity_lowered_meanwhile, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_sum, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_slice_made_anew_has_nmds_value, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_earlier_value_comes_late, set_up, tear_down),
