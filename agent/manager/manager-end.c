@@ -341,6 +341,7 @@ static void forget_start(struct nm_live *l)
 
     l->ending = l->at_gate = l->shim_gone = l->killed = l->adopted = l->stopped = false;
     l->unkillable = l->oom_told = l->starved = false;
+    l->oom_kill_usec = 0;
     l->output_max_bytes = 0;
     l->claim = (struct nm_slice_claim){0};
     l->sample = (struct nm_cgroup_sample){0};

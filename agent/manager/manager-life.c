@@ -87,13 +87,9 @@ void nm_life_observe(struct nm_live *l)
  * as often as it is looked at, and takes nothing from anybody; where the node's memory goes is for glances to see. */
 static void on_memory_events(struct nm_live *l)
 {
-    struct nm_cgroup_memory_events e;
     uint64_t now = nm_now_usec();
 
-    if (!l->cg || nm_cgroup_read_memory_events(l->cg, &e) < 0)
-        return;
-    if (e.oom_kill > l->c->oom_kills) {
-        nm_sample_count_oom_kills(l, e.oom_kill, e.oom);
+    if (nm_sample_find_oom_kill(l)) {
         nm_sample_live(l, now);
         (void)nm_keep_journal(l);
         nm_kick(l->m, NM_TRIGGER_PRESSURE);

@@ -96,6 +96,10 @@ static void act(struct nm_live *l, const struct nm_policy_action *a,
         return;
     if (a->reason == NM_REASON_FREEZE_HANGS)
         nm_freeze_given_up(l);
+    if (a->type == NM_ACTION_KILL && nm_sample_was_oom_killed(l)) { /* and that is what is told of it */
+        (void)nm_keep_journal(l);
+        return;
+    }
     if (a->type == NM_ACTION_KILL)
         nm_reclaim_overtaken(l);
     nm_record_begin(l, kinds[a->type], a, v, a->reason);

@@ -24,6 +24,7 @@ void nm_sample_count_oom_kills(struct nm_live *l, uint64_t n, uint64_t ooms)
     if (n > l->c->oom_kills) {
         l->m->counters.kernel_oom_kills += n - l->c->oom_kills;
         l->c->oom_kills = n;
+        l->oom_kill_usec = nm_now_usec();
     }
     if (n == 0 || l->oom_told || ooms == NM_LAUNCH_OOMS_UNKNOWN)
         return;
@@ -33,6 +34,25 @@ void nm_sample_count_oom_kills(struct nm_live *l, uint64_t n, uint64_t ooms)
     l->starved = true;
     l->m->kernel_kills++;
     nm_record_kernel_kill(l);
+}
+
+bool nm_sample_find_oom_kill(struct nm_live *l)
+{
+    struct nm_cgroup_memory_events e;
+
+    if (!l->cg || nm_cgroup_read_memory_events(l->cg, &e) < 0 || e.oom_kill <= l->c->oom_kills)
+        return false;
+    nm_sample_count_oom_kills(l, e.oom_kill, e.oom);
+    return true;
+}
+
+/* As a rule all of it dies; where the kernel can't do that, what is left is a victim like any other. */
+#define DYING_USEC NM_USEC_PER_SEC
+
+bool nm_sample_was_oom_killed(struct nm_live *l)
+{
+    (void)nm_sample_find_oom_kill(l);
+    return l->oom_kill_usec > 0 && nm_now_usec() - l->oom_kill_usec < DYING_USEC;
 }
 
 static uint64_t read_ooms(const struct nm_live *l)

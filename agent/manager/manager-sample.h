@@ -14,3 +14,7 @@ void nm_sample_count_oom_kills(struct nm_live *l, uint64_t n, uint64_t ooms);
 /* The slice's cpu.stat and memory.stat stay open. At the start, and again when the slice is another. */
 void nm_sample_open_slice(struct nm_manager *m);
 void nm_sample_close_slice(struct nm_manager *m); /* it has gone */
+/* Has the kernel killed in it since the last look? Then that is counted and told. */
+bool nm_sample_find_oom_kill(struct nm_live *l);
+/* Lately, so that it is about to end: the kernel may be quicker than the sample that a kill was decided on. */
+bool nm_sample_was_oom_killed(struct nm_live *l);

@@ -96,6 +96,7 @@ struct nm_live {
     bool shim_gone;                   /* ENDED was heard, or there never was a shim */
     bool killed;                      /* SIGKILL was sent to the whole cgroup */
     bool unkillable;                  /* counted as such */
+    uint64_t oom_kill_usec;           /* when the kernel was last seen to have killed in it; 0: never */
     bool oom_told;                    /* why the kernel has killed it was looked into */
     bool starved;                     /* it was for want of memory of the slice or the node */
     bool doomed;                      /* a kill came while the cgroup was being made */

@@ -20,6 +20,7 @@
 #include "agent/manager/manager-kill.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-record.h"
+#include "agent/manager/manager-round.h"
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"
 
@@ -293,6 +294,29 @@ static void test_memory_events_are_bounded(void **state)
     assert_true(is_looked_at(w, l, &(struct nm_cgroup_memory_events){.max = 50, .oom = 1, .oom_kill = 1}, 0));
 }
 
+/* Which has no way to tell nmd before a round that is urgent. */
+static void test_the_kernel_was_quicker(void **state)
+{
+    const struct nm_cgroup_memory_events killed = {.max = 1, .oom_kill = 1};
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "paused", NM_OPPORTUNISTIC, NM_PAUSED);
+
+    assert_int_equal(nm_cgroup_freeze(l->cg, true), 0);
+    manager_world_settle(w);
+    l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
+    assert_int_equal(nm_fake_set_memory_events(l->cg, &killed), 0);
+    l->c->view.paused_usec = l->c->view.pause_deadline_usec = 1; /* a reason for nmd to kill it, too */
+    nm_round(w->m, NM_TRIGGER_CHANGE);
+    manager_world_settle(w);
+    assert_int_equal(l->decision.kind, NM_DECISION_KILL);
+    assert_int_equal(l->decision.reason, NM_REASON_KERNEL_OOM);
+    assert_int_equal(l->c->view.state, NM_PAUSED);
+    l->oom_kill_usec = 1; /* something is left of it, long after */
+    nm_round(w->m, NM_TRIGGER_CHANGE);
+    manager_world_settle(w);
+    assert_int_equal(l->decision.reason, NM_REASON_PAUSE_DEADLINE);
+}
+
 static void assert_by(struct nm_live *l, const char *name)
 {
     nm_record_by(l, NM_DECISION_PAUSE, NM_REASON_USER, &(struct nm_caller){.uid = 4000000001});
@@ -322,6 +346,7 @@ int main(void)
         TEST(test_start_is_tried_with_next_sample),
         TEST(test_start_is_forgotten),
         TEST(test_memory_events_are_bounded),
+        TEST(test_the_kernel_was_quicker),
         TEST(test_names_are_looked_up_once),
     };
 
