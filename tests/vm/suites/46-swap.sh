@@ -20,7 +20,7 @@ decided_is() { [ "$(decided "$1" "$2" "$3")" = "$4" ]; }
 # ---- frozen, reclaimed, resumed -----------------------------------------------------------------
 
 quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 2" "cpu-threshold = 0.9" "squeeze = no" \
-    "pause-deadline = 1h" "[over-allocation]" "cpu-threshold = 0.75"
+    "pause-deadline = 1h" "[over-allocation]" "cpu-threshold = 0.85"
 big=$(start big 50 -m 900M -c 0.5)
 # Uses all of what it holds, all the time.
 o=$(nmctl run -D --opportunistic -m 400M -c 0.1 -- python3 -c '
