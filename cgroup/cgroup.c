@@ -114,20 +114,3 @@ int nm_cgroup_set_oom_group(const struct nm_cgroup *cg, bool on)
 {
     return nm_attr_write(cg->dir_fd, "memory.oom.group", on ? "1" : "0");
 }
-
-/*
- * The kernel reclaims within the write, and says EAGAIN when it got less than that. Left to itself it
- * takes page cache first, which nobody is short of; from Linux 6.8 on it can be told to swap.
- */
-int nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes)
-{
-    char text[48];
-    int r;
-
-    (void)snprintf(text, sizeof text, "%" PRIu64 " swappiness=200", bytes);
-    r = nm_attr_write(cg->dir_fd, "memory.reclaim", text);
-    if (r != -EINVAL)
-        return r;
-    (void)snprintf(text, sizeof text, "%" PRIu64, bytes);
-    return nm_attr_write(cg->dir_fd, "memory.reclaim", text);
-}

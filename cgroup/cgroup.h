@@ -123,6 +123,9 @@ int nm_cgroup_set_net_background(const struct nm_cgroup_backend *b, const struct
 /* memory.reclaim, which blocks until done: call it in a worker process only. -EAGAIN: less than
  * asked was reclaimed. */
 int nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes);
+/* What of it is in swap, or on its way there; and the most that may be, NM_CGROUP_NONE for any amount. */
+int nm_cgroup_read_swap(const struct nm_cgroup *cg, uint64_t *ret_bytes);
+int nm_cgroup_set_swap_max(const struct nm_cgroup *cg, uint64_t bytes);
 
 /* Kernel OOM counters of memory.events; all zero where there is no memory controller. */
 struct nm_cgroup_memory_events {

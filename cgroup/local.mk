@@ -8,6 +8,7 @@ libnm_cgroup_la_SOURCES = \
 	%D%/backend-fake.c %D%/backend-fake.h \
 	%D%/backend-systemd.c \
 	%D%/cgroup.c %D%/cgroup.h \
+	%D%/reclaim.c \
 	%D%/drift.c \
 	%D%/slice.c \
 	%D%/events.c \

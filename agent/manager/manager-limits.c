@@ -156,6 +156,8 @@ void nm_limits_started(struct nm_live *l)
 
 void nm_limits_put_right(struct nm_live *l)
 {
+    if (l->cg) /* a reclaim may have died with its nmd (push-out.h) */
+        (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
     l->limits = nm_limits_for(l->m, l->c);
     if (!l->cg || l->c->view.state == NM_KILLING)
         return;

@@ -19,15 +19,12 @@
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-sample.h"
+#include "agent/manager/push-out.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"
 #include "util/parse.h"
 
-/* One write: short enough to look at the clock in between, long enough for the kernel to make batches. */
-#define PIECE_BYTES (16 * NM_MIB)
-/* Page cache goes first, of which a container that reads can have any amount. */
-#define MAX_PIECES 4096
 /* A worker that is late hangs in the kernel, in a write to a slow disk mostly. */
 #define LATE_USEC (500 * NM_USEC_PER_MSEC)
 /* What came in less says nothing about a disk: it may have had no time to begin. */
@@ -36,36 +33,6 @@
 #define SPEED_AGE_USEC (600 * NM_USEC_PER_SEC)
 
 /* ---- the worker ------------------------------------------------------------ */
-
-/* Until so much less is in use: what the kernel calls reclaimed is page cache, too. 0, -EAGAIN for a part of it, or
- * another error. */
-static int push_out(const struct nm_cgroup *cg, uint64_t bytes, uint64_t within_usec)
-{
-    _cleanup_(nm_cgroup_sampler_freep) struct nm_cgroup_sampler *sampler = NULL;
-    uint64_t begun = nm_now_usec(), before;
-    struct nm_cgroup_sample s;
-    int r = nm_cgroup_sampler_new(cg, true, "/proc", &sampler);
-
-    if (r >= 0)
-        r = nm_cgroup_sampler_sample(sampler, begun, &s);
-    if (r < 0)
-        return r;
-    before = s.memory_bytes;
-    for (unsigned i = 0; i < MAX_PIECES; i++) {
-        uint64_t gained = nm_sub_u64(before, s.memory_bytes), now = nm_now_usec();
-
-        if (gained >= bytes)
-            return 0;
-        if (within_usec > 0 && now - begun >= within_usec)
-            break;
-        r = nm_cgroup_reclaim(cg, NM_MIN(bytes - gained, PIECE_BYTES));
-        if (r >= 0)
-            r = nm_cgroup_sampler_sample(sampler, now, &s);
-        if (r < 0)
-            return r;
-    }
-    return -EAGAIN;
-}
 
 /* It must not keep what is nmd's (the lock, the gates of shims) beyond nmd's end, nor outlive it. */
 static _Noreturn void worker(const struct nm_live *l)
@@ -76,7 +43,7 @@ static _Noreturn void worker(const struct nm_live *l)
     if (dup2(l->cg->dir_fd, cg.dir_fd) < 0)
         _exit(errno & 0xff);
     closefrom(cg.dir_fd + 1);
-    _exit(-push_out(&cg, l->reclaim_bytes, l->reclaim_within_usec) & 0xff);
+    _exit(-nm_push_out(&cg, l->reclaim_bytes, l->reclaim_within_usec) & 0xff);
 }
 
 /* ---- its end --------------------------------------------------------------- */
@@ -154,6 +121,8 @@ static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
     l->reclaim_child = sd_event_source_disable_unref(l->reclaim_child);
     l->reclaim_timer = sd_event_source_disable_unref(l->reclaim_timer);
     l->c->view.reclaiming = false;
+    if (l->cg) /* it may have been killed before it did so */
+        (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
     if (open && worked) {
         (void)note_gain(l);
         nm_record_effective(l);

@@ -52,12 +52,15 @@ test_health_SOURCES = %D%/test-health.c %D%/remove-tree.h
 test_health_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_health_LDADD = libnm-agent.la $(unit_libs)
 
-check_PROGRAMS += test-slice
-TESTS += test-slice
+check_PROGRAMS += test-slice test-push-out
+TESTS += test-slice test-push-out
 
 test_slice_SOURCES = %D%/test-slice.c %D%/remove-tree.h
 test_slice_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_slice_LDADD = libnm-agent.la $(unit_libs)
+test_push_out_SOURCES = %D%/test-push-out.c %D%/remove-tree.h
+test_push_out_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_push_out_LDADD = libnm-agent.la $(unit_libs)
 
 check_PROGRAMS += test-store test-store-damage test-store-backlog
 TESTS += test-store test-store-damage test-store-backlog

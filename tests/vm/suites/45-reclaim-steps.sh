@@ -53,6 +53,7 @@ for step in before-reclaim:1 after-reclaim:1; do
     is "$step: nobody was killed, and the pause ends when it was to" \
         "$(state_of "$idle") $(field_of "$idle" '"\(.pid) \(.pause_deadline_usec / 20000000 | round)"')" \
         "PAUSED $before"
+    is "$step: nothing keeps the rest out of swap" "$(cat "$cg/nm.slice/nm-$idle.scope/memory.swap.max")" max
     nmctl kill --now --wait "$big" "$idle" >/dev/null
 done
 done_testing

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Pushing out what a cgroup holds: memory.reclaim, and how much may go to swap meanwhile. */
+
+#include "cgroup/cgroup.h"
+
+#include <inttypes.h>
+
+#include "cgroup/attr.h"
+#include "util/parse.h"
+
+/*
+ * The kernel reclaims within the write, and says EAGAIN when it got less than that. Left to itself it
+ * takes page cache first, which nobody is short of; from Linux 6.8 on it can be told to swap.
+ */
+int nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes)
+{
+    char text[48];
+    int r;
+
+    (void)snprintf(text, sizeof text, "%" PRIu64 " swappiness=200", bytes);
+    r = nm_attr_write(cg->dir_fd, "memory.reclaim", text);
+    if (r != -EINVAL)
+        return r;
+    (void)snprintf(text, sizeof text, "%" PRIu64, bytes);
+    return nm_attr_write(cg->dir_fd, "memory.reclaim", text);
+}
+
+int nm_cgroup_read_swap(const struct nm_cgroup *cg, uint64_t *ret_bytes)
+{
+    char text[32];
+    uint64_t v;
+    int r = nm_attr_read(cg->dir_fd, "memory.swap.current", text, sizeof text);
+
+    if (r < 0)
+        return r;
+    text[strcspn(text, "\n")] = '\0';
+    if (nm_parse_u64(text, &v) < 0)
+        return -EBADMSG;
+    *ret_bytes = v;
+    return 0;
+}
+
+int nm_cgroup_set_swap_max(const struct nm_cgroup *cg, uint64_t bytes)
+{
+    char text[32] = "max";
+
+    if (bytes != NM_CGROUP_NONE)
+        (void)snprintf(text, sizeof text, "%" PRIu64, bytes);
+    return nm_attr_write(cg->dir_fd, "memory.swap.max", text);
+}
