@@ -77,12 +77,13 @@ at_least() { # NAME GOT MINIMUM
     fi
 }
 
-wait_until() { # SECONDS COMMAND...: polls; fails when the command hasn't succeeded by then
+# Polls, every poll_seconds; fails when the command hasn't succeeded by then.
+wait_until() { # SECONDS COMMAND...
     local end=$((SECONDS + $1))
     shift
     until "$@" >/dev/null 2>&1; do
         [ "$SECONDS" -lt "$end" ] || return 1
-        sleep 0.1
+        sleep "${poll_seconds:-0.1}"
     done
 }
 
