@@ -70,3 +70,19 @@ slowly() { # NAME FROM TO: MiB
         sleep 0.5
     done
 }
+
+# ---- a node whose memory runs out -----------------------------------------------------------------
+
+# nmd with 1 GiB for containers, which sends to swap before it kills; $big, guaranteed, holds little of it so far.
+roomy_nmd() {
+    quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "breaker = 0s" "reclaim-running = 10s"
+    big=$(start big 50 -m 900M -c 0.5)
+}
+# NAME CHECK TO: $o, opportunistic, holds memory that it hardly looks at, and $big grows to TO MiB, slowly at the end.
+crowd() {
+    o=$(start "$1" 290 --opportunistic -m 400M -c 0.1)
+    check "$2" wait_until 90 uses "$o" 285
+    grow big 610
+    wait_until 60 uses "$big" 605
+    slowly big 611 "$3"
+}

@@ -52,14 +52,9 @@ nmctl kill --now --wait "$big" "$o" >/dev/null
 
 # ---- before a kill ------------------------------------------------------------------------------
 
-quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "breaker = 0s" "reclaim-running = 10s"
+roomy_nmd
 kills=$(status_of .preemptions.killed)
-big=$(start big 50 -m 900M -c 0.5)
-o=$(start o 290 --opportunistic -m 400M -c 0.1)
-check "an opportunistic container holds memory that it hardly looks at" wait_until 90 uses "$o" 285
-grow big 610
-wait_until 60 uses "$big" 605
-slowly big 611 680
+crowd o "an opportunistic container holds memory that it hardly looks at" 680
 check "memory is over the threshold, and a part of its memory goes to swap" wait_until 30 swapped "$o" 5
 check "as it was decided" wait_until 30 decided_is "$o" reclaim running-memory "done"
 like "which can be explained" "$(nmctl explain "$o")" 'can go to swap in time, which slows it down but spares it a kill'
@@ -71,13 +66,8 @@ nmctl kill --now --wait "$big" "$o" >/dev/null
 
 swapoff -a
 at_exit 'swapon -a'
-quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "breaker = 0s" "reclaim-running = 10s"
-big=$(start big 50 -m 900M -c 0.5)
-o=$(start o 290 --opportunistic -m 400M -c 0.1)
-check "the same without swap" wait_until 90 uses "$o" 285
-grow big 610
-wait_until 60 uses "$big" 605
-slowly big 611 680
+roomy_nmd
+crowd o "the same without swap" 680
 check "it is killed" wait_until 30 in_state "$o" COMPLETED
 is "preempted" "$(field_of "$o" .exit_reason)" preempted
 nmctl kill --now --wait "$big" >/dev/null

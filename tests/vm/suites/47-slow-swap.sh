@@ -37,13 +37,8 @@ swapoff -a
 at_exit 'swapoff -a; swapon -a'
 check "there is a slow swap device" swapon -L nmd-slow
 
-quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "breaker = 0s" "reclaim-running = 10s"
-big=$(start big 50 -m 900M -c 0.5)
-o=$(start o 290 --opportunistic -m 400M -c 0.1)
-check "an opportunistic container holds memory that it hardly looks at" wait_until 90 uses "$o" 285
-grow big 610
-wait_until 60 uses "$big" 605
-slowly big 611 740
+roomy_nmd
+crowd o "an opportunistic container holds memory that it hardly looks at" 740
 check "it is killed, for memory that is wanted faster than the swap takes it" wait_until 60 in_state "$o" COMPLETED
 diag "$(nmctl explain "$o")"
 like "after it was tried to send a part of it there" "$(decisions "$o")" '^reclaim (done|failed), kill done$'
@@ -59,11 +54,7 @@ check "the guaranteed one gets what it wants" wait_until 30 uses "$big" 730
 grow big 50
 given_back() { ! uses "$big" 100; }
 wait_until 30 given_back
-o=$(start o2 290 --opportunistic -m 400M -c 0.1)
-check "another one" wait_until 120 uses "$o" 285
-grow big 610
-wait_until 60 uses "$big" 605
-slowly big 611 690
+crowd o2 "another one" 690
 check "is killed as well" wait_until 60 in_state "$o" COMPLETED
 diag "$(nmctl explain "$o")"
 is "without being sent to a swap that is known to be too slow" "$(decisions "$o")" "kill done"
