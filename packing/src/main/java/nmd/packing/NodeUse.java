@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package nmd.packing;
+
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceInformation;
+import org.apache.hadoop.yarn.api.records.ResourceUtilization;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+
+/** How much of a node is in use, as a fraction: as the scheduler counts it, and as the node measures it. */
+final class NodeUse {
+    private NodeUse() {
+    }
+
+    /** Whether the node could ever hold anything. One without capacity is no node to count or to try. */
+    static boolean hasCapacity(Resource total) {
+        return total.getMemorySize() > 0;
+    }
+
+    /** What is allocated; above 1 when the node was made smaller under its containers. */
+    static double allocated(Resource used, Resource total, PackingSettings settings) {
+        double fraction = fraction(used.getMemorySize(), total.getMemorySize());
+        return settings.resource == PackingSettings.Resource.MEMORY ? fraction : dominant(used, total, fraction);
+    }
+
+    /** Every kind of resource that the node has, GPUs and the like too: the scarcest one decides. */
+    private static double dominant(Resource used, Resource total, double memory) {
+        double most = Math.max(memory, fraction(used.getVirtualCores(), total.getVirtualCores()));
+        ResourceInformation[] have = total.getResources();
+        ResourceInformation[] taken = used.getResources();
+        // The first two are memory and virtual cores.
+        for (int i = 2; i < have.length && i < taken.length; i++) {
+            most = Math.max(most, fraction(taken[i].getValue(), have[i].getValue()));
+        }
+        return most;
+    }
+
+    /**
+     * What the node's last heartbeat said that is really used, 0 where it said nothing. The containers' use is held
+     * against what the scheduler may give away; the node's, which has all else that runs there in it, against what the
+     * machine has, where the node told that.
+     */
+    static double measured(SchedulerNode node, Resource total, PackingSettings settings) {
+        double most = 0;
+        if (settings.measured.containers) {
+            most = measured(node.getAggregatedContainersUtilization(), total, settings);
+        }
+        if (settings.measured.node) {
+            Resource machine = node.getRMNode().getPhysicalResource();
+            Resource whole = machine != null && hasCapacity(machine) ? machine : total;
+            most = Math.max(most, measured(node.getNodeUtilization(), whole, settings));
+        }
+        return most;
+    }
+
+    private static double measured(ResourceUtilization used, Resource total, PackingSettings settings) {
+        if (used == null) {
+            return 0;
+        }
+        double memory = fraction(used.getPhysicalMemory(), total.getMemorySize());
+        return settings.resource == PackingSettings.Resource.MEMORY ? memory
+                : Math.max(memory, fraction(used.getCPU(), total.getVirtualCores()));
+    }
+
+    /** A node that can't measure says -1. */
+    private static double fraction(double used, double total) {
+        return total > 0 && used > 0 ? used / total : 0;
+    }
+}

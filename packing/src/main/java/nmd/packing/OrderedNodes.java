@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package nmd.packing;
+
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+
+/**
+ * A look-up's answer: nodes in the order of their numbers. Most look-ups end with the first node or two, so they stand in
+ * a heap and are put in order only as far as they are asked for.
+ */
+final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
+    private static final long INDEX_MASK = (1L << NodeOrder.INDEX_BITS) - 1;
+
+    private final N[] nodes;
+    private final long[] heap;
+    private int added;
+    private int left;
+    private N next;
+
+    @SuppressWarnings("unchecked")
+    OrderedNodes(int capacity) {
+        nodes = (N[]) new SchedulerNode[capacity];
+        heap = new long[capacity];
+    }
+
+    /** {@code place} leaves the bits of the index free. What is more than was counted is left out. */
+    void add(N node, long place) {
+        if (added < nodes.length) {
+            nodes[added] = node;
+            heap[added] = place | added;
+            added++;
+        }
+    }
+
+    /** All are added. */
+    void ready() {
+        left = added;
+        for (int i = left / 2 - 1; i >= 0; i--) {
+            sink(i);
+        }
+        next = pop();
+    }
+
+    @Override
+    public boolean hasNext() {
+        return next != null;
+    }
+
+    @Override
+    public N next() {
+        if (next == null) {
+            throw new NoSuchElementException();
+        }
+        N result = next;
+        next = pop();
+        return result;
+    }
+
+    /** The states are looked at here, and not for all nodes beforehand: each is behind a lock. */
+    private N pop() {
+        while (left > 0) {
+            N node = nodes[(int) (heap[0] & INDEX_MASK)];
+            heap[0] = heap[--left];
+            sink(0);
+            if (NodeOrder.takesContainers(node)) {
+                return node;
+            }
+        }
+        return null;
+    }
+
+    private void sink(int at) {
+        long moving = heap[at];
+        for (int child = 2 * at + 1; child < left; child = 2 * at + 1) {
+            if (child + 1 < left && heap[child + 1] < heap[child]) {
+                child++;
+            }
+            if (heap[child] >= moving) {
+                break;
+            }
+            heap[at] = heap[child];
+            at = child;
+        }
+        heap[at] = moving;
+    }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+package nmd.packing;
+
+import org.apache.hadoop.yarn.exceptions.YarnRuntimeException;
+
+/** The configuration can't be meant as it is; the message is a sentence that says what to change. Ends the start. */
+final class PackingException extends YarnRuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    PackingException(String message) {
+        super(message);
+    }
+
+    PackingException(String message, Throwable cause) {
+        super(message, cause);
+    }
+}

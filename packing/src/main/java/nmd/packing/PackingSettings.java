@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+package nmd.packing;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeSet;
+
+import org.apache.hadoop.conf.Configuration;
+
+/** What can be set, with its ranges and defaults. Immutable. A value that makes no sense is an error, never a guess. */
+final class PackingSettings {
+    static final String PREFIX = "yarn.scheduler.capacity.multi-node-sorting.policy.";
+
+    static final String HIGH_THRESHOLD = "high-threshold";
+    static final String MIN_NODES = "min-nodes";
+    static final String RESOURCE = "resource";
+    static final String MEASURED = "measured";
+    static final String MEASURED_THRESHOLD = "measured-threshold";
+    /** The keys that may stand behind the policy's name; the first two are the scheduler's own. */
+    private static final List<String> KEYS = Arrays.asList("class", "sorting-interval.ms", HIGH_THRESHOLD, MIN_NODES,
+            RESOURCE, MEASURED, MEASURED_THRESHOLD);
+
+    /** Of which resource a node's fraction is taken. */
+    enum Resource { MEMORY, DOMINANT }
+
+    /** Whose measured use counts beside what is allocated: nodes report that of all containers and that of the node. */
+    enum Measured {
+        OFF(false, false), CONTAINERS(true, false), NODE(false, true), BOTH(true, true);
+
+        final boolean containers;
+        final boolean node;
+
+        Measured(boolean containers, boolean node) {
+            this.containers = containers;
+            this.node = node;
+        }
+    }
+
+    final double highThreshold;
+    final int minNodes;
+    final Resource resource;
+    final Measured measured;
+    final double measuredThreshold;
+
+    private PackingSettings(int highPercent, int minNodes, Resource resource, Measured measured, int measuredPercent) {
+        // A percentage of whole units and a use that is the same fraction give the same double, so "at the threshold"
+        // is exact.
+        this.highThreshold = highPercent / 100.0;
+        this.minNodes = minNodes;
+        this.resource = resource;
+        this.measured = measured;
+        this.measuredThreshold = measuredPercent / 100.0;
+    }
+
+    /** Reads the keys of the policy that the scheduler's configuration calls {@code name}. */
+    static PackingSettings read(Configuration conf, String name) {
+        String prefix = PREFIX + name + ".";
+        refuseUnknown(conf, prefix);
+        return new PackingSettings(
+                number(conf, prefix + HIGH_THRESHOLD, 60, 1, 100, "percent of a node"),
+                number(conf, prefix + MIN_NODES, 5, 0, 1_000_000, "nodes"),
+                word(conf, prefix + RESOURCE, Resource.MEMORY, Resource.values()),
+                word(conf, prefix + MEASURED, Measured.BOTH, Measured.values()),
+                number(conf, prefix + MEASURED_THRESHOLD, 80, 1, 100, "percent of a node"));
+    }
+
+    /** A misspelt key would leave its default in force without a word. */
+    private static void refuseUnknown(Configuration conf, String prefix) {
+        Map<String, String> given = conf.getPropsWithPrefix(prefix);
+        for (String key : new TreeSet<>(given.keySet())) {
+            if (!KEYS.contains(key)) {
+                throw new PackingException(prefix + key + ": there is no such key. After \"" + prefix
+                        + "\" there may be: " + String.join(", ", KEYS) + ".");
+            }
+        }
+    }
+
+    private static int number(Configuration conf, String key, int preset, int least, int most, String unit) {
+        String text = conf.getTrimmed(key);
+        if (text == null) {
+            return preset;
+        }
+        try {
+            int value = Integer.parseInt(text);
+            if (value >= least && value <= most) {
+                return value;
+            }
+        } catch (NumberFormatException e) {
+            // said below, as for a number that is out of range
+        }
+        throw new PackingException(key + " is \"" + text + "\", and must be a whole number from " + least + " to "
+                + most + " (" + unit + "; " + preset + " when it isn't set).");
+    }
+
+    private static <E extends Enum<E>> E word(Configuration conf, String key, E preset, E[] allowed) {
+        String text = conf.getTrimmed(key);
+        if (text == null) {
+            return preset;
+        }
+        StringBuilder words = new StringBuilder();
+        for (E value : allowed) {
+            if (lower(value).equals(text)) {
+                return value;
+            }
+            words.append(words.length() == 0 ? "" : ", ").append(lower(value));
+        }
+        throw new PackingException(key + " is \"" + text + "\", and must be one of: " + words + " (" + lower(preset)
+                + " when it isn't set).");
+    }
+
+    private static String lower(Enum<?> value) {
+        return value.name().toLowerCase(Locale.ROOT);
+    }
+
+    @Override
+    public String toString() {
+        return HIGH_THRESHOLD + " " + Math.round(highThreshold * 100) + " %, " + MIN_NODES + " " + minNodes + ", "
+                + RESOURCE + " " + lower(resource) + ", " + MEASURED + " " + lower(measured) + ", "
+                + MEASURED_THRESHOLD + " " + Math.round(measuredThreshold * 100) + " %";
+    }
+}

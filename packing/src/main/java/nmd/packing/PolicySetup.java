@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package nmd.packing;
+
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.List;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.yarn.conf.ConfigurationProvider;
+import org.apache.hadoop.yarn.conf.ConfigurationProviderFactory;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What has to be found out before the first look-up: the scheduler's configuration, the name that it gives to this
+ * policy, and whether what it says can be meant.
+ */
+final class PolicySetup {
+    private static final Logger LOG = LoggerFactory.getLogger(PolicySetup.class);
+
+    private PolicySetup() {
+    }
+
+    static PackingSettings load(String className) {
+        try {
+            Configuration conf = schedulerConfiguration();
+            PackingSettings settings = PackingSettings.read(conf, nameOf(conf, className));
+            PlacementCheck.everyQueueHasPolicy(conf);
+            return settings;
+        } catch (PackingException e) {
+            // Hadoop's own message is a stack of wrapped exceptions; here the sentence stands alone.
+            LOG.error("The ResourceManager can't start: {}", e.getMessage());
+            throw e;
+        }
+    }
+
+    /** As the scheduler reads it: through the provider that yarn-site.xml names, from the class path by default. */
+    static Configuration schedulerConfiguration() {
+        try {
+            return read(new YarnConfiguration());
+        } catch (Exception e) {
+            throw new PackingException(YarnConfiguration.CS_CONFIGURATION_FILE + " can't be read: " + e.getMessage(), e);
+        }
+    }
+
+    // A provider's methods throw no less than Exception.
+    private static Configuration read(YarnConfiguration conf) throws Exception {
+        ConfigurationProvider provider = ConfigurationProviderFactory.getConfigurationProvider(conf);
+        provider.init(conf);
+        try (InputStream stream = provider.getConfigurationInputStream(conf, YarnConfiguration.CS_CONFIGURATION_FILE)) {
+            if (stream == null) {
+                return new CapacitySchedulerConfiguration(conf, true);
+            }
+            conf.addResource(stream);
+            conf.size(); // reads the stream while it is open
+            return new CapacitySchedulerConfiguration(conf, false);
+        } finally {
+            provider.close();
+        }
+    }
+
+    /**
+     * The scheduler keeps one object per class and knows it by the class, not by the name. With two names it would make
+     * two objects and use the one or the other by chance, so there may be one only.
+     */
+    static String nameOf(Configuration conf, String className) {
+        List<String> names = new ArrayList<>();
+        for (String name : conf.getTrimmedStrings(CapacitySchedulerConfiguration.MULTI_NODE_SORTING_POLICIES)) {
+            if (className.equals(conf.getTrimmed(PackingSettings.PREFIX + name + ".class"))) {
+                names.add(name);
+            }
+        }
+        if (names.size() == 1) {
+            return names.get(0);
+        }
+        throw new PackingException(CapacitySchedulerConfiguration.MULTI_NODE_SORTING_POLICIES + " must have one name"
+                + " whose class is " + className + "; it has " + (names.isEmpty() ? "none" : String.join(", ", names))
+                + ".");
+    }
+}
