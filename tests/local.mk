@@ -1,6 +1,6 @@
 # The shell suites, and the machine that some of them run on: whole folders, so that a new suite
 # needs no line here.
-EXTRA_DIST += .ci/run %D%/deps %D%/tap.sh %D%/ask.sh %D%/style %D%/fresh %D%/vm %D%/integration
+EXTRA_DIST += .ci/run %D%/deps %D%/tap.sh %D%/ask.sh %D%/style %D%/fresh %D%/vm %D%/integration %D%/packing
 
 # Unit tests: one cmocka binary per module, described in a fragment per folder. They need no root.
 if ENABLE_TESTS

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034 # much of it is for those who source it
+#
+# For the suites of this folder, the demo and others who want a stock ResourceManager with light nodes:
+# . tests/packing/lib.sh. Needs NMD_TEST_DIR (an own directory) and NMD_TEST_CLASSPATH (tests/packing/build prints it).
+# Everything that is started ends with the suite. See tests/tap.sh for ok, check, is, wait_until and the rest.
+# shellcheck source=tests/tap.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
+
+packing_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+: "${NMD_TEST_CLASSPATH:?run me with tests/packing/run}"
+dir=${NMD_TEST_DIR:-$(mktemp -d /tmp/nmd-packing.XXXXXX)}
+conf=$dir/conf
+rm_pid='' cluster_pid='' cluster_port='' rm_web=''
+# Small and quick to start rather than fast; and no name service but our own file: nodes have names that nobody knows.
+java_options=(-Xmx384m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData
+    "-Djdk.net.hosts.file=$dir/hosts" -Djava.net.preferIPv4Stack=true
+    --add-opens=java.base/java.lang=ALL-UNNAMED "-Dhadoop.log.dir=$dir" "-Djava.io.tmpdir=$dir")
+# Milliseconds between two heartbeats of a node.
+heartbeat_ms=${heartbeat_ms:-50}
+# With few nodes the suites want what thousands are needed for elsewhere.
+policy_class=nmd.packing.PackingPolicy
+
+# A fact without which the rest of the suite makes no sense. Not in a subshell, as check is: what was started is known.
+need() { # NAME COMMAND...
+    local name=$1
+    shift
+    if "$@" >"$dir/need" 2>&1; then
+        ok "$name"
+    else
+        not_ok "$name" "command: $*" "$(head -n 40 "$dir/need")"
+        done_testing
+    fi
+}
+
+free_ports() { # N: different ones
+    python3 - "$1" <<-'END'
+	import socket, sys
+	held = [socket.socket() for _ in range(int(sys.argv[1]))]
+	for s in held:
+	    s.bind(("127.0.0.1", 0))
+	print(*[s.getsockname()[1] for s in held])
+	END
+}
+
+property() { # NAME VALUE
+    printf '  <property><name>%s</name><value>%s</value></property>\n' "$1" "$2"
+}
+
+# A file of properties: arguments are name=value; what comes later wins.
+write_conf() { # FILE NAME=VALUE...
+    local file=$1 pair
+    shift
+    {
+        printf '<?xml version="1.0"?>\n<configuration>\n'
+        for pair in "$@"; do
+            property "${pair%%=*}" "${pair#*=}"
+        done
+        printf '</configuration>\n'
+    } >"$file"
+}
+
+cs=yarn.scheduler.capacity
+pack_policy=$cs.multi-node-sorting.policy
+# One queue, no limits of users and masters in the way, each heartbeat places as many containers as it can... of one
+# application one at a time, which is the scheduler's own default.
+scheduler_base=("$cs.root.queues=default" "$cs.root.default.capacity=100" "$cs.root.default.maximum-capacity=100"
+    "$cs.root.default.user-limit-factor=100" "$cs.maximum-am-resource-percent=1" "$cs.maximum-applications=1000")
+# What switches packing on, as in packing/capacity-scheduler.xml.example.
+scheduler_pack=("$cs.multi-node-placement-enabled=true" "$pack_policy.names=pack" "$pack_policy=pack"
+    "$pack_policy.pack.class=$policy_class")
+
+# Writes the configuration. Arguments NAME=VALUE go where they belong: yarn.scheduler.capacity.* to
+# capacity-scheduler.xml, all others to yarn-site.xml. First may come --stock: without packing.
+rm_configure() { # [--stock] [NAME=VALUE...]
+    local scheduler=("${scheduler_base[@]}") site=() pair ports
+    if [ "${1:-}" = --stock ]; then
+        shift
+    else
+        scheduler+=("${scheduler_pack[@]}")
+    fi
+    for pair in "$@"; do
+        case $pair in
+            "$cs".*) scheduler+=("$pair") ;;
+            *) site+=("$pair") ;;
+        esac
+    done
+    mkdir -p "$conf"
+    if [ -z "$rm_web" ]; then
+        read -r -a ports < <(free_ports 5)
+        rm_ports=("${ports[@]}")
+        rm_web=http://127.0.0.1:${ports[4]}
+    fi
+    printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$dir/hosts"
+    # The files name hosts of their own accord nowhere: loopback only.
+    printf '127.0.0.1 node%02d\n' $(seq 1 99) >>"$dir/hosts"
+    : >>"$dir/exclude"
+    write_conf "$conf/core-site.xml" fs.defaultFS=file:/// "hadoop.tmp.dir=$dir/tmp" \
+        hadoop.security.token.service.use_ip=false hadoop.http.staticuser.user=root
+    write_conf "$conf/yarn-site.xml" yarn.resourcemanager.hostname=127.0.0.1 \
+        "yarn.resourcemanager.address=127.0.0.1:${rm_ports[0]}" \
+        "yarn.resourcemanager.scheduler.address=127.0.0.1:${rm_ports[1]}" \
+        "yarn.resourcemanager.resource-tracker.address=127.0.0.1:${rm_ports[2]}" \
+        "yarn.resourcemanager.admin.address=127.0.0.1:${rm_ports[3]}" \
+        "yarn.resourcemanager.webapp.address=127.0.0.1:${rm_ports[4]}" \
+        yarn.resourcemanager.bind-host=127.0.0.1 \
+        "yarn.resourcemanager.nodes.exclude-path=$dir/exclude" \
+        "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms=$heartbeat_ms" \
+        yarn.resourcemanager.scheduler.skip.node.multiplier=1000 \
+        yarn.resourcemanager.connect.max-wait.ms=500 yarn.resourcemanager.connect.retry-interval.ms=100 \
+        yarn.scheduler.minimum-allocation-mb=1 yarn.scheduler.maximum-allocation-mb=1048576 \
+        yarn.scheduler.maximum-allocation-vcores=1024 yarn.resourcemanager.webapp.ui-actions.enabled=false \
+        "${site[@]}"
+    write_conf "$conf/capacity-scheduler.xml" "${scheduler[@]}"
+    cat >"$conf/log4j.properties" <<-'END'
+	log4j.rootLogger=INFO,out
+	log4j.appender.out=org.apache.log4j.ConsoleAppender
+	log4j.appender.out.target=System.err
+	log4j.appender.out.layout=org.apache.log4j.PatternLayout
+	log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+	log4j.logger.org.apache.hadoop.ipc.Client=ERROR
+	log4j.logger.org.apache.hadoop.io.retry=ERROR
+	log4j.logger.nmd=DEBUG
+	END
+}
+
+# The class path with the configuration first; for Hadoop's own commands too (hadoop_java CLASS ARGS).
+hadoop_classpath() { printf '%s:%s\n' "$conf" "$NMD_TEST_CLASSPATH"; }
+hadoop_java() { java "${java_options[@]}" -cp "$(hadoop_classpath)" "$@"; }
+rm_admin() { hadoop_java org.apache.hadoop.yarn.client.cli.RMAdminCLI "$@"; }
+
+rm_log=$dir/rm.log
+# Starts it and waits for nothing; the status of the process is $rm_pid's.
+rm_launch() {
+    java "${java_options[@]}" -cp "$(hadoop_classpath)" \
+        org.apache.hadoop.yarn.server.resourcemanager.ResourceManager </dev/null >>"$rm_log" 2>&1 &
+    rm_pid=$!
+}
+rm_answers() { [ "$(rm_get info | jq -r .clusterInfo.haState)" = ACTIVE ]; }
+rm_gone_or_answers() { ! kill -0 "$rm_pid" 2>/dev/null || rm_answers; }
+rm_start() { # [--stock] [NAME=VALUE...]
+    rm_configure "$@"
+    rm_again
+}
+rm_again() { # with the configuration that is there
+    rm_launch
+    wait_until 90 rm_gone_or_answers
+    if ! rm_answers; then
+        diag "the ResourceManager doesn't answer; its log:" "$(grep -v '^\s*at ' "$rm_log" | tail -n 20)"
+        return 1
+    fi
+}
+end_process() { # PID [SIGNAL]
+    [ -n "$1" ] || return 0
+    kill "-${2:-TERM}" "$1" 2>/dev/null
+    wait "$1" 2>/dev/null
+}
+rm_stop() { end_process "$rm_pid"; rm_pid=''; }
+rm_kill() { end_process "$rm_pid" KILL; rm_pid=''; }
+rm_get() { curl -sf "$rm_web/ws/v1/cluster/$1"; } # PATH: JSON of its REST interface
+
+# ---- the light cluster ----------------------------------------------------------------------------------------------
+
+# Starts the light cluster with N nodes node01, node02...; sizes are MB:VCORES[:LABEL], the last one holds for the rest.
+cluster_start() { # N [SIZE...]
+    local n=$1 i size=10240:10
+    shift
+    rm -f "$dir/cluster.port"
+    java "${java_options[@]}" -cp "$(hadoop_classpath)" cluster.LightCluster "$dir/cluster.port" \
+        </dev/null >>"$dir/cluster.log" 2>&1 &
+    cluster_pid=$!
+    wait_until 60 test -s "$dir/cluster.port" || { diag "no light cluster:" "$(tail -n 20 "$dir/cluster.log")"; return 1; }
+    cluster_port=$(cat "$dir/cluster.port")
+    for ((i = 1; i <= n; i++)); do
+        size=${1:-$size}
+        [ $# -eq 0 ] || shift
+        node_add "$(printf 'node%02d' "$i")" "$size" >/dev/null
+    done
+    nodes_running "$n"
+}
+cluster_stop() { end_process "$cluster_pid"; cluster_pid=''; }
+at_exit 'cluster_stop; rm_stop'
+
+# One request to the light cluster; the answer on stdout, its complaint as a diagnostic.
+light() { # PATH?QUERY
+    local answer
+    answer=$(curl -sS --fail-with-body --max-time 120 "http://127.0.0.1:$cluster_port/$1" 2>&1) || {
+        diag "light cluster, /$1: $answer" >&2
+        return 1
+    }
+    printf '%s\n' "$answer"
+}
+node_add() { # NAME MB:VCORES[:LABEL]
+    local mb vcores label
+    IFS=: read -r mb vcores label <<<"$2"
+    light "node?name=$1&mb=$mb&vcores=$vcores&label=$label"
+}
+node_set() { light "node?name=$1&$2" >/dev/null; } # NAME KEY=VALUE[&...]
+rm_nodes() { rm_get nodes | jq -r '.nodes.node[]? | select(.state == "'"${1:-RUNNING}"'") | .nodeHostName' | sort; } # [STATE]
+nodes_running() { wait_until 60 test_nodes "$1"; } # N: that many in the RM's own eyes
+test_nodes() { [ "$(rm_nodes | wc -l)" = "$1" ]; }
+
+ask() { light "ask?n=$1${2:+&$2}" >/dev/null; } # N [KEY=VALUE&...]
+release() { light "release?n=$1&seed=$2${3:+&$3}" >/dev/null; } # N SEED [KEY=VALUE&...]
+settle() { light "settle?seconds=60&pending=${1:-0}" >/dev/null; } # [PENDING]
+ask_and_settle() { ask "$@" && settle; }
+# Empties all nodes.
+release_all() { release 100000 1 "${1:-}" && settle; }
+
+nodes_json() { light nodes; }
+# Containers on each node, the fuller first: "8 8 4 0 0"; or only of the nodes with a label.
+containers_per_node() { # [LABEL]
+    nodes_json | jq -r --arg wanted "${1-*}" \
+        '[.[] | select($wanted == "*" or .label == $wanted) | .containers] | sort | reverse | join(" ")'
+}
+containers_on() { nodes_json | jq -r --arg name "$1" '.[] | select(.name == $name) | .containers'; } # NODE
+empty_nodes() { nodes_json | jq '[.[] | select(.containers == 0 and .state == "RUNNING")] | length'; }
