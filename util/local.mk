@@ -7,5 +7,6 @@ libnm_util_la_SOURCES = \
 	%D%/fileio.c %D%/fileio.h \
 	%D%/log.c %D%/log.h \
 	%D%/macros.h \
-	%D%/parse.c %D%/parse.h
+	%D%/parse.c %D%/parse.h \
+	%D%/ration.c %D%/ration.h
 libnm_util_la_LIBADD = $(SYSTEMD_LIBS)

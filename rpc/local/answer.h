@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <microhttpd.h>
 
-#include "rpc/local/ration.h"
+#include "util/ration.h"
 
 struct nm_answer {
     struct nm_account *account;

@@ -49,16 +49,22 @@ static bool has_place(const struct nm_connections *all, const struct nm_connecti
     return all->n < all->max - all->max / 16 && same < (new->tcp ? all->max / 8 : all->max / 4);
 }
 
-/* Who comes over TCP is nobody in particular: routes and messages decide what everyone may read. */
+/* Who comes over TCP is nobody in particular: routes and messages decide what everyone may read. All of them are one
+ * account, which sees what administrators see and has no part in their share. */
 static int identify(struct nm_connections *all, struct nm_connection *c)
 {
+    char who[32] = "tcp";
     int r = 0;
 
     if (c->tcp)
         c->caller = (struct nm_caller){.uid = (uid_t)-1, .gid = (gid_t)-1, .admin = true};
     else
         r = nm_listen_peer(c->fd, all->admin_gid, &c->caller);
-    return r < 0 ? r : nm_ration_account(all->host->ration, &c->caller, c->tcp, &c->account);
+    if (r < 0)
+        return r;
+    if (!c->tcp)
+        (void)snprintf(who, sizeof who, "user %u", c->caller.uid);
+    return nm_ration_account(all->host->ration, who, c->caller.admin && !c->tcp, &c->account);
 }
 
 int nm_connections_add(struct nm_connections *all, int fd, bool tcp, struct nm_connection **ret)

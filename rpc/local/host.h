@@ -9,8 +9,8 @@
 #include <microhttpd.h>
 #include <systemd/sd-event.h>
 
-#include "rpc/local/ration.h"
 #include "rpc/local/routes.h"
+#include "util/ration.h"
 
 /* All sources of the interface come behind what keeps the node in bounds: a higher number is a
  * lower priority. */

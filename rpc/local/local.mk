@@ -19,7 +19,6 @@ libnm_local_la_SOURCES = \
 	%D%/log-reader.c %D%/log-reader.h \
 	%D%/metrics.c %D%/metrics.h \
 	%D%/node.c \
-	%D%/ration.c %D%/ration.h \
 	%D%/routes.c %D%/routes.h \
 	%D%/server.c %D%/server.h \
 	%D%/stream.c %D%/stream.h \

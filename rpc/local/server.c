@@ -9,7 +9,7 @@
  * one user's flood must not keep another waiting. So all sources here have a low priority; one run
  * spends only NM_HOST_RUN_USEC on requests, and the rest is suspended and comes up in later runs,
  * each user's in its order and the users in turn; and memory, places and time are rationed
- * (ration.h): a client can lose its own request, and no more.
+ * (util/ration.h): a client can lose its own request, and no more.
  */
 
 #include "rpc/local/server.h"

@@ -1,5 +1,5 @@
 # unit tests of rpc
-rpc_tests = test-requests test-json-scan test-ration test-target test-messages test-local-server \
+rpc_tests = test-requests test-json-scan test-target test-messages test-local-server \
 	test-local-abuse test-local-streams test-openapi
 check_PROGRAMS += $(rpc_tests) openapi-check
 TESTS += $(rpc_tests)
@@ -11,10 +11,6 @@ test_requests_LDADD = libnm-messages.la $(unit_libs)
 test_json_scan_SOURCES = %D%/test-json-scan.c %D%/counted-memory.h
 test_json_scan_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_json_scan_LDADD = libnm-messages.la $(JANSSON_LIBS) $(unit_libs)
-
-test_ration_SOURCES = %D%/test-ration.c
-test_ration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_ration_LDADD = libnm-local.la $(unit_libs)
 
 test_target_SOURCES = %D%/test-target.c
 test_target_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -9,16 +9,17 @@
 
 #include <cmocka.h>
 
-#include "rpc/local/ration.h"
+#include "util/ration.h"
 
 #define MEGA (UINT64_C(1) << 20)
 
-static struct nm_account *account(struct nm_ration *r, uid_t uid, bool admin, bool tcp)
+static struct nm_account *account(struct nm_ration *r, unsigned user, bool privileged)
 {
-    const struct nm_caller who = {.uid = uid, .admin = admin};
     struct nm_account *a;
+    char who[32];
 
-    assert_int_equal(nm_ration_account(r, &who, tcp, &a), 0);
+    (void)snprintf(who, sizeof who, "user %u", user);
+    assert_int_equal(nm_ration_account(r, who, privileged, &a), 0);
     return a;
 }
 
@@ -47,19 +48,19 @@ static void test_bytes(void **state)
     (void)state;
     assert_int_equal(nm_ration_new(64 * MEGA, &r), 0);
     for (unsigned i = 0; i < 8; i++) {
-        unsigned n = take_all(users[i] = account(r, 1000 + i, false, false));
+        unsigned n = take_all(users[i] = account(r, 1000 + i, false));
         assert_true(n > 0);
         assert_true(i == 0 || n <= last);
         last = n;
     }
     assert_int_equal(nm_account_bytes(users[0]), 16 * MEGA);
     assert_int_equal(nm_account_bytes(users[1]), 8 * MEGA);
-    root = account(r, 0, true, false); /* those have a half of their own */
+    root = account(r, 0, true); /* those have a half of their own */
     assert_true(nm_account_take(root, 32 * MEGA));
     assert_false(nm_account_take(root, 1));
     for (unsigned i = 0; i < 8; i++)
         drop(users[i]);
-    users[0] = account(r, 1000, false, false);
+    users[0] = account(r, 1000, false);
     assert_int_equal(take_all(users[0]), 64); /* what is given back can be had again */
     drop(users[0]);
     drop(root);
@@ -73,21 +74,24 @@ static void test_accounts(void **state)
 
     (void)state;
     assert_int_equal(nm_ration_new(MEGA, &r), 0);
-    a = account(r, 7, false, false);
-    b = account(r, 7, false, false);
+    a = account(r, 7, false);
+    b = account(r, 7, false);
     assert_ptr_equal(a, b);
     nm_account_enter(a);
     assert_int_equal(nm_account_places(b), 1);
     nm_account_leave(b);
     nm_account_unref(b);
-    b = account(r, 8, false, false);
+    b = account(r, 8, false);
     assert_ptr_not_equal(a, b);
     nm_account_unref(b);
-    /* Who comes over TCP may see all, and is nobody. */
-    b = account(r, (uid_t)-1, true, true);
-    assert_true(nm_account_take(b, MEGA / 4));
-    assert_false(nm_account_take(b, MEGA / 4));
+    /* An administrator's account is another one: it may have all of its half, others half of theirs. */
+    b = account(r, 7, true);
+    assert_ptr_not_equal(a, b);
+    assert_true(nm_account_take(b, MEGA / 2));
+    assert_true(nm_account_take(a, MEGA / 4));
+    assert_false(nm_account_take(a, MEGA / 4));
     drop(b);
+    nm_account_give(a, MEGA / 4);
     nm_account_unref(a);
     nm_ration_free(r);
 }
@@ -111,8 +115,8 @@ static void test_turns(void **state)
 
     (void)state;
     assert_int_equal(nm_ration_new(MEGA, &r), 0);
-    a = account(r, 1, false, false);
-    b = account(r, 2, false, false);
+    a = account(r, 1, false);
+    b = account(r, 2, false);
     assert_int_equal(nm_ration_due_usec(r), UINT64_MAX);
     for (unsigned i = 0; i < 10; i++) {
         many[i].go = go;
@@ -161,9 +165,9 @@ static void test_pauses(void **state)
 
     (void)state;
     assert_int_equal(nm_ration_new(MEGA, &r), 0);
-    a = account(r, 1, false, false);
-    b = account(r, 2, false, false);
-    root = account(r, 0, true, false);
+    a = account(r, 1, false);
+    b = account(r, 2, false);
+    root = account(r, 0, true);
     assert_true(nm_account_is_free(a, 1000));
     nm_account_charge(a, 10, 1000);
     nm_account_charge(a, 10, 1000);

@@ -1,6 +1,6 @@
 # unit tests of util
-check_PROGRAMS += test-parse test-fileio
-TESTS += test-parse test-fileio
+check_PROGRAMS += test-parse test-fileio test-ration
+TESTS += test-parse test-fileio test-ration
 
 test_parse_SOURCES = %D%/test-parse.c
 test_parse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -9,3 +9,7 @@ test_parse_LDADD = libnm-util.la $(unit_libs)
 test_fileio_SOURCES = %D%/test-fileio.c %D%/remove-tree.h
 test_fileio_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_fileio_LDADD = libnm-util.la $(unit_libs)
+
+test_ration_SOURCES = %D%/test-ration.c
+test_ration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_ration_LDADD = libnm-util.la $(unit_libs)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See ration.h. Accounts are few (one per user that is connected): a list will do. */
+/* See ration.h. Accounts are few (one per party that is connected): a list will do. */
 
-#include "rpc/local/ration.h"
+#include "util/ration.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "util/macros.h"
+#include "util/error.h"
 
 struct nm_account {
     struct nm_ration *ration;
     struct nm_account *next;
     unsigned n_refs, n_places;
-    uid_t uid;
-    bool tcp, privileged;
+    char *who;
+    bool privileged;
     uint64_t bytes;
     uint64_t pause_until_usec;
     struct nm_turn *first, **end;     /* who waits, oldest first */
@@ -49,25 +49,25 @@ struct nm_ration *nm_ration_free(struct nm_ration *r)
     return NULL;
 }
 
-/* Who comes over TCP sees what administrators see (listen.h), but is anybody. */
-int nm_ration_account(struct nm_ration *r, const struct nm_caller *who, bool tcp,
-                      struct nm_account **ret)
+int nm_ration_account(struct nm_ration *r, const char *who, bool privileged, struct nm_account **ret)
 {
-    bool privileged = who->admin && !tcp;
     struct nm_account *a;
 
     for (a = r->accounts; a; a = a->next)
-        if (a->uid == who->uid && a->tcp == tcp && a->privileged == privileged) {
+        if (a->privileged == privileged && nm_streq(a->who, who)) {
             *ret = nm_account_ref(a);
             return 0;
         }
     a = calloc(1, sizeof *a);
     if (!a)
         return -ENOMEM;
+    a->who = strdup(who);
+    if (!a->who) {
+        free(a);
+        return -ENOMEM;
+    }
     a->ration = r;
     a->n_refs = 1;
-    a->uid = who->uid;
-    a->tcp = tcp;
     a->privileged = privileged;
     a->end = &a->first;
     a->next = r->accounts;
@@ -93,6 +93,7 @@ struct nm_account *nm_account_unref(struct nm_account *a)
     for (p = &a->ration->accounts; *p != a; p = &(*p)->next)
         assert(*p);
     *p = a->next;
+    free(a->who);
     free(a);
     return NULL;
 }

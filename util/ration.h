@@ -2,18 +2,21 @@
 #pragma once
 
 /*
- * What clients may cost, by user. Every connection belongs to the account of its user (all that
- * come over TCP are one), and an account says how many places and how many bytes (bodies, parsed
- * trees, answers) its user holds, and which of its requests wait for their turn.
+ * What the clients of a server may cost, by who they are. Every connection belongs to an account,
+ * under a name that the server chooses (a user, a host, an application), and an account says how
+ * many places and how many bytes (bodies, parsed trees, answers) its user holds, and which of its
+ * requests wait for their turn.
  *
  * Bytes are shared as switches share their buffers among ports: a user may hold as much as is still
  * free for all. So one alone gets half, each further one finds half of what the others left, and
  * nobody can take so much that another finds nothing. Administrators have a share of their own.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "agent/agent.h"
+#include "util/macros.h"
 
 struct nm_ration;
 struct nm_account;
@@ -24,9 +27,9 @@ int nm_ration_new(uint64_t bytes, struct nm_ration **ret);
 struct nm_ration *nm_ration_free(struct nm_ration *r);
 NM_DEFINE_CLEANUP(struct nm_ration *, nm_ration_free)
 
-/* The account of who connected; the caller's reference. */
-int nm_ration_account(struct nm_ration *r, const struct nm_caller *who, bool tcp,
-                      struct nm_account **ret);
+/* The account of who connected, made if need be; the caller's reference. Privileged ones draw on the
+ * administrators' share. */
+int nm_ration_account(struct nm_ration *r, const char *who, bool privileged, struct nm_account **ret);
 struct nm_account *nm_account_ref(struct nm_account *a);
 struct nm_account *nm_account_unref(struct nm_account *a);
 
