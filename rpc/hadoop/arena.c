@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See arena.h. Memory comes in pieces that small allocations share. */
+
+#include "rpc/hadoop/arena.h"
+
+#include <assert.h>
+
+#define PIECE 2048u
+#define ALIGNMENT 16u
+
+struct nm_arena_piece {
+    struct nm_arena_piece *next;
+    size_t size, used;
+    _Alignas(ALIGNMENT) uint8_t data[];
+};
+
+static void *allocate(void *userdata, size_t size)
+{
+    return nm_arena_alloc(userdata, size);
+}
+
+static void release(void *userdata, void *pointer)
+{
+    (void)userdata, (void)pointer; /* with the arena */
+}
+
+void nm_arena_init(struct nm_arena *a, size_t limit, struct nm_account *account)
+{
+    *a = (struct nm_arena){
+        .allocator = {.alloc = allocate, .free = release, .allocator_data = a},
+        .account = account,
+        .left = limit,
+    };
+}
+
+void nm_arena_done(struct nm_arena *a)
+{
+    struct nm_arena_piece *p;
+
+    while ((p = a->pieces)) {
+        a->pieces = p->next;
+        free(p);
+    }
+    if (a->charged > 0)
+        nm_account_give(a->account, a->charged);
+    *a = (struct nm_arena){};
+}
+
+static struct nm_arena_piece *add_piece(struct nm_arena *a, size_t size)
+{
+    size_t whole = sizeof(struct nm_arena_piece) + size;
+    struct nm_arena_piece *p;
+
+    if (whole > a->left || (a->account && !nm_account_take(a->account, whole)))
+        return NULL;
+    p = malloc(whole);
+    if (!p) {
+        if (a->account)
+            nm_account_give(a->account, whole);
+        return NULL;
+    }
+    a->left -= whole;
+    if (a->account)
+        a->charged += whole;
+    *p = (struct nm_arena_piece){.next = a->pieces, .size = size};
+    a->pieces = p;
+    return p;
+}
+
+void *nm_arena_alloc(struct nm_arena *a, size_t size)
+{
+    struct nm_arena_piece *p = a->pieces;
+    void *start;
+
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    if (!p || p->size - p->used < size)
+        p = add_piece(a, NM_MAX(size, NM_MIN((size_t)PIECE, a->left / 2)));
+    if (!p)
+        return NULL;
+    start = p->data + p->used;
+    p->used += size;
+    return start;
+}
+
+size_t nm_arena_limit(size_t message_size)
+{
+    size_t limit;
+
+    if (__builtin_mul_overflow(message_size, (size_t)NM_ARENA_FACTOR, &limit))
+        return SIZE_MAX;
+    return (size_t)nm_add_u64(limit, NM_ARENA_BASE);
+}
+
+ProtobufCMessage *nm_arena_unpack(struct nm_arena *a, const ProtobufCMessageDescriptor *type,
+                                  struct nm_bytes message)
+{
+    assert(a->allocator.allocator_data == a);
+    return protobuf_c_message_unpack(type, &a->allocator, message.size, message.data);
+}

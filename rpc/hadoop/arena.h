@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Where foreign messages are unpacked. protobuf-c makes a structure of a hundred bytes out of two that came, so a
+ * message is given a limit beforehand: what it may take, and whose account pays. All of it is given back at once, and
+ * nothing of it before. protobuf-c copies unknown fields, too: they count.
+ *
+ * protobuf-c goes down into messages within messages without a limit, so no .proto of ours may contain itself.
+ */
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "rpc/hadoop/bytes.h"
+#include "util/ration.h"
+
+/* A message may take so many times its own size, and this much besides. */
+#define NM_ARENA_FACTOR 16
+#define NM_ARENA_BASE (UINT64_C(16) << 10)
+
+struct nm_arena {
+    ProtobufCAllocator allocator; /* first, and never copied: its userdata is this */
+    struct nm_account *account;   /* or NULL: nobody's */
+    struct nm_arena_piece *pieces;
+    size_t left;    /* of the limit */
+    size_t charged; /* to the account */
+};
+
+/* account: NULL, or a reference that outlives the arena. */
+void nm_arena_init(struct nm_arena *a, size_t limit, struct nm_account *account);
+/* Takes an arena of zeroes, too. It can be used again after another init. */
+void nm_arena_done(struct nm_arena *a);
+
+/* Aligned for anything; NULL: over the limit, or no memory. */
+void *nm_arena_alloc(struct nm_arena *a, size_t size);
+
+/* Limit for a message of so many bytes. */
+size_t nm_arena_limit(size_t message_size);
+
+/* The message, which lives as long as the arena, or NULL: not such a message, or one that is too large. */
+ProtobufCMessage *nm_arena_unpack(struct nm_arena *a, const ProtobufCMessageDescriptor *type,
+                                  struct nm_bytes message);

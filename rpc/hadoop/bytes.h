@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Bytes that are somebody else's: a part of a frame, of a file, of an arena. Parsers take them from the front of a
+ * larger part, and so copy nothing.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct nm_bytes {
+    const uint8_t *data;
+    size_t size;
+};
+
+static inline struct nm_bytes nm_bytes_of(const char *text)
+{
+    return (struct nm_bytes){(const uint8_t *)text, strlen(text)};
+}
+
+static inline bool nm_bytes_equal(struct nm_bytes a, struct nm_bytes b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+/* The first size bytes of from, which must have them. */
+static inline struct nm_bytes nm_bytes_take(struct nm_bytes *from, size_t size)
+{
+    struct nm_bytes taken = {from->data, size};
+
+    from->data += size;
+    from->size -= size;
+    return taken;
+}

@@ -1,0 +1,24 @@
+# rpc/hadoop/: Hadoop's RPC, tokens and SASL. It knows nothing of YARN's meaning, and nothing of agent/.
+noinst_LTLIBRARIES += libnm-hadoop.la
+libnm_hadoop_la_SOURCES = \
+	%D%/arena.c %D%/arena.h \
+	%D%/bytes.h \
+	%D%/credentials.c %D%/credentials.h \
+	%D%/digest.c %D%/digest.h \
+	%D%/exception.c %D%/exception.h \
+	%D%/frame.c %D%/frame.h \
+	%D%/packet.c %D%/packet.h \
+	%D%/token.c %D%/token.h \
+	%D%/writable.c %D%/writable.h
+nodist_libnm_hadoop_la_SOURCES = $(hadoop_messages)
+libnm_hadoop_la_LIBADD = libnm-util.la $(PROTOBUF_C_LIBS) $(GSASL_LIBS) $(CRYPTO_LIBS) $(SYSTEMD_LIBS)
+
+# Our own descriptions of the messages, compiled by protobuf-c's compiler.
+hadoop_messages = \
+	%D%/rpc.pb-c.c %D%/rpc.pb-c.h \
+	%D%/security.pb-c.c %D%/security.pb-c.h
+EXTRA_DIST += %D%/rpc.proto %D%/security.proto
+BUILT_SOURCES += $(hadoop_messages)
+CLEANFILES += $(hadoop_messages)
+%.pb-c.c %.pb-c.h: %.proto
+	$(AM_V_GEN)$(PROTOC_C) --proto_path=$(srcdir) --c_out=. $<

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See packet.h. */
+
+#include "rpc/hadoop/packet.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+
+/* A varint of at most 32 bits: seven bits a byte, the lowest first. Java refuses a negative length, and so the fifth
+ * byte's higher bits. */
+static int take_length(struct nm_bytes *p, size_t *ret)
+{
+    uint32_t value = 0;
+
+    for (unsigned i = 0; i < 5 && i < p->size; i++) {
+        uint8_t byte = p->data[i];
+
+        if (i == 4 && byte > 0x07)
+            return -EBADMSG;
+        value |= (uint32_t)(byte & 0x7f) << (7 * i);
+        if (byte & 0x80)
+            continue;
+        (void)nm_bytes_take(p, i + 1);
+        *ret = value;
+        return 0;
+    }
+    return -EBADMSG;
+}
+
+int nm_packet_next(struct nm_bytes *packet, struct nm_bytes *ret_message)
+{
+    struct nm_bytes rest = *packet;
+    size_t size;
+    int r = take_length(&rest, &size);
+
+    if (r < 0)
+        return r;
+    if (size > rest.size)
+        return -EBADMSG;
+    *ret_message = nm_bytes_take(&rest, size);
+    *packet = rest;
+    return 0;
+}
+
+static unsigned length_size(size_t length)
+{
+    unsigned n = 1;
+
+    for (; length > 0x7f; length >>= 7)
+        n++;
+    return n;
+}
+
+static uint8_t *put_length(uint8_t *to, size_t length)
+{
+    for (; length > 0x7f; length >>= 7)
+        *to++ = (uint8_t)(length | 0x80);
+    *to++ = (uint8_t)length;
+    return to;
+}
+
+/* Measured once more as it is packed: protobuf-c keeps no sizes. */
+static uint8_t *put_message(uint8_t *to, const ProtobufCMessage *m)
+{
+    to = put_length(to, protobuf_c_message_get_packed_size(m));
+    return to + protobuf_c_message_pack(m, to);
+}
+
+int nm_packet_build(const ProtobufCMessage *const *messages, const struct nm_bytes *last,
+                    struct nm_packet_frame **ret)
+{
+    struct nm_packet_frame *f;
+    uint32_t head;
+    size_t size = 0;
+    uint8_t *to;
+
+    for (const ProtobufCMessage *const *m = messages; *m; m++) {
+        size_t n = protobuf_c_message_get_packed_size(*m);
+        size += length_size(n) + n;
+    }
+    if (last)
+        size += length_size(last->size) + last->size;
+    if (size > INT32_MAX)
+        return -EMSGSIZE;
+    f = malloc(sizeof *f + sizeof head + size);
+    if (!f)
+        return -ENOMEM;
+    *f = (struct nm_packet_frame){.size = sizeof head + size};
+    head = htobe32((uint32_t)size);
+    to = mempcpy(f->data, &head, sizeof head);
+    for (const ProtobufCMessage *const *m = messages; *m; m++)
+        to = put_message(to, *m);
+    if (last) {
+        to = put_length(to, last->size);
+        if (last->size > 0)
+            (void)memcpy(to, last->data, last->size);
+    }
+    *ret = f;
+    return 0;
+}
