@@ -11,6 +11,7 @@ include tests/unit/monitor.mk
 include tests/unit/policy.mk
 include tests/unit/agent.mk
 include tests/unit/rpc.mk
+include tests/unit/hadoop.mk
 include tests/unit/nmctl.mk
 include tests/unit/sim.mk
 include tests/fuzz/local.mk

@@ -109,6 +109,15 @@ fuzz_http_target_SOURCES = %D%/fuzz-http-target.c %D%/text.h $(fuzz_main)
 fuzz_http_target_LDFLAGS = $(fuzz_ldflags)
 fuzz_http_target_LDADD = libnm-local.la
 
+# rpc/hadoop: what comes over the network, and tokens from wherever
+fuzz_programs += fuzz-hadoop-packet fuzz-hadoop-token
+fuzz_hadoop_packet_SOURCES = %D%/fuzz-hadoop-packet.c $(fuzz_main)
+fuzz_hadoop_packet_LDFLAGS = $(fuzz_ldflags)
+fuzz_hadoop_packet_LDADD = libnm-hadoop.la
+fuzz_hadoop_token_SOURCES = %D%/fuzz-hadoop-token.c $(fuzz_main)
+fuzz_hadoop_token_LDFLAGS = $(fuzz_ldflags)
+fuzz_hadoop_token_LDADD = libnm-hadoop.la
+
 # sim/: traces, which may come from anywhere
 fuzz_programs += fuzz-trace
 fuzz_trace_SOURCES = %D%/fuzz-trace.c $(fuzz_main)

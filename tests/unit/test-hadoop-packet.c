@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Frames, packets, arenas and exceptions: what comes in pieces, what is too long, and what is nothing of the kind. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rpc/hadoop/arena.h"
+#include "rpc/hadoop/exception.h"
+#include "rpc/hadoop/frame.h"
+#include "rpc/hadoop/packet.h"
+#include "rpc/hadoop/rpc.pb-c.h"
+#include "util/error.h"
+
+/* ---- frames ------------------------------------------------------------------------------- */
+
+/* As a socket would: at most so many bytes, and no more than the reader wants. */
+static int feed(struct nm_frame *f, const uint8_t **data, size_t *size, size_t at_most)
+{
+    size_t n;
+    uint8_t *to;
+    int r = nm_frame_want(f, &to, &n);
+
+    if (r < 0)
+        return r;
+    n = NM_MIN(n, at_most);
+    n = NM_MIN(n, *size);
+    memcpy(to, *data, n);
+    *data += n;
+    *size -= n;
+    return nm_frame_got(f, n);
+}
+
+/* Two frames, cut at every byte, and also byte by byte. */
+static void test_split(void **state)
+{
+    static const uint8_t wire[] = {0, 0, 0, 5, 'h', 'e', 'l', 'l', 'o', 0, 0, 0, 1, 'x'};
+    static const struct nm_bytes frames[] = {{wire + 4, 5}, {wire + 13, 1}};
+
+    (void)state;
+    for (size_t cut = 0; cut <= sizeof wire; cut++) {
+        const uint8_t *p = wire;
+        size_t n_frames = 0, left = sizeof wire;
+        struct nm_frame f = {};
+
+        nm_frame_init(&f, 5, NULL);
+        while (left > 0) {
+            size_t done = sizeof wire - left;
+            int r = feed(&f, &p, &left, cut == 0 ? 1 : done < cut ? cut - done : left);
+
+            assert_true(r == 0 || r == NM_FRAME_E_WHOLE);
+            assert_true(nm_frame_begun(&f));
+            if (r == 0)
+                continue;
+            assert_true(n_frames < 2);
+            assert_true(nm_bytes_equal((struct nm_bytes){f.data, f.size}, frames[n_frames++]));
+            nm_frame_drop(&f);
+            assert_false(nm_frame_begun(&f));
+        }
+        assert_int_equal(n_frames, 2);
+    }
+}
+
+static int read_head(struct nm_frame *f, uint8_t a, uint8_t b, uint8_t c, uint8_t d)
+{
+    const uint8_t head[] = {a, b, c, d}, *p = head;
+    size_t left = sizeof head;
+
+    return feed(f, &p, &left, 4);
+}
+
+static void test_refused_lengths(void **state)
+{
+    struct nm_frame f = {};
+
+    (void)state;
+    nm_frame_init(&f, 1000, NULL);
+    assert_int_equal(read_head(&f, 0, 0, 3, 0xe8), 0);
+    nm_frame_drop(&f);
+    assert_int_equal(read_head(&f, 0, 0, 3, 0xe9), -EMSGSIZE);
+    nm_frame_drop(&f);
+    assert_int_equal(read_head(&f, 0xff, 0xff, 0xff, 0xff), -EMSGSIZE);
+    nm_frame_drop(&f);
+    assert_int_equal(read_head(&f, 0, 0, 0, 0), -EBADMSG);
+    nm_frame_drop(&f);
+}
+
+/* A long frame that is only announced costs a first piece; it pays as it comes, and stops where the account does. */
+static void test_room_follows_bytes(void **state)
+{
+    struct nm_account *a;
+    struct nm_ration *ration;
+    struct nm_frame f = {};
+    uint8_t *to;
+    size_t n;
+    int r;
+
+    (void)state;
+    assert_int_equal(nm_ration_new(UINT64_C(256) << 10, &ration), 0);
+    assert_int_equal(nm_ration_account(ration, "somebody", false, &a), 0);
+    nm_frame_init(&f, 64 << 20, a);
+    assert_int_equal(read_head(&f, 2, 0, 0, 0), 0);
+    assert_int_equal(nm_account_bytes(a), 0);
+    while ((r = nm_frame_want(&f, &to, &n)) == 0) {
+        memset(to, 1, n);
+        assert_int_equal(nm_frame_got(&f, n), 0);
+        assert_true(nm_account_bytes(a) <= 2 * f.n + 4096);
+    }
+    assert_int_equal(r, -ENOBUFS);
+    assert_true(nm_account_bytes(a) <= 64 << 10); /* half of the half for all who aren't administrators */
+    nm_frame_drop(&f);
+    assert_int_equal(nm_account_bytes(a), 0);
+    nm_account_unref(a);
+    nm_ration_free(ration);
+}
+
+/* ---- packets ------------------------------------------------------------------------------ */
+
+/* Bytes of a request and an answer as Java and the manual have them. */
+static void test_known_bytes(void **state)
+{
+    static const uint8_t sasl_request[] = {0, 0, 0, 13, 8, 0x08, 2, 0x10, 0, 0x18, 65, 0x22, 0, 3, 8, 9, 0x10};
+    static const uint8_t minus_33[] = {0x08, 0xdf, 0xff, 0xff, 0xff, 0x0f, 0x10, 0x00};
+    Hadoop__RpcRequest header = HADOOP__RPC_REQUEST__INIT;
+    Hadoop__RpcResponse answer = HADOOP__RPC_RESPONSE__INIT;
+    const ProtobufCMessage *messages[] = {&header.base, NULL};
+    const struct nm_bytes last = {(const uint8_t *)"\x08\x09\x10", 3};
+    struct nm_packet_frame *f;
+    uint8_t packed[16];
+
+    (void)state;
+    header.has_kind = header.has_operation = 1;
+    header.kind = HADOOP__RPC_REQUEST__KIND__PROTOCOL_BUFFER;
+    header.call_id = -33;
+    assert_int_equal(nm_packet_build(messages, &last, &f), 0);
+    assert_int_equal(f->size, sizeof sasl_request);
+    assert_memory_equal(f->data, sasl_request, sizeof sasl_request);
+    free(f);
+
+    answer.call_id = (uint32_t)-33;
+    assert_int_equal(hadoop__rpc_response__get_packed_size(&answer), sizeof minus_33);
+    (void)hadoop__rpc_response__pack(&answer, packed);
+    assert_memory_equal(packed, minus_33, sizeof minus_33);
+}
+
+/* Every truncation of a packet is found out, none is taken for another. */
+static void test_truncated(void **state)
+{
+    Hadoop__RequestHeader header = HADOOP__REQUEST_HEADER__INIT;
+    const ProtobufCMessage *messages[] = {&header.base, NULL};
+    const struct nm_bytes last = {NULL, 0};
+    struct nm_packet_frame *f;
+    char name[301];
+
+    (void)state;
+    memset(name, 'm', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    header.method = name;
+    header.protocol = (char *)"p";
+    assert_int_equal(nm_packet_build(messages, &last, &f), 0);
+    for (size_t n = 0; n <= f->size - 4; n++) {
+        struct nm_bytes packet = {f->data + 4, n}, message = {}, before = packet;
+        int r = nm_packet_next(&packet, &message);
+
+        if (n < f->size - 5) {
+            assert_int_equal(r, -EBADMSG);
+            assert_true(packet.data == before.data && packet.size == before.size);
+            continue;
+        }
+        assert_int_equal(r, 0);
+        assert_int_equal(message.size, hadoop__request_header__get_packed_size(&header));
+        assert_int_equal(packet.size, n - (f->size - 5));
+        /* an empty message is one byte */
+        assert_int_equal(nm_packet_next(&packet, &message), packet.size > 0 || n == f->size - 4 ? 0 : -EBADMSG);
+    }
+    free(f);
+}
+
+static void test_refused_varints(void **state)
+{
+    static const struct nm_bytes bad[] = {
+        {(const uint8_t *)"", 0},
+        {(const uint8_t *)"\x80", 1},
+        {(const uint8_t *)"\x80\x80\x80\x80\x80\x01", 6},
+        {(const uint8_t *)"\xff\xff\xff\xff\x0f", 5}, /* -1 */
+        {(const uint8_t *)"\xff\xff\xff\xff\x07", 5}, /* 2 GiB that aren't there */
+        {(const uint8_t *)"\x02x", 2},
+    };
+    struct nm_bytes message;
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        struct nm_bytes packet = bad[i];
+        assert_int_equal(nm_packet_next(&packet, &message), -EBADMSG);
+    }
+}
+
+/* ---- arenas ------------------------------------------------------------------------------- */
+
+static void test_arena_alloc(void **state)
+{
+    struct nm_arena a;
+
+    (void)state;
+    nm_arena_init(&a, 1 << 20, NULL);
+    for (size_t i = 1; i < 3000; i += 7) {
+        uint8_t *p = nm_arena_alloc(&a, i % 300);
+        assert_non_null(p);
+        assert_int_equal((uintptr_t)p % 16, 0);
+        memset(p, (int)i, i % 300);
+    }
+    assert_null(nm_arena_alloc(&a, 1 << 20));
+    assert_null(nm_arena_alloc(&a, SIZE_MAX));
+    assert_non_null(nm_arena_alloc(&a, 500000));
+    nm_arena_done(&a);
+    nm_arena_done(&a);
+}
+
+/* Two bytes that become a hundred: the limit holds, the account is charged, and all is given back. */
+static void test_arena_limits(void **state)
+{
+    uint8_t auths[20000];
+    struct nm_account *account;
+    struct nm_ration *ration;
+    struct nm_arena a;
+
+    (void)state;
+    assert_int_equal(nm_ration_new(8 << 20, &ration), 0);
+    assert_int_equal(nm_ration_account(ration, "somebody", false, &account), 0);
+    /* RpcSasl: unknown fields of no length */
+    for (size_t i = 0; i < sizeof auths; i += 2) {
+        auths[i] = 0x7a;
+        auths[i + 1] = 0;
+    }
+    nm_arena_init(&a, nm_arena_limit(sizeof auths), account);
+    assert_null(nm_arena_unpack(&a, &hadoop__rpc_sasl__descriptor, (struct nm_bytes){auths, sizeof auths}));
+    assert_true(nm_account_bytes(account) <= nm_arena_limit(sizeof auths));
+    nm_arena_done(&a);
+    assert_int_equal(nm_account_bytes(account), 0);
+    nm_arena_init(&a, nm_arena_limit(4), account);
+    assert_non_null(nm_arena_unpack(&a, &hadoop__rpc_sasl__descriptor, (struct nm_bytes){(uint8_t *)"\x10\x01", 2}));
+    assert_true(nm_account_bytes(account) > 0);
+    nm_arena_done(&a);
+    assert_int_equal(nm_account_bytes(account), 0);
+    nm_account_unref(account);
+    nm_ration_free(ration);
+}
+
+/* ---- exceptions --------------------------------------------------------------------------- */
+
+static void test_exceptions(void **state)
+{
+    char longer[3000];
+    struct nm_exception e;
+
+    (void)state;
+    nm_exception_receive(&e, 1, "java.io.IOException", "no\nroom\n\tat org.apache.X.y(X.java:1)\n");
+    assert_string_equal(e.message, "no room");
+    assert_true(nm_exception_is(&e, "java.io.IOException"));
+    nm_exception_receive(&e, 0, NULL, NULL);
+    assert_string_equal(e.class_name, "");
+    assert_string_equal(e.message, "");
+    nm_exception_receive(&e, 0, "x", "a\x1b[31m\xff\xc3\xa4\xe2\x82\xac\xc3");
+    assert_string_equal(e.message, "a [31m?\xc3\xa4\xe2\x82\xac?");
+    /* cut between characters: 1023 bytes are 511 of two, and one over */
+    for (size_t i = 0; i < sizeof longer - 1; i++)
+        longer[i] = "\xc3\xa4"[i % 2];
+    longer[sizeof longer - 1] = '\0';
+    nm_exception_receive(&e, 0, longer, longer);
+    assert_int_equal(strlen(e.message), 1022);
+    assert_int_equal(strlen(e.class_name), 158);
+    nm_exception_set(&e, 15, "C", "%s %d", "seven", 7);
+    assert_string_equal(e.message, "seven 7");
+    assert_int_equal(e.detail, 15);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_refused_lengths),
+        cmocka_unit_test(test_room_follows_bytes),
+        cmocka_unit_test(test_known_bytes),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_refused_varints),
+        cmocka_unit_test(test_arena_alloc),
+        cmocka_unit_test(test_arena_limits),
+        cmocka_unit_test(test_exceptions),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
