@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 600
+# beside: others
 #
 # nmd dies by SIGKILL at every step between a journal write and the action that it announces, in the
 # midst of a story with containers that run, pause, end, wait and are killed. The next nmd must

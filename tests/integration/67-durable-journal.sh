@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 180
+# beside: others
 #
 # What nmd makes of a journal that is damaged, gone, full or of another boot, and of hands that reach
 # into its containers from outside, while it runs and while it doesn't.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
+# beside: others
 #
 # 50 containers, some that end, some paused, some killed, and an nmd that is killed with SIGKILL at
 # random moments meanwhile. NMD_SEED=N repeats a run as far as moments can be repeated, NMD_DEATHS=N

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
+# beside: others
 #
 # How containers end, and until when they may stay, when nmd or their shims are killed: deadlines go
 # on while nmd is away, and whoever kills a shim or a whole scope, at whatever moment, is told of with

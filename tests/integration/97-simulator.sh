@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 300
+# deadline: 450
+# beside: others
 #
 # A real nmd with real containers is recorded, and nmsim replays it: the same configuration must do
 # what really happened. Then what else nmsim can do, and what it refuses.
