@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See choose.h. Each node is judged by itself first; then those that could go are counted off in order, while what must
+ * stay stays.
+ */
+
+#include "nmscale/choose.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "util/parse.h"
+
+static uint64_t capacity_mb(const struct nm_scale_node *n)
+{
+    return n->used_mb + n->free_mb;
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* Since 0 is "not Low", and comes last. */
+static int compare_verdicts(const void *pa, const void *pb)
+{
+    const struct nm_scale_verdict *a = pa, *b = pb;
+    int c = compare_u64(a->reason != NM_SCALE_GIVE, b->reason != NM_SCALE_GIVE);
+
+    if (c == 0)
+        c = compare_u64(capacity_mb(a->node), capacity_mb(b->node));
+    if (c == 0)
+        c = compare_u64(a->node->used_vcores + a->node->free_vcores, b->node->used_vcores + b->node->free_vcores);
+    if (c == 0)
+        c = compare_u64(a->since_msec - 1, b->since_msec - 1);
+    return c != 0 ? c : strcmp(a->node->id, b->node->id);
+}
+
+/* The node's own word counts alone, where there is one: it knows what it keeps. Applications that have ended are no
+ * matter, though a node may still name them. */
+static enum nm_scale_reason told_by_node(const struct nm_scale_memory *memory, const struct nm_scale_answer *answer,
+                                         const char **ret_app)
+{
+    if (answer->told == NM_SCALE_SILENT)
+        return NM_SCALE_NODE_SILENT;
+    for (size_t i = 0; i < answer->n_apps; i++) {
+        const struct nm_scale_known_app *app = nm_scale_memory_app(memory, answer->apps[i]);
+
+        if (app) {
+            *ret_app = app->id;
+            return NM_SCALE_HAS_DATA;
+        }
+    }
+    return NM_SCALE_GIVE;
+}
+
+/* A certain finding goes before a possible one, so that the sentence names the former. */
+static enum nm_scale_reason seen_on_node(const struct nm_scale_memory *memory, const struct nm_scale_node *n,
+                                         const struct nm_scale_rules *rules, const char **ret_app)
+{
+    for (size_t i = 0; i < memory->n_apps; i++)
+        if (nm_scale_memory_was_on(&memory->apps[i], n->id)) {
+            *ret_app = memory->apps[i].id;
+            return NM_SCALE_HAS_DATA;
+        }
+    for (size_t i = 0; !rules->trust_unknown && i < memory->n_apps; i++)
+        if (!memory->apps[i].followed) {
+            *ret_app = memory->apps[i].id;
+            return NM_SCALE_UNKNOWN_DATA;
+        }
+    return NM_SCALE_GIVE;
+}
+
+/* What makes hosts comparable: an index sorted by host, where equal ones are neighbours. */
+static int compare_hosts(const void *a, const void *b)
+{
+    return strcmp((*(const struct nm_scale_node *const *)a)->host, (*(const struct nm_scale_node *const *)b)->host);
+}
+
+/* Only nodes that are there count: a NodeManager that came back on another port leaves its old entry behind as LOST. */
+static bool is_there(const struct nm_scale_node *n)
+{
+    return nm_scale_is_running(n) || nm_streq(n->state, "UNHEALTHY") || nm_streq(n->state, "DECOMMISSIONING");
+}
+
+static int mark_shared_hosts(const struct nm_scale_model *m, bool **ret)
+{
+    _cleanup_free_ const struct nm_scale_node **sorted = calloc(m->n_nodes + 1, sizeof *sorted);
+    _cleanup_free_ bool *shared = calloc(m->n_nodes + 1, sizeof *shared);
+    size_t n = 0;
+
+    if (!sorted || !shared)
+        return -ENOMEM;
+    for (size_t i = 0; i < m->n_nodes; i++)
+        if (is_there(&m->nodes[i]))
+            sorted[n++] = &m->nodes[i];
+    qsort(sorted, n, sizeof *sorted, compare_hosts);
+    for (size_t i = 0; i + 1 < n; i++)
+        if (nm_streq(sorted[i]->host, sorted[i + 1]->host))
+            shared[sorted[i] - m->nodes] = shared[sorted[i + 1] - m->nodes] = true;
+    *ret = STEAL_PTR(shared);
+    return 0;
+}
+
+static void judge(const struct nm_scale_model *m, const struct nm_scale_memory *memory,
+                  const struct nm_scale_rules *rules, bool shared, struct nm_scale_verdict *v)
+{
+    const struct nm_scale_node *n = v->node;
+    const struct nm_scale_answer *answer = m->answers ? &m->answers[n - m->nodes] : NULL;
+
+    v->since_msec = nm_scale_is_low(n) ? nm_scale_memory_idle_since(memory, n->id) : 0;
+    if (!nm_scale_is_running(n))
+        v->reason = NM_SCALE_NOT_RUNNING;
+    else if (!nm_scale_is_low(n))
+        v->reason = NM_SCALE_IN_USE;
+    else if (shared)
+        v->reason = NM_SCALE_SHARED_HOST;
+    else if (v->since_msec == 0 || memory->looked_msec - v->since_msec < rules->idle_for_msec)
+        v->reason = NM_SCALE_IDLE_SHORT;
+    else if (answer && answer->told != NM_SCALE_NOT_ASKED)
+        v->reason = told_by_node(memory, answer, &v->app);
+    else
+        v->reason = seen_on_node(memory, n, rules, &v->app);
+}
+
+/* Counted down while nodes are taken out. */
+struct stock {
+    const struct nm_scale_model *model;
+    const struct nm_scale_rules *rules;
+    uint64_t running, taken;
+    uint64_t fits; /* waiting requests that what still runs has room for */
+};
+
+static uint64_t fits_on(const struct stock *s, const struct nm_scale_node *n)
+{
+    return nm_scale_fits(&s->model->demand, n->free_mb, n->free_vcores);
+}
+
+/* Those before `i` that are given are gone; all later ones still run. */
+static uint64_t left_with_label(const struct nm_scale_verdict *verdicts, size_t i, size_t n)
+{
+    uint64_t count = 0;
+
+    for (size_t k = 0; k < n; k++)
+        count += nm_scale_is_running(verdicts[k].node) && (k >= i || verdicts[k].reason != NM_SCALE_GIVE) &&
+                 nm_streq(verdicts[k].node->label, verdicts[i].node->label);
+    return count;
+}
+
+/* Only a node of the default partition can take what the metrics count as waiting. */
+static bool is_wanted(const struct stock *s, const struct nm_scale_node *n)
+{
+    uint64_t fits = fits_on(s, n);
+
+    return !*n->label && fits > 0 && s->fits - fits < s->model->demand.containers;
+}
+
+static enum nm_scale_reason count_off(struct stock *s, const struct nm_scale_verdict *verdicts, size_t i, size_t n)
+{
+    const struct nm_scale_node *node = verdicts[i].node;
+
+    if (is_wanted(s, node))
+        return NM_SCALE_DEMAND;
+    if (s->running <= s->rules->min_nodes)
+        return NM_SCALE_MIN_NODES;
+    if (*node->label && left_with_label(verdicts, i, n) <= s->rules->min_per_label)
+        return NM_SCALE_MIN_LABEL;
+    if (s->taken >= s->rules->at_most)
+        return NM_SCALE_AT_MOST;
+    s->running--;
+    s->taken++;
+    if (!*node->label)
+        s->fits -= fits_on(s, node);
+    return NM_SCALE_GIVE;
+}
+
+int nm_scale_choose(const struct nm_scale_model *model, const struct nm_scale_memory *memory,
+                    const struct nm_scale_rules *rules, struct nm_scale_verdict **ret)
+{
+    _cleanup_free_ struct nm_scale_verdict *v = calloc(model->n_nodes + 1, sizeof *v);
+    _cleanup_free_ bool *shared = NULL;
+    struct stock stock = {.model = model, .rules = rules};
+    int r = mark_shared_hosts(model, &shared);
+
+    if (r < 0 || !v)
+        return -ENOMEM;
+    for (size_t i = 0; i < model->n_nodes; i++) {
+        const struct nm_scale_node *n = &model->nodes[i];
+
+        v[i].node = n;
+        judge(model, memory, rules, shared[i], &v[i]);
+        if (!nm_scale_is_running(n))
+            continue;
+        stock.running++;
+        if (!*n->label)
+            stock.fits += fits_on(&stock, n);
+    }
+    qsort(v, model->n_nodes, sizeof *v, compare_verdicts);
+    for (size_t i = 0; i < model->n_nodes && v[i].reason == NM_SCALE_GIVE; i++)
+        v[i].reason = count_off(&stock, v, i, model->n_nodes);
+    qsort(v, model->n_nodes, sizeof *v, compare_verdicts);
+    *ret = STEAL_PTR(v);
+    return 0;
+}
+
+bool nm_scale_demand_is_back(const struct nm_scale_model *model, const struct nm_scale_capacity *without, size_t n)
+{
+    uint64_t rest = 0, theirs = 0;
+
+    for (size_t i = 0; i < n; i++)
+        theirs += nm_scale_fits(&model->demand, without[i].mb, without[i].vcores);
+    for (size_t i = 0; i < model->n_nodes; i++) {
+        const struct nm_scale_node *node = &model->nodes[i];
+        bool out = !nm_scale_is_running(node) || *node->label;
+
+        for (size_t k = 0; !out && k < n; k++)
+            out = nm_streq(without[k].id, node->id);
+        if (!out)
+            rest += nm_scale_fits(&model->demand, node->free_mb, node->free_vcores);
+    }
+    return rest < model->demand.containers && theirs > 0;
+}
+
+const char *nm_scale_reason_name(enum nm_scale_reason reason)
+{
+    static const char *const names[NM_SCALE_REASONS] = {
+        [NM_SCALE_GIVE] = "give",
+        [NM_SCALE_NOT_RUNNING] = "not-running",
+        [NM_SCALE_IN_USE] = "in-use",
+        [NM_SCALE_SHARED_HOST] = "shared-host",
+        [NM_SCALE_IDLE_SHORT] = "idle-short",
+        [NM_SCALE_HAS_DATA] = "has-data",
+        [NM_SCALE_UNKNOWN_DATA] = "unknown-data",
+        [NM_SCALE_NODE_SILENT] = "node-silent",
+        [NM_SCALE_DEMAND] = "demand",
+        [NM_SCALE_MIN_NODES] = "min-nodes",
+        [NM_SCALE_MIN_LABEL] = "min-label",
+        [NM_SCALE_AT_MOST] = "at-most",
+    };
+
+    return reason < NM_SCALE_REASONS ? names[reason] : "unknown";
+}
+
+static void in_use_text(const struct nm_scale_node *n, char *buf, size_t size)
+{
+    if (n->containers > 0)
+        (void)snprintf(buf, size, "in use: %" PRIu64 " container%s, %" PRIu64 " of %" PRIu64 " MB", n->containers,
+                       n->containers == 1 ? "" : "s", n->used_mb, capacity_mb(n));
+    else if (n->opportunistic + n->queued > 0)
+        (void)snprintf(buf, size, "in use: %" PRIu64 " opportunistic containers run, %" PRIu64 " wait",
+                       n->opportunistic, n->queued);
+    else
+        (void)snprintf(buf, size, "in use: %" PRIu64 " MB, %" PRIu64 " vcores", n->used_mb, n->used_vcores);
+}
+
+const char *nm_scale_reason_text(const struct nm_scale_verdict *v, const struct nm_scale_rules *rules,
+                                 uint64_t now_msec, char *buf, size_t size)
+{
+    const char *app = v->app ? v->app : "";
+    uint64_t low = v->since_msec > 0 ? nm_sub_u64(now_msec, v->since_msec) : 0;
+    char a[32], b[32];
+
+    switch (v->reason) {
+    case NM_SCALE_GIVE:
+        (void)snprintf(buf, size, "can be given back");
+        break;
+    case NM_SCALE_NOT_RUNNING:
+        (void)snprintf(buf, size, "its state is %s", v->node->state);
+        break;
+    case NM_SCALE_IN_USE:
+        in_use_text(v->node, buf, size);
+        break;
+    case NM_SCALE_SHARED_HOST:
+        (void)snprintf(buf, size, "another node is on the same host, and hosts are excluded as a whole");
+        break;
+    case NM_SCALE_IDLE_SHORT:
+        (void)snprintf(buf, size, "empty for %s only, of %s", nm_format_duration(low * 1000, a, sizeof a),
+                       nm_format_duration(rules->idle_for_msec * 1000, b, sizeof b));
+        break;
+    case NM_SCALE_HAS_DATA:
+        (void)snprintf(buf, size, "%s was here and still runs: its data may be needed", app);
+        break;
+    case NM_SCALE_UNKNOWN_DATA:
+        (void)snprintf(buf, size, "%s may have left data here before nmscale looked", app);
+        break;
+    case NM_SCALE_NODE_SILENT:
+        (void)snprintf(buf, size, "it doesn't say which applications it keeps data for");
+        break;
+    case NM_SCALE_DEMAND:
+        (void)snprintf(buf, size, "the others have no room for all that waits");
+        break;
+    case NM_SCALE_MIN_NODES:
+        (void)snprintf(buf, size, "at least %" PRIu64 " nodes stay", rules->min_nodes);
+        break;
+    case NM_SCALE_MIN_LABEL:
+        (void)snprintf(buf, size, "at least %" PRIu64 " of partition %s stay", rules->min_per_label, v->node->label);
+        break;
+    case NM_SCALE_AT_MOST:
+        (void)snprintf(buf, size, "at most %" PRIu64 " go at once", rules->at_most);
+        break;
+    case NM_SCALE_REASONS:
+        break;
+    }
+    return buf;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See command.h. */
+
+#include "nmscale/command.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/parse.h"
+
+#define WORDS_MOST 64
+#define KEPT 4096 /* of what it says */
+
+extern char **environ;
+
+/* argv points into *buf. */
+static int split(const char *words, const char *const *more, char **buf, char **argv)
+{
+    size_t n = 0;
+    char *save = NULL;
+
+    *buf = strdup(words);
+    if (!*buf)
+        return -ENOMEM;
+    for (char *w = strtok_r(*buf, " \t", &save); w && n < WORDS_MOST; w = strtok_r(NULL, " \t", &save))
+        argv[n++] = w;
+    for (; *more && n < WORDS_MOST; more++)
+        argv[n++] = (char *)*more;
+    if (n == 0 || n == WORDS_MOST)
+        return -EINVAL;
+    argv[n] = NULL;
+    return 0;
+}
+
+static int spawn(char **argv, int output, pid_t *ret)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t none, usual;
+    int r;
+
+    (void)sigemptyset(&none);
+    (void)sigemptyset(&usual);
+    (void)sigaddset(&usual, SIGINT);
+    (void)sigaddset(&usual, SIGTERM);
+    (void)sigaddset(&usual, SIGHUP);
+    (void)sigaddset(&usual, SIGPIPE);
+    if (posix_spawn_file_actions_init(&files) != 0)
+        return -ENOMEM;
+    if (posix_spawnattr_init(&attr) != 0) {
+        (void)posix_spawn_file_actions_destroy(&files);
+        return -ENOMEM;
+    }
+    r = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    r = r ? r : posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+    r = r ? r : posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
+    r = r ? r : posix_spawnattr_setpgroup(&attr, 0);
+    r = r ? r : posix_spawnattr_setsigmask(&attr, &none);
+    r = r ? r : posix_spawnattr_setsigdefault(&attr, &usual);
+    r = r ? r : posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    r = r ? r : posix_spawnp(ret, argv[0], &files, &attr, argv, environ);
+    (void)posix_spawnattr_destroy(&attr);
+    (void)posix_spawn_file_actions_destroy(&files);
+    return -r;
+}
+
+/* Its output until it is at an end or time is up; only the end is kept, since errors come last. */
+static int read_output(int fd, uint64_t deadline_usec, char *kept, size_t size)
+{
+    size_t len = 0;
+
+    kept[0] = '\0';
+    for (;;) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        uint64_t now = nm_now_usec();
+        ssize_t n;
+
+        if (now >= deadline_usec)
+            return -ETIMEDOUT;
+        if (poll(&p, 1, (int)NM_MIN((deadline_usec - now) / 1000 + 1, UINT64_C(1000))) <= 0)
+            continue; /* nothing yet, or a signal, which is looked at afterwards */
+        if (len > size / 2) {
+            memmove(kept, kept + len - size / 2, size / 2);
+            len = size / 2;
+        }
+        n = read(fd, kept + len, size - 1 - len);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return 0;
+        len += n > 0 ? (size_t)n : 0;
+        kept[len] = '\0';
+    }
+}
+
+/* What it said may be anything: one line of printable characters remains, the last that isn't empty. */
+static const char *last_line(char *text)
+{
+    char *line = text;
+
+    for (char *p = text; *p; p++) {
+        if (*p == '\n' && p[1] && p[1] != '\n')
+            line = p + 1;
+        else if ((unsigned char)*p < ' ' && *p != '\n')
+            *p = ' ';
+    }
+    line[strcspn(line, "\n")] = '\0';
+    return line;
+}
+
+static int reap(pid_t pid, uint64_t deadline_usec, int *ret_status)
+{
+    while (waitpid(pid, ret_status, WNOHANG) == 0) {
+        const struct timespec little = {.tv_nsec = 20 * 1000 * 1000};
+
+        if (nm_now_usec() >= deadline_usec)
+            return -ETIMEDOUT;
+        (void)nanosleep(&little, NULL);
+    }
+    return 0;
+}
+
+static int wait_for(pid_t pid, int fd, uint64_t timeout_usec, const char *name, char **ret_message)
+{
+    uint64_t deadline = nm_now_usec() + timeout_usec;
+    char kept[KEPT], duration[32];
+    const char *said;
+    int status = 0, r = read_output(fd, deadline, kept, sizeof kept);
+
+    if (r >= 0)
+        r = reap(pid, deadline, &status);
+    said = last_line(kept);
+    if (r < 0) {
+        (void)kill(-pid, SIGKILL);
+        (void)waitpid(pid, &status, 0);
+        (void)nm_format_duration(timeout_usec, duration, sizeof duration);
+        return nm_fail(ret_message, r, "%s was not done in %s and was killed; it said last: %s", name, duration,
+                       *said ? said : "nothing");
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    return nm_fail(ret_message, -EREMOTEIO, "%s failed (%s %d); it said last: %s", name,
+                   WIFEXITED(status) ? "exit status" : "signal",
+                   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), *said ? said : "nothing");
+}
+
+int nm_scale_command(const char *words, const char *const *more, uint64_t timeout_usec, char **ret_message)
+{
+    _cleanup_free_ char *buf = NULL;
+    _cleanup_close_ int from = -EBADF, to = -EBADF;
+    char *argv[WORDS_MOST + 1];
+    int pipes[2], r = split(words, more, &buf, argv);
+    pid_t pid;
+
+    if (r < 0)
+        return nm_fail(ret_message, r, "'%s' is no command", words);
+    if (pipe2(pipes, O_CLOEXEC) < 0)
+        return nm_fail(ret_message, -errno, "no pipe: %s", strerror(errno));
+    from = pipes[0];
+    to = pipes[1];
+    r = spawn(argv, to, &pid);
+    if (r < 0)
+        return nm_fail(ret_message, r, "%s can't be started: %s", argv[0], strerror(-r));
+    to = nm_close(to);
+    return wait_for(pid, from, timeout_usec, argv[0], ret_message);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See http.h. */
+
+#include "nmscale/http.h"
+
+#include <curl/curl.h>
+
+#include "util/error.h"
+
+struct nm_scale_http {
+    CURL *curl;
+    const volatile bool *stop;
+    char reason[CURL_ERROR_SIZE];
+    char *body; /* of the request under way */
+    size_t size, most;
+    bool too_large;
+};
+
+struct nm_scale_http *nm_scale_http_free(struct nm_scale_http *h)
+{
+    if (!h)
+        return NULL;
+    curl_easy_cleanup(h->curl);
+    free(h->body);
+    free(h);
+    return NULL;
+}
+
+void nm_scale_http_set_stop(struct nm_scale_http *h, const volatile bool *stop)
+{
+    h->stop = stop;
+}
+
+static size_t take(char *data, size_t unit, size_t n, void *userdata)
+{
+    struct nm_scale_http *h = userdata;
+    size_t size = unit * n; /* curl's are at most 16 KiB */
+    char *grown;
+
+    if (size > h->most - h->size) {
+        h->too_large = true;
+        return 0;
+    }
+    grown = realloc(h->body, h->size + size + 1);
+    if (!grown)
+        return 0;
+    memcpy(grown + h->size, data, size);
+    h->body = grown;
+    h->size += size;
+    h->body[h->size] = '\0';
+    return n;
+}
+
+static int look_for_stop(void *userdata, curl_off_t down, curl_off_t down_now, curl_off_t up, curl_off_t up_now)
+{
+    const struct nm_scale_http *h = userdata;
+
+    (void)down, (void)down_now, (void)up, (void)up_now;
+    return h->stop && *h->stop;
+}
+
+int nm_scale_http_new(uint64_t timeout_usec, const volatile bool *stop, struct nm_scale_http **ret)
+{
+    _cleanup_(nm_scale_http_freep) struct nm_scale_http *h = calloc(1, sizeof *h);
+    long msec = (long)NM_MIN(timeout_usec / NM_USEC_PER_MSEC + 1, (uint64_t)INT32_MAX);
+    bool ok;
+
+    if (!h || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return -ENOMEM;
+    h->curl = curl_easy_init();
+    if (!h->curl)
+        return -ENOMEM;
+    h->stop = stop;
+    ok = curl_easy_setopt(h->curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_PROXY, "") == CURLE_OK && /* nor any of the environment's */
+         curl_easy_setopt(h->curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS, msec) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_ERRORBUFFER, h->reason) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_USERAGENT, "nmscale/" NM_VERSION) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_WRITEFUNCTION, take) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_WRITEDATA, h) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_XFERINFOFUNCTION, look_for_stop) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_XFERINFODATA, h) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_NOPROGRESS, 0L) == CURLE_OK;
+    if (!ok)
+        return -ENOTSUP;
+    *ret = STEAL_PTR(h);
+    return 0;
+}
+
+/* curl's codes end here. */
+static int to_errno(CURLcode code)
+{
+    switch (code) {
+    case CURLE_OUT_OF_MEMORY:
+        return -ENOMEM;
+    case CURLE_COULDNT_CONNECT:
+        return -ECONNREFUSED;
+    case CURLE_COULDNT_RESOLVE_HOST:
+        return -EHOSTUNREACH;
+    case CURLE_OPERATION_TIMEDOUT:
+        return -ETIMEDOUT;
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        return -EINVAL;
+    case CURLE_ABORTED_BY_CALLBACK:
+        return -ECANCELED;
+    default:
+        return -EIO;
+    }
+}
+
+static int failed(const struct nm_scale_http *h, CURLcode code, char **ret_message)
+{
+    if (h->too_large)
+        return nm_fail(ret_message, -E2BIG, "the answer is larger than %zu MiB", h->most >> 20);
+    return nm_fail(ret_message, to_errno(code), "%s", *h->reason ? h->reason : curl_easy_strerror(code));
+}
+
+/* A standby ResourceManager sends whoever asks to the active one, or nowhere when it knows none. */
+static int sent_elsewhere(struct nm_scale_http *h, long status, char **ret_location, char **ret_message)
+{
+    char *to = NULL;
+
+    *ret_location = NULL;
+    if (curl_easy_getinfo(h->curl, CURLINFO_REDIRECT_URL, &to) == CURLE_OK && to) {
+        *ret_location = strdup(to);
+        if (!*ret_location)
+            return -ENOMEM;
+    }
+    return nm_fail(ret_message, -ELOOP, "HTTP %ld: it sends us %s%s", status, to ? "to " : "elsewhere", to ? to : "");
+}
+
+int nm_scale_http_get(struct nm_scale_http *h, const char *url, size_t most, char **ret_body, size_t *ret_size,
+                      char **ret_location, char **ret_message)
+{
+    CURLcode code;
+    long status = 0;
+
+    free(STEAL_PTR(h->body));
+    h->size = 0;
+    h->most = most;
+    h->too_large = false;
+    h->reason[0] = '\0';
+    code = curl_easy_setopt(h->curl, CURLOPT_URL, url);
+    if (code == CURLE_OK)
+        code = curl_easy_perform(h->curl);
+    if (code != CURLE_OK)
+        return failed(h, code, ret_message);
+    (void)curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 300 && status < 400)
+        return sent_elsewhere(h, status, ret_location, ret_message);
+    if (status != 200)
+        return nm_fail(ret_message, -EREMOTEIO, "HTTP %ld%s", status,
+                       status == 401 || status == 403 ? ": it wants a login, which nmscale doesn't have" : "");
+    if (!h->body && !(h->body = strdup("")))
+        return -ENOMEM;
+    *ret_size = h->size;
+    *ret_body = STEAL_PTR(h->body);
+    return 0;
+}

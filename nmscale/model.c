@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See model.h. */
+
+#include "nmscale/model.h"
+
+void nm_scale_words_free(char **words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(words[i]);
+    free(words);
+}
+
+static void node_done(struct nm_scale_node *n)
+{
+    free(n->id);
+    free(n->host);
+    free(n->http);
+    free(n->label);
+    free(n->state);
+}
+
+void nm_scale_model_done(struct nm_scale_model *m)
+{
+    for (size_t i = 0; m->answers && i < m->n_nodes; i++)
+        nm_scale_words_free(m->answers[i].apps, m->answers[i].n_apps);
+    for (size_t i = 0; i < m->n_nodes; i++)
+        node_done(&m->nodes[i]);
+    for (size_t i = 0; i < m->n_apps; i++) {
+        free(m->apps[i].id);
+        nm_scale_words_free(m->apps[i].nodes, m->apps[i].n_nodes);
+    }
+    free(m->nodes);
+    free(m->apps);
+    free(m->answers);
+    *m = (struct nm_scale_model){0};
+}
+
+bool nm_scale_is_running(const struct nm_scale_node *n)
+{
+    return nm_streq(n->state, "RUNNING");
+}
+
+bool nm_scale_is_low(const struct nm_scale_node *n)
+{
+    return nm_scale_is_running(n) && n->containers == 0 && n->opportunistic == 0 && n->queued == 0 &&
+           n->used_mb == 0 && n->used_vcores == 0;
+}
+
+const struct nm_scale_node *nm_scale_find_node(const struct nm_scale_model *m, const char *id)
+{
+    for (size_t i = 0; i < m->n_nodes; i++)
+        if (nm_streq(m->nodes[i].id, id))
+            return &m->nodes[i];
+    return NULL;
+}
+
+/* The mean is rounded up, and memory and CPU must both be there: where the ResourceManager goes by memory alone, this keeps a
+ * node too many at worst. */
+uint64_t nm_scale_fits(const struct nm_scale_demand *d, uint64_t mb, uint64_t vcores)
+{
+    uint64_t each_mb, each_vcores, n = d->containers;
+
+    if (n == 0)
+        return 0;
+    each_mb = d->mb / n + (d->mb % n != 0);
+    each_vcores = d->vcores / n + (d->vcores % n != 0);
+    if (each_mb > 0)
+        n = NM_MIN(n, mb / each_mb);
+    if (each_vcores > 0)
+        n = NM_MIN(n, vcores / each_vcores);
+    return n;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* nmscale: names the nodes of a YARN cluster that can be given back, and gives them back. See run.h for what a run is. */
+
+#include "nmscale/run.h"
+
+int main(int argc, char **argv)
+{
+    struct nm_scale_options o;
+    int r = nm_scale_parse_argv(argc, argv, &o);
+
+    if (r != 0)
+        return r < 0 ? NM_SCALE_USAGE : NM_SCALE_OK;
+    return (int)nm_scale_run(&o);
+}

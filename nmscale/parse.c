@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See parse.h. All pages have one shape: an object, in it an object, in it a list; an empty list is null, {} or not there
+ * at all, and older releases give a list of one as the thing itself.
+ */
+
+#include "nmscale/parse.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+
+#include "util/error.h"
+
+static inline void json_freep(json_t **j)
+{
+    json_decref(*j);
+}
+#define _cleanup_json_ _cleanup_(json_freep)
+
+static int wrong(char **ret_message, const char *what, const char *expected)
+{
+    return nm_fail(ret_message, -EBADMSG, "%s is not %s", what, expected);
+}
+
+static int load(const char *text, size_t size, json_t **ret, char **ret_message)
+{
+    json_error_t error;
+    json_t *j = json_loadb(text, size, 0, &error);
+
+    if (!j)
+        return nm_fail(ret_message, -EBADMSG, "it is no JSON: %s, in line %d", error.text, error.line);
+    if (!json_is_object(j)) {
+        json_decref(j);
+        return wrong(ret_message, "the whole", "an object");
+    }
+    *ret = j;
+    return 0;
+}
+
+/* A page with one list in it. */
+struct page {
+    json_t *root;
+    json_t *list; /* borrowed; NULL is an empty one, an object a list of one */
+};
+
+static void page_done(struct page *p)
+{
+    json_decref(p->root);
+}
+
+static size_t page_size(const struct page *p)
+{
+    return json_is_array(p->list) ? json_array_size(p->list) : p->list ? 1 : 0;
+}
+
+static json_t *page_entry(const struct page *p, size_t i)
+{
+    return json_is_array(p->list) ? json_array_get(p->list, i) : p->list;
+}
+
+static int find_list(json_t *root, const char *outer, const char *inner, json_t **ret, char **ret_message)
+{
+    json_t *o = json_object_get(root, outer), *list;
+
+    if (!o)
+        return nm_fail(ret_message, -EBADMSG, "there is no \"%s\" in it", outer);
+    if (!json_is_null(o) && !json_is_object(o))
+        return wrong(ret_message, outer, "an object");
+    list = json_object_get(o, inner);
+    if (list && !json_is_null(list) && !json_is_array(list) && !json_is_object(list))
+        return wrong(ret_message, inner, "a list");
+    *ret = json_is_null(list) ? NULL : list;
+    return 0;
+}
+
+static int open_page(const char *text, size_t size, const char *outer, const char *inner, size_t most,
+                     struct page *ret, char **ret_message)
+{
+    _cleanup_json_ json_t *root = NULL;
+    struct page p = {0};
+    int r = load(text, size, &root, ret_message);
+
+    if (r >= 0)
+        r = find_list(root, outer, inner, &p.list, ret_message);
+    if (r < 0)
+        return r;
+    if (page_size(&p) > most)
+        return nm_fail(ret_message, -E2BIG, "\"%s\" has %zu entries; nmscale takes at most %zu", inner, page_size(&p),
+                       most);
+    for (size_t i = 0; i < page_size(&p); i++)
+        if (!json_is_object(page_entry(&p, i)))
+            return wrong(ret_message, inner, "a list of objects");
+    p.root = STEAL_PTR(root);
+    *ret = p;
+    return 0;
+}
+
+/* Words of YARN's that go into files, addresses and onto terminals: printable ASCII without blanks. */
+static bool is_word(const char *s)
+{
+    size_t n = strlen(s);
+
+    if (n > NM_SCALE_WORD_MAX)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (s[i] <= ' ' || s[i] > '~' || strchr("\"'\\#<>", s[i]))
+            return false;
+    return true;
+}
+
+static int copy_word(const char *s, const char *name, char **ret, char **ret_message)
+{
+    char *copy;
+
+    if (!is_word(s))
+        return nm_fail(ret_message, -EBADMSG, "\"%s\" is not a word of printable ASCII, at most %d long", name,
+                       NM_SCALE_WORD_MAX);
+    copy = strdup(s);
+    if (!copy)
+        return -ENOMEM;
+    *ret = copy;
+    return 0;
+}
+
+/* A word that must be there and not be empty, or may be missing and is "" then. */
+static int take_word(const json_t *o, const char *name, bool needed, char **ret, char **ret_message)
+{
+    const json_t *j = json_object_get(o, name);
+    const char *s;
+
+    if (j && !json_is_null(j) && !json_is_string(j))
+        return nm_fail(ret_message, -EBADMSG, "\"%s\" is not a string", name);
+    s = json_is_string(j) ? json_string_value(j) : "";
+    if (needed && !*s)
+        return nm_fail(ret_message, -EBADMSG, "\"%s\" is missing or empty", name);
+    return copy_word(s, name, ret, ret_message);
+}
+
+/* A count. What is below zero is zero: free vcores are, where the scheduler goes by memory alone. */
+static int take_count(const json_t *o, const char *name, bool needed, uint64_t *ret, char **ret_message)
+{
+    const json_t *j = json_object_get(o, name);
+    json_int_t v;
+
+    if (!needed && (!j || json_is_null(j))) {
+        *ret = 0;
+        return 0;
+    }
+    if (!json_is_integer(j))
+        return nm_fail(ret_message, -EBADMSG, "\"%s\" is %s", name, j ? "not a whole number" : "missing");
+    v = json_integer_value(j);
+    *ret = v < 0 ? 0 : NM_MIN((uint64_t)v, (uint64_t)1 << 50); /* sums of 20,000 of them stay within 64 bits */
+    return 0;
+}
+
+/* A node is in one partition at most; older releases say so with a list of one, or with none. */
+static int take_label(const json_t *o, char **ret, char **ret_message)
+{
+    const json_t *j = json_object_get(o, "nodeLabels");
+    const char *s;
+
+    if (json_is_array(j))
+        j = json_array_get(j, 0);
+    s = json_is_string(j) ? json_string_value(j) : "";
+    return copy_word(s, "nodeLabels", ret, ret_message);
+}
+
+static int take_node(const json_t *o, struct nm_scale_node *n, char **ret_message)
+{
+    const struct {
+        const char *name;
+        bool needed;
+        uint64_t *to;
+    } counts[] = {
+        {"numContainers", true, &n->containers},
+        {"numRunningOpportContainers", false, &n->opportunistic},
+        {"numQueuedContainers", false, &n->queued},
+        {"usedMemoryMB", true, &n->used_mb},
+        {"usedVirtualCores", true, &n->used_vcores},
+        {"availMemoryMB", true, &n->free_mb},
+        {"availableVirtualCores", true, &n->free_vcores},
+    };
+    int r = take_word(o, "id", true, &n->id, ret_message);
+
+    if (r >= 0)
+        r = take_word(o, "nodeHostName", true, &n->host, ret_message);
+    if (r >= 0)
+        r = take_word(o, "nodeHTTPAddress", false, &n->http, ret_message);
+    if (r >= 0)
+        r = take_word(o, "state", true, &n->state, ret_message);
+    if (r >= 0)
+        r = take_label(o, &n->label, ret_message);
+    for (size_t i = 0; r >= 0 && i < NM_ARRAY_SIZE(counts); i++)
+        r = take_count(o, counts[i].name, counts[i].needed, counts[i].to, ret_message);
+    return r;
+}
+
+int nm_scale_parse_nodes(const char *text, size_t size, struct nm_scale_node **ret, size_t *ret_n,
+                         char **ret_message)
+{
+    _cleanup_(page_done) struct page p = {0};
+    _cleanup_(nm_scale_model_done) struct nm_scale_model m = {0};
+    int r = open_page(text, size, "nodes", "node", NM_SCALE_NODES_MAX, &p, ret_message);
+
+    if (r < 0)
+        return r;
+    m.nodes = calloc(page_size(&p) + 1, sizeof *m.nodes);
+    if (!m.nodes)
+        return -ENOMEM;
+    for (m.n_nodes = 0; r >= 0 && m.n_nodes < page_size(&p); m.n_nodes++)
+        r = take_node(page_entry(&p, m.n_nodes), &m.nodes[m.n_nodes], ret_message);
+    if (r < 0)
+        return r;
+    *ret_n = m.n_nodes;
+    *ret = STEAL_PTR(m.nodes);
+    m.n_nodes = 0;
+    return 0;
+}
+
+static int take_app(const json_t *o, struct nm_scale_app *a, char **ret_message)
+{
+    _cleanup_free_ char *state = NULL;
+    int r = take_word(o, "id", true, &a->id, ret_message);
+
+    if (r >= 0)
+        r = take_word(o, "state", true, &state, ret_message);
+    if (r >= 0)
+        a->accepted = !nm_streq(state, "RUNNING");
+    return r;
+}
+
+int nm_scale_parse_apps(const char *text, size_t size, struct nm_scale_app **ret, size_t *ret_n,
+                        char **ret_message)
+{
+    _cleanup_(page_done) struct page p = {0};
+    _cleanup_(nm_scale_model_done) struct nm_scale_model m = {0};
+    int r = open_page(text, size, "apps", "app", NM_SCALE_APPS_MAX, &p, ret_message);
+
+    if (r < 0)
+        return r;
+    m.apps = calloc(page_size(&p) + 1, sizeof *m.apps);
+    if (!m.apps)
+        return -ENOMEM;
+    for (m.n_apps = 0; r >= 0 && m.n_apps < page_size(&p); m.n_apps++)
+        r = take_app(page_entry(&p, m.n_apps), &m.apps[m.n_apps], ret_message);
+    if (r < 0)
+        return r;
+    *ret_n = m.n_apps;
+    *ret = STEAL_PTR(m.apps);
+    m.n_apps = 0;
+    return 0;
+}
+
+int nm_scale_parse_demand(const char *text, size_t size, struct nm_scale_demand *ret, char **ret_message)
+{
+    _cleanup_json_ json_t *root = NULL;
+    struct nm_scale_demand d = {0};
+    const json_t *o;
+    int r = load(text, size, &root, ret_message);
+
+    if (r < 0)
+        return r;
+    o = json_object_get(root, "clusterMetrics");
+    if (!json_is_object(o))
+        return nm_fail(ret_message, -EBADMSG, "there is no object \"clusterMetrics\" in it");
+    r = take_count(o, "containersPending", true, &d.containers, ret_message);
+    if (r >= 0)
+        r = take_count(o, "pendingMB", false, &d.mb, ret_message);
+    if (r >= 0)
+        r = take_count(o, "pendingVirtualCores", false, &d.vcores, ret_message);
+    if (r >= 0)
+        *ret = d;
+    return r;
+}
+
+/* A list of words under growth; free_words() while it is a local. */
+struct words {
+    char **list;
+    size_t n;
+};
+
+static void words_done(struct words *w)
+{
+    nm_scale_words_free(w->list, w->n);
+}
+
+/* The word `name` of each entry; where that is empty, `instead` (NULL: it is left out). */
+static int collect(const struct page *p, const char *name, const char *instead, struct words *w,
+                   char **ret_message)
+{
+    int r = 0;
+
+    w->list = calloc(page_size(p) + 1, sizeof *w->list);
+    if (!w->list)
+        return -ENOMEM;
+    for (size_t i = 0; r >= 0 && i < page_size(p); i++) {
+        _cleanup_free_ char *word = NULL;
+
+        r = take_word(page_entry(p, i), name, false, &word, ret_message);
+        if (r >= 0 && !*word && instead) {
+            free(STEAL_PTR(word));
+            r = take_word(page_entry(p, i), instead, false, &word, ret_message);
+        }
+        if (r >= 0 && *word)
+            w->list[w->n++] = STEAL_PTR(word);
+    }
+    return r;
+}
+
+void nm_scale_attempts_done(struct nm_scale_attempts *a)
+{
+    nm_scale_words_free(a->ids, a->n_ids);
+    nm_scale_words_free(a->nodes, a->n_nodes);
+    *a = (struct nm_scale_attempts){0};
+}
+
+int nm_scale_parse_attempts(const char *text, size_t size, struct nm_scale_attempts *ret, char **ret_message)
+{
+    _cleanup_(page_done) struct page p = {0};
+    _cleanup_(words_done) struct words ids = {0}, nodes = {0};
+    int r = open_page(text, size, "appAttempts", "appAttempt", 1000, &p, ret_message);
+
+    if (r >= 0)
+        r = collect(&p, "appAttemptId", NULL, &ids, ret_message);
+    if (r >= 0)
+        r = collect(&p, "nodeId", NULL, &nodes, ret_message);
+    if (r < 0)
+        return r;
+    *ret = (struct nm_scale_attempts){.n_ids = ids.n, .n_nodes = nodes.n};
+    ret->ids = STEAL_PTR(ids.list);
+    ret->nodes = STEAL_PTR(nodes.list);
+    ids.n = nodes.n = 0;
+    return 0;
+}
+
+static int parse_words(const char *text, size_t size, const char *outer, const char *inner, const char *name,
+                       const char *instead, char ***ret, size_t *ret_n, char **ret_message)
+{
+    _cleanup_(page_done) struct page p = {0};
+    _cleanup_(words_done) struct words w = {0};
+    int r = open_page(text, size, outer, inner, NM_SCALE_APPS_MAX, &p, ret_message);
+
+    if (r >= 0)
+        r = collect(&p, name, instead, &w, ret_message);
+    if (r < 0)
+        return r;
+    *ret_n = w.n;
+    *ret = STEAL_PTR(w.list);
+    w.n = 0;
+    return 0;
+}
+
+int nm_scale_parse_containers(const char *text, size_t size, char ***ret, size_t *ret_n, char **ret_message)
+{
+    return parse_words(text, size, "containers", "container", "nodeId", "assignedNodeId", ret, ret_n, ret_message);
+}
+
+int nm_scale_parse_node_apps(const char *text, size_t size, char ***ret, size_t *ret_n, char **ret_message)
+{
+    return parse_words(text, size, "apps", "app", "id", NULL, ret, ret_n, ret_message);
+}

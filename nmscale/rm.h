@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * One look at the ResourceManager. Several addresses may be named, for a pair of them: the first that answers as an
+ * active one is kept, and the others are tried when it no longer does.
+ */
+
+#include "nmscale/http.h"
+#include "nmscale/model.h"
+
+#define NM_SCALE_RMS_MAX 8
+
+struct nm_scale_rm {
+    struct nm_scale_http *http;
+    const char *const *urls; /* http://host:port, no slash at the end */
+    size_t n_urls;
+    size_t active; /* the one that answered last */
+    bool ask_nodes; /* NodeManagers, too: /ws/v1/node/apps of those that are Low */
+};
+
+/* How much of the model is wanted. */
+enum nm_scale_depth {
+    NM_SCALE_BRIEF, /* nodes and demand */
+    NM_SCALE_FULL,  /* and applications, where they have containers, and what the nodes say */
+};
+
+int nm_scale_rm_look(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct nm_scale_model *ret,
+                     char **ret_message);
