@@ -14,6 +14,7 @@ include tests/unit/rpc.mk
 include tests/unit/hadoop.mk
 include tests/unit/nmctl.mk
 include tests/unit/sim.mk
+include tests/unit/scale.mk
 include tests/fuzz/local.mk
 endif
 # of tests/fuzz; automake takes .PHONY under one condition only

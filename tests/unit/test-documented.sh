@@ -67,9 +67,21 @@ same "completion of nmsim (bash)" "$(grep -- '^--' <<<"$helped")" "$offered"
 same "completion of nmsim (zsh)" "$(grep -- '^--' <<<"$helped")" \
     "$(grep -oE -- '--[a-z]+' "$top/packaging/completion/_nmsim" | sort -u)"
 
+nmscale=${NMSCALE:-$PWD/nmscale/nmscale}
+helped=$("$nmscale" --help | of_help)
+same "nmscale(1)" "$helped" "$(options_of nmscale.1)"
+# shellcheck source=packaging/completion/nmscale.bash
+. "$top/packaging/completion/nmscale.bash"
+# shellcheck disable=SC2034 # read by _nmscale
+COMP_WORDS=(nmscale --) COMP_CWORD=1
+_nmscale
+same "completion of nmscale (bash)" "$(grep -- '^--' <<<"$helped")" "$(printf '%s\n' "${COMPREPLY[@]}" | sort -u)"
+same "completion of nmscale (zsh)" "$(grep -- '^--' <<<"$helped")" \
+    "$(grep -oE -- '--[a-z]+(-[a-z]+)*' "$top/packaging/completion/_nmscale" | sort -u)"
+
 # A manual that a formatter warns about is shown wrongly somewhere.
 if command -v groff >/dev/null; then
-    for page in nmctl.1 nmd.8 nmd.conf.5 nmsim.1; do
+    for page in nmctl.1 nmd.8 nmd.conf.5 nmsim.1 nmscale.1; do
         warnings=$(groff -man -Tutf8 -ww "$top/packaging/$page" 2>&1 >/dev/null)
         [ -z "$warnings" ] || { printf 'groff about %s:\n%s\n' "$page" "$warnings"; failed=1; }
     done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Both zsh completions as a person gets them: an interactive zsh on a terminal of its own, with its own completion system,
+# The zsh completions as a person gets them: an interactive zsh on a terminal of its own, with its own completion system,
 # a line typed into it and Tab. What it then has to offer is told by a compadd that says what it adds.
 
 command -v zsh >/dev/null || {
@@ -71,6 +71,8 @@ check 'bursty' 'nmsim compare --generate b'
 check '--case --config --containers --cpus' 'nmsim compare --c'
 check '--output' 'nmsim generate --o'
 check 'alpha=' 'nmsim compare --sweep a'
+check '--min-nodes --min-per-label' 'nmscale --min'
+check '' 'nmscale --idle-for '
 exit $failed
 END
 zsh -f "$ZDOTDIR/driver"

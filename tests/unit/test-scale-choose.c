@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* nmscale/choose.h: each reason to stay, the order in which nodes go, and when demand is back. */
+
+#include "nmscale/choose.h"
+#include "tests/unit/scale-world.h"
+
+static const struct nm_scale_rules rules = {.idle_for_msec = 60 * SECOND, .min_per_label = 1, .at_most = UINT64_MAX};
+
+struct world {
+    struct nm_scale_model model;
+    struct nm_scale_memory memory;
+    struct nm_scale_verdict *verdicts;
+    uint64_t now;
+};
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    w->now = 1000 * SECOND;
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    free(w->verdicts);
+    nm_scale_model_done(&w->model);
+    nm_scale_memory_done(&w->memory);
+    free(w);
+    return 0;
+}
+
+static void look(struct world *w, uint64_t later)
+{
+    w->now += later;
+    assert_int_equal(nm_scale_memory_look(&w->memory, &w->model, w->now, 600 * SECOND), 0);
+}
+
+static void choose(struct world *w, const struct nm_scale_rules *r)
+{
+    free(w->verdicts);
+    w->verdicts = NULL;
+    assert_int_equal(nm_scale_choose(&w->model, &w->memory, r, &w->verdicts), 0);
+}
+
+static const struct nm_scale_verdict *verdict(const struct world *w, const char *node)
+{
+    for (size_t i = 0; i < w->model.n_nodes; i++)
+        if (nm_streq(w->verdicts[i].node->host, node))
+            return &w->verdicts[i];
+    fail_msg("no verdict about %s", node);
+    return NULL;
+}
+
+static void expect(const struct world *w, const char *node, enum nm_scale_reason reason)
+{
+    const struct nm_scale_verdict *v = verdict(w, node);
+
+    if (v->reason != reason)
+        fail_msg("%s: %s, not %s", node, nm_scale_reason_name(v->reason), nm_scale_reason_name(reason));
+}
+
+/* The nodes to give, in order: "a b". */
+static void expect_given(const struct world *w, const char *names)
+{
+    char got[512] = "";
+
+    for (size_t i = 0; i < w->model.n_nodes && w->verdicts[i].reason == NM_SCALE_GIVE; i++)
+        (void)snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", i ? " " : "", w->verdicts[i].node->host);
+    assert_string_equal(got, names);
+}
+
+static void test_time(void **state)
+{
+    struct world *w = *state;
+
+    world_node(&w->model, "a");
+    look(w, 0);
+    choose(w, &rules);
+    expect(w, "a", NM_SCALE_IDLE_SHORT);
+    look(w, 60 * SECOND - 1);
+    choose(w, &rules);
+    expect(w, "a", NM_SCALE_IDLE_SHORT);
+    look(w, 1);
+    choose(w, &rules);
+    expect(w, "a", NM_SCALE_GIVE);
+    assert_int_equal(verdict(w, "a")->since_msec, 1000 * SECOND);
+}
+
+/* Used between: its time begins anew. */
+static void test_use_between(void **state)
+{
+    struct world *w = *state;
+    struct nm_scale_node *n = world_node(&w->model, "a");
+
+    look(w, 0);
+    world_use(n, 1024, 1);
+    look(w, 50 * SECOND);
+    choose(w, &rules);
+    expect(w, "a", NM_SCALE_IN_USE);
+    n->containers = n->used_mb = n->used_vcores = 0;
+    look(w, 50 * SECOND);
+    choose(w, &rules);
+    expect(w, "a", NM_SCALE_IDLE_SHORT);
+}
+
+static void test_looks_too_far_apart(void **state)
+{
+    struct world *w = *state;
+
+    world_node(&w->model, "a");
+    look(w, 0);
+    look(w, 600 * SECOND + 1);
+    choose(w, &rules);
+    expect(w, "a", NM_SCALE_IDLE_SHORT);
+}
+
+static void test_clock_put_back(void **state)
+{
+    struct world *w = *state;
+
+    world_node(&w->model, "a");
+    look(w, 0);
+    w->now -= 500 * SECOND;
+    look(w, 0);
+    choose(w, &rules);
+    expect(w, "a", NM_SCALE_IDLE_SHORT);
+    assert_int_equal(verdict(w, "a")->since_msec, 500 * SECOND);
+}
+
+static void test_states(void **state)
+{
+    static const char *const states[] = {"DECOMMISSIONING", "DECOMMISSIONED", "UNHEALTHY", "LOST", "SHUTDOWN", "NEW", "x"};
+    struct world *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++)
+        world_set(&world_node(&w->model, states[i])->state, states[i]);
+    look(w, 0);
+    look(w, 100 * SECOND);
+    choose(w, &rules);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++)
+        expect(w, states[i], NM_SCALE_NOT_RUNNING);
+}
+
+/* Each alone makes a node used: REST tells them separately. */
+static void test_in_use(void **state)
+{
+    struct world *w = *state;
+
+    world_node(&w->model, "containers")->containers = 1;
+    world_node(&w->model, "memory")->used_mb = 1;
+    world_node(&w->model, "vcores")->used_vcores = 1;
+    world_node(&w->model, "opportunistic")->opportunistic = 1;
+    world_node(&w->model, "queued")->queued = 1;
+    look(w, 0);
+    look(w, 100 * SECOND);
+    choose(w, &rules);
+    for (size_t i = 0; i < w->model.n_nodes; i++)
+        assert_int_equal(w->verdicts[i].reason, NM_SCALE_IN_USE);
+}
+
+static void test_shared_host(void **state)
+{
+    struct world *w = *state;
+
+    world_node(&w->model, "a");
+    world_set(&world_node(&w->model, "a2")->host, "a");
+    world_node(&w->model, "b");
+    world_set(&w->model.nodes[world_node(&w->model, "b-old") - w->model.nodes].host, "b");
+    world_set(&w->model.nodes[3].state, "LOST");
+    look(w, 0);
+    look(w, 100 * SECOND);
+    choose(w, &rules);
+    expect(w, "a", NM_SCALE_SHARED_HOST);
+    expect_given(w, "b"); /* its old entry is no other node */
+}
+
+static void test_order(void **state)
+{
+    struct world *w = *state;
+    struct nm_scale_node *n;
+
+    world_use(world_node(&w->model, "late"), 1, 1);
+    world_node(&w->model, "b");
+    world_node(&w->model, "a");
+    n = world_node(&w->model, "few");
+    n->free_vcores = 4;
+    n = world_node(&w->model, "small");
+    n->free_mb = 1024;
+    look(w, 0);
+    n = &w->model.nodes[0];
+    *n = (struct nm_scale_node){.id = n->id, .host = n->host, .http = n->http, .label = n->label, .state = n->state,
+                                .free_mb = 10240, .free_vcores = 10};
+    look(w, 10 * SECOND);
+    look(w, 100 * SECOND);
+    choose(w, &rules);
+    expect_given(w, "small few a b late");
+}
+
+static void test_min_nodes(void **state)
+{
+    struct world *w = *state;
+    struct nm_scale_rules r = rules;
+
+    world_node(&w->model, "a");
+    world_node(&w->model, "b");
+    world_node(&w->model, "c");
+    world_use(world_node(&w->model, "d"), 1024, 1);
+    world_set(&world_node(&w->model, "lost")->state, "LOST");
+    look(w, 0);
+    look(w, 100 * SECOND);
+    r.min_nodes = 2;
+    choose(w, &r);
+    expect_given(w, "a b");
+    expect(w, "c", NM_SCALE_MIN_NODES);
+    r.min_nodes = 4; /* the lost one doesn't count */
+    choose(w, &r);
+    expect_given(w, "");
+    r.min_nodes = 0;
+    r.at_most = 1;
+    choose(w, &r);
+    expect_given(w, "a");
+    expect(w, "b", NM_SCALE_AT_MOST);
+}
+
+static void test_labels(void **state)
+{
+    struct world *w = *state;
+    struct nm_scale_rules r = rules;
+
+    for (int i = 0; i < 3; i++) {
+        char name[8];
+
+        (void)snprintf(name, sizeof name, "g%d", i);
+        world_set(&world_node(&w->model, name)->label, "gpu");
+    }
+    world_node(&w->model, "x");
+    look(w, 0);
+    look(w, 100 * SECOND);
+    choose(w, &r);
+    expect_given(w, "g0 g1 x");
+    expect(w, "g2", NM_SCALE_MIN_LABEL);
+    r.min_per_label = 0;
+    choose(w, &r);
+    expect_given(w, "g0 g1 g2 x");
+}
+
+static void test_data_seen(void **state)
+{
+    struct world *w = *state;
+
+    world_node(&w->model, "a");
+    world_node(&w->model, "b");
+    look(w, 0);
+    world_app(&w->model, "app1", "a:1"); /* it comes after the first look, so it is followed */
+    look(w, 10 * SECOND);
+    nm_scale_words_free(w->model.apps[0].nodes, 1);
+    w->model.apps[0].nodes = NULL;
+    w->model.apps[0].n_nodes = 0;
+    look(w, 100 * SECOND);
+    choose(w, &rules);
+    expect(w, "a", NM_SCALE_HAS_DATA);
+    assert_string_equal(verdict(w, "a")->app, "app1");
+    expect_given(w, "b");
+    w->model.n_apps = 0; /* it has ended */
+    look(w, SECOND);
+    w->model.n_apps = 1;
+    choose(w, &rules);
+    expect_given(w, "a b");
+}
+
+/* An application that was there before: who knows where it was? */
+static void test_data_unknown(void **state)
+{
+    struct world *w = *state;
+    struct nm_scale_rules r = rules;
+
+    world_node(&w->model, "a");
+    world_app(&w->model, "app1", NULL);
+    look(w, 0);
+    look(w, 100 * SECOND);
+    choose(w, &r);
+    expect(w, "a", NM_SCALE_UNKNOWN_DATA);
+    r.trust_unknown = true;
+    choose(w, &r);
+    expect_given(w, "a");
+}
+
+/* Known from its beginning, but once it could not be asked about. */
+static void test_data_not_seen_once(void **state)
+{
+    struct world *w = *state;
+
+    world_node(&w->model, "a");
+    look(w, 0);
+    world_app(&w->model, "app1", NULL);
+    look(w, 10 * SECOND);
+    w->model.apps[0].seen = false;
+    look(w, 50 * SECOND);
+    w->model.apps[0].seen = true;
+    look(w, 50 * SECOND);
+    choose(w, &rules);
+    expect(w, "a", NM_SCALE_UNKNOWN_DATA);
+}
+
+static void test_waiting_for_first_container(void **state)
+{
+    struct world *w = *state;
+
+    world_node(&w->model, "a");
+    world_app(&w->model, "app1", NULL)->fresh = true;
+    look(w, 0);
+    look(w, 100 * SECOND);
+    choose(w, &rules);
+    expect_given(w, "a");
+}
+
+static void test_node_told(void **state)
+{
+    struct world *w = *state;
+    char ended[] = "ended", app1[] = "app1", *kept[] = {ended, app1};
+    struct nm_scale_answer answers[] = {
+        {.told = NM_SCALE_TOLD, .apps = kept, .n_apps = 2},
+        {.told = NM_SCALE_TOLD, .apps = kept, .n_apps = 1},
+        {.told = NM_SCALE_SILENT},
+    };
+
+    world_node(&w->model, "keeps");
+    world_node(&w->model, "clear");
+    world_node(&w->model, "silent");
+    world_app(&w->model, "app1", "clear:1"); /* the node knows better: that is over */
+    look(w, 0);
+    look(w, 100 * SECOND);
+    w->model.answers = answers;
+    choose(w, &rules);
+    w->model.answers = NULL;
+    expect(w, "keeps", NM_SCALE_HAS_DATA);
+    expect(w, "silent", NM_SCALE_NODE_SILENT);
+    expect_given(w, "clear");
+}
+
+static void test_demand_keeps(void **state)
+{
+    struct world *w = *state;
+
+    world_node(&w->model, "a");
+    world_node(&w->model, "b");
+    world_node(&w->model, "c");
+    look(w, 0);
+    look(w, 100 * SECOND);
+    w->model.demand = (struct nm_scale_demand){.containers = 15, .mb = 15 * 1024, .vcores = 15};
+    choose(w, &rules);
+    expect_given(w, "a");
+    expect(w, "b", NM_SCALE_DEMAND);
+    /* no node could take one of these, so they keep none */
+    w->model.demand = (struct nm_scale_demand){.containers = 1, .mb = 20480, .vcores = 1};
+    choose(w, &rules);
+    expect_given(w, "a b c");
+}
+
+static void test_demand_back(void **state)
+{
+    struct world *w = *state;
+    const struct nm_scale_capacity b = {.id = "b:1", .mb = 10240, .vcores = 10};
+
+    world_node(&w->model, "a");
+    world_set(&world_node(&w->model, "b")->state, "DECOMMISSIONING");
+    assert_false(nm_scale_demand_is_back(&w->model, &b, 1));
+    w->model.demand = (struct nm_scale_demand){.containers = 10, .mb = 10240, .vcores = 10};
+    assert_false(nm_scale_demand_is_back(&w->model, &b, 1)); /* a has room */
+    w->model.demand = (struct nm_scale_demand){.containers = 11, .mb = 11 * 1024, .vcores = 11};
+    assert_true(nm_scale_demand_is_back(&w->model, &b, 1));
+    w->model.demand = (struct nm_scale_demand){.containers = 1, .mb = 10241, .vcores = 1};
+    assert_false(nm_scale_demand_is_back(&w->model, &b, 1)); /* b has no room for it either */
+    world_set(&w->model.nodes[1].state, "RUNNING"); /* not taken up yet: it is no help */
+    w->model.demand = (struct nm_scale_demand){.containers = 11, .mb = 11 * 1024, .vcores = 11};
+    assert_true(nm_scale_demand_is_back(&w->model, &b, 1));
+}
+
+static void test_fits(void **state)
+{
+    const struct nm_scale_demand none = {0}, odd = {.containers = 3, .mb = 10, .vcores = 3};
+    const struct nm_scale_demand no_size = {.containers = 4};
+
+    (void)state;
+    assert_int_equal(nm_scale_fits(&none, 100, 100), 0);
+    assert_int_equal(nm_scale_fits(&odd, 8, 100), 2); /* 10 / 3 is 4 each */
+    assert_int_equal(nm_scale_fits(&odd, 7, 100), 1);
+    assert_int_equal(nm_scale_fits(&odd, 1000, 2), 2);
+    assert_int_equal(nm_scale_fits(&odd, 1000, 1000), 3);
+    assert_int_equal(nm_scale_fits(&no_size, 0, 0), 4);
+}
+
+/* Every reason has a name of its own and a sentence. */
+static void test_words(void **state)
+{
+    char word[] = "gpu";
+    const struct nm_scale_node n = {.id = word, .state = word, .label = word};
+    char text[512];
+
+    (void)state;
+    for (unsigned i = 0; i < NM_SCALE_REASONS; i++) {
+        const struct nm_scale_verdict v = {.node = &n, .reason = (enum nm_scale_reason)i, .app = "app1"};
+
+        text[0] = '\0';
+        assert_true(strlen(nm_scale_reason_text(&v, &rules, 0, text, sizeof text)) > 8);
+        for (unsigned k = 0; k < i; k++)
+            assert_string_not_equal(nm_scale_reason_name((enum nm_scale_reason)i),
+                                    nm_scale_reason_name((enum nm_scale_reason)k));
+    }
+}
+
+#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(test_time),
+        WORLD_TEST(test_use_between),
+        WORLD_TEST(test_looks_too_far_apart),
+        WORLD_TEST(test_clock_put_back),
+        WORLD_TEST(test_states),
+        WORLD_TEST(test_in_use),
+        WORLD_TEST(test_shared_host),
+        WORLD_TEST(test_order),
+        WORLD_TEST(test_min_nodes),
+        WORLD_TEST(test_labels),
+        WORLD_TEST(test_data_seen),
+        WORLD_TEST(test_data_unknown),
+        WORLD_TEST(test_data_not_seen_once),
+        WORLD_TEST(test_waiting_for_first_container),
+        WORLD_TEST(test_node_told),
+        WORLD_TEST(test_demand_keeps),
+        WORLD_TEST(test_demand_back),
+        cmocka_unit_test(test_fits),
+        cmocka_unit_test(test_words),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* nmscale/parse.h: the pages as a ResourceManager 3.4.2 gives them, and what it never would. */
+
+#include <errno.h>
+
+#include "nmscale/parse.h"
+#include "tests/unit/scale-world.h"
+
+#define NODE(id, more) \
+    "{\"id\":\"" id "\",\"nodeHostName\":\"h\",\"nodeHTTPAddress\":\"h:8042\",\"state\":\"RUNNING\",\"numContainers\":2," \
+    "\"usedMemoryMB\":2048,\"availMemoryMB\":6144,\"usedVirtualCores\":2,\"availableVirtualCores\":-1" more "}"
+
+struct parsed {
+    struct nm_scale_model m;
+    char *message;
+};
+
+static void parsed_done(struct parsed *p)
+{
+    nm_scale_model_done(&p->m);
+    free(p->message);
+}
+
+static int parse_nodes(struct parsed *p, const char *text)
+{
+    return nm_scale_parse_nodes(text, strlen(text), &p->m.nodes, &p->m.n_nodes, &p->message);
+}
+
+static void test_nodes(void **state)
+{
+    _cleanup_(parsed_done) struct parsed p = {0};
+    const struct nm_scale_node *n;
+
+    (void)state;
+    assert_int_equal(parse_nodes(&p, "{\"nodes\":{\"node\":[" NODE("a:1", "") ","
+                                     NODE("b:1", ",\"nodeLabels\":[\"gpu\"],\"numQueuedContainers\":3") "]}}"), 0);
+    assert_int_equal(p.m.n_nodes, 2);
+    n = nm_scale_find_node(&p.m, "a:1");
+    assert_non_null(n);
+    assert_string_equal(n->host, "h");
+    assert_string_equal(n->http, "h:8042");
+    assert_string_equal(n->label, "");
+    assert_int_equal(n->containers, 2);
+    assert_int_equal(n->free_mb, 6144);
+    assert_int_equal(n->free_vcores, 0); /* below zero where memory alone counts */
+    n = nm_scale_find_node(&p.m, "b:1");
+    assert_string_equal(n->label, "gpu");
+    assert_int_equal(n->queued, 3);
+    assert_null(nm_scale_find_node(&p.m, "c:1"));
+}
+
+/* One node as a list of one, and none at all, in each spelling. */
+static void test_list_shapes(void **state)
+{
+    static const char *const empty[] = {"{\"nodes\":null}", "{\"nodes\":{}}", "{\"nodes\":{\"node\":null}}",
+                                        "{\"nodes\":{\"node\":[]}}"};
+    _cleanup_(parsed_done) struct parsed one = {0};
+
+    (void)state;
+    assert_int_equal(parse_nodes(&one, "{\"nodes\":{\"node\":" NODE("a:1", "") "}}"), 0);
+    assert_int_equal(one.m.n_nodes, 1);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(empty); i++) {
+        _cleanup_(parsed_done) struct parsed p = {.m.n_nodes = 7};
+
+        assert_int_equal(parse_nodes(&p, empty[i]), 0);
+        assert_int_equal(p.m.n_nodes, 0);
+    }
+}
+
+/* What is wrong is named, and nothing is given. */
+static void test_wrong_nodes(void **state)
+{
+    static const struct {
+        const char *text, *named;
+    } rows[] = {
+        {"", "JSON"},
+        {"<html>", "JSON"},
+        {"{\"nodes\":", "JSON"},
+        {"[]", "object"},
+        {"{}", "nodes"},
+        {"{\"apps\":{}}", "nodes"},
+        {"{\"nodes\":7}", "nodes"},
+        {"{\"nodes\":{\"node\":\"x\"}}", "node"},
+        {"{\"nodes\":{\"node\":[1]}}", "node"},
+        {"{\"nodes\":{\"node\":[{}]}}", "id"},
+        {"{\"nodes\":{\"node\":[" NODE("", "") "]}}", "id"},
+        {"{\"nodes\":{\"node\":[" NODE("a b", "") "]}}", "id"},
+        {"{\"nodes\":{\"node\":[" NODE("a\\u001b[31m", "") "]}}", "id"},
+        {"{\"nodes\":{\"node\":[" NODE("a#", "") "]}}", "id"},
+        {"{\"nodes\":{\"node\":[" NODE("a:1", ",\"nodeLabels\":[\"x y\"]") "]}}", "nodeLabels"},
+        {"{\"nodes\":{\"node\":[" NODE("a:1", ",\"numQueuedContainers\":\"3\"") "]}}", "numQueuedContainers"},
+        {"{\"nodes\":{\"node\":[" NODE("a:1", "") "," NODE("b:1", ",\"numContainers\":1.5") "]}}", "numContainers"},
+        {"{\"nodes\":{\"node\":[{\"id\":\"a\",\"nodeHostName\":\"h\",\"state\":\"RUNNING\"}]}}", "numContainers"},
+        {"{\"nodes\":{\"node\":[{\"id\":\"a\",\"nodeHostName\":\"h\",\"state\":7}]}}", "state"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        _cleanup_(parsed_done) struct parsed p = {0};
+
+        assert_int_equal(parse_nodes(&p, rows[i].text), -EBADMSG);
+        assert_null(p.m.nodes);
+        assert_non_null(p.message);
+        if (!strstr(p.message, rows[i].named))
+            fail_msg("%s: \"%s\" doesn't name %s", rows[i].text, p.message, rows[i].named);
+    }
+}
+
+static void test_too_many(void **state)
+{
+    _cleanup_(parsed_done) struct parsed p = {0};
+    _cleanup_free_ char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    (void)state;
+    fputs("{\"nodes\":{\"node\":[{}", f);
+    for (int i = 0; i < NM_SCALE_NODES_MAX; i++)
+        fputs(",{}", f);
+    fputs("]}}", f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(parse_nodes(&p, text), -E2BIG);
+    assert_non_null(strstr(p.message, "20001"));
+}
+
+static void test_apps(void **state)
+{
+    static const char text[] = "{\"apps\":{\"app\":[{\"id\":\"application_1_1\",\"state\":\"RUNNING\"},"
+                               "{\"id\":\"application_1_2\",\"state\":\"ACCEPTED\"}]}}";
+    _cleanup_(parsed_done) struct parsed p = {0};
+
+    (void)state;
+    assert_int_equal(nm_scale_parse_apps(text, strlen(text), &p.m.apps, &p.m.n_apps, &p.message), 0);
+    assert_int_equal(p.m.n_apps, 2);
+    assert_string_equal(p.m.apps[1].id, "application_1_2");
+    assert_false(p.m.apps[0].accepted);
+    assert_true(p.m.apps[1].accepted);
+    assert_false(p.m.apps[0].seen);
+}
+
+static void test_demand(void **state)
+{
+    static const char text[] = "{\"clusterMetrics\":{\"containersPending\":3,\"pendingMB\":3072,\"pendingVirtualCores\":6}}";
+    static const char *const wrong[] = {"{}", "{\"clusterMetrics\":[]}", "{\"clusterMetrics\":{}}",
+                                        "{\"clusterMetrics\":{\"containersPending\":true}}"};
+    struct nm_scale_demand d = {0}, untouched = {.containers = 9};
+
+    (void)state;
+    assert_int_equal(nm_scale_parse_demand(text, strlen(text), &d, NULL), 0);
+    assert_int_equal(d.containers, 3);
+    assert_int_equal(d.mb, 3072);
+    assert_int_equal(d.vcores, 6);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(wrong); i++) {
+        assert_int_equal(nm_scale_parse_demand(wrong[i], strlen(wrong[i]), &untouched, NULL), -EBADMSG);
+        assert_int_equal(untouched.containers, 9);
+    }
+}
+
+static void test_attempts(void **state)
+{
+    static const char text[] = "{\"appAttempts\":{\"appAttempt\":[{\"appAttemptId\":\"appattempt_1_1_1\",\"nodeId\":\"a:1\"},"
+                               "{\"appAttemptId\":\"appattempt_1_1_2\",\"nodeId\":\"\"}]}}";
+    struct nm_scale_attempts a;
+
+    (void)state;
+    assert_int_equal(nm_scale_parse_attempts(text, strlen(text), &a, NULL), 0);
+    assert_int_equal(a.n_ids, 2);
+    assert_int_equal(a.n_nodes, 1);
+    assert_string_equal(a.ids[1], "appattempt_1_1_2");
+    assert_string_equal(a.nodes[0], "a:1");
+    nm_scale_attempts_done(&a);
+}
+
+static void test_containers(void **state)
+{
+    static const char text[] = "{\"containers\":{\"container\":[{\"nodeId\":\"a:1\"},{\"assignedNodeId\":\"b:1\"}]}}";
+    static const char none[] = "{\"containers\":{}}";
+    char **nodes;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(nm_scale_parse_containers(text, strlen(text), &nodes, &n, NULL), 0);
+    assert_int_equal(n, 2);
+    assert_string_equal(nodes[0], "a:1");
+    assert_string_equal(nodes[1], "b:1");
+    nm_scale_words_free(nodes, n);
+    assert_int_equal(nm_scale_parse_containers(none, strlen(none), &nodes, &n, NULL), 0);
+    assert_int_equal(n, 0);
+    nm_scale_words_free(nodes, n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nodes),    cmocka_unit_test(test_list_shapes), cmocka_unit_test(test_wrong_nodes),
+        cmocka_unit_test(test_too_many), cmocka_unit_test(test_apps),        cmocka_unit_test(test_demand),
+        cmocka_unit_test(test_attempts), cmocka_unit_test(test_containers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
