@@ -123,3 +123,9 @@ fuzz_programs += fuzz-trace
 fuzz_trace_SOURCES = %D%/fuzz-trace.c $(fuzz_main)
 fuzz_trace_LDFLAGS = $(fuzz_ldflags)
 fuzz_trace_LDADD = libnm-sim.la
+
+# nmscale/: what a ResourceManager and its nodes answer, and the file of what nmscale remembers
+fuzz_programs += fuzz-yarn-pages
+fuzz_yarn_pages_SOURCES = %D%/fuzz-yarn-pages.c $(fuzz_main)
+fuzz_yarn_pages_LDFLAGS = $(fuzz_ldflags)
+fuzz_yarn_pages_LDADD = libnm-scale.la
