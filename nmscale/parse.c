@@ -59,10 +59,18 @@ static json_t *page_entry(const struct page *p, size_t i)
     return json_is_array(p->list) ? json_array_get(p->list, i) : p->list;
 }
 
+/* The page of containers comes without the outer name (3.4): there the whole is what is in it elsewhere. */
+static bool is_bare(const char *outer)
+{
+    return nm_streq(outer, "containers");
+}
+
 static int find_list(json_t *root, const char *outer, const char *inner, json_t **ret, char **ret_message)
 {
     json_t *o = json_object_get(root, outer), *list;
 
+    if (!o && is_bare(outer))
+        o = root;
     if (!o)
         return nm_fail(ret_message, -EBADMSG, "there is no \"%s\" in it", outer);
     if (!json_is_null(o) && !json_is_object(o))

@@ -11,7 +11,7 @@
 #include "util/error.h"
 
 #define MOST_CLUSTER (UINT64_C(128) << 20) /* 20,000 nodes take about 30 MiB, 50,000 applications about 80 */
-#define MOST_ONE (UINT64_C(16) << 20)      /* of one application or node */
+#define MOST_ONE (UINT64_C(64) << 20)      /* of one application or node: 0.7 KiB for each container */
 #define APPS_ASKED 2000 /* at two pages each, more would take longer than a look may */
 #define SILENT_MOST 5 /* so many nodes in a row that don't answer, and the others aren't waited for */
 
