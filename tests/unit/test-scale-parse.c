@@ -175,19 +175,25 @@ static void test_attempts(void **state)
 static void test_containers(void **state)
 {
     static const char text[] = "{\"containers\":{\"container\":[{\"nodeId\":\"a:1\"},{\"assignedNodeId\":\"b:1\"}]}}";
-    static const char none[] = "{\"containers\":{}}";
+    static const char bare[] = "{\"container\":[{\"nodeId\":\"a:1\"}]}"; /* as 3.4.2 has it */
+    static const char *const none[] = {"{\"containers\":{}}", "{}"};
     char **nodes;
     size_t n;
 
     (void)state;
+    assert_int_equal(nm_scale_parse_containers(bare, strlen(bare), &nodes, &n, NULL), 0);
+    assert_int_equal(n, 1);
+    nm_scale_words_free(nodes, n);
     assert_int_equal(nm_scale_parse_containers(text, strlen(text), &nodes, &n, NULL), 0);
     assert_int_equal(n, 2);
     assert_string_equal(nodes[0], "a:1");
     assert_string_equal(nodes[1], "b:1");
     nm_scale_words_free(nodes, n);
-    assert_int_equal(nm_scale_parse_containers(none, strlen(none), &nodes, &n, NULL), 0);
-    assert_int_equal(n, 0);
-    nm_scale_words_free(nodes, n);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(none); i++) {
+        assert_int_equal(nm_scale_parse_containers(none[i], strlen(none[i]), &nodes, &n, NULL), 0);
+        assert_int_equal(n, 0);
+        nm_scale_words_free(nodes, n);
+    }
 }
 
 int main(void)
