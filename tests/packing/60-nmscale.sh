@@ -4,6 +4,7 @@
 #
 # nmscale on a stock ResourceManager with light nodes: what it names and why the others stay; giving back, and putting back
 # for each reason there is.
+# shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 nmscale=$NMD_TEST_BUILD/nmscale/nmscale
