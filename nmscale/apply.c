@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See apply.h. Every refresh is a graceful one: a plain -refreshNodes would decommission by force whatever is on its way,
- * ours and other people's. Without --force-after it has no time-out in the ResourceManager either, which then waits for
- * containers and for running applications whose data lies there; the time-out is here, and ends in putting back.
+ * See apply.h. Every refresh is a graceful one: a plain -refreshNodes would decommission by force whatever is on its
+ * way, ours and other people's. Without --force-after it has no time-out in the ResourceManager either, which then
+ * waits for containers and for running applications whose data lies there; the time-out is here, and ends in putting
+ * back.
  */
 
 #include "nmscale/apply.h"
@@ -217,8 +218,8 @@ static int plan(const struct nm_scale_apply *a, const struct nm_scale_model *m,
     return 0;
 }
 
-/* A node that has gone may be listed by another id: after a restart the ResourceManager knows the host only. Nothing at all
- * says nothing: it may just have restarted. */
+/* A node that has gone may be listed by another id: after a restart the ResourceManager knows the host only. Nothing
+ * at all says nothing: it may just have restarted. */
 static const char *state_of(const struct nm_scale_model *m, const struct nm_scale_target *t)
 {
     const struct nm_scale_node *node = nm_scale_find_node(m, t->id);
@@ -304,8 +305,9 @@ static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *r
             "yarn.resourcemanager.nodes.exclude-path names on its host?",
             a->options->exclude_file);
     else if (w->n > 0 && passed > a->options->timeout_usec)
-        end(res, NM_SCALE_PUT_BACK, "not decommissioned after %s: containers run there, or data of running applications "
-            "is needed", nm_format_duration(a->options->timeout_usec, duration, sizeof duration));
+        end(res, NM_SCALE_PUT_BACK,
+            "not decommissioned after %s: containers run there, or data of running applications is needed",
+            nm_format_duration(a->options->timeout_usec, duration, sizeof duration));
     w->wanted = r >= 0 && demand_is_back(&m, res);
 }
 
@@ -427,8 +429,9 @@ int nm_scale_readmit(const struct nm_scale_apply *a, char **ret_message)
     new = nm_scale_exclude_remove(old, (char *const *)o->readmit, o->n_readmit);
     for (size_t i = 0; new && i < o->n_readmit; i++)
         if (nm_scale_exclude_has(new, o->readmit[i]))
-            return nm_fail(ret_message, -EPERM, "%s: somebody else has excluded it in %s, and nmscale takes away its own "
-                           "lines only", o->readmit[i], o->exclude_file);
+            return nm_fail(ret_message, -EPERM,
+                           "%s: somebody else has excluded it in %s, and nmscale takes away its own lines only",
+                           o->readmit[i], o->exclude_file);
     for (size_t i = 0; new && i < o->n_readmit; i++)
         if (!nm_scale_exclude_has(old, o->readmit[i]))
             return nm_fail(ret_message, -ENOENT, "%s: it is not in %s", o->readmit[i], o->exclude_file);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Gives nodes back: onto the exclude file, rmadmin -refreshNodes -g, and looks until the ResourceManager says that they are
- * decommissioned. What isn't by then is put back: off the file, refreshed again, running again. That happens when demand
- * comes back, when time is up, when nmscale is to end, and when something fails half-way.
+ * Gives nodes back: onto the exclude file, rmadmin -refreshNodes -g, and looks until the ResourceManager says that
+ * they are decommissioned. What isn't by then is put back: off the file, refreshed again, running again. That happens
+ * when demand comes back, when time is up, when nmscale is to end, and when something fails half-way.
  *
  * The exclude file says what is under way, and nmscale's mark in it whose doing it is: an nmscale that finds what a
  * killed one has left takes it over.

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The ResourceManager's exclude file (yarn.resourcemanager.nodes.exclude-path): hosts, divided by blanks and lines; what
- * follows a # is a comment. nmscale puts each host of its own on a line that ends in its mark, and takes only such lines
- * away again: what an administrator has written stays to the byte.
+ * The ResourceManager's exclude file (yarn.resourcemanager.nodes.exclude-path): hosts, divided by blanks and lines;
+ * what follows a # is a comment. nmscale puts each host of its own on a line that ends in its mark, and takes only
+ * such lines away again: what an administrator has written stays to the byte.
  */
 
 #include <stdbool.h>

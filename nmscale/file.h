@@ -10,9 +10,9 @@
 int nm_scale_read_file(const char *path, size_t most, char **ret, size_t *ret_size);
 
 /*
- * A reader sees the old contents or the new, and so does whoever reads after a crash of the host: temporary file, fsync,
- * rename, fsync of the directory. Mode and owner stay as they are; a new file gets `mode`. A symbolic link is followed:
- * what it leads to is replaced.
+ * A reader sees the old contents or the new, and so does whoever reads after a crash of the host: temporary file,
+ * fsync, rename, fsync of the directory. Mode and owner stay as they are; a new file gets `mode`. A symbolic link is
+ * followed: what it leads to is replaced.
  */
 int nm_scale_replace_file(const char *path, const char *text, mode_t mode);
 

@@ -134,7 +134,8 @@ static int join(struct nm_scale_known_app *to, const struct nm_scale_known_app *
     return 0;
 }
 
-/* Followed is who wasn't there at the look before, or has had no container yet, and has been looked into at each since. */
+/* Followed is who wasn't there at the look before, or has had no container yet, and has been looked into at each
+ * since. */
 static int look_at_apps(const struct nm_scale_memory *old, struct nm_scale_memory *new,
                         const struct nm_scale_model *model, bool on)
 {

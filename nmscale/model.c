@@ -55,8 +55,8 @@ const struct nm_scale_node *nm_scale_find_node(const struct nm_scale_model *m, c
     return NULL;
 }
 
-/* The mean is rounded up, and memory and CPU must both be there: where the ResourceManager goes by memory alone, this keeps a
- * node too many at worst. */
+/* The mean is rounded up, and memory and CPU must both be there: where the ResourceManager goes by memory alone, this
+ * keeps a node too many at worst. */
 uint64_t nm_scale_fits(const struct nm_scale_demand *d, uint64_t mb, uint64_t vcores)
 {
     uint64_t each_mb, each_vcores, n = d->containers;

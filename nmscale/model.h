@@ -74,6 +74,6 @@ bool nm_scale_is_low(const struct nm_scale_node *n);
 /* By its id, or NULL. */
 const struct nm_scale_node *nm_scale_find_node(const struct nm_scale_model *m, const char *id);
 
-/* How many of the waiting requests, at their mean size, these nodes have room for; `mb` and `vcores` are what is free on
- * one. At most demand->containers. */
+/* How many of the waiting requests, at their mean size, these nodes have room for; `mb` and `vcores` are what is free
+ * on one. At most demand->containers. */
 uint64_t nm_scale_fits(const struct nm_scale_demand *d, uint64_t mb, uint64_t vcores);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nmscale: names the nodes of a YARN cluster that can be given back, and gives them back. See run.h for what a run is. */
+/* nmscale: names the nodes of a YARN cluster that can be given back, and gives them back. See run.h for what a run
+ * is. */
 
 #include "nmscale/run.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See parse.h. All pages have one shape: an object, in it an object, in it a list; an empty list is null, {} or not there
- * at all, and older releases give a list of one as the thing itself.
+ * See parse.h. All pages have one shape: an object, in it an object, in it a list; an empty list is null, {} or not
+ * there at all, and older releases give a list of one as the thing itself.
  */
 
 #include "nmscale/parse.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See rm.h. A page that fails fails the look, but for what is asked of each application and each node: an application may
- * end between two pages, and a node may be slow. Those are marked as not seen, which choose.c takes for "stays".
+ * See rm.h. A page that fails fails the look, but for what is asked of each application and each node: an application
+ * may end between two pages, and a node may be slow. Those are marked as not seen, which choose.c takes for "stays".
  */
 
 #include "nmscale/rm.h"

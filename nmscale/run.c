@@ -200,8 +200,8 @@ static enum nm_scale_exit look(struct run *run)
                                                            .all = o->all});
 }
 
-/* A look that fails isn't the end: a ResourceManager may be away for a while. What one that gives back left in doubt is,
- * since somebody has to see to it. */
+/* A look that fails isn't the end: a ResourceManager may be away for a while. What one that gives back left in doubt
+ * is, since somebody has to see to it. */
 static enum nm_scale_exit watch(struct run *run)
 {
     while (!stop) {
