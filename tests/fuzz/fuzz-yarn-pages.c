@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The pages of a ResourceManager and of its nodes, which may be anybody's. The first byte chooses the page. Beside crashes
- * it looks for an output of a failed parser, and for a word that could do something to a terminal or a file.
+ * The pages of a ResourceManager and of its nodes, which may be anybody's. The first byte chooses the page. Beside
+ * crashes it looks for an output of a failed parser, and for a word that could do something to a terminal or a file.
  */
 
 #include "nmscale/memory-file.h"

@@ -51,6 +51,21 @@ nmsim=${NMSIM:-$PWD/sim/nmsim}
 helped=$("$nmsim" --help | of_help)
 same "nmsim(1)" "$helped" "$(options_of nmsim.1)"
 
+nmscale=${NMSCALE:-$PWD/nmscale/nmscale}
+helped=$("$nmscale" --help | of_help)
+same "nmscale(1)" "$helped" "$(options_of nmscale.1)"
+# shellcheck source=packaging/completion/nmscale.bash
+. "$top/packaging/completion/nmscale.bash"
+offer_options() {
+    # shellcheck disable=SC2034 # read by _nmscale
+    local -a COMP_WORDS=(nmscale --) COMP_CWORD=1
+    _nmscale
+    printf '%s\n' "${COMPREPLY[@]}" | sort -u
+}
+same "completion of nmscale (bash)" "$(grep -- '^--' <<<"$helped")" "$(offer_options)"
+same "completion of nmscale (zsh)" "$(grep -- '^--' <<<"$helped")" \
+    "$(grep -oE -- '--[a-z]+(-[a-z]+)*' "$top/packaging/completion/_nmscale" | sort -u)"
+
 # nmsim's completions are lists of their own.
 # shellcheck source=packaging/completion/nmsim.bash
 . "$top/packaging/completion/nmsim.bash"
@@ -66,18 +81,6 @@ done | sort -u)
 same "completion of nmsim (bash)" "$(grep -- '^--' <<<"$helped")" "$offered"
 same "completion of nmsim (zsh)" "$(grep -- '^--' <<<"$helped")" \
     "$(grep -oE -- '--[a-z]+' "$top/packaging/completion/_nmsim" | sort -u)"
-
-nmscale=${NMSCALE:-$PWD/nmscale/nmscale}
-helped=$("$nmscale" --help | of_help)
-same "nmscale(1)" "$helped" "$(options_of nmscale.1)"
-# shellcheck source=packaging/completion/nmscale.bash
-. "$top/packaging/completion/nmscale.bash"
-# shellcheck disable=SC2034 # read by _nmscale
-COMP_WORDS=(nmscale --) COMP_CWORD=1
-_nmscale
-same "completion of nmscale (bash)" "$(grep -- '^--' <<<"$helped")" "$(printf '%s\n' "${COMPREPLY[@]}" | sort -u)"
-same "completion of nmscale (zsh)" "$(grep -- '^--' <<<"$helped")" \
-    "$(grep -oE -- '--[a-z]+(-[a-z]+)*' "$top/packaging/completion/_nmscale" | sort -u)"
 
 # A manual that a formatter warns about is shown wrongly somewhere.
 if command -v groff >/dev/null; then

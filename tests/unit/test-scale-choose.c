@@ -134,7 +134,8 @@ static void test_clock_put_back(void **state)
 
 static void test_states(void **state)
 {
-    static const char *const states[] = {"DECOMMISSIONING", "DECOMMISSIONED", "UNHEALTHY", "LOST", "SHUTDOWN", "NEW", "x"};
+    static const char *const states[] = {
+        "DECOMMISSIONING", "DECOMMISSIONED", "UNHEALTHY", "LOST", "SHUTDOWN", "NEW", "x"};
     struct world *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++)

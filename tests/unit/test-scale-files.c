@@ -46,7 +46,8 @@ static void test_exclude(void **state)
     size_t n;
 
     (void)state;
-    assert_string_equal(more, "old1 old2 # ours\n\n  old3\t\n# n1\nold4 # nmscale was here\nn1 # nmscale\nn2 # nmscale\n");
+    assert_string_equal(more, "old1 old2 # ours\n\n  old3\t\n# n1\nold4 # nmscale was here\n"
+                              "n1 # nmscale\nn2 # nmscale\n");
     assert_true(nm_scale_exclude_has(more, "n1"));
     assert_false(nm_scale_exclude_has(admins, "n1")); /* in a comment */
     assert_true(nm_scale_exclude_has(admins, "old2"));

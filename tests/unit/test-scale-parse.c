@@ -8,8 +8,9 @@
 #include "tests/unit/scale-world.h"
 
 #define NODE(id, more) \
-    "{\"id\":\"" id "\",\"nodeHostName\":\"h\",\"nodeHTTPAddress\":\"h:8042\",\"state\":\"RUNNING\",\"numContainers\":2," \
-    "\"usedMemoryMB\":2048,\"availMemoryMB\":6144,\"usedVirtualCores\":2,\"availableVirtualCores\":-1" more "}"
+    "{\"id\":\"" id "\",\"nodeHostName\":\"h\",\"nodeHTTPAddress\":\"h:8042\",\"state\":\"RUNNING\"," \
+    "\"numContainers\":2,\"usedMemoryMB\":2048,\"availMemoryMB\":6144,\"usedVirtualCores\":2," \
+    "\"availableVirtualCores\":-1" more "}"
 
 struct parsed {
     struct nm_scale_model m;
@@ -141,7 +142,8 @@ static void test_apps(void **state)
 
 static void test_demand(void **state)
 {
-    static const char text[] = "{\"clusterMetrics\":{\"containersPending\":3,\"pendingMB\":3072,\"pendingVirtualCores\":6}}";
+    static const char text[] = "{\"clusterMetrics\":"
+                               "{\"containersPending\":3,\"pendingMB\":3072,\"pendingVirtualCores\":6}}";
     static const char *const wrong[] = {"{}", "{\"clusterMetrics\":[]}", "{\"clusterMetrics\":{}}",
                                         "{\"clusterMetrics\":{\"containersPending\":true}}"};
     struct nm_scale_demand d = {0}, untouched = {.containers = 9};
@@ -159,7 +161,8 @@ static void test_demand(void **state)
 
 static void test_attempts(void **state)
 {
-    static const char text[] = "{\"appAttempts\":{\"appAttempt\":[{\"appAttemptId\":\"appattempt_1_1_1\",\"nodeId\":\"a:1\"},"
+    static const char text[] = "{\"appAttempts\":{\"appAttempt\":["
+                               "{\"appAttemptId\":\"appattempt_1_1_1\",\"nodeId\":\"a:1\"},"
                                "{\"appAttemptId\":\"appattempt_1_1_2\",\"nodeId\":\"\"}]}}";
     struct nm_scale_attempts a;
 

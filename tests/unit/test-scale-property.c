@@ -64,7 +64,8 @@ static void drop_apps(struct nm_scale_model *m)
 
 static void change_nodes(struct nm_scale_model *m)
 {
-    static const char *const states[] = {"RUNNING", "RUNNING", "RUNNING", "RUNNING", "UNHEALTHY", "LOST", "DECOMMISSIONING"};
+    static const char *const states[] = {"RUNNING", "RUNNING",   "RUNNING", "RUNNING",
+                                         "UNHEALTHY", "LOST", "DECOMMISSIONING"};
 
     for (size_t i = 0; i < m->n_nodes; i++) {
         struct nm_scale_node *n = &m->nodes[i];
