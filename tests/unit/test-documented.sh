@@ -52,8 +52,8 @@ helped=$("$nmsim" --help | of_help)
 same "nmsim(1)" "$helped" "$(options_of nmsim.1)"
 
 nmscale=${NMSCALE:-$PWD/nmscale/nmscale}
-helped=$("$nmscale" --help | of_help)
-same "nmscale(1)" "$helped" "$(options_of nmscale.1)"
+takes=$("$nmscale" --help | of_help)
+same "nmscale(1)" "$takes" "$(options_of nmscale.1)"
 # shellcheck source=packaging/completion/nmscale.bash
 . "$top/packaging/completion/nmscale.bash"
 offer_options() {
@@ -62,8 +62,8 @@ offer_options() {
     _nmscale
     printf '%s\n' "${COMPREPLY[@]}" | sort -u
 }
-same "completion of nmscale (bash)" "$(grep -- '^--' <<<"$helped")" "$(offer_options)"
-same "completion of nmscale (zsh)" "$(grep -- '^--' <<<"$helped")" \
+same "completion of nmscale (bash)" "$(grep -- '^--' <<<"$takes")" "$(offer_options)"
+same "completion of nmscale (zsh)" "$(grep -- '^--' <<<"$takes")" \
     "$(grep -oE -- '--[a-z]+(-[a-z]+)*' "$top/packaging/completion/_nmscale" | sort -u)"
 
 # nmsim's completions are lists of their own.
