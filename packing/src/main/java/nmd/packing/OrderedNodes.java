@@ -9,6 +9,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 /**
  * A look-up's answer: nodes in the order of their numbers. Most look-ups end with the first node or two, so they stand in
  * a heap and are put in order only as far as they are asked for.
+ *
+ * <p>When nothing fits anywhere, the scheduler reserves room on the last node it was given, and only there. Where nodes
+ * differ in size the last one may be too small for what is asked for, and a large container would wait for ever: then
+ * the roomiest of the largest nodes comes once more.
  */
 final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
     private static final long INDEX_MASK = (1L << NodeOrder.INDEX_BITS) - 1;
@@ -18,6 +22,7 @@ final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
     private int added;
     private int left;
     private N next;
+    private N last;
 
     @SuppressWarnings("unchecked")
     OrderedNodes(int capacity) {
@@ -65,10 +70,36 @@ final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
             heap[0] = heap[--left];
             sink(0);
             if (NodeOrder.takesContainers(node)) {
+                last = node;
                 return node;
             }
         }
-        return null;
+        return again();
+    }
+
+    private N again() {
+        N before = last;
+        last = null; // once only
+        N best = before;
+        for (int i = 0; before != null && i < added; i++) {
+            N node = nodes[i];
+            if (roomier(node, best) && node.getReservedContainer() == null && NodeOrder.takesContainers(node)) {
+                best = node;
+            }
+        }
+        return best == null || size(best) == size(before) ? null : best;
+    }
+
+    private boolean roomier(N node, N than) {
+        return size(node) > size(than) || size(node) == size(than) && free(node) > free(than);
+    }
+
+    private long size(N node) {
+        return node.getTotalResource().getMemorySize();
+    }
+
+    private long free(N node) {
+        return node.getUnallocatedResource().getMemorySize();
     }
 
     private void sink(int at) {

@@ -22,11 +22,15 @@ import org.slf4j.LoggerFactory;
  * node that was best then beyond the threshold. Look-ups come from several threads; all that they share is immutable,
  * but for the list that {@link #getNodesPerPartition} shows.
  */
-public class PackingPolicy<N extends SchedulerNode> implements MultiNodeLookupPolicy<N> {
+public final class PackingPolicy<N extends SchedulerNode> implements MultiNodeLookupPolicy<N> {
     private static final Logger LOG = LoggerFactory.getLogger(PackingPolicy.class);
 
-    private final PackingSettings settings;
+    static {
+        PolicySetup.refuseUnregistered(PackingPolicy.class.getName());
+    }
+
     private final NodeOrder order;
+    private final QueueWatch watch = new QueueWatch(PackingPolicy.class.getName());
     private final Map<String, Collection<N>> lastKnown = new ConcurrentHashMap<>();
 
     /** What the scheduler calls: it passes no configuration, so the scheduler's own is read here. */
@@ -35,7 +39,6 @@ public class PackingPolicy<N extends SchedulerNode> implements MultiNodeLookupPo
     }
 
     PackingPolicy(PackingSettings settings) {
-        this.settings = settings;
         this.order = new NodeOrder(settings);
         LOG.info("Containers are packed: {}", settings);
     }
@@ -49,6 +52,7 @@ public class PackingPolicy<N extends SchedulerNode> implements MultiNodeLookupPo
     @Override
     public void addAndRefreshNodesSet(Collection<N> nodes, String partition) {
         lastKnown.put(partition, nodes);
+        watch.look(nodes);
     }
 
     @Override
@@ -56,9 +60,5 @@ public class PackingPolicy<N extends SchedulerNode> implements MultiNodeLookupPo
         Set<N> sorted = new LinkedHashSet<>();
         order.of(lastKnown.getOrDefault(partition, Collections.<N>emptyList())).forEachRemaining(sorted::add);
         return Collections.unmodifiableSet(sorted);
-    }
-
-    PackingSettings settings() {
-        return settings;
     }
 }

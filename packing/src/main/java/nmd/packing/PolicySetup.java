@@ -27,13 +27,48 @@ final class PolicySetup {
         try {
             Configuration conf = schedulerConfiguration();
             PackingSettings settings = PackingSettings.read(conf, nameOf(conf, className));
-            PlacementCheck.everyQueueHasPolicy(conf);
+            if (readsTheFile(conf)) {
+                PlacementCheck.everyQueueHasPolicy(conf);
+            }
             return settings;
         } catch (PackingException e) {
-            // Hadoop's own message is a stack of wrapped exceptions; here the sentence stands alone.
-            LOG.error("The ResourceManager can't start: {}", e.getMessage());
-            throw e;
+            throw refusal(e);
         }
+    }
+
+    /**
+     * For the moment when the scheduler looks at the class because a queue's key names it: where the list of policies
+     * doesn't, there will never be an object that could object.
+     */
+    static void refuseUnregistered(String className) {
+        try {
+            Configuration conf = schedulerConfiguration();
+            if (conf.getBoolean(PlacementCheck.ENABLED, false) && readsTheFile(conf)
+                    && !PlacementCheck.registered(conf).contains(className)) {
+                PlacementCheck.everyQueueHasPolicy(conf);
+            }
+        } catch (PackingException e) {
+            throw refusal(e);
+        }
+    }
+
+    /** Hadoop's own message is a stack of wrapped exceptions; here the sentence stands alone. */
+    private static PackingException refusal(PackingException e) {
+        LOG.error("The ResourceManager can't start: {}", e.getMessage());
+        return e;
+    }
+
+    /** Queues that are kept elsewhere (leveldb, ZooKeeper) can't be read here: that store is the scheduler's alone. */
+    private static boolean readsTheFile(Configuration conf) {
+        String store = conf.getTrimmed(YarnConfiguration.SCHEDULER_CONFIGURATION_STORE_CLASS,
+                YarnConfiguration.FILE_CONFIGURATION_STORE);
+        if (store.equals(YarnConfiguration.FILE_CONFIGURATION_STORE)) {
+            return true;
+        }
+        LOG.warn("{} is \"{}\": the policy's settings are taken from {}, and whether each queue has a policy isn't"
+                + " looked at. Set {} there and in the store.", YarnConfiguration.SCHEDULER_CONFIGURATION_STORE_CLASS, store,
+                YarnConfiguration.CS_CONFIGURATION_FILE, PlacementCheck.FOR_ALL);
+        return false;
     }
 
     /** As the scheduler reads it: through the provider that yarn-site.xml names, from the class path by default. */

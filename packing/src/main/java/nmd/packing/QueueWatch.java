@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+package nmd.packing;
+
+import java.util.Collection;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractCSQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What {@link PlacementCheck} refuses at the start can come later, with {@code rmadmin -refreshQueues}, and nothing asks
+ * a policy then. So once a second the scheduler's own queues are looked at: one without a policy that exists gets this
+ * one, which applications that are submitted from then on go by.
+ */
+final class QueueWatch {
+    private static final Logger LOG = LoggerFactory.getLogger(QueueWatch.class);
+    private static final long PERIOD = TimeUnit.SECONDS.toNanos(1);
+
+    private final String className;
+    private final AtomicLong due = new AtomicLong(System.nanoTime());
+
+    QueueWatch(String className) {
+        this.className = className;
+    }
+
+    /** Costs next to nothing unless a look is due. */
+    void look(Collection<? extends SchedulerNode> nodes) {
+        long at = due.get();
+        long now = System.nanoTime();
+        if (now - at < 0 || nodes.isEmpty() || !due.compareAndSet(at, now + PERIOD)) {
+            return;
+        }
+        RMContext context = nodes.iterator().next().getRMNode().getRMContext();
+        if (context != null && context.getScheduler() instanceof CapacityScheduler) {
+            CapacityScheduler scheduler = (CapacityScheduler) context.getScheduler();
+            for (CSQueue queue : scheduler.getCapacitySchedulerQueueManager().getQueues().values()) {
+                if (queue instanceof AbstractLeafQueue && !hasPolicy(queue, context)) {
+                    give((AbstractCSQueue) queue);
+                }
+            }
+        }
+    }
+
+    private static boolean hasPolicy(CSQueue queue, RMContext context) {
+        String name = queue.getMultiNodeSortingPolicyName();
+        return name != null && context.getMultiNodeSortingManager().getMultiNodePolicy(name) != null;
+    }
+
+    private void give(AbstractCSQueue queue) {
+        LOG.error("Queue {} came without a policy that exists ({}): all its containers would go to one node. It is packed"
+                + " until it has one; applications that were submitted to it before now have to be submitted again. Set {},"
+                + " or the ResourceManager won't start the next time.", queue.getQueuePath(),
+                queue.getMultiNodeSortingPolicyName(), PlacementCheck.FOR_ALL);
+        queue.setMultiNodeSortingPolicyName(className);
+    }
+}

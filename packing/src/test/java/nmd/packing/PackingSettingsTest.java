@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package nmd.packing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import org.apache.hadoop.conf.Configuration;
+import org.junit.jupiter.api.Test;
+
+class PackingSettingsTest {
+    private static final String KEY = "yarn.scheduler.capacity.multi-node-sorting.policy.pack.";
+
+    private static String refusal(String key, String value) {
+        Configuration conf = new Configuration(false);
+        conf.set(KEY + key, value);
+        return assertThrows(PackingException.class, () -> PackingSettings.read(conf, "pack")).getMessage();
+    }
+
+    @Test
+    void defaults() {
+        PackingSettings s = PackingSettings.read(new Configuration(false), "pack");
+        assertEquals("high-threshold 60 %, min-nodes 5, resource memory, measured both, measured-threshold 80 %",
+                s.toString());
+        assertEquals(0.6, s.highThreshold);
+    }
+
+    @Test
+    void everyKeyIsRead() {
+        assertEquals("high-threshold 85 %, min-nodes 12, resource dominant, measured node, measured-threshold 90 %",
+                NodeOrderTest.settings("high-threshold", " 85 ", "min-nodes", "12", "resource", "dominant", "measured",
+                        "node", "measured-threshold", "90", "class", "any", "sorting-interval.ms", "0").toString());
+    }
+
+    @Test
+    void theEndsOfTheRangesAreAllowed() {
+        for (String[] pair : new String[][] {{"high-threshold", "1"}, {"high-threshold", "100"}, {"min-nodes", "0"},
+                {"min-nodes", "1000000"}, {"measured-threshold", "1"}, {"measured-threshold", "100"}}) {
+            NodeOrderTest.settings(pair);
+        }
+    }
+
+    @Test
+    void aNumberOutOfRangeIsNamedWithWhatIsAllowed() {
+        assertEquals(KEY + "high-threshold is \"101\", and must be a whole number from 1 to 100 (percent of a node; 60 when"
+                + " it isn't set).", refusal("high-threshold", "101"));
+        for (String bad : new String[] {"0", "-1", "60%", "0.6", "", "sixty", "99999999999"}) {
+            assertEquals(KEY + "high-threshold is \"" + bad + "\", and must be a whole number from 1 to 100 (percent of a"
+                    + " node; 60 when it isn't set).", refusal("high-threshold", bad));
+        }
+        assertEquals(KEY + "min-nodes is \"-1\", and must be a whole number from 0 to 1000000 (nodes; 5 when it isn't set).",
+                refusal("min-nodes", "-1"));
+        assertEquals(KEY + "measured-threshold is \"0\", and must be a whole number from 1 to 100 (percent of a node; 80"
+                + " when it isn't set).", refusal("measured-threshold", "0"));
+    }
+
+    @Test
+    void aWordThatIsUnknownIsNamedWithWhatIsAllowed() {
+        assertEquals(KEY + "resource is \"cpu\", and must be one of: memory, dominant (memory when it isn't set).",
+                refusal("resource", "cpu"));
+        assertEquals(KEY + "measured is \"yes\", and must be one of: off, containers, node, both (both when it isn't set).",
+                refusal("measured", "yes"));
+    }
+
+    @Test
+    void aMisspeltKeyIsRefused() {
+        assertEquals(KEY + "treshold: there is no such key. After \"" + KEY + "\" there may be: class, sorting-interval.ms,"
+                + " high-threshold, min-nodes, resource, measured, measured-threshold.", refusal("treshold", "80"));
+    }
+
+    @Test
+    void otherPoliciesKeysAreNotOurs() {
+        Configuration conf = new Configuration(false);
+        conf.set("yarn.scheduler.capacity.multi-node-sorting.policy.other.treshold", "80");
+        conf.set("yarn.scheduler.capacity.multi-node-sorting.policy.other.high-threshold", "80");
+        assertEquals(0.6, PackingSettings.read(conf, "pack").highThreshold);
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+package nmd.packing;
+
+import java.lang.reflect.Proxy;
+import java.util.HashMap;
+import java.util.Map;
+
+import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.api.records.NodeState;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceUtilization;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
+
+/** The scheduler's own node, on an RMNode of which a policy sees the name, the sizes and the state. */
+final class TestNode {
+    final FiCaSchedulerNode node;
+    private final Map<String, Object> says = new HashMap<>();
+
+    TestNode(String name, long mb, int vcores) {
+        this(name, Resource.newInstance(mb, vcores));
+    }
+
+    TestNode(String name, Resource size) {
+        says.put("getNodeID", NodeId.newInstance(name, 1));
+        says.put("getHostName", name);
+        says.put("getTotalCapability", size);
+        says.put("getState", NodeState.RUNNING);
+        node = new FiCaSchedulerNode((RMNode) Proxy.newProxyInstance(RMNode.class.getClassLoader(),
+                new Class<?>[] {RMNode.class}, (proxy, method, args) -> says.get(method.getName())), false);
+    }
+
+    TestNode uses(long mb, int vcores) {
+        node.deductUnallocatedResource(Resource.newInstance(mb, vcores));
+        return this;
+    }
+
+    TestNode is(NodeState state) {
+        says.put("getState", state);
+        return this;
+    }
+
+    TestNode machine(long mb, int cores) {
+        says.put("getPhysicalResource", Resource.newInstance(mb, cores));
+        return this;
+    }
+
+    TestNode containersMeasured(int mb, float cpu) {
+        node.setAggregatedContainersUtilization(ResourceUtilization.newInstance(mb, mb, cpu));
+        return this;
+    }
+
+    TestNode nodeMeasured(int mb, float cpu) {
+        node.setNodeUtilization(ResourceUtilization.newInstance(mb, mb, cpu));
+        return this;
+    }
+}
