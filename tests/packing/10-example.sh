@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 120
+# deadline: 180
 #
-# The published example: 10 nodes of 10 slots, 20 requests, threshold 80 %.
+# The published example: 10 nodes of 10 slots, 20 requests, threshold 80 %; then what comes of it: filled, emptied, filled
+# beyond what there is, and eight rounds of churn.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -11,4 +12,27 @@ need 'ten light nodes register' cluster_start 10 10240:10
 check '20 containers are placed' ask_and_settle 20
 is 'two nodes have 8, one has 4' "$(containers_per_node)" '8 8 4 0 0 0 0 0 0 0'
 is 'seven nodes are empty' "$(empty_nodes)" 7
+is 'the others are used to 67 %' \
+    "$(nodes_json | jq '[.[] | select(.containers > 0)] | (map(.used_mb) | add) / (map(.mb) | add) * 100 | round')" 67
+is 'the ResourceManager counts as the nodes do' \
+    "$(rm_get nodes | jq -r '[.nodes.node[].numContainers] | sort | reverse | join(" ")')" '8 8 4 0 0 0 0 0 0 0'
+
+empties=''
+for round in {1..8}; do
+    churn "$round" || break
+    empties+="$(empty_nodes) "
+done
+is 'they stay empty in eight rounds of (release 8 at random, ask for 8)' "$empties" '7 7 7 7 7 7 7 7 '
+
+check 'there is room for 60 more below the threshold' ask_and_settle 60
+is 'all nodes are filled to it before any goes beyond' "$(containers_per_node)" '8 8 8 8 8 8 8 8 8 8'
+check 'and for 20 beyond it' ask_and_settle 20
+is 'a full cluster is full' "$(containers_per_node)" '10 10 10 10 10 10 10 10 10 10'
+ask 3
+check 'three more wait' settle 3
+check 'one that ends makes room for one that waits' release 1 1
+check 'two wait still' settle 2
+light cancel >/dev/null
+check 'all are given back' release_all
+is 'and all nodes are empty' "$(empty_nodes)" 10
 done_testing

@@ -16,9 +16,8 @@ rm_pid='' cluster_pid='' cluster_port='' rm_web=''
 java_options=(-Xmx384m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData
     "-Djdk.net.hosts.file=$dir/hosts" -Djava.net.preferIPv4Stack=true
     --add-opens=java.base/java.lang=ALL-UNNAMED "-Dhadoop.log.dir=$dir" "-Djava.io.tmpdir=$dir")
-# Milliseconds between two heartbeats of a node.
+# Milliseconds between two heartbeats of a node; one that is late on a busy machine isn't left out (skip.node.multiplier).
 heartbeat_ms=${heartbeat_ms:-50}
-# With few nodes the suites want what thousands are needed for elsewhere.
 policy_class=nmd.packing.PackingPolicy
 
 # A fact without which the rest of the suite makes no sense. Not in a subshell, as check is: what was started is known.
@@ -47,14 +46,18 @@ property() { # NAME VALUE
     printf '  <property><name>%s</name><value>%s</value></property>\n' "$1" "$2"
 }
 
-# A file of properties: arguments are name=value; what comes later wins.
+# A file of properties: arguments are name=value; what comes later wins, and no value takes a property away.
 write_conf() { # FILE NAME=VALUE...
     local file=$1 pair
+    local -A values=()
     shift
+    for pair in "$@"; do
+        values[${pair%%=*}]=${pair#*=}
+    done
     {
         printf '<?xml version="1.0"?>\n<configuration>\n'
-        for pair in "$@"; do
-            property "${pair%%=*}" "${pair#*=}"
+        for pair in "${!values[@]}"; do
+            [ -z "${values[$pair]}" ] || property "$pair" "${values[$pair]}"
         done
         printf '</configuration>\n'
     } >"$file"
@@ -62,8 +65,7 @@ write_conf() { # FILE NAME=VALUE...
 
 cs=yarn.scheduler.capacity
 pack_policy=$cs.multi-node-sorting.policy
-# One queue, no limits of users and masters in the way, each heartbeat places as many containers as it can... of one
-# application one at a time, which is the scheduler's own default.
+# One queue, and no limits of users and masters in the way.
 scheduler_base=("$cs.root.queues=default" "$cs.root.default.capacity=100" "$cs.root.default.maximum-capacity=100"
     "$cs.root.default.user-limit-factor=100" "$cs.maximum-am-resource-percent=1" "$cs.maximum-applications=1000")
 # What switches packing on, as in packing/capacity-scheduler.xml.example.
@@ -92,7 +94,6 @@ rm_configure() { # [--stock] [NAME=VALUE...]
         rm_web=http://127.0.0.1:${ports[4]}
     fi
     printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$dir/hosts"
-    # The files name hosts of their own accord nowhere: loopback only.
     printf '127.0.0.1 node%02d\n' $(seq 1 99) >>"$dir/hosts"
     : >>"$dir/exclude"
     write_conf "$conf/core-site.xml" fs.defaultFS=file:/// "hadoop.tmp.dir=$dir/tmp" \
@@ -106,7 +107,7 @@ rm_configure() { # [--stock] [NAME=VALUE...]
         yarn.resourcemanager.bind-host=127.0.0.1 \
         "yarn.resourcemanager.nodes.exclude-path=$dir/exclude" \
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms=$heartbeat_ms" \
-        yarn.resourcemanager.scheduler.skip.node.multiplier=1000 \
+        yarn.scheduler.skip.node.multiplier=1000 "yarn.node-attribute.fs-store.root-dir=file://$dir/attributes" \
         yarn.resourcemanager.connect.max-wait.ms=500 yarn.resourcemanager.connect.retry-interval.ms=100 \
         yarn.scheduler.minimum-allocation-mb=1 yarn.scheduler.maximum-allocation-mb=1048576 \
         yarn.scheduler.maximum-allocation-vcores=1024 yarn.resourcemanager.webapp.ui-actions.enabled=false \
@@ -204,6 +205,7 @@ ask() { light "ask?n=$1${2:+&$2}" >/dev/null; } # N [KEY=VALUE&...]
 release() { light "release?n=$1&seed=$2${3:+&$3}" >/dev/null; } # N SEED [KEY=VALUE&...]
 settle() { light "settle?seconds=60&pending=${1:-0}" >/dev/null; } # [PENDING]
 ask_and_settle() { ask "$@" && settle; }
+churn() { release 8 "$1" && settle && ask_and_settle 8; } # SEED: eight end, drawn at random, and eight more are asked for
 # Empties all nodes.
 release_all() { release 100000 1 "${1:-}" && settle; }
 

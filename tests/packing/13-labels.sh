@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# Partitions: each is packed by itself, with its own count of nodes.
+# shellcheck source=tests/packing/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need 'the ResourceManager starts with labels' rm_start yarn.node-labels.enabled=true \
+    yarn.node-labels.configuration-type=distributed "yarn.node-labels.fs-store.root-dir=file://$dir/labels" \
+    "$cs.root.accessible-node-labels=*" "$cs.root.default.accessible-node-labels=*" \
+    "$cs.root.accessible-node-labels.gpu.capacity=100" "$cs.root.default.accessible-node-labels.gpu.capacity=100" \
+    "$cs.root.accessible-node-labels.ssd.capacity=100" "$cs.root.default.accessible-node-labels.ssd.capacity=100"
+need 'labels are made' rm_admin -addToClusterNodeLabels 'gpu(exclusive=true),ssd(exclusive=true)'
+gpu=10240:10:gpu ssd=10240:10:ssd
+need '16 nodes register: six with one label, four with another, six with none' \
+    cluster_start 16 $gpu $gpu $gpu $gpu $gpu $gpu $ssd $ssd $ssd $ssd 10240:10:
+labelled() { rm_get nodes | jq '[.nodes.node[] | select((.nodeLabels // []) | index("'"$1"'"))] | length' | grep -qx "$2"; }
+wait_until 30 labelled gpu 6
+wait_until 30 labelled ssd 4
+check 'nine containers are placed on each' ask 9 label=gpu
+ask 9 label=ssd
+ask 9
+check 'all are there' settle
+is 'those of six nodes are packed' "$(containers_per_node gpu)" '6 3 0 0 0 0'
+is 'those of four are too few to be packed' "$(containers_per_node ssd)" '3 2 2 2'
+is 'and what has no label is a partition too' "$(containers_per_node '')" '6 3 0 0 0 0'
+check 'nine more on one' ask_and_settle 9 label=gpu
+is 'leave the others alone' "$(containers_per_node gpu), $(containers_per_node '')" '6 6 6 0 0 0, 6 3 0 0 0 0'
+done_testing

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# A look-up passes all nodes at once, and each counts as a missed opportunity, which uses up the scheduler's patience for
+# locality. With rack-locality-additional-delay it keeps.
+# shellcheck source=tests/packing/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need 'the ResourceManager starts' rm_start "$cs.rack-locality-additional-delay=10"
+need 'ten light nodes register' cluster_start 10 10240:10
+check 'four containers are placed' ask_and_settle 4
+target=$(nodes_json | jq -r '[.[] | select(.containers == 0)][0].name')
+# One request after the other: each has its own patience.
+for _ in {1..8}; do
+    ask_and_settle 1 "host=$target" || break
+done
+is 'eight of eight that want an empty node are on it' "$(containers_on "$target")" 8
+is 'the others stay where they are' "$(containers_per_node)" '8 4 0 0 0 0 0 0 0 0'
+check 'all are given back' release_all
+check 'one that takes no other node gets its node' ask_and_settle 1 "host=$target&strict"
+is 'indeed' "$(containers_on "$target")" 1
+done_testing

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# The ResourceManager dies and comes back: nodes register with what runs on them, and packing goes on.
+# shellcheck source=tests/packing/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need 'the ResourceManager starts with recovery' rm_start "$pack_policy.pack.high-threshold=80" \
+    yarn.resourcemanager.recovery.enabled=true \
+    yarn.resourcemanager.store.class=org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore \
+    "yarn.resourcemanager.fs.state-store.uri=file://$dir/state" \
+    yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms=500
+need 'ten light nodes register' cluster_start 10 10240:10
+check '20 containers are placed' ask_and_settle 20
+where=$(nodes_json | jq -c '[.[] | [.name, .containers]]')
+app=$(light apps | jq -r '.[0].id')
+rm_kill
+ask 8
+need 'it is killed, and started again' rm_again
+need 'all nodes come back' nodes_running 10
+check 'what was asked for while it was away is placed' settle
+is 'packed, where there was room' "$(containers_per_node)" '8 8 8 4 0 0 0 0 0 0'
+is 'nothing of what ran before was lost' "$(light apps | jq -c '.[0] | [.held, .lost]')" '[28,0]'
+is 'each node has what it had, or more' "$(nodes_json | jq -c --argjson before "$where" \
+    '[.[] | [.name, .containers]] as $now | [range(10) | $now[.][1] >= $before[.][1]] | all')" true
+is 'the ResourceManager counts as the nodes do' \
+    "$(rm_get nodes | jq -r '[.nodes.node[].numContainers] | sort | reverse | join(" ")')" '8 8 8 4 0 0 0 0 0 0'
+is 'it is the same application' "$(rm_get apps | jq -r '.apps.app[] | select(.state == "RUNNING") | .id')" "$app"
+check 'four more are placed' ask_and_settle 4
+is 'on top' "$(containers_per_node)" '8 8 8 8 0 0 0 0 0 0'
+done_testing

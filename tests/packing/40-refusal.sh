@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 300
+#
+# Configurations that would put all containers on one node, or can't be meant: the ResourceManager ends with a sentence.
+# shellcheck source=tests/packing/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# What the ResourceManager says when it ends by itself, of ours.
+refused() { # NAME REGEX NAME=VALUE...
+    local name=$1 regex=$2
+    shift 2
+    rm_log=$dir/rm-$tap_count.log
+    rm_configure "$@"
+    rm_launch
+    wait_until 90 rm_gone_or_answers
+    if rm_answers; then
+        not_ok "$name: it doesn't start" 'it answers'
+        rm_stop
+        return
+    fi
+    end_process "$rm_pid"
+    is "$name: it doesn't start" "$?" 255
+    rm_pid=''
+    like "$name: and says why" "$(grep -F "The ResourceManager can't start: " "$rm_log" | head -n 1)" "$regex"
+}
+one_node='would go to one node'
+refused 'a queue without a policy' "queue root\.default $one_node.*Set $pack_policy to the name of a policy" "$pack_policy="
+refused 'a queue whose parent has one' "queue root\.a\.b $one_node" "$pack_policy=" "$cs.root.queues=default,a" \
+    "$cs.root.default.capacity=50" "$cs.root.a.capacity=50" "$cs.root.a.queues=b" "$cs.root.a.b.capacity=100" \
+    "$cs.root.default.multi-node-sorting.policy=pack" "$cs.root.a.multi-node-sorting.policy=pack"
+refused 'a policy that is not registered' "queue root\.default $one_node.*$pack_policy\.names.*Add it there" "$pack_policy.names="
+refused 'a misspelt key' "pack\.treshold: there is no such key" "$pack_policy.pack.treshold=80"
+refused 'a threshold out of range' 'high-threshold is "160", and must be a whole number from 1 to 100' \
+    "$pack_policy.pack.high-threshold=160"
+refused 'two names for one class' 'must have one name whose class is .*it has pack, tight' \
+    "$pack_policy.names=pack,tight" "$pack_policy.tight.class=$policy_class"
+# What they were refused for: Hadoop's own policy starts with a queue that has none, and all goes to one node.
+rm_log=$dir/rm.log
+need 'with another policy alone it starts all the same' rm_start "$pack_policy.names=default" "$pack_policy="
+need 'ten light nodes register' cluster_start 10 10240:10
+ask 20
+check 'and ten of 20 containers wait for ever' settle 10
+is 'since all go to one node' "$(containers_per_node)" '10 0 0 0 0 0 0 0 0 0'
+done_testing

@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# Queues that come with rmadmin -refreshQueues, while the ResourceManager runs.
+# shellcheck source=tests/packing/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+own=multi-node-sorting.policy
+one=("$pack_policy.pack.high-threshold=80" "$pack_policy=" "$cs.root.default.$own=pack")
+need 'the ResourceManager starts; its one queue has a policy of its own' rm_start "${one[@]}"
+need 'ten light nodes register' cluster_start 10 10240:10
+two=("${one[@]}" "$cs.root.queues=default,new" "$cs.root.default.capacity=50" "$cs.root.new.capacity=50"
+    "$cs.root.new.maximum-capacity=100" "$cs.root.new.user-limit-factor=100")
+rm_configure "${two[@]}"
+check 'a queue comes that has none' rm_admin -refreshQueues
+wait_until 30 grep -q 'Queue root.new came without a policy' "$rm_log"
+like 'it is noticed' "$(grep -F 'Queue root.new came without' "$rm_log")" "ERROR.*Set $pack_policy"
+check '20 containers of it are placed' ask_and_settle 20 queue=new
+is 'packed' "$(containers_per_node)" '8 8 4 0 0 0 0 0 0 0'
+check 'they are given back' release_all queue=new
+rm_configure "${two[@]}" "$pack_policy=pack" "$cs.root.queues=default,new,third" "$cs.root.new.capacity=25" \
+    "$cs.root.third.capacity=25" "$cs.root.third.maximum-capacity=100" "$cs.root.third.user-limit-factor=100"
+check 'with the key for all queues a third comes' rm_admin -refreshQueues
+check '20 containers of it are placed' ask_and_settle 20 queue=third
+is 'packed too' "$(containers_per_node)" '8 8 4 0 0 0 0 0 0 0'
+is 'without a complaint' "$(grep -c 'Queue root.third came' "$rm_log")" 0
+done_testing
