@@ -31,10 +31,7 @@ refused 'a queue whose parent has one' "queue root\.a\.b $one_node" "$pack_polic
     "$cs.root.default.multi-node-sorting.policy=pack" "$cs.root.a.multi-node-sorting.policy=pack"
 refused 'a policy that is not registered' "queue root\.default $one_node.*$pack_policy\.names.*Add it there" "$pack_policy.names="
 refused 'a misspelt key' "pack\.treshold: there is no such key" "$pack_policy.pack.treshold=80"
-refused 'a threshold out of range' 'high-threshold is "160", and must be a whole number from 1 to 100' \
-    "$pack_policy.pack.high-threshold=160"
-refused 'two names for one class' 'must have one name whose class is .*it has pack, tight' \
-    "$pack_policy.names=pack,tight" "$pack_policy.tight.class=$policy_class"
+# (Further ones are the unit tests' matter: packing/src/test.)
 # What they were refused for: Hadoop's own policy starts with a queue that has none, and all goes to one node.
 rm_log=$dir/rm.log
 need 'with another policy alone it starts all the same' rm_start "$pack_policy.names=default" "$pack_policy="
