@@ -21,7 +21,7 @@ first_instruction_SOURCES = %D%/first-instruction.c
 first_instruction_LDFLAGS = -all-static -Wl,-e,nm_first_instruction
 
 cpu_probe_SOURCES = %D%/cpu-probe.c
-EXTRA_DIST += %D%/daemon-bench.py %D%/vm
+EXTRA_DIST += %D%/daemon-bench.py %D%/vm %D%/packing
 
 bench: $(bench_programs) first-instruction nmd nm-shim nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
@@ -30,4 +30,8 @@ bench: $(bench_programs) first-instruction nmd nm-shim nmctl/nmctl
 # What only a virtual machine has here: launches through systemd, sampling with a memory controller, and cpu.idle.
 bench-vm: first-instruction sampling-bench cpu-probe
 	$(srcdir)/tests/vm/run --suites $(srcdir)/%D%/vm --build .
-.PHONY: bench bench-vm
+
+# Container packing, in Hadoop's scheduler load simulator, which Maven loads: more than an hour.
+bench-packing:
+	$(srcdir)/%D%/packing/bench.py --build .
+.PHONY: bench bench-vm bench-packing

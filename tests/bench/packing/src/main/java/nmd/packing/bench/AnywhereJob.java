@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package nmd.packing.bench;
+
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.stream.Collectors;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.tools.rumen.JobStory;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
+import org.apache.hadoop.yarn.sls.AMDefinition;
+import org.apache.hadoop.yarn.sls.SLSRunner;
+import org.apache.hadoop.yarn.sls.appmaster.AMSimulator;
+import org.apache.hadoop.yarn.sls.appmaster.MRAMSimulator;
+import org.apache.hadoop.yarn.sls.scheduler.ContainerSimulator;
+import org.apache.hadoop.yarn.sls.synthetic.SynthTraceJobProducer;
+
+/**
+ * A job of the simulator, put right in two ways.
+ *
+ * <p>Its data lies in an object store, as on elastic clusters: it doesn't care where its containers run. The simulator
+ * gives each task of a synthetic job a node and a rack that it would like, and the same ones in each job, since its random
+ * numbers begin anew with each. That would be the simulator's packing, and not the policy's.
+ *
+ * <p>And it begins when the trace says. Hadoop 3.4.2 takes each synthetic job's own time as the time to count from, so that
+ * all of them begin at 0.
+ */
+public class AnywhereJob extends MRAMSimulator {
+    private static final Queue<Long> SUBMISSIONS = new ArrayDeque<>();
+
+    private int number;
+
+    /** The times of the jobs, in the order in which the simulator makes them: the same seed gives the same jobs. */
+    static int readSubmissions(Configuration conf, String trace) throws Exception {
+        SynthTraceJobProducer producer = new SynthTraceJobProducer(conf, new Path(trace));
+        for (JobStory job = producer.getNextJob(); job != null; job = producer.getNextJob()) {
+            SUBMISSIONS.add(job.getSubmissionTime());
+        }
+        return SUBMISSIONS.size();
+    }
+
+    @Override
+    public void init(AMDefinition definition, ResourceManager rm, SLSRunner runner, boolean tracked, long baseline,
+            long heartbeatInterval, Map<ApplicationId, AMSimulator> simulators) {
+        super.init(definition, rm, runner, tracked, baseline, heartbeatInterval, simulators);
+        number = SUBMISSIONS.size();
+        long start = SUBMISSIONS.remove();
+        init(start, start + 1000000L * heartbeatInterval, heartbeatInterval);
+    }
+
+    /** Names the job in every run of the same trace, whatever order the ResourceManager hears of them in. */
+    int number() {
+        return number;
+    }
+
+    @Override
+    protected List<ResourceRequest> packageRequests(List<ContainerSimulator> containers, int priority) {
+        return super.packageRequests(containers, priority).stream()
+                .filter(request -> ResourceRequest.ANY.equals(request.getResourceName()))
+                .collect(Collectors.toList());
+    }
+}
