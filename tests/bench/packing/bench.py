@@ -154,7 +154,7 @@ class Run:
              f"-Djdk.net.hosts.file={self.dir / 'conf' / 'hosts'}",
              "-cp", ":".join([str(self.dir / "conf"), *jars]), "nmd.packing.bench.Simulation",
              str(file), str(self.dir), str(self.day)],
-            stdout=self.log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+            stdout=self.log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self.dir)
         Run.processes.append(self.process)
 
     def result(self):
@@ -201,12 +201,12 @@ def compare(run, stock):
     return sum(mine) / sum(theirs) - 1, statistics.median(mine) / statistics.median(theirs) - 1
 
 
-HEAD = (("load", 8), ("nodes", 6), ("placement", 13), ("used", 6), ("in use", 7), ("paid", 6), ("saved", 6), ("taken", 6), ("jobs", 7),
+HEAD = (("load", 8), ("nodes", 6), ("placement", 15), ("used", 6), ("in use", 7), ("paid", 6), ("saved", 6), ("taken", 6), ("jobs", 7),
         ("middle", 7), ("allocate: middle", 17), ("mean", 6), ("99 %", 7), ("heartbeat: middle", 18), ("mean", 6), ("99 %", 7))
 
 
 def line(cells):
-    return "".join(str(cell).ljust(width) if i in (0, 2) else str(cell).rjust(width)
+    return "".join(str(cell).ljust(width) if i == 0 else "  " + str(cell).ljust(width - 2) if i == 2 else str(cell).rjust(width)
                    for i, (cell, (_, width)) in enumerate(zip(cells, HEAD))).rstrip()
 
 
@@ -217,7 +217,7 @@ def row(run, stock):
         longer, middle = compare(run, stock)
         against = [f"{1 - run['paid'] / stock['paid']:.0%}", f"{longer:+.1%}", f"{middle:+.1%}"]
     shares = [f"{run[name]:.0%}" for name in ("used", "in_use", "paid")]
-    return line([run["load"], run["nodes"], "  " + run["mode"], *shares, against[0], f"{run['taken']:.1f}", *against[1:]]
+    return line([run["load"], run["nodes"], run["mode"], *shares, against[0], f"{run['taken']:.1f}", *against[1:]]
                 + [f"{run[door][figure]:.0f}" for door in ("allocate", "heartbeat") for figure in ("p50", "mean", "p99")])
 
 
