@@ -3,12 +3,20 @@ noinst_LTLIBRARIES += libnm-hadoop.la
 libnm_hadoop_la_SOURCES = \
 	%D%/arena.c %D%/arena.h \
 	%D%/bytes.h \
+	%D%/call.c \
+	%D%/client.c %D%/client.h \
 	%D%/credentials.c %D%/credentials.h \
 	%D%/digest.c %D%/digest.h \
 	%D%/exception.c %D%/exception.h \
 	%D%/frame.c %D%/frame.h \
+	%D%/greeting.c \
 	%D%/packet.c %D%/packet.h \
+	%D%/protocol.c %D%/protocol.h \
+	%D%/sasl-client.c %D%/sasl-client.h \
+	%D%/sasl-server.c %D%/sasl-server.h \
+	%D%/server.c %D%/server.h %D%/server-state.h \
 	%D%/token.c %D%/token.h \
+	%D%/wire.c %D%/wire.h \
 	%D%/writable.c %D%/writable.h
 nodist_libnm_hadoop_la_SOURCES = $(hadoop_messages)
 libnm_hadoop_la_LIBADD = libnm-util.la $(PROTOBUF_C_LIBS) $(GSASL_LIBS) $(CRYPTO_LIBS) $(SYSTEMD_LIBS)
