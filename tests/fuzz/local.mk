@@ -110,10 +110,16 @@ fuzz_http_target_LDFLAGS = $(fuzz_ldflags)
 fuzz_http_target_LDADD = libnm-local.la
 
 # rpc/hadoop: what comes over the network, and tokens from wherever
-fuzz_programs += fuzz-hadoop-packet fuzz-hadoop-token
+fuzz_programs += fuzz-hadoop-packet fuzz-hadoop-sasl fuzz-hadoop-session fuzz-hadoop-token
 fuzz_hadoop_packet_SOURCES = %D%/fuzz-hadoop-packet.c $(fuzz_main)
 fuzz_hadoop_packet_LDFLAGS = $(fuzz_ldflags)
 fuzz_hadoop_packet_LDADD = libnm-hadoop.la
+fuzz_hadoop_sasl_SOURCES = %D%/fuzz-hadoop-sasl.c $(fuzz_main)
+fuzz_hadoop_sasl_LDFLAGS = $(fuzz_ldflags)
+fuzz_hadoop_sasl_LDADD = libnm-hadoop.la $(GSASL_LIBS)
+fuzz_hadoop_session_SOURCES = %D%/fuzz-hadoop-session.c $(fuzz_main)
+fuzz_hadoop_session_LDFLAGS = $(fuzz_ldflags)
+fuzz_hadoop_session_LDADD = libnm-hadoop.la
 fuzz_hadoop_token_SOURCES = %D%/fuzz-hadoop-token.c $(fuzz_main)
 fuzz_hadoop_token_LDFLAGS = $(fuzz_ldflags)
 fuzz_hadoop_token_LDADD = libnm-hadoop.la

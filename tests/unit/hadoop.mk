@@ -1,5 +1,5 @@
 # unit tests of rpc/hadoop
-hadoop_tests = test-hadoop-packet test-hadoop-token
+hadoop_tests = test-hadoop-abuse test-hadoop-packet test-hadoop-rpc test-hadoop-sasl test-hadoop-token
 check_PROGRAMS += $(hadoop_tests)
 TESTS += $(hadoop_tests)
 
@@ -10,3 +10,16 @@ test_hadoop_packet_LDADD = libnm-hadoop.la $(unit_libs)
 test_hadoop_token_SOURCES = %D%/test-hadoop-token.c
 test_hadoop_token_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_hadoop_token_LDADD = libnm-hadoop.la $(unit_libs)
+
+test_hadoop_sasl_SOURCES = %D%/test-hadoop-sasl.c
+test_hadoop_sasl_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_hadoop_sasl_LDADD = libnm-hadoop.la $(CRYPTO_LIBS) $(GSASL_LIBS) $(unit_libs)
+
+hadoop_fixture = %D%/hadoop-fixture.c %D%/hadoop-fixture.h
+test_hadoop_rpc_SOURCES = %D%/test-hadoop-rpc.c $(hadoop_fixture)
+test_hadoop_rpc_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_hadoop_rpc_LDADD = libnm-hadoop.la $(unit_libs)
+
+test_hadoop_abuse_SOURCES = %D%/test-hadoop-abuse.c $(hadoop_fixture)
+test_hadoop_abuse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_hadoop_abuse_LDADD = libnm-hadoop.la $(unit_libs)

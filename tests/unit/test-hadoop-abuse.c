@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a server of Hadoop's RPC does with those who aren't its clients, or are bad ones. */
+
+#include "hadoop-fixture.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "rpc/hadoop/security.pb-c.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+#define MSEC NM_USEC_PER_MSEC
+
+static void put(int fd, const void *data, size_t size)
+{
+    assert_int_equal(send(fd, data, size, MSG_NOSIGNAL), size);
+}
+
+static void put_frame(int fd, struct nm_packet_frame *f)
+{
+    put(fd, f->data, f->size);
+    free(f);
+}
+
+/* ---- the answer to what begins wrongly ---------------------------------------------------- */
+
+/* The one packet in there: what it says, and that it is all. */
+static void assert_fatal(const uint8_t *data, size_t size, int detail, const char *class_name)
+{
+    struct nm_bytes packet = {data + 4, size - 4}, message;
+    Hadoop__RpcResponse *h;
+
+    assert_true(size > 4);
+    assert_int_equal((size_t)data[2] << 8 | data[3], size - 4);
+    assert_int_equal(nm_packet_next(&packet, &message), 0);
+    assert_int_equal(packet.size, 0);
+    h = hadoop__rpc_response__unpack(NULL, message.size, message.data);
+    assert_non_null(h);
+    assert_int_equal((int32_t)h->call_id, -1);
+    assert_int_equal(h->status, HADOOP__RPC_RESPONSE__STATUS__FATAL);
+    assert_int_equal(h->ipc_version, 9);
+    assert_int_equal(h->error_detail, detail);
+    assert_string_equal(h->exception_class, class_name);
+    hadoop__rpc_response__free_unpacked(h, NULL);
+}
+
+static void test_wrong_beginnings(void **state)
+{
+    static const struct {
+        bool secure;
+        const char *bytes;
+        size_t size;
+        int detail;
+        const char *class_name;
+    } cases[] = {
+        {false, "hrpc\x08\0\0", 7, NM_EXCEPTION_FATAL_VERSION, NM_EXCEPTION_VERSION},
+        {false, "SSH-2.0-x\r\n", 11, NM_EXCEPTION_FATAL_VERSION, NM_EXCEPTION_VERSION},
+        {false, "\x16\x03\x01\x02\0\x01\0\x01\xfc", 9, NM_EXCEPTION_FATAL_VERSION, NM_EXCEPTION_VERSION},
+        {true, "hrpc\x09\0\0", 7, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_ACCESS},
+        {true, "hrpc\x09\0\x51", 7, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_ACCESS},
+        {false, "hrpc\x09\0\0\0\0\0\1x", 12, NM_EXCEPTION_FATAL_REQUEST, NM_EXCEPTION_SERVER},
+        {true, "hrpc\x09\0\xdf\0\0\0\2\1x", 13, NM_EXCEPTION_FATAL_REQUEST, NM_EXCEPTION_SERVER},
+        /* a call id of -3, where SASL should be; a packet that goes on in the next one */
+        {true, "hrpc\x09\0\xdf\0\0\0\x0b\x08\x08\2\x10\0\x18\5\x22\0\2\x10\1", 22, NM_EXCEPTION_FATAL_REQUEST,
+         NM_EXCEPTION_SERVER},
+        {true, "hrpc\x09\0\xdf\0\0\0\x0b\x08\x08\2\x10\1\x18\x41\x22\0\2\x10\1", 22, NM_EXCEPTION_FATAL_HEADER,
+         NM_EXCEPTION_SERVER},
+    };
+    uint8_t answer[2048];
+
+    (void)state;
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct fixture f;
+        size_t n;
+        int fd;
+
+        print_message("# %u\n", i);
+        fixture_set_up(&f, NULL, cases[i].secure);
+        fd = fixture_connect(&f);
+        put(fd, cases[i].bytes, cases[i].size);
+        n = fixture_read_to_end(&f, fd, answer, sizeof answer);
+        assert_fatal(answer, n, cases[i].detail, cases[i].class_name);
+        close(fd);
+        fixture_run_until_gone(&f);
+        fixture_tear_down(&f);
+    }
+}
+
+static void test_http(void **state)
+{
+    uint8_t answer[2048];
+    struct fixture f;
+    int fd;
+
+    (void)state;
+    fixture_set_up(&f, NULL, true);
+    fd = fixture_connect(&f);
+    put(fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27);
+    (void)fixture_read_to_end(&f, fd, answer, sizeof answer);
+    assert_int_equal(strncmp((char *)answer, "HTTP/1.1 404 ", 13), 0);
+    assert_non_null(strstr((char *)answer, "Content-Type: text/plain"));
+    assert_non_null(strstr((char *)answer, "Hadoop's RPC"));
+    close(fd);
+    fixture_run_until_gone(&f);
+    fixture_tear_down(&f);
+}
+
+/* Lengths that are too long for a stranger, or nothing. */
+static void test_lengths(void **state)
+{
+    static const struct nm_bytes cases[] = {
+        {(const uint8_t *)"hrpc\x09\0\0\x7f\xff\xff\xff", 11},
+        {(const uint8_t *)"hrpc\x09\0\0\xff\xff\xff\xff", 11},
+        {(const uint8_t *)"hrpc\x09\0\0\0\0\x40\1", 11}, /* 16 KiB + 1 */
+        {(const uint8_t *)"hrpc\x09\0\0\0\0\0\0", 11},
+    };
+    uint8_t answer[64];
+
+    (void)state;
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct fixture f;
+        int fd;
+
+        fixture_set_up(&f, NULL, false);
+        fd = fixture_connect(&f);
+        put(fd, cases[i].data, cases[i].size);
+        assert_int_equal(fixture_read_to_end(&f, fd, answer, sizeof answer), 0);
+        close(fd);
+        fixture_run_until_gone(&f);
+        fixture_tear_down(&f);
+    }
+}
+
+/* ---- a whole session in pieces ------------------------------------------------------------ */
+
+static size_t append(uint8_t *to, size_t n, struct nm_packet_frame *f)
+{
+    memcpy(to + n, f->data, f->size);
+    n += f->size;
+    free(f);
+    return n;
+}
+
+static struct nm_packet_frame *call_frame_with(int32_t id, const char *method, const char *host)
+{
+    struct nm_protocol_id pid = {.call = id, .retry = 3, .client_size = 16, .client = "0123456789abcde"};
+    Hadoop__RequestHeader header = HADOOP__REQUEST_HEADER__INIT;
+    Hadoop__NodeId request = HADOOP__NODE_ID__INIT;
+    struct nm_packet_frame *f;
+
+    header.method = (char *)method;
+    header.protocol = (char *)FIXTURE_PROTOCOL;
+    header.version = 1;
+    request.host = (char *)host;
+    assert_int_equal(nm_protocol_request(&pid, &header.base, &request.base, &f), 0);
+    return f;
+}
+
+static struct nm_packet_frame *call_frame(int32_t id, const char *method)
+{
+    return call_frame_with(id, method, "h");
+}
+
+static struct nm_packet_frame *context_frame(void)
+{
+    struct nm_protocol_id id = {.call = NM_PROTOCOL_CONTEXT, .retry = -1};
+    Hadoop__ConnectionContext context = HADOOP__CONNECTION_CONTEXT__INIT;
+    struct nm_packet_frame *f;
+
+    assert_int_equal(nm_protocol_request(&id, NULL, &context.base, &f), 0);
+    return f;
+}
+
+static size_t session(uint8_t *to)
+{
+    struct nm_protocol_id ping = {.call = NM_PROTOCOL_PING, .retry = -1};
+    struct nm_packet_frame *f;
+    size_t n = 7;
+
+    memcpy(to, "hrpc\x09\0\0", 7);
+    n = append(to, n, context_frame());
+    n = append(to, n, call_frame(0, "echo"));
+    assert_int_equal(nm_protocol_request(&ping, NULL, NULL, &f), 0);
+    n = append(to, n, f);
+    return append(to, n, call_frame(1, "echo"));
+}
+
+static void one_session(struct fixture *f, const uint8_t *bytes, size_t size, size_t cut, unsigned n_echoes)
+{
+    uint8_t answer[512];
+    int fd = fixture_connect(f);
+    size_t n;
+
+    for (size_t i = 0; i < size && cut == 0; i++) {
+        put(fd, bytes + i, 1);
+        fixture_run_ready(f);
+    }
+    if (cut > 0) {
+        put(fd, bytes, cut);
+        fixture_run_ready(f);
+        put(fd, bytes + cut, size - cut);
+    }
+    fixture_run_until(f, &f->n_echoes, n_echoes);
+    shutdown(fd, SHUT_WR);
+    n = fixture_read_to_end(f, fd, answer, sizeof answer);
+    /* two answers, of the same size: header with both ids' echo, and the message */
+    assert_int_equal(n % 2, 0);
+    assert_int_equal(answer[3], n / 2 - 4);
+    assert_non_null(memmem(answer, n / 2, "0123456789abcde", 16));
+    assert_memory_equal(answer + n - 4, "\x03\x0a\x01h", 4);
+    close(fd);
+}
+
+static void test_split_everywhere(void **state)
+{
+    uint8_t bytes[1024];
+    size_t size = session(bytes);
+    struct fixture f;
+
+    (void)state;
+    fixture_set_up(&f, NULL, false);
+    for (size_t cut = 0; cut < size; cut++)
+        one_session(&f, bytes, size, cut, 2 * ((unsigned)cut + 1));
+    fixture_run_until_gone(&f);
+    fixture_tear_down(&f);
+}
+
+/* One that ends at any byte leaves nothing behind. */
+static void test_truncated_everywhere(void **state)
+{
+    uint8_t bytes[1024];
+    size_t size = session(bytes);
+    struct fixture f;
+
+    (void)state;
+    fixture_set_up(&f, NULL, false);
+    for (size_t n = 0; n < size; n++) {
+        int fd = fixture_connect(&f);
+
+        if (n > 0)
+            put(fd, bytes, n);
+        fixture_run_ready(&f);
+        close(fd);
+    }
+    fixture_run_until_gone(&f);
+    fixture_tear_down(&f);
+}
+
+/* Every byte of it once wrong: refused or not, the server lives and forgets. */
+static void test_damaged_everywhere(void **state)
+{
+    uint8_t bytes[1024], answer[2048];
+    size_t size = session(bytes);
+    struct fixture f;
+
+    (void)state;
+    fixture_set_up(&f, NULL, false);
+    for (size_t i = 0; i < size; i++)
+        for (unsigned k = 0; k < 3; k++) {
+            uint8_t was = bytes[i];
+            int fd = fixture_connect(&f);
+
+            bytes[i] = k == 0 ? (uint8_t)~was : k == 1 ? 0 : (uint8_t)(was + 1);
+            put(fd, bytes, size);
+            shutdown(fd, SHUT_WR);
+            (void)fixture_read_to_end(&f, fd, answer, sizeof answer);
+            close(fd);
+            bytes[i] = was;
+        }
+    fixture_run_until_gone(&f);
+    f.n_echoes = 0;
+    one_session(&f, bytes, size, 1, 2);
+    fixture_run_until_gone(&f);
+    fixture_tear_down(&f);
+}
+
+/* ---- time --------------------------------------------------------------------------------- */
+
+static const struct nm_hadoop_server_options short_times = {
+    .handshake_usec = 100 * MSEC, .frame_usec = 100 * MSEC, .stall_usec = 100 * MSEC, .idle_usec = 100 * MSEC};
+
+/* Who doesn't go on is sent away: before the preamble, in it, before the context, in a frame, and when idle. */
+static void test_half_open(void **state)
+{
+    uint8_t bytes[1024], answer[512];
+    size_t lengths[5] = {0, 3, 7, 0, 0}, size = session(bytes);
+
+    (void)state;
+    lengths[3] = size - 3;
+    lengths[4] = size;
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(lengths); i++) {
+        struct fixture f;
+        int fd;
+
+        fixture_set_up(&f, &short_times, false);
+        fd = fixture_connect(&f);
+        if (lengths[i] > 0)
+            put(fd, bytes, lengths[i]);
+        (void)fixture_read_to_end(&f, fd, answer, sizeof answer);
+        close(fd);
+        fixture_run_until_gone(&f);
+        fixture_tear_down(&f);
+    }
+}
+
+/* A call that waits for its answer isn't idle. */
+static void test_waiting_is_not_idle(void **state)
+{
+    uint64_t until = nm_now_usec() + 400 * MSEC;
+    struct fixture f;
+    int fd;
+
+    (void)state;
+    fixture_set_up(&f, &short_times, false);
+    fd = fixture_connect(&f);
+    put(fd, "hrpc\x09\0\0", 7);
+    put_frame(fd, context_frame());
+    put_frame(fd, call_frame(0, "hold"));
+    fixture_run_until(&f, &f.n_held, 1);
+    while (nm_now_usec() < until)
+        assert_true(sd_event_run(f.event, 10 * MSEC) >= 0);
+    assert_int_equal(nm_hadoop_server_connections(f.server), 1);
+    nm_hadoop_call_answer(f.held[0], nm_hadoop_call_request(f.held[0]));
+    f.n_held = 0;
+    fixture_run_until_gone(&f); /* now it is */
+    close(fd);
+    fixture_tear_down(&f);
+}
+
+/* One that calls and never reads: the answers are kept at its cost, and then it goes. */
+static void test_reads_nothing(void **state)
+{
+    const struct nm_hadoop_server_options options = {.stall_usec = 200 * MSEC, .bytes_max = 4 << 20};
+    uint64_t deadline = nm_now_usec() + 20 * NM_USEC_PER_SEC;
+    struct nm_packet_frame *call;
+    char host[60001];
+    struct fixture f;
+    int fd;
+
+    (void)state;
+    memset(host, 'h', sizeof host - 1);
+    host[sizeof host - 1] = '\0';
+    call = call_frame_with(0, "echo", host);
+    fixture_set_up(&f, &options, false);
+    fd = fixture_connect(&f);
+    put(fd, "hrpc\x09\0\0", 7);
+    put_frame(fd, context_frame());
+    fixture_run_ready(&f);
+    assert_int_equal(nm_hadoop_server_connections(f.server), 1);
+    do {
+        ssize_t n = send(fd, call->data + call->sent, call->size - call->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n > 0)
+            call->sent = (call->sent + (size_t)n) % call->size;
+        assert_true(sd_event_run(f.event, MSEC) >= 0);
+        assert_true(nm_now_usec() < deadline);
+    } while (nm_hadoop_server_connections(f.server) > 0);
+    assert_true(f.n_echoes > 2);
+    free(call);
+    close(fd);
+    fixture_tear_down(&f);
+}
+
+/* ---- places ------------------------------------------------------------------------------- */
+
+struct outcome {
+    unsigned n;
+    int error;
+};
+
+static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
+{
+    struct outcome *o = userdata;
+
+    (void)answer, (void)why;
+    o->n++;
+    o->error = error;
+}
+
+static unsigned n_open(struct fixture *f, const int *fds, unsigned n)
+{
+    unsigned open = 0;
+
+    fixture_run_ready(f);
+    for (unsigned i = 0; i < n; i++) {
+        struct pollfd p = {.fd = fds[i], .events = POLLIN};
+        open += poll(&p, 1, 0) == 0;
+    }
+    return open;
+}
+
+/* A quarter of the places is all that one address gets without a token; others find room meanwhile, and who was
+ * let in isn't counted any more. */
+static void test_places(void **state)
+{
+    const struct nm_hadoop_server_options options = {.connections_max = 64};
+    struct nm_hadoop_client_options known = {.token = &fixture_token};
+    struct nm_hadoop_client *clients[20];
+    struct outcome o = {};
+    struct fixture f;
+    int fds[100];
+
+    (void)state;
+    fixture_set_up(&f, &options, true);
+    for (unsigned i = 0; i < 15; i++) {
+        Hadoop__NodeId request = HADOOP__NODE_ID__INIT;
+
+        clients[i] = fixture_client(&f, &known);
+        request.host = (char *)"h";
+        assert_int_equal(nm_hadoop_client_call(clients[i], "echo", &request.base, &hadoop__node_id__descriptor, 0,
+                                               20 * NM_USEC_PER_SEC, on_reply, &o),
+                         0);
+        fixture_run_until(&f, &o.n, i + 1);
+        assert_int_equal(o.error, 0);
+    }
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(fds); i++)
+        fds[i] = fixture_connect(&f);
+    assert_int_equal(n_open(&f, fds, NM_ARRAY_SIZE(fds)), 16);
+    assert_int_equal(nm_hadoop_server_connections(f.server), 31);
+    /* those who are known still work */
+    for (unsigned i = 0; i < 15; i++) {
+        Hadoop__NodeId request = HADOOP__NODE_ID__INIT;
+
+        assert_int_equal(nm_hadoop_client_call(clients[i], "echo", &request.base, &hadoop__node_id__descriptor, 0,
+                                               20 * NM_USEC_PER_SEC, on_reply, &o),
+                         0);
+    }
+    fixture_run_until(&f, &o.n, 30);
+    assert_int_equal(o.error, 0);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(fds); i++)
+        close(fds[i]);
+    for (unsigned i = 0; i < 15; i++)
+        nm_hadoop_client_free(clients[i]);
+    fixture_run_until_gone(&f);
+    fixture_tear_down(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrong_beginnings),
+        cmocka_unit_test(test_http),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_split_everywhere),
+        cmocka_unit_test(test_truncated_everywhere),
+        cmocka_unit_test(test_damaged_everywhere),
+        cmocka_unit_test(test_half_open),
+        cmocka_unit_test(test_waiting_is_not_idle),
+        cmocka_unit_test(test_reads_nothing),
+        cmocka_unit_test(test_places),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
