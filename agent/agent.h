@@ -130,6 +130,7 @@ struct nm_status {
     enum nm_node_state state;
     bool drained;                       /* draining and empty */
     uint64_t drain_deadline_realtime_usec; /* 0: none */
+    uint64_t removable_since_realtime_usec; /* nothing holds the node since then; 0: something does */
     bool healthy;
     char health_reason[200];            /* "" when healthy */
     const struct nm_cgroup_backend *backend;

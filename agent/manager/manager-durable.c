@@ -21,6 +21,7 @@
 #define KEY_POLICY "policy"
 #define KEY_MARGIN "policy-margin"
 #define KEY_DRAIN "drain"
+#define KEY_REMOVABLE "removable"
 
 /* An application that nobody has heard of for so long is forgotten: names are often made up anew
  * for each job. */
@@ -227,12 +228,39 @@ static void load_drain(struct nm_manager *m)
     m->drain_deadline_usec = m->opened.same_boot ? deadline : UINT64_MAX;
 }
 
+/* ---- since when nothing holds the node ------------------------------------- */
+
+static void put_removable(struct nm_manager *m)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof text, "%" PRIu64, m->removable_since_usec);
+    m->saved_removable_usec = m->removable_since_usec;
+    nm_record_store_result(m, nm_store_put_value(m->store, KEY_REMOVABLE, text));
+}
+
+static void save_removable(struct nm_manager *m)
+{
+    if (m->removable_since_usec != m->saved_removable_usec)
+        put_removable(m);
+}
+
+static void load_removable(struct nm_manager *m)
+{
+    char text[24];
+
+    if (nm_store_get_value(m->store, KEY_REMOVABLE, text, sizeof text) >= 0)
+        (void)nm_parse_u64(text, &m->removable_since_usec);
+    m->saved_removable_usec = m->removable_since_usec;
+}
+
 /* ---- all of it ----------------------------------------------------------- */
 
 void nm_durable_save(struct nm_manager *m)
 {
     save_counters(m);
     save_policy(m);
+    save_removable(m);
 }
 
 void nm_durable_save_all(struct nm_manager *m)
@@ -242,6 +270,7 @@ void nm_durable_save_all(struct nm_manager *m)
     nm_policy_get_memory(m->policy, &memory);
     put_counters(m);
     put_policy(m, &memory);
+    put_removable(m);
     for (uint32_t i = 0; i < m->n_apps; i++)
         if (m->app_views[i].completed)
             nm_durable_save_app(m, i);
@@ -252,6 +281,7 @@ void nm_durable_load(struct nm_manager *m)
 {
     load_counters(m);
     load_policy(m);
+    load_removable(m);
     (void)nm_store_load_values(m->store, NM_APP_KEY, load_app, m);
     load_drain(m);
 }

@@ -22,6 +22,7 @@
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-output.h"
 #include "agent/manager/manager-record.h"
+#include "agent/manager/manager-removable.h"
 #include "agent/manager/manager-sample.h"
 #include "util/clock.h"
 #include "util/fault.h"
@@ -319,6 +320,7 @@ static void finish(struct nm_live *l)
     remove_cgroup(l);
     NM_FAULT("cgroup-removed");
     nm_lists_remove_live(l);
+    nm_removable_look(m);
     nm_kick(m, NM_TRIGGER_CHANGE);
 }
 

@@ -13,6 +13,7 @@
  *   container-files.c   the directories of containers
  *   manager-record.c    decisions, events, subscriptions
  *   manager-lists.c     who lives, who has ended, the index, the applications
+ *   manager-removable.c since when nothing holds the node
  *   manager-durable.c   what outlives a restart beside containers and decisions: counters, the policy's memory, drain
  *   manager-journal.c   another journal in the place of a damaged one
  *   manager-keep.c      a container's row, its copy and its state
@@ -228,6 +229,8 @@ struct nm_manager {
     bool draining;
     bool drain_opportunistic;     /* those were not to be waited for */
     uint64_t drain_deadline_usec; /* absolute, UINT64_MAX: none */
+
+    uint64_t removable_since_usec, saved_removable_usec; /* realtime; 0: something holds the node */
 
     struct nm_counters counters, saved_counters;
     struct nm_policy_memory saved_memory;

@@ -146,6 +146,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     if (m->draining && m->drain_deadline_usec != UINT64_MAX)
         ret->drain_deadline_realtime_usec =
             nm_realtime_usec() + nm_sub_u64(m->drain_deadline_usec, now);
+    ret->removable_since_realtime_usec = m->removable_since_usec;
     ret->healthy = nm_health_get(m->health, &reason);
     (void)snprintf(ret->health_reason, sizeof ret->health_reason, "%s", ret->healthy ? "" : reason);
     ret->backend = m->backend;

@@ -19,6 +19,7 @@
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-record.h"
+#include "agent/manager/manager-removable.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/parse.h"
@@ -302,6 +303,8 @@ static int enter(struct nm_manager *m, struct nm_container *c, struct nm_live **
     r = nm_lists_add_live(m, c, ret);
     if (r < 0)
         (void)nm_store_delete_container(m->store, c->id);
+    else
+        nm_removable_look(m);
     return r;
 }
 

@@ -42,6 +42,7 @@
 #include "agent/manager/manager-limits.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-record.h"
+#include "agent/manager/manager-removable.h"
 #include "agent/manager/manager-settings.h"
 #include "agent/manager/recovery-decide.h"
 #include "util/clock.h"
@@ -530,6 +531,7 @@ void nm_recovery_check_orphans(struct nm_manager *m)
         nm_cgroup_free(cg);
     }
     m->n_orphans = kept;
+    nm_removable_look(m);
 }
 
 /* ---- all of it ----------------------------------------------------------- */
@@ -648,6 +650,7 @@ int nm_recovery_run(struct nm_manager *m, char **ret_message)
         deal_with_orphans(&f);
         put_in_order(m);
         go_on(m);
+        nm_removable_recover(m);
         tell(&f);
     }
     for (size_t i = 0; i < f.n; i++)
