@@ -313,7 +313,7 @@ static json_t *node_policy(const struct nm_status *s, uint64_t boot_to_realtime_
 static json_t *node_health(const struct nm_status *s)
 {
     const struct nm_cgroup_backend *b = s->backend;
-    uint64_t deadline = s->drain_deadline_realtime_usec;
+    uint64_t deadline = s->drain_deadline_realtime_usec, removable = s->removable_since_realtime_usec;
 
     return OBJECT({"slice", string_or_null(b ? b->slice : NULL)},
                   {"user_manager", json_boolean(b && b->user_manager)},
@@ -323,6 +323,7 @@ static json_t *node_health(const struct nm_status *s)
                   {"health_reason", string_or_null(s->health_reason)},
                   {"drained", json_boolean(s->drained)},
                   {"drain_deadline_usec", integer_or_null(deadline, deadline == 0)},
+                  {"removable_since_usec", integer_or_null(removable, removable == 0)},
                   {"started_usec", integer(s->started_realtime_usec)},
                   {"own", OBJECT({"rss_bytes", integer(s->own_rss_bytes)},
                                  {"cpu_usec", integer(s->own_cpu_usec)})});

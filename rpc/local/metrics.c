@@ -58,14 +58,14 @@ static void by_resource(FILE *f, const char *name, const char *help, const struc
     labelled(f, name, "resource", "cpu", v->cpu);
 }
 
-static double seconds(uint64_t usec)
-{
-    return (double)usec / 1e6;
-}
-
 static double cores(uint64_t millicores)
 {
     return (double)millicores / 1e3;
+}
+
+static double seconds(uint64_t usec)
+{
+    return (double)usec / 1e6;
 }
 
 static void node(FILE *f, const struct nm_status *s)
@@ -80,6 +80,8 @@ static void node(FILE *f, const struct nm_status *s)
     gauge(f, "nm_node_healthy", s->healthy,
           "1 when the node is healthy, 0 when it admits nothing for its health.");
     gauge(f, "nm_node_drained", s->drained, "1 when the node is draining and empty.");
+    gauge(f, "nm_node_removable_since_seconds", seconds(s->removable_since_realtime_usec),
+          "Since when the node holds no container, seconds since 1970; 0 while it holds one.");
     gauge(f, "nm_breaker_open", s->breaker_until_usec != 0,
           "1 while admissions are held after kills.");
 }
