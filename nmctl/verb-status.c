@@ -260,6 +260,31 @@ static void print_sample(FILE *f, const struct nm_term *term, const json_t *node
     (void)fputc('\n', f);
 }
 
+/* Today's time of day, or with the date. */
+static void format_since(uint64_t since_usec, uint64_t now_usec, char *buf, size_t size)
+{
+    time_t t = (time_t)(since_usec / NM_USEC_PER_SEC), now = (time_t)(now_usec / NM_USEC_PER_SEC);
+    struct tm tm, today;
+
+    buf[0] = '\0';
+    if (localtime_r(&t, &tm) && localtime_r(&now, &today))
+        (void)strftime(buf, size, tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year ? "%T" : "%F %T", &tm);
+}
+
+/* An empty node could be given back to whoever rents it out. */
+static void print_removable(FILE *f, const struct nm_term *term, const json_t *node)
+{
+    uint64_t now = nm_realtime_usec(), since = nm_json_u64(node, "removable_since_usec");
+    char when[32], passed[32];
+
+    if (since == 0)
+        return;
+    format_since(since, now, when, sizeof when);
+    print_label(f, term, "removable");
+    fprintf(f, "since %s (no containers for %s)\n", when,
+            nm_format_duration(nm_sub_u64(now, since), passed, sizeof passed));
+}
+
 /* Lines that are there only while there is something to say. */
 static void print_measures(FILE *f, const struct nm_term *term, const json_t *status)
 {
@@ -279,6 +304,7 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
         fprintf(f, "what still runs in %s is killed\n",
                 nm_format_duration(deadline - now, left, sizeof left));
     }
+    print_removable(f, term, node);
     json_array_foreach(nm_json_at(node, "links"), i, link) {
         if (!nm_json_bool(link, "uplink"))
             continue;
