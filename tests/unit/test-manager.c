@@ -20,6 +20,7 @@
 #include "agent/manager/manager-kill.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-record.h"
+#include "agent/manager/manager-removable.h"
 #include "agent/manager/manager-round.h"
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"
@@ -335,6 +336,89 @@ static void test_names_are_looked_up_once(void **state)
     assert_by(l, "4000000001");
 }
 
+/* ---- since when nothing holds the node ----------------------------------------------------------- */
+
+static uint64_t removable_since(struct manager_world *w)
+{
+    struct nm_status status;
+
+    nm_manager_get_status(w->m, &status);
+    return status.removable_since_realtime_usec;
+}
+
+static void test_removable(void **state)
+{
+    struct manager_world *w = *state;
+    const struct nm_container *c;
+    uint64_t first = removable_since(w);
+    struct nm_problem problem;
+    struct nm_live *l;
+
+    assert_true(first > 0 && first <= nm_realtime_usec());
+    start_nmd(w);
+    assert_int_equal(nm_manager_drain(w->m, &admin, UINT64_MAX, false, &problem), 0);
+    assert_int_equal(removable_since(w), first); /* draining is no matter */
+    assert_int_equal(nm_manager_undrain(w->m, &admin, &problem), 0);
+    l = submit(w, "exit 0");
+    c = l->c;
+    assert_int_equal(removable_since(w), 0); /* it waits */
+    RUN_UNTIL(w, l->shim_gone);
+    assert_int_equal(removable_since(w), 0); /* what it left running is still in its cgroup */
+    assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
+    RUN_UNTIL(w, c->view.state == NM_COMPLETED);
+    assert_true(removable_since(w) >= c->finished_realtime_usec);
+    assert_true(removable_since(w) <= nm_realtime_usec());
+}
+
+static void test_removable_is_kept(void **state)
+{
+    struct manager_world *w = *state;
+    uint64_t since = nm_realtime_usec() - HOUR_USEC;
+
+    w->m->removable_since_usec = since;
+    nm_durable_save(w->m);
+    manager_world_restart(w);
+    assert_int_equal(removable_since(w), since);
+    /* the clock was put back: nobody knows how long it has been */
+    w->m->removable_since_usec = nm_realtime_usec() + HOUR_USEC;
+    nm_durable_save(w->m);
+    manager_world_restart(w);
+    assert_in_range(removable_since(w), since + HOUR_USEC, nm_realtime_usec());
+}
+
+/* nmd died before a round wrote that something had come and gone. */
+static void test_removable_is_not_believed(void **state)
+{
+    struct manager_world *w = *state;
+    const struct nm_container *c;
+    struct nm_live *l;
+    uint64_t ended;
+
+    start_nmd(w);
+    l = submit(w, "exit 0");
+    c = l->c;
+    RUN_UNTIL(w, l->shim_gone);
+    assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
+    RUN_UNTIL(w, c->view.state == NM_COMPLETED);
+    ended = c->finished_realtime_usec;
+    w->m->removable_since_usec = ended - HOUR_USEC;
+    nm_durable_save(w->m);
+    manager_world_restart(w);
+    assert_int_equal(removable_since(w), ended);
+}
+
+static void test_removable_waits_for_strangers(void **state)
+{
+    struct manager_world *w = *state;
+
+    w->m->n_orphans = 1; /* a cgroup that isn't known, and lives; there is nothing to be shown of it */
+    nm_removable_look(w->m);
+    assert_int_equal(w->m->removable_since_usec, 0);
+    w->m->n_orphans = 0;
+    nm_removable_look(w->m);
+    assert_true(w->m->removable_since_usec > 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -348,6 +432,10 @@ int main(void)
         TEST(test_memory_events_are_bounded),
         TEST(test_the_kernel_was_quicker),
         TEST(test_names_are_looked_up_once),
+        TEST(test_removable),
+        TEST(test_removable_is_kept),
+        TEST(test_removable_is_not_believed),
+        TEST(test_removable_waits_for_strangers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,6 +101,7 @@ static void test_status_contract(void **state)
     assert_null_at(j, "node.squeeze_millicores");
     assert_null_at(j, "node.breaker_until_usec");
     assert_null_at(j, "node.surge_margin_until_usec");
+    assert_null_at(j, "node.removable_since_usec");
     json_decref(j);
     fake_manager_free(m);
 }
@@ -116,6 +117,7 @@ static void test_status_more(void **state)
     strcpy(s->hold_id, "container_1_000007");
     s->breaker_until_usec = 50;
     s->surge_margin_until_usec = 60;
+    s->removable_since_realtime_usec = 70; /* a time of day already */
     s->squeeze_millicores = 250;
     s->sample_age_usec = UINT64_MAX; /* there was none yet */
     s->healthy = false;
@@ -130,6 +132,7 @@ static void test_status_more(void **state)
     assert_text(j, "queue.hold.container", "container_1_000007");
     assert_number(j, "node.breaker_until_usec", 1050);
     assert_number(j, "node.surge_margin_until_usec", 1060);
+    assert_number(j, "node.removable_since_usec", 70);
     assert_number(j, "node.squeeze_millicores", 250);
     assert_null_at(j, "node.sample.age_usec");
     assert_number(j, "node.utilization.cpu", 0);
@@ -344,6 +347,7 @@ static void test_metrics(void **state)
     m->status.reaction_kill.sum_usec = 1500000;
     m->status.counters.wasted_cpu_usec = 2500000;
     m->status.own_rss_bytes = 6 * NM_MIB;
+    m->status.removable_since_realtime_usec = 1500000;
     assert_int_equal(nm_metrics_format(&m->status, &text, &len), 0);
     assert_int_equal(strlen(text), len);
     assert_non_null(strstr(text, "nm_capacity_memory_bytes 8589934592\n"));
@@ -355,6 +359,7 @@ static void test_metrics(void **state)
     assert_non_null(strstr(text, "nm_reaction_seconds_count{action=\"kill\"} 3\n"));
     assert_non_null(strstr(text, "nm_wasted_cpu_seconds_total 2.5\n"));
     assert_non_null(strstr(text, "nm_process_resident_memory_bytes 6291456\n"));
+    assert_non_null(strstr(text, "nm_node_removable_since_seconds 1.5\n"));
     assert_non_null(strstr(text, "nm_node_state{state=\"running\"} 1\n"));
     assert_non_null(strstr(text, "nm_node_state{state=\"shadow\"} 0\n"));
     free(text);

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 60
+#
+# Since when the node holds no container: in status, its text, and metrics; over restarts, and not confused by what waits,
+# is paused, or leaves processes behind, nor by draining.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+nmd_configure <<END
+[node]
+memory = 1000M
+END
+since() { status_of .node.removable_since_usec; }
+is_null() { [ "$(since)" = null ]; }
+metric() { curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics | awk '$1 == "nm_node_removable_since_seconds" { print $2 }'; }
+now() { date +%s%6N; }
+
+begun=$(now)
+nmd_start
+first=$(since)
+check 'a node that has never had a container is removable since nmd came' test "$first" -ge "$begun" -a "$first" -le "$(now)"
+like 'and is told so in words' "$(nmctl status)" '^removable +since [0-9]{2}:[0-9]{2}:[0-9]{2} \(no containers for [0-9.]+m?s'
+is 'the metric is the same time in seconds' "$(awk -v t="$first" 'BEGIN { printf "%.3f", t / 1e6 }')" \
+    "$(awk -v t="$(metric)" 'BEGIN { printf "%.3f", t }')"
+# What is meant is in the journal with a round; it must not need a clean end.
+samples 2
+nmd_kill
+nmd_start
+is 'a restart after a crash keeps it' "$(since)" "$first"
+nmctl drain >/dev/null
+is 'so does draining' "$(since)" "$first"
+nmctl undrain >/dev/null
+
+submit sleeper -m 100M -c 0.1 -- sleep 300
+is 'a container takes it away at once' "$(since)" null
+is 'the line is gone' "$(nmctl status | grep -c ^removable)" 0
+is 'the metric is 0' "$(metric)" 0
+wait_until 10 in_state sleeper RUNNING
+nmd_kill
+nmd_start
+is 'a restart finds the container, and no time' "$(since)" null
+submit waits --opportunistic -m 990M -c 0.1 -- sleep 300
+nmctl kill --now --wait sleeper >/dev/null
+is 'one that has ended is not the last' "$(nmctl list --json | jq length) $(state_of sleeper)" '1 COMPLETED'
+is 'one that waits or runs holds the node' "$(is_null && echo yes)" yes
+nmctl kill --now --wait waits >/dev/null 2>&1
+
+submit paused --opportunistic -m 100M -c 0.1 -- sleep 300
+wait_until 10 in_state paused RUNNING
+nmctl pause paused >/dev/null
+wait_until 10 in_state paused PAUSED
+is 'so does one that is paused' "$(since)" null
+nmctl kill --now --wait paused >/dev/null
+
+# Its command ends at once; what it left ignores SIGTERM, and has to be killed.
+ended=$(now)
+nmctl run -m 100M -c 0.1 -- sh -c '(trap "" TERM; exec sleep 300) & exit 0'
+check 'the time is that of the last end' wait_until 10 status_is '.node.removable_since_usec != null' true
+last=$(since)
+check 'and not before it' test "$last" -ge "$ended"
+id=$(nmctl list --all --json | jq -r '.[-1].id')
+check 'nor before its cgroup was empty' test "$last" -ge "$(field_of "$id" .finished_usec)"
+samples 2
+nmd_stop
+nmd_start
+is 'a restart in good order keeps it' "$(since)" "$last"
+done_testing
