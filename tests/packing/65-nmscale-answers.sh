@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 120
+#
+# nmscale and those who are no ResourceManager, or not now: nobody there, a standby, web pages, wrong types, endless and
+# slow answers; and its own files damaged, foreign or locked. Each is told in a sentence, with the exit status for it.
+# shellcheck source=tests/packing/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+nmscale=$NMD_TEST_BUILD/nmscale/nmscale
+[ -x "$nmscale" ] || skip_all "there is no $nmscale: make it first"
+cat >"$dir/server.py" <<'END'
+# Answers from the directory named by the first word of the path's host: /mode says how.
+import http.server, sys, threading, time, pathlib
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args):
+        with open(sys.argv[1] + "/requests", "a") as f:
+            f.write(f"{self.server.server_port} {self.path}\n")
+    def reply(self, code, body=b"", headers=()):
+        self.send_response(code)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def do_GET(self):
+        here = pathlib.Path(sys.argv[1])
+        mode = (here / f"mode.{self.server.server_port}").read_text().strip()
+        name = self.path.split("?")[0].rsplit("/", 1)[1]
+        if mode == "standby":
+            return self.reply(307, b"This is standby RM.", [("Location", (here / "active").read_text().strip() + self.path)])
+        if mode == "none-active":
+            return self.reply(307, b"There is no active RM right now.", [("Refresh", "1;url=x")])
+        if mode in ("401", "404", "503"):
+            return self.reply(int(mode), b"<html>no</html>")
+        if mode == "endless" and name == "nodes":
+            self.send_response(200)
+            self.end_headers()
+            try:
+                while True:
+                    self.wfile.write(b" " * 65536)
+            except OSError:
+                return
+        if mode == "slow" and name == "nodes":
+            self.send_response(200)
+            self.end_headers()
+            try:
+                while True:
+                    self.wfile.write(b" ")
+                    time.sleep(0.05)
+            except OSError:
+                return
+        if mode == "cut" and name == "nodes":
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            return self.wfile.write(b"{")
+        self.reply(200, (here / mode / name).read_bytes())
+for _ in range(2):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    with open(sys.argv[1] + "/ports", "a") as f:
+        f.write(f"{server.server_port}\n")
+    threading.Thread(target=server.serve_forever).start()
+END
+python3 "$dir/server.py" "$dir" >"$dir/server.log" 2>&1 &
+server=$!
+at_exit "end_process $server"
+both_ports() { [ "$(wc -l <"$dir/ports")" = 2 ]; }
+need 'two servers listen' wait_until 20 both_ports
+mapfile -t ports <"$dir/ports"
+one=http://127.0.0.1:${ports[0]} two=http://127.0.0.1:${ports[1]}
+mode() { printf '%s\n' "$1" >"$dir/mode.${ports[0]}"; printf '%s\n' "${2:-$1}" >"$dir/mode.${ports[1]}"; } # ONE [TWO]
+# Pages of a mode, all well but for those that are given as NAME=TEXT.
+node='{"id":"a:1","nodeHostName":"a","state":"RUNNING","numContainers":0,"usedMemoryMB":0,"availMemoryMB":1024,
+    "usedVirtualCores":0,"availableVirtualCores":1}'
+pages() { # MODE [NAME=TEXT...]
+    local mode=$1 pair
+    shift
+    mkdir -p "$dir/$mode"
+    printf '{"nodes":{"node":[%s]}}' "$node" >"$dir/$mode/nodes"
+    printf '{"apps":{}}' >"$dir/$mode/apps"
+    printf '{"clusterMetrics":{"containersPending":0}}' >"$dir/$mode/metrics"
+    for pair in "$@"; do
+        printf '%s' "${pair#*=}" >"$dir/$mode/${pair%%=*}"
+    done
+    mode "$mode"
+}
+status=0 out='' err=''
+nms() { # OPTION...: $status, $out, $err
+    status=0
+    "$nmscale" --state "$dir/state.json" --idle-for 0s --min-nodes 0 "$@" >"$dir/out" 2>"$dir/err" || status=$?
+    out=$(cat "$dir/out") err=$(cat "$dir/err")
+}
+# Fails with this status, and a sentence on one line that says it.
+fails() { # NAME STATUS REGEX OPTION...
+    local name=$1 wanted=$2 regex=$3
+    shift 3
+    nms "$@"
+    is "$name: the status" "$status, lines $(wc -l <"$dir/err")" "$wanted, lines 1"
+    like "$name: the sentence" "$err" "$regex"
+}
+
+# ---- as it should be ----
+pages good
+nms --rm "$one"
+is 'a page that is one names the node' "$status $(tail -n 1 <<<"$out" | cut -d' ' -f1)" '0 a:1'
+pages empty 'nodes={"nodes":null}'
+nms --rm "$one"
+is 'no node is no error' "$status $out" '0 No node is running.'
+
+# ---- nobody, or not the active one ----
+fails 'nobody there' 3 'http://127.0.0.1:1/.*onnect' --rm http://127.0.0.1:1 --state "$dir/nobody.json"
+printf '%s\n' "$two" >"$dir/active"
+mode standby good
+fails 'a standby alone' 3 "no active ResourceManager .*it sends us to $two/ws.*--rm" --rm "$one"
+is 'and the other was not asked' "$(grep -c "^${ports[1]} .*apps" "$dir/requests")" 0
+rm -f "$dir/state.json"
+nms --rm "$one" --rm "$two"
+is 'a standby and the active one' "$status" 0
+mode none-active
+fails 'two standbys' 3 'no active ResourceManager' --rm "$one" --rm "$two"
+mode 503 good
+nms --rm "$one" --rm "$two"
+is 'one that is starting, and the active one' "$status" 0
+mode 401
+fails 'one that wants a login' 3 'HTTP 401: it wants a login' --rm "$one"
+mode 404
+fails 'a web server' 3 'HTTP 404' --rm "$one"
+
+# ---- no ResourceManager's answers ----
+pages html 'nodes=<html>hello</html>'
+fails 'a web page' 3 '/ws/v1/cluster/nodes: it is no JSON' --rm "$one"
+pages types "nodes={\"nodes\":{\"node\":[${node/1024/\"many\"}]}}"
+fails 'a wrong type' 3 '"availMemoryMB" is not a whole number' --rm "$one"
+pages escape "nodes={\"nodes\":{\"node\":[${node/a:1/\\u001b[2J}]}}"
+fails 'an escape sequence' 3 '"id" is not a word of printable ASCII' --rm "$one"
+pages missing 'metrics={"clusterMetrics":{}}'
+fails 'a count that is missing' 3 '"containersPending" is missing' --rm "$one"
+pages apps 'apps={"apps":{"app":[{"id":"x"}]}}'
+fails 'an application without a state' 3 '/ws/v1/cluster/apps: "state" is missing' --rm "$one"
+mode good
+pages endless
+fails 'an endless answer' 3 'larger than 128 MiB' --rm "$one"
+pages slow
+fails 'a slow answer' 3 'imed out' --rm "$one" --http-timeout 500ms
+pages cut
+fails 'an answer that is cut off' 3 '/ws/v1/cluster/nodes: ' --rm "$one"
+
+# ---- the command line and its own files ----
+mode good
+fails 'no address' 2 '--rm is missing' --all
+fails 'no URL' 2 "--rm 'rm:8088': it must be http://HOST:PORT" --rm rm:8088
+fails 'a file' 2 'it must be http://HOST:PORT' --rm file:///etc/passwd
+fails 'a path' 2 'it must be http://HOST:PORT' --rm "$one/cluster"
+fails 'no file to write' 2 '--apply needs --exclude-file' --rm "$one" --apply
+fails 'a file without --apply' 2 'go with --apply' --rm "$one" -x "$dir/x"
+fails 'no time' 2 "--idle-for 'soon': it must be a time" --rm "$one" --idle-for soon
+fails 'no number' 2 "--min-nodes '-1': it must be a whole number from 0 to 20000" --rm "$one" --min-nodes -1
+fails 'an operand' 2 "'x': nmscale takes options only" --rm "$one" x
+rm -f "$dir/state.json"
+nms --rm "$two"
+fails 'another cluster' 1 "it belongs to $two, not to $one: name another file with --state" --rm "$one"
+rm -f "$dir/state.json"
+printf '{"format"' >"$dir/state.json"
+fails 'a damaged state' 1 'state.json: .*remove the file' --rm "$one"
+rm -f "$dir/state.json"
+fails 'a directory for a state' 1 'can.t be (made|locked)' --rm "$one" --state /proc/nmscale/state.json
+printf '<configuration/>' >"$dir/exclude.xml"
+fails 'XML' 1 'exclude.xml is XML' --rm "$one" --apply -x "$dir/exclude.xml" --rmadmin true
+(flock 9 && : >"$dir/locked" && exec sleep 60) 9>"$dir/state.json.lock" &
+holder=$!
+at_exit "end_process $holder"
+need 'somebody has the lock' wait_until 20 test -e "$dir/locked"
+fails 'a lock that is taken' 6 'another nmscale is at work' --rm "$one"
+done_testing
