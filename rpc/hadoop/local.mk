@@ -29,4 +29,4 @@ EXTRA_DIST += %D%/rpc.proto %D%/security.proto
 BUILT_SOURCES += $(hadoop_messages)
 CLEANFILES += $(hadoop_messages)
 %.pb-c.c %.pb-c.h: %.proto
-	$(AM_V_GEN)$(PROTOC_C) --proto_path=$(srcdir) --c_out=. $<
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(PROTOC_C) --proto_path=$(srcdir) --c_out=. $<
