@@ -19,6 +19,7 @@ include tests/fuzz/local.mk
 endif
 # of tests/fuzz; automake takes .PHONY under one condition only
 .PHONY: fuzz
+include tests/yarn/local.mk
 include tests/bench/local.mk
 
 # ./check has the name of a target: in EXTRA_DIST, make would run all tests in order to have it.
