@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 420
+#
+# nmscale on a real cluster: a stock ResourceManager, three stock NodeManagers, and a MapReduce job that must not notice:
+# while it runs, a node that it doesn't need is given back, one that holds its mappers' output isn't, and what was asked for
+# too early waits for the job's end.
+#
+# All of it is in a network and mount namespace of its own: MapReduce listens on all addresses, and nodes need names.
+# shellcheck source=tests/packing/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+nmscale=$NMD_TEST_BUILD/nmscale/nmscale
+[ -x "$nmscale" ] || skip_all "there is no $nmscale: make it first"
+
+# ---- what there is to run ----
+stock=$NMD_TEST_BUILD/java/stock
+build_stock() {
+    exec 8>"$NMD_TEST_BUILD/java/lock"
+    flock 8
+    [ ! "$stock/classpath" -nt "$packing_here/stock/pom.xml" ] || return 0
+    mvn -q -B -f "$packing_here/stock/pom.xml" package "-DbuildDirectory=$stock" </dev/null >&2 && touch "$stock/classpath"
+}
+if [ -z "${NMD_TEST_NAMESPACE:-}" ]; then
+    build_stock || { not_ok 'the class path of a stock cluster is there'; done_testing; }
+    unshare --net --mount true 2>/dev/null || skip_all 'no namespaces of its own can be had here: be root'
+    # The suite begins anew in there; this shell has nothing to tell.
+    # shellcheck disable=SC2034 # read by tap.sh
+    tap_done=1
+    NMD_TEST_NAMESPACE=1 exec unshare --net --mount bash "$0"
+fi
+python3 -c 'import fcntl, socket, struct
+fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14x", b"lo", 0x41))' # lo is up
+
+stock_classpath=$(cat "$stock/classpath")
+java_home=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
+small='-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
+export JAVA_HOME=$java_home
+
+# A node's configuration is the ResourceManager's, and its own on top.
+add_properties() { # FILE NAME=VALUE...
+    local file=$1 pair
+    shift
+    sed -i '/<\/configuration>/d' "$file"
+    for pair in "$@"; do
+        property "${pair%%=*}" "${pair#*=}"
+    done >>"$file"
+    echo '</configuration>' >>"$file"
+}
+node_pids=()
+node_start() { # N
+    local name=node0$1 own=$dir/node$1
+    mkdir -p "$own/local" "$own/logs"
+    cp -r "$conf" "$own/conf"
+    add_properties "$own/conf/yarn-site.xml" "yarn.nodemanager.hostname=$name" "yarn.nodemanager.address=$name:7001" \
+        "yarn.nodemanager.localizer.address=$name:7002" "yarn.nodemanager.webapp.address=$name:7003" \
+        "yarn.nodemanager.collector-service.address=$name:7004" "yarn.nodemanager.bind-host=127.0.1.$1" \
+        "yarn.nodemanager.local-dirs=$own/local" "yarn.nodemanager.log-dirs=$own/logs" \
+        yarn.nodemanager.resource.memory-mb=768 yarn.nodemanager.resource.cpu-vcores=8 \
+        yarn.nodemanager.vmem-check-enabled=false yarn.nodemanager.pmem-check-enabled=false \
+        yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100 \
+        yarn.nodemanager.aux-services=mapreduce_shuffle \
+        yarn.nodemanager.delete.debug-delay-sec=0 yarn.nodemanager.sleep-delay-before-sigkill.ms=100 \
+        yarn.nodemanager.env-whitelist=JAVA_HOME
+    java "${java_options[@]}" -cp "$own/conf:$stock_classpath" \
+        org.apache.hadoop.yarn.server.nodemanager.NodeManager </dev/null >>"$dir/node$1.log" 2>&1 &
+    node_pids+=("$!")
+}
+nodes_stop() {
+    local pid
+    for pid in "${node_pids[@]}"; do
+        end_process "$pid"
+    done
+}
+at_exit 'end_process "$job_pid"; nodes_stop'
+job_pid=''
+
+# Four mappers of 256 MB, then one reducer; each takes its time. The master takes 256 MB, so that one node holds it and two
+# mappers, and one the other two.
+job_start() { # SECONDS-OF-A-MAPPER SECONDS-OF-THE-REDUCER
+    java "${java_options[@]}" -cp "$conf:$stock_classpath" \
+        org.apache.hadoop.mapreduce.SleepJob -m 4 -r 1 -mt "${1}000" -rt "${2}000" </dev/null >"$dir/job.log" 2>&1 &
+    job_pid=$!
+}
+configure() {
+    rm_configure "$pack_policy.pack.high-threshold=100" "$pack_policy.pack.min-nodes=1" \
+        yarn.scheduler.minimum-allocation-mb=128 yarn.am.liveness-monitor.expiry-interval-ms=60000
+    printf '127.0.0.1 localhost %s\n127.0.1.1 node01\n127.0.1.2 node02\n127.0.1.3 node03\n' "$(hostname)" >"$dir/hosts"
+    mount --bind "$dir/hosts" /etc/hosts
+    # Names that are in no domain are found by their addresses only.
+    write_conf "$conf/core-site.xml" fs.defaultFS=file:/// "hadoop.tmp.dir=$dir/tmp" hadoop.http.staticuser.user=root
+    write_conf "$conf/mapred-site.xml" mapreduce.framework.name=yarn "mapreduce.application.classpath=$stock_classpath" \
+        "yarn.app.mapreduce.am.staging-dir=$dir/staging" "mapreduce.cluster.local.dir=$dir/mapred" \
+        mapreduce.map.memory.mb=256 mapreduce.reduce.memory.mb=256 yarn.app.mapreduce.am.resource.mb=256 \
+        "mapred.child.java.opts=-Xmx96m -Djdk.net.hosts.file=$dir/hosts $small" \
+        "yarn.app.mapreduce.am.command-opts=-Xmx160m -Djdk.net.hosts.file=$dir/hosts $small" \
+        mapreduce.task.io.sort.mb=8 mapreduce.map.speculative=false mapreduce.reduce.speculative=false \
+        mapreduce.job.reduce.slowstart.completedmaps=1.0 mapreduce.map.maxattempts=1 mapreduce.reduce.maxattempts=1 \
+        mapreduce.shuffle.port=0
+}
+
+nms() { "$nmscale" --rm "$rm_web" --state "$dir/state.json" --min-nodes 0 --idle-for 0s "$@"; }
+answer() { nms --json --all "${@:2}" | jq -r "$1"; } # JQ OPTION...
+given() { answer '[.nodes[] | select(.give) | .host] | join(" ")' "$@"; }
+used_nodes() { rm_get nodes | jq -r '[.nodes.node[] | select(.numContainers > 0) | .nodeHostName] | sort | join(" ")'; }
+holds() { # N [N...]: containers of the nodes, the fullest first
+    [ "$(rm_get nodes | jq -r '[.nodes.node[].numContainers] | sort | reverse | join(" ")')" = "$*" ]
+}
+state() { rm_get nodes | jq -r '.nodes.node[] | select(.nodeHostName == "'"$1"'") | .state'; }
+is_state() { [ "$(state "$1")" = "$2" ]; }
+cat >"$dir/rmadmin" <<END
+#!/bin/bash
+exec java $(printf '%q ' "${java_options[@]}") -cp '$(hadoop_classpath)' org.apache.hadoop.yarn.client.cli.RMAdminCLI "\$@"
+END
+chmod +x "$dir/rmadmin"
+apply=(--apply -x "$dir/exclude" --rmadmin "$dir/rmadmin" --poll 300ms)
+
+configure
+need 'a stock ResourceManager starts' rm_again
+for i in 1 2 3; do
+    node_start "$i"
+done
+need 'three stock NodeManagers register' nodes_running 3
+is 'each keeps nothing, by its own word' "$(given --ask-nodes)" 'node01 node02 node03'
+nms >/dev/null # the look before the job: from here on it is followed
+job_start 15 20
+need 'the master and two mappers run on one node, two mappers on another' wait_until 120 holds 3 2 0
+used=$(used_nodes)
+free=$(printf 'node01\nnode02\nnode03\n' | grep -vxF "${used// /$'\n'}")
+is 'the third can be given back' "$(given)" "$free"
+is 'it says so itself' "$(given --ask-nodes)" "$free"
+nms "${apply[@]}" >"$dir/out" 2>&1
+is 'it is decommissioned while the job runs' "$? $(state "$free")" '0 DECOMMISSIONED'
+gone() { ! kill -0 "${node_pids[${free#node0} - 1]}" 2>/dev/null; }
+check 'and its NodeManager has ended' wait_until 30 gone
+
+need 'the mappers end; one node is empty while the reducer runs' wait_until 120 holds 2 0 0
+empty=$(tr ' ' '\n' <<<"$used" | grep -vxF "$(used_nodes)")
+about() { answer '.nodes[] | select(.host == "'"$empty"'") | .reason + " " + (.application // "")' "$@"; }
+app=$(rm_get 'apps?states=RUNNING' | jq -r '.apps.app[0].id')
+is 'it stays: the job that was there still runs' "$(about)" "has-data $app"
+rm -f "$dir/state.json"
+is 'who never looked before does not know' "$(about)" "unknown-data $app"
+is 'but the node does' "$(about --ask-nodes)" "has-data $app"
+nms "${apply[@]}" --trust-rm --timeout 100s >"$dir/out" 2>"$dir/err" &
+applying=$!
+at_exit 'end_process "$applying"'
+check 'asked for all the same, it is on its way' wait_until 30 is_state "$empty" DECOMMISSIONING
+status=0
+wait "$job_pid" || status=$?
+job_pid=''
+is 'the job succeeds' "$status $(grep -c 'completed successfully' "$dir/job.log")" '0 1'
+is 'with four mappers and a reducer, none of which failed or was killed' \
+    "$(sed -nE 's/^\s*((Launched|Failed|Killed) (map|reduce) tasks=[0-9]+)$/\1/p' "$dir/job.log" | sort | paste -sd,)" \
+    'Launched map tasks=4,Launched reduce tasks=1'
+status=0
+wait "$applying" || status=$?
+is 'and with it goes the node' "$status $(state "$empty")" '0 DECOMMISSIONED'
+done_testing
