@@ -140,7 +140,7 @@ pages apps 'apps={"apps":{"app":[{"id":"x"}]}}'
 fails 'an application without a state' 3 '/ws/v1/cluster/apps: "state" is missing' --rm "$one"
 mode good
 pages endless
-fails 'an endless answer' 3 'larger than 128 MiB' --rm "$one"
+fails 'an endless answer' 3 'larger than 128 MiB' --rm "$one" --http-timeout 100s
 pages slow
 fails 'a slow answer' 3 'imed out' --rm "$one" --http-timeout 500ms
 pages cut
