@@ -48,7 +48,7 @@ void start(struct fixture *f, const struct nm_local_server_params *p)
     params.socket_path = f->path;
     params.socket_mode = params.socket_mode ? params.socket_mode : 0666;
     /* who tests no time-out meets none, on however slow a machine */
-    params.timeout_usec = params.timeout_usec ? params.timeout_usec : DEADLINE_USEC;
+    params.timeout_usec = params.timeout_usec ? params.timeout_usec : 20 * DEADLINE_USEC;
     if (nm_local_server_new(f->event, f->m, &params, &f->server, &message) < 0)
         fail_msg("%s", message);
 }
