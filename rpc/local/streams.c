@@ -21,7 +21,8 @@ int nm_handle_wait(struct nm_call *call)
     const struct nm_container *c;
     int r;
 
-    if (call->stream && nm_stream_stopped(call->stream))
+    /* one that comes in the very moment of the stop must not sleep either: the library would abort */
+    if (call->host->stopping || (call->stream && nm_stream_stopped(call->stream)))
         return nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "",
                                    "nmd is stopping; containers go on, ask again when it is back.");
     r = nm_manager_find(call->manager, &call->caller, id, &c, &call->problem);
