@@ -575,6 +575,24 @@ static void test_stop_with_streams(void **state)
     client_close(&events);
 }
 
+/* Read by the library only while it is being stopped. */
+static void test_wait_in_the_moment_of_the_stop(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+    unsigned before;
+
+    start(f, NULL);
+    fake_manager_add(f->m, "web", 0);
+    before = n_open_fds();
+    client_connect(f, &c);
+    until(&c, n_open_fds() == before + 2);
+    client_send(&c, "GET /v1/containers/web/wait HTTP/1.1\r\nHost: x\r\n\r\n");
+    stop(f);
+    until(&c, c.eof);
+    client_close(&c);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -600,6 +618,7 @@ int main(void)
         TEST(test_history_slow_reader),
         TEST(test_history_client_leaves),
         TEST(test_stop_with_streams),
+        TEST(test_wait_in_the_moment_of_the_stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
