@@ -9,12 +9,12 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 
 /**
- * The rules. Medium nodes first, the fuller the earlier; then Low ones, on which nothing is allocated, in a random order;
- * then High ones, the emptier the earlier. With fewer nodes than the minimum nothing is to be freed, and the emptiest
- * comes first, which spreads.
+ * The rules. Medium nodes first, the fuller the earlier; then Low ones, on which nothing is allocated, in a random
+ * order; then High ones, the emptier the earlier. With fewer nodes than the minimum nothing is to be freed, and the
+ * emptiest comes first, which spreads.
  *
- * <p>The random order stays for as long as the process lives: asynchronous scheduling proposes several containers before
- * the first is committed, and an order of its own for each would put them on as many empty nodes.
+ * <p>The random order stays for as long as the process lives: asynchronous scheduling proposes several containers
+ * before the first is committed, and an order of its own for each would put them on as many empty nodes.
  *
  * <p>A node's place is one number, so that a look-up compares numbers and no objects:
  * <pre>
@@ -78,8 +78,8 @@ final class NodeOrder {
     }
 
     /**
-     * A node that is being decommissioned must become empty. The scheduler shrinks it to what it holds, but only with its
-     * next heartbeat. One that is unhealthy or lost is taken from the scheduler, a moment later too.
+     * A node that is being decommissioned must become empty. The scheduler shrinks it to what it holds, but only with
+     * its next heartbeat. One that is unhealthy or lost is taken from the scheduler, a moment later too.
      */
     static boolean takesContainers(SchedulerNode node) {
         return node.getRMNode().getState() == NodeState.RUNNING;

@@ -7,8 +7,8 @@ import java.util.NoSuchElementException;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 
 /**
- * A look-up's answer: nodes in the order of their numbers. Most look-ups end with the first node or two, so they stand in
- * a heap and are put in order only as far as they are asked for.
+ * A look-up's answer: nodes in the order of their numbers. Most look-ups end with the first node or two, so they stand
+ * in a heap and are put in order only as far as they are asked for.
  *
  * <p>When nothing fits anywhere, the scheduler reserves room on the last node it was given, and only there. Where nodes
  * differ in size the last one may be too small for what is asked for, and a large container would wait for ever: then

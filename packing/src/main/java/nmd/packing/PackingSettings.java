@@ -6,6 +6,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.apache.hadoop.conf.Configuration;
 
@@ -18,9 +20,11 @@ final class PackingSettings {
     static final String RESOURCE = "resource";
     static final String MEASURED = "measured";
     static final String MEASURED_THRESHOLD = "measured-threshold";
-    /** The keys that may stand behind the policy's name; the first two are the scheduler's own. */
-    private static final List<String> KEYS = Arrays.asList("class", "sorting-interval.ms", HIGH_THRESHOLD, MIN_NODES,
-            RESOURCE, MEASURED, MEASURED_THRESHOLD);
+    static final List<String> OWN_KEYS = Arrays.asList(HIGH_THRESHOLD, MIN_NODES, RESOURCE, MEASURED,
+            MEASURED_THRESHOLD);
+    /** What may stand behind the policy's name; two keys are the scheduler's. */
+    static final List<String> KEYS = Stream.concat(Stream.of("class", "sorting-interval.ms"), OWN_KEYS.stream())
+            .collect(Collectors.toList());
 
     /** Of which resource a node's fraction is taken. */
     enum Resource { MEMORY, DOMINANT }

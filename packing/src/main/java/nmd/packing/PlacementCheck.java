@@ -8,9 +8,9 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
 
 /**
- * With multi-node placement the scheduler tries the nodes of a queue in the order of the queue's policy; where the queue
- * has none, or one that isn't registered, it tries one node only: all containers go there, and what doesn't fit waits for
- * ever. It logs a warning for each look-up, and goes on. So such a configuration is refused before it starts.
+ * With multi-node placement the scheduler tries the nodes of a queue in the order of the queue's policy; where the
+ * queue has none, or one that isn't registered, it tries one node only: all containers go there, and what doesn't fit
+ * waits for ever. It logs a warning for each look-up, and goes on. So such a configuration is refused before it starts.
  *
  * <p>A queue's policy is the one of its own key, or else the one of the key for all queues: a parent's key says nothing
  * for its children.
@@ -24,7 +24,8 @@ final class PlacementCheck {
     /** Where a parent that makes queues of its own accord says what they get: of the first and of the second kind. */
     private static final String[][] MADE = {
             {"auto-create-child-queue.enabled", "leaf-queue-template."},
-            {"auto-queue-creation-v2.enabled", "auto-queue-creation-v2.leaf-template.", "auto-queue-creation-v2.template."},
+            {"auto-queue-creation-v2.enabled", "auto-queue-creation-v2.leaf-template.",
+                    "auto-queue-creation-v2.template."},
     };
 
     private final Configuration conf;
@@ -78,12 +79,14 @@ final class PlacementCheck {
     }
 
     private void policy(String who, String ownKey, String nextKey) {
-        String key = conf.get(ownKey) != null ? ownKey : nextKey != null && conf.get(nextKey) != null ? nextKey : FOR_ALL;
+        String key = conf.get(ownKey) != null ? ownKey
+                : nextKey != null && conf.get(nextKey) != null ? nextKey : FOR_ALL;
         String name = conf.getTrimmed(key, "");
         if (name.isEmpty()) {
-            throw new PackingException("All containers of " + who + " would go to one node: " + ENABLED + " is true, and "
-                    + (conf.get(key) == null ? "neither " + ownKey + " nor " + FOR_ALL + " names a policy"
-                            : key + " is empty") + ". Set " + FOR_ALL + " to the name of a policy, for all queues.");
+            String why = conf.get(key) == null ? "neither " + ownKey + " nor " + FOR_ALL + " names a policy"
+                    : key + " is empty";
+            throw new PackingException("All containers of " + who + " would go to one node: " + ENABLED
+                    + " is true, and " + why + ". Set " + FOR_ALL + " to the name of a policy, for all queues.");
         }
         String preset = name.equals(CapacitySchedulerConfiguration.DEFAULT_NODE_SORTING_POLICY)
                 ? CapacitySchedulerConfiguration.DEFAULT_NODE_SORTING_POLICY_CLASSNAME : "";

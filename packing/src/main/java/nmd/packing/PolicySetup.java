@@ -66,8 +66,8 @@ final class PolicySetup {
             return true;
         }
         LOG.warn("{} is \"{}\": the policy's settings are taken from {}, and whether each queue has a policy isn't"
-                + " looked at. Set {} there and in the store.", YarnConfiguration.SCHEDULER_CONFIGURATION_STORE_CLASS, store,
-                YarnConfiguration.CS_CONFIGURATION_FILE, PlacementCheck.FOR_ALL);
+                + " looked at. Set {} there and in the store.", YarnConfiguration.SCHEDULER_CONFIGURATION_STORE_CLASS,
+                store, YarnConfiguration.CS_CONFIGURATION_FILE, PlacementCheck.FOR_ALL);
         return false;
     }
 
@@ -76,7 +76,8 @@ final class PolicySetup {
         try {
             return read(new YarnConfiguration());
         } catch (Exception e) {
-            throw new PackingException(YarnConfiguration.CS_CONFIGURATION_FILE + " can't be read: " + e.getMessage(), e);
+            throw new PackingException(YarnConfiguration.CS_CONFIGURATION_FILE + " can't be read: " + e.getMessage(),
+                    e);
         }
     }
 

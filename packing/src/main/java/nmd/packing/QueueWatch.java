@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What {@link PlacementCheck} refuses at the start can come later, with {@code rmadmin -refreshQueues}, and nothing asks
- * a policy then. So once a second the scheduler's own queues are looked at: one without a policy that exists gets this
- * one, which applications that are submitted from then on go by.
+ * What {@link PlacementCheck} refuses at the start can come later, with {@code rmadmin -refreshQueues}, and nothing
+ * asks a policy then. So once a second the scheduler's own queues are looked at: one without a policy that exists gets
+ * this one, which applications that are submitted from then on go by.
  */
 final class QueueWatch {
     private static final Logger LOG = LoggerFactory.getLogger(QueueWatch.class);
@@ -54,9 +54,9 @@ final class QueueWatch {
     }
 
     private void give(AbstractCSQueue queue) {
-        LOG.error("Queue {} came without a policy that exists ({}): all its containers would go to one node. It is packed"
-                + " until it has one; applications that were submitted to it before now have to be submitted again. Set {},"
-                + " or the ResourceManager won't start the next time.", queue.getQueuePath(),
+        LOG.error("Queue {} came without a policy that exists ({}): all its containers would go to one node. It is"
+                + " packed until it has one; applications that were submitted to it before now have to be submitted"
+                + " again. Set {}, or the ResourceManager won't start the next time.", queue.getQueuePath(),
                 queue.getMultiNodeSortingPolicyName(), PlacementCheck.FOR_ALL);
         queue.setMultiNodeSortingPolicyName(className);
     }

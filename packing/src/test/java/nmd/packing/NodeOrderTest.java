@@ -59,8 +59,8 @@ class NodeOrderTest {
     void aNodeAtTheThresholdIsHigh() {
         for (int percent = 10; percent <= 100; percent += 10) {
             String threshold = String.valueOf(percent);
-            assertEquals("low at", order(settings("high-threshold", threshold), node("at", percent / 10), node("low", 0)),
-                    threshold);
+            TestNode at = node("at", percent / 10);
+            assertEquals("low at", order(settings("high-threshold", threshold), at, node("low", 0)), threshold);
             assertEquals("below low", order(settings("high-threshold", threshold),
                     new TestNode("below", 10240, 1).uses(1024L * percent / 10 - 1, 0), node("low", 0)), threshold);
         }
@@ -114,7 +114,8 @@ class NodeOrderTest {
 
     @Test
     void anEmptyNodeThatIsHotIsHigh() {
-        assertEquals("cool h7 hot", order(settings(), node("cool", 0), node("hot", 0).nodeMeasured(9000, 1), node("h7", 7)));
+        TestNode hot = node("hot", 0).nodeMeasured(9000, 1);
+        assertEquals("cool h7 hot", order(settings(), node("cool", 0), hot, node("h7", 7)));
     }
 
     @Test
@@ -126,13 +127,15 @@ class NodeOrderTest {
 
     @Test
     void aNodeThatCantMeasureIsTakenByWhatIsAllocated() {
-        assertEquals("m low", order(settings(), node("low", 0), node("m", 3).containersMeasured(-1, -1).nodeMeasured(-1, -1)));
+        TestNode silent = node("m", 3).containersMeasured(-1, -1).nodeMeasured(-1, -1);
+        assertEquals("m low", order(settings(), node("low", 0), silent));
     }
 
     @Test
     void whatCantTakeContainersIsLeftOut() {
         assertEquals("here", order(settings(), node("going", 3).is(NodeState.DECOMMISSIONING), node("here", 0),
-                node("ill", 3).is(NodeState.UNHEALTHY), node("lost", 3).is(NodeState.LOST), new TestNode("nothing", 0, 0)));
+                node("ill", 3).is(NodeState.UNHEALTHY), node("lost", 3).is(NodeState.LOST),
+                new TestNode("nothing", 0, 0)));
         assertEquals("", order(settings(), node("going", 3).is(NodeState.DECOMMISSIONING)));
         assertEquals("", order(settings()));
     }
@@ -153,7 +156,8 @@ class NodeOrderTest {
         assertEquals("m low", order(two, node("m", 3), node("low", 0), node("going", 0).is(NodeState.DECOMMISSIONING)));
         assertEquals("low m", order(settings("min-nodes", "3"), node("m", 3), node("low", 0),
                 node("going", 0).is(NodeState.DECOMMISSIONING)));
-        assertEquals("low m", order(settings("min-nodes", "3"), node("m", 3), node("low", 0), new TestNode("none", 0, 0)));
+        assertEquals("low m", order(settings("min-nodes", "3"), node("m", 3), node("low", 0),
+                new TestNode("none", 0, 0)));
     }
 
     @Test

@@ -28,7 +28,8 @@ class PackingPolicyTest {
     }
 
     /** The first node that has room gets each container, as the scheduler does it. */
-    private static void place(PackingPolicy<FiCaSchedulerNode> policy, List<FiCaSchedulerNode> nodes, String partition) {
+    private static void place(PackingPolicy<FiCaSchedulerNode> policy, List<FiCaSchedulerNode> nodes,
+            String partition) {
         Resource one = Resource.newInstance(1024, 1);
         for (Iterator<FiCaSchedulerNode> i = policy.getPreferredNodeIterator(nodes, partition); i.hasNext();) {
             FiCaSchedulerNode node = i.next();

@@ -50,8 +50,9 @@ class PlacementCheckTest {
 
     @Test
     void aQueueWithoutIsNamed() {
-        assertEquals("All containers of queue root.b would go to one node: " + CS + "multi-node-placement-enabled is true,"
-                + " and neither " + queueKey("root.b") + " nor " + ALL + " names a policy. Set " + ALL
+        assertEquals("All containers of queue root.b would go to one node: " + CS
+                + "multi-node-placement-enabled is true, and neither " + queueKey("root.b") + " nor " + ALL + " names a policy."
+                + " Set " + ALL
                 + " to the name of a policy, for all queues.", refusal(queueKey("root.a"), "pack"));
         assertEquals("queue root.a", refusal().replaceAll("All containers of (.*) would go.*", "$1"));
     }
@@ -65,8 +66,9 @@ class PlacementCheckTest {
 
     @Test
     void anEmptyKeyTakesThePolicyAway() {
-        assertEquals("All containers of queue root.b would go to one node: " + CS + "multi-node-placement-enabled is true,"
-                + " and " + queueKey("root.b") + " is empty. Set " + ALL + " to the name of a policy, for all queues.",
+        assertEquals("All containers of queue root.b would go to one node: " + CS
+                + "multi-node-placement-enabled is true, and " + queueKey("root.b") + " is empty. Set " + ALL
+                + " to the name of a policy, for all queues.",
                 refusal(ALL, "pack", queueKey("root.b"), ""));
     }
 
@@ -96,18 +98,21 @@ class PlacementCheckTest {
         }
         accepts(queueKey("root.a"), "pack", kind1, "true", queueKey("root.b.leaf-queue-template"), "pack");
         accepts(queueKey("root.a"), "pack", kind2, "true", queueKey("root.b.auto-queue-creation-v2.template"), "pack");
-        accepts(queueKey("root.a"), "pack", kind2, "true", queueKey("root.b.auto-queue-creation-v2.leaf-template"), "pack");
+        accepts(queueKey("root.a"), "pack", kind2, "true", queueKey("root.b.auto-queue-creation-v2.leaf-template"),
+                "pack");
     }
 
     @Test
     void thePolicysOwnNameIsTheOneOfItsClass() {
         String ours = PackingPolicy.class.getName();
         assertEquals("pack", PolicySetup.nameOf(conf(), ours));
-        assertEquals("tight", PolicySetup.nameOf(conf(ALL + ".names", "default,tight", ALL + ".tight.class", ours), ours));
+        assertEquals("tight", PolicySetup.nameOf(conf(ALL + ".names", "default,tight", ALL + ".tight.class", ours),
+                ours));
         assertEquals(ALL + ".names must have one name whose class is " + ours + "; it has pack, tight.",
                 assertThrows(PackingException.class, () -> PolicySetup.nameOf(conf(ALL + ".names", "pack, tight",
                         ALL + ".tight.class", ours), ours)).getMessage());
         assertEquals(ALL + ".names must have one name whose class is " + ours + "; it has none.",
-                assertThrows(PackingException.class, () -> PolicySetup.nameOf(conf(ALL + ".names", ""), ours)).getMessage());
+                assertThrows(PackingException.class, () ->
+                        PolicySetup.nameOf(conf(ALL + ".names", ""), ours)).getMessage());
     }
 }
