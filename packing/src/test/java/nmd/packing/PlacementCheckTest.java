@@ -51,8 +51,8 @@ class PlacementCheckTest {
     @Test
     void aQueueWithoutIsNamed() {
         assertEquals("All containers of queue root.b would go to one node: " + CS
-                + "multi-node-placement-enabled is true, and neither " + queueKey("root.b") + " nor " + ALL + " names a policy."
-                + " Set " + ALL
+                + "multi-node-placement-enabled is true, and neither " + queueKey("root.b") + " nor " + ALL
+                + " names a policy. Set " + ALL
                 + " to the name of a policy, for all queues.", refusal(queueKey("root.a"), "pack"));
         assertEquals("queue root.a", refusal().replaceAll("All containers of (.*) would go.*", "$1"));
     }

@@ -130,7 +130,8 @@ final class LightApp {
     }
 
     private static ResourceRequest request(int priority, Order o, String where, boolean relax) {
-        ResourceRequest r = ResourceRequest.newInstance(Priority.newInstance(priority), where, o.size, o.pending, relax);
+        ResourceRequest r = ResourceRequest.newInstance(Priority.newInstance(priority), where, o.size, o.pending,
+                relax);
         if (!o.label.isEmpty() && where.equals(ResourceRequest.ANY)) {
             r.setNodeLabelExpression(o.label);
         }
@@ -211,7 +212,8 @@ final class LightApp {
     }
 
     synchronized void finish() throws IOException, YarnException {
-        master.finishApplicationMaster(FinishApplicationMasterRequest.newInstance(FinalApplicationStatus.SUCCEEDED, "", ""));
+        master.finishApplicationMaster(
+                FinishApplicationMasterRequest.newInstance(FinalApplicationStatus.SUCCEEDED, "", ""));
         finished = true;
         held.clear();
         orders.clear();
@@ -230,7 +232,7 @@ final class LightApp {
     }
 
     synchronized String toJson() {
-        return String.format("{\"id\":\"%s\",\"queue\":\"%s\",\"held\":%d,\"pending\":%d,\"lost\":%d,\"finished\":%b}", id,
-                queue, held.size(), pending(), lost, finished);
+        return String.format("{\"id\":\"%s\",\"queue\":\"%s\",\"held\":%d,\"pending\":%d,\"lost\":%d,\"finished\":%b}",
+                id, queue, held.size(), pending(), lost, finished);
     }
 }

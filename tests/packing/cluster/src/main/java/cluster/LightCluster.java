@@ -34,10 +34,10 @@ import org.apache.hadoop.yarn.server.api.ServerRMProxy;
  *   /node?name=&amp;mb=&amp;vcores=&amp;label=   a new node; for one that is there: healthy=, containers_mb=, node_mb=,
  *                                   containers_cpu=, node_cpu= change what it reports
  *   /nodes                          all nodes and what runs on them
- *   /ask?n=&amp;mb=&amp;vcores=&amp;queue=&amp;app=&amp;label=&amp;host=&amp;strict=    containers, for the queue's application
+ *   /ask?n=&amp;mb=&amp;vcores=&amp;queue=&amp;app=&amp;label=&amp;host=&amp;strict=    containers, for the application
  *   /release?n=&amp;seed=&amp;queue=&amp;app=&amp;host=   gives some back, drawn with the seed
  *   /cancel?queue=&amp;app=             what is pending is no longer wanted
- *   /settle?seconds=&amp;pending=       waits until that many containers are pending in all and the nodes hold the others
+ *   /settle?seconds=&amp;pending=       waits until that many containers are pending and the nodes hold the others
  *   /stop?node= /revive?node=       the node falls silent; comes back with nothing
  *   /apps /finish?queue=&amp;app=       applications; ends one in good order
  * </pre>
@@ -102,7 +102,8 @@ public final class LightCluster {
             case "/ask":
                 return ask(q);
             case "/release":
-                return "{\"released\":" + app(q).release(q.number("n", 1), q.number("seed", 1), q.text("host", "")) + "}";
+                return "{\"released\":" + app(q).release(q.number("n", 1), q.number("seed", 1), q.text("host", ""))
+                        + "}";
             case "/cancel":
                 app(q).cancel();
                 return "{}";
@@ -151,8 +152,8 @@ public final class LightCluster {
 
     private LightNode add(String name, Query q) {
         Resource size = Resource.newInstance(q.number("mb", 10240), q.number("vcores", 10));
-        LightNode node = new LightNode(NodeId.newInstance(name, q.number("port", FIRST_PORT)), size, q.text("label", ""),
-                tracker);
+        LightNode node = new LightNode(NodeId.newInstance(name, q.number("port", FIRST_PORT)), size,
+                q.text("label", ""), tracker);
         // Nodes don't beat in step.
         repeat(node::beat, nodes.size() * 7L % period);
         return node;
@@ -249,7 +250,8 @@ public final class LightCluster {
             try {
                 return has(key) ? Integer.parseInt(values.get(key)) : preset;
             } catch (NumberFormatException e) {
-                throw new IllegalArgumentException(key + " is '" + values.get(key) + "', and must be a whole number", e);
+                throw new IllegalArgumentException(key + " is '" + values.get(key) + "', and must be a whole number",
+                        e);
             }
         }
 

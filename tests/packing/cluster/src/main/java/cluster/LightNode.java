@@ -32,8 +32,8 @@ import org.apache.hadoop.yarn.server.api.records.NodeHealthStatus;
 import org.apache.hadoop.yarn.server.api.records.NodeStatus;
 
 /**
- * A NodeManager as the ResourceManager sees one: it registers, heartbeats, has containers, obeys. Nothing runs behind its
- * containers. All methods hold the node's lock, a heartbeat too.
+ * A NodeManager as the ResourceManager sees one: it registers, heartbeats, has containers, obeys. Nothing runs behind
+ * its containers. All methods hold the node's lock, a heartbeat too.
  */
 final class LightNode {
     final NodeId id;
@@ -80,12 +80,12 @@ final class LightNode {
     private void register() throws IOException, YarnException {
         List<NMContainerStatus> containers = new ArrayList<>();
         for (Container c : running.values()) {
-            containers.add(NMContainerStatus.newInstance(c.getId(), c.getVersion(), ContainerState.RUNNING, c.getResource(),
-                    "", ContainerExitStatus.INVALID, c.getPriority(), System.currentTimeMillis()));
+            containers.add(NMContainerStatus.newInstance(c.getId(), c.getVersion(), ContainerState.RUNNING,
+                    c.getResource(), "", ContainerExitStatus.INVALID, c.getPriority(), System.currentTimeMillis()));
         }
         responseId = 0;
-        RegisterNodeManagerResponse answer = tracker.registerNodeManager(RegisterNodeManagerRequest.newInstance(id, 1, size,
-                VersionInfo.getVersion(), containers, Collections.emptyList(), labels(), size, null, status()));
+        RegisterNodeManagerResponse answer = tracker.registerNodeManager(RegisterNodeManagerRequest.newInstance(id, 1,
+                size, VersionInfo.getVersion(), containers, Collections.emptyList(), labels(), size, null, status()));
         if (answer.getNodeAction() == NodeAction.SHUTDOWN) {
             stop("REFUSED");
             return;
@@ -99,7 +99,8 @@ final class LightNode {
     private NodeStatus status() {
         List<ContainerStatus> containers = new ArrayList<>(ended);
         for (Container c : running.values()) {
-            containers.add(ContainerStatus.newInstance(c.getId(), ContainerState.RUNNING, "", ContainerExitStatus.INVALID));
+            containers.add(ContainerStatus.newInstance(c.getId(), ContainerState.RUNNING, "",
+                    ContainerExitStatus.INVALID));
         }
         return NodeStatus.newInstance(id, responseId, containers, Collections.emptyList(),
                 NodeHealthStatus.newInstance(healthy, healthy ? "" : "told to be ill", System.currentTimeMillis()),
@@ -130,7 +131,8 @@ final class LightNode {
 
     private void end(ContainerId c) {
         if (running.remove(c) != null) {
-            ended.add(ContainerStatus.newInstance(c, ContainerState.COMPLETE, "", ContainerExitStatus.KILLED_BY_APPMASTER));
+            ended.add(ContainerStatus.newInstance(c, ContainerState.COMPLETE, "",
+                    ContainerExitStatus.KILLED_BY_APPMASTER));
         }
     }
 
@@ -186,8 +188,9 @@ final class LightNode {
             usedVcores += c.getResource().getVirtualCores();
         }
         return String.format("{\"name\":\"%s\",\"port\":%d,\"label\":\"%s\",\"mb\":%d,\"vcores\":%d,\"containers\":%d,"
-                + "\"used_mb\":%d,\"used_vcores\":%d,\"healthy\":%b,\"state\":\"%s\"}", id.getHost(), id.getPort(), label,
-                size.getMemorySize(), size.getVirtualCores(), running.size(), usedMb, usedVcores, healthy, state);
+                + "\"used_mb\":%d,\"used_vcores\":%d,\"healthy\":%b,\"state\":\"%s\"}", id.getHost(), id.getPort(),
+                label, size.getMemorySize(), size.getVirtualCores(), running.size(), usedMb, usedVcores, healthy,
+                state);
     }
 
     synchronized int running() {
