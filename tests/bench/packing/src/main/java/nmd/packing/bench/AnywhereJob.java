@@ -23,11 +23,11 @@ import org.apache.hadoop.yarn.sls.synthetic.SynthTraceJobProducer;
  * A job of the simulator, put right in two ways.
  *
  * <p>Its data lies in an object store, as on elastic clusters: it doesn't care where its containers run. The simulator
- * gives each task of a synthetic job a node and a rack that it would like, and the same ones in each job, since its random
- * numbers begin anew with each. That would be the simulator's packing, and not the policy's.
+ * gives each task of a synthetic job a node and a rack that it would like, and the same ones in each job, since its
+ * random numbers begin anew with each. That would be the simulator's packing, and not the policy's.
  *
- * <p>And it begins when the trace says. Hadoop 3.4.2 takes each synthetic job's own time as the time to count from, so that
- * all of them begin at 0.
+ * <p>And it begins when the trace says. Hadoop 3.4.2 takes each synthetic job's own time as the time to count from, so
+ * that all of them begin at 0.
  */
 public class AnywhereJob extends MRAMSimulator {
     private static final Queue<Long> SUBMISSIONS = new ArrayDeque<>();

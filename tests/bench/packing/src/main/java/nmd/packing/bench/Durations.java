@@ -20,7 +20,8 @@ final class Durations {
         long[] sorted = Arrays.copyOf(nanos, count);
         Arrays.sort(sorted);
         double mean = Arrays.stream(sorted).average().orElse(0) / 1000;
-        return String.format("{\"count\": %d, \"mean\": %.1f, \"p50\": %.1f, \"p95\": %.1f, \"p99\": %.1f}", count, mean,
+        return String.format("{\"count\": %d, \"mean\": %.1f, \"p50\": %.1f, \"p95\": %.1f, \"p99\": %.1f}", count,
+                mean,
                 quantile(sorted, 0.5), quantile(sorted, 0.95), quantile(sorted, 0.99));
     }
 

@@ -8,8 +8,8 @@ import org.apache.hadoop.yarn.sls.SLSRunner;
 import org.apache.hadoop.yarn.sls.appmaster.AMSimulator;
 
 /**
- * The simulator submits a job first and makes it known to itself then. On a busy machine the ResourceManager may launch the
- * job's master in between, and ends with an error where it finds none: so it is waited for here.
+ * The simulator submits a job first and makes it known to itself then. On a busy machine the ResourceManager may launch
+ * the job's master in between, and ends with an error where it finds none: so it is waited for here.
  */
 final class PatientRunner extends SLSRunner {
     private static final long WAIT_NANOS = TimeUnit.SECONDS.toNanos(10);
