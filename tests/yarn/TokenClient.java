@@ -61,10 +61,12 @@ public final class TokenClient {
         Configuration conf = new Configuration();
         conf.setInt("ipc.client.connect.max.retries", 1);
         InetSocketAddress address = new InetSocketAddress("127.0.0.1", Integer.parseInt(args[0]));
-        ApplicationAttemptId attempt = ApplicationAttemptId.newInstance(ApplicationId.newInstance(1700000000000L, 7), 1);
+        ApplicationAttemptId attempt = ApplicationAttemptId.newInstance(ApplicationId.newInstance(1700000000000L, 7),
+                1);
         NodeId self = NodeId.newInstance("127.0.0.1", address.getPort());
         UserGroupInformation user = UserGroupInformation.createRemoteUser(attempt.toString());
-        user.addToken(token(new NMTokenIdentifier(attempt, self, "alice", Integer.parseInt(args[2])), args[1], address));
+        user.addToken(token(new NMTokenIdentifier(attempt, self, "alice", Integer.parseInt(args[2])), args[1],
+                address));
         try {
             user.doAs((PrivilegedExceptionAction<Void>) () -> {
                 YarnRPC rpc = YarnRPC.create(conf);
