@@ -250,7 +250,7 @@ static void test_large(void **state)
     (void)state;
     memset(host, 'h', size);
     host[size] = '\0';
-    fixture_set_up(&f, &(struct nm_hadoop_server_options){.bytes_max = 64 << 20}, true);
+    fixture_set_up(&f, NULL, true);
     c = fixture_client(&f, &options);
     call(c, "echo", host, &o);
     fixture_run_until(&f, &o.n, 1);
