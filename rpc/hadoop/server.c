@@ -305,7 +305,8 @@ int nm_hadoop_server_new(sd_event *event, int listen_fd, const struct nm_hadoop_
     s->event = sd_event_ref(event);
     if (gsasl_init(&s->library) != GSASL_OK)
         return -ENOMEM;
-    r = nm_ration_new(2 * s->o.bytes_max, &s->ration); /* whose half is for administrators, of whom there are none here */
+    /* half of it is for administrators, of whom there are none here */
+    r = nm_ration_new(2 * s->o.bytes_max, &s->ration);
     if (r >= 0)
         r = add_sources(s);
     if (r < 0)
