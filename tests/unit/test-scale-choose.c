@@ -234,7 +234,7 @@ static void test_labels(void **state)
     struct nm_scale_rules r = rules;
 
     for (int i = 0; i < 3; i++) {
-        char name[8];
+        char name[16];
 
         (void)snprintf(name, sizeof name, "g%d", i);
         world_set(&world_node(&w->model, name)->label, "gpu");
