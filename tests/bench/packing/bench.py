@@ -23,7 +23,8 @@ What is reckoned from when each node had containers (Simulation.java looks every
   - "allocate" is what an application's call takes, "heartbeat" what a node's takes the scheduler: containers are placed there, and
     the policy is asked. Microseconds, without the first fifth of the day, in which Java still compiles.
 
-Two runs with 100 nodes go side by side; those with 1,000 alone. Best on a quiet machine.
+The four runs of a load with 100 nodes go side by side, so that whatever else the machine does disturbs all of them; those with
+1,000 go alone, since there the calls are what is looked at. Best on a quiet machine with two CPUs or more.
 """
 import argparse
 import json
@@ -42,7 +43,7 @@ from xml.sax.saxutils import escape
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent.parent
 SIZES = (100, 1000)
-MODES = ("stock", "usage", "packing", "packing 80 %")
+MODES = ("stock", "packing", "packing 80 %", "usage")
 SLOT_MB = 1024
 UTILIZATION = 0.25
 HOUR = 3600.0
@@ -51,7 +52,7 @@ MINIMUM = 0.05
 HEARTBEAT_MS = {100: 250, 1000: 1000}
 # Ten times as many nodes are ten times the work: their day, and all in it, takes longer, and they run alone.
 SLOWER = {100: 1, 1000: 2}
-BESIDE = {100: 2, 1000: 1}
+BESIDE = {100: 4, 1000: 1}
 
 # Kinds of jobs: their share, how many containers, of how much memory, and for how many minutes of the day.
 CLASSES = (("query", 0.75, 8, 1024, 36), ("batch", 0.25, 30, 2048, 54))
@@ -237,8 +238,9 @@ def play(work, jars, arg):
     for nodes in arg.nodes or SIZES:
         for load in arg.load or loads():
             modes, stock = arg.mode or MODES, None
-            for first in range(0, len(modes), BESIDE[nodes]):
-                for run in [Run(work, jars, load, nodes, mode, arg) for mode in modes[first:first + BESIDE[nodes]]]:
+            step = arg.beside or BESIDE[nodes]
+            for first in range(0, len(modes), step):
+                for run in [Run(work, jars, load, nodes, mode, arg) for mode in modes[first:first + step]]:
                     result = run.result()
                     stock = stock or result
                     print(row(result, stock), flush=True)
@@ -252,6 +254,7 @@ def main():
     parser.add_argument("--load", action="append", choices=loads(), help="this one only; may be given again, as the next two")
     parser.add_argument("--nodes", action="append", type=int, choices=SIZES)
     parser.add_argument("--mode", action="append", choices=MODES)
+    parser.add_argument("--beside", type=int, help="so many runs side by side (4 with 100 nodes, 1 with 1,000)")
     parser.add_argument("--slots", type=int, default=20, help="of a node, 1 GiB each (20)")
     parser.add_argument("--keep", action="store_true", help="keep the directory with configurations, logs and results")
     arg = parser.parse_args()
@@ -263,7 +266,7 @@ def main():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
     groups = len(arg.load or loads()) * len(arg.mode or MODES)
-    seconds = sum(groups / BESIDE[n] * (arg.day * SLOWER[n] + 30) for n in arg.nodes or SIZES)
+    seconds = sum(groups / (arg.beside or BESIDE[n]) * (arg.day * SLOWER[n] + 30) for n in arg.nodes or SIZES)
     print(f"# a day in {arg.day} s, seed {arg.seed}; about {math.ceil(seconds / 60)} minutes; load of the machine "
           f"at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
     print(line([name for name, _ in HEAD]), flush=True)
