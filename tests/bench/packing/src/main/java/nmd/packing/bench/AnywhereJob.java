@@ -5,6 +5,7 @@ import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Random;
 import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
@@ -34,11 +35,18 @@ public class AnywhereJob extends MRAMSimulator {
 
     private int number;
 
-    /** The times of the jobs, in the order in which the simulator makes them: the same seed gives the same jobs. */
+    /**
+     * The times of the jobs, in the order in which the simulator makes them: the same seed gives the same jobs.
+     *
+     * <p>A trace has whole seconds, and nodes and jobs beat at whole parts of one. Requests would come at the same
+     * moments of each second, and the nodes whose heartbeats are next would get all of them: of 1,000 nodes stock used
+     * no more than packing. So each job begins somewhere in its second.
+     */
     static int readSubmissions(Configuration conf, String trace) throws Exception {
         SynthTraceJobProducer producer = new SynthTraceJobProducer(conf, new Path(trace));
+        Random millis = new Random(producer.getSeed());
         for (JobStory job = producer.getNextJob(); job != null; job = producer.getNextJob()) {
-            SUBMISSIONS.add(job.getSubmissionTime());
+            SUBMISSIONS.add(job.getSubmissionTime() + millis.nextInt(1000));
         }
         return SUBMISSIONS.size();
     }
