@@ -13,7 +13,9 @@ EXTRA_DIST += %D%/corpus %D%/socket %D%/drive-socket.py
 
 # Each target for a while, on top of its corpus. What it comes upon is kept in fuzz-corpus/, a finding beside the programs.
 FUZZ_FLAGS = -max_total_time=10
-fuzz: $(fuzz_programs)
+# Generated headers first: only make's own targets see to that by themselves.
+fuzz: $(BUILT_SOURCES)
+	@$(MAKE) $(AM_MAKEFLAGS) $(fuzz_programs)
 if ENABLE_FUZZERS
 	@for target in $(fuzz_programs); do \
 	    corpus=$${target#fuzz-}; \
