@@ -84,28 +84,33 @@ int nm_write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-static int write_new(int dir_fd, const char *name, const char *text, mode_t mode)
+static int write_new(int dir_fd, const char *name, const char *data, size_t size, mode_t mode)
 {
     _cleanup_close_ int fd =
         openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
 
-    return fd < 0 ? -errno : nm_write_all(fd, text, strlen(text));
+    return fd < 0 ? -errno : nm_write_all(fd, data, size);
 }
 
-int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode)
+int nm_write_bytes_atomic_at(int dir_fd, const char *name, const void *data, size_t size, mode_t mode)
 {
     char tmp[256];
     int r;
 
-    assert(name[0] && text && !(mode & ~(mode_t)07777));
+    assert(name[0] && data && !(mode & ~(mode_t)07777));
     if ((size_t)snprintf(tmp, sizeof tmp, ".%s.new", name) >= sizeof tmp)
         return -ENAMETOOLONG;
-    r = write_new(dir_fd, tmp, text, mode);
+    r = write_new(dir_fd, tmp, data, size, mode);
     if (r >= 0)
         r = RET_NERRNO(renameat(dir_fd, tmp, dir_fd, name));
     if (r < 0)
         (void)unlinkat(dir_fd, tmp, 0);
     return r;
+}
+
+int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode)
+{
+    return nm_write_bytes_atomic_at(dir_fd, name, text, strlen(text), mode);
 }
 
 int nm_mkdir_p(const char *path, mode_t mode)

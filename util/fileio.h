@@ -25,6 +25,7 @@ int nm_write_all(int fd, const char *data, size_t size);
 
 /* Writes a regular file so that a reader sees the old or the new content, never a part: temporary name, rename.
  * It isn't synced: a crash of the host may leave either, or an empty one. */
+int nm_write_bytes_atomic_at(int dir_fd, const char *name, const void *data, size_t size, mode_t mode);
 int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode);
 
 /* mkdir -p; existing directories are fine. */

@@ -8,5 +8,8 @@ libnm_util_la_SOURCES = \
 	%D%/log.c %D%/log.h \
 	%D%/macros.h \
 	%D%/parse.c %D%/parse.h \
-	%D%/ration.c %D%/ration.h
+	%D%/ration.c %D%/ration.h \
+	%D%/tell.c %D%/tell.h \
+	%D%/tree.c %D%/tree.h \
+	%D%/utf8.c %D%/utf8.h
 libnm_util_la_LIBADD = $(SYSTEMD_LIBS)
