@@ -63,6 +63,11 @@ struct nm_submit {
     bool exempt;             /* application master: administrators only */
     bool allow_new_privs;    /* administrators only */
     const char *owner;       /* "local" */
+    const char *id;          /* the owner's own, which no container has that is still known; NULL: one of nmd's */
+    struct nm_blob blob;     /* the owner's as well: journalled with the container, for as long as that lives or is kept
+                                for the owner */
+    bool prepare;            /* it is NEW until nm_manager_prepared() */
+    bool keep_result;        /* how it ended is kept until nm_manager_acknowledge(), whatever else is forgotten */
 };
 
 /* All: 0, a positive nm_agent_outcome with *ret_problem filled, or -errno. `id` is an id, or a name
@@ -99,6 +104,54 @@ int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
  * error. */
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem);
 
+/* ---- for owners ----------------------------------------------------------- */
+
+/*
+ * Who submits from inside this process (the local socket, an upstream) is the owner of what it submits, under the name
+ * that it gave in nm_submit.owner. It may do more to its own containers than the people who use them: `id` is the whole
+ * id of one of those, and anybody else's is not found. How they fare it hears by nm_manager_subscribe(): each change of
+ * state, from NEW to COMPLETED, with the container. What there was before nm_manager_foreach_of() tells.
+ */
+
+struct nm_end {
+    int32_t code;        /* why, in the owner's own numbers, not 0: owner_code of the container, also after a restart */
+    const char *message; /* one sentence for people, or NULL */
+    bool now;            /* SIGKILL at once, else SIGTERM and after the grace period SIGKILL */
+};
+/* Whoever ends a container first has said why: of one that is being killed already only `now` is heeded. */
+int nm_manager_end(struct nm_manager *m, const char *owner, const char *id, const struct nm_end *e,
+                   struct nm_problem *ret_problem);
+
+/* Another blob in the place of nm_submit's, or none: nm_container's `blob` from then on, also after a restart. */
+int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id, const struct nm_blob *blob,
+                        struct nm_problem *ret_problem);
+
+/*
+ * A container that was submitted with `prepare` is there, with its promise if it is guaranteed and with its place in
+ * the queue if it isn't, but nothing of it begins until its owner has made ready what it needs. That this has begun, or
+ * how far it has come, is told with nm_manager_progress(), in a few words: it is LOCALIZING then. In the end it is
+ * queued, or ends with a sentence that says why. Meanwhile it can be ended like any other. After a restart of nmd it is
+ * NEW again: what was done for it by then is for the owner to find out.
+ */
+int nm_manager_progress(struct nm_manager *m, const char *owner, const char *id, const char *text,
+                        struct nm_problem *ret_problem);
+int nm_manager_prepared(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem);
+int nm_manager_prepare_failed(struct nm_manager *m, const char *owner, const char *id, const char *why,
+                              struct nm_problem *ret_problem);
+
+/* An upstream allows so many opportunistic containers of this owner in the queue (UINT32_MAX: any number): of those
+ * beyond it the newest are discarded, now and as more come, as `shed`. Others have nothing to do with it. There is one
+ * such upstream; a restarted nmd has to be told anew. */
+void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit);
+
+/* The owner has told whoever had to know how a container with keep_result ended. Twice is no error. */
+int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem);
+
+/* All of the owner's that are known, those that live first, each kind in the order in which it came to be: after
+ * nm_manager_new(), what an earlier nmd has left. */
+void nm_manager_foreach_of(struct nm_manager *m, const char *owner,
+                           void (*cb)(const struct nm_container *c, void *userdata), void *userdata);
+
 /* ---- what there is to see ------------------------------------------------ */
 
 struct nm_counters {
@@ -116,6 +169,22 @@ struct nm_histogram {
     uint64_t sum_usec, n;
 };
 extern const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS];
+void nm_histogram_add(struct nm_histogram *h, uint64_t usec);
+
+/* What the node belongs to, if it does: told by whoever speaks with it. */
+struct nm_upstream {
+    const char *kind;    /* "yarn", "none"; NULL: as "none" */
+    const char *state;   /* a word of its own: "running", ... */
+    char address[280];   /* of whoever is above */
+    char node[280];      /* what this node is called there; "": nothing yet */
+    char trouble[256];   /* why it isn't as it should be; "" */
+    uint64_t last_heartbeat_realtime_usec; /* that was answered; 0: none yet */
+    uint64_t round_trip_usec;              /* of the newest answer; 0: none yet */
+    uint64_t memory_bytes; /* what it counts on, where that isn't what the node offers; 0: it is */
+    uint32_t vcores;
+    uint64_t heartbeats, failures;      /* answered; requests that came to nothing */
+    struct nm_histogram heartbeat, rpc; /* from one answered heartbeat to the next; from a request to its answer */
+};
 
 enum nm_node_state { NM_NODE_RUNNING, NM_NODE_DRAINING, NM_NODE_SHADOW };
 const char *nm_node_state_name(enum nm_node_state s);
@@ -149,7 +218,8 @@ struct nm_status {
     struct nm_link_sample links[NM_LINKS_MAX];
     unsigned n_links;
     uint32_t guaranteed_running, opportunistic_running, paused, queued, completed;
-    uint32_t queue_length;
+    uint32_t preparing; /* NEW or LOCALIZING */
+    uint32_t queue_length, queue_limit; /* the limit: nm_manager_set_queue_limit()'s */
     enum nm_reason hold;                /* why the head of the queue waits */
     char hold_id[NM_ID_SIZE];
     uint64_t squeeze_millicores;
@@ -159,14 +229,23 @@ struct nm_status {
     struct nm_histogram reaction_pause, reaction_kill; /* cause -> effective */
     uint64_t started_realtime_usec;
     uint64_t own_rss_bytes, own_cpu_usec;
+    struct nm_upstream upstream;
 };
 
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret);
 
+/* Who tells of the upstream from now on: for a status, and settings of its own for `nmctl config` (an array, a new
+ * reference, or NULL: no memory). NULL: nobody. */
+struct nm_upstream_ops {
+    void (*status)(void *userdata, struct nm_upstream *ret);
+    json_t *(*config)(void *userdata);
+};
+void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops *ops, void *userdata);
+
 /* A part of a list, in the order of arrival. */
 struct nm_page {
     bool all;       /* with the ended ones that are still kept */
-    uint64_t after; /* only those that arrived after this number, which an id ends in; 0: from the first */
+    uint64_t after; /* only those that arrived after the one of this number (view.seq); 0: from the first */
     unsigned limit; /* no more than that */
 };
 /* Only what `who` may see. *ret_more: there are others behind. 0 or -ENOMEM. */
@@ -244,6 +323,7 @@ struct nm_manager_params {
     struct nm_config *config;      /* ownership passes */
     const char *config_path;       /* for reload */
     bool config_must_exist;
+    const struct nm_config_default *config_defaults; /* of nm_config_load(); they last as long as the manager */
     const char *state_dir;
     const char *runtime_dir;
     const char *slice;

@@ -15,7 +15,8 @@
 /*
  * From each state, where to. In words:
  *
- *  - NEW has been promised to nobody: a refused request is dropped, it does not "complete".
+ *  - What is refused was promised to nobody: it is dropped while it is NEW, and never seen. One that is seen as NEW
+ *    waits for its owner to make it ready, and may end meanwhile.
  *  - A queued container ends without ever running when it is shed, killed, drained, lost or can't
  *    be launched (COMPLETED at once); it passes through KILLING when its launch was already under
  *    way.
@@ -27,7 +28,7 @@
  *  - From KILLING there is no way back, and from COMPLETED none at all.
  */
 static const unsigned transitions[NM_STATE_COUNT] = {
-    [NM_NEW] = TO(LOCALIZING) | TO(SCHEDULED),
+    [NM_NEW] = TO(LOCALIZING) | TO(SCHEDULED) | TO(KILLING) | TO(COMPLETED),
     [NM_LOCALIZING] = TO(SCHEDULED) | TO(KILLING) | TO(COMPLETED),
     [NM_SCHEDULED] = TO(RUNNING) | TO(KILLING) | TO(COMPLETED),
     [NM_RUNNING] = TO(PAUSING) | TO(KILLING) | TO(COMPLETED),
@@ -57,7 +58,7 @@ void nm_container_forget_start(struct nm_container *c)
 {
     struct nm_view *v = &c->view;
 
-    assert(v->state == NM_SCHEDULED && c->exit_reason == NM_EXIT_NONE);
+    assert(v->state <= NM_SCHEDULED && c->exit_reason == NM_EXIT_NONE);
     v->admitted = v->passed = v->stall_known = false;
     v->started_usec = c->started_realtime_usec = 0;
     v->n_samples = v->stall_permille = 0;
@@ -87,10 +88,26 @@ int nm_container_new(struct nm_container **ret)
 
 struct nm_container *nm_container_free(struct nm_container *c)
 {
-    if (c)
+    if (c) {
         nm_command_done(&c->command);
+        free(c->blob.data);
+    }
     free(c);
     return NULL;
+}
+
+int nm_container_set_blob(struct nm_container *c, const void *data, size_t bytes)
+{
+    void *copy = bytes > 0 ? malloc(bytes) : NULL;
+
+    assert(bytes <= NM_BLOB_MAX);
+    if (bytes > 0 && !copy)
+        return -ENOMEM;
+    if (bytes > 0)
+        memcpy(copy, data, bytes);
+    free(c->blob.data);
+    c->blob = (struct nm_blob){.data = copy, .bytes = bytes};
+    return 0;
 }
 
 const char *nm_container_label(const struct nm_container *c, char *buf, size_t size)

@@ -12,6 +12,14 @@
 #include "cgroup/cgroup.h"
 #include "monitor/monitor.h"
 
+#define NM_BLOB_MAX (1u << 20)
+
+/* What an owner keeps with its container, and nobody else looks into. */
+struct nm_blob {
+    void *data; /* NULL: nothing */
+    size_t bytes;
+};
+
 struct nm_container {
     char id[NM_ID_SIZE];
     char name[NM_NAME_SIZE]; /* "" if none was given */
@@ -19,6 +27,7 @@ struct nm_container {
     char owner[16];          /* who submitted it: "local", later "yarn" */
     uid_t submitter_uid;     /* may see and touch it, beside administrators */
     struct nm_command command;
+    struct nm_blob blob;
     struct nm_view view;     /* type, state, request, usage, times: what policy sees */
     uint32_t vcores_milli;   /* as asked; view.request.cpu_millicores is the same in millicores */
 
@@ -33,15 +42,23 @@ struct nm_container {
     int32_t exit_signal;         /* 0 if none */
     enum nm_exit_reason exit_reason;
     enum nm_exit_reason kill_reason; /* why KILLING, before the end is known */
+    enum nm_reason exit_cause;   /* what moved whoever took it, when it didn't end by itself; else NM_REASON_NONE */
+    uint64_t exit_decision;      /* the number of that decision, whose record has the figures; 0: none */
+    int32_t owner_code;          /* what its owner gave as its own reason to end it (nm_manager_end()); 0: nothing */
+    bool keep_result;            /* when it has ended, it stays until its owner has acknowledged that */
     uint64_t memory_peak_bytes, swap_bytes, oom_kills;
     uint64_t log_bytes;          /* COMPLETED: what its output takes up on disk; not journalled, but measured */
     bool log_measured;
+    char progress[96];           /* LOCALIZING: how far its owner has come, in a few words; not journalled */
     char message[160];           /* one more sentence about the end, "" if there is none */
 };
 
 int nm_container_new(struct nm_container **ret);
 struct nm_container *nm_container_free(struct nm_container *c);
 NM_DEFINE_CLEANUP(struct nm_container *, nm_container_free)
+
+/* A copy in the place of what was there; 0 bytes: nothing. */
+int nm_container_set_blob(struct nm_container *c, const void *data, size_t bytes);
 
 /* Returns 0, or -EPROTO when the table has no such transition (nothing is changed). */
 int nm_container_set_state(struct nm_container *c, enum nm_state to);

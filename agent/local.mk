@@ -91,6 +91,7 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/manager-limits.c %D%/manager/manager-limits.h \
 	%D%/manager/manager-lists.c %D%/manager/manager-lists.h \
 	%D%/manager/manager-output.c %D%/manager/manager-output.h \
+	%D%/manager/manager-owner.c \
 	%D%/manager/manager-pressure.c %D%/manager/manager-pressure.h \
 	%D%/manager/manager-reclaim.c %D%/manager/manager-reclaim.h \
 	%D%/manager/push-out.c %D%/manager/push-out.h \
@@ -134,4 +135,4 @@ nm_shim_LINK = $(CC) $(nm_shim_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) $(SHIM
 # The daemon. GNU ld wants the libraries in order of use: the interface before the core that it calls.
 sbin_PROGRAMS += nmd
 nmd_SOURCES = %D%/nmd.c
-nmd_LDADD = libnm-local.la libnm-agent.la $(MHD_LIBS)
+nmd_LDADD = libnm-local.la libnm-yarn.la libnm-agent.la $(MHD_LIBS)

@@ -18,6 +18,7 @@
 
 #include "agent/agent.h"
 #include "rpc/local/server.h"
+#include "rpc/yarn/yarn.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/log.h"
@@ -25,7 +26,7 @@
 #define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
 
 struct options {
-    const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc, *record;
+    const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc, *record, *yarn_conf;
     enum nm_cgroup_backend_kind backend;
     bool check_config, config_given;
 };
@@ -33,6 +34,9 @@ struct options {
 struct daemon {
     struct nm_manager *manager;
     struct nm_local_server *server;
+    struct nm_yarn_settings *yarn_settings; /* or NULL, as the next; the node's, once there is one */
+    struct nm_yarn_defaults yarn_defaults;
+    struct nm_yarn *yarn;
     char paths[4][PATH_MAX];
 };
 
@@ -53,6 +57,7 @@ static void usage(void)
          ")\n"
          "      --node-proc DIR     read the node's meminfo, stat and pressure below DIR (default "
          "/proc)\n"
+         "      --yarn-conf DIR     be a node of the YARN cluster whose configuration is in DIR\n"
          "      --record FILE       write a trace of all that happens, for nmsim\n"
          "      --check-config      check the configuration and leave\n"
          "      --log-level LEVEL   err, warning, notice, info or debug (default info)\n"
@@ -108,6 +113,7 @@ enum {
     OPT_SHIM,
     OPT_NODE_PROC,
     OPT_RECORD,
+    OPT_YARN_CONF,
     OPT_CHECK,
     OPT_LEVEL
 };
@@ -122,6 +128,7 @@ static const struct option long_options[] = {
     {"shim", required_argument, NULL, OPT_SHIM},
     {"node-proc", required_argument, NULL, OPT_NODE_PROC},
     {"record", required_argument, NULL, OPT_RECORD},
+    {"yarn-conf", required_argument, NULL, OPT_YARN_CONF},
     {"check-config", no_argument, NULL, OPT_CHECK},
     {"log-level", required_argument, NULL, OPT_LEVEL},
     {"help", no_argument, NULL, 'h'},
@@ -166,6 +173,9 @@ static int parse_option(int c, struct options *o)
         return 0;
     case OPT_RECORD:
         o->record = optarg;
+        return 0;
+    case OPT_YARN_CONF:
+        o->yarn_conf = optarg;
         return 0;
     case OPT_CHECK:
         o->check_config = true;
@@ -390,6 +400,23 @@ static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *u
     return 0;
 }
 
+static void leave_loop(void *userdata)
+{
+    (void)sd_event_exit(userdata, 0);
+}
+
+/* SIGTERM and SIGINT end nmd, at once or when the cluster has heard of it. */
+static int on_term(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
+{
+    struct daemon *d = userdata;
+    sd_event *event = sd_event_source_get_event(s);
+
+    (void)si;
+    if (!d->yarn || !nm_yarn_leave(d->yarn, leave_loop, event))
+        leave_loop(event);
+    return 0;
+}
+
 /* The children of nmd are watched through pidfds; blocked, their SIGCHLD interrupts nothing. A
  * client that hangs up is told by write(), and not by SIGPIPE. */
 static int watch_signals(sd_event *event, struct daemon *d)
@@ -404,23 +431,70 @@ static int watch_signals(sd_event *event, struct daemon *d)
     sigaddset(&mask, SIGCHLD);
     if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
         return -errno;
-    /* Without a handler sd-event leaves the loop. */
-    r = sd_event_add_signal(event, NULL, SIGTERM, NULL, NULL);
+    r = sd_event_add_signal(event, NULL, SIGTERM, on_term, d);
     if (r >= 0)
-        r = sd_event_add_signal(event, NULL, SIGINT, NULL, NULL);
+        r = sd_event_add_signal(event, NULL, SIGINT, on_term, d);
     return r < 0 ? r : sd_event_add_signal(event, NULL, SIGHUP, on_hup, d);
 }
 
 /* ---- run ----------------------------------------------------------------- */
 
 /* A file that was named must be there; the usual one may be missing, and then the defaults hold. */
-static int load_config(const struct options *o, struct nm_config **ret)
+static int load_files(const struct options *o, const struct nm_config_default *defaults, struct nm_config **ret)
 {
     _cleanup_free_ char *message = NULL;
-    int r = nm_config_load(o->config, o->config_given, ret, &message);
+    int r = nm_config_load(o->config, o->config_given, defaults, ret, &message);
 
     if (r < 0)
         nm_err("the configuration is refused: %s", message ? message : strerror(-r));
+    return r;
+}
+
+static void tell_yarn(int level, const char *sentence)
+{
+    nm_log(level, "YARN: %s", sentence);
+}
+
+static void warn_of_yarn(const char *sentence, void *userdata)
+{
+    (void)userdata;
+    tell_yarn(LOG_WARNING, sentence);
+}
+
+static int load_yarn(struct daemon *d, const struct options *o, const struct nm_config *c)
+{
+    const char *dir = o->yarn_conf ? o->yarn_conf : c->yarn_conf_dir;
+    _cleanup_free_ char *message = NULL;
+    int r;
+
+    if (!c->yarn_without_containers) {
+        nm_err("can't be a node of a YARN cluster: this nmd doesn't start its containers yet; to develop it, "
+               "[yarn] without-containers = yes lets it register all the same");
+        return -EOPNOTSUPP;
+    }
+    r = nm_yarn_settings_load(dir, warn_of_yarn, NULL, &d->yarn_settings, &message);
+    if (r < 0)
+        nm_err("can't be a node of a YARN cluster: %s", message ? message : strerror(-r));
+    else
+        nm_yarn_settings_defaults(d->yarn_settings, &d->yarn_defaults);
+    return r;
+}
+
+/* nmd's own files say whether a cluster's are read, and go before them then. */
+static int load_config(struct daemon *d, const struct options *o, struct nm_config **ret)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    int r = load_files(o, NULL, &c);
+
+    if (r >= 0 && (o->yarn_conf || c->yarn)) {
+        r = load_yarn(d, o, c);
+        if (r >= 0) {
+            c = nm_config_free(c);
+            r = load_files(o, d->yarn_defaults.list, &c);
+        }
+    }
+    if (r >= 0)
+        *ret = STEAL_PTR(c);
     return r;
 }
 
@@ -433,6 +507,7 @@ static int make_manager(struct daemon *d, sd_event *event, const struct options 
         .config = config,
         .config_path = o->config,
         .config_must_exist = o->config_given,
+        .config_defaults = d->yarn_defaults.list,
         .state_dir = o->state_dir,
         .runtime_dir = o->runtime_dir,
         .slice = o->slice,
@@ -468,6 +543,19 @@ static int make_server(struct daemon *d, sd_event *event, const struct options *
     return r;
 }
 
+static int join_yarn(struct daemon *d, sd_event *event)
+{
+    _cleanup_free_ char *message = NULL;
+    int r;
+
+    if (!d->yarn_settings)
+        return 0;
+    r = nm_yarn_new(event, d->manager, d->yarn_settings, tell_yarn, &d->yarn, &message);
+    if (r < 0)
+        nm_err("can't be a node of a YARN cluster: %s", message ? message : strerror(-r));
+    return r;
+}
+
 static int record(struct daemon *d, const struct options *o)
 {
     _cleanup_free_ char *message = NULL;
@@ -488,7 +576,7 @@ static int record(struct daemon *d, const struct options *o)
 static int start(struct daemon *d, sd_event *event, const struct options *o)
 {
     _cleanup_(nm_config_freep) struct nm_config *config = NULL;
-    int r = load_config(o, &config);
+    int r = load_config(d, o, &config);
 
     if (r >= 0)
         r = lock_state(o->state_dir);
@@ -502,6 +590,8 @@ static int start(struct daemon *d, sd_event *event, const struct options *o)
         r = make_server(d, event, o);
     if (r >= 0)
         r = record(d, o);
+    if (r >= 0)
+        r = join_yarn(d, event);
     return r < 0 ? r : nm_manager_start(d->manager);
 }
 
@@ -534,10 +624,10 @@ static int run(struct daemon *d, sd_event *event, const struct options *o)
     return r;
 }
 
-static int check_config(const struct options *o)
+static int check_config(struct daemon *d, const struct options *o)
 {
     struct nm_config *config = NULL;
-    int r = load_config(o, &config);
+    int r = load_config(d, o, &config);
 
     if (r < 0)
         return EXIT_FAILURE;
@@ -558,7 +648,7 @@ int main(int argc, char **argv)
         return 2;
     fill_defaults(&d, &o);
     if (o.check_config)
-        return check_config(&o);
+        return check_config(&d, &o);
     (void)umask(077);
     raise_file_limit();
     raise_priority();
@@ -566,7 +656,9 @@ int main(int argc, char **argv)
     if (r >= 0)
         r = run(&d, event, &o);
     nm_local_server_free(d.server);
+    nm_yarn_free(d.yarn);
     nm_manager_free(d.manager);
+    nm_yarn_settings_free(d.yarn_settings);
     sd_event_unref(event);
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

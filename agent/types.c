@@ -1,11 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Names of the enums in types.h. One array per enum, indexed by value; looking a name up is a short linear search. */
+/* Ids, and names of the enums in types.h: one array per enum, indexed by value; looking a name up is a short linear
+ * search. */
 
 #include "agent/types.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <strings.h>
+
+#define ID_PREFIX "container_"
+
+bool nm_id_is_valid(const char *id)
+{
+    static const char chars[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
+    size_t prefix = sizeof ID_PREFIX - 1, n = strlen(id);
+
+    return n > prefix && n < NM_ID_SIZE && strncmp(id, ID_PREFIX, prefix) == 0 && strspn(id, chars) == n;
+}
+
+/* Printed again it must be the same: an id with another number of zeroes is another id. */
+bool nm_id_parse(const char *id, uint64_t *ret_epoch, uint64_t *ret_number)
+{
+    char own[NM_ID_SIZE];
+    uint64_t epoch, number;
+
+    if (sscanf(id, ID_PREFIX "%" SCNu64 "_%" SCNu64, &epoch, &number) != 2)
+        return false;
+    nm_id_print(epoch, number, own);
+    if (strcmp(id, own) != 0)
+        return false;
+    *ret_epoch = epoch;
+    *ret_number = number;
+    return true;
+}
+
+void nm_id_print(uint64_t epoch, uint64_t number, char buf[NM_ID_SIZE])
+{
+    (void)snprintf(buf, NM_ID_SIZE, ID_PREFIX "%" PRIu64 "_%06" PRIu64, epoch, number);
+}
 
 static const char *const execution_types[] = {
     [NM_GUARANTEED] = "GUARANTEED",
@@ -35,6 +70,7 @@ static const char *const exit_reasons[NM_EXIT_REASON_COUNT] = {
     [NM_EXIT_LAUNCH_FAILED] = "launch-failed",
     [NM_EXIT_LOST] = "lost",
     [NM_EXIT_STOPPED] = "stopped",
+    [NM_EXIT_LOCALIZATION_FAILED] = "localization-failed",
 };
 
 static int lookup(const char *const *names, size_t n, const char *s)

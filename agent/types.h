@@ -14,7 +14,7 @@
 #include "util/error.h"
 #include "util/macros.h"
 
-#define NM_ID_SIZE 64   /* container id with its NUL; "container_<epoch>_<6 digits or more>" */
+#define NM_ID_SIZE 64   /* container id with its NUL: nm_id_is_valid() */
 #define NM_NAME_SIZE 64 /* name, application: nm_name_is_valid() */
 
 enum nm_resource { NM_MEMORY, NM_CPU, NM_RESOURCE_COUNT };
@@ -27,7 +27,8 @@ struct nm_resources {
 
 enum nm_execution_type { NM_GUARANTEED, NM_OPPORTUNISTIC };
 
-/* YARN's container states. A container that was admitted but whose command has not started yet is still SCHEDULED. */
+/* YARN's container states. In NEW and LOCALIZING its owner makes ready what it needs; one that needs nothing begins as
+ * SCHEDULED. A container that was admitted but whose command has not started yet is still SCHEDULED. */
 enum nm_state {
     NM_NEW,
     NM_LOCALIZING,
@@ -41,7 +42,13 @@ enum nm_state {
     NM_STATE_COUNT,
 };
 
-/* Why a container ended, as `exit_reason`. */
+/*
+ * How a container ended, as `exit_reason`. The list is closed: an owner has a word of its own for each. Where somebody
+ * took it (OOM, PREEMPTED to DRAINED), exit_cause and exit_decision beside it say what for and on which figures, as far
+ * as that was decided here: PREEMPTED is for memory-over-beta, cpu-over-beta, room-for-guaranteed or room-for-head,
+ * KILLED for a user or the owner, whose owner_code says more; OOM has the cause kernel-oom if it was not for its own
+ * limit.
+ */
 enum nm_exit_reason {
     NM_EXIT_NONE,            /* still alive */
     NM_EXIT_EXITED,          /* "exited": by itself, exit_code says how */
@@ -49,8 +56,8 @@ enum nm_exit_reason {
     NM_EXIT_OOM,             /* "oom-killed": by the kernel, over its own or the slice's limit */
     NM_EXIT_PREEMPTED,       /* "preempted": killed by policy to give resources back */
     NM_EXIT_PAUSE_DEADLINE,  /* "pause-deadline": paused for too long */
-    NM_EXIT_KILLED,          /* "killed": by a user or administrator */
-    NM_EXIT_SHED,            /* "shed": discarded from the queue */
+    NM_EXIT_KILLED,          /* "killed": by a user, an administrator or its owner */
+    NM_EXIT_SHED,            /* "shed": discarded from the queue, which was longer than its limit */
     NM_EXIT_DRAINED,         /* "drained": ended by nmctl drain */
     NM_EXIT_NOT_FOUND,       /* "command-not-found" (exit_code 127) */
     NM_EXIT_NOT_EXECUTABLE,  /* "permission-denied" (exit_code 126) */
@@ -59,8 +66,18 @@ enum nm_exit_reason {
     NM_EXIT_LAUNCH_FAILED,   /* "launch-failed": anything else before the command ran */
     NM_EXIT_LOST,            /* "lost": the host rebooted, or shim and cgroup vanished without a word */
     NM_EXIT_STOPPED,         /* "stopped": through systemd (its scope, or the slice), from outside nmd */
+    NM_EXIT_LOCALIZATION_FAILED, /* "localization-failed": its owner could not make ready what it needs */
     NM_EXIT_REASON_COUNT,
 };
+
+/*
+ * Ids are names of directories, scopes and rows: "container_" and more letters, digits and '_'. nmd's own are
+ * "container_<epoch>_<6 digits or more>" and never come twice; an owner may bring others (nm_submit.id).
+ */
+bool nm_id_is_valid(const char *id);
+/* Is it of the form of nmd's own? Only then the numbers are set. */
+bool nm_id_parse(const char *id, uint64_t *ret_epoch, uint64_t *ret_number);
+void nm_id_print(uint64_t epoch, uint64_t number, char buf[NM_ID_SIZE]);
 
 /* How often one of the thresholds is named: fraction of capacity, per resource. */
 struct nm_fractions {

@@ -147,12 +147,10 @@ int nm_api_try_get(struct nm_ctl *ctl, const char *target, uint64_t timeout_usec
 
 static void part_target(bool all, const json_t *list, char *buf, size_t size)
 {
-    const char *last =
-        nm_json_str(json_array_get(list, json_array_size(list) - 1), "id");
-    const char *number = strrchr(last, '_');
+    const json_t *last = json_array_get(list, json_array_size(list) - 1);
 
-    (void)snprintf(buf, size, "/v1/containers?%slimit=%u&after=%s", all ? "all=true&" : "", PART,
-                   number ? number + 1 : "0");
+    (void)snprintf(buf, size, "/v1/containers?%slimit=%u&after=%" PRIu64, all ? "all=true&" : "", PART,
+                   nm_json_u64(last, "number"));
 }
 
 /* Takes the part. True: there may be more. */

@@ -86,6 +86,7 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
     printf("%s%-12s%s%s%s%s\n", nm_term_on(term, NM_STYLE_BOLD), "state",
            nm_term_off(term, NM_STYLE_BOLD), nm_term_on(term, style), nm_json_str(c, "state"),
            nm_term_off(term, style));
+    line_text(term, "progress", c, "progress");
     if (nm_json_has(c, "queue_position"))
         line(term, "queue", "position %" PRIu64, nm_json_u64(c, "queue_position"));
     if (*hold) {
@@ -108,6 +109,12 @@ static void show_end(const struct nm_term *term, const json_t *c)
              nm_json_u64(c, "exit_code"));
     else
         line(term, "exit", "%s", nm_json_str(c, "exit_reason"));
+    if (nm_json_has(c, "exit_decision"))
+        line(term, "cause", "%s, decision %" PRIu64, nm_json_str(c, "exit_cause"), nm_json_u64(c, "exit_decision"));
+    else if (nm_json_has(c, "exit_cause"))
+        line_text(term, "cause", c, "exit_cause");
+    if (nm_json_bool(c, "keep_result"))
+        line(term, "kept", "until %s has acknowledged its end", nm_json_str(c, "owner"));
     if (nm_json_has(c, "started_usec"))
         line(term, "ran", "%s", nm_container_age(c, ran, sizeof ran));
 }

@@ -17,15 +17,16 @@
 #include "sim/options.h"
 #include "sim/plot.h"
 #include "sim/report.h"
+#include "util/tell.h"
 
 #define EXIT_USAGE 2
 
 static int fail(const char *what, int r, const char *message)
 {
     if (message)
-        fprintf(stderr, "nmsim: %s\n", message);
+        nm_tell("%s", message);
     else
-        fprintf(stderr, "nmsim: %s: %s\n", what, strerror(-r));
+        nm_tell("%s: %s", what, strerror(-r));
     return r;
 }
 
@@ -57,7 +58,7 @@ static int read_workload(const struct nm_sim_options *o, struct nm_workload **re
         return r;
     }
     if ((*ret)->cut_off)
-        fprintf(stderr, "nmsim: %s: the last line is incomplete, and is left out\n", o->trace);
+        nm_tell("%s: the last line is incomplete, and is left out", o->trace);
     return 0;
 }
 
@@ -89,7 +90,7 @@ static int load_config(const struct nm_sim_options *o, const char *path, struct 
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ char *message = NULL;
-    int r = nm_config_load(path, true, &c, &message);
+    int r = nm_config_load(path, true, NULL, &c, &message);
 
     if (r < 0)
         return fail(path, r, message);
@@ -177,8 +178,7 @@ static int add_cases(struct nm_sim_cases *s, const struct nm_sim_options *o,
         r = nm_cases_add_sweep(s, base, o->sweeps.list, o->sweeps.n, o->set.list, o->set.n,
                                &message);
     if (r >= 0 && s->n_skipped > 0)
-        fprintf(stderr, "nmsim: combinations left out, as alpha must be below beta: %u\n",
-                s->n_skipped);
+        nm_tell("combinations left out, as alpha must be below beta: %u", s->n_skipped);
     return r < 0 ? fail("--sweep", r, message) : 0;
 }
 
@@ -228,7 +228,7 @@ static int replay(const struct nm_workload *load, const struct nm_sim_case *c, n
         return fail(c->name, r, message);
     /* to stderr: it must be seen also where the report goes to a file or another program */
     if (ret->n_violations > 0)
-        fprintf(stderr, "nmsim: %s: the policy broke its own rule: %s\n", c->name,
+        nm_tell("%s: the policy broke its own rule: %s", c->name,
                 ret->first_violation);
     return 0;
 }
@@ -267,7 +267,7 @@ static int draw(const struct nm_sim_options *o, const struct nm_workload *load,
     r = nm_plot(load, results, n, o->plot, &message);
     if (r < 0)
         return fail(o->plot, r, message);
-    fprintf(stderr, "nmsim: drawn: %s\n", o->plot);
+    nm_tell("drawn: %s", o->plot);
     return 0;
 }
 

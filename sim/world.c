@@ -479,6 +479,7 @@ static void fill_input(struct nm_world *w, enum nm_policy_trigger trigger)
         .n_apps = w->load->n_apps,
         .kernel_kills = w->kernel_kills,
         .shed_to = UINT32_MAX,
+        .shed_limited_to = UINT32_MAX,
     };
     w->kernel_kills = 0;
 }

@@ -21,6 +21,7 @@ const struct nm_config_section nm_config_sections[] = {
     {"sampling", "How often, and on which events, the node is measured."},
     {"containers", "Defaults and limits of single containers, and who they may run as."},
     {"interface", "The local socket and the read-only HTTP address."},
+    {"yarn", "The node as part of a Hadoop cluster, whose own configuration files say the rest."},
     {"health", "When the node counts as unhealthy: it then starts nothing new and says why."},
     {"paths", "Where things are kept."},
 };
@@ -276,6 +277,15 @@ const struct nm_config_key nm_config_keys[] = {
      .fallback = "",
      .meaning = "Read-only HTTP for /metrics and the status page, such as 127.0.0.1:8042. Anybody "
                 "who reaches it can read it. Empty: off."},
+
+    {"yarn", "enabled", NM_CONFIG_BOOL, FIELD(yarn), .restart = true, .fallback = "no",
+     .meaning = "yes: the node registers with the ResourceManager that the files in conf-dir name, as a NodeManager. "
+                "`nmctl config` shows which of their properties are obeyed."},
+    {"yarn", "conf-dir", NM_CONFIG_PATH, FIELD(yarn_conf_dir), .restart = true, .fallback = "/etc/hadoop/conf",
+     .meaning = "Where the cluster's yarn-site.xml, core-site.xml and others are."},
+    {"yarn", "without-containers", NM_CONFIG_BOOL, FIELD(yarn_without_containers), .restart = true, .fallback = "no",
+     .meaning = "This nmd can't start the cluster's containers yet, and those that it is given fail. So it takes part "
+                "only where this says yes: in a cluster that is there to develop it with."},
 
     {"health", "script", NM_CONFIG_PATH, FIELD(health_script), .fallback = "",
      .meaning = "A program that is run every period. The node is unhealthy when it prints a line "

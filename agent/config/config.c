@@ -26,6 +26,7 @@ struct nm_config *nm_config_free(struct nm_config *c)
         free(c->banned_users[--c->n_banned_users]);
     free(c->admin_group);
     free(c->http_address);
+    free(c->yarn_conf_dir);
     free(c->health_script);
     free(c->log_dir);
     for (size_t i = 0; c->sources && i < nm_config_n_keys; i++)
@@ -228,18 +229,43 @@ static int read_drop_ins(struct nm_config *c, const char *dir, struct names *nam
 /* For `nmctl config`: which of several drop-ins it was. */
 static int keep_sources(struct nm_config *c, const struct nm_config_place *places)
 {
-    c->sources = calloc(nm_config_n_keys, sizeof *c->sources);
-    if (!c->sources)
-        return -ENOMEM;
-    for (size_t i = 0; i < nm_config_n_keys; i++)
-        if (places[i].line && asprintf(&c->sources[i], "%s:%u", places[i].file, places[i].line) < 0) {
-            c->sources[i] = NULL;
+    for (size_t i = 0; i < nm_config_n_keys; i++) {
+        char *source;
+
+        if (!places[i].line)
+            continue;
+        if (asprintf(&source, "%s:%u", places[i].file, places[i].line) < 0)
             return -ENOMEM;
-        }
+        free(c->sources[i]);
+        c->sources[i] = source;
+    }
     return 0;
 }
 
-int nm_config_load(const char *path, bool must_exist, struct nm_config **ret, char **ret_message)
+static int take_defaults(struct nm_config *c, const struct nm_config_default *d, char **ret_message)
+{
+    c->sources = calloc(nm_config_n_keys, sizeof *c->sources);
+    if (!c->sources)
+        return -ENOMEM;
+    for (; d && d->section; d++) {
+        const struct nm_config_key *k = nm_config_find_key(d->section, d->name);
+        char allowed[320];
+        int r = nm_config_set(c, k, d->value);
+
+        if (r == -EINVAL || r == -ERANGE)
+            return nm_fail(ret_message, r, "%s: as [%s] %s = %s: must be %s", d->source, k->section, k->name, d->value,
+                           nm_config_allowed(k, allowed, sizeof allowed));
+        if (r < 0)
+            return r;
+        c->sources[k - nm_config_keys] = strdup(d->source);
+        if (!c->sources[k - nm_config_keys])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int nm_config_load(const char *path, bool must_exist, const struct nm_config_default *defaults, struct nm_config **ret,
+                   char **ret_message)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ struct nm_config_place *places = calloc(nm_config_n_keys, sizeof *places);
@@ -254,6 +280,8 @@ int nm_config_load(const char *path, bool must_exist, struct nm_config **ret, ch
         return -ENOMEM;
     }
     r = nm_config_new_defaults(&c);
+    if (r >= 0)
+        r = take_defaults(c, defaults, ret_message);
     if (r < 0)
         return r;
     r = read_one(c, AT_FDCWD, path, path, places, ret_message);

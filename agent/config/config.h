@@ -74,6 +74,9 @@ struct nm_config {
     mode_t socket_mode;      /* default 0660 */
     char *admin_group;       /* default "nmd" */
     char *http_address;      /* "127.0.0.1:8042" or "" = off: /metrics and the status page */
+    /* [yarn] */
+    bool yarn, yarn_without_containers;
+    char *yarn_conf_dir;
     /* [health] */
     char *health_script;     /* "" = none */
     uint64_t health_period_usec, health_timeout_usec;
@@ -89,10 +92,17 @@ NM_DEFINE_CLEANUP(struct nm_config *, nm_config_free)
 
 int nm_config_new_defaults(struct nm_config **ret);
 
-/* Reads path and its drop-ins (path + ".d"). must_exist: a missing path is an error. Then checks what holds between
- * keys (alpha < beta, ...). On failure returns -errno and *ret_message = "file:line: [section] key = value: what is
- * allowed", which the caller frees. */
-int nm_config_load(const char *path, bool must_exist, struct nm_config **ret, char **ret_message);
+/* What a key is where no file sets it, as a file would have it, and who says so. Of a list, one without a section is
+ * the end. */
+struct nm_config_default {
+    const char *section, *name, *value, *source;
+};
+
+/* Reads path and its drop-ins (path + ".d"). must_exist: a missing path is an error. defaults: instead of the table's,
+ * or NULL. Then checks what holds between keys (alpha < beta, ...). On failure returns -errno and *ret_message =
+ * "file:line: [section] key = value: what is allowed", which the caller frees. */
+int nm_config_load(const char *path, bool must_exist, const struct nm_config_default *defaults, struct nm_config **ret,
+                   char **ret_message);
 
 /* The CPU thresholds, where one or both may be auto. guarded: the host holds the promise by itself
  * (settings.h). An auto one gives way to one that is set: alpha < beta comes out, unless alpha is 1. */

@@ -13,6 +13,8 @@
 
 #include <assert.h>
 
+#include "util/utf8.h"
+
 enum member_type { NUMBER64, NUMBER32, TEXT, RESOURCES, FRACTIONS };
 
 struct member {
@@ -94,7 +96,7 @@ static json_t *member_to_json(const struct member *m, const struct nm_decision *
     case NUMBER32:
         return number(*(const uint32_t *)at);
     case TEXT:
-        return json_string(at);
+        return json_stringn(at, nm_utf8_prefix(at)); /* it may have been cut in a character */
     case RESOURCES:
         return resources_to_json(at);
     case FRACTIONS:

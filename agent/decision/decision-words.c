@@ -365,6 +365,7 @@ static const struct {
     [NM_REASON_KERNEL_OOM] = {"the kernel's OOM killer did it, because memory had run out in the slice or on the "
                               "node; the container was within its own limit",
                               NULL},
+    [NM_REASON_OWNER] = {"whoever had brought it to this node asked for it", NULL},
 };
 
 const char *nm_reason_text(enum nm_reason r)

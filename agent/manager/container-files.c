@@ -2,7 +2,7 @@
 
 /*
  * The directories of containers: <state>/containers/<id>, which is nmd's and the shim's, and
- * <logs>/<id>. Only names that can be an id of ours are ever looked at, let alone removed: an
+ * <logs>/<id>. Only names that can be a container's id are ever looked at, let alone removed: an
  * operator may have pointed log-dir at a place that has other things in it.
  */
 
@@ -11,27 +11,15 @@
 #include <assert.h>
 #include <dirent.h>
 #include <ftw.h>
-#include <inttypes.h>
 #include <limits.h>
 
 #include "util/fileio.h"
-#include "util/parse.h"
 
 void nm_files_container_dir(const struct nm_manager *m, const char *id, char buf[NM_DIR_SIZE])
 {
     assert(id);
     /* the state directory was checked to be short enough when it was opened */
     (void)snprintf(buf, NM_DIR_SIZE, "%s/containers/%s", m->state_dir, id);
-}
-
-static bool is_id(const char *name)
-{
-    uint64_t epoch, seq;
-    int end = 0;
-
-    return strlen(name) < NM_ID_SIZE && nm_name_is_valid(name) &&
-           sscanf(name, "container_%" SCNu64 "_%" SCNu64 "%n", &epoch, &seq, &end) == 2 &&
-           name[end] == '\0';
 }
 
 int nm_files_foreach(const struct nm_manager *m, nm_files_cb_t cb, void *userdata)
@@ -45,7 +33,7 @@ int nm_files_foreach(const struct nm_manager *m, nm_files_cb_t cb, void *userdat
     if (!dir)
         return errno == ENOENT ? 0 : -errno;
     for (struct dirent *de; (de = readdir(dir));)
-        if (is_id(de->d_name))
+        if (nm_id_is_valid(de->d_name))
             cb(de->d_name, userdata);
     return 0;
 }
@@ -62,7 +50,7 @@ void nm_files_forget(struct nm_manager *m, const char *id)
 {
     char path[NM_DIR_SIZE];
 
-    if (!is_id(id))
+    if (!nm_id_is_valid(id))
         return;
     nm_files_container_dir(m, id, path);
     (void)nftw(path, unlink_one, 8, FTW_DEPTH | FTW_PHYS);

@@ -127,11 +127,22 @@ void nm_act_reclaim(struct nm_live *l, uint64_t bytes, uint64_t within_usec)
         nm_act_carry_out(l);
 }
 
+/* Whoever takes a container has told why, and the first one counts. */
+static void note_cause(struct nm_live *l, enum nm_exit_reason reason)
+{
+    assert(l->c->kill_reason == NM_EXIT_NONE);
+    l->c->kill_reason = reason;
+    if (reason == NM_EXIT_LOCALIZATION_FAILED)
+        return; /* nobody has decided that */
+    l->c->exit_cause = l->decision.reason;
+    l->c->exit_decision = l->decision.number;
+}
+
 void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason)
 {
-    assert(l->c->view.state == NM_SCHEDULED && !l->c->view.admitted);
+    assert(nm_view_is_waiting(&l->c->view));
     assert(reason != NM_EXIT_NONE);
-    l->c->kill_reason = reason;
+    note_cause(l, reason);
     l->shim_gone = true;
     if (reason == NM_EXIT_SHED)
         l->m->counters.shed++;
@@ -151,14 +162,14 @@ void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
     uint64_t grace = now || paused ? 0 : l->m->config->kill_grace_usec;
 
     assert(v->state != NM_COMPLETED && reason != NM_EXIT_NONE);
-    if (v->state == NM_SCHEDULED && !v->admitted) {
+    if (nm_view_is_waiting(v)) {
         nm_act_discard(l, reason);
         return;
     }
     if (nm_end_is_over(l))
         return;
     if (v->state != NM_KILLING) {
-        l->c->kill_reason = reason;
+        note_cause(l, reason);
         l->c->kill_deadline_usec = grace ? nm_now_usec() + grace : 0;
         l->use_before = v->measured;
         nm_keep_set_state(l, NM_KILLING);

@@ -64,7 +64,7 @@ void nm_drain_carry_out(struct nm_manager *m, const struct nm_caller *who)
     assert(m->draining);
     /* What waits would wait for ever. */
     for (size_t i = m->n_live; i-- > 0;)
-        if (m->views[i]->state == NM_SCHEDULED && !m->views[i]->admitted) {
+        if (nm_view_is_waiting(m->views[i])) {
             nm_record_by(m->live[i], NM_DECISION_SHED, NM_REASON_DRAINING, who);
             nm_act_kill(m->live[i], NM_EXIT_DRAINED, true);
         }

@@ -185,6 +185,18 @@ static bool was_starved(const struct nm_live *l)
     return l->starved || (l->has_end && l->end.oom_kills > 0 && l->end.ooms == 0);
 }
 
+/* What was announced is not always what happened: the kernel's OOM killer may have been quicker. */
+static void settle_cause(struct nm_live *l)
+{
+    struct nm_container *c = l->c;
+    bool told = l->decision.kind == NM_DECISION_KILL && l->decision.reason == NM_REASON_KERNEL_OOM;
+
+    if (c->exit_reason == c->kill_reason)
+        return;
+    c->exit_cause = c->exit_reason == NM_EXIT_OOM && was_starved(l) ? NM_REASON_KERNEL_OOM : NM_REASON_NONE;
+    c->exit_decision = c->exit_cause != NM_REASON_NONE && told ? l->decision.number : 0;
+}
+
 void nm_end_judge(struct nm_live *l)
 {
     struct nm_container *c = l->c;
@@ -225,6 +237,7 @@ void nm_end_judge(struct nm_live *l)
         (void)snprintf(c->message, sizeof c->message,
                        "systemd stopped its scope, which nmd hadn't asked for (systemctl stop, or the host went down)");
     }
+    settle_cause(l);
     if (c->exit_reason == NM_EXIT_SIGNALED && !c->message[0] && is_peoples_signal(c->exit_signal))
         (void)snprintf(c->message, sizeof c->message,
                        "the SIG%s wasn't nmd's: it came from outside (kill, systemctl kill), or from the container",
@@ -494,7 +507,7 @@ int nm_end_kill(struct nm_live *l)
 static void check_end(struct nm_live *l, bool empty)
 {
     assert(!l->removed);
-    if (l->creating || l->ending || (l->c->view.state == NM_SCHEDULED && !l->c->view.admitted))
+    if (l->creating || l->ending || nm_view_is_waiting(&l->c->view))
         return;
     /* The shim is in the cgroup, too: where that is empty, there is none. */
     if (!l->shim_gone && !(empty && l->cg && (l->killed || !l->launch)))

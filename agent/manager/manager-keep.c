@@ -52,7 +52,7 @@ int nm_keep_copy(struct nm_live *l)
 
 void nm_keep_copy_waiting(struct nm_live *l)
 {
-    if (l->has_copy || l->c->view.state != NM_SCHEDULED || l->c->view.admitted)
+    if (l->has_copy || !nm_view_is_waiting(&l->c->view))
         return;
     (void)nm_keep_write_copy(l);
     NM_FAULT("waiting-copied");

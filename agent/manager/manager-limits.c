@@ -140,7 +140,7 @@ void nm_limits_set_priority(struct nm_live *l)
 {
     struct nm_priority p = nm_limits_priority_of(l);
 
-    l->priority_due = l->c->view.state == NM_SCHEDULED;
+    l->priority_due = l->c->view.state <= NM_SCHEDULED;
     if (l->cg)
         nm_priority_set_all(l->cg, l->c->shim_pid, &p);
 }

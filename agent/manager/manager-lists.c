@@ -11,6 +11,7 @@
 #include <search.h>
 
 #include "agent/manager/container-files.h"
+#include "agent/manager/manager-record.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"
@@ -174,8 +175,9 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
         return -ENOMEM;
     l->m = m;
     l->c = c;
-    l->command_bytes = nm_command_bytes(&c->command);
+    l->command_bytes = nm_command_bytes(&c->command) + c->blob.bytes;
     c->view.owner = l;
+    c->view.limited = nm_streq(c->owner, m->limited_owner);
     m->live[m->n_live] = l;
     m->views[m->n_live++] = &c->view;
     nm_lists_index(m, c);
@@ -206,6 +208,14 @@ static void live_done(struct nm_live *l)
     l->cg = nm_cgroup_free(l->cg);
 }
 
+static void drop_blob(struct nm_manager *m, struct nm_container *c)
+{
+    if (c->blob.bytes == 0)
+        return;
+    (void)nm_container_set_blob(c, NULL, 0);
+    nm_record_store_result(m, nm_store_put_blob(m->store, c));
+}
+
 int nm_lists_add_ended(struct nm_manager *m, struct nm_container *c)
 {
     assert(c->view.state == NM_COMPLETED);
@@ -221,7 +231,22 @@ int nm_lists_add_ended(struct nm_manager *m, struct nm_container *c)
     nm_command_shorten(&c->command, NM_ENDED_COMMAND_BYTES);
     c->view.owner = NULL;
     m->ended[m->n_ended++] = c;
+    if (c->keep_result) {
+        m->n_results++;
+        m->results_bytes += c->blob.bytes;
+    } else {
+        drop_blob(m, c);
+    }
     return 0;
+}
+
+void nm_lists_release(struct nm_manager *m, struct nm_container *c)
+{
+    assert(c->view.state == NM_COMPLETED && c->keep_result && m->n_results > 0);
+    c->keep_result = false;
+    m->n_results--;
+    m->results_bytes -= c->blob.bytes;
+    drop_blob(m, c);
 }
 
 void nm_lists_tell_unkillable(struct nm_manager *m)
@@ -263,7 +288,9 @@ void nm_lists_remove_live(struct nm_live *l)
         nm_lists_tell_unkillable(m);
 }
 
-/* How many of each user's are too many: at most NM_ENDED_MAX / NM_ENDED_PER_USER users can have that
+/* What is kept for an owner is bounded when it is submitted (manager-share.c), and not here.
+ *
+ * How many of each user's are too many: at most NM_ENDED_MAX / NM_ENDED_PER_USER users can have that
  * many, and a few more that came since the last look. */
 struct excess {
     struct {
@@ -284,15 +311,17 @@ static void find_excess(const struct nm_manager *m, struct excess *ret)
 {
     _cleanup_free_ uid_t *uids =
         m->n_ended > NM_ENDED_PER_USER ? reallocarray(NULL, m->n_ended, sizeof *uids) : NULL;
+    size_t n = 0;
 
     ret->n = 0;
     if (!uids)
         return;
     for (size_t i = 0; i < m->n_ended; i++)
-        uids[i] = m->ended[i]->submitter_uid;
-    qsort(uids, m->n_ended, sizeof *uids, by_uid);
-    for (size_t i = 0, end; i < m->n_ended && ret->n < NM_ARRAY_SIZE(ret->of); i = end) {
-        for (end = i; end < m->n_ended && uids[end] == uids[i];)
+        if (!m->ended[i]->keep_result)
+            uids[n++] = m->ended[i]->submitter_uid;
+    qsort(uids, n, sizeof *uids, by_uid);
+    for (size_t i = 0, end; i < n && ret->n < NM_ARRAY_SIZE(ret->of); i = end) {
+        for (end = i; end < n && uids[end] == uids[i];)
             end++;
         if (uids[i] == 0 || end - i <= NM_ENDED_PER_USER)
             continue;
@@ -334,9 +363,9 @@ bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec)
     for (size_t i = 0; i < m->n_ended; i++) {
         struct nm_container *c = m->ended[i];
         bool over = c->finished_usec + m->config->keep_ended_usec <= now_usec ||
-                    m->n_ended - n_gone > NM_ENDED_MAX || is_excess(&excess, c->submitter_uid);
+                    m->n_ended - n_gone > NM_ENDED_MAX;
 
-        if (over && n_gone < FORGET_PER_TURN)
+        if (!c->keep_result && (over || is_excess(&excess, c->submitter_uid)) && n_gone < FORGET_PER_TURN)
             gone[n_gone++] = c;
         else
             m->ended[kept++] = c;

@@ -8,6 +8,8 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
 /* Its container goes to the ended ones; l is gone after this, or when the last call under way has returned. */
 void nm_lists_remove_live(struct nm_live *l);
 int nm_lists_add_ended(struct nm_manager *m, struct nm_container *c); /* takes c, on success only */
+/* What was kept for its owner (keep_result) is so no longer. */
+void nm_lists_release(struct nm_manager *m, struct nm_container *c);
 void nm_lists_index(struct nm_manager *m, struct nm_container *c);
 struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id); /* NULL: no such one */
 struct nm_live *nm_lists_live_of(const struct nm_container *c); /* NULL: it has ended */

@@ -483,7 +483,7 @@ void nm_record_told(struct nm_live *l)
     save(l->m, &l->decision);
 }
 
-static void observe(struct nm_histogram *h, uint64_t usec)
+void nm_histogram_add(struct nm_histogram *h, uint64_t usec)
 {
     size_t i = 0;
 
@@ -494,8 +494,8 @@ static void observe(struct nm_histogram *h, uint64_t usec)
     h->n++;
 }
 
-/* Pauses and kills by people, and the kernel's, are left out of the figures: what they measure is how fast nmd
- * brings the node back below its threshold. Reclaimed memory shows with the next sample. */
+/* Pauses and kills by people and owners, and the kernel's, are left out of the figures: what they measure is how fast
+ * nmd brings the node back below its threshold. Reclaimed memory shows with the next sample. */
 void nm_record_effective(struct nm_live *l)
 {
     struct nm_decision *d = &l->decision;
@@ -508,9 +508,10 @@ void nm_record_effective(struct nm_live *l)
     d->outcome = NM_OUTCOME_DONE;
     reaction = nm_sub_u64(d->effective_usec, d->cause_usec);
     if (d->kind == NM_DECISION_PAUSE && d->reason != NM_REASON_USER)
-        observe(&l->m->reaction_pause, reaction);
-    else if (d->kind == NM_DECISION_KILL && d->reason != NM_REASON_USER && d->reason != NM_REASON_KERNEL_OOM)
-        observe(&l->m->reaction_kill, reaction);
+        nm_histogram_add(&l->m->reaction_pause, reaction);
+    else if (d->kind == NM_DECISION_KILL && d->reason != NM_REASON_USER && d->reason != NM_REASON_OWNER &&
+             d->reason != NM_REASON_KERNEL_OOM)
+        nm_histogram_add(&l->m->reaction_kill, reaction);
     save(l->m, d);
     if (d->kind == NM_DECISION_RECLAIM)
         l->regain_due = true;

@@ -121,7 +121,7 @@ static int change_type(struct nm_manager *m, const struct nm_caller *who, const 
     if (v->type == to)
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "execution_type", nm_execution_type_name(to),
                               "Container %s is %s already.", l->c->id, nm_execution_type_name(to));
-    if (to == NM_GUARANTEED || (v->state == NM_SCHEDULED && !v->admitted)) {
+    if (to == NM_GUARANTEED || nm_view_is_waiting(v)) {
         reason = nm_policy_check_request(&m->settings, m->views, m->n_live, to, &v->request, v);
         if (reason != NM_REASON_NONE)
             return nm_submit_refuse(m, reason, &v->request, p);

@@ -38,7 +38,7 @@ static void count_apps(struct nm_manager *m)
     for (size_t i = 0; i < m->n_live; i++) {
         const struct nm_view *v = m->views[i];
 
-        if (v->state == NM_SCHEDULED && !v->admitted)
+        if (nm_view_is_waiting(v))
             m->app_views[v->app].queued++;
         else
             m->app_views[v->app].running++;
@@ -77,6 +77,7 @@ static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_tr
         .unhealthy = m->health && !nm_health_get(m->health, &reason),
         .kernel_kills = kernel_kills,
         .shed_to = UINT32_MAX,
+        .shed_limited_to = m->queue_limit,
     };
 }
 
@@ -208,7 +209,9 @@ static void keep_history(struct nm_manager *m, const struct nm_policy_verdict *v
         const struct nm_view *w = m->views[i];
         bool guaranteed = w->type == NM_GUARANTEED;
 
-        if (w->state == NM_SCHEDULED && !w->admitted) {
+        if (nm_view_is_prepared(w))
+            continue;
+        if (nm_view_is_waiting(w)) {
             p.queued++;
             continue;
         }

@@ -168,7 +168,7 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
     _cleanup_free_ char *message = NULL;
     struct nm_resources before = m->settings.capacity;
     char restart[400], text[480];
-    int r = m->config_path ? nm_config_load(m->config_path, m->config_must_exist, &c, &message)
+    int r = m->config_path ? nm_config_load(m->config_path, m->config_must_exist, m->config_defaults, &c, &message)
                            : nm_config_new_defaults(&c);
 
     if (r >= 0) {

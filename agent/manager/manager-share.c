@@ -10,7 +10,7 @@
 #include "agent/config/settings.h"
 #include "agent/problem.h"
 
-/* Of commands, in memory and again in the journal. */
+/* Of commands, and of what owners keep with containers: in memory and again in the journal. */
 #define USER_BYTES_MAX (UINT64_C(4) << 20)
 #define ALL_BYTES_MAX (UINT64_C(64) << 20)
 
@@ -21,12 +21,12 @@ struct share {
 
 static bool waits(const struct nm_view *v)
 {
-    return v->type == NM_OPPORTUNISTIC && v->state == NM_SCHEDULED && !v->admitted;
+    return v->type == NM_OPPORTUNISTIC && nm_view_is_waiting(v);
 }
 
 static struct share share_of(const struct nm_manager *m, uid_t uid)
 {
-    struct share s = {0};
+    struct share s = {.all_bytes = m->results_bytes};
 
     for (size_t i = 0; i < m->n_live; i++) {
         const struct nm_live *l = m->live[i];
@@ -52,19 +52,45 @@ static int check_queue(const struct nm_manager *m, const struct nm_caller *who, 
                           s->n_queued);
 }
 
+static int check_all(const struct share *s, uint64_t more_bytes, struct nm_problem *ret_problem)
+{
+    if (s->all_bytes + more_bytes <= ALL_BYTES_MAX)
+        return 0;
+    return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "command", "",
+                          "The commands of all live containers, and what is kept with them, come to %" PRIu64
+                          " MiB already, and no more are taken. Try again when some have ended.",
+                          s->all_bytes >> 20);
+}
+
+int nm_share_check_results(const struct nm_manager *m, struct nm_problem *ret_problem)
+{
+    size_t n = m->n_results;
+
+    for (size_t i = 0; i < m->n_live; i++)
+        n += m->live[i]->c->keep_result;
+    if (n < NM_RESULTS_MAX)
+        return 0;
+    return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "results", "",
+                          "The results of %zu containers are or will be kept until their owners acknowledge them, "
+                          "and no more are.", n);
+}
+
+int nm_share_check_bytes(const struct nm_manager *m, uint64_t more_bytes, struct nm_problem *ret_problem)
+{
+    struct share s = share_of(m, 0);
+
+    return check_all(&s, more_bytes, ret_problem);
+}
+
 int nm_share_check(const struct nm_manager *m, const struct nm_caller *who, enum nm_execution_type type,
                    uint64_t command_bytes, struct nm_problem *ret_problem)
 {
     struct share s = share_of(m, who->uid);
+    int r = check_all(&s, command_bytes, ret_problem);
 
     assert(command_bytes <= USER_BYTES_MAX);
-    if (s.all_bytes + command_bytes > ALL_BYTES_MAX)
-        return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "command", "",
-                              "The commands of all live containers come to %" PRIu64
-                              " MiB already, and no more are taken. Try again when some have ended.",
-                              s.all_bytes >> 20);
-    if (who->admin)
-        return 0;
+    if (r != 0 || who->admin)
+        return r;
     if (s.n_containers >= nm_settings_containers_per_user(m->config))
         return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "containers", "",
                               "You have %u live containers, as many as [containers] max-per-user "

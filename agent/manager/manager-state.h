@@ -35,6 +35,7 @@
  *   manager-drain.c     emptying the node
  *   manager-submit.c    what comes in anew
  *   manager-request.c   what people ask for containers that are there
+ *   manager-owner.c     what owners ask for theirs, beside that
  *   recovery-decide.c   what became of an earlier nmd's decisions
  *   recovery.c          adopting what an earlier nmd left
  *   manager.c           birth and death, timers
@@ -74,7 +75,7 @@ struct nm_recorded {
 struct nm_live {
     struct nm_manager *m;
     struct nm_container *c;
-    uint64_t command_bytes; /* what its command holds */
+    uint64_t command_bytes; /* what its command holds, and what its owner keeps with it */
     struct nm_cgroup *cg; /* NULL until its cgroup is there */
     struct nm_cgroup_limits limits;
     struct nm_slice_claim claim;
@@ -134,6 +135,7 @@ struct nm_subscription {
 #define NM_DECISIONS_KEPT 20000
 #define NM_ENDED_MAX 10000
 #define NM_ENDED_PER_USER 2500     /* root's excepted */
+#define NM_RESULTS_MAX 5000        /* kept for owners that have not acknowledged them yet */
 #define NM_ENDED_COMMAND_BYTES 1024 /* what is kept of a command line */
 #define NM_APPS_MAX 4096
 #define NM_APP_KEY "app." /* in the journal, with its name */
@@ -152,6 +154,7 @@ struct nm_manager {
     int shim_fd; /* of shim_path; negative: why it couldn't be opened */
     int confinement; /* 0: containers can have namespaces of their own; else why not */
     bool config_must_exist;
+    const struct nm_config_default *config_defaults;
     struct nm_cgroup_backend *backend;
     struct nm_store *store;
     struct nm_store_opened opened;
@@ -174,6 +177,8 @@ struct nm_manager {
     size_t n_live, live_size;
     struct nm_container **ended; /* oldest first */
     size_t n_ended, ended_size;
+    size_t n_results; /* of those, kept for their owners, ... */
+    uint64_t results_bytes; /* ... and what is kept with them */
     void *by_id; /* tsearch tree of struct nm_container, live and ended */
     struct nm_app *apps;
     struct nm_policy_app *app_views;
@@ -221,6 +226,8 @@ struct nm_manager {
     unsigned kicks; /* bits of enum nm_policy_trigger: what the round that was kicked is for */
     uint64_t housekeeping_due_usec;
     uint32_t kernel_kills; /* of whole containers, for want of memory; the next round is told */
+    char limited_owner[16]; /* whose queued containers are limited, by an upstream of it; "" nobody's */
+    uint32_t queue_limit; /* to so many; UINT32_MAX: any number */
     bool shed_due; /* the queue may be longer than its limit, which was lowered */
     bool in_round;
     uint64_t decided_usec; /* when the newest round looked at the containers */
@@ -237,6 +244,8 @@ struct nm_manager {
     struct nm_histogram reaction_pause, reaction_kill;
     struct nm_event_record *events; /* ring of NM_EVENT_RING */
     struct nm_subscription *subscriptions;
+    const struct nm_upstream_ops *upstream;
+    void *upstream_userdata;
     char named[sizeof(((struct nm_decision *)0)->by_user)]; /* who asked for the newest decision by a person ... */
     uid_t named_uid;
     uint64_t named_usec; /* ... and when that name was looked up; 0: never */

@@ -82,7 +82,11 @@ static void fill_containers(struct nm_manager *m, struct nm_status *ret)
         const struct nm_container *c = m->live[i]->c;
         const struct nm_view *v = &c->view;
 
-        if (v->state == NM_SCHEDULED && !v->admitted) {
+        if (nm_view_is_prepared(v)) {
+            ret->preparing++;
+            continue;
+        }
+        if (nm_view_is_waiting(v)) {
             ret->queued++;
             ret->queue_length += v->type == NM_OPPORTUNISTIC;
             continue;
@@ -154,6 +158,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     fill_capacity(m, ret);
     fill_containers(m, ret);
     ret->settings = m->settings;
+    ret->queue_limit = m->queue_limit;
     ret->sample_age_usec = nm_sub_u64(now, m->last_sample_usec);
     ret->sample_period_usec = m->config->period_usec;
     ret->sample_cost_usec = m->sample_cost_usec;
@@ -172,6 +177,15 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     ret->reaction_kill = m->reaction_kill;
     ret->started_realtime_usec = m->started_realtime_usec;
     fill_self(ret);
+    ret->upstream.kind = ret->upstream.state = "none";
+    if (m->upstream)
+        m->upstream->status(m->upstream_userdata, &ret->upstream);
+}
+
+void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops *ops, void *userdata)
+{
+    m->upstream = ops;
+    m->upstream_userdata = userdata;
 }
 
 static int by_arrival(const void *a, const void *b)
@@ -323,8 +337,17 @@ json_t *nm_manager_config_to_json(const struct nm_manager *m)
 {
     struct nm_config_note notes[NM_SETTINGS_NOTES_MAX];
     size_t n = nm_settings_notes(m->config, &m->node, m->backend, &m->settings, &m->tasks, notes);
+    json_t *all = nm_config_to_json(m->config, notes, n), *more;
 
-    return nm_config_to_json(m->config, notes, n);
+    if (!all || !m->upstream)
+        return all;
+    more = m->upstream->config(m->upstream_userdata);
+    if (json_array_extend(all, more) < 0) {
+        json_decref(all);
+        all = NULL;
+    }
+    json_decref(more);
+    return all;
 }
 
 const struct nm_config *nm_manager_config(const struct nm_manager *m)

@@ -14,6 +14,7 @@
 #include "agent/manager/manager-share.h"
 #include "agent/problem.h"
 #include "agent/users.h"
+#include "agent/manager/container-files.h"
 #include "agent/manager/manager-access.h"
 #include "agent/manager/manager-keep.h"
 #include "agent/manager/manager-kick.h"
@@ -37,6 +38,33 @@ static int check_name(const char *thing, const char *s, struct nm_problem *p)
         "The %s must be 1 to 63 letters, digits, '.', '_' or '-', and not begin with '.' or '-'; "
         "'%.70s' is not.",
         thing, s);
+}
+
+static bool is_orphan(const struct nm_manager *m, const char *id)
+{
+    char known[NM_ID_SIZE];
+
+    for (size_t i = 0; i < m->n_orphans; i++)
+        if (nm_cgroup_container_id(m->backend, m->orphans[i]->name, known, sizeof known) >= 0 && nm_streq(known, id))
+            return true;
+    return false;
+}
+
+static int check_id(struct nm_manager *m, const char *id, struct nm_problem *p)
+{
+    uint64_t epoch, number;
+
+    if (!id)
+        return 0;
+    if (!nm_id_is_valid(id) || nm_id_parse(id, &epoch, &number))
+        return nm_problem_set(p, NM_AGENT_E_INVALID, "id", id,
+                              "A container's id must be \"container_\" and letters, digits or '_', %u in all at most, "
+                              "and not of the form of nmd's own (container_<number>_<number>); '%.70s' is not.",
+                              NM_ID_SIZE - 1, id);
+    if (nm_lists_by_id(m, id) || is_orphan(m, id))
+        return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", id,
+                              "There is a container %s already, which lives or is still kept.", id);
+    return 0;
 }
 
 struct strings {
@@ -153,6 +181,15 @@ int nm_submit_check_memory(uint64_t bytes, struct nm_problem *p)
                           text);
 }
 
+int nm_submit_check_blob(const struct nm_blob *blob, struct nm_problem *p)
+{
+    if (blob->bytes <= NM_BLOB_MAX)
+        return 0;
+    return nm_problem_set(p, NM_AGENT_E_INVALID, "blob", "",
+                          "What is kept with a container may have %u KiB; this has %zu bytes.", NM_BLOB_MAX >> 10,
+                          blob->bytes);
+}
+
 /* Cheap things first, and all of them before the user is looked up, which may ask a directory
  * service. */
 static int check_submit(struct nm_manager *m, const struct nm_caller *who,
@@ -162,6 +199,8 @@ static int check_submit(struct nm_manager *m, const struct nm_caller *who,
     struct strings sum = {0};
     int r = check_node(m, p);
 
+    if (r == 0)
+        r = check_id(m, s->id, p);
     if (r == 0)
         r = check_name("name", s->name, p);
     if (r == 0)
@@ -179,8 +218,12 @@ static int check_submit(struct nm_manager *m, const struct nm_caller *who,
     if (r == 0)
         r = check_workdir(s->workdir, p);
     if (r == 0)
+        r = nm_submit_check_blob(&s->blob, p);
+    if (r == 0 && s->keep_result)
+        r = nm_share_check_results(m, p);
+    if (r == 0)
         r = check_privileged(who, s, p);
-    return r == 0 ? nm_share_check(m, who, s->type, sum.bytes, p) : r;
+    return r == 0 ? nm_share_check(m, who, s->type, sum.bytes + s->blob.bytes, p) : r;
 }
 
 uint64_t nm_submit_millicores(const struct nm_manager *m, uint32_t vcores_milli)
@@ -260,15 +303,22 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who,
     assert(who && request->memory_bytes > 0);
     if (r >= 0)
         r = fill_command(m, s, u, &c->command);
+    if (r >= 0)
+        r = nm_container_set_blob(c, s->blob.data, s->blob.bytes);
     if (r < 0)
         return r;
     c->view.seq = m->next_seq;
-    (void)snprintf(c->id, sizeof c->id, "container_%" PRIu64 "_%06" PRIu64, m->opened.epoch,
-                   c->view.seq);
+    if (s->id) {
+        (void)snprintf(c->id, sizeof c->id, "%s", s->id);
+        nm_files_forget(m, c->id); /* what is left of an earlier one would be taken for this one's */
+    } else {
+        nm_id_print(m->opened.epoch, c->view.seq, c->id);
+    }
     (void)snprintf(c->name, sizeof c->name, "%s", s->name ? s->name : "");
     (void)snprintf(c->app, sizeof c->app, "%s", s->app ? s->app : "");
     (void)snprintf(c->owner, sizeof c->owner, "%s", s->owner ? s->owner : "local");
     c->submitter_uid = who->uid;
+    c->keep_result = s->keep_result;
     c->vcores_milli = vcores_milli;
     c->submitted_realtime_usec = nm_realtime_usec();
     c->view.type = s->type;
@@ -285,10 +335,10 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who,
 }
 
 /* Into the journal first; only what is journalled exists. */
-static int enter(struct nm_manager *m, struct nm_container *c, struct nm_live **ret,
+static int enter(struct nm_manager *m, struct nm_container *c, bool prepare, struct nm_live **ret,
                  struct nm_problem *p)
 {
-    int r = nm_container_set_state(c, NM_SCHEDULED);
+    int r = prepare ? 0 : nm_container_set_state(c, NM_SCHEDULED);
 
     if (r >= 0)
         r = nm_store_put_container(m->store, c);
@@ -338,13 +388,14 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     }
     r = make_container(m, who, s, &user, &request, vcores_milli, &c);
     if (r == 0)
-        r = enter(m, c, &l, ret_problem);
+        r = enter(m, c, s->prepare, &l, ret_problem);
     if (r != 0)
         return r;
     c = NULL; /* the list's now */
     m->next_seq++;
     m->counters.submitted++;
-    nm_record_state_event(l, NM_NEW, NM_SCHEDULED);
+    if (!s->prepare)
+        nm_record_state_event(l, NM_NEW, NM_SCHEDULED);
     nm_kick(m, NM_TRIGGER_CHANGE);
     *ret = l->c;
     return 0;

@@ -326,8 +326,10 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     m->slice_cpu_fd = m->slice_memory_fd = m->shim_fd = -EBADF;
     m->event = sd_event_ref(p->event);
     m->config_must_exist = p->config_must_exist;
+    m->config_defaults = p->config_defaults;
     m->drain_deadline_usec = UINT64_MAX;
     m->squeeze_millicores = NM_NO_SQUEEZE;
+    m->queue_limit = UINT32_MAX;
     m->next_event = 1;
     m->started_realtime_usec = nm_realtime_usec();
     m->confinement = nm_launch_probe_confinement();

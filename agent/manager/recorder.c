@@ -151,6 +151,12 @@ static void remember(struct nm_live *l)
     l->recorded = (struct nm_recorded){.type = l->c->view.type, .request = l->c->view.request};
 }
 
+/* What is being prepared is told of when it comes into the queue, and not before. */
+static bool is_told(const struct nm_live *l)
+{
+    return l->recorded.request.memory_bytes > 0;
+}
+
 /* Also for containers that ran before the recording began: with how long they had, so that a replay
  * doesn't take them for new. The buffer is grown here, for one more row in each sample. */
 static void tell_submit(struct nm_recorder *r, struct nm_live *l)
@@ -212,8 +218,10 @@ static void on_event(const struct nm_event *e, void *userdata)
         tell_refused(r, e->decision);
     if (e->kind != NM_EVENT_STATE)
         return;
-    if (e->from == NM_NEW)
+    if (e->to == NM_SCHEDULED && e->from < NM_SCHEDULED)
         tell_submit(r, e->container->view.owner);
+    else if (!is_told(e->container->view.owner))
+        return;
     else if (e->to == NM_COMPLETED)
         tell_end(r, e->container);
     else if (e->to == NM_PAUSED)
@@ -229,6 +237,8 @@ static void tell_change(struct nm_recorder *r, struct nm_live *l)
 {
     const struct nm_view *v = &l->c->view;
 
+    if (!is_told(l))
+        return;
     if (v->type == l->recorded.type &&
         v->request.memory_bytes == l->recorded.request.memory_bytes &&
         v->request.cpu_millicores == l->recorded.request.cpu_millicores)
@@ -251,7 +261,7 @@ static void put_use(struct nm_recorder *r, struct nm_live *l)
     const struct nm_view *v = &l->c->view;
     struct nm_recorded *last = &l->recorded;
 
-    if (v->state < NM_RUNNING || v->state > NM_KILLING)
+    if (!is_told(l) || v->state < NM_RUNNING || v->state > NM_KILLING)
         return;
     if (last->used && v->measured.memory_bytes == last->use.memory_bytes &&
         v->measured.cpu_millicores == last->use.cpu_millicores)
@@ -346,7 +356,8 @@ static int begin_recording(struct nm_recorder *r, const char *path, char **ret_m
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < r->m->n_live; i++)
-        tell_submit(r, r->m->live[i]);
+        if (!nm_view_is_prepared(r->m->views[i]))
+            tell_submit(r, r->m->live[i]);
     return 0;
 }
 

@@ -6,6 +6,7 @@
  * commands began and ended). They are compared container by container:
  *
  *   journal   cgroup   shim           what is done
+ *   prepared  -        -              NEW again, for its owner to make it ready
  *   queued    -        -              waits on, at its old place
  *   admitted  any      at its gate    waited for: either it starts after all, or it leaves
  *   admitted  any      gone, no gate  nothing ran: queued again, when its cgroup is empty
@@ -109,6 +110,9 @@ static void rebase(struct nm_container *c)
 static const char *doing(const struct nm_view *v)
 {
     switch (v->state) {
+    case NM_NEW:
+    case NM_LOCALIZING:
+        return "was being prepared";
     case NM_SCHEDULED:
         return v->admitted ? "was being started" : "waited in the queue";
     case NM_PAUSED:
@@ -167,7 +171,7 @@ static bool waited_through_reboot(struct finding *f, const struct nm_container *
     char dir[NM_DIR_SIZE];
 
     nm_files_container_dir(f->m, c->id, dir);
-    return f->m->opened.was_closed && c->view.state == NM_SCHEDULED &&
+    return f->m->opened.was_closed && c->view.state <= NM_SCHEDULED &&
            (!c->view.admitted || c->cgroup_inode == 0) && !nm_launch_gate_was_open(dir);
 }
 
@@ -293,8 +297,7 @@ static struct nm_cgroup *take_cgroup(struct finding *f, const struct nm_containe
 
 static bool was_launched(struct finding *f, const struct nm_container *c, const char *dir)
 {
-    return c->view.state != NM_SCHEDULED || c->view.admitted || find_cgroup(f, c->id) ||
-           nm_launch_gate_was_open(dir);
+    return !nm_view_is_waiting(&c->view) || find_cgroup(f, c->id) || nm_launch_gate_was_open(dir);
 }
 
 /* One that has run for long is known as soon as this nmd has measured it: that its request counted again
@@ -321,7 +324,7 @@ static void adopt(struct finding *f, struct nm_live *l, const char *dir)
     borrow_from_copy(l, dir);
     (void)adopt_shim(l, dir);
     nm_life_tell_shim(l);
-    if (c->view.state == NM_SCHEDULED)
+    if (c->view.state <= NM_SCHEDULED)
         settle_launch(l, dir);
     settle_state(l);
     trust_next_sample(f->m, &c->view);
@@ -336,6 +339,8 @@ static void take_in(struct finding *f, struct nm_container *c)
     struct nm_live *l;
 
     assert(c->view.state != NM_COMPLETED);
+    if (v->state == NM_LOCALIZING)
+        v->state = NM_NEW; /* whoever was at it has gone with that nmd */
     v->n_samples = v->state_samples = 0;
     v->state_usec = nm_now_usec();
     v->measured = (struct nm_resources){0};
@@ -419,18 +424,19 @@ static void skip_number(struct nm_manager *m, const char *id)
 {
     uint64_t epoch, seq;
 
-    if (sscanf(id, "container_%" SCNu64 "_%" SCNu64, &epoch, &seq) == 2 &&
-        epoch == m->opened.epoch)
+    if (nm_id_parse(id, &epoch, &seq) && epoch == m->opened.epoch)
         m->next_seq = NM_MAX(m->next_seq, seq + 1);
 }
 
-/* Given out after the journal's newest: what is there is older than this container, and has no say about its files. */
-static bool is_newer_than_journal(const struct nm_manager *m, const char *id)
+/* It came after the journal's newest: what is there is older than this container, and has no say about its files. Of an
+ * id that its owner chose only the copy, if there is one, tells when it came. */
+static bool is_newer_than_journal(const struct nm_manager *m, const char *id, const struct nm_container *copy)
 {
     uint64_t epoch, seq;
 
-    return sscanf(id, "container_%" SCNu64 "_%" SCNu64, &epoch, &seq) == 2 &&
-           (epoch == m->opened.epoch ? seq > m->opened.last_seq : epoch > m->opened.epoch);
+    if (nm_id_parse(id, &epoch, &seq))
+        return epoch == m->opened.epoch ? seq > m->opened.last_seq : epoch > m->opened.epoch;
+    return copy && copy->view.seq > m->opened.last_seq;
 }
 
 static void rebuild(struct finding *f, struct nm_container *c, bool same_boot)
@@ -459,9 +465,9 @@ static void on_directory(const char *id, void *userdata)
     skip_number(f->m, id);
     if (nm_lists_by_id(f->m, id))
         return;
-    f->journal_lost = f->journal_lost || is_newer_than_journal(f->m, id);
     nm_files_container_dir(f->m, id, dir);
     (void)nm_copy_read(dir, f->m->boot_id, &same_boot, &c);
+    f->journal_lost = f->journal_lost || is_newer_than_journal(f->m, id, c);
     if (c && same_boot)
         lives = lives || nm_launch_shim_lives(c->shim_pid, c->shim_start_ticks);
     if (c && (f->journal_lost || lives)) {

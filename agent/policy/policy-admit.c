@@ -344,22 +344,40 @@ static void pass_hold_on(struct nm_round *r, struct nm_sort_entry *left, size_t 
     r->v->hold_view = r->in->views[left[0].index];
 }
 
-/* The newest go first, whatever the queue's order. */
+static size_t n_limited(const struct nm_round *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_queue; i++)
+        n += r->in->views[r->p->queue[i].index]->limited;
+    return n;
+}
+
+/* The newest go first, whatever the queue's order: of all, and then, of what is left, of those that are limited. */
 void nm_policy_admit_shed(struct nm_round *r)
 {
     struct nm_sort_entry *queue = r->p->queue;
-    size_t n = nm_sub_u64(r->n_queue, r->in->shed_to);
+    size_t any = nm_sub_u64(r->n_queue, r->in->shed_to), left = 0;
+    size_t limited = nm_sub_u64(n_limited(r), r->in->shed_limited_to);
     bool head_is_shed = false;
 
-    if (n == 0)
+    if (any == 0 && limited == 0)
         return;
     for (size_t i = 0; i < r->n_queue; i++)
         queue[i].k[0] = ~r->in->views[queue[i].index]->seq;
     nm_sort(queue, r->p->scratch, r->n_queue);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < r->n_queue; i++) {
+        const struct nm_view *v = r->in->views[queue[i].index];
+        bool over = v->limited && limited > 0;
+
+        limited -= over;
+        if (i >= any && !over) {
+            queue[left++] = queue[i];
+            continue;
+        }
         nm_policy_add_action(r, NM_ACTION_SHED, NM_REASON_SHED, queue[i].index);
-        head_is_shed = head_is_shed || r->in->views[queue[i].index] == r->v->hold_view;
+        head_is_shed = head_is_shed || v == r->v->hold_view;
     }
     if (head_is_shed)
-        pass_hold_on(r, queue + n, r->n_queue - n);
+        pass_hold_on(r, queue, left);
 }

@@ -132,15 +132,17 @@ const char *nm_policy_check_invariants(const struct nm_policy_settings *s,
                                        const struct nm_policy_input *in,
                                        const struct nm_policy_verdict *v)
 {
-    size_t queued = 0;
+    size_t queued = 0, limited = 0;
 
     for (size_t i = 0; i < in->n_views; i++) {
         const struct nm_view *view = in->views[i];
 
         if (view->state == NM_PAUSED && view->pause_deadline_usec == UINT64_MAX)
             return "a paused container has no deadline";
-        if (view->state == NM_SCHEDULED && !view->admitted && view->type == NM_OPPORTUNISTIC)
+        if (view->state == NM_SCHEDULED && !view->admitted && view->type == NM_OPPORTUNISTIC) {
             queued++;
+            limited += view->limited;
+        }
     }
     for (size_t i = 0; i < v->n_actions; i++) {
         const struct nm_policy_action *a = &v->actions[i];
@@ -150,8 +152,10 @@ const char *nm_policy_check_invariants(const struct nm_policy_settings *s,
         if (broken)
             return broken;
         if (a->type == NM_ACTION_SHED ||
-            (a->type == NM_ACTION_ADMIT && a->target->type == NM_OPPORTUNISTIC))
+            (a->type == NM_ACTION_ADMIT && a->target->type == NM_OPPORTUNISTIC)) {
             queued--;
+            limited -= a->target->limited;
+        }
     }
-    return queued > in->shed_to ? "the queue stays longer than its limit" : NULL;
+    return queued > in->shed_to || limited > in->shed_limited_to ? "the queue stays longer than its limit" : NULL;
 }

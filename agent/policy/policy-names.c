@@ -63,6 +63,7 @@ static const char *const reasons[NM_REASON_COUNT] = {
     [NM_REASON_RUNNING_MEMORY] = "running-memory",
     [NM_REASON_USER] = "user",
     [NM_REASON_KERNEL_OOM] = "kernel-oom",
+    [NM_REASON_OWNER] = "owner",
 };
 
 static int lookup(const char *const *names, size_t n, const char *s)

@@ -73,8 +73,8 @@ struct nm_stall {
     bool next_learnt;
 };
 
-/* What the policy sees of one live container (SCHEDULED .. KILLING). The manager embeds it and
- * keeps it current; policy only reads it, but for `stall`. */
+/* What the policy sees of one live container (NEW .. KILLING; of what isn't SCHEDULED yet only the promise counts). The
+ * manager embeds it and keeps it current; policy only reads it, but for `stall`. */
 struct nm_view {
     uint64_t seq; /* arrival number, unique */
     enum nm_execution_type type;
@@ -82,6 +82,7 @@ struct nm_view {
     bool admitted;    /* SCHEDULED, but its launch is under way: counts as in warm-up */
     bool exempt;      /* application master */
     bool user_paused; /* paused by a person: not resumed by policy */
+    bool limited;     /* its owner limits how many of its own may wait: nm_policy_input.shed_limited_to */
     bool passed;      /* was admitted past a larger one at the head of the queue */
     bool reclaimed;   /* memory.reclaim was already tried during this pause */
     bool reclaiming;  /* it is still at work: memory doesn't settle before, within reason */
@@ -109,6 +110,18 @@ struct nm_view {
     uint32_t app;                      /* index into the apps array */
     void *owner;                       /* the manager's container; opaque here */
 };
+
+/* Its owner makes ready what it needs: it holds its promise or its place in the queue, and nothing else. */
+static inline bool nm_view_is_prepared(const struct nm_view *v)
+{
+    return v->state < NM_SCHEDULED;
+}
+
+/* Nothing of it has begun: it is prepared, or it waits. */
+static inline bool nm_view_is_waiting(const struct nm_view *v)
+{
+    return v->state <= NM_SCHEDULED && !v->admitted;
+}
 
 struct nm_policy_app {
     uint32_t completed, running, queued;
@@ -148,7 +161,8 @@ struct nm_policy_input {
     uint64_t reclaim_bytes_per_sec; /* what the latest reclaims brought; 0: there were none lately */
     uint32_t kernel_kills; /* containers that the kernel has ended since the round before, for want of memory of the
                               slice or the node, and not for their own limit */
-    uint32_t shed_to; /* a queuing limit that was lowered, by the upstream or here; UINT32_MAX: none */
+    uint32_t shed_to; /* the queue's limit, if that was lowered; UINT32_MAX: it wasn't */
+    uint32_t shed_limited_to; /* what an upstream allows of those that are `limited`; UINT32_MAX: any number */
 };
 
 enum nm_action_type {
@@ -210,6 +224,7 @@ enum nm_reason {
     NM_REASON_RUNNING_MEMORY,        /* reclaim of a running one's, in place of a kill */
     NM_REASON_USER,                  /* a person asked for it */
     NM_REASON_KERNEL_OOM,            /* the kernel's OOM killer took it, and not for its own limit */
+    NM_REASON_OWNER,                 /* whoever brought it in asked for it */
     NM_REASON_COUNT,
 };
 

@@ -379,7 +379,7 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
             continue;
         if (v->type == NM_GUARANTEED)
             add_resources(guaranteed, &v->request);
-        else if (nm_view_queued(v))
+        else if (nm_view_is_waiting(v))
             queued++;
     }
     if (type == NM_GUARANTEED) {
@@ -390,7 +390,7 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
                    : NM_REASON_NONE;
     }
     /* Only a new container, or one that is demoted while it waits, takes a place in the queue. */
-    if (self && !nm_view_queued(self))
+    if (self && !nm_view_is_waiting(self))
         return NM_REASON_NONE;
     if (self && self->type == NM_OPPORTUNISTIC)
         return NM_REASON_NONE;

@@ -109,8 +109,8 @@ enum nm_reason nm_policy_hold_reason(const struct nm_policy_verdict *verdict,
 
 /* May this request be taken at all? NM_REASON_NONE, or why it is refused (LARGER_THAN_NODE,
  * GUARANTEED_FULL, QUEUE_FULL). Dying guaranteed containers don't count: the new one waits for
- * them. `self`: a live container whose own request is not counted (update, promotion, demotion), or
- * NULL. */
+ * them. Those that are being prepared do, and opportunistic ones have their place in the queue.
+ * `self`: a live container whose own request is not counted (update, promotion, demotion), or NULL. */
 enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
                                        struct nm_view *const *views, size_t n_views,
                                        enum nm_execution_type type,

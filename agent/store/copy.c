@@ -33,7 +33,8 @@ static int print(const char *boot_id, const struct nm_container *c, char **ret)
 
     if (r < 0)
         return r;
-    j = json_pack("{s:i, s:s, s:o}", "format", FORMAT, "boot_id", boot_id, "container", container);
+    j = json_pack("{s:i, s:s, s:b, s:o}", "format", FORMAT, "boot_id", boot_id, "has_blob", c->blob.bytes > 0,
+                  "container", container);
     text = j ? json_dumps(j, JSON_COMPACT) : NULL;
     json_decref(j);
     if (!text)
@@ -56,43 +57,67 @@ int nm_copy_write(const char *container_dir, const char *boot_id, const struct n
         r = nm_mkdir_p(container_dir, 0700);
         fd = r < 0 ? r : open_dir(container_dir);
     }
-    return fd < 0 ? fd : nm_write_file_atomic_at(fd, NM_COPY_FILE, text, 0600);
+    r = fd < 0 ? fd : 0;
+    if (r >= 0 && c->blob.bytes > 0) /* first: the copy says that it is there */
+        r = nm_write_bytes_atomic_at(fd, NM_COPY_BLOB_FILE, c->blob.data, c->blob.bytes, 0600);
+    return r < 0 ? r : nm_write_file_atomic_at(fd, NM_COPY_FILE, text, 0600);
 }
 
-static int load(const char *container_dir, json_t **ret)
+/* One byte more than is read is asked for, to hear of a file that is longer by now. */
+static int read_whole(int dir_fd, const char *name, size_t max_bytes, char **ret, size_t *ret_size)
 {
-    _cleanup_close_ int dir = open_dir(container_dir), fd = -EBADF;
-    _cleanup_free_ char *text = NULL;
+    _cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    _cleanup_free_ char *bytes = NULL;
     struct stat st;
-    size_t len;
     int r;
 
-    if (dir < 0)
-        return dir;
-    fd = openat(dir, NM_COPY_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return -errno;
     if (fstat(fd, &st) < 0)
         return -errno;
-    if (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES)
+    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > max_bytes)
         return -EBADMSG;
-    text = malloc((size_t)st.st_size + 2);
-    if (!text)
+    bytes = malloc((size_t)st.st_size + 2);
+    if (!bytes)
         return -ENOMEM;
-    r = nm_pread_file(fd, text, (size_t)st.st_size + 2, &len);
+    r = nm_pread_file(fd, bytes, (size_t)st.st_size + 2, ret_size);
     if (r < 0)
         return r == -E2BIG ? -EBADMSG : r;
+    *ret = STEAL_PTR(bytes);
+    return 0;
+}
+
+static int load(int dir_fd, json_t **ret)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len;
+    int r = read_whole(dir_fd, NM_COPY_FILE, MAX_BYTES, &text, &len);
+
+    if (r < 0)
+        return r;
     *ret = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
     return *ret ? 0 : -EBADMSG;
+}
+
+static int load_blob(int dir_fd, struct nm_container *c)
+{
+    _cleanup_free_ char *bytes = NULL;
+    size_t size;
+    int r = read_whole(dir_fd, NM_COPY_BLOB_FILE, NM_BLOB_MAX, &bytes, &size);
+
+    if (r < 0)
+        return r == -ENOENT ? -EBADMSG : r; /* the copy says that it is there */
+    return nm_container_set_blob(c, bytes, size);
 }
 
 int nm_copy_read(const char *container_dir, const char *boot_id, bool *ret_same_boot,
                  struct nm_container **ret)
 {
+    _cleanup_(nm_container_freep) struct nm_container *c = NULL;
     const char *boot, *id = strrchr(container_dir, '/');
-    struct nm_container *c = NULL;
+    _cleanup_close_ int dir = open_dir(container_dir);
     json_t *j = NULL;
-    int r = load(container_dir, &j);
+    int r = dir < 0 ? dir : load(dir, &j);
 
     assert(ret_same_boot && ret);
     if (r < 0)
@@ -103,13 +128,13 @@ int nm_copy_read(const char *container_dir, const char *boot_id, bool *ret_same_
     if (r >= 0)
         r = nm_store_container_from_json(json_object_get(j, "container"), &c);
     /* A directory that was moved about is not that container's. */
-    if (r >= 0 && (!id || !nm_streq(c->id, id + 1))) {
-        c = nm_container_free(c);
+    if (r >= 0 && (!id || !nm_streq(c->id, id + 1)))
         r = -EBADMSG;
-    }
+    if (r >= 0 && json_is_true(json_object_get(j, "has_blob")))
+        r = load_blob(dir, c);
     if (r >= 0) {
         *ret_same_boot = nm_streq(boot, boot_id);
-        *ret = c;
+        *ret = STEAL_PTR(c);
     }
     json_decref(j);
     return r < 0 ? r : 0;

@@ -7,12 +7,14 @@
  * read when the journal has no such row, its file having been damaged or lost; when rows may be older
  * than what happened, and it wins over them; and for the shim of a row that doesn't name one. It is as
  * new as the last moment at which type, request or a person's pause changed; what the cgroup and the
- * shim say is newer. What ends in the queue takes its copy along.
+ * shim say is newer. What ends in the queue takes its copy along. What its owner keeps with it is in
+ * a file beside that.
  */
 
 #include "agent/container.h"
 
 #define NM_COPY_FILE "container.json"
+#define NM_COPY_BLOB_FILE "owner-blob"
 
 /* boot_id: that of now, as text. Makes the directory if it is missing. */
 int nm_copy_write(const char *container_dir, const char *boot_id, const struct nm_container *c);

@@ -15,7 +15,9 @@
 
 #define C(name, kind, field) \
     {name, kind, offsetof(struct nm_container, field), \
-     sizeof(((struct nm_container *)NULL)->field)}
+     sizeof(((struct nm_container *)NULL)->field), NULL}
+#define C_LATER(name, kind, field, value) \
+    {name, kind, offsetof(struct nm_container, field), sizeof(((struct nm_container *)NULL)->field), value}
 
 const struct nm_store_column nm_store_columns[] = {
     C("id", NM_KIND_WORD, id), /* the first: primary key */
@@ -61,6 +63,10 @@ const struct nm_store_column nm_store_columns[] = {
     C("swap_bytes", NM_KIND_COUNT, swap_bytes),
     C("oom_kills", NM_KIND_COUNT, oom_kills),
     C("message", NM_KIND_TEXT, message),
+    C_LATER("exit_cause", NM_KIND_CAUSE, exit_cause, "'none'"),
+    C_LATER("exit_decision", NM_KIND_COUNT, exit_decision, "0"),
+    C_LATER("owner_code", NM_KIND_I32, owner_code, "0"),
+    C_LATER("keep_result", NM_KIND_BOOL, keep_result, "0"),
 };
 
 const size_t nm_store_n_columns = NM_ARRAY_SIZE(nm_store_columns);
@@ -107,6 +113,8 @@ const char *nm_store_column_text(const struct nm_store_column *col, const struct
         return nm_state_name(*(const enum nm_state *)p);
     case NM_KIND_REASON:
         return nm_exit_reason_name(*(const enum nm_exit_reason *)p);
+    case NM_KIND_CAUSE:
+        return nm_reason_name(*(const enum nm_reason *)p);
     default:
         return p;
     }
@@ -154,6 +162,8 @@ int nm_store_column_set_text(const struct nm_store_column *col, const char *text
         return nm_state_from_string(text, p);
     case NM_KIND_REASON:
         return nm_exit_reason_from_string(text, p);
+    case NM_KIND_CAUSE:
+        return nm_reason_from_string(text, p);
     case NM_KIND_NAME:
         if (!*text)
             break;

@@ -22,12 +22,15 @@ enum nm_store_kind {
     NM_KIND_TYPE, /* enums, by name */
     NM_KIND_STATE,
     NM_KIND_REASON,
+    NM_KIND_CAUSE,
 };
 
 struct nm_store_column {
     const char *name;
     enum nm_store_kind kind;
     size_t offset, size;
+    const char *later; /* NULL: every journal has it; else what rows from before it was added have, in SQL: what
+                          nm_container_new() gives */
 };
 
 extern const struct nm_store_column nm_store_columns[];

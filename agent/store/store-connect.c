@@ -73,7 +73,8 @@ static int ensure_schema(sqlite3 *db)
         return r;
     if (version == 0 && n_tables == 0)
         return nm_store_schema_make(db);
-    return version == NM_STORE_SCHEMA ? check(db) : -EUCLEAN;
+    r = version == NM_STORE_SCHEMA ? check(db) : -EUCLEAN;
+    return r < 0 ? r : nm_store_schema_complete(db);
 }
 
 static int prepare_one(struct nm_store *s, enum nm_store_stmt which)

@@ -3,7 +3,7 @@
 /*
  * Containers as rows. Writing and reading follow the table of columns (store-columns.c).
  * The command (argv, env, directory), which can be large and never changes, has a table of its own,
- * so that a change of state rewrites a few hundred bytes.
+ * and so has what its owner keeps with it: a change of state rewrites a few hundred bytes.
  *
  * Rows are read with suspicion: the file may be damaged in a way that no check finds, or written by another hand. A
  * row with a wrong type, a number out of range, an unknown word or a name that is none is no container.
@@ -19,6 +19,7 @@
 #include "agent/store/store-write.h"
 
 #define N_COLUMNS ((int)nm_store_n_columns)
+#define BLOB_COLUMN (N_COLUMNS + 7) /* behind the command's */
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */
 
@@ -51,13 +52,14 @@ static int strv_to_text(char *const *v, char **ret)
     return 0;
 }
 
-/* Asked before it is written: a command never changes, and is most of the bytes. */
-static bool has_command(struct nm_store *s, const char *id)
+/* Asked before it is written: a command never changes, and is most of the bytes, with its owner's. */
+static bool has_command(struct nm_store *s, const struct nm_container *c)
 {
     sqlite3_stmt *stmt = s->stmt[NM_STMT_HAS_COMMAND];
     bool has;
 
-    (void)bind_text(stmt, 1, id);
+    (void)bind_text(stmt, 1, c->id);
+    (void)sqlite3_bind_int(stmt, 2, c->blob.bytes > 0);
     has = sqlite3_step(stmt) == SQLITE_ROW;
     (void)sqlite3_reset(stmt);
     return has;
@@ -82,6 +84,23 @@ static int put_command(struct nm_store *s, const struct nm_container *c)
     (void)sqlite3_bind_int64(stmt, 7, c->command.gid);
     (void)sqlite3_bind_int(stmt, 8, c->command.no_new_privs);
     return nm_store_write(s, NM_STMT_PUT_COMMAND, "command", c->id);
+}
+
+int nm_store_put_blob(struct nm_store *s, const struct nm_container *c)
+{
+    bool any = c->blob.bytes > 0;
+    enum nm_store_stmt which = any ? NM_STMT_PUT_BLOB : NM_STMT_DELETE_BLOB;
+    sqlite3_stmt *stmt = s->stmt[which];
+    int r;
+
+    assert(c->id[0] && c->blob.bytes <= NM_BLOB_MAX);
+    (void)bind_text(stmt, 1, c->id);
+    if (any)
+        (void)sqlite3_bind_blob(stmt, 2, c->blob.data, (int)c->blob.bytes, SQLITE_STATIC);
+    r = nm_store_write(s, which, "blob", c->id);
+    if (any)
+        (void)sqlite3_clear_bindings(stmt); /* it points at what may be freed */
+    return r;
 }
 
 static int put_row(struct nm_store *s, const struct nm_container *c)
@@ -114,6 +133,8 @@ static int put_new(struct nm_store *s, const struct nm_container *c)
     r = put_command(s, c);
     if (r != -EILSEQ && r != -ENOMEM) {
         (void)put_row(s, c);
+        if (c->blob.bytes > 0)
+            (void)nm_store_put_blob(s, c);
         (void)put_last_seq(s, c->view.seq);
     }
     k = nm_store_commit(s);
@@ -122,21 +143,25 @@ static int put_new(struct nm_store *s, const struct nm_container *c)
 
 int nm_store_put_container(struct nm_store *s, const struct nm_container *c)
 {
-    return has_command(s, c->id) ? put_row(s, c) : put_new(s, c);
+    return has_command(s, c) ? put_row(s, c) : put_new(s, c);
 }
 
 int nm_store_delete_container(struct nm_store *s, const char *id)
 {
-    int r, k;
+    static const struct {
+        enum nm_store_stmt which;
+        const char *kind;
+    } all[] = {
+        {NM_STMT_DELETE_CONTAINER, "container"}, {NM_STMT_DELETE_COMMAND, "command"}, {NM_STMT_DELETE_BLOB, "blob"}};
+    int r = 0, k;
 
     assert(id[0]);
     (void)nm_store_begin(s);
-    (void)bind_text(s->stmt[NM_STMT_DELETE_CONTAINER], 1, id);
-    r = nm_store_write(s, NM_STMT_DELETE_CONTAINER, "container", id);
-    (void)bind_text(s->stmt[NM_STMT_DELETE_COMMAND], 1, id);
-    k = nm_store_write(s, NM_STMT_DELETE_COMMAND, "command", id);
-    if (r >= 0)
-        r = k;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++) {
+        (void)bind_text(s->stmt[all[i].which], 1, id);
+        k = nm_store_write(s, all[i].which, all[i].kind, id);
+        r = r < 0 ? r : k;
+    }
     k = nm_store_commit(s);
     return r < 0 ? r : k;
 }
@@ -209,6 +234,17 @@ static int read_command(sqlite3_stmt *stmt, int i, struct nm_command *cmd)
     return nm_store_command_is_sane(cmd) ? 0 : -EBADMSG;
 }
 
+static int read_blob(sqlite3_stmt *stmt, int i, struct nm_container *c)
+{
+    int type = sqlite3_column_type(stmt, i), size = sqlite3_column_bytes(stmt, i);
+
+    if (type == SQLITE_NULL)
+        return 0;
+    if (type != SQLITE_BLOB || size <= 0 || (unsigned)size > NM_BLOB_MAX)
+        return -EBADMSG;
+    return nm_container_set_blob(c, sqlite3_column_blob(stmt, i), (size_t)size);
+}
+
 static int read_row(sqlite3_stmt *stmt, struct nm_container **ret)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
@@ -218,6 +254,8 @@ static int read_row(sqlite3_stmt *stmt, struct nm_container **ret)
         r = read_column(stmt, i, &nm_store_columns[i], c);
     if (r >= 0)
         r = read_command(stmt, N_COLUMNS, &c->command);
+    if (r >= 0)
+        r = read_blob(stmt, BLOB_COLUMN, c);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(c);
@@ -274,7 +312,8 @@ static int move_bad(sqlite3 *db, const char *table, const struct bad_rows *b)
 static void set_aside(struct nm_store *s, struct bad_rows *b)
 {
     if (b->n > 0 && nm_store_exec(s->db, "SAVEPOINT bad") >= 0) {
-        if (move_bad(s->db, "containers", b) < 0 || move_bad(s->db, "commands", b) < 0)
+        if (move_bad(s->db, "containers", b) < 0 || move_bad(s->db, "commands", b) < 0 ||
+            move_bad(s->db, "owner_blobs", b) < 0)
             (void)nm_store_exec(s->db, "ROLLBACK TO bad");
         (void)nm_store_exec(s->db, "RELEASE bad");
     }

@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "agent/store/store-columns.h"
+#include "util/utf8.h"
 
 int nm_store_strv_to_json(char *const *v, json_t **ret)
 {
@@ -83,6 +84,14 @@ static int command_to_json(const struct nm_command *cmd, json_t **ret)
     return 0;
 }
 
+/* A sentence may have been cut in the middle of a character, which is no reason to keep nothing. */
+static json_t *text_to_json(const struct nm_store_column *col, const struct nm_container *c)
+{
+    const char *text = nm_store_column_text(col, c);
+
+    return col->kind == NM_KIND_TEXT ? json_stringn(text, nm_utf8_prefix(text)) : json_string(text);
+}
+
 int nm_store_container_to_json(const struct nm_container *c, json_t **ret)
 {
     json_t *j = json_object(), *command = NULL;
@@ -90,9 +99,8 @@ int nm_store_container_to_json(const struct nm_container *c, json_t **ret)
 
     for (size_t i = 0; r >= 0 && i < nm_store_n_columns; i++) {
         const struct nm_store_column *col = &nm_store_columns[i];
-        json_t *value = nm_store_kind_is_text(col->kind)
-                            ? json_string(nm_store_column_text(col, c))
-                            : json_integer(nm_store_column_number(col, c));
+        json_t *value = nm_store_kind_is_text(col->kind) ? text_to_json(col, c)
+                                                         : json_integer(nm_store_column_number(col, c));
 
         if (json_object_set_new(j, col->name, value) < 0)
             r = -EILSEQ;
@@ -154,8 +162,12 @@ int nm_store_container_from_json(const json_t *j, struct nm_container **ret)
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
     int r = nm_container_new(&c);
 
-    for (size_t i = 0; r >= 0 && i < nm_store_n_columns; i++)
-        r = column_from_json(json_object_get(j, nm_store_columns[i].name), &nm_store_columns[i], c);
+    for (size_t i = 0; r >= 0 && i < nm_store_n_columns; i++) {
+        const json_t *value = json_object_get(j, nm_store_columns[i].name);
+
+        if (value || !nm_store_columns[i].later) /* an older copy has what nm_container_new() gives it */
+            r = column_from_json(value, &nm_store_columns[i], c);
+    }
     if (r >= 0)
         r = command_from_json(json_object_get(j, "command"), &c->command);
     if (r < 0)

@@ -11,7 +11,7 @@
  * newest one per row is all that is needed. */
 struct nm_store_pending {
     char *sql;
-    char key[NM_STORE_KEY_SIZE + 16]; /* "container:ID", "command:ID", "decision:N", "value:KEY" */
+    char key[NM_STORE_KEY_SIZE + 16]; /* "container:ID", "command:ID", "blob:ID", "decision:N", "value:KEY" */
 };
 
 struct nm_store_queue {

@@ -16,7 +16,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <sys/stat.h>
 
 #include "agent/store/store-sql.h"
@@ -65,7 +64,7 @@ static struct place place_of(sqlite3_stmt *row)
     }
     text = (const char *)sqlite3_column_text(row, 0);
     p.is_id = true;
-    p.known = text && sscanf(text, "container_%" SCNu64 "_%" SCNu64, &p.epoch, &p.number) == 2;
+    p.known = text && nm_id_parse(text, &p.epoch, &p.number);
     return p;
 }
 
@@ -77,7 +76,7 @@ static void bind_place(sqlite3_stmt *stmt, const struct place *p)
         (void)sqlite3_bind_int64(stmt, 1, (int64_t)p->number);
         return;
     }
-    (void)snprintf(id, sizeof id, "container_%" PRIu64 "_%06" PRIu64, p->epoch, p->number);
+    nm_id_print(p->epoch, p->number, id);
     (void)sqlite3_bind_text(stmt, 1, id, -1, SQLITE_TRANSIENT);
 }
 
@@ -87,25 +86,30 @@ static void keep_row(struct salvage *v, sqlite3_stmt *row)
 
     for (int i = 0; i < n; i++)
         (void)sqlite3_bind_value(v->insert, i + 1, sqlite3_column_value(row, i));
-    if (sqlite3_step(v->insert) == SQLITE_DONE && sqlite3_changes(v->s->db) > 0)
+    if (sqlite3_step(v->insert) != SQLITE_DONE)
+        v->incomplete = true;
+    else if (sqlite3_changes(v->s->db) > 0)
         ++*v->t->saved;
     (void)sqlite3_reset(v->insert);
 }
 
-/* By the number of columns that the old table has: with another one than ours, it isn't ours. */
+/* By the names that columns have in the old table, which may have fewer than ours: with others, it isn't ours. */
 static int prepare_insert(struct salvage *v, sqlite3_stmt *row)
 {
+    int n = sqlite3_column_count(row), code;
     sqlite3_str *sql;
     char *text;
-    int code;
 
     if (v->insert)
         return 0;
     sql = sqlite3_str_new(NULL);
-    sqlite3_str_appendf(sql, "INSERT OR IGNORE INTO %s VALUES (?", v->t->name);
-    for (int i = 1; i < sqlite3_column_count(row); i++)
+    sqlite3_str_appendf(sql, "INSERT INTO %s (", v->t->name);
+    for (int i = 0; i < n; i++)
+        sqlite3_str_appendf(sql, "%s\"%w\"", i ? ", " : "", sqlite3_column_name(row, i));
+    sqlite3_str_appendall(sql, ") VALUES (?");
+    for (int i = 1; i < n; i++)
         sqlite3_str_appendall(sql, ", ?");
-    sqlite3_str_appendall(sql, ")");
+    sqlite3_str_appendall(sql, ") ON CONFLICT DO NOTHING");
     text = sqlite3_str_finish(sql);
     code = text ? sqlite3_prepare_v2(v->s->db, text, -1, &v->insert, NULL) : SQLITE_NOMEM;
     sqlite3_free(text);
@@ -180,8 +184,21 @@ static void read_gap(struct salvage *v)
     read_between(v, from, &to);
 }
 
+/* An older journal may have no such table, and has nothing that was in it then. */
+static bool lacks(sqlite3 *db, const char *table)
+{
+    char *sql = sqlite3_mprintf("SELECT count(*) FROM sqlite_schema WHERE name = %Q", table);
+    int64_t n = 0;
+    int r = sql ? nm_store_query_int64(db, sql, &n) : -ENOMEM;
+
+    sqlite3_free(sql);
+    return r >= 0 && n == 0;
+}
+
 static void save_table(struct salvage *v, const struct table *t)
 {
+    if (lacks(v->old, t->name))
+        return;
     v->t = t;
     v->first_unread = v->last_unread = (struct place){0};
     if (!read_from(v, "ASC", &v->first_unread)) {
@@ -210,13 +227,14 @@ static bool knows_its_boot(struct nm_store *s)
 
 void nm_store_salvage(struct nm_store *s, sqlite3 *old, struct nm_store_saved *ret)
 {
-    unsigned values = 0, commands = 0;
+    unsigned values = 0, commands = 0, blobs = 0;
     struct nm_store_saved saved = {0};
     struct salvage v = {
         .s = s, .old = old, .until_usec = nm_now_usec() + TIME_LIMIT_USEC};
     const struct table all[] = {
         {"key_values", "key", "key NOT IN ('" NM_STORE_EPOCH "', '" NM_STORE_CLOSED "')", &values},
         {"commands", "id", "1", &commands},
+        {"owner_blobs", "id", "1", &blobs},
         {"containers", "id", "1", &saved.n_containers},
         {"decisions", "number", "1", &saved.n_decisions},
     };

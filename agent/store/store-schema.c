@@ -21,12 +21,19 @@ static const char tables_sql[] =
     "CREATE INDEX decisions_of_container ON decisions (container_id);"
     "CREATE TABLE key_values (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;";
 
+/* Came later than the others. */
+static const char blobs_sql[] = "CREATE TABLE IF NOT EXISTS owner_blobs (id TEXT NOT NULL PRIMARY KEY,"
+                                " data BLOB NOT NULL) WITHOUT ROWID";
+
 static const char *const statements[NM_STMT_COUNT] = {
-    [NM_STMT_HAS_COMMAND] = "SELECT 1 FROM commands WHERE id = ?",
+    [NM_STMT_HAS_COMMAND] = "SELECT 1 FROM commands WHERE id = ?1 AND "
+                            "(?2 = 0 OR EXISTS (SELECT 1 FROM owner_blobs WHERE id = ?1))",
     [NM_STMT_PUT_COMMAND] =
         "INSERT OR REPLACE INTO commands (id, argv, env, workdir, user, uid, gid, no_new_privs) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     [NM_STMT_DELETE_CONTAINER] = "DELETE FROM containers WHERE id = ?",
+    [NM_STMT_PUT_BLOB] = "INSERT OR REPLACE INTO owner_blobs (id, data) VALUES (?, ?)",
+    [NM_STMT_DELETE_BLOB] = "DELETE FROM owner_blobs WHERE id = ?",
     [NM_STMT_DELETE_COMMAND] = "DELETE FROM commands WHERE id = ?",
     [NM_STMT_PUT_DECISION] =
         "INSERT OR REPLACE INTO decisions (number, container_id, json) VALUES (?, ?, ?)",
@@ -45,15 +52,24 @@ static const char *column_type(enum nm_store_kind kind)
     return nm_store_kind_is_text(kind) ? "TEXT" : "INTEGER";
 }
 
+/* What came later has a default for older rows, and for those of an older nmd that may come back. */
+static void append_column(sqlite3_str *sql, const struct nm_store_column *col)
+{
+    sqlite3_str_appendf(sql, "%s %s NOT NULL", col->name, column_type(col->kind));
+    if (col->later)
+        sqlite3_str_appendf(sql, " DEFAULT %s", col->later);
+}
+
 /* WITHOUT ROWID: the id is the key, and one tree less has to be written for each change. */
 static char *containers_table(void)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
 
     sqlite3_str_appendall(sql, "CREATE TABLE containers (");
-    for (int i = 0; i < N_COLUMNS; i++)
-        sqlite3_str_appendf(sql, "%s %s NOT NULL%s, ", nm_store_columns[i].name, column_type(nm_store_columns[i].kind),
-                            i == 0 ? " PRIMARY KEY" : "");
+    for (int i = 0; i < N_COLUMNS; i++) {
+        append_column(sql, &nm_store_columns[i]);
+        sqlite3_str_appendall(sql, i == 0 ? " PRIMARY KEY, " : ", ");
+    }
     sqlite3_str_appendall(sql, BOOT_COLUMN " INTEGER NOT NULL) WITHOUT ROWID");
     return sqlite3_str_finish(sql);
 }
@@ -89,11 +105,66 @@ int nm_store_schema_make(sqlite3 *db)
     if (r >= 0)
         r = nm_store_exec(db, tables_sql);
     if (r >= 0)
+        r = nm_store_exec(db, blobs_sql);
+    if (r >= 0)
         r = nm_store_exec(db, version);
     if (r >= 0)
         r = nm_store_exec(db, "COMMIT");
     sqlite3_free(containers);
     return r;
+}
+
+static int has_column(sqlite3 *db, const char *table, const char *column)
+{
+    char *sql = sqlite3_mprintf("SELECT count(*) FROM pragma_table_info(%Q) WHERE name = %Q", table, column);
+    int64_t n = 0;
+    int r = sql ? nm_store_query_int64(db, sql, &n) : -ENOMEM;
+
+    sqlite3_free(sql);
+    return r < 0 ? r : n > 0;
+}
+
+static int add_column(sqlite3 *db, const char *table, const struct nm_store_column *col)
+{
+    sqlite3_str *str = sqlite3_str_new(NULL);
+    char *sql;
+    int r;
+
+    sqlite3_str_appendf(str, "ALTER TABLE %s ADD COLUMN ", table);
+    append_column(str, col);
+    sql = sqlite3_str_finish(str);
+    r = sql ? nm_store_exec(db, sql) : -ENOMEM;
+    sqlite3_free(sql);
+    return r;
+}
+
+static int complete_table(sqlite3 *db, const char *table)
+{
+    int r = 0;
+
+    for (int i = 0; r >= 0 && i < N_COLUMNS; i++) {
+        const struct nm_store_column *col = &nm_store_columns[i];
+
+        r = col->later ? has_column(db, table, col->name) : 1;
+        if (r == 0)
+            r = add_column(db, table, col);
+    }
+    return r;
+}
+
+int nm_store_schema_complete(sqlite3 *db)
+{
+    int64_t n_bad = 0;
+    int r = complete_table(db, "containers");
+
+    /* Rows are put aside whole: both tables have the same columns. */
+    if (r >= 0)
+        r = nm_store_query_int64(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'bad_containers'", &n_bad);
+    if (r >= 0 && n_bad > 0)
+        r = complete_table(db, "bad_containers");
+    if (r >= 0)
+        r = nm_store_exec(db, blobs_sql);
+    return r < 0 ? r : 0;
 }
 
 char *nm_store_schema_statement(enum nm_store_stmt which)
@@ -109,7 +180,8 @@ char *nm_store_schema_select_containers(void)
     sqlite3_str_appendall(sql, "SELECT ");
     for (int i = 0; i < N_COLUMNS; i++)
         sqlite3_str_appendf(sql, "c.%s, ", nm_store_columns[i].name);
-    sqlite3_str_appendall(sql, "m.argv, m.env, m.workdir, m.user, m.uid, m.gid, m.no_new_privs "
-                               "FROM containers c LEFT JOIN commands m ON m.id = c.id ORDER BY c.seq");
+    sqlite3_str_appendall(sql, "m.argv, m.env, m.workdir, m.user, m.uid, m.gid, m.no_new_privs, b.data "
+                               "FROM containers c LEFT JOIN commands m ON m.id = c.id "
+                               "LEFT JOIN owner_blobs b ON b.id = c.id ORDER BY c.seq");
     return sqlite3_str_finish(sql);
 }

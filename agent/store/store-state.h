@@ -29,7 +29,8 @@
 #include "agent/store/store-pending.h"
 
 #define NM_STORE_FILE "nmd.db"
-/* user_version. Another one's file is set aside; a later version must migrate this one's */
+/* user_version. Another one's file is set aside. One that only lacks columns which came later is given them
+ * (nm_store_schema_complete()), and can still be used by the version that made it */
 #define NM_STORE_SCHEMA 1
 /* its keys among the values */
 #define NM_STORE_LAST_SEQ "store.last_seq"
@@ -42,8 +43,10 @@ enum nm_store_stmt {
     NM_STMT_PUT_CONTAINER,
     NM_STMT_HAS_COMMAND,
     NM_STMT_PUT_COMMAND,
+    NM_STMT_PUT_BLOB,
     NM_STMT_DELETE_CONTAINER,
     NM_STMT_DELETE_COMMAND,
+    NM_STMT_DELETE_BLOB,
     NM_STMT_PUT_DECISION,
     NM_STMT_TRIM_DECISIONS,
     NM_STMT_PUT_VALUE,

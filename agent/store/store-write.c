@@ -63,7 +63,7 @@ static int move_to_disk(struct nm_store *s)
     int r = nm_store_connect(s, s->path);
 
     if (r >= 0 && !s->seen_file)
-        r = nm_store_exec(s->db, "DELETE FROM containers; DELETE FROM commands;");
+        r = nm_store_exec(s->db, "DELETE FROM containers; DELETE FROM commands; DELETE FROM owner_blobs;");
     if (r < 0) { /* what was read of the file, if anything was, is still needed */
         nm_store_disconnect(s);
         nm_store_rejoin(s, &memory);

@@ -57,9 +57,11 @@ void nm_store_take_into_use(struct nm_store *s);
 struct nm_store *nm_store_free(struct nm_store *s);
 NM_DEFINE_CLEANUP(struct nm_store *, nm_store_free)
 
-/* Inserts or updates all of c's columns, but for c->command, which is written once. One transaction unless inside
- * begin/commit. */
+/* Inserts or updates all of c's columns, but for c->command and c->blob, which are written once. One transaction unless
+ * inside begin/commit. */
 int nm_store_put_container(struct nm_store *s, const struct nm_container *c);
+/* c->blob, which is another one now, or none. */
+int nm_store_put_blob(struct nm_store *s, const struct nm_container *c);
 int nm_store_delete_container(struct nm_store *s, const char *id);
 /* Newest rows last. A row that can't be read is skipped and counted. cb takes ownership of c. */
 typedef void (*nm_store_container_cb_t)(struct nm_container *c, void *userdata);

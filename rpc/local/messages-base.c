@@ -11,28 +11,13 @@
 #include <ctype.h>
 #include <stdarg.h>
 
-/* Length of the valid UTF-8 sequence at s, or 0. Overlong forms, surrogates and what lies beyond
- * U+10FFFF are not. */
-static size_t utf8_sequence(const unsigned char *s)
-{
-    size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : 4;
-
-    if (s[0] > 0xf4 || (s[0] >= 0x80 && s[0] < 0xc2))
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80) /* also the NUL at the end */
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return n;
-}
+#include "util/utf8.h"
 
 /* json_string() refuses what is no UTF-8, and a command line or a path may be anything: each byte
  * of that kind becomes U+FFFD, three bytes long, as in browsers. */
 json_t *nm_messages_string(const char *s)
 {
-    const unsigned char *p = (const unsigned char *)s;
+    const char *p = s;
     json_t *j = json_string(s);
     _cleanup_free_ char *fixed = NULL;
     size_t out = 0;
@@ -43,8 +28,8 @@ json_t *nm_messages_string(const char *s)
     if (!fixed)
         return NULL;
     while (*p) {
-        size_t n = utf8_sequence(p);
-        memcpy(fixed + out, n > 0 ? (const char *)p : "\xef\xbf\xbd", n > 0 ? n : 3);
+        size_t n = nm_utf8_size(p);
+        memcpy(fixed + out, n > 0 ? p : "\xef\xbf\xbd", n > 0 ? n : 3);
         out += n > 0 ? n : 3;
         p += n > 0 ? n : 1;
     }

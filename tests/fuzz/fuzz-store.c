@@ -49,6 +49,11 @@ static const char *const columns[] = {
     "decisions:json",
     "key_values:value",
     "key_values:key",
+    "containers:exit_cause",
+    "containers:exit_decision",
+    "containers:owner_code",
+    "owner_blobs:data",
+    "containers:keep_result",
 };
 
 static char dir[64], file[96];
@@ -102,6 +107,7 @@ static void put_container(struct nm_store *s)
         .workdir = (char *)"/",
         .user = (char *)"root",
     };
+    c.blob = (struct nm_blob){.data = (void *)(uintptr_t)"blob", .bytes = 4};
     if (nm_store_put_container(s, &c) < 0)
         abort();
 }
@@ -177,7 +183,7 @@ static void check_container(struct nm_container *c, void *userdata)
     (void)userdata;
     if (!*c->id || strlen(c->id) >= NM_ID_SIZE || c->view.state >= NM_STATE_COUNT ||
         !c->command.argv || !c->command.argv[0] || !c->command.user ||
-        c->command.uid == (uid_t)-1 || c->shim_pid < 0)
+        c->command.uid == (uid_t)-1 || c->shim_pid < 0 || c->blob.bytes > NM_BLOB_MAX)
         abort();
     nm_container_free(c);
 }

@@ -99,6 +99,15 @@ test_manager_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_manager_LDADD = libnm-agent.la $(unit_libs)
 EXTRA_test_manager_DEPENDENCIES = nm-shim$(EXEEXT)
 
+check_PROGRAMS += test-owner
+TESTS += test-owner
+
+test_owner_SOURCES = %D%/test-owner.c $(manager_world)
+test_owner_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_owner_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_owner_LDADD = libnm-agent.la $(unit_libs)
+EXTRA_test_owner_DEPENDENCIES = nm-shim$(EXEEXT)
+
 test_manager_settings_SOURCES = %D%/test-manager-settings.c $(manager_world)
 test_manager_settings_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_manager_settings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

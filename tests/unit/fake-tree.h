@@ -46,6 +46,14 @@ static inline void fake_tree_write(const struct fake_tree *t, const char *name, 
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 }
 
+static inline bool fake_tree_has(const struct fake_tree *t, const char *name)
+{
+    char path[256];
+
+    (void)snprintf(path, sizeof path, "%s/%s", t->path, name);
+    return access(path, F_OK) == 0;
+}
+
 static inline void fake_tree_unlink(const struct fake_tree *t, const char *name)
 {
     char path[256];

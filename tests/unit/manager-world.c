@@ -61,7 +61,7 @@ void manager_world_restart(struct manager_world *w)
     (void)snprintf(state, sizeof state, "%s/state", w->tree.path);
     (void)snprintf(run, sizeof run, "%s/run", w->tree.path);
     (void)snprintf(proc, sizeof proc, "%s/proc", w->tree.path);
-    assert_int_equal(nm_config_load(config, true, &p.config, &message), 0);
+    assert_int_equal(nm_config_load(config, true, NULL, &p.config, &message), 0);
     assert_int_equal(nm_manager_new(&p, &w->m, &message), 0);
     manager_world_settle(w);
 }
@@ -152,22 +152,34 @@ struct nm_live *manager_world_add(struct manager_world *w, const char *name, enu
     return l;
 }
 
+int manager_world_try(struct manager_world *w, const struct nm_submit *s, const struct nm_container **ret,
+                      struct nm_problem *ret_problem)
+{
+    const struct nm_caller who = {.uid = geteuid(), .gid = getegid(), .pid = getpid(), .admin = true};
+    const struct passwd *user = getpwuid(geteuid());
+    struct nm_submit mine = *s;
+
+    mine.user = user ? user->pw_name : NULL;
+    return nm_manager_submit(w->m, &who, &mine, ret, ret_problem);
+}
+
+struct nm_live *manager_world_submit_as(struct manager_world *w, const struct nm_submit *s)
+{
+    struct nm_problem problem = {0};
+    const struct nm_container *c;
+
+    if (manager_world_try(w, s, &c, &problem) != 0)
+        fail_msg("%s", problem.message);
+    return c->view.owner;
+}
+
 struct nm_live *manager_world_submit(struct manager_world *w, const char *name, enum nm_execution_type type,
                                      const char *const argv[])
 {
-    const struct passwd *user = getpwuid(geteuid());
-    const struct nm_caller who = {.uid = geteuid(), .gid = getegid(), .pid = getpid(), .admin = true};
-    const struct nm_submit s = {.type = type,
-                                .name = name,
-                                .memory_bytes = 64 * MIB,
-                                .vcores_milli = 1000,
-                                .argv = argv,
-                                .user = user ? user->pw_name : NULL};
-    const struct nm_container *c;
-    struct nm_problem problem = {0};
+    const struct nm_submit s = {
+        .type = type, .name = name, .memory_bytes = 64 * MIB, .vcores_milli = 1000, .argv = argv};
 
-    assert_int_equal(nm_manager_submit(w->m, &who, &s, &c, &problem), 0);
-    return c->view.owner;
+    return manager_world_submit_as(w, &s);
 }
 
 struct nm_live *manager_world_find(const struct manager_world *w, const char *name)

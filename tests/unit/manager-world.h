@@ -38,6 +38,10 @@ struct nm_live *manager_world_add(struct manager_world *w, const char *name, enu
 /* By a request, journalled: it waits for a round. */
 struct nm_live *manager_world_submit(struct manager_world *w, const char *name, enum nm_execution_type type,
                                      const char *const argv[]);
+/* As it stands there, but for the user, who is the test's. */
+struct nm_live *manager_world_submit_as(struct manager_world *w, const struct nm_submit *s);
+int manager_world_try(struct manager_world *w, const struct nm_submit *s, const struct nm_container **ret,
+                      struct nm_problem *ret_problem);
 struct nm_live *manager_world_find(const struct manager_world *w, const char *name);
 
 void assert_file(const struct nm_live *l, const char *file, const char *expected);

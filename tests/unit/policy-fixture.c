@@ -41,6 +41,7 @@ int node_setup(void **state)
         .apps = n->apps,
         .n_apps = NM_ARRAY_SIZE(n->apps),
         .shed_to = UINT32_MAX,
+        .shed_limited_to = UINT32_MAX,
     };
     assert_int_equal(nm_policy_new(&n->policy), 0);
     assert_int_equal(nm_policy_reserve(n->policy, NODE_MAX, NM_ARRAY_SIZE(n->apps)), 0);

@@ -40,6 +40,8 @@ double facts_estimate(const struct facts *f, const struct nm_view *v, int k)
 
 static void gather_view(struct facts *f, const struct nm_view *v, double shown[2])
 {
+    if (nm_view_is_prepared(v))
+        return; /* nobody in a round has to do with it */
     if (queued(v)) {
         f->n_queued += v->type == NM_OPPORTUNISTIC;
         f->n_guaranteed_queued += v->type == NM_GUARANTEED;

@@ -482,10 +482,25 @@ static const char *check_deadlines(struct oracle *o, const struct facts *f)
     return NULL;
 }
 
+/* Of all that wait, and of those alone that are limited: how many are left, and who goes first. */
+struct line {
+    size_t left;
+    uint64_t newest_kept, oldest_shed;
+};
+
+static void stand_in(struct line *l, const struct nm_view *v, const struct nm_policy_action *a)
+{
+    l->left += !a;
+    if (a && a->type == NM_ACTION_SHED)
+        l->oldest_shed = NM_MIN(l->oldest_shed, v->seq);
+    else if (!a)
+        l->newest_kept = NM_MAX(l->newest_kept, v->seq);
+}
+
 static const char *check_queue(struct oracle *o, const struct facts *f)
 {
-    size_t left = f->n_queued;
-    uint64_t newest_kept = 0, oldest_shed = UINT64_MAX;
+    struct line all = {.oldest_shed = UINT64_MAX}, limited = all, others = all;
+    size_t left;
 
     for (size_t i = 0; i < f->in->n_views; i++) {
         const struct nm_view *v = f->in->views[i];
@@ -493,21 +508,24 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
 
         if (!queued(v) || v->type != NM_OPPORTUNISTIC)
             continue;
-        if (a)
-            left--;
-        if (a && a->type == NM_ACTION_SHED)
-            oldest_shed = NM_MIN(oldest_shed, v->seq);
-        else if (!a)
-            newest_kept = NM_MAX(newest_kept, v->seq);
+        stand_in(&all, v, a);
+        stand_in(v->limited ? &limited : &others, v, a);
     }
+    left = all.left;
     if (f->n_queued > f->s->queue_max_length)
         return wrong(o, "%zu containers are queued, %u may be", f->n_queued, f->s->queue_max_length);
     if (left > f->in->shed_to)
-        return wrong(o, "%zu containers stay queued, the upstream allows %u", left, f->in->shed_to);
-    if (oldest_shed < newest_kept)
-        return wrong(o, "container %" PRIu64 " is shed, but not the newer %" PRIu64, oldest_shed, newest_kept);
-    if (oldest_shed != UINT64_MAX && left < f->in->shed_to)
-        return "more are shed than the upstream asks for";
+        return wrong(o, "%zu containers stay queued, %u may", left, f->in->shed_to);
+    if (limited.left > f->in->shed_limited_to)
+        return wrong(o, "%zu containers stay queued, the upstream allows %u", limited.left, f->in->shed_limited_to);
+    if (limited.oldest_shed < limited.newest_kept)
+        return wrong(o, "container %" PRIu64 " is shed, but not the newer %" PRIu64, limited.oldest_shed,
+                     limited.newest_kept);
+    if (others.oldest_shed < all.newest_kept)
+        return wrong(o, "container %" PRIu64 " is shed, but not the newer %" PRIu64, others.oldest_shed,
+                     all.newest_kept);
+    if (all.oldest_shed != UINT64_MAX && left < f->in->shed_to && limited.left < f->in->shed_limited_to)
+        return "more are shed than anybody asks for";
     if (left > 0 && f->v->hold == NM_REASON_NONE)
         return "containers wait without a reason";
     return NULL;

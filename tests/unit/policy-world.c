@@ -112,7 +112,8 @@ int world_init(struct world *w, uint64_t seed)
     *w = (struct world){.rng = seed,
                         .now = 1000 * NM_USEC_PER_SEC,
                         .squeeze = NM_NO_SQUEEZE,
-                        .shed_to = UINT32_MAX};
+                        .shed_to = UINT32_MAX,
+                        .shed_limited_to = UINT32_MAX};
     w->period = between(w, 1, 30) * 100 * NM_USEC_PER_MSEC;
     w->settings.capacity.memory_bytes = between(w, 64, 65536) * NM_MIB;
     w->cpus = between(w, 1, 32) * 1000;
@@ -185,6 +186,7 @@ static void arrive(struct world *w, uint64_t part)
                 .seq = ++w->next_seq,
                 .type = type,
                 .exempt = type == NM_OPPORTUNISTIC && world_chance(w, 0.05),
+                .limited = world_chance(w, 0.5),
                 .request = request,
                 .submitted_usec = w->now,
                 .pause_deadline_usec = UINT64_MAX,
@@ -193,7 +195,10 @@ static void arrive(struct world *w, uint64_t part)
                 .app = (uint32_t)world_below(w, WORLD_APPS + 1),
             },
     };
-    enter(w, c, NM_SCHEDULED);
+    if (world_chance(w, 0.1))
+        pass_through(w, c, world_chance(w, 0.5) ? NM_NEW : NM_LOCALIZING, 0.3);
+    else
+        enter(w, c, NM_SCHEDULED);
 }
 
 static void leave(struct world *w, struct inhabitant *c)
@@ -233,7 +238,7 @@ static void resume_done(struct world *w, struct inhabitant *c)
 static bool arrive_in_state(struct world *w, struct inhabitant *c)
 {
     struct nm_view *v = &c->view;
-    bool passing = (v->state == NM_SCHEDULED && v->admitted) || v->state == NM_PAUSING ||
+    bool passing = nm_view_is_prepared(v) || (v->state == NM_SCHEDULED && v->admitted) || v->state == NM_PAUSING ||
                    v->state == NM_RESUMING || v->state == NM_KILLING;
 
     if (v->state == NM_RUNNING && c->work_left_usec == 0) {
@@ -248,6 +253,8 @@ static bool arrive_in_state(struct world *w, struct inhabitant *c)
         resume_done(w, c);
     else if (v->state == NM_KILLING || c->fails)
         leave(w, c);
+    else if (nm_view_is_prepared(v))
+        enter(w, c, NM_SCHEDULED);
     else
         enter(w, c, NM_RUNNING);
     return true;
@@ -427,6 +434,7 @@ static void meddle_with(struct world *w, struct inhabitant *c)
         break;
     case 5:
         w->shed_to = world_chance(w, 0.5) ? (uint32_t)world_below(w, 6) : UINT32_MAX;
+        w->shed_limited_to = world_chance(w, 0.5) ? (uint32_t)world_below(w, 4) : UINT32_MAX;
         w->draining = world_chance(w, 0.1);
         w->unhealthy = world_chance(w, 0.1);
         break;
@@ -461,7 +469,7 @@ void world_calm(struct world *w)
     w->settings.sample_max_age_usec = NM_MAX(w->settings.sample_max_age_usec, w->period);
     w->miss = w->meddle = w->arrive = w->reload = w->sleep = 0;
     w->draining = w->unhealthy = false;
-    w->shed_to = UINT32_MAX;
+    w->shed_to = w->shed_limited_to = UINT32_MAX;
     w->settings.uplink_threshold = 0;
     w->system_memory_mean = w->system_cpu_mean = 0;
     for (size_t i = 0; i < WORLD_MAX; i++)
@@ -491,6 +499,7 @@ static void fill_input(struct world *w, enum nm_policy_trigger trigger)
         .unhealthy = w->unhealthy,
         .kernel_kills = w->kernel_kills,
         .shed_to = w->shed_to,
+        .shed_limited_to = w->shed_limited_to,
     };
 }
 

@@ -42,7 +42,7 @@ struct world {
     uint64_t reclaim_bytes_per_sec;
     bool phases; /* all use swings together: quiet, then everybody at once */
     bool draining, unhealthy, calm;
-    uint32_t shed_to, kernel_kills;
+    uint32_t shed_to, shed_limited_to, kernel_kills;
     struct nm_policy_input in;
     struct nm_policy_verdict verdict;
     /* bookkeeping for the report */

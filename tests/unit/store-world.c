@@ -103,11 +103,16 @@ void assert_same(const struct nm_container *a, const struct nm_container *b)
     x.view.owner = y.view.owner = NULL; /* the manager's own, not stored */
     memset(&x.command, 0, sizeof x.command);
     memset(&y.command, 0, sizeof y.command);
+    memset(&x.blob, 0, sizeof x.blob);
+    memset(&y.blob, 0, sizeof y.blob);
     assert_memory_equal(&x, &y, sizeof x);
     for (int i = 0; a->command.argv[i] || b->command.argv[i]; i++)
         assert_string_equal(a->command.argv[i], b->command.argv[i]);
     for (int i = 0; a->command.env[i] || b->command.env[i]; i++)
         assert_string_equal(a->command.env[i], b->command.env[i]);
+    assert_int_equal(a->blob.bytes, b->blob.bytes);
+    if (a->blob.bytes > 0)
+        assert_memory_equal(a->blob.data, b->blob.data, a->blob.bytes);
     assert_int_equal(a->command.uid, b->command.uid);
     assert_int_equal(a->command.gid, b->command.gid);
     assert_int_equal(a->command.no_new_privs, b->command.no_new_privs);

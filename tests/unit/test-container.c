@@ -17,7 +17,7 @@
 /* One row per state from NEW to COMPLETED, one column per state: may the row become the column? */
 static const char *const allowed[NM_STATE_COUNT] = {
     /*                  N L S R p P r K C */
-    [NM_NEW] =         ".xx......",
+    [NM_NEW] =         ".xx....xx",
     [NM_LOCALIZING] =  "..x....xx",
     [NM_SCHEDULED] =   "...x...xx",
     [NM_RUNNING] =     "....x..xx",

@@ -479,6 +479,33 @@ static void test_shedding(void **state)
     assert_null(n->verdict.hold_view);
 }
 
+/* An upstream's limit is for its own; what the queue as a whole has to lose is lost first, and counts for both. */
+static void test_limited_ones_are_shed(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o[5];
+
+    node_run(n, G, 90, 10);
+    for (size_t i = 0; i < 5; i++) {
+        o[i] = node_queue(n, O, 40, 1);
+        o[i]->limited = i % 2 == 0;
+    }
+    n->in.shed_limited_to = 3;
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    n->in.shed_limited_to = 1;
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 2);
+    assert_action(n, o[4], NM_ACTION_SHED, NM_REASON_SHED);
+    assert_action(n, o[2], NM_ACTION_SHED, NM_REASON_SHED);
+    n->in.shed_to = 3; /* the two newest, of which one is limited */
+    n->in.shed_limited_to = 0;
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 4);
+    assert_left_alone(n, o[1]);
+    assert_ptr_equal(n->verdict.hold_view, o[1]); /* the head was shed */
+}
+
 static void test_admitted_ones_are_not_shed(void **state)
 {
     struct node *n = *state;
@@ -532,6 +559,31 @@ static void test_requests(void **state)
     /* Neither running nor already admitted ones wait. */
     o->admitted = true;
     assert_reason(check(n, O, 1, 1, NULL), NM_REASON_NONE);
+}
+
+/* What is being prepared has its promise, or its place in the queue; it isn't queued yet, and holds nothing. */
+static void test_prepared(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *g = node_queue(n, G, 60, 10), *o = node_queue(n, O, 40, 10);
+
+    g->state = NM_NEW;
+    o->state = NM_LOCALIZING;
+    n->settings.queue_max_length = 1;
+    n->in.shed_to = 0;
+    node_sample(n);
+    assert_int_equal(n->verdict.n_actions, 0);
+    assert_int_equal(n->verdict.used.memory_bytes, 0);
+    assert_int_equal(n->verdict.hold, NM_REASON_NONE);
+    assert_int_equal(n->verdict.guaranteed_hold, NM_REASON_NONE);
+    assert_reason(check(n, G, 40.01, 10, NULL), NM_REASON_GUARANTEED_FULL);
+    assert_reason(check(n, O, 1, 1, NULL), NM_REASON_QUEUE_FULL);
+    assert_reason(check(n, O, 60, 10, g), NM_REASON_QUEUE_FULL); /* to be demoted, it needs one */
+    assert_reason(check(n, G, 40, 10, o), NM_REASON_NONE);
+    g->state = o->state = NM_SCHEDULED;
+    n->in.shed_to = UINT32_MAX;
+    node_sample(n);
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
 static void test_absurd_numbers_do_not_wrap(void **state)
@@ -684,7 +736,9 @@ int main(void)
         WITH_NODE(test_uplink),
         WITH_NODE(test_queue_orders),
         WITH_NODE(test_shedding),
+        WITH_NODE(test_limited_ones_are_shed),
         WITH_NODE(test_admitted_ones_are_not_shed),
+        WITH_NODE(test_prepared),
         WITH_NODE(test_requests),
         WITH_NODE(test_absurd_numbers_do_not_wrap),
         cmocka_unit_test(test_opportunistic_ones_share_cpu),

@@ -183,7 +183,8 @@ static bool run(uint64_t seed, struct totals *t)
 static bool foreign(enum nm_reason r)
 {
     return r == NM_REASON_NONE || r == NM_REASON_LARGER_THAN_NODE || r == NM_REASON_QUEUE_FULL ||
-           r == NM_REASON_DRAIN_DEADLINE || r == NM_REASON_USER || r == NM_REASON_KERNEL_OOM;
+           r == NM_REASON_DRAIN_DEADLINE || r == NM_REASON_USER || r == NM_REASON_KERNEL_OOM ||
+           r == NM_REASON_OWNER;
 }
 
 /* A world in which something never happens proves nothing about it. */

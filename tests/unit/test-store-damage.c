@@ -89,13 +89,15 @@ static void test_truncated(void **state)
     assert_true(w->n_loaded < 500);
 }
 
-/* The leaf of the table of containers that this one is on: it has its state and no command. */
-static off_t leaf_of(const struct world *w, const char *id)
+/* The leaf of the table of containers that this one is on: it has its state and no command. -1: it is on no leaf, but
+ * one of those that stand between two leaves. */
+static off_t leaf_of(const struct world *w, unsigned seq)
 {
     int fd = open(w->file, O_RDONLY | O_CLOEXEC);
-    char page[4096];
+    char page[4096], id[NM_ID_SIZE];
     off_t offset = 0, found = -1;
 
+    (void)snprintf(id, sizeof id, "container_1763769112_%06u", seq);
     while (found < 0 && pread(fd, page, sizeof page, offset) == (ssize_t)sizeof page) {
         if (page[0] == 0x0a && memmem(page, sizeof page, id, strlen(id)) &&
             memmem(page, sizeof page, "SCHEDULED", 9))
@@ -103,8 +105,18 @@ static off_t leaf_of(const struct world *w, const char *id)
         offset += (off_t)sizeof page;
     }
     (void)close(fd);
-    assert_true(found > 0);
     return found;
+}
+
+/* With this one, or the next that is on a leaf. Returns which. */
+static unsigned overwrite_leaf(const struct world *w, unsigned seq)
+{
+    off_t leaf;
+
+    for (; (leaf = leaf_of(w, seq)) < 0; seq++)
+        assert_true(seq < 500);
+    overwrite(w, leaf, 4096, 0xa5);
+    return seq;
 }
 
 static bool is_loaded(const struct world *w, uint64_t seq)
@@ -120,6 +132,7 @@ static bool is_loaded(const struct world *w, uint64_t seq)
 static void test_garbage_leaves(void **state)
 {
     struct world *w = *state;
+    unsigned first, second;
     uint64_t epoch;
     char text[8];
 
@@ -130,15 +143,15 @@ static void test_garbage_leaves(void **state)
     assert_int_equal(nm_store_put_value(w->store, "k", "v"), 0);
     close_store(w);
     fill_and_close(w);
-    overwrite(w, leaf_of(w, "container_1763769112_000100"), 4096, 0xa5);
-    overwrite(w, leaf_of(w, "container_1763769112_000400"), 4096, 0xa5);
+    first = overwrite_leaf(w, 100);
+    second = overwrite_leaf(w, 400);
     open_damaged(w);
     assert_true(w->opened.same_boot);
     assert_true(w->opened.saved.incomplete);
     assert_int_equal(w->n_bad, 0);
     assert_true(w->n_loaded > 400 && w->n_loaded < 500);
     assert_true(is_loaded(w, 1) && is_loaded(w, 250) && is_loaded(w, 500));
-    assert_false(is_loaded(w, 100) || is_loaded(w, 400));
+    assert_false(is_loaded(w, first) || is_loaded(w, second));
     assert_int_equal(w->opened.saved.n_decisions, 20);
     assert_int_equal(w->opened.last_decision, 20);
     assert_int_equal(w->opened.last_seq, 500);
@@ -159,7 +172,7 @@ static void test_boot_lost(void **state)
     assert_int_equal(nm_store_put_container(w->store, c), 0);
     assert_int_equal(nm_store_delete_value(w->store, "store.boot_id"), 0);
     close_store(w);
-    overwrite(w, leaf_of(w, "container_1763769112_000400"), 4096, 0xa5);
+    (void)overwrite_leaf(w, 400);
     open_damaged(w);
     assert_int_equal(w->n_loaded, 1);
     assert_int_equal(w->loaded[0]->view.state, NM_COMPLETED);

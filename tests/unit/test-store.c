@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "agent/store/copy.h"
 #include "util/clock.h"
 
 static unsigned n_synced;
@@ -62,7 +63,12 @@ static struct nm_container *make_full(void)
     c->memory_peak_bytes = n + 19;
     c->swap_bytes = n + 20;
     c->oom_kills = 21;
+    c->exit_cause = NM_REASON_MEMORY_OVER_BETA;
+    c->exit_decision = n + 23;
+    c->owner_code = -105;
+    c->keep_result = true;
     memset(c->message, 'm', sizeof c->message - 1);
+    assert_int_equal(nm_container_set_blob(c, "\0\xff\n'", 4), 0);
     return c;
 }
 
@@ -87,6 +93,94 @@ static void test_round_trip(void **state)
     assert_int_equal(w->n_bad, 0);
     assert_int_equal(w->n_loaded, 1);
     assert_same(w->loaded[0], c);
+}
+
+/* A journal of the first version, before columns were added: its rows are read, and so are those that such a version
+ * writes when it comes back. */
+static void test_older_journal(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(nm_container_freep) struct nm_container *c = make_full();
+
+    open_store(w, "boot");
+    assert_int_equal(nm_store_put_container(w->store, c), 0);
+    close_store(w);
+    run_sql(w, "ALTER TABLE containers DROP COLUMN exit_cause; ALTER TABLE containers DROP COLUMN exit_decision;"
+               "ALTER TABLE containers DROP COLUMN owner_code; ALTER TABLE containers DROP COLUMN keep_result;"
+               "DROP TABLE owner_blobs; CREATE TABLE bad_containers AS SELECT * FROM containers WHERE 0");
+    c->exit_cause = NM_REASON_NONE;
+    c->exit_decision = 0;
+    c->owner_code = 0;
+    c->keep_result = false;
+    assert_int_equal(nm_container_set_blob(c, NULL, 0), 0);
+    open_store(w, "boot");
+    assert_false(w->opened.was_damaged);
+    load(w);
+    assert_int_equal(w->n_bad, 0);
+    assert_int_equal(w->n_loaded, 1);
+    assert_same(w->loaded[0], c);
+    c->exit_cause = NM_REASON_SHED;
+    assert_int_equal(nm_store_put_container(w->store, c), 0);
+    close_store(w);
+    run_sql(w, "UPDATE containers SET vcores_milli = -1"); /* and one that makes no sense is put aside */
+    open_store(w, "boot");
+    load(w);
+    assert_int_equal(w->n_bad, 1);
+    close_store(w);
+    assert_int_equal(query(w, "SELECT count(*) FROM bad_containers WHERE exit_cause = 'shed'"), 1);
+}
+
+static void test_blob(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(nm_container_freep) struct nm_container *c = make(1);
+    char *large = calloc(1, NM_BLOB_MAX);
+
+    assert_non_null(large);
+    large[NM_BLOB_MAX - 1] = 'x';
+    assert_int_equal(nm_container_set_blob(c, large, NM_BLOB_MAX), 0);
+    free(large);
+    open_store(w, "boot");
+    (void)nm_store_begin(w->store); /* where a failure would keep it as text */
+    assert_int_equal(nm_store_put_container(w->store, c), 0);
+    assert_int_equal(nm_store_commit(w->store), 0);
+    load(w);
+    assert_same(w->loaded[0], c);
+    assert_int_equal(nm_container_set_blob(c, "other", 5), 0);
+    assert_int_equal(nm_store_put_blob(w->store, c), 0);
+    close_store(w);
+    open_store(w, "boot");
+    load(w);
+    assert_same(w->loaded[0], c);
+    assert_int_equal(nm_container_set_blob(c, NULL, 0), 0);
+    assert_int_equal(nm_store_put_blob(w->store, c), 0);
+    load(w);
+    assert_same(w->loaded[0], c);
+    assert_int_equal(nm_container_set_blob(c, "again", 5), 0);
+    assert_int_equal(nm_store_put_container(w->store, c), 0); /* it was lost from the journal alone */
+    load(w);
+    assert_same(w->loaded[0], c);
+    assert_int_equal(nm_store_delete_container(w->store, c->id), 0);
+    close_store(w);
+    assert_int_equal(query(w, "SELECT count(*) FROM owner_blobs"), 0);
+}
+
+/* A sentence that was cut in the middle of a character is kept, but for that. */
+static void test_cut_sentence(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(nm_container_freep) struct nm_container *c = make(1), *again = NULL;
+    char dir[128];
+    bool same_boot;
+
+    for (size_t i = 0; i < 75; i++)
+        memcpy(c->message + 2 * i, "\xc3\xa9", 2);
+    memcpy(c->message + 150, "\xc3", 2);
+    snprintf(dir, sizeof dir, "%s/%s", w->dir, c->id);
+    assert_int_equal(nm_copy_write(dir, "boot", c), 0);
+    assert_int_equal(nm_copy_read(dir, "boot", &same_boot, &again), 0);
+    assert_int_equal(strlen(again->message), 150);
+    assert_memory_equal(again->message, c->message, 150);
 }
 
 static void test_update_and_delete(void **state)
@@ -346,6 +440,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         store_test(test_round_trip),
+        store_test(test_older_journal),
+        store_test(test_blob),
+        store_test(test_cut_sentence),
         store_test(test_update_and_delete),
         store_test(test_killed),
         store_test(test_boots),

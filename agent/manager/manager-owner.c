@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What owners ask for containers of theirs, beside what people may. An owner is a part of nmd: it is believed, but not
+ * to have no bugs, and its containers may be gone when it comes. */
+
+#include "agent/manager/manager-state.h"
+
+#include <assert.h>
+
+#include "agent/problem.h"
+#include "agent/manager/manager-act.h"
+#include "agent/manager/manager-end.h"
+#include "agent/manager/manager-keep.h"
+#include "agent/manager/manager-kick.h"
+#include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-record.h"
+#include "agent/manager/manager-share.h"
+#include "agent/manager/manager-submit.h"
+
+/* NULL: *p says why. */
+static struct nm_container *find(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)
+{
+    struct nm_container *c = nm_lists_by_id(m, id);
+
+    assert(owner && *owner && p);
+    if (c && nm_streq(c->owner, owner))
+        return c;
+    (void)nm_problem_set(p, NM_AGENT_E_NOT_FOUND, "id", id, "There is no container '%.63s' of %s here.", id, owner);
+    return NULL;
+}
+
+static struct nm_live *find_live(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)
+{
+    struct nm_container *c = find(m, owner, id, p);
+    struct nm_live *l = c ? nm_lists_live_of(c) : NULL;
+    char end[64];
+
+    if (c && !l)
+        (void)nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", id, "Container %s has ended already (%s).", id,
+                             nm_container_end_text(c, end, sizeof end));
+    return l;
+}
+
+int nm_manager_end(struct nm_manager *m, const char *owner, const char *id, const struct nm_end *e,
+                   struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_live(m, owner, id, ret_problem);
+
+    assert(e && e->code != 0);
+    if (!l)
+        return ret_problem->outcome;
+    if ((l->c->view.state == NM_KILLING && !e->now) || nm_end_is_over(l))
+        return 0;
+    if (l->c->view.state != NM_KILLING) {
+        l->c->owner_code = e->code;
+        (void)snprintf(l->c->message, sizeof l->c->message, "%s", e->message ? e->message : "");
+        nm_record_by(l, NM_DECISION_KILL, NM_REASON_OWNER, NULL);
+    }
+    nm_act_kill(l, NM_EXIT_KILLED, e->now);
+    return nm_keep_answer(m, id, "is being killed", ret_problem);
+}
+
+int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id, const struct nm_blob *blob,
+                        struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_live(m, owner, id, ret_problem);
+    int r = l ? nm_keep_check(m, ret_problem) : (int)ret_problem->outcome;
+
+    if (r == 0)
+        r = nm_submit_check_blob(blob, ret_problem);
+    if (r == 0 && blob->bytes > l->c->blob.bytes)
+        r = nm_share_check_bytes(m, blob->bytes - l->c->blob.bytes, ret_problem);
+    if (r != 0)
+        return r;
+    l->command_bytes -= l->c->blob.bytes;
+    r = nm_container_set_blob(l->c, blob->data, blob->bytes);
+    l->command_bytes += l->c->blob.bytes;
+    if (r < 0)
+        return r;
+    nm_record_store_result(m, nm_store_put_blob(m->store, l->c));
+    (void)nm_keep_copy(l);
+    return nm_keep_answer(m, id, "has it", ret_problem);
+}
+
+static struct nm_live *find_prepared(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)
+{
+    struct nm_live *l = find_live(m, owner, id, p);
+
+    if (!l || nm_view_is_prepared(&l->c->view))
+        return l;
+    (void)nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(l->c->view.state),
+                         "Container %s is %s, and no longer NEW or LOCALIZING.", id, nm_state_name(l->c->view.state));
+    return NULL;
+}
+
+int nm_manager_progress(struct nm_manager *m, const char *owner, const char *id, const char *text,
+                        struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_prepared(m, owner, id, ret_problem);
+
+    if (!l)
+        return ret_problem->outcome;
+    (void)snprintf(l->c->progress, sizeof l->c->progress, "%s", text);
+    nm_keep_set_state(l, NM_LOCALIZING);
+    return 0;
+}
+
+int nm_manager_prepared(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_prepared(m, owner, id, ret_problem);
+
+    if (!l)
+        return ret_problem->outcome;
+    l->c->progress[0] = '\0';
+    nm_keep_set_state(l, NM_SCHEDULED);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+    return nm_keep_answer(m, id, "is in the queue", ret_problem);
+}
+
+int nm_manager_prepare_failed(struct nm_manager *m, const char *owner, const char *id, const char *why,
+                              struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_prepared(m, owner, id, ret_problem);
+
+    if (!l)
+        return ret_problem->outcome;
+    (void)snprintf(l->c->message, sizeof l->c->message, "%s", why);
+    nm_act_discard(l, NM_EXIT_LOCALIZATION_FAILED);
+    return nm_keep_answer(m, id, "has ended", ret_problem);
+}
+
+void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit)
+{
+    assert(owner && *owner && strlen(owner) < sizeof m->limited_owner);
+    assert(!m->limited_owner[0] || nm_streq(m->limited_owner, owner));
+    (void)snprintf(m->limited_owner, sizeof m->limited_owner, "%s", limit == UINT32_MAX ? "" : owner);
+    m->queue_limit = limit;
+    for (size_t i = 0; i < m->n_live; i++)
+        m->views[i]->limited = nm_streq(m->live[i]->c->owner, m->limited_owner);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+}
+
+int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem)
+{
+    struct nm_container *c = find(m, owner, id, ret_problem);
+
+    if (!c)
+        return ret_problem->outcome;
+    if (nm_lists_live_of(c))
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
+                              "Container %s is %s: it has not ended yet.", id, nm_state_name(c->view.state));
+    if (!c->keep_result)
+        return 0;
+    (void)nm_store_begin(m->store);
+    nm_lists_release(m, c);
+    (void)nm_store_put_container(m->store, c);
+    nm_record_store_result(m, nm_store_commit(m->store));
+    return nm_keep_answer(m, id, "is acknowledged", ret_problem);
+}
+
+void nm_manager_foreach_of(struct nm_manager *m, const char *owner,
+                           void (*cb)(const struct nm_container *c, void *userdata), void *userdata)
+{
+    for (size_t i = 0; i < m->n_live; i++)
+        if (nm_streq(m->live[i]->c->owner, owner))
+            cb(m->live[i]->c, userdata);
+    for (size_t i = 0; i < m->n_ended; i++)
+        if (nm_streq(m->ended[i]->owner, owner))
+            cb(m->ended[i], userdata);
+}

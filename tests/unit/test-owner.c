@@ -1,0 +1,715 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What an owner inside nmd has of its containers, on a whole manager with real journal, shims and commands: nothing
+ * here knows of any upstream.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "tests/unit/manager-world.h"
+#include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-round.h"
+#include "cgroup/backend-fake.h"
+#include "util/clock.h"
+
+#define HOUR_USEC (3600 * NM_USEC_PER_SEC)
+#define OWNER "upstream"
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static int set_up(void **state)
+{
+    if (manager_world_set_up(state) < 0)
+        return -1;
+    manager_world_configure(*state, "[node]\nsystem-reserved-memory = 200M\n[health]\ndisk-min-free = 0\n");
+    manager_world_restart(*state);
+    return 0;
+}
+
+static bool any_runs(const struct manager_world *w)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < w->m->n_live; i++)
+        any = any || (w->m->live[i]->c->pid > 0 && !w->m->live[i]->shim_gone);
+    return any;
+}
+
+/* The fake cgroups keep nobody: what still runs would outlive the test, and a shim that sees its end writes into the
+ * directory that is to be removed. */
+static int tear_down(void **state)
+{
+    struct manager_world *w = *state;
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+
+    for (size_t i = 0; i < w->m->n_live; i++)
+        if (w->m->live[i]->c->pid > 0)
+            (void)kill(w->m->live[i]->c->pid, SIGKILL);
+    while (any_runs(w) && nm_now_usec() < deadline)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    return manager_world_tear_down(state);
+}
+
+/* The next sample is due in an hour: what a test wants to happen, it makes happen. */
+static void start_nmd(struct manager_world *w)
+{
+    w->m->config->period_usec = HOUR_USEC;
+    assert_int_equal(nm_manager_start(w->m), 0);
+    manager_world_node(w, 1000, 4);
+    while (w->m->sample_due_usec < nm_now_usec() + HOUR_USEC / 2)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    manager_world_settle(w);
+}
+
+static struct nm_submit request(enum nm_execution_type type)
+{
+    static const char *const argv[] = {"/bin/sh", "-c", "exec sleep 1000", NULL};
+
+    return (struct nm_submit){
+        .type = type, .memory_bytes = 64 * MIB, .vcores_milli = 1000, .argv = argv, .owner = OWNER};
+}
+
+static struct nm_container *known(struct manager_world *w, const char *id)
+{
+    struct nm_container *c = nm_lists_by_id(w->m, id);
+
+    assert_non_null(c);
+    return c;
+}
+
+static bool is_running(const struct nm_live *l)
+{
+    return l->c->view.state == NM_RUNNING;
+}
+
+static bool shim_is_gone(const struct nm_live *l)
+{
+    return l->shim_gone;
+}
+
+/* ---- why it ended -------------------------------------------------------------------------------- */
+
+static struct nm_container *end_it(struct manager_world *w, struct nm_live *l)
+{
+    struct nm_container *c = l->c;
+
+    manager_world_settle(w);
+    if (c->view.state != NM_COMPLETED) { /* it runs */
+        assert_int_equal(kill(l->c->pid, SIGKILL), 0); /* the fake cgroup's kill reaches nobody */
+        manager_world_wait(w, l, shim_is_gone);
+        assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
+    }
+    manager_world_settle(w);
+    assert_int_equal(c->view.state, NM_COMPLETED);
+    return c;
+}
+
+static void test_owner_ends_it(void **state)
+{
+    struct nm_end first = {.code = -105, .message = "its master asked for it"}, second = {.code = -106, .now = true};
+    struct nm_submit s = request(NM_GUARANTEED);
+    struct manager_world *w = *state;
+    struct nm_problem p;
+    struct nm_live *l;
+    char id[NM_ID_SIZE];
+
+    start_nmd(w);
+    l = manager_world_submit_as(w, &s);
+    strcpy(id, l->c->id);
+    manager_world_wait(w, l, is_running);
+    assert_int_equal(nm_manager_end(w->m, "another", id, &first, &p), NM_AGENT_E_NOT_FOUND);
+    assert_int_equal(nm_manager_end(w->m, OWNER, "container_1_000099", &first, &p), NM_AGENT_E_NOT_FOUND);
+    assert_int_equal(nm_manager_end(w->m, OWNER, id, &first, &p), 0);
+    assert_int_equal(nm_manager_end(w->m, OWNER, id, &second, &p), 0); /* in a hurry, for another reason */
+    assert_int_equal(end_it(w, l)->exit_reason, NM_EXIT_KILLED);
+    for (int i = 0; i < 2; i++) {
+        const struct nm_container *c = known(w, id);
+
+        assert_int_equal(c->owner_code, -105);
+        assert_int_equal(c->exit_cause, NM_REASON_OWNER);
+        assert_true(c->exit_decision > 0);
+        assert_string_equal(c->message, "its master asked for it");
+        assert_int_equal(nm_manager_end(w->m, OWNER, id, &first, &p), NM_AGENT_E_CONFLICT);
+        manager_world_restart(w);
+    }
+}
+
+/* What a person asks for is no affair of the owner's, who can tell. */
+static void test_user_ends_it(void **state)
+{
+    struct nm_submit s = request(NM_GUARANTEED);
+    struct manager_world *w = *state;
+    const struct nm_container *c;
+    struct nm_problem p;
+    struct nm_live *l;
+
+    l = manager_world_submit_as(w, &s);
+    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, l->c->id, false, &p), 0);
+    c = end_it(w, l);
+    assert_int_equal(c->exit_reason, NM_EXIT_KILLED);
+    assert_int_equal(c->exit_cause, NM_REASON_USER);
+    assert_int_equal(c->owner_code, 0);
+}
+
+/* The policy's kill says on which figures; one that ends by itself has no cause. */
+static void test_policy_ends_it(void **state)
+{
+    struct nm_submit guaranteed = request(NM_GUARANTEED), opportunistic = request(NM_OPPORTUNISTIC);
+    struct manager_world *w = *state;
+    const struct nm_container *c;
+    struct nm_live *l, *waits;
+
+    start_nmd(w);
+    opportunistic.memory_bytes = 600 * MIB;
+    l = manager_world_submit_as(w, &opportunistic);
+    manager_world_wait(w, l, is_running);
+    guaranteed.memory_bytes = 700 * MIB;
+    waits = manager_world_submit_as(w, &guaranteed);
+    manager_world_settle(w);
+    assert_int_equal(l->c->view.state, NM_KILLING);
+    assert_int_equal(l->c->exit_decision, l->decision.number);
+    c = end_it(w, l);
+    assert_int_equal(c->exit_reason, NM_EXIT_PREEMPTED);
+    assert_int_equal(c->exit_cause, NM_REASON_ROOM_FOR_GUARANTEED);
+    manager_world_wait(w, waits, is_running);
+}
+
+/* ---- an id of its own ---------------------------------------------------------------------------- */
+
+#define YARNS "container_e17_1410901177871_0001_01_000005"
+
+static struct nm_live *submit_id(struct manager_world *w, const char *id)
+{
+    struct nm_submit s = request(NM_GUARANTEED);
+
+    s.id = id;
+    return manager_world_submit_as(w, &s);
+}
+
+static int try_id(struct manager_world *w, const char *id)
+{
+    struct nm_submit s = request(NM_GUARANTEED);
+    const struct nm_container *c;
+    struct nm_problem p = {0};
+    int r;
+
+    s.id = id;
+    r = manager_world_try(w, &s, &c, &p);
+    assert_string_equal(p.thing, "id");
+    return r;
+}
+
+static void test_bad_ids(void **state)
+{
+    static const char *const bad[] = {
+        "", "container_", "5", "task_1", "container_1/2", "container_1.2", "container_../x", "container_a b",
+        "container_a-b", "Container_a", "container_1_000001", /* nmd's own */
+        "container_e1234567_1410901177871_1234567890_12345_1099511627775_",
+    };
+    struct manager_world *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
+        assert_int_equal(try_id(w, bad[i]), NM_AGENT_E_INVALID);
+    /* the longest that there can be in YARN; one that looks like nmd's own; and some others */
+    (void)submit_id(w, "container_e1234567_1410901177871_1234567890_12345_1099511627775");
+    (void)submit_id(w, "container_1_1");
+    (void)submit_id(w, "container_a");
+}
+
+/* It is the container's in all of its names, and after a restart; another one can't have it while this one is known. */
+static void test_own_id(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l, *own;
+    struct nm_problem p;
+    uint64_t seq;
+
+    start_nmd(w);
+    l = submit_id(w, YARNS);
+    seq = l->c->view.seq;
+    assert_int_equal(try_id(w, YARNS), NM_AGENT_E_CONFLICT);
+    manager_world_wait(w, l, is_running);
+    assert_non_null(strstr(l->cg->name, YARNS));
+    assert_true(fake_tree_has(&w->tree, "state/containers/" YARNS "/gate"));
+    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, YARNS, true, &p), 0);
+    (void)end_it(w, l);
+    assert_int_equal(try_id(w, YARNS), NM_AGENT_E_CONFLICT);
+    manager_world_restart(w);
+    assert_int_equal(known(w, YARNS)->view.seq, seq);
+    assert_int_equal(try_id(w, YARNS), NM_AGENT_E_CONFLICT);
+    own = submit_id(w, NULL); /* nmd's own go on counting */
+    assert_int_equal(own->c->view.seq, seq + 1);
+}
+
+/* Once it is forgotten, nothing is left that a new one of that id could take for its own. */
+static void test_id_comes_again(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_problem p;
+    struct nm_live *l;
+
+    start_nmd(w);
+    l = submit_id(w, YARNS);
+    manager_world_wait(w, l, is_running);
+    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, YARNS, true, &p), 0);
+    (void)end_it(w, l);
+    (void)nm_lists_forget_ended(w->m, UINT64_MAX);
+    fake_tree_write(&w->tree, "state/containers/" YARNS "/gate", ""); /* it could not be removed then */
+    l = submit_id(w, YARNS);
+    assert_false(fake_tree_has(&w->tree, "state/containers/" YARNS "/gate"));
+    manager_world_wait(w, l, is_running);
+    assert_true(fake_tree_has(&w->tree, "state/containers/" YARNS "/gate"));
+}
+
+/* The journal is lost: the copy has the id as well. */
+static void test_own_id_without_journal(void **state)
+{
+    struct manager_world *w = *state;
+
+    start_nmd(w);
+    manager_world_wait(w, submit_id(w, YARNS), is_running);
+    w->m = nm_manager_free(w->m);
+    fake_tree_unlink(&w->tree, "state/nmd.db");
+    manager_world_restart(w);
+    assert_string_equal(known(w, YARNS)->owner, OWNER);
+}
+
+/* ---- what it keeps with it ----------------------------------------------------------------------- */
+
+static void assert_blob(struct manager_world *w, const char *id, const char *text)
+{
+    const struct nm_container *c = known(w, id);
+
+    assert_int_equal(c->blob.bytes, strlen(text));
+    if (*text)
+        assert_memory_equal(c->blob.data, text, strlen(text));
+}
+
+static struct nm_blob blob_of(const char *text)
+{
+    return (struct nm_blob){.data = (void *)(uintptr_t)text, .bytes = strlen(text)};
+}
+
+static void count(const struct nm_container *c, void *userdata)
+{
+    unsigned *n = userdata;
+
+    assert_string_equal(c->owner, OWNER);
+    ++*n;
+}
+
+static unsigned n_of(struct manager_world *w, const char *owner)
+{
+    unsigned n = 0;
+
+    nm_manager_foreach_of(w->m, owner, count, &n);
+    return n;
+}
+
+/* It lives as long as the container does, through a restart and the loss of the journal. */
+static void test_blob(void **state)
+{
+    const struct nm_blob other = blob_of("another"), none = {0};
+    struct nm_submit s = request(NM_GUARANTEED);
+    struct manager_world *w = *state;
+    struct nm_problem p;
+
+    start_nmd(w);
+    s.id = YARNS;
+    s.blob = blob_of("one");
+    manager_world_wait(w, manager_world_submit_as(w, &s), is_running);
+    assert_blob(w, YARNS, "one");
+    manager_world_restart(w);
+    assert_blob(w, YARNS, "one");
+    assert_int_equal(nm_manager_set_blob(w->m, "somebody", YARNS, &other, &p), NM_AGENT_E_NOT_FOUND);
+    assert_int_equal(nm_manager_set_blob(w->m, OWNER, YARNS, &other, &p), 0);
+    w->m = nm_manager_free(w->m);
+    fake_tree_unlink(&w->tree, "state/nmd.db");
+    manager_world_restart(w);
+    assert_blob(w, YARNS, "another");
+    manager_world_restart(w); /* and is in the new journal */
+    assert_blob(w, YARNS, "another");
+    assert_int_equal(n_of(w, OWNER), 1);
+    assert_int_equal(n_of(w, "local"), 0);
+    assert_int_equal(nm_manager_set_blob(w->m, OWNER, YARNS, &none, &p), 0);
+    assert_blob(w, YARNS, "");
+}
+
+static void test_blob_ends(void **state)
+{
+    const struct nm_blob other = blob_of("another");
+    struct nm_submit s = request(NM_GUARANTEED);
+    struct manager_world *w = *state;
+    struct nm_problem p;
+    struct nm_live *l;
+
+    s.id = YARNS;
+    s.blob = blob_of("one");
+    l = manager_world_submit_as(w, &s);
+    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, YARNS, true, &p), 0);
+    (void)end_it(w, l);
+    assert_blob(w, YARNS, "");
+    assert_int_equal(nm_manager_set_blob(w->m, OWNER, YARNS, &other, &p), NM_AGENT_E_CONFLICT);
+    manager_world_restart(w);
+    assert_blob(w, YARNS, "");
+}
+
+/* What all of them hold is bounded as commands are. */
+static void test_blobs_are_bounded(void **state)
+{
+    char *large = calloc(1, NM_BLOB_MAX + 1);
+    struct nm_blob blob = {.data = large, .bytes = NM_BLOB_MAX + 1};
+    struct nm_submit s = request(NM_OPPORTUNISTIC);
+    struct manager_world *w = *state;
+    const struct nm_container *c;
+    struct nm_problem p = {0};
+    struct nm_live *small;
+    unsigned n = 0;
+    int r;
+
+    assert_non_null(large);
+    w->m->config->max_containers = w->m->settings.queue_max_length = 100;
+    small = manager_world_submit_as(w, &s);
+    assert_int_equal(nm_manager_set_blob(w->m, OWNER, small->c->id, &blob, &p), NM_AGENT_E_INVALID);
+    s.blob = blob;
+    assert_int_equal(manager_world_try(w, &s, &c, &p), NM_AGENT_E_INVALID);
+    assert_string_equal(p.thing, "blob");
+    s.blob.bytes = blob.bytes = NM_BLOB_MAX;
+    while ((r = manager_world_try(w, &s, &c, &p)) == 0)
+        n++;
+    assert_int_equal(r, NM_AGENT_E_UNAVAILABLE);
+    assert_in_range(n, 32, 64);
+    assert_int_equal(nm_manager_set_blob(w->m, OWNER, small->c->id, &blob, &p), NM_AGENT_E_UNAVAILABLE);
+    assert_int_equal(nm_manager_set_blob(w->m, OWNER, c->id, &blob, &p), 0); /* it has its place */
+    free(large);
+}
+
+/* ---- its end, until it has been told ------------------------------------------------------------- */
+
+static void test_result_is_kept(void **state)
+{
+    struct nm_submit s = request(NM_GUARANTEED);
+    struct manager_world *w = *state;
+    struct nm_problem p;
+    struct nm_live *l;
+
+    s.id = YARNS;
+    s.blob = blob_of("one");
+    s.keep_result = true;
+    l = manager_world_submit_as(w, &s);
+    assert_int_equal(nm_manager_acknowledge(w->m, OWNER, YARNS, &p), NM_AGENT_E_CONFLICT);
+    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, YARNS, true, &p), 0);
+    (void)end_it(w, l);
+    for (int i = 0; i < 2; i++) {
+        (void)nm_lists_forget_ended(w->m, UINT64_MAX);
+        assert_int_equal(known(w, YARNS)->exit_reason, NM_EXIT_KILLED);
+        assert_blob(w, YARNS, "one");
+        assert_int_equal(w->m->n_results, 1);
+        manager_world_restart(w);
+    }
+    assert_int_equal(nm_manager_acknowledge(w->m, "somebody", YARNS, &p), NM_AGENT_E_NOT_FOUND);
+    assert_int_equal(nm_manager_acknowledge(w->m, OWNER, YARNS, &p), 0);
+    assert_int_equal(nm_manager_acknowledge(w->m, OWNER, YARNS, &p), 0);
+    assert_int_equal(w->m->n_results, 0);
+    assert_int_equal(w->m->results_bytes, 0);
+    assert_blob(w, YARNS, "");
+    manager_world_restart(w); /* that, too, is known to the next nmd */
+    assert_false(known(w, YARNS)->keep_result);
+    (void)nm_lists_forget_ended(w->m, UINT64_MAX);
+    assert_null(nm_lists_by_id(w->m, YARNS));
+}
+
+/* An owner that never acknowledges anything gets no more of them; others are none the worse for it. */
+static void test_results_are_bounded(void **state)
+{
+    struct nm_submit s = request(NM_OPPORTUNISTIC);
+    struct manager_world *w = *state;
+    const struct nm_container *c;
+    struct nm_problem p = {0};
+
+    w->m->n_results = NM_RESULTS_MAX;
+    s.keep_result = true;
+    assert_int_equal(manager_world_try(w, &s, &c, &p), NM_AGENT_E_UNAVAILABLE);
+    assert_string_equal(p.thing, "results");
+    w->m->n_results--;
+    (void)manager_world_submit_as(w, &s);
+    assert_int_equal(manager_world_try(w, &s, &c, &p), NM_AGENT_E_UNAVAILABLE);
+    s.keep_result = false;
+    (void)manager_world_submit_as(w, &s);
+}
+
+/* ---- made ready before the queue ----------------------------------------------------------------- */
+
+static struct nm_live *prepare(struct manager_world *w, enum nm_execution_type type)
+{
+    struct nm_submit s = request(type);
+    struct nm_live *l;
+
+    s.prepare = true;
+    l = manager_world_submit_as(w, &s);
+    manager_world_settle(w);
+    assert_int_equal(l->c->view.state, NM_NEW);
+    return l;
+}
+
+static void on_state(const struct nm_event *e, void *userdata)
+{
+    char *told = userdata;
+
+    if (e->kind != NM_EVENT_STATE)
+        return;
+    strcat(told, " ");
+    strcat(told, nm_state_name(e->to));
+}
+
+static void test_prepared(void **state)
+{
+    _cleanup_(nm_subscription_freep) struct nm_subscription *subscription = NULL;
+    struct manager_world *w = *state;
+    struct nm_status status;
+    char told[200] = "", id[NM_ID_SIZE];
+    struct nm_problem p;
+    struct nm_live *l;
+
+    start_nmd(w);
+    assert_int_equal(nm_manager_subscribe(w->m, on_state, told, &subscription), 0);
+    l = prepare(w, NM_GUARANTEED);
+    strcpy(id, l->c->id);
+    assert_int_equal(nm_manager_progress(w->m, OWNER, id, "1 of 2 files", &p), 0);
+    assert_int_equal(nm_manager_progress(w->m, OWNER, id, "2 of 2 files", &p), 0);
+    assert_string_equal(l->c->progress, "2 of 2 files");
+    nm_round(w->m, NM_TRIGGER_SAMPLE);
+    manager_world_settle(w);
+    assert_int_equal(l->c->view.state, NM_LOCALIZING);
+    nm_manager_get_status(w->m, &status);
+    assert_int_equal(status.preparing, 1);
+    assert_int_equal(status.queued, 0);
+    assert_int_equal(status.guaranteed_running, 0);
+    assert_int_equal(status.removable_since_realtime_usec, 0); /* it holds the node */
+    assert_int_equal(nm_manager_prepared(w->m, "somebody", id, &p), NM_AGENT_E_NOT_FOUND);
+    assert_int_equal(nm_manager_prepared(w->m, OWNER, id, &p), 0);
+    assert_string_equal(l->c->progress, "");
+    manager_world_wait(w, l, is_running);
+    assert_int_equal(nm_manager_prepared(w->m, OWNER, id, &p), NM_AGENT_E_CONFLICT);
+    assert_int_equal(nm_manager_progress(w->m, OWNER, id, "3 of 2 files", &p), NM_AGENT_E_CONFLICT);
+    assert_string_equal(told, " LOCALIZING SCHEDULED RUNNING");
+}
+
+/* Nothing of it has begun, so nothing is killed. */
+static void test_preparation_ends(void **state)
+{
+    struct nm_submit s = request(NM_OPPORTUNISTIC);
+    struct manager_world *w = *state;
+    const struct nm_container *c;
+    struct nm_problem p;
+
+    s.prepare = true;
+    c = manager_world_submit_as(w, &s)->c;
+    assert_int_equal(nm_manager_progress(w->m, OWNER, c->id, "", &p), 0);
+    assert_int_equal(nm_manager_prepare_failed(w->m, OWNER, c->id, "no such file", &p), 0);
+    manager_world_settle(w);
+    assert_int_equal(c->view.state, NM_COMPLETED);
+    assert_int_equal(c->exit_reason, NM_EXIT_LOCALIZATION_FAILED);
+    assert_int_equal(c->exit_cause, NM_REASON_NONE);
+    assert_int_equal(c->exit_code, -1);
+    assert_string_equal(c->message, "no such file");
+    c = prepare(w, NM_GUARANTEED)->c;
+    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, c->id, false, &p), 0);
+    assert_int_equal(nm_manager_prepared(w->m, OWNER, c->id, &p), NM_AGENT_E_CONFLICT);
+    manager_world_settle(w);
+    assert_int_equal(c->exit_reason, NM_EXIT_KILLED);
+    c = prepare(w, NM_OPPORTUNISTIC)->c;
+    assert_int_equal(nm_manager_drain(w->m, &manager_world_admin, UINT64_MAX, false, &p), 0);
+    manager_world_settle(w);
+    assert_int_equal(c->exit_reason, NM_EXIT_DRAINED);
+}
+
+/* Also where only the copy is left; and what people may change of what waits, they may here. */
+static void test_prepared_after_restart(void **state)
+{
+    struct nm_submit s = request(NM_GUARANTEED);
+    struct manager_world *w = *state;
+    struct nm_problem p;
+
+    start_nmd(w);
+    s.id = YARNS;
+    s.blob = blob_of("one");
+    s.prepare = true;
+    (void)manager_world_submit_as(w, &s);
+    assert_int_equal(nm_manager_progress(w->m, OWNER, YARNS, "half", &p), 0);
+    assert_int_equal(nm_manager_demote(w->m, &manager_world_admin, YARNS, &p), 0);
+    manager_world_settle(w);
+    for (int i = 0; i < 2; i++) {
+        w->m = nm_manager_free(w->m);
+        if (i == 1)
+            fake_tree_unlink(&w->tree, "state/nmd.db");
+        manager_world_restart(w);
+        assert_int_equal(known(w, YARNS)->view.state, NM_NEW);
+        assert_int_equal(known(w, YARNS)->view.type, NM_OPPORTUNISTIC);
+        assert_blob(w, YARNS, "one");
+    }
+    start_nmd(w);
+    assert_int_equal(nm_manager_promote(w->m, &manager_world_admin, YARNS, &p), 0);
+    assert_int_equal(nm_manager_prepared(w->m, OWNER, YARNS, &p), 0);
+    manager_world_wait(w, nm_lists_live_of(known(w, YARNS)), is_running);
+}
+
+/* ---- a limit of its upstream's ------------------------------------------------------------------- */
+
+static void decide(struct manager_world *w)
+{
+    nm_round(w->m, NM_TRIGGER_CHANGE);
+    manager_world_settle(w);
+}
+
+/* On an unhealthy node nothing starts; but what must go goes. */
+static void test_queue_limit(void **state)
+{
+    struct nm_submit s = request(NM_OPPORTUNISTIC), locals = request(NM_OPPORTUNISTIC);
+    struct manager_world *w = *state;
+    const struct nm_container *c[3], *others;
+    struct nm_status status;
+
+    nm_health_set_journal(w->m->health, "this test says so");
+    locals.owner = "local";
+    for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++)
+        c[i] = manager_world_submit_as(w, &s)->c;
+    others = manager_world_submit_as(w, &locals)->c;
+    nm_manager_set_queue_limit(w->m, OWNER, 1);
+    decide(w);
+    assert_int_equal(c[0]->view.state, NM_SCHEDULED);
+    assert_int_equal(others->view.state, NM_SCHEDULED);
+    for (size_t i = 1; i < NM_ARRAY_SIZE(c); i++) {
+        assert_int_equal(c[i]->exit_reason, NM_EXIT_SHED);
+        assert_int_equal(c[i]->exit_cause, NM_REASON_SHED);
+        assert_true(c[i]->exit_decision > 0);
+    }
+    nm_manager_get_status(w->m, &status);
+    assert_int_equal(status.queue_limit, 1);
+    assert_int_equal(status.counters.shed, 2);
+    c[1] = manager_world_submit_as(w, &s)->c; /* it holds for those to come, until it is lifted */
+    decide(w);
+    assert_int_equal(c[1]->exit_reason, NM_EXIT_SHED);
+    nm_manager_set_queue_limit(w->m, OWNER, UINT32_MAX);
+    c[1] = manager_world_submit_as(w, &s)->c;
+    decide(w);
+    assert_int_equal(c[1]->view.state, NM_SCHEDULED);
+}
+
+/* ---- nmd dies ------------------------------------------------------------------------------------ */
+
+/* In a process of its own, which ends without a last word. */
+static void in_another_nmd(struct manager_world *w, void (*story)(struct manager_world *w))
+{
+    int status;
+    pid_t pid;
+
+    w->m = nm_manager_free(w->m);
+    pid = fork();
+    if (pid == 0) {
+        assert_true(sd_event_new(&w->event) >= 0);
+        manager_world_restart(w);
+        story(w);
+        (void)kill(getpid(), SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    manager_world_restart(w);
+}
+
+static void submit_and_die(struct manager_world *w)
+{
+    struct nm_submit s = request(NM_OPPORTUNISTIC);
+
+    s.id = YARNS;
+    s.blob = blob_of("one");
+    s.prepare = s.keep_result = true;
+    (void)manager_world_submit_as(w, &s);
+}
+
+static void begin_and_die(struct manager_world *w)
+{
+    const struct nm_blob other = blob_of("another");
+    struct nm_problem p;
+
+    assert_int_equal(nm_manager_progress(w->m, OWNER, YARNS, "half", &p), 0);
+    assert_int_equal(nm_manager_set_blob(w->m, OWNER, YARNS, &other, &p), 0);
+}
+
+static void prepare_and_die(struct manager_world *w)
+{
+    struct nm_problem p;
+
+    assert_int_equal(nm_manager_prepared(w->m, OWNER, YARNS, &p), 0);
+}
+
+static void end_and_die(struct manager_world *w)
+{
+    const struct nm_end e = {.code = -106};
+    struct nm_problem p;
+
+    assert_int_equal(nm_manager_end(w->m, OWNER, YARNS, &e, &p), 0);
+}
+
+static void acknowledge_and_die(struct manager_world *w)
+{
+    struct nm_problem p;
+
+    assert_int_equal(nm_manager_acknowledge(w->m, OWNER, YARNS, &p), 0);
+}
+
+/* What an owner was told is done is so for the next nmd. */
+static void test_killed(void **state)
+{
+    struct manager_world *w = *state;
+
+    in_another_nmd(w, submit_and_die);
+    assert_int_equal(known(w, YARNS)->view.state, NM_NEW);
+    assert_blob(w, YARNS, "one");
+    in_another_nmd(w, begin_and_die);
+    assert_int_equal(known(w, YARNS)->view.state, NM_NEW);
+    assert_blob(w, YARNS, "another");
+    in_another_nmd(w, prepare_and_die);
+    assert_int_equal(known(w, YARNS)->view.state, NM_SCHEDULED);
+    in_another_nmd(w, end_and_die);
+    manager_world_settle(w);
+    assert_int_equal(known(w, YARNS)->exit_reason, NM_EXIT_KILLED);
+    assert_int_equal(known(w, YARNS)->owner_code, -106);
+    assert_true(known(w, YARNS)->keep_result);
+    assert_blob(w, YARNS, "another");
+    in_another_nmd(w, acknowledge_and_die);
+    assert_false(known(w, YARNS)->keep_result);
+    assert_blob(w, YARNS, "");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(test_owner_ends_it),
+        TEST(test_user_ends_it),
+        TEST(test_policy_ends_it),
+        TEST(test_bad_ids),
+        TEST(test_own_id),
+        TEST(test_id_comes_again),
+        TEST(test_own_id_without_journal),
+        TEST(test_blob),
+        TEST(test_blob_ends),
+        TEST(test_blobs_are_bounded),
+        TEST(test_result_is_kept),
+        TEST(test_results_are_bounded),
+        TEST(test_prepared),
+        TEST(test_preparation_ends),
+        TEST(test_prepared_after_restart),
+        TEST(test_queue_limit),
+        TEST(test_killed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
