@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What workers are to do, and the line of it. A batch is for one worker: resources to fetch for one account, or one
+ * to remove. As many run as may, the rest waits; removals stand behind fetches, since somebody waits for those. One
+ * account never has all of the workers, if there are several. An id
+ * stands for each resource.
+ */
+
+#include "localize/job.h"
+
+struct nm_batch;
+struct nm_batches;
+
+struct nm_batches_params {
+    sd_event *event;
+    int program_fd; /* nm-localizer's; it stays the caller's */
+    unsigned max_workers;
+    uint64_t worker_max_bytes;
+    /* What becomes of each id: one of these once, but for a removal that fails. No call may add or free batches. */
+    void (*fetched)(uint64_t id, uint64_t bytes, void *userdata);
+    void (*failed)(uint64_t id, const char *message, void *userdata);
+    void (*removed)(uint64_t id, void *userdata);
+    void (*progress)(uint64_t id, const struct nm_said *said, void *userdata);
+    void (*has_room)(void *userdata); /* a worker has ended: nm_batches_start() may start another */
+    void *userdata;
+};
+
+int nm_batches_new(const struct nm_batches_params *params, struct nm_batches **ret);
+struct nm_batches *nm_batches_free(struct nm_batches *bs);
+NM_DEFINE_CLEANUP(struct nm_batches *, nm_batches_free)
+
+/* `settings` are copied into its work (work.h); they may be NULL. It has room for n resources, or for one removal. */
+int nm_batch_new(const json_t *settings, const char *user, uid_t uid, gid_t gid, size_t n, struct nm_batch **ret);
+struct nm_batch *nm_batch_free(struct nm_batch *b);
+NM_DEFINE_CLEANUP(struct nm_batch *, nm_batch_free)
+int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, json_t *resource); /* takes `resource` over */
+int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target);
+
+/* Takes it over, into the line; an empty one is dropped. */
+void nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
+void nm_batches_start(struct nm_batches *bs);
+/* Gives up the fetches in which nothing is wanted any more: what waits has failed at once, what runs is killed. */
+void nm_batches_give_up(struct nm_batches *bs, bool (*is_wanted)(uint64_t id, void *userdata));

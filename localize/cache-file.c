@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See cache-file.h. Times are of CLOCK_BOOTTIME, as the cache's; the files are of this boot. */
+
+#include "localize/cache-file.h"
+
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "util/error.h"
+#include "util/fileio.h"
+#include "util/parse.h"
+
+#define MAX_FILE_BYTES (64U << 10) /* a URI and a pattern, each escaped */
+
+static const char *const visibilities[] = {
+    [NM_VISIBILITY_PUBLIC] = "PUBLIC",
+    [NM_VISIBILITY_PRIVATE] = "PRIVATE",
+    [NM_VISIBILITY_APPLICATION] = "APPLICATION",
+};
+
+static void print_name(uint64_t id, char name[static 32])
+{
+    (void)snprintf(name, 32, "%" PRIu64, id);
+}
+
+int nm_cache_file_save(int dir_fd, const struct nm_cache_entry *e, const char *boot_id)
+{
+    json_auto_t *json =
+        json_pack("{s:s, s:b, s:s, s:s, s:s, s:s, s:i, s:I, s:s, s:I}", "boot", boot_id, "whole",
+                  e->state == NM_CACHE_READY && !e->is_doomed, "visibility",
+                  visibilities[e->key.visibility], "user", e->key.user, "application", e->key.application, "uri",
+                  e->key.uri, "type", (int)e->key.type, "timestamp", (json_int_t)e->key.timestamp_msec, "pattern",
+                  e->key.pattern, "bytes", (json_int_t)e->bytes);
+    _cleanup_free_ char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    char name[32];
+    int r;
+
+    if (!text)
+        return json ? -ENOMEM : -EINVAL;
+    if (strlen(text) >= MAX_FILE_BYTES)
+        return -E2BIG;
+    print_name(e->id, name);
+    r = nm_write_file_atomic_at(dir_fd, name, text, 0600);
+    return r < 0 ? r : nm_cache_file_touch(dir_fd, e->id, e->used_usec);
+}
+
+/* A time of change costs no write of the file: uses are frequent, and losing one costs a place in the order. */
+int nm_cache_file_touch(int dir_fd, uint64_t id, uint64_t used_usec)
+{
+    const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
+                                     {.tv_sec = (time_t)(used_usec / NM_USEC_PER_SEC),
+                                      .tv_nsec = (long)(used_usec % NM_USEC_PER_SEC * NM_NSEC_PER_USEC)}};
+    char name[32];
+
+    print_name(id, name);
+    return RET_NERRNO(utimensat(dir_fd, name, times, AT_SYMLINK_NOFOLLOW));
+}
+
+int nm_cache_file_remove(int dir_fd, uint64_t id)
+{
+    char name[32];
+
+    print_name(id, name);
+    return unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+static int get_visibility(const char *word, enum nm_visibility *ret)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(visibilities); i++)
+        if (nm_streq(word, visibilities[i])) {
+            *ret = (enum nm_visibility)i;
+            return 0;
+        }
+    return -EBADMSG;
+}
+
+int nm_cache_file_parse(const char *text, size_t size, const char *boot_id, struct nm_cache_entry *ret,
+                        json_t **ret_json)
+{
+    json_auto_t *json = size < MAX_FILE_BYTES ? json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    struct nm_cache_entry e = {0};
+    const char *boot, *visibility;
+    json_int_t timestamp, bytes;
+    int type, whole;
+
+    if (!json || json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:b, s:s, s:s, s:s, s:s, s:i, s:I, s:s, s:I}", "boot",
+                                &boot, "whole", &whole, "visibility", &visibility, "user", &e.key.user, "application",
+                                &e.key.application, "uri", &e.key.uri, "type", &type, "timestamp", &timestamp,
+                                "pattern", &e.key.pattern, "bytes", &bytes) < 0)
+        return -EBADMSG;
+    if (get_visibility(visibility, &e.key.visibility) < 0 || type < 0 || timestamp < 0 || bytes < 0)
+        return -EBADMSG;
+    e.is_doomed = !whole || !nm_streq(boot, boot_id);
+    e.key.type = (unsigned)type;
+    e.key.timestamp_msec = (uint64_t)timestamp;
+    e.bytes = (uint64_t)bytes;
+    *ret = e;
+    *ret_json = STEAL_PTR(json);
+    return 0;
+}
+
+/* A use that was later than now is of another boot, and means nothing there. */
+static int load_file(int dir_fd, const char *name, uint64_t id, const char *boot_id, struct nm_cache *cache)
+{
+    _cleanup_free_ char *text = malloc(MAX_FILE_BYTES);
+    json_auto_t *json = NULL;
+    struct nm_cache_entry e;
+    struct stat st;
+    size_t size;
+    int r;
+
+    if (!text)
+        return -ENOMEM;
+    r = nm_read_file_at(dir_fd, name, text, MAX_FILE_BYTES, &size);
+    if (r >= 0)
+        r = nm_cache_file_parse(text, size, boot_id, &e, &json);
+    if (r < 0)
+        return r;
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    e.id = id;
+    e.used_usec = st.st_mtim.tv_sec < 0 ? 0
+                                        : (uint64_t)st.st_mtim.tv_sec * NM_USEC_PER_SEC +
+                                              (uint64_t)st.st_mtim.tv_nsec / NM_NSEC_PER_USEC;
+    return nm_cache_restore(cache, &e);
+}
+
+int nm_cache_file_load(int dir_fd, const char *boot_id, struct nm_cache *cache)
+{
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+    if (!d) {
+        int r = -errno;
+        (void)nm_close(fd);
+        return r;
+    }
+    for (struct dirent *e; (e = readdir(d));) {
+        uint64_t id;
+        int r;
+
+        if (nm_streq(e->d_name, ".") || nm_streq(e->d_name, ".."))
+            continue;
+        if (nm_parse_u64(e->d_name, &id) < 0 || id < NM_CACHE_FIRST_ID || id >= INT64_MAX) {
+            (void)unlinkat(dir_fd, e->d_name, 0);
+            continue;
+        }
+        nm_cache_reserve(cache, id);
+        r = load_file(dir_fd, e->d_name, id, boot_id, cache);
+        if (r == -ENOMEM)
+            return r;
+        if (r < 0)
+            (void)unlinkat(dir_fd, e->d_name, 0);
+    }
+    return 0;
+}

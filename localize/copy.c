@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See copy.h. */
+
+#include "localize/copy.h"
+
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+
+#include "util/clock.h"
+#include "util/error.h"
+
+#define PIECE_BYTES (8 * NM_MIB)
+
+/* The kernel copies: best by sharing extents or within the file system, and between any two by sendfile. */
+static ssize_t copy_piece(int from_fd, int to_fd)
+{
+    ssize_t n = copy_file_range(from_fd, NULL, to_fd, NULL, PIECE_BYTES, 0);
+
+    /* for files whose size the kernel doesn't know beforehand, copy_file_range says 0 at once */
+    if (n > 0 || (n < 0 && errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP))
+        return n;
+    return sendfile(to_fd, from_fd, NULL, PIECE_BYTES);
+}
+
+/* In pieces, so that progress can be told and an end be put to it; a file may grow while it is copied, too. */
+int nm_copy_file(int from_fd, int to_fd, uint64_t most_bytes, uint64_t deadline_usec,
+                 void (*progress)(void *userdata, uint64_t bytes, uint64_t total_bytes), void *userdata,
+                 uint64_t *ret_bytes)
+{
+    uint64_t bytes = 0;
+    struct stat st;
+
+    if (fstat(from_fd, &st) < 0 || lseek(from_fd, 0, SEEK_SET) < 0)
+        return -errno;
+    if ((uint64_t)st.st_size > most_bytes)
+        return -EFBIG;
+    if (ioctl(to_fd, FICLONE, from_fd) == 0) {
+        *ret_bytes = (uint64_t)st.st_size;
+        return 0;
+    }
+    for (;;) {
+        ssize_t n = copy_piece(from_fd, to_fd);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        bytes += (uint64_t)n;
+        if (bytes > most_bytes)
+            return -EFBIG;
+        if (nm_now_usec() >= deadline_usec)
+            return -ETIMEDOUT;
+        progress(userdata, bytes, (uint64_t)st.st_size);
+    }
+    *ret_bytes = bytes;
+    return 0;
+}

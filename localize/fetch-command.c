@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Schemes that we don't speak have a command of the administrator's: "{uri}" among its words stands for the resource,
+ * "{target}" for the file that it is to make. It runs as the container's user, as we do, and in our process group,
+ * with which it is killed. What it says on its standard error is the reason when it fails. When the source was
+ * modified only it can tell, so the timestamp goes unchecked.
+ */
+
+#include <assert.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "localize/fetch-schemes.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+#define MAX_ERROR_BYTES 512
+#define LOOK_MSEC 250
+
+struct command {
+    pid_t pid;
+    int pidfd;
+    int errors_fd; /* the pipe's end that we read */
+    char errors[MAX_ERROR_BYTES + 1];
+    size_t errors_size;
+};
+
+/* A command that is still there isn't wanted any more. */
+static void command_done(struct command *c)
+{
+    if (c->pid > 0) {
+        (void)kill(c->pid, SIGKILL);
+        (void)waitpid(c->pid, NULL, 0);
+        c->pid = 0;
+    }
+    c->pidfd = nm_close(c->pidfd);
+    c->errors_fd = nm_close(c->errors_fd);
+}
+
+static void free_words(char ***words)
+{
+    for (char **w = *words; w && *w; w++)
+        free(*w);
+    free(*words);
+}
+
+/* What stands for something need not be a word of its own: "--to={target}". In one pass, since a URI may hold such
+ * a text. */
+static char *expand(const char *word, const char *uri, const char *target)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    while (*word)
+        if (strncmp(word, "{uri}", strlen("{uri}")) == 0) {
+            (void)fputs(uri, out);
+            word += strlen("{uri}");
+        } else if (strncmp(word, "{target}", strlen("{target}")) == 0) {
+            (void)fputs(target, out);
+            word += strlen("{target}");
+        } else {
+            (void)fputc(*word++, out);
+        }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static int make_words(json_t *list, const char *uri, const char *target, char ***ret)
+{
+    _cleanup_(free_words) char **words = calloc(json_array_size(list) + 1, sizeof *words);
+    json_t *word;
+    size_t i;
+
+    if (!words)
+        return -ENOMEM;
+    json_array_foreach(list, i, word) {
+        words[i] = expand(json_string_value(word), uri, target);
+        if (!words[i])
+            return -ENOMEM;
+    }
+    *ret = STEAL_PTR(words);
+    return 0;
+}
+
+static int spawn(struct command *c, char **words)
+{
+    _cleanup_close_ int write_end = -EBADF;
+    posix_spawn_file_actions_t actions;
+    int pair[2], r;
+
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return -errno;
+    c->errors_fd = pair[0];
+    write_end = pair[1];
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return -ENOMEM;
+    r = -posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    /* our standard output is for nmd */
+    if (r == 0)
+        r = -posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (r == 0)
+        r = -posix_spawn_file_actions_adddup2(&actions, write_end, STDERR_FILENO);
+    if (r == 0)
+        r = -posix_spawnp(&c->pid, words[0], &actions, NULL, words, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (r < 0) {
+        c->pid = 0;
+        return r;
+    }
+    c->pidfd = RET_NERRNO(pidfd_open(c->pid, 0));
+    return c->pidfd < 0 ? c->pidfd : 0;
+}
+
+/* Keeps the first that it says: what is wrong comes before what follows from it. Returns false at its end. */
+static bool read_errors(struct command *c)
+{
+    char buf[4096];
+    ssize_t n = read(c->errors_fd, buf, sizeof buf);
+    size_t take = n > 0 ? NM_MIN((size_t)n, MAX_ERROR_BYTES - c->errors_size) : 0;
+
+    memcpy(c->errors + c->errors_size, buf, take);
+    c->errors_size += take;
+    c->errors[c->errors_size] = '\0';
+    return n > 0 || (n < 0 && errno == EINTR);
+}
+
+/* Until it ends, takes too long or makes too much. */
+static int wait_for(struct command *c, struct nm_fetch *f, const struct nm_fetch_to *to, char **ret_message)
+{
+    struct pollfd fds[] = {{.fd = c->pidfd, .events = POLLIN}, {.fd = c->errors_fd, .events = POLLIN}};
+
+    for (;;) {
+        struct stat st;
+
+        if (poll(fds, NM_ARRAY_SIZE(fds), LOOK_MSEC) < 0 && errno != EINTR)
+            return -errno;
+        if (fds[1].revents && !read_errors(c))
+            fds[1].fd = -1;
+        if (fds[0].revents)
+            return 0;
+        if (fstatat(to->dir_fd, to->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+            if ((uint64_t)st.st_size > f->work->limits.fetch_bytes)
+                return nm_fail(ret_message, -EFBIG, "its command makes more than it may");
+            nm_fetch_progress(f, (uint64_t)st.st_size, 0);
+        }
+        if (nm_now_usec() >= f->deadline_usec)
+            return nm_fail(ret_message, -ETIMEDOUT, "its command takes too long");
+    }
+}
+
+/* Its own words are the best reason there is; they are cut where somebody would scroll. */
+static int check_end(struct command *c, const char *name, char **ret_message)
+{
+    int status;
+
+    if (waitpid(c->pid, &status, 0) < 0)
+        return -errno;
+    c->pid = 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    return nm_fail(ret_message, -EREMOTEIO, "its command, %s, ended with %s %d: %s", name,
+                   WIFEXITED(status) ? "status" : "signal", WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status),
+                   c->errors_size > 0 ? c->errors : "it gave no reason");
+}
+
+/* What it made is as foreign as what a server sends: no link is followed, and a FIFO doesn't hold us up. */
+static int open_result(const struct nm_fetch *f, const struct nm_fetch_to *to, int *ret_fd, char **ret_message)
+{
+    _cleanup_close_ int fd = openat(to->dir_fd, to->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return nm_fail(ret_message, -EREMOTEIO, "its command ended well, and made no file");
+    if ((uint64_t)st.st_size > f->work->limits.fetch_bytes)
+        return nm_fail(ret_message, -EFBIG, "its command made more than it may");
+    *ret_fd = STEAL_FD(fd);
+    return 0;
+}
+
+int nm_fetch_command(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri,
+                     const struct nm_fetch_to *to, int *ret_fd, char **ret_message)
+{
+    json_t *list = json_object_get(f->work->commands, uri->word);
+    _cleanup_(command_done) struct command c = {.pidfd = -EBADF, .errors_fd = -EBADF};
+    _cleanup_(free_words) char **words = NULL;
+    _cleanup_free_ char *target = NULL;
+    int r;
+
+    if (!list)
+        return nm_fail(ret_message, -EPROTONOSUPPORT,
+                       "nothing here fetches %s:; there are file, http, https, hdfs and webhdfs, and what the "
+                       "administrator configures a fetch command for",
+                       uri->word);
+    if (asprintf(&target, "%s/%s", to->dir_path, to->name) < 0)
+        return -ENOMEM;
+    r = make_words(list, res->uri, target, &words);
+    if (r < 0)
+        return r;
+    r = spawn(&c, words);
+    if (r < 0)
+        return nm_fail(ret_message, r, "its command, %s, can't be started: %s", words[0], strerror(-r));
+    r = wait_for(&c, f, to, ret_message);
+    if (r >= 0)
+        r = check_end(&c, words[0], ret_message);
+    return r < 0 ? r : open_result(f, to, ret_fd, ret_message);
+}

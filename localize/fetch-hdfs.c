@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * hdfs: and webhdfs:, both through WebHDFS. The authority is a name node, or a name service of several, of which one
+ * is active: they are asked in turn, beginning with the one that answered last. A name node sends us on to a data
+ * node for the bytes.
+ */
+
+#include <inttypes.h>
+
+#include "localize/fetch-schemes.h"
+#include "localize/webhdfs.h"
+#include "util/error.h"
+
+#define DEFAULT_HTTP_PORT 9870U
+
+struct question {
+    const char *path;
+    size_t path_len;
+    const char *op;
+    int fd; /* where the bytes go; -EBADF: to memory */
+};
+
+/* The name nodes that are configured for it: as host:port, or as the service or host alone. NULL: none are. */
+static json_t *find_name_nodes(json_t *name_nodes, const struct nm_uri *uri)
+{
+    char authority[300];
+    json_t *list;
+
+    (void)snprintf(authority, sizeof authority, "%s:%u", uri->host, uri->port);
+    list = json_object_get(name_nodes, authority);
+    return list ? list : json_object_get(name_nodes, uri->host);
+}
+
+/* An hdfs: URI's port is that of Hadoop's RPC, of which we know nothing. */
+static void print_default_base(const struct nm_uri *uri, char *buf, size_t size)
+{
+    unsigned port = uri->scheme == NM_URI_WEBHDFS && uri->port > 0 ? uri->port : DEFAULT_HTTP_PORT;
+
+    (void)snprintf(buf, size, "http://%s:%u", uri->host, port);
+}
+
+static int refused(const struct nm_http_answer *answer, const char *base, char **ret_message)
+{
+    _cleanup_free_ char *class = NULL, *text = NULL;
+    int r = -EREMOTEIO;
+
+    if (nm_webhdfs_parse_exception(answer->text, answer->text_size, &class, &text) < 0)
+        return nm_fail(ret_message, answer->status >= 500 ? -EIO : r, "%s answers with HTTP %ld", base, answer->status);
+    /* of these the next name node, or this one in a while, may know better */
+    if (nm_streq(class, "StandbyException") || nm_streq(class, "RetriableException") || answer->status >= 500)
+        r = -EIO;
+    else if (nm_streq(class, "FileNotFoundException"))
+        r = -ENOENT;
+    text[strcspn(text, "\n")] = '\0'; /* Java's stack follows */
+    return nm_fail(ret_message, r, "%s refuses: %s: %s", base, class, text);
+}
+
+/* One question to one name node. */
+static int ask_one(struct nm_fetch *f, const struct question *q, const char *base, struct nm_http_answer *ret,
+                   char **ret_message)
+{
+    _cleanup_free_ char *url = NULL, *message = NULL;
+    struct nm_http_request request = {
+        .most_bytes = q->fd >= 0 ? f->work->limits.fetch_bytes : NM_WEBHDFS_MAX_BYTES,
+        .deadline_usec = f->deadline_usec,
+        .idle_usec = f->work->limits.idle_usec,
+        .fd = q->fd,
+        .progress = nm_fetch_progress,
+        .userdata = f,
+    };
+    struct nm_http_answer answer;
+    int r = nm_webhdfs_url(base, q->path, q->path_len, q->op, f->work->user, &url);
+
+    if (r < 0)
+        return r;
+    request.url = url;
+    r = nm_http_get(f->http, &request, &answer, &message);
+    if (r < 0)
+        return nm_fail(ret_message, r, "%s: %s", base, message ? message : strerror(-r));
+    if (answer.status != 200)
+        return refused(&answer, base, ret_message);
+    *ret = answer;
+    return 0;
+}
+
+/* Begins an empty file anew: a data node may have broken off in the middle. */
+static int empty(int fd)
+{
+    return fd < 0 || (ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0) ? 0 : -errno;
+}
+
+/* Each name node once; if none knows, the caller's next attempt asks them all again. What one of them refuses for
+ * good (no such file, no right to it) the others would refuse as well. */
+static int ask(struct nm_fetch *f, const struct nm_uri *uri, const struct question *q, struct nm_http_answer *ret,
+               char **ret_message)
+{
+    json_t *list = find_name_nodes(f->work->name_nodes, uri);
+    size_t n = list ? json_array_size(list) : 1;
+    char base[320];
+    int r = -EIO;
+
+    print_default_base(uri, base, sizeof base);
+    for (size_t i = 0; i < n; i++) {
+        size_t which = (f->active + i) % n;
+        char *message = NULL;
+
+        r = empty(q->fd);
+        if (r >= 0)
+            r = ask_one(f, q, list ? json_string_value(json_array_get(list, which)) : base, ret, &message);
+        if (r >= 0) {
+            f->active = which;
+            free(message);
+            return 0;
+        }
+        if (!nm_http_may_pass(r) || i + 1 == n) {
+            *ret_message = message;
+            return r;
+        }
+        free(message);
+    }
+    return r;
+}
+
+/* Of the file, or of a directory above it: the first path_len bytes of its path. */
+static int get_status(struct nm_fetch *f, const struct nm_uri *uri, size_t path_len, struct nm_webhdfs_status *ret,
+                      char **ret_message)
+{
+    const struct question q = {.path = uri->path, .path_len = path_len, .op = "GETFILESTATUS", .fd = -EBADF};
+    struct nm_http_answer answer;
+    int r = ask(f, uri, &q, &answer, ret_message);
+
+    if (r < 0)
+        return r;
+    r = nm_webhdfs_parse_status(answer.text, answer.text_size, ret);
+    return r < 0 ? nm_fail(ret_message, r, "what %s says of it is not WebHDFS's status of a file", uri->host) : 0;
+}
+
+/* As for files of this host: what is PUBLIC must be so at its source. */
+static int check_public(struct nm_fetch *f, const struct nm_uri *uri, unsigned mode, char **ret_message)
+{
+    size_t len = strlen(uri->path);
+
+    if (!(mode & 0004))
+        return nm_fail(ret_message, -EACCES,
+                       "it is to be PUBLIC, but not everybody may read it; hdfs dfs -chmod o+r it");
+    while (len > 1) {
+        struct nm_webhdfs_status parent;
+        int r;
+
+        while (uri->path[len - 1] != '/')
+            len--;
+        while (len > 1 && uri->path[len - 1] == '/')
+            len--;
+        r = get_status(f, uri, len, &parent, ret_message);
+        if (r < 0)
+            return r;
+        if (!(parent.mode & 0001))
+            return nm_fail(ret_message, -EACCES,
+                           "it is to be PUBLIC, but not everybody may enter %.*s; hdfs dfs -chmod o+x it", (int)len,
+                           uri->path);
+    }
+    return 0;
+}
+
+int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd,
+                  char **ret_message)
+{
+    struct question q = {.path = uri->path, .path_len = strlen(uri->path), .op = "OPEN", .fd = fd};
+    struct nm_webhdfs_status status;
+    struct nm_http_answer answer;
+    int r;
+
+    r = get_status(f, uri, q.path_len, &status, ret_message);
+    if (r < 0)
+        return r;
+    if (status.is_directory)
+        return nm_fail(ret_message, -EINVAL, "it is a directory, and only a file can be fetched");
+    r = nm_fetch_check_time(res, status.modified_msec, ret_message);
+    if (r >= 0 && res->is_public)
+        r = check_public(f, uri, status.mode, ret_message);
+    if (r >= 0)
+        r = ask(f, uri, &q, &answer, ret_message);
+    if (r < 0)
+        return r;
+    if (answer.bytes != status.length_bytes)
+        return nm_fail(ret_message, -EIO, "%" PRIu64 " bytes came, where there are %" PRIu64, answer.bytes,
+                       status.length_bytes);
+    return 0;
+}

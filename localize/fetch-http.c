@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* http: and https: to any server. */
+
+#include "localize/fetch-schemes.h"
+#include "util/error.h"
+
+/* Some refusals are said to be for a while: too many requests, and what a server or a proxy can't do now. */
+static int refused(long status, char **ret_message)
+{
+    bool may_pass = status == 408 || status == 429 || status >= 500;
+
+    return nm_fail(ret_message, may_pass ? -EIO : status == 404 ? -ENOENT : -EREMOTEIO, "HTTP %ld%s", status,
+                   status == 404                    ? ": there is no such file"
+                   : status == 401 || status == 403 ? ": the server doesn't give it to everybody"
+                                                    : "");
+}
+
+int nm_fetch_http(struct nm_fetch *f, const struct nm_resource *res, int fd, char **ret_message)
+{
+    const struct nm_http_request request = {
+        .url = res->uri,
+        .most_bytes = f->work->limits.fetch_bytes,
+        .deadline_usec = f->deadline_usec,
+        .idle_usec = f->work->limits.idle_usec,
+        .fd = fd,
+        .progress = nm_fetch_progress,
+        .userdata = f,
+    };
+    struct nm_http_answer answer;
+    int r = nm_http_get(f->http, &request, &answer, ret_message);
+
+    if (r < 0)
+        return r;
+    if (answer.status != 200)
+        return refused(answer.status, ret_message);
+    /* Hadoop's own client of HTTP says 0 for the time of each file, so that is what most jobs come with. */
+    return res->timestamp_msec == 0 ? 0 : nm_fetch_check_time(res, answer.modified_msec, ret_message);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* file: names a file of this host, as the user who asks for it may read it. */
+
+#include <sys/stat.h>
+
+#include "localize/fetch-schemes.h"
+#include "util/error.h"
+
+/* Everybody is given what is PUBLIC, so everybody must be able to read it where it is. */
+static int check_public(const char *path, const struct stat *st, char **ret_message)
+{
+    _cleanup_free_ char *dir = strdup(path);
+    char *slash;
+
+    if (!dir)
+        return -ENOMEM;
+    if (!(st->st_mode & S_IROTH))
+        return nm_fail(ret_message, -EACCES, "it is to be PUBLIC, but not everybody may read it; chmod o+r it");
+    while ((slash = strrchr(dir, '/'))) {
+        struct stat parent;
+
+        slash[slash == dir] = '\0';
+        if (stat(dir, &parent) < 0)
+            return nm_fail(ret_message, -errno, "%s: %s", dir, strerror(errno));
+        if (!(parent.st_mode & S_IXOTH))
+            return nm_fail(ret_message, -EACCES, "it is to be PUBLIC, but not everybody may enter %s; chmod o+x it",
+                           dir);
+        if (slash == dir)
+            break;
+    }
+    return 0;
+}
+
+/* As Java rounds it: down. */
+static uint64_t modified_msec(const struct stat *st)
+{
+    return st->st_mtim.tv_sec < 0 ? 0 : (uint64_t)st->st_mtim.tv_sec * 1000 + (uint64_t)st->st_mtim.tv_nsec / 1000000;
+}
+
+/* Time and rights are those of the open file, so nothing can be put in its place between the look and the copy. */
+int nm_fetch_local(const struct nm_resource *res, const struct nm_uri *uri, int *ret_fd, char **ret_message)
+{
+    /* a FIFO must not hold us up */
+    _cleanup_close_ int fd = open(uri->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat st;
+    int r;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return nm_fail(ret_message, -errno, "%s", strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return nm_fail(ret_message, -EINVAL, "it is a %s, and only a file can be fetched",
+                       S_ISDIR(st.st_mode) ? "directory" : "device or pipe");
+    r = nm_fetch_check_time(res, modified_msec(&st), ret_message);
+    if (r >= 0 && res->is_public)
+        r = check_public(uri->path, &st, ret_message);
+    if (r < 0)
+        return r;
+    *ret_fd = STEAL_FD(fd);
+    return 0;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See http.h. One request at a time. */
+
+#include "localize/http.h"
+
+#include <assert.h>
+#include <curl/curl.h>
+#include <inttypes.h>
+
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/fileio.h"
+
+#define CONNECT_MSEC 20000L
+#define MAX_REDIRECTS 10L
+#define MAX_HEADER_BYTES (64U << 10)
+#define MAX_TEXT_BYTES (64U << 10)
+#define LEAST_BYTES_PER_SEC 1024L /* over idle_usec; a server below that is as good as none */
+
+struct nm_http {
+    CURL *curl;
+    char reason[CURL_ERROR_SIZE];
+    const struct nm_http_request *request; /* under way */
+    size_t header_bytes;
+    uint64_t body_bytes;
+    char *text;
+    size_t text_size;
+    int error;           /* of ours, for which curl was stopped */
+    uint64_t most_bytes; /* which bound it went beyond, if it is -EFBIG */
+};
+
+struct nm_http *nm_http_free(struct nm_http *h)
+{
+    if (!h)
+        return NULL;
+    curl_easy_cleanup(h->curl);
+    free(h->text);
+    free(h);
+    return NULL;
+}
+
+/* What curl calls us back for ends by returning less than it gave; why, it needn't know. */
+static size_t stop(struct nm_http *h, int error)
+{
+    h->error = error;
+    return 0;
+}
+
+static size_t too_much(struct nm_http *h, uint64_t most_bytes)
+{
+    h->most_bytes = most_bytes;
+    return stop(h, -EFBIG);
+}
+
+/* Text is for us to read: a status, a refusal. It ends with a NUL, for those who look into it as a string. */
+static int keep_text(struct nm_http *h, const char *data, size_t size)
+{
+    char *grown = realloc(h->text, h->text_size + size + 1);
+
+    if (!grown)
+        return -ENOMEM;
+    memcpy(grown + h->text_size, data, size);
+    h->text = grown;
+    h->text_size += size;
+    h->text[h->text_size] = '\0';
+    return 0;
+}
+
+/* curl calls this for the last response of a chain of redirects only. A refusal's text never gets into the file. */
+static size_t take_body(char *data, size_t unit, size_t n, void *userdata)
+{
+    struct nm_http *h = userdata;
+    size_t size = unit * n; /* curl's are at most 16 KiB */
+    uint64_t most_bytes;
+    long status = 0;
+    bool to_file;
+    int r;
+
+    (void)curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
+    to_file = status == 200 && h->request->fd >= 0;
+    most_bytes = to_file ? h->request->most_bytes : NM_MIN(h->request->most_bytes, (uint64_t)MAX_TEXT_BYTES);
+    if (size > most_bytes - h->body_bytes)
+        return too_much(h, most_bytes);
+    h->body_bytes += size;
+    r = to_file ? nm_write_all(h->request->fd, data, size) : keep_text(h, data, size);
+    return r < 0 ? stop(h, r) : size;
+}
+
+/* Each response of a chain of redirects begins with a line of its own. */
+static size_t count_header(char *data, size_t unit, size_t n, void *userdata)
+{
+    struct nm_http *h = userdata;
+
+    if (unit * n >= 5 && memcmp(data, "HTTP/", 5) == 0)
+        h->header_bytes = 0;
+    h->header_bytes += unit * n;
+    return h->header_bytes > MAX_HEADER_BYTES ? too_much(h, MAX_HEADER_BYTES) : unit * n;
+}
+
+static int tell_progress(void *userdata, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up_now)
+{
+    const struct nm_http *h = userdata;
+
+    (void)up_total, (void)up_now;
+    if (h->request->progress && h->request->fd >= 0)
+        h->request->progress(h->request->userdata, (uint64_t)now, (uint64_t)total);
+    return 0;
+}
+
+int nm_http_new(const char *agent, struct nm_http **ret)
+{
+    _cleanup_(nm_http_freep) struct nm_http *h = calloc(1, sizeof *h);
+    bool ok;
+
+    if (!h || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return -ENOMEM;
+    h->curl = curl_easy_init();
+    if (!h->curl)
+        return -ENOMEM;
+    ok = curl_easy_setopt(h->curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_FOLLOWLOCATION, 1L) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_MAXREDIRS, MAX_REDIRECTS) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_PROXY, "") == CURLE_OK && /* nor any of the environment's */
+         curl_easy_setopt(h->curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MSEC) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_LIMIT, LEAST_BYTES_PER_SEC) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_FILETIME, 1L) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_ERRORBUFFER, h->reason) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_USERAGENT, agent) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_WRITEFUNCTION, take_body) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_WRITEDATA, h) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_HEADERFUNCTION, count_header) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_HEADERDATA, h) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_XFERINFOFUNCTION, tell_progress) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_XFERINFODATA, h) == CURLE_OK &&
+         curl_easy_setopt(h->curl, CURLOPT_NOPROGRESS, 0L) == CURLE_OK;
+    if (!ok)
+        return -ENOTSUP;
+    *ret = STEAL_PTR(h);
+    return 0;
+}
+
+/* curl's codes end here. */
+static int to_errno(CURLcode code)
+{
+    switch (code) {
+    case CURLE_OUT_OF_MEMORY:
+        return -ENOMEM;
+    case CURLE_COULDNT_CONNECT:
+        return -ECONNREFUSED;
+    case CURLE_COULDNT_RESOLVE_HOST:
+        return -EHOSTUNREACH;
+    case CURLE_OPERATION_TIMEDOUT:
+        return -ETIMEDOUT;
+    case CURLE_TOO_MANY_REDIRECTS:
+        return -ELOOP;
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        return -EINVAL;
+    default:
+        return -EIO;
+    }
+}
+
+bool nm_http_may_pass(int r)
+{
+    return r == -ECONNREFUSED || r == -EHOSTUNREACH || r == -ETIMEDOUT || r == -EIO;
+}
+
+/* Ours come first: curl would only say that writing failed. */
+static int failed(const struct nm_http *h, CURLcode code, char **ret_message)
+{
+    if (h->error == -EFBIG)
+        return nm_fail(ret_message, -EFBIG, "it sends more than the %" PRIu64 " bytes that it may", h->most_bytes);
+    if (h->error < 0)
+        return nm_fail(ret_message, h->error, "what it sends can't be kept: %s", strerror(-h->error));
+    return nm_fail(ret_message, to_errno(code), "%s", *h->reason ? h->reason : curl_easy_strerror(code));
+}
+
+/* curl's handle stays from request to request, and with it the connections to a name node. */
+static int begin(struct nm_http *h, const struct nm_http_request *request)
+{
+    uint64_t left_usec = nm_sub_u64(request->deadline_usec, nm_now_usec());
+    CURLcode code;
+
+    free(STEAL_PTR(h->text));
+    h->text_size = h->header_bytes = 0;
+    h->body_bytes = 0;
+    h->error = 0;
+    h->reason[0] = '\0';
+    h->request = request;
+    if (left_usec == 0)
+        return -ETIMEDOUT;
+    code = curl_easy_setopt(h->curl, CURLOPT_URL, request->url);
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS,
+                                (long)NM_MIN(left_usec / NM_USEC_PER_MSEC + 1, (uint64_t)INT32_MAX));
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_TIME,
+                                (long)NM_MIN(request->idle_usec / NM_USEC_PER_SEC + 1, (uint64_t)INT32_MAX));
+    return code == CURLE_OK ? 0 : -ENOMEM;
+}
+
+int nm_http_get(struct nm_http *h, const struct nm_http_request *request, struct nm_http_answer *ret,
+                char **ret_message)
+{
+    struct nm_http_answer answer = {0};
+    curl_off_t modified_sec = -1;
+    CURLcode code;
+    int r;
+
+    assert(request->url && ret);
+    r = begin(h, request);
+    if (r < 0)
+        return nm_fail(ret_message, r, "%s", r == -ETIMEDOUT ? "no time is left" : strerror(-r));
+    code = curl_easy_perform(h->curl);
+    if (code != CURLE_OK)
+        return failed(h, code, ret_message);
+    (void)curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &answer.status);
+    (void)curl_easy_getinfo(h->curl, CURLINFO_FILETIME_T, &modified_sec);
+    answer.bytes = h->body_bytes;
+    answer.modified_msec = modified_sec > 0 ? (uint64_t)modified_sec * 1000 : 0;
+    answer.text = h->text ? h->text : "";
+    answer.text_size = h->text_size;
+    *ret = answer;
+    return 0;
+}

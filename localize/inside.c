@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See inside.h. */
+
+#include "localize/inside.h"
+
+#include <errno.h>
+
+#include "util/macros.h"
+
+/* The next part of *path, which is moved behind it; its length, 0 at the end. */
+static size_t next_part(const char **path, const char **ret)
+{
+    size_t len;
+
+    *path += strspn(*path, "/");
+    *ret = *path;
+    len = strcspn(*path, "/");
+    *path += len;
+    return len;
+}
+
+static bool is_part(const char *part, size_t len, const char *word)
+{
+    return len == strlen(word) && memcmp(part, word, len) == 0;
+}
+
+int nm_inside_clean(const char *name, char ret[static PATH_MAX])
+{
+    char path[PATH_MAX];
+    size_t size = 0, len;
+    const char *part;
+    unsigned depth = 0;
+
+    if (*name == '/')
+        return -EXDEV;
+    while ((len = next_part(&name, &part)) > 0) {
+        if (is_part(part, len, "."))
+            continue;
+        if (is_part(part, len, ".."))
+            return -EXDEV;
+        if (len > NAME_MAX || size + len + 2 > sizeof path || ++depth > NM_INSIDE_MAX_DEPTH)
+            return -ENAMETOOLONG;
+        if (size > 0)
+            path[size++] = '/';
+        memcpy(path + size, part, len);
+        size += len;
+    }
+    path[size] = '\0';
+    memcpy(ret, path, size + 1);
+    return 0;
+}
+
+bool nm_inside_link(const char *path, const char *target)
+{
+    unsigned up = 0, depth = 0;
+    bool named = false;
+    const char *part;
+    size_t len;
+
+    if (*target == '/' || !*target || strlen(target) >= PATH_MAX)
+        return false;
+    for (const char *p = path; *p; p++)
+        depth += *p == '/';
+    while ((len = next_part(&target, &part)) > 0) {
+        if (is_part(part, len, "."))
+            continue;
+        if (!is_part(part, len, ".."))
+            named = true;
+        else if (named || ++up > depth)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See job.h. */
+
+#include "localize/job.h"
+
+#include <assert.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "localize/report.h"
+#include "util/error.h"
+#include "util/fileio.h"
+
+#define PIPE_READS 32 /* of a line's size each: more than a pipe holds */
+
+struct nm_job {
+    struct nm_job_params params;
+    pid_t pid; /* 0: it has been reaped */
+    int pidfd, lines_fd;
+    sd_event_source *lines_source, *end_source;
+    char line[NM_REPORT_LINE_MAX_BYTES + 1];
+    size_t size;
+};
+
+/* The zombie keeps the group's number from being another's until it is reaped. */
+static int end_group(struct nm_job *job)
+{
+    int status = 0;
+
+    (void)kill(-job->pid, SIGKILL);
+    (void)kill(job->pid, SIGKILL); /* before it has a group of its own */
+    while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    job->pid = 0;
+    return status;
+}
+
+struct nm_job *nm_job_free(struct nm_job *job)
+{
+    if (!job)
+        return NULL;
+    (void)sd_event_source_disable_unref(job->lines_source);
+    (void)sd_event_source_disable_unref(job->end_source);
+    if (job->pid > 0)
+        (void)end_group(job);
+    (void)nm_close(job->pidfd);
+    (void)nm_close(job->lines_fd);
+    free(job);
+    return NULL;
+}
+
+void nm_job_kill(struct nm_job *job)
+{
+    if (job->pid <= 0)
+        return;
+    (void)kill(-job->pid, SIGKILL);
+    (void)kill(job->pid, SIGKILL);
+}
+
+/* What isn't a line of ours is passed over: who runs the worker only harms what is fetched for them. */
+static void hear_line(struct nm_job *job, const char *line, size_t size)
+{
+    _cleanup_(nm_said_done) struct nm_said said = {0};
+
+    if (nm_said_parse(line, size, &said) >= 0)
+        job->params.said(job, &said, job->params.userdata);
+}
+
+/* Takes what is there into the line, and hears each that is complete. 0: there is nothing more (now). */
+static int read_lines(struct nm_job *job)
+{
+    char *end;
+    ssize_t n = read(job->lines_fd, job->line + job->size, sizeof job->line - 1 - job->size);
+
+    if (n < 0 && errno == EINTR)
+        return 1;
+    if (n <= 0)
+        return 0;
+    job->size += (size_t)n;
+    while ((end = memchr(job->line, '\n', job->size))) {
+        size_t length = (size_t)(end - job->line);
+
+        hear_line(job, job->line, length);
+        job->size -= length + 1;
+        memmove(job->line, end + 1, job->size);
+    }
+    if (job->size == sizeof job->line - 1)
+        job->size = 0; /* too long to be one of ours */
+    return 1;
+}
+
+/* One read a turn: a worker that talks without end has no more of the loop than others. */
+static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct nm_job *job = userdata;
+
+    (void)source, (void)fd;
+    if (!(revents & EPOLLIN))
+        return sd_event_source_set_enabled(job->lines_source, SD_EVENT_OFF);
+    (void)read_lines(job);
+    return 0;
+}
+
+static void explain(int status, char *reason, size_t size)
+{
+    if (WIFSIGNALED(status))
+        (void)snprintf(reason, size, "nm-localizer was ended by signal %d", WTERMSIG(status));
+    else
+        (void)snprintf(reason, size, "nm-localizer ended with status %d", WEXITSTATUS(status));
+}
+
+/* All of its group goes with it: a command's own children have nobody who would take what they fetch. */
+static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct nm_job *job = userdata;
+    char reason[64];
+
+    (void)source, (void)fd, (void)revents;
+    (void)sd_event_source_set_enabled(job->end_source, SD_EVENT_OFF);
+    explain(end_group(job), reason, sizeof reason);
+    /* what it said last: no more than the pipe holds, for somebody else may have got hold of its other end */
+    for (int i = 0; i < PIPE_READS && read_lines(job) > 0; i++)
+        ;
+    (void)sd_event_source_set_enabled(job->lines_source, SD_EVENT_OFF);
+    job->params.ended(job, reason, job->params.userdata);
+    return 0;
+}
+
+/* ---- in the child ---- */
+
+/* Groups first, and the user last: after that there is no right left to change the others. */
+static int become_user(const struct nm_job_params *p)
+{
+    if (geteuid() == p->uid && geteuid() != 0)
+        return 0; /* nmd isn't root: there is no other to be */
+    if (setgroups(1, &p->gid) < 0 || setresgid(p->gid, p->gid, p->gid) < 0 || setresuid(p->uid, p->uid, p->uid) < 0)
+        return -errno;
+    return 0;
+}
+
+/* The command that fetches other schemes may reserve more than it uses; what counts is what is written to. */
+static void limit(const struct nm_job_params *p)
+{
+    const struct rlimit memory = {.rlim_cur = p->most_memory_bytes, .rlim_max = p->most_memory_bytes};
+    const struct rlimit files = {.rlim_cur = 1024, .rlim_max = 1024};
+
+    (void)setrlimit(RLIMIT_DATA, &memory);
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, int lines_fd)
+{
+    char *argv[] = {(char *)"nm-localizer", NULL};
+    char *env[] = {(char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                   (char *)"LC_ALL=C.UTF-8", NULL};
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), program;
+    sigset_t none;
+
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)setsid();
+    /* without nmd nobody would take what it fetches; it is there by dup2 before anything is closed */
+    if (null < 0 || dup2(work_fd, STDIN_FILENO) < 0 || dup2(lines_fd, STDOUT_FILENO) < 0 ||
+        dup2(null, STDERR_FILENO) < 0)
+        _exit(126);
+    program = dup3(p->program_fd, STDERR_FILENO + 1, O_CLOEXEC);
+    if (program < 0 && p->program_fd != STDERR_FILENO + 1)
+        _exit(126);
+    nm_closefrom(STDERR_FILENO + 2);
+    limit(p);
+    if (become_user(p) < 0)
+        _exit(126);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the change of user, which takes it away */
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (chdir("/") < 0)
+        _exit(126);
+    (void)fexecve(STDERR_FILENO + 1, argv, env);
+    _exit(127);
+}
+
+/* ---- in nmd ---- */
+
+/* A file in memory and not a pipe, whose other end we would have to serve. */
+static int make_work(const char *text)
+{
+    _cleanup_close_ int fd = memfd_create("nm-localizer-work", MFD_CLOEXEC);
+    int r = fd < 0 ? -errno : nm_write_all(fd, text, strlen(text));
+
+    if (r >= 0 && lseek(fd, 0, SEEK_SET) < 0)
+        r = -errno;
+    return r < 0 ? r : STEAL_FD(fd);
+}
+
+static int spawn(struct nm_job *job)
+{
+    _cleanup_close_ int work = make_work(job->params.work), write_end = -EBADF;
+    int pair[2];
+
+    if (work < 0)
+        return work;
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return -errno;
+    job->lines_fd = pair[0];
+    write_end = pair[1];
+    if (fcntl(job->lines_fd, F_SETFL, O_NONBLOCK) < 0)
+        return -errno;
+    job->pid = fork();
+    if (job->pid < 0) {
+        job->pid = 0;
+        return -errno;
+    }
+    if (job->pid == 0)
+        become_worker(&job->params, work, write_end);
+    job->pidfd = RET_NERRNO(pidfd_open(job->pid, 0));
+    return job->pidfd < 0 ? job->pidfd : 0;
+}
+
+static int watch(struct nm_job *job)
+{
+    int r = sd_event_add_io(job->params.event, &job->lines_source, job->lines_fd, EPOLLIN, on_lines, job);
+
+    if (r < 0)
+        return r;
+    r = sd_event_add_io(job->params.event, &job->end_source, job->pidfd, EPOLLIN, on_end, job);
+    if (r < 0)
+        return r;
+    (void)sd_event_source_set_description(job->lines_source, "localizer-lines");
+    (void)sd_event_source_set_description(job->end_source, "localizer-end");
+    return 0;
+}
+
+int nm_job_new(const struct nm_job_params *p, struct nm_job **ret)
+{
+    _cleanup_(nm_job_freep) struct nm_job *job = calloc(1, sizeof *job);
+    int r;
+
+    assert(p->event && p->program_fd >= 0 && p->work && p->said && p->ended);
+    if (!job)
+        return -ENOMEM;
+    job->pidfd = job->lines_fd = -EBADF;
+    job->params = *p;
+    r = spawn(job);
+    if (r >= 0)
+        r = watch(job);
+    if (r < 0)
+        return r;
+    job->params.work = NULL; /* it has it */
+    *ret = STEAL_PTR(job);
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* One run of nm-localizer under nmd: a process group of the user's, with its limits, whose lines and end the loop
+ * hears. */
+
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+
+#include "localize/said.h"
+#include "util/macros.h"
+
+struct nm_job;
+
+struct nm_job_params {
+    sd_event *event;
+    int program_fd; /* nm-localizer's, as it was when nmd began */
+    uid_t uid;
+    gid_t gid;
+    const char *work; /* its standard input */
+    uint64_t most_memory_bytes;
+    /* Neither may free the job but from `ended`, which comes once, and last. reason: why it ended, if not well. */
+    void (*said)(struct nm_job *job, const struct nm_said *said, void *userdata);
+    void (*ended)(struct nm_job *job, const char *reason, void *userdata);
+    void *userdata;
+};
+
+int nm_job_new(const struct nm_job_params *p, struct nm_job **ret);
+/* Kills all of the group and waits for its end; neither is called any more. */
+struct nm_job *nm_job_free(struct nm_job *job);
+NM_DEFINE_CLEANUP(struct nm_job *, nm_job_free)
+/* Kills all of the group without waiting, since a process may take its time to die: `ended` will be called. */
+void nm_job_kill(struct nm_job *job);

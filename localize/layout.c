@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See layout.h. */
+
+#include "localize/layout.h"
+
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "util/error.h"
+#include "util/fileio.h"
+
+#define BASE_SIZE 300
+
+char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *e)
+{
+    const struct nm_cache_key *k = &e->key;
+    char *path = NULL;
+    int n;
+
+    if (k->visibility == NM_VISIBILITY_PUBLIC)
+        n = asprintf(&path, "%s/filecache/%" PRIu64, local_dir, e->id);
+    else if (k->visibility == NM_VISIBILITY_PRIVATE)
+        n = asprintf(&path, "%s/usercache/%s/filecache/%" PRIu64, local_dir, k->user, e->id);
+    else
+        n = asprintf(&path, "%s/usercache/%s/appcache/%s/filecache/%" PRIu64, local_dir, k->user, k->application,
+                     e->id);
+    return n < 0 ? NULL : path;
+}
+
+static int print_base(const char *user, bool is_public, char buf[static BASE_SIZE])
+{
+    int n = is_public ? snprintf(buf, BASE_SIZE, "filecache") : snprintf(buf, BASE_SIZE, "usercache/%s", user);
+
+    return n < 0 || n >= BASE_SIZE ? -ENAMETOOLONG : 0;
+}
+
+/* Its owner can have made anything of it but a directory of another's, since it stands in one of nmd's. */
+int nm_layout_make_base(int local_fd, const char *user, bool is_public, uid_t uid, gid_t gid)
+{
+    _cleanup_close_ int fd = -EBADF;
+    char base[BASE_SIZE];
+    struct stat st;
+    int r = print_base(user, is_public, base);
+
+    if (r < 0)
+        return r;
+    if (mkdirat(local_fd, base, 0700) < 0 && errno != EEXIST)
+        return -errno;
+    fd = nm_open_beneath(local_fd, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    /* root's is one that was just made, now or by a nmd that died right then */
+    if (st.st_uid != uid && (st.st_uid != 0 || fchown(fd, uid, gid) < 0))
+        return -EPERM;
+    return st.st_uid == uid && (st.st_mode & 0777) != 0700 ? 0 : RET_NERRNO(fchmod(fd, is_public ? 0755 : 0750));
+}
+
+int nm_layout_owner(int local_fd, const struct nm_cache_key *key, uid_t *ret_uid, gid_t *ret_gid)
+{
+    char base[BASE_SIZE];
+    struct stat st;
+    int r = print_base(key->user, key->visibility == NM_VISIBILITY_PUBLIC, base);
+
+    if (r < 0)
+        return r;
+    if (fstatat(local_fd, base, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    *ret_uid = st.st_uid;
+    *ret_gid = st.st_gid;
+    return 0;
+}

@@ -1,0 +1,41 @@
+# localize/: fetches what containers need, and keeps it for others. nm-localizer fetches, a process of the container's user: everything
+# but its main() is a library, for the tests. nmd doesn't link it: whoever takes strangers' archives apart shouldn't be nmd.
+noinst_LTLIBRARIES += libnm-localizer.la
+libnm_localizer_la_SOURCES = \
+	%D%/copy.c %D%/copy.h \
+	%D%/fetch.c %D%/fetch.h %D%/fetch-schemes.h \
+	%D%/fetch-command.c \
+	%D%/fetch-hdfs.c \
+	%D%/fetch-http.c \
+	%D%/fetch-local.c \
+	%D%/fetch-shared.c \
+	%D%/http.c %D%/http.h \
+	%D%/inside.c %D%/inside.h \
+	%D%/pattern.c %D%/pattern.h \
+	%D%/place.c %D%/place.h \
+	%D%/report.c %D%/report.h \
+	%D%/unpack.c %D%/unpack.h \
+	%D%/uri.c %D%/uri.h \
+	%D%/webhdfs.c %D%/webhdfs.h \
+	%D%/work.c %D%/work.h \
+	%D%/worker.c %D%/worker.h
+libnm_localizer_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(PCRE2_CFLAGS)
+libnm_localizer_la_LIBADD = libnm-util.la $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS)
+
+pkglibexec_PROGRAMS += nm-localizer
+nm_localizer_SOURCES = %D%/nm-localizer.c
+nm_localizer_LDADD = libnm-localizer.la
+
+# What nmd has of it: who fetches what, and the cache.
+noinst_LTLIBRARIES += libnm-localize.la
+libnm_localize_la_SOURCES = \
+	%D%/batches.c %D%/batches.h \
+	%D%/cache.c %D%/cache.h \
+	%D%/cache-file.c %D%/cache-file.h \
+	%D%/job.c %D%/job.h %D%/report.h \
+	%D%/layout.c %D%/layout.h \
+	%D%/localizer.c %D%/localizer.h \
+	%D%/said.c %D%/said.h
+libnm_localize_la_LIBADD = libnm-util.la $(JANSSON_LIBS) $(SYSTEMD_LIBS)
+
+dist_man_MANS += packaging/nm-localizer.8

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See localizer.h. The cache (cache.h) knows what is there, batches (batches.h) do what there is to do; here is who
+ * asks. */
+
+#include "localize/localizer.h"
+
+#include <assert.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+
+#include "localize/batches.h"
+#include "localize/cache-file.h"
+#include "localize/layout.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/fileio.h"
+#include "util/parse.h"
+
+struct nm_localizer_ask {
+    TAILQ_ENTRY(nm_localizer_ask) link;
+    struct nm_localizer *localizer;
+    struct nm_localizer_listener listener;
+    uint64_t *ids;
+    size_t n;
+    char *message; /* why it failed */
+    bool has_failed, has_ended;
+};
+
+TAILQ_HEAD(asks, nm_localizer_ask);
+
+struct nm_localizer {
+    struct nm_localizer_params params;
+    struct nm_cache *cache;
+    int program_fd, local_fd, state_fd;
+    char *local_dir, *boot_id;
+    struct nm_batches *batches;
+    struct asks asks;
+    bool tidies;
+    sd_event_source *turn; /* tells asks of their end, and starts what can start */
+};
+
+static int begin_turn(struct nm_localizer *l)
+{
+    return sd_event_source_set_enabled(l->turn, SD_EVENT_ONESHOT);
+}
+
+/* ---- what becomes of entries ---- */
+
+static bool ask_has(const struct nm_localizer_ask *ask, uint64_t id)
+{
+    for (size_t i = 0; i < ask->n; i++)
+        if (ask->ids[i] == id)
+            return true;
+    return false;
+}
+
+/* All who waited for it fail with the same words; who asks from now on has it tried anew. */
+static void on_failed(uint64_t id, const char *message, void *userdata)
+{
+    struct nm_localizer *l = userdata;
+    struct nm_localizer_ask *ask;
+
+    nm_cache_failed(l->cache, id);
+    TAILQ_FOREACH(ask, &l->asks, link)
+        if (!ask->has_failed && ask_has(ask, id)) {
+            ask->has_failed = true;
+            ask->message = strdup(message);
+        }
+    (void)begin_turn(l);
+}
+
+static void on_fetched(uint64_t id, uint64_t bytes, void *userdata)
+{
+    struct nm_localizer *l = userdata;
+
+    /* the worker's word, which a user could make it say: no resource counts for more than all that there may be */
+    nm_cache_fetched(l->cache, id, NM_MIN(bytes, l->params.cache_max_bytes));
+    /* what can't be remembered serves until nmd's end, and is found to be unfinished by the next */
+    (void)nm_cache_file_save(l->state_fd, nm_cache_find(l->cache, id), l->boot_id);
+    (void)begin_turn(l);
+}
+
+/* The file goes last of all: until then it is what says that there is something to remove. */
+static void on_removed(uint64_t id, void *userdata)
+{
+    struct nm_localizer *l = userdata;
+
+    (void)nm_cache_file_remove(l->state_fd, id);
+    nm_cache_removed(l->cache, id);
+}
+
+static void on_room(void *userdata)
+{
+    (void)begin_turn(userdata);
+}
+
+static size_t count_ready(const struct nm_localizer_ask *ask)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < ask->n; i++)
+        n += nm_cache_find(ask->localizer->cache, ask->ids[i])->state == NM_CACHE_READY;
+    return n;
+}
+
+static void on_progress(uint64_t id, const struct nm_said *said, void *userdata)
+{
+    struct nm_localizer *l = userdata;
+    struct nm_localizer_ask *ask;
+
+    TAILQ_FOREACH(ask, &l->asks, link)
+        if (!ask->has_ended && !ask->has_failed && ask->listener.progress && ask_has(ask, id)) {
+            const struct nm_localizer_progress progress = {
+                .n_done = count_ready(ask),
+                .n = ask->n,
+                .bytes = said->bytes,
+                .total_bytes = said->total_bytes,
+                .is_unpacking = said->state == NM_SAID_UNPACKING,
+            };
+
+            ask->listener.progress(ask, &progress, ask->listener.userdata);
+        }
+}
+
+/* ---- tidying ---- */
+
+/* As whoever owns the account's directory, which is in one of nmd's. One that fails is done again after nmd's next
+ * start. */
+static int remove_entry(struct nm_localizer *l, const struct nm_cache_entry *e)
+{
+    _cleanup_(nm_batch_freep) struct nm_batch *b = NULL;
+    _cleanup_free_ char *target = nm_layout_target(l->local_dir, e);
+    uid_t uid;
+    gid_t gid;
+    int r = nm_layout_owner(l->local_fd, &e->key, &uid, &gid);
+
+    if (r == -ENOENT)
+        on_removed(e->id, l);
+    if (r >= 0)
+        r = target ? nm_batch_new(NULL, e->key.user, uid, gid, 1, &b) : -ENOMEM;
+    if (r >= 0)
+        r = nm_batch_add_removal(b, e->id, target);
+    if (r < 0)
+        return r;
+    (void)nm_cache_file_save(l->state_fd, e, l->boot_id); /* from now on it isn't whole */
+    nm_batches_put(l->batches, STEAL_PTR(b));
+    return 0;
+}
+
+/* Before what runs has asked again for what it uses, everything looks unused. */
+static void tidy(struct nm_localizer *l)
+{
+    const struct nm_cache_entry *e;
+
+    while (l->tidies && (e = nm_cache_next_to_leave(l->cache)))
+        (void)remove_entry(l, e);
+}
+
+/* ---- turns ---- */
+
+/* The first failure is its end: a container can't do without any of its resources. */
+static bool is_at_its_end(const struct nm_localizer_ask *ask)
+{
+    return !ask->has_ended && (ask->has_failed || count_ready(ask) == ask->n);
+}
+
+/* One at a time: whoever hears of its end may free it, and others. */
+static bool tell_one_end(struct nm_localizer *l)
+{
+    struct nm_localizer_ask *ask;
+
+    TAILQ_FOREACH(ask, &l->asks, link)
+        if (is_at_its_end(ask)) {
+            ask->has_ended = true;
+            ask->listener.ended(ask, ask->has_failed ? -EIO : 0, ask->message, ask->listener.userdata);
+            return true;
+        }
+    return false;
+}
+
+/* Everything that follows from something is done here, in a turn of its own, so that no caller is called back from
+ * within. */
+static int on_turn(sd_event_source *source, void *userdata)
+{
+    struct nm_localizer *l = userdata;
+
+    (void)source;
+    tidy(l);
+    nm_batches_start(l->batches);
+    while (tell_one_end(l))
+        ;
+    return 0;
+}
+
+/* ---- asking ---- */
+
+static int make_resource(struct nm_localizer *l, const struct nm_localizer_resource *res, uint64_t id, json_t **ret)
+{
+    _cleanup_free_ char *target = nm_layout_target(l->local_dir, nm_cache_find(l->cache, id));
+    json_t *json;
+
+    if (!target)
+        return -ENOMEM;
+    json = json_pack("{s:s, s:s, s:I, s:b, s:s}", "uri", res->uri, "type", res->type, "timestamp",
+                     (json_int_t)res->timestamp_msec, "public", res->visibility == NM_VISIBILITY_PUBLIC, "target",
+                     target);
+    if (!json)
+        return -EINVAL; /* a word that isn't UTF-8 */
+    if (res->pattern && json_object_set_new(json, "pattern", json_string(res->pattern)) < 0) {
+        json_decref(json);
+        return -EINVAL;
+    }
+    *ret = json;
+    return 0;
+}
+
+static int add_fetch(struct nm_localizer *l, const struct nm_localizer_resource *res, uint64_t id, struct nm_batch *b)
+{
+    json_t *json;
+    int r = nm_cache_file_save(l->state_fd, nm_cache_find(l->cache, id), l->boot_id);
+
+    if (r >= 0)
+        r = make_resource(l, res, id, &json);
+    return r < 0 ? r : nm_batch_add_fetch(b, id, json);
+}
+
+/* What two asks must have in common to share: of PUBLIC resources it isn't the user. */
+static struct nm_cache_key make_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res)
+{
+    static const char *const types[] = {"FILE", "ARCHIVE", "PATTERN"};
+    struct nm_cache_key key = {
+        .visibility = res->visibility,
+        .user = res->visibility == NM_VISIBILITY_PUBLIC ? "" : user->name,
+        .application = res->visibility == NM_VISIBILITY_APPLICATION ? user->application : "",
+        .uri = res->uri,
+        .type = UINT32_MAX,
+        .timestamp_msec = res->timestamp_msec,
+        .pattern = res->pattern ? res->pattern : "",
+    };
+
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(types); i++)
+        if (nm_streq(res->type, types[i]))
+            key.type = i;
+    return key;
+}
+
+/* Of what isn't there the batch is to fetch what nobody fetches yet. */
+static int ask_for(struct nm_localizer_ask *ask, const struct nm_localizer_user *user,
+                   const struct nm_localizer_resource *res, struct nm_batch *batch)
+{
+    struct nm_localizer *l = ask->localizer;
+    const struct nm_cache_key key = make_key(user, res);
+    uint64_t id;
+    int r;
+
+    if (key.type == UINT32_MAX || res->timestamp_msec > INT64_MAX)
+        return -EINVAL;
+    r = nm_cache_ask(l->cache, &key, nm_now_usec(), &id);
+    if (r < 0)
+        return r;
+    ask->ids[ask->n++] = id;
+    if (r == NM_CACHE_E_READY)
+        (void)nm_cache_file_touch(l->state_fd, id, nm_now_usec());
+    if (r != NM_CACHE_E_NEW)
+        return 0;
+    r = add_fetch(l, res, id, batch);
+    if (r < 0)
+        nm_cache_failed(l->cache, id);
+    return r;
+}
+
+/* Makes the batch that is to fetch what is PUBLIC, or the one for the rest, where there is anything for it. */
+static int make_batch(struct nm_localizer *l, const struct nm_localizer_user *user,
+                      const struct nm_localizer_resource *resources, size_t n, bool is_public, struct nm_batch **ret)
+{
+    const uid_t uid = is_public ? l->params.public_uid : user->uid;
+    const gid_t gid = is_public ? l->params.public_gid : user->gid;
+    size_t wanted = 0;
+    int r;
+
+    for (size_t i = 0; i < n; i++)
+        wanted += (resources[i].visibility == NM_VISIBILITY_PUBLIC) == is_public;
+    if (wanted == 0)
+        return 0;
+    r = nm_layout_make_base(l->local_fd, user->name, is_public, uid, gid);
+    return r < 0 ? r : nm_batch_new(l->params.settings, user->name, uid, gid, wanted, ret);
+}
+
+static int new_ask(struct nm_localizer *l, size_t n, const struct nm_localizer_listener *listener,
+                   struct nm_localizer_ask **ret)
+{
+    struct nm_localizer_ask *ask = calloc(1, sizeof *ask);
+
+    if (!ask)
+        return -ENOMEM;
+    ask->ids = calloc(n + 1, sizeof *ask->ids);
+    if (!ask->ids) {
+        free(ask);
+        return -ENOMEM;
+    }
+    ask->localizer = l;
+    ask->listener = *listener;
+    TAILQ_INSERT_TAIL(&l->asks, ask, link);
+    *ret = ask;
+    return 0;
+}
+
+int nm_localizer_ask(struct nm_localizer *l, const struct nm_localizer_user *user,
+                     const struct nm_localizer_resource *resources, size_t n,
+                     const struct nm_localizer_listener *listener, struct nm_localizer_ask **ret)
+{
+    _cleanup_(nm_localizer_ask_freep) struct nm_localizer_ask *ask = NULL;
+    struct nm_batch *own = NULL, *public = NULL;
+    int r;
+
+    assert(listener->ended);
+    if (!nm_name_is_valid(user->name) || !nm_name_is_valid(user->application))
+        return -EINVAL;
+    r = new_ask(l, n, listener, &ask);
+    if (r >= 0)
+        r = make_batch(l, user, resources, n, true, &public);
+    if (r >= 0)
+        r = make_batch(l, user, resources, n, false, &own);
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        r = ask_for(ask, user, &resources[i], resources[i].visibility == NM_VISIBILITY_PUBLIC ? public : own);
+    /* what was begun is in the cache by now: freeing the ask takes it out of the line again */
+    if (public)
+        nm_batches_put(l->batches, public);
+    if (own)
+        nm_batches_put(l->batches, own);
+    if (r >= 0)
+        r = begin_turn(l);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(ask);
+    return 0;
+}
+
+/* Somebody who has asked and not given back. */
+static bool is_wanted(uint64_t id, void *userdata)
+{
+    const struct nm_localizer *l = userdata;
+
+    return nm_cache_find(l->cache, id)->users > 0;
+}
+
+struct nm_localizer_ask *nm_localizer_ask_free(struct nm_localizer_ask *ask)
+{
+    struct nm_localizer *l;
+
+    if (!ask)
+        return NULL;
+    l = ask->localizer;
+    for (size_t i = 0; i < ask->n; i++)
+        nm_cache_release(l->cache, ask->ids[i], nm_now_usec());
+    TAILQ_REMOVE(&l->asks, ask, link);
+    nm_batches_give_up(l->batches, is_wanted);
+    (void)begin_turn(l);
+    free(ask->ids);
+    free(ask->message);
+    free(ask);
+    return NULL;
+}
+
+char *nm_localizer_target(const struct nm_localizer_ask *ask, size_t i)
+{
+    assert(i < ask->n);
+    return nm_layout_target(ask->localizer->local_dir, nm_cache_find(ask->localizer->cache, ask->ids[i]));
+}
+
+/* ---- the localizer ---- */
+
+void nm_localizer_begin_to_tidy(struct nm_localizer *l)
+{
+    l->tidies = true;
+    (void)begin_turn(l);
+}
+
+void nm_localizer_end_application(struct nm_localizer *l, const char *user, const char *application)
+{
+    nm_cache_end_application(l->cache, user, application);
+    (void)begin_turn(l);
+}
+
+uint64_t nm_localizer_bytes(const struct nm_localizer *l)
+{
+    return nm_cache_bytes(l->cache);
+}
+
+static int open_dirs(struct nm_localizer *l)
+{
+    l->program_fd = RET_NERRNO(open(l->params.program, O_PATH | O_CLOEXEC));
+    if (l->program_fd < 0)
+        return l->program_fd;
+    l->local_fd = RET_NERRNO(open(l->local_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (l->local_fd < 0)
+        return l->local_fd;
+    l->state_fd = RET_NERRNO(open(l->params.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (l->state_fd < 0)
+        return l->state_fd;
+    /* accounts' directories are made in these by name */
+    if (nm_check_private_dir(l->local_fd) < 0 || nm_check_private_dir(l->state_fd) < 0)
+        return -EPERM;
+    return mkdirat(l->local_fd, "usercache", 0755) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int make_batches(struct nm_localizer *l)
+{
+    const struct nm_batches_params params = {
+        .event = l->params.event,
+        .program_fd = l->program_fd,
+        .max_workers = l->params.max_workers,
+        .worker_max_bytes = l->params.worker_max_bytes,
+        .fetched = on_fetched,
+        .failed = on_failed,
+        .removed = on_removed,
+        .progress = on_progress,
+        .has_room = on_room,
+        .userdata = l,
+    };
+
+    return nm_batches_new(&params, &l->batches);
+}
+
+int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localizer **ret)
+{
+    _cleanup_(nm_localizer_freep) struct nm_localizer *l = calloc(1, sizeof *l);
+    int r;
+
+    if (!l)
+        return -ENOMEM;
+    TAILQ_INIT(&l->asks);
+    l->params = *params;
+    l->program_fd = l->local_fd = l->state_fd = -EBADF;
+    l->params.settings = json_incref(params->settings);
+    l->local_dir = strdup(params->local_dir);
+    l->boot_id = strdup(params->boot_id);
+    l->cache = nm_cache_new(params->cache_max_bytes);
+    if (!l->local_dir || !l->boot_id || !l->cache)
+        return -ENOMEM;
+    r = open_dirs(l);
+    if (r >= 0)
+        r = make_batches(l);
+    if (r >= 0)
+        r = nm_cache_file_load(l->state_fd, l->boot_id, l->cache);
+    if (r >= 0)
+        r = sd_event_add_defer(params->event, &l->turn, on_turn, l);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(l);
+    return 0;
+}
+
+struct nm_localizer *nm_localizer_free(struct nm_localizer *l)
+{
+    if (!l)
+        return NULL;
+    assert(TAILQ_EMPTY(&l->asks));
+    (void)nm_batches_free(l->batches);
+    (void)sd_event_source_disable_unref(l->turn);
+    (void)nm_cache_free(l->cache);
+    (void)nm_close(l->program_fd);
+    (void)nm_close(l->local_fd);
+    (void)nm_close(l->state_fd);
+    json_decref(l->params.settings);
+    free(l->local_dir);
+    free(l->boot_id);
+    free(l);
+    return NULL;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See place.h. */
+
+#include "localize/place.h"
+
+#include <assert.h>
+#include <sys/stat.h>
+
+#include "localize/copy.h"
+#include "localize/fetch-schemes.h"
+#include "localize/unpack.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/fileio.h"
+#include "util/tree.h"
+
+/* Of what is fetched to be unpacked; no archive has a name that begins so and ends as an archive's must. */
+#define ARCHIVE_FILE ".fetched"
+
+/* Where it is made. */
+struct place {
+    struct nm_fetch *fetch;
+    const struct nm_resource *res;
+    struct nm_uri uri;
+    int parent_fd;
+    const char *base;  /* of the target, in its parent */
+    char *tmp_path;
+    const char *tmp;   /* of tmp_path, in the parent */
+    int tmp_fd;
+    uint64_t bytes;
+};
+
+#define PLACE_NULL {.parent_fd = -EBADF, .tmp_fd = -EBADF}
+
+/* What isn't renamed by now is in nobody's interest. */
+static void place_done(struct place *p)
+{
+    if (p->tmp_fd >= 0)
+        (void)nm_remove_tree_at(p->parent_fd, p->tmp);
+    p->tmp_fd = nm_close(p->tmp_fd);
+    p->parent_fd = nm_close(p->parent_fd);
+    nm_uri_done(&p->uri);
+    free(p->tmp_path);
+}
+
+static int cannot_write(const struct place *p, int r, char **ret_message)
+{
+    return nm_fail(ret_message, r, "can't write %s: %s", p->res->target, strerror(-r));
+}
+
+static int open_parent(struct place *p)
+{
+    size_t len;
+    int r;
+
+    if (asprintf(&p->tmp_path, "%s_tmp", p->res->target) < 0) {
+        p->tmp_path = NULL;
+        return -ENOMEM;
+    }
+    len = (size_t)(strrchr(p->res->target, '/') - p->res->target);
+    p->base = p->res->target + len + 1;
+    p->tmp = p->tmp_path + len + 1;
+    p->tmp_path[len] = '\0';
+    r = len > 0 ? nm_mkdir_p(p->tmp_path, p->res->is_public ? 0755 : 0710) : 0;
+    if (r >= 0)
+        p->parent_fd = r = RET_NERRNO(open(len > 0 ? p->tmp_path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    p->tmp_path[len] = '/';
+    return r < 0 ? r : 0;
+}
+
+/* A target that is there is whole, and may be in use: nothing of it is touched. */
+static int make_tmp(struct place *p)
+{
+    int r = open_parent(p);
+
+    if (r < 0)
+        return r;
+    if (faccessat(p->parent_fd, p->base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return -EEXIST;
+    /* an earlier worker's, which was killed */
+    r = nm_remove_tree_at(p->parent_fd, p->tmp);
+    if (r < 0)
+        return r;
+    if (mkdirat(p->parent_fd, p->tmp, 0700) < 0)
+        return -errno;
+    p->tmp_fd = RET_NERRNO(openat(p->parent_fd, p->tmp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (p->tmp_fd >= 0)
+        return 0;
+    (void)unlinkat(p->parent_fd, p->tmp, AT_REMOVEDIR);
+    return p->tmp_fd;
+}
+
+/* The file as it is becomes name in dir_fd: what is ours is moved there ... */
+static int move_file(struct place *p, const char *ours, int dir_fd, const char *name, char **ret_message)
+{
+    struct stat st;
+
+    if (!(dir_fd == p->tmp_fd && nm_streq(ours, name)) && renameat(p->tmp_fd, ours, dir_fd, name) < 0)
+        return cannot_write(p, -errno, ret_message);
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        fchmodat(dir_fd, name, nm_localized_file_mode(p->res->is_public), 0) < 0)
+        return cannot_write(p, -errno, ret_message);
+    p->bytes += (uint64_t)st.st_size;
+    return 0;
+}
+
+/* ... and what isn't is copied. */
+static int copy_file(struct place *p, int fd, int dir_fd, const char *name, char **ret_message)
+{
+    const uint64_t most_bytes = p->fetch->work->limits.fetch_bytes;
+    _cleanup_close_ int to_fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    uint64_t bytes;
+    int r;
+
+    if (to_fd < 0)
+        return cannot_write(p, -errno, ret_message);
+    r = nm_copy_file(fd, to_fd, most_bytes, p->fetch->deadline_usec, nm_fetch_progress, p->fetch, &bytes);
+    if (r < 0)
+        return nm_fail(ret_message, r, "%s: it can't be copied to %s: %s", p->res->uri, p->res->target, strerror(-r));
+    if (fchmod(to_fd, nm_localized_file_mode(p->res->is_public)) < 0)
+        return cannot_write(p, -errno, ret_message);
+    p->bytes += bytes;
+    return 0;
+}
+
+/* ours: as which it stands in the temporary directory; NULL: it doesn't. */
+static int keep_file(struct place *p, int fd, const char *ours, int dir_fd, const char *name, char **ret_message)
+{
+    return ours ? move_file(p, ours, dir_fd, name, ret_message) : copy_file(p, fd, dir_fd, name, ret_message);
+}
+
+/* Nobody knows beforehand how much it will be: an archive's own word for it isn't to be trusted. */
+static void tell_unpacking(void *userdata, uint64_t bytes)
+{
+    struct nm_report *report = userdata;
+
+    nm_report_progress(report, "unpacking", bytes, 0);
+}
+
+static int unpack(struct place *p, int fd, int dir_fd, struct nm_pattern *pattern, char **ret_message)
+{
+    const struct nm_work_limits *l = &p->fetch->work->limits;
+    const struct nm_unpack_params params = {
+        .kind = nm_archive_kind(p->uri.name),
+        .is_public = p->res->is_public,
+        .pattern = pattern,
+        .most_bytes = l->unpacked_bytes,
+        .most_entries = l->entries,
+        .ratio = l->ratio,
+        .deadline_usec = p->fetch->deadline_usec,
+        .progress = tell_unpacking,
+        .userdata = p->fetch->report,
+    };
+    _cleanup_free_ char *message = NULL;
+    uint64_t bytes;
+    int r = nm_unpack(fd, dir_fd, &params, &bytes, &message);
+
+    if (r < 0)
+        return nm_fail(ret_message, r, "%s: %s", p->res->uri, message ? message : strerror(-r));
+    p->bytes += bytes;
+    return 0;
+}
+
+/* A directory with the archive's name, and in it what was in the archive. For a jar with a pattern also the jar
+ * itself: class paths of MapReduce name it there. */
+static int place_archive(struct place *p, int fd, const char *ours, struct nm_pattern *pattern, char **ret_message)
+{
+    _cleanup_close_ int dir_fd = -EBADF;
+    int r;
+
+    if (mkdirat(p->tmp_fd, p->uri.name, nm_localized_dir_mode(p->res->is_public)) < 0)
+        return cannot_write(p, -errno, ret_message);
+    dir_fd = openat(p->tmp_fd, p->uri.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir_fd < 0)
+        return cannot_write(p, -errno, ret_message);
+    r = unpack(p, fd, dir_fd, pattern, ret_message);
+    if (r < 0)
+        return r;
+    if (pattern)
+        return keep_file(p, fd, ours, dir_fd, p->uri.name, ret_message);
+    return ours && unlinkat(p->tmp_fd, ours, 0) < 0 ? cannot_write(p, -errno, ret_message) : 0;
+}
+
+/* Here a sentence gets its beginning: which resource it is about. */
+static int fetch(struct place *p, const char *file, int *ret_fd, bool *ret_is_ours, char **ret_message)
+{
+    const struct nm_fetch_to to = {.dir_fd = p->tmp_fd, .dir_path = p->tmp_path, .name = file};
+    _cleanup_free_ char *message = NULL;
+    int r = nm_fetch(p->fetch, p->res, &p->uri, &to, ret_fd, ret_is_ours, &message);
+
+    return r < 0 ? nm_fail(ret_message, r, "%s: %s", p->res->uri, message ? message : strerror(-r)) : 0;
+}
+
+/* What an archive is, its name says; others, of whatever type, are files. */
+static int fill(struct place *p, char **ret_message)
+{
+    const enum nm_archive_kind kind =
+        p->res->type == NM_RESOURCE_FILE ? NM_ARCHIVE_NONE : nm_archive_kind(p->uri.name);
+    const char *file = kind == NM_ARCHIVE_NONE ? p->uri.name : ARCHIVE_FILE;
+    _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
+    _cleanup_free_ char *message = NULL;
+    _cleanup_close_ int fd = -EBADF;
+    bool is_ours;
+    int r;
+
+    if (p->res->type == NM_RESOURCE_PATTERN && kind == NM_ARCHIVE_JAR) {
+        r = nm_pattern_new(p->res->pattern, &pattern, &message);
+        if (r < 0)
+            return nm_fail(ret_message, r, "%s: %s", p->res->uri, message ? message : strerror(-r));
+    }
+    r = fetch(p, file, &fd, &is_ours, ret_message);
+    if (r < 0)
+        return r;
+    return kind == NM_ARCHIVE_NONE ? keep_file(p, fd, is_ours ? file : NULL, p->tmp_fd, p->uri.name, ret_message)
+                                   : place_archive(p, fd, is_ours ? file : NULL, pattern, ret_message);
+}
+
+/* The rename is last: until then all that there is has a name that nobody looks for. */
+int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, char **ret_message)
+{
+    _cleanup_(place_done) struct place p = PLACE_NULL;
+    int r;
+
+    p.fetch = f;
+    p.res = res;
+    f->deadline_usec = nm_add_u64(nm_now_usec(), f->work->limits.time_usec);
+    r = nm_uri_parse(res->uri, &p.uri, ret_message);
+    if (r < 0)
+        return r;
+    r = make_tmp(&p);
+    if (r < 0)
+        return cannot_write(&p, r, ret_message);
+    r = fill(&p, ret_message);
+    if (r < 0)
+        return r;
+    if (fchmod(p.tmp_fd, nm_localized_dir_mode(res->is_public)) < 0 ||
+        renameat2(p.parent_fd, p.tmp, p.parent_fd, p.base, RENAME_NOREPLACE) < 0)
+        return cannot_write(&p, -errno, ret_message);
+    p.tmp_fd = nm_close(p.tmp_fd); /* nothing is left to be removed */
+    *ret_bytes = p.bytes;
+    return 0;
+}
+
+int nm_unplace(const char *target, char **ret_message)
+{
+    _cleanup_free_ char *tmp = NULL, *copy = strdup(target);
+    _cleanup_close_ int parent_fd = -EBADF;
+    char *base = copy ? strrchr(copy, '/') : NULL;
+    int r;
+
+    if (!base || asprintf(&tmp, "%s_tmp", base + 1) < 0)
+        return -ENOMEM;
+    *base++ = '\0';
+    parent_fd = RET_NERRNO(open(*copy ? copy : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (parent_fd == -ENOENT)
+        return 0;
+    r = parent_fd < 0 ? parent_fd : nm_remove_tree_at(parent_fd, tmp);
+    if (r >= 0)
+        r = nm_remove_tree_at(parent_fd, base);
+    return r < 0 ? nm_fail(ret_message, r, "can't remove %s: %s", target, strerror(-r)) : 0;
+}

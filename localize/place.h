@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Makes a resource's target: the directory TARGET, in which stands the resource under its own name, as a file or
+ * unpacked. It is made as TARGET_tmp and renamed, so that a TARGET is whole whenever it is there. It isn't synced:
+ * after a crash of the host nobody may rely on what there is.
+ */
+
+#include "localize/fetch.h"
+
+/* *ret_bytes is what it takes. On failure a whole sentence is in *ret_message (freed by the caller), and nothing is
+ * left. */
+int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, char **ret_message);
+
+/* Removes a target and what an unfinished nm_place() has left of it; it is no error if nothing is there. */
+int nm_unplace(const char *target, char **ret_message);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See report.h. */
+
+#include "localize/report.h"
+
+#include <jansson.h>
+
+#include "util/clock.h"
+#include "util/fileio.h"
+#include "util/macros.h"
+
+/* Nobody who listens any more is no reason to stop: what is fetched is there for the next to ask. */
+static void say(struct nm_report *report, json_t *json)
+{
+    char line[NM_REPORT_LINE_MAX_BYTES];
+    size_t size = json ? json_dumpb(json, line, sizeof line - 1, JSON_COMPACT) : 0;
+
+    json_decref(json);
+    if (size == 0 || size >= sizeof line)
+        return;
+    line[size] = '\n';
+    (void)nm_write_all(report->fd, line, size + 1);
+}
+
+void nm_report_progress(struct nm_report *report, const char *state, uint64_t bytes, uint64_t total_bytes)
+{
+    uint64_t now_usec = nm_now_usec();
+
+    if (now_usec - report->last_usec < NM_REPORT_INTERVAL_USEC)
+        return;
+    report->last_usec = now_usec;
+    say(report, json_pack("{s:I, s:s, s:I, s:I}", report->list, (json_int_t)report->index, "state", state, "bytes",
+                          (json_int_t)bytes, "total", (json_int_t)total_bytes));
+}
+
+void nm_report_done(struct nm_report *report, uint64_t bytes)
+{
+    say(report, json_pack("{s:I, s:s, s:I}", report->list, (json_int_t)report->index, "state", "done", "bytes",
+                          (json_int_t)bytes));
+}
+
+/* A message may quote a server, and ends on somebody's terminal: what isn't plain text becomes '?'. Its length
+ * leaves room for what JSON puts before quotes. */
+void nm_report_failed(struct nm_report *report, const char *message)
+{
+    char plain[NM_REPORT_LINE_MAX_BYTES / 2 - 64];
+    size_t i = 0;
+
+    for (; message[i] && i < sizeof plain - 1; i++)
+        plain[i] = message[i] >= ' ' && message[i] <= '~' ? message[i] : '?';
+    plain[i] = '\0';
+    say(report,
+        json_pack("{s:I, s:s, s:s}", report->list, (json_int_t)report->index, "state", "failed", "error", plain));
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What nm-localizer says, one JSON object a line on its standard output:
+ *
+ *   {"resource": 0, "state": "fetching" or "unpacking", "bytes": ..., "total": ...}   (total 0: nobody knows)
+ *   {"resource": 0, "state": "done", "bytes": what it takes here}
+ *   {"resource": 0, "state": "failed", "error": "a sentence"}
+ *
+ * "resource" is its place in the list; for a removal it is called "removal". The last two come once for each;
+ * "fetching" and "unpacking" come as it goes on, a few a second at most. Whoever reads must not be held up, nor hold
+ * up the work for long.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NM_REPORT_INTERVAL_USEC UINT64_C(250000)
+#define NM_REPORT_LINE_MAX_BYTES 4096U
+
+struct nm_report {
+    int fd;
+    const char *list; /* "resource" or "removal" */
+    size_t index;     /* in that */
+    uint64_t last_usec;
+};
+
+/* Now and then; most calls do nothing. */
+void nm_report_progress(struct nm_report *report, const char *state, uint64_t bytes, uint64_t total_bytes);
+void nm_report_done(struct nm_report *report, uint64_t bytes);
+void nm_report_failed(struct nm_report *report, const char *message);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See said.h. */
+
+#include "localize/said.h"
+
+#include "util/error.h"
+#include "util/macros.h"
+
+static int get_state(const char *word, enum nm_said_state *ret)
+{
+    static const char *const words[] = {
+        [NM_SAID_FETCHING] = "fetching",
+        [NM_SAID_UNPACKING] = "unpacking",
+        [NM_SAID_DONE] = "done",
+        [NM_SAID_FAILED] = "failed",
+    };
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++)
+        if (nm_streq(word, words[i])) {
+            *ret = (enum nm_said_state)i;
+            return 0;
+        }
+    return -EBADMSG;
+}
+
+int nm_said_parse(const char *text, size_t size, struct nm_said *ret)
+{
+    _cleanup_(nm_said_done) struct nm_said said = {.error = ""};
+    json_int_t resource = -1, removal = -1, bytes = 0, total = 0;
+    const char *state;
+
+    said.json = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    if (!said.json || json_unpack_ex(said.json, NULL, JSON_STRICT, "{s?:I, s?:I, s:s, s?:I, s?:I, s?:s}", "resource",
+                                     &resource, "removal", &removal, "state", &state, "bytes", &bytes, "total", &total,
+                                     "error", &said.error) < 0)
+        return -EBADMSG;
+    if ((resource < 0) == (removal < 0) || bytes < 0 || total < 0 || get_state(state, &said.state) < 0)
+        return -EBADMSG;
+    said.is_removal = removal >= 0;
+    said.index = (size_t)(said.is_removal ? removal : resource);
+    said.bytes = (uint64_t)bytes;
+    said.total_bytes = (uint64_t)total;
+    *ret = said;
+    said.json = NULL;
+    return 0;
+}
+
+void nm_said_done(struct nm_said *said)
+{
+    json_decref(said->json);
+    said->json = NULL;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See unpack.h. libarchive takes the archive apart; what is made of it is made here, name by name beneath one
+ * descriptor. */
+
+#include "localize/unpack.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <assert.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "localize/inside.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+#define READ_BYTES (64U << 10)
+#define FREE_OF_RATIO_BYTES (64 * NM_MIB)
+
+struct unpack {
+    const struct nm_unpack_params *params;
+    struct archive *archive;
+    int source_fd, root_fd;
+    uint64_t source_bytes, most_bytes; /* what the archive has; what it may become */
+    uint64_t bytes, entries;           /* so far */
+    char **message;
+    char buf[READ_BYTES];
+};
+
+static void unpack_free(struct unpack **u)
+{
+    if (*u)
+        (void)archive_read_free((*u)->archive);
+    free(*u);
+}
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t len = strlen(name), n = strlen(ending);
+
+    return len > n && strcasecmp(name + len - n, ending) == 0;
+}
+
+enum nm_archive_kind nm_archive_kind(const char *name)
+{
+    if (ends_with(name, ".jar"))
+        return NM_ARCHIVE_JAR;
+    if (ends_with(name, ".zip"))
+        return NM_ARCHIVE_ZIP;
+    return ends_with(name, ".tar") || ends_with(name, ".tar.gz") || ends_with(name, ".tgz") ||
+                   ends_with(name, ".tar.xz")
+               ? NM_ARCHIVE_TAR
+               : NM_ARCHIVE_NONE;
+}
+
+mode_t nm_localized_file_mode(bool is_public)
+{
+    return is_public ? 0555 : 0500;
+}
+
+mode_t nm_localized_dir_mode(bool is_public)
+{
+    return is_public ? 0755 : 0700;
+}
+
+/* Hands libarchive the next piece of the file. This is also where we get a word in when it goes through much on its
+ * own. */
+static ssize_t read_source(struct archive *a, void *userdata, const void **ret)
+{
+    struct unpack *u = userdata;
+    ssize_t n;
+
+    if (nm_now_usec() >= u->params->deadline_usec) {
+        archive_set_error(a, ETIMEDOUT, "it takes too long");
+        return ARCHIVE_FATAL;
+    }
+    do
+        n = read(u->source_fd, u->buf, sizeof u->buf);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        archive_set_error(a, errno, "it can't be read: %s", strerror(errno));
+        return ARCHIVE_FATAL;
+    }
+    *ret = u->buf;
+    return n;
+}
+
+static la_int64_t seek_source(struct archive *a, void *userdata, la_int64_t offset, int whence)
+{
+    struct unpack *u = userdata;
+    off_t at = lseek(u->source_fd, offset, whence);
+
+    (void)a;
+    return at < 0 ? ARCHIVE_FATAL : at;
+}
+
+static la_int64_t skip_source(struct archive *a, void *userdata, la_int64_t request)
+{
+    struct unpack *u = userdata;
+    off_t at = lseek(u->source_fd, 0, SEEK_CUR);
+
+    (void)a;
+    /* beyond its end there is nothing to skip */
+    if (at < 0 || request > (la_int64_t)u->source_bytes - at)
+        return 0;
+    return lseek(u->source_fd, request, SEEK_CUR) < 0 ? ARCHIVE_FATAL : request;
+}
+
+/* libarchive's reasons are for people; of its codes only two matter to us. */
+static int archive_failed(struct unpack *u, const char *doing)
+{
+    const char *reason = archive_error_string(u->archive);
+    int error = archive_errno(u->archive);
+
+    if (error == ENOMEM)
+        return nm_fail(u->message, -ENOMEM, "its archive wants more memory than it may have");
+    return nm_fail(u->message, error == ETIMEDOUT ? -ETIMEDOUT : -EBADMSG, "its archive can't be unpacked: %s: %s",
+                   doing, reason ? reason : "unknown error");
+}
+
+static int entry_failed(struct unpack *u, int r, const char *path, const char *reason)
+{
+    return nm_fail(u->message, r, "its archive is refused: %s: %s", *path ? path : "an entry", reason);
+}
+
+/* Only what such names promise: each further format and filter is further code for strangers' bytes. */
+static int open_archive(struct unpack *u)
+{
+    struct archive *a = u->archive = archive_read_new();
+    bool ok;
+
+    if (!a)
+        return -ENOMEM;
+    ok = u->params->kind == NM_ARCHIVE_TAR
+             ? archive_read_support_format_tar(a) == ARCHIVE_OK && archive_read_support_filter_gzip(a) == ARCHIVE_OK &&
+                   archive_read_support_filter_xz(a) == ARCHIVE_OK
+             : archive_read_support_format_zip(a) == ARCHIVE_OK;
+    ok = ok && archive_read_set_read_callback(a, read_source) == ARCHIVE_OK &&
+         archive_read_set_seek_callback(a, seek_source) == ARCHIVE_OK &&
+         archive_read_set_skip_callback(a, skip_source) == ARCHIVE_OK &&
+         archive_read_set_callback_data(a, u) == ARCHIVE_OK;
+    if (!ok)
+        return nm_fail(u->message, -ENOTSUP, "this libarchive lacks zip, tar, gzip or xz");
+    if (archive_read_open1(a) != ARCHIVE_OK)
+        return archive_failed(u, "opening it");
+    /* one filter, and the file itself: gzip in gzip in gzip only serves to get round the ratio */
+    if (archive_filter_count(a) > 2)
+        return nm_fail(u->message, -EBADMSG, "its archive is refused: it is compressed more than once");
+    return 0;
+}
+
+static int count_entry(struct unpack *u, const char *path)
+{
+    if (++u->entries > u->params->most_entries)
+        return entry_failed(u, -EFBIG, path, "it has more entries than it may");
+    return 0;
+}
+
+/* Is there room for so many bytes, beside what came out before? */
+static int check_room(struct unpack *u, uint64_t bytes, const char *path)
+{
+    if (nm_add_u64(u->bytes, bytes) <= u->most_bytes)
+        return 0;
+    return entry_failed(u, -EFBIG, path,
+                        u->most_bytes < u->params->most_bytes
+                            ? "so much comes out of so little that it is taken for a bomb"
+                            : "more comes out of it than may");
+}
+
+/* Opens a directory beneath the root part by part, none of which may be a symlink, and makes what is missing. */
+static int open_parents(struct unpack *u, char *dir)
+{
+    _cleanup_close_ int fd = RET_NERRNO(openat(u->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    char *rest = dir;
+
+    for (char *part; fd >= 0 && (part = strsep(&rest, "/")) && *part;) {
+        int next = openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        if (next < 0 && errno == ENOENT) {
+            int r = count_entry(u, part);
+            if (r < 0)
+                return r;
+            if (mkdirat(fd, part, nm_localized_dir_mode(u->params->is_public)) < 0)
+                return entry_failed(u, -errno, part, strerror(errno));
+            next = openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        }
+        if (next < 0)
+            return entry_failed(u, -errno, part,
+                                errno == ENOTDIR || errno == ELOOP ? "it leads through what is no directory"
+                                                                   : strerror(errno));
+        (void)nm_close(fd);
+        fd = next;
+    }
+    return fd < 0 ? fd : STEAL_FD(fd);
+}
+
+/* The directory that the path's last part stands in (the caller's to close), and that part. */
+static int open_parent(struct unpack *u, const char *path, char copy[static PATH_MAX], const char **ret_name)
+{
+    char *slash;
+
+    (void)stpcpy(copy, path);
+    slash = strrchr(copy, '/');
+    if (slash)
+        *slash = '\0';
+    *ret_name = slash ? slash + 1 : path;
+    return open_parents(u, slash ? copy : copy + strlen(copy));
+}
+
+/* A directory that is there already is fine: archives name them again and again. */
+static int make_dir(struct unpack *u, const char *path)
+{
+    char copy[PATH_MAX];
+    int fd;
+
+    (void)stpcpy(copy, path);
+    fd = open_parents(u, copy);
+    if (fd < 0)
+        return fd;
+    (void)nm_close(fd);
+    return 0;
+}
+
+static int write_at(int fd, const char *data, size_t size, off_t offset)
+{
+    while (size > 0) {
+        ssize_t n = pwrite(fd, data, size, offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        data += n;
+        size -= (size_t)n;
+        offset += n;
+    }
+    return 0;
+}
+
+/* Holes count as if they were written: whoever reads the file reads them. */
+static int write_data(struct unpack *u, const char *path, int fd, uint64_t *ret_size)
+{
+    uint64_t end = 0;
+
+    for (;;) {
+        const void *data;
+        la_int64_t offset;
+        size_t size;
+        int r = archive_read_data_block(u->archive, &data, &size, &offset);
+
+        if (r == ARCHIVE_EOF)
+            break;
+        if (r < ARCHIVE_WARN || offset < 0)
+            return archive_failed(u, path);
+        if (size == 0)
+            continue;
+        end = NM_MAX(end, nm_add_u64((uint64_t)offset, size));
+        r = check_room(u, end, path);
+        if (r < 0)
+            return r;
+        r = write_at(fd, data, size, offset);
+        if (r < 0)
+            return entry_failed(u, r, path, strerror(-r));
+        u->params->progress(u->params->userdata, u->bytes + end);
+    }
+    *ret_size = end;
+    return 0;
+}
+
+/* 0600 until it is complete; what the archive says of its mode, owner and times was true elsewhere. */
+static int make_file(struct unpack *u, struct archive_entry *e, const char *path, int parent_fd, const char *name)
+{
+    _cleanup_close_ int fd = openat(parent_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    uint64_t size = 0, declared = archive_entry_size_is_set(e) ? (uint64_t)archive_entry_size(e) : 0;
+    int r;
+
+    if (fd < 0)
+        return entry_failed(u, -errno, path, strerror(errno));
+    r = check_room(u, declared, path);
+    if (r >= 0)
+        r = write_data(u, path, fd, &size);
+    if (r < 0)
+        return r;
+    /* a hole at its end */
+    if (declared > size && ftruncate(fd, (off_t)declared) < 0)
+        return entry_failed(u, -errno, path, strerror(errno));
+    u->bytes = nm_add_u64(u->bytes, NM_MAX(size, declared));
+    return fchmod(fd, nm_localized_file_mode(u->params->is_public)) < 0
+               ? entry_failed(u, -errno, path, strerror(errno))
+               : 0;
+}
+
+/* Whether there is something at its target by now doesn't matter; that it can't be outside does. */
+static int make_symlink(struct unpack *u, struct archive_entry *e, const char *path, int parent_fd, const char *name)
+{
+    const char *target = archive_entry_symlink(e);
+
+    if (!target)
+        target = archive_entry_symlink_utf8(e);
+    if (!target || !nm_inside_link(path, target))
+        return entry_failed(u, -EXDEV, path, "it is a link that leads out of it");
+    return symlinkat(target, parent_fd, name) < 0 ? entry_failed(u, -errno, path, strerror(errno)) : 0;
+}
+
+/* Another name for a file that was unpacked before. Not for a symlink: from another depth it would lead elsewhere. */
+static int make_hard_link(struct unpack *u, const char *link, const char *path, int parent_fd, const char *name)
+{
+    _cleanup_close_ int from_fd = -EBADF;
+    char from[PATH_MAX], copy[PATH_MAX];
+    const char *from_name;
+    struct stat st;
+
+    if (nm_inside_clean(link, from) < 0 || !*from)
+        return entry_failed(u, -EXDEV, path, "it is a link that leads out of it");
+    from_fd = open_parent(u, from, copy, &from_name);
+    if (from_fd < 0)
+        return from_fd;
+    if (fstatat(from_fd, from_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+        return entry_failed(u, -EBADMSG, path, "it is a link to what is no file of the archive");
+    return linkat(from_fd, from_name, parent_fd, name, 0) < 0 ? entry_failed(u, -errno, path, strerror(errno)) : 0;
+}
+
+static int make_in_parent(struct unpack *u, struct archive_entry *e, const char *path)
+{
+    _cleanup_close_ int parent_fd = -EBADF;
+    const char *name, *link = archive_entry_hardlink(e);
+    char copy[PATH_MAX];
+
+    parent_fd = open_parent(u, path, copy, &name);
+    if (parent_fd < 0)
+        return parent_fd;
+    /* of two entries of one name the later counts, as it does for tar */
+    if (unlinkat(parent_fd, name, 0) < 0 && errno != ENOENT)
+        return entry_failed(u, -errno, path, "it stands where a directory is");
+    if (link)
+        return make_hard_link(u, link, path, parent_fd, name);
+    return archive_entry_filetype(e) == AE_IFLNK ? make_symlink(u, e, path, parent_fd, name)
+                                                 : make_file(u, e, path, parent_fd, name);
+}
+
+static const char *entry_name(struct archive_entry *e)
+{
+    const char *name = archive_entry_pathname(e);
+
+    /* a name in UTF-8 that the locale can't write */
+    return name ? name : archive_entry_pathname_utf8(e);
+}
+
+/* The pattern is for the name as the archive has it, since that is what its author saw. */
+static int make_entry(struct unpack *u, struct archive_entry *e)
+{
+    const char *name = entry_name(e);
+    char path[PATH_MAX];
+    int r;
+
+    if (!name)
+        return entry_failed(u, -EBADMSG, "", "it has no name");
+    r = nm_inside_clean(name, path);
+    if (r < 0)
+        return entry_failed(u, r, name, r == -EXDEV ? "it leads out of it" : "its name is too long or too deep");
+    r = count_entry(u, path);
+    if (r < 0)
+        return r;
+    if (u->params->pattern) {
+        /* a directory comes with what is in it */
+        r = archive_entry_filetype(e) == AE_IFDIR ? 0 : nm_pattern_match(u->params->pattern, name);
+        if (r <= 0)
+            return r < 0 ? entry_failed(u, r, path, "its pattern can't tell in reasonable time whether it matches") : 0;
+    }
+    if (archive_entry_hardlink(e))
+        return make_in_parent(u, e, path);
+    switch (archive_entry_filetype(e)) {
+    case AE_IFDIR:
+        return make_dir(u, path);
+    case AE_IFREG:
+    case AE_IFLNK:
+        return *path ? make_in_parent(u, e, path) : entry_failed(u, -EBADMSG, name, "it is no name for a file");
+    default:
+        return entry_failed(u, -EBADMSG, path, "it is a device, a pipe or a socket");
+    }
+}
+
+/* A warning (a name in another charset, an attribute that is lost) is no reason to refuse: most archives are
+ * harmless. */
+static int make_entries(struct unpack *u)
+{
+    for (;;) {
+        struct archive_entry *e;
+        int r = archive_read_next_header(u->archive, &e);
+
+        if (r == ARCHIVE_EOF)
+            return 0;
+        if (r < ARCHIVE_WARN)
+            return archive_failed(u, "reading it");
+        r = make_entry(u, e);
+        if (r < 0)
+            return r;
+    }
+}
+
+int nm_unpack(int source_fd, int dir_fd, const struct nm_unpack_params *p, uint64_t *ret_bytes, char **ret_message)
+{
+    _cleanup_(unpack_free) struct unpack *u = calloc(1, sizeof *u);
+    struct stat st;
+    int r;
+
+    assert(p->kind != NM_ARCHIVE_NONE && p->progress);
+    if (!u)
+        return -ENOMEM;
+    if (fstat(source_fd, &st) < 0 || lseek(source_fd, 0, SEEK_SET) < 0)
+        return -errno;
+    u->params = p;
+    u->message = ret_message;
+    u->source_fd = source_fd;
+    u->root_fd = dir_fd;
+    u->source_bytes = (uint64_t)st.st_size;
+    u->most_bytes = u->source_bytes > UINT64_MAX / p->ratio
+                        ? p->most_bytes
+                        : NM_MIN(p->most_bytes, NM_MAX(FREE_OF_RATIO_BYTES, u->source_bytes * p->ratio));
+    r = open_archive(u);
+    if (r >= 0)
+        r = make_entries(u);
+    if (r < 0)
+        return r;
+    *ret_bytes = u->bytes;
+    return 0;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See uri.h. libcurl's own parser takes the URIs apart that we fetch ourselves. */
+
+#include "localize/uri.h"
+
+#include <ctype.h>
+#include <curl/curl.h>
+#include <limits.h>
+
+#include "util/error.h"
+#include "util/parse.h"
+
+NM_DEFINE_CLEANUP(char *, curl_free)
+
+static void url_cleanup(CURLU **url)
+{
+    curl_url_cleanup(*url);
+}
+
+/* Schemes are known in any case, as RFC 3986 has them; a command is configured for the one in lower case. */
+static int get_scheme(const char *text, struct nm_uri *uri)
+{
+    static const struct {
+        const char *word;
+        enum nm_uri_scheme scheme;
+    } known[] = {
+        {"file", NM_URI_FILE}, {"http", NM_URI_HTTP},       {"https", NM_URI_HTTP},
+        {"hdfs", NM_URI_HDFS}, {"webhdfs", NM_URI_WEBHDFS},
+    };
+    size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
+
+    if (len == 0 || text[len] != ':' || !isalpha((unsigned char)*text))
+        return -EINVAL;
+    uri->word = strndup(text, len);
+    if (!uri->word)
+        return -ENOMEM;
+    for (char *p = uri->word; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    uri->scheme = NM_URI_OTHER;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(known); i++)
+        if (nm_streq(uri->word, known[i].word))
+            uri->scheme = known[i].scheme;
+    return 0;
+}
+
+/* One part of a URL; *ret stays NULL where it isn't there. */
+static int get_part(CURLU *url, CURLUPart part, unsigned flags, char **ret)
+{
+    _cleanup_(curl_freep) char *value = NULL;
+    CURLUcode code = curl_url_get(url, part, &value, flags);
+
+    if (code == CURLUE_NO_HOST || code == CURLUE_NO_PORT)
+        return 0;
+    if (code == CURLUE_OUT_OF_MEMORY)
+        return -ENOMEM;
+    if (code != CURLUE_OK)
+        return -EINVAL; /* such as a control character that was encoded */
+    if (!*value)
+        return 0;
+    *ret = strdup(value);
+    return *ret ? 0 : -ENOMEM;
+}
+
+/* PATH_AS_IS: HDFS and web servers know best what ".." means to them. NON_SUPPORT_SCHEME: curl knows no hdfs. */
+static int get_parts(const char *text, struct nm_uri *uri)
+{
+    _cleanup_(url_cleanup) CURLU *url = curl_url();
+    _cleanup_free_ char *port = NULL;
+    uint64_t number = 0;
+    int r;
+
+    if (!url)
+        return -ENOMEM;
+    if (curl_url_set(url, CURLUPART_URL, text,
+                     CURLU_NON_SUPPORT_SCHEME | CURLU_NO_AUTHORITY | CURLU_PATH_AS_IS) != CURLUE_OK)
+        return -EINVAL;
+    r = get_part(url, CURLUPART_HOST, 0, &uri->host);
+    if (r >= 0)
+        r = get_part(url, CURLUPART_PORT, 0, &port);
+    if (r >= 0)
+        r = get_part(url, CURLUPART_PATH, CURLU_URLDECODE, &uri->path);
+    if (r < 0)
+        return r;
+    if (!uri->path || *uri->path != '/' || (port && (nm_parse_u64(port, &number) < 0 || number > UINT16_MAX)))
+        return -EINVAL;
+    if (!uri->host && uri->scheme != NM_URI_FILE)
+        return -EINVAL;
+    uri->port = (unsigned)number;
+    return 0;
+}
+
+/* The name will be that of a file here. */
+static int get_name(const char *text, struct nm_uri *uri)
+{
+    const char *slash = strrchr(uri->path ? uri->path : text, '/');
+    const char *name = slash ? slash + 1 : text + strlen(uri->word) + 1;
+    int len = 0;
+
+    if (uri->path) {
+        uri->name = strdup(name);
+    } else {
+        _cleanup_(curl_freep) char *decoded = curl_easy_unescape(NULL, name, 0, &len);
+
+        if (decoded && strlen(decoded) != (size_t)len)
+            return -EINVAL; /* a NUL in it */
+        uri->name = decoded ? strdup(decoded) : NULL;
+    }
+    if (!uri->name)
+        return -ENOMEM;
+    if (!*uri->name || strchr(uri->name, '/') || strlen(uri->name) > NAME_MAX || nm_streq(uri->name, ".") ||
+        nm_streq(uri->name, ".."))
+        return -EINVAL;
+    return 0;
+}
+
+int nm_uri_parse(const char *text, struct nm_uri *ret, char **ret_message)
+{
+    _cleanup_(nm_uri_done) struct nm_uri uri = {0};
+    int r = get_scheme(text, &uri);
+
+    if (r >= 0 && uri.scheme != NM_URI_OTHER)
+        r = get_parts(text, &uri);
+    if (r >= 0)
+        r = get_name(text, &uri);
+    if (r == -EINVAL)
+        return nm_fail(ret_message, r, "%s: this is not the URI of a file, as in hdfs://host/folder/name", text);
+    if (r < 0)
+        return r;
+    *ret = uri;
+    uri = (struct nm_uri){0};
+    return 0;
+}
+
+void nm_uri_done(struct nm_uri *uri)
+{
+    free(uri->word);
+    free(uri->host);
+    free(uri->path);
+    free(uri->name);
+    *uri = (struct nm_uri){0};
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See webhdfs.h. */
+
+#include "localize/webhdfs.h"
+
+#include <curl/curl.h>
+#include <jansson.h>
+
+#include "util/error.h"
+#include "util/macros.h"
+
+NM_DEFINE_CLEANUP(char *, curl_free)
+
+/* Everything but the slashes is encoded, so that no name can become a query of its own. */
+static int print_path(FILE *out, const char *path, size_t len)
+{
+    for (size_t i = 0; i < len;) {
+        size_t part = 0;
+
+        while (i + part < len && path[i + part] != '/')
+            part++;
+        if (part > 0) {
+            _cleanup_(curl_freep) char *escaped = curl_easy_escape(NULL, path + i, (int)part);
+
+            if (!escaped)
+                return -ENOMEM;
+            (void)fputs(escaped, out);
+        }
+        i += part;
+        for (; i < len && path[i] == '/'; i++)
+            (void)fputc('/', out);
+    }
+    return 0;
+}
+
+/* user.name is whom a cluster without Kerberos takes us for: it believes anybody. */
+int nm_webhdfs_url(const char *base, const char *path, size_t path_len, const char *op, const char *user, char **ret)
+{
+    _cleanup_(curl_freep) char *escaped = user ? curl_easy_escape(NULL, user, 0) : NULL;
+    _cleanup_free_ char *url = NULL;
+    size_t size;
+    FILE *out;
+    int r;
+
+    if (user && !escaped)
+        return -ENOMEM;
+    out = open_memstream(&url, &size);
+    if (!out)
+        return -ENOMEM;
+    (void)fprintf(out, "%s/webhdfs/v1", base);
+    r = print_path(out, path, path_len);
+    (void)fprintf(out, "?op=%s%s%s", op, user ? "&user.name=" : "", user ? escaped : "");
+    if (fclose(out) != 0 || r < 0)
+        return -ENOMEM;
+    *ret = STEAL_PTR(url);
+    return 0;
+}
+
+/* Octal, of at most four digits: the first is the sticky bit, which no file's reader asks for. */
+static int parse_mode(const char *word, unsigned *ret)
+{
+    size_t len = strspn(word, "01234567");
+
+    if (len == 0 || len > 4 || word[len])
+        return -EBADMSG;
+    *ret = (unsigned)strtoul(word, NULL, 8) & 0777;
+    return 0;
+}
+
+/* There is more in it, of which newer name nodes have more still: what we don't ask for may be there. */
+int nm_webhdfs_parse_status(const char *text, size_t size, struct nm_webhdfs_status *ret)
+{
+    json_auto_t *json =
+        size > NM_WEBHDFS_MAX_BYTES ? NULL : json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    struct nm_webhdfs_status status = {0};
+    json_int_t length, modified;
+    const char *type, *mode;
+
+    if (!json || json_unpack(json, "{s:{s:s, s:I, s:I, s:s}}", "FileStatus", "type", &type, "length", &length,
+                             "modificationTime", &modified, "permission", &mode) < 0)
+        return -EBADMSG;
+    if (length < 0 || modified < 0 || parse_mode(mode, &status.mode) < 0)
+        return -EBADMSG;
+    status.is_directory = nm_streq(type, "DIRECTORY");
+    if (!status.is_directory && !nm_streq(type, "FILE"))
+        return -EBADMSG;
+    status.length_bytes = (uint64_t)length;
+    status.modified_msec = (uint64_t)modified;
+    *ret = status;
+    return 0;
+}
+
+int nm_webhdfs_parse_exception(const char *text, size_t size, char **ret_class, char **ret_text)
+{
+    json_auto_t *json =
+        size > NM_WEBHDFS_MAX_BYTES ? NULL : json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    _cleanup_free_ char *class = NULL, *message = NULL;
+    const char *exception, *words = "";
+
+    if (!json ||
+        json_unpack(json, "{s:{s:s, s?:s}}", "RemoteException", "exception", &exception, "message", &words) < 0)
+        return -EBADMSG;
+    class = strdup(exception);
+    message = strdup(words);
+    if (!class || !message)
+        return -ENOMEM;
+    *ret_class = STEAL_PTR(class);
+    *ret_text = STEAL_PTR(message);
+    return 0;
+}

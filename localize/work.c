@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See work.h. */
+
+#include "localize/work.h"
+
+#include <limits.h>
+
+#include "util/error.h"
+#include "util/macros.h"
+
+/* A day for one resource is more than any job waits; terabytes have to be asked for. */
+static const struct nm_work_limits default_limits = {
+    .fetch_bytes = 64 * 1024 * NM_MIB,
+    .unpacked_bytes = 128 * 1024 * NM_MIB,
+    .entries = 1000000,
+    .ratio = 200,
+    .time_usec = 24 * 3600 * NM_USEC_PER_SEC,
+    .idle_usec = 60 * NM_USEC_PER_SEC,
+    .attempts = 4,
+};
+
+/* Not empty: a command has a word, and a name service a name node. */
+static bool is_strings(json_t *list)
+{
+    json_t *word;
+    size_t i;
+
+    if (!json_is_array(list) || json_array_size(list) == 0)
+        return false;
+    json_array_foreach(list, i, word)
+        if (!json_is_string(word) || json_string_length(word) == 0)
+            return false;
+    return true;
+}
+
+/* "name_nodes" and "commands" have one shape, and are looked into again only where they are used. */
+static int check_lists(json_t *lists, const char *what, char **ret_message)
+{
+    const char *key;
+    json_t *list;
+
+    if (!lists)
+        return 0;
+    if (!json_is_object(lists))
+        return nm_fail(ret_message, -EBADMSG, "\"%s\" is not an object", what);
+    json_object_foreach(lists, key, list)
+        if (!is_strings(list))
+            return nm_fail(ret_message, -EBADMSG, "\"%s\" has no list of words for %s", what, key);
+    return 0;
+}
+
+/* A number that isn't there keeps its default. */
+static int get_limit(json_t *limits, const char *key, uint64_t unit, uint64_t *value, char **ret_message)
+{
+    json_t *number = json_object_get(limits, key);
+    json_int_t n = json_integer_value(number);
+
+    if (!number)
+        return 0;
+    if (!json_is_integer(number) || n < 1 || (uint64_t)n > INT64_MAX / unit)
+        return nm_fail(ret_message, -EBADMSG, "the limit \"%s\" is not a whole number above 0", key);
+    *value = (uint64_t)n * unit;
+    return 0;
+}
+
+static int get_limits(json_t *limits, struct nm_work_limits *ret, char **ret_message)
+{
+    struct nm_work_limits l = default_limits;
+    uint64_t attempts = l.attempts;
+    const struct {
+        const char *key;
+        uint64_t unit, *value;
+    } keys[] = {
+        {"fetch_bytes", 1, &l.fetch_bytes},
+        {"unpacked_bytes", 1, &l.unpacked_bytes},
+        {"entries", 1, &l.entries},
+        {"ratio", 1, &l.ratio},
+        {"seconds", NM_USEC_PER_SEC, &l.time_usec},
+        {"idle_seconds", NM_USEC_PER_SEC, &l.idle_usec},
+        {"attempts", 1, &attempts},
+    };
+
+    if (limits && !json_is_object(limits))
+        return nm_fail(ret_message, -EBADMSG, "\"limits\" is not an object");
+    for (size_t i = 0; i < NM_ARRAY_SIZE(keys); i++) {
+        int r = get_limit(limits, keys[i].key, keys[i].unit, keys[i].value, ret_message);
+        if (r < 0)
+            return r;
+    }
+    l.attempts = (unsigned)NM_MIN(attempts, UINT64_C(100));
+    *ret = l;
+    return 0;
+}
+
+/* Spelled as YARN's messages have it. */
+static int get_type(const char *word, enum nm_resource_type *ret)
+{
+    static const char *const names[] = {
+        [NM_RESOURCE_FILE] = "FILE", [NM_RESOURCE_ARCHIVE] = "ARCHIVE", [NM_RESOURCE_PATTERN] = "PATTERN"};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++)
+        if (nm_streq(word, names[i])) {
+            *ret = (enum nm_resource_type)i;
+            return 0;
+        }
+    return -EBADMSG;
+}
+
+/* Of a directory, with a name of its own. */
+static bool is_target(const char *path)
+{
+    const char *base = strrchr(path, '/');
+
+    return *path == '/' && base[1] && !nm_streq(base, "/.") && !nm_streq(base, "/..") && strlen(path) < PATH_MAX;
+}
+
+static int check_removals(json_t *list, char **ret_message)
+{
+    json_t *path;
+    size_t i;
+
+    if (!list)
+        return 0;
+    if (!json_is_array(list))
+        return nm_fail(ret_message, -EBADMSG, "\"removals\" is not a list");
+    json_array_foreach(list, i, path)
+        if (!json_is_string(path) || !is_target(json_string_value(path)))
+            return nm_fail(ret_message, -EBADMSG, "a removal is no absolute name of a directory");
+    return 0;
+}
+
+/* Strict: nmd and its worker are of one version, so a key that we don't know is a mistake, and of a mistake a
+ * person should hear before anything is fetched. */
+static int get_resource(json_t *json, struct nm_resource *ret, char **ret_message)
+{
+    struct nm_resource res = {0};
+    json_int_t timestamp;
+    const char *type;
+    json_error_t error;
+    int is_public = 0;
+
+    if (json_unpack_ex(json, &error, JSON_STRICT, "{s:s, s:s, s?:s, s:I, s?:b, s:s}", "uri", &res.uri, "type", &type,
+                       "pattern", &res.pattern, "timestamp", &timestamp, "public", &is_public, "target",
+                       &res.target) < 0)
+        return nm_fail(ret_message, -EBADMSG, "a resource is not as it should be: %s", error.text);
+    if (get_type(type, &res.type) < 0)
+        return nm_fail(ret_message, -EBADMSG, "%s: its type is %s, and not FILE, ARCHIVE or PATTERN", res.uri, type);
+    if (timestamp < 0)
+        return nm_fail(ret_message, -EBADMSG, "%s: its timestamp is below 0", res.uri);
+    if ((res.type == NM_RESOURCE_PATTERN) != !!res.pattern)
+        return nm_fail(ret_message, -EBADMSG, "%s: a pattern goes with the type PATTERN, and with no other", res.uri);
+    if (!is_target(res.target))
+        return nm_fail(ret_message, -EBADMSG, "%s: its target is no absolute name of a directory: %s", res.uri,
+                       res.target);
+    res.timestamp_msec = (uint64_t)timestamp;
+    res.is_public = is_public;
+    *ret = res;
+    return 0;
+}
+
+static int get_resources(json_t *list, struct nm_work *work, char **ret_message)
+{
+    json_t *one;
+    size_t i;
+
+    if (!json_is_array(list) || json_array_size(list) > NM_WORK_MAX_RESOURCES)
+        return nm_fail(ret_message, -EBADMSG, "\"resources\" is not a list of at most %u", NM_WORK_MAX_RESOURCES);
+    work->resources = calloc(json_array_size(list) + 1, sizeof *work->resources);
+    if (!work->resources)
+        return -ENOMEM;
+    json_array_foreach(list, i, one) {
+        int r = get_resource(one, &work->resources[i], ret_message);
+        if (r < 0)
+            return r;
+        work->n_resources++;
+    }
+    return 0;
+}
+
+/* The strings stay jansson's, which goes with the work: thousands of resources need no second copy. */
+int nm_work_parse(const char *text, size_t size, struct nm_work *ret, char **ret_message)
+{
+    _cleanup_(nm_work_done) struct nm_work work = {0};
+    json_t *limits = NULL, *resources;
+    json_error_t error;
+    int r;
+
+    if (size > NM_WORK_MAX_BYTES)
+        return nm_fail(ret_message, -EBADMSG, "the work is longer than %u MiB", NM_WORK_MAX_BYTES >> 20);
+    work.json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    if (!work.json)
+        return nm_fail(ret_message, -EBADMSG, "the work is not JSON: %s (line %d)", error.text, error.line);
+    if (json_unpack_ex(work.json, &error, JSON_STRICT, "{s?:s, s?:o, s?:o, s?:o, s?:o, s:o}", "user", &work.user,
+                       "name_nodes", &work.name_nodes, "commands", &work.commands, "limits", &limits, "removals",
+                       &work.removals, "resources", &resources) < 0)
+        return nm_fail(ret_message, -EBADMSG, "the work is not as it should be: %s", error.text);
+    r = check_lists(work.name_nodes, "name_nodes", ret_message);
+    if (r >= 0)
+        r = check_lists(work.commands, "commands", ret_message);
+    if (r >= 0)
+        r = check_removals(work.removals, ret_message);
+    if (r >= 0)
+        r = get_limits(limits, &work.limits, ret_message);
+    if (r >= 0)
+        r = get_resources(resources, &work, ret_message);
+    if (r < 0)
+        return r;
+    *ret = work;
+    work = (struct nm_work){0};
+    return 0;
+}
+
+void nm_work_done(struct nm_work *work)
+{
+    json_decref(work->json);
+    free(work->resources);
+    *work = (struct nm_work){0};
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See worker.h. */
+
+#include "localize/worker.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "localize/place.h"
+#include "localize/work.h"
+#include "util/error.h"
+
+/* To its end, so that a work that was cut is no work rather than half of one. */
+static int read_all(int fd, char **ret, size_t *ret_size)
+{
+    _cleanup_free_ char *text = malloc(NM_WORK_MAX_BYTES + 1);
+    size_t size = 0;
+
+    if (!text)
+        return -ENOMEM;
+    for (;;) {
+        ssize_t n = read(fd, text + size, NM_WORK_MAX_BYTES + 1 - size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        size += (size_t)n;
+        if (size > NM_WORK_MAX_BYTES)
+            return -E2BIG;
+    }
+    *ret_size = size;
+    *ret = STEAL_PTR(text);
+    return 0;
+}
+
+static int read_work(int fd, struct nm_work *ret)
+{
+    _cleanup_free_ char *text = NULL, *message = NULL;
+    size_t size = 0;
+    int r = read_all(fd, &text, &size);
+
+    if (r >= 0)
+        r = nm_work_parse(text, size, ret, &message);
+    if (r < 0)
+        (void)fprintf(stderr, "nm-localizer: %s\n", message ? message : strerror(-r));
+    return r;
+}
+
+/* What comes out of a bug in a library is no more than the user's own rights, and no file is longer than any
+ * resource may be. */
+static void limit_self(const struct nm_work_limits *limits)
+{
+    const uint64_t most_bytes = NM_MAX(limits->fetch_bytes, limits->unpacked_bytes);
+    const struct rlimit file = {.rlim_cur = most_bytes, .rlim_max = most_bytes}, core = {0};
+
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    (void)setrlimit(RLIMIT_FSIZE, &file);
+    (void)setrlimit(RLIMIT_CORE, &core);
+    /* too long a file and a listener that has gone are errors of a write, not our end */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)umask(022);
+}
+
+static bool do_resource(struct nm_fetch *f, const struct nm_resource *res)
+{
+    _cleanup_free_ char *message = NULL;
+    uint64_t bytes;
+    int r = nm_place(f, res, &bytes, &message);
+
+    if (r < 0)
+        nm_report_failed(f->report, message ? message : strerror(-r));
+    else
+        nm_report_done(f->report, bytes);
+    return r >= 0;
+}
+
+/* First, for it makes room. */
+static bool do_removal(struct nm_report *report, const char *target)
+{
+    _cleanup_free_ char *message = NULL;
+    int r = nm_unplace(target, &message);
+
+    if (r < 0)
+        nm_report_failed(report, message ? message : strerror(-r));
+    else
+        nm_report_done(report, 0);
+    return r >= 0;
+}
+
+static bool do_removals(struct nm_report *report, json_t *targets)
+{
+    bool all = true;
+    json_t *target;
+
+    report->list = "removal";
+    json_array_foreach(targets, report->index, target)
+        all = do_removal(report, json_string_value(target)) && all;
+    return all;
+}
+
+/* One that fails is no reason to leave out the others: somebody else may wait for those. */
+static bool do_resources(struct nm_fetch *f)
+{
+    bool all = true;
+
+    f->report->list = "resource";
+    for (size_t i = 0; i < f->work->n_resources; i++) {
+        f->report->index = i;
+        f->report->last_usec = 0;
+        all = do_resource(f, &f->work->resources[i]) && all;
+    }
+    return all;
+}
+
+enum nm_worker_status nm_worker_run(int work_fd, int report_fd)
+{
+    _cleanup_(nm_work_done) struct nm_work work = {0};
+    _cleanup_(nm_http_freep) struct nm_http *http = NULL;
+    struct nm_report report = {.fd = report_fd};
+    struct nm_fetch fetch = {.work = &work, .report = &report};
+    bool all;
+
+    if (read_work(work_fd, &work) < 0)
+        return NM_WORKER_NO_WORK;
+    limit_self(&work.limits);
+    if (nm_http_new("nm-localizer/" NM_VERSION, &http) < 0)
+        return NM_WORKER_NO_WORK;
+    fetch.http = http;
+    all = do_removals(&report, work.removals);
+    return do_resources(&fetch) && all ? NM_WORKER_DONE : NM_WORKER_SOME_FAILED;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Archives. The first byte chooses the kind: even zip, odd tar. Beside crashes it looks for anything that got outside
+ * of the directory, for links in it that lead out, for what is neither file, directory nor link, and for modes that
+ * would give rights away.
+ */
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "localize/unpack.h"
+#include "util/fileio.h"
+#include "util/tree.h"
+
+#define MOST_BYTES (1U << 20)
+#define MOST_ENTRIES 200
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool fine)
+{
+    if (!fine)
+        abort();
+}
+
+static void ignore(void *userdata, uint64_t bytes)
+{
+    (void)userdata, (void)bytes;
+}
+
+static int in_fd;        /* what is unpacked into */
+static size_t in_length; /* of its path */
+
+static int look(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)type, (void)ftw;
+    check(S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || S_ISLNK(st->st_mode));
+    check(S_ISLNK(st->st_mode) || !(st->st_mode & 07022));
+    if (S_ISLNK(st->st_mode) && strlen(path) > in_length) {
+        int fd = nm_open_beneath(in_fd, path + in_length + 1, O_PATH);
+
+        check(fd != -EXDEV);
+        (void)nm_close(fd);
+    }
+    return 0;
+}
+
+/* The directory of a run has a single entry, "in". */
+static void check_tree(const char *root)
+{
+    char path[64];
+    int n = 0;
+    _cleanup_closedir_ DIR *d = opendir(root);
+
+    check(d);
+    while (readdir(d))
+        n++;
+    check(n == 3);
+    in_length = (size_t)snprintf(path, sizeof path, "%s/in", root);
+    check(nftw(path, look, 16, FTW_PHYS) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct nm_unpack_params params = {
+        .kind = size > 0 && data[0] % 2 ? NM_ARCHIVE_TAR : NM_ARCHIVE_ZIP,
+        .most_bytes = MOST_BYTES,
+        .most_entries = MOST_ENTRIES,
+        .ratio = 100,
+        .deadline_usec = UINT64_MAX,
+        .progress = ignore,
+    };
+    char root[] = "/tmp/nmd-fuzz-archive.XXXXXX";
+    _cleanup_close_ int fd = memfd_create("archive", MFD_CLOEXEC), top = -EBADF;
+    _cleanup_free_ char *message = NULL;
+    uint64_t bytes = 0;
+
+    if (size == 0)
+        return 0;
+    check(fd >= 0 && nm_write_all(fd, (const char *)data + 1, size - 1) == 0 && mkdtemp(root));
+    top = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    check(mkdirat(top, "in", 0700) == 0);
+    in_fd = openat(top, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    check(nm_unpack(fd, in_fd, &params, &bytes, &message) < 0 ? bytes == 0 : bytes <= MOST_BYTES);
+    check_tree(root);
+    in_fd = nm_close(in_fd);
+    check(nm_remove_tree_at(top, "in") == 0 && rmdir(root) == 0);
+    return 0;
+}

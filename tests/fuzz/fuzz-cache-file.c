@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What an earlier nmd remembered of the cache, whatever a disk has made of it. */
+
+#include <jansson.h>
+
+#include "localize/cache-file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct nm_cache_entry e = {.id = 99};
+    json_t *json = NULL;
+
+    if (nm_cache_file_parse((const char *)data, size, "b", &e, &json) < 0) {
+        if (json || e.id != 99)
+            abort();
+        return 0;
+    }
+    if (!e.key.user || !e.key.application || !e.key.uri || !e.key.pattern || e.bytes > INT64_MAX)
+        abort();
+    json_decref(json);
+    return 0;
+}

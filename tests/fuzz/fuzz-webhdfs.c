@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a name node answers, or whoever is there in its place. */
+
+#include "localize/webhdfs.h"
+#include "util/macros.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    _cleanup_free_ char *class = NULL, *text = NULL;
+    struct nm_webhdfs_status status = {.mode = 01000};
+
+    if (nm_webhdfs_parse_status((const char *)data, size, &status) == 0
+            ? status.mode > 0777 || status.length_bytes > INT64_MAX || status.modified_msec > INT64_MAX
+            : status.mode != 01000)
+        abort();
+    if ((nm_webhdfs_parse_exception((const char *)data, size, &class, &text) == 0) != !!class || !class != !text)
+        abort();
+    return 0;
+}

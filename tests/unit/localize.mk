@@ -1,0 +1,26 @@
+# unit tests of localize
+localize_tests = test-localize-cache test-localize-parts test-localize-unpack test-localize-worker test-localizer
+check_PROGRAMS += $(localize_tests)
+TESTS += $(localize_tests)
+
+test_localize_cache_SOURCES = %D%/test-localize-cache.c %D%/remove-tree.h
+test_localize_cache_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_localize_cache_LDADD = libnm-localize.la $(unit_libs)
+
+test_localize_parts_SOURCES = %D%/test-localize-parts.c
+test_localize_parts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_localize_parts_LDADD = libnm-localizer.la $(unit_libs)
+
+test_localize_unpack_SOURCES = %D%/test-localize-unpack.c %D%/remove-tree.h
+test_localize_unpack_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ARCHIVE_CFLAGS)
+test_localize_unpack_LDADD = libnm-localizer.la $(unit_libs)
+
+test_localize_worker_SOURCES = %D%/test-localize-worker.c %D%/canned-server.h %D%/remove-tree.h
+test_localize_worker_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ARCHIVE_CFLAGS)
+test_localize_worker_LDADD = libnm-localizer.la $(unit_libs)
+
+# it starts the real nm-localizer
+test_localizer_SOURCES = %D%/test-localizer.c %D%/remove-tree.h
+test_localizer_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_localizer_LDADD = libnm-localize.la $(unit_libs)
+test_localizer_DEPENDENCIES = libnm-localize.la nm-localizer$(EXEEXT)

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* localize/cache.h and cache-file.h: single cases, and random histories beside a plain account of them. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+
+#include "localize/cache-file.h"
+#include "tests/unit/remove-tree.h"
+
+static struct nm_cache_key key_of(const char *uri)
+{
+    return (struct nm_cache_key){
+        .visibility = NM_VISIBILITY_PRIVATE, .user = "alice", .application = "", .uri = uri, .pattern = ""};
+}
+
+/* Asks for it, and has it fetched if it has to be. */
+static uint64_t have(struct nm_cache *c, const char *uri, uint64_t bytes, uint64_t now_usec)
+{
+    const struct nm_cache_key key = key_of(uri);
+    uint64_t id;
+
+    if (nm_cache_ask(c, &key, now_usec, &id) == NM_CACHE_E_NEW)
+        nm_cache_fetched(c, id, bytes);
+    return id;
+}
+
+static void test_one_fetch(void **state)
+{
+    _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
+    const struct nm_cache_key key = key_of("a");
+    uint64_t first, second, third;
+
+    (void)state;
+    assert_int_equal(nm_cache_ask(c, &key, 1, &first), NM_CACHE_E_NEW);
+    assert_int_equal(first, NM_CACHE_FIRST_ID);
+    assert_int_equal(nm_cache_ask(c, &key, 1, &second), NM_CACHE_E_FETCHING);
+    nm_cache_fetched(c, first, 40);
+    assert_int_equal(nm_cache_ask(c, &key, 1, &third), NM_CACHE_E_READY);
+    assert_int_equal(first, second);
+    assert_int_equal(first, third);
+    assert_int_equal(nm_cache_find(c, first)->users, 3);
+    assert_int_equal(nm_cache_bytes(c), 40);
+}
+
+/* Whatever differs, it is another resource. */
+static void test_keys(void **state)
+{
+    _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
+    struct nm_cache_key keys[8];
+    uint64_t id;
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(keys); i++)
+        keys[i] = key_of("a");
+    keys[1].visibility = NM_VISIBILITY_APPLICATION;
+    keys[2].user = "bob";
+    keys[3].application = "x";
+    keys[4].uri = "b";
+    keys[5].type = 1;
+    keys[6].timestamp_msec = 1;
+    keys[7].pattern = ".*";
+    for (size_t i = 0; i < NM_ARRAY_SIZE(keys); i++)
+        assert_int_equal(nm_cache_ask(c, &keys[i], 1, &id), NM_CACHE_E_NEW);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(keys); i++)
+        assert_int_equal(nm_cache_ask(c, &keys[i], 1, &id), NM_CACHE_E_FETCHING);
+}
+
+static void test_failed_fetch(void **state)
+{
+    _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
+    const struct nm_cache_key key = key_of("a");
+    uint64_t first, second;
+
+    (void)state;
+    assert_int_equal(nm_cache_ask(c, &key, 1, &first), NM_CACHE_E_NEW);
+    nm_cache_failed(c, first);
+    assert_int_equal(nm_cache_ask(c, &key, 1, &second), NM_CACHE_E_NEW);
+    assert_int_not_equal(first, second);
+    assert_null(nm_cache_next_to_leave(c)); /* who waited for it hasn't heard yet */
+    nm_cache_release(c, first, 2);
+    assert_int_equal(nm_cache_next_to_leave(c)->id, first);
+    nm_cache_removed(c, first);
+    assert_null(nm_cache_find(c, first));
+    assert_non_null(nm_cache_find(c, second));
+}
+
+static void test_least_recently_used_leaves(void **state)
+{
+    _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
+    uint64_t a = have(c, "a", 60, 1), b = have(c, "b", 60, 2), d = have(c, "d", 60, 3), next;
+    const struct nm_cache_key key = key_of("b");
+
+    (void)state;
+    assert_null(nm_cache_next_to_leave(c)); /* all are in use */
+    nm_cache_release(c, a, 10);
+    nm_cache_release(c, b, 5);
+    nm_cache_release(c, d, 20);
+    assert_int_equal(nm_cache_next_to_leave(c)->id, b);
+    assert_int_equal(nm_cache_ask(c, &key, 30, &next), NM_CACHE_E_NEW); /* what leaves is nobody's any more */
+    assert_int_equal(nm_cache_next_to_leave(c)->id, a);
+    assert_null(nm_cache_next_to_leave(c)); /* d has room */
+    assert_int_equal(nm_cache_bytes(c), 180);
+    nm_cache_removed(c, a);
+    nm_cache_removed(c, b);
+    assert_int_equal(nm_cache_bytes(c), 60);
+}
+
+static void test_end_of_application(void **state)
+{
+    _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
+    struct nm_cache_key own = key_of("a"), other = key_of("a"), same_user = key_of("a");
+    uint64_t id, other_id;
+
+    (void)state;
+    own.visibility = other.visibility = NM_VISIBILITY_APPLICATION;
+    own.application = "app1";
+    other.application = "app2";
+    assert_int_equal(nm_cache_ask(c, &own, 1, &id), NM_CACHE_E_NEW);
+    assert_int_equal(nm_cache_ask(c, &other, 1, &other_id), NM_CACHE_E_NEW);
+    nm_cache_fetched(c, id, 1);
+    nm_cache_fetched(c, other_id, 1);
+    nm_cache_release(c, other_id, 1);
+    nm_cache_end_application(c, "alice", "app1");
+    assert_null(nm_cache_next_to_leave(c));
+    nm_cache_release(c, id, 2);
+    assert_int_equal(nm_cache_next_to_leave(c)->id, id);
+    assert_null(nm_cache_next_to_leave(c));
+    assert_int_equal(nm_cache_ask(c, &same_user, 3, &id), NM_CACHE_E_NEW);
+}
+
+/* ---- files ---- */
+
+static char directory[] = "/tmp/nmd-test-cache.XXXXXX";
+
+static void test_files(void **state)
+{
+    _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100), *later = nm_cache_new(100);
+    _cleanup_(nm_cache_freep) struct nm_cache *next_boot = nm_cache_new(100);
+    _cleanup_close_ int fd = -EBADF;
+    const struct nm_cache_key unfinished = key_of("f"), a_key = key_of("a");
+    uint64_t a = have(c, "a", 30, 1000001), b = have(c, "b", 30, 2000002), f;
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(nm_cache_ask(c, &unfinished, 3, &f), NM_CACHE_E_NEW);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(nm_cache_file_save(fd, nm_cache_at(c, i), "boot1"), 0);
+    assert_int_equal(nm_cache_file_touch(fd, a, 9000009), 0);
+    (void)close(openat(fd, "nonsense", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    (void)close(openat(fd, "77", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+
+    assert_int_equal(nm_cache_file_load(fd, "boot1", later), 0);
+    assert_int_equal(nm_cache_bytes(later), 60);
+    assert_int_equal(nm_cache_find(later, a)->used_usec, 9000009);
+    assert_int_equal(nm_cache_find(later, b)->used_usec, 2000002);
+    assert_string_equal(nm_cache_find(later, b)->key.uri, "b");
+    /* what wasn't whole is there to be removed, and what wasn't a file of ours is gone */
+    assert_int_equal(nm_cache_next_to_leave(later)->id, f);
+    assert_null(nm_cache_next_to_leave(later));
+    assert_int_equal(faccessat(fd, "nonsense", F_OK, 0), -1);
+    assert_int_equal(nm_cache_ask(later, &a_key, 5, &f), NM_CACHE_E_READY);
+    assert_int_equal(f, a);
+    assert_int_equal(nm_cache_ask(later, &unfinished, 5, &f), NM_CACHE_E_NEW);
+    assert_int_equal(f, 78);
+
+    assert_int_equal(nm_cache_file_remove(fd, b), 0);
+    assert_int_equal(nm_cache_file_remove(fd, b), 0);
+    assert_int_equal(nm_cache_file_load(fd, "boot2", next_boot), 0);
+    assert_null(nm_cache_find(next_boot, b));
+    assert_int_equal(nm_cache_ask(next_boot, &a_key, 5, &f), NM_CACHE_E_NEW);
+    for (int i = 0; i < 2; i++)
+        assert_non_null(nm_cache_next_to_leave(next_boot));
+    assert_null(nm_cache_next_to_leave(next_boot));
+    assert_int_equal(remove_tree(directory), 0);
+}
+
+/* ---- random histories ---- */
+
+#define N_URIS 12
+#define MOST_BYTES 300
+#define MAX_USERS 40
+
+/* The account: who uses what, and what is on the disk. */
+struct account {
+    struct nm_cache *cache;
+    uint64_t in_use[MAX_USERS]; /* ids; 0: none */
+    uint64_t disk[256], disk_bytes[256];
+    size_t n_disk;
+    uint64_t now_usec;
+    unsigned random;
+};
+
+static unsigned draw(struct account *a, unsigned below)
+{
+    a->random = a->random * 1103515245 + 12345;
+    return (a->random >> 16) % below;
+}
+
+static bool is_used(const struct account *a, uint64_t id)
+{
+    for (size_t i = 0; i < MAX_USERS; i++)
+        if (a->in_use[i] == id)
+            return true;
+    return false;
+}
+
+static void ask_or_release(struct account *a)
+{
+    unsigned who = draw(a, MAX_USERS);
+    char uri[16];
+    struct nm_cache_key key = key_of(uri);
+    uint64_t id;
+    int r;
+
+    if (a->in_use[who]) {
+        nm_cache_release(a->cache, a->in_use[who], a->now_usec);
+        a->in_use[who] = 0;
+        return;
+    }
+    (void)snprintf(uri, sizeof uri, "u%u", draw(a, N_URIS));
+    if (draw(a, 4) == 0) {
+        key.visibility = NM_VISIBILITY_APPLICATION;
+        key.application = "app";
+    }
+    r = nm_cache_ask(a->cache, &key, a->now_usec, &id);
+    assert_in_range(r, NM_CACHE_E_READY, NM_CACHE_E_NEW);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(a->in_use); i++)
+        assert_true(r != NM_CACHE_E_NEW || a->in_use[i] != id);
+    a->in_use[who] = id;
+}
+
+static void end_a_fetch(struct account *a)
+{
+    const struct nm_cache_entry *e;
+
+    for (size_t i = draw(a, N_URIS); (e = nm_cache_at(a->cache, i)); i++)
+        if (e->state == NM_CACHE_FETCHING) {
+            uint64_t id = e->id, bytes = draw(a, 120);
+
+            if (draw(a, 5) == 0) {
+                nm_cache_failed(a->cache, id);
+                return;
+            }
+            nm_cache_fetched(a->cache, id, bytes);
+            assert_true(a->n_disk < NM_ARRAY_SIZE(a->disk));
+            a->disk[a->n_disk] = id;
+            a->disk_bytes[a->n_disk++] = bytes;
+            return;
+        }
+}
+
+static void leave(struct account *a, bool is_at_once)
+{
+    const struct nm_cache_entry *e;
+
+    while ((e = nm_cache_next_to_leave(a->cache))) {
+        uint64_t id = e->id;
+
+        assert_false(is_used(a, id));
+        if (!is_at_once)
+            return;
+        nm_cache_removed(a->cache, id);
+    }
+}
+
+/* What leaves and hasn't said so yet. */
+static void finish_leaving(struct account *a)
+{
+    const struct nm_cache_entry *e;
+
+    for (size_t i = 0; (e = nm_cache_at(a->cache, i));)
+        if (e->state == NM_CACHE_LEAVING)
+            nm_cache_removed(a->cache, e->id);
+        else
+            i++;
+}
+
+static void check_account(struct account *a)
+{
+    const struct nm_cache_entry *e;
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; (e = nm_cache_at(a->cache, i)); i++) {
+        unsigned users = 0;
+
+        bytes += e->bytes;
+        for (size_t k = 0; k < MAX_USERS; k++)
+            users += a->in_use[k] == e->id;
+        assert_int_equal(e->users, users);
+        assert_false(e->state == NM_CACHE_LEAVING && users > 0);
+        /* one of a key is findable at most, so it is fetched once */
+        for (size_t k = 0; k < i; k++) {
+            const struct nm_cache_entry *o = nm_cache_at(a->cache, k);
+
+            assert_int_not_equal(o->id, e->id);
+            assert_false(o->key.visibility == e->key.visibility && nm_streq(o->key.uri, e->key.uri) && !o->is_doomed &&
+                         !e->is_doomed && o->state != NM_CACHE_LEAVING && e->state != NM_CACHE_LEAVING);
+        }
+    }
+    assert_int_equal(nm_cache_bytes(a->cache), bytes);
+    for (size_t i = 0; i < a->n_disk;) {
+        e = nm_cache_find(a->cache, a->disk[i]);
+        if (e) {
+            assert_int_equal(e->bytes, a->disk_bytes[i++]);
+            continue;
+        }
+        a->n_disk--;
+        a->disk[i] = a->disk[a->n_disk];
+        a->disk_bytes[i] = a->disk_bytes[a->n_disk];
+    }
+    for (size_t k = 0; k < MAX_USERS; k++)
+        assert_true(!a->in_use[k] || nm_cache_find(a->cache, a->in_use[k]));
+}
+
+/* When all that may leave has left, there is room again, or what is left is in use. */
+static void check_room(struct account *a)
+{
+    const struct nm_cache_entry *e;
+
+    finish_leaving(a);
+    leave(a, true);
+    if (nm_cache_bytes(a->cache) <= MOST_BYTES)
+        return;
+    for (size_t i = 0; (e = nm_cache_at(a->cache, i)); i++)
+        assert_true(e->users > 0 || e->state == NM_CACHE_FETCHING);
+}
+
+static void test_random_histories(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 200; seed++) {
+        struct account a = {.cache = nm_cache_new(MOST_BYTES), .random = seed};
+
+        for (int step = 0; step < 500; step++) {
+            unsigned what = draw(&a, 20);
+
+            a.now_usec += draw(&a, 3);
+            if (what < 12)
+                ask_or_release(&a);
+            else if (what < 16)
+                end_a_fetch(&a);
+            else if (what < 18)
+                leave(&a, what == 16);
+            else if (what < 19)
+                finish_leaving(&a);
+            else if (draw(&a, 10) == 0)
+                nm_cache_end_application(a.cache, "alice", "app");
+            check_account(&a);
+        }
+        check_room(&a);
+        nm_cache_free(a.cache);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_fetch),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_failed_fetch),
+        cmocka_unit_test(test_least_recently_used_leaves),
+        cmocka_unit_test(test_end_of_application),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_random_histories),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* localize/: what it is told, and the names in it. Nothing is fetched here. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "localize/inside.h"
+#include "localize/pattern.h"
+#include "localize/unpack.h"
+#include "localize/uri.h"
+#include "localize/webhdfs.h"
+#include "localize/work.h"
+#include "util/macros.h"
+
+#define RESOURCE(more) "{\"uri\":\"file:/a\",\"type\":\"FILE\",\"timestamp\":5,\"target\":\"/t/10\"" more "}"
+#define WORK(resource) "{\"resources\":[" resource "]}"
+
+static int parse(const char *text, struct nm_work *work, char **message)
+{
+    return nm_work_parse(text, strlen(text), work, message);
+}
+
+static void test_work(void **state)
+{
+    _cleanup_(nm_work_done) struct nm_work work = {0};
+
+    (void)state;
+    assert_int_equal(parse("{\"user\":\"alice\",\"name_nodes\":{\"c\":[\"http://a:1\",\"http://b:1\"]},"
+                           "\"commands\":{\"s3a\":[\"get\",\"{uri}\"]},\"limits\":{\"fetch_bytes\":77,\"seconds\":2,"
+                           "\"attempts\":1},\"resources\":[" RESOURCE("") ","
+                           "{\"uri\":\"hdfs://c/j.jar\",\"type\":\"PATTERN\",\"pattern\":\".*\",\"timestamp\":0,"
+                           "\"public\":true,\"target\":\"/t/11\"}]}",
+                           &work, NULL), 0);
+    assert_string_equal(work.user, "alice");
+    assert_int_equal(work.limits.fetch_bytes, 77);
+    assert_int_equal(work.limits.time_usec, 2 * NM_USEC_PER_SEC);
+    assert_int_equal(work.limits.attempts, 1);
+    assert_int_equal(work.limits.entries, 1000000);
+    assert_int_equal(work.n_resources, 2);
+    assert_string_equal(work.resources[0].uri, "file:/a");
+    assert_int_equal(work.resources[0].type, NM_RESOURCE_FILE);
+    assert_int_equal(work.resources[0].timestamp_msec, 5);
+    assert_false(work.resources[0].is_public);
+    assert_null(work.resources[0].pattern);
+    assert_int_equal(work.resources[1].type, NM_RESOURCE_PATTERN);
+    assert_string_equal(work.resources[1].pattern, ".*");
+    assert_true(work.resources[1].is_public);
+}
+
+static void test_no_work(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"resources\":{}}",
+        "{\"resources\":[],\"resources\":[]}",
+        "{\"resources\":[],\"other\":1}",
+        "{\"resources\":[],\"user\":1}",
+        "{\"resources\":[],\"name_nodes\":[]}",
+        "{\"resources\":[],\"name_nodes\":{\"c\":[]}}",
+        "{\"resources\":[],\"name_nodes\":{\"c\":[1]}}",
+        "{\"resources\":[],\"commands\":{\"s3\":[\"\"]}}",
+        "{\"resources\":[],\"limits\":{\"ratio\":0}}",
+        "{\"resources\":[],\"limits\":{\"seconds\":9223372036854775807}}",
+        "{\"resources\":[],\"limits\":{\"seconds\":\"1\"}}",
+        "{\"resources\":[],\"limits\":3}",
+        WORK("1"),
+        WORK(RESOURCE(",\"other\":1")),
+        WORK(RESOURCE(",\"pattern\":\"x\"")),
+        WORK(RESOURCE(",\"public\":1")),
+        WORK("{\"uri\":\"file:/a\",\"type\":\"FILE\",\"timestamp\":-1,\"target\":\"/t/10\"}"),
+        WORK("{\"uri\":\"file:/a\",\"type\":\"DIR\",\"timestamp\":1,\"target\":\"/t/10\"}"),
+        WORK("{\"uri\":\"file:/a\",\"type\":\"PATTERN\",\"timestamp\":1,\"target\":\"/t/10\"}"),
+        WORK("{\"uri\":\"file:/a\",\"type\":\"FILE\",\"timestamp\":1,\"target\":\"t/10\"}"),
+        WORK("{\"uri\":\"file:/a\",\"type\":\"FILE\",\"timestamp\":1,\"target\":\"/t/\"}"),
+        WORK("{\"uri\":\"file:/a\",\"type\":\"FILE\",\"timestamp\":1,\"target\":\"/t/..\"}"),
+        WORK("{\"uri\":\"file:/a\\u0000b\",\"type\":\"FILE\",\"timestamp\":1,\"target\":\"/t/10\"}"),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(texts); i++) {
+        _cleanup_free_ char *message = NULL;
+        struct nm_work work = {.n_resources = 99};
+
+        if (parse(texts[i], &work, &message) != -EBADMSG)
+            fail_msg("taken for work: %s", texts[i]);
+        assert_non_null(message);
+        assert_int_equal(work.n_resources, 99);
+    }
+}
+
+static void test_uris(void **state)
+{
+    static const struct {
+        const char *text;
+        enum nm_uri_scheme scheme;
+        const char *host;
+        unsigned port;
+        const char *path, *name;
+    } cases[] = {
+        {"file:///a/b", NM_URI_FILE, NULL, 0, "/a/b", "b"},
+        {"file:/a/b", NM_URI_FILE, NULL, 0, "/a/b", "b"},
+        {"FILE:///a%20b", NM_URI_FILE, NULL, 0, "/a b", "a b"},
+        {"http://h/x?y=/z", NM_URI_HTTP, "h", 0, "/x", "x"},
+        {"https://h:8443/a/../x", NM_URI_HTTP, "h", 8443, "/a/../x", "x"},
+        {"hdfs://nn:8020/user/alice/job.jar", NM_URI_HDFS, "nn", 8020, "/user/alice/job.jar", "job.jar"},
+        {"webhdfs://[::1]:9870/x", NM_URI_WEBHDFS, "[::1]", 9870, "/x", "x"},
+        {"s3a://bucket_1/a/b%2Bc", NM_URI_OTHER, NULL, 0, NULL, "b+c"},
+        {"wasb:x", NM_URI_OTHER, NULL, 0, NULL, "x"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        _cleanup_(nm_uri_done) struct nm_uri uri = {0};
+
+        if (nm_uri_parse(cases[i].text, &uri, NULL) != 0)
+            fail_msg("no URI: %s", cases[i].text);
+        assert_int_equal(uri.scheme, cases[i].scheme);
+        assert_string_equal(uri.host ? uri.host : "", cases[i].host ? cases[i].host : "");
+        assert_int_equal(uri.port, cases[i].port);
+        assert_string_equal(uri.path ? uri.path : "", cases[i].path ? cases[i].path : "");
+        assert_string_equal(uri.name, cases[i].name);
+    }
+}
+
+static void test_no_uris(void **state)
+{
+    static const char *const texts[] = {
+        "",           "/a/b",        "a b:/x",    "file:///",      "file:///a/",    "hdfs://h",      "hdfs://h/a/..",
+        "http://h/.", "file:///a%00", "s3:",      "s3:/a/",        "s3://a/%2e%2e", "s3://a/x%2Fy",  "s3://a/x%00y",
+        "1s:/x",      "hdfs://h:99999/x", "file:///a%0ab", "file:///a%2F", "http://h/%2e%2e", "hdfs:///x", "hdfs:/x",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(texts); i++) {
+        _cleanup_free_ char *message = NULL;
+        struct nm_uri uri = {.port = 99};
+
+        if (nm_uri_parse(texts[i], &uri, &message) != -EINVAL)
+            fail_msg("taken for a URI: %s", texts[i]);
+        assert_non_null(message);
+        assert_int_equal(uri.port, 99);
+    }
+}
+
+#define STATUS(type, length, modified, mode) \
+    "{\"FileStatus\":{\"accessTime\":1,\"type\":\"" type "\",\"length\":" length ",\"modificationTime\":" modified \
+    ",\"permission\":\"" mode "\"}}"
+
+static void test_webhdfs_status(void **state)
+{
+    static const char *const bad[] = {
+        "", "{}", "{\"FileStatus\":{}}", STATUS("FILE", "-1", "1", "644"), STATUS("FILE", "1", "-1", "644"),
+        STATUS("FILE", "1", "1", "689"), STATUS("FILE", "1", "1", ""), STATUS("SYMLINK", "1", "1", "777"),
+        STATUS("FILE", "\"1\"", "1", "644"), STATUS("FILE", "1", "1", "17777")};
+    struct nm_webhdfs_status status;
+
+    (void)state;
+#define PARSE(text) nm_webhdfs_parse_status(text, strlen(text), &status)
+    assert_int_equal(PARSE(STATUS("FILE", "24930", "1700000000123", "644")), 0);
+    assert_false(status.is_directory);
+    assert_int_equal(status.length_bytes, 24930);
+    assert_int_equal(status.modified_msec, 1700000000123);
+    assert_int_equal(status.mode, 0644);
+    assert_int_equal(PARSE(STATUS("DIRECTORY", "0", "0", "1777")), 0);
+    assert_true(status.is_directory);
+    assert_int_equal(status.mode, 0777);
+    status.mode = 99;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
+        assert_int_equal(PARSE(bad[i]), -EBADMSG);
+    assert_int_equal(status.mode, 99);
+#undef PARSE
+}
+
+static void test_webhdfs_words(void **state)
+{
+    static const char standby[] = "{\"RemoteException\":{\"exception\":\"StandbyException\",\"javaClassName\":\"x\","
+                                  "\"message\":\"Operation category READ is not supported in state standby\"}}";
+    _cleanup_free_ char *class = NULL, *text = NULL, *url = NULL, *part = NULL;
+
+    (void)state;
+    assert_int_equal(nm_webhdfs_parse_exception(standby, strlen(standby), &class, &text), 0);
+    assert_string_equal(class, "StandbyException");
+    assert_int_equal(strncmp(text, "Operation", 9), 0);
+    assert_int_equal(nm_webhdfs_parse_exception("{}", 2, &class, &text), -EBADMSG);
+    assert_int_equal(nm_webhdfs_url("http://h:1", "/a b/c?d&e", strlen("/a b/c?d&e"), "OPEN", "al&ice", &url), 0);
+    assert_string_equal(url, "http://h:1/webhdfs/v1/a%20b/c%3Fd%26e?op=OPEN&user.name=al%26ice");
+    assert_int_equal(nm_webhdfs_url("http://h:1", "/a/b", 2, "GETFILESTATUS", NULL, &part), 0);
+    assert_string_equal(part, "http://h:1/webhdfs/v1/a?op=GETFILESTATUS");
+}
+
+static void test_names_inside(void **state)
+{
+    char path[PATH_MAX] = "untouched", deep[2 * NM_INSIDE_MAX_DEPTH + 3] = "";
+
+    (void)state;
+    assert_int_equal(nm_inside_clean("/etc/passwd", path), -EXDEV);
+    assert_int_equal(nm_inside_clean("../x", path), -EXDEV);
+    assert_int_equal(nm_inside_clean("a/b/../../../x", path), -EXDEV);
+    assert_int_equal(nm_inside_clean("a/..", path), -EXDEV);
+    for (int i = 0; i <= NM_INSIDE_MAX_DEPTH; i++)
+        (void)strcat(deep, "d/");
+    assert_int_equal(nm_inside_clean(deep, path), -ENAMETOOLONG);
+    assert_string_equal(path, "untouched");
+    assert_int_equal(nm_inside_clean(deep + 2, path), 0);
+    assert_int_equal(nm_inside_clean("./a//b/./..c/", path), 0);
+    assert_string_equal(path, "a/b/..c");
+    assert_int_equal(nm_inside_clean("./", path), 0);
+    assert_string_equal(path, "");
+}
+
+static void test_links_inside(void **state)
+{
+    (void)state;
+    assert_true(nm_inside_link("a", "b"));
+    assert_true(nm_inside_link("a/b/c", "../../x/./y"));
+    assert_true(nm_inside_link("a/b", ".."));
+    assert_false(nm_inside_link("a", ".."));
+    assert_false(nm_inside_link("a", "./../x"));
+    assert_false(nm_inside_link("a/b", "../../x"));
+    assert_false(nm_inside_link("a/b", "/etc"));
+    assert_false(nm_inside_link("a/b", ""));
+    /* where c leads to, only another link knows */
+    assert_false(nm_inside_link("a/b", "c/.."));
+}
+
+static void test_patterns(void **state)
+{
+    _cleanup_(nm_pattern_freep) struct nm_pattern *p = NULL, *slow = NULL, *none = NULL;
+    _cleanup_free_ char *message = NULL;
+
+    (void)state;
+    assert_int_equal(nm_pattern_new("(?:classes/|lib/).*", &p, NULL), 0);
+    assert_int_equal(nm_pattern_match(p, "lib/a.jar"), 1);
+    assert_int_equal(nm_pattern_match(p, "xlib/a.jar"), 0);
+    assert_int_equal(nm_pattern_match(p, "META-INF/lib/"), 0);
+    assert_int_equal(nm_pattern_match(p, "lib/\xff\xfe"), 1);
+    assert_int_equal(nm_pattern_new("(a+)+[xy]", &slow, NULL), 0);
+    assert_int_equal(nm_pattern_match(slow, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), -ETIMEDOUT);
+    assert_int_equal(nm_pattern_new("(", &none, &message), -EINVAL);
+    assert_non_null(strstr(message, "regular expression"));
+}
+
+static void test_archive_names(void **state)
+{
+    (void)state;
+    assert_int_equal(nm_archive_kind("a.JAR"), NM_ARCHIVE_JAR);
+    assert_int_equal(nm_archive_kind("a.zip"), NM_ARCHIVE_ZIP);
+    assert_int_equal(nm_archive_kind("a.tar.gz"), NM_ARCHIVE_TAR);
+    assert_int_equal(nm_archive_kind("a.Tgz"), NM_ARCHIVE_TAR);
+    assert_int_equal(nm_archive_kind("a.tar.xz"), NM_ARCHIVE_TAR);
+    assert_int_equal(nm_archive_kind("a.tar.bz2"), NM_ARCHIVE_NONE);
+    assert_int_equal(nm_archive_kind(".jar"), NM_ARCHIVE_NONE);
+    assert_int_equal(nm_archive_kind("jar"), NM_ARCHIVE_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_work),           cmocka_unit_test(test_no_work),
+        cmocka_unit_test(test_uris),           cmocka_unit_test(test_no_uris),
+        cmocka_unit_test(test_webhdfs_status), cmocka_unit_test(test_webhdfs_words),
+        cmocka_unit_test(test_names_inside),   cmocka_unit_test(test_links_inside),
+        cmocka_unit_test(test_patterns),       cmocka_unit_test(test_archive_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* localize/unpack.h: archives of good will, and others. What is refused must leave nothing outside of its directory. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "localize/unpack.h"
+#include "tests/unit/remove-tree.h"
+#include "util/clock.h"
+#include "util/macros.h"
+
+enum packing { TAR, TAR_GZ, TAR_GZ_GZ, TAR_XZ, ZIP };
+
+struct member {
+    unsigned type; /* AE_IF...; 0: a hard link */
+    const char *name;
+    const char *text; /* what is in it, or where it leads */
+    uint64_t zeros;   /* in place of a text */
+    unsigned mode;
+};
+
+/* /tmp/X/in is what is unpacked into. */
+struct world {
+    char root[32];
+    int root_fd, in_fd, source_fd;
+    struct nm_unpack_params params;
+    uint64_t bytes;
+    char *message;
+};
+
+static void ignore(void *userdata, uint64_t bytes)
+{
+    (void)userdata, (void)bytes;
+}
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    if (!w)
+        return -1;
+    (void)strcpy(w->root, "/tmp/nmd-test-unpack.XXXXXX");
+    if (!mkdtemp(w->root))
+        return -1;
+    w->root_fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(mkdirat(w->root_fd, "in", 0700), 0);
+    w->in_fd = openat(w->root_fd, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    w->source_fd = memfd_create("archive", MFD_CLOEXEC);
+    w->params = (struct nm_unpack_params){
+        .kind = NM_ARCHIVE_TAR,
+        .most_bytes = UINT64_C(1) << 40,
+        .most_entries = 1000,
+        .ratio = 200,
+        .deadline_usec = UINT64_MAX,
+        .progress = ignore,
+    };
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    (void)close(w->root_fd), (void)close(w->in_fd), (void)close(w->source_fd);
+    free(w->message);
+    (void)remove_tree(w->root);
+    free(w);
+    return 0;
+}
+
+static void write_member(struct archive *a, const struct member *m)
+{
+    static const char zeros[1 << 16];
+    struct archive_entry *e = archive_entry_new();
+    size_t size = m->type == AE_IFREG && m->text ? strlen(m->text) : 0;
+
+    archive_entry_set_pathname(e, m->name);
+    archive_entry_set_filetype(e, m->type ? m->type : AE_IFREG);
+    archive_entry_set_perm(e, (__LA_MODE_T)(m->mode ? m->mode : 0644));
+    archive_entry_set_uid(e, 12345);
+    archive_entry_set_size(e, (la_int64_t)(m->zeros ? m->zeros : size));
+    if (m->type == AE_IFLNK)
+        archive_entry_set_symlink(e, m->text);
+    if (m->type == 0)
+        archive_entry_set_hardlink(e, m->text);
+    if (m->type == AE_IFCHR || m->type == AE_IFBLK)
+        archive_entry_set_rdev(e, 0x0103);
+    assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+    if (size > 0)
+        assert_int_equal(archive_write_data(a, m->text, size), size);
+    for (uint64_t n = 0; n < m->zeros; n += sizeof zeros)
+        assert_true(archive_write_data(a, zeros, NM_MIN(sizeof zeros, (size_t)(m->zeros - n))) > 0);
+    archive_entry_free(e);
+}
+
+static void pack(struct world *w, enum packing packing, const struct member *members, size_t n)
+{
+    struct archive *a = archive_write_new();
+
+    assert_int_equal(packing == ZIP ? archive_write_set_format_zip(a) : archive_write_set_format_pax_restricted(a), 0);
+    if (packing == TAR_GZ || packing == TAR_GZ_GZ)
+        assert_int_equal(archive_write_add_filter_gzip(a), ARCHIVE_OK);
+    if (packing == TAR_GZ_GZ)
+        assert_int_equal(archive_write_add_filter_gzip(a), ARCHIVE_OK);
+    if (packing == TAR_XZ)
+        assert_int_equal(archive_write_add_filter_xz(a), ARCHIVE_OK);
+    assert_int_equal(archive_write_open_fd(a, w->source_fd), ARCHIVE_OK);
+    for (size_t i = 0; i < n; i++)
+        write_member(a, &members[i]);
+    assert_int_equal(archive_write_close(a), ARCHIVE_OK);
+    assert_int_equal(archive_write_free(a), ARCHIVE_OK);
+    w->params.kind = packing == ZIP ? NM_ARCHIVE_ZIP : NM_ARCHIVE_TAR;
+}
+
+static int unpack(struct world *w)
+{
+    return nm_unpack(w->source_fd, w->in_fd, &w->params, &w->bytes, &w->message);
+}
+
+#define PACK(w, packing, ...) \
+    pack(w, packing, (const struct member[]){__VA_ARGS__}, \
+         sizeof((const struct member[]){__VA_ARGS__}) / sizeof(struct member))
+
+static void assert_file(struct world *w, const char *name, const char *text)
+{
+    _cleanup_close_ int fd = openat(w->in_fd, name, O_RDONLY | O_CLOEXEC);
+    char buf[256] = "";
+
+    if (fd < 0)
+        fail_msg("%s isn't there", name);
+    assert_true(read(fd, buf, sizeof buf - 1) >= 0);
+    assert_string_equal(buf, text);
+}
+
+static unsigned mode_of(struct world *w, const char *name)
+{
+    struct stat st;
+
+    assert_int_equal(fstatat(w->in_fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+    return st.st_mode & 07777;
+}
+
+/* It is refused for a reason with this text in it, and nothing is beside the directory. */
+static void assert_refused(struct world *w, int error, const char *reason)
+{
+    int n = 0;
+    _cleanup_closedir_ DIR *d = opendir(w->root);
+
+    assert_int_equal(unpack(w), error);
+    assert_non_null(w->message);
+    if (!strstr(w->message, reason))
+        fail_msg("not for this reason: %s", w->message);
+    while (readdir(d))
+        n++;
+    assert_int_equal(n, 3);
+    assert_int_equal(w->bytes, 0);
+}
+
+static void check_good(struct world *w, enum packing packing)
+{
+    PACK(w, packing, {AE_IFDIR, "d/", NULL, 0, 0}, {AE_IFREG, "d/a", "one", 0, 06777}, {AE_IFREG, "x/y/b", "two", 0, 0},
+         {AE_IFLNK, "x/link", "../d/a", 0, 0}, {AE_IFREG, "d/a", "three", 0, 0});
+    assert_int_equal(unpack(w), 0);
+    assert_file(w, "d/a", "three");
+    assert_file(w, "x/y/b", "two");
+    assert_file(w, "x/link", "three");
+    assert_int_equal(w->bytes, 11);
+    assert_int_equal(mode_of(w, "d/a"), 0500);
+    assert_int_equal(mode_of(w, "d"), 0700);
+}
+
+static void test_tar(void **state)
+{
+    check_good(*state, TAR);
+}
+
+static void test_tar_gz(void **state)
+{
+    check_good(*state, TAR_GZ);
+}
+
+static void test_tar_xz(void **state)
+{
+    check_good(*state, TAR_XZ);
+}
+
+static void test_zip(void **state)
+{
+    check_good(*state, ZIP);
+}
+
+static void test_public(void **state)
+{
+    struct world *w = *state;
+    struct stat st;
+
+    w->params.is_public = true;
+    PACK(w, TAR, {AE_IFREG, "d/a", "one", 0, 04600});
+    assert_int_equal(unpack(w), 0);
+    assert_int_equal(mode_of(w, "d/a"), 0555);
+    assert_int_equal(mode_of(w, "d") & 0700, 0700);
+    assert_int_equal(fstatat(w->in_fd, "d/a", &st, 0), 0);
+    assert_int_equal(st.st_uid, geteuid());
+}
+
+static void test_hard_link(void **state)
+{
+    struct world *w = *state;
+
+    PACK(w, TAR, {AE_IFREG, "d/a", "one", 0, 0}, {0, "e/b", "d/a", 0, 0});
+    assert_int_equal(unpack(w), 0);
+    assert_file(w, "e/b", "one");
+}
+
+static void test_pattern(void **state)
+{
+    struct world *w = *state;
+    _cleanup_(nm_pattern_freep) struct nm_pattern *p = NULL;
+
+    assert_int_equal(nm_pattern_new("(?:classes/|lib/).*", &p, NULL), 0);
+    w->params.pattern = p;
+    PACK(w, ZIP, {AE_IFREG, "lib/a", "one", 0, 0}, {AE_IFREG, "META-INF/b", "two", 0, 0},
+         {AE_IFREG, "lib", "three", 0, 0});
+    assert_int_equal(unpack(w), 0);
+    assert_file(w, "lib/a", "one");
+    assert_int_equal(faccessat(w->in_fd, "META-INF", F_OK, 0), -1);
+    assert_int_equal(w->bytes, 3);
+}
+
+static void test_absolute(void **state)
+{
+    PACK(*state, TAR, {AE_IFREG, "a", "x", 0, 0}, {AE_IFREG, "/tmp/nmd-outside", "x", 0, 0});
+    assert_refused(*state, -EXDEV, "/tmp/nmd-outside: it leads out");
+    assert_int_equal(access("/tmp/nmd-outside", F_OK), -1);
+}
+
+static void test_dots(void **state)
+{
+    PACK(*state, ZIP, {AE_IFREG, "a/../../outside", "x", 0, 0});
+    assert_refused(*state, -EXDEV, "leads out");
+}
+
+static void test_symlink_out(void **state)
+{
+    PACK(*state, TAR, {AE_IFLNK, "d/a", "../../outside", 0, 0});
+    assert_refused(*state, -EXDEV, "link that leads out");
+}
+
+static void test_symlink_absolute(void **state)
+{
+    PACK(*state, TAR, {AE_IFLNK, "a", "/etc/passwd", 0, 0});
+    assert_refused(*state, -EXDEV, "link that leads out");
+}
+
+/* Each link for itself is inside; a name that goes through one is what would lead out. */
+static void test_through_symlink(void **state)
+{
+    PACK(*state, TAR, {AE_IFDIR, "d", NULL, 0, 0}, {AE_IFLNK, "d/up", "..", 0, 0},
+         {AE_IFLNK, "d/up/out", "..", 0, 0});
+    assert_refused(*state, -ENOTDIR, "leads through what is no directory");
+}
+
+static void test_file_through_symlink(void **state)
+{
+    PACK(*state, TAR, {AE_IFLNK, "a", "d", 0, 0}, {AE_IFDIR, "d", NULL, 0, 0}, {AE_IFREG, "a/b", "x", 0, 0});
+    assert_refused(*state, -ENOTDIR, "leads through what is no directory");
+}
+
+/* The file takes the link's place; what it led to stays as it is. */
+static void test_file_over_symlink(void **state)
+{
+    struct world *w = *state;
+
+    PACK(w, TAR, {AE_IFREG, "b", "kept", 0, 0}, {AE_IFLNK, "a", "b", 0, 0}, {AE_IFREG, "a", "new", 0, 0});
+    assert_int_equal(unpack(w), 0);
+    assert_file(w, "a", "new");
+    assert_file(w, "b", "kept");
+}
+
+static void test_hard_link_out(void **state)
+{
+    PACK(*state, TAR, {0, "a", "../outside", 0, 0});
+    assert_refused(*state, -EXDEV, "link that leads out");
+}
+
+static void test_hard_link_absolute(void **state)
+{
+    PACK(*state, TAR, {0, "a", "/etc/passwd", 0, 0});
+    assert_refused(*state, -EXDEV, "link that leads out");
+}
+
+/* From where it is, the symlink leads inside; from the top it would lead out. */
+static void test_hard_link_to_symlink(void **state)
+{
+    PACK(*state, TAR, {AE_IFLNK, "d/a", "../b", 0, 0}, {0, "c", "d/a", 0, 0});
+    assert_refused(*state, -EBADMSG, "no file of the archive");
+}
+
+static void test_device(void **state)
+{
+    PACK(*state, TAR, {AE_IFCHR, "null", NULL, 0, 0666});
+    assert_refused(*state, -EBADMSG, "a device");
+}
+
+static void test_fifo(void **state)
+{
+    PACK(*state, TAR, {AE_IFIFO, "pipe", NULL, 0, 0666});
+    assert_refused(*state, -EBADMSG, "a pipe");
+}
+
+static void test_file_for_directory(void **state)
+{
+    PACK(*state, TAR, {AE_IFREG, "a/b", "x", 0, 0}, {AE_IFREG, "a", "x", 0, 0});
+    assert_refused(*state, -EISDIR, "where a directory is");
+}
+
+static void test_bomb(void **state)
+{
+    PACK(*state, TAR_GZ, {AE_IFREG, "zeros", NULL, 65 << 20, 0});
+    assert_refused(*state, -EFBIG, "taken for a bomb");
+}
+
+static void test_bomb_in_pieces(void **state)
+{
+    struct world *w = *state;
+
+    w->params.most_bytes = 100;
+    PACK(w, ZIP, {AE_IFREG, "a", NULL, 60, 0}, {AE_IFREG, "b", NULL, 41, 0});
+    assert_refused(w, -EFBIG, "more comes out of it than may");
+}
+
+static void test_just_enough(void **state)
+{
+    struct world *w = *state;
+
+    w->params.most_bytes = 100;
+    w->params.most_entries = 2;
+    PACK(w, ZIP, {AE_IFREG, "a", NULL, 60, 0}, {AE_IFREG, "b", NULL, 40, 0});
+    assert_int_equal(unpack(w), 0);
+    assert_int_equal(w->bytes, 100);
+}
+
+/* Directories that a name implies cost as much as others. */
+static void test_too_many(void **state)
+{
+    struct world *w = *state;
+
+    w->params.most_entries = 4;
+    PACK(w, TAR, {AE_IFREG, "a/b/c/d/e", "x", 0, 0});
+    assert_refused(w, -EFBIG, "more entries");
+}
+
+static void test_nested(void **state)
+{
+    PACK(*state, TAR_GZ_GZ, {AE_IFREG, "a", "x", 0, 0});
+    assert_refused(*state, -EBADMSG, "compressed more than once");
+}
+
+static void test_late(void **state)
+{
+    struct world *w = *state;
+
+    w->params.deadline_usec = nm_now_usec();
+    PACK(w, TAR, {AE_IFREG, "a", "x", 0, 0});
+    assert_refused(w, -ETIMEDOUT, "too long");
+}
+
+static void test_no_archive(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(write(w->source_fd, "this is no archive", 18), 18);
+    assert_refused(w, -EBADMSG, "can't be unpacked");
+}
+
+static void test_cut(void **state)
+{
+    struct world *w = *state;
+
+    PACK(w, TAR_GZ, {AE_IFREG, "a", NULL, 1 << 20, 0});
+    assert_int_equal(ftruncate(w->source_fd, lseek(w->source_fd, 0, SEEK_END) / 2), 0);
+    assert_refused(w, -EBADMSG, "can't be unpacked");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_tar), TEST(test_tar_gz), TEST(test_tar_xz), TEST(test_zip), TEST(test_public), TEST(test_hard_link),
+        TEST(test_pattern), TEST(test_absolute), TEST(test_dots), TEST(test_symlink_out), TEST(test_symlink_absolute),
+        TEST(test_through_symlink), TEST(test_file_through_symlink), TEST(test_file_over_symlink),
+        TEST(test_hard_link_out), TEST(test_hard_link_absolute), TEST(test_hard_link_to_symlink), TEST(test_device),
+        TEST(test_fifo), TEST(test_file_for_directory), TEST(test_bomb), TEST(test_bomb_in_pieces),
+        TEST(test_just_enough), TEST(test_too_many), TEST(test_nested), TEST(test_late), TEST(test_no_archive),
+        TEST(test_cut),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

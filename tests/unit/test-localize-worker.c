@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* localize/worker.h: whole runs, each in a process of its own, against files, commands, and servers that mean well
+ * or ill. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "localize/worker.h"
+#include "tests/unit/canned-server.h"
+#include "tests/unit/remove-tree.h"
+#include "util/clock.h"
+
+#define MODIFIED "1700000000123" /* of each source file */
+#define RESOURCE(type) "\"type\":\"" type "\",\"timestamp\":" MODIFIED
+
+static char root[] = "/tmp/nmd-test-localize.XXXXXX";
+static struct canned_server server;
+
+/* Of a run. */
+static char output[1 << 16];
+static enum nm_worker_status status;
+
+static char *print(const char *format, ...) nm_printf(1, 2);
+static char *print(const char *format, ...)
+{
+    va_list ap;
+    char *s;
+
+    va_start(ap, format);
+    assert_true(vasprintf(&s, format, ap) >= 0);
+    va_end(ap);
+    return s;
+}
+
+#define FILLER_64 "................................................................"
+#define FILLER_1024 \
+    FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 \
+    FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64
+#define EXCEPTION(status, class) \
+    "HTTP/1.1 " status "\r\nContent-Type: application/json\r\n\r\n" \
+    "{\"RemoteException\":{\"exception\":\"" class "\",\"message\":\"words\\nstack\"}}"
+#define FILE_STATUS(type, length, mode) \
+    "HTTP/1.1 200 OK\r\n\r\n{\"FileStatus\":{\"type\":\"" type "\",\"length\":" length \
+    ",\"modificationTime\":" MODIFIED ",\"permission\":\"" mode "\"}}"
+
+/* What the server says. It is name node, data node and web server in one; /s is a name node on standby. */
+static void make_table(unsigned port, struct canned *table)
+{
+    const struct canned rows[] = {
+        {"GET /good ", "HTTP/1.1 200 OK\r\nLast-Modified: Tue, 14 Nov 2023 22:13:20 GMT\r\n\r\nhello", 0},
+        {"GET /short ", "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", 0},
+        {"GET /busy ", "HTTP/1.1 503 Later\r\n\r\n", 0},
+        {"GET /moved ", print("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:%u/good\r\n\r\n", port), 0},
+        {"GET /round ", "HTTP/1.1 302 Found\r\nLocation: /round\r\n\r\n", 0},
+        {"GET /to-file ", "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n", 0},
+        {"GET /hang ", "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", CANNED_HANG},
+        {"GET /endless ", "HTTP/1.1 200 OK\r\n\r\n" FILLER_1024, CANNED_ENDLESS},
+        {"GET /headers ", "HTTP/1.1 200 OK\r\nX: " FILLER_1024, CANNED_ENDLESS},
+        {"GET /refuses-long ", "HTTP/1.1 404 No\r\n\r\n" FILLER_1024, CANNED_ENDLESS},
+        {"GET /garbage ", "SSH-2.0-OpenSSH\r\n", 0},
+        {"GET /s/webhdfs/v1/", EXCEPTION("403 Forbidden", "StandbyException"), 0},
+        {"GET /webhdfs/v1/d/a%20b?op=GETFILESTATUS&user.name=alice", FILE_STATUS("FILE", "5", "644"), 0},
+        {"GET /webhdfs/v1/d/a%20b?op=OPEN&user.name=alice",
+         print("HTTP/1.1 307 There\r\nLocation: http://127.0.0.1:%u/good?datanode\r\n\r\n", port), 0},
+        {"GET /good?datanode", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 0},
+        {"GET /webhdfs/v1/d?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "711"), 0},
+        {"GET /webhdfs/v1/?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "755"), 0},
+        {"GET /webhdfs/v1/shut/a?op=GETFILESTATUS", FILE_STATUS("FILE", "5", "644"), 0},
+        {"GET /webhdfs/v1/shut?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "700"), 0},
+        {"GET /webhdfs/v1/long?op=GETFILESTATUS", FILE_STATUS("FILE", "6", "644"), 0},
+        {"GET /webhdfs/v1/long?op=OPEN", "HTTP/1.1 200 OK\r\n\r\nhello", 0},
+        {"GET /webhdfs/v1/mine?op=GETFILESTATUS", EXCEPTION("403 Forbidden", "AccessControlException"), 0},
+        {"GET /webhdfs/v1/none?op=GETFILESTATUS", EXCEPTION("404 Not Found", "FileNotFoundException"), 0},
+        {"GET /webhdfs/v1/bad?op=GETFILESTATUS", "HTTP/1.1 200 OK\r\n\r\n{}", 0},
+        {NULL, NULL, 0},
+    };
+
+    memcpy(table, rows, sizeof rows);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    server = canned_start(make_table);
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    canned_stop(&server);
+    return 0;
+}
+
+static char *path_of(const char *name)
+{
+    return print("%s/%s", root, name);
+}
+
+static void make_source(const char *name, const char *text)
+{
+    const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = 1700000000, .tv_nsec = 123456789}};
+    _cleanup_free_ char *path = path_of(name);
+    _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+    assert_true(fd >= 0);
+    assert_int_equal(nm_write_all(fd, text, strlen(text)), 0);
+    assert_int_equal(futimens(fd, times), 0);
+}
+
+/* Each test finds an empty directory. */
+static int set_up_root(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(root, 0755) == 0 || errno == EEXIST, 1);
+    return 0;
+}
+
+static int tear_down_root(void **state)
+{
+    (void)state;
+    return remove_tree(root);
+}
+
+static void run(const char *work)
+{
+    int in[2], out[2], wstatus;
+    size_t len = 0;
+    pid_t pid;
+
+    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)close(in[1]), (void)close(out[0]);
+        _exit((int)nm_worker_run(in[0], out[1]));
+    }
+    (void)close(in[0]), (void)close(out[1]);
+    assert_int_equal(nm_write_all(in[1], work, strlen(work)), 0);
+    (void)close(in[1]);
+    for (ssize_t n; len < sizeof output - 1 && (n = read(out[0], output + len, sizeof output - 1 - len)) > 0;)
+        len += (size_t)n;
+    output[len] = '\0';
+    (void)close(out[0]);
+    assert_int_equal(waitpid(pid, &wstatus, 0), pid);
+    assert_true(WIFEXITED(wstatus));
+    status = (enum nm_worker_status)WEXITSTATUS(wstatus);
+}
+
+/* One resource, to the target 10. "%s" in uri stands for the root, more is further keys of it, top of the work. */
+static void fetch(const char *uri, const char *more, const char *top)
+{
+    _cleanup_free_ char *work =
+        print("{%s\"resources\":[{\"uri\":\"%s\",%s,\"target\":\"%s/10\"}]}", top, uri, more, root);
+
+    run(work);
+}
+
+static void fetch_file(const char *name, const char *more)
+{
+    _cleanup_free_ char *uri = print("file://%s/%s", root, name);
+
+    fetch(uri, more, "");
+}
+
+/* From our server; at once given up unless `top` says otherwise. */
+static void fetch_http(const char *path, uint64_t timestamp, const char *top)
+{
+    _cleanup_free_ char *uri = print("http://127.0.0.1:%u/%s", server.port, path);
+    _cleanup_free_ char *more = print("\"type\":\"FILE\",\"timestamp\":%" PRIu64, timestamp);
+
+    fetch(uri, more, top);
+}
+
+/* The name service c has a dead name node, one on standby, and the active one. */
+static void fetch_hdfs(const char *path, const char *more)
+{
+    _cleanup_free_ char *uri = print("hdfs://c/%s", path);
+    _cleanup_free_ char *top = print("\"user\":\"alice\",\"limits\":{\"attempts\":1},\"name_nodes\":{\"c\":["
+                                     "\"http://127.0.0.1:1\",\"http://127.0.0.1:%u/s\",\"http://127.0.0.1:%u\"]},",
+                                     server.port, server.port);
+
+    fetch(uri, more, top);
+}
+
+#define ONCE "\"limits\":{\"attempts\":1},"
+
+static bool is_there(const char *name)
+{
+    _cleanup_free_ char *path = path_of(name);
+
+    return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static unsigned mode_of(const char *name)
+{
+    _cleanup_free_ char *path = path_of(name);
+    struct stat st;
+
+    assert_int_equal(lstat(path, &st), 0);
+    return st.st_mode & 07777;
+}
+
+static void assert_done(const char *name, const char *text)
+{
+    _cleanup_free_ char *path = path_of(name);
+    char buf[256] = "";
+
+    if (status != NM_WORKER_DONE)
+        fail_msg("failed: %s", output);
+    assert_non_null(strstr(output, "\"state\":\"done\""));
+    assert_int_equal(nm_read_file_at(AT_FDCWD, path, buf, sizeof buf, NULL), 0);
+    assert_string_equal(buf, text);
+    assert_false(is_there("10_tmp"));
+}
+
+static void assert_failed(const char *reason)
+{
+    assert_int_equal(status, NM_WORKER_SOME_FAILED);
+    assert_non_null(strstr(output, "\"state\":\"failed\""));
+    if (!strstr(output, reason))
+        fail_msg("not for this reason: %s", output);
+    assert_false(is_there("10"));
+    assert_false(is_there("10_tmp"));
+}
+
+static void test_file(void **state)
+{
+    (void)state;
+    make_source("a b", "text");
+    fetch_file("a%20b", RESOURCE("FILE"));
+    assert_done("10/a b", "text");
+    assert_non_null(strstr(output, "{\"resource\":0,\"state\":\"done\",\"bytes\":4}"));
+    assert_int_equal(mode_of("10"), 0700);
+    assert_int_equal(mode_of("10/a b"), 0500);
+}
+
+static void test_public_file(void **state)
+{
+    _cleanup_free_ char *open_dir = path_of("open"), *shut = path_of("shut");
+
+    (void)state;
+    assert_int_equal(mkdir(open_dir, 0711), 0);
+    assert_int_equal(mkdir(shut, 0700), 0);
+    make_source("open/a", "text");
+    make_source("shut/a", "text");
+    fetch_file("shut/a", RESOURCE("FILE") ",\"public\":true");
+    assert_failed("not everybody may enter /tmp/nmd-test-localize");
+    fetch_file("open/a", RESOURCE("FILE") ",\"public\":true");
+    assert_done("10/a", "text");
+    assert_int_equal(mode_of("10"), 0755);
+    assert_int_equal(mode_of("10/a"), 0555);
+}
+
+static void test_no_file(void **state)
+{
+    _cleanup_free_ char *fifo = path_of("fifo"), *folder = path_of("folder");
+
+    (void)state;
+    make_source("a", "text");
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    fetch_file("none", RESOURCE("FILE"));
+    assert_failed("No such file or directory");
+    fetch_file("folder", RESOURCE("FILE"));
+    assert_failed("it is a directory");
+    fetch_file("fifo", RESOURCE("FILE"));
+    assert_failed("only a file can be fetched");
+    fetch_file("a", "\"type\":\"FILE\",\"timestamp\":1700000000124");
+    assert_failed("changed after the job was submitted: its time is 1700000000123 and not 1700000000124");
+    fetch("file://elsewhere/etc/passwd", RESOURCE("FILE"), "");
+    assert_failed("not the URI of a file");
+    fetch("nonsense", RESOURCE("FILE"), "");
+    assert_failed("not the URI of a file");
+}
+
+/* A jar with a pattern is a directory, with itself in it. */
+static void test_jar(void **state)
+{
+    const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = 1700000000, .tv_nsec = 123456789}};
+    static const char *const names[] = {"lib/a", "META-INF/b"};
+    _cleanup_free_ char *path = path_of("job.jar");
+    struct archive *a = archive_write_new();
+
+    (void)state;
+    assert_int_equal(archive_write_set_format_zip(a), ARCHIVE_OK);
+    assert_int_equal(archive_write_open_filename(a, path), ARCHIVE_OK);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
+        struct archive_entry *e = archive_entry_new();
+
+        archive_entry_set_pathname(e, names[i]);
+        archive_entry_set_filetype(e, AE_IFREG);
+        archive_entry_set_size(e, 4);
+        assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+        assert_int_equal(archive_write_data(a, "text", 4), 4);
+        archive_entry_free(e);
+    }
+    assert_int_equal(archive_write_free(a), ARCHIVE_OK);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    fetch_file("job.jar", RESOURCE("PATTERN") ",\"pattern\":\"(?:classes/|lib/).*\"");
+    assert_done("10/job.jar/lib/a", "text");
+    assert_true(is_there("10/job.jar/job.jar"));
+    assert_false(is_there("10/job.jar/META-INF"));
+    assert_int_equal(mode_of("10/job.jar/job.jar"), 0500);
+}
+
+/* What isn't called an archive isn't one. */
+static void test_archive_by_name(void **state)
+{
+    (void)state;
+    make_source("words.txt", "text");
+    make_source("words.zip", "text");
+    fetch_file("words.zip", RESOURCE("ARCHIVE"));
+    assert_failed("can't be unpacked");
+    fetch_file("words.txt", RESOURCE("ARCHIVE"));
+    assert_done("10/words.txt", "text");
+}
+
+static void test_targets(void **state)
+{
+    _cleanup_free_ char *left = path_of("10_tmp/d"), *tmp = path_of("10_tmp"), *work = NULL;
+
+    (void)state;
+    make_source("a", "text");
+    assert_int_equal(mkdir(tmp, 0700), 0);
+    assert_int_equal(mkdir(left, 0), 0);
+    fetch_file("a", RESOURCE("FILE"));
+    assert_done("10/a", "text");
+    /* it is somebody's by now */
+    fetch_file("a", RESOURCE("FILE"));
+    assert_int_equal(status, NM_WORKER_SOME_FAILED);
+    assert_non_null(strstr(output, "File exists"));
+    assert_true(is_there("10/a"));
+    work = print("{\"resources\":[{\"uri\":\"file://%s/a\"," RESOURCE("FILE") ",\"target\":\"%s/a/10\"}]}", root,
+                 root);
+    run(work);
+    assert_int_equal(status, NM_WORKER_SOME_FAILED);
+    assert_non_null(strstr(output, "can't write"));
+}
+
+static void test_parents_are_made(void **state)
+{
+    _cleanup_free_ char *work = print("{\"resources\":[{\"uri\":\"file://%s/a\"," RESOURCE("FILE")
+                                      ",\"target\":\"%s/x/y/10\"}]}", root, root);
+
+    (void)state;
+    make_source("a", "text");
+    run(work);
+    assert_done("x/y/10/a", "text");
+    assert_int_equal(mode_of("x"), 0710);
+}
+
+static void test_removals(void **state)
+{
+    _cleanup_free_ char *work =
+        print("{\"removals\":[\"%s/10\",\"%s/none/11\",\"%s/a/12\"],\"resources\":[]}", root, root, root);
+    _cleanup_free_ char *unfinished = path_of("10_tmp");
+
+    (void)state;
+    make_source("a", "text");
+    fetch_file("a", RESOURCE("FILE"));
+    assert_done("10/a", "text");
+    assert_int_equal(mkdir(unfinished, 0), 0);
+    run(work);
+    assert_int_equal(status, NM_WORKER_SOME_FAILED);
+    assert_non_null(strstr(output, "{\"removal\":0,\"state\":\"done\",\"bytes\":0}"));
+    assert_non_null(strstr(output, "{\"removal\":1,\"state\":\"done\",\"bytes\":0}"));
+    assert_non_null(strstr(output, "{\"removal\":2,\"state\":\"failed\""));
+    assert_false(is_there("10"));
+    assert_false(is_there("10_tmp"));
+    assert_true(is_there("a"));
+}
+
+/* One that fails keeps none of the others back. */
+static void test_several(void **state)
+{
+    _cleanup_free_ char *work =
+        print("{\"resources\":[{\"uri\":\"file://%s/none\"," RESOURCE("FILE") ",\"target\":\"%s/11\"},"
+              "{\"uri\":\"file://%s/a\"," RESOURCE("FILE") ",\"target\":\"%s/10\"}]}", root, root, root, root);
+
+    (void)state;
+    make_source("a", "text");
+    run(work);
+    assert_int_equal(status, NM_WORKER_SOME_FAILED);
+    assert_non_null(strstr(output, "{\"resource\":0,\"state\":\"failed\""));
+    assert_non_null(strstr(output, "{\"resource\":1,\"state\":\"done\",\"bytes\":4}"));
+    assert_true(is_there("10/a"));
+}
+
+static void test_no_work(void **state)
+{
+    (void)state;
+    run("nonsense");
+    assert_int_equal(status, NM_WORKER_NO_WORK);
+    assert_string_equal(output, "");
+}
+
+static void test_http(void **state)
+{
+    (void)state;
+    fetch_http("good", 0, ONCE);
+    assert_done("10/good", "hello");
+    assert_non_null(strstr(output, "\"state\":\"fetching\""));
+}
+
+static void test_http_time(void **state)
+{
+    (void)state;
+    fetch_http("good", 1700000000001, ONCE);
+    assert_failed("its time is 1700000000000 and not 1700000000001");
+    fetch_http("moved", 1700000000000, ONCE);
+    assert_done("10/moved", "hello");
+}
+
+static void test_http_refused(void **state)
+{
+    (void)state;
+    fetch_http("none", 0, ONCE);
+    assert_failed("Empty reply");
+    fetch_http("refuses-long", 0, ONCE);
+    assert_failed("more than the 65536 bytes that it may");
+    fetch_http("busy", 0, "\"limits\":{\"attempts\":2},");
+    assert_failed("HTTP 503 (attempt 2)");
+    fetch_http("short", 0, ONCE);
+    assert_failed("127.0.0.1");
+    fetch_http("garbage", 0, ONCE);
+    assert_failed("127.0.0.1");
+    fetch("http://127.0.0.1:1/x", RESOURCE("FILE"), ONCE);
+    assert_failed("Failed to connect");
+}
+
+static void test_http_redirects(void **state)
+{
+    (void)state;
+    fetch_http("round", 0, ONCE);
+    assert_failed("redirects");
+    fetch_http("to-file", 0, ONCE);
+    assert_failed("to-file");
+}
+
+static void test_http_hostile(void **state)
+{
+    (void)state;
+    fetch_http("endless", 0, "\"limits\":{\"fetch_bytes\":1000000},");
+    assert_failed("more than the 1000000 bytes that it may");
+    fetch_http("headers", 0, ONCE);
+    assert_failed("127.0.0.1");
+}
+
+static void test_http_silent(void **state)
+{
+    uint64_t before_usec = nm_now_usec();
+
+    (void)state;
+    fetch_http("hang", 0, "\"limits\":{\"attempts\":1,\"idle_seconds\":1},");
+    assert_failed("too slow");
+    fetch_http("hang", 0, "\"limits\":{\"attempts\":4,\"seconds\":1},");
+    assert_failed("timed out");
+    assert_true(nm_now_usec() - before_usec < 30 * NM_USEC_PER_SEC);
+}
+
+static void test_hdfs(void **state)
+{
+    (void)state;
+    fetch_hdfs("d/a%20b", RESOURCE("FILE") ",\"public\":true");
+    assert_done("10/a b", "hello");
+}
+
+static void test_hdfs_refused(void **state)
+{
+    (void)state;
+    fetch_hdfs("d/a%20b", "\"type\":\"FILE\",\"timestamp\":1");
+    assert_failed("changed after the job was submitted");
+    fetch_hdfs("d", RESOURCE("FILE"));
+    assert_failed("it is a directory");
+    fetch_hdfs("shut/a", RESOURCE("FILE") ",\"public\":true");
+    assert_failed("not everybody may enter /shut");
+    fetch_hdfs("long", RESOURCE("FILE"));
+    assert_failed("5 bytes came, where there are 6");
+    fetch_hdfs("mine", RESOURCE("FILE"));
+    assert_failed("AccessControlException: words\"");
+    fetch_hdfs("none", RESOURCE("FILE"));
+    assert_failed("FileNotFoundException");
+    fetch_hdfs("bad", RESOURCE("FILE"));
+    assert_failed("not WebHDFS's status");
+    fetch("hdfs:///x", RESOURCE("FILE"), "");
+    assert_failed("not the URI of a file");
+}
+
+static void test_hdfs_all_on_standby(void **state)
+{
+    _cleanup_free_ char *top = print(
+        "\"limits\":{\"attempts\":2},\"name_nodes\":{\"c:8020\":[\"http://127.0.0.1:%u/s\"]},", server.port);
+
+    (void)state;
+    fetch("hdfs://c:8020/x", RESOURCE("FILE"), top);
+    assert_failed("StandbyException: words (attempt 2)");
+}
+
+static void test_webhdfs(void **state)
+{
+    _cleanup_free_ char *uri = print("webhdfs://127.0.0.1:%u/d/a%%20b", server.port);
+
+    (void)state;
+    fetch(uri, RESOURCE("FILE"), "\"user\":\"alice\"," ONCE);
+    assert_done("10/a b", "hello");
+}
+
+#define COMMAND(script) "\"commands\":{\"x\":[\"sh\",\"-c\",\"" script "\",\"sh\",\"{uri}\",\"--to={target}\"]},"
+
+static void test_command(void **state)
+{
+    (void)state;
+    fetch("x://b/{target}/a", RESOURCE("FILE"), COMMAND("echo noise; printf %s \\\"$1\\\" >\\\"${2#--to=}\\\""));
+    assert_done("10/a", "x://b/{target}/a");
+    assert_null(strstr(output, "noise"));
+}
+
+static void test_command_fails(void **state)
+{
+    (void)state;
+    fetch("x://b/a", RESOURCE("FILE"), "");
+    assert_failed("nothing here fetches x:");
+    fetch("x://b/a", RESOURCE("FILE"), COMMAND("echo no such bucket >&2; exit 3"));
+    assert_failed("ended with status 3: no such bucket");
+    fetch("x://b/a", RESOURCE("FILE"), COMMAND("kill -9 $$"));
+    assert_failed("ended with signal 9: it gave no reason");
+    fetch("x://b/a", RESOURCE("FILE"), COMMAND(":"));
+    assert_failed("made no file");
+    fetch("x://b/a", RESOURCE("FILE"), COMMAND("ln -s /etc/passwd \\\"${2#--to=}\\\""));
+    assert_failed("made no file");
+    fetch("x://b/a", RESOURCE("FILE"), "\"commands\":{\"x\":[\"/none\"]},");
+    assert_failed("can't be started");
+}
+
+static void test_command_out_of_bounds(void **state)
+{
+    (void)state;
+    fetch("x://b/a", RESOURCE("FILE"), "\"limits\":{\"seconds\":1}," COMMAND("exec sleep 1000"));
+    assert_failed("takes too long");
+    fetch("x://b/a", RESOURCE("FILE"),
+          "\"limits\":{\"fetch_bytes\":1000,\"unpacked_bytes\":1000000},"
+          COMMAND("exec cat /dev/zero >\\\"${2#--to=}\\\""));
+    assert_failed("its command");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_root, tear_down_root)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_file), TEST(test_public_file), TEST(test_no_file), TEST(test_jar), TEST(test_archive_by_name),
+        TEST(test_targets), TEST(test_several), TEST(test_parents_are_made), TEST(test_removals),
+        TEST(test_no_work), TEST(test_http), TEST(test_http_time),
+        TEST(test_http_refused), TEST(test_http_redirects), TEST(test_http_hostile), TEST(test_http_silent),
+        TEST(test_hdfs), TEST(test_hdfs_refused), TEST(test_hdfs_all_on_standby), TEST(test_webhdfs),
+        TEST(test_command), TEST(test_command_fails), TEST(test_command_out_of_bounds),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * localize/localizer.h with real workers, which fetch by a command that counts how often it is called. As root the
+ * workers are nobody's, otherwise they are whoever runs this.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+
+#include "localize/localizer.h"
+#include "tests/unit/remove-tree.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+
+#define SECONDS 20
+#define NOBODY 65534
+
+/* /tmp/X/local, .../state, and what the command leaves in .../log. */
+struct world {
+    char root[32];
+    int root_fd;
+    sd_event *event;
+    json_t *settings;
+    struct nm_localizer_params params;
+    struct nm_localizer *localizer;
+    char *local, *state;
+};
+
+/* What an ask's owner hears. */
+struct owner {
+    struct nm_localizer_ask *ask;
+    int ended, result;
+    unsigned progress;
+    char message[512];
+};
+
+static char *print(const char *format, ...) nm_printf(1, 2);
+static char *print(const char *format, ...)
+{
+    va_list ap;
+    char *s;
+
+    va_start(ap, format);
+    assert_true(vasprintf(&s, format, ap) >= 0);
+    va_end(ap);
+    return s;
+}
+
+static void start(struct world *w)
+{
+    assert_int_equal(nm_localizer_new(&w->params, &w->localizer), 0);
+    nm_localizer_begin_to_tidy(w->localizer);
+}
+
+static uid_t worker_uid(void)
+{
+    return geteuid() == 0 ? NOBODY : geteuid();
+}
+
+/*
+ * x:N makes a file of N bytes and writes a line to the log; x:hang-N writes its process's number there and stays;
+ * x:bad fails.
+ */
+#define SCRIPT \
+    "log=$1/log; case ${2#x:} in " \
+    "hang*) echo $$ >>$log; exec sleep 1000;; " \
+    "bad*) echo bad >>$log; echo broken >&2; exit 1;; " \
+    "*) echo fetched >>$log; head -c ${2##*-} /dev/zero >$3; sleep 0.3;; esac"
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    _cleanup_close_ int log = -EBADF;
+
+    assert_non_null(w);
+    (void)strcpy(w->root, "/tmp/nmd-test-loclzr.XXXXXX");
+    assert_non_null(mkdtemp(w->root));
+    assert_int_equal(chmod(w->root, 0711), 0);
+    w->root_fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(mkdirat(w->root_fd, "local", 0755), 0);
+    assert_int_equal(mkdirat(w->root_fd, "state", 0700), 0);
+    log = openat(w->root_fd, "log", O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+    assert_int_equal(fchmod(log, 0666), 0);
+    w->local = print("%s/local", w->root);
+    w->state = print("%s/state", w->root);
+    assert_true(sd_event_new(&w->event) >= 0);
+    w->settings = json_pack("{s:{s:[sssssss]}, s:{s:i}}", "commands", "x", "sh", "-c", SCRIPT, "sh", w->root, "{uri}",
+                            "{target}", "limits", "attempts", 1);
+    assert_non_null(w->settings);
+    w->params = (struct nm_localizer_params){
+        .event = w->event,
+        .program = "./nm-localizer",
+        .local_dir = w->local,
+        .state_dir = w->state,
+        .boot_id = "boot",
+        .public_uid = worker_uid(),
+        .public_gid = geteuid() == 0 ? NOBODY : getegid(),
+        .cache_max_bytes = 1000,
+        .max_workers = 3,
+        .worker_max_bytes = UINT64_MAX, /* sanitizers map much */
+        .settings = w->settings,
+    };
+    start(w);
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    (void)nm_localizer_free(w->localizer);
+    (void)sd_event_unref(w->event);
+    json_decref(w->settings);
+    (void)remove_tree(w->root);
+    (void)close(w->root_fd);
+    free(w->local);
+    free(w->state);
+    free(w);
+    return 0;
+}
+
+static void on_progress(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata)
+{
+    struct owner *o = userdata;
+
+    assert_ptr_equal(ask, o->ask);
+    assert_true(progress->n_done < progress->n);
+    o->progress++;
+}
+
+static void on_ended(struct nm_localizer_ask *ask, int result, const char *message, void *userdata)
+{
+    struct owner *o = userdata;
+
+    assert_ptr_equal(ask, o->ask);
+    o->ended++;
+    o->result = result;
+    (void)snprintf(o->message, sizeof o->message, "%s", message ? message : "");
+}
+
+static int ask_as(struct world *w, const char *name, uid_t uid, struct owner *o, enum nm_visibility visibility,
+                  const char *const *uris, size_t n)
+{
+    const struct nm_localizer_user user = {
+        .name = name, .application = "application_1_0001", .uid = uid, .gid = w->params.public_gid};
+    const struct nm_localizer_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = o};
+    struct nm_localizer_resource resources[4];
+
+    assert_true(n <= NM_ARRAY_SIZE(resources));
+    for (size_t i = 0; i < n; i++)
+        resources[i] = (struct nm_localizer_resource){.visibility = visibility, .uri = uris[i], .type = "FILE"};
+    return nm_localizer_ask(w->localizer, &user, resources, n, &listener, &o->ask);
+}
+
+static int try_ask(struct world *w, struct owner *o, enum nm_visibility visibility, const char *const *uris, size_t n)
+{
+    return ask_as(w, "alice", worker_uid(), o, visibility, uris, n);
+}
+
+static void ask(struct world *w, struct owner *o, const char *uri)
+{
+    *o = (struct owner){0};
+    assert_int_equal(try_ask(w, o, NM_VISIBILITY_PRIVATE, &uri, 1), 0);
+    assert_int_equal(o->ended, 0); /* never so early */
+}
+
+static void give_back(struct owner *o)
+{
+    o->ask = nm_localizer_ask_free(o->ask);
+}
+
+static unsigned count_log(struct world *w)
+{
+    char text[4096];
+    unsigned n = 0;
+
+    assert_int_equal(nm_read_file_at(w->root_fd, "log", text, sizeof text, NULL), 0);
+    for (const char *p = text; (p = strchr(p, '\n')); p++)
+        n++;
+    return n;
+}
+
+/* The loop, until it is so. */
+#define RUN_UNTIL(w, condition) \
+    do { \
+        uint64_t _end_usec = nm_now_usec() + SECONDS * NM_USEC_PER_SEC; \
+        while (!(condition)) { \
+            assert_true(nm_now_usec() < _end_usec); \
+            assert_true(sd_event_run((w)->event, 20000) >= 0); \
+        } \
+    } while (0)
+
+static bool is_there(struct world *w, const char *name)
+{
+    return faccessat(w->root_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void test_one_fetch_for_all(void **state)
+{
+    struct world *w = *state;
+    _cleanup_free_ char *target = NULL, *wanted = NULL;
+    struct owner a, b, c;
+    struct stat st;
+
+    ask(w, &a, "x:f-10");
+    ask(w, &b, "x:f-10");
+    RUN_UNTIL(w, a.ended && b.ended);
+    ask(w, &c, "x:f-10");
+    RUN_UNTIL(w, c.ended);
+    assert_int_equal(a.result, 0);
+    assert_int_equal(b.result, 0);
+    assert_int_equal(c.result, 0);
+    assert_int_equal(count_log(w), 1);
+    assert_true(a.progress > 0);
+    target = nm_localizer_target(a.ask, 0);
+    wanted = print("%s/usercache/alice/filecache/10", w->local);
+    assert_string_equal(target, wanted);
+    assert_int_equal(fstatat(w->root_fd, "local/usercache/alice/filecache/10/f-10", &st, 0), 0);
+    assert_int_equal(st.st_uid, worker_uid());
+    assert_int_equal(st.st_mode & 07777, 0500);
+    assert_int_equal(nm_localizer_bytes(w->localizer), 10);
+    give_back(&a);
+    give_back(&b);
+    give_back(&c);
+}
+
+static void test_visibilities(void **state)
+{
+    static const char *const uris[] = {"x:f-10", "x:g-20"};
+    struct world *w = *state;
+    struct owner public = {0}, application = {0};
+    struct stat st;
+
+    assert_int_equal(try_ask(w, &public, NM_VISIBILITY_PUBLIC, uris, 2), 0);
+    assert_int_equal(try_ask(w, &application, NM_VISIBILITY_APPLICATION, uris, 1), 0);
+    RUN_UNTIL(w, public.ended && application.ended);
+    assert_int_equal(public.result, 0);
+    assert_int_equal(count_log(w), 3);
+    assert_int_equal(fstatat(w->root_fd, "local/filecache/11/g-20", &st, 0), 0);
+    assert_int_equal(st.st_mode & 07777, 0555);
+    assert_true(is_there(w, "local/usercache/alice/appcache/application_1_0001/filecache/12/f-10"));
+    give_back(&public);
+    give_back(&application);
+    nm_localizer_end_application(w->localizer, "alice", "application_1_0001");
+    RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 30);
+    assert_false(is_there(w, "local/usercache/alice/appcache/application_1_0001/filecache/12"));
+    assert_true(is_there(w, "local/filecache/11"));
+}
+
+static void test_failure(void **state)
+{
+    struct world *w = *state;
+    struct owner a, b;
+
+    ask(w, &a, "x:bad");
+    ask(w, &b, "x:bad");
+    RUN_UNTIL(w, a.ended && b.ended);
+    assert_int_equal(a.result, -EIO);
+    assert_non_null(strstr(a.message, "x:bad: its command, sh, ended with status 1: broken"));
+    assert_string_equal(a.message, b.message);
+    assert_int_equal(count_log(w), 1);
+    give_back(&a);
+    give_back(&b);
+    ask(w, &a, "x:bad");
+    RUN_UNTIL(w, a.ended);
+    assert_int_equal(count_log(w), 2);
+    assert_int_equal(a.ended, 1);
+    give_back(&a);
+}
+
+static void test_no_ask(void **state)
+{
+    static const char *const uris[] = {"x:f-\xff"};
+    const struct nm_localizer_listener listener = {.ended = on_ended};
+    const struct nm_localizer_user dots = {.name = "..", .application = "a"};
+    struct world *w = *state;
+    struct owner a = {0};
+
+    assert_int_equal(nm_localizer_ask(w->localizer, &dots, NULL, 0, &listener, &a.ask), -EINVAL);
+    assert_int_equal(try_ask(w, &a, NM_VISIBILITY_PRIVATE, uris, 1), -EINVAL);
+    assert_null(a.ask);
+    assert_int_equal(try_ask(w, &a, NM_VISIBILITY_PRIVATE, uris, 0), 0);
+    RUN_UNTIL(w, a.ended);
+    assert_int_equal(a.result, 0);
+    give_back(&a);
+}
+
+static void test_least_recently_used_goes(void **state)
+{
+    struct world *w = *state;
+    struct owner a, b, c;
+
+    ask(w, &a, "x:a-400");
+    ask(w, &b, "x:b-400");
+    ask(w, &c, "x:c-400");
+    RUN_UNTIL(w, a.ended && b.ended && c.ended);
+    assert_int_equal(nm_localizer_bytes(w->localizer), 1200);
+    give_back(&b);
+    give_back(&a);
+    give_back(&c);
+    RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 800);
+    assert_false(is_there(w, "local/usercache/alice/filecache/11"));
+    assert_true(is_there(w, "local/usercache/alice/filecache/10"));
+    assert_false(is_there(w, "state/11"));
+}
+
+static bool has_written_pid(struct world *w, pid_t *pid)
+{
+    char text[4096];
+
+    assert_int_equal(nm_read_file_at(w->root_fd, "log", text, sizeof text, NULL), 0);
+    *pid = (pid_t)strtol(text, NULL, 10);
+    return *pid > 0;
+}
+
+/* What nobody waits for any more is ended with all that it started; what was begun is removed. */
+static void test_given_up(void **state)
+{
+    struct world *w = *state;
+    struct owner a, b;
+    pid_t pid;
+
+    ask(w, &a, "x:hang-1");
+    ask(w, &b, "x:hang-1");
+    RUN_UNTIL(w, has_written_pid(w, &pid));
+    give_back(&a);
+    assert_int_equal(kill(pid, 0), 0);
+    assert_true(is_there(w, "local/usercache/alice/filecache/10_tmp"));
+    give_back(&b);
+    RUN_UNTIL(w, kill(pid, 0) < 0);
+    RUN_UNTIL(w, !is_there(w, "state/10"));
+    assert_false(is_there(w, "local/usercache/alice/filecache/10_tmp"));
+    assert_int_equal(b.ended, 0);
+}
+
+/* Of three workers one account has two; those in line that nobody wants any more never begin. */
+static void test_line(void **state)
+{
+    struct world *w = *state;
+    struct owner a, b, c, d;
+
+    ask(w, &a, "x:hang-1");
+    ask(w, &b, "x:hang-2");
+    ask(w, &c, "x:hang-3");
+    ask(w, &d, "x:d-5");
+    RUN_UNTIL(w, count_log(w) == 2);
+    give_back(&c);
+    assert_int_equal(d.ended, 0);
+    give_back(&a);
+    RUN_UNTIL(w, d.ended);
+    assert_int_equal(d.result, 0);
+    assert_int_equal(count_log(w), 3);
+    give_back(&b);
+    give_back(&d);
+}
+
+/* However much of an account's is on its way, another's isn't held up. */
+static void test_another_account(void **state)
+{
+    static const char *const uri = "x:b-5";
+    struct world *w = *state;
+    struct owner own[4], other = {0};
+
+    if (geteuid() != 0)
+        skip();
+    for (size_t i = 0; i < NM_ARRAY_SIZE(own); i++) {
+        _cleanup_free_ char *hang = print("x:hang-%zu", i);
+
+        ask(w, &own[i], hang);
+    }
+    RUN_UNTIL(w, count_log(w) == 2);
+    assert_int_equal(ask_as(w, "bob", NOBODY - 1, &other, NM_VISIBILITY_PRIVATE, &uri, 1), 0);
+    RUN_UNTIL(w, other.ended);
+    assert_int_equal(other.result, 0);
+    assert_int_equal(count_log(w), 3);
+    give_back(&other);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(own); i++)
+        give_back(&own[i]);
+}
+
+static void test_restart(void **state)
+{
+    struct world *w = *state;
+    struct owner a, b;
+
+    ask(w, &a, "x:f-10");
+    RUN_UNTIL(w, a.ended);
+    give_back(&a);
+    w->localizer = nm_localizer_free(w->localizer);
+    start(w);
+    ask(w, &a, "x:f-10");
+    RUN_UNTIL(w, a.ended);
+    assert_int_equal(a.result, 0);
+    assert_int_equal(count_log(w), 1);
+    give_back(&a);
+    /* what was on its way, as after a crash, is removed, and its place isn't given to another */
+    ask(w, &b, "x:hang-1");
+    RUN_UNTIL(w, count_log(w) == 2);
+    give_back(&b);
+    w->localizer = nm_localizer_free(w->localizer);
+    assert_true(is_there(w, "state/11"));
+    start(w);
+    RUN_UNTIL(w, !is_there(w, "state/11"));
+    assert_false(is_there(w, "local/usercache/alice/filecache/11_tmp"));
+    assert_true(is_there(w, "local/usercache/alice/filecache/10"));
+    /* after a boot nothing is what it was */
+    w->localizer = nm_localizer_free(w->localizer);
+    w->params.boot_id = "next boot";
+    start(w);
+    RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
+    assert_false(is_there(w, "local/usercache/alice/filecache/10"));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_one_fetch_for_all), TEST(test_visibilities), TEST(test_failure), TEST(test_no_ask),
+        TEST(test_least_recently_used_goes), TEST(test_given_up), TEST(test_line),
+        TEST(test_another_account), TEST(test_restart),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
