@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See answer.h. */
+
+#include "shuffle/answer.h"
+
+#include <stdio.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+
+#include <openssl/evp.h>
+
+#include "rpc/hadoop/digest.h"
+#include "rpc/hadoop/writable.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+#define HASH_TEXT_SIZE 32u /* 20 bytes in base64 are 28 characters */
+#define KEEP_ALIVE_SEC 5
+/* Of a file, between two looks at the clock. */
+#define PIECE_BYTES (UINT64_C(1) << 20)
+/* Who takes less than this in the long run keeps a place that others need. */
+#define SLOWEST_BYTES_PER_SEC 16384u
+#define GRACE_USEC (60 * NM_USEC_PER_SEC)
+
+static const char *phrase(enum nm_shuffle_status status)
+{
+    switch (status) {
+    case NM_SHUFFLE_OK: return "OK";
+    case NM_SHUFFLE_BAD_REQUEST: return "Bad Request";
+    case NM_SHUFFLE_UNAUTHORIZED: return "Unauthorized";
+    case NM_SHUFFLE_BAD_METHOD: return "Method Not Allowed";
+    case NM_SHUFFLE_TOO_MANY: return "Too Many Requests";
+    case NM_SHUFFLE_HEAD_TOO_LARGE: return "Request Header Fields Too Large";
+    case NM_SHUFFLE_FAILED: break;
+    }
+    return "Internal Server Error";
+}
+
+/* more: something follows at once, so that a small head doesn't go out as a packet of its own. */
+static int send_all(int fd, const void *data, size_t size, bool more)
+{
+    const char *at = data;
+
+    while (size > 0) {
+        ssize_t n = send(fd, at, size, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        at += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+int nm_shuffle_refuse(int fd, enum nm_shuffle_status status, const char *why)
+{
+    char text[1024];
+    /* Fetcher reads Retry-After as milliseconds, whatever RFC 9110 says. */
+    int n =
+        snprintf(text, sizeof text,
+                 "HTTP/1.1 %d %s\r\nname: mapreduce\r\nversion: 1.0.0\r\nContent-Type: text/plain; charset=UTF-8\r\n"
+                 "Content-Length: %zu\r\n%s%sConnection: close\r\n\r\n%s",
+                 (int)status, phrase(status), strlen(why), status == NM_SHUFFLE_TOO_MANY ? "Retry-After: 1000\r\n" : "",
+                 status == NM_SHUFFLE_BAD_METHOD ? "Allow: GET\r\n" : "", why);
+    int r = send_all(fd, text, NM_MIN((size_t)n, sizeof text - 1), false);
+
+    return r < 0 ? r : NM_SHUFFLE_E_CLOSE;
+}
+
+/* ---- hashes ------------------------------------------------------------------------------- */
+
+/* base64 of the HMAC of some bytes, NUL-terminated. */
+static int sign(const struct nm_shuffle_job *job, struct nm_bytes what, char ret[HASH_TEXT_SIZE])
+{
+    uint8_t digest[NM_DIGEST_SIZE];
+    int r = nm_digest_hmac(job->key, job->key_size, what.data, what.size, digest);
+
+    if (r < 0)
+        return r;
+    EVP_EncodeBlock((unsigned char *)ret, digest, sizeof digest);
+    return 0;
+}
+
+/* 0 and the hash for the reply; -EKEYREJECTED: somebody else signed it. */
+static int verify(const struct nm_shuffle_service *s, const struct nm_shuffle_job *job,
+                  const struct nm_shuffle_request *q, char ret_reply[HASH_TEXT_SIZE])
+{
+    char message[NM_SHUFFLE_HEAD_MAX + 8], expected[HASH_TEXT_SIZE];
+    int n = snprintf(message, sizeof message, "%u%.*s", s->port, (int)q->target.size, (const char *)q->target.data);
+    int r = sign(job, (struct nm_bytes){(const uint8_t *)message, (size_t)n}, expected);
+
+    if (r < 0)
+        return r;
+    if (!nm_digest_equal((const uint8_t *)expected, strlen(expected), q->url_hash.data, q->url_hash.size))
+        return -EKEYREJECTED;
+    return sign(job, q->url_hash, ret_reply);
+}
+
+/* ---- what is to be sent ------------------------------------------------------------------- */
+
+struct plan {
+    struct nm_shuffle_output outputs[NM_SHUFFLE_MAPS_MAX];
+    struct nm_writer heads;                 /* of all maps, one behind the other */
+    size_t head_end[NM_SHUFFLE_MAPS_MAX];
+    uint64_t length_bytes;
+};
+
+static void plan_done(struct plan *p)
+{
+    nm_writer_done(&p->heads);
+}
+
+static int plan_map(const struct nm_shuffle_service *s, const struct nm_shuffle_job *job,
+                    const struct nm_shuffle_request *q, unsigned i, struct plan *p)
+{
+    const struct nm_shuffle_part *part = &p->outputs[i].part;
+    int r = nm_shuffle_output_find(&s->dirs, job, q->maps[i], q->reduce, &p->outputs[i]);
+
+    if (r < 0)
+        return r;
+    nm_writer_bytes(&p->heads, q->maps[i]);
+    nm_writer_vint(&p->heads, (int64_t)part->part_bytes);
+    nm_writer_vint(&p->heads, (int64_t)part->raw_bytes);
+    nm_writer_vint(&p->heads, q->reduce);
+    p->head_end[i] = p->heads.size;
+    p->length_bytes = nm_add_u64(p->length_bytes, part->part_bytes);
+    return p->heads.failed ? -ENOMEM : 0;
+}
+
+static const char *describe(int error)
+{
+    switch (error) {
+    case -ENOENT: return "there is no such output on this node";
+    case -EPERM:
+    case -ELOOP: return "what lies there isn't a file of the job's user";
+    case -ERANGE: return "it has no part for that reducer";
+    case -EBADMSG: return "its index doesn't agree with its checksum or its file";
+    default: return strerror(-error);
+    }
+}
+
+/* The sentence is the client's: it has shown that it is of this job. */
+static int refuse_map(struct nm_shuffle_service *s, int fd, const struct nm_shuffle_request *q, unsigned i, int error)
+{
+    char why[NM_SHUFFLE_HEAD_MAX / 32];
+
+    atomic_fetch_add(&s->count.outputs_failed, 1);
+    snprintf(why, sizeof why, "The output of %.*s for reducer %u: %s\n", (int)q->maps[i].size,
+             (const char *)q->maps[i].data, q->reduce, describe(error));
+    return nm_shuffle_refuse(fd, NM_SHUFFLE_FAILED, why);
+}
+
+/* ---- sending ------------------------------------------------------------------------------ */
+
+static int send_head(int fd, const struct plan *p, const struct nm_shuffle_request *q, const char *reply_hash)
+{
+    char text[512], lasting[64];
+    int n;
+
+    snprintf(lasting, sizeof lasting, "keep-alive\r\nKeep-Alive: timeout=%d", KEEP_ALIVE_SEC);
+    n = snprintf(text, sizeof text,
+                 "HTTP/1.1 200 OK\r\nContent-Length: %llu\r\nConnection: %s\r\nReplyHash: %s\r\nname: mapreduce\r\n"
+                 "version: 1.0.0\r\n\r\n",
+                 (unsigned long long)p->length_bytes, q->keep_alive ? lasting : "close", reply_hash);
+    return send_all(fd, text, (size_t)n, true);
+}
+
+static int send_part(struct nm_shuffle_service *s, int fd, int file, const struct nm_shuffle_part *part,
+                     uint64_t deadline_usec)
+{
+    off_t at = (off_t)part->start_bytes, end = at + (off_t)part->part_bytes;
+
+    while (at < end) {
+        ssize_t n = sendfile(fd, file, &at, (size_t)NM_MIN((uint64_t)(end - at), PIECE_BYTES));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            return -EBADMSG; /* the file became shorter: the length was promised, so only breaking off is left */
+        atomic_fetch_add(&s->count.sent_bytes, (uint_fast64_t)n);
+        if (nm_now_usec() > deadline_usec)
+            return -ETIMEDOUT;
+    }
+    /* It is fetched once, as a rule: the cache is of more use to others. */
+    (void)posix_fadvise(file, (off_t)part->start_bytes, (off_t)part->part_bytes, POSIX_FADV_DONTNEED);
+    return 0;
+}
+
+static int send_map(struct nm_shuffle_service *s, int fd, const struct nm_shuffle_job *job,
+                    const struct nm_shuffle_request *q, unsigned i, const struct plan *p, uint64_t deadline_usec)
+{
+    size_t begin = i > 0 ? p->head_end[i - 1] : 0;
+    _cleanup_close_ int file = -EBADF;
+    int r;
+
+    /* opened one at a time: a request has up to 256 */
+    if ((r = nm_shuffle_output_open(&s->dirs, job, q->maps[i], &p->outputs[i], &file)) < 0 ||
+        (r = send_all(fd, p->heads.data + begin, p->head_end[i] - begin,
+                      p->outputs[i].part.part_bytes > 0 || i + 1 < q->n_maps)) < 0)
+        return r;
+    return send_part(s, fd, file, &p->outputs[i].part, deadline_usec);
+}
+
+static int send_maps(struct nm_shuffle_service *s, int fd, const struct nm_shuffle_job *job,
+                     const struct nm_shuffle_request *q, const char *reply_hash)
+{
+    _cleanup_(plan_done) struct plan p = {0};
+    uint64_t deadline_usec;
+    int r;
+
+    for (unsigned i = 0; i < q->n_maps; i++)
+        if ((r = plan_map(s, job, q, i, &p)) < 0)
+            return refuse_map(s, fd, q, i, r);
+    p.length_bytes = nm_add_u64(p.length_bytes, p.heads.size);
+    deadline_usec = nm_add_u64(nm_now_usec() + GRACE_USEC, p.length_bytes / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC);
+    if ((r = send_head(fd, &p, q, reply_hash)) < 0)
+        return r;
+    for (unsigned i = 0; i < q->n_maps; i++) {
+        if ((r = send_map(s, fd, job, q, i, &p, deadline_usec)) < 0) {
+            atomic_fetch_add(&s->count.outputs_failed, 1);
+            return r;
+        }
+        atomic_fetch_add(&s->count.outputs_ok, 1);
+    }
+    return q->keep_alive ? 0 : NM_SHUFFLE_E_CLOSE;
+}
+
+int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned place, struct nm_bytes head)
+{
+    char reply_hash[HASH_TEXT_SIZE];
+    struct nm_shuffle_request q;
+    struct nm_shuffle_job job;
+    const char *why = "";
+    int r = nm_shuffle_request_parse(head, &q, &why);
+
+    if (r > 0)
+        return nm_shuffle_refuse(fd, (enum nm_shuffle_status)r, why);
+    r = nm_shuffle_jobs_find(s->jobs, q.job, &job);
+    if (r == 0) {
+        r = verify(s, &job, &q, reply_hash);
+        explicit_bzero(job.key, sizeof job.key);
+    }
+    /* one answer for both, so that nobody can ask which jobs there are */
+    if (r < 0)
+        return nm_shuffle_refuse(fd, NM_SHUFFLE_UNAUTHORIZED,
+                                 "The job is unknown here, or the request isn't signed with its key\n");
+    if (!nm_shuffle_places_belongs(s->places, place, job.uid))
+        return nm_shuffle_refuse(fd, NM_SHUFFLE_TOO_MANY, "The job's user has half of all connections already\n");
+    return send_maps(s, fd, &job, &q, reply_hash);
+}

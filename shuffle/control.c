@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See control.h. */
+
+#include "shuffle/control.h"
+
+#include <inttypes.h>
+
+#include <jansson.h>
+#include <openssl/crypto.h>
+
+#include "util/error.h"
+#include "util/parse.h"
+
+/* A member that is a string and fits; what isn't so is an empty one, which nothing takes. */
+static void copy_string(const json_t *from, const char *name, char *ret, size_t size)
+{
+    const char *text = json_string_value(json_object_get(from, name));
+    size_t length = text ? json_string_length(json_object_get(from, name)) : 0;
+
+    *ret = '\0';
+    if (text && length < size && strlen(text) == length)
+        *(char *)mempcpy(ret, text, length) = '\0';
+}
+
+/* It becomes a part of a path. Users may have names that nm_name_is_valid() wouldn't have: "_x$". */
+static bool is_user(const char *user)
+{
+    return *user && !strchr(user, '/') && !nm_streq(user, ".") && !nm_streq(user, "..");
+}
+
+static int parse_job(const json_t *o, struct nm_shuffle_job *ret, char **ret_message)
+{
+    const json_t *uid = json_object_get(o, "uid");
+    const char *key = json_string_value(json_object_get(o, "key"));
+    struct nm_shuffle_job job = {.uid = (uid_t)json_integer_value(uid)};
+
+    copy_string(o, "job", job.id, sizeof job.id);
+    copy_string(o, "user", job.user, sizeof job.user);
+    if (!nm_shuffle_is_job(nm_bytes_of(job.id)))
+        return nm_fail(ret_message, -EINVAL, "job: '%s' is none; it is like job_1410901177871_0001", job.id);
+    if (!is_user(job.user))
+        return nm_fail(ret_message, -EINVAL, "user: '%s' is none", job.user);
+    if (!json_is_integer(uid) || json_integer_value(uid) < 0 || json_integer_value(uid) >= UINT32_MAX)
+        return nm_fail(ret_message, -EINVAL, "uid: it is a number, that of the user whose files are sent");
+    if (!key || OPENSSL_hexstr2buf_ex(job.key, sizeof job.key, &job.key_size, key, '\0') != 1 || job.key_size == 0)
+        return nm_fail(ret_message, -EINVAL, "key: it is 1 to %u bytes in hexadecimal", NM_SHUFFLE_KEY_MAX);
+    *ret = job;
+    return 0;
+}
+
+static int add(struct nm_shuffle_service *s, const json_t *o, char **ret_message)
+{
+    struct nm_shuffle_job job;
+    int r = parse_job(o, &job, ret_message);
+
+    if (r < 0)
+        return r;
+    r = nm_shuffle_jobs_add(s->jobs, &job);
+    explicit_bzero(job.key, sizeof job.key);
+    if (r == -ENOSPC)
+        return nm_fail(ret_message, r, "job: there are %u already, and no more are taken", NM_SHUFFLE_JOBS_MAX);
+    return r;
+}
+
+static int take_out(struct nm_shuffle_service *s, const json_t *o, char **ret_message)
+{
+    char id[sizeof((struct nm_shuffle_job *)NULL)->id];
+
+    copy_string(o, "job", id, sizeof id);
+    if (nm_shuffle_jobs_remove(s->jobs, id) < 0)
+        return nm_fail(ret_message, -ENOENT, "job: '%s' is unknown here", id);
+    return 0;
+}
+
+static char *reply_figures(struct nm_shuffle_service *s)
+{
+    const struct nm_shuffle_counters *c = &s->count;
+    char *text;
+
+    return asprintf(&text,
+                    "{\"ok\": {\"open\": %u, \"connections\": %" PRIuFAST64 ", \"refused\": %" PRIuFAST64
+                    ", \"outputs_ok\": %" PRIuFAST64 ", \"outputs_failed\": %" PRIuFAST64
+                    ", \"sent_bytes\": %" PRIuFAST64 "}}",
+                    nm_shuffle_places_count(s->places), atomic_load(&c->connections), atomic_load(&c->refused),
+                    atomic_load(&c->outputs_ok), atomic_load(&c->outputs_failed), atomic_load(&c->sent_bytes)) < 0
+               ? NULL
+               : text;
+}
+
+static char *reply_error(const char *message)
+{
+    json_t *o = json_pack("{s:s}", "error", message);
+    char *text = o ? json_dumps(o, 0) : NULL;
+
+    json_decref(o);
+    return text;
+}
+
+void nm_shuffle_control(struct nm_shuffle_service *s, const char *line, size_t size, char **ret_reply)
+{
+    _cleanup_free_ char *message = NULL;
+    json_error_t error;
+    json_t *o = json_loadb(line, size, JSON_REJECT_DUPLICATES, &error), *what;
+    int r = 0;
+
+    *ret_reply = NULL;
+    if (!o)
+        r = nm_fail(&message, -EINVAL, "this is no JSON: %s", error.text);
+    else if ((what = json_object_get(o, "add")))
+        r = add(s, what, &message);
+    else if ((what = json_object_get(o, "remove")))
+        r = take_out(s, what, &message);
+    else if (json_object_get(o, "count"))
+        *ret_reply = reply_figures(s);
+    else
+        r = nm_fail(&message, -EINVAL, "it is one of add, remove and count");
+    json_decref(o);
+    if (r < 0)
+        *ret_reply = reply_error(message ? message : strerror(-r));
+    else if (!*ret_reply)
+        *ret_reply = strdup("{\"ok\": {}}");
+}
+
+/* An answer to each line, so that who starts a container knows that the key is there before a reducer asks. */
+int nm_shuffle_control_run(struct nm_shuffle_service *s, FILE *in, FILE *out)
+{
+    char line[NM_SHUFFLE_LINE_MAX];
+
+    /* A line that is longer comes in pieces, each of which is answered as what it isn't. */
+    while (fgets(line, sizeof line, in)) {
+        _cleanup_free_ char *reply = NULL;
+
+        nm_shuffle_control(s, line, strlen(line), &reply);
+        explicit_bzero(line, sizeof line); /* it may have had a key */
+        if (fprintf(out, "%s\n", reply ? reply : "{\"error\": \"no memory\"}") < 0 || fflush(out) != 0)
+            return -errno;
+    }
+    return 0;
+}

@@ -1,0 +1,21 @@
+# shuffle/: nm-shuffle, which serves map outputs to reducers. Everything but main() is a library, for the tests.
+noinst_LTLIBRARIES += libnm-shuffle.la
+libnm_shuffle_la_SOURCES = \
+	%D%/answer.c %D%/answer.h \
+	%D%/control.c %D%/control.h \
+	%D%/index.c %D%/index.h \
+	%D%/jobs.c %D%/jobs.h \
+	%D%/options.c %D%/options.h \
+	%D%/output.c %D%/output.h \
+	%D%/places.c %D%/places.h \
+	%D%/powers.c %D%/powers.h \
+	%D%/request.c %D%/request.h \
+	%D%/run.c %D%/run.h \
+	%D%/server.c %D%/server.h
+libnm_shuffle_la_LIBADD = libnm-hadoop.la $(JANSSON_LIBS) $(CRYPTO_LIBS) $(ZLIB_LIBS)
+
+pkglibexec_PROGRAMS += nm-shuffle
+nm_shuffle_SOURCES = %D%/nm-shuffle.c
+nm_shuffle_LDADD = libnm-shuffle.la
+
+dist_man_MANS += packaging/nm-shuffle.8

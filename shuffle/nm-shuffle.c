@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* nm-shuffle: serves map outputs to reducers. A process of its own, since it waits for disks and speaks with the whole
+ * network: nmd does neither. */
+
+#include <signal.h>
+
+#include "shuffle/run.h"
+
+int main(int argc, char **argv)
+{
+    struct nm_shuffle_options o;
+    int r = nm_shuffle_parse_argv(argc, argv, &o);
+
+    if (r != 0)
+        return r < 0 ? 2 : 0;
+    signal(SIGPIPE, SIG_IGN); /* sendfile(2) has no flag for it */
+    return nm_shuffle_run(&o, stdin, stdout) < 0 ? 1 : 0;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See places.h. A place is freed and its descriptor closed under the lock, so that whoever cuts all connections never
+ * shuts one down that has another meaning by then. */
+
+#include "shuffle/places.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "util/error.h"
+
+struct place {
+    int fd; /* -EBADF: free */
+    bool known;
+    uid_t uid;
+};
+
+struct nm_shuffle_places {
+    pthread_mutex_t lock;
+    pthread_cond_t left;
+    unsigned max, room, taken;
+    bool closed;
+    struct place at[];
+};
+
+int nm_shuffle_places_new(unsigned max, struct nm_shuffle_places **ret)
+{
+    unsigned room = max + NM_SHUFFLE_SPARE_PLACES;
+    struct nm_shuffle_places *p = calloc(1, sizeof *p + room * sizeof p->at[0]);
+
+    assert(max > 0);
+    if (!p)
+        return -ENOMEM;
+    p->max = max;
+    p->room = room;
+    for (unsigned i = 0; i < room; i++)
+        p->at[i].fd = -EBADF;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->left, NULL);
+    *ret = p;
+    return 0;
+}
+
+struct nm_shuffle_places *nm_shuffle_places_free(struct nm_shuffle_places *p)
+{
+    if (!p)
+        return NULL;
+    assert(p->taken == 0);
+    pthread_cond_destroy(&p->left);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+    return NULL;
+}
+
+static int enter_locked(struct nm_shuffle_places *p, int fd, unsigned *ret_place)
+{
+    unsigned i = 0;
+
+    if (p->closed)
+        return -ECANCELED;
+    if (p->taken == p->room)
+        return -EBUSY;
+    while (p->at[i].fd >= 0)
+        i++;
+    p->at[i] = (struct place){.fd = fd};
+    *ret_place = i;
+    return ++p->taken > p->max ? NM_SHUFFLE_PLACES_E_SPARE : 0;
+}
+
+int nm_shuffle_places_enter(struct nm_shuffle_places *p, int fd, unsigned *ret_place)
+{
+    int r;
+
+    pthread_mutex_lock(&p->lock);
+    r = enter_locked(p, fd, ret_place);
+    pthread_mutex_unlock(&p->lock);
+    return r;
+}
+
+/* Counted anew each time: there are some hundred places, and a request is rare beside what it sends. */
+bool nm_shuffle_places_belongs(struct nm_shuffle_places *p, unsigned place, uid_t uid)
+{
+    unsigned held = 0;
+    bool may;
+
+    pthread_mutex_lock(&p->lock);
+    for (unsigned i = 0; i < p->room; i++)
+        held += i != place && p->at[i].fd >= 0 && p->at[i].known && p->at[i].uid == uid;
+    may = held < NM_MAX(p->max / 2, 1u);
+    if (may) {
+        p->at[place].known = true;
+        p->at[place].uid = uid;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return may;
+}
+
+void nm_shuffle_places_leave(struct nm_shuffle_places *p, unsigned place)
+{
+    pthread_mutex_lock(&p->lock);
+    p->at[place].fd = nm_close(p->at[place].fd);
+    p->taken--;
+    pthread_cond_signal(&p->left);
+    pthread_mutex_unlock(&p->lock);
+}
+
+unsigned nm_shuffle_places_count(struct nm_shuffle_places *p)
+{
+    unsigned n;
+
+    pthread_mutex_lock(&p->lock);
+    n = p->taken;
+    pthread_mutex_unlock(&p->lock);
+    return n;
+}
+
+void nm_shuffle_places_close(struct nm_shuffle_places *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->closed = true;
+    for (unsigned i = 0; i < p->room; i++)
+        if (p->at[i].fd >= 0)
+            shutdown(p->at[i].fd, SHUT_RDWR);
+    while (p->taken > 0)
+        pthread_cond_wait(&p->left, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+}

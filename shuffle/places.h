@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The connections that are open. Each has a thread, so there is a limit; and no user may have more than half of it, or
+ * one with reducers that read nothing would keep all others from their maps' outputs. Whose a connection is, is known
+ * once it has signed a request. May be used by several threads.
+ */
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "util/macros.h"
+
+/* Beyond the limit so many more are listened to, to be told that there is no room. */
+#define NM_SHUFFLE_SPARE_PLACES 32u
+
+struct nm_shuffle_places;
+
+int nm_shuffle_places_new(unsigned max, struct nm_shuffle_places **ret);
+/* Nobody may have a place any more. */
+struct nm_shuffle_places *nm_shuffle_places_free(struct nm_shuffle_places *p);
+NM_DEFINE_CLEANUP(struct nm_shuffle_places *, nm_shuffle_places_free)
+
+/* A place for the connection fd. 0; NM_SHUFFLE_PLACES_E_SPARE: it has one, but beyond the limit; -EBUSY: not even that;
+ * -ECANCELED: they are being closed. */
+enum { NM_SHUFFLE_PLACES_E_SPARE = 1 };
+int nm_shuffle_places_enter(struct nm_shuffle_places *p, int fd, unsigned *ret_place);
+/* False: the user has as many as it may. */
+bool nm_shuffle_places_belongs(struct nm_shuffle_places *p, unsigned place, uid_t uid);
+/* Closes the connection. Its caller touches nothing of p any more. */
+void nm_shuffle_places_leave(struct nm_shuffle_places *p, unsigned place);
+unsigned nm_shuffle_places_count(struct nm_shuffle_places *p);
+
+/* Cuts all connections, takes none any more, and waits until the last has left. */
+void nm_shuffle_places_close(struct nm_shuffle_places *p);

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See request.h. */
+
+#include "shuffle/request.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "util/error.h"
+
+#define EXPECTED_NAME "mapreduce"
+#define EXPECTED_VERSION "1.0.0"
+#define WORD_MAX 128u
+
+static int refuse(enum nm_shuffle_status status, const char *why, const char **ret_why)
+{
+    *ret_why = why;
+    return (int)status;
+}
+
+static bool is(struct nm_bytes b, const char *text)
+{
+    return nm_bytes_equal(b, nm_bytes_of(text));
+}
+
+static bool is_header(struct nm_bytes b, const char *name)
+{
+    return b.size == strlen(name) && strncasecmp((const char *)b.data, name, b.size) == 0;
+}
+
+/* What stands before the first `stop`, which is taken too; all of it where there is none. */
+static struct nm_bytes take_until(struct nm_bytes *from, char stop)
+{
+    const uint8_t *end = from->size > 0 ? memchr(from->data, stop, from->size) : NULL;
+    struct nm_bytes part = nm_bytes_take(from, end ? (size_t)(end - from->data) : from->size);
+
+    if (end)
+        (void)nm_bytes_take(from, 1);
+    return part;
+}
+
+static struct nm_bytes trimmed(struct nm_bytes b)
+{
+    while (b.size > 0 && (b.data[0] == ' ' || b.data[0] == '\t'))
+        (void)nm_bytes_take(&b, 1);
+    while (b.size > 0 && strchr(" \t\r", b.data[b.size - 1]))
+        b.size--;
+    return b;
+}
+
+size_t nm_shuffle_head_size(struct nm_bytes come)
+{
+    const uint8_t *end = come.size > 0 ? memmem(come.data, come.size, "\r\n\r\n", 4) : NULL;
+
+    return end ? (size_t)(end - come.data) + 4 : 0;
+}
+
+/* ---- words -------------------------------------------------------------------------------- */
+
+/* A pattern's '#' stands for digits, one at least; '?' for m or r. Files are named by such words, so nothing else is
+ * let through: no dot, no slash, no percent sign. */
+static bool matches(struct nm_bytes word, const char *pattern)
+{
+    if (word.size > WORD_MAX)
+        return false;
+    for (; *pattern; pattern++) {
+        size_t n = 0;
+
+        if (*pattern == '#')
+            while (n < word.size && word.data[n] >= '0' && word.data[n] <= '9')
+                n++;
+        else
+            n = word.size > 0 &&
+                (*pattern == '?' ? strchr("mr", word.data[0]) && word.data[0] : word.data[0] == *pattern);
+        if (n == 0)
+            return false;
+        (void)nm_bytes_take(&word, n);
+    }
+    return word.size == 0;
+}
+
+bool nm_shuffle_is_job(struct nm_bytes word)
+{
+    return matches(word, "job_#_#");
+}
+
+void nm_shuffle_application_of(struct nm_bytes job, char *ret, size_t size)
+{
+    assert(nm_shuffle_is_job(job));
+    snprintf(ret, size, "application%.*s", (int)(job.size - strlen("job")), job.data + strlen("job"));
+}
+
+static bool parse_number(struct nm_bytes word, uint32_t *ret)
+{
+    uint64_t n = 0;
+
+    if (!matches(word, "#") || word.size > 10)
+        return false;
+    for (size_t i = 0; i < word.size; i++)
+        n = n * 10 + (uint64_t)(word.data[i] - '0');
+    if (n > INT32_MAX)
+        return false;
+    *ret = (uint32_t)n;
+    return true;
+}
+
+/* ---- the target --------------------------------------------------------------------------- */
+
+/* May be given several times, each with several, as Java has it. Their number is bounded, for each costs an index. */
+static bool parse_maps(struct nm_bytes list, struct nm_shuffle_request *q)
+{
+    while (list.size > 0) {
+        struct nm_bytes map = take_until(&list, ',');
+
+        if (q->n_maps == NM_SHUFFLE_MAPS_MAX || !matches(map, "attempt_#_#_?_#_#"))
+            return false;
+        q->maps[q->n_maps++] = map;
+    }
+    return true;
+}
+
+static int parse_parameter(struct nm_bytes name, struct nm_bytes value, struct nm_shuffle_request *q, bool *seen_reduce,
+                           const char **ret_why)
+{
+    if (is(name, "map") && !parse_maps(value, q))
+        return refuse(NM_SHUFFLE_BAD_REQUEST,
+                      "Bad map parameter: attempts of maps, with commas between them, 256 at most", ret_why);
+    if (is(name, "reduce") && (*seen_reduce || !parse_number(value, &q->reduce)))
+        return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad reduce parameter: one number", ret_why);
+    if (is(name, "job") && (q->job.size > 0 || !nm_shuffle_is_job(value)))
+        return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad job parameter: one job, such as job_1410901177871_0001", ret_why);
+    if (is(name, "job"))
+        q->job = value;
+    if (is(name, "reduce"))
+        *seen_reduce = true;
+    if (is(name, "keepAlive"))
+        q->keep_alive = value.size == 4 && strncasecmp((const char *)value.data, "true", 4) == 0;
+    return 0;
+}
+
+static int parse_target(struct nm_shuffle_request *q, const char **ret_why)
+{
+    struct nm_bytes query = q->target;
+    bool seen_reduce = false;
+
+    /* Java serves any path. This one is all that is ever asked for, and what has another one is no Fetcher. */
+    if (!is(take_until(&query, '?'), "/mapOutput"))
+        return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad path: it is /mapOutput", ret_why);
+    while (query.size > 0) {
+        struct nm_bytes value = take_until(&query, '&'), name = take_until(&value, '=');
+        int r = parse_parameter(name, value, q, &seen_reduce, ret_why);
+
+        if (r > 0)
+            return r;
+    }
+    if (q->job.size == 0 || q->n_maps == 0 || !seen_reduce)
+        return refuse(NM_SHUFFLE_BAD_REQUEST, "Required param job, map and reduce", ret_why);
+    return 0;
+}
+
+/* ---- the head ----------------------------------------------------------------------------- */
+
+struct headers {
+    struct nm_bytes name, version, url_hash;
+    bool body;
+};
+
+static void parse_headers(struct nm_bytes lines, struct headers *h)
+{
+    while (lines.size > 0) {
+        struct nm_bytes value = take_until(&lines, '\n'), name = take_until(&value, ':');
+
+        value = trimmed(value);
+        if (is_header(name, "name"))
+            h->name = value;
+        else if (is_header(name, "version"))
+            h->version = value;
+        else if (is_header(name, "UrlHash"))
+            h->url_hash = value;
+        else if (is_header(name, "Transfer-Encoding") || (is_header(name, "Content-Length") && !is(value, "0")))
+            h->body = true;
+    }
+}
+
+int nm_shuffle_request_parse(struct nm_bytes head, struct nm_shuffle_request *ret, const char **ret_why)
+{
+    struct nm_shuffle_request q = {0};
+    struct nm_bytes line = trimmed(take_until(&head, '\n')), method = take_until(&line, ' ');
+    struct headers h = {0};
+    int r;
+
+    q.target = take_until(&line, ' ');
+    if (!is(line, "HTTP/1.1") && !is(line, "HTTP/1.0"))
+        return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad request: this is no HTTP/1.1", ret_why);
+    if (!is(method, "GET"))
+        return refuse(NM_SHUFFLE_BAD_METHOD, "Bad method: it is GET", ret_why);
+    parse_headers(head, &h);
+    if (!is(h.name, EXPECTED_NAME) || !is(h.version, EXPECTED_VERSION))
+        return refuse(NM_SHUFFLE_BAD_REQUEST, "Incompatible shuffle request version", ret_why);
+    /* a body would be taken for the next request */
+    if (h.body)
+        return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad request: it has a body", ret_why);
+    if ((r = parse_target(&q, ret_why)) > 0)
+        return r;
+    if (h.url_hash.size == 0)
+        return refuse(NM_SHUFFLE_UNAUTHORIZED, "Missing header hash", ret_why);
+    q.url_hash = h.url_hash;
+    *ret = q;
+    return 0;
+}

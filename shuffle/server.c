@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See server.h. */
+
+#include "shuffle/server.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/parse.h"
+
+/* Hadoop's own time for the next request of a connection. */
+#define IDLE_USEC (5 * NM_USEC_PER_SEC)
+#define SEND_TIMEOUT_SEC 60
+/* A request's plan and head are some 70 KiB of it. */
+#define STACK_BYTES (256u << 10)
+#define BACKLOG 512
+/* So long nothing is accepted when there is no descriptor or memory for it: it would fail over and over. */
+#define EXHAUSTED_PAUSE_MSEC 100
+
+struct nm_shuffle_server {
+    struct nm_shuffle_service *service;
+    int listener, stop[2];
+    pthread_t acceptor;
+    pthread_attr_t connection_attr;
+};
+
+struct connection {
+    struct nm_shuffle_service *service;
+    int fd;
+    unsigned place;
+    bool spare;
+    size_t come;
+    uint8_t buffer[NM_SHUFFLE_HEAD_MAX];
+};
+
+/* ---- a connection ------------------------------------------------------------------------- */
+
+/* Reads until there is a whole head. 0: the other side closed; -EMSGSIZE: it is too long. */
+static int read_head(struct connection *c, uint64_t wait_usec, size_t *ret_size)
+{
+    uint64_t deadline = nm_now_usec() + wait_usec;
+
+    for (;;) {
+        struct pollfd p = {.fd = c->fd, .events = POLLIN};
+        uint64_t now = nm_now_usec();
+        ssize_t n;
+
+        *ret_size = nm_shuffle_head_size((struct nm_bytes){c->buffer, c->come});
+        if (*ret_size > 0)
+            return 1;
+        if (c->come == sizeof c->buffer)
+            return -EMSGSIZE;
+        if (now >= deadline || poll(&p, 1, (int)((deadline - now) / NM_USEC_PER_MSEC) + 1) == 0)
+            return -ETIMEDOUT;
+        n = recv(c->fd, c->buffer + c->come, sizeof c->buffer - c->come, MSG_DONTWAIT);
+        if (n == 0)
+            return 0;
+        if (n > 0)
+            c->come += (size_t)n;
+        else if (errno != EAGAIN && errno != EINTR)
+            return -errno;
+    }
+}
+
+static int answer_head(struct connection *c, size_t size)
+{
+    int r;
+
+    if (c->spare) {
+        atomic_fetch_add(&c->service->count.refused, 1);
+        return nm_shuffle_refuse(c->fd, NM_SHUFFLE_TOO_MANY, "All connections are taken\n");
+    }
+    r = nm_shuffle_answer(c->service, c->fd, c->place, (struct nm_bytes){c->buffer, size});
+    c->come -= size;
+    memmove(c->buffer, c->buffer + size, c->come);
+    return r;
+}
+
+/* Lets the other side have the last answer: closing with bytes unread would reset the connection, and what was sent be
+ * thrown away over there. */
+static void linger(struct connection *c)
+{
+    shutdown(c->fd, SHUT_WR);
+    for (uint64_t deadline = nm_now_usec() + NM_USEC_PER_SEC; nm_now_usec() < deadline;) {
+        struct pollfd p = {.fd = c->fd, .events = POLLIN};
+
+        if (poll(&p, 1, 1000) <= 0 || recv(c->fd, c->buffer, sizeof c->buffer, MSG_DONTWAIT) <= 0)
+            break;
+    }
+}
+
+static void *serve(void *arg)
+{
+    struct connection *c = arg;
+    struct nm_shuffle_places *places = c->service->places;
+    unsigned place = c->place;
+    uint64_t wait_usec = c->service->request_usec;
+    size_t size;
+    int r;
+
+    while ((r = read_head(c, wait_usec, &size)) > 0 && (r = answer_head(c, size)) == 0)
+        wait_usec = IDLE_USEC;
+    if (r == -EMSGSIZE)
+        r = nm_shuffle_refuse(c->fd, NM_SHUFFLE_HEAD_TOO_LARGE, "The request is too long\n");
+    if (r > 0)
+        linger(c);
+    free(c);
+    nm_shuffle_places_leave(places, place); /* whoever waits for that may free all the rest */
+    return NULL;
+}
+
+/* ---- taking them -------------------------------------------------------------------------- */
+
+/* Takes fd in any case. No thread is made for one that has no place: that is the bound on what strangers cost. */
+static int begin(struct nm_shuffle_server *server, int accepted)
+{
+    const struct timeval timeout = {.tv_sec = SEND_TIMEOUT_SEC};
+    _cleanup_close_ int fd = accepted;
+    _cleanup_free_ struct connection *c = malloc(sizeof *c);
+    struct nm_shuffle_service *s = server->service;
+    pthread_t thread;
+    unsigned place;
+    int r;
+
+    if (!c)
+        return -ENOMEM;
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+    r = nm_shuffle_places_enter(s->places, fd, &place);
+    if (r < 0) {
+        atomic_fetch_add(&s->count.refused, 1);
+        return r;
+    }
+    c->service = s;
+    c->fd = STEAL_FD(fd); /* the place's from here on */
+    c->place = place;
+    c->spare = r == NM_SHUFFLE_PLACES_E_SPARE;
+    c->come = 0;
+    r = -pthread_create(&thread, &server->connection_attr, serve, c);
+    if (r < 0) {
+        nm_shuffle_places_leave(s->places, place);
+        return r;
+    }
+    (void)STEAL_PTR(c);
+    atomic_fetch_add(&s->count.connections, 1);
+    return 0;
+}
+
+static void *accept_all(void *arg)
+{
+    struct nm_shuffle_server *server = arg;
+    struct pollfd p[2] = {{.fd = server->listener, .events = POLLIN}, {.fd = server->stop[0], .events = POLLIN}};
+
+    for (;;) {
+        int fd, r = 0;
+
+        if (poll(p, NM_ARRAY_SIZE(p), -1) < 0 && errno != EINTR)
+            return NULL;
+        if (p[1].revents)
+            return NULL;
+        fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd >= 0)
+            r = begin(server, fd);
+        else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS)
+            r = -errno;
+        if (r < 0 && r != -EBUSY && r != -ECANCELED && poll(p + 1, 1, EXHAUSTED_PAUSE_MSEC) > 0)
+            return NULL;
+    }
+}
+
+/* ---- listening ---------------------------------------------------------------------------- */
+
+/* "[::1]:13562" into its halves; without a host it is all addresses. */
+static int split(const char *address, char *host, size_t host_size, const char **ret_port)
+{
+    const char *colon = strrchr(address, ':'), *begin = address, *end = colon ? colon : address;
+    uint64_t number;
+
+    *ret_port = colon ? colon + 1 : address;
+    if (end > begin && *begin == '[' && end[-1] == ']') {
+        begin++;
+        end--;
+    }
+    /* getaddrinfo() would take the lower 16 bits of a larger one */
+    if ((size_t)(end - begin) >= host_size || nm_parse_u64(*ret_port, &number) < 0 || number > UINT16_MAX)
+        return -EINVAL;
+    *(char *)mempcpy(host, begin, (size_t)(end - begin)) = '\0';
+    return 0;
+}
+
+static int listen_at(const struct addrinfo *ai)
+{
+    _cleanup_close_ int fd = RET_NERRNO(socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const int on = 1, off = 0;
+
+    if (fd < 0)
+        return fd;
+    /* a restart must not wait for the old connections' last packets */
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (ai->ai_family == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
+        return -errno;
+    return STEAL_FD(fd);
+}
+
+static int open_listener(const char *address, int *ret_fd, char **ret_message)
+{
+    const struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
+                                   .ai_socktype = SOCK_STREAM};
+    struct addrinfo *all = NULL;
+    char host[256];
+    const char *port;
+    int fd = -EINVAL;
+
+    if (split(address, host, sizeof host, &port) < 0 || getaddrinfo(*host ? host : NULL, port, &hints, &all) != 0)
+        return nm_fail(ret_message, -EINVAL,
+                       "'%s' is no address to listen at: it is ADDRESS:PORT, [IPv6]:PORT or PORT, with numbers",
+                       address);
+    for (const struct addrinfo *ai = all; ai && fd < 0; ai = ai->ai_next)
+        fd = listen_at(ai);
+    freeaddrinfo(all);
+    if (fd < 0)
+        return nm_fail(ret_message, fd, "Can't listen at %s: %s", address, strerror(-fd));
+    *ret_fd = fd;
+    return 0;
+}
+
+static uint16_t port_of(int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } a = {0};
+    socklen_t size = sizeof a;
+
+    (void)getsockname(fd, &a.any, &size);
+    return ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);
+}
+
+int nm_shuffle_server_new(struct nm_shuffle_service *s, const char *address, struct nm_shuffle_server **ret,
+                          char **ret_message)
+{
+    _cleanup_free_ struct nm_shuffle_server *server = calloc(1, sizeof *server);
+    _cleanup_close_ int listener = -EBADF;
+    int r;
+
+    if (!server)
+        return -ENOMEM;
+    if ((r = open_listener(address, &listener, ret_message)) < 0)
+        return r;
+    s->port = port_of(listener);
+    server->service = s;
+    server->listener = listener;
+    if (pipe2(server->stop, O_CLOEXEC) < 0)
+        return nm_fail(ret_message, -errno, "Can't make a pipe: %m");
+    pthread_attr_init(&server->connection_attr);
+    pthread_attr_setstacksize(&server->connection_attr, STACK_BYTES);
+    pthread_attr_setdetachstate(&server->connection_attr, PTHREAD_CREATE_DETACHED);
+    r = -pthread_create(&server->acceptor, NULL, accept_all, server);
+    if (r < 0) {
+        pthread_attr_destroy(&server->connection_attr);
+        nm_close(server->stop[0]);
+        nm_close(server->stop[1]);
+        return nm_fail(ret_message, r, "Can't make a thread: %s", strerror(-r));
+    }
+    (void)STEAL_FD(listener);
+    *ret = STEAL_PTR(server);
+    return 0;
+}
+
+struct nm_shuffle_server *nm_shuffle_server_free(struct nm_shuffle_server *server)
+{
+    if (!server)
+        return NULL;
+    nm_close(server->stop[1]); /* the acceptor sees the end of the pipe */
+    pthread_join(server->acceptor, NULL);
+    nm_shuffle_places_close(server->service->places);
+    nm_close(server->stop[0]);
+    nm_close(server->listener);
+    pthread_attr_destroy(&server->connection_attr);
+    free(server);
+    return NULL;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See shuffle-world.h. */
+
+#include "shuffle-world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <limits.h>
+
+#include <cmocka.h>
+#include <endian.h>
+#include <zlib.h>
+
+#include "remove-tree.h"
+#include "util/fileio.h"
+
+void shuffle_world_new(struct shuffle_world *w)
+{
+    *w = (struct shuffle_world){.dir = "/tmp/nmd-shuffle.XXXXXX"};
+    assert_non_null(mkdtemp(w->dir));
+    w->job = (struct nm_shuffle_job){.id = JOB, .user = "alice", .uid = geteuid(), .key = "8letters", .key_size = 8};
+}
+
+void shuffle_world_done(struct shuffle_world *w)
+{
+    assert_int_equal(remove_tree(w->dir), 0);
+}
+
+int shuffle_world_open(const struct shuffle_world *w, const char *name)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    snprintf(path, sizeof path, "%s/%s", w->dir, name);
+    assert_int_equal(nm_mkdir_p(path, 0755), 0);
+    fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+const char *shuffle_world_path(const struct shuffle_world *w, const char *local, const char *attempt, const char *name)
+{
+    static char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/%s/usercache/alice/appcache/application_1410901177871_0001/output/%s%s%s", w->dir,
+             local, attempt, *name ? "/" : "", name);
+    return path;
+}
+
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+void shuffle_world_output(const struct shuffle_world *w, const char *local, const char *attempt,
+                          const char *const *parts)
+{
+    uint64_t index[32], start = 0;
+    size_t n = 0, total = 0;
+    char *data;
+
+    for (const char *const *p = parts; *p; p++)
+        total += strlen(*p);
+    data = calloc(1, total + 1);
+    assert_non_null(data);
+    for (; parts[n / 3]; n += 3) {
+        size_t size = strlen(parts[n / 3]);
+
+        assert_true(n + 4 <= 32);
+        memcpy(data + start, parts[n / 3], size);
+        index[n] = htobe64(start);
+        index[n + 1] = htobe64(2 * size);
+        index[n + 2] = htobe64(size);
+        start += size;
+    }
+    index[n] = htobe64(crc32(0, (const Bytef *)index, (uInt)(n * 8)));
+    assert_int_equal(nm_mkdir_p(shuffle_world_path(w, local, attempt, ""), 0755), 0);
+    write_file(shuffle_world_path(w, local, attempt, "file.out"), data, total);
+    write_file(shuffle_world_path(w, local, attempt, "file.out.index"), index, (n + 1) * 8);
+    free(data);
+}
+
+void shuffle_world_poke(const char *path, long at, const void *bytes, size_t size)
+{
+    FILE *f = fopen(path, "r+");
+
+    assert_non_null(f);
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Outputs of maps: which are found, and what a container could have put in their place. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <endian.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "shuffle-world.h"
+#include "util/error.h"
+#include "util/fileio.h"
+
+static struct shuffle_world world;
+static struct nm_shuffle_dirs dirs;
+static struct nm_shuffle_output output;
+
+static int set_up(void **state)
+{
+    (void)state;
+    shuffle_world_new(&world);
+    dirs = (struct nm_shuffle_dirs){.fds = {shuffle_world_open(&world, "a"), shuffle_world_open(&world, "b")}, .n = 2};
+    shuffle_world_output(&world, "b", ATTEMPT(0), (const char *const[]){"first", "", "the third", NULL});
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    nm_close(dirs.fds[0]);
+    nm_close(dirs.fds[1]);
+    shuffle_world_done(&world);
+    return 0;
+}
+
+static int find(uint32_t reduce)
+{
+    return nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), reduce, &output);
+}
+
+static const char *path_of(const char *name)
+{
+    return shuffle_world_path(&world, "b", ATTEMPT(0), name);
+}
+
+static void test_found(void **state)
+{
+    char text[16] = "";
+    int fd;
+
+    (void)state;
+    assert_int_equal(find(2), 0);
+    assert_int_equal(output.dir, 1);
+    assert_int_equal(output.part.start_bytes, 5);
+    assert_int_equal(output.part.raw_bytes, 18);
+    assert_int_equal(output.part.part_bytes, 9);
+    assert_int_equal(nm_shuffle_output_open(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), &output, &fd), 0);
+    assert_int_equal(pread(fd, text, 9, 5), 9);
+    assert_string_equal(text, "the third");
+    nm_close(fd);
+    assert_int_equal(find(1), 0);
+    assert_int_equal(output.part.part_bytes, 0);
+    assert_int_equal(find(3), -ERANGE);
+    assert_int_equal(find(UINT32_MAX), -ERANGE);
+    assert_int_equal(nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(1)), 0, &output), -ENOENT);
+}
+
+/* Every byte of an index counts. */
+static void test_a_flipped_byte(void **state)
+{
+    (void)state;
+    for (long at = 0; at < 3 * 24 + 8; at++) {
+        uint8_t good, bad;
+        FILE *f = fopen(path_of("file.out.index"), "r");
+
+        assert_non_null(f);
+        assert_int_equal(fseek(f, at, SEEK_SET), 0);
+        good = (uint8_t)fgetc(f);
+        fclose(f);
+        bad = good ^ 0x10;
+        shuffle_world_poke(path_of("file.out.index"), at, &bad, 1);
+        assert_int_equal(find(0), -EBADMSG);
+        shuffle_world_poke(path_of("file.out.index"), at, &good, 1);
+        assert_int_equal(find(0), 0);
+    }
+}
+
+static void test_shorter_than_it_says(void **state)
+{
+    int fd;
+
+    (void)state;
+    assert_int_equal(find(2), 0);
+    assert_int_equal(truncate(path_of("file.out"), 13), 0);
+    assert_int_equal(nm_shuffle_output_open(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), &output, &fd), -EBADMSG);
+    assert_int_equal(find(2), -EBADMSG);
+    assert_int_equal(find(0), 0);
+    assert_int_equal(truncate(path_of("file.out.index"), 79), 0);
+    assert_int_equal(find(0), -EBADMSG);
+    assert_int_equal(truncate(path_of("file.out.index"), 0), 0);
+    assert_int_equal(find(0), -EBADMSG);
+}
+
+/* An index with the right checksum, by somebody who wants bytes before the beginning, or beyond the end. */
+static void test_a_lying_index(void **state)
+{
+    static const int64_t lies[][3] = {{-8, 1, 8},        {0, 1, -1}, {INT64_MAX, 1, 8},
+                                      {0, 1, INT64_MAX}, {0, -1, 5}, {10, 1, 5}};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(lies); i++) {
+        uint64_t index[4] = {htobe64((uint64_t)lies[i][0]), htobe64((uint64_t)lies[i][1]),
+                             htobe64((uint64_t)lies[i][2])};
+
+        index[3] = htobe64(crc32(0, (const Bytef *)index, 24));
+        assert_int_equal(truncate(path_of("file.out.index"), sizeof index), 0);
+        shuffle_world_poke(path_of("file.out.index"), 0, index, sizeof index);
+        assert_int_equal(find(0), -EBADMSG);
+    }
+}
+
+static void test_links_are_not_followed(void **state)
+{
+    char elsewhere[512];
+
+    (void)state;
+    snprintf(elsewhere, sizeof elsewhere, "%s", path_of("file.out"));
+    assert_int_equal(rename(elsewhere, path_of("other")), 0);
+    assert_int_equal(symlink("other", elsewhere), 0);
+    assert_int_equal(find(0), -ELOOP);
+}
+
+static void test_a_linked_directory(void **state)
+{
+    char old[512];
+
+    (void)state;
+    snprintf(old, sizeof old, "%s", path_of(""));
+    assert_int_equal(rename(old, shuffle_world_path(&world, "b", "moved", "")), 0);
+    assert_int_equal(symlink("moved", old), 0);
+    assert_int_equal(find(0), -ELOOP);
+}
+
+/* Would wait for a writer. */
+static void test_a_fifo(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(path_of("file.out.index")), 0);
+    assert_int_equal(mkfifo(path_of("file.out.index"), 0644), 0);
+    assert_int_equal(find(0), -EPERM);
+}
+
+/* A hard link to a file of another user's is that user's file. */
+static void test_somebody_elses(void **state)
+{
+    (void)state;
+    world.job.uid++;
+    assert_int_equal(find(0), -EPERM);
+}
+
+/* The first directory has rubbish of that name; the second has the output. */
+static void test_the_other_directory(void **state)
+{
+    (void)state;
+    shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"wrong", NULL});
+    assert_int_equal(truncate(shuffle_world_path(&world, "a", ATTEMPT(0), "file.out"), 1), 0);
+    assert_int_equal(find(0), 0);
+    assert_int_equal(output.dir, 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_found),          TEST(test_a_flipped_byte),         TEST(test_shorter_than_it_says),
+        TEST(test_a_lying_index),  TEST(test_links_are_not_followed), TEST(test_a_linked_directory),
+        TEST(test_a_fifo),         TEST(test_somebody_elses),         TEST(test_the_other_directory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What reducers ask for, and what others do. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "shuffle/request.h"
+#include "util/macros.h"
+
+#define HEADERS "Host: node1:13562\r\nname: mapreduce\r\nversion: 1.0.0\r\nUrlHash: abc=\r\n\r\n"
+#define MAP "attempt_1_2_m_3_0"
+
+static struct nm_shuffle_request q;
+
+static int parse(const char *head)
+{
+    const char *why = NULL;
+    int r;
+
+    assert_int_equal(nm_shuffle_head_size(nm_bytes_of(head)), strlen(head));
+    r = nm_shuffle_request_parse(nm_bytes_of(head), &q, &why);
+    assert_true((r == 0) == (why == NULL));
+    return r;
+}
+
+static int get(const char *target)
+{
+    char head[NM_SHUFFLE_HEAD_MAX];
+
+    snprintf(head, sizeof head, "GET %s HTTP/1.1\r\n" HEADERS, target);
+    return parse(head);
+}
+
+static void test_as_fetcher_asks(void **state)
+{
+    const char *target = "/mapOutput?job=job_1410901177871_0001&reduce=17&map=attempt_1410901177871_0001_m_000000_0,"
+                         "attempt_1410901177871_0001_m_000012_1&keepAlive=true";
+
+    (void)state;
+    assert_int_equal(get(target), 0);
+    assert_true(nm_bytes_equal(q.target, nm_bytes_of(target)));
+    assert_true(nm_bytes_equal(q.url_hash, nm_bytes_of("abc=")));
+    assert_true(nm_bytes_equal(q.job, nm_bytes_of("job_1410901177871_0001")));
+    assert_int_equal(q.n_maps, 2);
+    assert_true(nm_bytes_equal(q.maps[1], nm_bytes_of("attempt_1410901177871_0001_m_000012_1")));
+    assert_int_equal(q.reduce, 17);
+    assert_true(q.keep_alive);
+}
+
+static void test_other_spellings(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("GET /mapOutput?map=" MAP "&map=" MAP "&reduce=0&job=job_1_2 HTTP/1.0\r\nNAME:mapreduce\r\n"
+                           "Version:\t1.0.0 \r\nurlhash: x\r\nContent-Length: 0\r\n\r\n"), 0);
+    assert_int_equal(q.n_maps, 2);
+    assert_false(q.keep_alive);
+    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=2147483647&map=" MAP "&keepAlive=false&more=1&"), 0);
+    assert_int_equal(q.reduce, INT32_MAX);
+}
+
+static void test_bad_targets(void **state)
+{
+    static const char *const bad[] = {
+        "/",
+        "/mapOutput",
+        "/mapoutput?job=job_1_2&reduce=0&map=" MAP,
+        "http://node/mapOutput?job=job_1_2&reduce=0&map=" MAP,
+        "/mapOutput?reduce=0&map=" MAP,
+        "/mapOutput?job=job_1_2&map=" MAP,
+        "/mapOutput?job=job_1_2&reduce=0",
+        "/mapOutput?job=job_1_2&reduce=0&map=",
+        "/mapOutput?job=job_1_2&job=job_1_2&reduce=0&map=" MAP,
+        "/mapOutput?job=job_1_2&reduce=0&reduce=0&map=" MAP,
+        "/mapOutput?job=job_1_2&reduce=2147483648&map=" MAP,
+        "/mapOutput?job=job_1_2&reduce=99999999999999999999&map=" MAP,
+        "/mapOutput?job=job_1_2&reduce=-1&map=" MAP,
+        "/mapOutput?job=job_1_2&reduce=&map=" MAP,
+        "/mapOutput?job=job_1_&reduce=0&map=" MAP,
+        "/mapOutput?job=job_1_2/..&reduce=0&map=" MAP,
+        "/mapOutput?job=job_1_2&reduce=0&map=..",
+        "/mapOutput?job=job_1_2&reduce=0&map=" MAP "/../x",
+        "/mapOutput?job=job_1_2&reduce=0&map=attempt_1_2_x_3_0",
+        "/mapOutput?job=job_1_2&reduce=0&map=" MAP ",,",
+        "/mapOutput?job=job_1_2&reduce=0&map=%2e%2e",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        if (get(bad[i]) != NM_SHUFFLE_BAD_REQUEST)
+            fail_msg("%s isn't refused", bad[i]);
+    }
+}
+
+static void test_too_many_maps(void **state)
+{
+    char target[NM_SHUFFLE_HEAD_MAX] = "/mapOutput?job=job_1_2&reduce=0&map=" MAP;
+
+    (void)state;
+    for (unsigned i = 1; i < NM_SHUFFLE_MAPS_MAX; i++)
+        strcat(target, "," MAP);
+    assert_int_equal(get(target), 0);
+    assert_int_equal(q.n_maps, NM_SHUFFLE_MAPS_MAX);
+    assert_int_equal(get(strcat(target, "," MAP)), NM_SHUFFLE_BAD_REQUEST);
+}
+
+static void test_heads(void **state)
+{
+    const char *target = "/mapOutput?job=job_1_2&reduce=0&map=" MAP;
+    static const struct {
+        const char *before, *after;
+        int status;
+    } heads[] = {
+        {"POST ", " HTTP/1.1\r\n" HEADERS, NM_SHUFFLE_BAD_METHOD},
+        {"GET ", " HTTP/2\r\n" HEADERS, NM_SHUFFLE_BAD_REQUEST},
+        {"GET ", "\r\n" HEADERS, NM_SHUFFLE_BAD_REQUEST},
+        {"GET ", " HTTP/1.1\r\nversion: 1.0.0\r\nUrlHash: x\r\n\r\n", NM_SHUFFLE_BAD_REQUEST},
+        {"GET ", " HTTP/1.1\r\nname: mapreduce\r\nversion: 2.0.0\r\nUrlHash: x\r\n\r\n", NM_SHUFFLE_BAD_REQUEST},
+        {"GET ", " HTTP/1.1\r\nname: mapreduce\r\nversion: 1.0.0\r\n\r\n", NM_SHUFFLE_UNAUTHORIZED},
+        {"GET ", " HTTP/1.1\r\nContent-Length: 5\r\n" HEADERS, NM_SHUFFLE_BAD_REQUEST},
+        {"GET ", " HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" HEADERS, NM_SHUFFLE_BAD_REQUEST},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(heads); i++) {
+        char head[1024];
+
+        snprintf(head, sizeof head, "%s%s%s", heads[i].before, target, heads[i].after);
+        if (parse(head) != heads[i].status)
+            fail_msg("this should have %d: %s", heads[i].status, head);
+    }
+}
+
+static void test_where_a_head_ends(void **state)
+{
+    (void)state;
+    assert_int_equal(nm_shuffle_head_size(nm_bytes_of("")), 0);
+    assert_int_equal(nm_shuffle_head_size(nm_bytes_of("GET / HTTP/1.1\r\n\r")), 0);
+    assert_int_equal(nm_shuffle_head_size(nm_bytes_of("\r\n\r\nGET / HTTP/1.1\r\n\r\n")), 4);
+}
+
+static void test_application(void **state)
+{
+    char application[64];
+
+    (void)state;
+    nm_shuffle_application_of(nm_bytes_of("job_1410901177871_0001"), application, sizeof application);
+    assert_string_equal(application, "application_1410901177871_0001");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_as_fetcher_asks), cmocka_unit_test(test_other_spellings),
+        cmocka_unit_test(test_bad_targets),     cmocka_unit_test(test_too_many_maps),
+        cmocka_unit_test(test_heads),           cmocka_unit_test(test_where_a_head_ends),
+        cmocka_unit_test(test_application),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The server with real connections: what goes out to the byte, who is turned away, and who can't hold it up. */
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+#include <openssl/evp.h>
+
+#include "rpc/hadoop/digest.h"
+#include "shuffle-world.h"
+#include "shuffle/server.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+#define MAX_PLACES 4
+#define PATIENCE_MSEC 20000
+#define TARGET "/mapOutput?job=" JOB "&reduce=0&map=" ATTEMPT(0)
+
+static struct shuffle_world world;
+static struct nm_shuffle_service service;
+static struct nm_shuffle_server *server;
+static char reply[1 << 16];
+
+static int set_up(void **state)
+{
+    (void)state;
+    shuffle_world_new(&world);
+    service = (struct nm_shuffle_service){.request_usec = NM_SHUFFLE_REQUEST_USEC,
+                                          .dirs = {.fds = {shuffle_world_open(&world, "a")}, .n = 1}};
+    assert_int_equal(nm_shuffle_jobs_new(&service.jobs), 0);
+    assert_int_equal(nm_shuffle_places_new(MAX_PLACES, &service.places), 0);
+    assert_int_equal(nm_shuffle_jobs_add(service.jobs, &world.job), 0);
+    shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"first", NULL});
+    shuffle_world_output(&world, "a", ATTEMPT(1), (const char *const[]){"", NULL});
+    assert_int_equal(nm_shuffle_server_new(&service, "127.0.0.1:0", &server, NULL), 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    server = nm_shuffle_server_free(server);
+    assert_int_equal(nm_shuffle_places_count(service.places), 0);
+    nm_shuffle_jobs_free(service.jobs);
+    nm_shuffle_places_free(service.places);
+    nm_close(service.dirs.fds[0]);
+    shuffle_world_done(&world);
+    return 0;
+}
+
+/* ---- a reducer ---------------------------------------------------------------------------- */
+
+static int dial(void)
+{
+    const struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(service.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+static void say(int fd, const char *text)
+{
+    assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+}
+
+static const char *hash(const char *key, const char *of)
+{
+    static char text[32];
+    uint8_t digest[NM_DIGEST_SIZE];
+
+    assert_int_equal(nm_digest_hmac((const uint8_t *)key, 8, (const uint8_t *)of, strlen(of), digest), 0);
+    EVP_EncodeBlock((unsigned char *)text, digest, sizeof digest);
+    return text;
+}
+
+static const char *signed_for(const char *target)
+{
+    char message[1024];
+
+    snprintf(message, sizeof message, "%u%s", service.port, target);
+    return hash((const char *)world.job.key, message);
+}
+
+static void ask(int fd, const char *target, const char *url_hash)
+{
+    char head[2048];
+
+    snprintf(head, sizeof head,
+             "GET %s HTTP/1.1\r\nHost: x\r\nname: mapreduce\r\nversion: 1.0.0\r\nUrlHash: %s\r\n\r\n", target,
+             url_hash);
+    say(fd, head);
+}
+
+/* What comes until the other side closes, or until there is as much as that. */
+static size_t hear(int fd, size_t most)
+{
+    uint64_t deadline = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC;
+    size_t size = 0;
+
+    assert_true(most < sizeof reply);
+    while (size < most) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        ssize_t n;
+
+        assert_true(nm_now_usec() < deadline);
+        assert_true(poll(&p, 1, PATIENCE_MSEC) > 0);
+        n = recv(fd, reply + size, most - size, 0);
+        if (n <= 0)
+            break;
+        size += (size_t)n;
+    }
+    reply[size] = '\0';
+    return size;
+}
+
+static bool begins(const char *with)
+{
+    if (strncmp(reply, with, strlen(with)) == 0)
+        return true;
+    print_message("it begins: %.200s\n", reply);
+    return false;
+}
+
+/* A request on a connection of its own: the whole reply. */
+static void fetch(const char *target, const char *url_hash)
+{
+    int fd = dial();
+
+    ask(fd, target, url_hash);
+    hear(fd, sizeof reply - 1);
+    close(fd);
+}
+
+static void large_output(uint64_t bytes)
+{
+    char *part = malloc(bytes + 1);
+
+    assert_non_null(part);
+    memset(part, 'x', bytes);
+    part[bytes] = '\0';
+    shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){part, NULL});
+    free(part);
+}
+
+/* ---- tests -------------------------------------------------------------------------------- */
+
+static void test_to_the_byte(void **state)
+{
+    const char *target = TARGET "," ATTEMPT(1);
+    /* Text, vlong 5, vlong 10, vint 0, the part; then an empty one */
+    const char body[] = "\x25" ATTEMPT(0) "\x05\x0a\x00" "first" "\x25" ATTEMPT(1) "\x00\x00\x00";
+    char expected[512], signature[32];
+    int n;
+
+    (void)state;
+    snprintf(signature, sizeof signature, "%s", signed_for(target));
+    fetch(target, signature);
+    n = snprintf(expected, sizeof expected,
+                 "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\nConnection: close\r\nReplyHash: %s\r\nname: mapreduce\r\n"
+                 "version: 1.0.0\r\n\r\n", sizeof body - 1, hash((const char *)world.job.key, signature));
+    assert_true(begins(expected));
+    assert_memory_equal(reply + n, body, sizeof body);
+    assert_int_equal(service.count.outputs_ok, 2);
+    assert_int_equal(service.count.sent_bytes, 5);
+}
+
+static void test_kept_alive(void **state)
+{
+    const char *target = TARGET "&keepAlive=true";
+    int fd = dial();
+    size_t size;
+
+    (void)state;
+    ask(fd, target, signed_for(target));
+    ask(fd, target, signed_for(target)); /* both may come at once */
+    size = hear(fd, 80);
+    assert_true(begins("HTTP/1.1 200 OK\r\nContent-Length: 46\r\nConnection: keep-alive\r\nKee"));
+    ask(fd, TARGET, signed_for(TARGET));
+    size_t rest = hear(fd, sizeof reply - 1);
+    assert_non_null(memmem(reply, rest, "Connection: close", 17)); /* bodies have NULs */
+    close(fd);
+    assert_int_equal(service.count.outputs_ok, 3);
+    assert_int_equal(service.count.connections, 1);
+    assert_true(size + rest > 3 * 46);
+}
+
+static void test_refusals(void **state)
+{
+    const char *unknown = "/mapOutput?job=job_1_1&reduce=0&map=" ATTEMPT(0), *missing = TARGET "," ATTEMPT(2),
+               *beyond = "/mapOutput?job=" JOB "&reduce=1&map=" ATTEMPT(0);
+
+    (void)state;
+    fetch(TARGET, hash("7letters", TARGET));
+    assert_true(begins("HTTP/1.1 401 Unauthorized\r\n"));
+    fetch(TARGET "&x=1", signed_for(TARGET));
+    assert_true(begins("HTTP/1.1 401 Unauthorized\r\n"));
+    fetch(unknown, signed_for(unknown));
+    assert_true(begins("HTTP/1.1 401 Unauthorized\r\n"));
+    fetch("/mapOutput", "x");
+    assert_true(begins("HTTP/1.1 400 Bad Request\r\n"));
+    fetch(missing, signed_for(missing));
+    assert_true(begins("HTTP/1.1 500 Internal Server Error\r\n"));
+    assert_non_null(
+        strstr(reply, "The output of " ATTEMPT(2) " for reducer 0: there is no such output on this node\n"));
+    fetch(beyond, signed_for(beyond));
+    assert_non_null(strstr(reply, "for reducer 1: it has no part for that reducer\n"));
+    assert_int_equal(nm_shuffle_jobs_remove(service.jobs, JOB), 0);
+    fetch(TARGET, signed_for(TARGET));
+    assert_true(begins("HTTP/1.1 401 Unauthorized\r\n"));
+    assert_int_equal(service.count.outputs_ok, 0);
+    assert_int_equal(service.count.outputs_failed, 2);
+}
+
+static void test_endless_head(void **state)
+{
+    char line[1025] = "";
+    int fd = dial();
+
+    (void)state;
+    memset(line, 'a', 1024);
+    for (unsigned i = 0; i < NM_SHUFFLE_HEAD_MAX / 1024; i++)
+        say(fd, line);
+    hear(fd, sizeof reply - 1);
+    assert_true(begins("HTTP/1.1 431 "));
+    close(fd);
+}
+
+/* Half a request, and then nothing: the place is needed. */
+static void test_slow_request(void **state)
+{
+    int fd;
+
+    (void)state;
+    service.request_usec = 50 * NM_USEC_PER_MSEC;
+    fd = dial();
+    say(fd, "GET /mapOutput");
+    assert_int_equal(hear(fd, sizeof reply - 1), 0);
+    close(fd);
+}
+
+/* More than all buffers between here and there hold. */
+static void test_large(void **state)
+{
+    uint64_t bytes = 9 << 20, come = 0;
+    int fd = dial();
+    size_t n;
+
+    (void)state;
+    large_output(bytes);
+    ask(fd, TARGET, signed_for(TARGET));
+    while ((n = hear(fd, sizeof reply - 1)) > 0)
+        come += n;
+    close(fd);
+    assert_true(come > bytes && come < bytes + 512);
+    assert_int_equal(service.count.sent_bytes, bytes);
+}
+
+/* Becomes shorter while it is sent. What was promised can't be kept; the reducer sees that the connection broke. */
+static void test_cut_while_sent(void **state)
+{
+    uint64_t bytes = 64 << 20, come = 0;
+    int fd = dial();
+    size_t n;
+
+    (void)state;
+    large_output(bytes);
+    ask(fd, TARGET, signed_for(TARGET));
+    come += hear(fd, 1000);
+    assert_int_equal(truncate(shuffle_world_path(&world, "a", ATTEMPT(0), "file.out"), 1000), 0);
+    while ((n = hear(fd, sizeof reply - 1)) > 0)
+        come += n;
+    close(fd);
+    assert_true(come < bytes);
+    assert_int_equal(service.count.outputs_failed, 1);
+}
+
+/* A connection that is being answered, and never reads. */
+static int stuck(void)
+{
+    int fd = dial();
+
+    ask(fd, TARGET, signed_for(TARGET));
+    hear(fd, 15);
+    assert_true(begins("HTTP/1.1 200 OK"));
+    return fd;
+}
+
+/* One user's reducers get half of the places; the others are there for the rest, and the last for a word. */
+static void test_places(void **state)
+{
+    struct nm_shuffle_job other = {
+        .id = "job_1410901177871_0002", .user = "bob", .uid = geteuid() + 1, .key = "8letters", .key_size = 8};
+    const char *target = "/mapOutput?job=job_1410901177871_0002&reduce=0&map=" ATTEMPT(0);
+    int held[MAX_PLACES];
+
+    (void)state;
+    assert_int_equal(nm_shuffle_jobs_add(service.jobs, &other), 0);
+    large_output(16 << 20);
+    held[0] = stuck();
+    held[1] = stuck();
+    fetch(TARGET, signed_for(TARGET));
+    assert_true(begins("HTTP/1.1 429 Too Many Requests\r\n"));
+    assert_non_null(strstr(reply, "Retry-After: 1000\r\n"));
+    assert_non_null(strstr(reply, "The job's user has half of all connections"));
+    fetch(target, signed_for(target)); /* bob isn't turned away, but has nothing here */
+    assert_true(begins("HTTP/1.1 500 "));
+    held[2] = dial();
+    held[3] = dial();
+    while (nm_shuffle_places_count(service.places) < MAX_PLACES)
+        assert_int_equal(usleep(1000), 0);
+    fetch(target, signed_for(target));
+    assert_true(begins("HTTP/1.1 429 Too Many Requests\r\n"));
+    assert_non_null(strstr(reply, "All connections are taken"));
+    assert_int_equal(service.count.refused, 1);
+    for (unsigned i = 0; i < MAX_PLACES; i++)
+        close(held[i]);
+}
+
+/* The end doesn't wait for who doesn't read. */
+static void test_end_cuts(void **state)
+{
+    uint64_t begun;
+    int fd;
+
+    (void)state;
+    large_output(16 << 20);
+    fd = stuck();
+    begun = nm_now_usec();
+    server = nm_shuffle_server_free(server);
+    assert_true(nm_now_usec() - begun < PATIENCE_MSEC * NM_USEC_PER_MSEC);
+    close(fd);
+}
+
+static void test_addresses(void **state)
+{
+    static const char *const bad[] = {
+        "", ":", "127.0.0.1", "host:1x", "127.0.0.1:", "127.0.0.1:99999", "[::1:1", "nowhere.example:1"};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        _cleanup_free_ char *message = NULL;
+        struct nm_shuffle_server *other;
+
+        assert_int_equal(nm_shuffle_server_new(&service, bad[i], &other, &message), -EINVAL);
+        assert_non_null(strstr(message, "is no address to listen at"));
+    }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_to_the_byte), TEST(test_kept_alive), TEST(test_refusals),       TEST(test_endless_head),
+        TEST(test_slow_request), TEST(test_large),     TEST(test_cut_while_sent), TEST(test_places),
+        TEST(test_end_cuts),    TEST(test_addresses),
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
