@@ -214,14 +214,16 @@ static void print_counts(FILE *f, const struct nm_term *term, unsigned width, co
     const json_t *c = nm_json_at(status, "containers"), *p = nm_json_at(status, "preemptions");
     const char *hold = nm_json_str(status, "queue.hold.reason"),
                *head = nm_json_str(status, "queue.hold.container");
-    char why[256], line[512], reclaimed[32];
+    char why[256], line[512], reclaimed[32], preparing[48] = "";
 
+    if (nm_json_u64(c, "preparing") > 0)
+        (void)snprintf(preparing, sizeof preparing, ", %" PRIu64 " being prepared", nm_json_u64(c, "preparing"));
     print_label(f, term, "containers");
     fprintf(f,
             "%" PRIu64 " guaranteed, %" PRIu64 " opportunistic, %" PRIu64 " paused, %" PRIu64
-            " queued, %" PRIu64 " ended\n",
+            " queued%s, %" PRIu64 " ended\n",
             nm_json_u64(c, "guaranteed_running"), nm_json_u64(c, "opportunistic_running"),
-            nm_json_u64(c, "paused"), nm_json_u64(c, "queued"), nm_json_u64(c, "completed"));
+            nm_json_u64(c, "paused"), nm_json_u64(c, "queued"), preparing, nm_json_u64(c, "completed"));
     print_label(f, term, "queue");
     nm_hold_text(hold, status, why, sizeof why);
     (void)snprintf(line, sizeof line, "%" PRIu64 " of %" PRIu64 "%s%s%s%s",
@@ -285,8 +287,33 @@ static void print_removable(FILE *f, const struct nm_term *term, const json_t *n
             nm_format_duration(nm_sub_u64(now, since), passed, sizeof passed));
 }
 
+/* The cluster that the node belongs to. */
+static void print_upstream(FILE *f, const struct nm_term *term, unsigned width, const json_t *u)
+{
+    const char *kind = nm_json_str(u, "kind"), *state = nm_json_str(u, "state");
+    enum nm_style style = nm_streq(state, "running") ? NM_STYLE_GOOD : NM_STYLE_WARN;
+    uint64_t now = nm_realtime_usec(), beat = nm_json_u64(u, "last_heartbeat_usec");
+    char trouble[300], ago[32], trip[32];
+
+    if (!*kind || nm_streq(kind, "none"))
+        return;
+    print_label(f, term, "upstream");
+    fprintf(f, "%s, %s%s%s: ", kind, nm_term_on(term, style), state, nm_term_off(term, style));
+    fprintf(f, "%s at %s", nm_json_has(u, "node") ? nm_json_str(u, "node") : "this node", nm_json_str(u, "address"));
+    if (beat > 0)
+        fprintf(f, "; heartbeat %s ago, answered in %s",
+                nm_format_duration(nm_sub_u64(now, beat), ago, sizeof ago),
+                nm_format_duration(nm_json_u64(u, "round_trip_usec"), trip, sizeof trip));
+    (void)fputc('\n', f);
+    if (nm_json_has(u, "trouble")) {
+        (void)snprintf(trouble, sizeof trouble, "%s", nm_json_str(u, "trouble"));
+        fprintf(f, "%*s", LABEL, "");
+        print_wrapped(f, width, nm_term_clean(trouble));
+    }
+}
+
 /* Lines that are there only while there is something to say. */
-static void print_measures(FILE *f, const struct nm_term *term, const json_t *status)
+static void print_measures(FILE *f, const struct nm_term *term, unsigned width, const json_t *status)
 {
     const json_t *node = nm_json_at(status, "node");
     uint64_t now = nm_realtime_usec(), deadline = nm_json_u64(node, "drain_deadline_usec");
@@ -319,12 +346,7 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
                     nm_json_u64(link, "speed_mbit"));
         (void)fputc('\n', f);
     }
-    if (!nm_streq(nm_json_str(status, "upstream.kind"), "none") &&
-        *nm_json_str(status, "upstream.kind")) {
-        print_label(f, term, "upstream");
-        fprintf(f, "%s, %s\n", nm_json_str(status, "upstream.kind"),
-                nm_json_str(status, "upstream.state"));
-    }
+    print_upstream(f, term, width, nm_json_at(status, "upstream"));
 }
 
 /* One line each, cut to the terminal; nmctl explain has the rest. */
@@ -367,7 +389,7 @@ static void print_status(FILE *f, const struct nm_term *term, const json_t *stat
     (void)fputc('\n', f);
     print_counts(f, term, width, status);
     print_sample(f, term, node);
-    print_measures(f, term, status);
+    print_measures(f, term, width, status);
     print_decisions(f, term, term->width, decisions);
 }
 

@@ -6,20 +6,7 @@
 
 #include <stdarg.h>
 
-/* Bytes of the UTF-8 character at s, 0: it isn't one. Overlong forms and surrogates aren't. */
-static unsigned character(const char *s)
-{
-    const uint8_t *b = (const uint8_t *)s;
-    unsigned n = b[0] < 0x80 ? 1 : b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : b[0] < 0xf5 ? 4 : 0;
-
-    for (unsigned i = 1; i < n; i++)
-        if ((b[i] & 0xc0) != 0x80)
-            return 0;
-    if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] > 0x9f) || (b[0] == 0xf0 && b[1] < 0x90) ||
-        (b[0] == 0xf4 && b[1] > 0x8f))
-        return 0;
-    return n;
-}
+#include "util/utf8.h"
 
 /* So that it can be shown, and sent on as a protobuf string, which Java takes only as UTF-8. */
 static void clean_copy(char *to, size_t size, const char *from, const char *end)
@@ -27,11 +14,11 @@ static void clean_copy(char *to, size_t size, const char *from, const char *end)
     char *last = to + size - 1;
 
     while (from < end) {
-        unsigned n = character(from);
+        size_t n = nm_utf8_size(from);
 
-        if ((ptrdiff_t)NM_MAX(n, 1u) > last - to)
+        if (NM_MAX(n, (size_t)1) > (size_t)(last - to))
             break;
-        if (n == 0 || n > end - from) {
+        if (n == 0 || n > (size_t)(end - from)) {
             *to++ = '?';
             from++;
         } else if (n == 1) {

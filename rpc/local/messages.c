@@ -129,6 +129,7 @@ static json_t *container_private(const struct nm_container *c, bool listed)
                         {"submitter_uid", integer(c->submitter_uid)},
                         {"pid", integer_or_null((uint64_t)c->pid, !has_pid)},
                         {"message", string_or_null(c->message)},
+                        {"progress", string_or_null(c->progress)},
                         {"no_new_privs", json_boolean(cmd->no_new_privs)}));
 }
 
@@ -170,14 +171,18 @@ static json_t *container_usage(const struct nm_container *c)
 static json_t *container_end(const struct nm_container *c)
 {
     bool ended = c->view.state == NM_COMPLETED, ran = ended && c->exit_code >= 0;
-    bool signaled = ran && c->exit_signal > 0;
+    bool signaled = ran && c->exit_signal > 0, caused = c->exit_cause != NM_REASON_NONE;
     const char *reason = ended ? nm_exit_reason_name(c->exit_reason) : NULL;
     const char *kill_reason = ended ? NULL : nm_exit_reason_name(c->kill_reason);
 
     return OBJECT({"exit_code", ran ? json_integer(c->exit_code) : json_null()},
                   {"exit_signal", signaled ? json_integer(c->exit_signal) : json_null()},
                   {"exit_reason", string_or_null(reason)},
-                  {"kill_reason", string_or_null(kill_reason)});
+                  {"kill_reason", string_or_null(kill_reason)},
+                  {"exit_cause", caused ? json_string(nm_reason_name(c->exit_cause)) : json_null()},
+                  {"exit_decision", integer_or_null(c->exit_decision, c->exit_decision == 0)},
+                  {"owner_code", c->owner_code ? json_integer(c->owner_code) : json_null()},
+                  {"keep_result", json_boolean(c->keep_result)});
 }
 
 json_t *nm_messages_container(const struct nm_container *c,
@@ -186,6 +191,7 @@ json_t *nm_messages_container(const struct nm_container *c,
     const struct nm_view *v = &c->view;
     bool held = x->hold != NM_REASON_NONE;
     json_t *o = OBJECT({"id", nm_messages_string(c->id)},
+                       {"number", integer(v->seq)},
                        {"name", nm_messages_string(c->name)},
                        {"app", nm_messages_string(c->app)},
                        {"execution_type", json_string(nm_execution_type_name(v->type))},
@@ -374,6 +380,25 @@ static json_t *hold(const struct nm_status *s, bool redacted)
                   {"container", string_or_null(redacted ? NULL : s->hold_id)});
 }
 
+static json_t *upstream(const struct nm_upstream *u)
+{
+    uint64_t beat = u->last_heartbeat_realtime_usec, memory = u->memory_bytes;
+    json_t *o = OBJECT({"kind", json_string(u->kind ? u->kind : "none")},
+                       {"state", json_string(u->state ? u->state : "none")});
+
+    if (!u->kind || nm_streq(u->kind, "none"))
+        return o;
+    return merge(o, OBJECT({"address", string_or_null(u->address)},
+                           {"node", string_or_null(u->node)},
+                           {"trouble", string_or_null(u->trouble)},
+                           {"last_heartbeat_usec", integer_or_null(beat, beat == 0)},
+                           {"round_trip_usec", integer_or_null(u->round_trip_usec, u->round_trip_usec == 0)},
+                           {"heartbeats", integer(u->heartbeats)},
+                           {"failures", integer(u->failures)},
+                           {"memory_bytes", integer_or_null(memory, memory == 0)},
+                           {"vcores", integer_or_null(u->vcores, memory == 0)}));
+}
+
 json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_usec, bool redacted)
 {
     json_t *node = node_contract(s);
@@ -386,10 +411,12 @@ json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_
                    OBJECT({"guaranteed_running", integer(s->guaranteed_running)},
                           {"opportunistic_running", integer(s->opportunistic_running)},
                           {"paused", integer(s->paused)},
+                          {"preparing", integer(s->preparing)},
                           {"queued", integer(s->queued)},
                           {"completed", integer(s->completed)})},
                   {"queue", OBJECT({"length", integer(s->queue_length)},
                                    {"max_length", integer(s->settings.queue_max_length)},
+                                   {"upstream_limit", integer_or_null(s->queue_limit, s->queue_limit == UINT32_MAX)},
                                    {"hold", hold(s, redacted)})},
                   {"preemptions",
                    OBJECT({"paused", integer(s->counters.paused)},
@@ -398,9 +425,7 @@ json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_
                           {"reclaimed_bytes", integer(s->counters.reclaimed_bytes)},
                           {"running_reclaims", integer(s->counters.running_reclaims)})},
                   {"counters", counters(&s->counters)},
-                  /* Part of the contract already: readers need no change once there is one. */
-                  {"upstream", OBJECT({"kind", json_string("none")},
-                                      {"state", json_string("none")})});
+                  {"upstream", upstream(&s->upstream)});
 }
 
 /* ---- decisions, events, history ------------------------------------------------------------- */

@@ -172,20 +172,21 @@ static void counters(FILE *f, const struct nm_counters *c)
             "Containers that outlived a SIGKILL for too long.");
 }
 
-static void histogram(FILE *f, const char *name, const char *action, const struct nm_histogram *h)
+/* label: 'action="pause"' */
+static void histogram(FILE *f, const char *name, const char *label, const struct nm_histogram *h)
 {
     uint64_t n = 0;
 
     for (size_t i = 0; i < NM_HISTOGRAM_BUCKETS; i++) {
         n += h->count[i];
-        (void)fprintf(f, "%s_bucket{action=\"%s\",le=\"%g\"} %" PRIu64 "\n", name, action,
+        (void)fprintf(f, "%s_bucket{%s,le=\"%g\"} %" PRIu64 "\n", name, label,
                       seconds(nm_histogram_bounds_usec[i]), n);
     }
     /* From the buckets, not h->n: the format wants +Inf and count to be equal. */
     n += h->count[NM_HISTOGRAM_BUCKETS];
-    (void)fprintf(f, "%s_bucket{action=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", name, action, n);
-    (void)fprintf(f, "%s_sum{action=\"%s\"} %.15g\n", name, action, seconds(h->sum_usec));
-    (void)fprintf(f, "%s_count{action=\"%s\"} %" PRIu64 "\n", name, action, n);
+    (void)fprintf(f, "%s_bucket{%s,le=\"+Inf\"} %" PRIu64 "\n", name, label, n);
+    (void)fprintf(f, "%s_sum{%s} %.15g\n", name, label, seconds(h->sum_usec));
+    (void)fprintf(f, "%s_count{%s} %" PRIu64 "\n", name, label, n);
 }
 
 /* No sample, no age: a 0 would look like a fresh one to every alert. */
@@ -199,8 +200,27 @@ static void sampling(FILE *f, const struct nm_status *s)
           "Time that the newest sampling round took.");
     head(f, "nm_reaction_seconds", "histogram",
          "Time from a cause (sample or pressure event) to the relief being effective, by action.");
-    histogram(f, "nm_reaction_seconds", "pause", &s->reaction_pause);
-    histogram(f, "nm_reaction_seconds", "kill", &s->reaction_kill);
+    histogram(f, "nm_reaction_seconds", "action=\"pause\"", &s->reaction_pause);
+    histogram(f, "nm_reaction_seconds", "action=\"kill\"", &s->reaction_kill);
+}
+
+/* Nothing without one: a node that is in no cluster has no heartbeats to be missed. */
+static void upstream(FILE *f, const struct nm_upstream *u)
+{
+    char label[40];
+
+    if (!u->kind || nm_streq(u->kind, "none"))
+        return;
+    (void)snprintf(label, sizeof label, "kind=\"%s\"", u->kind);
+    gauge(f, "nm_upstream_running", nm_streq(u->state, "running"),
+          "1 while the node is registered upstream and its heartbeats are answered.");
+    gauge(f, "nm_upstream_last_heartbeat_seconds", seconds(u->last_heartbeat_realtime_usec),
+          "When a heartbeat was answered last, seconds since 1970; 0 before the first.");
+    counter(f, "nm_upstream_failures_total", (double)u->failures, "Requests to the upstream without a good answer.");
+    head(f, "nm_upstream_heartbeat_seconds", "histogram", "Time from one answered heartbeat to the next.");
+    histogram(f, "nm_upstream_heartbeat_seconds", label, &u->heartbeat);
+    head(f, "nm_upstream_rpc_seconds", "histogram", "Time from a request to the upstream to its answer.");
+    histogram(f, "nm_upstream_rpc_seconds", label, &u->rpc);
 }
 
 static void machine(FILE *f, const struct nm_node_sample *n)
@@ -264,6 +284,7 @@ int nm_metrics_format(const struct nm_status *s, char **ret, size_t *ret_len)
     sampling(f, s);
     machine(f, &s->node);
     links(f, s);
+    upstream(f, &s->upstream);
     process(f, s);
     if (ferror(f) | fclose(f))
         return -ENOMEM;

@@ -78,6 +78,18 @@ static void small_pages(const char *text, size_t size)
         check(d.containers == 0 && d.mb == 0);
 }
 
+static void queues(const char *text, size_t size)
+{
+    _cleanup_(nm_scale_model_done) struct nm_scale_model m = {0};
+    int r = nm_scale_parse_waiting(text, size, &m.waiting, &m.n_waiting, NULL);
+
+    check(r == 0 || (r < 0 && !m.waiting && m.n_waiting == 0));
+    for (size_t i = 0; i < m.n_waiting; i++) {
+        check_word(m.waiting[i].label);
+        check(*m.waiting[i].label && m.waiting[i].mb + m.waiting[i].vcores > 0);
+    }
+}
+
 /* What was read can be written and read again, and is the same. */
 static void memory(const char *text, size_t size)
 {
@@ -98,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size < 1)
         return 0;
-    switch (data[0] % 4) {
+    switch ((uint8_t)(data[0] - '0') % 5) {
     case 0:
         nodes(text, size - 1);
         break;
@@ -107,6 +119,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 2:
         small_pages(text, size - 1);
+        break;
+    case 4:
+        queues(text, size - 1);
         break;
     default:
         memory(text, size - 1);

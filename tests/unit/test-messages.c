@@ -88,6 +88,7 @@ static void test_status_contract(void **state)
             fail_msg("%s is missing or no number", numbers[i]);
     assert_text(j, "node.state", "running");
     assert_text(j, "upstream.kind", "none");
+    assert_null(json_object_get(at(j, "upstream"), "address"));
     assert_text(j, "upstream.state", "none");
     assert_number(j, "node.capacity.vcores", 4);
     assert_number(j, "node.capacity.cpu_millicores", 4000);
@@ -142,7 +143,15 @@ static void test_status_more(void **state)
     assert_string_equal(json_string_value(at(json_array_get(at(j, "node.links"), 0), "name")),
                         "eth0");
     json_decref(j);
+    s->upstream = (struct nm_upstream){.kind = "yarn", .state = "unreachable", .address = "rm:8031",
+                                       .last_heartbeat_realtime_usec = 80, .failures = 3};
     j = nm_messages_status(s, 1000, true);
+    assert_text(j, "upstream.state", "unreachable");
+    assert_text(j, "upstream.address", "rm:8031");
+    assert_number(j, "upstream.last_heartbeat_usec", 80);
+    assert_number(j, "upstream.failures", 3);
+    assert_null_at(j, "upstream.round_trip_usec");
+    assert_null_at(j, "upstream.memory_bytes");
     assert_null_at(j, "queue.hold.container");
     json_decref(j);
     fake_manager_free(m);
@@ -217,15 +226,24 @@ static void test_container_ended(void **state)
     assert_number(j, "exit_code", 137);
     assert_number(j, "exit_signal", 9);
     assert_text(j, "exit_reason", "oom-killed");
+    assert_null_at(j, "exit_cause"); /* for its own limit: nobody decided that */
+    assert_null_at(j, "exit_decision");
+    assert_null_at(j, "owner_code");
     assert_number(j, "finished_usec", 5);
     json_decref(j);
     c->exit_code = -1; /* it never ran */
     c->exit_signal = 0;
     c->exit_reason = NM_EXIT_SHED;
+    c->exit_cause = NM_REASON_SHED;
+    c->exit_decision = 42;
+    c->owner_code = -108;
     j = nm_messages_container(c, &x);
     assert_null_at(j, "exit_code");
     assert_null_at(j, "exit_signal");
     assert_text(j, "exit_reason", "shed");
+    assert_text(j, "exit_cause", "shed");
+    assert_number(j, "exit_decision", 42);
+    assert_number(j, "owner_code", -108);
     json_decref(j);
     fake_manager_free(m);
 }
@@ -233,7 +251,7 @@ static void test_container_ended(void **state)
 static void test_container_redacted(void **state)
 {
     static const char *const private[] = {"command",       "workdir", "user",   "owner",
-                                          "submitter_uid", "pid",     "message"};
+                                          "submitter_uid", "pid",     "message", "progress"};
     struct nm_messages_container_extra x = {.redacted = true};
     struct nm_manager *m = fake_manager_new();
     struct nm_container *c = fake_manager_add(m, "web", 1000);

@@ -179,6 +179,8 @@ static void fill(struct fixture *f)
     strcpy(f->m->status.hold_id, "container_1_000002");
     f->m->status.breaker_until_usec = 1;
     f->m->status.squeeze_millicores = 5;
+    f->m->status.upstream = (struct nm_upstream){.kind = "yarn", .state = "running", .address = "rm:8031",
+                                               .memory_bytes = 1};
     f->m->status.n_links = 1;
 }
 

@@ -1,0 +1,23 @@
+# rpc/yarn/: this node as a NodeManager of YARN's.
+noinst_LTLIBRARIES += libnm-yarn.la
+libnm_yarn_la_SOURCES = \
+	%D%/conf.c %D%/conf.h %D%/conf-set.h \
+	%D%/conf-dir.c \
+	%D%/conf-expand.c \
+	%D%/conf-xml.c \
+	%D%/ids.c %D%/ids.h \
+	%D%/launch-env.c %D%/launch-env.h \
+	%D%/launch-script.c %D%/launch-script.h \
+	%D%/properties.c %D%/properties.h \
+	%D%/report.c %D%/report.h \
+	%D%/resolve.c %D%/resolve.h \
+	%D%/settings.c %D%/settings.h \
+	%D%/state.c %D%/state.h \
+	%D%/yarn.c %D%/yarn.h
+nodist_libnm_yarn_la_SOURCES = $(tracker_messages)
+libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(SYSTEMD_LIBS)
+
+tracker_messages = %D%/tracker.pb-c.c %D%/tracker.pb-c.h
+EXTRA_DIST += %D%/tracker.proto
+BUILT_SOURCES += $(tracker_messages)
+CLEANFILES += $(tracker_messages)

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The properties of Hadoop's that nmd knows, each described once: those that it obeys, with Hadoop's own names,
+ * meanings and defaults, and those that ask for what it doesn't do.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum nm_yarn_type {
+    NM_YARN_BOOL,     /* bool */
+    NM_YARN_NUMBER,   /* int64_t */
+    NM_YARN_MSEC,     /* uint64_t, microseconds; written as milliseconds, or with ns, us, ms, s, m, h or d behind it */
+    NM_YARN_HOST,     /* char * */
+    NM_YARN_ADDRESS,  /* struct nm_yarn_address */
+};
+
+struct nm_yarn_address {
+    char *host;
+    uint16_t port;
+};
+
+/* What they came to. */
+struct nm_yarn_settings {
+    struct nm_yarn_address tracker; /* of the resource manager */
+    uint64_t retry_usec, connect_usec, rpc_timeout_usec;
+    struct nm_yarn_address node, web; /* host "0.0.0.0": whatever this host is called */
+    int64_t memory_mib, vcores;       /* -1: as the node has */
+    int64_t queue_max_length;
+    bool recovery, supervised;
+
+    char **values, **sources; /* for each key, in the table's order: its value, and the file that gave it or NULL */
+};
+
+struct nm_yarn_key {
+    const char *name;
+    enum nm_yarn_type type;
+    size_t offset;        /* of the field in struct nm_yarn_settings */
+    const char *fallback; /* as a file would have it */
+    int64_t min, max;     /* of a number; milliseconds of a time */
+    const char *meaning;
+};
+
+extern const struct nm_yarn_key nm_yarn_keys[];
+extern const size_t nm_yarn_n_keys;
+
+/* A property that is no key of nmd's, and a list of words: if it has one that isn't allowed, or lacks the one that is
+ * needed, the node couldn't do what its cluster expects of it. */
+struct nm_yarn_rule {
+    const char *name, *fallback;
+    const char *allowed; /* words with commas between them; NULL: any */
+    const char *needed;  /* NULL: none */
+    bool fatal;          /* a job would miss it: nmd doesn't start. Else it is said once */
+    const char *why;     /* a sentence */
+};
+
+extern const struct nm_yarn_rule nm_yarn_rules[];
+extern const size_t nm_yarn_n_rules;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What a heartbeat says of the node, made of what the manager says of it. Pure. */
+
+#include "agent/agent.h"
+#include "rpc/yarn/tracker.pb-c.h"
+
+/* The manager's health may say no for a moment (a script that hasn't answered yet). To the ResourceManager that is the
+ * end of every container on the node, so it hears of it only when it has lasted so long. */
+#define NM_REPORT_UNHEALTHY_USEC (30 * NM_USEC_PER_SEC)
+
+/* How long containers run, and whether the node is ill, over time. Zeroed at first. */
+struct nm_report_memory {
+    double run_usec; /* of opportunistic ones, the later the more */
+    uint64_t n_runs;
+    uint64_t unhealthy_since_usec; /* 0: it is not */
+};
+
+/* An opportunistic container has ended by itself after so long. */
+void nm_report_note_run(struct nm_report_memory *m, uint64_t usec);
+
+/* How long one would wait that came now: those before it, as many at a time as run now. Nobody waits: 0; not known:
+ * -1, and then the ResourceManager doesn't choose by it. */
+int32_t nm_report_wait_msec(const struct nm_report_memory *m, uint32_t queued, uint32_t running);
+
+/* A status with all that it points to; not to be copied. */
+struct nm_report {
+    Yarn__NodeStatus status;
+    Yarn__Health health;
+    Yarn__Utilization containers_use, node_use;
+    Yarn__OpportunisticStatus opportunistic;
+    Hadoop__Resource offered, physical;
+    char health_text[200];
+};
+
+/* queue_capacity: how many opportunistic ones the cluster may send beyond those that run. */
+void nm_report_make(struct nm_report *r, struct nm_report_memory *m, const struct nm_status *s,
+                    uint32_t queue_capacity, uint64_t now_usec, uint64_t realtime_usec);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What a node knows of its ResourceManager, and what it does next: pure, no clock and no I/O. yarn.c asks after each
+ * answer, and after each that didn't come.
+ *
+ * Each heartbeat names the last response that was heard, and the response to it has the next number; 0 follows a
+ * registration. So one that was lost is sent again with the same number: the ResourceManager then repeats its answer.
+ * Any other number, and it has forgotten the node.
+ */
+
+#include "rpc/hadoop/exception.h"
+#include "rpc/yarn/tracker.pb-c.h"
+
+enum nm_yarn_phase {
+    NM_YARN_REGISTERING, /* it doesn't know us, or no longer */
+    NM_YARN_RUNNING,     /* it hears our heartbeats */
+    NM_YARN_STOPPED,     /* it wants nothing of us any more */
+};
+
+/* A key that tokens are signed with. */
+#define NM_YARN_KEY_MAX 64u
+struct nm_yarn_master_key {
+    int32_t id;
+    uint8_t bytes[NM_YARN_KEY_MAX];
+    size_t size; /* 0: there is none */
+};
+
+/* The one in use, and the one before, with which there are still tokens under way. */
+struct nm_yarn_keys {
+    struct nm_yarn_master_key current, previous;
+};
+
+struct nm_yarn_state {
+    enum nm_yarn_phase phase;
+    uint64_t retry_max_usec; /* set by the owner */
+    int32_t response_id;
+    unsigned retries;   /* how often the request that is due was sent already */
+    unsigned failures;  /* in a row, of whatever kind */
+    unsigned resyncs;   /* in a row, without a heartbeat between them that was answered */
+    uint64_t interval_usec;
+    int64_t rm_identifier, token_sequence;
+    struct nm_yarn_keys container_keys, nm_keys;
+    int64_t memory_mib; /* what it wants the node to be: 0, what the node says */
+    int32_t vcores;
+    int32_t queue_max_length, queue_max_wait_msec; /* -1: no limit */
+    char rm_version[32];
+    char trouble[256]; /* why it isn't as it should be; "" */
+};
+
+enum nm_yarn_task { NM_YARN_REGISTER, NM_YARN_BEAT, NM_YARN_REST };
+
+struct nm_yarn_step {
+    enum nm_yarn_task task;
+    uint64_t after_usec;
+    bool reconnect; /* on a new connection */
+};
+
+void nm_yarn_state_init(struct nm_yarn_state *s, uint64_t retry_max_usec);
+
+/* Each says what is to be done next. random: any number, so that not all nodes of a cluster come back at once. */
+struct nm_yarn_step nm_yarn_state_registered(struct nm_yarn_state *s, const Yarn__RegisterResponse *r,
+                                             uint32_t random);
+struct nm_yarn_step nm_yarn_state_answered(struct nm_yarn_state *s, const Yarn__HeartbeatResponse *r,
+                                           uint32_t random);
+/* There was no answer, or a refusal: as a nm_hadoop_reply has it. */
+struct nm_yarn_step nm_yarn_state_failed(struct nm_yarn_state *s, int error, const struct nm_exception *why,
+                                         uint32_t random);

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Hadoop's configuration files: what they say, and what is refused. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "remove-tree.h"
+#include "rpc/yarn/conf-set.h"
+
+#define CONF(inside) "<?xml version=\"1.0\"?>\n<configuration>\n" inside "</configuration>\n"
+#define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>\n"
+
+static struct nm_yarn_conf *read_all(const char *const *texts)
+{
+    struct nm_yarn_conf *c;
+    char *message = NULL, file[] = "file-0.xml";
+
+    assert_int_equal(nm_yarn_conf_new(&c), 0);
+    for (; *texts; texts++, file[5]++) {
+        int r = nm_yarn_conf_read_text(c, -EBADF, file, *texts, strlen(*texts), &message);
+        if (r != 0)
+            fail_msg("%s", message);
+    }
+    return c;
+}
+
+#define READ(...) read_all((const char *const[]){__VA_ARGS__, NULL})
+
+static void assert_value(const struct nm_yarn_conf *c, const char *name, const char *value, const char *file)
+{
+    const struct nm_yarn_property *p = nm_yarn_conf_find(c, name);
+
+    assert_non_null(p);
+    assert_string_equal(p->value, value);
+    assert_string_equal(p->file, file);
+}
+
+static void test_files(void **state)
+{
+    struct nm_yarn_conf *c = READ(
+        CONF(PROPERTY("a", "1") "<!-- no --><property><name>\n b </name><value> two\n</value><final> true </final>"
+             "<description>x</description></property>"),
+        CONF(PROPERTY("a", "3") PROPERTY("b", "4") PROPERTY("empty", "") "<property><name>none</name></property>"
+             "<property name='c' value='&lt;5&#62;' final='true'/><other><property name='d' value='6'/></other>"));
+
+    (void)state;
+    assert_value(c, "a", "3", "file-1.xml");
+    assert_value(c, "b", " two\n", "file-0.xml");
+    assert_value(c, "c", "<5>", "file-1.xml");
+    assert_value(c, "empty", "", "file-1.xml");
+    assert_null(nm_yarn_conf_find(c, "none"));
+    assert_null(nm_yarn_conf_find(c, "d"));
+    assert_int_equal(nm_yarn_conf_count(c), 4);
+    for (size_t i = 1; i < nm_yarn_conf_count(c); i++)
+        assert_true(strcmp(nm_yarn_conf_at(c, i - 1)->name, nm_yarn_conf_at(c, i)->name) < 0);
+    nm_yarn_conf_free(c);
+}
+
+/* ---- substitution ------------------------------------------------------------------------- */
+
+static void test_substitution(void **state)
+{
+    static const struct {
+        const char *name, *value;
+    } cases[] = {
+        {"plain", "x"},
+        {"address", "rm.example:8031"},
+        {"nested", "deep"},
+        {"unknown", "a ${no.such} x ${plain}"}, /* as in Hadoop: it stays as it was when that was come upon */
+        {"no-variable", "${} ${a b} $x {y}"},
+        {"set", "value"},
+        {"set-else", "value"},
+        {"missing", "else"},
+        {"empty", "[]"},
+        {"empty-else", "other-one"},
+        {"tmp", "/tmp/x"},
+    };
+    struct nm_yarn_conf *c = READ(CONF(
+        PROPERTY("plain", " x\n") PROPERTY("host", "rm.example") PROPERTY("address", "${host}:8031")
+        PROPERTY("which", "inner") PROPERTY("key.inner", "deep") PROPERTY("nested", "${key.${which}}")
+        PROPERTY("unknown", "a ${no.such} x ${plain}") PROPERTY("no-variable", "${} ${a b} $x {y}")
+        PROPERTY("set", "${env.NMD_TEST_SET}") PROPERTY("set-else", "${env.NMD_TEST_SET:-else}")
+        PROPERTY("missing", "${env.NMD_TEST_MISSING-else}") PROPERTY("empty", "[${env.NMD_TEST_EMPTY-else}]")
+        PROPERTY("empty-else", "${env.NMD_TEST_EMPTY:-other-one}") PROPERTY("tmp", "${java.io.tmpdir}/x")
+        PROPERTY("self", "${self}") PROPERTY("to", "${fro}") PROPERTY("fro", "${to}")
+        PROPERTY("user", "${user.name}")));
+    char *value;
+
+    (void)state;
+    setenv("NMD_TEST_SET", "value", 1);
+    setenv("NMD_TEST_EMPTY", "", 1);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        assert_int_equal(nm_yarn_conf_expand(c, cases[i].name, &value), 0);
+        assert_string_equal(value, cases[i].value);
+        free(value);
+    }
+    assert_int_equal(nm_yarn_conf_expand(c, "user", &value), 0);
+    assert_true(*value && *value != '$');
+    free(value);
+    value = NULL;
+    assert_int_equal(nm_yarn_conf_expand(c, "self", &value), -ELOOP);
+    assert_int_equal(nm_yarn_conf_expand(c, "to", &value), -ELOOP);
+    assert_int_equal(nm_yarn_conf_expand(c, "no.such", &value), -ENOENT);
+    assert_null(value);
+    nm_yarn_conf_free(c);
+}
+
+/* Twenty, and not one more; and none that makes a value grow without end. */
+static void test_substitution_bounds(void **state)
+{
+    char fine[120] = "", many[120] = "", large[60000];
+    struct nm_yarn_conf *c;
+    char *value;
+
+    (void)state;
+    for (unsigned i = 0; i < 20; i++)
+        strcat(fine, "${x}");
+    strcat(strcpy(many, fine), "${x}");
+    memset(large, 'y', sizeof large - 1);
+    large[sizeof large - 1] = '\0';
+    assert_int_equal(nm_yarn_conf_new(&c), 0);
+    assert_int_equal(nm_yarn_conf_put(c, NULL, "x", "1", false), 0);
+    assert_int_equal(nm_yarn_conf_put(c, NULL, "fine", fine, false), 0);
+    assert_int_equal(nm_yarn_conf_put(c, NULL, "many", many, false), 0);
+    assert_int_equal(nm_yarn_conf_expand(c, "fine", &value), 0);
+    assert_string_equal(value, "11111111111111111111");
+    free(value);
+    assert_int_equal(nm_yarn_conf_expand(c, "many", &value), -ELOOP);
+    assert_int_equal(nm_yarn_conf_put(c, NULL, "x", large, false), 0);
+    assert_int_equal(nm_yarn_conf_expand(c, "fine", &value), -E2BIG);
+    nm_yarn_conf_free(c);
+}
+
+/* ---- what is refused ---------------------------------------------------------------------- */
+
+static void assert_refused(const char *text, size_t size, int error, const char *part)
+{
+    struct nm_yarn_conf *c;
+    char *message = NULL;
+
+    assert_int_equal(nm_yarn_conf_new(&c), 0);
+    assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "a\033.xml", text, size, &message), error);
+    assert_non_null(message);
+    if (strncmp(message, "a?.xml:", 7) != 0 || !strstr(message, part))
+        fail_msg("%s", message);
+    free(message);
+    nm_yarn_conf_free(c);
+}
+
+static void test_bad_text(void **state)
+{
+    static const struct {
+        const char *text, *part;
+        int error;
+    } cases[] = {
+        {"", "1: no XML", -EBADMSG},
+        {"key = value", "1: no XML", -EBADMSG},
+        {"<configuration>\n<property>", "2: no XML", -EBADMSG},
+        {"<configuration>\n\xff</configuration>", "2: no XML", -EBADMSG},
+        {"<html/>", "1: the outermost element is <html>", -EINVAL},
+        {"<!DOCTYPE configuration [<!ENTITY a 'b'>]>\n<configuration>&a;</configuration>", "1: a DTD", -EINVAL},
+        {"<!DOCTYPE configuration SYSTEM 'file:///etc/passwd'>\n<configuration/>", "1: a DTD", -EINVAL},
+        {"<configuration>&unknown;</configuration>", "1: no XML", -EBADMSG},
+        {"<configuration>\n<include/></configuration>", "2: an include without", -EINVAL},
+        {"<configuration>\n<include href='x.xml'/></configuration>", "2: what is included isn't there", -ENOENT},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++)
+        assert_refused(cases[i].text, strlen(cases[i].text), cases[i].error, cases[i].part);
+}
+
+static void test_bounds(void **state)
+{
+    static char text[NM_YARN_CONF_FILE_MAX + 1];
+    char *p;
+
+    (void)state;
+    memset(text, ' ', sizeof text);
+    assert_refused(text, sizeof text, -E2BIG, "larger than 1024 KiB");
+    p = stpcpy(text, "<configuration>");
+    for (unsigned i = 0; i < 40; i++)
+        p = stpcpy(p, "<a>");
+    assert_refused(text, (size_t)(p - text), -E2BIG, "deeper than 16");
+    p = stpcpy(text, "<configuration><property><name>");
+    memset(p, 'n', 600);
+    assert_refused(text, (size_t)(p - text) + 600, -E2BIG, "a name of more than 512");
+    p = stpcpy(text, "<configuration><property><value>");
+    memset(p, 'v', 70000);
+    assert_refused(text, (size_t)(p - text) + 70000, -E2BIG, "a value of more than 65536");
+    p = stpcpy(text, "<configuration>");
+    for (unsigned i = 0; i < NM_YARN_CONF_PROPERTIES_MAX + 1; i++)
+        p += sprintf(p, "<property name='%u' value=''/>", i);
+    assert_refused(text, (size_t)(p - text), -E2BIG, "more than 4096 properties");
+}
+
+/* ---- directories -------------------------------------------------------------------------- */
+
+static char dir[] = "/tmp/nmd-test-conf.XXXXXX";
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(dir + strlen(dir) - 6, "XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    remove_tree(dir);
+    return 0;
+}
+
+static void write_file(const char *name, const char *text)
+{
+    char path[200];
+    FILE *f;
+
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int read_dir(struct nm_yarn_conf **ret, char **ret_message)
+{
+    *ret_message = NULL;
+    assert_int_equal(nm_yarn_conf_new(ret), 0);
+    return nm_yarn_conf_read_dir(*ret, dir, ret_message);
+}
+
+static void test_directory(void **state)
+{
+    struct nm_yarn_conf *c;
+    char *message, path[200];
+
+    (void)state;
+    assert_int_equal(read_dir(&c, &message), -ENOENT);
+    assert_non_null(strstr(message, "has neither yarn-site.xml nor"));
+    free(message);
+    nm_yarn_conf_free(c);
+    write_file("core-site.xml", CONF(PROPERTY("a", "core") PROPERTY("b", "core")));
+    write_file("yarn-site.xml", CONF(PROPERTY("b", "yarn")));
+    assert_int_equal(read_dir(&c, &message), 0);
+    (void)snprintf(path, sizeof path, "%s/core-site.xml", dir);
+    assert_value(c, "a", "core", path);
+    (void)snprintf(path, sizeof path, "%s/yarn-site.xml", dir);
+    assert_value(c, "b", "yarn", path);
+    nm_yarn_conf_free(c);
+}
+
+#define INCLUDE(href, inside) "<xi:include href='" href "' xmlns:xi='http://www.w3.org/2001/XInclude'>" inside \
+    "</xi:include>\n"
+
+static void test_include(void **state)
+{
+    struct nm_yarn_conf *c;
+    char *message, path[200];
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/sub", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    write_file("sub/more.xml", CONF(PROPERTY("a", "included") PROPERTY("b", "included")));
+    write_file("yarn-site.xml",
+               CONF(PROPERTY("a", "before")
+                    INCLUDE("sub/more.xml", "<xi:fallback>" PROPERTY("no", "1") "</xi:fallback>")
+                    PROPERTY("b", "after")
+                    INCLUDE("gone.xml", "<xi:fallback>" PROPERTY("c", "else") "</xi:fallback>")));
+    assert_int_equal(read_dir(&c, &message), 0);
+    assert_value(c, "a", "included", "sub/more.xml");
+    assert_string_equal(nm_yarn_conf_find(c, "b")->value, "after");
+    assert_string_equal(nm_yarn_conf_find(c, "c")->value, "else");
+    assert_null(nm_yarn_conf_find(c, "no"));
+    nm_yarn_conf_free(c);
+}
+
+static void assert_include_refused(const char *text, int error, const char *part)
+{
+    struct nm_yarn_conf *c;
+    char *message;
+
+    write_file("yarn-site.xml", text);
+    assert_int_equal(read_dir(&c, &message), error);
+    if (!message || !strstr(message, part))
+        fail_msg("%s", message ?: "no message");
+    free(message);
+    nm_yarn_conf_free(c);
+}
+
+static void test_bad_include(void **state)
+{
+    char path[200];
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/link.xml", dir);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    write_file("bad.xml", "<configuration>\n\n<");
+    assert_include_refused(CONF(INCLUDE("/etc/passwd", "")), -EXDEV, "yarn-site.xml:3: include of '/etc/passwd': only");
+    assert_include_refused(CONF(INCLUDE("../x.xml", "")), -EXDEV, "only files beneath");
+    assert_include_refused(CONF(INCLUDE("link.xml", "")), -EXDEV, "only files beneath");
+    assert_include_refused(CONF(INCLUDE("gone.xml", "")), -ENOENT, "yarn-site.xml:3: what is included isn't there");
+    assert_include_refused(CONF(INCLUDE("bad.xml", "")), -EBADMSG, "bad.xml:3: no XML");
+    assert_include_refused(CONF(INCLUDE("yarn-site.xml", "")), -ELOOP, "round in circles");
+    assert_include_refused(CONF(INCLUDE(".", "")), -EISDIR, "Is a directory");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_substitution),
+        cmocka_unit_test(test_substitution_bounds),
+        cmocka_unit_test(test_bad_text),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test_setup_teardown(test_directory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_include, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_include, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests_name("yarn-conf", tests, NULL, NULL);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a heartbeat says of the node, in YARN's units. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rpc/yarn/report.h"
+
+static struct nm_status some_status(void)
+{
+    return (struct nm_status){
+        .healthy = true,
+        .capacity = {.memory_bytes = 8192 * NM_MIB, .cpu_millicores = 4000},
+        .capacity_vcores_milli = 8000,
+        .allocated = {[NM_OPPORTUNISTIC] = {.memory_bytes = 1537 * NM_MIB}},
+        .allocated_vcores_milli = {[NM_OPPORTUNISTIC] = 2500},
+        .used_by = {{.memory_bytes = 300 * NM_MIB, .cpu_millicores = 500},
+                    {.memory_bytes = 200 * NM_MIB, .cpu_millicores = 1500}},
+        .node = {.memory_total_bytes = 16384 * NM_MIB, .memory_available_bytes = 12384 * NM_MIB,
+                 .swap_total_bytes = 1000 * NM_MIB, .swap_free_bytes = 900 * NM_MIB, .n_cpus = 4,
+                 .cpu_busy_millicores = 2250, .cpu_valid = true},
+        .opportunistic_running = 3,
+        .queue_length = 4,
+        .queued = 5,
+    };
+}
+
+static void test_units(void **state)
+{
+    struct nm_status s = some_status();
+    struct nm_report_memory memory = {0};
+    struct nm_report r;
+
+    (void)state;
+    nm_report_make(&r, &memory, &s, 20, 1, 1700000000123456);
+    assert_int_equal(r.offered.memory, 8192);
+    assert_int_equal(r.offered.vcores, 8);
+    assert_int_equal(r.physical.memory, 16384);
+    assert_int_equal(r.physical.vcores, 4);
+    assert_int_equal(r.status.node_use->memory_mib, 4000);
+    assert_int_equal(r.status.node_use->virtual_mib, 4100);
+    assert_true(r.status.node_use->cpu > 2.24f && r.status.node_use->cpu < 2.26f);
+    assert_int_equal(r.status.containers_use->memory_mib, 500);
+    /* two of four CPUs, which are eight vcores */
+    assert_true(r.status.containers_use->cpu > 3.99f && r.status.containers_use->cpu < 4.01f);
+    assert_int_equal(r.status.opportunistic->running, 3);
+    assert_int_equal(r.status.opportunistic->memory_gib, 2);
+    assert_int_equal(r.status.opportunistic->vcores, 3);
+    assert_int_equal(r.status.opportunistic->queued, 4);
+    assert_int_equal(r.status.opportunistic->wait_queue_length, 5);
+    assert_int_equal(r.status.opportunistic->wait_msec, -1);
+    assert_int_equal(r.status.opportunistic->queue_capacity, 20);
+    assert_int_equal(r.status.health->reported_msec, 1700000000123);
+    s.node.cpu_valid = false;
+    nm_report_make(&r, &memory, &s, 20, 1, 1);
+    assert_true(r.status.node_use->cpu < -0.99f);
+}
+
+/* The first sample has not come, or never will. */
+static void test_nothing_known(void **state)
+{
+    struct nm_status s = {0};
+    struct nm_report_memory memory = {0};
+    struct nm_report r;
+    size_t size;
+
+    (void)state;
+    nm_report_make(&r, &memory, &s, UINT32_MAX, 1, 1);
+    assert_int_equal(r.status.node_use->memory_mib, 0);
+    assert_true(r.status.containers_use->cpu >= 0);
+    assert_int_equal(r.status.opportunistic->wait_msec, 0);
+    assert_int_equal(r.status.opportunistic->queue_capacity, INT32_MAX);
+    size = protobuf_c_message_get_packed_size(&r.status.base);
+    assert_true(size > 0);
+}
+
+static void test_health(void **state)
+{
+    struct nm_status s = some_status();
+    struct nm_report_memory memory = {0};
+    struct nm_report r;
+    uint64_t now = 1000;
+
+    (void)state;
+    s.healthy = false;
+    strcpy(s.health_reason, "the disk is full");
+    nm_report_make(&r, &memory, &s, 0, now, 1);
+    assert_true(r.status.health->healthy);
+    assert_string_equal(r.status.health->report, "");
+    nm_report_make(&r, &memory, &s, 0, now + NM_REPORT_UNHEALTHY_USEC - 1, 1);
+    assert_true(r.status.health->healthy);
+    nm_report_make(&r, &memory, &s, 0, now + NM_REPORT_UNHEALTHY_USEC, 1);
+    assert_false(r.status.health->healthy);
+    assert_string_equal(r.status.health->report, "the disk is full");
+    s.healthy = true;
+    nm_report_make(&r, &memory, &s, 0, now += 2 * NM_REPORT_UNHEALTHY_USEC, 1);
+    assert_true(r.status.health->healthy);
+    s.healthy = false;
+    nm_report_make(&r, &memory, &s, 0, now + 1, 1);
+    assert_true(r.status.health->healthy);
+}
+
+static void test_wait(void **state)
+{
+    struct nm_report_memory m = {0};
+
+    (void)state;
+    assert_int_equal(nm_report_wait_msec(&m, 0, 0), 0);
+    assert_int_equal(nm_report_wait_msec(&m, 1, 0), -1);
+    nm_report_note_run(&m, 10 * NM_USEC_PER_SEC);
+    nm_report_note_run(&m, 20 * NM_USEC_PER_SEC);
+    assert_int_equal(nm_report_wait_msec(&m, 0, 2), 0);
+    assert_int_equal(nm_report_wait_msec(&m, 4, 2), 30000);
+    assert_int_equal(nm_report_wait_msec(&m, 4, 0), 60000);
+    for (unsigned i = 0; i < 100; i++)
+        nm_report_note_run(&m, NM_USEC_PER_SEC);
+    assert_in_range(nm_report_wait_msec(&m, 1, 1), 1000, 1010);
+    nm_report_note_run(&m, UINT64_MAX);
+    assert_int_equal(nm_report_wait_msec(&m, UINT32_MAX, 1), INT32_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_nothing_known),
+        cmocka_unit_test(test_health),
+        cmocka_unit_test(test_wait),
+    };
+
+    return cmocka_run_group_tests_name("yarn-report", tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the properties come to, and what the node refuses to be part of. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rpc/yarn/settings.h"
+
+static void count_warning(const char *sentence, void *userdata)
+{
+    assert_true(*sentence);
+    ++*(unsigned *)userdata;
+}
+
+/* With this one property, or none. */
+static int read_with(const char *name, const char *value, struct nm_yarn_settings **ret, char **ret_message,
+                     unsigned *warnings)
+{
+    struct nm_yarn_conf *c;
+    char text[600];
+    int r;
+
+    *ret_message = NULL;
+    *warnings = 0;
+    assert_int_equal(nm_yarn_settings_new_conf(&c), 0);
+    (void)snprintf(text, sizeof text, "<configuration><property><name>%s</name><value>%s</value></property>"
+                   "</configuration>", name, value);
+    assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), ret_message), 0);
+    r = nm_yarn_settings_read(c, count_warning, warnings, ret, ret_message);
+    nm_yarn_conf_free(c);
+    return r;
+}
+
+static void test_defaults(void **state)
+{
+    struct nm_yarn_settings *s;
+    unsigned warnings;
+    char *message;
+
+    (void)state;
+    assert_int_equal(read_with("some.other", "x", &s, &message, &warnings), 0);
+    assert_int_equal(warnings, 0);
+    assert_string_equal(s->tracker.host, "0.0.0.0");
+    assert_int_equal(s->tracker.port, 8031);
+    assert_string_equal(s->node.host, "0.0.0.0");
+    assert_int_equal(s->node.port, 0);
+    assert_int_equal(s->web.port, 8042);
+    assert_int_equal(s->retry_usec, 30 * NM_USEC_PER_SEC);
+    assert_int_equal(s->memory_mib, -1);
+    assert_false(s->recovery);
+    nm_yarn_settings_free(s);
+}
+
+static void test_values(void **state)
+{
+    struct nm_yarn_settings *s;
+    unsigned warnings;
+    char *message;
+
+    (void)state;
+    assert_int_equal(read_with("yarn.resourcemanager.hostname", " rm.example\n", &s, &message, &warnings), 0);
+    assert_string_equal(s->tracker.host, "rm.example");
+    assert_int_equal(s->tracker.port, 8031);
+    nm_yarn_settings_free(s);
+    assert_int_equal(read_with("yarn.nodemanager.address", "[::1]:45454", &s, &message, &warnings), 0);
+    assert_string_equal(s->node.host, "::1");
+    assert_int_equal(s->node.port, 45454);
+    nm_yarn_settings_free(s);
+    assert_int_equal(read_with("yarn.resourcemanager.connect.retry-interval.ms", "5s", &s, &message, &warnings), 0);
+    assert_int_equal(s->retry_usec, 5 * NM_USEC_PER_SEC);
+    nm_yarn_settings_free(s);
+    assert_int_equal(read_with("yarn.nodemanager.recovery.enabled", "TRUE", &s, &message, &warnings), 0);
+    assert_true(s->recovery);
+    nm_yarn_settings_free(s);
+}
+
+static void test_bad_values(void **state)
+{
+    static const struct {
+        const char *name, *value, *part;
+    } cases[] = {
+        {"yarn.resourcemanager.resource-tracker.address", "rm.example", "must be HOST:PORT, the port from 1 to 65535"},
+        {"yarn.resourcemanager.resource-tracker.address", "rm.example:0", "must be HOST:PORT"},
+        {"yarn.resourcemanager.resource-tracker.address", "rm.example:65536", "must be HOST:PORT"},
+        {"yarn.resourcemanager.resource-tracker.address", "a:b:1", "must be HOST:PORT"},
+        {"yarn.resourcemanager.resource-tracker.address", ":1", "must be HOST:PORT"},
+        {"yarn.resourcemanager.hostname", "two words", "must be a host's name or address"},
+        {"yarn.resourcemanager.hostname", "${no.such}", "'${no.such}': must be"},
+        {"yarn.resourcemanager.hostname", "${yarn.resourcemanager.hostname}", "round in circles"},
+        {"yarn.nodemanager.resource.memory-mb", "8G", "must be a number from -1 to 2147483647"},
+        {"yarn.nodemanager.resource.memory-mb", "-2", "must be a number from -1"},
+        {"yarn.nodemanager.resource.memory-mb", "--1", "must be a number from -1"},
+        {"yarn.nodemanager.resource.memory-mb", "99999999999999999999", "must be a number from -1"},
+        {"yarn.nodemanager.recovery.enabled", "yes", "must be true or false"},
+        {"ipc.client.connect.timeout", "1ms", "must be milliseconds from 10 to 3600000"},
+        {"ipc.client.connect.timeout", "soon", "must be milliseconds"},
+        {"ipc.client.connect.timeout", "99999999999999d", "must be milliseconds"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_yarn_settings *s = NULL;
+        unsigned warnings;
+        char *message;
+
+        assert_true(read_with(cases[i].name, cases[i].value, &s, &message, &warnings) < 0);
+        assert_null(s);
+        if (!message || !strstr(message, cases[i].part))
+            fail_msg("%s: %s", cases[i].name, message ?: "no message");
+        free(message);
+    }
+}
+
+static void test_rules(void **state)
+{
+    static const struct {
+        const char *name, *value;
+        int error;
+        unsigned warnings;
+    } cases[] = {
+        {"hadoop.security.authentication", "kerberos", -EOPNOTSUPP, 0},
+        {"hadoop.security.authentication", " SIMPLE ", 0, 0},
+        {"hadoop.rpc.protection", "privacy", -EOPNOTSUPP, 0},
+        {"hadoop.rpc.protection", "privacy,authentication", 0, 0},
+        {"yarn.nodemanager.aux-services", "mapreduce_shuffle", 0, 0},
+        {"yarn.nodemanager.aux-services", "mapreduce_shuffle, spark_shuffle", -EOPNOTSUPP, 0},
+        {"yarn.nodemanager.aux-services", "mapreduce_shuffle2", -EOPNOTSUPP, 0},
+        {"yarn.nodemanager.resource-plugins", "", 0, 0},
+        {"yarn.nodemanager.resource-plugins", "yarn.io/gpu", -EOPNOTSUPP, 0},
+        {"yarn.resourcemanager.ha.enabled", "true", -EOPNOTSUPP, 0},
+        {"yarn.nodemanager.distributed-scheduling.enabled", "true", -EOPNOTSUPP, 0},
+        {"yarn.log-aggregation-enable", "true", 0, 1},
+        {"yarn.nodemanager.runtime.linux.allowed-runtimes", "default,docker", 0, 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_yarn_settings *s = NULL;
+        unsigned warnings;
+        char *message;
+
+        assert_int_equal(read_with(cases[i].name, cases[i].value, &s, &message, &warnings), cases[i].error);
+        assert_int_equal(warnings, cases[i].warnings);
+        if (cases[i].error < 0) {
+            assert_non_null(strstr(message, "site.xml: "));
+            assert_non_null(strstr(message, cases[i].name));
+        }
+        free(message);
+        nm_yarn_settings_free(s);
+    }
+}
+
+static void test_nmds_own_keys(void **state)
+{
+    struct nm_yarn_defaults d;
+    struct nm_yarn_settings *s;
+    unsigned warnings;
+    char *message;
+
+    (void)state;
+    assert_int_equal(read_with("some.other", "x", &s, &message, &warnings), 0);
+    nm_yarn_settings_defaults(s, &d);
+    assert_null(d.list[0].section);
+    nm_yarn_settings_free(s);
+    assert_int_equal(read_with("yarn.nodemanager.resource.memory-mb", "8192", &s, &message, &warnings), 0);
+    nm_yarn_settings_defaults(s, &d);
+    assert_string_equal(d.list[0].section, "node");
+    assert_string_equal(d.list[0].name, "memory");
+    assert_string_equal(d.list[0].value, "8192M");
+    assert_string_equal(d.list[0].source, "site.xml");
+    assert_null(d.list[1].section);
+    nm_yarn_settings_free(s);
+}
+
+/* What people are shown, and that the tables are whole: each default is a value. */
+static void test_json(void **state)
+{
+    struct nm_yarn_settings *s;
+    unsigned warnings, n_set = 0;
+    char *message;
+    json_t *j, *o;
+    size_t i;
+
+    (void)state;
+    assert_int_equal(read_with("yarn.nodemanager.hostname", "node7", &s, &message, &warnings), 0);
+    j = nm_yarn_settings_to_json(s);
+    assert_int_equal(json_array_size(j), nm_yarn_n_keys);
+    json_array_foreach(j, i, o) {
+        if (json_is_true(json_object_get(o, "is_default")))
+            continue;
+        n_set++;
+        assert_string_equal(json_string_value(json_object_get(o, "key")), "yarn.nodemanager.hostname");
+        assert_string_equal(json_string_value(json_object_get(o, "value")), "node7");
+        assert_string_equal(json_string_value(json_object_get(o, "source")), "site.xml");
+    }
+    assert_int_equal(n_set, 1);
+    json_decref(j);
+    assert_string_equal(s->node.host, "node7");
+    nm_yarn_settings_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_bad_values),
+        cmocka_unit_test(test_rules),    cmocka_unit_test(test_json),
+        cmocka_unit_test(test_nmds_own_keys),
+    };
+
+    return cmocka_run_group_tests_name("yarn-settings", tests, NULL, NULL);
+}

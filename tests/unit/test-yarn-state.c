@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a node does after each answer of its ResourceManager's, and after none. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rpc/yarn/state.h"
+#include "util/error.h"
+
+#define RETRY_MAX (30 * NM_USEC_PER_SEC)
+
+static uint8_t key_bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+struct answers {
+    Yarn__RegisterResponse registered;
+    Yarn__HeartbeatResponse beat;
+    Yarn__MasterKey container_key, nm_key;
+    Hadoop__Resource resource;
+    Yarn__QueuingLimit limit;
+};
+
+static void make_key(Yarn__MasterKey *k, int32_t id)
+{
+    *k = (Yarn__MasterKey)YARN__MASTER_KEY__INIT;
+    k->has_id = k->has_key = 1;
+    k->id = id;
+    k->key = (ProtobufCBinaryData){sizeof key_bytes, key_bytes};
+}
+
+/* What a ResourceManager says when all is well. */
+static void make_answers(struct answers *a)
+{
+    a->registered = (Yarn__RegisterResponse)YARN__REGISTER_RESPONSE__INIT;
+    a->beat = (Yarn__HeartbeatResponse)YARN__HEARTBEAT_RESPONSE__INIT;
+    a->limit = (Yarn__QueuingLimit)YARN__QUEUING_LIMIT__INIT;
+    a->resource = (Hadoop__Resource)HADOOP__RESOURCE__INIT;
+    make_key(&a->container_key, -7);
+    make_key(&a->nm_key, 9);
+    a->registered.container_token_key = &a->container_key;
+    a->registered.nm_token_key = &a->nm_key;
+    a->registered.has_action = a->registered.has_rm_identifier = 1;
+    a->registered.action = YARN__ACTION__NORMAL;
+    a->registered.rm_identifier = 1410901177871;
+    a->registered.rm_version = (char *)"3.4.2";
+    a->beat.has_action = a->beat.has_response_id = a->beat.has_next_msec = 1;
+    a->beat.action = YARN__ACTION__NORMAL;
+    a->beat.response_id = 1;
+    a->beat.next_msec = 500;
+}
+
+static void assert_step(struct nm_yarn_step step, enum nm_yarn_task task, uint64_t after_usec, bool reconnect)
+{
+    assert_int_equal(step.task, task);
+    assert_int_equal(step.after_usec, after_usec);
+    assert_int_equal(step.reconnect, reconnect);
+}
+
+/* Registered, with n heartbeats answered. */
+static void begin(struct nm_yarn_state *s, struct answers *a, int32_t n)
+{
+    make_answers(a);
+    nm_yarn_state_init(s, RETRY_MAX);
+    assert_step(nm_yarn_state_registered(s, &a->registered, 0), NM_YARN_BEAT, 0, false);
+    for (int32_t i = 1; i <= n; i++) {
+        a->beat.response_id = i;
+        assert_step(nm_yarn_state_answered(s, &a->beat, 0), NM_YARN_BEAT, 500 * NM_USEC_PER_MSEC, false);
+        assert_int_equal(s->response_id, i);
+    }
+}
+
+static void test_all_well(void **state)
+{
+    struct nm_yarn_state s;
+    struct answers a;
+
+    (void)state;
+    begin(&s, &a, 3);
+    assert_int_equal(s.phase, NM_YARN_RUNNING);
+    assert_int_equal(s.rm_identifier, 1410901177871);
+    assert_string_equal(s.rm_version, "3.4.2");
+    assert_int_equal(s.container_keys.current.id, -7);
+    assert_int_equal(s.container_keys.previous.size, 0);
+    assert_int_equal(s.nm_keys.current.id, 9);
+    assert_memory_equal(s.nm_keys.current.bytes, key_bytes, sizeof key_bytes);
+    assert_int_equal(s.queue_max_length, -1);
+    s.response_id = INT32_MAX;
+    a.beat.response_id = 0;
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, 500 * NM_USEC_PER_MSEC, false);
+    assert_int_equal(s.response_id, 0);
+}
+
+/* The next key becomes the current one, and is told again until it is in use; after two rolls the first is gone. */
+static void test_key_rolls(void **state)
+{
+    struct nm_yarn_state s;
+    Yarn__MasterKey next;
+    struct answers a;
+
+    (void)state;
+    begin(&s, &a, 0);
+    for (int32_t i = 1; i <= 4; i++) {
+        make_key(&next, -7 + (i + 1) / 2);
+        a.beat.container_token_key = &next;
+        a.beat.response_id = i;
+        (void)nm_yarn_state_answered(&s, &a.beat, 0);
+        assert_int_equal(s.container_keys.current.id, -7 + (i + 1) / 2);
+        assert_int_equal(s.container_keys.previous.id, -7 + (i + 1) / 2 - 1);
+    }
+    assert_int_equal(s.nm_keys.current.id, 9);
+    next.key.len = NM_YARN_KEY_MAX + 1; /* none that fits: as if it had not come */
+    next.id = 100;
+    a.beat.response_id = 5;
+    (void)nm_yarn_state_answered(&s, &a.beat, 0);
+    assert_int_equal(s.container_keys.current.id, -5);
+}
+
+static void test_lists(void **state)
+{
+    struct nm_yarn_state s;
+    struct answers a;
+
+    (void)state;
+    begin(&s, &a, 0);
+    a.resource.has_memory = a.resource.has_vcores = 1;
+    a.resource.memory = 2048;
+    a.resource.vcores = 3;
+    a.beat.resource = &a.resource;
+    a.limit.has_max_length = a.limit.has_max_wait_msec = 1;
+    a.limit.max_length = 5;
+    a.limit.max_wait_msec = -1;
+    a.beat.queuing_limit = &a.limit;
+    a.beat.has_token_sequence = 1;
+    a.beat.token_sequence = 42;
+    (void)nm_yarn_state_answered(&s, &a.beat, 0);
+    assert_int_equal(s.memory_mib, 2048);
+    assert_int_equal(s.vcores, 3);
+    assert_int_equal(s.queue_max_length, 5);
+    assert_int_equal(s.token_sequence, 42);
+    a.beat.resource = NULL; /* said once, and holds; the limit is gone with the registration that it came with */
+    a.beat.queuing_limit = NULL;
+    a.beat.response_id = 2;
+    (void)nm_yarn_state_answered(&s, &a.beat, 0);
+    assert_int_equal(s.memory_mib, 2048);
+    assert_int_equal(s.queue_max_length, 5);
+    (void)nm_yarn_state_registered(&s, &a.registered, 0);
+    assert_int_equal(s.memory_mib, 2048);
+    assert_int_equal(s.queue_max_length, -1);
+    assert_int_equal(s.token_sequence, 0);
+}
+
+/* An interval is obeyed within reason. */
+static void test_interval(void **state)
+{
+    static const struct {
+        int64_t msec;
+        uint64_t usec;
+    } cases[] = {{50, 50000}, {1, 10000}, {0, NM_USEC_PER_SEC}, {-1, NM_USEC_PER_SEC}, {86400000, 600000000},
+                 {INT64_MAX, NM_USEC_PER_SEC}, {INT64_MIN, NM_USEC_PER_SEC}};
+    struct nm_yarn_state s;
+    struct answers a;
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        begin(&s, &a, 0);
+        a.beat.next_msec = cases[i].msec;
+        assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, cases[i].usec, false);
+    }
+}
+
+/* What had no answer is sent again, with the same number and on a new connection, ever later and never never. */
+static void test_lost_answers(void **state)
+{
+    uint64_t after[] = {1, 2, 4, 8, 16, 30, 30, 30};
+    struct nm_yarn_state s;
+    struct answers a;
+
+    (void)state;
+    begin(&s, &a, 7);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(after); i++) {
+        assert_step(nm_yarn_state_failed(&s, -ETIMEDOUT, NULL, 0), NM_YARN_BEAT, after[i] * NM_USEC_PER_SEC, true);
+        assert_int_equal(s.response_id, 7);
+        assert_int_equal(s.retries, i + 1);
+        assert_string_equal(s.trouble, "Connection timed out");
+    }
+    a.beat.response_id = 8; /* which is also what it says to a duplicate */
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, 500 * NM_USEC_PER_MSEC, false);
+    assert_int_equal(s.failures, 0);
+    assert_int_equal(s.retries, 0);
+    assert_string_equal(s.trouble, "");
+}
+
+static void test_no_rm_at_all(void **state)
+{
+    struct nm_exception why;
+    struct nm_yarn_step step;
+    struct nm_yarn_state s;
+
+    (void)state;
+    nm_yarn_state_init(&s, 100 * NM_USEC_PER_MSEC);
+    for (unsigned i = 0; i < 50; i++)
+        assert_step(nm_yarn_state_failed(&s, -ECONNREFUSED, NULL, 0), NM_YARN_REGISTER, 100 * NM_USEC_PER_MSEC, true);
+    step = nm_yarn_state_failed(&s, -ECONNREFUSED, NULL, 1023); /* not all at the same moment */
+    assert_in_range(step.after_usec, 75000, 76000);
+    nm_exception_set(&why, 0, "java.lang.Whatever", "what");
+    step = nm_yarn_state_failed(&s, -EREMOTEIO, &why, 0);
+    assert_int_equal(step.reconnect, false); /* it was the call that was refused, not the connection */
+    assert_string_equal(s.trouble, "java.lang.Whatever: what");
+}
+
+/* At once, with nothing of the old number; from the second time on it is taken for one that always says so. */
+static void test_resync(void **state)
+{
+    struct nm_yarn_state s;
+    struct answers a;
+
+    (void)state;
+    begin(&s, &a, 7);
+    a.beat.action = YARN__ACTION__RESYNC;
+    a.beat.has_response_id = a.beat.has_next_msec = 0;
+    a.beat.diagnostics = (char *)"Node not found\nresyncing";
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REGISTER, 0, false);
+    assert_int_equal(s.phase, NM_YARN_REGISTERING);
+    assert_int_equal(s.rm_identifier, 0);
+    assert_string_equal(s.trouble, "the ResourceManager wants the node to register again: Node not found resyncing");
+    make_key(&a.container_key, 50);
+    assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_BEAT, 0, false);
+    assert_int_equal(s.response_id, 0);
+    assert_int_equal(s.container_keys.current.id, 50);
+    assert_int_equal(s.container_keys.previous.id, -7);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REGISTER, (1u << i) * NM_USEC_PER_SEC, false);
+        assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_BEAT, 0, false);
+    }
+    make_answers(&a);
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, 500 * NM_USEC_PER_MSEC, false);
+    a.beat.action = YARN__ACTION__RESYNC;
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REGISTER, 0, false);
+}
+
+static void test_wrong_number(void **state)
+{
+    static const int32_t wrong[] = {0, 7, 9, -1, INT32_MIN, INT32_MAX};
+    struct nm_yarn_state s;
+    struct answers a;
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(wrong); i++) {
+        begin(&s, &a, 7);
+        a.beat.response_id = wrong[i];
+        assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REGISTER, 0, false);
+    }
+}
+
+static void test_shutdown(void **state)
+{
+    struct nm_yarn_state s;
+    struct answers a;
+
+    (void)state;
+    begin(&s, &a, 1);
+    a.beat.action = YARN__ACTION__SHUTDOWN;
+    a.beat.diagnostics = (char *)"Disallowed NodeManager";
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REST, 0, false);
+    assert_int_equal(s.phase, NM_YARN_STOPPED);
+    assert_string_equal(s.trouble, "the ResourceManager shut this node out: Disallowed NodeManager");
+    nm_yarn_state_init(&s, RETRY_MAX);
+    a.registered = (Yarn__RegisterResponse)YARN__REGISTER_RESPONSE__INIT; /* such a one has no keys */
+    a.registered.has_action = 1;
+    a.registered.action = YARN__ACTION__SHUTDOWN;
+    assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_REST, 0, false);
+    assert_int_equal(s.phase, NM_YARN_STOPPED);
+}
+
+/* Messages that are ones, and say nothing that could be gone by. */
+static void test_nonsense(void **state)
+{
+    struct nm_yarn_state s;
+    struct answers a;
+
+    (void)state;
+    make_answers(&a);
+    nm_yarn_state_init(&s, RETRY_MAX);
+    a.registered.nm_token_key = NULL;
+    assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_REGISTER, NM_USEC_PER_SEC, true);
+    a.registered.nm_token_key = &a.nm_key;
+    a.nm_key.key.len = 0;
+    assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_REGISTER, 2 * NM_USEC_PER_SEC, true);
+    a.registered = (Yarn__RegisterResponse)YARN__REGISTER_RESPONSE__INIT;
+    assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_REGISTER, 4 * NM_USEC_PER_SEC, true);
+    begin(&s, &a, 7);
+    a.beat = (Yarn__HeartbeatResponse)YARN__HEARTBEAT_RESPONSE__INIT;
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, NM_USEC_PER_SEC, true);
+    a.beat.has_action = 1;
+    a.beat.action = (Yarn__Action)77;
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, 2 * NM_USEC_PER_SEC, true);
+    assert_int_equal(s.response_id, 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_well),     cmocka_unit_test(test_key_rolls),    cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_interval),     cmocka_unit_test(test_lost_answers), cmocka_unit_test(test_no_rm_at_all),
+        cmocka_unit_test(test_resync),       cmocka_unit_test(test_wrong_number), cmocka_unit_test(test_shutdown),
+        cmocka_unit_test(test_nonsense),
+    };
+
+    return cmocka_run_group_tests_name("yarn-state", tests, NULL, NULL);
+}

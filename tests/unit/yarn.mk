@@ -1,0 +1,28 @@
+# unit tests of rpc/yarn
+yarn_tests = test-yarn-conf test-yarn-ids test-yarn-launch test-yarn-report test-yarn-settings test-yarn-state
+check_PROGRAMS += $(yarn_tests)
+TESTS += $(yarn_tests)
+
+test_yarn_conf_SOURCES = %D%/test-yarn-conf.c %D%/remove-tree.h
+test_yarn_conf_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_conf_LDADD = libnm-yarn.la $(unit_libs)
+
+test_yarn_settings_SOURCES = %D%/test-yarn-settings.c
+test_yarn_settings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_settings_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
+
+test_yarn_ids_SOURCES = %D%/test-yarn-ids.c
+test_yarn_ids_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_ids_LDADD = libnm-yarn.la $(unit_libs)
+
+test_yarn_report_SOURCES = %D%/test-yarn-report.c
+test_yarn_report_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_report_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
+
+test_yarn_state_SOURCES = %D%/test-yarn-state.c
+test_yarn_state_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_state_LDADD = libnm-yarn.la $(unit_libs)
+
+test_yarn_launch_SOURCES = %D%/test-yarn-launch.c %D%/remove-tree.h
+test_yarn_launch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_launch_LDADD = libnm-yarn.la $(unit_libs)
