@@ -1,12 +1,13 @@
 # tests/yarn/: programs on rpc/hadoop/ that talk with Hadoop's own ends; tests/yarn/run starts them.
-check_PROGRAMS += rpc-node rpc-containers
+check_PROGRAMS += launch-script rpc-containers
 yarn_messages = %D%/nodes.pb-c.c %D%/nodes.pb-c.h
-rpc_node_SOURCES = %D%/rpc-node.c
-nodist_rpc_node_SOURCES = $(yarn_messages)
-rpc_node_LDADD = libnm-hadoop.la libnm-util.la $(PROTOBUF_C_LIBS) $(SYSTEMD_LIBS)
 rpc_containers_SOURCES = %D%/rpc-containers.c
 nodist_rpc_containers_SOURCES = $(yarn_messages)
 rpc_containers_LDADD = libnm-hadoop.la libnm-util.la $(PROTOBUF_C_LIBS) $(SYSTEMD_LIBS)
+launch_script_SOURCES = %D%/launch-script.c
+launch_script_LDADD = libnm-yarn.la
 BUILT_SOURCES += $(yarn_messages)
 CLEANFILES += $(yarn_messages)
-EXTRA_DIST += %D%/nodes.proto %D%/run %D%/10-register.sh %D%/20-token.sh %D%/TokenClient.java
+EXTRA_DIST += %D%/nodes.proto %D%/run %D%/lib.sh %D%/10-node.sh %D%/11-strange-rm.sh %D%/strange-rm.py \
+	%D%/20-token.sh %D%/30-shuffle.sh %D%/35-launch.sh %D%/40-hdfs.sh %D%/Launch.java \
+	%D%/Shuffle.java %D%/TokenClient.java %D%/hdfs

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# nmd as a node of a stock ResourceManager: what that knows of it, and what becomes of both when either goes and comes.
+# shellcheck source=tests/yarn/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need 'a stock ResourceManager answers' rm_start --stock "${node_site[@]}" \
+    yarn.resourcemanager.opportunistic-container-allocation.enabled=true \
+    yarn.nodemanager.opportunistic-containers-max-queue-length=7
+need 'a machine to measure' node_proc_start 1000 2
+nmd_configure </dev/null
+is 'without a word for it nmd takes no part, for it starts no containers yet' \
+    "$("$NMD" --config "$nmd_conf" --state-dir "$dir/state" --runtime-dir "$dir/run" --slice "$slice" --backend direct \
+        --yarn-conf "$conf" 2>&1 | grep -c "doesn't start its containers yet")" 1
+
+# ---- what the ResourceManager knows
+
+node_configure
+need 'nmd starts' node_start
+need 'it is running, and knows it' wait_until 30 upstream_is running
+check 'the ResourceManager says so, too' wait_until 30 rm_says RUNNING
+is 'name, port and version' "$(of_node '"\(.id) \(.version) \(.nodeHTTPAddress)"')" "node07:$node_port 3.4.2 node07:8042"
+is 'sizes are those of yarn-site.xml' "$(nmctl status --json | jq -c '[(.node.capacity | .memory_bytes, .vcores), .queue.max_length]')" \
+    "[$((800 << 20)),2,7]"
+is 'which is told' "$(nmctl config --json | jq -r '.[] | select(.section == "node" and .key == "memory") | .source')" \
+    "$conf/yarn-site.xml"
+is 'its capacity is that of nmctl status' "$(of_node '"\(.availMemoryMB) \(.availableVirtualCores)"')" \
+    "$(nmctl status --json | jq -r '.node.capacity | "\(.memory_bytes / 1048576) \(.vcores)"')"
+node_memory 300
+node_cpu 1500
+uses() { [ "$(of_node '.resourceUtilization | "\(.nodePhysicalMemoryMB) \(.nodeCPUUsage * 10 | round)"')" = "$1" ]; }
+check "it knows what is used of the machine" wait_until 20 uses '300 15'
+
+# Local containers are on the same node, and are seen there.
+hog g1 -m 700M -c 0.5 -- 150
+used_mib() { nmctl status --json | jq -r '[.node.used_by[].memory_bytes] | add / 1048576 | floor'; }
+same_use() { [ "$(of_node .resourceUtilization.aggregatedContainersPhysicalMemoryMB)" = "$(used_mib)" ] && [ "$(used_mib)" -ge 150 ]; }
+check 'what containers use is what nmctl status says' wait_until 30 same_use
+wait_until 20 settled g1
+node_memory 900 # over the threshold: who comes now waits
+wait_until 10 status_is '.node.machine.memory_available_bytes < 120 * 1048576' true
+for i in 1 2 3; do
+    submit "o$i" --opportunistic -m 110M -c 0.1 -- sleep 600
+done
+waits() { [ "$(of_node '"\(.numQueuedContainers) \(.numRunningOpportContainers) \(.usedMemoryOpportGB)"')" = "$1" ]; }
+check 'three wait' wait_until 10 status_is .queue.length 3
+check 'and the ResourceManager knows of them' wait_until 30 waits '3 0 0'
+node_memory 300
+check 'when they run they are counted, in its units' wait_until 30 waits '0 3 1'
+is 'no heartbeat was in vain' "$(upstream_of .failures)" 0
+like 'nmctl status shows the ResourceManager' "$(nmctl status)" \
+    "upstream .*yarn, running: node07:$node_port at 127.0.0.1:${rm_ports[2]}; heartbeat [0-9.a-z]+ ago, answered in [0-9.]"
+like 'nmctl config says which file a property is from' "$(nmctl config)" "yarn.nodemanager.hostname.*node07.*yarn-site.xml"
+at_least 'nmd is smaller than 12 MiB' "$((12 << 20))" "$(status_of .node.own.rss_bytes)"
+metrics=$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)
+like 'metrics have it running' "$metrics" '^nm_upstream_running 1$'
+like 'and a histogram of its heartbeats' "$metrics" '^nm_upstream_heartbeat_seconds_count\{kind="yarn"\} [1-9]'
+is 'as Prometheus likes them' "$(promtool check metrics <<<"$metrics" 2>&1)" ''
+
+# ---- the ResourceManager goes and comes
+
+rm_kill
+check 'without a ResourceManager nmd says so' wait_until 30 upstream_is unreachable
+like 'and why' "$(upstream_of .trouble)" 'refused|reset'
+submit later -m 10M -c 0.1 -- sleep 600
+check 'it goes on' wait_until 10 in_state later RUNNING
+is 'in its log is that once' "$(grep -c 'no ResourceManager at' "$dir/nmd.log")" 1
+need 'the ResourceManager comes back' rm_again
+check 'and has the node again' wait_until 30 rm_says RUNNING
+check 'nmd knows' wait_until 10 upstream_is running
+is 'containers have felt nothing of it' "$(for c in g1 o1 o2 o3 later; do field_of "$c" .state; done | sort -u)" RUNNING
+
+# ---- nmd goes and comes
+
+nmd_kill
+need 'nmd starts after a crash' node_start
+check 'the node is running on' wait_until 30 upstream_is running
+is 'as the same one' "$(rm_get nodes | jq -r '[.nodes.node[].id] | join(" ")')" "node07:$node_port"
+nmd_stop
+is 'nmd ends in good order' "$?" 0
+check 'and signs off' wait_until 10 rm_says SHUTDOWN
+node_start
+check 'it comes back from there' wait_until 30 upstream_is running
+check 'in the eyes of both' wait_until 30 rm_says RUNNING
+
+# ---- the end of a node
+
+echo node07 >"$dir/exclude"
+check 'it is to be decommissioned gracefully' rm_admin -refreshNodes -g 60 -client
+check 'which ends, for nothing of the cluster runs there' wait_until 30 rm_says DECOMMISSIONED
+check 'nmd is told' wait_until 30 upstream_is stopped
+like 'and tells why' "$(upstream_of .trouble)" '^the ResourceManager shut this node out: .*DECOMMISSION'
+is 'local containers stay' "$(field_of g1 .state)" RUNNING
+nmd_stop
+node_start
+check 'a node that is excluded is not let in' wait_until 30 upstream_is stopped
+like 'and is told so' "$(upstream_of .trouble)" 'Disallowed NodeManager'
+check 'nmd itself is well' nmctl status
+kill_all
+done_testing

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# What isn't a ResourceManager, or has gone mad: nmd says what is wrong, asks no more often than it should, and goes on.
+# shellcheck source=tests/yarn/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+rm_configure --stock "${node_site[@]}" ipc.client.connect.timeout=1000 ipc.client.rpc-timeout.ms=1000
+need 'a machine to measure' node_proc_start 1000 2
+node_configure
+need 'nmd starts without any' node_start
+check 'and says so' wait_until 10 upstream_is unreachable
+submit here -m 10M -c 0.1 -- sleep 600
+check 'and works' wait_until 10 in_state here RUNNING
+
+strange_pid=
+strange_end() { end_process "$strange_pid"; strange_pid=''; }
+at_exit strange_end
+strange() { # MANNER [SEED]
+    strange_end
+    : >"$dir/strange.out"
+    python3 "$(dirname "$0")/strange-rm.py" "${rm_ports[2]}" "$1" "${2:-1}" >"$dir/strange.out" 2>&1 &
+    strange_pid=$!
+    wait_until 20 grep -q connection "$dir/strange.out"
+}
+in_trouble() { [[ $(upstream_of .trouble) =~ $1 ]]; } # REGEX
+answers_at_once() { [ "$({ time -p nmctl list >/dev/null; } 2>&1 | awk '/^real/ { print ($2 < 1) }')" = 1 ]; }
+
+while read -r manner state trouble; do
+    strange "$manner"
+    check "one that is $manner: nmd is $state, and says why" wait_until 20 in_trouble "$trouble"
+    check "$manner: in those words, to those who ask" upstream_is "$state"
+    check "$manner: nobody has to wait for it" answers_at_once
+done <<'END'
+silent unreachable ^Connection.timed.out$
+closes unreachable reset
+noise unreachable Bad.message|Message.too.long
+huge unreachable Bad.message|Message.too.long
+truncated unreachable reset
+nonsense unreachable makes.no.sense
+END
+
+# It would be registered with a healthy one twice a second; this one it asks ever less often.
+for manner in wrong-number resync; do
+    strange "$manner"
+    check "one that always says $manner" wait_until 20 in_trouble 'wants the node to register again'
+    before=$(upstream_of .heartbeats)
+    sleep_until=$((SECONDS + 2))
+    wait_until 3 test "$sleep_until" -le "$SECONDS" || true
+    [ $(($(upstream_of .heartbeats) - before)) -le 30 ]
+    is "$manner: it is not asked without end" "$?" 0
+done
+like 'what it says does nothing to a terminal' "$(upstream_of .trouble)" 'again: .\[31mNode unknown'
+
+for seed in 1 2 3 4; do
+    strange mutated "$seed"
+    wait_until 1 test -e "$dir/nothing" # for a second
+    check "answers with changed bytes, $seed: nmd is there" answers_at_once
+done
+check 'containers are' in_state here RUNNING
+
+strange shutdown
+check 'one that shuts it out is obeyed' wait_until 20 upstream_is stopped
+: >"$dir/strange.out"
+wait_until 1 test -s "$dir/strange.out"
+is 'and left in peace' "$(cat "$dir/strange.out")" ''
+nmd_stop
+is 'nmd ends in good order' "$?" 0
+kill_all 2>/dev/null
+done_testing

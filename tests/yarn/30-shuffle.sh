@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# nm-shuffle beside Hadoop's own ShuffleHandler: both serve the same outputs, which Hadoop wrote, to Hadoop's own way of
+# fetching, and what they say must be the same.
+# shellcheck source=tests/packing/lib.sh
+. "$(dirname "$0")/../packing/lib.sh"
+stock_build || { not_ok 'the class path of MapReduce is there'; done_testing; }
+own_network # Hadoop's handler listens on all addresses
+
+mkdir -p "$conf" "$dir/local" "$dir/empty"
+write_conf "$conf/core-site.xml" fs.defaultFS=file:///
+printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$dir/hosts"
+printf 'log4j.rootLogger=OFF\n' >"$conf/log4j.properties"
+NMD_TEST_CLASSPATH=$stock_classpath
+
+mkfifo "$dir/ask" "$dir/control"
+hadoop_java "$(dirname "$0")/Shuffle.java" "$dir/local" root <"$dir/ask" >"$dir/java.out" 2>"$dir/java.log" &
+# shellcheck disable=SC2034 # read at the exit
+java_pid=$!
+exec 3>"$dir/ask"
+at_exit 'end_process "$java_pid"'
+"$NMD_TEST_BUILD/nm-shuffle" --listen=127.0.0.1:0 --user=nobody "$dir/empty" "$dir/local" <"$dir/control" >"$dir/nm.out" &
+nm_pid=$!
+exec 4>"$dir/control"
+at_exit 'end_process "$nm_pid"'
+both_listen() { [ -s "$dir/java.out" ] && [ -s "$dir/nm.out" ]; }
+need 'both listen' wait_until 60 both_listen
+java_port=$(head -n 1 "$dir/java.out")
+nm_port=$(jq -r .listening <"$dir/nm.out")
+
+# The last of what nm-shuffle answered.
+tell() { # LINE
+    local lines
+    lines=$(wc -l <"$dir/nm.out")
+    echo "$1" >&4
+    answered() { [ "$(wc -l <"$dir/nm.out")" -gt "$lines" ]; }
+    wait_until 10 answered && tail -n 1 "$dir/nm.out"
+}
+secret=$(printf 8letters | od -An -tx1 | tr -d ' ')
+is 'a job is made known' "$(tell "$(jq -cn --arg key "$secret" \
+    '{add: {job: "job_1410901177871_0001", user: "root", uid: 0, key: $key}}')")" '{"ok": {}}'
+
+# What came of a request: what follows the answers that are there already. Each ends with a dot.
+fetch() { # PORT KEY TARGET
+    local before
+    before=$(wc -l <"$dir/java.out")
+    echo "$*" >&3
+    answered() { tail -n +"$((before + 1))" "$dir/java.out" | grep -qx '\.'; }
+    wait_until 30 answered && tail -n +"$((before + 1))" "$dir/java.out" | head -n -1
+}
+job=job_1410901177871_0001
+map() { echo "attempt_1410901177871_0001_m_00000${1}_0"; }
+for reduce in 0 1 2; do
+    target="/mapOutput?job=$job&reduce=$reduce&map=$(map 0),$(map 1),$(map 2)"
+    theirs=$(fetch "$java_port" 8letters "$target")
+    like "Hadoop serves reducer $reduce" "$theirs" '^200 name mapreduce version 1.0.0'
+    is "nm-shuffle serves it the same to the byte" "$(fetch "$nm_port" 8letters "$target")" "$theirs"
+done
+is 'a map more than once' "$(fetch "$nm_port" 8letters "/mapOutput?job=$job&reduce=0&map=$(map 2),$(map 2)")" \
+    "$(fetch "$java_port" 8letters "/mapOutput?job=$job&reduce=0&map=$(map 2),$(map 2)")"
+for what in "an unknown job|8letters|/mapOutput?job=job_1410901177871_0002&reduce=0&map=$(map 0)" \
+    "another key|7letters|/mapOutput?job=$job&reduce=0&map=$(map 0)" \
+    "a missing map|8letters|/mapOutput?job=$job&reduce=0&map=$(map 0),$(map 7)" \
+    "no map|8letters|/mapOutput?job=$job&reduce=0" \
+    "no reducer|8letters|/mapOutput?job=$job&map=$(map 0)" \
+    "two reducers|8letters|/mapOutput?job=$job&reduce=0&reduce=1&map=$(map 0)" \
+    "a reducer that isn't a number|8letters|/mapOutput?job=$job&reduce=x&map=$(map 0)"; do
+    IFS='|' read -r name key target <<<"$what"
+    theirs=$(fetch "$java_port" "$key" "$target")
+    like "Hadoop refuses $name" "$theirs" '^[45][0-9][0-9] '
+    is "nm-shuffle refuses it with the same status" "$(fetch "$nm_port" "$key" "$target" | cut -d' ' -f1)" "${theirs%% *}"
+done
+
+# The first line of what each says.
+status_of() { # PORT METHOD HEADER...
+    local port=$1 method=$2
+    shift 2
+    curl -s -i -m 10 -X "$method" "${@/#/-H}" "http://127.0.0.1:$port/mapOutput?job=$job&reduce=0&map=$(map 0)" | tr -d '\r' | head -n 1
+}
+for request in "GET" "GET|name: mapreduce|version: 2.0.0" "GET|name: mapreduce|version: 1.0.0" "PUT|name: mapreduce|version: 1.0.0"; do
+    IFS='|' read -ra words <<<"$request"
+    is "$request has the same status" "$(status_of "$nm_port" "${words[@]}")" "$(status_of "$java_port" "${words[@]}")"
+done
+
+is 'it counts what it did' "$(tell '{"count": {}}' | jq -c '.ok | [.refused, .outputs_ok, .sent_bytes]')" \
+    "[0,11,$((5 + 70000 + 0 + 1 + 3000000 + 128 + 2 * 70000))]"
+is 'it forgets a job' "$(tell "{\"remove\": {\"job\": \"$job\"}}")" '{"ok": {}}'
+like 'whose outputs nobody gets any more' "$(fetch "$nm_port" 8letters "/mapOutput?job=$job&reduce=0&map=$(map 0)")" '^401 '
+is "it isn't root any more, and may only read" "$(awk '/^(Uid|CapEff)/ { print $1, $3 ? $3 : $2 }' "/proc/$nm_pid/status" | paste -sd' ')" \
+    "Uid: $(id -u nobody) CapEff: 0000000000000004"
+exec 4>&-
+wait "$nm_pid"
+is 'it ends with its input' "$?" 0
+nm_pid=''
+exec 3>&-
+done_testing

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.File;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.net.HttpURLConnection;
+import java.net.URL;
+import java.security.MessageDigest;
+import java.util.List;
+import java.util.Random;
+
+import javax.crypto.SecretKey;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.DataOutputBuffer;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.io.WritableUtils;
+import org.apache.hadoop.mapred.IndexRecord;
+import org.apache.hadoop.mapred.ShuffleHandler;
+import org.apache.hadoop.mapred.SpillRecord;
+import org.apache.hadoop.mapreduce.security.SecureShuffleUtils;
+import org.apache.hadoop.mapreduce.security.token.JobTokenIdentifier;
+import org.apache.hadoop.mapreduce.security.token.JobTokenSecretManager;
+import org.apache.hadoop.mapreduce.task.reduce.ShuffleHeader;
+import org.apache.hadoop.security.token.Token;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.server.api.ApplicationInitializationContext;
+import org.apache.hadoop.yarn.server.api.AuxiliaryLocalPathHandler;
+
+/**
+ * Hadoop's own ends of the shuffle: writes map outputs with its SpillRecord, serves them with its ShuffleHandler, and
+ * fetches them from any server as its Fetcher does. Arguments: the local directory, the user. It says the handler's
+ * port; then for each line "PORT KEY TARGET" what came of the request.
+ */
+public final class Shuffle {
+    private static final long CLUSTER = 1410901177871L;
+    private static final int[][] PARTS = {{5, 0, 3_000_000}, {0, 0, 0}, {70_000, 1, 128}};
+
+    /** The NodeManager's part: where the local directories are. */
+    private record OneDirectory(String local) implements AuxiliaryLocalPathHandler {
+        @Override
+        public Path getLocalPathForRead(String path) throws IOException {
+            Path found = new Path(local, path);
+            if (!new File(found.toString()).exists()) {
+                throw new IOException("There is no " + found);
+            }
+            return found;
+        }
+
+        @Override
+        public Path getLocalPathForWrite(String path) {
+            return new Path(local, path);
+        }
+
+        @Override
+        public Path getLocalPathForWrite(String path, long size) {
+            return getLocalPathForWrite(path);
+        }
+
+        @Override
+        public Iterable<Path> getAllLocalPathsForRead(String path) throws IOException {
+            return List.of(getLocalPathForRead(path));
+        }
+    }
+
+    private static SecretKey key(String letters) {
+        return JobTokenSecretManager.createSecretKey(letters.getBytes());
+    }
+
+    private static void writeOutputs(File local, String user) throws IOException {
+        Random random = new Random(1);
+        for (int map = 0; map < PARTS.length; map++) {
+            File dir = new File(local, String.format(
+                    "usercache/%s/appcache/application_%d_0001/output/attempt_%d_0001_m_%06d_0",
+                    user, CLUSTER, CLUSTER, map));
+            dir.mkdirs();
+            SpillRecord index = new SpillRecord(PARTS[map].length);
+            long start = 0;
+            try (OutputStream out = new FileOutputStream(new File(dir, "file.out"))) {
+                for (int reduce = 0; reduce < PARTS[map].length; reduce++) {
+                    byte[] part = new byte[PARTS[map][reduce]];
+                    random.nextBytes(part);
+                    out.write(part);
+                    index.putIndex(new IndexRecord(start, 4L * part.length, part.length), reduce);
+                    start += part.length;
+                }
+            }
+            index.writeToFile(new Path(dir.getPath(), "file.out.index"), new org.apache.hadoop.mapred.JobConf());
+        }
+    }
+
+    private static int serve(String local, String user, String letters) throws Exception {
+        Configuration conf = new Configuration();
+        conf.set("yarn.nodemanager.local-dirs", local);
+        conf.setInt(ShuffleHandler.SHUFFLE_PORT_CONFIG_KEY, 0);
+        ShuffleHandler handler = new ShuffleHandler();
+        handler.setAuxiliaryLocalPathHandler(new OneDirectory(local));
+        handler.init(conf);
+        handler.start();
+        JobTokenIdentifier job = new JobTokenIdentifier(new Text("job_" + CLUSTER + "_0001"));
+        Token<JobTokenIdentifier> token = new Token<>(job.getBytes(), letters.getBytes(), job.getKind(),
+                job.getJobId());
+        DataOutputBuffer secret = new DataOutputBuffer();
+        token.write(secret);
+        handler.initializeApplication(new ApplicationInitializationContext(user, ApplicationId.newInstance(CLUSTER, 1),
+                java.nio.ByteBuffer.wrap(secret.getData(), 0, secret.getLength())));
+        return ShuffleHandler.deserializeMetaData(handler.getMetaData());
+    }
+
+    private static String sha(byte[] bytes, int from, int size) throws Exception {
+        MessageDigest digest = MessageDigest.getInstance("SHA-256");
+        digest.update(bytes, from, size);
+        return String.format("%064x", new java.math.BigInteger(1, digest.digest())).substring(0, 12);
+    }
+
+    private static void printMaps(byte[] body) throws Exception {
+        DataInputStream in = new DataInputStream(new ByteArrayInputStream(body));
+        while (in.available() > 0) {
+            // What ShuffleHeader.readFields() does; it keeps it to itself.
+            String map = Text.readString(in);
+            long size = WritableUtils.readVLong(in);
+            long raw = WritableUtils.readVLong(in);
+            int reduce = WritableUtils.readVInt(in);
+            System.out.printf("%s reduce %d raw %d part %d %s%n", map, reduce, raw, size,
+                    sha(body, body.length - in.available(), (int) size));
+            in.skipBytes((int) size);
+        }
+    }
+
+    /** As Fetcher does: signs the target, and believes nobody who can't sign the reply. */
+    private static void fetch(int port, SecretKey key, String target) throws Exception {
+        URL url = new URL("http://localhost:" + port + target);
+        HttpURLConnection connection = (HttpURLConnection) url.openConnection();
+        String hash = SecureShuffleUtils.hashFromString(SecureShuffleUtils.buildMsgFrom(url), key);
+        connection.addRequestProperty(SecureShuffleUtils.HTTP_HEADER_URL_HASH, hash);
+        connection.addRequestProperty(ShuffleHeader.HTTP_HEADER_NAME, ShuffleHeader.DEFAULT_HTTP_HEADER_NAME);
+        connection.addRequestProperty(ShuffleHeader.HTTP_HEADER_VERSION, ShuffleHeader.DEFAULT_HTTP_HEADER_VERSION);
+        int status = connection.getResponseCode();
+        System.out.printf("%d name %s version %s%n", status, connection.getHeaderField("name"),
+                connection.getHeaderField("version"));
+        if (status == HttpURLConnection.HTTP_OK) {
+            String reply = connection.getHeaderField(SecureShuffleUtils.HTTP_HEADER_REPLY_URL_HASH);
+            SecureShuffleUtils.verifyReply(reply, hash, key);
+            byte[] body = connection.getInputStream().readAllBytes();
+            System.out.printf("length %s of %d %s%n", connection.getHeaderField("Content-Length"), body.length,
+                    sha(body, 0, body.length));
+            printMaps(body);
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        writeOutputs(new File(arguments[0]), arguments[1]);
+        System.out.println(serve(arguments[0], arguments[1], "8letters"));
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            String[] words = line.split(" ");
+            try {
+                fetch(Integer.parseInt(words[0]), key(words[1]), words[2]);
+            } catch (IOException e) {
+                System.out.println(e);
+            }
+            System.out.println(".");
+        }
+        System.exit(0);
+    }
+}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # what stands in its sourcer and is for it
+#
+# A stock HDFS on loopback: two name nodes, nn1 and nn2, of the name service "cluster1", and a data node. For suites that
+# have sourced tests/packing/lib.sh. Everything ends with the suite.
+
+hdfs_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+nn1_pid='' nn2_pid='' dn_pid='' nn1_web='' nn2_web=''
+at_exit 'end_process "$nn1_pid"; end_process "$nn2_pid"; end_process "$dn_pid"'
+
+# Where the class path isn't known yet, Maven fetches what is on it.
+hdfs_find() { # DIR
+    mkdir -p "$1"
+    (
+        flock 9
+        [ "$1/classpath" -nt "$hdfs_here/pom.xml" ] ||
+            mvn -q -B -f "$hdfs_here/pom.xml" package "-DbuildDirectory=$1" </dev/null
+    ) 9>"$1/lock" && hdfs_classpath=$conf:$(cat "$1/classpath")
+}
+
+# The jar lacks the pages that the servers want to show.
+hdfs_pages() {
+    local page
+    mkdir -p "$conf/webapps/static"
+    for page in hdfs datanode secondary journal; do
+        mkdir -p "$conf/webapps/$page/WEB-INF"
+        echo '<web-app/>' >"$conf/webapps/$page/WEB-INF/web.xml"
+    done
+}
+
+hdfs_configure() {
+    local -a ports
+    read -r -a ports < <(free_ports 7)
+    nn1_web=http://127.0.0.1:${ports[2]} nn2_web=http://127.0.0.1:${ports[3]}
+    mkdir -p "$conf" "$dir/shared"
+    hdfs_pages
+    printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$dir/hosts"
+    printf 'log4j.rootLogger=INFO,out\nlog4j.appender.out=org.apache.log4j.ConsoleAppender\n%s\n' \
+        log4j.appender.out.layout=org.apache.log4j.SimpleLayout >"$conf/log4j.properties"
+    write_conf "$conf/core-site.xml" fs.defaultFS=hdfs://cluster1 "hadoop.tmp.dir=$dir/tmp"
+    write_conf "$conf/hdfs-site.xml" dfs.nameservices=cluster1 dfs.ha.namenodes.cluster1=nn1,nn2 \
+        "dfs.namenode.rpc-address.cluster1.nn1=127.0.0.1:${ports[0]}" \
+        "dfs.namenode.rpc-address.cluster1.nn2=127.0.0.1:${ports[1]}" \
+        "dfs.namenode.http-address.cluster1.nn1=${nn1_web#http://}" \
+        "dfs.namenode.http-address.cluster1.nn2=${nn2_web#http://}" \
+        dfs.client.failover.proxy.provider.cluster1=org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider \
+        "dfs.namenode.shared.edits.dir=file://$dir/shared" \
+        'dfs.ha.fencing.methods=shell(/bin/true)' dfs.ha.tail-edits.period=1s dfs.ha.log-roll.period=1s \
+        "dfs.datanode.address=127.0.0.1:${ports[4]}" "dfs.datanode.http.address=127.0.0.1:${ports[5]}" \
+        "dfs.datanode.ipc.address=127.0.0.1:${ports[6]}" dfs.datanode.hostname=localhost \
+        dfs.replication=1 dfs.namenode.safemode.extension=0 dfs.heartbeat.interval=1
+}
+
+# Where it is to be a process of its own, it has to be started by exec: $! would be a shell's that waits for it.
+hdfs_java() { java "${java_options[@]}" -cp "$hdfs_classpath" "$@"; } # CLASS ARG...
+hdfs_server() { exec java "${java_options[@]}" -cp "$hdfs_classpath" "org.apache.hadoop.hdfs.server.$1" "${@:2}" </dev/null; }
+name_node() { # NAME ARG...: for a subshell
+    hdfs_server namenode.NameNode "-Ddfs.ha.namenode.id=$1" "-Ddfs.namenode.name.dir=file://$dir/$1" "${@:2}" \
+        >>"$dir/$1.log" 2>&1
+}
+hdfs_admin() { hdfs_java org.apache.hadoop.hdfs.tools.DFSHAAdmin "$@" 2>>"$dir/admin.log"; }
+hdfs_activate() { hdfs_admin -transitionToActive "$1"; }                   # nn1 or nn2
+hdfs_rest() { curl -s "$hdfs_active/webhdfs/v1$1&user.name=$(id -un)" "${@:2}"; } # PATH?QUERY [CURL-OPTION...]
+hdfs_takes_files() { hdfs_rest /?op=GETFILESTATUS -f && [ "$(hdfs_live)" = 1 ]; }
+hdfs_live() { curl -sf "$hdfs_active/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState" | jq '.beans[0].NumLiveDataNodes'; }
+
+# nn1 is on standby then, and nn2 active.
+hdfs_start() {
+    hdfs_configure
+    (name_node nn1 -format -nonInteractive) && cp -r "$dir/nn1" "$dir/nn2" || return 1
+    name_node nn1 &
+    nn1_pid=$!
+    name_node nn2 &
+    nn2_pid=$!
+    hdfs_server datanode.DataNode "-Ddfs.datanode.data.dir=file://$dir/dn" >>"$dir/dn.log" 2>&1 &
+    dn_pid=$!
+    hdfs_active=$nn2_web
+    wait_until 60 hdfs_activate nn2 && wait_until 60 hdfs_takes_files
+}
+
+# The name node sends the writer of a file to a data node, as it does its readers.
+hdfs_put() { # FILE PATH
+    local to
+    to=$(hdfs_rest "$2?op=CREATE&overwrite=true" -X PUT -o "$dir/created" -w '%{redirect_url}')
+    curl -sS --fail-with-body -X PUT -T "$1" "$to"
+}

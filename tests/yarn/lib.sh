@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034 # much of it is for those who source it
+#
+# For the suites of this folder that have an nmd: . "$(dirname "$0")/lib.sh". The ResourceManager is tests/packing/lib.sh's,
+# nmd tests/integration/lib.sh's, on figures of a machine that is all its own.
+# shellcheck source=tests/packing/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../packing/lib.sh"
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../integration/lib.sh"
+
+node_port=$(free_port)
+# What the cluster's own files say to a node.
+node_site=(yarn.nodemanager.hostname=node07 "yarn.nodemanager.address=\${yarn.nodemanager.hostname}:$node_port"
+    yarn.nodemanager.resource.memory-mb=800 yarn.nodemanager.resource.cpu-vcores=2
+    yarn.resourcemanager.connect.retry-interval.ms=200)
+
+node_configure() {
+    nmd_configure <<-END
+	[yarn]
+	without-containers = yes
+	END
+}
+node_start() { nmd_start --yarn-conf "$conf"; }
+
+of_node() { rm_get "nodes/node07:$node_port" | jq -r ".node | $1"; } # JQ-EXPRESSION
+rm_says() { [ "$(of_node .state)" = "$1" ]; }                       # STATE: for wait_until
+upstream_of() { nmctl status --json | jq -r ".upstream | $1"; }     # JQ-EXPRESSION
+upstream_is() { [ "$(upstream_of .state)" = "$1" ]; }               # STATE: for wait_until
