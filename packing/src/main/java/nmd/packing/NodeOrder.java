@@ -47,20 +47,22 @@ final class NodeOrder {
         this.seed = seed;
     }
 
+    /**
+     * Nodes get the place that their allocation gives them, for which two numbers are asked of each. What they measure
+     * and their state are asked of those alone that reach the head: with many nodes, most of the cost is memory that
+     * isn't in the processor's cache.
+     */
     <N extends SchedulerNode> OrderedNodes<N> of(Collection<N> nodes) {
-        OrderedNodes<N> ordered = new OrderedNodes<>(nodes.size());
         boolean pack = enough(nodes);
+        OrderedNodes<N> ordered = new OrderedNodes<>(nodes.size(), pack ? this::measured : this::spread);
         for (N node : nodes) {
-            Resource total = node.getTotalResource();
-            if (NodeUse.hasCapacity(total)) {
-                ordered.add(node, pack ? packed(node, total) : spread(node, total));
-            }
+            ordered.add(node, pack ? packed(node, node.getTotalResource(), 0) : spread(node));
         }
         ordered.ready();
         return ordered;
     }
 
-    /** Counts no further than it must: a node's state is behind a lock. */
+    /** Counts no further than it must. */
     private boolean enough(Collection<? extends SchedulerNode> nodes) {
         int wanted = settings.minNodes;
         if (nodes.size() < wanted) {
@@ -70,7 +72,7 @@ final class NodeOrder {
             if (wanted == 0) {
                 break;
             }
-            if (NodeUse.hasCapacity(node.getTotalResource()) && takesContainers(node)) {
+            if (takesContainers(node)) {
                 wanted--;
             }
         }
@@ -79,16 +81,22 @@ final class NodeOrder {
 
     /**
      * A node that is being decommissioned must become empty. The scheduler shrinks it to what it holds, but only with
-     * its next heartbeat. One that is unhealthy or lost is taken from the scheduler, a moment later too.
+     * its next heartbeat. One that is unhealthy or lost is taken from the scheduler, a moment later too. One without
+     * capacity could never hold anything.
      */
     static boolean takesContainers(SchedulerNode node) {
-        return node.getRMNode().getState() == NodeState.RUNNING;
+        return node.getRMNode().getState() == NodeState.RUNNING && NodeUse.hasCapacity(node.getTotalResource());
+    }
+
+    /** What a node measures can only put it further back. */
+    private long measured(SchedulerNode node) {
+        Resource total = node.getTotalResource();
+        return packed(node, total, NodeUse.measured(node, total, settings));
     }
 
     /** {@code >=}: the look-up doesn't say how much is asked for, so a node at the threshold counts as over it. */
-    private long packed(SchedulerNode node, Resource total) {
+    private long packed(SchedulerNode node, Resource total, double measured) {
         double allocated = NodeUse.allocated(node.getAllocatedResource(), total, settings);
-        double measured = NodeUse.measured(node, total, settings);
         if (allocated >= settings.highThreshold || measured >= settings.measuredThreshold) {
             return place(HIGH, scaled(Math.max(allocated, measured)), node);
         }
@@ -98,8 +106,8 @@ final class NodeOrder {
         return LOW << CLASS_SHIFT | random(node) >>> (64 - FRACTION_BITS - RANDOM_BITS) << INDEX_BITS;
     }
 
-    private long spread(SchedulerNode node, Resource total) {
-        double allocated = NodeUse.allocated(node.getAllocatedResource(), total, settings);
+    private long spread(SchedulerNode node) {
+        double allocated = NodeUse.allocated(node.getAllocatedResource(), node.getTotalResource(), settings);
         return place(MEDIUM, scaled(allocated), node);
     }
 

@@ -11,7 +11,6 @@ final class NodeUse {
     private NodeUse() {
     }
 
-    /** Whether the node could ever hold anything. One without capacity is no node to count or to try. */
     static boolean hasCapacity(Resource total) {
         return total.getMemorySize() > 0;
     }

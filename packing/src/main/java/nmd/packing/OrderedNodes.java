@@ -3,6 +3,7 @@ package nmd.packing;
 
 import java.util.Iterator;
 import java.util.NoSuchElementException;
+import java.util.function.ToLongFunction;
 
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 
@@ -17,6 +18,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
     private static final long INDEX_MASK = (1L << NodeOrder.INDEX_BITS) - 1;
 
+    private final ToLongFunction<SchedulerNode> exact;
     private final N[] nodes;
     private final long[] heap;
     private int added;
@@ -25,7 +27,8 @@ final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
     private N last;
 
     @SuppressWarnings("unchecked")
-    OrderedNodes(int capacity) {
+    OrderedNodes(int capacity, ToLongFunction<SchedulerNode> exact) {
+        this.exact = exact;
         nodes = (N[]) new SchedulerNode[capacity];
         heap = new long[capacity];
     }
@@ -63,10 +66,17 @@ final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
         return result;
     }
 
-    /** The states are looked at here, and not for all nodes beforehand: each is behind a lock. */
+    /** A node at the head whose exact place is further back goes there, and is tried again when it is at the head. */
     private N pop() {
         while (left > 0) {
-            N node = nodes[(int) (heap[0] & INDEX_MASK)];
+            long index = heap[0] & INDEX_MASK;
+            N node = nodes[(int) index];
+            long place = exact.applyAsLong(node) | index;
+            if (place > heap[0]) {
+                heap[0] = place;
+                sink(0);
+                continue;
+            }
             heap[0] = heap[--left];
             sink(0);
             if (NodeOrder.takesContainers(node)) {

@@ -19,6 +19,7 @@ import java.util.Set;
 
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.records.NodeState;
+import org.apache.hadoop.yarn.api.records.ResourceUtilization;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
 import org.junit.jupiter.api.Test;
 
@@ -196,6 +197,9 @@ class NodeOrderTest {
             for (int i = 0; i < n; i++) {
                 // all different, so that no two share a place
                 nodes.add(new TestNode("n" + i, 100_000, 1).uses(i * 2000L + 1 + random.nextInt(1000), 0));
+                if (random.nextInt(4) == 0) {
+                    nodes.get(i).containersMeasured(80_000 + 7 * i, 0);
+                }
             }
             List<TestNode> sorted = new ArrayList<>(nodes);
             sorted.sort((a, b) -> Double.compare(rank(a), rank(b)));
@@ -208,7 +212,9 @@ class NodeOrderTest {
 
     private static double rank(TestNode t) {
         double used = t.node.getAllocatedResource().getMemorySize() / 100_000.0;
-        return used >= 0.6 ? 1000 + used : -used;
+        ResourceUtilization told = t.node.getAggregatedContainersUtilization();
+        double measured = told == null ? 0 : told.getPhysicalMemory() / 100_000.0;
+        return used >= 0.6 || measured >= 0.8 ? 1000 + Math.max(used, measured) : -used;
     }
 
     @Test
