@@ -20,50 +20,14 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/parse.h"
+#include "util/tell.h"
 
 #define RMADMIN_USEC (120 * NM_USEC_PER_SEC)  /* a JVM on a busy host, and Hadoop's own attempts to connect */
 #define TAKEN_UP_USEC (60 * NM_USEC_PER_SEC)  /* rmadmin has returned: the state changes within moments */
 #define PUT_BACK_USEC (60 * NM_USEC_PER_SEC)
+/* An rmadmin that fails while nodes are to come back is worth another: what it could not do leaves them excluded. Each
+ * has attempts of its own to connect, for minutes if Hadoop's configuration is left alone, so few are enough. */
 #define TRIES 3
-
-static void progress(const char *format, ...) nm_printf(1, 2);
-
-static void progress(const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    fputs("nmscale: ", stderr);
-    vfprintf(stderr, format, ap);
-    fputs("\n", stderr);
-    va_end(ap);
-}
-
-void nm_scale_result_done(struct nm_scale_result *r)
-{
-    for (size_t i = 0; i < r->n; i++) {
-        free(r->targets[i].id);
-        free(r->targets[i].host);
-    }
-    free(r->targets);
-    free(r->why);
-    *r = (struct nm_scale_result){0};
-}
-
-const char *nm_scale_fate_name(enum nm_scale_fate fate)
-{
-    switch (fate) {
-    case NM_SCALE_WAITING:
-        return "waiting";
-    case NM_SCALE_GONE:
-        return "decommissioned";
-    case NM_SCALE_BACK:
-        return "put-back";
-    case NM_SCALE_IN_DOUBT:
-        return "in-doubt";
-    }
-    return "unknown";
-}
 
 /* In steps: a signal that comes just before a sleep doesn't wake it. */
 void nm_scale_sleep(const volatile bool *stop, uint64_t usec)
@@ -92,6 +56,8 @@ nm_printf(3, 4) static void end(struct nm_scale_result *res, enum nm_scale_exit 
     va_end(ap);
 }
 
+/* -server has the ResourceManager keep watch, so that it goes on when rmadmin has ended; with -client rmadmin itself
+ * would wait, and decommission by force in the end. */
 static int refresh(const struct nm_scale_apply *a, char **ret_message)
 {
     uint64_t force_usec = a->options->force_after_usec;
@@ -106,116 +72,13 @@ static int refresh(const struct nm_scale_apply *a, char **ret_message)
     return nm_scale_command(a->options->rmadmin, more, RMADMIN_USEC, ret_message);
 }
 
+/* Readable for all when it is made: the ResourceManager's account is seldom that of whoever runs nmscale. */
 static int write_exclude(const struct nm_scale_apply *a, const char *text, char **ret_message)
 {
     const char *path = a->options->exclude_file;
     int r = text ? nm_scale_replace_file(path, text, 0644) : -ENOMEM;
 
     return r < 0 ? nm_fail(ret_message, r, "%s can't be written: %s", path, strerror(-r)) : 0;
-}
-
-static int add_target(struct nm_scale_result *res, const struct nm_scale_node *n, bool alive)
-{
-    struct nm_scale_target *grown = reallocarray(res->targets, res->n + 1, sizeof *grown), *t;
-
-    if (!grown)
-        return -ENOMEM;
-    res->targets = grown;
-    t = &grown[res->n];
-    *t = (struct nm_scale_target){
-        .mb = alive ? n->free_mb : 0,
-        .vcores = alive ? n->free_vcores : 0,
-        .labelled = *n->label != '\0',
-    };
-    t->id = strdup(n->id);
-    t->host = strdup(n->host);
-    if (!t->id || !t->host) {
-        free(t->id);
-        free(t->host);
-        return -ENOMEM;
-    }
-    res->n++;
-    return 0;
-}
-
-/* What an nmscale that was killed has marked: nodes on their way are taken over, those that run are let go first. What
- * it has given back stays as it is. *stale: those to let go. */
-static int take_over(const struct nm_scale_model *m, char *const *marked, size_t n, struct nm_scale_result *res,
-                     char **stale, size_t *n_stale)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < m->n_nodes; k++) {
-            const struct nm_scale_node *node = &m->nodes[k];
-            int r = 0;
-
-            if (!nm_streq(node->host, marked[i]))
-                continue;
-            if (nm_streq(node->state, "DECOMMISSIONING")) {
-                progress("%s: on its way since an earlier nmscale", node->id);
-                r = add_target(res, node, false);
-            } else if (nm_scale_is_running(node) && (*n_stale == 0 || stale[*n_stale - 1] != marked[i])) {
-                stale[(*n_stale)++] = marked[i];
-            }
-            if (r < 0)
-                return r;
-        }
-    return 0;
-}
-
-static int add_chosen(const struct nm_scale_model *m, const struct nm_scale_verdict *verdicts, const char *text,
-                      struct nm_scale_result *res)
-{
-    int r = 0;
-
-    for (size_t i = 0; r >= 0 && i < m->n_nodes && verdicts[i].reason == NM_SCALE_GIVE; i++) {
-        if (nm_scale_exclude_has(text, verdicts[i].node->host))
-            progress("%s: somebody else has excluded its host, so it is left to them", verdicts[i].node->id);
-        else
-            r = add_target(res, verdicts[i].node, true);
-    }
-    return r;
-}
-
-/* Borrowed from the targets, of those that wait (or of all). */
-static char **hosts_of(const struct nm_scale_result *res, bool waiting_only, size_t *ret_n)
-{
-    char **hosts = calloc(res->n + 1, sizeof *hosts);
-
-    *ret_n = 0;
-    for (size_t i = 0; hosts && i < res->n; i++)
-        if (!waiting_only || res->targets[i].fate == NM_SCALE_WAITING)
-            hosts[(*ret_n)++] = res->targets[i].host;
-    return hosts;
-}
-
-/* *ret_old is the file as it was, *ret_new as it is to be. */
-static int plan(const struct nm_scale_apply *a, const struct nm_scale_model *m,
-                const struct nm_scale_verdict *verdicts, struct nm_scale_result *res, char **ret_old, char **ret_new,
-                char **ret_message)
-{
-    _cleanup_free_ char *old = NULL, *kept = NULL, **stale = NULL, **hosts = NULL;
-    char **marked = NULL;
-    size_t n_marked = 0, n_stale = 0, n_hosts;
-    int r = nm_scale_exclude_read(a->options->exclude_file, &old, ret_message);
-
-    if (r >= 0)
-        r = nm_scale_exclude_marked(old, &marked, &n_marked);
-    stale = calloc(n_marked + 1, sizeof *stale);
-    if (r >= 0)
-        r = stale ? take_over(m, marked, n_marked, res, stale, &n_stale) : -ENOMEM;
-    if (r >= 0)
-        r = (kept = nm_scale_exclude_remove(old, stale, n_stale)) ? 0 : -ENOMEM;
-    nm_scale_words_free(marked, n_marked);
-    if (r >= 0)
-        r = add_chosen(m, verdicts, kept, res);
-    if (r < 0)
-        return r;
-    hosts = hosts_of(res, false, &n_hosts);
-    *ret_new = hosts ? nm_scale_exclude_add(kept, hosts, n_hosts) : NULL;
-    if (!*ret_new)
-        return -ENOMEM;
-    *ret_old = STEAL_PTR(old);
-    return 0;
 }
 
 /* A node that has gone may be listed by another id: after a restart the ResourceManager knows the host only. Nothing
@@ -230,6 +93,7 @@ static const char *state_of(const struct nm_scale_model *m, const struct nm_scal
     return node ? node->state : "";
 }
 
+/* A NodeManager that is told to end says goodbye, or falls silent: either way it has gone. */
 static bool is_gone(const char *state)
 {
     return nm_streq(state, "DECOMMISSIONED") || nm_streq(state, "SHUTDOWN") || nm_streq(state, "LOST");
@@ -249,7 +113,7 @@ static size_t look_at_targets(const struct nm_scale_model *m, struct nm_scale_re
             continue;
         if (is_gone(state)) {
             t->fate = NM_SCALE_GONE;
-            progress("%s: decommissioned", t->id);
+            nm_tell("%s: decommissioned", t->id);
             continue;
         }
         waiting++;
@@ -258,6 +122,7 @@ static size_t look_at_targets(const struct nm_scale_model *m, struct nm_scale_re
     return waiting;
 }
 
+/* Without memory for the list there is no demand: the time-out is still there. */
 static bool demand_is_back(const struct nm_scale_model *m, const struct nm_scale_result *res)
 {
     _cleanup_free_ struct nm_scale_capacity *theirs = calloc(res->n + 1, sizeof *theirs);
@@ -266,8 +131,8 @@ static bool demand_is_back(const struct nm_scale_model *m, const struct nm_scale
     for (size_t i = 0; theirs && i < res->n; i++) {
         const struct nm_scale_target *t = &res->targets[i];
 
-        if (t->fate == NM_SCALE_WAITING && !t->labelled)
-            theirs[n++] = (struct nm_scale_capacity){.id = t->id, .mb = t->mb, .vcores = t->vcores};
+        if (t->fate == NM_SCALE_WAITING)
+            theirs[n++] = (struct nm_scale_capacity){.id = t->id, .label = t->label, .mb = t->mb, .vcores = t->vcores};
     }
     return n > 0 && nm_scale_demand_is_back(m, theirs, n);
 }
@@ -278,6 +143,17 @@ struct waiting {
     bool wanted; /* demand was back at the look before */
     size_t n, idle;
 };
+
+/*
+ * One that has ended, or is no longer the active one. Whoever starts next, or takes over, decommissions what it finds
+ * on the exclude file by force, with all that runs there, and keeps no list of what was graceful. So the hosts are off
+ * it by then, if nmscale can help it: a start takes seconds, and a look comes with each --poll. One that is slow, or
+ * out of reach, is waited for: it isn't known to have ended.
+ */
+static bool is_gone_itself(int r)
+{
+    return r == -ECONNREFUSED || r == -ELOOP;
+}
 
 /* One look. Demand counts when two looks in a row see it: what has just been asked for waits for a heartbeat, too. A
  * ResourceManager that doesn't answer is waited for, until time is up. */
@@ -292,13 +168,14 @@ static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *r
     if (r >= 0)
         w->n = look_at_targets(&m, res, &w->idle);
     else if (r != -ECANCELED)
-        progress("waiting for the ResourceManager: %s", message ? message : strerror(-r));
+        nm_tell("waiting for the ResourceManager: %s", message ? message : strerror(-r));
     passed = nm_now_usec() - w->begun_usec;
     if (*a->stop)
         end(res, NM_SCALE_INTERRUPTED, "interrupted");
+    else if (is_gone_itself(r))
+        end(res, NM_SCALE_PUT_BACK, "the ResourceManager is gone, and the next one would take the nodes by force");
     else if (r >= 0 && w->n > 0 && demand_is_back(&m, res) && w->wanted)
-        end(res, NM_SCALE_DEMAND_BACK, "%" PRIu64 " containers wait, and the other nodes have no room for them",
-            m.demand.containers);
+        end(res, NM_SCALE_DEMAND_BACK, "containers wait, and the other nodes have no room for them");
     else if (r >= 0 && w->n > 0 && w->n == w->idle && passed > NM_MIN(TAKEN_UP_USEC, a->options->timeout_usec))
         end(res, NM_SCALE_FAILED,
             "the ResourceManager goes on with the nodes as if nothing were said: is %s what "
@@ -311,6 +188,7 @@ static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *r
     w->wanted = r >= 0 && demand_is_back(&m, res);
 }
 
+/* The first look comes at once: empty nodes are decommissioned with their next heartbeat, within a second. */
 static void watch(const struct nm_scale_apply *a, struct nm_scale_result *res)
 {
     struct waiting w = {.begun_usec = nm_now_usec(), .n = res->n};
@@ -323,7 +201,8 @@ static void watch(const struct nm_scale_apply *a, struct nm_scale_result *res)
     }
 }
 
-static int put_back_once(const struct nm_scale_apply *a, const struct nm_scale_result *res, char **ret_message)
+/* The file is read anew: others may have written into it since, and theirs stays. */
+static int take_off(const struct nm_scale_apply *a, const struct nm_scale_result *res, char **ret_message)
 {
     _cleanup_free_ char *old = NULL, *new = NULL, **hosts = NULL;
     size_t n;
@@ -331,10 +210,9 @@ static int put_back_once(const struct nm_scale_apply *a, const struct nm_scale_r
 
     if (r < 0)
         return r;
-    hosts = hosts_of(res, true, &n);
+    hosts = nm_scale_target_hosts(res, true, &n);
     new = hosts ? nm_scale_exclude_remove(old, hosts, n) : NULL;
-    r = write_exclude(a, new, ret_message);
-    return r < 0 ? r : refresh(a, ret_message);
+    return write_exclude(a, new, ret_message);
 }
 
 /* Until none of them is on its way any more. */
@@ -362,7 +240,8 @@ static void settle(const struct nm_scale_apply *a, struct nm_scale_result *res)
             else
                 waiting++;
             if (t->fate != NM_SCALE_WAITING)
-                progress("%s: %s", t->id, t->fate == NM_SCALE_BACK ? "put back, it runs" : nm_scale_fate_name(t->fate));
+                nm_tell("%s: %s", t->id,
+                        t->fate == NM_SCALE_BACK ? "put back, it runs" : nm_scale_fate_name(t->fate));
         }
         if (waiting == 0)
             return;
@@ -370,36 +249,43 @@ static void settle(const struct nm_scale_apply *a, struct nm_scale_result *res)
     }
 }
 
-/* Nothing interrupts this: the request to end was the reason for it, or has to wait. */
+/*
+ * Off the file first: a ResourceManager that starts meanwhile reads it. rmadmin may then fail as often as it likes, if
+ * the nodes run all the same; what the ResourceManager shows in the end is what counts. Nothing interrupts this: the
+ * request to end was the reason for it, or has to wait.
+ */
 static void put_back(const struct nm_scale_apply *a, struct nm_scale_result *res)
 {
     _cleanup_free_ char *message = NULL;
-    int r = -EIO;
+    int off, refreshed = -EIO;
 
     nm_scale_http_set_stop(a->rm->http, NULL);
-    progress("putting back: %s", res->why ? res->why : "it failed");
-    for (int i = 0; r < 0 && i < TRIES; i++) {
+    nm_tell("putting back: %s", res->why ? res->why : "it failed");
+    off = take_off(a, res, &message);
+    if (off < 0)
+        nm_tell("%s", message ? message : strerror(-off));
+    for (int i = 0; refreshed < 0 && i < TRIES; i++) {
         free(STEAL_PTR(message));
-        r = put_back_once(a, res, &message);
-        if (r < 0)
-            progress("%s", message ? message : strerror(-r));
+        refreshed = refresh(a, &message);
+        if (refreshed < 0)
+            nm_tell("%s", message ? message : strerror(-refreshed));
     }
     settle(a, res);
     nm_scale_http_set_stop(a->rm->http, a->stop);
     for (size_t i = 0; i < res->n; i++)
-        if (res->targets[i].fate == NM_SCALE_IN_DOUBT || r < 0)
+        if (res->targets[i].fate == NM_SCALE_IN_DOUBT || off < 0)
             res->exit = NM_SCALE_FAILED;
 }
 
 void nm_scale_apply(const struct nm_scale_apply *a, const struct nm_scale_model *model,
                     const struct nm_scale_verdict *verdicts, struct nm_scale_result *ret)
 {
-    _cleanup_free_ char *old = NULL, *new = NULL, *message = NULL;
+    _cleanup_free_ char *new = NULL, *message = NULL;
     int r;
 
     *ret = (struct nm_scale_result){0};
-    r = plan(a, model, verdicts, ret, &old, &new, &message);
-    if (r >= 0 && !nm_streq(old, new))
+    r = nm_scale_plan(a->options->exclude_file, model, verdicts, ret, &new, &message);
+    if (r >= 0 && new)
         r = write_exclude(a, new, &message);
     if (r < 0) {
         end(ret, NM_SCALE_FAILED, "%s", message ? message : strerror(-r));
@@ -408,7 +294,7 @@ void nm_scale_apply(const struct nm_scale_apply *a, const struct nm_scale_model 
     if (ret->n == 0)
         return;
     for (size_t i = 0; i < ret->n; i++)
-        progress("%s: to be decommissioned", ret->targets[i].id);
+        nm_tell("%s: to be decommissioned", ret->targets[i].id);
     r = refresh(a, &message);
     if (r < 0)
         end(ret, NM_SCALE_FAILED, "%s", message ? message : strerror(-r));
@@ -418,6 +304,8 @@ void nm_scale_apply(const struct nm_scale_apply *a, const struct nm_scale_model 
         put_back(a, ret);
 }
 
+/* All or nothing: with one wrong name nobody knows which of the others was meant. Whether the NodeManagers come back
+ * is not for nmscale to see to: they were told to end, and who has the machine starts them again. */
 int nm_scale_readmit(const struct nm_scale_apply *a, char **ret_message)
 {
     const struct nm_scale_options *o = a->options;

@@ -12,11 +12,13 @@
 
 #include "util/parse.h"
 
+/* REST has what is used and what is free, and the whole only in releases that are new enough. */
 static uint64_t capacity_mb(const struct nm_scale_node *n)
 {
     return n->used_mb + n->free_mb;
 }
 
+/* Differences of 64 bits don't fit the int that qsort() wants. */
 static int compare_u64(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
@@ -84,6 +86,7 @@ static bool is_there(const struct nm_scale_node *n)
     return nm_scale_is_running(n) || nm_streq(n->state, "UNHEALTHY") || nm_streq(n->state, "DECOMMISSIONING");
 }
 
+/* Sorted, since each with each would be 200 million comparisons for 20,000 nodes. */
 static int mark_shared_hosts(const struct nm_scale_model *m, bool **ret)
 {
     _cleanup_free_ const struct nm_scale_node **sorted = calloc(m->n_nodes + 1, sizeof *sorted);
@@ -103,6 +106,8 @@ static int mark_shared_hosts(const struct nm_scale_model *m, bool **ret)
     return 0;
 }
 
+/* The first reason that holds is the one that is told: of a node that has to stay anyway nobody wants to know whose
+ * data lies there. */
 static void judge(const struct nm_scale_model *m, const struct nm_scale_memory *memory,
                   const struct nm_scale_rules *rules, bool shared, struct nm_scale_verdict *v)
 {
@@ -132,20 +137,33 @@ struct stock {
     uint64_t fits; /* waiting requests that what still runs has room for */
 };
 
+/* By the mean size of what waits, for the metrics have no other: one huge request among many small ones isn't seen. */
 static uint64_t fits_on(const struct stock *s, const struct nm_scale_node *n)
 {
     return nm_scale_fits(&s->model->demand, n->free_mb, n->free_vcores);
 }
 
-/* Those before `i` that are given are gone; all later ones still run. */
-static uint64_t left_with_label(const struct nm_scale_verdict *verdicts, size_t i, size_t n)
-{
-    uint64_t count = 0;
+/* What a partition has left without the node in question. */
+struct rest {
+    uint64_t nodes, mb, vcores;
+};
 
-    for (size_t k = 0; k < n; k++)
-        count += nm_scale_is_running(verdicts[k].node) && (k >= i || verdicts[k].reason != NM_SCALE_GIVE) &&
-                 nm_streq(verdicts[k].node->label, verdicts[i].node->label);
-    return count;
+/* Those before `i` that are given are gone; all later ones still run. */
+static struct rest left_with_label(const struct nm_scale_verdict *verdicts, size_t i, size_t n)
+{
+    struct rest rest = {0};
+
+    for (size_t k = 0; k < n; k++) {
+        const struct nm_scale_node *node = verdicts[k].node;
+
+        if (k == i || (k < i && verdicts[k].reason == NM_SCALE_GIVE) || !nm_scale_is_running(node) ||
+            !nm_streq(node->label, verdicts[i].node->label))
+            continue;
+        rest.nodes++;
+        rest.mb += node->free_mb;
+        rest.vcores += node->free_vcores;
+    }
+    return rest;
 }
 
 /* Only a node of the default partition can take what the metrics count as waiting. */
@@ -153,18 +171,20 @@ static bool is_wanted(const struct stock *s, const struct nm_scale_node *n)
 {
     uint64_t fits = fits_on(s, n);
 
-    return !*n->label && fits > 0 && s->fits - fits < s->model->demand.containers;
+    return fits > 0 && s->fits - fits < s->model->demand.containers;
 }
 
 static enum nm_scale_reason count_off(struct stock *s, const struct nm_scale_verdict *verdicts, size_t i, size_t n)
 {
     const struct nm_scale_node *node = verdicts[i].node;
+    struct rest rest = *node->label ? left_with_label(verdicts, i, n) : (struct rest){0};
 
-    if (is_wanted(s, node))
+    /* Demand goes first: where it keeps a node, a person who lowers --min-nodes would still not get it. */
+    if (*node->label ? nm_scale_is_short(s->model, node->label, rest.mb, rest.vcores) : is_wanted(s, node))
         return NM_SCALE_DEMAND;
     if (s->running <= s->rules->min_nodes)
         return NM_SCALE_MIN_NODES;
-    if (*node->label && left_with_label(verdicts, i, n) <= s->rules->min_per_label)
+    if (*node->label && rest.nodes < s->rules->min_per_label)
         return NM_SCALE_MIN_LABEL;
     if (s->taken >= s->rules->at_most)
         return NM_SCALE_AT_MOST;
@@ -196,6 +216,7 @@ int nm_scale_choose(const struct nm_scale_model *model, const struct nm_scale_me
         if (!*n->label)
             stock.fits += fits_on(&stock, n);
     }
+    /* Once so that the least useful are counted off first, and once more for those that counting has kept. */
     qsort(v, model->n_nodes, sizeof *v, compare_verdicts);
     for (size_t i = 0; i < model->n_nodes && v[i].reason == NM_SCALE_GIVE; i++)
         v[i].reason = count_off(&stock, v, i, model->n_nodes);
@@ -204,24 +225,59 @@ int nm_scale_choose(const struct nm_scale_model *model, const struct nm_scale_me
     return 0;
 }
 
-bool nm_scale_demand_is_back(const struct nm_scale_model *model, const struct nm_scale_capacity *without, size_t n)
+static bool is_among(const struct nm_scale_capacity *list, size_t n, const char *id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (nm_streq(list[i].id, id))
+            return true;
+    return false;
+}
+
+static bool default_wants(const struct nm_scale_model *model, const struct nm_scale_capacity *without, size_t n)
 {
     uint64_t rest = 0, theirs = 0;
 
     for (size_t i = 0; i < n; i++)
-        theirs += nm_scale_fits(&model->demand, without[i].mb, without[i].vcores);
-    for (size_t i = 0; i < model->n_nodes; i++) {
+        if (!*without[i].label)
+            theirs += nm_scale_fits(&model->demand, without[i].mb, without[i].vcores);
+    for (size_t i = 0; theirs > 0 && i < model->n_nodes; i++) {
         const struct nm_scale_node *node = &model->nodes[i];
-        bool out = !nm_scale_is_running(node) || *node->label;
 
-        for (size_t k = 0; !out && k < n; k++)
-            out = nm_streq(without[k].id, node->id);
-        if (!out)
+        if (nm_scale_is_running(node) && !*node->label && !is_among(without, n, node->id))
             rest += nm_scale_fits(&model->demand, node->free_mb, node->free_vcores);
     }
-    return rest < model->demand.containers && theirs > 0;
+    return theirs > 0 && rest < model->demand.containers;
 }
 
+static bool partition_wants(const struct nm_scale_model *model, const char *label,
+                            const struct nm_scale_capacity *without, size_t n)
+{
+    uint64_t mb = 0, vcores = 0;
+    bool theirs = false;
+
+    for (size_t i = 0; i < n; i++)
+        theirs = theirs || nm_streq(without[i].label, label);
+    for (size_t i = 0; theirs && i < model->n_nodes; i++) {
+        const struct nm_scale_node *node = &model->nodes[i];
+
+        if (!nm_scale_is_running(node) || !nm_streq(node->label, label) || is_among(without, n, node->id))
+            continue;
+        mb += node->free_mb;
+        vcores += node->free_vcores;
+    }
+    return theirs && nm_scale_is_short(model, label, mb, vcores);
+}
+
+/* `without` has what they could take when they were chosen: of a node on its way the ResourceManager shows no room. */
+bool nm_scale_demand_is_back(const struct nm_scale_model *model, const struct nm_scale_capacity *without, size_t n)
+{
+    for (size_t i = 0; i < model->n_waiting; i++)
+        if (partition_wants(model, model->waiting[i].label, without, n))
+            return true;
+    return default_wants(model, without, n);
+}
+
+/* Scripts go by these: they are part of the interface, and stay. */
 const char *nm_scale_reason_name(enum nm_scale_reason reason)
 {
     static const char *const names[NM_SCALE_REASONS] = {
@@ -242,6 +298,7 @@ const char *nm_scale_reason_name(enum nm_scale_reason reason)
     return reason < NM_SCALE_REASONS ? names[reason] : "unknown";
 }
 
+/* What a person would look for first: containers; else those that the scheduler doesn't count; else what is left. */
 static void in_use_text(const struct nm_scale_node *n, char *buf, size_t size)
 {
     if (n->containers > 0)

@@ -2,14 +2,11 @@
 #pragma once
 
 /*
- * Which nodes can be given back. Pure: no clock, no I/O; the same facts give the same answer.
- *
- * A node can go if it has been Low for long enough, nothing of a running application can lie there, it is alone on its
- * host (the exclude file knows hosts only), the others have room for all that waits, and enough nodes stay: of all, and
- * of its partition. Where the facts don't say, it stays.
- *
- * The least useful goes first: the one with the least memory, then the fewest vcores, then the one that has been Low
- * longest, then by name.
+ * Which nodes can be given back. Pure: no clock, no I/O; the same facts give the same answer.  A node can go if it has
+ * been Low for long enough, nothing of a running application can lie there, it is alone on its host (the exclude file
+ * knows hosts only), the others have room for all that waits, and enough nodes stay: of all, and of its partition.
+ * Where the facts don't say, it stays.  The least useful goes first: the one with the least memory, then the fewest
+ * vcores, then the one that has been Low longest, then by name.
  */
 
 #include "nmscale/memory.h"
@@ -58,10 +55,11 @@ const char *nm_scale_reason_name(enum nm_scale_reason reason);
 const char *nm_scale_reason_text(const struct nm_scale_verdict *v, const struct nm_scale_rules *rules,
                                  uint64_t now_msec, char *buf, size_t size);
 
-/* Has demand come back? True if more waits than the running nodes but `without` (ids) have room for, and those would
- * have helped: each of the n could take `mb[i]` and `vcores[i]`. What no node of theirs could take keeps nobody. */
+/* Has demand come back? True if more waits in a partition than its running nodes but `without` have room for, and
+ * those would have helped: each of the n could take so much. What no node of theirs could take keeps nobody, but in a
+ * partition that has a name: there the sizes aren't known. */
 struct nm_scale_capacity {
-    const char *id;
+    const char *id, *label;
     uint64_t mb, vcores;
 };
 bool nm_scale_demand_is_back(const struct nm_scale_model *model, const struct nm_scale_capacity *without, size_t n);

@@ -37,6 +37,11 @@ static int split(const char *words, const char *const *more, char **buf, char **
     return 0;
 }
 
+/*
+ * Signals as they are in a shell: nmscale ignores SIGPIPE and handles the others, and what is ignored would stay so
+ * over an exec. rmadmin is a shell script that starts a JVM, hence the process group: a kill has to reach both.
+ * posix_spawn() and not fork(): it says what was wrong with the command, and there are curl's threads.
+ */
 static int spawn(char **argv, int output, pid_t *ret)
 {
     posix_spawn_file_actions_t files;
@@ -84,6 +89,8 @@ static int read_output(int fd, uint64_t deadline_usec, char *kept, size_t size)
             return -ETIMEDOUT;
         if (poll(&p, 1, (int)NM_MIN((deadline_usec - now) / 1000 + 1, UINT64_C(1000))) <= 0)
             continue; /* nothing yet, or a signal, which is looked at afterwards */
+        /* Half of it goes at a time: moved for each byte that comes, a talkative command would cost its output's
+         * square. */
         if (len > size / 2) {
             memmove(kept, kept + len - size / 2, size / 2);
             len = size / 2;
@@ -111,6 +118,7 @@ static const char *last_line(char *text)
     return line;
 }
 
+/* It has closed its output and is about to end, or goes on in the background: the time limit holds for that, too. */
 static int reap(pid_t pid, uint64_t deadline_usec, int *ret_status)
 {
     while (waitpid(pid, ret_status, WNOHANG) == 0) {
@@ -123,6 +131,7 @@ static int reap(pid_t pid, uint64_t deadline_usec, int *ret_status)
     return 0;
 }
 
+/* Hadoop's commands write pages of log and then the one line that matters, with an exit status that says little. */
 static int wait_for(pid_t pid, int fd, uint64_t timeout_usec, const char *name, char **ret_message)
 {
     uint64_t deadline = nm_now_usec() + timeout_usec;
@@ -164,6 +173,7 @@ int nm_scale_command(const char *words, const char *const *more, uint64_t timeou
     r = spawn(argv, to, &pid);
     if (r < 0)
         return nm_fail(ret_message, r, "%s can't be started: %s", argv[0], strerror(-r));
+    /* Or its own end would keep the pipe open, and reading would never come to one. */
     to = nm_close(to);
     return wait_for(pid, from, timeout_usec, argv[0], ret_message);
 }

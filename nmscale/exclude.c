@@ -8,6 +8,7 @@
 #include "nmscale/model.h"
 #include "util/error.h"
 
+/* By which the ResourceManager divides a line. */
 #define BLANKS " \t\n\f\r"
 
 /* The next line from *at: its length with the newline, 0 at the end. */
@@ -31,12 +32,13 @@ static size_t first_word(const char *line, size_t size, const char **ret)
     return n > 0 && line[skip] != '#' ? n : 0;
 }
 
+/* Never a part of a name: node1 must not be taken for node11. */
 static bool is_word(const char *word, size_t n, const char *host)
 {
     return strlen(host) == n && memcmp(word, host, n) == 0;
 }
 
-/* One host, the mark, and nothing else. */
+/* One host, the mark, and nothing else: a line to which somebody has added a word of their own is theirs. */
 static size_t marked_host(const char *line, size_t size, const char **ret)
 {
     size_t n = first_word(line, size, ret), mark = sizeof NM_SCALE_EXCLUDE_MARK - 1;
@@ -52,6 +54,7 @@ static size_t marked_host(const char *line, size_t size, const char **ret)
     return n;
 }
 
+/* Several hosts may stand on a line, by hand or from a script. */
 bool nm_scale_exclude_has(const char *text, const char *host)
 {
     for (size_t size; (size = line_length(text)) > 0; text += size) {
@@ -70,6 +73,7 @@ bool nm_scale_exclude_has(const char *text, const char *host)
     return false;
 }
 
+/* A host that is there already is left alone: of two lines for one, the other would still exclude it in the end. */
 char *nm_scale_exclude_add(const char *text, char *const *hosts, size_t n)
 {
     char *buf = NULL;
@@ -99,6 +103,7 @@ static bool is_one_of(const char *word, size_t n, char *const *hosts, size_t n_h
     return false;
 }
 
+/* Line by line, what stays is copied to the byte: administrators have comments and orders of their own in it. */
 char *nm_scale_exclude_remove(const char *text, char *const *hosts, size_t n)
 {
     char *result = malloc(strlen(text) + 1), *to = result;
@@ -144,6 +149,7 @@ int nm_scale_exclude_marked(const char *text, char ***ret, size_t *ret_n)
     return 0;
 }
 
+/* The ResourceManager goes by the name's end: XML under another name it reads as hosts called "<host>". */
 static bool is_xml(const char *path, const char *text)
 {
     size_t n = strlen(path);
@@ -157,6 +163,7 @@ int nm_scale_exclude_read(const char *path, char **ret, char **ret_message)
     size_t size = 0;
     int r = nm_scale_read_file(path, NM_SCALE_EXCLUDE_MOST, &text, &size);
 
+    /* It is made with the first host. */
     if (r == -ENOENT && (text = strdup("")))
         r = 0;
     if (r < 0)

@@ -11,6 +11,7 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
+/* Not blocking: a FIFO with nobody at its other end would hold nmscale for ever. */
 int nm_scale_read_file(const char *path, size_t most, char **ret, size_t *ret_size)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -52,6 +53,8 @@ static int copy_mode(int fd, const char *path, mode_t mode)
     return RET_NERRNO(fchmod(fd, st.st_mode & 07777));
 }
 
+/* All of it is on the disk before the name leads to it: after a crash of the host an empty exclude file would let
+ * nodes back in that were given away. */
 static int write_synced(int fd, const char *path, const char *text, mode_t mode)
 {
     int r = copy_mode(fd, path, mode);
@@ -61,6 +64,7 @@ static int write_synced(int fd, const char *path, const char *text, mode_t mode)
     return r < 0 ? r : RET_NERRNO(fsync(fd));
 }
 
+/* rename() itself is only as durable as the directory. */
 static int sync_parent(const char *path)
 {
     size_t n = strlen(path);
@@ -78,7 +82,8 @@ static int sync_parent(const char *path)
     return RET_NERRNO(fsync(fd));
 }
 
-/* A path with a slash in it, and links followed as far as there is something. */
+/* Configuration is often a link into a tree under version control, and to replace the link would leave that tree as it
+ * was. A path with a slash in it, and links followed as far as there is something. */
 static char *resolve(const char *path)
 {
     char *real = realpath(path, NULL);
@@ -115,6 +120,8 @@ int nm_scale_replace_file(const char *path, const char *text, mode_t mode)
     return sync_parent(real);
 }
 
+/* Beside the file, since the file itself is replaced: a lock on it would be one on what nobody reads any more. It is
+ * never removed: who waits for a removed one and who makes it anew would both have theirs. */
 int nm_scale_lock(const char *path, int *ret_fd)
 {
     _cleanup_free_ char *name = NULL;

@@ -13,6 +13,7 @@ libnm_scale_la_SOURCES = \
 	%D%/model.c %D%/model.h \
 	%D%/options.c %D%/options.h \
 	%D%/parse.c %D%/parse.h \
+	%D%/plan.c %D%/plan.h \
 	%D%/print.c %D%/print.h \
 	%D%/rm.c %D%/rm.h \
 	%D%/run.c %D%/run.h

@@ -13,8 +13,8 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-#define FORMAT 1
-#define FILE_MOST (64 << 20)
+#define FORMAT 1 /* changes when an older nmscale would misread the file */
+#define FILE_MOST (64 << 20) /* 50,000 applications on thirty nodes each take less */
 
 static inline void json_freep(json_t **j)
 {
@@ -22,6 +22,7 @@ static inline void json_freep(json_t **j)
 }
 #define _cleanup_json_ _cleanup_(json_freep)
 
+/* root's own HOME may differ between cron and a shell, and the two would not see what the other remembers. */
 char *nm_scale_memory_default_path(void)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -51,6 +52,8 @@ static json_t *words_to_json(char *const *words, size_t n)
     return list;
 }
 
+/* Sorted and indented, so that two of them can be compared by eye. The setters of jansson take what is NULL for an
+ * error, so that one check at the end is enough; the objects belong to the root at once, whatever comes later. */
 char *nm_scale_memory_format(const struct nm_scale_memory *m, const char *cluster)
 {
     _cleanup_json_ json_t *root = json_object();
@@ -72,11 +75,13 @@ char *nm_scale_memory_format(const struct nm_scale_memory *m, const char *cluste
     return r == 0 ? json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
 }
 
+/* Not taken for an empty memory: an empty one means that nobody knows who was where, and somebody should know why. */
 static int damaged(char **ret_message, const char *what)
 {
     return nm_fail(ret_message, -EBADMSG, "%s: remove the file, and times begin anew", what);
 }
 
+/* Zero would be "not Low". A time that lies in the future is dropped by the next look (memory.c). */
 static int take_idle(json_t *list, struct nm_scale_memory *m, char **ret_message)
 {
     const char *node;
@@ -130,6 +135,7 @@ static int take_apps(json_t *list, struct nm_scale_memory *m, char **ret_message
     if (!m->apps)
         return -ENOMEM;
     json_object_foreach(list, id, entry) {
+        /* counted beforehand, so that what it has by then is released when it fails */
         r = take_app(id, entry, &m->apps[m->n_apps++], ret_message);
         if (r < 0)
             return r;
@@ -137,6 +143,7 @@ static int take_apps(json_t *list, struct nm_scale_memory *m, char **ret_message
     return 0;
 }
 
+/* A file without its parts is damaged, whoever it belonged to: the shape comes before the cluster. */
 static int take_all(json_t *root, const char *cluster, struct nm_scale_memory *m, char **ret_message)
 {
     json_t *idle = json_object_get(root, "low_since_msec"), *apps = json_object_get(root, "applications");
@@ -157,6 +164,8 @@ static int take_all(json_t *root, const char *cluster, struct nm_scale_memory *m
     return r < 0 ? r : take_apps(apps, m, ret_message);
 }
 
+/* The file is nmscale's own, but it can be edited, cut short, or somebody else's: sorting makes good what look-ups
+ * rely on. */
 int nm_scale_memory_parse(const char *text, size_t size, const char *cluster, struct nm_scale_memory *ret,
                           char **ret_message)
 {
@@ -190,6 +199,7 @@ int nm_scale_memory_load(const char *path, const char *cluster, struct nm_scale_
     return r < 0 ? nm_fail(ret_message, r, "%s: %s", path, message ? message : strerror(-r)) : 0;
 }
 
+/* For its owner alone: it has the names of applications and nodes in it. */
 int nm_scale_memory_save(const char *path, const char *cluster, const struct nm_scale_memory *m,
                          char **ret_message)
 {

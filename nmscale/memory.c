@@ -49,6 +49,7 @@ void nm_scale_memory_sort(struct nm_scale_memory *m)
             qsort(m->apps[i].nodes, m->apps[i].n_nodes, sizeof *m->apps[i].nodes, compare_word);
 }
 
+/* By halves, here and below: each look asks for each of 20,000 nodes and 50,000 applications. */
 static struct nm_scale_idle *find_idle(const struct nm_scale_memory *m, const char *node)
 {
     const struct nm_scale_idle key = {.node = (char *)node};
@@ -89,6 +90,7 @@ static bool goes_on(const struct nm_scale_memory *m, uint64_t now_msec, uint64_t
     return m->looked_msec > 0 && m->looked_msec <= now_msec && now_msec - m->looked_msec <= max_gap_msec;
 }
 
+/* A node that isn't Low has no entry, so its time begins anew by itself when it is Low again. */
 static int look_at_nodes(const struct nm_scale_memory *old, struct nm_scale_memory *new,
                          const struct nm_scale_model *model, uint64_t now_msec, bool on)
 {
@@ -111,7 +113,8 @@ static int look_at_nodes(const struct nm_scale_memory *old, struct nm_scale_memo
     return 0;
 }
 
-/* Both lists in one, each word once. An application may have thousands of containers on few nodes. */
+/* What was seen stays known until the application ends: its output lies there when its containers have gone. Both
+ * lists in one, each word once. An application may have thousands of containers on few nodes. */
 static int join(struct nm_scale_known_app *to, const struct nm_scale_known_app *before, const struct nm_scale_app *app)
 {
     size_t n_before = before ? before->n_nodes : 0, n = n_before + app->n_nodes;
@@ -134,8 +137,8 @@ static int join(struct nm_scale_known_app *to, const struct nm_scale_known_app *
     return 0;
 }
 
-/* Followed is who wasn't there at the look before, or has had no container yet, and has been looked into at each
- * since. */
+/* Only those that still run are taken over: with an application ends what is known of it. Followed is who wasn't there
+ * at the look before, or has had no container yet, and has been looked into at each since. */
 static int look_at_apps(const struct nm_scale_memory *old, struct nm_scale_memory *new,
                         const struct nm_scale_model *model, bool on)
 {

@@ -11,6 +11,13 @@ void nm_scale_words_free(char **words, size_t n)
     free(words);
 }
 
+void nm_scale_waiting_free(struct nm_scale_waiting *waiting, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(waiting[i].label);
+    free(waiting);
+}
+
 static void node_done(struct nm_scale_node *n)
 {
     free(n->id);
@@ -20,6 +27,7 @@ static void node_done(struct nm_scale_node *n)
     free(n->state);
 }
 
+/* Takes a model that is half filled, too; `answers` is as long as `nodes`, so it goes first. */
 void nm_scale_model_done(struct nm_scale_model *m)
 {
     for (size_t i = 0; m->answers && i < m->n_nodes; i++)
@@ -30,6 +38,7 @@ void nm_scale_model_done(struct nm_scale_model *m)
         free(m->apps[i].id);
         nm_scale_words_free(m->apps[i].nodes, m->apps[i].n_nodes);
     }
+    nm_scale_waiting_free(m->waiting, m->n_waiting);
     free(m->nodes);
     free(m->apps);
     free(m->answers);
@@ -41,18 +50,37 @@ bool nm_scale_is_running(const struct nm_scale_node *n)
     return nm_streq(n->state, "RUNNING");
 }
 
+/* All counts are asked, since no one of them has all: opportunistic containers are no memory of the scheduler's, and
+ * one that waits in a node's queue isn't among its containers. */
 bool nm_scale_is_low(const struct nm_scale_node *n)
 {
     return nm_scale_is_running(n) && n->containers == 0 && n->opportunistic == 0 && n->queued == 0 &&
            n->used_mb == 0 && n->used_vcores == 0;
 }
 
+/* Few are looked for at a time, so there is no index. */
 const struct nm_scale_node *nm_scale_find_node(const struct nm_scale_model *m, const char *id)
 {
     for (size_t i = 0; i < m->n_nodes; i++)
         if (nm_streq(m->nodes[i].id, id))
             return &m->nodes[i];
     return NULL;
+}
+
+bool nm_scale_has_labels(const struct nm_scale_model *m)
+{
+    for (size_t i = 0; i < m->n_nodes; i++)
+        if (*m->nodes[i].label)
+            return true;
+    return false;
+}
+
+bool nm_scale_is_short(const struct nm_scale_model *m, const char *label, uint64_t mb, uint64_t vcores)
+{
+    for (size_t i = 0; i < m->n_waiting; i++)
+        if (nm_streq(m->waiting[i].label, label))
+            return m->waiting[i].mb > mb || m->waiting[i].vcores > vcores;
+    return false;
 }
 
 /* The mean is rounded up, and memory and CPU must both be there: where the ResourceManager goes by memory alone, this

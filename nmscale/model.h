@@ -14,6 +14,7 @@
 
 #define NM_SCALE_NODES_MAX 20000
 #define NM_SCALE_APPS_MAX 50000
+#define NM_SCALE_LABELS_MAX 1000 /* partitions */
 #define NM_SCALE_WORD_MAX 255 /* of a host, an id, a label */
 
 struct nm_scale_node {
@@ -41,6 +42,12 @@ struct nm_scale_demand {
     uint64_t containers, mb, vcores;
 };
 
+/* What waits for room in a partition that has a name: only its sums are known. */
+struct nm_scale_waiting {
+    char *label;
+    uint64_t mb, vcores;
+};
+
 /* What a NodeManager itself says of its applications. */
 enum nm_scale_told {
     NM_SCALE_NOT_ASKED,
@@ -60,11 +67,14 @@ struct nm_scale_model {
     struct nm_scale_app *apps;
     size_t n_apps;
     struct nm_scale_demand demand;
+    struct nm_scale_waiting *waiting; /* each partition once */
+    size_t n_waiting;
     struct nm_scale_answer *answers; /* one per node, or NULL: nobody was asked */
 };
 
 void nm_scale_model_done(struct nm_scale_model *m);
 void nm_scale_words_free(char **words, size_t n);
+void nm_scale_waiting_free(struct nm_scale_waiting *waiting, size_t n);
 
 bool nm_scale_is_running(const struct nm_scale_node *n);
 
@@ -73,6 +83,12 @@ bool nm_scale_is_low(const struct nm_scale_node *n);
 
 /* By its id, or NULL. */
 const struct nm_scale_node *nm_scale_find_node(const struct nm_scale_model *m, const char *id);
+
+bool nm_scale_has_labels(const struct nm_scale_model *m);
+
+/* Has a partition that has a name less room, `mb` and `vcores` in all, than what waits there needs? As if that could be
+ * cut to any size, which is to say: false doesn't promise room for all of it. */
+bool nm_scale_is_short(const struct nm_scale_model *m, const char *label, uint64_t mb, uint64_t vcores);
 
 /* How many of the waiting requests, at their mean size, these nodes have room for; `mb` and `vcores` are what is free
  * on one. At most demand->containers. */

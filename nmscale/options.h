@@ -13,7 +13,7 @@ enum nm_scale_exit {
     NM_SCALE_USAGE = 2,
     NM_SCALE_NO_RM = 3,       /* no ResourceManager answers, or not as it should */
     NM_SCALE_DEMAND_BACK = 4, /* put back: demand came back */
-    NM_SCALE_PUT_BACK = 5,    /* put back: it took too long */
+    NM_SCALE_PUT_BACK = 5,    /* put back: it took too long, or the ResourceManager went away */
     NM_SCALE_BUSY = 6,        /* another nmscale is at work */
     NM_SCALE_INTERRUPTED = 130,
 };

@@ -23,6 +23,7 @@ static int wrong(char **ret_message, const char *what, const char *expected)
     return nm_fail(ret_message, -EBADMSG, "%s is not %s", what, expected);
 }
 
+/* jansson refuses what is nested too deeply and what isn't UTF-8, so neither needs a check of ours. */
 static int load(const char *text, size_t size, json_t **ret, char **ret_message)
 {
     json_error_t error;
@@ -49,6 +50,7 @@ static void page_done(struct page *p)
     json_decref(p->root);
 }
 
+/* The list and the list of one that is the thing itself, for the loops below. */
 static size_t page_size(const struct page *p)
 {
     return json_is_array(p->list) ? json_array_size(p->list) : p->list ? 1 : 0;
@@ -65,6 +67,7 @@ static bool is_bare(const char *outer)
     return nm_streq(outer, "containers");
 }
 
+/* Without the outer name it is another page, or an error page that happens to be JSON. */
 static int find_list(json_t *root, const char *outer, const char *inner, json_t **ret, char **ret_message)
 {
     json_t *o = json_object_get(root, outer), *list;
@@ -82,6 +85,7 @@ static int find_list(json_t *root, const char *outer, const char *inner, json_t 
     return 0;
 }
 
+/* Counted before anything is allocated by that count. */
 static int open_page(const char *text, size_t size, const char *outer, const char *inner, size_t most,
                      struct page *ret, char **ret_message)
 {
@@ -174,6 +178,7 @@ static int take_label(const json_t *o, char **ret, char **ret_message)
     return copy_word(s, "nodeLabels", ret, ret_message);
 }
 
+/* Needed is what a decision rests on. What newer releases have added counts as 0 where it is missing. */
 static int take_node(const json_t *o, struct nm_scale_node *n, char **ret_message)
 {
     const struct {
@@ -204,6 +209,7 @@ static int take_node(const json_t *o, struct nm_scale_node *n, char **ret_messag
     return r;
 }
 
+/* One entry that is wrong fails the page, here and below: to leave it out would be to decide without knowing of it. */
 int nm_scale_parse_nodes(const char *text, size_t size, struct nm_scale_node **ret, size_t *ret_n,
                          char **ret_message)
 {
@@ -226,6 +232,8 @@ int nm_scale_parse_nodes(const char *text, size_t size, struct nm_scale_node **r
     return 0;
 }
 
+/* The page was asked for by state: what isn't RUNNING is ACCEPTED, or has become something else between the two, which
+ * makes it no safer to forget. */
 static int take_app(const json_t *o, struct nm_scale_app *a, char **ret_message)
 {
     _cleanup_free_ char *state = NULL;
@@ -260,6 +268,7 @@ int nm_scale_parse_apps(const char *text, size_t size, struct nm_scale_app **ret
     return 0;
 }
 
+/* Without the sizes, which older releases leave out, each request is one of no size, which fits anywhere. */
 int nm_scale_parse_demand(const char *text, size_t size, struct nm_scale_demand *ret, char **ret_message)
 {
     _cleanup_json_ json_t *root = NULL;
@@ -280,6 +289,91 @@ int nm_scale_parse_demand(const char *text, size_t size, struct nm_scale_demand 
     if (r >= 0)
         *ret = d;
     return r;
+}
+
+/* What waits, by partition, under growth. */
+struct waiting {
+    struct nm_scale_waiting *list;
+    size_t n;
+};
+
+static void waiting_done(struct waiting *w)
+{
+    nm_scale_waiting_free(w->list, w->n);
+}
+
+static int add_waiting(struct waiting *w, char **label, uint64_t mb, uint64_t vcores, char **ret_message)
+{
+    struct nm_scale_waiting *grown;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (nm_streq(w->list[i].label, *label)) {
+            w->list[i].mb = nm_add_u64(w->list[i].mb, mb);
+            w->list[i].vcores = nm_add_u64(w->list[i].vcores, vcores);
+            return 0;
+        }
+    if (w->n == NM_SCALE_LABELS_MAX)
+        return nm_fail(ret_message, -E2BIG, "there are more than %d partitions", NM_SCALE_LABELS_MAX);
+    grown = reallocarray(w->list, w->n + 1, sizeof *grown);
+    if (!grown)
+        return -ENOMEM;
+    w->list = grown;
+    grown[w->n++] = (struct nm_scale_waiting){.label = STEAL_PTR(*label), .mb = mb, .vcores = vcores};
+    return 0;
+}
+
+/* What a queue uses of one partition, and what it waits for there. The default partition is in the metrics. */
+static int take_usage(const json_t *usage, struct waiting *w, char **ret_message)
+{
+    const json_t *pending = json_object_get(usage, "pending");
+    _cleanup_free_ char *label = NULL;
+    uint64_t mb = 0, vcores = 0;
+    int r = take_word(usage, "partitionName", false, &label, ret_message);
+
+    if (r >= 0)
+        r = take_count(pending, "memory", false, &mb, ret_message);
+    if (r >= 0)
+        r = take_count(pending, "vCores", false, &vcores, ret_message);
+    if (r < 0 || !*label || mb + vcores == 0)
+        return r;
+    return add_waiting(w, &label, mb, vcores, ret_message);
+}
+
+/* Leaves only: where a parent has sums, they are those of its children. jansson bounds the depth
+ * (JSON_PARSER_MAX_DEPTH), and the size of the page bounds the rest. */
+static int take_queue(const json_t *queue, struct waiting *w, char **ret_message)
+{
+    const json_t *children = json_object_get(json_object_get(queue, "queues"), "queue");
+    const json_t *usages = json_object_get(json_object_get(queue, "resources"), "resourceUsagesByPartition");
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < json_array_size(children); i++)
+        r = take_queue(json_array_get(children, i), w, ret_message);
+    for (size_t i = 0; !children && r >= 0 && i < json_array_size(usages); i++)
+        r = take_usage(json_array_get(usages, i), w, ret_message);
+    return r;
+}
+
+int nm_scale_parse_waiting(const char *text, size_t size, struct nm_scale_waiting **ret, size_t *ret_n,
+                           char **ret_message)
+{
+    _cleanup_json_ json_t *root = NULL;
+    _cleanup_(waiting_done) struct waiting w = {0};
+    const json_t *o;
+    int r = load(text, size, &root, ret_message);
+
+    if (r < 0)
+        return r;
+    o = json_object_get(json_object_get(root, "scheduler"), "schedulerInfo");
+    if (!json_is_object(o))
+        return nm_fail(ret_message, -EBADMSG, "there is no object \"schedulerInfo\" in it");
+    r = take_queue(o, &w, ret_message);
+    if (r < 0)
+        return r;
+    *ret_n = w.n;
+    *ret = STEAL_PTR(w.list);
+    w.n = 0;
+    return 0;
 }
 
 /* A list of words under growth; free_words() while it is a local. */
@@ -359,6 +453,7 @@ static int parse_words(const char *text, size_t size, const char *outer, const c
     return 0;
 }
 
+/* Two names are in use for the node, by release; where both are there they say the same. */
 int nm_scale_parse_containers(const char *text, size_t size, char ***ret, size_t *ret_n, char **ret_message)
 {
     return parse_words(text, size, "containers", "container", "nodeId", "assignedNodeId", ret, ret_n, ret_message);

@@ -21,6 +21,10 @@ int nm_scale_parse_apps(const char *text, size_t size, struct nm_scale_app **ret
 /* /ws/v1/cluster/metrics */
 int nm_scale_parse_demand(const char *text, size_t size, struct nm_scale_demand *ret, char **ret_message);
 
+/* /ws/v1/cluster/scheduler: what waits in partitions that have a name; nothing of a scheduler that knows none. */
+int nm_scale_parse_waiting(const char *text, size_t size, struct nm_scale_waiting **ret, size_t *ret_n,
+                           char **ret_message);
+
 /* /ws/v1/cluster/apps/ID/appattempts: the ids of the attempts, and the nodes of their masters. */
 struct nm_scale_attempts {
     char **ids, **nodes;

@@ -74,11 +74,13 @@ static void fill(const struct nm_scale_finding *f, size_t i, char cells[COLUMNS]
     (void)nm_scale_reason_text(v, f->rules, f->now_msec, cells[4], TEXT_MAX);
 }
 
+/* JSON too: what can go is the answer, and with thousands of nodes the rest is long. */
 static bool is_shown(const struct nm_scale_finding *f, size_t i)
 {
     return f->all || f->verdicts[i].reason == NM_SCALE_GIVE;
 }
 
+/* Twice over the rows, for columns as wide as they need to be: partitions and hosts have names of any length. */
 static void print_rows(FILE *out, const struct nm_scale_finding *f)
 {
     static const char *const titles[COLUMNS] = {"NODE", "PARTITION", "SIZE, VCORES", "EMPTY FOR", "RESULT"};
@@ -139,6 +141,7 @@ static json_t *verdict_to_json(const struct nm_scale_finding *f, const struct nm
     return j;
 }
 
+/* json_pack() takes what it is given even when it fails, and NULL for a failure. */
 json_t *nm_scale_to_json(const struct nm_scale_finding *f)
 {
     const struct nm_scale_demand *d = &f->model->demand;

@@ -25,6 +25,7 @@ static void page_done(struct page *p)
     free(p->body);
 }
 
+/* All sentences begin with the address: with several of them it is half of the answer. */
 static int get(struct nm_scale_rm *rm, const char *base, const char *path, size_t most, struct page *ret,
                char **ret_message)
 {
@@ -79,6 +80,21 @@ static int look_at_demand(struct nm_scale_rm *rm, struct nm_scale_model *m, char
     return r < 0 ? wrong_page(path, r, message, ret_message) : 0;
 }
 
+/* The page is long where there are many queues, so it is asked for only where nodes have labels. */
+static int look_at_waiting(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
+{
+    static const char path[] = "/ws/v1/cluster/scheduler";
+    _cleanup_(page_done) struct page p = {0};
+    _cleanup_free_ char *message = NULL;
+    int r = get_cluster(rm, path, MOST_CLUSTER, &p, ret_message);
+
+    if (r < 0)
+        return r;
+    r = nm_scale_parse_waiting(p.body, p.size, &m->waiting, &m->n_waiting, &message);
+    return r < 0 ? wrong_page(path, r, message, ret_message) : 0;
+}
+
+/* Takes the words over; *n is 0 then, so that the caller's release finds none. */
 static int add_nodes(struct nm_scale_app *app, char ***words, size_t *n)
 {
     char **grown = reallocarray(app->nodes, app->n_nodes + *n + 1, sizeof *grown);
@@ -94,6 +110,7 @@ static int add_nodes(struct nm_scale_app *app, char ***words, size_t *n)
     return 0;
 }
 
+/* REST names an application's containers by attempt only. */
 static int look_at_attempt(struct nm_scale_rm *rm, struct nm_scale_app *app, const char *attempt)
 {
     _cleanup_(page_done) struct page p = {0};
@@ -137,6 +154,7 @@ static int look_at_app(struct nm_scale_rm *rm, struct nm_scale_app *app)
     r = add_nodes(app, &attempts.nodes, &attempts.n_nodes);
     for (size_t i = 0; r >= 0 && i < n_attempts; i++)
         r = look_at_attempt(rm, app, attempts.ids[i]);
+    /* Fresh: no attempt has had a container. A second attempt means that there was a first, with who knows what. */
     if (r >= 0) {
         app->seen = true;
         app->fresh = app->accepted && n_attempts <= 1 && app->n_nodes == 0;
@@ -158,6 +176,7 @@ static int look_at_apps(struct nm_scale_rm *rm, struct nm_scale_model *m, char *
     r = nm_scale_parse_apps(p.body, p.size, &m->apps, &m->n_apps, &message);
     if (r < 0)
         return wrong_page(path, r, message, ret_message);
+    /* What fails for one application may be its end. What would fail for all isn't tried a thousand times over. */
     for (size_t i = 0; i < m->n_apps && i < APPS_ASKED; i++) {
         r = look_at_app(rm, &m->apps[i]);
         if (r == -ENOMEM || r == -ECANCELED || r == -ETIMEDOUT || r == -ECONNREFUSED)
@@ -166,6 +185,7 @@ static int look_at_apps(struct nm_scale_rm *rm, struct nm_scale_model *m, char *
     return 0;
 }
 
+/* Any failure but our own is the node's silence, which choose.c takes for "stays". */
 static int ask_node(struct nm_scale_rm *rm, const struct nm_scale_node *n, struct nm_scale_answer *a)
 {
     _cleanup_(page_done) struct page p = {0};
@@ -186,6 +206,8 @@ static int ask_node(struct nm_scale_rm *rm, const struct nm_scale_node *n, struc
     return r == -ENOMEM || r == -ECANCELED ? r : 0;
 }
 
+/* One after the other: empty nodes answer in milliseconds. Where they can't be reached at all (a firewall, say) each
+ * would cost the time-out, for which SILENT_MOST is there. */
 static int ask_nodes(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
 {
     unsigned silent = 0;
@@ -221,12 +243,14 @@ static int look_at_active(struct nm_scale_rm *rm, enum nm_scale_depth depth, str
         r = look_at_demand(rm, &m, ret_message);
     if (r >= 0)
         r = look_at_nodes(rm, &m, ret_message);
+    if (r >= 0 && nm_scale_has_labels(&m))
+        r = look_at_waiting(rm, &m, ret_message);
     if (r >= 0 && depth == NM_SCALE_FULL && rm->ask_nodes)
         r = ask_nodes(rm, &m, ret_message);
     if (r < 0)
         return r;
     *ret = m;
-    m = (struct nm_scale_model){0};
+    m = (struct nm_scale_model){0}; /* it is the caller's now */
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "nmscale/print.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/tell.h"
 
 struct run {
     const struct nm_scale_options *options;
@@ -31,6 +32,7 @@ static void on_signal(int signal)
     stop = true;
 }
 
+/* Without SA_RESTART: what sleeps or waits wakes. A reader of our output that has gone is found when it is flushed. */
 static void set_up_signals(void)
 {
     const struct sigaction action = {.sa_handler = on_signal};
@@ -43,7 +45,7 @@ static void set_up_signals(void)
 
 static enum nm_scale_exit fail(enum nm_scale_exit exit, const char *message, int r)
 {
-    fprintf(stderr, "nmscale: %s\n", message ? message : strerror(-r));
+    nm_tell("%s", message ? message : strerror(-r));
     return exit;
 }
 
@@ -52,9 +54,9 @@ static int lock(const char *path, int *ret_fd)
     int r = nm_scale_lock(path, ret_fd);
 
     if (r == -EWOULDBLOCK)
-        fprintf(stderr, "nmscale: another nmscale is at work: %s.lock is taken\n", path);
+        nm_tell("another nmscale is at work: %s.lock is taken", path);
     else if (r < 0)
-        fprintf(stderr, "nmscale: %s.lock can't be locked: %s\n", path, strerror(-r));
+        nm_tell("%s.lock can't be locked: %s", path, strerror(-r));
     return r;
 }
 
@@ -63,6 +65,8 @@ static enum nm_scale_exit lock_exit(int r)
     return r == -EWOULDBLOCK ? NM_SCALE_BUSY : NM_SCALE_FAILED;
 }
 
+/* Locked for as long as nmscale runs, and not for the writing alone: two that watch would each write what the other
+ * doesn't know. The memory belongs to the first address, so that its order matters and another cluster's is refused. */
 static enum nm_scale_exit open_memory(struct run *run)
 {
     const struct nm_scale_options *o = run->options;
@@ -74,7 +78,7 @@ static enum nm_scale_exit open_memory(struct run *run)
         return fail(NM_SCALE_FAILED, "there is no HOME to remember in: name a file with --state", 0);
     r = nm_scale_make_parents(run->state);
     if (r < 0) {
-        fprintf(stderr, "nmscale: the directory of %s can't be made: %s\n", run->state, strerror(-r));
+        nm_tell("the directory of %s can't be made: %s", run->state, strerror(-r));
         return NM_SCALE_FAILED;
     }
     r = lock(run->state, &run->state_lock);
@@ -92,6 +96,7 @@ static enum nm_scale_exit save_memory(const struct run *run)
     return r < 0 ? fail(NM_SCALE_FAILED, message, r) : NM_SCALE_OK;
 }
 
+/* All that was tried, whatever came of it. Without memory it is NULL, which json_object_set_new() refuses. */
 static json_t *result_to_json(const struct nm_scale_result *res)
 {
     json_t *nodes = json_array();
@@ -121,6 +126,7 @@ static enum nm_scale_exit tell_json(const struct run *run, const struct nm_scale
     return NM_SCALE_OK;
 }
 
+/* The sentence goes to stderr, for cron's mail; the table is what was asked for. */
 static void tell_result(const struct nm_scale_result *res)
 {
     size_t gone = 0;
@@ -133,7 +139,7 @@ static void tell_result(const struct nm_scale_result *res)
     for (size_t i = 0; i < res->n; i++)
         printf("  %s  %s\n", res->targets[i].id, nm_scale_fate_name(res->targets[i].fate));
     if (res->why)
-        fprintf(stderr, "nmscale: %s\n", res->why);
+        nm_tell("%s", res->why);
 }
 
 /* What was put back was wanted, or could not go: its time begins anew, and the next look doesn't try it at once. */
@@ -144,6 +150,8 @@ static void remember_result(struct run *run, const struct nm_scale_result *res)
             nm_scale_memory_restart(&run->memory, res->targets[i].id, nm_realtime_usec() / NM_USEC_PER_MSEC);
 }
 
+/* The table comes before it is applied, JSON after: a person wants to see what is about to happen, a program one
+ * document with all of it. */
 static enum nm_scale_exit tell_and_apply(struct run *run, const struct nm_scale_finding *f)
 {
     const struct nm_scale_options *o = run->options;
@@ -169,6 +177,7 @@ static enum nm_scale_exit tell_and_apply(struct run *run, const struct nm_scale_
     return res.exit != NM_SCALE_OK ? res.exit : e;
 }
 
+/* Remembered before it is told or done: a run that is killed in the middle has looked all the same. */
 static enum nm_scale_exit look(struct run *run)
 {
     const struct nm_scale_options *o = run->options;
@@ -215,6 +224,8 @@ static enum nm_scale_exit watch(struct run *run)
     return NM_SCALE_OK;
 }
 
+/* The ResourceManager's pages aren't asked, nor the memory: that it is off the file and that rmadmin has succeeded is
+ * all. */
 static enum nm_scale_exit readmit(struct run *run)
 {
     const struct nm_scale_apply a = {.options = run->options};
@@ -224,6 +235,7 @@ static enum nm_scale_exit readmit(struct run *run)
     return r < 0 ? fail(NM_SCALE_FAILED, message, r) : NM_SCALE_OK;
 }
 
+/* The exclude file's lock first: an nmscale of another account or state file may be at work on the same cluster. */
 static enum nm_scale_exit run_all(struct run *run)
 {
     const struct nm_scale_options *o = run->options;

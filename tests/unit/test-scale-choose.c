@@ -250,6 +250,34 @@ static void test_labels(void **state)
     expect_given(w, "g0 g1 g2 x");
 }
 
+/* What waits in a partition keeps its nodes and no others, and brings back those on their way. */
+static void test_labels_demand(void **state)
+{
+    struct world *w = *state;
+    struct nm_scale_rules r = rules;
+    const struct nm_scale_capacity g1 = {.id = "g1:1", .label = "gpu"}, x = {.id = "x:1", .label = ""};
+
+    r.min_per_label = 0;
+    world_set(&world_node(&w->model, "g0")->label, "gpu");
+    world_set(&world_node(&w->model, "g1")->label, "gpu");
+    world_node(&w->model, "x");
+    w->model.waiting = calloc(1, sizeof *w->model.waiting);
+    assert_non_null(w->model.waiting);
+    w->model.waiting[0] = (struct nm_scale_waiting){.label = world_copy("gpu"), .mb = 10240, .vcores = 10};
+    w->model.n_waiting = 1;
+    look(w, 0);
+    look(w, 100 * SECOND);
+    choose(w, &r);
+    expect_given(w, "g0 x");
+    expect(w, "g1", NM_SCALE_DEMAND);
+    assert_false(nm_scale_demand_is_back(&w->model, &g1, 1)); /* g0 has room for it */
+    w->model.waiting[0].vcores++;
+    choose(w, &r);
+    expect_given(w, "x");
+    assert_true(nm_scale_demand_is_back(&w->model, &g1, 1));
+    assert_false(nm_scale_demand_is_back(&w->model, &x, 1));
+}
+
 static void test_data_seen(void **state)
 {
     struct world *w = *state;
@@ -366,7 +394,7 @@ static void test_demand_keeps(void **state)
 static void test_demand_back(void **state)
 {
     struct world *w = *state;
-    const struct nm_scale_capacity b = {.id = "b:1", .mb = 10240, .vcores = 10};
+    const struct nm_scale_capacity b = {.id = "b:1", .label = "", .mb = 10240, .vcores = 10};
 
     world_node(&w->model, "a");
     world_set(&world_node(&w->model, "b")->state, "DECOMMISSIONING");
@@ -430,6 +458,7 @@ int main(void)
         WORLD_TEST(test_order),
         WORLD_TEST(test_min_nodes),
         WORLD_TEST(test_labels),
+        WORLD_TEST(test_labels_demand),
         WORLD_TEST(test_data_seen),
         WORLD_TEST(test_data_unknown),
         WORLD_TEST(test_data_not_seen_once),

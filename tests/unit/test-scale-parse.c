@@ -199,12 +199,48 @@ static void test_containers(void **state)
     }
 }
 
+#define USAGE(partition, mb, vcores) \
+    "{\"partitionName\":\"" partition "\",\"pending\":{\"memory\":" mb ",\"vCores\":" vcores "}}"
+#define LEAF(usages) "{\"resources\":{\"resourceUsagesByPartition\":[" usages "]}}"
+
+static int parse_waiting(struct parsed *p, const char *text)
+{
+    return nm_scale_parse_waiting(text, strlen(text), &p->m.waiting, &p->m.n_waiting, &p->message);
+}
+
+static void test_waiting(void **state)
+{
+    static const char *const none[] = {"{\"scheduler\":{\"schedulerInfo\":{\"rootQueue\":{\"queueName\":\"root\"}}}}",
+                                       "{\"scheduler\":{\"schedulerInfo\":{\"queues\":null}}}"};
+    _cleanup_(parsed_done) struct parsed p = {0}, wrong = {0};
+
+    (void)state;
+    assert_int_equal(
+        parse_waiting(&p, "{\"scheduler\":{\"schedulerInfo\":{\"queues\":{\"queue\":["
+                          "{\"queues\":{\"queue\":[" LEAF(USAGE("", "9", "9") "," USAGE("gpu", "1024", "1")) "]},"
+                          "\"resources\":{\"resourceUsagesByPartition\":[" USAGE("gpu", "1024", "1") "]}},"
+                          LEAF(USAGE("gpu", "2048", "3") "," USAGE("ssd", "0", "0")) "]}}}}"), 0);
+    assert_int_equal(p.m.n_waiting, 1); /* neither the default partition, nor one in which nothing waits */
+    assert_string_equal(p.m.waiting[0].label, "gpu");
+    assert_int_equal(p.m.waiting[0].mb, 3072); /* of the leaves: a parent's are theirs */
+    assert_int_equal(p.m.waiting[0].vcores, 4);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(none); i++) {
+        _cleanup_(parsed_done) struct parsed q = {.m.n_waiting = 7};
+
+        assert_int_equal(parse_waiting(&q, none[i]), 0);
+        assert_int_equal(q.m.n_waiting, 0);
+    }
+    assert_int_equal(parse_waiting(&wrong, "{\"scheduler\":{}}"), -EBADMSG);
+    assert_non_null(strstr(wrong.message, "schedulerInfo"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nodes),    cmocka_unit_test(test_list_shapes), cmocka_unit_test(test_wrong_nodes),
         cmocka_unit_test(test_too_many), cmocka_unit_test(test_apps),        cmocka_unit_test(test_demand),
         cmocka_unit_test(test_attempts), cmocka_unit_test(test_containers),
+        cmocka_unit_test(test_waiting),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See plan.h. The exclude file is the only note of what is under way: it is what the ResourceManager goes by, so no
+ * other note could disagree with it, and it outlives nmscale. The mark says which lines are nmscale's to take away.
+ */
+
+#include "nmscale/plan.h"
+
+#include <errno.h>
+
+#include "nmscale/exclude.h"
+#include "util/error.h"
+#include "util/tell.h"
+
+static void target_done(struct nm_scale_target *t)
+{
+    free(t->id);
+    free(t->host);
+    free(t->label);
+}
+
+void nm_scale_result_done(struct nm_scale_result *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        target_done(&r->targets[i]);
+    free(r->targets);
+    free(r->why);
+    *r = (struct nm_scale_result){0};
+}
+
+const char *nm_scale_fate_name(enum nm_scale_fate fate)
+{
+    switch (fate) {
+    case NM_SCALE_WAITING:
+        return "waiting";
+    case NM_SCALE_GONE:
+        return "decommissioned";
+    case NM_SCALE_BACK:
+        return "put-back";
+    case NM_SCALE_IN_DOUBT:
+        return "in-doubt";
+    }
+    return "unknown";
+}
+
+char **nm_scale_target_hosts(const struct nm_scale_result *res, bool waiting_only, size_t *ret_n)
+{
+    char **hosts = calloc(res->n + 1, sizeof *hosts);
+
+    *ret_n = 0;
+    for (size_t i = 0; hosts && i < res->n; i++)
+        if (!waiting_only || res->targets[i].fate == NM_SCALE_WAITING)
+            hosts[(*ret_n)++] = res->targets[i].host;
+    return hosts;
+}
+
+/* Of a node on its way the ResourceManager shows as much room as is in use there, so what it could take isn't known
+ * any more: `alive` says whether it can be believed. */
+static int add_target(struct nm_scale_result *res, const struct nm_scale_node *n, bool alive)
+{
+    struct nm_scale_target *grown = reallocarray(res->targets, res->n + 1, sizeof *grown), *t;
+
+    if (!grown)
+        return -ENOMEM;
+    res->targets = grown;
+    t = &grown[res->n];
+    *t = (struct nm_scale_target){
+        .mb = alive ? n->free_mb : 0,
+        .vcores = alive ? n->free_vcores : 0,
+    };
+    t->id = strdup(n->id);
+    t->host = strdup(n->host);
+    t->label = strdup(n->label);
+    if (!t->id || !t->host || !t->label) {
+        target_done(t);
+        return -ENOMEM;
+    }
+    res->n++;
+    return 0;
+}
+
+/*
+ * Hosts with nmscale's mark, by what the ResourceManager says of their nodes. On its way: an nmscale that was killed
+ * has left it so, and it is taken over. Running: the file was written but never read, or somebody has started the node
+ * again; it is let go first (*stale, of words of `marked`), for it may be needed by now and is judged like any other.
+ * Decommissioned: given back, which is how it stays.
+ */
+static int take_over(const struct nm_scale_model *m, char *const *marked, size_t n, struct nm_scale_result *res,
+                     char **stale, size_t *n_stale)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < m->n_nodes; k++) {
+            const struct nm_scale_node *node = &m->nodes[k];
+            int r = 0;
+
+            if (!nm_streq(node->host, marked[i]))
+                continue;
+            if (nm_streq(node->state, "DECOMMISSIONING")) {
+                nm_tell("%s: on its way since an earlier nmscale", node->id);
+                r = add_target(res, node, false);
+            } else if (nm_scale_is_running(node) && (*n_stale == 0 || stale[*n_stale - 1] != marked[i])) {
+                stale[(*n_stale)++] = marked[i];
+            }
+            if (r < 0)
+                return r;
+        }
+    return 0;
+}
+
+/* A host that others have excluded goes by their will and stays by it: putting it back is not for nmscale to do. */
+static int add_chosen(const struct nm_scale_model *m, const struct nm_scale_verdict *verdicts, const char *text,
+                      struct nm_scale_result *res)
+{
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < m->n_nodes && verdicts[i].reason == NM_SCALE_GIVE; i++) {
+        if (nm_scale_exclude_has(text, verdicts[i].node->host))
+            nm_tell("%s: somebody else has excluded its host, so it is left to them", verdicts[i].node->id);
+        else
+            r = add_target(res, verdicts[i].node, true);
+    }
+    return r;
+}
+
+/* The file without what is stale: what was running and is to go has to be added again, as if it were new. */
+static int without_stale(const char *text, const struct nm_scale_model *m, struct nm_scale_result *res, char **ret)
+{
+    _cleanup_free_ char **stale = NULL;
+    char **marked = NULL;
+    size_t n_marked = 0, n_stale = 0;
+    int r = nm_scale_exclude_marked(text, &marked, &n_marked);
+
+    stale = calloc(n_marked + 1, sizeof *stale);
+    if (r >= 0)
+        r = stale ? take_over(m, marked, n_marked, res, stale, &n_stale) : -ENOMEM;
+    if (r >= 0)
+        r = (*ret = nm_scale_exclude_remove(text, stale, n_stale)) ? 0 : -ENOMEM;
+    nm_scale_words_free(marked, n_marked);
+    return r;
+}
+
+int nm_scale_plan(const char *exclude_file, const struct nm_scale_model *m, const struct nm_scale_verdict *verdicts,
+                  struct nm_scale_result *res, char **ret_new, char **ret_message)
+{
+    _cleanup_free_ char *old = NULL, *kept = NULL, *new = NULL, **hosts = NULL;
+    size_t n_hosts;
+    int r = nm_scale_exclude_read(exclude_file, &old, ret_message);
+
+    if (r >= 0)
+        r = without_stale(old, m, res, &kept);
+    if (r >= 0)
+        r = add_chosen(m, verdicts, kept, res);
+    if (r < 0)
+        return r;
+    hosts = nm_scale_target_hosts(res, false, &n_hosts);
+    new = hosts ? nm_scale_exclude_add(kept, hosts, n_hosts) : NULL;
+    if (!new)
+        return -ENOMEM;
+    *ret_new = nm_streq(old, new) ? NULL : STEAL_PTR(new);
+    return 0;
+}
