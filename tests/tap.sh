@@ -5,6 +5,8 @@
 # done_testing last; a suite that ends before that counts as failed, so that a suite which dies
 # early can't look like a short one that passed.
 
+[ -z "${tap_count:-}" ] || return 0 # two libraries of one suite want it
+
 tap_count=0
 tap_failed=0
 tap_done=

@@ -31,7 +31,7 @@ bench: $(bench_programs) first-instruction nmd nm-shim nmctl/nmctl
 bench-vm: first-instruction sampling-bench cpu-probe
 	$(srcdir)/tests/vm/run --suites $(srcdir)/%D%/vm --build .
 
-# Container packing, in Hadoop's scheduler load simulator, which Maven loads: more than an hour.
+# Container packing, in Hadoop's scheduler load simulator, which Maven loads: three quarters of an hour.
 bench-packing:
 	$(srcdir)/%D%/packing/bench.py --build .
 .PHONY: bench bench-vm bench-packing

@@ -37,8 +37,8 @@ contract='{"node":{"state":"string","backend":"string","capacity":{"memory_bytes
   "utilization":{"memory":0.0,"cpu":0.0},"over_allocation_threshold":{"memory":0.8,"cpu":0.8},
   "preemption_threshold":{"memory":0.95,"cpu":0.95},
   "sample":{"age_usec":0,"period_usec":3000000,"cost_usec":0}},
- "containers":{"guaranteed_running":0,"opportunistic_running":0,"paused":0,"queued":0,"completed":0},
- "queue":{"length":0,"max_length":10},
+ "containers":{"guaranteed_running":0,"opportunistic_running":0,"paused":0,"preparing":0,"queued":0,"completed":0},
+ "queue":{"length":0,"max_length":10,"upstream_limit":"number|null"},
  "preemptions":{"paused":0,"resumed":0,"killed":0,"reclaimed_bytes":0,"running_reclaims":0},
  "upstream":{"kind":"string","state":"string"}}'
 s=$(nmctl status --json)
@@ -55,7 +55,7 @@ is "thresholds are the defaults" \
 is "the period is the configured one" "$(values .node.sample.period_usec)" '[100000]'
 check "a sample is not older than a few periods" wait_until 5 status_is '.node.sample.age_usec < 500000' true
 is "nothing is there yet" "$(values '.containers[], .queue.length, .queue.max_length, .preemptions[]')" \
-    '[0,0,0,0,0,0,10,0,0,0,0,0]'
+    '[0,0,0,0,0,0,0,10,0,0,0,0,0]'
 
 hog busy -m 300M -c 1.5 --app shop -- 100
 submit waits --opportunistic -m 870M -c 0.25 -- sleep 300

@@ -38,6 +38,8 @@ is "three opportunistic ones beside a guaranteed that uses little" "$(states o1 
 grow g1
 check "memory over beta: the latest-started is killed" wait_until 20 in_state o3 COMPLETED
 is "as preempted" "$(field_of o3 '"\(.exit_reason) \(.exit_code)"')" "preempted 137"
+is "for what, and by which decision" "$(field_of o3 '"\(.exit_cause) \(.exit_decision)"')" \
+    "$(decision_of o3 kill .reason) $(decision_of o3 kill .number)"
 check "the guaranteed one grows on" wait_until 20 uses g1 600
 samples 20
 is "no more are killed than needed" "$(states g1 o1 o2)" "RUNNING RUNNING RUNNING "

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
+# beside: others
 #
 # Bad input of every kind: one clear error that names the thing, the value and what is allowed;
 # nothing changes, and nmd and its containers go on.

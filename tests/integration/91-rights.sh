@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 90
+# beside: others
 #
 # Who may do what on the socket, and as whom containers run: root, members of the admin group, the
 # owner of a container, and somebody else. The uids need no accounts here; tests/vm/suites/15-security.sh

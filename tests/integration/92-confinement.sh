@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 90
+# beside: others
 #
 # What a container is given and what it can't reach, seen from inside; and paths that users give or
 # tamper with: links, pipes, directories of others, renames in mid-air.

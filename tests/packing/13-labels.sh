@@ -6,16 +6,10 @@
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-need 'the ResourceManager starts with labels' rm_start yarn.node-labels.enabled=true \
-    yarn.node-labels.configuration-type=distributed "yarn.node-labels.fs-store.root-dir=file://$dir/labels" \
-    "$cs.root.accessible-node-labels=*" "$cs.root.default.accessible-node-labels=*" \
-    "$cs.root.accessible-node-labels.gpu.capacity=100" "$cs.root.default.accessible-node-labels.gpu.capacity=100" \
-    "$cs.root.accessible-node-labels.ssd.capacity=100" "$cs.root.default.accessible-node-labels.ssd.capacity=100"
-need 'labels are made' rm_admin -addToClusterNodeLabels 'gpu(exclusive=true),ssd(exclusive=true)'
+need 'the ResourceManager starts with two labels' rm_start_labelled gpu ssd
 gpu=10240:10:gpu ssd=10240:10:ssd
 need '16 nodes register: six with one label, four with another, six with none' \
     cluster_start 16 $gpu $gpu $gpu $gpu $gpu $gpu $ssd $ssd $ssd $ssd 10240:10:
-labelled() { rm_get nodes | jq '[.nodes.node[] | select((.nodeLabels // []) | index("'"$1"'"))] | length' | grep -qx "$2"; }
 wait_until 30 labelled gpu 6
 wait_until 30 labelled ssd 4
 check 'nine containers are placed on each' ask 9 label=gpu

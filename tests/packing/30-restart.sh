@@ -7,10 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 need 'the ResourceManager starts with recovery' rm_start "$pack_policy.pack.high-threshold=80" \
-    yarn.resourcemanager.recovery.enabled=true \
-    yarn.resourcemanager.store.class=org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore \
-    "yarn.resourcemanager.fs.state-store.uri=file://$dir/state" \
-    yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms=500
+    "${rm_remembers[@]}"
 need 'ten light nodes register' cluster_start 10 10240:10
 check '20 containers are placed' ask_and_settle 20
 where=$(nodes_json | jq -c '[.[] | [.name, .containers]]')

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
+# beside: others
 #
 # Configurations that would put all containers on one node, or can't be meant: the ResourceManager ends with a sentence.
 # shellcheck source=tests/packing/lib.sh

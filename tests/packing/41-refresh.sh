@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
+# beside: others
 #
 # Queues that come with rmadmin -refreshQueues, while the ResourceManager runs.
 # shellcheck source=tests/packing/lib.sh

@@ -1,53 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
+# beside: others
 #
 # nmscale on a stock ResourceManager with light nodes: what it names and why the others stay; giving back, and putting back
 # for each reason there is.
-# shellcheck source=tests/packing/lib.sh
-. "$(dirname "$0")/lib.sh"
-
-nmscale=$NMD_TEST_BUILD/nmscale/nmscale
-[ -x "$nmscale" ] || skip_all "there is no $nmscale: make it first"
-exclude=$dir/exclude
-nms() { "$nmscale" --rm "$rm_web" --state "$dir/state.json" --min-nodes 0 --idle-for 0s "$@"; } # later options win
-given() { nms --json "$@" | jq -r '[.nodes[].host] | join(" ")'; }
-gives() { [ "$(given "${@:2}")" = "$1" ]; }
-reason() { nms --json --all "${@:2}" | jq -r '.nodes[] | select(.host == "'"$1"'") | .reason'; } # NODE
-state() { rm_get nodes | jq -r '.nodes.node[] | select(.nodeHostName == "'"$1"'") | .state'; }
-is_state() { [ "$(state "$1")" = "$2" ]; }
-forget() { rm -f "$dir/state.json"; }
-# Hadoop's own rmadmin, on the class path of the suite.
-cat >"$dir/rmadmin" <<END
-#!/bin/bash
-echo "\$*" >>"$dir/rmadmin.calls"
-exec java $(printf '%q ' "${java_options[@]}") -cp '$(hadoop_classpath)' org.apache.hadoop.yarn.client.cli.RMAdminCLI "\$@"
-END
-chmod +x "$dir/rmadmin"
-apply() { nms --apply -x "$exclude" --rmadmin "$dir/rmadmin" --poll 200ms "$@"; }
-# In the background, its outputs in files: $apply_pid. Waits until so many nodes are on their way: $leaving.
-apply_pid='' leaving=''
-are_leaving() { [ "$(rm_nodes DECOMMISSIONING | wc -l)" = "$1" ]; }
-begin_apply() { # N OPTION...
-    local n=$1
-    shift
-    # exec: the process is nmscale itself, so that a signal reaches it
-    exec_apply --at-most "$n" --timeout 100s "$@" >"$dir/apply.out" 2>"$dir/apply.err" &
-    apply_pid=$!
-    wait_until 60 are_leaving "$n" || return 1
-    leaving=$(rm_nodes DECOMMISSIONING)
-}
-exec_apply() {
-    exec "$nmscale" --rm "$rm_web" --state "$dir/state.json" --min-nodes 0 --idle-for 0s --apply -x "$exclude" \
-        --rmadmin "$dir/rmadmin" --poll 200ms "$@"
-}
-apply_ends() { # its exit status
-    local status=0
-    wait "$apply_pid" || status=$?
-    apply_pid=''
-    return "$status"
-}
-at_exit 'end_process "$apply_pid"'
+# shellcheck source=tests/packing/nmscale.sh
+. "$(dirname "$0")/nmscale.sh"
 
 need 'the ResourceManager starts with the policy' rm_start "$pack_policy.pack.high-threshold=80"
 need 'ten light nodes register' cluster_start 10 10240:10
@@ -83,6 +42,7 @@ printf 'admins-own # since May\n' >"$exclude"
 chmod 640 "$exclude"
 need 'the application ends' light finish
 check 'all ten can go' wait_until 20 eval '[ "$(given | wc -w)" = 10 ]'
+forget # so that all have been empty since one look, and go by their names
 out=$(apply --at-most 2 --json 2>"$dir/err")
 is 'two are given back' "$? $(jq -r '[.applied.nodes[] | .host + " " + .outcome] | join(", ")' <<<"$out")" \
     '0 node01 decommissioned, node02 decommissioned'

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
+# beside: others
 #
 # nmscale and those who are no ResourceManager, or not now: nobody there, a standby, web pages, wrong types, endless and
 # slow answers; and its own files damaged, foreign or locked. Each is told in a sentence, with the exit status for it.

@@ -1,38 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
+# beside: others
 #
 # nmscale on a real cluster: a stock ResourceManager, three stock NodeManagers, and a MapReduce job that must not notice:
 # while it runs, a node that it doesn't need is given back, one that holds its mappers' output isn't, and what was asked for
 # too early waits for the job's end.
 #
 # All of it is in a network and mount namespace of its own: MapReduce listens on all addresses, and nodes need names.
-# shellcheck source=tests/packing/lib.sh
-. "$(dirname "$0")/lib.sh"
-
-nmscale=$NMD_TEST_BUILD/nmscale/nmscale
-[ -x "$nmscale" ] || skip_all "there is no $nmscale: make it first"
+# shellcheck source=tests/packing/nmscale.sh
+. "$(dirname "$0")/nmscale.sh"
 
 # ---- what there is to run ----
-stock=$NMD_TEST_BUILD/java/stock
-build_stock() {
-    exec 8>"$NMD_TEST_BUILD/java/lock"
-    flock 8
-    [ ! "$stock/classpath" -nt "$packing_here/stock/pom.xml" ] || return 0
-    mvn -q -B -f "$packing_here/stock/pom.xml" package "-DbuildDirectory=$stock" </dev/null >&2 && touch "$stock/classpath"
-}
-if [ -z "${NMD_TEST_NAMESPACE:-}" ]; then
-    build_stock || { not_ok 'the class path of a stock cluster is there'; done_testing; }
-    unshare --net --mount true 2>/dev/null || skip_all 'no namespaces of its own can be had here: be root'
-    # The suite begins anew in there; this shell has nothing to tell.
-    # shellcheck disable=SC2034 # read by tap.sh
-    tap_done=1
-    NMD_TEST_NAMESPACE=1 exec unshare --net --mount bash "$0"
-fi
-python3 -c 'import fcntl, socket, struct
-fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14x", b"lo", 0x41))' # lo is up
-
-stock_classpath=$(cat "$stock/classpath")
+stock_build || { not_ok 'the class path of a stock cluster is there'; done_testing; }
+own_network
 java_home=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
 small='-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
 export JAVA_HOME=$java_home
@@ -99,21 +80,10 @@ configure() {
         mapreduce.shuffle.port=0
 }
 
-nms() { "$nmscale" --rm "$rm_web" --state "$dir/state.json" --min-nodes 0 --idle-for 0s "$@"; }
-answer() { nms --json --all "${@:2}" | jq -r "$1"; } # JQ OPTION...
-given() { answer '[.nodes[] | select(.give) | .host] | join(" ")' "$@"; }
 used_nodes() { rm_get nodes | jq -r '[.nodes.node[] | select(.numContainers > 0) | .nodeHostName] | sort | join(" ")'; }
 holds() { # N [N...]: containers of the nodes, the fullest first
     [ "$(rm_get nodes | jq -r '[.nodes.node[].numContainers] | sort | reverse | join(" ")')" = "$*" ]
 }
-state() { rm_get nodes | jq -r '.nodes.node[] | select(.nodeHostName == "'"$1"'") | .state'; }
-is_state() { [ "$(state "$1")" = "$2" ]; }
-cat >"$dir/rmadmin" <<END
-#!/bin/bash
-exec java $(printf '%q ' "${java_options[@]}") -cp '$(hadoop_classpath)' org.apache.hadoop.yarn.client.cli.RMAdminCLI "\$@"
-END
-chmod +x "$dir/rmadmin"
-apply=(--apply -x "$dir/exclude" --rmadmin "$dir/rmadmin" --poll 300ms)
 
 configure
 need 'a stock ResourceManager starts' rm_again
@@ -129,23 +99,20 @@ used=$(used_nodes)
 free=$(printf 'node01\nnode02\nnode03\n' | grep -vxF "${used// /$'\n'}")
 is 'the third can be given back' "$(given)" "$free"
 is 'it says so itself' "$(given --ask-nodes)" "$free"
-nms "${apply[@]}" >"$dir/out" 2>&1
+apply >"$dir/out" 2>&1
 is 'it is decommissioned while the job runs' "$? $(state "$free")" '0 DECOMMISSIONED'
 gone() { ! kill -0 "${node_pids[${free#node0} - 1]}" 2>/dev/null; }
 check 'and its NodeManager has ended' wait_until 30 gone
 
 need 'the mappers end; one node is empty while the reducer runs' wait_until 120 holds 2 0 0
 empty=$(tr ' ' '\n' <<<"$used" | grep -vxF "$(used_nodes)")
-about() { answer '.nodes[] | select(.host == "'"$empty"'") | .reason + " " + (.application // "")' "$@"; }
+about() { nms --json --all "$@" | jq -r '.nodes[] | select(.host == "'"$empty"'") | .reason + " " + (.application // "")'; }
 app=$(rm_get 'apps?states=RUNNING' | jq -r '.apps.app[0].id')
 is 'it stays: the job that was there still runs' "$(about)" "has-data $app"
-rm -f "$dir/state.json"
+forget
 is 'who never looked before does not know' "$(about)" "unknown-data $app"
 is 'but the node does' "$(about --ask-nodes)" "has-data $app"
-nms "${apply[@]}" --trust-rm --timeout 100s >"$dir/out" 2>"$dir/err" &
-applying=$!
-at_exit 'end_process "$applying"'
-check 'asked for all the same, it is on its way' wait_until 30 is_state "$empty" DECOMMISSIONING
+need 'asked for all the same, it is on its way' begin_apply 1 --trust-rm
 status=0
 wait "$job_pid" || status=$?
 job_pid=''
@@ -153,7 +120,6 @@ is 'the job succeeds' "$status $(grep -c 'completed successfully' "$dir/job.log"
 is 'with four mappers and a reducer, none of which failed or was killed' \
     "$(sed -nE 's/^\s*((Launched|Failed|Killed) (map|reduce) tasks=[0-9]+)$/\1/p' "$dir/job.log" | sort | paste -sd,)" \
     'Launched map tasks=4,Launched reduce tasks=1'
-status=0
-wait "$applying" || status=$?
-is 'and with it goes the node' "$status $(state "$empty")" '0 DECOMMISSIONED'
+apply_ends
+is 'and with it goes the node' "$? $(state "$empty")" '0 DECOMMISSIONED'
 done_testing

@@ -42,6 +42,28 @@ free_ports() { # N: different ones
 	END
 }
 
+# MapReduce, and the NodeManager as Hadoop has it, for those who want these too: sets stock_classpath.
+stock_build() {
+    local stock=$NMD_TEST_BUILD/java/stock
+    (
+        exec 8>"$NMD_TEST_BUILD/java/lock"
+        flock 8
+        [ ! "$stock/classpath" -nt "$packing_here/stock/pom.xml" ] || exit 0
+        mvn -q -B -f "$packing_here/stock/pom.xml" package "-DbuildDirectory=$stock" </dev/null >&2 && touch "$stock/classpath"
+    ) && stock_classpath=$(cat "$stock/classpath")
+}
+
+# The suite begins anew in a network and a mount namespace of its own, where what listens on all addresses is alone.
+own_network() {
+    if [ -z "${NMD_TEST_NAMESPACE:-}" ]; then
+        unshare --net --mount true 2>/dev/null || skip_all 'no namespaces of its own can be had here: be root'
+        tap_done=1 # this shell has nothing to tell
+        NMD_TEST_NAMESPACE=1 exec unshare --net --mount bash "$0"
+    fi
+    python3 -c 'import fcntl, socket, struct
+fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14x", b"lo", 0x41))' # lo is up
+}
+
 property() { # NAME VALUE
     printf '  <property><name>%s</name><value>%s</value></property>\n' "$1" "$2"
 }
@@ -130,6 +152,12 @@ hadoop_classpath() { printf '%s:%s\n' "$conf" "$NMD_TEST_CLASSPATH"; }
 hadoop_java() { java "${java_options[@]}" -cp "$(hadoop_classpath)" "$@"; }
 rm_admin() { hadoop_java org.apache.hadoop.yarn.client.cli.RMAdminCLI "$@"; }
 
+# What has a ResourceManager that is started again know of applications, so that what runs goes on.
+rm_remembers=(yarn.resourcemanager.recovery.enabled=true
+    yarn.resourcemanager.store.class=org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore
+    "yarn.resourcemanager.fs.state-store.uri=file://$dir/state"
+    yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms=500)
+
 rm_log=$dir/rm.log
 # Starts it and waits for nothing; the status of the process is $rm_pid's.
 rm_launch() {
@@ -156,6 +184,19 @@ end_process() { # PID [SIGNAL]
     kill "-${2:-TERM}" "$1" 2>/dev/null
     wait "$1" 2>/dev/null
 }
+# With partitions, each of which the one queue may use whole; nodes say themselves which label they have.
+rm_start_labelled() { # LABEL...
+    local label names=() more=()
+    for label in "$@"; do
+        names+=("$label(exclusive=true)")
+        more+=("$cs.root.accessible-node-labels.$label.capacity=100"
+            "$cs.root.default.accessible-node-labels.$label.capacity=100")
+    done
+    rm_start yarn.node-labels.enabled=true yarn.node-labels.configuration-type=distributed \
+        "yarn.node-labels.fs-store.root-dir=file://$dir/labels" "$cs.root.accessible-node-labels=*" \
+        "$cs.root.default.accessible-node-labels=*" "${more[@]}" &&
+        rm_admin -addToClusterNodeLabels "$(IFS=,; printf '%s' "${names[*]}")"
+}
 rm_stop() { end_process "$rm_pid"; rm_pid=''; }
 rm_kill() { end_process "$rm_pid" KILL; rm_pid=''; }
 rm_get() { curl -sf "$rm_web/ws/v1/cluster/$1"; } # PATH: JSON of its REST interface
@@ -177,8 +218,10 @@ cluster_start() { # N [SIZE...]
         [ $# -eq 0 ] || shift
         node_add "$(printf 'node%02d' "$i")" "$size" >/dev/null
     done
-    nodes_running "$n"
+    nodes_running "$n" && wait_until 60 nodes_beat
 }
+# The scheduler leaves a node out until it has seen a heartbeat of it, which is some time after it runs in the eyes of all others.
+nodes_beat() { light nodes | jq -e 'all(.[]; .beats > 2 or .state != "RUNNING")' >/dev/null; }
 cluster_stop() { end_process "$cluster_pid"; cluster_pid=''; }
 at_exit 'cluster_stop; rm_stop'
 
@@ -199,6 +242,10 @@ node_add() { # NAME MB:VCORES[:LABEL]
 node_set() { light "node?name=$1&$2" >/dev/null; } # NAME KEY=VALUE[&...]
 rm_nodes() { rm_get nodes | jq -r '.nodes.node[]? | select(.state == "'"${1:-RUNNING}"'") | .nodeHostName' | sort; } # [STATE]
 nodes_running() { wait_until 60 test_nodes "$1"; } # N: that many in the RM's own eyes
+labelled() { # LABEL N: so many running nodes have it
+    [ "$(rm_get nodes | jq --arg name "$1" \
+        '[.nodes.node[] | select(.state == "RUNNING") | select((.nodeLabels // []) | index($name))] | length')" = "$2" ]
+}
 test_nodes() { [ "$(rm_nodes | wc -l)" = "$1" ]; }
 
 ask() { light "ask?n=$1${2:+&$2}" >/dev/null; } # N [KEY=VALUE&...]

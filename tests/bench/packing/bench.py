@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What packing gives back of an elastic cluster, and what it costs: `make bench-packing` runs this.
 
-Hadoop's own scheduler load simulator runs a ResourceManager with N simulated nodes of 20 slots (1 GiB each) and a day of synthetic
-jobs of containers of 1 and 2 slots, whose data is nowhere in particular. Each day is played four times with the same jobs: with the
-Capacity Scheduler as it comes (stock), with Hadoop's own ResourceUsage policy, and with ours, threshold 60 % and 80 %. The
-simulator works in real time, so a day is drawn together: with --day 120 a second stands for 12 minutes, or for 6 with 1,000
-nodes. Jobs are begun
+Hadoop's own scheduler load simulator runs a ResourceManager with N simulated nodes of 10 slots (1 GiB each), as in the published
+example, and a day of synthetic jobs of containers of 1 and 2 slots, for some 18 and 27 minutes, whose data is nowhere in
+particular. Each day is played with the same jobs: with the Capacity Scheduler as it comes (stock), with Hadoop's own ResourceUsage
+policy, and with ours, threshold 60 % and 80 % (the latter with 100 nodes only, unless --mode says more). The simulator works in
+real time, so a day is drawn together: with --day 240 a second stands for 6 minutes, or for 4.8 with 1,000 nodes. Jobs are begun
 
   steady     evenly over the day
   diurnal    as a wave: at 3 in the afternoon 12 times as many as at 3 in the morning
@@ -19,12 +19,13 @@ What is reckoned from when each node had containers (Simulation.java looks every
   - So the scaler knows BOOT ahead when a node will be needed, the same in all runs: what differs is the placement alone.
     Nobody waits for a node, and none is kept for shuffle data that lies on it.
   - "saved" is against stock with the same scaler, not against a cluster that never shrinks ("paid" is of that).
+  - "used" is what was allocated of all memory that there is, "of paid" of that of the nodes that are paid for.
   - "jobs" is by how much longer all jobs took together, from submission to end, than with stock; "middle" is that of the middle one.
   - "allocate" is what an application's call takes, "heartbeat" what a node's takes the scheduler: containers are placed there, and
     the policy is asked. Microseconds, without the first fifth of the day, in which Java still compiles.
 
-The four runs of a load with 100 nodes go side by side, so that whatever else the machine does disturbs all of them; those with
-1,000 go alone, since there the calls are what is looked at. Best on a quiet machine with two CPUs or more.
+The runs of a load go side by side, so that whatever else the machine does disturbs all of them. Best on a quiet machine with two CPUs
+or more.
 """
 import argparse
 import json
@@ -44,18 +45,21 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent.parent
 SIZES = (100, 1000)
 MODES = ("stock", "packing", "packing 80 %", "usage")
+# Of 1,000 nodes only what is compared: a day alone takes five minutes.
+PLAYED = {100: MODES, 1000: ("stock", "packing", "usage")}
+POLICIES = {"usage": "org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.ResourceUsageMultiNodeLookupPolicy",
+            "packing": "nmd.packing.PackingPolicy"}
 SLOT_MB = 1024
-UTILIZATION = 0.25
 HOUR = 3600.0
 IDLE, BOOT = 10 * 60.0, 3 * 60.0  # seconds of the day that is played
 MINIMUM = 0.05
 HEARTBEAT_MS = {100: 250, 1000: 1000}
-# Ten times as many nodes are ten times the work: their day, and all in it, takes longer, and they run alone.
-SLOWER = {100: 1, 1000: 2}
-BESIDE = {100: 4, 1000: 1}
+# Ten times as many nodes are ten times the work: their day, and all in it, takes longer.
+SLOWER = {100: 1, 1000: 1.25}
+BESIDE = {100: 4, 1000: 3}
 
 # Kinds of jobs: their share, how many containers, of how much memory, and for how many minutes of the day.
-CLASSES = (("query", 0.75, 8, 1024, 36), ("batch", 0.25, 30, 2048, 54))
+CLASSES = (("query", 0.75, 8, 1024, 18), ("batch", 0.25, 30, 2048, 27))
 
 
 def loads():
@@ -67,12 +71,12 @@ def loads():
     }
 
 
-def trace(nodes, slots, hours, day, seed):
+def trace(nodes, slots, load, utilization, day, seed):
     """A SYNTH trace of as many jobs as make the utilization; the simulator draws the rest from the seed."""
     minute = day / (24 * 60)
     work = sum(share * (count * memory + 1.5 * SLOT_MB) * minutes * minute for _, share, count, memory, minutes in CLASSES)
-    jobs = round(UTILIZATION * nodes * slots * SLOT_MB * day / work)
-    times = [{"time": round(hour * day / 24), "weight": weight} for hour, weight in enumerate(hours)]
+    jobs = round(utilization * nodes * slots * SLOT_MB * day / work)
+    times = [{"time": round(hour * day / 24), "weight": weight} for hour, weight in enumerate(loads()[load])]
     return {
         "description": "a day of packing", "num_nodes": nodes, "nodes_per_rack": nodes, "num_jobs": jobs, "rand_seed": seed,
         "workloads": [{
@@ -101,8 +105,7 @@ def scheduler_settings(mode):
               root + "maximum-applications": 100000, root + "maximum-am-resource-percent": 0.5,
               root + "node-locality-delay": -1}
     if mode != "stock":
-        name = {"usage": "org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement."
-                         "ResourceUsageMultiNodeLookupPolicy", "packing": "nmd.packing.PackingPolicy"}[mode.split()[0]]
+        name = POLICIES[mode.split()[0]]
         values |= {root + "multi-node-placement-enabled": "true", multi: "pack", multi + ".names": "pack",
                    multi + ".pack.class": name, multi + ".pack.sorting-interval.ms": 1000}
     if mode == "packing 80 %":
@@ -144,11 +147,11 @@ class Run:
     processes = []
 
     def __init__(self, work, jars, load, nodes, mode, arg):
-        self.load, self.nodes, self.mode, self.day = load, nodes, mode, arg.day * SLOWER[nodes]
+        self.load, self.nodes, self.mode, self.day = load, nodes, mode, round(arg.day * SLOWER[nodes])
         self.dir = work / f"{load}-{nodes}-{mode}".replace(" ", "").rstrip("%")
         configure(self.dir / "conf", nodes, mode, arg.slots)
         file = self.dir / "trace.json"
-        file.write_text(json.dumps(trace(nodes, arg.slots, loads()[load], self.day, arg.seed)))
+        file.write_text(json.dumps(trace(nodes, arg.slots, load, arg.utilization / 100, self.day, arg.seed)))
         self.log = open(self.dir / "output", "w")
         self.process = subprocess.Popen(
             ["java", "-Xmx1500m", "-XX:+UseSerialGC", "--add-opens=java.base/java.lang=ALL-UNNAMED",
@@ -202,7 +205,7 @@ def compare(run, stock):
     return sum(mine) / sum(theirs) - 1, statistics.median(mine) / statistics.median(theirs) - 1
 
 
-HEAD = (("load", 8), ("nodes", 6), ("placement", 15), ("used", 6), ("in use", 7), ("paid", 6), ("saved", 6), ("taken", 6), ("jobs", 7),
+HEAD = (("load", 8), ("nodes", 6), ("placement", 15), ("used", 6), ("in use", 7), ("paid", 6), ("of paid", 8), ("saved", 6), ("taken", 6), ("jobs", 7),
         ("middle", 7), ("allocate: middle", 17), ("mean", 6), ("99 %", 7), ("heartbeat: middle", 18), ("mean", 6), ("99 %", 7))
 
 
@@ -217,7 +220,7 @@ def row(run, stock):
     if run is not stock:
         longer, middle = compare(run, stock)
         against = [f"{1 - run['paid'] / stock['paid']:.0%}", f"{longer:+.1%}", f"{middle:+.1%}"]
-    shares = [f"{run[name]:.0%}" for name in ("used", "in_use", "paid")]
+    shares = [f"{share:.0%}" for share in (run["used"], run["in_use"], run["paid"], run["used"] / run["paid"])]
     return line([run["load"], run["nodes"], run["mode"], *shares, against[0], f"{run['taken']:.1f}", *against[1:]]
                 + [f"{run[door][figure]:.0f}" for door in ("allocate", "heartbeat") for figure in ("p50", "mean", "p99")])
 
@@ -234,10 +237,17 @@ def build(directory):
     return [str(bench / "packing-bench.jar"), str(directory / "packing" / "nmd-packing.jar"), str(bench / "lib" / "*")]
 
 
+def look_ups(work, jars):
+    """What a policy costs by itself, for each container that is placed."""
+    configure(work / "look-ups", 1000, "packing", 10)
+    subprocess.run(["java", "-Xmx1500m", "-XX:+UseSerialGC", "-cp", ":".join([str(work / "look-ups"), *jars]),
+                    "nmd.packing.bench.LookUps", POLICIES["usage"], POLICIES["packing"]], check=True)
+
+
 def play(work, jars, arg):
     for nodes in arg.nodes or SIZES:
         for load in arg.load or loads():
-            modes, stock = arg.mode or MODES, None
+            modes, stock = arg.mode or PLAYED[nodes], None
             step = arg.beside or BESIDE[nodes]
             for first in range(0, len(modes), step):
                 for run in [Run(work, jars, load, nodes, mode, arg) for mode in modes[first:first + step]]:
@@ -249,13 +259,15 @@ def play(work, jars, arg):
 def main():
     parser = argparse.ArgumentParser(description="What container packing gives back of a cluster, and what it costs.")
     parser.add_argument("--build", default=TOP / "build" / "plain", type=pathlib.Path, help="what Maven builds goes to java/ there")
-    parser.add_argument("--day", type=int, default=120, help="seconds of real time that a day takes (120)")
+    parser.add_argument("--day", type=int, default=240, help="seconds of real time that a day takes (240)")
     parser.add_argument("--seed", type=int, default=14)
     parser.add_argument("--load", action="append", choices=loads(), help="this one only; may be given again, as the next two")
     parser.add_argument("--nodes", action="append", type=int, choices=SIZES)
     parser.add_argument("--mode", action="append", choices=MODES)
-    parser.add_argument("--beside", type=int, help="so many runs side by side (4 with 100 nodes, 1 with 1,000)")
-    parser.add_argument("--slots", type=int, default=20, help="of a node, 1 GiB each (20)")
+    parser.add_argument("--beside", type=int, help="so many runs side by side (4 with 100 nodes, 3 with 1,000)")
+    parser.add_argument("--utilization", type=int, default=18,
+                        help="percent of all slots that the jobs' containers hold on average (18; their masters are another 2 or 3)")
+    parser.add_argument("--slots", type=int, default=10, help="of a node, 1 GiB each (10)")
     parser.add_argument("--keep", action="store_true", help="keep the directory with configurations, logs and results")
     arg = parser.parse_args()
     jars = build(arg.build.resolve() / "java")
@@ -265,13 +277,14 @@ def main():
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
-    groups = len(arg.load or loads()) * len(arg.mode or MODES)
-    seconds = sum(groups / (arg.beside or BESIDE[n]) * (arg.day * SLOWER[n] + 30) for n in arg.nodes or SIZES)
+    seconds = sum(len(arg.load or loads()) * math.ceil(len(arg.mode or PLAYED[n]) / (arg.beside or BESIDE[n]))
+                  * (arg.day * SLOWER[n] + 30) for n in arg.nodes or SIZES)
     print(f"# a day in {arg.day} s, seed {arg.seed}; about {math.ceil(seconds / 60)} minutes; load of the machine "
           f"at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
-    print(line([name for name, _ in HEAD]), flush=True)
     work = pathlib.Path(tempfile.mkdtemp(prefix="nmd-bench-packing."))
     try:
+        look_ups(work, jars)
+        print(line([name for name, _ in HEAD]), flush=True)
         play(work, jars, arg)
     finally:
         for process in Run.processes:

@@ -45,6 +45,7 @@ final class LightNode {
     private MasterKey containerKey;
     private MasterKey tokenKey;
     private int responseId;
+    private int beats; // that were answered since it registered
     private boolean registered;
     private boolean stopped;
     private boolean healthy = true;
@@ -84,6 +85,7 @@ final class LightNode {
                     c.getResource(), "", ContainerExitStatus.INVALID, c.getPriority(), System.currentTimeMillis()));
         }
         responseId = 0;
+        beats = 0;
         RegisterNodeManagerResponse answer = tracker.registerNodeManager(RegisterNodeManagerRequest.newInstance(id, 1,
                 size, VersionInfo.getVersion(), containers, Collections.emptyList(), labels(), size, null, status()));
         if (answer.getNodeAction() == NodeAction.SHUTDOWN) {
@@ -122,6 +124,7 @@ final class LightNode {
             return;
         }
         responseId = answer.getResponseId();
+        beats++;
         containerKey = answer.getContainerTokenMasterKey() != null ? answer.getContainerTokenMasterKey() : containerKey;
         tokenKey = answer.getNMTokenMasterKey() != null ? answer.getNMTokenMasterKey() : tokenKey;
         for (ContainerId c : answer.getContainersToCleanup()) {
@@ -188,9 +191,9 @@ final class LightNode {
             usedVcores += c.getResource().getVirtualCores();
         }
         return String.format("{\"name\":\"%s\",\"port\":%d,\"label\":\"%s\",\"mb\":%d,\"vcores\":%d,\"containers\":%d,"
-                + "\"used_mb\":%d,\"used_vcores\":%d,\"healthy\":%b,\"state\":\"%s\"}", id.getHost(), id.getPort(),
-                label, size.getMemorySize(), size.getVirtualCores(), running.size(), usedMb, usedVcores, healthy,
-                state);
+                + "\"used_mb\":%d,\"used_vcores\":%d,\"healthy\":%b,\"state\":\"%s\",\"beats\":%d}", id.getHost(),
+                id.getPort(), label, size.getMemorySize(), size.getVirtualCores(), running.size(), usedMb, usedVcores,
+                healthy, state, beats);
     }
 
     synchronized int running() {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+package nmd.packing.bench;
+
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.apache.hadoop.util.ReflectionUtils;
+import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.api.records.NodeState;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceUtilization;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContextImpl;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNodeImpl;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.MultiNodeLookupPolicy;
+
+/**
+ * What one look-up costs, up to the first node that it gives, by the scheduler's own objects and with nobody else on
+ * them. Beside it, what the scheduler itself does with all nodes at each heartbeat once several are placed on at a
+ * time, whatever the policy: it collects those that are alive.
+ */
+public final class LookUps {
+    private static final int SLOTS = 20;
+    private static final int SLOT_MB = 1024;
+    /** Of the processor, so that what else the machine does counts for little. */
+    private static final ThreadMXBean CLOCK = ManagementFactory.getThreadMXBean();
+    /** What was looked up: without it the compiler would leave out the looking. */
+    private static volatile Object seen;
+
+    private LookUps() {
+    }
+
+    /** A node that nobody started, as dear to ask as any. */
+    private static final class Running extends RMNodeImpl {
+        Running(NodeId id, RMContext context) {
+            super(id, context, id.getHost(), 1, 2, null, Resource.newInstance(SLOTS * SLOT_MB, SLOTS), "3.4.2");
+        }
+
+        @Override
+        public NodeState getState() {
+            return super.getState() == NodeState.NEW ? NodeState.RUNNING : NodeState.LOST;
+        }
+    }
+
+    public static void main(String[] policies) throws Exception {
+        for (int count : new int[] {1000, 10_000}) {
+            Map<NodeId, FiCaSchedulerNode> nodes = nodes(count);
+            System.out.printf("# %,d nodes: the scheduler's own collecting of them takes %.1f us a heartbeat%n", count,
+                    micros(() -> alive(nodes)));
+            for (String policy : policies) {
+                System.out.printf("# %,d nodes: a look-up of %s takes %.1f us%n", count,
+                        policy.substring(policy.lastIndexOf('.') + 1), micros(first(policy, nodes)));
+            }
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Supplier<Object> first(String className, Map<NodeId, FiCaSchedulerNode> nodes) throws Exception {
+        MultiNodeLookupPolicy<FiCaSchedulerNode> policy = (MultiNodeLookupPolicy<FiCaSchedulerNode>)
+                ReflectionUtils.newInstance(Class.forName(className), null);
+        policy.addAndRefreshNodesSet(nodes.values(), "");
+        return () -> policy.getPreferredNodeIterator(nodes.values(), "").next();
+    }
+
+    /** Half of them in use, by a third to four fifths. */
+    private static Map<NodeId, FiCaSchedulerNode> nodes(int count) {
+        Map<NodeId, FiCaSchedulerNode> nodes = new HashMap<>();
+        RMContextImpl context = new RMContextImpl();
+        for (int i = 0; i < count; i++) {
+            NodeId id = NodeId.newInstance("node" + i, 1);
+            FiCaSchedulerNode scheduled = new FiCaSchedulerNode(new Running(id, context), false);
+            int used = i % 2 * (SLOTS / 3 + i % (SLOTS / 2));
+            scheduled.deductUnallocatedResource(Resource.newInstance(used * SLOT_MB, used));
+            scheduled.setAggregatedContainersUtilization(ResourceUtilization.newInstance(used * SLOT_MB / 2, 0, 0.5f));
+            scheduled.setNodeUtilization(ResourceUtilization.newInstance(used * SLOT_MB / 2, 0, 0.5f));
+            scheduled.notifyNodeUpdate();
+            nodes.put(id, scheduled);
+        }
+        return nodes;
+    }
+
+    private static Map<NodeId, FiCaSchedulerNode> alive(Map<NodeId, FiCaSchedulerNode> nodes) {
+        Map<NodeId, FiCaSchedulerNode> alive = new HashMap<>();
+        for (FiCaSchedulerNode node : nodes.values()) {
+            if (SchedulerUtils.isNodeHeartbeated(node, TimeUnit.DAYS.toMillis(1))) {
+                alive.put(node.getNodeID(), node);
+            }
+        }
+        return alive;
+    }
+
+    /** After a second for the compiler, the mean of another one. */
+    private static double micros(Supplier<Object> look) {
+        repeat(look);
+        return repeat(look);
+    }
+
+    private static double repeat(Supplier<Object> look) {
+        long begun = CLOCK.getCurrentThreadCpuTime();
+        long took = 0;
+        long times = 0;
+        while (took < TimeUnit.SECONDS.toNanos(1)) {
+            seen = look.get();
+            times++;
+            took = CLOCK.getCurrentThreadCpuTime() - begun;
+        }
+        return took / 1000.0 / times;
+    }
+}

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 180
+# beside: others
+#
+# nmscale and partitions, by node labels of a stock ResourceManager: what stays of each, whose demand counts for whom, and
+# that a node which is put back or readmitted is in its partition again.
+# shellcheck source=tests/packing/nmscale.sh
+. "$(dirname "$0")/nmscale.sh"
+
+need 'the ResourceManager starts with two labels' rm_start_labelled gpu ssd
+gpu=10240:10:gpu ssd=10240:10:ssd
+need 'nine nodes register: four with one label, two with another, three with none' \
+    cluster_start 9 $gpu $gpu $gpu $gpu $ssd $ssd 10240:10:
+need 'the ResourceManager knows who has the one' wait_until 30 labelled gpu 4
+need 'and who the other' wait_until 30 labelled ssd 2
+# Of each partition that has a name, how many could go: "gpu 3, ssd 1"; what has none is "default".
+count='[.nodes[] | select(.give) | if .partition == "" then "default" else .partition end]
+    | group_by(.) | map("\(.[0]) \(length)") | join(", ")'
+goes() { nms --json --all "$@" | jq -r "$count"; }
+
+# ---- what stays ----
+is 'one of each partition with a name stays' "$(goes)" 'default 3, gpu 3, ssd 1'
+is 'the least useful first, so the last one by name' "$(reason node04) $(reason node06)" 'min-label min-label'
+like 'with its name' "$(nms --all)" 'node04.*at least 1 of partition gpu stay'
+is 'two of each, if so many are to stay' "$(goes --min-per-label 2)" 'default 3, gpu 2'
+is 'more than there are: all' "$(goes --min-per-label 5)" 'default 3'
+is 'or none' "$(goes --min-per-label 0)" 'default 3, gpu 4, ssd 2'
+is 'nodes of all partitions count for what stays in all' "$(nms --min-nodes 7 --json | jq .give)" 2
+is 'JSON has the partition' "$(nms --json --all |
+    jq -r '.nodes[] | select(.host == "node01" or .host == "node07") | .partition' | paste -sd,)" 'gpu,'
+
+# ---- who is in use ----
+need 'a container runs on a node with a label' ask_and_settle 1 label=gpu
+used=$(nodes_json | jq -r '.[] | select(.containers > 0) | .name')
+has_reason() { [ "$(reason "$1")" = "$2" ]; }
+check 'the ResourceManager shows it' wait_until 20 has_reason "$used" in-use
+is 'it is the one of its partition that stays, and all others can go' "$(goes --trust-rm)" 'default 3, gpu 3, ssd 1'
+release_all
+light finish >/dev/null
+
+# ---- whose demand counts ----
+ask 100 # of which the three without a label hold thirty
+need 'more waits in the default partition than it has room for' settle 70
+is 'labelled nodes are no room for it, so they can go' "$(goes --trust-rm)" 'gpu 3, ssd 1'
+light cancel >/dev/null
+release_all
+light finish >/dev/null
+
+need 'a container runs on a node with a label once more' ask_and_settle 1 label=gpu
+used=$(nodes_json | jq -r '.[] | select(.containers > 0) | .name')
+ask 1 "label=gpu&mb=10240&host=$used&strict=1"
+need 'and another waits for that node, as large as it is' settle 1
+check 'so one that is empty stays in that partition, and in no other' wait_until 20 \
+    eval '[ "$(goes --trust-rm)" = "default 3, gpu 2, ssd 1" ]'
+like 'for that reason' "$(nms --trust-rm --all)" 'gpu .*the others have no room for all that waits'
+light cancel >/dev/null
+release_all
+light finish >/dev/null
+
+# ---- giving back, and back again ----
+all_can_go() { [ "$(goes --min-per-label 0)" = 'default 3, gpu 4, ssd 2' ]; }
+need 'all are empty' wait_until 20 all_can_go
+forget # so that all have been empty since one look, and go by their names
+apply --at-most 1 >"$dir/out" 2>&1
+is 'a node with a label is given back' "$? $(state node01)" '0 DECOMMISSIONED'
+is 'it no longer counts for its partition' "$(goes)" 'default 3, gpu 2, ssd 1'
+check 'it is readmitted' "$nmscale" --rm "$rm_web" --readmit node01 -x "$exclude" --rmadmin "$dir/rmadmin"
+light 'revive?node=node01' >/dev/null
+check 'and is in its partition again' wait_until 30 labelled gpu 4
+
+hold_on() { ask_and_settle 40 label=gpu && release 40 1 && settle; }
+need 'an application leaves data in one partition' hold_on
+forget
+need 'its nodes are on their way' begin_apply 3 --trust-rm
+is 'all of them' "$(tr '\n' ' ' <<<"$leaving")" 'node01 node02 node03 '
+is 'a partition keeps its one even then, for another who looks' \
+    "$(nms --state "$dir/other.json" --trust-rm --json --all | jq -r '.nodes[] | select(.host == "node04") | .reason')" min-label
+kill -INT "$apply_pid"
+apply_ends
+is 'interrupted, they are put back' "$? $(state node01) $(state node02) $(state node03)" '130 RUNNING RUNNING RUNNING'
+check 'into their partition' labelled gpu 4
+release_all
+forget
+need 'once more they are on their way' begin_apply 3 --trust-rm
+ask 20 label=ssd
+need 'more than there is room for comes in the other partition' eval 'ask 5 label=ssd && settle 5'
+is 'which is nothing to them' "$(state node01) $(state node02) $(state node03)" 'DECOMMISSIONING DECOMMISSIONING DECOMMISSIONING'
+ask 11 label=gpu
+apply_ends
+is 'demand comes back to theirs, and so do they' "$? $(grep -c 'put-back$' "$dir/apply.out")" '4 3'
+light cancel >/dev/null
+release_all
+is 'which takes containers on all of them' "$(ask_and_settle 40 label=gpu && containers_per_node gpu)" '10 10 10 10'
+done_testing

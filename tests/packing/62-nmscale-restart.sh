@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 180
+# beside: others
+#
+# nmscale and a ResourceManager that ends while nodes are on their way: one that starts takes what is on the exclude file by
+# force, so they are off it by then, and put back.
+# shellcheck source=tests/packing/nmscale.sh
+. "$(dirname "$0")/nmscale.sh"
+
+need 'the ResourceManager starts, with a memory of its own' rm_start "${rm_remembers[@]}"
+need 'ten light nodes register' cluster_start 10 10240:10
+leave_data() { ask_and_settle 100 && release 100 1 && settle; }
+need 'an application leaves data everywhere' leave_data
+printf 'admins-own\n' >"$exclude"
+need 'two nodes are on their way' begin_apply 2 --trust-rm
+is 'by the exclude file' "$(wc -l <"$exclude")" 3
+rm_kill
+nobody_of_ours() { [ "$(cat "$exclude")" = admins-own ]; }
+check 'the ResourceManager is killed, and they are off the file' wait_until 20 nobody_of_ours
+need 'it is started again' rm_again
+apply_ends
+is 'nmscale has put them back' "$? $(grep -c 'put-back$' "$dir/apply.out")" '5 2'
+like 'with a sentence' "$(tail -n 1 "$dir/apply.err")" 'the ResourceManager is gone'
+check 'all ten run' nodes_running 10
+is 'and the application has lost nothing' "$(light apps | jq -c '.[0] | [.finished, .lost]')" '[false,0]'
+
+# That this is what had to be done.
+need 'data is left once more: light nodes register without a word of what they keep' leave_data
+need 'a node is on its way again' begin_apply 1 --trust-rm
+kill -KILL "$apply_pid"
+apply_ends
+rm_kill
+need 'nmscale is killed, and so is the ResourceManager, which starts again' rm_again
+check 'what is on the file then goes at once, though data lies there' wait_until 30 is_state "$leaving" DECOMMISSIONED
+done_testing

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154 # who sources it has set `here`
+#
+# Runs the suites of a folder and prints what they found as TAP: for tests/integration/run and its sisters, each of which
+# sets `here` (its folder), has the functions below, sources this and calls run_suites "$@".
+#
+#   prepare           makes what the suites need; `build` is --build's directory, or empty. Fails where nothing can run.
+#   show_logs DIR     after a suite that failed: what of the logs in its directory matters
+#
+# A suite is a file NN-name.sh with a line "# deadline: SECONDS" (default_deadline where it has none). One that measures no
+# time says "# beside: others": these run one after the other too, in a lane beside that of the rest. A suite finds
+# NMD_TEST_BUILD, NMD_TEST_NAME and NMD_TEST_DIR (empty, and its own) in its environment.
+set -uo pipefail
+
+default_deadline=${default_deadline:-60}
+build=''
+suites_program=${here##*/} # of tests/, for messages
+usage() { awk 'NR > 3 && !/^#/ { exit } NR > 3 { sub(/^# ?/, ""); print }' "$0"; }
+
+chosen_suites() { # NAME...: each that begins with one of them, or all
+    local file name want
+    for file in "$here"/[0-9]*.sh; do
+        [ -e "$file" ] || continue
+        name=$(basename "$file" .sh)
+        [ $# -gt 0 ] || echo "$name"
+        for want in "$@"; do
+            want=$(basename "$want" .sh)
+            [[ $name != "$want"* ]] || echo "$name"
+        done
+    done
+}
+
+says() { sed -n "s/^# $2: *\([0-9a-z]*\).*/\1/p" "$here/$1.sh" | head -n 1; } # SUITE WORD
+deadline_of() { # SUITE
+    local deadline
+    deadline=$(says "$1" deadline)
+    echo "${deadline:-$default_deadline}"
+}
+
+run_suite() { # NAME, as $status tells
+    mkdir "$work/$1"
+    NMD_TEST_BUILD=$build NMD_TEST_DIR=$work/$1 NMD_TEST_NAME=$1 \
+        timeout -k 20 "$(deadline_of "$1")" bash "$here/$1.sh" \
+        </dev/null >"$work/$1.tap" 2>"$work/$1.err" &
+    running=$!
+    status=0
+    wait "$running" || status=$?
+    running=
+}
+suite_is_bad() { [[ $status != 0 && $status != 77 ]] || grep -q '^not ok' "$work/$1.tap"; } # NAME
+
+# A suite's lines, numbers left out. Its status tells too.
+report() { # NAME
+    local line suite_failed=
+    while IFS= read -r line; do
+        case $line in
+            'ok '* | 'not ok '*)
+                [[ $line != not* ]] || suite_failed=1
+                sed -E "s/^(not )?ok +[0-9]* *(- )?/\1ok - $1: /" <<<"$line"
+                ;;
+            '1..0'*) echo "ok - $1: the whole suite${line#1..0}" ;;
+            '#'*) echo "$line" ;;
+        esac
+    done <"$work/$1.tap"
+    case $status in
+        0 | 77) ;;
+        124 | 137) echo "not ok - $1: meets its deadline of $(deadline_of "$1") s"; suite_failed=1 ;;
+        *) [ -n "$suite_failed" ] || echo "not ok - $1: exits with 0 (it was $status)"
+            suite_failed=1 ;;
+    esac
+    [ -n "$suite_failed" ] || return 0
+    tail -n 40 "$work/$1.err" | sed 's/^/# stderr: /'
+    show_logs "$work/$1"
+}
+
+run_and_report() { # NAME
+    local begun=$SECONDS status
+    run_suite "$1"
+    # Real processes on a busy host: what a suite measures may be disturbed once. A second failure is a failure, and the
+    # first one stays in the log.
+    if suite_is_bad "$1"; then
+        echo "# $1 failed at its first try (status $status), which said:"
+        grep -A8 '^not ok' "$work/$1.tap" | sed 's/^/#   /'
+        tail -n 10 "$work/$1.err" | sed 's/^/#   stderr: /'
+        rm -rf "${work:?}/$1"
+        run_suite "$1"
+    fi
+    report "$1"
+    echo "# $1 took $((SECONDS - begun)) s"
+    rm -rf "${work:?}/$1"
+}
+
+# Tells the name of each suite whose report is there.
+run_lane() { # NAME...
+    local name running=
+    trap '[ -z "$running" ] || { kill -TERM "$running" 2>/dev/null; wait "$running" 2>/dev/null; }; exit 143' TERM
+    for name in "$@"; do
+        run_and_report "$name" >"$work/$name.report"
+        echo "$name"
+    done
+}
+
+run_lanes() { # NAME...
+    local name first second main_lane=() beside=()
+    for name in "$@"; do
+        if [ "$(says "$name" beside)" = others ]; then beside+=("$name"); else main_lane+=("$name"); fi
+    done
+    run_lane "${main_lane[@]}" &
+    first=$!
+    run_lane "${beside[@]}" &
+    second=$!
+    trap 'kill -TERM "$first" "$second" 2>/dev/null; wait' TERM
+    wait
+}
+
+on_exit() {
+    local status=$?
+    trap - EXIT
+    [ -z "$lanes_pid" ] || { kill -TERM "$lanes_pid" 2>/dev/null; wait "$lanes_pid" 2>/dev/null; }
+    rm -rf "$work"
+    exit "$status"
+}
+
+run_suites() { # the arguments of the program
+    local list='' wanted=() suites count=0 failed=0 ready name suite_failed line
+    while [ $# -gt 0 ]; do
+        case $1 in
+            --build) build=${2:?--build needs a directory}; shift ;;
+            --list) list=1 ;;
+            -*) usage; exit 2 ;;
+            *) wanted+=("$1") ;;
+        esac
+        shift
+    done
+    mapfile -t suites < <(chosen_suites "${wanted[@]}")
+    [ -z "$list" ] || { printf '%s\n' "${suites[@]}"; exit 0; }
+    [ "${#suites[@]}" -gt 0 ] || { echo "tests/$suites_program/run: no such suite" >&2; exit 2; }
+    prepare || exit
+    work=$(mktemp -d "${TMPDIR:-/tmp}/nmd-$suites_program.XXXXXX")
+    lanes_pid=
+    trap on_exit EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+
+    exec {ready}< <(run_lanes "${suites[@]}")
+    lanes_pid=$!
+    while read -r name <&"$ready"; do
+        suite_failed=
+        while IFS= read -r line; do
+            case $line in
+                'ok - '* | 'not ok - '*)
+                    [[ $line != not* ]] || suite_failed=1
+                    count=$((count + 1))
+                    echo "${line/ - / $count - }"
+                    ;;
+                *) echo "$line" ;;
+            esac
+        done <"$work/$name.report"
+        failed=$((failed + ${suite_failed:-0}))
+    done
+    echo "1..$count"
+    [ "$failed" -eq 0 ]
+}
