@@ -1,6 +1,6 @@
 # The shell suites, and the machine that some of them run on: whole folders, so that a new suite
 # needs no line here.
-EXTRA_DIST += .ci/run %D%/deps %D%/tap.sh %D%/ask.sh %D%/style %D%/fresh %D%/vm %D%/integration %D%/packing
+EXTRA_DIST += .ci/run %D%/deps %D%/tap.sh %D%/suites.sh %D%/ask.sh %D%/style %D%/fresh %D%/vm %D%/integration %D%/packing
 
 # Unit tests: one cmocka binary per module, described in a fragment per folder. They need no root.
 if ENABLE_TESTS
@@ -12,8 +12,11 @@ include tests/unit/policy.mk
 include tests/unit/agent.mk
 include tests/unit/rpc.mk
 include tests/unit/hadoop.mk
+include tests/unit/yarn.mk
+include tests/unit/shuffle.mk
 include tests/unit/nmctl.mk
 include tests/unit/sim.mk
+include tests/unit/localize.mk
 include tests/unit/scale.mk
 include tests/fuzz/local.mk
 endif

@@ -126,6 +126,21 @@ fuzz_hadoop_token_SOURCES = %D%/fuzz-hadoop-token.c $(fuzz_main)
 fuzz_hadoop_token_LDFLAGS = $(fuzz_ldflags)
 fuzz_hadoop_token_LDADD = libnm-hadoop.la
 
+# rpc/yarn: the cluster's configuration, and ids
+fuzz_programs += fuzz-yarn-conf fuzz-yarn-ids
+fuzz_yarn_conf_SOURCES = %D%/fuzz-yarn-conf.c $(fuzz_main)
+fuzz_yarn_conf_LDFLAGS = $(fuzz_ldflags)
+fuzz_yarn_conf_LDADD = libnm-yarn.la $(JANSSON_LIBS)
+fuzz_yarn_ids_SOURCES = %D%/fuzz-yarn-ids.c %D%/text.h $(fuzz_main)
+fuzz_yarn_ids_LDFLAGS = $(fuzz_ldflags)
+fuzz_yarn_ids_LDADD = libnm-yarn.la
+
+# shuffle/: what reducers ask for
+fuzz_programs += fuzz-shuffle-request
+fuzz_shuffle_request_SOURCES = %D%/fuzz-shuffle-request.c $(fuzz_main)
+fuzz_shuffle_request_LDFLAGS = $(fuzz_ldflags)
+fuzz_shuffle_request_LDADD = libnm-shuffle.la
+
 # sim/: traces, which may come from anywhere
 fuzz_programs += fuzz-trace
 fuzz_trace_SOURCES = %D%/fuzz-trace.c $(fuzz_main)
@@ -137,3 +152,21 @@ fuzz_programs += fuzz-yarn-pages
 fuzz_yarn_pages_SOURCES = %D%/fuzz-yarn-pages.c $(fuzz_main)
 fuzz_yarn_pages_LDFLAGS = $(fuzz_ldflags)
 fuzz_yarn_pages_LDADD = libnm-scale.la
+
+# localize/: its work and what it says of it, archives from anywhere, what name nodes answer, what is remembered of the cache
+fuzz_programs += fuzz-archive fuzz-cache-file fuzz-localize-said fuzz-localize-work fuzz-webhdfs
+fuzz_localize_said_SOURCES = %D%/fuzz-localize-said.c $(fuzz_main)
+fuzz_localize_said_LDFLAGS = $(fuzz_ldflags)
+fuzz_localize_said_LDADD = libnm-localize.la $(JANSSON_LIBS)
+fuzz_cache_file_SOURCES = %D%/fuzz-cache-file.c $(fuzz_main)
+fuzz_cache_file_LDFLAGS = $(fuzz_ldflags)
+fuzz_cache_file_LDADD = libnm-localize.la $(JANSSON_LIBS)
+fuzz_archive_SOURCES = %D%/fuzz-archive.c $(fuzz_main)
+fuzz_archive_LDFLAGS = $(fuzz_ldflags)
+fuzz_archive_LDADD = libnm-localizer.la
+fuzz_localize_work_SOURCES = %D%/fuzz-localize-work.c $(fuzz_main)
+fuzz_localize_work_LDFLAGS = $(fuzz_ldflags)
+fuzz_localize_work_LDADD = libnm-localizer.la
+fuzz_webhdfs_SOURCES = %D%/fuzz-webhdfs.c $(fuzz_main)
+fuzz_webhdfs_LDFLAGS = $(fuzz_ldflags)
+fuzz_webhdfs_LDADD = libnm-localizer.la

@@ -427,7 +427,35 @@ static int load(bool must_exist, struct nm_config **ret, char **ret_message)
     char path[128];
 
     (void)snprintf(path, sizeof path, "%s/nmd.conf", directory);
-    return nm_config_load(path, must_exist, ret, ret_message);
+    return nm_config_load(path, must_exist, NULL, ret, ret_message);
+}
+
+/* Somebody else's word holds where no file says anything. */
+static void test_defaults_of_others(void **state)
+{
+    struct nm_config_default defaults[] = {{"node", "memory", "800M", "site.xml"},
+                                           {"queue", "max-length", "7", "site.xml"}, {}};
+    size_t memory = (size_t)(nm_config_find_key("node", "memory") - nm_config_keys);
+    size_t queue = (size_t)(nm_config_find_key("queue", "max-length") - nm_config_keys);
+    size_t vcores = (size_t)(nm_config_find_key("node", "vcores") - nm_config_keys);
+    struct nm_config *c = NULL;
+    char path[128], *message = NULL;
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/nmd.conf", directory);
+    put("nmd.conf", "[queue]\nmax-length = 3\n");
+    assert_int_equal(nm_config_load(path, true, defaults, &c, &message), 0);
+    assert_int_equal(c->memory_bytes, 800 * NM_MIB);
+    assert_string_equal(c->sources[memory], "site.xml");
+    assert_int_equal(c->queue_max_length, 3);
+    assert_non_null(strstr(c->sources[queue], "nmd.conf:2"));
+    assert_null(c->sources[vcores]);
+    c = nm_config_free(c);
+    defaults[0].value = "1M";
+    assert_int_equal(nm_config_load(path, true, defaults, &c, &message), -ERANGE);
+    assert_non_null(strstr(message, "site.xml: as [node] memory = 1M: must be auto, or a size from 16M"));
+    assert_null(c);
+    free(message);
 }
 
 static void test_missing_file(void **state)
@@ -699,7 +727,7 @@ int main(void)
         cmocka_unit_test(test_text),          cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_long_lines),    cmocka_unit_test(test_nul_byte),
         cmocka_unit_test(test_lists),         cmocka_unit_test(test_cross_checks),
-        WITH_DIRECTORY(test_missing_file),    WITH_DIRECTORY(test_drop_ins),
+        WITH_DIRECTORY(test_defaults_of_others), WITH_DIRECTORY(test_missing_file),    WITH_DIRECTORY(test_drop_ins),
         WITH_DIRECTORY(test_refused_whole),   WITH_DIRECTORY(test_contradiction_between_files),
         WITH_DIRECTORY(test_unreadable),      cmocka_unit_test(test_needs_restart),
         cmocka_unit_test(test_cpu_thresholds), WITH_DIRECTORY(test_json_says_why),

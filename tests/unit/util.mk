@@ -1,6 +1,6 @@
 # unit tests of util
-check_PROGRAMS += test-parse test-fileio test-ration
-TESTS += test-parse test-fileio test-ration
+check_PROGRAMS += test-parse test-fileio test-ration test-tree test-utf8
+TESTS += test-parse test-fileio test-ration test-tree test-utf8
 
 test_parse_SOURCES = %D%/test-parse.c
 test_parse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -13,3 +13,11 @@ test_fileio_LDADD = libnm-util.la $(unit_libs)
 test_ration_SOURCES = %D%/test-ration.c
 test_ration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_ration_LDADD = libnm-util.la $(unit_libs)
+
+test_tree_SOURCES = %D%/test-tree.c %D%/remove-tree.h
+test_tree_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_tree_LDADD = libnm-util.la $(unit_libs)
+
+test_utf8_SOURCES = %D%/test-utf8.c
+test_utf8_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_utf8_LDADD = libnm-util.la $(unit_libs)
