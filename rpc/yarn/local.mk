@@ -14,10 +14,10 @@ libnm_yarn_la_SOURCES = \
 	%D%/settings.c %D%/settings.h \
 	%D%/state.c %D%/state.h \
 	%D%/yarn.c %D%/yarn.h
-nodist_libnm_yarn_la_SOURCES = $(tracker_messages)
+nodist_libnm_yarn_la_SOURCES = $(yarn_wire)
 libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(SYSTEMD_LIBS)
 
-tracker_messages = %D%/tracker.pb-c.c %D%/tracker.pb-c.h
-EXTRA_DIST += %D%/tracker.proto
-BUILT_SOURCES += $(tracker_messages)
-CLEANFILES += $(tracker_messages)
+yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h
+EXTRA_DIST += %D%/containers.proto %D%/tracker.proto
+BUILT_SOURCES += $(yarn_wire)
+CLEANFILES += $(yarn_wire)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The keys with which tokens that come to this node were signed: of each kind the current one and the one before. An
+ * attempt that has started a container here is remembered with the key of its NMToken, which it uses for as long as it
+ * runs, whatever keys come after. Pure; the tokens' identifiers were parsed by rpc/hadoop/token.h.
+ */
+
+#include "rpc/hadoop/security.pb-c.h"
+#include "rpc/hadoop/token.h"
+#include "rpc/yarn/ids.h"
+#include "rpc/yarn/state.h"
+
+struct nm_yarn_keyring;
+
+/* state has the keys as the ResourceManager tells them; it must outlive this. */
+int nm_yarn_keyring_new(const struct nm_yarn_state *state, struct nm_yarn_keyring **ret);
+struct nm_yarn_keyring *nm_yarn_keyring_free(struct nm_yarn_keyring *k);
+NM_DEFINE_CLEANUP(struct nm_yarn_keyring *, nm_yarn_keyring_free)
+
+/* NULL: no such key, or no longer. */
+const struct nm_yarn_master_key *nm_yarn_keyring_for_container(const struct nm_yarn_keyring *k,
+                                                               const Hadoop__ContainerTokenIdentifier *token);
+const struct nm_yarn_master_key *nm_yarn_keyring_for_attempt(const struct nm_yarn_keyring *k,
+                                                             const Hadoop__NMTokenIdentifier *token);
+
+/* The attempt has started a container here by this token. */
+int nm_yarn_keyring_remember(struct nm_yarn_keyring *k, const Hadoop__NMTokenIdentifier *token);
+void nm_yarn_keyring_forget(struct nm_yarn_keyring *k, const struct nm_yarn_application_id *application);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Makes ready what a container needs before it can run: its directories, the resources that it names, the file of its
+ * tokens and the script that is its command; and clears away what is left when it has ended. All of that belongs to the
+ * container's user and lies where that user can put anything in its place: so nothing is opened through a link, and
+ * nothing is done as root that this user couldn't do.
+ *
+ *   LOCAL-DIR/usercache/USER/appcache/APPLICATION/CONTAINER   the working directory, in one of the local directories
+ *   LOCAL-DIR/usercache/USER/appcache/APPLICATION             in each; MapReduce's outputs lie in its output/
+ *   LOG-DIR/APPLICATION/CONTAINER                             in each; one is the container's own
+ */
+
+#include <systemd/sd-event.h>
+
+#include "rpc/hadoop/arena.h"
+#include "rpc/yarn/containers.pb-c.h"
+#include "rpc/yarn/settings.h"
+
+struct nm_yarn_launcher;
+struct nm_yarn_preparation;
+
+struct nm_yarn_launcher_params {
+    sd_event *event;
+    const struct nm_yarn_settings *settings;
+    const char *localizer_program; /* nm-localizer's path */
+    const char *state_dir;         /* nmd's */
+    void (*tell)(int level, const char *sentence);
+};
+
+/* *ret_message: why not, or NULL. */
+int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm_yarn_launcher **ret,
+                         char **ret_message);
+/* All preparations have been freed. */
+struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l);
+NM_DEFINE_CLEANUP(struct nm_yarn_launcher *, nm_yarn_launcher_free)
+
+/* ---- before it is submitted ----------------------------------------------------------------------------------- */
+
+/* As whom a container of this submitter's runs: the name's owner must exist, and is root only if nmd's configuration
+ * says so. -EINVAL and *ret_message, as the application is to see it. The caller frees *ret. */
+int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message);
+
+/* Where it is to be. -ENOSPC and *ret_message: no directory is good. */
+struct nm_yarn_place {
+    const char *local_dir, *log_dir; /* of the settings: they last as long as those */
+};
+int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message);
+
+/* Its working directory, and its own directory of logs; the caller frees them. NULL: no memory. */
+char *nm_yarn_work_dir(const char *local_dir, const char *user, const char *application, const char *container);
+char *nm_yarn_log_dir(const char *log_dir, const char *application, const char *container);
+
+/* What its process is: bash with the script, in the working directory; and again as often as its retry context has
+ * it. NULL-terminated, in the arena. NULL: no memory. */
+const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, struct nm_arena *arena);
+
+/* ---- making it ready ------------------------------------------------------------------------------------------ */
+
+/* Strings are copied; the context must last until it has ended. */
+struct nm_yarn_task {
+    const char *application, *container; /* their texts */
+    const char *user, *submitter;
+    struct nm_yarn_place place;
+    const Yarn__LaunchContext *context;
+    const char *node_host;
+    int32_t node_port, web_port;
+    Yarn__Data *const *services; /* for NM_AUX_SERVICE_name */
+    size_t n_services;
+};
+
+/* `ended` comes once, never from within nm_yarn_launcher_prepare(), and may free the preparation; result is 0, or
+ * -errno and a sentence for the application. `progress` may not free it. */
+struct nm_yarn_preparation_listener {
+    void (*progress)(struct nm_yarn_preparation *p, const char *text, void *userdata);
+    void (*ended)(struct nm_yarn_preparation *p, int result, const char *message, void *userdata);
+    void *userdata;
+};
+
+/* is_running: it runs already (nmd was started anew): only its resources are asked for, so that they are kept. */
+int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
+                             const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret);
+/* Once the container has ended, or is not to be: gives its resources back. */
+struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation *p);
+NM_DEFINE_CLEANUP(struct nm_yarn_preparation *, nm_yarn_preparation_free)
+
+/* How it stands with its i-th resource: 1 pending, 2 completed, 3 failed, and then why. */
+int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i, const char **ret_why);
+
+/* After a restart, when all that run have been prepared again. */
+void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l);
+
+/* ---- afterwards ----------------------------------------------------------------------------------------------- */
+
+/* What a container that failed has said: the end of prelaunch.err and of its newest *stderr*, for people, with a line
+ * above each. In the arena; "" when there is nothing. */
+const char *nm_yarn_launcher_last_words(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
+                                        const char *container, struct nm_arena *arena);
+/* Its working directory is removed, some time after its end. */
+void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *user, const char *application,
+                                    const char *container);
+/* All that is left of it but its logs, and these when they have been kept for as long as they are to be. */
+void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *user, const char *submitter,
+                                      const char *application);

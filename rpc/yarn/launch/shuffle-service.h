@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * mapreduce_shuffle, in nmd: keeps a nm-shuffle running (its manual has what is said to it), and tells it which jobs
+ * there are, also when it has had to be started anew.
+ */
+
+#include <systemd/sd-event.h>
+
+#include "rpc/hadoop/bytes.h"
+#include "rpc/yarn/settings.h"
+
+#define NM_YARN_SHUFFLE "mapreduce_shuffle"
+
+struct nm_yarn_shuffle;
+
+struct nm_yarn_shuffle_params {
+    sd_event *event;
+    const struct nm_yarn_settings *settings;
+    const char *program;   /* nm-shuffle's path */
+    const char *state_dir; /* nmd's: the jobs outlive it */
+    void (*tell)(int level, const char *sentence);
+};
+
+/* It listens already when this comes back. *ret_message: why not, or NULL. */
+int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_yarn_shuffle **ret, char **ret_message);
+struct nm_yarn_shuffle *nm_yarn_shuffle_free(struct nm_yarn_shuffle *s);
+NM_DEFINE_CLEANUP(struct nm_yarn_shuffle *, nm_yarn_shuffle_free)
+
+/* What reducers have to know: its port, four bytes. */
+struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s);
+
+/* service_data of a container: a token, whose identifier is the job and whose password is the job's key. -EBADMSG: it is
+ * none. */
+int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *user, const char *application, struct nm_bytes data);
+/* All of its jobs. */
+void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *application);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * ContainerManagementProtocol, on the node's port: whom application masters and the ResourceManager ask for containers.
+ * Here it is decided who may ask for what (keyring.h has the keys, token checks are pure in token-check.h); what is
+ * asked is node/node.h's.
+ */
+
+#include <systemd/sd-event.h>
+
+#include "rpc/yarn/keyring.h"
+#include "rpc/yarn/node/node.h"
+
+struct nm_yarn_manage;
+
+/* listen_fd is the server's from now on, also on failure; keyring and node must outlive it. */
+int nm_yarn_manage_new(sd_event *event, int listen_fd, struct nm_yarn_keyring *keyring, struct nm_yarn_node *node,
+                       struct nm_yarn_manage **ret);
+struct nm_yarn_manage *nm_yarn_manage_free(struct nm_yarn_manage *m);
+NM_DEFINE_CLEANUP(struct nm_yarn_manage *, nm_yarn_manage_free)
+
+/* Which node this is, for what tokens say; and the ResourceManager whose tokens are good: 0, none at the moment (it is
+ * being registered at), and who wants to start something is asked to come again. */
+void nm_yarn_manage_set_node(struct nm_yarn_manage *m, const char *host, int32_t port);
+void nm_yarn_manage_set_rm(struct nm_yarn_manage *m, int64_t rm_identifier);
