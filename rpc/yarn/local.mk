@@ -6,8 +6,8 @@ libnm_yarn_la_SOURCES = \
 	%D%/conf-expand.c \
 	%D%/conf-xml.c \
 	%D%/ids.c %D%/ids.h \
-	%D%/launch-env.c %D%/launch-env.h \
-	%D%/launch-script.c %D%/launch-script.h \
+	%D%/launch/env.c %D%/launch/env.h \
+	%D%/launch/script.c %D%/launch/script.h \
 	%D%/properties.c %D%/properties.h \
 	%D%/report.c %D%/report.h \
 	%D%/resolve.c %D%/resolve.h \

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "remove-tree.h"
-#include "rpc/yarn/launch-script.h"
+#include "rpc/yarn/launch/script.h"
 #include "util/error.h"
 
 #define MARKERS {.log_dir = "/logs/c_1", .add_opens = "--add-opens=x"}

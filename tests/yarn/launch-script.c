@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "rpc/yarn/launch-script.h"
+#include "rpc/yarn/launch/script.h"
 #include "util/error.h"
 
 #define MOST 64

@@ -7,9 +7,12 @@
  * container's user and lies where that user can put anything in its place: so nothing is opened through a link, and
  * nothing is done as root that this user couldn't do.
  *
- *   LOCAL-DIR/usercache/USER/appcache/APPLICATION/CONTAINER   the working directory, in one of the local directories
- *   LOCAL-DIR/usercache/USER/appcache/APPLICATION             in each; MapReduce's outputs lie in its output/
- *   LOG-DIR/APPLICATION/CONTAINER                             in each; one is the container's own
+ *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION/CONTAINER   the working directory, in one of the local directories
+ *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION             in each; MapReduce's outputs lie in its output/
+ *   LOG-DIR/APPLICATION/CONTAINER                                  in each; one is the container's own
+ *
+ * As in Hadoop, directories have the name of who submitted the application, also where its containers run as somebody
+ * else (nm_yarn_launcher_user()), whose they are then.
  */
 
 #include <systemd/sd-event.h>
@@ -49,11 +52,11 @@ struct nm_yarn_place {
 int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message);
 
 /* Its working directory, and its own directory of logs; the caller frees them. NULL: no memory. */
-char *nm_yarn_work_dir(const char *local_dir, const char *user, const char *application, const char *container);
+char *nm_yarn_work_dir(const char *local_dir, const char *submitter, const char *application, const char *container);
 char *nm_yarn_log_dir(const char *log_dir, const char *application, const char *container);
 
-/* What its process is: bash with the script, in the working directory; and again as often as its retry context has
- * it. NULL-terminated, in the arena. NULL: no memory. */
+/* What its process is: bash with the script, which is named as it stands in the working directory (nm_submit.workdir);
+ * and again as often as its retry context has it. NULL-terminated, in the arena. NULL: no memory. */
 const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, struct nm_arena *arena);
 
 /* ---- making it ready ------------------------------------------------------------------------------------------ */
@@ -61,7 +64,7 @@ const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, 
 /* Strings are copied; the context must last until it has ended. */
 struct nm_yarn_task {
     const char *application, *container; /* their texts */
-    const char *user, *submitter;
+    const char *user, *submitter;        /* as whom it runs (nm_yarn_launcher_user()); whose it is */
     struct nm_yarn_place place;
     const Yarn__LaunchContext *context;
     const char *node_host;
@@ -98,8 +101,7 @@ void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l);
 const char *nm_yarn_launcher_last_words(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                                         const char *container, struct nm_arena *arena);
 /* Its working directory is removed, some time after its end. */
-void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *user, const char *application,
+void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *submitter, const char *application,
                                     const char *container);
 /* All that is left of it but its logs, and these when they have been kept for as long as they are to be. */
-void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *user, const char *submitter,
-                                      const char *application);
+void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *submitter, const char *application);

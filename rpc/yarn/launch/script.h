@@ -7,7 +7,7 @@
  * '$' is the shell's, and applications escape for that.
  */
 
-#include "rpc/yarn/launch-env.h"
+#include "rpc/yarn/launch/env.h"
 
 /* A resource that was localized, and its name in the working directory, which may have directories in it. */
 struct nm_yarn_link {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See launch-script.h. */
+/* See script.h. */
 
-#include "rpc/yarn/launch-script.h"
+#include "rpc/yarn/launch/script.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See launch-env.h. */
+/* See env.h. */
 
-#include "rpc/yarn/launch-env.h"
+#include "rpc/yarn/launch/env.h"
 
 #include <ctype.h>
 #include <stdint.h>
