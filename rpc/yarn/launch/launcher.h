@@ -7,7 +7,7 @@
  * container's user and lies where that user can put anything in its place: so nothing is opened through a link, and
  * nothing is done as root that this user couldn't do.
  *
- *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION/CONTAINER   the working directory, in one of the local directories
+ *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION/CONTAINER   the working directory, in one of them
  *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION             in each; MapReduce's outputs lie in its output/
  *   LOG-DIR/APPLICATION/CONTAINER                                  in each; one is the container's own
  *
