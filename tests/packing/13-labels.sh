@@ -10,8 +10,9 @@ need 'the ResourceManager starts with two labels' rm_start_labelled gpu ssd
 gpu=10240:10:gpu ssd=10240:10:ssd
 need '16 nodes register: six with one label, four with another, six with none' \
     cluster_start 16 $gpu $gpu $gpu $gpu $gpu $gpu $ssd $ssd $ssd $ssd 10240:10:
-wait_until 30 labelled gpu 6
-wait_until 30 labelled ssd 4
+need 'the scheduler knows all six of one label' wait_until 60 chooses_from gpu 6
+need 'all four of the other' wait_until 60 chooses_from ssd 4
+need 'and the six that have none' wait_until 60 chooses_from '' 6
 check 'nine containers are placed on each' ask 9 label=gpu
 ask 9 label=ssd
 ask 9

@@ -246,6 +246,10 @@ labelled() { # LABEL N: so many running nodes have it
     [ "$(rm_get nodes | jq --arg name "$1" \
         '[.nodes.node[] | select(.state == "RUNNING") | select((.nodeLabels // []) | index($name))] | length')" = "$2" ]
 }
+# The same in the scheduler's eyes, which hears of labels and heartbeats later than all others do: the policy's log has it.
+chooses_from() { # LABEL N
+    [ "$(grep -oP "Partition \"$1\" has \K\d+(?= nodes to choose from)" "$rm_log" | tail -n 1)" = "$2" ]
+}
 test_nodes() { [ "$(rm_nodes | wc -l)" = "$1" ]; }
 
 ask() { light "ask?n=$1${2:+&$2}" >/dev/null; } # N [KEY=VALUE&...]

@@ -51,7 +51,10 @@ public final class PackingPolicy<N extends SchedulerNode> implements MultiNodeLo
     /** Nothing is sorted here: with a sorting interval of 0 this is called before each look-up. */
     @Override
     public void addAndRefreshNodesSet(Collection<N> nodes, String partition) {
-        lastKnown.put(partition, nodes);
+        Collection<N> before = lastKnown.put(partition, nodes);
+        if (before == null || before.size() != nodes.size()) {
+            LOG.debug("Partition \"{}\" has {} nodes to choose from", partition, nodes.size());
+        }
         watch.look(nodes);
     }
 
