@@ -18,6 +18,8 @@ struct nm_batch {
     uint64_t *ids; /* 0: of that one the end has been heard */
     size_t n, room;
     bool is_removal;
+    void (*ended)(void *userdata);
+    void *userdata;
 };
 
 TAILQ_HEAD(batch_list, nm_batch);
@@ -102,6 +104,23 @@ static int add(struct nm_batch *b, uint64_t id, const char *list, json_t *item)
     return 0;
 }
 
+void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *userdata)
+{
+    b->ended = ended;
+    b->userdata = userdata;
+}
+
+/* It is in no list any more. */
+static void end_batch(struct nm_batch *b)
+{
+    void (*ended)(void *) = b->ended;
+    void *userdata = b->userdata;
+
+    (void)nm_batch_free(b);
+    if (ended)
+        ended(userdata);
+}
+
 int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, json_t *resource)
 {
     assert(!b->is_removal);
@@ -176,7 +195,7 @@ static void on_ended(struct nm_job *job, const char *reason, void *userdata)
     fail_rest(b, reason); /* what it has said nothing of */
     TAILQ_REMOVE(&bs->running, b, link);
     bs->n_running--;
-    (void)nm_batch_free(b);
+    end_batch(b);
     bs->params.has_room(bs->params.userdata);
 }
 
@@ -237,7 +256,7 @@ void nm_batches_start(struct nm_batches *bs)
             continue;
         }
         fail_rest(b, "nm-localizer can't be started");
-        (void)nm_batch_free(b);
+        end_batch(b);
     }
 }
 

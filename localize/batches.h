@@ -38,6 +38,9 @@ NM_DEFINE_CLEANUP(struct nm_batch *, nm_batch_free)
 int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, json_t *resource); /* takes `resource` over */
 int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target);
 
+/* Is called when all that will be done of it has been done; it may put other batches. */
+void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *userdata);
+
 /* Takes it over, into the line; an empty one is dropped. */
 void nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
 void nm_batches_start(struct nm_batches *bs);

@@ -17,6 +17,8 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
+#define NO_ENTRY UINT64_MAX /* the id of what isn't in the cache: a removal that somebody else wants */
+
 struct nm_localizer_ask {
     TAILQ_ENTRY(nm_localizer_ask) link;
     struct nm_localizer *localizer;
@@ -86,6 +88,8 @@ static void on_removed(uint64_t id, void *userdata)
 {
     struct nm_localizer *l = userdata;
 
+    if (id == NO_ENTRY)
+        return;
     (void)nm_cache_file_remove(l->state_fd, id);
     nm_cache_removed(l->cache, id);
 }
@@ -144,6 +148,23 @@ static int remove_entry(struct nm_localizer *l, const struct nm_cache_entry *e)
     if (r < 0)
         return r;
     (void)nm_cache_file_save(l->state_fd, e, l->boot_id); /* from now on it isn't whole */
+    nm_batches_put(l->batches, STEAL_PTR(b));
+    return 0;
+}
+
+int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *path,
+                        void (*ended)(void *userdata), void *userdata)
+{
+    _cleanup_(nm_batch_freep) struct nm_batch *b = NULL;
+    int r = nm_batch_new(NULL, user, uid, gid, 1, &b);
+
+    if (r >= 0)
+        r = nm_batch_add_removal(b, NO_ENTRY, path);
+    if (r >= 0)
+        r = begin_turn(l);
+    if (r < 0)
+        return r;
+    nm_batch_on_end(b, ended, userdata);
     nm_batches_put(l->batches, STEAL_PTR(b));
     return 0;
 }
@@ -369,6 +390,15 @@ char *nm_localizer_target(const struct nm_localizer_ask *ask, size_t i)
     return nm_layout_target(ask->localizer->local_dir, nm_cache_find(ask->localizer->cache, ask->ids[i]));
 }
 
+bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i)
+{
+    const struct nm_cache_entry *e;
+
+    assert(i < ask->n);
+    e = nm_cache_find(ask->localizer->cache, ask->ids[i]);
+    return e->state == NM_CACHE_READY && !e->is_doomed; /* what failed is there as far as the cache goes, and doomed */
+}
+
 /* ---- the localizer ---- */
 
 void nm_localizer_begin_to_tidy(struct nm_localizer *l)
@@ -402,7 +432,10 @@ static int open_dirs(struct nm_localizer *l)
     /* accounts' directories are made in these by name */
     if (nm_check_private_dir(l->local_fd) < 0 || nm_check_private_dir(l->state_fd) < 0)
         return -EPERM;
-    return mkdirat(l->local_fd, "usercache", 0755) < 0 && errno != EEXIST ? -errno : 0;
+    if (mkdirat(l->local_fd, "usercache", 0755) < 0)
+        return errno == EEXIST ? 0 : -errno;
+    /* whatever nmd's mask is: users go through it to theirs */
+    return RET_NERRNO(fchmodat(l->local_fd, "usercache", 0755, 0));
 }
 
 static int make_batches(struct nm_localizer *l)

@@ -7,6 +7,7 @@
  * what, once for all that ask, and keeps what is there within its room. All of it is in the one loop.
  */
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
@@ -75,6 +76,14 @@ NM_DEFINE_CLEANUP(struct nm_localizer_ask *, nm_localizer_ask_free)
 
 /* The directory in which the resource of that place in the list stands, for the caller to free; NULL: no memory. */
 char *nm_localizer_target(const struct nm_localizer_ask *ask, size_t i);
+
+/* Is it there already? */
+bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i);
+
+/* Removes what stands at the absolute path, with that account's rights, when a worker has time for it; `ended` is
+ * called then, however that went, but not if the localizer is freed before. */
+int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *path,
+                        void (*ended)(void *userdata), void *userdata);
 
 /* After a restart, when all containers that run still have asked again: from now on there may be too much. */
 void nm_localizer_begin_to_tidy(struct nm_localizer *l);

@@ -108,7 +108,8 @@ int nm_remove_tree_at(int dir_fd, const char *name)
     assert(name[0] && !strchr(name, '/'));
     if (unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT)
         return 0;
-    if (errno != EISDIR && errno != EPERM)
+    /* EACCES: who may not take it out of where it stands may still be its owner, and empties it */
+    if (errno != EISDIR && errno != EPERM && errno != EACCES)
         return -errno;
     top = open_dir(dir_fd, name, &w.device);
     if (top < 0)

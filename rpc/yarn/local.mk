@@ -6,16 +6,28 @@ libnm_yarn_la_SOURCES = \
 	%D%/conf-expand.c \
 	%D%/conf-xml.c \
 	%D%/ids.c %D%/ids.h \
+	%D%/launch/afterwards.c %D%/launch/last-words.c %D%/launch/prepare.c %D%/launch/retry.c \
+	%D%/launch/as-user.c %D%/launch/as-user.h \
+	%D%/launch/dirs.c %D%/launch/dirs.h \
+	%D%/launch/ended.c %D%/launch/ended.h \
 	%D%/launch/env.c %D%/launch/env.h \
+	%D%/launch/launcher.c %D%/launch/launcher.h %D%/launch/launcher-state.h \
+	%D%/launch/place.c %D%/launch/place.h \
+	%D%/launch/resources.c %D%/launch/resources.h \
 	%D%/launch/script.c %D%/launch/script.h \
+	%D%/launch/text.c %D%/launch/text.h \
+	%D%/launch/user.c %D%/launch/user.h \
+	%D%/launch/variables.c %D%/launch/variables.h \
 	%D%/properties.c %D%/properties.h \
 	%D%/report.c %D%/report.h \
 	%D%/resolve.c %D%/resolve.h \
 	%D%/settings.c %D%/settings.h \
+	%D%/sources.c %D%/sources.h \
 	%D%/state.c %D%/state.h \
+	%D%/value.c %D%/value.h \
 	%D%/yarn.c %D%/yarn.h
 nodist_libnm_yarn_la_SOURCES = $(yarn_wire)
-libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(SYSTEMD_LIBS)
+libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(SYSTEMD_LIBS)
 
 yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h
 EXTRA_DIST += %D%/containers.proto %D%/tracker.proto

@@ -9,6 +9,7 @@
 #define FIELD(field) .offset = offsetof(struct nm_yarn_settings, field)
 #define RANGE(low, high) .min = (low), .max = (high)
 #define HOUR_MSEC (3600 * INT64_C(1000))
+#define EXECUTOR "org.apache.hadoop.yarn.server.nodemanager."
 
 const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.resourcemanager.hostname", NM_YARN_HOST, FIELD(tracker.host), "0.0.0.0",
@@ -44,10 +45,70 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "With the next one: nmd comes back after it has left, and so doesn't sign off."},
     {"yarn.nodemanager.recovery.supervised", NM_YARN_BOOL, FIELD(supervised), "false",
      .meaning = "With the former: something starts nmd again when it has left."},
+    {"yarn.nodemanager.container-executor.class", NM_YARN_TEXT, FIELD(executor), EXECUTOR "DefaultContainerExecutor",
+     .meaning = "Neither class runs here; what it means does. LinuxContainerExecutor: nmd is root, and containers run "
+                "as other users. DefaultContainerExecutor: as who runs nmd, but if that is root, as with the former: "
+                "nothing of the cluster's runs as root unless nmd.yarn.allow-root says so."},
+    {"yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users", NM_YARN_BOOL, FIELD(limit_users), "true",
+     .meaning = "If nmd is root: true: all containers run as the user of the next key; false: as who submitted them."},
+    {"yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user", NM_YARN_TEXT, FIELD(local_user), "nobody",
+     .meaning = "As whom containers run where the former is true."},
+    {"yarn.nodemanager.linux-container-executor.nonsecure-mode.user-pattern", NM_YARN_TEXT, FIELD(user_pattern),
+     "^[_.A-Za-z0-9][-@_.A-Za-z0-9]{0,255}?[$]?$",
+     .meaning = "A regular expression that the name of a submitter must match."},
+    {"nmd.yarn.allow-root", NM_YARN_BOOL, FIELD(allow_root), "false",
+     .meaning = "Containers may run as root: if limit-users is false and root has submitted them, or if local-user is "
+                "root. Without Kerberos anybody in the cluster can say to be root."},
+    {"hadoop.tmp.dir", NM_YARN_TEXT, FIELD(tmp_dir), "/tmp/hadoop-${user.name}",
+     .meaning = "In which directories are that aren't set."},
+    {"yarn.nodemanager.local-dirs", NM_YARN_DIRS, FIELD(local_dirs), "${hadoop.tmp.dir}/nm-local-dir",
+     .meaning = "Where containers' working directories and resources are, one for each disk. Resources are kept in the "
+                "first that is good."},
+    {"yarn.log.dir", NM_YARN_TEXT, FIELD(base_log_dir), "${hadoop.tmp.dir}/logs",
+     .meaning = "In which the next is by default; Hadoop's own scripts set it."},
+    {"yarn.nodemanager.log-dirs", NM_YARN_DIRS, FIELD(log_dirs), "${yarn.log.dir}/userlogs",
+     .meaning = "Where containers' logs are, one for each disk."},
+    {"yarn.nodemanager.disk-health-checker.enable", NM_YARN_BOOL, FIELD(checks_disks), "true",
+     .meaning = "Directories that are full or can't be written to are given to no container."},
+    {"yarn.nodemanager.disk-health-checker.interval-ms", NM_YARN_MSEC, FIELD(check_disks_usec), "120000",
+     RANGE(1000, 24 * HOUR_MSEC), .meaning = "So often they are looked at."},
+    {"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage", NM_YARN_SHARE,
+     FIELD(max_disk_percent), "90.0", RANGE(0, 100),
+     .meaning = "A directory whose file system is fuller than that, in percent, is full."},
+    {"yarn.nodemanager.disk-health-checker.min-free-space-per-disk-mb", NM_YARN_NUMBER, FIELD(min_free_disk_mib), "0",
+     RANGE(0, INT32_MAX), .meaning = "One that has less left than that is full, too."},
+    {"yarn.nodemanager.disk-health-checker.min-healthy-disks", NM_YARN_SHARE, FIELD(min_healthy_disks), "0.25",
+     RANGE(0, 1), .meaning = "If the share of good ones is below that, the node is unhealthy."},
+    {"yarn.nodemanager.env-whitelist", NM_YARN_LIST, FIELD(env_whitelist),
+     "JAVA_HOME,HADOOP_COMMON_HOME,HADOOP_HDFS_HOME,HADOOP_CONF_DIR,CLASSPATH_PREPEND_DISTCACHE,HADOOP_YARN_HOME,"
+     "HADOOP_HOME,PATH,LANG,TZ",
+     .meaning = "Variables of nmd's own environment that containers get if they don't set them."},
+    {"yarn.nodemanager.admin-env", NM_YARN_TEXT, FIELD(admin_env), "MALLOC_ARENA_MAX=$MALLOC_ARENA_MAX",
+     .meaning = "Variables for all containers, NAME=value with commas between them, appended to what they set; $NAME "
+                "is nmd's own."},
+    {"yarn.nodemanager.user-home-dir", NM_YARN_TEXT, FIELD(user_home_dir), "/home/",
+     .meaning = "What containers find as HOME."},
+    {"nmd.yarn.java-version", NM_YARN_NUMBER, FIELD(java_version), "0", RANGE(0, 1000),
+     .meaning = "Of the Java that runs containers: from 17 on <ADD_OPENS> in their commands stands for the options "
+                "that Hadoop needs. 0: what the file release in $JAVA_HOME says."},
+    {"yarn.nodemanager.localizer.cache.target-size-mb", NM_YARN_NUMBER, FIELD(cache_target_mib), "10240",
+     RANGE(0, INT32_MAX), .meaning = "Resources that nobody uses are removed when all take more than that."},
+    {"yarn.nodemanager.localizer.fetch.thread-count", NM_YARN_NUMBER, FIELD(localizer_threads), "4", RANGE(1, 100),
+     .meaning = "So many processes fetch or remove at the same time."},
+    {"yarn.nodemanager.log.retain-seconds", NM_YARN_NUMBER, FIELD(log_retain_sec), "10800", RANGE(0, INT32_MAX),
+     .meaning = "For so long after an application's end its logs are kept."},
+    {"yarn.nodemanager.delete.debug-delay-sec", NM_YARN_NUMBER, FIELD(delete_delay_sec), "0", RANGE(-1, INT32_MAX),
+     .meaning = "For so long after its end a container's files are kept. -1: for good."},
+    {"yarn.nodemanager.container.stderr.tail.bytes", NM_YARN_NUMBER, FIELD(stderr_tail_bytes), "4096",
+     RANGE(0, 65536), .meaning = "So much of a failed container's standard error its application is shown."},
+    {"yarn.nodemanager.container.stderr.pattern", NM_YARN_TEXT, FIELD(stderr_pattern), "{*stderr*,*STDERR*}",
+     .meaning = "Which of its logs that is: a pattern, or {several,of them}; the newest file that matches."},
+    {"mapreduce.shuffle.port", NM_YARN_NUMBER, FIELD(shuffle_port), "13562", RANGE(0, 65535),
+     .meaning = "Where reducers fetch what maps have left. 0: a port that is free."},
+    {"mapreduce.shuffle.max.connections", NM_YARN_NUMBER, FIELD(shuffle_max_connections), "0", RANGE(0, 8192),
+     .meaning = "So many of them at once. 0: 8192."},
 };
 const size_t nm_yarn_n_keys = NM_ARRAY_SIZE(nm_yarn_keys);
-
-#define EXECUTOR "org.apache.hadoop.yarn.server.nodemanager."
 
 const struct nm_yarn_rule nm_yarn_rules[] = {
     {"hadoop.security.authentication", "simple", .allowed = "simple", .fatal = true,

@@ -10,12 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 enum nm_yarn_type {
     NM_YARN_BOOL,     /* bool */
     NM_YARN_NUMBER,   /* int64_t */
     NM_YARN_MSEC,     /* uint64_t, microseconds; written as milliseconds, or with ns, us, ms, s, m, h or d behind it */
     NM_YARN_HOST,     /* char * */
     NM_YARN_ADDRESS,  /* struct nm_yarn_address */
+    NM_YARN_SHARE,    /* double */
+    NM_YARN_TEXT,     /* char * */
+    NM_YARN_LIST,     /* char **, NULL-terminated: words with commas between them */
+    NM_YARN_DIRS,     /* the same; at least one, and each an absolute name that a shell takes as it is */
 };
 
 struct nm_yarn_address {
@@ -31,6 +37,28 @@ struct nm_yarn_settings {
     int64_t memory_mib, vcores;       /* -1: as the node has */
     int64_t queue_max_length;
     bool recovery, supervised;
+
+    /* As whom containers run, and where. */
+    char *executor, *local_user, *user_pattern;
+    bool limit_users, allow_root;
+    char *tmp_dir, *base_log_dir;     /* in which the next are, by default */
+    char **local_dirs, **log_dirs;
+    double max_disk_percent, min_healthy_disks;
+    int64_t min_free_disk_mib;
+    bool checks_disks;
+    uint64_t check_disks_usec;
+
+    /* What they find there. */
+    char **env_whitelist;
+    char *admin_env, *user_home_dir;
+    int64_t java_version;             /* 0: what $JAVA_HOME says of itself */
+    int64_t cache_target_mib, localizer_threads;
+    json_t *name_nodes, *commands;    /* of nm-localizer's work (sources.h) */
+    int64_t log_retain_sec, delete_delay_sec;
+    int64_t stderr_tail_bytes;
+    char *stderr_pattern;
+
+    int64_t shuffle_port, shuffle_max_connections;
 
     char **values, **sources; /* for each key, in the table's order: its value, and the file that gave it or NULL */
 };

@@ -5,10 +5,10 @@
 #include "rpc/yarn/settings.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <inttypes.h>
 
-#include "util/parse.h"
+#include "rpc/yarn/sources.h"
+#include "rpc/yarn/value.h"
 
 #define SHOWN_SIZE 120
 
@@ -24,156 +24,12 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
     }
     free(s->values);
     free(s->sources);
-    free(s->tracker.host);
-    free(s->node.host);
-    free(s->web.host);
+    for (size_t i = 0; i < nm_yarn_n_keys; i++)
+        nm_yarn_value_done(&nm_yarn_keys[i], s);
+    json_decref(s->name_nodes);
+    json_decref(s->commands);
     free(s);
     return NULL;
-}
-
-/* ---- values ------------------------------------------------------------------------------- */
-
-/* Hadoop knows these two words alone. */
-static int parse_bool(const char *text, bool *ret)
-{
-    if (strcasecmp(text, "true") != 0 && strcasecmp(text, "false") != 0)
-        return -EINVAL;
-    *ret = strcasecmp(text, "true") == 0;
-    return 0;
-}
-
-static int parse_number(const char *text, int64_t min, int64_t max, int64_t *ret)
-{
-    bool negative = *text == '-';
-    uint64_t v;
-    int64_t signed_v;
-
-    if (nm_parse_u64(text + negative, &v) < 0 || v > INT64_MAX)
-        return -EINVAL;
-    signed_v = negative ? -(int64_t)v : (int64_t)v;
-    if (signed_v < min || signed_v > max)
-        return -ERANGE;
-    *ret = signed_v;
-    return 0;
-}
-
-/* "30000", "30s", "10m". */
-static int parse_msec(const char *text, int64_t min, int64_t max, uint64_t *ret_usec)
-{
-    static const struct {
-        const char *unit;
-        uint64_t nsec;
-    } units[] = {{"", 1000000}, {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000},
-                 {"m", UINT64_C(60000000000)}, {"h", UINT64_C(3600000000000)}, {"d", UINT64_C(86400000000000)}};
-    char digits[24];
-    size_t n = strspn(text, "0123456789");
-    uint64_t v, nsec;
-
-    if (n == 0 || n >= sizeof digits)
-        return -EINVAL;
-    memcpy(digits, text, n);
-    digits[n] = '\0';
-    for (size_t i = 0; i < NM_ARRAY_SIZE(units); i++) {
-        if (strcasecmp(text + n, units[i].unit) != 0)
-            continue;
-        if (nm_parse_u64(digits, &v) < 0 || __builtin_mul_overflow(v, units[i].nsec, &nsec) ||
-            nsec < (uint64_t)min * 1000000 || nsec > (uint64_t)max * 1000000)
-            return -ERANGE;
-        *ret_usec = nsec / 1000;
-        return 0;
-    }
-    return -EINVAL;
-}
-
-static bool is_host(const char *text, size_t n)
-{
-    if (n == 0 || n > 253)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (!isalnum((unsigned char)text[i]) && !strchr(".-_:", text[i]))
-            return false;
-    return true;
-}
-
-/* "name:8031" or "[::1]:8031". */
-static int parse_address(const char *text, int64_t min, int64_t max, struct nm_yarn_address *ret)
-{
-    const char *colon = strrchr(text, ':'), *host = text;
-    size_t n = colon ? (size_t)(colon - text) : 0;
-    int64_t port;
-    int r;
-
-    if (!colon)
-        return -EINVAL;
-    if (n > 2 && text[0] == '[' && text[n - 1] == ']') {
-        host++;
-        n -= 2;
-    } else if (memchr(text, ':', n)) {
-        return -EINVAL;
-    }
-    if (!is_host(host, n))
-        return -EINVAL;
-    r = parse_number(colon + 1, min, max, &port);
-    if (r < 0)
-        return r;
-    host = strndup(host, n);
-    if (!host)
-        return -ENOMEM;
-    free(ret->host);
-    *ret = (struct nm_yarn_address){(char *)host, (uint16_t)port};
-    return 0;
-}
-
-static int parse_host(const char *text, char **ret)
-{
-    char *copy;
-
-    if (!is_host(text, strlen(text)))
-        return -EINVAL;
-    copy = strdup(text);
-    if (!copy)
-        return -ENOMEM;
-    free(*ret);
-    *ret = copy;
-    return 0;
-}
-
-static int parse_value(const struct nm_yarn_key *k, const char *text, struct nm_yarn_settings *s)
-{
-    void *field = (char *)s + k->offset;
-
-    switch (k->type) {
-    case NM_YARN_BOOL:
-        return parse_bool(text, field);
-    case NM_YARN_NUMBER:
-        return parse_number(text, k->min, k->max, field);
-    case NM_YARN_MSEC:
-        return parse_msec(text, k->min, k->max, field);
-    case NM_YARN_HOST:
-        return parse_host(text, field);
-    default:
-        return parse_address(text, k->min, k->max, field);
-    }
-}
-
-static const char *allowed(const struct nm_yarn_key *k, char *buf, size_t size)
-{
-    switch (k->type) {
-    case NM_YARN_BOOL:
-        return "true or false";
-    case NM_YARN_HOST:
-        return "a host's name or address";
-    case NM_YARN_NUMBER:
-        (void)snprintf(buf, size, "a number from %" PRId64 " to %" PRId64, k->min, k->max);
-        return buf;
-    case NM_YARN_MSEC:
-        (void)snprintf(buf, size, "milliseconds from %" PRId64 " to %" PRId64 ", or a time such as 30s", k->min,
-                       k->max);
-        return buf;
-    default:
-        (void)snprintf(buf, size, "HOST:PORT, the port from %" PRId64 " to %" PRId64, k->min, k->max);
-        return buf;
-    }
 }
 
 /* ---- from the files ----------------------------------------------------------------------- */
@@ -219,11 +75,12 @@ static int read_key(const struct nm_yarn_conf *c, size_t i, struct nm_yarn_setti
         return r;
     if (file && !(s->sources[i] = strdup(file)))
         return -ENOMEM;
-    r = parse_value(k, s->values[i], s);
+    r = nm_yarn_value_parse(k, s->values[i], s);
     if (r == -EINVAL || r == -ERANGE)
         return nm_fail(ret_message, r, "%s: %s = '%s': must be %s",
                        nm_yarn_conf_shown(file ?: "by default", where, sizeof where), k->name,
-                       nm_yarn_conf_shown(s->values[i], shown, sizeof shown), allowed(k, what, sizeof what));
+                       nm_yarn_conf_shown(s->values[i], shown, sizeof shown),
+                       nm_yarn_value_allowed(k, what, sizeof what));
     return r;
 }
 
@@ -298,6 +155,8 @@ int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, voi
     for (size_t i = 0; r == 0 && i < nm_yarn_n_rules; i++)
         r = check_rule(c, &nm_yarn_rules[i], warn, userdata, ret_message);
     if (r == 0)
+        r = nm_yarn_sources_read(c, &s->name_nodes, &s->commands);
+    if (r == 0)
         *ret = STEAL_PTR(s);
     return r;
 }
@@ -356,8 +215,9 @@ json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s)
         char what[80];
         json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:n, s:n}", "section", "yarn", "key",
                               k->name, "value", s->values[i], "default", k->fallback, "allowed",
-                              allowed(k, what, sizeof what), "meaning", k->meaning, "is_default", !s->sources[i],
-                              "applied_by", "restart", "source", s->sources[i] ?: "default", "in_force", "why");
+                              nm_yarn_value_allowed(k, what, sizeof what), "meaning", k->meaning, "is_default",
+                              !s->sources[i], "applied_by", "restart", "source", s->sources[i] ?: "default",
+                              "in_force", "why");
 
         if (!o || json_array_append_new(array, o) < 0) {
             json_decref(array);

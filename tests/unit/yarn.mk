@@ -1,5 +1,5 @@
 # unit tests of rpc/yarn
-yarn_tests = test-yarn-conf test-yarn-ids test-yarn-launch test-yarn-report test-yarn-settings test-yarn-state
+yarn_tests = test-yarn-conf test-yarn-ids test-yarn-launch test-yarn-launcher test-yarn-report test-yarn-settings test-yarn-state
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -26,3 +26,9 @@ test_yarn_state_LDADD = libnm-yarn.la $(unit_libs)
 test_yarn_launch_SOURCES = %D%/test-yarn-launch.c %D%/remove-tree.h
 test_yarn_launch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_launch_LDADD = libnm-yarn.la $(unit_libs)
+
+# it starts the real nm-localizer
+test_yarn_launcher_SOURCES = %D%/test-yarn-launcher.c %D%/remove-tree.h
+test_yarn_launcher_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_launcher_LDADD = libnm-yarn.la libnm-localize.la $(JANSSON_LIBS) $(unit_libs)
+test_yarn_launcher_DEPENDENCIES = libnm-yarn.la libnm-localize.la nm-localizer$(EXEEXT)

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See dirs.h. */
+
+#include "rpc/yarn/launch/dirs.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "util/fileio.h"
+
+#define DEPTH_MAX 64
+
+void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
+{
+    for (size_t i = 0; i < dirs->n; i++)
+        (void)nm_close(dirs->all[i].fd);
+    free(dirs->all);
+    *dirs = (struct nm_yarn_dirs){};
+}
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+/* Nobody but root and nmd may be able to put another directory in its place: each above it is theirs, and written to
+ * by others only where those can't rename what isn't theirs. */
+static int check_above(int fd)
+{
+    _cleanup_close_ int at = RET_NERRNO(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+
+    for (unsigned depth = 0; at >= 0 && depth < DEPTH_MAX; depth++) {
+        int above = RET_NERRNO(openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+        struct stat here, there;
+
+        if (above < 0)
+            return above;
+        if (fstat(at, &here) < 0 || fstat(above, &there) < 0) {
+            (void)nm_close(above);
+            return -errno;
+        }
+        (void)nm_close(at);
+        at = above;
+        if (here.st_dev == there.st_dev && here.st_ino == there.st_ino)
+            return 0;
+        if ((there.st_uid != 0 && there.st_uid != geteuid()) ||
+            ((there.st_mode & (S_IWGRP | S_IWOTH)) && !(there.st_mode & S_ISVTX)))
+            return -EPERM;
+    }
+    return at < 0 ? at : -ELOOP;
+}
+
+/* One that is made here is for containers of all users to go through, whatever nmd's mask is. */
+static int make(const char *name)
+{
+    int r = RET_NERRNO(access(name, F_OK));
+
+    if (r != -ENOENT)
+        return r;
+    r = nm_mkdir_p(name, 0755);
+    return r < 0 ? r : RET_NERRNO(chmod(name, 0755));
+}
+
+static void open_dir(struct nm_yarn_dir *d)
+{
+    _cleanup_close_ int fd = -EBADF;
+    int r = make(d->name);
+
+    if (r >= 0)
+        r = fd = RET_NERRNO(open(d->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (r >= 0)
+        r = nm_check_private_dir(fd);
+    if (r >= 0)
+        r = check_above(fd);
+    if (r == -EPERM)
+        (void)snprintf(d->why, sizeof d->why, "it or a directory above it is not root's or nmd's alone");
+    else if (r < 0)
+        (void)snprintf(d->why, sizeof d->why, "%s", strerror(-r));
+    else
+        d->fd = STEAL_FD(fd);
+}
+
+int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, struct nm_yarn_dirs *ret,
+                      char **ret_message)
+{
+    struct nm_yarn_dirs dirs = {.settings = s};
+    size_t n = 0, usable = 0;
+
+    while (names[n])
+        n++;
+    dirs.all = calloc(n + 1, sizeof *dirs.all);
+    if (!dirs.all)
+        return -ENOMEM;
+    for (dirs.n = 0; dirs.n < n; dirs.n++) {
+        struct nm_yarn_dir *d = &dirs.all[dirs.n];
+
+        *d = (struct nm_yarn_dir){.name = names[dirs.n], .fd = -EBADF};
+        open_dir(d);
+        usable += d->fd >= 0;
+    }
+    if (usable == 0) {
+        int r = nm_fail(ret_message, -ENOTDIR, "The directory %s can't be used: %s", dirs.all[0].name,
+                        dirs.all[0].why);
+
+        nm_yarn_dirs_done(&dirs);
+        return r;
+    }
+    nm_yarn_dirs_check(&dirs);
+    *ret = dirs;
+    return 0;
+}
+
+/* ---- how they are ------------------------------------------------------------------------- */
+
+static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
+{
+    struct statvfs vfs;
+    double used_percent;
+
+    d->is_good = false;
+    if (fstatvfs(d->fd, &vfs) < 0 || vfs.f_blocks == 0) {
+        (void)snprintf(d->why, sizeof d->why, "%s", strerror(errno));
+        return;
+    }
+    d->free = (double)vfs.f_bavail / (double)vfs.f_blocks;
+    used_percent = 100 * (1 - d->free);
+    if (vfs.f_flag & ST_RDONLY)
+        (void)snprintf(d->why, sizeof d->why, "its file system can't be written to");
+    else if (s->checks_disks && used_percent > s->max_disk_percent)
+        (void)snprintf(d->why, sizeof d->why, "its disk is full: %.0f %% are used, and %g %% may be", used_percent,
+                       s->max_disk_percent);
+    else if (s->checks_disks && vfs.f_bavail * vfs.f_frsize / NM_MIB < (uint64_t)s->min_free_disk_mib)
+        (void)snprintf(d->why, sizeof d->why, "its disk is full: less than %jd MB are left",
+                       (intmax_t)s->min_free_disk_mib);
+    else
+        d->is_good = true;
+}
+
+void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs)
+{
+    for (size_t i = 0; i < dirs->n; i++)
+        if (dirs->all[i].fd >= 0)
+            check_disk(&dirs->all[i], dirs->settings);
+}
+
+struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs)
+{
+    struct nm_yarn_dir *best = NULL;
+    double sum = 0;
+
+    for (size_t i = 0; i < dirs->n; i++) {
+        struct nm_yarn_dir *d = &dirs->all[i];
+
+        if (!d->is_good)
+            continue;
+        d->credit += d->free;
+        sum += d->free;
+        if (!best || d->credit > best->credit)
+            best = d;
+    }
+    if (best)
+        best->credit -= sum;
+    return best;
+}
+
+size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < dirs->n; i++)
+        n += dirs->all[i].is_good;
+    return n;
+}

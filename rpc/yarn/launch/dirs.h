@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The node's local directories and those for logs: opened once, judged by how full their disks are, and given to
+ * containers in turn, more often those that have more room.
+ */
+
+#include <stdbool.h>
+
+#include "rpc/yarn/properties.h"
+#include "util/error.h"
+
+struct nm_yarn_dir {
+    const char *name; /* the settings' */
+    int fd;           /* -EBADF: it can't be used at all */
+    bool is_good;
+    double free, credit; /* the share that is free; what it is owed of its turns */
+    char why[160];       /* it isn't good */
+};
+
+struct nm_yarn_dirs {
+    struct nm_yarn_dir *all;
+    size_t n;
+    const struct nm_yarn_settings *settings;
+};
+
+/* Makes what isn't there. -ENOTDIR and *ret_message: not one can be used. */
+int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, struct nm_yarn_dirs *ret,
+                      char **ret_message);
+void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs);
+
+/* Looks at the disks anew. */
+void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs);
+/* Whose turn it is; NULL: none is good. */
+struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs);
+size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs);

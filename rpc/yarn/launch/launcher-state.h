@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What the files behind launcher.h share. launcher.c makes it, prepare.c makes containers ready, afterwards.c clears
+ * up. */
+
+#include <regex.h>
+
+#include "localize/localizer.h"
+#include "rpc/yarn/launch/dirs.h"
+#include "rpc/yarn/launch/ended.h"
+#include "rpc/yarn/launch/launcher.h"
+#include "rpc/yarn/launch/place.h"
+
+struct nm_yarn_launcher {
+    struct nm_yarn_launcher_params params;
+    struct nm_yarn_dirs local, log;
+    const struct nm_yarn_dir *cache_dir; /* of the local ones: where the localizer keeps resources, for all */
+    struct nm_localizer *localizer;
+    struct nm_yarn_ended *ended;
+    regex_t user_pattern;
+    bool has_user_pattern;
+    int64_t java_version;
+    unsigned n_preparations;
+};
+
+/* The open directory of that name; NULL: there is none, or it can't be used. */
+const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, const char *name);

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See launcher.h. */
+
+#include "rpc/yarn/launch/launcher-state.h"
+
+#include <assert.h>
+#include <pwd.h>
+#include <syslog.h>
+#include <sys/stat.h>
+
+#include "rpc/yarn/launch/user.h"
+#include "rpc/yarn/launch/variables.h"
+#include "util/fileio.h"
+
+#define WORKER_MAX_BYTES (512 * NM_MIB)
+
+nm_printf(3, 4) static void tell(struct nm_yarn_launcher *l, int level, const char *format, ...)
+{
+    char sentence[600];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, ap);
+    va_end(ap);
+    if (l->params.tell)
+        l->params.tell(level, sentence);
+}
+
+/* ---- as whom, and where ------------------------------------------------------------------- */
+
+int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message)
+{
+    return nm_yarn_user_choose(l->params.settings, &l->user_pattern, geteuid(), submitter, ret, ret_message);
+}
+
+static int no_dir(const struct nm_yarn_dirs *dirs, const char *what, char **ret_message)
+{
+    const struct nm_yarn_dir *d = &dirs->all[0];
+
+    return nm_fail(ret_message, -ENOSPC, "None of the node's directories for %s is good; %s: %s", what, d->name,
+                   d->why);
+}
+
+int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message)
+{
+    const struct nm_yarn_dir *local, *log;
+
+    nm_yarn_dirs_check(&l->local);
+    nm_yarn_dirs_check(&l->log);
+    local = nm_yarn_dirs_next(&l->local);
+    log = nm_yarn_dirs_next(&l->log);
+    if (!local || !log)
+        return local ? no_dir(&l->log, "logs", ret_message) : no_dir(&l->local, "containers", ret_message);
+    *ret = (struct nm_yarn_place){local->name, log->name};
+    return 0;
+}
+
+static bool has_enough(const struct nm_yarn_dirs *dirs, const char *property, char *why, size_t size)
+{
+    size_t good = nm_yarn_dirs_count_good(dirs);
+    const char *first = NULL, *reason = "";
+
+    if (good > 0 && (double)good >= dirs->settings->min_healthy_disks * (double)dirs->n)
+        return true;
+    for (size_t i = 0; i < dirs->n && !first; i++)
+        if (!dirs->all[i].is_good) {
+            first = dirs->all[i].name;
+            reason = dirs->all[i].why;
+        }
+    (void)snprintf(why, size, "%zu of %zu %s are good; %s: %s", good, dirs->n, property, first ?: "", reason);
+    return false;
+}
+
+bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size)
+{
+    nm_yarn_dirs_check(&l->local);
+    nm_yarn_dirs_check(&l->log);
+    return has_enough(&l->local, "yarn.nodemanager.local-dirs", why, size) &&
+           has_enough(&l->log, "yarn.nodemanager.log-dirs", why, size);
+}
+
+const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, const char *name)
+{
+    for (size_t i = 0; i < dirs->n; i++)
+        if (nm_streq(dirs->all[i].name, name))
+            return dirs->all[i].fd >= 0 ? &dirs->all[i] : NULL;
+    return NULL;
+}
+
+char *nm_yarn_work_dir(const char *local_dir, const char *submitter, const char *application, const char *container)
+{
+    char *path;
+
+    return asprintf(&path, "%s/usercache/%s/appcache/%s/%s", local_dir, submitter, application, container) < 0 ? NULL
+                                                                                                              : path;
+}
+
+char *nm_yarn_log_dir(const char *log_dir, const char *application, const char *container)
+{
+    char *path;
+
+    return asprintf(&path, "%s/%s/%s", log_dir, application, container) < 0 ? NULL : path;
+}
+
+/* ---- its beginning and end ---------------------------------------------------------------- */
+
+/* A directory of nmd's own beneath its state directory. */
+static int make_state(struct nm_yarn_launcher *l, const char *name, char **ret)
+{
+    _cleanup_free_ char *path = NULL;
+    int r;
+
+    if (asprintf(&path, "%s/%s", l->params.state_dir, name) < 0)
+        return -ENOMEM;
+    r = nm_mkdir_p(path, 0700);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(path);
+    return 0;
+}
+
+/* Who fetches what is for everybody: nobody, since what everybody may read is all that it has to read. */
+static void choose_public(struct nm_localizer_params *p)
+{
+    const struct passwd *nobody = geteuid() == 0 ? getpwnam("nobody") : NULL;
+
+    p->public_uid = nobody ? nobody->pw_uid : geteuid();
+    p->public_gid = nobody ? nobody->pw_gid : getegid();
+}
+
+static void read_boot_id(char *buf, size_t size)
+{
+    if (nm_read_file_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", buf, size, NULL) < 0)
+        (void)snprintf(buf, size, "unknown");
+    buf[strcspn(buf, "\n")] = '\0';
+}
+
+/* Of all local directories one has the resources: there is one cache to be kept within its size, and a resource is
+ * fetched once, whichever of them a container is in. */
+static int make_localizer(struct nm_yarn_launcher *l, char **ret_message)
+{
+    const struct nm_yarn_settings *s = l->params.settings;
+    _cleanup_free_ char *state = NULL;
+    char boot_id[64];
+    struct nm_localizer_params p = {
+        .event = l->params.event,
+        .program = l->params.localizer_program,
+        .boot_id = boot_id,
+        .cache_max_bytes = (uint64_t)s->cache_target_mib * NM_MIB,
+        .max_workers = (unsigned)s->localizer_threads,
+        .worker_max_bytes = WORKER_MAX_BYTES,
+    };
+    int r = make_state(l, "localizer", &state);
+
+    for (size_t i = 0; i < l->local.n; i++)
+        if (l->local.all[i].fd >= 0 && (!l->cache_dir || (l->local.all[i].is_good && !l->cache_dir->is_good)))
+            l->cache_dir = &l->local.all[i];
+    read_boot_id(boot_id, sizeof boot_id);
+    choose_public(&p);
+    p.local_dir = l->cache_dir->name;
+    p.state_dir = state;
+    p.settings = json_pack("{s:O, s:O}", "name_nodes", s->name_nodes, "commands", s->commands);
+    if (r >= 0)
+        r = p.settings ? nm_localizer_new(&p, &l->localizer) : -ENOMEM;
+    json_decref(p.settings); /* it has its own reference */
+    return r < 0 ? nm_fail(ret_message, r, "Resources can't be fetched to %s by %s: %s", p.local_dir, p.program,
+                           strerror(-r))
+                 : 0;
+}
+
+/* The Java that runs Hadoop on this node. */
+static void find_java(struct nm_yarn_launcher *l)
+{
+    const char *home = getenv("JAVA_HOME");
+    char path[512], text[8192];
+
+    l->java_version = l->params.settings->java_version;
+    if (l->java_version > 0 || !home)
+        return;
+    (void)snprintf(path, sizeof path, "%s/release", home);
+    if (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) >= 0)
+        l->java_version = nm_yarn_java_version(text);
+}
+
+/* A class that isn't told apart here was refused with the settings. */
+static int check_executor(const struct nm_yarn_settings *s, char **ret_message)
+{
+    if (geteuid() == 0 || !strstr(s->executor, "LinuxContainerExecutor"))
+        return 0;
+    return nm_fail(ret_message, -EPERM,
+                   "yarn.nodemanager.container-executor.class = %s has containers run as other users, which needs an "
+                   "nmd that is root", s->executor);
+}
+
+static void tell_bad(struct nm_yarn_launcher *l, const struct nm_yarn_dirs *dirs)
+{
+    for (size_t i = 0; i < dirs->n; i++)
+        if (!dirs->all[i].is_good)
+            tell(l, LOG_WARNING, "%s isn't given to containers: %s", dirs->all[i].name, dirs->all[i].why);
+}
+
+static int begin(struct nm_yarn_launcher *l, char **ret_message)
+{
+    const struct nm_yarn_settings *s = l->params.settings;
+    _cleanup_free_ char *state = NULL;
+    int r = check_executor(s, ret_message);
+
+    if (r == 0)
+        r = nm_yarn_user_compile(s, &l->user_pattern, ret_message);
+    l->has_user_pattern = r == 0;
+    if (r == 0)
+        r = nm_yarn_dirs_open(s, s->local_dirs, &l->local, ret_message);
+    if (r == 0)
+        r = nm_yarn_dirs_open(s, s->log_dirs, &l->log, ret_message);
+    if (r == 0)
+        r = make_localizer(l, ret_message);
+    if (r == 0)
+        r = make_state(l, "ended", &state);
+    if (r == 0)
+        r = nm_yarn_ended_new(l->params.event, s, l->localizer, &l->local, &l->log, state, &l->ended);
+    find_java(l);
+    return r;
+}
+
+int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm_yarn_launcher **ret,
+                         char **ret_message)
+{
+    _cleanup_(nm_yarn_launcher_freep) struct nm_yarn_launcher *l = calloc(1, sizeof *l);
+    int r;
+
+    if (!l)
+        return -ENOMEM;
+    l->params = *params;
+    r = begin(l, ret_message);
+    if (r < 0)
+        return r;
+    tell_bad(l, &l->local);
+    tell_bad(l, &l->log);
+    *ret = STEAL_PTR(l);
+    return 0;
+}
+
+struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
+{
+    if (!l)
+        return NULL;
+    assert(l->n_preparations == 0);
+    (void)nm_localizer_free(l->localizer);
+    (void)nm_yarn_ended_free(l->ended); /* after whom it waits for */
+    nm_yarn_dirs_done(&l->local);
+    nm_yarn_dirs_done(&l->log);
+    if (l->has_user_pattern)
+        regfree(&l->user_pattern);
+    free(l);
+    return NULL;
+}
+
+void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l)
+{
+    nm_localizer_begin_to_tidy(l->localizer);
+}

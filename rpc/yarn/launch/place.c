@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See place.h. */
+
+#include "rpc/yarn/launch/place.h"
+
+#include <sys/stat.h>
+
+#include "localize/layout.h"
+#include "rpc/yarn/launch/as-user.h"
+#include "util/fileio.h"
+
+#define DIR_MODE 0710
+#define PATH_SIZE 300
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* Into a directory that is in the one that is open, which is closed; it is made where it isn't there. As the user: what
+ * the user has put there instead is the user's own. */
+static int enter(int *at, const char *name)
+{
+    int next;
+
+    if (mkdirat(*at, name, DIR_MODE) < 0) {
+        if (errno != EEXIST)
+            return -errno;
+        next = RET_NERRNO(openat(*at, name, DIR_FLAGS));
+    } else {
+        next = RET_NERRNO(openat(*at, name, DIR_FLAGS));
+        if (next >= 0)
+            (void)fchmod(next, DIR_MODE); /* nmd's mask may have taken something off */
+    }
+    if (next < 0)
+        return next;
+    (void)nm_close(*at);
+    *at = next;
+    return 0;
+}
+
+/* ---- local directories -------------------------------------------------------------------- */
+
+static int make_below(int *at, const struct nm_yarn_tenant *t, bool has_tmp)
+{
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    int r = nm_yarn_become(t->uid, t->gid, &self);
+
+    if (r >= 0)
+        r = enter(at, "appcache");
+    if (r >= 0)
+        r = enter(at, t->application);
+    if (r >= 0)
+        r = enter(at, t->container);
+    return r >= 0 && has_tmp ? enter(at, "tmp") : r;
+}
+
+/* Users go through it to theirs, and see nobody else's. */
+static int make_usercache(int local_fd)
+{
+    if (mkdirat(local_fd, "usercache", 0755) < 0)
+        return errno == EEXIST ? 0 : -errno;
+    return RET_NERRNO(fchmodat(local_fd, "usercache", 0755, 0));
+}
+
+int nm_yarn_place_make_local(int local_fd, const struct nm_yarn_tenant *t, bool has_tmp)
+{
+    _cleanup_close_ int at = -EBADF;
+    char base[PATH_SIZE];
+    int r = make_usercache(local_fd);
+
+    if (r >= 0)
+        r = nm_layout_make_base(local_fd, t->submitter, false, t->uid, t->gid);
+    if (r < 0)
+        return r;
+    (void)snprintf(base, sizeof base, "usercache/%s", t->submitter);
+    at = nm_open_beneath(local_fd, base, DIR_FLAGS);
+    return at < 0 ? at : make_below(&at, t, has_tmp);
+}
+
+/* ---- logs --------------------------------------------------------------------------------- */
+
+/* root's is one that was just made, now or by a nmd that died right then. */
+static int take_over(int fd, const struct nm_yarn_tenant *t)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (st.st_uid == t->uid && (st.st_mode & 0777) == DIR_MODE)
+        return 0;
+    if (st.st_uid != t->uid && (st.st_uid != 0 || fchown(fd, t->uid, t->gid) < 0))
+        return -EPERM;
+    return RET_NERRNO(fchmod(fd, DIR_MODE));
+}
+
+int nm_yarn_place_make_log(int log_fd, const struct nm_yarn_tenant *t)
+{
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    _cleanup_close_ int at = -EBADF;
+    int r;
+
+    if (mkdirat(log_fd, t->application, 0700) < 0 && errno != EEXIST)
+        return -errno;
+    at = RET_NERRNO(openat(log_fd, t->application, DIR_FLAGS));
+    if (at < 0)
+        return at;
+    r = take_over(at, t);
+    if (r >= 0)
+        r = nm_yarn_become(t->uid, t->gid, &self);
+    return r < 0 ? r : enter(&at, t->container);
+}
+
+/* ---- what is in them ---------------------------------------------------------------------- */
+
+static int open_path(int base_fd, const struct nm_yarn_tenant *t, const char *const *path)
+{
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    _cleanup_close_ int at = -EBADF;
+    int r = nm_yarn_become(t->uid, t->gid, &self);
+
+    for (int from = base_fd; r >= 0 && *path; path++, from = at) {
+        int next = RET_NERRNO(openat(from, *path, DIR_FLAGS));
+
+        (void)nm_close(at);
+        r = at = next;
+    }
+    return r < 0 ? r : STEAL_FD(at);
+}
+
+int nm_yarn_place_open_work(int local_fd, const struct nm_yarn_tenant *t)
+{
+    _cleanup_close_ int base = RET_NERRNO(openat(local_fd, "usercache", DIR_FLAGS));
+
+    if (base < 0)
+        return base;
+    return open_path(base, t, (const char *const[]){t->submitter, "appcache", t->application, t->container, NULL});
+}
+
+int nm_yarn_place_open_log(int log_fd, const struct nm_yarn_tenant *t)
+{
+    return open_path(log_fd, t, (const char *const[]){t->application, t->container, NULL});
+}
+
+int nm_yarn_place_write(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const void *data, size_t size,
+                        mode_t mode)
+{
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    _cleanup_close_ int fd = -EBADF;
+    int r = nm_yarn_become(t->uid, t->gid, &self);
+
+    if (r < 0)
+        return r;
+    if (unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT)
+        return -errno;
+    fd = RET_NERRNO(openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    if (fd < 0)
+        return fd;
+    r = RET_NERRNO(fchmod(fd, mode));
+    return r < 0 ? r : nm_write_all(fd, data, size);
+}
+
+int nm_yarn_place_owner(int base_fd, const char *path, uid_t *ret_uid, gid_t *ret_gid)
+{
+    struct stat st;
+
+    if (fstatat(base_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    *ret_uid = st.st_uid;
+    *ret_gid = st.st_gid;
+    return 0;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Making a container ready (launcher.h): directories, then resources, then the script and the tokens. The last come at
+ * the end, since the script has the resources' places in it. */
+
+#include <inttypes.h>
+
+#include "rpc/yarn/launch/launcher-state.h"
+#include "rpc/yarn/launch/resources.h"
+#include "rpc/yarn/launch/script.h"
+#include "rpc/yarn/launch/text.h"
+#include "rpc/yarn/launch/user.h"
+#include "rpc/yarn/launch/variables.h"
+
+#define MEMORY_MAX (64 * NM_MIB) /* of one preparation */
+#define PROGRESS_SIZE 120
+
+struct nm_yarn_preparation {
+    struct nm_yarn_launcher *launcher;
+    struct nm_yarn_preparation_listener listener;
+    struct nm_yarn_task task; /* its words are in the arena */
+    struct nm_yarn_tenant tenant;
+    struct nm_arena arena;
+    bool is_running;
+    sd_event_source *turn; /* what there is to do begins in a turn of its own */
+    struct nm_localizer_ask *ask;
+    bool has_ended;
+    char *message; /* why it failed */
+};
+
+static void end(struct nm_yarn_preparation *p, int result, const char *message)
+{
+    p->has_ended = true;
+    if (result < 0)
+        p->message = strdup(message ?: strerror(-result));
+    p->listener.ended(p, result, result < 0 ? message ?: strerror(-result) : NULL, p->listener.userdata);
+}
+
+/* ---- directories -------------------------------------------------------------------------- */
+
+static int find_user(struct nm_yarn_preparation *p, char **ret_message)
+{
+    int r = nm_yarn_user_find(p->task.user, &p->tenant.uid, &p->tenant.gid);
+
+    return r < 0 ? nm_fail(ret_message, r, "There is no user %s on this node any more", p->task.user) : 0;
+}
+
+static int cannot_make(const char *dir, int r, char **ret_message)
+{
+    if (r == -EPERM)
+        return nm_fail(ret_message, r, "The container's directory in %s can't be made: what there is belongs to "
+                       "another user", dir);
+    return nm_fail(ret_message, r, "The container's directory in %s can't be made: %s", dir, strerror(-r));
+}
+
+/* In each of the local directories, since applications choose among them; what fails is an obstacle only in the one
+ * that has the working directory. */
+static int make_local(struct nm_yarn_preparation *p, char **ret_message)
+{
+    const struct nm_yarn_dirs *dirs = &p->launcher->local;
+
+    for (size_t i = 0; i < dirs->n; i++) {
+        const struct nm_yarn_dir *d = &dirs->all[i];
+        const bool is_its = nm_streq(d->name, p->task.place.local_dir);
+        int r = d->is_good || (is_its && d->fd >= 0) ? nm_yarn_place_make_local(d->fd, &p->tenant, is_its) : -ENODEV;
+
+        if (r < 0 && is_its)
+            return cannot_make(d->name, r, ret_message);
+    }
+    return 0;
+}
+
+static int make_logs(struct nm_yarn_preparation *p, char **ret_message)
+{
+    const struct nm_yarn_dirs *dirs = &p->launcher->log;
+
+    for (size_t i = 0; i < dirs->n; i++) {
+        const struct nm_yarn_dir *d = &dirs->all[i];
+        const bool is_its = nm_streq(d->name, p->task.place.log_dir);
+        int r = d->is_good || (is_its && d->fd >= 0) ? nm_yarn_place_make_log(d->fd, &p->tenant) : -ENODEV;
+
+        if (r < 0 && is_its)
+            return cannot_make(d->name, r, ret_message);
+    }
+    return 0;
+}
+
+/* ---- the script and the tokens ------------------------------------------------------------ */
+
+static int make_links(struct nm_yarn_preparation *p, struct nm_yarn_launch *l)
+{
+    const Yarn__LaunchContext *c = p->task.context;
+    struct nm_yarn_link *links = nm_arena_alloc(&p->arena, (c->n_resources + 1) * sizeof *links);
+
+    if (!links)
+        return -ENOMEM;
+    for (size_t i = 0; i < c->n_resources; i++) {
+        _cleanup_free_ char *dir = nm_localizer_target(p->ask, i);
+
+        links[i] = (struct nm_yarn_link){.name = c->resources[i]->key};
+        if (dir)
+            links[i].target = nm_yarn_print(&p->arena, "%s/%s", dir, nm_yarn_resource_name(c->resources[i]));
+        if (!links[i].target)
+            return -ENOMEM;
+    }
+    l->links = links;
+    l->n_links = c->n_resources;
+    return 0;
+}
+
+static int make_script(struct nm_yarn_preparation *p, char **ret, char **ret_message)
+{
+    const struct nm_yarn_surroundings s = {p->launcher->params.settings, &p->launcher->local, &p->launcher->log,
+                                           p->launcher->java_version};
+    struct nm_yarn_launch launch;
+    int r = nm_yarn_variables(&s, &p->task, &p->arena, &launch, ret_message);
+
+    if (r >= 0)
+        r = make_links(p, &launch);
+    return r < 0 ? r : nm_yarn_launch_script(&launch, ret, ret_message);
+}
+
+/* As they came; who has none gets a file of none. */
+static int write_files(struct nm_yarn_preparation *p, const char *script)
+{
+    static const uint8_t none[] = {'H', 'D', 'T', 'S', 0, 0, 0};
+    const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.place.local_dir);
+    const ProtobufCBinaryData *tokens = &p->task.context->tokens;
+    _cleanup_close_ int work = d ? nm_yarn_place_open_work(d->fd, &p->tenant) : -ENODEV;
+    int r = work;
+
+    if (r >= 0)
+        r = nm_yarn_place_write(work, &p->tenant, "launch_container.sh", script, strlen(script), 0700);
+    if (r < 0)
+        return r;
+    return nm_yarn_place_write(work, &p->tenant, "container_tokens", tokens->len > 0 ? tokens->data : none,
+                               tokens->len > 0 ? tokens->len : sizeof none, 0600);
+}
+
+static int finish(struct nm_yarn_preparation *p, char **ret_message)
+{
+    _cleanup_free_ char *script = NULL;
+    int r = make_script(p, &script, ret_message);
+
+    if (r < 0)
+        return r;
+    r = write_files(p, script);
+    return r < 0 ? nm_fail(ret_message, r, "The container's script can't be written: %s", strerror(-r)) : 0;
+}
+
+/* ---- resources ---------------------------------------------------------------------------- */
+
+static void on_ended(struct nm_localizer_ask *ask, int result, const char *message, void *userdata)
+{
+    struct nm_yarn_preparation *p = userdata;
+    _cleanup_free_ char *why = NULL;
+
+    (void)ask;
+    if (result >= 0 && !p->is_running) {
+        result = finish(p, &why);
+        message = why;
+    }
+    end(p, result, message);
+}
+
+/* "3 of 7 resources, 12 of 40 MB" */
+static void on_progress(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata)
+{
+    const uint64_t mb = 1000 * 1000;
+    struct nm_yarn_preparation *p = userdata;
+    char text[PROGRESS_SIZE];
+    int n = snprintf(text, sizeof text, "%zu of %zu resources", progress->n_done, progress->n);
+
+    (void)ask;
+    if (progress->is_unpacking)
+        (void)snprintf(text + n, sizeof text - (size_t)n, ", unpacking");
+    else if (progress->total_bytes >= mb)
+        (void)snprintf(text + n, sizeof text - (size_t)n, ", %" PRIu64 " of %" PRIu64 " MB", progress->bytes / mb,
+                       progress->total_bytes / mb);
+    else if (progress->bytes >= mb)
+        (void)snprintf(text + n, sizeof text - (size_t)n, ", %" PRIu64 " MB", progress->bytes / mb);
+    if (p->listener.progress)
+        p->listener.progress(p, text, p->listener.userdata);
+}
+
+static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
+{
+    const struct nm_localizer_user user = {p->task.submitter, p->task.application, p->tenant.uid, p->tenant.gid};
+    const struct nm_localizer_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = p};
+    const Yarn__LaunchContext *c = p->task.context;
+    struct nm_localizer_resource *list;
+    int r = nm_yarn_resources(c->resources, c->n_resources, &p->arena, &list, ret_message);
+
+    if (r < 0)
+        return r;
+    r = nm_localizer_ask(p->launcher->localizer, &user, list, c->n_resources, &listener, &p->ask);
+    return r < 0 ? nm_fail(ret_message, r, "The container's resources can't be asked for: %s", strerror(-r)) : 0;
+}
+
+/* ---- its course --------------------------------------------------------------------------- */
+
+static int on_turn(sd_event_source *source, void *userdata)
+{
+    struct nm_yarn_preparation *p = userdata;
+    _cleanup_free_ char *message = NULL;
+    int r = find_user(p, &message);
+
+    (void)source;
+    if (r >= 0 && !p->is_running)
+        r = make_local(p, &message);
+    if (r >= 0 && !p->is_running)
+        r = make_logs(p, &message);
+    if (r >= 0)
+        r = ask_for_resources(p, &message);
+    if (r < 0)
+        end(p, r, message);
+    return 0;
+}
+
+static int copy_word(struct nm_arena *arena, const char **word)
+{
+    *word = nm_yarn_print(arena, "%s", *word);
+    return *word ? 0 : -ENOMEM;
+}
+
+static int copy_services(struct nm_yarn_preparation *p)
+{
+    Yarn__Data **list = nm_arena_alloc(&p->arena, (p->task.n_services + 1) * sizeof *list);
+
+    for (size_t i = 0; list && i < p->task.n_services; i++) {
+        const Yarn__Data *from = p->task.services[i];
+
+        list[i] = nm_arena_alloc(&p->arena, sizeof **list);
+        if (!list[i])
+            return -ENOMEM;
+        yarn__data__init(list[i]);
+        list[i]->key = nm_yarn_print(&p->arena, "%s", from->key);
+        list[i]->value.data = nm_arena_alloc(&p->arena, from->value.len + 1);
+        if (!list[i]->key || !list[i]->value.data)
+            return -ENOMEM;
+        if (from->value.len > 0)
+            memcpy(list[i]->value.data, from->value.data, from->value.len);
+        list[i]->value.len = from->value.len;
+    }
+    p->task.services = list;
+    return list ? 0 : -ENOMEM;
+}
+
+static int copy_task(struct nm_yarn_preparation *p)
+{
+    struct nm_yarn_task *t = &p->task;
+    const char **words[] = {&t->application, &t->container,        &t->user,         &t->submitter,
+                            &t->node_host,   &t->place.local_dir, &t->place.log_dir};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++)
+        if (copy_word(&p->arena, words[i]) < 0)
+            return -ENOMEM;
+    p->tenant = (struct nm_yarn_tenant){.submitter = t->submitter, .application = t->application,
+                                        .container = t->container};
+    return copy_services(p);
+}
+
+int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
+                             const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    _cleanup_(nm_yarn_preparation_freep) struct nm_yarn_preparation *p = calloc(1, sizeof *p);
+    int r;
+
+    if (!p)
+        return -ENOMEM;
+    nm_arena_init(&p->arena, MEMORY_MAX, NULL);
+    p->launcher = l;
+    l->n_preparations++;
+    p->listener = *listener;
+    p->task = *task;
+    p->is_running = is_running;
+    r = copy_task(p);
+    if (r >= 0)
+        r = sd_event_add_defer(l->params.event, &p->turn, on_turn, p);
+    if (r < 0)
+        return r;
+    (void)sd_event_source_set_description(p->turn, "yarn-prepare");
+    *ret = STEAL_PTR(p);
+    return 0;
+}
+
+struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation *p)
+{
+    if (!p)
+        return NULL;
+    p->launcher->n_preparations--;
+    (void)sd_event_source_disable_unref(p->turn);
+    (void)nm_localizer_ask_free(p->ask);
+    nm_arena_done(&p->arena);
+    free(p->message);
+    free(p);
+    return NULL;
+}
+
+int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i, const char **ret_why)
+{
+    enum { PENDING = 1, COMPLETED, FAILED };
+
+    if (p->ask && nm_localizer_is_there(p->ask, i))
+        return COMPLETED;
+    if (!p->has_ended || !p->message)
+        return PENDING;
+    *ret_why = p->message;
+    return FAILED;
+}

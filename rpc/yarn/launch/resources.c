@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See resources.h. */
+
+#include "rpc/yarn/launch/resources.h"
+
+#include <ctype.h>
+
+#include "rpc/yarn/launch/text.h"
+
+#define MOST 8192 /* that nm-localizer takes */
+#define SHOWN 100
+
+/* Of a URL's path each byte that isn't safe everywhere: Hadoop has it decoded. */
+static char *encode(struct nm_arena *arena, const char *path)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char *text = nm_arena_alloc(arena, 3 * strlen(path) + 1), *out = text;
+
+    for (const char *p = path; text && *p; p++)
+        if (isalnum((unsigned char)*p) || strchr("/-._~", *p)) {
+            *out++ = *p;
+        } else {
+            *out++ = '%';
+            *out++ = digits[(unsigned char)*p >> 4];
+            *out++ = digits[(unsigned char)*p & 15];
+        }
+    if (text)
+        *out = '\0';
+    return text;
+}
+
+/* Parts of an authority go into a URI as they are, so nothing may be in them that ends them there. */
+static bool is_part(const char *text)
+{
+    for (; *text; text++)
+        if (!isgraph((unsigned char)*text) || strchr("/?#@\\\"<>", *text))
+            return false;
+    return true;
+}
+
+/* SCHEME://[USER@][HOST[:PORT]]/PATH. NULL: no memory. */
+static char *make_uri(const Yarn__Url *url, struct nm_arena *arena)
+{
+    const char *path = encode(arena, url->file), *host = url->host ?: "", *user = url->user_info ?: "";
+    const char *port = url->port > 0 && *host ? nm_yarn_print(arena, ":%d", url->port) : "";
+
+    if (!path || !port)
+        return NULL;
+    return nm_yarn_print(arena, "%s://%s%s%s%s%s", url->scheme, user, *user ? "@" : "", host, port, path);
+}
+
+static bool is_url(const Yarn__Url *url)
+{
+    return url && url->scheme && isalpha((unsigned char)*url->scheme) && is_part(url->scheme) && url->file &&
+           *url->file == '/' && url->file[1] && url->file[strlen(url->file) - 1] != '/' &&
+           (!url->host || is_part(url->host)) && (!url->user_info || is_part(url->user_info));
+}
+
+/* What YARN's numbers stand for here; NULL: none of them. */
+static const char *type_of(int32_t type)
+{
+    static const char *const names[] = {NULL, "ARCHIVE", "FILE", "PATTERN"};
+
+    return type > 0 && (size_t)type < NM_ARRAY_SIZE(names) ? names[type] : NULL;
+}
+
+static int convert(const Yarn__NamedResource *from, struct nm_arena *arena, struct nm_localizer_resource *ret,
+                   char **ret_message)
+{
+    static const enum nm_visibility visibilities[] = {NM_VISIBILITY_PUBLIC, NM_VISIBILITY_PRIVATE,
+                                                      NM_VISIBILITY_APPLICATION};
+    const Yarn__LocalResource *v = from->value;
+    struct nm_localizer_resource res = {0};
+
+    if (!from->key || !*from->key)
+        return nm_fail(ret_message, -EINVAL, "A resource has no name in the working directory");
+    if (!v || !is_url(v->url) || !type_of(v->type) || v->timestamp_msec < 0 || v->visibility < 1 ||
+        v->visibility > (int32_t)NM_ARRAY_SIZE(visibilities))
+        return nm_fail(ret_message, -EINVAL, "The resource '%.*s' lacks a part, or has one that can't be: its URL, "
+                       "type, visibility or timestamp", SHOWN, from->key);
+    res.type = type_of(v->type);
+    if (nm_streq(res.type, "PATTERN") && (!v->pattern || !*v->pattern))
+        return nm_fail(ret_message, -EINVAL, "The resource '%.*s' is a PATTERN and has none", SHOWN, from->key);
+    res.pattern = nm_streq(res.type, "PATTERN") ? v->pattern : NULL;
+    res.visibility = visibilities[v->visibility - 1];
+    res.timestamp_msec = (uint64_t)v->timestamp_msec;
+    res.uri = make_uri(v->url, arena);
+    if (!res.uri)
+        return -ENOMEM;
+    *ret = res;
+    return 0;
+}
+
+int nm_yarn_resources(Yarn__NamedResource *const *from, size_t n, struct nm_arena *arena,
+                      struct nm_localizer_resource **ret, char **ret_message)
+{
+    struct nm_localizer_resource *list;
+
+    if (n > MOST)
+        return nm_fail(ret_message, -EINVAL, "The container names %zu resources, and may name %d", n, MOST);
+    list = nm_arena_alloc(arena, (n + 1) * sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        int r = convert(from[i], arena, &list[i], ret_message);
+
+        if (r < 0)
+            return r;
+    }
+    *ret = list;
+    return 0;
+}
+
+const char *nm_yarn_resource_name(const Yarn__NamedResource *resource)
+{
+    return strrchr(resource->value->url->file, '/') + 1;
+}

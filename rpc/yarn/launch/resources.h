@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The resources that an application names, as the localizer takes them. */
+
+#include "localize/localizer.h"
+#include "rpc/hadoop/arena.h"
+#include "rpc/yarn/containers.pb-c.h"
+#include "util/error.h"
+
+/* Both lists have as many as were given and are in the arena. -EINVAL and *ret_message: one of them is none. */
+int nm_yarn_resources(Yarn__NamedResource *const *from, size_t n, struct nm_arena *arena,
+                      struct nm_localizer_resource **ret, char **ret_message);
+
+/* The name under which a resource stands in its directory (nm_localizer_target()); of one that nm_yarn_resources()
+ * has taken. */
+const char *nm_yarn_resource_name(const Yarn__NamedResource *resource);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See user.h. */
+
+#include "rpc/yarn/launch/user.h"
+
+#include <pwd.h>
+
+#include "util/parse.h"
+
+int nm_yarn_user_compile(const struct nm_yarn_settings *s, regex_t *ret, char **ret_message)
+{
+    int code = regcomp(ret, s->user_pattern, REG_EXTENDED | REG_NOSUB);
+    char why[120];
+
+    if (code == 0)
+        return 0;
+    (void)regerror(code, ret, why, sizeof why);
+    return nm_fail(ret_message, -EINVAL,
+                   "yarn.nodemanager.linux-container-executor.nonsecure-mode.user-pattern: %s", why);
+}
+
+/* With a buffer that grows, since an account may have a long entry. */
+static int look_up(const char *name, uid_t uid, struct passwd *pw, char **ret_buffer)
+{
+    for (size_t size = 1024; size <= (size_t)1 << 20; size *= 4) {
+        _cleanup_free_ char *buffer = malloc(size);
+        struct passwd *found = NULL;
+        int e;
+
+        if (!buffer)
+            return -ENOMEM;
+        e = name ? getpwnam_r(name, pw, buffer, size, &found) : getpwuid_r(uid, pw, buffer, size, &found);
+        if (found) {
+            *ret_buffer = STEAL_PTR(buffer);
+            return 0;
+        }
+        if (e != ERANGE)
+            return e == 0 || e == ESRCH || e == EBADF || e == EPERM ? -ENOENT : -e;
+    }
+    return -ENOENT;
+}
+
+int nm_yarn_user_find(const char *name, uid_t *ret_uid, gid_t *ret_gid)
+{
+    _cleanup_free_ char *buffer = NULL;
+    struct passwd pw;
+    int r = look_up(name, 0, &pw, &buffer);
+
+    if (r < 0)
+        return r;
+    *ret_uid = pw.pw_uid;
+    *ret_gid = pw.pw_gid;
+    return 0;
+}
+
+/* nmd's own name. */
+static int choose_own(uid_t nmd_uid, char **ret, char **ret_message)
+{
+    _cleanup_free_ char *buffer = NULL;
+    struct passwd pw;
+    int r = look_up(NULL, nmd_uid, &pw, &buffer);
+
+    if (r < 0)
+        return nm_fail(ret_message, -EINVAL, "The node's own account (uid %ju) has no name, as which containers could "
+                       "run", (uintmax_t)nmd_uid);
+    *ret = strdup(pw.pw_name);
+    return *ret ? 0 : -ENOMEM;
+}
+
+static int check_account(const struct nm_yarn_settings *s, const char *name, char **ret_message)
+{
+    uid_t uid;
+    gid_t gid;
+    int r = nm_yarn_user_find(name, &uid, &gid);
+
+    if (r < 0)
+        return nm_fail(ret_message, -EINVAL, "Containers would run as the user %s, and this node has no such user",
+                       name);
+    if (uid == 0 && !s->allow_root)
+        return nm_fail(ret_message, -EINVAL, "Containers would run as root (user %s), and this node doesn't allow that "
+                       "(nmd.yarn.allow-root)", name);
+    return 0;
+}
+
+int nm_yarn_user_choose(const struct nm_yarn_settings *s, const regex_t *pattern, uid_t nmd_uid, const char *submitter,
+                        char **ret, char **ret_message)
+{
+    const char *name = s->limit_users ? s->local_user : submitter;
+    int r;
+
+    if (!nm_name_is_valid(submitter) || regexec(pattern, submitter, 0, NULL, 0) != 0)
+        return nm_fail(ret_message, -EINVAL, "'%.64s' is no name of a user on this node", submitter);
+    if (nmd_uid != 0)
+        return choose_own(nmd_uid, ret, ret_message);
+    r = check_account(s, name, ret_message);
+    if (r < 0)
+        return r;
+    *ret = strdup(name);
+    return *ret ? 0 : -ENOMEM;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * From where containers' resources come, for nm-localizer (localize/work.h): properties whose names have a name in
+ * them, so that no table has them.
+ *
+ *   dfs.nameservices, dfs.ha.namenodes.SERVICE   the name nodes of each name service
+ *   dfs.namenode.http-address[.SERVICE[.NODE]]   where they answer WebHDFS; with dfs.http.policy = HTTPS_ONLY
+ *                                                dfs.namenode.https-address
+ *   fs.defaultFS                                 the host of a name node whose address doesn't say it
+ *   nmd.fetch-command.SCHEME                     the words of a command, with blanks between them, that fetches what
+ *                                                has such a URI: {uri} and {target} stand for those
+ */
+
+#include <jansson.h>
+
+#include "rpc/yarn/conf.h"
+
+/* Either may come back as an empty object. */
+int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_commands);
