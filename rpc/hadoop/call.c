@@ -8,8 +8,8 @@
 #include "rpc/hadoop/server-state.h"
 #include "util/clock.h"
 
-/* For who calls: an identifier and a name. */
-#define CALLER_ROOM (16u << 10)
+/* For who calls, an identifier and a name, and for answers that are much longer than their questions. */
+#define ANSWER_ROOM (256u << 10)
 
 struct nm_hadoop_call {
     struct nm_server_connection *connection; /* NULL: it has gone */
@@ -225,7 +225,7 @@ static int new_call(struct nm_server_connection *c, size_t packet_size, struct n
     if (!call)
         return -ENOMEM;
     call->account = nm_account_ref(c->wire.account);
-    nm_arena_init(&call->arena, nm_arena_limit(packet_size) + CALLER_ROOM, call->account);
+    nm_arena_init(&call->arena, nm_arena_limit(packet_size) + ANSWER_ROOM, call->account);
     link_call(c, call);
     *ret = call;
     return 0;

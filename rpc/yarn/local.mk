@@ -5,11 +5,13 @@ libnm_yarn_la_SOURCES = \
 	%D%/conf-dir.c \
 	%D%/conf-expand.c \
 	%D%/conf-xml.c \
+	%D%/exceptions.h \
 	%D%/ids.c %D%/ids.h \
 	%D%/launch/afterwards.c %D%/launch/last-words.c %D%/launch/prepare.c %D%/launch/retry.c \
 	%D%/launch/as-user.c %D%/launch/as-user.h \
 	%D%/launch/dirs.c %D%/launch/dirs.h \
 	%D%/launch/ended.c %D%/launch/ended.h \
+	%D%/keyring.c %D%/keyring.h \
 	%D%/launch/env.c %D%/launch/env.h \
 	%D%/launch/launcher.c %D%/launch/launcher.h %D%/launch/launcher-state.h \
 	%D%/launch/place.c %D%/launch/place.h \
@@ -18,6 +20,12 @@ libnm_yarn_la_SOURCES = \
 	%D%/launch/text.c %D%/launch/text.h \
 	%D%/launch/user.c %D%/launch/user.h \
 	%D%/launch/variables.c %D%/launch/variables.h \
+	%D%/manage.c %D%/manage.h \
+	%D%/manage-call.c %D%/manage-call.h \
+	%D%/manage-ids.c %D%/manage-ids.h \
+	%D%/manage-start.c %D%/manage-start.h \
+	%D%/message-ids.h \
+	%D%/node/node.h \
 	%D%/properties.c %D%/properties.h \
 	%D%/report.c %D%/report.h \
 	%D%/resolve.c %D%/resolve.h \
@@ -25,6 +33,8 @@ libnm_yarn_la_SOURCES = \
 	%D%/sources.c %D%/sources.h \
 	%D%/state.c %D%/state.h \
 	%D%/value.c %D%/value.h \
+	%D%/token-check.c %D%/token-check.h \
+	%D%/used-tokens.c %D%/used-tokens.h \
 	%D%/yarn.c %D%/yarn.h
 nodist_libnm_yarn_la_SOURCES = $(yarn_wire)
 libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(SYSTEMD_LIBS)

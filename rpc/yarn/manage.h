@@ -24,3 +24,8 @@ NM_DEFINE_CLEANUP(struct nm_yarn_manage *, nm_yarn_manage_free)
  * being registered at), and who wants to start something is asked to come again. */
 void nm_yarn_manage_set_node(struct nm_yarn_manage *m, const char *host, int32_t port);
 void nm_yarn_manage_set_rm(struct nm_yarn_manage *m, int64_t rm_identifier);
+
+/* What the ResourceManager sends a new token for, on its own: the same as if the application's master came with it. The
+ * node may have heard of it already. 0, a positive outcome with *why, or -errno. */
+int nm_yarn_manage_update(struct nm_yarn_manage *m, const Hadoop__Token *token, struct nm_arena *arena,
+                          struct nm_exception *why);

@@ -1,5 +1,7 @@
 # unit tests of rpc/yarn
-yarn_tests = test-yarn-conf test-yarn-ids test-yarn-launch test-yarn-launcher test-yarn-report test-yarn-settings test-yarn-state
+yarn_tests = test-yarn-conf test-yarn-ids test-yarn-launch test-yarn-launcher
+yarn_tests += test-yarn-manage test-yarn-token
+yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -32,3 +34,11 @@ test_yarn_launcher_SOURCES = %D%/test-yarn-launcher.c %D%/remove-tree.h
 test_yarn_launcher_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_launcher_LDADD = libnm-yarn.la libnm-localize.la $(JANSSON_LIBS) $(unit_libs)
 test_yarn_launcher_DEPENDENCIES = libnm-yarn.la libnm-localize.la nm-localizer$(EXEEXT)
+test_yarn_token_SOURCES = %D%/test-yarn-token.c %D%/yarn-tokens.h
+test_yarn_token_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_token_LDADD = libnm-yarn.la $(unit_libs)
+
+# With a node of its own in the place of node/'s.
+test_yarn_manage_SOURCES = %D%/test-yarn-manage.c %D%/fake-yarn-node.c %D%/fake-yarn-node.h %D%/yarn-tokens.h
+test_yarn_manage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_manage_LDADD = libnm-yarn.la $(unit_libs)

@@ -15,20 +15,15 @@
 
 #include "agent/agent.h"
 #include "rpc/hadoop/arena.h"
-#include "rpc/hadoop/exception.h"
 #include "rpc/hadoop/security.pb-c.h"
 #include "rpc/yarn/containers.pb-c.h"
+#include "rpc/yarn/exceptions.h"
 #include "rpc/yarn/ids.h"
 #include "rpc/yarn/settings.h"
 #include "rpc/yarn/tracker.pb-c.h"
 
 #define NM_YARN_OWNER "yarn"
 #define NM_YARN_REFUSED 1
-
-#define NM_EXCEPTION_YARN "org.apache.hadoop.yarn.exceptions.YarnException"
-#define NM_EXCEPTION_INVALID_CONTAINER "org.apache.hadoop.yarn.exceptions.InvalidContainerException"
-#define NM_EXCEPTION_INVALID_AUX_SERVICE "org.apache.hadoop.yarn.exceptions.InvalidAuxServiceException"
-#define NM_EXCEPTION_NOT_YET_READY "org.apache.hadoop.yarn.exceptions.NMNotYetReadyException"
 
 /* ContainerExitStatus of YARN's. */
 enum nm_yarn_exit {

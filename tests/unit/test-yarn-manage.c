@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* ContainerManagementProtocol over a loopback port: who may ask for what, and what is answered. */
+
+#include "hadoop-fixture.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "fake-yarn-node.h"
+#include "rpc/yarn/manage.h"
+#include "util/clock.h"
+#include "yarn-tokens.h"
+
+#define PROTOCOL "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
+
+struct world {
+    sd_event *event;
+    struct nm_yarn_state state;
+    struct nm_yarn_keyring *keyring;
+    struct nm_yarn_node node;
+    struct nm_yarn_manage *manage;
+    struct sockaddr_in address;
+    struct nm_hadoop_client *client;
+    int64_t later_msec;
+
+    bool done;
+    int error;
+    struct nm_exception why;
+    ProtobufCMessage *answer;
+};
+
+static void set_up(struct world *w)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    socklen_t size = sizeof w->address;
+
+    *w = (struct world){.address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
+    assert_int_equal(bind(fd, (struct sockaddr *)&w->address, size), 0);
+    assert_int_equal(listen(fd, 64), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&w->address, &size), 0);
+    assert_true(sd_event_new(&w->event) >= 0);
+    tokens_state(&w->state);
+    assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
+    assert_int_equal(nm_yarn_manage_new(w->event, fd, w->keyring, &w->node, &w->manage), 0);
+    nm_yarn_manage_set_node(w->manage, TOKENS_HOST, TOKENS_PORT);
+    nm_yarn_manage_set_rm(w->manage, TOKENS_RM);
+    w->later_msec = (int64_t)(nm_realtime_usec() / 1000) + 600000;
+}
+
+static void drop_answer(struct world *w)
+{
+    if (w->answer)
+        protobuf_c_message_free_unpacked(w->answer, NULL);
+    w->answer = NULL;
+}
+
+static void tear_down(struct world *w)
+{
+    drop_answer(w);
+    nm_hadoop_client_free(w->client);
+    nm_yarn_manage_free(w->manage);
+    nm_yarn_keyring_free(w->keyring);
+    sd_event_unref(w->event);
+}
+
+/* A client with the NMToken of t. */
+static void connect_as(struct world *w, struct tokens_id *t, const struct nm_yarn_master_key *key)
+{
+    struct nm_hadoop_client_options o = {.address = (struct sockaddr *)&w->address, .address_size = sizeof w->address,
+                                         .protocol = PROTOCOL, .version = 1};
+
+    tokens_sign_nm(t, key);
+    o.token = t->signed_nm;
+    nm_hadoop_client_free(w->client);
+    assert_int_equal(nm_hadoop_client_new(w->event, &o, &w->client), 0);
+    tokens_done(t);
+}
+
+static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
+{
+    struct world *w = userdata;
+
+    w->done = true;
+    w->error = error;
+    w->why = why ? *why : (struct nm_exception){};
+    if (answer) { /* a copy: this one is over when we come back */
+        size_t size = protobuf_c_message_get_packed_size(answer);
+        _cleanup_free_ uint8_t *packed = malloc(size + 1);
+
+        (void)protobuf_c_message_pack(answer, packed);
+        w->answer = protobuf_c_message_unpack(answer->descriptor, NULL, size, packed);
+    }
+}
+
+/* The answer, or NULL: refused, for w->why. */
+static const void *call(struct world *w, const char *method, const ProtobufCMessage *request,
+                        const ProtobufCMessageDescriptor *answer)
+{
+    uint64_t deadline = nm_now_usec() + 20 * NM_USEC_PER_SEC;
+
+    drop_answer(w);
+    w->done = false;
+    assert_int_equal(
+        nm_hadoop_client_call(w->client, method, request, answer, 0, 20 * NM_USEC_PER_SEC, on_reply, w), 0);
+    while (!w->done) {
+        assert_true(nm_now_usec() < deadline);
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    }
+    return w->answer;
+}
+
+static void assert_heard(struct world *w, const char *text)
+{
+    assert_string_equal(w->node.heard, text);
+    w->node.heard[0] = '\0';
+}
+
+/* ---- starts ------------------------------------------------------------------------------- */
+
+struct starts {
+    Yarn__StartRequest request;
+    Yarn__StartOne one[4], *list[4];
+    Yarn__LaunchContext context;
+    char *command[1];
+};
+
+static void begin_starts(struct starts *s)
+{
+    *s = (struct starts){.request = YARN__START_REQUEST__INIT, .context = YARN__LAUNCH_CONTEXT__INIT,
+                         .command = {(char *)"echo"}};
+    s->context.command = s->command;
+    s->context.n_command = 1;
+    s->request.starts = s->list;
+}
+
+static void add_start(struct starts *s, Hadoop__Token *token)
+{
+    size_t i = s->request.n_starts++;
+
+    s->one[i] = (Yarn__StartOne)YARN__START_ONE__INIT;
+    s->one[i].context = &s->context;
+    s->one[i].token = token;
+    s->list[i] = &s->one[i];
+}
+
+static const Yarn__StartAnswer *start(struct world *w, struct starts *s)
+{
+    return call(w, "startContainers", &s->request.base, &yarn__start_answer__descriptor);
+}
+
+static void test_start(void **state)
+{
+    struct tokens_id caller, a, b, c;
+    const Yarn__StartAnswer *answer;
+    struct starts s;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 1, 1, w.later_msec);
+    tokens_make(&a, 1, 1, 2, w.later_msec);
+    tokens_make(&b, 2, 1, 2, w.later_msec);
+    tokens_make(&c, 1, 1, 3, w.later_msec);
+    connect_as(&w, &caller, &w.state.nm_keys.current);
+    begin_starts(&s);
+    add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
+    add_start(&s, tokens_sign(&b, &w.state.container_keys.current));
+    add_start(&s, tokens_sign(&c, &w.state.container_keys.current));
+    add_start(&s, &a.message); /* the first one again */
+    answer = start(&w, &s);
+    assert_non_null(answer);
+    assert_heard(&w, "start container_1410901177871_0001_01_000002 for ada, 1 bytes, echo\n"
+                     "start container_1410901177871_0001_01_000003 for ada, 1 bytes, echo\n");
+    assert_int_equal(answer->n_done, 2);
+    assert_int_equal(answer->done[1]->id, 3);
+    assert_int_equal(answer->n_refused, 2);
+    assert_int_equal(answer->refused[0]->id->attempt->application->id, 2);
+    assert_string_equal(answer->refused[0]->why->class_name, NM_EXCEPTION_YARN);
+    assert_non_null(strstr(answer->refused[1]->why->message, "relaunch"));
+    assert_int_equal(answer->n_services, 1);
+    assert_int_equal(answer->services[0]->value.len, 4);
+    tokens_done(&a);
+    tokens_done(&b);
+    tokens_done(&c);
+    tear_down(&w);
+}
+
+/* One forged token, and nothing at all is done. */
+static void test_start_forged(void **state)
+{
+    struct tokens_id caller, a, b;
+    struct starts s;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 1, 1, w.later_msec);
+    tokens_make(&a, 1, 1, 2, w.later_msec);
+    tokens_make(&b, 1, 1, 3, w.later_msec);
+    connect_as(&w, &caller, &w.state.nm_keys.current);
+    begin_starts(&s);
+    add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
+    add_start(&s, tokens_sign(&b, &w.state.nm_keys.current));
+    assert_null(start(&w, &s));
+    assert_int_equal(w.error, -EREMOTEIO);
+    assert_string_equal(w.why.class_name, NM_EXCEPTION_INVALID_TOKEN);
+    s.one[1].token = NULL;
+    assert_null(start(&w, &s));
+    assert_string_equal(w.why.class_name, NM_EXCEPTION_INVALID_TOKEN);
+    assert_heard(&w, "");
+    s.request.n_starts = 1;
+    s.one[0].context = NULL;
+    assert_int_equal(start(&w, &s)->n_refused, 1);
+    assert_heard(&w, "");
+    tokens_done(&a);
+    tokens_done(&b);
+    tear_down(&w);
+}
+
+/* What the node refuses is its application's to hear, and may be tried again with the same token. */
+static void test_start_refused(void **state)
+{
+    const Yarn__StartAnswer *answer;
+    struct tokens_id caller, a;
+    struct starts s;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 1, 1, w.later_msec);
+    tokens_make(&a, 1, 1, 2, w.later_msec);
+    connect_as(&w, &caller, &w.state.nm_keys.current);
+    begin_starts(&s);
+    add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
+    nm_yarn_manage_set_rm(w.manage, 0);
+    assert_null(start(&w, &s));
+    assert_string_equal(w.why.class_name, NM_EXCEPTION_NOT_YET_READY);
+    nm_yarn_manage_set_rm(w.manage, TOKENS_RM + 1);
+    assert_string_equal(start(&w, &s)->refused[0]->why->class_name, NM_EXCEPTION_INVALID_CONTAINER);
+    nm_yarn_manage_set_rm(w.manage, TOKENS_RM);
+    assert_heard(&w, "");
+    w.node.result = NM_YARN_REFUSED;
+    nm_exception_set(&w.node.why, 0, NM_EXCEPTION_INVALID_AUX_SERVICE, "no tea today");
+    answer = start(&w, &s);
+    assert_string_equal(answer->refused[0]->why->class_name, NM_EXCEPTION_INVALID_AUX_SERVICE);
+    assert_string_equal(answer->refused[0]->why->message, "no tea today");
+    w.node.result = -ENOSPC;
+    assert_non_null(strstr(start(&w, &s)->refused[0]->why->message, "No space left"));
+    w.node.result = 0;
+    assert_int_equal(start(&w, &s)->n_done, 1);
+    tokens_done(&a);
+    tear_down(&w);
+}
+
+/* ---- who is let in ------------------------------------------------------------------------ */
+
+static void refused_at_the_door(struct world *w, struct tokens_id *t, const struct nm_yarn_master_key *key,
+                                const char *class_name)
+{
+    Yarn__Ids request = YARN__IDS__INIT;
+
+    connect_as(w, t, key);
+    assert_null(call(w, "stopContainers", &request.base, &yarn__outcome__descriptor));
+    assert_int_equal(w->error, -EACCES);
+    assert_string_equal(w->why.class_name, class_name);
+}
+
+static void test_door(void **state)
+{
+    struct tokens_id t;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&t, 1, 1, 1, w.later_msec);
+    refused_at_the_door(&w, &t, &w.state.container_keys.current, NM_EXCEPTION_SASL);
+    t.nm.key_id = 77;
+    refused_at_the_door(&w, &t, &w.state.nm_keys.current, NM_EXCEPTION_INVALID_TOKEN);
+    t.nm.key_id = TOKENS_NM_KEY;
+    t.node.port++;
+    refused_at_the_door(&w, &t, &w.state.nm_keys.current, NM_EXCEPTION_INVALID_TOKEN);
+    tokens_make(&t, 1, 1, 1, w.later_msec);
+    w.state.nm_keys.current.size = 0;
+    refused_at_the_door(&w, &t, &w.state.nm_keys.current, NM_EXCEPTION_NOT_YET_READY);
+    assert_heard(&w, "");
+    tear_down(&w);
+}
+
+/* Who has started something comes back with an old key. */
+static void test_old_key(void **state)
+{
+    struct nm_yarn_master_key old = tokens_key(TOKENS_NM_KEY, 50);
+    Yarn__Ids request = YARN__IDS__INIT;
+    struct tokens_id caller, a;
+    struct starts s;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 1, 1, w.later_msec);
+    tokens_make(&a, 1, 1, 2, w.later_msec);
+    connect_as(&w, &caller, &old);
+    begin_starts(&s);
+    add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
+    assert_int_equal(start(&w, &s)->n_done, 1);
+    tokens_done(&a);
+    w.state.nm_keys.previous = tokens_key(100, 100);
+    w.state.nm_keys.current = tokens_key(101, 110);
+    connect_as(&w, &caller, &old);
+    assert_non_null(call(&w, "stopContainers", &request.base, &yarn__outcome__descriptor));
+    tokens_make(&caller, 1, 2, 1, w.later_msec);
+    refused_at_the_door(&w, &caller, &old, NM_EXCEPTION_INVALID_TOKEN);
+    tear_down(&w);
+}
+
+/* ---- containers that are here ------------------------------------------------------------- */
+
+static void test_ids(void **state)
+{
+    Yarn__Ids request = YARN__IDS__INIT;
+    struct tokens_id caller, own, other, half;
+    Hadoop__ContainerId *list[] = {&own.container, &other.container, &half.container};
+    const Yarn__LocalizationAnswer *localization;
+    const Yarn__StatusAnswer *statuses;
+    const Yarn__Outcome *outcome;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 2, 1, w.later_msec);
+    tokens_ids(&own, 1, 1, 7);
+    tokens_ids(&other, 2, 1, 7);
+    tokens_ids(&half, 1, 1, 7);
+    half.container.attempt = NULL;
+    connect_as(&w, &caller, &w.state.nm_keys.current);
+    request.ids = list;
+    request.n_ids = 3;
+    outcome = call(&w, "stopContainers", &request.base, &yarn__outcome__descriptor);
+    assert_heard(&w, "stop container_1410901177871_0001_01_000007 with -105\n");
+    assert_int_equal(outcome->n_done, 1);
+    assert_int_equal(outcome->n_refused, 2);
+    assert_int_equal(outcome->refused[0]->id->attempt->application->id, 2);
+    statuses = call(&w, "getContainerStatuses", &request.base, &yarn__status_answer__descriptor);
+    assert_heard(&w, "status container_1410901177871_0001_01_000007\n");
+    assert_int_equal(statuses->n_statuses, 1);
+    assert_int_equal(statuses->n_refused, 2);
+    localization = call(&w, "getLocalizationStatuses", &request.base, &yarn__localization_answer__descriptor);
+    assert_heard(&w, "localization container_1410901177871_0001_01_000007\n");
+    assert_int_equal(localization->n_containers, 1);
+    assert_int_equal(localization->n_refused, 2);
+    w.node.result = NM_YARN_REFUSED;
+    nm_exception_set(&w.node.why, 0, NM_EXCEPTION_YARN, "who?");
+    request.n_ids = 1;
+    statuses = call(&w, "getContainerStatuses", &request.base, &yarn__status_answer__descriptor);
+    assert_int_equal(statuses->n_statuses, 0);
+    assert_string_equal(statuses->refused[0]->why->message, "who?");
+    tear_down(&w);
+}
+
+static void ask_for_many(struct world *w, size_t n)
+{
+    Hadoop__ContainerId **list = calloc(n, sizeof *list);
+    Yarn__Ids request = YARN__IDS__INIT;
+    struct tokens_id own;
+
+    tokens_ids(&own, 1, 1, 7);
+    for (size_t i = 0; i < n; i++)
+        list[i] = &own.container;
+    request.ids = list;
+    request.n_ids = n;
+    (void)call(w, "getContainerStatuses", &request.base, &yarn__status_answer__descriptor);
+    free(list);
+}
+
+static void test_too_many(void **state)
+{
+    struct tokens_id caller;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 1, 1, w.later_msec);
+    connect_as(&w, &caller, &w.state.nm_keys.current);
+    ask_for_many(&w, 1000);
+    assert_int_equal(((Yarn__StatusAnswer *)w.answer)->n_statuses, 1000);
+    w.node.heard[0] = '\0';
+    ask_for_many(&w, 1001);
+    assert_null(w.answer);
+    assert_non_null(strstr(w.why.message, "at most 1000"));
+    assert_heard(&w, "");
+    tear_down(&w);
+}
+
+static void test_update(void **state)
+{
+    Yarn__UpdateRequest request = YARN__UPDATE_REQUEST__INIT;
+    struct tokens_id caller, a, b;
+    Hadoop__Token *list[2];
+    const Yarn__Outcome *outcome;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 1, 1, w.later_msec);
+    tokens_make(&a, 1, 1, 2, w.later_msec);
+    tokens_make(&b, 2, 1, 2, w.later_msec);
+    list[0] = tokens_sign(&a, &w.state.container_keys.current);
+    list[1] = tokens_sign(&b, &w.state.container_keys.current);
+    request.tokens = list;
+    request.n_tokens = 2;
+    connect_as(&w, &caller, &w.state.nm_keys.current);
+    for (int i = 0; i < 2; i++) {
+        outcome = call(&w, i ? "increaseContainersResource" : "updateContainer", &request.base,
+                       &yarn__outcome__descriptor);
+        assert_int_equal(outcome->n_done, 1);
+        assert_int_equal(outcome->n_refused, 1);
+        assert_heard(&w, "update container_1410901177871_0001_01_000002 to 1024\n");
+    }
+    b.message.password.data[0] ^= 1;
+    assert_null(call(&w, "updateContainer", &request.base, &yarn__outcome__descriptor));
+    assert_string_equal(w.why.class_name, NM_EXCEPTION_INVALID_TOKEN);
+    assert_heard(&w, "");
+    tokens_done(&a);
+    tokens_done(&b);
+    tear_down(&w);
+}
+
+/* ---- of one container --------------------------------------------------------------------- */
+
+static void ask(struct world *w, const char *method, const ProtobufCMessage *request, const char *heard)
+{
+    assert_non_null(call(w, method, request, &yarn__nothing__descriptor));
+    assert_heard(w, heard);
+}
+
+#define OWN "container_1410901177871_0001_01_000007"
+
+static void test_one(void **state)
+{
+    Yarn__ReinitializeRequest again = YARN__REINITIALIZE_REQUEST__INIT;
+    Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
+    Yarn__LocalizeRequest more = YARN__LOCALIZE_REQUEST__INIT;
+    Yarn__SignalRequest signal = YARN__SIGNAL_REQUEST__INIT;
+    struct tokens_id caller, own;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 1, 1, w.later_msec);
+    tokens_ids(&own, 1, 1, 7);
+    connect_as(&w, &caller, &w.state.nm_keys.current);
+    signal.id = more.id = again.id = &own.container;
+    signal.command = 2;
+    again.context = &context;
+    ask(&w, "signalToContainer", &signal.base, "signal " OWN " with 2\n");
+    ask(&w, "localize", &more.base, "localize " OWN "\n");
+    ask(&w, "reInitializeContainer", &again.base, "reinitialize " OWN "\n");
+    ask(&w, "restartContainer", &own.container.base, "restart " OWN "\n");
+    ask(&w, "rollbackLastReInitialization", &own.container.base, "roll back " OWN "\n");
+    ask(&w, "commitLastReInitialization", &own.container.base, "commit " OWN "\n");
+    again.context = NULL;
+    assert_null(call(&w, "reInitializeContainer", &again.base, &yarn__nothing__descriptor));
+    more.id = NULL;
+    assert_null(call(&w, "localize", &more.base, &yarn__nothing__descriptor));
+    assert_string_equal(w.why.class_name, NM_EXCEPTION_YARN);
+    own.application.id = 2;
+    assert_null(call(&w, "restartContainer", &own.container.base, &yarn__nothing__descriptor));
+    assert_null(call(&w, "signalToContainer", &signal.base, &yarn__nothing__descriptor));
+    assert_heard(&w, "");
+    own.application.id = 1;
+    w.node.result = NM_YARN_REFUSED;
+    nm_exception_set(&w.node.why, 0, NM_EXCEPTION_YARN, "not now");
+    assert_null(call(&w, "restartContainer", &own.container.base, &yarn__nothing__descriptor));
+    assert_string_equal(w.why.message, "not now");
+    tear_down(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_start),
+        cmocka_unit_test(test_start_forged),
+        cmocka_unit_test(test_start_refused),
+        cmocka_unit_test(test_door),
+        cmocka_unit_test(test_old_key),
+        cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_update),
+        cmocka_unit_test(test_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

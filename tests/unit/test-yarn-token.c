@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which tokens are good, and for what: keys, and each reason to refuse one. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "rpc/yarn/message-ids.h"
+#include "rpc/yarn/token-check.h"
+#include "yarn-tokens.h"
+
+#define NOW 1500000000000
+#define LATER (NOW + 600000)
+
+struct world {
+    struct nm_yarn_state state;
+    struct nm_yarn_keyring *keyring;
+    struct nm_yarn_used *used;
+    struct nm_yarn_gate gate;
+    struct nm_arena arena;
+    struct nm_exception why;
+};
+
+static void set_up(struct world *w)
+{
+    *w = (struct world){};
+    tokens_state(&w->state);
+    assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
+    assert_int_equal(nm_yarn_used_new(&w->used), 0);
+    w->gate = (struct nm_yarn_gate){TOKENS_HOST, TOKENS_PORT, TOKENS_RM, w->keyring, w->used};
+    nm_arena_init(&w->arena, 1 << 20, NULL);
+}
+
+static void tear_down(struct world *w)
+{
+    nm_arena_done(&w->arena);
+    nm_yarn_used_free(w->used);
+    nm_yarn_keyring_free(w->keyring);
+}
+
+/* The next key, as a heartbeat brings it. */
+static void roll(struct nm_yarn_keys *keys, uint8_t first)
+{
+    keys->previous = keys->current;
+    keys->current = tokens_key(keys->current.id + 1, first);
+}
+
+/* ---- keys --------------------------------------------------------------------------------- */
+
+static bool has_attempt_key(struct world *w, const struct tokens_id *t, uint8_t first)
+{
+    const struct nm_yarn_master_key *k = nm_yarn_keyring_for_attempt(w->keyring, &t->nm);
+
+    return k && k->bytes[0] == first;
+}
+
+static void test_keys(void **state)
+{
+    struct tokens_id t;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&t, 1, 1, 2, LATER);
+    assert_true(has_attempt_key(&w, &t, 50));
+    assert_int_equal(nm_yarn_keyring_for_container(w.keyring, &t.token)->bytes[0], 10);
+    roll(&w.state.nm_keys, 60);
+    roll(&w.state.container_keys, 20);
+    assert_true(has_attempt_key(&w, &t, 50));
+    assert_int_equal(nm_yarn_keyring_for_container(w.keyring, &t.token)->bytes[0], 10);
+    roll(&w.state.nm_keys, 70);
+    roll(&w.state.container_keys, 30);
+    assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
+    assert_null(nm_yarn_keyring_for_container(w.keyring, &t.token));
+    w.state.nm_keys.current.size = 0; /* none is there: not even of the same number */
+    t.nm.key_id = w.state.nm_keys.current.id;
+    assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
+    assert_true(nm_yarn_keyring_is_empty(w.keyring));
+    tear_down(&w);
+}
+
+/* An attempt's key stays good when it has started something, its own alone, until its application is over. */
+static void test_remembered(void **state)
+{
+    struct nm_yarn_application_id application;
+    struct tokens_id t, other;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&t, 1, 1, 2, LATER);
+    tokens_make(&other, 1, 2, 2, LATER);
+    assert_int_equal(nm_yarn_keyring_remember(w.keyring, &t.nm), 0);
+    for (uint8_t i = 0; i < 3; i++) {
+        roll(&w.state.nm_keys, (uint8_t)(60 + i));
+        assert_true(has_attempt_key(&w, &t, 50));
+        assert_int_equal(nm_yarn_keyring_remember(w.keyring, &t.nm), 0); /* it goes on with it */
+    }
+    assert_null(nm_yarn_keyring_for_attempt(w.keyring, &other.nm));
+    t.nm.key_id = 1234; /* of no key that was ever there */
+    assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
+    t.nm.key_id = w.state.nm_keys.current.id; /* it got a new token */
+    assert_int_equal(nm_yarn_keyring_remember(w.keyring, &t.nm), 0);
+    roll(&w.state.nm_keys, 70);
+    roll(&w.state.nm_keys, 80);
+    assert_true(has_attempt_key(&w, &t, 62));
+    application = nm_yarn_application_of(&t.application);
+    application.number++;
+    nm_yarn_keyring_forget(w.keyring, &application);
+    assert_true(has_attempt_key(&w, &t, 62));
+    application.number--;
+    nm_yarn_keyring_forget(w.keyring, &application);
+    assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
+    tear_down(&w);
+}
+
+static void test_many_attempts(void **state)
+{
+    struct tokens_id t;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    for (int32_t i = 0; i < 1000; i++) {
+        tokens_make(&t, i / 2, i % 2, 1, LATER);
+        assert_int_equal(nm_yarn_keyring_remember(w.keyring, &t.nm), 0);
+    }
+    roll(&w.state.nm_keys, 60);
+    roll(&w.state.nm_keys, 70);
+    for (int32_t i = 0; i < 1000; i += 7) {
+        struct nm_yarn_application_id id = {TOKENS_RM, i / 2};
+
+        tokens_make(&t, i / 2, i % 2, 1, LATER);
+        assert_true(has_attempt_key(&w, &t, 50));
+        nm_yarn_keyring_forget(w.keyring, &id);
+        assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
+    }
+    tear_down(&w);
+}
+
+/* ---- used tokens -------------------------------------------------------------------------- */
+
+static void test_used(void **state)
+{
+    struct nm_yarn_container_id id = {{{TOKENS_RM, 1}, 1}, 0};
+    struct nm_yarn_used *u;
+
+    (void)state;
+    assert_int_equal(nm_yarn_used_new(&u), 0);
+    for (id.number = 0; id.number < NM_YARN_USED_MAX; id.number++) {
+        assert_int_equal(nm_yarn_used_make_room(u, id.number >= 64 ? 0 : NOW), 0);
+        nm_yarn_used_add(u, &id, NOW + id.number);
+    }
+    assert_int_equal(nm_yarn_used_make_room(u, NOW), -ENOBUFS);
+    id.number = 3;
+    assert_true(nm_yarn_used_has(u, &id));
+    id.attempt.number = 2;
+    assert_false(nm_yarn_used_has(u, &id));
+    id.attempt.number = 1;
+    assert_int_equal(nm_yarn_used_make_room(u, NOW + 3), 0); /* 0 to 2 have expired, 3 is good until now */
+    assert_true(nm_yarn_used_has(u, &id));
+    id.number = 2;
+    assert_false(nm_yarn_used_has(u, &id));
+    nm_yarn_used_free(u);
+}
+
+/* ---- who calls ---------------------------------------------------------------------------- */
+
+static int check_bearer(struct world *w, struct tokens_id *t)
+{
+    const struct nm_yarn_master_key *key = NULL;
+    const Hadoop__NMTokenIdentifier *ret = NULL;
+    struct nm_yarn_master_key any = tokens_key(0, 0);
+    int r;
+
+    tokens_sign_nm(t, &any);
+    r = nm_yarn_check_bearer(&w->gate, t->signed_nm->identifier, &w->arena, &ret, &key, &w->why);
+    if (r == 0) {
+        assert_int_equal(key->id, t->nm.key_id);
+        assert_int_equal(ret->attempt->attempt, t->attempt.attempt);
+    } else {
+        assert_null(key);
+    }
+    tokens_done(t);
+    return r;
+}
+
+static void test_bearer(void **state)
+{
+    struct tokens_id t;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&t, 1, 1, 2, LATER);
+    assert_int_equal(check_bearer(&w, &t), 0);
+    t.node.host = (char *)"node7";
+    assert_int_equal(check_bearer(&w, &t), NM_YARN_TOKEN_E_INVALID);
+    assert_string_equal(w.why.class_name, NM_EXCEPTION_INVALID_TOKEN);
+    assert_non_null(strstr(w.why.message, "expected : node07:4711 found : node7:4711"));
+    t.node.host = (char *)TOKENS_HOST;
+    t.node.port++;
+    assert_int_equal(check_bearer(&w, &t), NM_YARN_TOKEN_E_INVALID);
+    t.node.port--;
+    t.nm.key_id++;
+    assert_int_equal(check_bearer(&w, &t), NM_YARN_TOKEN_E_INVALID);
+    assert_string_equal(w.why.class_name, NM_EXCEPTION_INVALID_TOKEN);
+    assert_non_null(strstr(w.why.message, "_0001_000001 seems to have been generated illegally"));
+    t.nm.key_id--;
+    t.nm.submitter = NULL;
+    assert_int_equal(check_bearer(&w, &t), NM_YARN_TOKEN_E_INVALID);
+    t.nm.submitter = (char *)"ada";
+    w.state.nm_keys.current.size = 0;
+    assert_int_equal(check_bearer(&w, &t), NM_YARN_TOKEN_E_REFUSED);
+    assert_string_equal(w.why.class_name, NM_EXCEPTION_NOT_YET_READY);
+    tear_down(&w);
+}
+
+/* ---- container tokens --------------------------------------------------------------------- */
+
+struct spoiled {
+    const char *name;
+    void (*spoil)(struct tokens_id *t);
+    int outcome;
+    const char *class_name, *words;
+};
+
+static void leave(struct tokens_id *t)
+{
+    (void)t;
+}
+static void other_host(struct tokens_id *t)
+{
+    t->token.node_address = (char *)"node7:4711";
+}
+static void other_port(struct tokens_id *t)
+{
+    t->token.node_address = (char *)"node07:47110";
+}
+static void unknown_key(struct tokens_id *t)
+{
+    t->token.key_id++;
+}
+static void no_key(struct tokens_id *t)
+{
+    t->token.has_key_id = 0;
+}
+static void no_submitter(struct tokens_id *t)
+{
+    t->token.submitter = NULL;
+}
+static void half_an_id(struct tokens_id *t)
+{
+    t->attempt.has_attempt = 0;
+}
+static void of_another(struct tokens_id *t)
+{
+    t->application.id++;
+}
+static void of_another_attempt(struct tokens_id *t)
+{
+    t->attempt.attempt++;
+}
+static void expired(struct tokens_id *t)
+{
+    t->token.expires_msec = NOW - 1;
+}
+static void without_end(struct tokens_id *t)
+{
+    t->token.has_expires_msec = 0;
+}
+static void last_moment(struct tokens_id *t)
+{
+    t->token.expires_msec = NOW;
+}
+static void former_rm(struct tokens_id *t)
+{
+    t->token.rm_identifier--;
+}
+static void no_rm(struct tokens_id *t)
+{
+    t->token.has_rm_identifier = 0;
+}
+
+#define INVALID NM_YARN_TOKEN_E_INVALID, NM_EXCEPTION_INVALID_TOKEN
+#define REFUSED NM_YARN_TOKEN_E_REFUSED, NM_EXCEPTION_YARN
+
+static const struct spoiled table[] = {
+    {"as it is", leave, 0, NULL, NULL},
+    {"another host", other_host, INVALID, "Expected : node07:4711 Found : node7:4711"},
+    {"another port", other_port, INVALID, "identifier is not valid for current Node manager"},
+    {"an unknown key", unknown_key, INVALID, "illegally generated token"},
+    {"no key", no_key, INVALID, "illegally generated token"},
+    {"nobody's", no_submitter, INVALID, "Invalid ContainerToken"},
+    {"half an id", half_an_id, INVALID, "Invalid ContainerToken"},
+    {"another application's", of_another, REFUSED, "appattempt_1410901177871_0001_000001 was used for starting"},
+    {"a later attempt's", of_another_attempt, 0, NULL, NULL},
+    {"expired", expired, REFUSED, "This token is expired"},
+    {"no end", without_end, REFUSED, "This token is expired"},
+    {"at its end", last_moment, 0, NULL, NULL},
+    {"a former ResourceManager's", former_rm, NM_YARN_TOKEN_E_REFUSED, NM_EXCEPTION_INVALID_CONTAINER,
+     "container_1410901177871_0001_01_000002 rejected as it is allocated by a previous RM"},
+    {"no ResourceManager's", no_rm, NM_YARN_TOKEN_E_REFUSED, NM_EXCEPTION_INVALID_CONTAINER, "previous RM"},
+};
+
+static int check_start(struct world *w, struct tokens_id *t, const struct tokens_id *caller)
+{
+    const Hadoop__ContainerTokenIdentifier *token;
+    const Hadoop__Token *m = tokens_sign(t, &w->state.container_keys.current);
+    int r = nm_yarn_check_container(&w->gate, m, &w->arena, &token, &w->why);
+
+    if (r == 0)
+        r = nm_yarn_check_start(&w->gate, &caller->nm, token, NOW, &w->why);
+    tokens_done(t);
+    return r;
+}
+
+static void test_container_tokens(void **state)
+{
+    struct tokens_id t, caller;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 1, 2, LATER);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(table); i++) {
+        const struct spoiled *s = &table[i];
+
+        tokens_make(&t, 1, 1, 2, LATER);
+        s->spoil(&t);
+        if (check_start(&w, &t, &caller) != s->outcome)
+            fail_msg("%s: %s", s->name, w.why.message);
+        if (s->outcome == 0)
+            continue;
+        assert_string_equal(w.why.class_name, s->class_name);
+        if (!strstr(w.why.message, s->words))
+            fail_msg("%s: %s", s->name, w.why.message);
+    }
+    w.gate.rm_identifier = 0;
+    tokens_make(&t, 1, 1, 2, LATER);
+    t.token.rm_identifier = 0; /* as if it were the one that there isn't */
+    assert_int_equal(check_start(&w, &t, &caller), NM_YARN_TOKEN_E_REFUSED);
+    tear_down(&w);
+}
+
+/* Each bit of a token counts: of the identifier, of the password, and its kind. */
+static void test_forged(void **state)
+{
+    const Hadoop__ContainerTokenIdentifier *token;
+    struct tokens_id t;
+    Hadoop__Token *m;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&t, 1, 1, 2, LATER);
+    m = tokens_sign(&t, &w.state.container_keys.current);
+    for (size_t bit = 0; bit < 8 * m->identifier.len; bit++) {
+        m->identifier.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_int_equal(nm_yarn_check_container(&w.gate, m, &w.arena, &token, &w.why), NM_YARN_TOKEN_E_INVALID);
+        m->identifier.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        nm_arena_done(&w.arena);
+        nm_arena_init(&w.arena, 1 << 20, NULL);
+    }
+    for (size_t bit = 0; bit < 8 * m->password.len; bit++) {
+        m->password.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_int_equal(nm_yarn_check_container(&w.gate, m, &w.arena, &token, &w.why), NM_YARN_TOKEN_E_INVALID);
+        assert_string_equal(w.why.message, "Invalid container token used for starting container on : node07:4711");
+        m->password.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    m->password.len--;
+    assert_int_equal(nm_yarn_check_container(&w.gate, m, &w.arena, &token, &w.why), NM_YARN_TOKEN_E_INVALID);
+    m->password.len++;
+    t.kind[0] = 'X';
+    assert_int_equal(nm_yarn_check_container(&w.gate, m, &w.arena, &token, &w.why), NM_YARN_TOKEN_E_INVALID);
+    t.kind[0] = 'C';
+    assert_int_equal(nm_yarn_check_container(&w.gate, NULL, &w.arena, &token, &w.why), NM_YARN_TOKEN_E_INVALID);
+    assert_int_equal(nm_yarn_check_container(&w.gate, m, &w.arena, &token, &w.why), 0);
+    tokens_done(&t);
+    tear_down(&w);
+}
+
+static void test_replay(void **state)
+{
+    struct nm_yarn_container_id id;
+    struct tokens_id t, caller;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 1, 2, LATER);
+    tokens_make(&t, 1, 1, 2, LATER);
+    id = nm_yarn_container_of(&t.container);
+    assert_int_equal(nm_yarn_used_make_room(w.used, NOW), 0);
+    nm_yarn_used_add(w.used, &id, LATER);
+    assert_int_equal(check_start(&w, &t, &caller), NM_YARN_TOKEN_E_REFUSED);
+    assert_non_null(strstr(w.why.message, "Attempt to relaunch the same container"));
+    assert_int_equal(nm_yarn_check_update(&w.gate, &caller.nm, &t.token, NOW, &w.why), 0);
+    assert_int_equal(nm_yarn_check_update(&w.gate, &caller.nm, &t.token, LATER + 1, &w.why), NM_YARN_TOKEN_E_REFUSED);
+    assert_non_null(strstr(w.why.message, "increase container resource. This token is expired"));
+    tear_down(&w);
+}
+
+static void test_owner(void **state)
+{
+    struct tokens_id t, caller;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 2, 2, LATER);
+    tokens_make(&t, 1, 1, 7, LATER);
+    assert_int_equal(nm_yarn_check_owner(&caller.nm, &t.container, "stop", &w.why), 0);
+    t.application.id = 2;
+    assert_int_equal(nm_yarn_check_owner(&caller.nm, &t.container, "stop", &w.why), NM_YARN_TOKEN_E_REFUSED);
+    assert_string_equal(w.why.class_name, NM_EXCEPTION_YARN);
+    assert_string_equal(w.why.message, "appattempt_1410901177871_0001_000002 attempted to stop non-application "
+                                       "container : container_1410901177871_0002_01_000007");
+    t.application.id = 1;
+    t.application.cluster_timestamp++;
+    assert_int_equal(nm_yarn_check_owner(&caller.nm, &t.container, "stop", &w.why), NM_YARN_TOKEN_E_REFUSED);
+    t.application.cluster_timestamp--;
+    t.container.attempt = NULL;
+    assert_int_equal(nm_yarn_check_owner(&caller.nm, &t.container, "stop", &w.why), NM_YARN_TOKEN_E_REFUSED);
+    t.container.attempt = &t.attempt;
+    t.container.has_id = 0;
+    assert_int_equal(nm_yarn_check_owner(&caller.nm, &t.container, "stop", &w.why), NM_YARN_TOKEN_E_REFUSED);
+    assert_int_equal(nm_yarn_check_owner(&caller.nm, NULL, "stop", &w.why), NM_YARN_TOKEN_E_REFUSED);
+    tear_down(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_remembered),
+        cmocka_unit_test(test_many_attempts),
+        cmocka_unit_test(test_used),
+        cmocka_unit_test(test_bearer),
+        cmocka_unit_test(test_container_tokens),
+        cmocka_unit_test(test_forged),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_owner),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
