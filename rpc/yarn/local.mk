@@ -17,6 +17,9 @@ libnm_yarn_la_SOURCES = \
 	%D%/launch/place.c %D%/launch/place.h \
 	%D%/launch/resources.c %D%/launch/resources.h \
 	%D%/launch/script.c %D%/launch/script.h \
+	%D%/launch/shuffle-jobs.c %D%/launch/shuffle-jobs.h \
+	%D%/launch/shuffle-process.c %D%/launch/shuffle-process.h \
+	%D%/launch/shuffle-service.c %D%/launch/shuffle-service.h \
 	%D%/launch/text.c %D%/launch/text.h \
 	%D%/launch/user.c %D%/launch/user.h \
 	%D%/launch/variables.c %D%/launch/variables.h \

@@ -2,6 +2,7 @@
 yarn_tests = test-yarn-conf test-yarn-ids test-yarn-launch test-yarn-launcher
 yarn_tests += test-yarn-manage test-yarn-token
 yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
+yarn_tests += test-yarn-shuffle
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -34,6 +35,7 @@ test_yarn_launcher_SOURCES = %D%/test-yarn-launcher.c %D%/remove-tree.h
 test_yarn_launcher_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_launcher_LDADD = libnm-yarn.la libnm-localize.la $(JANSSON_LIBS) $(unit_libs)
 test_yarn_launcher_DEPENDENCIES = libnm-yarn.la libnm-localize.la nm-localizer$(EXEEXT)
+
 test_yarn_token_SOURCES = %D%/test-yarn-token.c %D%/yarn-tokens.h
 test_yarn_token_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_token_LDADD = libnm-yarn.la $(unit_libs)
@@ -42,3 +44,9 @@ test_yarn_token_LDADD = libnm-yarn.la $(unit_libs)
 test_yarn_manage_SOURCES = %D%/test-yarn-manage.c %D%/fake-yarn-node.c %D%/fake-yarn-node.h %D%/yarn-tokens.h
 test_yarn_manage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_manage_LDADD = libnm-yarn.la $(unit_libs)
+
+# it starts the real nm-shuffle
+test_yarn_shuffle_SOURCES = %D%/test-yarn-shuffle.c %D%/remove-tree.h
+test_yarn_shuffle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_shuffle_LDADD = libnm-yarn.la libnm-hadoop.la $(CRYPTO_LIBS) $(JANSSON_LIBS) $(unit_libs)
+test_yarn_shuffle_DEPENDENCIES = libnm-yarn.la nm-shuffle$(EXEEXT)

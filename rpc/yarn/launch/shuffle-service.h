@@ -31,9 +31,9 @@ NM_DEFINE_CLEANUP(struct nm_yarn_shuffle *, nm_yarn_shuffle_free)
 /* What reducers have to know: its port, four bytes. */
 struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s);
 
-/* service_data of a container: a token, whose identifier is the job and whose password is the job's key. Its outputs
- * lie in the submitter's directory and are the user's, as whom containers run. -EBADMSG: it is none, or another
- * application's job; -ENOENT: there is no such user. */
+/* service_data of a container: a token, whose password is the key of the application's job; which job that is goes by
+ * the application alone, as in Hadoop. Its outputs lie in the submitter's directory and are the user's, as whom
+ * containers run. -EBADMSG: it is no token; -ENOENT: there is no such user. */
 int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const char *user, const char *application,
                         struct nm_bytes data);
 /* All of its jobs. */

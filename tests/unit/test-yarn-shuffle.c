@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* rpc/yarn/launch/shuffle-service.h with the real nm-shuffle: which jobs that knows shows in what it answers. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <openssl/evp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "rpc/hadoop/digest.h"
+#include "rpc/hadoop/writable.h"
+#include "rpc/yarn/launch/shuffle-service.h"
+#include "tests/unit/remove-tree.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+
+#define SECONDS 20
+#define APPLICATION "application_1700000000000_0001"
+#define KEY "12345678"
+
+struct world {
+    char root[40], state[60];
+    sd_event *event;
+    struct nm_yarn_settings *settings;
+    struct nm_yarn_shuffle *shuffle;
+    char *user;
+};
+
+static void on_told(int level, const char *sentence)
+{
+    (void)level;
+    assert_true(*sentence);
+}
+
+static int try_start(struct world *w, char **ret_message)
+{
+    const struct nm_yarn_shuffle_params params = {
+        .event = w->event, .settings = w->settings, .program = "./nm-shuffle", .state_dir = w->state, .tell = on_told};
+
+    return nm_yarn_shuffle_new(&params, &w->shuffle, ret_message);
+}
+
+static void start(struct world *w)
+{
+    char *message = NULL;
+
+    if (try_start(w, &message) < 0)
+        fail_msg("%s", message ?: "no message");
+}
+
+static struct nm_yarn_settings *read_settings(const char *root, unsigned port)
+{
+    struct nm_yarn_settings *s;
+    struct nm_yarn_conf *c;
+    char text[600];
+
+    (void)snprintf(text, sizeof text,
+                   "<configuration><property><name>yarn.nodemanager.local-dirs</name><value>%s,/no/such</value>"
+                   "</property><property><name>mapreduce.shuffle.port</name><value>%u</value></property>"
+                   "</configuration>", root, port);
+    assert_int_equal(nm_yarn_settings_new_conf(&c), 0);
+    assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), NULL), 0);
+    assert_int_equal(nm_yarn_settings_read(c, NULL, NULL, &s, NULL), 0);
+    (void)nm_yarn_conf_free(c);
+    return s;
+}
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    assert_non_null(w);
+    (void)strcpy(w->root, "/tmp/nmd-test-yshuffle.XXXXXX");
+    assert_non_null(mkdtemp(w->root));
+    assert_int_equal(chmod(w->root, 0755), 0);
+    (void)snprintf(w->state, sizeof w->state, "%s/state", w->root);
+    assert_true(sd_event_new(&w->event) >= 0);
+    w->user = strdup(getpwuid(geteuid())->pw_name);
+    w->settings = read_settings(w->root, 0);
+    start(w);
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    (void)nm_yarn_shuffle_free(w->shuffle);
+    (void)nm_yarn_settings_free(w->settings);
+    (void)sd_event_unref(w->event);
+    (void)remove_tree(w->root);
+    free(w->user);
+    free(w);
+    return 0;
+}
+
+static uint16_t port_of(const struct world *w)
+{
+    struct nm_bytes b = nm_yarn_shuffle_metadata(w->shuffle);
+
+    assert_int_equal(b.size, 4);
+    assert_int_equal(b.data[0], 0);
+    assert_int_equal(b.data[1], 0);
+    return (uint16_t)(b.data[2] << 8 | b.data[3]);
+}
+
+/* The status of an answer to a request that is signed with the job's key; 0: nobody listens. */
+static int ask(const struct world *w, const char *key)
+{
+    static const char target[] = "/mapOutput?job=job_1700000000000_0001&reduce=0&"
+                                 "map=attempt_1700000000000_0001_m_000000_0";
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port_of(w)),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    _cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    uint8_t digest[NM_DIGEST_SIZE];
+    char text[600], hash[40];
+    int status = 0;
+    ssize_t n;
+
+    if (connect(fd, (struct sockaddr *)&a, sizeof a) < 0)
+        return 0;
+    (void)snprintf(text, sizeof text, "%u%s", port_of(w), target);
+    assert_int_equal(nm_digest_hmac((const uint8_t *)key, strlen(key), (const uint8_t *)text, strlen(text), digest), 0);
+    EVP_EncodeBlock((unsigned char *)hash, digest, sizeof digest);
+    (void)snprintf(text, sizeof text,
+                   "GET %s HTTP/1.1\r\nHost: x\r\nname: mapreduce\r\nversion: 1.0.0\r\nUrlHash: %s\r\n\r\n", target,
+                   hash);
+    assert_int_equal(nm_write_all(fd, text, strlen(text)), 0);
+    n = read(fd, text, sizeof text - 1);
+    text[NM_MAX(n, 0)] = '\0';
+    (void)sscanf(text, "HTTP/1.1 %d", &status);
+    return status;
+}
+/* Of a job that it knows the output is missed; of another there is nothing to be had. */
+#define KNOWN 500
+#define UNKNOWN 401
+
+/* The loop, until it is so. */
+#define RUN_UNTIL(w, condition)                                                                                        \
+    do {                                                                                                               \
+        uint64_t _end_usec = nm_now_usec() + SECONDS * NM_USEC_PER_SEC;                                                \
+        while (!(condition)) {                                                                                         \
+            assert_true(nm_now_usec() < _end_usec);                                                                    \
+            assert_true(sd_event_run((w)->event, 20000) >= 0);                                                         \
+        }                                                                                                              \
+    } while (0)
+
+static int add(struct world *w, const char *user, const char *key)
+{
+    struct nm_writer token = {0};
+    struct nm_bytes bytes;
+    int r;
+
+    nm_writer_bytes(&token, nm_bytes_of("\x15job_1700000000000_0001"));
+    nm_writer_bytes(&token, nm_bytes_of(key));
+    nm_writer_bytes(&token, nm_bytes_of("mapreduce.job"));
+    nm_writer_bytes(&token, nm_bytes_of("job_1700000000000_0001"));
+    assert_int_equal(nm_writer_result(&token, &bytes), 0);
+    r = nm_yarn_shuffle_add(w->shuffle, "alice", user, APPLICATION, bytes);
+    nm_writer_done(&token);
+    return r;
+}
+
+/* The one that this process has started. */
+static pid_t find_child(void)
+{
+    _cleanup_closedir_ DIR *dir = opendir("/proc");
+    const struct dirent *d;
+    pid_t found = 0;
+
+    while ((d = readdir(dir))) {
+        char path[300], text[600];
+        const char *behind;
+        int parent = 0;
+
+        (void)snprintf(path, sizeof path, "/proc/%s/stat", d->d_name);
+        if (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) < 0 || !(behind = strrchr(text, ')')))
+            continue;
+        if (sscanf(behind, ") %*c %d", &parent) == 1 && parent == getpid())
+            found = atoi(d->d_name);
+    }
+    return found;
+}
+
+static void test_jobs(void **state)
+{
+    struct world *w = *state;
+
+    assert_true(port_of(w) > 0);
+    assert_int_equal(ask(w, KEY), UNKNOWN);
+    assert_int_equal(add(w, w->user, KEY), 0);
+    RUN_UNTIL(w, ask(w, KEY) == KNOWN);
+    assert_int_equal(add(w, w->user, KEY), 0); /* each container says it */
+    assert_int_equal(add(w, w->user, "another"), 0);
+    RUN_UNTIL(w, ask(w, "another") == KNOWN);
+    nm_yarn_shuffle_end_application(w->shuffle, APPLICATION);
+    RUN_UNTIL(w, ask(w, "another") == UNKNOWN);
+    nm_yarn_shuffle_end_application(w->shuffle, APPLICATION);
+}
+
+static void test_bad_data(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(nm_yarn_shuffle_add(w->shuffle, "alice", w->user, APPLICATION, nm_bytes_of("no token")), -EBADMSG);
+    assert_int_equal(add(w, w->user, ""), -EBADMSG);
+    assert_int_equal(add(w, "no-such-user", KEY), -ENOENT);
+}
+
+/* It dies, and so does nmd: what is known stays, and the port. */
+static void test_ends(void **state)
+{
+    struct world *w = *state;
+    const uint16_t port = port_of(w);
+    const pid_t pid = find_child();
+
+    assert_int_equal(add(w, w->user, KEY), 0);
+    RUN_UNTIL(w, ask(w, KEY) == KNOWN);
+    assert_true(pid > 0);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    RUN_UNTIL(w, find_child() != pid && ask(w, KEY) == KNOWN);
+    assert_int_equal(port_of(w), port);
+    w->shuffle = nm_yarn_shuffle_free(w->shuffle);
+    assert_int_equal(find_child(), 0);
+    start(w);
+    assert_int_equal(port_of(w), port);
+    RUN_UNTIL(w, ask(w, KEY) == KNOWN);
+}
+
+static void test_port_is_taken(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_settings *other = read_settings(w->root, port_of(w)), *own = w->settings;
+    struct nm_yarn_shuffle *first = w->shuffle;
+    char *message = NULL;
+
+    w->settings = other;
+    assert_int_equal(try_start(w, &message), -EADDRINUSE);
+    assert_non_null(strstr(message, "in use"));
+    free(message);
+    w->settings = own;
+    w->shuffle = first;
+    (void)nm_yarn_settings_free(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_jobs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_data, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_port_is_taken, set_up, tear_down),
+    };
+
+    (void)signal(SIGPIPE, SIG_IGN); /* as in nmd */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
