@@ -144,6 +144,13 @@ static int become_user(const struct nm_job_params *p)
     return 0;
 }
 
+/* nmd is heard also on a full node; who takes strangers' archives apart for others isn't as important as what runs. */
+static void be_ordinary(void)
+{
+    (void)setpriority(PRIO_PROCESS, 0, 0);
+    (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "500");
+}
+
 /* The command that fetches other schemes may reserve more than it uses; what counts is what is written to. */
 static void limit(const struct nm_job_params *p)
 {
@@ -173,6 +180,7 @@ static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, 
     if (program < 0 && p->program_fd != STDERR_FILENO + 1)
         _exit(126);
     nm_closefrom(STDERR_FILENO + 2);
+    be_ordinary();
     limit(p);
     if (become_user(p) < 0)
         _exit(126);

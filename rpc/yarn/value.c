@@ -161,31 +161,33 @@ NM_DEFINE_CLEANUP(char **, free_list)
 /* Words with commas between them; blanks around them, and words that are empty, are nothing, as in Hadoop. */
 static int parse_list(const char *text, char ***ret)
 {
-    static const char separators[] = ", \t\r\n";
+    static const char separators[] = ",\n", blanks[] = " \t\r,\n";
     _cleanup_(free_listp) char **list = calloc(strlen(text) / 2 + 2, sizeof *list);
     size_t n = 0;
 
     if (!list)
         return -ENOMEM;
-    for (const char *p = text + strspn(text, separators); *p; p += strspn(p, separators)) {
-        size_t size = strcspn(p, separators);
+    for (const char *p = text + strspn(text, blanks); *p; p += strspn(p, blanks)) {
+        const char *end = p + strcspn(p, separators), *last = end;
 
-        if (!(list[n++] = strndup(p, size)))
+        while (strchr(blanks, last[-1]))
+            last--;
+        if (!(list[n++] = strndup(p, (size_t)(last - p))))
             return -ENOMEM;
-        p += size;
+        p = end;
     }
     free_list(*ret);
     *ret = STEAL_PTR(list);
     return 0;
 }
 
-/* It stands in scripts, in double quotes, and in lists. */
+/* It stands in scripts, in double quotes or none, and in lists. */
 static bool is_dir(const char *name)
 {
     if (*name != '/' || strlen(name) > DIR_MAX_SIZE)
         return false;
     for (const char *p = name; *p; p++)
-        if (!isprint((unsigned char)*p) || strchr("\"$`\\'", *p))
+        if (!isgraph((unsigned char)*p) || strchr("\"$`\\'", *p))
             return false;
     return true;
 }

@@ -242,7 +242,10 @@ static void on_ended(struct nm_yarn_preparation *p, int result, const char *mess
     (void)snprintf(o->message, sizeof o->message, "%s", message ?: "");
 }
 
-static void prepare(struct world *w, struct owner *o)
+/* How it is asked for: nm_yarn_launcher_prepare()'s two ways, or to be linked. */
+enum way { MAKE, HOLD, LINK };
+
+static void prepare_so(struct world *w, struct owner *o, enum way way)
 {
     static uint8_t four[] = {0, 0, 0x34, 0xfa};
     const struct nm_yarn_preparation_listener listener = {.ended = on_ended, .userdata = o};
@@ -258,8 +261,14 @@ static void prepare(struct world *w, struct owner *o)
     service.key = (char *)"mapreduce_shuffle";
     service.value = (ProtobufCBinaryData){sizeof four, four};
     *o = (struct owner){0};
-    assert_int_equal(nm_yarn_launcher_prepare(w->launcher, &task, false, &listener, &o->p), 0);
+    assert_int_equal(way == LINK ? nm_yarn_launcher_localize(w->launcher, &task, &listener, &o->p)
+                                 : nm_yarn_launcher_prepare(w->launcher, &task, way == HOLD, &listener, &o->p), 0);
     assert_int_equal(o->ended, 0);
+}
+
+static void prepare(struct world *w, struct owner *o)
+{
+    prepare_so(w, o, MAKE);
 }
 
 static void prepare_all(struct world *w, struct owner *o)
@@ -376,6 +385,40 @@ static void test_environment(void **state)
     assert_non_null(strstr(text_of(w, WORK_DIR "/opens"), "sun.net.util=ALL-UNNAMED"));
     assert_string_equal(text_of(w, WORK_DIR "/tokens"), " 48 44 54 53 00 00 00\n");
     give_back(&o);
+}
+
+/* Into one that runs: new ones, and others in the place of what was there. */
+static void test_more_resources(void **state)
+{
+    struct world *w = *state;
+    struct owner first, o;
+
+    add_file(w, "a", "a", "old", 2);
+    set_command(w, "true");
+    prepare_all(w, &first);
+    assert_int_equal(first.result, 0);
+    assert_int_equal(run(w), 0);
+    assert_string_equal(text_of(w, WORK_DIR "/a"), "old");
+    w->context.n_resources = 0;
+    add_file(w, "a", "a2", "new", 1);
+    add_file(w, "deep/er/b", "b", "more", 3);
+    prepare_so(w, &o, LINK);
+    RUN_UNTIL(w, o.ended);
+    assert_string_equal(o.message, "");
+    assert_string_equal(text_of(w, WORK_DIR "/a"), "new");
+    assert_string_equal(text_of(w, WORK_DIR "/deep/er/b"), "more");
+    give_back(&o);
+    w->context.n_resources = 0;
+    add_file(w, "../a", "a", "x", 3);
+    prepare_so(w, &o, LINK);
+    RUN_UNTIL(w, o.ended);
+    assert_int_equal(o.result, -EINVAL);
+    give_back(&o);
+    prepare_so(w, &o, HOLD);
+    RUN_UNTIL(w, o.ended);
+    assert_int_equal(o.result, 0);
+    give_back(&o);
+    give_back(&first);
 }
 
 static void test_what_cannot_be(void **state)
@@ -617,6 +660,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_ready, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_environment, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_more_resources, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hostile_user, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_afterwards, set_up, tear_down),

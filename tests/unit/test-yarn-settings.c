@@ -79,6 +79,86 @@ static void test_values(void **state)
     nm_yarn_settings_free(s);
 }
 
+static void test_lists(void **state)
+{
+    struct nm_yarn_settings *s;
+    unsigned warnings;
+    char *message;
+
+    (void)state;
+    assert_int_equal(read_with("yarn.nodemanager.local-dirs", " /a, file:///b/c ,\n,/d", &s, &message, &warnings), 0);
+    assert_string_equal(s->local_dirs[0], "/a");
+    assert_string_equal(s->local_dirs[1], "/b/c");
+    assert_string_equal(s->local_dirs[2], "/d");
+    assert_null(s->local_dirs[3]);
+    assert_string_equal(s->env_whitelist[0], "JAVA_HOME");
+    assert_string_equal(s->env_whitelist[9], "TZ");
+    assert_null(s->env_whitelist[10]);
+    assert_true(s->max_disk_percent > 89.9 && s->max_disk_percent < 90.1);
+    assert_int_equal(s->log_retain_sec, 10800);
+    assert_string_equal(s->local_user, "nobody");
+    assert_string_equal(s->stderr_pattern, "{*stderr*,*STDERR*}");
+    nm_yarn_settings_free(s);
+    assert_int_equal(read_with("hadoop.tmp.dir", "/var/h", &s, &message, &warnings), 0);
+    assert_string_equal(s->local_dirs[0], "/var/h/nm-local-dir");
+    assert_string_equal(s->log_dirs[0], "/var/h/logs/userlogs");
+    nm_yarn_settings_free(s);
+    assert_int_equal(read_with("yarn.nodemanager.env-whitelist", "", &s, &message, &warnings), 0);
+    assert_null(s->env_whitelist[0]);
+    nm_yarn_settings_free(s);
+}
+
+/* From where resources come: as nm-localizer is told of it. */
+static void test_sources(void **state)
+{
+    static const struct {
+        const char *properties, *name_nodes, *commands;
+    } cases[] = {
+        {"", "{}", "{}"},
+        {"fs.defaultFS=file:///", "{}", "{}"},
+        {"fs.defaultFS=hdfs://nn:8020", "{}", "{}"},
+        {"fs.defaultFS=hdfs://nn:8020 dfs.namenode.http-address=0.0.0.0:50070",
+         "{\"nn\": [\"http://nn:50070\"]}", "{}"},
+        {"fs.defaultFS=hdfs://nn dfs.namenode.http-address=web.example:81 dfs.namenode.https-address=s:82 "
+         "dfs.http.policy=HTTPS_ONLY", "{\"nn\": [\"https://s:82\"]}", "{}"},
+        {"dfs.nameservices=a,b dfs.ha.namenodes.a=n1,n2 dfs.namenode.http-address.a.n1=h1:1 "
+         "dfs.namenode.http-address.a.n2=h2:2 dfs.namenode.http-address.b=h3:3",
+         "{\"a\": [\"http://h1:1\", \"http://h2:2\"], \"b\": [\"http://h3:3\"]}", "{}"},
+        {"dfs.nameservices=a", "{}", "{}"},
+        {"nmd.fetch-command.s3a=/bin/get&#32;{uri}&#32;&#32;{target} nmd.fetch-command.x=", "{}",
+         "{\"s3a\": [\"/bin/get\", \"{uri}\", \"{target}\"]}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        json_t *name_nodes = json_loads(cases[i].name_nodes, 0, NULL);
+        json_t *commands = json_loads(cases[i].commands, 0, NULL);
+        char text[1500] = "<configuration>", all[600], *at = all, *word;
+        struct nm_yarn_settings *s;
+        struct nm_yarn_conf *c;
+
+        (void)snprintf(all, sizeof all, "%s", cases[i].properties);
+        while ((word = strsep(&at, " ")))
+            if (strchr(word, '=')) {
+                char *value = strchr(word, '=');
+
+                *value++ = '\0';
+                (void)snprintf(text + strlen(text), sizeof text - strlen(text),
+                               "<property><name>%s</name><value>%s</value></property>", word, value);
+            }
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "</configuration>");
+        assert_int_equal(nm_yarn_settings_new_conf(&c), 0);
+        assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), NULL), 0);
+        assert_int_equal(nm_yarn_settings_read(c, NULL, NULL, &s, NULL), 0);
+        if (!json_equal(s->name_nodes, name_nodes) || !json_equal(s->commands, commands))
+            fail_msg("%s: %s %s", cases[i].properties, json_dumps(s->name_nodes, 0), json_dumps(s->commands, 0));
+        nm_yarn_settings_free(s);
+        nm_yarn_conf_free(c);
+        json_decref(name_nodes);
+        json_decref(commands);
+    }
+}
+
 static void test_bad_values(void **state)
 {
     static const struct {
@@ -100,6 +180,19 @@ static void test_bad_values(void **state)
         {"ipc.client.connect.timeout", "1ms", "must be milliseconds from 10 to 3600000"},
         {"ipc.client.connect.timeout", "soon", "must be milliseconds"},
         {"ipc.client.connect.timeout", "99999999999999d", "must be milliseconds"},
+        {"yarn.nodemanager.local-dirs", "relative", "must be absolute names of directories"},
+        {"yarn.nodemanager.local-dirs", "", "must be absolute names"},
+        {"yarn.nodemanager.local-dirs", " , ", "must be absolute names"},
+        {"yarn.nodemanager.local-dirs", "/a,/b\"c", "must be absolute names"},
+        {"yarn.nodemanager.local-dirs", "/a/${no.such}", "must be absolute names"},
+        {"yarn.nodemanager.log-dirs", "/a b", "must be absolute names"},
+        {"yarn.nodemanager.log-dirs", "hdfs://h/logs", "must be absolute names"},
+        {"yarn.nodemanager.disk-health-checker.min-healthy-disks", "1.5", "must be a number from 0 to 1"},
+        {"yarn.nodemanager.disk-health-checker.min-healthy-disks", "nan", "must be a number from 0 to 1"},
+        {"yarn.nodemanager.disk-health-checker.min-healthy-disks", "0x1", "must be a number from 0 to 1"},
+        {"yarn.nodemanager.disk-health-checker.min-healthy-disks", "-0.5", "must be a number from 0 to 1"},
+        {"yarn.nodemanager.user-home-dir", "/a\nb", "must be text in one line"},
+        {"mapreduce.shuffle.port", "65536", "must be a number from 0 to 65535"},
     };
 
     (void)state;
@@ -208,7 +301,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_bad_values),
-        cmocka_unit_test(test_rules),    cmocka_unit_test(test_json),
+        cmocka_unit_test(test_lists),    cmocka_unit_test(test_sources), cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_json),
         cmocka_unit_test(test_nmds_own_keys),
     };
 

@@ -2,7 +2,7 @@
 yarn_tests = test-yarn-conf test-yarn-ids test-yarn-launch test-yarn-launcher
 yarn_tests += test-yarn-manage test-yarn-token
 yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
-yarn_tests += test-yarn-shuffle
+yarn_tests += test-yarn-launch-parts test-yarn-shuffle
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -50,3 +50,7 @@ test_yarn_shuffle_SOURCES = %D%/test-yarn-shuffle.c %D%/remove-tree.h
 test_yarn_shuffle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_shuffle_LDADD = libnm-yarn.la libnm-hadoop.la $(CRYPTO_LIBS) $(JANSSON_LIBS) $(unit_libs)
 test_yarn_shuffle_DEPENDENCIES = libnm-yarn.la nm-shuffle$(EXEEXT)
+
+test_yarn_launch_parts_SOURCES = %D%/test-yarn-launch-parts.c
+test_yarn_launch_parts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_launch_parts_LDADD = libnm-yarn.la $(unit_libs)

@@ -13,7 +13,11 @@
 #include "rpc/yarn/launch/variables.h"
 #include "util/fileio.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#define WORKER_MAX_BYTES UINT64_MAX /* sanitizers map much */
+#else
 #define WORKER_MAX_BYTES (512 * NM_MIB)
+#endif
 
 nm_printf(3, 4) static void tell(struct nm_yarn_launcher *l, int level, const char *format, ...)
 {
@@ -120,13 +124,17 @@ static int make_state(struct nm_yarn_launcher *l, const char *name, char **ret)
     return 0;
 }
 
-/* Who fetches what is for everybody: nobody, since what everybody may read is all that it has to read. */
+/* Who fetches what is for everybody: an account of its own, which can read what everybody may, or else one as which no
+ * container runs, since it could change what is kept for others. */
 static void choose_public(struct nm_localizer_params *p)
 {
-    const struct passwd *nobody = geteuid() == 0 ? getpwnam("nobody") : NULL;
+    static const char *const names[] = {"nmd-localizer", "daemon", "nobody"};
+    const struct passwd *pw = NULL;
 
-    p->public_uid = nobody ? nobody->pw_uid : geteuid();
-    p->public_gid = nobody ? nobody->pw_gid : getegid();
+    for (size_t i = 0; geteuid() == 0 && !pw && i < NM_ARRAY_SIZE(names); i++)
+        pw = getpwnam(names[i]);
+    p->public_uid = pw ? pw->pw_uid : geteuid();
+    p->public_gid = pw ? pw->pw_gid : getegid();
 }
 
 static void read_boot_id(char *buf, size_t size)

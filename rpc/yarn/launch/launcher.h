@@ -87,6 +87,10 @@ struct nm_yarn_preparation_listener {
 /* is_running: it runs already (nmd was started anew): only its resources are asked for, so that they are kept. */
 int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret);
+/* It runs, and wants more: of the task's context only the resources are heeded. They are linked into its working
+ * directory when they are there, in the place of those that had their names. */
+int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
+                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret);
 /* Once the container has ended, or is not to be: gives its resources back. */
 struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation *p);
 NM_DEFINE_CLEANUP(struct nm_yarn_preparation *, nm_yarn_preparation_free)

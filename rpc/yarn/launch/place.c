@@ -8,6 +8,7 @@
 
 #include "localize/layout.h"
 #include "rpc/yarn/launch/as-user.h"
+#include "util/clock.h"
 #include "util/fileio.h"
 
 #define DIR_MODE 0710
@@ -155,6 +156,53 @@ int nm_yarn_place_write(int dir_fd, const struct nm_yarn_tenant *t, const char *
         return fd;
     r = RET_NERRNO(fchmod(fd, mode));
     return r < 0 ? r : nm_write_all(fd, data, size);
+}
+
+static bool leads_out(const char *name)
+{
+    if (*name == '/')
+        return true;
+    for (const char *p = name; *p; p += strcspn(p, "/"), p += strspn(p, "/"))
+        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == '\0'))
+            return true;
+    return false;
+}
+
+/* One that reads it meanwhile finds the old one or the new one. */
+static int replace_link(int dir_fd, const char *name, const char *target)
+{
+    char other[] = ".nmd-link-XXXXXXXXXXXXXXXX";
+
+    (void)snprintf(other, sizeof other, ".nmd-link-%016jx", (uintmax_t)nm_now_usec());
+    if (symlinkat(target, dir_fd, other) < 0)
+        return -errno;
+    if (renameat(dir_fd, other, dir_fd, name) < 0) {
+        int r = -errno;
+
+        (void)unlinkat(dir_fd, other, 0);
+        return r;
+    }
+    return 0;
+}
+
+int nm_yarn_place_link(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const char *target)
+{
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    _cleanup_close_ int at = RET_NERRNO(fcntl(dir_fd, F_DUPFD_CLOEXEC, 0));
+    _cleanup_free_ char *copy = strdup(name);
+    char *rest = copy, *slash;
+    int r = copy ? at : -ENOMEM;
+
+    if (leads_out(name))
+        return -EINVAL;
+    if (r >= 0)
+        r = nm_yarn_become(t->uid, t->gid, &self);
+    while (r >= 0 && (slash = strchr(rest, '/'))) {
+        *slash = '\0';
+        r = *rest ? enter(&at, rest) : 0;
+        rest = slash + 1;
+    }
+    return r < 0 ? r : replace_link(at, rest, target);
 }
 
 int nm_yarn_place_owner(int base_fd, const char *path, uid_t *ret_uid, gid_t *ret_gid)

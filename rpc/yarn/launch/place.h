@@ -30,5 +30,9 @@ int nm_yarn_place_open_log(int log_fd, const struct nm_yarn_tenant *t);
 int nm_yarn_place_write(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const void *data, size_t size,
                         mode_t mode);
 
+/* A link in there to what is elsewhere, in the place of whatever file or link has that name, which may have directories
+ * in it: they are made. -EINVAL: the name leads out of the directory. */
+int nm_yarn_place_link(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const char *target);
+
 /* Whose the directories of an application are: of its log directory, or of its submitter's in a local one. -ENOENT. */
 int nm_yarn_place_owner(int base_fd, const char *path, uid_t *ret_uid, gid_t *ret_gid);

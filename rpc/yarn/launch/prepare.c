@@ -15,13 +15,19 @@
 #define MEMORY_MAX (64 * NM_MIB) /* of one preparation */
 #define PROGRESS_SIZE 120
 
+enum kind {
+    ALL,  /* of what a container needs */
+    HOLD, /* it has it all: nobody is to take it away */
+    LINK, /* it runs, and more is linked into its working directory */
+};
+
 struct nm_yarn_preparation {
     struct nm_yarn_launcher *launcher;
     struct nm_yarn_preparation_listener listener;
     struct nm_yarn_task task; /* its words are in the arena */
     struct nm_yarn_tenant tenant;
     struct nm_arena arena;
-    bool is_running;
+    enum kind kind;
     sd_event_source *turn; /* what there is to do begins in a turn of its own */
     struct nm_localizer_ask *ask;
     bool has_ended;
@@ -148,6 +154,21 @@ static int finish(struct nm_yarn_preparation *p, char **ret_message)
     return r < 0 ? nm_fail(ret_message, r, "The container's script can't be written: %s", strerror(-r)) : 0;
 }
 
+static int add_links(struct nm_yarn_preparation *p, char **ret_message)
+{
+    const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.place.local_dir);
+    _cleanup_close_ int work = d ? nm_yarn_place_open_work(d->fd, &p->tenant) : -ENODEV;
+    struct nm_yarn_launch l = {0};
+    int r = work < 0 ? work : make_links(p, &l);
+
+    for (size_t i = 0; r >= 0 && i < l.n_links; i++) {
+        r = nm_yarn_place_link(work, &p->tenant, l.links[i].name, l.links[i].target);
+        if (r < 0)
+            return nm_fail(ret_message, r, "The resource '%.100s' can't be linked: %s", l.links[i].name, strerror(-r));
+    }
+    return r;
+}
+
 /* ---- resources ---------------------------------------------------------------------------- */
 
 static void on_ended(struct nm_localizer_ask *ask, int result, const char *message, void *userdata)
@@ -156,8 +177,8 @@ static void on_ended(struct nm_localizer_ask *ask, int result, const char *messa
     _cleanup_free_ char *why = NULL;
 
     (void)ask;
-    if (result >= 0 && !p->is_running) {
-        result = finish(p, &why);
+    if (result >= 0) {
+        result = p->kind == ALL ? finish(p, &why) : p->kind == LINK ? add_links(p, &why) : 0;
         message = why;
     }
     end(p, result, message);
@@ -206,9 +227,9 @@ static int on_turn(sd_event_source *source, void *userdata)
     int r = find_user(p, &message);
 
     (void)source;
-    if (r >= 0 && !p->is_running)
+    if (r >= 0 && p->kind == ALL)
         r = make_local(p, &message);
-    if (r >= 0 && !p->is_running)
+    if (r >= 0 && p->kind == ALL)
         r = make_logs(p, &message);
     if (r >= 0)
         r = ask_for_resources(p, &message);
@@ -260,8 +281,8 @@ static int copy_task(struct nm_yarn_preparation *p)
     return copy_services(p);
 }
 
-int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
-                             const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+static int new_preparation(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, enum kind kind,
+                           const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
 {
     _cleanup_(nm_yarn_preparation_freep) struct nm_yarn_preparation *p = calloc(1, sizeof *p);
     int r;
@@ -273,7 +294,7 @@ int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_ta
     l->n_preparations++;
     p->listener = *listener;
     p->task = *task;
-    p->is_running = is_running;
+    p->kind = kind;
     r = copy_task(p);
     if (r >= 0)
         r = sd_event_add_defer(l->params.event, &p->turn, on_turn, p);
@@ -282,6 +303,18 @@ int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_ta
     (void)sd_event_source_set_description(p->turn, "yarn-prepare");
     *ret = STEAL_PTR(p);
     return 0;
+}
+
+int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
+                             const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    return new_preparation(l, task, is_running ? HOLD : ALL, listener, ret);
+}
+
+int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
+                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    return new_preparation(l, task, LINK, listener, ret);
 }
 
 struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation *p)

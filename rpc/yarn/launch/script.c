@@ -48,6 +48,7 @@ static void put_inherited(FILE *out, const struct nm_yarn_launch *l)
                     l->inherited[i].value);
 }
 
+/* -n: when the container is run again the name may be a link to a directory, in which ln would make another. */
 static void put_links(FILE *out, const struct nm_yarn_launch *l)
 {
     for (size_t i = 0; i < l->n_links; i++) {
@@ -58,7 +59,7 @@ static void put_links(FILE *out, const struct nm_yarn_launch *l)
             put_quoted(out, name, (size_t)(slash - name));
             fputc('\n', out);
         }
-        fputs("ln -sf -- ", out);
+        fputs("ln -sfn -- ", out);
         put_quoted(out, l->links[i].target, strlen(l->links[i].target));
         fputc(' ', out);
         put_quoted(out, name, strlen(name));

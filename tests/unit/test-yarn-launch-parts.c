@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Parts of rpc/yarn/launch/ that are pure: what becomes of resources, commands and small things. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "rpc/yarn/launch/launcher.h"
+#include "rpc/yarn/launch/resources.h"
+#include "rpc/yarn/launch/text.h"
+#include "rpc/yarn/launch/variables.h"
+
+/* ---- resources ---------------------------------------------------------------------------- */
+
+struct sample {
+    Yarn__NamedResource named;
+    Yarn__LocalResource value;
+    Yarn__Url url;
+};
+
+static void sample_init(struct sample *s)
+{
+    yarn__named_resource__init(&s->named);
+    yarn__local_resource__init(&s->value);
+    yarn__url__init(&s->url);
+    s->named.key = (char *)"key";
+    s->named.value = &s->value;
+    s->value.url = &s->url;
+    s->value.type = 2;
+    s->value.visibility = 3;
+    s->value.timestamp_msec = 5;
+    s->url.scheme = (char *)"hdfs";
+    s->url.host = (char *)"nn";
+    s->url.port = 8020;
+    s->url.file = (char *)"/user/alice/a b%.jar";
+}
+
+static int convert(struct sample *s, struct nm_arena *arena, struct nm_localizer_resource *ret)
+{
+    Yarn__NamedResource *list[] = {&s->named};
+    struct nm_localizer_resource *resources;
+    char *message = NULL;
+    int r = nm_yarn_resources(list, 1, arena, &resources, &message);
+
+    assert_true(r == 0 || message);
+    free(message);
+    if (r == 0)
+        *ret = resources[0];
+    return r;
+}
+
+static void test_resources(void **state)
+{
+    struct nm_localizer_resource res;
+    struct nm_arena arena;
+    struct sample s;
+
+    (void)state;
+    nm_arena_init(&arena, NM_MIB, NULL);
+    sample_init(&s);
+    assert_int_equal(convert(&s, &arena, &res), 0);
+    assert_string_equal(res.uri, "hdfs://nn:8020/user/alice/a%20b%25.jar");
+    assert_string_equal(res.type, "FILE");
+    assert_int_equal(res.visibility, NM_VISIBILITY_APPLICATION);
+    assert_int_equal(res.timestamp_msec, 5);
+    assert_string_equal(nm_yarn_resource_name(&s.named), "a b%.jar");
+    s.url.port = -1;
+    s.url.user_info = (char *)"key:secret";
+    s.value.type = 3;
+    s.value.pattern = (char *)"(?:classes/|lib/).*";
+    assert_int_equal(convert(&s, &arena, &res), 0);
+    assert_string_equal(res.uri, "hdfs://key:secret@nn/user/alice/a%20b%25.jar");
+    assert_string_equal(res.pattern, "(?:classes/|lib/).*");
+    s.url = (Yarn__Url)YARN__URL__INIT;
+    s.url.scheme = (char *)"file";
+    s.url.file = (char *)"/\xc3\xa4";
+    assert_int_equal(convert(&s, &arena, &res), 0);
+    assert_string_equal(res.uri, "file:///%C3%A4");
+    nm_arena_done(&arena);
+}
+
+static void test_bad_resources(void **state)
+{
+    struct nm_localizer_resource res;
+    struct nm_arena arena;
+    struct sample s;
+
+    (void)state;
+    nm_arena_init(&arena, NM_MIB, NULL);
+#define REFUSED(change)                                                                                                \
+    do {                                                                                                               \
+        sample_init(&s);                                                                                               \
+        change;                                                                                                        \
+        assert_int_equal(convert(&s, &arena, &res), -EINVAL);                                                          \
+    } while (0)
+    REFUSED(s.named.key = NULL);
+    REFUSED(s.named.key = (char *)"");
+    REFUSED(s.named.value = NULL);
+    REFUSED(s.value.url = NULL);
+    REFUSED(s.value.type = 0);
+    REFUSED(s.value.type = 4);
+    REFUSED(s.value.type = -1);
+    REFUSED(s.value.visibility = 0);
+    REFUSED(s.value.visibility = 4);
+    REFUSED(s.value.timestamp_msec = -1);
+    REFUSED(s.value.type = 3);
+    REFUSED(s.url.scheme = NULL);
+    REFUSED(s.url.scheme = (char *)"");
+    REFUSED(s.url.scheme = (char *)"a/b");
+    REFUSED(s.url.file = NULL);
+    REFUSED(s.url.file = (char *)"relative");
+    REFUSED(s.url.file = (char *)"/");
+    REFUSED(s.url.file = (char *)"/directory/");
+    REFUSED(s.url.host = (char *)"a/b");
+    REFUSED(s.url.host = (char *)"a b");
+    REFUSED(s.url.user_info = (char *)"a@b");
+    nm_arena_done(&arena);
+}
+
+/* ---- the command -------------------------------------------------------------------------- */
+
+static void test_command(void **state)
+{
+    Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
+    Yarn__RetryContext retry = YARN__RETRY_CONTEXT__INIT;
+    int32_t codes[] = {3, 255};
+    const char *const *argv;
+    struct nm_arena arena;
+
+    (void)state;
+    nm_arena_init(&arena, NM_MIB, NULL);
+    argv = nm_yarn_launcher_command(&context, &arena);
+    assert_string_equal(argv[0], "/bin/bash");
+    assert_string_equal(argv[1], "launch_container.sh");
+    assert_null(argv[2]);
+    context.retry = &retry;
+    retry.policy = 2;
+    retry.max_retries = 4;
+    assert_null(nm_yarn_launcher_command(&context, &arena)[2]); /* no codes: on none */
+    retry.codes = codes;
+    retry.n_codes = 2;
+    retry.interval_msec = 10;
+    retry.validity_msec = 1500;
+    argv = nm_yarn_launcher_command(&context, &arena);
+    assert_string_equal(argv[1], "-c");
+    assert_string_equal(argv[4], "4");
+    assert_string_equal(argv[5], "1.000");
+    assert_string_equal(argv[6], "2");
+    assert_string_equal(argv[7], "3");
+    assert_string_equal(argv[8], "255");
+    assert_null(argv[9]);
+    retry.policy = 1;
+    retry.max_retries = -7;
+    retry.interval_msec = 2500;
+    retry.validity_msec = -1;
+    argv = nm_yarn_launcher_command(&context, &arena);
+    assert_string_equal(argv[4], "-1");
+    assert_string_equal(argv[5], "2.500");
+    assert_string_equal(argv[6], "0");
+    assert_null(argv[7]);
+    nm_arena_done(&arena);
+}
+
+/* ---- small things ------------------------------------------------------------------------- */
+
+static void test_java_version(void **state)
+{
+    (void)state;
+    assert_int_equal(nm_yarn_java_version("IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"17.0.10\"\nX=1\n"), 17);
+    assert_int_equal(nm_yarn_java_version("JAVA_VERSION=\"1.8.0_392\""), 8);
+    assert_int_equal(nm_yarn_java_version("JAVA_VERSION=\"21\""), 21);
+    assert_int_equal(nm_yarn_java_version("JAVA_VERSION=\"x\""), 0);
+    assert_int_equal(nm_yarn_java_version("JAVA_VERSION=17"), 0);
+    assert_int_equal(nm_yarn_java_version(""), 0);
+}
+
+static void test_base64(void **state)
+{
+    static const char *const cases[][2] = {
+        {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foobar", "Zm9vYmFy"}};
+    struct nm_arena arena;
+
+    (void)state;
+    nm_arena_init(&arena, NM_MIB, NULL);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++)
+        assert_string_equal(nm_yarn_base64(&arena, nm_bytes_of(cases[i][0])), cases[i][1]);
+    nm_arena_done(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resources), cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_command),
+        cmocka_unit_test(test_java_version), cmocka_unit_test(test_base64),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
