@@ -122,6 +122,12 @@ struct nm_end {
 int nm_manager_end(struct nm_manager *m, const char *owner, const char *id, const struct nm_end *e,
                    struct nm_problem *ret_problem);
 
+/* To each process of a container that runs, as it would come from anybody: nothing is recorded, and what the processes
+ * make of it is seen when it is (SIGTERM has no grace here). One that is being killed hears it until its grace is over;
+ * one that waits or is paused can't: NM_AGENT_E_CONFLICT. SIGKILL is a kill, in whatever state it is. */
+int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, int signo,
+                      struct nm_problem *ret_problem);
+
 /* Another blob in the place of nm_submit's, or none: nm_container's `blob` from then on, also after a restart. */
 int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id, const struct nm_blob *blob,
                         struct nm_problem *ret_problem);

@@ -6,6 +6,7 @@
 #include "agent/manager/manager-state.h"
 
 #include <assert.h>
+#include <signal.h>
 
 #include "agent/problem.h"
 #include "agent/manager/manager-act.h"
@@ -58,6 +59,53 @@ int nm_manager_end(struct nm_manager *m, const char *owner, const char *id, cons
     }
     nm_act_kill(l, NM_EXIT_KILLED, e->now);
     return nm_keep_answer(m, id, "is being killed", ret_problem);
+}
+
+static int kill_now(struct nm_manager *m, struct nm_live *l, struct nm_problem *p)
+{
+    if (nm_end_is_over(l))
+        return 0;
+    if (l->c->view.state != NM_KILLING)
+        nm_record_by(l, NM_DECISION_KILL, NM_REASON_OWNER, NULL);
+    nm_act_kill(l, NM_EXIT_KILLED, true);
+    return nm_keep_answer(m, l->c->id, "is being killed", p);
+}
+
+/* What is frozen would hear it when it runs again, which may be in an hour; of what is about to start there is nobody
+ * yet. */
+static bool can_hear(const struct nm_live *l)
+{
+    switch (l->c->view.state) {
+    case NM_RUNNING:
+    case NM_RESUMING:
+        return l->cg;
+    case NM_KILLING:
+        return l->cg && !l->killed && !nm_end_is_over(l);
+    default:
+        return false;
+    }
+}
+
+/* It changes nothing that nmd goes by, so there is nothing to be journalled. */
+int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, int signo,
+                      struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_live(m, owner, id, ret_problem);
+    int r;
+
+    assert(signo > 0 && signo < _NSIG);
+    if (!l)
+        return ret_problem->outcome;
+    if (signo == SIGKILL)
+        return kill_now(m, l, ret_problem);
+    if (!can_hear(l))
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(l->c->view.state),
+                              "Container %s is %s: no process of it can hear SIG%s now.", id,
+                              nm_state_name(l->c->view.state), sigabbrev_np(signo) ?: "RT");
+    r = nm_cgroup_signal(l->cg, signo, l->c->shim_pid);
+    if (r == -ENOENT)
+        return 0; /* they have all ended in this moment */
+    return r;
 }
 
 int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id, const struct nm_blob *blob,

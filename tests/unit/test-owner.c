@@ -181,6 +181,56 @@ static void test_policy_ends_it(void **state)
     manager_world_wait(w, waits, is_running);
 }
 
+/* ---- signals ------------------------------------------------------------------------------------- */
+
+static int signal_it(struct manager_world *w, const struct nm_live *l, int signo, struct nm_problem *p)
+{
+    return nm_manager_signal(w->m, OWNER, l->c->id, signo, p);
+}
+
+/* Who is reached in a real cgroup, test-cgroup-direct.c has: the processes here are members of no fake one. */
+static void test_signal(void **state)
+{
+    struct nm_submit s = request(NM_OPPORTUNISTIC);
+    struct manager_world *w = *state;
+    struct nm_problem p;
+    struct nm_live *l;
+
+    l = manager_world_submit_as(w, &s);
+    assert_int_equal(signal_it(w, l, SIGQUIT, &p), NM_AGENT_E_CONFLICT); /* it waits */
+    assert_non_null(strstr(p.message, "SIGQUIT"));
+    start_nmd(w);
+    manager_world_wait(w, l, is_running);
+    assert_int_equal(nm_manager_signal(w->m, "another", l->c->id, SIGQUIT, &p), NM_AGENT_E_NOT_FOUND);
+    assert_int_equal(signal_it(w, l, SIGQUIT, &p), 0);
+    assert_int_equal(l->c->view.state, NM_RUNNING);
+    assert_int_equal(nm_manager_pause(w->m, &manager_world_admin, l->c->id, &p), 0);
+    assert_int_equal(signal_it(w, l, SIGQUIT, &p), NM_AGENT_E_CONFLICT);
+    assert_int_equal(signal_it(w, l, SIGKILL, &p), 0);
+    assert_int_equal(l->c->view.state, NM_KILLING);
+    assert_int_equal(l->decision.reason, NM_REASON_OWNER);
+    assert_int_equal(signal_it(w, l, SIGTERM, &p), NM_AGENT_E_CONFLICT); /* nobody is left */
+    assert_int_equal(signal_it(w, l, SIGKILL, &p), 0);
+    (void)end_it(w, l);
+}
+
+static void test_signal_kills_what_waits(void **state)
+{
+    struct nm_submit s = request(NM_OPPORTUNISTIC);
+    struct manager_world *w = *state;
+    const struct nm_container *c;
+    struct nm_problem p;
+    struct nm_live *l;
+
+    l = manager_world_submit_as(w, &s);
+    c = l->c;
+    assert_int_equal(signal_it(w, l, SIGKILL, &p), 0);
+    manager_world_settle(w);
+    assert_int_equal(c->view.state, NM_COMPLETED);
+    assert_int_equal(c->exit_cause, NM_REASON_OWNER);
+    assert_int_equal(nm_manager_signal(w->m, OWNER, c->id, SIGKILL, &p), NM_AGENT_E_CONFLICT);
+}
+
 /* ---- an id of its own ---------------------------------------------------------------------------- */
 
 #define YARNS "container_e17_1410901177871_0001_01_000005"
@@ -695,6 +745,8 @@ int main(void)
         TEST(test_owner_ends_it),
         TEST(test_user_ends_it),
         TEST(test_policy_ends_it),
+        TEST(test_signal),
+        TEST(test_signal_kills_what_waits),
         TEST(test_bad_ids),
         TEST(test_own_id),
         TEST(test_id_comes_again),
