@@ -28,7 +28,15 @@ libnm_yarn_la_SOURCES = \
 	%D%/manage-ids.c %D%/manage-ids.h \
 	%D%/manage-start.c %D%/manage-start.h \
 	%D%/message-ids.h \
-	%D%/node/node.h \
+	%D%/node/exit-code.c %D%/node/exit-code.h \
+	%D%/node/item.c %D%/node/item.h \
+	%D%/node/node.c %D%/node/node.h %D%/node/node-state.h \
+	%D%/node/node-change.c \
+	%D%/node/node-end.c \
+	%D%/node/node-prepare.c \
+	%D%/node/node-recent.c \
+	%D%/node/node-report.c \
+	%D%/node/node-start.c \
 	%D%/properties.c %D%/properties.h \
 	%D%/report.c %D%/report.h \
 	%D%/resolve.c %D%/resolve.h \

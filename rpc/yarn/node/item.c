@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See item.h. */
+
+#include "rpc/yarn/node/item.h"
+
+#include <assert.h>
+
+#include "rpc/hadoop/token.h"
+#include "rpc/yarn/message-ids.h"
+
+static size_t bucket_of(const char *text)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+
+    for (; *text; text++)
+        h = (h ^ (uint8_t)*text) * 16777619u;
+    return h % NM_YARN_BUCKETS;
+}
+
+/* ---- finding ------------------------------------------------------------------------------ */
+
+struct nm_yarn_app *nm_yarn_items_app(const struct nm_yarn_items *all, const struct nm_yarn_application_id *id)
+{
+    struct nm_yarn_app *a = all->apps;
+
+    while (a && !nm_yarn_same_application(&a->id, id))
+        a = a->next;
+    return a;
+}
+
+struct nm_yarn_item *nm_yarn_items_by_text(const struct nm_yarn_items *all, const char *text)
+{
+    struct nm_yarn_item *i = all->buckets[bucket_of(text)];
+
+    while (i && !nm_streq(i->text, text))
+        i = i->next_in_bucket;
+    return i;
+}
+
+/* By the text, since that is what the manager knows it by; two numbers can have one (ids.h). */
+struct nm_yarn_item *nm_yarn_items_find(const struct nm_yarn_items *all, const struct nm_yarn_container_id *id)
+{
+    char text[NM_YARN_ID_SIZE];
+    struct nm_yarn_item *i = nm_yarn_items_by_text(all, nm_yarn_container_id_format(id, text));
+
+    return i && nm_yarn_same_container(&i->id, id) ? i : NULL;
+}
+
+/* ---- coming and going --------------------------------------------------------------------- */
+
+void nm_yarn_items_init(struct nm_yarn_items *all)
+{
+    *all = (struct nm_yarn_items){};
+    all->last = &all->first;
+}
+
+static struct nm_yarn_item *item_free(struct nm_yarn_item *i)
+{
+    if (!i)
+        return NULL;
+    nm_yarn_preparation_free(i->preparation);
+    nm_arena_done(&i->token_arena);
+    nm_arena_done(&i->record_arena);
+    free(i->diagnostics);
+    free(i);
+    return NULL;
+}
+NM_DEFINE_CLEANUP(struct nm_yarn_item *, item_free)
+
+int nm_yarn_item_set_token(struct nm_yarn_item *item, struct nm_bytes identifier)
+{
+    const Hadoop__ContainerTokenIdentifier *token;
+    struct nm_arena arena;
+    int r;
+
+    nm_arena_init(&arena, nm_arena_limit(identifier.size), NULL);
+    r = nm_token_parse_container(&arena, identifier, &token);
+    if (r < 0) {
+        nm_arena_done(&arena);
+        return r;
+    }
+    /* What was parsed lies in pieces, and these stay where they are when the arena's head moves. */
+    nm_arena_done(&item->token_arena);
+    item->token_arena = arena;
+    item->token_arena.allocator.allocator_data = &item->token_arena;
+    item->token = token;
+    return 0;
+}
+
+static int unpack(struct nm_yarn_item *i, struct nm_bytes blob)
+{
+    nm_arena_init(&i->record_arena, nm_arena_limit(blob.size), NULL);
+    i->record = (const Yarn__Record *)nm_arena_unpack(&i->record_arena, &yarn__record__descriptor, blob);
+    if (!i->record || !i->record->has_identifier || !i->record->context)
+        return -EBADMSG;
+    i->increased = i->record->increased;
+    return nm_yarn_item_set_token(i, (struct nm_bytes){i->record->identifier.data, i->record->identifier.len});
+}
+
+static int app_of(struct nm_yarn_items *all, const struct nm_yarn_item *i, struct nm_yarn_app **ret)
+{
+    const struct nm_yarn_application_id *id = &i->id.attempt.application;
+    struct nm_yarn_app *a = nm_yarn_items_app(all, id);
+    _cleanup_free_ char *submitter = a && a->submitter ? NULL : strdup(i->token->submitter);
+
+    if (!(a && a->submitter) && !submitter)
+        return -ENOMEM;
+    if (!a) {
+        a = calloc(1, sizeof *a);
+        if (!a)
+            return -ENOMEM;
+        a->id = *id;
+        (void)nm_yarn_application_id_format(id, a->text);
+        a->next = all->apps;
+        all->apps = a;
+    }
+    if (!a->submitter)
+        a->submitter = STEAL_PTR(submitter);
+    *ret = a;
+    return 0;
+}
+
+int nm_yarn_items_add(struct nm_yarn_items *all, struct nm_bytes blob, struct nm_yarn_item **ret)
+{
+    _cleanup_(item_freep) struct nm_yarn_item *i = calloc(1, sizeof *i);
+    struct nm_yarn_item **bucket;
+    int r;
+
+    if (!i)
+        return -ENOMEM;
+    r = unpack(i, blob);
+    if (r < 0)
+        return r;
+    i->id = nm_yarn_container_of(i->token->container);
+    (void)nm_yarn_container_id_format(&i->id, i->text);
+    r = app_of(all, i, &i->app);
+    if (r < 0)
+        return r;
+    i->app->n_items++;
+    bucket = &all->buckets[bucket_of(i->text)];
+    i->next_in_bucket = *bucket;
+    *bucket = i;
+    i->link = all->last;
+    *all->last = i;
+    all->last = &i->next;
+    all->n++;
+    *ret = STEAL_PTR(i);
+    return 0;
+}
+
+void nm_yarn_items_remove(struct nm_yarn_items *all, struct nm_yarn_item *item)
+{
+    struct nm_yarn_item **p = &all->buckets[bucket_of(item->text)];
+
+    while (*p != item)
+        p = &(*p)->next_in_bucket;
+    *p = item->next_in_bucket;
+    *item->link = item->next;
+    if (item->next)
+        item->next->link = item->link;
+    else
+        all->last = item->link;
+    item->app->n_items--;
+    all->n--;
+    item_free(item);
+}
+
+void nm_yarn_items_drop_app(struct nm_yarn_items *all, struct nm_yarn_app *app)
+{
+    struct nm_yarn_app **p = &all->apps;
+
+    assert(app->n_items == 0);
+    while (*p != app)
+        p = &(*p)->next;
+    *p = app->next;
+    free(app->submitter);
+    free(app);
+}
+
+void nm_yarn_items_done(struct nm_yarn_items *all)
+{
+    while (all->first)
+        nm_yarn_items_remove(all, all->first);
+    while (all->apps)
+        nm_yarn_items_drop_app(all, all->apps);
+}
+
+int nm_yarn_record_pack(const Yarn__Record *record, struct nm_bytes identifier, struct nm_blob *ret)
+{
+    Yarn__Record r = *record;
+    void *data;
+
+    r.has_identifier = 1;
+    r.identifier = (ProtobufCBinaryData){identifier.size, (uint8_t *)(uintptr_t)identifier.data};
+    data = malloc(NM_MAX(yarn__record__get_packed_size(&r), (size_t)1));
+    if (!data)
+        return -ENOMEM;
+    *ret = (struct nm_blob){data, yarn__record__pack(&r, data)};
+    return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What the node keeps of applications and containers beside what the manager does, and finds by their ids. No rule of
+ * what happens to them is here; the other files of this folder have those.
+ */
+
+#include "rpc/hadoop/arena.h"
+#include "rpc/yarn/launch/launcher.h"
+#include "rpc/yarn/node/node.h"
+
+struct nm_yarn_app {
+    struct nm_yarn_application_id id;
+    char text[NM_YARN_ID_SIZE];
+    char *submitter; /* NULL: not known yet */
+    size_t n_items;
+    bool ended; /* the ResourceManager said so */
+    struct nm_yarn_app *next;
+};
+
+struct nm_yarn_item {
+    struct nm_yarn_node *node;
+    struct nm_yarn_container_id id;
+    char text[NM_YARN_ID_SIZE];
+    struct nm_yarn_app *app;
+    /* The blob, unpacked: what is launched, and where. It lasts, since a preparation points to it. */
+    const Yarn__Record *record;
+    struct nm_arena record_arena;
+    /* Of the newest token, whose identifier is in the record or has come since. */
+    const Hadoop__ContainerTokenIdentifier *token;
+    struct nm_arena token_arena;
+    bool increased;       /* it has grown, and the ResourceManager wasn't told yet */
+    bool increase_told;   /* that is in the heartbeat that is on its way */
+    struct nm_yarn_preparation *preparation;
+    bool completed;
+    int32_t exit_status;  /* once it is completed */
+    char *diagnostics;    /* likewise */
+    struct nm_yarn_item *next, *next_in_bucket;
+    struct nm_yarn_item **link; /* what points to it in the list of all */
+};
+
+#define NM_YARN_BUCKETS 512u
+
+struct nm_yarn_items {
+    struct nm_yarn_item *first, **last; /* in the order in which they came */
+    struct nm_yarn_item *buckets[NM_YARN_BUCKETS];
+    struct nm_yarn_app *apps;
+    size_t n;
+};
+
+void nm_yarn_items_init(struct nm_yarn_items *all);
+void nm_yarn_items_done(struct nm_yarn_items *all);
+
+/* NULL: there is none. */
+struct nm_yarn_app *nm_yarn_items_app(const struct nm_yarn_items *all, const struct nm_yarn_application_id *id);
+struct nm_yarn_item *nm_yarn_items_find(const struct nm_yarn_items *all, const struct nm_yarn_container_id *id);
+struct nm_yarn_item *nm_yarn_items_by_text(const struct nm_yarn_items *all, const char *text);
+
+/* A new one, in its application, which is made if it has to be. blob and identifier are unpacked, and must be what they
+ * are to be: -EBADMSG. -ENOMEM. */
+int nm_yarn_items_add(struct nm_yarn_items *all, struct nm_bytes blob, struct nm_yarn_item **ret);
+/* An application without items goes when nm_yarn_items_drop_app() says so. */
+void nm_yarn_items_remove(struct nm_yarn_items *all, struct nm_yarn_item *item);
+void nm_yarn_items_drop_app(struct nm_yarn_items *all, struct nm_yarn_app *app);
+
+/* In the place of the token that it has. -EBADMSG: it isn't one. */
+int nm_yarn_item_set_token(struct nm_yarn_item *item, struct nm_bytes identifier);
+
+/* The record of an item as a blob with this identifier, for the caller to free. */
+int nm_yarn_record_pack(const Yarn__Record *record, struct nm_bytes identifier, struct nm_blob *ret);

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What is asked for containers that are there: see node.h. */
+
+#include "rpc/yarn/node/node-state.h"
+
+#include "rpc/yarn/message-ids.h"
+#include "util/error.h"
+
+static int refuse(struct nm_exception *why, const char *sentence)
+{
+    nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "%s", sentence);
+    return NM_YARN_REFUSED;
+}
+
+/* One that lives; or else it is refused. */
+static int find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_item **ret,
+                     struct nm_exception *why)
+{
+    struct nm_yarn_container_id number = nm_yarn_container_of(id);
+    struct nm_yarn_item *i = nm_yarn_items_find(&n->items, &number);
+    char text[NM_YARN_ID_SIZE];
+
+    (void)nm_yarn_container_id_format(&number, text);
+    if (!i)
+        return nm_yarn_refuse_unknown(n, text, why);
+    if (i->completed) {
+        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "Container %s has completed already.", text);
+        return NM_YARN_REFUSED;
+    }
+    *ret = i;
+    return 0;
+}
+
+/* ---- another size or type ----------------------------------------------------------------- */
+
+static bool same_size(const Hadoop__Resource *a, const Hadoop__Resource *b)
+{
+    return a->memory == b->memory && a->vcores == b->vcores;
+}
+
+static int change_size(const struct nm_yarn_item *i, const Hadoop__Resource *to, struct nm_problem *problem)
+{
+    return nm_manager_update(i->node->p.manager, &nm_yarn_admin, i->text, (uint64_t)to->memory * NM_MIB,
+                             (uint32_t)to->vcores * 1000, problem);
+}
+
+static int change_type(const struct nm_yarn_item *i, bool to_opportunistic, struct nm_problem *problem)
+{
+    struct nm_manager *m = i->node->p.manager;
+
+    return to_opportunistic ? nm_manager_demote(m, &nm_yarn_admin, i->text, problem)
+                            : nm_manager_promote(m, &nm_yarn_admin, i->text, problem);
+}
+
+/* The new token is what it is by from now on, also after a restart. */
+static int take_token(struct nm_yarn_item *i, struct nm_bytes identifier, bool has_grown, struct nm_problem *problem)
+{
+    _cleanup_free_ void *data = NULL;
+    struct nm_blob blob;
+    Yarn__Record record = *i->record;
+    int r;
+
+    record.has_increased = 1;
+    record.increased = i->increased || has_grown;
+    r = nm_yarn_record_pack(&record, identifier, &blob);
+    if (r < 0)
+        return r;
+    data = blob.data;
+    r = nm_manager_set_blob(i->node->p.manager, NM_YARN_OWNER, i->text, &blob, problem);
+    if (r == 0)
+        r = nm_yarn_item_set_token(i, identifier);
+    if (r == 0 && has_grown) {
+        i->increased = true;
+        i->increase_told = false;
+    }
+    return r;
+}
+
+static int apply(struct nm_yarn_item *i, struct nm_bytes identifier, const Hadoop__ContainerTokenIdentifier *token,
+                 struct nm_problem *problem)
+{
+    const Hadoop__ContainerTokenIdentifier *old = i->token;
+    bool grows = token->resource->memory > old->resource->memory || token->resource->vcores > old->resource->vcores;
+    int r = 0;
+
+    if (!same_size(token->resource, old->resource))
+        r = change_size(i, token->resource, problem);
+    if (r == 0 && token->execution_type != old->execution_type)
+        r = change_type(i, token->execution_type ==
+                               HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC, problem);
+    return r == 0 ? take_token(i, identifier, grows, problem) : r;
+}
+
+int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
+                        const Hadoop__ContainerTokenIdentifier *token, struct nm_exception *why)
+{
+    struct nm_problem problem = {0};
+    struct nm_yarn_item *i;
+    int r = find_live(n, token->container, &i, why);
+
+    if (r != 0)
+        return r;
+    if (token->version <= i->token->version) {
+        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN,
+                         "Container %s has update version [%d] >= requested version [%d]", i->text, i->token->version,
+                         token->version);
+        return NM_YARN_REFUSED;
+    }
+    if (!token->resource || token->resource->memory <= 0 || token->resource->memory > INT32_MAX ||
+        token->resource->vcores <= 0 || token->resource->vcores > 100000)
+        return refuse(why, "The token's resource isn't one that a container can have.");
+    r = apply(i, identifier, token, &problem);
+    return r > 0 ? refuse(why, problem.message) : r;
+}
+
+/* ---- signals ------------------------------------------------------------------------------ */
+
+int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, int32_t command,
+                        struct nm_exception *why)
+{
+    struct nm_yarn_item *i;
+    int r = find_live(n, id, &i, why);
+
+    (void)command;
+    return r != 0 ? r : refuse(why, "This node doesn't pass signals on.");
+}
+
+/* ---- what YARN's services ask for --------------------------------------------------------- */
+
+#define NOT_HERE "This node doesn't change what a container runs once it has been started."
+
+int nm_yarn_node_localize(struct nm_yarn_node *n, const Yarn__LocalizeRequest *r, struct nm_exception *why)
+{
+    struct nm_yarn_item *i;
+    int found = find_live(n, r->id, &i, why);
+
+    return found != 0 ? found : refuse(why, "This node doesn't localize for containers that have been started.");
+}
+
+int nm_yarn_node_localization(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_arena *arena,
+                              Yarn__ContainerLocalization **ret, struct nm_exception *why)
+{
+    const Yarn__LaunchContext *context;
+    Yarn__ContainerLocalization *all;
+    struct nm_yarn_item *i;
+    int r = find_live(n, id, &i, why);
+
+    if (r != 0)
+        return r;
+    context = i->record->context;
+    all = nm_arena_alloc(arena, sizeof *all);
+    if (!all)
+        return -ENOMEM;
+    *all = (Yarn__ContainerLocalization)YARN__CONTAINER_LOCALIZATION__INIT;
+    all->id = (Hadoop__ContainerId *)(uintptr_t)id;
+    all->statuses = nm_arena_alloc(arena, (context->n_resources + 1) * sizeof *all->statuses);
+    if (!all->statuses)
+        return -ENOMEM;
+    for (size_t k = 0; k < context->n_resources; k++) {
+        Yarn__LocalizationStatus *s = nm_arena_alloc(arena, sizeof *s);
+        const char *message = NULL;
+
+        if (!s)
+            return -ENOMEM;
+        *s = (Yarn__LocalizationStatus)YARN__LOCALIZATION_STATUS__INIT;
+        s->key = context->resources[k]->key;
+        s->has_state = 1;
+        s->state = i->preparation ? nm_yarn_preparation_state(i->preparation, k, &message) : 1;
+        s->diagnostics = (char *)(uintptr_t)message;
+        all->statuses[all->n_statuses++] = s;
+    }
+    *ret = all;
+    return 0;
+}
+
+static int refuse_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why)
+{
+    struct nm_yarn_item *i;
+    int r = find_live(n, id, &i, why);
+
+    return r != 0 ? r : refuse(why, NOT_HERE);
+}
+
+int nm_yarn_node_restart(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why)
+{
+    return refuse_live(n, id, why);
+}
+
+int nm_yarn_node_reinitialize(struct nm_yarn_node *n, const Yarn__ReinitializeRequest *r, struct nm_exception *why)
+{
+    return refuse_live(n, r->id, why);
+}
+
+int nm_yarn_node_roll_back(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why)
+{
+    return refuse_live(n, id, why);
+}
+
+int nm_yarn_node_commit(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why)
+{
+    return refuse_live(n, id, why);
+}

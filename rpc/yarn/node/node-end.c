@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* How containers and applications end: see node.h and node-state.h. */
+
+#include "rpc/yarn/node/node-state.h"
+
+#include <assert.h>
+
+#include "rpc/yarn/launch/launcher.h"
+#include "rpc/yarn/launch/shuffle-service.h"
+#include "rpc/yarn/message-ids.h"
+#include "rpc/yarn/node/exit-code.h"
+#include "util/clock.h"
+
+#define LAST_WORDS_MAX (64u << 10)
+
+const struct nm_caller nm_yarn_admin = {.admin = true};
+
+const struct nm_container *nm_yarn_item_container(const struct nm_yarn_item *i)
+{
+    const struct nm_container *c = NULL;
+    struct nm_problem problem;
+
+    return nm_manager_find(i->node->p.manager, &nm_yarn_admin, i->text, &c, &problem) == 0 ? c : NULL;
+}
+
+/* ---- a container's end -------------------------------------------------------------------- */
+
+static void complete(struct nm_yarn_item *i, int32_t status, const char *diagnostics)
+{
+    i->preparation = nm_yarn_preparation_free(i->preparation);
+    i->completed = true;
+    i->increased = false;
+    i->exit_status = status;
+    free(i->diagnostics);
+    i->diagnostics = strdup(diagnostics); /* without memory it is told without words */
+    i->node->p.news(i->node->p.userdata);
+}
+
+void nm_yarn_item_end_early(struct nm_yarn_item *i, int32_t status, const char *why)
+{
+    complete(i, status, why);
+}
+
+void nm_yarn_item_ended(struct nm_yarn_item *i, const struct nm_container *c)
+{
+    struct nm_yarn_node *n = i->node;
+    const char *words = NULL, *text;
+    struct nm_arena arena;
+
+    nm_arena_init(&arena, LAST_WORDS_MAX, NULL);
+    if (nm_yarn_exit_is_failure(c) && i->record->log_dir)
+        words = nm_yarn_launcher_last_words(n->p.launcher, i->record->log_dir, i->app->text, i->text, &arena);
+    text = nm_yarn_exit_text(c, words ?: "", &arena);
+    complete(i, nm_yarn_exit_code(c), text ?: "");
+    nm_arena_done(&arena);
+    nm_yarn_launcher_end_container(n->p.launcher, i->app->submitter, i->app->text, i->text);
+    /* Nobody asks for what is left of an application that is over. */
+    if (i->app->ended)
+        nm_yarn_item_forget(i);
+}
+
+void nm_yarn_item_forget(struct nm_yarn_item *i)
+{
+    struct nm_yarn_node *n = i->node;
+    struct nm_yarn_app *app = i->app;
+    struct nm_problem problem;
+
+    assert(i->completed);
+    (void)nm_manager_acknowledge(n->p.manager, NM_YARN_OWNER, i->text, &problem); /* one that it never had is none */
+    nm_yarn_recent_note(n, i->text, nm_now_usec());
+    nm_yarn_items_remove(&n->items, i);
+    nm_yarn_app_settle(n, app);
+}
+
+int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struct nm_exception *why)
+{
+    if (nm_yarn_recent_has(n, text, nm_now_usec()))
+        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN,
+                         "Container %s was recently stopped on node manager.", text);
+    else
+        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN,
+                         "Container %s is not handled by this NodeManager", text);
+    return NM_YARN_REFUSED;
+}
+
+/* Whoever is first to end it says why. */
+static int end_item(struct nm_yarn_item *i, enum nm_yarn_exit code, const char *message, struct nm_problem *problem)
+{
+    struct nm_end e = {.code = code, .message = message};
+
+    return i->completed ? 0 : nm_manager_end(i->node->p.manager, NM_YARN_OWNER, i->text, &e, problem);
+}
+
+int nm_yarn_node_stop(struct nm_yarn_node *n, const Hadoop__ContainerId *id, enum nm_yarn_exit code,
+                      const char *message, struct nm_exception *why)
+{
+    struct nm_yarn_container_id number = nm_yarn_container_of(id);
+    struct nm_yarn_item *i = nm_yarn_items_find(&n->items, &number);
+    struct nm_problem problem;
+    char text[NM_YARN_ID_SIZE];
+    int r;
+
+    if (!i) {
+        (void)nm_yarn_container_id_format(&number, text);
+        return nm_yarn_recent_has(n, text, nm_now_usec()) ? 0 : nm_yarn_refuse_unknown(n, text, why);
+    }
+    r = end_item(i, code, message, &problem);
+    /* That it ended in this very moment is what was asked for. */
+    if (r <= 0 || problem.outcome == NM_AGENT_E_CONFLICT || problem.outcome == NM_AGENT_E_NOT_FOUND)
+        return NM_MIN(r, 0);
+    nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "%s", problem.message);
+    return NM_YARN_REFUSED;
+}
+
+void nm_yarn_node_end_all(struct nm_yarn_node *n, enum nm_yarn_exit code, const char *message)
+{
+    struct nm_problem problem;
+
+    for (struct nm_yarn_item *i = n->items.first, *next; i; i = next) {
+        next = i->next;
+        (void)end_item(i, code, message, &problem);
+    }
+}
+
+/* ---- an application's end ----------------------------------------------------------------- */
+
+void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app)
+{
+    if (!app->ended || app->n_items > 0)
+        return;
+    nm_yarn_recent_note_app(n, &app->id);
+    nm_yarn_launcher_end_application(n->p.launcher, app->submitter, app->text);
+    if (n->p.shuffle)
+        nm_yarn_shuffle_end_application(n->p.shuffle, app->text);
+    n->p.application_ended(&app->id, n->p.userdata);
+    nm_yarn_items_drop_app(&n->items, app);
+}
+
+void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__ApplicationId *id)
+{
+    struct nm_yarn_application_id number = nm_yarn_application_of(id);
+    struct nm_yarn_app *app = nm_yarn_items_app(&n->items, &number);
+    struct nm_problem problem;
+
+    nm_yarn_recent_note_app(n, &number);
+    if (!app)
+        return;
+    app->ended = true;
+    /* Held, since with its last container it would go. */
+    app->n_items++;
+    for (struct nm_yarn_item *i = n->items.first, *next; i; i = next) {
+        next = i->next;
+        if (i->app == app && i->completed)
+            nm_yarn_item_forget(i);
+        else if (i->app == app)
+            (void)end_item(i, NM_YARN_KILLED_AFTER_APP, "Container killed on application-finish event from the "
+                           "ResourceManager.", &problem);
+    }
+    app->n_items--;
+    nm_yarn_app_settle(n, app);
+}
+
+void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId *id)
+{
+    struct nm_yarn_container_id number = nm_yarn_container_of(id);
+    struct nm_yarn_item *i = nm_yarn_items_find(&n->items, &number);
+
+    if (i && i->completed)
+        nm_yarn_item_forget(i);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A container's start: see node.h. What can't run is refused here only where Hadoop refuses it, too; all else is taken
+ * on, and told as ended with the reason, so that the application hears of it as it does of any end.
+ */
+
+#include "rpc/yarn/node/node-state.h"
+
+#include "rpc/yarn/launch/shuffle-service.h"
+#include "rpc/yarn/launch/user.h"
+#include "rpc/yarn/message-ids.h"
+#include "util/error.h"
+
+#define RUNTIME "YARN_CONTAINER_RUNTIME_TYPE"
+#define COMMAND_MAX (64u << 10)
+
+/* ---- what is refused ---------------------------------------------------------------------- */
+
+nm_printf(3, 4) static int refuse(struct nm_exception *why, const char *class_name, const char *format, ...)
+{
+    char text[512];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    nm_exception_set(why, NM_EXCEPTION_APPLICATION, class_name, "%s", text);
+    return NM_YARN_REFUSED;
+}
+
+static int check_services(const struct nm_yarn_node *n, const Yarn__LaunchContext *context, struct nm_exception *why)
+{
+    for (size_t k = 0; k < context->n_service_data; k++) {
+        const char *name = context->service_data[k]->key ?: "";
+
+        if (!n->p.shuffle || !nm_streq(name, NM_YARN_SHUFFLE))
+            return refuse(why, NM_EXCEPTION_INVALID_AUX_SERVICE, "The auxService:%.120s does not exist", name);
+    }
+    return 0;
+}
+
+static int check(const struct nm_yarn_node *n, const struct nm_yarn_container_id *id,
+                 const Yarn__LaunchContext *context, struct nm_exception *why)
+{
+    char text[NM_YARN_ID_SIZE];
+
+    (void)nm_yarn_container_id_format(id, text);
+    if (nm_yarn_items_by_text(&n->items, text))
+        return refuse(why, NM_EXCEPTION_YARN, "Attempt to relaunch the same container with id %s.", text);
+    if (n->items.n >= NM_YARN_ITEMS_MAX)
+        return refuse(why, NM_EXCEPTION_YARN, "This node has %zu containers whose end the ResourceManager hasn't "
+                      "acknowledged yet, and takes no more.", n->items.n);
+    if (context->n_command == 0)
+        return refuse(why, NM_EXCEPTION_YARN, "Container %s has no command.", text);
+    return check_services(n, context, why);
+}
+
+/* ---- what ends before it begins ----------------------------------------------------------- */
+
+/* One that wants to run in a way that this node doesn't have must not run in another one. */
+static const char *wanted_runtime(const Yarn__LaunchContext *context)
+{
+    for (size_t k = 0; k < context->n_environment; k++) {
+        const Yarn__Text *e = context->environment[k];
+
+        if (e->key && e->value && nm_streq(e->key, RUNTIME) && *e->value && !nm_streq(e->value, "default"))
+            return e->value;
+    }
+    return NULL;
+}
+
+/* ---- places and users --------------------------------------------------------------------- */
+
+/* What is decided here stays: a restarted nmd finds it in the record. */
+static int make_blob(struct nm_bytes identifier, const Yarn__LaunchContext *context, const char *user,
+                     const struct nm_yarn_place *place, struct nm_blob *ret)
+{
+    Yarn__Record record = YARN__RECORD__INIT;
+
+    record.context = (Yarn__LaunchContext *)(uintptr_t)context;
+    record.user = (char *)(uintptr_t)user;
+    record.local_dir = (char *)(uintptr_t)place->local_dir;
+    record.log_dir = (char *)(uintptr_t)place->log_dir;
+    return nm_yarn_record_pack(&record, identifier, ret);
+}
+
+static void give_service_data(struct nm_yarn_item *i)
+{
+    const Yarn__LaunchContext *context = i->record->context;
+
+    for (size_t k = 0; k < context->n_service_data; k++)
+        (void)nm_yarn_shuffle_add(i->node->p.shuffle, i->app->submitter, i->record->user, i->app->text,
+                                  (struct nm_bytes){context->service_data[k]->value.data,
+                                                    context->service_data[k]->value.len});
+}
+
+/* ---- submitting --------------------------------------------------------------------------- */
+
+static int32_t status_of(const struct nm_yarn_item *i)
+{
+    return i->token->execution_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC
+               ? NM_YARN_KILLED_BY_NODE
+               : NM_YARN_ABORTED;
+}
+
+/* As its user's own, so that this user may look at it. */
+static struct nm_caller caller_of(const struct nm_yarn_item *i)
+{
+    struct nm_caller who = nm_yarn_admin;
+
+    if (nm_yarn_user_find(i->record->user, &who.uid, &who.gid) < 0)
+        who = nm_yarn_admin;
+    return who;
+}
+
+static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_problem *problem)
+{
+    const Hadoop__ContainerTokenIdentifier *t = i->token;
+    _cleanup_free_ char *workdir =
+        nm_yarn_work_dir(i->record->local_dir, i->app->submitter, i->app->text, i->text);
+    bool is_master = t->container_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__APPLICATION_MASTER;
+    struct nm_caller who = caller_of(i);
+    const struct nm_container *c;
+    struct nm_arena arena;
+    int r = -ENOMEM;
+
+    nm_arena_init(&arena, COMMAND_MAX, NULL);
+    struct nm_submit s = {
+        .type = status_of(i) == NM_YARN_KILLED_BY_NODE ? NM_OPPORTUNISTIC : NM_GUARANTEED,
+        .name = is_master ? "master" : "",
+        .app = i->app->text,
+        .memory_bytes = (uint64_t)t->resource->memory * NM_MIB,
+        .vcores_milli = (uint32_t)t->resource->vcores * 1000,
+        .argv = nm_yarn_launcher_command(i->record->context, &arena),
+        .workdir = workdir,
+        .user = i->record->user,
+        .exempt = is_master,
+        .owner = NM_YARN_OWNER,
+        .id = i->text,
+        .blob = *blob,
+        .prepare = true,
+        .keep_result = true,
+    };
+    if (s.argv && workdir)
+        r = nm_manager_submit(i->node->p.manager, &who, &s, &c, problem);
+    nm_arena_done(&arena);
+    return r;
+}
+
+static void submit_and_prepare(struct nm_yarn_item *i, const struct nm_blob *blob)
+{
+    struct nm_problem problem = {0};
+    int r = submit(i, blob, &problem);
+
+    if (r != 0) {
+        nm_yarn_item_end_early(i, status_of(i), r > 0 ? problem.message : strerror(-r));
+        return;
+    }
+    give_service_data(i);
+    nm_yarn_item_prepare(i, false);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
+
+static bool has_sizes(const Hadoop__ContainerTokenIdentifier *t)
+{
+    return t->resource && t->resource->memory > 0 && t->resource->memory <= INT32_MAX && t->resource->vcores > 0 &&
+           t->resource->vcores <= 100000;
+}
+
+/* How it is to run; or, status not 0, why it can't even be submitted. */
+struct plan {
+    struct nm_yarn_place place;
+    char *user;
+    int32_t status;
+    char *why;
+};
+
+static void plan_done(struct plan *p)
+{
+    free(p->user);
+    free(p->why);
+}
+
+static int obstruct(struct plan *p, int32_t status, char *why)
+{
+    if (!why)
+        return -ENOMEM;
+    p->status = status;
+    p->why = why;
+    return 0;
+}
+
+nm_printf(1, 2) static char *sentence(const char *format, ...)
+{
+    char *text = NULL;
+    va_list ap;
+    int n;
+
+    va_start(ap, format);
+    n = vasprintf(&text, format, ap);
+    va_end(ap);
+    return n < 0 ? NULL : text;
+}
+
+static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_container_id *id,
+                     const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context, struct plan *p)
+{
+    const char *runtime = wanted_runtime(context);
+    char *why = NULL;
+    int r;
+
+    if (nm_yarn_recent_has_app(n, &id->attempt.application))
+        return obstruct(p, NM_YARN_KILLED_AFTER_APP, sentence("Container launched after its application had ended."));
+    if (runtime)
+        return obstruct(p, NM_YARN_INVALID,
+                        sentence("The container asks for the runtime '%.60s' (" RUNTIME "), and this node has the "
+                                 "default one only: it runs containers as processes, without images.", runtime));
+    r = nm_yarn_launcher_user(n->p.launcher, token->submitter, &p->user, &why);
+    if (r < 0)
+        return obstruct(p, NM_YARN_INVALID, why ?: sentence("%s", strerror(-r)));
+    r = nm_yarn_launcher_place(n->p.launcher, &p->place, &why);
+    if (r < 0)
+        return obstruct(p, NM_YARN_DISKS_FAILED, why ?: sentence("%s", strerror(-r)));
+    return 0;
+}
+
+static int add(struct nm_yarn_node *n, struct nm_bytes identifier, const Yarn__LaunchContext *context,
+               const struct plan *p, struct nm_exception *why)
+{
+    _cleanup_free_ void *data = NULL;
+    struct nm_yarn_item *i;
+    struct nm_blob blob;
+    int r = make_blob(identifier, context, p->user, &p->place, &blob);
+
+    if (r < 0)
+        return r;
+    data = blob.data;
+    if (blob.bytes > NM_BLOB_MAX)
+        return refuse(why, NM_EXCEPTION_YARN, "What is to be launched takes %zu bytes, and %u are allowed.",
+                      blob.bytes, NM_BLOB_MAX);
+    r = nm_yarn_items_add(&n->items, (struct nm_bytes){data, blob.bytes}, &i);
+    if (r < 0)
+        return r;
+    i->node = n;
+    if (p->status == 0)
+        submit_and_prepare(i, &blob);
+    else
+        nm_yarn_item_end_early(i, p->status, p->why);
+    return 0;
+}
+
+int nm_yarn_node_start(struct nm_yarn_node *n, struct nm_bytes identifier,
+                       const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context,
+                       struct nm_exception *why)
+{
+    struct nm_yarn_container_id id = nm_yarn_container_of(token->container);
+    _cleanup_(plan_done) struct plan p = {0};
+    int r = check(n, &id, context, why);
+
+    if (r == 0 && !has_sizes(token))
+        r = refuse(why, NM_EXCEPTION_YARN, "The token's resource isn't one that a container can have.");
+    if (r == 0)
+        r = make_plan(n, &id, token, context, &p);
+    return r == 0 ? add(n, identifier, context, &p, why) : r;
+}

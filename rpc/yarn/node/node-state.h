@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What the files of node/ share. They are layers, each using only those above it:
+ *
+ *   exit-code, item          an end in YARN's terms; what is known of containers and applications
+ *   node-recent              those that are gone
+ *   node-end                 how containers and applications end
+ *   node-prepare             what a container needs before it runs
+ *   node-start, node-change  what masters ask for
+ *   node-report              what is said of containers
+ *   node                     coming and going, and what the manager tells
+ */
+
+#include "agent/agent.h"
+#include "rpc/yarn/node/item.h"
+
+/* Masters ask about containers that have just been forgotten: they hear of an end from the ResourceManager, and stop
+ * the container all the same. So long, and so many. */
+#define NM_YARN_RECENT_USEC (600 * NM_USEC_PER_SEC)
+#define NM_YARN_RECENT_MAX 2048u
+#define NM_YARN_ENDED_APPS_MAX 512u
+/* What ended without ever having been in the manager's hands waits here for the ResourceManager. */
+#define NM_YARN_ITEMS_MAX 20000u
+
+struct nm_yarn_recent {
+    uint64_t hash; /* of the container's text */
+    uint64_t usec;
+};
+
+struct nm_yarn_node {
+    struct nm_yarn_node_params p;
+    struct nm_subscription *subscription;
+    struct nm_yarn_items items;
+    char host[256]; /* "": not known yet */
+    int32_t port, web_port;
+    struct nm_yarn_recent recent[NM_YARN_RECENT_MAX];
+    size_t next_recent;
+    struct nm_yarn_application_id ended[NM_YARN_ENDED_APPS_MAX];
+    size_t next_ended;
+};
+
+/* For the manager: this part of nmd may do what it likes with its own. */
+extern const struct nm_caller nm_yarn_admin;
+
+/* ---- node-recent.c ---- */
+void nm_yarn_recent_note(struct nm_yarn_node *n, const char *text, uint64_t now_usec);
+bool nm_yarn_recent_has(const struct nm_yarn_node *n, const char *text, uint64_t now_usec);
+void nm_yarn_recent_note_app(struct nm_yarn_node *n, const struct nm_yarn_application_id *id);
+bool nm_yarn_recent_has_app(const struct nm_yarn_node *n, const struct nm_yarn_application_id *id);
+
+/* ---- node-end.c ---- */
+/* The manager's container; NULL: it never had it, or no longer. */
+const struct nm_container *nm_yarn_item_container(const struct nm_yarn_item *i);
+/* It never ran, and is told as ended. */
+void nm_yarn_item_end_early(struct nm_yarn_item *i, int32_t status, const char *why);
+/* The manager says that it has ended. */
+void nm_yarn_item_ended(struct nm_yarn_item *i, const struct nm_container *c);
+/* Nobody has to hear of it any more. */
+void nm_yarn_item_forget(struct nm_yarn_item *i);
+/* When it is over and nothing of it is left. */
+void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app);
+/* Refuses: there is no such container here. */
+int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struct nm_exception *why);
+
+/* ---- node-prepare.c ---- */
+void nm_yarn_item_prepare(struct nm_yarn_item *i, bool is_running);
