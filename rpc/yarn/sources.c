@@ -4,6 +4,8 @@
 
 #include "rpc/yarn/sources.h"
 
+#include "util/utf8.h"
+
 #define COMMAND "nmd.fetch-command."
 #define HTTP_PORT "9870"
 #define HTTPS_PORT "9871"
@@ -24,12 +26,14 @@ static void reader_done(struct reader *r)
     json_decref(r->commands);
 }
 
-/* NULL: it isn't set, or can't be made sense of. */
+/* NULL: it isn't set, or can't be made sense of: a part of it is the environment's, which may be no text. */
 static char *get(const struct nm_yarn_conf *c, const char *name)
 {
-    char *value = NULL;
+    _cleanup_free_ char *value = NULL;
 
-    return nm_yarn_conf_expand(c, name, &value) < 0 ? NULL : value;
+    if (nm_yarn_conf_expand(c, name, &value) < 0 || value[nm_utf8_prefix(value)] != '\0')
+        return NULL;
+    return STEAL_PTR(value);
 }
 
 static int append(json_t *list, const char *text, size_t size)

@@ -126,8 +126,11 @@ fuzz_hadoop_token_SOURCES = %D%/fuzz-hadoop-token.c $(fuzz_main)
 fuzz_hadoop_token_LDFLAGS = $(fuzz_ldflags)
 fuzz_hadoop_token_LDADD = libnm-hadoop.la
 
-# rpc/yarn: the cluster's configuration, and ids
-fuzz_programs += fuzz-yarn-conf fuzz-yarn-ids
+# rpc/yarn: the cluster's configuration, ids, and what is to run
+fuzz_programs += fuzz-yarn-conf fuzz-yarn-context fuzz-yarn-ids
+fuzz_yarn_context_SOURCES = %D%/fuzz-yarn-context.c $(fuzz_main)
+fuzz_yarn_context_LDFLAGS = $(fuzz_ldflags)
+fuzz_yarn_context_LDADD = libnm-yarn.la
 fuzz_yarn_conf_SOURCES = %D%/fuzz-yarn-conf.c $(fuzz_main)
 fuzz_yarn_conf_LDFLAGS = $(fuzz_ldflags)
 fuzz_yarn_conf_LDADD = libnm-yarn.la $(JANSSON_LIBS)

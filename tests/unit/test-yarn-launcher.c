@@ -589,6 +589,19 @@ static void test_places(void **state)
     assert_int_equal(nm_yarn_launcher_place(w->launcher, &place, NULL), -ENOSPC);
     assert_false(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
     assert_non_null(strstr(why, "0 of 2 yarn.nodemanager.local-dirs are good"));
+    start(w, "<property><name>yarn.nodemanager.disk-health-checker.enable</name><value>true</value></property>"
+             "<property><name>yarn.nodemanager.disk-health-checker.interval-ms</name><value>1000</value></property>"
+             "<property><name>yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage</name>"
+             "<value>100</value></property>");
+    assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    /* what stands in the way of a probe is as good as a disk that fails */
+    assert_int_equal(mkdirat(w->root_fd, "logs/.nmd-probe", 0700), 0);
+    assert_int_equal(mkdirat(w->root_fd, "logs/.nmd-probe/x", 0700), 0);
+    RUN_UNTIL(w, !nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    assert_non_null(strstr(why, "0 of 1 yarn.nodemanager.log-dirs are good"));
+    assert_non_null(strstr(why, "nothing can be made in it"));
+    assert_int_equal(unlinkat(w->root_fd, "logs/.nmd-probe/x", AT_REMOVEDIR), 0);
+    RUN_UNTIL(w, nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
 }
 
 static void test_bad_directories(void **state)

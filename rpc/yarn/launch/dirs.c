@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "util/clock.h"
 #include "util/fileio.h"
 
 #define DEPTH_MAX 64
+#define PROBE ".nmd-probe"
 
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
 {
@@ -110,10 +112,19 @@ int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, stru
 
 /* ---- how they are ------------------------------------------------------------------------- */
 
+/* A disk that fails shows it when something is made on it. */
+static int try_to_make(int fd)
+{
+    if (mkdirat(fd, PROBE, 0700) < 0 && errno != EEXIST)
+        return -errno;
+    return RET_NERRNO(unlinkat(fd, PROBE, AT_REMOVEDIR));
+}
+
 static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
 {
     struct statvfs vfs;
     double used_percent;
+    int r;
 
     d->is_good = false;
     if (fstatvfs(d->fd, &vfs) < 0 || vfs.f_blocks == 0) {
@@ -124,6 +135,8 @@ static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
     used_percent = 100 * (1 - d->free);
     if (vfs.f_flag & ST_RDONLY)
         (void)snprintf(d->why, sizeof d->why, "its file system can't be written to");
+    else if (s->checks_disks && (r = try_to_make(d->fd)) < 0)
+        (void)snprintf(d->why, sizeof d->why, "nothing can be made in it: %s", strerror(-r));
     else if (s->checks_disks && used_percent > s->max_disk_percent)
         (void)snprintf(d->why, sizeof d->why, "its disk is full: %.0f %% are used, and %g %% may be", used_percent,
                        s->max_disk_percent);
@@ -136,6 +149,11 @@ static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
 
 void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs)
 {
+    const uint64_t now_usec = nm_now_usec();
+
+    if (dirs->checked_usec > 0 && now_usec - dirs->checked_usec < dirs->settings->check_disks_usec)
+        return;
+    dirs->checked_usec = now_usec;
     for (size_t i = 0; i < dirs->n; i++)
         if (dirs->all[i].fd >= 0)
             check_disk(&dirs->all[i], dirs->settings);

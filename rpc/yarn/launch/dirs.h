@@ -23,6 +23,7 @@ struct nm_yarn_dirs {
     struct nm_yarn_dir *all;
     size_t n;
     const struct nm_yarn_settings *settings;
+    uint64_t checked_usec;
 };
 
 /* Makes what isn't there. -ENOTDIR and *ret_message: not one can be used. */
@@ -30,7 +31,7 @@ int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, stru
                       char **ret_message);
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs);
 
-/* Looks at the disks anew. */
+/* Looks at the disks, if it is time again. */
 void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs);
 /* Whose turn it is; NULL: none is good. */
 struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs);

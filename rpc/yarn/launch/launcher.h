@@ -51,7 +51,7 @@ struct nm_yarn_place {
 };
 int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message);
 
-/* Are there directories enough? False, and why: the node is unhealthy. Looks at the disks anew. */
+/* Are there directories enough? False, and why: the node is unhealthy. */
 bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size);
 
 /* Its working directory, and its own directory of logs; the caller frees them. NULL: no memory. */
