@@ -231,9 +231,9 @@ static const char *fill_path(char buf[PATH_MAX], const char *given, const char *
     return buf;
 }
 
-/* From a build tree the shim lies beside the daemon; an installed one is found where it was
+/* From a build tree nmd's other programs lie beside it; installed ones are found where they were
  * installed. */
-static const char *find_shim(char buf[PATH_MAX])
+static const char *find_program(const char *name, char buf[PATH_MAX])
 {
     ssize_t n = readlink("/proc/self/exe", buf, PATH_MAX - 1);
     char *slash;
@@ -241,13 +241,14 @@ static const char *find_shim(char buf[PATH_MAX])
     if (n > 0) {
         buf[n] = '\0';
         slash = strrchr(buf, '/');
-        if (slash && (size_t)(slash - buf) + sizeof "/nm-shim" <= PATH_MAX) {
-            strcpy(slash, "/nm-shim");
+        if (slash && (size_t)(slash - buf) + strlen(name) + 2 <= PATH_MAX) {
+            strcpy(slash + 1, name);
             if (access(buf, X_OK) == 0)
                 return buf;
         }
     }
-    return NM_LIBEXECDIR "/nm-shim";
+    (void)snprintf(buf, PATH_MAX, NM_LIBEXECDIR "/%s", name);
+    return buf;
 }
 
 static void fill_defaults(struct daemon *d, struct options *o)
@@ -258,7 +259,7 @@ static void fill_defaults(struct daemon *d, struct options *o)
     o->state_dir = fill_path(d->paths[0], o->state_dir, NM_LOCALSTATEDIR "/lib/nmd",
                              "XDG_STATE_HOME", "/var/tmp");
     o->runtime_dir = fill_path(d->paths[1], o->runtime_dir, "/run/nmd", "XDG_RUNTIME_DIR", "/tmp");
-    o->shim = o->shim ? o->shim : find_shim(d->paths[2]);
+    o->shim = o->shim ? o->shim : find_program("nm-shim", d->paths[2]);
     if (!o->socket) {
         (void)snprintf(d->paths[3], PATH_MAX, "%.4080s/nmd.sock", o->runtime_dir);
         o->socket = d->paths[3];
@@ -467,11 +468,6 @@ static int load_yarn(struct daemon *d, const struct options *o, const struct nm_
     _cleanup_free_ char *message = NULL;
     int r;
 
-    if (!c->yarn_without_containers) {
-        nm_err("can't be a node of a YARN cluster: this nmd doesn't start its containers yet; to develop it, "
-               "[yarn] without-containers = yes lets it register all the same");
-        return -EOPNOTSUPP;
-    }
     r = nm_yarn_settings_load(dir, warn_of_yarn, NULL, &d->yarn_settings, &message);
     if (r < 0)
         nm_err("can't be a node of a YARN cluster: %s", message ? message : strerror(-r));
@@ -543,14 +539,24 @@ static int make_server(struct daemon *d, sd_event *event, const struct options *
     return r;
 }
 
-static int join_yarn(struct daemon *d, sd_event *event)
+static int join_yarn(struct daemon *d, sd_event *event, const struct options *o)
 {
+    char localizer[PATH_MAX], shuffle[PATH_MAX];
+    struct nm_yarn_params p = {
+        .event = event,
+        .manager = d->manager,
+        .settings = d->yarn_settings,
+        .localizer_program = find_program("nm-localizer", localizer),
+        .shuffle_program = find_program("nm-shuffle", shuffle),
+        .state_dir = o->state_dir,
+        .tell = tell_yarn,
+    };
     _cleanup_free_ char *message = NULL;
     int r;
 
     if (!d->yarn_settings)
         return 0;
-    r = nm_yarn_new(event, d->manager, d->yarn_settings, tell_yarn, &d->yarn, &message);
+    r = nm_yarn_new(&p, &d->yarn, &message);
     if (r < 0)
         nm_err("can't be a node of a YARN cluster: %s", message ? message : strerror(-r));
     return r;
@@ -591,7 +597,7 @@ static int start(struct daemon *d, sd_event *event, const struct options *o)
     if (r >= 0)
         r = record(d, o);
     if (r >= 0)
-        r = join_yarn(d, event);
+        r = join_yarn(d, event, o);
     return r < 0 ? r : nm_manager_start(d->manager);
 }
 

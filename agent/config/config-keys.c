@@ -283,9 +283,6 @@ const struct nm_config_key nm_config_keys[] = {
                 "`nmctl config` shows which of their properties are obeyed."},
     {"yarn", "conf-dir", NM_CONFIG_PATH, FIELD(yarn_conf_dir), .restart = true, .fallback = "/etc/hadoop/conf",
      .meaning = "Where the cluster's yarn-site.xml, core-site.xml and others are."},
-    {"yarn", "without-containers", NM_CONFIG_BOOL, FIELD(yarn_without_containers), .restart = true, .fallback = "no",
-     .meaning = "This nmd can't start the cluster's containers yet, and those that it is given fail. So it takes part "
-                "only where this says yes: in a cluster that is there to develop it with."},
 
     {"health", "script", NM_CONFIG_PATH, FIELD(health_script), .fallback = "",
      .meaning = "A program that is run every period. The node is unhealthy when it prints a line "

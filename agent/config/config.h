@@ -75,7 +75,7 @@ struct nm_config {
     char *admin_group;       /* default "nmd" */
     char *http_address;      /* "127.0.0.1:8042" or "" = off: /metrics and the status page */
     /* [yarn] */
-    bool yarn, yarn_without_containers;
+    bool yarn;
     char *yarn_conf_dir;
     /* [health] */
     char *health_script;     /* "" = none */

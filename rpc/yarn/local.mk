@@ -6,6 +6,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/conf-expand.c \
 	%D%/conf-xml.c \
 	%D%/exceptions.h \
+	%D%/hosting.c %D%/hosting.h \
 	%D%/ids.c %D%/ids.h \
 	%D%/launch/afterwards.c %D%/launch/last-words.c %D%/launch/prepare.c %D%/launch/retry.c \
 	%D%/launch/as-user.c %D%/launch/as-user.h \
@@ -37,6 +38,8 @@ libnm_yarn_la_SOURCES = \
 	%D%/node/node-recent.c \
 	%D%/node/node-report.c \
 	%D%/node/node-start.c \
+	%D%/orders.c %D%/orders.h \
+	%D%/port.c %D%/port.h \
 	%D%/properties.c %D%/properties.h \
 	%D%/report.c %D%/report.h \
 	%D%/resolve.c %D%/resolve.h \

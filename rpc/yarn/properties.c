@@ -45,6 +45,13 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "With the next one: nmd comes back after it has left, and so doesn't sign off."},
     {"yarn.nodemanager.recovery.supervised", NM_YARN_BOOL, FIELD(supervised), "false",
      .meaning = "With the former: something starts nmd again when it has left."},
+    {"yarn.resourcemanager.work-preserving-recovery.enabled", NM_YARN_BOOL, FIELD(rm_recovers), "true",
+     .meaning = "Containers go on while the ResourceManager is started anew. false: they end when the node registers "
+                "with it again."},
+    {"yarn.nodemanager.bind-host", NM_YARN_TEXT, FIELD(bind_host), "",
+     .meaning = "On which of the host's addresses the node listens. Nothing: on all of them."},
+    {"yarn.nodemanager.aux-services", NM_YARN_LIST, FIELD(aux_services), "",
+     .meaning = "With mapreduce_shuffle in it the node serves what maps leave for reducers."},
     {"yarn.nodemanager.container-executor.class", NM_YARN_TEXT, FIELD(executor), EXECUTOR "DefaultContainerExecutor",
      .meaning = "Neither class runs here; what it means does. LinuxContainerExecutor: nmd is root, and containers run "
                 "as other users. DefaultContainerExecutor: as who runs nmd, but if that is root, as with the former: "

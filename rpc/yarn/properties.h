@@ -36,7 +36,9 @@ struct nm_yarn_settings {
     struct nm_yarn_address node, web; /* host "0.0.0.0": whatever this host is called */
     int64_t memory_mib, vcores;       /* -1: as the node has */
     int64_t queue_max_length;
-    bool recovery, supervised;
+    bool recovery, supervised, rm_recovers;
+    char *bind_host;    /* "": all addresses */
+    char **aux_services;
 
     /* As whom containers run, and where. */
     char *executor, *local_user, *user_pattern;

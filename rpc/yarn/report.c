@@ -28,6 +28,19 @@ int32_t nm_report_wait_msec(const struct nm_report_memory *m, uint32_t queued, u
     return msec < INT32_MAX ? (int32_t)msec : INT32_MAX;
 }
 
+uint32_t nm_report_queue_limit(const struct nm_report_memory *m, int32_t max_length, int32_t max_wait_msec,
+                               uint32_t running)
+{
+    double n;
+
+    if (max_length >= 0)
+        return (uint32_t)max_length;
+    if (max_wait_msec < 0 || m->n_runs == 0)
+        return UINT32_MAX;
+    n = max_wait_msec * 1000.0 * NM_MAX(running, 1u) / NM_MAX(m->run_usec, 1.0);
+    return n < (double)UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
 static int32_t whole(uint64_t v)
 {
     return (int32_t)NM_MIN(v, (uint64_t)INT32_MAX);
@@ -115,6 +128,8 @@ void nm_report_make(struct nm_report *r, struct nm_report_memory *m, const struc
     make_uses(r, s);
     make_opportunistic(r, m, s, queue_capacity);
     make_resource(&r->offered, s->capacity.memory_bytes, s->capacity_vcores_milli / 1000);
+    r->own_memory_mib = r->offered.memory;
+    r->own_vcores = r->offered.vcores;
     make_resource(&r->physical, s->node.memory_total_bytes, s->node.n_cpus);
     r->status.health = &r->health;
     r->status.containers_use = &r->containers_use;

@@ -24,6 +24,11 @@ void nm_report_note_run(struct nm_report_memory *m, uint64_t usec);
  * -1, and then the ResourceManager doesn't choose by it. */
 int32_t nm_report_wait_msec(const struct nm_report_memory *m, uint32_t queued, uint32_t running);
 
+/* How many may wait here, after what the ResourceManager says: so many, or only for so long; -1 each: any. UINT32_MAX:
+ * no limit, or nobody knows yet how long a wait will be. */
+uint32_t nm_report_queue_limit(const struct nm_report_memory *m, int32_t max_length, int32_t max_wait_msec,
+                               uint32_t running);
+
 /* A status with all that it points to; not to be copied. */
 struct nm_report {
     Yarn__NodeStatus status;
@@ -31,6 +36,8 @@ struct nm_report {
     Yarn__Utilization containers_use, node_use;
     Yarn__OpportunisticStatus opportunistic;
     Hadoop__Resource offered, physical;
+    int64_t own_memory_mib; /* what is offered, if it isn't put to something else */
+    int32_t own_vcores;
     char health_text[200];
 };
 

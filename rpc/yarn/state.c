@@ -60,6 +60,7 @@ static struct nm_yarn_step garbage(struct nm_yarn_state *s, const char *what, ui
 static struct nm_yarn_step stop(struct nm_yarn_state *s, const char *words)
 {
     s->phase = NM_YARN_STOPPED;
+    s->rm_identifier = 0;
     note(s, "the ResourceManager shut this node out", words);
     return (struct nm_yarn_step){.task = NM_YARN_REST};
 }
@@ -87,7 +88,8 @@ static bool is_key(const Yarn__MasterKey *k)
 /* It is told again for as long as it is the next one. */
 static void take_key(struct nm_yarn_keys *keys, const Yarn__MasterKey *k)
 {
-    if (!is_key(k) || (keys->current.size > 0 && keys->current.id == k->id))
+    if (!is_key(k) || (keys->current.id == k->id && keys->current.size == k->key.len &&
+                       memcmp(keys->current.bytes, k->key.data, k->key.len) == 0))
         return;
     keys->previous = keys->current;
     keys->current = (struct nm_yarn_master_key){.id = k->id, .size = k->key.len};
@@ -156,6 +158,16 @@ struct nm_yarn_step nm_yarn_state_answered(struct nm_yarn_state *s, const Yarn__
         return begin_anew(s, "its answer has a number that doesn't follow", random);
     take_beat(s, r);
     return (struct nm_yarn_step){NM_YARN_BEAT, s->interval_usec, false};
+}
+
+struct nm_yarn_step nm_yarn_state_resized(struct nm_yarn_state *s)
+{
+    s->phase = NM_YARN_REGISTERING;
+    s->rm_identifier = 0;
+    s->retries = 0;
+    s->memory_mib = 0;
+    s->vcores = 0;
+    return (struct nm_yarn_step){.task = NM_YARN_REGISTER};
 }
 
 struct nm_yarn_step nm_yarn_state_failed(struct nm_yarn_state *s, int error, const struct nm_exception *why,

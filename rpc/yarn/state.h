@@ -40,7 +40,8 @@ struct nm_yarn_state {
     unsigned failures;  /* in a row, of whatever kind */
     unsigned resyncs;   /* in a row, without a heartbeat between them that was answered */
     uint64_t interval_usec;
-    int64_t rm_identifier, token_sequence;
+    int64_t rm_identifier; /* 0: not registered */
+    int64_t token_sequence;
     struct nm_yarn_keys container_keys, nm_keys;
     int64_t memory_mib; /* what it wants the node to be: 0, what the node says */
     int32_t vcores;
@@ -49,10 +50,10 @@ struct nm_yarn_state {
     char trouble[256]; /* why it isn't as it should be; "" */
 };
 
-enum nm_yarn_task { NM_YARN_REGISTER, NM_YARN_BEAT, NM_YARN_REST };
+enum nm_yarn_due { NM_YARN_REGISTER, NM_YARN_BEAT, NM_YARN_REST };
 
 struct nm_yarn_step {
-    enum nm_yarn_task task;
+    enum nm_yarn_due task;
     uint64_t after_usec;
     bool reconnect; /* on a new connection */
 };
@@ -64,6 +65,8 @@ struct nm_yarn_step nm_yarn_state_registered(struct nm_yarn_state *s, const Yarn
                                              uint32_t random);
 struct nm_yarn_step nm_yarn_state_answered(struct nm_yarn_state *s, const Yarn__HeartbeatResponse *r,
                                            uint32_t random);
+/* The node's size has changed: it has to be told anew, and what the ResourceManager wanted before is over. */
+struct nm_yarn_step nm_yarn_state_resized(struct nm_yarn_state *s);
 /* There was no answer, or a refusal: as a nm_hadoop_reply has it. */
 struct nm_yarn_step nm_yarn_state_failed(struct nm_yarn_state *s, int error, const struct nm_exception *why,
                                          uint32_t random);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * This node in a YARN cluster: it registers with the ResourceManager, sends its heartbeats, and comes back by itself
- * after whatever may befall either of them. Nothing of it waits; without a ResourceManager the node goes on with what
- * it has, and keeps trying.
+ * This node in a YARN cluster: it registers with the ResourceManager, sends its heartbeats, runs the containers that it
+ * is given, and comes back by itself after whatever may befall either of them. Nothing of it waits; without a
+ * ResourceManager the node goes on with what it has, and keeps trying.
  */
 
 #include "agent/agent.h"
@@ -15,12 +15,21 @@ struct nm_yarn;
 /* Something that happened, for the log: a syslog level and a sentence. */
 typedef void (*nm_yarn_tell_t)(int level, const char *sentence);
 
-/* settings and m must outlive it. On failure *ret_message, the caller's to free, or NULL. */
-int nm_yarn_new(sd_event *event, struct nm_manager *m, const struct nm_yarn_settings *settings,
-                nm_yarn_tell_t tell, struct nm_yarn **ret, char **ret_message);
+struct nm_yarn_params {
+    sd_event *event;
+    struct nm_manager *manager;
+    const struct nm_yarn_settings *settings;
+    const char *localizer_program, *shuffle_program; /* their paths */
+    const char *state_dir;                           /* nmd's */
+    nm_yarn_tell_t tell;
+};
+
+/* What params point to must outlive it. On failure *ret_message, the caller's to free, or NULL. */
+int nm_yarn_new(const struct nm_yarn_params *params, struct nm_yarn **ret, char **ret_message);
 struct nm_yarn *nm_yarn_free(struct nm_yarn *y);
 NM_DEFINE_CLEANUP(struct nm_yarn *, nm_yarn_free)
 
-/* nmd is about to leave: signs off, if the cluster is to know that it won't be back soon. True: done() will be called,
+/* nmd is about to leave: signs off, if the cluster is to know that it won't be back soon; the cluster's containers end
+ * then, for it counts them as lost. True: done() will be called,
  * in two seconds at the latest. False: there is nothing to wait for. */
 bool nm_yarn_leave(struct nm_yarn *y, void (*done)(void *userdata), void *userdata);

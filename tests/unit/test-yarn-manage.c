@@ -9,6 +9,7 @@
 
 #include "fake-yarn-node.h"
 #include "rpc/yarn/manage.h"
+#include "rpc/yarn/orders.h"
 #include "util/clock.h"
 #include "yarn-tokens.h"
 
@@ -476,6 +477,47 @@ static void test_one(void **state)
     tear_down(&w);
 }
 
+/* ---- what comes from the ResourceManager -------------------------------------------------- */
+
+static void test_orders(void **state)
+{
+    Yarn__HeartbeatResponse answer = YARN__HEARTBEAT_RESPONSE__INIT;
+    Yarn__SignalRequest signal = YARN__SIGNAL_REQUEST__INIT, *signals[] = {&signal};
+    Yarn__Container grown = YARN__CONTAINER__INIT, forged = grown, bare = grown, *updates[] = {&grown, &forged, &bare};
+    struct tokens_id own, other, half, a, b;
+    Hadoop__ContainerId *containers[] = {&own.container, &half.container, &other.container};
+    Hadoop__ApplicationId *applications[] = {&own.application, &half.application};
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_ids(&own, 1, 1, 7);
+    tokens_ids(&other, 2, 1, 8);
+    tokens_ids(&half, 3, 1, 9);
+    half.application.has_id = 0;
+    tokens_make(&a, 1, 1, 7, w.later_msec);
+    tokens_make(&b, 1, 1, 8, w.later_msec);
+    grown.token = tokens_sign(&a, &w.state.container_keys.current);
+    forged.token = tokens_sign(&b, &w.state.nm_keys.current);
+    signal.id = &own.container;
+    signal.command = 1;
+    answer.containers_to_end = answer.containers_acknowledged = containers;
+    answer.n_containers_to_end = answer.n_containers_acknowledged = 3;
+    answer.applications_to_end = applications;
+    answer.n_applications_to_end = 2;
+    answer.containers_to_signal = signals;
+    answer.n_containers_to_signal = 1;
+    answer.containers_to_update = updates;
+    answer.n_containers_to_update = 3;
+    nm_yarn_obey(&w.node, w.manage, &answer);
+    assert_heard(&w, "acknowledge " OWN "\nacknowledge container_1410901177871_0002_01_000008\n"
+                     "stop " OWN " with -106\nstop container_1410901177871_0002_01_000008 with -106\n"
+                     "end application 1\nsignal " OWN " with 1\nupdate " OWN " to 1024\n");
+    tokens_done(&a);
+    tokens_done(&b);
+    tear_down(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_update),
         cmocka_unit_test(test_one),
+        cmocka_unit_test(test_orders),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,23 @@ static void test_wait(void **state)
     assert_int_equal(nm_report_wait_msec(&m, UINT32_MAX, 1), INT32_MAX);
 }
 
+static void test_queue_limit(void **state)
+{
+    struct nm_report_memory m = {0};
+
+    (void)state;
+    assert_int_equal(nm_report_queue_limit(&m, -1, -1, 3), UINT32_MAX);
+    assert_int_equal(nm_report_queue_limit(&m, 0, -1, 3), 0);
+    assert_int_equal(nm_report_queue_limit(&m, 7, 1, 3), 7);
+    assert_int_equal(nm_report_queue_limit(&m, -1, 1000, 3), UINT32_MAX);
+    nm_report_note_run(&m, 10 * NM_USEC_PER_SEC);
+    assert_int_equal(nm_report_queue_limit(&m, -1, 60000, 2), 12);
+    assert_int_equal(nm_report_queue_limit(&m, -1, 60000, 0), 6);
+    assert_int_equal(nm_report_queue_limit(&m, -1, 9999, 1), 0);
+    m.run_usec = 0;
+    assert_int_equal(nm_report_queue_limit(&m, -1, INT32_MAX, UINT32_MAX), UINT32_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +148,7 @@ int main(void)
         cmocka_unit_test(test_nothing_known),
         cmocka_unit_test(test_health),
         cmocka_unit_test(test_wait),
+        cmocka_unit_test(test_queue_limit),
     };
 
     return cmocka_run_group_tests_name("yarn-report", tests, NULL, NULL);

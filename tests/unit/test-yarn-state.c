@@ -53,7 +53,7 @@ static void make_answers(struct answers *a)
     a->beat.next_msec = 500;
 }
 
-static void assert_step(struct nm_yarn_step step, enum nm_yarn_task task, uint64_t after_usec, bool reconnect)
+static void assert_step(struct nm_yarn_step step, enum nm_yarn_due task, uint64_t after_usec, bool reconnect)
 {
     assert_int_equal(step.task, task);
     assert_int_equal(step.after_usec, after_usec);
@@ -267,6 +267,7 @@ static void test_shutdown(void **state)
     a.beat.diagnostics = (char *)"Disallowed NodeManager";
     assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REST, 0, false);
     assert_int_equal(s.phase, NM_YARN_STOPPED);
+    assert_int_equal(s.rm_identifier, 0);
     assert_string_equal(s.trouble, "the ResourceManager shut this node out: Disallowed NodeManager");
     nm_yarn_state_init(&s, RETRY_MAX);
     a.registered = (Yarn__RegisterResponse)YARN__REGISTER_RESPONSE__INIT; /* such a one has no keys */
@@ -301,13 +302,36 @@ static void test_nonsense(void **state)
     assert_int_equal(s.response_id, 7);
 }
 
+/* Another size is told by registering again, and what the ResourceManager wanted it to be is over. */
+static void test_resized(void **state)
+{
+    struct nm_yarn_state s;
+    struct answers a;
+
+    (void)state;
+    begin(&s, &a, 2);
+    a.resource.has_memory = a.resource.has_vcores = 1;
+    a.resource.memory = 1024;
+    a.resource.vcores = 1;
+    a.beat.resource = &a.resource;
+    a.beat.response_id = 3;
+    (void)nm_yarn_state_answered(&s, &a.beat, 0);
+    assert_int_equal(s.memory_mib, 1024);
+    assert_step(nm_yarn_state_resized(&s), NM_YARN_REGISTER, 0, false);
+    assert_int_equal(s.memory_mib, 0);
+    assert_int_equal(s.rm_identifier, 0);
+    assert_string_equal(s.trouble, "");
+    assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_BEAT, 0, false);
+    assert_int_equal(s.response_id, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_well),     cmocka_unit_test(test_key_rolls),    cmocka_unit_test(test_lists),
         cmocka_unit_test(test_interval),     cmocka_unit_test(test_lost_answers), cmocka_unit_test(test_no_rm_at_all),
         cmocka_unit_test(test_resync),       cmocka_unit_test(test_wrong_number), cmocka_unit_test(test_shutdown),
-        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_nonsense),     cmocka_unit_test(test_resized),
     };
 
     return cmocka_run_group_tests_name("yarn-state", tests, NULL, NULL);

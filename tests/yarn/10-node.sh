@@ -10,10 +10,6 @@ need 'a stock ResourceManager answers' rm_start --stock "${node_site[@]}" \
     yarn.resourcemanager.opportunistic-container-allocation.enabled=true \
     yarn.nodemanager.opportunistic-containers-max-queue-length=7
 need 'a machine to measure' node_proc_start 1000 2
-nmd_configure </dev/null
-is 'without a word for it nmd takes no part, for it starts no containers yet' \
-    "$("$NMD" --config "$nmd_conf" --state-dir "$dir/state" --runtime-dir "$dir/run" --slice "$slice" --backend direct \
-        --yarn-conf "$conf" 2>&1 | grep -c "doesn't start its containers yet")" 1
 
 # ---- what the ResourceManager knows
 

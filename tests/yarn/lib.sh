@@ -15,10 +15,7 @@ node_site=(yarn.nodemanager.hostname=node07 "yarn.nodemanager.address=\${yarn.no
     yarn.resourcemanager.connect.retry-interval.ms=200)
 
 node_configure() {
-    nmd_configure <<-END
-	[yarn]
-	without-containers = yes
-	END
+    nmd_configure </dev/null
 }
 node_start() { nmd_start --yarn-conf "$conf"; }
 

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See hosting.h. */
+
+#include "rpc/yarn/hosting.h"
+
+#include <errno.h>
+
+static bool is_listed(char *const *list, const char *word)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        if (nm_streq(list[i], word))
+            return true;
+    return false;
+}
+
+static void on_application_ended(const struct nm_yarn_application_id *id, void *userdata)
+{
+    struct nm_yarn_hosting *h = userdata;
+
+    nm_yarn_keyring_forget(h->keyring, id);
+}
+
+static void on_news(void *userdata)
+{
+    struct nm_yarn_hosting *h = userdata;
+
+    h->news(h->userdata);
+}
+
+/* ---- coming and going --------------------------------------------------------------------- */
+
+static int make_launcher(const struct nm_yarn_hosting_params *p, struct nm_yarn_hosting *h, char **ret_message)
+{
+    const struct nm_yarn_launcher_params params = {
+        .event = p->event, .settings = p->settings, .localizer_program = p->localizer_program,
+        .state_dir = p->state_dir, .tell = p->tell};
+
+    return nm_yarn_launcher_new(&params, &h->launcher, ret_message);
+}
+
+static int make_shuffle(const struct nm_yarn_hosting_params *p, struct nm_yarn_hosting *h, char **ret_message)
+{
+    const struct nm_yarn_shuffle_params params = {
+        .event = p->event, .settings = p->settings, .program = p->shuffle_program, .state_dir = p->state_dir,
+        .tell = p->tell};
+
+    if (!is_listed(p->settings->aux_services, NM_YARN_SHUFFLE))
+        return 0;
+    return nm_yarn_shuffle_new(&params, &h->shuffle, ret_message);
+}
+
+static int make_node(const struct nm_yarn_hosting_params *p, struct nm_yarn_hosting *h)
+{
+    const struct nm_yarn_node_params params = {
+        .event = p->event, .manager = p->manager, .settings = p->settings, .launcher = h->launcher,
+        .shuffle = h->shuffle, .news = on_news, .application_ended = on_application_ended, .userdata = h};
+
+    return nm_yarn_node_new(&params, &h->node);
+}
+
+int nm_yarn_hosting_new(const struct nm_yarn_hosting_params *p, int listen_fd, struct nm_yarn_hosting **ret,
+                        char **ret_message)
+{
+    _cleanup_(nm_yarn_hosting_freep) struct nm_yarn_hosting *h = calloc(1, sizeof *h);
+    _cleanup_close_ int fd = listen_fd;
+    int r;
+
+    if (!h)
+        return -ENOMEM;
+    h->news = p->news;
+    h->userdata = p->userdata;
+    r = nm_yarn_keyring_new(p->state, &h->keyring);
+    if (r >= 0)
+        r = make_launcher(p, h, ret_message);
+    if (r >= 0)
+        r = make_shuffle(p, h, ret_message);
+    if (r >= 0)
+        r = make_node(p, h);
+    if (r >= 0)
+        r = nm_yarn_manage_new(p->event, STEAL_FD(fd), h->keyring, h->node, &h->manage);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(h);
+    return 0;
+}
+
+struct nm_yarn_hosting *nm_yarn_hosting_free(struct nm_yarn_hosting *h)
+{
+    if (!h)
+        return NULL;
+    nm_yarn_manage_free(h->manage);
+    nm_yarn_node_free(h->node);
+    nm_yarn_shuffle_free(h->shuffle);
+    nm_yarn_launcher_free(h->launcher);
+    nm_yarn_keyring_free(h->keyring);
+    free(h);
+    return NULL;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* All that a node needs to run the cluster's containers, made and taken apart in the right order. */
+
+#include "rpc/yarn/keyring.h"
+#include "rpc/yarn/launch/launcher.h"
+#include "rpc/yarn/launch/shuffle-service.h"
+#include "rpc/yarn/manage.h"
+#include "rpc/yarn/node/node.h"
+
+struct nm_yarn_hosting_params {
+    sd_event *event;
+    struct nm_manager *manager;
+    const struct nm_yarn_settings *settings;
+    const struct nm_yarn_state *state; /* of the keys */
+    const char *localizer_program, *shuffle_program, *state_dir;
+    void (*tell)(int level, const char *sentence);
+    void (*news)(void *userdata); /* the ResourceManager should hear something now */
+    void *userdata;
+};
+
+struct nm_yarn_hosting {
+    struct nm_yarn_keyring *keyring;
+    struct nm_yarn_launcher *launcher;
+    struct nm_yarn_shuffle *shuffle; /* or NULL: the cluster has none */
+    struct nm_yarn_node *node;
+    struct nm_yarn_manage *manage;
+    void (*news)(void *userdata);
+    void *userdata;
+};
+
+/* listen_fd is its own from now on, also on failure. *ret_message: why not, or NULL. */
+int nm_yarn_hosting_new(const struct nm_yarn_hosting_params *params, int listen_fd, struct nm_yarn_hosting **ret,
+                        char **ret_message);
+struct nm_yarn_hosting *nm_yarn_hosting_free(struct nm_yarn_hosting *h);
+NM_DEFINE_CLEANUP(struct nm_yarn_hosting *, nm_yarn_hosting_free)

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See port.h. */
+
+#include "rpc/yarn/port.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include "util/error.h"
+
+#define BACKLOG 1024 /* each of a large job's application masters may connect anew for each container */
+
+/* A name is looked up before anything depends on nmd: here it may wait for the answer. */
+static int find_address(const struct nm_yarn_settings *settings, struct addrinfo **ret, char **ret_message)
+{
+    const char *host = *settings->bind_host ? settings->bind_host : "0.0.0.0";
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    char port[8];
+    int r;
+
+    (void)snprintf(port, sizeof port, "%u", (unsigned)settings->node.port);
+    r = getaddrinfo(host, port, &hints, ret);
+    if (r != 0)
+        return nm_fail(ret_message, -EADDRNOTAVAIL, "yarn.nodemanager.bind-host: %s: %s", host, gai_strerror(r));
+    return 0;
+}
+
+static int port_of(int fd, int32_t *ret)
+{
+    struct sockaddr_storage sa = {};
+    socklen_t size = sizeof sa;
+    char text[8];
+
+    if (getsockname(fd, (struct sockaddr *)&sa, &size) < 0)
+        return -errno;
+    if (getnameinfo((struct sockaddr *)&sa, size, NULL, 0, text, sizeof text, NI_NUMERICSERV) != 0)
+        return -EADDRNOTAVAIL;
+    *ret = atoi(text);
+    return 0;
+}
+
+static int listen_at(const struct addrinfo *a, int *ret)
+{
+    _cleanup_close_ int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int on = 1;
+
+    if (fd < 0)
+        return -errno;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
+        return -errno;
+    *ret = STEAL_FD(fd);
+    return 0;
+}
+
+int nm_yarn_port_open(const struct nm_yarn_settings *settings, int *ret_fd, int32_t *ret_port, char **ret_message)
+{
+    _cleanup_close_ int fd = -EBADF;
+    struct addrinfo *list;
+    int r = find_address(settings, &list, ret_message);
+
+    if (r < 0)
+        return r;
+    r = listen_at(list, &fd);
+    freeaddrinfo(list);
+    if (r == 0)
+        r = port_of(fd, ret_port);
+    if (r < 0)
+        return nm_fail(ret_message, r, "yarn.nodemanager.address: port %u: %s", (unsigned)settings->node.port,
+                       strerror(-r));
+    *ret_fd = STEAL_FD(fd);
+    return 0;
+}
