@@ -128,7 +128,7 @@ static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_
     nm_arena_init(&arena, COMMAND_MAX, NULL);
     struct nm_submit s = {
         .type = status_of(i) == NM_YARN_KILLED_BY_NODE ? NM_OPPORTUNISTIC : NM_GUARANTEED,
-        .name = is_master ? "master" : "",
+        .name = is_master ? "master" : NULL,
         .app = i->app->text,
         .memory_bytes = (uint64_t)t->resource->memory * NM_MIB,
         .vcores_milli = (uint32_t)t->resource->vcores * 1000,
