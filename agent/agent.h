@@ -66,6 +66,9 @@ struct nm_submit {
     const char *id;          /* the owner's own, which no container has that is still known; NULL: one of nmd's */
     struct nm_blob blob;     /* the owner's as well: journalled with the container, for as long as that lives or is kept
                                 for the owner */
+    const char *log_dir;     /* of the owner's, absolute and without links: in it the command itself writes the plain
+                                files "stdout" and "stderr", as its user. They are what nm_manager_open_log()
+                                opens; nmd neither makes, shortens nor deletes what is in there */
     bool prepare;            /* it is NEW until nm_manager_prepared() */
     bool keep_result;        /* how it ended is kept until nm_manager_acknowledge(), whatever else is forgotten */
 };
@@ -275,7 +278,8 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
                                 void *userdata, struct nm_problem *ret_problem);
 
 /* Opens the part of a container's "stdout" or "stderr" that has the byte `from` of its output, or the first that is
- * kept after it, beneath the log directory and through no link. -ENOENT: there is no such file yet. */
+ * kept after it, beneath the log directory and through no link. -ENOENT: there is no such file yet. Of a container with
+ * a log_dir it is the file there, which must be its user's; if it has ended without one, what it said before. */
 int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
                         uint64_t from, struct nm_output_piece *ret, struct nm_problem *ret_problem);
 

@@ -91,6 +91,7 @@ struct nm_container *nm_container_free(struct nm_container *c)
     if (c) {
         nm_command_done(&c->command);
         free(c->blob.data);
+        free(c->log_dir);
     }
     free(c);
     return NULL;
@@ -107,6 +108,17 @@ int nm_container_set_blob(struct nm_container *c, const void *data, size_t bytes
         memcpy(copy, data, bytes);
     free(c->blob.data);
     c->blob = (struct nm_blob){.data = copy, .bytes = bytes};
+    return 0;
+}
+
+int nm_container_set_log_dir(struct nm_container *c, const char *dir)
+{
+    char *copy = *dir ? strdup(dir) : NULL;
+
+    if (*dir && !copy)
+        return -ENOMEM;
+    free(c->log_dir);
+    c->log_dir = copy;
     return 0;
 }
 

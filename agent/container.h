@@ -28,6 +28,7 @@ struct nm_container {
     uid_t submitter_uid;     /* may see and touch it, beside administrators */
     struct nm_command command;
     struct nm_blob blob;
+    char *log_dir;           /* of its owner's, where its command's own "stdout" and "stderr" are; NULL: none */
     struct nm_view view;     /* type, state, request, usage, times: what policy sees */
     uint32_t vcores_milli;   /* as asked; view.request.cpu_millicores is the same in millicores */
 
@@ -59,6 +60,9 @@ NM_DEFINE_CLEANUP(struct nm_container *, nm_container_free)
 
 /* A copy in the place of what was there; 0 bytes: nothing. */
 int nm_container_set_blob(struct nm_container *c, const void *data, size_t bytes);
+
+/* The same for its log_dir; "": none. */
+int nm_container_set_log_dir(struct nm_container *c, const char *dir);
 
 /* Returns 0, or -EPROTO when the table has no such transition (nothing is changed). */
 int nm_container_set_state(struct nm_container *c, enum nm_state to);

@@ -133,6 +133,7 @@ static void show(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c
     line(term, "command", "%s", command);
     line_text(term, "user", c, "user");
     line_text(term, "workdir", c, "workdir");
+    line_text(term, "logs", c, "log_dir");
     show_use(term, c);
     if (nm_json_u64(c, "pid") > 0)
         line(term, "pid", "%" PRIu64, nm_json_u64(c, "pid"));

@@ -172,6 +172,17 @@ int nm_open_in_root(int root_fd, const char *path, int flags)
     return open_how(root_fd, path, &how);
 }
 
+int nm_open_no_links(const char *path, int flags)
+{
+    const struct open_how how = {
+        .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC | O_NOFOLLOW),
+        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+
+    assert(*path == '/' && !(flags & O_CREAT));
+    return open_how(AT_FDCWD, path, &how);
+}
+
 int nm_check_private_dir(int fd)
 {
     struct stat st;

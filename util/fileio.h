@@ -40,6 +40,10 @@ int nm_open_beneath(int root_fd, const char *path, int flags);
  * (-ELOOP). */
 int nm_open_in_root(int root_fd, const char *path, int flags);
 
+/* An absolute path of which no part is a symlink (-ELOOP): whoever may write in one of its directories can't lead
+ * elsewhere with it. */
+int nm_open_no_links(const char *path, int flags);
+
 /* Is the open directory nmd's, or root's, and can nobody else put anything into it? -EPERM: no. */
 int nm_check_private_dir(int fd);
 

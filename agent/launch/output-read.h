@@ -18,6 +18,10 @@ struct nm_output_piece {
  * (yet). -ENOENT: there is no log. -ELOOP, -EBADMSG and the like: there is something that is no plain file. */
 int nm_output_piece_open(int dir_fd, const char *stream, uint64_t from, struct nm_output_piece *ret);
 
+/* The plain file of that name that a program has written itself, as this user: all of it is output. -ENOENT, -ELOOP,
+ * -EBADMSG as above; -EPERM: it is somebody else's. */
+int nm_output_own_open(int dir_fd, const char *stream, uid_t uid, struct nm_output_piece *ret);
+
 /* Is there an older file? */
 int nm_output_find_older(int dir_fd, const char *stream, bool *ret_has, uint64_t *ret_base);
 

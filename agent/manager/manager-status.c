@@ -296,8 +296,8 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
 }
 
 /* nmd is root: nothing but a file that lies where the shim has put it may be read. */
-static int open_log(const struct nm_manager *m, const char *id, const char *stream, uint64_t from,
-                    struct nm_output_piece *ret)
+static int open_captured(const struct nm_manager *m, const char *id, const char *stream, uint64_t from,
+                         struct nm_output_piece *ret)
 {
     _cleanup_close_ int root = open(m->log_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), dir = -EBADF;
 
@@ -306,6 +306,25 @@ static int open_log(const struct nm_manager *m, const char *id, const char *stre
         return -errno;
     dir = nm_open_beneath(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     return dir < 0 ? dir : nm_output_piece_open(dir, stream, from, ret);
+}
+
+/* The container's user may write in that directory, and perhaps in those above it. */
+static int open_own(const struct nm_container *c, const char *stream, struct nm_output_piece *ret)
+{
+    _cleanup_close_ int dir = nm_open_no_links(c->log_dir, O_RDONLY | O_DIRECTORY);
+
+    return dir < 0 ? dir : nm_output_own_open(dir, stream, c->command.uid, ret);
+}
+
+/* What couldn't even begin has left its last words with the shim. */
+static int open_log(const struct nm_manager *m, const struct nm_container *c, const char *stream, uint64_t from,
+                    struct nm_output_piece *ret)
+{
+    int r = c->log_dir ? open_own(c, stream, ret) : -ENOENT;
+
+    if (r != -ENOENT || (c->log_dir && c->view.state != NM_COMPLETED))
+        return r;
+    return open_captured(m, c->id, stream, from, ret);
 }
 
 int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
@@ -319,12 +338,13 @@ int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const
     if (!nm_streq(stream, "stdout") && !nm_streq(stream, "stderr"))
         return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "stream", stream,
                               "A log stream is 'stdout' or 'stderr'.");
-    r = open_log(m, c->id, stream, from, ret);
-    if (r == -ELOOP || r == -EXDEV || r == -EBADMSG || r == -ENOTDIR || r == -ENXIO)
+    r = open_log(m, c, stream, from, ret);
+    if (r == -ELOOP || r == -EXDEV || r == -EBADMSG || r == -ENOTDIR || r == -ENXIO || r == -EPERM)
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "stream", stream,
-                              "The %s of container %s is no longer the plain file that nmd made; "
-                              "links and other things are not read.",
-                              stream, c->id);
+                              "The %s of container %s is no%s plain file that %s made; links and other things are not "
+                              "read.",
+                              stream, c->id, c->log_dir ? "" : " longer the",
+                              c->log_dir ? "its user" : "nmd");
     return r;
 }
 

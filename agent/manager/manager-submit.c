@@ -120,21 +120,19 @@ static int check_env(const char *const *env, struct nm_problem *p)
 
 /* Only its form: whether it exists is seen by the shim, as the user of the container. root must not
  * look into users' directories for them. */
-static int check_workdir(const char *dir, struct nm_problem *p)
+static int check_dir(const char *thing, const char *what, const char *dir, struct nm_problem *p)
 {
     if (!dir || !*dir)
         return 0;
     if (*dir != '/' || strlen(dir) >= 4096)
         return nm_problem_set(
-            p, NM_AGENT_E_INVALID, "workdir", dir,
-            "The working directory must be an absolute path of at most 4095 bytes, not '%.60s'%s.", dir,
+            p, NM_AGENT_E_INVALID, thing, dir,
+            "The %s must be an absolute path of at most 4095 bytes, not '%.60s'%s.", what, dir,
             strlen(dir) > 60 ? "..." : "");
     for (const char *s = dir; *s; s++)
         if (iscntrl((unsigned char)*s))
-            return nm_problem_set(p, NM_AGENT_E_INVALID, "workdir", dir,
-                                  "The working directory may not contain control characters, as '%.100s' "
-                                  "does.",
-                                  dir);
+            return nm_problem_set(p, NM_AGENT_E_INVALID, thing, dir,
+                                  "The %s may not contain control characters, as '%.100s' does.", what, dir);
     return 0;
 }
 
@@ -216,7 +214,9 @@ static int check_submit(struct nm_manager *m, const struct nm_caller *who,
     if (r == 0)
         r = check_env(s->env, p);
     if (r == 0)
-        r = check_workdir(s->workdir, p);
+        r = check_dir("workdir", "working directory", s->workdir, p);
+    if (r == 0)
+        r = check_dir("log_dir", "directory of logs", s->log_dir, p);
     if (r == 0)
         r = nm_submit_check_blob(&s->blob, p);
     if (r == 0 && s->keep_result)
@@ -305,6 +305,8 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who,
         r = fill_command(m, s, u, &c->command);
     if (r >= 0)
         r = nm_container_set_blob(c, s->blob.data, s->blob.bytes);
+    if (r >= 0)
+        r = nm_container_set_log_dir(c, s->log_dir ?: "");
     if (r < 0)
         return r;
     c->view.seq = m->next_seq;

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 
 #include "util/parse.h"
 
@@ -67,6 +68,7 @@ const struct nm_store_column nm_store_columns[] = {
     C_LATER("exit_decision", NM_KIND_COUNT, exit_decision, "0"),
     C_LATER("owner_code", NM_KIND_I32, owner_code, "0"),
     C_LATER("keep_result", NM_KIND_BOOL, keep_result, "0"),
+    C_LATER("log_dir", NM_KIND_PATH, log_dir, "''"),
 };
 
 const size_t nm_store_n_columns = NM_ARRAY_SIZE(nm_store_columns);
@@ -115,6 +117,8 @@ const char *nm_store_column_text(const struct nm_store_column *col, const struct
         return nm_exit_reason_name(*(const enum nm_exit_reason *)p);
     case NM_KIND_CAUSE:
         return nm_reason_name(*(const enum nm_reason *)p);
+    case NM_KIND_PATH:
+        return *(char *const *)p ?: "";
     default:
         return p;
     }
@@ -149,6 +153,22 @@ int nm_store_column_set_number(const struct nm_store_column *col, int64_t v, str
     return 0;
 }
 
+/* nmd opens it as root. */
+static int set_path(const char *text, char **field)
+{
+    char *copy = *text ? strdup(text) : NULL;
+
+    if (*text && !copy)
+        return -ENOMEM;
+    if (copy && (*copy != '/' || strlen(copy) >= PATH_MAX)) {
+        free(copy);
+        return -EBADMSG;
+    }
+    free(*field);
+    *field = copy;
+    return 0;
+}
+
 /* Ids and names are held to what a request may have: they become parts of paths. */
 int nm_store_column_set_text(const struct nm_store_column *col, const char *text,
                              struct nm_container *c)
@@ -164,6 +184,8 @@ int nm_store_column_set_text(const struct nm_store_column *col, const char *text
         return nm_exit_reason_from_string(text, p);
     case NM_KIND_CAUSE:
         return nm_reason_from_string(text, p);
+    case NM_KIND_PATH:
+        return set_path(text, p);
     case NM_KIND_NAME:
         if (!*text)
             break;

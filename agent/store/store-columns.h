@@ -19,6 +19,7 @@ enum nm_store_kind {
     NM_KIND_WORD, /* char[]: a valid name */
     NM_KIND_NAME, /* the same, or empty */
     NM_KIND_TEXT, /* char[]: anything that fits */
+    NM_KIND_PATH, /* char *: an absolute path, or NULL, which is written as "" */
     NM_KIND_TYPE, /* enums, by name */
     NM_KIND_STATE,
     NM_KIND_REASON,
@@ -45,7 +46,7 @@ static inline bool nm_store_kind_is_text(enum nm_store_kind kind)
 int64_t nm_store_column_number(const struct nm_store_column *col, const struct nm_container *c);
 const char *nm_store_column_text(const struct nm_store_column *col, const struct nm_container *c);
 
-/* Checks and sets. -EBADMSG or -EINVAL: out of range, an unknown word, too long, no name. */
+/* Checks and sets. -ENOMEM, -EBADMSG or -EINVAL: out of range, an unknown word, too long, no name. */
 int nm_store_column_set_number(const struct nm_store_column *col, int64_t v,
                                struct nm_container *c);
 int nm_store_column_set_text(const struct nm_store_column *col, const char *text,

@@ -109,11 +109,14 @@ static json_t *command_head(char *const *argv)
     return a;
 }
 
-static json_t *command(const struct nm_command *c, bool listed)
+static json_t *command(const struct nm_container *c, bool listed)
 {
+    const struct nm_command *cmd = &c->command;
+
     if (listed)
-        return OBJECT({"command_head", command_head(c->argv)});
-    return OBJECT({"command", string_array(c->argv)}, {"workdir", string_or_null(c->workdir)});
+        return OBJECT({"command_head", command_head(cmd->argv)});
+    return OBJECT({"command", string_array(cmd->argv)}, {"workdir", string_or_null(cmd->workdir)},
+                  {"log_dir", string_or_null(c->log_dir)});
 }
 
 /* The part that says who and where, which readers over TCP don't get. The environment is told to
@@ -123,7 +126,7 @@ static json_t *container_private(const struct nm_container *c, bool listed)
     const struct nm_command *cmd = &c->command;
     bool has_pid = c->pid > 0 && c->view.state != NM_COMPLETED; /* it may be another's by then */
 
-    return merge(command(cmd, listed),
+    return merge(command(c, listed),
                  OBJECT({"user", string_or_null(cmd->user)},
                         {"owner", nm_messages_string(c->owner)},
                         {"submitter_uid", integer(c->submitter_uid)},

@@ -108,6 +108,14 @@ test_owner_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_owner_LDADD = libnm-agent.la $(unit_libs)
 EXTRA_test_owner_DEPENDENCIES = nm-shim$(EXEEXT)
 
+check_PROGRAMS += test-log-dir
+TESTS += test-log-dir
+
+test_log_dir_SOURCES = %D%/test-log-dir.c $(manager_world)
+test_log_dir_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_log_dir_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_log_dir_LDADD = libnm-agent.la $(unit_libs)
+
 test_manager_settings_SOURCES = %D%/test-manager-settings.c $(manager_world)
 test_manager_settings_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_manager_settings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

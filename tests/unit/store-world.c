@@ -105,11 +105,13 @@ void assert_same(const struct nm_container *a, const struct nm_container *b)
     memset(&y.command, 0, sizeof y.command);
     memset(&x.blob, 0, sizeof x.blob);
     memset(&y.blob, 0, sizeof y.blob);
+    x.log_dir = y.log_dir = NULL;
     assert_memory_equal(&x, &y, sizeof x);
     for (int i = 0; a->command.argv[i] || b->command.argv[i]; i++)
         assert_string_equal(a->command.argv[i], b->command.argv[i]);
     for (int i = 0; a->command.env[i] || b->command.env[i]; i++)
         assert_string_equal(a->command.env[i], b->command.env[i]);
+    assert_string_equal(a->log_dir ?: "", b->log_dir ?: "");
     assert_int_equal(a->blob.bytes, b->blob.bytes);
     if (a->blob.bytes > 0)
         assert_memory_equal(a->blob.data, b->blob.data, a->blob.bytes);

@@ -251,7 +251,8 @@ static void test_container_ended(void **state)
 static void test_container_redacted(void **state)
 {
     static const char *const private[] = {"command",       "workdir", "user",   "owner",
-                                          "submitter_uid", "pid",     "message", "progress"};
+                                          "submitter_uid", "pid",     "message", "progress",
+                                          "log_dir"};
     struct nm_messages_container_extra x = {.redacted = true};
     struct nm_manager *m = fake_manager_new();
     struct nm_container *c = fake_manager_add(m, "web", 1000);

@@ -22,6 +22,7 @@
 
 #define HOUR_USEC (3600 * NM_USEC_PER_SEC)
 #define OWNER "upstream"
+#define YARNS "container_e17_1410901177871_0001_01_000005"
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 static int set_up(void **state)
@@ -232,8 +233,6 @@ static void test_signal_kills_what_waits(void **state)
 }
 
 /* ---- an id of its own ---------------------------------------------------------------------------- */
-
-#define YARNS "container_e17_1410901177871_0001_01_000005"
 
 static struct nm_live *submit_id(struct manager_world *w, const char *id)
 {

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Logs in a directory of their owner's, which the container's user may write in: what nmd opens of it, as root. */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "tests/unit/manager-world.h"
+#include "agent/manager/manager-lists.h"
+
+#define ID "container_a"
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up, manager_world_tear_down)
+
+static int try_submit(struct manager_world *w, const char *log_dir, struct nm_problem *p)
+{
+    static const char *const argv[] = {"/bin/true", NULL};
+    struct nm_submit s = {.type = NM_GUARANTEED, .memory_bytes = MIB, .argv = argv, .owner = "upstream", .id = ID,
+                          .log_dir = log_dir};
+    const struct nm_container *c;
+
+    return manager_world_try(w, &s, &c, p);
+}
+
+static const char *beneath(const struct manager_world *w, const char *name, char *buf, size_t size)
+{
+    assert_true((size_t)snprintf(buf, size, "%s/%s", w->tree.path, name) < size);
+    return buf;
+}
+
+static void submit(struct manager_world *w)
+{
+    struct nm_problem p;
+    char dir[128];
+
+    assert_int_equal(try_submit(w, beneath(w, "owner/1", dir, sizeof dir), &p), 0);
+}
+
+static int read_log(struct manager_world *w, char *buf, size_t size)
+{
+    struct nm_output_piece piece;
+    struct nm_problem p;
+    ssize_t n;
+    int r = nm_manager_open_log(w->m, &manager_world_admin, ID, "stdout", 0, &piece, &p);
+
+    if (r != 0)
+        return r;
+    assert_true(piece.newest && piece.base == 0 && piece.head == 0);
+    n = read(piece.fd, buf, size - 1);
+    assert_true(n >= 0);
+    buf[n] = '\0';
+    (void)nm_close(piece.fd);
+    return 0;
+}
+
+static void assert_log(struct manager_world *w, const char *expected)
+{
+    char text[64];
+
+    assert_int_equal(read_log(w, text, sizeof text), 0);
+    assert_string_equal(text, expected);
+}
+
+static void assert_no_log(struct manager_world *w, int r)
+{
+    char text[64];
+
+    assert_int_equal(read_log(w, text, sizeof text), r);
+}
+
+/* Nothing but a plain file, by no link; and it may come late, and go again. */
+static void test_plain_files_only(void **state)
+{
+    struct manager_world *w = *state;
+    char file[128];
+
+    fake_tree_write(&w->tree, "owner/1/other", "not this");
+    (void)beneath(w, "owner/1/stdout", file, sizeof file);
+    submit(w);
+    for (int i = 0; i < 2; i++) {
+        assert_no_log(w, -ENOENT);
+        fake_tree_write(&w->tree, "owner/1/stdout", "its own words");
+        assert_log(w, "its own words");
+        assert_int_equal(unlink(file), 0);
+        assert_int_equal(symlink("other", file), 0);
+        assert_no_log(w, NM_AGENT_E_CONFLICT);
+        assert_int_equal(unlink(file), 0);
+        assert_int_equal(mkfifo(file, 0600), 0); /* nobody writes into it, and nmd doesn't wait for that */
+        assert_no_log(w, NM_AGENT_E_CONFLICT);
+        assert_int_equal(unlink(file), 0);
+        manager_world_restart(w);
+    }
+}
+
+/* Somebody else's file with another name, or another directory in the place of this one. */
+static void test_what_is_others(void **state)
+{
+    struct manager_world *w = *state;
+    char dir[128], moved[128];
+    struct nm_container *c;
+
+    (void)beneath(w, "owner", dir, sizeof dir);
+    (void)beneath(w, "moved", moved, sizeof moved);
+    fake_tree_write(&w->tree, "owner/1/stdout", "its own words");
+    submit(w);
+    c = nm_lists_by_id(w->m, ID);
+    assert_log(w, "its own words");
+    c->command.uid++;
+    assert_no_log(w, NM_AGENT_E_CONFLICT);
+    c->command.uid--;
+    assert_int_equal(rename(dir, moved), 0);
+    assert_no_log(w, -ENOENT);
+    assert_int_equal(symlink(moved, dir), 0);
+    assert_no_log(w, NM_AGENT_E_CONFLICT);
+}
+
+/* What the shim has heard is its log only if there is none of its own, and none will come. */
+static void test_what_came_before(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_problem p;
+
+    submit(w);
+    fake_tree_write(&w->tree, "state/logs/" ID "/stdout", "what bash said");
+    assert_no_log(w, -ENOENT);
+    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, ID, true, &p), 0);
+    manager_world_settle(w);
+    fake_tree_write(&w->tree, "state/logs/" ID "/stdout", "what bash said"); /* gone with one that hasn't run */
+    assert_log(w, "what bash said");
+    fake_tree_write(&w->tree, "owner/1/stdout", "its own words");
+    assert_log(w, "its own words");
+    (void)nm_lists_forget_ended(w->m, UINT64_MAX);
+    assert_true(fake_tree_has(&w->tree, "owner/1/stdout"));
+}
+
+static void test_bad_directories(void **state)
+{
+    static const char *const bad[] = {"relative", "/with\na line"};
+    struct manager_world *w = *state;
+    struct nm_problem p;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        assert_int_equal(try_submit(w, bad[i], &p), NM_AGENT_E_INVALID);
+        assert_string_equal(p.thing, "log_dir");
+    }
+    assert_int_equal(try_submit(w, "", &p), 0);
+    assert_null(((struct nm_container *)nm_lists_by_id(w->m, ID))->log_dir);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(test_plain_files_only),
+        TEST(test_what_is_others),
+        TEST(test_what_came_before),
+        TEST(test_bad_directories),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
