@@ -102,6 +102,8 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      RANGE(0, INT32_MAX), .meaning = "Resources that nobody uses are removed when all take more than that."},
     {"yarn.nodemanager.localizer.fetch.thread-count", NM_YARN_NUMBER, FIELD(localizer_threads), "4", RANGE(1, 100),
      .meaning = "So many processes fetch or remove at the same time."},
+    {"nmd.yarn.localizer-memory-mb", NM_YARN_NUMBER, FIELD(localizer_memory_mib), "512", RANGE(64, INT32_MAX),
+     .meaning = "So much memory each of them may take, with a command that fetches for it (nmd.fetch-command.*)."},
     {"yarn.nodemanager.log.retain-seconds", NM_YARN_NUMBER, FIELD(log_retain_sec), "10800", RANGE(0, INT32_MAX),
      .meaning = "For so long after an application's end its logs are kept."},
     {"yarn.nodemanager.delete.debug-delay-sec", NM_YARN_NUMBER, FIELD(delete_delay_sec), "0", RANGE(-1, INT32_MAX),

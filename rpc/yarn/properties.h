@@ -54,7 +54,7 @@ struct nm_yarn_settings {
     char **env_whitelist;
     char *admin_env, *user_home_dir;
     int64_t java_version;             /* 0: what $JAVA_HOME says of itself */
-    int64_t cache_target_mib, localizer_threads;
+    int64_t cache_target_mib, localizer_threads, localizer_memory_mib;
     json_t *name_nodes, *commands;    /* of nm-localizer's work (sources.h) */
     int64_t log_retain_sec, delete_delay_sec;
     int64_t stderr_tail_bytes;

@@ -574,6 +574,7 @@ static void test_places(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_place place;
+    char *message = NULL;
     unsigned first = 0;
     char why[300];
 
@@ -602,6 +603,14 @@ static void test_places(void **state)
     assert_non_null(strstr(why, "nothing can be made in it"));
     assert_int_equal(unlinkat(w->root_fd, "logs/.nmd-probe/x", AT_REMOVEDIR), 0);
     RUN_UNTIL(w, nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    /* without the one that keeps resources the others are of no use */
+    assert_int_equal(mkdirat(w->root_fd, "local/.nmd-probe", 0700), 0);
+    assert_int_equal(mkdirat(w->root_fd, "local/.nmd-probe/x", 0700), 0);
+    RUN_UNTIL(w, !nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    assert_non_null(strstr(why, "keeps resources"));
+    assert_int_equal(nm_yarn_launcher_place(w->launcher, &place, &message), -ENOSPC);
+    assert_non_null(strstr(message, "for resources"));
+    free(message);
 }
 
 static void test_bad_directories(void **state)

@@ -243,7 +243,6 @@ static int insert(struct nm_yarn_ended *e, const char *submitter, const char *ap
     }
     TAILQ_INSERT_TAIL(&e->items, i, link);
     e->n++;
-    set_timer(e);
     return 0;
 }
 
@@ -259,6 +258,7 @@ static int note(struct nm_yarn_ended *e, const char *submitter, const char *appl
 int nm_yarn_ended_add(struct nm_yarn_ended *e, const char *submitter, const char *application, const char *container)
 {
     const uint64_t now_usec = nm_realtime_usec();
+    int r;
 
     if (!nm_name_is_valid(submitter) || !nm_name_is_valid(application) || (container && !nm_name_is_valid(container)))
         return -EINVAL;
@@ -266,7 +266,9 @@ int nm_yarn_ended_add(struct nm_yarn_ended *e, const char *submitter, const char
         return 0;
     if (!container)
         (void)note(e, submitter, application, now_usec); /* a full disk must not keep what is on it */
-    return insert(e, submitter, application, container, now_usec);
+    r = insert(e, submitter, application, container, now_usec);
+    set_timer(e);
+    return r;
 }
 
 static void load_one(struct nm_yarn_ended *e, const char *name)
@@ -297,6 +299,7 @@ static int load(struct nm_yarn_ended *e)
     }
     while ((d = readdir(dir)))
         load_one(e, d->d_name);
+    set_timer(e);
     return 0;
 }
 

@@ -14,9 +14,9 @@
 #include "util/fileio.h"
 
 #ifdef __SANITIZE_ADDRESS__
-#define WORKER_MAX_BYTES UINT64_MAX /* sanitizers map much */
+#define WORKER_MAX_BYTES(mib) UINT64_MAX /* sanitizers map much */
 #else
-#define WORKER_MAX_BYTES (512 * NM_MIB)
+#define WORKER_MAX_BYTES(mib) ((uint64_t)(mib) * NM_MIB)
 #endif
 
 nm_printf(3, 4) static void tell(struct nm_yarn_launcher *l, int level, const char *format, ...)
@@ -54,6 +54,9 @@ int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret
     nm_yarn_dirs_check(&l->log);
     local = nm_yarn_dirs_next(&l->local);
     log = nm_yarn_dirs_next(&l->log);
+    if (local && log && !l->cache_dir->is_good)
+        return nm_fail(ret_message, -ENOSPC, "The node's directory for resources isn't good; %s: %s",
+                       l->cache_dir->name, l->cache_dir->why);
     if (!local || !log)
         return local ? no_dir(&l->log, "logs", ret_message) : no_dir(&l->local, "containers", ret_message);
     *ret = (struct nm_yarn_place){local->name, log->name};
@@ -80,8 +83,12 @@ bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t s
 {
     nm_yarn_dirs_check(&l->local);
     nm_yarn_dirs_check(&l->log);
-    return has_enough(&l->local, "yarn.nodemanager.local-dirs", why, size) &&
-           has_enough(&l->log, "yarn.nodemanager.log-dirs", why, size);
+    if (!has_enough(&l->local, "yarn.nodemanager.local-dirs", why, size) ||
+        !has_enough(&l->log, "yarn.nodemanager.log-dirs", why, size))
+        return false;
+    if (!l->cache_dir->is_good)
+        (void)snprintf(why, size, "%s, which keeps resources, isn't good: %s", l->cache_dir->name, l->cache_dir->why);
+    return l->cache_dir->is_good;
 }
 
 const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, const char *name)
@@ -157,7 +164,7 @@ static int make_localizer(struct nm_yarn_launcher *l, char **ret_message)
         .boot_id = boot_id,
         .cache_max_bytes = (uint64_t)s->cache_target_mib * NM_MIB,
         .max_workers = (unsigned)s->localizer_threads,
-        .worker_max_bytes = WORKER_MAX_BYTES,
+        .worker_max_bytes = WORKER_MAX_BYTES(s->localizer_memory_mib),
     };
     int r = make_state(l, "localizer", &state);
 
