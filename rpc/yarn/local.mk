@@ -10,6 +10,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/ids.c %D%/ids.h \
 	%D%/launch/afterwards.c %D%/launch/last-words.c %D%/launch/prepare.c %D%/launch/retry.c \
 	%D%/launch/as-user.c %D%/launch/as-user.h \
+	%D%/launch/claim.c %D%/launch/claim.h \
 	%D%/launch/dirs.c %D%/launch/dirs.h \
 	%D%/launch/ended.c %D%/launch/ended.h \
 	%D%/keyring.c %D%/keyring.h \

@@ -613,6 +613,38 @@ static void test_places(void **state)
     free(message);
 }
 
+/* What another NodeManager has left is in nobody's way; what this one has is kept across a restart. */
+static void test_foreign_directories(void **state)
+{
+    struct world *w = *state;
+    struct owner o;
+    char path[PATH_MAX];
+
+    add_file(w, "a", "a", "one", 2);
+    set_command(w, "true");
+    prepare_all(w, &o);
+    assert_int_equal(o.result, 0);
+    give_back(&o);
+    start(w, "");
+    assert_true(is_there(w, "local/usercache/alice/filecache/10/a"));
+    (void)snprintf(path, sizeof path, "rm -r %s/state", w->root);
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    assert_int_equal(system(path), 0);
+    assert_int_equal(mkdirat(w->root_fd, "local/nmPrivate", 0700), 0);
+    assert_int_equal(mkdirat(w->root_fd, "local/filecache_DEL_1", 0700), 0); /* of one that has died over it */
+    assert_int_equal(mkdirat(w->root_fd, "local/other", 0700), 0);
+    start(w, "");
+    assert_false(is_there(w, "local/usercache/alice"));
+    prepare_all(w, &o); /* 10 again */
+    assert_string_equal(o.message, "");
+    assert_true(is_there(w, "local/usercache/alice/filecache/10/a"));
+    give_back(&o);
+    (void)snprintf(path, sizeof path, "ls %s/local %s/second | grep -q _DEL_", w->root, w->root);
+    RUN_UNTIL(w, system(path) != 0);
+    assert_false(is_there(w, "local/nmPrivate"));
+    assert_true(is_there(w, "local/other"));
+}
+
 static void test_bad_directories(void **state)
 {
     struct world *w = *state;
@@ -689,6 +721,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_last_words, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_users, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_places, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_foreign_directories, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_directories, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_retries, set_up, tear_down),
     };

@@ -9,6 +9,7 @@
 #include <syslog.h>
 #include <sys/stat.h>
 
+#include "rpc/yarn/launch/claim.h"
 #include "rpc/yarn/launch/user.h"
 #include "rpc/yarn/launch/variables.h"
 #include "util/fileio.h"
@@ -151,6 +152,25 @@ static void read_boot_id(char *buf, size_t size)
     buf[strcspn(buf, "\n")] = '\0';
 }
 
+/* *ret_state: what is known of the resources in the first good one. */
+static int claim_dirs(struct nm_yarn_launcher *l, char **ret_state, char **ret_message)
+{
+    for (size_t i = 0; i < l->local.n; i++) {
+        const struct nm_yarn_dir *d = &l->local.all[i];
+        _cleanup_free_ char *state = NULL;
+        int r = d->fd < 0 ? 0 : nm_yarn_claim(l->params.state_dir, d, &state);
+
+        if (r < 0)
+            return nm_fail(ret_message, r, "What is in %s can't be set aside: %s", d->name, strerror(-r));
+        if (d->fd < 0 || (l->cache_dir && (!d->is_good || l->cache_dir->is_good)))
+            continue;
+        l->cache_dir = d;
+        free(*ret_state);
+        *ret_state = STEAL_PTR(state);
+    }
+    return 0;
+}
+
 /* Of all local directories one has the resources: there is one cache to be kept within its size, and a resource is
  * fetched once, whichever of them a container is in. */
 static int make_localizer(struct nm_yarn_launcher *l, char **ret_message)
@@ -166,22 +186,22 @@ static int make_localizer(struct nm_yarn_launcher *l, char **ret_message)
         .max_workers = (unsigned)s->localizer_threads,
         .worker_max_bytes = WORKER_MAX_BYTES(s->localizer_memory_mib),
     };
-    int r = make_state(l, "localizer", &state);
+    int r = claim_dirs(l, &state, ret_message);
 
-    for (size_t i = 0; i < l->local.n; i++)
-        if (l->local.all[i].fd >= 0 && (!l->cache_dir || (l->local.all[i].is_good && !l->cache_dir->is_good)))
-            l->cache_dir = &l->local.all[i];
+    if (r < 0)
+        return r;
     read_boot_id(boot_id, sizeof boot_id);
     choose_public(&p);
     p.local_dir = l->cache_dir->name;
     p.state_dir = state;
     p.settings = json_pack("{s:O, s:O}", "name_nodes", s->name_nodes, "commands", s->commands);
-    if (r >= 0)
-        r = p.settings ? nm_localizer_new(&p, &l->localizer) : -ENOMEM;
+    r = p.settings ? nm_localizer_new(&p, &l->localizer) : -ENOMEM;
     json_decref(p.settings); /* it has its own reference */
-    return r < 0 ? nm_fail(ret_message, r, "Resources can't be fetched to %s by %s: %s", p.local_dir, p.program,
-                           strerror(-r))
-                 : 0;
+    if (r < 0)
+        return nm_fail(ret_message, r, "Resources can't be fetched to %s by %s: %s", p.local_dir, p.program,
+                       strerror(-r));
+    nm_yarn_claim_sweep(l->localizer, &l->local);
+    return 0;
 }
 
 /* The Java that runs Hadoop on this node. */
