@@ -118,6 +118,7 @@ static const struct {
     {"bad-user", "was not run", "its user can't be used"},
     {"bad-workdir", "was not run", "its working directory can't be entered"},
     {"launch-failed", "was not run", ""},
+    {"localization-failed", "was not run", "what it needs could not be made ready"},
     {"lost", "was lost", ""},
     {"stopped", "was stopped through systemd", ""},
 };

@@ -2,8 +2,8 @@
 
 /*
  * See table.h. When a row is wider than the terminal, the columns that may be cut give up width,
- * the widest first, down to their least; if that is not enough the terminal wraps, which loses
- * nothing.
+ * the widest first, down to their least; if that is not enough those are left out that can be
+ * spared; and then the terminal wraps, which loses nothing.
  */
 
 #include "nmctl/table.h"
@@ -24,6 +24,7 @@ struct cell {
 struct nm_table {
     const struct nm_column *columns;
     size_t n_columns;
+    bool *left_out; /* of each column */
     struct cell *cells;
     size_t n_cells, size;
 };
@@ -33,6 +34,9 @@ struct nm_table *nm_table_new(const struct nm_column *columns, size_t n)
     struct nm_table *t = calloc(1, sizeof *t);
 
     if (!t)
+        nm_say_oom();
+    t->left_out = calloc(n, sizeof *t->left_out);
+    if (!t->left_out)
         nm_say_oom();
     t->columns = columns;
     t->n_columns = n;
@@ -46,6 +50,7 @@ struct nm_table *nm_table_free(struct nm_table *t)
     for (size_t i = 0; i < t->n_cells; i++)
         free(t->cells[i].text);
     free(t->cells);
+    free(t->left_out);
     free(t);
     return NULL;
 }
@@ -95,18 +100,45 @@ static void measure(const struct nm_table *t, unsigned *widths)
     }
 }
 
+/* The least that a line takes. */
+static unsigned least_width(const struct nm_table *t, const unsigned *widths)
+{
+    unsigned total = 0;
+
+    for (size_t c = 0; c < t->n_columns; c++)
+        if (!t->left_out[c])
+            total += GAP + (t->columns[c].least > 0 ? NM_MIN(widths[c], t->columns[c].least) : widths[c]);
+    return total - GAP;
+}
+
+static void leave_out(struct nm_table *t, const unsigned *widths, unsigned room)
+{
+    while (least_width(t, widths) > room) {
+        size_t next = t->n_columns;
+
+        for (size_t c = 0; c < t->n_columns; c++)
+            if (t->columns[c].spare > 0 && !t->left_out[c] &&
+                (next == t->n_columns || t->columns[c].spare < t->columns[next].spare))
+                next = c;
+        if (next == t->n_columns)
+            return;
+        t->left_out[next] = true;
+    }
+}
+
 /* One column of the terminal at a time from whoever has most: rows are few, and it is even. */
 static void fit(const struct nm_table *t, unsigned *widths, unsigned room)
 {
-    unsigned total = (unsigned)(t->n_columns - 1) * GAP;
+    unsigned total = 0;
 
     for (size_t c = 0; c < t->n_columns; c++)
-        total += widths[c];
+        total += t->left_out[c] ? 0 : widths[c] + GAP;
+    total -= GAP;
     while (total > room) {
         size_t widest = t->n_columns;
 
         for (size_t c = 0; c < t->n_columns; c++)
-            if (t->columns[c].least > 0 && widths[c] > t->columns[c].least &&
+            if (!t->left_out[c] && t->columns[c].least > 0 && widths[c] > t->columns[c].least &&
                 (widest == t->n_columns || widths[c] > widths[widest]))
                 widest = c;
         if (widest == t->n_columns)
@@ -120,9 +152,13 @@ static void fit(const struct nm_table *t, unsigned *widths, unsigned room)
 static void print_cell(const struct nm_table *t, FILE *f, const struct nm_term *term, size_t column,
                        unsigned width, const char *text, unsigned text_width, enum nm_style style)
 {
-    bool last = column + 1 == t->n_columns;
     int pad = (int)(width - text_width);
+    bool last = true;
 
+    if (t->left_out[column])
+        return;
+    for (size_t c = column + 1; c < t->n_columns; c++)
+        last = last && t->left_out[c];
     if (t->columns[column].right)
         fprintf(f, "%*s", pad, "");
     fprintf(f, "%s%s%s", nm_term_on(term, style), text, nm_term_off(term, style));
@@ -140,8 +176,10 @@ void nm_table_print(struct nm_table *t, FILE *f, const struct nm_term *term, siz
     if (!widths)
         nm_say_oom();
     measure(t, widths);
-    if (term->width > 0)
+    if (term->width > 0) {
+        leave_out(t, widths, term->width);
         fit(t, widths, term->width);
+    }
     for (size_t c = 0; c < t->n_columns; c++)
         print_cell(t, f, term, c, widths[c], t->columns[c].title,
                    nm_term_columns(t->columns[c].title), NM_STYLE_BOLD);

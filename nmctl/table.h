@@ -12,6 +12,7 @@ struct nm_column {
     const char *title;
     bool right;     /* numbers */
     unsigned least; /* columns it may be cut to when the terminal is narrow; 0: never cut */
+    unsigned spare; /* left out where even that is too wide: the lowest first; 0: never */
 };
 
 struct nm_table;

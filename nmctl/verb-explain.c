@@ -77,6 +77,19 @@ static void print_end(const json_t *c)
                "asks nmd, which then tells who did it.\n");
 }
 
+/* Its place is taken; that nothing of it runs is nobody's decision here. */
+static void print_preparing(const json_t *c)
+{
+    const char *progress = nm_json_str(c, "progress");
+    char text[256];
+
+    (void)snprintf(text, sizeof text, "%s made what it needs ready%s%s",
+                   nm_streq(nm_json_str(c, "state"), "NEW") ? "has not yet" : "has not", *progress ? ": " : "",
+                   progress);
+    printf("\nnow being prepared: %s %s\n", *nm_json_str(c, "owner") ? nm_json_str(c, "owner") : "its owner",
+           nm_term_clean(text));
+}
+
 /* What no decision tells: why it waits at this moment, what somebody else is doing to it, and how it ended. */
 static void print_now(struct nm_ctl *ctl, const char *id)
 {
@@ -91,6 +104,8 @@ static void print_now(struct nm_ctl *ctl, const char *id)
         print_end(c);
     else if (*nm_json_str(c, "hold"))
         print_wait(ctl, c);
+    else if (nm_streq(nm_json_str(c, "state"), "NEW") || nm_streq(nm_json_str(c, "state"), "LOCALIZING"))
+        print_preparing(c);
     else if (*message)
         printf("\nnow %s: %s\n", nm_json_str(c, "state"), nm_term_clean(message));
 }

@@ -29,13 +29,15 @@ static void add_names(struct nm_table *t, const json_t *c)
                  guaranteed ? "guaranteed" : "opportunistic");
 }
 
-/* "RUNNING", "SCHEDULED #2", "COMPLETED 0", "COMPLETED preempted" */
+/* "RUNNING", "SCHEDULED #2", "LOCALIZING 1 of 3 files", "COMPLETED 0", "COMPLETED preempted" */
 static void add_state(struct nm_table *t, const json_t *c)
 {
     const char *state = nm_json_str(c, "state"), *reason = nm_json_str(c, "exit_reason");
     enum nm_style style = nm_container_state_style(c);
 
-    if (nm_json_has(c, "queue_position"))
+    if (*nm_json_str(c, "progress"))
+        nm_table_add(t, style, "%s %s", state, nm_json_str(c, "progress"));
+    else if (nm_json_has(c, "queue_position"))
         nm_table_add(t, style, "%s #%" PRIu64, state, nm_json_u64(c, "queue_position"));
     else if (nm_streq(reason, "exited"))
         nm_table_add(t, style, "%s %" PRIu64, state, nm_json_u64(c, "exit_code"));
@@ -66,9 +68,9 @@ static void add_use(struct nm_table *t, const json_t *c)
 int nm_list_verb(struct nm_ctl *ctl)
 {
     static const struct nm_column columns[] = {
-        {"ID", false, 0},    {"NAME", false, 8},     {"TYPE", false, 6}, {"STATE", false, 9},
-        {"MEMORY", true, 0}, {"OF", true, 0},        {"CPU", true, 0},   {"OF", true, 0},
-        {"AGE", true, 0},    {"COMMAND", false, 12},
+        {"ID", false, 0, 0},    {"NAME", false, 8, 3},     {"TYPE", false, 6, 0}, {"STATE", false, 9, 0},
+        {"MEMORY", true, 0, 0}, {"OF", true, 0, 4},        {"CPU", true, 0, 5},   {"OF", true, 0, 2},
+        {"AGE", true, 0, 6},    {"COMMAND", false, 12, 1},
     };
     _cleanup_(nm_table_freep) struct nm_table *t = NULL;
     _cleanup_json_ json_t *list = NULL;
@@ -193,9 +195,9 @@ static void add_top_row(struct nm_table *t, const json_t *c)
 static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *userdata)
 {
     static const struct nm_column columns[] = {
-        {"ID", false, 0}, {"NAME", false, 8},     {"TYPE", false, 6}, {"STATE", false, 9},
-        {"CPU", true, 0}, {"MEMORY", true, 0},    {"USE", true, 0},   {"TIME", true, 0},
-        {"AGE", true, 0}, {"COMMAND", false, 12},
+        {"ID", false, 0, 0}, {"NAME", false, 8, 2},     {"TYPE", false, 6, 0}, {"STATE", false, 9, 5},
+        {"CPU", true, 0, 0}, {"MEMORY", true, 0, 0},    {"USE", true, 0, 4},   {"TIME", true, 0, 3},
+        {"AGE", true, 0, 6}, {"COMMAND", false, 12, 1},
     };
     struct top *top = userdata;
     _cleanup_(nm_table_freep) struct nm_table *t = NULL;

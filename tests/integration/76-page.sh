@@ -30,14 +30,14 @@ browse() { # OPTION...
 }
 
 hog web-server -m 400M -c 0.5 -- 40
-hog batch-1 --opportunistic -m 200M -c 0.5 -- 40 --spin
+hog batch-1 --app application_1410901177871_0001 --opportunistic -m 200M -c 0.5 -- 40 --spin
 short=$(nmctl run --wait --name short -m 10M -c 0.1 -- sh -c 'exit 3'; echo $?)
 is "one has run and ended" "$short" 3
 wait_until 20 burns batch-1 100 || exit 1
 wait_until 10 settled batch-1
 node_cpu 1950
 wait_until 20 in_state batch-1 PAUSED
-submit batch-2 --opportunistic -m 300M -c 0.5 -- sleep 300
+submit batch-2 --app application_1410901177871_0001 --opportunistic -m 300M -c 0.5 -- sleep 300
 wait_until 20 hold_is batch-2 over-alpha
 
 # What the browser has made of it, one fact a line.
@@ -79,6 +79,8 @@ class Look(html.parser.HTMLParser):
             print("error", data)
         elif "lanes" in inside and tag == "b":
             print("lane", data)
+        elif "apps" in inside and tag == "td":
+            print("app", data)
         elif "queue" in inside:
             print("queue", data)
         elif tag == "summary":
@@ -108,6 +110,8 @@ lane short (exited 3)')"
 is "lanes show who is or was running, paused, queued" \
     "$(grep -E '^piece (running|paused|scheduled)$' <<<"$seen" | sort -u | xargs)" \
     "piece paused piece running piece scheduled"
+is "an application has what its containers hold and want" \
+    "$(grep '^app' <<<"$seen" | cut -c5- | sed -n '1,5p;7,8p' | xargs)" "application_1410901177871_0001 0 1 1 0 500 MiB 1"
 like "the queue has who waits" "$(grep '^queue' <<<"$seen")" '^queue batch-2: 300 MiB, 0.5 vcores'
 like "the latest decisions are told" "$(grep '^decision' <<<"$seen")" 'paus.*batch-1.*CPU'
 like "and the node's state" "$(grep '^head' <<<"$seen")" '^head running'

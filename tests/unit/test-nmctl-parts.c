@@ -38,7 +38,7 @@ static const struct nm_term plain = {.width = 0}, utf8 = {.utf8 = true},
 static void check_table(unsigned width, const char *expected)
 {
     static const struct nm_column columns[] = {
-        {"ID", false, 0}, {"SIZE", true, 0}, {"COMMAND", false, 4}};
+        {"ID", false, 0, 0}, {"SIZE", true, 0, 0}, {"COMMAND", false, 4, 0}};
     struct nm_term term = {.width = width};
     struct nm_table *t = nm_table_new(columns, 3);
     _cleanup_free_ char *text = NULL;
@@ -69,6 +69,36 @@ static void test_table(void **state)
     check_table(5, "ID        SIZE  COMMAND\n"
                    "a            7  mak~\n"
                    "long-id  12345  x?[~\n");
+}
+
+/* An id is never cut, however long: what can be spared makes room for it, in its order, and as little as will do. */
+static void check_spared(unsigned width, const char *expected)
+{
+    static const struct nm_column columns[] = {
+        {"ID", false, 0, 0}, {"NAME", false, 2, 2},    {"STATE", false, 5, 0},
+        {"AGE", true, 0, 3}, {"COMMAND", false, 4, 1}};
+    struct nm_term term = {.width = width};
+    struct nm_table *t = nm_table_new(columns, NM_ARRAY_SIZE(columns));
+    _cleanup_free_ char *text = NULL;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(columns); i++)
+        nm_table_add(t, NM_STYLE_NONE, "%s",
+                     (const char *[]){"container_e17_1410901177871_0001_01_000005", "map", "LOCALIZING 1 of 3", "7s",
+                                      "bash x"}[i]);
+    PRINTED(text, nm_table_print(t, f, &term, 0));
+    assert_string_equal(text, expected);
+    nm_table_free(t);
+}
+
+static void test_spared_columns(void **state)
+{
+    (void)state;
+    check_spared(60, "ID                                          NAME  STATE  AGE\n"
+                 "container_e17_1410901177871_0001_01_000005  map   LOCA~   7s\n");
+    check_spared(50, "ID                                          STATE\n"
+                 "container_e17_1410901177871_0001_01_000005  LOCAL~\n");
+    check_spared(20, "ID                                          STATE\n"
+                 "container_e17_1410901177871_0001_01_000005  LOCA~\n");
 }
 
 static void test_bar(void **state)
@@ -222,7 +252,7 @@ static void test_verb_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),   cmocka_unit_test(test_bar),
+        cmocka_unit_test(test_table),   cmocka_unit_test(test_spared_columns), cmocka_unit_test(test_bar),
         cmocka_unit_test(test_cut),     cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_json),    cmocka_unit_test(test_hold),
         cmocka_unit_test(test_command_is_quoted), cmocka_unit_test(test_verb_table),
