@@ -22,6 +22,7 @@ static int parse_bool(const char *text, bool *ret)
     return 0;
 }
 
+/* A sign, and digits alone: no blanks, no hexadecimal numbers. */
 static int parse_number(const char *text, int64_t min, int64_t max, int64_t *ret)
 {
     bool negative = *text == '-';
@@ -135,6 +136,7 @@ static int parse_share(const char *text, int64_t min, int64_t max, double *ret)
     return 0;
 }
 
+/* It may stand in a script, a log or a terminal. */
 static int parse_text(const char *text, char **ret)
 {
     char *copy;

@@ -61,6 +61,7 @@ static int make(const char *name)
     return r < 0 ? r : RET_NERRNO(chmod(name, 0755));
 }
 
+/* One that can't be opened is no obstacle to the others: a disk may have failed. */
 static void open_dir(struct nm_yarn_dir *d)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -120,6 +121,7 @@ static int try_to_make(int fd)
     return RET_NERRNO(unlinkat(fd, PROBE, AT_REMOVEDIR));
 }
 
+/* By what containers can have of it: the part that a file system keeps for root is as good as used. */
 static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
 {
     struct statvfs vfs;
@@ -159,6 +161,8 @@ void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs)
             check_disk(&dirs->all[i], dirs->settings);
 }
 
+/* Each is owed its share of all that is free, and whoever is owed most pays for the turn: so none waits for long, and
+ * none gets two in a row that isn't much emptier. */
 struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs)
 {
     struct nm_yarn_dir *best = NULL;

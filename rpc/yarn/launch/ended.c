@@ -51,6 +51,7 @@ static void free_item(struct item *i)
     free(i);
 }
 
+/* Nothing is left of it; a nmd that dies right before this looks again, and finds that out. */
 static void forget(struct item *i)
 {
     struct nm_yarn_ended *e = i->all;
@@ -64,6 +65,7 @@ static void forget(struct item *i)
 
 /* ---- when --------------------------------------------------------------------------------- */
 
+/* Who waits for a removal is woken by its end. */
 static void set_timer(struct nm_yarn_ended *e)
 {
     uint64_t next_usec = UINT64_MAX;
@@ -246,6 +248,7 @@ static int insert(struct nm_yarn_ended *e, const char *submitter, const char *ap
     return 0;
 }
 
+/* By its application alone, as is_known() has it. */
 static int note(struct nm_yarn_ended *e, const char *submitter, const char *application, uint64_t ended_realtime_usec)
 {
     json_t *o = json_pack("{s:s, s:I}", "submitter", submitter, "ended_usec", (json_int_t)ended_realtime_usec);

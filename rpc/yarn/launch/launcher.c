@@ -64,6 +64,7 @@ int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret
     return 0;
 }
 
+/* The first bad one stands for all in the sentence, which goes onto the ResourceManager's pages. */
 static bool has_enough(const struct nm_yarn_dirs *dirs, const char *property, char *why, size_t size)
 {
     size_t good = nm_yarn_dirs_count_good(dirs);

@@ -111,6 +111,7 @@ int nm_yarn_place_make_log(int log_fd, const struct nm_yarn_tenant *t)
 
 /* ---- what is in them ---------------------------------------------------------------------- */
 
+/* The first step is in a directory of nmd's, and all others in the user's. */
 static int open_path(int base_fd, const struct nm_yarn_tenant *t, const char *const *path)
 {
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
@@ -126,6 +127,7 @@ static int open_path(int base_fd, const struct nm_yarn_tenant *t, const char *co
     return r < 0 ? r : STEAL_FD(at);
 }
 
+/* Anew for each use, since the user can have put another in its place since it was made. */
 int nm_yarn_place_open_work(int local_fd, const struct nm_yarn_tenant *t)
 {
     _cleanup_close_ int base = RET_NERRNO(openat(local_fd, "usercache", DIR_FLAGS));

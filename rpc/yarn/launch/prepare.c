@@ -34,6 +34,7 @@ struct nm_yarn_preparation {
     char *message; /* why it failed */
 };
 
+/* The last thing that is done with p: who hears of it may free it. */
 static void end(struct nm_yarn_preparation *p, int result, const char *message)
 {
     p->has_ended = true;
@@ -44,6 +45,7 @@ static void end(struct nm_yarn_preparation *p, int result, const char *message)
 
 /* ---- directories -------------------------------------------------------------------------- */
 
+/* Looked up each time: an account can have gone since the container was accepted. */
 static int find_user(struct nm_yarn_preparation *p, char **ret_message)
 {
     int r = nm_yarn_user_find(p->task.user, &p->tenant.uid, &p->tenant.gid);
@@ -244,6 +246,7 @@ static int copy_word(struct nm_arena *arena, const char **word)
     return *word ? 0 : -ENOMEM;
 }
 
+/* They are the caller's, in an arena that is gone by the time that the script is written. */
 static int copy_services(struct nm_yarn_preparation *p)
 {
     Yarn__Data **list = nm_arena_alloc(&p->arena, (p->task.n_services + 1) * sizeof *list);

@@ -50,6 +50,7 @@ static char *make_uri(const Yarn__Url *url, struct nm_arena *arena)
     return nm_yarn_print(arena, "%s://%s%s%s%s%s", url->scheme, user, *user ? "@" : "", host, port, path);
 }
 
+/* It must end in the name of a file: that is what it is called here. */
 static bool is_url(const Yarn__Url *url)
 {
     return url && url->scheme && isalpha((unsigned char)*url->scheme) && is_part(url->scheme) && url->file &&

@@ -32,11 +32,13 @@ static struct nm_yarn_shuffle_job *find(const struct nm_yarn_shuffle_jobs *jobs,
     return NULL;
 }
 
+/* It names a file, and the job is made of it. */
 static bool is_application(const char *name)
 {
     return nm_name_is_valid(name) && strncmp(name, PREFIX, strlen(PREFIX)) == 0;
 }
 
+/* As print_hex() writes it: what is in a file goes to nm-shuffle as it is. */
 static bool is_key(const char *hex)
 {
     size_t size = strlen(hex);
@@ -79,6 +81,7 @@ static int save(const struct nm_yarn_shuffle_jobs *jobs, const struct nm_yarn_sh
     return r;
 }
 
+/* What isn't a job as we write it is passed over: its maps are run again, which is better than no node. */
 static void load_one(struct nm_yarn_shuffle_jobs *jobs, const char *name)
 {
     const char *submitter = NULL, *key = NULL;
@@ -157,7 +160,7 @@ int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *appl
         *ret = j;
         return 1;
     }
-    if (j) {
+    if (j) { /* another attempt of the application has made a key of its own */
         TAILQ_REMOVE(&jobs->list, j, link);
         free_job(j);
     }

@@ -132,6 +132,7 @@ static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *use
 
 /* ---- what it is told ---------------------------------------------------------------------- */
 
+/* As much as the pipe takes now: nmd waits for nobody. */
 static int write_untold(struct nm_yarn_shuffle_process *p)
 {
     while (p->untold_size > 0) {
@@ -191,6 +192,7 @@ int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *
 
 /* ---- its end ------------------------------------------------------------------------------ */
 
+/* Before that its number can't become another's. */
 static int reap(struct nm_yarn_shuffle_process *p)
 {
     int status = 0;

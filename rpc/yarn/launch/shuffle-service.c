@@ -53,6 +53,7 @@ nm_printf(3, 4) static void tell(struct nm_yarn_shuffle *s, int level, const cha
 
 /* ---- what it is told ---------------------------------------------------------------------- */
 
+/* While there is nobody to be told, a job is kept for on_listening(). */
 static void say(struct nm_yarn_shuffle *s, char *line)
 {
     if (!line)
@@ -63,6 +64,7 @@ static void say(struct nm_yarn_shuffle *s, char *line)
     free(line);
 }
 
+/* A new process knows nothing: it is told all jobs again. A reducer that is faster is refused, and comes again. */
 static void on_listening(uint16_t port, void *userdata)
 {
     struct nm_yarn_shuffle *s = userdata;

@@ -68,6 +68,7 @@ static int choose_own(uid_t nmd_uid, char **ret, char **ret_message)
     return *ret ? 0 : -ENOMEM;
 }
 
+/* Now, and not when it is to start: the application hears it as an answer. */
 static int check_account(const struct nm_yarn_settings *s, const char *name, char **ret_message)
 {
     uid_t uid;

@@ -122,6 +122,7 @@ static int put_asked(const Yarn__LaunchContext *c, struct nm_arena *a, size_t ro
     return 0;
 }
 
+/* Of two with the same name the later counts, as in a shell. */
 static struct nm_yarn_env *find(struct nm_yarn_env *env, size_t n, const char *name)
 {
     while (n-- > 0)
@@ -142,6 +143,7 @@ static const char *administrators(struct nm_yarn_env *env, size_t n, const char 
     return asked ? asked->value : getenv(value + 1) ?: "";
 }
 
+/* As Hadoop's Apps.setEnvFromInputString() has it: what an application has set is kept, and added to. */
 static int put_administrators(const char *text, struct nm_arena *a, struct nm_yarn_env *env, size_t *n)
 {
     for (const char *p = text; *p; p += *p == ',') {
