@@ -72,13 +72,17 @@ int nm_yarn_hosting_new(const struct nm_yarn_hosting_params *p, int listen_fd, s
     h->userdata = p->userdata;
     r = nm_yarn_keyring_new(p->state, &h->keyring);
     if (r >= 0)
+        r = nm_yarn_used_new(&h->used);
+    if (r >= 0)
+        r = nm_yarn_kept_new(p->state_dir, p->state, h->keyring, h->used, &h->kept);
+    if (r >= 0)
         r = make_launcher(p, h, ret_message);
     if (r >= 0)
         r = make_shuffle(p, h, ret_message);
     if (r >= 0)
         r = make_node(p, h);
     if (r >= 0)
-        r = nm_yarn_manage_new(p->event, STEAL_FD(fd), h->keyring, h->node, &h->manage);
+        r = nm_yarn_manage_new(p->event, STEAL_FD(fd), h->keyring, h->used, h->node, &h->manage);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(h);
@@ -93,7 +97,14 @@ struct nm_yarn_hosting *nm_yarn_hosting_free(struct nm_yarn_hosting *h)
     nm_yarn_node_free(h->node);
     nm_yarn_shuffle_free(h->shuffle);
     nm_yarn_launcher_free(h->launcher);
+    nm_yarn_kept_free(h->kept);
+    nm_yarn_used_free(h->used);
     nm_yarn_keyring_free(h->keyring);
     free(h);
     return NULL;
+}
+
+void nm_yarn_hosting_keep(struct nm_yarn_hosting *h)
+{
+    nm_yarn_kept_save(h->kept);
 }

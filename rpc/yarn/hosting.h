@@ -4,6 +4,7 @@
 /* All that a node needs to run the cluster's containers, made and taken apart in the right order. */
 
 #include "rpc/yarn/keyring.h"
+#include "rpc/yarn/kept-keys.h"
 #include "rpc/yarn/launch/launcher.h"
 #include "rpc/yarn/launch/shuffle-service.h"
 #include "rpc/yarn/manage.h"
@@ -13,7 +14,7 @@ struct nm_yarn_hosting_params {
     sd_event *event;
     struct nm_manager *manager;
     const struct nm_yarn_settings *settings;
-    const struct nm_yarn_state *state; /* of the keys */
+    struct nm_yarn_state *state; /* of the keys: what an earlier nmd knew of them is put there */
     const char *localizer_program, *shuffle_program, *state_dir;
     void (*tell)(int level, const char *sentence);
     void (*news)(void *userdata); /* the ResourceManager should hear something now */
@@ -22,12 +23,14 @@ struct nm_yarn_hosting_params {
 
 struct nm_yarn_hosting {
     struct nm_yarn_keyring *keyring;
+    struct nm_yarn_used *used;
     struct nm_yarn_launcher *launcher;
     struct nm_yarn_shuffle *shuffle; /* or NULL: the cluster has none */
     struct nm_yarn_node *node;
     struct nm_yarn_manage *manage;
     void (*news)(void *userdata);
     void *userdata;
+    struct nm_yarn_kept *kept;
 };
 
 /* listen_fd is its own from now on, also on failure. *ret_message: why not, or NULL. */
@@ -35,3 +38,6 @@ int nm_yarn_hosting_new(const struct nm_yarn_hosting_params *params, int listen_
                         char **ret_message);
 struct nm_yarn_hosting *nm_yarn_hosting_free(struct nm_yarn_hosting *h);
 NM_DEFINE_CLEANUP(struct nm_yarn_hosting *, nm_yarn_hosting_free)
+
+/* Now and then, when keys or tokens may have changed: what is new of them outlives nmd. */
+void nm_yarn_hosting_keep(struct nm_yarn_hosting *h);

@@ -19,6 +19,7 @@ struct nm_yarn_keyring {
     const struct nm_yarn_state *state;
     struct remembered *list;
     size_t n, allocated;
+    uint64_t changes;
 };
 
 int nm_yarn_keyring_new(const struct nm_yarn_state *state, struct nm_yarn_keyring **ret)
@@ -123,6 +124,8 @@ int nm_yarn_keyring_remember(struct nm_yarn_keyring *k, const Hadoop__NMTokenIde
         if (r < 0)
             return r;
     }
+    if (found->key.size == 0 || found->key.id != key->id)
+        k->changes++;
     found->key = *key;
     return 0;
 }
@@ -133,7 +136,36 @@ void nm_yarn_keyring_forget(struct nm_yarn_keyring *k, const struct nm_yarn_appl
         if (nm_yarn_same_application(&k->list[i].attempt.application, application)) {
             k->list[i] = k->list[--k->n];
             explicit_bzero(&k->list[k->n], sizeof k->list[k->n]);
+            k->changes++;
         } else {
             i++;
         }
+}
+
+/* ---- over a restart ----------------------------------------------------------------------- */
+
+bool nm_yarn_keyring_get(const struct nm_yarn_keyring *k, size_t i, struct nm_yarn_attempt_id *ret,
+                         const struct nm_yarn_master_key **ret_key)
+{
+    if (i >= k->n)
+        return false;
+    *ret = k->list[i].attempt;
+    *ret_key = &k->list[i].key;
+    return true;
+}
+
+int nm_yarn_keyring_restore(struct nm_yarn_keyring *k, const struct nm_yarn_attempt_id *id,
+                            const struct nm_yarn_master_key *key)
+{
+    struct remembered *r = find_attempt(k, id);
+    int e = r ? 0 : add_attempt(k, id, &r);
+
+    if (e == 0)
+        r->key = *key;
+    return e;
+}
+
+uint64_t nm_yarn_keyring_changes(const struct nm_yarn_keyring *k)
+{
+    return k->changes;
 }

@@ -37,3 +37,14 @@ const struct nm_yarn_master_key *nm_yarn_keyring_for_attempt(const struct nm_yar
 /* The attempt has started a container here by this token. -ENOBUFS: there are too many. */
 int nm_yarn_keyring_remember(struct nm_yarn_keyring *k, const Hadoop__NMTokenIdentifier *token);
 void nm_yarn_keyring_forget(struct nm_yarn_keyring *k, const struct nm_yarn_application_id *application);
+
+/* ---- over a restart of nmd ---- */
+
+/* The i-th attempt that is remembered, and its key; false: there are no more. */
+bool nm_yarn_keyring_get(const struct nm_yarn_keyring *k, size_t i, struct nm_yarn_attempt_id *ret,
+                         const struct nm_yarn_master_key **ret_key);
+/* One that an earlier nmd remembered. */
+int nm_yarn_keyring_restore(struct nm_yarn_keyring *k, const struct nm_yarn_attempt_id *id,
+                            const struct nm_yarn_master_key *key);
+/* Changes with what is remembered. */
+uint64_t nm_yarn_keyring_changes(const struct nm_yarn_keyring *k);

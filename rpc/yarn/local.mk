@@ -13,6 +13,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/launch/claim.c %D%/launch/claim.h \
 	%D%/launch/dirs.c %D%/launch/dirs.h \
 	%D%/launch/ended.c %D%/launch/ended.h \
+	%D%/kept-keys.c %D%/kept-keys.h \
 	%D%/keyring.c %D%/keyring.h \
 	%D%/launch/env.c %D%/launch/env.h \
 	%D%/launch/launcher.c %D%/launch/launcher.h %D%/launch/launcher-state.h \

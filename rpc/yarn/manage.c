@@ -80,19 +80,20 @@ int nm_yarn_manage_update(struct nm_yarn_manage *m, const Hadoop__Token *token, 
     return nm_manage_update_one(m, token, arena, why);
 }
 
-int nm_yarn_manage_new(sd_event *event, int listen_fd, struct nm_yarn_keyring *keyring, struct nm_yarn_node *node,
-                       struct nm_yarn_manage **ret)
+int nm_yarn_manage_new(sd_event *event, int listen_fd, struct nm_yarn_keyring *keyring, struct nm_yarn_used *used,
+                       struct nm_yarn_node *node, struct nm_yarn_manage **ret)
 {
     _cleanup_(nm_yarn_manage_freep) struct nm_yarn_manage *m = calloc(1, sizeof *m);
     struct nm_hadoop_server_options options = {
         .protocols = &protocol, .n_protocols = 1, .lookup = look_up, .userdata = m};
-    int r = m ? nm_yarn_used_new(&m->used) : -ENOMEM;
+    int r;
 
-    if (r < 0) {
+    if (!m) {
         (void)nm_close(listen_fd);
-        return r;
+        return -ENOMEM;
     }
     m->keyring = keyring;
+    m->used = used;
     m->node = node;
     m->gate = (struct nm_yarn_gate){.host = m->host, .keyring = keyring, .used = m->used};
     r = nm_hadoop_server_new(event, listen_fd, &options, &m->server);
@@ -107,7 +108,6 @@ struct nm_yarn_manage *nm_yarn_manage_free(struct nm_yarn_manage *m)
     if (!m)
         return NULL;
     nm_hadoop_server_free(m->server);
-    nm_yarn_used_free(m->used);
     free(m);
     return NULL;
 }

@@ -11,12 +11,13 @@
 
 #include "rpc/yarn/keyring.h"
 #include "rpc/yarn/node/node.h"
+#include "rpc/yarn/used-tokens.h"
 
 struct nm_yarn_manage;
 
-/* listen_fd is the server's from now on, also on failure; keyring and node must outlive it. */
-int nm_yarn_manage_new(sd_event *event, int listen_fd, struct nm_yarn_keyring *keyring, struct nm_yarn_node *node,
-                       struct nm_yarn_manage **ret);
+/* listen_fd is the server's from now on, also on failure; keyring, used and node must outlive it. */
+int nm_yarn_manage_new(sd_event *event, int listen_fd, struct nm_yarn_keyring *keyring, struct nm_yarn_used *used,
+                       struct nm_yarn_node *node, struct nm_yarn_manage **ret);
 struct nm_yarn_manage *nm_yarn_manage_free(struct nm_yarn_manage *m);
 NM_DEFINE_CLEANUP(struct nm_yarn_manage *, nm_yarn_manage_free)
 

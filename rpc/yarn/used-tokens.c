@@ -20,6 +20,7 @@ struct used {
 struct nm_yarn_used {
     struct used *list;
     size_t n, allocated;
+    uint64_t changes;
 };
 
 int nm_yarn_used_new(struct nm_yarn_used **ret)
@@ -80,4 +81,20 @@ void nm_yarn_used_add(struct nm_yarn_used *u, const struct nm_yarn_container_id 
 {
     assert(u->n < u->allocated);
     u->list[u->n++] = (struct used){*id, expires_msec};
+    u->changes++;
+}
+
+bool nm_yarn_used_get(const struct nm_yarn_used *u, size_t i, struct nm_yarn_container_id *ret,
+                      int64_t *ret_expires_msec)
+{
+    if (i >= u->n)
+        return false;
+    *ret = u->list[i].id;
+    *ret_expires_msec = u->list[i].expires_msec;
+    return true;
+}
+
+uint64_t nm_yarn_used_changes(const struct nm_yarn_used *u)
+{
+    return u->changes;
 }

@@ -25,3 +25,9 @@ bool nm_yarn_used_has(const struct nm_yarn_used *u, const struct nm_yarn_contain
 int nm_yarn_used_make_room(struct nm_yarn_used *u, int64_t now_msec);
 /* After nm_yarn_used_make_room(). */
 void nm_yarn_used_add(struct nm_yarn_used *u, const struct nm_yarn_container_id *id, int64_t expires_msec);
+
+/* The i-th, for who keeps them over a restart; false: there are no more. */
+bool nm_yarn_used_get(const struct nm_yarn_used *u, size_t i, struct nm_yarn_container_id *ret,
+                      int64_t *ret_expires_msec);
+/* Changes when one is added. */
+uint64_t nm_yarn_used_changes(const struct nm_yarn_used *u);

@@ -181,6 +181,7 @@ static void take_step(struct nm_yarn *y, struct nm_yarn_step step)
     y->step = step;
     note_change(y);
     nm_yarn_manage_set_rm(y->hosting->manage, y->state.rm_identifier);
+    nm_yarn_hosting_keep(y->hosting);
     if (step.task == NM_YARN_REST) {
         rest(y);
         return;

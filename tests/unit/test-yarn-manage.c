@@ -19,6 +19,7 @@ struct world {
     sd_event *event;
     struct nm_yarn_state state;
     struct nm_yarn_keyring *keyring;
+    struct nm_yarn_used *used;
     struct nm_yarn_node node;
     struct nm_yarn_manage *manage;
     struct sockaddr_in address;
@@ -43,7 +44,8 @@ static void set_up(struct world *w)
     assert_true(sd_event_new(&w->event) >= 0);
     tokens_state(&w->state);
     assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
-    assert_int_equal(nm_yarn_manage_new(w->event, fd, w->keyring, &w->node, &w->manage), 0);
+    assert_int_equal(nm_yarn_used_new(&w->used), 0);
+    assert_int_equal(nm_yarn_manage_new(w->event, fd, w->keyring, w->used, &w->node, &w->manage), 0);
     nm_yarn_manage_set_node(w->manage, TOKENS_HOST, TOKENS_PORT);
     nm_yarn_manage_set_rm(w->manage, TOKENS_RM);
     w->later_msec = (int64_t)(nm_realtime_usec() / 1000) + 600000;
@@ -61,6 +63,7 @@ static void tear_down(struct world *w)
     drop_answer(w);
     nm_hadoop_client_free(w->client);
     nm_yarn_manage_free(w->manage);
+    nm_yarn_used_free(w->used);
     nm_yarn_keyring_free(w->keyring);
     sd_event_unref(w->event);
 }

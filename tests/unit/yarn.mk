@@ -1,6 +1,6 @@
 # unit tests of rpc/yarn
 yarn_tests = test-yarn-conf test-yarn-ids test-yarn-launch test-yarn-launcher
-yarn_tests += test-yarn-manage test-yarn-token
+yarn_tests += test-yarn-kept test-yarn-manage test-yarn-token
 yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
 yarn_tests += test-yarn-launch-parts test-yarn-shuffle
 check_PROGRAMS += $(yarn_tests)
@@ -54,3 +54,7 @@ test_yarn_shuffle_DEPENDENCIES = libnm-yarn.la nm-shuffle$(EXEEXT)
 test_yarn_launch_parts_SOURCES = %D%/test-yarn-launch-parts.c
 test_yarn_launch_parts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_launch_parts_LDADD = libnm-yarn.la $(unit_libs)
+
+test_yarn_kept_SOURCES = %D%/test-yarn-kept.c %D%/remove-tree.h %D%/yarn-tokens.h
+test_yarn_kept_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_kept_LDADD = libnm-yarn.la $(unit_libs)
