@@ -15,56 +15,10 @@ import struct
 import sys
 import time
 
+from wire import delimited, fields, message, number, read_exactly, read_packet, varint
+
 port, manner, seed = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 chance = random.Random(seed)
-
-
-def varint(n):
-    n &= (1 << 64) - 1
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
-def number(field, n):
-    return varint(field << 3) + varint(n)
-
-
-def message(field, data):
-    return varint(field << 3 | 2) + varint(len(data)) + data
-
-
-def read_varint(data, at):
-    n = shift = 0
-    while True:
-        n |= (data[at] & 127) << shift
-        shift += 7
-        at += 1
-        if data[at - 1] < 128:
-            return n, at
-
-
-def fields(data):
-    """The fields of a message, one level deep."""
-    at, found = 0, {}
-    while at < len(data):
-        key, at = read_varint(data, at)
-        if key & 7 == 0:
-            found[key >> 3], at = read_varint(data, at)
-        elif key & 7 == 2:
-            size, at = read_varint(data, at)
-            found[key >> 3] = data[at:at + size]
-            at += size
-        else:
-            at += 4 if key & 7 == 5 else 8
-    return found
-
-
-def delimited(data, at):
-    size, at = read_varint(data, at)
-    return data[at:at + size], at + size
 
 
 def registered():
@@ -100,19 +54,10 @@ def answer(header, method, request):
 
 
 class Connection(socketserver.BaseRequestHandler):
-    def read(self, size):
-        data = b""
-        while len(data) < size:
-            part = self.request.recv(size - len(data))
-            if not part:
-                raise EOFError
-            data += part
-        return data
-
     def speak(self):
-        self.read(7)
+        read_exactly(self.request, 7)
         while True:
-            packet = self.read(struct.unpack(">I", self.read(4))[0])
+            packet = read_packet(self.request)
             header, at = delimited(packet, 0)
             if fields(header)[3] & 1:  # negative: the context, or a ping
                 continue

@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# A ResourceManager and a master that forge, repeat and garble: nmd does what is right, and nothing else.
+# shellcheck source=tests/yarn/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'containers of others are started by root only'
+open_place
+chmod 755 "$dir"
+rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.log-dirs=$place/logs" \
+    yarn.nodemanager.resource.cpu-vcores=16 yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100
+need 'a machine to measure' node_proc_start 4000 2
+node_configure
+need 'nmd starts' node_start
+submit here -m 10M -c 0.1 -- sleep 600
+while IFS=$'\t' read -r name got wanted; do
+    is "$name" "$got" "$wanted"
+done < <(python3 "$(dirname "$0")/forged.py" "${rm_ports[2]}" node07 "$node_port" 2>"$dir/forged.err")
+is 'the master has said all' "$(cat "$dir/forged.err")" ''
+check 'nmd answers' nmctl status
+is 'local containers have felt nothing of it' "$(field_of here .state)" RUNNING
+at_least 'nmd is smaller than 48 MiB' "$((48 << 20))" "$(status_of .node.own.rss_bytes)"
+nmd_stop
+is 'nmd ends in good order' "$?" 0
+kill_all 2>/dev/null
+done_testing

@@ -1,0 +1,465 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# A ResourceManager and an application's master that have the keys and no manners:
+#
+#   forged.py RM-PORT NODE-NAME NODE-PORT
+#
+# The node registers here; then all is tried that a token, a request or a connection can be wrong in. Prints a line for
+# each fact: its name, what came and what should have, with tabs between them.
+import base64
+import hashlib
+import hmac
+import os
+import random
+import socket
+import socketserver
+import struct
+import sys
+import threading
+import time
+
+from wire import (answered, delimited, every, fields, message, number, packet, read_exactly, read_packet, signed,
+                  varint)
+
+rm_port, node_name, node_port = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+chance = random.Random(1)
+PROTOCOL = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
+CLUSTER = 1700000000000
+INVALID, SASL = "SecretManager$InvalidToken", "SaslException"
+
+
+def fact(name, got, wanted):
+    print(f"{name}\t{got}\t{wanted}", flush=True)
+
+
+def within(seconds, condition):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+# ---- the ResourceManager --------------------------------------------------------------------------------------------
+
+class Cluster:
+    """What the ResourceManager has in mind, and what the node says."""
+
+    def __init__(self):
+        self.rm = CLUSTER
+        self.container_key, self.nm_key = (5, b"keyofcon"), (-9, b"keyofnms")
+        self.orders = []  # of the next answers, each once
+        self.resync = False
+        self.slow = False  # registrations are answered late
+        self.heartbeats = self.registrations = 0
+        self.statuses, self.known, self.ends = {}, {}, {}
+
+    def keys(self):
+        return [number(1, i) + message(2, key) for i, key in (self.container_key, self.nm_key)]
+
+    def register(self, request):
+        if self.slow:
+            time.sleep(1.5)
+        self.registrations += 1
+        self.known = {container_number(fields(c)[1]): fields(c)[2] for c in every(request, 6)}
+        keys = self.keys()
+        return message(1, keys[0]) + message(2, keys[1]) + number(3, 0) + number(4, self.rm) + message(6, b"3.4.2")
+
+    def beat(self, request):
+        status = fields(request)[1]
+        self.statuses = {container_number(fields(c)[1]): fields(c) for c in every(status, 3)}
+        self.ends.update({n: signed(s.get(4, 0)) for n, s in self.statuses.items() if s[2] == 3})
+        self.heartbeats += 1
+        if self.resync:
+            self.resync = False
+            return number(4, 1)
+        keys, order = self.keys(), self.orders.pop(0) if self.orders else b""
+        return number(1, fields(status).get(2, 0) + 1) + message(2, keys[0]) + message(3, keys[1]) + number(4, 0) + \
+            number(7, 50) + order
+
+    def wait_beats(self, n=2):
+        before = self.heartbeats
+        return within(10, lambda: self.heartbeats >= before + n)
+
+    def state(self, n):
+        s = self.statuses.get(n)
+        return "none" if s is None else f"{s[2]} {signed(s.get(4, 0))}"
+
+
+class Tracker(socketserver.BaseRequestHandler):
+    def handle(self):
+        try:
+            read_exactly(self.request, 7)
+            while True:
+                data = read_packet(self.request)
+                header, at = delimited(data, 0)
+                if fields(header)[3] & 1:  # negative: the context, or a ping
+                    continue
+                what, at = delimited(data, at)
+                request, at = delimited(data, at)
+                method = {b"registerNodeManager": cluster.register, b"nodeHeartbeat": cluster.beat}.get(fields(what)[1])
+                self.request.sendall(answered(header, method(request) if method else b""))
+        except (EOFError, OSError):
+            pass
+
+
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+
+
+# ---- ids and tokens -------------------------------------------------------------------------------------------------
+
+def attempt(application=1, n=1):
+    return message(1, number(1, application) + number(2, CLUSTER)) + number(2, n)
+
+
+def container(n, application=1, of=1):
+    return message(2, attempt(application, of)) + number(3, n)
+
+
+def container_number(data):
+    return signed(fields(data)[3])
+
+
+def sign(key, identifier):
+    return hmac.new(key, identifier, hashlib.sha1).digest()
+
+
+def token(identifier, password, kind):
+    return message(1, identifier) + message(2, password) + message(3, kind) + message(4, "127.0.0.1:1")
+
+
+def nm_token(application=1, n=1, host=node_name, port=None, key=None, key_id=None):
+    i, k = cluster.nm_key
+    identifier = message(1, attempt(application, n)) + message(2, message(1, host) + number(2, port or node_port)) + \
+        message(3, "ada") + number(4, i if key_id is None else key_id)
+    return identifier, sign(key or k, identifier)
+
+
+def container_identifier(n, application=1, of=1, address=None, submitter="ada", memory=64, vcores=1, life=600, rm=None,
+                         key_id=None, version=0, kind=1):
+    return message(1, container(n, application, of)) + message(2, address or f"{node_name}:{node_port}") + \
+        message(3, submitter) + message(4, number(1, memory) + number(2, vcores)) + \
+        number(5, int((time.time() + life) * 1000)) + \
+        number(6, cluster.container_key[0] if key_id is None else key_id) + \
+        number(7, cluster.rm if rm is None else rm) + number(13, kind) + number(14, version)
+
+
+def container_token(n, key=None, **what):
+    identifier = container_identifier(n, **what)
+    return token(identifier, sign(key or cluster.container_key[1], identifier), "ContainerToken")
+
+
+def context(command="exec sleep 600", extra=b""):
+    return message(5, command) + extra
+
+
+def start_request(*tokens, what=None):
+    return b"".join(message(1, message(1, context() if what is None else what) + message(2, t)) for t in tokens)
+
+
+# ---- the application's master ---------------------------------------------------------------------------------------
+
+class Refused(Exception):
+    pass
+
+
+def short(name):
+    return name.decode().rsplit(".", 1)[-1]
+
+
+class Client:
+    """A connection to the node, from an address of its own: strangers are counted by theirs."""
+
+    def __init__(self, source="127.0.0.2"):
+        self.socket = socket.create_connection(("127.0.0.1", node_port), 20, (source, 0))
+        self.calls = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def read(self):
+        data = read_packet(self.socket)
+        header, at = delimited(data, 0)
+        h = fields(header)
+        if h[2] != 0:
+            raise Refused(short(h[4]))
+        return delimited(data, at)[0] if at < len(data) else b""
+
+    def sasl(self, body):
+        self.socket.sendall(packet(number(1, 2) + number(2, 0) + number(3, 65) + message(4, b""), body))
+        return self.read()
+
+    def enter(self, identifier, password):
+        self.socket.sendall(b"hrpc\x09\x00\xdf")
+        challenge = fields(fields(self.sasl(number(2, 1)))[4])[5].decode()
+        nonce = challenge.split('nonce="')[1].split('"')[0]
+        user, word = (base64.b64encode(x).decode() for x in (identifier, password))
+        md5 = lambda b: hashlib.md5(b).hexdigest()
+        a1 = hashlib.md5(f"{user}:default:{word}".encode()).digest() + f":{nonce}:cafe".encode()
+        response = md5(f"{md5(a1)}:{nonce}:00000001:cafe:auth:{md5(b'AUTHENTICATE:/default')}".encode())
+        text = f'charset=utf-8,username="{user}",realm="default",nonce="{nonce}",nc=00000001,cnonce="cafe",' \
+               f'digest-uri="/default",maxbuf=65536,response={response},qop=auth'
+        auth = message(1, "TOKEN") + message(2, "DIGEST-MD5") + message(3, "") + message(4, "default")
+        self.sasl(number(2, 2) + message(3, text) + message(4, auth))
+        self.socket.sendall(packet(number(1, 2) + number(2, 0) + number(3, 5) + message(4, b"0123456789abcdef"),
+                                   message(3, PROTOCOL)))
+        return self
+
+    def call(self, method, body, protocol=PROTOCOL, version=1):
+        head = number(1, 2) + number(2, 0) + number(3, self.calls << 1) + message(4, b"0123456789abcdef")
+        self.calls += 1
+        what = message(1, method) + message(2, protocol) + number(3, version)
+        self.socket.sendall(packet(head, what, body))
+        return self.read()
+
+
+def ask(method, body, bearer=None, **what):
+    """What is answered, or the class of what it is refused with; "closed"."""
+    try:
+        with Client() as client:
+            return client.enter(*(bearer or nm_token())).call(method, body, **what)
+    except Refused as why:
+        return str(why)
+    except (EOFError, ConnectionError):
+        return "closed"
+
+
+def outcome(answer, done, refused):
+    """"2 3; 4 YarnException": the containers that it was done for, and the others, each with a class."""
+    if isinstance(answer, str):
+        return answer
+    yes = [str(container_number(c)) for c in every(answer, done)]
+    no = [f"{container_number(fields(r)[1])} {short(fields(fields(r)[2])[3])}" for r in every(answer, refused)]
+    return f"{' '.join(yes)}; {', '.join(no)}"
+
+
+def start(*tokens, bearer=None, what=None):
+    return outcome(ask("startContainers", start_request(*tokens, what=what), bearer), 2, 3)
+
+
+def stop(*ids, bearer=None):
+    return outcome(ask("stopContainers", b"".join(message(1, i) for i in ids), bearer), 1, 2)
+
+
+def status(*ids, bearer=None):
+    answer = ask("getContainerStatuses", b"".join(message(1, i) for i in ids), bearer)
+    if isinstance(answer, str):
+        return answer
+    yes = [str(container_number(fields(s)[1])) for s in every(answer, 1)]
+    return f"{' '.join(yes)}; {len(every(answer, 2))}"
+
+
+# ---- what is tried --------------------------------------------------------------------------------------------------
+
+def try_tokens():
+    good = container_token(2)
+    fact("a container whose tokens are good is started", start(good), "2; ")
+    fact("and reported", within(20, lambda: cluster.state(2) == "2 -1000"), True)
+    fact("its token is good for once", start(good), "; 2 YarnException")
+    forged = container_token(3, key=b"mykey")
+    fact("one that is signed with another key is nobody's", start(forged), INVALID)
+    fact("and nothing is done that came with it", start(container_token(3), forged), INVALID)
+    fact("an unknown key", start(container_token(3, key_id=77)), INVALID)
+    fact("another node's", start(container_token(3, address="node08:1")), INVALID)
+    fact("expired", start(container_token(3, life=-1)), "; 3 YarnException")
+    fact("of another ResourceManager", start(container_token(3, rm=CLUSTER - 1)), "; 3 InvalidContainerException")
+    fact("of another application", start(container_token(3, application=2)), "; 3 YarnException")
+    fact("no token at all", ask("startContainers", message(1, message(1, context()))), INVALID)
+    fact("no launch context", outcome(ask("startContainers", message(1, message(2, container_token(3)))), 2, 3),
+         "; 3 YarnException")
+    fact("not one of these has come to be", sorted(cluster.statuses), [2])
+
+
+def try_bits():
+    identifier = container_identifier(4)
+    password = sign(cluster.container_key[1], identifier)
+    for name, size in (("identifier", len(identifier)), ("password", len(password))):
+        wrong = 0
+        with Client().enter(*nm_token()) as client:
+            for _ in range(60):
+                parts = {"identifier": bytearray(identifier), "password": bytearray(password)}
+                parts[name][chance.randrange(size)] ^= 1 << chance.randrange(8)
+                try:
+                    client.call("startContainers", start_request(token(parts["identifier"], parts["password"],
+                                                                       "ContainerToken")))
+                    wrong += 1
+                except Refused as why:
+                    wrong += str(why) != INVALID
+        fact(f"a changed bit of the {name} is noticed each time", wrong, 0)
+    wrong = sum(start(token(identifier[:n], sign(cluster.container_key[1], identifier[:n]), "ContainerToken")) == "4; "
+                for n in range(0, len(identifier) - 40, 7))
+    fact("half an identifier is none, whoever signs it", wrong, 0)
+
+
+def try_bearers():
+    identifier, password = nm_token()
+    fact("an NMToken with another password", stop(bearer=(identifier, b"x" * 20)), SASL)
+    fact("for another node", stop(bearer=nm_token(host="node08")), INVALID)
+    fact("for another port", stop(bearer=nm_token(port=node_port + 1)), INVALID)
+    fact("with an unknown key", stop(bearer=nm_token(key_id=1234)), INVALID)
+    fact("an identifier that is none", stop(bearer=(b"\xff" * 40, password)), INVALID)
+    fact("none at all", stop(bearer=(b"", password)), INVALID)
+    fact("another application's master can't stop it", stop(container(2), bearer=nm_token(application=2)),
+         "; 2 YarnException")
+    fact("nor see it", status(container(2), bearer=nm_token(application=2)), "; 1")
+    fact("a later attempt can", status(container(2), bearer=nm_token(n=2)), "2; 0")
+    fact("ids that lack a part are refused alone", status(container(2), number(3, 2), message(2, b"")), "2; 2")
+    fact("an unknown container", status(container(99)), "; 1")
+    fact("a negative one", status(container(-1)), "; 1")
+
+
+def try_keys():
+    old = nm_token()
+    stranger = nm_token(application=7)
+    for i, key in ((20, b"secondk1"), (21, b"thirdke1")):
+        cluster.nm_key = (i, key)
+        cluster.wait_beats()
+        if i == 20:
+            fact("after one new key the old is good for all", (status(bearer=old), status(bearer=stranger)), ("; 0",) * 2)
+    fact("after two for who has started something here", status(container(2), bearer=old), "2; 0")
+    fact("and for nobody else", status(bearer=stranger), INVALID)
+    fact("nor with another attempt's name", status(bearer=nm_token(n=3, key=b"keyofnms", key_id=-9)), INVALID)
+    tokens = [container_token(5), container_token(6)]
+    cluster.container_key = (6, b"secondk2")
+    cluster.wait_beats()
+    fact("a container's token of the former key", start(tokens[0]), "5; ")
+    cluster.container_key = (7, b"thirdke2")
+    cluster.wait_beats()
+    fact("and of the one before that", start(tokens[1]), INVALID)
+
+
+def try_orders():
+    cluster.orders.append(message(5, container(5)) + message(5, container(98)) + message(5, number(3, 1)) +
+                          message(6, number(1, 3)) + message(9, container(97)))
+    fact("the ResourceManager ends one, and names some that aren't there",
+         within(20, lambda: cluster.ends.get(5)) and cluster.ends[5], -106)
+    cluster.orders.append(message(9, container(5)))
+    fact("another one ends by itself", start(container_token(9), what=context("exit 3")), "9; ")
+    fact("as is told", within(20, lambda: cluster.ends.get(9)), True)
+    fact("with its code", cluster.ends.get(9), 3)
+    fact("who ends it again does no harm", stop(container(5)) in ("5; ", "; 5 YarnException"), True)
+    bigger = container_identifier(2, memory=128, version=1)
+    update = token(bigger, sign(cluster.container_key[1], bigger), "ContainerToken")
+    stale = token(bigger, b"y" * 20, "ContainerToken")
+    cluster.orders.append(message(17, message(6, stale)) + message(17, b"") + message(17, message(6, update)))
+    cluster.wait_beats(4)
+    grown = fields(cluster.statuses[2][5]).get(1) if 5 in cluster.statuses[2] else 0
+    fact("an update is carried out, a forged one isn't", grown, 128)
+    fact("a second time it is old", outcome(ask("updateContainer", message(1, update)), 1, 2), "; 2 YarnException")
+    cluster.orders.append(message(13, message(1, container(2)) + number(2, 99)))
+    fact("an unknown signal", cluster.wait_beats(), True)
+    fact("does nothing", cluster.state(2), "2 -1000")
+
+
+def try_resync():
+    cluster.slow, cluster.resync, cluster.rm = True, True, CLUSTER + 1
+    before = cluster.registrations
+    within(5, lambda: not cluster.resync)
+    refusals = [start(container_token(8))]
+    fact("while the node registers nothing is started", refusals, ["NMNotYetReadyException"])
+    fact("statuses are told", status(container(2)), "2; 0")
+    fact("it registers", within(20, lambda: cluster.registrations > before), True)
+    cluster.slow = False
+    fact("with what runs", cluster.known.get(2), 2)
+    fact("with whose end wasn't acknowledged", cluster.known.get(9), 3)
+    fact("and without whose end was", cluster.known.get(5), None)
+    cluster.wait_beats()
+    fact("the former ResourceManager's tokens are over", start(container_token(8, rm=CLUSTER)),
+         "; 8 InvalidContainerException")
+    fact("the new one's are good", start(container_token(8)), "8; ")
+
+
+def try_contexts():
+    odd = {
+        "a command that isn't there": b"",
+        "an environment with odd names": message(5, "true") + message(4, message(1, "A B\nC=") + message(2, "$(id)")),
+        "a resource whose name leads out": message(5, "true") +
+        message(1, message(1, "../../../etc/x") + message(2, message(1, message(1, "file") + message(4, "/etc/passwd")))),
+        "a resource without a place": message(5, "true") + message(1, message(1, "x")),
+        "tokens that are none": message(5, "true") + message(2, b"HDTS\x00\xff\xff\xff"),
+        "an unknown service": message(5, "true") + message(3, message(1, "tea") + message(2, b"1")),
+        "a long command": message(5, "x" * 300000),
+        "a thousand times no name": message(5, "true") + message(4, b"") * 1000,
+    }
+    for i, (name, what) in enumerate(odd.items()):
+        said = start(container_token(100 + i), what=what)
+        good = said in (f"{100 + i}; ", f"; {100 + i} YarnException", f"; {100 + i} InvalidAuxServiceException",
+                        "YarnException", "RpcServerException")
+        fact(f"{name}: an answer that makes sense", good or said, True)
+    for i, name in enumerate(("../../root", "", "a" * 5000, "x\ny", "-rf")):
+        said = start(container_token(120 + i, submitter=name))
+        fact(f"a strange name of a user, {i}: likewise", said.split(";")[-1] != "closed", True)
+    for i, (memory, vcores) in enumerate(((-1, 1), (1 << 62, 1), (0, 0), (64, -1), (64, 1 << 30))):
+        said = start(container_token(130 + i, memory=memory, vcores=vcores))
+        fact(f"a strange size, {i}: likewise", said != "closed", True)
+    many = b"".join(message(1, container(i)) for i in range(1001))
+    fact("more than a thousand in one request", ask("getContainerStatuses", many), "YarnException")
+    fact("no container at all", start(), "; ")
+
+
+def raw(data, source="127.0.0.3", finish=True):
+    """What a connection that says this is answered."""
+    with Client(source) as client:
+        try:
+            client.socket.sendall(data)
+            if finish:
+                client.socket.shutdown(socket.SHUT_WR)
+            client.socket.settimeout(5)
+            return client.socket.recv(4096)
+        except OSError:
+            return b""
+
+
+def try_connections():
+    fact("a method that isn't there", ask("format", b""), "RpcNoSuchMethodException")
+    fact("a protocol that isn't there", ask("stopContainers", b"", protocol="X"), "RpcNoSuchProtocolException")
+    fact("a version that isn't there", ask("stopContainers", b"", version=2), "RPC$VersionMismatch")
+    fact("a request that is none", ask("startContainers", b"\xff" * 30), "RpcServerException")
+    fact("without SASL nobody is let in", b"AccessControlException" in raw(b"hrpc\x09\x00\x00"), True)
+    fact("another version of RPC", b"VersionMismatch" in raw(b"hrpc\x04\x00\xdf" + bytes(8)), True)
+    fact("a browser is told what this is", b"HTTP" in raw(b"GET / HTTP/1.0\r\n\r\n"), True)
+    for name, size in (("the largest", 0x7fffffff), ("negative", 0xffffffff), ("16 MiB", 16 << 20)):
+        raw(b"hrpc\x09\x00\xdf" + struct.pack(">I", size) + bytes(100))
+        fact(f"a frame whose size is {name} does nothing", status(container(2)), "2; 0")
+    for _ in range(100):
+        raw(chance.randbytes(chance.randrange(1, 300)))
+        raw(b"hrpc\x09\x00\xdf" + struct.pack(">I", 40) + chance.randbytes(chance.randrange(60)))
+    fact("neither does noise", status(container(2)), "2; 0")
+
+
+def try_crowd():
+    held = []
+    for _ in range(3000):
+        try:
+            s = socket.socket()
+            s.bind(("127.0.0.4", 0))
+            s.settimeout(2)
+            s.connect(("127.0.0.1", node_port))
+            s.sendall(b"hr")
+            held.append(s)
+        except OSError:
+            s.close()
+    fact("beside thousands of connections who bears a token is heard", status(container(2)), "2; 0")
+    for s in held:
+        s.close()
+
+
+cluster = Cluster()
+server = Server(("127.0.0.1", rm_port), Tracker)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+fact("the node registers", within(30, lambda: cluster.heartbeats > 2), True)
+for attack in (try_tokens, try_bits, try_bearers, try_keys, try_orders, try_resync, try_contexts, try_connections,
+               try_crowd):
+    try:
+        attack()
+    except Exception as error:  # a fact as well: the others are still to be found
+        fact(f"{attack.__name__} goes through", repr(error), "")
+fact("the ResourceManager still hears of the container", cluster.wait_beats() and cluster.state(2), "2 -1000")
+os._exit(0)
