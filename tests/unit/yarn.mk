@@ -2,6 +2,7 @@
 yarn_tests = test-yarn-conf test-yarn-ids test-yarn-launch test-yarn-launcher
 yarn_tests += test-yarn-kept test-yarn-manage test-yarn-token
 yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
+yarn_tests += test-yarn-exit test-yarn-node
 yarn_tests += test-yarn-launch-parts test-yarn-shuffle
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
@@ -58,3 +59,13 @@ test_yarn_launch_parts_LDADD = libnm-yarn.la $(unit_libs)
 test_yarn_kept_SOURCES = %D%/test-yarn-kept.c %D%/remove-tree.h %D%/yarn-tokens.h
 test_yarn_kept_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_kept_LDADD = libnm-yarn.la $(unit_libs)
+test_yarn_exit_SOURCES = %D%/test-yarn-exit.c
+test_yarn_exit_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_exit_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
+
+# It has a launcher of its own, in the place of the library's.
+test_yarn_node_SOURCES = %D%/test-yarn-node.c %D%/yarn-tokens.h $(manager_world)
+test_yarn_node_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_yarn_node_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_node_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
+EXTRA_test_yarn_node_DEPENDENCIES = nm-shim$(EXEEXT)

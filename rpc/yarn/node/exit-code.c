@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "rpc/yarn/node/node.h"
+#include "util/utf8.h"
 
 /* The kernel takes whole containers, for their own limit or, when the node itself is full, to make room. */
 static bool was_taken_for_room(const struct nm_container *c)
@@ -169,7 +170,9 @@ const char *nm_yarn_exit_text(const struct nm_container *c, const char *last_wor
     put_all(c, last_words, out);
     if (fclose(out) != 0)
         return NULL;
-    size = NM_MIN(size, (size_t)NM_YARN_DIAGNOSTICS_MAX);
+    if (size > NM_YARN_DIAGNOSTICS_MAX)
+        text[NM_YARN_DIAGNOSTICS_MAX] = '\0'; /* perhaps in the middle of a character, which then goes too */
+    size = nm_utf8_prefix(text);
     copy = nm_arena_alloc(arena, size + 1);
     if (copy) {
         memcpy(copy, text, size);

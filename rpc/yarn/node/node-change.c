@@ -4,6 +4,8 @@
 
 #include "rpc/yarn/node/node-state.h"
 
+#include <signal.h>
+
 #include "rpc/yarn/message-ids.h"
 #include "util/error.h"
 
@@ -119,11 +121,21 @@ int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
 int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, int32_t command,
                         struct nm_exception *why)
 {
+    /* By SignalContainerCommand: a thread dump, which is what SIGQUIT is to a JVM, graceful and forceful shutdown. */
+    static const int signals[] = {[1] = SIGQUIT, [2] = SIGTERM, [3] = SIGKILL};
+    struct nm_problem problem = {0};
     struct nm_yarn_item *i;
     int r = find_live(n, id, &i, why);
 
-    (void)command;
-    return r != 0 ? r : refuse(why, "This node doesn't pass signals on.");
+    if (r != 0)
+        return r;
+    if (command < 1 || command >= (int32_t)NM_ARRAY_SIZE(signals)) {
+        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN,
+                         "There is no signal command %d: 1 is a thread dump, 2 graceful and 3 forceful shutdown.", command);
+        return NM_YARN_REFUSED;
+    }
+    r = nm_manager_signal(n->p.manager, NM_YARN_OWNER, i->text, signals[command], &problem);
+    return r > 0 ? refuse(why, problem.message) : r;
 }
 
 /* ---- what YARN's services ask for --------------------------------------------------------- */

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The cluster's containers on a whole manager with real journal, shims and commands. The launcher is the test's: what it
+ * is asked for is noted, and ready when the test says so.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pwd.h>
+#include <signal.h>
+
+#include "tests/unit/manager-world.h"
+#include "tests/unit/yarn-tokens.h"
+#include "agent/manager/manager-lists.h"
+#include "cgroup/backend-fake.h"
+#include "rpc/yarn/launch/launcher.h"
+#include "rpc/yarn/launch/shuffle-service.h"
+#include "rpc/yarn/node/node.h"
+#include "util/clock.h"
+
+#define HOUR_USEC (3600 * NM_USEC_PER_SEC)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+/* ---- the launcher ------------------------------------------------------------------------- */
+
+struct nm_yarn_preparation {
+    struct nm_yarn_preparation_listener listener;
+    bool is_running;
+};
+
+static struct nm_yarn_preparation *prepared; /* the newest */
+static unsigned n_preparations, ended_containers, ended_applications, n_news, n_forgotten;
+static const char *no_place;
+static char dir[PATH_MAX];
+
+int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message)
+{
+    (void)l, (void)submitter, (void)ret_message;
+    *ret = strdup(getpwuid(getuid())->pw_name);
+    return *ret ? 0 : -ENOMEM;
+}
+
+int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message)
+{
+    (void)l;
+    if (no_place) {
+        *ret_message = strdup(no_place);
+        return -ENOSPC;
+    }
+    *ret = (struct nm_yarn_place){dir, dir};
+    return 0;
+}
+
+char *nm_yarn_work_dir(const char *local_dir, const char *submitter, const char *application, const char *container)
+{
+    (void)submitter, (void)application, (void)container;
+    return strdup(local_dir);
+}
+
+char *nm_yarn_log_dir(const char *log_dir, const char *application, const char *container)
+{
+    (void)application, (void)container;
+    return strdup(log_dir);
+}
+
+const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, struct nm_arena *arena)
+{
+    const char **argv = nm_arena_alloc(arena, 4 * sizeof *argv);
+
+    if (argv) {
+        argv[0] = "/bin/sh";
+        argv[1] = "-c";
+        argv[2] = context->command[0];
+        argv[3] = NULL;
+    }
+    return argv;
+}
+
+int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
+                             const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    (void)l;
+    assert_string_equal(task->node_host, TOKENS_HOST);
+    assert_string_equal(task->submitter, "alice");
+    prepared = calloc(1, sizeof *prepared);
+    assert_non_null(prepared);
+    prepared->listener = *listener;
+    prepared->is_running = is_running;
+    n_preparations++;
+    *ret = prepared;
+    return 0;
+}
+
+struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation *p)
+{
+    if (p)
+        n_preparations--;
+    free(p);
+    return NULL;
+}
+
+int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i, const char **ret_why)
+{
+    (void)p, (void)i, (void)ret_why;
+    return 2;
+}
+
+void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l)
+{
+    (void)l;
+}
+
+const char *nm_yarn_launcher_last_words(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
+                                        const char *container, struct nm_arena *arena)
+{
+    (void)l, (void)log_dir, (void)application, (void)container, (void)arena;
+    return "alas";
+}
+
+void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *submitter, const char *application,
+                                    const char *container)
+{
+    (void)l, (void)submitter, (void)application, (void)container;
+    ended_containers++;
+}
+
+void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *submitter, const char *application)
+{
+    (void)l, (void)submitter, (void)application;
+    ended_applications++;
+}
+
+struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s)
+{
+    (void)s;
+    return (struct nm_bytes){0};
+}
+
+int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const char *user, const char *application,
+                        struct nm_bytes data)
+{
+    (void)s, (void)submitter, (void)user, (void)application, (void)data;
+    return 0;
+}
+
+void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *application)
+{
+    (void)s, (void)application;
+}
+
+/* ---- the world ---------------------------------------------------------------------------- */
+
+static void on_news(void *userdata)
+{
+    (void)userdata;
+    n_news++;
+}
+
+static void on_application_ended(const struct nm_yarn_application_id *id, void *userdata)
+{
+    (void)id, (void)userdata;
+    n_forgotten++;
+}
+
+static struct nm_yarn_node *node_of(struct manager_world *w)
+{
+    struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .news = on_news,
+                                    .application_ended = on_application_ended};
+    struct nm_yarn_node *n = NULL;
+
+    /* Nothing of it is looked at here. */
+    p.settings = (const struct nm_yarn_settings *)(uintptr_t)&p;
+    p.launcher = (struct nm_yarn_launcher *)(uintptr_t)&p;
+    assert_int_equal(nm_yarn_node_new(&p, &n), 0);
+    nm_yarn_node_set_address(n, TOKENS_HOST, TOKENS_PORT, 8042);
+    return n;
+}
+
+static int set_up(void **state)
+{
+    struct manager_world *w;
+
+    if (manager_world_set_up(state) < 0)
+        return -1;
+    w = *state;
+    manager_world_configure(w, "[node]\nsystem-reserved-memory = 200M\n[health]\ndisk-min-free = 0\n");
+    manager_world_restart(w);
+    (void)snprintf(dir, sizeof dir, "/tmp");
+    prepared = NULL;
+    no_place = NULL;
+    n_preparations = ended_containers = ended_applications = n_news = n_forgotten = 0;
+    w->m->config->period_usec = HOUR_USEC;
+    assert_int_equal(nm_manager_start(w->m), 0);
+    manager_world_node(w, 1000, 4);
+    while (w->m->sample_due_usec < nm_now_usec() + HOUR_USEC / 2)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    manager_world_settle(w);
+    return 0;
+}
+
+static bool any_runs(const struct manager_world *w)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < w->m->n_live; i++)
+        any = any || (w->m->live[i]->c->pid > 0 && !w->m->live[i]->shim_gone);
+    return any;
+}
+
+static int tear_down(void **state)
+{
+    struct manager_world *w = *state;
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+
+    for (size_t i = 0; i < w->m->n_live; i++)
+        if (w->m->live[i]->c->pid > 0)
+            (void)kill(w->m->live[i]->c->pid, SIGKILL);
+    while (any_runs(w) && nm_now_usec() < deadline)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    return manager_world_tear_down(state);
+}
+
+/* ---- requests ----------------------------------------------------------------------------- */
+
+/* A container token's identifier, packed. */
+struct wanted {
+    struct tokens_id ids;
+    uint8_t bytes[512];
+    size_t size;
+};
+
+static void want(struct wanted *a, int64_t number, int64_t mib, bool opportunistic, int32_t version)
+{
+    tokens_ids(&a->ids, 1, 1, number);
+    a->ids.token = (Hadoop__ContainerTokenIdentifier)HADOOP__CONTAINER_TOKEN_IDENTIFIER__INIT;
+    a->ids.token.container = &a->ids.container;
+    a->ids.token.node_address = (char *)(uintptr_t) "node07:4711";
+    a->ids.token.submitter = (char *)(uintptr_t) "alice";
+    a->ids.resource = (Hadoop__Resource)HADOOP__RESOURCE__INIT;
+    a->ids.resource.has_memory = a->ids.resource.has_vcores = 1;
+    a->ids.resource.memory = mib;
+    a->ids.resource.vcores = 1;
+    a->ids.token.resource = &a->ids.resource;
+    a->ids.token.has_execution_type = a->ids.token.has_version = 1;
+    a->ids.token.execution_type = opportunistic ? HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC
+                                                : HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__GUARANTEED;
+    a->ids.token.version = version;
+    a->size = hadoop__container_token_identifier__get_packed_size(&a->ids.token);
+    assert_in_range(a->size, 1, sizeof a->bytes);
+    (void)hadoop__container_token_identifier__pack(&a->ids.token, a->bytes);
+}
+
+static int start(struct nm_yarn_node *n, const struct wanted *a, const char *command, struct nm_exception *why)
+{
+    Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
+    char *words[] = {(char *)(uintptr_t)command};
+
+    context.command = words;
+    context.n_command = 1;
+    return nm_yarn_node_start(n, (struct nm_bytes){a->bytes, a->size}, &a->ids.token, &context, why);
+}
+
+static int update(struct nm_yarn_node *n, const struct wanted *a, struct nm_exception *why)
+{
+    return nm_yarn_node_update(n, (struct nm_bytes){a->bytes, a->size}, &a->ids.token, why);
+}
+
+static void make_ready(void)
+{
+    struct nm_yarn_preparation *p = prepared;
+
+    p->listener.progress(p, "1 of 2 resources", p->listener.userdata);
+    p->listener.ended(p, 0, NULL, p->listener.userdata);
+}
+
+/* The only container's status, as a heartbeat has it. */
+static Yarn__ContainerStatus status_of(struct nm_yarn_node *n, size_t *ret_increased)
+{
+    Yarn__NodeStatus status = YARN__NODE_STATUS__INIT;
+    Yarn__ContainerStatus s;
+    struct nm_arena arena;
+
+    nm_arena_init(&arena, 1 << 20, NULL);
+    assert_int_equal(nm_yarn_node_report(n, &arena, &status), 0);
+    assert_int_equal(status.n_containers, 1);
+    s = *status.containers[0];
+    if (ret_increased)
+        *ret_increased = status.n_increased;
+    nm_arena_done(&arena);
+    return s;
+}
+
+static size_t count(struct nm_yarn_node *n)
+{
+    Yarn__NodeStatus status = YARN__NODE_STATUS__INIT;
+    struct nm_arena arena;
+
+    nm_arena_init(&arena, 1 << 20, NULL);
+    assert_int_equal(nm_yarn_node_report(n, &arena, &status), 0);
+    nm_arena_done(&arena);
+    return status.n_containers;
+}
+
+static bool is_running(const struct nm_live *l)
+{
+    return l->c->view.state == NM_RUNNING;
+}
+
+static bool shim_is_gone(const struct nm_live *l)
+{
+    return l->shim_gone;
+}
+
+static struct nm_live *run(struct manager_world *w)
+{
+    struct nm_live *l = w->m->live[0];
+
+    make_ready();
+    manager_world_wait(w, l, is_running);
+    return l;
+}
+
+/* Its process ends, whoever wanted that. */
+static void end_it(struct manager_world *w, struct nm_live *l)
+{
+    (void)kill(l->c->pid, SIGKILL);
+    manager_world_wait(w, l, shim_is_gone);
+    assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
+    manager_world_settle(w);
+}
+
+/* ---- tests -------------------------------------------------------------------------------- */
+
+static void test_life_of_a_container(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = node_of(w);
+    struct nm_exception why;
+    struct nm_live *l;
+    struct wanted a;
+
+    want(&a, 5, 64, false, 0);
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), NM_YARN_REFUSED);
+    assert_non_null(strstr(why.message, "relaunch"));
+    assert_int_equal(status_of(n, NULL).state, 2); /* it is prepared, and that is called running */
+    assert_int_equal(status_of(n, NULL).sub_state, 1);
+    l = run(w);
+    assert_string_equal(l->c->id, "container_1410901177871_0001_01_000005");
+    assert_string_equal(l->c->app, "application_1410901177871_0001");
+    assert_int_equal(status_of(n, NULL).sub_state, 2);
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
+    assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "Enough.", &why), 0);
+    assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Too late.", &why), 0);
+    assert_int_equal(n_news, 0);
+    end_it(w, l);
+    assert_int_equal(n_news, 1);
+    assert_int_equal(n_preparations, 0);
+    assert_int_equal(ended_containers, 1);
+    assert_int_equal(status_of(n, NULL).state, 3);
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_MASTER);
+    assert_non_null(strstr(status_of(n, NULL).diagnostics, "Enough."));
+    nm_yarn_node_acknowledge(n, &a.ids.container);
+    assert_int_equal(count(n), 0);
+    nm_yarn_node_acknowledge(n, &a.ids.container);
+    assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "", &why), 0);
+    nm_yarn_node_free(n);
+}
+
+static void test_strangers_are_refused(void **state)
+{
+    struct nm_yarn_node *n = node_of(*state);
+    Yarn__ContainerStatus *s;
+    struct nm_exception why;
+    struct nm_arena arena;
+    struct wanted a;
+
+    want(&a, 6, 64, false, 0);
+    nm_arena_init(&arena, 1 << 16, NULL);
+    assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "", &why), NM_YARN_REFUSED);
+    assert_non_null(strstr(why.message, "is not handled by this NodeManager"));
+    assert_int_equal(nm_yarn_node_status(n, &a.ids.container, &arena, &s, &why), NM_YARN_REFUSED);
+    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 1, &why), NM_YARN_REFUSED);
+    assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
+    nm_arena_done(&arena);
+    nm_yarn_node_free(n);
+}
+
+/* What can't run is taken on, and told as ended. */
+static void test_what_never_runs(void **state)
+{
+    struct nm_yarn_node *n = node_of(*state);
+    struct nm_exception why;
+    struct wanted a;
+
+    no_place = "No directory is good.";
+    want(&a, 7, 64, false, 0);
+    assert_int_equal(start(n, &a, "true", &why), 0);
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_DISKS_FAILED);
+    assert_string_equal(status_of(n, NULL).diagnostics, no_place);
+    nm_yarn_node_acknowledge(n, &a.ids.container);
+    no_place = NULL;
+    want(&a, 8, 5000, true, 0); /* more than the node has */
+    assert_int_equal(start(n, &a, "true", &why), 0);
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_NODE);
+    nm_yarn_node_acknowledge(n, &a.ids.container);
+    nm_yarn_node_end_application(n, &a.ids.application);
+    want(&a, 9, 64, false, 0);
+    assert_int_equal(start(n, &a, "true", &why), 0);
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_AFTER_APP);
+    nm_yarn_node_free(n);
+}
+
+static void test_preparation_fails(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = node_of(w);
+    struct nm_exception why;
+    struct wanted a;
+
+    want(&a, 10, 64, true, 0);
+    assert_int_equal(start(n, &a, "true", &why), 0);
+    prepared->listener.ended(prepared, -EIO, "There is no such file.", prepared->listener.userdata);
+    manager_world_settle(w);
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
+    assert_int_equal(status_of(n, NULL).state, 3);
+    assert_non_null(strstr(status_of(n, NULL).diagnostics, "There is no such file."));
+    assert_int_equal(n_preparations, 0);
+    nm_yarn_node_free(n);
+}
+
+static void test_update(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = node_of(w);
+    struct nm_exception why;
+    struct nm_live *l;
+    struct wanted a;
+    size_t increased;
+
+    want(&a, 11, 64, true, 0);
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+    l = run(w);
+    want(&a, 11, 64, false, 1);
+    assert_int_equal(update(n, &a, &why), 0);
+    assert_int_equal(l->c->view.type, NM_GUARANTEED);
+    assert_int_equal(status_of(n, &increased).execution_type, 1);
+    assert_int_equal(increased, 0);
+    assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED); /* a second time */
+    assert_non_null(strstr(why.message, "version [1] >= requested version [1]"));
+    want(&a, 11, 96, false, 2);
+    assert_int_equal(update(n, &a, &why), 0);
+    assert_int_equal(l->c->view.request.memory_bytes, 96 * MIB);
+    (void)status_of(n, &increased);
+    assert_int_equal(increased, 1);
+    nm_yarn_node_reported(n);
+    (void)status_of(n, &increased);
+    assert_int_equal(increased, 0);
+    nm_yarn_node_free(n);
+}
+
+static void test_end_of_an_application(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = node_of(w);
+    struct nm_exception why;
+    struct nm_live *l;
+    struct wanted a;
+
+    want(&a, 12, 64, false, 0);
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+    l = run(w);
+    nm_yarn_node_end_application(n, &a.ids.application);
+    nm_yarn_node_end_application(n, &a.ids.application);
+    assert_int_equal(ended_applications, 0);
+    end_it(w, l);
+    assert_int_equal(count(n), 0); /* nobody is there to acknowledge it */
+    assert_int_equal(ended_applications, 1);
+    assert_int_equal(n_forgotten, 1);
+    nm_yarn_node_free(n);
+}
+
+/* With what is in the journal a new nmd tells the same. */
+static void test_restart(void **state)
+{
+    Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = node_of(w);
+    struct nm_exception why;
+    struct nm_arena arena;
+    struct wanted a;
+
+    want(&a, 13, 64, false, 0);
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+    nm_yarn_node_free(n);
+    manager_world_restart(w);
+    n = node_of(w);
+    assert_false(prepared->is_running); /* it has to be made ready anew */
+    nm_arena_init(&arena, 1 << 20, NULL);
+    assert_int_equal(nm_yarn_node_report_all(n, &arena, &request), 0);
+    assert_int_equal(request.n_containers, 1);
+    assert_int_equal(request.containers[0]->state, 2);
+    assert_int_equal(request.containers[0]->resource->memory, 64);
+    assert_int_equal(request.n_applications, 1);
+    assert_int_equal(request.applications[0]->id, 1);
+    nm_arena_done(&arena);
+    assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Away.", &why), 0);
+    manager_world_settle(w);
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM);
+    nm_yarn_node_free(n);
+    manager_world_restart(w);
+    n = node_of(w);
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM); /* until it is acknowledged */
+    nm_yarn_node_acknowledge(n, &a.ids.container);
+    assert_int_equal(count(n), 0);
+    nm_yarn_node_free(n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_life_of_a_container), TEST(test_strangers_are_refused), TEST(test_what_never_runs),
+        TEST(test_preparation_fails),   TEST(test_update),                TEST(test_end_of_an_application),
+        TEST(test_restart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
