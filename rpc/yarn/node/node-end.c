@@ -55,9 +55,8 @@ void nm_yarn_item_ended(struct nm_yarn_item *i, const struct nm_container *c)
     complete(i, nm_yarn_exit_code(c), text ?: "");
     nm_arena_done(&arena);
     nm_yarn_launcher_end_container(n->p.launcher, i->app->submitter, i->app->text, i->text);
-    /* Nobody asks for what is left of an application that is over. */
     if (i->app->ended)
-        nm_yarn_item_forget(i);
+        (void)sd_event_source_set_enabled(n->sweep, SD_EVENT_ONESHOT);
 }
 
 void nm_yarn_item_forget(struct nm_yarn_item *i)
@@ -71,6 +70,15 @@ void nm_yarn_item_forget(struct nm_yarn_item *i)
     nm_yarn_recent_note(n, i->text, nm_now_usec());
     nm_yarn_items_remove(&n->items, i);
     nm_yarn_app_settle(n, app);
+}
+
+void nm_yarn_node_sweep(struct nm_yarn_node *n)
+{
+    for (struct nm_yarn_item *i = n->items.first, *next; i; i = next) {
+        next = i->next;
+        if (i->completed && i->app->ended)
+            nm_yarn_item_forget(i);
+    }
 }
 
 int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struct nm_exception *why)
@@ -149,14 +157,11 @@ void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__Applicat
     app->ended = true;
     /* Held, since with its last container it would go. */
     app->n_items++;
-    for (struct nm_yarn_item *i = n->items.first, *next; i; i = next) {
-        next = i->next;
-        if (i->app == app && i->completed)
-            nm_yarn_item_forget(i);
-        else if (i->app == app)
+    for (struct nm_yarn_item *i = n->items.first; i; i = i->next)
+        if (i->app == app)
             (void)end_item(i, NM_YARN_KILLED_AFTER_APP, "Container killed on application-finish event from the "
                            "ResourceManager.", &problem);
-    }
+    nm_yarn_node_sweep(n);
     app->n_items--;
     nm_yarn_app_settle(n, app);
 }

@@ -32,6 +32,7 @@ struct nm_yarn_recent {
 struct nm_yarn_node {
     struct nm_yarn_node_params p;
     struct nm_subscription *subscription;
+    sd_event_source *sweep; /* comes when something is to be forgotten, which isn't done while the manager tells of it */
     struct nm_yarn_items items;
     char host[256]; /* "": not known yet */
     int32_t port, web_port;
@@ -59,6 +60,8 @@ void nm_yarn_item_end_early(struct nm_yarn_item *i, int32_t status, const char *
 void nm_yarn_item_ended(struct nm_yarn_item *i, const struct nm_container *c);
 /* Nobody has to hear of it any more. */
 void nm_yarn_item_forget(struct nm_yarn_item *i);
+/* What has ended of applications that are over: nobody asks for it any more. */
+void nm_yarn_node_sweep(struct nm_yarn_node *n);
 /* When it is over and nothing of it is left. */
 void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app);
 /* Refuses: there is no such container here. */

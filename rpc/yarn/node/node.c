@@ -23,6 +23,13 @@ static void on_event(const struct nm_event *e, void *userdata)
         nm_yarn_item_ended(i, e->container);
 }
 
+static int on_sweep(sd_event_source *source, void *userdata)
+{
+    (void)source;
+    nm_yarn_node_sweep(userdata);
+    return 0;
+}
+
 /* ---- what an earlier nmd has left --------------------------------------------------------- */
 
 static void abandon(struct nm_yarn_node *n, const struct nm_container *c)
@@ -133,7 +140,11 @@ int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_no
         return -ENOMEM;
     n->p = *params;
     nm_yarn_items_init(&n->items);
-    r = nm_manager_subscribe(n->p.manager, on_event, n, &n->subscription);
+    r = sd_event_add_defer(n->p.event, &n->sweep, on_sweep, n);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(n->sweep, SD_EVENT_OFF);
+    if (r >= 0)
+        r = nm_manager_subscribe(n->p.manager, on_event, n, &n->subscription);
     if (r >= 0)
         r = adopt_all(n);
     if (r < 0)
@@ -147,6 +158,7 @@ struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n)
     if (!n)
         return NULL;
     nm_subscription_free(n->subscription);
+    sd_event_source_disable_unref(n->sweep);
     nm_yarn_items_done(&n->items);
     free(n);
     return NULL;
