@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The cluster's containers on a whole manager with real journal, shims and commands. The launcher is the test's: what it
- * is asked for is noted, and ready when the test says so.
+ * The cluster's containers on a whole manager with real journal, shims and commands. The launcher is the test's: what
+ * it is asked for is noted, and ready when the test says so.
  */
 
 #include <setjmp.h>

@@ -131,7 +131,8 @@ int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, i
         return r;
     if (command < 1 || command >= (int32_t)NM_ARRAY_SIZE(signals)) {
         nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN,
-                         "There is no signal command %d: 1 is a thread dump, 2 graceful and 3 forceful shutdown.", command);
+                         "There is no signal command %d: 1 is a thread dump, 2 graceful and 3 forceful shutdown.",
+                         command);
         return NM_YARN_REFUSED;
     }
     r = nm_manager_signal(n->p.manager, NM_YARN_OWNER, i->text, signals[command], &problem);

@@ -32,7 +32,7 @@ struct nm_yarn_recent {
 struct nm_yarn_node {
     struct nm_yarn_node_params p;
     struct nm_subscription *subscription;
-    sd_event_source *sweep; /* comes when something is to be forgotten, which isn't done while the manager tells of it */
+    sd_event_source *sweep; /* comes when something is to be forgotten: not while the manager tells of it */
     struct nm_yarn_items items;
     char host[256]; /* "": not known yet */
     int32_t port, web_port;
