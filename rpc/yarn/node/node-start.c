@@ -119,6 +119,7 @@ static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_
     const Hadoop__ContainerTokenIdentifier *t = i->token;
     _cleanup_free_ char *workdir =
         nm_yarn_work_dir(i->record->local_dir, i->app->submitter, i->app->text, i->text);
+    _cleanup_free_ char *log_dir = nm_yarn_log_dir(i->record->log_dir, i->app->text, i->text);
     bool is_master = t->container_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__APPLICATION_MASTER;
     struct nm_caller who = caller_of(i);
     const struct nm_container *c;
@@ -134,6 +135,7 @@ static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_
         .vcores_milli = (uint32_t)t->resource->vcores * 1000,
         .argv = nm_yarn_launcher_command(i->record->context, &arena),
         .workdir = workdir,
+        .log_dir = log_dir,
         .user = i->record->user,
         .exempt = is_master,
         .owner = NM_YARN_OWNER,
@@ -142,7 +144,7 @@ static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_
         .prepare = true,
         .keep_result = true,
     };
-    if (s.argv && workdir)
+    if (s.argv && workdir && log_dir)
         r = nm_manager_submit(i->node->p.manager, &who, &s, &c, problem);
     nm_arena_done(&arena);
     return r;
