@@ -126,8 +126,11 @@ fuzz_hadoop_token_SOURCES = %D%/fuzz-hadoop-token.c $(fuzz_main)
 fuzz_hadoop_token_LDFLAGS = $(fuzz_ldflags)
 fuzz_hadoop_token_LDADD = libnm-hadoop.la
 
-# rpc/yarn: the cluster's configuration, ids, and what is to run
-fuzz_programs += fuzz-yarn-conf fuzz-yarn-context fuzz-yarn-ids
+# rpc/yarn: the cluster's configuration, ids, what is to run, and who may have it
+fuzz_programs += fuzz-yarn-conf fuzz-yarn-context fuzz-yarn-ids fuzz-yarn-request
+fuzz_yarn_request_SOURCES = %D%/fuzz-yarn-request.c $(fuzz_main)
+fuzz_yarn_request_LDFLAGS = $(fuzz_ldflags)
+fuzz_yarn_request_LDADD = libnm-yarn.la
 fuzz_yarn_context_SOURCES = %D%/fuzz-yarn-context.c $(fuzz_main)
 fuzz_yarn_context_LDFLAGS = $(fuzz_ldflags)
 fuzz_yarn_context_LDADD = libnm-yarn.la
