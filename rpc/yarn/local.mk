@@ -50,6 +50,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/state.c %D%/state.h \
 	%D%/value.c %D%/value.h \
 	%D%/token-check.c %D%/token-check.h \
+	%D%/trackers.c %D%/trackers.h \
 	%D%/used-tokens.c %D%/used-tokens.h \
 	%D%/yarn.c %D%/yarn.h
 nodist_libnm_yarn_la_SOURCES = $(yarn_wire)

@@ -31,7 +31,11 @@ struct nm_yarn_address {
 
 /* What they came to. */
 struct nm_yarn_settings {
-    struct nm_yarn_address tracker; /* of the resource manager */
+    struct nm_yarn_address tracker; /* of the resource manager, where there is one only */
+    bool ha;                        /* there are several: these */
+    char **rm_ids;
+    struct nm_yarn_address *trackers;
+    size_t n_trackers;
     uint64_t retry_usec, connect_usec, rpc_timeout_usec;
     struct nm_yarn_address node, web; /* host "0.0.0.0": whatever this host is called */
     int64_t memory_mib, vcores;       /* -1: as the node has */

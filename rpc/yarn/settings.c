@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "rpc/yarn/sources.h"
+#include "rpc/yarn/trackers.h"
 #include "rpc/yarn/value.h"
 
 #define SHOWN_SIZE 120
@@ -26,6 +27,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
     free(s->sources);
     for (size_t i = 0; i < nm_yarn_n_keys; i++)
         nm_yarn_value_done(&nm_yarn_keys[i], s);
+    nm_yarn_trackers_free(s->trackers, s->n_trackers);
     json_decref(s->name_nodes);
     json_decref(s->commands);
     free(s);
@@ -154,6 +156,8 @@ int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, voi
         r = read_key(c, i, s, ret_message);
     for (size_t i = 0; r == 0 && i < nm_yarn_n_rules; i++)
         r = check_rule(c, &nm_yarn_rules[i], warn, userdata, ret_message);
+    if (r == 0 && s->ha)
+        r = nm_yarn_trackers_read(c, s->rm_ids, &s->trackers, &s->n_trackers, ret_message);
     if (r == 0)
         r = nm_yarn_sources_read(c, &s->name_nodes, &s->commands);
     if (r == 0)

@@ -60,6 +60,7 @@ struct nm_yarn {
     char host[256];  /* "": not known yet */
     uint8_t client_id[16];
     unsigned attempts; /* of connections, for one address after the other */
+    unsigned tracker;  /* counts the ResourceManagers that were given up, for one after the other */
     bool well;       /* as the log has it */
     uint64_t sent_usec, beat_usec;
     struct nm_upstream shown;
@@ -67,6 +68,13 @@ struct nm_yarn {
     void (*left)(void *userdata);
     void *left_userdata;
 };
+
+/* The ResourceManager that is asked now. */
+static const struct nm_yarn_address *tracker_of(const struct nm_yarn *y)
+{
+    return y->settings->n_trackers > 0 ? &y->settings->trackers[y->tracker % y->settings->n_trackers]
+                                       : &y->settings->tracker;
+}
 
 /* ---- what there is to see ----------------------------------------------------------------- */
 
@@ -86,8 +94,7 @@ static void show(void *userdata, struct nm_upstream *ret)
     *ret = y->shown;
     ret->kind = "yarn";
     ret->state = state_name(y);
-    (void)snprintf(ret->address, sizeof ret->address, "%s:%u", y->settings->tracker.host,
-                   (unsigned)y->settings->tracker.port);
+    (void)snprintf(ret->address, sizeof ret->address, "%s:%u", tracker_of(y)->host, (unsigned)tracker_of(y)->port);
     if (*y->host)
         (void)snprintf(ret->node, sizeof ret->node, "%s:%d", y->host, y->id.port);
     (void)snprintf(ret->trouble, sizeof ret->trouble, "%s", y->state.trouble);
@@ -118,7 +125,7 @@ nm_printf(3, 4) static void say(struct nm_yarn *y, int level, const char *format
 /* The log hears of changes, not of each of a thousand attempts. */
 static void note_change(struct nm_yarn *y)
 {
-    const struct nm_yarn_address *rm = &y->settings->tracker;
+    const struct nm_yarn_address *rm = tracker_of(y);
     bool well = y->state.phase == NM_YARN_RUNNING && y->state.failures == 0 && y->shown.heartbeats > 0;
 
     if (y->state.phase == NM_YARN_STOPPED)
@@ -190,12 +197,18 @@ static void take_step(struct nm_yarn *y, struct nm_yarn_step step)
     hasten(y);
 }
 
+/* Of several ResourceManagers the next may be the active one: one that isn't may answer as well, to say so. */
 static void failed(struct nm_yarn *y, int error, const struct nm_exception *why)
 {
+    struct nm_yarn_step step;
+
     if (y->left)
         return;
     y->shown.failures++;
-    take_step(y, nm_yarn_state_failed(&y->state, error, why, any_number()));
+    step = nm_yarn_state_failed(&y->state, error, why, any_number());
+    step.reconnect |= y->settings->ha;
+    take_step(y, step);
+    y->tracker++;
 }
 
 static void note_answer(struct nm_yarn *y)
@@ -430,7 +443,7 @@ static void on_rm_resolved(const struct nm_resolved *rm, void *userdata)
     if (y->left)
         return;
     if (rm->error != 0 || rm->n == 0) {
-        fail_to_resolve(y, y->settings->tracker.host, rm->error ?: EAI_NONAME);
+        fail_to_resolve(y, tracker_of(y)->host, rm->error ?: EAI_NONAME);
         return;
     }
     r = connect_to(y, rm);
@@ -443,7 +456,7 @@ static void on_rm_resolved(const struct nm_resolved *rm, void *userdata)
 /* Each time anew: a ResourceManager may have moved, and that is a reason why it doesn't answer. */
 static void find_rm(struct nm_yarn *y)
 {
-    const struct nm_yarn_address *rm = &y->settings->tracker;
+    const struct nm_yarn_address *rm = tracker_of(y);
     int r = nm_resolve_new(y->event, rm->host, rm->port, on_rm_resolved, y, &y->resolve);
 
     if (r < 0)

@@ -79,7 +79,8 @@ static void try_token(struct world *w, const Hadoop__Token *m, struct nm_arena *
 
 static void try_start(struct world *w, struct nm_bytes bytes, struct nm_arena *a)
 {
-    const Yarn__StartRequest *r = (const Yarn__StartRequest *)nm_arena_unpack(a, &yarn__start_request__descriptor, bytes);
+    const Yarn__StartRequest *r =
+        (const Yarn__StartRequest *)nm_arena_unpack(a, &yarn__start_request__descriptor, bytes);
 
     for (size_t i = 0; r && i < r->n_starts; i++)
         if (r->starts[i]->token)

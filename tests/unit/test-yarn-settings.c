@@ -159,6 +159,41 @@ static void test_sources(void **state)
     }
 }
 
+#define AND(name, value) "</value></property><property><name>yarn.resourcemanager." name "</name><value>" value
+#define HA_IDS(ids) "true" AND("ha.rm-ids", ids)
+
+/* Several ResourceManagers, each with an address of its own or with a name alone. */
+static void test_several_rms(void **state)
+{
+    static const struct {
+        const char *value, *part;
+    } wrong[] = {
+        {"true", "ha.rm-ids has no id"},
+        {HA_IDS("a,b") AND("hostname.a", "x"), "has 'b', but neither"},
+        {HA_IDS("a") AND("resource-tracker.address.a", "x"), "resource-tracker.address.a = 'x': must be HOST:PORT"},
+        {HA_IDS("a") AND("hostname.a", "x y"), "must be HOST:PORT"},
+    };
+    struct nm_yarn_settings *s = NULL;
+    unsigned warnings;
+    char *message;
+
+    (void)state;
+    assert_int_equal(read_with("yarn.resourcemanager.ha.enabled",
+                               HA_IDS("a, b") AND("hostname.a", "one") AND("resource-tracker.address.b", "two:9"),
+                               &s, &message, &warnings), 0);
+    assert_int_equal(s->n_trackers, 2);
+    assert_string_equal(s->trackers[0].host, "one");
+    assert_int_equal(s->trackers[0].port, 8031);
+    assert_int_equal(s->trackers[1].port, 9);
+    nm_yarn_settings_free(s);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(wrong); i++) {
+        assert_true(read_with("yarn.resourcemanager.ha.enabled", wrong[i].value, &s, &message, &warnings) < 0);
+        if (!message || !strstr(message, wrong[i].part))
+            fail_msg("%s: %s", wrong[i].value, message ?: "no message");
+        free(message);
+    }
+}
+
 static void test_bad_values(void **state)
 {
     static const struct {
@@ -225,7 +260,6 @@ static void test_rules(void **state)
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle2", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.resource-plugins", "", 0, 0},
         {"yarn.nodemanager.resource-plugins", "yarn.io/gpu", -EOPNOTSUPP, 0},
-        {"yarn.resourcemanager.ha.enabled", "true", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.distributed-scheduling.enabled", "true", -EOPNOTSUPP, 0},
         {"yarn.log-aggregation-enable", "true", 0, 1},
         {"yarn.nodemanager.runtime.linux.allowed-runtimes", "default,docker", 0, 1},
@@ -300,7 +334,8 @@ static void test_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_bad_values),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_several_rms),
+        cmocka_unit_test(test_bad_values),
         cmocka_unit_test(test_lists),    cmocka_unit_test(test_sources), cmocka_unit_test(test_rules),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_nmds_own_keys),

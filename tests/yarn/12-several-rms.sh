@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 120
+#
+# A cluster with two ResourceManagers: nmd finds the one that answers, and goes over to the other when it ends.
+# shellcheck source=tests/yarn/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+read -r first second < <(free_ports 2)
+rm_configure --stock "${node_site[@]}" yarn.resourcemanager.ha.enabled=true yarn.resourcemanager.ha.rm-ids=one,two \
+    "yarn.resourcemanager.resource-tracker.address.one=127.0.0.1:$first" \
+    "yarn.resourcemanager.resource-tracker.address.two=127.0.0.1:$second"
+need 'a machine to measure' node_proc_start 1000 2
+node_configure
+
+pids=()
+rms_end() { for pid in "${pids[@]}"; do end_process "$pid"; done; }
+at_exit rms_end
+well() { # PORT: one that answers what it should
+    python3 "$(dirname "$0")/strange-rm.py" "$1" well 1 >>"$dir/rms.out" 2>&1 &
+    pids+=("$!")
+}
+runs_at() { upstream_is running && [ "$(upstream_of .address)" = "127.0.0.1:$1" ]; } # PORT
+
+need 'nmd starts without any' node_start
+check 'and says so' wait_until 10 upstream_is unreachable
+well "$second"
+check 'the second one is found' wait_until 30 runs_at "$second"
+well "$first"
+end_process "${pids[0]}"
+check 'when it ends, the first' wait_until 30 runs_at "$first"
+nmd_stop
+is 'nmd ends in good order' "$?" 0
+done_testing
