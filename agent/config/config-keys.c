@@ -94,6 +94,9 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "Opportunistic containers that may wait. One more is refused at once, so that "
                 "whoever submits can choose another node. Guaranteed containers are not counted. "
                 "Where a lower limit finds more, the newest are discarded."},
+    {"queue", "policy", NM_CONFIG_QUEUE_POLICY, FIELD(queue_policy), .fallback = "by-length",
+     .meaning = "How much may wait. by-length: max-length opportunistic containers. by-resources: any number whose "
+                "requests, with those of guaranteed containers that wait, together fit the node: one more is refused."},
     {"queue", "max-per-user", NM_CONFIG_COUNT, FIELD(queue_max_per_user), .fallback = "auto",
      RANGE("1", "1000000"), WORD("auto", 0),
      .meaning = "How many of these one user may have waiting, so that nobody fills the queue for all others. "

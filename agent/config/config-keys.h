@@ -18,6 +18,7 @@ enum nm_config_type {
     NM_CONFIG_BOOL,     /* bool */
     NM_CONFIG_MODE,     /* mode_t */
     NM_CONFIG_VICTIM_ORDER,
+    NM_CONFIG_QUEUE_POLICY,
     NM_CONFIG_QUEUE_ORDER,
     NM_CONFIG_PATH,    /* char *, absolute or "" */
     NM_CONFIG_GROUP,   /* char *, a group's name or "" */

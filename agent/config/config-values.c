@@ -54,6 +54,7 @@ static int parse_small(enum nm_config_type type, const char *s, uint64_t *ret)
 {
     enum nm_victim_order victim_order;
     enum nm_queue_order queue_order;
+    enum nm_queue_policy queue_policy;
     uint32_t vcores_milli;
     double fraction;
     bool b;
@@ -84,6 +85,11 @@ static int parse_small(enum nm_config_type type, const char *s, uint64_t *ret)
         r = nm_queue_order_from_string(s, &queue_order);
         if (r >= 0)
             *ret = queue_order;
+        return r;
+    case NM_CONFIG_QUEUE_POLICY:
+        r = nm_queue_policy_from_string(s, &queue_policy);
+        if (r >= 0)
+            *ret = queue_policy;
         return r;
     default:
         return -EINVAL;
@@ -147,6 +153,9 @@ static void store_number(const struct nm_config_key *k, void *field, uint64_t v)
     case NM_CONFIG_QUEUE_ORDER:
         *(enum nm_queue_order *)field = (enum nm_queue_order)v;
         break;
+    case NM_CONFIG_QUEUE_POLICY:
+        *(enum nm_queue_policy *)field = (enum nm_queue_policy)v;
+        break;
     default: /* COUNT, VCORES, MODE: all 32 bits wide */
         *(uint32_t *)field = (uint32_t)v;
         break;
@@ -169,6 +178,8 @@ static uint64_t fetch_number(const struct nm_config_key *k, const void *field)
         return *(const enum nm_victim_order *)field;
     case NM_CONFIG_QUEUE_ORDER:
         return *(const enum nm_queue_order *)field;
+    case NM_CONFIG_QUEUE_POLICY:
+        return *(const enum nm_queue_policy *)field;
     default:
         return *(const uint32_t *)field;
     }
@@ -387,6 +398,9 @@ static void print_number(const struct nm_config_key *k, uint64_t v, char *buf, s
     case NM_CONFIG_QUEUE_ORDER:
         (void)snprintf(buf, size, "%s", nm_queue_order_name((enum nm_queue_order)v));
         break;
+    case NM_CONFIG_QUEUE_POLICY:
+        (void)snprintf(buf, size, "%s", nm_queue_policy_name((enum nm_queue_policy)v));
+        break;
     default:
         (void)snprintf(buf, size, "%" PRIu64, v);
         break;
@@ -427,7 +441,7 @@ const char *nm_config_get(const struct nm_config *c, const struct nm_config_key 
 /* "a, b or c" */
 static void print_orders(const struct nm_config_key *k, char *buf, size_t size)
 {
-    static const uint64_t last = 3; /* both orders have four */
+    const uint64_t last = k->type == NM_CONFIG_QUEUE_POLICY ? 1 : 3; /* both orders have four */
     size_t at = 0;
 
     for (uint64_t v = 0; v <= last && at < size; v++) {
@@ -457,7 +471,8 @@ const char *nm_config_allowed(const struct nm_config_key *key, char *buf, size_t
     };
 
     assert(size > 0);
-    if (key->type == NM_CONFIG_VICTIM_ORDER || key->type == NM_CONFIG_QUEUE_ORDER)
+    if (key->type == NM_CONFIG_VICTIM_ORDER || key->type == NM_CONFIG_QUEUE_ORDER ||
+        key->type == NM_CONFIG_QUEUE_POLICY)
         print_orders(key, buf, size);
     else if (!key->min)
         (void)snprintf(buf, size, "%s", nouns[key->type]);

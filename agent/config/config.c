@@ -124,6 +124,11 @@ static int check_pair(const struct nm_config *c, const struct nm_config_place *p
         if (p->line)
             (void)snprintf(where, sizeof where, "%s:%u: ", p->file, p->line);
     }
+    for (unsigned i = 0; i < 2 && !*where && c->sources; i++) /* in no file of nmd's: a default from elsewhere */
+        if (c->sources[k[i] - nm_config_keys]) {
+            (void)snprintf(where, sizeof where, "%s: ", c->sources[k[i] - nm_config_keys]);
+            at = i;
+        }
     for (unsigned i = 0; i < 2; i++)
         nm_config_get(c, k[i], value[i], sizeof value[i]);
     return nm_fail(ret_message, -EINVAL, "%s[%s] %s = %s: must be %s [%s] %s, which is %s, %s",

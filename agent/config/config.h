@@ -33,6 +33,7 @@ struct nm_config {
     /* [queue] */
     uint32_t queue_max_length;
     uint32_t queue_max_per_user; /* of who isn't an administrator; 0 = auto: three quarters */
+    enum nm_queue_policy queue_policy;
     enum nm_queue_order queue_order;
     uint64_t backfill_usec;
     /* [preemption] */

@@ -168,6 +168,7 @@ static void copy_policy(const struct nm_config *c, struct nm_policy_settings *s)
     s->warmup_usec = c->warmup_usec;
     s->warmup_samples = c->warmup_samples;
     s->queue_max_length = c->queue_max_length;
+    s->queue_policy = c->queue_policy;
     s->queue_order = c->queue_order;
     s->backfill_usec = c->backfill_usec;
     s->victim_order = c->victim_order;

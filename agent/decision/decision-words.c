@@ -270,7 +270,11 @@ static void why_user(struct nm_text *t, const struct nm_decision *d)
 
 static void why_queue_full(struct nm_text *t, const struct nm_decision *d)
 {
-    nm_text_add(t,
+    if (d->queue_max_length == UINT32_MAX)
+        nm_text_add(t, "the %" PRIu32 " opportunistic containers in the queue and whatever else waits already ask for "
+                       "so much that it doesn't fit the node beside them", d->queue_length);
+    else
+        nm_text_add(t,
                 "the queue is full: %" PRIu32 " opportunistic containers wait, and %" PRIu32 " may",
                 d->queue_length, d->queue_max_length);
 }
@@ -459,7 +463,7 @@ static const char *refuse_advice(const struct nm_decision *d)
     case NM_REASON_GUARANTEED_FULL:
         return "wait until a guaranteed container ends, ask for less, or run it as opportunistic";
     case NM_REASON_QUEUE_FULL:
-        return "submit it again later, or have the queue's max-length raised in nmd.conf";
+        return "submit it again later, or have the queue made longer in nmd.conf ([queue] max-length and policy)";
     default:
         return wait_advice(d);
     }

@@ -227,8 +227,11 @@ static void add_numbers(struct nm_text *t, const struct nm_decision *d)
         nm_text_add_amount(t, NM_CPU, d->request.cpu_millicores);
         nm_text_add(t, ".\n");
     }
-    if (d->kind == NM_DECISION_QUEUE || d->kind == NM_DECISION_REFUSE ||
-        d->kind == NM_DECISION_SHED)
+    if (d->kind != NM_DECISION_QUEUE && d->kind != NM_DECISION_REFUSE && d->kind != NM_DECISION_SHED)
+        return;
+    if (d->queue_max_length == UINT32_MAX)
+        nm_text_add(t, "  Queue: %" PRIu32 " opportunistic containers wait.\n", d->queue_length);
+    else
         nm_text_add(t,
                     "  Queue: %" PRIu32 " of at most %" PRIu32 " opportunistic containers wait.\n",
                     d->queue_length, d->queue_max_length);

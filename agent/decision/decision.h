@@ -64,7 +64,7 @@ struct nm_decision {
     struct nm_resources capacity;
     struct nm_fractions over_allocation_threshold, preemption_threshold;
     uint32_t consecutive_samples, cpu_samples;
-    uint32_t queue_length, queue_max_length;
+    uint32_t queue_length, queue_max_length; /* UINT32_MAX: their number has no limit, but what they ask for */
     enum nm_victim_order victim_order;
     struct nm_resources predicted, regained; /* of a SQUEEZE: predicted.cpu_millicores is the limit,
                                                 0: lifted, with the reason CPU_OVER_BETA (tightened)

@@ -219,7 +219,7 @@ static void fill_node(struct nm_manager *m, struct nm_decision *d)
     d->over_allocation_threshold = s->over_allocation_threshold;
     d->preemption_threshold = s->preemption_threshold;
     d->cpu_samples = s->cpu_samples;
-    d->queue_max_length = s->queue_max_length;
+    d->queue_max_length = s->queue_policy == NM_QUEUE_BY_LENGTH ? s->queue_max_length : UINT32_MAX;
     d->victim_order = s->victim_order;
     for (size_t i = 0; i < m->n_live; i++) {
         const struct nm_view *v = m->views[i];

@@ -277,7 +277,7 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
         s.over_allocation = false;
     }
     m->decided_usec = in.now_usec;
-    if (m->shed_due)
+    if (m->shed_due && s.queue_policy == NM_QUEUE_BY_LENGTH)
         in.shed_to = s.queue_max_length;
     m->shed_due = false;
     nm_policy_decide(m->policy, &s, &in, v);

@@ -247,6 +247,10 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason,
     (void)snprintf(have, sizeof have, "%s and %.2f CPUs",
                    nm_format_size(cap->memory_bytes, b, sizeof b),
                    (double)cap->cpu_millicores / 1000);
+    if (reason == NM_REASON_QUEUE_FULL && m->settings.queue_policy == NM_QUEUE_BY_RESOURCES)
+        return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
+                              "What waits in the queue already and this request (%s) together are larger than the "
+                              "node, which offers %s. Try again later, or as --guaranteed.", want, have);
     if (reason == NM_REASON_QUEUE_FULL)
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
                               "The queue holds %u opportunistic containers already, its maximum "

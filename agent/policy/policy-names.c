@@ -21,6 +21,11 @@ static const char *const queue_orders[] = {
     [NM_QUEUE_NEARLY_DONE_APP_FIRST] = "nearly-done-app-first",
 };
 
+static const char *const queue_policies[] = {
+    [NM_QUEUE_BY_LENGTH] = "by-length",
+    [NM_QUEUE_BY_RESOURCES] = "by-resources",
+};
+
 /* Words of the interface and of the journal: a name that was once given stays. */
 static const char *const reasons[NM_REASON_COUNT] = {
     [NM_REASON_NONE] = "none",
@@ -101,6 +106,21 @@ int nm_queue_order_from_string(const char *s, enum nm_queue_order *ret)
     if (i < 0)
         return i;
     *ret = (enum nm_queue_order)i;
+    return 0;
+}
+
+const char *nm_queue_policy_name(enum nm_queue_policy p)
+{
+    return queue_policies[p];
+}
+
+int nm_queue_policy_from_string(const char *s, enum nm_queue_policy *ret)
+{
+    int i = lookup(queue_policies, NM_ARRAY_SIZE(queue_policies), s);
+
+    if (i < 0)
+        return i;
+    *ret = (enum nm_queue_policy)i;
     return 0;
 }
 

@@ -25,6 +25,12 @@ enum nm_queue_order {
                                          application */
 };
 
+/* How much may wait. */
+enum nm_queue_policy {
+    NM_QUEUE_BY_LENGTH,    /* "by-length": so many opportunistic containers (default) */
+    NM_QUEUE_BY_RESOURCES, /* "by-resources": what all that wait ask for fits the node */
+};
+
 struct nm_policy_settings {
     struct nm_resources capacity; /* C: what the node offers */
     struct nm_resources reserve;  /* node-level use that belongs to the system and is not charged to
@@ -36,6 +42,7 @@ struct nm_policy_settings {
     uint32_t warmup_samples;
     uint32_t queue_max_length; /* opportunistic containers waiting; guaranteed ones are not
                                   counted */
+    enum nm_queue_policy queue_policy;
     enum nm_queue_order queue_order;
     uint64_t backfill_usec; /* for so long may those that have passed a larger head of the queue hold it up;
                                0: none passes */

@@ -359,13 +359,25 @@ enum nm_reason nm_policy_hold_reason(const struct nm_policy_verdict *verdict,
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/* `waiting`: what those ask for that wait already, guaranteed ones as well; `queued`: how many of them are not. */
+static bool queue_has_room(const struct nm_policy_settings *s, const uint64_t waiting[NM_RESOURCE_COUNT],
+                           uint32_t queued, const struct nm_resources *request)
+{
+    uint64_t sum[NM_RESOURCE_COUNT] = {waiting[NM_MEMORY], waiting[NM_CPU]};
+
+    if (s->queue_policy == NM_QUEUE_BY_LENGTH)
+        return queued < s->queue_max_length;
+    add_resources(sum, request);
+    return sum[NM_MEMORY] <= s->capacity.memory_bytes && sum[NM_CPU] <= s->capacity.cpu_millicores;
+}
+
 enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
                                        struct nm_view *const *views, size_t n_views,
                                        enum nm_execution_type type,
                                        const struct nm_resources *request,
                                        const struct nm_view *self)
 {
-    uint64_t guaranteed[NM_RESOURCE_COUNT] = {0};
+    uint64_t guaranteed[NM_RESOURCE_COUNT] = {0}, waiting[NM_RESOURCE_COUNT] = {0};
     uint32_t queued = 0;
 
     assert(s && request && (views || n_views == 0));
@@ -381,6 +393,8 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
             add_resources(guaranteed, &v->request);
         else if (nm_view_is_waiting(v))
             queued++;
+        if (nm_view_is_waiting(v))
+            add_resources(waiting, &v->request);
     }
     if (type == NM_GUARANTEED) {
         add_resources(guaranteed, request);
@@ -394,5 +408,5 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
         return NM_REASON_NONE;
     if (self && self->type == NM_OPPORTUNISTIC)
         return NM_REASON_NONE;
-    return queued >= s->queue_max_length ? NM_REASON_QUEUE_FULL : NM_REASON_NONE;
+    return queue_has_room(s, waiting, queued, request) ? NM_REASON_NONE : NM_REASON_QUEUE_FULL;
 }

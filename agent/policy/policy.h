@@ -130,5 +130,7 @@ const char *nm_victim_order_name(enum nm_victim_order o);
 int nm_victim_order_from_string(const char *s, enum nm_victim_order *ret);
 const char *nm_queue_order_name(enum nm_queue_order o);
 int nm_queue_order_from_string(const char *s, enum nm_queue_order *ret);
+const char *nm_queue_policy_name(enum nm_queue_policy p);
+int nm_queue_policy_from_string(const char *s, enum nm_queue_policy *ret);
 const char *nm_reason_name(enum nm_reason r); /* "over-alpha", ... for JSON */
 int nm_reason_from_string(const char *s, enum nm_reason *ret);

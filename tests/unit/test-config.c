@@ -458,6 +458,22 @@ static void test_defaults_of_others(void **state)
     free(message);
 }
 
+/* Two that don't go together, neither in a file of nmd's: the message says where the one is from. */
+static void test_defaults_at_odds(void **state)
+{
+    const struct nm_config_default defaults[] = {{"over-allocation", "memory-threshold", "0.97", "site.xml"}, {}};
+    _cleanup_free_ char *message = NULL;
+    struct nm_config *c = NULL;
+    char path[128];
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/nmd.conf", directory);
+    put("nmd.conf", "[queue]\nmax-length = 3\n");
+    assert_int_equal(nm_config_load(path, true, defaults, &c, &message), -EINVAL);
+    assert_ptr_equal(strstr(message, "site.xml: [over-allocation] memory-threshold = 0.97: must be below"), message);
+    assert_null(c);
+}
+
 static void test_missing_file(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
@@ -727,6 +743,7 @@ int main(void)
         cmocka_unit_test(test_text),          cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_long_lines),    cmocka_unit_test(test_nul_byte),
         cmocka_unit_test(test_lists),         cmocka_unit_test(test_cross_checks),
+        WITH_DIRECTORY(test_defaults_at_odds),
         WITH_DIRECTORY(test_defaults_of_others), WITH_DIRECTORY(test_missing_file),    WITH_DIRECTORY(test_drop_ins),
         WITH_DIRECTORY(test_refused_whole),   WITH_DIRECTORY(test_contradiction_between_files),
         WITH_DIRECTORY(test_unreadable),      cmocka_unit_test(test_needs_restart),

@@ -561,6 +561,29 @@ static void test_requests(void **state)
     assert_reason(check(n, O, 1, 1, NULL), NM_REASON_NONE);
 }
 
+/* However many they are: what waits fits the node, guaranteed or not; what runs or was admitted doesn't count. */
+static void test_queue_by_resources(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *running = node_run(n, O, 90, 90), *o;
+
+    n->settings.queue_policy = NM_QUEUE_BY_RESOURCES;
+    n->settings.queue_max_length = 0;
+    assert_reason(check(n, O, 100, 100, NULL), NM_REASON_NONE);
+    (void)node_queue(n, G, 10, 20);
+    o = node_queue(n, O, 40, 30);
+    (void)node_queue(n, O, 1, 1);
+    assert_reason(check(n, O, 49, 49, NULL), NM_REASON_NONE);
+    assert_reason(check(n, O, 49.01, 1, NULL), NM_REASON_QUEUE_FULL);
+    assert_reason(check(n, O, 1, 49.01, NULL), NM_REASON_QUEUE_FULL);
+    assert_reason(check(n, G, 60, 60, NULL), NM_REASON_NONE);
+    assert_reason(check(n, O, 90, 90, o), NM_REASON_NONE); /* its place is its own */
+    assert_reason(check(n, O, 90, 90, running), NM_REASON_NONE);
+    o->admitted = true;
+    assert_reason(check(n, O, 89, 79, NULL), NM_REASON_NONE);
+    assert_reason(check(n, O, 89.01, 1, NULL), NM_REASON_QUEUE_FULL);
+}
+
 /* What is being prepared has its promise, or its place in the queue; it isn't queued yet, and holds nothing. */
 static void test_prepared(void **state)
 {
@@ -690,6 +713,7 @@ static void test_starts_are_spread(void **state)
 static void test_names(void **state)
 {
     enum nm_victim_order victim;
+    enum nm_queue_policy policy;
     enum nm_queue_order queue;
     enum nm_reason reason;
 
@@ -707,6 +731,11 @@ static void test_names(void **state)
         assert_int_equal(nm_queue_order_from_string(nm_queue_order_name(o), &queue), 0);
         assert_int_equal(queue, o);
     }
+    for (enum nm_queue_policy q = NM_QUEUE_BY_LENGTH; q <= NM_QUEUE_BY_RESOURCES; q++) {
+        assert_int_equal(nm_queue_policy_from_string(nm_queue_policy_name(q), &policy), 0);
+        assert_int_equal(policy, q);
+    }
+    assert_int_equal(nm_queue_policy_from_string("BY_RESOURCES", &policy), -EINVAL);
     assert_int_equal(nm_victim_order_from_string("oldest", &victim), -EINVAL);
     assert_int_equal(nm_queue_order_from_string("", &queue), -EINVAL);
     assert_int_equal(nm_reason_from_string("over_alpha", &reason), -EINVAL);
@@ -734,6 +763,7 @@ int main(void)
         WITH_NODE(test_without_cpu_figure_only_guaranteed),
         WITH_NODE(test_draining_and_unhealthy),
         WITH_NODE(test_uplink),
+        WITH_NODE(test_queue_by_resources),
         WITH_NODE(test_queue_orders),
         WITH_NODE(test_shedding),
         WITH_NODE(test_limited_ones_are_shed),
