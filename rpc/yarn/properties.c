@@ -9,6 +9,7 @@
 #define FIELD(field) .offset = offsetof(struct nm_yarn_settings, field)
 #define RANGE(low, high) .min = (low), .max = (high)
 #define HOUR_MSEC (3600 * INT64_C(1000))
+#define OVER_ALLOCATION "yarn.nodemanager.overallocation."
 #define EXECUTOR "org.apache.hadoop.yarn.server.nodemanager."
 
 const struct nm_yarn_key nm_yarn_keys[] = {
@@ -45,6 +46,29 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      RANGE(0, 1000000),
      .meaning = "Opportunistic containers that may wait here, where nmd.conf doesn't set [queue] max-length. 0: the "
                 "cluster sends none."},
+    {"yarn.nodemanager.opportunistic-containers-queue-policy", NM_YARN_QUEUE_POLICY, FIELD(queue_by_resources),
+     "BY_QUEUE_LEN",
+     .meaning = "How much may wait, where nmd.conf doesn't set [queue] policy. BY_QUEUE_LEN: as many as the former "
+                "says. BY_RESOURCES: as many as the node has resources for."},
+    /* The names of YARN-1011, which no release of Hadoop has; a cluster's files may have them for such nodes. */
+    {OVER_ALLOCATION "general-utilization-threshold", NM_YARN_SHARE, FIELD(general_alpha), "-1.0", RANGE(-1, 1),
+     .meaning = "Opportunistic containers start while use is below this share of what the node offers: for the next "
+                "two where they aren't set."},
+    {OVER_ALLOCATION "memory-utilization-threshold", NM_YARN_SHARE, FIELD(memory_alpha),
+     "${" OVER_ALLOCATION "general-utilization-threshold}", RANGE(-1, 1),
+     .meaning = "The same for memory, where nmd.conf doesn't set [over-allocation] memory-threshold. 0 or less: nmd's "
+                "own default."},
+    {OVER_ALLOCATION "cpu-utilization-threshold", NM_YARN_SHARE, FIELD(cpu_alpha),
+     "${" OVER_ALLOCATION "general-utilization-threshold}", RANGE(-1, 1),
+     .meaning = "The same for CPU, and [over-allocation] cpu-threshold."},
+    {OVER_ALLOCATION "preemption.memory", NM_YARN_SHARE, FIELD(memory_beta), "-1.0", RANGE(-1, 1),
+     .meaning = "Above this share of use memory is taken back, where nmd.conf doesn't set [preemption] "
+                "memory-threshold. 0 or less: nmd's own default."},
+    {OVER_ALLOCATION "preemption.cpu", NM_YARN_SHARE, FIELD(cpu_beta), "-1.0", RANGE(-1, 1),
+     .meaning = "The same for CPU, and [preemption] cpu-threshold."},
+    {OVER_ALLOCATION "preemption.cpu.count", NM_YARN_NUMBER, FIELD(cpu_samples), "0", RANGE(0, 100),
+     .meaning = "So many samples in a row must be above the former, where nmd.conf doesn't set [preemption] "
+                "cpu-samples. 0: nmd's own default."},
     {"yarn.nodemanager.recovery.enabled", NM_YARN_BOOL, FIELD(recovery), "false",
      .meaning = "With the next one: nmd comes back after it has left, and so doesn't sign off."},
     {"yarn.nodemanager.recovery.supervised", NM_YARN_BOOL, FIELD(supervised), "false",

@@ -19,6 +19,7 @@ enum nm_yarn_type {
     NM_YARN_HOST,     /* char * */
     NM_YARN_ADDRESS,  /* struct nm_yarn_address */
     NM_YARN_SHARE,    /* double */
+    NM_YARN_QUEUE_POLICY, /* bool: BY_RESOURCES, not BY_QUEUE_LEN */
     NM_YARN_TEXT,     /* char * */
     NM_YARN_LIST,     /* char **, NULL-terminated: words with commas between them */
     NM_YARN_DIRS,     /* the same; at least one, and each an absolute name that a shell takes as it is */
@@ -40,6 +41,9 @@ struct nm_yarn_settings {
     struct nm_yarn_address node, web; /* host "0.0.0.0": whatever this host is called */
     int64_t memory_mib, vcores;       /* -1: as the node has */
     int64_t queue_max_length;
+    bool queue_by_resources;
+    double general_alpha, memory_alpha, cpu_alpha, memory_beta, cpu_beta; /* not above 0: nothing is said */
+    int64_t cpu_samples;              /* 0: likewise */
     bool recovery, supervised, rm_recovers;
     char *bind_host;    /* "": all addresses */
     char **aux_services;

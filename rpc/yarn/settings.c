@@ -178,15 +178,35 @@ int nm_yarn_settings_load(const char *dir, nm_yarn_warn_t warn, void *userdata, 
 
 /* ---- for nmd's own keys -------------------------------------------------------------------- */
 
+static void add(struct nm_yarn_defaults *to, size_t *n, const char *section, const char *name, const char *value,
+                const char *source)
+{
+    assert(*n < NM_YARN_DEFAULTS_MAX - 1);
+    (void)snprintf(to->values[*n], sizeof to->values[*n], "%s", value);
+    to->list[*n] = (struct nm_config_default){section, name, to->values[*n], source};
+    ++*n;
+}
+
 static void add_default(struct nm_yarn_defaults *to, size_t *n, const char *section, const char *name, int64_t value,
                         const char *unit, const char *source)
 {
+    char text[24];
+
     if (value <= 0) /* -1, and no queue for the cluster: nothing is said of the node's own */
         return;
-    assert(*n < NM_YARN_DEFAULTS_MAX - 1);
-    (void)snprintf(to->values[*n], sizeof to->values[*n], "%" PRId64 "%s", value, unit);
-    to->list[*n] = (struct nm_config_default){section, name, to->values[*n], source};
-    ++*n;
+    (void)snprintf(text, sizeof text, "%" PRId64 "%s", value, unit);
+    add(to, n, section, name, text, source);
+}
+
+static void add_share(struct nm_yarn_defaults *to, size_t *n, const char *section, const char *name, double value,
+                      const char *source)
+{
+    char text[24];
+
+    if (value <= 0)
+        return;
+    (void)snprintf(text, sizeof text, "%.9f", value);
+    add(to, n, section, name, text, source);
 }
 
 static const char *source_of(const struct nm_yarn_settings *s, const void *field)
@@ -198,6 +218,15 @@ static const char *source_of(const struct nm_yarn_settings *s, const void *field
     return NULL;
 }
 
+/* A threshold that isn't set is the general one. */
+static const char *source_of_alpha(const struct nm_yarn_settings *s, const double *field)
+{
+    for (size_t i = 0; i < nm_yarn_n_keys; i++)
+        if ((const char *)s + nm_yarn_keys[i].offset == (const char *)field && s->sources[i])
+            return s->sources[i];
+    return source_of(s, &s->general_alpha);
+}
+
 void nm_yarn_settings_defaults(const struct nm_yarn_settings *s, struct nm_yarn_defaults *ret)
 {
     size_t n = 0;
@@ -206,6 +235,13 @@ void nm_yarn_settings_defaults(const struct nm_yarn_settings *s, struct nm_yarn_
     add_default(ret, &n, "node", "memory", s->memory_mib, "M", source_of(s, &s->memory_mib));
     add_default(ret, &n, "node", "vcores", s->vcores, "", source_of(s, &s->vcores));
     add_default(ret, &n, "queue", "max-length", s->queue_max_length, "", source_of(s, &s->queue_max_length));
+    if (s->queue_by_resources)
+        add(ret, &n, "queue", "policy", "by-resources", source_of(s, &s->queue_by_resources));
+    add_share(ret, &n, "over-allocation", "memory-threshold", s->memory_alpha, source_of_alpha(s, &s->memory_alpha));
+    add_share(ret, &n, "over-allocation", "cpu-threshold", s->cpu_alpha, source_of_alpha(s, &s->cpu_alpha));
+    add_share(ret, &n, "preemption", "memory-threshold", s->memory_beta, source_of(s, &s->memory_beta));
+    add_share(ret, &n, "preemption", "cpu-threshold", s->cpu_beta, source_of(s, &s->cpu_beta));
+    add_default(ret, &n, "preemption", "cpu-samples", s->cpu_samples, "", source_of(s, &s->cpu_samples));
 }
 
 /* ---- for people --------------------------------------------------------------------------- */

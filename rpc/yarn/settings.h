@@ -25,7 +25,7 @@ int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, voi
                           struct nm_yarn_settings **ret, char **ret_message);
 
 /* What these say of nmd's own keys, for where nmd.conf doesn't: nm_config_load()'s defaults. They last as long as s. */
-#define NM_YARN_DEFAULTS_MAX 4
+#define NM_YARN_DEFAULTS_MAX 10
 struct nm_yarn_defaults {
     struct nm_config_default list[NM_YARN_DEFAULTS_MAX]; /* with its end */
     char values[NM_YARN_DEFAULTS_MAX][24];

@@ -22,6 +22,14 @@ static int parse_bool(const char *text, bool *ret)
     return 0;
 }
 
+static int parse_queue_policy(const char *text, bool *ret)
+{
+    if (!nm_streq(text, "BY_QUEUE_LEN") && !nm_streq(text, "BY_RESOURCES"))
+        return -EINVAL;
+    *ret = nm_streq(text, "BY_RESOURCES");
+    return 0;
+}
+
 /* A sign, and digits alone: no blanks, no hexadecimal numbers. */
 static int parse_number(const char *text, int64_t min, int64_t max, int64_t *ret)
 {
@@ -121,10 +129,11 @@ static int parse_host(const char *text, char **ret)
 
 static int parse_share(const char *text, int64_t min, int64_t max, double *ret)
 {
+    bool negative = *text == '-' && min < 0;
     char *end;
     double v;
 
-    if (!isdigit((unsigned char)*text)) /* nor what strtod() takes besides: blanks, signs, "inf", "nan" */
+    if (!isdigit((unsigned char)text[negative])) /* nor what strtod() takes besides: blanks, signs, "inf", "nan" */
         return -EINVAL;
     errno = 0;
     v = strtod(text, &end);
@@ -231,6 +240,8 @@ int nm_yarn_value_parse(const struct nm_yarn_key *k, const char *text, struct nm
         return parse_host(text, field);
     case NM_YARN_SHARE:
         return parse_share(text, k->min, k->max, field);
+    case NM_YARN_QUEUE_POLICY:
+        return parse_queue_policy(text, field);
     case NM_YARN_TEXT:
         return parse_text(text, field);
     case NM_YARN_LIST:
@@ -247,6 +258,8 @@ const char *nm_yarn_value_allowed(const struct nm_yarn_key *k, char *buf, size_t
     switch (k->type) {
     case NM_YARN_BOOL:
         return "true or false";
+    case NM_YARN_QUEUE_POLICY:
+        return "BY_QUEUE_LEN or BY_RESOURCES";
     case NM_YARN_HOST:
         return "a host's name or address";
     case NM_YARN_TEXT:

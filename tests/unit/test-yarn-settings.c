@@ -304,6 +304,78 @@ static void test_nmds_own_keys(void **state)
     nm_yarn_settings_free(s);
 }
 
+/* In the order of the list, section, name and value. */
+static void assert_defaults(const char *name, const char *value, const char *const expected[][3], size_t n)
+{
+    struct nm_yarn_defaults d;
+    struct nm_yarn_settings *s;
+    unsigned warnings;
+    char *message;
+
+    assert_int_equal(read_with(name, value, &s, &message, &warnings), 0);
+    nm_yarn_settings_defaults(s, &d);
+    for (size_t i = 0; i < n; i++) {
+        assert_string_equal(d.list[i].section, expected[i][0]);
+        assert_string_equal(d.list[i].name, expected[i][1]);
+        assert_string_equal(d.list[i].value, expected[i][2]);
+        assert_string_equal(d.list[i].source, "site.xml");
+    }
+    assert_null(d.list[n].section);
+    nm_yarn_settings_free(s);
+}
+
+static void test_thresholds(void **state)
+{
+    static const char *const both[][3] = {{"over-allocation", "memory-threshold", "0.700000000"},
+                                          {"over-allocation", "cpu-threshold", "0.700000000"}};
+    static const char *const memory[][3] = {{"over-allocation", "memory-threshold", "0.600000000"}};
+    static const char *const beta[][3] = {{"preemption", "memory-threshold", "0.900000000"}};
+    static const char *const cpu[][3] = {{"preemption", "cpu-threshold", "0.990000000"}};
+    static const char *const samples[][3] = {{"preemption", "cpu-samples", "3"}};
+
+    (void)state;
+    assert_defaults("yarn.nodemanager.overallocation.general-utilization-threshold", "0.7", both, 2);
+    assert_defaults("yarn.nodemanager.overallocation.memory-utilization-threshold", "0.6", memory, 1);
+    assert_defaults("yarn.nodemanager.overallocation.preemption.memory", "0.9", beta, 1);
+    assert_defaults("yarn.nodemanager.overallocation.preemption.cpu", "0.99", cpu, 1);
+    assert_defaults("yarn.nodemanager.overallocation.preemption.cpu.count", "3", samples, 1);
+    assert_defaults("yarn.nodemanager.overallocation.general-utilization-threshold", "-1.0", NULL, 0);
+    assert_defaults("yarn.nodemanager.overallocation.cpu-utilization-threshold", "0", NULL, 0);
+}
+
+static void test_queue_policy(void **state)
+{
+    static const char name[] = "yarn.nodemanager.opportunistic-containers-queue-policy";
+    static const char *const expected[][3] = {{"queue", "policy", "by-resources"}};
+    struct nm_yarn_settings *s;
+    unsigned warnings;
+    char *message;
+
+    (void)state;
+    assert_defaults(name, "BY_RESOURCES", expected, 1);
+    assert_defaults(name, "BY_QUEUE_LEN", NULL, 0);
+    assert_int_equal(read_with(name, "BY_LENGTH", &s, &message, &warnings), -EINVAL);
+    assert_non_null(strstr(message, "must be BY_QUEUE_LEN or BY_RESOURCES"));
+    free(message);
+}
+
+static void test_bad_thresholds(void **state)
+{
+    static const char *const bad[] = {"1.5", "-2", "80%", "-", "inf", "- 1", ""};
+    static const char name[] = "yarn.nodemanager.overallocation.preemption.memory";
+    struct nm_yarn_settings *s;
+    unsigned warnings;
+    char *message;
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        assert_true(read_with(name, bad[i], &s, &message, &warnings) < 0);
+        assert_ptr_equal(strstr(message, "site.xml: "), message);
+        assert_non_null(strstr(message, name));
+        free(message);
+    }
+}
+
 /* What people are shown, and that the tables are whole: each default is a value. */
 static void test_json(void **state)
 {
@@ -339,6 +411,9 @@ int main(void)
         cmocka_unit_test(test_lists),    cmocka_unit_test(test_sources), cmocka_unit_test(test_rules),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_nmds_own_keys),
+        cmocka_unit_test(test_thresholds),
+        cmocka_unit_test(test_bad_thresholds),
+        cmocka_unit_test(test_queue_policy),
     };
 
     return cmocka_run_group_tests_name("yarn-settings", tests, NULL, NULL);
