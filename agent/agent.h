@@ -113,7 +113,8 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem);
  * Who submits from inside this process (the local socket, an upstream) is the owner of what it submits, under the name
  * that it gave in nm_submit.owner. It may do more to its own containers than the people who use them: `id` is the whole
  * id of one of those, and anybody else's is not found. How they fare it hears by nm_manager_subscribe(): each change of
- * state, from NEW to COMPLETED, with the container. What there was before nm_manager_foreach_of() tells.
+ * state, from NEW (from NEW to NEW) to COMPLETED, with the container. What there was before nm_manager_foreach_of()
+ * tells.
  */
 
 struct nm_end {
@@ -228,6 +229,7 @@ struct nm_status {
     unsigned n_links;
     uint32_t guaranteed_running, opportunistic_running, paused, queued, completed;
     uint32_t preparing; /* NEW or LOCALIZING */
+    uint32_t kept_results; /* of those that have ended: until their owners have acknowledged it */
     uint32_t queue_length, queue_limit; /* the limit: nm_manager_set_queue_limit()'s */
     enum nm_reason hold;                /* why the head of the queue waits */
     char hold_id[NM_ID_SIZE];

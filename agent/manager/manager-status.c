@@ -104,6 +104,7 @@ static void fill_containers(struct nm_manager *m, struct nm_status *ret)
         ret->used_by[v->type].cpu_millicores += v->measured.cpu_millicores;
     }
     ret->completed = (uint32_t)m->n_ended;
+    ret->kept_results = (uint32_t)m->n_results;
 }
 
 /* VmRSS of /proc/self/status is the same figure; statm is the shorter file. */

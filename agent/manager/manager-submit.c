@@ -400,8 +400,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     c = NULL; /* the list's now */
     m->next_seq++;
     m->counters.submitted++;
-    if (!s->prepare)
-        nm_record_state_event(l, NM_NEW, NM_SCHEDULED);
+    nm_record_state_event(l, NM_NEW, s->prepare ? NM_NEW : NM_SCHEDULED);
     nm_kick(m, NM_TRIGGER_CHANGE);
     *ret = l->c;
     return 0;

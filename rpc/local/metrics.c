@@ -130,6 +130,9 @@ static void containers(FILE *f, const struct nm_status *s)
     gauge(f, "nm_containers_paused", s->paused, "Paused containers.");
     gauge(f, "nm_containers_queued", s->queued,
           "Containers that wait to be started, of both execution types.");
+    gauge(f, "nm_containers_preparing", s->preparing, "Containers that their owners are still making ready.");
+    gauge(f, "nm_results_kept", s->kept_results,
+          "Ended containers that are kept because their owners have not yet told of their end.");
     gauge(f, "nm_containers_ended", s->completed, "Ended containers that are still listed.");
     gauge(f, "nm_queue_length", s->queue_length, "Opportunistic containers in the queue.");
     gauge(f, "nm_queue_max_length", s->settings.queue_max_length,

@@ -444,6 +444,7 @@ static void test_blobs_are_bounded(void **state)
 
 static void test_result_is_kept(void **state)
 {
+    struct nm_status status;
     struct nm_submit s = request(NM_GUARANTEED);
     struct manager_world *w = *state;
     struct nm_problem p;
@@ -460,13 +461,15 @@ static void test_result_is_kept(void **state)
         (void)nm_lists_forget_ended(w->m, UINT64_MAX);
         assert_int_equal(known(w, YARNS)->exit_reason, NM_EXIT_KILLED);
         assert_blob(w, YARNS, "one");
-        assert_int_equal(w->m->n_results, 1);
+        nm_manager_get_status(w->m, &status);
+        assert_int_equal(status.kept_results, 1);
         manager_world_restart(w);
     }
     assert_int_equal(nm_manager_acknowledge(w->m, "somebody", YARNS, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_acknowledge(w->m, OWNER, YARNS, &p), 0);
     assert_int_equal(nm_manager_acknowledge(w->m, OWNER, YARNS, &p), 0);
-    assert_int_equal(w->m->n_results, 0);
+    nm_manager_get_status(w->m, &status);
+    assert_int_equal(status.kept_results, 0);
     assert_int_equal(w->m->results_bytes, 0);
     assert_blob(w, YARNS, "");
     manager_world_restart(w); /* that, too, is known to the next nmd */
@@ -548,7 +551,7 @@ static void test_prepared(void **state)
     manager_world_wait(w, l, is_running);
     assert_int_equal(nm_manager_prepared(w->m, OWNER, id, &p), NM_AGENT_E_CONFLICT);
     assert_int_equal(nm_manager_progress(w->m, OWNER, id, "3 of 2 files", &p), NM_AGENT_E_CONFLICT);
-    assert_string_equal(told, " LOCALIZING SCHEDULED RUNNING");
+    assert_string_equal(told, " NEW LOCALIZING SCHEDULED RUNNING");
 }
 
 /* Nothing of it has begun, so nothing is killed. */
