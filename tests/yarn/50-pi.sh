@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 330
+#
+# pi on a node of ours: whatever part of its maps is opportunistic, it succeeds and counts what it counts on Hadoop's own
+# node; and what the ResourceManager shows of the opportunistic ones is what nmctl status says at the same moment.
+# shellcheck source=tests/yarn/jobs.sh
+. "$(dirname "$0")/jobs.sh"
+
+# How many containers of a job were of which type, and in which state they are: "guaranteed 4".
+types() { nmctl list --all --json | jq -r --arg job "$(job_id "$1")" '[.[] | select(.id | contains($job)) | select(.name != "master")
+    | .execution_type | ascii_downcase] | group_by(.) | map("\(.[0]) \(length)") | join(" ")'; } # NAME
+succeeds() { # NAME PERCENT
+    if pi "$1" "$2" 6; then ok "$1 succeeds"; else not_ok "$1 succeeds" "$(tail -n 25 "$dir/$1.log")"; fi
+    is 'and counts what it does on a Java NodeManager' "$(counters "$1")" "$(counters java)"
+}
+
+need 'a cluster can be made' jobs_configure
+need 'a stock ResourceManager answers' rm_again
+java_node_start 4
+need 'a Java NodeManager registers' wait_until 60 node_is 4 RUNNING
+need 'pi runs there' pi java 0 6
+like 'to the end' "$(counters java)" '^Estimated value of Pi is 3\.'
+java_node_stop 4
+need 'it leaves' wait_until 30 node_is 4 SHUTDOWN
+
+need 'a machine to measure' node_proc_start 3000 2
+need 'nmd starts' nmd_node_start 1
+need 'it registers' wait_until 30 node_is 1 RUNNING
+
+# MapReduce makes the first so many of each hundred maps opportunistic: 3 % are three of six, and 40 % were all of them.
+succeeds guaranteed 0
+is 'nothing of it was opportunistic' "$(types guaranteed)" 'guaranteed 7'
+
+# ---- a part of it, one of which is paused ----
+
+pi_begin mixed 3 6
+running_map() { nmctl list --json | jq -r '[.[] | select(.execution_type == "OPPORTUNISTIC" and .state == "RUNNING")][0].id // empty'; }
+a_map_runs() { [ -n "$(running_map)" ]; }
+need 'an opportunistic map runs' wait_until 60 a_map_runs
+map=$(running_map)
+check 'it is paused' nmctl pause "$map"
+check 'which is so' wait_until 10 in_state "$map" PAUSED
+runs_as() { ps -o user= -p "$(field_of "$1" .pid)"; }
+is 'it runs as who runs jobs' "$(runs_as "$map")" "$job_user"
+others_done() { [ "$(nmctl list --all --json | jq --arg job "$(job_id mixed)" \
+    '[.[] | select(.id | contains($job)) | select(.state == "COMPLETED")] | length')" = 5 ]; }
+check 'the five others end meanwhile' wait_until 60 others_done
+is 'it does not' "$(state_of "$map")" PAUSED
+check 'it is resumed' nmctl resume "$map"
+job_ends
+is 'and the job succeeds' "$?" 0 || job_trouble mixed
+is 'with what it counts elsewhere' "$(counters mixed)" "$(counters java)"
+is 'three of the maps were opportunistic' "$(types mixed)" 'guaranteed 4 opportunistic 3'
+
+# ---- all of it; at first the machine has no memory to spare ----
+
+# What the ResourceManager shows: Running, Mem in GB, VCores (O), Queued; and the same of nmctl status.
+theirs() { rm_get nodes | jq -r '.nodes.node[] | select(.nodeHostName == "node01") |
+    "\(.numRunningOpportContainers) \(.usedMemoryOpportGB) \(.usedVirtualCoresOpport) \(.numQueuedContainers)"'; }
+ours() { nmctl status --json | jq -r '"\(.containers.opportunistic_running) \(.node.allocated.opportunistic |
+    "\(.memory_bytes / 1073741824 | ceil) \(.vcores | ceil)") \(.queue.length)"'; }
+# RUNNING QUEUED: nothing has changed between before and after, so that all were asked at the same moment.
+agree() {
+    local before shown
+    before=$(ours)
+    [[ $before =~ ^$1\ .*\ $2$ ]] || return
+    shown=$(theirs)
+    [ "$(ours)" = "$before" ] && [ "$shown" = "$before" ] && echo "$before" >"$dir/agreed"
+}
+node_memory 2950
+pi_begin opportunistic 100 6
+check 'all six wait, in the eyes of both' wait_until 60 agree 0 6 || diag "ours: $(ours), theirs: $(theirs)"
+node_memory 0
+check 'with memory to spare they run, in the eyes of both' wait_until 60 agree '[1-6]' 0 || diag "ours: $(ours), theirs: $(theirs)"
+job_ends
+is 'the job succeeds' "$?" 0 || job_trouble opportunistic
+is 'and counts what it does elsewhere' "$(counters opportunistic)" "$(counters java)"
+is 'all of its maps were opportunistic' "$(types opportunistic)" 'guaranteed 1 opportunistic 6'
+check 'at the end all is nothing, for both' wait_until 30 agree 0 0
+
+# ---- afterwards ----
+
+own=$place/node1
+nothing_left() { [ -z "$(find "$own/local" -path '*appcache/*' -print -quit)" ]; }
+check 'nothing of the jobs is left in the local directory' wait_until 30 nothing_left
+like "logs are" "$(find "$own/logs" -name syslog | head -n 1)" 'container_.*/syslog'
+is 'no heartbeat was in vain' "$(status_of .upstream.failures)" 0
+at_least 'nmd is smaller than 12 MiB' "$((12 << 20))" "$(status_of .node.own.rss_bytes)"
+done_testing
