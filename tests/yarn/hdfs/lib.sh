@@ -51,6 +51,28 @@ hdfs_configure() {
         dfs.replication=1 dfs.namenode.safemode.extension=0 dfs.heartbeat.interval=1
 }
 
+# One name node alone, and a data node: hdfs_fs is the file system then. Anybody may make directories in it.
+hdfs_configure_one() {
+    local -a ports
+    read -r -a ports < <(free_ports 5)
+    hdfs_fs=hdfs://127.0.0.1:${ports[0]} hdfs_active=http://127.0.0.1:${ports[1]}
+    mkdir -p "$conf"
+    hdfs_pages
+    write_conf "$conf/hdfs-site.xml" "dfs.namenode.http-address=${hdfs_active#http://}" \
+        "dfs.namenode.name.dir=file://$dir/nn" "dfs.datanode.data.dir=file://$dir/dn" \
+        "dfs.datanode.address=127.0.0.1:${ports[2]}" "dfs.datanode.http.address=127.0.0.1:${ports[3]}" \
+        "dfs.datanode.ipc.address=127.0.0.1:${ports[4]}" dfs.datanode.hostname=localhost \
+        dfs.replication=1 dfs.namenode.safemode.extension=0 dfs.heartbeat.interval=1
+}
+hdfs_start_one() { # core-site.xml names hdfs_fs
+    (hdfs_server namenode.NameNode -format -nonInteractive >>"$dir/nn.log" 2>&1) || return
+    hdfs_server namenode.NameNode >>"$dir/nn.log" 2>&1 &
+    nn1_pid=$!
+    hdfs_server datanode.DataNode >>"$dir/dn.log" 2>&1 &
+    dn_pid=$!
+    wait_until 90 hdfs_takes_files && hdfs_rest '/?op=SETPERMISSION&permission=1777' -f -X PUT
+}
+
 # Where it is to be a process of its own, it has to be started by exec: $! would be a shell's that waits for it.
 hdfs_java() { java "${java_options[@]}" -cp "$hdfs_classpath" "$@"; } # CLASS ARG...
 hdfs_server() { exec java "${java_options[@]}" -cp "$hdfs_classpath" "org.apache.hadoop.hdfs.server.$1" "${@:2}" </dev/null; }

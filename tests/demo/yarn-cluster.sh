@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# For yarn.py, in a network and a mount namespace of its own: a stock ResourceManager, a stock HDFS and a node that is nmd,
+# for as long as its standard input is open. It says, a line each: "about SENTENCE" while they start, "ready RM-ADDRESS
+# NMD-SOCKET", and, of the job that it then begins, "ended STATUS".
+#
+#   yarn-cluster.sh; MAPS and SAMPLES are in the environment
+set -uo pipefail
+exec 3>&1 >&2 # the libraries speak TAP, which nobody reads here
+# shellcheck source=tests/yarn/jobs.sh
+. "$(dirname "$0")/../yarn/jobs.sh"
+# shellcheck source=tests/yarn/hdfs/lib.sh
+. "$(dirname "$0")/../yarn/hdfs/lib.sh"
+tap_done=1
+tell() { printf '%s\n' "$*" >&3; }
+fail() { tell "about $1"; exit 1; }
+
+tell 'about a stock HDFS starts'
+job_deadline=900
+hdfs_configure_one
+hdfs_find "$NMD_TEST_BUILD/java/hdfs" || fail 'HDFS is not there'
+jobs_configure || fail 'no configuration can be made'
+hdfs_start_one || fail 'HDFS did not come up'
+tell 'about a stock ResourceManager starts'
+rm_again || fail 'the ResourceManager did not come up'
+tell 'about nmd joins it'
+nmd_configure <<-END
+	[sampling]
+	period = 250ms
+	[over-allocation]
+	warmup = 1s
+	warmup-samples = 2
+	[preemption]
+	cpu-samples = 4
+	pause-deadline = 60s
+	breaker = 2s
+	[health]
+	disk-min-free = 0
+END
+nmd_node_start 1 yarn.nodemanager.resource.memory-mb=1536 || fail 'nmd did not start'
+wait_until 60 node_is 1 RUNNING || fail 'nmd did not join it'
+tell "ready $rm_web $NMD_SOCKET"
+pi_begin pi 40 "$MAPS" "$SAMPLES"
+while kill -0 "$job_pid" 2>/dev/null; do
+    read -r -t 0.2 _
+    [ $? -gt 128 ] || exit 0 # the end of the input
+done
+job_ends
+tell "ended $?"
+cat >/dev/null

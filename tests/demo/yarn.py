@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The demo of YARN; `./demo yarn` builds first and then runs this, in a network and a mount namespace of its own.
+
+A stock ResourceManager, a stock HDFS and one node, which is nmd; on them MapReduce's pi, of whose maps 40 of each hundred
+are opportunistic. What is on the screen is what nmctl says of the node while it runs. At the end are the ResourceManager's
+own figures of opportunistic containers, beside those of nmctl at the same moment.
+"""
+import argparse
+import collections
+import json
+import math
+import os
+import pathlib
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+GIB = 1 << 30
+SYMBOL = {"SCHEDULED": "·", "LOCALIZING": "·", "NEW": "·", "PAUSED": "░", "PAUSING": "░", "KILLING": "×"}
+
+
+class Ended(Exception):
+    """Ctrl-C or SIGTERM: clean up and leave."""
+
+
+class Cluster:
+    """It ends when its standard input does, so also if this process is killed."""
+
+    def __init__(self, build, classpath, maps, samples):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="nmd-demo-yarn."))
+        self.build = build
+        self.log = open(self.dir / "demo.log", "w")
+        self.environment = os.environ | {
+            "NMD_TEST_DIR": str(self.dir), "NMD_TEST_NAME": "demo", "NMD_TEST_BUILD": str(build), "NMD_TEST_CLASSPATH": classpath,
+            "NMD_TEST_NAMESPACE": "1", "MAPS": str(maps), "SAMPLES": str(samples)}
+        self.process = None
+        self.rest = b""
+
+    def start(self):
+        self.process = subprocess.Popen([str(HERE / "yarn-cluster.sh")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.log, start_new_session=True, env=self.environment)
+        os.set_blocking(self.process.stdout.fileno(), False)
+
+    def said(self, seconds):
+        """The lines that it said within so many seconds, or until there are some. None: it has ended."""
+        if not select.select([self.process.stdout], [], [], seconds)[0]:
+            return []
+        read = self.process.stdout.read()
+        if not read:
+            return None
+        *lines, self.rest = (self.rest + read).split(b"\n")
+        return [line.decode().split(" ", 1) for line in lines]
+
+    def nmctl(self, *args):
+        done = subprocess.run([str(self.build / "nmctl" / "nmctl"), "--socket", self.socket, *args, "--json"],
+                              capture_output=True, text=True, timeout=20)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def shown(self):
+        """What the ResourceManager shows of opportunistic containers: its nodes page has the same columns."""
+        with urllib.request.urlopen(f"{self.rm}/ws/v1/cluster/nodes", timeout=20) as answer:
+            node = json.load(answer)["nodes"]["node"][0]
+        return tuple(int(node[key]) for key in ("numRunningOpportContainers", "usedMemoryOpportGB", "usedVirtualCoresOpport",
+                                                "numQueuedContainers"))
+
+    def stop(self):
+        if self.process:
+            self.process.stdin.close()
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+        self.log.close()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def own_figures(status):
+    allocated = status["node"]["allocated"]["opportunistic"]
+    return (status["containers"]["opportunistic_running"], math.ceil(allocated["memory_bytes"] / GIB),
+            math.ceil(allocated["vcores"]), status["queue"]["length"])
+
+
+class Figures:
+    """Both sides at the same moment: when ours were the same before and after theirs were asked for."""
+
+    def __init__(self):
+        self.moments = collections.Counter()
+
+    def look(self, cluster, status):
+        ours, theirs = own_figures(status), cluster.shown()
+        after = cluster.nmctl("status")
+        if after and own_figures(after) == ours:
+            self.moments[(ours, theirs)] += 1
+
+    def table(self, end):
+        """The moment of which there is most, as it was seen most often; and the end."""
+        def peak(*order):
+            most = max((tuple(ours[i] for i in order) for ours, _ in self.moments), default=None)
+            pairs = [p for p in self.moments if tuple(p[0][i] for i in order) == most]
+            return max(pairs, key=self.moments.get, default=None)
+
+        lines = ["  opportunistic containers:       Running  Mem (GB)  VCores  Queued"]
+        for name, pair in (("the busiest moment", peak(0, 3)), ("the longest queue", peak(3, 0)), ("at the end", end)):
+            for side, figures in zip(("nmctl", "YARN's RM"), pair or ()):
+                lines.append(f"  {name if side == 'nmctl' else '':<20} {side:<10}" + "".join(f"{n:9}" for n in figures))
+        same = sum(n for (ours, theirs), n in self.moments.items() if ours == theirs)
+        lines.append(f"  Both were the same at {same} of {sum(self.moments.values())} moments; at the others a heartbeat was on its way.")
+        return "\n".join(lines)
+
+
+class Picture:
+    def __init__(self, live):
+        self.live = live
+        self.last = None
+        self.pauses = self.admitted = self.given_up = 0
+        self.states = {}
+
+    def open(self):
+        if self.live:
+            sys.stdout.write("\033[?1049h\033[?25l")
+
+    def close(self):
+        if self.live:
+            sys.stdout.write("\033[?25h\033[?1049l")
+            sys.stdout.flush()
+
+    def about(self, sentence):
+        if self.live:
+            sys.stdout.write(f"\033[H\033[J\n  {sentence} ...")
+            sys.stdout.flush()
+        else:
+            print(f"  {sentence}", flush=True)
+
+    def watch(self, containers):
+        """Counts what happens from one look to the next."""
+        for c in containers:
+            before, now = self.states.get(c["id"]), c["state"]
+            if c["execution_type"] == "OPPORTUNISTIC" and before != now:
+                self.pauses += now == "PAUSED"
+                self.admitted += now in ("RUNNING", "COMPLETED", "PAUSED") and before in (None, "NEW", "LOCALIZING", "SCHEDULED") \
+                    and c.get("started_usec") is not None
+                self.given_up += now == "COMPLETED" and c.get("exit_reason") != "exited"
+            self.states[c["id"]] = now
+
+    def draw(self, status, containers, seconds):
+        self.watch(containers)
+        count = status["containers"]
+        line = (f"{count['guaranteed_running']} guaranteed and {count['opportunistic_running']} opportunistic run, "
+                f"{count['paused']} paused, {status['queue']['length']} wait; "
+                f"so far {self.admitted} opportunistic admitted, {self.pauses} pauses, {self.given_up} given up")
+        if not self.live:
+            if line != self.last:
+                print(f"  {seconds:4.0f} s  {line}", flush=True)
+            self.last = line
+            return
+        machine = status["node"]["machine"]
+        lines = ["\033[1mpi on YARN: a stock ResourceManager, staging on HDFS, and nmd as its node\033[0m", line,
+                 f"CPU {machine.get('cpu_busy_millicores', 0) / 1000:.1f} cores busy", ""]
+        running = [c for c in containers if c["state"] != "COMPLETED"]
+        for c in sorted(running, key=lambda c: c["id"])[:24]:
+            tint = "\033[34m" if c["execution_type"] == "GUARANTEED" else "\033[33m" if c["state"] == "PAUSED" else "\033[32m"
+            bar = SYMBOL.get(c["state"], "█") * max(1, min(30, round(c.get("cpu_millicores") or 0) // 50 + 1))
+            lines.append(f"  {c['id']}  {c['execution_type'].lower():<14}{c['state']:<11}{tint}{bar}\033[0m")
+        lines += ["", "\033[90m  █ runs  · waits  ░ paused  (Ctrl-C ends it)\033[0m"]
+        sys.stdout.write("\033[H" + "\033[K\n".join(lines) + "\033[K\033[J")
+        sys.stdout.flush()
+
+
+def come_up(cluster, picture):
+    cluster.start()
+    while True:
+        lines = cluster.said(1)
+        if lines is None:
+            tail = "".join(open(cluster.dir / "demo.log").readlines()[-20:])
+            raise SystemExit(f"demo: the cluster did not come up:\n{tail}")
+        for kind, text in lines:
+            if kind == "about":
+                picture.about(text)
+            if kind == "ready":
+                cluster.rm, cluster.socket = text.split()
+                return
+
+
+def last_figures(cluster):
+    """When the last container's end has been heard of."""
+    deadline = time.monotonic() + 15
+    while True:
+        ours, theirs = own_figures(cluster.nmctl("status")), cluster.shown()
+        if ours == theirs or time.monotonic() > deadline:
+            return ours, theirs
+        time.sleep(0.2)
+
+
+def play(cluster, picture):
+    """The job's status, what it said, both sides' figures."""
+    figures, begun, status = Figures(), time.monotonic(), None
+    come_up(cluster, picture)
+    picture.about("pi begins")
+    begun = time.monotonic()
+    while status is None:
+        for kind, text in cluster.said(0.5) or []:
+            if kind == "ended":
+                status = int(text)
+        now, containers = cluster.nmctl("status"), cluster.nmctl("list", "--all")
+        if now and containers is not None:
+            picture.draw(now, containers, time.monotonic() - begun)
+            figures.look(cluster, now)
+    log = (cluster.dir / "pi.log").read_text()
+    return status, log, figures.table(last_figures(cluster))
+
+
+def summary(status, log, table, picture):
+    wanted = ("Launched map tasks", "Killed map tasks", "Launched reduce tasks", "Shuffled Maps", "Job Finished", "Estimated value")
+    print("\n" + "\n".join("  " + line.strip() for line in log.splitlines() if line.strip().startswith(wanted)))
+    print(f"\n  {picture.admitted} opportunistic containers were admitted, {picture.pauses} times one was paused, "
+          f"{picture.given_up} were given up\n")
+    print(table)
+    if status != 0:
+        print("\n  the job failed; its last words:\n" + "\n".join(log.splitlines()[-20:]))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True, type=pathlib.Path)
+    parser.add_argument("--classpath", required=True)
+    parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--maps", type=int, default=50)
+    parser.add_argument("--samples", type=int, default=100)
+    arg = parser.parse_args()
+
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def end(*_):
+        # Only the first one counts: a second Ctrl-C must not end the tidying up.
+        for number in signals:
+            signal.signal(number, signal.SIG_IGN)
+        raise Ended
+
+    for number in signals:
+        signal.signal(number, end)
+    picture = Picture(sys.stdout.isatty() and not arg.plain)
+    try:
+        cluster = Cluster(arg.build, arg.classpath, arg.maps, arg.samples)
+        try:
+            picture.open()
+            status, log, table = play(cluster, picture)
+        finally:
+            picture.close()
+            cluster.stop()
+    except Ended:
+        print("demo: ended early; everything it started is gone.")
+        sys.exit(130)
+    summary(status, log, table, picture)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

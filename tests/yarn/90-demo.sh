@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 300
+#
+# What ./demo yarn shows is what it says, with a smaller pi, and Ctrl-C leaves nothing of it behind.
+# shellcheck source=tests/packing/lib.sh
+. "$(dirname "$0")/../packing/lib.sh"
+
+unshare --net --mount true 2>/dev/null || skip_all 'no namespaces of its own can be had here: be root'
+need 'what it needs of Hadoop is there' "$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java"
+check 'a second time nothing is fetched' test -z "$("$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java" 2>&1)"
+mkdir "$dir/tmp"
+demo() { # ARGS...
+    TMPDIR=$dir/tmp exec unshare --net --mount python3 "$packing_here/../demo/yarn.py" --build "$NMD_TEST_BUILD" \
+        --classpath "$(cat "$NMD_TEST_BUILD/java/stock/classpath")" --plain --maps 4
+}
+left_behind() { find "$dir/tmp" -mindepth 1 -maxdepth 1; pgrep -f "$dir/tmp/nmd-demo-yarn"; }
+nothing_left() { [ -z "$(left_behind)" ]; }
+
+(demo) >"$dir/out" 2>"$dir/err" </dev/null
+is 'it runs to its end' $? 0 || diag "$(tail -n 20 "$dir/err" "$dir/out")"
+like 'pi came out' "$(cat "$dir/out")" 'Estimated value of Pi is 3\.'
+like 'with opportunistic maps' "$(cat "$dir/out")" '[4-9] opportunistic containers were admitted'
+like 'it was seen while it ran' "$(cat "$dir/out")" '[1-4] opportunistic run, '
+columns() { grep "$1" "$dir/out" | grep -oE '( +[0-9]+){4}$'; }
+is "the ResourceManager's figures are ours" "$(columns "YARN's RM")" "$(columns nmctl)"
+check 'nothing is left behind' nothing_left
+
+(demo) >"$dir/out2" 2>"$dir/err2" </dev/null &
+pid=$!
+need 'a second one is under way' wait_until 90 grep -q '1 guaranteed' "$dir/out2"
+kill -INT "$pid"
+wait "$pid"
+is 'Ctrl-C ends it' $? 130
+like 'it says so' "$(cat "$dir/out2")" 'ended early; everything it started is gone'
+check 'nothing of that is left behind either' nothing_left
+done_testing
