@@ -22,7 +22,7 @@ is 'it runs to its end' $? 0 || diag "$(tail -n 20 "$dir/err" "$dir/out")"
 like 'pi came out' "$(cat "$dir/out")" 'Estimated value of Pi is 3\.'
 like 'with opportunistic maps' "$(cat "$dir/out")" '[4-9] opportunistic containers were admitted'
 like 'it was seen while it ran' "$(cat "$dir/out")" '[1-4] opportunistic run, '
-columns() { grep "$1" "$dir/out" | grep -oE '( +[0-9]+){4}$'; }
+columns() { grep "$1" "$dir/out" | grep -oE '[0-9]+( +[0-9]+){3}$'; }
 is "the ResourceManager's figures are ours" "$(columns "YARN's RM")" "$(columns nmctl)"
 check 'nothing is left behind' nothing_left
 
