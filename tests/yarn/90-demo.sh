@@ -15,7 +15,13 @@ demo() { # ARGS...
         --classpath "$(cat "$NMD_TEST_BUILD/java/stock/classpath")" --plain --maps 4
 }
 left_behind() { find "$dir/tmp" -mindepth 1 -maxdepth 1; pgrep -f "$dir/tmp/nmd-demo-yarn"; }
-nothing_left() { [ -z "$(left_behind)" ]; }
+# Where the jobs' user writes, which the job's own command line names.
+place=''
+find_place() {
+    place=$(pgrep -af "nmd-place.*$dir/tmp/nmd-demo-yarn" | grep -oE -m 1 '/tmp/nmd-place\.[A-Za-z0-9]+' | head -n 1)
+    [ -n "$place" ]
+}
+nothing_left() { [ -z "$(left_behind)" ] && [ ! -e "${place:-/none}" ]; }
 
 (demo) >"$dir/out" 2>"$dir/err" </dev/null
 is 'it runs to its end' $? 0 || diag "$(tail -n 20 "$dir/err" "$dir/out")"
@@ -29,6 +35,7 @@ check 'nothing is left behind' nothing_left
 (demo) >"$dir/out2" 2>"$dir/err2" </dev/null &
 pid=$!
 need 'a second one is under way' wait_until 90 grep -q '1 guaranteed' "$dir/out2"
+need 'the place of its jobs is known' find_place
 kill -INT "$pid"
 wait "$pid"
 is 'Ctrl-C ends it' $? 130

@@ -10,6 +10,7 @@ stock_build || { not_ok 'the class path of a stock cluster is there'; done_testi
 own_network
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../integration/lib.sh"
+open_place # before all else, so that it is removed when nobody writes there any more
 
 job_user=nobody
 java_home=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
@@ -23,7 +24,6 @@ as_user() { exec setpriv --reuid "$job_user" --regid "$(id -g "$job_user")" --cl
 # Everything that the jobs' user reads: libraries, configuration, names; and where it writes.
 jobs_place() {
     local jar
-    open_place
     mkdir "$place/lib" "$place/conf" && install -d -o "$job_user" "$place/work" "$place/staging" || return
     IFS=: read -r -a jars <"$NMD_TEST_BUILD/java/stock/classpath"
     for jar in "${jars[@]}"; do
