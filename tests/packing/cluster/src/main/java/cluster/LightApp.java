@@ -23,10 +23,14 @@ import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.ContainerUpdateType;
+import org.apache.hadoop.yarn.api.records.ExecutionType;
+import org.apache.hadoop.yarn.api.records.ExecutionTypeRequest;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
 import org.apache.hadoop.yarn.api.records.YarnApplicationState;
 import org.apache.hadoop.yarn.client.ClientRMProxy;
 import org.apache.hadoop.yarn.client.api.YarnClient;
@@ -46,14 +50,19 @@ final class LightApp {
         final String rack;
         final String label;
         final boolean relax;
+        final ExecutionType type;
+        final String command;
         int pending;
 
-        Order(Resource size, String host, String rack, String label, boolean relax, int pending) {
+        Order(Resource size, String host, String rack, String label, boolean relax, ExecutionType type, String command,
+                int pending) {
             this.size = size;
             this.host = host;
             this.rack = rack;
             this.label = label;
             this.relax = relax;
+            this.type = type;
+            this.command = command;
             this.pending = pending;
         }
     }
@@ -66,6 +75,10 @@ final class LightApp {
     private final Map<ContainerId, Container> held = new LinkedHashMap<>();
     private final List<ResourceRequest> unsent = new ArrayList<>();
     private final List<ContainerId> toRelease = new ArrayList<>();
+    private final List<UpdateContainerRequest> toUpdate = new ArrayList<>();
+    /** What became of containers, and of what was asked of nodes for them; by their ids. */
+    private final Map<ContainerId, String> ends = new LinkedHashMap<>();
+    private final RealNodes nodes;
     private int nextPriority = 1;
     private int responseId;
     private int lost;
@@ -75,6 +88,7 @@ final class LightApp {
     LightApp(LightCluster cluster, YarnClient client, Configuration conf, String queue) throws Exception {
         this.cluster = cluster;
         this.queue = queue;
+        this.nodes = new RealNodes(conf);
         ApplicationSubmissionContext context = client.createApplication().getApplicationSubmissionContext();
         id = context.getApplicationId();
         context.setApplicationName("light");
@@ -113,9 +127,10 @@ final class LightApp {
         registered = true;
     }
 
-    synchronized int ask(int n, Resource size, String host, String rack, String label, boolean relax) {
+    synchronized int ask(int n, Resource size, String host, String rack, String label, boolean relax,
+            ExecutionType type, String command) {
         int priority = nextPriority++;
-        Order order = new Order(size, host, rack, label, relax, n);
+        Order order = new Order(size, host, rack, label, relax, type, command, n);
         orders.put(priority, order);
         send(priority, order);
         return priority;
@@ -135,6 +150,7 @@ final class LightApp {
         if (!o.label.isEmpty() && where.equals(ResourceRequest.ANY)) {
             r.setNodeLabelExpression(o.label);
         }
+        r.setExecutionTypeRequest(ExecutionTypeRequest.newInstance(o.type, true));
         return r;
     }
 
@@ -163,9 +179,12 @@ final class LightApp {
         }
         List<ResourceRequest> asks = new ArrayList<>(unsent);
         List<ContainerId> releases = new ArrayList<>(toRelease);
+        List<UpdateContainerRequest> updates = new ArrayList<>(toUpdate);
         AllocateResponse answer;
         try {
-            answer = master.allocate(AllocateRequest.newInstance(responseId, 0, asks, releases, null));
+            AllocateRequest request = AllocateRequest.newInstance(responseId, 0, asks, releases, null);
+            request.setUpdateRequests(updates);
+            answer = master.allocate(request);
         } catch (ApplicationMasterNotRegisteredException e) {
             restarted();
             return;
@@ -173,10 +192,69 @@ final class LightApp {
         responseId = answer.getResponseId();
         unsent.removeAll(asks);
         toRelease.removeAll(releases);
+        toUpdate.removeAll(updates);
+        answer.getNMTokens().forEach(nodes::learn);
         answer.getAllocatedContainers().forEach(this::granted);
+        answer.getUpdatedContainers().forEach(u -> updated(u.getContainer()));
+        answer.getUpdateErrors().forEach(e -> ends.put(e.getUpdateContainerRequest().getContainerId(), e.getReason()));
         for (ContainerStatus s : answer.getCompletedContainersStatuses()) {
             lost += held.remove(s.getContainerId()) == null ? 0 : 1;
+            ends.put(s.getContainerId(), s.getExitStatus() + " " + s.getDiagnostics());
         }
+    }
+
+    private void updated(Container c) {
+        if (held.replace(c.getId(), c) != null) {
+            of(c, () -> nodes.update(c));
+        }
+    }
+
+    private interface NodeCall {
+        void run() throws IOException, YarnException;
+    }
+
+    private void of(Container c, NodeCall call) {
+        try {
+            call.run();
+        } catch (IOException | YarnException e) {
+            ends.put(c.getId(), e.toString());
+        }
+    }
+
+    /** Another size or type, once the ResourceManager and then the node have agreed. */
+    synchronized void update(ContainerId id, ContainerUpdateType what, Resource size, ExecutionType type) {
+        Container c = one(id);
+        toUpdate.add(UpdateContainerRequest.newInstance(c.getVersion(), id, what, size, type));
+    }
+
+    synchronized void stop(ContainerId id) throws IOException, YarnException {
+        nodes.stop(one(id));
+    }
+
+    /** As its node has it. */
+    synchronized String state(ContainerId id) throws IOException, YarnException {
+        ContainerStatus s = nodes.status(one(id));
+        return String.format("{\"state\":\"%s\",\"sub_state\":\"%s\",\"type\":\"%s\",\"mb\":%d,\"exit\":%d}",
+                s.getState(), s.getContainerSubState(), s.getExecutionType(), s.getCapability().getMemorySize(),
+                s.getExitStatus());
+    }
+
+    private Container one(ContainerId id) {
+        Container c = held.get(id);
+        if (c == null) {
+            throw new IllegalArgumentException("the application doesn't hold " + id);
+        }
+        return c;
+    }
+
+    /** Those that are held, and those that have ended with what was said of them. */
+    synchronized String containers() {
+        List<String> all = new ArrayList<>();
+        held.forEach((id, c) -> all.add(String.format("{\"id\":\"%s\",\"node\":\"%s\",\"type\":\"%s\",\"mb\":%d}", id,
+                c.getNodeId(), c.getExecutionType(), c.getResource().getMemorySize())));
+        ends.forEach((id, end) -> all.add(String.format("{\"id\":\"%s\",\"end\":\"%s\"}", id,
+                end.replaceAll("[\"\\\\\\p{Cntrl}]+", " "))));
+        return String.join(",\n", all);
     }
 
     /** A ResourceManager that was started again knows nothing of what was asked for. */
@@ -198,7 +276,11 @@ final class LightApp {
         }
         order.pending--;
         held.put(c.getId(), c);
-        cluster.start(c);
+        if (order.command.isEmpty()) {
+            cluster.start(c);
+        } else {
+            of(c, () -> nodes.start(c, order.command));
+        }
     }
 
     /** What is pending is no longer wanted. */

@@ -4,6 +4,7 @@ package cluster;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,6 +20,9 @@ import java.util.stream.Collectors;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerUpdateType;
+import org.apache.hadoop.yarn.api.records.ExecutionType;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.client.api.YarnClient;
@@ -35,6 +39,11 @@ import org.apache.hadoop.yarn.server.api.ServerRMProxy;
  *                                   containers_cpu=, node_cpu= change what it reports
  *   /nodes                          all nodes and what runs on them
  *   /ask?n=&amp;mb=&amp;vcores=&amp;queue=&amp;app=&amp;label=&amp;host=&amp;strict=    containers, for the application
+ *       type=OPPORTUNISTIC; cmd=: on nodes that aren't light ones, which run this in a shell
+ *   /containers?queue=&amp;app=         those that an application holds, and what became of others
+ *   /state?container=&amp;queue=&amp;app=   one that runs, as its node has it
+ *   /end?container=&amp;queue=&amp;app=     its node is asked to end it
+ *   /update?container=&amp;mb=&amp;type=&amp;queue=&amp;app=    another size, or another type
  *   /release?n=&amp;seed=&amp;queue=&amp;app=&amp;host=   gives some back, drawn with the seed
  *   /cancel?queue=&amp;app=             what is pending is no longer wanted
  *   /settle?seconds=&amp;pending=       waits until that many containers are pending and the nodes hold the others
@@ -77,7 +86,7 @@ public final class LightCluster {
         String text;
         int code = 200;
         try {
-            text = route(exchange.getRequestURI().getPath(), new Query(exchange.getRequestURI().getQuery()));
+            text = route(exchange.getRequestURI().getPath(), new Query(exchange.getRequestURI().getRawQuery()));
         } catch (IllegalArgumentException e) {
             code = 400;
             text = e.getMessage();
@@ -104,6 +113,16 @@ public final class LightCluster {
             case "/release":
                 return "{\"released\":" + app(q).release(q.number("n", 1), q.number("seed", 1), q.text("host", ""))
                         + "}";
+            case "/containers":
+                return list(app(q).containers());
+            case "/state":
+                return app(q).state(ContainerId.fromString(q.text("container", "")));
+            case "/end":
+                app(q).stop(ContainerId.fromString(q.text("container", "")));
+                return "{}";
+            case "/update":
+                update(app(q), q);
+                return "{}";
             case "/cancel":
                 app(q).cancel();
                 return "{}";
@@ -191,8 +210,21 @@ public final class LightCluster {
     private String ask(Query q) throws Exception {
         LightApp app = app(q);
         int priority = app.ask(q.number("n", 1), Resource.newInstance(q.number("mb", 1024), q.number("vcores", 1)),
-                q.text("host", ""), q.text("rack", "/default-rack"), q.text("label", ""), !q.has("strict"));
+                q.text("host", ""), q.text("rack", "/default-rack"), q.text("label", ""), !q.has("strict"),
+                ExecutionType.valueOf(q.text("type", "GUARANTEED")), q.text("cmd", ""));
         return String.format("{\"app\":\"%s\",\"priority\":%d}", app.id, priority);
+    }
+
+    private static void update(LightApp app, Query q) {
+        ContainerId id = ContainerId.fromString(q.text("container", ""));
+        if (q.has("type")) {
+            ExecutionType type = ExecutionType.valueOf(q.text("type", ""));
+            app.update(id, type == ExecutionType.GUARANTEED ? ContainerUpdateType.PROMOTE_EXECUTION_TYPE
+                    : ContainerUpdateType.DEMOTE_EXECUTION_TYPE, null, type);
+        } else {
+            app.update(id, q.has("less") ? ContainerUpdateType.DECREASE_RESOURCE : ContainerUpdateType.INCREASE_RESOURCE,
+                    Resource.newInstance(q.number("mb", 1024), q.number("vcores", 1)), null);
+        }
     }
 
     /** Called by an application that was granted a container. */
@@ -233,7 +265,8 @@ public final class LightCluster {
             if (text != null && !text.isEmpty()) {
                 for (String pair : text.split("&")) {
                     int at = pair.indexOf('=');
-                    values.put(at < 0 ? pair : pair.substring(0, at), at < 0 ? "" : pair.substring(at + 1));
+                    values.put(at < 0 ? pair : pair.substring(0, at), at < 0 ? ""
+                            : URLDecoder.decode(pair.substring(at + 1), StandardCharsets.UTF_8));
                 }
             }
         }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package cluster;
+
+import java.io.IOException;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
+import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.NMToken;
+import org.apache.hadoop.yarn.client.api.NMClient;
+import org.apache.hadoop.yarn.client.api.NMTokenCache;
+import org.apache.hadoop.yarn.exceptions.YarnException;
+
+/** What an application asks of nodes that aren't light ones: Hadoop's own client of them, with one application's tokens. */
+final class RealNodes {
+    private final NMTokenCache tokens = new NMTokenCache();
+    private final NMClient client = NMClient.createNMClient();
+
+    RealNodes(Configuration conf) {
+        client.setNMTokenCache(tokens);
+        client.cleanupRunningContainersOnStop(false);
+        client.init(conf);
+        client.start();
+    }
+
+    void learn(NMToken token) {
+        tokens.setToken(token.getNodeId().toString(), token.getToken());
+    }
+
+    /** Runs a shell's command. */
+    void start(Container container, String command) throws IOException, YarnException {
+        Map<String, String> environment = new HashMap<>();
+        client.startContainer(container, ContainerLaunchContext.newInstance(Collections.emptyMap(), environment,
+                Collections.singletonList(command + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"), null, null, null));
+    }
+
+    void stop(Container container) throws IOException, YarnException {
+        client.stopContainer(container.getId(), container.getNodeId());
+    }
+
+    /** The container has a new token, which says what it is to be now. */
+    void update(Container container) throws IOException, YarnException {
+        client.updateContainerResource(container);
+    }
+
+    ContainerStatus status(Container container) throws IOException, YarnException {
+        return client.getContainerStatus(container.getId(), container.getNodeId());
+    }
+}
