@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 420
+# host: yarn
+#
+# As an operator puts nmd in the place of Java's NodeManager: the package, the cluster's own yarn-site.xml, a restart.
+# The stock ResourceManager and an application's master run on the host (tests/vm/host-yarn); containers run here, in
+# scopes with real limits.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+# shellcheck source=/dev/null
+. "$NMD_VM_DATA/host-yarn.env"
+host=10.0.2.2
+local=/var/lib/hadoop-yarn/local logs=/var/log/hadoop-yarn/containers
+
+nic=$(find /sys/class/net -mindepth 1 -not -name lo -printf '%f\n' | head -n 1)
+ip link set "$nic" up
+ip addr add 10.0.2.15/24 dev "$nic"
+light() { # PATH [KEY=VALUE...]: the master does it, and answers
+    local path=$1 args=()
+    shift
+    for pair in "$@"; do args+=(--data-urlencode "$pair"); done
+    curl -sS --fail-with-body --max-time 60 --get "${args[@]}" "http://$host:$cluster_port/$path"
+}
+check "the host is there" wait_until 30 light apps
+
+# ---- what an operator does ------------------------------------------------------------------------
+
+mkdir -p /etc/hadoop/conf $local $logs /etc/systemd/system/nmd.service.d
+property() { printf '  <property><name>%s</name><value>%s</value></property>\n' "$@"; }
+{
+    echo '<?xml version="1.0"?><configuration>'
+    property yarn.resourcemanager.hostname $host \
+        yarn.resourcemanager.resource-tracker.address "$host:$tracker_port" \
+        yarn.nodemanager.hostname node01 yarn.nodemanager.address "node01:$node_port" \
+        yarn.nodemanager.resource.memory-mb 700 yarn.nodemanager.resource.cpu-vcores 4 \
+        yarn.nodemanager.opportunistic-containers-max-queue-length 10 \
+        yarn.nodemanager.local-dirs $local yarn.nodemanager.log-dirs $logs \
+        yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user alice
+    echo '</configuration>'
+} >/etc/hadoop/conf/yarn-site.xml
+printf '[Service]\nIPAddressAllow=any\n' >/etc/systemd/system/nmd.service.d/yarn.conf
+systemctl daemon-reload
+at_exit 'rm -rf /etc/systemd/system/nmd.service.d /etc/hadoop; systemctl daemon-reload'
+swapoff -a
+at_exit 'swapon -a'
+quick_nmd "[yarn]" "enabled = yes" "conf-dir = /etc/hadoop/conf"
+check "the node is in the cluster" wait_until 60 status_is .upstream.state running || done_testing
+is "with what yarn-site.xml gives it" "$(status_of '.node.capacity | "\(.memory_bytes / 1048576)"')" 700
+rm_node() { curl -sf "http://$host:$web_port/ws/v1/cluster/nodes" | jq -r ".nodes.node[0] | $1"; }
+is "the ResourceManager sees it" "$(rm_node '"\(.state) \(.availMemoryMB)"')" "RUNNING 700"
+
+# ---- a container that is guaranteed, and one that takes too much ---------------------------------------
+
+held() { light containers | jq -r '.[] | select(.node) | .id'; }
+ends() { light containers | jq -r --arg id "$1" '.[] | select(.id == $id) | .end // ""'; } # ID
+one_more() { # KEY=VALUE...: asks for one, and says which it is
+    local before now
+    before=$(held)
+    light ask n=1 "$@" >/dev/null || return
+    for ((i = 0; i < 200; i++)); do
+        now=$(comm -13 <(sort <<<"$before") <(held | sort))
+        [ -z "$now" ] || break
+        sleep 0.2
+    done
+    echo "$now"
+}
+g=$(one_more mb=160 'cmd=echo hello; exec sleep 1001')
+like "YARN gives a container its id" "$g" '^container_'
+check "it runs here" wait_until 60 in_state "$g" RUNNING
+scope=nm-$g.scope
+is "in a scope" "$(systemctl is-active "$scope")" active
+is "whose limit the kernel has" "$(cat "$cg/nm.slice/$scope/memory.max")" $((160 << 20))
+is "and what it is guaranteed" "$(cat "$cg/nm.slice/$scope/memory.low")" $((160 << 20))
+is "as the user that yarn-site.xml names" "$(ps -o user= -p "$(field_of "$g" .pid)")" alice
+app=$(light apps | jq -r '.[0].id')
+is "nmctl shows whose it is" "$(field_of "$g" .app)" "$app"
+check "its output is where YARN wants it" grep -qx hello "$logs/$app/$g/stdout"
+
+greedy=$(one_more mb=64 'cmd=tail -c 300m /dev/zero')
+ended() { [ -n "$(ends "$1")" ]; }
+check "one that takes more than it has asked for ends" wait_until 120 ended "$greedy"
+like "by the kernel's hand, and its application hears so" "$(ends "$greedy")" \
+    "^-104 .*beyond the 'PHYSICAL' memory limit"
+is "the other goes on" "$(state_of "$g")" RUNNING
+
+# ---- an opportunistic one ----------------------------------------------------------------------------
+
+o=$(one_more mb=96 type=OPPORTUNISTIC 'cmd=exec sleep 1002')
+check "an opportunistic one runs" wait_until 60 in_state "$o" RUNNING
+is "and has no protection" "$(cat "$cg/nm.slice/nm-$o.scope/memory.low")" 0
+rm_counts() { [ "$(rm_node '"\(.numRunningOpportContainers) \(.numQueuedContainers)"')" = "$1" ]; }
+check "the ResourceManager counts it apart" wait_until 20 rm_counts "1 0"
+sub_state() { light state "container=$1" | jq -r '"\(.state) \(.sub_state)"'; } # ID: as its master is told
+sub_state_is() { [ "$(sub_state "$1")" = "$2" ]; }
+nmctl pause "$o" >/dev/null
+check "it is paused" wait_until 20 in_state "$o" PAUSED
+is "really" "$(field "$cg/nm.slice/nm-$o.scope/cgroup.events" frozen)" 1
+check "and its master is told" wait_until 20 sub_state_is "$o" "RUNNING PAUSED"
+nmctl resume "$o" >/dev/null
+check "it goes on" wait_until 20 sub_state_is "$o" "RUNNING RUNNING"
+
+light update "container=$o" type=GUARANTEED >/dev/null
+promoted() { [ "$(field_of "$o" .type)" = GUARANTEED ]; }
+check "it is promoted" wait_until 60 promoted
+protected() { [ "$(cat "$cg/nm.slice/nm-$o.scope/memory.low")" = $((96 << 20)) ]; }
+check "and the kernel knows" wait_until 20 protected
+check "as do master and ResourceManager" wait_until 20 rm_counts "0 0"
+is "with its new type" "$(light state "container=$o" | jq -r .type)" GUARANTEED
+light update "container=$o" mb=128 >/dev/null
+grown() { [ "$(cat "$cg/nm.slice/nm-$o.scope/memory.max")" = $((128 << 20)) ]; }
+check "it grows" wait_until 60 grown
+
+# ---- nmd is replaced while they run -----------------------------------------------------------------
+
+pid=$(field_of "$g" .pid)
+systemctl restart nmd.service
+check "a new nmd joins the cluster" wait_until 60 status_is .upstream.state running
+is "and has both" "$(state_of "$g") $(state_of "$o")" "RUNNING RUNNING"
+is "as they were" "$(field_of "$g" .pid)" "$pid"
+check "their master reaches them" wait_until 30 sub_state_is "$o" "RUNNING RUNNING"
+
+# ---- their end --------------------------------------------------------------------------------------
+
+light end "container=$o" >/dev/null
+check "one is stopped by its master" wait_until 60 ended "$o"
+like "which hears its own reason" "$(ends "$o")" '^-105 '
+light finish >/dev/null
+check "with the application the rest ends" wait_until 60 in_state "$g" COMPLETED
+like "for that" "$(field_of "$g" .message)" "application-finish"
+gone() { [ -z "$(ls -A $local/usercache/*/appcache 2>/dev/null)" ]; }
+check "nothing is left of it on the disk" wait_until 60 gone
+check "but its logs" test -s "$logs/$app/$g/stdout"
+done_testing
