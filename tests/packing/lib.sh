@@ -116,7 +116,8 @@ rm_configure() { # [--stock] [NAME=VALUE...]
         rm_web=http://127.0.0.1:${ports[4]}
     fi
     printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$dir/hosts"
-    printf '127.0.0.1 node%02d\n' $(seq 1 99) >>"$dir/hosts"
+    # With its dot, too: so Hadoop asks for a name when tokens are for names (use_ip=false).
+    printf '127.0.0.1 node%02d node%02d.\n' $(seq 1 99 | awk '{ print $1, $1 }') >>"$dir/hosts"
     : >>"$dir/exclude"
     write_conf "$conf/core-site.xml" fs.defaultFS=file:/// "hadoop.tmp.dir=$dir/tmp" \
         hadoop.security.token.service.use_ip=false hadoop.http.staticuser.user=root

@@ -35,6 +35,7 @@ property() { printf '  <property><name>%s</name><value>%s</value></property>\n' 
         yarn.nodemanager.hostname node01 yarn.nodemanager.address "node01:$node_port" \
         yarn.nodemanager.resource.memory-mb 700 yarn.nodemanager.resource.cpu-vcores 4 \
         yarn.nodemanager.opportunistic-containers-max-queue-length 10 \
+        yarn.nodemanager.recovery.enabled true yarn.nodemanager.recovery.supervised true \
         yarn.nodemanager.local-dirs $local yarn.nodemanager.log-dirs $logs \
         yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user alice
     echo '</configuration>'
@@ -77,7 +78,7 @@ app=$(light apps | jq -r '.[0].id')
 is "nmctl shows whose it is" "$(field_of "$g" .app)" "$app"
 check "its output is where YARN wants it" grep -qx hello "$logs/$app/$g/stdout"
 
-greedy=$(one_more mb=64 'cmd=tail -c 300m /dev/zero')
+greedy=$(one_more mb=64 'cmd=head -c 300M /dev/zero | tail -c 300M')
 ended() { [ -n "$(ends "$1")" ]; }
 check "one that takes more than it has asked for ends" wait_until 120 ended "$greedy"
 like "by the kernel's hand, and its application hears so" "$(ends "$greedy")" \
@@ -101,7 +102,7 @@ nmctl resume "$o" >/dev/null
 check "it goes on" wait_until 20 sub_state_is "$o" "RUNNING RUNNING"
 
 light update "container=$o" type=GUARANTEED >/dev/null
-promoted() { [ "$(field_of "$o" .type)" = GUARANTEED ]; }
+promoted() { [ "$(field_of "$o" .execution_type)" = GUARANTEED ]; }
 check "it is promoted" wait_until 60 promoted
 protected() { [ "$(cat "$cg/nm.slice/nm-$o.scope/memory.low")" = $((96 << 20)) ]; }
 check "and the kernel knows" wait_until 20 protected
@@ -127,7 +128,7 @@ check "one is stopped by its master" wait_until 60 ended "$o"
 like "which hears its own reason" "$(ends "$o")" '^-105 '
 light finish >/dev/null
 check "with the application the rest ends" wait_until 60 in_state "$g" COMPLETED
-like "for that" "$(field_of "$g" .message)" "application-finish"
+like "for that" "$(field_of "$g" .message)" "ResourceManager"
 gone() { [ -z "$(ls -A $local/usercache/*/appcache 2>/dev/null)" ]; }
 check "nothing is left of it on the disk" wait_until 60 gone
 check "but its logs" test -s "$logs/$app/$g/stdout"

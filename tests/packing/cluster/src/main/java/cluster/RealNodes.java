@@ -35,7 +35,8 @@ final class RealNodes {
     void start(Container container, String command) throws IOException, YarnException {
         Map<String, String> environment = new HashMap<>();
         client.startContainer(container, ContainerLaunchContext.newInstance(Collections.emptyMap(), environment,
-                Collections.singletonList(command + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"), null, null, null));
+                Collections.singletonList("{ " + command + "; } 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"), null, null,
+                null));
     }
 
     void stop(Container container) throws IOException, YarnException {

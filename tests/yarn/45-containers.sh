@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# Containers by a stock ResourceManager's word and a master that uses Hadoop's own client of nodes: started, told of,
+# changed and ended, with what each side says of them.
+# shellcheck source=tests/yarn/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+heartbeat_ms=200
+need 'a stock ResourceManager starts' rm_start --stock "${node_site[@]}" \
+    yarn.resourcemanager.opportunistic-container-allocation.enabled=true yarn.scheduler.minimum-allocation-mb=16 \
+    yarn.nodemanager.opportunistic-containers-max-queue-length=10 yarn.nodemanager.resource.cpu-vcores=8 \
+    "yarn.nodemanager.local-dirs=$dir/local" \
+    "yarn.nodemanager.log-dirs=$dir/logs" yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user=nobody
+chmod 755 "$dir"
+need 'a master is there' cluster_start 0
+node_configure
+need 'nmd starts' node_start
+need 'it is in the cluster' wait_until 30 upstream_is running
+
+held() { light containers | jq -r '.[] | select(.node) | .id' | sort; }
+ended() { [ -n "$(end_of "$1")" ]; }
+end_of() { light containers | jq -r --arg id "$1" '.[] | select(.id == $id) | .end // ""'; } # ID
+one_more() { # QUERY: asks for one, and says which it is
+    local before
+    before=$(held)
+    light "ask?n=1&$1" >/dev/null && wait_until 30 more_than "$before" && comm -13 <(printf '%s\n' "$before") <(held)
+}
+more_than() { [ "$(held)" != "$1" ]; }
+told() { light "state?container=$1" | jq -r '"\(.state) \(.sub_state) \(.type) \(.mb) \(.exit)"'; } # ID: to its master
+told_so() { [ "$(told "$1")" = "$2" ]; }
+rm_counts() { [ "$(of_node '"\(.numContainers) \(.numRunningOpportContainers) \(.numQueuedContainers)"')" = "$1" ]; }
+
+# ---- a guaranteed one -----------------------------------------------------------------------------
+
+g=$(one_more 'mb=64&cmd=echo+hello%3b+exec+sleep+1001')
+like 'YARN gives it its id' "$g" '^container_[0-9]+_0001_01_000001$'
+check 'it runs' wait_until 30 in_state "$g" RUNNING
+app=$(light apps | jq -r '.[0].id')
+is 'nmctl shows whose it is' "$(field_of "$g" .app)" "$app"
+is 'its master is told' "$(told "$g")" 'RUNNING RUNNING GUARANTEED 64 -1000'
+check 'the ResourceManager counts it' wait_until 20 rm_counts '1 0 0'
+is 'it runs as the user that the configuration names' "$(ps -o user= -p "$(field_of "$g" .pid)")" nobody
+said_hello() { [ "$(nmctl logs "$g")" = hello ]; }
+check 'nmctl logs has what it says' wait_until 20 said_hello
+
+# ---- an opportunistic one -------------------------------------------------------------------------
+
+o=$(one_more 'mb=64&type=OPPORTUNISTIC&cmd=exec+sleep+1002')
+check 'an opportunistic one runs' wait_until 30 in_state "$o" RUNNING
+check 'and is counted apart' wait_until 20 rm_counts '1 1 0'
+nmctl pause "$o" >/dev/null
+check 'it is paused, and its master is told' wait_until 20 told_so "$o" 'RUNNING PAUSED OPPORTUNISTIC 64 -1000'
+nmctl resume "$o" >/dev/null
+check 'and that it goes on' wait_until 20 told_so "$o" 'RUNNING RUNNING OPPORTUNISTIC 64 -1000'
+light "update?container=$o&type=GUARANTEED" >/dev/null
+check 'it is promoted' wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 64 -1000'
+is 'here too' "$(field_of "$o" .execution_type)" GUARANTEED
+check 'and counted so' wait_until 20 rm_counts '2 0 0'
+light "update?container=$o&mb=96" >/dev/null
+check 'it grows' wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 96 -1000'
+
+# ---- ends -------------------------------------------------------------------------------------------
+
+f=$(one_more 'mb=32&cmd=echo+it+is+broken+%3e%262%3b+exit+3')
+check 'one that fails ends' wait_until 30 ended "$f"
+like 'with its code, and what it has said' "$(end_of "$f")" '^3 .*exit code 3.*it is broken'
+light "end?container=$o" >/dev/null
+check 'one is stopped by its master' wait_until 30 ended "$o"
+like 'which hears its own reason' "$(end_of "$o")" '^-105 .*ApplicationMaster'
+light finish >/dev/null
+check 'with its application the last one ends' wait_until 30 in_state "$g" COMPLETED
+like 'and nmctl says why' "$(field_of "$g" .message)" 'ResourceManager'
+gone() { [ -z "$(ls -A "$dir"/local/usercache/*/appcache 2>/dev/null)" ]; }
+check 'nothing is left of it on the disk' wait_until 30 gone
+is 'but its logs' "$(cat "$dir/logs/$app/$g/stdout")" hello
+check 'and nothing at the ResourceManager' wait_until 20 rm_counts '0 0 0'
+done_testing
