@@ -8,12 +8,12 @@
 . "$(dirname "$0")/lib.sh"
 
 heartbeat_ms=200
+open_place # where the containers' user may go
 need 'a stock ResourceManager starts' rm_start --stock "${node_site[@]}" \
     yarn.resourcemanager.opportunistic-container-allocation.enabled=true yarn.scheduler.minimum-allocation-mb=16 \
     yarn.nodemanager.opportunistic-containers-max-queue-length=10 yarn.nodemanager.resource.cpu-vcores=8 \
-    "yarn.nodemanager.local-dirs=$dir/local" \
-    "yarn.nodemanager.log-dirs=$dir/logs" yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user=nobody
-chmod 755 "$dir"
+    "yarn.nodemanager.local-dirs=$place/local" \
+    "yarn.nodemanager.log-dirs=$place/logs" yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user=nobody
 need 'a master is there' cluster_start 0
 node_configure
 need 'nmd starts' node_start
@@ -72,8 +72,8 @@ like 'which hears its own reason' "$(end_of "$o")" '^-105 .*ApplicationMaster'
 light finish >/dev/null
 check 'with its application the last one ends' wait_until 30 in_state "$g" COMPLETED
 like 'and nmctl says why' "$(field_of "$g" .message)" 'ResourceManager'
-gone() { [ -z "$(ls -A "$dir"/local/usercache/*/appcache 2>/dev/null)" ]; }
+gone() { [ -z "$(ls -A "$place"/local/usercache/*/appcache 2>/dev/null)" ]; }
 check 'nothing is left of it on the disk' wait_until 30 gone
-is 'but its logs' "$(cat "$dir/logs/$app/$g/stdout")" hello
+is 'but its logs' "$(cat "$place/logs/$app/$g/stdout")" hello
 check 'and nothing at the ResourceManager' wait_until 20 rm_counts '0 0 0'
 done_testing
