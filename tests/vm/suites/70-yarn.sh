@@ -8,6 +8,7 @@
 # scopes with real limits.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
+cluster_port='' tracker_port='' web_port='' node_port=''
 # shellcheck source=/dev/null
 . "$NMD_VM_DATA/host-yarn.env"
 host=10.0.2.2

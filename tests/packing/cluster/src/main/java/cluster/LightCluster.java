@@ -222,8 +222,8 @@ public final class LightCluster {
             app.update(id, type == ExecutionType.GUARANTEED ? ContainerUpdateType.PROMOTE_EXECUTION_TYPE
                     : ContainerUpdateType.DEMOTE_EXECUTION_TYPE, null, type);
         } else {
-            app.update(id, q.has("less") ? ContainerUpdateType.DECREASE_RESOURCE : ContainerUpdateType.INCREASE_RESOURCE,
-                    Resource.newInstance(q.number("mb", 1024), q.number("vcores", 1)), null);
+            app.update(id, q.has("less") ? ContainerUpdateType.DECREASE_RESOURCE
+                    : ContainerUpdateType.INCREASE_RESOURCE, Resource.newInstance(q.number("mb", 1024), q.number("vcores", 1)), null);
         }
     }
 

@@ -15,7 +15,7 @@ import org.apache.hadoop.yarn.client.api.NMClient;
 import org.apache.hadoop.yarn.client.api.NMTokenCache;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 
-/** What an application asks of nodes that aren't light ones: Hadoop's own client of them, with one application's tokens. */
+/** What an application asks of nodes that aren't light ones: Hadoop's own client of them, and its tokens. */
 final class RealNodes {
     private final NMTokenCache tokens = new NMTokenCache();
     private final NMClient client = NMClient.createNMClient();
