@@ -130,7 +130,7 @@ like "which hears its own reason" "$(ends "$o")" '^-105 '
 light finish >/dev/null
 check "with the application the rest ends" wait_until 60 in_state "$g" COMPLETED
 like "for that" "$(field_of "$g" .message)" "ResourceManager"
-gone() { [ -z "$(ls -A $local/usercache/*/appcache 2>/dev/null)" ]; }
+gone() { [ -z "$(ls -A "$local"/usercache/*/appcache 2>/dev/null)" ]; }
 check "nothing is left of it on the disk" wait_until 60 gone
 check "but its logs" test -s "$logs/$app/$g/stdout"
 done_testing

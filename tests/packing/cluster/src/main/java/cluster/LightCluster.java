@@ -223,7 +223,8 @@ public final class LightCluster {
                     : ContainerUpdateType.DEMOTE_EXECUTION_TYPE, null, type);
         } else {
             app.update(id, q.has("less") ? ContainerUpdateType.DECREASE_RESOURCE
-                    : ContainerUpdateType.INCREASE_RESOURCE, Resource.newInstance(q.number("mb", 1024), q.number("vcores", 1)), null);
+                    : ContainerUpdateType.INCREASE_RESOURCE,
+                    Resource.newInstance(q.number("mb", 1024), q.number("vcores", 1)), null);
         }
     }
 
