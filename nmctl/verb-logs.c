@@ -57,6 +57,7 @@ static void print_event(const struct events *e, const json_t *j)
 {
     time_t t = (time_t)(nm_json_u64(j, "time_usec") / NM_USEC_PER_SEC);
     const char *name = nm_json_str(j, "name"), *text = nm_json_str(j, "text");
+    const char *from = nm_json_str(j, "from"), *to = nm_json_str(j, "to");
     char when[16] = "", line[1024];
     struct tm tm;
 
@@ -67,9 +68,9 @@ static void print_event(const struct events *e, const json_t *j)
     if (localtime_r(&t, &tm))
         (void)strftime(when, sizeof when, "%H:%M:%S", &tm);
     if (nm_streq(nm_json_str(j, "kind"), "state"))
-        (void)snprintf(line, sizeof line, "%s%s%s%s  %s -> %s%s%s", nm_json_str(j, "container"),
-                       *name ? " (" : "", name, *name ? ")" : "", nm_json_str(j, "from"),
-                       nm_json_str(j, "to"), *text ? ": " : "", text);
+        (void)snprintf(line, sizeof line, "%s%s%s%s  %s%s%s%s%s", nm_json_str(j, "container"),
+                       *name ? " (" : "", name, *name ? ")" : "", nm_streq(from, to) ? "" : from,
+                       nm_streq(from, to) ? "" : " -> ", to, *text ? ": " : "", text);
     else
         (void)snprintf(line, sizeof line, "%s", text);
     printf("%s%s%s  %s\n", nm_term_on(&e->term, NM_STYLE_DIM), when,

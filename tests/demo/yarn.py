@@ -58,6 +58,10 @@ class Cluster:
         *lines, self.rest = (self.rest + read).split(b"\n")
         return [line.decode().split(" ", 1) for line in lines]
 
+    def fail(self, what):
+        tail = "".join(open(self.dir / "demo.log").readlines()[-20:])
+        raise SystemExit(f"demo: {what}; the end of its log:\n{tail}")
+
     def nmctl(self, *args):
         done = subprocess.run([str(self.build / "nmctl" / "nmctl"), "--socket", self.socket, *args, "--json"],
                               capture_output=True, text=True, timeout=20)
@@ -179,8 +183,7 @@ def come_up(cluster, picture):
     while True:
         lines = cluster.said(1)
         if lines is None:
-            tail = "".join(open(cluster.dir / "demo.log").readlines()[-20:])
-            raise SystemExit(f"demo: the cluster did not come up:\n{tail}")
+            cluster.fail("the cluster did not come up")
         for kind, text in lines:
             if kind == "about":
                 picture.about(text)
@@ -206,7 +209,10 @@ def play(cluster, picture):
     picture.about("pi begins")
     begun = time.monotonic()
     while status is None:
-        for kind, text in cluster.said(0.5) or []:
+        lines = cluster.said(0.5)
+        if lines is None:
+            cluster.fail("the cluster went away")
+        for kind, text in lines:
             if kind == "ended":
                 status = int(text)
         now, containers = cluster.nmctl("status"), cluster.nmctl("list", "--all")
@@ -238,10 +244,13 @@ def main():
 
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-    def end(*_):
-        # Only the first one counts: a second Ctrl-C must not end the tidying up.
+    def undisturbed():
         for number in signals:
             signal.signal(number, signal.SIG_IGN)
+
+    def end(*_):
+        # Only the first one counts: a second Ctrl-C must not end the tidying up.
+        undisturbed()
         raise Ended
 
     for number in signals:
@@ -253,6 +262,8 @@ def main():
             picture.open()
             status, log, table = play(cluster, picture)
         finally:
+            # Nor does the first one, when it comes only now.
+            undisturbed()
             picture.close()
             cluster.stop()
     except Ended:

@@ -29,6 +29,7 @@ like 'pi came out' "$(cat "$dir/out")" 'Estimated value of Pi is 3\.'
 like 'with opportunistic maps' "$(cat "$dir/out")" '[4-9] opportunistic containers were admitted'
 like 'it was seen while it ran' "$(cat "$dir/out")" '[1-4] opportunistic run, '
 columns() { grep "$1" "$dir/out" | grep -oE '[0-9]+( +[0-9]+){3}$'; }
+is 'both sides have figures' "$(columns "YARN's RM" | wc -l) $(columns nmctl | wc -l)" '3 3'
 is "the ResourceManager's figures are ours" "$(columns "YARN's RM")" "$(columns nmctl)"
 check 'nothing is left behind' nothing_left
 
