@@ -137,6 +137,7 @@ run_suites() { # the arguments of the program
     [ "${#suites[@]}" -gt 0 ] || { echo "tests/$suites_program/run: no such suite" >&2; exit 2; }
     prepare || exit
     work=$(mktemp -d "${TMPDIR:-/tmp}/nmd-$suites_program.XXXXXX")
+    chmod 711 "$work" # a suite that runs jobs as another user opens its own directory to that
     lanes_pid=
     trap on_exit EXIT
     trap 'exit 130' INT

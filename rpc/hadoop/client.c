@@ -46,7 +46,8 @@ struct nm_hadoop_client {
     struct nm_sasl_client *sasl;
     struct call *calls, **calls_end; /* oldest first */
     uint64_t connect_due_usec, spoke_usec;
-    struct nm_exception why; /* of the end */
+    struct nm_exception why; /* of the end, if the other side has refused; it may have said nothing but that */
+    bool refused;
     unsigned depth; /* callbacks under way */
     bool freed;
 };
@@ -164,7 +165,7 @@ static void on_ended(struct nm_wire *w, int error)
     if (c->freed)
         really_free(c);
     else
-        close_connection(c, error, *c->why.class_name ? &c->why : NULL);
+        close_connection(c, error, c->refused ? &c->why : NULL);
 }
 
 struct nm_hadoop_client *nm_hadoop_client_free(struct nm_hadoop_client *c)
@@ -249,6 +250,7 @@ static struct call **find_call(struct nm_hadoop_client *c, int32_t id)
 static int fail(struct nm_hadoop_client *c, const struct nm_exception *why, int error)
 {
     c->why = *why;
+    c->refused = true;
     return error;
 }
 

@@ -9,7 +9,7 @@
 unshare --net --mount true 2>/dev/null || skip_all 'no namespaces of its own can be had here: be root'
 need 'what it needs of Hadoop is there' "$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java"
 check 'a second time nothing is fetched' test -z "$("$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java" 2>&1)"
-mkdir "$dir/tmp"
+mkdir "$dir/tmp" && chmod 711 "$dir" # the jobs' user goes through it
 demo() { # ARGS...
     TMPDIR=$dir/tmp exec unshare --net --mount python3 "$packing_here/../demo/yarn.py" --build "$NMD_TEST_BUILD" \
         --classpath "$(cat "$NMD_TEST_BUILD/java/stock/classpath")" --plain --maps 4
