@@ -38,7 +38,7 @@ deadline_of() { # SUITE
 }
 
 run_suite() { # NAME, as $status tells
-    mkdir "$work/$1"
+    mkdir -m 700 "$work/$1" # one that runs jobs as another user opens it (open_place)
     NMD_TEST_BUILD=$build NMD_TEST_DIR=$work/$1 NMD_TEST_NAME=$1 \
         timeout -k 20 "$(deadline_of "$1")" bash "$here/$1.sh" \
         </dev/null >"$work/$1.tap" 2>"$work/$1.err" &
@@ -137,7 +137,7 @@ run_suites() { # the arguments of the program
     [ "${#suites[@]}" -gt 0 ] || { echo "tests/$suites_program/run: no such suite" >&2; exit 2; }
     prepare || exit
     work=$(mktemp -d "${TMPDIR:-/tmp}/nmd-$suites_program.XXXXXX")
-    chmod 711 "$work" # a suite that runs jobs as another user opens its own directory to that
+    chmod 711 "$work" # what is inside is closed until its suite opens it
     lanes_pid=
     trap on_exit EXIT
     trap 'exit 130' INT
