@@ -3,11 +3,11 @@
 
 /* All that a node needs to run the cluster's containers, made and taken apart in the right order. */
 
-#include "rpc/yarn/keyring.h"
-#include "rpc/yarn/kept-keys.h"
 #include "rpc/yarn/launch/launcher.h"
 #include "rpc/yarn/launch/shuffle-service.h"
-#include "rpc/yarn/manage.h"
+#include "rpc/yarn/manage/kept-keys.h"
+#include "rpc/yarn/manage/keyring.h"
+#include "rpc/yarn/manage/manage.h"
 #include "rpc/yarn/node/node.h"
 
 struct nm_yarn_hosting_params {

@@ -3,7 +3,7 @@
 
 /* What the ResourceManager wants done here, with its answer to a heartbeat. */
 
-#include "rpc/yarn/manage.h"
+#include "rpc/yarn/manage/manage.h"
 #include "rpc/yarn/node/node.h"
 
 /* The answer may have been heard before: twice is no error, and neither is what names nothing that is here. */

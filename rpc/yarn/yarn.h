@@ -8,7 +8,7 @@
  */
 
 #include "agent/agent.h"
-#include "rpc/yarn/settings.h"
+#include "rpc/yarn/conf/settings.h"
 
 struct nm_yarn;
 

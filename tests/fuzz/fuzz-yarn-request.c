@@ -10,8 +10,8 @@
 
 #include "rpc/hadoop/digest.h"
 #include "rpc/yarn/containers.pb-c.h"
+#include "rpc/yarn/manage/token-check.h"
 #include "rpc/yarn/message-ids.h"
-#include "rpc/yarn/token-check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "remove-tree.h"
-#include "rpc/yarn/conf-set.h"
+#include "rpc/yarn/conf/conf-set.h"
 
 #define CONF(inside) "<?xml version=\"1.0\"?>\n<configuration>\n" inside "</configuration>\n"
 #define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>\n"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "remove-tree.h"
-#include "rpc/yarn/kept-keys.h"
+#include "rpc/yarn/manage/kept-keys.h"
 #include "rpc/yarn/message-ids.h"
 #include "util/fileio.h"
 #include "yarn-tokens.h"

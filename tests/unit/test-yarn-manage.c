@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "fake-yarn-node.h"
-#include "rpc/yarn/manage.h"
+#include "rpc/yarn/manage/manage.h"
 #include "rpc/yarn/orders.h"
 #include "util/clock.h"
 #include "yarn-tokens.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "rpc/yarn/settings.h"
+#include "rpc/yarn/conf/settings.h"
 
 static void count_warning(const char *sentence, void *userdata)
 {

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include <errno.h>
 
+#include "rpc/yarn/manage/token-check.h"
 #include "rpc/yarn/message-ids.h"
-#include "rpc/yarn/token-check.h"
 #include "yarn-tokens.h"
 
 #define NOW 1500000000000

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "rpc/yarn/properties.h"
+#include "rpc/yarn/conf/properties.h"
 #include "util/error.h"
 
 struct nm_yarn_dir {

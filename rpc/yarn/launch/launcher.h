@@ -18,8 +18,8 @@
 #include <systemd/sd-event.h>
 
 #include "rpc/hadoop/arena.h"
+#include "rpc/yarn/conf/settings.h"
 #include "rpc/yarn/containers.pb-c.h"
-#include "rpc/yarn/settings.h"
 
 struct nm_yarn_launcher;
 struct nm_yarn_preparation;

@@ -9,7 +9,7 @@
 #include <systemd/sd-event.h>
 
 #include "rpc/hadoop/bytes.h"
-#include "rpc/yarn/settings.h"
+#include "rpc/yarn/conf/settings.h"
 
 #define NM_YARN_SHUFFLE "mapreduce_shuffle"
 

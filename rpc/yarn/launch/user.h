@@ -16,7 +16,7 @@
 #include <regex.h>
 #include <sys/types.h>
 
-#include "rpc/yarn/properties.h"
+#include "rpc/yarn/conf/properties.h"
 #include "util/error.h"
 
 /* The settings' user-pattern. -EINVAL and *ret_message: it is no regular expression. */

@@ -16,10 +16,10 @@
 #include "agent/agent.h"
 #include "rpc/hadoop/arena.h"
 #include "rpc/hadoop/security.pb-c.h"
+#include "rpc/yarn/conf/settings.h"
 #include "rpc/yarn/containers.pb-c.h"
 #include "rpc/yarn/exceptions.h"
 #include "rpc/yarn/ids.h"
-#include "rpc/yarn/settings.h"
 #include "rpc/yarn/tracker.pb-c.h"
 
 #define NM_YARN_OWNER "yarn"

@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 #include "agent/agent.h"
-#include "rpc/yarn/conf.h"
-#include "rpc/yarn/properties.h"
+#include "rpc/yarn/conf/conf.h"
+#include "rpc/yarn/conf/properties.h"
 
 /* Something that is said once, at the start. */
 typedef void (*nm_yarn_warn_t)(const char *sentence, void *userdata);

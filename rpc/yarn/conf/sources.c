@@ -2,7 +2,7 @@
 
 /* See sources.h. */
 
-#include "rpc/yarn/sources.h"
+#include "rpc/yarn/conf/sources.h"
 
 #include "util/utf8.h"
 

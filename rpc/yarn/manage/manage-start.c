@@ -5,7 +5,7 @@
  * forged is a reason to believe nothing of what came with it.
  */
 
-#include "rpc/yarn/manage-start.h"
+#include "rpc/yarn/manage/manage-start.h"
 
 #include <errno.h>
 

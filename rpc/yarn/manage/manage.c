@@ -2,13 +2,13 @@
 
 /* See manage.h. */
 
-#include "rpc/yarn/manage.h"
+#include "rpc/yarn/manage/manage.h"
 
 #include <errno.h>
 
 #include "rpc/hadoop/digest.h"
-#include "rpc/yarn/manage-ids.h"
-#include "rpc/yarn/manage-start.h"
+#include "rpc/yarn/manage/manage-ids.h"
+#include "rpc/yarn/manage/manage-start.h"
 #include "rpc/yarn/message-ids.h"
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"

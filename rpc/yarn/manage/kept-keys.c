@@ -5,7 +5,7 @@
  * is written whole. It is root's alone: who has the keys can sign whatever he likes.
  */
 
-#include "rpc/yarn/kept-keys.h"
+#include "rpc/yarn/manage/kept-keys.h"
 
 #include <errno.h>
 #include <sys/stat.h>

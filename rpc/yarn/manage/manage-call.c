@@ -2,7 +2,7 @@
 
 /* See manage-call.h. */
 
-#include "rpc/yarn/manage-call.h"
+#include "rpc/yarn/manage/manage-call.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 /* A property's text, and the field that it stands for. */
 
-#include "rpc/yarn/properties.h"
+#include "rpc/yarn/conf/properties.h"
 
 /* -EINVAL: it is no such value; -ERANGE: one that is too small or too large. The field is left as it was then. */
 int nm_yarn_value_parse(const struct nm_yarn_key *key, const char *text, struct nm_yarn_settings *s);

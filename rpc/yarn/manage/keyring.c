@@ -2,7 +2,7 @@
 
 /* See keyring.h. What an attempt is remembered with is a key, not a token: it may have any number of those. */
 
-#include "rpc/yarn/keyring.h"
+#include "rpc/yarn/manage/keyring.h"
 
 #include <assert.h>
 #include <errno.h>

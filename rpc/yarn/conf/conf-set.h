@@ -3,7 +3,7 @@
 
 /* Internal to the conf*.c files: how a property that was read comes into the set. */
 
-#include "rpc/yarn/conf.h"
+#include "rpc/yarn/conf/conf.h"
 
 /* Larger ones are somebody's mistake. */
 #define NM_YARN_CONF_FILE_MAX (1u << 20)

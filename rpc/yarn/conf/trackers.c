@@ -2,11 +2,11 @@
 
 /* See trackers.h. */
 
-#include "rpc/yarn/trackers.h"
+#include "rpc/yarn/conf/trackers.h"
 
 #include <errno.h>
 
-#include "rpc/yarn/value.h"
+#include "rpc/yarn/conf/value.h"
 #include "util/error.h"
 
 #define PREFIX "yarn.resourcemanager."

@@ -2,7 +2,7 @@
 
 /* See conf.h. The set is an array in the order of names. */
 
-#include "rpc/yarn/conf-set.h"
+#include "rpc/yarn/conf/conf-set.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -2,7 +2,7 @@
 
 /* See properties.h. Only tables. */
 
-#include "rpc/yarn/properties.h"
+#include "rpc/yarn/conf/properties.h"
 
 #include "util/macros.h"
 

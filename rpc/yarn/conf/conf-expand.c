@@ -5,7 +5,7 @@
  * that nothing is known of: then the text stays as it is by then.
  */
 
-#include "rpc/yarn/conf.h"
+#include "rpc/yarn/conf/conf.h"
 
 #include <ctype.h>
 #include <pwd.h>

@@ -2,7 +2,7 @@
 
 /* See token-check.h. */
 
-#include "rpc/yarn/token-check.h"
+#include "rpc/yarn/manage/token-check.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * comparisons are nothing.
  */
 
-#include "rpc/yarn/used-tokens.h"
+#include "rpc/yarn/manage/used-tokens.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -9,8 +9,8 @@
  *   yarn.resourcemanager.hostname.ID                   with the usual port
  */
 
-#include "rpc/yarn/conf.h"
-#include "rpc/yarn/properties.h"
+#include "rpc/yarn/conf/conf.h"
+#include "rpc/yarn/conf/properties.h"
 
 /* In the order of the ids; the caller frees them with nm_yarn_trackers_free(). -EINVAL and *ret_message: one isn't
  * there, or is none. */

@@ -2,7 +2,7 @@
 
 /* See manage-ids.h. */
 
-#include "rpc/yarn/manage-ids.h"
+#include "rpc/yarn/manage/manage-ids.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 
 /* See conf.h. The files of a directory, one after the other into the set. That one is missing is no error. */
 
-#include "rpc/yarn/conf-set.h"
+#include "rpc/yarn/conf/conf-set.h"
 
 #include "util/fileio.h"
 

@@ -3,7 +3,7 @@
 
 /* The methods of manage.h that come with container tokens: starts and updates. userdata: struct nm_yarn_manage. */
 
-#include "rpc/yarn/manage-call.h"
+#include "rpc/yarn/manage/manage-call.h"
 
 void nm_manage_start(struct nm_hadoop_call *call, void *userdata);
 void nm_manage_update(struct nm_hadoop_call *call, void *userdata);

@@ -13,7 +13,7 @@
  * with file and line.
  */
 
-#include "rpc/yarn/conf-set.h"
+#include "rpc/yarn/conf/conf-set.h"
 
 #include <expat.h>
 #include <stdarg.h>

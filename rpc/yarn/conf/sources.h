@@ -15,7 +15,7 @@
 
 #include <jansson.h>
 
-#include "rpc/yarn/conf.h"
+#include "rpc/yarn/conf/conf.h"
 
 /* Either may come back as an empty object. */
 int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_commands);

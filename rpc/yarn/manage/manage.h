@@ -9,9 +9,9 @@
 
 #include <systemd/sd-event.h>
 
-#include "rpc/yarn/keyring.h"
+#include "rpc/yarn/manage/keyring.h"
+#include "rpc/yarn/manage/used-tokens.h"
 #include "rpc/yarn/node/node.h"
-#include "rpc/yarn/used-tokens.h"
 
 struct nm_yarn_manage;
 

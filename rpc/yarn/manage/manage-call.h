@@ -4,8 +4,8 @@
 /* What the methods of manage.h share: who calls, and what becomes of each container that is named. */
 
 #include "rpc/hadoop/server.h"
+#include "rpc/yarn/manage/token-check.h"
 #include "rpc/yarn/node/node.h"
-#include "rpc/yarn/token-check.h"
 
 /* Containers that one call may name. Application masters name one at a time. */
 #define NM_MANAGE_MAX 1000u

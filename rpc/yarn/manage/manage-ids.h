@@ -3,7 +3,7 @@
 
 /* The methods of manage.h that name containers which are here already. userdata: struct nm_yarn_manage. */
 
-#include "rpc/yarn/manage-call.h"
+#include "rpc/yarn/manage/manage-call.h"
 
 void nm_manage_stop(struct nm_hadoop_call *call, void *userdata);
 void nm_manage_statuses(struct nm_hadoop_call *call, void *userdata);

@@ -2,14 +2,14 @@
 
 /* See settings.h. */
 
-#include "rpc/yarn/settings.h"
+#include "rpc/yarn/conf/settings.h"
 
 #include <assert.h>
 #include <inttypes.h>
 
-#include "rpc/yarn/sources.h"
-#include "rpc/yarn/trackers.h"
-#include "rpc/yarn/value.h"
+#include "rpc/yarn/conf/sources.h"
+#include "rpc/yarn/conf/trackers.h"
+#include "rpc/yarn/conf/value.h"
 
 #define SHOWN_SIZE 120
 

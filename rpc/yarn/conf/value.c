@@ -2,7 +2,7 @@
 
 /* See value.h. */
 
-#include "rpc/yarn/value.h"
+#include "rpc/yarn/conf/value.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -6,8 +6,8 @@
  * while the node isn't registered yet is known, and so is one whose key only this node remembers.
  */
 
-#include "rpc/yarn/keyring.h"
-#include "rpc/yarn/used-tokens.h"
+#include "rpc/yarn/manage/keyring.h"
+#include "rpc/yarn/manage/used-tokens.h"
 
 #define NM_YARN_KEPT_FILE "yarn-keys"
 

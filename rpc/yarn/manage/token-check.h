@@ -11,8 +11,8 @@
 #include "rpc/hadoop/arena.h"
 #include "rpc/hadoop/security.pb-c.h"
 #include "rpc/yarn/exceptions.h"
-#include "rpc/yarn/keyring.h"
-#include "rpc/yarn/used-tokens.h"
+#include "rpc/yarn/manage/keyring.h"
+#include "rpc/yarn/manage/used-tokens.h"
 
 struct nm_yarn_gate {
     const char *host; /* of this node, as the ResourceManager knows it */
