@@ -11,6 +11,11 @@ libnm_yarn_la_SOURCES = \
 	%D%/resolve.c %D%/resolve.h \
 	%D%/state.c %D%/state.h \
 	%D%/yarn.c %D%/yarn.h \
+	%D%/yarn-connect.c \
+	%D%/yarn-requests.c \
+	%D%/yarn-show.c \
+	%D%/yarn-state.h \
+	%D%/yarn-steps.c \
 	%D%/conf/conf.c %D%/conf/conf.h \
 	%D%/conf/conf-dir.c \
 	%D%/conf/conf-expand.c \
