@@ -132,6 +132,17 @@ int nm_manager_end(struct nm_manager *m, const char *owner, const char *id, cons
 int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, int signo,
                       struct nm_problem *ret_problem);
 
+/* Another type, size and blob, as nm_manager_promote(), _demote(), _update() and _set_blob() have them: all that is
+ * given or, if any of it is refused, nothing. NULL and 0 leave what is there. */
+struct nm_change {
+    const enum nm_execution_type *type;
+    uint64_t memory_bytes;
+    uint32_t vcores_milli;
+    const struct nm_blob *blob;
+};
+int nm_manager_change(struct nm_manager *m, const char *owner, const char *id, const struct nm_change *c,
+                      struct nm_problem *ret_problem);
+
 /* Another blob in the place of nm_submit's, or none: nm_container's `blob` from then on, also after a restart. */
 int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id, const struct nm_blob *blob,
                         struct nm_problem *ret_problem);

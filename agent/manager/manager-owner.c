@@ -10,13 +10,12 @@
 
 #include "agent/problem.h"
 #include "agent/manager/manager-act.h"
+#include "agent/manager/manager-change.h"
 #include "agent/manager/manager-end.h"
 #include "agent/manager/manager-keep.h"
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-record.h"
-#include "agent/manager/manager-share.h"
-#include "agent/manager/manager-submit.h"
 
 /* NULL: *p says why. */
 static struct nm_container *find(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)
@@ -108,26 +107,18 @@ int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, i
     return r;
 }
 
+int nm_manager_change(struct nm_manager *m, const char *owner, const char *id, const struct nm_change *c,
+                      struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_live(m, owner, id, ret_problem);
+
+    return l ? nm_change_owned(l, c, ret_problem) : (int)ret_problem->outcome;
+}
+
 int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id, const struct nm_blob *blob,
                         struct nm_problem *ret_problem)
 {
-    struct nm_live *l = find_live(m, owner, id, ret_problem);
-    int r = l ? nm_keep_check(m, ret_problem) : (int)ret_problem->outcome;
-
-    if (r == 0)
-        r = nm_submit_check_blob(blob, ret_problem);
-    if (r == 0 && blob->bytes > l->c->blob.bytes)
-        r = nm_share_check_bytes(m, blob->bytes - l->c->blob.bytes, ret_problem);
-    if (r != 0)
-        return r;
-    l->command_bytes -= l->c->blob.bytes;
-    r = nm_container_set_blob(l->c, blob->data, blob->bytes);
-    l->command_bytes += l->c->blob.bytes;
-    if (r < 0)
-        return r;
-    nm_record_store_result(m, nm_store_put_blob(m->store, l->c));
-    (void)nm_keep_copy(l);
-    return nm_keep_answer(m, id, "has it", ret_problem);
+    return nm_manager_change(m, owner, id, &(struct nm_change){.blob = blob}, ret_problem);
 }
 
 static struct nm_live *find_prepared(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)

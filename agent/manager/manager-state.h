@@ -34,7 +34,8 @@
  *   manager-access.c    who may see and touch what
  *   manager-drain.c     emptying the node
  *   manager-submit.c    what comes in anew
- *   manager-request.c   what people ask for containers that are there
+ *   manager-change.c    another type, size or blob
+ *   manager-request.c   what else people ask for containers that are there
  *   manager-owner.c     what owners ask for theirs, beside that
  *   recovery-decide.c   what became of an earlier nmd's decisions
  *   recovery.c          adopting what an earlier nmd left

@@ -463,6 +463,37 @@ static void test_update(void **state)
     nm_yarn_node_free(n);
 }
 
+/* Of a token that says two things neither is done if one of them can't be. */
+static void test_update_is_whole(void **state)
+{
+    static const char *const argv[] = {"/bin/sleep", "1000", NULL};
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = node_of(w);
+    struct nm_exception why;
+    struct nm_live *l;
+    struct wanted a;
+    size_t increased;
+
+    want(&a, 14, 64, true, 0);
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+    l = run(w);
+    (void)manager_world_submit_as(w, &(struct nm_submit){.type = NM_GUARANTEED, .memory_bytes = 400 * MIB,
+                                                         .vcores_milli = 1000, .argv = argv, .owner = "local"});
+    want(&a, 14, 700, false, 1); /* it could be that large, but not be promised that much */
+    assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
+    assert_int_equal(l->c->view.type, NM_OPPORTUNISTIC);
+    assert_int_equal(l->c->view.request.memory_bytes, 64 * MIB);
+    assert_int_equal(status_of(n, &increased).capability->memory, 64);
+    assert_int_equal(increased, 0);
+    want(&a, 14, 96, false, 1);
+    assert_int_equal(update(n, &a, &why), 0); /* that version is still to be had */
+    assert_int_equal(l->c->view.type, NM_GUARANTEED);
+    assert_int_equal(l->c->view.request.memory_bytes, 96 * MIB);
+    (void)status_of(n, &increased);
+    assert_int_equal(increased, 1);
+    nm_yarn_node_free(n);
+}
+
 static void test_end_of_an_application(void **state)
 {
     struct manager_world *w = *state;
@@ -524,8 +555,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_life_of_a_container), TEST(test_strangers_are_refused), TEST(test_what_never_runs),
-        TEST(test_preparation_fails),   TEST(test_update),                TEST(test_end_of_an_application),
-        TEST(test_restart),
+        TEST(test_preparation_fails),   TEST(test_update),                TEST(test_update_is_whole),
+        TEST(test_end_of_an_application), TEST(test_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

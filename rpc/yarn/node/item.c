@@ -68,6 +68,12 @@ static struct nm_yarn_item *item_free(struct nm_yarn_item *i)
 }
 NM_DEFINE_CLEANUP(struct nm_yarn_item *, item_free)
 
+enum nm_execution_type nm_yarn_token_type(const Hadoop__ContainerTokenIdentifier *token)
+{
+    return token->execution_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC ? NM_OPPORTUNISTIC
+                                                                                                      : NM_GUARANTEED;
+}
+
 int nm_yarn_item_set_token(struct nm_yarn_item *item, struct nm_bytes identifier)
 {
     const Hadoop__ContainerTokenIdentifier *token;

@@ -64,6 +64,8 @@ int nm_yarn_items_add(struct nm_yarn_items *all, struct nm_bytes blob, struct nm
 void nm_yarn_items_remove(struct nm_yarn_items *all, struct nm_yarn_item *item);
 void nm_yarn_items_drop_app(struct nm_yarn_items *all, struct nm_yarn_app *app);
 
+enum nm_execution_type nm_yarn_token_type(const Hadoop__ContainerTokenIdentifier *token);
+
 /* In the place of the token that it has. -EBADMSG: it isn't one. */
 int nm_yarn_item_set_token(struct nm_yarn_item *item, struct nm_bytes identifier);
 

@@ -41,57 +41,37 @@ static bool same_size(const Hadoop__Resource *a, const Hadoop__Resource *b)
     return a->memory == b->memory && a->vcores == b->vcores;
 }
 
-static int change_size(const struct nm_yarn_item *i, const Hadoop__Resource *to, struct nm_problem *problem)
+/* What follows from the new token, and that token itself, by which the container is known from now on, also after a
+ * restart: all of it, or nothing. */
+static int apply(struct nm_yarn_item *i, struct nm_bytes identifier, const Hadoop__ContainerTokenIdentifier *token,
+                 struct nm_problem *problem)
 {
-    return nm_manager_update(i->node->p.manager, &nm_yarn_admin, i->text, (uint64_t)to->memory * NM_MIB,
-                             (uint32_t)to->vcores * 1000, problem);
-}
-
-static int change_type(const struct nm_yarn_item *i, bool to_opportunistic, struct nm_problem *problem)
-{
-    struct nm_manager *m = i->node->p.manager;
-
-    return to_opportunistic ? nm_manager_demote(m, &nm_yarn_admin, i->text, problem)
-                            : nm_manager_promote(m, &nm_yarn_admin, i->text, problem);
-}
-
-/* The new token is what it is by from now on, also after a restart. */
-static int take_token(struct nm_yarn_item *i, struct nm_bytes identifier, bool has_grown, struct nm_problem *problem)
-{
+    const Hadoop__Resource *to = token->resource, *old = i->token->resource;
+    const enum nm_execution_type type = nm_yarn_token_type(token);
+    bool grows = to->memory > old->memory || to->vcores > old->vcores, sized = !same_size(to, old);
     _cleanup_free_ void *data = NULL;
-    struct nm_blob blob;
     Yarn__Record record = *i->record;
+    struct nm_blob blob;
+    struct nm_change c = {.type = type != nm_yarn_token_type(i->token) ? &type : NULL,
+                          .memory_bytes = sized ? (uint64_t)to->memory * NM_MIB : 0,
+                          .vcores_milli = sized ? (uint32_t)to->vcores * 1000 : 0,
+                          .blob = &blob};
     int r;
 
     record.has_increased = 1;
-    record.increased = i->increased || has_grown;
+    record.increased = i->increased || grows;
     r = nm_yarn_record_pack(&record, identifier, &blob);
     if (r < 0)
         return r;
     data = blob.data;
-    r = nm_manager_set_blob(i->node->p.manager, NM_YARN_OWNER, i->text, &blob, problem);
-    if (r == 0)
-        r = nm_yarn_item_set_token(i, identifier);
-    if (r == 0 && has_grown) {
+    r = nm_manager_change(i->node->p.manager, NM_YARN_OWNER, i->text, &c, problem);
+    if (r != 0)
+        return r;
+    if (grows) {
         i->increased = true;
         i->increase_told = false;
     }
-    return r;
-}
-
-static int apply(struct nm_yarn_item *i, struct nm_bytes identifier, const Hadoop__ContainerTokenIdentifier *token,
-                 struct nm_problem *problem)
-{
-    const Hadoop__ContainerTokenIdentifier *old = i->token;
-    bool grows = token->resource->memory > old->resource->memory || token->resource->vcores > old->resource->vcores;
-    int r = 0;
-
-    if (!same_size(token->resource, old->resource))
-        r = change_size(i, token->resource, problem);
-    if (r == 0 && token->execution_type != old->execution_type)
-        r = change_type(i, token->execution_type ==
-                               HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC, problem);
-    return r == 0 ? take_token(i, identifier, grows, problem) : r;
+    return nm_yarn_item_set_token(i, identifier);
 }
 
 int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,

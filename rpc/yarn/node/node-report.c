@@ -54,9 +54,7 @@ static int32_t sub_state(const struct nm_container *c)
 /* As the manager has it, which people may have changed too. */
 static bool is_opportunistic(const struct nm_yarn_item *i, const struct nm_container *c)
 {
-    if (c)
-        return c->view.type == NM_OPPORTUNISTIC;
-    return i->token->execution_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC;
+    return (c ? c->view.type : nm_yarn_token_type(i->token)) == NM_OPPORTUNISTIC;
 }
 
 static Yarn__ContainerStatus *put_status(const struct nm_yarn_item *i, struct nm_arena *arena)

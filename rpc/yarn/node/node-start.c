@@ -99,9 +99,7 @@ static void give_service_data(struct nm_yarn_item *i)
 
 static int32_t status_of(const struct nm_yarn_item *i)
 {
-    return i->token->execution_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC
-               ? NM_YARN_KILLED_BY_NODE
-               : NM_YARN_ABORTED;
+    return nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC ? NM_YARN_KILLED_BY_NODE : NM_YARN_ABORTED;
 }
 
 /* As its user's own, so that this user may look at it. */
@@ -128,7 +126,7 @@ static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_
 
     nm_arena_init(&arena, COMMAND_MAX, NULL);
     struct nm_submit s = {
-        .type = status_of(i) == NM_YARN_KILLED_BY_NODE ? NM_OPPORTUNISTIC : NM_GUARANTEED,
+        .type = nm_yarn_token_type(t),
         .name = is_master ? "master" : NULL,
         .app = i->app->text,
         .memory_bytes = (uint64_t)t->resource->memory * NM_MIB,
