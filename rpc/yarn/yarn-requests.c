@@ -11,8 +11,9 @@
 
 /* Hadoop's, whose protocol this is: a ResourceManager may insist on a minimum. */
 #define VERSION "3.4.2"
-/* What a request may say of containers: thousands, each with the most that is told of its end. */
-#define REPORT_BYTES (64 * NM_MIB)
+/* What the structures of a request take that tells of as many containers as there can be. Their words stay where they
+ * are, and are rationed. */
+#define REPORT_BYTES (32 * NM_MIB)
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
@@ -180,7 +181,7 @@ static int send_beat(struct nm_yarn *y)
     request.last_nm_token_key = name_key(&nm_key, &y->state.nm_keys);
     request.has_token_sequence = 1;
     request.token_sequence = y->state.token_sequence;
-    /* All of them or nothing: those that are missing would be taken for lost. */
+    /* All containers or nothing: those that are missing would be taken for lost. */
     nm_arena_init(&a, REPORT_BYTES, NULL);
     r = nm_yarn_node_report(y->hosting->node, &a, &y->report.status);
     if (r == 0)

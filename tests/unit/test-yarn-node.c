@@ -494,6 +494,80 @@ static void test_update_is_whole(void **state)
     nm_yarn_node_free(n);
 }
 
+#define MANY 300
+#define LONG 8000 /* so that they take more than twice a message's ration */
+
+/* How many have ended, after a heartbeat; all are to be told of. */
+static size_t beat(struct nm_yarn_node *n)
+{
+    Yarn__NodeStatus status = YARN__NODE_STATUS__INIT;
+    struct nm_arena arena;
+    size_t ended = 0;
+
+    nm_arena_init(&arena, 1 << 20, NULL);
+    assert_int_equal(nm_yarn_node_report(n, &arena, &status), 0);
+    assert_in_range(protobuf_c_message_get_packed_size(&status.base), 1, 2 << 20);
+    for (size_t i = 0; i < status.n_containers; i++)
+        if (status.containers[i]->state == 3) {
+            assert_int_equal(status.containers[i]->exit_status, NM_YARN_DISKS_FAILED);
+            ended++;
+        } else {
+            assert_int_equal(status.containers[i]->state, 2); /* what is missing is lost to the ResourceManager */
+            assert_int_equal(status.containers[i]->exit_status, NM_YARN_INVALID);
+            assert_string_equal(status.containers[i]->diagnostics, "");
+        }
+    nm_arena_done(&arena);
+    return ended;
+}
+
+/* A registration has no more than a heartbeat. */
+static void assert_registration_is_small(struct nm_yarn_node *n)
+{
+    Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
+    struct nm_arena arena;
+
+    nm_arena_init(&arena, 1 << 20, NULL);
+    assert_int_equal(nm_yarn_node_report_all(n, &arena, &request), 0);
+    assert_int_equal(request.n_containers, MANY);
+    assert_in_range(protobuf_c_message_get_packed_size(&request.base), 1, 2 << 20);
+    nm_arena_done(&arena);
+}
+
+/* More has ended than one message holds, with much to say. */
+static void test_rations(void **state)
+{
+    struct nm_yarn_node *n = node_of(*state);
+    struct nm_exception why;
+    struct wanted a;
+    char text[LONG + 1];
+    size_t first;
+
+    (void)memset(text, 'x', LONG);
+    text[LONG] = '\0';
+    no_place = text;
+    for (int k = 0; k < MANY; k++) {
+        want(&a, 1000 + k, 64, false, 0);
+        assert_int_equal(start(n, &a, "true", &why), 0);
+    }
+    n_news = 0;
+    first = beat(n);
+    assert_in_range(first, MANY / 4, MANY / 2);
+    assert_int_equal(beat(n), first); /* it wasn't heard: the same again */
+    nm_yarn_node_reported(n);
+    assert_int_equal(n_news, 1); /* what is left follows soon */
+    assert_int_equal(beat(n), first);
+    nm_yarn_node_reported(n);
+    assert_int_equal(n_news, 2);
+    assert_int_equal(beat(n), first); /* the last ones, and what there is room for is told again */
+    nm_yarn_node_reported(n);
+    assert_int_equal(n_news, 2);
+    assert_registration_is_small(n);
+    assert_int_equal(beat(n), first);
+    nm_yarn_node_reported(n);
+    assert_int_equal(n_news, 3); /* after a registration all are told anew */
+    nm_yarn_node_free(n);
+}
+
 static void test_end_of_an_application(void **state)
 {
     struct manager_world *w = *state;
@@ -556,7 +630,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_life_of_a_container), TEST(test_strangers_are_refused), TEST(test_what_never_runs),
         TEST(test_preparation_fails),   TEST(test_update),                TEST(test_update_is_whole),
-        TEST(test_end_of_an_application), TEST(test_restart),
+        TEST(test_end_of_an_application), TEST(test_restart),   TEST(test_rations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,8 @@ struct nm_yarn_item {
     bool completed;
     int32_t exit_status;  /* once it is completed */
     char *diagnostics;    /* likewise */
+    bool end_telling;     /* its end is in the heartbeat that is on its way */
+    bool end_told;        /* the ResourceManager has heard of it */
     struct nm_yarn_item *next, *next_in_bucket;
     struct nm_yarn_item **link; /* what points to it in the list of all */
 };

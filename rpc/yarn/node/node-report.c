@@ -3,6 +3,10 @@
 /*
  * What is said of containers: see node.h. There are two states only in YARN's protocol: from its acceptance to its end
  * a container is RUNNING, also while it waits, since of any other the ResourceManager thinks that it is over.
+ *
+ * Ends come with what was said of them, up to 8 KiB each, and thousands may have come while nobody listened. So one
+ * message has no more of them than are in its ration. Those that must wait are told as RUNNING until then, for what
+ * isn't told at all is taken for lost.
  */
 
 #include "rpc/yarn/node/node-state.h"
@@ -14,9 +18,28 @@ enum { STATE_RUNNING = 2, STATE_COMPLETE = 3 };
 enum { SUB_SCHEDULED = 1, SUB_RUNNING, SUB_PAUSED, SUB_COMPLETING, SUB_DONE };
 enum { TYPE_GUARANTEED = 1, TYPE_OPPORTUNISTIC = 2 };
 
+/* What a status takes in a message beside its words, and a tag beside its own. */
+#define STATUS_BYTES 128u
+#define TAG_BYTES 8u
+
 static void *take(struct nm_arena *arena, size_t size)
 {
     return nm_arena_alloc(arena, NM_MAX(size, (size_t)1));
+}
+
+/* ---- rations ------------------------------------------------------------------------------ */
+
+static bool afford(size_t size, size_t *left_bytes)
+{
+    if (size > *left_bytes)
+        return false;
+    *left_bytes -= size;
+    return true;
+}
+
+static bool afford_end(const struct nm_yarn_item *i, size_t *left_bytes)
+{
+    return afford(STATUS_BYTES + (i->diagnostics ? strlen(i->diagnostics) : 0), left_bytes);
 }
 
 /* ---- parts -------------------------------------------------------------------------------- */
@@ -57,7 +80,8 @@ static bool is_opportunistic(const struct nm_yarn_item *i, const struct nm_conta
     return (c ? c->view.type : nm_yarn_token_type(i->token)) == NM_OPPORTUNISTIC;
 }
 
-static Yarn__ContainerStatus *put_status(const struct nm_yarn_item *i, struct nm_arena *arena)
+/* Whether it is told that it has ended is the caller's to say. */
+static Yarn__ContainerStatus *put_status(const struct nm_yarn_item *i, bool ended, struct nm_arena *arena)
 {
     const struct nm_container *c = i->completed ? NULL : nm_yarn_item_container(i);
     Yarn__ContainerStatus *s = take(arena, sizeof *s);
@@ -67,18 +91,28 @@ static Yarn__ContainerStatus *put_status(const struct nm_yarn_item *i, struct nm
     *s = (Yarn__ContainerStatus)YARN__CONTAINER_STATUS__INIT;
     s->has_state = s->has_exit_status = s->has_execution_type = s->has_sub_state = 1;
     s->id = i->token->container;
-    s->state = i->completed ? STATE_COMPLETE : STATE_RUNNING;
-    s->diagnostics = i->diagnostics ?: (char *)(uintptr_t) "";
-    s->exit_status = i->completed ? i->exit_status : NM_YARN_INVALID;
+    s->state = ended ? STATE_COMPLETE : STATE_RUNNING;
+    s->diagnostics = ended && i->diagnostics ? i->diagnostics : (char *)(uintptr_t) "";
+    s->exit_status = ended ? i->exit_status : NM_YARN_INVALID;
     s->capability = i->token->resource;
     s->execution_type = is_opportunistic(i, c) ? TYPE_OPPORTUNISTIC : TYPE_GUARANTEED;
-    s->sub_state = i->completed ? SUB_DONE : c ? sub_state(c) : SUB_COMPLETING;
+    s->sub_state = ended ? SUB_DONE : c ? sub_state(c) : SUB_COMPLETING;
     return s;
 }
 
-static Yarn__KnownContainer *put_known(const struct nm_yarn_item *i, struct nm_arena *arena)
+/* Tags are the application's own words, so they are rationed as well. */
+static bool afford_tags(const struct nm_yarn_item *i, size_t *left_bytes)
 {
-    const Yarn__ContainerStatus *s = put_status(i, arena);
+    size_t size = 0;
+
+    for (size_t k = 0; k < i->token->n_allocation_tags; k++)
+        size += strlen(i->token->allocation_tags[k]) + TAG_BYTES;
+    return afford(size, left_bytes);
+}
+
+static Yarn__KnownContainer *put_known(const struct nm_yarn_item *i, size_t *left_bytes, struct nm_arena *arena)
+{
+    const Yarn__ContainerStatus *s = put_status(i, i->completed && afford_end(i, left_bytes), arena);
     Yarn__KnownContainer *k = take(arena, sizeof *k);
 
     if (!s || !k)
@@ -97,8 +131,10 @@ static Yarn__KnownContainer *put_known(const struct nm_yarn_item *i, struct nm_a
     k->version = i->token->version;
     k->execution_type = s->execution_type;
     k->allocation_request = i->token->allocation_request;
-    k->n_allocation_tags = i->token->n_allocation_tags;
-    k->allocation_tags = i->token->allocation_tags;
+    if (afford_tags(i, left_bytes)) {
+        k->n_allocation_tags = i->token->n_allocation_tags;
+        k->allocation_tags = i->token->allocation_tags;
+    }
     return k;
 }
 
@@ -120,6 +156,18 @@ static Yarn__Container *put_increased(struct nm_yarn_item *i, struct nm_arena *a
 
 /* ---- to the ResourceManager --------------------------------------------------------------- */
 
+/* First what has not been told. What has is told again until it is acknowledged, as far as there is room. */
+static void choose_ends(struct nm_yarn_node *n)
+{
+    size_t left_bytes = NM_YARN_RATION_BYTES;
+
+    for (struct nm_yarn_item *i = n->items.first; i; i = i->next)
+        i->end_telling = i->completed && !i->end_told && afford_end(i, &left_bytes);
+    for (struct nm_yarn_item *i = n->items.first; i; i = i->next)
+        if (i->completed && i->end_told)
+            i->end_telling = afford_end(i, &left_bytes);
+}
+
 int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__NodeStatus *status)
 {
     Yarn__ContainerStatus **all = take(arena, n->items.n * sizeof *all);
@@ -128,8 +176,11 @@ int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__No
 
     if (!all || !increased)
         return -ENOMEM;
+    choose_ends(n);
     for (struct nm_yarn_item *i = n->items.first; i; i = i->next) {
-        all[n_all] = put_status(i, arena);
+        if (i->end_told && !i->end_telling)
+            continue;
+        all[n_all] = put_status(i, i->end_telling, arena);
         if (!all[n_all++])
             return -ENOMEM;
         if (!i->increased)
@@ -148,9 +199,17 @@ int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__No
 /* The journal still says that it has grown, so that after a restart it is said once more, which does no harm. */
 void nm_yarn_node_reported(struct nm_yarn_node *n)
 {
-    for (struct nm_yarn_item *i = n->items.first; i; i = i->next)
+    bool more = false;
+
+    for (struct nm_yarn_item *i = n->items.first; i; i = i->next) {
         if (i->increase_told)
             i->increased = i->increase_told = false;
+        i->end_told = i->end_told || i->end_telling;
+        i->end_telling = false;
+        more = more || (i->completed && !i->end_told);
+    }
+    if (more)
+        n->p.news(n->p.userdata);
 }
 
 static int put_applications(const struct nm_yarn_node *n, struct nm_arena *arena, Yarn__RegisterRequest *request)
@@ -176,14 +235,15 @@ static int put_applications(const struct nm_yarn_node *n, struct nm_arena *arena
 int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__RegisterRequest *request)
 {
     Yarn__KnownContainer **all = take(arena, n->items.n * sizeof *all);
-    size_t count = 0;
+    size_t count = 0, left_bytes = NM_YARN_RATION_BYTES;
 
     if (!all)
         return -ENOMEM;
     for (struct nm_yarn_item *i = n->items.first; i; i = i->next) {
-        all[count] = put_known(i, arena);
+        all[count] = put_known(i, &left_bytes, arena);
         if (!all[count++])
             return -ENOMEM;
+        i->end_told = false; /* of what is told here nothing is sure to be heeded */
     }
     request->containers = all;
     request->n_containers = count;
@@ -204,7 +264,7 @@ int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
         (void)nm_yarn_container_id_format(&number, text);
         return nm_yarn_refuse_unknown(n, text, why);
     }
-    s = put_status(i, arena);
+    s = put_status(i, i->completed, arena);
     if (!s)
         return -ENOMEM;
     *ret = s;

@@ -23,6 +23,9 @@
 #define NM_YARN_ENDED_APPS_MAX 512u
 /* What ended without ever having been in the manager's hands waits here for the ResourceManager. */
 #define NM_YARN_ITEMS_MAX 20000u
+/* One message's share of what was said by containers. A ResourceManager takes 64 MiB at most, hears thousands of nodes,
+ * and the event loop packs it; the rest follows a tenth of a second later. */
+#define NM_YARN_RATION_BYTES (1u << 20)
 
 struct nm_yarn_recent {
     uint64_t hash; /* of the container's text */

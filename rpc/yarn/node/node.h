@@ -100,9 +100,9 @@ int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__
 void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__ApplicationId *id);
 /* The ResourceManager has passed on how it ended, or doesn't know it. */
 void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId *id);
-/* All containers, into a heartbeat's status. */
+/* All containers, into a heartbeat's status. The ends that don't fit into one message come with the next. */
 int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__NodeStatus *status);
-/* That heartbeat was answered, and not as one that had been heard before. */
+/* That heartbeat was answered, and not as one that had been heard before. If it didn't have all, there are news. */
 void nm_yarn_node_reported(struct nm_yarn_node *n);
 /* All containers and applications, into a registration. */
 int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__RegisterRequest *request);
