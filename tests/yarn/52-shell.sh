@@ -1,0 +1,192 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 240
+#
+# Hadoop's distributed shell on a node of ours, unmodified: what it starts and where that writes, promotion, retries, signals,
+# containers that outlive their master, and applications that are killed or ask for what the node doesn't have. The way of
+# promotion here is the ResourceManager's own (containers_to_update); 45-containers has the master's, and other sizes.
+# shellcheck source=tests/yarn/jobs.sh
+. "$(dirname "$0")/jobs.sh"
+
+# ---- the distributed shell ----
+
+declare -A shells=()
+shells_end() { local name; for name in "${!shells[@]}"; do end_process "${shells[$name]}"; done; }
+at_exit shells_end
+# Its files lie in its user's home, which for Java is what the accounts' file says.
+shell_begin() { # NAME OPTION...
+    local name=$1
+    shift
+    job_begin "$name" "-Duser.home=$place/work" org.apache.hadoop.yarn.applications.distributedshell.Client \
+        -jar "$place"/lib/hadoop-yarn-applications-distributedshell-*.jar -appname "$name" -master_memory 256 -container_memory 128 "$@"
+    shells[$name]=$job_pid
+    job_pid=''
+}
+shell_ends() { # NAME: its status
+    local status=0
+    wait "${shells[$1]}" || status=$?
+    unset "shells[$1]"
+    return "$status"
+}
+ends_well() { # NAME
+    local status=0
+    shell_ends "$1" || status=$?
+    is "$1: the application succeeds" "$status" 0 || trouble "$1"
+}
+trouble() { # NAME
+    job_trouble "$1"
+    diag "its master's:" "$(find "$own/logs/$(app_of "$1")" -name AppMaster.stderr -exec tail -n 30 {} +)"
+}
+app_of() { sed -nE 's/.*Submitted application (application_[0-9_]+).*/\1/p' "$dir/$1.log" | head -n 1; } # NAME
+app_says() { rm_get "apps/$(app_of "$1")" | jq -r ".app | $2"; } # NAME JQ-EXPRESSION
+# The ids of an application's containers, its master's left out; or masters only.
+ids_of() { nmctl list --all --json | jq -r --arg app "$(app_of "$1")" \
+    '[.[] | select(.app == $app and '"${2:-.name != \"master\"}"') | .id] | sort | .[]'; } # NAME [JQ-CONDITION]
+masters_of() { ids_of "$1" '.name == "master"'; }
+run_now() { [ "$(ids_of "$1" '.name != "master" and .state == "RUNNING"' | wc -l)" = "$2" ]; } # NAME N
+log_of() { echo "$own/logs/$(sed -E 's/container_(e[0-9]+_)?([0-9]+_[0-9]+)_.*/application_\2/' <<<"$1")/$1/${2:-stdout}"; } # ID [FILE]
+has_said() { grep -q -- "$2" "$(log_of "$1" "${3:-stdout}")"; } # ID REGEX [FILE]
+# As an operator: `yarn COMMAND...`
+yarn_cli() { hadoop_java org.apache.hadoop.yarn.client.cli.ApplicationCLI "$@"; }
+signal() { yarn_cli container -signal "$1" "$2"; } # ID COMMAND
+# A command that runs until there is the file NAME in its user's directory, where names may have the container's id in them.
+until_file() { echo "until [ -e $place/work/$1 ]; do sleep 0.1; done; echo over"; }
+let_go() { touch "$place/work/$1"; }
+
+need 'a cluster can be made' jobs_configure yarn.resourcemanager.auto-update.containers=true \
+    "yarn.application.classpath=$conf,$place/lib/*" "yarn.nodemanager.env-whitelist=JAVA_HOME,PATH,JAVA_TOOL_OPTIONS" \
+    yarn.resourcemanager.am.max-attempts=2
+need 'a stock ResourceManager answers' rm_again
+need 'a machine to measure' node_proc_start 6000 2
+own=$place/node1 node_mb=5120
+export JAVA_TOOL_OPTIONS=$small # for the masters: the node's own environment is what it may inherit
+need 'nmd starts' nmd_node_start 1 yarn.nodemanager.resource.cpu-vcores=32
+unset JAVA_TOOL_OPTIONS
+need 'it registers' wait_until 30 node_is 1 RUNNING
+cd "$place/work" || exit
+
+# ---- four at once: a plain one, one to be promoted, one that fails at first, one that wants Docker ----
+
+echo 'words from elsewhere' >words
+cat >try.sh <<'END'
+echo "$PWD $$ $JVM_PID" >>"$TRIES/$YARN_SHELL_ID"
+echo try >>tries
+echo "try $(wc -l <tries)"
+[ "$YARN_SHELL_ID" = 1 ] || exit 9
+case $(wc -l <tries) in 1) exit 7 ;; 2) exit 8 ;; esac
+END
+echo 'until [ -e "$1" ]; do sleep 0.1; done; echo "$2 over"' >wait.sh
+install -d -o "$job_user" tries
+shell_begin plain -num_containers 2 -localize_files "$place/work/words" -shell_env GREETING=hello -shell_env EMPTY= \
+    -shell_command '{ cat words; echo $GREETING${EMPTY-unset} $CONTAINER_ID; }'
+shell_begin promoted -container_type OPPORTUNISTIC -promote_opportunistic_after_start \
+    -shell_script "$place/work/wait.sh" -shell_args "$place/work/go-promoted" two
+shell_begin retried -num_containers 2 -localize_files "$place/work/try.sh" -shell_env "TRIES=$place/work/tries" \
+    -shell_command 'bash try.sh' -container_retry_policy 2 -container_retry_error_codes 7,8 -container_max_retries 3 \
+    -container_retry_interval 200
+shell_begin docker -shell_env YARN_CONTAINER_RUNTIME_TYPE=docker -shell_command true
+
+check 'promoted: its container runs' wait_until 90 run_now promoted 1
+promoted=$(ids_of promoted)
+is_promoted() { [ "$(field_of "$promoted" .execution_type)" = GUARANTEED ]; }
+check 'it is promoted' wait_until 30 is_promoted
+promotions() { nmctl explain --json "$promoted" | jq -r '[.[] | select(.kind == "promote") | .reason] | join(" ")'; }
+is 'which is no decision of the node' "$(promotions)" owner
+told_its_master() { grep -q "Container $promoted updated, updateType=PROMOTE_EXECUTION_TYPE" \
+    "$(log_of "$(masters_of promoted)" AppMaster.stderr)"; }
+check 'its master hears of it, and asks the node for it once more' wait_until 20 told_its_master
+let_go go-promoted
+
+ends_well plain
+mapfile -t plain < <(ids_of plain)
+is 'it had two containers' "${#plain[@]}" 2
+for id in "${plain[@]}"; do
+    is 'one writes to its directory of logs, with file and environment' "$(cat "$(log_of "$id")")" "words from elsewhere
+hello $id"
+done
+ends_well promoted
+is 'its script had its arguments' "$(cat "$(log_of "$promoted")")" 'two over'
+is 'no second promotion came of what its master asked for' "$(promotions)" owner
+
+shell_ends retried
+is 'retried: one of its containers has failed for good, and so has it' "$?" 2
+like 'with the code that is not to be tried again' "$(app_says retried .diagnostics)" 'failed = 1, .*exit code 9'
+is 'which was not' "$(wc -l <tries/2)" 1
+is 'the other one was tried three times' "$(wc -l <tries/1)" 3
+is 'in one directory' "$(awk '{ print $1 }' tries/1 | sort -u | wc -l)" 1
+is 'as a process of its own each time' "$(awk '{ print $2 }' tries/1 | sort -u | wc -l)" 3
+is 'which the last time ended well' "$(field_of "$(ids_of retried | head -n 1)" '"\(.exit_code) \(.state)"')" '0 COMPLETED'
+
+shell_ends docker
+is 'docker: an application that wants Docker fails' "$?" 2
+like 'and shows why' "$(app_says docker .diagnostics)" "runtime 'docker'.*this node has the default one only"
+
+# ---- three: one for signals, one whose master dies, one that is killed ----
+
+cat >signals.sh <<'END'
+trap 'echo "$1 has heard QUIT"' QUIT
+trap 'echo "$1 $2 has heard TERM"; exit 0' TERM
+echo "$1 is there"
+while :; do sleep 0.1; done
+END
+shell_begin signals -localize_files "$place/work/signals.sh" -shell_args one two -shell_command 'exec bash signals.sh'
+shell_begin kept -num_containers 2 -keep_containers_across_application_attempts -attempt_failures_validity_interval 60000 \
+    -shell_command "$(until_file 'go-\$CONTAINER_ID')"
+shell_begin killed -num_containers 2 -shell_command 'exec sleep 1000'
+
+check 'signals: its container runs' wait_until 90 run_now signals 1
+script=$(ids_of signals)
+check 'and listens' wait_until 20 has_said "$script" '^one is there$'
+signal "$script" OUTPUT_THREAD_DUMP
+check 'a thread dump is asked of it' wait_until 20 has_said "$script" '^one has heard QUIT$'
+master=$(masters_of signals)
+signal "$master" OUTPUT_THREAD_DUMP
+check 'and of its master, which is a Java that gives one' wait_until 20 has_said "$master" '^Full thread dump' AppMaster.stdout
+is 'both go on' "$(state_of "$script") $(state_of "$master")" 'RUNNING RUNNING'
+signal "$script" GRACEFUL_SHUTDOWN
+check 'a graceful shutdown ends it' wait_until 20 in_state "$script" COMPLETED
+check 'by its own hand' has_said "$script" '^one two has heard TERM$'
+
+check 'killed: its containers run' wait_until 60 run_now killed 2
+mapfile -t killed < <(ids_of killed)
+signal "${killed[0]}" FORCEFUL_SHUTDOWN
+check 'a forceful shutdown ends one' wait_until 20 in_state "${killed[0]}" COMPLETED
+is 'as such' "$(field_of "${killed[0]}" .exit_code)" 137
+check 'the application is killed' yarn_cli application -kill "$(app_of killed)"
+check 'which ends the other' wait_until 20 in_state "${killed[1]}" COMPLETED
+like 'for that reason' "$(field_of "${killed[1]}" .message)" 'ResourceManager'
+shell_ends killed
+is 'its client is told' "$(app_says killed '"\(.state) \(.finalStatus)"')" 'KILLED KILLED'
+nothing_of() { [ -z "$(find "$own/local" -path "*appcache/$1*" -print -quit; find "$(nmd_cgroup_root)" -name "*${1#application_}*")" ]; }
+check 'nothing of it is left, directory or cgroup' wait_until 20 nothing_of "$(app_of killed)"
+
+ends_well signals
+
+# Its master can't hear that one of the two has ended, and dies: the next one knows of the other, and asks for one more.
+check 'kept: its containers run' wait_until 60 run_now kept 2
+mapfile -t kept < <(ids_of kept)
+master=$(masters_of kept)
+kill -STOP "$(field_of "$master" .pid)"
+let_go "go-${kept[0]}"
+check 'one ends while its master is asleep' wait_until 20 in_state "${kept[0]}" COMPLETED
+holds() { [ "$(app_says kept .runningContainers)" = "$1" ]; }
+check 'which the ResourceManager knows' wait_until 20 holds 2
+process=$(field_of "${kept[1]}" .pid)
+kill -KILL "$(field_of "$master" .pid)"
+more_runs() { ids_of kept '.name != "master" and .state == "RUNNING"' | grep -q _02_; }
+check 'a second master starts another one' wait_until 60 more_runs
+is 'the one of the first goes on, untouched' "$(field_of "${kept[1]}" '"\(.state) \(.pid)"')" "RUNNING $process"
+second=$(masters_of kept | tail -n 1)
+like 'the second master knows of it' "$(cat "$(log_of "$second" AppMaster.stderr)")" 'received 1 previous attempts. running containers'
+for id in $(ids_of kept); do let_go "go-$id"; done
+ends_well kept
+is 'it had two attempts' "$(rm_get "apps/$(app_of kept)/appattempts" | jq -r '.appAttempts.appAttempt | length')" 2
+codes=$(for id in $(ids_of kept); do field_of "$id" .exit_code; done)
+is 'all of its containers ended well, for the node too' "${codes//$'\n'/ }" '0 0 0'
+
+# ---- afterwards ----
+
+nothing_left() { [ -z "$(find "$own/local" -path '*appcache/*' -print -quit)" ]; }
+check 'nothing of the applications is left in the local directory' wait_until 30 nothing_left
+is 'no heartbeat was in vain' "$(status_of .upstream.failures)" 0
+done_testing
