@@ -54,7 +54,8 @@ static int make_node(const struct nm_yarn_hosting_params *p, struct nm_yarn_host
 {
     const struct nm_yarn_node_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .launcher = h->launcher,
-        .shuffle = h->shuffle, .news = on_news, .application_ended = on_application_ended, .userdata = h};
+        .shuffle = h->shuffle, .state_dir = p->state_dir, .news = on_news,
+        .application_ended = on_application_ended, .userdata = h};
 
     return nm_yarn_node_new(&params, &h->node);
 }

@@ -5,6 +5,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/hosting.c %D%/hosting.h \
 	%D%/ids.c %D%/ids.h \
 	%D%/message-ids.h \
+	%D%/node/notes.c %D%/node/notes.h \
 	%D%/orders.c %D%/orders.h \
 	%D%/port.c %D%/port.h \
 	%D%/report.c %D%/report.h \
@@ -60,6 +61,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/node/node-change.c \
 	%D%/node/node-end.c \
 	%D%/node/node-prepare.c \
+	%D%/node/node-keep.c \
 	%D%/node/node-recent.c \
 	%D%/node/node-report.c \
 	%D%/node/node-start.c \

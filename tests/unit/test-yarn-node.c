@@ -168,7 +168,7 @@ static void on_application_ended(const struct nm_yarn_application_id *id, void *
 
 static struct nm_yarn_node *node_of(struct manager_world *w)
 {
-    struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .news = on_news,
+    struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir, .news = on_news,
                                     .application_ended = on_application_ended};
     struct nm_yarn_node *n = NULL;
 
@@ -303,6 +303,17 @@ static size_t count(struct nm_yarn_node *n)
     assert_int_equal(nm_yarn_node_report(n, &arena, &status), 0);
     nm_arena_done(&arena);
     return status.n_containers;
+}
+
+static size_t count_applications(struct nm_yarn_node *n)
+{
+    Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
+    struct nm_arena arena;
+
+    nm_arena_init(&arena, 1 << 20, NULL);
+    assert_int_equal(nm_yarn_node_report_all(n, &arena, &request), 0);
+    nm_arena_done(&arena);
+    return request.n_applications;
 }
 
 static bool is_running(const struct nm_live *l)
@@ -494,6 +505,63 @@ static void test_update_is_whole(void **state)
     nm_yarn_node_free(n);
 }
 
+/* An application is here until its end, also when none of its containers is known any more: its outputs are. */
+static void test_application_outlives_nmd(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = node_of(w);
+    struct nm_exception why;
+    struct nm_live *l;
+    struct wanted a;
+
+    want(&a, 15, 64, false, 0);
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+    l = run(w);
+    end_it(w, l);
+    nm_yarn_node_acknowledge(n, &a.ids.container);
+    assert_int_equal(count(n), 0);
+    for (size_t still = 1;; still--) {
+        assert_int_equal(count_applications(n), still);
+        nm_yarn_node_free(n);
+        manager_world_restart(w);
+        n = node_of(w);
+        assert_int_equal(count_applications(n), still);
+        if (still == 0)
+            break;
+        nm_yarn_node_end_application(n, &a.ids.application);
+        assert_int_equal(ended_applications, 1);
+        assert_int_equal(n_forgotten, 1);
+    }
+    nm_yarn_node_free(n);
+}
+
+/* The manager has never had it: an end that the next nmd must know of all the same. */
+static void test_early_end_outlives_nmd(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = node_of(w);
+    struct nm_exception why;
+    struct wanted a;
+
+    no_place = "No directory is good.";
+    want(&a, 16, 64, false, 3);
+    assert_int_equal(start(n, &a, "true", &why), 0);
+    for (int i = 0; i < 2; i++) {
+        nm_yarn_node_free(n);
+        manager_world_restart(w);
+        n = node_of(w);
+        assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_DISKS_FAILED);
+        assert_string_equal(status_of(n, NULL).diagnostics, no_place);
+        assert_int_equal(start(n, &a, "true", &why), NM_YARN_REFUSED);
+    }
+    nm_yarn_node_acknowledge(n, &a.ids.container);
+    nm_yarn_node_free(n);
+    manager_world_restart(w);
+    n = node_of(w);
+    assert_int_equal(count(n), 0);
+    nm_yarn_node_free(n);
+}
+
 #define MANY 300
 #define LONG 8000 /* so that they take more than twice a message's ration */
 
@@ -631,6 +699,7 @@ int main(void)
         TEST(test_life_of_a_container), TEST(test_strangers_are_refused), TEST(test_what_never_runs),
         TEST(test_preparation_fails),   TEST(test_update),                TEST(test_update_is_whole),
         TEST(test_end_of_an_application), TEST(test_restart),   TEST(test_rations),
+        TEST(test_application_outlives_nmd), TEST(test_early_end_outlives_nmd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

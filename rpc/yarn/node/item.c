@@ -104,13 +104,13 @@ static int unpack(struct nm_yarn_item *i, struct nm_bytes blob)
     return nm_yarn_item_set_token(i, (struct nm_bytes){i->record->identifier.data, i->record->identifier.len});
 }
 
-static int app_of(struct nm_yarn_items *all, const struct nm_yarn_item *i, struct nm_yarn_app **ret)
+int nm_yarn_items_add_app(struct nm_yarn_items *all, const struct nm_yarn_application_id *id, const char *submitter,
+                          struct nm_yarn_app **ret)
 {
-    const struct nm_yarn_application_id *id = &i->id.attempt.application;
     struct nm_yarn_app *a = nm_yarn_items_app(all, id);
-    _cleanup_free_ char *submitter = a && a->submitter ? NULL : strdup(i->token->submitter);
+    _cleanup_free_ char *copy = a ? NULL : strdup(submitter);
 
-    if (!(a && a->submitter) && !submitter)
+    if (!a && !copy)
         return -ENOMEM;
     if (!a) {
         a = calloc(1, sizeof *a);
@@ -118,11 +118,10 @@ static int app_of(struct nm_yarn_items *all, const struct nm_yarn_item *i, struc
             return -ENOMEM;
         a->id = *id;
         (void)nm_yarn_application_id_format(id, a->text);
+        a->submitter = STEAL_PTR(copy);
         a->next = all->apps;
         all->apps = a;
     }
-    if (!a->submitter)
-        a->submitter = STEAL_PTR(submitter);
     *ret = a;
     return 0;
 }
@@ -140,7 +139,7 @@ int nm_yarn_items_add(struct nm_yarn_items *all, struct nm_bytes blob, struct nm
         return r;
     i->id = nm_yarn_container_of(i->token->container);
     (void)nm_yarn_container_id_format(&i->id, i->text);
-    r = app_of(all, i, &i->app);
+    r = nm_yarn_items_add_app(all, &i->id.attempt.application, i->token->submitter, &i->app);
     if (r < 0)
         return r;
     i->app->n_items++;

@@ -13,9 +13,10 @@
 struct nm_yarn_app {
     struct nm_yarn_application_id id;
     char text[NM_YARN_ID_SIZE];
-    char *submitter; /* NULL: not known yet */
+    char *submitter;
     size_t n_items;
     bool ended; /* the ResourceManager said so */
+    bool is_noted; /* on the disk */
     struct nm_yarn_app *next;
 };
 
@@ -34,6 +35,7 @@ struct nm_yarn_item {
     bool increase_told;   /* that is in the heartbeat that is on its way */
     struct nm_yarn_preparation *preparation;
     bool completed;
+    bool ended_early;     /* the manager never had it */
     int32_t exit_status;  /* once it is completed */
     char *diagnostics;    /* likewise */
     bool end_telling;     /* its end is in the heartbeat that is on its way */
@@ -59,6 +61,9 @@ struct nm_yarn_app *nm_yarn_items_app(const struct nm_yarn_items *all, const str
 struct nm_yarn_item *nm_yarn_items_find(const struct nm_yarn_items *all, const struct nm_yarn_container_id *id);
 struct nm_yarn_item *nm_yarn_items_by_text(const struct nm_yarn_items *all, const char *text);
 
+/* The application, which is made if it has to be. -ENOMEM. */
+int nm_yarn_items_add_app(struct nm_yarn_items *all, const struct nm_yarn_application_id *id, const char *submitter,
+                          struct nm_yarn_app **ret);
 /* A new one, in its application, which is made if it has to be. blob and identifier are unpacked, and must be what they
  * are to be: -EBADMSG. -ENOMEM. */
 int nm_yarn_items_add(struct nm_yarn_items *all, struct nm_bytes blob, struct nm_yarn_item **ret);

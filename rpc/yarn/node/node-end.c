@@ -37,9 +37,16 @@ static void complete(struct nm_yarn_item *i, int32_t status, const char *diagnos
     i->node->p.news(i->node->p.userdata);
 }
 
+void nm_yarn_item_ended_early(struct nm_yarn_item *i, int32_t status, const char *why)
+{
+    i->ended_early = true;
+    complete(i, status, why);
+}
+
 void nm_yarn_item_end_early(struct nm_yarn_item *i, int32_t status, const char *why)
 {
-    complete(i, status, why);
+    nm_yarn_item_ended_early(i, status, why);
+    nm_yarn_item_note_end(i);
 }
 
 void nm_yarn_item_ended(struct nm_yarn_item *i, const struct nm_container *c)
@@ -66,7 +73,10 @@ void nm_yarn_item_forget(struct nm_yarn_item *i)
     struct nm_problem problem;
 
     assert(i->completed);
-    (void)nm_manager_acknowledge(n->p.manager, NM_YARN_OWNER, i->text, &problem); /* one that it never had is none */
+    if (i->ended_early)
+        nm_yarn_notes_drop_end(&n->notes, i->text);
+    else
+        (void)nm_manager_acknowledge(n->p.manager, NM_YARN_OWNER, i->text, &problem);
     nm_yarn_recent_note(n, i->text, nm_now_usec());
     nm_yarn_items_remove(&n->items, i);
     nm_yarn_app_settle(n, app);
@@ -142,6 +152,7 @@ void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app)
     if (n->p.shuffle)
         nm_yarn_shuffle_end_application(n->p.shuffle, app->text);
     n->p.application_ended(&app->id, n->p.userdata);
+    nm_yarn_notes_drop_application(&n->notes, app->text);
     nm_yarn_items_drop_app(&n->items, app);
 }
 

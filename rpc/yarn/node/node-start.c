@@ -240,10 +240,9 @@ static int add(struct nm_yarn_node *n, struct nm_bytes identifier, const Yarn__L
     if (blob.bytes > NM_BLOB_MAX)
         return refuse(why, NM_EXCEPTION_YARN, "What is to be launched takes %zu bytes, and %u are allowed.",
                       blob.bytes, NM_BLOB_MAX);
-    r = nm_yarn_items_add(&n->items, (struct nm_bytes){data, blob.bytes}, &i);
+    r = nm_yarn_node_add(n, (struct nm_bytes){data, blob.bytes}, &i);
     if (r < 0)
         return r;
-    i->node = n;
     if (p->status == 0)
         submit_and_prepare(i, &blob);
     else

@@ -5,6 +5,7 @@
  * What the files of node/ share. They are layers, each using only those above it:
  *
  *   exit-code, item          an end in YARN's terms; what is known of containers and applications
+ *   notes, node-keep         what outlives nmd beside what the manager has
  *   node-recent              those that are gone
  *   node-end                 how containers and applications end
  *   node-prepare             what a container needs before it runs
@@ -15,6 +16,7 @@
 
 #include "agent/agent.h"
 #include "rpc/yarn/node/item.h"
+#include "rpc/yarn/node/notes.h"
 
 /* Masters ask about containers that have just been forgotten: they hear of an end from the ResourceManager, and stop
  * the container all the same. So long, and so many. */
@@ -37,6 +39,7 @@ struct nm_yarn_node {
     struct nm_subscription *subscription;
     sd_event_source *sweep; /* comes when something is to be forgotten: not while the manager tells of it */
     struct nm_yarn_items items;
+    struct nm_yarn_notes notes;
     char host[256]; /* "": not known yet */
     int32_t port, web_port;
     struct nm_yarn_recent recent[NM_YARN_RECENT_MAX];
@@ -47,6 +50,14 @@ struct nm_yarn_node {
 
 /* For the manager: this part of nmd may do what it likes with its own. */
 extern const struct nm_caller nm_yarn_admin;
+
+/* ---- node-keep.c ---- */
+/* As nm_yarn_items_add(); and that its application is here is noted. */
+int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yarn_item **ret);
+/* The end of one that ended early. */
+void nm_yarn_item_note_end(const struct nm_yarn_item *i);
+/* The applications that an earlier nmd has noted. */
+int nm_yarn_node_load_apps(struct nm_yarn_node *n);
 
 /* ---- node-recent.c ---- */
 void nm_yarn_recent_note(struct nm_yarn_node *n, const char *text, uint64_t now_usec);
@@ -59,6 +70,8 @@ bool nm_yarn_recent_has_app(const struct nm_yarn_node *n, const struct nm_yarn_a
 const struct nm_container *nm_yarn_item_container(const struct nm_yarn_item *i);
 /* It never ran, and is told as ended. */
 void nm_yarn_item_end_early(struct nm_yarn_item *i, int32_t status, const char *why);
+/* Likewise, as an earlier nmd has noted it. */
+void nm_yarn_item_ended_early(struct nm_yarn_item *i, int32_t status, const char *why);
 /* The manager says that it has ended. */
 void nm_yarn_item_ended(struct nm_yarn_item *i, const struct nm_container *c);
 /* Nobody has to hear of it any more. */

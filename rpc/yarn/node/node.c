@@ -77,14 +77,13 @@ static int adopt(struct nm_yarn_node *n, const char *id)
 
     if (r != 0)
         return NM_MIN(r, 0);
-    r = nm_yarn_items_add(&n->items, (struct nm_bytes){c->blob.data, c->blob.bytes}, &i);
+    r = nm_yarn_node_add(n, (struct nm_bytes){c->blob.data, c->blob.bytes}, &i);
     if (r == -EBADMSG) {
         abandon(n, c);
         return 0;
     }
     if (r < 0)
         return r;
-    i->node = n;
     if (c->view.state == NM_COMPLETED)
         nm_yarn_item_ended(i, c);
     return 0;
@@ -101,6 +100,25 @@ static int adopt_all(struct nm_yarn_node *n)
         r = adopt(n, f.ids[k]);
     free(f.ids);
     return f.failed ? -ENOMEM : r;
+}
+
+/* Beside those that the manager has. */
+static bool adopt_early(const char *name, struct nm_bytes content, void *userdata)
+{
+    struct nm_yarn_node *n = userdata;
+    const Yarn__EarlyEnd *end;
+    struct nm_yarn_item *i;
+    struct nm_arena arena;
+    int r = -EBADMSG;
+
+    nm_arena_init(&arena, nm_arena_limit(content.size), NULL);
+    end = (const Yarn__EarlyEnd *)nm_arena_unpack(&arena, &yarn__early_end__descriptor, content);
+    if (end && end->has_record && !nm_yarn_items_by_text(&n->items, name))
+        r = nm_yarn_node_add(n, (struct nm_bytes){end->record.data, end->record.len}, &i);
+    if (r == 0)
+        nm_yarn_item_ended_early(i, end->exit_status, end->diagnostics ?: "");
+    nm_arena_done(&arena);
+    return r != -EBADMSG;
 }
 
 /* Their environment has the node's name in it, so this waits for that. */
@@ -135,10 +153,12 @@ int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_no
     _cleanup_(nm_yarn_node_freep) struct nm_yarn_node *n = calloc(1, sizeof *n);
     int r;
 
-    assert(params->manager && params->settings && params->launcher && params->news && params->application_ended);
+    assert(params->manager && params->settings && params->launcher && params->state_dir);
+    assert(params->news && params->application_ended);
     if (!n)
         return -ENOMEM;
     n->p = *params;
+    n->notes = (struct nm_yarn_notes){-1, -1};
     nm_yarn_items_init(&n->items);
     r = sd_event_add_defer(n->p.event, &n->sweep, on_sweep, n);
     if (r >= 0)
@@ -146,7 +166,13 @@ int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_no
     if (r >= 0)
         r = nm_manager_subscribe(n->p.manager, on_event, n, &n->subscription);
     if (r >= 0)
+        r = nm_yarn_notes_open(n->p.state_dir, &n->notes);
+    if (r >= 0)
+        r = nm_yarn_node_load_apps(n);
+    if (r >= 0)
         r = adopt_all(n);
+    if (r >= 0)
+        r = nm_yarn_notes_ends(&n->notes, adopt_early, n);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(n);
@@ -160,6 +186,7 @@ struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n)
     nm_subscription_free(n->subscription);
     sd_event_source_disable_unref(n->sweep);
     nm_yarn_items_done(&n->items);
+    nm_yarn_notes_done(&n->notes);
     free(n);
     return NULL;
 }

@@ -49,6 +49,7 @@ struct nm_yarn_node_params {
     const struct nm_yarn_settings *settings;
     struct nm_yarn_launcher *launcher;
     struct nm_yarn_shuffle *shuffle; /* NULL: this cluster has none */
+    const char *state_dir;           /* nmd's */
     /* There is something that the ResourceManager should hear now: a container has ended. */
     void (*news)(void *userdata);
     /* An application has ended here: what was remembered for it (keys) isn't needed any more. */
