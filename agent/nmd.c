@@ -35,7 +35,6 @@ struct daemon {
     struct nm_manager *manager;
     struct nm_local_server *server;
     struct nm_yarn_settings *yarn_settings; /* or NULL, as the next; the node's, once there is one */
-    struct nm_yarn_defaults yarn_defaults;
     struct nm_yarn *yarn;
     char paths[4][PATH_MAX];
 };
@@ -471,8 +470,6 @@ static int load_yarn(struct daemon *d, const struct options *o, const struct nm_
     r = nm_yarn_settings_load(dir, warn_of_yarn, NULL, &d->yarn_settings, &message);
     if (r < 0)
         nm_err("can't be a node of a YARN cluster: %s", message ? message : strerror(-r));
-    else
-        nm_yarn_settings_defaults(d->yarn_settings, &d->yarn_defaults);
     return r;
 }
 
@@ -486,7 +483,7 @@ static int load_config(struct daemon *d, const struct options *o, struct nm_conf
         r = load_yarn(d, o, c);
         if (r >= 0) {
             c = nm_config_free(c);
-            r = load_files(o, d->yarn_defaults.list, &c);
+            r = load_files(o, d->yarn_settings->defaults, &c);
         }
     }
     if (r >= 0)
@@ -503,7 +500,7 @@ static int make_manager(struct daemon *d, sd_event *event, const struct options 
         .config = config,
         .config_path = o->config,
         .config_must_exist = o->config_given,
-        .config_defaults = d->yarn_defaults.list,
+        .config_defaults = d->yarn_settings ? d->yarn_settings->defaults : NULL,
         .state_dir = o->state_dir,
         .runtime_dir = o->runtime_dir,
         .slice = o->slice,

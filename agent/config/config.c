@@ -255,8 +255,11 @@ static int take_defaults(struct nm_config *c, const struct nm_config_default *d,
     for (; d && d->section; d++) {
         const struct nm_config_key *k = nm_config_find_key(d->section, d->name);
         char allowed[320];
-        int r = nm_config_set(c, k, d->value);
+        int r;
 
+        if (!k)
+            return nm_fail(ret_message, -EINVAL, "%s: there is no key %.80s in [%s]", d->source, d->name, d->section);
+        r = nm_config_set(c, k, d->value);
         if (r == -EINVAL || r == -ERANGE)
             return nm_fail(ret_message, r, "%s: as [%s] %s = %s: must be %s", d->source, k->section, k->name, d->value,
                            nm_config_allowed(k, allowed, sizeof allowed));

@@ -22,7 +22,9 @@ libnm_yarn_la_SOURCES = \
 	%D%/conf/conf-expand.c \
 	%D%/conf/conf-set.h \
 	%D%/conf/conf-xml.c \
+	%D%/conf/defaults.c %D%/conf/defaults.h \
 	%D%/conf/properties.c %D%/conf/properties.h \
+	%D%/conf/rules.c %D%/conf/rules.h \
 	%D%/conf/settings.c %D%/conf/settings.h \
 	%D%/conf/sources.c %D%/conf/sources.h \
 	%D%/conf/trackers.c %D%/conf/trackers.h \

@@ -456,6 +456,11 @@ static void test_defaults_of_others(void **state)
     assert_non_null(strstr(message, "site.xml: as [node] memory = 1M: must be auto, or a size from 16M"));
     assert_null(c);
     free(message);
+    defaults[0] = (struct nm_config_default){"queue", "oder", "fifo", "site.xml"};
+    assert_int_equal(nm_config_load(path, true, defaults, &c, &message), -EINVAL);
+    assert_string_equal(message, "site.xml: there is no key oder in [queue]");
+    assert_null(c);
+    free(message);
 }
 
 /* Two that don't go together, neither in a file of nmd's: the message says where the one is from. */

@@ -7,7 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include "rpc/yarn/launch/dirs.h"
 #include "rpc/yarn/launch/launcher.h"
 #include "rpc/yarn/launch/resources.h"
 #include "rpc/yarn/launch/text.h"
@@ -190,11 +193,56 @@ static void test_base64(void **state)
     nm_arena_done(&arena);
 }
 
+/* ---- disks -------------------------------------------------------------------------------- */
+
+/* It is looked at each time. */
+static bool is_good(struct nm_yarn_dirs *dirs, const struct nm_yarn_settings *s)
+{
+    dirs->settings = s;
+    nm_yarn_dirs_check(dirs);
+    return dirs->all[0].is_good;
+}
+
+/* Whatever is used of this disk: more than -1 % and no more than 100. */
+static void test_full_disk(void **state)
+{
+    char name[] = "/tmp/nmd-yarn-disk.XXXXXX";
+    struct nm_yarn_dir dir = {.name = mkdtemp(name), .fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    struct nm_yarn_dirs dirs = {.all = &dir, .n = 1};
+    struct nm_yarn_settings s = {.checks_disks = true, .checks_disk_use = true, .checks_disk_room = true,
+                                 .max_disk_percent = 100, .low_disk_percent = -1, .high_free_disk_mib = INT64_MAX};
+
+    (void)state;
+    assert_true(dir.fd >= 0);
+    assert_true(is_good(&dirs, &s));
+    s.max_disk_percent = -1;
+    assert_false(is_good(&dirs, &s));
+    assert_non_null(strstr(dir.why, "are used, and -1 % may be"));
+    s.max_disk_percent = 100;
+    assert_false(is_good(&dirs, &s)); /* not below its low mark, and not above the high one either */
+    s.low_disk_percent = 100;
+    assert_false(is_good(&dirs, &s));
+    assert_non_null(strstr(dir.why, "MB are left"));
+    s.high_free_disk_mib = 0;
+    assert_true(is_good(&dirs, &s));
+    s.min_free_disk_mib = INT64_MAX;
+    assert_false(is_good(&dirs, &s));
+    s.checks_disk_room = false;
+    assert_true(is_good(&dirs, &s));
+    s.max_disk_percent = -1;
+    assert_false(is_good(&dirs, &s));
+    s.checks_disk_use = false;
+    assert_true(is_good(&dirs, &s));
+    assert_int_equal(close(dir.fd), 0);
+    assert_int_equal(rmdir(name), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resources), cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_command),
         cmocka_unit_test(test_java_version), cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_full_disk),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -234,6 +235,39 @@ static void test_a_link_that_cant_be(void **state)
     assert_true(strlen(text_of("prelaunch.err")) > 0);
 }
 
+/* Left among the logs, and no obstacle: a link that goes round in circles, a directory for logs that is gone. */
+static void test_debug_info(void **state)
+{
+    const struct nm_yarn_link links[] = {{"/etc/hostname", "plain"}, {".", "circle"}};
+    char logs[PATH_MAX], gone[PATH_MAX];
+    _cleanup_free_ char *script = NULL;
+    struct stat st;
+
+    (void)state;
+    snprintf(logs, sizeof logs, "%s/logs", dir);
+    assert_int_equal(mkdir(logs, 0700), 0);
+    launch.links = links;
+    launch.n_links = NM_ARRAY_SIZE(links);
+    launch.markers.log_dir = logs;
+    assert_int_equal(run(), 0);
+    snprintf(gone, sizeof gone, "%s/logs/launch_container.sh", dir);
+    assert_int_not_equal(access(gone, F_OK), 0);
+    launch.debug_info = true;
+    assert_int_equal(run(), 0);
+    script = strdup(text_of("launch_container.sh"));
+    assert_non_null(script);
+    assert_string_equal(text_of("logs/launch_container.sh"), script);
+    assert_int_equal(stat(gone, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0640);
+    assert_non_null(strstr(text_of("logs/directory.info"), "plain -> /etc/hostname\n"));
+    assert_non_null(strstr(text_of("logs/directory.info"), "broken symlinks(find -L . -maxdepth 5 -type l -ls):\n"));
+    /* it is written over, and what is in its way stops nothing */
+    snprintf(gone, sizeof gone, "%s/logs/directory.info", dir);
+    assert_int_equal(unlink(gone), 0);
+    assert_int_equal(mkdir(gone, 0700), 0);
+    assert_int_equal(run(), 0);
+}
+
 static void test_bad_names(void **state)
 {
     static const char *const bad[] = {"", "a.b", "1a", "a=b", "a b", "a;id", "$x", "\xc3\xa4"};
@@ -258,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_markers),    TEST(test_order),      TEST(test_a_long_chain),        TEST(test_environment),
         TEST(test_links),      TEST(test_exit_codes), TEST(test_a_link_that_cant_be), TEST(test_bad_names),
+        TEST(test_debug_info),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,6 +77,7 @@ static struct nm_yarn_settings *read_settings(struct world *w, const char *more)
                    "<property><name>yarn.nodemanager.disk-health-checker.enable</name><value>false</value></property>"
                    "<property><name>nmd.yarn.java-version</name><value>17</value></property>"
                    "<property><name>yarn.nodemanager.env-whitelist</name><value>NMD_KEPT,NMD_MISSED</value></property>"
+                   "<property><name>yarn.nodemanager.force.path</name><value>/forced</value></property>"
                    "<property><name>yarn.nodemanager.admin-env</name><value>A=admin,B=$NMD_KEPT,C=$NMD_MISSED</value>"
                    "</property>%s</configuration>",
                    w->root, w->root, w->root, more);
@@ -371,6 +372,7 @@ static void test_environment(void **state)
     assert_true(has_line(text, "HOME=/home/"));
     assert_true(has_line(text, "NM_AUX_SERVICE_mapreduce_shuffle=AAA0+g=="));
     assert_true(has_line(text, "A=own:admin"));
+    assert_non_null(strstr(text, "\nPATH=/forced:/"));
     assert_true(has_line(text, "B=kept"));
     assert_true(has_line(text, "NMD_KEPT=kept"));
     assert_null(strstr(text, "NMD_MISSED"));

@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "agent/agent.h"
 #include "rpc/yarn/conf/settings.h"
+#include "yarn-default.h"
 
 static void count_warning(const char *sentence, void *userdata)
 {
@@ -262,6 +264,15 @@ static void test_rules(void **state)
         {"yarn.nodemanager.resource-plugins", "yarn.io/gpu", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.distributed-scheduling.enabled", "true", -EOPNOTSUPP, 0},
         {"yarn.log-aggregation-enable", "true", 0, 1},
+        {"yarn.nodemanager.runtime.linux.type", "docker", -EOPNOTSUPP, 0},
+        {"yarn.nodemanager.runtime.linux.sandbox-mode", "enforcing", -EOPNOTSUPP, 0},
+        {"yarn.nodemanager.csi-driver.names", "some-driver", -EOPNOTSUPP, 0},
+        {"yarn.nodemanager.pmem-check-enabled", "false", 0, 1},
+        {"yarn.nodemanager.vmem-check-enabled", "false", 0, 0},
+        {"yarn.nodemanager.amrmproxy.address", "0.0.0.0:1", 0, 0},
+        {"yarn.nodemanager.amrmproxy", "x", 0, 1},
+        {"yarn.nodemanager.resource.memory-gb", "8", 0, 1},
+        {"yarn.nodemanager.health-checker.script.opts", "-v", 0, 1},
         {"yarn.nodemanager.runtime.linux.allowed-runtimes", "default,docker", 0, 1},
     };
 
@@ -282,45 +293,91 @@ static void test_rules(void **state)
     }
 }
 
+/* None of Hadoop's is forgotten, and files that say its defaults ask for nothing. */
+static void test_all_of_hadoops(void **state)
+{
+    /* What is false and 250 there is said on purpose here: properties.c has the reasons. */
+    static const char *const said[] = {"opportunistic-containers-use-pause-for-preemption",
+                                       "sleep-delay-before-sigkill.ms"};
+
+    (void)state;
+    assert_int_equal(NM_ARRAY_SIZE(yarn_default), 231);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(yarn_default); i++) {
+        struct nm_yarn_settings *s = NULL;
+        unsigned warnings;
+        char *message, name[200];
+        bool is_said = false;
+
+        (void)snprintf(name, sizeof name, "yarn.nodemanager.%s", yarn_default[i].name);
+        if (nm_yarn_rules_fate(name) == NM_YARN_UNKNOWN)
+            fail_msg("%s: neither obeyed nor refused nor without effect", name);
+        if (!*yarn_default[i].value) /* not set, as Hadoop takes it */
+            continue;
+        if (read_with(name, yarn_default[i].value, &s, &message, &warnings) != 0 || warnings != 0)
+            fail_msg("%s = %s: %s", name, yarn_default[i].value, message ?: "a warning");
+        for (size_t k = 0; k < NM_ARRAY_SIZE(said); k++)
+            is_said |= nm_streq(said[k], yarn_default[i].name);
+        assert_int_equal(s->defaults[0].section != NULL, is_said);
+        nm_yarn_settings_free(s);
+    }
+}
+
+/* A property that is obeyed has Hadoop's own default, but where properties.c says why not. */
+static void test_hadoops_defaults(void **state)
+{
+    static const char *const others[] = {
+        "opportunistic-containers-use-pause-for-preemption", "sleep-delay-before-sigkill.ms",
+        /* not set there: in the place of another one */
+        "resourcemanager.connect.retry-interval.ms",
+        "disk-health-checker.disk-utilization-watermark-low-per-disk-percentage"};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(yarn_default); i++) {
+        bool is_other = false;
+
+        for (size_t k = 0; k < NM_ARRAY_SIZE(others); k++)
+            is_other |= nm_streq(others[k], yarn_default[i].name);
+        for (size_t k = 0; k < nm_yarn_n_keys && !is_other; k++)
+            if (strncmp(nm_yarn_keys[k].name, "yarn.nodemanager.", 17) == 0 &&
+                nm_streq(nm_yarn_keys[k].name + 17, yarn_default[i].name))
+                assert_string_equal(nm_yarn_keys[k].fallback, yarn_default[i].value);
+    }
+}
+
 static void test_nmds_own_keys(void **state)
 {
-    struct nm_yarn_defaults d;
     struct nm_yarn_settings *s;
     unsigned warnings;
     char *message;
 
     (void)state;
     assert_int_equal(read_with("some.other", "x", &s, &message, &warnings), 0);
-    nm_yarn_settings_defaults(s, &d);
-    assert_null(d.list[0].section);
+    assert_null(s->defaults[0].section);
     nm_yarn_settings_free(s);
     assert_int_equal(read_with("yarn.nodemanager.resource.memory-mb", "8192", &s, &message, &warnings), 0);
-    nm_yarn_settings_defaults(s, &d);
-    assert_string_equal(d.list[0].section, "node");
-    assert_string_equal(d.list[0].name, "memory");
-    assert_string_equal(d.list[0].value, "8192M");
-    assert_string_equal(d.list[0].source, "site.xml");
-    assert_null(d.list[1].section);
+    assert_string_equal(s->defaults[0].section, "node");
+    assert_string_equal(s->defaults[0].name, "memory");
+    assert_string_equal(s->defaults[0].value, "8192M");
+    assert_string_equal(s->defaults[0].source, "site.xml");
+    assert_null(s->defaults[1].section);
     nm_yarn_settings_free(s);
 }
 
 /* In the order of the list, section, name and value. */
 static void assert_defaults(const char *name, const char *value, const char *const expected[][3], size_t n)
 {
-    struct nm_yarn_defaults d;
     struct nm_yarn_settings *s;
     unsigned warnings;
     char *message;
 
     assert_int_equal(read_with(name, value, &s, &message, &warnings), 0);
-    nm_yarn_settings_defaults(s, &d);
     for (size_t i = 0; i < n; i++) {
-        assert_string_equal(d.list[i].section, expected[i][0]);
-        assert_string_equal(d.list[i].name, expected[i][1]);
-        assert_string_equal(d.list[i].value, expected[i][2]);
-        assert_string_equal(d.list[i].source, "site.xml");
+        assert_string_equal(s->defaults[i].section, expected[i][0]);
+        assert_string_equal(s->defaults[i].name, expected[i][1]);
+        assert_string_equal(s->defaults[i].value, expected[i][2]);
+        assert_string_equal(s->defaults[i].source, "site.xml");
     }
-    assert_null(d.list[n].section);
+    assert_null(s->defaults[n].section);
     nm_yarn_settings_free(s);
 }
 
@@ -341,6 +398,70 @@ static void test_thresholds(void **state)
     assert_defaults("yarn.nodemanager.overallocation.preemption.cpu.count", "3", samples, 1);
     assert_defaults("yarn.nodemanager.overallocation.general-utilization-threshold", "-1.0", NULL, 0);
     assert_defaults("yarn.nodemanager.overallocation.cpu-utilization-threshold", "0", NULL, 0);
+}
+
+static void test_policies(void **state)
+{
+    static const char *const yes[][3] = {{"preemption", "pause", "yes"}};
+    static const char *const no[][3] = {{"preemption", "pause", "no"}};
+    static const char *const grace[][3] = {{"preemption", "kill-grace", "250ms"}};
+    static const char *const reserved[][3] = {{"node", "system-reserved-memory", "512M"}};
+    static const char *const own[][3] = {{"queue", "order", "smallest-first"}};
+    static const char pause[] = "yarn.nodemanager.opportunistic-containers-use-pause-for-preemption";
+
+    (void)state;
+    assert_defaults(pause, "true", yes, 1);
+    assert_defaults(pause, "false", no, 1);
+    assert_defaults(pause, "", NULL, 0);
+    assert_defaults("yarn.nodemanager.sleep-delay-before-sigkill.ms", "250", grace, 1);
+    assert_defaults("yarn.nodemanager.resource.system-reserved-memory-mb", "512", reserved, 1);
+    assert_defaults("nmd.queue.order", "smallest-first", own, 1);
+    assert_defaults("nmd.paths.log-dir", "/tmp", NULL, 0);
+    assert_defaults("nmd.queue", "x", NULL, 0);
+}
+
+/* With a script of the cluster's come the cluster's times for it, also where those are Hadoop's defaults. */
+static void test_health_script(void **state)
+{
+    static const char *const expected[][3] = {{"script", "/usr/bin/check", "site.xml"},
+                                              {"period", "600000ms", "Hadoop's default"},
+                                              {"timeout", "1200000ms", "Hadoop's default"}};
+    struct nm_yarn_settings *s;
+    unsigned warnings;
+    char *message;
+
+    (void)state;
+    assert_int_equal(read_with("yarn.nodemanager.health-checker.script.path", "/usr/bin/check", &s, &message,
+                               &warnings), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(expected); i++) {
+        assert_string_equal(s->defaults[i].section, "health");
+        assert_string_equal(s->defaults[i].name, expected[i][0]);
+        assert_string_equal(s->defaults[i].value, expected[i][1]);
+        assert_string_equal(s->defaults[i].source, expected[i][2]);
+    }
+    assert_null(s->defaults[3].section);
+    nm_yarn_settings_free(s);
+}
+
+/* Both names of one key: nmd's own comes last, which is the one that counts. */
+static void test_own_name_wins(void **state)
+{
+    struct nm_yarn_settings *s;
+    unsigned warnings;
+    char *message;
+
+    (void)state;
+    assert_int_equal(read_with("nmd.preemption.memory-threshold",
+                               "0.91</value></property><property><name>"
+                               "yarn.nodemanager.overallocation.preemption.memory</name><value>0.9",
+                               &s, &message, &warnings), 0);
+    assert_string_equal(s->defaults[0].value, "0.900000000");
+    assert_string_equal(s->defaults[1].value, "0.91");
+    assert_null(s->defaults[2].section);
+    nm_yarn_settings_free(s);
+    assert_int_equal(read_with("nmd.queue.order", "fifo\nx", &s, &message, &warnings), -EINVAL);
+    assert_non_null(strstr(message, "site.xml: nmd.queue.order"));
+    free(message);
 }
 
 static void test_queue_policy(void **state)
@@ -411,6 +532,11 @@ int main(void)
         cmocka_unit_test(test_lists),    cmocka_unit_test(test_sources), cmocka_unit_test(test_rules),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_nmds_own_keys),
+        cmocka_unit_test(test_all_of_hadoops),
+        cmocka_unit_test(test_hadoops_defaults),
+        cmocka_unit_test(test_policies),
+        cmocka_unit_test(test_own_name_wins),
+        cmocka_unit_test(test_health_script),
         cmocka_unit_test(test_thresholds),
         cmocka_unit_test(test_bad_thresholds),
         cmocka_unit_test(test_queue_policy),

@@ -11,7 +11,7 @@ test_yarn_conf_SOURCES = %D%/test-yarn-conf.c %D%/remove-tree.h
 test_yarn_conf_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_conf_LDADD = libnm-yarn.la $(unit_libs)
 
-test_yarn_settings_SOURCES = %D%/test-yarn-settings.c
+test_yarn_settings_SOURCES = %D%/test-yarn-settings.c %D%/yarn-default.h
 test_yarn_settings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_settings_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
 

@@ -7,11 +7,13 @@
 
 #include "rpc/yarn/conf/conf.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <pwd.h>
 
 #define SUBSTITUTIONS_MAX 20 /* of one value, as in Hadoop */
 #define EXPANDED_MAX (256u << 10)
+#define SHOWN_SIZE 120
 
 /* The first "${...}" without another "$" in it: the inside's place and length. */
 static const char *find_variable(const char *text, size_t *ret_len)
@@ -134,4 +136,18 @@ int nm_yarn_conf_expand(const struct nm_yarn_conf *c, const char *name, char **r
         return -ENOMEM;
     *ret = (char *)value;
     return 0;
+}
+
+int nm_yarn_conf_expand_or_say(const struct nm_yarn_conf *c, const char *name, char **ret, char **ret_message)
+{
+    const struct nm_yarn_property *p = nm_yarn_conf_find(c, name);
+    char shown[SHOWN_SIZE], file[200];
+    int r = nm_yarn_conf_expand(c, name, ret);
+
+    assert(p);
+    if (r == -ELOOP || r == -E2BIG)
+        return nm_fail(ret_message, r, "%s: %s = '%s': what it names goes round in circles, or is too much",
+                       nm_yarn_conf_shown(p->file ?: "by default", file, sizeof file), name,
+                       nm_yarn_conf_shown(p->value, shown, sizeof shown));
+    return r;
 }

@@ -48,5 +48,9 @@ const struct nm_yarn_property *nm_yarn_conf_at(const struct nm_yarn_conf *c, siz
  * does in Hadoop. -ENOENT: there is no such property; -ELOOP: more substitutions than Hadoop makes; -E2BIG. */
 int nm_yarn_conf_expand(const struct nm_yarn_conf *c, const char *name, char **ret);
 
+/* The same of a property that is there; what goes wrong with its substitutions comes with *ret_message, which names its
+ * file. A default, too, may be wrong by what it is made of. */
+int nm_yarn_conf_expand_or_say(const struct nm_yarn_conf *c, const char *name, char **ret, char **ret_message);
+
 /* Foreign text for a message: shortened, and nothing in it that a terminal would obey. The buffer is returned. */
 const char *nm_yarn_conf_shown(const char *text, char *buf, size_t size);

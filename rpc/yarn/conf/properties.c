@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See properties.h. Only tables. */
+/* See properties.h. Only a table. */
 
 #include "rpc/yarn/conf/properties.h"
 
@@ -10,6 +10,8 @@
 #define RANGE(low, high) .min = (low), .max = (high)
 #define HOUR_MSEC (3600 * INT64_C(1000))
 #define OVER_ALLOCATION "yarn.nodemanager.overallocation."
+#define HEALTH "yarn.nodemanager.health-checker."
+#define DISKS "yarn.nodemanager.disk-health-checker."
 #define EXECUTOR "org.apache.hadoop.yarn.server.nodemanager."
 
 const struct nm_yarn_key nm_yarn_keys[] = {
@@ -22,7 +24,10 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "There are several ResourceManagers, of which one at a time is active: nmd tries one after the other."},
     {"yarn.resourcemanager.ha.rm-ids", NM_YARN_LIST, FIELD(rm_ids), "",
      .meaning = "What they are called in yarn.resourcemanager.resource-tracker.address.ID, or hostname.ID."},
-    {"yarn.resourcemanager.connect.retry-interval.ms", NM_YARN_MSEC, FIELD(retry_usec), "30000", RANGE(10, HOUR_MSEC),
+    {"yarn.resourcemanager.connect.retry-interval.ms", NM_YARN_MSEC, FIELD(any_retry_usec), "30000",
+     RANGE(10, HOUR_MSEC), .meaning = "The next, where that isn't set."},
+    {"yarn.nodemanager.resourcemanager.connect.retry-interval.ms", NM_YARN_MSEC, FIELD(retry_usec),
+     "${yarn.resourcemanager.connect.retry-interval.ms}", RANGE(10, HOUR_MSEC),
      .meaning = "The longest time between two attempts to reach the ResourceManager; the first ones come sooner, and "
                 "they never end."},
     {"ipc.client.connect.timeout", NM_YARN_MSEC, FIELD(connect_usec), "20000", RANGE(10, HOUR_MSEC),
@@ -42,6 +47,10 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.resource.cpu-vcores", NM_YARN_NUMBER, FIELD(vcores), "-1", RANGE(-1, 100000),
      .meaning = "Into how many vcores the CPUs are divided, where nmd.conf doesn't set [node] vcores. -1: one for "
                 "each."},
+    {"yarn.nodemanager.resource.system-reserved-memory-mb", NM_YARN_NUMBER, FIELD(reserved_memory_mib), "-1",
+     RANGE(-1, INT32_MAX),
+     .meaning = "Memory that is kept for everything else where memory-mb is -1 and nmd.conf doesn't set [node] "
+                "system-reserved-memory. -1: nmd's own default."},
     {"yarn.nodemanager.opportunistic-containers-max-queue-length", NM_YARN_NUMBER, FIELD(queue_max_length), "0",
      RANGE(0, 1000000),
      .meaning = "Opportunistic containers that may wait here, where nmd.conf doesn't set [queue] max-length. 0: the "
@@ -50,7 +59,18 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      "BY_QUEUE_LEN",
      .meaning = "How much may wait, where nmd.conf doesn't set [queue] policy. BY_QUEUE_LEN: as many as the former "
                 "says. BY_RESOURCES: as many as the node has resources for."},
-    /* The names of YARN-1011, which no release of Hadoop has; a cluster's files may have them for such nodes. */
+    /* Hadoop's default is false, for want of an executor that can pause: false has to be said here. */
+    {"yarn.nodemanager.opportunistic-containers-use-pause-for-preemption", NM_YARN_MAYBE, FIELD(pauses), "",
+     .meaning = "true: opportunistic containers are paused where CPU is taken back from them, and lose no work; false: "
+                "they are killed. Nothing: as nmd.conf says in [preemption] pause, which is yes by default."},
+    {"yarn.nodemanager.sleep-delay-before-sigkill.ms", NM_YARN_MSEC, FIELD(term_usec), "0", RANGE(0, HOUR_MSEC),
+     .meaning = "From SIGTERM to SIGKILL when somebody ends a container, where nmd.conf doesn't set [preemption] "
+                "kill-grace. 0: nmd's own default, which is longer than Hadoop's 250."},
+    /*
+     * Names of YARN-1011's branch, which no release of Hadoop has; a cluster's files may have them for such nodes. For
+     * the thresholds of preemption the branch has constants of these meanings; how it spells them no longer is to be
+     * found, so these three names are ours.
+     */
     {OVER_ALLOCATION "general-utilization-threshold", NM_YARN_SHARE, FIELD(general_alpha), "-1.0", RANGE(-1, 1),
      .meaning = "Opportunistic containers start while use is below this share of what the node offers: for the next "
                 "two where they aren't set."},
@@ -69,6 +89,17 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {OVER_ALLOCATION "preemption.cpu.count", NM_YARN_NUMBER, FIELD(cpu_samples), "0", RANGE(0, 100),
      .meaning = "So many samples in a row must be above the former, where nmd.conf doesn't set [preemption] "
                 "cpu-samples. 0: nmd's own default."},
+    {HEALTH "script.path", NM_YARN_TEXT, FIELD(health_script), "",
+     .meaning = "A program that says whether the node is healthy, where nmd.conf doesn't set [health] script. Nothing: "
+                "none."},
+    {HEALTH "interval-ms", NM_YARN_MSEC, FIELD(any_health_period_usec), "600000", RANGE(1000, 24 * HOUR_MSEC),
+     .meaning = "The next, where that isn't set."},
+    {HEALTH "script.interval-ms", NM_YARN_MSEC, FIELD(health_period_usec), "${" HEALTH "interval-ms}",
+     RANGE(1000, 24 * HOUR_MSEC), .meaning = "So often it is run, where nmd.conf doesn't set [health] period."},
+    {HEALTH "timeout-ms", NM_YARN_MSEC, FIELD(any_health_timeout_usec), "1200000", RANGE(100, HOUR_MSEC),
+     .meaning = "The next, where that isn't set."},
+    {HEALTH "script.timeout-ms", NM_YARN_MSEC, FIELD(health_timeout_usec), "${" HEALTH "timeout-ms}",
+     RANGE(100, HOUR_MSEC), .meaning = "So long it may run, where nmd.conf doesn't set [health] timeout."},
     {"yarn.nodemanager.recovery.enabled", NM_YARN_BOOL, FIELD(recovery), "false",
      .meaning = "With the next one: nmd comes back after it has left, and so doesn't sign off."},
     {"yarn.nodemanager.recovery.supervised", NM_YARN_BOOL, FIELD(supervised), "false",
@@ -103,16 +134,24 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "In which the next is by default; Hadoop's own scripts set it."},
     {"yarn.nodemanager.log-dirs", NM_YARN_DIRS, FIELD(log_dirs), "${yarn.log.dir}/userlogs",
      .meaning = "Where containers' logs are, one for each disk."},
-    {"yarn.nodemanager.disk-health-checker.enable", NM_YARN_BOOL, FIELD(checks_disks), "true",
+    {DISKS "enable", NM_YARN_BOOL, FIELD(checks_disks), "true",
      .meaning = "Directories that are full or can't be written to are given to no container."},
-    {"yarn.nodemanager.disk-health-checker.interval-ms", NM_YARN_MSEC, FIELD(check_disks_usec), "120000",
+    {DISKS "interval-ms", NM_YARN_MSEC, FIELD(check_disks_usec), "120000",
      RANGE(1000, 24 * HOUR_MSEC), .meaning = "So often they are looked at."},
-    {"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage", NM_YARN_SHARE,
-     FIELD(max_disk_percent), "90.0", RANGE(0, 100),
+    {DISKS "disk-utilization-threshold.enabled", NM_YARN_BOOL, FIELD(checks_disk_use), "true",
+     .meaning = "The share that is used counts."},
+    {DISKS "max-disk-utilization-per-disk-percentage", NM_YARN_SHARE, FIELD(max_disk_percent), "90.0", RANGE(0, 100),
      .meaning = "A directory whose file system is fuller than that, in percent, is full."},
-    {"yarn.nodemanager.disk-health-checker.min-free-space-per-disk-mb", NM_YARN_NUMBER, FIELD(min_free_disk_mib), "0",
+    {DISKS "disk-utilization-watermark-low-per-disk-percentage", NM_YARN_SHARE, FIELD(low_disk_percent),
+     "${" DISKS "max-disk-utilization-per-disk-percentage}", RANGE(0, 100),
+     .meaning = "And stays full until it is no fuller than that."},
+    {DISKS "disk-free-space-threshold.enabled", NM_YARN_BOOL, FIELD(checks_disk_room), "true",
+     .meaning = "The space that is left counts."},
+    {DISKS "min-free-space-per-disk-mb", NM_YARN_NUMBER, FIELD(min_free_disk_mib), "0",
      RANGE(0, INT32_MAX), .meaning = "One that has less left than that is full, too."},
-    {"yarn.nodemanager.disk-health-checker.min-healthy-disks", NM_YARN_SHARE, FIELD(min_healthy_disks), "0.25",
+    {DISKS "min-free-space-per-disk-watermark-high-mb", NM_YARN_NUMBER, FIELD(high_free_disk_mib), "0",
+     RANGE(0, INT32_MAX), .meaning = "And stays full until that is left."},
+    {DISKS "min-healthy-disks", NM_YARN_SHARE, FIELD(min_healthy_disks), "0.25",
      RANGE(0, 1), .meaning = "If the share of good ones is below that, the node is unhealthy."},
     {"yarn.nodemanager.env-whitelist", NM_YARN_LIST, FIELD(env_whitelist),
      "JAVA_HOME,HADOOP_COMMON_HOME,HADOOP_HDFS_HOME,HADOOP_CONF_DIR,CLASSPATH_PREPEND_DISTCACHE,HADOOP_YARN_HOME,"
@@ -121,6 +160,8 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.admin-env", NM_YARN_TEXT, FIELD(admin_env), "MALLOC_ARENA_MAX=$MALLOC_ARENA_MAX",
      .meaning = "Variables for all containers, NAME=value with commas between them, appended to what they set; $NAME "
                 "is nmd's own."},
+    {"yarn.nodemanager.force.path", NM_YARN_TEXT, FIELD(force_path), "",
+     .meaning = "Directories with ':' between them that are put before a container's PATH."},
     {"yarn.nodemanager.user-home-dir", NM_YARN_TEXT, FIELD(user_home_dir), "/home/",
      .meaning = "What containers find as HOME."},
     {"nmd.yarn.java-version", NM_YARN_NUMBER, FIELD(java_version), "0", RANGE(0, 1000),
@@ -140,44 +181,12 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      RANGE(0, 65536), .meaning = "So much of a failed container's standard error its application is shown."},
     {"yarn.nodemanager.container.stderr.pattern", NM_YARN_TEXT, FIELD(stderr_pattern), "{*stderr*,*STDERR*}",
      .meaning = "Which of its logs that is: a pattern, or {several,of them}; the newest file that matches."},
+    {"yarn.nodemanager.log-container-debug-info.enabled", NM_YARN_BOOL, FIELD(debug_info), "true",
+     .meaning = "Among a container's logs are a copy of its launch_container.sh, and directory.info, a list of what it "
+                "found in its working directory."},
     {"mapreduce.shuffle.port", NM_YARN_NUMBER, FIELD(shuffle_port), "13562", RANGE(0, 65535),
      .meaning = "Where reducers fetch what maps have left. 0: a port that is free."},
     {"mapreduce.shuffle.max.connections", NM_YARN_NUMBER, FIELD(shuffle_max_connections), "0", RANGE(0, 8192),
      .meaning = "So many of them at once. 0: 8192."},
 };
 const size_t nm_yarn_n_keys = NM_ARRAY_SIZE(nm_yarn_keys);
-
-const struct nm_yarn_rule nm_yarn_rules[] = {
-    {"hadoop.security.authentication", "simple", .allowed = "simple", .fatal = true,
-     .why = "nmd works in clusters without Kerberos only"},
-    {"hadoop.rpc.protection", "authentication", .needed = "authentication", .fatal = true,
-     .why = "nmd neither signs nor encrypts what it sends"},
-    {"yarn.nodemanager.container-executor.class", EXECUTOR "DefaultContainerExecutor",
-     .allowed = EXECUTOR "DefaultContainerExecutor," EXECUTOR "LinuxContainerExecutor", .fatal = true,
-     .why = "nmd starts containers in its own way and can't run an executor written in Java"},
-    {"yarn.nodemanager.aux-services", "", .allowed = "mapreduce_shuffle", .fatal = true,
-     .why = "an auxiliary service that is written in Java can't run in nmd, and its jobs would fail"},
-    {"yarn.nodemanager.aux-services.mapreduce_shuffle.class", "org.apache.hadoop.mapred.ShuffleHandler",
-     .allowed = "org.apache.hadoop.mapred.ShuffleHandler", .fatal = true,
-     .why = "an auxiliary service that is written in Java can't run in nmd, and its jobs would fail"},
-    {"yarn.nodemanager.amrmproxy.enabled", "false", .allowed = "false", .fatal = true,
-     .why = "nmd has no proxy for application masters, and theirs would find nobody to talk to"},
-    {"yarn.nodemanager.distributed-scheduling.enabled", "false", .allowed = "false", .fatal = true,
-     .why = "nmd has no proxy for application masters, and theirs would find nobody to talk to"},
-    {"yarn.resource-types", "", .allowed = "memory-mb,vcores", .fatal = true,
-     .why = "nmd offers memory and vcores, and no other resource"},
-    {"yarn.nodemanager.resource-plugins", "", .allowed = "", .fatal = true,
-     .why = "nmd offers memory and vcores, and no other resource"},
-    {"yarn.nodemanager.node-labels.provider", "", .allowed = "", .fatal = true,
-     .why = "nmd tells the ResourceManager no labels; let it have them centrally"},
-    {"yarn.nodemanager.node-attributes.provider", "", .allowed = "", .fatal = true,
-     .why = "nmd tells the ResourceManager no attributes; let it have them centrally"},
-    {"yarn.nodemanager.runtime.linux.allowed-runtimes", "default", .allowed = "default",
-     .why = "containers that ask for another runtime than the default one fail on this node"},
-    {"yarn.log-aggregation-enable", "false", .allowed = "false", .why = "the logs of containers stay on this node"},
-    {"yarn.timeline-service.enabled", "false", .allowed = "false",
-     .why = "this node publishes nothing to the timeline service"},
-    {"hadoop.security.authorization", "false", .allowed = "false",
-     .why = "this node doesn't read hadoop-policy.xml; tokens alone say who may talk to it"},
-};
-const size_t nm_yarn_n_rules = NM_ARRAY_SIZE(nm_yarn_rules);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The properties of Hadoop's that nmd knows, each described once: those that it obeys, with Hadoop's own names,
- * meanings and defaults, and those that ask for what it doesn't do.
+ * The properties of Hadoop's that nmd obeys, each described once, with Hadoop's own names, meanings and defaults. What
+ * becomes of the others is in rules.h.
  */
 
 #include <stdbool.h>
@@ -19,6 +19,7 @@ enum nm_yarn_type {
     NM_YARN_HOST,     /* char * */
     NM_YARN_ADDRESS,  /* struct nm_yarn_address */
     NM_YARN_SHARE,    /* double */
+    NM_YARN_MAYBE,    /* int: 1 true, 0 false, -1 nothing */
     NM_YARN_QUEUE_POLICY, /* bool: BY_RESOURCES, not BY_QUEUE_LEN */
     NM_YARN_TEXT,     /* char * */
     NM_YARN_LIST,     /* char **, NULL-terminated: words with commas between them */
@@ -30,6 +31,8 @@ struct nm_yarn_address {
     uint16_t port;
 };
 
+struct nm_config_default;
+
 /* What they came to. */
 struct nm_yarn_settings {
     struct nm_yarn_address tracker; /* of the resource manager, where there is one only */
@@ -37,13 +40,19 @@ struct nm_yarn_settings {
     char **rm_ids;
     struct nm_yarn_address *trackers;
     size_t n_trackers;
-    uint64_t retry_usec, connect_usec, rpc_timeout_usec;
+    uint64_t any_retry_usec, retry_usec, connect_usec, rpc_timeout_usec; /* the first: of whoever talks to it */
     struct nm_yarn_address node, web; /* host "0.0.0.0": whatever this host is called */
     int64_t memory_mib, vcores;       /* -1: as the node has */
+    int64_t reserved_memory_mib;      /* -1: nmd's own default */
     int64_t queue_max_length;
     bool queue_by_resources;
     double general_alpha, memory_alpha, cpu_alpha, memory_beta, cpu_beta; /* not above 0: nothing is said */
     int64_t cpu_samples;              /* 0: likewise */
+    int pauses;
+    uint64_t term_usec;
+    char *health_script;              /* "": none; else these hold */
+    uint64_t health_period_usec, health_timeout_usec;
+    uint64_t any_health_period_usec, any_health_timeout_usec; /* of whatever script */
     bool recovery, supervised, rm_recovers;
     char *bind_host;    /* "": all addresses */
     char **aux_services;
@@ -53,24 +62,26 @@ struct nm_yarn_settings {
     bool limit_users, allow_root;
     char *tmp_dir, *base_log_dir;     /* in which the next are, by default */
     char **local_dirs, **log_dirs;
-    double max_disk_percent, min_healthy_disks;
-    int64_t min_free_disk_mib;
-    bool checks_disks;
+    double max_disk_percent, low_disk_percent, min_healthy_disks; /* low: until when one that was full stays so */
+    int64_t min_free_disk_mib, high_free_disk_mib;
+    bool checks_disks, checks_disk_use, checks_disk_room;
     uint64_t check_disks_usec;
 
     /* What they find there. */
     char **env_whitelist;
-    char *admin_env, *user_home_dir;
+    char *admin_env, *user_home_dir, *force_path;
     int64_t java_version;             /* 0: what $JAVA_HOME says of itself */
     int64_t cache_target_mib, localizer_threads, localizer_memory_mib;
     json_t *name_nodes, *commands;    /* of nm-localizer's work (sources.h) */
     int64_t log_retain_sec, delete_delay_sec;
     int64_t stderr_tail_bytes;
     char *stderr_pattern;
+    bool debug_info;
 
     int64_t shuffle_port, shuffle_max_connections;
 
     char **values, **sources; /* for each key, in the table's order: its value, and the file that gave it or NULL */
+    struct nm_config_default *defaults; /* what all that says of nmd's own keys (defaults.h) */
 };
 
 struct nm_yarn_key {
@@ -84,16 +95,3 @@ struct nm_yarn_key {
 
 extern const struct nm_yarn_key nm_yarn_keys[];
 extern const size_t nm_yarn_n_keys;
-
-/* A property that is no key of nmd's, and a list of words: if it has one that isn't allowed, or lacks the one that is
- * needed, the node couldn't do what its cluster expects of it. */
-struct nm_yarn_rule {
-    const char *name, *fallback;
-    const char *allowed; /* words with commas between them; NULL: any */
-    const char *needed;  /* NULL: none */
-    bool fatal;          /* a job would miss it: nmd doesn't start. Else it is said once */
-    const char *why;     /* a sentence */
-};
-
-extern const struct nm_yarn_rule nm_yarn_rules[];
-extern const size_t nm_yarn_n_rules;

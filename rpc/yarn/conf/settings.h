@@ -5,12 +5,9 @@
 
 #include <jansson.h>
 
-#include "agent/agent.h"
 #include "rpc/yarn/conf/conf.h"
 #include "rpc/yarn/conf/properties.h"
-
-/* Something that is said once, at the start. */
-typedef void (*nm_yarn_warn_t)(const char *sentence, void *userdata);
+#include "rpc/yarn/conf/rules.h"
 
 /* Reads the files of a directory. What is no value for its property, and what the node can't do, is refused with a
  * sentence that names file, property, value and what is allowed. */
@@ -23,14 +20,6 @@ NM_DEFINE_CLEANUP(struct nm_yarn_settings *, nm_yarn_settings_free)
 int nm_yarn_settings_new_conf(struct nm_yarn_conf **ret);
 int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
                           struct nm_yarn_settings **ret, char **ret_message);
-
-/* What these say of nmd's own keys, for where nmd.conf doesn't: nm_config_load()'s defaults. They last as long as s. */
-#define NM_YARN_DEFAULTS_MAX 10
-struct nm_yarn_defaults {
-    struct nm_config_default list[NM_YARN_DEFAULTS_MAX]; /* with its end */
-    char values[NM_YARN_DEFAULTS_MAX][24];
-};
-void nm_yarn_settings_defaults(const struct nm_yarn_settings *s, struct nm_yarn_defaults *ret);
 
 /* Every key with value, default, source and meaning: what `nmctl config` shows, an array of objects. */
 json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s);

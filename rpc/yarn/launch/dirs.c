@@ -121,11 +121,29 @@ static int try_to_make(int fd)
     return RET_NERRNO(unlinkat(fd, PROBE, AT_REMOVEDIR));
 }
 
+/* Why it is full, or NULL. One that was full has to get better than what made it so: else containers would come and
+ * go with each file. */
+static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settings *s, double used_percent,
+                        uint64_t free_mib, char *buf, size_t size)
+{
+    double most = d->is_full ? NM_MIN(s->low_disk_percent, s->max_disk_percent) : s->max_disk_percent;
+    int64_t least = d->is_full ? NM_MAX(s->high_free_disk_mib, s->min_free_disk_mib) : s->min_free_disk_mib;
+
+    if (s->checks_disks && s->checks_disk_use && used_percent > most)
+        (void)snprintf(buf, size, "its disk is full: %.0f %% are used, and %g %% may be", used_percent, most);
+    else if (s->checks_disks && s->checks_disk_room && free_mib < (uint64_t)least)
+        (void)snprintf(buf, size, "its disk is full: less than %jd MB are left", (intmax_t)least);
+    else
+        return NULL;
+    return buf;
+}
+
 /* By what containers can have of it: the part that a file system keeps for root is as good as used. */
 static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
 {
     struct statvfs vfs;
-    double used_percent;
+    char text[sizeof d->why];
+    const char *why;
     int r;
 
     d->is_good = false;
@@ -134,17 +152,14 @@ static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
         return;
     }
     d->free = (double)vfs.f_bavail / (double)vfs.f_blocks;
-    used_percent = 100 * (1 - d->free);
+    why = full(d, s, 100 * (1 - d->free), vfs.f_bavail * vfs.f_frsize / NM_MIB, text, sizeof text);
+    d->is_full = why;
     if (vfs.f_flag & ST_RDONLY)
         (void)snprintf(d->why, sizeof d->why, "its file system can't be written to");
     else if (s->checks_disks && (r = try_to_make(d->fd)) < 0)
         (void)snprintf(d->why, sizeof d->why, "nothing can be made in it: %s", strerror(-r));
-    else if (s->checks_disks && used_percent > s->max_disk_percent)
-        (void)snprintf(d->why, sizeof d->why, "its disk is full: %.0f %% are used, and %g %% may be", used_percent,
-                       s->max_disk_percent);
-    else if (s->checks_disks && vfs.f_bavail * vfs.f_frsize / NM_MIB < (uint64_t)s->min_free_disk_mib)
-        (void)snprintf(d->why, sizeof d->why, "its disk is full: less than %jd MB are left",
-                       (intmax_t)s->min_free_disk_mib);
+    else if (why)
+        (void)snprintf(d->why, sizeof d->why, "%s", why);
     else
         d->is_good = true;
 }

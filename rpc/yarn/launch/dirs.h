@@ -15,6 +15,7 @@ struct nm_yarn_dir {
     const char *name; /* the settings' */
     int fd;           /* -EBADF: it can't be used at all */
     bool is_good;
+    bool is_full; /* when it was last looked at */
     double free, credit; /* the share that is free; what it is owed of its turns */
     char why[160];       /* it isn't good */
 };

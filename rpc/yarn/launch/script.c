@@ -67,6 +67,21 @@ static void put_links(FILE *out, const struct nm_yarn_launch *l)
     }
 }
 
+/* For whoever looks into the logs of a container that didn't start, where Hadoop puts them. Links are followed, so that
+ * it is seen what resources hold. It is no reason to fail: a link may go round in circles, a disk may be full. */
+static void put_debug_info(FILE *out, const char *log_dir)
+{
+    fprintf(out, "cp launch_container.sh \"%s/launch_container.sh\" && chmod 640 \"%s/launch_container.sh\" || :\n",
+            log_dir, log_dir);
+    fprintf(out,
+            "{\n"
+            "    echo 'ls -l:'; ls -l\n"
+            "    echo 'find -L . -maxdepth 5 -ls:'; find -L . -maxdepth 5 -ls\n"
+            "    echo 'broken symlinks(find -L . -maxdepth 5 -type l -ls):'; find -L . -maxdepth 5 -type l -ls\n"
+            "} >\"%s/directory.info\" 2>&1 || :\n",
+            log_dir);
+}
+
 /* ---- what was asked for ------------------------------------------------------------------- */
 
 struct asked {
@@ -146,6 +161,8 @@ static int put_script(FILE *out, const struct nm_yarn_launch *l, char **ret_mess
     put_env(out, l->node, l->n_node);
     put_env(out, a.env, a.n);
     put_links(out, l);
+    if (l->debug_info)
+        put_debug_info(out, l->markers.log_dir);
     return put_command(out, l);
 }
 

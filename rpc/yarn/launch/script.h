@@ -21,6 +21,7 @@ struct nm_yarn_launch {
     size_t n_inherited, n_node, n_asked;
     const struct nm_yarn_link *links;
     size_t n_links;
+    bool debug_info; /* leaves a copy of itself and directory.info, a list of files, among the logs */
     const char *const *command; /* words, NULL-terminated, at least one */
 };
 

@@ -171,6 +171,23 @@ static int put_administrators(const char *text, struct nm_arena *a, struct nm_ya
     return 0;
 }
 
+/* The administrator's directories come first; $PATH is what the shell begins with. */
+static int force_path(const char *dirs, struct nm_arena *a, struct nm_yarn_env *env, size_t *n)
+{
+    struct nm_yarn_env *there = find(env, *n, "PATH");
+    const char *value = nm_yarn_print(a, "%s:%s", dirs, there && *there->value ? there->value : "$PATH");
+
+    if (!*dirs)
+        return 0;
+    if (!value)
+        return -ENOMEM;
+    if (there)
+        there->value = value;
+    else
+        env[(*n)++] = (struct nm_yarn_env){"PATH", value};
+    return 0;
+}
+
 static size_t count(const char *text, char c)
 {
     size_t n = 0;
@@ -224,6 +241,7 @@ int nm_yarn_variables(const struct nm_yarn_surroundings *s, const struct nm_yarn
                                      t->application, t->container);
     const char *log_dir = nm_yarn_print(arena, "%s/%s/%s", t->place.log_dir, t->application, t->container);
     struct nm_yarn_launch l = {
+        .debug_info = s->settings->debug_info,
         .markers = {.log_dir = log_dir, .add_opens = s->java_version >= FIRST_JAVA_WITH_OPENS ? opens : ""}};
     struct nm_yarn_env *asked = NULL;
     int r = work && log_dir ? put_command(t->context, arena, &l, ret_message) : -ENOMEM;
@@ -231,9 +249,11 @@ int nm_yarn_variables(const struct nm_yarn_surroundings *s, const struct nm_yarn
     if (r == 0)
         r = put_node(s, t, arena, work, &l);
     if (r == 0)
-        r = put_asked(t->context, arena, count(s->settings->admin_env, ',') + 1, &asked, &l.n_asked);
+        r = put_asked(t->context, arena, count(s->settings->admin_env, ',') + 2, &asked, &l.n_asked);
     if (r == 0)
         r = put_administrators(s->settings->admin_env, arena, asked, &l.n_asked);
+    if (r == 0)
+        r = force_path(s->settings->force_path, arena, asked, &l.n_asked);
     if (r == 0)
         r = put_inherited(s->settings, arena, &l);
     if (r < 0)

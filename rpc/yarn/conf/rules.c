@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See rules.h. Whose values are no words with commas between them has no rule here. */
+
+#include "rpc/yarn/conf/rules.h"
+
+#include <assert.h>
+
+#include "util/macros.h"
+
+#define SHOWN_SIZE 120
+#define NODE "yarn.nodemanager."
+#define EXECUTOR "org.apache.hadoop.yarn.server.nodemanager."
+#define LAUNCHER EXECUTOR "containermanager.launcher.ContainersLauncher"
+#define ALWAYS_LIMITED "the kernel holds each container to its memory on this node, and ends one that needs more"
+
+/* A list of words: if it has one that isn't allowed, or lacks the one that is needed, the node couldn't do what its
+ * cluster expects of it. */
+struct rule {
+    const char *name, *fallback;
+    const char *allowed; /* words with commas between them; NULL: any */
+    const char *needed;  /* NULL: none */
+    bool fatal;
+    const char *why; /* a sentence */
+};
+
+static const struct rule rules[] = {
+    {"hadoop.security.authentication", "simple", .allowed = "simple", .fatal = true,
+     .why = "nmd works in clusters without Kerberos only"},
+    {"hadoop.rpc.protection", "authentication", .needed = "authentication", .fatal = true,
+     .why = "nmd neither signs nor encrypts what it sends"},
+    {"yarn.nodemanager.container-executor.class", EXECUTOR "DefaultContainerExecutor",
+     .allowed = EXECUTOR "DefaultContainerExecutor," EXECUTOR "LinuxContainerExecutor", .fatal = true,
+     .why = "nmd starts containers in its own way and can't run an executor written in Java"},
+    {"yarn.nodemanager.aux-services", "", .allowed = "mapreduce_shuffle", .fatal = true,
+     .why = "an auxiliary service that is written in Java can't run in nmd, and its jobs would fail"},
+    {"yarn.nodemanager.aux-services.mapreduce_shuffle.class", "org.apache.hadoop.mapred.ShuffleHandler",
+     .allowed = "org.apache.hadoop.mapred.ShuffleHandler", .fatal = true,
+     .why = "an auxiliary service that is written in Java can't run in nmd, and its jobs would fail"},
+    {"yarn.nodemanager.amrmproxy.enabled", "false", .allowed = "false", .fatal = true,
+     .why = "nmd has no proxy for application masters, and theirs would find nobody to talk to"},
+    {"yarn.nodemanager.distributed-scheduling.enabled", "false", .allowed = "false", .fatal = true,
+     .why = "nmd has no proxy for application masters, and theirs would find nobody to talk to"},
+    {"yarn.resource-types", "", .allowed = "memory-mb,vcores", .fatal = true,
+     .why = "nmd offers memory and vcores, and no other resource"},
+    {"yarn.nodemanager.resource-plugins", "", .allowed = "", .fatal = true,
+     .why = "nmd offers memory and vcores, and no other resource"},
+    {"yarn.nodemanager.node-labels.provider", "", .allowed = "", .fatal = true,
+     .why = "nmd tells the ResourceManager no labels; let it have them centrally"},
+    {"yarn.nodemanager.node-attributes.provider", "", .allowed = "", .fatal = true,
+     .why = "nmd tells the ResourceManager no attributes; let it have them centrally"},
+    {"yarn.nodemanager.aux-services.manifest.enabled", "false", .allowed = "false", .fatal = true,
+     .why = "an auxiliary service that is written in Java can't run in nmd, and its jobs would fail"},
+    {"yarn.nodemanager.containers-launcher.class", LAUNCHER, .allowed = LAUNCHER, .fatal = true,
+     .why = "nmd starts containers in its own way and can't run a launcher written in Java"},
+    {"yarn.nodemanager.pluggable-device-framework.enabled", "false", .allowed = "false", .fatal = true,
+     .why = "nmd offers memory and vcores, and no other resource"},
+    {"yarn.nodemanager.csi-driver.names", "", .allowed = "", .fatal = true,
+     .why = "nmd has no volumes for containers"},
+    {"yarn.nodemanager.csi-driver-adaptor.addresses", "", .allowed = "", .fatal = true,
+     .why = "nmd has no volumes for containers"},
+    {"yarn.nodemanager.runtime.linux.type", "", .allowed = "default", .fatal = true,
+     .why = "nmd runs containers as plain processes, without an image"},
+    {"yarn.nodemanager.runtime.linux.sandbox-mode", "disabled", .allowed = "disabled", .fatal = true,
+     .why = "nmd has no sandbox for Java, and containers would have more rights than they should"},
+    {"yarn.nodemanager.runtime.linux.allowed-runtimes", "default", .allowed = "default",
+     .why = "containers that ask for another runtime than the default one fail on this node"},
+    {"yarn.log-aggregation-enable", "false", .allowed = "false", .why = "the logs of containers stay on this node"},
+    {"yarn.timeline-service.enabled", "false", .allowed = "false",
+     .why = "this node publishes nothing to the timeline service"},
+    {"hadoop.security.authorization", "false", .allowed = "false",
+     .why = "this node doesn't read hadoop-policy.xml; tokens alone say who may talk to it"},
+    {"yarn.nodemanager.container-state-transition-listener.classes", "", .allowed = "",
+     .why = "a listener that is written in Java can't run in nmd, and hears nothing of this node"},
+    {"yarn.nodemanager.default-container-executor.log-dirs.permissions", "710", .allowed = "710",
+     .why = "the directories of containers' logs have the mode 710 on this node"},
+    {"yarn.nodemanager.log-container-debug-info-on-error.enabled", "false", .allowed = "false",
+     .why = "launch scripts are copied to the logs for all containers or for none"},
+    {"yarn.nodemanager.pmem-check-enabled", "true", .allowed = "true", .why = ALWAYS_LIMITED},
+    {"yarn.nodemanager.resource.memory.enforced", "true", .allowed = "true", .why = ALWAYS_LIMITED},
+    {"yarn.nodemanager.elastic-memory-control.enabled", "false", .allowed = "false", .why = ALWAYS_LIMITED},
+    {"yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage", "false", .allowed = "false",
+     .why = "a container gets CPU that others leave, beyond what it asked for"},
+    {"yarn.nodemanager.resource.percentage-physical-cpu-limit", "100", .allowed = "100",
+     .why = "containers share all CPUs here; [node] system-reserved-vcores in nmd.conf keeps some for the system"},
+    {"yarn.nodemanager.resource.pcores-vcores-multiplier", "1.0", .allowed = "1.0,1",
+     .why = "a CPU is one vcore here, unless yarn.nodemanager.resource.cpu-vcores says how many there are"},
+    {"yarn.nodemanager.container-executor.os.sched.priority.adjustment", "", .allowed = "0",
+     .why = "nmd sets the priorities of containers by their kind"},
+    {"yarn.nodemanager.container-retry-minimum-interval-ms", "1000", .allowed = "1000",
+     .why = "a container that is run again waits for a second at least on this node"},
+    {"yarn.nodemanager.numa-awareness.enabled", "false", .allowed = "false",
+     .why = "containers run on whatever CPUs and memory the kernel gives them"},
+    {"yarn.nodemanager.container-log-monitor.enable", "false", .allowed = "false",
+     .why = "no container is ended on this node for what its logs take"},
+    {"yarn.nodemanager.log.trigger.delete.by-size.enabled", "false", .allowed = "false",
+     .why = "logs are kept for yarn.nodemanager.log.retain-seconds on this node, however large they are"},
+    {"yarn.nodemanager.health-checker.scripts", "script", .allowed = "script",
+     .why = "nmd runs one health script, that of yarn.nodemanager.health-checker.script.path"},
+    {"yarn.nodemanager.health-checker.script.opts", "", .allowed = "",
+     .why = "nmd runs the health script without arguments"},
+    {"yarn.nodemanager.health-checker.run-before-startup", "false", .allowed = "false",
+     .why = "the node is registered before its health script has run"},
+    {"yarn.nodemanager.resourcemanager.minimum.version", "NONE", .allowed = "NONE",
+     .why = "this node takes a ResourceManager of any version"},
+    {"yarn.nodemanager.webapp.cross-origin.enabled", "false", .allowed = "false",
+     .why = "this node's pages can't be read by pages of other hosts"},
+};
+
+/* Behind "yarn.nodemanager.": names of no effect here; one that ends with '.' or '-' is that of all that begin so. */
+static const char *const idle[] = {
+    /* threads, intervals and JVMs of a NodeManager that is written in Java */
+    "container-manager.thread-count", "collector-service.", "delete.thread-count",
+    "container-executor.exit-code-file.timeout-ms", "process-kill-wait.ms", "log.deletion-threads-count",
+    "localizer.client.thread-count", "localizer.cache.cleanup.interval-ms", "container-localizer.", "recovery.dir",
+    "recovery.compaction-interval-secs", "container-metrics.", "dispatcher.metric.enable",
+    "resourcemanager.connect.max-wait.ms",
+    /* what nmd measures and limits with cgroups, in its own slice, whoever asks */
+    "resource.detect-hardware-capabilities", "resource.count-logical-processors-as-cores", "resource.memory.enabled",
+    "resource.memory.cgroups.", "vmem-check-enabled", "vmem-pmem-ratio", "resource-monitor.interval-ms",
+    "resource-calculator.class", "container-monitor.", "linux-container-executor.path",
+    "linux-container-executor.resources-handler.class", "linux-container-executor.cgroups.",
+    "elastic-memory-control.", "windows-",
+    /* parts of what a rule stops or warns of, and of no effect without that */
+    "amrmproxy.", "least-load-policy-selector.", "aux-services.", "node-labels.", "node-attributes.",
+    "numa-awareness.", "resource-plugins.", "resource-type.", "pluggable-device-framework.", "runtime.linux.",
+    "container-log-monitor.", "log.delete.threshold", "emit-container-events", "remote-app-log-dir",
+    "remote-app-log-dir-", "remote-app-log-dir.", "log-aggregation.", "logaggregation.", "health-checker.",
+    /* Kerberos and what it protects */
+    "keytab", "principal", "webapp.spnego-", "webapp.https.address",
+    /* pages that can be written to, or be framed: nmd's can't */
+    "webapp.rest-csrf.", "webapp.xfs-filter.",
+    /* shapes that only the Java node has: how it lays out and checks directories, and words that it cuts off */
+    "local-cache.max-files-per-directory", "disk-validator", "container-diagnostics-maximum-size",
+    "localizer.address",
+};
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+static bool is_idle(const char *rest)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(idle); i++) {
+        const size_t n = strlen(idle[i]);
+        const bool is_front = strchr(".-", idle[i][n - 1]);
+
+        if (strncmp(rest, idle[i], n) == 0 && (is_front || !rest[n]))
+            return true;
+    }
+    return false;
+}
+
+enum nm_yarn_fate nm_yarn_rules_fate(const char *name)
+{
+    for (size_t i = 0; i < nm_yarn_n_keys; i++)
+        if (nm_streq(nm_yarn_keys[i].name, name))
+            return NM_YARN_OBEYED;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rules); i++)
+        if (nm_streq(rules[i].name, name))
+            return rules[i].fatal ? NM_YARN_STOPS : NM_YARN_WARNS;
+    if (strncmp(name, NODE, strlen(NODE)) == 0 && is_idle(name + strlen(NODE)))
+        return NM_YARN_IDLE;
+    return NM_YARN_UNKNOWN;
+}
+
+int nm_yarn_rules_set_defaults(struct nm_yarn_conf *c)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < NM_ARRAY_SIZE(rules); i++)
+        r = nm_yarn_conf_set_default(c, rules[i].name, rules[i].fallback);
+    return r;
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+static bool is_listed(const char *word, size_t n, const char *list)
+{
+    for (const char *p = list; *p; p += strcspn(p, ",") + (p[strcspn(p, ",")] == ','))
+        if (strcspn(p, ",") == n && strncasecmp(p, word, n) == 0)
+            return true;
+    return false;
+}
+
+/* The first word that breaks the rule: in the text, or the one that is missed. NULL: none does. */
+static const char *offender(const struct rule *rule, const char *text)
+{
+    static const char separators[] = ", \t\r\n";
+    bool found = !rule->needed;
+
+    for (const char *p = text + strspn(text, separators); *p; p += strspn(p, separators)) {
+        size_t n = strcspn(p, separators);
+
+        if (rule->allowed && !is_listed(p, n, rule->allowed))
+            return p;
+        found |= rule->needed && strlen(rule->needed) == n && strncasecmp(p, rule->needed, n) == 0;
+        p += n;
+    }
+    return found ? NULL : text;
+}
+
+static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_yarn_warn_t warn,
+                      void *userdata, char **ret_message)
+{
+    _cleanup_free_ char *text = NULL, *sentence = NULL;
+    char shown[SHOWN_SIZE], where[200], hint[300] = "";
+    const char *file = nm_yarn_conf_find(c, rule->name)->file;
+    int r = nm_yarn_conf_expand_or_say(c, rule->name, &text, ret_message);
+
+    if (r < 0 || !offender(rule, text))
+        return r;
+    if (rule->needed || (rule->allowed && *rule->allowed))
+        (void)snprintf(hint, sizeof hint, " (allowed: %s)", rule->needed ?: rule->allowed);
+    (void)nm_fail(&sentence, -EOPNOTSUPP, "%s: %s = '%s'%s: %s",
+                  nm_yarn_conf_shown(file ?: "by default", where, sizeof where), rule->name,
+                  nm_yarn_conf_shown(text, shown, sizeof shown), rule->fatal ? hint : "", rule->why);
+    if (!sentence)
+        return -ENOMEM;
+    if (!rule->fatal) {
+        if (warn)
+            warn(sentence, userdata);
+        return 0;
+    }
+    if (ret_message)
+        *ret_message = STEAL_PTR(sentence);
+    return -EOPNOTSUPP;
+}
+
+/* One sentence for all: a file may be full of them. */
+static int warn_of_unknown(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata)
+{
+    const struct nm_yarn_property *first = NULL;
+    _cleanup_free_ char *sentence = NULL;
+    char shown[SHOWN_SIZE], where[200], others[60] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < nm_yarn_conf_count(c); i++) {
+        const struct nm_yarn_property *p = nm_yarn_conf_at(c, i);
+
+        if (!p->file || strncmp(p->name, NODE, strlen(NODE)) != 0 || nm_yarn_rules_fate(p->name) != NM_YARN_UNKNOWN)
+            continue;
+        if (n++ == 0)
+            first = p;
+    }
+    if (!first || !warn)
+        return 0;
+    if (n > 1)
+        (void)snprintf(others, sizeof others, ", and %zu more", n - 1);
+    (void)nm_fail(&sentence, -ENOENT, "%s: %s%s: no property of Hadoop 3.4.2 nor of nmd has that name",
+                  nm_yarn_conf_shown(first->file, where, sizeof where),
+                  nm_yarn_conf_shown(first->name, shown, sizeof shown), others);
+    if (!sentence)
+        return -ENOMEM;
+    warn(sentence, userdata);
+    return 0;
+}
+
+int nm_yarn_rules_check(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata, char **ret_message)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < NM_ARRAY_SIZE(rules); i++)
+        r = check_rule(c, &rules[i], warn, userdata, ret_message);
+    return r == 0 ? warn_of_unknown(c, warn, userdata) : r;
+}
