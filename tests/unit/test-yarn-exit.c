@@ -36,6 +36,7 @@ static const struct end ends[] = {
     {NM_EXIT_OOM, NM_REASON_KERNEL_OOM, 137, 0, "", NM_YARN_PREEMPTED, "make room", false},
     {NM_EXIT_KILLED, NM_REASON_OWNER, 143, NM_YARN_KILLED_BY_MASTER, "Asked for.", NM_YARN_KILLED_BY_MASTER,
      "Asked for.", false},
+    {NM_EXIT_KILLED, NM_REASON_OWNER, 137, 137, "Forcefully.", 137, "exit code 137", false},
     {NM_EXIT_KILLED, NM_REASON_USER, 143, 0, "", NM_YARN_ABORTED, "on the node", false},
     {NM_EXIT_DRAINED, NM_REASON_NONE, 143, 0, "", NM_YARN_ABORTED, "drained", false},
     {NM_EXIT_LOST, NM_REASON_NONE, -1, 0, "", NM_YARN_ABORTED, "lost", false},

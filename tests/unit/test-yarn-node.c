@@ -395,7 +395,9 @@ static void test_strangers_are_refused(void **state)
     assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "", &why), NM_YARN_REFUSED);
     assert_non_null(strstr(why.message, "is not handled by this NodeManager"));
     assert_int_equal(nm_yarn_node_status(n, &a.ids.container, &arena, &s, &why), NM_YARN_REFUSED);
-    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 1, &why), NM_YARN_REFUSED);
+    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 1, &why), 0); /* there is nobody to hear it */
+    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 0, &why), NM_YARN_REFUSED);
+    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 4, &why), NM_YARN_REFUSED);
     assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
     nm_arena_done(&arena);
     nm_yarn_node_free(n);
@@ -471,6 +473,33 @@ static void test_update(void **state)
     nm_yarn_node_reported(n);
     (void)status_of(n, &increased);
     assert_int_equal(increased, 0);
+    nm_yarn_node_free(n);
+}
+
+/* What it hears it hears as from anybody, and dies of as Hadoop has it; who can't hear is passed over. */
+static void test_signals(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = node_of(w);
+    struct nm_exception why;
+    struct nm_problem p;
+    struct nm_live *l;
+    struct wanted a;
+
+    want(&a, 12, 64, true, 0);
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 2, &why), 0); /* it is prepared, and goes on to be */
+    l = run(w);
+    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 1, &why), 0);
+    assert_int_equal(nm_manager_pause(w->m, &manager_world_admin, l->c->id, &p), 0);
+    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 1, &why), 0);
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
+    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 3, &why), 0);
+    assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "Too late.", &why), 0);
+    end_it(w, l);
+    assert_int_equal(status_of(n, NULL).exit_status, 137);
+    assert_non_null(strstr(status_of(n, NULL).diagnostics, "forceful shutdown"));
+    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 3, &why), 0);
     nm_yarn_node_free(n);
 }
 
@@ -698,8 +727,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_life_of_a_container), TEST(test_strangers_are_refused), TEST(test_what_never_runs),
         TEST(test_preparation_fails),   TEST(test_update),                TEST(test_update_is_whole),
-        TEST(test_end_of_an_application), TEST(test_restart),   TEST(test_rations),
-        TEST(test_application_outlives_nmd), TEST(test_early_end_outlives_nmd),
+        TEST(test_signals),             TEST(test_end_of_an_application), TEST(test_restart),
+        TEST(test_rations),             TEST(test_application_outlives_nmd),
+        TEST(test_early_end_outlives_nmd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,6 +152,8 @@ mapfile -t killed < <(ids_of killed)
 signal "${killed[0]}" FORCEFUL_SHUTDOWN
 check 'a forceful shutdown ends one' wait_until 20 in_state "${killed[0]}" COMPLETED
 is 'as such' "$(field_of "${killed[0]}" .exit_code)" 137
+killed_master=$(masters_of killed)
+check 'which its master hears' wait_until 20 has_said "$killed_master" "containerID=${killed[0]}, .*exitStatus=137" AppMaster.stderr
 check 'the application is killed' yarn_cli application -kill "$(app_of killed)"
 check 'which ends the other' wait_until 20 in_state "${killed[1]}" COMPLETED
 like 'for that reason' "$(field_of "${killed[1]}" .message)" 'ResourceManager'

@@ -146,8 +146,10 @@ static void put_time(uint64_t realtime_usec, FILE *out)
 
 static void put_all(const struct nm_container *c, const char *last_words, FILE *out)
 {
-    put_time(c->finished_realtime_usec, out);
-    say_reason(c, out);
+    if (c->exit_reason != NM_EXIT_EXITED || *c->message) {
+        put_time(c->finished_realtime_usec, out);
+        say_reason(c, out);
+    }
     if (c->exit_code > 0) {
         put_time(c->finished_realtime_usec, out);
         fprintf(out, "Container exited with a non-zero exit code %d.\n", c->exit_code);

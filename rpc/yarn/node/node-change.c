@@ -98,25 +98,41 @@ int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
 
 /* ---- signals ------------------------------------------------------------------------------ */
 
+enum command { THREAD_DUMP = 1, GRACEFUL_SHUTDOWN, FORCEFUL_SHUTDOWN }; /* SignalContainerCommand */
+
+/* To the ResourceManager it is a signal like another, and no reason of the node's. */
+static int kill_now(struct nm_yarn_item *i, struct nm_problem *problem)
+{
+    const struct nm_end e = {.code = 128 + SIGKILL, .message = "Container killed by a request for a forceful shutdown.",
+                             .now = true};
+
+    return nm_manager_end(i->node->p.manager, NM_YARN_OWNER, i->text, &e, problem);
+}
+
+/* Whoever asks goes on to stop the container when this is answered, and not when it is refused (MapReduce does so with
+ * a task that hangs, for a dump of its threads). So it is no error that nobody is there to hear it. */
 int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, int32_t command,
                         struct nm_exception *why)
 {
-    /* By SignalContainerCommand: a thread dump, which is what SIGQUIT is to a JVM, graceful and forceful shutdown. */
-    static const int signals[] = {[1] = SIGQUIT, [2] = SIGTERM, [3] = SIGKILL};
+    struct nm_yarn_container_id number = nm_yarn_container_of(id);
+    struct nm_yarn_item *i = nm_yarn_items_find(&n->items, &number);
     struct nm_problem problem = {0};
-    struct nm_yarn_item *i;
-    int r = find_live(n, id, &i, why);
+    int r;
 
-    if (r != 0)
-        return r;
-    if (command < 1 || command >= (int32_t)NM_ARRAY_SIZE(signals)) {
+    if (command < THREAD_DUMP || command > FORCEFUL_SHUTDOWN) {
         nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN,
                          "There is no signal command %d: 1 is a thread dump, 2 graceful and 3 forceful shutdown.",
                          command);
         return NM_YARN_REFUSED;
     }
-    r = nm_manager_signal(n->p.manager, NM_YARN_OWNER, i->text, signals[command], &problem);
-    return r > 0 ? refuse(why, problem.message) : r;
+    if (!i || i->completed)
+        return 0;
+    if (command == FORCEFUL_SHUTDOWN)
+        r = kill_now(i, &problem);
+    else /* SIGQUIT is what has a JVM dump its threads */
+        r = nm_manager_signal(n->p.manager, NM_YARN_OWNER, i->text, command == THREAD_DUMP ? SIGQUIT : SIGTERM,
+                              &problem);
+    return NM_MIN(r, 0);
 }
 
 /* ---- what YARN's services ask for --------------------------------------------------------- */

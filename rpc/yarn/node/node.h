@@ -79,6 +79,7 @@ int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
 /* code and message: what it ends with. One that is known to have ended already is no error. */
 int nm_yarn_node_stop(struct nm_yarn_node *n, const Hadoop__ContainerId *id, enum nm_yarn_exit code,
                       const char *message, struct nm_exception *why);
+/* A SignalContainerCommand, as Hadoop has it: whoever can't hear it is passed over, and that is no error. */
 int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, int32_t command,
                         struct nm_exception *why);
 int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_arena *arena,
