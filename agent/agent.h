@@ -69,6 +69,8 @@ struct nm_submit {
     const char *log_dir;     /* of the owner's, absolute and without links: in it the command itself writes the plain
                                 files "stdout" and "stderr", as its user. They are what nm_manager_open_log()
                                 opens; nmd neither makes, shortens nor deletes what is in there */
+    bool cpu_is_share;       /* while it is guaranteed, it is promised its memory only: its CPU is a share of what there
+                                is, by weight, and no reason to refuse it or to let it wait */
     bool prepare;            /* it is NEW until nm_manager_prepared() */
     bool keep_result;        /* how it ended is kept until nm_manager_acknowledge(), whatever else is forgotten */
 };

@@ -222,6 +222,8 @@ void nm_trace_begin_submit(struct nm_trace_buffer *b, uint64_t at_usec, const st
         nm_trace_put(b, "expected", v->expected_usec);
     if (v->exempt)
         nm_trace_put_flag(b, "exempt");
+    if (v->cpu_is_share)
+        nm_trace_put_flag(b, "share");
     if (ran_usec != UINT64_MAX)
         nm_trace_put(b, "ran", ran_usec);
 }

@@ -9,8 +9,8 @@
  * since the recording began, and "ev":
  *
  *   submit   a request: "c" (arrival number), "type", "memory", "cpu" (millicores), and, where there
- *            are any, "name", "app", "min_runtime", "expected", "exempt"; "ran" (it runs already,
- *            and for so long). In made-up traces also "curve", rows of [time since its start,
+ *            are any, "name", "app", "min_runtime", "expected", "exempt", "share" (nm_submit.cpu_is_share);
+ *            "ran" (it runs already, and for so long). In made-up traces also "curve", rows of [time since its start,
  *            memory, millicores], and "run", how long it takes (else it never ends): what samples
  *            and ends tell in recorded ones.
  *   refused  a request that was not taken: "type", "memory", "cpu", "name", "reason"

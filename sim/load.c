@@ -377,6 +377,7 @@ static int fill_submit(struct load *l, const json_t *j, struct nm_job *job)
         r = nm_workload_app(l->w, app, &job->app);
     /* "ran" stands for a start that was before the trace; there will be no other */
     job->exempt = json_is_true(json_object_get(j, "exempt"));
+    job->cpu_is_share = json_is_true(json_object_get(j, "share"));
     job->present = job->started = json_object_get(j, "ran") != NULL;
     if (r < 0 || !curve)
         return r;

@@ -20,6 +20,7 @@ static void put_job(struct nm_trace_buffer *b, const struct nm_workload *w,
         .min_runtime_usec = job->min_runtime_usec,
         .expected_usec = job->expected_usec,
         .exempt = job->exempt,
+        .cpu_is_share = job->cpu_is_share,
     };
 
     nm_trace_begin_submit(b, job->submit_usec, &v, job->name, w->apps[job->app],

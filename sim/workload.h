@@ -52,7 +52,7 @@ struct nm_job {
     uint32_t app;    /* index into the workload's */
     enum nm_execution_type type;
     struct nm_resources request;
-    bool exempt;
+    bool exempt, cpu_is_share;
     uint64_t min_runtime_usec, expected_usec;
     uint64_t submit_usec;
     bool present;      /* it runs already when the trace begins */

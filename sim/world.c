@@ -98,6 +98,7 @@ static int furnish(struct nm_world *w)
             .type = job->type,
             .state = NM_NEW,
             .exempt = job->exempt,
+            .cpu_is_share = job->cpu_is_share,
             .request = job->request,
             .pause_deadline_usec = NEVER,
             .min_runtime_usec = job->min_runtime_usec,
@@ -317,7 +318,7 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
     /* One that runs already was taken long ago. To ask again might refuse what runs. */
     if (!job->present &&
         nm_policy_check_request(&w->settings, w->views, w->n_live, c->view.type, &c->view.request,
-                                NULL) != NM_REASON_NONE) {
+                                job->cpu_is_share, NULL) != NM_REASON_NONE) {
         c->end = NM_SIM_REFUSED;
         c->ended_usec = w->now_usec;
         set_state(w, c, NM_COMPLETED);
@@ -356,7 +357,7 @@ static void carry_out_wish(struct nm_world *w, const struct nm_job_change *chang
 
     if (v->state < NM_SCHEDULED || v->state > NM_RESUMING ||
         nm_policy_check_request(&w->settings, w->views, w->n_live, change->type,
-                                &change->request, v) != NM_REASON_NONE) {
+                                &change->request, v->cpu_is_share, v) != NM_REASON_NONE) {
         w->ignored_changes++;
         return;
     }

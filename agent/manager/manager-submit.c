@@ -264,7 +264,7 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason,
     for (size_t i = 0; i < m->n_live; i++)
         if (m->views[i]->type == NM_GUARANTEED) {
             guaranteed_memory += m->views[i]->request.memory_bytes;
-            guaranteed_cpu += m->views[i]->request.cpu_millicores;
+            guaranteed_cpu += m->views[i]->cpu_is_share ? 0 : m->views[i]->request.cpu_millicores;
         }
     return nm_problem_set(
         p, NM_AGENT_E_TOO_LARGE,
@@ -330,6 +330,7 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who,
     c->view.type = s->type;
     c->view.request = *request;
     c->view.exempt = s->exempt;
+    c->view.cpu_is_share = s->cpu_is_share;
     c->view.submitted_usec = nm_now_usec();
     c->view.pause_deadline_usec = UINT64_MAX;
     c->view.min_runtime_usec = s->min_runtime_usec;
@@ -387,7 +388,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
         r = nm_submit_check_memory(request.memory_bytes, ret_problem);
     if (r != 0)
         return r;
-    reason = nm_policy_check_request(&m->settings, m->views, m->n_live, s->type, &request, NULL);
+    reason = nm_policy_check_request(&m->settings, m->views, m->n_live, s->type, &request, s->cpu_is_share, NULL);
     if (reason != NM_REASON_NONE) {
         nm_record_refusal(m, s, &request, reason);
         return nm_submit_refuse(m, reason, &request, ret_problem);

@@ -20,6 +20,8 @@ static void admit(struct nm_round *r, uint32_t i, enum nm_reason reason, enum nm
 
         r->used[k] = nm_add_u64(r->used[k], request);
         r->allocated[v->type][k] = nm_add_u64(r->allocated[v->type][k], request);
+        if (v->type == NM_GUARANTEED)
+            r->promised[k] = nm_add_u64(r->promised[k], nm_view_promise(v, k));
     }
 }
 
@@ -30,9 +32,9 @@ static void admit(struct nm_round *r, uint32_t i, enum nm_reason reason, enum nm
 static bool guaranteed_allocation_fits(const struct nm_round *r, const struct nm_view *v)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
-        uint64_t others = nm_add_u64(r->allocated[NM_GUARANTEED][k], r->claimed[k]);
+        uint64_t others = nm_add_u64(r->promised[k], r->claimed[k]);
 
-        if (nm_add_u64(others, nm_resources_get(&v->request, k)) > r->capacity[k])
+        if (nm_view_reserves(v, k) && nm_add_u64(others, nm_view_promise(v, k)) > r->capacity[k])
             return false;
     }
     return true;
@@ -41,7 +43,7 @@ static bool guaranteed_allocation_fits(const struct nm_round *r, const struct nm
 static bool fits_under_beta(const struct nm_round *r, const struct nm_view *v)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
-        if (nm_add_u64(r->used[k], nm_resources_get(&v->request, k)) > r->beta[k])
+        if (nm_view_reserves(v, k) && nm_add_u64(r->used[k], nm_view_promise(v, k)) > r->beta[k])
             return false;
     return true;
 }
@@ -72,7 +74,7 @@ static void claim_room(struct nm_round *r, size_t first)
         if (!guaranteed_allocation_fits(r, v))
             break;
         for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
-            r->claimed[k] = nm_add_u64(r->claimed[k], nm_resources_get(&v->request, k));
+            r->claimed[k] = nm_add_u64(r->claimed[k], nm_view_promise(v, k));
     }
     hold_guaranteed(r, i > first ? NM_REASON_WAITING_FOR_VICTIMS : NM_REASON_GUARANTEED_FULL,
                     first);
@@ -107,13 +109,13 @@ void nm_policy_admit_guaranteed(struct nm_round *r)
 void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
-        if (nm_add_u64(r->used[k], r->claimed[k]) > r->beta[k] && r->pending_estimate[k] > 0)
+        if (r->claimed[k] > 0 && nm_add_u64(r->used[k], r->claimed[k]) > r->beta[k] && r->pending_estimate[k] > 0)
             return;
     for (size_t i = r->n_guaranteed - r->n_guaranteed_waiting; i < r->n_guaranteed; i++) {
         const struct nm_view *v = r->in->views[r->p->guaranteed[i].index];
 
         for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
-            r->claimed[k] = nm_sub_u64(r->claimed[k], nm_resources_get(&v->request, k));
+            r->claimed[k] = nm_sub_u64(r->claimed[k], nm_view_promise(v, k));
         admit(r, r->p->guaranteed[i].index, NM_REASON_GUARANTEED, NM_MEMORY);
     }
     if (r->n_guaranteed_waiting > 0) {

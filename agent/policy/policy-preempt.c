@@ -239,7 +239,7 @@ static uint64_t room_missing(const struct nm_round *r, enum nm_resource which)
 {
     uint64_t wanted = nm_add_u64(r->used[which], r->claimed[which]);
 
-    if (r->n_guaranteed_waiting == 0)
+    if (r->n_guaranteed_waiting == 0 || r->claimed[which] == 0)
         return 0;
     return nm_sub_u64(nm_sub_u64(wanted, r->pending_estimate[which]), r->beta[which]);
 }

@@ -47,9 +47,8 @@ static struct beneficiary first_beneficiary(const struct nm_round *r, enum nm_re
     struct beneficiary b = {.next = r->n_guaranteed - r->n_guaranteed_waiting};
 
     for (size_t i = b.next + 1; i < r->n_guaranteed; i++)
-        b.claims_after = nm_add_u64(
-            b.claims_after,
-            nm_resources_get(&r->in->views[r->p->guaranteed[i].index]->request, which));
+        b.claims_after = nm_add_u64(b.claims_after,
+                                    nm_view_promise(r->in->views[r->p->guaranteed[i].index], which));
     return b;
 }
 
@@ -60,8 +59,7 @@ static const struct nm_view *advance_beneficiary(const struct nm_round *r,
     while (b->next + 1 < r->n_guaranteed && nm_sub_u64(need->amount, b->claims_after) <= had) {
         const struct nm_view *v = r->in->views[r->p->guaranteed[++b->next].index];
 
-        b->claims_after =
-            nm_sub_u64(b->claims_after, nm_resources_get(&v->request, need->resource));
+        b->claims_after = nm_sub_u64(b->claims_after, nm_view_promise(v, need->resource));
     }
     return b->next < r->n_guaranteed ? r->in->views[r->p->guaranteed[b->next].index] : NULL;
 }

@@ -88,6 +88,7 @@ struct nm_view {
     enum nm_state state;
     bool admitted;    /* SCHEDULED, but its launch is under way: counts as in warm-up */
     bool exempt;      /* application master */
+    bool cpu_is_share; /* while it is guaranteed: its CPU is a share by weight, and was never promised */
     bool user_paused; /* paused by a person: not resumed by policy */
     bool limited;     /* its owner limits how many of its own may wait: nm_policy_input.shed_limited_to */
     bool passed;      /* was admitted past a larger one at the head of the queue */

@@ -144,6 +144,12 @@ static void add_resources(uint64_t sum[NM_RESOURCE_COUNT], const struct nm_resou
     sum[NM_CPU] = nm_add_u64(sum[NM_CPU], what->cpu_millicores);
 }
 
+static void add_promise(uint64_t sum[NM_RESOURCE_COUNT], const struct nm_view *v)
+{
+    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
+        sum[k] = nm_add_u64(sum[k], nm_view_promise(v, k));
+}
+
 static void survey_pending(struct nm_round *r, const struct nm_view *v,
                            const struct nm_resources *estimate)
 {
@@ -200,6 +206,7 @@ static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOUR
     add_resources(r->used, estimate);
     add_resources(r->allocated[v->type], &v->request);
     if (v->type == NM_GUARANTEED) {
+        add_promise(r->promised, v);
         r->guaranteed_measured = nm_add_u64(r->guaranteed_measured, v->measured.memory_bytes);
         r->guaranteed_estimate = nm_add_u64(r->guaranteed_estimate, estimate->memory_bytes);
     } else if (v->state != NM_KILLING) {
@@ -374,15 +381,16 @@ static bool queue_has_room(const struct nm_policy_settings *s, const uint64_t wa
 enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
                                        struct nm_view *const *views, size_t n_views,
                                        enum nm_execution_type type,
-                                       const struct nm_resources *request,
+                                       const struct nm_resources *request, bool cpu_is_share,
                                        const struct nm_view *self)
 {
+    const bool reserves_cpu = type != NM_GUARANTEED || !cpu_is_share;
     uint64_t guaranteed[NM_RESOURCE_COUNT] = {0}, waiting[NM_RESOURCE_COUNT] = {0};
     uint32_t queued = 0;
 
     assert(s && request && (views || n_views == 0));
     if (request->memory_bytes > s->capacity.memory_bytes ||
-        request->cpu_millicores > s->capacity.cpu_millicores)
+        (reserves_cpu && request->cpu_millicores > s->capacity.cpu_millicores))
         return NM_REASON_LARGER_THAN_NODE;
     for (size_t i = 0; i < n_views; i++) {
         const struct nm_view *v = views[i];
@@ -390,7 +398,7 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
         if (v == self || v->state >= NM_KILLING)
             continue;
         if (v->type == NM_GUARANTEED)
-            add_resources(guaranteed, &v->request);
+            add_promise(guaranteed, v);
         else if (nm_view_is_waiting(v))
             queued++;
         if (nm_view_is_waiting(v))
@@ -399,7 +407,7 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
     if (type == NM_GUARANTEED) {
         add_resources(guaranteed, request);
         return guaranteed[NM_MEMORY] > s->capacity.memory_bytes ||
-                       guaranteed[NM_CPU] > s->capacity.cpu_millicores
+                       (reserves_cpu && guaranteed[NM_CPU] > s->capacity.cpu_millicores)
                    ? NM_REASON_GUARANTEED_FULL
                    : NM_REASON_NONE;
     }

@@ -57,6 +57,10 @@
  *    arrival order. A container that used nearly all CPU would wait for its deadline even on an
  *    idle node: it is let go again when no other opportunistic container runs, CPU U < alpha*C/2
  *    and a sixteenth of its pause deadline is over.
+ *  - A guaranteed container whose CPU is a share (cpu_is_share) is promised memory and a weight. Its CPU is no reason
+ *    to refuse it, to let it wait or to take anything back for it, and takes no part of what is promised to others;
+ *    it counts as everybody's does in U and in what is allocated, which may so exceed C. An opportunistic one's CPU
+ *    is looked at whatever it will be when it is promoted.
  *  - Smaller containers may pass a head of the queue that is too large for now, by a rule that bounds
  *    what it costs that one; policy-pass.c describes it.
  *  - Paused containers have the first claim on CPU: a queued one is admitted only beside what the
@@ -110,11 +114,12 @@ enum nm_reason nm_policy_hold_reason(const struct nm_policy_verdict *verdict,
 /* May this request be taken at all? NM_REASON_NONE, or why it is refused (LARGER_THAN_NODE,
  * GUARANTEED_FULL, QUEUE_FULL). Dying guaranteed containers don't count: the new one waits for
  * them. Those that are being prepared do, and opportunistic ones have their place in the queue.
- * `self`: a live container whose own request is not counted (update, promotion, demotion), or NULL. */
+ * cpu_is_share: as in nm_view. `self`: a live container whose own request is not counted (update, promotion,
+ * demotion), or NULL. */
 enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
                                        struct nm_view *const *views, size_t n_views,
                                        enum nm_execution_type type,
-                                       const struct nm_resources *request,
+                                       const struct nm_resources *request, bool cpu_is_share,
                                        const struct nm_view *self);
 
 /* The cheap invariants, checked after every round at run time and in the property tests: NULL, or a

@@ -157,6 +157,7 @@ struct nm_round {
     uint32_t n_pending[NM_RESOURCE_COUNT];
     uint32_t n_reclaiming;
     uint64_t allocated[2][NM_RESOURCE_COUNT]; /* by execution type */
+    uint64_t promised[NM_RESOURCE_COUNT];     /* to guaranteed ones, of what they are allocated */
     uint64_t guaranteed_measured, guaranteed_estimate; /* memory */
     uint64_t opportunistic_unused;            /* memory that was asked for, beyond the estimate */
     bool shares_cpu; /* an opportunistic one may start on a part of the CPU that it asks for */
@@ -205,6 +206,18 @@ static inline bool nm_view_queued(const struct nm_view *v)
 static inline bool nm_view_placed(const struct nm_view *v)
 {
     return v->state >= NM_SCHEDULED && v->state <= NM_KILLING && !nm_view_queued(v);
+}
+
+/* Of a guaranteed one, or one that would be: must so much of it be free, or is it a share of what there is? */
+static inline bool nm_view_reserves(const struct nm_view *v, enum nm_resource which)
+{
+    return which != NM_CPU || !v->cpu_is_share;
+}
+
+/* What it is promised, then. */
+static inline uint64_t nm_view_promise(const struct nm_view *v, enum nm_resource which)
+{
+    return nm_view_reserves(v, which) ? nm_resources_get(&v->request, which) : 0;
 }
 
 /* What a paused container will use again: see "Resume" in policy.h. */

@@ -58,7 +58,7 @@ static void gather_view(struct facts *f, const struct nm_view *v, double shown[2
         f->in_use[k] += k == NM_CPU && v->state == NM_PAUSED ? 0 : get(&v->measured, k);
         f->allocated[k] += get(&v->request, k);
         if (v->type == NM_GUARANTEED)
-            f->allocated_guaranteed[k] += get(&v->request, k);
+            f->promised[k] += promise(v, k);
         if (pending) {
             f->n_pending[k]++;
             f->pending_measured[k] += get(&v->measured, k);

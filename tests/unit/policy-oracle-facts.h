@@ -15,13 +15,19 @@ struct facts {
     double used[2];    /* U before this round's actions */
     double in_use[2];
     double pending_measured[2], pending_estimate[2];
-    double allocated[2], allocated_guaranteed[2];
+    double allocated[2], promised[2];
     size_t n_pending[2], n_active, n_queued, n_guaranteed_queued;
 };
 
 static inline double get(const struct nm_resources *r, int k)
 {
     return k == NM_MEMORY ? (double)r->memory_bytes : (double)r->cpu_millicores;
+}
+
+/* What a guaranteed one is promised, or would be. */
+static inline double promise(const struct nm_view *v, int k)
+{
+    return k == NM_CPU && v->cpu_is_share ? 0 : get(&v->request, k);
 }
 
 static inline bool queued(const struct nm_view *v)

@@ -333,7 +333,7 @@ static const char *check_threshold_need(struct oracle *o, const struct facts *f)
 /* Those that fit, by arrival, are added to used; those from the first that doesn't on, to claims. */
 static void admit_and_claim(const struct facts *f, double used[2], double claims[2])
 {
-    double allocated[2] = {f->allocated_guaranteed[0], f->allocated_guaranteed[1]};
+    double promised[2] = {f->promised[0], f->promised[1]};
     bool waiting = false;
     uint64_t last = 0;
 
@@ -350,16 +350,18 @@ static void admit_and_claim(const struct facts *f, double used[2], double claims
         }
         last = next->seq;
         for (int k = 0; k < 2; k++) {
-            allowed = allowed && allocated[k] + get(&next->request, k) <= f->capacity[k];
+            if (k == NM_CPU && next->cpu_is_share)
+                continue;
+            allowed = allowed && promised[k] + get(&next->request, k) <= f->capacity[k];
             fits = fits && used[k] + get(&next->request, k) <= f->beta[k];
         }
         if (!allowed)
             return;
         waiting = waiting || !fits;
         for (int k = 0; k < 2; k++) {
-            allocated[k] += get(&next->request, k);
+            promised[k] += promise(next, k);
             if (waiting)
-                claims[k] += get(&next->request, k);
+                claims[k] += promise(next, k);
             else
                 used[k] += get(&next->request, k);
         }
@@ -410,7 +412,8 @@ static const char *check_room_need(struct oracle *o, const struct facts *f)
     add_expected(f, pending, NM_REASON_ROOM_FOR_GUARANTEED, NM_MEMORY);
     add_expected(f, pending, NM_REASON_CPU_OVER_BETA, NM_CPU);
     return check_all_needed(o, f, NM_REASON_ROOM_FOR_GUARANTEED, NM_CPU,
-                            used[NM_CPU] + claims[NM_CPU] - pending[NM_CPU] - f->beta[NM_CPU]);
+                            claims[NM_CPU] > 0
+                                ? used[NM_CPU] + claims[NM_CPU] - pending[NM_CPU] - f->beta[NM_CPU] : 0);
 }
 
 /* A guaranteed container that could start must; one that waits must have something to wait for. */

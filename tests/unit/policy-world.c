@@ -168,12 +168,15 @@ static void arrive(struct world *w, uint64_t part)
     struct inhabitant *c = NULL;
     struct nm_resources request;
     enum nm_execution_type type = world_chance(w, 0.35) ? NM_GUARANTEED : NM_OPPORTUNISTIC;
+    bool share = world_chance(w, 0.2);
 
     for (size_t i = 0; i < WORLD_MAX && !c; i++)
         c = w->all[i].alive ? NULL : &w->all[i];
     request.memory_bytes = 1 + world_below(w, capacity->memory_bytes / between(w, part, 12 * part));
     request.cpu_millicores = 1 + world_below(w, capacity->cpu_millicores / between(w, part, 12 * part));
-    if (!c || nm_policy_check_request(&w->settings, w->views, w->in.n_views, type, &request,
+    if (share && type == NM_GUARANTEED && world_chance(w, 0.3))
+        request.cpu_millicores += capacity->cpu_millicores * between(w, 1, 3);
+    if (!c || nm_policy_check_request(&w->settings, w->views, w->in.n_views, type, &request, share,
                                       NULL) != NM_REASON_NONE)
         return;
     *c = (struct inhabitant){
@@ -186,6 +189,7 @@ static void arrive(struct world *w, uint64_t part)
                 .seq = ++w->next_seq,
                 .type = type,
                 .exempt = type == NM_OPPORTUNISTIC && world_chance(w, 0.05),
+                .cpu_is_share = share,
                 .limited = world_chance(w, 0.5),
                 .request = request,
                 .submitted_usec = w->now,
@@ -425,7 +429,7 @@ static void meddle_with(struct world *w, struct inhabitant *c)
     case 3: /* promotion */
         if (v->type == NM_OPPORTUNISTIC && v->state >= NM_RUNNING && v->state < NM_KILLING &&
             nm_policy_check_request(&w->settings, w->views, w->in.n_views, NM_GUARANTEED,
-                                    &v->request, v) == NM_REASON_NONE)
+                                    &v->request, v->cpu_is_share, v) == NM_REASON_NONE)
             v->type = NM_GUARANTEED;
         break;
     case 4: /* demotion */

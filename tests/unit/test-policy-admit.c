@@ -526,7 +526,7 @@ static enum nm_reason check(struct node *n, enum nm_execution_type type, double 
     struct nm_resources request = {(uint64_t)(memory * (double)PERCENT_MEMORY),
                                    (uint64_t)(cpu * (double)PERCENT_CPU)};
 
-    return nm_policy_check_request(&n->settings, n->list, n->in.n_views, type, &request, self);
+    return nm_policy_check_request(&n->settings, n->list, n->in.n_views, type, &request, false, self);
 }
 
 static void test_requests(void **state)
@@ -617,7 +617,7 @@ static void test_absurd_numbers_do_not_wrap(void **state)
 
     v->request = v->measured = all;
     assert_reason(nm_policy_check_request(&n->settings, n->list, n->in.n_views, G,
-                                          &n->settings.capacity, NULL),
+                                          &n->settings.capacity, false, NULL),
                   NM_REASON_GUARANTEED_FULL);
     node_run(n, O, 10, 10)->measured = all;
     n->in.now_usec += PERIOD_USEC;

@@ -245,6 +245,63 @@ static void test_memory_of_the_policy_survives(void **state)
 
 #define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
 
+/* ---- CPU that is a share --------------------------------------------------------------------- */
+
+static enum nm_reason check(const struct node *n, enum nm_execution_type type, double memory, double cpu)
+{
+    struct nm_resources request = {(uint64_t)(memory * (double)PERCENT_MEMORY),
+                                   (uint64_t)(cpu * (double)PERCENT_CPU)};
+
+    return nm_policy_check_request(&n->settings, n->list, n->in.n_views, type, &request, false, NULL);
+}
+
+/* Beside one whose CPU is a share there is as much to be promised as without it, and it asks for memory alone. */
+static void test_requests_of_shares(void **state)
+{
+    struct node *n = *state;
+    struct nm_resources large = {10 * PERCENT_MEMORY, 400 * PERCENT_CPU}, all = {100 * PERCENT_MEMORY, 1};
+    struct nm_view *share = node_run(n, G, 60, 400), *o;
+
+    share->cpu_is_share = true;
+    assert_reason(check(n, G, 10, 100), NM_REASON_NONE);
+    assert_reason(check(n, G, 10, 100.01), NM_REASON_LARGER_THAN_NODE);
+    (void)node_run(n, G, 20, 80);
+    assert_reason(check(n, G, 10, 20.01), NM_REASON_GUARANTEED_FULL);
+    o = node_run(n, O, 10, 300);
+    assert_reason(nm_policy_check_request(&n->settings, n->list, n->in.n_views, G, &large, true, NULL),
+                  NM_REASON_NONE);
+    assert_reason(nm_policy_check_request(&n->settings, n->list, n->in.n_views, G, &all, true, NULL),
+                  NM_REASON_GUARANTEED_FULL);
+    assert_reason(nm_policy_check_request(&n->settings, n->list, n->in.n_views, G, &o->request, true, o),
+                  NM_REASON_NONE);
+    assert_reason(nm_policy_check_request(&n->settings, n->list, n->in.n_views, O, &large, true, NULL),
+                  NM_REASON_LARGER_THAN_NODE);
+}
+
+/* They start however much CPU is allocated or in use; who was promised CPU waits for nothing but what was promised. */
+static void test_shares_start_beside_each_other(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *o = node_run(n, O, 10, 90), *shares[4], *g;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(shares); i++) {
+        shares[i] = node_queue(n, G, 10, 300);
+        shares[i]->cpu_is_share = true;
+    }
+    node_sample(n);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(shares); i++)
+        assert_action(n, shares[i], NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+    assert_left_alone(n, o);
+    node_obey(n);
+    node_remove(n, o);
+    node_sample(n);
+    assert_true(n->verdict.used.cpu_millicores >= 1200 * PERCENT_CPU);
+    assert_int_equal(n->verdict.allocated_guaranteed.cpu_millicores, 1200 * PERCENT_CPU);
+    g = node_queue(n, G, 10, 100);
+    node_sample(n);
+    assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -257,6 +314,8 @@ int main(void)
         WITH_NODE(test_surge_margin),
         WITH_NODE(test_no_margin_for_small_losses),
         WITH_NODE(test_memory_of_the_policy_survives),
+        WITH_NODE(test_requests_of_shares),
+        WITH_NODE(test_shares_start_beside_each_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,7 +132,8 @@ static const char *history(struct world *w, struct nm_policy *twin)
 {
     struct oracle_passing passing = {0};
     struct oracle_starts starts = {0};
-    struct oracle o = {.awake_samples = UINT32_MAX / 2};
+    /* a sleep before its first round is none that it has seen */
+    struct oracle o = {.awake_samples = UINT32_MAX / 2, .suspended = UINT64_MAX - NM_USEC_PER_SEC};
     const char *r = NULL;
     unsigned rounds = 20 + (unsigned)world_below(w, 2 * ROUNDS);
 

@@ -330,6 +330,7 @@ static void assert_same(const struct nm_workload *a, const struct nm_workload *b
         assert_int_equal(x->type, y->type);
         assert_memory_equal(&x->request, &y->request, sizeof x->request);
         assert_int_equal(x->exempt, y->exempt);
+        assert_int_equal(x->cpu_is_share, y->cpu_is_share);
         assert_int_equal(x->min_runtime_usec, y->min_runtime_usec);
         assert_int_equal(x->expected_usec, y->expected_usec);
         assert_int_equal(x->submit_usec, y->submit_usec);

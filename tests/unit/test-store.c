@@ -67,6 +67,7 @@ static struct nm_container *make_full(void)
     c->exit_decision = n + 23;
     c->owner_code = -105;
     c->keep_result = true;
+    c->view.cpu_is_share = true;
     assert_int_equal(nm_container_set_log_dir(c, "/var/log/owner/it"), 0);
     memset(c->message, 'm', sizeof c->message - 1);
     assert_int_equal(nm_container_set_blob(c, "\0\xff\n'", 4), 0);
@@ -109,11 +110,13 @@ static void test_older_journal(void **state)
     run_sql(w, "ALTER TABLE containers DROP COLUMN exit_cause; ALTER TABLE containers DROP COLUMN exit_decision;"
                "ALTER TABLE containers DROP COLUMN owner_code; ALTER TABLE containers DROP COLUMN keep_result;"
                "ALTER TABLE containers DROP COLUMN log_dir;"
+               "ALTER TABLE containers DROP COLUMN cpu_is_share;"
                "DROP TABLE owner_blobs; CREATE TABLE bad_containers AS SELECT * FROM containers WHERE 0");
     c->exit_cause = NM_REASON_NONE;
     c->exit_decision = 0;
     c->owner_code = 0;
     c->keep_result = false;
+    c->view.cpu_is_share = false;
     assert_int_equal(nm_container_set_log_dir(c, ""), 0);
     assert_int_equal(nm_container_set_blob(c, NULL, 0), 0);
     open_store(w, "boot");

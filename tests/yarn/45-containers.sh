@@ -61,6 +61,16 @@ check 'and counted so' wait_until 20 rm_counts '2 0 0'
 light "update?container=$o&mb=96" >/dev/null
 check 'it grows' wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 96 -1000'
 
+# ---- more vcores than the node has ----------------------------------------------------------------
+
+for i in 1 2; do
+    many=$(one_more "mb=16&vcores=4&cmd=exec+sleep+101$i")
+    check "by memory alone the ResourceManager gives it a container of four vcores, and it runs ($i)" \
+        wait_until 30 in_state "$many" RUNNING
+done
+is 'what is allocated is told as it is' \
+    "$(nmctl status --json | jq -r '.node | "\(.allocated.guaranteed.vcores) of \(.capacity.vcores)"')" '10 of 8'
+
 # ---- ends -------------------------------------------------------------------------------------------
 
 f=$(one_more 'mb=32&cmd=echo+it+is+broken+%3e%262%3b+exit+3')

@@ -136,6 +136,7 @@ static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_
         .log_dir = log_dir,
         .user = i->record->user,
         .exempt = is_master,
+        .cpu_is_share = true, /* the default scheduler counts memory alone */
         .owner = NM_YARN_OWNER,
         .id = i->text,
         .blob = *blob,
