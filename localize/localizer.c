@@ -336,7 +336,7 @@ int nm_localizer_ask(struct nm_localizer *l, const struct nm_localizer_user *use
     int r;
 
     assert(listener->ended);
-    if (!nm_name_is_valid(user->name) || !nm_name_is_valid(user->application))
+    if (!nm_user_name_is_valid(user->name) || !nm_name_is_valid(user->application))
         return -EINVAL;
     r = new_ask(l, n, listener, &ask);
     if (r >= 0)

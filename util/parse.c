@@ -189,13 +189,25 @@ int nm_parse_vcores(const char *s, uint32_t *ret_vcores_milli)
     return 0;
 }
 
+#define NAME_MAX_BYTES 63
+#define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+
 bool nm_name_is_valid(const char *s)
 {
     size_t n = strlen(s);
 
-    if (n < 1 || n > 63 || *s == '.' || *s == '-')
+    if (n < 1 || n > NAME_MAX_BYTES || *s == '.' || *s == '-')
         return false;
-    return strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n;
+    return strspn(s, NAME_BYTES) == n;
+}
+
+bool nm_user_name_is_valid(const char *s)
+{
+    size_t n = strlen(s), known = strspn(s, NAME_BYTES "@");
+
+    if (known < 1 || n > NAME_MAX_BYTES || *s == '@' || *s == '-' || nm_streq(s, ".") || nm_streq(s, ".."))
+        return false;
+    return known == n || (known == n - 1 && s[known] == '$');
 }
 
 const char *nm_format_size(uint64_t bytes, char *buf, size_t size)

@@ -29,6 +29,10 @@ int nm_parse_vcores(const char *s, uint32_t *ret_vcores_milli);
  * '.' or '-'. */
 bool nm_name_is_valid(const char *s);
 
+/* A login name as directories of accounts have them, and as Hadoop takes them: "alice@corp.example", "_svc", "a$".
+ * 1 to 63 of [A-Za-z0-9._@-], not beginning with '@' or '-', the last perhaps a '$'. It is one part of a path. */
+bool nm_user_name_is_valid(const char *s);
+
 /* The other way, for people: "1.5 GiB", "3s", "250ms". The buffer is returned. */
 const char *nm_format_size(uint64_t bytes, char *buf, size_t size);
 const char *nm_format_duration(uint64_t usec, char *buf, size_t size);

@@ -242,6 +242,23 @@ static void test_name(void **state)
             fail_msg("\"%s\" was taken", bad[i]);
 }
 
+static void test_user_names(void **state)
+{
+    static const char *const good[] = {"a", "alice", "alice@corp.example", "_svc", ".a", "HOST$", "0", "a-b",
+                                       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa$"};
+    static const char *const bad[] = {"", ".", "..", "$", "@a", "-a", "a$b", "a$$", "a/b", "CORP\\a", "a b", "a,b",
+                                      "a:b", "a\n", "a\"", "a`b`", "\xc3\xa9",
+                                      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(good); i++)
+        if (!nm_user_name_is_valid(good[i]))
+            fail_msg("\"%s\" was refused", good[i]);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
+        if (nm_user_name_is_valid(bad[i]))
+            fail_msg("\"%s\" was taken", bad[i]);
+}
+
 static void test_format(void **state)
 {
     static const struct {
@@ -279,7 +296,8 @@ int main(void)
         cmocka_unit_test(test_u64),      cmocka_unit_test(test_size),
         cmocka_unit_test(test_duration), cmocka_unit_test(test_vcores),
         cmocka_unit_test(test_bool),     cmocka_unit_test(test_fraction),
-        cmocka_unit_test(test_name),     cmocka_unit_test(test_format),
+        cmocka_unit_test(test_name),     cmocka_unit_test(test_user_names),
+        cmocka_unit_test(test_format),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

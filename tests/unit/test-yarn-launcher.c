@@ -26,7 +26,7 @@
 #define SECONDS 20
 #define APPLICATION "application_1700000000000_0001"
 #define CONTAINER "container_1700000000000_0001_01_000002"
-#define APP_DIR "local/usercache/alice/appcache/" APPLICATION
+#define APP_DIR "local/usercache/alice@corp$/appcache/" APPLICATION
 #define WORK_DIR APP_DIR "/" CONTAINER
 #define LOG_DIR "logs/" APPLICATION "/" CONTAINER
 
@@ -253,7 +253,7 @@ static void prepare_so(struct world *w, struct owner *o, enum way way)
     Yarn__Data service = YARN__DATA__INIT, *services[] = {&service};
     char local[PATH_MAX], logs[PATH_MAX];
     struct nm_yarn_task task = {
-        .application = APPLICATION, .container = CONTAINER, .user = w->user, .submitter = "alice",
+        .application = APPLICATION, .container = CONTAINER, .user = w->user, .submitter = "alice@corp$",
         .place = {local, logs}, .context = &w->context, .node_host = "node.example", .node_port = 8041,
         .web_port = 8042, .services = services, .n_services = 1};
 
@@ -287,7 +287,7 @@ static void give_back(struct owner *o)
 static int run(struct world *w)
 {
     const char *const *argv = nm_yarn_launcher_command(&w->context, &w->arena);
-    char *work = nm_yarn_work_dir(w->root, "alice", APPLICATION, CONTAINER);
+    char *work = nm_yarn_work_dir(w->root, "alice@corp$", APPLICATION, CONTAINER);
     pid_t pid = fork();
     int status;
 
@@ -335,13 +335,13 @@ static void test_ready(void **state)
     assert_int_equal(nm_yarn_preparation_state(o.p, 0, &why), 2);
     check_mode(w, "local", own, 0755);
     check_mode(w, "local/usercache", own, 0755);
-    check_mode(w, "local/usercache/alice", w->uid, 0750);
+    check_mode(w, "local/usercache/alice@corp$", w->uid, 0750);
     check_mode(w, APP_DIR, w->uid, 0710);
     check_mode(w, WORK_DIR, w->uid, 0710);
     check_mode(w, WORK_DIR "/tmp", w->uid, 0710);
     check_mode(w, WORK_DIR "/launch_container.sh", w->uid, 0700);
     check_mode(w, WORK_DIR "/container_tokens", w->uid, 0600);
-    check_mode(w, "second/usercache/alice/appcache/" APPLICATION, w->uid, 0710);
+    check_mode(w, "second/usercache/alice@corp$/appcache/" APPLICATION, w->uid, 0710);
     check_mode(w, "logs/" APPLICATION, w->uid, 0710);
     check_mode(w, LOG_DIR, w->uid, 0710);
     assert_int_equal(geteuid(), own);
@@ -367,8 +367,8 @@ static void test_environment(void **state)
     assert_true(has_line(text, "NM_HOST=node.example"));
     assert_true(has_line(text, "NM_PORT=8041"));
     assert_true(has_line(text, "NM_HTTP_PORT=8042"));
-    assert_true(has_line(text, "USER=alice"));
-    assert_true(has_line(text, "LOGNAME=alice"));
+    assert_true(has_line(text, "USER=alice@corp$"));
+    assert_true(has_line(text, "LOGNAME=alice@corp$"));
     assert_true(has_line(text, "HOME=/home/"));
     assert_true(has_line(text, "NM_AUX_SERVICE_mapreduce_shuffle=AAA0+g=="));
     assert_true(has_line(text, "A=own:admin"));
@@ -377,7 +377,7 @@ static void test_environment(void **state)
     assert_true(has_line(text, "NMD_KEPT=kept"));
     assert_null(strstr(text, "NMD_MISSED"));
     assert_null(strstr(text, "\nC="));
-    (void)snprintf(line, sizeof line, "LOCAL_DIRS=%s/%s,%s/second/usercache/alice/appcache/%s", w->root, APP_DIR,
+    (void)snprintf(line, sizeof line, "LOCAL_DIRS=%s/%s,%s/second/usercache/alice@corp$/appcache/%s", w->root, APP_DIR,
                    w->root, APPLICATION);
     assert_true(has_line(text, line));
     (void)snprintf(line, sizeof line, "LOG_DIRS=%s/%s", w->root, LOG_DIR);
@@ -473,7 +473,7 @@ static void test_hostile_user(void **state)
     give_back(&o);
     assert_int_equal(unlinkat(w->root_fd, APP_DIR, 0), 0);
     /* a directory that the user can't write to is none for the user's container */
-    assert_int_equal(symlinkat("../../roots", w->root_fd, "local/usercache/alice/swapped"), 0);
+    assert_int_equal(symlinkat("../../roots", w->root_fd, "local/usercache/alice@corp$/swapped"), 0);
     assert_int_equal(mkdirat(w->root_fd, APP_DIR, 0755), 0);
     prepare_all(w, &o);
     assert_true(o.result < 0);
@@ -498,12 +498,12 @@ static void test_afterwards(void **state)
     prepare_all(w, &o);
     assert_int_equal(run(w), 0);
     give_back(&o);
-    nm_yarn_launcher_end_container(w->launcher, "alice", APPLICATION, CONTAINER);
+    nm_yarn_launcher_end_container(w->launcher, "alice@corp$", APPLICATION, CONTAINER);
     RUN_UNTIL(w, !is_there(w, WORK_DIR));
     assert_true(is_there(w, APP_DIR "/output"));
     assert_true(is_there(w, LOG_DIR));
-    nm_yarn_launcher_end_application(w->launcher, "alice", APPLICATION);
-    nm_yarn_launcher_end_application(w->launcher, "alice", APPLICATION);
+    nm_yarn_launcher_end_application(w->launcher, "alice@corp$", APPLICATION);
+    nm_yarn_launcher_end_application(w->launcher, "alice@corp$", APPLICATION);
     assert_true(is_there(w, "state/ended/" APPLICATION));
     RUN_UNTIL(w, !is_there(w, APP_DIR));
     assert_true(is_there(w, LOG_DIR));
@@ -511,7 +511,7 @@ static void test_afterwards(void **state)
     start(w, "<property><name>yarn.nodemanager.log.retain-seconds</name><value>2</value></property>");
     RUN_UNTIL(w, !is_there(w, "logs/" APPLICATION));
     RUN_UNTIL(w, !is_there(w, "state/ended/" APPLICATION));
-    assert_true(is_there(w, "local/usercache/alice"));
+    assert_true(is_there(w, "local/usercache/alice@corp$"));
 }
 
 static void test_last_words(void **state)
@@ -546,14 +546,27 @@ static void test_users(void **state)
     struct world *w = *state;
     char *user = NULL, *message = NULL;
 
-    assert_int_equal(nm_yarn_launcher_user(w->launcher, "alice", &user, &message), 0);
+    assert_int_equal(nm_yarn_launcher_user(w->launcher, "alice@corp$", &user, &message), 0);
     assert_string_equal(user, w->user);
     free(user);
-    assert_int_equal(nm_yarn_launcher_user(w->launcher, "../alice", &user, &message), -EINVAL);
-    assert_non_null(strstr(message, "no name of a user"));
+    assert_int_equal(nm_yarn_launcher_user(w->launcher, "../alice@corp$", &user, &message), -EINVAL);
+    assert_non_null(strstr(message, "no name that a user can have"));
     free(message);
-    start(w, all);
     message = NULL;
+    /* a pattern is of whole names, however it is written */
+    start(w, "<property><name>yarn.nodemanager.linux-container-executor.nonsecure-mode.user-pattern</name>"
+             "<value>bob|b|bo[a-z]{0,1}@x</value></property>");
+    assert_int_equal(nm_yarn_launcher_user(w->launcher, "bob", &user, &message), 0);
+    free(user);
+    assert_int_equal(nm_yarn_launcher_user(w->launcher, "boz@x", &user, &message), 0);
+    free(user);
+    assert_int_equal(nm_yarn_launcher_user(w->launcher, "bobby", &user, &message), -EINVAL);
+    free(message);
+    message = NULL;
+    assert_int_equal(nm_yarn_launcher_user(w->launcher, "abob", &user, &message), -EINVAL);
+    free(message);
+    message = NULL;
+    start(w, all);
     if (geteuid() != 0) {
         assert_int_equal(nm_yarn_launcher_user(w->launcher, "root", &user, &message), 0);
         assert_string_equal(user, w->user);
@@ -628,7 +641,7 @@ static void test_foreign_directories(void **state)
     assert_int_equal(o.result, 0);
     give_back(&o);
     start(w, "");
-    assert_true(is_there(w, "local/usercache/alice/filecache/10/a"));
+    assert_true(is_there(w, "local/usercache/alice@corp$/filecache/10/a"));
     (void)snprintf(path, sizeof path, "rm -r %s/state", w->root);
     w->launcher = nm_yarn_launcher_free(w->launcher);
     assert_int_equal(system(path), 0);
@@ -636,10 +649,10 @@ static void test_foreign_directories(void **state)
     assert_int_equal(mkdirat(w->root_fd, "local/filecache_DEL_1", 0700), 0); /* of one that has died over it */
     assert_int_equal(mkdirat(w->root_fd, "local/other", 0700), 0);
     start(w, "");
-    assert_false(is_there(w, "local/usercache/alice"));
+    assert_false(is_there(w, "local/usercache/alice@corp$"));
     prepare_all(w, &o); /* 10 again */
     assert_string_equal(o.message, "");
-    assert_true(is_there(w, "local/usercache/alice/filecache/10/a"));
+    assert_true(is_there(w, "local/usercache/alice@corp$/filecache/10/a"));
     give_back(&o);
     (void)snprintf(path, sizeof path, "ls %s/local %s/second | grep -q _DEL_", w->root, w->root);
     RUN_UNTIL(w, system(path) != 0);

@@ -263,7 +263,8 @@ int nm_yarn_ended_add(struct nm_yarn_ended *e, const char *submitter, const char
     const uint64_t now_usec = nm_realtime_usec();
     int r;
 
-    if (!nm_name_is_valid(submitter) || !nm_name_is_valid(application) || (container && !nm_name_is_valid(container)))
+    if (!nm_user_name_is_valid(submitter) || !nm_name_is_valid(application) ||
+        (container && !nm_name_is_valid(container)))
         return -EINVAL;
     if (is_known(e, application, container))
         return 0;
@@ -285,7 +286,7 @@ static void load_one(struct nm_yarn_ended *e, const char *name)
         return;
     o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     if (json_unpack(o, "{s:s, s:I}", "submitter", &submitter, "ended_usec", &ended_usec) == 0 &&
-        nm_name_is_valid(submitter) && ended_usec >= 0)
+        nm_user_name_is_valid(submitter) && ended_usec >= 0)
         (void)insert(e, submitter, name, NULL, (uint64_t)ended_usec);
     json_decref(o);
 }

@@ -95,7 +95,7 @@ static void load_one(struct nm_yarn_shuffle_jobs *jobs, const char *name)
     o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     explicit_bzero(text, sizeof text);
     if (json_unpack(o, "{s:s, s:I, s:s}", "submitter", &submitter, "uid", &uid, "key", &key) == 0 &&
-        nm_name_is_valid(submitter) && uid >= 0 && uid < UINT32_MAX && is_key(key))
+        nm_user_name_is_valid(submitter) && uid >= 0 && uid < UINT32_MAX && is_key(key))
         (void)insert(jobs, name, submitter, (uid_t)uid, key, &j);
     json_decref(o);
 }
@@ -152,7 +152,7 @@ int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *appl
     char hex[2 * NM_YARN_SHUFFLE_KEY_MAX + 1];
     int r;
 
-    if (!is_application(application) || !nm_name_is_valid(submitter) || key.size == 0 ||
+    if (!is_application(application) || !nm_user_name_is_valid(submitter) || key.size == 0 ||
         key.size > NM_YARN_SHUFFLE_KEY_MAX)
         return -EBADMSG;
     print_hex(key, hex);

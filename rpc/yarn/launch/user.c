@@ -10,7 +10,7 @@
 
 int nm_yarn_user_compile(const struct nm_yarn_settings *s, regex_t *ret, char **ret_message)
 {
-    int code = regcomp(ret, s->user_pattern, REG_EXTENDED | REG_NOSUB);
+    int code = regcomp(ret, s->user_pattern, REG_EXTENDED);
     char why[120];
 
     if (code == 0)
@@ -84,14 +84,24 @@ static int check_account(const struct nm_yarn_settings *s, const char *name, cha
     return 0;
 }
 
+/* The whole name, as in Java: of all matches the longest of those that begin first is found. */
+static bool matches(const regex_t *pattern, const char *name)
+{
+    regmatch_t m;
+
+    return regexec(pattern, name, 1, &m, 0) == 0 && m.rm_so == 0 && name[m.rm_eo] == '\0';
+}
+
 int nm_yarn_user_choose(const struct nm_yarn_settings *s, const regex_t *pattern, uid_t nmd_uid, const char *submitter,
                         char **ret, char **ret_message)
 {
     const char *name = s->limit_users ? s->local_user : submitter;
     int r;
 
-    if (!nm_name_is_valid(submitter) || regexec(pattern, submitter, 0, NULL, 0) != 0)
-        return nm_fail(ret_message, -EINVAL, "'%.64s' is no name of a user on this node", submitter);
+    if (!nm_user_name_is_valid(submitter) || !matches(pattern, submitter))
+        return nm_fail(ret_message, -EINVAL, "'%.64s' is no name that a user can have on this node: it has at most 63 "
+                       "letters, digits and characters of '._@-', and matches %s.user-pattern", submitter,
+                       "yarn.nodemanager.linux-container-executor.nonsecure-mode");
     if (nmd_uid != 0)
         return choose_own(nmd_uid, ret, ret_message);
     r = check_account(s, name, ret_message);
