@@ -162,6 +162,25 @@ int nm_manager_prepared(struct nm_manager *m, const char *owner, const char *id,
 int nm_manager_prepare_failed(struct nm_manager *m, const char *owner, const char *id, const char *why,
                               struct nm_problem *ret_problem);
 
+/*
+ * What runs is ended as a stop ends it, and runs again, with another command or the same: with its id, size, type and
+ * place among others, and without a result of what was ended. When nothing of that is left it is NEW, as if it had been
+ * submitted with `prepare`, and nm_manager_prepared() lets it begin. An end that somebody else makes meanwhile is its
+ * end. Only what is RUNNING; also, by nm_manager_ask_at_end(), what has ended by itself.
+ */
+struct nm_rerun {
+    const char *const *argv, *const *env; /* as in nm_submit; argv NULL: what it had, both */
+    const struct nm_blob *blob;           /* in the place of what is kept with it; NULL: that */
+};
+int nm_manager_rerun(struct nm_manager *m, const char *owner, const char *id, const struct nm_rerun *rerun,
+                     struct nm_problem *ret_problem);
+
+/* `ask` is called with each container of this owner that has ended by itself while it ran, before anybody hears of
+ * that, with its exit_reason and exit_code: nm_manager_rerun() makes the end none. There is one such owner. NULL: no
+ * longer. */
+void nm_manager_ask_at_end(struct nm_manager *m, const char *owner,
+                           void (*ask)(const struct nm_container *c, void *userdata), void *userdata);
+
 /* An upstream allows so many opportunistic containers of this owner in the queue (UINT32_MAX: any number): of those
  * beyond it the newest are discarded, now and as more come, as `shed`. Others have nothing to do with it. There is one
  * such upstream; a restarted nmd has to be told anew. */

@@ -23,6 +23,7 @@
  *  - PAUSING -> RUNNING and RESUMING -> PAUSED undo a freeze or thaw that could not be carried out.
  *  - PAUSING -> RESUMING and RESUMING -> PAUSING: a change of mind before the kernel was done. The
  *    freezer reports only its end state, so the first request may never be seen as finished.
+ *  - What has begun goes back to NEW, when its processes have ended, if its owner has it run again.
  *  - Every live state may go straight to COMPLETED: a command can end by itself, or be killed by
  *    the kernel or by another hand, at any moment, frozen or not.
  *  - From KILLING there is no way back, and from COMPLETED none at all.
@@ -31,10 +32,10 @@ static const unsigned transitions[NM_STATE_COUNT] = {
     [NM_NEW] = TO(LOCALIZING) | TO(SCHEDULED) | TO(KILLING) | TO(COMPLETED),
     [NM_LOCALIZING] = TO(SCHEDULED) | TO(KILLING) | TO(COMPLETED),
     [NM_SCHEDULED] = TO(RUNNING) | TO(KILLING) | TO(COMPLETED),
-    [NM_RUNNING] = TO(PAUSING) | TO(KILLING) | TO(COMPLETED),
-    [NM_PAUSING] = TO(PAUSED) | TO(RUNNING) | TO(RESUMING) | TO(KILLING) | TO(COMPLETED),
-    [NM_PAUSED] = TO(RESUMING) | TO(KILLING) | TO(COMPLETED),
-    [NM_RESUMING] = TO(RUNNING) | TO(PAUSING) | TO(PAUSED) | TO(KILLING) | TO(COMPLETED),
+    [NM_RUNNING] = TO(NEW) | TO(PAUSING) | TO(KILLING) | TO(COMPLETED),
+    [NM_PAUSING] = TO(NEW) | TO(PAUSED) | TO(RUNNING) | TO(RESUMING) | TO(KILLING) | TO(COMPLETED),
+    [NM_PAUSED] = TO(NEW) | TO(RESUMING) | TO(KILLING) | TO(COMPLETED),
+    [NM_RESUMING] = TO(NEW) | TO(RUNNING) | TO(PAUSING) | TO(PAUSED) | TO(KILLING) | TO(COMPLETED),
     [NM_KILLING] = TO(COMPLETED),
     [NM_COMPLETED] = 0,
 };
@@ -69,6 +70,32 @@ void nm_container_forget_start(struct nm_container *c)
     c->shim_start_ticks = c->cgroup_inode = 0;
     c->memory_peak_bytes = c->swap_bytes = c->oom_kills = 0;
     c->message[0] = '\0';
+}
+
+void nm_container_forget_end(struct nm_container *c)
+{
+    assert(c->view.state != NM_COMPLETED);
+    c->exit_code = -1;
+    c->exit_signal = 0;
+    c->exit_reason = NM_EXIT_NONE;
+    c->exit_cause = NM_REASON_NONE;
+    c->exit_decision = 0;
+    c->message[0] = '\0';
+}
+
+void nm_container_forget_run(struct nm_container *c)
+{
+    struct nm_view *v = &c->view;
+
+    assert(v->state == NM_NEW);
+    v->user_paused = v->reclaimed = false;
+    v->paused_usec = v->reclaimed_usec = v->last_cpu_millicores = 0;
+    v->pause_deadline_usec = UINT64_MAX;
+    c->rerun = false;
+    c->kill_deadline_usec = 0;
+    c->pid = 0;
+    nm_container_forget_end(c);
+    nm_container_forget_start(c);
 }
 
 int nm_container_new(struct nm_container **ret)

@@ -46,6 +46,7 @@ struct nm_container {
     enum nm_reason exit_cause;   /* what moved whoever took it, when it didn't end by itself; else NM_REASON_NONE */
     uint64_t exit_decision;      /* the number of that decision, whose record has the figures; 0: none */
     int32_t owner_code;          /* what its owner gave as its own reason to end it (nm_manager_end()); 0: nothing */
+    bool rerun;                  /* its owner has it run again: its processes are being ended for that */
     bool keep_result;            /* when it has ended, it stays until its owner has acknowledged that */
     uint64_t memory_peak_bytes, swap_bytes, oom_kills;
     uint64_t log_bytes;          /* COMPLETED: what its output takes up on disk; not journalled, but measured */
@@ -71,6 +72,11 @@ bool nm_container_may_become(enum nm_state from, enum nm_state to);
 /* A start that ran nothing was given up: back to where the container was before it, in the queue. What was measured
  * and heard of that start is not the next one's. */
 void nm_container_forget_start(struct nm_container *c);
+
+/* How it has ended, which isn't its end. */
+void nm_container_forget_end(struct nm_container *c);
+/* All of what it ran is over, and it is NEW: what is known of that run isn't the next one's. */
+void nm_container_forget_run(struct nm_container *c);
 
 /* "container_1763769112_000001 (name)", or the id alone. */
 const char *nm_container_label(const struct nm_container *c, char *buf, size_t size);

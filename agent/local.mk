@@ -98,6 +98,7 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/manager-record.c %D%/manager/manager-record.h \
 	%D%/manager/manager-removable.c %D%/manager/manager-removable.h \
 	%D%/manager/manager-change.c %D%/manager/manager-change.h \
+	%D%/manager/manager-again.c %D%/manager/manager-again.h \
 	%D%/manager/manager-request.c \
 	%D%/manager/manager-round.c %D%/manager/manager-round.h \
 	%D%/manager/manager-sample.c %D%/manager/manager-sample.h \

@@ -21,6 +21,7 @@
 #define NM_MESSAGE_DEMOTE "b313fdc1534d54f09e10e02d07eb7a90"
 #define NM_MESSAGE_UPDATE "8e4ad919d3605f048903b767fdef6654"
 #define NM_MESSAGE_SQUEEZE "fd409c6b63cc56db9cc2d12c51613d95"
+#define NM_MESSAGE_RESTART "96947fb79db7441a9ce39fd3417ca7db"
 
 #define NM_MESSAGE_ENDED "524ad35e162c584199def6d63e8babb6"
 #define NM_MESSAGE_OOM "a84e643a2a40514cae11fcacf04c65f4"
@@ -49,6 +50,7 @@ static inline const char *nm_message_id_of_decision(enum nm_decision_kind kind)
         [NM_DECISION_DEMOTE] = NM_MESSAGE_DEMOTE,
         [NM_DECISION_UPDATE] = NM_MESSAGE_UPDATE,
         [NM_DECISION_SQUEEZE] = NM_MESSAGE_SQUEEZE,
+        [NM_DECISION_RESTART] = NM_MESSAGE_RESTART,
     };
 
     return kind < NM_DECISION_KIND_COUNT ? ids[kind] : NULL;

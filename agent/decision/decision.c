@@ -20,6 +20,7 @@ static const char *const kinds[NM_DECISION_KIND_COUNT] = {
     [NM_DECISION_KILL] = "kill",       [NM_DECISION_SHED] = "shed",
     [NM_DECISION_PROMOTE] = "promote", [NM_DECISION_DEMOTE] = "demote",
     [NM_DECISION_UPDATE] = "update",   [NM_DECISION_SQUEEZE] = "squeeze",
+    [NM_DECISION_RESTART] = "restart",
 };
 
 /* done, being done, and the bare verb for "could not" and "would have" */
@@ -40,6 +41,7 @@ static const struct {
     [NM_DECISION_UPDATE] = {"changed the resources of", "changing the resources of",
                             "change the resources of", "changed the resources of"},
     [NM_DECISION_SQUEEZE] = {"set", "setting", "set", "set"},
+    [NM_DECISION_RESTART] = {"ended the run of", "ending the run of", "end the run of", "ended the run of"},
 };
 
 static const char *const outcomes[] = {

@@ -28,6 +28,7 @@ struct nm_launch {
 int nm_launch_alloc(const char *container_dir, sd_event *event, nm_launch_cb_t cb, void *userdata,
                     struct nm_launch **ret);
 int nm_launch_watch(struct nm_launch *l);
+int nm_launch_forget_at(int dir_fd);
 /* Field 22 of /proc/PID/stat. -ESRCH: no such process. */
 int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret);
 struct nm_launch_record nm_launch_never_ran(int error);

@@ -91,14 +91,15 @@ static int make_sockets(struct nm_launch *l, struct handover *h)
 
 static int prepare(const struct nm_launch_params *p, struct nm_launch *l, struct handover *h)
 {
+    int r;
+
     h->dir = open_dir(p->container_dir, NM_SHIM_FD_END);
     if (h->dir < 0)
         return h->dir;
     /* an earlier attempt's word must not be taken for this one's */
-    if (unlinkat(h->dir, NM_LAUNCH_RECORD_FILE, 0) < 0 && errno != ENOENT)
-        return -errno;
-    if (unlinkat(h->dir, NM_LAUNCH_GATE_FILE, 0) < 0 && errno != ENOENT)
-        return -errno;
+    r = nm_launch_forget_at(h->dir);
+    if (r < 0)
+        return r;
     h->logs = open_dir(p->log_dir, h->dir);
     if (h->logs < 0)
         return h->logs;

@@ -309,6 +309,20 @@ bool nm_launch_gate_was_open(const char *container_dir)
     return fd >= 0 && faccessat(fd, NM_LAUNCH_GATE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+int nm_launch_forget(const char *container_dir)
+{
+    _cleanup_close_ int fd = open(container_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd >= 0 ? nm_launch_forget_at(fd) : errno == ENOENT ? 0 : -errno;
+}
+
+int nm_launch_forget_at(int dir_fd)
+{
+    if (unlinkat(dir_fd, NM_LAUNCH_RECORD_FILE, 0) < 0 && errno != ENOENT)
+        return -errno;
+    return unlinkat(dir_fd, NM_LAUNCH_GATE_FILE, 0) < 0 && errno != ENOENT ? -errno : 0;
+}
+
 /* By having them for a moment: what the kernel counts as open is nowhere to be read at once. */
 bool nm_launch_has_descriptors(uint64_t *ret_limit)
 {

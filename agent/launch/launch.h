@@ -22,6 +22,8 @@
 
 /* Has the newest shim of this directory been let through its gate? If it hasn't, and is gone, nothing ran. */
 bool nm_launch_gate_was_open(const char *container_dir);
+/* What a shim that has ended left there for nmd: the next one is another's. 0 or -errno. */
+int nm_launch_forget(const char *container_dir);
 
 struct nm_launch_params {
     int shim_fd;               /* the shim's program, open (O_PATH); negative: why it couldn't be opened */

@@ -153,6 +153,16 @@ void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason)
         nm_act_carry_out(l);
 }
 
+/* The caller has it journalled. */
+void nm_act_rerun(struct nm_live *l)
+{
+    uint64_t grace = l->m->config->kill_grace_usec;
+
+    assert(l->c->rerun && l->c->view.state == NM_RUNNING && !l->m->in_round);
+    l->todo = grace ? NM_TODO_TERMINATE : NM_TODO_KILL;
+    nm_act_carry_out(l);
+}
+
 void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
 {
     struct nm_view *v = &l->c->view;
@@ -169,6 +179,7 @@ void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
     if (nm_end_is_over(l))
         return;
     if (v->state != NM_KILLING) {
+        l->c->rerun = false;
         note_cause(l, reason);
         l->c->kill_deadline_usec = grace ? nm_now_usec() + grace : 0;
         l->use_before = v->measured;

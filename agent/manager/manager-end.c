@@ -308,7 +308,8 @@ static void finish(struct nm_live *l)
     assert(l->ending && l->c->view.state != NM_COMPLETED);
     assert(!m->in_round);
     (void)nm_store_begin(m->store);
-    nm_end_judge(l);
+    if (c->exit_reason == NM_EXIT_NONE)
+        nm_end_judge(l);
     forget_what_never_ran(l);
     c->finished_usec = l->has_end && l->end.ended_usec ? l->end.ended_usec : nm_now_usec();
     c->finished_realtime_usec =
@@ -388,6 +389,55 @@ static void back_into_queue(struct nm_live *l)
     nm_kick(m, NM_TRIGGER_CHANGE);
 }
 
+/* Somebody else's kill, and systemd's stop of its scope, are ends whatever its owner wants. */
+static bool is_to_run_again(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+    struct nm_container *c = l->c;
+
+    if (c->view.state < NM_RUNNING || c->view.state >= NM_KILLING || c->kill_reason != NM_EXIT_NONE || l->stopped)
+        return false;
+    if (!c->rerun && m->asked && nm_streq(c->owner, m->asked_owner)) {
+        nm_end_judge(l);
+        l->deciding = true;
+        m->asked(c, m->asked_userdata);
+        l->deciding = false;
+    }
+    return c->rerun;
+}
+
+/* The shim's files go before the journal says NEW: they are no witnesses of the next run. Until it does, the journal
+ * says that it is to run again, and a restarted nmd comes back here. */
+static int run_again(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+    enum nm_state from = l->c->view.state;
+    char dir[NM_DIR_SIZE];
+    int r;
+
+    nm_files_container_dir(m, l->c->id, dir);
+    r = nm_launch_forget(dir);
+    if (r < 0)
+        return r;
+    NM_FAULT("rerun-forgotten");
+    l->has_end = false;
+    l->retry_usec = 0;
+    forget_start(l);
+    (void)nm_container_set_state(l->c, NM_NEW);
+    nm_container_forget_run(l->c);
+    l->c->view.state_usec = nm_now_usec();
+    l->c->view.state_samples = 0;
+    (void)nm_store_begin(m->store);
+    (void)nm_keep_journal(l);
+    nm_record_effective(l);
+    nm_record_store_result(m, nm_store_commit(m->store));
+    NM_FAULT("rerun-new");
+    (void)nm_keep_write_copy(l);
+    nm_record_state_event(l, from, NM_NEW);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+    return 0;
+}
+
 static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_live *l = userdata;
@@ -396,7 +446,7 @@ static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
     l->end_source = sd_event_source_disable_unref(l->end_source);
     if (never_ran(l))
         back_into_queue(l);
-    else
+    else if (!is_to_run_again(l) || run_again(l) < 0)
         finish(l);
     return 0;
 }
@@ -407,7 +457,8 @@ static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
  */
 static bool may_have_been_stopped(const struct nm_live *l)
 {
-    if (!l->m->backend->tells_of_stops || l->stopped || l->c->kill_reason != NM_EXIT_NONE || l->c->pid == 0)
+    if (!l->m->backend->tells_of_stops || l->stopped || l->c->kill_reason != NM_EXIT_NONE || l->c->rerun ||
+        l->c->pid == 0)
         return false;
     return !l->has_end || l->end.exit_signal == SIGTERM || l->end.exit_signal == SIGKILL ||
            l->end.exit_code == 128 + SIGTERM;

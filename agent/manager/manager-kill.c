@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The second half of a kill: SIGTERM with its time of grace, SIGKILL to all. */
+/* The second half of a kill, or of an end that another run follows: SIGTERM with its time of grace, SIGKILL to all. */
 
 #include "agent/manager/manager-kill.h"
 
@@ -34,7 +34,7 @@ void nm_kill_all(struct nm_live *l)
 {
     int r;
 
-    assert(l->c->view.state == NM_KILLING);
+    assert(l->c->view.state == NM_KILLING || l->c->rerun);
     NM_FAULT("before-kill");
     nm_sample_live(l, nm_now_usec()); /* what it really held, a moment before it lets go */
     l->use_before = l->c->view.measured;
@@ -62,8 +62,8 @@ static int on_grace_over(sd_event_source *s, uint64_t usec, void *userdata)
  * the tidying up". */
 static bool was_told_to_end(const struct nm_live *l)
 {
-    return l->adopted && l->decision_open && l->decision.kind == NM_DECISION_KILL &&
-           l->decision.acted_usec != 0;
+    return l->adopted && l->decision_open && l->decision.acted_usec != 0 &&
+           (l->decision.kind == NM_DECISION_KILL || l->decision.kind == NM_DECISION_RESTART);
 }
 
 static int tell_to_end(struct nm_live *l)
@@ -85,7 +85,7 @@ void nm_kill_terminate(struct nm_live *l)
 {
     uint64_t now = nm_now_usec(), deadline = l->c->kill_deadline_usec;
 
-    assert(l->c->view.state == NM_KILLING);
+    assert(l->c->view.state == NM_KILLING || l->c->rerun);
     if (!l->cg || now >= deadline || tell_to_end(l) < 0) {
         nm_kill_all(l);
         return;

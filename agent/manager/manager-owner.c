@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #include "agent/problem.h"
+#include "agent/manager/manager-again.h"
 #include "agent/manager/manager-act.h"
 #include "agent/manager/manager-change.h"
 #include "agent/manager/manager-end.h"
@@ -166,6 +167,24 @@ int nm_manager_prepare_failed(struct nm_manager *m, const char *owner, const cha
     (void)snprintf(l->c->message, sizeof l->c->message, "%s", why);
     nm_act_discard(l, NM_EXIT_LOCALIZATION_FAILED);
     return nm_keep_answer(m, id, "has ended", ret_problem);
+}
+
+int nm_manager_rerun(struct nm_manager *m, const char *owner, const char *id, const struct nm_rerun *rerun,
+                     struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_live(m, owner, id, ret_problem);
+
+    return l ? nm_again_owned(l, rerun, ret_problem) : (int)ret_problem->outcome;
+}
+
+void nm_manager_ask_at_end(struct nm_manager *m, const char *owner,
+                           void (*ask)(const struct nm_container *c, void *userdata), void *userdata)
+{
+    assert(owner && *owner && strlen(owner) < sizeof m->asked_owner);
+    assert(!m->asked || nm_streq(m->asked_owner, owner));
+    (void)snprintf(m->asked_owner, sizeof m->asked_owner, "%s", owner);
+    m->asked = ask;
+    m->asked_userdata = userdata;
 }
 
 void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit)

@@ -35,6 +35,7 @@
  *   manager-drain.c     emptying the node
  *   manager-submit.c    what comes in anew
  *   manager-change.c    another type, size or blob
+ *   manager-again.c     what runs is ended, to run again
  *   manager-request.c   what else people ask for containers that are there
  *   manager-owner.c     what owners ask for theirs, beside that
  *   recovery-decide.c   what became of an earlier nmd's decisions
@@ -70,6 +71,7 @@ struct nm_recorded {
     enum nm_execution_type type;
     struct nm_resources request, use;
     bool used; /* `use` was told */
+    bool started; /* and that it runs */
 };
 
 /* A container that has not ended, with everything that is needed to run it. */
@@ -107,6 +109,7 @@ struct nm_live {
     bool at_gate;                     /* if its shim has run nothing, it goes back into the queue, where it came from */
     uint64_t retry_usec;              /* it could not be started: not again before, which is the next sample */
     unsigned limits_in_flight;        /* set_limits calls under way: they hold a pointer to this */
+    bool deciding;                    /* its end is known, and its owner is asked whether it runs again */
     bool stopped;                     /* systemd stops its scope, and it wasn't nmd that asked for it */
     bool ending;                      /* its end waits for the next turn of the event loop */
     bool removed;                     /* out of the lists; the last call under way frees it */
@@ -228,6 +231,9 @@ struct nm_manager {
     uint64_t housekeeping_due_usec;
     uint32_t kernel_kills; /* of whole containers, for want of memory; the next round is told */
     char limited_owner[16]; /* whose queued containers are limited, by an upstream of it; "" nobody's */
+    char asked_owner[16]; /* who is asked before an end is an end; "" nobody */
+    nm_manager_container_cb_t asked;
+    void *asked_userdata;
     uint32_t queue_limit; /* to so many; UINT32_MAX: any number */
     bool shed_due; /* the queue may be longer than its limit, which was lowered */
     bool in_round;

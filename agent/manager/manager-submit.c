@@ -188,13 +188,34 @@ int nm_submit_check_blob(const struct nm_blob *blob, struct nm_problem *p)
                           blob->bytes);
 }
 
+int nm_submit_check_command(const char *const *argv, const char *const *env, uint64_t *ret_bytes,
+                            struct nm_problem *p)
+{
+    uint64_t room = nm_command_room();
+    struct strings sum = {0};
+    int r = 0;
+
+    if (!argv || !argv[0] || !argv[0][0])
+        r = nm_problem_set(
+            p, NM_AGENT_E_INVALID, "command", "",
+            "A container needs a command: a non-empty list of words, the first one the program.");
+    if (r == 0)
+        r = check_strings("command", argv, room, &sum, p);
+    if (r == 0)
+        r = check_strings("env", env, room, &sum, p);
+    if (r == 0)
+        r = check_env(env, p);
+    if (r == 0)
+        *ret_bytes = sum.bytes;
+    return r;
+}
+
 /* Cheap things first, and all of them before the user is looked up, which may ask a directory
  * service. */
 static int check_submit(struct nm_manager *m, const struct nm_caller *who,
                         const struct nm_submit *s, struct nm_problem *p)
 {
-    uint64_t room = nm_command_room();
-    struct strings sum = {0};
+    uint64_t bytes = 0;
     int r = check_node(m, p);
 
     if (r == 0)
@@ -203,16 +224,8 @@ static int check_submit(struct nm_manager *m, const struct nm_caller *who,
         r = check_name("name", s->name, p);
     if (r == 0)
         r = check_name("app", s->app, p);
-    if (r == 0 && (!s->argv || !s->argv[0] || !s->argv[0][0]))
-        r = nm_problem_set(
-            p, NM_AGENT_E_INVALID, "command", "",
-            "A container needs a command: a non-empty list of words, the first one the program.");
     if (r == 0)
-        r = check_strings("command", s->argv, room, &sum, p);
-    if (r == 0)
-        r = check_strings("env", s->env, room, &sum, p);
-    if (r == 0)
-        r = check_env(s->env, p);
+        r = nm_submit_check_command(s->argv, s->env, &bytes, p);
     if (r == 0)
         r = check_dir("workdir", "working directory", s->workdir, p);
     if (r == 0)
@@ -223,7 +236,7 @@ static int check_submit(struct nm_manager *m, const struct nm_caller *who,
         r = nm_share_check_results(m, p);
     if (r == 0)
         r = check_privileged(who, s, p);
-    return r == 0 ? nm_share_check(m, who, s->type, sum.bytes + s->blob.bytes, p) : r;
+    return r == 0 ? nm_share_check(m, who, s->type, bytes + s->blob.bytes, p) : r;
 }
 
 uint64_t nm_submit_millicores(const struct nm_manager *m, uint32_t vcores_milli)

@@ -182,6 +182,14 @@ static void tell_submit(struct nm_recorder *r, struct nm_live *l)
         tell(r, "pause", c);
 }
 
+/* Once: what its owner has run again is the same container, which uses less for a while. */
+static void tell_start(struct nm_recorder *r, struct nm_live *l)
+{
+    if (!l->recorded.started)
+        tell(r, "start", l->c);
+    l->recorded.started = true;
+}
+
 static void tell_end(struct nm_recorder *r, const struct nm_container *c)
 {
     if (!begin(r, "end", c))
@@ -213,21 +221,25 @@ static void tell_refused(struct nm_recorder *r, const struct nm_decision *d)
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_recorder *r = userdata;
+    struct nm_live *l;
 
     if (e->kind == NM_EVENT_DECISION && e->decision->kind == NM_DECISION_REFUSE)
         tell_refused(r, e->decision);
     if (e->kind != NM_EVENT_STATE)
         return;
-    if (e->to == NM_SCHEDULED && e->from < NM_SCHEDULED)
-        tell_submit(r, e->container->view.owner);
-    else if (!is_told(e->container->view.owner))
+    l = e->container->view.owner;
+    if (e->to == NM_SCHEDULED && e->from < NM_SCHEDULED && !is_told(l))
+        tell_submit(r, l);
+    else if (!is_told(l))
         return;
     else if (e->to == NM_COMPLETED)
         tell_end(r, e->container);
     else if (e->to == NM_PAUSED)
         tell(r, "pause", e->container);
+    else if (e->to == NM_RUNNING && e->from != NM_SCHEDULED)
+        tell(r, "resume", e->container);
     else if (e->to == NM_RUNNING)
-        tell(r, e->from == NM_SCHEDULED ? "start" : "resume", e->container);
+        tell_start(r, l);
 }
 
 /* ---- samples ------------------------------------------------------------- */

@@ -49,6 +49,8 @@ static enum fate fate_of(const struct nm_decision *d, const struct nm_view *v)
         if (d->reason == NM_REASON_KERNEL_OOM) /* the end, which is on the way, closes it */
             return FATE_GOES_ON;
         return v->state == NM_KILLING ? FATE_GOES_ON : FATE_NOT_DONE;
+    case NM_DECISION_RESTART:
+        return nm_view_is_waiting(v) ? FATE_DONE : FATE_GOES_ON;
     case NM_DECISION_PROMOTE:
         return done_if(v->type == NM_GUARANTEED);
     case NM_DECISION_DEMOTE:

@@ -14,6 +14,7 @@
  *   running.. yes      alive          adopted in the state that cgroup.events shows
  *   running.. yes      gone           its record says how it ended; what it left is killed, being
  *                                     ours by journal and inode
+ *   run again any      any            what still runs is ended; then NEW again
  *   running.. no       gone           ended by its record, else by the kill that the journal had
  *                                     announced, else killed from outside, else lost
  *   -         any      any            its copy (copy.h) takes the row's place
@@ -241,6 +242,11 @@ static bool is_frozen_itself(const struct nm_live *l, const struct nm_cgroup_eve
     return e->frozen && nm_cgroup_read_freeze(l->cg, &is) >= 0 && is;
 }
 
+static void end_run(struct nm_live *l, const struct nm_cgroup_events *e)
+{
+    l->todo = l->c->kill_deadline_usec > nm_now_usec() && !e->frozen ? NM_TODO_TERMINATE : NM_TODO_KILL;
+}
+
 /* The kernel's word on whether it is frozen outranks the journal's; the journal's on what should
  * become of it is then done. */
 static void settle_state(struct nm_live *l)
@@ -250,6 +256,10 @@ static void settle_state(struct nm_live *l)
 
     if (!l->cg || nm_cgroup_read_events(l->cg, &e) < 0)
         return;
+    if (l->c->rerun && v->state < NM_KILLING) {
+        end_run(l, &e);
+        return;
+    }
     switch (v->state) {
     case NM_PAUSING:
         l->todo = NM_TODO_FREEZE;
@@ -258,8 +268,7 @@ static void settle_state(struct nm_live *l)
         l->todo = NM_TODO_THAW;
         break;
     case NM_KILLING:
-        l->todo =
-            l->c->kill_deadline_usec > nm_now_usec() && !e.frozen ? NM_TODO_TERMINATE : NM_TODO_KILL;
+        end_run(l, &e);
         break;
     case NM_PAUSED:
         if (!e.frozen) {

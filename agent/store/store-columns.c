@@ -68,6 +68,7 @@ const struct nm_store_column nm_store_columns[] = {
     C_LATER("exit_decision", NM_KIND_COUNT, exit_decision, "0"),
     C_LATER("owner_code", NM_KIND_I32, owner_code, "0"),
     C_LATER("keep_result", NM_KIND_BOOL, keep_result, "0"),
+    C_LATER("rerun", NM_KIND_BOOL, rerun, "0"),
     C_LATER("cpu_is_share", NM_KIND_BOOL, view.cpu_is_share, "0"),
     C_LATER("log_dir", NM_KIND_PATH, log_dir, "''"),
 };

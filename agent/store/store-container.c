@@ -2,7 +2,7 @@
 
 /*
  * Containers as rows. Writing and reading follow the table of columns (store-columns.c).
- * The command (argv, env, directory), which can be large and never changes, has a table of its own,
+ * The command (argv, env, directory), which can be large and seldom changes, has a table of its own,
  * and so has what its owner keeps with it: a change of state rewrites a few hundred bytes.
  *
  * Rows are read with suspicion: the file may be damaged in a way that no check finds, or written by another hand. A
@@ -52,7 +52,7 @@ static int strv_to_text(char *const *v, char **ret)
     return 0;
 }
 
-/* Asked before it is written: a command never changes, and is most of the bytes, with its owner's. */
+/* Asked before it is written: a command seldom changes, and is most of the bytes, with its owner's. */
 static bool has_command(struct nm_store *s, const struct nm_container *c)
 {
     sqlite3_stmt *stmt = s->stmt[NM_STMT_HAS_COMMAND];
@@ -65,7 +65,7 @@ static bool has_command(struct nm_store *s, const struct nm_container *c)
     return has;
 }
 
-static int put_command(struct nm_store *s, const struct nm_container *c)
+int nm_store_put_command(struct nm_store *s, const struct nm_container *c)
 {
     sqlite3_stmt *stmt = s->stmt[NM_STMT_PUT_COMMAND];
     _cleanup_free_ char *argv = NULL, *env = NULL;
@@ -130,7 +130,7 @@ static int put_new(struct nm_store *s, const struct nm_container *c)
     int r, k;
 
     (void)nm_store_begin(s);
-    r = put_command(s, c);
+    r = nm_store_put_command(s, c);
     if (r != -EILSEQ && r != -ENOMEM) {
         (void)put_row(s, c);
         if (c->blob.bytes > 0)

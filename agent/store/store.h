@@ -60,6 +60,8 @@ NM_DEFINE_CLEANUP(struct nm_store *, nm_store_free)
 /* Inserts or updates all of c's columns, but for c->command and c->blob, which are written once. One transaction unless
  * inside begin/commit. */
 int nm_store_put_container(struct nm_store *s, const struct nm_container *c);
+/* c->command, which is another one now. */
+int nm_store_put_command(struct nm_store *s, const struct nm_container *c);
 /* c->blob, which is another one now, or none. */
 int nm_store_put_blob(struct nm_store *s, const struct nm_container *c);
 int nm_store_delete_container(struct nm_store *s, const char *id);

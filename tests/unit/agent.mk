@@ -108,6 +108,15 @@ test_owner_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_owner_LDADD = libnm-agent.la $(unit_libs)
 EXTRA_test_owner_DEPENDENCIES = nm-shim$(EXEEXT)
 
+check_PROGRAMS += test-rerun
+TESTS += test-rerun
+
+test_rerun_SOURCES = %D%/test-rerun.c $(manager_world)
+test_rerun_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_rerun_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_rerun_LDADD = libnm-agent.la $(unit_libs)
+EXTRA_test_rerun_DEPENDENCIES = nm-shim$(EXEEXT)
+
 check_PROGRAMS += test-log-dir
 TESTS += test-log-dir
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What holds back after kills: their budget, the breaker, and the margin for surges. */
+/* What holds back after kills: their budget, the breaker, and the margin for surges; and CPU that is a share, which
+ * doesn't. */
 
 #include "tests/unit/policy-fixture.h"
 

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A container that its owner has run again, on a whole manager with real journal, shims and commands. Who is reached by
+ * the end of the former run, the suites on real cgroups have: the fake ones keep nobody.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "tests/unit/manager-world.h"
+#include "agent/manager/manager-lists.h"
+#include "cgroup/backend-fake.h"
+#include "util/clock.h"
+#include "util/fault.h"
+
+#define HOUR_USEC (3600 * NM_USEC_PER_SEC)
+#define OWNER "upstream"
+#define ID "container_e17_1410901177871_0001_01_000005"
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static const char *const first_argv[] = {"/bin/sh", "-c", "exec sleep 1000", NULL};
+static const char *const other_argv[] = {"/bin/sh", "-c", "[ \"$A\" = b ] && exec sleep 2000", NULL};
+static const char *const fourth_argv[] = {"/bin/sh", "-c", "exit 4", NULL};
+static const char *const other_env[] = {"A=b", NULL};
+
+static void start_nmd(struct manager_world *w)
+{
+    w->m->config->period_usec = HOUR_USEC;
+    assert_int_equal(nm_manager_start(w->m), 0);
+    manager_world_node(w, 1000, 4);
+    while (w->m->sample_due_usec < nm_now_usec() + HOUR_USEC / 2)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    manager_world_settle(w);
+}
+
+static int set_up(void **state)
+{
+    if (manager_world_set_up(state) < 0)
+        return -1;
+    manager_world_configure(*state, "[node]\nsystem-reserved-memory = 200M\n[health]\ndisk-min-free = 0\n");
+    manager_world_restart(*state);
+    start_nmd(*state);
+    return 0;
+}
+
+static bool any_runs(const struct manager_world *w)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < w->m->n_live; i++)
+        any = any || (w->m->live[i]->c->pid > 0 && !w->m->live[i]->shim_gone);
+    return any;
+}
+
+static int tear_down(void **state)
+{
+    struct manager_world *w = *state;
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+
+    for (size_t i = 0; i < w->m->n_live; i++)
+        if (w->m->live[i]->c->pid > 0)
+            (void)kill(w->m->live[i]->c->pid, SIGKILL);
+    while (any_runs(w) && nm_now_usec() < deadline)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    return manager_world_tear_down(state);
+}
+
+static bool is_running(const struct nm_live *l)
+{
+    return l->c->view.state == NM_RUNNING && !l->c->rerun;
+}
+
+static bool is_new(const struct nm_live *l)
+{
+    return l->c->view.state == NM_NEW;
+}
+
+static bool shim_is_gone(const struct nm_live *l)
+{
+    return l->shim_gone;
+}
+
+static struct nm_live *live(const struct manager_world *w)
+{
+    struct nm_container *c = nm_lists_by_id(w->m, ID);
+
+    assert_non_null(c);
+    assert_non_null(nm_lists_live_of(c));
+    return nm_lists_live_of(c);
+}
+
+static struct nm_live *submit(struct manager_world *w, enum nm_execution_type type, const char *const *argv)
+{
+    struct nm_submit s = {.type = type, .memory_bytes = 64 * MIB, .vcores_milli = 1000, .argv = argv, .owner = OWNER,
+                          .id = ID, .blob = {(void *)(uintptr_t)"one", 3}, .cpu_is_share = true};
+    struct nm_live *l = manager_world_submit_as(w, &s);
+
+    manager_world_wait(w, l, is_running);
+    return l;
+}
+
+static int rerun(struct manager_world *w, const struct nm_rerun *r)
+{
+    struct nm_problem p;
+
+    return nm_manager_rerun(w->m, OWNER, ID, r, &p);
+}
+
+/* As the kernel would: the fake cgroup's kill reaches nobody. */
+static void end_processes(struct manager_world *w, struct nm_live *l)
+{
+    if (l->c->pid > 0)
+        (void)kill(l->c->pid, SIGKILL);
+    manager_world_wait(w, l, shim_is_gone);
+    if (l->cg)
+        assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
+}
+
+static void let_begin(struct manager_world *w, struct nm_live *l)
+{
+    struct nm_problem p;
+
+    manager_world_wait(w, l, is_new);
+    assert_int_equal(nm_manager_prepared(w->m, OWNER, ID, &p), 0);
+    manager_world_wait(w, l, is_running);
+}
+
+/* ---- it runs again -------------------------------------------------------------------------------- */
+
+struct heard {
+    char states[200];
+};
+
+static void hear(const struct nm_event *e, void *userdata)
+{
+    struct heard *h = userdata;
+
+    if (e->kind != NM_EVENT_STATE)
+        return;
+    strncat(h->states, nm_state_name(e->to), sizeof h->states - strlen(h->states) - 1);
+    strncat(h->states, " ", sizeof h->states - strlen(h->states) - 1);
+}
+
+static void test_another_command(void **state)
+{
+    struct nm_rerun r = {.argv = other_argv, .env = other_env, .blob = &(struct nm_blob){(void *)(uintptr_t)"two", 3}};
+    struct nm_subscription *subscription;
+    struct manager_world *w = *state;
+    struct heard heard = {0};
+    struct nm_live *l = submit(w, NM_GUARANTEED, first_argv);
+    uint64_t seq = l->c->view.seq;
+    pid_t pid = l->c->pid;
+
+    assert_int_equal(nm_manager_subscribe(w->m, hear, &heard, &subscription), 0);
+    assert_int_equal(rerun(w, &r), 0);
+    assert_int_equal(l->c->view.state, NM_RUNNING);
+    assert_int_equal(rerun(w, &r), NM_AGENT_E_CONFLICT);
+    assert_int_equal(l->decision.kind, NM_DECISION_RESTART);
+    assert_int_equal(l->decision.reason, NM_REASON_OWNER);
+    end_processes(w, l);
+    manager_world_wait(w, l, is_new);
+    assert_false(fake_tree_has(&w->tree, "state/containers/" ID "/gate"));
+    assert_int_equal(l->decision.outcome, NM_OUTCOME_DONE);
+    let_begin(w, l);
+    assert_string_equal(heard.states, "NEW SCHEDULED RUNNING ");
+    assert_ptr_equal(live(w), l);
+    assert_true(l->c->pid > 0 && l->c->pid != pid);
+    assert_int_equal(l->c->view.seq, seq);
+    assert_int_equal(l->c->view.type, NM_GUARANTEED);
+    assert_int_equal(l->c->view.request.memory_bytes, 64 * MIB);
+    assert_true(l->c->view.cpu_is_share);
+    assert_string_equal(l->c->command.argv[2], other_argv[2]);
+    assert_memory_equal(l->c->blob.data, "two", 3);
+    assert_int_equal(kill(l->c->pid, 0), 0);
+    (void)nm_subscription_free(subscription);
+}
+
+/* The second run's end is the container's, with its own figures. */
+static void test_its_end(void **state)
+{
+    static const char *const fails[] = {"/bin/sh", "-c", "exit 3", NULL};
+    struct nm_rerun r = {.argv = fails};
+    struct manager_world *w = *state;
+    struct nm_live *l = submit(w, NM_GUARANTEED, first_argv);
+    const struct nm_container *c = l->c;
+    struct nm_problem p;
+
+    assert_int_equal(rerun(w, &r), 0);
+    end_processes(w, l);
+    manager_world_wait(w, l, is_new);
+    assert_int_equal(nm_manager_prepared(w->m, OWNER, ID, &p), 0);
+    for (uint64_t end = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC; !l->shim_gone && nm_now_usec() < end;)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
+    manager_world_settle(w);
+    assert_int_equal(c->view.state, NM_COMPLETED);
+    assert_int_equal(c->exit_reason, NM_EXIT_EXITED);
+    assert_int_equal(c->exit_code, 3);
+}
+
+static void test_the_same_command(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = submit(w, NM_OPPORTUNISTIC, first_argv);
+
+    assert_int_equal(rerun(w, &(struct nm_rerun){0}), 0);
+    end_processes(w, l);
+    let_begin(w, l);
+    assert_string_equal(l->c->command.argv[2], first_argv[2]);
+    assert_memory_equal(l->c->blob.data, "one", 3);
+}
+
+static void test_what_is_refused(void **state)
+{
+    static const char *const none[] = {"", NULL};
+    struct nm_rerun r = {0}, bad = {.argv = none};
+    struct manager_world *w = *state;
+    struct nm_problem p;
+
+    assert_int_equal(rerun(w, &r), NM_AGENT_E_NOT_FOUND);
+    (void)submit(w, NM_OPPORTUNISTIC, first_argv);
+    assert_int_equal(nm_manager_rerun(w->m, "another", ID, &r, &p), NM_AGENT_E_NOT_FOUND);
+    assert_int_equal(rerun(w, &bad), NM_AGENT_E_INVALID);
+    assert_false(live(w)->c->rerun);
+    assert_int_equal(nm_manager_pause(w->m, &manager_world_admin, ID, &p), 0);
+    assert_int_equal(rerun(w, &r), NM_AGENT_E_CONFLICT);
+    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, ID, true, &p), 0);
+    assert_int_equal(rerun(w, &r), NM_AGENT_E_CONFLICT);
+}
+
+static void test_draining(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_problem p;
+
+    (void)submit(w, NM_GUARANTEED, first_argv);
+    assert_int_equal(nm_manager_drain(w->m, &manager_world_admin, UINT64_MAX, false, &p), 0);
+    assert_int_equal(rerun(w, &(struct nm_rerun){0}), NM_AGENT_E_UNAVAILABLE);
+    assert_false(live(w)->c->rerun);
+}
+
+/* Who ends it while it is being ended for another run has ended it. */
+static void test_killed_meanwhile(void **state)
+{
+    struct nm_end e = {.code = -105, .message = "its master asked for it"};
+    struct manager_world *w = *state;
+    struct nm_live *l = submit(w, NM_GUARANTEED, first_argv);
+    const struct nm_container *c = l->c;
+    struct nm_problem p;
+
+    assert_int_equal(rerun(w, &(struct nm_rerun){0}), 0);
+    assert_int_equal(nm_manager_end(w->m, OWNER, ID, &e, &p), 0);
+    assert_int_equal(c->view.state, NM_KILLING);
+    end_processes(w, l);
+    manager_world_settle(w);
+    assert_int_equal(c->view.state, NM_COMPLETED);
+    assert_int_equal(c->exit_reason, NM_EXIT_KILLED);
+    assert_int_equal(c->owner_code, -105);
+}
+
+/* ---- asked at its end ----------------------------------------------------------------------------- */
+
+struct asked {
+    struct manager_world *w;
+    unsigned n;
+    int code;
+};
+
+static void ask(const struct nm_container *c, void *userdata)
+{
+    struct asked *a = userdata;
+
+    a->n++;
+    a->code = c->exit_code;
+    if (c->exit_code == 3)
+        assert_int_equal(rerun(a->w, &(struct nm_rerun){.argv = fourth_argv}), 0);
+}
+
+static void end_by_itself(struct manager_world *w, struct nm_live *l)
+{
+    manager_world_wait(w, l, shim_is_gone);
+    assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
+    manager_world_settle(w);
+}
+
+static void test_asked_at_its_end(void **state)
+{
+    static const char *const fails[] = {"/bin/sh", "-c", "sleep 0.2; exit 3", NULL};
+    struct manager_world *w = *state;
+    struct asked a = {.w = w};
+    struct nm_live *l;
+    const struct nm_container *c;
+    struct nm_problem p;
+
+    nm_manager_ask_at_end(w->m, OWNER, ask, &a);
+    l = submit(w, NM_GUARANTEED, fails);
+    c = l->c;
+    end_by_itself(w, l);
+    assert_int_equal(a.n, 1);
+    assert_int_equal(a.code, 3);
+    assert_int_equal(c->view.state, NM_NEW);
+    assert_int_equal(c->exit_reason, NM_EXIT_NONE);
+    assert_int_equal(c->exit_code, -1);
+    assert_int_equal(nm_manager_prepared(w->m, OWNER, ID, &p), 0);
+    end_by_itself(w, l);
+    assert_int_equal(a.n, 2);
+    assert_int_equal(c->view.state, NM_COMPLETED);
+    assert_int_equal(c->exit_code, 4);
+    nm_manager_ask_at_end(w->m, OWNER, NULL, NULL);
+}
+
+/* ---- another nmd ---------------------------------------------------------------------------------- */
+
+static struct nm_live *restart(struct manager_world *w)
+{
+    manager_world_restart(w);
+    start_nmd(w);
+    return live(w);
+}
+
+static void test_restart_while_it_ends(void **state)
+{
+    struct nm_rerun r = {.argv = other_argv, .env = other_env};
+    struct manager_world *w = *state;
+    struct nm_live *l = submit(w, NM_GUARANTEED, first_argv);
+    pid_t pid = l->c->pid;
+
+    assert_int_equal(rerun(w, &r), 0);
+    l = restart(w);
+    assert_true(l->c->rerun);
+    assert_int_equal(l->c->pid, pid);
+    end_processes(w, l);
+    manager_world_wait(w, l, is_new);
+    l = restart(w);
+    assert_int_equal(l->c->view.state, NM_NEW);
+    let_begin(w, l);
+    assert_string_equal(l->c->command.argv[2], other_argv[2]);
+    assert_string_equal(l->c->command.env[0], "A=b");
+    l = restart(w);
+    assert_int_equal(l->c->view.state, NM_RUNNING);
+}
+
+/* It died when the shim's files had gone, and the journal said that it is to run again. */
+static void test_death_before_it_was_new(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = submit(w, NM_GUARANTEED, first_argv);
+    pid_t pid = l->c->pid;
+
+    assert_int_equal(rerun(w, &(struct nm_rerun){0}), 0);
+    w->m = nm_manager_free(w->m);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    while (!fake_tree_has(&w->tree, "state/containers/" ID "/record") || kill(pid, 0) == 0)
+        (void)usleep(1000);
+    fake_tree_unlink(&w->tree, "state/containers/" ID "/record");
+    fake_tree_unlink(&w->tree, "state/containers/" ID "/gate");
+    l = restart(w);
+    let_begin(w, l);
+    assert_true(l->c->pid != pid);
+}
+
+#ifdef NM_FAULT_INJECTION
+/* Dies at the step, if the build can: what runs then is the next nmd's. */
+static void dies_at(struct manager_world *w, const char *step)
+{
+    int status;
+    pid_t pid;
+
+    w->m = nm_manager_free(w->m);
+    pid = fork();
+    if (pid == 0) {
+        (void)setenv("NMD_FAULT", step, 1);
+        assert_true(sd_event_new(&w->event) >= 0);
+        manager_world_restart(w);
+        start_nmd(w);
+        struct nm_live *l = submit(w, NM_GUARANTEED, first_argv);
+        (void)rerun(w, &(struct nm_rerun){.argv = other_argv, .env = other_env});
+        end_processes(w, l);
+        manager_world_wait(w, l, is_new);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void finish_after(struct manager_world *w, const char *step)
+{
+    struct nm_problem p;
+    struct nm_live *l;
+
+    dies_at(w, step);
+    l = restart(w);
+    if (l->c->view.state != NM_NEW) {
+        assert_true(l->c->rerun);
+        end_processes(w, l);
+    }
+    let_begin(w, l);
+    assert_string_equal(l->c->command.argv[2], other_argv[2]);
+    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, ID, true, &p), 0);
+    end_processes(w, l);
+    manager_world_settle(w);
+    (void)nm_lists_forget_ended(w->m, UINT64_MAX);
+    assert_null(nm_lists_by_id(w->m, ID));
+}
+
+static void test_death_at_each_step(void **state)
+{
+    static const char *const steps[] = {"rerun-journalled", "before-term", "after-term", "term-journalled", "end-heard",
+                                        "rerun-forgotten", "rerun-new"};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(steps); i++)
+        finish_after(*state, steps[i]);
+}
+#else
+static void test_death_at_each_step(void **state)
+{
+    (void)state;
+    skip();
+}
+#endif
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(test_another_command),
+        TEST(test_its_end),
+        TEST(test_the_same_command),
+        TEST(test_what_is_refused),
+        TEST(test_draining),
+        TEST(test_killed_meanwhile),
+        TEST(test_asked_at_its_end),
+        TEST(test_restart_while_it_ends),
+        TEST(test_death_before_it_was_new),
+        TEST(test_death_at_each_step),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
