@@ -8,18 +8,10 @@
 
 #include <inttypes.h>
 
-#include "localize/fetch-schemes.h"
-#include "localize/webhdfs.h"
+#include "localize/fetch-hdfs.h"
 #include "util/error.h"
 
 #define DEFAULT_HTTP_PORT 9870U
-
-struct question {
-    const char *path;
-    size_t path_len;
-    const char *op;
-    int fd; /* where the bytes go; -EBADF: to memory */
-};
 
 /* The name nodes that are configured for it: as host:port, or as the service or host alone. NULL: none are. */
 static json_t *find_name_nodes(json_t *name_nodes, const struct nm_uri *uri)
@@ -57,17 +49,17 @@ static int refused(const struct nm_http_answer *answer, const char *base, char *
 }
 
 /* One question to one name node. */
-static int ask_one(struct nm_fetch *f, const struct question *q, const char *base, struct nm_http_answer *ret,
+static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base, struct nm_http_answer *ret,
                    char **ret_message)
 {
     _cleanup_free_ char *url = NULL, *message = NULL;
     struct nm_http_request request = {
-        .most_bytes = q->fd >= 0 ? f->work->limits.fetch_bytes : NM_WEBHDFS_MAX_BYTES,
+        .most_bytes = q->most_bytes,
         .deadline_usec = f->deadline_usec,
         .idle_usec = f->work->limits.idle_usec,
         .fd = q->fd,
-        .progress = nm_fetch_progress,
-        .userdata = f,
+        .progress = q->progress ?: nm_fetch_progress,
+        .userdata = q->progress ? q->userdata : f,
     };
     struct nm_http_answer answer;
     int r = nm_webhdfs_url(base, q->path, q->path_len, q->op, f->work->user, &url);
@@ -92,8 +84,8 @@ static int empty(int fd)
 
 /* Each name node once; if none knows, the caller's next attempt asks them all again. What one of them refuses for
  * good (no such file, no right to it) the others would refuse as well. */
-static int ask(struct nm_fetch *f, const struct nm_uri *uri, const struct question *q, struct nm_http_answer *ret,
-               char **ret_message)
+int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_question *q,
+                struct nm_http_answer *ret, char **ret_message)
 {
     json_t *list = find_name_nodes(f->work->name_nodes, uri);
     size_t n = list ? json_array_size(list) : 1;
@@ -126,9 +118,10 @@ static int ask(struct nm_fetch *f, const struct nm_uri *uri, const struct questi
 static int get_status(struct nm_fetch *f, const struct nm_uri *uri, size_t path_len, struct nm_webhdfs_status *ret,
                       char **ret_message)
 {
-    const struct question q = {.path = uri->path, .path_len = path_len, .op = "GETFILESTATUS", .fd = -EBADF};
+    const struct nm_hdfs_question q = {.path = uri->path, .path_len = path_len, .op = "GETFILESTATUS", .fd = -EBADF,
+                                       .most_bytes = NM_WEBHDFS_MAX_BYTES};
     struct nm_http_answer answer;
-    int r = ask(f, uri, &q, &answer, ret_message);
+    int r = nm_hdfs_ask(f, uri, &q, &answer, ret_message);
 
     if (r < 0)
         return r;
@@ -137,13 +130,15 @@ static int get_status(struct nm_fetch *f, const struct nm_uri *uri, size_t path_
 }
 
 /* As for files of this host: what is PUBLIC must be so at its source. */
-static int check_public(struct nm_fetch *f, const struct nm_uri *uri, unsigned mode, char **ret_message)
+static int check_public(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_webhdfs_status *status,
+                        char **ret_message)
 {
     size_t len = strlen(uri->path);
 
-    if (!(mode & 0004))
+    if (!(status->mode & 0004) || (status->is_directory && !(status->mode & 0001)))
         return nm_fail(ret_message, -EACCES,
-                       "it is to be PUBLIC, but not everybody may read it; hdfs dfs -chmod o+r it");
+                       "it is to be PUBLIC, but not everybody may read it; hdfs dfs -chmod o+%s it",
+                       status->is_directory ? "rx" : "r");
     while (len > 1) {
         struct nm_webhdfs_status parent;
         int r;
@@ -166,7 +161,8 @@ static int check_public(struct nm_fetch *f, const struct nm_uri *uri, unsigned m
 int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd,
                   char **ret_message)
 {
-    struct question q = {.path = uri->path, .path_len = strlen(uri->path), .op = "OPEN", .fd = fd};
+    struct nm_hdfs_question q = {.path = uri->path, .path_len = strlen(uri->path), .op = "OPEN", .fd = fd,
+                                 .most_bytes = f->work->limits.fetch_bytes};
     struct nm_webhdfs_status status;
     struct nm_http_answer answer;
     int r;
@@ -174,13 +170,13 @@ int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_resource *res, const struc
     r = get_status(f, uri, q.path_len, &status, ret_message);
     if (r < 0)
         return r;
-    if (status.is_directory)
-        return nm_fail(ret_message, -EINVAL, "it is a directory, and only a file can be fetched");
     r = nm_fetch_check_time(res, status.modified_msec, ret_message);
     if (r >= 0 && res->is_public)
-        r = check_public(f, uri, status.mode, ret_message);
+        r = check_public(f, uri, &status, ret_message);
+    if (r >= 0 && status.is_directory)
+        return NM_FETCH_E_DIRECTORY;
     if (r >= 0)
-        r = ask(f, uri, &q, &answer, ret_message);
+        r = nm_hdfs_ask(f, uri, &q, &answer, ret_message);
     if (r < 0)
         return r;
     if (answer.bytes != status.length_bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* file: names a file of this host, as the user who asks for it may read it. */
+/* file: names a file or directory of this host, as the user who asks for it may read it. */
 
 #include <sys/stat.h>
 
@@ -15,8 +15,9 @@ static int check_public(const char *path, const struct stat *st, char **ret_mess
 
     if (!dir)
         return -ENOMEM;
-    if (!(st->st_mode & S_IROTH))
-        return nm_fail(ret_message, -EACCES, "it is to be PUBLIC, but not everybody may read it; chmod o+r it");
+    if (!(st->st_mode & S_IROTH) || (S_ISDIR(st->st_mode) && !(st->st_mode & S_IXOTH)))
+        return nm_fail(ret_message, -EACCES, "it is to be PUBLIC, but not everybody may read it; chmod o+%s it",
+                       S_ISDIR(st->st_mode) ? "rx" : "r");
     while ((slash = strrchr(dir, '/'))) {
         struct stat parent;
 
@@ -48,14 +49,13 @@ int nm_fetch_local(const struct nm_resource *res, const struct nm_uri *uri, int 
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return nm_fail(ret_message, -errno, "%s", strerror(errno));
-    if (!S_ISREG(st.st_mode))
-        return nm_fail(ret_message, -EINVAL, "it is a %s, and only a file can be fetched",
-                       S_ISDIR(st.st_mode) ? "directory" : "device or pipe");
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return nm_fail(ret_message, -EINVAL, "it is a device or pipe, and only files and directories can be fetched");
     r = nm_fetch_check_time(res, modified_msec(&st), ret_message);
     if (r >= 0 && res->is_public)
         r = check_public(uri->path, &st, ret_message);
     if (r < 0)
         return r;
     *ret_fd = STEAL_FD(fd);
-    return 0;
+    return S_ISDIR(st.st_mode) ? NM_FETCH_E_DIRECTORY : 0;
 }

@@ -3,9 +3,15 @@
 /* See fetch-schemes.h: what the ways to a resource's bytes have in common. */
 
 #include <inttypes.h>
+#include <time.h>
 
 #include "localize/fetch-schemes.h"
+#include "util/clock.h"
 #include "util/error.h"
+
+/* After the first failure, then twice as long each time: a name node that fails over needs half a minute or so. */
+#define FIRST_PAUSE_USEC NM_USEC_PER_SEC
+#define MAX_PAUSE_USEC (16 * NM_USEC_PER_SEC)
 
 /* To the millisecond and in both directions, as Hadoop does it: an older file is as wrong as a newer one. */
 int nm_fetch_check_time(const struct nm_resource *res, uint64_t modified_msec, char **ret_message)
@@ -23,4 +29,35 @@ void nm_fetch_progress(void *userdata, uint64_t bytes, uint64_t total_bytes)
     struct nm_fetch *f = userdata;
 
     nm_report_progress(f->report, "fetching", bytes, total_bytes);
+}
+
+static void pause_usec(uint64_t usec)
+{
+    const struct timespec ts = {.tv_sec = (time_t)(usec / NM_USEC_PER_SEC),
+                                .tv_nsec = (long)(usec % NM_USEC_PER_SEC * NM_NSEC_PER_USEC)};
+
+    (void)nanosleep(&ts, NULL);
+}
+
+/* An attempt that can't be finished before the deadline isn't begun: its failure would say less than the last one's. */
+int nm_fetch_persist(struct nm_fetch *f, nm_fetch_attempt attempt, void *what, char **ret_message)
+{
+    uint64_t next_usec = FIRST_PAUSE_USEC;
+
+    for (unsigned n = 1;; n++) {
+        _cleanup_free_ char *message = NULL;
+        int r = attempt(f, what, &message);
+
+        if (r >= 0)
+            return r;
+        if (!nm_http_may_pass(r) || n >= f->work->limits.attempts || nm_now_usec() + next_usec >= f->deadline_usec) {
+            if (n == 1 || !message)
+                *ret_message = STEAL_PTR(message);
+            else
+                (void)nm_fail(ret_message, r, "%s (attempt %u)", message, n);
+            return r;
+        }
+        pause_usec(next_usec);
+        next_usec = NM_MIN(next_usec * 2, MAX_PAUSE_USEC);
+    }
 }

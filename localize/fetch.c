@@ -5,55 +5,25 @@
 #include "localize/fetch.h"
 
 #include <assert.h>
-#include <time.h>
 
-#include "util/clock.h"
 #include "util/error.h"
 
-/* After the first failure, then twice as long each time: a name node that fails over needs half a minute or so. */
-#define FIRST_PAUSE_USEC NM_USEC_PER_SEC
-#define MAX_PAUSE_USEC (16 * NM_USEC_PER_SEC)
+/* What one attempt is for. */
+struct wanted {
+    const struct nm_resource *res;
+    const struct nm_uri *uri;
+    int fd;
+};
 
-static int attempt(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd,
-                   char **ret_message)
+static int attempt(struct nm_fetch *f, void *what, char **ret_message)
 {
+    const struct wanted *w = what;
+
     /* nothing of an earlier attempt may be left */
-    if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+    if (ftruncate(w->fd, 0) < 0 || lseek(w->fd, 0, SEEK_SET) < 0)
         return nm_fail(ret_message, -errno, "can't write here: %s", strerror(errno));
-    return uri->scheme == NM_URI_HTTP ? nm_fetch_http(f, res, fd, ret_message)
-                                      : nm_fetch_hdfs(f, res, uri, fd, ret_message);
-}
-
-static void pause_usec(uint64_t usec)
-{
-    const struct timespec ts = {.tv_sec = (time_t)(usec / NM_USEC_PER_SEC),
-                                .tv_nsec = (long)(usec % NM_USEC_PER_SEC * NM_NSEC_PER_USEC)};
-
-    (void)nanosleep(&ts, NULL);
-}
-
-/* An attempt that can't be finished before the deadline isn't begun: its failure would say less than the last one's. */
-static int fetch_from_servers(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd,
-                              char **ret_message)
-{
-    uint64_t next_usec = FIRST_PAUSE_USEC;
-
-    for (unsigned n = 1;; n++) {
-        _cleanup_free_ char *message = NULL;
-        int r = attempt(f, res, uri, fd, &message);
-
-        if (r >= 0)
-            return 0;
-        if (!nm_http_may_pass(r) || n >= f->work->limits.attempts || nm_now_usec() + next_usec >= f->deadline_usec) {
-            if (n == 1 || !message)
-                *ret_message = STEAL_PTR(message);
-            else
-                (void)nm_fail(ret_message, r, "%s (attempt %u)", message, n);
-            return r;
-        }
-        pause_usec(next_usec);
-        next_usec = NM_MIN(next_usec * 2, MAX_PAUSE_USEC);
-    }
+    return w->uri->scheme == NM_URI_HTTP ? nm_fetch_http(f, w->res, w->fd, ret_message)
+                                         : nm_fetch_hdfs(f, w->res, w->uri, w->fd, ret_message);
 }
 
 /* O_EXCL: the directory is new and ours, so whatever stands there already is a mistake. */
@@ -61,12 +31,15 @@ static int fetch_file(struct nm_fetch *f, const struct nm_resource *res, const s
                       const struct nm_fetch_to *to, int *ret_fd, char **ret_message)
 {
     _cleanup_close_ int fd = openat(to->dir_fd, to->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct wanted w = {res, uri, fd};
     int r;
 
     if (fd < 0)
         return nm_fail(ret_message, -errno, "can't make its file: %s", strerror(errno));
-    r = fetch_from_servers(f, res, uri, fd, ret_message);
-    if (r < 0)
+    r = nm_fetch_persist(f, attempt, &w, ret_message);
+    if (r == NM_FETCH_E_DIRECTORY && unlinkat(to->dir_fd, to->name, 0) < 0)
+        return nm_fail(ret_message, -errno, "can't remove its file: %s", strerror(errno));
+    if (r != 0)
         return r;
     if (lseek(fd, 0, SEEK_SET) < 0)
         return -errno;
@@ -86,8 +59,21 @@ int nm_fetch(struct nm_fetch *f, const struct nm_resource *res, const struct nm_
         r = nm_fetch_command(f, res, uri, to, ret_fd, ret_message);
     else
         r = fetch_file(f, res, uri, to, ret_fd, ret_message);
+    if (r >= 0)
+        *ret_is_ours = uri->scheme != NM_URI_FILE;
+    return r;
+}
+
+int nm_fetch_tree(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd, int to_fd,
+                  uint64_t *ret_bytes, char **ret_message)
+{
+    struct nm_fetch_tree t = {.fetch = f, .is_public = res->is_public};
+    _cleanup_free_ char *message = NULL;
+    int r = uri->scheme == NM_URI_FILE ? nm_fetch_local_tree(&t, fd, to_fd, &message)
+                                       : nm_fetch_hdfs_tree(&t, uri, to_fd, &message);
+
     if (r < 0)
-        return r;
-    *ret_is_ours = uri->scheme != NM_URI_FILE;
+        return nm_fail(ret_message, r, "%s%s", t.names_failed ? "/" : ": ", message ?: strerror(-r));
+    *ret_bytes = t.bytes;
     return 0;
 }

@@ -5,10 +5,13 @@ libnm_localizer_la_SOURCES = \
 	%D%/copy.c %D%/copy.h \
 	%D%/fetch.c %D%/fetch.h %D%/fetch-schemes.h \
 	%D%/fetch-command.c \
-	%D%/fetch-hdfs.c \
+	%D%/fetch-hdfs.c %D%/fetch-hdfs.h \
+	%D%/fetch-hdfs-tree.c \
 	%D%/fetch-http.c \
 	%D%/fetch-local.c \
+	%D%/fetch-local-tree.c \
 	%D%/fetch-shared.c \
+	%D%/fetch-tree.c \
 	%D%/http.c %D%/http.h \
 	%D%/inside.c %D%/inside.h \
 	%D%/pattern.c %D%/pattern.h \

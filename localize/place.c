@@ -189,10 +189,31 @@ static int fetch(struct place *p, const char *file, int *ret_fd, bool *ret_is_ou
     _cleanup_free_ char *message = NULL;
     int r = nm_fetch(p->fetch, p->res, &p->uri, &to, ret_fd, ret_is_ours, &message);
 
-    return r < 0 ? nm_fail(ret_message, r, "%s: %s", p->res->uri, message ? message : strerror(-r)) : 0;
+    return r < 0 ? nm_fail(ret_message, r, "%s: %s", p->res->uri, message ? message : strerror(-r)) : r;
 }
 
-/* What an archive is, its name says; others, of whatever type, are files. */
+static int place_directory(struct place *p, int fd, char **ret_message)
+{
+    _cleanup_free_ char *message = NULL;
+    _cleanup_close_ int dir_fd = -EBADF;
+    uint64_t bytes;
+    int r;
+
+    if (mkdirat(p->tmp_fd, p->uri.name, 0700) < 0)
+        return cannot_write(p, -errno, ret_message);
+    dir_fd = openat(p->tmp_fd, p->uri.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir_fd < 0)
+        return cannot_write(p, -errno, ret_message);
+    r = nm_fetch_tree(p->fetch, p->res, &p->uri, fd, dir_fd, &bytes, &message);
+    if (r < 0)
+        return nm_fail(ret_message, r, "%s%s", p->res->uri, message ? message : "");
+    if (fchmod(dir_fd, nm_localized_dir_mode(p->res->is_public)) < 0)
+        return cannot_write(p, -errno, ret_message);
+    p->bytes += bytes;
+    return 0;
+}
+
+/* What an archive is, its name says; others, of whatever type, are files or directories. */
 static int fill(struct place *p, char **ret_message)
 {
     const enum nm_archive_kind kind =
@@ -212,6 +233,8 @@ static int fill(struct place *p, char **ret_message)
     r = fetch(p, file, &fd, &is_ours, ret_message);
     if (r < 0)
         return r;
+    if (r == NM_FETCH_E_DIRECTORY)
+        return place_directory(p, fd, ret_message);
     return kind == NM_ARCHIVE_NONE ? keep_file(p, fd, is_ours ? file : NULL, p->tmp_fd, p->uri.name, ret_message)
                                    : place_archive(p, fd, is_ours ? file : NULL, pattern, ret_message);
 }

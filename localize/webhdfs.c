@@ -4,8 +4,9 @@
 
 #include "localize/webhdfs.h"
 
+#include <limits.h>
+
 #include <curl/curl.h>
-#include <jansson.h>
 
 #include "util/error.h"
 #include "util/macros.h"
@@ -69,16 +70,14 @@ static int parse_mode(const char *word, unsigned *ret)
 }
 
 /* There is more in it, of which newer name nodes have more still: what we don't ask for may be there. */
-int nm_webhdfs_parse_status(const char *text, size_t size, struct nm_webhdfs_status *ret)
+static int read_status(json_t *json, struct nm_webhdfs_status *ret)
 {
-    json_auto_t *json =
-        size > NM_WEBHDFS_MAX_BYTES ? NULL : json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
     struct nm_webhdfs_status status = {0};
     json_int_t length, modified;
     const char *type, *mode;
 
-    if (!json || json_unpack(json, "{s:{s:s, s:I, s:I, s:s}}", "FileStatus", "type", &type, "length", &length,
-                             "modificationTime", &modified, "permission", &mode) < 0)
+    if (json_unpack(json, "{s:s, s:I, s:I, s:s}", "type", &type, "length", &length, "modificationTime", &modified,
+                    "permission", &mode) < 0)
         return -EBADMSG;
     if (length < 0 || modified < 0 || parse_mode(mode, &status.mode) < 0)
         return -EBADMSG;
@@ -89,6 +88,52 @@ int nm_webhdfs_parse_status(const char *text, size_t size, struct nm_webhdfs_sta
     status.modified_msec = (uint64_t)modified;
     *ret = status;
     return 0;
+}
+
+int nm_webhdfs_parse_status(const char *text, size_t size, struct nm_webhdfs_status *ret)
+{
+    json_auto_t *json =
+        size > NM_WEBHDFS_MAX_BYTES ? NULL : json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    json_t *status;
+
+    if (!json || json_unpack(json, "{s:o}", "FileStatus", &status) < 0)
+        return -EBADMSG;
+    return read_status(status, ret);
+}
+
+/* Somebody's server may say anything, and we are about to make files of these names. */
+static bool is_name(const char *name)
+{
+    return *name && strlen(name) <= NAME_MAX && !strchr(name, '/') && !nm_streq(name, ".") && !nm_streq(name, "..");
+}
+
+int nm_webhdfs_parse_list(const char *text, size_t size, struct nm_webhdfs_list *ret)
+{
+    json_auto_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    _cleanup_free_ struct nm_webhdfs_entry *all = NULL;
+    json_t *array, *item;
+    size_t i;
+
+    if (!json || json_unpack(json, "{s:{s:o}}", "FileStatuses", "FileStatus", &array) < 0 || !json_is_array(array))
+        return -EBADMSG;
+    all = calloc(json_array_size(array) + 1, sizeof *all);
+    if (!all)
+        return -ENOMEM;
+    json_array_foreach(array, i, item) {
+        all[i].name = json_string_value(json_object_get(item, "pathSuffix"));
+        if (!all[i].name || !is_name(all[i].name) || read_status(item, &all[i].status) < 0)
+            return -EBADMSG;
+    }
+    *ret = (struct nm_webhdfs_list){.all = STEAL_PTR(all), .n = json_array_size(array)};
+    ret->json = STEAL_PTR(json);
+    return 0;
+}
+
+void nm_webhdfs_list_done(struct nm_webhdfs_list *list)
+{
+    free(list->all);
+    json_decref(list->json);
+    *list = (struct nm_webhdfs_list){};
 }
 
 int nm_webhdfs_parse_exception(const char *text, size_t size, char **ret_class, char **ret_text)

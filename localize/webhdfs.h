@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 /* No answer that we ask for has reason to be longer. */
 #define NM_WEBHDFS_MAX_BYTES (64U << 10)
 
@@ -22,6 +24,22 @@ int nm_webhdfs_url(const char *base, const char *path, size_t path_len, const ch
 
 /* -EBADMSG: this isn't the answer to GETFILESTATUS. */
 int nm_webhdfs_parse_status(const char *text, size_t size, struct nm_webhdfs_status *ret);
+
+/* An entry of a directory; its name can stand in a path. */
+struct nm_webhdfs_entry {
+    const char *name;
+    struct nm_webhdfs_status status;
+};
+
+struct nm_webhdfs_list {
+    struct nm_webhdfs_entry *all;
+    size_t n;
+    json_t *json; /* in which the names are */
+};
+
+/* -EBADMSG: this isn't the answer to LISTSTATUS of a directory. */
+int nm_webhdfs_parse_list(const char *text, size_t size, struct nm_webhdfs_list *ret);
+void nm_webhdfs_list_done(struct nm_webhdfs_list *list);
 
 /* What a refusal says: the class of the exception without its package, and its message. Both are the caller's to free;
  * -EBADMSG: it is no such answer. */

@@ -21,6 +21,8 @@ enum canned_after {
     CANNED_ENDLESS, /* says the answer's last 1024 bytes again and again */
 };
 
+#define CANNED_MAX 64 /* rows of a table, with its end */
+
 struct canned {
     const char *request; /* as in "GET /a" */
     const char *answer;
@@ -96,7 +98,7 @@ static inline struct canned_server canned_start(void (*make)(unsigned port, stru
     s.pid = fork();
     assert_true(s.pid >= 0);
     if (s.pid == 0) {
-        struct canned table[32] = {{0}};
+        struct canned table[CANNED_MAX] = {{0}};
 
         make(s.port, table);
         canned_serve(fd, table);

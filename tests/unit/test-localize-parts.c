@@ -179,6 +179,36 @@ static void test_webhdfs_status(void **state)
 #undef PARSE
 }
 
+#define LIST(entries) "{\"FileStatuses\":{\"FileStatus\":[" entries "]}}"
+#define ENTRY(name) \
+    "{\"pathSuffix\":" name ",\"type\":\"FILE\",\"length\":1,\"modificationTime\":2,\"permission\":\"644\"}"
+
+/* Names that would lead somewhere else are no names. */
+static void test_webhdfs_list(void **state)
+{
+    static const char *const bad[] = {
+        "", "[]", "{}", "{\"FileStatuses\":{}}", "{\"FileStatuses\":{\"FileStatus\":{}}}", LIST("1"), LIST("{}"),
+        LIST(ENTRY("\"\"")), LIST(ENTRY("\".\"")), LIST(ENTRY("\"..\"")), LIST(ENTRY("\"a/b\"")), LIST(ENTRY("\"/a\"")),
+        LIST(ENTRY("7")), LIST(ENTRY("\"a\"") ",{\"pathSuffix\":\"b\"}"), LIST(ENTRY("\"a\\u0000b\""))};
+    static const char good[] = LIST(ENTRY("\"a b\"") "," ENTRY("\"...\""));
+    struct nm_webhdfs_list list = {.n = 99};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
+        if (nm_webhdfs_parse_list(bad[i], strlen(bad[i]), &list) != -EBADMSG)
+            fail_msg("%s", bad[i]);
+    assert_int_equal(list.n, 99);
+    assert_int_equal(nm_webhdfs_parse_list(good, strlen(good), &list), 0);
+    assert_int_equal(list.n, 2);
+    assert_string_equal(list.all[0].name, "a b");
+    assert_string_equal(list.all[1].name, "...");
+    assert_int_equal(list.all[1].status.modified_msec, 2);
+    nm_webhdfs_list_done(&list);
+    assert_int_equal(nm_webhdfs_parse_list(LIST(""), strlen(LIST("")), &list), 0);
+    assert_int_equal(list.n, 0);
+    nm_webhdfs_list_done(&list);
+}
+
 static void test_webhdfs_words(void **state)
 {
     static const char standby[] = "{\"RemoteException\":{\"exception\":\"StandbyException\",\"javaClassName\":\"x\","
@@ -266,7 +296,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_work),           cmocka_unit_test(test_no_work),
         cmocka_unit_test(test_uris),           cmocka_unit_test(test_no_uris),
-        cmocka_unit_test(test_webhdfs_status), cmocka_unit_test(test_webhdfs_words),
+        cmocka_unit_test(test_webhdfs_status), cmocka_unit_test(test_webhdfs_list),
+        cmocka_unit_test(test_webhdfs_words),
         cmocka_unit_test(test_names_inside),   cmocka_unit_test(test_links_inside),
         cmocka_unit_test(test_patterns),       cmocka_unit_test(test_archive_names),
     };

@@ -53,6 +53,11 @@ static char *print(const char *format, ...)
     "HTTP/1.1 200 OK\r\n\r\n{\"FileStatus\":{\"type\":\"" type "\",\"length\":" length \
     ",\"modificationTime\":" MODIFIED ",\"permission\":\"" mode "\"}}"
 
+#define LIST(entries) "HTTP/1.1 200 OK\r\n\r\n{\"FileStatuses\":{\"FileStatus\":[" entries "]}}"
+#define ENTRY(name, type, length, mode) \
+    "{\"pathSuffix\":\"" name "\",\"type\":\"" type "\",\"length\":" length \
+    ",\"modificationTime\":1,\"permission\":\"" mode "\"}"
+
 /* What the server says. It is name node, data node and web server in one; /s is a name node on standby. */
 static void make_table(unsigned port, struct canned *table)
 {
@@ -79,12 +84,28 @@ static void make_table(unsigned port, struct canned *table)
         {"GET /webhdfs/v1/shut?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "700"), 0},
         {"GET /webhdfs/v1/long?op=GETFILESTATUS", FILE_STATUS("FILE", "6", "644"), 0},
         {"GET /webhdfs/v1/long?op=OPEN", "HTTP/1.1 200 OK\r\n\r\nhello", 0},
+        {"GET /webhdfs/v1/tree?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "755"), 0},
+        {"GET /webhdfs/v1/tree?op=LISTSTATUS",
+         LIST(ENTRY("a b", "FILE", "5", "644") "," ENTRY("sub", "DIRECTORY", "0", "755")), 0},
+        {"GET /webhdfs/v1/tree/a%20b?op=OPEN", "HTTP/1.1 200 OK\r\n\r\nhello", 0},
+        {"GET /webhdfs/v1/tree/sub?op=LISTSTATUS",
+         LIST(ENTRY("empty", "DIRECTORY", "0", "755") "," ENTRY("c", "FILE", "3", "640")), 0},
+        {"GET /webhdfs/v1/tree/sub/empty?op=LISTSTATUS", LIST(""), 0},
+        {"GET /webhdfs/v1/tree/sub/c?op=OPEN", "HTTP/1.1 200 OK\r\n\r\nabc", 0},
+        {"GET /webhdfs/v1/trap?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "755"), 0},
+        {"GET /webhdfs/v1/trap?op=LISTSTATUS", LIST(ENTRY("..", "FILE", "5", "644")), 0},
+        {"GET /webhdfs/v1/deep?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "755"), 0},
+        {"GET /webhdfs/v1/deep", LIST(ENTRY("d", "DIRECTORY", "0", "755")), 0},
+        {"GET /webhdfs/v1/broken?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "755"), 0},
+        {"GET /webhdfs/v1/broken?op=LISTSTATUS", LIST(ENTRY("c", "FILE", "6", "644")), 0},
+        {"GET /webhdfs/v1/broken/c?op=OPEN", "HTTP/1.1 200 OK\r\n\r\nhello", 0},
         {"GET /webhdfs/v1/mine?op=GETFILESTATUS", EXCEPTION("403 Forbidden", "AccessControlException"), 0},
         {"GET /webhdfs/v1/none?op=GETFILESTATUS", EXCEPTION("404 Not Found", "FileNotFoundException"), 0},
         {"GET /webhdfs/v1/bad?op=GETFILESTATUS", "HTTP/1.1 200 OK\r\n\r\n{}", 0},
         {NULL, NULL, 0},
     };
 
+    _Static_assert(NM_ARRAY_SIZE(rows) <= CANNED_MAX, "more rows than the server has room for");
     memcpy(table, rows, sizeof rows);
 }
 
@@ -265,24 +286,148 @@ static void test_public_file(void **state)
 
 static void test_no_file(void **state)
 {
-    _cleanup_free_ char *fifo = path_of("fifo"), *folder = path_of("folder");
+    _cleanup_free_ char *fifo = path_of("fifo");
 
     (void)state;
     make_source("a", "text");
-    assert_int_equal(mkdir(folder, 0700), 0);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     fetch_file("none", RESOURCE("FILE"));
     assert_failed("No such file or directory");
-    fetch_file("folder", RESOURCE("FILE"));
-    assert_failed("it is a directory");
     fetch_file("fifo", RESOURCE("FILE"));
-    assert_failed("only a file can be fetched");
+    assert_failed("only files and directories can be fetched");
     fetch_file("a", "\"type\":\"FILE\",\"timestamp\":1700000000124");
     assert_failed("changed after the job was submitted: its time is 1700000000123 and not 1700000000124");
     fetch("file://elsewhere/etc/passwd", RESOURCE("FILE"), "");
     assert_failed("not the URI of a file");
     fetch("nonsense", RESOURCE("FILE"), "");
     assert_failed("not the URI of a file");
+}
+
+static void make_dir(const char *name, mode_t mode)
+{
+    _cleanup_free_ char *path = path_of(name);
+
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+/* Its time is set when all is in it. */
+static void date(const char *name)
+{
+    const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = 1700000000, .tv_nsec = 123456789}};
+    _cleanup_free_ char *path = path_of(name);
+
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void make_link(const char *name, const char *to)
+{
+    _cleanup_free_ char *path = path_of(name);
+
+    assert_int_equal(symlink(to, path), 0);
+}
+
+/* With all that is in it, whatever the type; by its name it could be an archive. */
+static void test_directory(void **state)
+{
+    (void)state;
+    make_dir("d.zip", 0755);
+    make_dir("d.zip/sub", 0700);
+    make_dir("d.zip/sub/empty", 0755);
+    make_source("d.zip/a", "text");
+    make_source("d.zip/sub/b c", "other");
+    make_link("d.zip/link", "sub/b c");
+    make_link("d.zip/nothing", "none");
+    date("d.zip");
+    fetch_file("d.zip", RESOURCE("ARCHIVE"));
+    assert_done("10/d.zip/a", "text");
+    assert_done("10/d.zip/sub/b c", "other");
+    assert_done("10/d.zip/link", "other");
+    assert_non_null(strstr(output, "\"state\":\"done\",\"bytes\":14}"));
+    assert_true(is_there("10/d.zip/sub/empty"));
+    assert_false(is_there("10/d.zip/nothing"));
+    assert_int_equal(mode_of("10/d.zip"), 0700);
+    assert_int_equal(mode_of("10/d.zip/sub"), 0700);
+    assert_int_equal(mode_of("10/d.zip/sub/b c"), 0500);
+}
+
+static void test_public_directory(void **state)
+{
+    (void)state;
+    make_dir("d", 0755);
+    make_dir("d/sub", 0755);
+    make_source("d/sub/a", "text");
+    date("d");
+    fetch_file("d", RESOURCE("FILE") ",\"public\":true");
+    assert_done("10/d/sub/a", "text");
+    assert_int_equal(mode_of("10/d/sub"), 0755);
+    assert_int_equal(mode_of("10/d/sub/a"), 0555);
+}
+
+/* Only what everybody may read, and nothing by way of a link. */
+static void test_no_public_directory(void **state)
+{
+    _cleanup_free_ char *sub = path_of("d/sub"), *file = path_of("d/sub/a"), *link = path_of("d/link");
+
+    (void)state;
+    make_dir("d", 0755);
+    make_dir("d/sub", 0711);
+    make_source("d/sub/a", "text");
+    date("d");
+    fetch_file("d", RESOURCE("FILE") ",\"public\":true");
+    assert_failed("d/sub: it is to be PUBLIC, but not everybody may read it; chmod o+rx it");
+    assert_int_equal(chmod(sub, 0755), 0);
+    assert_int_equal(chmod(file, 0640), 0);
+    fetch_file("d", RESOURCE("FILE") ",\"public\":true");
+    assert_failed("d/sub/a: it is to be PUBLIC, but not everybody may read it; chmod o+r it");
+    assert_int_equal(chmod(file, 0644), 0);
+    make_link("d/link", "sub/a");
+    date("d");
+    fetch_file("d", RESOURCE("FILE") ",\"public\":true");
+    assert_failed("d/link: it is a link, and what is PUBLIC may have none in it");
+    assert_int_equal(unlink(link), 0);
+    date("d");
+    fetch_file("d", RESOURCE("FILE") ",\"public\":true");
+    assert_done("10/d/sub/a", "text");
+}
+
+static void fetch_limited(const char *name, const char *limits)
+{
+    _cleanup_free_ char *uri = print("file://%s/%s", root, name), *top = print("\"limits\":{%s},", limits);
+
+    fetch(uri, RESOURCE("FILE"), top);
+}
+
+/* A directory in itself, more than may be, and what is no file. */
+static void test_directory_out_of_bounds(void **state)
+{
+    _cleanup_free_ char *fifo = path_of("d/fifo"), *circle = path_of("d/circle");
+
+    (void)state;
+    make_dir("d", 0755);
+    make_source("d/a", "text");
+    make_source("d/b", "text");
+    date("d");
+    fetch_limited("d", "\"entries\":1");
+    assert_failed("there are more files and directories than a resource may have");
+    fetch_limited("d", "\"fetch_bytes\":7");
+    assert_failed("File too large");
+    fetch_limited("d", "\"fetch_bytes\":8,\"entries\":2");
+    assert_done("10/d/a", "text");
+    tear_down_root(state);
+    set_up_root(state);
+    make_dir("d", 0755);
+    make_link("d/circle", ".");
+    date("d");
+    fetch_file("d", RESOURCE("FILE"));
+    assert_failed("circle/circle");
+    assert_int_equal(unlink(circle), 0);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    date("d");
+    fetch_file("d", RESOURCE("FILE"));
+    assert_failed("d/fifo: it is a device or pipe");
+    fetch_file("d", "\"type\":\"FILE\",\"timestamp\":1");
+    assert_failed("changed after the job was submitted");
 }
 
 /* A jar with a pattern is a directory, with itself in it. */
@@ -477,13 +622,38 @@ static void test_hdfs(void **state)
     assert_done("10/a b", "hello");
 }
 
+static void test_hdfs_directory(void **state)
+{
+    (void)state;
+    fetch_hdfs("tree", RESOURCE("FILE"));
+    assert_done("10/tree/a b", "hello");
+    assert_done("10/tree/sub/c", "abc");
+    assert_true(is_there("10/tree/sub/empty"));
+    assert_int_equal(mode_of("10/tree/sub"), 0700);
+    assert_int_equal(mode_of("10/tree/sub/c"), 0500);
+    assert_non_null(strstr(output, "\"state\":\"done\",\"bytes\":8}"));
+}
+
+static void test_hdfs_directory_refused(void **state)
+{
+    (void)state;
+    fetch_hdfs("tree", RESOURCE("FILE") ",\"public\":true");
+    assert_failed("tree/sub/c: it is to be PUBLIC, but not everybody may read it");
+    fetch_hdfs("trap", RESOURCE("FILE"));
+    assert_failed("not WebHDFS's list of a directory");
+    fetch_hdfs("deep", RESOURCE("FILE"));
+    assert_failed("directories lie in each other more than 64 deep");
+    fetch_hdfs("broken", RESOURCE("FILE"));
+    assert_failed("broken/c: 5 bytes came, where there are 6");
+}
+
 static void test_hdfs_refused(void **state)
 {
     (void)state;
     fetch_hdfs("d/a%20b", "\"type\":\"FILE\",\"timestamp\":1");
     assert_failed("changed after the job was submitted");
-    fetch_hdfs("d", RESOURCE("FILE"));
-    assert_failed("it is a directory");
+    fetch_hdfs("d", RESOURCE("FILE") ",\"public\":true");
+    assert_failed("not everybody may read it; hdfs dfs -chmod o+rx it");
     fetch_hdfs("shut/a", RESOURCE("FILE") ",\"public\":true");
     assert_failed("not everybody may enter /shut");
     fetch_hdfs("long", RESOURCE("FILE"));
@@ -564,6 +734,8 @@ int main(void)
         TEST(test_targets), TEST(test_several), TEST(test_parents_are_made), TEST(test_removals),
         TEST(test_no_work), TEST(test_http), TEST(test_http_time),
         TEST(test_http_refused), TEST(test_http_redirects), TEST(test_http_hostile), TEST(test_http_silent),
+        TEST(test_directory), TEST(test_public_directory), TEST(test_no_public_directory),
+        TEST(test_directory_out_of_bounds), TEST(test_hdfs_directory), TEST(test_hdfs_directory_refused),
         TEST(test_hdfs), TEST(test_hdfs_refused), TEST(test_hdfs_all_on_standby), TEST(test_webhdfs),
         TEST(test_command), TEST(test_command_fails), TEST(test_command_out_of_bounds),
     };

@@ -54,8 +54,13 @@ localize "$(resource 13 '/stage/a%20b/job.jar' FILE '{"public": true}')"
 like 'so is as public what not everybody may reach' "$(complaint)" 'not everybody may enter /stage/a b'
 localize "$(resource 13 /stage/lib.tar.gz FILE '{"uri": "hdfs://cluster1/stage/none"}')"
 like 'what is not there is said not to be' "$(complaint)" 'FileNotFoundException'
-localize "$(resource 13 /stage FILE)"
-like 'a directory is not fetched' "$(complaint)" 'it is a directory'
+check 'a directory arrives with what is in it' localize "$(resource 17 /stage FILE)"
+is 'all of it' "$(cd "$dir/local/17/stage" && find . -type f | sort)" "./a b/job.jar
+./empty
+./lib.tar.gz"
+check 'and whole' cmp "$dir/job.jar" "$dir/local/17/stage/a b/job.jar"
+localize "$(resource 13 /stage FILE '{"public": true}')"
+like 'but not as public, where not everybody may read all' "$(complaint)" '/stage/a b: it is to be PUBLIC'
 
 check 'the other name node becomes the active one' hdfs_admin -failover nn2 nn1
 hdfs_active=$nn1_web

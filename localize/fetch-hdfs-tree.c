@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A directory of HDFS as a resource: lists, and file by file. Each question has attempts of its own, so that a large
+ * directory isn't begun anew when a name node fails over in the middle of it. */
+
+#include <inttypes.h>
+
+#include "localize/fetch-hdfs.h"
+#include "util/error.h"
+
+/* A name node tells all of a directory at once: some 10,000 files are 4 MB. */
+#define LIST_BYTES (16 * NM_MIB)
+
+/* What is being copied: of the tree one directory, and of that one entry. */
+struct walk {
+    struct nm_fetch_tree *tree;
+    const struct nm_uri *uri;
+    const char *path; /* of the directory */
+};
+
+static int copy_all(struct nm_fetch_tree *t, const struct nm_uri *uri, const char *path, int to_fd, unsigned depth,
+                    char **ret_message);
+
+struct listing {
+    const struct walk *walk;
+    struct nm_webhdfs_list list;
+};
+
+static int list(struct nm_fetch *f, void *what, char **ret_message)
+{
+    struct listing *l = what;
+    const struct nm_hdfs_question q = {.path = l->walk->path, .path_len = strlen(l->walk->path), .op = "LISTSTATUS",
+                                       .fd = -EBADF, .most_bytes = LIST_BYTES};
+    struct nm_http_answer answer;
+    int r = nm_hdfs_ask(f, l->walk->uri, &q, &answer, ret_message);
+
+    if (r < 0)
+        return r;
+    r = nm_webhdfs_parse_list(answer.text, answer.text_size, &l->list);
+    return r < 0 ? nm_fail(ret_message, r, "what %s says of it is not WebHDFS's list of a directory",
+                           l->walk->uri->host)
+                 : 0;
+}
+
+struct copying {
+    const struct walk *walk;
+    const char *path;
+    uint64_t length_bytes;
+    int fd;
+};
+
+static int copy_bytes(struct nm_fetch *f, void *what, char **ret_message)
+{
+    struct copying *c = what;
+    struct nm_fetch_tree *t = c->walk->tree;
+    const struct nm_hdfs_question q = {.path = c->path, .path_len = strlen(c->path), .op = "OPEN", .fd = c->fd,
+                                       .most_bytes = f->work->limits.fetch_bytes - t->bytes,
+                                       .progress = nm_fetch_tree_progress, .userdata = t};
+    struct nm_http_answer answer;
+    int r = nm_hdfs_ask(f, c->walk->uri, &q, &answer, ret_message);
+
+    if (r < 0)
+        return r;
+    if (answer.bytes != c->length_bytes)
+        return nm_fail(ret_message, -EIO, "%" PRIu64 " bytes came, where there are %" PRIu64, answer.bytes,
+                       c->length_bytes);
+    t->bytes += answer.bytes;
+    return 0;
+}
+
+static int copy_file(const struct walk *w, const struct nm_webhdfs_entry *e, const char *path, int to_fd,
+                     char **ret_message)
+{
+    _cleanup_close_ int fd = -EBADF;
+    struct copying c = {.walk = w, .path = path, .length_bytes = e->status.length_bytes};
+    int r = nm_fetch_tree_make_file(to_fd, e->name, &fd, ret_message);
+
+    if (r < 0)
+        return r;
+    c.fd = fd;
+    r = nm_fetch_persist(w->tree->fetch, copy_bytes, &c, ret_message);
+    return r < 0 ? r : nm_fetch_tree_finish(w->tree, fd, false, ret_message);
+}
+
+static int copy_entry(const struct walk *w, const struct nm_webhdfs_entry *e, int to_fd, unsigned depth,
+                      char **ret_message)
+{
+    _cleanup_close_ int fd = -EBADF;
+    _cleanup_free_ char *path = NULL;
+    int r = nm_fetch_tree_count(w->tree, depth, e->status.is_directory, e->status.mode, ret_message);
+
+    if (r < 0)
+        return r;
+    if (asprintf(&path, "%s/%s", w->path, e->name) < 0) {
+        path = NULL;
+        return -ENOMEM;
+    }
+    if (!e->status.is_directory)
+        return copy_file(w, e, path, to_fd, ret_message);
+    r = nm_fetch_tree_make_dir(to_fd, e->name, &fd, ret_message);
+    if (r >= 0)
+        r = copy_all(w->tree, w->uri, path, fd, depth + 1, ret_message);
+    return r < 0 ? r : nm_fetch_tree_finish(w->tree, fd, true, ret_message);
+}
+
+static int copy_all(struct nm_fetch_tree *t, const struct nm_uri *uri, const char *path, int to_fd, unsigned depth,
+                    char **ret_message)
+{
+    const struct walk w = {t, uri, path};
+    struct listing l = {.walk = &w};
+    int r = nm_fetch_persist(t->fetch, list, &l, ret_message);
+
+    for (size_t i = 0; r >= 0 && i < l.list.n; i++) {
+        char *message = NULL;
+
+        r = copy_entry(&w, &l.list.all[i], to_fd, depth, &message);
+        if (r < 0)
+            (void)nm_fetch_tree_failed(t, l.list.all[i].name, r, message, ret_message);
+    }
+    nm_webhdfs_list_done(&l.list);
+    return r;
+}
+
+int nm_fetch_hdfs_tree(struct nm_fetch_tree *t, const struct nm_uri *uri, int to_fd, char **ret_message)
+{
+    return copy_all(t, uri, uri->path, to_fd, 0, ret_message);
+}

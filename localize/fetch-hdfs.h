@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* A question to the name nodes of a URI's authority. */
+
+#include "localize/fetch-schemes.h"
+#include "localize/webhdfs.h"
+
+struct nm_hdfs_question {
+    const char *path;
+    size_t path_len;
+    const char *op;
+    int fd; /* where the bytes go; -EBADF: to memory */
+    uint64_t most_bytes;
+    void (*progress)(void *userdata, uint64_t bytes, uint64_t total_bytes); /* NULL: the resource's own */
+    void *userdata;
+};
+
+/* Each of them once, beginning with the one that answered last; what may pass is for another attempt. */
+int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_question *q,
+                struct nm_http_answer *ret, char **ret_message);

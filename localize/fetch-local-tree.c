@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A directory of this host as a resource. Links are followed, as Hadoop does it, with no more rights than the user has
+ * who asks; not in what is PUBLIC, where a directory on a link's way could be one that not everybody may enter.
+ */
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include "localize/copy.h"
+#include "localize/fetch-schemes.h"
+#include "util/error.h"
+
+static void dir_close(DIR *dir)
+{
+    if (dir)
+        (void)closedir(dir);
+}
+NM_DEFINE_CLEANUP(DIR *, dir_close)
+
+static int copy_all(struct nm_fetch_tree *t, int fd, int to_fd, unsigned depth, char **ret_message);
+
+static int copy_file(struct nm_fetch_tree *t, int fd, int to_fd, const char *name, char **ret_message)
+{
+    const uint64_t left_bytes = t->fetch->work->limits.fetch_bytes - t->bytes;
+    _cleanup_close_ int to = -EBADF;
+    uint64_t bytes;
+    int r = nm_fetch_tree_make_file(to_fd, name, &to, ret_message);
+
+    if (r < 0)
+        return r;
+    r = nm_copy_file(fd, to, left_bytes, t->fetch->deadline_usec, nm_fetch_tree_progress, t, &bytes);
+    if (r < 0)
+        return nm_fail(ret_message, r, "it can't be copied: %s", strerror(-r));
+    t->bytes += bytes;
+    return nm_fetch_tree_finish(t, to, false, ret_message);
+}
+
+static int copy_dir(struct nm_fetch_tree *t, int fd, int to_fd, const char *name, unsigned depth, char **ret_message)
+{
+    _cleanup_close_ int to = -EBADF;
+    int r = nm_fetch_tree_make_dir(to_fd, name, &to, ret_message);
+
+    if (r >= 0)
+        r = copy_all(t, fd, to, depth + 1, ret_message);
+    return r < 0 ? r : nm_fetch_tree_finish(t, to, true, ret_message);
+}
+
+static int copy_entry(struct nm_fetch_tree *t, int from_fd, int to_fd, const char *name, unsigned depth,
+                      char **ret_message)
+{
+    /* a FIFO must not hold us up */
+    _cleanup_close_ int fd = openat(from_fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC |
+                                                       (t->is_public ? O_NOFOLLOW : 0));
+    struct stat st;
+    int r;
+
+    if (fd < 0 && errno == ENOENT) /* a link to nothing, or gone since: Hadoop passes over those */
+        return 0;
+    if (fd < 0 && errno == ELOOP && t->is_public)
+        return nm_fail(ret_message, -ELOOP, "it is a link, and what is PUBLIC may have none in it");
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return nm_fail(ret_message, -errno, "%s", strerror(errno));
+    r = nm_fetch_tree_count(t, depth, S_ISDIR(st.st_mode), st.st_mode, ret_message);
+    if (r < 0)
+        return r;
+    if (S_ISDIR(st.st_mode))
+        return copy_dir(t, fd, to_fd, name, depth, ret_message);
+    if (!S_ISREG(st.st_mode))
+        return nm_fail(ret_message, -EINVAL, "it is a device or pipe, and only files can be fetched");
+    return copy_file(t, fd, to_fd, name, ret_message);
+}
+
+static int copy_all(struct nm_fetch_tree *t, int fd, int to_fd, unsigned depth, char **ret_message)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* fdopendir() takes it over */
+    _cleanup_(dir_closep) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *e;
+
+    if (!dir) {
+        int r = -errno;
+
+        (void)nm_close(copy);
+        return nm_fail(ret_message, r, "%s", strerror(-r));
+    }
+    while ((errno = 0, e = readdir(dir))) {
+        char *message = NULL;
+        int r;
+
+        if (nm_streq(e->d_name, ".") || nm_streq(e->d_name, ".."))
+            continue;
+        r = copy_entry(t, fd, to_fd, e->d_name, depth, &message);
+        if (r < 0)
+            return nm_fetch_tree_failed(t, e->d_name, r, message, ret_message);
+    }
+    return errno != 0 ? nm_fail(ret_message, -errno, "%s", strerror(errno)) : 0;
+}
+
+int nm_fetch_local_tree(struct nm_fetch_tree *t, int fd, int to_fd, char **ret_message)
+{
+    return copy_all(t, fd, to_fd, 0, ret_message);
+}
