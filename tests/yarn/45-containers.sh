@@ -12,9 +12,11 @@ open_place # where the containers' user may go
 need 'a stock ResourceManager starts' rm_start --stock "${node_site[@]}" \
     yarn.resourcemanager.opportunistic-container-allocation.enabled=true yarn.scheduler.minimum-allocation-mb=16 \
     yarn.nodemanager.opportunistic-containers-max-queue-length=10 yarn.nodemanager.resource.cpu-vcores=8 \
+    yarn.nodemanager.resource.memory-mb=2400 \
     "yarn.nodemanager.local-dirs=$place/local" \
     "yarn.nodemanager.log-dirs=$place/logs" yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user=nobody
 need 'a master is there' cluster_start 0
+need 'a machine to measure' node_proc_start 4000 8
 node_configure
 need 'nmd starts' node_start
 need 'it is in the cluster' wait_until 30 upstream_is running
@@ -70,6 +72,49 @@ for i in 1 2; do
 done
 is 'what is allocated is told as it is' \
     "$(nmctl status --json | jq -r '.node | "\(.allocated.guaranteed.vcores) of \(.capacity.vcores)"')" '10 of 8'
+
+# ---- another size of the node -----------------------------------------------------------------------
+
+size_is() { [ "$(of_node '"\(.availMemoryMB + .usedMemoryMB) \(.availableVirtualCores + .usedVirtualCores)"')" = "$1" ]; }
+check 'the node has the size that yarn-site.xml says' wait_until 20 size_is '2400 8'
+rm_admin -updateNodeResource "node07:$node_port" 2300 6
+counts_on() { [ "$(upstream_of '"\(.memory_bytes / 1048576) \(.vcores)"')" = "$1" ]; }
+check 'the ResourceManager is told another one, and nmd by it' wait_until 20 counts_on '2300 6'
+printf '[node]\nmemory = 2200M\n' >"$nmd_conf.d/60-size.conf"
+kill -HUP "$nmd_pid"
+check 'nmd is told one of its own, and the ResourceManager by it' wait_until 20 size_is '2200 8'
+is 'containers have felt nothing of it' "$(told "$g"), $(told "$o")" \
+    'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
+
+# ---- nmd dies, in the middle of it ------------------------------------------------------------------
+
+once() { echo "mb=16&cmd=until+%5b+-e+$place/$1+%5d%3b+do+sleep+.05%3b+done%3b+exit+$2"; } # FILE CODE: ends when it is there
+late=$(one_more "$(once late 0)")
+away=$(one_more "$(once away 7)")
+check 'two more run' wait_until 30 in_state "$away" RUNNING
+wait_until 30 in_state "$late" RUNNING
+process=$(field_of "$g" .pid)
+nmd_kill
+touch "$place/away"
+over() { ! pgrep -f "$place/away" >/dev/null; }
+check 'one ends while nmd is dead' wait_until 10 over
+need 'nmd starts again' node_start
+check 'it is in the cluster again' wait_until 30 upstream_is running
+check 'the end is told' wait_until 30 ended "$away"
+like 'with its code' "$(end_of "$away")" '^7 '
+is 'the others have gone on' "$(field_of "$g" '"\(.pid) \(.state)"')" "$process RUNNING"
+is 'as what they were' "$(told "$o")" 'RUNNING RUNNING GUARANTEED 96 -1000'
+touch "$place/late"
+check 'one ends after that' wait_until 30 ended "$late"
+like 'well' "$(end_of "$late")" '^0 '
+is 'nobody was taken for lost' "$(light containers | jq -r '[.[] | select(.end // "" | startswith("-100 "))] | length')" 0
+
+# ---- many -------------------------------------------------------------------------------------------
+
+light 'ask?n=46&mb=16&cmd=exec+sleep+1003' >/dev/null
+run_now() { [ "$(nmctl list --json | jq '[.[] | select(.state == "RUNNING")] | length')" = "$1" ]; } # N
+check 'fifty run' wait_until 60 run_now 50
+at_least 'nmd is smaller than 12 MiB then' "$((12 << 20))" "$(status_of .node.own.rss_bytes)"
 
 # ---- ends -------------------------------------------------------------------------------------------
 
