@@ -63,16 +63,6 @@ check 'and counted so' wait_until 20 rm_counts '2 0 0'
 light "update?container=$o&mb=96" >/dev/null
 check 'it grows' wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 96 -1000'
 
-# ---- more vcores than the node has ----------------------------------------------------------------
-
-for i in 1 2; do
-    many=$(one_more "mb=16&vcores=4&cmd=exec+sleep+101$i")
-    check "by memory alone the ResourceManager gives it a container of four vcores, and it runs ($i)" \
-        wait_until 30 in_state "$many" RUNNING
-done
-is 'what is allocated is told as it is' \
-    "$(nmctl status --json | jq -r '.node | "\(.allocated.guaranteed.vcores) of \(.capacity.vcores)"')" '10 of 8'
-
 # ---- another size of the node -----------------------------------------------------------------------
 
 size_is() { [ "$(of_node '"\(.availMemoryMB + .usedMemoryMB) \(.availableVirtualCores + .usedVirtualCores)"')" = "$1" ]; }
@@ -89,10 +79,35 @@ is 'containers have felt nothing of it' "$(told "$g"), $(told "$o")" \
 # ---- nmd dies, in the middle of it ------------------------------------------------------------------
 
 once() { echo "mb=16&cmd=until+%5b+-e+$place/$1+%5d%3b+do+sleep+.05%3b+done%3b+exit+$2"; } # FILE CODE: ends when it is there
+# It has a file for whoever asks, once the late one is to end.
+slow_port=$(free_port)
+python3 - "$slow_port" "$place/late" <<'END' &
+import http.server, os, sys, time
+
+class Slow(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        while not os.path.exists(sys.argv[2]):
+            time.sleep(0.05)
+        try:
+            self.send_response(200)
+            self.send_header("Content-Length", "8")
+            self.end_headers()
+            self.wfile.write(b"fetched\n")
+        except OSError:  # who asked is dead
+            pass
+
+    def log_message(self, *what):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Slow).serve_forever()
+END
+at_exit "end_process $!"
 late=$(one_more "$(once late 0)")
 away=$(one_more "$(once away 7)")
 check 'two more run' wait_until 30 in_state "$away" RUNNING
 wait_until 30 in_state "$late" RUNNING
+slow=$(one_more "mb=16&cmd=cat+it%3b+exec+sleep+1004&url=http://127.0.0.1:$slow_port/it")
+check 'and one is still fetching a file' wait_until 30 in_state "$slow" LOCALIZING
 process=$(field_of "$g" .pid)
 nmd_kill
 touch "$place/away"
@@ -104,16 +119,21 @@ check 'the end is told' wait_until 30 ended "$away"
 like 'with its code' "$(end_of "$away")" '^7 '
 is 'the others have gone on' "$(field_of "$g" '"\(.pid) \(.state)"')" "$process RUNNING"
 is 'as what they were' "$(told "$o")" 'RUNNING RUNNING GUARANTEED 96 -1000'
+is 'who was fetching does so again' "$(state_of "$slow")" LOCALIZING
 touch "$place/late"
 check 'one ends after that' wait_until 30 ended "$late"
 like 'well' "$(end_of "$late")" '^0 '
+has_it() { [ "$(nmctl logs "$slow")" = fetched ]; }
+check 'and runs with what it has fetched' wait_until 30 has_it
 is 'nobody was taken for lost' "$(light containers | jq -r '[.[] | select(.end // "" | startswith("-100 "))] | length')" 0
 
 # ---- many -------------------------------------------------------------------------------------------
 
-light 'ask?n=46&mb=16&cmd=exec+sleep+1003' >/dev/null
+light 'ask?n=47&mb=16&cmd=exec+sleep+1003' >/dev/null
 run_now() { [ "$(nmctl list --json | jq '[.[] | select(.state == "RUNNING")] | length')" = "$1" ]; } # N
 check 'fifty run' wait_until 60 run_now 50
+is 'which have more vcores than the node, for the ResourceManager goes by memory alone' \
+    "$(nmctl status --json | jq -r '.node | "\(.allocated.guaranteed.vcores) of \(.capacity.vcores)"')" '50 of 8'
 at_least 'nmd is smaller than 12 MiB then' "$((12 << 20))" "$(status_of .node.own.rss_bytes)"
 
 # ---- ends -------------------------------------------------------------------------------------------

@@ -52,10 +52,11 @@ final class LightApp {
         final boolean relax;
         final ExecutionType type;
         final String command;
+        final String url;
         int pending;
 
         Order(Resource size, String host, String rack, String label, boolean relax, ExecutionType type, String command,
-                int pending) {
+                String url, int pending) {
             this.size = size;
             this.host = host;
             this.rack = rack;
@@ -63,6 +64,7 @@ final class LightApp {
             this.relax = relax;
             this.type = type;
             this.command = command;
+            this.url = url;
             this.pending = pending;
         }
     }
@@ -128,9 +130,9 @@ final class LightApp {
     }
 
     synchronized int ask(int n, Resource size, String host, String rack, String label, boolean relax,
-            ExecutionType type, String command) {
+            ExecutionType type, String command, String url) {
         int priority = nextPriority++;
-        Order order = new Order(size, host, rack, label, relax, type, command, n);
+        Order order = new Order(size, host, rack, label, relax, type, command, url, n);
         orders.put(priority, order);
         send(priority, order);
         return priority;
@@ -279,7 +281,7 @@ final class LightApp {
         if (order.command.isEmpty()) {
             cluster.start(c);
         } else {
-            of(c, () -> nodes.start(c, order.command));
+            of(c, () -> nodes.start(c, order.command, order.url));
         }
     }
 

@@ -39,7 +39,7 @@ import org.apache.hadoop.yarn.server.api.ServerRMProxy;
  *                                   containers_cpu=, node_cpu= change what it reports
  *   /nodes                          all nodes and what runs on them
  *   /ask?n=&amp;mb=&amp;vcores=&amp;queue=&amp;app=&amp;label=&amp;host=&amp;strict=    containers, for the application
- *       type=OPPORTUNISTIC; cmd=: on nodes that aren't light ones, which run this in a shell
+ *       type=OPPORTUNISTIC; cmd=: on nodes that aren't light ones, which run this in a shell; url=: beside a file "it"
  *   /containers?queue=&amp;app=         those that an application holds, and what became of others
  *   /state?container=&amp;queue=&amp;app=   one that runs, as its node has it
  *   /end?container=&amp;queue=&amp;app=     its node is asked to end it
@@ -211,7 +211,7 @@ public final class LightCluster {
         LightApp app = app(q);
         int priority = app.ask(q.number("n", 1), Resource.newInstance(q.number("mb", 1024), q.number("vcores", 1)),
                 q.text("host", ""), q.text("rack", "/default-rack"), q.text("label", ""), !q.has("strict"),
-                ExecutionType.valueOf(q.text("type", "GUARANTEED")), q.text("cmd", ""));
+                ExecutionType.valueOf(q.text("type", "GUARANTEED")), q.text("cmd", ""), q.text("url", ""));
         return String.format("{\"app\":\"%s\",\"priority\":%d}", app.id, priority);
     }
 

@@ -2,6 +2,7 @@
 package cluster;
 
 import java.io.IOException;
+import java.net.URI;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
@@ -10,7 +11,11 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.LocalResource;
+import org.apache.hadoop.yarn.api.records.LocalResourceType;
+import org.apache.hadoop.yarn.api.records.LocalResourceVisibility;
 import org.apache.hadoop.yarn.api.records.NMToken;
+import org.apache.hadoop.yarn.api.records.URL;
 import org.apache.hadoop.yarn.client.api.NMClient;
 import org.apache.hadoop.yarn.client.api.NMTokenCache;
 import org.apache.hadoop.yarn.exceptions.YarnException;
@@ -31,10 +36,15 @@ final class RealNodes {
         tokens.setToken(token.getNodeId().toString(), token.getToken());
     }
 
-    /** Runs a shell's command. */
-    void start(Container container, String command) throws IOException, YarnException {
+    /** Runs a shell's command, beside a file "it" that the node fetches if there is a URL. */
+    void start(Container container, String command, String url) throws IOException, YarnException {
         Map<String, String> environment = new HashMap<>();
-        client.startContainer(container, ContainerLaunchContext.newInstance(Collections.emptyMap(), environment,
+        Map<String, LocalResource> resources = new HashMap<>();
+        if (!url.isEmpty()) {
+            resources.put("it", LocalResource.newInstance(URL.fromURI(URI.create(url)), LocalResourceType.FILE,
+                    LocalResourceVisibility.PRIVATE, -1, 0));
+        }
+        client.startContainer(container, ContainerLaunchContext.newInstance(resources, environment,
                 Collections.singletonList("{ " + command + "; } 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"), null, null,
                 null));
     }
