@@ -48,7 +48,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/launch/shuffle-service.c %D%/launch/shuffle-service.h \
 	%D%/launch/text.c %D%/launch/text.h \
 	%D%/launch/user.c %D%/launch/user.h \
-	%D%/launch/variables.c %D%/launch/variables.h \
+	%D%/launch/admin-env.c %D%/launch/admin-env.h %D%/launch/variables.c %D%/launch/variables.h \
 	%D%/manage/kept-keys.c %D%/manage/kept-keys.h \
 	%D%/manage/keyring.c %D%/manage/keyring.h \
 	%D%/manage/manage.c %D%/manage/manage.h \

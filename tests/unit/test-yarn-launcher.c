@@ -78,8 +78,11 @@ static struct nm_yarn_settings *read_settings(struct world *w, const char *more)
                    "<property><name>nmd.yarn.java-version</name><value>17</value></property>"
                    "<property><name>yarn.nodemanager.env-whitelist</name><value>NMD_KEPT,NMD_MISSED</value></property>"
                    "<property><name>yarn.nodemanager.force.path</name><value>/forced</value></property>"
-                   "<property><name>yarn.nodemanager.admin-env</name><value>A=admin,B=$NMD_KEPT,C=$NMD_MISSED</value>"
-                   "</property>%s</configuration>",
+                   "<property><name>yarn.nodemanager.admin-env</name><value>A=admin,B=$NMD_KEPT,"
+                   "C=$NMD_MISSED,D=/d:$A/$NMD_MISSED$NMD_KEPT/$1,E=1,E=2,F=no</value></property>"
+                   "<property><name>yarn.nodemanager.admin-env.F</name><value>x,y=$NMD_KEPT</value></property>"
+                   "<property><name>yarn.nodemanager.admin-env.1</name><value>no name</value></property>%s"
+                   "</configuration>",
                    w->root, w->root, w->root, more);
     assert_int_equal(nm_yarn_settings_new_conf(&c), 0);
     assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), &message), 0);
@@ -374,6 +377,9 @@ static void test_environment(void **state)
     assert_true(has_line(text, "A=own:admin"));
     assert_non_null(strstr(text, "\nPATH=/forced:/"));
     assert_true(has_line(text, "B=kept"));
+    assert_true(has_line(text, "D=/d:own:admin/kept/"));
+    assert_true(has_line(text, "E=1:2"));
+    assert_true(has_line(text, "F=x,y=kept"));
     assert_true(has_line(text, "NMD_KEPT=kept"));
     assert_null(strstr(text, "NMD_MISSED"));
     assert_null(strstr(text, "\nC="));

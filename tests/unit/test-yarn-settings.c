@@ -524,13 +524,37 @@ static void test_json(void **state)
     nm_yarn_settings_free(s);
 }
 
+/* What is called as somebody likes, and comes behind the rest. */
+static void test_variables(void **state)
+{
+    struct nm_yarn_settings *s;
+    unsigned warnings;
+    char *message;
+    json_t *j, *o;
+
+    (void)state;
+    assert_int_equal(read_with("yarn.nodemanager.admin-env.LANG", "a,${yarn.nodemanager.vmem-pmem-ratio}", &s, &message,
+                               &warnings), 0);
+    assert_int_equal(s->n_admin_variables, 1);
+    assert_string_equal(s->admin_variables[0].name, "LANG");
+    j = nm_yarn_settings_to_json(s);
+    assert_int_equal(json_array_size(j), nm_yarn_n_keys + 1);
+    o = json_array_get(j, nm_yarn_n_keys);
+    assert_string_equal(json_string_value(json_object_get(o, "key")), "yarn.nodemanager.admin-env.LANG");
+    assert_string_equal(json_string_value(json_object_get(o, "value")), s->admin_variables[0].value);
+    assert_string_equal(json_string_value(json_object_get(o, "source")), "site.xml");
+    assert_false(json_is_true(json_object_get(o, "is_default")));
+    json_decref(j);
+    nm_yarn_settings_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_several_rms),
         cmocka_unit_test(test_bad_values),
         cmocka_unit_test(test_lists),    cmocka_unit_test(test_sources), cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json),     cmocka_unit_test(test_variables),
         cmocka_unit_test(test_nmds_own_keys),
         cmocka_unit_test(test_all_of_hadoops),
         cmocka_unit_test(test_hadoops_defaults),

@@ -33,6 +33,12 @@ struct nm_yarn_address {
 
 struct nm_config_default;
 
+/* A property whose name is somebody's own. */
+struct nm_yarn_variable {
+    char *name, *value; /* name: without the prefix */
+    char *source;       /* the file that gave it */
+};
+
 /* What they came to. */
 struct nm_yarn_settings {
     struct nm_yarn_address tracker; /* of the resource manager, where there is one only */
@@ -70,6 +76,8 @@ struct nm_yarn_settings {
     /* What they find there. */
     char **env_whitelist;
     char *admin_env, *user_home_dir, *force_path;
+    struct nm_yarn_variable *admin_variables; /* yarn.nodemanager.admin-env.NAME, by their names */
+    size_t n_admin_variables;
     int64_t java_version;             /* 0: what $JAVA_HOME says of itself */
     int64_t cache_target_mib, localizer_threads, localizer_memory_mib;
     json_t *name_nodes, *commands;    /* of nm-localizer's work (sources.h) */

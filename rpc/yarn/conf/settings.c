@@ -12,6 +12,17 @@
 #include "rpc/yarn/conf/value.h"
 
 #define SHOWN_SIZE 120
+#define VARIABLE "yarn.nodemanager.admin-env."
+
+static void free_variables(struct nm_yarn_settings *s)
+{
+    for (size_t i = 0; i < s->n_admin_variables; i++) {
+        free(s->admin_variables[i].name);
+        free(s->admin_variables[i].value);
+        free(s->admin_variables[i].source);
+    }
+    free(s->admin_variables);
+}
 
 struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
 {
@@ -31,6 +42,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
     nm_yarn_trackers_free(s->trackers, s->n_trackers);
     json_decref(s->name_nodes);
     json_decref(s->commands);
+    free_variables(s);
     free(s);
     return NULL;
 }
@@ -71,6 +83,37 @@ static int read_key(const struct nm_yarn_conf *c, size_t i, struct nm_yarn_setti
     return r;
 }
 
+static int read_variable(const struct nm_yarn_conf *c, const struct nm_yarn_property *p, struct nm_yarn_settings *s,
+                         char **ret_message)
+{
+    struct nm_yarn_variable *v = &s->admin_variables[s->n_admin_variables];
+    int r = nm_yarn_conf_expand_or_say(c, p->name, &v->value, ret_message);
+
+    if (r < 0)
+        return r;
+    s->n_admin_variables++;
+    v->name = strdup(p->name + strlen(VARIABLE));
+    v->source = strdup(p->file);
+    return v->name && v->source ? 0 : -ENOMEM;
+}
+
+/* Those of a name that only the files know. */
+static int read_variables(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)
+{
+    int r = 0;
+
+    s->admin_variables = calloc(nm_yarn_conf_count(c) + 1, sizeof *s->admin_variables);
+    if (!s->admin_variables)
+        return -ENOMEM;
+    for (size_t i = 0; r == 0 && i < nm_yarn_conf_count(c); i++) {
+        const struct nm_yarn_property *p = nm_yarn_conf_at(c, i);
+
+        if (p->file && strncmp(p->name, VARIABLE, strlen(VARIABLE)) == 0)
+            r = read_variable(c, p, s, ret_message);
+    }
+    return r;
+}
+
 int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
                           struct nm_yarn_settings **ret, char **ret_message)
 {
@@ -85,6 +128,8 @@ int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, voi
         return -ENOMEM;
     for (size_t i = 0; r == 0 && i < nm_yarn_n_keys; i++)
         r = read_key(c, i, s, ret_message);
+    if (r == 0)
+        r = read_variables(c, s, ret_message);
     if (r == 0)
         r = nm_yarn_rules_check(c, warn, userdata, ret_message);
     if (r == 0 && s->ha)
@@ -111,23 +156,42 @@ int nm_yarn_settings_load(const char *dir, nm_yarn_warn_t warn, void *userdata, 
 
 /* ---- for people --------------------------------------------------------------------------- */
 
+static int add_row(json_t *array, const char *key, const char *value, const char *fallback, const char *allowed,
+                   const char *meaning, const char *source)
+{
+    return json_array_append_new(
+        array, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:n, s:n}", "section", "yarn", "key", key,
+                         "value", value, "default", fallback, "allowed", allowed, "meaning", meaning, "is_default",
+                         !source, "applied_by", "restart", "source", source ?: "default", "in_force", "why"));
+}
+
+static int add_variable(json_t *array, const struct nm_yarn_variable *v)
+{
+    _cleanup_free_ char *key = NULL;
+
+    if (asprintf(&key, VARIABLE "%s", v->name) < 0)
+        return -1;
+    return add_row(array, key, v->value, "", "text", "A variable that all containers find in their environment.",
+                   v->source);
+}
+
 json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s)
 {
     json_t *array = json_array();
+    int r = array ? 0 : -1;
 
-    for (size_t i = 0; array && i < nm_yarn_n_keys; i++) {
+    for (size_t i = 0; r == 0 && i < nm_yarn_n_keys; i++) {
         const struct nm_yarn_key *k = &nm_yarn_keys[i];
         char what[80];
-        json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:n, s:n}", "section", "yarn", "key",
-                              k->name, "value", s->values[i], "default", k->fallback, "allowed",
-                              nm_yarn_value_allowed(k, what, sizeof what), "meaning", k->meaning, "is_default",
-                              !s->sources[i], "applied_by", "restart", "source", s->sources[i] ?: "default",
-                              "in_force", "why");
 
-        if (!o || json_array_append_new(array, o) < 0) {
-            json_decref(array);
-            return NULL;
-        }
+        r = add_row(array, k->name, s->values[i], k->fallback, nm_yarn_value_allowed(k, what, sizeof what), k->meaning,
+                    s->sources[i]);
+    }
+    for (size_t i = 0; r == 0 && i < s->n_admin_variables; i++)
+        r = add_variable(array, &s->admin_variables[i]);
+    if (r < 0) {
+        json_decref(array);
+        return NULL;
     }
     return array;
 }

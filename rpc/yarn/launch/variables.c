@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 
+#include "rpc/yarn/launch/admin-env.h"
 #include "rpc/yarn/launch/text.h"
 #include "util/parse.h"
 
@@ -122,59 +123,10 @@ static int put_asked(const Yarn__LaunchContext *c, struct nm_arena *a, size_t ro
     return 0;
 }
 
-/* Of two with the same name the later counts, as in a shell. */
-static struct nm_yarn_env *find(struct nm_yarn_env *env, size_t n, const char *name)
-{
-    while (n-- > 0)
-        if (nm_streq(env[n].name, name))
-            return &env[n];
-    return NULL;
-}
-
-/* $NAME at its front is a variable of the application's or else of nmd's; of other places where it could stand Hadoop
- * makes nothing else. */
-static const char *administrators(struct nm_yarn_env *env, size_t n, const char *value)
-{
-    const struct nm_yarn_env *asked;
-
-    if (*value != '$')
-        return value;
-    asked = find(env, n, value + 1);
-    return asked ? asked->value : getenv(value + 1) ?: "";
-}
-
-/* As Hadoop's Apps.setEnvFromInputString() has it: what an application has set is kept, and added to. */
-static int put_administrators(const char *text, struct nm_arena *a, struct nm_yarn_env *env, size_t *n)
-{
-    for (const char *p = text; *p; p += *p == ',') {
-        size_t size = strcspn(p, ",");
-        char *name = nm_yarn_print(a, "%.*s", (int)size, p), *equals = name ? strchr(name, '=') : NULL;
-        struct nm_yarn_env *there;
-        const char *value;
-
-        if (!name)
-            return -ENOMEM;
-        p += size;
-        if (!equals)
-            continue;
-        *equals = '\0';
-        name += strspn(name, " \t");
-        value = administrators(env, *n, equals + 1);
-        if (!*value || !nm_yarn_env_is_name(name))
-            continue;
-        there = find(env, *n, name);
-        if (!there)
-            env[(*n)++] = (struct nm_yarn_env){name, value};
-        else if (!nm_streq(there->value, value) && !(there->value = nm_yarn_print(a, "%s:%s", there->value, value)))
-            return -ENOMEM;
-    }
-    return 0;
-}
-
 /* The administrator's directories come first; $PATH is what the shell begins with. */
 static int force_path(const char *dirs, struct nm_arena *a, struct nm_yarn_env *env, size_t *n)
 {
-    struct nm_yarn_env *there = find(env, *n, "PATH");
+    struct nm_yarn_env *there = nm_yarn_env_find(env, *n, "PATH");
     const char *value = nm_yarn_print(a, "%s:%s", dirs, there && *there->value ? there->value : "$PATH");
 
     if (!*dirs)
@@ -186,15 +138,6 @@ static int force_path(const char *dirs, struct nm_arena *a, struct nm_yarn_env *
     else
         env[(*n)++] = (struct nm_yarn_env){"PATH", value};
     return 0;
-}
-
-static size_t count(const char *text, char c)
-{
-    size_t n = 0;
-
-    for (; *text; text++)
-        n += *text == c;
-    return n;
 }
 
 static int put_inherited(const struct nm_yarn_settings *s, struct nm_arena *a, struct nm_yarn_launch *l)
@@ -249,9 +192,9 @@ int nm_yarn_variables(const struct nm_yarn_surroundings *s, const struct nm_yarn
     if (r == 0)
         r = put_node(s, t, arena, work, &l);
     if (r == 0)
-        r = put_asked(t->context, arena, count(s->settings->admin_env, ',') + 2, &asked, &l.n_asked);
+        r = put_asked(t->context, arena, nm_yarn_admin_env_room(s->settings) + 1, &asked, &l.n_asked);
     if (r == 0)
-        r = put_administrators(s->settings->admin_env, arena, asked, &l.n_asked);
+        r = nm_yarn_admin_env_put(s->settings, arena, asked, &l.n_asked);
     if (r == 0)
         r = force_path(s->settings->force_path, arena, asked, &l.n_asked);
     if (r == 0)
