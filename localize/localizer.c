@@ -24,7 +24,9 @@ struct nm_localizer_ask {
     struct nm_localizer *localizer;
     struct nm_localizer_listener listener;
     uint64_t *ids;
+    uint8_t *found; /* NM_CACHE_E_*, as each was when it was asked for */
     size_t n;
+    uint64_t asked_usec;
     char *message; /* why it failed */
     bool has_failed, has_ended;
 };
@@ -280,6 +282,7 @@ static int ask_for(struct nm_localizer_ask *ask, const struct nm_localizer_user 
     r = nm_cache_ask(l->cache, &key, nm_now_usec(), &id);
     if (r < 0)
         return r;
+    ask->found[ask->n] = (uint8_t)r;
     ask->ids[ask->n++] = id;
     if (r == NM_CACHE_E_READY)
         (void)nm_cache_file_touch(l->state_fd, id, nm_now_usec());
@@ -316,10 +319,14 @@ static int new_ask(struct nm_localizer *l, size_t n, const struct nm_localizer_l
     if (!ask)
         return -ENOMEM;
     ask->ids = calloc(n + 1, sizeof *ask->ids);
-    if (!ask->ids) {
+    ask->found = calloc(n + 1, sizeof *ask->found);
+    if (!ask->ids || !ask->found) {
+        free(ask->ids);
+        free(ask->found);
         free(ask);
         return -ENOMEM;
     }
+    ask->asked_usec = nm_now_usec();
     ask->localizer = l;
     ask->listener = *listener;
     TAILQ_INSERT_TAIL(&l->asks, ask, link);
@@ -379,6 +386,7 @@ struct nm_localizer_ask *nm_localizer_ask_free(struct nm_localizer_ask *ask)
     nm_batches_give_up(l->batches, is_wanted);
     (void)begin_turn(l);
     free(ask->ids);
+    free(ask->found);
     free(ask->message);
     free(ask);
     return NULL;
@@ -388,6 +396,33 @@ char *nm_localizer_target(const struct nm_localizer_ask *ask, size_t i)
 {
     assert(i < ask->n);
     return nm_layout_target(ask->localizer->local_dir, nm_cache_find(ask->localizer->cache, ask->ids[i]));
+}
+
+static bool is_among(const uint64_t *ids, size_t n, uint64_t id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] == id)
+            return true;
+    return false;
+}
+
+/* One that was asked for under two names is one resource; what was new then is no second one. */
+void nm_localizer_count(const struct nm_localizer_ask *ask, struct nm_localizer_counts *ret)
+{
+    *ret = (struct nm_localizer_counts){.usec = nm_sub_u64(nm_now_usec(), ask->asked_usec)};
+    for (size_t i = 0; i < ask->n; i++) {
+        const uint64_t bytes = nm_cache_find(ask->localizer->cache, ask->ids[i])->bytes;
+
+        if (ask->found[i] != NM_CACHE_E_NEW && is_among(ask->ids, i, ask->ids[i]))
+            continue;
+        if (ask->found[i] == NM_CACHE_E_READY) {
+            ret->n_cached++;
+            ret->cached_bytes += bytes;
+        } else {
+            ret->n_fetched++;
+            ret->fetched_bytes += bytes;
+        }
+    }
 }
 
 bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i)

@@ -77,6 +77,13 @@ NM_DEFINE_CLEANUP(struct nm_localizer_ask *, nm_localizer_ask_free)
 /* The directory in which the resource of that place in the list stands, for the caller to free; NULL: no memory. */
 char *nm_localizer_target(const struct nm_localizer_ask *ask, size_t i);
 
+/* What became of the resources that were asked for, each once: what had to be fetched, for this ask or for one that was
+ * before it and still waited, and what was there by then. usec: since they were asked for. */
+struct nm_localizer_counts {
+    uint64_t fetched_bytes, cached_bytes, n_fetched, n_cached, usec;
+};
+void nm_localizer_count(const struct nm_localizer_ask *ask, struct nm_localizer_counts *ret);
+
 /* Is it there already? */
 bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i);
 

@@ -232,6 +232,35 @@ static void test_one_fetch_for_all(void **state)
     give_back(&c);
 }
 
+/* Whoever waits for another's fetch has it fetched; a name that comes twice is one resource. */
+static void test_counts(void **state)
+{
+    static const char *const uris[] = {"x:f-10", "x:g-20", "x:f-10"};
+    struct nm_localizer_counts n;
+    struct world *w = *state;
+    struct owner a, b = {0}, c;
+
+    ask(w, &a, "x:f-10");
+    assert_int_equal(try_ask(w, &b, NM_VISIBILITY_PRIVATE, uris, 3), 0);
+    RUN_UNTIL(w, a.ended && b.ended);
+    ask(w, &c, "x:f-10");
+    RUN_UNTIL(w, c.ended);
+    nm_localizer_count(b.ask, &n);
+    assert_int_equal(n.n_fetched, 2);
+    assert_int_equal(n.fetched_bytes, 30);
+    assert_int_equal(n.n_cached, 0);
+    assert_int_equal(n.cached_bytes, 0);
+    assert_true(n.usec >= 300 * NM_USEC_PER_MSEC); /* its command takes so long */
+    nm_localizer_count(c.ask, &n);
+    assert_int_equal(n.n_fetched, 0);
+    assert_int_equal(n.fetched_bytes, 0);
+    assert_int_equal(n.n_cached, 1);
+    assert_int_equal(n.cached_bytes, 10);
+    give_back(&a);
+    give_back(&b);
+    give_back(&c);
+}
+
 static void test_visibilities(void **state)
 {
     static const char *const uris[] = {"x:f-10", "x:g-20"};
@@ -424,7 +453,7 @@ static void test_restart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_one_fetch_for_all), TEST(test_visibilities), TEST(test_failure), TEST(test_no_ask),
+        TEST(test_one_fetch_for_all), TEST(test_counts), TEST(test_visibilities), TEST(test_failure), TEST(test_no_ask),
         TEST(test_least_recently_used_goes), TEST(test_given_up), TEST(test_line),
         TEST(test_another_account), TEST(test_restart),
     };

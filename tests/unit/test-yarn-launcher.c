@@ -395,6 +395,42 @@ static void test_environment(void **state)
     give_back(&o);
 }
 
+/* What a master sends for its containers is theirs: to the byte, whatever it is, and read by nobody here. */
+static void test_tokens(void **state)
+{
+    static uint8_t tokens[] = {'H', 'D', 'T', 'S', 0, 1, 4, 'a', '\n', 0, '\'', 0xff, '"', '$', 'x', 0, 1, 0x8f};
+    struct world *w = *state;
+    struct owner o;
+
+    set_command(w, "od -An -v -tx1 \\$HADOOP_TOKEN_FILE_LOCATION >tokens");
+    w->context.tokens = (ProtobufCBinaryData){sizeof tokens, tokens};
+    prepare_all(w, &o);
+    assert_int_equal(o.result, 0);
+    assert_int_equal(run(w), 0);
+    assert_string_equal(text_of(w, WORK_DIR "/tokens"), " 48 44 54 53 00 01 04 61 0a 00 27 ff 22 24 78 00\n"
+                                                        " 01 8f\n");
+    give_back(&o);
+}
+
+/* What was fetched, and what was there: for a task's counters. */
+static void test_localization_counters(void **state)
+{
+    struct world *w = *state;
+    struct owner first, o;
+
+    add_file(w, "a", "a", "four", 2);
+    set_command(w, "env >env");
+    prepare_all(w, &first);
+    assert_int_equal(run(w), 0);
+    assert_non_null(strstr(text_of(w, WORK_DIR "/env"), "\nLOCALIZATION_COUNTERS=4,0,1,0,"));
+    add_file(w, "b", "b", "seven..", 2);
+    prepare_all(w, &o);
+    assert_int_equal(run(w), 0);
+    assert_non_null(strstr(text_of(w, WORK_DIR "/env"), "\nLOCALIZATION_COUNTERS=7,4,1,1,"));
+    give_back(&o);
+    give_back(&first);
+}
+
 /* Into one that runs: new ones, and others in the place of what was there. */
 static void test_more_resources(void **state)
 {
@@ -735,6 +771,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_ready, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_environment, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tokens, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_localization_counters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_more_resources, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hostile_user, set_up, tear_down),

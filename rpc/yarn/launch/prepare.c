@@ -116,10 +116,21 @@ static int make_links(struct nm_yarn_preparation *p, struct nm_yarn_launch *l)
     return 0;
 }
 
+/* In the order of MapReduce's counters LOCALIZED_*, which tasks set from it: bytes that were fetched and that were
+ * there, files likewise, milliseconds. */
+static const char *count_resources(struct nm_yarn_preparation *p)
+{
+    struct nm_localizer_counts c;
+
+    nm_localizer_count(p->ask, &c);
+    return nm_yarn_print(&p->arena, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, c.fetched_bytes,
+                         c.cached_bytes, c.n_fetched, c.n_cached, c.usec / NM_USEC_PER_MSEC);
+}
+
 static int make_script(struct nm_yarn_preparation *p, char **ret, char **ret_message)
 {
     const struct nm_yarn_surroundings s = {p->launcher->params.settings, &p->launcher->local, &p->launcher->log,
-                                           p->launcher->java_version};
+                                           p->launcher->java_version, count_resources(p)};
     struct nm_yarn_launch launch;
     int r = nm_yarn_variables(&s, &p->task, &p->arena, &launch, ret_message);
 

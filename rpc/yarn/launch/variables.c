@@ -94,7 +94,7 @@ static int put_node(const struct nm_yarn_surroundings *s, const struct nm_yarn_t
     if (r == 0)
         r = add(env, &n, "LOGNAME", t->submitter);
     if (r == 0)
-        r = add(env, &n, "LOCALIZATION_COUNTERS", "0,0,0,0,0"); /* for the timeline, which nmd doesn't tell anything */
+        r = add(env, &n, "LOCALIZATION_COUNTERS", s->counters);
     if (r == 0)
         r = add(env, &n, "JVM_PID", "$$");
     if (r == 0)

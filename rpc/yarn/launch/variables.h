@@ -11,6 +11,7 @@ struct nm_yarn_surroundings {
     const struct nm_yarn_settings *settings;
     const struct nm_yarn_dirs *local, *log;
     int64_t java_version;
+    const char *counters; /* LOCALIZATION_COUNTERS */
 };
 
 /* Fills in markers, environment and command; all of it is in the arena, or was there before. -EINVAL and *ret_message:
