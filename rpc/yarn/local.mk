@@ -60,6 +60,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/node/exit-code.c %D%/node/exit-code.h \
 	%D%/node/item.c %D%/node/item.h \
 	%D%/node/node.c %D%/node/node.h \
+	%D%/node/node-again.c \
 	%D%/node/node-change.c \
 	%D%/node/node-end.c \
 	%D%/node/node-prepare.c \

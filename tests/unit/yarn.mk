@@ -2,7 +2,7 @@
 yarn_tests = test-yarn-conf test-yarn-ids test-yarn-launch test-yarn-launcher
 yarn_tests += test-yarn-kept test-yarn-manage test-yarn-token
 yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
-yarn_tests += test-yarn-exit test-yarn-node
+yarn_tests += test-yarn-exit test-yarn-node test-yarn-again
 yarn_tests += test-yarn-launch-parts test-yarn-shuffle
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
@@ -69,3 +69,9 @@ test_yarn_node_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_yarn_node_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_node_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
 EXTRA_test_yarn_node_DEPENDENCIES = nm-shim$(EXEEXT)
+
+test_yarn_again_SOURCES = %D%/test-yarn-again.c %D%/yarn-tokens.h $(manager_world)
+test_yarn_again_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_yarn_again_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_again_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
+EXTRA_test_yarn_again_DEPENDENCIES = nm-shim$(EXEEXT)

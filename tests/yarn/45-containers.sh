@@ -136,6 +136,45 @@ is 'which have more vcores than the node, for the ResourceManager goes by memory
     "$(nmctl status --json | jq -r '.node | "\(.allocated.guaranteed.vcores) of \(.capacity.vcores)"')" '50 of 8'
 at_least 'nmd is smaller than 12 MiB then' "$((12 << 20))" "$(status_of .node.own.rss_bytes)"
 
+# ---- what services ask for -------------------------------------------------------------------------
+
+work_of() { echo "$place"/local/usercache/*/appcache/"$app/$1"; } # ID
+runs() { { tr '\n' ' ' <"$(work_of "$r")/runs"; } 2>/dev/null; }
+ran() { [ "$(runs)" = "$1" ] && [ "$(told "$r")" = 'RUNNING RUNNING GUARANTEED 32 -1000' ]; } # WORDS
+said() { light "state?container=$r" | jq -r .said; }
+says() { [[ $(said) == *"$1"* ]]; } # WORDS
+is_there() { [ "$(cat "$(work_of "$r")/$1" 2>/dev/null)" = "$2" ]; } # FILE CONTENT
+echo two >"$place/two"
+echo more >"$place/more"
+chmod 644 "$place/two" "$place/more"
+r=$(one_more 'mb=32&cmd=echo+one+%3e%3eruns%3b+exec+sleep+1021')
+check 'one that is going to run again runs' wait_until 30 ran 'one '
+first=$(field_of "$r" .pid)
+light "restart?container=$r" >/dev/null
+check 'restarted, it runs the same once more, in its directory' wait_until 30 ran 'one one '
+check 'as another process' [ "$(field_of "$r" .pid)" != "$first" ]
+like 'its master is told' "$(said)" 'Container will be Restarted'
+like 'and so is nmctl' "$(nmctl explain "$r")" 'run of'
+light "localize?container=$r&file=$place/more" >/dev/null
+check 'a file is fetched for it while it runs' wait_until 30 is_there more more
+light "reinit?container=$r&cmd=cat+two+%3e%3eruns%3b+exec+sleep+1022&file=$place/two" >/dev/null
+check 're-initialized, it runs another command with another file' wait_until 30 ran 'one one two '
+light "rollback?container=$r" >/dev/null
+check 'rolled back, the former one' wait_until 30 ran 'one one two one '
+like 'once' "$(light "rollback?container=$r" 2>&1)" 'Nothing to rollback to !!'
+light "reinit?container=$r&cmd=echo+bad+%3e%3eruns%3b+exit+7" >/dev/null
+check 'what fails before it is committed is rolled back by itself' wait_until 30 ran 'one one two one bad one '
+like 'which its master is told' "$(said)" 'Auto Rolled-Back'
+light "reinit?container=$r&cmd=true&file=$place/none" >/dev/null
+check 'what cannot be fetched changes nothing' wait_until 30 says 'aborting re-initialization'
+is 'it goes on' "$(runs)" 'one one two one bad one '
+light "reinit?container=$r&cmd=echo+three+%3e%3eruns%3b+exec+sleep+1023" >/dev/null
+check 'and once more it is re-initialized' wait_until 30 ran 'one one two one bad one three '
+light "commit?container=$r" >/dev/null
+like 'committed, there is no way back' "$(light "rollback?container=$r" 2>&1)" 'Nothing to rollback to !!'
+light "end?container=$r" >/dev/null
+check 'and it is stopped as any other' wait_until 30 ended "$r"
+
 # ---- ends -------------------------------------------------------------------------------------------
 
 f=$(one_more 'mb=32&cmd=echo+it+is+broken+%3e%262%3b+exit+3')

@@ -358,6 +358,52 @@ def try_orders():
     fact("does nothing", cluster.state(2), "2 -1000")
 
 
+def try_services():
+    again = "[ -e once ] && exit 21; touch once; exec sleep 600"
+    users = os.stat("/etc/passwd")
+    there = message(1, message(1, "users") + message(2, message(1, message(1, "file") + message(4, "/etc/passwd")) +
+                    number(2, users.st_size) + number(3, users.st_mtime_ns // 1000000) + number(4, 2) + number(5, 3)))
+    reads = "grep -q nobody users && exit 33; exit 5"
+
+    def runs(n, what=context(again)):
+        fact(f"{n} is started", start(container_token(n), what=what), f"{n}; ")
+        return within(20, lambda: cluster.statuses.get(n, {}).get(8) == 2) and cluster.wait_beats()
+
+    def ends(n, code, name):
+        fact(name, within(20, lambda: n in cluster.ends) and cluster.ends[n], code)
+        cluster.orders.append(message(9, container(n)))
+
+    def reinit(n, what, commit):
+        return ask("reInitializeContainer", message(1, container(n)) + message(2, what) + number(3, commit))
+
+    def is_there(n):
+        answer = ask("getLocalizationStatuses", message(1, container(n)))
+        return fields(fields(every(answer, 1)[0])[2]).get(2) == 2
+
+    runs(40)
+    fact("what isn't there isn't restarted", ask("restartContainer", container(98)), "YarnException")
+    fact("nor is there a way back", ask("rollbackLastReInitialization", container(40)), "YarnException")
+    fact("one is restarted", ask("restartContainer", container(40)), b"")
+    ends(40, 21, "and finds what it left in its directory")
+    runs(41)
+    fact("one is re-initialized", reinit(41, context(reads, there), 1), b"")
+    ends(41, 33, "with another command and another file")
+    runs(42)
+    fact("one is re-initialized with what fails", reinit(42, context("exit 7"), 0), b"")
+    ends(42, 21, "and rolled back by itself")
+    runs(43)
+    fact("one is re-initialized with what runs", reinit(43, context("exec sleep 600"), 0), b"")
+    fact("and rolled back when it does",
+         within(20, lambda: ask("rollbackLastReInitialization", container(43)) == b""), True)
+    ends(43, 21, "to what it ran")
+    runs(44, context("[ -e once ] || { touch once; exec sleep 600; }; " + reads))
+    fact("a file comes while one runs", ask("localize", message(1, container(44)) + there.replace(b"\x0a", b"\x12", 1)),
+         b"")
+    fact("as it is told", within(20, lambda: is_there(44)), True)
+    fact("that is restarted", ask("restartContainer", container(44)), b"")
+    ends(44, 33, "and has it still")
+
+
 def try_resync():
     cluster.slow, cluster.resync, cluster.rm = True, True, CLUSTER + 1
     before = cluster.registrations
@@ -455,8 +501,8 @@ cluster = Cluster()
 server = Server(("127.0.0.1", rm_port), Tracker)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 fact("the node registers", within(30, lambda: cluster.heartbeats > 2), True)
-for attack in (try_tokens, try_bits, try_bearers, try_keys, try_orders, try_resync, try_contexts, try_connections,
-               try_crowd):
+for attack in (try_tokens, try_bits, try_bearers, try_keys, try_orders, try_services, try_resync, try_contexts,
+               try_connections, try_crowd):
     try:
         attack()
     except Exception as error:  # a fact as well: the others are still to be found

@@ -133,8 +133,7 @@ static void say_reason(const struct nm_container *c, FILE *out)
         fprintf(out, "%s\n", c->message);
 }
 
-/* "[2026-11-23 12:00:00.000]", by the node's own clock as Hadoop's. */
-static void put_time(uint64_t realtime_usec, FILE *out)
+void nm_yarn_put_time(uint64_t realtime_usec, FILE *out)
 {
     time_t sec = (time_t)(realtime_usec / NM_USEC_PER_SEC);
     char text[32];
@@ -147,11 +146,11 @@ static void put_time(uint64_t realtime_usec, FILE *out)
 static void put_all(const struct nm_container *c, const char *last_words, FILE *out)
 {
     if (c->exit_reason != NM_EXIT_EXITED || *c->message) {
-        put_time(c->finished_realtime_usec, out);
+        nm_yarn_put_time(c->finished_realtime_usec, out);
         say_reason(c, out);
     }
     if (c->exit_code > 0) {
-        put_time(c->finished_realtime_usec, out);
+        nm_yarn_put_time(c->finished_realtime_usec, out);
         fprintf(out, "Container exited with a non-zero exit code %d.\n", c->exit_code);
     }
     fputs(last_words, out);

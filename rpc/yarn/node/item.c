@@ -55,13 +55,74 @@ void nm_yarn_items_init(struct nm_yarn_items *all)
     all->last = &all->first;
 }
 
+struct nm_yarn_held *nm_yarn_held_free(struct nm_yarn_held *kept)
+{
+    if (!kept)
+        return NULL;
+    nm_arena_done(&kept->arena);
+    free(kept);
+    return NULL;
+}
+
+int nm_yarn_held_new(struct nm_bytes blob, struct nm_yarn_held **ret)
+{
+    _cleanup_(nm_yarn_held_freep) struct nm_yarn_held *k = calloc(1, sizeof *k);
+
+    if (!k)
+        return -ENOMEM;
+    nm_arena_init(&k->arena, nm_arena_limit(blob.size), NULL);
+    k->record = (const Yarn__Record *)nm_arena_unpack(&k->arena, &yarn__record__descriptor, blob);
+    if (!k->record || !k->record->has_identifier || !k->record->context)
+        return -EBADMSG;
+    *ret = STEAL_PTR(k);
+    return 0;
+}
+
+void nm_yarn_item_take_record(struct nm_yarn_item *item, struct nm_yarn_held *kept)
+{
+    kept->next = item->records;
+    item->records = kept;
+    item->record = kept->record;
+}
+
+void nm_yarn_item_drop_records(struct nm_yarn_item *item)
+{
+    struct nm_yarn_held *older = item->records->next;
+
+    item->records->next = NULL;
+    while (older) {
+        struct nm_yarn_held *k = older;
+
+        older = k->next;
+        nm_yarn_held_free(k);
+    }
+}
+
+void nm_yarn_item_drop_extras(struct nm_yarn_item *item)
+{
+    while (item->extras) {
+        struct nm_yarn_extra *e = item->extras;
+
+        item->extras = e->next;
+        nm_yarn_preparation_free(e->preparation);
+        nm_arena_done(&e->arena);
+        free(e);
+    }
+    item->n_extras = 0;
+    item->reinit = NULL;
+}
+
 static struct nm_yarn_item *item_free(struct nm_yarn_item *i)
 {
     if (!i)
         return NULL;
     nm_yarn_preparation_free(i->preparation);
+    nm_yarn_item_drop_extras(i);
     nm_arena_done(&i->token_arena);
-    nm_arena_done(&i->record_arena);
+    if (i->records)
+        nm_yarn_item_drop_records(i);
+    nm_yarn_held_free(i->records);
+    free(i->said);
     free(i->diagnostics);
     free(i);
     return NULL;
@@ -96,10 +157,12 @@ int nm_yarn_item_set_token(struct nm_yarn_item *item, struct nm_bytes identifier
 
 static int unpack(struct nm_yarn_item *i, struct nm_bytes blob)
 {
-    nm_arena_init(&i->record_arena, nm_arena_limit(blob.size), NULL);
-    i->record = (const Yarn__Record *)nm_arena_unpack(&i->record_arena, &yarn__record__descriptor, blob);
-    if (!i->record || !i->record->has_identifier || !i->record->context)
-        return -EBADMSG;
+    struct nm_yarn_held *kept;
+    int r = nm_yarn_held_new(blob, &kept);
+
+    if (r < 0)
+        return r;
+    nm_yarn_item_take_record(i, kept);
     i->increased = i->record->increased;
     return nm_yarn_item_set_token(i, (struct nm_bytes){i->record->identifier.data, i->record->identifier.len});
 }

@@ -20,20 +20,43 @@ struct nm_yarn_app {
     struct nm_yarn_app *next;
 };
 
+/* A record; one that was replaced lasts for as long as preparations may point to it. */
+struct nm_yarn_held {
+    struct nm_arena arena;
+    const Yarn__Record *record;
+    struct nm_yarn_held *next; /* older */
+};
+
+/* Resources for a container that runs: more of them, or those of what it is to be re-initialized with. */
+struct nm_yarn_extra {
+    struct nm_yarn_item *item;
+    struct nm_arena arena;
+    const Yarn__LaunchContext *context; /* what was asked for */
+    struct nm_yarn_preparation *preparation;
+    bool auto_commit;
+    struct nm_yarn_extra *next; /* that was asked for before */
+};
+
 struct nm_yarn_item {
     struct nm_yarn_node *node;
     struct nm_yarn_container_id id;
     char text[NM_YARN_ID_SIZE];
     struct nm_yarn_app *app;
-    /* The blob, unpacked: what is launched, and where. It lasts, since a preparation points to it. */
-    const Yarn__Record *record;
-    struct nm_arena record_arena;
+    /* The blob, unpacked: what is launched, and where. */
+    const Yarn__Record *record; /* the newest of ... */
+    struct nm_yarn_held *records;
     /* Of the newest token, whose identifier is in the record or has come since. */
     const Hadoop__ContainerTokenIdentifier *token;
     struct nm_arena token_arena;
     bool increased;       /* it has grown, and the ResourceManager wasn't told yet */
     bool increase_told;   /* that is in the heartbeat that is on its way */
     struct nm_yarn_preparation *preparation;
+    const Yarn__LaunchContext *prepared; /* what that is of */
+    struct nm_yarn_extra *extras;
+    size_t n_extras;
+    const struct nm_yarn_extra *reinit; /* that one decides what it runs next */
+    bool again;           /* it is being ended to run again, and doesn't yet */
+    char *said;           /* of all that, by the node; NULL: nothing */
     bool completed;
     bool ended_early;     /* the manager never had it */
     int32_t exit_status;  /* once it is completed */
@@ -72,6 +95,15 @@ void nm_yarn_items_remove(struct nm_yarn_items *all, struct nm_yarn_item *item);
 void nm_yarn_items_drop_app(struct nm_yarn_items *all, struct nm_yarn_app *app);
 
 enum nm_execution_type nm_yarn_token_type(const Hadoop__ContainerTokenIdentifier *token);
+
+/* A record that may take the place of the one that it has, and does. The first: -EBADMSG, -ENOMEM. */
+int nm_yarn_held_new(struct nm_bytes blob, struct nm_yarn_held **ret);
+void nm_yarn_item_take_record(struct nm_yarn_item *item, struct nm_yarn_held *kept);
+struct nm_yarn_held *nm_yarn_held_free(struct nm_yarn_held *kept);
+NM_DEFINE_CLEANUP(struct nm_yarn_held *, nm_yarn_held_free)
+/* Whatever points to an older record, or to an extra, has gone or goes with them. */
+void nm_yarn_item_drop_extras(struct nm_yarn_item *item);
+void nm_yarn_item_drop_records(struct nm_yarn_item *item);
 
 /* In the place of the token that it has. -EBADMSG: it isn't one. */
 int nm_yarn_item_set_token(struct nm_yarn_item *item, struct nm_bytes identifier);

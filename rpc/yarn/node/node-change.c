@@ -15,25 +15,6 @@ static int refuse(struct nm_exception *why, const char *sentence)
     return NM_YARN_REFUSED;
 }
 
-/* One that lives; or else it is refused. */
-static int find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_item **ret,
-                     struct nm_exception *why)
-{
-    struct nm_yarn_container_id number = nm_yarn_container_of(id);
-    struct nm_yarn_item *i = nm_yarn_items_find(&n->items, &number);
-    char text[NM_YARN_ID_SIZE];
-
-    (void)nm_yarn_container_id_format(&number, text);
-    if (!i)
-        return nm_yarn_refuse_unknown(n, text, why);
-    if (i->completed) {
-        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "Container %s has completed already.", text);
-        return NM_YARN_REFUSED;
-    }
-    *ret = i;
-    return 0;
-}
-
 /* ---- another size or type ----------------------------------------------------------------- */
 
 static bool same_size(const Hadoop__Resource *a, const Hadoop__Resource *b)
@@ -79,7 +60,7 @@ int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
 {
     struct nm_problem problem = {0};
     struct nm_yarn_item *i;
-    int r = find_live(n, token->container, &i, why);
+    int r = nm_yarn_find_live(n, token->container, &i, why);
 
     if (r != 0)
         return r;
@@ -133,80 +114,4 @@ int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, i
         r = nm_manager_signal(n->p.manager, NM_YARN_OWNER, i->text, command == THREAD_DUMP ? SIGQUIT : SIGTERM,
                               &problem);
     return NM_MIN(r, 0);
-}
-
-/* ---- what YARN's services ask for --------------------------------------------------------- */
-
-#define NOT_HERE "This node doesn't change what a container runs once it has been started."
-
-int nm_yarn_node_localize(struct nm_yarn_node *n, const Yarn__LocalizeRequest *r, struct nm_exception *why)
-{
-    struct nm_yarn_item *i;
-    int found = find_live(n, r->id, &i, why);
-
-    return found != 0 ? found : refuse(why, "This node doesn't localize for containers that have been started.");
-}
-
-int nm_yarn_node_localization(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_arena *arena,
-                              Yarn__ContainerLocalization **ret, struct nm_exception *why)
-{
-    const Yarn__LaunchContext *context;
-    Yarn__ContainerLocalization *all;
-    struct nm_yarn_item *i;
-    int r = find_live(n, id, &i, why);
-
-    if (r != 0)
-        return r;
-    context = i->record->context;
-    all = nm_arena_alloc(arena, sizeof *all);
-    if (!all)
-        return -ENOMEM;
-    *all = (Yarn__ContainerLocalization)YARN__CONTAINER_LOCALIZATION__INIT;
-    all->id = (Hadoop__ContainerId *)(uintptr_t)id;
-    all->statuses = nm_arena_alloc(arena, (context->n_resources + 1) * sizeof *all->statuses);
-    if (!all->statuses)
-        return -ENOMEM;
-    for (size_t k = 0; k < context->n_resources; k++) {
-        Yarn__LocalizationStatus *s = nm_arena_alloc(arena, sizeof *s);
-        const char *message = NULL;
-
-        if (!s)
-            return -ENOMEM;
-        *s = (Yarn__LocalizationStatus)YARN__LOCALIZATION_STATUS__INIT;
-        s->key = context->resources[k]->key;
-        s->has_state = 1;
-        s->state = i->preparation ? nm_yarn_preparation_state(i->preparation, k, &message) : 1;
-        s->diagnostics = (char *)(uintptr_t)message;
-        all->statuses[all->n_statuses++] = s;
-    }
-    *ret = all;
-    return 0;
-}
-
-static int refuse_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why)
-{
-    struct nm_yarn_item *i;
-    int r = find_live(n, id, &i, why);
-
-    return r != 0 ? r : refuse(why, NOT_HERE);
-}
-
-int nm_yarn_node_restart(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why)
-{
-    return refuse_live(n, id, why);
-}
-
-int nm_yarn_node_reinitialize(struct nm_yarn_node *n, const Yarn__ReinitializeRequest *r, struct nm_exception *why)
-{
-    return refuse_live(n, r->id, why);
-}
-
-int nm_yarn_node_roll_back(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why)
-{
-    return refuse_live(n, id, why);
-}
-
-int nm_yarn_node_commit(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why)
-{
-    return refuse_live(n, id, why);
 }

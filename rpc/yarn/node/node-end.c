@@ -29,6 +29,7 @@ const struct nm_container *nm_yarn_item_container(const struct nm_yarn_item *i)
 static void complete(struct nm_yarn_item *i, int32_t status, const char *diagnostics)
 {
     i->preparation = nm_yarn_preparation_free(i->preparation);
+    nm_yarn_item_drop_extras(i);
     i->completed = true;
     i->increased = false;
     i->exit_status = status;
@@ -53,13 +54,16 @@ void nm_yarn_item_ended(struct nm_yarn_item *i, const struct nm_container *c)
 {
     struct nm_yarn_node *n = i->node;
     const char *words = NULL, *text;
+    _cleanup_free_ char *whole = NULL;
     struct nm_arena arena;
 
     nm_arena_init(&arena, LAST_WORDS_MAX, NULL);
     if (nm_yarn_exit_is_failure(c) && i->record->log_dir)
         words = nm_yarn_launcher_last_words(n->p.launcher, i->record->log_dir, i->app->text, i->text, &arena);
     text = nm_yarn_exit_text(c, words ?: "", &arena);
-    complete(i, nm_yarn_exit_code(c), text ?: "");
+    if (i->said && asprintf(&whole, "%s%s", i->said, text ?: "") < 0)
+        whole = NULL;
+    complete(i, nm_yarn_exit_code(c), whole ?: text ?: "");
     nm_arena_done(&arena);
     nm_yarn_launcher_end_container(n->p.launcher, i->app->submitter, i->app->text, i->text);
     if (i->app->ended)
@@ -100,6 +104,24 @@ int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struc
         nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN,
                          "Container %s is not handled by this NodeManager", text);
     return NM_YARN_REFUSED;
+}
+
+int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_item **ret,
+                      struct nm_exception *why)
+{
+    struct nm_yarn_container_id number = nm_yarn_container_of(id);
+    struct nm_yarn_item *i = nm_yarn_items_find(&n->items, &number);
+    char text[NM_YARN_ID_SIZE];
+
+    (void)nm_yarn_container_id_format(&number, text);
+    if (!i)
+        return nm_yarn_refuse_unknown(n, text, why);
+    if (i->completed) {
+        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "Container %s has completed already.", text);
+        return NM_YARN_REFUSED;
+    }
+    *ret = i;
+    return 0;
 }
 
 /* Whoever is first to end it says why. */

@@ -47,24 +47,32 @@ static void on_kept_progress(struct nm_yarn_preparation *p, const char *text, vo
     (void)p, (void)text, (void)userdata;
 }
 
+struct nm_yarn_task nm_yarn_item_task(const struct nm_yarn_item *i, const Yarn__LaunchContext *context)
+{
+    const struct nm_yarn_node *n = i->node;
+
+    return (struct nm_yarn_task){.application = i->app->text,
+                                 .container = i->text,
+                                 .user = i->record->user,
+                                 .submitter = i->app->submitter,
+                                 .place = {i->record->local_dir, i->record->log_dir},
+                                 .context = context,
+                                 .node_host = n->host,
+                                 .node_port = n->port,
+                                 .web_port = n->web_port};
+}
+
 void nm_yarn_item_prepare(struct nm_yarn_item *i, bool is_running)
 {
     const struct nm_yarn_preparation_listener listener = {.progress = is_running ? on_kept_progress : on_progress,
                                                           .ended = is_running ? on_kept : on_ended, .userdata = i};
     struct nm_yarn_node *n = i->node;
-    struct nm_yarn_task task = {.application = i->app->text,
-                                .container = i->text,
-                                .user = i->record->user,
-                                .submitter = i->app->submitter,
-                                .place = {i->record->local_dir, i->record->log_dir},
-                                .context = i->record->context,
-                                .node_host = n->host,
-                                .node_port = n->port,
-                                .web_port = n->web_port};
+    struct nm_yarn_task task = nm_yarn_item_task(i, i->record->context);
     struct nm_arena arena;
     Yarn__Data **services = NULL;
     int r;
 
+    i->prepared = i->record->context;
     nm_arena_init(&arena, 4096, NULL);
     r = nm_yarn_node_services(n, &arena, &services, &task.n_services);
     task.services = services;

@@ -59,6 +59,8 @@ static Hadoop__ApplicationId *put_application(const struct nm_yarn_application_i
 
 static int32_t sub_state(const struct nm_container *c)
 {
+    if (c->rerun) /* as Hadoop has what waits for the end of its former run */
+        return SUB_SCHEDULED;
     switch (c->view.state) {
     case NM_PAUSED:
         return SUB_PAUSED;
@@ -267,6 +269,8 @@ int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
     s = put_status(i, i->completed, arena);
     if (!s)
         return -ENOMEM;
+    if (!i->completed && i->said)
+        s->diagnostics = i->said;
     *ret = s;
     return 0;
 }

@@ -70,6 +70,16 @@ static const char *wanted_runtime(const Yarn__LaunchContext *context)
     return NULL;
 }
 
+int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why)
+{
+    const char *runtime = wanted_runtime(context);
+
+    if (!runtime)
+        return 0;
+    return refuse(why, NM_EXCEPTION_YARN, "The container asks for the runtime '%.60s' (" RUNTIME "), and this node has "
+                  "the default one only.", runtime);
+}
+
 /* ---- places and users --------------------------------------------------------------------- */
 
 /* What is decided here stays: a restarted nmd finds it in the record. */

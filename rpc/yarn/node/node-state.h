@@ -9,6 +9,7 @@
  *   node-recent              those that are gone
  *   node-end                 how containers and applications end
  *   node-prepare             what a container needs before it runs
+ *   node-again               what runs has more localized for it, or runs again
  *   node-start, node-change  what masters ask for
  *   node-report              what is said of containers
  *   node                     coming and going, and what the manager tells
@@ -83,5 +84,21 @@ void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app);
 /* Refuses: there is no such container here. */
 int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struct nm_exception *why);
 
+/* One that lives; or else it is refused. */
+int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_item **ret,
+                      struct nm_exception *why);
+
+/* ---- node-start.c ---- */
+/* Refuses, if it wants to run in a way that this node doesn't have. */
+int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why);
+
 /* ---- node-prepare.c ---- */
+/* A task of this container's, without auxiliary services. */
+struct nm_yarn_task nm_yarn_item_task(const struct nm_yarn_item *i, const Yarn__LaunchContext *context);
 void nm_yarn_item_prepare(struct nm_yarn_item *i, bool is_running);
+
+/* ---- node-again.c ---- */
+/* What it ran has ended, and it is NEW: what it runs next is made ready. */
+void nm_yarn_item_begins_again(struct nm_yarn_item *i);
+/* It has ended by itself: does it go back to what it was re-initialized from? */
+void nm_yarn_item_ask_at_end(struct nm_yarn_item *i, const struct nm_container *c);

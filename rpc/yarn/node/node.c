@@ -16,11 +16,26 @@ static void on_event(const struct nm_event *e, void *userdata)
     struct nm_yarn_node *n = userdata;
     struct nm_yarn_item *i;
 
-    if (e->kind != NM_EVENT_STATE || e->to != NM_COMPLETED || !nm_streq(e->container->owner, NM_YARN_OWNER))
+    if (e->kind != NM_EVENT_STATE || !nm_streq(e->container->owner, NM_YARN_OWNER))
         return;
     i = nm_yarn_items_by_text(&n->items, e->container->id);
-    if (i && !i->completed)
+    if (!i || i->completed)
+        return;
+    if (e->to == NM_COMPLETED)
         nm_yarn_item_ended(i, e->container);
+    else if (e->to == NM_NEW && e->from != NM_NEW)
+        nm_yarn_item_begins_again(i);
+    else if (e->to == NM_RUNNING)
+        i->again = false;
+}
+
+static void on_end(const struct nm_container *c, void *userdata)
+{
+    struct nm_yarn_node *n = userdata;
+    struct nm_yarn_item *i = nm_yarn_items_by_text(&n->items, c->id);
+
+    if (i && !i->completed)
+        nm_yarn_item_ask_at_end(i, c);
 }
 
 static int on_sweep(sd_event_source *source, void *userdata)
@@ -175,6 +190,7 @@ int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_no
         r = nm_yarn_notes_ends(&n->notes, adopt_early, n);
     if (r < 0)
         return r;
+    nm_manager_ask_at_end(n->p.manager, NM_YARN_OWNER, on_end, n);
     *ret = STEAL_PTR(n);
     return 0;
 }
@@ -184,6 +200,7 @@ struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n)
     if (!n)
         return NULL;
     nm_subscription_free(n->subscription);
+    nm_manager_ask_at_end(n->p.manager, NM_YARN_OWNER, NULL, NULL);
     sd_event_source_disable_unref(n->sweep);
     nm_yarn_items_done(&n->items);
     nm_yarn_notes_done(&n->notes);

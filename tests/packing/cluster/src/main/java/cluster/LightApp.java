@@ -229,6 +229,11 @@ final class LightApp {
         toUpdate.add(UpdateContainerRequest.newInstance(c.getVersion(), id, what, size, type));
     }
 
+    synchronized void again(ContainerId id, String deed, String command, String file, boolean commit)
+            throws IOException, YarnException {
+        nodes.again(one(id), deed, command, file, commit);
+    }
+
     synchronized void stop(ContainerId id) throws IOException, YarnException {
         nodes.stop(one(id));
     }
@@ -236,9 +241,10 @@ final class LightApp {
     /** As its node has it. */
     synchronized String state(ContainerId id) throws IOException, YarnException {
         ContainerStatus s = nodes.status(one(id));
-        return String.format("{\"state\":\"%s\",\"sub_state\":\"%s\",\"type\":\"%s\",\"mb\":%d,\"exit\":%d}",
+        return String.format("{\"state\":\"%s\",\"sub_state\":\"%s\",\"type\":\"%s\",\"mb\":%d,\"exit\":%d,"
+                + "\"said\":\"%s\"}",
                 s.getState(), s.getContainerSubState(), s.getExecutionType(), s.getCapability().getMemorySize(),
-                s.getExitStatus());
+                s.getExitStatus(), s.getDiagnostics().replaceAll("[\"\\\\\\p{Cntrl}]+", " "));
     }
 
     private Container one(ContainerId id) {

@@ -43,6 +43,8 @@ import org.apache.hadoop.yarn.server.api.ServerRMProxy;
  *   /containers?queue=&amp;app=         those that an application holds, and what became of others
  *   /state?container=&amp;queue=&amp;app=   one that runs, as its node has it
  *   /end?container=&amp;queue=&amp;app=     its node is asked to end it
+ *   /restart?container=, /reinit?container=&amp;cmd=&amp;file=&amp;commit, /rollback?container=, /commit?container=,
+ *   /localize?container=&amp;file=   what services ask its node for; file: one of the host's, with its whole path
  *   /update?container=&amp;mb=&amp;type=&amp;queue=&amp;app=    another size, or another type
  *   /release?n=&amp;seed=&amp;queue=&amp;app=&amp;host=   gives some back, drawn with the seed
  *   /cancel?queue=&amp;app=             what is pending is no longer wanted
@@ -119,6 +121,14 @@ public final class LightCluster {
                 return app(q).state(ContainerId.fromString(q.text("container", "")));
             case "/end":
                 app(q).stop(ContainerId.fromString(q.text("container", "")));
+                return "{}";
+            case "/restart":
+            case "/reinit":
+            case "/rollback":
+            case "/commit":
+            case "/localize":
+                app(q).again(ContainerId.fromString(q.text("container", "")), path.substring(1), q.text("cmd", ""),
+                        q.text("file", ""), q.has("commit"));
                 return "{}";
             case "/update":
                 update(app(q), q);

@@ -3,12 +3,15 @@ package cluster;
 
 import java.io.IOException;
 import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.LocalResource;
@@ -38,19 +41,58 @@ final class RealNodes {
 
     /** Runs a shell's command, beside a file "it" that the node fetches if there is a URL. */
     void start(Container container, String command, String url) throws IOException, YarnException {
-        Map<String, String> environment = new HashMap<>();
         Map<String, LocalResource> resources = new HashMap<>();
         if (!url.isEmpty()) {
             resources.put("it", LocalResource.newInstance(URL.fromURI(URI.create(url)), LocalResourceType.FILE,
                     LocalResourceVisibility.PRIVATE, -1, 0));
         }
-        client.startContainer(container, ContainerLaunchContext.newInstance(resources, environment,
-                Collections.singletonList("{ " + command + "; } 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"), null, null,
-                null));
+        client.startContainer(container, shell(command, resources));
     }
 
     void stop(Container container) throws IOException, YarnException {
         client.stopContainer(container.getId(), container.getNodeId());
+    }
+
+    private static ContainerLaunchContext shell(String command, Map<String, LocalResource> files) {
+        return ContainerLaunchContext.newInstance(files, new HashMap<>(),
+                Collections.singletonList("{ " + command + "; } 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"), null, null,
+                null);
+    }
+
+    /** A file of the host's, by its name, for this application alone. */
+    private static Map<String, LocalResource> files(String path) throws IOException {
+        if (path.isEmpty()) {
+            return Collections.emptyMap();
+        }
+        Path file = Path.of(path);
+        URL url = URL.newInstance("file", null, -1, path);
+        long size = Files.exists(file) ? Files.size(file) : 1;
+        long time = Files.exists(file) ? Files.getLastModifiedTime(file).toMillis() : 1;
+        return Collections.singletonMap(file.getFileName().toString(), LocalResource.newInstance(url,
+                LocalResourceType.FILE, LocalResourceVisibility.APPLICATION, size, time));
+    }
+
+    /** What services ask of a container that runs: restart, reinit (with a command, and perhaps a file), rollback,
+     * commit, localize (a file). */
+    void again(Container container, String deed, String command, String file, boolean commit)
+            throws IOException, YarnException {
+        ContainerId id = container.getId();
+        switch (deed) {
+            case "restart":
+                client.restartContainer(id);
+                break;
+            case "reinit":
+                client.reInitializeContainer(id, shell(command, files(file)), commit);
+                break;
+            case "rollback":
+                client.rollbackLastReInitialization(id);
+                break;
+            case "commit":
+                client.commitLastReInitialization(id);
+                break;
+            default:
+                client.localize(id, container.getNodeId(), files(file));
+        }
     }
 
     /** The container has a new token, which says what it is to be now. */

@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What YARN's services ask for a container that runs, on a whole manager with real journal, shims and commands. The
+ * launcher is the test's: what it is asked for is there when the test says so.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pwd.h>
+#include <signal.h>
+
+#include "tests/unit/manager-world.h"
+#include "tests/unit/yarn-tokens.h"
+#include "cgroup/backend-fake.h"
+#include "rpc/yarn/launch/launcher.h"
+#include "rpc/yarn/launch/shuffle-service.h"
+#include "rpc/yarn/node/node.h"
+#include "util/clock.h"
+
+#define HOUR_USEC (3600 * NM_USEC_PER_SEC)
+#define SLEEPS "exec sleep 1000"
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+/* ---- the launcher ------------------------------------------------------------------------- */
+
+struct nm_yarn_preparation {
+    struct nm_yarn_preparation_listener listener;
+    const Yarn__LaunchContext *context;
+    bool holds, links, failed;
+};
+
+static struct nm_yarn_preparation *newest;
+static unsigned n_preparations;
+
+static int prepare(const struct nm_yarn_task *task, bool holds, bool links,
+                   const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    newest = calloc(1, sizeof *newest);
+    assert_non_null(newest);
+    *newest = (struct nm_yarn_preparation){*listener, task->context, holds, links, false};
+    n_preparations++;
+    *ret = newest;
+    return 0;
+}
+
+int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
+                             const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    (void)l;
+    return prepare(task, is_running, false, listener, ret);
+}
+
+int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
+                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    (void)l;
+    return prepare(task, false, true, listener, ret);
+}
+
+struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation *p)
+{
+    n_preparations -= p != NULL;
+    if (p == newest)
+        newest = NULL;
+    free(p);
+    return NULL;
+}
+
+int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i, const char **ret_why)
+{
+    assert_in_range(i, 0, p->context->n_resources - 1);
+    if (p->failed)
+        *ret_why = "There is no such file.";
+    return p->failed ? 3 : 2;
+}
+
+int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message)
+{
+    (void)l, (void)submitter, (void)ret_message;
+    *ret = strdup(getpwuid(getuid())->pw_name);
+    return *ret ? 0 : -ENOMEM;
+}
+
+int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message)
+{
+    (void)l, (void)ret_message;
+    *ret = (struct nm_yarn_place){"/tmp", "/tmp"};
+    return 0;
+}
+
+char *nm_yarn_work_dir(const char *local_dir, const char *submitter, const char *application, const char *container)
+{
+    (void)submitter, (void)application, (void)container;
+    return strdup(local_dir);
+}
+
+char *nm_yarn_log_dir(const char *log_dir, const char *application, const char *container)
+{
+    (void)application, (void)container;
+    return strdup(log_dir);
+}
+
+const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, struct nm_arena *arena)
+{
+    const char **argv = nm_arena_alloc(arena, 4 * sizeof *argv);
+
+    assert_non_null(argv);
+    argv[0] = "/bin/sh";
+    argv[1] = "-c";
+    argv[2] = context->command[0];
+    argv[3] = NULL;
+    return argv;
+}
+
+void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l)
+{
+    (void)l;
+}
+
+const char *nm_yarn_launcher_last_words(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
+                                        const char *container, struct nm_arena *arena)
+{
+    (void)l, (void)log_dir, (void)application, (void)container, (void)arena;
+    return "alas";
+}
+
+void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *submitter, const char *application,
+                                    const char *container)
+{
+    (void)l, (void)submitter, (void)application, (void)container;
+}
+
+void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *submitter, const char *application)
+{
+    (void)l, (void)submitter, (void)application;
+}
+
+struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s)
+{
+    (void)s;
+    return (struct nm_bytes){0};
+}
+
+int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const char *user, const char *application,
+                        struct nm_bytes data)
+{
+    (void)s, (void)submitter, (void)user, (void)application, (void)data;
+    return 0;
+}
+
+void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *application)
+{
+    (void)s, (void)application;
+}
+
+/* ---- the world ---------------------------------------------------------------------------- */
+
+static void on_news(void *userdata)
+{
+    (void)userdata;
+}
+
+static void on_application_ended(const struct nm_yarn_application_id *id, void *userdata)
+{
+    (void)id, (void)userdata;
+}
+
+static struct nm_yarn_node *node_of(struct manager_world *w)
+{
+    struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir, .news = on_news,
+                                    .application_ended = on_application_ended};
+    struct nm_yarn_node *n = NULL;
+
+    /* Nothing of it is looked at here. */
+    p.settings = (const struct nm_yarn_settings *)(uintptr_t)&p;
+    p.launcher = (struct nm_yarn_launcher *)(uintptr_t)&p;
+    assert_int_equal(nm_yarn_node_new(&p, &n), 0);
+    nm_yarn_node_set_address(n, TOKENS_HOST, TOKENS_PORT, 8042);
+    return n;
+}
+
+static void start_nmd(struct manager_world *w)
+{
+    w->m->config->period_usec = HOUR_USEC;
+    assert_int_equal(nm_manager_start(w->m), 0);
+    manager_world_node(w, 1000, 4);
+    while (w->m->sample_due_usec < nm_now_usec() + HOUR_USEC / 2)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    manager_world_settle(w);
+}
+
+static int set_up(void **state)
+{
+    if (manager_world_set_up(state) < 0)
+        return -1;
+    manager_world_configure(*state, "[node]\nsystem-reserved-memory = 200M\n[health]\ndisk-min-free = 0\n");
+    manager_world_restart(*state);
+    start_nmd(*state);
+    newest = NULL;
+    n_preparations = 0;
+    return 0;
+}
+
+static bool any_runs(const struct manager_world *w)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < w->m->n_live; i++)
+        any = any || (w->m->live[i]->c->pid > 0 && !w->m->live[i]->shim_gone);
+    return any;
+}
+
+static int tear_down(void **state)
+{
+    struct manager_world *w = *state;
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+
+    for (size_t i = 0; i < w->m->n_live; i++)
+        if (w->m->live[i]->c->pid > 0)
+            (void)kill(w->m->live[i]->c->pid, SIGKILL);
+    while (any_runs(w) && nm_now_usec() < deadline)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    return manager_world_tear_down(state);
+}
+
+/* ---- one container ------------------------------------------------------------------------ */
+
+/* A context with a command and, each by its name, resources. */
+struct context {
+    Yarn__LaunchContext context;
+    char *command;
+    Yarn__NamedResource resources[4], *list[4];
+    Yarn__LocalResource value;
+};
+
+static Yarn__LaunchContext *make(struct context *c, const char *command, const char *const *names)
+{
+    c->context = (Yarn__LaunchContext)YARN__LAUNCH_CONTEXT__INIT;
+    c->value = (Yarn__LocalResource)YARN__LOCAL_RESOURCE__INIT;
+    c->command = (char *)(uintptr_t)command;
+    c->context.command = &c->command;
+    c->context.n_command = command != NULL;
+    c->context.resources = c->list;
+    for (size_t i = 0; names && names[i]; i++) {
+        c->resources[i] = (Yarn__NamedResource)YARN__NAMED_RESOURCE__INIT;
+        c->resources[i].key = (char *)(uintptr_t)names[i];
+        c->resources[i].value = &c->value;
+        c->list[i] = &c->resources[i];
+        c->context.n_resources = i + 1;
+    }
+    return &c->context;
+}
+
+struct one {
+    struct manager_world *w;
+    struct nm_yarn_node *n;
+    struct nm_live *l;
+    struct tokens_id ids;
+    struct nm_exception why;
+};
+
+static bool is_running(const struct nm_live *l)
+{
+    return l->c->view.state == NM_RUNNING && !l->c->rerun && l->c->pid > 0;
+}
+
+static bool is_new(const struct nm_live *l)
+{
+    return l->c->view.state == NM_NEW;
+}
+
+static bool shim_is_gone(const struct nm_live *l)
+{
+    return l->shim_gone;
+}
+
+static void make_ready(struct one *o)
+{
+    assert_non_null(newest);
+    newest->listener.ended(newest, 0, NULL, newest->listener.userdata);
+    manager_world_wait(o->w, o->l, is_running);
+}
+
+static void start(struct one *o, struct manager_world *w, bool opportunistic, const char *command)
+{
+    static const char *const names[] = {"a", "b", NULL};
+    uint8_t bytes[512];
+    struct context c;
+    size_t size;
+
+    *o = (struct one){.w = w, .n = node_of(w)};
+    tokens_ids(&o->ids, 1, 1, 5);
+    o->ids.token = (Hadoop__ContainerTokenIdentifier)HADOOP__CONTAINER_TOKEN_IDENTIFIER__INIT;
+    o->ids.token.container = &o->ids.container;
+    o->ids.token.node_address = (char *)(uintptr_t) "node07:4711";
+    o->ids.token.submitter = (char *)(uintptr_t) "alice";
+    o->ids.resource = (Hadoop__Resource)HADOOP__RESOURCE__INIT;
+    o->ids.resource.has_memory = o->ids.resource.has_vcores = 1;
+    o->ids.resource.memory = 64;
+    o->ids.resource.vcores = 1;
+    o->ids.token.resource = &o->ids.resource;
+    o->ids.token.has_execution_type = 1;
+    o->ids.token.execution_type = opportunistic ? HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC
+                                                : HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__GUARANTEED;
+    size = hadoop__container_token_identifier__pack(&o->ids.token, bytes);
+    assert_int_equal(nm_yarn_node_start(o->n, (struct nm_bytes){bytes, size}, &o->ids.token, make(&c, command, names),
+                                        &o->why), 0);
+    o->l = w->m->live[0];
+    make_ready(o);
+}
+
+static int reinit(struct one *o, Yarn__LaunchContext *context, bool auto_commit)
+{
+    Yarn__ReinitializeRequest r = YARN__REINITIALIZE_REQUEST__INIT;
+
+    r.id = &o->ids.container;
+    r.context = context;
+    r.has_auto_commit = 1;
+    r.auto_commit = auto_commit;
+    return nm_yarn_node_reinitialize(o->n, &r, &o->why);
+}
+
+static int localize(struct one *o, Yarn__LaunchContext *context)
+{
+    Yarn__LocalizeRequest r = YARN__LOCALIZE_REQUEST__INIT;
+
+    r.id = &o->ids.container;
+    r.resources = context->resources;
+    r.n_resources = context->n_resources;
+    return nm_yarn_node_localize(o->n, &r, &o->why);
+}
+
+static void fetched(int result)
+{
+    assert_non_null(newest);
+    newest->failed = result < 0;
+    newest->listener.ended(newest, result, result < 0 ? "There is no such file." : NULL, newest->listener.userdata);
+}
+
+/* What runs comes to its end: as it was asked to, or by itself. */
+static void let_end(struct one *o, bool by_force)
+{
+    if (by_force)
+        (void)kill(o->l->c->pid, SIGKILL);
+    manager_world_wait(o->w, o->l, shim_is_gone);
+    assert_int_equal(nm_fake_set_events(o->l->cg, false, false), 0);
+    manager_world_settle(o->w);
+}
+
+static void runs_again(struct one *o, const char *command)
+{
+    let_end(o, true);
+    manager_world_wait(o->w, o->l, is_new);
+    assert_false(newest->holds || newest->links);
+    assert_int_equal(n_preparations, 1);
+    assert_string_equal(newest->context->command[0], command);
+    make_ready(o);
+    assert_string_equal(o->l->c->command.argv[2], command);
+}
+
+static Yarn__ContainerStatus *status(struct one *o, struct nm_arena *arena)
+{
+    Yarn__ContainerStatus *s = NULL;
+
+    nm_arena_init(arena, 1 << 20, NULL);
+    assert_int_equal(nm_yarn_node_status(o->n, &o->ids.container, arena, &s, &o->why), 0);
+    return s;
+}
+
+static void assert_said(struct one *o, int32_t sub_state, const char *words)
+{
+    struct nm_arena arena;
+    const Yarn__ContainerStatus *s = status(o, &arena);
+
+    assert_int_equal(s->state, 2);
+    assert_int_equal(s->sub_state, sub_state);
+    if (!strstr(s->diagnostics, words))
+        fail_msg("'%s' isn't in '%s'", words, s->diagnostics);
+    nm_arena_done(&arena);
+}
+
+static void assert_ended(struct one *o, int32_t exit_status, const char *words)
+{
+    struct nm_arena arena;
+    const Yarn__ContainerStatus *s = status(o, &arena);
+
+    assert_int_equal(s->state, 3);
+    assert_int_equal(s->exit_status, exit_status);
+    if (!strstr(s->diagnostics, words))
+        fail_msg("'%s' isn't in '%s'", words, s->diagnostics);
+    nm_arena_done(&arena);
+}
+
+/* "a=2 b=2" */
+static void assert_localized(struct one *o, const char *expected)
+{
+    Yarn__ContainerLocalization *all;
+    struct nm_arena arena;
+    char text[200] = "";
+
+    nm_arena_init(&arena, 1 << 20, NULL);
+    assert_int_equal(nm_yarn_node_localization(o->n, &o->ids.container, &arena, &all, &o->why), 0);
+    for (size_t i = 0; i < all->n_statuses; i++)
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s=%d", i ? " " : "", all->statuses[i]->key,
+                       (int)all->statuses[i]->state);
+    assert_string_equal(text, expected);
+    nm_arena_done(&arena);
+}
+
+/* ---- tests -------------------------------------------------------------------------------- */
+
+static void test_restart(void **state)
+{
+    struct one o;
+    pid_t pid;
+
+    start(&o, *state, false, SLEEPS);
+    pid = o.l->c->pid;
+    assert_int_equal(nm_yarn_node_restart(o.n, &o.ids.container, &o.why), 0);
+    assert_said(&o, 1, "Container will be Restarted.");
+    assert_int_equal(nm_yarn_node_restart(o.n, &o.ids.container, &o.why), NM_YARN_REFUSED);
+    assert_non_null(strstr(o.why.message, "Cannot perform RE_INIT on [container_1410901177871_0001_01_000005]. Current "
+                           "state is [REINITIALIZING_AWAITING_KILL, isReInitializing=true]. Container Execution Type "
+                           "is [GUARANTEED]."));
+    runs_again(&o, SLEEPS);
+    assert_true(o.l->c->pid != pid);
+    assert_said(&o, 2, "Restarted");
+    assert_localized(&o, "a=2 b=2");
+    nm_yarn_node_free(o.n);
+}
+
+/* It goes on while what it is to be is fetched, and with what it had localized afterwards. */
+static void test_reinitialize_and_commit(void **state)
+{
+    static const char *const names[] = {"b", "c", NULL};
+    struct context c;
+    struct one o;
+
+    start(&o, *state, false, SLEEPS);
+    assert_int_equal(reinit(&o, make(&c, "exec sleep 2000", names), false), 0);
+    assert_true(newest->holds);
+    assert_said(&o, 2, "Container will be Re-initialized.");
+    assert_int_equal(nm_yarn_node_commit(o.n, &o.ids.container, &o.why), NM_YARN_REFUSED);
+    assert_non_null(strstr(o.why.message, "Cannot perform COMMIT"));
+    assert_non_null(strstr(o.why.message, "[REINITIALIZING, isReInitializing=true]"));
+    fetched(0);
+    assert_said(&o, 1, "");
+    runs_again(&o, "exec sleep 2000");
+    assert_localized(&o, "b=2 c=2 a=2");
+    assert_int_equal(nm_yarn_node_commit(o.n, &o.ids.container, &o.why), 0);
+    assert_int_equal(nm_yarn_node_commit(o.n, &o.ids.container, &o.why), NM_YARN_REFUSED);
+    assert_string_equal(o.why.message, "Nothing to Commit !!");
+    assert_int_equal(nm_yarn_node_roll_back(o.n, &o.ids.container, &o.why), NM_YARN_REFUSED);
+    assert_string_equal(o.why.message, "Nothing to rollback to !!");
+    nm_yarn_node_free(o.n);
+}
+
+static void test_roll_back(void **state)
+{
+    struct context c;
+    struct one o;
+
+    start(&o, *state, false, SLEEPS);
+    assert_int_equal(reinit(&o, make(&c, "exec sleep 2000", NULL), false), 0);
+    fetched(0);
+    runs_again(&o, "exec sleep 2000");
+    assert_int_equal(nm_yarn_node_restart(o.n, &o.ids.container, &o.why), 0); /* it can be rolled back as before */
+    runs_again(&o, "exec sleep 2000");
+    assert_int_equal(nm_yarn_node_roll_back(o.n, &o.ids.container, &o.why), 0);
+    assert_said(&o, 1, "Container upgrade will be Rolled-back.");
+    runs_again(&o, SLEEPS);
+    assert_localized(&o, "a=2 b=2");
+    assert_int_equal(nm_yarn_node_roll_back(o.n, &o.ids.container, &o.why), NM_YARN_REFUSED);
+    nm_yarn_node_free(o.n);
+}
+
+static void test_auto_commit(void **state)
+{
+    struct context c;
+    struct one o;
+
+    start(&o, *state, false, SLEEPS);
+    assert_int_equal(reinit(&o, make(&c, "sleep 0.3; exit 5", NULL), true), 0);
+    fetched(0);
+    runs_again(&o, "sleep 0.3; exit 5");
+    assert_int_equal(nm_yarn_node_roll_back(o.n, &o.ids.container, &o.why), NM_YARN_REFUSED);
+    let_end(&o, false);
+    assert_ended(&o, 5, "exit code 5");
+    nm_yarn_node_free(o.n);
+}
+
+/* Not committed, it goes back by itself, once. */
+static void test_it_fails_before_it_is_committed(void **state)
+{
+    struct context c;
+    struct one o;
+
+    start(&o, *state, false, SLEEPS);
+    assert_int_equal(reinit(&o, make(&c, "sleep 0.3; exit 5", NULL), false), 0);
+    fetched(0);
+    runs_again(&o, "sleep 0.3; exit 5");
+    let_end(&o, false);
+    assert_true(is_new(o.l));
+    assert_said(&o, 1, "Container Re-init Auto Rolled-Back.");
+    make_ready(&o);
+    assert_string_equal(o.l->c->command.argv[2], SLEEPS);
+    (void)kill(o.l->c->pid, SIGSEGV);
+    let_end(&o, false);
+    assert_ended(&o, 128 + SIGSEGV, "Auto Rolled-Back");
+    nm_yarn_node_free(o.n);
+}
+
+/* Killed is not failed. */
+static void test_it_is_killed_before_it_is_committed(void **state)
+{
+    struct context c;
+    struct one o;
+
+    start(&o, *state, false, SLEEPS);
+    assert_int_equal(reinit(&o, make(&c, "exec sleep 2000", NULL), false), 0);
+    fetched(0);
+    runs_again(&o, "exec sleep 2000");
+    let_end(&o, true);
+    assert_ended(&o, 137, "by a signal");
+    nm_yarn_node_free(o.n);
+}
+
+static void test_localization_fails(void **state)
+{
+    static const char *const names[] = {"c", NULL};
+    struct context c;
+    struct one o;
+    pid_t pid;
+
+    start(&o, *state, false, SLEEPS);
+    pid = o.l->c->pid;
+    assert_int_equal(reinit(&o, make(&c, "true", names), false), 0);
+    fetched(-ENOENT);
+    assert_said(&o, 2, "Container aborting re-initialization.. There is no such file.");
+    assert_int_equal(o.l->c->pid, pid);
+    assert_false(o.l->c->rerun);
+    assert_localized(&o, "a=2 b=2 c=3");
+    assert_int_equal(nm_yarn_node_roll_back(o.n, &o.ids.container, &o.why), NM_YARN_REFUSED);
+    assert_string_equal(o.why.message, "Nothing to rollback to !!");
+    assert_int_equal(reinit(&o, make(&c, "exec sleep 2000", NULL), true), 0);
+    nm_yarn_node_free(o.n);
+}
+
+/* What came later is there after a restart of the container, too. */
+static void test_localize(void **state)
+{
+    static const char *const more[] = {"c", NULL}, *const wrong[] = {"d", NULL};
+    struct context c;
+    struct one o;
+
+    start(&o, *state, false, SLEEPS);
+    assert_int_equal(localize(&o, make(&c, NULL, more)), 0);
+    assert_true(newest->links);
+    fetched(0);
+    assert_int_equal(localize(&o, make(&c, NULL, wrong)), 0);
+    fetched(-ENOENT);
+    assert_said(&o, 2, "There is no such file.");
+    assert_localized(&o, "a=2 b=2 d=3 c=2");
+    assert_int_equal(nm_yarn_node_restart(o.n, &o.ids.container, &o.why), 0);
+    runs_again(&o, SLEEPS);
+    assert_localized(&o, "c=2 a=2 b=2");
+    nm_yarn_node_free(o.n);
+}
+
+static void test_who_is_refused(void **state)
+{
+    struct context c;
+    struct one o;
+
+    start(&o, *state, true, SLEEPS);
+    assert_int_equal(localize(&o, make(&c, NULL, NULL)), NM_YARN_REFUSED);
+    assert_non_null(strstr(o.why.message, "Cannot perform LOCALIZE on [container_1410901177871_0001_01_000005]. "
+                           "Current state is [RUNNING, isReInitializing=false]. Container Execution Type is "
+                           "[OPPORTUNISTIC]."));
+    assert_int_equal(reinit(&o, make(&c, "true", NULL), true), NM_YARN_REFUSED);
+    o.ids.container.id = 6;
+    assert_int_equal(nm_yarn_node_restart(o.n, &o.ids.container, &o.why), NM_YARN_REFUSED);
+    assert_non_null(strstr(o.why.message, "Specified container_"));
+    assert_non_null(strstr(o.why.message, " does not exist!"));
+    nm_yarn_node_free(o.n);
+}
+
+/* nmd is another one while the former run ends: the new one makes ready what was asked for. */
+static void test_another_nmd(void **state)
+{
+    struct manager_world *w = *state;
+    struct context c;
+    struct one o;
+
+    start(&o, w, false, SLEEPS);
+    assert_int_equal(reinit(&o, make(&c, "exec sleep 2000", NULL), false), 0);
+    fetched(0);
+    nm_yarn_node_free(o.n);
+    manager_world_restart(w);
+    o.n = node_of(w);
+    o.l = w->m->live[0];
+    assert_true(newest->holds);
+    start_nmd(w);
+    (void)kill(o.l->c->pid, SIGKILL);
+    manager_world_wait(w, o.l, is_new);
+    make_ready(&o);
+    assert_string_equal(o.l->c->command.argv[2], "exec sleep 2000");
+    assert_int_equal(nm_yarn_node_roll_back(o.n, &o.ids.container, &o.why), 0);
+    nm_yarn_node_free(o.n);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(test_restart),
+        TEST(test_reinitialize_and_commit),
+        TEST(test_roll_back),
+        TEST(test_auto_commit),
+        TEST(test_it_fails_before_it_is_committed),
+        TEST(test_it_is_killed_before_it_is_committed),
+        TEST(test_localization_fails),
+        TEST(test_localize),
+        TEST(test_who_is_refused),
+        TEST(test_another_nmd),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
