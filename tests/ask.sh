@@ -21,3 +21,9 @@ in_state() { # ID STATE...: for wait_until
 uses() { # ID MIB: for wait_until: it is measured with at least this much
     [ "$(field_of "$1" .memory_used_bytes)" -ge $(($2 << 20)) ]
 }
+
+# The newest decision of this kind about a container, as JSON.
+decision_of() { # NAME KIND [JQ-EXPRESSION]
+    nmctl explain --json "$1" | jq -r --arg kind "$2" \
+        '[.[] | select(.kind == $kind)] | last | '"${3:-.}"
+}

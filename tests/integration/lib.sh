@@ -197,11 +197,6 @@ kill_all() { # and wait until they are gone
     [ "${#ids[@]}" -eq 0 ] || nmctl kill --now --wait "${ids[@]}" >/dev/null
 }
 
-# The newest decision of this kind about a container, as JSON.
-decision_of() { # NAME KIND [JQ-EXPRESSION]
-    nmctl explain --json "$1" | jq -r --arg kind "$2" \
-        '[.[] | select(.kind == $kind)] | last | '"${3:-.}"
-}
 slice_dir() { find "$(nmd_cgroup_root)" -maxdepth 2 -type d -name "$slice" 2>/dev/null | head -n 1; }
 logged() { grep -q -- "$1" "$dir/nmd.log"; } # REGEX: nmd has said it
 gone() { ! kill -0 "$1" 2>/dev/null; } # PID

@@ -204,7 +204,7 @@ rm_get() { curl -sf "$rm_web/ws/v1/cluster/$1"; } # PATH: JSON of its REST inter
 
 # ---- the light cluster ----------------------------------------------------------------------------------------------
 
-# Starts the light cluster with N nodes node01, node02...; sizes are MB:VCORES[:LABEL], the last one holds for the rest.
+# Starts the light cluster with N nodes node01, node02... (or none: applications for others' nodes); sizes are MB:VCORES[:LABEL], the last one holds for the rest.
 cluster_start() { # N [SIZE...]
     local n=$1 i size=10240:10
     shift
@@ -219,7 +219,7 @@ cluster_start() { # N [SIZE...]
         [ $# -eq 0 ] || shift
         node_add "$(printf 'node%02d' "$i")" "$size" >/dev/null
     done
-    nodes_running "$n" && wait_until 60 nodes_beat
+    [ "$n" -eq 0 ] || { nodes_running "$n" && wait_until 60 nodes_beat; }
 }
 # The scheduler leaves a node out until it has seen a heartbeat of it, which is some time after it runs in the eyes of all others.
 nodes_beat() { light nodes | jq -e 'all(.[]; .beats > 2 or .state != "RUNNING")' >/dev/null; }

@@ -10,5 +10,5 @@ BUILT_SOURCES += $(yarn_messages)
 CLEANFILES += $(yarn_messages)
 EXTRA_DIST += %D%/nodes.proto %D%/run %D%/lib.sh %D%/10-node.sh %D%/11-strange-rm.sh %D%/12-several-rms.sh %D%/strange-rm.py %D%/wire.py \
 	%D%/60-forged.sh %D%/forged.py \
-	%D%/20-token.sh %D%/30-shuffle.sh %D%/35-launch.sh %D%/40-hdfs.sh %D%/45-containers.sh %D%/Launch.java \
+	%D%/20-token.sh %D%/30-shuffle.sh %D%/35-launch.sh %D%/40-hdfs.sh %D%/45-containers.sh %D%/55-eleven-gb.sh %D%/Launch.java \
 	%D%/Shuffle.java %D%/TokenClient.java %D%/hdfs

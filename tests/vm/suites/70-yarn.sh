@@ -8,65 +8,22 @@
 # scopes with real limits.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
-cluster_port='' tracker_port='' web_port='' node_port=''
-# shellcheck source=/dev/null
-. "$NMD_VM_DATA/host-yarn.env"
-host=10.0.2.2
-local=/var/lib/hadoop-yarn/local logs=/var/log/hadoop-yarn/containers
-
-nic=$(find /sys/class/net -mindepth 1 -not -name lo -printf '%f\n' | head -n 1)
-ip link set "$nic" up
-ip addr add 10.0.2.15/24 dev "$nic"
-light() { # PATH [KEY=VALUE...]: the master does it, and answers
-    local path=$1 args=()
-    shift
-    for pair in "$@"; do args+=(--data-urlencode "$pair"); done
-    curl -sS --fail-with-body --max-time 60 --get "${args[@]}" "http://$host:$cluster_port/$path"
-}
+# shellcheck source=tests/vm/data/yarn.sh
+. "$NMD_VM_DATA/yarn.sh"
 check "the host is there" wait_until 30 light apps
 
 # ---- what an operator does ------------------------------------------------------------------------
 
-mkdir -p /etc/hadoop/conf $local $logs /etc/systemd/system/nmd.service.d
-property() { printf '  <property><name>%s</name><value>%s</value></property>\n' "$@"; }
-{
-    echo '<?xml version="1.0"?><configuration>'
-    property yarn.resourcemanager.hostname $host \
-        yarn.resourcemanager.resource-tracker.address "$host:$tracker_port" \
-        yarn.nodemanager.hostname node01 yarn.nodemanager.address "node01:$node_port" \
-        yarn.nodemanager.resource.memory-mb 700 yarn.nodemanager.resource.cpu-vcores 4 \
-        yarn.nodemanager.opportunistic-containers-max-queue-length 10 \
-        yarn.nodemanager.recovery.enabled true yarn.nodemanager.recovery.supervised true \
-        yarn.nodemanager.local-dirs $local yarn.nodemanager.log-dirs $logs \
-        yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user alice
-    echo '</configuration>'
-} >/etc/hadoop/conf/yarn-site.xml
-printf '[Service]\nIPAddressAllow=any\n' >/etc/systemd/system/nmd.service.d/yarn.conf
-systemctl daemon-reload
-at_exit 'rm -rf /etc/systemd/system/nmd.service.d /etc/hadoop; systemctl daemon-reload'
+yarn_site 700
 swapoff -a
 at_exit 'swapon -a'
 quick_nmd "[yarn]" "enabled = yes" "conf-dir = /etc/hadoop/conf"
 check "the node is in the cluster" wait_until 60 status_is .upstream.state running || done_testing
 is "with what yarn-site.xml gives it" "$(status_of '.node.capacity | "\(.memory_bytes / 1048576)"')" 700
-rm_node() { curl -sf "http://$host:$web_port/ws/v1/cluster/nodes" | jq -r ".nodes.node[0] | $1"; }
 is "the ResourceManager sees it" "$(rm_node '"\(.state) \(.availMemoryMB)"')" "RUNNING 700"
 
 # ---- a container that is guaranteed, and one that takes too much ---------------------------------------
 
-held() { light containers | jq -r '.[] | select(.node) | .id'; }
-ends() { light containers | jq -r --arg id "$1" '.[] | select(.id == $id) | .end // ""'; } # ID
-one_more() { # KEY=VALUE...: asks for one, and says which it is
-    local before now
-    before=$(held)
-    light ask n=1 "$@" >/dev/null || return
-    for ((i = 0; i < 200; i++)); do
-        now=$(comm -13 <(sort <<<"$before") <(held | sort))
-        [ -z "$now" ] || break
-        sleep 0.2
-    done
-    echo "$now"
-}
 g=$(one_more mb=160 'cmd=echo hello; exec sleep 1001')
 like "YARN gives a container its id" "$g" '^container_'
 check "it runs here" wait_until 60 in_state "$g" RUNNING
@@ -80,7 +37,6 @@ is "nmctl shows whose it is" "$(field_of "$g" .app)" "$app"
 check "its output is where YARN wants it" grep -qx hello "$logs/$app/$g/stdout"
 
 greedy=$(one_more mb=64 'cmd=head -c 300M /dev/zero | tail -c 300M')
-ended() { [ -n "$(ends "$1")" ]; }
 check "one that takes more than it has asked for ends" wait_until 120 ended "$greedy"
 like "by the kernel's hand, and its application hears so" "$(ends "$greedy")" \
     "^-104 .*beyond the 'PHYSICAL' memory limit"

@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 300
+# host: yarn
+#
+# The 11 GB experiment (tests/yarn/55-eleven-gb has a Java NodeManager beside it) where memory has real limits: a node of 12
+# units of 60 MiB, A is guaranteed 10 and uses 1; B's 10 are refused as guaranteed and run as opportunistic, until A wants what
+# it was promised. nmd has its defaults; it is one of the cluster's nodes and nothing else.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+# shellcheck source=tests/vm/data/yarn.sh
+. "$NMD_VM_DATA/yarn.sh"
+# shellcheck source=tests/vm/data/grower.sh
+. "$NMD_VM_DATA/grower.sh"
+check "the host is there" wait_until 30 light apps
+
+unit=60 # a multiple of what grower.py grows by
+full=$((10 * unit - 20)) # of the ten units; the interpreter needs some, too
+# Where A's growth meets nmd's threshold, by default 95 %: beside B, and with two interpreters of some 8 MiB.
+over=$((12 * unit * 95 / 100 - full - 16))
+place=/var/tmp/eleven
+install -d -m 755 $place
+install -m 755 "$NMD_VM_DATA/grower.py" $place/
+at_exit "rm -rf $place"
+want() { echo "$2" >"$place/$1.part" && mv "$place/$1.part" "$place/$1"; } # APP MIB: it is to hold so much
+ten() { one_more "app=$1" mb=$((10 * unit)) "cmd=exec python3 $place/grower.py $place/$1" "${@:2}"; } # APP [KEY=VALUE]
+log_of() { find "$logs" -path "*/$1/stdout"; } # ID
+# Microseconds that some process of it has waited for memory.
+waited_for() { sed -nE 's/^some .*total=([0-9]+)$/\1/p' "$cg/nm.slice/nm-$1.scope/memory.pressure"; } # ID
+
+yarn_site $((12 * unit))
+swapoff -a
+at_exit 'swapon -a'
+rm -f /etc/nmd/nmd.conf.d/80-quick.conf
+conf "[yarn]" "enabled = yes" "conf-dir = /etc/hadoop/conf"
+systemctl reset-failed nmd.service 2>/dev/null
+systemctl restart nmd.service
+check "the node is in the cluster" wait_until 60 status_is .upstream.state running || done_testing
+has_its_size() { [ "$(rm_node .availMemoryMB)" = $((12 * unit)) ]; }
+check "the ResourceManager knows its size" wait_until 30 has_its_size
+
+# ---- A, alone ---------------------------------------------------------------------------------------
+
+want a $unit
+a=$(ten a)
+check "A gets its ten units" wait_until 60 in_state "$a" RUNNING
+loga=$(log_of "$a")
+check "it uses one" wait_until 60 holds "$loga" $unit
+want b $full
+light ask app=b n=1 mb=$((10 * unit)) cmd=true >/dev/null
+b_app=$(light apps | jq -r '.[] | select(.pending == 1) | .id')
+owes() { rm_get "apps/$b_app" | jq '.app.resourceInfo.resourceUsagesByPartition[0].pending.memory'; }
+refused() { [ "$(owes)" = $((10 * unit)) ] && [ -z "$(containers b 'select(.type == "GUARANTEED")')" ]; }
+check "B asks for ten, guaranteed, and isn't given them" wait_until 20 refused
+# The second growth counts: the guest's memory is slow when it is touched for the first time.
+for turn in first second; do
+    want a $full
+    check "A grows, alone, for the $turn time" wait_until 60 holds "$loga" $full
+    line=$(lines_of "$loga")
+    [ $turn = first ] || check "it works with all of it" wait_until 60 worked_since "$loga" "$line" 5
+    want a $unit
+    check "and shrinks again" wait_until 60 holds "$loga" $unit
+done
+read -r alone alone_own < <(last_growth "$loga")
+rate=$(rate_since "$loga" "$line")
+at_rest() { status_is ".node.used.memory_bytes < $((2 * unit << 20))" true; }
+check "nmd knows that nine of its ten are unused" wait_until 60 at_rest
+check "B is still refused" refused
+
+# ---- B, opportunistic -------------------------------------------------------------------------------
+
+since=$(date +%s%3N)
+b=$(ten b type=OPPORTUNISTIC)
+check "B runs as opportunistic" wait_until 60 in_state "$b" RUNNING
+b_waited=$(($(field_of "$b" .started_usec) / 1000 - since))
+logb=$(log_of "$b")
+check "it uses all that it has asked for" wait_until 60 holds "$logb" $full
+check "while it is refused as guaranteed" refused
+eleven_in_use() { [ "$(cat "$cg/nm.slice/memory.current")" -gt $((107 * unit / 10 << 20)) ]; }
+check "eleven units of twelve are in use" wait_until 20 eleven_in_use
+
+# ---- A uses what it was promised ------------------------------------------------------------------------
+
+line=$(lines_of "$loga")
+before=$(waited_for "$a")
+want a $full
+check "A grows to ten units" wait_until 60 holds "$loga" $full
+check "B gives way" wait_until 30 in_state "$b" COMPLETED
+waited=$((($(waited_for "$a") - before) / 1000))
+read -r beside beside_own < <(last_growth "$loga")
+crossed=$(held_at "$loga" $over "$line")
+decided=$(($(decision_of "$b" kill .realtime_usec) / 1000)) gone=$(($(field_of "$b" .finished_usec) / 1000))
+check "its application is told" wait_until 20 ended "$b" b
+like "that the node took it, which is no failure of its own" "$(ends "$b" b)" '^-108 .*taken back by the node'
+is "for memory" "$(decision_of "$b" kill .reason)" memory-over-beta
+at_least "it was decided at most 0.5 s after A's memory had crossed the threshold" $((crossed + 500)) "$decided"
+is "nothing was left to the kernel" "$(field $cg/nm.slice/memory.events oom_kill)" 0
+at_least "A has hardly waited for memory (0.25 s at most)" 250 "$waited"
+at_least "its growth took at most twice as long as alone, and 0.5 s, but for CPUs that others had" $((2 * alone_own + 500)) "$beside_own"
+line=$(lines_of "$loga")
+check "A works on" wait_until 60 worked_since "$loga" "$line" 5
+rate_after=$(rate_since "$loga" "$line")
+at_least "as fast as before B came, or nearly" "$rate_after" $((rate * 2 / 3))
+is "it runs as if nothing had been" "$(state_of "$a") $(ends "$a" a)" "RUNNING "
+check "and B's guaranteed request is still refused" refused
+for app in a b; do light finish "app=$app" >/dev/null; done
+check "with its application A ends" wait_until 60 in_state "$a" COMPLETED
+
+limit_met=$(field $cg/nm.slice/memory.events max)
+diag "a node of $((12 * unit)) MiB, of which A is guaranteed $((10 * unit)) and uses $unit; then B wants $((10 * unit)):" "$(table_head)" \
+    "$(table_nmd "$b_waited" $((decided - crossed)) $((gone - decided)) "$beside" "$alone")" \
+    "A's pieces of work in a second: $rate before B, $rate_after after it" \
+    "its growth without waiting for CPUs: $beside_own ms ($alone_own alone)" \
+    "for memory it waited $waited ms; the slice met its limit $limit_met times"
+done_testing

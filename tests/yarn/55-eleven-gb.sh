@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# The 11 GB experiment, a tenth of the size: on a node of 12, application A is guaranteed 10 and uses 1. B wants 10. The stock
+# scheduler has nothing to guarantee B while A runs, here as there. Opportunistic, B waits on a Java NodeManager for as
+# long as A runs; on nmd it runs at once, and gives way when A uses its 10 after all. A is neither slowed nor ended.
+# shellcheck source=tests/yarn/jobs.sh
+. "$(dirname "$0")/jobs.sh"
+# shellcheck source=tests/vm/data/grower.sh
+. "$(dirname "$0")/../vm/data/grower.sh"
+
+unit=100 # MiB
+node_mb=$((12 * unit))
+full=$((10 * unit - 20)) # of the ten units; the interpreter needs some, too
+# Where A's growth meets nmd's threshold, by default 95 %: beside B, and with two interpreters of some 8 MiB.
+over=$((node_mb * 95 / 100 - full - 16))
+
+ms() { date +%s%3N; }
+log_of() { echo "$place/node$1/logs/$(app_id "$2")/$3/stdout"; } # NODE APP ID
+app_id() { cat "$dir/app.$1"; }                                  # APP
+want() { echo "$2" >"$place/$1.part" && mv "$place/$1.part" "$place/$1"; } # APP MIB: it is to hold so much
+containers() { light "containers?app=$1" | jq -r ".[] | $2"; }   # APP JQ-EXPRESSION
+held() { containers "$1" 'select(.node) | .id' | sort; }         # APP
+# Ten units on one node, and on no other; what runs there is the application's grower.
+ask_for() { # APP NODE [KEY=VALUE]
+    local cmd="exec python3 $place/grower.py $place/$1"
+    light "ask?app=$1&n=1&mb=$((10 * unit))&host=node0$2&strict=1&cmd=$(jq -rn --arg c "$cmd" '$c | @uri')${3:+&$3}" |
+        jq -r .app >"$dir/app.$1"
+}
+has_one() { [ -n "$(held "$1")" ]; }                             # APP
+told() { light "state?app=$1&container=$2" | jq -r '"\(.state) \(.sub_state)"'; } # APP ID: to its master
+told_so() { [ "$(told "$1" "$2")" = "$3" ]; }
+ended() { [ -n "$(end_of "$1" "$2")" ]; }
+end_of() { containers "$1" "select(.id == \"$2\") | .end // \"\""; } # APP ID
+# MiB that the ResourceManager owes an application, and what it has given it of guaranteed ones.
+owes() { rm_get "apps/$(app_id "$1")" | jq '.app.resourceInfo.resourceUsagesByPartition[0].pending.memory'; } # APP
+guaranteed() { containers "$1" 'select(.type == "GUARANTEED") | .id'; } # APP
+refused() { [ "$(owes "$1")" = $((10 * unit)) ] && [ -z "$(guaranteed "$1")" ]; }
+
+need 'a cluster can be made' jobs_configure yarn.scheduler.minimum-allocation-mb=4
+install -m 755 "$(dirname "$0")/../vm/data/grower.py" "$place/"
+java_node_start 4
+need 'a stock ResourceManager answers' rm_again
+need 'a machine to measure' node_proc_start 2000 2
+/usr/bin/python3 "$here/node-memory.py" "$node_proc/meminfo" 2000 "$(nmd_cgroup_root)/nmdtest${$}n1.slice" &
+# shellcheck disable=SC2034 # it is used when the suite ends
+node_memory_pid=$!
+at_exit 'end_process "$node_memory_pid"'
+nmd_configure </dev/null && : >"$nmd_conf" # nmd's own defaults, and what the cluster's files say
+need 'nmd starts' nmd_node_start 1
+need 'two masters are possible' cluster_start 0
+need 'nmd registers' wait_until 30 node_is 1 RUNNING
+need 'a Java NodeManager registers' wait_until 60 node_is 4 RUNNING
+
+# ---- A, alone ---------------------------------------------------------------------------------------
+
+want a1 $unit
+want a4 $unit
+ask_for a1 1
+ask_for a4 4
+check 'A is given its ten units by nmd' wait_until 30 has_one a1
+check 'and by the Java NodeManager' wait_until 30 has_one a4
+a1=$(held a1) a4=$(held a4)
+log1=$(log_of 1 a1 "$a1") log4=$(log_of 4 a4 "$a4")
+check 'it uses one' wait_until 30 holds "$log1" $unit
+check 'there, too' wait_until 30 holds "$log4" $unit
+
+ask_for b1 1
+ask_for b4 4
+want b1 $full
+want b4 $full
+owes_it() { [ "$(owes b1)$(owes b4)" = "$((10 * unit))$((10 * unit))" ]; }
+check 'B asks for ten, guaranteed, of both' wait_until 20 owes_it
+
+# The same growth with nobody beside it, so as to have something to compare with: the second one, for a machine may be
+# slow to give out memory that nobody has used before.
+want a1 $full
+want a4 $full
+check 'A grows, alone' wait_until 30 holds "$log1" $full
+check 'there, too' wait_until 30 holds "$log4" $full
+read -r java_alone _ < <(last_growth "$log4")
+want a1 $unit
+want a4 $unit
+check 'and shrinks again' wait_until 30 holds "$log1" $unit
+check 'there, too' wait_until 30 holds "$log4" $unit
+want a1 $full
+check 'and once more' wait_until 30 holds "$log1" $full
+read -r alone alone_own < <(last_growth "$log1")
+line=$(lines_of "$log1")
+check 'it works with all of it' wait_until 30 worked_since "$log1" "$line" 5
+rate=$(rate_since "$log1" "$line")
+want a1 $unit
+# Its warm-up is over, and nmd goes by what it uses.
+at_rest() { nmctl status --json | jq -e --argjson most $((2 * unit << 20)) '.node.used.memory_bytes < $most'; }
+check 'nmd knows that nine of its ten are unused' wait_until 40 at_rest
+is 'B has still been given nothing' "$(guaranteed b1)$(guaranteed b4)" ''
+
+# ---- B, opportunistic -------------------------------------------------------------------------------
+
+since4=$(ms)
+ask_for b4 4 type=OPPORTUNISTIC
+check 'the Java NodeManager is given what B asks for as opportunistic' wait_until 30 has_one b4
+b4=$(held b4)
+check 'it queues it' wait_until 20 told_so b4 "$b4" 'RUNNING SCHEDULED'
+since1=$(ms)
+ask_for b1 1 type=OPPORTUNISTIC
+check 'nmd is given the same' wait_until 30 has_one b1
+b1=$(held b1)
+poll_seconds=0.02
+check 'and runs it' wait_until 20 in_state "$b1" RUNNING
+b1_waited=$((($(field_of "$b1" .started_usec) / 1000) - since1))
+unset poll_seconds
+logb=$(log_of 1 b1 "$b1")
+check 'B uses all that it has asked for' wait_until 30 holds "$logb" $full
+is 'its master is told that it runs' "$(told b1 "$b1")" 'RUNNING RUNNING'
+check 'which the scheduler can still not guarantee' refused b1
+check 'nmd sees eleven units used of twelve' wait_until 20 uses "$b1" $((full - 20))
+
+# ---- A uses what it was promised ------------------------------------------------------------------------
+
+line=$(lines_of "$log1")
+want a1 $full
+check 'A grows to ten units on nmd' wait_until 30 holds "$log1" $full
+check 'B gives way' wait_until 20 in_state "$b1" COMPLETED
+check 'its application is told' wait_until 20 ended b1 "$b1"
+read -r beside beside_own < <(last_growth "$log1")
+crossed=$(held_at "$log1" $over "$line")
+decided=$(($(decision_of "$b1" kill .realtime_usec) / 1000)) gone=$(($(field_of "$b1" .finished_usec) / 1000))
+like 'that the node took it, which is no failure of its own' "$(end_of b1 "$b1")" '^-108 .*taken back by the node'
+is 'for memory' "$(decision_of "$b1" kill .reason)" memory-over-beta
+at_least 'it was decided before A had three more of its units' "$(held_at "$log1" $((over + 3 * unit)) "$line")" "$decided"
+at_least "A's growth took at most twice as long as alone, and 0.3 s, but for CPUs that others had" $((2 * alone_own + 300)) "$beside_own"
+line=$(lines_of "$log1")
+check 'A works on' wait_until 30 worked_since "$log1" "$line" 5
+rate_after=$(rate_since "$log1" "$line")
+at_least 'as fast as before B came, or nearly' "$rate_after" $((rate * 3 / 4))
+is 'B is still refused a guarantee' "$(refused b1 && echo so)" so
+
+want a4 $full
+check 'on the Java NodeManager A grows, too' wait_until 30 holds "$log4" $full
+read -r java_growth _ < <(last_growth "$log4")
+is 'where B has waited all the time' "$(told b4 "$b4")" 'RUNNING SCHEDULED'
+is "and A runs, here and there, with nobody's harm" "$(told a1 "$a1"), $(told a4 "$a4")" 'RUNNING RUNNING, RUNNING RUNNING'
+
+# ---- A ends -----------------------------------------------------------------------------------------
+
+light "end?app=a1&container=$a1" >/dev/null
+given_at_last() { [ -n "$(guaranteed b1)" ]; }
+check 'when A has ended, B gets what it wants guaranteed' wait_until 30 given_at_last
+light "cancel?app=b4" >/dev/null
+light "end?app=a4&container=$a4" >/dev/null
+check "and B's other request runs on the Java NodeManager" wait_until 30 told_so b4 "$b4" 'RUNNING RUNNING'
+b4_waited=$(($(ms) - since4))
+for app in a1 b1 a4 b4; do light "finish?app=$app" >/dev/null; done
+nobody_left() { ! pgrep -f "$place/grower.py" >/dev/null; }
+check 'with the applications all of it ends' wait_until 30 nobody_left
+
+diag "a node of $node_mb MiB, of which A is guaranteed $((10 * unit)) and uses $unit; then B wants $((10 * unit)):" "$(table_head)" \
+    "$(table_nmd "$b1_waited" $((decided - crossed)) $((gone - decided)) "$beside" "$alone")" \
+    "$(table_row 'Java NodeManager' 'no, while A runs' "waited $(seconds "$b4_waited") s for A's end" 'waits on' \
+        "$(seconds "$java_growth") s (alone $(seconds "$java_alone") s)")" \
+    "A's pieces of work in a second: $rate before B, $rate_after after it" \
+    "its growth without waiting for CPUs: $beside_own ms ($alone_own alone)"
+done_testing
