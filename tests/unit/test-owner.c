@@ -655,6 +655,38 @@ static void test_queue_limit(void **state)
     assert_int_equal(c[1]->view.state, NM_SCHEDULED);
 }
 
+static bool is_paused(const struct nm_live *l)
+{
+    return l->c->view.state == NM_PAUSED;
+}
+
+/* That nobody may wait is no reason for what needn't, nor for what has its place already. */
+static void test_queue_limit_of_none(void **state)
+{
+    struct nm_submit s = request(NM_OPPORTUNISTIC);
+    struct manager_world *w = *state;
+    struct nm_live *l[2];
+    struct nm_status status;
+    struct nm_problem p;
+
+    start_nmd(w);
+    nm_manager_set_queue_limit(w->m, OWNER, 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(l); i++) {
+        l[i] = manager_world_submit_as(w, &s);
+        decide(w);
+        manager_world_wait(w, l[i], is_running);
+    }
+    assert_int_equal(nm_manager_pause(w->m, &manager_world_admin, l[1]->c->id, &p), 0);
+    assert_int_equal(nm_fake_set_events(l[1]->cg, true, true), 0);
+    manager_world_wait(w, l[1], is_paused);
+    nm_manager_set_queue_limit(w->m, OWNER, 0);
+    decide(w);
+    assert_int_equal(l[1]->c->view.state, NM_PAUSED);
+    assert_int_equal(l[0]->c->view.state, NM_RUNNING);
+    nm_manager_get_status(w->m, &status);
+    assert_int_equal(status.counters.shed, 0);
+}
+
 /* ---- nmd dies ------------------------------------------------------------------------------------ */
 
 /* In a process of its own, which ends without a last word. */
@@ -761,7 +793,7 @@ int main(void)
         TEST(test_prepared),
         TEST(test_preparation_ends),
         TEST(test_prepared_after_restart),
-        TEST(test_queue_limit),
+        TEST(test_queue_limit), TEST(test_queue_limit_of_none),
         TEST(test_killed),
     };
 
