@@ -47,6 +47,11 @@ others_done() { [ "$(nmctl list --all --json | jq --arg job "$(job_id mixed)" \
     '[.[] | select(.id | contains($job)) | select(.state == "COMPLETED")] | length')" = 5 ]; }
 check 'the five others end meanwhile' wait_until 60 others_done
 is 'it does not' "$(state_of "$map")" PAUSED
+process=$(field_of "$map" .pid)
+end_process "${nmd_nodes[1]}" KILL # what the five have made is still to be fetched
+need 'nmd is killed, and starts again' nmd_node_start 1
+check 'it is in the cluster again' wait_until 30 status_is .upstream.state running
+is 'the map is what it was' "$(field_of "$map" '"\(.pid) \(.state)"')" "$process PAUSED"
 check 'it is resumed' nmctl resume "$map"
 job_ends
 is 'and the job succeeds' "$?" 0 || job_trouble mixed

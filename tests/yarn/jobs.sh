@@ -65,7 +65,7 @@ node_files() { # N PORT NAME=VALUE...
     local name=node0$1 own=$place/node$1 port=$2 pair
     shift 2
     mkdir -p "$own"
-    cp -r "$conf" "$own/conf"
+    cp -rT "$conf" "$own/conf"
     sed -i '/<\/configuration>/d' "$own/conf/yarn-site.xml"
     for pair in "yarn.nodemanager.hostname=$name" "yarn.nodemanager.address=$name:$port" \
         "yarn.nodemanager.webapp.address=$name:$((port + 2))" "yarn.nodemanager.local-dirs=$own/local" "yarn.nodemanager.log-dirs=$own/logs" \
