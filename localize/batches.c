@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <sys/queue.h>
 
+/* One worker's work. It is a list, since a process costs more than most files do: a container with twenty resources
+ * has one or two workers. */
 struct nm_batch {
     TAILQ_ENTRY(nm_batch) link;
     struct nm_batches *all;
@@ -24,6 +26,7 @@ struct nm_batch {
 
 TAILQ_HEAD(batch_list, nm_batch);
 
+/* The line is first come, first served, but for removals, which nobody waits for. */
 struct nm_batches {
     struct nm_batches_params params;
     struct batch_list waiting, running;
@@ -64,6 +67,7 @@ struct nm_batches *nm_batches_free(struct nm_batches *bs)
     return NULL;
 }
 
+/* The settings are copied one level deep: the lists in them are shared, and nobody changes those. */
 int nm_batch_new(const json_t *settings, const char *user, uid_t uid, gid_t gid, size_t n, struct nm_batch **ret)
 {
     _cleanup_(nm_batch_freep) struct nm_batch *b = calloc(1, sizeof *b);
@@ -110,7 +114,8 @@ void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *us
     b->userdata = userdata;
 }
 
-/* It is in no list any more. */
+/* It is in no list any more. Freed before its owner hears of it: the owner may make another one, or take all of them
+ * down. */
 static void end_batch(struct nm_batch *b)
 {
     void (*ended)(void *) = b->ended;
@@ -134,6 +139,8 @@ int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target)
     return add(b, id, "removals", json_string(target));
 }
 
+/* What a container waits for goes before what is only in the way; a removal that never had its turn would be done
+ * after nmd's next start. */
 void nm_batches_put(struct nm_batches *bs, struct nm_batch *b)
 {
     struct nm_batch *other;
@@ -177,6 +184,8 @@ static void on_said(struct nm_job *job, const struct nm_said *said, void *userda
         p->fetched(id, said->bytes, p->userdata);
 }
 
+/* A worker that dies says nothing of what it had not come to. Of a removal nobody is told: it is done again after
+ * nmd's next start. */
 static void fail_rest(struct nm_batch *b, const char *message)
 {
     const struct nm_batches_params *p = &b->all->params;
@@ -230,6 +239,7 @@ static bool may_run(const struct nm_batches *bs, const struct nm_batch *b)
     return n == 0 || n + 1 < bs->params.max_workers;
 }
 
+/* Not simply the first in line: one whose account has its share is passed over for the next. */
 static struct nm_batch *next_to_run(struct nm_batches *bs)
 {
     struct nm_batch *b;
@@ -268,6 +278,8 @@ static bool has_wanted(const struct nm_batch *b, bool (*is_wanted)(uint64_t id, 
     return false;
 }
 
+/* A worker that runs is killed and ends by itself, in its own turn: its end is where its batch goes, and nowhere
+ * else. */
 void nm_batches_give_up(struct nm_batches *bs, bool (*is_wanted)(uint64_t id, void *userdata))
 {
     struct nm_batch *b, *next;

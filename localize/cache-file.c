@@ -11,8 +11,10 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
+/* The longest that is written is also the longest that is read: what is longer is none of ours. */
 #define MAX_FILE_BYTES (64U << 10) /* a URI and a pattern, each escaped */
 
+/* Words, since the file may be read by a later nmd with other numbers, and by people. */
 static const char *const visibilities[] = {
     [NM_VISIBILITY_PUBLIC] = "PUBLIC",
     [NM_VISIBILITY_PRIVATE] = "PRIVATE",
@@ -24,6 +26,8 @@ static void print_name(uint64_t id, char name[static 32])
     (void)snprintf(name, 32, "%" PRIu64, id);
 }
 
+/* "whole" is false from before the first byte is fetched until after the last one is renamed to its place, and again
+ * from before the first one is removed: whatever nmd dies of, what may be half there is known to be. */
 int nm_cache_file_save(int dir_fd, const struct nm_cache_entry *e, const char *boot_id)
 {
     json_auto_t *json =
@@ -57,6 +61,7 @@ int nm_cache_file_touch(int dir_fd, uint64_t id, uint64_t used_usec)
     return RET_NERRNO(utimensat(dir_fd, name, times, AT_SYMLINK_NOFOLLOW));
 }
 
+/* That there is none is as good: it may have been removed by a nmd that died before it said so. */
 int nm_cache_file_remove(int dir_fd, uint64_t id)
 {
     char name[32];
@@ -91,6 +96,8 @@ int nm_cache_file_parse(const char *text, size_t size, const char *boot_id, stru
         return -EBADMSG;
     if (get_visibility(visibility, &e.key.visibility) < 0 || type < 0 || timestamp < 0 || bytes < 0)
         return -EBADMSG;
+    /* Of another boot it may be half on the disk, though the file says that it was whole: nothing of it was synced,
+     * since fetching again costs less than waiting for disks each time. */
     e.is_doomed = !whole || !nm_streq(boot, boot_id);
     e.key.type = (unsigned)type;
     e.key.timestamp_msec = (uint64_t)timestamp;
@@ -126,6 +133,8 @@ static int load_file(int dir_fd, const char *name, uint64_t id, const char *boot
     return nm_cache_restore(cache, &e);
 }
 
+/* What can't be read is removed. The resource that it stood for is then unknown, but its number is reserved all the
+ * same, so that nothing new is made on top of it. */
 int nm_cache_file_load(int dir_fd, const char *boot_id, struct nm_cache *cache)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

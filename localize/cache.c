@@ -8,6 +8,8 @@
 #include <assert.h>
 #include <errno.h>
 
+/* An entry with what finding it needs. The slots move when the vector grows or one is dropped, so nobody outside
+ * keeps a pointer into it for longer than a call: an id is what lasts. */
 struct slot {
     struct nm_cache_entry entry;
     uint64_t hash; /* of the key */
@@ -61,6 +63,7 @@ static uint64_t hash_key(const struct nm_cache_key *k)
     return hash;
 }
 
+/* What decides: a hash only spares the comparing, and anybody who names URIs can make two of the same. */
 static bool same_key(const struct nm_cache_key *a, const struct nm_cache_key *b)
 {
     return a->visibility == b->visibility && a->type == b->type && a->timestamp_msec == b->timestamp_msec &&
@@ -85,6 +88,8 @@ static struct slot *find_key(struct nm_cache *c, const struct nm_cache_key *key)
     return NULL;
 }
 
+/* Ids are asked for some times per resource of a container that starts; an index of them would have to be kept right
+ * for less than it saves. */
 static struct slot *find_id(const struct nm_cache *c, uint64_t id)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -115,6 +120,7 @@ static int copy_key(const struct nm_cache_key *from, struct slot *to)
     return 0;
 }
 
+/* The strings last, so that nothing is to be undone when there is no memory for them. */
 static int add(struct nm_cache *c, const struct nm_cache_entry *entry)
 {
     struct slot slot = {.entry = *entry, .hash = hash_key(&entry->key)};
@@ -146,6 +152,8 @@ static void drop(struct nm_cache *c, struct slot *slot)
     *slot = c->slots[--c->n];
 }
 
+/* The id is used up only by an entry that came about: numbers stay without gaps, as those who look into the
+ * directories would expect. */
 int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t now_usec, uint64_t *ret_id)
 {
     const struct nm_cache_entry fresh = {
@@ -166,6 +174,7 @@ int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t no
     return NM_CACHE_E_NEW;
 }
 
+/* Its last use is now, since it was in use until now; what was restored may be dated later, and keeps that. */
 void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec)
 {
     struct slot *slot = find_id(c, id);
@@ -175,6 +184,8 @@ void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec)
     slot->entry.used_usec = NM_MAX(slot->entry.used_usec, now_usec);
 }
 
+/* What it takes is known only now: while it is on its way nothing is reserved for it, since nobody says beforehand
+ * how much comes out of an archive. */
 void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes)
 {
     struct slot *slot = find_id(c, id);
@@ -230,6 +241,7 @@ const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c)
     return oldest;
 }
 
+/* Only now are its bytes free: they count for as long as they are on the disk. */
 void nm_cache_removed(struct nm_cache *c, uint64_t id)
 {
     struct slot *slot = find_id(c, id);
@@ -243,6 +255,8 @@ void nm_cache_reserve(struct nm_cache *c, uint64_t id)
     c->next_id = NM_MAX(c->next_id, id + 1);
 }
 
+/* Two files of one key can be left by a nmd that died while one of them was leaving; of those one is whole, and the
+ * other is doomed and may stand beside it. */
 int nm_cache_restore(struct nm_cache *c, const struct nm_cache_entry *entry)
 {
     struct nm_cache_entry e = *entry;

@@ -12,8 +12,10 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
+/* Of one address: a name node that is down costs no more than that before the other one is asked. */
 #define CONNECT_MSEC 20000L
 #define MAX_REDIRECTS 10L
+/* curl has bounds of its own for a line, and none for how many lines there are. */
 #define MAX_HEADER_BYTES (64U << 10)
 #define MAX_TEXT_BYTES (64U << 10)
 #define LEAST_BYTES_PER_SEC 1024L /* over idle_usec; a server below that is as good as none */
@@ -47,6 +49,7 @@ static size_t stop(struct nm_http *h, int error)
     return 0;
 }
 
+/* Which of the bounds it was is kept for the sentence: whoever reads it has to know which one to raise. */
 static size_t too_much(struct nm_http *h, uint64_t most_bytes)
 {
     h->most_bytes = most_bytes;
@@ -98,6 +101,7 @@ static size_t count_header(char *data, size_t unit, size_t n, void *userdata)
     return h->header_bytes > MAX_HEADER_BYTES ? too_much(h, MAX_HEADER_BYTES) : unit * n;
 }
 
+/* Only of what goes to a file: an answer that is kept in memory is over before anybody could look. */
 static int tell_progress(void *userdata, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up_now)
 {
     const struct nm_http *h = userdata;
@@ -108,6 +112,9 @@ static int tell_progress(void *userdata, curl_off_t total, curl_off_t now, curl_
     return 0;
 }
 
+/* Redirects go where name nodes and web servers send us, but never to another scheme: what may be read is what the
+ * resource's own scheme allows. Each option is checked: one that this curl doesn't know would be a promise that
+ * isn't kept. */
 int nm_http_new(const char *agent, struct nm_http **ret)
 {
     _cleanup_(nm_http_freep) struct nm_http *h = calloc(1, sizeof *h);
@@ -164,6 +171,7 @@ static int to_errno(CURLcode code)
     }
 }
 
+/* What a server says clearly is no such failure: asking again would only load it. */
 bool nm_http_may_pass(int r)
 {
     return r == -ECONNREFUSED || r == -EHOSTUNREACH || r == -ETIMEDOUT || r == -EIO;

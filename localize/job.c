@@ -107,6 +107,7 @@ static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *use
     return 0;
 }
 
+/* For the log and the container's diagnostics: what the worker itself knew, it has said in lines before. */
 static void explain(int status, char *reason, size_t size)
 {
     if (WIFSIGNALED(status))

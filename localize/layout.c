@@ -12,6 +12,8 @@
 
 #define BASE_SIZE 300
 
+/* Numbers and not names of resources: two of one name may come from two places, and one that was changed stands
+ * beside what containers still use of it. */
 char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *e)
 {
     const struct nm_cache_key *k = &e->key;
@@ -28,6 +30,8 @@ char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *e)
     return n < 0 ? NULL : path;
 }
 
+/* User names were checked before (localizer.c), but their length is the system's affair: a path that was cut off
+ * would be somebody else's. */
 static int print_base(const char *user, bool is_public, char buf[static BASE_SIZE])
 {
     int n = is_public ? snprintf(buf, BASE_SIZE, "filecache") : snprintf(buf, BASE_SIZE, "usercache/%s", user);
@@ -58,6 +62,7 @@ int nm_layout_make_base(int local_fd, const char *user, bool is_public, uid_t ui
     return st.st_uid == uid && (st.st_mode & 0777) != 0700 ? 0 : RET_NERRNO(fchmod(fd, is_public ? 0755 : 0750));
 }
 
+/* By who owns it now and not by who is in the account data base: an account may be gone while its files are there. */
 int nm_layout_owner(int local_fd, const struct nm_cache_key *key, uid_t *ret_uid, gid_t *ret_gid)
 {
     char base[BASE_SIZE];

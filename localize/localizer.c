@@ -19,6 +19,8 @@
 
 #define NO_ENTRY UINT64_MAX /* the id of what isn't in the cache: a removal that somebody else wants */
 
+/* Whoever waits for resources: a container that is being made ready. It holds on to them until it is freed, which is
+ * when the container has ended. */
 struct nm_localizer_ask {
     TAILQ_ENTRY(nm_localizer_ask) link;
     struct nm_localizer *localizer;
@@ -101,6 +103,8 @@ static void on_room(void *userdata)
     (void)begin_turn(userdata);
 }
 
+/* Asked of the cache each time, and not counted along: an ask may begin when half of its resources are there, and
+ * share the rest with others. */
 static size_t count_ready(const struct nm_localizer_ask *ask)
 {
     size_t n = 0;
@@ -238,6 +242,7 @@ static int make_resource(struct nm_localizer *l, const struct nm_localizer_resou
     return 0;
 }
 
+/* The file first: if nmd dies while it is fetched, the next one knows that there may be a part of it to remove. */
 static int add_fetch(struct nm_localizer *l, const struct nm_localizer_resource *res, uint64_t id, struct nm_batch *b)
 {
     json_t *json;
@@ -311,6 +316,7 @@ static int make_batch(struct nm_localizer *l, const struct nm_localizer_user *us
     return r < 0 ? r : nm_batch_new(l->params.settings, user->name, uid, gid, wanted, ret);
 }
 
+/* In the list before it has any resource: whatever fails from here on, freeing it gives everything back. */
 static int new_ask(struct nm_localizer *l, size_t n, const struct nm_localizer_listener *listener,
                    struct nm_localizer_ask **ret)
 {
@@ -398,6 +404,7 @@ char *nm_localizer_target(const struct nm_localizer_ask *ask, size_t i)
     return nm_layout_target(ask->localizer->local_dir, nm_cache_find(ask->localizer->cache, ask->ids[i]));
 }
 
+/* By going through all before it: resources come by the dozen. */
 static bool is_among(const uint64_t *ids, size_t n, uint64_t id)
 {
     for (size_t i = 0; i < n; i++)
@@ -442,6 +449,7 @@ void nm_localizer_begin_to_tidy(struct nm_localizer *l)
     (void)begin_turn(l);
 }
 
+/* What is still used leaves when the last container gives it back, and that is no longer than it takes them to end. */
 void nm_localizer_end_application(struct nm_localizer *l, const char *user, const char *application)
 {
     nm_cache_end_application(l->cache, user, application);

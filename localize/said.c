@@ -24,6 +24,8 @@ static int get_state(const char *word, enum nm_said_state *ret)
     return -EBADMSG;
 }
 
+/* Strict, as the worker's own reader is. A line is for either a resource or a removal: one that says both, or
+ * neither, was not written by our worker, and who else writes there is the user. */
 int nm_said_parse(const char *text, size_t size, struct nm_said *ret)
 {
     _cleanup_(nm_said_done) struct nm_said said = {.error = ""};

@@ -16,8 +16,11 @@
 #include "util/error.h"
 
 #define READ_BYTES (64U << 10)
+/* An archive of a few hundred bytes may well have a megabyte of zeros in it, and harms nobody: only beyond this does
+ * the ratio count. */
 #define FREE_OF_RATIO_BYTES (64 * NM_MIB)
 
+/* The buffer is in here, since libarchive keeps a pointer to it between two reads. */
 struct unpack {
     const struct nm_unpack_params *params;
     struct archive *archive;
@@ -35,6 +38,7 @@ static void unpack_free(struct unpack **u)
     free(*u);
 }
 
+/* A name that is nothing but the ending has no kind: it would be a directory without a name of its own. */
 static bool ends_with(const char *name, const char *ending)
 {
     size_t len = strlen(name), n = strlen(ending);
@@ -86,6 +90,7 @@ static ssize_t read_source(struct archive *a, void *userdata, const void **ret)
     return n;
 }
 
+/* A zip's list of entries is at its end, and is what counts: what stands between entries may be anything. */
 static la_int64_t seek_source(struct archive *a, void *userdata, la_int64_t offset, int whence)
 {
     struct unpack *u = userdata;
@@ -95,6 +100,8 @@ static la_int64_t seek_source(struct archive *a, void *userdata, la_int64_t offs
     return at < 0 ? ARCHIVE_FATAL : at;
 }
 
+/* Told that nothing was skipped, libarchive reads on, and comes to the end by itself: that is how an archive that
+ * was cut off is found. */
 static la_int64_t skip_source(struct archive *a, void *userdata, la_int64_t request)
 {
     struct unpack *u = userdata;
@@ -119,6 +126,7 @@ static int archive_failed(struct unpack *u, const char *doing)
                    doing, reason ? reason : "unknown error");
 }
 
+/* The entry is named, for its author: "an archive is bad" helps nobody who has ten of them. */
 static int entry_failed(struct unpack *u, int r, const char *path, const char *reason)
 {
     return nm_fail(u->message, r, "its archive is refused: %s: %s", *path ? path : "an entry", reason);
@@ -150,6 +158,7 @@ static int open_archive(struct unpack *u)
     return 0;
 }
 
+/* Directories that are only implied count as well: each is an inode, and a single name may imply 64 of them. */
 static int count_entry(struct unpack *u, const char *path)
 {
     if (++u->entries > u->params->most_entries)
@@ -222,6 +231,7 @@ static int make_dir(struct unpack *u, const char *path)
     return 0;
 }
 
+/* By offset: an archive may have its blocks in any order, with holes between them. */
 static int write_at(int fd, const char *data, size_t size, off_t offset)
 {
     while (size > 0) {
@@ -320,6 +330,8 @@ static int make_hard_link(struct unpack *u, const char *link, const char *path, 
     return linkat(from_fd, from_name, parent_fd, name, 0) < 0 ? entry_failed(u, -errno, path, strerror(errno)) : 0;
 }
 
+/* The parent is opened anew for each entry: an entry before may have put something else in its place, and a
+ * descriptor that was kept would not show that. */
 static int make_in_parent(struct unpack *u, struct archive_entry *e, const char *path)
 {
     _cleanup_close_ int parent_fd = -EBADF;
@@ -338,6 +350,7 @@ static int make_in_parent(struct unpack *u, struct archive_entry *e, const char 
                                                  : make_file(u, e, path, parent_fd, name);
 }
 
+/* What comes back is bytes that become a file's name; which charset they are in is of no interest here. */
 static const char *entry_name(struct archive_entry *e)
 {
     const char *name = archive_entry_pathname(e);

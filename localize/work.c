@@ -64,6 +64,8 @@ static int get_limit(json_t *limits, const char *key, uint64_t unit, uint64_t *v
     return 0;
 }
 
+/* Numbers come from the cluster's administrator, by way of nmd; 100 attempts are, with their pauses, half an hour,
+ * and beyond that the time is what ends it. */
 static int get_limits(json_t *limits, struct nm_work_limits *ret, char **ret_message)
 {
     struct nm_work_limits l = default_limits;
@@ -107,7 +109,8 @@ static int get_type(const char *word, enum nm_resource_type *ret)
     return -EBADMSG;
 }
 
-/* Of a directory, with a name of its own. */
+/* Of a directory, with a name of its own. It is going to be made and renamed with the user's own rights, so this is
+ * no fence: it finds mistakes of nmd's before they become files. */
 static bool is_target(const char *path)
 {
     const char *base = strrchr(path, '/');
@@ -115,6 +118,7 @@ static bool is_target(const char *path)
     return *path == '/' && base[1] && !nm_streq(base, "/.") && !nm_streq(base, "/..") && strlen(path) < PATH_MAX;
 }
 
+/* All of them before the first is removed: half of a work that can't be understood isn't done. */
 static int check_removals(json_t *list, char **ret_message)
 {
     json_t *path;
@@ -159,6 +163,8 @@ static int get_resource(json_t *json, struct nm_resource *ret, char **ret_messag
     return 0;
 }
 
+/* The bound is on the list and not only on the text, since each resource costs more here than the few bytes in which
+ * it can be written. */
 static int get_resources(json_t *list, struct nm_work *work, char **ret_message)
 {
     json_t *one;

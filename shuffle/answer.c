@@ -16,6 +16,7 @@
 #include "util/error.h"
 
 #define HASH_TEXT_SIZE 32u /* 20 bytes in base64 are 28 characters */
+/* What ShuffleHandler says by default: reducers plan with it. */
 #define KEEP_ALIVE_SEC 5
 /* Of a file, between two looks at the clock. */
 #define PIECE_BYTES (UINT64_C(1) << 20)
@@ -113,6 +114,8 @@ static void plan_done(struct plan *p)
     nm_writer_done(&p->heads);
 }
 
+/* The whole answer's length has to be said before its first byte, so all heads are made beforehand; the data are
+ * looked at again when they are sent. */
 static int plan_map(const struct nm_shuffle_service *s, const struct nm_shuffle_job *job,
                     const struct nm_shuffle_request *q, unsigned i, struct plan *p)
 {
@@ -130,6 +133,7 @@ static int plan_map(const struct nm_shuffle_service *s, const struct nm_shuffle_
     return p->heads.failed ? -ENOMEM : 0;
 }
 
+/* No path is named: a reducer's log is read by others than the node's administrator. */
 static const char *describe(int error)
 {
     switch (error) {
@@ -155,6 +159,7 @@ static int refuse_map(struct nm_shuffle_service *s, int fd, const struct nm_shuf
 
 /* ---- sending ------------------------------------------------------------------------------ */
 
+/* MSG_MORE: the first map's head follows, and both fit into one packet. */
 static int send_head(int fd, const struct plan *p, const struct nm_shuffle_request *q, const char *reply_hash)
 {
     char text[512], lasting[64];
@@ -191,6 +196,8 @@ static int send_part(struct nm_shuffle_service *s, int fd, int file, const struc
     return 0;
 }
 
+/* The file is opened by the same checks as before: between the plan and now it may have been replaced by another
+ * user's. */
 static int send_map(struct nm_shuffle_service *s, int fd, const struct nm_shuffle_job *job,
                     const struct nm_shuffle_request *q, unsigned i, const struct plan *p, uint64_t deadline_usec)
 {
@@ -206,6 +213,8 @@ static int send_map(struct nm_shuffle_service *s, int fd, const struct nm_shuffl
     return send_part(s, fd, file, &p->outputs[i].part, deadline_usec);
 }
 
+/* Either all maps of a request or none: once the head is out a failure can only be shown by breaking off, and the
+ * reducer isn't told which map it was. */
 static int send_maps(struct nm_shuffle_service *s, int fd, const struct nm_shuffle_job *job,
                      const struct nm_shuffle_request *q, const char *reply_hash)
 {

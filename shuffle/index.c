@@ -18,6 +18,7 @@
 /* A million reducers. Whoever writes a longer index wants to keep us reading. */
 #define INDEX_MAX_BYTES (1000000u * RECORD_BYTES + CHECKSUM_BYTES)
 
+/* pread, since the file's position is of no use to anybody: three places of it are read. */
 static int read_all(int fd, uint8_t *to, size_t size, uint64_t from)
 {
     while (size > 0) {
@@ -60,6 +61,8 @@ static bool is_length(uint64_t n)
     return n <= INT64_MAX;
 }
 
+/* The checksum is gone through before a record is believed, as Hadoop does it: a disk that returns rubbish is found
+ * here and not by the reducer, which would take it for the network's fault. */
 int nm_shuffle_index_read(int fd, uint64_t size_bytes, uint32_t reduce, struct nm_shuffle_part *ret)
 {
     uint64_t record[3], stored, computed;

@@ -49,6 +49,7 @@ struct nm_shuffle_jobs *nm_shuffle_jobs_free(struct nm_shuffle_jobs *jobs)
     return NULL;
 }
 
+/* A job that is there already is written over in place: threads have copies, never pointers into the tree. */
 static int add_locked(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_job *job)
 {
     struct nm_shuffle_job **found = tfind(job, &jobs->tree, compare), *copy;
@@ -80,6 +81,7 @@ int nm_shuffle_jobs_add(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_jo
     return r;
 }
 
+/* The id is a stranger's and not NUL-terminated; one that is too long for a job's is none. */
 static struct nm_shuffle_job *find_locked(struct nm_shuffle_jobs *jobs, struct nm_bytes id)
 {
     struct nm_shuffle_job key, **found;
@@ -106,6 +108,7 @@ int nm_shuffle_jobs_remove(struct nm_shuffle_jobs *jobs, const char *id)
     return job ? 0 : -ENOENT;
 }
 
+/* A copy, so that the lock is held for no longer than the look: an answer may take minutes. */
 int nm_shuffle_jobs_find(struct nm_shuffle_jobs *jobs, struct nm_bytes id, struct nm_shuffle_job *ret)
 {
     const struct nm_shuffle_job *job;

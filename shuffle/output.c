@@ -12,7 +12,10 @@
 #include "shuffle/request.h"
 #include "util/error.h"
 
-/* O_NONBLOCK: a FIFO in its place would have us wait for whoever writes. */
+/* O_NONBLOCK: a FIFO in its place would have us wait for whoever writes. Beneath the local directory and through no
+ * link at all: what is on the way belongs to the job's user, who could otherwise have us, with our rights, read
+ * another's file to a reducer of his. The owner is checked of the open file, since a hard link is no link to
+ * openat2(). */
 static int open_file(int dir, const struct nm_shuffle_job *job, struct nm_bytes map, const char *name,
                      uint64_t *ret_size_bytes, int *ret_fd)
 {
@@ -39,6 +42,7 @@ static int open_file(int dir, const struct nm_shuffle_job *job, struct nm_bytes 
     return 0;
 }
 
+/* Both files must be there and agree: an index without its data is what a map leaves that is just being written. */
 static int find_in(int dir, const struct nm_shuffle_job *job, struct nm_bytes map, uint32_t reduce,
                    struct nm_shuffle_part *ret)
 {
@@ -57,6 +61,7 @@ static int find_in(int dir, const struct nm_shuffle_job *job, struct nm_bytes ma
     return 0;
 }
 
+/* A map's output is in one of the disks, and which one only the map knew. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
                            uint32_t reduce, struct nm_shuffle_output *ret)
 {

@@ -30,6 +30,7 @@ struct nm_shuffle_server {
     pthread_attr_t connection_attr;
 };
 
+/* All that a connection costs besides its stack: the buffer is a head's greatest size, and a body there is none. */
 struct connection {
     struct nm_shuffle_service *service;
     int fd;
@@ -41,7 +42,8 @@ struct connection {
 
 /* ---- a connection ------------------------------------------------------------------------- */
 
-/* Reads until there is a whole head. 0: the other side closed; -EMSGSIZE: it is too long. */
+/* Reads until there is a whole head. 0: the other side closed; -EMSGSIZE: it is too long. The time is for the whole
+ * head: a client that sends one byte a second is as slow as one that sends nothing. */
 static int read_head(struct connection *c, uint64_t wait_usec, size_t *ret_size)
 {
     uint64_t deadline = nm_now_usec() + wait_usec;
@@ -95,6 +97,7 @@ static void linger(struct connection *c)
     }
 }
 
+/* The first request has a time of its own; between two the other side is told how long it may take. */
 static void *serve(void *arg)
 {
     struct connection *c = arg;
@@ -151,6 +154,8 @@ static int begin(struct nm_shuffle_server *server, int accepted)
     return 0;
 }
 
+/* Without descriptors or memory the loop would turn as fast as it can, since the waiting connection stays where it
+ * is: so it pauses, and looks whether it is to end meanwhile. */
 static void *accept_all(void *arg)
 {
     struct nm_shuffle_server *server = arg;
@@ -193,6 +198,7 @@ static int split(const char *address, char *host, size_t host_size, const char *
     return 0;
 }
 
+/* IPv6 with IPv4 mapped into it, so that one socket is enough for "all addresses". */
 static int listen_at(const struct addrinfo *ai)
 {
     _cleanup_close_ int fd = RET_NERRNO(socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -231,6 +237,7 @@ static int open_listener(const char *address, int *ret_fd, char **ret_message)
     return 0;
 }
 
+/* The port is a part of what reducers sign, so port 0 must be known as what it became. */
 static uint16_t port_of(int fd)
 {
     union {
