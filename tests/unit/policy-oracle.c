@@ -488,12 +488,15 @@ static const char *check_deadlines(struct oracle *o, const struct facts *f)
 /* Of all that wait, and of those alone that are limited: how many are left, and who goes first. */
 struct line {
     size_t left;
+    double asked[2];
     uint64_t newest_kept, oldest_shed;
 };
 
 static void stand_in(struct line *l, const struct nm_view *v, const struct nm_policy_action *a)
 {
     l->left += !a;
+    l->asked[NM_MEMORY] += get(&v->request, NM_MEMORY);
+    l->asked[NM_CPU] += get(&v->request, NM_CPU);
     if (a && a->type == NM_ACTION_SHED)
         l->oldest_shed = NM_MIN(l->oldest_shed, v->seq);
     else if (!a)
@@ -515,7 +518,10 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
         stand_in(v->limited ? &limited : &others, v, a);
     }
     left = all.left;
-    if (f->n_queued > f->s->queue_max_length)
+    for (int k = 0; k < 2 && f->s->queue_policy == NM_QUEUE_BY_RESOURCES; k++)
+        if (all.asked[k] > f->capacity[k])
+            return wrong(o, "what is queued asks for %.0f, more than the node has", all.asked[k]);
+    if (f->s->queue_policy == NM_QUEUE_BY_LENGTH && f->n_queued > f->s->queue_max_length)
         return wrong(o, "%zu containers are queued, %u may be", f->n_queued, f->s->queue_max_length);
     if (left > f->in->shed_to)
         return wrong(o, "%zu containers stay queued, %u may", left, f->in->shed_to);

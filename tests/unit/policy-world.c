@@ -68,6 +68,7 @@ static void random_settings(struct world *w)
     s->warmup_samples = (uint32_t)between(w, 0, 4);
     s->queue_max_length = (uint32_t)(world_chance(w, 0.1) ? CROWD : between(w, 1, 12));
     s->queue_order = (enum nm_queue_order)world_below(w, 4);
+    s->queue_policy = world_chance(w, 0.3) ? NM_QUEUE_BY_RESOURCES : NM_QUEUE_BY_LENGTH;
     s->backfill_usec = world_chance(w, 0.7) ? between(w, 1, 40) * NM_USEC_PER_SEC : 0;
     s->victim_order = (enum nm_victim_order)world_below(w, 4);
     s->pause_enabled = world_chance(w, 0.75);
@@ -162,6 +163,67 @@ static void pass_through(struct world *w, struct inhabitant *c, enum nm_state st
     c->fails = world_chance(w, 0.03);
 }
 
+struct sums {
+    double promised[2], waiting[2];
+    uint32_t queued;
+};
+
+static struct sums sums_of(const struct world *w)
+{
+    struct sums s = {0};
+
+    for (size_t i = 0; i < w->in.n_views; i++) {
+        const struct nm_view *v = w->views[i];
+        bool waits = v->state < NM_SCHEDULED || (v->state == NM_SCHEDULED && !v->admitted);
+        double of[2] = {(double)v->request.memory_bytes, (double)v->request.cpu_millicores};
+
+        if (v->state == NM_KILLING)
+            continue;
+        s.queued += waits && v->type == NM_OPPORTUNISTIC;
+        for (int k = 0; k < 2; k++) {
+            s.waiting[k] += waits ? of[k] : 0;
+            s.promised[k] += v->type == NM_GUARANTEED && !(k == NM_CPU && v->cpu_is_share) ? of[k] : 0;
+        }
+    }
+    return s;
+}
+
+/* What policy.h says of a request, worked out anew. */
+static enum nm_reason expected(const struct world *w, enum nm_execution_type type, const struct nm_resources *request,
+                               bool share)
+{
+    const struct nm_resources *c = &w->settings.capacity;
+    const double capacity[2] = {(double)c->memory_bytes, (double)c->cpu_millicores};
+    const double asked[2] = {(double)request->memory_bytes, (double)request->cpu_millicores};
+    struct sums s = sums_of(w);
+    bool full = w->settings.queue_policy == NM_QUEUE_BY_LENGTH && s.queued >= w->settings.queue_max_length;
+    bool broken = false, larger = false;
+
+    for (int k = 0; k < 2; k++) {
+        bool counts = !(type == NM_GUARANTEED && share && k == NM_CPU);
+
+        larger = larger || (counts && asked[k] > capacity[k]);
+        broken = broken || (counts && s.promised[k] + asked[k] > capacity[k]);
+        full = full ||
+               (w->settings.queue_policy == NM_QUEUE_BY_RESOURCES && s.waiting[k] + asked[k] > capacity[k]);
+    }
+    if (larger)
+        return NM_REASON_LARGER_THAN_NODE;
+    if (type == NM_GUARANTEED)
+        return broken ? NM_REASON_GUARANTEED_FULL : NM_REASON_NONE;
+    return full ? NM_REASON_QUEUE_FULL : NM_REASON_NONE;
+}
+
+static bool is_taken(struct world *w, enum nm_execution_type type, const struct nm_resources *request, bool share)
+{
+    enum nm_reason r = nm_policy_check_request(&w->settings, w->views, w->in.n_views, type, request, share, NULL);
+
+    w->n_requests[r]++;
+    if (r != expected(w, type, request, share))
+        w->wrong = "a request is taken that can't be, or refused that could, or for another reason";
+    return r == NM_REASON_NONE;
+}
+
 static void arrive(struct world *w, uint64_t part)
 {
     const struct nm_resources *capacity = &w->settings.capacity;
@@ -174,10 +236,11 @@ static void arrive(struct world *w, uint64_t part)
         c = w->all[i].alive ? NULL : &w->all[i];
     request.memory_bytes = 1 + world_below(w, capacity->memory_bytes / between(w, part, 12 * part));
     request.cpu_millicores = 1 + world_below(w, capacity->cpu_millicores / between(w, part, 12 * part));
+    if (world_chance(w, 0.01))
+        request.memory_bytes += capacity->memory_bytes;
     if (share && type == NM_GUARANTEED && world_chance(w, 0.3))
         request.cpu_millicores += capacity->cpu_millicores * between(w, 1, 3);
-    if (!c || nm_policy_check_request(&w->settings, w->views, w->in.n_views, type, &request, share,
-                                      NULL) != NM_REASON_NONE)
+    if (!c || !is_taken(w, type, &request, share))
         return;
     *c = (struct inhabitant){
         .alive = true,
@@ -449,9 +512,11 @@ static void meddle_with(struct world *w, struct inhabitant *c)
  * longer than new requests may make it. Not the capacity, so that requests stay possible. */
 static void reload(struct world *w)
 {
+    enum nm_queue_policy queue_policy = w->settings.queue_policy;
     uint32_t queue_max_length = w->settings.queue_max_length;
 
     random_settings(w);
+    w->settings.queue_policy = queue_policy;
     w->settings.queue_max_length = NM_MAX(queue_max_length, w->settings.queue_max_length);
 }
 

@@ -46,6 +46,8 @@ struct world {
     struct nm_policy_input in;
     struct nm_policy_verdict verdict;
     /* bookkeeping for the report */
+    const char *wrong; /* a request was taken that can't be, or refused that could */
+    uint64_t n_requests[NM_REASON_COUNT]; /* by why they were refused */
     uint64_t n_rounds, n_actions[NM_ACTION_SHED + 1], n_reasons[NM_REASON_COUNT], n_squeezed;
 };
 

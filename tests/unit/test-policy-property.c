@@ -20,7 +20,8 @@
 #include "util/parse.h"
 
 struct totals {
-    uint64_t histories, rounds, squeezed, actions[NM_ACTION_SHED + 1], reasons[NM_REASON_COUNT];
+    uint64_t histories, rounds, squeezed, actions[NM_ACTION_SHED + 1], reasons[NM_REASON_COUNT],
+        requests[NM_REASON_COUNT];
 };
 
 static bool verbose;
@@ -150,7 +151,7 @@ static const char *history(struct world *w, struct nm_policy *twin)
         world_calm(w);
         r = one_round(w, &o, &passing, &starts, twin);
     }
-    return r ? r : check_calm(w);
+    return r ? r : w->wrong ? w->wrong : check_calm(w);
 }
 
 static bool run(uint64_t seed, struct totals *t)
@@ -176,6 +177,8 @@ static bool run(uint64_t seed, struct totals *t)
     for (size_t i = 0; i < NM_REASON_COUNT; i++)
         t->reasons[i] += w.n_reasons[i];
     t->squeezed += w.n_squeezed;
+    for (size_t i = 0; i < NM_REASON_COUNT; i++)
+        t->requests[i] += w.n_requests[i];
     world_done(&w);
     return r == NULL;
 }
@@ -204,6 +207,12 @@ static bool report(const struct totals *t)
                t->reasons[i] == 0 ? "  never happened" : "");
         all = all && t->reasons[i] > 0;
     }
+    for (enum nm_reason i = 0; i < NM_REASON_COUNT; i++)
+        if (i == NM_REASON_NONE || i == NM_REASON_LARGER_THAN_NODE || i == NM_REASON_GUARANTEED_FULL ||
+            i == NM_REASON_QUEUE_FULL) {
+            printf("  requests: %-20s %" PRIu64 "\n", nm_reason_name(i), t->requests[i]);
+            all = all && t->requests[i] > 0;
+        }
     return all || t->histories < 10000;
 }
 
