@@ -59,9 +59,11 @@ check 'and that it goes on' wait_until 20 told_so "$o" 'RUNNING RUNNING OPPORTUN
 light "update?container=$o&type=GUARANTEED" >/dev/null
 check 'it is promoted' wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 64 -1000'
 is 'here too' "$(field_of "$o" .execution_type)" GUARANTEED
+is 'which is no decision of the node' "$(decision_of "$o" promote .reason)" owner
 check 'and counted so' wait_until 20 rm_counts '2 0 0'
 light "update?container=$o&mb=96" >/dev/null
 check 'it grows' wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 96 -1000'
+is 'by the same word' "$(decision_of "$o" update .reason)" owner
 
 # ---- another size of the node -----------------------------------------------------------------------
 
