@@ -1,0 +1,144 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 420
+#
+# Several nodes: pi on two of ours beside a Java NodeManager, with its files on HDFS, and on three of ours; reducers of either
+# kind fetch what maps of the other kind have left; a node that has queued more than others gives back its latest, and the
+# job goes on elsewhere; the ResourceManager's page shows of each node what nmctl status says at the same moment.
+# shellcheck source=tests/yarn/jobs.sh
+. "$(dirname "$0")/jobs.sh"
+# shellcheck source=tests/yarn/hdfs/lib.sh
+. "$(dirname "$0")/hdfs/lib.sh"
+
+nodes_of() { # NAME KIND: the nodes where maps (m) or reducers (r) of a job have left their logs
+    local n
+    for n in 1 2 3 4; do
+        ! grep -qs "attempt_$(job_id "$1")_$2_" "$place/node$n"/logs/application_"$(job_id "$1")"/*/syslog || echo "node0$n"
+    done | paste -sd ' '
+}
+# Three at once: none, a part and all of the maps opportunistic. MapReduce makes the first so many of each hundred maps so:
+# 2 % are two of four, and 40 % were all of them.
+pis_succeed() { # NAME
+    local percent pids=() status
+    for percent in 0 2 100; do
+        pi_begin "$1-$percent" "$percent" 4
+        pids+=("$job_pid")
+    done
+    for percent in 0 2 100; do
+        status=0
+        wait "${pids[0]}" || status=$?
+        pids=("${pids[@]:1}")
+        is "$1: pi with $percent % of its maps opportunistic succeeds" "$status" 0 || job_trouble "$1-$percent"
+        is 'and counts what it does on a Java NodeManager' "$(counters "$1-$percent")" "$(counters java)"
+    done
+    job_pid=''
+}
+join() { # N
+    nmd_node_start "$1" && wait_until 30 node_is "$1" RUNNING
+}
+
+job_deadline=180
+hdfs_configure_one
+need 'Maven has what HDFS needs' hdfs_find "$NMD_TEST_BUILD/java/hdfs"
+need 'a cluster can be made' jobs_configure yarn.resourcemanager.nm-container-queuing.min-queue-length=2
+need 'a stock HDFS starts' hdfs_start_one
+need 'a stock ResourceManager answers' rm_again
+java_node_start 4
+need 'a machine to measure' node_proc_start 6000 8
+need 'a Java NodeManager registers' wait_until 60 node_is 4 RUNNING
+need 'pi runs there' pi java 0 4
+like 'to the end' "$(counters java)" '^Estimated value of Pi is 3\.'
+
+# ---- a mixed cluster ------------------------------------------------------------------------------
+
+need 'one of our nodes joins it' join 1
+need 'and another one' join 2
+pis_succeed mixed
+like 'their files were on HDFS' "$(hdfs_rest "/staging/$job_user/.staging?op=GETFILESTATUS")" '"type":"DIRECTORY"'
+
+# Eight maps and eight reducers of a size that fills the nodes, so that each has some of both.
+mkdir "$place/work/words"
+seq 1 8000 | sed 's/.*/word & of many/' | split -l 1000 - "$place/work/words/part."
+job_begin words org.apache.hadoop.examples.ExampleDriver wordcount -Dmapreduce.job.reduces=8 \
+    -Dmapreduce.map.memory.mb=640 -Dmapreduce.reduce.memory.mb=640 "file://$place/work/words" "file://$place/work/counted"
+job_ends
+is 'a job with a reducer on each node succeeds' "$?" 0 || job_trouble words
+is 'all nodes have had maps of it' "$(nodes_of words m)" 'node01 node02 node04'
+is 'and reducers' "$(nodes_of words r)" 'node01 node02 node04'
+like 'each word is counted' "$(cat "$place"/work/counted/part-* | sort -k1,1 | sed -n '/^many\|^of/p' | tr '\t\n' '  ')" '^many 8000 of 8000 $'
+# Maps say that they are done, reducers which maps' output they fetch.
+logs_on() { cat "$place/node$1"/logs/application_"$(job_id words)"/*/"$2"; } # N FILE
+maps_on() { logs_on "$1" syslog | sed -nE "s/.*Task '(attempt_[0-9_]+_m_[0-9_]+)' done.*/\\1/p"; } # N
+fetched_from() { # N: which nodes' maps the reducers there have
+    local n
+    for n in 1 2 4; do
+        ! logs_on "$1" syslog.shuffle | grep -o 'about to shuffle output of map attempt_[0-9_m]*' |
+            grep -qFf <(maps_on "$n") || echo "node0$n"
+    done | paste -sd ' '
+}
+all='node01 node02 node04'
+is 'reducers on the Java node have fetched from all' "$(fetched_from 4)" "$all"
+is 'so have those on ours' "$(fetched_from 1), $(fetched_from 2)" "$all, $all"
+like 'none in vain' "$(counters words)" 'Failed Shuffles=0'
+
+# ---- three of ours --------------------------------------------------------------------------------
+
+java_node_stop 4
+need 'a third one of ours joins' join 3
+need 'the Java NodeManager leaves' wait_until 30 node_is 4 SHUTDOWN
+pis_succeed three
+
+# ---- unequal queues -------------------------------------------------------------------------------
+
+nmd_node_stop 2
+nmd_node_stop 3
+need 'two of them leave' wait_until 30 node_is 3 SHUTDOWN
+need 'both' wait_until 30 node_is 2 SHUTDOWN
+use_node 1
+node_memory 5950 # nothing opportunistic can start
+pi_begin shed 100 12
+queued_are() { use_node "$1"; [ "$(nmctl status --json | jq .queue.length)" = "$2" ]; } # N LENGTH
+check 'all of a job waits on one node' wait_until 90 queued_are 1 12
+queue=$(nmctl list --json | jq -r '[.[] | select(.queue_position)] | sort_by(.queue_position) | .[].id')
+
+# What the ResourceManager's page shows of a node; and the same of its nmctl status. Without a change from before to after
+# all were asked at the same moment.
+page() { curl -s "$rm_web/cluster/nodes" | python3 "$(dirname "$0")/nodes-page.py" "$1"; } # N
+rest() { rm_get nodes | jq -r --arg n "node0$1" '[.nodes.node[] | select(.nodeHostName == $n)] | last |
+    "\(.numRunningOpportContainers) \(.usedMemoryOpportGB) \(.usedVirtualCoresOpport) \(.numQueuedContainers)"'; } # N
+ours() { # N
+    use_node "$1"
+    nmctl status --json | jq -r '"\(.containers.opportunistic_running) \(.node.allocated.opportunistic |
+        "\(.memory_bytes / 1073741824 | ceil) \(.vcores | ceil)") \(.queue.length)"'
+}
+agree() { # N PATTERN
+    local before shown
+    before=$(ours "$1")
+    [[ $before =~ ^$2$ ]] || return
+    shown="$(page "$1"), $(rest "$1")"
+    [ "$(ours "$1")" = "$before" ] && [ "$shown" = "$before, $before" ]
+}
+agrees() { # WHAT N PATTERN
+    check "$1, for nmctl, the ResourceManager's page and its REST" wait_until 60 agree "$2" "$3" ||
+        diag "ours: $(ours "$2"), page: $(page "$2"), REST: $(rest "$2")"
+}
+agrees 'twelve wait and none runs' 1 '0 [0-9]+ [0-9]+ 12'
+
+need 'the others come back' join 2
+need 'both of them' join 3
+given_back() { nmctl list --all --json | jq -r --arg job "$(job_id shed)" \
+    '.[] | select((.id | contains($job)) and .exit_reason == "shed") | .id'; }
+some_given_back() { use_node 1; [ -n "$(given_back)" ]; }
+check 'the ResourceManager sees that their queues are shorter, and the first one gives some back' wait_until 60 some_given_back
+use_node 1
+n=$(given_back | wc -l)
+is 'which are the latest of its queue' "$(given_back | sort)" "$(tail -n "$n" <<<"$queue" | sort)"
+node_memory 0
+agrees 'with memory to spare some run' 1 '[1-9]+ [1-9][0-9]* [1-9][0-9]* [0-9]+'
+job_ends
+is 'the job succeeds' "$?" 0 || job_trouble shed
+like 'its maps were tried again where they were given back' "$(counters shed)" "Killed map tasks=$n"
+like 'with the right end' "$(counters shed)" '^Estimated value of Pi is 3\.'
+like 'some of them on another node' "$(nodes_of shed m)" 'node02|node03'
+agrees 'at the end all is nothing' 1 '0 0 0 0'
+done_testing
