@@ -77,7 +77,7 @@ static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_tr
         .unhealthy = m->health && !nm_health_get(m->health, &reason),
         .kernel_kills = kernel_kills,
         .shed_to = UINT32_MAX,
-        .shed_limited_to = m->queue_limit,
+        .shed_limited_to = m->limit_due ? m->queue_limit : UINT32_MAX,
     };
 }
 
@@ -279,7 +279,7 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     m->decided_usec = in.now_usec;
     if (m->shed_due && s.queue_policy == NM_QUEUE_BY_LENGTH)
         in.shed_to = s.queue_max_length;
-    m->shed_due = false;
+    m->shed_due = m->limit_due = false;
     nm_policy_decide(m->policy, &s, &in, v);
     check_invariants(m, &s, &in, v);
     if (trigger != NM_TRIGGER_CHANGE && m->recorder)

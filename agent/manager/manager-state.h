@@ -235,6 +235,7 @@ struct nm_manager {
     nm_manager_container_cb_t asked;
     void *asked_userdata;
     uint32_t queue_limit; /* to so many; UINT32_MAX: any number */
+    bool limit_due; /* it has been told, and nobody has been discarded for it yet */
     bool shed_due; /* the queue may be longer than its limit, which was lowered */
     bool in_round;
     uint64_t decided_usec; /* when the newest round looked at the containers */

@@ -646,9 +646,13 @@ static void test_queue_limit(void **state)
     nm_manager_get_status(w->m, &status);
     assert_int_equal(status.queue_limit, 1);
     assert_int_equal(status.counters.shed, 2);
-    c[1] = manager_world_submit_as(w, &s)->c; /* it holds for those to come, until it is lifted */
+    c[1] = manager_world_submit_as(w, &s)->c; /* whom the upstream didn't know of when it said so */
+    decide(w);
+    assert_int_equal(c[1]->view.state, NM_SCHEDULED);
+    nm_manager_set_queue_limit(w->m, OWNER, 1); /* now it does */
     decide(w);
     assert_int_equal(c[1]->exit_reason, NM_EXIT_SHED);
+    assert_int_equal(c[0]->view.state, NM_SCHEDULED);
     nm_manager_set_queue_limit(w->m, OWNER, UINT32_MAX);
     c[1] = manager_world_submit_as(w, &s)->c;
     decide(w);

@@ -13,8 +13,9 @@ COLUMNS = ["Running Containers (O)", "Mem Used (O)", "VCores Used (O)", "Queued 
 
 page = sys.stdin.read()
 # The page's table is filled by a script, from rows of HTML fragments.
-rows = json.loads(re.search(r"var nodesTableData=(\[.*?\])\s*</script>", page, re.S).group(1))
+rows = json.loads(re.search(r"var nodeTableData=(\[.*?\])\s*</script>", page, re.S).group(1))
 heads = [html.unescape(re.sub("<[^>]*>", " ", head)).strip()
          for head in re.findall(r"<th[^>]*>(.*?)</th>", page[page.index('id="nodes"'):], re.S)]
 row = [r for r in rows if any("node0%s:" % sys.argv[1] in cell for cell in r)][-1]
-print(" ".join(row[heads.index(column)].split()[0] for column in COLUMNS))
+cells = [re.sub("<[^>]*>", "", cell) for cell in row]
+print(" ".join(cells[heads.index(column)].split()[0] for column in COLUMNS))
