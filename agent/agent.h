@@ -182,9 +182,9 @@ void nm_manager_ask_at_end(struct nm_manager *m, const char *owner,
                            void (*ask)(const struct nm_container *c, void *userdata), void *userdata);
 
 /* An upstream allows so many opportunistic containers of this owner in the queue (UINT32_MAX: any number): of those
- * beyond it the newest are discarded now, as `shed`. Those that come later wait until it is told again: an upstream that
- * has sent them has more to say when it has heard of them, and would only send what is discarded at once once more.
- * Others have nothing to do with it. There is one such upstream; a restarted nmd has to be told anew. */
+ * beyond it the newest are discarded now, as `shed`. Those that come later wait until it is told again: it has more to
+ * say when the upstream has heard of them, which would only send again what is discarded at once. Others have nothing to
+ * do with it. There is one such upstream; a restarted nmd has to be told anew. */
 void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit);
 
 /* The owner has told whoever had to know how a container with keep_result ended. Twice is no error. */

@@ -11,9 +11,10 @@
 . "$(dirname "$0")/hdfs/lib.sh"
 
 nodes_of() { # NAME KIND: the nodes where maps (m) or reducers (r) of a job have left their logs
-    local n
+    local n job
+    job=$(job_id "$1")
     for n in 1 2 3 4; do
-        ! grep -qs "attempt_$(job_id "$1")_$2_" "$place/node$n"/logs/application_"$(job_id "$1")"/*/syslog || echo "node0$n"
+        ! grep -qs "attempt_${job}_$2_" "$place/node$n/logs/application_$job"/*/syslog || echo "node0$n"
     done | paste -sd ' '
 }
 # Three at once: none, a part and all of the maps opportunistic. MapReduce makes the first so many of each hundred maps so:
@@ -66,7 +67,7 @@ job_ends
 is 'a job with a reducer on each node succeeds' "$?" 0 || job_trouble words
 is 'all nodes have had maps of it' "$(nodes_of words m)" 'node01 node02 node04'
 is 'and reducers' "$(nodes_of words r)" 'node01 node02 node04'
-like 'each word is counted' "$(cat "$place"/work/counted/part-* | sort -k1,1 | sed -n '/^many\|^of/p' | tr '\t\n' '  ')" '^many 8000 of 8000 $'
+is 'each word is counted' "$(grep -hE '^(of|many)' "$place"/work/counted/part-* | sort | tr '\t\n' '  ')" 'many 8000 of 8000 '
 # Maps say that they are done, reducers which maps' output they fetch.
 logs_on() { cat "$place/node$1"/logs/application_"$(job_id words)"/*/"$2"; } # N FILE
 maps_on() { logs_on "$1" syslog | sed -nE "s/.*Task '(attempt_[0-9_]+_m_[0-9_]+)' done.*/\\1/p"; } # N
