@@ -183,8 +183,8 @@ void nm_manager_ask_at_end(struct nm_manager *m, const char *owner,
 
 /* An upstream allows so many opportunistic containers of this owner in the queue (UINT32_MAX: any number): of those
  * beyond it the newest are discarded now, as `shed`. Those that come later wait until it is told again: it has more to
- * say when the upstream has heard of them, which would only send again what is discarded at once. Others have nothing to
- * do with it. There is one such upstream; a restarted nmd has to be told anew. */
+ * say when the upstream has heard of them, which would only send again what is discarded at once. Others have nothing
+ * to do with it. There is one such upstream; a restarted nmd has to be told anew. */
 void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit);
 
 /* The owner has told whoever had to know how a container with keep_result ended. Twice is no error. */

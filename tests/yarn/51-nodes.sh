@@ -69,7 +69,7 @@ is 'all nodes have had maps of it' "$(nodes_of words m)" 'node01 node02 node04'
 is 'and reducers' "$(nodes_of words r)" 'node01 node02 node04'
 is 'each word is counted' "$(grep -hE '^(of|many)' "$place"/work/counted/part-* | sort | tr '\t\n' '  ')" 'many 8000 of 8000 '
 # Maps say that they are done, reducers which maps' output they fetch.
-logs_on() { cat "$place/node$1"/logs/application_"$(job_id words)"/*/"$2"; } # N FILE
+logs_on() { cat "$place/node$1/logs/application_$(job_id words)"/*/"$2"; } # N FILE
 maps_on() { logs_on "$1" syslog | sed -nE "s/.*Task '(attempt_[0-9_]+_m_[0-9_]+)' done.*/\\1/p"; } # N
 fetched_from() { # N: which nodes' maps the reducers there have
     local n
