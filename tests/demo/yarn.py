@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import urllib.request
 
@@ -166,13 +167,18 @@ class Picture:
             self.last = line
             return
         machine = status["node"]["machine"]
-        lines = ["\033[1mpi on YARN: a stock ResourceManager, staging on HDFS, and nmd as its node\033[0m", line,
-                 f"CPU {machine.get('cpu_busy_millicores', 0) / 1000:.1f} cores busy", ""]
-        running = [c for c in containers if c["state"] != "COMPLETED"]
-        for c in sorted(running, key=lambda c: c["id"])[:24]:
+        columns, rows = shutil.get_terminal_size()
+        lines = ["\033[1mpi on YARN: a stock ResourceManager, staging on HDFS, and nmd as its node\033[0m",
+                 *textwrap.wrap(line, columns - 1), f"CPU {machine.get('cpu_busy_millicores', 0) / 1000:.1f} cores busy", ""]
+        running = sorted((c for c in containers if c["state"] != "COMPLETED"), key=lambda c: c["id"])
+        # A line that doesn't fit on the terminal would push the first ones out of it.
+        room, widest = max(1, rows - len(lines) - 3), max(1, min(30, columns - 69))
+        for c in running[:room]:
             tint = "\033[34m" if c["execution_type"] == "GUARANTEED" else "\033[33m" if c["state"] == "PAUSED" else "\033[32m"
-            bar = SYMBOL.get(c["state"], "█") * max(1, min(30, round(c.get("cpu_millicores") or 0) // 50 + 1))
+            bar = SYMBOL.get(c["state"], "█") * max(1, min(widest, round(c.get("cpu_millicores") or 0) // 50 + 1))
             lines.append(f"  {c['id']}  {c['execution_type'].lower():<14}{c['state']:<11}{tint}{bar}\033[0m")
+        if len(running) > room:
+            lines.append(f"  and {len(running) - room} more")
         lines += ["", "\033[90m  █ runs  · waits  ░ paused  (Ctrl-C ends it)\033[0m"]
         sys.stdout.write("\033[H" + "\033[K\n".join(lines) + "\033[K\033[J")
         sys.stdout.flush()
