@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
+# beside: others
 #
 # nmd as a node of a stock ResourceManager: what that knows of it, and what becomes of both when either goes and comes.
 # shellcheck source=tests/yarn/lib.sh

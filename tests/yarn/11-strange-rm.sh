@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
+# beside: others
 #
 # What isn't a ResourceManager, or has gone mad: nmd says what is wrong, asks no more often than it should, and goes on.
 # shellcheck source=tests/yarn/lib.sh

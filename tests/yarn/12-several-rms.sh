@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
+# beside: others
 #
 # A cluster with two ResourceManagers: nmd finds the one that answers, and goes over to the other when it ends.
 # shellcheck source=tests/yarn/lib.sh

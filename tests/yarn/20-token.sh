@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# beside: others
 #
 # Hadoop's own client of nodes and rpc/hadoop/'s server: SASL with an NMToken, calls, exceptions, refusals.
 # shellcheck source=tests/packing/lib.sh

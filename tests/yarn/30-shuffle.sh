@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# beside: others
 #
 # nm-shuffle beside Hadoop's own ShuffleHandler: both serve the same outputs, which Hadoop wrote, to Hadoop's own way of
 # fetching, and what they say must be the same.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# beside: others
 #
 # The launch script beside the one that Hadoop's own NodeManager writes for the same container: both run here, and the commands must
 # find the same environment, files and streams, and end alike.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# beside: others
 #
 # nm-localizer and a stock HDFS of two name nodes: what is staged there arrives, whichever of them is active.
 # shellcheck source=tests/packing/lib.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
+# beside: others
 #
 # A ResourceManager and a master that forge, repeat and garble: nmd does what is right, and nothing else.
 # shellcheck source=tests/yarn/lib.sh
