@@ -410,10 +410,21 @@ const char *nm_decision_words_order(enum nm_victim_order o)
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
+/* By its id, which isn't one of nmd's own then. */
+static bool is_of_upstream(const struct nm_decision *d)
+{
+    uint64_t epoch, number;
+
+    return !nm_id_parse(d->container_id, &epoch, &number);
+}
+
 /* What the owner of the container can do, not what is wrong with the owner's container: it did
  * nothing wrong. */
 static const char *kill_advice(const struct nm_decision *d)
 {
+    if (is_of_upstream(d))
+        return "nothing on this node: its application hears that the node took it back, and can ask for another; what "
+               "must not be interrupted it has to ask for as guaranteed";
     switch (d->reason) {
     case NM_REASON_MEMORY_OVER_BETA:
     case NM_REASON_ROOM_FOR_GUARANTEED:

@@ -320,6 +320,19 @@ static void test_explanation(void **state)
               "first.\n");
 }
 
+/* Who has asked a cluster for it has neither nmctl nor a second chance here. */
+static void test_advice_for_an_upstreams(void **state)
+{
+    struct nm_decision d = complete();
+    _cleanup_free_ char *text = NULL;
+
+    (void)state;
+    (void)strcpy(d.container_id, "container_e17_1795472749985_0008_01_000003");
+    assert_int_equal(nm_decision_explain(&d, &text), 0);
+    assert_non_null(strstr(text, "What you can do: nothing on this node"));
+    assert_null(strstr(text, "--min-runtime"));
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void test_json_round_trip(void **state)
@@ -428,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_every_kind_and_reason),
         cmocka_unit_test(test_explanation),
+        cmocka_unit_test(test_advice_for_an_upstreams),
         cmocka_unit_test(test_json_round_trip),
         cmocka_unit_test(test_json_of_an_older_nmd),
         cmocka_unit_test(test_malformed_json),

@@ -27,8 +27,8 @@ static const struct end ends[] = {
     {NM_EXIT_EXITED, NM_REASON_NONE, 3, 0, "", 3, "non-zero exit code 3", true},
     {NM_EXIT_SIGNALED, NM_REASON_NONE, 137, 0, "", 137, "from outside", true},
     {NM_EXIT_NOT_FOUND, NM_REASON_NONE, 127, 0, "", 127, "command-not-found", true},
-    {NM_EXIT_PREEMPTED, NM_REASON_ROOM_FOR_GUARANTEED, 143, 0, "", NM_YARN_KILLED_BY_NODE, "room-for-guaranteed",
-     false},
+    {NM_EXIT_PREEMPTED, NM_REASON_ROOM_FOR_GUARANTEED, 143, 0, "", NM_YARN_KILLED_BY_NODE,
+     "a guaranteed container needs the room", false},
     {NM_EXIT_PAUSE_DEADLINE, NM_REASON_NONE, 137, 0, "", NM_YARN_KILLED_BY_NODE, "pause-deadline", false},
     {NM_EXIT_SHED, NM_REASON_NONE, -1, 0, "", NM_YARN_KILLED_BY_NODE, "shed", false},
     {NM_EXIT_OOM, NM_REASON_NONE, 137, 0, "", NM_YARN_OVER_MEMORY, "beyond the 'PHYSICAL' memory limit. Current "

@@ -96,10 +96,11 @@ static void say_over_memory(const struct nm_container *c, FILE *out)
 /* What nmd decided is explained by its own records, on the node. */
 static void say_taken(const struct nm_container *c, FILE *out)
 {
+    bool caused = c->exit_cause != NM_REASON_NONE;
+
     fprintf(out,
-            "Opportunistic container taken back by the node: %s%s%s. On the node, nmctl explain %s has the figures.\n",
-            nm_exit_reason_name(c->exit_reason), c->exit_cause != NM_REASON_NONE ? ", for " : "",
-            c->exit_cause != NM_REASON_NONE ? nm_reason_name(c->exit_cause) : "", c->id);
+            "Opportunistic container taken back by the node: %s. On the node, nmctl explain %s has the figures.\n",
+            caused ? nm_reason_text(c->exit_cause) : nm_exit_reason_name(c->exit_reason), c->id);
 }
 
 static void say_reason(const struct nm_container *c, FILE *out)
