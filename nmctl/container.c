@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "nmctl/json.h"
+#include "nmctl/nmctl.h"
 #include "nmctl/say.h"
 #include "util/clock.h"
 #include "util/parse.h"
@@ -141,4 +142,15 @@ const char *nm_container_end(const json_t *c, char *buf, size_t size)
     if (n > 0 && *why && (size_t)n < size)
         (void)snprintf(buf + n, size - (size_t)n, ": %s", why);
     return buf;
+}
+
+int nm_container_exit_status(const json_t *c)
+{
+    const char *reason = nm_json_str(c, "exit_reason");
+
+    if (nm_json_has(c, "exit_code"))
+        return (int)nm_json_u64(c, "exit_code") & 0xff;
+    if (nm_streq(reason, "command-not-found"))
+        return 127;
+    return nm_streq(reason, "permission-denied") ? 126 : NM_CTL_NOT_RUN;
 }

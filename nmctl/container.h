@@ -19,5 +19,8 @@ double nm_container_used_vcores(const json_t *c);
 enum nm_style nm_container_state_style(const json_t *c);
 /* "was stopped through systemd: ...", "exited with status 0"; "" of one that has not ended. The buffer is returned. */
 const char *nm_container_end(const json_t *c, char *buf, size_t size);
+/* What its end means as an exit status, shells' way: 128 + N after signal N, 126 and 127 for a command that can't be
+ * run, NM_CTL_NOT_RUN for what never began. */
+int nm_container_exit_status(const json_t *c);
 /* "container_1_000002 (name)" */
 const char *nm_container_title(const json_t *c, char *buf, size_t size);

@@ -33,6 +33,19 @@ void nm_help_all(void)
            "'nmctl VERB --help' tells more, nmctl(1) all.\n");
 }
 
+/* "Also: nmctl ps, nmctl ls." */
+static void print_also(const struct nm_verb *verb)
+{
+    size_t n;
+
+    (void)fputs("Also:", stdout);
+    for (const char *word = verb->also; *word; word += n + (word[n] == ' ')) {
+        n = strcspn(word, " ");
+        printf("%s nmctl %.*s", word == verb->also ? "" : ",", (int)n, word);
+    }
+    (void)fputs(".\n", stdout);
+}
+
 void nm_help_verb_usage(const struct nm_verb *verb)
 {
     printf("nmctl %s%s%s%s\n\n%c%s.\n", verb->name, verb->options ? " [OPTION...]" : "",
@@ -40,6 +53,8 @@ void nm_help_verb_usage(const struct nm_verb *verb)
            verb->summary + 1);
     if (verb->details)
         printf("%s\n", verb->details);
+    if (verb->also)
+        print_also(verb);
     print_options("Options", verb->options);
     print_options("Options of every verb", nm_global_options);
 }

@@ -32,11 +32,11 @@ struct nm_args {
     const char *socket;
     bool json, all, follow, watch, wait, now;
     bool guaranteed, opportunistic, detach, exempt, allow_new_privs;
-    bool only_stdout, only_stderr, kill_opportunistic, reload, changed;
+    bool only_stdout, only_stderr, kill_opportunistic, reload, changed, quiet;
     uint64_t memory_bytes, vcores_milli;
     uint64_t min_runtime_usec, expected_usec, deadline_usec, interval_usec;
-    uint64_t tail, last, after;
-    const char *name, *app, *workdir, *user, *sort;
+    uint64_t tail, last, after, since_usec;
+    const char *name, *app, *workdir, *user, *sort, *state;
     const char **env; /* n_env strings "K=V", ours to free */
     size_t n_env;
 };
@@ -54,6 +54,7 @@ enum nm_complete {
     NM_COMPLETE_USER,
     NM_COMPLETE_VERB,
     NM_COMPLETE_SORT,
+    NM_COMPLETE_STATE,
 };
 
 enum nm_option_kind {
@@ -61,6 +62,7 @@ enum nm_option_kind {
     NM_OPTION_STRING,   /* not empty: that is a variable of a script that wasn't set */
     NM_OPTION_NAME,     /* a valid container or application name */
     NM_OPTION_SORT,     /* a key to sort by */
+    NM_OPTION_STATE,    /* a container's state, in letters of any case */
     NM_OPTION_SIZE,     /* uint64_t, bytes */
     NM_OPTION_VCORES,   /* uint64_t, thousandths */
     NM_OPTION_DURATION, /* uint64_t, usec */
@@ -82,6 +84,7 @@ struct nm_option {
 
 struct nm_verb {
     const char *name;
+    const char *also;                /* what fingers that know other tools type, with a blank between them; or NULL */
     const char *operands;            /* as --help shows them */
     const char *summary;             /* one line */
     const char *details;             /* more for --help, NULL if there is none */
@@ -106,6 +109,7 @@ struct nm_ctl {
 extern const struct nm_verb nm_verbs[]; /* ends with one that has no name */
 extern const struct nm_option nm_global_options[];
 
+/* By its name, or what else it is called. */
 const struct nm_verb *nm_verb_find(const char *name);
 
 /* The verbs. */
@@ -113,6 +117,8 @@ int nm_run_verb(struct nm_ctl *ctl);
 int nm_status_verb(struct nm_ctl *ctl);
 int nm_list_verb(struct nm_ctl *ctl);
 int nm_show_verb(struct nm_ctl *ctl);
+int nm_inspect_verb(struct nm_ctl *ctl);
+int nm_wait_verb(struct nm_ctl *ctl);
 int nm_top_verb(struct nm_ctl *ctl);
 int nm_logs_verb(struct nm_ctl *ctl);
 int nm_events_verb(struct nm_ctl *ctl);

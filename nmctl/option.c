@@ -20,6 +20,9 @@
 
 const char *const nm_sort_keys[] = {"cpu", "memory", "time", "age", "name"};
 const size_t nm_n_sort_keys = NM_ARRAY_SIZE(nm_sort_keys);
+const char *const nm_state_words[] = {"NEW",    "LOCALIZING", "SCHEDULED", "RUNNING",  "PAUSING",
+                                      "PAUSED", "RESUMING",   "KILLING",   "COMPLETED"};
+const size_t nm_n_state_words = NM_ARRAY_SIZE(nm_state_words);
 
 /* The verb's options and the global ones as one list, and as getopt wants them. */
 struct merged {
@@ -32,7 +35,7 @@ struct merged {
 
 void nm_args_init(struct nm_args *a)
 {
-    *a = (struct nm_args){.tail = NM_CTL_UNSET, .last = NM_CTL_UNSET, .after = NM_CTL_UNSET,
+    *a = (struct nm_args){.tail = NM_CTL_UNSET, .last = NM_CTL_UNSET, .after = NM_CTL_UNSET, .since_usec = NM_CTL_UNSET,
                           .deadline_usec = NM_CTL_UNSET, .interval_usec = NM_CTL_UNSET};
 }
 
@@ -82,6 +85,8 @@ static const char *what_is_allowed(enum nm_option_kind kind)
         return "1 to 63 letters, digits, '.', '_' and '-', not beginning with '.' or '-'";
     case NM_OPTION_SORT:
         return "cpu, memory, time, age or name";
+    case NM_OPTION_STATE:
+        return "new, localizing, scheduled, running, pausing, paused, resuming, killing or completed";
     default:
         return "K=V, or the name of a variable that is set here";
     }
@@ -110,13 +115,26 @@ static int add_env(struct nm_args *a, const char *value)
     return 0;
 }
 
-/* Checked here and not by nmd: sorting is done on this side. */
-static bool is_sort_key(const char *value)
+/* Checked here and not by nmd: lists are sorted and shortened on this side. The word as it is spelled, or NULL. */
+static const char *find_word(const char *value, const char *const *words, size_t n)
 {
-    for (size_t i = 0; i < nm_n_sort_keys; i++)
-        if (nm_streq(value, nm_sort_keys[i]))
-            return true;
-    return false;
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(value, words[i]) == 0)
+            return words[i];
+    return NULL;
+}
+
+/* For the kinds that are one word of some; NULL: it isn't. */
+static const char *word_of(enum nm_option_kind kind, const char *value)
+{
+    switch (kind) {
+    case NM_OPTION_SORT:
+        return find_word(value, nm_sort_keys, nm_n_sort_keys);
+    case NM_OPTION_STATE:
+        return find_word(value, nm_state_words, nm_n_state_words);
+    default:
+        return nm_name_is_valid(value) ? value : NULL;
+    }
 }
 
 static int in_range(int r, const uint64_t *v, uint64_t min, uint64_t max)
@@ -138,10 +156,9 @@ static int set_value(struct nm_args *a, const struct nm_option *o, const char *v
         return 0;
     case NM_OPTION_NAME:
     case NM_OPTION_SORT:
-        if (!(o->kind == NM_OPTION_NAME ? nm_name_is_valid(value) : is_sort_key(value)))
-            return -EINVAL;
-        *(const char **)at = value;
-        return 0;
+    case NM_OPTION_STATE:
+        *(const char **)at = word_of(o->kind, value);
+        return *(const char **)at ? 0 : -EINVAL;
     case NM_OPTION_STRING:
         *(const char **)at = value;
         return *value ? 0 : -EINVAL;

@@ -23,3 +23,6 @@ const struct nm_option *nm_option_find(const struct nm_verb *verb, const char *w
 
 extern const char *const nm_sort_keys[];
 extern const size_t nm_n_sort_keys;
+/* Of containers, as nmd spells them. */
+extern const char *const nm_state_words[];
+extern const size_t nm_n_state_words;

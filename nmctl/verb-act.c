@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Verbs that do one thing to each container that is named: pause, resume, promote, demote, kill,
- * update. */
+ * update; and waiting for the end of each. */
 
 #include "nmctl/api.h"
 #include "nmctl/container.h"
@@ -37,22 +37,6 @@ static json_t *make_body(const struct nm_ctl *ctl)
     return body;
 }
 
-/* Waits for the end: no time-out, and a restart of nmd in between is told as what it is. */
-static int wait_for(struct nm_ctl *ctl, const char *id, json_t **ret)
-{
-    _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
-    char target[128];
-    const struct nm_client_request q = {ctl->socket_path, "GET", target, NULL};
-    int r = nm_api_container_target(id, "/wait", target, sizeof target);
-
-    if (r != NM_CTL_OK)
-        return r;
-    r = nm_client_fetch(&q, UINT64_MAX, &a);
-    if (r < 0)
-        return nm_api_say_unreachable(ctl, r);
-    return a.status == 200 ? nm_api_parse(ctl, &a, ret) : nm_api_say_refused(ctl, &a);
-}
-
 /* One container; the others are done whatever becomes of it. */
 static int act_on(struct nm_ctl *ctl, const char *id)
 {
@@ -66,7 +50,7 @@ static int act_on(struct nm_ctl *ctl, const char *id)
         r = nm_api_call(ctl, "POST", target, make_body(ctl), &c);
     if (r == NM_CTL_OK && ctl->args.wait)
         /* by id: the name may be somebody else's by now */
-        r = wait_for(ctl, *nm_json_str(c, "id") ? nm_json_str(c, "id") : id, &ended);
+        r = nm_api_wait(ctl, *nm_json_str(c, "id") ? nm_json_str(c, "id") : id, &ended);
     if (r == NM_CTL_OK)
         report(ctl, ended ? ended : c);
     return r;
@@ -91,6 +75,38 @@ int nm_act_verb(struct nm_ctl *ctl)
 int nm_kill_verb(struct nm_ctl *ctl)
 {
     return nm_act_verb(ctl);
+}
+
+/* How it ended, and what that is as an exit status. */
+static int wait_for(struct nm_ctl *ctl, const char *id)
+{
+    _cleanup_json_ json_t *c = NULL;
+    char title[160], end[512];
+    int r = nm_api_wait(ctl, id, &c);
+
+    if (r != NM_CTL_OK)
+        return r;
+    if (ctl->args.json)
+        nm_api_print_json(c, true);
+    else
+        printf("%s %s\n", nm_container_title(c, title, sizeof title), nm_container_end(c, end, sizeof end));
+    (void)fflush(stdout); /* the next one may take its time */
+    return nm_container_exit_status(c);
+}
+
+/* One after the other: they end in the meantime all the same. */
+int nm_wait_verb(struct nm_ctl *ctl)
+{
+    int first = NM_CTL_OK;
+
+    for (unsigned i = 0; i < ctl->n_operands; i++) {
+        int r = wait_for(ctl, ctl->operands[i]);
+
+        first = first != NM_CTL_OK ? first : r;
+        if (r == NM_CTL_UNREACHABLE)
+            break;
+    }
+    return first;
 }
 
 /* What isn't given stays as it is. */

@@ -78,6 +78,10 @@ static void offer_kind(struct nm_ctl *ctl, enum nm_complete kind, const char *pr
         for (size_t i = 0; i < nm_n_sort_keys; i++)
             offer(prefix, nm_sort_keys[i], "");
         break;
+    case NM_COMPLETE_STATE:
+        for (size_t i = 0; i < nm_n_state_words; i++)
+            offer(prefix, nm_state_words[i], "");
+        break;
     case NM_COMPLETE_NOTHING:
         break;
     }

@@ -63,6 +63,29 @@ static void add_use(struct nm_table *t, const json_t *c)
     nm_table_add(t, NM_STYLE_DIM, "%g", nm_json_num(c, "vcores"));
 }
 
+static bool is_wanted(const struct nm_args *a, const json_t *c)
+{
+    return (!a->app || nm_streq(a->app, nm_json_str(c, "app"))) &&
+           (!a->state || nm_streq(a->state, nm_json_str(c, "state")));
+}
+
+static void keep_wanted(const struct nm_args *a, json_t *list)
+{
+    for (size_t i = json_array_size(list); i-- > 0;)
+        if (!is_wanted(a, json_array_get(list, i)))
+            (void)json_array_remove(list, i);
+}
+
+/* One on a line, for $(...) and xargs. */
+static void print_ids(const json_t *list)
+{
+    const json_t *c;
+    size_t i;
+
+    json_array_foreach(list, i, c)
+        printf("%s\n", nm_json_str(c, "id"));
+}
+
 /* A terminal is told when there is nothing to show; in a pipe an empty table has its head all the
  * same, so that `tail -n +2` always works. */
 int nm_list_verb(struct nm_ctl *ctl)
@@ -77,12 +100,17 @@ int nm_list_verb(struct nm_ctl *ctl)
     struct nm_term term;
     const json_t *c;
     size_t i;
-    int r = nm_api_get_containers(ctl, ctl->args.all, &list);
+    bool ended = ctl->args.all || (ctl->args.state && nm_streq(ctl->args.state, "COMPLETED"));
+    int r = nm_api_get_containers(ctl, ended, &list);
 
     if (r != NM_CTL_OK)
         return r;
-    if (ctl->args.json) {
-        nm_api_print_json(list, false);
+    keep_wanted(&ctl->args, list);
+    if (ctl->args.json || ctl->args.quiet) {
+        if (ctl->args.quiet)
+            print_ids(list);
+        else
+            nm_api_print_json(list, false);
         return NM_CTL_OK;
     }
     nm_term_init(&term, STDOUT_FILENO, ctl->args.no_color);
@@ -98,7 +126,8 @@ int nm_list_verb(struct nm_ctl *ctl)
         nm_table_add(t, NM_STYLE_NONE, "%s", command);
     }
     if (nm_table_rows(t) == 0 && term.tty)
-        printf("no containers%s\n", ctl->args.all ? "" : " (ended ones: nmctl list --all)");
+        printf("no %scontainers%s\n", ctl->args.app || ctl->args.state ? "such " : "",
+               ended ? "" : " (ended ones: nmctl list --all)");
     else
         nm_table_print(t, stdout, &term, 0);
     return NM_CTL_OK;

@@ -16,6 +16,7 @@
 #include "nmctl/nmctl.h"
 #include "nmctl/say.h"
 #include "nmctl/term.h"
+#include "util/clock.h"
 #include "util/error.h"
 
 #define LINE_MAX_BYTES 65536
@@ -47,6 +48,9 @@ struct events {
     struct nm_client *call;
     struct nm_term term;
     const char *only; /* id or name, NULL: all */
+    uint64_t from_usec; /* CLOCK_REALTIME; what was before isn't told */
+    json_t *kept;       /* what has happened, of which the newest are told when all has come; NULL: at once */
+    uint64_t newest;    /* the largest number so far */
     char line[LINE_MAX_BYTES];
     size_t len;
     struct nm_client_answer refusal;
@@ -80,8 +84,41 @@ static void print_event(const struct events *e, const json_t *j)
 /* Here and not in nmd: the stream is short, and its gaps concern every reader. */
 static bool is_wanted(const struct events *e, const json_t *j)
 {
-    return !e->only || nm_json_has(j, "lost") || nm_streq(e->only, nm_json_str(j, "container")) ||
-           nm_streq(e->only, nm_json_str(j, "name"));
+    if (nm_json_has(j, "lost"))
+        return true;
+    return nm_json_u64(j, "time_usec") >= e->from_usec &&
+           (!e->only || nm_streq(e->only, nm_json_str(j, "container")) || nm_streq(e->only, nm_json_str(j, "name")));
+}
+
+static void tell(const struct events *e, const json_t *j)
+{
+    if (e->ctl->args.json)
+        nm_api_print_json(j, true);
+    else
+        print_event(e, j);
+}
+
+/* No more of them than are asked for; a gap in what is older than these concerns nobody. */
+static void keep(struct events *e, json_t *j)
+{
+    if (nm_json_has(j, "lost"))
+        return;
+    if (json_array_append(e->kept, j) < 0)
+        nm_say_oom();
+    if (json_array_size(e->kept) > e->ctl->args.last)
+        (void)json_array_remove(e->kept, 0);
+}
+
+static void tell_kept(struct events *e)
+{
+    const json_t *j;
+    size_t i;
+
+    json_array_foreach(e->kept, i, j)
+        tell(e, j);
+    json_decref(e->kept);
+    e->kept = NULL;
+    (void)fflush(stdout);
 }
 
 /* A line that is no JSON comes from no nmd that we know: it is left out, the stream goes on. */
@@ -89,12 +126,14 @@ static void take_line(struct events *e)
 {
     _cleanup_json_ json_t *j = json_loadb(e->line, e->len, 0, NULL);
 
+    if (j && nm_json_has(j, "number"))
+        e->newest = nm_json_u64(j, "number");
     if (!j || !is_wanted(e, j))
         return;
-    if (e->ctl->args.json)
-        nm_api_print_json(j, true);
+    if (e->kept)
+        keep(e, j);
     else
-        print_event(e, j);
+        tell(e, j);
 }
 
 /* Pieces end anywhere; lines are put together. stdout is flushed with each piece, or -f would show
@@ -144,27 +183,55 @@ static int follow(struct events *e)
     return nm_api_say_refused(e->ctl, &e->refusal);
 }
 
+/* One stream, to its end: what there is after the event of this number (NM_CTL_UNSET: all that nmd still has), and with
+ * `on` what comes. */
+static int read_stream(struct events *e, uint64_t after, bool on)
+{
+    char target[96], from[40] = "";
+    const struct nm_client_request q = {e->ctl->socket_path, "GET", target, NULL};
+    int r;
+
+    if (after != NM_CTL_UNSET)
+        (void)snprintf(from, sizeof from, "after=%" PRIu64, after);
+    (void)snprintf(target, sizeof target, "/v1/events%s%s%s%s", on || *from ? "?" : "", on ? "follow=true" : "",
+                   on && *from ? "&" : "", from);
+    r = nm_client_new(&q, take_bytes, e, &e->call);
+    r = r < 0 ? nm_api_say_unreachable(e->ctl, r) : follow(e);
+    e->call = nm_client_free(e->call);
+    return r;
+}
+
+/* Of what has happened only the newest: which those are is known at its end. */
+static int read_events(struct events *e)
+{
+    const struct nm_args *a = &e->ctl->args;
+    int r;
+
+    if (a->last == NM_CTL_UNSET)
+        return read_stream(e, a->after, a->follow);
+    e->kept = json_array();
+    if (!e->kept)
+        nm_say_oom();
+    e->newest = a->after;
+    r = read_stream(e, a->after, false);
+    tell_kept(e);
+    return r == NM_CTL_OK && a->follow ? read_stream(e, e->newest, true) : r;
+}
+
 /* Large for its line, so on the heap. */
 int nm_events_verb(struct nm_ctl *ctl)
 {
     struct events *e = calloc(1, sizeof *e);
-    char target[128], after[40] = "";
-    struct nm_client_request q = {ctl->socket_path, "GET", target, NULL};
+    uint64_t now = nm_realtime_usec();
     int r;
 
     if (!e)
         nm_say_oom();
     e->ctl = ctl;
     e->only = ctl->n_operands > 0 ? ctl->operands[0] : NULL;
+    e->from_usec = ctl->args.since_usec < now ? now - ctl->args.since_usec : 0;
     nm_term_init(&e->term, STDOUT_FILENO, ctl->args.no_color);
-    if (ctl->args.after != NM_CTL_UNSET)
-        (void)snprintf(after, sizeof after, "after=%" PRIu64, ctl->args.after);
-    (void)snprintf(target, sizeof target, "/v1/events%s%s%s%s",
-                   ctl->args.follow || *after ? "?" : "", ctl->args.follow ? "follow=true" : "",
-                   ctl->args.follow && *after ? "&" : "", after);
-    r = nm_client_new(&q, take_bytes, e, &e->call);
-    r = r < 0 ? nm_api_say_unreachable(ctl, r) : follow(e);
-    e->call = nm_client_free(e->call);
+    r = read_events(e);
     nm_client_answer_done(&e->refusal);
     free(e);
     return r;

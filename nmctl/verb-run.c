@@ -16,6 +16,7 @@
 
 #include "nmctl/api.h"
 #include "nmctl/attach.h"
+#include "nmctl/container.h"
 #include "nmctl/json.h"
 #include "nmctl/narrate.h"
 #include "nmctl/nmctl.h"
@@ -105,7 +106,7 @@ static int set_workdir(json_t *body, const char *workdir)
 
     if (workdir && workdir[0] != '/') {
         if (!realpath(workdir, path)) {
-            nm_say("run: --workdir '%s': %s", workdir, strerror(errno));
+            nm_say("run: --workdir '%s': %s (-d is the working directory; -D is --detach)", workdir, strerror(errno));
             return -EINVAL;
         }
         workdir = path;
@@ -222,18 +223,10 @@ static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm
     return nm_client_answer_gather("", 0, ret);
 }
 
-/* What its end means as our exit status, shells' way. */
+/* What never ran because of a signal to us has that as its end. */
 static int exit_status(const json_t *c, int signal)
 {
-    const char *reason = nm_json_str(c, "exit_reason");
-
-    if (nm_json_has(c, "exit_code"))
-        return (int)nm_json_u64(c, "exit_code") & 0xff;
-    if (signal)
-        return 128 + signal;
-    if (nm_streq(reason, "command-not-found"))
-        return 127;
-    return nm_streq(reason, "permission-denied") ? 126 : NM_CTL_NOT_RUN;
+    return signal && !nm_json_has(c, "exit_code") ? 128 + signal : nm_container_exit_status(c);
 }
 
 /* The one mistake that everybody makes once. */

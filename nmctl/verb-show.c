@@ -153,6 +153,13 @@ static void show(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c
     line_text(term, "message", c, "message");
 }
 
+/* What docker's inspect is for. */
+int nm_inspect_verb(struct nm_ctl *ctl)
+{
+    ctl->args.json = true;
+    return nm_show_verb(ctl);
+}
+
 /* All that can be shown is; the status is that of the worst. Without nmd the first one is enough to
  * know. */
 int nm_show_verb(struct nm_ctl *ctl)

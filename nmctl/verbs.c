@@ -68,7 +68,12 @@ static const struct nm_option run_options[] = {
 static const struct nm_option status_options[] = {
     FLAG('w', "watch", watch, "redraw until q or Ctrl-C"), INTERVAL, JSON, END};
 static const struct nm_option list_options[] = {
-    FLAG('a', "all", all, "ended containers too (kept for an hour)"), JSON, END};
+    FLAG('a', "all", all, "ended containers too (kept for an hour)"),
+    FLAG('q', "quiet", quiet, "ids alone, one on a line"),
+    VALUE('\0', "app", "APP", NM_OPTION_NAME, app, "only those of this application"),
+    {'\0', "state", "STATE", NM_OPTION_STATE, AT(state), "only those in this state, such as running",
+     NM_COMPLETE_STATE},
+    JSON, END};
 static const struct nm_option json_options[] = {JSON, END};
 static const struct nm_option top_options[] = {{'s', "sort", "KEY", NM_OPTION_SORT, AT(sort),
                                                 "cpu (default), memory, time, age or name",
@@ -84,6 +89,9 @@ static const struct nm_option logs_options[] = {
 static const struct nm_option events_options[] = {
     FLAG('f', "follow", follow, "go on with what happens from now on"),
     VALUE('\0', "after", "N", NM_OPTION_COUNT, after, "only events with a number above N"),
+    VALUE('n', "last", "N", NM_OPTION_LAST, last, "of what has happened only the newest N"),
+    VALUE('\0', "since", "TIME", NM_OPTION_DURATION, since_usec,
+          "of what has happened only what was since then, such as 10min ago"),
     FLAG('\0', "json", json, "print one JSON object a line, as nmd gives it"), END};
 static const struct nm_option explain_options[] = {
     VALUE('n', "last", "N", NM_OPTION_LAST, last,
@@ -107,7 +115,7 @@ static const struct nm_option config_options[] = {
 
 /* In the order in which --help lists them: to run, to see, to do, the node as a whole. */
 const struct nm_verb nm_verbs[] = {
-    {"run", "[--] COMMAND [ARG...]", "run a command in a container",
+    {"run", NULL, "[--] COMMAND [ARG...]", "run a command in a container",
      "Everything from the first word that is no option, or from --, is the command. Unless "
      "--detach is given its output\n"
      "is streamed, Ctrl-C kills it (twice: at once), and its exit status is nmctl's: 128 + N if "
@@ -115,56 +123,74 @@ const struct nm_verb nm_verbs[] = {
      "nmd refused it. Without --memory and --vcores it gets what nmd.conf says (256M, 1 vcore).",
      run_options, 1, UINT32_MAX, "which command? Such as: nmctl run -m 512M -- make -j4", true,
      false, NM_COMPLETE_COMMAND, nm_run_verb},
-    {"status", "", "the node: capacity, use, queue, preemptions", NULL, status_options, 0, 0, NULL,
+    {"status", NULL, "", "the node: capacity, use, queue, preemptions", NULL, status_options, 0, 0, NULL,
      false, false, NM_COMPLETE_NOTHING, nm_status_verb},
-    {"list", "", "containers", NULL, list_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING,
+    {"list", "ps ls", "", "containers", NULL, list_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING,
      nm_list_verb},
-    {"show", "CONTAINER...", "all about a container", NULL, json_options, 1, UINT32_MAX,
+    {"show", NULL, "CONTAINER...", "all about a container", NULL, json_options, 1, UINT32_MAX,
      A_CONTAINER, false, false, NM_COMPLETE_ANY_CONTAINER, nm_show_verb},
-    {"top", "", "containers by use, live",
+    {"inspect", NULL, "CONTAINER...", "all about a container, as JSON", NULL, NULL, 1, UINT32_MAX, A_CONTAINER, false,
+     false, NM_COMPLETE_ANY_CONTAINER, nm_inspect_verb},
+    {"wait", NULL, "CONTAINER...", "wait until containers have ended",
+     "Tells how each of them ended. Its exit status is that of the first one that failed, as 'nmctl run' would return "
+     "it, or 0.",
+     json_options, 1, UINT32_MAX, A_CONTAINER, false, false, NM_COMPLETE_ANY_CONTAINER, nm_wait_verb},
+    {"top", NULL, "", "containers by use, live",
      "Keys: q leaves; c, m, t, a and n sort by cpu, memory, time, age and name.", top_options, 0, 0,
      NULL, false, false, NM_COMPLETE_NOTHING, nm_top_verb},
-    {"logs", "CONTAINER", "what a container wrote", NULL, logs_options, 1, 1, A_CONTAINER, false,
+    {"logs", NULL, "CONTAINER", "what a container wrote", NULL, logs_options, 1, 1, A_CONTAINER, false,
      false, NM_COMPLETE_ANY_CONTAINER, nm_logs_verb},
-    {"events", "[CONTAINER]", "what happened", NULL, events_options, 0, 1, NULL, false, false,
+    {"events", NULL, "[CONTAINER]", "what happened", NULL, events_options, 0, 1, NULL, false, false,
      NM_COMPLETE_ANY_CONTAINER, nm_events_verb},
-    {"explain", "[CONTAINER]", "why containers were admitted, queued, paused, killed; how one ended", NULL,
+    {"explain", NULL, "[CONTAINER]", "why containers were admitted, queued, paused, killed; how one ended", NULL,
      explain_options, 0, 1, NULL, false, false, NM_COMPLETE_ANY_CONTAINER, nm_explain_verb},
-    {"pause", "CONTAINER...", "freeze containers", NULL, json_options, 1, UINT32_MAX, A_CONTAINER,
+    {"pause", NULL, "CONTAINER...", "freeze containers", NULL, json_options, 1, UINT32_MAX, A_CONTAINER,
      false, false, NM_COMPLETE_CONTAINER, nm_act_verb},
-    {"resume", "CONTAINER...", "thaw paused containers", NULL, json_options, 1, UINT32_MAX,
+    {"resume", NULL, "CONTAINER...", "thaw paused containers", NULL, json_options, 1, UINT32_MAX,
      A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_act_verb},
-    {"kill", "CONTAINER...", "end containers", NULL, kill_options, 1, UINT32_MAX, A_CONTAINER,
+    {"kill", "stop", "CONTAINER...", "end containers", NULL, kill_options, 1, UINT32_MAX, A_CONTAINER,
      false, false, NM_COMPLETE_CONTAINER, nm_kill_verb},
-    {"promote", "CONTAINER...", "make opportunistic containers guaranteed", NULL, json_options, 1,
+    {"promote", NULL, "CONTAINER...", "make opportunistic containers guaranteed", NULL, json_options, 1,
      UINT32_MAX, A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_act_verb},
-    {"demote", "CONTAINER...", "make guaranteed containers opportunistic", NULL, json_options, 1,
+    {"demote", NULL, "CONTAINER...", "make guaranteed containers opportunistic", NULL, json_options, 1,
      UINT32_MAX, A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_act_verb},
-    {"update", "CONTAINER", "change a container's memory or vcores", NULL, update_options, 1, 1,
+    {"update", NULL, "CONTAINER", "change a container's memory or vcores", NULL, update_options, 1, 1,
      A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_update_verb},
-    {"drain", "", "admit nothing more, and empty the node",
+    {"drain", NULL, "", "admit nothing more, and empty the node",
      "Without --deadline, what runs may run to its end. Draining again changes the deadline.",
      drain_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING, nm_drain_verb},
-    {"undrain", "", "admit containers again", NULL, json_options, 0, 0, NULL, false, false,
+    {"undrain", NULL, "", "admit containers again", NULL, json_options, 0, 0, NULL, false, false,
      NM_COMPLETE_NOTHING, nm_undrain_verb},
-    {"close-breaker", "", "admit opportunistic containers again, after kills",
+    {"close-breaker", NULL, "", "admit opportunistic containers again, after kills",
      "After a kill for want of memory or CPU nothing opportunistic starts for a while. This ends it.",
      json_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING, nm_close_breaker_verb},
-    {"config", "[WORD]", "the settings in force", "With WORD: only keys with WORD in their name.",
+    {"config", NULL, "[WORD]", "the settings in force", "With WORD: only keys with WORD in their name.",
      config_options, 0, 1, NULL, false, false, NM_COMPLETE_NOTHING, nm_config_verb},
-    {"version", "", "versions of nmctl and nmd", NULL, json_options, 0, 0, NULL, false, false,
+    {"version", NULL, "", "versions of nmctl and nmd", NULL, json_options, 0, 0, NULL, false, false,
      NM_COMPLETE_NOTHING, nm_version_verb},
-    {"help", "[VERB]", "this help, or a verb's", NULL, NULL, 0, 1, NULL, false, false,
+    {"help", NULL, "[VERB]", "this help, or a verb's", NULL, NULL, 0, 1, NULL, false, false,
      NM_COMPLETE_VERB, nm_help_verb},
-    {"__complete", "[--] WORD...", "candidates for the last word (for shells)", NULL, NULL, 0,
+    {"__complete", NULL, "[--] WORD...", "candidates for the last word (for shells)", NULL, NULL, 0,
      UINT32_MAX, NULL, true, true, NM_COMPLETE_NOTHING, nm_complete_verb},
     {0},
 };
 
+static bool is_also(const struct nm_verb *v, const char *name)
+{
+    size_t len = strlen(name), n;
+
+    for (const char *word = v->also; word && *word; word += n + (word[n] == ' ')) {
+        n = strcspn(word, " ");
+        if (n == len && memcmp(word, name, n) == 0)
+            return true;
+    }
+    return false;
+}
+
 const struct nm_verb *nm_verb_find(const char *name)
 {
     for (const struct nm_verb *v = nm_verbs; v->name; v++)
-        if (nm_streq(v->name, name))
+        if (nm_streq(v->name, name) || is_also(v, name))
             return v;
     return NULL;
 }

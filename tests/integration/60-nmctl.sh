@@ -175,10 +175,37 @@ is "events --json are the container's alone" \
 like "config" "$(nmctl config max-length)" "^queue.max-length +3 +10"
 like "config --changed" "$(nmctl config --changed)" "node.vcores +4"
 check "config --reload" nmctl config --reload
+is "inspect is show --json" "$(nmctl inspect web | jq -r .id)" "$web"
+is "a container goes by its number" "$(nmctl inspect "$((10#${web##*_}))" | jq -r .id)" "$web"
+is "ps -q has ids alone" "$(nmctl ps -q)" "$web"
+is "of an application" "$(nmctl list -q --app shop) $(nmctl list -q --app other)" "$web "
+is "in a state" "$(nmctl list -q --state running) $(nmctl list -q --state paused)" "$web "
+is "ended ones, too, where they are asked for" \
+    "$(nmctl list --state completed --json | jq -r '[.[].state] | unique | join(" ")')" COMPLETED
+all=$(nmctl events --json | jq -s length)
+is "events --last" "$(nmctl events --json --last 3 | jq -r .number)" "$(nmctl events --json | jq -r .number | tail -n 3)"
+is "of a container alone" "$(nmctl events --json --last 2 web | jq -r .container)" "$web"$'\n'"$web"
+is "and all of them, if there are fewer" "$(nmctl events --json --last 10000 | jq -s length)" "$all"
+is "events --since" "$(nmctl events --since 1us) $(nmctl events --json --since 1h | jq -s length)" " $all"
+"$NMCTL" events --follow --json --last 1 >"$out" &
+events=$!
+check "followed, the newest comes first" wait_until 10 test -s "$out"
 like "version" "$(nmctl version)" "^nmd [0-9]"
 like "completion knows containers" "$(nmctl __complete -- kill w)" "^web"
 like "kill --wait" "$(nmctl kill --now --wait web)" "COMPLETED"
 is "and it was" "$(field_of "$web" .exit_reason)" killed
+is "wait tells it, and returns what run would" "$(nmctl wait web; echo $?)" "$web (web) was killed"$'\n'137
+check "and those who follow events hear of it" wait_until 10 grep -q '"to": *"COMPLETED"' "$out"
+kill "$events"
+wait "$events" 2>/dev/null
+is "of which none is told twice" "$(jq -r .number "$out" | sort | uniq -d)" ''
+like "stop is kill" "$(nmctl run --detach --name s -- sleep 1000; nmctl stop --wait s)" "COMPLETED"
+status=0
+nmctl run --detach --name five -- sh -c 'sleep 0.2; exit 5' >/dev/null
+nmctl run --detach --name none -- true >/dev/null
+nmctl wait none five >"$out" || status=$?
+is "wait returns the first failure" "$status" 5
+is "and has told each" "$(sed 's/.*(/(/' "$out")" "(none) exited with status 0"$'\n'"(five) exited with status 5"
 
 # ---- waiting in the queue
 
