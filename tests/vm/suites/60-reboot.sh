@@ -31,9 +31,9 @@ check "what ran is over" wait_until 20 in_state "$id" COMPLETED
 if [ "$NMD_VM_PHASE" = 1 ]; then
     is "it is lost" "$(field_of "$id" .exit_reason)" lost
     like "because of the reboot" "$(field_of "$id" .message)" 'boot'
-else # its shim may have seen how systemd ended it
+else # its shim may have seen how systemd ended it, and nmd that it was systemd
     like "because of the reboot" "$(field_of "$id" '"\(.exit_code) \(.exit_reason) \(.message)"')" \
-        'lost the host was rebooted|^143 signaled'
+        'lost the host was rebooted|^143 signaled|^143 stopped .*or the host went down'
 fi
 is "it was not started again" "$(cat /root/runs)" run
 
