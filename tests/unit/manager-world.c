@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <pwd.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +20,8 @@
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"
 #include "util/log.h"
+
+#define HOUR_USEC (3600 * NM_USEC_PER_SEC)
 
 const struct nm_caller manager_world_admin = {.admin = true};
 
@@ -196,4 +199,47 @@ void assert_file(const struct nm_live *l, const char *file, const char *expected
 
     assert_int_equal(nm_fake_read(l->cg, file, text, sizeof text), 0);
     assert_string_equal(text, expected);
+}
+
+/* ---- real processes ----------------------------------------------------------------------- */
+
+int manager_world_set_up_real(void **state)
+{
+    if (manager_world_set_up(state) < 0)
+        return -1;
+    manager_world_configure(*state, "[node]\nsystem-reserved-memory = 200M\n[health]\ndisk-min-free = 0\n");
+    manager_world_restart(*state);
+    return 0;
+}
+
+static bool any_runs(const struct manager_world *w)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < w->m->n_live; i++)
+        any = any || (w->m->live[i]->c->pid > 0 && !w->m->live[i]->shim_gone);
+    return any;
+}
+
+int manager_world_tear_down_real(void **state)
+{
+    struct manager_world *w = *state;
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+
+    for (size_t i = 0; i < w->m->n_live; i++)
+        if (w->m->live[i]->c->pid > 0)
+            (void)kill(w->m->live[i]->c->pid, SIGKILL);
+    while (any_runs(w) && nm_now_usec() < deadline)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    return manager_world_tear_down(state);
+}
+
+void manager_world_start(struct manager_world *w)
+{
+    w->m->config->period_usec = HOUR_USEC;
+    assert_int_equal(nm_manager_start(w->m), 0);
+    manager_world_node(w, 1000, 4);
+    while (w->m->sample_due_usec < nm_now_usec() + HOUR_USEC / 2)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    manager_world_settle(w);
 }

@@ -52,15 +52,6 @@ static int set_up(void **state)
 
 /* With the second sample, from which on CPU use is known. The next is due in an hour: what a test wants to happen, it
  * makes happen. */
-static void start_nmd(struct manager_world *w)
-{
-    w->m->config->period_usec = HOUR_USEC;
-    assert_int_equal(nm_manager_start(w->m), 0);
-    manager_world_node(w, 1000, 4);
-    RUN_UNTIL(w, w->m->sample_due_usec > nm_now_usec() + HOUR_USEC / 2);
-    manager_world_settle(w);
-}
-
 /* No more sources can be added to it. */
 static void end_loop(struct manager_world *w)
 {
@@ -113,7 +104,7 @@ static void test_housekeeping_after_sleep(void **state)
     struct manager_world *w = *state;
     uint64_t due;
 
-    start_nmd(w);
+    manager_world_start(w);
     due = nm_sub_u64(nm_now_usec(), 8 * HOUR_USEC);
     w->m->housekeeping_due_usec = due;
     assert_true(sd_event_source_set_time(w->m->housekeeping_timer, due) >= 0);
@@ -127,7 +118,7 @@ static void test_kill_without_timer(void **state)
     struct manager_world *w = *state;
     struct nm_live *l;
 
-    start_nmd(w);
+    manager_world_start(w);
     l = run(w, "exec sleep 1000");
     end_loop(w);
     l->c->view.state = NM_KILLING;
@@ -143,7 +134,7 @@ static void test_drain_without_timer(void **state)
     struct manager_world *w = *state;
     struct nm_problem problem;
 
-    start_nmd(w);
+    manager_world_start(w);
     assert_int_equal(nm_manager_drain(w->m, &admin, HOUR_USEC, false, &problem), 0);
     assert_int_equal(nm_manager_undrain(w->m, &admin, &problem), 0);
     end_loop(w);
@@ -214,7 +205,7 @@ static void test_start_is_tried_with_next_sample(void **state)
     const struct nm_container *c;
     struct nm_live *l;
 
-    start_nmd(w);
+    manager_world_start(w);
     l = submit(w, "exit 0");
     c = l->c;
     assert_in_range(turns_while_shut_down(w, 500), 1, 100);
@@ -243,7 +234,7 @@ static void test_start_is_forgotten(void **state)
     struct nm_status status;
     struct nm_live *l;
 
-    start_nmd(w);
+    manager_world_start(w);
     l = submit(w, "exit 0");
     c = l->c;
     nm_fake_fail_next(w->m->backend, NM_FAKE_CREATE, -ESHUTDOWN);
@@ -355,7 +346,7 @@ static void test_removable(void **state)
     struct nm_live *l;
 
     assert_true(first > 0 && first <= nm_realtime_usec());
-    start_nmd(w);
+    manager_world_start(w);
     assert_int_equal(nm_manager_drain(w->m, &admin, UINT64_MAX, false, &problem), 0);
     assert_int_equal(removable_since(w), first); /* draining is no matter */
     assert_int_equal(nm_manager_undrain(w->m, &admin, &problem), 0);
@@ -394,7 +385,7 @@ static void test_removable_is_not_believed(void **state)
     struct nm_live *l;
     uint64_t ended;
 
-    start_nmd(w);
+    manager_world_start(w);
     l = submit(w, "exit 0");
     c = l->c;
     RUN_UNTIL(w, l->shim_gone);

@@ -20,54 +20,9 @@
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"
 
-#define HOUR_USEC (3600 * NM_USEC_PER_SEC)
 #define OWNER "upstream"
 #define YARNS "container_e17_1410901177871_0001_01_000005"
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-static int set_up(void **state)
-{
-    if (manager_world_set_up(state) < 0)
-        return -1;
-    manager_world_configure(*state, "[node]\nsystem-reserved-memory = 200M\n[health]\ndisk-min-free = 0\n");
-    manager_world_restart(*state);
-    return 0;
-}
-
-static bool any_runs(const struct manager_world *w)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < w->m->n_live; i++)
-        any = any || (w->m->live[i]->c->pid > 0 && !w->m->live[i]->shim_gone);
-    return any;
-}
-
-/* The fake cgroups keep nobody: what still runs would outlive the test, and a shim that sees its end writes into the
- * directory that is to be removed. */
-static int tear_down(void **state)
-{
-    struct manager_world *w = *state;
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
-
-    for (size_t i = 0; i < w->m->n_live; i++)
-        if (w->m->live[i]->c->pid > 0)
-            (void)kill(w->m->live[i]->c->pid, SIGKILL);
-    while (any_runs(w) && nm_now_usec() < deadline)
-        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    return manager_world_tear_down(state);
-}
-
-/* The next sample is due in an hour: what a test wants to happen, it makes happen. */
-static void start_nmd(struct manager_world *w)
-{
-    w->m->config->period_usec = HOUR_USEC;
-    assert_int_equal(nm_manager_start(w->m), 0);
-    manager_world_node(w, 1000, 4);
-    while (w->m->sample_due_usec < nm_now_usec() + HOUR_USEC / 2)
-        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    manager_world_settle(w);
-}
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up_real, manager_world_tear_down_real)
 
 static struct nm_submit request(enum nm_execution_type type)
 {
@@ -121,7 +76,7 @@ static void test_owner_ends_it(void **state)
     struct nm_live *l;
     char id[NM_ID_SIZE];
 
-    start_nmd(w);
+    manager_world_start(w);
     l = manager_world_submit_as(w, &s);
     strcpy(id, l->c->id);
     manager_world_wait(w, l, is_running);
@@ -167,7 +122,7 @@ static void test_policy_ends_it(void **state)
     const struct nm_container *c;
     struct nm_live *l, *waits;
 
-    start_nmd(w);
+    manager_world_start(w);
     opportunistic.memory_bytes = 600 * MIB;
     l = manager_world_submit_as(w, &opportunistic);
     manager_world_wait(w, l, is_running);
@@ -200,7 +155,7 @@ static void test_signal(void **state)
     l = manager_world_submit_as(w, &s);
     assert_int_equal(signal_it(w, l, SIGQUIT, &p), NM_AGENT_E_CONFLICT); /* it waits */
     assert_non_null(strstr(p.message, "SIGQUIT"));
-    start_nmd(w);
+    manager_world_start(w);
     manager_world_wait(w, l, is_running);
     assert_int_equal(nm_manager_signal(w->m, "another", l->c->id, SIGQUIT, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(signal_it(w, l, SIGQUIT, &p), 0);
@@ -280,7 +235,7 @@ static void test_own_id(void **state)
     struct nm_problem p;
     uint64_t seq;
 
-    start_nmd(w);
+    manager_world_start(w);
     l = submit_id(w, YARNS);
     seq = l->c->view.seq;
     assert_int_equal(try_id(w, YARNS), NM_AGENT_E_CONFLICT);
@@ -304,7 +259,7 @@ static void test_id_comes_again(void **state)
     struct nm_problem p;
     struct nm_live *l;
 
-    start_nmd(w);
+    manager_world_start(w);
     l = submit_id(w, YARNS);
     manager_world_wait(w, l, is_running);
     assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, YARNS, true, &p), 0);
@@ -322,7 +277,7 @@ static void test_own_id_without_journal(void **state)
 {
     struct manager_world *w = *state;
 
-    start_nmd(w);
+    manager_world_start(w);
     manager_world_wait(w, submit_id(w, YARNS), is_running);
     w->m = nm_manager_free(w->m);
     fake_tree_unlink(&w->tree, "state/nmd.db");
@@ -370,7 +325,7 @@ static void test_blob(void **state)
     struct manager_world *w = *state;
     struct nm_problem p;
 
-    start_nmd(w);
+    manager_world_start(w);
     s.id = YARNS;
     s.blob = blob_of("one");
     manager_world_wait(w, manager_world_submit_as(w, &s), is_running);
@@ -530,7 +485,7 @@ static void test_prepared(void **state)
     struct nm_problem p;
     struct nm_live *l;
 
-    start_nmd(w);
+    manager_world_start(w);
     assert_int_equal(nm_manager_subscribe(w->m, on_state, told, &subscription), 0);
     l = prepare(w, NM_GUARANTEED);
     strcpy(id, l->c->id);
@@ -590,7 +545,7 @@ static void test_prepared_after_restart(void **state)
     struct manager_world *w = *state;
     struct nm_problem p;
 
-    start_nmd(w);
+    manager_world_start(w);
     s.id = YARNS;
     s.blob = blob_of("one");
     s.prepare = true;
@@ -607,7 +562,7 @@ static void test_prepared_after_restart(void **state)
         assert_int_equal(known(w, YARNS)->view.type, NM_OPPORTUNISTIC);
         assert_blob(w, YARNS, "one");
     }
-    start_nmd(w);
+    manager_world_start(w);
     assert_int_equal(nm_manager_promote(w->m, &manager_world_admin, YARNS, &p), 0);
     assert_int_equal(nm_manager_prepared(w->m, OWNER, YARNS, &p), 0);
     manager_world_wait(w, nm_lists_live_of(known(w, YARNS)), is_running);
@@ -671,7 +626,7 @@ static void test_queue_limit_of_none(void **state)
     struct nm_live *l[2];
     struct nm_problem p;
 
-    start_nmd(w);
+    manager_world_start(w);
     nm_manager_set_queue_limit(w->m, OWNER, 0);
     for (size_t i = 0; i < NM_ARRAY_SIZE(l); i++) {
         l[i] = manager_world_submit_as(w, &s);

@@ -20,56 +20,21 @@
 #include "util/clock.h"
 #include "util/fault.h"
 
-#define HOUR_USEC (3600 * NM_USEC_PER_SEC)
 #define OWNER "upstream"
 #define ID "container_e17_1410901177871_0001_01_000005"
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
 
 static const char *const first_argv[] = {"/bin/sh", "-c", "exec sleep 1000", NULL};
 static const char *const other_argv[] = {"/bin/sh", "-c", "[ \"$A\" = b ] && exec sleep 2000", NULL};
 static const char *const fourth_argv[] = {"/bin/sh", "-c", "exit 4", NULL};
 static const char *const other_env[] = {"A=b", NULL};
 
-static void start_nmd(struct manager_world *w)
-{
-    w->m->config->period_usec = HOUR_USEC;
-    assert_int_equal(nm_manager_start(w->m), 0);
-    manager_world_node(w, 1000, 4);
-    while (w->m->sample_due_usec < nm_now_usec() + HOUR_USEC / 2)
-        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    manager_world_settle(w);
-}
-
 static int set_up(void **state)
 {
-    if (manager_world_set_up(state) < 0)
+    if (manager_world_set_up_real(state) < 0)
         return -1;
-    manager_world_configure(*state, "[node]\nsystem-reserved-memory = 200M\n[health]\ndisk-min-free = 0\n");
-    manager_world_restart(*state);
-    start_nmd(*state);
+    manager_world_start(*state);
     return 0;
-}
-
-static bool any_runs(const struct manager_world *w)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < w->m->n_live; i++)
-        any = any || (w->m->live[i]->c->pid > 0 && !w->m->live[i]->shim_gone);
-    return any;
-}
-
-static int tear_down(void **state)
-{
-    struct manager_world *w = *state;
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
-
-    for (size_t i = 0; i < w->m->n_live; i++)
-        if (w->m->live[i]->c->pid > 0)
-            (void)kill(w->m->live[i]->c->pid, SIGKILL);
-    while (any_runs(w) && nm_now_usec() < deadline)
-        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    return manager_world_tear_down(state);
 }
 
 static bool is_running(const struct nm_live *l)
@@ -321,7 +286,7 @@ static void test_asked_at_its_end(void **state)
 static struct nm_live *restart(struct manager_world *w)
 {
     manager_world_restart(w);
-    start_nmd(w);
+    manager_world_start(w);
     return live(w);
 }
 
@@ -379,7 +344,7 @@ static void dies_at(struct manager_world *w, const char *step)
         (void)setenv("NMD_FAULT", step, 1);
         assert_true(sd_event_new(&w->event) >= 0);
         manager_world_restart(w);
-        start_nmd(w);
+        manager_world_start(w);
         struct nm_live *l = submit(w, NM_GUARANTEED, first_argv);
         (void)rerun(w, &(struct nm_rerun){.argv = other_argv, .env = other_env});
         end_processes(w, l);

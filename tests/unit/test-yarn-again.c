@@ -21,9 +21,8 @@
 #include "rpc/yarn/node/node.h"
 #include "util/clock.h"
 
-#define HOUR_USEC (3600 * NM_USEC_PER_SEC)
 #define SLEEPS "exec sleep 1000"
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
 
 /* ---- the launcher ------------------------------------------------------------------------- */
 
@@ -183,48 +182,14 @@ static struct nm_yarn_node *node_of(struct manager_world *w)
     return n;
 }
 
-static void start_nmd(struct manager_world *w)
-{
-    w->m->config->period_usec = HOUR_USEC;
-    assert_int_equal(nm_manager_start(w->m), 0);
-    manager_world_node(w, 1000, 4);
-    while (w->m->sample_due_usec < nm_now_usec() + HOUR_USEC / 2)
-        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    manager_world_settle(w);
-}
-
 static int set_up(void **state)
 {
-    if (manager_world_set_up(state) < 0)
+    if (manager_world_set_up_real(state) < 0)
         return -1;
-    manager_world_configure(*state, "[node]\nsystem-reserved-memory = 200M\n[health]\ndisk-min-free = 0\n");
-    manager_world_restart(*state);
-    start_nmd(*state);
+    manager_world_start(*state);
     newest = NULL;
     n_preparations = 0;
     return 0;
-}
-
-static bool any_runs(const struct manager_world *w)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < w->m->n_live; i++)
-        any = any || (w->m->live[i]->c->pid > 0 && !w->m->live[i]->shim_gone);
-    return any;
-}
-
-static int tear_down(void **state)
-{
-    struct manager_world *w = *state;
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
-
-    for (size_t i = 0; i < w->m->n_live; i++)
-        if (w->m->live[i]->c->pid > 0)
-            (void)kill(w->m->live[i]->c->pid, SIGKILL);
-    while (any_runs(w) && nm_now_usec() < deadline)
-        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    return manager_world_tear_down(state);
 }
 
 /* ---- one container ------------------------------------------------------------------------ */
@@ -604,7 +569,7 @@ static void test_another_nmd(void **state)
     o.n = node_of(w);
     o.l = w->m->live[0];
     assert_true(newest->holds);
-    start_nmd(w);
+    manager_world_start(w);
     (void)kill(o.l->c->pid, SIGKILL);
     manager_world_wait(w, o.l, is_new);
     make_ready(&o);

@@ -22,8 +22,7 @@
 #include "rpc/yarn/node/node.h"
 #include "util/clock.h"
 
-#define HOUR_USEC (3600 * NM_USEC_PER_SEC)
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
 
 /* ---- the launcher ------------------------------------------------------------------------- */
 
@@ -189,46 +188,14 @@ static struct nm_yarn_node *node_of(struct manager_world *w)
 
 static int set_up(void **state)
 {
-    struct manager_world *w;
-
-    if (manager_world_set_up(state) < 0)
+    if (manager_world_set_up_real(state) < 0)
         return -1;
-    w = *state;
-    manager_world_configure(w, "[node]\nsystem-reserved-memory = 200M\n[health]\ndisk-min-free = 0\n");
-    manager_world_restart(w);
     (void)snprintf(dir, sizeof dir, "/tmp");
     prepared = NULL;
     no_place = NULL;
     n_preparations = ended_containers = ended_applications = n_news = n_forgotten = 0;
-    w->m->config->period_usec = HOUR_USEC;
-    assert_int_equal(nm_manager_start(w->m), 0);
-    manager_world_node(w, 1000, 4);
-    while (w->m->sample_due_usec < nm_now_usec() + HOUR_USEC / 2)
-        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    manager_world_settle(w);
+    manager_world_start(*state);
     return 0;
-}
-
-static bool any_runs(const struct manager_world *w)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < w->m->n_live; i++)
-        any = any || (w->m->live[i]->c->pid > 0 && !w->m->live[i]->shim_gone);
-    return any;
-}
-
-static int tear_down(void **state)
-{
-    struct manager_world *w = *state;
-    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
-
-    for (size_t i = 0; i < w->m->n_live; i++)
-        if (w->m->live[i]->c->pid > 0)
-            (void)kill(w->m->live[i]->c->pid, SIGKILL);
-    while (any_runs(w) && nm_now_usec() < deadline)
-        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    return manager_world_tear_down(state);
 }
 
 /* ---- requests ----------------------------------------------------------------------------- */
