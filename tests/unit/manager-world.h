@@ -23,8 +23,9 @@ struct manager_world {
 
 int manager_world_set_up(void **state); /* 4 CPUs, 1000 MiB, a container of 64 MiB and 1 vcore as the default */
 int manager_world_tear_down(void **state);
-/* For real processes: nothing about this machine keeps the node from starting them, and at the end none of them lives. The
- * fake cgroups keep nobody, and a shim that sees its command's end writes into the directory that is to be removed. */
+/* For real processes: nothing about this machine keeps the node from starting them, and at the end none of them lives.
+ * The fake cgroups keep nobody, and a shim that sees its command's end writes into the directory that is to be
+ * removed. */
 int manager_world_set_up_real(void **state);
 int manager_world_tear_down_real(void **state);
 /* Starts nmd. The next sample is due in an hour: what a test wants to happen, it makes happen. */
