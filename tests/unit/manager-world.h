@@ -28,7 +28,8 @@ int manager_world_tear_down(void **state);
  * removed. */
 int manager_world_set_up_real(void **state);
 int manager_world_tear_down_real(void **state);
-/* Starts nmd. The next sample is due in an hour: what a test wants to happen, it makes happen. */
+/* Starts nmd, with its second sample, from which on CPU use is known. The next is due in an hour: what a test wants to
+ * happen, it makes happen. */
 void manager_world_start(struct manager_world *w);
 void manager_world_node(struct manager_world *w, uint64_t mib, unsigned cpus);
 void manager_world_configure(struct manager_world *w, const char *text);

@@ -27,19 +27,9 @@
 
 #define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
 #define HOUR_USEC (3600 * NM_USEC_PER_SEC)
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up_real, manager_world_tear_down)
 
 static const struct nm_caller admin = {.admin = true};
-
-/* The disk of a build machine is none of this test's business. */
-static int set_up(void **state)
-{
-    if (manager_world_set_up(state) < 0)
-        return -1;
-    manager_world_configure(*state, "[node]\nsystem-reserved-memory = 200M\n[health]\ndisk-min-free = 0\n");
-    manager_world_restart(*state);
-    return 0;
-}
 
 #define RUN_UNTIL(w, condition) \
     do { \
@@ -50,8 +40,6 @@ static int set_up(void **state)
         } \
     } while (0)
 
-/* With the second sample, from which on CPU use is known. The next is due in an hour: what a test wants to happen, it
- * makes happen. */
 /* No more sources can be added to it. */
 static void end_loop(struct manager_world *w)
 {

@@ -10,185 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <pwd.h>
 #include <signal.h>
 
-#include "tests/unit/manager-world.h"
+#include "tests/unit/fake-launcher.h"
 #include "tests/unit/yarn-tokens.h"
 #include "cgroup/backend-fake.h"
-#include "rpc/yarn/launch/launcher.h"
-#include "rpc/yarn/launch/shuffle-service.h"
-#include "rpc/yarn/node/node.h"
 #include "util/clock.h"
 
 #define SLEEPS "exec sleep 1000"
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
-
-/* ---- the launcher ------------------------------------------------------------------------- */
-
-struct nm_yarn_preparation {
-    struct nm_yarn_preparation_listener listener;
-    const Yarn__LaunchContext *context;
-    bool holds, links, failed;
-};
-
-static struct nm_yarn_preparation *newest;
-static unsigned n_preparations;
-
-static int prepare(const struct nm_yarn_task *task, bool holds, bool links,
-                   const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
-{
-    newest = calloc(1, sizeof *newest);
-    assert_non_null(newest);
-    *newest = (struct nm_yarn_preparation){*listener, task->context, holds, links, false};
-    n_preparations++;
-    *ret = newest;
-    return 0;
-}
-
-int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
-                             const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
-{
-    (void)l;
-    return prepare(task, is_running, false, listener, ret);
-}
-
-int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
-                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
-{
-    (void)l;
-    return prepare(task, false, true, listener, ret);
-}
-
-struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation *p)
-{
-    n_preparations -= p != NULL;
-    if (p == newest)
-        newest = NULL;
-    free(p);
-    return NULL;
-}
-
-int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i, const char **ret_why)
-{
-    assert_in_range(i, 0, p->context->n_resources - 1);
-    if (p->failed)
-        *ret_why = "There is no such file.";
-    return p->failed ? 3 : 2;
-}
-
-int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message)
-{
-    (void)l, (void)submitter, (void)ret_message;
-    *ret = strdup(getpwuid(getuid())->pw_name);
-    return *ret ? 0 : -ENOMEM;
-}
-
-int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message)
-{
-    (void)l, (void)ret_message;
-    *ret = (struct nm_yarn_place){"/tmp", "/tmp"};
-    return 0;
-}
-
-char *nm_yarn_work_dir(const char *local_dir, const char *submitter, const char *application, const char *container)
-{
-    (void)submitter, (void)application, (void)container;
-    return strdup(local_dir);
-}
-
-char *nm_yarn_log_dir(const char *log_dir, const char *application, const char *container)
-{
-    (void)application, (void)container;
-    return strdup(log_dir);
-}
-
-const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, struct nm_arena *arena)
-{
-    const char **argv = nm_arena_alloc(arena, 4 * sizeof *argv);
-
-    assert_non_null(argv);
-    argv[0] = "/bin/sh";
-    argv[1] = "-c";
-    argv[2] = context->command[0];
-    argv[3] = NULL;
-    return argv;
-}
-
-void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l)
-{
-    (void)l;
-}
-
-const char *nm_yarn_launcher_last_words(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
-                                        const char *container, struct nm_arena *arena)
-{
-    (void)l, (void)log_dir, (void)application, (void)container, (void)arena;
-    return "alas";
-}
-
-void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *submitter, const char *application,
-                                    const char *container)
-{
-    (void)l, (void)submitter, (void)application, (void)container;
-}
-
-void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *submitter, const char *application)
-{
-    (void)l, (void)submitter, (void)application;
-}
-
-struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s)
-{
-    (void)s;
-    return (struct nm_bytes){0};
-}
-
-int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const char *user, const char *application,
-                        struct nm_bytes data)
-{
-    (void)s, (void)submitter, (void)user, (void)application, (void)data;
-    return 0;
-}
-
-void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *application)
-{
-    (void)s, (void)application;
-}
-
-/* ---- the world ---------------------------------------------------------------------------- */
-
-static void on_news(void *userdata)
-{
-    (void)userdata;
-}
-
-static void on_application_ended(const struct nm_yarn_application_id *id, void *userdata)
-{
-    (void)id, (void)userdata;
-}
-
-static struct nm_yarn_node *node_of(struct manager_world *w)
-{
-    struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir, .news = on_news,
-                                    .application_ended = on_application_ended};
-    struct nm_yarn_node *n = NULL;
-
-    /* Nothing of it is looked at here. */
-    p.settings = (const struct nm_yarn_settings *)(uintptr_t)&p;
-    p.launcher = (struct nm_yarn_launcher *)(uintptr_t)&p;
-    assert_int_equal(nm_yarn_node_new(&p, &n), 0);
-    nm_yarn_node_set_address(n, TOKENS_HOST, TOKENS_PORT, 8042);
-    return n;
-}
 
 static int set_up(void **state)
 {
     if (manager_world_set_up_real(state) < 0)
         return -1;
     manager_world_start(*state);
-    newest = NULL;
-    n_preparations = 0;
+    fake_launcher_reset();
     return 0;
 }
 
@@ -245,8 +82,8 @@ static bool shim_is_gone(const struct nm_live *l)
 
 static void make_ready(struct one *o)
 {
-    assert_non_null(newest);
-    newest->listener.ended(newest, 0, NULL, newest->listener.userdata);
+    assert_non_null(fake_launcher.newest);
+    fake_launcher.newest->listener.ended(fake_launcher.newest, 0, NULL, fake_launcher.newest->listener.userdata);
     manager_world_wait(o->w, o->l, is_running);
 }
 
@@ -257,7 +94,7 @@ static void start(struct one *o, struct manager_world *w, bool opportunistic, co
     struct context c;
     size_t size;
 
-    *o = (struct one){.w = w, .n = node_of(w)};
+    *o = (struct one){.w = w, .n = fake_launcher_node(w)};
     tokens_ids(&o->ids, 1, 1, 5);
     o->ids.token = (Hadoop__ContainerTokenIdentifier)HADOOP__CONTAINER_TOKEN_IDENTIFIER__INIT;
     o->ids.token.container = &o->ids.container;
@@ -301,9 +138,11 @@ static int localize(struct one *o, Yarn__LaunchContext *context)
 
 static void fetched(int result)
 {
-    assert_non_null(newest);
-    newest->failed = result < 0;
-    newest->listener.ended(newest, result, result < 0 ? "There is no such file." : NULL, newest->listener.userdata);
+    struct nm_yarn_preparation *p = fake_launcher.newest;
+
+    assert_non_null(p);
+    p->failed = result < 0;
+    p->listener.ended(p, result, result < 0 ? "There is no such file." : NULL, p->listener.userdata);
 }
 
 /* What runs comes to its end: as it was asked to, or by itself. */
@@ -320,9 +159,9 @@ static void runs_again(struct one *o, const char *command)
 {
     let_end(o, true);
     manager_world_wait(o->w, o->l, is_new);
-    assert_false(newest->holds || newest->links);
-    assert_int_equal(n_preparations, 1);
-    assert_string_equal(newest->context->command[0], command);
+    assert_false(fake_launcher.newest->is_running || fake_launcher.newest->links);
+    assert_int_equal(fake_launcher.n_preparations, 1);
+    assert_string_equal(fake_launcher.newest->context->command[0], command);
     make_ready(o);
     assert_string_equal(o->l->c->command.argv[2], command);
 }
@@ -407,7 +246,7 @@ static void test_reinitialize_and_commit(void **state)
 
     start(&o, *state, false, SLEEPS);
     assert_int_equal(reinit(&o, make(&c, "exec sleep 2000", names), false), 0);
-    assert_true(newest->holds);
+    assert_true(fake_launcher.newest->is_running);
     assert_said(&o, 2, "Container will be Re-initialized.");
     assert_int_equal(nm_yarn_node_commit(o.n, &o.ids.container, &o.why), NM_YARN_REFUSED);
     assert_non_null(strstr(o.why.message, "Cannot perform COMMIT"));
@@ -524,7 +363,7 @@ static void test_localize(void **state)
 
     start(&o, *state, false, SLEEPS);
     assert_int_equal(localize(&o, make(&c, NULL, more)), 0);
-    assert_true(newest->links);
+    assert_true(fake_launcher.newest->links);
     fetched(0);
     assert_int_equal(localize(&o, make(&c, NULL, wrong)), 0);
     fetched(-ENOENT);
@@ -566,9 +405,9 @@ static void test_another_nmd(void **state)
     fetched(0);
     nm_yarn_node_free(o.n);
     manager_world_restart(w);
-    o.n = node_of(w);
+    o.n = fake_launcher_node(w);
     o.l = w->m->live[0];
-    assert_true(newest->holds);
+    assert_true(fake_launcher.newest->is_running);
     manager_world_start(w);
     (void)kill(o.l->c->pid, SIGKILL);
     manager_world_wait(w, o.l, is_new);

@@ -10,190 +10,21 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <pwd.h>
 #include <signal.h>
 
-#include "tests/unit/manager-world.h"
+#include "tests/unit/fake-launcher.h"
 #include "tests/unit/yarn-tokens.h"
 #include "agent/manager/manager-lists.h"
 #include "cgroup/backend-fake.h"
-#include "rpc/yarn/launch/launcher.h"
-#include "rpc/yarn/launch/shuffle-service.h"
-#include "rpc/yarn/node/node.h"
 #include "util/clock.h"
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
-
-/* ---- the launcher ------------------------------------------------------------------------- */
-
-struct nm_yarn_preparation {
-    struct nm_yarn_preparation_listener listener;
-    bool is_running;
-};
-
-static struct nm_yarn_preparation *prepared; /* the newest */
-static unsigned n_preparations, ended_containers, ended_applications, n_news, n_forgotten;
-static const char *no_place;
-static char dir[PATH_MAX];
-
-int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message)
-{
-    (void)l, (void)submitter, (void)ret_message;
-    *ret = strdup(getpwuid(getuid())->pw_name);
-    return *ret ? 0 : -ENOMEM;
-}
-
-int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message)
-{
-    (void)l;
-    if (no_place) {
-        *ret_message = strdup(no_place);
-        return -ENOSPC;
-    }
-    *ret = (struct nm_yarn_place){dir, dir};
-    return 0;
-}
-
-char *nm_yarn_work_dir(const char *local_dir, const char *submitter, const char *application, const char *container)
-{
-    (void)submitter, (void)application, (void)container;
-    return strdup(local_dir);
-}
-
-char *nm_yarn_log_dir(const char *log_dir, const char *application, const char *container)
-{
-    (void)application, (void)container;
-    return strdup(log_dir);
-}
-
-const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, struct nm_arena *arena)
-{
-    const char **argv = nm_arena_alloc(arena, 4 * sizeof *argv);
-
-    if (argv) {
-        argv[0] = "/bin/sh";
-        argv[1] = "-c";
-        argv[2] = context->command[0];
-        argv[3] = NULL;
-    }
-    return argv;
-}
-
-int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
-                             const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
-{
-    (void)l;
-    assert_string_equal(task->node_host, TOKENS_HOST);
-    assert_string_equal(task->submitter, "alice");
-    prepared = calloc(1, sizeof *prepared);
-    assert_non_null(prepared);
-    prepared->listener = *listener;
-    prepared->is_running = is_running;
-    n_preparations++;
-    *ret = prepared;
-    return 0;
-}
-
-int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
-                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
-{
-    (void)l, (void)task, (void)listener, (void)ret;
-    return -ENOTSUP; /* test-yarn-again.c has that */
-}
-
-struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation *p)
-{
-    if (p)
-        n_preparations--;
-    free(p);
-    return NULL;
-}
-
-int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i, const char **ret_why)
-{
-    (void)p, (void)i, (void)ret_why;
-    return 2;
-}
-
-void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l)
-{
-    (void)l;
-}
-
-const char *nm_yarn_launcher_last_words(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
-                                        const char *container, struct nm_arena *arena)
-{
-    (void)l, (void)log_dir, (void)application, (void)container, (void)arena;
-    return "alas";
-}
-
-void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *submitter, const char *application,
-                                    const char *container)
-{
-    (void)l, (void)submitter, (void)application, (void)container;
-    ended_containers++;
-}
-
-void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *submitter, const char *application)
-{
-    (void)l, (void)submitter, (void)application;
-    ended_applications++;
-}
-
-struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s)
-{
-    (void)s;
-    return (struct nm_bytes){0};
-}
-
-int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const char *user, const char *application,
-                        struct nm_bytes data)
-{
-    (void)s, (void)submitter, (void)user, (void)application, (void)data;
-    return 0;
-}
-
-void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *application)
-{
-    (void)s, (void)application;
-}
-
-/* ---- the world ---------------------------------------------------------------------------- */
-
-static void on_news(void *userdata)
-{
-    (void)userdata;
-    n_news++;
-}
-
-static void on_application_ended(const struct nm_yarn_application_id *id, void *userdata)
-{
-    (void)id, (void)userdata;
-    n_forgotten++;
-}
-
-static struct nm_yarn_node *node_of(struct manager_world *w)
-{
-    struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir, .news = on_news,
-                                    .application_ended = on_application_ended};
-    struct nm_yarn_node *n = NULL;
-
-    /* Nothing of it is looked at here. */
-    p.settings = (const struct nm_yarn_settings *)(uintptr_t)&p;
-    p.launcher = (struct nm_yarn_launcher *)(uintptr_t)&p;
-    assert_int_equal(nm_yarn_node_new(&p, &n), 0);
-    nm_yarn_node_set_address(n, TOKENS_HOST, TOKENS_PORT, 8042);
-    return n;
-}
 
 static int set_up(void **state)
 {
     if (manager_world_set_up_real(state) < 0)
         return -1;
-    (void)snprintf(dir, sizeof dir, "/tmp");
-    prepared = NULL;
-    no_place = NULL;
-    n_preparations = ended_containers = ended_applications = n_news = n_forgotten = 0;
+    fake_launcher_reset();
     manager_world_start(*state);
     return 0;
 }
@@ -245,7 +76,7 @@ static int update(struct nm_yarn_node *n, const struct wanted *a, struct nm_exce
 
 static void make_ready(void)
 {
-    struct nm_yarn_preparation *p = prepared;
+    struct nm_yarn_preparation *p = fake_launcher.newest;
 
     p->listener.progress(p, "1 of 2 resources", p->listener.userdata);
     p->listener.ended(p, 0, NULL, p->listener.userdata);
@@ -323,7 +154,7 @@ static void end_it(struct manager_world *w, struct nm_live *l)
 static void test_life_of_a_container(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_yarn_node *n = node_of(w);
+    struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_live *l;
     struct wanted a;
@@ -341,11 +172,11 @@ static void test_life_of_a_container(void **state)
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
     assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "Enough.", &why), 0);
     assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Too late.", &why), 0);
-    assert_int_equal(n_news, 0);
+    assert_int_equal(fake_launcher.n_news, 0);
     end_it(w, l);
-    assert_int_equal(n_news, 1);
-    assert_int_equal(n_preparations, 0);
-    assert_int_equal(ended_containers, 1);
+    assert_int_equal(fake_launcher.n_news, 1);
+    assert_int_equal(fake_launcher.n_preparations, 0);
+    assert_int_equal(fake_launcher.ended_containers, 1);
     assert_int_equal(status_of(n, NULL).state, 3);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_MASTER);
     assert_non_null(strstr(status_of(n, NULL).diagnostics, "Enough."));
@@ -358,7 +189,7 @@ static void test_life_of_a_container(void **state)
 
 static void test_strangers_are_refused(void **state)
 {
-    struct nm_yarn_node *n = node_of(*state);
+    struct nm_yarn_node *n = fake_launcher_node(*state);
     Yarn__ContainerStatus *s;
     struct nm_exception why;
     struct nm_arena arena;
@@ -380,17 +211,17 @@ static void test_strangers_are_refused(void **state)
 /* What can't run is taken on, and told as ended. */
 static void test_what_never_runs(void **state)
 {
-    struct nm_yarn_node *n = node_of(*state);
+    struct nm_yarn_node *n = fake_launcher_node(*state);
     struct nm_exception why;
     struct wanted a;
 
-    no_place = "No directory is good.";
+    fake_launcher.no_place = "No directory is good.";
     want(&a, 7, 64, false, 0);
     assert_int_equal(start(n, &a, "true", &why), 0);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_DISKS_FAILED);
-    assert_string_equal(status_of(n, NULL).diagnostics, no_place);
+    assert_string_equal(status_of(n, NULL).diagnostics, fake_launcher.no_place);
     nm_yarn_node_acknowledge(n, &a.ids.container);
-    no_place = NULL;
+    fake_launcher.no_place = NULL;
     want(&a, 8, 5000, true, 0); /* more than the node has */
     assert_int_equal(start(n, &a, "true", &why), 0);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_NODE);
@@ -405,25 +236,26 @@ static void test_what_never_runs(void **state)
 static void test_preparation_fails(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_yarn_node *n = node_of(w);
+    struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct wanted a;
 
     want(&a, 10, 64, true, 0);
     assert_int_equal(start(n, &a, "true", &why), 0);
-    prepared->listener.ended(prepared, -EIO, "There is no such file.", prepared->listener.userdata);
+    fake_launcher.newest->listener.ended(fake_launcher.newest, -EIO, "There is no such file.",
+                                         fake_launcher.newest->listener.userdata);
     manager_world_settle(w);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
     assert_int_equal(status_of(n, NULL).state, 3);
     assert_non_null(strstr(status_of(n, NULL).diagnostics, "There is no such file."));
-    assert_int_equal(n_preparations, 0);
+    assert_int_equal(fake_launcher.n_preparations, 0);
     nm_yarn_node_free(n);
 }
 
 static void test_update(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_yarn_node *n = node_of(w);
+    struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_live *l;
     struct wanted a;
@@ -454,7 +286,7 @@ static void test_update(void **state)
 static void test_signals(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_yarn_node *n = node_of(w);
+    struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_problem p;
     struct nm_live *l;
@@ -482,7 +314,7 @@ static void test_update_is_whole(void **state)
 {
     static const char *const argv[] = {"/bin/sleep", "1000", NULL};
     struct manager_world *w = *state;
-    struct nm_yarn_node *n = node_of(w);
+    struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_live *l;
     struct wanted a;
@@ -512,7 +344,7 @@ static void test_update_is_whole(void **state)
 static void test_application_outlives_nmd(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_yarn_node *n = node_of(w);
+    struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_live *l;
     struct wanted a;
@@ -527,13 +359,13 @@ static void test_application_outlives_nmd(void **state)
         assert_int_equal(count_applications(n), still);
         nm_yarn_node_free(n);
         manager_world_restart(w);
-        n = node_of(w);
+        n = fake_launcher_node(w);
         assert_int_equal(count_applications(n), still);
         if (still == 0)
             break;
         nm_yarn_node_end_application(n, &a.ids.application);
-        assert_int_equal(ended_applications, 1);
-        assert_int_equal(n_forgotten, 1);
+        assert_int_equal(fake_launcher.ended_applications, 1);
+        assert_int_equal(fake_launcher.n_forgotten, 1);
     }
     nm_yarn_node_free(n);
 }
@@ -542,25 +374,25 @@ static void test_application_outlives_nmd(void **state)
 static void test_early_end_outlives_nmd(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_yarn_node *n = node_of(w);
+    struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct wanted a;
 
-    no_place = "No directory is good.";
+    fake_launcher.no_place = "No directory is good.";
     want(&a, 16, 64, false, 3);
     assert_int_equal(start(n, &a, "true", &why), 0);
     for (int i = 0; i < 2; i++) {
         nm_yarn_node_free(n);
         manager_world_restart(w);
-        n = node_of(w);
+        n = fake_launcher_node(w);
         assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_DISKS_FAILED);
-        assert_string_equal(status_of(n, NULL).diagnostics, no_place);
+        assert_string_equal(status_of(n, NULL).diagnostics, fake_launcher.no_place);
         assert_int_equal(start(n, &a, "true", &why), NM_YARN_REFUSED);
     }
     nm_yarn_node_acknowledge(n, &a.ids.container);
     nm_yarn_node_free(n);
     manager_world_restart(w);
-    n = node_of(w);
+    n = fake_launcher_node(w);
     assert_int_equal(count(n), 0);
     nm_yarn_node_free(n);
 }
@@ -607,7 +439,7 @@ static void assert_registration_is_small(struct nm_yarn_node *n)
 /* More has ended than one message holds, with much to say. */
 static void test_rations(void **state)
 {
-    struct nm_yarn_node *n = node_of(*state);
+    struct nm_yarn_node *n = fake_launcher_node(*state);
     struct nm_exception why;
     struct wanted a;
     char text[LONG + 1];
@@ -615,34 +447,34 @@ static void test_rations(void **state)
 
     (void)memset(text, 'x', LONG);
     text[LONG] = '\0';
-    no_place = text;
+    fake_launcher.no_place = text;
     for (int k = 0; k < MANY; k++) {
         want(&a, 1000 + k, 64, false, 0);
         assert_int_equal(start(n, &a, "true", &why), 0);
     }
-    n_news = 0;
+    fake_launcher.n_news = 0;
     first = beat(n);
     assert_in_range(first, MANY / 4, MANY / 2);
     assert_int_equal(beat(n), first); /* it wasn't heard: the same again */
     nm_yarn_node_reported(n);
-    assert_int_equal(n_news, 1); /* what is left follows soon */
+    assert_int_equal(fake_launcher.n_news, 1); /* what is left follows soon */
     assert_int_equal(beat(n), first);
     nm_yarn_node_reported(n);
-    assert_int_equal(n_news, 2);
+    assert_int_equal(fake_launcher.n_news, 2);
     assert_int_equal(beat(n), first); /* the last ones, and what there is room for is told again */
     nm_yarn_node_reported(n);
-    assert_int_equal(n_news, 2);
+    assert_int_equal(fake_launcher.n_news, 2);
     assert_registration_is_small(n);
     assert_int_equal(beat(n), first);
     nm_yarn_node_reported(n);
-    assert_int_equal(n_news, 3); /* after a registration all are told anew */
+    assert_int_equal(fake_launcher.n_news, 3); /* after a registration all are told anew */
     nm_yarn_node_free(n);
 }
 
 static void test_end_of_an_application(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_yarn_node *n = node_of(w);
+    struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_live *l;
     struct wanted a;
@@ -652,11 +484,11 @@ static void test_end_of_an_application(void **state)
     l = run(w);
     nm_yarn_node_end_application(n, &a.ids.application);
     nm_yarn_node_end_application(n, &a.ids.application);
-    assert_int_equal(ended_applications, 0);
+    assert_int_equal(fake_launcher.ended_applications, 0);
     end_it(w, l);
     assert_int_equal(count(n), 0); /* nobody is there to acknowledge it */
-    assert_int_equal(ended_applications, 1);
-    assert_int_equal(n_forgotten, 1);
+    assert_int_equal(fake_launcher.ended_applications, 1);
+    assert_int_equal(fake_launcher.n_forgotten, 1);
     nm_yarn_node_free(n);
 }
 
@@ -665,7 +497,7 @@ static void test_restart(void **state)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
     struct manager_world *w = *state;
-    struct nm_yarn_node *n = node_of(w);
+    struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_arena arena;
     struct wanted a;
@@ -674,8 +506,8 @@ static void test_restart(void **state)
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
     nm_yarn_node_free(n);
     manager_world_restart(w);
-    n = node_of(w);
-    assert_false(prepared->is_running); /* it has to be made ready anew */
+    n = fake_launcher_node(w);
+    assert_false(fake_launcher.newest->is_running); /* it has to be made ready anew */
     nm_arena_init(&arena, 1 << 20, NULL);
     assert_int_equal(nm_yarn_node_report_all(n, &arena, &request), 0);
     assert_int_equal(request.n_containers, 1);
@@ -689,7 +521,7 @@ static void test_restart(void **state)
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM);
     nm_yarn_node_free(n);
     manager_world_restart(w);
-    n = node_of(w);
+    n = fake_launcher_node(w);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM); /* until it is acknowledged */
     nm_yarn_node_acknowledge(n, &a.ids.container);
     assert_int_equal(count(n), 0);

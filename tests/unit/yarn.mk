@@ -64,13 +64,15 @@ test_yarn_exit_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_exit_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
 
 # It has a launcher of its own, in the place of the library's.
-test_yarn_node_SOURCES = %D%/test-yarn-node.c %D%/yarn-tokens.h $(manager_world)
+fake_launcher = %D%/fake-launcher.c %D%/fake-launcher.h %D%/yarn-tokens.h $(manager_world)
+
+test_yarn_node_SOURCES = %D%/test-yarn-node.c $(fake_launcher)
 test_yarn_node_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_yarn_node_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_node_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
 EXTRA_test_yarn_node_DEPENDENCIES = nm-shim$(EXEEXT)
 
-test_yarn_again_SOURCES = %D%/test-yarn-again.c %D%/yarn-tokens.h $(manager_world)
+test_yarn_again_SOURCES = %D%/test-yarn-again.c $(fake_launcher)
 test_yarn_again_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_yarn_again_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_again_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See fake-launcher.h. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pwd.h>
+
+#include "tests/unit/fake-launcher.h"
+
+#include "rpc/yarn/launch/shuffle-service.h"
+#include "tests/unit/yarn-tokens.h"
+
+struct fake_launcher fake_launcher;
+
+void fake_launcher_reset(void)
+{
+    fake_launcher = (struct fake_launcher){0};
+}
+
+int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message)
+{
+    (void)l, (void)submitter, (void)ret_message;
+    *ret = strdup(getpwuid(getuid())->pw_name);
+    return *ret ? 0 : -ENOMEM;
+}
+
+int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message)
+{
+    (void)l;
+    if (fake_launcher.no_place) {
+        *ret_message = strdup(fake_launcher.no_place);
+        return -ENOSPC;
+    }
+    *ret = (struct nm_yarn_place){"/tmp", "/tmp"};
+    return 0;
+}
+
+char *nm_yarn_work_dir(const char *local_dir, const char *submitter, const char *application, const char *container)
+{
+    (void)submitter, (void)application, (void)container;
+    return strdup(local_dir);
+}
+
+char *nm_yarn_log_dir(const char *log_dir, const char *application, const char *container)
+{
+    (void)application, (void)container;
+    return strdup(log_dir);
+}
+
+const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, struct nm_arena *arena)
+{
+    const char **argv = nm_arena_alloc(arena, 4 * sizeof *argv);
+
+    if (argv) {
+        argv[0] = "/bin/sh";
+        argv[1] = "-c";
+        argv[2] = context->command[0];
+        argv[3] = NULL;
+    }
+    return argv;
+}
+
+static int prepare(const struct nm_yarn_task *task, bool is_running, bool links,
+                   const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    struct nm_yarn_preparation *p = calloc(1, sizeof *p);
+
+    assert_string_equal(task->node_host, TOKENS_HOST);
+    assert_string_equal(task->submitter, "alice");
+    assert_non_null(p);
+    *p = (struct nm_yarn_preparation){*listener, task->context, is_running, links, false};
+    fake_launcher.newest = *ret = p;
+    fake_launcher.n_preparations++;
+    return 0;
+}
+
+int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
+                             const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    (void)l;
+    return prepare(task, is_running, false, listener, ret);
+}
+
+int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
+                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    (void)l;
+    return prepare(task, false, true, listener, ret);
+}
+
+struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation *p)
+{
+    fake_launcher.n_preparations -= p != NULL;
+    if (p == fake_launcher.newest)
+        fake_launcher.newest = NULL;
+    free(p);
+    return NULL;
+}
+
+int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i, const char **ret_why)
+{
+    assert_true(i < p->context->n_resources);
+    if (p->failed)
+        *ret_why = "There is no such file.";
+    return p->failed ? 3 : 2;
+}
+
+void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l)
+{
+    (void)l;
+}
+
+const char *nm_yarn_launcher_last_words(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
+                                        const char *container, struct nm_arena *arena)
+{
+    (void)l, (void)log_dir, (void)application, (void)container, (void)arena;
+    return "alas";
+}
+
+void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *submitter, const char *application,
+                                    const char *container)
+{
+    (void)l, (void)submitter, (void)application, (void)container;
+    fake_launcher.ended_containers++;
+}
+
+void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *submitter, const char *application)
+{
+    (void)l, (void)submitter, (void)application;
+    fake_launcher.ended_applications++;
+}
+
+struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s)
+{
+    (void)s;
+    return (struct nm_bytes){0};
+}
+
+int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const char *user, const char *application,
+                        struct nm_bytes data)
+{
+    (void)s, (void)submitter, (void)user, (void)application, (void)data;
+    return 0;
+}
+
+void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *application)
+{
+    (void)s, (void)application;
+}
+
+/* ---- the node ----------------------------------------------------------------------------- */
+
+static void on_news(void *userdata)
+{
+    (void)userdata;
+    fake_launcher.n_news++;
+}
+
+static void on_application_ended(const struct nm_yarn_application_id *id, void *userdata)
+{
+    (void)id, (void)userdata;
+    fake_launcher.n_forgotten++;
+}
+
+struct nm_yarn_node *fake_launcher_node(struct manager_world *w)
+{
+    struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir, .news = on_news,
+                                    .application_ended = on_application_ended};
+    struct nm_yarn_node *n = NULL;
+
+    /* Nothing of it is looked at here. */
+    p.settings = (const struct nm_yarn_settings *)(uintptr_t)&p;
+    p.launcher = (struct nm_yarn_launcher *)(uintptr_t)&p;
+    assert_int_equal(nm_yarn_node_new(&p, &n), 0);
+    nm_yarn_node_set_address(n, TOKENS_HOST, TOKENS_PORT, 8042);
+    return n;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * For tests of rpc/yarn/node/: in the place of launch/ is what does nothing. What it is asked for is noted, and ready
+ * when the test says so. Needs cmocka.h before it.
+ */
+
+#include "rpc/yarn/launch/launcher.h"
+#include "rpc/yarn/node/node.h"
+#include "tests/unit/manager-world.h"
+
+struct nm_yarn_preparation {
+    struct nm_yarn_preparation_listener listener;
+    const Yarn__LaunchContext *context;
+    bool is_running, links, failed; /* links: it was nm_yarn_launcher_localize() */
+};
+
+struct fake_launcher {
+    struct nm_yarn_preparation *newest; /* NULL: that is over */
+    unsigned n_preparations, ended_containers, ended_applications;
+    unsigned n_news, n_forgotten; /* what the node has told */
+    const char *no_place;         /* why there is none; NULL: there is */
+};
+extern struct fake_launcher fake_launcher;
+
+void fake_launcher_reset(void); /* nothing has been asked of it yet */
+/* A node on this manager, in the cluster of tests/unit/yarn-tokens.h. */
+struct nm_yarn_node *fake_launcher_node(struct manager_world *w);
