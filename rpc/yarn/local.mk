@@ -66,6 +66,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/node/node-prepare.c \
 	%D%/node/node-keep.c \
 	%D%/node/node-recent.c \
+	%D%/node/node-refuse.c \
 	%D%/node/node-report.c \
 	%D%/node/node-start.c \
 	%D%/node/node-state.h

@@ -123,18 +123,21 @@ static int parse_address(const char *text, int64_t min, int64_t max, struct nm_y
     return 0;
 }
 
-static int parse_host(const char *text, char **ret)
+/* In the place of what is there. */
+static int take_copy(const char *text, char **ret)
 {
-    char *copy;
+    char *copy = strdup(text);
 
-    if (!is_host(text, strlen(text)))
-        return -EINVAL;
-    copy = strdup(text);
     if (!copy)
         return -ENOMEM;
     free(*ret);
     *ret = copy;
     return 0;
+}
+
+static int parse_host(const char *text, char **ret)
+{
+    return is_host(text, strlen(text)) ? take_copy(text, ret) : -EINVAL;
 }
 
 static int parse_share(const char *text, int64_t min, int64_t max, double *ret)
@@ -158,17 +161,10 @@ static int parse_share(const char *text, int64_t min, int64_t max, double *ret)
 /* It may stand in a script, a log or a terminal. */
 static int parse_text(const char *text, char **ret)
 {
-    char *copy;
-
     for (const char *p = text; *p; p++)
         if (iscntrl((unsigned char)*p))
             return -EINVAL;
-    copy = strdup(text);
-    if (!copy)
-        return -ENOMEM;
-    free(*ret);
-    *ret = copy;
-    return 0;
+    return take_copy(text, ret);
 }
 
 static void free_list(char **list)

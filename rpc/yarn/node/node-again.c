@@ -46,18 +46,6 @@ nm_printf(2, 3) static void say(struct nm_yarn_item *i, const char *format, ...)
     i->said = strdup(size > SAID_MAX ? strchrnul(text + size - SAID_MAX, '\n') + 1 : text);
 }
 
-nm_printf(2, 3) static int refuse(struct nm_exception *why, const char *format, ...)
-{
-    char text[512];
-    va_list ap;
-
-    va_start(ap, format);
-    (void)vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
-    nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "%s", text);
-    return NM_YARN_REFUSED;
-}
-
 /* ---- what is refused ---------------------------------------------------------------------- */
 
 static bool is_reinitializing(const struct nm_yarn_item *i, const struct nm_container *c)
@@ -82,9 +70,9 @@ static int check(const struct nm_yarn_item *i, const char *deed, struct nm_excep
 
     if (c && c->view.state == NM_RUNNING && !again && type == NM_GUARANTEED)
         return 0;
-    return refuse(why, "Cannot perform %s on [%s]. Current state is [%s, isReInitializing=%s]. Container Execution "
-                  "Type is [%s].", deed, i->text, state_name(i, c), again ? "true" : "false",
-                  nm_execution_type_name(type));
+    return nm_yarn_refuse(why, "Cannot perform %s on [%s]. Current state is [%s, isReInitializing=%s]. Container "
+                          "Execution Type is [%s].", deed, i->text, state_name(i, c), again ? "true" : "false",
+                          nm_execution_type_name(type));
 }
 
 static int find(struct nm_yarn_node *n, const Hadoop__ContainerId *id, const char *deed, struct nm_yarn_item **ret,
@@ -95,7 +83,7 @@ static int find(struct nm_yarn_node *n, const Hadoop__ContainerId *id, const cha
     char text[NM_YARN_ID_SIZE];
 
     if (!i)
-        return refuse(why, "Specified %s does not exist!", nm_yarn_container_id_format(&number, text));
+        return nm_yarn_refuse(why, "Specified %s does not exist!", nm_yarn_container_id_format(&number, text));
     *ret = i;
     return check(i, deed, why);
 }
@@ -155,7 +143,7 @@ static int put_record(struct nm_yarn_item *i, const Yarn__LaunchContext *context
 
 static int answer(int r, const struct nm_problem *problem, struct nm_exception *why)
 {
-    return r > 0 ? refuse(why, "%s", problem->message) : r;
+    return r > 0 ? nm_yarn_refuse(why, "%s", problem->message) : r;
 }
 
 /* ---- more resources ----------------------------------------------------------------------- */
@@ -240,8 +228,8 @@ static int check_extras(const struct nm_yarn_item *i, struct nm_exception *why)
 {
     if (i->n_extras < EXTRAS_MAX)
         return 0;
-    return refuse(why, "Resources were localized for container %s %u times since it began to run, as often as this "
-                  "node does it.", i->text, EXTRAS_MAX);
+    return nm_yarn_refuse(why, "Resources were localized for container %s %u times since it began to run, as often as "
+                          "this node does it.", i->text, EXTRAS_MAX);
 }
 
 static void on_localized(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
@@ -349,7 +337,7 @@ int nm_yarn_node_reinitialize(struct nm_yarn_node *n, const Yarn__ReinitializeRe
     if (!request->context)
         return restart(i, why);
     if (request->context->n_command == 0)
-        return refuse(why, "Container %s has no command to be re-initialized with.", i->text);
+        return nm_yarn_refuse(why, "Container %s has no command to be re-initialized with.", i->text);
     r = nm_yarn_refuse_runtime(request->context, why);
     if (r == 0)
         r = check_extras(i, why);
@@ -372,7 +360,7 @@ int nm_yarn_node_roll_back(struct nm_yarn_node *n, const Hadoop__ContainerId *id
     if (r != 0)
         return r;
     if (!i->record->before)
-        return refuse(why, "Nothing to rollback to !!");
+        return nm_yarn_refuse(why, "Nothing to rollback to !!");
     r = put_record(i, i->record->before, NULL, true, &problem);
     if (r == 0)
         say(i, "Container upgrade will be Rolled-back.");
@@ -388,7 +376,7 @@ int nm_yarn_node_commit(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
     if (r != 0)
         return r;
     if (!i->record->before)
-        return refuse(why, "Nothing to Commit !!");
+        return nm_yarn_refuse(why, "Nothing to Commit !!");
     return answer(put_record(i, i->record->context, NULL, false, &problem), &problem, why);
 }
 

@@ -9,12 +9,6 @@
 #include "rpc/yarn/message-ids.h"
 #include "util/error.h"
 
-static int refuse(struct nm_exception *why, const char *sentence)
-{
-    nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "%s", sentence);
-    return NM_YARN_REFUSED;
-}
-
 /* ---- another size or type ----------------------------------------------------------------- */
 
 static bool same_size(const Hadoop__Resource *a, const Hadoop__Resource *b)
@@ -64,17 +58,14 @@ int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
 
     if (r != 0)
         return r;
-    if (token->version <= i->token->version) {
-        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN,
-                         "Container %s has update version [%d] >= requested version [%d]", i->text, i->token->version,
-                         token->version);
-        return NM_YARN_REFUSED;
-    }
+    if (token->version <= i->token->version)
+        return nm_yarn_refuse(why, "Container %s has update version [%d] >= requested version [%d]", i->text,
+                              i->token->version, token->version);
     if (!token->resource || token->resource->memory <= 0 || token->resource->memory > INT32_MAX ||
         token->resource->vcores <= 0 || token->resource->vcores > 100000)
-        return refuse(why, "The token's resource isn't one that a container can have.");
+        return nm_yarn_refuse(why, "The token's resource isn't one that a container can have.");
     r = apply(i, identifier, token, &problem);
-    return r > 0 ? refuse(why, problem.message) : r;
+    return r > 0 ? nm_yarn_refuse(why, "%s", problem.message) : r;
 }
 
 /* ---- signals ------------------------------------------------------------------------------ */
@@ -100,12 +91,9 @@ int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, i
     struct nm_problem problem = {0};
     int r;
 
-    if (command < THREAD_DUMP || command > FORCEFUL_SHUTDOWN) {
-        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN,
-                         "There is no signal command %d: 1 is a thread dump, 2 graceful and 3 forceful shutdown.",
-                         command);
-        return NM_YARN_REFUSED;
-    }
+    if (command < THREAD_DUMP || command > FORCEFUL_SHUTDOWN)
+        return nm_yarn_refuse(why, "There is no signal command %d: 1 is a thread dump, 2 graceful and 3 forceful "
+                              "shutdown.", command);
     if (!i || i->completed)
         return 0;
     if (command == FORCEFUL_SHUTDOWN)

@@ -95,17 +95,6 @@ void nm_yarn_node_sweep(struct nm_yarn_node *n)
     }
 }
 
-int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struct nm_exception *why)
-{
-    if (nm_yarn_recent_has(n, text, nm_now_usec()))
-        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN,
-                         "Container %s was recently stopped on node manager.", text);
-    else
-        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN,
-                         "Container %s is not handled by this NodeManager", text);
-    return NM_YARN_REFUSED;
-}
-
 int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_item **ret,
                       struct nm_exception *why)
 {
@@ -116,10 +105,8 @@ int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, str
     (void)nm_yarn_container_id_format(&number, text);
     if (!i)
         return nm_yarn_refuse_unknown(n, text, why);
-    if (i->completed) {
-        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "Container %s has completed already.", text);
-        return NM_YARN_REFUSED;
-    }
+    if (i->completed)
+        return nm_yarn_refuse(why, "Container %s has completed already.", text);
     *ret = i;
     return 0;
 }
@@ -149,8 +136,7 @@ int nm_yarn_node_stop(struct nm_yarn_node *n, const Hadoop__ContainerId *id, enu
     /* That it ended in this very moment is what was asked for. */
     if (r <= 0 || problem.outcome == NM_AGENT_E_CONFLICT || problem.outcome == NM_AGENT_E_NOT_FOUND)
         return NM_MIN(r, 0);
-    nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "%s", problem.message);
-    return NM_YARN_REFUSED;
+    return nm_yarn_refuse(why, "%s", problem.message);
 }
 
 void nm_yarn_node_end_all(struct nm_yarn_node *n, enum nm_yarn_exit code, const char *message)

@@ -12,30 +12,20 @@
 #include "rpc/yarn/message-ids.h"
 #include "util/error.h"
 
-#define RUNTIME "YARN_CONTAINER_RUNTIME_TYPE"
 #define COMMAND_MAX (64u << 10)
 
 /* ---- what is refused ---------------------------------------------------------------------- */
-
-nm_printf(3, 4) static int refuse(struct nm_exception *why, const char *class_name, const char *format, ...)
-{
-    char text[512];
-    va_list ap;
-
-    va_start(ap, format);
-    (void)vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
-    nm_exception_set(why, NM_EXCEPTION_APPLICATION, class_name, "%s", text);
-    return NM_YARN_REFUSED;
-}
 
 static int check_services(const struct nm_yarn_node *n, const Yarn__LaunchContext *context, struct nm_exception *why)
 {
     for (size_t k = 0; k < context->n_service_data; k++) {
         const char *name = context->service_data[k]->key ?: "";
 
-        if (!n->p.shuffle || !nm_streq(name, NM_YARN_SHUFFLE))
-            return refuse(why, NM_EXCEPTION_INVALID_AUX_SERVICE, "The auxService:%.120s does not exist", name);
+        if (!n->p.shuffle || !nm_streq(name, NM_YARN_SHUFFLE)) {
+            nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_INVALID_AUX_SERVICE,
+                             "The auxService:%.120s does not exist", name);
+            return NM_YARN_REFUSED;
+        }
     }
     return 0;
 }
@@ -47,37 +37,13 @@ static int check(const struct nm_yarn_node *n, const struct nm_yarn_container_id
 
     (void)nm_yarn_container_id_format(id, text);
     if (nm_yarn_items_by_text(&n->items, text))
-        return refuse(why, NM_EXCEPTION_YARN, "Attempt to relaunch the same container with id %s.", text);
+        return nm_yarn_refuse(why, "Attempt to relaunch the same container with id %s.", text);
     if (n->items.n >= NM_YARN_ITEMS_MAX)
-        return refuse(why, NM_EXCEPTION_YARN, "This node has %zu containers whose end the ResourceManager hasn't "
-                      "acknowledged yet, and takes no more.", n->items.n);
+        return nm_yarn_refuse(why, "This node has %zu containers whose end the ResourceManager hasn't "
+                              "acknowledged yet, and takes no more.", n->items.n);
     if (context->n_command == 0)
-        return refuse(why, NM_EXCEPTION_YARN, "Container %s has no command.", text);
+        return nm_yarn_refuse(why, "Container %s has no command.", text);
     return check_services(n, context, why);
-}
-
-/* ---- what ends before it begins ----------------------------------------------------------- */
-
-/* One that wants to run in a way that this node doesn't have must not run in another one. */
-static const char *wanted_runtime(const Yarn__LaunchContext *context)
-{
-    for (size_t k = 0; k < context->n_environment; k++) {
-        const Yarn__Text *e = context->environment[k];
-
-        if (e->key && e->value && nm_streq(e->key, RUNTIME) && *e->value && !nm_streq(e->value, "default"))
-            return e->value;
-    }
-    return NULL;
-}
-
-int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why)
-{
-    const char *runtime = wanted_runtime(context);
-
-    if (!runtime)
-        return 0;
-    return refuse(why, NM_EXCEPTION_YARN, "The container asks for the runtime '%.60s' (" RUNTIME "), and this node has "
-                  "the default one only.", runtime);
 }
 
 /* ---- places and users --------------------------------------------------------------------- */
@@ -218,7 +184,7 @@ nm_printf(1, 2) static char *sentence(const char *format, ...)
 static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_container_id *id,
                      const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context, struct plan *p)
 {
-    const char *runtime = wanted_runtime(context);
+    const char *runtime = nm_yarn_wanted_runtime(context);
     char *why = NULL;
     int r;
 
@@ -226,8 +192,8 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
         return obstruct(p, NM_YARN_KILLED_AFTER_APP, sentence("Container launched after its application had ended."));
     if (runtime)
         return obstruct(p, NM_YARN_INVALID,
-                        sentence("The container asks for the runtime '%.60s' (" RUNTIME "), and this node has the "
-                                 "default one only: it runs containers as processes, without images.", runtime));
+                        sentence("The container asks for the runtime '%.60s' (" NM_YARN_RUNTIME "), and this node has "
+                                 "the default one only: it runs containers as processes, without images.", runtime));
     r = nm_yarn_launcher_user(n->p.launcher, token->submitter, &p->user, &why);
     if (r < 0)
         return obstruct(p, NM_YARN_INVALID, why ?: sentence("%s", strerror(-r)));
@@ -249,8 +215,8 @@ static int add(struct nm_yarn_node *n, struct nm_bytes identifier, const Yarn__L
         return r;
     data = blob.data;
     if (blob.bytes > NM_BLOB_MAX)
-        return refuse(why, NM_EXCEPTION_YARN, "What is to be launched takes %zu bytes, and %u are allowed.",
-                      blob.bytes, NM_BLOB_MAX);
+        return nm_yarn_refuse(why, "What is to be launched takes %zu bytes, and %u are allowed.",
+                              blob.bytes, NM_BLOB_MAX);
     r = nm_yarn_node_add(n, (struct nm_bytes){data, blob.bytes}, &i);
     if (r < 0)
         return r;
@@ -270,7 +236,7 @@ int nm_yarn_node_start(struct nm_yarn_node *n, struct nm_bytes identifier,
     int r = check(n, &id, context, why);
 
     if (r == 0 && !has_sizes(token))
-        r = refuse(why, NM_EXCEPTION_YARN, "The token's resource isn't one that a container can have.");
+        r = nm_yarn_refuse(why, "The token's resource isn't one that a container can have.");
     if (r == 0)
         r = make_plan(n, &id, token, context, &p);
     return r == 0 ? add(n, identifier, context, &p, why) : r;

@@ -7,6 +7,7 @@
  *   exit-code, item          an end in YARN's terms; what is known of containers and applications
  *   notes, node-keep         what outlives nmd beside what the manager has
  *   node-recent              those that are gone
+ *   node-refuse              what masters hear instead
  *   node-end                 how containers and applications end
  *   node-prepare             what a container needs before it runs
  *   node-again               what runs has more localized for it, or runs again
@@ -66,6 +67,16 @@ bool nm_yarn_recent_has(const struct nm_yarn_node *n, const char *text, uint64_t
 void nm_yarn_recent_note_app(struct nm_yarn_node *n, const struct nm_yarn_application_id *id);
 bool nm_yarn_recent_has_app(const struct nm_yarn_node *n, const struct nm_yarn_application_id *id);
 
+/* ---- node-refuse.c ---- */
+/* NM_YARN_REFUSED, with a YarnException. */
+nm_printf(2, 3) int nm_yarn_refuse(struct nm_exception *why, const char *format, ...);
+/* There is no such container here. */
+int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struct nm_exception *why);
+/* One that wants to run in a way that this node doesn't have must not run in another one. NULL: it doesn't. */
+#define NM_YARN_RUNTIME "YARN_CONTAINER_RUNTIME_TYPE"
+const char *nm_yarn_wanted_runtime(const Yarn__LaunchContext *context);
+int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why);
+
 /* ---- node-end.c ---- */
 /* The manager's container; NULL: it never had it, or no longer. */
 const struct nm_container *nm_yarn_item_container(const struct nm_yarn_item *i);
@@ -81,16 +92,9 @@ void nm_yarn_item_forget(struct nm_yarn_item *i);
 void nm_yarn_node_sweep(struct nm_yarn_node *n);
 /* When it is over and nothing of it is left. */
 void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app);
-/* Refuses: there is no such container here. */
-int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struct nm_exception *why);
-
 /* One that lives; or else it is refused. */
 int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_item **ret,
                       struct nm_exception *why);
-
-/* ---- node-start.c ---- */
-/* Refuses, if it wants to run in a way that this node doesn't have. */
-int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why);
 
 /* ---- node-prepare.c ---- */
 /* A task of this container's, without auxiliary services. */
