@@ -12,13 +12,6 @@
 #include "localize/fetch-schemes.h"
 #include "util/error.h"
 
-static void dir_close(DIR *dir)
-{
-    if (dir)
-        (void)closedir(dir);
-}
-NM_DEFINE_CLEANUP(DIR *, dir_close)
-
 static int copy_all(struct nm_fetch_tree *t, int fd, int to_fd, unsigned depth, char **ret_message);
 
 static int copy_file(struct nm_fetch_tree *t, int fd, int to_fd, const char *name, char **ret_message)
@@ -75,7 +68,7 @@ static int copy_entry(struct nm_fetch_tree *t, int from_fd, int to_fd, const cha
 static int copy_all(struct nm_fetch_tree *t, int fd, int to_fd, unsigned depth, char **ret_message)
 {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* fdopendir() takes it over */
-    _cleanup_(dir_closep) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    _cleanup_closedir_ DIR *dir = copy < 0 ? NULL : fdopendir(copy);
     const struct dirent *e;
 
     if (!dir) {
