@@ -18,7 +18,7 @@ struct fake_launcher fake_launcher;
 
 void fake_launcher_reset(void)
 {
-    fake_launcher = (struct fake_launcher){0};
+    fake_launcher = (struct fake_launcher){.submitter = "alice"};
 }
 
 int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message)
@@ -70,7 +70,7 @@ static int prepare(const struct nm_yarn_task *task, bool is_running, bool links,
     struct nm_yarn_preparation *p = calloc(1, sizeof *p);
 
     assert_string_equal(task->node_host, TOKENS_HOST);
-    assert_string_equal(task->submitter, "alice");
+    assert_string_equal(task->submitter, fake_launcher.submitter);
     assert_non_null(p);
     *p = (struct nm_yarn_preparation){*listener, task->context, is_running, links, false};
     fake_launcher.newest = *ret = p;

@@ -21,6 +21,7 @@ struct fake_launcher {
     unsigned n_preparations, ended_containers, ended_applications;
     unsigned n_news, n_forgotten; /* what the node has told */
     const char *no_place;         /* why there is none; NULL: there is */
+    const char *submitter;        /* whose containers come to be prepared */
 };
 extern struct fake_launcher fake_launcher;
 

@@ -38,6 +38,13 @@ struct wanted {
     size_t size;
 };
 
+static void pack(struct wanted *a)
+{
+    a->size = hadoop__container_token_identifier__get_packed_size(&a->ids.token);
+    assert_in_range(a->size, 1, sizeof a->bytes);
+    (void)hadoop__container_token_identifier__pack(&a->ids.token, a->bytes);
+}
+
 static void want(struct wanted *a, int64_t number, int64_t mib, bool opportunistic, int32_t version)
 {
     tokens_ids(&a->ids, 1, 1, number);
@@ -54,9 +61,7 @@ static void want(struct wanted *a, int64_t number, int64_t mib, bool opportunist
     a->ids.token.execution_type = opportunistic ? HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC
                                                 : HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__GUARANTEED;
     a->ids.token.version = version;
-    a->size = hadoop__container_token_identifier__get_packed_size(&a->ids.token);
-    assert_in_range(a->size, 1, sizeof a->bytes);
-    (void)hadoop__container_token_identifier__pack(&a->ids.token, a->bytes);
+    pack(a);
 }
 
 static int start(struct nm_yarn_node *n, const struct wanted *a, const char *command, struct nm_exception *why)
@@ -340,7 +345,8 @@ static void test_update_is_whole(void **state)
     nm_yarn_node_free(n);
 }
 
-/* An application is here until its end, also when none of its containers is known any more: its outputs are. */
+/* An application is here until its end, also when none of its containers is known any more: its outputs are. Whoever
+ * has submitted it. */
 static void test_application_outlives_nmd(void **state)
 {
     struct manager_world *w = *state;
@@ -350,6 +356,8 @@ static void test_application_outlives_nmd(void **state)
     struct wanted a;
 
     want(&a, 15, 64, false, 0);
+    fake_launcher.submitter = a.ids.token.submitter = (char *)(uintptr_t) "alice@corp";
+    pack(&a);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
     l = run(w);
     end_it(w, l);

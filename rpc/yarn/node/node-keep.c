@@ -51,7 +51,7 @@ static bool load_app(const char *name, struct nm_bytes content, void *userdata)
     struct nm_yarn_application_id id;
     struct nm_yarn_app *app;
 
-    if (submitter && (!nm_name_is_valid(submitter) || nm_yarn_application_id_parse(name, &id) < 0))
+    if (submitter && (!nm_user_name_is_valid(submitter) || nm_yarn_application_id_parse(name, &id) < 0))
         return false;
     if (submitter && nm_yarn_items_add_app(&n->items, &id, submitter, &app) == 0)
         app->is_noted = true;

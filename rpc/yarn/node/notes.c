@@ -52,7 +52,7 @@ void nm_yarn_notes_done(struct nm_yarn_notes *notes)
 
 void nm_yarn_notes_put_application(const struct nm_yarn_notes *notes, const char *name, const char *submitter)
 {
-    if (nm_name_is_valid(name) && nm_name_is_valid(submitter))
+    if (nm_name_is_valid(name) && nm_user_name_is_valid(submitter))
         (void)nm_write_file_atomic_at(notes->applications_fd, name, submitter, 0600);
 }
 
