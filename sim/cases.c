@@ -25,7 +25,7 @@ void nm_cases_done(struct nm_sim_cases *s)
     *s = (struct nm_sim_cases){0};
 }
 
-int nm_cases_add(struct nm_sim_cases *s, const char *name, struct nm_config *config)
+int nm_cases_add(struct nm_sim_cases *s, const char *name, const char *sets, struct nm_config *config)
 {
     if (s->n == s->size) {
         size_t size = NM_MAX(2 * s->size, (size_t)8);
@@ -40,6 +40,7 @@ int nm_cases_add(struct nm_sim_cases *s, const char *name, struct nm_config *con
     }
     s->list[s->n].config = config;
     (void)snprintf(s->list[s->n].name, sizeof s->list[s->n].name, "%s", name);
+    (void)snprintf(s->list[s->n].sets, sizeof s->list[s->n].sets, "%s", sets);
     s->n++;
     return 0;
 }
@@ -175,7 +176,7 @@ int nm_cases_add_spec(struct nm_sim_cases *s, const struct nm_config *base, cons
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ char *text = strdup(spec);
-    const char *name = spec;
+    const char *name = spec, *sets = "";
     char *colon, *list = text;
     int r = text ? nm_case_copy(base, &c) : -ENOMEM;
 
@@ -187,13 +188,15 @@ int nm_cases_add_spec(struct nm_sim_cases *s, const struct nm_config *base, cons
         *colon = '\0';
         name = trim(text);
         list = colon + 1;
+        sets = spec + (list - text);
+        sets += strspn(sets, " ");
     }
     r = assign_all(c, set, n_set, ret_message);
     if (r >= 0)
         r = assign_list(c, list, ret_message);
     if (r >= 0)
         r = nm_config_check(c, NULL, ret_message);
-    return r < 0 ? r : nm_cases_add(s, *name ? name : spec, STEAL_PTR(c));
+    return r < 0 ? r : nm_cases_add(s, *name ? name : spec, *name ? sets : "", STEAL_PTR(c));
 }
 
 /* ---- sweeps -------------------------------------------------------------- */
@@ -271,7 +274,7 @@ static int add_combination(struct nm_sim_cases *s, const struct nm_config *base,
         s->n_skipped++;
         return 0;
     }
-    return nm_cases_add(s, name, STEAL_PTR(c));
+    return nm_cases_add(s, name, "", STEAL_PTR(c));
 }
 
 int nm_cases_add_sweep(struct nm_sim_cases *s, const struct nm_config *base,

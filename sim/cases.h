@@ -17,6 +17,7 @@
 
 struct nm_sim_case {
     char name[64];
+    char sets[160]; /* what a name stands for; "" where the name says it, or there is nothing to say */
     struct nm_config *config;
 };
 
@@ -27,8 +28,8 @@ struct nm_sim_cases {
 };
 
 void nm_cases_done(struct nm_sim_cases *s);
-/* Takes the configuration, also on failure. */
-int nm_cases_add(struct nm_sim_cases *s, const char *name, struct nm_config *config);
+/* Takes the configuration, also on failure. `sets` as above. */
+int nm_cases_add(struct nm_sim_cases *s, const char *name, const char *sets, struct nm_config *config);
 /* "name: a=b, c=d" or "a=b, c=d" on top of base and the assignments in `set`, over which it wins. */
 int nm_cases_add_spec(struct nm_sim_cases *s, const struct nm_config *base, const char *spec,
                       const char *const *set, size_t n_set, char **ret_message);

@@ -119,6 +119,8 @@ static int base_config(const struct nm_sim_options *o, const struct nm_workload 
     return r;
 }
 
+/* What plain YARN does, and nothing of ours: it kills where a guaranteed container needs the room (its own default:
+ * use-pause-for-preemption is false), so a deadline of ours for the paused has no part in its figures. */
 static int add_off(struct nm_sim_cases *s, const struct nm_config *base)
 {
     struct nm_config *c;
@@ -127,7 +129,10 @@ static int add_off(struct nm_sim_cases *s, const struct nm_config *base)
     if (r < 0)
         return fail("the configuration", r, NULL);
     c->over_allocation = false;
-    return nm_cases_add(s, "over-allocation off", c);
+    c->pause = false;
+    return nm_cases_add(s, "over-allocation off",
+                        "plain YARN; opportunistic containers run in what is allocated to nobody, "
+                        "and are killed where a guaranteed one needs that", c);
 }
 
 /* The rows that were asked for by file; without any, what the node really had. */
@@ -140,14 +145,14 @@ static int add_configs(struct nm_sim_cases *s, const struct nm_sim_options *o,
     if (o->configs.n == 0) {
         r = nm_case_copy(base, &c);
         return r < 0 ? fail("the configuration", r, NULL)
-                     : nm_cases_add(s, o->trace ? "as recorded" : "defaults", c);
+                     : nm_cases_add(s, o->trace ? "as recorded" : "defaults", "", c);
     }
     for (size_t i = 0; r >= 0 && i < o->configs.n; i++) {
         const char *slash = strrchr(o->configs.list[i], '/');
 
         r = load_config(o, o->configs.list[i], &c);
         if (r >= 0)
-            r = nm_cases_add(s, slash ? slash + 1 : o->configs.list[i], c);
+            r = nm_cases_add(s, slash ? slash + 1 : o->configs.list[i], "", c);
     }
     return r;
 }
@@ -155,7 +160,8 @@ static int add_configs(struct nm_sim_cases *s, const struct nm_sim_options *o,
 /* Somebody who names nothing to compare wants to see what there is to choose. */
 static const char *const suggestions[] = {
     "cautious: alpha=0.6, beta=0.85",
-    "bold: alpha=0.9, beta=0.98",
+    /* of CPU the defaults may be bolder than that */
+    "bold: over-allocation.memory-threshold=0.9, preemption.memory-threshold=0.98",
     "kill, don't pause: preemption.pause=no",
     "least-work-lost: victims=least-work-lost",
 };
@@ -233,7 +239,7 @@ static int replay(const struct nm_workload *load, const struct nm_sim_case *c, n
     return 0;
 }
 
-static int tell(const struct nm_sim_options *o, const struct nm_workload *load,
+static int tell(const struct nm_sim_options *o, const struct nm_workload *load, const struct nm_sim_case *cases,
                 const struct nm_sim_result *results, size_t n)
 {
     bool compare = o->verb == NM_SIM_COMPARE;
@@ -248,7 +254,7 @@ static int tell(const struct nm_sim_options *o, const struct nm_workload *load,
         putchar('\n');
         json_decref(j);
     } else if (compare) {
-        nm_report_compare(load, results, n, stdout);
+        nm_report_compare(load, cases, results, n, stdout);
     } else if (!o->jobs) {
         nm_report_print(load, &results[1], &results[0], stdout);
     }
@@ -289,7 +295,7 @@ static int run(const struct nm_sim_options *o, const struct nm_workload *load)
         violated = violated || results[i].n_violations > 0;
     }
     if (r >= 0)
-        r = tell(o, load, results, cases.n);
+        r = tell(o, load, cases.list, results, cases.n);
     if (r >= 0)
         r = draw(o, load, results, cases.n);
     return r < 0 ? r : violated ? -EPROTO : 0; /* told already: it is for the exit status alone */

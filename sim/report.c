@@ -320,20 +320,49 @@ static void print_titles(bool narrow, int width, FILE *f)
 
 static void print_legend(bool narrow, FILE *f)
 {
+    fprintf(f, "\nwait: mean time to the start; to the end for opportunistic ones that were refused or never\n"
+               "started; ");
     if (narrow)
-        fprintf(f, "\nwait: mean time in the queue; kernel: opportunistic+guaranteed containers;\n"
-                   "lost: share of opportunistic CPU time that ended in a kill;\n"
-                   "useful work: CPU time that was not lost, against over-allocation off.\n"
-                   "A wider terminal, or a pipe, shows more.\n");
+        fprintf(f, "kernel: opportunistic+guaranteed containers; lost: share of opportunistic\n"
+                   "CPU time that ended in a kill; useful work: CPU time that was not lost, against\n"
+                   "over-allocation off. A wider terminal, or a pipe, shows more.\n");
     else
-        fprintf(f, "\nwait: mean time in the queue; slow: time from start to end, against that at "
-                   "full speed;\nOOM: kills by the kernel, opportunistic+guaranteed; lost: share of "
-                   "opportunistic CPU time that ended in a kill;\nuseful work: CPU time that was not "
-                   "lost, against over-allocation off.\n");
+        fprintf(f, "slow: time from start to end, against that at full speed;\n"
+                   "OOM: kills by the kernel, opportunistic+guaranteed; lost: share of opportunistic CPU time\n"
+                   "that ended in a kill; useful work: CPU time that was not lost, against over-allocation off.\n");
 }
 
-void nm_report_compare(const struct nm_workload *load, const struct nm_sim_result *results,
-                       size_t n, FILE *f)
+static void print_sets(const struct nm_sim_case *cases, size_t n, FILE *f)
+{
+    for (size_t i = 0; i < n; i++)
+        if (cases[i].sets[0])
+            fprintf(f, "%s: %s.\n", cases[i].name, cases[i].sets);
+}
+
+/* What the gain stands on: it is no more than what was promised and isn't used, and than there are jobs for it. */
+static void print_assumptions(const struct nm_sim_result *results, size_t n, FILE *f)
+{
+    const struct nm_sim_result *off = &results[0];
+    uint64_t fewest = UINT64_MAX;
+
+    for (size_t i = 1; i < n; i++) {
+        const struct nm_sim_jobs *o = &results[i].jobs[NM_OPPORTUNISTIC];
+
+        fewest = NM_MIN(fewest, o->refused + o->waiting);
+    }
+    fprintf(f,
+            "\nThe gap, with over-allocation off: %.0f %% of CPU allocated and %.0f %% used, of memory %.0f and "
+            "%.0f %%.\n",
+            off->cpu_allocated * 100, off->cpu_mean * 100, off->memory_allocated * 100, off->memory_mean * 100);
+    if (n > 1 && fewest > 0)
+        fprintf(f,
+                "There are always more jobs: of %" PRIu64 " opportunistic ones at least %" PRIu64 " found no place. So "
+                "useful work\nis nearly the ratio of mean CPU use; with fewer jobs the gain is smaller.\n",
+                off->jobs[NM_OPPORTUNISTIC].submitted, fewest);
+}
+
+void nm_report_compare(const struct nm_workload *load, const struct nm_sim_case *cases,
+                       const struct nm_sim_result *results, size_t n, FILE *f)
 {
     int width = name_width(results, n);
     bool narrow = is_narrow(f, width);
@@ -347,6 +376,8 @@ void nm_report_compare(const struct nm_workload *load, const struct nm_sim_resul
     for (size_t i = 0; i < n; i++)
         (narrow ? print_narrow_row : print_row)(&results[i], &results[0], width, f);
     print_legend(narrow, f);
+    print_sets(cases, n, f);
+    print_assumptions(results, n, f);
     print_best(results, n, f);
     print_speed(results, n, f);
 }

@@ -275,10 +275,14 @@ static void sum_up_one(struct run *run, const struct nm_sim_container *c, struct
     /* but whom the kernel killed is told by what it was then: that is what a promotion is for */
     r->oom_opportunistic += c->end == NM_SIM_OOM && c->view.type == NM_OPPORTUNISTIC;
     r->oom_guaranteed += c->end == NM_SIM_OOM && c->view.type == NM_GUARANTEED;
-    /* those that ran before the trace waited in a time that nobody has seen */
-    if (c->running_usec > 0 && !c->job->present)
-        waits[type].usec[waits[type].n++] =
-            (double)(c->running_usec - run->w->begin_usec - c->job->submit_usec);
+    /* Those that ran before the trace waited in a time that nobody has seen. An opportunistic one that
+     * was refused or never had its turn has waited to the end: otherwise the node that takes the fewest would look like
+     * the one where nobody waits. A guaranteed one that finds no room goes to another node at once, in all rows. */
+    if (!c->job->present && (c->running_usec > 0 || type == NM_OPPORTUNISTIC)) {
+        uint64_t until_usec = c->running_usec > 0 ? c->running_usec : run->w->now_usec;
+
+        waits[type].usec[waits[type].n++] = (double)(until_usec - run->w->begin_usec - c->job->submit_usec);
+    }
 }
 
 static int by_size(const void *a, const void *b)

@@ -20,7 +20,8 @@ struct nm_sim_bucket {
 
 struct nm_sim_jobs {
     uint64_t submitted, refused, done, preempted, oom, limit, running, waiting; /* the first is the sum */
-    double wait_mean_usec, wait_p95_usec; /* of those that started */
+    /* until the start; until the trace's end for opportunistic ones that were refused or never started */
+    double wait_mean_usec, wait_p95_usec;
     double slowdown_mean; /* of those that are done: time since the start to time at full speed */
     double slowdown_p99; /* of those that run, over all their time: at which speed they get on */
     double work_done, work_open, work_lost; /* CPU-seconds: of the done, the living, the killed */

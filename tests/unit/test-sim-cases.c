@@ -77,9 +77,11 @@ static void rows(void **state)
     assert_int_equal(nm_cases_add_spec(&s, base, "beta=0.9", set, 1, &message), 0);
     assert_int_equal(s.n, 2);
     assert_string_equal(s.list[0].name, "bold");
+    assert_string_equal(s.list[0].sets, "alpha=0.9, beta=0.98");
     assert_true(s.list[0].config->preemption_threshold.cpu == 0.98);
     assert_int_equal(s.list[0].config->queue_max_length, 3);
     assert_string_equal(s.list[1].name, "beta=0.9");
+    assert_string_equal(s.list[1].sets, "");
     assert_true(s.list[1].config->over_allocation_threshold.cpu == 0); /* auto, as before */
     assert_int_equal(nm_cases_add_spec(&s, base, "x: beta=0.7", set, 1, &message), -EINVAL);
     assert_non_null(strstr(message, "must be below"));

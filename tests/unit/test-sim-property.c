@@ -121,6 +121,9 @@ static void it_pays(void **state)
     w->config->over_allocation_threshold = (struct nm_fractions){0.9, 0.9};
     replay(w, w->config, bold);
     assert_true(nm_sim_useful_work(timid) > nm_sim_useful_work(off));
+    /* whoever takes the fewest jobs isn't the one where they wait for the shortest time */
+    assert_true(off->jobs[NM_OPPORTUNISTIC].wait_mean_usec > timid->jobs[NM_OPPORTUNISTIC].wait_mean_usec);
+    assert_true(timid->jobs[NM_OPPORTUNISTIC].wait_mean_usec > bold->jobs[NM_OPPORTUNISTIC].wait_mean_usec);
     assert_true(nm_sim_useful_work(bold) > 1.2 * nm_sim_useful_work(timid));
     /* what is shared can't be given out: the model says so */
     assert_true(bold->jobs[NM_GUARANTEED].slowdown_mean < 1.02 + NM_SIM_INTERFERENCE);
