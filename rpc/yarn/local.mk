@@ -17,6 +17,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/yarn-show.c \
 	%D%/yarn-state.h \
 	%D%/yarn-steps.c \
+	%D%/allocator/allocator.h \
 	%D%/conf/conf.c %D%/conf/conf.h \
 	%D%/conf/conf-dir.c \
 	%D%/conf/conf-expand.c \
