@@ -70,7 +70,10 @@ libnm_yarn_la_SOURCES = \
 	%D%/node/node-refuse.c \
 	%D%/node/node-report.c \
 	%D%/node/node-start.c \
-	%D%/node/node-state.h
+	%D%/node/node-state.h \
+	%D%/proxy/local-keys.c %D%/proxy/local-keys.h \
+	%D%/proxy/replace.c %D%/proxy/replace.h \
+	%D%/proxy/sign.c %D%/proxy/sign.h
 nodist_libnm_yarn_la_SOURCES = $(yarn_wire)
 libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(SYSTEMD_LIBS)
 

@@ -3,7 +3,7 @@ yarn_tests = test-yarn-conf test-yarn-ids test-yarn-launch test-yarn-launcher
 yarn_tests += test-yarn-kept test-yarn-manage test-yarn-token
 yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
 yarn_tests += test-yarn-exit test-yarn-node test-yarn-again
-yarn_tests += test-yarn-launch-parts test-yarn-shuffle
+yarn_tests += test-yarn-launch-parts test-yarn-shuffle test-yarn-proxy-tokens
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -77,3 +77,7 @@ test_yarn_again_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_yarn_again_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_again_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
 EXTRA_test_yarn_again_DEPENDENCIES = nm-shim$(EXEEXT)
+
+test_yarn_proxy_tokens_SOURCES = %D%/test-yarn-proxy-tokens.c %D%/yarn-tokens.h
+test_yarn_proxy_tokens_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_proxy_tokens_LDADD = libnm-yarn.la $(unit_libs)

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See sign.h. Java parses an identifier and writes it again before it looks whether the password is its: what is packed
+ * here is in the order of the fields' numbers, as it does.
+ */
+
+#include "rpc/yarn/proxy/sign.h"
+
+#include <errno.h>
+
+#include "rpc/hadoop/token.h"
+#include "util/error.h"
+
+/* ---- which key ---------------------------------------------------------------------------- */
+
+static const struct nm_yarn_master_key *choose(const struct nm_yarn_keys *keys, int32_t *id, bool *seen,
+                                               uint64_t *since_usec, uint64_t now_usec)
+{
+    if (!*seen || *id != keys->current.id) {
+        *seen = true;
+        *id = keys->current.id;
+        *since_usec = now_usec;
+    }
+    if (keys->previous.size > 0 && now_usec - *since_usec < NM_YARN_SIGN_SETTLED_USEC)
+        return &keys->previous;
+    return &keys->current;
+}
+
+static const struct nm_yarn_master_key *container_key(struct nm_yarn_signer *s, uint64_t now_usec)
+{
+    return choose(&s->state->container_keys, &s->container.id, &s->container.seen, &s->container.since_usec, now_usec);
+}
+
+static const struct nm_yarn_master_key *nm_key(struct nm_yarn_signer *s, uint64_t now_usec)
+{
+    return choose(&s->state->nm_keys, &s->nm.id, &s->nm.seen, &s->nm.since_usec, now_usec);
+}
+
+/* ---- messages ----------------------------------------------------------------------------- */
+
+/* Ids, with what they point to; not to be copied. */
+struct ids {
+    Hadoop__ApplicationId application;
+    Hadoop__AttemptId attempt;
+};
+
+static void fill_ids(struct ids *m, const struct nm_yarn_attempt_id *id)
+{
+    m->application = (Hadoop__ApplicationId)HADOOP__APPLICATION_ID__INIT;
+    m->application.has_id = m->application.has_cluster_timestamp = 1;
+    m->application.id = id->application.number;
+    m->application.cluster_timestamp = id->application.cluster;
+    m->attempt = (Hadoop__AttemptId)HADOOP__ATTEMPT_ID__INIT;
+    m->attempt.application = &m->application;
+    m->attempt.has_attempt = 1;
+    m->attempt.attempt = id->number;
+}
+
+static void *copy_into(struct nm_arena *a, const void *data, size_t size)
+{
+    void *copy = nm_arena_alloc(a, size + 1);
+
+    if (copy) {
+        (void)memcpy(copy, data, size);
+        ((char *)copy)[size] = '\0';
+    }
+    return copy;
+}
+
+static int to_message(const struct nm_token *t, struct nm_arena *a, Hadoop__Token **ret)
+{
+    Hadoop__Token *m = nm_arena_alloc(a, sizeof *m);
+
+    if (!m)
+        return -ENOMEM;
+    *m = (Hadoop__Token)HADOOP__TOKEN__INIT;
+    m->identifier = (ProtobufCBinaryData){t->identifier.size, copy_into(a, t->identifier.data, t->identifier.size)};
+    m->password = (ProtobufCBinaryData){t->password.size, copy_into(a, t->password.data, t->password.size)};
+    m->kind = copy_into(a, t->kind.data, t->kind.size);
+    m->service = copy_into(a, t->service.data, t->service.size);
+    if (!m->identifier.data || !m->password.data || !m->kind || !m->service)
+        return -ENOMEM;
+    *ret = m;
+    return 0;
+}
+
+static int sign(const ProtobufCMessage *identifier, const char *kind, const char *service,
+                const struct nm_yarn_master_key *key, struct nm_arena *a, Hadoop__Token **ret)
+{
+    _cleanup_(nm_token_freep) struct nm_token *t = NULL;
+    int r = nm_token_sign(identifier, kind, service, key->bytes, key->size, &t);
+
+    return r < 0 ? r : to_message(t, a, ret);
+}
+
+/* Not longer than a node's name may be. */
+#define ADDRESS_SIZE (256 + sizeof ":65535")
+
+int nm_yarn_sign_container(struct nm_yarn_signer *s, const struct nm_yarn_grant *g, uint64_t now_usec,
+                           struct nm_arena *a, Hadoop__Token **ret)
+{
+    const struct nm_yarn_master_key *key = container_key(s, now_usec);
+    Hadoop__ContainerTokenIdentifier id = HADOOP__CONTAINER_TOKEN_IDENTIFIER__INIT;
+    Hadoop__ContainerId container = HADOOP__CONTAINER_ID__INIT;
+    Hadoop__Resource resource = HADOOP__RESOURCE__INIT;
+    Hadoop__Priority priority = HADOOP__PRIORITY__INIT;
+    char address[ADDRESS_SIZE];
+    struct ids ids;
+
+    if (key->size == 0)
+        return -ENOKEY;
+    fill_ids(&ids, &g->id.attempt);
+    container.attempt = &ids.attempt;
+    container.has_id = resource.has_memory = resource.has_vcores = priority.has_priority = 1;
+    container.id = g->id.number;
+    resource.memory = g->memory_mib;
+    resource.vcores = g->vcores;
+    priority.priority = g->priority;
+    (void)snprintf(address, sizeof address, "%s:%d", g->host, g->port);
+    id.container = &container;
+    id.node_address = address;
+    id.submitter = (char *)g->submitter;
+    id.resource = &resource;
+    id.has_expires_msec = id.has_key_id = id.has_rm_identifier = id.has_created_msec = id.has_container_type = 1;
+    id.expires_msec = g->expires_msec;
+    id.key_id = key->id;
+    id.rm_identifier = s->state->rm_identifier;
+    id.priority = &priority;
+    id.created_msec = g->created_msec;
+    id.node_label = (char *)"";
+    id.container_type = HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__TASK;
+    id.has_execution_type = id.has_version = id.has_allocation_request = 1;
+    id.execution_type = HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC;
+    id.version = 0;
+    id.allocation_request = g->request_id;
+    return sign(&id.base, NM_TOKEN_KIND_CONTAINER, address, key, a, ret);
+}
+
+int nm_yarn_sign_nm(struct nm_yarn_signer *s, const struct nm_yarn_attempt_id *attempt, const char *submitter,
+                    const char *host, int32_t port, uint64_t now_usec, struct nm_arena *a, Hadoop__Token **ret)
+{
+    const struct nm_yarn_master_key *key = nm_key(s, now_usec);
+    Hadoop__NMTokenIdentifier id = HADOOP__NMTOKEN_IDENTIFIER__INIT;
+    Hadoop__NodeId node = HADOOP__NODE_ID__INIT;
+    char address[ADDRESS_SIZE];
+    struct ids ids;
+
+    if (key->size == 0)
+        return -ENOKEY;
+    fill_ids(&ids, attempt);
+    node.host = (char *)host;
+    node.has_port = id.has_key_id = 1;
+    node.port = port;
+    id.attempt = &ids.attempt;
+    id.node = &node;
+    id.submitter = (char *)submitter;
+    id.key_id = key->id;
+    (void)snprintf(address, sizeof address, "%s:%d", host, port);
+    return sign(&id.base, NM_TOKEN_KIND_NM, address, key, a, ret);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the proxy of application masters signs: its own keys as time goes by, the token that takes the place of the
+ * ResourceManager's, and containers on other nodes, which must find them good. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "rpc/yarn/manage/token-check.h"
+#include "rpc/yarn/message-ids.h"
+#include "rpc/yarn/proxy/local-keys.h"
+#include "rpc/yarn/proxy/replace.h"
+#include "rpc/yarn/proxy/sign.h"
+#include "yarn-tokens.h"
+
+#define NOW UINT64_C(1500000000000000)
+#define EVERY (100 * NM_USEC_PER_SEC)
+#define DELAY (30 * NM_USEC_PER_SEC)
+
+/* ---- the proxy's own keys ----------------------------------------------------------------- */
+
+static struct nm_yarn_local_chance chance(uint8_t first)
+{
+    struct nm_yarn_local_chance c = {.number = 0xfffffffe};
+
+    (void)memset(c.key, first, sizeof c.key);
+    return c;
+}
+
+static void test_keys_roll(void **state)
+{
+    struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
+    struct nm_yarn_local_chance first = chance(1), second = chance(2), third = chance(3);
+    const int32_t id = INT32_MAX - 1;
+
+    (void)state;
+    assert_null(nm_yarn_local_keys_find(&k, 0));
+    assert_true(nm_yarn_local_keys_step(&k, NOW, &first));
+    assert_int_equal(nm_yarn_local_keys_signing(&k)->id, id);
+    assert_false(nm_yarn_local_keys_step(&k, NOW + EVERY - 1, &second));
+    assert_int_equal(nm_yarn_local_keys_due(&k), NOW + EVERY);
+
+    assert_true(nm_yarn_local_keys_step(&k, NOW + EVERY, &second));
+    assert_int_equal(nm_yarn_local_keys_signing(&k)->id, INT32_MAX);
+    assert_int_equal(nm_yarn_local_keys_signing(&k)->bytes[0], 2);
+    assert_int_equal(nm_yarn_local_keys_find(&k, id)->bytes[0], 1); /* masters have it still */
+    assert_int_equal(nm_yarn_local_keys_due(&k), NOW + EVERY + DELAY);
+    assert_false(nm_yarn_local_keys_step(&k, NOW + EVERY + DELAY - 1, &third));
+
+    assert_true(nm_yarn_local_keys_step(&k, NOW + EVERY + DELAY, &third));
+    assert_null(nm_yarn_local_keys_find(&k, id));
+    assert_int_equal(nm_yarn_local_keys_signing(&k)->bytes[0], 2);
+    /* the interval goes from one key's making to the next one's, whatever the delay */
+    assert_false(nm_yarn_local_keys_step(&k, NOW + 2 * EVERY - 1, &third));
+    assert_true(nm_yarn_local_keys_step(&k, NOW + 2 * EVERY, &third));
+    assert_int_equal(nm_yarn_local_keys_signing(&k)->id, 0); /* what follows the largest number */
+}
+
+/* While nmd was away both times may have passed: the key that was next is current, and there is another one. */
+static void test_keys_after_a_long_time(void **state)
+{
+    struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
+    struct nm_yarn_local_chance first = chance(1), second = chance(2), third = chance(3);
+
+    (void)state;
+    assert_true(nm_yarn_local_keys_step(&k, NOW, &first));
+    assert_true(nm_yarn_local_keys_step(&k, NOW + EVERY, &second));
+    assert_true(nm_yarn_local_keys_step(&k, NOW + 9 * EVERY, &third));
+    assert_int_equal(k.current.bytes[0], 2);
+    assert_int_equal(k.next.bytes[0], 3);
+}
+
+/* A clock that was set back by a day must not keep a key alive for a day longer. */
+static void test_keys_when_the_clock_is_set_back(void **state)
+{
+    struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
+    struct nm_yarn_local_chance first = chance(1), second = chance(2);
+    const uint64_t back = NOW - 86400 * NM_USEC_PER_SEC;
+
+    (void)state;
+    assert_true(nm_yarn_local_keys_step(&k, NOW, &first));
+    assert_true(nm_yarn_local_keys_step(&k, back, &second));
+    assert_int_equal(nm_yarn_local_keys_due(&k), back + EVERY);
+    assert_true(nm_yarn_local_keys_step(&k, back + EVERY, &second));
+    assert_int_equal(nm_yarn_local_keys_signing(&k)->bytes[0], 2);
+}
+
+/* ---- the token that takes the place of the ResourceManager's ------------------------------ */
+
+static struct nm_token token_of(const char *kind, const char *identifier)
+{
+    return (struct nm_token){.identifier = nm_bytes_of(identifier), .password = nm_bytes_of("secret"),
+                             .kind = nm_bytes_of(kind), .service = nm_bytes_of("")};
+}
+
+static struct nm_token *our_token(void)
+{
+    const struct nm_yarn_attempt_id attempt = {{TOKENS_RM, 7}, 1};
+    const struct nm_yarn_master_key key = tokens_key(4, 80);
+    struct nm_token *ours;
+
+    assert_int_equal(nm_yarn_local_token(&key, &attempt, &ours), 0);
+    assert_int_equal(nm_token_verify(ours, NM_TOKEN_KIND_AMRM, key.bytes, key.size), 0);
+    return ours;
+}
+
+static void test_replace(void **state)
+{
+    struct nm_credential tokens[] = {
+        {nm_bytes_of("hdfs"), token_of("HDFS_DELEGATION_TOKEN", "h")},
+        {nm_bytes_of("an alias"), token_of(NM_TOKEN_KIND_AMRM, "theirs")},
+        {nm_bytes_of("another"), token_of(NM_TOKEN_KIND_AMRM, "theirs, too")},
+    };
+    struct nm_secret secret = {nm_bytes_of("s"), nm_bytes_of("value")};
+    const struct nm_credentials before = {tokens, 3, &secret, 1};
+    struct nm_credentials after;
+    struct nm_token *ours = our_token(), *theirs;
+    struct nm_writer w = {};
+    struct nm_bytes bytes, replaced;
+    struct nm_arena a;
+
+    (void)state;
+    nm_arena_init(&a, 1 << 16, NULL);
+    nm_credentials_write(&before, &w);
+    assert_int_equal(nm_writer_result(&w, &bytes), 0);
+    assert_int_equal(nm_yarn_replace_token(&a, bytes, ours, &replaced, &theirs), 0);
+    assert_true(nm_bytes_equal(theirs->identifier, nm_bytes_of("theirs")));
+    assert_int_equal(nm_credentials_parse(&a, replaced, &after), 0);
+    assert_int_equal(after.n_tokens, 2);
+    assert_true(nm_bytes_equal(after.tokens[0].token.identifier, nm_bytes_of("h")));
+    assert_true(nm_bytes_equal(after.tokens[1].alias, nm_bytes_of("an alias")));
+    assert_true(nm_bytes_equal(after.tokens[1].token.identifier, ours->identifier));
+    assert_int_equal(after.n_secrets, 1);
+    assert_true(nm_bytes_equal(after.secrets[0].value, nm_bytes_of("value")));
+    nm_token_free(theirs);
+    nm_token_free(ours);
+    nm_writer_done(&w);
+    nm_arena_done(&a);
+}
+
+static void test_nothing_to_replace(void **state)
+{
+    struct nm_credential other = {nm_bytes_of("hdfs"), token_of("HDFS_DELEGATION_TOKEN", "h")};
+    const struct nm_credentials without = {&other, 1, NULL, 0};
+    struct nm_token *ours = our_token(), *theirs = NULL;
+    struct nm_bytes bytes, replaced = {};
+    struct nm_writer w = {};
+    struct nm_arena a;
+
+    (void)state;
+    nm_arena_init(&a, 1 << 16, NULL);
+    nm_credentials_write(&without, &w);
+    assert_int_equal(nm_writer_result(&w, &bytes), 0);
+    assert_int_equal(nm_yarn_replace_token(&a, bytes, ours, &replaced, &theirs), -ENOKEY);
+    bytes.size--;
+    assert_int_equal(nm_yarn_replace_token(&a, bytes, ours, &replaced, &theirs), -EBADMSG);
+    assert_int_equal(nm_yarn_replace_token(&a, (struct nm_bytes){}, ours, &replaced, &theirs), -EBADMSG);
+    assert_null(theirs);
+    assert_null(replaced.data);
+    nm_token_free(ours);
+    nm_writer_done(&w);
+    nm_arena_done(&a);
+}
+
+/* ---- containers on other nodes ------------------------------------------------------------ */
+
+/* The other node: as it looks at tokens. */
+struct world {
+    struct nm_yarn_state state;
+    struct nm_yarn_keyring *keyring;
+    struct nm_yarn_used *used;
+    struct nm_yarn_gate gate;
+    struct nm_yarn_signer signer;
+    struct nm_arena arena;
+    struct nm_exception why;
+};
+
+static void set_up(struct world *w)
+{
+    *w = (struct world){};
+    tokens_state(&w->state);
+    w->state.rm_identifier = TOKENS_RM;
+    assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
+    assert_int_equal(nm_yarn_used_new(&w->used), 0);
+    w->gate = (struct nm_yarn_gate){TOKENS_HOST, TOKENS_PORT, TOKENS_RM, w->keyring, w->used};
+    w->signer.state = &w->state;
+    nm_arena_init(&w->arena, 1 << 20, NULL);
+}
+
+static void tear_down(struct world *w)
+{
+    nm_arena_done(&w->arena);
+    nm_yarn_used_free(w->used);
+    nm_yarn_keyring_free(w->keyring);
+}
+
+static struct nm_yarn_grant grant(void)
+{
+    return (struct nm_yarn_grant){.id = {{{TOKENS_RM, 7}, 1}, -1}, .submitter = "ada", .host = TOKENS_HOST,
+                                  .port = TOKENS_PORT, .memory_mib = 1024, .vcores = 2,
+                                  .created_msec = NOW / 1000, .expires_msec = NOW / 1000 + 600000,
+                                  .request_id = 5, .priority = 20};
+}
+
+static void test_container_token(void **state)
+{
+    const Hadoop__ContainerTokenIdentifier *id;
+    const Hadoop__NMTokenIdentifier *caller;
+    const struct nm_yarn_master_key *key;
+    struct nm_yarn_grant g = grant();
+    Hadoop__Token *token, *nm;
+    struct nm_bytes bearer;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    assert_int_equal(nm_yarn_sign_container(&w.signer, &g, NOW, &w.arena, &token), 0);
+    assert_string_equal(token->service, TOKENS_HOST ":4711");
+    assert_int_equal(nm_yarn_check_container(&w.gate, token, &w.arena, &id, &w.why), 0);
+    assert_int_equal(id->container->id, -1);
+    assert_int_equal(id->execution_type, HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC);
+    assert_int_equal(id->container_type, HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__TASK);
+    assert_int_equal(id->resource->memory, 1024);
+    assert_int_equal(id->resource->vcores, 2);
+    assert_int_equal(id->priority->priority, 20);
+    assert_int_equal(id->allocation_request, 5);
+
+    assert_int_equal(nm_yarn_sign_nm(&w.signer, &g.id.attempt, "ada", TOKENS_HOST, TOKENS_PORT, NOW, &w.arena, &nm), 0);
+    bearer = nm_token_from_message(nm).identifier;
+    assert_int_equal(nm_yarn_check_bearer(&w.gate, bearer, &w.arena, &caller, &key, &w.why), 0);
+    assert_int_equal(nm_yarn_check_start(&w.gate, caller, id, NOW / 1000, &w.why), 0);
+    g.host = "node08"; /* what is for another node isn't good at this one */
+    assert_int_equal(nm_yarn_sign_container(&w.signer, &g, NOW, &w.arena, &token), 0);
+    assert_int_equal(nm_yarn_check_container(&w.gate, token, &w.arena, &id, &w.why), NM_YARN_TOKEN_E_INVALID);
+    tear_down(&w);
+}
+
+/* A node that hasn't heard of the new key yet has to take what another one signs, which has. */
+static void test_a_new_key_settles_first(void **state)
+{
+    const Hadoop__ContainerTokenIdentifier *id;
+    struct nm_yarn_grant g = grant();
+    Hadoop__Token *token;
+    struct world here, late;
+
+    (void)state;
+    set_up(&here);
+    set_up(&late);
+    assert_int_equal(nm_yarn_sign_container(&here.signer, &g, NOW, &here.arena, &token), 0);
+    here.state.container_keys.previous = here.state.container_keys.current;
+    here.state.container_keys.current = tokens_key(TOKENS_CONTAINER_KEY + 1, 90);
+    for (uint64_t t = 0; t < NM_YARN_SIGN_SETTLED_USEC; t += NM_YARN_SIGN_SETTLED_USEC / 3) {
+        assert_int_equal(nm_yarn_sign_container(&here.signer, &g, NOW + t, &here.arena, &token), 0);
+        assert_int_equal(nm_yarn_check_container(&late.gate, token, &late.arena, &id, &late.why), 0);
+    }
+    assert_int_equal(
+        nm_yarn_sign_container(&here.signer, &g, NOW + NM_YARN_SIGN_SETTLED_USEC, &here.arena, &token), 0);
+    assert_int_equal(nm_yarn_check_container(&late.gate, token, &late.arena, &id, &late.why),
+                     NM_YARN_TOKEN_E_INVALID);
+    assert_int_equal(nm_yarn_check_container(&here.gate, token, &here.arena, &id, &here.why), 0);
+    tear_down(&late);
+    tear_down(&here);
+}
+
+static void test_without_a_key(void **state)
+{
+    struct nm_yarn_grant g = grant();
+    Hadoop__Token *token = NULL;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    w.state.container_keys.current.size = w.state.nm_keys.current.size = 0;
+    assert_int_equal(nm_yarn_sign_container(&w.signer, &g, NOW, &w.arena, &token), -ENOKEY);
+    assert_int_equal(nm_yarn_sign_nm(&w.signer, &g.id.attempt, "ada", "h", 1, NOW, &w.arena, &token), -ENOKEY);
+    assert_null(token);
+    tear_down(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys_roll),
+        cmocka_unit_test(test_keys_after_a_long_time),
+        cmocka_unit_test(test_keys_when_the_clock_is_set_back),
+        cmocka_unit_test(test_replace),
+        cmocka_unit_test(test_nothing_to_replace),
+        cmocka_unit_test(test_container_token),
+        cmocka_unit_test(test_a_new_key_settles_first),
+        cmocka_unit_test(test_without_a_key),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
