@@ -17,7 +17,13 @@ libnm_yarn_la_SOURCES = \
 	%D%/yarn-show.c \
 	%D%/yarn-state.h \
 	%D%/yarn-steps.c \
-	%D%/allocator/allocator.h \
+	%D%/allocator/allocator.c %D%/allocator/allocator.h \
+	%D%/allocator/allocator-state.h \
+	%D%/allocator/ask-table.c %D%/allocator/ask-table.h \
+	%D%/allocator/choose.c %D%/allocator/choose.h \
+	%D%/allocator/names.c %D%/allocator/names.h \
+	%D%/allocator/nodes.c %D%/allocator/nodes.h \
+	%D%/allocator/pack.c \
 	%D%/conf/conf.c %D%/conf/conf.h \
 	%D%/conf/conf-dir.c \
 	%D%/conf/conf-expand.c \
@@ -77,7 +83,8 @@ libnm_yarn_la_SOURCES = \
 nodist_libnm_yarn_la_SOURCES = $(yarn_wire)
 libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(SYSTEMD_LIBS)
 
-yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h
-EXTRA_DIST += %D%/containers.proto %D%/tracker.proto
+yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
+	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h
+EXTRA_DIST += %D%/containers.proto %D%/tracker.proto %D%/allocator/asks.proto
 BUILT_SOURCES += $(yarn_wire)
 CLEANFILES += $(yarn_wire)

@@ -126,8 +126,11 @@ fuzz_hadoop_token_SOURCES = %D%/fuzz-hadoop-token.c $(fuzz_main)
 fuzz_hadoop_token_LDFLAGS = $(fuzz_ldflags)
 fuzz_hadoop_token_LDADD = libnm-hadoop.la
 
-# rpc/yarn: the cluster's configuration, ids, what is to run, and who may have it
-fuzz_programs += fuzz-yarn-conf fuzz-yarn-context fuzz-yarn-ids fuzz-yarn-request
+# rpc/yarn: the cluster's configuration, ids, what is to run, who may have it, and what masters want
+fuzz_programs += fuzz-yarn-asks fuzz-yarn-conf fuzz-yarn-context fuzz-yarn-ids fuzz-yarn-request
+fuzz_yarn_asks_SOURCES = %D%/fuzz-yarn-asks.c $(fuzz_main)
+fuzz_yarn_asks_LDFLAGS = $(fuzz_ldflags)
+fuzz_yarn_asks_LDADD = libnm-yarn.la
 fuzz_yarn_request_SOURCES = %D%/fuzz-yarn-request.c $(fuzz_main)
 fuzz_yarn_request_LDFLAGS = $(fuzz_ldflags)
 fuzz_yarn_request_LDADD = libnm-yarn.la

@@ -4,6 +4,7 @@ yarn_tests += test-yarn-kept test-yarn-manage test-yarn-token
 yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
 yarn_tests += test-yarn-exit test-yarn-node test-yarn-again
 yarn_tests += test-yarn-launch-parts test-yarn-shuffle test-yarn-proxy-tokens
+yarn_tests += test-yarn-allocator test-yarn-allocator-property
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -51,6 +52,13 @@ test_yarn_shuffle_SOURCES = %D%/test-yarn-shuffle.c %D%/remove-tree.h
 test_yarn_shuffle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_shuffle_LDADD = libnm-yarn.la libnm-hadoop.la $(CRYPTO_LIBS) $(JANSSON_LIBS) $(unit_libs)
 test_yarn_shuffle_DEPENDENCIES = libnm-yarn.la nm-shuffle$(EXEEXT)
+
+test_yarn_allocator_SOURCES = %D%/test-yarn-allocator.c
+test_yarn_allocator_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_allocator_LDADD = libnm-yarn.la $(unit_libs)
+
+test_yarn_allocator_property_SOURCES = %D%/test-yarn-allocator-property.c
+test_yarn_allocator_property_LDADD = libnm-yarn.la
 
 test_yarn_launch_parts_SOURCES = %D%/test-yarn-launch-parts.c
 test_yarn_launch_parts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -124,7 +124,7 @@ int nm_yarn_allocator_new(struct nm_yarn_allocator **ret);
 struct nm_yarn_allocator *nm_yarn_allocator_free(struct nm_yarn_allocator *a);
 NM_DEFINE_CLEANUP(struct nm_yarn_allocator *, nm_yarn_allocator_free)
 
-/* Before the first round, and again after a restore. Minimum and maximum are 0 until then, so that nothing fits. */
+/* Before the first heartbeat, and again after a restore: nothing is placed before that. */
 void nm_yarn_allocator_set_limits(struct nm_yarn_allocator *a, const struct nm_yarn_alloc_limits *limits);
 
 /* The list, which takes the place of the former one. What is there twice, by host, or has an impossible name or port is

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See nodes.h. A few nodes, searched from end to end. */
+
+#include "rpc/yarn/allocator/nodes.h"
+
+#include <errno.h>
+
+#include "rpc/yarn/allocator/ask-table.h"
+
+static void node_done(struct nm_alloc_node *node)
+{
+    free((char *)node->is.host);
+    free((char *)node->is.web_address);
+    free((char *)node->is.rack);
+    free((char *)node->is.partition);
+}
+
+void nm_alloc_nodes_done(struct nm_alloc_nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->n; i++)
+        node_done(&nodes->list[i]);
+    free(nodes->list);
+    *nodes = (struct nm_alloc_nodes){};
+}
+
+static const struct nm_alloc_node *find(const struct nm_alloc_nodes *nodes, const char *host)
+{
+    for (size_t i = 0; i < nodes->n; i++)
+        if (nm_streq(nodes->list[i].is.host, host))
+            return &nodes->list[i];
+    return NULL;
+}
+
+static bool fits(const char *text)
+{
+    return !text || !text[0] || nm_alloc_name_is_good(text);
+}
+
+static bool is_good(const struct nm_yarn_alloc_node *node)
+{
+    return nm_alloc_name_is_good(node->host) && node->port > 0 && node->port <= UINT16_MAX &&
+           fits(node->web_address) && fits(node->rack) && fits(node->partition);
+}
+
+static int copy(const struct nm_yarn_alloc_node *from, struct nm_alloc_node *ret)
+{
+    struct nm_alloc_node to = {.is = {
+                                   .host = strdup(from->host),
+                                   .port = from->port,
+                                   .web_address = strdup(from->web_address ?: ""),
+                                   .rack = strdup(from->rack ?: ""),
+                                   .partition = strdup(from->partition ?: ""),
+                                   .room = from->room,
+                               }};
+
+    if (!to.is.host || !to.is.web_address || !to.is.rack || !to.is.partition) {
+        node_done(&to);
+        return -ENOMEM;
+    }
+    *ret = to;
+    return 0;
+}
+
+static int add(struct nm_alloc_nodes *nodes, const struct nm_alloc_nodes *former, const struct nm_yarn_alloc_node *from)
+{
+    struct nm_alloc_node *node = &nodes->list[nodes->n];
+    const struct nm_alloc_node *before;
+    int r;
+
+    if (!is_good(from) || find(nodes, from->host))
+        return 0;
+    r = copy(from, node);
+    if (r < 0)
+        return r;
+    before = find(former, from->host);
+    if (before) {
+        node->recent = before->recent;
+        node->recent_usec = before->recent_usec;
+    }
+    nodes->n++;
+    return 0;
+}
+
+int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_node *from, size_t n)
+{
+    size_t room = NM_MIN(n, (size_t)NM_YARN_ALLOC_NODES_MAX);
+    struct nm_alloc_nodes now = {.list = calloc(room ?: 1, sizeof(struct nm_alloc_node))};
+    int r = now.list ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < n && now.n < room; i++)
+        r = add(&now, nodes, &from[i]);
+    if (r < 0) {
+        nm_alloc_nodes_done(&now);
+        return r;
+    }
+    nm_alloc_nodes_done(nodes);
+    *nodes = now;
+    return 0;
+}
+
+void nm_alloc_nodes_begin(struct nm_alloc_nodes *nodes, const struct nm_alloc_names *blacklist, uint64_t window_usec,
+                          uint64_t now_usec)
+{
+    for (size_t i = 0; i < nodes->n; i++) {
+        struct nm_alloc_node *node = &nodes->list[i];
+
+        node->used = 0;
+        node->blacklisted = nm_alloc_names_find(blacklist, node->is.host) != NULL;
+        if (nm_sub_u64(now_usec, node->recent_usec) >= window_usec)
+            node->recent = 0;
+    }
+}
+
+int64_t nm_alloc_node_room(const struct nm_alloc_node *node, int32_t queue_length)
+{
+    int32_t room = node->is.room >= 0 ? node->is.room : queue_length;
+
+    if (node->is.room < 0 && queue_length <= 0)
+        return -1;
+    return NM_MAX(room - (int64_t)node->recent, (int64_t)0);
+}
+
+void nm_alloc_node_took(struct nm_alloc_node *node, uint64_t now_usec)
+{
+    node->used++;
+    node->recent++;
+    node->recent_usec = now_usec;
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Random histories of one application master's asks, in a small world of eight hosts. What the allocator must do is
+ * said here a second time, in the plainest way: every round is played on arrays, and each container must be the one
+ * that comes out of it. Beside that, a second allocator goes through each history with restores in between and must do
+ * the same.
+ *
+ *   test-yarn-allocator-property [HISTORIES [SEED]]
+ *
+ * History number i has the seed SEED + i, so a failure is repeated with 1 and the seed that was printed.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rpc/yarn/allocator/allocator.h"
+
+#define N_HOSTS 8
+#define N_RACKS 3
+#define N_KEYS 12 /* asks that there can be */
+#define HEARTBEATS 60
+
+static const char *const hosts[N_HOSTS] = {"h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7"};
+static const char *const racks[N_RACKS] = {"/r0", "/r1", "/r2"};
+static const char *const partitions[] = {"", "gpu"};
+
+/* In the order of their turns. */
+static const struct key {
+    int32_t priority;
+    int64_t request_id;
+    struct nm_yarn_alloc_size size, normal;
+} keys[N_KEYS] = {
+    {0, -1, {512, 1}, {1024, 1}},  {0, 7, {512, 1}, {1024, 1}},   {5, -1, {512, 1}, {1024, 1}},
+    {5, -1, {512, 2}, {1024, 2}},  {5, -1, {1024, 1}, {1024, 1}}, {5, 0, {1, 0}, {1024, 1}},
+    {5, 3, {5000, 1}, {4096, 1}},  {20, -1, {1025, 1}, {2048, 1}}, {20, 1, {1024, 9}, {1024, 4}},
+    {20, 2, {1024, 1}, {1024, 1}}, {20, 3, {2048, 3}, {2048, 3}}, {100, 0, {1024, 1}, {1024, 1}},
+};
+
+struct wanted {
+    int32_t count, at_host[N_HOSTS], at_rack[N_RACKS];
+    bool relax, rack_relaxes[N_RACKS];
+    const char *partition;
+};
+
+struct listed {
+    int host, rack, partition;
+    int32_t room;
+};
+
+struct world {
+    uint64_t seed, random, now_usec;
+    struct nm_yarn_allocator *a, *twin;
+    struct nm_yarn_alloc_limits limits;
+    struct wanted wanted[N_KEYS];
+    bool blacklisted[N_HOSTS];
+    struct listed list[N_HOSTS];
+    size_t n_list;
+    uint32_t used[N_HOSTS], recent[N_HOSTS];
+    uint64_t recent_usec[N_HOSTS];
+};
+
+struct totals {
+    uint64_t placed[NM_YARN_ALLOC_N_RULES], second_on_host, restored, full;
+};
+static struct totals totals;
+
+#define CHECK(w, condition) \
+    do { \
+        if (!(condition)) { \
+            fprintf(stderr, "seed %llu: %s:%d: %s\n", (unsigned long long)(w)->seed, __FILE__, __LINE__, #condition); \
+            exit(1); \
+        } \
+    } while (0)
+
+static uint64_t any_number(struct world *w, uint64_t below)
+{
+    uint64_t z = (w->random += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64: neighbouring seeds are good, too */
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ (z >> 31)) % below;
+}
+
+static bool one_in(struct world *w, uint64_t n)
+{
+    return any_number(w, n) == 0;
+}
+
+/* ---- what happens --------------------------------------------------------------------------------- */
+
+static struct nm_yarn_ask ask_of(struct world *w, size_t k)
+{
+    return (struct nm_yarn_ask){
+        .priority = keys[k].priority,
+        .request_id = keys[k].request_id,
+        .size = keys[k].size,
+        .count = one_in(w, 5) ? 0 : (int32_t)any_number(w, 6),
+        .relax = !one_in(w, 4),
+        .partition = partitions[one_in(w, 6)],
+    };
+}
+
+/* Nothing is known of an ask without a count and without places. */
+static void forget_the_empty(struct wanted *want)
+{
+    if (want->count > 0)
+        return;
+    for (size_t i = 0; i < N_HOSTS; i++)
+        if (want->at_host[i] > 0)
+            return;
+    for (size_t i = 0; i < N_RACKS; i++)
+        if (want->at_rack[i] > 0)
+            return;
+    *want = (struct wanted){.relax = true, .partition = ""};
+}
+
+static void random_ask(struct world *w, struct nm_yarn_ask *ret)
+{
+    size_t k = any_number(w, N_KEYS), i;
+    struct wanted *want = &w->wanted[k];
+    struct nm_yarn_ask ask = ask_of(w, k);
+
+    switch (any_number(w, 4)) {
+    case 0:
+        i = any_number(w, N_HOSTS);
+        ask.where = hosts[i];
+        want->at_host[i] = ask.count;
+        break;
+    case 1:
+        i = any_number(w, N_RACKS);
+        ask.where = racks[i];
+        want->at_rack[i] = ask.count;
+        want->rack_relaxes[i] = ask.relax;
+        break;
+    default:
+        ask.where = "*";
+        want->count = ask.count;
+        want->relax = ask.relax;
+        want->partition = ask.partition;
+    }
+    forget_the_empty(want);
+    *ret = ask;
+}
+
+static void ask_both(struct world *w)
+{
+    struct nm_yarn_ask asks[6];
+    const char *more[2], *fewer[2];
+    struct nm_yarn_alloc_request r = {
+        .asks = asks, .n_asks = any_number(w, 7), .blacklist = more, .unblacklist = fewer};
+
+    for (size_t i = 0; i < r.n_asks; i++)
+        random_ask(w, &asks[i]);
+    for (r.n_unblacklist = 0; r.n_unblacklist < 2 && one_in(w, 3); r.n_unblacklist++) {
+        size_t h = any_number(w, N_HOSTS);
+
+        fewer[r.n_unblacklist] = hosts[h];
+        w->blacklisted[h] = false;
+    }
+    for (r.n_blacklist = 0; r.n_blacklist < 2 && one_in(w, 6); r.n_blacklist++) {
+        size_t h = any_number(w, N_HOSTS);
+
+        more[r.n_blacklist] = hosts[h];
+        w->blacklisted[h] = true;
+    }
+    CHECK(w, nm_yarn_allocator_ask(w->a, &r, w->now_usec) == 0);
+    CHECK(w, nm_yarn_allocator_ask(w->twin, &r, w->now_usec) == 0);
+}
+
+static bool is_listed(const struct world *w, int host)
+{
+    for (size_t i = 0; i < w->n_list; i++)
+        if (w->list[i].host == host)
+            return true;
+    return false;
+}
+
+static void new_list(struct world *w)
+{
+    struct nm_yarn_alloc_node nodes[N_HOSTS] = {};
+    size_t n = any_number(w, N_HOSTS + 1);
+
+    w->n_list = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct listed l = {(int)any_number(w, N_HOSTS), (int)any_number(w, N_RACKS), one_in(w, 5),
+                           one_in(w, 4) ? (int32_t)any_number(w, 5) : -1};
+
+        nodes[i] = (struct nm_yarn_alloc_node){hosts[l.host], 45454, NULL, racks[l.rack], partitions[l.partition],
+                                               l.room};
+        if (!is_listed(w, l.host)) /* the first of two counts */
+            w->list[w->n_list++] = l;
+    }
+    /* What was placed on a host is forgotten with the host. */
+    for (int h = 0; h < N_HOSTS; h++)
+        if (!is_listed(w, h))
+            w->recent[h] = 0;
+    CHECK(w, nm_yarn_allocator_set_nodes(w->a, nodes, n) == 0);
+    CHECK(w, nm_yarn_allocator_set_nodes(w->twin, nodes, n) == 0);
+}
+
+static void new_limits(struct world *w)
+{
+    w->limits = (struct nm_yarn_alloc_limits){
+        .min = {1024, 1},
+        .max = {4096, 4},
+        .increment = {1024, 1},
+        .per_heartbeat = one_in(w, 3) ? (int32_t)any_number(w, 9) - 1 : -1,
+        .fill = one_in(w, 2),
+        .queue_length = (int32_t)any_number(w, 7),
+        .window_usec = 1500000,
+    };
+    nm_yarn_allocator_set_limits(w->a, &w->limits);
+    nm_yarn_allocator_set_limits(w->twin, &w->limits);
+}
+
+/* ---- what must come of it -------------------------------------------------------------------------- */
+
+static int64_t room_of(const struct world *w, const struct listed *l)
+{
+    int64_t most = l->room >= 0 ? l->room : w->limits.queue_length > 0 ? w->limits.queue_length : -1;
+
+    if (most < 0)
+        return -1;
+    return most > w->recent[l->host] ? most - w->recent[l->host] : 0;
+}
+
+static bool may_go(const struct world *w, const struct wanted *want, const struct listed *l, int rule)
+{
+    bool lifted = w->limits.fill && room_of(w, l) >= 0;
+
+    if (w->blacklisted[l->host] || strcmp(partitions[l->partition], want->partition) != 0 || room_of(w, l) == 0)
+        return false;
+    if (rule == NM_YARN_ALLOC_NODE_LOCAL)
+        return want->at_host[l->host] > 0;
+    if (w->used[l->host] > 0 && !lifted)
+        return false;
+    return rule == NM_YARN_ALLOC_ANY ? want->relax : want->at_rack[l->rack] > 0 && want->rack_relaxes[l->rack];
+}
+
+static const struct listed *expected(const struct world *w, const struct wanted *want, int *ret_rule)
+{
+    for (int rule = 0; rule < NM_YARN_ALLOC_N_RULES; rule++)
+        for (uint32_t used = 0; used <= NM_YARN_ALLOC_HEARTBEAT_MAX; used++)
+            for (size_t i = 0; i < w->n_list; i++)
+                if (w->used[w->list[i].host] == used && may_go(w, want, &w->list[i], rule)) {
+                    *ret_rule = rule;
+                    return &w->list[i];
+                }
+    return NULL;
+}
+
+static void judge(const struct world *w, size_t k, const struct listed *l, int rule, const struct nm_yarn_placement *p)
+{
+    uint32_t passed = 0;
+
+    CHECK(w, strcmp(p->node->host, hosts[l->host]) == 0);
+    CHECK(w, (int)p->why.rule == rule);
+    CHECK(w, p->priority == keys[k].priority && p->request_id == keys[k].request_id);
+    CHECK(w, p->size.memory_mib == keys[k].normal.memory_mib && p->size.vcores == keys[k].normal.vcores);
+    CHECK(w, p->why.listed == w->n_list && p->why.position == l - w->list + 1);
+    for (size_t i = 0; i < NM_YARN_ALLOC_N_PASSES; i++)
+        passed += p->why.passed[i];
+    CHECK(w, passed + 1 == p->why.position);
+    /* The promises, once more in their own words. */
+    CHECK(w, !w->blacklisted[l->host]);
+    CHECK(w, w->used[l->host] == 0 || w->limits.fill || rule == NM_YARN_ALLOC_NODE_LOCAL);
+    totals.second_on_host += w->used[l->host] > 0;
+    totals.placed[rule]++;
+}
+
+static void take(struct world *w, struct wanted *want, const struct listed *l, int rule)
+{
+    w->used[l->host]++;
+    w->recent[l->host]++;
+    w->recent_usec[l->host] = w->now_usec;
+    if (--want->count == 0) {
+        *want = (struct wanted){.relax = true, .partition = ""};
+        return;
+    }
+    want->at_host[l->host] -= rule == NM_YARN_ALLOC_NODE_LOCAL;
+    want->at_rack[l->rack] -= rule == NM_YARN_ALLOC_RACK_LOCAL;
+}
+
+static void play(struct world *w, const struct nm_yarn_placement *placed, size_t n)
+{
+    size_t done = 0, before;
+    size_t most = w->limits.per_heartbeat > 0 ? (size_t)w->limits.per_heartbeat : NM_YARN_ALLOC_HEARTBEAT_MAX;
+
+    for (int h = 0; h < N_HOSTS; h++) {
+        w->used[h] = 0;
+        if (w->now_usec - w->recent_usec[h] >= w->limits.window_usec)
+            w->recent[h] = 0;
+    }
+    do {
+        before = done;
+        for (size_t k = 0; k < N_KEYS && done < most; k++) {
+            int rule;
+            const struct listed *l = w->wanted[k].count > 0 ? expected(w, &w->wanted[k], &rule) : NULL;
+
+            if (!l)
+                continue;
+            CHECK(w, done < n);
+            judge(w, k, l, rule, &placed[done++]);
+            take(w, &w->wanted[k], l, rule);
+        }
+    } while (done > before);
+    CHECK(w, done == n);
+    for (size_t i = 0; i < w->n_list; i++)
+        totals.full += room_of(w, &w->list[i]) == 0;
+}
+
+static void compare(const struct world *w, const struct nm_yarn_placement *a, const struct nm_yarn_placement *b,
+                    size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        CHECK(w, strcmp(a[i].node->host, b[i].node->host) == 0 && a[i].priority == b[i].priority);
+        CHECK(w, a[i].request_id == b[i].request_id && a[i].size.memory_mib == b[i].size.memory_mib);
+        CHECK(w, a[i].why.rule == b[i].why.rule && a[i].why.waited_usec == b[i].why.waited_usec);
+        CHECK(w, a[i].why.hosts == b[i].why.hosts && a[i].why.racks == b[i].why.racks);
+    }
+}
+
+/* The twin is packed and restored: it must have all, but for the nodes, of which it is told again. */
+static void restore_twin(struct world *w)
+{
+    uint8_t *one, *other, *again;
+    size_t size_one, size_other, size_again;
+    struct nm_yarn_allocator *restored;
+
+    CHECK(w, nm_yarn_allocator_pack(w->a, &one, &size_one) == 0);
+    CHECK(w, nm_yarn_allocator_pack(w->twin, &other, &size_other) == 0);
+    CHECK(w, size_one == size_other && memcmp(one, other, size_one) == 0);
+    CHECK(w, nm_yarn_allocator_restore((struct nm_bytes){other, size_other}, &restored) == 0);
+    CHECK(w, nm_yarn_allocator_pack(restored, &again, &size_again) == 0);
+    CHECK(w, size_one == size_again && memcmp(one, again, size_one) == 0);
+    nm_yarn_allocator_free(w->twin);
+    w->twin = restored;
+    nm_yarn_allocator_set_limits(w->twin, &w->limits);
+    free(one);
+    free(other);
+    free(again);
+    totals.restored++;
+}
+
+static void heartbeat(struct world *w)
+{
+    const struct nm_yarn_placement *placed, *twins;
+    uint64_t asked = 0;
+    size_t n, n_twins;
+
+    if (one_in(w, 10))
+        new_limits(w);
+    ask_both(w);
+    if (one_in(w, 8)) {
+        restore_twin(w);
+        /* Time for queues to show what was placed, and a list for both: a restored one has neither memory. */
+        w->now_usec += w->limits.window_usec;
+        new_list(w);
+    } else if (one_in(w, 2))
+        new_list(w);
+    for (size_t k = 0; k < N_KEYS; k++)
+        asked += (uint64_t)w->wanted[k].count;
+    CHECK(w, nm_yarn_allocator_figures(w->a).outstanding == asked);
+    CHECK(w, nm_yarn_allocator_allocate(w->a, w->now_usec, &placed, &n) == 0);
+    CHECK(w, nm_yarn_allocator_allocate(w->twin, w->now_usec, &twins, &n_twins) == 0);
+    CHECK(w, n == n_twins && n <= asked);
+    compare(w, placed, twins, n);
+    play(w, placed, n);
+    CHECK(w, nm_yarn_allocator_figures(w->a).outstanding == asked - n);
+    w->now_usec += any_number(w, 2000000);
+}
+
+static void history(uint64_t seed)
+{
+    struct world w = {.seed = seed, .random = seed, .now_usec = 1000000000};
+
+    CHECK(&w, nm_yarn_allocator_new(&w.a) == 0 && nm_yarn_allocator_new(&w.twin) == 0);
+    for (size_t k = 0; k < N_KEYS; k++)
+        forget_the_empty(&w.wanted[k]);
+    new_limits(&w);
+    new_list(&w);
+    for (size_t i = 0; i < HEARTBEATS; i++)
+        heartbeat(&w);
+    nm_yarn_allocator_free(w.a);
+    nm_yarn_allocator_free(w.twin);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 600;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+
+    for (uint64_t i = 0; i < n; i++)
+        history(seed + i);
+    printf("%llu histories: %llu node-local, %llu rack-local, %llu anywhere; %llu beside another on a host; "
+           "%llu times a queue was full; %llu restores\n",
+           (unsigned long long)n, (unsigned long long)totals.placed[NM_YARN_ALLOC_NODE_LOCAL],
+           (unsigned long long)totals.placed[NM_YARN_ALLOC_RACK_LOCAL],
+           (unsigned long long)totals.placed[NM_YARN_ALLOC_ANY], (unsigned long long)totals.second_on_host,
+           (unsigned long long)totals.full, (unsigned long long)totals.restored);
+    /* A test of nothing isn't one. */
+    return n >= 100 && (!totals.placed[0] || !totals.placed[1] || !totals.placed[2] || !totals.second_on_host ||
+                        !totals.full || !totals.restored);
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The allocator's rules, one by one (rpc/yarn/allocator/allocator.h). */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "rpc/yarn/allocator/allocator.h"
+
+static const struct nm_yarn_alloc_limits usual = {
+    .min = {1024, 1},
+    .max = {8192, 4},
+    .increment = {1024, 1},
+    .per_heartbeat = -1,
+    .queue_length = 10,
+    .window_usec = NM_USEC_PER_SEC,
+};
+
+static const struct nm_yarn_alloc_node three[] = {
+    {"one", 4501, "one:8042", "/left", "", -1},
+    {"two", 4502, "two:8042", "/left", NULL, -1},
+    {"six", 4503, "six:8042", "/right", "", -1},
+};
+
+struct world {
+    struct nm_yarn_allocator *a;
+    uint64_t now_usec;
+    const struct nm_yarn_placement *placed;
+    size_t n;
+};
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    assert_non_null(w);
+    assert_int_equal(nm_yarn_allocator_new(&w->a), 0);
+    nm_yarn_allocator_set_limits(w->a, &usual);
+    assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, NM_ARRAY_SIZE(three)), 0);
+    w->now_usec = 1000 * NM_USEC_PER_SEC;
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    nm_yarn_allocator_free(w->a);
+    free(w);
+    return 0;
+}
+
+static struct nm_yarn_ask want(int32_t count, const char *where)
+{
+    return (struct nm_yarn_ask){
+        .priority = 20, .request_id = -1, .size = {512, 1}, .count = count, .where = where, .relax = true};
+}
+
+static int ask_for(struct world *w, struct nm_yarn_ask ask)
+{
+    return nm_yarn_allocator_ask(w->a, &(struct nm_yarn_alloc_request){.asks = &ask, .n_asks = 1}, w->now_usec);
+}
+
+static void ask(struct world *w, int32_t count, const char *where)
+{
+    assert_int_equal(ask_for(w, want(count, where)), 0);
+}
+
+/* A heartbeat a second later. */
+static size_t beat(struct world *w)
+{
+    w->now_usec += NM_USEC_PER_SEC;
+    assert_int_equal(nm_yarn_allocator_allocate(w->a, w->now_usec, &w->placed, &w->n), 0);
+    return w->n;
+}
+
+static void at(const struct world *w, size_t i, const char *host, enum nm_yarn_alloc_rule rule)
+{
+    assert_true(i < w->n);
+    assert_string_equal(w->placed[i].node->host, host);
+    assert_int_equal(w->placed[i].why.rule, rule);
+}
+
+static uint64_t outstanding(const struct world *w)
+{
+    return nm_yarn_allocator_figures(w->a).outstanding;
+}
+
+/* ---- what is asked for -------------------------------------------------------------------------- */
+
+static void test_counts_are_absolute(void **state)
+{
+    struct world *w = *state;
+
+    ask(w, 5, "*");
+    ask(w, 2, "*");
+    assert_int_equal(outstanding(w), 2);
+    ask(w, 0, "*");
+    assert_int_equal(outstanding(w), 0);
+    assert_int_equal(beat(w), 0);
+    assert_int_equal(nm_yarn_allocator_figures(w->a).asks, 0);
+}
+
+static void test_places_make_no_containers(void **state)
+{
+    struct world *w = *state;
+
+    ask(w, 3, "two");
+    ask(w, 3, "/left");
+    assert_int_equal(beat(w), 0);
+    ask(w, 1, "*");
+    assert_int_equal(beat(w), 1);
+    at(w, 0, "two", NM_YARN_ALLOC_NODE_LOCAL);
+    assert_int_equal(beat(w), 0);
+}
+
+static void test_sizes_are_normalised(void **state)
+{
+    static const struct {
+        struct nm_yarn_alloc_size asked, given;
+    } sizes[] = {
+        {{512, 1}, {1024, 1}},   {{0, 0}, {1024, 1}},     {{1025, 2}, {2048, 2}},
+        {{8192, 4}, {8192, 4}},  {{9000, 9}, {8192, 4}},  {{INT64_MAX, INT32_MAX}, {8192, 4}},
+    };
+    struct world *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(sizes); i++) {
+        struct nm_yarn_ask a = want(1, "*");
+
+        a.size = sizes[i].asked;
+        assert_int_equal(ask_for(w, a), 0);
+        assert_int_equal(beat(w), 1);
+        assert_int_equal(w->placed[0].size.memory_mib, sizes[i].given.memory_mib);
+        assert_int_equal(w->placed[0].size.vcores, sizes[i].given.vcores);
+    }
+}
+
+static void test_an_increment_of_nothing(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_alloc_limits limits = usual;
+
+    limits.increment = (struct nm_yarn_alloc_size){0, 0};
+    limits.min = (struct nm_yarn_alloc_size){100, 1};
+    nm_yarn_allocator_set_limits(w->a, &limits);
+    ask(w, 1, "*");
+    assert_int_equal(beat(w), 1);
+    assert_int_equal(w->placed[0].size.memory_mib, 512);
+}
+
+static void test_what_is_refused(void **state)
+{
+    char longest[NM_YARN_ALLOC_NAME_MAX + 2];
+    struct world *w = *state;
+    struct nm_yarn_ask bad[] = {want(-1, "*"), want(1, ""), want(1, NULL), want(1, longest), want(1, "*"),
+                                want(1, "*"),  want(1, "*")};
+
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    bad[4].size.memory_mib = -1;
+    bad[5].size.vcores = -1;
+    bad[6].partition = longest;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
+        assert_int_equal(ask_for(w, bad[i]), NM_YARN_ALLOC_INVALID);
+    assert_int_equal(outstanding(w), 0);
+    longest[NM_YARN_ALLOC_NAME_MAX] = 0;
+    assert_int_equal(ask_for(w, want(1, longest)), 0);
+}
+
+static void test_one_master_has_its_bounds(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_ask a = want(INT32_MAX, "*");
+    const char *name[1];
+    char host[16];
+
+    for (uint32_t i = 0; i < NM_YARN_ALLOC_ASKS_MAX; i++) {
+        a.request_id = i;
+        assert_int_equal(ask_for(w, a), 0);
+    }
+    a.request_id++;
+    assert_int_equal(ask_for(w, a), NM_YARN_ALLOC_TOO_MUCH);
+    a.request_id = 0;
+    assert_int_equal(ask_for(w, a), 0);
+
+    for (uint32_t i = 0; i <= NM_YARN_ALLOC_LOCATIONS_MAX; i++) {
+        (void)snprintf(host, sizeof host, "%s%u", i % 2 ? "/" : "", i);
+        a.where = host;
+        assert_int_equal(ask_for(w, a), i < NM_YARN_ALLOC_LOCATIONS_MAX ? 0 : NM_YARN_ALLOC_TOO_MUCH);
+    }
+    for (uint32_t i = 0; i <= NM_YARN_ALLOC_BLACKLIST_MAX; i++) {
+        const struct nm_yarn_alloc_request r = {.blacklist = name, .n_blacklist = 1};
+
+        (void)snprintf(host, sizeof host, "%u", i);
+        name[0] = host;
+        assert_int_equal(nm_yarn_allocator_ask(w->a, &r, 0),
+                         i < NM_YARN_ALLOC_BLACKLIST_MAX ? 0 : NM_YARN_ALLOC_TOO_MUCH);
+    }
+    assert_int_equal(outstanding(w), (uint64_t)NM_YARN_ALLOC_ASKS_MAX * INT32_MAX);
+}
+
+/* ---- where it goes ------------------------------------------------------------------------------- */
+
+/* As Java has it: a host takes one container in a heartbeat, so that eight take eight on one node. */
+static void test_one_on_a_host_in_a_heartbeat(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, 1), 0);
+    ask(w, 8, "*");
+    for (uint32_t i = 0; i < 8; i++) {
+        assert_int_equal(beat(w), 1);
+        assert_int_equal(outstanding(w), 7 - i);
+    }
+    assert_int_equal(beat(w), 0);
+}
+
+static void test_the_switch_lifts_it(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_alloc_limits limits = usual;
+
+    limits.fill = true;
+    nm_yarn_allocator_set_limits(w->a, &limits);
+    assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, 1), 0);
+    ask(w, 8, "*");
+    assert_int_equal(beat(w), 8);
+    ask(w, 100, "*");
+    assert_int_equal(beat(w), 10); /* a second has gone by, so that the list has heard of those */
+
+    /* All nodes take the same part. */
+    assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, 3), 0);
+    ask(w, 6, "*");
+    w->now_usec += NM_USEC_PER_SEC;
+    assert_int_equal(beat(w), 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(w->placed[i].node->host, three[i % 3].host);
+}
+
+static void test_only_as_far_as_there_is_room(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_alloc_limits limits = usual;
+    struct nm_yarn_alloc_node nodes[] = {three[0], three[1]};
+
+    limits.fill = true;
+    nodes[0].room = 3;
+    nodes[1].room = 0;
+    nm_yarn_allocator_set_limits(w->a, &limits);
+    assert_int_equal(nm_yarn_allocator_set_nodes(w->a, nodes, 2), 0);
+    ask(w, 100, "*");
+    assert_int_equal(beat(w), 3);
+    /* The same moment, by a new list: its queue has heard of none of them. */
+    assert_int_equal(nm_yarn_allocator_set_nodes(w->a, nodes, 2), 0);
+    assert_int_equal(nm_yarn_allocator_allocate(w->a, w->now_usec, &w->placed, &w->n), 0);
+    assert_int_equal(w->n, 0);
+    assert_int_equal(beat(w), 3);
+
+    /* Where nobody knows of any room nothing is lifted. */
+    limits.queue_length = 0;
+    nm_yarn_allocator_set_limits(w->a, &limits);
+    assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, 3), 0);
+    assert_int_equal(beat(w), 3);
+}
+
+static void test_hosts_then_racks_then_any(void **state)
+{
+    struct world *w = *state;
+
+    ask(w, 4, "*");
+    ask(w, 1, "six");
+    ask(w, 1, "/left");
+    assert_int_equal(beat(w), 3);
+    at(w, 0, "six", NM_YARN_ALLOC_NODE_LOCAL);
+    at(w, 1, "one", NM_YARN_ALLOC_RACK_LOCAL);
+    at(w, 2, "two", NM_YARN_ALLOC_ANY);
+    assert_int_equal(w->placed[0].why.hosts, 1);
+    assert_int_equal(w->placed[1].why.hosts, 0); /* it had one there */
+    assert_int_equal(beat(w), 1);
+    at(w, 0, "one", NM_YARN_ALLOC_ANY);
+}
+
+/* A host that was named takes all that would like to be there, in one heartbeat. */
+static void test_a_named_host_takes_several(void **state)
+{
+    struct world *w = *state;
+
+    ask(w, 5, "*");
+    ask(w, 3, "six");
+    assert_int_equal(beat(w), 5);
+    for (size_t i = 0; i < 3; i++)
+        at(w, i, "six", NM_YARN_ALLOC_NODE_LOCAL);
+    at(w, 3, "one", NM_YARN_ALLOC_ANY);
+    at(w, 4, "two", NM_YARN_ALLOC_ANY);
+}
+
+static void test_strict_places(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_ask any = want(2, "*"), rack = want(2, "/right");
+
+    any.relax = rack.relax = false;
+    assert_int_equal(ask_for(w, any), 0);
+    assert_int_equal(ask_for(w, rack), 0);
+    ask(w, 2, "elsewhere");
+    assert_int_equal(beat(w), 0);
+    rack.relax = true;
+    assert_int_equal(ask_for(w, rack), 0);
+    assert_int_equal(beat(w), 1);
+    at(w, 0, "six", NM_YARN_ALLOC_RACK_LOCAL);
+}
+
+static void test_partitions_are_equal(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_alloc_node nodes[] = {three[0], three[1]};
+    struct nm_yarn_ask a = want(2, "*");
+
+    nodes[1].partition = "gpu";
+    assert_int_equal(nm_yarn_allocator_set_nodes(w->a, nodes, 2), 0);
+    a.partition = "gpu";
+    assert_int_equal(ask_for(w, a), 0);
+    assert_int_equal(beat(w), 1);
+    at(w, 0, "two", NM_YARN_ALLOC_ANY);
+    assert_int_equal(w->placed[0].why.passed[NM_YARN_ALLOC_OTHER_PARTITION], 1);
+    a.partition = "";
+    assert_int_equal(ask_for(w, a), 0);
+    assert_int_equal(beat(w), 1);
+    at(w, 0, "one", NM_YARN_ALLOC_ANY);
+}
+
+static void test_blacklisted_hosts(void **state)
+{
+    static const char *const hosts[] = {"one", "six"};
+    struct world *w = *state;
+    struct nm_yarn_alloc_request r = {.blacklist = hosts, .n_blacklist = 2};
+
+    ask(w, 5, "*");
+    ask(w, 5, "one");
+    assert_int_equal(nm_yarn_allocator_ask(w->a, &r, 0), 0);
+    assert_int_equal(beat(w), 1);
+    at(w, 0, "two", NM_YARN_ALLOC_ANY);
+    assert_int_equal(w->placed[0].why.passed[NM_YARN_ALLOC_BLACKLISTED], 1);
+    /* Removals go first. */
+    r = (struct nm_yarn_alloc_request){
+        .unblacklist = hosts, .n_unblacklist = 2, .blacklist = &hosts[1], .n_blacklist = 1};
+    assert_int_equal(nm_yarn_allocator_ask(w->a, &r, 0), 0);
+    assert_int_equal(nm_yarn_allocator_figures(w->a).blacklisted, 1);
+    assert_int_equal(beat(w), 4);
+    at(w, 0, "one", NM_YARN_ALLOC_NODE_LOCAL);
+}
+
+static void test_the_smaller_number_goes_first(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_ask later = want(2, "*"), sooner = want(2, "*"), last = want(2, "*");
+    struct nm_yarn_alloc_limits limits = usual;
+
+    sooner.priority = 5;
+    sooner.request_id = 9;
+    last.request_id = 3;
+    limits.per_heartbeat = 2;
+    nm_yarn_allocator_set_limits(w->a, &limits);
+    assert_int_equal(ask_for(w, last), 0);
+    assert_int_equal(ask_for(w, later), 0);
+    assert_int_equal(ask_for(w, sooner), 0);
+    assert_int_equal(beat(w), 2);
+    assert_int_equal(w->placed[0].priority, 5);
+    assert_int_equal(w->placed[0].request_id, 9);
+    assert_int_equal(w->placed[1].priority, 20);
+    assert_int_equal(w->placed[1].request_id, -1);
+    assert_int_equal(outstanding(w), 4);
+}
+
+/* ---- nodes, limits, and why ---------------------------------------------------------------------- */
+
+static void test_a_list_takes_the_others_place(void **state)
+{
+    const struct nm_yarn_alloc_node odd[] = {
+        three[2], {.host = "six", .port = 1}, {.host = "", .port = 1}, {.host = "x", .port = 0},
+        {.host = NULL, .port = 1}, {.host = "bare", .port = 65535, .room = -1},
+    };
+    struct world *w = *state;
+
+    assert_int_equal(nm_yarn_allocator_set_nodes(w->a, odd, NM_ARRAY_SIZE(odd)), 0);
+    ask(w, 9, "*");
+    assert_int_equal(beat(w), 2);
+    assert_int_equal(w->placed[0].node->port, 4503);
+    assert_string_equal(w->placed[1].node->host, "bare");
+    assert_string_equal(w->placed[1].node->web_address, "");
+    assert_int_equal(nm_yarn_allocator_set_nodes(w->a, NULL, 0), 0);
+    assert_int_equal(beat(w), 0);
+}
+
+static void test_nothing_without_limits(void **state)
+{
+    struct world *w = *state;
+
+    nm_yarn_allocator_free(w->a);
+    assert_int_equal(nm_yarn_allocator_new(&w->a), 0);
+    assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, 3), 0);
+    ask(w, 1, "*");
+    assert_int_equal(beat(w), 0);
+    nm_yarn_allocator_set_limits(w->a, &usual);
+    assert_int_equal(beat(w), 1);
+}
+
+static void test_why(void **state)
+{
+    struct world *w = *state;
+    const struct nm_yarn_alloc_why *why;
+    struct nm_yarn_ask other = want(1, "*");
+
+    other.priority = 1;
+    ask(w, 1, "*");
+    w->now_usec += 4 * NM_USEC_PER_SEC;
+    assert_int_equal(ask_for(w, other), 0);
+    assert_int_equal(beat(w), 2);
+    why = &w->placed[1].why;
+    assert_int_equal(w->placed[1].priority, 20);
+    assert_int_equal(why->listed, 3);
+    assert_int_equal(why->position, 2);
+    assert_int_equal(why->passed[NM_YARN_ALLOC_USED], 1);
+    assert_int_equal(why->waited_usec, 5 * NM_USEC_PER_SEC);
+    assert_int_equal(w->placed[0].why.waited_usec, NM_USEC_PER_SEC);
+    assert_int_equal(nm_yarn_allocator_figures(w->a).placed[NM_YARN_ALLOC_ANY], 2);
+}
+
+/* ---- what outlives nmd ---------------------------------------------------------------------------- */
+
+static void test_a_full_table_can_be_restored(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_ask a = want(1, "*");
+    _cleanup_(nm_yarn_allocator_freep) struct nm_yarn_allocator *again = NULL;
+    _cleanup_free_ uint8_t *packed = NULL, *packed_again = NULL;
+    size_t size, size_again;
+    char host[16];
+
+    for (uint32_t i = 0; i < NM_YARN_ALLOC_LOCATIONS_MAX; i++) {
+        a.request_id = i % NM_YARN_ALLOC_ASKS_MAX;
+        (void)snprintf(host, sizeof host, "%x", i);
+        a.where = i < NM_YARN_ALLOC_ASKS_MAX / 2 ? "*" : host;
+        assert_int_equal(ask_for(w, a), 0);
+    }
+    assert_int_equal(nm_yarn_allocator_pack(w->a, &packed, &size), 0);
+    assert_int_equal(nm_yarn_allocator_restore((struct nm_bytes){packed, size}, &again), 0);
+    assert_int_equal(nm_yarn_allocator_pack(again, &packed_again, &size_again), 0);
+    assert_int_equal(size, size_again);
+    assert_int_equal(memcmp(packed, packed_again, size), 0);
+}
+
+static void test_what_was_never_packed(void **state)
+{
+    static const char *const junk[] = {
+        "\x0a\x05hello",                          /* no such message */
+        "\x12\x00",                               /* a blacklisted host without a name */
+        "\x0a\x0b\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", /* a count of -1 */
+        "\x0a\x07\x4a\x05\x0a\x01*\x10\x01",      /* the total as a host */
+        "\x0a\x04\x4a\x02\x10\x01",               /* a host without a name */
+    };
+    static const size_t sizes[] = {7, 2, 13, 9, 6};
+    struct nm_yarn_allocator *never = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(junk); i++) {
+        assert_int_equal(nm_yarn_allocator_restore((struct nm_bytes){(const uint8_t *)junk[i], sizes[i]}, &never),
+                         -EBADMSG);
+        assert_null(never);
+    }
+}
+
+static void test_changes(void **state)
+{
+    struct world *w = *state;
+    uint64_t before;
+
+    ask(w, 1, "*");
+    ask(w, 2, "one");
+    before = nm_yarn_allocator_changes(w->a);
+    ask(w, 1, "*");
+    ask(w, 2, "one");
+    assert_int_equal(nm_yarn_allocator_changes(w->a), before);
+    ask(w, 1, "one");
+    assert_int_not_equal(nm_yarn_allocator_changes(w->a), before);
+    before = nm_yarn_allocator_changes(w->a);
+    assert_int_equal(beat(w), 1);
+    assert_int_not_equal(nm_yarn_allocator_changes(w->a), before);
+    before = nm_yarn_allocator_changes(w->a);
+    assert_int_equal(beat(w), 0);
+    assert_int_equal(nm_yarn_allocator_changes(w->a), before);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_counts_are_absolute),
+        TEST(test_places_make_no_containers),
+        TEST(test_sizes_are_normalised),
+        TEST(test_an_increment_of_nothing),
+        TEST(test_what_is_refused),
+        TEST(test_one_master_has_its_bounds),
+        TEST(test_one_on_a_host_in_a_heartbeat),
+        TEST(test_the_switch_lifts_it),
+        TEST(test_only_as_far_as_there_is_room),
+        TEST(test_hosts_then_racks_then_any),
+        TEST(test_a_named_host_takes_several),
+        TEST(test_strict_places),
+        TEST(test_partitions_are_equal),
+        TEST(test_blacklisted_hosts),
+        TEST(test_the_smaller_number_goes_first),
+        TEST(test_a_list_takes_the_others_place),
+        TEST(test_nothing_without_limits),
+        TEST(test_why),
+        TEST(test_a_full_table_can_be_restored),
+        TEST(test_what_was_never_packed),
+        TEST(test_changes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
