@@ -31,6 +31,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/conf/conf-xml.c \
 	%D%/conf/defaults.c %D%/conf/defaults.h \
 	%D%/conf/properties.c %D%/conf/properties.h \
+	%D%/conf/proxying.c %D%/conf/proxying.h \
 	%D%/conf/rules.c %D%/conf/rules.h \
 	%D%/conf/settings.c %D%/conf/settings.h \
 	%D%/conf/sources.c %D%/conf/sources.h \

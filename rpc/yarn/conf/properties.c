@@ -184,6 +184,36 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.log-container-debug-info.enabled", NM_YARN_BOOL, FIELD(debug_info), "true",
      .meaning = "Among a container's logs are a copy of its launch_container.sh, and directory.info, a list of what it "
                 "found in its working directory."},
+    {"yarn.nodemanager.amrmproxy.enabled", NM_YARN_BOOL, FIELD(proxy), "false",
+     .meaning = "Between application masters on this node and the ResourceManager stands a proxy, to which masters "
+                "come whose configuration has its address as yarn.resourcemanager.scheduler.address."},
+    {"yarn.nodemanager.distributed-scheduling.enabled", NM_YARN_BOOL, FIELD(distributed), "false",
+     .meaning = "The proxy is there, and allocates opportunistic containers itself, on the nodes that the "
+                "ResourceManager lists as the least loaded. The ResourceManager needs the same setting."},
+    {"yarn.nodemanager.amrmproxy.address", NM_YARN_ADDRESS, FIELD(proxy_address), "0.0.0.0:8049", RANGE(0, 65535),
+     .meaning = "Where the proxy listens. 0.0.0.0: on all of the host's addresses; port 0: one that is free."},
+    {"yarn.nodemanager.amrmproxy.interceptor-class.pipeline", NM_YARN_LIST, FIELD(proxy_stages),
+     "org.apache.hadoop.yarn.server.nodemanager.amrmproxy.DefaultRequestInterceptor",
+     .meaning = "Through which stages a master's calls go, by the names of Java's classes that do the same. "
+                "Distributed scheduling goes before them where it is enabled."},
+    {"nmd.distributed-scheduling.fill-nodes", NM_YARN_BOOL, FIELD(fill_nodes), "false",
+     .meaning = "A node gets several containers of an application in one heartbeat, as far as its queue has room: they "
+                "are there at once, not one after the other. false: one for each of its heartbeats, as Java's proxy "
+                "does."},
+    {"yarn.resourcemanager.opportunistic.max.container-allocation.per.am.heartbeat", NM_YARN_NUMBER,
+     FIELD(per_am_heartbeat), "-1", RANGE(-1, INT32_MAX),
+     .meaning = "So many containers distributed scheduling allocates at most in one heartbeat of a master. -1: no "
+                "limit."},
+    {"yarn.resourcemanager.scheduler.address", NM_YARN_ADDRESS, FIELD(scheduler),
+     "${yarn.resourcemanager.hostname}:8030", RANGE(1, 65535),
+     .meaning = "Where the ResourceManager hears application masters: the proxy goes on to there."},
+    {"yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs", NM_YARN_NUMBER, FIELD(amrm_roll_sec),
+     "86400", RANGE(1, INT32_MAX),
+     .meaning = "So often the proxy makes a new key for its tokens, as the ResourceManager does."},
+    {"yarn.am.liveness-monitor.expiry-interval-ms", NM_YARN_MSEC, FIELD(am_expiry_usec), "600000",
+     RANGE(1, 24 * HOUR_MSEC),
+     .meaning = "A master that is silent for so long is taken for dead: a new key counts when one and a half of that "
+                "have gone by."},
     {"mapreduce.shuffle.port", NM_YARN_NUMBER, FIELD(shuffle_port), "13562", RANGE(0, 65535),
      .meaning = "Where reducers fetch what maps have left. 0: a port that is free."},
     {"mapreduce.shuffle.max.connections", NM_YARN_NUMBER, FIELD(shuffle_max_connections), "0", RANGE(0, 8192),

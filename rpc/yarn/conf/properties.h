@@ -88,6 +88,19 @@ struct nm_yarn_settings {
 
     int64_t shuffle_port, shuffle_max_connections;
 
+    /* The proxy of application masters. */
+    bool proxy;       /* there is one; distributed implies it */
+    bool distributed; /* and this node allocates opportunistic containers itself */
+    bool fill_nodes;
+    struct nm_yarn_address proxy_address;
+    char **proxy_stages; /* class names, as Java's; proxy/stages.h knows which there are */
+    struct nm_yarn_address scheduler; /* where the ResourceManager hears masters, where there is one only */
+    struct nm_yarn_address *schedulers; /* of several, in the order of rm_ids; only with a proxy */
+    size_t n_schedulers;
+    int64_t amrm_roll_sec;    /* from one key of its tokens to the next */
+    uint64_t am_expiry_usec;  /* a master that isn't heard for so long is taken for dead */
+    int64_t per_am_heartbeat; /* containers; 0 and less: no limit */
+
     char **values, **sources; /* for each key, in the table's order: its value, and the file that gave it or NULL */
     struct nm_config_default *defaults; /* what all that says of nmd's own keys (defaults.h) */
 };

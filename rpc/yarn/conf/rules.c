@@ -70,6 +70,8 @@ static const struct rule rules[] = {
      .why = "this node publishes nothing to the timeline service"},
     {"hadoop.security.authorization", "false", .allowed = "false",
      .why = "this node doesn't read hadoop-policy.xml; tokens alone say who may talk to it"},
+    {"yarn.nodemanager.amrmproxy.ha.enable", "false", .allowed = "false",
+     .why = "what the proxy of application masters has to remember is kept on this node alone"},
     {"yarn.nodemanager.container-state-transition-listener.classes", "", .allowed = "",
      .why = "a listener that is written in Java can't run in nmd, and hears nothing of this node"},
     {"yarn.nodemanager.default-container-executor.log-dirs.permissions", "710", .allowed = "710",
@@ -110,7 +112,7 @@ static const struct rule rules[] = {
 /* Behind "yarn.nodemanager.": names of no effect here; one that ends with '.' or '-' is that of all that begin so. */
 static const char *const idle[] = {
     /* threads, intervals and JVMs of a NodeManager that is written in Java */
-    "container-manager.thread-count", "collector-service.", "delete.thread-count",
+    "container-manager.thread-count", "amrmproxy.client.thread-count", "collector-service.", "delete.thread-count",
     "container-executor.exit-code-file.timeout-ms", "process-kill-wait.ms", "log.deletion-threads-count",
     "localizer.client.thread-count", "localizer.cache.cleanup.interval-ms", "container-localizer.", "recovery.dir",
     "recovery.compaction-interval-secs", "container-metrics.", "dispatcher.metric.enable",
@@ -122,7 +124,8 @@ static const char *const idle[] = {
     "linux-container-executor.resources-handler.class", "linux-container-executor.cgroups.",
     "elastic-memory-control.", "windows-",
     /* parts of what a rule stops or warns of, and of no effect without that */
-    "amrmproxy.", "least-load-policy-selector.", "aux-services.", "node-labels.", "node-attributes.",
+    "amrmproxy.wait.uam-register.done", "least-load-policy-selector.", "aux-services.", "node-labels.",
+    "node-attributes.",
     "numa-awareness.", "resource-plugins.", "resource-type.", "pluggable-device-framework.", "runtime.linux.",
     "container-log-monitor.", "log.delete.threshold", "emit-container-events", "remote-app-log-dir",
     "remote-app-log-dir-", "remote-app-log-dir.", "log-aggregation.", "logaggregation.", "health-checker.",

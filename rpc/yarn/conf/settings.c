@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "rpc/yarn/conf/defaults.h"
+#include "rpc/yarn/conf/proxying.h"
 #include "rpc/yarn/conf/sources.h"
 #include "rpc/yarn/conf/trackers.h"
 #include "rpc/yarn/conf/value.h"
@@ -40,6 +41,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
         nm_yarn_value_done(&nm_yarn_keys[i], s);
     nm_yarn_defaults_free(s->defaults);
     nm_yarn_trackers_free(s->trackers, s->n_trackers);
+    nm_yarn_trackers_free(s->schedulers, s->n_schedulers);
     json_decref(s->name_nodes);
     json_decref(s->commands);
     free_variables(s);
@@ -133,7 +135,9 @@ int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, voi
     if (r == 0)
         r = nm_yarn_rules_check(c, warn, userdata, ret_message);
     if (r == 0 && s->ha)
-        r = nm_yarn_trackers_read(c, s->rm_ids, &s->trackers, &s->n_trackers, ret_message);
+        r = nm_yarn_trackers_read(c, s->rm_ids, NM_YARN_RM_TRACKER, &s->trackers, &s->n_trackers, ret_message);
+    if (r == 0)
+        r = nm_yarn_proxying_read(c, s, ret_message);
     if (r == 0)
         r = nm_yarn_sources_read(c, &s->name_nodes, &s->commands);
     if (r == 0)

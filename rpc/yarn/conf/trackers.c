@@ -10,8 +10,15 @@
 #include "util/error.h"
 
 #define PREFIX "yarn.resourcemanager."
-#define DEFAULT_PORT 8031
 #define TRACKERS_MAX 32u
+
+static const struct {
+    const char *name; /* behind the prefix */
+    int port;
+} services[] = {
+    [NM_YARN_RM_TRACKER] = {"resource-tracker.address", 8031},
+    [NM_YARN_RM_SCHEDULER] = {"scheduler.address", 8030},
+};
 
 void nm_yarn_trackers_free(struct nm_yarn_address *list, size_t n)
 {
@@ -35,7 +42,7 @@ static int get(const struct nm_yarn_conf *c, const char *name, const char *id, c
     return r < 0 ? nm_fail(ret_message, r, "%s: what it names goes round in circles, or is too much", whole) : 0;
 }
 
-static int parse(const char *text, const char *id, struct nm_yarn_address *ret, char **ret_message)
+static int parse(const char *text, const char *name, const char *id, struct nm_yarn_address *ret, char **ret_message)
 {
     const struct nm_yarn_key key = {.type = NM_YARN_ADDRESS, .offset = offsetof(struct nm_yarn_settings, tracker),
                                     .min = 1, .max = 65535};
@@ -44,17 +51,19 @@ static int parse(const char *text, const char *id, struct nm_yarn_address *ret, 
     int r = nm_yarn_value_parse(&key, text, &into);
 
     if (r == -EINVAL || r == -ERANGE)
-        return nm_fail(ret_message, r, PREFIX "resource-tracker.address.%s = '%s': must be HOST:PORT", id,
+        return nm_fail(ret_message, r, PREFIX "%s.%s = '%s': must be HOST:PORT", name, id,
                        nm_yarn_conf_shown(text, shown, sizeof shown));
     if (r == 0)
         *ret = into.tracker;
     return r;
 }
 
-static int read_one(const struct nm_yarn_conf *c, const char *id, struct nm_yarn_address *ret, char **ret_message)
+static int read_one(const struct nm_yarn_conf *c, const char *id, enum nm_yarn_rm_service service,
+                    struct nm_yarn_address *ret, char **ret_message)
 {
     _cleanup_free_ char *address = NULL, *host = NULL;
-    int r = get(c, "resource-tracker.address", id, &address, ret_message);
+    const char *name = services[service].name;
+    int r = get(c, name, id, &address, ret_message);
 
     if (r < 0)
         return r;
@@ -64,23 +73,23 @@ static int read_one(const struct nm_yarn_conf *c, const char *id, struct nm_yarn
             return r;
         if (!host)
             return nm_fail(ret_message, -EINVAL,
-                           PREFIX "ha.rm-ids has '%s', but neither " PREFIX "resource-tracker.address.%s nor " PREFIX
-                           "hostname.%s is set", id, id, id);
-        if (asprintf(&address, "%s:%d", host, DEFAULT_PORT) < 0)
+                           PREFIX "ha.rm-ids has '%s', but neither " PREFIX "%s.%s nor " PREFIX "hostname.%s is set",
+                           id, name, id, id);
+        if (asprintf(&address, "%s:%d", host, services[service].port) < 0)
             return -ENOMEM;
     }
-    return parse(address, id, ret, ret_message);
+    return parse(address, name, id, ret, ret_message);
 }
 
-int nm_yarn_trackers_read(const struct nm_yarn_conf *c, char *const *ids, struct nm_yarn_address **ret, size_t *ret_n,
-                          char **ret_message)
+int nm_yarn_trackers_read(const struct nm_yarn_conf *c, char *const *ids, enum nm_yarn_rm_service service,
+                          struct nm_yarn_address **ret, size_t *ret_n, char **ret_message)
 {
     struct nm_yarn_address *list = calloc(TRACKERS_MAX, sizeof *list);
     size_t n = 0;
     int r = list ? 0 : -ENOMEM;
 
     for (size_t i = 0; r == 0 && ids && ids[i]; i++, n += r == 0)
-        r = n < TRACKERS_MAX ? read_one(c, ids[i], &list[n], ret_message)
+        r = n < TRACKERS_MAX ? read_one(c, ids[i], service, &list[n], ret_message)
                              : nm_fail(ret_message, -EINVAL, PREFIX "ha.rm-ids: more than %u ids", TRACKERS_MAX);
     if (r == 0 && n == 0)
         r = nm_fail(ret_message, -EINVAL, PREFIX "ha.enabled is true, but " PREFIX "ha.rm-ids has no id");
