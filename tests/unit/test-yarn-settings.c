@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "rpc/yarn/conf/settings.h"
@@ -293,20 +294,30 @@ static void test_rules(void **state)
     }
 }
 
+static void assert_same_defaults(const struct nm_yarn_settings *a, const struct nm_yarn_settings *b)
+{
+    for (size_t i = 0; a->defaults[i].section || b->defaults[i].section; i++) {
+        assert_true(a->defaults[i].section && b->defaults[i].section);
+        assert_string_equal(a->defaults[i].section, b->defaults[i].section);
+        assert_string_equal(a->defaults[i].name, b->defaults[i].name);
+        assert_string_equal(a->defaults[i].value, b->defaults[i].value);
+    }
+}
+
 /* None of Hadoop's is forgotten, and files that say its defaults ask for nothing. */
 static void test_all_of_hadoops(void **state)
 {
-    /* What is false and 250 there is said on purpose here: properties.c has the reasons. */
-    static const char *const said[] = {"opportunistic-containers-use-pause-for-preemption",
-                                       "sleep-delay-before-sigkill.ms"};
+    struct nm_yarn_settings *as_it_comes;
+    unsigned none;
+    char *why;
 
     (void)state;
+    assert_int_equal(read_with("some.other", "x", &as_it_comes, &why, &none), 0);
     assert_int_equal(NM_ARRAY_SIZE(yarn_default), 231);
     for (size_t i = 0; i < NM_ARRAY_SIZE(yarn_default); i++) {
         struct nm_yarn_settings *s = NULL;
         unsigned warnings;
         char *message, name[200];
-        bool is_said = false;
 
         (void)snprintf(name, sizeof name, "yarn.nodemanager.%s", yarn_default[i].name);
         if (nm_yarn_rules_fate(name) == NM_YARN_UNKNOWN)
@@ -315,18 +326,17 @@ static void test_all_of_hadoops(void **state)
             continue;
         if (read_with(name, yarn_default[i].value, &s, &message, &warnings) != 0 || warnings != 0)
             fail_msg("%s = %s: %s", name, yarn_default[i].value, message ?: "a warning");
-        for (size_t k = 0; k < NM_ARRAY_SIZE(said); k++)
-            is_said |= nm_streq(said[k], yarn_default[i].name);
-        assert_int_equal(s->defaults[0].section != NULL, is_said);
+        /* and so nmd's own keys are what they are without the file */
+        assert_same_defaults(s, as_it_comes);
         nm_yarn_settings_free(s);
     }
+    nm_yarn_settings_free(as_it_comes);
 }
 
 /* A property that is obeyed has Hadoop's own default, but where properties.c says why not. */
 static void test_hadoops_defaults(void **state)
 {
     static const char *const others[] = {
-        "opportunistic-containers-use-pause-for-preemption", "sleep-delay-before-sigkill.ms",
         /* not set there: in the place of another one */
         "resourcemanager.connect.retry-interval.ms",
         "disk-health-checker.disk-utilization-watermark-low-per-disk-percentage"};
@@ -344,6 +354,24 @@ static void test_hadoops_defaults(void **state)
     }
 }
 
+static const struct nm_config_default *find_default(const struct nm_yarn_settings *s, const char *section,
+                                                    const char *name)
+{
+    for (const struct nm_config_default *d = s->defaults; d->section; d++)
+        if (nm_streq(d->section, section) && nm_streq(d->name, name))
+            return d;
+    return NULL;
+}
+
+static void assert_default(const struct nm_yarn_settings *s, const char *section, const char *name, const char *value)
+{
+    const struct nm_config_default *d = find_default(s, section, name);
+
+    assert_non_null(d);
+    assert_string_equal(d->value, value);
+    assert_string_equal(d->source, "Hadoop's default");
+}
+
 static void test_nmds_own_keys(void **state)
 {
     struct nm_yarn_settings *s;
@@ -351,33 +379,42 @@ static void test_nmds_own_keys(void **state)
     char *message;
 
     (void)state;
+    /* what Hadoop's own defaults say of them */
     assert_int_equal(read_with("some.other", "x", &s, &message, &warnings), 0);
-    assert_null(s->defaults[0].section);
+    assert_default(s, "node", "vcores", "8");
+    assert_default(s, "preemption", "pause", "no");
+    assert_default(s, "preemption", "kill-grace", "250ms");
+    if (sysconf(_SC_PHYS_PAGES) / ((long)NM_MIB / sysconf(_SC_PAGESIZE)) >= 10240)
+        assert_default(s, "node", "memory", "8192M");
+    else
+        assert_null(find_default(s, "node", "memory"));
     nm_yarn_settings_free(s);
-    assert_int_equal(read_with("yarn.nodemanager.resource.memory-mb", "8192", &s, &message, &warnings), 0);
-    assert_string_equal(s->defaults[0].section, "node");
-    assert_string_equal(s->defaults[0].name, "memory");
-    assert_string_equal(s->defaults[0].value, "8192M");
-    assert_string_equal(s->defaults[0].source, "site.xml");
-    assert_null(s->defaults[1].section);
+    assert_int_equal(read_with("yarn.nodemanager.resource.detect-hardware-capabilities", "true", &s, &message,
+                               &warnings), 0);
+    assert_null(find_default(s, "node", "memory"));
+    assert_null(find_default(s, "node", "vcores"));
     nm_yarn_settings_free(s);
 }
 
-/* In the order of the list, section, name and value. */
+/* These, section, name and value, are from the file, and no others. */
 static void assert_defaults(const char *name, const char *value, const char *const expected[][3], size_t n)
 {
     struct nm_yarn_settings *s;
     unsigned warnings;
+    size_t found = 0;
     char *message;
 
     assert_int_equal(read_with(name, value, &s, &message, &warnings), 0);
     for (size_t i = 0; i < n; i++) {
-        assert_string_equal(s->defaults[i].section, expected[i][0]);
-        assert_string_equal(s->defaults[i].name, expected[i][1]);
-        assert_string_equal(s->defaults[i].value, expected[i][2]);
-        assert_string_equal(s->defaults[i].source, "site.xml");
+        const struct nm_config_default *d = find_default(s, expected[i][0], expected[i][1]);
+
+        assert_non_null(d);
+        assert_string_equal(d->value, expected[i][2]);
+        assert_string_equal(d->source, "site.xml");
     }
-    assert_null(s->defaults[n].section);
+    for (const struct nm_config_default *d = s->defaults; d->section; d++)
+        found += nm_streq(d->source, "site.xml");
+    assert_int_equal(found, n);
     nm_yarn_settings_free(s);
 }
 
@@ -405,6 +442,7 @@ static void test_policies(void **state)
     static const char *const yes[][3] = {{"preemption", "pause", "yes"}};
     static const char *const no[][3] = {{"preemption", "pause", "no"}};
     static const char *const grace[][3] = {{"preemption", "kill-grace", "250ms"}};
+    static const char *const memory[][3] = {{"node", "memory", "8192M"}};
     static const char *const reserved[][3] = {{"node", "system-reserved-memory", "512M"}};
     static const char *const own[][3] = {{"queue", "order", "smallest-first"}};
     static const char pause[] = "yarn.nodemanager.opportunistic-containers-use-pause-for-preemption";
@@ -412,9 +450,11 @@ static void test_policies(void **state)
     (void)state;
     assert_defaults(pause, "true", yes, 1);
     assert_defaults(pause, "false", no, 1);
-    assert_defaults(pause, "", NULL, 0);
     assert_defaults("yarn.nodemanager.sleep-delay-before-sigkill.ms", "250", grace, 1);
-    assert_defaults("yarn.nodemanager.resource.system-reserved-memory-mb", "512", reserved, 1);
+    assert_defaults("yarn.nodemanager.resource.memory-mb", "8192", memory, 1);
+    assert_defaults("yarn.nodemanager.resource.system-reserved-memory-mb",
+                    "512</value></property><property><name>yarn.nodemanager.resource.detect-hardware-capabilities"
+                    "</name><value>true", reserved, 1);
     assert_defaults("nmd.queue.order", "smallest-first", own, 1);
     assert_defaults("nmd.paths.log-dir", "/tmp", NULL, 0);
     assert_defaults("nmd.queue", "x", NULL, 0);
@@ -434,18 +474,19 @@ static void test_health_script(void **state)
     assert_int_equal(read_with("yarn.nodemanager.health-checker.script.path", "/usr/bin/check", &s, &message,
                                &warnings), 0);
     for (size_t i = 0; i < NM_ARRAY_SIZE(expected); i++) {
-        assert_string_equal(s->defaults[i].section, "health");
-        assert_string_equal(s->defaults[i].name, expected[i][0]);
-        assert_string_equal(s->defaults[i].value, expected[i][1]);
-        assert_string_equal(s->defaults[i].source, expected[i][2]);
+        const struct nm_config_default *d = find_default(s, "health", expected[i][0]);
+
+        assert_non_null(d);
+        assert_string_equal(d->value, expected[i][1]);
+        assert_string_equal(d->source, expected[i][2]);
     }
-    assert_null(s->defaults[3].section);
     nm_yarn_settings_free(s);
 }
 
 /* Both names of one key: nmd's own comes last, which is the one that counts. */
 static void test_own_name_wins(void **state)
 {
+    const struct nm_config_default *last;
     struct nm_yarn_settings *s;
     unsigned warnings;
     char *message;
@@ -455,9 +496,12 @@ static void test_own_name_wins(void **state)
                                "0.91</value></property><property><name>"
                                "yarn.nodemanager.overallocation.preemption.memory</name><value>0.9",
                                &s, &message, &warnings), 0);
-    assert_string_equal(s->defaults[0].value, "0.900000000");
-    assert_string_equal(s->defaults[1].value, "0.91");
-    assert_null(s->defaults[2].section);
+    last = find_default(s, "preemption", "memory-threshold");
+    assert_string_equal(last->value, "0.900000000");
+    while (last[1].section)
+        last++;
+    assert_string_equal(last->name, "memory-threshold");
+    assert_string_equal(last->value, "0.91");
     nm_yarn_settings_free(s);
     assert_int_equal(read_with("nmd.queue.order", "fifo\nx", &s, &message, &warnings), -EINVAL);
     assert_non_null(strstr(message, "site.xml: nmd.queue.order"));

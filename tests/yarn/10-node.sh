@@ -21,6 +21,8 @@ check 'the ResourceManager says so, too' wait_until 30 rm_says RUNNING
 is 'name, port and version' "$(of_node '"\(.id) \(.version) \(.nodeHTTPAddress)"')" "node07:$node_port 3.4.2 node07:8042"
 is 'sizes are those of yarn-site.xml' "$(nmctl status --json | jq -c '[(.node.capacity | .memory_bytes, .vcores), .queue.max_length]')" \
     "[$((800 << 20)),2,7]"
+is "where the cluster says nothing, Hadoop's default holds, and is called that" "$(nmctl config --json | jq -r '.[] |
+    select(.section == "preemption" and .key == "kill-grace") | "\(.value) \(.source)"')" "250ms Hadoop's default"
 is 'which is told' "$(nmctl config --json | jq -r '.[] | select(.section == "node" and .key == "memory") | .source')" \
     "$conf/yarn-site.xml"
 is 'its capacity is that of nmctl status' "$(of_node '"\(.availMemoryMB) \(.availableVirtualCores)"')" \

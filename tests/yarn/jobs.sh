@@ -75,6 +75,7 @@ node_files() { # N PORT NAME=VALUE...
     echo '</configuration>' >>"$own/conf/yarn-site.xml"
     chmod -R a+rX "$own/conf"
 }
+pausing=yarn.nodemanager.opportunistic-containers-use-pause-for-preemption # a Java node can't; false by default
 node_mb=2304 # a master and seven tasks fit
 
 # Hadoop's own NodeManager, as the jobs' user: its containers run as what it runs as.
@@ -101,7 +102,7 @@ nmd_nodes=()
 nmd_node_start() { # N [NAME=VALUE...]
     local n=$1 own=$dir/nmd$1
     shift
-    node_files "$n" "7${n}01" "$@"
+    node_files "$n" "7${n}01" "$pausing=true" "$@"
     [ -e "$nmd_conf" ] || nmd_configure </dev/null
     mkdir -p "$own/state" "$own/run" "$place/node$n/local" "$place/node$n/logs"
     "$NMD" --config "$nmd_conf" --socket "$own/nmd.sock" --state-dir "$own/state" --runtime-dir "$own/run" \

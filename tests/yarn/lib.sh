@@ -12,6 +12,7 @@ node_port=$(free_port)
 # What the cluster's own files say to a node.
 node_site=(yarn.nodemanager.hostname=node07 "yarn.nodemanager.address=\${yarn.nodemanager.hostname}:$node_port"
     yarn.nodemanager.resource.memory-mb=800 yarn.nodemanager.resource.cpu-vcores=2
+    yarn.nodemanager.opportunistic-containers-use-pause-for-preemption=true
     yarn.resourcemanager.connect.retry-interval.ms=200)
 
 node_configure() {

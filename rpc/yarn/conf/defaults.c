@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <unistd.h>
 
 #include "util/parse.h"
 
@@ -98,13 +99,43 @@ static int add_share(struct list *to, const char *section, const char *name, dou
     return value > 0 ? add_print(to, section, name, source, "%.9f", value) : 0;
 }
 
-static int add_node(struct list *to, const struct nm_yarn_settings *s)
+/* A node of more than that is so large to Hadoop if nobody says anything. One that has less, or hardly more, isn't: it
+ * would promise what it hasn't. */
+#define USUAL_MEMORY_MIB 8192
+#define USUAL_VCORES 8
+
+static bool has_usual_memory(void)
+{
+    const int64_t mib = (int64_t)sysconf(_SC_PHYS_PAGES) / ((int64_t)NM_MIB / sysconf(_SC_PAGESIZE));
+
+    return mib >= USUAL_MEMORY_MIB + USUAL_MEMORY_MIB / 4;
+}
+
+/* Nobody says how large the node is: it looks at what it has. */
+static bool is_measured(const struct nm_yarn_settings *s)
+{
+    return s->memory_mib < 0 && (s->detects_hardware || !has_usual_memory());
+}
+
+/* To Hadoop -1 is a size, unless the node is to look at what it has; nmd does that by itself. */
+static int add_size(struct list *to, const struct nm_yarn_settings *s)
 {
     int r = add_number(to, "node", "memory", s, &s->memory_mib, "M");
 
+    if (r == 0 && s->memory_mib < 0 && !is_measured(s))
+        r = add_print(to, "node", "memory", source_of(s, &s->memory_mib), "%dM", USUAL_MEMORY_MIB);
     if (r == 0)
         r = add_number(to, "node", "vcores", s, &s->vcores, "");
-    if (r == 0 && s->reserved_memory_mib >= 0)
+    if (r == 0 && s->vcores < 0 && !s->detects_hardware)
+        r = add_print(to, "node", "vcores", source_of(s, &s->vcores), "%d", USUAL_VCORES);
+    return r;
+}
+
+static int add_node(struct list *to, const struct nm_yarn_settings *s)
+{
+    int r = add_size(to, s);
+
+    if (r == 0 && s->reserved_memory_mib >= 0 && is_measured(s))
         r = add_print(to, "node", "system-reserved-memory", source_of(s, &s->reserved_memory_mib), "%" PRId64 "M",
                       s->reserved_memory_mib);
     if (r == 0)
@@ -137,13 +168,9 @@ static int add_thresholds(struct list *to, const struct nm_yarn_settings *s)
 
 static int add_policies(struct list *to, const struct nm_yarn_settings *s)
 {
-    int r = 0;
+    int r = add(to, "preemption", "pause", s->pauses ? "yes" : "no", source_of(s, &s->pauses));
 
-    if (s->pauses >= 0)
-        r = add(to, "preemption", "pause", s->pauses ? "yes" : "no", source_of(s, &s->pauses));
-    if (r == 0 && s->term_usec > 0)
-        r = add_time(to, "preemption", "kill-grace", s, &s->term_usec);
-    return r;
+    return r == 0 ? add_time(to, "preemption", "kill-grace", s, &s->term_usec) : r;
 }
 
 /* ---- nmd's own ---------------------------------------------------------------------------- */

@@ -42,15 +42,18 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.webapp.address", NM_YARN_ADDRESS, FIELD(web), "${yarn.nodemanager.hostname}:8042",
      RANGE(0, 65535),
      .meaning = "The port that the ResourceManager's pages link to; nmd's own is [interface] http-address."},
+    {"yarn.nodemanager.resource.detect-hardware-capabilities", NM_YARN_BOOL, FIELD(detects_hardware), "false",
+     .meaning = "What -1 means in the next two: true: as the node has; false: what Hadoop takes a node for."},
     {"yarn.nodemanager.resource.memory-mb", NM_YARN_NUMBER, FIELD(memory_mib), "-1", RANGE(-1, INT32_MAX),
-     .meaning = "Memory for containers, where nmd.conf doesn't set [node] memory. -1: as the node has."},
+     .meaning = "Memory for containers, where nmd.conf doesn't set [node] memory. -1: 8192, but as the node has where "
+                "that is less than 10240, or the former is true."},
     {"yarn.nodemanager.resource.cpu-vcores", NM_YARN_NUMBER, FIELD(vcores), "-1", RANGE(-1, 100000),
-     .meaning = "Into how many vcores the CPUs are divided, where nmd.conf doesn't set [node] vcores. -1: one for "
-                "each."},
+     .meaning = "Into how many vcores the CPUs are divided, where nmd.conf doesn't set [node] vcores. -1: 8, or one "
+                "for each CPU where detect-hardware-capabilities is true."},
     {"yarn.nodemanager.resource.system-reserved-memory-mb", NM_YARN_NUMBER, FIELD(reserved_memory_mib), "-1",
      RANGE(-1, INT32_MAX),
-     .meaning = "Memory that is kept for everything else where memory-mb is -1 and nmd.conf doesn't set [node] "
-                "system-reserved-memory. -1: nmd's own default."},
+     .meaning = "Memory that is kept for everything else where the node offers what it has and nmd.conf doesn't "
+                "set [node] system-reserved-memory. -1: nmd's own default."},
     {"yarn.nodemanager.opportunistic-containers-max-queue-length", NM_YARN_NUMBER, FIELD(queue_max_length), "0",
      RANGE(0, 1000000),
      .meaning = "Opportunistic containers that may wait here, where nmd.conf doesn't set [queue] max-length. 0: the "
@@ -59,13 +62,12 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      "BY_QUEUE_LEN",
      .meaning = "How much may wait, where nmd.conf doesn't set [queue] policy. BY_QUEUE_LEN: as many as the former "
                 "says. BY_RESOURCES: as many as the node has resources for."},
-    /* Hadoop's default is false, for want of an executor that can pause: false has to be said here. */
-    {"yarn.nodemanager.opportunistic-containers-use-pause-for-preemption", NM_YARN_MAYBE, FIELD(pauses), "",
-     .meaning = "true: opportunistic containers are paused where CPU is taken back from them, and lose no work; false: "
-                "they are killed. Nothing: as nmd.conf says in [preemption] pause, which is yes by default."},
-    {"yarn.nodemanager.sleep-delay-before-sigkill.ms", NM_YARN_MSEC, FIELD(term_usec), "0", RANGE(0, HOUR_MSEC),
+    {"yarn.nodemanager.opportunistic-containers-use-pause-for-preemption", NM_YARN_BOOL, FIELD(pauses), "false",
+     .meaning = "true: opportunistic containers are paused where CPU is taken back from them, and lose no work, which "
+                "is what nmd is for; false: they are killed. Where nmd.conf doesn't set [preemption] pause."},
+    {"yarn.nodemanager.sleep-delay-before-sigkill.ms", NM_YARN_MSEC, FIELD(term_usec), "250", RANGE(0, HOUR_MSEC),
      .meaning = "From SIGTERM to SIGKILL when somebody ends a container, where nmd.conf doesn't set [preemption] "
-                "kill-grace. 0: nmd's own default, which is longer than Hadoop's 250."},
+                "kill-grace."},
     /*
      * Names of YARN-1011's branch, which no release of Hadoop has; a cluster's files may have them for such nodes. For
      * the thresholds of preemption the branch has constants of these meanings; how it spells them no longer is to be

@@ -19,7 +19,6 @@ enum nm_yarn_type {
     NM_YARN_HOST,     /* char * */
     NM_YARN_ADDRESS,  /* struct nm_yarn_address */
     NM_YARN_SHARE,    /* double */
-    NM_YARN_MAYBE,    /* int: 1 true, 0 false, -1 nothing */
     NM_YARN_QUEUE_POLICY, /* bool: BY_RESOURCES, not BY_QUEUE_LEN */
     NM_YARN_TEXT,     /* char * */
     NM_YARN_LIST,     /* char **, NULL-terminated: words with commas between them */
@@ -48,13 +47,14 @@ struct nm_yarn_settings {
     size_t n_trackers;
     uint64_t any_retry_usec, retry_usec, connect_usec, rpc_timeout_usec; /* the first: of whoever talks to it */
     struct nm_yarn_address node, web; /* host "0.0.0.0": whatever this host is called */
-    int64_t memory_mib, vcores;       /* -1: as the node has */
+    int64_t memory_mib, vcores;       /* -1: defaults.h says what it means */
+    bool detects_hardware;
     int64_t reserved_memory_mib;      /* -1: nmd's own default */
     int64_t queue_max_length;
     bool queue_by_resources;
     double general_alpha, memory_alpha, cpu_alpha, memory_beta, cpu_beta; /* not above 0: nothing is said */
     int64_t cpu_samples;              /* 0: likewise */
-    int pauses;
+    bool pauses;
     uint64_t term_usec;
     char *health_script;              /* "": none; else these hold */
     uint64_t health_period_usec, health_timeout_usec;

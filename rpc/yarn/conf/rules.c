@@ -118,7 +118,7 @@ static const char *const idle[] = {
     "recovery.compaction-interval-secs", "container-metrics.", "dispatcher.metric.enable",
     "resourcemanager.connect.max-wait.ms",
     /* what nmd measures and limits with cgroups, in its own slice, whoever asks */
-    "resource.detect-hardware-capabilities", "resource.count-logical-processors-as-cores", "resource.memory.enabled",
+    "resource.count-logical-processors-as-cores", "resource.memory.enabled",
     "resource.memory.cgroups.", "vmem-check-enabled", "vmem-pmem-ratio", "resource-monitor.interval-ms",
     "resource-calculator.class", "container-monitor.", "linux-container-executor.path",
     "linux-container-executor.resources-handler.class", "linux-container-executor.cgroups.",

@@ -22,16 +22,6 @@ static int parse_bool(const char *text, bool *ret)
     return 0;
 }
 
-static int parse_maybe(const char *text, int *ret)
-{
-    bool is_true = false;
-
-    if (*text && parse_bool(text, &is_true) < 0)
-        return -EINVAL;
-    *ret = *text ? is_true : -1;
-    return 0;
-}
-
 static int parse_queue_policy(const char *text, bool *ret)
 {
     if (!nm_streq(text, "BY_QUEUE_LEN") && !nm_streq(text, "BY_RESOURCES"))
@@ -246,8 +236,6 @@ int nm_yarn_value_parse(const struct nm_yarn_key *k, const char *text, struct nm
         return parse_host(text, field);
     case NM_YARN_SHARE:
         return parse_share(text, k->min, k->max, field);
-    case NM_YARN_MAYBE:
-        return parse_maybe(text, field);
     case NM_YARN_QUEUE_POLICY:
         return parse_queue_policy(text, field);
     case NM_YARN_TEXT:
@@ -266,8 +254,6 @@ const char *nm_yarn_value_allowed(const struct nm_yarn_key *k, char *buf, size_t
     switch (k->type) {
     case NM_YARN_BOOL:
         return "true or false";
-    case NM_YARN_MAYBE:
-        return "true, false or nothing";
     case NM_YARN_QUEUE_POLICY:
         return "BY_QUEUE_LEN or BY_RESOURCES";
     case NM_YARN_HOST:
