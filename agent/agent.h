@@ -252,8 +252,10 @@ struct nm_status {
     uint32_t capacity_vcores_milli;
     struct nm_resources allocated[2];   /* by execution type */
     uint32_t allocated_vcores_milli[2];
-    struct nm_resources used;           /* U */
+    struct nm_resources used;           /* U: the sum of the next three */
     struct nm_resources used_by[2];     /* measured, by execution type */
+    struct nm_resources reserved;       /* for those that warm up, beyond what is measured of them */
+    struct nm_resources used_by_others; /* on the node, beyond what is reserved for the system */
     struct nm_fractions utilization;    /* U / C */
     struct nm_policy_settings settings;
     uint64_t sample_age_usec, sample_period_usec, sample_cost_usec;
@@ -353,8 +355,10 @@ struct nm_event_record {
     char container_id[NM_ID_SIZE];
     char container_name[NM_NAME_SIZE];
     uid_t submitter_uid;
+    enum nm_execution_type type; /* of the container, from then on */
     enum nm_state from, to;
     uint64_t decision_number;
+    enum nm_decision_kind decision_kind;
     char text[240];
 };
 typedef void (*nm_manager_event_cb_t)(const struct nm_event_record *e, void *userdata);

@@ -108,6 +108,7 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/manager-state.h \
 	%D%/manager/manager-status.c \
 	%D%/manager/manager-submit.c %D%/manager/manager-submit.h \
+	%D%/manager/manager-use.c %D%/manager/manager-use.h \
 	%D%/manager/recorder.c %D%/manager/recorder.h \
 	%D%/manager/recovery.c %D%/manager/recovery.h \
 	%D%/manager/recovery-decide.c %D%/manager/recovery-decide.h

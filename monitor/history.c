@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A ring of points, allocated once. Adding overwrites the oldest, so that the newest ten minutes
- * are there whatever happens.
+ * A ring of points, allocated once, each of which stands for a step of time: as many as one can tell apart on a
+ * screen. What is sampled within a step is one point, whose amounts are the mean. So the ring covers its span however
+ * often samples come, and what is older than that falls out however seldom they do.
  */
 
 #include "monitor/monitor.h"
@@ -11,56 +12,84 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define POINTS_MAX 6001u
+#define STEPS 600u
+/* A span that begins and ends within steps touches one more; one more yet, so that a whole span is always there. */
+#define POINTS (STEPS + 2)
 
 struct nm_history {
-    unsigned first, n, size;
-    struct nm_history_point *points;
+    uint64_t span_usec, step_usec;
+    unsigned first, n;
+    struct nm_history_use sum[NM_HISTORY_PARTS]; /* of the n_sum samples that the newest point is made of */
+    unsigned n_sum;
+    struct nm_history_point points[POINTS];
 };
 
-/* One more point than periods: n periods have n + 1 ends. */
-static unsigned points_for(uint64_t span_usec, uint64_t period_usec)
+int nm_history_new(uint64_t span_usec, struct nm_history **ret)
 {
-    uint64_t periods = span_usec / period_usec;
-
-    return periods >= POINTS_MAX - 1 ? POINTS_MAX : (unsigned)periods + 1;
-}
-
-int nm_history_new(uint64_t span_usec, uint64_t period_usec, struct nm_history **ret)
-{
-    _cleanup_(nm_history_freep) struct nm_history *h = NULL;
+    struct nm_history *h;
 
     assert(ret);
-    if (period_usec == 0)
+    if (span_usec == 0)
         return -EINVAL;
     h = calloc(1, sizeof *h);
     if (!h)
         return -ENOMEM;
-    h->size = points_for(span_usec, period_usec);
-    h->points = calloc(h->size, sizeof *h->points);
-    if (!h->points)
-        return -ENOMEM;
-    *ret = STEAL_PTR(h);
+    h->span_usec = span_usec;
+    h->step_usec = NM_MAX(span_usec / STEPS, UINT64_C(1));
+    *ret = h;
     return 0;
 }
 
 struct nm_history *nm_history_free(struct nm_history *h)
 {
-    if (h)
-        free(h->points);
     free(h);
     return NULL;
 }
 
+static struct nm_history_point *point(struct nm_history *h, unsigned i)
+{
+    return &h->points[(h->first + i) % POINTS];
+}
+
+static void drop_oldest(struct nm_history *h)
+{
+    h->first = (h->first + 1) % POINTS;
+    h->n--;
+}
+
+/* A sum of the samples, so that the mean doesn't drift with its roundings. What is counted is as the newest sample has
+ * it: there is no half of a container. */
+static void merge(struct nm_history *h, struct nm_history_point *to, const struct nm_history_point *from)
+{
+    uint32_t cost = NM_MAX(to->sample_cost_usec, from->sample_cost_usec);
+
+    *to = *from;
+    to->sample_cost_usec = cost;
+    h->n_sum++;
+    for (int k = 0; k < NM_HISTORY_PARTS; k++) {
+        h->sum[k].memory_bytes = nm_add_u64(h->sum[k].memory_bytes, from->use[k].memory_bytes);
+        h->sum[k].cpu_millicores = nm_add_u64(h->sum[k].cpu_millicores, from->use[k].cpu_millicores);
+        to->use[k].memory_bytes = h->sum[k].memory_bytes / h->n_sum;
+        to->use[k].cpu_millicores = h->sum[k].cpu_millicores / h->n_sum;
+    }
+}
+
 void nm_history_add(struct nm_history *h, const struct nm_history_point *p)
 {
-    assert(h && p);
-    if (h->n < h->size) {
-        h->points[(h->first + h->n++) % h->size] = *p;
+    struct nm_history_point *newest = h->n > 0 ? point(h, h->n - 1) : NULL;
+
+    assert(!newest || p->at_usec >= newest->at_usec);
+    if (newest && newest->at_usec / h->step_usec == p->at_usec / h->step_usec) {
+        merge(h, newest, p);
     } else {
-        h->points[h->first] = *p;
-        h->first = (h->first + 1) % h->size;
+        if (h->n == POINTS)
+            drop_oldest(h);
+        *point(h, h->n++) = *p;
+        memcpy(h->sum, p->use, sizeof h->sum);
+        h->n_sum = 1;
     }
+    while (nm_add_u64(point(h, 0)->at_usec, h->span_usec) < p->at_usec)
+        drop_oldest(h);
 }
 
 unsigned nm_history_n(const struct nm_history *h)
@@ -68,9 +97,14 @@ unsigned nm_history_n(const struct nm_history *h)
     return h->n;
 }
 
+uint64_t nm_history_step_usec(const struct nm_history *h)
+{
+    return h->step_usec;
+}
+
 const struct nm_history_point *nm_history_get(const struct nm_history *h, unsigned i)
 {
-    return i < h->n ? &h->points[(h->first + i) % h->size] : NULL;
+    return i < h->n ? &h->points[(h->first + i) % POINTS] : NULL;
 }
 
 /* By halves: points are in the order of their times. */
@@ -89,21 +123,15 @@ unsigned nm_history_since(const struct nm_history *h, uint64_t at_usec)
     return from;
 }
 
-int nm_history_resize(struct nm_history *h, uint64_t span_usec, uint64_t period_usec)
+int nm_history_set_span(struct nm_history *h, uint64_t span_usec)
 {
-    struct nm_history_point *points;
-    unsigned size, n;
+    _cleanup_(nm_history_freep) struct nm_history *other = NULL;
+    int r = nm_history_new(span_usec, &other);
 
-    if (period_usec == 0)
-        return -EINVAL;
-    size = points_for(span_usec, period_usec);
-    points = calloc(size, sizeof *points);
-    if (!points)
-        return -ENOMEM;
-    n = NM_MIN(h->n, size);
-    for (unsigned i = 0; i < n; i++)
-        points[i] = *nm_history_get(h, h->n - n + i);
-    free(h->points);
-    *h = (struct nm_history){.n = n, .size = size, .points = points};
+    if (r < 0)
+        return r;
+    for (unsigned i = 0; i < h->n; i++)
+        nm_history_add(other, point(h, i));
+    *h = *other;
     return 0;
 }

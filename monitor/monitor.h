@@ -130,30 +130,42 @@ int nm_tasks_max(const char *proc_root, uint64_t *ret);
 
 /* ---- history (monitor/history.c) -------------------------------------------------------------------------- */
 
-/* One point of the node's last ten minutes, as policy saw it. */
+/* What the node's use is made of, as policy saw it, and what is promised. */
+enum nm_history_part {
+    NM_HISTORY_USED_BY_GUARANTEED, /* as measured */
+    NM_HISTORY_USED_BY_OPPORTUNISTIC,
+    NM_HISTORY_USED_BY_OTHERS,
+    NM_HISTORY_RESERVED,           /* for containers that warm up, beyond what is measured of them */
+    NM_HISTORY_ALLOCATED_GUARANTEED,
+    NM_HISTORY_ALLOCATED_OPPORTUNISTIC,
+    NM_HISTORY_PARTS,
+};
+
+struct nm_history_use {
+    uint64_t memory_bytes, cpu_millicores;
+};
+
+/* One sample, or some that came so soon after each other that nobody could tell them apart. */
 struct nm_history_point {
-    uint64_t at_usec, realtime_usec;
-    uint64_t memory_used_bytes;       /* U */
-    uint32_t cpu_used_millicores;
-    uint64_t guaranteed_memory_used_bytes, opportunistic_memory_used_bytes;
-    uint32_t guaranteed_cpu_millicores, opportunistic_cpu_millicores;
-    uint64_t guaranteed_memory_allocated_bytes, opportunistic_memory_allocated_bytes;
-    uint32_t guaranteed_cpu_allocated_millicores, opportunistic_cpu_allocated_millicores;
+    uint64_t at_usec, realtime_usec; /* of the newest */
+    struct nm_history_use use[NM_HISTORY_PARTS];
     uint16_t guaranteed_running, opportunistic_running, paused, queued;
     uint32_t uplink_permille;
     uint32_t sample_cost_usec;
 };
 
-/* A ring that covers span_usec at one point per period_usec (capped at 6001 points); oldest points fall out. */
+/* The last span_usec, in about 600 steps. */
 struct nm_history;
-int nm_history_new(uint64_t span_usec, uint64_t period_usec, struct nm_history **ret);
+int nm_history_new(uint64_t span_usec, struct nm_history **ret);
 struct nm_history *nm_history_free(struct nm_history *h);
 NM_DEFINE_CLEANUP(struct nm_history *, nm_history_free)
+/* Not older than the newest. */
 void nm_history_add(struct nm_history *h, const struct nm_history_point *p);
 unsigned nm_history_n(const struct nm_history *h);
+uint64_t nm_history_step_usec(const struct nm_history *h);
 /* i = 0 is the oldest. NULL past the end. */
 const struct nm_history_point *nm_history_get(const struct nm_history *h, unsigned i);
 /* The first point that is not older than at_usec; nm_history_n() if all are. */
 unsigned nm_history_since(const struct nm_history *h, uint64_t at_usec);
-/* Keeps the newest points when the sampling period changes at reload. */
-int nm_history_resize(struct nm_history *h, uint64_t span_usec, uint64_t period_usec);
+/* Keeps what there is, as far as it is not older than that. */
+int nm_history_set_span(struct nm_history *h, uint64_t span_usec);

@@ -15,7 +15,8 @@ static const struct {
 } looks[] = {
     [NM_BAR_GUARANTEED] = {NM_STYLE_GUARANTEED, "█", "#", "guaranteed"},
     [NM_BAR_OPPORTUNISTIC] = {NM_STYLE_OPPORTUNISTIC, "▓", "=", "opportunistic"},
-    [NM_BAR_OTHER] = {NM_STYLE_DIM, "▒", "+", "other and reserved"},
+    [NM_BAR_RESERVED] = {NM_STYLE_WARN, "▒", "+", "reserved"},
+    [NM_BAR_OTHERS] = {NM_STYLE_DIM, "░", "-", "others"},
 };
 
 /* The column that a share falls into; what lies beyond the end falls into the last. */

@@ -7,7 +7,7 @@
 
 #include "nmctl/term.h"
 
-enum nm_bar_part { NM_BAR_GUARANTEED, NM_BAR_OPPORTUNISTIC, NM_BAR_OTHER, NM_BAR_PARTS };
+enum nm_bar_part { NM_BAR_GUARANTEED, NM_BAR_OPPORTUNISTIC, NM_BAR_RESERVED, NM_BAR_OTHERS, NM_BAR_PARTS };
 
 struct nm_bar {
     double parts[NM_BAR_PARTS]; /* shares of capacity, drawn one after the other */

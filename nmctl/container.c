@@ -72,11 +72,9 @@ const char *nm_container_age(const json_t *c, char *buf, size_t size)
     return nm_format_duration(age, buf, size);
 }
 
-double nm_container_used_vcores(const json_t *c)
+const char *nm_container_state_word(const char *state)
 {
-    double asked = nm_json_num(c, "cpu_request_millicores");
-
-    return asked > 0 ? nm_json_num(c, "cpu_millicores") / asked * nm_json_num(c, "vcores") : 0;
+    return nm_streq(state, "SCHEDULED") ? "QUEUED" : state;
 }
 
 /* Green is what runs, red what failed, yellow all on its way; what ended well needs nobody's

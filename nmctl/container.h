@@ -13,9 +13,8 @@ char *nm_container_command(const json_t *c);
 /* How long it has run, or has been waiting; for an ended one how long it ran. The buffer is
  * returned. */
 const char *nm_container_age(const json_t *c, char *buf, size_t size);
-/* The CPU that it uses, in the unit that it was asked for in: where vcores are configured apart from the CPUs, one is
- * not the other. */
-double nm_container_used_vcores(const json_t *c);
+/* A state as people read it: what waits is queued, in whichever list it is met. */
+const char *nm_container_state_word(const char *state);
 enum nm_style nm_container_state_style(const json_t *c);
 /* "was stopped through systemd: ...", "exited with status 0"; "" of one that has not ended. The buffer is returned. */
 const char *nm_container_end(const json_t *c, char *buf, size_t size);

@@ -47,11 +47,11 @@ static void over_alpha(const json_t *status, char *buf, size_t size)
             continue;
         len +=
             (size_t)snprintf(buf + len, size - len,
-                             "%s%s use is %.0f %%, over the over-allocation threshold of %.0f %%",
+                             "%s%s is %.0f %% used or reserved, over the over-allocation threshold of %.0f %%",
                              len > 0 ? ", and " : "", names[i], used * 100, alpha * 100);
     }
     if (len == 0) /* it was, when nmd last looked */
-        (void)snprintf(buf, size, "use is over the over-allocation threshold");
+        (void)snprintf(buf, size, "what is used or reserved is over the over-allocation threshold");
 }
 
 /* What would tip it depends on the request too, which isn't known here: both resources are shown.
@@ -61,9 +61,8 @@ static void would_exceed_beta(const json_t *status, char *buf, size_t size)
     const json_t *node = nm_json_at(status, "node");
 
     (void)snprintf(buf, size,
-                   "with it the node would go over the preemption threshold (memory at %.0f %% of "
-                   "%.0f %%, CPU at "
-                   "%.0f %% of %.0f %%)",
+                   "with it the node would go over the preemption threshold (used or reserved are %.0f %% of memory, "
+                   "where the threshold is %.0f %%, and %.0f %% of CPU, where it is %.0f %%)",
                    nm_json_num(node, "utilization.memory") * 100,
                    nm_json_num(node, "preemption_threshold.memory") * 100,
                    nm_json_num(node, "utilization.cpu") * 100,

@@ -20,8 +20,8 @@
 
 const char *const nm_sort_keys[] = {"cpu", "memory", "time", "age", "name"};
 const size_t nm_n_sort_keys = NM_ARRAY_SIZE(nm_sort_keys);
-const char *const nm_state_words[] = {"NEW",    "LOCALIZING", "SCHEDULED", "RUNNING",  "PAUSING",
-                                      "PAUSED", "RESUMING",   "KILLING",   "COMPLETED"};
+const char *const nm_state_words[] = {"NEW",    "LOCALIZING", "QUEUED",    "SCHEDULED", "RUNNING",
+                                      "PAUSING", "PAUSED",    "RESUMING",  "KILLING",   "COMPLETED"};
 const size_t nm_n_state_words = NM_ARRAY_SIZE(nm_state_words);
 
 /* The verb's options and the global ones as one list, and as getopt wants them. */

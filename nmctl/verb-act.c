@@ -18,7 +18,8 @@ static void report(const struct nm_ctl *ctl, const json_t *c)
         nm_api_print_json(c, true);
         return;
     }
-    printf("%s: %s", nm_container_title(c, title, sizeof title), nm_json_str(c, "state"));
+    printf("%s: %s", nm_container_title(c, title, sizeof title),
+           nm_container_state_word(nm_json_str(c, "state")));
     if (nm_streq(ctl->verb->name, "promote") || nm_streq(ctl->verb->name, "demote"))
         printf(", %s", nm_json_str(c, "execution_type"));
     (void)fputc('\n', stdout);

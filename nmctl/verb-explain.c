@@ -38,7 +38,7 @@ static void print_text(const char *text, const char *indent)
 /* Number and time, then nmd's own words. */
 static void print_decision(const struct nm_term *term, const json_t *d)
 {
-    time_t t = (time_t)(nm_json_u64(d, "realtime_usec") / NM_USEC_PER_SEC);
+    time_t t = (time_t)(nm_json_u64(d, "time_usec") / NM_USEC_PER_SEC);
     const char *explanation = nm_json_str(d, "explanation");
     char when[32] = "";
     struct tm tm;

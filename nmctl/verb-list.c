@@ -29,10 +29,10 @@ static void add_names(struct nm_table *t, const json_t *c)
                  guaranteed ? "guaranteed" : "opportunistic");
 }
 
-/* "RUNNING", "SCHEDULED #2", "LOCALIZING 1 of 3 files", "COMPLETED 0", "COMPLETED preempted" */
+/* "RUNNING", "QUEUED #2", "LOCALIZING 1 of 3 files", "COMPLETED 0", "COMPLETED preempted" */
 static void add_state(struct nm_table *t, const json_t *c)
 {
-    const char *state = nm_json_str(c, "state"), *reason = nm_json_str(c, "exit_reason");
+    const char *state = nm_container_state_word(nm_json_str(c, "state")), *reason = nm_json_str(c, "exit_reason");
     enum nm_style style = nm_container_state_style(c);
 
     if (*nm_json_str(c, "progress"))
@@ -51,13 +51,13 @@ static void add_use(struct nm_table *t, const json_t *c)
     char used[32], asked[32];
     bool alive = !nm_json_has(c, "finished_usec");
 
-    nm_format_size(nm_json_u64(c, alive ? "memory_used_bytes" : "peak_memory_bytes"), used,
+    nm_format_size(nm_json_u64(c, alive ? "memory_used_bytes" : "memory_peak_bytes"), used,
                    sizeof used);
     nm_table_add(t, NM_STYLE_NONE, "%s", used);
     nm_table_add(t, NM_STYLE_DIM, "%s",
                  nm_format_size(nm_json_u64(c, "memory_bytes"), asked, sizeof asked));
     if (alive)
-        nm_table_add(t, NM_STYLE_NONE, "%.2f", nm_container_used_vcores(c));
+        nm_table_add(t, NM_STYLE_NONE, "%.2f", nm_json_num(c, "cpu_used_millicores") / 1000);
     else
         nm_table_add(t, NM_STYLE_NONE, "-");
     nm_table_add(t, NM_STYLE_DIM, "%g", nm_json_num(c, "vcores"));
@@ -66,7 +66,7 @@ static void add_use(struct nm_table *t, const json_t *c)
 static bool is_wanted(const struct nm_args *a, const json_t *c)
 {
     return (!a->app || nm_streq(a->app, nm_json_str(c, "app"))) &&
-           (!a->state || nm_streq(a->state, nm_json_str(c, "state")));
+           (!a->state || nm_streq(nm_container_state_word(a->state), nm_container_state_word(nm_json_str(c, "state"))));
 }
 
 static void keep_wanted(const struct nm_args *a, json_t *list)
@@ -92,7 +92,7 @@ int nm_list_verb(struct nm_ctl *ctl)
 {
     static const struct nm_column columns[] = {
         {"ID", false, 0, 0},    {"NAME", false, 8, 3},     {"TYPE", false, 6, 0}, {"STATE", false, 9, 0},
-        {"MEMORY", true, 0, 0}, {"OF", true, 0, 4},        {"CPU", true, 0, 5},   {"OF", true, 0, 2},
+        {"MEMORY", true, 0, 0}, {"OF", true, 0, 4},        {"CORES", true, 0, 5}, {"VCORES", true, 0, 2},
         {"AGE", true, 0, 6},    {"COMMAND", false, 12, 1},
     };
     _cleanup_(nm_table_freep) struct nm_table *t = NULL;
@@ -147,11 +147,11 @@ static double sort_value(const json_t *c, const char *key)
     if (nm_streq(key, "memory"))
         return nm_json_num(c, "memory_used_bytes");
     if (nm_streq(key, "time"))
-        return nm_json_num(c, "cpu_usage_usec");
+        return nm_json_num(c, "cpu_time_usec");
     if (nm_streq(key, "age")) /* oldest first */
         return -(nm_json_has(c, "started_usec") ? nm_json_num(c, "started_usec")
                                                 : nm_json_num(c, "submitted_usec"));
-    return nm_json_num(c, "cpu_millicores");
+    return nm_json_num(c, "cpu_used_millicores");
 }
 
 static int compare(const void *pa, const void *pb, void *userdata)
@@ -190,10 +190,10 @@ static void print_head(FILE *f, const json_t *status)
     const json_t *node = nm_json_at(status, "node"), *c = nm_json_at(status, "containers");
     char capacity[32];
 
-    fprintf(f, "memory %.0f %% of %s, CPU %.0f %% of %g vcores;",
+    fprintf(f, "used or reserved: %.0f %% of %s, %.0f %% of %g cores;",
             nm_json_num(node, "utilization.memory") * 100,
             nm_format_size(nm_json_u64(node, "capacity.memory_bytes"), capacity, sizeof capacity),
-            nm_json_num(node, "utilization.cpu") * 100, nm_json_num(node, "capacity.vcores"));
+            nm_json_num(node, "utilization.cpu") * 100, nm_json_num(node, "capacity.cpu_millicores") / 1000);
     fprintf(f,
             " %" PRIu64 " guaranteed, %" PRIu64 " opportunistic, %" PRIu64 " paused, %" PRIu64
             " queued\n",
@@ -209,13 +209,13 @@ static void add_top_row(struct nm_table *t, const json_t *c)
 
     add_names(t, c);
     add_state(t, c);
-    nm_table_add(t, NM_STYLE_NONE, "%.2f", nm_json_num(c, "cpu_millicores") / 1000);
+    nm_table_add(t, NM_STYLE_NONE, "%.2f", nm_json_num(c, "cpu_used_millicores") / 1000);
     nm_table_add(t, NM_STYLE_NONE, "%s",
                  nm_format_size(nm_json_u64(c, "memory_used_bytes"), text, sizeof text));
     nm_table_add(t, NM_STYLE_DIM, "%.0f %%",
                  asked > 0 ? nm_json_num(c, "memory_used_bytes") / asked * 100 : 0);
     nm_table_add(t, NM_STYLE_NONE, "%s",
-                 nm_format_duration(nm_json_u64(c, "cpu_usage_usec"), text, sizeof text));
+                 nm_format_duration(nm_json_u64(c, "cpu_time_usec"), text, sizeof text));
     nm_table_add(t, NM_STYLE_NONE, "%s", nm_container_age(c, text, sizeof text));
     nm_table_add(t, NM_STYLE_NONE, "%s", command);
 }
@@ -225,7 +225,7 @@ static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *u
 {
     static const struct nm_column columns[] = {
         {"ID", false, 0, 0}, {"NAME", false, 8, 2},     {"TYPE", false, 6, 0}, {"STATE", false, 9, 5},
-        {"CPU", true, 0, 0}, {"MEMORY", true, 0, 0},    {"USE", true, 0, 4},   {"TIME", true, 0, 3},
+        {"CORES", true, 0, 0}, {"MEMORY", true, 0, 0},  {"USE", true, 0, 4},   {"TIME", true, 0, 3},
         {"AGE", true, 0, 6}, {"COMMAND", false, 12, 1},
     };
     struct top *top = userdata;

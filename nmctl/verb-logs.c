@@ -12,6 +12,7 @@
 
 #include "nmctl/api.h"
 #include "nmctl/attach.h"
+#include "nmctl/container.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/say.h"
@@ -60,8 +61,8 @@ struct events {
 static void print_event(const struct events *e, const json_t *j)
 {
     time_t t = (time_t)(nm_json_u64(j, "time_usec") / NM_USEC_PER_SEC);
-    const char *name = nm_json_str(j, "name"), *text = nm_json_str(j, "text");
-    const char *from = nm_json_str(j, "from"), *to = nm_json_str(j, "to");
+    const char *name = nm_json_str(j, "container_name"), *text = nm_json_str(j, "text");
+    const char *from = nm_container_state_word(nm_json_str(j, "from")), *to = nm_container_state_word(nm_json_str(j, "to"));
     char when[16] = "", line[1024];
     struct tm tm;
 
@@ -72,7 +73,7 @@ static void print_event(const struct events *e, const json_t *j)
     if (localtime_r(&t, &tm))
         (void)strftime(when, sizeof when, "%H:%M:%S", &tm);
     if (nm_streq(nm_json_str(j, "kind"), "state"))
-        (void)snprintf(line, sizeof line, "%s%s%s%s  %s%s%s%s%s", nm_json_str(j, "container"),
+        (void)snprintf(line, sizeof line, "%s%s%s%s  %s%s%s%s%s", nm_json_str(j, "container_id"),
                        *name ? " (" : "", name, *name ? ")" : "", nm_streq(from, to) ? "" : from,
                        nm_streq(from, to) ? "" : " -> ", to, *text ? ": " : "", text);
     else
@@ -87,7 +88,7 @@ static bool is_wanted(const struct events *e, const json_t *j)
     if (nm_json_has(j, "lost"))
         return true;
     return nm_json_u64(j, "time_usec") >= e->from_usec &&
-           (!e->only || nm_streq(e->only, nm_json_str(j, "container")) || nm_streq(e->only, nm_json_str(j, "name")));
+           (!e->only || nm_streq(e->only, nm_json_str(j, "container_id")) || nm_streq(e->only, nm_json_str(j, "container_name")));
 }
 
 static void tell(const struct events *e, const json_t *j)

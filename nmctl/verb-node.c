@@ -106,12 +106,33 @@ int nm_close_breaker_verb(struct nm_ctl *ctl)
 
 /* ---- config ---------------------------------------------------------------------------------- */
 
-/* WORD is a part of the name, so that "memory" finds all that has to do with it. */
-static bool is_wanted(const struct nm_ctl *ctl, const char *name, const json_t *key)
+static void format_name(const json_t *key, char *buf, size_t size)
 {
+    (void)snprintf(buf, size, "%s.%s", nm_json_str(key, "section"), nm_json_str(key, "key"));
+}
+
+/* WORD is a part of the name, so that "memory" finds all that has to do with it. */
+static bool is_wanted(const struct nm_ctl *ctl, const json_t *key)
+{
+    char name[160];
+
     if (ctl->args.changed && nm_json_bool(key, "is_default"))
         return false;
+    format_name(key, name, sizeof name);
     return ctl->n_operands == 0 || strstr(name, ctl->operands[0]);
+}
+
+static json_t *wanted_keys(const struct nm_ctl *ctl, const json_t *keys)
+{
+    json_t *wanted = json_array(), *key;
+    size_t i;
+
+    json_array_foreach(keys, i, key)
+        if (is_wanted(ctl, key) && json_array_append(wanted, key) < 0)
+            nm_say_oom();
+    if (!wanted)
+        nm_say_oom();
+    return wanted;
 }
 
 /* What an "auto" came to stands beside it, and the reason before what the key means. */
@@ -153,10 +174,7 @@ static void print_keys(struct nm_ctl *ctl, const json_t *keys)
         bool is_default = nm_json_bool(key, "is_default");
         char name[160];
 
-        (void)snprintf(name, sizeof name, "%s.%s", nm_json_str(key, "section"),
-                       nm_json_str(key, "key"));
-        if (!is_wanted(ctl, name, key))
-            continue;
+        format_name(key, name, sizeof name);
         nm_table_add(t, NM_STYLE_NONE, "%s", name);
         print_value(t, key);
         nm_table_add(t, NM_STYLE_DIM, "%s", is_default ? "=" : nm_json_str(key, "default"));
@@ -167,7 +185,7 @@ static void print_keys(struct nm_ctl *ctl, const json_t *keys)
 
 int nm_config_verb(struct nm_ctl *ctl)
 {
-    _cleanup_json_ json_t *answer = NULL;
+    _cleanup_json_ json_t *answer = NULL, *wanted = NULL;
     int r;
 
     if (ctl->args.reload)
@@ -175,10 +193,11 @@ int nm_config_verb(struct nm_ctl *ctl)
     r = nm_api_get(ctl, "/v1/config", &answer);
     if (r != NM_CTL_OK)
         return r;
+    wanted = wanted_keys(ctl, json_is_array(answer) ? answer : nm_json_at(answer, "config"));
     if (ctl->args.json)
-        nm_api_print_json(answer, false);
+        nm_api_print_json(wanted, false);
     else
-        print_keys(ctl, json_is_array(answer) ? answer : nm_json_at(answer, "config"));
+        print_keys(ctl, wanted);
     return NM_CTL_OK;
 }
 

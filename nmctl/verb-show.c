@@ -65,12 +65,12 @@ static void show_use(const struct nm_term *term, const json_t *c)
     line(term, "memory", "%s of %s, peak %s",
          nm_format_size(nm_json_u64(c, "memory_used_bytes"), a, sizeof a),
          nm_format_size(nm_json_u64(c, "memory_bytes"), b, sizeof b),
-         nm_format_size(nm_json_u64(c, "peak_memory_bytes"), d, sizeof d));
+         nm_format_size(nm_json_u64(c, "memory_peak_bytes"), d, sizeof d));
     if (nm_json_u64(c, "swap_bytes") > 0)
         line(term, "swap", "%s", nm_format_size(nm_json_u64(c, "swap_bytes"), a, sizeof a));
-    line(term, "cpu", "%.2f of %g vcores, %s in all", nm_container_used_vcores(c),
+    line(term, "cpu", "%.2f cores used, %g vcores asked for, %s in all", nm_json_num(c, "cpu_used_millicores") / 1000,
          nm_json_num(c, "vcores"),
-         nm_format_duration(nm_json_u64(c, "cpu_usage_usec"), a, sizeof a));
+         nm_format_duration(nm_json_u64(c, "cpu_time_usec"), a, sizeof a));
 }
 
 /* A queued container's state is only half an answer: why comes with it. */
@@ -84,7 +84,8 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
     line(term, "type", "%s%s", nm_json_str(c, "execution_type"),
          nm_json_bool(c, "exempt") ? ", exempt from preemption" : "");
     printf("%s%-12s%s%s%s%s\n", nm_term_on(term, NM_STYLE_BOLD), "state",
-           nm_term_off(term, NM_STYLE_BOLD), nm_term_on(term, style), nm_json_str(c, "state"),
+           nm_term_off(term, NM_STYLE_BOLD), nm_term_on(term, style),
+           nm_container_state_word(nm_json_str(c, "state")),
            nm_term_off(term, style));
     line_text(term, "progress", c, "progress");
     if (nm_json_has(c, "queue_position"))
@@ -109,8 +110,8 @@ static void show_end(const struct nm_term *term, const json_t *c)
              nm_json_u64(c, "exit_code"));
     else
         line(term, "exit", "%s", nm_json_str(c, "exit_reason"));
-    if (nm_json_has(c, "exit_decision"))
-        line(term, "cause", "%s, decision %" PRIu64, nm_json_str(c, "exit_cause"), nm_json_u64(c, "exit_decision"));
+    if (nm_json_has(c, "exit_decision_number"))
+        line(term, "cause", "%s, decision %" PRIu64, nm_json_str(c, "exit_cause"), nm_json_u64(c, "exit_decision_number"));
     else if (nm_json_has(c, "exit_cause"))
         line_text(term, "cause", c, "exit_cause");
     if (nm_json_bool(c, "keep_result"))

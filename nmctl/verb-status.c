@@ -90,35 +90,45 @@ static void print_notes(FILE *f, const struct nm_term *term, unsigned width, con
     }
 }
 
-/* One resource of the node, in its own unit. */
+/* One resource of the node. CPU is used in cores and asked for in vcores; where vcores are configured apart from the
+ * CPUs, one is not the other. */
 struct gauge {
-    const char *name, *label;
-    double capacity, used, used_by[2], allocated[2];
+    const char *name, *label, *unit, *asked_unit;
+    double capacity, used[NM_BAR_PARTS], total; /* measured, reserved, and by others */
+    double asked_capacity, allocated[2];
     double alpha, beta;
 };
 
-/* CPU is measured in millicores and promised in vcores; with vcores configured apart from the CPUs
- * one is not a thousand of the other. */
-static void read_gauge(struct gauge *g, const json_t *node, bool memory)
+static double read_amount(const json_t *node, const char *path, bool memory, bool asked)
 {
-    static const char *const types[] = {"guaranteed", "opportunistic"};
-    const char *use = memory ? "memory_bytes" : "cpu_millicores",
-               *size = memory ? "memory_bytes" : "vcores";
-    double millicores = nm_json_num(node, "capacity.cpu_millicores");
-    double unit = memory || millicores <= 0 ? 1 : nm_json_num(node, "capacity.vcores") / millicores;
+    double v = nm_json_num(nm_json_at(node, path), memory ? "memory_bytes" : asked ? "vcores" : "cpu_millicores");
 
-    *g = (struct gauge){.name = memory ? "memory" : "cpu", .label = memory ? "memory" : "CPU"};
-    g->capacity = nm_json_num(nm_json_at(node, "capacity"), size);
-    g->used = nm_json_num(nm_json_at(node, "utilization"), g->name) * g->capacity;
-    g->alpha = nm_json_num(nm_json_at(node, "over_allocation_threshold"), g->name);
-    g->beta = nm_json_num(nm_json_at(node, "preemption_threshold"), g->name);
-    for (int i = 0; i < 2; i++) {
-        g->used_by[i] = nm_json_num(nm_json_at(nm_json_at(node, "used_by"), types[i]), use) * unit;
-        g->allocated[i] = nm_json_num(nm_json_at(nm_json_at(node, "allocated"), types[i]), size);
-    }
+    return memory || asked ? v : v / 1000;
 }
 
-/* A resource's amount for people: bytes with a unit, vcores with three digits. */
+static void read_gauge(struct gauge *g, const json_t *node, bool memory)
+{
+    *g = (struct gauge){
+        .name = memory ? "memory" : "cpu",
+        .label = memory ? "memory" : "CPU",
+        .unit = memory ? "" : " cores",
+        .asked_unit = memory ? "" : " vcores",
+        .capacity = read_amount(node, "capacity", memory, false),
+        .used[NM_BAR_GUARANTEED] = read_amount(node, "used_by.guaranteed", memory, false),
+        .used[NM_BAR_OPPORTUNISTIC] = read_amount(node, "used_by.opportunistic", memory, false),
+        .used[NM_BAR_RESERVED] = read_amount(node, "reserved", memory, false),
+        .used[NM_BAR_OTHERS] = read_amount(node, "used_by.others", memory, false),
+        .asked_capacity = read_amount(node, "capacity", memory, true),
+        .allocated[0] = read_amount(node, "allocated.guaranteed", memory, true),
+        .allocated[1] = read_amount(node, "allocated.opportunistic", memory, true),
+    };
+    for (int i = 0; i < NM_BAR_PARTS; i++)
+        g->total += g->used[i];
+    g->alpha = nm_json_num(nm_json_at(node, "over_allocation_threshold"), g->name);
+    g->beta = nm_json_num(nm_json_at(node, "preemption_threshold"), g->name);
+}
+
+/* A resource's amount for people: bytes with a unit, cores and vcores with three digits. */
 static const char *amount(const struct gauge *g, double v, char *buf, size_t size)
 {
     if (nm_streq(g->name, "memory"))
@@ -128,16 +138,16 @@ static const char *amount(const struct gauge *g, double v, char *buf, size_t siz
 }
 
 /* Shares of nothing are nothing: no capacity has been told yet. */
-static double share(const struct gauge *g, double v)
+static double share(double v, double capacity)
 {
-    return g->capacity > 0 && v > 0 ? v / g->capacity : 0;
+    return capacity > 0 && v > 0 ? v / capacity : 0;
 }
 
 /* The figure beside the bar takes the colour of the threshold that it has passed. */
 static void print_bar_line(FILE *f, const struct nm_term *term, const struct gauge *g,
-                           const struct nm_bar *b, const char *label, double total)
+                           const struct nm_bar *b, const char *label, double total, bool asked)
 {
-    double over = share(g, total);
+    double capacity = asked ? g->asked_capacity : g->capacity, over = share(total, capacity);
     enum nm_style style = !b->beta ? NM_STYLE_NONE : over >= b->beta ? NM_STYLE_BAD
                           : over >= b->alpha ? NM_STYLE_WARN : NM_STYLE_GOOD;
     char have[32], of[32];
@@ -146,33 +156,41 @@ static void print_bar_line(FILE *f, const struct nm_term *term, const struct gau
     nm_bar_print(b, f, term);
     fprintf(f, " %s%3.0f %%%s  %s of %s%s\n", nm_term_on(term, style), over * 100,
             nm_term_off(term, style), amount(g, total, have, sizeof have),
-            amount(g, g->capacity, of, sizeof of), nm_streq(g->name, "memory") ? "" : " vcores");
+            amount(g, capacity, of, sizeof of), asked ? g->asked_unit : g->unit);
+}
+
+/* What the bar is made of, in the words that `nmctl explain` has for it. */
+static void print_parts(FILE *f, const struct gauge *g, unsigned width)
+{
+    double containers = g->used[NM_BAR_GUARANTEED] + g->used[NM_BAR_OPPORTUNISTIC];
+    char a[32], b[32], c[32], reserved[80] = "", line[256];
+
+    if (g->used[NM_BAR_RESERVED] > 0)
+        (void)snprintf(reserved, sizeof reserved, "%s reserved while they warm up, ",
+                       amount(g, g->used[NM_BAR_RESERVED], b, sizeof b));
+    (void)snprintf(line, sizeof line, "%s used by containers, %s%s used by others on the node",
+                   amount(g, containers, a, sizeof a), reserved, amount(g, g->used[NM_BAR_OTHERS], c, sizeof c));
+    fprintf(f, "%*s", LABEL, "");
+    print_wrapped(f, width, line);
 }
 
 static void print_gauge(FILE *f, const struct nm_term *term, const struct gauge *g, double top,
-                        unsigned width)
+                        unsigned bar_width, unsigned width)
 {
-    double g_used = share(g, g->used_by[0]), o_used = share(g, g->used_by[1]),
-           used = share(g, g->used);
-    struct nm_bar use = {.alpha = g->alpha, .beta = g->beta, .top = top, .width = width};
-    struct nm_bar allocated = {.top = top, .width = width};
-    char label[32];
+    struct nm_bar use = {.alpha = g->alpha, .beta = g->beta, .top = top, .width = bar_width};
+    struct nm_bar allocated = {.top = top, .width = bar_width};
 
-    /* U is an estimate and may be below what was just measured: then the measured parts are scaled
-     * into it. */
-    double scale = g_used + o_used > used && g_used + o_used > 0 ? used / (g_used + o_used) : 1;
-    use.parts[NM_BAR_GUARANTEED] = g_used * scale;
-    use.parts[NM_BAR_OPPORTUNISTIC] = o_used * scale;
-    use.parts[NM_BAR_OTHER] = used - (g_used + o_used) * scale;
-    allocated.parts[NM_BAR_GUARANTEED] = share(g, g->allocated[0]);
-    allocated.parts[NM_BAR_OPPORTUNISTIC] = share(g, g->allocated[1]);
+    for (int i = 0; i < NM_BAR_PARTS; i++)
+        use.parts[i] = share(g->used[i], g->capacity);
+    allocated.parts[NM_BAR_GUARANTEED] = share(g->allocated[0], g->asked_capacity);
+    allocated.parts[NM_BAR_OPPORTUNISTIC] = share(g->allocated[1], g->asked_capacity);
 
     print_label(f, term, "");
     nm_bar_print_scale(&use, f, term);
     (void)fputc('\n', f);
-    (void)snprintf(label, sizeof label, "%s", g->label);
-    print_bar_line(f, term, g, &use, label, g->used);
-    print_bar_line(f, term, g, &allocated, "  allocated", g->allocated[0] + g->allocated[1]);
+    print_bar_line(f, term, g, &use, g->label, g->total, false);
+    print_parts(f, g, width);
+    print_bar_line(f, term, g, &allocated, "  allocated", g->allocated[0] + g->allocated[1], true);
 }
 
 /* Both resources on one scale, so that they can be compared: up to the largest share, in steps of a
@@ -182,8 +200,8 @@ static double scale_top(const struct gauge *g)
     double top = 1;
 
     for (int i = 0; i < 2; i++) {
-        top = NM_MAX(top, share(&g[i], g[i].allocated[0] + g[i].allocated[1]));
-        top = NM_MAX(top, share(&g[i], g[i].used));
+        top = NM_MAX(top, share(g[i].allocated[0] + g[i].allocated[1], g[i].asked_capacity));
+        top = NM_MAX(top, share(g[i].total, g[i].capacity));
     }
     return top > 4 ? 4 : (double)(int)((top + 0.2499) * 4) / 4;
 }
@@ -200,8 +218,8 @@ static void print_gauges(FILE *f, const struct nm_term *term, unsigned width, co
     read_gauge(&g[0], node, true);
     read_gauge(&g[1], node, false);
     top = scale_top(g);
-    print_gauge(f, term, &g[0], top, bar_width);
-    print_gauge(f, term, &g[1], top, bar_width);
+    print_gauge(f, term, &g[0], top, bar_width, width);
+    print_gauge(f, term, &g[1], top, bar_width, width);
     print_label(f, term, "");
     nm_bar_print_legend(f, term);
     fprintf(f, "\n%*s%s over-allocation threshold  %s preemption threshold%s\n", LABEL, "",
@@ -213,7 +231,7 @@ static void print_counts(FILE *f, const struct nm_term *term, unsigned width, co
 {
     const json_t *c = nm_json_at(status, "containers"), *p = nm_json_at(status, "preemptions");
     const char *hold = nm_json_str(status, "queue.hold.reason"),
-               *head = nm_json_str(status, "queue.hold.container");
+               *head = nm_json_str(status, "queue.hold.container_id");
     char why[256], line[512], reclaimed[32], preparing[48] = "";
 
     if (nm_json_u64(c, "preparing") > 0)
@@ -323,7 +341,7 @@ static void print_measures(FILE *f, const struct nm_term *term, unsigned width, 
 
     if (nm_json_has(node, "squeeze_millicores")) {
         print_label(f, term, "squeeze");
-        fprintf(f, "opportunistic containers together are held to %.1f CPUs\n",
+        fprintf(f, "opportunistic containers together are held to %.1f cores\n",
                 nm_json_num(node, "squeeze_millicores") / 1000);
     }
     if (deadline > now) {
@@ -361,7 +379,7 @@ static void print_decisions(FILE *f, const struct nm_term *term, unsigned width,
     fprintf(f, "\n%sLast decisions%s\n", nm_term_on(term, NM_STYLE_BOLD),
             nm_term_off(term, NM_STYLE_BOLD));
     json_array_foreach(list, i, d) {
-        time_t t = (time_t)(nm_json_u64(d, "realtime_usec") / NM_USEC_PER_SEC);
+        time_t t = (time_t)(nm_json_u64(d, "time_usec") / NM_USEC_PER_SEC);
         char when[16] = "", text[600];
         struct tm tm;
 

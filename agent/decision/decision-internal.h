@@ -19,8 +19,16 @@ void nm_text_add(struct nm_text *t, const char *format, ...) nm_printf(2, 3);
 
 /* Without the zeros that say nothing: 1.50 is "1.5", 2.00 is "2". */
 void nm_text_add_decimal(struct nm_text *t, double value, int decimals);
-/* "512 MiB", "1.25 cores" */
+/* What is used: "512 MiB", "1.25 cores" */
 void nm_text_add_amount(struct nm_text *t, enum nm_resource which, uint64_t amount);
+/* What is asked for or promised: "512 MiB", "1.25 vcores", which may be more or less than as many CPUs. */
+void nm_text_add_asked(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, uint64_t amount);
+/* "512 MiB of 8.0 GiB", "1.25 of 4 vcores" */
+void nm_text_add_asked_of_capacity(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
+                                   uint64_t amount);
+/* What `used` is made of: "512 MiB used by containers, 1.0 GiB reserved while they warm up". False, and nothing: a
+ * record of an older nmd doesn't know. `all`: with what is none. */
+bool nm_text_add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, bool all);
 /* "memory at 96 % of capacity" needs the first, "(7.7 GiB of 8 GiB)" the second. */
 void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
                        uint64_t amount);

@@ -57,6 +57,65 @@ void nm_text_add_amount(struct nm_text *t, enum nm_resource which, uint64_t amou
     nm_text_add(t, amount == 1000 ? " core" : " cores");
 }
 
+static double vcores(const struct nm_decision *d, uint64_t millicores)
+{
+    double whole = (double)d->capacity.cpu_millicores;
+
+    if (d->capacity_vcores_milli == 0 || whole <= 0)
+        return (double)millicores / 1000;
+    return (double)millicores / whole * d->capacity_vcores_milli / 1000;
+}
+
+void nm_text_add_asked(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, uint64_t amount)
+{
+    double v = vcores(d, amount);
+
+    if (which == NM_MEMORY) {
+        nm_text_add_amount(t, which, amount);
+        return;
+    }
+    nm_text_add_decimal(t, v, 2);
+    nm_text_add(t, v > 0.995 && v < 1.005 ? " vcore" : " vcores");
+}
+
+void nm_text_add_asked_of_capacity(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
+                                   uint64_t amount)
+{
+    if (which == NM_CPU)
+        nm_text_add_decimal(t, vcores(d, amount), 2);
+    else
+        nm_text_add_amount(t, which, amount);
+    nm_text_add(t, " of ");
+    nm_text_add_asked(t, d, which, nm_resources_get(&d->capacity, which));
+}
+
+/* The three of them, in the same words everywhere: nobody can tell a figure that is the sum of what was measured and
+ * what is only set aside from one that was seen. */
+bool nm_text_add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, bool all)
+{
+    const struct {
+        uint64_t amount;
+        const char *what;
+    } parts[] = {
+        {nm_resources_get(&d->measured, which), "used by containers"},
+        {nm_resources_get(&d->reserved, which), "reserved while they warm up"},
+        {nm_resources_get(&d->others, which), "used by others on the node"},
+    };
+    bool any = false;
+
+    if (parts[0].amount == 0 && parts[1].amount == 0 && parts[2].amount == 0)
+        return false;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(parts); i++) {
+        if (parts[i].amount == 0 && !all)
+            continue;
+        nm_text_add(t, "%s", any ? ", " : "");
+        nm_text_add_amount(t, which, parts[i].amount);
+        nm_text_add(t, " %s", parts[i].what);
+        any = true;
+    }
+    return true;
+}
+
 void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
                        uint64_t amount)
 {

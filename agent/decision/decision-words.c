@@ -29,6 +29,21 @@ static void add_of_capacity(struct nm_text *t, const struct nm_decision *d, enum
     nm_text_add_amount(t, k, nm_resources_get(&d->capacity, k));
 }
 
+/* Between these two, if they are known. */
+static void add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_resource k, const char *before,
+                      const char *after)
+{
+    size_t start = t->used;
+
+    nm_text_add(t, "%s", before);
+    if (nm_text_add_parts(t, d, k, false)) {
+        nm_text_add(t, "%s", after);
+        return;
+    }
+    t->used = start;
+    t->buf[start] = '\0';
+}
+
 /* "memory was at 96 % of capacity (7.7 GiB of 8 GiB), over the preemption threshold of 95 %" */
 static void add_over(struct nm_text *t, const struct nm_decision *d, enum nm_resource k,
                      const struct nm_fractions *threshold, const char *name)
@@ -41,6 +56,7 @@ static void add_over(struct nm_text *t, const struct nm_decision *d, enum nm_res
     nm_text_add_share(t, d, k, used);
     nm_text_add(t, " of capacity (");
     add_of_capacity(t, d, k, used);
+    add_parts(t, d, k, ": ", "");
     nm_text_add(t, "), %sover the %s of ", share - limit < 0.001 ? "just " : "", name);
     nm_text_add_percent(t, limit);
 }
@@ -49,9 +65,9 @@ static void add_after(struct nm_text *t, const struct nm_decision *d, enum nm_re
 {
     uint64_t after = nm_resources_get(&d->used, k) + nm_resources_get(&d->request, k);
 
-    nm_text_add(t, "%s ", resource_word(k));
+    nm_text_add(t, "%s at ", resource_word(k));
     nm_text_add_share(t, d, k, nm_resources_get(&d->used, k));
-    nm_text_add(t, " in use, ");
+    nm_text_add(t, ", ");
     nm_text_add_share(t, d, k, after);
     nm_text_add(t, " with its request");
 }
@@ -71,10 +87,12 @@ static void why_guaranteed(struct nm_text *t, const struct nm_decision *d)
         return;
     }
     nm_text_add(t, "it is guaranteed and ");
-    if (exceeds_beta(d, NM_MEMORY) || exceeds_beta(d, NM_CPU))
-        nm_text_add(t, "there was nothing left that could be taken back for it (");
-    else
+    if (!exceeds_beta(d, NM_MEMORY) && !exceeds_beta(d, NM_CPU))
         nm_text_add(t, "its request fits (");
+    else if (d->allocated.memory_bytes > d->allocated_guaranteed.memory_bytes)
+        nm_text_add(t, "nothing more of what opportunistic containers hold could be taken back for it (");
+    else
+        nm_text_add(t, "there is no opportunistic container that could make room for it (");
     add_after(t, d, NM_MEMORY);
     nm_text_add(t, "; ");
     add_after(t, d, NM_CPU);
@@ -84,9 +102,9 @@ static void why_guaranteed(struct nm_text *t, const struct nm_decision *d)
 static void why_within_allocation(struct nm_text *t, const struct nm_decision *d)
 {
     nm_text_add(t, "the node can hold all requests together (");
-    add_of_capacity(t, d, NM_MEMORY, d->allocated.memory_bytes + d->request.memory_bytes);
+    nm_text_add_asked_of_capacity(t, d, NM_MEMORY, d->allocated.memory_bytes + d->request.memory_bytes);
     nm_text_add(t, ", ");
-    add_of_capacity(t, d, NM_CPU, d->allocated.cpu_millicores + d->request.cpu_millicores);
+    nm_text_add_asked_of_capacity(t, d, NM_CPU, d->allocated.cpu_millicores + d->request.cpu_millicores);
     nm_text_add(t, ", this one included)");
 }
 
@@ -115,8 +133,10 @@ static void why_would_exceed(struct nm_text *t, const struct nm_decision *d)
 
     nm_text_add(t, "%s is at ", resource_word(k));
     nm_text_add_share(t, d, k, nm_resources_get(&d->used, k));
-    nm_text_add(t, " of capacity, and with the ");
-    nm_text_add_amount(t, k, nm_resources_get(&d->request, k));
+    nm_text_add(t, " of capacity");
+    add_parts(t, d, k, " (", ")");
+    nm_text_add(t, ", and with the ");
+    nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));
     nm_text_add(t, " that it asks for would be at ");
     nm_text_add_share(t, d, k, nm_resources_get(&d->used, k) + nm_resources_get(&d->request, k));
     nm_text_add(t, ", over the limit of ");
@@ -127,8 +147,9 @@ static void why_over_alpha(struct nm_text *t, const struct nm_decision *d)
 {
     nm_text_add(t, "%s is at ", resource_word(d->resource));
     nm_text_add_share(t, d, d->resource, nm_resources_get(&d->used, d->resource));
-    nm_text_add(t, " of capacity, and opportunistic containers start only under the "
-                   "over-allocation threshold of ");
+    nm_text_add(t, " of capacity");
+    add_parts(t, d, d->resource, " (", ")");
+    nm_text_add(t, ", and opportunistic containers start only under the over-allocation threshold of ");
     nm_text_add_percent(t, nm_fractions_get(&d->over_allocation_threshold, d->resource));
 }
 
@@ -137,9 +158,9 @@ static void why_allocation_full(struct nm_text *t, const struct nm_decision *d)
     enum nm_resource k = d->resource;
 
     nm_text_add(t, "over-allocation is off, and of %s ", resource_word(k));
-    add_of_capacity(t, d, k, nm_resources_get(&d->allocated, k));
+    nm_text_add_asked_of_capacity(t, d, k, nm_resources_get(&d->allocated, k));
     nm_text_add(t, " are allocated already, while it asks for ");
-    nm_text_add_amount(t, k, nm_resources_get(&d->request, k));
+    nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));
 }
 
 static void why_larger(struct nm_text *t, const struct nm_decision *d)
@@ -147,9 +168,9 @@ static void why_larger(struct nm_text *t, const struct nm_decision *d)
     enum nm_resource k = d->request.memory_bytes > d->capacity.memory_bytes ? NM_MEMORY : NM_CPU;
 
     nm_text_add(t, "it asks for ");
-    nm_text_add_amount(t, k, nm_resources_get(&d->request, k));
+    nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));
     nm_text_add(t, "%s, and the whole node offers ", k == NM_MEMORY ? " of memory" : "");
-    nm_text_add_amount(t, k, nm_resources_get(&d->capacity, k));
+    nm_text_add_asked(t, d, k, nm_resources_get(&d->capacity, k));
 }
 
 static void why_guaranteed_full(struct nm_text *t, const struct nm_decision *d)
@@ -159,9 +180,9 @@ static void why_guaranteed_full(struct nm_text *t, const struct nm_decision *d)
         memory + d->request.memory_bytes > d->capacity.memory_bytes ? NM_MEMORY : NM_CPU;
 
     nm_text_add(t, "guaranteed containers already hold ");
-    add_of_capacity(t, d, k, nm_resources_get(&d->allocated_guaranteed, k));
+    nm_text_add_asked_of_capacity(t, d, k, nm_resources_get(&d->allocated_guaranteed, k));
     nm_text_add(t, "%s, and it asks for ", k == NM_MEMORY ? " of memory" : "");
-    nm_text_add_amount(t, k, nm_resources_get(&d->request, k));
+    nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));
 }
 
 static void why_cpu_over(struct nm_text *t, const struct nm_decision *d)
@@ -189,7 +210,9 @@ static void why_room(struct nm_text *t, const struct nm_decision *d)
                 d->on_behalf_of[0] != '\0' ? d->on_behalf_of : "another container");
     nm_text_add(t, ", and %s is short (", resource_word(d->resource));
     add_of_capacity(t, d, d->resource, nm_resources_get(&d->used, d->resource));
-    nm_text_add(t, " in use or set aside)");
+    nm_text_add(t, " used or reserved");
+    add_parts(t, d, d->resource, ": ", "");
+    nm_text_add(t, ")");
 }
 
 static void why_never(struct nm_text *t, const struct nm_decision *d)
@@ -197,11 +220,18 @@ static void why_never(struct nm_text *t, const struct nm_decision *d)
     enum nm_resource k = d->resource;
 
     nm_text_add(t, "with the ");
-    nm_text_add_amount(t, k, nm_resources_get(&d->request, k));
+    nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));
     nm_text_add(t, "%s that it asks for it would not fit even if no other container ran: of ",
                 k == NM_MEMORY ? " of memory" : "");
-    nm_text_add_amount(t, k, nm_resources_get(&d->capacity, k));
-    nm_text_add(t, ", what the system around the containers holds is not to be had, and the limit is ");
+    nm_text_add_asked(t, d, k, nm_resources_get(&d->capacity, k));
+    nm_text_add(t, ", ");
+    if (nm_resources_get(&d->others, k) > 0) {
+        nm_text_add_amount(t, k, nm_resources_get(&d->others, k));
+        nm_text_add(t, " are used by others on the node");
+    } else {
+        nm_text_add(t, "what others on the node use is not to be had");
+    }
+    nm_text_add(t, ", and the limit is ");
     nm_text_add_percent(t, nm_fractions_get(&d->preemption_threshold, k));
     nm_text_add(t, "; meanwhile smaller ones pass it");
 }
@@ -270,13 +300,17 @@ static void why_user(struct nm_text *t, const struct nm_decision *d)
 
 static void why_queue_full(struct nm_text *t, const struct nm_decision *d)
 {
-    if (d->queue_max_length == UINT32_MAX)
-        nm_text_add(t, "the %" PRIu32 " opportunistic containers in the queue and whatever else waits already ask for "
-                       "so much that it doesn't fit the node beside them", d->queue_length);
-    else
-        nm_text_add(t,
-                "the queue is full: %" PRIu32 " opportunistic containers wait, and %" PRIu32 " may",
-                d->queue_length, d->queue_max_length);
+    if (d->queue_max_length != UINT32_MAX) {
+        nm_text_add(t, "the queue is full: %" PRIu32 " opportunistic containers are queued, and %" PRIu32 " may be",
+                    d->queue_length, d->queue_max_length);
+        return;
+    }
+    nm_text_add(t, "the queue is full: its %" PRIu32 " opportunistic containers and whatever else waits already ask for ",
+                d->queue_length);
+    nm_text_add_asked_of_capacity(t, d, NM_MEMORY, d->waiting.memory_bytes);
+    nm_text_add(t, " and ");
+    nm_text_add_asked_of_capacity(t, d, NM_CPU, d->waiting.cpu_millicores);
+    nm_text_add(t, ", and beside them it doesn't fit the node");
 }
 
 /* Records from before these figures were kept have none. */
@@ -316,7 +350,7 @@ static const struct {
     [NM_REASON_OVER_ALLOCATION] = {"others use less than they asked for", why_over_allocation},
     [NM_REASON_BEHIND_OTHERS] = {"others are before it in the queue", NULL},
     [NM_REASON_OVER_ALPHA] = {"use is not under the over-allocation threshold", why_over_alpha},
-    [NM_REASON_WOULD_EXCEED_BETA] = {"its request does not fit beside what is in use",
+    [NM_REASON_WOULD_EXCEED_BETA] = {"its request does not fit beside what is used or reserved",
                                      why_would_exceed},
     [NM_REASON_NEVER_FITS] = {"it asks for more than the system leaves to containers", why_never},
     [NM_REASON_ALLOCATION_FULL] = {"the node is fully allocated", why_allocation_full},

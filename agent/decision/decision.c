@@ -133,6 +133,11 @@ static void add_verb(struct nm_text *t, const struct nm_decision *d)
  * `predicted`. */
 static void add_object(struct nm_text *t, const struct nm_decision *d)
 {
+    if (d->kind == NM_DECISION_REFUSE && d->n_times > 1) {
+        nm_text_add(t, "%" PRIu32 " requests%s%s", d->n_times, d->container_name[0] != '\0' ? ", the last one " : "",
+                    d->container_name);
+        return;
+    }
     if (d->kind != NM_DECISION_SQUEEZE) {
         nm_text_add_container(t, d->container_id, d->container_name);
         return;
@@ -166,20 +171,30 @@ const char *nm_decision_summary(const struct nm_decision *d, char *buf, size_t s
 
 /* ---- explanation ----------------------------------------------------------------------------- */
 
+/* " at 2025-11-21 23:51:52", or the time of day alone; nothing for a time that isn't known. */
+static void add_time(struct nm_text *t, const char *before, uint64_t realtime_usec, bool date)
+{
+    time_t seconds = (time_t)(realtime_usec / NM_USEC_PER_SEC);
+    char when[40] = "";
+    struct tm tm;
+
+    if (realtime_usec == 0 || !localtime_r(&seconds, &tm))
+        return;
+    (void)strftime(when, sizeof(when), date ? "%Y-%m-%d %H:%M:%S" : "%H:%M:%S", &tm);
+    nm_text_add(t, "%s%s", before, when);
+}
+
 /* The summary's words with a capital: it is a sentence here. */
 static void add_heading(struct nm_text *t, const struct nm_decision *d)
 {
-    time_t seconds = (time_t)(d->realtime_usec / NM_USEC_PER_SEC);
-    char when[40] = "";
     size_t start = t->used;
-    struct tm tm;
 
     add_what(t, d);
     if (t->buf[start] >= 'a' && t->buf[start] <= 'z')
         t->buf[start] = (char)(t->buf[start] - 'a' + 'A');
-    if (d->realtime_usec > 0 && localtime_r(&seconds, &tm))
-        (void)strftime(when, sizeof(when), " at %Y-%m-%d %H:%M:%S", &tm);
-    nm_text_add(t, "%s", when);
+    add_time(t, " at ", d->realtime_usec, true);
+    if (d->n_times > 1)
+        add_time(t, ", the first at ", d->first_realtime_usec, false);
     if (d->number > 0)
         nm_text_add(t, " (decision %" PRIu64 ")", d->number);
     nm_text_add(t, ".\n  Why: ");
@@ -187,17 +202,22 @@ static void add_heading(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, ".\n");
 }
 
+/* "Memory: 0.7 GiB of 2.0 GiB (35 %): 0.2 GiB used by containers, ...; 1.0 GiB of 2.0 GiB allocated; ..." */
 static void add_numbers_of(struct nm_text *t, const struct nm_decision *d, enum nm_resource k)
 {
+    uint64_t used = nm_resources_get(&d->used, k);
+
     nm_text_add(t, "  %s ", k == NM_MEMORY ? "Memory:" : "CPU:   ");
-    nm_text_add_amount(t, k, nm_resources_get(&d->used, k));
-    nm_text_add(t, " in use (");
-    nm_text_add_share(t, d, k, nm_resources_get(&d->used, k));
-    nm_text_add(t, "), ");
-    nm_text_add_amount(t, k, nm_resources_get(&d->allocated, k));
-    nm_text_add(t, " allocated, of ");
+    if (nm_text_add_parts(t, d, k, true))
+        nm_text_add(t, ": together ");
+    nm_text_add_amount(t, k, used);
+    nm_text_add(t, " of ");
     nm_text_add_amount(t, k, nm_resources_get(&d->capacity, k));
-    nm_text_add(t, "; over-allocation threshold ");
+    nm_text_add(t, " (");
+    nm_text_add_share(t, d, k, used);
+    nm_text_add(t, "); ");
+    nm_text_add_asked_of_capacity(t, d, k, nm_resources_get(&d->allocated, k));
+    nm_text_add(t, " allocated; over-allocation threshold ");
     nm_text_add_percent(t, nm_fractions_get(&d->over_allocation_threshold, k));
     nm_text_add(t, ", preemption threshold ");
     nm_text_add_percent(t, nm_fractions_get(&d->preemption_threshold, k));
@@ -224,19 +244,18 @@ static void add_numbers(struct nm_text *t, const struct nm_decision *d)
     if (d->request.memory_bytes > 0 || d->request.cpu_millicores > 0) {
         nm_text_add(t, "  It is %s and asks for ",
                     d->type == NM_GUARANTEED ? "guaranteed" : "opportunistic");
-        nm_text_add_amount(t, NM_MEMORY, d->request.memory_bytes);
+        nm_text_add_asked(t, d, NM_MEMORY, d->request.memory_bytes);
         nm_text_add(t, " and ");
-        nm_text_add_amount(t, NM_CPU, d->request.cpu_millicores);
+        nm_text_add_asked(t, d, NM_CPU, d->request.cpu_millicores);
         nm_text_add(t, ".\n");
     }
     if (d->kind != NM_DECISION_QUEUE && d->kind != NM_DECISION_REFUSE && d->kind != NM_DECISION_SHED)
         return;
     if (d->queue_max_length == UINT32_MAX)
-        nm_text_add(t, "  Queue: %" PRIu32 " opportunistic containers wait.\n", d->queue_length);
+        nm_text_add(t, "  Queue: %" PRIu32 " opportunistic containers.\n", d->queue_length);
     else
-        nm_text_add(t,
-                    "  Queue: %" PRIu32 " of at most %" PRIu32 " opportunistic containers wait.\n",
-                    d->queue_length, d->queue_max_length);
+        nm_text_add(t, "  Queue: %" PRIu32 " of at most %" PRIu32 " opportunistic containers.\n", d->queue_length,
+                    d->queue_max_length);
 }
 
 static void add_candidate(struct nm_text *t, const struct nm_decision *d,

@@ -59,10 +59,17 @@ struct nm_decision {
     char by_user[33];              /* login or uid of the person who asked, "" for policy */
     enum nm_execution_type type;
     struct nm_resources request;
-    struct nm_resources used;      /* U */
+    struct nm_resources used;      /* U, which is made of ... */
+    struct nm_resources measured;  /* ... what containers used, as measured, */
+    struct nm_resources reserved;  /* what was reserved for them beyond that, */
+    struct nm_resources others;    /* and what others on the node used. All 0 in records of an older nmd */
     struct nm_resources allocated; /* guaranteed + opportunistic, before this decision */
-    struct nm_resources allocated_guaranteed;
+    struct nm_resources allocated_guaranteed; /* of a refusal: what was promised, to those that wait as well */
+    struct nm_resources waiting;   /* of a refusal: what those that waited had asked for */
     struct nm_resources capacity;
+    uint32_t capacity_vcores_milli; /* the same CPUs, as they are asked for; 0: a vcore is one */
+    uint32_t n_times;              /* of a refusal: so many in a row, of which this is the last; 0 and 1: one */
+    uint64_t first_realtime_usec;  /* and when the first was */
     struct nm_fractions over_allocation_threshold, preemption_threshold;
     uint32_t consecutive_samples, cpu_samples;
     uint32_t queue_length, queue_max_length; /* UINT32_MAX: their number has no limit, but what they ask for */

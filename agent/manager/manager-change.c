@@ -69,7 +69,7 @@ static int check_room(struct nm_live *l, const struct wish *w, struct nm_problem
         reason = nm_policy_check_request(&m->settings, m->views, m->n_live, w->type, &w->request,
                                          l->c->view.cpu_is_share, &l->c->view);
     if (reason != NM_REASON_NONE && (reason != NM_REASON_QUEUE_FULL || queues))
-        return nm_submit_refuse(m, reason, &w->request, p);
+        return nm_submit_refuse(m, reason, &w->request, &l->c->view, p);
     return queues ? nm_share_check_queue(m, w->who ?: &owner, p) : 0;
 }
 

@@ -11,11 +11,16 @@
 #include <inttypes.h>
 #include <pwd.h>
 
+#include "agent/config/settings.h"
 #include "agent/message-ids.h"
 #include "util/clock.h"
 #include "util/log.h"
 
 #define NAME_KEPT_USEC (10 * NM_USEC_PER_SEC)
+
+/* Refusals for one reason are one record while none comes so long after the one before it, and for no longer in all. */
+#define REFUSALS_APART_USEC (60 * NM_USEC_PER_SEC)
+#define REFUSALS_TOGETHER_USEC (600 * NM_USEC_PER_SEC)
 
 const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS] = {
     1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000, 30000000,
@@ -52,6 +57,7 @@ static void name_container(struct nm_event_record *e, const struct nm_container 
     (void)snprintf(e->container_id, sizeof e->container_id, "%s", c->id);
     (void)snprintf(e->container_name, sizeof e->container_name, "%s", c->name);
     e->submitter_uid = c->submitter_uid;
+    e->type = c->view.type;
 }
 
 /* Only what has an entry in the catalog (journalctl -x) has an id. */
@@ -115,6 +121,7 @@ static void decision_event(struct nm_manager *m, const struct nm_container *c,
     if (c)
         name_container(r, c);
     r->decision_number = d->number;
+    r->decision_kind = d->kind;
     nm_decision_summary(d, r->text, sizeof r->text);
     publish(m, &e);
 }
@@ -216,6 +223,7 @@ static void fill_node(struct nm_manager *m, struct nm_decision *d)
     d->decided_usec = nm_now_usec();
     d->cause_usec = m->cause_usec;
     d->capacity = s->capacity;
+    d->capacity_vcores_milli = nm_settings_millicores_vcores(m->config, &m->node, s->capacity.cpu_millicores);
     d->over_allocation_threshold = s->over_allocation_threshold;
     d->preemption_threshold = s->preemption_threshold;
     d->cpu_samples = s->cpu_samples;
@@ -237,9 +245,21 @@ static void fill_container(struct nm_decision *d, const struct nm_container *c)
     d->request = c->view.request;
 }
 
+/* What isn't measured of it, is reserved: for those that warm up, were just resumed, or start in the same round. */
+static void fill_used(struct nm_decision *d, const struct nm_policy_verdict *v, const struct nm_resources *used)
+{
+    d->used = *used;
+    d->measured = v->measured;
+    d->others = v->others;
+    d->reserved.memory_bytes =
+        nm_sub_u64(nm_sub_u64(used->memory_bytes, v->measured.memory_bytes), v->others.memory_bytes);
+    d->reserved.cpu_millicores =
+        nm_sub_u64(nm_sub_u64(used->cpu_millicores, v->measured.cpu_millicores), v->others.cpu_millicores);
+}
+
 static void fill_verdict(struct nm_decision *d, const struct nm_policy_verdict *v)
 {
-    d->used = v->used;
+    fill_used(d, v, &v->used);
     d->resource = v->hold_resource;
     d->margin_bytes = v->margin_bytes;
     d->margin_left_usec = nm_sub_u64(v->margin_until_usec, d->decided_usec);
@@ -275,7 +295,7 @@ static void fill_candidates(struct nm_decision *d, const struct nm_policy_action
 static void fill_action(struct nm_decision *d, const struct nm_policy_action *a,
                         const struct nm_policy_verdict *v)
 {
-    d->used = a->used;
+    fill_used(d, v, &a->used);
     d->resource = a->resource;
     d->predicted = a->predicted;
     d->consecutive_samples = a->consecutive_samples;
@@ -292,7 +312,7 @@ static void fill_hold(struct nm_decision *d, const struct nm_policy_verdict *v)
 {
     d->resource = v->hold_resource;
     if (v->hold_used.memory_bytes || v->hold_used.cpu_millicores)
-        d->used = v->hold_used;
+        fill_used(d, v, &v->hold_used);
 }
 
 /* One record for each container at a time. What is still open can't be measured any more. */
@@ -355,8 +375,21 @@ static const char *user_name(struct nm_manager *m, uid_t uid)
     return m->named;
 }
 
-/* A person is the cause, so the reaction begins with the decision; what was expected back is all
- * that it uses. */
+/* A pause gives no memory back; what isn't taken back gives nothing. */
+static struct nm_resources expected_back(enum nm_decision_kind kind, const struct nm_view *v)
+{
+    struct nm_resources use = v->measured;
+
+    if (kind != NM_DECISION_PAUSE && kind != NM_DECISION_KILL)
+        return (struct nm_resources){0};
+    if (kind == NM_DECISION_PAUSE)
+        use.memory_bytes = 0;
+    if (v->state == NM_PAUSED)
+        use.cpu_millicores = 0;
+    return use;
+}
+
+/* A person is the cause, so the reaction begins with the decision. */
 void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason reason,
                   const struct nm_caller *who)
 {
@@ -369,7 +402,7 @@ void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason 
     d->cause_usec = d->decided_usec;
     fill_container(d, l->c);
     fill_verdict(d, &l->m->verdict);
-    d->predicted = l->c->view.measured;
+    d->predicted = expected_back(kind, &l->c->view);
     if (who)
         (void)snprintf(d->by_user, sizeof d->by_user, "%s", user_name(l->m, who->uid));
     l->decision_open = true;
@@ -409,6 +442,40 @@ void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind,
                      nm_decision_summary(&d, text, sizeof text));
 }
 
+/* What the request was held against is counted anew: the last round's sums know nothing of what has come since. */
+static void fill_claims(const struct nm_manager *m, struct nm_decision *d)
+{
+    struct nm_policy_claims claims;
+
+    nm_policy_get_claims(m->views, m->n_live, NULL, &claims);
+    d->allocated_guaranteed = claims.guaranteed;
+    d->waiting = claims.waiting;
+    d->queue_length = claims.queued;
+}
+
+/* Whoever is refused tries again, and a script does so many times a second: that is one record, with a count, so that
+ * pauses and kills stay in sight. The numbers are those of the last one. */
+static void join_refusals(const struct nm_decision *last, struct nm_decision *d)
+{
+    d->n_times = 1;
+    d->first_realtime_usec = d->realtime_usec;
+    if (last->number == 0 || last->reason != d->reason || last->type != d->type ||
+        nm_sub_u64(d->decided_usec, last->decided_usec) > REFUSALS_APART_USEC ||
+        nm_sub_u64(d->realtime_usec, last->first_realtime_usec) > REFUSALS_TOGETHER_USEC)
+        return;
+    d->number = last->number;
+    d->n_times = last->n_times + (last->n_times < UINT32_MAX);
+    d->first_realtime_usec = last->first_realtime_usec;
+}
+
+/* The first, the tenth, the hundredth, ...: events and the log are for what is new. */
+static bool is_worth_telling(uint32_t n_times)
+{
+    while (n_times >= 10 && n_times % 10 == 0)
+        n_times /= 10;
+    return n_times == 1;
+}
+
 /* There is no container: the record has the name that it would have had. */
 void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
                        const struct nm_resources *request, enum nm_reason reason)
@@ -421,12 +488,19 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
     fill_node(m, &d);
     d.cause_usec = d.decided_usec;
     fill_verdict(&d, &m->verdict);
+    fill_claims(m, &d);
     d.type = s->type;
     d.request = *request;
     if (s->name)
         (void)snprintf(d.container_name, sizeof d.container_name, "%s", s->name);
+    join_refusals(&m->refusal, &d);
+    if (d.n_times > 1)
+        m->next_decision--; /* fill_node() has taken a number, which nobody has seen */
+    m->refusal = d;
     m->counters.refused++;
     save(m, &d);
+    if (!is_worth_telling(d.n_times))
+        return;
     decision_event(m, NULL, &d);
     nm_info("%s", nm_decision_summary(&d, text, sizeof text));
 }
@@ -445,7 +519,7 @@ void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
     fill_node(m, &d);
     fill_verdict(&d, v);
     d.resource = NM_CPU;
-    d.used = v->in_use;
+    fill_used(&d, v, &v->in_use);
     d.acted_usec = d.effective_usec = d.decided_usec;
     if (v->squeeze_millicores == NM_NO_SQUEEZE)
         d.reason = NM_REASON_BELOW_THRESHOLD;

@@ -22,6 +22,7 @@
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-sample.h"
 #include "agent/manager/manager-slice.h"
+#include "agent/manager/manager-use.h"
 #include "agent/manager/recorder.h"
 #include "util/clock.h"
 #include "util/fault.h"
@@ -194,38 +195,28 @@ static void decide_in_shadow(struct nm_manager *m, const struct nm_policy_input 
     }
 }
 
-static void keep_history(struct nm_manager *m, const struct nm_policy_verdict *v)
+static struct nm_history_use history_use(const struct nm_resources *r)
 {
-    struct nm_history_point p = {.at_usec = m->last_sample_usec,
-                                 .realtime_usec = nm_realtime_usec()};
+    return (struct nm_history_use){r->memory_bytes, r->cpu_millicores};
+}
 
-    p.memory_used_bytes = v->used.memory_bytes;
-    p.cpu_used_millicores = (uint32_t)v->used.cpu_millicores;
-    p.guaranteed_memory_allocated_bytes = v->allocated_guaranteed.memory_bytes;
-    p.opportunistic_memory_allocated_bytes = v->allocated_opportunistic.memory_bytes;
-    p.guaranteed_cpu_allocated_millicores = (uint32_t)v->allocated_guaranteed.cpu_millicores;
-    p.opportunistic_cpu_allocated_millicores = (uint32_t)v->allocated_opportunistic.cpu_millicores;
-    for (size_t i = 0; i < m->n_live; i++) {
-        const struct nm_view *w = m->views[i];
-        bool guaranteed = w->type == NM_GUARANTEED;
+/* Each sample that is judged is one, also those that come out of turn because something grows. */
+static void keep_history(struct nm_manager *m)
+{
+    struct nm_history_point p = {.at_usec = m->last_sample_usec, .realtime_usec = nm_realtime_usec()};
+    struct nm_status s = {0};
 
-        if (nm_view_is_prepared(w))
-            continue;
-        if (nm_view_is_waiting(w)) {
-            p.queued++;
-            continue;
-        }
-        if (w->state == NM_PAUSED || w->state == NM_PAUSING)
-            p.paused++;
-        else if (guaranteed)
-            p.guaranteed_running++;
-        else
-            p.opportunistic_running++;
-        *(guaranteed ? &p.guaranteed_memory_used_bytes : &p.opportunistic_memory_used_bytes) +=
-            w->measured.memory_bytes;
-        *(guaranteed ? &p.guaranteed_cpu_millicores : &p.opportunistic_cpu_millicores) +=
-            (uint32_t)w->measured.cpu_millicores;
-    }
+    nm_use_fill(m, &s);
+    p.use[NM_HISTORY_USED_BY_GUARANTEED] = history_use(&s.used_by[NM_GUARANTEED]);
+    p.use[NM_HISTORY_USED_BY_OPPORTUNISTIC] = history_use(&s.used_by[NM_OPPORTUNISTIC]);
+    p.use[NM_HISTORY_USED_BY_OTHERS] = history_use(&s.used_by_others);
+    p.use[NM_HISTORY_RESERVED] = history_use(&s.reserved);
+    p.use[NM_HISTORY_ALLOCATED_GUARANTEED] = history_use(&s.allocated[NM_GUARANTEED]);
+    p.use[NM_HISTORY_ALLOCATED_OPPORTUNISTIC] = history_use(&s.allocated[NM_OPPORTUNISTIC]);
+    p.guaranteed_running = (uint16_t)s.guaranteed_running;
+    p.opportunistic_running = (uint16_t)s.opportunistic_running;
+    p.paused = (uint16_t)s.paused;
+    p.queued = (uint16_t)s.queued;
     p.uplink_permille = (uint32_t)(m->uplink_utilization * 1000);
     p.sample_cost_usec = (uint32_t)m->sample_cost_usec;
     nm_history_add(m->history, &p);
@@ -284,8 +275,8 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     check_invariants(m, &s, &in, v);
     if (trigger != NM_TRIGGER_CHANGE && m->recorder)
         nm_recorder_sample(m->recorder);
-    if (trigger == NM_TRIGGER_SAMPLE)
-        keep_history(m, v);
+    if (trigger != NM_TRIGGER_CHANGE)
+        keep_history(m);
     carry_out(m, v);
     nm_glance_rearm(m, v, trigger != NM_TRIGGER_CHANGE);
     nm_limits_squeeze(m, v);

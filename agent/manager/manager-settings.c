@@ -28,14 +28,14 @@ static void note_node(struct nm_manager *m)
 int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_message)
 {
     struct nm_policy_settings s;
-    bool period_changed, pressure_changed;
+    bool period_changed, history_changed, pressure_changed;
     int r = nm_config_policy_settings(c, &m->node, m->backend, &s, ret_message);
 
     assert(c && m->backend);
     if (r < 0)
         return r;
-    period_changed = m->config && (m->config->period_usec != c->period_usec ||
-                                   m->config->history_usec != c->history_usec);
+    period_changed = m->config && m->config->period_usec != c->period_usec;
+    history_changed = m->config && m->config->history_usec != c->history_usec;
     pressure_changed = m->config && (m->config->pressure_stall_usec != c->pressure_stall_usec ||
                                      m->config->pressure_window_usec != c->pressure_window_usec);
     if (m->config != c)
@@ -44,8 +44,8 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
     m->settings = s;
     note_node(m);
     m->shed_due = true;
-    if (m->history && period_changed)
-        (void)nm_history_resize(m->history, c->history_usec, c->period_usec);
+    if (m->history && history_changed)
+        (void)nm_history_set_span(m->history, c->history_usec);
     if (m->sample_timer && period_changed) {
         m->sample_due_usec = nm_now_usec() + c->period_usec;
         (void)sd_event_source_set_time(m->sample_timer, m->sample_due_usec);

@@ -6,6 +6,7 @@
 #include "agent/manager/manager-access.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-state.h"
+#include "agent/manager/manager-use.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -74,39 +75,6 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
              strerror(-m->store_error), m->state_dir);
 }
 
-/* What is admitted counts as allocated from that moment on, though its command may not have
- * started. */
-static void fill_containers(struct nm_manager *m, struct nm_status *ret)
-{
-    for (size_t i = 0; i < m->n_live; i++) {
-        const struct nm_container *c = m->live[i]->c;
-        const struct nm_view *v = &c->view;
-
-        if (nm_view_is_prepared(v)) {
-            ret->preparing++;
-            continue;
-        }
-        if (nm_view_is_waiting(v)) {
-            ret->queued++;
-            ret->queue_length += v->type == NM_OPPORTUNISTIC;
-            continue;
-        }
-        if (v->state == NM_PAUSED || v->state == NM_PAUSING)
-            ret->paused++;
-        else if (v->type == NM_GUARANTEED)
-            ret->guaranteed_running++;
-        else
-            ret->opportunistic_running++;
-        ret->allocated[v->type].memory_bytes += v->request.memory_bytes;
-        ret->allocated[v->type].cpu_millicores += v->request.cpu_millicores;
-        ret->allocated_vcores_milli[v->type] += c->vcores_milli;
-        ret->used_by[v->type].memory_bytes += v->measured.memory_bytes;
-        ret->used_by[v->type].cpu_millicores += v->measured.cpu_millicores;
-    }
-    ret->completed = (uint32_t)m->n_ended;
-    ret->kept_results = (uint32_t)m->n_results;
-}
-
 /* VmRSS of /proc/self/status is the same figure; statm is the shorter file. */
 static void fill_self(struct nm_status *ret)
 {
@@ -122,13 +90,11 @@ static void fill_self(struct nm_status *ret)
                             (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec);
 }
 
-/* Use is the policy's own estimate of its last round: what is shown is what was decided on. */
 static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
 {
     ret->capacity = m->settings.capacity;
     ret->capacity_vcores_milli =
         nm_settings_millicores_vcores(m->config, &m->node, m->settings.capacity.cpu_millicores);
-    ret->used = m->verdict.used;
     ret->utilization.memory =
         (double)ret->used.memory_bytes / (double)NM_MAX(ret->capacity.memory_bytes, (uint64_t)1);
     ret->utilization.cpu = (double)ret->used.cpu_millicores /
@@ -156,8 +122,8 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     (void)snprintf(ret->health_reason, sizeof ret->health_reason, "%s", ret->healthy ? "" : reason);
     ret->backend = m->backend;
     fill_notes(m, ret);
+    nm_use_fill(m, ret);
     fill_capacity(m, ret);
-    fill_containers(m, ret);
     ret->settings = m->settings;
     ret->queue_limit = m->queue_limit;
     ret->sample_age_usec = nm_sub_u64(now, m->last_sample_usec);

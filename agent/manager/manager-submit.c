@@ -12,6 +12,7 @@
 #include <inttypes.h>
 
 #include "agent/manager/manager-share.h"
+#include "agent/config/settings.h"
 #include "agent/problem.h"
 #include "agent/users.h"
 #include "agent/manager/container-files.h"
@@ -246,24 +247,31 @@ uint64_t nm_submit_millicores(const struct nm_manager *m, uint32_t vcores_milli)
 
 /* The figures are those of the moment, in the units of the request, so that one sees by how much it
  * misses. */
-int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason,
-                     const struct nm_resources *request, struct nm_problem *p)
+static const char *format_amount(const struct nm_manager *m, const struct nm_resources *r, char *buf, size_t size)
+{
+    char memory[32];
+
+    (void)snprintf(buf, size, "%s and %.2f vcores", nm_format_size(r->memory_bytes, memory, sizeof memory),
+                   nm_settings_millicores_vcores(m->config, &m->node, r->cpu_millicores) / 1000.0);
+    return buf;
+}
+
+int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct nm_resources *request,
+                     const struct nm_view *self, struct nm_problem *p)
 {
     const struct nm_resources *cap = &m->settings.capacity;
-    char want[64], have[64], a[32], b[32];
-    uint64_t guaranteed_memory = 0, guaranteed_cpu = 0;
+    struct nm_policy_claims claims;
+    char want[64], have[64], held[64];
 
     assert(reason != NM_REASON_NONE && p);
-    (void)snprintf(want, sizeof want, "%s and %.2f CPUs",
-                   nm_format_size(request->memory_bytes, a, sizeof a),
-                   (double)request->cpu_millicores / 1000);
-    (void)snprintf(have, sizeof have, "%s and %.2f CPUs",
-                   nm_format_size(cap->memory_bytes, b, sizeof b),
-                   (double)cap->cpu_millicores / 1000);
+    format_amount(m, request, want, sizeof want);
+    format_amount(m, cap, have, sizeof have);
+    nm_policy_get_claims(m->views, m->n_live, self, &claims);
     if (reason == NM_REASON_QUEUE_FULL && m->settings.queue_policy == NM_QUEUE_BY_RESOURCES)
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
-                              "What waits in the queue already and this request (%s) together are larger than the "
-                              "node, which offers %s. Try again later, or as --guaranteed.", want, have);
+                              "What waits in the queue already (%s) and this request (%s) together are larger than the "
+                              "node, which offers %s. Try again later, or as --guaranteed.",
+                              format_amount(m, &claims.waiting, held, sizeof held), want, have);
     if (reason == NM_REASON_QUEUE_FULL)
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
                               "The queue holds %u opportunistic containers already, its maximum "
@@ -274,18 +282,12 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason,
                               request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
                               "The request (%s) is larger than the node, which offers %s.", want,
                               have);
-    for (size_t i = 0; i < m->n_live; i++)
-        if (m->views[i]->type == NM_GUARANTEED) {
-            guaranteed_memory += m->views[i]->request.memory_bytes;
-            guaranteed_cpu += m->views[i]->cpu_is_share ? 0 : m->views[i]->request.cpu_millicores;
-        }
     return nm_problem_set(
         p, NM_AGENT_E_TOO_LARGE,
-        guaranteed_memory + request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
-        "Guaranteed containers hold %s and %.2f CPUs of the node's %s; %s more would be a promise "
-        "that can't be kept. "
+        claims.guaranteed.memory_bytes + request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
+        "Guaranteed containers hold %s of the node's %s; %s more would be a promise that can't be kept. "
         "Try again when some have ended, or as --opportunistic.",
-        nm_format_size(guaranteed_memory, a, sizeof a), (double)guaranteed_cpu / 1000, have, want);
+        format_amount(m, &claims.guaranteed, held, sizeof held), have, want);
 }
 
 /* ---- make ------------------------------------------------------------------ */
@@ -404,7 +406,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     reason = nm_policy_check_request(&m->settings, m->views, m->n_live, s->type, &request, s->cpu_is_share, NULL);
     if (reason != NM_REASON_NONE) {
         nm_record_refusal(m, s, &request, reason);
-        return nm_submit_refuse(m, reason, &request, ret_problem);
+        return nm_submit_refuse(m, reason, &request, NULL, ret_problem);
     }
     r = make_container(m, who, s, &user, &request, vcores_milli, &c);
     if (r == 0)

@@ -255,7 +255,7 @@ static int open_samplers(struct nm_manager *m, char **ret_message)
         return nm_fail(ret_message, r, "the node's figures in %s can't be read: %s", m->node_proc_root, strerror(-r));
     if (nm_link_sampler_new(m->config->uplink_speed_mbit, &m->link_sampler) < 0)
         nm_info("network links can't be read; ignoring");
-    r = nm_history_new(m->config->history_usec, m->config->period_usec, &m->history);
+    r = nm_history_new(m->config->history_usec, &m->history);
     if (r >= 0)
         r = nm_policy_new(&m->policy);
     if (r >= 0)

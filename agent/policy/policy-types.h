@@ -270,7 +270,9 @@ struct nm_policy_action {
 #define NM_NO_SQUEEZE UINT64_MAX
 
 struct nm_policy_verdict {
-    struct nm_resources used;        /* U */
+    struct nm_resources used;        /* U: what is measured of containers, ... */
+    struct nm_resources measured;    /* ... of which this is that, ... */
+    struct nm_resources others;      /* ... and this in use by the rest of the node; what is left is reserved */
     struct nm_resources sum;         /* sum of the estimates alone */
     struct nm_resources in_use;      /* really in use: no reservations, no CPU of paused
                                         containers */

@@ -217,6 +217,8 @@ static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOUR
     if (v->state == NM_PAUSED)
         in_use.cpu_millicores = 0;
     add_resources(r->in_use, &in_use);
+    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
+        r->measured[k] = nm_add_u64(r->measured[k], NM_MIN(nm_resources_get(&in_use, k), nm_resources_get(estimate, k)));
     survey_pending(r, v, estimate);
     if (v->type == NM_OPPORTUNISTIC && v->state != NM_PAUSED && v->state != NM_KILLING) {
         r->n_opportunistic_active++;
@@ -315,6 +317,9 @@ static void publish(struct nm_round *r)
 
     v->in_use = (struct nm_resources){r->in_use[NM_MEMORY], r->in_use[NM_CPU]};
     v->used = (struct nm_resources){r->used[NM_MEMORY], r->used[NM_CPU]};
+    v->measured = (struct nm_resources){r->measured[NM_MEMORY], r->measured[NM_CPU]};
+    if (r->s->over_allocation)
+        v->others = (struct nm_resources){r->p->system[NM_MEMORY], r->p->system[NM_CPU]};
     v->allocated_guaranteed = (struct nm_resources){r->allocated[NM_GUARANTEED][NM_MEMORY],
                                                     r->allocated[NM_GUARANTEED][NM_CPU]};
     v->allocated_opportunistic = (struct nm_resources){r->allocated[NM_OPPORTUNISTIC][NM_MEMORY],
@@ -366,16 +371,46 @@ enum nm_reason nm_policy_hold_reason(const struct nm_policy_verdict *verdict,
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* `waiting`: what those ask for that wait already, guaranteed ones as well; `queued`: how many of them are not. */
-static bool queue_has_room(const struct nm_policy_settings *s, const uint64_t waiting[NM_RESOURCE_COUNT],
-                           uint32_t queued, const struct nm_resources *request)
+static void add_to(struct nm_resources *sum, uint64_t memory_bytes, uint64_t cpu_millicores)
 {
-    uint64_t sum[NM_RESOURCE_COUNT] = {waiting[NM_MEMORY], waiting[NM_CPU]};
+    sum->memory_bytes = nm_add_u64(sum->memory_bytes, memory_bytes);
+    sum->cpu_millicores = nm_add_u64(sum->cpu_millicores, cpu_millicores);
+}
+
+void nm_policy_get_claims(struct nm_view *const *views, size_t n_views, const struct nm_view *self,
+                          struct nm_policy_claims *ret)
+{
+    *ret = (struct nm_policy_claims){0};
+    assert(views || n_views == 0);
+    for (size_t i = 0; i < n_views; i++) {
+        const struct nm_view *v = views[i];
+
+        if (v == self || v->state >= NM_KILLING)
+            continue;
+        if (v->type == NM_GUARANTEED)
+            add_to(&ret->guaranteed, nm_view_promise(v, NM_MEMORY), nm_view_promise(v, NM_CPU));
+        else if (nm_view_is_waiting(v))
+            ret->queued++;
+        if (nm_view_is_waiting(v))
+            add_to(&ret->waiting, v->request.memory_bytes, v->request.cpu_millicores);
+    }
+}
+
+static bool is_larger(const struct nm_resources *what, const struct nm_resources *capacity, bool reserves_cpu)
+{
+    return what->memory_bytes > capacity->memory_bytes ||
+           (reserves_cpu && what->cpu_millicores > capacity->cpu_millicores);
+}
+
+static bool queue_has_room(const struct nm_policy_settings *s, const struct nm_policy_claims *claims,
+                           const struct nm_resources *request)
+{
+    struct nm_resources sum = claims->waiting;
 
     if (s->queue_policy == NM_QUEUE_BY_LENGTH)
-        return queued < s->queue_max_length;
-    add_resources(sum, request);
-    return sum[NM_MEMORY] <= s->capacity.memory_bytes && sum[NM_CPU] <= s->capacity.cpu_millicores;
+        return claims->queued < s->queue_max_length;
+    add_to(&sum, request->memory_bytes, request->cpu_millicores);
+    return !is_larger(&sum, &s->capacity, true);
 }
 
 enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
@@ -385,36 +420,18 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
                                        const struct nm_view *self)
 {
     const bool reserves_cpu = type != NM_GUARANTEED || !cpu_is_share;
-    uint64_t guaranteed[NM_RESOURCE_COUNT] = {0}, waiting[NM_RESOURCE_COUNT] = {0};
-    uint32_t queued = 0;
+    struct nm_policy_claims claims;
 
-    assert(s && request && (views || n_views == 0));
-    if (request->memory_bytes > s->capacity.memory_bytes ||
-        (reserves_cpu && request->cpu_millicores > s->capacity.cpu_millicores))
+    assert(s && request);
+    if (is_larger(request, &s->capacity, reserves_cpu))
         return NM_REASON_LARGER_THAN_NODE;
-    for (size_t i = 0; i < n_views; i++) {
-        const struct nm_view *v = views[i];
-
-        if (v == self || v->state >= NM_KILLING)
-            continue;
-        if (v->type == NM_GUARANTEED)
-            add_promise(guaranteed, v);
-        else if (nm_view_is_waiting(v))
-            queued++;
-        if (nm_view_is_waiting(v))
-            add_resources(waiting, &v->request);
-    }
+    nm_policy_get_claims(views, n_views, self, &claims);
     if (type == NM_GUARANTEED) {
-        add_resources(guaranteed, request);
-        return guaranteed[NM_MEMORY] > s->capacity.memory_bytes ||
-                       (reserves_cpu && guaranteed[NM_CPU] > s->capacity.cpu_millicores)
-                   ? NM_REASON_GUARANTEED_FULL
-                   : NM_REASON_NONE;
+        add_to(&claims.guaranteed, request->memory_bytes, request->cpu_millicores);
+        return is_larger(&claims.guaranteed, &s->capacity, reserves_cpu) ? NM_REASON_GUARANTEED_FULL : NM_REASON_NONE;
     }
     /* Only a new container, or one that is demoted while it waits, takes a place in the queue. */
-    if (self && !nm_view_is_waiting(self))
+    if (self && (!nm_view_is_waiting(self) || self->type == NM_OPPORTUNISTIC))
         return NM_REASON_NONE;
-    if (self && self->type == NM_OPPORTUNISTIC)
-        return NM_REASON_NONE;
-    return queue_has_room(s, waiting, queued, request) ? NM_REASON_NONE : NM_REASON_QUEUE_FULL;
+    return queue_has_room(s, &claims, request) ? NM_REASON_NONE : NM_REASON_QUEUE_FULL;
 }

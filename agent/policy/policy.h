@@ -111,6 +111,15 @@ void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s,
 enum nm_reason nm_policy_hold_reason(const struct nm_policy_verdict *verdict,
                                      const struct nm_view *v);
 
+/* What a new request is held against: what guaranteed containers are promised, and what those that wait ask for, of
+ * which so many are opportunistic. Dying ones don't count, nor does `self`. */
+struct nm_policy_claims {
+    struct nm_resources guaranteed, waiting;
+    uint32_t queued;
+};
+void nm_policy_get_claims(struct nm_view *const *views, size_t n_views, const struct nm_view *self,
+                          struct nm_policy_claims *ret);
+
 /* May this request be taken at all? NM_REASON_NONE, or why it is refused (LARGER_THAN_NODE,
  * GUARANTEED_FULL, QUEUE_FULL). Dying guaranteed containers don't count: the new one waits for
  * them. Those that are being prepared do, and opportunistic ones have their place in the queue.

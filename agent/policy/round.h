@@ -151,6 +151,7 @@ struct nm_round {
     uint64_t used[NM_RESOURCE_COUNT];    /* U; grows with admissions and resumes */
     uint64_t claimed[NM_RESOURCE_COUNT]; /* by guaranteed containers that wait for room */
     uint64_t in_use[NM_RESOURCE_COUNT];
+    uint64_t measured[NM_RESOURCE_COUNT]; /* the part of U that was */
     uint64_t
         pending_measured[NM_RESOURCE_COUNT]; /* will come back from victims, by what was measured */
     uint64_t pending_estimate[NM_RESOURCE_COUNT]; /* the same, as U counts it */

@@ -38,5 +38,6 @@ int nm_handle_close_breaker(struct nm_call *call);
 int nm_handle_reload(struct nm_call *call);
 int nm_handle_version(struct nm_call *call);
 int nm_handle_openapi(struct nm_call *call);
+int nm_handle_healthz(struct nm_call *call);
 int nm_handle_metrics(struct nm_call *call);
 int nm_handle_page(struct nm_call *call);

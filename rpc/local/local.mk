@@ -2,6 +2,8 @@
 noinst_LTLIBRARIES += libnm-messages.la libnm-local.la
 libnm_messages_la_SOURCES = \
 	%D%/messages.c %D%/messages.h \
+	%D%/json-make.c %D%/json-make.h \
+	%D%/messages-record.c \
 	%D%/json-scan.c %D%/json-scan.h \
 	%D%/messages-base.c \
 	%D%/requests.c

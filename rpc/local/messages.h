@@ -109,6 +109,10 @@ const char *nm_messages_event_kind_name(enum nm_event_kind k); /* "state", "deci
 /* Copies text to be shown: shortened with "..." to fit, and without control characters. size is at
  * least 5. */
 void nm_messages_shorten(char *to, size_t size, const char *from);
+/* CPU twice: as it is asked for, and what that comes to in CPUs, which is what use is measured in. */
+json_t *nm_messages_amount(const struct nm_resources *r, uint64_t vcores_milli);
+json_t *nm_messages_resources(const struct nm_resources *r);
+json_t *nm_messages_fractions(const struct nm_fractions *f);
 /* A JSON string of any bytes. */
 json_t *nm_messages_string(const char *s);
 /* Thousandths of a vcore as a number of vcores: 2, 0.5. */

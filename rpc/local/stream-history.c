@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The history, a few points at a time: with the shortest period there are six thousand, and all of
- * them at once would be a tree of 17 MiB and hold up everybody else for 170 ms. The position is a
- * time, so that nothing is sent twice when points fall out of the ring meanwhile.
+ * The history, a few points at a time: there are six hundred, and all of them at once would be a tree of
+ * megabytes and hold up everybody else for tens of milliseconds. The position is a time, so that nothing is sent twice when points fall out of the ring meanwhile.
  */
 
 #include <errno.h>
@@ -42,13 +41,13 @@ static int write_points(struct nm_stream *s, FILE *f)
 
 static int refill(struct nm_stream *s, FILE *f)
 {
-    uint64_t period_usec = nm_manager_config(s->call->manager)->period_usec;
     int r;
 
     if (s->ended)
         return -ENODATA;
     if (!s->begun)
-        (void)fprintf(f, "{\"period_usec\":%" PRIu64 ",\"points\":[", period_usec);
+        (void)fprintf(f, "{\"step_usec\":%" PRIu64 ",\"points\":[",
+                      nm_history_step_usec(nm_manager_history(s->call->manager)));
     s->begun = true;
     r = write_points(s, f);
     if (s->ended)

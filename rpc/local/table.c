@@ -12,6 +12,7 @@
  * lists the query parameters. */
 const struct nm_route nm_routes[] = {
     {"GET", "/", NM_ROUTE_TCP, "", nm_handle_page},
+    {"GET", "/healthz", NM_ROUTE_TCP, "", nm_handle_healthz},
     {"GET", "/metrics", NM_ROUTE_TCP, "", nm_handle_metrics},
     {"GET", "/v1/version", NM_ROUTE_TCP, "", nm_handle_version},
     {"GET", "/v1/openapi.json", NM_ROUTE_TCP, "", nm_handle_openapi},

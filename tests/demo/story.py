@@ -162,7 +162,7 @@ class Picture:
     def note(self, tick, containers):
         """One more cell in every lane."""
         for c in containers:
-            lane = self.lanes.setdefault(c["id"], [c["name"], c["execution_type"][0], " " * tick, False])
+            lane = self.lanes.setdefault(c["id"], [c["name"] or "", c["execution_type"][0], " " * tick, False])
             if lane[3]:
                 continue
             symbol = SYMBOL.get(c["state"], "?")
@@ -316,7 +316,7 @@ def run_once(build, over_allocation, seconds, picture):
             batch.look(containers, say)
             tell_changes(containers, before, say)
             # Measured, not what the policy reckons with: in the plain run that is the sum of what was asked for.
-            result["cpu"].append(sum(c["cpu_millicores"] or 0 for c in containers) / 1000 / os.cpu_count())
+            result["cpu"].append(sum(c["cpu_used_millicores"] or 0 for c in containers) / 1000 / os.cpu_count())
             result["memory"].append(sum(c["memory_used_bytes"] or 0 for c in containers) / MIB / capacity)
             picture.note(tick, containers)
             picture.draw(title, now, seconds, status, phase_of(now, seconds))
@@ -359,7 +359,7 @@ def finish(node, batch, services, result, start):
     result["failed"] = batch.failed
     result["retries"] = batch.retries
     result["preemptions"] = status["preemptions"]
-    result["wasted"] = sum(c.get("cpu_usage_usec") or 0 for c in containers.values()
+    result["wasted"] = sum(c.get("cpu_time_usec") or 0 for c in containers.values()
                            if c["exit_reason"] in ("preempted", "pause-deadline", "oom-killed")) / 1e6
     result["waited"] = max((containers[i]["started_usec"] - containers[i]["submitted_usec"]) / 1e3 for i in services.values())
     text = node.nmctl("logs", services["web"], check=False).stdout

@@ -175,7 +175,7 @@ class Picture:
         room, widest = max(1, rows - len(lines) - 3), max(1, min(30, columns - 69))
         for c in running[:room]:
             tint = "\033[34m" if c["execution_type"] == "GUARANTEED" else "\033[33m" if c["state"] == "PAUSED" else "\033[32m"
-            bar = SYMBOL.get(c["state"], "█") * max(1, min(widest, round(c.get("cpu_millicores") or 0) // 50 + 1))
+            bar = SYMBOL.get(c["state"], "█") * max(1, min(widest, round(c.get("cpu_used_millicores") or 0) // 50 + 1))
             lines.append(f"  {c['id']}  {c['execution_type'].lower():<14}{c['state']:<11}{tint}{bar}\033[0m")
         if len(running) > room:
             lines.append(f"  and {len(running) - room} more")

@@ -79,14 +79,16 @@ try nmctl status
 like "the text says the state" "$out" 'running, direct backend'
 like "the text says what is not enforced" "$out" 'memory limits: not enforced, this cgroup2 mount'
 like "the text says utilization" "$out" 'memory .* 18 % +180 MiB of 1000 MiB'
-like "the text says CPU in vcores" "$out" 'CPU .* 75 % +1\.50 of 2\.00 vcores'
+like "the text says CPU that is used in cores" "$out" 'CPU .* 75 % +1\.50 of 2\.00 cores'
+like "and what is asked for in vcores" "$out" 'allocated .* of 2\.00 vcores'
+like "and what use is made of" "$out" 'used by containers, .*used by others'
 like "the text marks the thresholds" "$out" 'α.*β'
 like "the text says the queue" "$out" '2 of 10'
 node_cpu 0
 
 # ---- list ----
 row='{"id":"string","name":"string","app":"string","execution_type":"string","state":"string",
- "memory_bytes":0,"vcores":0,"memory_used_bytes":0,"cpu_millicores":0,"peak_memory_bytes":0,
+ "memory_bytes":0,"vcores":0,"memory_used_bytes":0,"cpu_used_millicores":0,"memory_peak_bytes":0,
  "pid":"number|null","submitted_usec":0,"started_usec":"number|null","finished_usec":"number|null",
  "exit_code":"number|null","exit_reason":"string|null"}'
 l=$(nmctl list --json)
@@ -99,17 +101,17 @@ is "a running one: values" "$(jq -c '.[0] | [.execution_type, .state, .app, .mem
     .pid > 0, .started_usec >= .submitted_usec, .finished_usec, .exit_code, .exit_reason]' <<<"$l")" \
     "[\"GUARANTEED\",\"RUNNING\",\"shop\",$((300 << 20)),1.5,true,true,null,null,null]"
 is "a queued one: values" "$(jq -c '.[1] | [.execution_type, .state, .memory_used_bytes,
-    .cpu_millicores, .pid, .started_usec, .queue_position, .hold]' <<<"$l")" \
+    .cpu_used_millicores, .pid, .started_usec, .queue_position, .hold]' <<<"$l")" \
     '["OPPORTUNISTIC","SCHEDULED",0,0,null,null,1,"would-exceed-beta"]'
 is "one behind it" "$(jq -c '.[2] | [.state, .queue_position, .hold]' <<<"$l")" \
     '["SCHEDULED",2,"behind-others"]'
 now=$(date +%s%6N)
 is "times are of this day, in microseconds" \
     "$(jq ".[0].submitted_usec | . < $now and . > $now - 60000000" <<<"$l")" true
-at_least "the peak is at least the use" "$(jq '.[0] | .peak_memory_bytes - .memory_used_bytes' <<<"$l")" 0
+at_least "the peak is at least the use" "$(jq '.[0] | .memory_peak_bytes - .memory_used_bytes' <<<"$l")" 0
 try nmctl list
 like "the text has a line each" "$out" 'busy +guaranteed +RUNNING'
-like "with the queued ones" "$out" 'waits +opportunistic +SCHEDULED'
+like "with the queued ones" "$out" 'waits +opportunistic +QUEUED'
 try nmctl list --json --socket "$NMD_SOCKET"
 is "--socket does what NMD_SOCKET does" "$(jq length <<<"$out")" 3
 socket=$NMD_SOCKET
@@ -136,7 +138,7 @@ try nmctl show busy
 like "show: text" "$out" 'memory +10[0-9.]+ MiB of 300 MiB'
 is "show --json is the list's object" "$(nmctl show --json busy | jq -c '[.name, .app]')" '["busy","shop"]'
 try nmctl events
-like "events: states" "$out" 'busy\)  SCHEDULED -> RUNNING'
+like "events: states" "$out" 'busy\)  QUEUED -> RUNNING'
 is "events --json: an object a line, numbered" "$(nmctl events --json | jq -s 'map(.number) | . == sort and length > 5')" true
 last=$(nmctl events --json | tail -n 1 | jq .number)
 nmctl events -f --after "$last" >"$dir/events" &
@@ -150,6 +152,9 @@ at_least "explain: of all" "$(nmctl explain --json --last 20 | jq length)" 3
 is "top --json" "$(nmctl top --json | jq -r 'type')" array
 is "config --json has the value in force" \
     "$(nmctl config --json | jq -r '.[] | select(.section == "node" and .key == "memory") | .value')" 1000M
+is "config --json with a word: what has it in its name" \
+    "$(nmctl config --json warmup | jq -r 'map(.key) | sort | join(" ")')" "warmup warmup-samples"
+is "config --json --changed: only what differs" "$(nmctl config --json --changed | jq 'map(.is_default) | any')" false
 like "config --changed: only what differs" "$(nmctl config --changed)" 'node\.memory +1000M'
 is "version --json" "$(nmctl version --json | jq -r .version)" "$(nmctl version | awk '$1 == "nmd" { print $2 }')"
 

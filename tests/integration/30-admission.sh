@@ -97,7 +97,14 @@ like "with the numbers" "$err" 'queue.*10'
 api POST /v1/containers '{"command":["true"],'"$me"',"execution_type":"OPPORTUNISTIC","memory_bytes":20000000}'
 is "HTTP says 429" "$api_status $(jq -r .error.code <<<"$api_body")" "429 queue-full"
 is "and left no trace" "$(status_of '"\(.queue.length) \(.containers.queued)"')" "10 10"
-like "refusals are recorded" "$(nmctl explain --last 3)" 'the queue is full: 10 opportunistic containers wait, and 10 may'
+like "refusals are recorded" "$(nmctl explain --last 3)" 'the queue is full: 10 opportunistic containers are queued, and 10 may be'
+is "as one line, with a count" "$(nmctl explain --json --last 10 | jq -c '[.[] | select(.kind == "refuse") | .count]')" "[2]"
+record=$(nmctl explain --json --last 10 | jq 'map(select(.kind == "refuse"))[0].number')
+for i in 1 2 3; do nmctl run --detach --name "more$i" --opportunistic -m 50M -- true 2>/dev/null; done
+is "which grows, and keeps its number" "$(nmctl explain --json --last 10 |
+    jq -c '[.[] | select(.kind == "refuse") | [.number, .count, .container_name]]')" "[[$record,5,\"more3\"]]"
+like "in words" "$(nmctl explain --last 10)" 'refused 5 requests, the last one more3|Refused 5 requests, the last one more3'
+at_least "and events tell of the first alone" 1 "$(nmctl events --json | jq -s 'map(select(.decision_kind == "refuse")) | length')"
 submit first -m 40M -c 0.1 -- sleep 300
 check "a guaranteed one starts before all that wait" wait_until 5 in_state first RUNNING
 is "which go on waiting" "$(status_of .queue.length)" 10
@@ -119,13 +126,15 @@ refused() { # NAME HTTP CODE WORDS MEMBERS
 }
 refused "a guaranteed one larger than the node" 422 too-large '1001 MiB.*1000 MiB' \
     "\"memory_bytes\":$((1001 << 20))"
-refused "an opportunistic one larger than the node" 422 too-large '2\.50 CPUs.*2\.00 CPUs' \
+refused "an opportunistic one larger than the node" 422 too-large '2\.50 vcores.*2\.00 vcores' \
     '"execution_type":"OPPORTUNISTIC","vcores":2.5'
 submit g1 -m 700M -c 0.5 -- sleep 300
 refused "guaranteed memory that is promised already" 422 too-large '700 MiB.*1000 MiB.*301 MiB' \
     "\"memory_bytes\":$((301 << 20)),\"vcores\":0.5"
-refused "guaranteed CPU that is promised already" 422 too-large '0\.50 CPUs.*2\.00 CPUs.*1\.60 CPUs' \
+refused "guaranteed CPU that is promised already" 422 too-large '0\.50 vcores.*2\.00 vcores.*1\.60 vcores' \
     "\"memory_bytes\":$((100 << 20)),\"vcores\":1.6"
+like "the record has the same, before any round has looked" "$(nmctl explain --last 1)" \
+    'guaranteed containers already hold 0\.5 of 2 vcores, and it asks for 1\.6 vcores'
 submit g2 -m 300M -c 1.5 -- sleep 300
 check "what just fits is accepted" wait_until 5 in_state g2 RUNNING
 submit o1 --opportunistic -m 999M -c 2 -- sleep 300

@@ -38,7 +38,7 @@ is "three opportunistic ones beside a guaranteed that uses little" "$(states o1 
 grow g1
 check "memory over beta: the latest-started is killed" wait_until 20 in_state o3 COMPLETED
 is "as preempted" "$(field_of o3 '"\(.exit_reason) \(.exit_code)"')" "preempted 137"
-is "for what, and by which decision" "$(field_of o3 '"\(.exit_cause) \(.exit_decision)"')" \
+is "for what, and by which decision" "$(field_of o3 '"\(.exit_cause) \(.exit_decision_number)"')" \
     "$(decision_of o3 kill .reason) $(decision_of o3 kill .number)"
 check "the guaranteed one grows on" wait_until 20 uses g1 600
 samples 20
@@ -66,7 +66,7 @@ submit g1 -m 500M -c 0.1 -- sleep 300
 check "a guaranteed one starts where it didn't fit" wait_until 20 in_state g1 RUNNING
 check "the latest-started made room for it" wait_until 5 in_state o2 COMPLETED
 is "and only that" "$(state_of o1)" RUNNING
-is "on its behalf" "$(decision_of o2 kill '"\(.reason) \(.on_behalf_of)"')" "room-for-guaranteed $id"
+is "on its behalf" "$(decision_of o2 kill '"\(.reason) \(.on_behalf_of_id)"')" "room-for-guaranteed $id"
 # Its cgroup was empty by then; that it has finished is written down in the next turn.
 is "before it started" "$(jq -n "$(field_of g1 .started_usec) >= $(field_of o2 .finished_usec) - 50000")" true
 kill_all
@@ -83,9 +83,9 @@ is "the kernel says frozen" "$(frozen o3 && echo yes)" yes
 at_least "after samples in a row" "$(decision_of o3 pause .consecutive_samples)" 4
 is "the record says why" "$(decision_of o3 pause '"\(.reason) \(.resource)"')" "cpu-over-beta cpu"
 like "it has a deadline" "$(field_of o3 .pause_deadline_usec)" '^[0-9]+$'
-before=$(field_of o3 .cpu_usage_usec)
+before=$(field_of o3 .cpu_time_usec)
 samples 4
-is "it burns nothing" "$(field_of o3 '"\(.cpu_usage_usec) \(.cpu_millicores)"')" "$before 0"
+is "it burns nothing" "$(field_of o3 '"\(.cpu_time_usec) \(.cpu_used_millicores)"')" "$before 0"
 check "and it holds its memory" uses o3 5
 check "still over: the next one is paused after it has settled" wait_until 20 paused o2
 node_cpu 0

@@ -23,7 +23,7 @@ submit large --opportunistic -m 800M -c 0.1 -- sleep 300
 check "too large for now: it waits" wait_until 10 hold_is large would-exceed-beta
 hog small --opportunistic -m 300M -c 0.1 -- 270
 check "a smaller one passes it" wait_until 10 in_state small RUNNING
-is "and its record says whom" "$(decision_of small admit .on_behalf_of)" "$(field_of large .id)"
+is "and its record says whom" "$(decision_of small admit .on_behalf_of_id)" "$(field_of large .id)"
 like "in words, too" "$(nmctl explain small)" "it passes $(field_of large .id), which is before it in the queue"
 is "the large one still waits" "$(state_of large)" SCHEDULED
 wait_until 20 settled small
@@ -43,7 +43,7 @@ diag "started after $took ms of 8000"
 at_least "not before those that passed it had their time" "$took" 7500
 at_least "and soon after it" $((13000 - took)) 0
 check "for it the one that had passed is killed" wait_until 10 in_state small COMPLETED
-is "as its record says" "$(decision_of small kill '"\(.reason) \(.on_behalf_of)"')" "room-for-head $(field_of large .id)"
+is "as its record says" "$(decision_of small kill '"\(.reason) \(.on_behalf_of_id)"')" "room-for-head $(field_of large .id)"
 like "and explain" "$(nmctl explain small)" 'it had passed .* first in the queue, and has now kept it waiting'
 check "those behind follow" wait_until 20 in_state later RUNNING
 

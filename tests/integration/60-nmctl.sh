@@ -171,7 +171,7 @@ like "explain" "$(nmctl explain web)" "decision [0-9]+, "
 like "explain --last" "$(nmctl explain --last 1)" "decision"
 like "events" "$(nmctl events web)" "PAUSING -> PAUSED"
 is "events --json are the container's alone" \
-    "$(nmctl events --json web | jq -r .container | sort -u)" "$web"
+    "$(nmctl events --json web | jq -r .container_id | sort -u)" "$web"
 like "config" "$(nmctl config max-length)" "^queue.max-length +3 +10"
 like "config --changed" "$(nmctl config --changed)" "node.vcores +4"
 check "config --reload" nmctl config --reload
@@ -184,7 +184,7 @@ is "ended ones, too, where they are asked for" \
     "$(nmctl list --state completed --json | jq -r '[.[].state] | unique | join(" ")')" COMPLETED
 all=$(nmctl events --json | jq -s length)
 is "events --last" "$(nmctl events --json --last 3 | jq -r .number)" "$(nmctl events --json | jq -r .number | tail -n 3)"
-is "of a container alone" "$(nmctl events --json --last 2 web | jq -r .container)" "$web"$'\n'"$web"
+is "of a container alone" "$(nmctl events --json --last 2 web | jq -r .container_id)" "$web"$'\n'"$web"
 is "and all of them, if there are fewer" "$(nmctl events --json --last 10000 | jq -s length)" "$all"
 is "events --since" "$(nmctl events --since 1us) $(nmctl events --json --since 1h | jq -s length)" " $all"
 "$NMCTL" events --follow --json --last 1 >"$out" &
@@ -214,7 +214,7 @@ wait_until 10 named_in_state fill RUNNING
 nmctl run --opportunistic --name patient -m 1000M -- true >"$out" 2>"$err" &
 pid=$!
 check "a queued run says where and why" wait_until 10 said "queued at position 1: "
-like "list shows the position" "$(nmctl list)" "patient +opportunistic +SCHEDULED #1"
+like "list shows the position" "$(nmctl list)" "patient +opportunistic +QUEUED #1"
 like "show says why" "$(nmctl show patient)" "^waits +."
 nmctl kill patient >/dev/null
 status=0; wait "$pid" || status=$?

@@ -37,7 +37,7 @@ is "wait answers with the end" "$(ask "/v1/containers/$id/wait" | jq -c '[.state
     '["COMPLETED",3]'
 is "stdout" "$(ask "/v1/containers/$id/logs")" "out"
 is "stderr" "$(ask "/v1/containers/curl/logs?stream=stderr")" "err"
-like "events tell of it" "$(ask /v1/events)" "\"container\":\"$id\".*\"to\":\"COMPLETED\""
+like "events tell of it" "$(ask /v1/events)" "\"container_id\":\"$id\".*\"to\":\"COMPLETED\""
 is "an event's line is a JSON object" "$(ask /v1/events | jq -s 'all(type == "object")')" true
 is "an unknown member is named" "$(ask /v1/containers --json '{"command":["true"],"memry":1}' |
     jq -r .error.value)" memry

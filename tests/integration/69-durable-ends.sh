@@ -59,7 +59,7 @@ check "and is not killed at once" kill -0 "$killed"
 check "whose time was up while nmd was away is killed" wait_until 5 ended_as early "137 killed"
 check "whose pause was, too, and with that reason" wait_until 5 ended_as paused-early "137 pause-deadline"
 at_least "its deadline had come" "$(field_of paused-early .finished_usec)" "$early_deadline"
-at_least "nmd had looked at the node before" "$(decision_of paused-early kill '.used.memory_bytes')" $((123 << 20))
+at_least "nmd had looked at the node before" "$(decision_of paused-early kill '.used_or_reserved.memory_bytes')" $((123 << 20))
 is "who is paused for longer stays so" "$(state_of paused-late) $(pid_of paused-late)" "PAUSED $stays"
 is "until when it was" "$((($(field_of paused-late .pause_deadline_usec) - deadline) / 50000))" 0
 check "in the end the time of the other is up" wait_until 10 ended_as late "137 killed"

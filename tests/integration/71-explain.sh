@@ -33,16 +33,17 @@ says() { # NAME CONTAINER REGEX...: all of them, in one explanation
 hog big -m 700M -c 0.2 -- 100 660
 wait_until 20 uses big 100
 says "admit, guaranteed" big 'Admitted .*\(big\)' 'guaranteed and its request fits' \
-    'memory 0 % in use, 70 % with its request' 'asks for 700 MiB and 0\.2 cores' 'It took .* ms'
+    'memory at 0 %, 70 % with its request' 'asks for 700 MiB and 0\.2 vcores' 'It took .* ms'
 hog o1 --opportunistic -m 200M -c 0.3 -- 150 --spin
 wait_until 20 uses o1 150
-says "admit, by allocation" o1 'can hold all requests together \(900 MiB of 1000 MiB, 0\.5 of 2 cores'
+says "admit, by allocation" o1 'can hold all requests together \(900 MiB of 1000 MiB, 0\.5 of 2 vcores'
 wait_until 10 settled big o1
 hog o2 --opportunistic -m 300M -c 0.3 -- 150 --spin
 wait_until 20 uses o2 150
 wait_until 20 burns o2 100
 says "admit, by over-allocation" o2 'others use less than they asked for' \
-    'thresholds of 95 % and 95 %' '900 MiB allocated, of 1000 MiB'
+    'thresholds of 95 % and 95 %' '900 MiB of 1000 MiB allocated' \
+    'Memory: [0-9]+ MiB used by containers, [0-9.]+ [KM]?i?B reserved while they warm up, [0-9.]+ [KM]?i?B used by others'
 wait_until 10 settled o2
 
 # ---- queue, refuse ----
@@ -51,13 +52,13 @@ check "one waits" wait_until 5 hold_is q would-exceed-beta
 says "queue" q 'Queued .*\(q\)' 'memory is at [0-9.]+ % of capacity' 'with the 600 MiB that it asks for' \
     'over the limit of 95 %' 'Queue: 1 of at most 1' 'What you can do'
 try nmctl run --detach --opportunistic --name r -m 100M -- true
-like "refuse" "$(nmctl explain --last 2)" 'queue is full: 1 opportunistic containers wait, and 1 may'
+like "refuse" "$(nmctl explain --last 2)" 'queue is full: 1 opportunistic containers are queued, and 1 may be'
 nmctl kill --now --wait q >/dev/null
 
 # ---- pause, resume ----
 node_cpu 1950
 wait_until 20 in_state o2 PAUSED
-says "pause" o2 'Paus(ed|ing) .*\(o2\)' 'CPU was at 97\.[0-9] % of capacity \(1\.9[0-9]? of 2 cores\)' \
+says "pause" o2 'Paus(ed|ing) .*\(o2\)' 'CPU was at 97\.[0-9] % of capacity \(1\.9[0-9]? of 2 cores: [0-9.]+ cores used by containers, [0-9.]+ cores used by others on the node\)' \
     'over the preemption threshold of 95 %' '[0-9]+ samples in a row' \
     'Considered, the latest-started first' '1\. container_[0-9_]+ \(o2\).*chosen: this one' \
     '2\. container_[0-9_]+ \(o1\).*spared, the others are enough' 'Expected back: 0\.[0-9]+ cores' 'goes on by itself'
@@ -70,18 +71,19 @@ says "resume" o2 'Resum(ed|ing) .*\(o2\)' 'CPU is down to [0-9.]+ % of capacity'
 # ---- kill ----
 grow big
 wait_until 20 in_state o2 COMPLETED
-before=$(field_of o2 .peak_memory_bytes)
+before=$(field_of o2 .memory_peak_bytes)
 says "kill" o2 'Killed .*\(o2\)' 'memory was at 9[0-9.]+ % of capacity \(9[0-9.]+ MiB of 1000 MiB\)|of capacity \(1.0 GiB of 1000 MiB\)' \
     'over the preemption threshold of 95 %' '\(o1\): .* MiB.*spared, the others are enough' \
     'Expected back: 1[5-9][0-9](\.[0-9]+)? MiB' 'really regained: 1[5-9][0-9](\.[0-9]+)? MiB' 'submit it again'
 is "in JSON: the same numbers" "$(decision_of o2 kill "(.regained.memory_bytes > 150 * 1048576) and
-    (.predicted.memory_bytes <= $before) and .n_candidates_total == 2 and .used.memory_bytes > 950 * 1048576")" true
+    (.predicted.memory_bytes <= $before) and .n_candidates_total == 2 and .used_or_reserved.memory_bytes > 950 * 1048576")" true
 is "and the phases in order" "$(decision_of o2 kill '.cause_usec <= .decided_usec and
     .decided_usec <= .acted_usec and .acted_usec <= .effective_usec')" true
 
 # ---- by people ----
 nmctl pause o1 >/dev/null
 says "pause by hand" o1 'root asked for it' 'nmctl resume'
+like "which brings CPU back, and no memory" "$(nmctl explain o1 | grep 'Expected back')" 'Expected back: [0-9.]+ cores;'
 nmctl promote o1 >/dev/null
 says "promotion" o1 'Promoted .*\(o1\)'
 nmctl update -m 220M o1 >/dev/null
@@ -98,7 +100,7 @@ wait_until 10 settled o3
 submit vip -m 250M -c 0.1 -- sleep 300
 wait_until 10 in_state o3 COMPLETED
 says "kill for a guaranteed one" o3 "$id, which is guaranteed, needs room, and memory is short" \
-    '\([0-9.]+ [MG]iB of 1000 MiB in use or set aside\)' 'Expected back: 1[5-9][0-9](\.[0-9]+)? MiB' 'really regained: 1[5-9]'
+    '\([0-9.]+ [MG]iB of 1000 MiB used or reserved: [0-9.]+ MiB used by containers.*\)' 'Expected back: 1[5-9][0-9](\.[0-9]+)? MiB' 'really regained: 1[5-9]'
 # ---- past nmd ----
 submit shot -m 50M -c 0.1 -- sleep 300
 wait_until 10 in_state shot RUNNING

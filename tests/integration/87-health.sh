@@ -41,6 +41,7 @@ check "one that fails without saying ERROR is told of" wait_until 10 logged 'end
 is "and makes nobody ill either" "$(health)" "true "
 script_is 'echo "there is no ERROR here"'
 submit before --opportunistic -m 50M -c 0.1 -- sleep 300
+is "/healthz answers" "$(api GET /healthz; echo "$api_status $api_body")" "200 ok"
 check "a healthy node admits" wait_until 5 in_state before RUNNING
 
 # ---- a line that begins with ERROR ----
@@ -48,6 +49,8 @@ script_is 'echo fine so far' 'echo "ERROR: the array lost two disks"' 'echo more
 check "ERROR makes it unhealthy, in the script's words" wait_until 10 health_is 'false *the array lost two disks*'
 like "nmctl status says so" "$(nmctl status)" 'unhealthy.*
 .*the array lost two disks'
+is "/healthz says so, with the reason" "$(api GET /healthz; echo "$api_status $api_body")" \
+    "503 $(status_of .node.health_reason)"
 is "metrics say so" "$(api GET /metrics; grep '^nm_node_healthy' <<<"$api_body")" "nm_node_healthy 0"
 submit opp --opportunistic -m 50M -c 0.1 -- sleep 300
 submit guar -m 50M -c 0.1 -- sleep 300

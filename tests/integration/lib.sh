@@ -168,10 +168,10 @@ grow() { # NAME: see hog.py
 # ---- what there is to see ---------------------------------------------------------------------------------------
 
 worked() { # NAME MSEC: has had so much CPU time since its start
-    [ "$(field_of "$1" .cpu_usage_usec)" -ge $(($2 * 1000)) ]
+    [ "$(field_of "$1" .cpu_time_usec)" -ge $(($2 * 1000)) ]
 }
 burns() { # NAME MILLICORES
-    [ "$(field_of "$1" .cpu_millicores)" -ge "$2" ]
+    [ "$(field_of "$1" .cpu_used_millicores)" -ge "$2" ]
 }
 
 hold_is() { [ "$(field_of "$1" .hold)" = "$2" ]; } # NAME REASON: for wait_until

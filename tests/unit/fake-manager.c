@@ -33,7 +33,7 @@ struct nm_manager *fake_manager_new(void)
     m->status.settings.queue_max_length = 10;
     m->status.squeeze_millicores = NM_NO_SQUEEZE;
     m->status.sample_period_usec = 3000000;
-    if (nm_history_new(600 * NM_USEC_PER_SEC, 3 * NM_USEC_PER_SEC, &m->history) < 0 ||
+    if (nm_history_new(600 * NM_USEC_PER_SEC, &m->history) < 0 ||
         nm_config_new_defaults(&m->config) < 0)
         abort();
     return m;

@@ -27,7 +27,7 @@ static const char *media_type(const struct nm_client_answer *a, const char *patt
         return "application/octet-stream";
     if (strcmp(pattern, "/v1/events") == 0 && a->status == 200)
         return "application/x-ndjson";
-    return strcmp(pattern, "/metrics") == 0 ? "text/plain"
+    return strcmp(pattern, "/metrics") == 0 || strcmp(pattern, "/healthz") == 0 ? "text/plain"
            : strcmp(pattern, "/") == 0      ? "text/html"
                                             : "application/json";
 }
@@ -84,6 +84,7 @@ static void try(struct state *s, const char *method, const char *pattern, const 
 static void check_node(struct state *s)
 {
     try(s, "GET", "/", "", NULL, 200);
+    try(s, "GET", "/healthz", "", NULL, 200);
     try(s, "GET", "/metrics", "", NULL, 200);
     try(s, "GET", "/v1/version", "", NULL, 200);
     try(s, "GET", "/v1/status", "", NULL, 200);

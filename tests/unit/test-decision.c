@@ -59,23 +59,22 @@ static void test_why_admitted(void **state)
     (void)state;
     d.type = NM_GUARANTEED;
     assert_summary(&d, "admitted container_1_000002 (hash): it is guaranteed and its request fits "
-                       "(memory 50 % in use, "
-                       "62.5 % with its request; CPU 37.5 % in use, 62.5 % with its request)");
+                       "(memory at 50 %, 62.5 % with its request; CPU at 37.5 %, 62.5 % with its request)");
     d.used.memory_bytes = 7 * GIB;
-    assert_summary(&d, "admitted container_1_000002 (hash): it is guaranteed and there was nothing "
-                       "left that could be "
-                       "taken back for it (memory 87.5 % in use, 100 % with its request; CPU 37.5 "
-                       "% in use, 62.5 % "
-                       "with its request)");
+    assert_summary(&d, "admitted container_1_000002 (hash): it is guaranteed and nothing more of what opportunistic "
+                       "containers hold could be taken back for it (memory at 87.5 %, 100 % with its request; "
+                       "CPU at 37.5 %, 62.5 % with its request)");
+    d.allocated = d.allocated_guaranteed;
+    assert_contains(&d, "it is guaranteed and there is no opportunistic container that could make room for it (");
     d = sample(NM_DECISION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
     assert_summary(&d, "admitted container_1_000002 (hash): the node can hold all requests "
                        "together (7.0 GiB of 8.0 GiB, "
-                       "4 of 4 cores, this one included)");
+                       "4 of 4 vcores, this one included)");
     d = sample(NM_DECISION_ADMIT, NM_REASON_OVER_ALLOCATION);
     d.container_name[0] = '\0';
     assert_summary(&d, "admitted container_1_000002: others use less than they asked for (memory "
-                       "50 % in use, 62.5 % with "
-                       "its request; CPU 37.5 % in use, 62.5 % with its request), and that stays "
+                       "at 50 %, 62.5 % with "
+                       "its request; CPU at 37.5 %, 62.5 % with its request), and that stays "
                        "within the preemption "
                        "thresholds of 95 % and 95 %");
 }
@@ -92,7 +91,7 @@ static void test_why_held_or_refused(void **state)
                        "only under the over-allocation threshold of 80 %");
     d.reason = NM_REASON_WOULD_EXCEED_BETA;
     assert_summary(&d, "queued container_1_000002 (hash): CPU is at 81.2 % of capacity, and with "
-                       "the 1 core that it asks for "
+                       "the 1 vcore that it asks for "
                        "would be at 106.2 %, over the limit of 95 %");
     d.reason = NM_REASON_BREAKER;
     assert_summary(&d, "queued container_1_000002 (hash): containers were just killed for lack of "
@@ -110,7 +109,7 @@ static void test_why_held_or_refused(void **state)
     d.request = (struct nm_resources){GIB, 4500};
     d.container_name[0] = '\0';
     assert_summary(&d,
-                   "refused a request: it asks for 4.5 cores, and the whole node offers 4 cores");
+                   "refused a request: it asks for 4.5 vcores, and the whole node offers 4 vcores");
     d = sample(NM_DECISION_REFUSE, NM_REASON_GUARANTEED_FULL);
     d.request = (struct nm_resources){4 * GIB, 100};
     assert_summary(&d, "refused container_1_000002 (hash): guaranteed containers already hold 5.0 "
@@ -119,7 +118,71 @@ static void test_why_held_or_refused(void **state)
     d = sample(NM_DECISION_REFUSE, NM_REASON_QUEUE_FULL);
     d.queue_length = 10;
     assert_summary(&d, "refused container_1_000002 (hash): the queue is full: 10 opportunistic "
-                       "containers wait, and 10 may");
+                       "containers are queued, and 10 may be");
+    d.queue_max_length = UINT32_MAX;
+    d.waiting = (struct nm_resources){8 * GIB, 2000};
+    assert_contains(&d, "the queue is full: its 10 opportunistic containers and whatever else waits already ask for 8.0 GiB "
+                        "of 8.0 GiB and 2 of 4 vcores, and beside them it doesn't fit the node");
+    d = sample(NM_DECISION_QUEUE, NM_REASON_NEVER_FITS);
+    d.others.memory_bytes = 2 * GIB;
+    d.request.memory_bytes = 7 * GIB;
+    assert_contains(&d, "of 8.0 GiB, 2.0 GiB are used by others on the node, and the limit is 95 %");
+}
+
+/* What is measured, what is reserved, and what others use are never one figure. */
+static void test_what_use_is_made_of(void **state)
+{
+    struct nm_decision d = sample(NM_DECISION_QUEUE, NM_REASON_WOULD_EXCEED_BETA);
+    _cleanup_free_ char *text = NULL;
+
+    (void)state;
+    d.resource = NM_CPU;
+    d.used.cpu_millicores = 5760;
+    d.measured.cpu_millicores = 1500;
+    d.reserved.cpu_millicores = 4000;
+    d.others.cpu_millicores = 260;
+    assert_summary(&d, "queued container_1_000002 (hash): CPU is at 144 % of capacity (1.5 cores used by containers, 4 "
+                       "cores reserved while they warm up, 0.26 cores used by others on the node), and with the 1 vcore "
+                       "that it asks for would be at 169 %, over the limit of 95 %");
+    assert_int_equal(nm_decision_explain(&d, &text), 0);
+    assert_non_null(strstr(text, "  CPU:    1.5 cores used by containers, 4 cores reserved while they warm up, 0.26 cores "
+                                 "used by others on the node: together 5.76 cores of 4 cores (144 %); 3 of 4 vcores "
+                                 "allocated; "));
+    d = sample(NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA);
+    d.used.memory_bytes = d.measured.memory_bytes = 7800 * NM_MIB;
+    assert_summary(&d, "killed container_1_000002 (hash): memory was at 95.2 % of capacity (7.6 GiB of 8.0 GiB: 7.6 GiB "
+                       "used by containers), over the preemption threshold of 95 %");
+}
+
+/* Eight vcores for four CPUs: what is asked for is told as it was asked for. */
+static void test_vcores_apart_from_cpus(void **state)
+{
+    struct nm_decision d = sample(NM_DECISION_REFUSE, NM_REASON_GUARANTEED_FULL);
+
+    (void)state;
+    d.capacity_vcores_milli = 8000;
+    d.allocated_guaranteed.cpu_millicores = 3500;
+    assert_contains(&d, "guaranteed containers already hold 7 of 8 vcores, and it asks for 2 vcores");
+}
+
+static void test_repeated_refusals(void **state)
+{
+    struct nm_decision d = sample(NM_DECISION_REFUSE, NM_REASON_QUEUE_FULL);
+    _cleanup_free_ char *text = NULL;
+
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    d.container_id[0] = '\0';
+    d.n_times = 1;
+    assert_contains(&d, "refused hash: the queue is full");
+    d.n_times = 240;
+    d.realtime_usec = UINT64_C(1763769112000000);
+    d.first_realtime_usec = d.realtime_usec - 62 * NM_USEC_PER_SEC;
+    assert_contains(&d, "refused 240 requests, the last one hash: the queue is full");
+    assert_int_equal(nm_decision_explain(&d, &text), 0);
+    assert_non_null(strstr(text, "Refused 240 requests, the last one hash at 2025-11-21 23:51:52, the first at 23:50:50 "));
+    d.container_name[0] = '\0';
+    assert_contains(&d, "refused 240 requests: the queue is full");
 }
 
 static void test_why_taken_back(void **state)
@@ -152,7 +215,7 @@ static void test_why_taken_back(void **state)
     strcpy(d.on_behalf_of, "container_1_000009");
     assert_summary(&d, "killed container_1_000002 (hash): container_1_000009, which is guaranteed, "
                        "needs room, and memory is "
-                       "short (4.0 GiB of 8.0 GiB in use or set aside)");
+                       "short (4.0 GiB of 8.0 GiB used or reserved)");
     d = sample(NM_DECISION_RECLAIM, NM_REASON_FROZEN_MEMORY);
     d.used.memory_bytes = 8 * GIB;
     d.predicted.memory_bytes = 512 * NM_MIB;
@@ -253,6 +316,10 @@ static struct nm_decision complete(void)
 
     d.realtime_usec = UINT64_C(1763769112000000);
     d.used.memory_bytes = 7800 * NM_MIB;
+    d.capacity_vcores_milli = 4000;
+    d.waiting = (struct nm_resources){GIB, 250};
+    d.n_times = 1;
+    d.first_realtime_usec = d.realtime_usec;
     d.predicted = (struct nm_resources){900 * NM_MIB, 250};
     d.regained = (struct nm_resources){880 * NM_MIB, 240};
     d.regained_known = true;
@@ -290,13 +357,11 @@ static void test_explanation(void **state)
         text, "Killed container_1_000002 (hash) at 2025-11-21 23:51:52 (decision 17).\n"
               "  Why: memory was at 95.2 % of capacity (7.6 GiB of 8.0 GiB), over the preemption "
               "threshold of 95 %.\n"
-              "  Memory: 7.6 GiB in use (95.2 %), 6.0 GiB allocated, of 8.0 GiB; over-allocation "
-              "threshold 80 %, preemption "
-              "threshold 95 %.\n"
-              "  CPU:    1.5 cores in use (37.5 %), 3 cores allocated, of 4 cores; over-allocation "
-              "threshold 80 %, preemption "
-              "threshold 95 %.\n"
-              "  It is opportunistic and asks for 1.0 GiB and 1 core.\n"
+              "  Memory: 7.6 GiB of 8.0 GiB (95.2 %); 6.0 GiB of 8.0 GiB allocated; over-allocation threshold 80 %, "
+              "preemption threshold 95 %.\n"
+              "  CPU:    1.5 cores of 4 cores (37.5 %); 3 of 4 vcores allocated; over-allocation threshold 80 %, "
+              "preemption threshold 95 %.\n"
+              "  It is opportunistic and asks for 1.0 GiB and 1 vcore.\n"
               "  Considered, the latest-started first (reverse-arrival):\n"
               "    1. container_1_000004 (hash): 900 MiB and 0.25 cores, started 1s before, no CPU "
               "time so far; spared, it "
@@ -437,6 +502,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_why_admitted),
         cmocka_unit_test(test_why_held_or_refused),
+        cmocka_unit_test(test_what_use_is_made_of),
+        cmocka_unit_test(test_vcores_apart_from_cpus),
+        cmocka_unit_test(test_repeated_refusals),
         cmocka_unit_test(test_why_taken_back),
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_every_kind_and_reason),

@@ -25,50 +25,82 @@ static void assert_range(const struct nm_history *h, uint64_t from, uint64_t to)
     assert_null(nm_history_get(h, nm_history_n(h)));
 }
 
-static void test_ring(void **state)
+#define SPAN UINT64_C(6000) /* 600 steps of 10 */
+
+/* Whatever the sampling does: many a step, one a step, or one in many of them. */
+static void test_span(void **state)
 {
-    _cleanup_(nm_history_freep) struct nm_history *h = NULL;
+    static const uint64_t periods[] = {1, 3, 10, 11, 47, 2500};
 
     (void)state;
-    assert_int_equal(nm_history_new(9, 1, &h), 0); /* 10 points */
-    assert_int_equal(nm_history_n(h), 0);
-    assert_null(nm_history_get(h, 0));
-    add(h, 1, 10);
-    assert_range(h, 1, 10);
-    add(h, 11, 11);
-    assert_range(h, 2, 11);
-    add(h, 12, 34);
-    assert_range(h, 25, 34);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(periods); i++) {
+        _cleanup_(nm_history_freep) struct nm_history *h = NULL;
+        uint64_t at = 0, step = NM_MAX(periods[i], UINT64_C(10));
+
+        assert_int_equal(nm_history_new(SPAN, &h), 0);
+        assert_int_equal(nm_history_step_usec(h), 10);
+        for (at = 0; at < 5 * SPAN; at += periods[i])
+            nm_history_add(h, &(struct nm_history_point){.at_usec = at});
+        at -= periods[i];
+        assert_int_equal(nm_history_get(h, nm_history_n(h) - 1)->at_usec, at);
+        assert_in_range(nm_history_get(h, 0)->at_usec, at - SPAN, at - SPAN + step);
+        for (unsigned k = 1; k < nm_history_n(h); k++)
+            assert_true(nm_history_get(h, k - 1)->at_usec / 10 < nm_history_get(h, k)->at_usec / 10);
+    }
 }
 
-static void test_resize(void **state)
+/* Bursts of samples between the ordinary ones cost none of the older points. */
+static void test_bursts(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
 
     (void)state;
-    assert_int_equal(nm_history_new(9, 1, &h), 0);
-    add(h, 1, 13); /* the ring has wrapped */
-    assert_int_equal(nm_history_resize(h, 9, 3), 0);
-    assert_range(h, 10, 13);
-    assert_int_equal(nm_history_resize(h, 5, 1), 0);
-    add(h, 14, 15);
-    assert_range(h, 10, 15);
-    add(h, 16, 16);
-    assert_range(h, 11, 16);
-    assert_int_equal(nm_history_resize(h, 5, 0), -EINVAL);
-    assert_range(h, 11, 16);
+    assert_int_equal(nm_history_new(SPAN, &h), 0);
+    for (uint64_t at = 0; at <= SPAN; at += 30)
+        for (uint64_t look = 0; look < (at % 600 == 0 ? 30 : 1); look++)
+            nm_history_add(h, &(struct nm_history_point){.at_usec = at + look});
+    assert_in_range(nm_history_get(h, 0)->at_usec, 0, 40);
 }
 
-static void test_bounds(void **state)
+/* Amounts of one step are a mean without a drift, counts the newest, the cost the highest. */
+static void test_mean(void **state)
+{
+    _cleanup_(nm_history_freep) struct nm_history *h = NULL;
+    const struct nm_history_point *p;
+
+    (void)state;
+    assert_int_equal(nm_history_new(SPAN, &h), 0);
+    nm_history_add(h, &(struct nm_history_point){.at_usec = 5, .use[NM_HISTORY_RESERVED] = {77, 77}});
+    for (unsigned i = 0; i < 10; i++)
+        nm_history_add(h, &(struct nm_history_point){.at_usec = 10 + i, .queued = (uint16_t)i, .sample_cost_usec = 20 - i,
+                                                     .use[NM_HISTORY_RESERVED] = {i < 9 ? 1 : 11, 3 * i}});
+    assert_int_equal(nm_history_n(h), 2);
+    p = nm_history_get(h, 1);
+    assert_int_equal(p->at_usec, 19);
+    assert_int_equal(p->use[NM_HISTORY_RESERVED].memory_bytes, 2);
+    assert_int_equal(p->use[NM_HISTORY_RESERVED].cpu_millicores, 13);
+    assert_int_equal(p->queued, 9);
+    assert_int_equal(p->sample_cost_usec, 20);
+    assert_int_equal(nm_history_get(h, 0)->use[NM_HISTORY_RESERVED].memory_bytes, 77);
+}
+
+static void test_set_span(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
 
     (void)state;
-    assert_int_equal(nm_history_new(1, 0, &h), -EINVAL);
+    assert_int_equal(nm_history_new(0, &h), -EINVAL);
     assert_null(h);
-    assert_int_equal(nm_history_new(UINT64_MAX, 1, &h), 0);
-    add(h, 1, 7000);
-    assert_range(h, 1000, 7000); /* 6001 points at most */
+    assert_int_equal(nm_history_new(600, &h), 0);
+    add(h, 1, 700); /* the ring has wrapped */
+    assert_range(h, 100, 700);
+    assert_int_equal(nm_history_set_span(h, 300), 0);
+    assert_range(h, 400, 700);
+    assert_int_equal(nm_history_set_span(h, 0), -EINVAL);
+    assert_int_equal(nm_history_set_span(h, 6000), 0);
+    add(h, 701, 1000);
+    assert_int_equal(nm_history_get(h, 0)->at_usec, 409);
+    assert_int_equal(nm_history_get(h, nm_history_n(h) - 1)->at_usec, 1000);
 }
 
 static void test_since(void **state)
@@ -76,9 +108,9 @@ static void test_since(void **state)
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
 
     (void)state;
-    assert_int_equal(nm_history_new(9, 1, &h), 0);
+    assert_int_equal(nm_history_new(9, &h), 0);
     assert_int_equal(nm_history_since(h, 0), 0);
-    add(h, 1, 17); /* 8 to 17 are left, and the ring begins in the middle */
+    add(h, 1, 17); /* 8 to 17 are left */
     assert_int_equal(nm_history_since(h, 0), 0);
     assert_int_equal(nm_history_since(h, 8), 0);
     assert_int_equal(nm_history_since(h, 9), 1);
@@ -101,9 +133,10 @@ static void test_disk(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_resize),
-        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_span),
+        cmocka_unit_test(test_bursts),
+        cmocka_unit_test(test_mean),
+        cmocka_unit_test(test_set_span),
         cmocka_unit_test(test_since),
         cmocka_unit_test(test_disk),
     };

@@ -130,7 +130,7 @@ static void test_status_more(void **state)
     s->utilization.cpu = 0.0 / 0.0; /* not a number, as JSON has none */
     j = nm_messages_status(s, 1000, false);
     assert_text(j, "queue.hold.reason", nm_reason_name(NM_REASON_OVER_ALPHA));
-    assert_text(j, "queue.hold.container", "container_1_000007");
+    assert_text(j, "queue.hold.container_id", "container_1_000007");
     assert_number(j, "node.breaker_until_usec", 1050);
     assert_number(j, "node.surge_margin_until_usec", 1060);
     assert_number(j, "node.removable_since_usec", 70);
@@ -152,7 +152,7 @@ static void test_status_more(void **state)
     assert_number(j, "upstream.failures", 3);
     assert_null_at(j, "upstream.round_trip_usec");
     assert_null_at(j, "upstream.memory_bytes");
-    assert_null_at(j, "queue.hold.container");
+    assert_null_at(j, "queue.hold.container_id");
     json_decref(j);
     fake_manager_free(m);
 }
@@ -170,15 +170,15 @@ static void test_container_alive(void **state)
     (void)state;
     assert_text(j, "id", "container_1_000001");
     assert_text(j, "name", "web");
-    assert_text(j, "app", "");
+    assert_null_at(j, "app");
     assert_text(j, "execution_type", "GUARANTEED");
     assert_text(j, "state", "RUNNING");
     assert_number(j, "memory_bytes", 64 * 1048576);
     assert_number(j, "vcores", 0.5);
     assert_number(j, "cpu_request_millicores", 250);
     assert_number(j, "memory_used_bytes", 0);
-    assert_number(j, "cpu_millicores", 0);
-    assert_number(j, "peak_memory_bytes", 0);
+    assert_number(j, "cpu_used_millicores", 0);
+    assert_number(j, "memory_peak_bytes", 0);
     assert_number(j, "submitter_uid", 1000);
     for (size_t i = 0; i < NM_ARRAY_SIZE(nulls); i++)
         assert_null_at(j, nulls[i]);
@@ -227,7 +227,7 @@ static void test_container_ended(void **state)
     assert_number(j, "exit_signal", 9);
     assert_text(j, "exit_reason", "oom-killed");
     assert_null_at(j, "exit_cause"); /* for its own limit: nobody decided that */
-    assert_null_at(j, "exit_decision");
+    assert_null_at(j, "exit_decision_number");
     assert_null_at(j, "owner_code");
     assert_number(j, "finished_usec", 5);
     json_decref(j);
@@ -242,7 +242,7 @@ static void test_container_ended(void **state)
     assert_null_at(j, "exit_signal");
     assert_text(j, "exit_reason", "shed");
     assert_text(j, "exit_cause", "shed");
-    assert_number(j, "exit_decision", 42);
+    assert_number(j, "exit_decision_number", 42);
     assert_number(j, "owner_code", -108);
     json_decref(j);
     fake_manager_free(m);
@@ -282,6 +282,7 @@ static void test_event(void **state)
                                 .kind = NM_EVENT_STATE,
                                 .from = NM_RUNNING,
                                 .to = NM_PAUSING,
+                                .type = NM_OPPORTUNISTIC,
                                 .container_id = "container_1_000001"};
     json_t *j = nm_messages_event(&e);
 
@@ -291,9 +292,11 @@ static void test_event(void **state)
     assert_text(j, "kind", "state");
     assert_text(j, "from", "RUNNING");
     assert_text(j, "to", "PAUSING");
-    assert_text(j, "container", "container_1_000001");
-    assert_null_at(j, "name");
-    assert_null_at(j, "decision");
+    assert_text(j, "container_id", "container_1_000001");
+    assert_null_at(j, "container_name");
+    assert_text(j, "execution_type", "OPPORTUNISTIC");
+    assert_null_at(j, "decision_number");
+    assert_null_at(j, "decision_kind");
     assert_null_at(j, "text");
     json_decref(j);
     e = (struct nm_event_record){.number = 7, .kind = NM_EVENT_NODE, .text = "draining"};
@@ -301,7 +304,14 @@ static void test_event(void **state)
     assert_text(j, "kind", "node");
     assert_text(j, "text", "draining");
     assert_null_at(j, "from");
-    assert_null_at(j, "container");
+    assert_null_at(j, "container_id");
+    assert_null_at(j, "execution_type");
+    json_decref(j);
+    e = (struct nm_event_record){.number = 8, .kind = NM_EVENT_DECISION, .container_id = "container_1_000001",
+                                 .decision_number = 4, .decision_kind = NM_DECISION_PROMOTE};
+    j = nm_messages_event(&e);
+    assert_text(j, "decision_kind", "promote");
+    assert_number(j, "decision_number", 4);
     json_decref(j);
 }
 
@@ -331,11 +341,55 @@ static void test_decision(void **state)
     json_decref(j);
 }
 
+/* Times are times of day, whichever boot they were of; what there is none of is null; vcores are what they are asked
+ * for as. */
+static void test_decision_spelling(void **state)
+{
+    struct nm_decision d = {.number = 3,
+                            .kind = NM_DECISION_REFUSE,
+                            .reason = NM_REASON_QUEUE_FULL,
+                            .realtime_usec = 1000000,
+                            .first_realtime_usec = 900000,
+                            .n_times = 7,
+                            .cause_usec = 300,
+                            .decided_usec = 500,
+                            .request = {100, 1500},
+                            .waiting = {300, 1000},
+                            .measured = {1, 2},
+                            .reserved = {3, 4},
+                            .others = {5, 6},
+                            .used = {9, 12},
+                            .queue_max_length = UINT32_MAX,
+                            .capacity = {1000, 2000},
+                            .capacity_vcores_milli = 4000};
+    json_t *j = nm_messages_decision(&d, false);
+
+    (void)state;
+    assert_number(j, "time_usec", 1000000);
+    assert_number(j, "first_time_usec", 900000);
+    assert_number(j, "count", 7);
+    assert_number(j, "cause_usec", 999800);
+    assert_number(j, "decided_usec", 1000000);
+    assert_null_at(j, "acted_usec");
+    assert_number(j, "request.vcores", 3);
+    assert_number(j, "waiting.vcores", 2);
+    assert_number(j, "used_by.containers.cpu_millicores", 2);
+    assert_number(j, "used_by.others.memory_bytes", 5);
+    assert_number(j, "reserved.cpu_millicores", 4);
+    assert_number(j, "used_or_reserved.memory_bytes", 9);
+    for (const char *const *absent = (const char *const[]){"container_id", "container_name", "on_behalf_of_id", "by_user",
+                                                           "error", "queue_max_length", "regained", "stall_permille",
+                                                           "margin_bytes", NULL}; *absent; absent++)
+        assert_null_at(j, *absent);
+    json_decref(j);
+}
+
 static void test_history(void **state)
 {
     struct nm_history_point p = {.realtime_usec = 4,
-                                 .memory_used_bytes = 5,
-                                 .opportunistic_cpu_millicores = 6,
+                                 .use = {[NM_HISTORY_RESERVED] = {.memory_bytes = 5},
+                                         [NM_HISTORY_USED_BY_OPPORTUNISTIC] = {.cpu_millicores = 6},
+                                         [NM_HISTORY_ALLOCATED_GUARANTEED] = {.memory_bytes = 7}},
                                  .uplink_permille = 500,
                                  .paused = 2};
     json_t *j;
@@ -343,8 +397,9 @@ static void test_history(void **state)
     (void)state;
     j = nm_messages_history_point(&p);
     assert_number(j, "time_usec", 4);
-    assert_number(j, "memory_used_bytes", 5);
-    assert_number(j, "opportunistic.cpu_used_millicores", 6);
+    assert_number(j, "reserved.memory_bytes", 5);
+    assert_number(j, "used_by.opportunistic.cpu_millicores", 6);
+    assert_number(j, "allocated.guaranteed.memory_bytes", 7);
     assert_number(j, "uplink_utilization", 0.5);
     assert_number(j, "paused", 2);
     json_decref(j);
@@ -429,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_container_redacted),
         cmocka_unit_test(test_event),
         cmocka_unit_test(test_decision),
+        cmocka_unit_test(test_decision_spelling),
         cmocka_unit_test(test_history),
         cmocka_unit_test(test_metrics),
         cmocka_unit_test(test_metrics_families),

@@ -200,11 +200,11 @@ static void test_hold(void **state)
 
     (void)state;
     nm_hold_text("over-alpha", status, text, sizeof text);
-    assert_string_equal(text, "CPU use is 93 %, over the over-allocation threshold of 85 %");
+    assert_string_equal(text, "CPU is 93 % used or reserved, over the over-allocation threshold of 85 %");
     nm_hold_text("over-alpha", NULL, text, sizeof text);
-    assert_string_equal(text, "use is over the over-allocation threshold");
+    assert_string_equal(text, "what is used or reserved is over the over-allocation threshold");
     nm_hold_text("would-exceed-beta", status, text, sizeof text);
-    assert_non_null(strstr(text, "CPU at 93 % of 95 %"));
+    assert_non_null(strstr(text, "and 93 % of CPU, where it is 95 %"));
     for (int r = NM_REASON_BEHIND_OTHERS; r < NM_REASON_COUNT; r++) {
         bool holds = r <= NM_REASON_SQUEEZED || r == NM_REASON_KILL_BUDGET || r == NM_REASON_SETTLING;
 

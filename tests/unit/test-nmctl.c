@@ -27,7 +27,7 @@
 #define ID "container_1763769112_000001"
 #define RUNNING                                                                                    \
     "{\"id\":\"" ID "\",\"name\":\"web\",\"execution_type\":\"GUARANTEED\",\"state\":\"RUNNING\"," \
-    "\"memory_bytes\":536870912,\"vcores\":0.5,\"cpu_request_millicores\":1000,\"memory_used_bytes\":104857600,\"cpu_" \
+    "\"memory_bytes\":536870912,\"vcores\":0.5,\"cpu_request_millicores\":1000,\"memory_used_bytes\":104857600,\"cpu_used_" \
     "millicores\":250,"                                                                            \
     "\"submitted_usec\":1763769112000000,\"started_usec\":1763769112000000,\"finished_usec\":"     \
     "null,\"exit_code\":null,"                                                                     \
@@ -272,7 +272,7 @@ static void test_shows(void **state)
     RUN(&r, "list");
     assert_int_equal(r.status, 0);
     /* a quarter of a CPU, where half a vcore is a whole one */
-    expect(r.out, ID "  web   guaranteed  RUNNING  100 MiB  512 MiB  0.12  0.5");
+    expect(r.out, ID "  web   guaranteed  RUNNING  100 MiB  512 MiB   0.25     0.5");
     assert_null(strchr(r.out, '\033')); /* not to a file, and not a container's either */
     expect(r.out, "sh -c 'echo ?[31mred'");
     RUN(&r, "list", "--json");
@@ -544,7 +544,7 @@ static void test_run_tells_that_it_is_queued(void **state)
     finish(&s, &r);
     assert_int_equal(r.status, 3);
     expect(r.err,
-           "nmctl: queued at position 2: memory use is 82 %, over the over-allocation threshold of "
+           "nmctl: queued at position 2: memory is 82 % used or reserved, over the over-allocation threshold of "
            "80 %\n");
     expect(r.err, "it may go on");
 }

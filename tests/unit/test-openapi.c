@@ -192,6 +192,7 @@ static void test_answers(void **state)
     start(f, NULL);
     for (int filled = 0; filled < 2; filled++) {
         check(f, doc, "GET", "/", "/", NULL);
+        check(f, doc, "GET", "/healthz", "/healthz", NULL);
         check(f, doc, "GET", "/metrics", "/metrics", NULL);
         check(f, doc, "GET", "/v1/version", "/v1/version", NULL);
         check(f, doc, "GET", "/v1/openapi.json", "/v1/openapi.json", NULL);

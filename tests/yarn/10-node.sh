@@ -34,7 +34,7 @@ check "it knows what is used of the machine" wait_until 20 uses '300 15'
 
 # Local containers are on the same node, and are seen there.
 hog g1 -m 700M -c 0.5 -- 150
-used_mib() { nmctl status --json | jq -r '[.node.used_by[].memory_bytes] | add / 1048576 | floor'; }
+used_mib() { nmctl status --json | jq -r '[.node.used_by | .guaranteed, .opportunistic | .memory_bytes] | add / 1048576 | floor'; }
 same_use() { [ "$(of_node .resourceUtilization.aggregatedContainersPhysicalMemoryMB)" = "$(used_mib)" ] && [ "$(used_mib)" -ge 150 ]; }
 check 'what containers use is what nmctl status says' wait_until 30 same_use
 wait_until 20 settled g1

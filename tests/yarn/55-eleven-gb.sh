@@ -92,7 +92,7 @@ check 'it works with all of it' wait_until 30 worked_since "$log1" "$line" 5
 rate=$(rate_since "$log1" "$line")
 want a1 $unit
 # Its warm-up is over, and nmd goes by what it uses.
-at_rest() { nmctl status --json | jq -e --argjson most $((2 * unit << 20)) '.node.used.memory_bytes < $most'; }
+at_rest() { nmctl status --json | jq -e --argjson most $((2 * unit << 20)) '.node.used_or_reserved.memory_bytes < $most'; }
 check 'nmd knows that nine of its ten are unused' wait_until 40 at_rest
 is 'B has still been given nothing' "$(guaranteed b1)$(guaranteed b4)" ''
 
@@ -126,7 +126,7 @@ check 'B gives way' wait_until 20 in_state "$b1" COMPLETED
 check 'its application is told' wait_until 20 ended b1 "$b1"
 read -r beside beside_own < <(last_growth "$log1")
 crossed=$(held_at "$log1" $over "$line")
-decided=$(($(decision_of "$b1" kill .realtime_usec) / 1000)) gone=$(($(field_of "$b1" .finished_usec) / 1000))
+decided=$(($(decision_of "$b1" kill .time_usec) / 1000)) gone=$(($(field_of "$b1" .finished_usec) / 1000))
 like 'that the node took it, which is no failure of its own' "$(end_of b1 "$b1")" '^-108 .*taken back by the node'
 is 'for memory' "$(decision_of "$b1" kill .reason)" memory-over-beta
 at_least 'it was decided before A had three more of its units' "$(held_at "$log1" $((over + 3 * unit)) "$line")" "$decided"

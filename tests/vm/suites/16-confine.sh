@@ -90,7 +90,7 @@ is "one that shares it with its user" "$(leave)" left
 at_least "leaves it" "$(held)" 110
 told() { nmctl status | grep -q 'in nm.slice belong to no container'; }
 check "and status tells of it" wait_until 20 told
-at_least "it counts as used" "$(status_of '.node.used.memory_bytes / 1048576 | floor')" 110
+at_least "it counts as used" "$(status_of '.node.used_or_reserved.memory_bytes / 1048576 | floor')" 110
 rm /dev/shm/left
 ipcrm -M 0x6e6d
 check "until somebody takes it away" wait_until 20 eval '! told'

@@ -48,7 +48,7 @@ squeezed() { nmctl explain --json | jq -e '.[] | select(.kind == "squeeze" and .
 check "when it takes the guaranteed one's CPU, it is squeezed" wait_until 60 taken_away
 record=$(squeezed | jq -s 'last')
 [ -n "$record" ] || diag "cpu.pressure of it: $(paste -sd' ' "$cg/nm.slice/nm-$g.scope/cpu.pressure")"
-is "for that container" "$(jq -r .on_behalf_of <<<"$record")" "$g"
+is "for that container" "$(jq -r .on_behalf_of_id <<<"$record")" "$g"
 at_least "which waited for longer than by itself (permille)" \
     "$(jq '.stall_permille - .stall_base_permille' <<<"$record")" 100
 like "explain has it in words" "$(nmctl explain)" "$g, which is guaranteed, waited for a CPU .* of the time"
@@ -65,7 +65,7 @@ printf '[Service]\nCapabilityBoundingSet=CAP_BPF CAP_NET_ADMIN\n' >/etc/systemd/
 systemctl daemon-reload
 at_exit 'rm -rf /etc/systemd/system/nmd.service.d/net.conf; systemctl daemon-reload'
 quick_nmd "[over-allocation]" "warmup-samples = 1"
-is "with the capabilities it is there" "$(status_of '.node.features["network priority"]')" true
+is "with the capabilities it is there" "$(status_of '.node.features.network_priority')" true
 probe='import socket, time
 while True:
     s = socket.socket()

@@ -63,7 +63,7 @@ for turn in first second; do
 done
 read -r alone alone_own < <(last_growth "$loga")
 rate=$(rate_since "$loga" "$line")
-at_rest() { status_is ".node.used.memory_bytes < $((2 * unit << 20))" true; }
+at_rest() { status_is ".node.used_or_reserved.memory_bytes < $((2 * unit << 20))" true; }
 check "nmd knows that nine of its ten are unused" wait_until 60 at_rest
 check "B is still refused" refused
 
@@ -89,7 +89,7 @@ check "B gives way" wait_until 30 in_state "$b" COMPLETED
 waited=$((($(waited_for "$a") - before) / 1000))
 read -r beside beside_own < <(last_growth "$loga")
 crossed=$(held_at "$loga" $over "$line")
-decided=$(($(decision_of "$b" kill .realtime_usec) / 1000)) gone=$(($(field_of "$b" .finished_usec) / 1000))
+decided=$(($(decision_of "$b" kill .time_usec) / 1000)) gone=$(($(field_of "$b" .finished_usec) / 1000))
 check "its application is told" wait_until 20 ended "$b" b
 like "that the node took it, which is no failure of its own" "$(ends "$b" b)" '^-108 .*taken back by the node'
 is "for memory" "$(decision_of "$b" kill .reason)" memory-over-beta

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See json-make.h. All text goes through nm_messages_string(), for JSON knows no other than UTF-8. */
+
+#include "rpc/local/json-make.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "rpc/local/messages.h"
+
+json_t *nm_make_object(const struct nm_member *m)
+{
+    json_t *o = json_object();
+
+    assert(m->name); /* an object without members is nobody's wish */
+    for (; m->name; m++) {
+        /* Takes the value in any case; fails when it or the object is NULL. */
+        if (json_object_set_new_nocheck(o, m->name, m->value) < 0) {
+            json_decref(o);
+            o = NULL;
+        }
+    }
+    return o;
+}
+
+json_t *nm_make_append(json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value) == 0)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+json_t *nm_make_merge(json_t *o, json_t *from)
+{
+    int r = o && from ? json_object_update(o, from) : -1;
+
+    json_decref(from);
+    if (r == 0)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+/* jansson's integers are signed. */
+json_t *nm_make_integer(uint64_t v)
+{
+    return json_integer(v > INT64_MAX ? INT64_MAX : (json_int_t)v);
+}
+
+json_t *nm_make_integer_or_null(uint64_t v, bool is_null)
+{
+    return is_null ? json_null() : nm_make_integer(v);
+}
+
+/* JSON has neither NaN nor infinity, and jansson makes nothing of them. */
+json_t *nm_make_real(double v)
+{
+    return json_real(isfinite(v) ? v : 0.0);
+}
+
+json_t *nm_make_string_or_null(const char *s)
+{
+    return s && *s ? nm_messages_string(s) : json_null();
+}
