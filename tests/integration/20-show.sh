@@ -87,7 +87,7 @@ like "the text says the queue" "$out" '2 of 10'
 node_cpu 0
 
 # ---- list ----
-row='{"id":"string","name":"string","app":"string","execution_type":"string","state":"string",
+row='{"id":"string","name":"string|null","app":"string|null","execution_type":"string","state":"string",
  "memory_bytes":0,"vcores":0,"memory_used_bytes":0,"cpu_used_millicores":0,"memory_peak_bytes":0,
  "pid":"number|null","submitted_usec":0,"started_usec":"number|null","finished_usec":"number|null",
  "exit_code":"number|null","exit_reason":"string|null"}'

@@ -72,7 +72,7 @@ says "resume" o2 'Resum(ed|ing) .*\(o2\)' 'CPU is down to [0-9.]+ % of capacity'
 grow big
 wait_until 20 in_state o2 COMPLETED
 before=$(field_of o2 .memory_peak_bytes)
-says "kill" o2 'Killed .*\(o2\)' 'memory was at 9[0-9.]+ % of capacity \(9[0-9.]+ MiB of 1000 MiB\)|of capacity \(1.0 GiB of 1000 MiB\)' \
+says "kill" o2 'Killed .*\(o2\)' 'memory was at 9[0-9.]+ % of capacity \((9[0-9.]+ MiB|1\.0 GiB) of 1000 MiB: [0-9.]+ [MG]iB used by containers\)' \
     'over the preemption threshold of 95 %' '\(o1\): .* MiB.*spared, the others are enough' \
     'Expected back: 1[5-9][0-9](\.[0-9]+)? MiB' 'really regained: 1[5-9][0-9](\.[0-9]+)? MiB' 'submit it again'
 is "in JSON: the same numbers" "$(decision_of o2 kill "(.regained.memory_bytes > 150 * 1048576) and
