@@ -62,7 +62,8 @@ static void print_event(const struct events *e, const json_t *j)
 {
     time_t t = (time_t)(nm_json_u64(j, "time_usec") / NM_USEC_PER_SEC);
     const char *name = nm_json_str(j, "container_name"), *text = nm_json_str(j, "text");
-    const char *from = nm_container_state_word(nm_json_str(j, "from")), *to = nm_container_state_word(nm_json_str(j, "to"));
+    const char *from = nm_container_state_word(nm_json_str(j, "from"));
+    const char *to = nm_container_state_word(nm_json_str(j, "to"));
     char when[16] = "", line[1024];
     struct tm tm;
 
@@ -88,7 +89,8 @@ static bool is_wanted(const struct events *e, const json_t *j)
     if (nm_json_has(j, "lost"))
         return true;
     return nm_json_u64(j, "time_usec") >= e->from_usec &&
-           (!e->only || nm_streq(e->only, nm_json_str(j, "container_id")) || nm_streq(e->only, nm_json_str(j, "container_name")));
+           (!e->only || nm_streq(e->only, nm_json_str(j, "container_id")) ||
+            nm_streq(e->only, nm_json_str(j, "container_name")));
 }
 
 static void tell(const struct events *e, const json_t *j)

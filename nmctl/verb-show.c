@@ -111,7 +111,8 @@ static void show_end(const struct nm_term *term, const json_t *c)
     else
         line(term, "exit", "%s", nm_json_str(c, "exit_reason"));
     if (nm_json_has(c, "exit_decision_number"))
-        line(term, "cause", "%s, decision %" PRIu64, nm_json_str(c, "exit_cause"), nm_json_u64(c, "exit_decision_number"));
+        line(term, "cause", "%s, decision %" PRIu64, nm_json_str(c, "exit_cause"),
+             nm_json_u64(c, "exit_decision_number"));
     else if (nm_json_has(c, "exit_cause"))
         line_text(term, "cause", c, "exit_cause");
     if (nm_json_bool(c, "keep_result"))

@@ -305,7 +305,7 @@ static void why_queue_full(struct nm_text *t, const struct nm_decision *d)
                     d->queue_length, d->queue_max_length);
         return;
     }
-    nm_text_add(t, "the queue is full: its %" PRIu32 " opportunistic containers and whatever else waits already ask for ",
+    nm_text_add(t, "the queue is full: its %" PRIu32 " opportunistic containers and whatever else waits ask for ",
                 d->queue_length);
     nm_text_add_asked_of_capacity(t, d, NM_MEMORY, d->waiting.memory_bytes);
     nm_text_add(t, " and ");

@@ -218,7 +218,8 @@ static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOUR
         in_use.cpu_millicores = 0;
     add_resources(r->in_use, &in_use);
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
-        r->measured[k] = nm_add_u64(r->measured[k], NM_MIN(nm_resources_get(&in_use, k), nm_resources_get(estimate, k)));
+        r->measured[k] =
+            nm_add_u64(r->measured[k], NM_MIN(nm_resources_get(&in_use, k), nm_resources_get(estimate, k)));
     survey_pending(r, v, estimate);
     if (v->type == NM_OPPORTUNISTIC && v->state != NM_PAUSED && v->state != NM_KILLING) {
         r->n_opportunistic_active++;

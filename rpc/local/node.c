@@ -88,7 +88,8 @@ int nm_handle_openapi(struct nm_call *call)
                                  nm_embedded_openapi_len);
 }
 
-/* For who knows no JSON: a load balancer or a watchdog, which look at the status code alone. A node that drains is well. */
+/* For who knows no JSON: a load balancer or a watchdog, which look at the status code alone. A node that drains is
+ * well. */
 int nm_handle_healthz(struct nm_call *call)
 {
     struct nm_answer a;

@@ -2,7 +2,8 @@
 
 /*
  * The history, a few points at a time: there are six hundred, and all of them at once would be a tree of
- * megabytes and hold up everybody else for tens of milliseconds. The position is a time, so that nothing is sent twice when points fall out of the ring meanwhile.
+ * megabytes and hold up everybody else for tens of milliseconds. The position is a time, so that nothing is sent twice
+ * when points fall out of the ring meanwhile.
  */
 
 #include <errno.h>

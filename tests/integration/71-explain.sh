@@ -58,7 +58,8 @@ nmctl kill --now --wait q >/dev/null
 # ---- pause, resume ----
 node_cpu 1950
 wait_until 20 in_state o2 PAUSED
-says "pause" o2 'Paus(ed|ing) .*\(o2\)' 'CPU was at 97\.[0-9] % of capacity \(1\.9[0-9]? of 2 cores: [0-9.]+ cores used by containers, [0-9.]+ cores used by others on the node\)' \
+says "pause" o2 'Paus(ed|ing) .*\(o2\)' 'CPU was at 97\.[0-9] % of capacity \(1\.9[0-9]? of 2 cores: ' \
+    '\(.* [0-9.]+ cores used by containers, [0-9.]+ cores used by others on the node\)' \
     'over the preemption threshold of 95 %' '[0-9]+ samples in a row' \
     'Considered, the latest-started first' '1\. container_[0-9_]+ \(o2\).*chosen: this one' \
     '2\. container_[0-9_]+ \(o1\).*spared, the others are enough' 'Expected back: 0\.[0-9]+ cores' 'goes on by itself'
@@ -72,7 +73,8 @@ says "resume" o2 'Resum(ed|ing) .*\(o2\)' 'CPU is down to [0-9.]+ % of capacity'
 grow big
 wait_until 20 in_state o2 COMPLETED
 before=$(field_of o2 .memory_peak_bytes)
-says "kill" o2 'Killed .*\(o2\)' 'memory was at 9[0-9.]+ % of capacity \((9[0-9.]+ MiB|1\.0 GiB) of 1000 MiB: [0-9.]+ [MG]iB used by containers\)' \
+says "kill" o2 'Killed .*\(o2\)' \
+    'memory was at 9[0-9.]+ % of capacity \((9[0-9.]+ MiB|1\.0 GiB) of 1000 MiB: [0-9.]+ [MG]iB used by containers\)' \
     'over the preemption threshold of 95 %' '\(o1\): .* MiB.*spared, the others are enough' \
     'Expected back: 1[5-9][0-9](\.[0-9]+)? MiB' 'really regained: 1[5-9][0-9](\.[0-9]+)? MiB' 'submit it again'
 is "in JSON: the same numbers" "$(decision_of o2 kill "(.regained.memory_bytes > 150 * 1048576) and
@@ -100,7 +102,8 @@ wait_until 10 settled o3
 submit vip -m 250M -c 0.1 -- sleep 300
 wait_until 10 in_state o3 COMPLETED
 says "kill for a guaranteed one" o3 "$id, which is guaranteed, needs room, and memory is short" \
-    '\([0-9.]+ [MG]iB of 1000 MiB used or reserved: [0-9.]+ MiB used by containers.*\)' 'Expected back: 1[5-9][0-9](\.[0-9]+)? MiB' 'really regained: 1[5-9]'
+    '\([0-9.]+ [MG]iB of 1000 MiB used or reserved: [0-9.]+ MiB used by containers.*\)' \
+    'Expected back: 1[5-9][0-9](\.[0-9]+)? MiB' 'really regained: 1[5-9]'
 # ---- past nmd ----
 submit shot -m 50M -c 0.1 -- sleep 300
 wait_until 10 in_state shot RUNNING
