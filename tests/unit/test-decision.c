@@ -142,16 +142,16 @@ static void test_what_use_is_made_of(void **state)
     d.reserved.cpu_millicores = 4000;
     d.others.cpu_millicores = 260;
     assert_summary(&d, "queued container_1_000002 (hash): CPU is at 144 % of capacity (1.5 cores used by containers, 4 "
-                       "cores reserved while they warm up, 0.26 cores used by others on the node), and with the 1 vcore "
-                       "that it asks for would be at 169 %, over the limit of 95 %");
+                       "cores reserved while they warm up, 0.26 cores used by others on the node), and with the 1 "
+                       "vcore that it asks for would be at 169 %, over the limit of 95 %");
     assert_int_equal(nm_decision_explain(&d, &text), 0);
-    assert_non_null(strstr(text, "  CPU:    1.5 cores used by containers, 4 cores reserved while they warm up, 0.26 cores "
-                                 "used by others on the node: together 5.76 cores of 4 cores (144 %); 3 of 4 vcores "
+    assert_non_null(strstr(text, "  CPU:    1.5 cores used by containers, 4 cores reserved while they warm up, "
+                                 "0.26 cores used by others on the node: together 5.76 cores of 4 cores (144 %); 3 of 4 vcores "
                                  "allocated; "));
     d = sample(NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA);
     d.used.memory_bytes = d.measured.memory_bytes = 7800 * NM_MIB;
-    assert_summary(&d, "killed container_1_000002 (hash): memory was at 95.2 % of capacity (7.6 GiB of 8.0 GiB: 7.6 GiB "
-                       "used by containers), over the preemption threshold of 95 %");
+    assert_summary(&d, "killed container_1_000002 (hash): memory was at 95.2 % of capacity (7.6 GiB of 8.0 GiB: "
+                       "7.6 GiB used by containers), over the preemption threshold of 95 %");
 }
 
 /* Eight vcores for four CPUs: what is asked for is told as it was asked for. */
@@ -180,7 +180,8 @@ static void test_repeated_refusals(void **state)
     d.first_realtime_usec = d.realtime_usec - 62 * NM_USEC_PER_SEC;
     assert_contains(&d, "refused 240 requests, the last one hash: the queue is full");
     assert_int_equal(nm_decision_explain(&d, &text), 0);
-    assert_non_null(strstr(text, "Refused 240 requests, the last one hash at 2025-11-21 23:51:52, the first at 23:50:50 "));
+    assert_non_null(strstr(text, "Refused 240 requests, the last one hash at 2025-11-21 23:51:52, the first at "
+                                 "23:50:50 "));
     d.container_name[0] = '\0';
     assert_contains(&d, "refused 240 requests: the queue is full");
 }

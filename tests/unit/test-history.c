@@ -72,7 +72,8 @@ static void test_mean(void **state)
     assert_int_equal(nm_history_new(SPAN, &h), 0);
     nm_history_add(h, &(struct nm_history_point){.at_usec = 5, .use[NM_HISTORY_RESERVED] = {77, 77}});
     for (unsigned i = 0; i < 10; i++)
-        nm_history_add(h, &(struct nm_history_point){.at_usec = 10 + i, .queued = (uint16_t)i, .sample_cost_usec = 20 - i,
+        nm_history_add(h, &(struct nm_history_point){.at_usec = 10 + i, .queued = (uint16_t)i,
+                                                     .sample_cost_usec = 20 - i,
                                                      .use[NM_HISTORY_RESERVED] = {i < 9 ? 1 : 11, 3 * i}});
     assert_int_equal(nm_history_n(h), 2);
     p = nm_history_get(h, 1);

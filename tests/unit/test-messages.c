@@ -345,6 +345,8 @@ static void test_decision(void **state)
  * for as. */
 static void test_decision_spelling(void **state)
 {
+    static const char *const absent[] = {"container_id", "container_name", "on_behalf_of_id", "by_user", "error",
+                                         "queue_max_length", "regained", "stall_permille", "margin_bytes"};
     struct nm_decision d = {.number = 3,
                             .kind = NM_DECISION_REFUSE,
                             .reason = NM_REASON_QUEUE_FULL,
@@ -377,10 +379,8 @@ static void test_decision_spelling(void **state)
     assert_number(j, "used_by.others.memory_bytes", 5);
     assert_number(j, "reserved.cpu_millicores", 4);
     assert_number(j, "used_or_reserved.memory_bytes", 9);
-    for (const char *const *absent = (const char *const[]){"container_id", "container_name", "on_behalf_of_id", "by_user",
-                                                           "error", "queue_max_length", "regained", "stall_permille",
-                                                           "margin_bytes", NULL}; *absent; absent++)
-        assert_null_at(j, *absent);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(absent); i++)
+        assert_null_at(j, absent[i]);
     json_decref(j);
 }
 

@@ -27,8 +27,8 @@
 #define ID "container_1763769112_000001"
 #define RUNNING                                                                                    \
     "{\"id\":\"" ID "\",\"name\":\"web\",\"execution_type\":\"GUARANTEED\",\"state\":\"RUNNING\"," \
-    "\"memory_bytes\":536870912,\"vcores\":0.5,\"cpu_request_millicores\":1000,\"memory_used_bytes\":104857600,\"cpu_used_" \
-    "millicores\":250,"                                                                            \
+    "\"memory_bytes\":536870912,\"vcores\":0.5,\"cpu_request_millicores\":1000,\"memory_used_bytes\":104857600," \
+    "\"cpu_used_millicores\":250,"                                                                  \
     "\"submitted_usec\":1763769112000000,\"started_usec\":1763769112000000,\"finished_usec\":"     \
     "null,\"exit_code\":null,"                                                                     \
     "\"exit_reason\":null,\"command\":[\"sh\",\"-c\",\"echo \\u001b[31mred\"]}"
