@@ -146,7 +146,8 @@ static void test_what_use_is_made_of(void **state)
                        "vcore that it asks for would be at 169 %, over the limit of 95 %");
     assert_int_equal(nm_decision_explain(&d, &text), 0);
     assert_non_null(strstr(text, "  CPU:    1.5 cores used by containers, 4 cores reserved while they warm up, "
-                                 "0.26 cores used by others on the node: together 5.76 cores of 4 cores (144 %); 3 of 4 vcores "
+                                 "0.26 cores used "
+                                 "by others on the node: together 5.76 cores of 4 cores (144 %); 3 of 4 vcores "
                                  "allocated; "));
     d = sample(NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA);
     d.used.memory_bytes = d.measured.memory_bytes = 7800 * NM_MIB;
