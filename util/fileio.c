@@ -52,6 +52,29 @@ int nm_read_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t
     return nm_pread_file(fd, buf, size, ret_len);
 }
 
+int nm_read_regular_at(int dir_fd, const char *name, size_t max, uint8_t **ret, size_t *ret_size)
+{
+    _cleanup_close_ int fd = RET_NERRNO(openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    _cleanup_free_ uint8_t *data = NULL;
+    struct stat st;
+    int r;
+
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode) || st.st_size < 0 || (uint64_t)st.st_size > max)
+        return -EBADMSG;
+    data = malloc((size_t)st.st_size + 1);
+    if (!data)
+        return -ENOMEM;
+    r = nm_pread_file(fd, (char *)data, (size_t)st.st_size + 1, ret_size);
+    if (r < 0)
+        return r == -E2BIG ? -EBADMSG : r;
+    *ret = STEAL_PTR(data);
+    return 0;
+}
+
 int nm_write_file_at(int dir_fd, const char *name, const char *text)
 {
     _cleanup_close_ int fd = openat(dir_fd, name, O_WRONLY | O_CLOEXEC | O_NOCTTY);

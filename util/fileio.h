@@ -17,6 +17,10 @@ int nm_read_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t
 /* The same from a descriptor that stays open, from offset 0 (pread: kernfs renders the file anew). */
 int nm_pread_file(int fd, char *buf, size_t size, size_t *ret_len);
 
+/* Reads a regular file of at most max bytes, of whatever size, into memory that the caller frees. -EBADMSG: it isn't
+ * regular, or larger. */
+int nm_read_regular_at(int dir_fd, const char *name, size_t max, uint8_t **ret, size_t *ret_size);
+
 /* Writes the text with one write(2), as the kernel's attribute files want it. */
 int nm_write_file_at(int dir_fd, const char *name, const char *text);
 

@@ -40,6 +40,26 @@ static inline struct nm_yarn_container_id nm_yarn_container_of(const Hadoop__Con
     return (struct nm_yarn_container_id){nm_yarn_attempt_of(m->attempt), m->id};
 }
 
+/* And back: an attempt's id with what it points to, so not to be copied. */
+struct nm_yarn_attempt_message {
+    Hadoop__ApplicationId application;
+    Hadoop__AttemptId attempt;
+};
+
+static inline Hadoop__AttemptId *nm_yarn_attempt_message_set(struct nm_yarn_attempt_message *m,
+                                                             const struct nm_yarn_attempt_id *id)
+{
+    m->application = (Hadoop__ApplicationId)HADOOP__APPLICATION_ID__INIT;
+    m->application.has_id = m->application.has_cluster_timestamp = 1;
+    m->application.id = id->application.number;
+    m->application.cluster_timestamp = id->application.cluster;
+    m->attempt = (Hadoop__AttemptId)HADOOP__ATTEMPT_ID__INIT;
+    m->attempt.application = &m->application;
+    m->attempt.has_attempt = 1;
+    m->attempt.attempt = id->number;
+    return &m->attempt;
+}
+
 static inline bool nm_yarn_same_application(const struct nm_yarn_application_id *a,
                                             const struct nm_yarn_application_id *b)
 {

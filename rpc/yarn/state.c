@@ -80,20 +80,41 @@ static struct nm_yarn_step begin_anew(struct nm_yarn_state *s, const char *words
 
 /* ---- what an answer brings ---------------------------------------------------------------- */
 
-static bool is_key(const Yarn__MasterKey *k)
+Yarn__MasterKey nm_yarn_key_message(const struct nm_yarn_master_key *key)
 {
-    return k && k->has_id && k->has_key && k->key.len > 0 && k->key.len <= NM_YARN_KEY_MAX;
+    Yarn__MasterKey m = YARN__MASTER_KEY__INIT;
+
+    m.has_id = m.has_key = 1;
+    m.id = key->id;
+    m.key = (ProtobufCBinaryData){key->size, (uint8_t *)key->bytes};
+    return m;
+}
+
+static bool is_key(const Yarn__MasterKey *m)
+{
+    return m && m->has_id && m->has_key && m->key.len > 0 && m->key.len <= NM_YARN_KEY_MAX;
+}
+
+bool nm_yarn_key_from_message(const Yarn__MasterKey *m, struct nm_yarn_master_key *ret)
+{
+    if (!is_key(m))
+        return false;
+    *ret = (struct nm_yarn_master_key){.id = m->id, .size = m->key.len};
+    (void)memcpy(ret->bytes, m->key.data, m->key.len);
+    return true;
 }
 
 /* It is told again for as long as it is the next one. */
-static void take_key(struct nm_yarn_keys *keys, const Yarn__MasterKey *k)
+static void take_key(struct nm_yarn_keys *keys, const Yarn__MasterKey *m)
 {
-    if (!is_key(k) || (keys->current.id == k->id && keys->current.size == k->key.len &&
-                       memcmp(keys->current.bytes, k->key.data, k->key.len) == 0))
+    struct nm_yarn_master_key key;
+
+    if (!nm_yarn_key_from_message(m, &key) ||
+        (keys->current.id == key.id && keys->current.size == key.size &&
+         memcmp(keys->current.bytes, key.bytes, key.size) == 0))
         return;
     keys->previous = keys->current;
-    keys->current = (struct nm_yarn_master_key){.id = k->id, .size = k->key.len};
-    (void)memcpy(keys->current.bytes, k->key.data, k->key.len);
+    keys->current = key;
 }
 
 static void take_resource(struct nm_yarn_state *s, const Hadoop__Resource *r)

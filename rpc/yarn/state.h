@@ -27,6 +27,11 @@ struct nm_yarn_master_key {
     size_t size; /* 0: there is none */
 };
 
+/* As messages have it: of the key's bytes, which must outlive it. */
+Yarn__MasterKey nm_yarn_key_message(const struct nm_yarn_master_key *key);
+/* False: it is none, or too long; NULL is none. */
+bool nm_yarn_key_from_message(const Yarn__MasterKey *m, struct nm_yarn_master_key *ret);
+
 /* The one in use, and the one before, with which there are still tokens under way. */
 struct nm_yarn_keys {
     struct nm_yarn_master_key current, previous;

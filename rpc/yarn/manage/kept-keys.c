@@ -8,7 +8,6 @@
 #include "rpc/yarn/manage/kept-keys.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 
 #include "rpc/hadoop/arena.h"
 #include "rpc/yarn/message-ids.h"
@@ -29,19 +28,10 @@ struct nm_yarn_kept {
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static bool take_key(const Yarn__MasterKey *m, struct nm_yarn_master_key *ret)
-{
-    if (!m || !m->has_id || m->key.len == 0 || m->key.len > NM_YARN_KEY_MAX)
-        return false;
-    *ret = (struct nm_yarn_master_key){.id = m->id, .size = m->key.len};
-    (void)memcpy(ret->bytes, m->key.data, m->key.len);
-    return true;
-}
-
 static void take_keys(Yarn__MasterKey *const *list, size_t n, struct nm_yarn_keys *ret)
 {
-    if (n > 0 && take_key(list[0], &ret->current) && n > 1)
-        (void)take_key(list[1], &ret->previous);
+    if (n > 0 && nm_yarn_key_from_message(list[0], &ret->current) && n > 1)
+        (void)nm_yarn_key_from_message(list[1], &ret->previous);
 }
 
 static int take_all(struct nm_yarn_kept *k, const Yarn__KeptKeys *m)
@@ -54,7 +44,8 @@ static int take_all(struct nm_yarn_kept *k, const Yarn__KeptKeys *m)
         struct nm_yarn_attempt_id id;
         struct nm_yarn_master_key key;
 
-        if (!nm_yarn_is_attempt(m->attempts[i]->attempt) || !take_key(m->attempts[i]->key, &key))
+        if (!nm_yarn_is_attempt(m->attempts[i]->attempt) ||
+            !nm_yarn_key_from_message(m->attempts[i]->key, &key))
             continue;
         id = nm_yarn_attempt_of(m->attempts[i]->attempt);
         r = nm_yarn_keyring_restore(k->keyring, &id, &key);
@@ -72,37 +63,15 @@ static int take_all(struct nm_yarn_kept *k, const Yarn__KeptKeys *m)
     return r;
 }
 
-static int read_file(int dir_fd, uint8_t **ret, size_t *ret_size)
-{
-    _cleanup_close_ int fd = RET_NERRNO(openat(dir_fd, NM_YARN_KEPT_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    _cleanup_free_ uint8_t *data = NULL;
-    struct stat st;
-    int r;
-
-    if (fd < 0)
-        return fd;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if (!S_ISREG(st.st_mode) || st.st_size < 0 || (uint64_t)st.st_size > FILE_MAX)
-        return -EBADMSG;
-    data = malloc((size_t)st.st_size + 1);
-    if (!data)
-        return -ENOMEM;
-    r = nm_pread_file(fd, (char *)data, (size_t)st.st_size + 1, ret_size);
-    if (r == 0)
-        *ret = STEAL_PTR(data);
-    return r;
-}
-
 static int load(struct nm_yarn_kept *k)
 {
     _cleanup_free_ uint8_t *data = NULL;
     const Yarn__KeptKeys *m;
     struct nm_arena a;
     size_t size;
-    int r = read_file(k->dir_fd, &data, &size);
+    int r = nm_read_regular_at(k->dir_fd, NM_YARN_KEPT_FILE, FILE_MAX, &data, &size);
 
-    if (r == -ENOENT || r == -EBADMSG || r == -E2BIG)
+    if (r == -ENOENT || r == -EBADMSG)
         return 0;
     if (r < 0)
         return r;
@@ -127,12 +96,8 @@ static Yarn__MasterKey *make_key(struct nm_arena *a, const struct nm_yarn_master
 {
     Yarn__MasterKey *m = nm_arena_alloc(a, sizeof *m);
 
-    if (m) {
-        *m = (Yarn__MasterKey)YARN__MASTER_KEY__INIT;
-        m->has_id = m->has_key = 1;
-        m->id = key->id;
-        m->key = (ProtobufCBinaryData){key->size, (uint8_t *)key->bytes};
-    }
+    if (m)
+        *m = nm_yarn_key_message(key);
     return m;
 }
 
@@ -152,20 +117,9 @@ static int make_keys(struct nm_arena *a, const struct nm_yarn_keys *keys, Yarn__
 
 static Hadoop__AttemptId *make_attempt(struct nm_arena *a, const struct nm_yarn_attempt_id *id)
 {
-    Hadoop__ApplicationId *application = nm_arena_alloc(a, sizeof *application);
-    Hadoop__AttemptId *m = nm_arena_alloc(a, sizeof *m);
+    struct nm_yarn_attempt_message *m = nm_arena_alloc(a, sizeof *m);
 
-    if (!application || !m)
-        return NULL;
-    *application = (Hadoop__ApplicationId)HADOOP__APPLICATION_ID__INIT;
-    application->has_id = application->has_cluster_timestamp = 1;
-    application->id = id->application.number;
-    application->cluster_timestamp = id->application.cluster;
-    *m = (Hadoop__AttemptId)HADOOP__ATTEMPT_ID__INIT;
-    m->application = application;
-    m->has_attempt = 1;
-    m->attempt = id->number;
-    return m;
+    return m ? nm_yarn_attempt_message_set(m, id) : NULL;
 }
 
 static Hadoop__ContainerId *make_container(struct nm_arena *a, const struct nm_yarn_container_id *id)

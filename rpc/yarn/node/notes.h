@@ -4,12 +4,11 @@
 /*
  * What must outlive nmd and isn't the manager's: that an application has been here, also when none of its containers is
  * known any more, since its outputs may still be fetched and its end is still to come; and containers that ended before
- * the manager had them. Each is a file in nmd's state directory. They aren't synced: with a host that crashes all that
- * they are about is gone, too.
+ * the manager had them. Each is a file (note-dir.h).
  */
 
-#include "rpc/hadoop/bytes.h"
 #include "rpc/yarn/containers.pb-c.h"
+#include "rpc/yarn/note-dir.h"
 
 struct nm_yarn_notes {
     int applications_fd, ends_fd;
@@ -26,6 +25,5 @@ void nm_yarn_notes_put_end(const struct nm_yarn_notes *notes, const char *name, 
 void nm_yarn_notes_drop_end(const struct nm_yarn_notes *notes, const char *name);
 
 /* All that there are. False: it is no such thing, and is removed. */
-typedef bool (*nm_yarn_note_cb_t)(const char *name, struct nm_bytes content, void *userdata);
 int nm_yarn_notes_applications(const struct nm_yarn_notes *notes, nm_yarn_note_cb_t cb, void *userdata);
 int nm_yarn_notes_ends(const struct nm_yarn_notes *notes, nm_yarn_note_cb_t cb, void *userdata);

@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rpc/yarn/message-ids.h"
+
 static struct nm_yarn_master_key make_key(int32_t id, const struct nm_yarn_local_chance *chance)
 {
     struct nm_yarn_master_key key = {.id = id, .size = sizeof chance->key};
@@ -77,17 +79,10 @@ const struct nm_yarn_master_key *nm_yarn_local_keys_find(const struct nm_yarn_lo
 int nm_yarn_local_token(const struct nm_yarn_master_key *key, const struct nm_yarn_attempt_id *attempt,
                         struct nm_token **ret)
 {
-    Hadoop__ApplicationId application = HADOOP__APPLICATION_ID__INIT;
-    Hadoop__AttemptId a = HADOOP__ATTEMPT_ID__INIT;
     Hadoop__AMRMTokenIdentifier id = HADOOP__AMRMTOKEN_IDENTIFIER__INIT;
+    struct nm_yarn_attempt_message ids;
 
-    application.has_id = application.has_cluster_timestamp = 1;
-    application.id = attempt->application.number;
-    application.cluster_timestamp = attempt->application.cluster;
-    a.application = &application;
-    a.has_attempt = 1;
-    a.attempt = attempt->number;
-    id.attempt = &a;
+    id.attempt = nm_yarn_attempt_message_set(&ids, attempt);
     id.has_key_id = 1;
     id.key_id = key->id;
     return nm_token_sign(&id.base, NM_TOKEN_KIND_AMRM, "", key->bytes, key->size, ret);

@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "rpc/hadoop/token.h"
+#include "rpc/yarn/message-ids.h"
 #include "util/error.h"
 
 /* ---- which key ---------------------------------------------------------------------------- */
@@ -38,24 +39,6 @@ static const struct nm_yarn_master_key *nm_key(struct nm_yarn_signer *s, uint64_
 }
 
 /* ---- messages ----------------------------------------------------------------------------- */
-
-/* Ids, with what they point to; not to be copied. */
-struct ids {
-    Hadoop__ApplicationId application;
-    Hadoop__AttemptId attempt;
-};
-
-static void fill_ids(struct ids *m, const struct nm_yarn_attempt_id *id)
-{
-    m->application = (Hadoop__ApplicationId)HADOOP__APPLICATION_ID__INIT;
-    m->application.has_id = m->application.has_cluster_timestamp = 1;
-    m->application.id = id->application.number;
-    m->application.cluster_timestamp = id->application.cluster;
-    m->attempt = (Hadoop__AttemptId)HADOOP__ATTEMPT_ID__INIT;
-    m->attempt.application = &m->application;
-    m->attempt.has_attempt = 1;
-    m->attempt.attempt = id->number;
-}
 
 static void *copy_into(struct nm_arena *a, const void *data, size_t size)
 {
@@ -106,12 +89,11 @@ int nm_yarn_sign_container(struct nm_yarn_signer *s, const struct nm_yarn_grant 
     Hadoop__Resource resource = HADOOP__RESOURCE__INIT;
     Hadoop__Priority priority = HADOOP__PRIORITY__INIT;
     char address[ADDRESS_SIZE];
-    struct ids ids;
+    struct nm_yarn_attempt_message ids;
 
     if (key->size == 0)
         return -ENOKEY;
-    fill_ids(&ids, &g->id.attempt);
-    container.attempt = &ids.attempt;
+    container.attempt = nm_yarn_attempt_message_set(&ids, &g->id.attempt);
     container.has_id = resource.has_memory = resource.has_vcores = priority.has_priority = 1;
     container.id = g->id.number;
     resource.memory = g->memory_mib;
@@ -144,15 +126,14 @@ int nm_yarn_sign_nm(struct nm_yarn_signer *s, const struct nm_yarn_attempt_id *a
     Hadoop__NMTokenIdentifier id = HADOOP__NMTOKEN_IDENTIFIER__INIT;
     Hadoop__NodeId node = HADOOP__NODE_ID__INIT;
     char address[ADDRESS_SIZE];
-    struct ids ids;
+    struct nm_yarn_attempt_message ids;
 
     if (key->size == 0)
         return -ENOKEY;
-    fill_ids(&ids, attempt);
     node.host = (char *)host;
     node.has_port = id.has_key_id = 1;
     node.port = port;
-    id.attempt = &ids.attempt;
+    id.attempt = nm_yarn_attempt_message_set(&ids, attempt);
     id.node = &node;
     id.submitter = (char *)submitter;
     id.key_id = key->id;
