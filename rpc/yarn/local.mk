@@ -6,6 +6,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/ids.c %D%/ids.h \
 	%D%/message-ids.h \
 	%D%/node/notes.c %D%/node/notes.h \
+	%D%/note-dir.c %D%/note-dir.h \
 	%D%/orders.c %D%/orders.h \
 	%D%/port.c %D%/port.h \
 	%D%/report.c %D%/report.h \
@@ -78,6 +79,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/node/node-report.c \
 	%D%/node/node-start.c \
 	%D%/node/node-state.h \
+	%D%/proxy/keep.c %D%/proxy/keep.h \
 	%D%/proxy/local-keys.c %D%/proxy/local-keys.h \
 	%D%/proxy/replace.c %D%/proxy/replace.h \
 	%D%/proxy/sign.c %D%/proxy/sign.h
@@ -85,7 +87,8 @@ nodist_libnm_yarn_la_SOURCES = $(yarn_wire)
 libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(SYSTEMD_LIBS)
 
 yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
-	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h
-EXTRA_DIST += %D%/containers.proto %D%/tracker.proto %D%/allocator/asks.proto
+	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h \
+	%D%/proxy/kept.pb-c.c %D%/proxy/kept.pb-c.h
+EXTRA_DIST += %D%/containers.proto %D%/tracker.proto %D%/allocator/asks.proto %D%/proxy/kept.proto
 BUILT_SOURCES += $(yarn_wire)
 CLEANFILES += $(yarn_wire)

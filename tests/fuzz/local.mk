@@ -127,10 +127,13 @@ fuzz_hadoop_token_LDFLAGS = $(fuzz_ldflags)
 fuzz_hadoop_token_LDADD = libnm-hadoop.la
 
 # rpc/yarn: the cluster's configuration, ids, what is to run, who may have it, and what masters want
-fuzz_programs += fuzz-yarn-asks fuzz-yarn-conf fuzz-yarn-context fuzz-yarn-ids fuzz-yarn-request
+fuzz_programs += fuzz-yarn-asks fuzz-yarn-conf fuzz-yarn-context fuzz-yarn-ids fuzz-yarn-kept fuzz-yarn-request
 fuzz_yarn_asks_SOURCES = %D%/fuzz-yarn-asks.c $(fuzz_main)
 fuzz_yarn_asks_LDFLAGS = $(fuzz_ldflags)
 fuzz_yarn_asks_LDADD = libnm-yarn.la
+fuzz_yarn_kept_SOURCES = %D%/fuzz-yarn-kept.c $(fuzz_main)
+fuzz_yarn_kept_LDFLAGS = $(fuzz_ldflags)
+fuzz_yarn_kept_LDADD = libnm-yarn.la
 fuzz_yarn_request_SOURCES = %D%/fuzz-yarn-request.c $(fuzz_main)
 fuzz_yarn_request_LDFLAGS = $(fuzz_ldflags)
 fuzz_yarn_request_LDADD = libnm-yarn.la

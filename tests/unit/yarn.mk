@@ -5,6 +5,7 @@ yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
 yarn_tests += test-yarn-exit test-yarn-node test-yarn-again
 yarn_tests += test-yarn-launch-parts test-yarn-shuffle test-yarn-proxy-tokens
 yarn_tests += test-yarn-allocator test-yarn-allocator-property
+yarn_tests += test-yarn-proxy-keep test-yarn-proxying
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -89,3 +90,11 @@ EXTRA_test_yarn_again_DEPENDENCIES = nm-shim$(EXEEXT)
 test_yarn_proxy_tokens_SOURCES = %D%/test-yarn-proxy-tokens.c %D%/yarn-tokens.h
 test_yarn_proxy_tokens_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_proxy_tokens_LDADD = libnm-yarn.la $(unit_libs)
+
+test_yarn_proxy_keep_SOURCES = %D%/test-yarn-proxy-keep.c %D%/remove-tree.h %D%/yarn-tokens.h
+test_yarn_proxy_keep_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_proxy_keep_LDADD = libnm-yarn.la $(unit_libs)
+
+test_yarn_proxying_SOURCES = %D%/test-yarn-proxying.c
+test_yarn_proxying_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_proxying_LDADD = libnm-yarn.la $(unit_libs)

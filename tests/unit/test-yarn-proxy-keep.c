@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a restarted nmd still knows of the masters that talk through it, also if it died while it wrote that down. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "remove-tree.h"
+#include "rpc/yarn/message-ids.h"
+#include "rpc/yarn/proxy/keep.h"
+#include "util/fault.h"
+#include "util/fileio.h"
+#include "yarn-tokens.h"
+
+struct world {
+    char dir[64];
+    struct nm_yarn_keep keep;
+    /* the last that was loaded */
+    unsigned loaded;
+    struct nm_yarn_kept_master seen;
+    char submitter[32], token[200], asks[200], placed[2][20], hosts[2][20];
+};
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    assert_non_null(w);
+    (void)strcpy(w->dir, "/tmp/nmd-test-keep.XXXXXX");
+    assert_non_null(mkdtemp(w->dir));
+    assert_int_equal(nm_yarn_keep_open(w->dir, &w->keep), 0);
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    nm_yarn_keep_done(&w->keep);
+    remove_tree(w->dir);
+    free(w);
+    return 0;
+}
+
+static const struct nm_yarn_attempt_id attempt = {{TOKENS_RM, 7}, 2};
+#define MASTER_NAME "appattempt_1410901177871_0007_000002"
+
+/* A master in the middle of its work; what it points to is constant. */
+static struct nm_yarn_kept_master make_master(void)
+{
+    static const struct nm_yarn_kept_node nodes[] = {{"a", 1}, {"b", 65535}};
+    static struct nm_bytes placed[2];
+    struct nm_yarn_kept_master m = {.attempt = attempt, .submitter = "alice@corp", .response_id = 41};
+
+    placed[0] = nm_bytes_of("one");
+    placed[1] = (struct nm_bytes){0};
+    m.token = (struct nm_token){nm_bytes_of("identifier"), nm_bytes_of("password"), nm_bytes_of(NM_TOKEN_KIND_AMRM),
+                                nm_bytes_of("")};
+    m.registration = nm_bytes_of("request");
+    m.registered = nm_bytes_of("answer");
+    m.asks = (struct nm_bytes){(const uint8_t *)"a\0sk", 4};
+    m.has_number = true;
+    m.last_number = -8;
+    m.placed = placed;
+    m.n_placed = 2;
+    m.known_nodes = nodes;
+    m.n_known_nodes = 2;
+    return m;
+}
+
+static void copy(char *to, size_t size, struct nm_bytes b)
+{
+    assert_true(b.size < size);
+    (void)memcpy(to, b.size > 0 ? b.data : (const uint8_t *)"", b.size);
+    to[b.size] = '\0';
+}
+
+static void on_master(const struct nm_yarn_kept_master *m, void *userdata)
+{
+    struct world *w = userdata;
+
+    w->loaded++;
+    w->seen = *m;
+    (void)snprintf(w->submitter, sizeof w->submitter, "%s", m->submitter);
+    copy(w->token, sizeof w->token, m->token.password);
+    copy(w->asks, sizeof w->asks, m->asks);
+    assert_true(m->n_placed <= 2 && m->n_known_nodes <= 2);
+    for (size_t i = 0; i < m->n_placed; i++)
+        copy(w->placed[i], sizeof w->placed[i], m->placed[i]);
+    for (size_t i = 0; i < m->n_known_nodes; i++)
+        (void)snprintf(w->hosts[i], sizeof w->hosts[i], "%s:%d", m->known_nodes[i].host, m->known_nodes[i].port);
+}
+
+/* As the next nmd finds it: how many masters. */
+static unsigned load(struct world *w)
+{
+    struct nm_yarn_keep next;
+
+    w->loaded = 0;
+    assert_int_equal(nm_yarn_keep_open(w->dir, &next), 0);
+    assert_int_equal(nm_yarn_keep_load_masters(&next, on_master, w), 0);
+    nm_yarn_keep_done(&next);
+    return w->loaded;
+}
+
+static void test_master(void **state)
+{
+    struct nm_yarn_kept_master m = make_master();
+    struct world *w = *state;
+    char path[160];
+    struct stat st;
+
+    assert_int_equal(load(w), 0);
+    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    assert_int_equal(load(w), 1);
+    assert_true(nm_yarn_same_attempt(&w->seen.attempt, &attempt));
+    assert_string_equal(w->submitter, "alice@corp");
+    assert_string_equal(w->token, "password");
+    assert_int_equal(w->seen.token.kind.size, strlen(NM_TOKEN_KIND_AMRM));
+    assert_int_equal(w->seen.registration.size, 7);
+    assert_int_equal(w->seen.registered.size, 6);
+    assert_memory_equal(w->asks, "a\0sk", 5);
+    assert_true(w->seen.has_number);
+    assert_int_equal(w->seen.last_number, -8);
+    assert_int_equal(w->seen.response_id, 41);
+    assert_int_equal(w->seen.n_placed, 2);
+    assert_string_equal(w->placed[0], "one");
+    assert_string_equal(w->placed[1], "");
+    assert_int_equal(w->seen.n_known_nodes, 2);
+    assert_string_equal(w->hosts[1], "b:65535");
+
+    (void)snprintf(path, sizeof path, "%s/masters/" MASTER_NAME, w->dir);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    (void)snprintf(path, sizeof path, "%s/masters", w->dir);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+}
+
+/* One that was launched and not heard yet; then it has a second attempt beside it, and both end. */
+static void test_masters_come_and_go(void **state)
+{
+    struct nm_yarn_kept_master m = {.attempt = attempt, .submitter = "ada"};
+    struct world *w = *state;
+
+    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    assert_int_equal(load(w), 1);
+    assert_false(w->seen.has_number);
+    assert_int_equal(w->seen.registration.size, 0);
+    assert_int_equal(w->seen.n_placed, 0);
+    m.attempt.number = 3;
+    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    assert_int_equal(load(w), 2);
+    nm_yarn_keep_drop(&w->keep, &attempt);
+    nm_yarn_keep_drop(&w->keep, &attempt);
+    assert_int_equal(load(w), 1);
+    assert_int_equal(w->seen.attempt.number, 3);
+    nm_yarn_keep_drop(&w->keep, &m.attempt);
+    assert_int_equal(load(w), 0);
+}
+
+static void test_too_large(void **state)
+{
+    _cleanup_free_ uint8_t *much = calloc(1, NM_YARN_KEEP_MAX_BYTES);
+    struct nm_yarn_kept_master m = make_master();
+    struct world *w = *state;
+
+    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    m.asks = (struct nm_bytes){much, NM_YARN_KEEP_MAX_BYTES};
+    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), -EFBIG);
+    assert_int_equal(load(w), 1); /* as it was before */
+    assert_memory_equal(w->asks, "a\0sk", 5);
+}
+
+/* A file that isn't what its name says is nobody's master, and goes. */
+static void test_strange_files(void **state)
+{
+    static const char *const names[] = {"appattempt_1_0001_000001", "something",
+                                        "appattempt_1410901177871_0007_000003"};
+    struct nm_yarn_kept_master m = make_master();
+    struct world *w = *state;
+    char good[4096];
+    size_t size;
+
+    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    assert_int_equal(nm_read_file_at(w->keep.masters_fd, MASTER_NAME, good, sizeof good, &size), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
+        assert_int_equal(nm_write_bytes_atomic_at(w->keep.masters_fd, names[i], good, i == 0 ? 5 : size, 0600), 0);
+        assert_int_equal(load(w), 1);
+        assert_int_equal(faccessat(w->keep.masters_fd, names[i], F_OK, 0), -1);
+    }
+    for (size_t n = 0; n < size; n++) { /* it ends anywhere */
+        assert_int_equal(nm_write_bytes_atomic_at(w->keep.masters_fd, MASTER_NAME, good, n, 0600), 0);
+        assert_true(load(w) <= 1);
+    }
+    m.submitter = "../root";
+    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    assert_int_equal(load(w), 0);
+}
+
+/* ---- keys --------------------------------------------------------------------------------- */
+
+static void test_keys(void **state)
+{
+    struct nm_yarn_local_keys k = {.every_usec = 5, .delay_usec = 2}, read = {.every_usec = 9, .delay_usec = 3};
+    struct world *w = *state;
+    struct stat st;
+
+    assert_int_equal(nm_yarn_keep_load_keys(&w->keep, &read), 0);
+    assert_int_equal(read.current.size, 0);
+    k.current = tokens_key(INT32_MAX, 1);
+    k.rolled_usec = 77;
+    assert_int_equal(nm_yarn_keep_keys(&w->keep, &k), 0);
+    assert_int_equal(nm_yarn_keep_load_keys(&w->keep, &read), 0);
+    assert_int_equal(read.current.id, INT32_MAX);
+    assert_int_equal(read.next.size, 0);
+    k.next = tokens_key(0, 9);
+    assert_int_equal(nm_yarn_keep_keys(&w->keep, &k), 0);
+    assert_int_equal(nm_yarn_keep_load_keys(&w->keep, &read), 0);
+    assert_memory_equal(&read.next, &k.next, sizeof k.next);
+    assert_memory_equal(&read.current, &k.current, sizeof k.current);
+    assert_int_equal(read.rolled_usec, 77);
+    assert_int_equal(read.every_usec, 9); /* that is the configuration's */
+    assert_int_equal(fstatat(w->keep.dir_fd, "master-keys", &st, 0), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+
+    assert_int_equal(nm_write_file_atomic_at(w->keep.dir_fd, "master-keys", "\x0a\x7f", 0600), 0);
+    k = read;
+    assert_int_equal(nm_yarn_keep_load_keys(&w->keep, &read), 0);
+    assert_memory_equal(&read, &k, sizeof k);
+}
+
+/* ---- deaths ------------------------------------------------------------------------------- */
+
+#ifdef NM_FAULT_INJECTION
+/* Does it in a process that dies at the step. */
+static void die_at(struct world *w, const char *step, void (*deed)(struct world *w))
+{
+    pid_t pid = fork();
+    int status;
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)setenv("NMD_FAULT", step, 1);
+        deed(w);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void write_next(struct world *w)
+{
+    struct nm_yarn_kept_master m = make_master();
+
+    m.last_number = -9;
+    m.response_id = 42;
+    m.n_placed = 1;
+    (void)nm_yarn_keep_master(&w->keep, &m);
+}
+
+static void write_keys(struct world *w)
+{
+    struct nm_yarn_local_keys k = {.current = tokens_key(4, 4), .next = tokens_key(5, 5), .rolled_usec = 8};
+
+    (void)nm_yarn_keep_keys(&w->keep, &k);
+}
+
+static void drop(struct world *w)
+{
+    nm_yarn_keep_drop(&w->keep, &attempt);
+}
+
+/* Numbers, asks and containers are those of one moment, whenever nmd dies. */
+static void test_deaths(void **state)
+{
+    struct nm_yarn_local_keys keys = {.current = tokens_key(4, 4), .rolled_usec = 7};
+    struct nm_yarn_kept_master m = make_master();
+    struct world *w = *state;
+
+    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    die_at(w, "before-master-kept", write_next);
+    assert_int_equal(load(w), 1);
+    assert_int_equal(w->seen.last_number, -8);
+    assert_int_equal(w->seen.response_id, 41);
+    assert_int_equal(w->seen.n_placed, 2);
+    die_at(w, "after-master-kept", write_next);
+    assert_int_equal(load(w), 1);
+    assert_int_equal(w->seen.last_number, -9);
+    assert_int_equal(w->seen.response_id, 42);
+    assert_int_equal(w->seen.n_placed, 1);
+
+    assert_int_equal(nm_yarn_keep_keys(&w->keep, &keys), 0);
+    die_at(w, "before-master-keys", write_keys);
+    assert_int_equal(nm_yarn_keep_load_keys(&w->keep, &keys), 0);
+    assert_int_equal(keys.next.size, 0);
+    die_at(w, "after-master-keys", write_keys);
+    assert_int_equal(nm_yarn_keep_load_keys(&w->keep, &keys), 0);
+    assert_int_equal(keys.next.id, 5);
+
+    die_at(w, "before-master-dropped", drop);
+    assert_int_equal(load(w), 1);
+    die_at(w, "after-master-dropped", drop);
+    assert_int_equal(load(w), 0);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_master, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_masters_come_and_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_too_large, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_strange_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_keys, set_up, tear_down),
+#ifdef NM_FAULT_INJECTION
+        cmocka_unit_test_setup_teardown(test_deaths, set_up, tear_down),
+#endif
+    };
+
+    return cmocka_run_group_tests_name("yarn-proxy-keep", tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The settings of the proxy of application masters: what goes together, and where it goes on to. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "rpc/yarn/conf/conf.h"
+#include "rpc/yarn/conf/proxying.h"
+#include "rpc/yarn/conf/trackers.h"
+
+/* As a node's own files have it by default, with a proxy. */
+static struct nm_yarn_settings make_settings(const char *rm, uint16_t port)
+{
+    return (struct nm_yarn_settings){
+        .proxy = true, .amrm_roll_sec = 86400, .am_expiry_usec = 600 * NM_USEC_PER_SEC,
+        .node = {(char *)"node7", 0}, .proxy_address = {(char *)"0.0.0.0", 8049}, .scheduler = {(char *)rm, port}};
+}
+
+/* With these further properties of several ResourceManagers. */
+static int read_proxying(struct nm_yarn_settings *s, const char *properties, char **ret_message)
+{
+    struct nm_yarn_conf *c;
+    char text[900];
+    int r;
+
+    *ret_message = NULL;
+    assert_int_equal(nm_yarn_conf_new(&c), 0);
+    (void)snprintf(text, sizeof text, "<configuration>%s</configuration>", properties);
+    assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), NULL), 0);
+    r = nm_yarn_proxying_read(c, s, ret_message);
+    nm_yarn_conf_free(c);
+    return r;
+}
+
+static void test_none(void **state)
+{
+    struct nm_yarn_settings s = make_settings("localhost", 8049);
+    char *message;
+
+    (void)state;
+    s.proxy = false; /* then nothing of it matters */
+    s.amrm_roll_sec = 1;
+    assert_int_equal(read_proxying(&s, "", &message), 0);
+    assert_false(s.proxy);
+    s = make_settings("rm", 8030);
+    s.proxy = false;
+    s.distributed = true; /* either turns it on */
+    assert_int_equal(read_proxying(&s, "", &message), 0);
+    assert_true(s.proxy);
+}
+
+/* A key must be current long before the next is made. */
+static void test_times(void **state)
+{
+    static const struct {
+        int64_t roll_sec;
+        uint64_t expiry_msec;
+        bool good;
+    } cases[] = {{86400, 600000, true}, {1801, 600000, true}, {1800, 600000, false}, {1, 600000, false},
+                 {10, 3333, true},      {10, 3334, false},    {INT32_MAX, 1, true}};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_yarn_settings s = make_settings("rm", 8030);
+        char *message;
+
+        s.amrm_roll_sec = cases[i].roll_sec;
+        s.am_expiry_usec = cases[i].expiry_msec * NM_USEC_PER_MSEC;
+        assert_int_equal(read_proxying(&s, "", &message), cases[i].good ? 0 : -EINVAL);
+        assert_int_equal(message != NULL, !cases[i].good);
+        assert_true(cases[i].good || strstr(message, "more than three times"));
+        free(message);
+    }
+}
+
+/* Files that were written for masters would have the proxy ask itself. */
+static void test_itself(void **state)
+{
+    static const struct {
+        const char *host;
+        uint16_t port;
+        bool good;
+    } cases[] = {{"rm", 8030, true},           {"rm", 8049, true},     {"localhost", 8030, true},
+                 {"localhost", 8049, false},   {"0.0.0.0", 8049, false}, {"127.0.0.1", 8049, false},
+                 {"127.0.0.9", 8049, false},   {"node7", 8049, false}, {"1270.example", 8049, true}};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_yarn_settings s = make_settings(cases[i].host, cases[i].port);
+        char *message;
+
+        assert_int_equal(read_proxying(&s, "", &message), cases[i].good ? 0 : -EINVAL);
+        assert_true(cases[i].good || strstr(message, "the proxy's own"));
+        free(message);
+    }
+}
+
+#define RM(name, value) "<property><name>yarn.resourcemanager." name "</name><value>" value "</value></property>"
+
+static void test_several_rms(void **state)
+{
+    static const struct {
+        const char *properties, *part;
+    } wrong[] = {
+        {RM("hostname.a", "one"), "has 'b', but neither yarn.resourcemanager.scheduler.address.b nor"},
+        {RM("hostname.a", "one") RM("resource-tracker.address.b", "two:1"), "scheduler.address.b"},
+        {RM("hostname.a", "one") RM("scheduler.address.b", "two"), "scheduler.address.b = 'two': must be HOST:PORT"},
+        {RM("hostname.a", "one") RM("scheduler.address.b", "localhost:8049"), "the proxy's own"},
+    };
+    char *ids[] = {(char *)"a", (char *)"b", NULL}, *message;
+    struct nm_yarn_settings s = make_settings("localhost", 8049); /* which nobody asks */
+
+    (void)state;
+    s.ha = true;
+    s.rm_ids = ids;
+    assert_int_equal(read_proxying(&s, RM("hostname.a", "one") RM("hostname.b", "two")
+                                   RM("scheduler.address.b", "three:7"), &message), 0);
+    assert_int_equal(s.n_schedulers, 2);
+    assert_string_equal(s.schedulers[0].host, "one");
+    assert_int_equal(s.schedulers[0].port, 8030);
+    assert_string_equal(s.schedulers[1].host, "three");
+    assert_int_equal(s.schedulers[1].port, 7);
+    nm_yarn_trackers_free(s.schedulers, s.n_schedulers);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(wrong); i++) {
+        s.schedulers = NULL;
+        s.n_schedulers = 0;
+        assert_true(read_proxying(&s, wrong[i].properties, &message) < 0);
+        if (!message || !strstr(message, wrong[i].part))
+            fail_msg("%s: %s", wrong[i].properties, message ?: "no message");
+        free(message);
+        nm_yarn_trackers_free(s.schedulers, s.n_schedulers);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_itself),
+        cmocka_unit_test(test_several_rms),
+    };
+
+    return cmocka_run_group_tests_name("yarn-proxying", tests, NULL, NULL);
+}
