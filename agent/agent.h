@@ -214,6 +214,29 @@ struct nm_histogram {
 extern const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS];
 void nm_histogram_add(struct nm_histogram *h, uint64_t usec);
 
+/* What application masters ask of whoever is above, where they do so by way of this node. */
+enum nm_master_call {
+    NM_MASTER_START,    /* one is started here, and given its way */
+    NM_MASTER_REGISTER,
+    NM_MASTER_ALLOCATE,
+    NM_MASTER_FINISH,
+    NM_MASTER_RECOVER,  /* of one whose nmd was restarted */
+    NM_MASTER_STOP,     /* its end, and the end of what was kept for it */
+    NM_MASTER_TOKEN,    /* it was given a new token of whoever is above */
+    NM_MASTER_N_CALLS,
+};
+
+struct nm_masters {
+    bool served;          /* else all below is 0 */
+    char address[280];    /* where they ask */
+    uint32_t pipelines;   /* attempts whose masters go through here */
+    uint64_t outstanding; /* opportunistic containers that wait for a place */
+    uint64_t placed_node_local, placed_rack_local, placed_anywhere; /* by this node */
+    uint64_t failed[NM_MASTER_N_CALLS];
+    struct nm_histogram took[NM_MASTER_N_CALLS]; /* those that did not fail, from request to answer */
+    struct nm_histogram added;                   /* of an allocate, without what whoever is above took */
+};
+
 /* What the node belongs to, if it does: told by whoever speaks with it. */
 struct nm_upstream {
     const char *kind;    /* "yarn", "none"; NULL: as "none" */
@@ -227,6 +250,7 @@ struct nm_upstream {
     uint32_t vcores;
     uint64_t heartbeats, failures;      /* answered; requests that came to nothing */
     struct nm_histogram heartbeat, rpc; /* from one answered heartbeat to the next; from a request to its answer */
+    struct nm_masters masters;
 };
 
 enum nm_node_state { NM_NODE_RUNNING, NM_NODE_DRAINING, NM_NODE_SHADOW };
@@ -281,12 +305,20 @@ struct nm_status {
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret);
 
 /* Who tells of the upstream from now on: for a status, and settings of its own for `nmctl config` (an array, a new
- * reference, or NULL: no memory). NULL: nobody. */
+ * reference, or NULL: no memory). The other two may be NULL, and see below. NULL: nobody. */
 struct nm_upstream_ops {
     void (*status)(void *userdata, struct nm_upstream *ret);
     json_t *(*config)(void *userdata);
+    json_t *(*pipelines)(void *userdata, const struct nm_caller *who, bool with_users);
+    json_t *(*placement)(void *userdata, const struct nm_caller *who, const char *id);
 };
 void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops *ops, void *userdata);
+
+/* The attempts whose masters go through this node, as far as `who` may see the master: an array, or NULL: no memory. */
+json_t *nm_manager_pipelines(struct nm_manager *m, const struct nm_caller *who, bool with_users);
+/* Why this node placed a container where it did, which may be another node: an object, or NULL: there is nothing that
+ * `who` may know. */
+json_t *nm_manager_placement(struct nm_manager *m, const struct nm_caller *who, const char *id);
 
 /* A part of a list, in the order of arrival. */
 struct nm_page {

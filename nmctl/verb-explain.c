@@ -17,6 +17,7 @@
 #include "nmctl/nmctl.h"
 #include "nmctl/say.h"
 #include "nmctl/term.h"
+#include "util/parse.h"
 
 #define LAST_DEFAULT 5
 #define LAST_MAX 10000
@@ -35,18 +36,19 @@ static void print_text(const char *text, const char *indent)
     }
 }
 
-/* Number and time, then nmd's own words. */
+/* Number and time, then nmd's own words. A placement has no number. */
 static void print_decision(const struct nm_term *term, const json_t *d)
 {
     time_t t = (time_t)(nm_json_u64(d, "time_usec") / NM_USEC_PER_SEC);
     const char *explanation = nm_json_str(d, "explanation");
-    char when[32] = "";
+    char what[32] = "placement", when[32] = "";
     struct tm tm;
 
     if (localtime_r(&t, &tm))
         (void)strftime(when, sizeof when, "%F %T", &tm);
-    printf("%sdecision %" PRIu64 ", %s%s\n", nm_term_on(term, NM_STYLE_BOLD),
-           nm_json_u64(d, "number"), when, nm_term_off(term, NM_STYLE_BOLD));
+    if (nm_json_has(d, "number"))
+        (void)snprintf(what, sizeof what, "decision %" PRIu64, nm_json_u64(d, "number"));
+    printf("%s%s, %s%s\n", nm_term_on(term, NM_STYLE_BOLD), what, when, nm_term_off(term, NM_STYLE_BOLD));
     print_text(*explanation ? explanation : nm_json_str(d, "summary"), "  ");
 }
 
@@ -143,6 +145,27 @@ static int get_decisions(struct nm_ctl *ctl, const char *path, uint64_t last, js
     return NM_CTL_OK;
 }
 
+/* Why this node placed it where it is, if it did: an array of that, or an empty one. *ret_elsewhere: on another node,
+ * so that there is nothing else to be had of it here. */
+static json_t *get_placement(struct nm_ctl *ctl, const char *id, bool *ret_elsewhere)
+{
+    json_t *list = json_array(), *placement;
+    _cleanup_json_ json_t *here = NULL;
+    char target[128];
+
+    if (!list)
+        nm_say_oom();
+    (void)snprintf(target, sizeof target, "/v1/placements/%s", id);
+    if (!nm_name_is_valid(id) || strncmp(id, "container_", strlen("container_")) != 0 ||
+        nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &placement) < 0)
+        return list;
+    if (json_array_append_new(list, placement) < 0)
+        nm_say_oom();
+    *ret_elsewhere = nm_api_container_target(id, "", target, sizeof target) == NM_CTL_OK &&
+                     nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &here) == -EREMOTEIO;
+    return list;
+}
+
 static void print_all(struct nm_ctl *ctl, const json_t *list)
 {
     struct nm_term term;
@@ -159,25 +182,29 @@ static void print_all(struct nm_ctl *ctl, const json_t *list)
         printf("no decisions yet\n");
 }
 
-/* Of one container all decisions, of the node the newest few: nobody reads a hundred of them. */
+/* Of one container its place, if this node gave it that, and all decisions; of the node the newest few, for nobody
+ * reads a hundred of them. */
 int nm_explain_verb(struct nm_ctl *ctl)
 {
     const char *id = ctl->n_operands > 0 ? ctl->operands[0] : NULL;
     uint64_t last = ctl->args.last != NM_CTL_UNSET ? ctl->args.last : id ? LAST_MAX : LAST_DEFAULT;
-    _cleanup_json_ json_t *list = NULL;
+    bool elsewhere = false;
+    _cleanup_json_ json_t *list = id ? get_placement(ctl, id, &elsewhere) : json_array(), *decisions = NULL;
     char path[96] = "/v1/decisions";
     int r = id ? nm_api_container_target(id, "/decisions", path, sizeof path) : NM_CTL_OK;
 
-    if (r == NM_CTL_OK)
-        r = get_decisions(ctl, path, last, &list);
+    if (r == NM_CTL_OK && !elsewhere)
+        r = get_decisions(ctl, path, last, &decisions);
     if (r != NM_CTL_OK)
         return r;
+    if (decisions && json_array_extend(list, decisions) < 0)
+        nm_say_oom();
     if (ctl->args.json) {
         nm_api_print_json(list, false); /* an array, also of none: jq needs no case for that */
         return NM_CTL_OK;
     }
     print_all(ctl, list);
-    if (id)
+    if (id && !elsewhere)
         print_now(ctl, id);
     return NM_CTL_OK;
 }

@@ -330,6 +330,45 @@ static void print_upstream(FILE *f, const struct nm_term *term, unsigned width, 
     }
 }
 
+static void print_placed(FILE *f, const json_t *placed)
+{
+    fprintf(f, "placed %" PRIu64 " on hosts that were named, %" PRIu64 " in such racks, %" PRIu64 " anywhere",
+            nm_json_u64(placed, "node_local"), nm_json_u64(placed, "rack_local"), nm_json_u64(placed, "anywhere"));
+}
+
+static void print_pipeline(FILE *f, const json_t *p)
+{
+    uint64_t now = nm_realtime_usec(), asked = nm_json_u64(p, "last_allocate_usec");
+    char attempt[128], user[128], ago[32];
+
+    (void)snprintf(attempt, sizeof attempt, "%s", nm_json_str(p, "attempt_id"));
+    (void)snprintf(user, sizeof user, "%s", nm_json_str(p, "user"));
+    fprintf(f, "%*s%s", LABEL, "", nm_term_clean(attempt));
+    fprintf(f, " of %s, %s: ", *user ? nm_term_clean(user) : "somebody", nm_json_str(p, "state"));
+    fprintf(f, "%" PRIu64 " wait, %" PRIu64 " nodes; ", nm_json_u64(p, "outstanding"), nm_json_u64(p, "nodes"));
+    print_placed(f, nm_json_at(p, "placed"));
+    if (asked > 0)
+        fprintf(f, "; asked %s ago", nm_format_duration(nm_sub_u64(now, asked), ago, sizeof ago));
+    (void)fputc('\n', f);
+}
+
+/* Application masters whose calls go through this node, and what it places by itself for them. */
+static void print_masters(FILE *f, const struct nm_term *term, const json_t *masters)
+{
+    const json_t *p;
+    size_t i;
+
+    if (!json_is_object(masters))
+        return;
+    print_label(f, term, "masters");
+    fprintf(f, "%" PRIu64 " by way of %s; %" PRIu64 " opportunistic containers wait for a place; ",
+            nm_json_u64(masters, "attempts"), nm_json_str(masters, "address"), nm_json_u64(masters, "outstanding"));
+    print_placed(f, nm_json_at(masters, "placed"));
+    (void)fputc('\n', f);
+    json_array_foreach(nm_json_at(masters, "pipelines"), i, p)
+        print_pipeline(f, p);
+}
+
 /* Lines that are there only while there is something to say. */
 static void print_measures(FILE *f, const struct nm_term *term, unsigned width, const json_t *status)
 {
@@ -365,6 +404,7 @@ static void print_measures(FILE *f, const struct nm_term *term, unsigned width, 
         (void)fputc('\n', f);
     }
     print_upstream(f, term, width, nm_json_at(status, "upstream"));
+    print_masters(f, term, nm_json_at(nm_json_at(status, "upstream"), "masters"));
 }
 
 /* One line each, cut to the terminal; nmctl explain has the rest. */

@@ -155,6 +155,17 @@ void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops 
     m->upstream_userdata = userdata;
 }
 
+json_t *nm_manager_pipelines(struct nm_manager *m, const struct nm_caller *who, bool with_users)
+{
+    return m->upstream && m->upstream->pipelines ? m->upstream->pipelines(m->upstream_userdata, who, with_users)
+                                                 : json_array();
+}
+
+json_t *nm_manager_placement(struct nm_manager *m, const struct nm_caller *who, const char *id)
+{
+    return m->upstream && m->upstream->placement ? m->upstream->placement(m->upstream_userdata, who, id) : NULL;
+}
+
 static int by_arrival(const void *a, const void *b)
 {
     const struct nm_container *x = *(struct nm_container *const *)a,

@@ -96,15 +96,17 @@ struct nm_messages_container_extra {
 json_t *nm_messages_container(const struct nm_container *c,
                               const struct nm_messages_container_extra *x);
 
-/* `redacted`: without the id of the container that waits, which may be somebody else's. */
-json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_usec,
-                           bool redacted);
+/* `redacted`: without the id of the container that waits, which may be somebody else's. pipelines: the list of
+ * nm_manager_pipelines(), whose reference is taken over. */
+json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_usec, bool redacted,
+                           json_t *pipelines);
 /* A record with "summary" and "explanation" beside it. `redacted`: without who asked. */
 json_t *nm_messages_decision(const struct nm_decision *d, bool redacted);
 json_t *nm_messages_event(const struct nm_event_record *e);
 json_t *nm_messages_history_point(const struct nm_history_point *p);
 
 const char *nm_messages_event_kind_name(enum nm_event_kind k); /* "state", "decision", "node" */
+const char *nm_messages_master_call_name(enum nm_master_call c);
 
 /* Copies text to be shown: shortened with "..." to fit, and without control characters. size is at
  * least 5. */

@@ -10,6 +10,8 @@
 
 #include <inttypes.h>
 
+#include "rpc/local/messages.h"
+
 static void head(FILE *f, const char *name, const char *type, const char *help)
 {
     (void)fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
@@ -226,6 +228,33 @@ static void upstream(FILE *f, const struct nm_upstream *u)
     histogram(f, "nm_upstream_rpc_seconds", label, &u->rpc);
 }
 
+/* As AMRMProxyMetrics has them: the number of its successes is a histogram's count. */
+static void masters(FILE *f, const struct nm_masters *m)
+{
+    char label[40];
+
+    if (!m->served)
+        return;
+    gauge(f, "nm_amrmproxy_pipelines", m->pipelines, "Attempts of applications whose masters go through this node.");
+    gauge(f, "nm_amrmproxy_outstanding_containers", (double)m->outstanding,
+          "Opportunistic containers that masters wait for and this node hasn't found a place for.");
+    head(f, "nm_amrmproxy_placed_containers_total", "counter",
+         "Opportunistic containers that this node has placed, by the rule that placed them.");
+    labelled(f, "nm_amrmproxy_placed_containers_total", "rule", "node-local", (double)m->placed_node_local);
+    labelled(f, "nm_amrmproxy_placed_containers_total", "rule", "rack-local", (double)m->placed_rack_local);
+    labelled(f, "nm_amrmproxy_placed_containers_total", "rule", "any", (double)m->placed_anywhere);
+    head(f, "nm_amrmproxy_failures_total", "counter", "What masters asked for and wasn't done, by call.");
+    for (enum nm_master_call c = 0; c < NM_MASTER_N_CALLS; c++)
+        labelled(f, "nm_amrmproxy_failures_total", "call", nm_messages_master_call_name(c), (double)m->failed[c]);
+    head(f, "nm_amrmproxy_call_seconds", "histogram", "Time from what masters asked for until it was done, by call.");
+    for (enum nm_master_call c = 0; c < NM_MASTER_N_CALLS; c++) {
+        (void)snprintf(label, sizeof label, "call=\"%s\"", nm_messages_master_call_name(c));
+        histogram(f, "nm_amrmproxy_call_seconds", label, &m->took[c]);
+    }
+    head(f, "nm_amrmproxy_added_seconds", "histogram", "Time that this node added to a call, by call.");
+    histogram(f, "nm_amrmproxy_added_seconds", "call=\"allocate\"", &m->added);
+}
+
 static void machine(FILE *f, const struct nm_node_sample *n)
 {
     gauge(f, "nm_machine_memory_bytes", (double)n->memory_total_bytes, "Memory of the machine.");
@@ -288,6 +317,7 @@ int nm_metrics_format(const struct nm_status *s, char **ret, size_t *ret_len)
     machine(f, &s->node);
     links(f, s);
     upstream(f, &s->upstream);
+    masters(f, &s->upstream.masters);
     process(f, s);
     if (ferror(f) | fclose(f))
         return -ENOMEM;

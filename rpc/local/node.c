@@ -6,6 +6,7 @@
  * served a file.
  */
 
+#include "agent/problem.h"
 #include "rpc/local/embedded.h"
 #include "rpc/local/handlers.h"
 #include "rpc/local/messages.h"
@@ -28,7 +29,19 @@ int nm_handle_status(struct nm_call *call)
     return nm_call_answer_json(
         call, 200,
         nm_messages_status(&s, nm_realtime_usec() - nm_now_usec(),
-                           call->tcp || (*s.hold_id && !may_know(call, s.hold_id))));
+                           call->tcp || (*s.hold_id && !may_know(call, s.hold_id)),
+                           nm_manager_pipelines(call->manager, &call->caller, !call->tcp)));
+}
+
+/* Why this node placed a container where it did. Which containers there are elsewhere this node doesn't know, so that
+ * "none of that id" is also the answer about one that somebody else has placed. */
+int nm_handle_placement(struct nm_call *call)
+{
+    json_t *placement = nm_manager_placement(call->manager, &call->caller, call->id);
+
+    return placement ? nm_call_answer_json(call, 200, placement)
+                     : nm_problem_set(&call->problem, NM_AGENT_E_NOT_FOUND, "id", call->id,
+                                      "This node has not placed a container %s, as far as it remembers.", call->id);
 }
 
 int nm_handle_config(struct nm_call *call)

@@ -25,6 +25,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/allocator/names.c %D%/allocator/names.h \
 	%D%/allocator/nodes.c %D%/allocator/nodes.h \
 	%D%/allocator/pack.c \
+	%D%/allocator/why.c %D%/allocator/why.h \
 	%D%/conf/conf.c %D%/conf/conf.h \
 	%D%/conf/conf-dir.c \
 	%D%/conf/conf-expand.c \
@@ -82,6 +83,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/proxy/keep.c %D%/proxy/keep.h \
 	%D%/proxy/local-keys.c %D%/proxy/local-keys.h \
 	%D%/proxy/replace.c %D%/proxy/replace.h \
+	%D%/proxy/shown.c %D%/proxy/shown.h \
 	%D%/proxy/sign.c %D%/proxy/sign.h
 nodist_libnm_yarn_la_SOURCES = $(yarn_wire)
 libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(SYSTEMD_LIBS)

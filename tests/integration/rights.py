@@ -20,6 +20,7 @@ ROLES = {"root": (0, 0, []), "member": (MEMBER, MEMBER, [GROUP]), "owner": (OWNE
          "other": (OTHER, OTHER, [])}
 TINY = {"memory_bytes": 1 << 20, "vcores": 0.001}
 ALL, ADMINS, MINE = (200, 200, 200, 200), (200, 200, 403, 403), (200, 200, 200, 404)
+NOBODY = (404, 404, 404, 404)
 # (method, path): for root, member, owner, other. {id} is a container of the owner's, a new one for
 # each question.
 TABLE = {
@@ -50,6 +51,7 @@ TABLE = {
     ("GET", "/v1/containers/{id}/wait"): MINE,
     ("GET", "/v1/containers/{id}/logs"): MINE,
     ("GET", "/v1/containers/{id}/decisions"): MINE,
+    ("GET", "/v1/placements/{id}"): NOBODY,  # it was submitted here
 }
 BODY = {("POST", "/v1/containers"): {"command": ["sleep", "100"], **TINY},
         ("PATCH", "/v1/containers/{id}"): {"vcores": 0.002},

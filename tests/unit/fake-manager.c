@@ -46,6 +46,8 @@ struct nm_manager *fake_manager_free(struct nm_manager *m)
     free(m->containers);
     nm_history_free(m->history);
     nm_config_free(m->config);
+    json_decref(m->pipeline);
+    json_decref(m->placement);
     free(m);
     return NULL;
 }
@@ -265,6 +267,24 @@ const struct nm_history *nm_manager_history(const struct nm_manager *m)
 json_t *nm_manager_config_to_json(const struct nm_manager *m)
 {
     return nm_config_to_json(m->config, NULL, 0);
+}
+
+json_t *nm_manager_pipelines(struct nm_manager *m, const struct nm_caller *who, bool with_users)
+{
+    json_t *list = json_array(), *one = m->pipeline && who->admin ? json_copy(m->pipeline) : NULL;
+
+    if (one && !with_users)
+        (void)json_object_set_new(one, "user", json_null());
+    if (one)
+        (void)json_array_append_new(list, one);
+    return list;
+}
+
+json_t *nm_manager_placement(struct nm_manager *m, const struct nm_caller *who, const char *id)
+{
+    return m->placement && who->admin && nm_streq(json_string_value(json_object_get(m->placement, "container_id")), id)
+               ? json_incref(m->placement)
+               : NULL;
 }
 
 const struct nm_config *nm_manager_config(const struct nm_manager *m)

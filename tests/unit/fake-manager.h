@@ -21,6 +21,7 @@ struct nm_manager {
     nm_event_cb_t cb;
     void *cb_userdata;
     struct nm_status status;
+    json_t *pipeline, *placement; /* the one of each that there is, for administrators; or NULL */
     struct nm_history *history;
     struct nm_config *config;
     const char *log_dir;

@@ -82,7 +82,7 @@ static void test_status_contract(void **state)
     m->status.allocated_vcores_milli[NM_OPPORTUNISTIC] = 1500;
     m->status.allocated[NM_OPPORTUNISTIC].memory_bytes = 7;
     m->status.counters.reclaimed_bytes = 9;
-    j = nm_messages_status(&m->status, 0, false);
+    j = nm_messages_status(&m->status, 0, false, json_array());
     for (size_t i = 0; i < NM_ARRAY_SIZE(numbers); i++)
         if (!json_is_number(at(j, numbers[i])))
             fail_msg("%s is missing or no number", numbers[i]);
@@ -128,7 +128,7 @@ static void test_status_more(void **state)
     strcpy(s->links[0].name, "eth0");
     s->n_links = 1;
     s->utilization.cpu = 0.0 / 0.0; /* not a number, as JSON has none */
-    j = nm_messages_status(s, 1000, false);
+    j = nm_messages_status(s, 1000, false, json_array());
     assert_text(j, "queue.hold.reason", nm_reason_name(NM_REASON_OVER_ALPHA));
     assert_text(j, "queue.hold.container_id", "container_1_000007");
     assert_number(j, "node.breaker_until_usec", 1050);
@@ -145,14 +145,29 @@ static void test_status_more(void **state)
     json_decref(j);
     s->upstream = (struct nm_upstream){.kind = "yarn", .state = "unreachable", .address = "rm:8031",
                                        .last_heartbeat_realtime_usec = 80, .failures = 3};
-    j = nm_messages_status(s, 1000, true);
+    j = nm_messages_status(s, 1000, true, json_array());
     assert_text(j, "upstream.state", "unreachable");
     assert_text(j, "upstream.address", "rm:8031");
     assert_number(j, "upstream.last_heartbeat_usec", 80);
     assert_number(j, "upstream.failures", 3);
     assert_null_at(j, "upstream.round_trip_usec");
     assert_null_at(j, "upstream.memory_bytes");
+    assert_null_at(j, "upstream.masters");
     assert_null_at(j, "queue.hold.container_id");
+    json_decref(j);
+    s->upstream.masters = (struct nm_masters){.served = true, .address = "n1:8049", .pipelines = 2, .outstanding = 7,
+                                              .placed_rack_local = 5};
+    s->upstream.masters.took[NM_MASTER_ALLOCATE].n = 6;
+    s->upstream.masters.failed[NM_MASTER_TOKEN] = 1;
+    j = nm_messages_status(s, 1000, true, json_pack("[{s:s}]", "attempt_id", "a"));
+    assert_text(j, "upstream.masters.address", "n1:8049");
+    assert_number(j, "upstream.masters.attempts", 2);
+    assert_number(j, "upstream.masters.outstanding", 7);
+    assert_number(j, "upstream.masters.placed.node_local", 0);
+    assert_number(j, "upstream.masters.placed.rack_local", 5);
+    assert_number(j, "upstream.masters.calls.allocate.answered", 6);
+    assert_number(j, "upstream.masters.calls.token.failed", 1);
+    assert_int_equal(json_array_size(at(j, "upstream.masters.pipelines")), 1);
     json_decref(j);
     fake_manager_free(m);
 }
@@ -440,6 +455,37 @@ static void test_metrics(void **state)
     fake_manager_free(m);
 }
 
+/* Those of application masters are there where they are served. */
+static void test_metrics_of_masters(void **state)
+{
+    struct nm_manager *m = fake_manager_new();
+    struct nm_masters *masters = &m->status.upstream.masters;
+    char *text;
+    size_t len;
+
+    (void)state;
+    m->status.upstream.kind = "yarn";
+    m->status.upstream.state = "running";
+    assert_int_equal(nm_metrics_format(&m->status, &text, &len), 0);
+    assert_null(strstr(text, "amrmproxy"));
+    free(text);
+    *masters = (struct nm_masters){.served = true, .pipelines = 2, .outstanding = 7, .placed_rack_local = 5};
+    masters->failed[NM_MASTER_REGISTER] = 3;
+    masters->took[NM_MASTER_ALLOCATE].count[1] = 4;
+    masters->added.count[0] = 4;
+    assert_int_equal(nm_metrics_format(&m->status, &text, &len), 0);
+    assert_non_null(strstr(text, "nm_amrmproxy_pipelines 2\n"));
+    assert_non_null(strstr(text, "nm_amrmproxy_outstanding_containers 7\n"));
+    assert_non_null(strstr(text, "nm_amrmproxy_placed_containers_total{rule=\"rack-local\"} 5\n"));
+    assert_non_null(strstr(text, "nm_amrmproxy_failures_total{call=\"register\"} 3\n"));
+    assert_non_null(strstr(text, "nm_amrmproxy_failures_total{call=\"token\"} 0\n"));
+    assert_non_null(strstr(text, "nm_amrmproxy_call_seconds_bucket{call=\"allocate\",le=\"0.001\"} 0\n"));
+    assert_non_null(strstr(text, "nm_amrmproxy_call_seconds_count{call=\"allocate\"} 4\n"));
+    assert_non_null(strstr(text, "nm_amrmproxy_added_seconds_bucket{call=\"allocate\",le=\"0.001\"} 4\n"));
+    free(text);
+    fake_manager_free(m);
+}
+
 /* Every family is announced once, with help and type, before its samples, and begins with nm_. */
 static void test_metrics_families(void **state)
 {
@@ -451,6 +497,7 @@ static void test_metrics_families(void **state)
     m->status.n_links = 2;
     m->status.hold = NM_REASON_BREAKER;
     m->status.squeeze_millicores = 5;
+    m->status.upstream = (struct nm_upstream){.kind = "yarn", .state = "running", .masters.served = true};
     assert_int_equal(nm_metrics_format(&m->status, &text, &len), 0);
     for (rest = text; (line = strsep(&rest, "\n")) && rest;) {
         char type[32], announced[160];
@@ -487,6 +534,7 @@ int main(void)
         cmocka_unit_test(test_decision_spelling),
         cmocka_unit_test(test_history),
         cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_metrics_of_masters),
         cmocka_unit_test(test_metrics_families),
     };
 

@@ -379,6 +379,72 @@ static void test_explains_what_others_did(void **state)
     fake_nmd_stop(&f);
 }
 
+/* A container that this node has placed is told of wherever it is. */
+static void test_explains_placements(void **state)
+{
+#define HERE "container_1_0001_01_1099511627775"
+#define THERE "container_1_0001_01_1099511627774"
+#define NOWHERE "container_1_0001_01_1099511627773"
+#define PLACEMENT \
+    "{\"realtime_usec\":1000000,\"summary\":\"placed on n7:1, any\"," \
+    "\"explanation\":\"It went to n7.\\nIt was number 1.\\n\"}"
+    static const struct fake_exchange x[] = {
+        {"GET /v1/placements/" HERE " HTTP", OK(PLACEMENT), NULL},
+        {"GET /v1/containers/" HERE " HTTP", OK(RUNNING), NULL},
+        {"GET /v1/containers/" HERE "/decisions",
+         OK("{\"decisions\":[{\"number\":4,\"summary\":\"admitted\"}]}"), NULL},
+        {"GET /v1/containers/" HERE " HTTP", OK(RUNNING), NULL},
+        {"GET /v1/placements/" THERE " HTTP", OK(PLACEMENT), NULL},
+        {"GET /v1/containers/" THERE " HTTP", REFUSED("404", "There is none."), NULL},
+        {"GET /v1/placements/" NOWHERE " HTTP", REFUSED("404", "This node has not placed it."), NULL},
+        {"GET /v1/containers/" NOWHERE "/decisions", REFUSED("404", "There is none."), NULL},
+    };
+    struct fake_nmd f;
+    struct result r;
+
+    (void)state;
+    serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "explain", HERE);
+    assert_int_equal(r.status, 0);
+    expect(r.out, "placement, 19");
+    expect(r.out, "\n  It went to n7.\n  It was number 1.\n\ndecision 4, ");
+    RUN(&r, "explain", THERE);
+    assert_int_equal(r.status, 0);
+    expect(r.out, "\n  It went to n7.\n");
+    RUN(&r, "explain", "--json", THERE);
+    assert_int_equal(r.status, 0);
+    expect(r.out, "\"summary\": \"placed on n7:1, any\"");
+    RUN(&r, "explain", NOWHERE);
+    assert_int_equal(r.status, 1);
+    assert_string_equal(r.err, "nmctl: There is none.\n");
+    fake_nmd_stop(&f);
+}
+
+static void test_status_of_masters(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/status",
+         OK("{\"node\":{\"state\":\"running\",\"backend\":\"direct\"},\"upstream\":{\"kind\":\"yarn\","
+            "\"state\":\"running\",\"address\":\"rm:8031\",\"masters\":{\"address\":\"n1:8049\",\"attempts\":2,"
+            "\"outstanding\":7,\"placed\":{\"node_local\":1,\"rack_local\":2,\"anywhere\":3},\"pipelines\":["
+            "{\"attempt_id\":\"appattempt_1_0001_000001\",\"user\":\"al\\u001bice\",\"state\":\"running\","
+            "\"outstanding\":7,\"nodes\":10,\"placed\":{\"node_local\":0,\"rack_local\":0,\"anywhere\":3},"
+            "\"last_allocate_usec\":null}]}}}"), NULL},
+    };
+    struct fake_nmd f;
+    struct result r;
+
+    (void)state;
+    serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "status");
+    assert_int_equal(r.status, 0);
+    expect(r.out, "masters      2 by way of n1:8049; 7 opportunistic containers wait for a place; placed 1 on hosts "
+                  "that were named, 2 in such racks, 3 anywhere\n"
+                  "             appattempt_1_0001_000001 of al?ice, running: 7 wait, 10 nodes; placed 0 on hosts that "
+                  "were named, 0 in such racks, 3 anywhere\n");
+    fake_nmd_stop(&f);
+}
+
 static void test_acts(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -612,6 +678,8 @@ int main(void)
         cmocka_unit_test(test_shows),
         cmocka_unit_test(test_answers_that_are_none_of_nmds),
         cmocka_unit_test(test_explains_what_others_did),
+        cmocka_unit_test(test_explains_placements),
+        cmocka_unit_test(test_status_of_masters),
         cmocka_unit_test(test_acts),
         cmocka_unit_test(test_run_returns_the_status),
         cmocka_unit_test(test_run_sends_what_was_asked),

@@ -151,6 +151,17 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
     client_close(&c);
 }
 
+#define PLACED "container_1_1_01_1099511627775"
+#define PIPELINE \
+    "{\"attempt_id\":\"appattempt_1_0001_000001\",\"master_id\":\"container_1_0001_01_000001\",\"user\":\"u\"," \
+    "\"state\":\"running\",\"asks\":1,\"outstanding\":2,\"nodes\":3,\"blacklisted\":0,\"placed\":" \
+    "{\"node_local\":0,\"rack_local\":0,\"anywhere\":1},\"since_usec\":1,\"last_allocate_usec\":null}"
+#define PLACEMENT \
+    "{\"container_id\":\"" PLACED "\",\"attempt_id\":\"a\",\"node\":\"n:1\",\"rule\":\"any\",\"memory_bytes\":1," \
+    "\"vcores\":1,\"priority\":20,\"request_id\":-1,\"listed\":1,\"position\":1,\"passed\":{\"blacklisted\":0," \
+    "\"other_partition\":0,\"elsewhere\":0,\"used\":0,\"full\":0,\"busier\":0},\"hosts\":0,\"racks\":0," \
+    "\"waited_usec\":0,\"realtime_usec\":1,\"summary\":\"s\",\"explanation\":\"e\"}"
+
 static void fill(struct fixture *f)
 {
     struct nm_history_point point = {.realtime_usec = 1};
@@ -181,6 +192,9 @@ static void fill(struct fixture *f)
     f->m->status.squeeze_millicores = 5;
     f->m->status.upstream = (struct nm_upstream){.kind = "yarn", .state = "running", .address = "rm:8031",
                                                .memory_bytes = 1};
+    f->m->status.upstream.masters = (struct nm_masters){.served = true, .address = "n1:8049", .pipelines = 1};
+    f->m->pipeline = json_loads(PIPELINE, 0, NULL);
+    f->m->placement = json_loads(PLACEMENT, 0, NULL);
     f->m->status.n_links = 1;
 }
 
@@ -197,6 +211,7 @@ static void test_answers(void **state)
         check(f, doc, "GET", "/v1/version", "/v1/version", NULL);
         check(f, doc, "GET", "/v1/openapi.json", "/v1/openapi.json", NULL);
         check(f, doc, "GET", "/v1/status", "/v1/status", NULL);
+        check(f, doc, "GET", "/v1/placements/{id}", "/v1/placements/" PLACED, NULL);
         check(f, doc, "GET", "/v1/history", "/v1/history", NULL);
         check(f, doc, "GET", "/v1/config", "/v1/config", NULL);
         check(f, doc, "GET", "/v1/decisions", "/v1/decisions", NULL);

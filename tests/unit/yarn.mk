@@ -4,6 +4,7 @@ yarn_tests += test-yarn-kept test-yarn-manage test-yarn-token
 yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
 yarn_tests += test-yarn-exit test-yarn-node test-yarn-again
 yarn_tests += test-yarn-launch-parts test-yarn-shuffle test-yarn-proxy-tokens
+yarn_tests += test-yarn-shown
 yarn_tests += test-yarn-allocator test-yarn-allocator-property
 yarn_tests += test-yarn-proxy-keep test-yarn-proxying
 check_PROGRAMS += $(yarn_tests)
@@ -53,6 +54,10 @@ test_yarn_shuffle_SOURCES = %D%/test-yarn-shuffle.c %D%/remove-tree.h
 test_yarn_shuffle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_shuffle_LDADD = libnm-yarn.la libnm-hadoop.la $(CRYPTO_LIBS) $(JANSSON_LIBS) $(unit_libs)
 test_yarn_shuffle_DEPENDENCIES = libnm-yarn.la nm-shuffle$(EXEEXT)
+
+test_yarn_shown_SOURCES = %D%/test-yarn-shown.c %D%/openapi.c %D%/openapi.h
+test_yarn_shown_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_shown_LDADD = libnm-yarn.la libnm-local.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
 
 test_yarn_allocator_SOURCES = %D%/test-yarn-allocator.c
 test_yarn_allocator_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
