@@ -33,8 +33,9 @@ int nm_yarn_node_start(struct nm_yarn_node *n, struct nm_bytes identifier,
                        const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context,
                        struct nm_exception *why)
 {
-    return hear(n, why, "start %s for %s, %zu bytes, %s\n", name(token->container), token->submitter,
-                NM_MIN(identifier.size, (size_t)1), context->n_command > 0 ? context->command[0] : "nothing");
+    return hear(n, why, "start %s for %s, %zu bytes, %s%s%.*s\n", name(token->container), token->submitter,
+                NM_MIN(identifier.size, (size_t)1), context->n_command > 0 ? context->command[0] : "nothing",
+                context->has_tokens ? " with " : "", (int)context->tokens.len, (const char *)context->tokens.data);
 }
 
 int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,

@@ -257,6 +257,123 @@ static void test_start_refused(void **state)
     tear_down(&w);
 }
 
+/* ---- application masters, where there is a proxy ------------------------------------------ */
+
+struct masters {
+    struct nm_yarn_masters ops;
+    unsigned begun, abandoned;
+    int result;
+    char tokens[40];
+};
+
+static int on_begin(void *userdata, const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context,
+                    struct nm_arena *a, const Yarn__LaunchContext **ret, struct nm_exception *why)
+{
+    Yarn__LaunchContext *made = nm_arena_alloc(a, sizeof *made);
+    struct masters *m = userdata;
+
+    assert_non_null(made);
+    m->begun++;
+    (void)snprintf(m->tokens, sizeof m->tokens, "%.*s for %s", (int)context->tokens.len,
+                   context->has_tokens ? (const char *)context->tokens.data : "", token->submitter);
+    *made = *context;
+    made->has_tokens = 1;
+    made->tokens = (ProtobufCBinaryData){4, (uint8_t *)"ours"};
+    *ret = made;
+    nm_exception_set(why, 0, NM_EXCEPTION_YARN, "no token among them");
+    return m->result;
+}
+
+static void on_abandon(void *userdata, const Hadoop__ContainerTokenIdentifier *token)
+{
+    struct masters *m = userdata;
+
+    (void)token;
+    m->abandoned++;
+}
+
+#define MASTER HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__APPLICATION_MASTER
+#define STARTS_MASTER "start container_1410901177871_0001_01_000001 for ada, 1 bytes, echo"
+
+/* It is launched with what the proxy has made of its context; tasks are launched with their own. */
+static void test_masters(void **state)
+{
+    struct masters m = {.ops = {on_begin, on_abandon, &m}};
+    const Yarn__StartAnswer *answer;
+    struct tokens_id caller, a, b;
+    struct starts s;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 1, 1, w.later_msec);
+    tokens_make(&a, 1, 1, 1, w.later_msec);
+    tokens_make(&b, 1, 1, 2, w.later_msec);
+    a.token.has_container_type = 1;
+    a.token.container_type = MASTER;
+    connect_as(&w, &caller, &w.state.nm_keys.current);
+    begin_starts(&s);
+    s.context.has_tokens = 1;
+    s.context.tokens = (ProtobufCBinaryData){6, (uint8_t *)"theirs"};
+    add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
+    nm_yarn_manage_set_masters(w.manage, &m.ops);
+
+    m.result = NM_YARN_REFUSED; /* nothing is started, and nothing had begun */
+    answer = start(&w, &s);
+    assert_int_equal(answer->n_refused, 1);
+    assert_string_equal(answer->refused[0]->why->message, "no token among them");
+    assert_heard(&w, "");
+    assert_int_equal(m.abandoned, 0);
+    m.result = 0;
+    w.node.result = -ENOSPC;
+    assert_int_equal(start(&w, &s)->n_refused, 1);
+    assert_heard(&w, STARTS_MASTER " with ours\n");
+    assert_int_equal(m.begun, 2);
+    assert_int_equal(m.abandoned, 1);
+    w.node.result = 0;
+
+    add_start(&s, tokens_sign(&b, &w.state.container_keys.current));
+    assert_int_equal(start(&w, &s)->n_done, 2);
+    assert_heard(&w, STARTS_MASTER " with ours\nstart container_1410901177871_0001_01_000002 for ada, 1 bytes, echo "
+                     "with theirs\n");
+    assert_string_equal(m.tokens, "theirs for ada");
+    assert_int_equal(m.begun, 3);
+    assert_int_equal(start(&w, &s)->n_refused, 2); /* its token is good for one start */
+    assert_int_equal(m.begun, 3);
+    assert_int_equal(m.abandoned, 1);
+    tokens_done(&a);
+    tokens_done(&b);
+    tear_down(&w);
+}
+
+/* A master that comes with nothing has the proxy say what to do; without a proxy it is started as any container. */
+static void test_master_without_credentials(void **state)
+{
+    struct masters m = {.ops = {on_begin, on_abandon, &m}, .result = -EIO};
+    struct tokens_id caller, a;
+    struct starts s;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    tokens_make(&caller, 1, 1, 1, w.later_msec);
+    tokens_make(&a, 1, 1, 1, w.later_msec);
+    a.token.has_container_type = 1;
+    a.token.container_type = MASTER;
+    connect_as(&w, &caller, &w.state.nm_keys.current);
+    begin_starts(&s);
+    add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
+    nm_yarn_manage_set_masters(w.manage, &m.ops);
+    assert_int_equal(start(&w, &s)->n_refused, 1);
+    assert_string_equal(m.tokens, " for ada");
+    assert_heard(&w, "");
+    nm_yarn_manage_set_masters(w.manage, &(struct nm_yarn_masters){});
+    assert_int_equal(start(&w, &s)->n_done, 1);
+    assert_heard(&w, STARTS_MASTER "\n");
+    tokens_done(&a);
+    tear_down(&w);
+}
+
 /* ---- who is let in ------------------------------------------------------------------------ */
 
 static void refused_at_the_door(struct world *w, struct tokens_id *t, const struct nm_yarn_master_key *key,
@@ -527,6 +644,8 @@ int main(void)
         cmocka_unit_test(test_start),
         cmocka_unit_test(test_start_forged),
         cmocka_unit_test(test_start_refused),
+        cmocka_unit_test(test_masters),
+        cmocka_unit_test(test_master_without_credentials),
         cmocka_unit_test(test_door),
         cmocka_unit_test(test_old_key),
         cmocka_unit_test(test_ids),

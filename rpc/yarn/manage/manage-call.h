@@ -4,6 +4,7 @@
 /* What the methods of manage.h share: who calls, and what becomes of each container that is named. */
 
 #include "rpc/hadoop/server.h"
+#include "rpc/yarn/manage/manage.h"
 #include "rpc/yarn/manage/token-check.h"
 #include "rpc/yarn/node/node.h"
 
@@ -16,6 +17,7 @@ struct nm_yarn_manage {
     struct nm_yarn_node *node;
     struct nm_yarn_used *used;
     struct nm_yarn_gate gate;
+    struct nm_yarn_masters masters; /* begin NULL: there is nobody */
     char host[256];
 };
 

@@ -55,8 +55,29 @@ static struct nm_bytes identifier_of(const Hadoop__Token *t)
 
 /* ---- starts ------------------------------------------------------------------------------- */
 
+static bool is_master(const struct nm_yarn_manage *m, const Hadoop__ContainerTokenIdentifier *token)
+{
+    return m->masters.begin &&
+           token->container_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__APPLICATION_MASTER;
+}
+
+/* An application's master is started with what the proxy, if there is one, makes of its context. */
+static int start_it(struct nm_yarn_manage *m, const Yarn__StartOne *start,
+                    const Hadoop__ContainerTokenIdentifier *token, struct nm_arena *a, struct nm_exception *why)
+{
+    const Yarn__LaunchContext *context = start->context;
+    int r = is_master(m, token) ? m->masters.begin(m->masters.userdata, token, context, a, &context, why) : 0;
+
+    if (r != 0)
+        return r;
+    r = nm_yarn_node_start(m->node, identifier_of(start->token), token, context, why);
+    if (r != 0 && is_master(m, token))
+        m->masters.abandon(m->masters.userdata, token);
+    return r;
+}
+
 static int start_one(struct nm_yarn_manage *m, const Hadoop__NMTokenIdentifier *caller, const Yarn__StartOne *start,
-                     const Hadoop__ContainerTokenIdentifier *token, struct nm_exception *why)
+                     const Hadoop__ContainerTokenIdentifier *token, struct nm_arena *a, struct nm_exception *why)
 {
     struct nm_yarn_container_id id = nm_yarn_container_of(token->container);
     int64_t now = now_msec();
@@ -70,7 +91,7 @@ static int start_one(struct nm_yarn_manage *m, const Hadoop__NMTokenIdentifier *
     }
     r = nm_yarn_used_make_room(m->used, now);
     if (r == 0)
-        r = nm_yarn_node_start(m->node, identifier_of(start->token), token, start->context, why);
+        r = start_it(m, start, token, a, why);
     if (r != 0)
         return r;
     nm_yarn_used_add(m->used, &id, token->expires_msec);
@@ -86,7 +107,7 @@ static int start_all(struct nm_yarn_manage *m, const Hadoop__NMTokenIdentifier *
     struct nm_exception why;
 
     for (size_t i = 0; i < request->n_starts; i++) {
-        int r = start_one(m, caller, request->starts[i], tokens[i], &why);
+        int r = start_one(m, caller, request->starts[i], tokens[i], o->arena, &why);
 
         r = nm_manage_note(o, tokens[i]->container, r, &why);
         if (r < 0)

@@ -74,6 +74,11 @@ void nm_yarn_manage_set_rm(struct nm_yarn_manage *m, int64_t rm_identifier)
     m->gate.rm_identifier = rm_identifier;
 }
 
+void nm_yarn_manage_set_masters(struct nm_yarn_manage *m, const struct nm_yarn_masters *masters)
+{
+    m->masters = *masters;
+}
+
 int nm_yarn_manage_update(struct nm_yarn_manage *m, const Hadoop__Token *token, struct nm_arena *arena,
                           struct nm_exception *why)
 {
