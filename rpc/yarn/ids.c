@@ -12,7 +12,6 @@
 
 #define EPOCH_SHIFT 40
 #define SEQUENCE_MASK ((INT64_C(1) << EPOCH_SHIFT) - 1)
-#define EPOCH_MAX ((1 << 23) - 1)
 
 const char *nm_yarn_application_id_format(const struct nm_yarn_application_id *id, char *buf)
 {
@@ -39,6 +38,13 @@ const char *nm_yarn_container_id_format(const struct nm_yarn_container_id *id, c
                    attempt->application.cluster, attempt->application.number, attempt->number,
                    id->number & SEQUENCE_MASK);
     return buf;
+}
+
+int64_t nm_yarn_container_number_below(int64_t start, int64_t last)
+{
+    int64_t used = (int64_t)(-(uint64_t)last & SEQUENCE_MASK);
+
+    return (int64_t)((uint64_t)start - (uint64_t)used - 1);
 }
 
 /* ---- parsing ------------------------------------------------------------------------------ */
@@ -89,24 +95,6 @@ static int take_application(const char **text, struct nm_yarn_application_id *re
     return 0;
 }
 
-/* "1410901177871_0001_000001", the attempt of so many digits */
-static int take_attempt(const char **text, unsigned digits, struct nm_yarn_attempt_id *ret)
-{
-    struct nm_yarn_attempt_id id;
-    int64_t number;
-    int r = take_application(text, &id.application);
-
-    if (r == 0)
-        r = take_word(text, "_");
-    if (r == 0)
-        r = take_number(text, digits, INT32_MAX, &number);
-    if (r < 0)
-        return r;
-    id.number = (int32_t)number;
-    *ret = id;
-    return 0;
-}
-
 int nm_yarn_application_id_parse(const char *text, struct nm_yarn_application_id *ret)
 {
     struct nm_yarn_application_id id;
@@ -116,55 +104,6 @@ int nm_yarn_application_id_parse(const char *text, struct nm_yarn_application_id
         r = take_application(&text, &id);
     if (r < 0 || *text)
         return r < 0 ? r : -EINVAL;
-    *ret = id;
-    return 0;
-}
-
-int nm_yarn_attempt_id_parse(const char *text, struct nm_yarn_attempt_id *ret)
-{
-    struct nm_yarn_attempt_id id;
-    int r = take_word(&text, "appattempt_");
-
-    if (r == 0)
-        r = take_attempt(&text, 6, &id);
-    if (r < 0 || *text)
-        return r < 0 ? r : -EINVAL;
-    *ret = id;
-    return 0;
-}
-
-/* "e17_", or nothing: epoch 0 isn't written. */
-static int take_epoch(const char **text, int64_t *ret)
-{
-    int r;
-
-    *ret = 0;
-    if (**text != 'e')
-        return 0;
-    ++*text;
-    r = take_number(text, 2, EPOCH_MAX, ret);
-    if (r == 0 && *ret == 0)
-        r = -EINVAL;
-    return r < 0 ? r : take_word(text, "_");
-}
-
-int nm_yarn_container_id_parse(const char *text, struct nm_yarn_container_id *ret)
-{
-    struct nm_yarn_container_id id;
-    int64_t epoch, sequence;
-    int r = take_word(&text, "container_");
-
-    if (r == 0)
-        r = take_epoch(&text, &epoch);
-    if (r == 0)
-        r = take_attempt(&text, 2, &id.attempt);
-    if (r == 0)
-        r = take_word(&text, "_");
-    if (r == 0)
-        r = take_number(&text, 6, SEQUENCE_MASK, &sequence);
-    if (r < 0 || *text)
-        return r < 0 ? r : -EINVAL;
-    id.number = epoch << EPOCH_SHIFT | sequence;
     *ret = id;
     return 0;
 }

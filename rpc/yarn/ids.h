@@ -10,8 +10,8 @@
  *
  * A container's number has the epoch, which counts the ResourceManager's restarts, in its upper 24 bits. A node that
  * allocates by itself counts down from the epoch's first, so that in epoch 0 numbers are negative, and of those the
- * text doesn't say that they are: -1 is printed as 1099511627775. So numbers tell containers apart, and texts name
- * files.
+ * text doesn't say that they are: -1 is printed as 1099511627775. So numbers tell containers apart, texts name files,
+ * and no number is ever made of a text.
  */
 
 #include <stddef.h>
@@ -40,7 +40,13 @@ const char *nm_yarn_application_id_format(const struct nm_yarn_application_id *i
 const char *nm_yarn_attempt_id_format(const struct nm_yarn_attempt_id *id, char *buf);
 const char *nm_yarn_container_id_format(const struct nm_yarn_container_id *id, char *buf);
 
+/*
+ * The number of the next container that a node allocates by itself: below start, which is where the ResourceManager has
+ * it begin, by one more than the last was below its own. last: start itself at first. After a restart of the
+ * ResourceManager start is another epoch's, and -1 and that epoch's first would be different containers with the same
+ * text, and so with the same directories.
+ */
+int64_t nm_yarn_container_number_below(int64_t start, int64_t last);
+
 /* Only what format() writes for ids that aren't negative. 0; -EINVAL: no such id; -ERANGE: too large a number. */
 int nm_yarn_application_id_parse(const char *text, struct nm_yarn_application_id *ret);
-int nm_yarn_attempt_id_parse(const char *text, struct nm_yarn_attempt_id *ret);
-int nm_yarn_container_id_parse(const char *text, struct nm_yarn_container_id *ret);

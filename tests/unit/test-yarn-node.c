@@ -536,6 +536,43 @@ static void test_restart(void **state)
     nm_yarn_node_free(n);
 }
 
+/* One that another node has numbered: -1, whose text is that of 1099511627775. It is known by its number, also after a
+ * restart, and the other is another container, for which there is no place beside it. */
+static void test_negative_number(void **state)
+{
+    Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    struct wanted a, other;
+    struct nm_exception why;
+    struct nm_arena arena;
+
+    want(&a, -1, 64, true, 0);
+    want(&other, 1099511627775, 64, true, 0);
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+    assert_int_equal(start(n, &other, "exec sleep 1000", &why), NM_YARN_REFUSED);
+    assert_string_equal(w->m->live[0]->c->id, "container_1410901177871_0001_01_1099511627775");
+    assert_int_equal(status_of(n, NULL).execution_type, 2);
+    nm_yarn_node_free(n);
+    manager_world_restart(w);
+    n = fake_launcher_node(w);
+    nm_arena_init(&arena, 1 << 20, NULL);
+    assert_int_equal(nm_yarn_node_report_all(n, &arena, &request), 0);
+    assert_int_equal(request.n_containers, 1);
+    assert_int_equal(request.containers[0]->id->id, -1);
+    assert_int_equal(request.containers[0]->execution_type, 2);
+    nm_arena_done(&arena);
+    assert_int_equal(nm_yarn_node_stop(n, &other.ids.container, NM_YARN_KILLED_BY_RM, "Away.", &why), NM_YARN_REFUSED);
+    nm_yarn_node_acknowledge(n, &other.ids.container);
+    assert_int_equal(count(n), 1);
+    assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Away.", &why), 0);
+    manager_world_settle(w);
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM);
+    nm_yarn_node_acknowledge(n, &a.ids.container);
+    assert_int_equal(count(n), 0);
+    nm_yarn_node_free(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -543,7 +580,7 @@ int main(void)
         TEST(test_preparation_fails),   TEST(test_update),                TEST(test_update_is_whole),
         TEST(test_signals),             TEST(test_end_of_an_application), TEST(test_restart),
         TEST(test_rations),             TEST(test_application_outlives_nmd),
-        TEST(test_early_end_outlives_nmd),
+        TEST(test_early_end_outlives_nmd), TEST(test_negative_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
