@@ -17,6 +17,7 @@
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-record.h"
+#include "util/fault.h"
 
 /* NULL: *p says why. */
 static struct nm_container *find(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)
@@ -153,6 +154,7 @@ int nm_manager_prepared(struct nm_manager *m, const char *owner, const char *id,
         return ret_problem->outcome;
     l->c->progress[0] = '\0';
     nm_keep_set_state(l, NM_SCHEDULED);
+    NM_FAULT("prepared-journalled");
     nm_kick(m, NM_TRIGGER_CHANGE);
     return nm_keep_answer(m, id, "is in the queue", ret_problem);
 }
@@ -213,7 +215,9 @@ int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *
     (void)nm_store_begin(m->store);
     nm_lists_release(m, c);
     (void)nm_store_put_container(m->store, c);
+    NM_FAULT("acknowledged-before-commit");
     nm_record_store_result(m, nm_store_commit(m->store));
+    NM_FAULT("acknowledged-journalled");
     return nm_keep_answer(m, id, "is acknowledged", ret_problem);
 }
 

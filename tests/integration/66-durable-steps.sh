@@ -33,7 +33,7 @@ mkdir -p "$runs"
 # Each story's deaths, one after the other: the nmd that comes after one death is bound for the next.
 # STEP:N is the Nth time that this nmd passes it. The steps of reclaim, which needs a memory controller
 # and swap, are in tests/vm/suites/45-reclaim-steps.sh; those of shims in 69-durable-ends.sh,
-# and those of what only owners ask for in tests/unit/test-rerun.c.
+# and those of what only owners ask for in tests/unit/test-rerun.c and test-owner-steps.c.
 stories=(
     "submit-journalled:1 round-before-commit:1 round-after-commit:1 cgroup-prepared:1 shim-started:1 shim-journalled:1
      cgroup-created:1 cgroup-journalled:1 gate-open:1 copy-written:1 running-journalled:1
@@ -264,7 +264,7 @@ known=$(grep -rho --include='*.c' 'NM_FAULT([^;]*);' "$here/../../agent" | grep 
 at_least "the sources have steps" "$(wc -l <<<"$known")" 30
 is "each of them is in a story" "$(while read -r step; do
     grep -qE "(^|[ \"=])$step(:[0-9]|\b)" "$here"/6[69]-durable-*.sh "$here"/../vm/suites/45-*.sh \
-        "$here"/../unit/test-rerun.c || echo "$step"
+        "$here"/../unit/test-{rerun,owner-steps}.c || echo "$step"
 done <<<"$known")" ""
 is "and in HACKING" "$(while read -r step; do
     grep -qE "(^|[ ])$step( |$)" "$here/../../HACKING" || echo "$step"

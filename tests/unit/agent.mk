@@ -108,6 +108,15 @@ test_owner_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_owner_LDADD = libnm-agent.la $(unit_libs)
 EXTRA_test_owner_DEPENDENCIES = nm-shim$(EXEEXT)
 
+check_PROGRAMS += test-owner-steps
+TESTS += test-owner-steps
+
+test_owner_steps_SOURCES = %D%/test-owner-steps.c $(manager_world)
+test_owner_steps_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_owner_steps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_owner_steps_LDADD = libnm-agent.la $(unit_libs)
+EXTRA_test_owner_steps_DEPENDENCIES = nm-shim$(EXEEXT)
+
 check_PROGRAMS += test-rerun
 TESTS += test-rerun
 

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <sys/wait.h>
 
 #include "tests/unit/manager-world.h"
 
@@ -98,6 +99,27 @@ int manager_world_tear_down(void **state)
     fake_tree_done(&w->tree);
     free(w);
     return 0;
+}
+
+void manager_world_die(struct manager_world *w, const char *step, void (*story)(struct manager_world *w))
+{
+    int status;
+    pid_t pid;
+
+    w->m = nm_manager_free(w->m);
+    pid = fork();
+    if (pid == 0) {
+        if (step)
+            (void)setenv("NMD_FAULT", step, 1);
+        assert_true(sd_event_new(&w->event) >= 0);
+        manager_world_restart(w);
+        story(w);
+        if (step)
+            _exit(0);
+        (void)kill(getpid(), SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
 void manager_world_settle(struct manager_world *w)

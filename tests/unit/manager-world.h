@@ -35,6 +35,9 @@ void manager_world_node(struct manager_world *w, uint64_t mib, unsigned cpus);
 void manager_world_configure(struct manager_world *w, const char *text);
 /* Ends nmd, if there is one, and begins it anew with what it finds; the fake cgroups have gone with the former. */
 void manager_world_restart(struct manager_world *w);
+/* Another nmd is told a story, in a process of its own, and dies of SIGKILL at the step (fault.h); NULL: when the story
+ * is over. The next one is begun with manager_world_restart(). */
+void manager_world_die(struct manager_world *w, const char *step, void (*story)(struct manager_world *w));
 /* Until nothing is left to be done in the event loop. */
 void manager_world_settle(struct manager_world *w);
 /* Until it is so, one turn of the loop at a time. */

@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <signal.h>
-#include <sys/wait.h>
 
 #include "tests/unit/manager-world.h"
 #include "agent/manager/manager-lists.h"
@@ -645,22 +644,9 @@ static void test_queue_limit_of_none(void **state)
 
 /* ---- nmd dies ------------------------------------------------------------------------------------ */
 
-/* In a process of its own, which ends without a last word. */
 static void in_another_nmd(struct manager_world *w, void (*story)(struct manager_world *w))
 {
-    int status;
-    pid_t pid;
-
-    w->m = nm_manager_free(w->m);
-    pid = fork();
-    if (pid == 0) {
-        assert_true(sd_event_new(&w->event) >= 0);
-        manager_world_restart(w);
-        story(w);
-        (void)kill(getpid(), SIGKILL);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    manager_world_die(w, NULL, story);
     manager_world_restart(w);
 }
 

@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <signal.h>
-#include <sys/wait.h>
 
 #include "tests/unit/manager-world.h"
 #include "agent/manager/manager-lists.h"
@@ -332,27 +331,15 @@ static void test_death_before_it_was_new(void **state)
 }
 
 #ifdef NM_FAULT_INJECTION
-/* Dies at the step, if the build can: what runs then is the next nmd's. */
-static void dies_at(struct manager_world *w, const char *step)
+static void run_again(struct manager_world *w)
 {
-    int status;
-    pid_t pid;
+    struct nm_live *l;
 
-    w->m = nm_manager_free(w->m);
-    pid = fork();
-    if (pid == 0) {
-        (void)setenv("NMD_FAULT", step, 1);
-        assert_true(sd_event_new(&w->event) >= 0);
-        manager_world_restart(w);
-        manager_world_start(w);
-        struct nm_live *l = submit(w, NM_GUARANTEED, first_argv);
-        (void)rerun(w, &(struct nm_rerun){.argv = other_argv, .env = other_env});
-        end_processes(w, l);
-        manager_world_wait(w, l, is_new);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    manager_world_start(w);
+    l = submit(w, NM_GUARANTEED, first_argv);
+    (void)rerun(w, &(struct nm_rerun){.argv = other_argv, .env = other_env});
+    end_processes(w, l);
+    manager_world_wait(w, l, is_new);
 }
 
 static void finish_after(struct manager_world *w, const char *step)
@@ -360,7 +347,7 @@ static void finish_after(struct manager_world *w, const char *step)
     struct nm_problem p;
     struct nm_live *l;
 
-    dies_at(w, step);
+    manager_world_die(w, step, run_again);
     l = restart(w);
     if (l->c->view.state != NM_NEW) {
         assert_true(l->c->rerun);
