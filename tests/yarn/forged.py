@@ -309,14 +309,36 @@ def try_bearers():
     fact("another application's master can't stop it", stop(container(2), bearer=nm_token(application=2)),
          "; 2 YarnException")
     fact("nor see it", status(container(2), bearer=nm_token(application=2)), "; 1")
-    fact("a later attempt can", status(container(2), bearer=nm_token(n=2)), "2; 0")
     fact("ids that lack a part are refused alone", status(container(2), number(3, 2), message(2, b"")), "2; 2")
     fact("an unknown container", status(container(99)), "; 1")
     fact("a negative one", status(container(-1)), "; 1")
 
 
+def try_attempts():
+    former, later, foreign = nm_token(), nm_token(n=2), nm_token(application=2, n=2)
+    runs = lambda n: within(20, lambda: cluster.statuses.get(n, {}).get(8) == 2)
+    kill = lambda n: message(1, container(n)) + number(2, 3)
+    fact("an attempt starts one", start(container_token(20), bearer=former), "20; ")
+    fact("a later attempt one of its own", start(container_token(21, of=2), bearer=later), "21; ")
+    fact("and one that the former was to have", start(container_token(22), bearer=later), "22; ")
+    fact("all run", [runs(n) for n in (20, 21, 22)], [True] * 3)
+    fact("it sees the former's", status(container(20), container(2), bearer=later), "20 2; 0")
+    bigger = container_identifier(20, memory=96, version=1)
+    update = message(1, token(bigger, sign(cluster.container_key[1], bigger), "ContainerToken"))
+    fact("another application's doesn't resize it", outcome(ask("updateContainer", update, foreign), 1, 2),
+         "; 20 YarnException")
+    fact("it does", outcome(ask("updateContainer", update, later), 1, 2), "20; ")
+    fact("another application's doesn't signal it", ask("signalToContainer", kill(20), foreign), "YarnException")
+    fact("nor stop it", stop(container(20), bearer=foreign), "; 20 YarnException")
+    fact("it does", stop(container(20), bearer=later), "20; ")
+    fact("which is its master's doing", within(20, lambda: 20 in cluster.ends) and cluster.ends[20], -105)
+    fact("it signals one, which ends by that", ask("signalToContainer", kill(22), later), b"")
+    fact("as is told", within(20, lambda: 22 in cluster.ends) and cluster.ends[22], 137)
+    fact("the former attempt, if it lives, ends a later's", stop(container(21, of=2), bearer=former), "21; ")
+
+
 def try_keys():
-    old = nm_token()
+    old, later = nm_token(), nm_token(n=2)
     stranger = nm_token(application=7)
     for i, key in ((20, b"secondk1"), (21, b"thirdke1")):
         cluster.nm_key = (i, key)
@@ -324,6 +346,7 @@ def try_keys():
         if i == 20:
             fact("after one new key the old is good for all", (status(bearer=old), status(bearer=stranger)), ("; 0",) * 2)
     fact("after two for who has started something here", status(container(2), bearer=old), "2; 0")
+    fact("be it for a former attempt's", status(container(2), bearer=later), "2; 0")
     fact("and for nobody else", status(bearer=stranger), INVALID)
     fact("nor with another attempt's name", status(bearer=nm_token(n=3, key=b"keyofnms", key_id=-9)), INVALID)
     tokens = [container_token(5), container_token(6)]
@@ -501,8 +524,8 @@ cluster = Cluster()
 server = Server(("127.0.0.1", rm_port), Tracker)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 fact("the node registers", within(30, lambda: cluster.heartbeats > 2), True)
-for attack in (try_tokens, try_bits, try_bearers, try_keys, try_orders, try_services, try_resync, try_contexts,
-               try_connections, try_crowd):
+for attack in (try_tokens, try_bits, try_bearers, try_attempts, try_keys, try_orders, try_services, try_resync,
+               try_contexts, try_connections, try_crowd):
     try:
         attack()
     except Exception as error:  # a fact as well: the others are still to be found
