@@ -56,8 +56,9 @@ struct world {
     bool blacklisted[N_HOSTS];
     struct listed list[N_HOSTS];
     size_t n_list;
-    uint32_t used[N_HOSTS], recent[N_HOSTS];
-    uint64_t recent_usec[N_HOSTS];
+    uint32_t used[N_HOSTS];
+    uint64_t placed_usec[N_HOSTS][4096]; /* when, the newest last */
+    size_t n_placed[N_HOSTS];
 };
 
 struct totals {
@@ -194,7 +195,7 @@ static void new_list(struct world *w)
     /* What was placed on a host is forgotten with the host. */
     for (int h = 0; h < N_HOSTS; h++)
         if (!is_listed(w, h))
-            w->recent[h] = 0;
+            w->n_placed[h] = 0;
     CHECK(w, nm_yarn_allocator_set_nodes(w->a, nodes, n) == 0);
     CHECK(w, nm_yarn_allocator_set_nodes(w->twin, nodes, n) == 0);
 }
@@ -218,11 +219,14 @@ static void new_limits(struct world *w)
 
 static int64_t room_of(const struct world *w, const struct listed *l)
 {
-    int64_t most = l->room >= 0 ? l->room : w->limits.queue_length > 0 ? w->limits.queue_length : -1;
+    const uint64_t quarter = w->limits.window_usec / 4;
+    int64_t most = l->room >= 0 ? l->room : w->limits.fill && w->limits.queue_length > 0 ? w->limits.queue_length : -1;
 
     if (most < 0)
         return -1;
-    return most > w->recent[l->host] ? most - w->recent[l->host] : 0;
+    for (size_t i = 0; i < w->n_placed[l->host]; i++)
+        most -= w->now_usec / quarter - w->placed_usec[l->host][i] / quarter <= 4;
+    return most > 0 ? most : 0;
 }
 
 static bool may_go(const struct world *w, const struct wanted *want, const struct listed *l, int rule)
@@ -272,8 +276,8 @@ static void judge(const struct world *w, size_t k, const struct listed *l, int r
 static void take(struct world *w, struct wanted *want, const struct listed *l, int rule)
 {
     w->used[l->host]++;
-    w->recent[l->host]++;
-    w->recent_usec[l->host] = w->now_usec;
+    CHECK(w, w->n_placed[l->host] < 4096);
+    w->placed_usec[l->host][w->n_placed[l->host]++] = w->now_usec;
     if (--want->count == 0) {
         *want = (struct wanted){.relax = true, .partition = ""};
         return;
@@ -287,11 +291,7 @@ static void play(struct world *w, const struct nm_yarn_placement *placed, size_t
     size_t done = 0, before;
     size_t most = w->limits.per_heartbeat > 0 ? (size_t)w->limits.per_heartbeat : NM_YARN_ALLOC_HEARTBEAT_MAX;
 
-    for (int h = 0; h < N_HOSTS; h++) {
-        w->used[h] = 0;
-        if (w->now_usec - w->recent_usec[h] >= w->limits.window_usec)
-            w->recent[h] = 0;
-    }
+    memset(w->used, 0, sizeof w->used);
     do {
         before = done;
         for (size_t k = 0; k < N_KEYS && done < most; k++) {
@@ -355,7 +355,7 @@ static void heartbeat(struct world *w)
     if (one_in(w, 8)) {
         restore_twin(w);
         /* Time for queues to show what was placed, and a list for both: a restored one has neither memory. */
-        w->now_usec += w->limits.window_usec;
+        w->now_usec += 2 * w->limits.window_usec;
         new_list(w);
     } else if (one_in(w, 2))
         new_list(w);

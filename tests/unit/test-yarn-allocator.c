@@ -18,7 +18,7 @@ static const struct nm_yarn_alloc_limits usual = {
     .increment = {1024, 1},
     .per_heartbeat = -1,
     .queue_length = 10,
-    .window_usec = NM_USEC_PER_SEC,
+    .window_usec = 800000, /* what is a second old is forgotten */
 };
 
 static const struct nm_yarn_alloc_node three[] = {
@@ -286,6 +286,37 @@ static void test_hosts_then_racks_then_any(void **state)
     at(w, 0, "one", NM_YARN_ALLOC_ANY);
 }
 
+/* A master that asks often finds room as soon as the list can have heard of what was placed, and not after a pause. */
+static void test_room_comes_back(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_alloc_limits limits = usual;
+    size_t n = 0;
+
+    limits.fill = true;
+    limits.queue_length = 4;
+    limits.window_usec = NM_USEC_PER_SEC;
+    nm_yarn_allocator_set_limits(w->a, &limits);
+    assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, 1), 0);
+    for (unsigned i = 0; i < 40; i++) { /* ten seconds, one container in each heartbeat */
+        ask(w, 1, "*");
+        w->now_usec += 250000;
+        assert_int_equal(nm_yarn_allocator_allocate(w->a, w->now_usec, &w->placed, &w->n), 0);
+        n += w->n;
+        ask(w, 0, "*");
+    }
+    assert_true(n >= 30 && n <= 40);
+
+    /* The switch is off: a host takes its one in each, as Java's allocator has it. */
+    limits.fill = false;
+    nm_yarn_allocator_set_limits(w->a, &limits);
+    ask(w, 100, "*");
+    for (unsigned i = 0; i < 40; i++) {
+        assert_int_equal(nm_yarn_allocator_allocate(w->a, w->now_usec, &w->placed, &w->n), 0);
+        assert_int_equal(w->n, 1);
+    }
+}
+
 /* A host that was named takes all that would like to be there, in one heartbeat. */
 static void test_a_named_host_takes_several(void **state)
 {
@@ -511,6 +542,7 @@ int main(void)
         TEST(test_one_on_a_host_in_a_heartbeat),
         TEST(test_the_switch_lifts_it),
         TEST(test_only_as_far_as_there_is_room),
+        TEST(test_room_comes_back),
         TEST(test_hosts_then_racks_then_any),
         TEST(test_a_named_host_takes_several),
         TEST(test_strict_places),

@@ -18,7 +18,8 @@
  * As in Java, a rack and "anywhere" take a host once in a heartbeat; nm_yarn_alloc_limits.fill lifts that.
  *
  * The ResourceManager leaves full nodes out of its list, but doesn't say how much room the others have, and hears of
- * what was placed only with the node's next heartbeat. So a host is given at most a queue's length within that time.
+ * what was placed only with the node's next heartbeat. So with fill a host is given at most a queue's length within
+ * that time; without, only room that is known counts.
  *
  * One master can cost so much and no more: the numbers below bound its memory and the time of a heartbeat.
  */
@@ -80,8 +81,8 @@ struct nm_yarn_alloc_limits {
     struct nm_yarn_alloc_size min, max, increment; /* an increment of 0 rounds nothing */
     int32_t per_heartbeat;                         /* containers; 0 and less: no limit but the one above */
     bool fill;            /* several on one host in one heartbeat, as far as there is room */
-    int32_t queue_length; /* of any node; 0: not known, and then fill lifts nothing where no room is known either */
-    uint64_t window_usec; /* after so long the ResourceManager's list has heard of what was placed */
+    int32_t queue_length; /* for fill: of any node; 0: not known, and it lifts nothing where no room is known either */
+    uint64_t window_usec; /* after so long, or up to a quarter more, what was placed counts as heard of */
 };
 
 enum nm_yarn_alloc_rule {

@@ -30,7 +30,7 @@ static bool is_named(const struct view *v, const struct nm_alloc_node *node)
 /* NM_YARN_ALLOC_N_PASSES: it may be taken. What holds for a whole heartbeat is asked first. */
 static enum nm_yarn_alloc_pass why_not(const struct view *v, const struct nm_alloc_node *node)
 {
-    int64_t room = nm_alloc_node_room(node, v->limits->queue_length);
+    int64_t room = nm_alloc_node_room(node, v->limits->fill ? v->limits->queue_length : 0);
 
     if (node->blacklisted)
         return NM_YARN_ALLOC_BLACKLISTED;

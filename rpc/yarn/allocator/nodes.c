@@ -74,10 +74,8 @@ static int add(struct nm_alloc_nodes *nodes, const struct nm_alloc_nodes *former
     if (r < 0)
         return r;
     before = find(former, from->host);
-    if (before) {
+    if (before)
         node->recent = before->recent;
-        node->recent_usec = before->recent_usec;
-    }
     nodes->n++;
     return 0;
 }
@@ -99,31 +97,42 @@ int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_
     return 0;
 }
 
+/* Forgets the quarters that are over. A clock that goes back forgets nothing. */
+static void go_on(struct nm_alloc_recent *r, uint64_t quarter)
+{
+    if (quarter - r->quarter >= NM_ALLOC_QUARTERS && quarter > r->quarter)
+        *r = (struct nm_alloc_recent){.quarter = quarter};
+    while (r->quarter < quarter)
+        r->count[++r->quarter % NM_ALLOC_QUARTERS] = 0;
+}
+
 void nm_alloc_nodes_begin(struct nm_alloc_nodes *nodes, const struct nm_alloc_names *blacklist, uint64_t window_usec,
                           uint64_t now_usec)
 {
+    uint64_t quarter = now_usec / NM_MAX(window_usec / (NM_ALLOC_QUARTERS - 1), UINT64_C(1));
+
     for (size_t i = 0; i < nodes->n; i++) {
         struct nm_alloc_node *node = &nodes->list[i];
 
         node->used = 0;
         node->blacklisted = nm_alloc_names_find(blacklist, node->is.host) != NULL;
-        if (nm_sub_u64(now_usec, node->recent_usec) >= window_usec)
-            node->recent = 0;
+        go_on(&node->recent, quarter);
     }
 }
 
 int64_t nm_alloc_node_room(const struct nm_alloc_node *node, int32_t queue_length)
 {
-    int32_t room = node->is.room >= 0 ? node->is.room : queue_length;
+    int64_t room = node->is.room >= 0 ? node->is.room : queue_length;
 
     if (node->is.room < 0 && queue_length <= 0)
         return -1;
-    return NM_MAX(room - (int64_t)node->recent, (int64_t)0);
+    for (size_t i = 0; i < NM_ALLOC_QUARTERS; i++)
+        room -= node->recent.count[i];
+    return NM_MAX(room, (int64_t)0);
 }
 
-void nm_alloc_node_took(struct nm_alloc_node *node, uint64_t now_usec)
+void nm_alloc_node_took(struct nm_alloc_node *node)
 {
     node->used++;
-    node->recent++;
-    node->recent_usec = now_usec;
+    node->recent.count[node->recent.quarter % NM_ALLOC_QUARTERS]++;
 }

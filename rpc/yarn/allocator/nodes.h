@@ -6,11 +6,18 @@
 #include "rpc/yarn/allocator/allocator.h"
 #include "rpc/yarn/allocator/names.h"
 
+/* Time goes in quarters of the window: what was placed counts in its own and the four after it. */
+#define NM_ALLOC_QUARTERS 5
+
+struct nm_alloc_recent {
+    uint64_t quarter; /* the newest, counted from the clock's beginning */
+    uint32_t count[NM_ALLOC_QUARTERS];
+};
+
 struct nm_alloc_node {
-    struct nm_yarn_alloc_node is; /* its texts are its own, and none is NULL */
-    uint32_t used;                /* containers out of this heartbeat */
-    uint32_t recent;              /* those that its queue may not show yet, the last of them at recent_usec */
-    uint64_t recent_usec;
+    struct nm_yarn_alloc_node is;  /* its texts are its own, and none is NULL */
+    uint32_t used;                 /* containers out of this heartbeat */
+    struct nm_alloc_recent recent; /* those that its queue may not show yet */
     bool blacklisted;
 };
 
@@ -28,4 +35,5 @@ void nm_alloc_nodes_begin(struct nm_alloc_nodes *nodes, const struct nm_alloc_na
                           uint64_t now_usec);
 /* So many more may be placed there; -1: nobody knows. */
 int64_t nm_alloc_node_room(const struct nm_alloc_node *node, int32_t queue_length);
-void nm_alloc_node_took(struct nm_alloc_node *node, uint64_t now_usec);
+/* In the heartbeat that has begun. */
+void nm_alloc_node_took(struct nm_alloc_node *node);
