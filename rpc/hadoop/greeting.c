@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#include <openssl/sha.h>
+#include <nettle/sha2.h>
 
 #include "util/clock.h"
 
@@ -123,12 +123,15 @@ static int send_sasl(struct nm_server_connection *c, const Hadoop__RpcSasl *out)
 static int make_known(struct nm_server_connection *c)
 {
     struct nm_bytes id = nm_sasl_server_identifier(c->sasl);
-    uint8_t digest[SHA256_DIGEST_LENGTH];
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    struct sha256_ctx ctx;
     struct nm_account *account;
     char name[64] = "token ";
     int r;
 
-    (void)SHA256(id.data, id.size, digest);
+    sha256_init(&ctx);
+    sha256_update(&ctx, id.size, id.data);
+    sha256_digest(&ctx, sizeof digest, digest);
     for (unsigned i = 0; i < 16; i++)
         (void)snprintf(name + 6 + 2 * i, sizeof name - 6 - 2 * i, "%02x", digest[i]);
     r = nm_ration_account(c->server->ration, name, false, &account);

@@ -19,7 +19,7 @@ libnm_hadoop_la_SOURCES = \
 	%D%/wire.c %D%/wire.h \
 	%D%/writable.c %D%/writable.h
 nodist_libnm_hadoop_la_SOURCES = $(hadoop_messages)
-libnm_hadoop_la_LIBADD = libnm-util.la $(PROTOBUF_C_LIBS) $(GSASL_LIBS) $(CRYPTO_LIBS) $(SYSTEMD_LIBS)
+libnm_hadoop_la_LIBADD = libnm-util.la $(PROTOBUF_C_LIBS) $(GSASL_LIBS) $(NETTLE_LIBS) $(SYSTEMD_LIBS)
 
 # Our own descriptions of the messages, compiled by protobuf-c's compiler.
 hadoop_messages = \
