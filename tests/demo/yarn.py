@@ -18,13 +18,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 GIB = 1 << 30
 SYMBOL = {"SCHEDULED": "·", "LOCALIZING": "·", "NEW": "·", "PAUSED": "░", "PAUSING": "░", "KILLING": "×"}
+ORDER = {"█": 0, "×": 0, "░": 1, "·": 2}
 
 
 class Ended(Exception):
@@ -155,31 +155,39 @@ class Picture:
                 self.given_up += now == "COMPLETED" and c.get("exit_reason") != "exited"
             self.states[c["id"]] = now
 
+    def rows(self, containers, columns, room):
+        """Who runs, who is paused, and who waits, in this order; a line that doesn't fit would push the first ones out."""
+        there = sorted((c for c in containers if c["state"] != "COMPLETED"),
+                       key=lambda c: (ORDER.get(SYMBOL.get(c["state"], "█"), 0), c["id"]))
+        lines, widest = [], max(1, min(40, columns - 69))
+        shown = there if len(there) <= room + 1 else there[:room]
+        for c in shown:
+            tint = "\033[34m" if c["execution_type"] == "GUARANTEED" else "\033[33m" if c["state"] == "PAUSED" else "\033[32m"
+            cores = (c.get("cpu_used_millicores") or 0) / 1000
+            bar = SYMBOL.get(c["state"], "█") * max(1, min(widest, round(cores * widest)))
+            lines.append(f"  {c['id']}  {c['execution_type'].lower():<14}{c['state']:<11}{tint}{bar}\033[0m")
+        if len(shown) < len(there):
+            lines.append(f"  and {len(there) - len(shown)} more")
+        return lines
+
     def draw(self, status, containers, seconds):
         self.watch(containers)
         count = status["containers"]
-        line = (f"{count['guaranteed_running']} guaranteed and {count['opportunistic_running']} opportunistic run, "
-                f"{count['paused']} paused, {status['queue']['length']} wait; "
-                f"so far {self.admitted} opportunistic admitted, {self.pauses} pauses, {self.given_up} given up")
+        now = (f"{count['guaranteed_running']} guaranteed and {count['opportunistic_running']} opportunistic run, "
+               f"{count['paused']} paused, {status['queue']['length']} wait")
+        so_far = f"so far {self.admitted} opportunistic admitted, {self.pauses} pauses, {self.given_up} given up"
         if not self.live:
-            if line != self.last:
-                print(f"  {seconds:4.0f} s  {line}", flush=True)
-            self.last = line
+            if (now, so_far) != self.last:
+                print(f"  {seconds:4.0f} s  {now}; {so_far}", flush=True)
+            self.last = now, so_far
             return
         machine = status["node"]["machine"]
         columns, rows = shutil.get_terminal_size()
-        lines = ["\033[1mpi on YARN: a stock ResourceManager, staging on HDFS, and nmd as its node\033[0m",
-                 *textwrap.wrap(line, columns - 1), f"CPU {machine.get('cpu_busy_millicores', 0) / 1000:.1f} cores busy", ""]
-        running = sorted((c for c in containers if c["state"] != "COMPLETED"), key=lambda c: c["id"])
-        # A line that doesn't fit on the terminal would push the first ones out of it.
-        room, widest = max(1, rows - len(lines) - 3), max(1, min(30, columns - 69))
-        for c in running[:room]:
-            tint = "\033[34m" if c["execution_type"] == "GUARANTEED" else "\033[33m" if c["state"] == "PAUSED" else "\033[32m"
-            bar = SYMBOL.get(c["state"], "█") * max(1, min(widest, round(c.get("cpu_used_millicores") or 0) // 50 + 1))
-            lines.append(f"  {c['id']}  {c['execution_type'].lower():<14}{c['state']:<11}{tint}{bar}\033[0m")
-        if len(running) > room:
-            lines.append(f"  and {len(running) - room} more")
-        lines += ["", "\033[90m  █ runs  · waits  ░ paused  (Ctrl-C ends it)\033[0m"]
+        lines = ["\033[1mpi on YARN: a stock ResourceManager, staging on HDFS, and nmd as its node\033[0m"[:columns + 7],
+                 f"{seconds:4.0f} s   CPU {machine.get('cpu_busy_millicores', 0) / 1000:.1f} cores busy",
+                 f"  {now}"[:columns - 1], f"  {so_far}"[:columns - 1], ""]
+        lines += self.rows(containers, columns, max(1, rows - len(lines) - 3))
+        lines += ["", "\033[90m  █ runs (full: one core)  ░ paused  · waits  × ends   (Ctrl-C ends it)\033[0m"]
         sys.stdout.write("\033[H" + "\033[K\n".join(lines) + "\033[K\033[J")
         sys.stdout.flush()
 
