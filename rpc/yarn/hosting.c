@@ -19,6 +19,20 @@ static void on_application_ended(const struct nm_yarn_application_id *id, void *
     struct nm_yarn_hosting *h = userdata;
 
     nm_yarn_keyring_forget(h->keyring, id);
+    if (h->proxy)
+        nm_yarn_proxy_end_application(h->proxy, id);
+}
+
+static int on_master_begins(void *userdata, const Hadoop__ContainerTokenIdentifier *token,
+                            const Yarn__LaunchContext *context, struct nm_arena *a, const Yarn__LaunchContext **ret,
+                            struct nm_exception *why)
+{
+    return nm_yarn_proxy_begin(userdata, token, context, a, ret, why);
+}
+
+static void on_master_abandoned(void *userdata, const Hadoop__ContainerTokenIdentifier *token)
+{
+    nm_yarn_proxy_abandon(userdata, token);
 }
 
 static void on_news(void *userdata)
@@ -60,6 +74,23 @@ static int make_node(const struct nm_yarn_hosting_params *p, struct nm_yarn_host
     return nm_yarn_node_new(&params, &h->node);
 }
 
+static int make_proxy(const struct nm_yarn_hosting_params *p, struct nm_yarn_hosting *h, char **ret_message)
+{
+    const struct nm_yarn_proxy_params params = {.event = p->event, .settings = p->settings, .state = p->state,
+                                                .state_dir = p->state_dir, .tell = p->tell};
+    struct nm_yarn_masters masters = {on_master_begins, on_master_abandoned, NULL};
+    int r;
+
+    if (!p->settings->proxy)
+        return 0;
+    r = nm_yarn_proxy_new(&params, &h->proxy, ret_message);
+    if (r < 0)
+        return r;
+    masters.userdata = h->proxy;
+    nm_yarn_manage_set_masters(h->manage, &masters);
+    return 0;
+}
+
 int nm_yarn_hosting_new(const struct nm_yarn_hosting_params *p, int listen_fd, struct nm_yarn_hosting **ret,
                         char **ret_message)
 {
@@ -84,6 +115,8 @@ int nm_yarn_hosting_new(const struct nm_yarn_hosting_params *p, int listen_fd, s
         r = make_node(p, h);
     if (r >= 0)
         r = nm_yarn_manage_new(p->event, STEAL_FD(fd), h->keyring, h->used, h->node, &h->manage);
+    if (r >= 0)
+        r = make_proxy(p, h, ret_message);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(h);
@@ -95,6 +128,7 @@ struct nm_yarn_hosting *nm_yarn_hosting_free(struct nm_yarn_hosting *h)
     if (!h)
         return NULL;
     nm_yarn_manage_free(h->manage);
+    nm_yarn_proxy_free(h->proxy);
     nm_yarn_node_free(h->node);
     nm_yarn_shuffle_free(h->shuffle);
     nm_yarn_launcher_free(h->launcher);

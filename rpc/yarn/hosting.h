@@ -9,6 +9,7 @@
 #include "rpc/yarn/manage/keyring.h"
 #include "rpc/yarn/manage/manage.h"
 #include "rpc/yarn/node/node.h"
+#include "rpc/yarn/proxy/proxy.h"
 
 struct nm_yarn_hosting_params {
     sd_event *event;
@@ -28,6 +29,7 @@ struct nm_yarn_hosting {
     struct nm_yarn_shuffle *shuffle; /* or NULL: the cluster has none */
     struct nm_yarn_node *node;
     struct nm_yarn_manage *manage;
+    struct nm_yarn_proxy *proxy; /* or NULL: the cluster wants none */
     void (*news)(void *userdata);
     void *userdata;
     struct nm_yarn_kept *kept;

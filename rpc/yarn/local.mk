@@ -80,17 +80,28 @@ libnm_yarn_la_SOURCES = \
 	%D%/node/node-report.c \
 	%D%/node/node-start.c \
 	%D%/node/node-state.h \
+	%D%/proxy/distribute-asks.c \
+	%D%/proxy/distribute-grant.c \
+	%D%/proxy/distribute-known.c \
+	%D%/proxy/distribute-state.h \
 	%D%/proxy/keep.c %D%/proxy/keep.h \
 	%D%/proxy/local-keys.c %D%/proxy/local-keys.h \
+	%D%/proxy/pipeline.c %D%/proxy/pipeline.h \
+	%D%/proxy/proxy.c %D%/proxy/proxy.h \
 	%D%/proxy/replace.c %D%/proxy/replace.h \
 	%D%/proxy/shown.c %D%/proxy/shown.h \
-	%D%/proxy/sign.c %D%/proxy/sign.h
+	%D%/proxy/sign.c %D%/proxy/sign.h \
+	%D%/proxy/stage.h \
+	%D%/proxy/stage-distribute.c %D%/proxy/stage-distribute.h \
+	%D%/proxy/stage-forward.c %D%/proxy/stage-forward.h \
+	%D%/proxy/stages.c %D%/proxy/stages.h
 nodist_libnm_yarn_la_SOURCES = $(yarn_wire)
 libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(SYSTEMD_LIBS)
 
 yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
 	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h \
-	%D%/proxy/kept.pb-c.c %D%/proxy/kept.pb-c.h
-EXTRA_DIST += %D%/containers.proto %D%/tracker.proto %D%/allocator/asks.proto %D%/proxy/kept.proto
+	%D%/proxy/kept.pb-c.c %D%/proxy/kept.pb-c.h \
+	%D%/proxy/masters.pb-c.c %D%/proxy/masters.pb-c.h
+EXTRA_DIST += %D%/containers.proto %D%/tracker.proto %D%/allocator/asks.proto %D%/proxy/kept.proto %D%/proxy/masters.proto
 BUILT_SOURCES += $(yarn_wire)
 CLEANFILES += $(yarn_wire)

@@ -13,17 +13,17 @@
 #define BACKLOG 1024 /* each of a large job's application masters may connect anew for each container */
 
 /* A name is looked up before anything depends on nmd: here it may wait for the answer. */
-static int find_address(const struct nm_yarn_settings *settings, struct addrinfo **ret, char **ret_message)
+static int find_address(const char *host, uint16_t port, const char *property, struct addrinfo **ret,
+                        char **ret_message)
 {
-    const char *host = *settings->bind_host ? settings->bind_host : "0.0.0.0";
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-    char port[8];
+    char text[8];
     int r;
 
-    (void)snprintf(port, sizeof port, "%u", (unsigned)settings->node.port);
-    r = getaddrinfo(host, port, &hints, ret);
+    (void)snprintf(text, sizeof text, "%u", (unsigned)port);
+    r = getaddrinfo(host, text, &hints, ret);
     if (r != 0)
-        return nm_fail(ret_message, -EADDRNOTAVAIL, "yarn.nodemanager.bind-host: %s: %s", host, gai_strerror(r));
+        return nm_fail(ret_message, -EADDRNOTAVAIL, "%s: %s: %s", property, host, gai_strerror(r));
     return 0;
 }
 
@@ -55,11 +55,12 @@ static int listen_at(const struct addrinfo *a, int *ret)
     return 0;
 }
 
-int nm_yarn_port_open(const struct nm_yarn_settings *settings, int *ret_fd, int32_t *ret_port, char **ret_message)
+int nm_yarn_port_open(const char *host, uint16_t port, const char *host_property, const char *port_property,
+                      int *ret_fd, int32_t *ret_port, char **ret_message)
 {
     _cleanup_close_ int fd = -EBADF;
     struct addrinfo *list;
-    int r = find_address(settings, &list, ret_message);
+    int r = find_address(host, port, host_property, &list, ret_message);
 
     if (r < 0)
         return r;
@@ -68,8 +69,7 @@ int nm_yarn_port_open(const struct nm_yarn_settings *settings, int *ret_fd, int3
     if (r == 0)
         r = port_of(fd, ret_port);
     if (r < 0)
-        return nm_fail(ret_message, r, "yarn.nodemanager.address: port %u: %s", (unsigned)settings->node.port,
-                       strerror(-r));
+        return nm_fail(ret_message, r, "%s: port %u: %s", port_property, (unsigned)port, strerror(-r));
     *ret_fd = STEAL_FD(fd);
     return 0;
 }

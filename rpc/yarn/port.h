@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The node's port, on which it listens. */
+/* A port on which the node listens. */
 
-#include "rpc/yarn/conf/settings.h"
+#include <stdint.h>
 
-/* The caller closes *ret_fd. *ret_message: why not, or NULL. */
-int nm_yarn_port_open(const struct nm_yarn_settings *settings, int *ret_fd, int32_t *ret_port, char **ret_message);
+/* host and port: as the properties of these names say. The caller closes *ret_fd. *ret_port: of 0, which one was free.
+ * *ret_message: why not, or NULL. */
+int nm_yarn_port_open(const char *host, uint16_t port, const char *host_property, const char *port_property,
+                      int *ret_fd, int32_t *ret_port, char **ret_message);

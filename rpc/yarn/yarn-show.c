@@ -35,6 +35,8 @@ static void show(void *userdata, struct nm_upstream *ret)
     (void)snprintf(ret->trouble, sizeof ret->trouble, "%s", y->state.trouble);
     ret->memory_bytes = (uint64_t)y->state.memory_mib * NM_MIB;
     ret->vcores = (uint32_t)y->state.vcores;
+    if (y->hosting->proxy)
+        nm_yarn_proxy_show(y->hosting->proxy, &ret->masters);
 }
 
 static json_t *show_settings(void *userdata)
@@ -44,7 +46,38 @@ static json_t *show_settings(void *userdata)
     return nm_yarn_settings_to_json(y->settings);
 }
 
-const struct nm_upstream_ops nm_yarn_upstream_ops = {.status = show, .config = show_settings};
+/* Who looks, at what the containers of masters belong to. */
+struct looker {
+    struct nm_manager *manager;
+    const struct nm_caller *who;
+};
+
+static bool may_see(void *userdata, const char *master)
+{
+    const struct looker *l = userdata;
+
+    return l->who->admin || nm_manager_may_see(l->manager, l->who, master);
+}
+
+static json_t *show_pipelines(void *userdata, const struct nm_caller *who, bool with_users)
+{
+    const struct nm_yarn *y = userdata;
+    struct looker l = {y->manager, who};
+
+    return y->hosting->proxy ? nm_yarn_proxy_show_pipelines(y->hosting->proxy, may_see, &l, with_users)
+                             : json_array();
+}
+
+static json_t *show_placement(void *userdata, const struct nm_caller *who, const char *id)
+{
+    const struct nm_yarn *y = userdata;
+    struct looker l = {y->manager, who};
+
+    return y->hosting->proxy ? nm_yarn_proxy_show_placement(y->hosting->proxy, id, may_see, &l) : NULL;
+}
+
+const struct nm_upstream_ops nm_yarn_upstream_ops = {
+    .status = show, .config = show_settings, .pipelines = show_pipelines, .placement = show_placement};
 
 nm_printf(3, 4) static void say(struct nm_yarn *y, int level, const char *format, ...)
 {

@@ -34,7 +34,8 @@ static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, ch
     y->id = (Hadoop__NodeId)HADOOP__NODE_ID__INIT;
     y->id.host = y->host;
     y->id.has_port = 1;
-    r = nm_yarn_port_open(p->settings, &fd, &y->id.port, ret_message);
+    r = nm_yarn_port_open(*p->settings->bind_host ? p->settings->bind_host : "0.0.0.0", p->settings->node.port,
+                          "yarn.nodemanager.bind-host", "yarn.nodemanager.address", &fd, &y->id.port, ret_message);
     if (r == 0)
         r = nm_yarn_hosting_new(&params, fd, &y->hosting, ret_message);
     if (r < 0)

@@ -197,6 +197,57 @@ static void test_several_rms(void **state)
     }
 }
 
+/* Where the proxy of application masters goes on to, and what of its settings can't be. */
+static void test_proxy(void **state)
+{
+    static const char *const on = "yarn.nodemanager.amrmproxy.enabled";
+    static const struct {
+        const char *value, *part;
+    } wrong[] = {
+        {"true" AND("am-rm-tokens.master-key-rolling-interval-secs", "1800"),
+         "must be more than three times yarn.am.liveness-monitor.expiry-interval-ms, which is 600000 ms"},
+        {"true" AND("scheduler.address", "127.0.0.1:8049"),
+         "that is yarn.nodemanager.amrmproxy.address, the proxy's own"},
+        {"true" AND("ha.enabled", HA_IDS("a") AND("hostname.a", "x") AND("scheduler.address.a", "localhost:8049")),
+         "scheduler.address = localhost:8049"},
+        {"true" AND("ha.enabled", HA_IDS("a") AND("resource-tracker.address.a", "x:1")),
+         "neither yarn.resourcemanager.scheduler.address.a nor"},
+        {"true" AND("scheduler.address", "x"), "must be"},
+    };
+    struct nm_yarn_settings *s = NULL;
+    unsigned warnings;
+    char *message;
+
+    (void)state;
+    assert_int_equal(read_with("some.other", "x", &s, &message, &warnings), 0);
+    assert_false(s->proxy);
+    nm_yarn_settings_free(s);
+    assert_int_equal(read_with("yarn.nodemanager.distributed-scheduling.enabled", "true" AND("hostname", "rm"), &s,
+                               &message, &warnings), 0);
+    assert_true(s->proxy && s->distributed && !s->fill_nodes);
+    assert_string_equal(s->scheduler.host, "rm");
+    assert_int_equal(s->scheduler.port, 8030);
+    assert_int_equal(s->proxy_address.port, 8049);
+    assert_non_null(strstr(s->proxy_stages[0], "DefaultRequestInterceptor"));
+    assert_null(s->proxy_stages[1]);
+    assert_int_equal(s->per_am_heartbeat, -1);
+    nm_yarn_settings_free(s);
+    assert_int_equal(read_with(on, "true" AND("ha.enabled", HA_IDS("a,b") AND("hostname.a", "one")
+                                              AND("hostname.b", "two") AND("scheduler.address.b", "two:9")),
+                               &s, &message, &warnings), 0);
+    assert_true(s->proxy && !s->distributed);
+    assert_int_equal(s->n_schedulers, 2);
+    assert_int_equal(s->schedulers[0].port, 8030);
+    assert_int_equal(s->schedulers[1].port, 9);
+    nm_yarn_settings_free(s);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(wrong); i++) {
+        assert_true(read_with(on, wrong[i].value, &s, &message, &warnings) < 0);
+        if (!message || !strstr(message, wrong[i].part))
+            fail_msg("%s: %s", wrong[i].value, message ?: "no message");
+        free(message);
+    }
+}
+
 static void test_bad_values(void **state)
 {
     static const struct {
@@ -263,7 +314,7 @@ static void test_rules(void **state)
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle2", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.resource-plugins", "", 0, 0},
         {"yarn.nodemanager.resource-plugins", "yarn.io/gpu", -EOPNOTSUPP, 0},
-        {"yarn.nodemanager.distributed-scheduling.enabled", "true", -EOPNOTSUPP, 0},
+        {"yarn.nodemanager.amrmproxy.ha.enable", "true", 0, 1},
         {"yarn.log-aggregation-enable", "true", 0, 1},
         {"yarn.nodemanager.runtime.linux.type", "docker", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.runtime.linux.sandbox-mode", "enforcing", -EOPNOTSUPP, 0},
@@ -602,6 +653,7 @@ int main(void)
         cmocka_unit_test(test_nmds_own_keys),
         cmocka_unit_test(test_all_of_hadoops),
         cmocka_unit_test(test_hadoops_defaults),
+        cmocka_unit_test(test_proxy),
         cmocka_unit_test(test_policies),
         cmocka_unit_test(test_own_name_wins),
         cmocka_unit_test(test_health_script),

@@ -2,7 +2,7 @@
 yarn_tests = test-yarn-conf test-yarn-ids test-yarn-launch test-yarn-launcher
 yarn_tests += test-yarn-kept test-yarn-manage test-yarn-token
 yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
-yarn_tests += test-yarn-exit test-yarn-node test-yarn-again
+yarn_tests += test-yarn-proxy test-yarn-exit test-yarn-node test-yarn-again
 yarn_tests += test-yarn-launch-parts test-yarn-shuffle test-yarn-proxy-tokens
 yarn_tests += test-yarn-shown
 yarn_tests += test-yarn-allocator test-yarn-allocator-property
@@ -103,3 +103,7 @@ test_yarn_proxy_keep_LDADD = libnm-yarn.la $(unit_libs)
 test_yarn_proxying_SOURCES = %D%/test-yarn-proxying.c
 test_yarn_proxying_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_proxying_LDADD = libnm-yarn.la $(unit_libs)
+
+test_yarn_proxy_SOURCES = %D%/test-yarn-proxy.c %D%/remove-tree.h %D%/yarn-tokens.h
+test_yarn_proxy_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_proxy_LDADD = libnm-yarn.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)

@@ -170,6 +170,9 @@ static int write_master(const struct nm_yarn_keep *k, const struct nm_yarn_kept_
     m.registered = data_of(from->registered);
     m.has_asks = from->asks.size > 0;
     m.asks = data_of(from->asks);
+    m.has_master_number = m.has_since_usec = 1;
+    m.master_number = from->master_number;
+    m.since_usec = from->since_realtime_usec;
     m.has_last_number = from->has_number;
     m.last_number = from->last_number;
     m.has_response_id = 1;
@@ -267,6 +270,8 @@ int nm_yarn_keep_parse(struct nm_arena *a, const char *name, struct nm_bytes con
     to.registration = bytes_of(m->has_registration, m->registration);
     to.registered = bytes_of(m->has_registered, m->registered);
     to.asks = bytes_of(m->has_asks, m->asks);
+    to.master_number = m->master_number;
+    to.since_realtime_usec = m->since_usec;
     to.has_number = m->has_last_number;
     to.last_number = m->last_number;
     to.response_id = m->response_id;

@@ -32,6 +32,8 @@ struct nm_yarn_kept_node {
 struct nm_yarn_kept_master {
     struct nm_yarn_attempt_id attempt;
     const char *submitter;
+    int64_t master_number;         /* of its own container */
+    uint64_t since_realtime_usec;  /* when it was started */
     struct nm_token token;         /* the ResourceManager's, the last that it gave */
     struct nm_bytes registration;  /* the master's request, packed; empty: it isn't registered */
     struct nm_bytes registered;    /* the ResourceManager's answer, packed */

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 
-#include "rpc/hadoop/token.h"
 #include "rpc/yarn/message-ids.h"
 #include "util/error.h"
 
@@ -51,7 +50,7 @@ static void *copy_into(struct nm_arena *a, const void *data, size_t size)
     return copy;
 }
 
-static int to_message(const struct nm_token *t, struct nm_arena *a, Hadoop__Token **ret)
+int nm_yarn_token_message(const struct nm_token *t, struct nm_arena *a, Hadoop__Token **ret)
 {
     Hadoop__Token *m = nm_arena_alloc(a, sizeof *m);
 
@@ -74,7 +73,7 @@ static int sign(const ProtobufCMessage *identifier, const char *kind, const char
     _cleanup_(nm_token_freep) struct nm_token *t = NULL;
     int r = nm_token_sign(identifier, kind, service, key->bytes, key->size, &t);
 
-    return r < 0 ? r : to_message(t, a, ret);
+    return r < 0 ? r : nm_yarn_token_message(t, a, ret);
 }
 
 /* Not longer than a node's name may be. */

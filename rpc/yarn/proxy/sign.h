@@ -9,7 +9,7 @@
  * before, which all of them still take.
  */
 
-#include "rpc/hadoop/arena.h"
+#include "rpc/hadoop/token.h"
 #include "rpc/yarn/ids.h"
 #include "rpc/yarn/state.h"
 #include "util/clock.h"
@@ -41,3 +41,6 @@ int nm_yarn_sign_container(struct nm_yarn_signer *s, const struct nm_yarn_grant 
                            struct nm_arena *a, Hadoop__Token **ret);
 int nm_yarn_sign_nm(struct nm_yarn_signer *s, const struct nm_yarn_attempt_id *attempt, const char *submitter,
                     const char *host, int32_t port, uint64_t now_usec, struct nm_arena *a, Hadoop__Token **ret);
+
+/* A token as messages have it, in the arena. -ENOMEM. */
+int nm_yarn_token_message(const struct nm_token *t, struct nm_arena *a, Hadoop__Token **ret);
