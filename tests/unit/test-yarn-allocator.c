@@ -307,6 +307,13 @@ static void test_room_comes_back(void **state)
     }
     assert_true(n >= 30 && n <= 40);
 
+    /* A clock that is set back doesn't make it wait for where it was. */
+    ask(w, 100, "*");
+    w->now_usec += NM_USEC_PER_SEC;
+    assert_true(beat(w) == 4 && beat(w) == 0);
+    w->now_usec -= 3600 * NM_USEC_PER_SEC;
+    assert_int_equal(beat(w), 4);
+
     /* The switch is off: a host takes its one in each, as Java's allocator has it. */
     limits.fill = false;
     nm_yarn_allocator_set_limits(w->a, &limits);

@@ -97,10 +97,11 @@ int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_
     return 0;
 }
 
-/* Forgets the quarters that are over. A clock that goes back forgets nothing. */
+/* Forgets the quarters that are over; all of them when the clock was set back, or a host would be full until it is
+ * where it was. */
 static void go_on(struct nm_alloc_recent *r, uint64_t quarter)
 {
-    if (quarter - r->quarter >= NM_ALLOC_QUARTERS && quarter > r->quarter)
+    if (quarter < r->quarter || quarter - r->quarter >= NM_ALLOC_QUARTERS)
         *r = (struct nm_alloc_recent){.quarter = quarter};
     while (r->quarter < quarter)
         r->count[++r->quarter % NM_ALLOC_QUARTERS] = 0;
