@@ -38,5 +38,15 @@ succeeds distributed 100
 is 'the six maps have numbers of the node' "$(numbers distributed | grep ^10995 | xargs)" \
     '1099511627770 1099511627771 1099511627772 1099511627773 1099511627774 1099511627775'
 first=$(nmctl list --all --json | jq -r '[.[].id | select(endswith("_1099511627775"))][0]')
-is 'nmd says why the first is where it is' "$(nmctl explain "$first" | head -n 1 | grep -c 'placed on node01')" 1
+like 'explain tells why the first is where it is' "$(nmctl explain "$first")" 'It went to node01 because'
+
+# What else there is to see of it, since this nmd's start.
+masters=$(nmctl status --json | jq -c .upstream.masters)
+is 'it counts all maps as placed' "$(jq '.placed | add' <<<"$masters")" 6
+is 'and one master as started and registered by way of it' \
+    "$(jq -c '.calls | [.start.answered, .register.answered, .finish.answered > 0, .allocate.answered > 0]' <<<"$masters")" \
+    '[1,1,true,true]'
+like 'status tells of masters' "$(nmctl status)" '^masters .* by way of node01:8049; 0 opportunistic containers wait for a place'
+like 'metrics count the registration' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
+    '^nm_amrmproxy_call_seconds_count\{call="register"\} 1$'
 done_testing
