@@ -30,6 +30,11 @@ static int on_master_begins(void *userdata, const Hadoop__ContainerTokenIdentifi
     return nm_yarn_proxy_begin(userdata, token, context, a, ret, why);
 }
 
+static bool is_application_here(void *userdata, const struct nm_yarn_application_id *id)
+{
+    return nm_yarn_node_has_application(userdata, id);
+}
+
 static void on_master_abandoned(void *userdata, const Hadoop__ContainerTokenIdentifier *token)
 {
     nm_yarn_proxy_abandon(userdata, token);
@@ -86,6 +91,7 @@ static int make_proxy(const struct nm_yarn_hosting_params *p, struct nm_yarn_hos
     r = nm_yarn_proxy_new(&params, &h->proxy, ret_message);
     if (r < 0)
         return r;
+    nm_yarn_proxy_end_strays(h->proxy, is_application_here, h->node);
     masters.userdata = h->proxy;
     nm_yarn_manage_set_masters(h->manage, &masters);
     return 0;

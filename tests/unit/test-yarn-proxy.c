@@ -665,6 +665,43 @@ static void test_nmd_anew(void **state)
     tear_down(&w);
 }
 
+static bool lives(void *userdata, const struct nm_yarn_application_id *application)
+{
+    assert_int_equal(application->number, 1);
+    return *(const bool *)userdata;
+}
+
+static unsigned pipelines_of(const struct world *w)
+{
+    struct nm_masters m;
+
+    nm_yarn_proxy_show(w->proxy, &m);
+    return m.pipelines;
+}
+
+/* What was kept of an application that the node has no more is worth nothing. */
+static void test_strays(void **state)
+{
+    bool there = true;
+    struct world w;
+
+    (void)state;
+    set_up(&w, true);
+    launch(&w, 1);
+    register_master(&w);
+    w.proxy = nm_yarn_proxy_free(w.proxy);
+    start_proxy(&w);
+    nm_yarn_proxy_end_strays(w.proxy, lives, &there);
+    assert_int_equal(pipelines_of(&w), 1);
+    there = false;
+    nm_yarn_proxy_end_strays(w.proxy, lives, &there);
+    assert_int_equal(pipelines_of(&w), 0);
+    w.proxy = nm_yarn_proxy_free(w.proxy);
+    start_proxy(&w); /* nor is it there after another restart */
+    assert_int_equal(pipelines_of(&w), 0);
+    tear_down(&w);
+}
+
 /* ---- what there is to see --------------------------------------------------------------------- */
 
 static bool everything(void *userdata, const char *master)
@@ -746,7 +783,9 @@ int main(void)
         cmocka_unit_test(test_fill),        cmocka_unit_test(test_rolled),
         cmocka_unit_test(test_strangers),   cmocka_unit_test(test_second_attempt),
         cmocka_unit_test(test_rm_away),     cmocka_unit_test(test_rm_anew),
-        cmocka_unit_test(test_nmd_anew),    cmocka_unit_test(test_shown),
+        cmocka_unit_test(test_nmd_anew),
+        cmocka_unit_test(test_strays),
+        cmocka_unit_test(test_shown),
         cmocka_unit_test(test_unknown_stage),
     };
 

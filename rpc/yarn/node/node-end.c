@@ -164,6 +164,11 @@ void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app)
     nm_yarn_items_drop_app(&n->items, app);
 }
 
+bool nm_yarn_node_has_application(const struct nm_yarn_node *n, const struct nm_yarn_application_id *id)
+{
+    return nm_yarn_items_app(&n->items, id);
+}
+
 void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__ApplicationId *id)
 {
     struct nm_yarn_application_id number = nm_yarn_application_of(id);

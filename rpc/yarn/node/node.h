@@ -98,6 +98,8 @@ int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__
 
 /* ---- with the ResourceManager --------------------------------------------------------------------------------- */
 
+/* Has it something of this application: containers, or what was kept for some? */
+bool nm_yarn_node_has_application(const struct nm_yarn_node *n, const struct nm_yarn_application_id *id);
 /* It is over here: its containers are ended, and when they are gone all that was kept for it. Any number of times. */
 void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__ApplicationId *id);
 /* The ResourceManager has passed on how it ended, or doesn't know it. */

@@ -145,6 +145,25 @@ void nm_pipelines_end_application(struct nm_pipelines *all, const struct nm_yarn
     end_some(all, is_of_application, application);
 }
 
+struct living {
+    nm_pipelines_lives_t lives;
+    void *userdata;
+};
+
+static bool is_stray(const struct nm_yarn_attempt_id *a, const void *b)
+{
+    const struct living *l = b;
+
+    return !l->lives(l->userdata, &a->application);
+}
+
+void nm_pipelines_end_strays(struct nm_pipelines *all, nm_pipelines_lives_t lives, void *userdata)
+{
+    const struct living l = {lives, userdata};
+
+    end_some(all, is_stray, &l);
+}
+
 int nm_pipeline_begin(struct nm_pipelines *all, const struct nm_yarn_container_id *master, const char *submitter,
                       struct nm_token **theirs)
 {

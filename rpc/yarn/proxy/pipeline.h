@@ -28,6 +28,9 @@ int nm_pipeline_begin(struct nm_pipelines *all, const struct nm_yarn_container_i
                       struct nm_token **theirs);
 void nm_pipelines_end_attempt(struct nm_pipelines *all, const struct nm_yarn_attempt_id *attempt);
 void nm_pipelines_end_application(struct nm_pipelines *all, const struct nm_yarn_application_id *application);
+/* Those of applications that are not there any more: nmd may have been killed before it noted one, or dropped it. */
+typedef bool (*nm_pipelines_lives_t)(void *userdata, const struct nm_yarn_application_id *application);
+void nm_pipelines_end_strays(struct nm_pipelines *all, nm_pipelines_lives_t lives, void *userdata);
 
 /* NULL: no master of that attempt was started here, or it is over. */
 struct nm_pipeline *nm_pipelines_find(const struct nm_pipelines *all, const struct nm_yarn_attempt_id *attempt);

@@ -228,6 +228,11 @@ void nm_yarn_proxy_end_application(struct nm_yarn_proxy *p, const struct nm_yarn
     nm_pipelines_end_application(p->pipelines, id);
 }
 
+void nm_yarn_proxy_end_strays(struct nm_yarn_proxy *p, nm_pipelines_lives_t lives, void *userdata)
+{
+    nm_pipelines_end_strays(p->pipelines, lives, userdata);
+}
+
 /* ---- what there is to see --------------------------------------------------------------------- */
 
 void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_masters *ret)

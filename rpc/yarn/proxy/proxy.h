@@ -32,6 +32,8 @@ int nm_yarn_proxy_begin(struct nm_yarn_proxy *p, const Hadoop__ContainerTokenIde
 /* It couldn't be started. */
 void nm_yarn_proxy_abandon(struct nm_yarn_proxy *p, const Hadoop__ContainerTokenIdentifier *token);
 void nm_yarn_proxy_end_application(struct nm_yarn_proxy *p, const struct nm_yarn_application_id *id);
+/* After a start: what was kept of applications that the node doesn't have is dropped. */
+void nm_yarn_proxy_end_strays(struct nm_yarn_proxy *p, nm_pipelines_lives_t lives, void *userdata);
 
 /* What there is to see (shown.h): figures; pipelines of the masters that may be seen, an array, or NULL: no memory; and
  * why a container is where it is: NULL: there is nothing that may be seen. */
