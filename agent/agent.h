@@ -197,12 +197,24 @@ void nm_manager_foreach_of(struct nm_manager *m, const char *owner,
 
 /* ---- what there is to see ------------------------------------------------ */
 
+/* What is counted by the reason for it as well. */
+enum nm_counted {
+    NM_COUNT_ADMITTED,
+    NM_COUNT_REFUSED,
+    NM_COUNT_PAUSED,
+    NM_COUNT_RESUMED,
+    NM_COUNT_KILLED,
+    NM_COUNT_SHED,
+    NM_COUNTED,
+};
+
 struct nm_counters {
     uint64_t submitted, admitted, refused, completed;
     uint64_t paused, resumed, killed, shed, reclaimed_bytes, running_reclaims; /* by policy */
     uint64_t kernel_oom_kills;
     uint64_t wasted_cpu_usec;    /* CPU time of opportunistic containers that were killed */
     uint64_t samples, late_samples, pressure_events, drift_repairs, unkillable;
+    uint64_t by_reason[NM_COUNTED][NM_REASON_COUNT]; /* what an older nmd has counted is in the sums alone */
 };
 
 /* Upper bounds of the reaction-time histogram's buckets; the last bucket is everything above. */
@@ -263,6 +275,7 @@ struct nm_drift_note {
 };
 
 struct nm_status {
+    char host[256];
     enum nm_node_state state;
     bool drained;                       /* draining and empty */
     uint64_t drain_deadline_realtime_usec; /* 0: none */

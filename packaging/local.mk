@@ -19,9 +19,11 @@ uninstall-system-files:
 	$(AM_V_GEN)$(MKDIR_P) %D% && sed 's|@sbindir[@]|$(sbindir)|g' "$(srcdir)/%D%/nmd.service.in" >$@.tmp && mv $@.tmp $@
 CLEANFILES += %D%/nmd.service
 
-# For people to import into Grafana. tests/integration/75-metrics.sh asks a Prometheus all its queries.
+# For people to import into Grafana and to give to Prometheus. tests/integration/75-metrics.sh asks a Prometheus all the
+# dashboard's queries, 77-alerts.sh has promtool play what raises each alert.
 nmddatadir = $(datadir)/nmd
-dist_nmddata_DATA = %D%/nmd-dashboard.json
+dist_nmddata_DATA = %D%/nmd-dashboard.json %D%/nmd-alerts.yml
+EXTRA_DIST += %D%/nmd-alerts.test.yml
 
 EXTRA_DIST += %D%/nmd.service.in %D%/nmd.sysusers %D%/nmd.tmpfiles %D%/nmd.catalog %D%/build-deb %D%/debian
 

@@ -65,7 +65,7 @@ void nm_act_admit(struct nm_live *l)
     v->admitted = true;
     v->started_usec = nm_now_usec();
     l->c->started_realtime_usec = nm_realtime_usec();
-    l->m->counters.admitted++;
+    nm_record_count(l->m, NM_COUNT_ADMITTED, l->decision.reason);
     (void)nm_keep_journal(l);
     l->todo = NM_TODO_LAUNCH;
     if (!l->m->in_round)
@@ -145,7 +145,7 @@ void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason)
     note_cause(l, reason);
     l->shim_gone = true;
     if (reason == NM_EXIT_SHED)
-        l->m->counters.shed++;
+        nm_record_count(l->m, NM_COUNT_SHED, l->decision.reason);
     nm_record_acted(l);
     nm_keep_set_state(l, NM_KILLING);
     l->todo = NM_TODO_KILL;

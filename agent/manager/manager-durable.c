@@ -18,6 +18,7 @@
 #include "util/parse.h"
 
 #define KEY_COUNTERS "counters"
+#define KEY_REASONS "counters-by-reason"
 #define KEY_POLICY "policy"
 #define KEY_MARGIN "policy-margin"
 #define KEY_DRAIN "drain"
@@ -59,8 +60,53 @@ static void put_counters(struct nm_manager *m)
     nm_record_store_result(m, nm_store_put_value(m->store, KEY_COUNTERS, text));
 }
 
+static const char *const counted[NM_COUNTED] = {
+    [NM_COUNT_ADMITTED] = "admitted", [NM_COUNT_REFUSED] = "refused", [NM_COUNT_PAUSED] = "paused",
+    [NM_COUNT_RESUMED] = "resumed",   [NM_COUNT_KILLED] = "killed",   [NM_COUNT_SHED] = "shed",
+};
+#define REASONS_TEXT_BYTES 8192 /* of some fifty reasons the few that a kind has */
+
+/* Beside the sums, for which an earlier nmd has no more room: "killed memory-over-beta 3" a line. */
+static void put_reasons(struct nm_manager *m)
+{
+    char text[REASONS_TEXT_BYTES];
+    size_t n = 0;
+
+    for (size_t k = 0; k < NM_COUNTED; k++)
+        for (size_t r = 0; r < NM_REASON_COUNT && n < sizeof text; r++)
+            if (m->counters.by_reason[k][r] > 0)
+                n += (size_t)snprintf(text + n, sizeof text - n, "%s %s %" PRIu64 "\n", counted[k],
+                                      nm_reason_name((enum nm_reason)r), m->counters.by_reason[k][r]);
+    if (n > 0 && n < sizeof text)
+        nm_record_store_result(m, nm_store_put_value(m->store, KEY_REASONS, text));
+}
+
+static void load_reason(struct nm_manager *m, const char *line)
+{
+    char kind[16], name[48], number[24];
+    enum nm_reason reason;
+
+    if (sscanf(line, "%15s %47s %23s", kind, name, number) != 3 || nm_reason_from_string(name, &reason) < 0)
+        return;
+    for (size_t k = 0; k < NM_COUNTED; k++)
+        if (nm_streq(counted[k], kind))
+            (void)nm_parse_u64(number, &m->counters.by_reason[k][reason]);
+}
+
+static void load_reasons(struct nm_manager *m)
+{
+    char text[REASONS_TEXT_BYTES], *save = NULL;
+
+    if (nm_store_get_value(m->store, KEY_REASONS, text, sizeof text) < 0)
+        return;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        load_reason(m, line);
+}
+
 static void save_counters(struct nm_manager *m)
 {
+    if (memcmp(m->counters.by_reason, m->saved_counters.by_reason, sizeof m->counters.by_reason) != 0)
+        put_reasons(m);
     for (size_t i = 0; i < NM_ARRAY_SIZE(counters); i++)
         if (*counter(&m->counters, i) != *counter(&m->saved_counters, i)) {
             put_counters(m);
@@ -72,6 +118,7 @@ static void load_counters(struct nm_manager *m)
 {
     char text[1024], *save = NULL;
 
+    load_reasons(m);
     if (nm_store_get_value(m->store, KEY_COUNTERS, text, sizeof text) < 0)
         return;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {

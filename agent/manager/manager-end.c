@@ -285,7 +285,7 @@ static void learn(struct nm_live *l)
         app->mean_run_usec = (uint64_t)(mean + (run - mean) / NM_MIN((int64_t)app->n_runs, 16));
     }
     if (c->exit_reason == NM_EXIT_PREEMPTED || c->exit_reason == NM_EXIT_PAUSE_DEADLINE) {
-        m->counters.killed++;
+        nm_record_count(m, NM_COUNT_KILLED, c->exit_cause);
         m->counters.wasted_cpu_usec += c->view.cpu_usage_usec;
     }
 }

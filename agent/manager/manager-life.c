@@ -28,7 +28,7 @@ static void now_paused(struct nm_live *l)
     assert(l->c->view.state == NM_PAUSING);
     nm_keep_set_state(l, NM_PAUSED);
     if (!l->c->view.user_paused)
-        l->m->counters.paused++;
+        nm_record_count(l->m, NM_COUNT_PAUSED, l->decision.reason);
     nm_record_effective(l);
     l->regain_due = true;
     nm_kick(l->m, NM_TRIGGER_CHANGE);
@@ -43,7 +43,7 @@ static void now_resumed(struct nm_live *l)
     v->paused_usec = 0;
     nm_keep_set_state(l, NM_RUNNING);
     if (l->decision.reason != NM_REASON_USER && l->decision.reason != NM_REASON_FREEZE_HANGS)
-        l->m->counters.resumed++;
+        nm_record_count(l->m, NM_COUNT_RESUMED, l->decision.reason);
     nm_record_effective(l);
     nm_kick(l->m, NM_TRIGGER_CHANGE);
 }

@@ -497,7 +497,7 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
     if (d.n_times > 1)
         m->next_decision--; /* fill_node() has taken a number, which nobody has seen */
     m->refusal = d;
-    m->counters.refused++;
+    nm_record_count(m, NM_COUNT_REFUSED, reason);
     save(m, &d);
     if (!is_worth_telling(d.n_times))
         return;
@@ -541,6 +541,19 @@ void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
         (void)snprintf(text, sizeof text, "opportunistic containers together are held to %.2f CPUs: %s",
                        (double)v->squeeze_millicores / 1000, nm_reason_text(d.reason));
     nm_record_node_event(m, text);
+}
+
+void nm_record_count(struct nm_manager *m, enum nm_counted what, enum nm_reason why)
+{
+    struct nm_counters *c = &m->counters;
+    uint64_t *const sums[NM_COUNTED] = {
+        [NM_COUNT_ADMITTED] = &c->admitted, [NM_COUNT_REFUSED] = &c->refused, [NM_COUNT_PAUSED] = &c->paused,
+        [NM_COUNT_RESUMED] = &c->resumed,   [NM_COUNT_KILLED] = &c->killed,   [NM_COUNT_SHED] = &c->shed,
+    };
+
+    assert((size_t)what < NM_COUNTED && (size_t)why < NM_REASON_COUNT);
+    ++*sums[what];
+    c->by_reason[what][why]++;
 }
 
 void nm_record_acted(struct nm_live *l)

@@ -24,6 +24,8 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
                        const struct nm_resources *request, enum nm_reason reason);
 void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind,
                       const struct nm_policy_action *a, const struct nm_policy_verdict *v);
+/* Counts it, by its reason and among all of its kind. */
+void nm_record_count(struct nm_manager *m, enum nm_counted what, enum nm_reason why);
 /* The squeeze of this verdict began, ended, or has another reason now. */
 void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v);
 void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state to);

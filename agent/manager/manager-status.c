@@ -110,6 +110,8 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
 
     assert(ret);
     *ret = (struct nm_status){0};
+    if (gethostname(ret->host, sizeof ret->host - 1) < 0)
+        ret->host[0] = '\0';
     ret->state = m->draining         ? NM_NODE_DRAINING
                  : m->config->shadow ? NM_NODE_SHADOW
                                      : NM_NODE_RUNNING;

@@ -215,6 +215,7 @@ static json_t *node_contract(const struct nm_status *s)
     uint64_t age = s->sample_age_usec;
 
     return NM_OBJECT(
+        {"host", nm_make_string_or_null(s->host)},
         {"state", json_string(nm_node_state_name(s->state))},
         {"backend", json_string(s->backend ? s->backend->ops->name : "none")},
         {"capacity", nm_messages_amount(&s->capacity, s->capacity_vcores_milli)},

@@ -103,16 +103,21 @@ static void resources(FILE *f, const struct nm_status *s)
             (double)a[NM_GUARANTEED].memory_bytes, (double)a[NM_OPPORTUNISTIC].memory_bytes);
     by_type(f, "nm_allocated_vcores", "Virtual cores that containers asked for, by execution type.",
             (double)v[NM_GUARANTEED] / 1e3, (double)v[NM_OPPORTUNISTIC] / 1e3);
-    by_type(f, "nm_used_memory_bytes", "Memory that containers use as measured, by execution type.",
+    by_type(f, "nm_used_memory_bytes", "Memory used by containers as measured, by execution type.",
             (double)u[NM_GUARANTEED].memory_bytes, (double)u[NM_OPPORTUNISTIC].memory_bytes);
     by_type(f, "nm_used_cpu_cores",
-            "CPUs that containers keep busy as measured, by execution type.",
+            "CPUs used by containers as measured, by execution type.",
             cores(u[NM_GUARANTEED].cpu_millicores), cores(u[NM_OPPORTUNISTIC].cpu_millicores));
-    gauge(f, "nm_estimated_memory_bytes", (double)s->used.memory_bytes,
-          "Memory in use as the policy estimates it, warm-up reservations included.");
-    gauge(f, "nm_estimated_cpu_cores", cores(s->used.cpu_millicores),
-          "CPUs in use as the policy estimates it, warm-up reservations included.");
-    by_resource(f, "nm_utilization_ratio", "Estimated use as a share of capacity.",
+    gauge(f, "nm_reserved_memory_bytes", (double)s->reserved.memory_bytes,
+          "Memory reserved for containers while they warm up, beyond what they use as measured.");
+    gauge(f, "nm_reserved_cpu_cores", cores(s->reserved.cpu_millicores),
+          "CPUs reserved for containers while they warm up, beyond what they use as measured.");
+    gauge(f, "nm_used_by_others_memory_bytes", (double)s->used_by_others.memory_bytes,
+          "Memory used by others on the node, beyond what is reserved for the system.");
+    gauge(f, "nm_used_by_others_cpu_cores", cores(s->used_by_others.cpu_millicores),
+          "CPUs used by others on the node, beyond what is reserved for the system.");
+    by_resource(f, "nm_utilization_ratio",
+                "What containers use, what is reserved for them and what others use, as a share of capacity.",
                 &s->utilization);
     by_resource(f, "nm_over_allocation_threshold_ratio",
                 "Opportunistic containers are admitted below this utilization.",
@@ -131,7 +136,7 @@ static void containers(FILE *f, const struct nm_status *s)
             s->guaranteed_running, s->opportunistic_running);
     gauge(f, "nm_containers_paused", s->paused, "Paused containers.");
     gauge(f, "nm_containers_queued", s->queued,
-          "Containers that wait to be started, of both execution types.");
+          "Queued containers, of both execution types.");
     gauge(f, "nm_containers_preparing", s->preparing, "Containers that their owners are still making ready.");
     gauge(f, "nm_results_kept", s->kept_results,
           "Ended containers that are kept because their owners have not yet told of their end.");
@@ -146,19 +151,48 @@ static void containers(FILE *f, const struct nm_status *s)
     }
 }
 
+/* Those that each kind ordinarily has are there from the start: what begins with its first kill has no rate for it. What
+ * an older nmd has counted without telling them apart is "unrecorded". */
+static void by_reason(FILE *f, const char *name, const char *help, const struct nm_counters *c, enum nm_counted what,
+                      uint64_t sum)
+{
+    static const bool usual[NM_COUNTED][NM_REASON_COUNT] = {
+        [NM_COUNT_ADMITTED] = {[NM_REASON_GUARANTEED] = true, [NM_REASON_WITHIN_ALLOCATION] = true,
+                               [NM_REASON_OVER_ALLOCATION] = true},
+        [NM_COUNT_REFUSED] = {[NM_REASON_LARGER_THAN_NODE] = true, [NM_REASON_GUARANTEED_FULL] = true,
+                              [NM_REASON_QUEUE_FULL] = true},
+        [NM_COUNT_PAUSED] = {[NM_REASON_CPU_OVER_BETA] = true, [NM_REASON_ROOM_FOR_GUARANTEED] = true},
+        [NM_COUNT_RESUMED] = {[NM_REASON_BELOW_THRESHOLD] = true, [NM_REASON_PAUSE_EXPIRED] = true},
+        [NM_COUNT_KILLED] = {[NM_REASON_MEMORY_OVER_BETA] = true, [NM_REASON_CPU_OVER_BETA] = true,
+                             [NM_REASON_ROOM_FOR_GUARANTEED] = true, [NM_REASON_ROOM_FOR_HEAD] = true,
+                             [NM_REASON_PAUSE_DEADLINE] = true},
+        [NM_COUNT_SHED] = {[NM_REASON_SHED] = true},
+    };
+    uint64_t told = 0;
+
+    head(f, name, "counter", help);
+    for (size_t r = 0; r < NM_REASON_COUNT; r++) {
+        told += c->by_reason[what][r];
+        if (usual[what][r] || c->by_reason[what][r] > 0)
+            labelled(f, name, "reason", nm_reason_name((enum nm_reason)r), (double)c->by_reason[what][r]);
+    }
+    if (sum > told)
+        labelled(f, name, "reason", "unrecorded", (double)(sum - told));
+}
+
 /* Prometheus' own rules for names: base units, and _total for what only grows. promtool checks
  * them. */
 static void counters(FILE *f, const struct nm_counters *c)
 {
     counter(f, "nm_submissions_total", (double)c->submitted, "Containers submitted.");
-    counter(f, "nm_admissions_total", (double)c->admitted, "Containers admitted.");
-    counter(f, "nm_refusals_total", (double)c->refused, "Requests refused.");
+    by_reason(f, "nm_admissions_total", "Containers admitted, by reason.", c, NM_COUNT_ADMITTED, c->admitted);
+    by_reason(f, "nm_refusals_total", "Requests refused, by reason.", c, NM_COUNT_REFUSED, c->refused);
     counter(f, "nm_completions_total", (double)c->completed,
             "Containers that ended, for whatever reason.");
-    counter(f, "nm_pauses_total", (double)c->paused, "Pauses by policy.");
-    counter(f, "nm_resumes_total", (double)c->resumed, "Resumptions by policy.");
-    counter(f, "nm_kills_total", (double)c->killed, "Kills by policy.");
-    counter(f, "nm_sheds_total", (double)c->shed, "Queued containers discarded by policy.");
+    by_reason(f, "nm_pauses_total", "Pauses by policy, by reason.", c, NM_COUNT_PAUSED, c->paused);
+    by_reason(f, "nm_resumes_total", "Resumptions by policy, by reason.", c, NM_COUNT_RESUMED, c->resumed);
+    by_reason(f, "nm_kills_total", "Kills by policy, by reason.", c, NM_COUNT_KILLED, c->killed);
+    by_reason(f, "nm_sheds_total", "Queued containers discarded by policy, by reason.", c, NM_COUNT_SHED, c->shed);
     counter(f, "nm_reclaimed_bytes_total", (double)c->reclaimed_bytes,
             "Memory of opportunistic containers that was pushed out to swap.");
     counter(f, "nm_running_reclaims_total", (double)c->running_reclaims,

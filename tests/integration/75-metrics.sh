@@ -79,9 +79,13 @@ nm_containers_running{execution_type="guaranteed"} 1
 nm_containers_running{execution_type="opportunistic"} 0
 nm_queue_length 1
 nm_submissions_total 3
-nm_pauses_total 1
-nm_resumes_total 1
-nm_kills_total 1
+nm_pauses_total{reason="cpu-over-beta"} 1
+sum(nm_pauses_total) 1
+nm_resumes_total{reason="below-threshold"} 1
+nm_kills_total{reason="memory-over-beta"} 1
+nm_kills_total{reason="pause-deadline"} 0
+nm_refusals_total{reason="queue-full"} 0
+sum(nm_kills_total) 1
 nm_reaction_seconds_count{action="pause"} 1
 nm_reaction_seconds_bucket{action="kill",le="+Inf"} 1
 nm_node_state{state="running"} 1
@@ -119,4 +123,11 @@ like "over TCP there are the containers" "$(cat "$dir/everything")" '"name": *"o
 is "but no commands and no environment" \
     "$(grep -oE 'secret-(argument|value)|HIDDEN|hog\.py' "$dir/everything" | sort | uniq -c)" ""
 check "nmd goes on" nmd_alive
+
+# ---- counters go on where they were
+
+nmd_stop
+nmd_start
+is "a new nmd counts on, by reason" "$(tcp /metrics | grep -E '^nm_(kills|pauses)_total.* [1-9]')" \
+    $'nm_pauses_total{reason="cpu-over-beta"} 1\nnm_kills_total{reason="memory-over-beta"} 1'
 done_testing

@@ -63,7 +63,7 @@ class Look(html.parser.HTMLParser):
                 if chart in inside and int(a.get("width", 0)) > 100 and int(a.get("height", 0)) > 100:
                     print("canvas", chart)
         if tag == "i" and "track" in inside:
-            print("piece", a["title"].split(" for ")[0])
+            print("piece", a["title"].split(", for ")[0])
         for name in ("src", "href", "action"):
             if name in a:
                 print("refers to", a[name])
@@ -79,6 +79,12 @@ class Look(html.parser.HTMLParser):
             print("error", data)
         elif "lanes" in inside and tag == "b":
             print("lane", data)
+        elif "title" in [t for t, _ in self.path]:
+            print("title", data)
+        elif "now" in inside and tag == "td":
+            print("now", data)
+        elif "limits" in inside and tag == "li":
+            print("limit", data)
         elif "apps" in inside and tag == "td":
             print("app", data)
         elif "queue" in inside:
@@ -99,7 +105,7 @@ is "and has no error to tell" "$(grep '^error' <<<"$seen")" ""
 for chart in memory cpu; do
     at_least "there is a chart of $chart" "$(grep -c "^canvas $chart" <<<"$seen")" 1
 done
-for line in used 'guaranteed allocated' 'α over-allocation threshold' 'β preemption threshold'; do
+for line in used 'used or reserved' 'guaranteed allocated' 'α over-allocation threshold' 'β preemption threshold'; do
     is "both legends have: $line" "$(grep -cx "legend $line" <<<"$seen")" 2
 done
 is "a lane for each container, with its name" "$(grep '^lane' <<<"$seen" | sort)" \
@@ -107,21 +113,35 @@ is "a lane for each container, with its name" "$(grep '^lane' <<<"$seen" | sort)
 lane batch-1
 lane batch-2
 lane short (exited 3)')"
-is "lanes show who is or was running, paused, queued" \
-    "$(grep -E '^piece (running|paused|scheduled)$' <<<"$seen" | sort -u | xargs)" \
-    "piece paused piece running piece scheduled"
+is "lanes show who is or was running, paused, queued, and as what" \
+    "$(grep -E '^piece (running|paused|queued),' <<<"$seen" | sort -u | paste -sd' ')" \
+    "$(printf 'piece %s ' 'paused, opportunistic' 'queued, guaranteed' 'queued, opportunistic' 'running, guaranteed' \
+        'running, opportunistic' | sed 's/ $//')"
+is "the title names the host" "$(grep '^title' <<<"$seen")" "title nmd on $(hostname)"
+is "the figures of now are those of the status" "$(grep '^now' <<<"$seen" | sed -n '1p;8,9p;16p' | cut -c5- | xargs)" \
+    "Memory 1000 MiB CPU 2 vcores"
+like "in cores, where they are of use" "$(grep '^now' <<<"$seen" | sed -n 10p)" '^now [0-9.]+ cores$'
+is "limits that aren't enforced are told" "$(grep '^limit' <<<"$seen" | cut -c7-)" "$(status_of '.node.notes[]')"
 is "an application has what its containers hold and want" \
     "$(grep '^app' <<<"$seen" | cut -c5- | sed -n '1,5p;7,8p' | xargs)" "application_1410901177871_0001 0 1 1 0 500 MiB 1"
 like "the queue has who waits" "$(grep '^queue' <<<"$seen")" '^queue batch-2: 300 MiB, 0.5 vcores'
 like "the latest decisions are told" "$(grep '^decision' <<<"$seen")" 'paus.*batch-1.*CPU'
 like "and the node's state" "$(grep '^head' <<<"$seen")" '^head running'
-like "in figures" "$(grep '^head' <<<"$seen")" '1000 MiB and 2 vcores offered.*1 paused'
+like "in figures" "$(grep '^head' <<<"$seen")" '1 guaranteed and 0 opportunistic run, 1 paused, 1 queued'
 
 # A URL in the library's licence text is text; what a page loads is in attributes and fetch().
 is "nothing in the page refers to another place" "$(grep '^refers to' <<<"$seen")" ""
 curl -sS "http://127.0.0.1:$port/" -D "$dir/head" >"$dir/source.html"
 is "nor in its code" "$(grep -oE '(https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^ "]*' "$dir/source.html" |
     grep -v '/LICENSE' | sort -u)" ""
+
+# A promotion changes the colour of a lane from then on, and not of what was before.
+nmctl promote batch-1 >/dev/null
+wait_until 10 in_state batch-1 RUNNING
+browse --dump-dom >"$dir/page.html"
+like "a promotion is seen from when it happened" "$(python3 "$dir/look.py" "$dir/page.html" |
+    awk '/^lane/ { mine = $2 == "batch-1" } mine && /^piece/' | cut -c7- | paste -sd' ')" \
+    '^queued, opportunistic .*running, opportunistic .*paused, opportunistic .*running, guaranteed$'
 
 picture=$dir/page.png
 [ -z "${NMD_TEST_KEEP:-}" ] || { mkdir -p "$NMD_TEST_KEEP"; picture=$NMD_TEST_KEEP/page.png; }
