@@ -151,8 +151,8 @@ static void containers(FILE *f, const struct nm_status *s)
     }
 }
 
-/* Those that each kind ordinarily has are there from the start: what begins with its first kill has no rate for it. What
- * an older nmd has counted without telling them apart is "unrecorded". */
+/* Those that each kind ordinarily has are there from the start: what begins with its first kill has no rate for it.
+ * What an older nmd has counted without telling them apart is "unrecorded". */
 static void by_reason(FILE *f, const char *name, const char *help, const struct nm_counters *c, enum nm_counted what,
                       uint64_t sum)
 {

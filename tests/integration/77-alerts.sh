@@ -14,17 +14,26 @@ out=$(promtool check rules "$rules" 2>&1)
 is "promtool finds no fault in the rules" $? 0 || diag "$out"
 out=$(promtool test rules "${rules%.yml}.test.yml" 2>&1)
 is "each is raised by its cause, and none where all is well" $? 0 || diag "$out"
-is "there is no alert without such a test" \
-    "$(sed -n 's/^ *- alert: //p' "$rules" | while read -r name; do grep -q "\"$name\"" "${rules%.yml}.test.yml" || echo "$name"; done)" ""
+untested() {
+    local name
+    sed -n 's/^ *- alert: //p' "$rules" | while read -r name; do
+        grep -q "\"$name\"" "${rules%.yml}.test.yml" || echo "$name"
+    done
+}
+is "there is no alert without such a test" "$(untested)" ""
 
 node_proc_start
 nmd_configure </dev/null
 nmd_start || exit 1
 samples 2
 api GET /metrics
+missing() { # WORD...: those that no metric begins with
+    local word
+    for word in "$@"; do grep -qF "$word" <<<"$api_body" || echo "$word"; done
+}
+mapfile -t names < <(grep -E '^ *expr:' "$rules" | grep -oE '\bnm_[a-z_]+' | sort -u)
 # What belongs to a cluster isn't there without one.
-is "nmd has what they look at" "$(grep -E '^ *expr:' "$rules" | grep -oE '\bnm_[a-z_]+' | sort -u | grep -v '^nm_upstream_' |
-    while read -r name; do grep -q "^$name[{ ]" <<<"$api_body" || echo "$name"; done)" ""
-is "and the reasons" "$(grep -oE 'nm_[a-z_]+\{reason="[a-z-]+"\}' "$rules" | sort -u |
-    while read -r sample; do grep -qF "$sample" <<<"$api_body" || echo "$sample"; done)" ""
+is "nmd has what they look at" "$(missing "${names[@]}")" "nm_upstream_running"
+mapfile -t names < <(grep -oE 'nm_[a-z_]+\{reason="[a-z-]+"\}' "$rules" | sort -u)
+is "and the reasons" "$(missing "${names[@]}")" ""
 done_testing
