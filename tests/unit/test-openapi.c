@@ -109,7 +109,7 @@ static void test_submit_members(void **state)
         else if (nm_streq(type, "object"))
             json_object_set_new(body, name, json_pack("{s:s}", "A", "1"));
         else if (!nm_streq(type, "array"))
-            json_object_set_new(body, name, json_integer(1));
+            json_object_set_new(body, name, json_integer(nm_streq(name, "memory_bytes") ? 1 << 20 : 1));
         if (nm_messages_parse_submit(body, &s, &p) != 0)
             fail_msg("%s: %s", name, p.message);
         if (openapi_check_request(doc, "POST", "/v1/containers", body, text, sizeof text) != 0)

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 180
+#
+# The interface against its own description: schemathesis makes requests of openapi.json, good ones and bad ones, and
+# looks whether the real nmd answers them as described. Who asks is an administrator, but not root, for what it submits is
+# run: containers of a user that owns nothing.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+python=$NMD_TEST_BUILD/python
+"$here/../deps" --python "$python" >&2 || skip_all "schemathesis can't be had from PyPI"
+
+open_place
+NMD_SOCKET=$place/nmd.sock
+uid=54321
+nmd_configure <<END
+[node]
+memory = 1000M
+[interface]
+admin-group = games
+[containers]
+min-uid = 1000
+END
+node_proc_start
+nmd_start || exit 1
+port=$(free_port)
+/usr/bin/python3 "$here/relay.py" "$NMD_SOCKET" "$uid" "$(getent group games | cut -d: -f3)" "$port" 2>"$dir/relay.err" &
+# shellcheck disable=SC2034 # it is used when the suite ends
+relay_pid=$!
+at_exit 'kill "$relay_pid" 2>/dev/null'
+reached() { curl -sS --max-time 5 "http://127.0.0.1:$port/$1"; }
+wait_until 10 reached healthz >/dev/null || diag "$(tail -n 5 "$dir/relay.err")"
+reached v1/openapi.json >"$dir/openapi.json"
+version=$(reached v1/version)
+
+# What follows or waits has no end. A user or a directory that isn't there is refused, whatever it is spelt like.
+cat >"$dir/schemathesis.toml" <<'END'
+continue-on-failure = true
+parameters = { "query.follow" = "false" }
+[[operations]]
+include-operation-id = "submit"
+checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "404", "409", "422", "429", "503"]
+END
+ask_all() { # PHASES OPTION...
+    timeout 150 "$python/bin/schemathesis" --config-file "$dir/schemathesis.toml" run "$dir/openapi.json" \
+        -u "http://127.0.0.1:$port" --phases "$1" --seed 1 --request-timeout 10 --exclude-operation-id wait \
+        --generation-database none --no-color --warnings off "${@:2}" 2>&1
+}
+cd "$dir" || exit 1
+ask_all coverage,fuzzing --max-examples 20 >"$dir/answers" && status=0 || status=$?
+is "nmd answers as openapi.json says" "$status" 0 || diag "$(tail -n 150 "$dir/answers")"
+at_least "in as many cases" "$(sed -n 's/^ *\([0-9]*\) generated.*/\1/p' "$dir/answers")" 1000
+is "and is the same that began" "$(reached v1/version)" "$version"
+nmd_alive || not_ok "nmd is still there"
+done_testing
