@@ -66,7 +66,7 @@ admitted() { # ORDER: names in the order of their admission, of four that waited
         sort_by(.queue_position) | map(.name) | join(" ")' >"$dir/positions"
     node_cpu 0
     wait_until 10 status_is .queue.length 0
-    nmctl explain --json --last 30 | jq -r '[.[] | select(.kind == "admit") | .container_name |
+    nmctl explain --json --last 30 | jq -r '[.[] | select(.kind == "admit") | .container_name // "" |
         select(startswith("w"))] | .[-4:] | join(" ")'
     nmctl kill --now --wait w1 w2 w3 w4 >/dev/null
 }
