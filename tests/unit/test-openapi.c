@@ -226,7 +226,8 @@ static void test_answers(void **state)
         check(f, doc, "GET", "/v1/containers/{id}/logs", "/v1/containers/ended/logs", NULL);
         check(f, doc, "GET", "/v1/containers/{id}/decisions", "/v1/containers/web/decisions", NULL);
         check(f, doc, "POST", "/v1/drain", "/v1/drain", NULL);
-        fill(f);
+        if (!filled)
+            fill(f);
     }
     json_decref(doc);
 }

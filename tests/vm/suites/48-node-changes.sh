@@ -50,7 +50,7 @@ echo 0 >/sys/devices/system/cpu/cpu1/online
 check "a CPU goes offline: one vcore is left" wait_until 20 vcores_are 1
 out=$(nmctl run -D -m 32M -c 2 true 2>&1) && status=0 || status=$?
 is "what asks for two is refused" "$status" 125
-like "with the figures" "$out" "2.00 CPUs.* 1.00 CPUs?"
+like "with the figures" "$out" "2.00 vcores.* offers .* 1.00 vcores?"
 check "a container's weight is its share of what is there" \
     wait_until 20 grep -qx 10000 "$cg/nm.slice/nm-$id.scope/cpu.weight"
 echo 1 >/sys/devices/system/cpu/cpu1/online
