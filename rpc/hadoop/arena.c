@@ -85,6 +85,18 @@ void *nm_arena_alloc(struct nm_arena *a, size_t size)
     return start;
 }
 
+char *nm_arena_text(struct nm_arena *a, struct nm_bytes bytes)
+{
+    char *text = nm_arena_alloc(a, bytes.size + 1);
+
+    if (!text)
+        return NULL;
+    if (bytes.size > 0)
+        (void)memcpy(text, bytes.data, bytes.size);
+    text[bytes.size] = '\0';
+    return text;
+}
+
 size_t nm_arena_limit(size_t message_size)
 {
     size_t limit;

@@ -34,6 +34,9 @@ void nm_arena_done(struct nm_arena *a);
 /* Aligned for anything; NULL: over the limit, or no memory. */
 void *nm_arena_alloc(struct nm_arena *a, size_t size);
 
+/* A copy with a NUL behind it, or NULL as above. */
+char *nm_arena_text(struct nm_arena *a, struct nm_bytes bytes);
+
 /* Limit for a message of so many bytes. */
 size_t nm_arena_limit(size_t message_size);
 

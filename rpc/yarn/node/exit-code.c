@@ -162,7 +162,6 @@ const char *nm_yarn_exit_text(const struct nm_container *c, const char *last_wor
     _cleanup_free_ char *text = NULL;
     size_t size = 0;
     FILE *out;
-    char *copy;
 
     if (c->exit_reason == NM_EXIT_EXITED && c->exit_code == 0)
         return "";
@@ -175,10 +174,5 @@ const char *nm_yarn_exit_text(const struct nm_container *c, const char *last_wor
     if (size > NM_YARN_DIAGNOSTICS_MAX)
         text[NM_YARN_DIAGNOSTICS_MAX] = '\0'; /* perhaps in the middle of a character, which then goes too */
     size = nm_utf8_prefix(text);
-    copy = nm_arena_alloc(arena, size + 1);
-    if (copy) {
-        memcpy(copy, text, size);
-        copy[size] = '\0';
-    }
-    return copy;
+    return nm_arena_text(arena, (struct nm_bytes){(const uint8_t *)text, size});
 }

@@ -13,16 +13,6 @@ static int64_t now_msec(void)
     return (int64_t)(nm_realtime_usec() / NM_USEC_PER_MSEC);
 }
 
-static char *copy_text(struct nm_arena *a, const char *text)
-{
-    const size_t size = strlen(text ?: "") + 1;
-    char *copy = nm_arena_alloc(a, size);
-
-    if (copy)
-        (void)memcpy(copy, text ?: "", size);
-    return copy;
-}
-
 static Hadoop__NodeId *make_node(struct nm_arena *a, const char *host, int32_t port)
 {
     Hadoop__NodeId *m = nm_arena_alloc(a, sizeof *m);
@@ -30,7 +20,7 @@ static Hadoop__NodeId *make_node(struct nm_arena *a, const char *host, int32_t p
     if (!m)
         return NULL;
     *m = (Hadoop__NodeId)HADOOP__NODE_ID__INIT;
-    m->host = copy_text(a, host);
+    m->host = nm_arena_text(a, nm_bytes_of(host));
     m->has_port = 1;
     m->port = port;
     return m->host ? m : NULL;
@@ -100,7 +90,7 @@ int nm_distribute_grant(struct nm_distribute *d, struct nm_stage_call *c, const 
     *m = (Masters__Container)MASTERS__CONTAINER__INIT;
     m->id = make_id(&c->arena, &grant.id);
     m->node = make_node(&c->arena, grant.host, grant.port);
-    m->web_address = copy_text(&c->arena, p->node->web_address);
+    m->web_address = nm_arena_text(&c->arena, nm_bytes_of(p->node->web_address ?: ""));
     m->resource = make_resource(&c->arena, &p->size);
     m->priority = make_priority(&c->arena, p->priority);
     if (!m->id || !m->node || !m->web_address || !m->resource || !m->priority)

@@ -103,24 +103,13 @@ static ProtobufCBinaryData data_of(struct nm_bytes b)
     return (ProtobufCBinaryData){b.size, (uint8_t *)b.data};
 }
 
-static char *text_of(struct nm_bytes b, struct nm_arena *a)
-{
-    char *text = nm_arena_alloc(a, b.size + 1);
-
-    if (text) {
-        (void)memcpy(text, b.size > 0 ? b.data : (const uint8_t *)"", b.size);
-        text[b.size] = '\0';
-    }
-    return text;
-}
-
 static int put_token(const struct nm_token *t, struct nm_arena *a, Hadoop__Token *m)
 {
     *m = (Hadoop__Token)HADOOP__TOKEN__INIT;
     m->identifier = data_of(t->identifier);
     m->password = data_of(t->password);
-    m->kind = text_of(t->kind, a);
-    m->service = text_of(t->service, a);
+    m->kind = nm_arena_text(a, t->kind);
+    m->service = nm_arena_text(a, t->service);
     return m->kind && m->service ? 0 : -ENOMEM;
 }
 

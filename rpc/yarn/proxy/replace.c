@@ -45,7 +45,7 @@ int nm_yarn_replace_token(struct nm_arena *a, struct nm_bytes credentials, const
     struct nm_credentials c;
     struct nm_token theirs;
     struct nm_bytes written;
-    uint8_t *copy;
+    char *copy;
     int r = nm_credentials_parse(a, credentials, &c);
 
     if (r < 0)
@@ -59,11 +59,10 @@ int nm_yarn_replace_token(struct nm_arena *a, struct nm_bytes credentials, const
     r = nm_writer_result(&w, &written);
     if (r < 0)
         return r;
-    copy = nm_arena_alloc(a, written.size);
+    copy = nm_arena_text(a, written);
     if (!copy)
         return -ENOMEM;
-    (void)memcpy(copy, written.data, written.size);
-    *ret = (struct nm_bytes){copy, written.size};
+    *ret = (struct nm_bytes){(const uint8_t *)copy, written.size};
     *ret_theirs = STEAL_PTR(kept);
     return 0;
 }

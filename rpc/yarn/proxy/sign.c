@@ -39,17 +39,6 @@ static const struct nm_yarn_master_key *nm_key(struct nm_yarn_signer *s, uint64_
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
-static void *copy_into(struct nm_arena *a, const void *data, size_t size)
-{
-    void *copy = nm_arena_alloc(a, size + 1);
-
-    if (copy) {
-        (void)memcpy(copy, data, size);
-        ((char *)copy)[size] = '\0';
-    }
-    return copy;
-}
-
 int nm_yarn_token_message(const struct nm_token *t, struct nm_arena *a, Hadoop__Token **ret)
 {
     Hadoop__Token *m = nm_arena_alloc(a, sizeof *m);
@@ -57,10 +46,10 @@ int nm_yarn_token_message(const struct nm_token *t, struct nm_arena *a, Hadoop__
     if (!m)
         return -ENOMEM;
     *m = (Hadoop__Token)HADOOP__TOKEN__INIT;
-    m->identifier = (ProtobufCBinaryData){t->identifier.size, copy_into(a, t->identifier.data, t->identifier.size)};
-    m->password = (ProtobufCBinaryData){t->password.size, copy_into(a, t->password.data, t->password.size)};
-    m->kind = copy_into(a, t->kind.data, t->kind.size);
-    m->service = copy_into(a, t->service.data, t->service.size);
+    m->identifier = (ProtobufCBinaryData){t->identifier.size, (uint8_t *)nm_arena_text(a, t->identifier)};
+    m->password = (ProtobufCBinaryData){t->password.size, (uint8_t *)nm_arena_text(a, t->password)};
+    m->kind = nm_arena_text(a, t->kind);
+    m->service = nm_arena_text(a, t->service);
     if (!m->identifier.data || !m->password.data || !m->kind || !m->service)
         return -ENOMEM;
     *ret = m;
