@@ -60,6 +60,22 @@ static inline Hadoop__AttemptId *nm_yarn_attempt_message_set(struct nm_yarn_atte
     return &m->attempt;
 }
 
+/* The same of a container's. */
+struct nm_yarn_container_message {
+    struct nm_yarn_attempt_message of;
+    Hadoop__ContainerId container;
+};
+
+static inline Hadoop__ContainerId *nm_yarn_container_message_set(struct nm_yarn_container_message *m,
+                                                                 const struct nm_yarn_container_id *id)
+{
+    m->container = (Hadoop__ContainerId)HADOOP__CONTAINER_ID__INIT;
+    m->container.attempt = nm_yarn_attempt_message_set(&m->of, &id->attempt);
+    m->container.has_id = 1;
+    m->container.id = id->number;
+    return &m->container;
+}
+
 static inline bool nm_yarn_same_application(const struct nm_yarn_application_id *a,
                                             const struct nm_yarn_application_id *b)
 {

@@ -124,15 +124,9 @@ static Hadoop__AttemptId *make_attempt(struct nm_arena *a, const struct nm_yarn_
 
 static Hadoop__ContainerId *make_container(struct nm_arena *a, const struct nm_yarn_container_id *id)
 {
-    Hadoop__ContainerId *m = nm_arena_alloc(a, sizeof *m);
+    struct nm_yarn_container_message *m = nm_arena_alloc(a, sizeof *m);
 
-    if (!m)
-        return NULL;
-    *m = (Hadoop__ContainerId)HADOOP__CONTAINER_ID__INIT;
-    m->attempt = make_attempt(a, &id->attempt);
-    m->has_id = 1;
-    m->id = id->number;
-    return m->attempt ? m : NULL;
+    return m ? nm_yarn_container_message_set(m, id) : NULL;
 }
 
 static int make_attempts(const struct nm_yarn_kept *k, struct pieces *p)

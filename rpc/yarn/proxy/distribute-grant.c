@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "rpc/yarn/message-ids.h"
 #include "util/clock.h"
 
 static int64_t now_msec(void)
@@ -28,25 +29,9 @@ static Hadoop__NodeId *make_node(struct nm_arena *a, const char *host, int32_t p
 
 static Hadoop__ContainerId *make_id(struct nm_arena *a, const struct nm_yarn_container_id *id)
 {
-    Hadoop__ApplicationId *application = nm_arena_alloc(a, sizeof *application);
-    Hadoop__AttemptId *attempt = nm_arena_alloc(a, sizeof *attempt);
-    Hadoop__ContainerId *m = nm_arena_alloc(a, sizeof *m);
+    struct nm_yarn_container_message *m = nm_arena_alloc(a, sizeof *m);
 
-    if (!application || !attempt || !m)
-        return NULL;
-    *application = (Hadoop__ApplicationId)HADOOP__APPLICATION_ID__INIT;
-    application->has_id = application->has_cluster_timestamp = 1;
-    application->id = id->attempt.application.number;
-    application->cluster_timestamp = id->attempt.application.cluster;
-    *attempt = (Hadoop__AttemptId)HADOOP__ATTEMPT_ID__INIT;
-    attempt->application = application;
-    attempt->has_attempt = 1;
-    attempt->attempt = id->attempt.number;
-    *m = (Hadoop__ContainerId)HADOOP__CONTAINER_ID__INIT;
-    m->attempt = attempt;
-    m->has_id = 1;
-    m->id = id->number;
-    return m;
+    return m ? nm_yarn_container_message_set(m, id) : NULL;
 }
 
 static Hadoop__Resource *make_resource(struct nm_arena *a, const struct nm_yarn_alloc_size *size)

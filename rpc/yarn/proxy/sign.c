@@ -73,22 +73,19 @@ int nm_yarn_sign_container(struct nm_yarn_signer *s, const struct nm_yarn_grant 
 {
     const struct nm_yarn_master_key *key = container_key(s, now_usec);
     Hadoop__ContainerTokenIdentifier id = HADOOP__CONTAINER_TOKEN_IDENTIFIER__INIT;
-    Hadoop__ContainerId container = HADOOP__CONTAINER_ID__INIT;
     Hadoop__Resource resource = HADOOP__RESOURCE__INIT;
     Hadoop__Priority priority = HADOOP__PRIORITY__INIT;
+    struct nm_yarn_container_message ids;
     char address[ADDRESS_SIZE];
-    struct nm_yarn_attempt_message ids;
 
     if (key->size == 0)
         return -ENOKEY;
-    container.attempt = nm_yarn_attempt_message_set(&ids, &g->id.attempt);
-    container.has_id = resource.has_memory = resource.has_vcores = priority.has_priority = 1;
-    container.id = g->id.number;
+    resource.has_memory = resource.has_vcores = priority.has_priority = 1;
     resource.memory = g->memory_mib;
     resource.vcores = g->vcores;
     priority.priority = g->priority;
     (void)snprintf(address, sizeof address, "%s:%d", g->host, g->port);
-    id.container = &container;
+    id.container = nm_yarn_container_message_set(&ids, &g->id);
     id.node_address = address;
     id.submitter = (char *)g->submitter;
     id.resource = &resource;
