@@ -14,27 +14,14 @@
 
 /* ---- which key ---------------------------------------------------------------------------- */
 
-static const struct nm_yarn_master_key *choose(const struct nm_yarn_keys *keys, int32_t *id, bool *seen,
-                                               uint64_t *since_usec, uint64_t now_usec)
+static const struct nm_yarn_master_key *choose(const struct nm_yarn_keys *keys, struct nm_yarn_seen_key *current,
+                                               uint64_t now_usec)
 {
-    if (!*seen || *id != keys->current.id) {
-        *seen = true;
-        *id = keys->current.id;
-        *since_usec = now_usec;
-    }
-    if (keys->previous.size > 0 && now_usec - *since_usec < NM_YARN_SIGN_SETTLED_USEC)
+    if (!current->seen || current->id != keys->current.id)
+        *current = (struct nm_yarn_seen_key){keys->current.id, true, now_usec};
+    if (keys->previous.size > 0 && now_usec - current->since_usec < NM_YARN_SIGN_SETTLED_USEC)
         return &keys->previous;
     return &keys->current;
-}
-
-static const struct nm_yarn_master_key *container_key(struct nm_yarn_signer *s, uint64_t now_usec)
-{
-    return choose(&s->state->container_keys, &s->container.id, &s->container.seen, &s->container.since_usec, now_usec);
-}
-
-static const struct nm_yarn_master_key *nm_key(struct nm_yarn_signer *s, uint64_t now_usec)
-{
-    return choose(&s->state->nm_keys, &s->nm.id, &s->nm.seen, &s->nm.since_usec, now_usec);
 }
 
 /* ---- messages ----------------------------------------------------------------------------- */
@@ -71,7 +58,7 @@ static int sign(const ProtobufCMessage *identifier, const char *kind, const char
 int nm_yarn_sign_container(struct nm_yarn_signer *s, const struct nm_yarn_grant *g, uint64_t now_usec,
                            struct nm_arena *a, Hadoop__Token **ret)
 {
-    const struct nm_yarn_master_key *key = container_key(s, now_usec);
+    const struct nm_yarn_master_key *key = choose(&s->state->container_keys, &s->container, now_usec);
     Hadoop__ContainerTokenIdentifier id = HADOOP__CONTAINER_TOKEN_IDENTIFIER__INIT;
     Hadoop__Resource resource = HADOOP__RESOURCE__INIT;
     Hadoop__Priority priority = HADOOP__PRIORITY__INIT;
@@ -107,7 +94,7 @@ int nm_yarn_sign_container(struct nm_yarn_signer *s, const struct nm_yarn_grant 
 int nm_yarn_sign_nm(struct nm_yarn_signer *s, const struct nm_yarn_attempt_id *attempt, const char *submitter,
                     const char *host, int32_t port, uint64_t now_usec, struct nm_arena *a, Hadoop__Token **ret)
 {
-    const struct nm_yarn_master_key *key = nm_key(s, now_usec);
+    const struct nm_yarn_master_key *key = choose(&s->state->nm_keys, &s->nm, now_usec);
     Hadoop__NMTokenIdentifier id = HADOOP__NMTOKEN_IDENTIFIER__INIT;
     Hadoop__NodeId node = HADOOP__NODE_ID__INIT;
     char address[ADDRESS_SIZE];

@@ -17,14 +17,17 @@
 /* Until the last node has heard of a new key. */
 #define NM_YARN_SIGN_SETTLED_USEC (30 * NM_USEC_PER_SEC)
 
-/* When each kind's current key was first seen. Zeroed at first. */
+/* When a kind's current key was first seen. */
+struct nm_yarn_seen_key {
+    int32_t id;
+    bool seen;
+    uint64_t since_usec;
+};
+
+/* Zeroed at first, but for the state. */
 struct nm_yarn_signer {
     const struct nm_yarn_state *state; /* has the keys; it must outlive this */
-    struct {
-        int32_t id;
-        bool seen;
-        uint64_t since_usec;
-    } container, nm;
+    struct nm_yarn_seen_key container, nm;
 };
 
 /* One of a queue on some node, of no label: what else a container token has is the same for all of these. */
