@@ -26,3 +26,9 @@ static inline uint64_t nm_realtime_usec(void)
 {
     return nm_clock_usec(CLOCK_REALTIME);
 }
+
+/* As Hadoop's messages have it. */
+static inline int64_t nm_realtime_msec(void)
+{
+    return (int64_t)(nm_realtime_usec() / 1000);
+}

@@ -13,11 +13,6 @@
 #include "rpc/yarn/message-ids.h"
 #include "util/clock.h"
 
-static int64_t now_msec(void)
-{
-    return (int64_t)(nm_realtime_usec() / NM_USEC_PER_MSEC);
-}
-
 /* While the node registers, what it starts could be missing in what it tells of itself. */
 static bool is_ready(const struct nm_yarn_manage *m, struct nm_hadoop_call *call)
 {
@@ -80,7 +75,7 @@ static int start_one(struct nm_yarn_manage *m, const Hadoop__NMTokenIdentifier *
                      const Hadoop__ContainerTokenIdentifier *token, struct nm_arena *a, struct nm_exception *why)
 {
     struct nm_yarn_container_id id = nm_yarn_container_of(token->container);
-    int64_t now = now_msec();
+    int64_t now = nm_realtime_msec();
     int r = nm_yarn_check_start(&m->gate, caller, token, now, why);
 
     if (r != 0)
@@ -169,7 +164,7 @@ void nm_manage_start(struct nm_hadoop_call *call, void *userdata)
 static int update_one(struct nm_yarn_manage *m, const Hadoop__NMTokenIdentifier *caller, const Hadoop__Token *message,
                       const Hadoop__ContainerTokenIdentifier *token, struct nm_exception *why)
 {
-    int r = nm_yarn_check_update(&m->gate, caller, token, now_msec(), why);
+    int r = nm_yarn_check_update(&m->gate, caller, token, nm_realtime_msec(), why);
 
     return r == 0 ? nm_yarn_node_update(m->node, identifier_of(message), token, why) : r;
 }

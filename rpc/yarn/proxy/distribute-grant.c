@@ -9,11 +9,6 @@
 #include "rpc/yarn/message-ids.h"
 #include "util/clock.h"
 
-static int64_t now_msec(void)
-{
-    return (int64_t)(nm_realtime_usec() / NM_USEC_PER_MSEC);
-}
-
 static Hadoop__NodeId *make_node(struct nm_arena *a, const char *host, int32_t port)
 {
     Hadoop__NodeId *m = nm_arena_alloc(a, sizeof *m);
@@ -66,7 +61,7 @@ int nm_distribute_grant(struct nm_distribute *d, struct nm_stage_call *c, const 
         .id = {d->m->attempt, nm_yarn_container_number_below(d->number_start, d->last_number)},
         .submitter = d->m->submitter, .host = p->node->host, .port = p->node->port,
         .memory_mib = p->size.memory_mib, .vcores = p->size.vcores, .priority = p->priority,
-        .request_id = p->request_id, .created_msec = now_msec(), .expires_msec = now_msec() + d->expiry_msec};
+        .request_id = p->request_id, .created_msec = nm_realtime_msec(), .expires_msec = nm_realtime_msec() + d->expiry_msec};
     Masters__Container *m = nm_arena_alloc(&c->arena, sizeof *m);
     int r;
 
