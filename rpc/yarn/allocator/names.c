@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "util/macros.h"
+#include "util/search.h"
 
 void nm_alloc_names_done(struct nm_alloc_names *names)
 {
@@ -18,32 +19,10 @@ void nm_alloc_names_done(struct nm_alloc_names *names)
     *names = (struct nm_alloc_names){};
 }
 
-/* Where it is, or where it belongs. */
-static size_t place_of(const struct nm_alloc_names *names, const char *name, bool *ret_found)
-{
-    size_t low = 0, high = names->n;
-
-    *ret_found = false;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(names->list[middle].name, name);
-
-        if (order == 0) {
-            *ret_found = true;
-            return middle;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 struct nm_alloc_name *nm_alloc_names_find(const struct nm_alloc_names *names, const char *name)
 {
     bool found;
-    size_t i = place_of(names, name, &found);
+    size_t i = nm_place_of_name(names->list, names->n, sizeof *names->list, name, &found);
 
     return found ? &names->list[i] : NULL;
 }
@@ -78,7 +57,7 @@ static int insert(struct nm_alloc_names *names, size_t at, const struct nm_alloc
 int nm_alloc_names_put(struct nm_alloc_names *names, const char *name, int32_t count, bool relax)
 {
     bool found;
-    size_t i = place_of(names, name, &found);
+    size_t i = nm_place_of_name(names->list, names->n, sizeof *names->list, name, &found);
     struct nm_alloc_name *there;
 
     if (!found)
@@ -94,7 +73,7 @@ int nm_alloc_names_put(struct nm_alloc_names *names, const char *name, int32_t c
 bool nm_alloc_names_remove(struct nm_alloc_names *names, const char *name)
 {
     bool found;
-    size_t i = place_of(names, name, &found);
+    size_t i = nm_place_of_name(names->list, names->n, sizeof *names->list, name, &found);
 
     if (!found)
         return false;

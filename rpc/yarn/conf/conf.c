@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <ctype.h>
 
+#include "util/search.h"
+
 struct nm_yarn_conf {
     struct nm_yarn_property *properties;
     size_t n, room;
@@ -54,32 +56,10 @@ const char *nm_yarn_conf_shown(const char *text, char *buf, size_t size)
 
 /* ---- the set ------------------------------------------------------------------------------ */
 
-/* Where it is, or belongs. */
-static size_t place_of(const struct nm_yarn_conf *c, const char *name, bool *ret_there)
-{
-    size_t low = 0, high = c->n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(c->properties[middle].name, name);
-
-        if (order == 0) {
-            *ret_there = true;
-            return middle;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *ret_there = false;
-    return low;
-}
-
 const struct nm_yarn_property *nm_yarn_conf_find(const struct nm_yarn_conf *c, const char *name)
 {
     bool there;
-    size_t i = place_of(c, name, &there);
+    size_t i = nm_place_of_name(c->properties, c->n, sizeof *c->properties, name, &there);
 
     return there ? &c->properties[i] : NULL;
 }
@@ -117,7 +97,7 @@ int nm_yarn_conf_put(struct nm_yarn_conf *c, const char *file, const char *name,
     _cleanup_free_ char *name_copy = NULL, *value_copy = strdup(value);
     struct nm_yarn_property *p;
     bool there;
-    size_t at = place_of(c, name, &there);
+    size_t at = nm_place_of_name(c->properties, c->n, sizeof *c->properties, name, &there);
     int r;
 
     if (!value_copy)

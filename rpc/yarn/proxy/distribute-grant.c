@@ -61,7 +61,8 @@ int nm_distribute_grant(struct nm_distribute *d, struct nm_stage_call *c, const 
         .id = {d->m->attempt, nm_yarn_container_number_below(d->number_start, d->last_number)},
         .submitter = d->m->submitter, .host = p->node->host, .port = p->node->port,
         .memory_mib = p->size.memory_mib, .vcores = p->size.vcores, .priority = p->priority,
-        .request_id = p->request_id, .created_msec = nm_realtime_msec(), .expires_msec = nm_realtime_msec() + d->expiry_msec};
+        .request_id = p->request_id, .created_msec = nm_realtime_msec(),
+        .expires_msec = nm_realtime_msec() + d->expiry_msec};
     Masters__Container *m = nm_arena_alloc(&c->arena, sizeof *m);
     int r;
 
