@@ -20,6 +20,7 @@
 #include "rpc/hadoop/credentials.h"
 #include "rpc/yarn/proxy/proxy.h"
 #include "util/clock.h"
+#include "message-copy.h"
 #include "yarn-tokens.h"
 
 #define PLAIN "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
@@ -340,13 +341,8 @@ static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, 
     w->done = true;
     w->error = error;
     w->why = why ? *why : (struct nm_exception){};
-    if (answer) { /* a copy: this one is over when we come back */
-        size_t size = protobuf_c_message_get_packed_size(answer);
-        _cleanup_free_ uint8_t *packed = malloc(size + 1);
-
-        (void)protobuf_c_message_pack(answer, packed);
-        w->answer = protobuf_c_message_unpack(answer->descriptor, NULL, size, packed);
-    }
+    if (answer)
+        w->answer = message_copy(answer);
 }
 
 static void begin_call(struct world *w, const char *method, const ProtobufCMessage *request,

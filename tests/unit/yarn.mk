@@ -45,7 +45,7 @@ test_yarn_token_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_token_LDADD = libnm-yarn.la $(unit_libs)
 
 # With a node of its own in the place of node/'s.
-test_yarn_manage_SOURCES = %D%/test-yarn-manage.c %D%/fake-yarn-node.c %D%/fake-yarn-node.h %D%/yarn-tokens.h
+test_yarn_manage_SOURCES = %D%/test-yarn-manage.c %D%/message-copy.h %D%/fake-yarn-node.c %D%/fake-yarn-node.h %D%/yarn-tokens.h
 test_yarn_manage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_manage_LDADD = libnm-yarn.la $(unit_libs)
 
@@ -104,6 +104,6 @@ test_yarn_proxying_SOURCES = %D%/test-yarn-proxying.c
 test_yarn_proxying_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_proxying_LDADD = libnm-yarn.la $(unit_libs)
 
-test_yarn_proxy_SOURCES = %D%/test-yarn-proxy.c %D%/remove-tree.h %D%/yarn-tokens.h
+test_yarn_proxy_SOURCES = %D%/test-yarn-proxy.c %D%/message-copy.h %D%/remove-tree.h %D%/yarn-tokens.h
 test_yarn_proxy_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_proxy_LDADD = libnm-yarn.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
