@@ -87,6 +87,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/proxy/keep.c %D%/proxy/keep.h \
 	%D%/proxy/local-keys.c %D%/proxy/local-keys.h \
 	%D%/proxy/pipeline.c %D%/proxy/pipeline.h \
+	%D%/proxy/places.c %D%/proxy/places.h \
 	%D%/proxy/proxy.c %D%/proxy/proxy.h \
 	%D%/proxy/replace.c %D%/proxy/replace.h \
 	%D%/proxy/shown.c %D%/proxy/shown.h \

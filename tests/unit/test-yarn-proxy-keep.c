@@ -65,6 +65,8 @@ static struct nm_yarn_kept_master make_master(void)
     placed[1] = (struct nm_bytes){0};
     m.token = (struct nm_token){nm_bytes_of("identifier"), nm_bytes_of("password"), nm_bytes_of(NM_TOKEN_KIND_AMRM),
                                 nm_bytes_of("")};
+    m.borne = tokens_key(-3, 3);
+    m.given = tokens_key(INT32_MAX, 4);
     m.registration = nm_bytes_of("request");
     m.registered = nm_bytes_of("answer");
     m.asks = (struct nm_bytes){(const uint8_t *)"a\0sk", 4};
@@ -126,6 +128,8 @@ static void test_master(void **state)
     assert_string_equal(w->submitter, "alice@corp");
     assert_string_equal(w->token, "password");
     assert_int_equal(w->seen.token.kind.size, strlen(NM_TOKEN_KIND_AMRM));
+    assert_memory_equal(&w->seen.borne, &m.borne, sizeof m.borne);
+    assert_memory_equal(&w->seen.given, &m.given, sizeof m.given);
     assert_int_equal(w->seen.registration.size, 7);
     assert_int_equal(w->seen.registered.size, 6);
     assert_memory_equal(w->asks, "a\0sk", 5);
@@ -155,6 +159,8 @@ static void test_masters_come_and_go(void **state)
     assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
     assert_int_equal(load(w), 1);
     assert_false(w->seen.has_number);
+    assert_int_equal(w->seen.borne.size, 0);
+    assert_int_equal(w->seen.given.size, 0);
     assert_int_equal(w->seen.registration.size, 0);
     assert_int_equal(w->seen.n_placed, 0);
     m.attempt.number = 3;

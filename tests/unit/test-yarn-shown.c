@@ -8,9 +8,14 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include "remove-tree.h"
 #include "rpc/local/embedded.h"
 #include "rpc/yarn/allocator/why.h"
+#include "rpc/yarn/message-ids.h"
+#include "rpc/yarn/proxy/places.h"
 #include "rpc/yarn/proxy/shown.h"
 #include "tests/unit/openapi.h"
 
@@ -103,11 +108,105 @@ static void test_words_fit(void **state)
 static void place(struct nm_yarn_shown *s, int64_t number, enum nm_yarn_alloc_rule rule)
 {
     const struct nm_yarn_alloc_node node = {"n7", 45454, "", "/left", "", -1};
-    const struct nm_yarn_placement p = {&node, {1024, 1}, 20, -1, {.rule = rule, .listed = 2, .position = 1}};
+    const struct nm_yarn_placement p = {&node, {1024, 1}, 20, -1, {.rule = rule, .listed = 3, .position = 2, .racks = 1,
+                                         .passed = {[NM_YARN_ALLOC_BLACKLISTED] = 1}, .waited_usec = 1500000}};
     struct nm_yarn_container_id id = master;
 
     id.number = number;
     nm_yarn_shown_placed(s, &id, &master, &p);
+}
+
+static int dir_fd;
+
+static int set_up(void **state)
+{
+    char path[] = "/tmp/nmd-test-shown.XXXXXX";
+
+    assert_non_null(mkdtemp(path));
+    dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(dir_fd >= 0);
+    *state = strdup(path);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)close(dir_fd);
+    remove_tree(*state);
+    free(*state);
+    return 0;
+}
+
+/* The place of container number -n in the next nmd, or NULL: the caller's. */
+static json_t *place_anew(struct nm_yarn_shown **s, int64_t n)
+{
+    struct nm_yarn_container_id id = master, whose = {};
+    char text[NM_YARN_ID_SIZE];
+    json_t *j;
+
+    *s = nm_yarn_shown_free(*s);
+    assert_int_equal(nm_yarn_shown_new(dir_fd, s), 0);
+    id.number = -n;
+    j = nm_yarn_shown_placement(*s, nm_yarn_container_id_format(&id, text), &whose);
+    assert_true(!j || nm_yarn_same_container(&whose, &master));
+    return j;
+}
+
+/* The newest are there when nmd is started again, and it goes on after them; what isn't whole is left out. */
+static void test_placements_outlive(void **state)
+{
+    _cleanup_(nm_yarn_shown_freep) struct nm_yarn_shown *s = NULL;
+    char before[NM_YARN_WHY_SIZE];
+    int fd;
+    json_t *j;
+
+    (void)state;
+    j = place_anew(&s, 1);
+    assert_null(j);
+    place(s, -1, NM_YARN_ALLOC_NODE_LOCAL);
+    place(s, -1, NM_YARN_ALLOC_RACK_LOCAL); /* the first was on its way when nmd died */
+    j = place_anew(&s, 1);
+    described("Placement", j);
+    assert_string_equal(json_string_value(json_object_get(j, "rule")), "rack-local");
+    (void)snprintf(before, sizeof before, "%s", json_string_value(json_object_get(j, "explanation")));
+    assert_string_equal(before,
+                        "It went to n7 because the application asked for its rack, /left.\n"
+                        "It was number 2 of the 3 nodes that the ResourceManager had listed, the least loaded first; "
+                        "passed over: 1 on the application's blacklist.\n"
+                        "It has 1024 MiB and 1 vcore, at priority 20; its ask had waited 1.500 s.\n");
+    json_decref(j);
+    for (int64_t i = 2; i < NM_YARN_PLACES; i++)
+        place(s, -i, NM_YARN_ALLOC_ANY);
+    j = place_anew(&s, 1);
+    assert_non_null(j);
+    json_decref(j);
+    for (int64_t i = 0; i < 2; i++)
+        place(s, -(int64_t)NM_YARN_PLACES - i, NM_YARN_ALLOC_ANY);
+    assert_null(place_anew(&s, 1));
+    j = place_anew(&s, 2);
+    assert_non_null(j);
+    json_decref(j);
+
+    fd = openat(dir_fd, "placements", O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    for (off_t at = 0; at < 2048; at++) { /* in the slots of the last two */
+        uint8_t byte, other;
+
+        assert_int_equal(pread(fd, &byte, 1, at), 1);
+        other = (uint8_t)(byte ^ 0xff);
+        assert_int_equal(pwrite(fd, &other, 1, at), 1);
+        if (at % 16 == 0)
+            json_decref(place_anew(&s, 2));
+        if (at % 1024 != 1)
+            assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    }
+    assert_null(place_anew(&s, NM_YARN_PLACES));
+    j = place_anew(&s, 4);
+    assert_non_null(j);
+    json_decref(j);
+    assert_int_equal(ftruncate(fd, 3), 0);
+    assert_null(place_anew(&s, 4));
+    (void)close(fd);
 }
 
 static void test_placements(void **state)
@@ -117,7 +216,7 @@ static void test_placements(void **state)
     json_t *j;
 
     (void)state;
-    assert_int_equal(nm_yarn_shown_new(&s), 0);
+    assert_int_equal(nm_yarn_shown_new(dir_fd, &s), 0);
     assert_null(nm_yarn_shown_placement(s, "container_1410901177871_0001_01_1099511627775", &whose));
     place(s, -1, NM_YARN_ALLOC_RACK_LOCAL);
     j = nm_yarn_shown_placement(s, "container_1410901177871_0001_01_1099511627775", &whose);
@@ -131,7 +230,7 @@ static void test_placements(void **state)
     assert_null(nm_yarn_shown_placement(s, "container_1410901177871_0001_01_1099511627774", &whose));
 
     /* The oldest goes when there are too many. */
-    for (int64_t i = 2; i <= NM_YARN_SHOWN_PLACEMENTS; i++)
+    for (int64_t i = 2; i <= NM_YARN_PLACES; i++)
         place(s, -i, NM_YARN_ALLOC_ANY);
     j = nm_yarn_shown_placement(s, "container_1410901177871_0001_01_1099511627775", &whose);
     assert_non_null(j);
@@ -174,7 +273,7 @@ static void test_counts(void **state)
     struct nm_masters m = {.pipelines = 3};
 
     (void)state;
-    assert_int_equal(nm_yarn_shown_new(&s), 0);
+    assert_int_equal(nm_yarn_shown_new(dir_fd, &s), 0);
     nm_yarn_shown_answered(s, NM_MASTER_ALLOCATE, 1500);
     nm_yarn_shown_answered(s, NM_MASTER_ALLOCATE, 500);
     nm_yarn_shown_failed(s, NM_MASTER_START);
@@ -198,8 +297,12 @@ static void test_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),      cmocka_unit_test(test_words_fit), cmocka_unit_test(test_placements),
-        cmocka_unit_test(test_pipelines), cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_words_fit),
+        cmocka_unit_test_setup_teardown(test_placements, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_placements_outlive, set_up, tear_down),
+        cmocka_unit_test(test_pipelines),
+        cmocka_unit_test_setup_teardown(test_counts, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,7 @@ test_yarn_shuffle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_shuffle_LDADD = libnm-yarn.la libnm-hadoop.la $(CRYPTO_LIBS) $(JANSSON_LIBS) $(unit_libs)
 test_yarn_shuffle_DEPENDENCIES = libnm-yarn.la nm-shuffle$(EXEEXT)
 
-test_yarn_shown_SOURCES = %D%/test-yarn-shown.c %D%/openapi.c %D%/openapi.h
+test_yarn_shown_SOURCES = %D%/test-yarn-shown.c %D%/openapi.c %D%/openapi.h %D%/remove-tree.h
 test_yarn_shown_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_shown_LDADD = libnm-yarn.la libnm-local.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
 

@@ -7,7 +7,6 @@
 #
 # The node registers here; then all is tried that a token, a request or a connection can be wrong in. Prints a line for
 # each fact: its name, what came and what should have, with tabs between them.
-import base64
 import hashlib
 import hmac
 import os
@@ -19,8 +18,8 @@ import sys
 import threading
 import time
 
-from wire import (answered, delimited, every, fields, message, number, packet, read_exactly, read_packet, signed,
-                  varint)
+from wire import (Client, Refused, answered, delimited, every, fields, message, number, read_exactly, read_packet, short,
+                  signed, varint)
 
 rm_port, node_name, node_port = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 chance = random.Random(1)
@@ -163,67 +162,14 @@ def start_request(*tokens, what=None):
 
 # ---- the application's master ---------------------------------------------------------------------------------------
 
-class Refused(Exception):
-    pass
-
-
-def short(name):
-    return name.decode().rsplit(".", 1)[-1]
-
-
-class Client:
-    """A connection to the node, from an address of its own: strangers are counted by theirs."""
-
-    def __init__(self, source="127.0.0.2"):
-        self.socket = socket.create_connection(("127.0.0.1", node_port), 20, (source, 0))
-        self.calls = 0
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-
-    def read(self):
-        data = read_packet(self.socket)
-        header, at = delimited(data, 0)
-        h = fields(header)
-        if h[2] != 0:
-            raise Refused(short(h[4]))
-        return delimited(data, at)[0] if at < len(data) else b""
-
-    def sasl(self, body):
-        self.socket.sendall(packet(number(1, 2) + number(2, 0) + number(3, 65) + message(4, b""), body))
-        return self.read()
-
-    def enter(self, identifier, password):
-        self.socket.sendall(b"hrpc\x09\x00\xdf")
-        challenge = fields(fields(self.sasl(number(2, 1)))[4])[5].decode()
-        nonce = challenge.split('nonce="')[1].split('"')[0]
-        user, word = (base64.b64encode(x).decode() for x in (identifier, password))
-        md5 = lambda b: hashlib.md5(b).hexdigest()
-        a1 = hashlib.md5(f"{user}:default:{word}".encode()).digest() + f":{nonce}:cafe".encode()
-        response = md5(f"{md5(a1)}:{nonce}:00000001:cafe:auth:{md5(b'AUTHENTICATE:/default')}".encode())
-        text = f'charset=utf-8,username="{user}",realm="default",nonce="{nonce}",nc=00000001,cnonce="cafe",' \
-               f'digest-uri="/default",maxbuf=65536,response={response},qop=auth'
-        auth = message(1, "TOKEN") + message(2, "DIGEST-MD5") + message(3, "") + message(4, "default")
-        self.sasl(number(2, 2) + message(3, text) + message(4, auth))
-        self.socket.sendall(packet(number(1, 2) + number(2, 0) + number(3, 5) + message(4, b"0123456789abcdef"),
-                                   message(3, PROTOCOL)))
-        return self
-
-    def call(self, method, body, protocol=PROTOCOL, version=1):
-        head = number(1, 2) + number(2, 0) + number(3, self.calls << 1) + message(4, b"0123456789abcdef")
-        self.calls += 1
-        what = message(1, method) + message(2, protocol) + number(3, version)
-        self.socket.sendall(packet(head, what, body))
-        return self.read()
+def node(source="127.0.0.2"):
+    return Client(("127.0.0.1", node_port), PROTOCOL, source)
 
 
 def ask(method, body, bearer=None, **what):
     """What is answered, or the class of what it is refused with; "closed"."""
     try:
-        with Client() as client:
+        with node() as client:
             return client.enter(*(bearer or nm_token())).call(method, body, **what)
     except Refused as why:
         return str(why)
@@ -282,7 +228,7 @@ def try_bits():
     password = sign(cluster.container_key[1], identifier)
     for name, size in (("identifier", len(identifier)), ("password", len(password))):
         wrong = 0
-        with Client().enter(*nm_token()) as client:
+        with node().enter(*nm_token()) as client:
             for _ in range(60):
                 parts = {"identifier": bytearray(identifier), "password": bytearray(password)}
                 parts[name][chance.randrange(size)] ^= 1 << chance.randrange(8)
@@ -475,7 +421,7 @@ def try_contexts():
 
 def raw(data, source="127.0.0.3", finish=True):
     """What a connection that says this is answered."""
-    with Client(source) as client:
+    with node(source) as client:
         try:
             client.socket.sendall(data)
             if finish:

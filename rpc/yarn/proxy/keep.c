@@ -144,6 +144,7 @@ static int put_placed(const struct nm_yarn_kept_master *from, struct nm_arena *a
 
 static int write_master(const struct nm_yarn_keep *k, const struct nm_yarn_kept_master *from, struct nm_arena *a)
 {
+    Yarn__MasterKey borne = nm_yarn_key_message(&from->borne), given = nm_yarn_key_message(&from->given);
     Yarn__KeptMaster m = YARN__KEPT_MASTER__INIT;
     struct nm_yarn_attempt_message ids;
     char name[NM_YARN_ID_SIZE];
@@ -153,6 +154,8 @@ static int write_master(const struct nm_yarn_keep *k, const struct nm_yarn_kept_
     m.attempt = nm_yarn_attempt_message_set(&ids, &from->attempt);
     m.submitter = (char *)from->submitter;
     m.token = &token;
+    m.borne_key = from->borne.size > 0 ? &borne : NULL;
+    m.given_key = from->given.size > 0 ? &given : NULL;
     m.has_registration = from->registration.size > 0;
     m.registration = data_of(from->registration);
     m.has_registered = from->registered.size > 0;
@@ -232,6 +235,14 @@ static int take_nodes(const Yarn__KeptMaster *m, struct nm_arena *a, struct nm_y
     return 0;
 }
 
+static int take_held(const Yarn__KeptMaster *m, struct nm_yarn_kept_master *to)
+{
+    if ((m->borne_key && !nm_yarn_key_from_message(m->borne_key, &to->borne)) ||
+        (m->given_key && !nm_yarn_key_from_message(m->given_key, &to->given)))
+        return -EBADMSG;
+    return 0;
+}
+
 /* A name of paths and of tokens, and a file that is called as the attempt in it is. */
 static bool is_whole(const Yarn__KeptMaster *m, const char *name)
 {
@@ -264,7 +275,9 @@ int nm_yarn_keep_parse(struct nm_arena *a, const char *name, struct nm_bytes con
     to.has_number = m->has_last_number;
     to.last_number = m->last_number;
     to.response_id = m->response_id;
-    r = take_placed(m, a, &to);
+    r = take_held(m, &to);
+    if (r == 0)
+        r = take_placed(m, a, &to);
     if (r == 0)
         r = take_nodes(m, a, &to);
     if (r == 0)

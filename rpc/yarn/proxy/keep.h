@@ -6,7 +6,8 @@
  * again. So a master goes on as if nothing had been; that nmd was killed between two of its calls, or within one, costs
  * it nothing but time:
  *
- *   - Its token is good: the key that signed it is kept before the token is given away.
+ *   - Its token is good: the key that signed it is kept before the token is given away, and stays with the master when
+ *     the proxy has rolled it away.
  *   - The ResourceManager knows it: the token that it gave last is kept before the former is forgotten.
  *   - No number is given to two containers, and no ask is met twice: numbers, asks and the containers that were placed
  *     for a call are kept in one piece, before anybody hears of those containers.
@@ -35,6 +36,7 @@ struct nm_yarn_kept_master {
     int64_t master_number;         /* of its own container */
     uint64_t since_realtime_usec;  /* when it was started */
     struct nm_token token;         /* the ResourceManager's, the last that it gave */
+    struct nm_yarn_master_key borne, given; /* of the proxy's tokens for it; size 0: of none (pipeline.c) */
     struct nm_bytes registration;  /* the master's request, packed; empty: it isn't registered */
     struct nm_bytes registered;    /* the ResourceManager's answer, packed */
     struct nm_bytes asks;          /* nm_yarn_allocator_pack()'s; empty: none */

@@ -19,8 +19,11 @@ struct nm_pipeline {
     struct nm_stage_master m; /* first: what stages have is the pipeline */
     struct nm_pipelines *all;
     void *stages[NM_STAGES_MAX];
-    struct nm_yarn_master_key held; /* of the token that its master bore last */
-    const char *state;              /* as shown.h has it */
+    /* Of the token that its master bore last, and of that which it was given last: a connection goes on with the former
+     * for as long as it holds, and the next one begins with the latter. With both it is let in however old they are, for
+     * while the ResourceManager is away it isn't given another. */
+    struct nm_yarn_master_key borne, given;
+    const char *state; /* as shown.h has it */
     uint64_t since_realtime_usec, last_allocate_realtime_usec;
     struct nm_pipeline *next;
 };
@@ -44,7 +47,8 @@ static struct nm_pipeline *free_pipeline(struct nm_pipeline *p)
             p->all->types[i]->close(p->stages[i]);
     nm_token_free(p->m.token);
     free(p->m.submitter);
-    explicit_bzero(&p->held, sizeof p->held);
+    explicit_bzero(&p->borne, sizeof p->borne);
+    explicit_bzero(&p->given, sizeof p->given);
     free(p);
     return NULL;
 }
@@ -56,13 +60,16 @@ static int save(struct nm_stage_master *m)
     struct nm_pipeline *p = (struct nm_pipeline *)m;
     struct nm_yarn_kept_master kept = {
         .attempt = m->attempt, .submitter = m->submitter, .token = *m->token, .master_number = m->container.number,
-        .since_realtime_usec = p->since_realtime_usec};
+        .borne = p->borne, .given = p->given, .since_realtime_usec = p->since_realtime_usec};
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < p->all->n_types; i++)
         if (p->all->types[i]->keep)
             r = p->all->types[i]->keep(p->stages[i], &kept);
-    return r == 0 ? nm_yarn_keep_master(&m->world->keep, &kept) : r;
+    if (r == 0)
+        r = nm_yarn_keep_master(&m->world->keep, &kept);
+    explicit_bzero(&kept, sizeof kept);
+    return r;
 }
 
 static int make_pipeline(struct nm_pipelines *all, const struct nm_yarn_container_id *master, const char *submitter,
@@ -78,6 +85,9 @@ static int make_pipeline(struct nm_pipelines *all, const struct nm_yarn_containe
                                     .submitter = strdup(submitter), .save = save};
     p->state = kept && kept->registered.size > 0 ? "running" : "starting";
     p->since_realtime_usec = kept ? kept->since_realtime_usec : nm_realtime_usec();
+    p->given = kept ? kept->given : *nm_yarn_local_keys_signing(all->keys);
+    if (kept)
+        p->borne = kept->borne;
     for (size_t i = 0; i < all->n_types; i++)
         p->m.distributed |= all->types[i]->distributed;
     (void)nm_yarn_attempt_id_format(&master->attempt, p->m.name);
@@ -249,7 +259,23 @@ struct nm_pipeline *nm_pipelines_find(const struct nm_pipelines *all, const stru
 
 const struct nm_yarn_master_key *nm_pipeline_held_key(const struct nm_pipeline *p, int32_t id)
 {
-    return p->held.size > 0 && p->held.id == id ? &p->held : NULL;
+    if (p->borne.size > 0 && p->borne.id == id)
+        return &p->borne;
+    return p->given.size > 0 && p->given.id == id ? &p->given : NULL;
+}
+
+/* False: it couldn't be kept, and so isn't held. */
+static bool hold(struct nm_pipeline *p, struct nm_yarn_master_key *as, const struct nm_yarn_master_key *key)
+{
+    const struct nm_yarn_master_key before = *as;
+
+    if (before.size > 0 && before.id == key->id)
+        return true;
+    *as = *key;
+    if (save(&p->m) == 0)
+        return true;
+    *as = before;
+    return false;
 }
 
 /* ---- what there is to see --------------------------------------------------------------------- */
@@ -361,14 +387,15 @@ static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
         p->m.world->tell(LOG_WARNING, "The ResourceManager's token for an application's master couldn't be kept.");
 }
 
-/* As long as the master bears a token of an older key, it gets one of the newest with each answer. */
-static int give_token(const struct nm_pipeline *p, struct nm_stage_call *c, Masters__AllocateAnswer *answer)
+/* As long as the master bears a token of an older key, it gets one of the newest with each answer. What isn't kept isn't
+ * given: there is another answer. */
+static int give_token(struct nm_pipeline *p, struct nm_stage_call *c, Masters__AllocateAnswer *answer)
 {
     const struct nm_yarn_master_key *key = nm_yarn_local_keys_signing(p->all->keys);
     _cleanup_(nm_token_freep) struct nm_token *ours = NULL;
     int r;
 
-    if (key->id == c->key_id)
+    if (key->id == c->key_id || !hold(p, &p->given, key))
         return 0;
     r = nm_yarn_local_token(key, &p->m.attempt, &ours);
     return r < 0 ? r : nm_yarn_token_message(ours, &c->arena, &answer->master_token);
@@ -426,7 +453,7 @@ void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int3
         return;
     }
     if (key)
-        p->held = *key;
+        (void)hold(p, &p->borne, key); /* until then it is the proxy's */
     c->master = &p->m;
     c->method = method;
     c->request = nm_hadoop_call_request(call);

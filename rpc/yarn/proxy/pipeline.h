@@ -34,7 +34,8 @@ void nm_pipelines_end_strays(struct nm_pipelines *all, nm_pipelines_lives_t live
 
 /* NULL: no master of that attempt was started here, or it is over. */
 struct nm_pipeline *nm_pipelines_find(const struct nm_pipelines *all, const struct nm_yarn_attempt_id *attempt);
-/* The key of its master's token, if that is none of the proxy's any more: it has borne it here before. Or NULL. */
+/* The key of its master's token, if that is none of the proxy's any more: it has borne it here before, or was given it
+ * last. Or NULL. */
 const struct nm_yarn_master_key *nm_pipeline_held_key(const struct nm_pipeline *p, int32_t id);
 
 /* A call of the master's, which bears a token of that key. It is answered or refused, now or later. */

@@ -304,7 +304,7 @@ int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_
     r = nm_yarn_keep_open(params->state_dir, &p->world.keep);
     p->has_keep = r == 0;
     if (r == 0)
-        r = nm_yarn_shown_new(&p->world.shown);
+        r = nm_yarn_shown_new(p->world.keep.dir_fd, &p->world.shown);
     if (r == 0)
         r = begin_keys(p);
     if (r == 0)

@@ -7,47 +7,31 @@
 #include <errno.h>
 
 #include "rpc/yarn/allocator/why.h"
-#include "util/clock.h"
-
-struct place {
-    struct nm_yarn_container_id container, master;
-    char *host, *rack; /* host NULL: there is no such place */
-    int32_t port;
-    uint64_t realtime_usec;
-    struct nm_yarn_placement what; /* its node is none: that may be gone */
-};
+#include "rpc/yarn/proxy/places.h"
 
 struct nm_yarn_shown {
     uint64_t failed[NM_MASTER_N_CALLS];
     struct nm_histogram took[NM_MASTER_N_CALLS], added;
     uint64_t placed[NM_YARN_ALLOC_N_RULES];
-    struct place *places; /* a ring, made when there is the first */
-    size_t next;
+    struct nm_yarn_places *places;
 };
 
-int nm_yarn_shown_new(struct nm_yarn_shown **ret)
+int nm_yarn_shown_new(int dir_fd, struct nm_yarn_shown **ret)
 {
-    struct nm_yarn_shown *s = calloc(1, sizeof *s);
+    _cleanup_(nm_yarn_shown_freep) struct nm_yarn_shown *s = calloc(1, sizeof *s);
+    int r = s ? nm_yarn_places_new(dir_fd, &s->places) : -ENOMEM;
 
-    if (!s)
-        return -ENOMEM;
-    *ret = s;
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(s);
     return 0;
-}
-
-static void place_done(struct place *p)
-{
-    free(p->host);
-    free(p->rack);
 }
 
 struct nm_yarn_shown *nm_yarn_shown_free(struct nm_yarn_shown *s)
 {
     if (!s)
         return NULL;
-    for (size_t i = 0; s->places && i < NM_YARN_SHOWN_PLACEMENTS; i++)
-        place_done(&s->places[i]);
-    free(s->places);
+    nm_yarn_places_free(s->places);
     free(s);
     return NULL;
 }
@@ -72,19 +56,8 @@ void nm_yarn_shown_added(struct nm_yarn_shown *s, uint64_t usec)
 void nm_yarn_shown_placed(struct nm_yarn_shown *s, const struct nm_yarn_container_id *container,
                           const struct nm_yarn_container_id *master, const struct nm_yarn_placement *p)
 {
-    _cleanup_free_ char *host = strdup(p->node->host), *rack = strdup(p->node->rack);
-    struct place *place;
-
     s->placed[p->why.rule]++;
-    if (!s->places)
-        s->places = calloc(NM_YARN_SHOWN_PLACEMENTS, sizeof s->places[0]);
-    if (!host || !rack || !s->places)
-        return;
-    place = &s->places[s->next++ % NM_YARN_SHOWN_PLACEMENTS];
-    place_done(place);
-    *place = (struct place){*container, *master, STEAL_PTR(host), STEAL_PTR(rack), p->node->port,
-                             nm_realtime_usec(), *p};
-    place->what.node = NULL;
+    nm_yarn_places_add(s->places, container, master, p);
 }
 
 /* ---- what there is to see --------------------------------------------------------------------------- */
@@ -137,7 +110,7 @@ static json_t *passed_of(const struct nm_yarn_alloc_why *w)
     return o;
 }
 
-static json_t *place_to_json(const struct place *place, const char *container)
+static json_t *place_to_json(const struct nm_yarn_place *place, const char *container)
 {
     const struct nm_yarn_alloc_node node = {.host = place->host, .port = place->port, .rack = place->rack};
     char where[280], summary[NM_YARN_WHY_SIZE], explanation[NM_YARN_WHY_SIZE], attempt[NM_YARN_ID_SIZE];
@@ -161,18 +134,10 @@ static json_t *place_to_json(const struct place *place, const char *container)
 json_t *nm_yarn_shown_placement(const struct nm_yarn_shown *s, const char *container,
                                 struct nm_yarn_container_id *ret_master)
 {
-    char text[NM_YARN_ID_SIZE];
-    json_t *found;
+    const struct nm_yarn_place *place = nm_yarn_places_find(s->places, container);
+    json_t *found = place ? place_to_json(place, container) : NULL;
 
-    for (size_t i = 0; s->places && i < NM_YARN_SHOWN_PLACEMENTS; i++) {
-        const struct place *p = &s->places[i];
-
-        if (!p->host || !nm_streq(nm_yarn_container_id_format(&p->container, text), container))
-            continue;
-        found = place_to_json(p, text);
-        if (found)
-            *ret_master = p->master;
-        return found;
-    }
-    return NULL;
+    if (found)
+        *ret_master = place->master;
+    return found;
 }

@@ -3,19 +3,17 @@
 
 /*
  * What there is to see of the proxy of application masters: how many calls came to what, and how long they took; why
- * the newest containers were placed where they are; and each pipeline as an object. It begins anew with nmd.
+ * the newest containers were placed where they are; and each pipeline as an object. Counts begin anew with nmd.
  */
 
 #include "agent/agent.h"
 #include "rpc/yarn/allocator/allocator.h"
 #include "rpc/yarn/ids.h"
 
-/* The newest so many placements are remembered. */
-#define NM_YARN_SHOWN_PLACEMENTS 1024u
-
 struct nm_yarn_shown;
 
-int nm_yarn_shown_new(struct nm_yarn_shown **ret);
+/* Placements are remembered in that directory. */
+int nm_yarn_shown_new(int dir_fd, struct nm_yarn_shown **ret);
 struct nm_yarn_shown *nm_yarn_shown_free(struct nm_yarn_shown *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_shown *, nm_yarn_shown_free)
 
