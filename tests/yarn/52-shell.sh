@@ -8,50 +8,9 @@
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
 
-# ---- the distributed shell ----
-
-declare -A shells=()
-shells_end() { local name; for name in "${!shells[@]}"; do end_process "${shells[$name]}"; done; }
-at_exit shells_end
-# Its files lie in its user's home, which for Java is what the accounts' file says.
-shell_begin() { # NAME OPTION...
-    local name=$1
-    shift
-    job_begin "$name" "-Duser.home=$place/work" org.apache.hadoop.yarn.applications.distributedshell.Client \
-        -jar "$place"/lib/hadoop-yarn-applications-distributedshell-*.jar -appname "$name" -master_memory 256 -container_memory 128 "$@"
-    shells[$name]=$job_pid
-    job_pid=''
-}
-shell_ends() { # NAME: its status
-    local status=0
-    wait "${shells[$1]}" || status=$?
-    unset "shells[$1]"
-    return "$status"
-}
-ends_well() { # NAME
-    local status=0
-    shell_ends "$1" || status=$?
-    is "$1: the application succeeds" "$status" 0 || trouble "$1"
-}
-trouble() { # NAME
-    job_trouble "$1"
-    diag "its master's:" "$(find "$own/logs/$(app_of "$1")" -name AppMaster.stderr -exec tail -n 30 {} +)"
-}
-app_of() { sed -nE 's/.*Submitted application (application_[0-9_]+).*/\1/p' "$dir/$1.log" | head -n 1; } # NAME
-app_says() { rm_get "apps/$(app_of "$1")" | jq -r ".app | $2"; } # NAME JQ-EXPRESSION
-# The ids of an application's containers, its master's left out; or masters only.
-ids_of() { nmctl list --all --json | jq -r --arg app "$(app_of "$1")" \
-    '[.[] | select(.app == $app and '"${2:-.name != \"master\"}"') | .id] | sort | .[]'; } # NAME [JQ-CONDITION]
-masters_of() { ids_of "$1" '.name == "master"'; }
-run_now() { [ "$(ids_of "$1" '.name != "master" and .state == "RUNNING"' | wc -l)" = "$2" ]; } # NAME N
-log_of() { echo "$own/logs/$(sed -E 's/container_(e[0-9]+_)?([0-9]+_[0-9]+)_.*/application_\2/' <<<"$1")/$1/${2:-stdout}"; } # ID [FILE]
-has_said() { grep -q -- "$2" "$(log_of "$1" "${3:-stdout}")"; } # ID REGEX [FILE]
 # As an operator: `yarn COMMAND...`
 yarn_cli() { hadoop_java org.apache.hadoop.yarn.client.cli.ApplicationCLI "$@"; }
 signal() { yarn_cli container -signal "$1" "$2"; } # ID COMMAND
-# A command that runs until there is the file NAME in its user's directory, where names may have the container's id in them.
-until_file() { echo "until [ -e $place/work/$1 ]; do sleep 0.1; done; echo over"; }
-let_go() { touch "$place/work/$1"; }
 
 need 'a cluster can be made' jobs_configure yarn.resourcemanager.auto-update.containers=true \
     "yarn.application.classpath=$conf,$place/lib/*" "yarn.nodemanager.env-whitelist=JAVA_HOME,PATH,JAVA_TOOL_OPTIONS" \

@@ -9,18 +9,9 @@
 
 proxy=yarn.nodemanager.amrmproxy
 distributed=yarn.nodemanager.distributed-scheduling.enabled
-# What makes a job's master go through the proxy of the node that it is on.
-through=-Dyarn.resourcemanager.scheduler.address=node01:8049
-pi_through() { # NAME PERCENT MAPS [SAMPLES]
-    job_begin "$1" org.apache.hadoop.examples.ExampleDriver pi "$through" \
-        "-Dmapreduce.job.num-opportunistic-maps-percent=$2" "$3" "${4:-100}"
-}
 succeeds() { # NAME PERCENT
     pi_through "$1" "$2" 6
     if job_ends; then ok "$1 succeeds"; else not_ok "$1 succeeds" "$(tail -n 25 "$dir/$1.log")"; fi
-}
-numbers() { # NAME: of its containers that were here
-    nmctl list --all --json | jq -r --arg job "$(job_id "$1")" '.[] | select(.id | contains($job)) | .id | sub(".*_"; "")' | sort
 }
 
 need 'a cluster can be made' jobs_configure "$distributed=true"
@@ -35,7 +26,7 @@ need 'nmd starts with distributed scheduling' nmd_node_start 1 "$proxy.address=n
 need 'it registers' wait_until 60 node_is 1 RUNNING
 succeeds distributed 100
 # -1 and so on: the node itself has numbered the maps; the reduce and the master have the ResourceManager's numbers.
-is 'the six maps have numbers of the node' "$(numbers distributed | grep ^10995 | xargs)" \
+is 'the six maps have numbers of the node' "$(own_numbers "$(job_id distributed)")" \
     '1099511627770 1099511627771 1099511627772 1099511627773 1099511627774 1099511627775'
 first=$(nmctl list --all --json | jq -r '[.[].id | select(endswith("_1099511627775"))][0]')
 like 'explain tells why the first is where it is' "$(nmctl explain "$first")" 'It went to node01 because'

@@ -153,3 +153,68 @@ counters() { # NAME
 }
 job_id() { sed -nE 's/.*Running job: job_([0-9_]+).*/\1/p' "$dir/$1.log"; } # NAME: without its kind
 job_trouble() { diag "the job's last words:" "$(tail -n 25 "$dir/$1.log")"; } # NAME
+
+# ---- the distributed shell ----
+
+declare -A shells=()
+shells_end() { local name; for name in "${!shells[@]}"; do end_process "${shells[$name]}"; done; }
+at_exit shells_end
+# Its files lie in its user's home, which for Java is what the accounts' file says.
+shell_begin() { # NAME OPTION...
+    local name=$1
+    shift
+    job_begin "$name" "-Duser.home=$place/work" org.apache.hadoop.yarn.applications.distributedshell.Client \
+        -jar "$place"/lib/hadoop-yarn-applications-distributedshell-*.jar -appname "$name" -master_memory 256 -container_memory 128 "$@"
+    shells[$name]=$job_pid
+    job_pid=''
+}
+shell_ends() { # NAME: its status
+    local status=0
+    wait "${shells[$1]}" || status=$?
+    unset "shells[$1]"
+    return "$status"
+}
+ends_well() { # NAME
+    local status=0
+    shell_ends "$1" || status=$?
+    is "$1: the application succeeds" "$status" 0 || trouble "$1"
+}
+trouble() { # NAME
+    job_trouble "$1"
+    diag "its master's:" "$(find "$own/logs/$(app_of "$1")" -name AppMaster.stderr -exec tail -n 30 {} +)"
+}
+app_of() { sed -nE 's/.*Submitted application (application_[0-9_]+).*/\1/p' "$dir/$1.log" | head -n 1; } # NAME
+app_says() { rm_get "apps/$(app_of "$1")" | jq -r ".app | $2"; } # NAME JQ-EXPRESSION
+# The ids of an application's containers, its master's left out; or masters only.
+ids_of() { nmctl list --all --json | jq -r --arg app "$(app_of "$1")" \
+    '[.[] | select(.app == $app and '"${2:-.name != \"master\"}"') | .id] | sort | .[]'; } # NAME [JQ-CONDITION]
+masters_of() { ids_of "$1" '.name == "master"'; }
+run_now() { [ "$(ids_of "$1" '.name != "master" and .state == "RUNNING"' | wc -l)" = "$2" ]; } # NAME N
+log_of() { echo "$own/logs/$(sed -E 's/container_(e[0-9]+_)?([0-9]+_[0-9]+)_.*/application_\2/' <<<"$1")/$1/${2:-stdout}"; } # ID [FILE]
+has_said() { grep -q -- "$2" "$(log_of "$1" "${3:-stdout}")"; } # ID REGEX [FILE]
+# A command that runs until there is the file NAME in its user's directory, where names may have the container's id in them.
+until_file() { echo "until [ -e $place/work/$1 ]; do sleep 0.1; done; echo over"; }
+let_go() { touch "$place/work/$1"; }
+
+# ---- through the proxy of application masters ----
+
+# What makes a job's master go through the proxy of the node that it is on; more options may be added.
+through=(-Dyarn.resourcemanager.scheduler.address=node01:8049)
+pi_through() { # NAME PERCENT MAPS
+    job_begin "$1" org.apache.hadoop.examples.ExampleDriver pi "${through[@]}" \
+        "-Dmapreduce.job.num-opportunistic-maps-percent=$2" "$3" 100
+}
+# The numbers of the containers of an application that were here, in order: the node's own are 1099511627775 and down.
+numbers() { nmctl list --all --json | jq -r --arg app "$1" '.[] | select(.id | contains($app)) | .id | sub(".*_"; "")' | sort; } # ID, without its kind
+own_numbers() { numbers "$1" | grep ^10995 | xargs; }                              # ID
+masters_say() { nmctl status --json | jq -r ".upstream.masters | $1"; }           # JQ-EXPRESSION
+pipeline_of() { masters_say ".pipelines[] | select(.attempt_id | contains(\"$1\")) | ${2:-.attempt_id}"; } # ID [JQ-EXPRESSION]
+proxy_tokens() { python3 "$(dirname "$0")/proxy-tokens.py" "$@"; }
+# The facts that it finds, each as one of the suite's.
+facts() { # FILE
+    local name got wanted
+    while IFS=$'\t' read -r name got wanted; do is "$name" "$got" "$wanted"; done <"$1"
+}
+# The proxy's keys roll by themselves; each time there is a key with the next number.
+key_now() { proxy_tokens keys "$dir/nmd1/state"; }
+rolled() { [ "$(key_now)" -ge "$1" ]; } # NUMBER: for wait_until

@@ -442,7 +442,8 @@ void nm_stage_answer(struct nm_stage_call *c, const ProtobufCMessage *answer, co
 
 void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int32_t key_id, struct nm_hadoop_call *call)
 {
-    const struct nm_yarn_master_key *key = nm_yarn_local_keys_find(p->all->keys, key_id);
+    const struct nm_yarn_master_key *key =
+        nm_yarn_local_keys_find(p->all->keys, key_id) ?: nm_pipeline_held_key(p, key_id);
     struct nm_stage_call *c = calloc(1, sizeof *c);
     struct nm_exception why;
     int r = 0;
@@ -453,7 +454,7 @@ void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int3
         return;
     }
     if (key)
-        (void)hold(p, &p->borne, key); /* until then it is the proxy's */
+        (void)hold(p, &p->borne, key); /* if it can't be kept, the next call tries again */
     c->master = &p->m;
     c->method = method;
     c->request = nm_hadoop_call_request(call);

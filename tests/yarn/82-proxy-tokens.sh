@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 200
+#
+# One application, Hadoop's distributed shell with opportunistic containers that the node places, lives through rolls of
+# the proxy's keys each second and one of the ResourceManager's, and through nmd's deaths meanwhile. Beside it all is tried
+# that a master's token can be wrong in, and a master that goes past the proxy.
+# shellcheck source=tests/yarn/jobs.sh
+. "$(dirname "$0")/jobs.sh"
+
+roll=yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs
+expiry=yarn.am.liveness-monitor.expiry-interval-ms
+distributed=yarn.nodemanager.distributed-scheduling.enabled
+own=$place/node1
+# The proxy's keys by the node's own configuration, as often as can be; the ResourceManager's as often as a master can bear
+# that has to start within its own expiry. With its recovery nothing is different but that keys are kept.
+node() {
+    export JAVA_TOOL_OPTIONS=$small # for the masters: the node's own environment is what it may inherit
+    local status=0
+    nmd_node_start 1 yarn.nodemanager.amrmproxy.address=node01:8049 "$roll=1" "$expiry=300" || status=$?
+    unset JAVA_TOOL_OPTIONS
+    return "$status"
+}
+# A configuration for the shell's master, whose ResourceManager is the proxy.
+master_conf() {
+    cp -r "$conf" "$place/master-conf" || return
+    sed -i '/<\/configuration>/d' "$place/master-conf/yarn-site.xml"
+    { property yarn.resourcemanager.scheduler.address node01:8049; echo '</configuration>'; } >>"$place/master-conf/yarn-site.xml"
+    chmod -R a+rX "$place/master-conf"
+}
+
+need 'a cluster can be made' jobs_configure "$distributed=true" "$roll=37" "$expiry=12000" \
+    "yarn.application.classpath=$place/master-conf,$place/lib/*" "yarn.nodemanager.env-whitelist=JAVA_HOME,PATH,JAVA_TOOL_OPTIONS" \
+    yarn.resourcemanager.connect.max-wait.ms=60000 yarn.resourcemanager.connect.retry-interval.ms=200 \
+    yarn.resourcemanager.am.max-attempts=1
+need 'its master has one of its own' master_conf
+need 'a stock ResourceManager answers' rm_again
+need 'a machine to measure' node_proc_start 6000 4
+need 'nmd starts' node
+need 'it registers' wait_until 30 node_is 1 RUNNING
+cd "$place/work" || exit
+
+# ---- opportunistic containers of the node's own ----
+
+first_key=$(key_now)
+shell_begin shell -num_containers 2 -container_type OPPORTUNISTIC -shell_command "$(until_file go)"
+need 'two containers run' wait_until 60 run_now shell 2
+app=$(app_of shell) id=${app#application_}
+is 'which the node has numbered' "$(own_numbers "$id")" '1099511627774 1099511627775'
+mapfile -t containers < <(ids_of shell)
+is 'and are opportunistic' "$(field_of "${containers[0]}" .execution_type) $(field_of "${containers[1]}" .execution_type)" \
+    'OPPORTUNISTIC OPPORTUNISTIC'
+is 'to the ResourceManager too' "$(rm_get nodes | jq '.nodes.node[0].numRunningOpportContainers')" 2
+is 'nothing more is asked for' "$(pipeline_of "$id" '"\(.state) \(.outstanding)"')" 'running 0'
+processes=$(field_of "${containers[0]}" .pid)' '$(field_of "${containers[1]}" .pid)
+master=$(masters_of shell)
+tokens=$(find "$own/local" -path "*/$master/container_tokens")
+kept=$(find "$dir/nmd1/state/masters" -type f)
+theirs=$(proxy_tokens bearer "$kept")
+
+# ---- tokens that are none ----
+
+check "the proxy's key has been rolled four times since the master's start" wait_until 20 rolled $((first_key + 4))
+proxy_tokens forged node01:8049 "127.0.0.1:${rm_ports[1]}" "$tokens" "$kept" >"$dir/forged" 2>"$dir/forged.err"
+facts "$dir/forged"
+is 'it has said all' "$(cat "$dir/forged.err")" ''
+is 'none of it came to the master or its asks' "$(pipeline_of "$id" '"\(.state) \(.outstanding)"')" 'running 0'
+
+# ---- a master that sleeps while keys roll and nmd dies ----
+
+asked_after() { [ "$(pipeline_of "$id" '.last_allocate_usec // 0')" -gt "$1" ]; } # USEC: for wait_until
+now_usec() { date +%s%6N; }
+kill -STOP "$(field_of "$master" .pid)"
+key=$(key_now)
+end_process "${nmd_nodes[1]}" KILL
+need 'nmd is killed while the master sleeps, and starts again' node
+is "it has the master's pipeline" "$(pipeline_of "$id" .state)" running
+check 'and rolls on' wait_until 20 rolled $((key + 3))
+awake=$(now_usec)
+kill -CONT "$(field_of "$master" .pid)"
+check 'the master wakes, and is known by the token that it was given last' wait_until 20 asked_after "$awake"
+proxy_tokens stale node01:8049 "$tokens" >"$dir/stale" # after it has come with a newer one
+facts "$dir/stale"
+
+# ---- past the proxy: a job that doesn't know of it ----
+
+job_begin past org.apache.hadoop.examples.ExampleDriver pi -Dmapreduce.am.max-attempts=1 2 10
+
+# ---- the ResourceManager's own key ----
+
+has_newer() { [ "$(proxy_tokens bearer "$kept")" -gt "$theirs" ]; }
+check 'the ResourceManager rolls its key, and nmd keeps the new token' wait_until 60 has_newer
+job_ends
+is 'a master that goes past the proxy fails' "$?" 1
+like 'for its token is good for nothing there' \
+    "$(grep -rhs InvalidToken "$own/logs/application_$(job_id past)" "$dir/past.log")" "InvalidToken.*appattempt_$(job_id past)_000001"
+activated() { grep -q 'Activating next master key with id' "$rm_log"; }
+check 'the former key is none any more' wait_until 40 activated
+end_process "${nmd_nodes[1]}" KILL
+again=$(now_usec)
+need 'nmd starts again' node
+check 'with the new token, and the master with one of the proxy: it was never given theirs' wait_until 20 asked_after "$again"
+
+# ---- its end ----
+
+is 'its containers have felt nothing' "$(field_of "${containers[0]}" .pid) $(field_of "${containers[1]}" .pid)" "$processes"
+let_go go
+ends_well shell
+for container in "${containers[@]}"; do
+    is 'a container has run to its end, once' "$(cat "$(log_of "$container")") $(field_of "$container" .exit_code)" 'over 0'
+done
+is 'there were no more' "$(own_numbers "$id")" '1099511627774 1099511627775'
+over() { [ -z "$(pipeline_of "$id")" ] && [ -z "$(ls -A "$dir/nmd1/state/masters")" ]; }
+check 'its pipeline ends with it' wait_until 30 over
+done_testing

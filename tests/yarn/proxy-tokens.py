@@ -1,0 +1,173 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the tokens are worth that application masters have by way of nmd's proxy, and those that it has itself:
+#
+#   proxy-tokens.py keys STATE-DIRECTORY      the number of the key with which the proxy signs now
+#   proxy-tokens.py bearer KEPT               the number of the ResourceManager's key, of the token kept for a master
+#   proxy-tokens.py forged PROXY RM TOKENS KEPT
+#   proxy-tokens.py stale PROXY TOKENS        of a master that has come with a newer one since
+#   proxy-tokens.py gone PROXY TOKENS NEXT    a master whose attempt is over as soon as there is a file NEXT
+#
+# PROXY and RM are HOST:PORT, TOKENS is a master's file of credentials, KEPT what nmd keeps of it (kept.proto). The latter
+# three print a line for each fact: its name, what came and what should have, with tabs between them.
+import hashlib
+import hmac
+import os
+import random
+import sys
+import time
+
+from wire import Client, Refused, every, fields, message, number, signed
+
+PROTOCOL = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
+INVALID, SASL = "SecretManager$InvalidToken", "SaslException"
+LET_IN = "RpcNoSuchMethodException"  # what is said of a call that there isn't: whoever hears it is let in
+chance = random.Random(1)
+
+
+def fact(name, got, wanted):
+    print(f"{name}\t{got}\t{wanted}", flush=True)
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+# ---- tokens: pairs of identifier and password ------------------------------------------------------------------------
+
+def vint(data, at):
+    """As Hadoop's Writables have it; lengths aren't negative."""
+    first = data[at] - 256 if data[at] > 127 else data[at]
+    if first >= -112:
+        return first, at + 1
+    end = at + 1 - 112 - first
+    return int.from_bytes(data[at + 1:end], "big"), end
+
+
+def chunk(data, at):
+    size, at = vint(data, at)
+    return data[at:at + size], at + size
+
+
+def of_credentials(path):
+    """The one of a file of credentials with which its owner goes to the ResourceManager."""
+    data = content(path)
+    count, at = vint(data, 5)  # behind "HDTS" and the version
+    for _ in range(count):
+        _, at = chunk(data, at)
+        identifier, at = chunk(data, at)
+        password, at = chunk(data, at)
+        kind, at = chunk(data, at)
+        _, at = chunk(data, at)
+        if kind == b"YARN_AM_RM_TOKEN":
+            return identifier, password
+    raise LookupError(path)
+
+
+def of_kept(path):
+    token = fields(fields(content(path))[3])
+    return token[1], token[2]
+
+
+def key_of(identifier):
+    return signed(fields(identifier).get(2, 0))
+
+
+def identifier_of(application, cluster, attempt, key):
+    return message(1, message(1, number(1, application) + number(2, cluster)) + number(2, attempt)) + number(2, key)
+
+
+def signing_key(state):
+    keys = fields(content(os.path.join(state, "master-keys")))
+    return signed(fields(keys[2] if 2 in keys else keys[1])[1])
+
+
+# ---- who is let in -----------------------------------------------------------------------------------------------------
+
+def address(text):
+    host, port = text.rsplit(":", 1)
+    return host, int(port)
+
+
+def come(where, token):
+    try:
+        with Client(where, PROTOCOL) as client:
+            client.enter(*token).call("nothing", b"")
+    except Refused as why:
+        return str(why)
+    except (EOFError, ConnectionError):
+        return "closed"
+    return "answered"
+
+
+def allocate(client):
+    try:
+        client.call("allocate", number(4, 0))
+    except Refused as why:
+        return str(why)
+    except (EOFError, ConnectionError):
+        return "closed"
+    return "answered"
+
+
+def changed(data):
+    data = bytearray(data)
+    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    return bytes(data)
+
+
+def forged(proxy, rm, tokens, kept):
+    ours, theirs = of_credentials(tokens), of_kept(kept)
+    identifier, password = ours
+    attempt = fields(fields(identifier)[1])
+    application, key = fields(attempt[1]), key_of(identifier)
+    name = application[1], application[2], attempt[2]
+    fact("the master's token is good at the proxy, though its key is long rolled", come(proxy, ours), LET_IN)
+    fact("at the ResourceManager it is good for nothing", come(rm, ours), INVALID)
+    fact("where that which nmd has is", come(rm, theirs), LET_IN)
+    fact("which isn't at the proxy", come(proxy, theirs), INVALID)
+    fact("the identifier is the attempt and the key, and nothing else", identifier_of(*name, key), identifier)
+    for what, of in (("another attempt", (name[0], name[1], name[2] + 1)),
+                     ("another application", (name[0] + 1, name[1], name[2])),
+                     ("another cluster", (name[0], name[1] + 1, name[2]))):
+        fact(f"the same for {what}", come(proxy, (identifier_of(*of, key), password)), INVALID)
+    fact("with a key that there never was", come(proxy, (identifier_of(*name, key - 1), password)), INVALID)
+    mine = hmac.new(b"mykeymykeymykeymykey", identifier, hashlib.sha1).digest()
+    fact("signed with another key", come(proxy, (identifier, mine)), SASL)
+    fact("without a word", come(proxy, (identifier, b"")), SASL)
+    fact("something else", come(proxy, (b"\xff" * 40, password)), INVALID)
+    fact("nothing at all", come(proxy, (b"", password)), INVALID)
+    let_in = [come(proxy, token) for _ in range(40) for token in ((changed(identifier), password),
+                                                                  (identifier, changed(password)))].count(LET_IN)
+    fact("a changed bit is noticed, 80 times", let_in, 0)
+    with Client(proxy, PROTOCOL).enter(*ours) as client:
+        try:
+            client.call("allocate", b"\xff" * 30)
+        except Refused as why:
+            fact("who is let in and says what is no request hears that", str(why), "RpcServerException")
+
+
+def gone(proxy, tokens, following):
+    token = of_credentials(tokens)
+    with Client(proxy, PROTOCOL).enter(*token) as client:
+        fact("it is let in while its attempt lives", come(proxy, token), LET_IN)
+        until = time.monotonic() + 60
+        while not os.path.exists(following) and time.monotonic() < until:
+            time.sleep(0.02)
+        fact("then its token is nobody's", come(proxy, token), INVALID)
+        fact("and what it says on a connection that it has is not heard", allocate(client), INVALID)
+
+
+what, *rest = sys.argv[1:]
+if what == "keys":
+    print(signing_key(*rest))
+elif what == "bearer":
+    print(key_of(of_kept(*rest)[0]))
+elif what == "forged":
+    forged(address(rest[0]), address(rest[1]), *rest[2:])
+elif what == "stale":
+    fact("its first token is none any more", come(address(rest[0]), of_credentials(rest[1])), INVALID)
+else:
+    gone(address(rest[0]), *rest[1:])
