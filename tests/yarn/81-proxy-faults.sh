@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 240
+#
+# Real jobs whose maps the node places itself, when those die that stand between them: nmd and the ResourceManager, each in
+# the middle of one job, and the master of another. Each time it is the same job that succeeds, with no ask lost, none met
+# twice, and no number given twice.
+# shellcheck source=tests/yarn/jobs.sh
+. "$(dirname "$0")/jobs.sh"
+
+distributed=yarn.nodemanager.distributed-scheduling.enabled
+own=$place/node1 job_deadline=140 # opportunistic maps have what CPU others leave
+# Its keys roll each second, so that all of this also happens across some rolls.
+node() {
+    nmd_node_start 1 yarn.nodemanager.amrmproxy.address=node01:8049 \
+        yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs=1 yarn.am.liveness-monitor.expiry-interval-ms=300
+}
+placed() { own_numbers "$id" | wc -w; }
+has_placed() { [ "$(placed)" -ge "$1" ]; } # N: for wait_until
+outstanding() { pipeline_of "$id" .outstanding; }
+begun() { id=$(job_id "$1"); [ -n "$id" ]; } # NAME: and sets id
+log_of_master() { find "$own/logs/application_$id" -path "*_$1_*" -name syslog -exec grep -l 'MRAppMaster' {} + | head -n 1; } # ATTEMPT
+fails() { masters_say '.calls.allocate.failed'; }
+answers() { masters_say '.calls.allocate.answered'; }
+job_is_whole() { # NAME MAPS
+    local status=0
+    job_ends || status=$?
+    is "$1: the job succeeds" "$status" 0 || job_trouble "$1"
+    is 'with each map once, and none that failed' "$(counters "$1" | grep 'map tasks')" "Launched map tasks=$2"
+    is 'and no number twice' "$(nmctl list --all --json | jq -r --arg app "$id" '.[] | select(.id | contains($app)) | .id' | sort | uniq -d)" ''
+}
+
+need 'a cluster can be made' jobs_configure "$distributed=true" "${rm_remembers[@]}" \
+    yarn.resourcemanager.connect.max-wait.ms=60000 yarn.resourcemanager.connect.retry-interval.ms=200
+need 'a stock ResourceManager answers' rm_again
+need 'a machine to measure' node_proc_start 6000 4
+need 'nmd starts' node
+need 'it registers' wait_until 30 node_is 1 RUNNING
+
+# ---- nmd ----
+
+# A container each two seconds, so that there is a middle.
+through+=(-Dyarn.app.mapreduce.am.scheduler.heartbeat.interval-ms=2000)
+pi_through faults 100 6
+need 'the job is there' wait_until 60 begun faults
+need 'two of its maps have a place' wait_until 60 has_placed 2
+waiting=$(outstanding)
+first=$(nmctl list --all --json | jq -r --arg app "$id" '[.[].id | select(contains($app) and endswith("_1099511627775"))][0]')
+reasons=$(nmctl explain "$first" | grep '^It ')
+end_process "${nmd_nodes[1]}" KILL
+need 'nmd is killed, and starts again' node
+is 'it has taken up the pipeline' "$(masters_say '.calls.recover | "\(.answered) \(.failed)"') $(pipeline_of "$id" .state)" '1 0 running'
+at_least 'with asks that wait: the master makes each once' "$(outstanding)" 3
+at_least 'and no more of them than there were' "$waiting" "$(outstanding)"
+is 'why the first is where it is can still be told' "$(nmctl explain "$first" | grep '^It ')" "$reasons"
+need 'the next gets its place' wait_until 30 has_placed 3
+
+# ---- the ResourceManager ----
+
+rm_kill
+key=$(key_now)
+check 'a call is held while the ResourceManager is away' wait_until 20 rolled $((key + 4))
+was=$(answers) # all that were on their way have come
+check 'the key rolls on' wait_until 20 rolled $((key + 7))
+is 'meanwhile no call is answered, and none refused' "$(answers) $(fails)" "$was 0"
+took=$({ time -p nmctl status >/dev/null; } 2>&1 | awk '/^real/ { print int($2 * 1000) }')
+at_least 'and nmd hasn'\''t become slow by it (ms)' 500 "$took"
+check 'containers of others are started meanwhile' timeout 5 "$NMCTL" run -m 16M -c 0.1 -- true
+need 'the ResourceManager is started again' rm_again
+registered() { [ "$(masters_say .calls.register.answered)" = 1 ]; }
+check 'it knows no master, which registers again' wait_until 30 registered
+job_is_whole faults 6
+noticed=$(grep -hE ' (WARN|ERROR) .*(RMContainerAllocator|RMCommunicator)| out of sync ' "$(log_of_master 01)")
+is 'its master has noticed nothing but that' "$(grep -c 'out of sync' <<<"$noticed") $(grep -vc 'out of sync' <<<"$noticed")" '1 0'
+
+# ---- the master ----
+
+pi_through second 100 4
+need 'a second job is there' wait_until 60 begun second
+need 'two of its maps have a place' wait_until 60 has_placed 2
+master_of() { nmctl list --all --json | jq -r --arg app "$id" --arg of "_$1_" \
+    '[.[] | select(.name == "master" and (.id | contains($app) and contains($of)))][0] | '"${2:-.id}"; } # ATTEMPT [JQ-EXPRESSION]
+masters=$dir/nmd1/state/masters
+cp "$(find "$own/local" -path "*/$(master_of 01)/container_tokens")" "$dir/first-tokens"
+proxy_tokens gone node01:8049 "$dir/first-tokens" "$masters/appattempt_${id}_000002" >"$dir/gone" 2>"$dir/gone.err" &
+gone=$!
+at_exit 'end_process "$gone"'
+check 'somebody else has its first token, too' wait_until 20 test -s "$dir/gone"
+kill -KILL "$(master_of 01 .pid)"
+need 'its master is killed, and there is a second attempt' wait_until 60 test -e "$masters/appattempt_${id}_000002"
+wait "$gone"
+facts "$dir/gone"
+is 'all three were tried' "$(grep -c . "$dir/gone") $(cat "$dir/gone.err")" '3 '
+is "the first one's pipeline is gone" "$(pipeline_of "$id") $(cd "$masters" && echo appattempt_"$id"_*)" "appattempt_${id}_000002 appattempt_${id}_000002"
+of_first() { nmctl list --json | jq -r --arg app "${id}_01_" '.[] | select(.id | contains($app)) | .id'; }
+none_of_first() { [ -z "$(of_first)" ]; }
+check 'and none of its containers runs any more' wait_until 30 none_of_first
+job_is_whole second 4
+own_of_second() { nmctl list --all --json | jq -r --arg app "${id}_02_" '.[] | select(.id | contains($app)) | .id | sub(".*_"; "")' | sort | grep ^10995 | xargs; }
+is 'its maps were placed by the node, which counts anew' "$(own_of_second)" '1099511627772 1099511627773 1099511627774 1099511627775'
+
+# ---- afterwards ----
+
+nothing() { [ "$(masters_say '"\(.attempts) \(.outstanding)"') $(ls "$masters")" = '0 0 ' ]; }
+check 'no pipeline is left, and nothing of one on the disk' wait_until 30 nothing
+done_testing
