@@ -37,6 +37,11 @@ const char *nm_hadoop_call_user(const struct nm_hadoop_call *call)
     return call->user;
 }
 
+struct nm_bytes nm_hadoop_call_context(const struct nm_hadoop_call *call)
+{
+    return call->id.caller_context;
+}
+
 struct nm_arena *nm_hadoop_call_arena(struct nm_hadoop_call *call)
 {
     return &call->arena;

@@ -193,21 +193,25 @@ bool nm_hadoop_client_is_open(const struct nm_hadoop_client *c)
     return c->phase == OPEN;
 }
 
-static int build_call(struct nm_hadoop_client *c, const char *method, const ProtobufCMessage *request, int retry,
-                      struct nm_packet_frame **ret)
+static int build_call(struct nm_hadoop_client *c, struct nm_bytes context, const char *method,
+                      const ProtobufCMessage *request, int retry, struct nm_packet_frame **ret)
 {
     Hadoop__RequestHeader header = HADOOP__REQUEST_HEADER__INIT;
+    int r;
 
     header.method = (char *)method;
     header.protocol = c->protocol;
     header.version = c->o.version;
     c->id.retry = retry;
-    return nm_protocol_request(&c->id, &header.base, request, ret);
+    c->id.caller_context = context;
+    r = nm_protocol_request(&c->id, &header.base, request, ret);
+    c->id.caller_context = (struct nm_bytes){}; /* it is the caller's */
+    return r;
 }
 
-int nm_hadoop_client_call(struct nm_hadoop_client *c, const char *method, const ProtobufCMessage *request,
-                          const ProtobufCMessageDescriptor *answer, int retry, uint64_t timeout_usec,
-                          nm_hadoop_reply reply, void *userdata)
+int nm_hadoop_client_call_for(struct nm_hadoop_client *c, struct nm_bytes context, const char *method,
+                              const ProtobufCMessage *request, const ProtobufCMessageDescriptor *answer, int retry,
+                              uint64_t timeout_usec, nm_hadoop_reply reply, void *userdata)
 {
     struct call *call;
     int r;
@@ -217,7 +221,7 @@ int nm_hadoop_client_call(struct nm_hadoop_client *c, const char *method, const 
     call = calloc(1, sizeof *call);
     if (!call)
         return -ENOMEM;
-    r = build_call(c, method, request, retry, &call->frame);
+    r = build_call(c, context, method, request, retry, &call->frame);
     if (r < 0) {
         free(call);
         return r;
@@ -234,6 +238,14 @@ int nm_hadoop_client_call(struct nm_hadoop_client *c, const char *method, const 
         speak(c, STEAL_PTR(call->frame));
     rearm(c);
     return 0;
+}
+
+int nm_hadoop_client_call(struct nm_hadoop_client *c, const char *method, const ProtobufCMessage *request,
+                          const ProtobufCMessageDescriptor *answer, int retry, uint64_t timeout_usec,
+                          nm_hadoop_reply reply, void *userdata)
+{
+    return nm_hadoop_client_call_for(c, (struct nm_bytes){}, method, request, answer, retry, timeout_usec, reply,
+                                     userdata);
 }
 
 static struct call **find_call(struct nm_hadoop_client *c, int32_t id)

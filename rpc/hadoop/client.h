@@ -64,3 +64,7 @@ bool nm_hadoop_client_is_open(const struct nm_hadoop_client *c);
 int nm_hadoop_client_call(struct nm_hadoop_client *c, const char *method, const ProtobufCMessage *request,
                           const ProtobufCMessageDescriptor *answer, int retry, uint64_t timeout_usec,
                           nm_hadoop_reply reply, void *userdata);
+/* A call in somebody's stead: with his context, as nm_hadoop_call_context() has it. */
+int nm_hadoop_client_call_for(struct nm_hadoop_client *c, struct nm_bytes context, const char *method,
+                              const ProtobufCMessage *request, const ProtobufCMessageDescriptor *answer, int retry,
+                              uint64_t timeout_usec, nm_hadoop_reply reply, void *userdata);

@@ -100,6 +100,8 @@ int nm_server_header(struct nm_arena *a, struct nm_bytes *packet, const Hadoop__
         return -EBADMSG;
     }
     *ret_id = (struct nm_protocol_id){.call = h->call_id, .retry = h->retry_count, .client_size = h->client_id.len};
+    if (h->has_caller_context)
+        ret_id->caller_context = (struct nm_bytes){h->caller_context.data, h->caller_context.len};
     if (h->client_id.len > 0)
         (void)memcpy(ret_id->client, h->client_id.data, h->client_id.len);
     *ret = h;

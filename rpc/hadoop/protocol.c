@@ -25,6 +25,9 @@ int nm_protocol_request(const struct nm_protocol_id *id, const ProtobufCMessage 
     request.call_id = id->call;
     request.client_id = client_id(id);
     request.retry_count = id->retry;
+    request.has_caller_context = id->caller_context.size > 0;
+    request.caller_context =
+        (ProtobufCBinaryData){id->caller_context.size, (uint8_t *)(uintptr_t)id->caller_context.data};
     if (header)
         messages[n++] = header;
     if (message)

@@ -30,6 +30,7 @@ struct nm_protocol_id {
     int32_t call, retry;
     uint8_t client[NM_PROTOCOL_CLIENT_ID_SIZE];
     size_t client_size; /* 0 or 16 */
+    struct nm_bytes caller_context; /* of a request: as it came, and somebody else's; empty: none */
 };
 
 /* A client's packet: behind its header another one, or none, and a message. */

@@ -57,6 +57,6 @@ int nm_server_packet(struct nm_server_connection *c, struct nm_bytes packet);
 /* The connection goes; its calls stay with their methods. */
 void nm_server_orphan_calls(struct nm_server_connection *c);
 
-/* The first message of a client's packet, and what follows it; -EBADMSG. */
+/* The first message of a client's packet, which *ret_id points into, and what follows it; -EBADMSG. */
 int nm_server_header(struct nm_arena *a, struct nm_bytes *packet, const Hadoop__RpcRequest **ret,
                      struct nm_protocol_id *ret_id, struct nm_exception *why);

@@ -66,6 +66,7 @@ unsigned nm_hadoop_server_connections(const struct nm_hadoop_server *s);
 const ProtobufCMessage *nm_hadoop_call_request(const struct nm_hadoop_call *call);
 struct nm_bytes nm_hadoop_call_identifier(const struct nm_hadoop_call *call); /* of the token; empty without SASL */
 const char *nm_hadoop_call_user(const struct nm_hadoop_call *call);
+struct nm_bytes nm_hadoop_call_context(const struct nm_hadoop_call *call); /* the caller's, packed; empty: none */
 /* For what the answer is made of. */
 struct nm_arena *nm_hadoop_call_arena(struct nm_hadoop_call *call);
 

@@ -20,6 +20,7 @@ static void note_caller(struct fixture *f, const struct nm_hadoop_call *call)
 {
     (void)snprintf(f->last_user, sizeof f->last_user, "%s", nm_hadoop_call_user(call));
     f->last_identifier_size = nm_hadoop_call_identifier(call).size;
+    f->last_context_size = nm_hadoop_call_context(call).size;
 }
 
 static void echo(struct nm_hadoop_call *call, void *userdata)

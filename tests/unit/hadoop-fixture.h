@@ -26,7 +26,7 @@ struct fixture {
     struct nm_hadoop_call *held[64]; /* calls of "hold", oldest first */
     unsigned n_held, n_echoes;
     char last_user[64];
-    size_t last_identifier_size;
+    size_t last_identifier_size, last_context_size;
 };
 
 /* Methods: echo (NodeId -> the same), hold (answered by the test), refuse (with an exception named by NodeId.host).

@@ -45,6 +45,30 @@ static int call_for(struct nm_hadoop_client *c, const char *method, const char *
     return nm_hadoop_client_call(c, method, &request.base, &hadoop__node_id__descriptor, 0, timeout, on_reply, o);
 }
 
+/* Also when it has to wait until we are let in; and it isn't the next call's. */
+static void test_caller_context(void **state)
+{
+    struct nm_hadoop_client_options options = {};
+    Hadoop__NodeId request = HADOOP__NODE_ID__INIT;
+    struct nm_hadoop_client *c;
+    struct outcome o = {};
+    struct fixture f;
+
+    (void)state;
+    fixture_set_up(&f, NULL, false);
+    c = fixture_client(&f, &options);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(nm_hadoop_client_call_for(c, nm_bytes_of(i == 0 ? "a job" : ""), "echo", &request.base,
+                                                   &hadoop__node_id__descriptor, 0, 20 * NM_USEC_PER_SEC, on_reply,
+                                                   &o), 0);
+        fixture_run_until(&f, &o.n, i + 1);
+        assert_int_equal(o.error, 0);
+        assert_int_equal(f.last_context_size, i == 0 ? 5 : 0);
+    }
+    nm_hadoop_client_free(c);
+    fixture_tear_down(&f);
+}
+
 static void call(struct nm_hadoop_client *c, const char *method, const char *host, struct outcome *o)
 {
     assert_int_equal(call_for(c, method, host, 20 * NM_USEC_PER_SEC, o), 0);
@@ -69,6 +93,7 @@ static void echo_once(bool secure, const struct nm_token *token, bool simple_wil
     assert_string_equal(o.host, "and after");
     assert_string_equal(f.last_user, secure ? "bearer" : token ? "" : "tester");
     assert_int_equal(f.last_identifier_size, secure ? 8 : 0);
+    assert_int_equal(f.last_context_size, 0);
     nm_hadoop_client_free(c);
     fixture_run_until_gone(&f);
     fixture_tear_down(&f);
@@ -377,6 +402,7 @@ static void test_ping(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_caller_context),
         cmocka_unit_test(test_word),
         cmocka_unit_test(test_token),
         cmocka_unit_test(test_fallback),

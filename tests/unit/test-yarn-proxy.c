@@ -51,6 +51,7 @@ struct world {
     size_t asks, unknown, placed;
     int64_t numbers[16];
     char bearer[32]; /* the identifier's first bytes */
+    char context[32]; /* the caller's */
     int64_t id_start;
 };
 
@@ -71,9 +72,11 @@ static int rm_lookup(void *userdata, struct nm_bytes identifier, struct nm_sasl_
 
 static void rm_answer(struct world *w, struct nm_hadoop_call *call, const ProtobufCMessage *answer)
 {
+    const struct nm_bytes context = nm_hadoop_call_context(call);
     struct nm_exception why;
 
     w->calls++;
+    (void)snprintf(w->context, sizeof w->context, "%.*s", (int)context.size, (const char *)context.data);
     if (w->refuses) {
         nm_exception_set(&why, NM_EXCEPTION_APPLICATION, w->refuses, "No.");
         nm_hadoop_call_refuse(call, &why);
@@ -352,7 +355,8 @@ static void begin_call(struct world *w, const char *method, const ProtobufCMessa
     w->done = false;
     if (!w->client)
         connect_master(w);
-    assert_int_equal(nm_hadoop_client_call(w->client, method, request, answer, 0, WAIT_USEC, on_reply, w), 0);
+    assert_int_equal(nm_hadoop_client_call_for(w->client, nm_bytes_of("for whom"), method, request, answer, 0,
+                                               WAIT_USEC, on_reply, w), 0);
 }
 
 static bool is_done(const struct world *w)
@@ -443,6 +447,7 @@ static void test_forward(void **state)
     assert_string_equal(w.bearer, "first");
     answer = allocate(&w, 0, 3);
     assert_non_null(answer);
+    assert_string_equal(w.context, "for whom");
     assert_int_equal(w.asks, 2);
     assert_int_equal(w.unknown, 1);
     assert_int_equal(answer->base.n_unknown_fields, 1);

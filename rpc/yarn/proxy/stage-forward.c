@@ -177,16 +177,21 @@ static void on_closed(void *userdata, int error, const struct nm_exception *why)
     try_later(f);
 }
 
+/* What can't even be sent is refused at once: nothing would come of it later. */
 static void send_slot(struct forward *f, struct slot *s)
 {
     const bool distributed = f->m->distributed;
     const struct nm_stage_call *c = s->c;
     const char *name = distributed ? methods[c->method].distributed_name : methods[c->method].name;
-    int r = nm_hadoop_client_call(f->client, name, c->request,
-                                  distributed ? methods[c->method].distributed_answer : methods[c->method].answer,
-                                  s->retries++, f->m->world->settings->rpc_timeout_usec ?: UINT64_MAX, on_reply, s);
+    int r = nm_hadoop_client_call_for(f->client, nm_hadoop_call_context(c->call), name, c->request,
+                                      distributed ? methods[c->method].distributed_answer : methods[c->method].answer,
+                                      s->retries++, f->m->world->settings->rpc_timeout_usec ?: UINT64_MAX, on_reply, s);
 
     s->sent = r == 0;
+    if (r < 0 && r != -ENOTCONN) {
+        nm_exception_set(&f->trouble, 0, "connection", "%s", strerror(-r));
+        refuse(s);
+    }
 }
 
 static void send_all(struct forward *f)
