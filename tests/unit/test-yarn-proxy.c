@@ -50,8 +50,7 @@ struct world {
     unsigned calls;
     size_t asks, unknown, placed;
     int64_t numbers[16];
-    char bearer[32]; /* the identifier's first bytes */
-    char context[32]; /* the caller's */
+    char bearer[32], context[32]; /* the identifier's first bytes; the caller's */
     int64_t id_start;
 };
 
@@ -640,7 +639,6 @@ static void test_rm_anew(void **state)
 /* nmd dies when the ResourceManager has heard of a container and the master hasn't: it is the same one that it gets. */
 static void test_nmd_anew(void **state)
 {
-    const Masters__AllocateAnswer *answer;
     struct world w;
 
     (void)state;
@@ -656,13 +654,15 @@ static void test_nmd_anew(void **state)
     start_rm(&w);
     w.holds = false;
     start_proxy(&w);
-    answer = allocate(&w, 0, 3);
-    assert_non_null(answer);
-    assert_int_equal(answer->n_containers, 1);
-    assert_int_equal(answer->containers[0]->id->id, -1);
+    assert_int_equal(allocate(&w, 0, 3)->n_containers, 1);
+    assert_int_equal(((Masters__AllocateAnswer *)w.answer)->containers[0]->id->id, -1);
     assert_int_equal(allocate(&w, 1, -1)->containers[0]->id->id, -2);
     assert_int_equal(allocate(&w, 2, -1)->containers[0]->id->id, -3);
-    assert_int_equal(allocate(&w, 3, -1)->n_containers, 0);
+    w.proxy = nm_yarn_proxy_free(w.proxy);
+    w.client = nm_hadoop_client_free(w.client);
+    start_proxy(&w);
+    assert_int_equal(allocate(&w, 3, 1)->n_containers, 0); /* no nodes are listed yet */
+    assert_int_equal(allocate(&w, 4, -1)->containers[0]->id->id, -4);
     tear_down(&w);
 }
 

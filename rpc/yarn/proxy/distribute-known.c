@@ -7,11 +7,13 @@
 #include <errno.h>
 
 #include "util/clock.h"
+#include "util/search.h"
 
 /* From a placement until the ResourceManager's list knows of it: the node's next heartbeat, and the next time that the
  * list is sorted (yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms), a second each by default. */
 #define WINDOW_USEC (3 * NM_USEC_PER_SEC)
-#define KNOWN_MAX 65536u
+/* All of them are written with each change; a node beyond that is sent a token that it has already. */
+#define KNOWN_MAX 4096u
 
 /* ---- bytes of its own ------------------------------------------------------------------------- */
 
@@ -64,20 +66,28 @@ int nm_distribute_set_nodes(struct nm_distribute *d, struct nm_arena *a, Masters
     return nm_yarn_allocator_set_nodes(d->allocator, list, k);
 }
 
+/* One for each host, in order. Of two NodeManagers on one it is the last; the other gets some tokens too many. */
 bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int32_t port)
 {
-    for (size_t i = 0; i < d->n_known; i++)
-        if (d->known[i].port == port && nm_streq(d->known[i].host, host))
-            return true;
-    return false;
+    bool found;
+    size_t i = nm_place_of_name(d->known, d->n_known, sizeof *d->known, host, &found);
+
+    return found && d->known[i].port == port;
 }
 
 static int add_known(struct nm_distribute *d, const char *host, int32_t port)
 {
+    bool found;
+    size_t i = nm_place_of_name(d->known, d->n_known, sizeof *d->known, host, &found);
     struct nm_yarn_kept_node *list;
     char *copy;
 
-    if (nm_distribute_is_known(d, host, port) || d->n_known == KNOWN_MAX)
+    if (found) {
+        d->dirty |= d->known[i].port != port;
+        d->known[i].port = port;
+        return 0;
+    }
+    if (d->n_known == KNOWN_MAX)
         return 0;
     list = reallocarray(d->known, d->n_known + 1, sizeof *list);
     if (!list)
@@ -86,7 +96,9 @@ static int add_known(struct nm_distribute *d, const char *host, int32_t port)
     copy = strdup(host);
     if (!copy)
         return -ENOMEM;
-    list[d->n_known++] = (struct nm_yarn_kept_node){copy, port};
+    (void)memmove(&list[i + 1], &list[i], (d->n_known - i) * sizeof *list);
+    list[i] = (struct nm_yarn_kept_node){copy, port};
+    d->n_known++;
     d->dirty = true;
     return 0;
 }
@@ -111,7 +123,7 @@ static void take_limits(struct nm_distribute *d, const Masters__DistributedRegis
         .queue_length = (int32_t)s->queue_max_length, .window_usec = WINDOW_USEC};
 
     limits.min = size_of(m->minimum, limits.min);
-    limits.max = size_of(m->maximum, limits.max);
+    limits.max = size_of(m->maximum, (struct nm_yarn_alloc_size){INT64_MAX, INT32_MAX});
     limits.increment = size_of(m->increment, limits.min); /* it may be missing */
     nm_yarn_allocator_set_limits(d->allocator, &limits);
     d->expiry_msec = m->token_expiry_msec;
@@ -126,36 +138,27 @@ static void take_numbers(struct nm_distribute *d, int64_t start)
     d->has_number = true;
 }
 
-static int take_answer(struct nm_distribute *d, struct nm_arena *a, const Masters__DistributedRegisterAnswer *m)
+static void take_terms(struct nm_distribute *d, const Masters__DistributedRegisterAnswer *m)
 {
-    int r = nm_distribute_set_nodes(d, a, m->nodes, m->n_nodes);
-
-    if (r < 0)
-        return r;
     take_limits(d, m);
     take_numbers(d, m->container_id_start);
     d->registered = true;
-    return 0;
 }
 
 int nm_distribute_registered(struct nm_distribute *d, struct nm_stage_call *c,
                              const Masters__DistributedRegisterAnswer *m)
 {
-    struct nm_bytes request = {}, answer = {};
-    int r = pack(nm_hadoop_call_request(c->call), &request);
+    struct nm_bytes answer = {};
+    int r = pack(&m->base, &answer);
 
     if (r == 0)
-        r = pack(&m->base, &answer);
-    if (r == 0)
-        r = take_answer(d, &c->arena, m);
+        r = nm_distribute_set_nodes(d, &c->arena, m->nodes, m->n_nodes);
     if (r < 0) {
-        drop_bytes(&request);
         drop_bytes(&answer);
         return r;
     }
-    drop_bytes(&d->registration);
+    take_terms(d, m);
     drop_bytes(&d->answer);
-    d->registration = request;
     d->answer = answer;
     nm_distribute_forget_placed(d); /* its calls are numbered anew */
     d->dirty = true;
@@ -226,7 +229,6 @@ int nm_distribute_keep(void *stage, struct nm_yarn_kept_master *m)
         return r;
     free(d->asks);
     d->asks = asks;
-    m->registration = d->registration;
     m->registered = d->answer;
     m->asks = (struct nm_bytes){asks, size};
     m->has_number = d->has_number;
@@ -241,18 +243,20 @@ int nm_distribute_keep(void *stage, struct nm_yarn_kept_master *m)
     return 0;
 }
 
+/* But not the nodes: they may be gone long since, and containers on one that the ResourceManager doesn't know are lost
+ * without a word. The next answer lists those that there are. */
 static int restore_answer(struct nm_distribute *d, struct nm_bytes packed)
 {
     const Masters__DistributedRegisterAnswer *m;
     struct nm_arena a;
-    int r;
 
     nm_arena_init(&a, nm_arena_limit(packed.size), NULL);
     m = (const Masters__DistributedRegisterAnswer *)nm_arena_unpack(
         &a, &masters__distributed_register_answer__descriptor, packed);
-    r = m ? take_answer(d, &a, m) : -EBADMSG;
+    if (m)
+        take_terms(d, m);
     nm_arena_done(&a);
-    return r;
+    return m ? 0 : -EBADMSG;
 }
 
 int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_kept_master *kept)
@@ -266,8 +270,6 @@ int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_kept_mas
         r = nm_yarn_allocator_new(&d->allocator);
     if (r == 0 && kept->registered.size > 0)
         r = restore_answer(d, kept->registered);
-    if (r == 0)
-        r = copy_bytes(kept->registration, &d->registration);
     if (r == 0)
         r = copy_bytes(kept->registered, &d->answer);
     d->placed = calloc(kept->n_placed + 1, sizeof *d->placed);
@@ -283,7 +285,6 @@ int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_kept_mas
 void nm_distribute_free(struct nm_distribute *d)
 {
     nm_distribute_forget_placed(d);
-    drop_bytes(&d->registration);
     drop_bytes(&d->answer);
     for (size_t i = 0; i < d->n_known; i++)
         free((void *)(uintptr_t)d->known[i].host);

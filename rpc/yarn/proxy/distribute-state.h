@@ -23,12 +23,12 @@ struct nm_distribute {
     bool has_number;
     int64_t number_start; /* below which the ResourceManager has them */
     int64_t last_number; /* of the container that was numbered last; they go down */
-    struct nm_bytes registration, answer; /* packed, and its own: the master's, and what it got for it */
+    struct nm_bytes answer; /* to its registration, packed, and its own */
     /* The containers of the last call that had any: the master has heard of them when it calls with another id. */
     int32_t response_id;
     struct nm_bytes *placed; /* packed, its own */
     size_t n_placed;
-    struct nm_yarn_kept_node *known; /* the ResourceManager has given the master an NMToken for them; its own */
+    struct nm_yarn_kept_node *known; /* the ResourceManager has given the master an NMToken for them; its own, in order */
     size_t n_known;
     uint8_t *asks; /* as they were kept last, its own */
     uint64_t kept_changes;

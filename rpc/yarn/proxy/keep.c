@@ -156,8 +156,6 @@ static int write_master(const struct nm_yarn_keep *k, const struct nm_yarn_kept_
     m.token = &token;
     m.borne_key = from->borne.size > 0 ? &borne : NULL;
     m.given_key = from->given.size > 0 ? &given : NULL;
-    m.has_registration = from->registration.size > 0;
-    m.registration = data_of(from->registration);
     m.has_registered = from->registered.size > 0;
     m.registered = data_of(from->registered);
     m.has_asks = from->asks.size > 0;
@@ -267,7 +265,6 @@ int nm_yarn_keep_parse(struct nm_arena *a, const char *name, struct nm_bytes con
     to.attempt = nm_yarn_attempt_of(m->attempt);
     to.submitter = m->submitter;
     to.token = nm_token_from_message(m->token);
-    to.registration = bytes_of(m->has_registration, m->registration);
     to.registered = bytes_of(m->has_registered, m->registered);
     to.asks = bytes_of(m->has_asks, m->asks);
     to.master_number = m->master_number;

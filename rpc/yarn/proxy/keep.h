@@ -37,8 +37,7 @@ struct nm_yarn_kept_master {
     uint64_t since_realtime_usec;  /* when it was started */
     struct nm_token token;         /* the ResourceManager's, the last that it gave */
     struct nm_yarn_master_key borne, given; /* of the proxy's tokens for it; size 0: of none (pipeline.c) */
-    struct nm_bytes registration;  /* the master's request, packed; empty: it isn't registered */
-    struct nm_bytes registered;    /* the ResourceManager's answer, packed */
+    struct nm_bytes registered;    /* the ResourceManager's answer to its registration, packed; empty: it has none */
     struct nm_bytes asks;          /* nm_yarn_allocator_pack()'s; empty: none */
     bool has_number;               /* the next is true: */
     int64_t last_number;           /* of the container that was numbered last; they go down */
