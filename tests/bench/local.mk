@@ -1,7 +1,7 @@
 # Benchmarks: built by "make bench", which also runs them. They print figures beside a reference and judge nothing.
-EXTRA_PROGRAMS += $(bench_programs) first-instruction cpu-probe
+EXTRA_PROGRAMS += $(bench_programs) first-instruction cpu-probe master-probe
 bench_programs = sampling-bench policy-bench launch-bench interference-bench
-CLEANFILES += $(bench_programs) first-instruction cpu-probe
+CLEANFILES += $(bench_programs) first-instruction cpu-probe master-probe
 
 sampling_bench_SOURCES = %D%/sampling-bench.c
 sampling_bench_LDADD = libnm-monitor.la
@@ -21,7 +21,14 @@ first_instruction_SOURCES = %D%/first-instruction.c
 first_instruction_LDFLAGS = -all-static -Wl,-e,nm_first_instruction
 
 cpu_probe_SOURCES = %D%/cpu-probe.c
-EXTRA_DIST += %D%/daemon-bench.py %D%/vm %D%/packing
+
+master_messages = %D%/masters/master.pb-c.c %D%/masters/master.pb-c.h
+master_probe_SOURCES = %D%/masters/master-probe.c
+nodist_master_probe_SOURCES = $(master_messages)
+master_probe_LDADD = libnm-hadoop.la libnm-util.la $(PROTOBUF_C_LIBS) $(SYSTEMD_LIBS)
+BUILT_SOURCES += $(master_messages)
+CLEANFILES += $(master_messages)
+EXTRA_DIST += %D%/daemon-bench.py %D%/vm %D%/packing %D%/masters
 
 bench: $(bench_programs) first-instruction nmd nm-shim nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
@@ -34,4 +41,8 @@ bench-vm: first-instruction sampling-bench cpu-probe
 # Container packing, in Hadoop's scheduler load simulator, which Maven loads: three quarters of an hour.
 bench-packing:
 	$(srcdir)/%D%/packing/bench.py --build .
-.PHONY: bench bench-vm bench-packing
+
+# Masters of YARN applications by way of their node, beside Hadoop's own NodeManager, with a stock ResourceManager: three minutes.
+bench-masters: nmd nm-shim nm-localizer nm-shuffle nmctl/nmctl master-probe
+	$(srcdir)/%D%/masters/bench.sh .
+.PHONY: bench bench-vm bench-packing bench-masters

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See nodes.h. A few nodes, searched from end to end. */
+/* See nodes.h. */
 
 #include "rpc/yarn/allocator/nodes.h"
 
@@ -21,6 +21,8 @@ void nm_alloc_nodes_done(struct nm_alloc_nodes *nodes)
     for (size_t i = 0; i < nodes->n; i++)
         node_done(&nodes->list[i]);
     free(nodes->list);
+    free(nodes->by_host);
+    free(nodes->by_rack);
     *nodes = (struct nm_alloc_nodes){};
 }
 
@@ -80,6 +82,73 @@ static int add(struct nm_alloc_nodes *nodes, const struct nm_alloc_nodes *former
     return 0;
 }
 
+/* ---- in order ----------------------------------------------------------------------------------- */
+
+static const char *host_of(const struct nm_alloc_node *node)
+{
+    return node->is.host;
+}
+
+static const char *rack_of(const struct nm_alloc_node *node)
+{
+    return node->is.rack;
+}
+
+/* The first of those, in order, whose name isn't below that one. */
+static size_t first_of(const struct nm_alloc_nodes *nodes, const uint16_t *order, size_t n,
+                       const char *(*name_of)(const struct nm_alloc_node *node), const char *name)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(name_of(&nodes->list[order[middle]]), name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* NULL: no memory. */
+static uint16_t *make_order(const struct nm_alloc_nodes *nodes,
+                            const char *(*name_of)(const struct nm_alloc_node *node))
+{
+    uint16_t *order = calloc(nodes->n ?: 1, sizeof *order);
+
+    for (size_t i = 0; order && i < nodes->n; i++) {
+        size_t at = first_of(nodes, order, i, name_of, name_of(&nodes->list[i]));
+
+        memmove(&order[at + 1], &order[at], (i - at) * sizeof *order);
+        order[at] = (uint16_t)i;
+    }
+    return order;
+}
+
+static void mark(const struct nm_alloc_nodes *nodes, const uint16_t *order,
+                 const char *(*name_of)(const struct nm_alloc_node *node), const char *name, bool *named)
+{
+    for (size_t i = first_of(nodes, order, nodes->n, name_of, name);
+         i < nodes->n && nm_streq(name_of(&nodes->list[order[i]]), name); i++)
+        named[order[i]] = true;
+}
+
+void nm_alloc_nodes_mark_hosts(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *hosts, bool *named)
+{
+    for (size_t i = 0; i < hosts->n; i++)
+        mark(nodes, nodes->by_host, host_of, hosts->list[i].name, named);
+}
+
+void nm_alloc_nodes_mark_racks(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *racks, bool *named)
+{
+    for (size_t i = 0; i < racks->n; i++)
+        if (racks->list[i].relax)
+            mark(nodes, nodes->by_rack, rack_of, racks->list[i].name, named);
+}
+
+/* ---- a list ------------------------------------------------------------------------------------- */
+
 int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_node *from, size_t n)
 {
     size_t room = NM_MIN(n, (size_t)NM_YARN_ALLOC_NODES_MAX);
@@ -88,6 +157,11 @@ int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_
 
     for (size_t i = 0; r == 0 && i < n && now.n < room; i++)
         r = add(&now, nodes, &from[i]);
+    if (r == 0) {
+        now.by_host = make_order(&now, host_of);
+        now.by_rack = make_order(&now, rack_of);
+        r = now.by_host && now.by_rack ? 0 : -ENOMEM;
+    }
     if (r < 0) {
         nm_alloc_nodes_done(&now);
         return r;

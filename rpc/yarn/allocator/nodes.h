@@ -24,11 +24,17 @@ struct nm_alloc_node {
 struct nm_alloc_nodes {
     struct nm_alloc_node *list;
     size_t n;
+    uint16_t *by_host, *by_rack; /* indices, in the order of these names */
 };
 
 void nm_alloc_nodes_done(struct nm_alloc_nodes *nodes);
 /* What was placed lately on a host that is in the new list, too, is still known of it. */
 int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_node *from, size_t n);
+
+/* Sets named[i] of each node that is one of these hosts, or in one of these racks that relax locality. A master names
+ * thousands: what that costs goes by their number, and not by that times the nodes'. */
+void nm_alloc_nodes_mark_hosts(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *hosts, bool *named);
+void nm_alloc_nodes_mark_racks(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *racks, bool *named);
 
 /* A heartbeat begins. */
 void nm_alloc_nodes_begin(struct nm_alloc_nodes *nodes, const struct nm_alloc_names *blacklist, uint64_t window_usec,

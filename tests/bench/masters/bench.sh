@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What it costs an application master to go through its node: `make bench-masters` runs this, in a build directory, as root.
+#
+#   tests/bench/masters/bench.sh BUILD
+#
+# A stock ResourceManager, and one node at a time, in a network of their own: nmd without a proxy of masters ("no proxy": the
+# ResourceManager allocates), nmd and Hadoop's own NodeManager with distributed scheduling, in turns, and nmd with
+# fill-nodes. The node starts master-probe as an application's master; it asks for 8 opportunistic containers at once and
+# goes on with heartbeats until it has them, 60 times in each turn. Then eight masters are there at once, for the node's memory.
+# ROUNDS, TURNS, INTERVAL_MS (20; between two heartbeats of a master) and MASTERS (8, the node's vcores) may be in the environment.
+bench_here=$(cd "$(dirname "$0")" && pwd)
+if [ -z "${NMD_TEST_BUILD:-}" ]; then
+    NMD_TEST_BUILD=$(cd "${1:?where is it built?}" && pwd) || exit
+    NMD_TEST_CLASSPATH=$("$bench_here/../../packing/build" "$NMD_TEST_BUILD/java") || exit
+    NMD_TEST_DIR=$(mktemp -d "${TMPDIR:-/tmp}/nmd-masters.XXXXXX") || exit
+    export NMD_TEST_BUILD NMD_TEST_CLASSPATH NMD_TEST_DIR
+fi
+# shellcheck source=tests/yarn/jobs.sh
+. "$bench_here/../../yarn/jobs.sh"
+at_exit 'rm -rf "$NMD_TEST_DIR"'
+tap_done=1 # figures, and no facts
+# Both Java's are as they come: with all of their compilers, and the collector that they choose themselves.
+small='-XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
+java_options=(-Xmx512m -XX:-UsePerfData "-Djdk.net.hosts.file=$dir/hosts" -Djava.net.preferIPv4Stack=true
+    --add-opens=java.base/java.lang=ALL-UNNAMED "-Dhadoop.log.dir=$dir" "-Djava.io.tmpdir=$dir")
+rounds=${ROUNDS:-60} turns=${TURNS:-2} interval_ms=${INTERVAL_MS:-20} masters=${MASTERS:-8}
+asks=8
+distributed=yarn.nodemanager.distributed-scheduling.enabled
+ours_at=node01:8049 theirs_at=node02:8049 # each node has a name of its own, and directories of its own user's
+
+must() { # WHAT COMMAND...
+    local what=$1
+    shift
+    "$@" >"$dir/must" 2>&1 && return
+    printf 'bench-masters: %s failed: %s\n' "$what" "$*" >&2
+    tail -n 5 "$dir/must" "$dir"/*.log >&2
+    exit 1
+}
+
+# ---- masters --------------------------------------------------------------------------------------
+
+submit() { # COMMAND: the application's id is in $application
+    application=$(curl -sS -X POST "$rm_web/ws/v1/cluster/apps/new-application?user.name=$job_user" | jq -r '."application-id"')
+    jq -n --arg id "$application" --arg command "exec $1" '{"application-id": $id, "application-name": "probe",
+        "am-container-spec": {commands: {command: $command}}, "max-app-attempts": 1, resource: {memory: 128, vCores: 1}}' |
+        curl -sS --fail-with-body -X POST -H 'Content-Type: application/json' -d @- \
+            "$rm_web/ws/v1/cluster/apps?user.name=$job_user"
+}
+is_in() { [ "$(rm_get "apps/$1" | jq -r .app.state)" = "$2" ]; } # APPLICATION STATE
+ended() { [[ "$(rm_get "apps/$1" | jq -r .app.finalStatus)" != UNDEFINED ]]; }
+measure() { # NAME ADDRESS [ROUNDS]: adds to $dir/NAME.figures
+    must 'an application' submit \
+        "$place/lib/master-probe ${2/:/ } measure ${3:-$rounds} $asks $interval_ms >>$place/work/$1.figures 2>&1"
+    must "the application of $1" wait_until 180 ended "$application"
+    [ "$(tail -n 1 "$place/work/$1.figures")" = "done" ] && return
+    tail -n 5 "$place/work/$1.figures" "$dir"/*.log >&2
+    exit 1
+}
+holding() { [ "$(cat "$place/work/holds."* 2>/dev/null | grep -c holds)" -eq "$1" ]; } # N
+no_masters() { [ "$(rm_get apps?states=ACCEPTED,RUNNING | jq '.apps.app | length')" -eq 0 ]; }
+
+# ---- memory, in KiB -------------------------------------------------------------------------------
+
+pss_of() { awk '$1 == "Pss:" { print $2 }' "/proc/$1/smaps_rollup"; } # PID
+# After a collection: what is in use of its heap. A process of Java's keeps what it once took of the host.
+heap_of() { # PID
+    as_user "$java_home/bin/jcmd" "$1" GC.class_histogram | awk '$1 == "Total" { print int($3 / 1024) }'
+}
+memory_of() { # pss|heap PID
+    sleep 2 # for what is let go after a while, or written
+    "$1_of" "$2"
+}
+hold_masters() { # NAME ADDRESS pss|heap PID: KiB for each of them more than before
+    local before after i
+    rm -f "$place/work/holds".* "$place/work/over"
+    before=$(memory_of "$3" "$4")
+    for ((i = 0; i < masters; i++)); do
+        must 'an application' submit \
+            "$place/lib/master-probe ${2/:/ } hold 1000 $place/work/over >$place/work/holds.$i 2>&1"
+    done
+    must 'to have all masters' wait_until 120 holding "$masters"
+    after=$(memory_of "$3" "$4")
+    printf 'memory %s\n' "$(((after - before) / masters))" >>"$place/work/$1.figures"
+    printf 'whole %s\n' "$(pss_of "$4")" >>"$place/work/$1.figures"
+    touch "$place/work/over"
+    must 'the end of all masters' wait_until 60 no_masters
+}
+
+# ---- nodes ----------------------------------------------------------------------------------------
+
+with_nmd() { # COMMAND... -- NAME=VALUE...
+    local command=()
+    while [ "$1" != -- ]; do command+=("$1"); shift; done
+    must 'nmd' nmd_node_start 1 "${@:2}"
+    must 'the registration of nmd' wait_until 60 node_is 1 RUNNING
+    "${command[@]}"
+    nmd_node_stop 1
+    must 'the leave of nmd' wait_until 60 node_is 1 SHUTDOWN
+}
+with_java() { # COMMAND...
+    java_node_start 2 "$distributed=true" "yarn.nodemanager.amrmproxy.address=$theirs_at"
+    must 'the registration of the Java NodeManager' wait_until 90 node_is 2 RUNNING
+    "$@"
+    java_node_stop 2
+    must 'the leave of the Java NodeManager' wait_until 60 node_is 2 SHUTDOWN
+}
+direct() { measure no-proxy "127.0.0.1:${rm_ports[1]}" "$@"; }
+ours() {
+    measure nmd "$ours_at"
+    curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics >"$dir/metrics"
+    [ "$turn" -lt "$turns" ] || hold_masters nmd "$ours_at" pss "${nmd_nodes[1]}"
+}
+theirs() {
+    measure java "$theirs_at"
+    [ "$turn" -lt "$turns" ] || hold_masters java "$theirs_at" heap "${java_nodes[2]}"
+}
+
+# ---- the run --------------------------------------------------------------------------------------
+
+queue=yarn.nodemanager.opportunistic-containers-max-queue-length
+limits=yarn.resourcemanager.nm-container-queuing
+# What is given back at once never was in a queue: none may seem full.
+must 'a cluster' jobs_configure "$distributed=true" "$queue=100000" "$limits.min-queue-length=100000" \
+    "$limits.max-queue-length=100000"
+cp "$NMD_TEST_BUILD/master-probe" "$place/lib/"
+must 'a stock ResourceManager' rm_again
+must 'a machine to measure' node_proc_start 3000 4
+: >"$place/work/no-proxy.figures"
+chown "$job_user" "$place/work/no-proxy.figures"
+with_nmd direct 20 -- "$distributed=false" # Java compiles while it runs
+: >"$place/work/no-proxy.figures"
+for ((turn = 1; turn <= turns; turn++)); do
+    with_nmd direct -- "$distributed=false"
+    with_nmd ours -- "yarn.nodemanager.amrmproxy.address=$ours_at"
+    with_java theirs
+done
+with_nmd measure fill "$ours_at" -- "yarn.nodemanager.amrmproxy.address=$ours_at" nmd.distributed-scheduling.fill-nodes=true
+python3 "$bench_here/table.py" "$place/work" "$dir/metrics" "$interval_ms" "$asks"
