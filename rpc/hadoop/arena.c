@@ -85,6 +85,16 @@ void *nm_arena_alloc(struct nm_arena *a, size_t size)
     return start;
 }
 
+/* An account may hold as much as it leaves: piece by piece it comes half as far as with one. */
+bool nm_arena_has_room(const struct nm_arena *a, size_t size)
+{
+    if (size > a->left || size > SIZE_MAX / 2 || (a->account && !nm_account_take(a->account, 2 * size)))
+        return false;
+    if (a->account)
+        nm_account_give(a->account, 2 * size);
+    return true;
+}
+
 char *nm_arena_text(struct nm_arena *a, struct nm_bytes bytes)
 {
     char *text = nm_arena_alloc(a, bytes.size + 1);

@@ -34,6 +34,9 @@ void nm_arena_done(struct nm_arena *a);
 /* Aligned for anything; NULL: over the limit, or no memory. */
 void *nm_arena_alloc(struct nm_arena *a, size_t size);
 
+/* Would it give so much more now, in small pieces? Nobody else can take it before the loop goes on. */
+bool nm_arena_has_room(const struct nm_arena *a, size_t size);
+
 /* A copy with a NUL behind it, or NULL as above. */
 char *nm_arena_text(struct nm_arena *a, struct nm_bytes bytes);
 

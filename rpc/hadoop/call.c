@@ -42,6 +42,11 @@ struct nm_bytes nm_hadoop_call_context(const struct nm_hadoop_call *call)
     return call->id.caller_context;
 }
 
+struct nm_account *nm_hadoop_call_account(const struct nm_hadoop_call *call)
+{
+    return call->account;
+}
+
 struct nm_arena *nm_hadoop_call_arena(struct nm_hadoop_call *call)
 {
     return &call->arena;

@@ -67,6 +67,8 @@ const ProtobufCMessage *nm_hadoop_call_request(const struct nm_hadoop_call *call
 struct nm_bytes nm_hadoop_call_identifier(const struct nm_hadoop_call *call); /* of the token; empty without SASL */
 const char *nm_hadoop_call_user(const struct nm_hadoop_call *call);
 struct nm_bytes nm_hadoop_call_context(const struct nm_hadoop_call *call); /* the caller's, packed; empty: none */
+/* Who pays for what is kept for the call elsewhere; with a reference of its own it may live longer. */
+struct nm_account *nm_hadoop_call_account(const struct nm_hadoop_call *call);
 /* For what the answer is made of. */
 struct nm_arena *nm_hadoop_call_arena(struct nm_hadoop_call *call);
 

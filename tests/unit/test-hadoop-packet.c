@@ -215,6 +215,8 @@ static void test_arena_alloc(void **state)
     }
     assert_null(nm_arena_alloc(&a, 1 << 20));
     assert_null(nm_arena_alloc(&a, SIZE_MAX));
+    assert_false(nm_arena_has_room(&a, 1 << 20));
+    assert_true(nm_arena_has_room(&a, 500000));
     assert_non_null(nm_arena_alloc(&a, 500000));
     nm_arena_done(&a);
     nm_arena_done(&a);
@@ -244,6 +246,13 @@ static void test_arena_limits(void **state)
     nm_arena_init(&a, nm_arena_limit(4), account);
     assert_non_null(nm_arena_unpack(&a, &hadoop__rpc_sasl__descriptor, (struct nm_bytes){(uint8_t *)"\x10\x01", 2}));
     assert_true(nm_account_bytes(account) > 0);
+    nm_arena_done(&a);
+    nm_arena_init(&a, SIZE_MAX, account);
+    assert_true(nm_arena_has_room(&a, 2 << 20));
+    assert_false(nm_arena_has_room(&a, 5 << 19)); /* beyond what an account may hold here */
+    assert_int_equal(nm_account_bytes(account), 0);
+    for (size_t i = 0; i < (2 << 20) / 1024 - 200; i++) /* what pieces cost besides */
+        assert_non_null(nm_arena_alloc(&a, 1000));
     nm_arena_done(&a);
     assert_int_equal(nm_account_bytes(account), 0);
     nm_account_unref(account);

@@ -6,7 +6,7 @@ yarn_tests += test-yarn-proxy test-yarn-exit test-yarn-node test-yarn-again
 yarn_tests += test-yarn-launch-parts test-yarn-shuffle test-yarn-proxy-tokens
 yarn_tests += test-yarn-shown
 yarn_tests += test-yarn-allocator test-yarn-allocator-property
-yarn_tests += test-yarn-proxy-keep test-yarn-proxying
+yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -96,6 +96,9 @@ test_yarn_proxy_tokens_SOURCES = %D%/test-yarn-proxy-tokens.c %D%/yarn-tokens.h
 test_yarn_proxy_tokens_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_proxy_tokens_LDADD = libnm-yarn.la $(unit_libs)
 
+test_yarn_proxy_asks_SOURCES = %D%/test-yarn-proxy-asks.c
+test_yarn_proxy_asks_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_proxy_asks_LDADD = libnm-yarn.la $(unit_libs)
 test_yarn_proxy_keep_SOURCES = %D%/test-yarn-proxy-keep.c %D%/remove-tree.h %D%/yarn-tokens.h
 test_yarn_proxy_keep_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_proxy_keep_LDADD = libnm-yarn.la $(unit_libs)

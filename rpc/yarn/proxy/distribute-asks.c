@@ -47,6 +47,18 @@ static struct nm_yarn_ask to_ask(const Masters__Ask *m)
         .where = m->where ?: "*", .partition = m->partition, .relax = m->relax};
 }
 
+/* More than twice as many as a table can hold, with room for as many that take something back, are nobody's. */
+#define MESSAGES_MAX (2 * (NM_YARN_ALLOC_ASKS_MAX + NM_YARN_ALLOC_LOCATIONS_MAX))
+
+static size_t count_opportunistic(const Masters__AllocateRequest *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n_asks; i++)
+        n += is_opportunistic(m->asks[i]);
+    return n;
+}
+
 /* Counts are absolute: whoever doesn't know yet of a container that it has been given counts it in. */
 static void count_delivered(struct nm_yarn_ask *a, Masters__Container *const *delivered, bool *counted, size_t n)
 {
@@ -80,13 +92,19 @@ int nm_distribute_ask(struct nm_distribute *d, struct nm_stage_call *c, Masters_
                       size_t n_delivered, struct nm_exception *why)
 {
     const Masters__AllocateRequest *m = request_of(c);
-    struct nm_yarn_ask *asks = nm_arena_alloc(&c->arena, (m->n_asks + 1) * sizeof *asks);
-    bool *counted = nm_arena_alloc(&c->arena, (n_delivered + 1) * sizeof *counted);
-    struct nm_yarn_alloc_request request = {.asks = asks};
+    const size_t n = count_opportunistic(m);
+    struct nm_yarn_alloc_request request = {};
+    struct nm_yarn_ask *asks;
+    bool *counted;
     int r;
 
+    if (n > MESSAGES_MAX)
+        return refuse(NM_YARN_ALLOC_TOO_MUCH, &request, why);
+    asks = nm_arena_alloc(&c->arena, (n + 1) * sizeof *asks);
+    counted = nm_arena_alloc(&c->arena, (n_delivered + 1) * sizeof *counted);
     if (!asks || !counted)
         return -ENOMEM;
+    request.asks = asks;
     (void)memset(counted, 0, (n_delivered + 1) * sizeof *counted);
     for (size_t i = 0; i < m->n_asks; i++)
         if (is_opportunistic(m->asks[i])) {

@@ -326,6 +326,7 @@ void nm_pipelines_sum(const struct nm_pipelines *all, struct nm_masters *ret)
 static void end_call(struct nm_stage_call *c)
 {
     nm_arena_done(&c->arena);
+    nm_account_unref(c->account);
     free(c);
 }
 
@@ -461,7 +462,8 @@ void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int3
     c->key_id = key_id;
     c->came_usec = nm_now_usec();
     c->call = call;
-    nm_arena_init(&c->arena, CALL_BYTES, NULL);
+    c->account = nm_account_ref(nm_hadoop_call_account(call));
+    nm_arena_init(&c->arena, CALL_BYTES, c->account);
     for (; r == 0; c->at += r == 0) {
         assert(c->at < p->all->n_types);
         c->taken_usec = nm_now_usec();

@@ -14,12 +14,18 @@
 #include "rpc/yarn/proxy/distribute-state.h"
 #include "util/clock.h"
 
-/* Without the cluster's keys nothing can be signed: asks wait until the node has them. */
-static bool can_grant(const struct nm_distribute *d)
+/* A container with its tokens takes at most so much of a call's arena, all names as long as they may be. */
+#define GRANT_BYTES 8192u
+
+/* Without the cluster's keys nothing can be signed: asks wait until the node has them. They wait, too, where there is no
+ * room for all that may be granted: what was placed and can't be told of would be lost. */
+static bool can_grant(const struct nm_distribute *d, const struct nm_stage_call *c)
 {
     const struct nm_yarn_state *s = d->m->world->signer.state;
+    const uint64_t outstanding = nm_yarn_allocator_figures(d->allocator).outstanding;
 
-    return s->container_keys.current.size > 0 && s->nm_keys.current.size > 0;
+    return s->container_keys.current.size > 0 && s->nm_keys.current.size > 0 &&
+           nm_arena_has_room(&c->arena, NM_MIN(outstanding, (uint64_t)NM_YARN_ALLOC_HEARTBEAT_MAX) * GRANT_BYTES);
 }
 
 static bool is_repeated(const struct nm_distribute *d, const Masters__AllocateRequest *request)
@@ -60,7 +66,7 @@ static int place(struct nm_distribute *d, struct nm_stage_call *c, Masters__Cont
         r = nm_distribute_get_placed(d, &c->arena, ret);
     if (r == 0)
         r = nm_distribute_ask(d, c, *ret, *ret_n, why);
-    if (r == 0 && !repeated && can_grant(d))
+    if (r == 0 && !repeated && can_grant(d, c))
         r = grant_all(d, c, request->response_id, ret, ret_n);
     return r == 0 ? nm_distribute_save(d) : r;
 }

@@ -59,6 +59,7 @@ struct nm_stage_call {
     struct nm_stage_master *master;
     enum nm_masters_method method;
     struct nm_arena arena;
+    struct nm_account *account; /* the master's, which pays for that; the call may end before it */
     const ProtobufCMessage *request; /* a stage may put another one in its place */
     unsigned at;                     /* the stage that has it */
     int32_t key_id;                  /* of the master's token */

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What of a master's call is the node's own: which asks, how many of them, and who pays for what they take. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "rpc/yarn/proxy/distribute-state.h"
+
+/* Twice what a table holds. */
+#define MOST (2 * (NM_YARN_ALLOC_ASKS_MAX + NM_YARN_ALLOC_LOCATIONS_MAX))
+
+struct world {
+    struct nm_distribute d;
+    struct nm_stage_call c;
+    struct nm_ration *ration;
+    Masters__AllocateRequest request;
+    Masters__ExecutionTypeAsked opportunistic;
+    Hadoop__Resource size;
+    Masters__Ask *asks, **list;
+};
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    assert_non_null(w);
+    assert_int_equal(nm_yarn_allocator_new(&w->d.allocator), 0);
+    assert_int_equal(nm_ration_new(32 * NM_MIB, &w->ration), 0);
+    assert_int_equal(nm_ration_account(w->ration, "a master", false, &w->c.account), 0);
+    nm_arena_init(&w->c.arena, 8 * NM_MIB, w->c.account);
+    w->request = (Masters__AllocateRequest)MASTERS__ALLOCATE_REQUEST__INIT;
+    w->opportunistic = (Masters__ExecutionTypeAsked)MASTERS__EXECUTION_TYPE_ASKED__INIT;
+    w->opportunistic.execution_type = NM_DISTRIBUTE_OPPORTUNISTIC;
+    w->size = (Hadoop__Resource)HADOOP__RESOURCE__INIT;
+    w->size.memory = 512;
+    w->size.vcores = 1;
+    w->c.request = &w->request.base;
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    nm_arena_done(&w->c.arena);
+    assert_int_equal(nm_account_bytes(w->c.account), 0);
+    nm_account_unref(w->c.account);
+    nm_ration_free(w->ration);
+    nm_yarn_allocator_free(w->d.allocator);
+    free(w->asks);
+    free(w->list);
+    free(w);
+    return 0;
+}
+
+/* So many asks for one container each; each of them, but for those at the end, is opportunistic. */
+static void ask(struct world *w, size_t n, size_t guaranteed)
+{
+    w->asks = calloc(n, sizeof *w->asks);
+    w->list = calloc(n, sizeof(*w->list));
+    assert_true(w->asks && w->list);
+    for (size_t i = 0; i < n; i++) {
+        w->asks[i] = (Masters__Ask)MASTERS__ASK__INIT;
+        w->asks[i].where = (char *)"*";
+        w->asks[i].resource = &w->size;
+        w->asks[i].count = 1;
+        w->asks[i].request_id = (int64_t)(i % 2);
+        w->asks[i].type = i < n - guaranteed ? &w->opportunistic : NULL;
+        w->list[i] = &w->asks[i];
+    }
+    w->request.asks = w->list;
+    w->request.n_asks = n;
+}
+
+static uint64_t outstanding(const struct world *w)
+{
+    return nm_yarn_allocator_figures(w->d.allocator).outstanding;
+}
+
+static void test_split(void **state)
+{
+    Masters__AllocateRequest *rest;
+    struct world *w = *state;
+    struct nm_exception why;
+
+    ask(w, 5, 3);
+    assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), 0);
+    assert_int_equal(outstanding(w), 2);
+    assert_int_equal(nm_distribute_split(&w->c, &rest), 0);
+    assert_int_equal(rest->n_asks, 3);
+    assert_ptr_equal(rest->asks[0], &w->asks[2]);
+    assert_true(nm_account_bytes(w->c.account) > 0);
+}
+
+/* As many as there may be are taken, of which many say the same; guaranteed ones aren't counted. */
+static void test_most(void **state)
+{
+    struct world *w = *state;
+    struct nm_exception why;
+
+    ask(w, MOST + 100, 100);
+    assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), 0);
+    assert_int_equal(outstanding(w), 2);
+}
+
+/* One more, and nothing is done with any of them, nor room taken. */
+static void test_too_many(void **state)
+{
+    struct world *w = *state;
+    struct nm_exception why;
+
+    ask(w, MOST + 1, 0);
+    assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), NM_STAGE_E_REFUSED);
+    assert_non_null(strstr(why.message, "Too much is asked for"));
+    assert_int_equal(outstanding(w), 0);
+    assert_int_equal(nm_account_bytes(w->c.account), 0);
+}
+
+/* Others' calls hold all that there is: it can't be done now, and the master comes again. */
+static void test_no_room(void **state)
+{
+    struct nm_account *other;
+    struct world *w = *state;
+    struct nm_exception why;
+    size_t held = 0;
+
+    assert_int_equal(nm_ration_account(w->ration, "others", false, &other), 0);
+    for (size_t size = 8 * NM_MIB; size > 0; size /= 2)
+        for (; nm_account_take(other, size); held += size)
+            ;
+    while (nm_account_take(w->c.account, 1024))
+        ;
+    ask(w, 5000, 0);
+    assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), -ENOMEM);
+    assert_int_equal(outstanding(w), 0);
+    nm_account_give(other, held);
+    nm_account_unref(other);
+    nm_account_give(w->c.account, nm_account_bytes(w->c.account));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_split, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_most, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_too_many, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
