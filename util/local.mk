@@ -10,6 +10,7 @@ libnm_util_la_SOURCES = \
 	%D%/parse.c %D%/parse.h \
 	%D%/ration.c %D%/ration.h \
 	%D%/search.h \
+	%D%/spent.h \
 	%D%/tell.c %D%/tell.h \
 	%D%/tree.c %D%/tree.h \
 	%D%/utf8.c %D%/utf8.h

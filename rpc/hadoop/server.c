@@ -12,6 +12,7 @@
 
 #include "rpc/hadoop/server-state.h"
 #include "util/clock.h"
+#include "util/spent.h"
 
 /* New clients are let in for so long at a time, calls are worked on for so long. */
 #define ACCEPT_USEC (2 * NM_USEC_PER_MSEC)
@@ -39,8 +40,9 @@ static void want_turns(struct nm_hadoop_server *s)
 /* What the greeting costs is the address's, calls are the bearer's. */
 static int handle(struct nm_server_connection *c, struct nm_bytes packet)
 {
-    uint64_t begun = nm_now_usec(), now;
+    const struct nm_spent begun = nm_spent_now();
     struct nm_account *a = nm_account_ref(c->wire.account);
+    struct nm_spent now;
     int r;
 
     if (c->phase == NM_SERVER_OPEN)
@@ -49,8 +51,8 @@ static int handle(struct nm_server_connection *c, struct nm_bytes packet)
         r = 0;
     else
         r = nm_greeting_packet(c, packet);
-    now = nm_now_usec();
-    nm_account_charge(a, now - begun, now);
+    now = nm_spent_now();
+    nm_account_charge(a, nm_spent_usec(&begun, &now), now.wall_usec);
     nm_account_unref(a);
     return r;
 }

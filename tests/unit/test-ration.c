@@ -8,8 +8,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "util/ration.h"
+#include "util/spent.h"
 
 #define MEGA (UINT64_C(1) << 20)
 
@@ -193,6 +198,57 @@ static void test_pauses(void **state)
     nm_ration_free(r);
 }
 
+/* ---- time ------------------------------------------------------------------------------------- */
+
+static void work_for(uint64_t usec)
+{
+    const uint64_t until_usec = nm_now_usec() + usec;
+
+    while (nm_now_usec() < until_usec)
+        ;
+}
+
+/* What waits for something of its own is counted. */
+static void test_spent_waiting(void **state)
+{
+    const struct nm_spent begun = nm_spent_now();
+    struct nm_spent now;
+
+    (void)state;
+    (void)usleep(30000);
+    now = nm_spent_now();
+    assert_true(nm_spent_usec(&begun, &now) >= 30000);
+    assert_int_equal(nm_spent_usec(&now, &now), 0);
+}
+
+/* Three others want the same CPU: of a second we have had a part only, and no more is counted. */
+static void test_spent_beside_others(void **state)
+{
+    struct nm_spent begun, now;
+    pid_t others[3];
+    cpu_set_t one;
+
+    (void)state;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(others); i++) {
+        others[i] = fork();
+        assert_true(others[i] >= 0);
+        for (; others[i] == 0;)
+            work_for(NM_USEC_PER_SEC);
+    }
+    begun = nm_spent_now();
+    work_for(NM_USEC_PER_SEC);
+    now = nm_spent_now();
+    for (size_t i = 0; i < NM_ARRAY_SIZE(others); i++) {
+        (void)kill(others[i], SIGKILL);
+        assert_int_equal(waitpid(others[i], NULL, 0), others[i]);
+    }
+    assert_true(now.wall_usec - begun.wall_usec >= NM_USEC_PER_SEC);
+    assert_in_range(nm_spent_usec(&begun, &now), 1000, NM_USEC_PER_SEC * 3 / 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +256,8 @@ int main(void)
         cmocka_unit_test(test_accounts),
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_pauses),
+        cmocka_unit_test(test_spent_waiting),
+        cmocka_unit_test(test_spent_beside_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,11 @@
 # A stock ResourceManager, and one node at a time, in a network of their own: nmd without a proxy of masters ("no proxy": the
 # ResourceManager allocates), nmd and Hadoop's own NodeManager with distributed scheduling, in turns, and nmd with
 # fill-nodes. The node starts master-probe as an application's master; it asks for 8 opportunistic containers at once and
-# goes on with heartbeats until it has them, 60 times in each turn. Then eight masters are there at once, for the node's memory.
-# ROUNDS, TURNS, INTERVAL_MS (20; between two heartbeats of a master) and MASTERS (8, the node's vcores) may be in the environment.
+# goes on with heartbeats until it has them, 60 times in each turn. Then eight masters come one after the other and stay: for
+# the wait for a master's very first container, and the node's memory. All of it runs ahead of whatever else the machine does,
+# as far as that can be (SCHED_RR), for a busy host is in all figures.
+# ROUNDS, TURNS, INTERVAL_MS (20; between two heartbeats of a master) and MASTERS (8: as many have vcores on a Java node) may be
+# in the environment.
 bench_here=$(cd "$(dirname "$0")" && pwd)
 if [ -z "${NMD_TEST_BUILD:-}" ]; then
     NMD_TEST_BUILD=$(cd "${1:?where is it built?}" && pwd) || exit
@@ -25,8 +28,9 @@ tap_done=1 # figures, and no facts
 small='-XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
 java_options=(-Xmx512m -XX:-UsePerfData "-Djdk.net.hosts.file=$dir/hosts" -Djava.net.preferIPv4Stack=true
     --add-opens=java.base/java.lang=ALL-UNNAMED "-Dhadoop.log.dir=$dir" "-Djava.io.tmpdir=$dir")
+chrt -r -p 1 $$
 rounds=${ROUNDS:-60} turns=${TURNS:-2} interval_ms=${INTERVAL_MS:-20} masters=${MASTERS:-8}
-asks=8
+asks=8 warm=40
 distributed=yarn.nodemanager.distributed-scheduling.enabled
 ours_at=node01:8049 theirs_at=node02:8049 # each node has a name of its own, and directories of its own user's
 
@@ -48,11 +52,12 @@ submit() { # COMMAND: the application's id is in $application
         curl -sS --fail-with-body -X POST -H 'Content-Type: application/json' -d @- \
             "$rm_web/ws/v1/cluster/apps?user.name=$job_user"
 }
-is_in() { [ "$(rm_get "apps/$1" | jq -r .app.state)" = "$2" ]; } # APPLICATION STATE
 ended() { [[ "$(rm_get "apps/$1" | jq -r .app.finalStatus)" != UNDEFINED ]]; }
-measure() { # NAME ADDRESS [ROUNDS]: adds to $dir/NAME.figures
+go_ahead() { chrt -r -p 1 "$(pgrep -n -u "$job_user" -x master-probe)"; } # nodes start it as they start everybody
+measure() { # NAME ADDRESS: adds to $dir/NAME.figures
     must 'an application' submit \
-        "$place/lib/master-probe ${2/:/ } measure ${3:-$rounds} $asks $interval_ms >>$place/work/$1.figures 2>&1"
+        "$place/lib/master-probe ${2/:/ } measure $warm $rounds $asks $interval_ms >>$place/work/$1.figures 2>&1"
+    must "the application of $1" wait_until 30 go_ahead
     must "the application of $1" wait_until 180 ended "$application"
     [ "$(tail -n 1 "$place/work/$1.figures")" = "done" ] && return
     tail -n 5 "$place/work/$1.figures" "$dir"/*.log >&2
@@ -72,18 +77,21 @@ memory_of() { # pss|heap PID
     sleep 2 # for what is let go after a while, or written
     "$1_of" "$2"
 }
-hold_masters() { # NAME ADDRESS pss|heap PID: KiB for each of them more than before
+# One after the other; KiB for each of them more than before.
+hold_masters() { # NAME ADDRESS pss|heap PID
     local before after i
     rm -f "$place/work/holds".* "$place/work/over"
     before=$(memory_of "$3" "$4")
-    for ((i = 0; i < masters; i++)); do
+    for ((i = 1; i <= masters; i++)); do
         must 'an application' submit \
             "$place/lib/master-probe ${2/:/ } hold 1000 $place/work/over >$place/work/holds.$i 2>&1"
+        must 'to have a master that stays' wait_until 60 holding "$i"
     done
-    must 'to have all masters' wait_until 120 holding "$masters"
     after=$(memory_of "$3" "$4")
-    printf 'memory %s\n' "$(((after - before) / masters))" >>"$place/work/$1.figures"
-    printf 'whole %s\n' "$(pss_of "$4")" >>"$place/work/$1.figures"
+    {
+        cat "$place/work/holds".*
+        printf 'memory %s\nwhole %s\n' "$(((after - before) / masters))" "$(pss_of "$4")"
+    } >>"$place/work/$1.figures"
     touch "$place/work/over"
     must 'the end of all masters' wait_until 60 no_masters
 }
@@ -95,6 +103,7 @@ with_nmd() { # COMMAND... -- NAME=VALUE...
     while [ "$1" != -- ]; do command+=("$1"); shift; done
     must 'nmd' nmd_node_start 1 "${@:2}"
     must 'the registration of nmd' wait_until 60 node_is 1 RUNNING
+    chrt -a -r -p 1 "${nmd_nodes[1]}"
     "${command[@]}"
     nmd_node_stop 1
     must 'the leave of nmd' wait_until 60 node_is 1 SHUTDOWN
@@ -106,7 +115,10 @@ with_java() { # COMMAND...
     java_node_stop 2
     must 'the leave of the Java NodeManager' wait_until 60 node_is 2 SHUTDOWN
 }
-direct() { measure no-proxy "127.0.0.1:${rm_ports[1]}" "$@"; }
+direct() {
+    measure no-proxy "127.0.0.1:${rm_ports[1]}"
+    [ "$turn" -lt "$turns" ] || hold_masters no-proxy "127.0.0.1:${rm_ports[1]}" pss "${nmd_nodes[1]}"
+}
 ours() {
     measure nmd "$ours_at"
     curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics >"$dir/metrics"
@@ -129,7 +141,8 @@ must 'a stock ResourceManager' rm_again
 must 'a machine to measure' node_proc_start 3000 4
 : >"$place/work/no-proxy.figures"
 chown "$job_user" "$place/work/no-proxy.figures"
-with_nmd direct 20 -- "$distributed=false" # Java compiles while it runs
+turn=0
+with_nmd direct -- "$distributed=false" # Java compiles while it runs
 : >"$place/work/no-proxy.figures"
 for ((turn = 1; turn <= turns; turn++)); do
     with_nmd direct -- "$distributed=false"

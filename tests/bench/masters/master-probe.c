@@ -5,11 +5,13 @@
  * has nodes start it as the master of an application. Whoever it talks to, it does the same on one connection, with the
  * token that it was started with.
  *
- *   master-probe HOST PORT measure ROUNDS ASKS INTERVAL-MS   prints a line for each figure, in microseconds
- *   master-probe HOST PORT hold INTERVAL-MS FILE             prints "holds", and is there until there is such a file
+ *   master-probe HOST PORT measure WARM ROUNDS ASKS INTERVAL-MS   prints a line for each figure, in microseconds
+ *   master-probe HOST PORT hold INTERVAL-MS FILE                  prints how long it waited for its very first
+ *                                     container, then "holds", and is there until there is such a file
  *
  * A round asks for ASKS opportunistic containers anywhere, in one heartbeat, and goes on with heartbeats until it has
- * all of them. They are given back with the next one, and a heartbeat without anything follows. Printed are
+ * all of them. They are given back with the next one, and a heartbeat without anything follows. WARM rounds go before
+ * the others, four times as fast, and nothing is said of them. Printed are
  *   first T, last T    from the ask's being sent to the answer with the round's first and last container
  *   ask T, rest T      what that heartbeat took, which asked, and every other one
  */
@@ -125,30 +127,52 @@ static uint64_t beat(struct probe *p, int32_t count)
 
 /* ---- what it does ------------------------------------------------------------------------------- */
 
-#define PRINT(what, usec) printf("%s %llu\n", what, (unsigned long long)(usec))
-
-static void go_round(struct probe *p, int32_t asks)
+static void print(const char *what, uint64_t usec, bool quiet)
 {
-    uint64_t took_usec = beat(p, asks), begun_usec = p->sent_usec;
+    if (!quiet)
+        printf("%s %llu\n", what, (unsigned long long)usec);
+}
+
+/* Until its first container was there. */
+static uint64_t go_round(struct probe *p, int32_t asks, bool quiet)
+{
+    uint64_t took_usec = beat(p, asks), begun_usec = p->sent_usec, first_usec = 0;
     int32_t left = asks;
 
-    PRINT("ask", took_usec);
+    print("ask", took_usec, quiet);
     for (;;) {
-        if (left == asks && p->n_got > 0)
-            PRINT("first", p->heard_usec - begun_usec);
+        if (left == asks && p->n_got > 0) {
+            first_usec = p->heard_usec - begun_usec;
+            print("first", first_usec, quiet);
+        }
         left -= (int32_t)p->n_got;
         if (left <= 0)
             break;
-        PRINT("rest", beat(p, -1));
+        print("rest", beat(p, -1), quiet);
     }
-    PRINT("last", p->heard_usec - begun_usec);
+    print("last", p->heard_usec - begun_usec, quiet);
     (void)beat(p, -1); /* gives back */
-    PRINT("rest", beat(p, -1));
+    print("rest", beat(p, -1), quiet);
+    return first_usec;
 }
 
-static void hold(struct probe *p, const char *path)
+static void measure(struct probe *p, char **argv)
 {
-    (void)beat(p, -1);
+    const int32_t asks = (int32_t)strtol(argv[2], NULL, 10);
+    const uint64_t interval_usec = strtoull(argv[3], NULL, 10) * NM_USEC_PER_MSEC;
+
+    p->interval_usec = interval_usec / 4;
+    for (long warm = strtol(argv[0], NULL, 10); warm > 0; warm--)
+        (void)go_round(p, asks, true);
+    p->interval_usec = interval_usec;
+    for (long rounds = strtol(argv[1], NULL, 10); rounds > 0; rounds--)
+        (void)go_round(p, asks, false);
+}
+
+static void hold(struct probe *p, const char *interval_msec, const char *path)
+{
+    p->interval_usec = strtoull(interval_msec, NULL, 10) * NM_USEC_PER_MSEC;
+    print("fresh", go_round(p, 1, true), false);
     printf("holds\n");
     fflush(stdout);
     while (access(path, F_OK) != 0)
@@ -162,7 +186,7 @@ static void enter(struct probe *p)
     m.host = m.tracking_url = (char *)"";
     m.has_port = 1;
     m.port = -1;
-    PRINT("register", call(p, "registerApplicationMaster", &m.base, &bench__nothing__descriptor));
+    (void)call(p, "registerApplicationMaster", &m.base, &bench__nothing__descriptor);
 }
 
 static void leave(struct probe *p)
@@ -223,18 +247,17 @@ static void connect_to(struct probe *p, const char *host, const char *port)
 
 int main(int argc, char **argv)
 {
-    const bool measures = argc == 7 && nm_streq(argv[3], "measure");
+    const bool measures = argc == 8 && nm_streq(argv[3], "measure");
     static struct probe p;
 
     if (!measures && (argc != 6 || !nm_streq(argv[3], "hold")))
         return 2;
-    p.interval_usec = strtoull(argv[measures ? 6 : 4], NULL, 10) * NM_USEC_PER_MSEC;
     connect_to(&p, argv[1], argv[2]);
     enter(&p);
-    if (!measures)
-        hold(&p, argv[5]);
-    for (long rounds = measures ? strtol(argv[4], NULL, 10) : 0; rounds > 0; rounds--)
-        go_round(&p, (int32_t)strtol(argv[5], NULL, 10));
+    if (measures)
+        measure(&p, &argv[4]);
+    else
+        hold(&p, argv[4], argv[5]);
     leave(&p);
     printf("done\n");
     return 0;

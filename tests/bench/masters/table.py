@@ -53,6 +53,9 @@ print(f"A master asks for {asks} opportunistic containers at once, with a heartb
 print("p50 / p99 in ms.\n")
 row("", SUBJECTS.values())
 row("rounds", [len(all_of[s]["last"]) for s in SUBJECTS])
+row("a master's very first container, p50 / most", [
+    f"{milliseconds(percentile(f['fresh'], 50))} / {milliseconds(max(f['fresh']))}" if "fresh" in f else "-"
+    for f in all_of.values()])
 times("ask to first container", "first")
 times("ask to last container", "last")
 times("allocate that asks", "ask")
@@ -64,8 +67,9 @@ row("whole node's memory then, Pss, MiB", [all_of[s]["whole"][0] >> 10 if "whole
 p50, p99 = own_quantiles(metrics.read_text())
 print(f"\nnmd itself says that it adds at most {p50:g} ms to half of all allocates, and {p99:g} ms to 99 of 100.")
 print("Memory per attempt: of nmd's process, Pss; of Java's, what is in use of its heap after a collection.\n")
-first = percentile(all_of["nmd"]["first"], 50) / percentile(all_of["java"]["first"], 50)
+fresh, first = (percentile(all_of["nmd"][name], 50) / percentile(all_of["java"][name], 50) for name in ("fresh", "first"))
 most = max(added("rest")["nmd"], added("ask")["nmd"]) / 1000
 print(f"goal: an allocate takes at most {GOAL_ADDED_MS} ms longer by way of nmd: "
       f"{'met' if most <= GOAL_ADDED_MS else 'NOT met'} ({most:.2f} ms)")
-print(f"goal: nmd's first container in at most half of Java's time: {'met' if first <= .5 else 'NOT met'} ({first:.2f} of it)")
+print(f"goal: a master's first container in at most half of Java's time: {'met' if fresh <= .5 else 'NOT met'} "
+      f"({fresh:.2f} of it for its very first, {first:.2f} of it for all others)")
