@@ -430,6 +430,10 @@ struct nm_manager_params {
 /* Opens store and backend, adopts what lives, takes the first sample. *ret_message: why not, the
  * caller's to free. */
 int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, char **ret_message);
+/* Would it be refused? The same sentence then, and nothing is made, opened for writing or started; of p, `config` stays
+ * the caller's. Beside what new() refuses: a shim that isn't there, without which it starts nothing. */
+int nm_manager_check(const struct nm_manager_params *p, char **ret_message);
+int nm_manager_check_record(const char *path, char **ret_message); /* of nm_manager_record() */
 /* Starts timers and watches. */
 int nm_manager_start(struct nm_manager *m);
 /* Writes a trace of all that happens from now on, for nmsim, until the manager is freed. An earlier

@@ -93,6 +93,7 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/manager-output.c %D%/manager/manager-output.h \
 	%D%/manager/manager-owner.c \
 	%D%/manager/manager-pressure.c %D%/manager/manager-pressure.h \
+	%D%/manager/manager-ready.c %D%/manager/manager-ready.h \
 	%D%/manager/manager-reclaim.c %D%/manager/manager-reclaim.h \
 	%D%/manager/push-out.c %D%/manager/push-out.h \
 	%D%/manager/manager-record.c %D%/manager/manager-record.h \

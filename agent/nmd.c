@@ -58,7 +58,7 @@ static void usage(void)
          "/proc)\n"
          "      --yarn-conf DIR     be a node of the YARN cluster whose configuration is in DIR\n"
          "      --record FILE       write a trace of all that happens, for nmsim\n"
-         "      --check-config      check the configuration and leave\n"
+         "      --check-config      say what a start would refuse on this node, and leave\n"
          "      --log-level LEVEL   err, warning, notice, info or debug (default info)\n"
          "  -h, --help              this text\n"
          "  -V, --version           the version\n"
@@ -280,6 +280,18 @@ static int lock_in_time(int fd)
     return 0;
 }
 
+static int refuse_dir(const char *what, const char *path, int r)
+{
+    nm_err("can't make the %s directory %s: %s", what, path, strerror(-r));
+    return r;
+}
+
+static int refuse_lock(const char *path, int r)
+{
+    nm_err("can't open %s: %s", path, strerror(-r));
+    return r;
+}
+
 /* Two daemons on one journal would start everything twice. The lock goes with the process, however
  * it ends. */
 static int lock_state(const char *state_dir)
@@ -287,17 +299,12 @@ static int lock_state(const char *state_dir)
     char path[PATH_MAX];
     int fd, r = nm_mkdir_p(state_dir, 0700);
 
-    if (r < 0) {
-        nm_err("can't make the state directory %s: %s", state_dir, strerror(-r));
-        return r;
-    }
+    if (r < 0)
+        return refuse_dir("state", state_dir, r);
     (void)snprintf(path, sizeof path, "%.4080s/lock", state_dir);
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        r = -errno;
-        nm_err("can't open %s: %s", path, strerror(-r));
-        return r;
-    }
+    if (fd < 0)
+        return refuse_lock(path, -errno);
     if (lock_in_time(fd) < 0) {
         nm_err("another nmd uses the state directory %s; give this one its own with --state-dir",
                state_dir);
@@ -314,9 +321,7 @@ static int make_runtime_dir(const char *path)
     int r = nm_mkdir_p(path, 0755);
 
     (void)umask(mask);
-    if (r < 0)
-        nm_err("can't make the runtime directory %s: %s", path, strerror(-r));
-    return r;
+    return r < 0 ? refuse_dir("runtime", path, r) : r;
 }
 
 /* A directory that was there already stays as it is. */
@@ -439,6 +444,18 @@ static int watch_signals(sd_event *event, struct daemon *d)
 
 /* ---- run ----------------------------------------------------------------- */
 
+/* "can't start: ...", or what else can't be done. Returns r. */
+static int refuse(const char *what, int r, const char *message)
+{
+    if (r < 0)
+        nm_err("%s: %s", what, message ? message : strerror(-r));
+    return r;
+}
+
+#define NO_START "can't start"
+#define NO_SERVER "can't open the local interface"
+#define NO_NODE "can't be a node of a YARN cluster"
+
 /* A file that was named must be there; the usual one may be missing, and then the defaults hold. */
 static int load_files(const struct options *o, const struct nm_config_default *defaults, struct nm_config **ret)
 {
@@ -468,9 +485,7 @@ static int load_yarn(struct daemon *d, const struct options *o, const struct nm_
     int r;
 
     r = nm_yarn_settings_load(dir, warn_of_yarn, NULL, &d->yarn_settings, &message);
-    if (r < 0)
-        nm_err("can't be a node of a YARN cluster: %s", message ? message : strerror(-r));
-    return r;
+    return refuse(NO_NODE, r, message);
 }
 
 /* nmd's own files say whether a cluster's are read, and go before them then. */
@@ -491,11 +506,10 @@ static int load_config(struct daemon *d, const struct options *o, struct nm_conf
     return r;
 }
 
-static int make_manager(struct daemon *d, sd_event *event, const struct options *o,
-                        struct nm_config *config)
+static struct nm_manager_params manager_params(struct daemon *d, sd_event *event, const struct options *o,
+                                               struct nm_config *config)
 {
-    _cleanup_free_ char *message = NULL;
-    struct nm_manager_params p = {
+    return (struct nm_manager_params){
         .event = event,
         .config = config,
         .config_path = o->config,
@@ -509,54 +523,67 @@ static int make_manager(struct daemon *d, sd_event *event, const struct options 
         .proc_root = "/proc",
         .node_proc_root = o->node_proc,
     };
-    int r = nm_manager_new(&p, &d->manager, &message);
-
-    if (r < 0)
-        nm_err("can't start: %s", message ? message : strerror(-r));
-    return r;
 }
 
-static int make_server(struct daemon *d, sd_event *event, const struct options *o)
+static int make_manager(struct daemon *d, sd_event *event, const struct options *o,
+                        struct nm_config *config)
 {
-    const struct nm_config *c = nm_manager_config(d->manager);
     _cleanup_free_ char *message = NULL;
-    struct nm_local_server_params p = {
+    struct nm_manager_params p = manager_params(d, event, o, config);
+    int r = nm_manager_new(&p, &d->manager, &message);
+
+    return refuse(NO_START, r, message);
+}
+
+static struct nm_local_server_params server_params(const struct options *o, const struct nm_config *c)
+{
+    return (struct nm_local_server_params){
         .socket_path = o->socket,
         .listen_fd = sd_listen_fds(1) >= 1 ? SD_LISTEN_FDS_START : -1,
         .socket_mode = c->socket_mode,
         .admin_group = c->admin_group,
         .http_address = c->http_address,
     };
+}
+
+static int make_server(struct daemon *d, sd_event *event, const struct options *o)
+{
+    const struct nm_config *c = nm_manager_config(d->manager);
+    _cleanup_free_ char *message = NULL;
+    struct nm_local_server_params p = server_params(o, c);
     int r = nm_local_server_new(event, d->manager, &p, &d->server, &message);
 
-    if (r < 0)
-        nm_err("can't open the local interface: %s", message ? message : strerror(-r));
-    else if (p.listen_fd < 0)
+    if (r >= 0 && p.listen_fd < 0)
         check_way_to_socket(o, c->socket_mode);
-    return r;
+    return refuse(NO_SERVER, r, message);
+}
+
+struct programs {
+    char localizer[PATH_MAX], shuffle[PATH_MAX];
+};
+
+static struct nm_yarn_params yarn_params(struct daemon *d, sd_event *event, const struct options *o,
+                                         struct programs *programs)
+{
+    return (struct nm_yarn_params){
+        .event = event,
+        .manager = d->manager,
+        .settings = d->yarn_settings,
+        .localizer_program = find_program("nm-localizer", programs->localizer),
+        .shuffle_program = find_program("nm-shuffle", programs->shuffle),
+        .state_dir = o->state_dir,
+        .tell = tell_yarn,
+    };
 }
 
 static int join_yarn(struct daemon *d, sd_event *event, const struct options *o)
 {
-    char localizer[PATH_MAX], shuffle[PATH_MAX];
-    struct nm_yarn_params p = {
-        .event = event,
-        .manager = d->manager,
-        .settings = d->yarn_settings,
-        .localizer_program = find_program("nm-localizer", localizer),
-        .shuffle_program = find_program("nm-shuffle", shuffle),
-        .state_dir = o->state_dir,
-        .tell = tell_yarn,
-    };
+    struct programs programs;
+    struct nm_yarn_params p = yarn_params(d, event, o, &programs);
     _cleanup_free_ char *message = NULL;
-    int r;
+    int r = d->yarn_settings ? nm_yarn_new(&p, &d->yarn, &message) : 0;
 
-    if (!d->yarn_settings)
-        return 0;
-    r = nm_yarn_new(&p, &d->yarn, &message);
-    if (r < 0)
-        nm_err("can't be a node of a YARN cluster: %s", message ? message : strerror(-r));
-    return r;
+    return refuse(NO_NODE, r, message);
 }
 
 static int record(struct daemon *d, const struct options *o)
@@ -567,11 +594,9 @@ static int record(struct daemon *d, const struct options *o)
     if (!o->record)
         return 0;
     r = nm_manager_record(d->manager, o->record, &message);
-    if (r < 0)
-        nm_err("can't start: %s", message ? message : strerror(-r));
-    else
+    if (r >= 0)
         nm_info("what happens is recorded in %s; nmsim replays it", o->record);
-    return r;
+    return refuse(NO_START, r, message);
 }
 
 /* The lock comes before anything that a second nmd could disturb; the interface when there is a
@@ -612,8 +637,11 @@ static void tell_limits(struct nm_manager *m)
 /* READY only now: units that are ordered after nmd find an nmd that answers. */
 static int run(struct daemon *d, sd_event *event, const struct options *o)
 {
-    int r = start(d, event, o);
+    int r;
 
+    raise_file_limit();
+    raise_priority();
+    r = start(d, event, o);
     if (r < 0)
         return r;
     (void)sd_event_set_watchdog(event, true); /* does nothing unless systemd asked for it */
@@ -627,16 +655,87 @@ static int run(struct daemon *d, sd_event *event, const struct options *o)
     return r;
 }
 
-static int check_config(struct daemon *d, const struct options *o)
+/* ---- --check-config ------------------------------------------------------ */
+
+/* Does an nmd run on these directories? Then what is taken may be its own. */
+static bool is_running(const struct options *o)
 {
-    struct nm_config *config = NULL;
-    int r = load_config(d, o, &config);
+    _cleanup_close_ int fd = -EBADF;
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof path, "%.4080s/lock", o->state_dir);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+/* What lock_state() and make_runtime_dir() would refuse. */
+static int check_dirs(const struct options *o)
+{
+    char path[PATH_MAX];
+    int r = nm_check_mkdir_p(o->state_dir);
 
     if (r < 0)
-        return EXIT_FAILURE;
-    nm_config_free(config);
-    printf("%s: fine\n", o->config);
-    return EXIT_SUCCESS;
+        return refuse_dir("state", o->state_dir, r);
+    (void)snprintf(path, sizeof path, "%.4080s/lock", o->state_dir);
+    r = RET_NERRNO(faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS));
+    if (r == -ENOENT && access(o->state_dir, F_OK) == 0)
+        r = RET_NERRNO(faccessat(AT_FDCWD, o->state_dir, W_OK | X_OK, AT_EACCESS));
+    if (r < 0 && r != -ENOENT)
+        return refuse_lock(path, r);
+    r = nm_check_mkdir_p(o->runtime_dir);
+    return r < 0 ? refuse_dir("runtime", o->runtime_dir, r) : 0;
+}
+
+static int check_server(const struct options *o, const struct nm_config *c)
+{
+    const char *const dirs[] = {o->runtime_dir, o->state_dir, NULL};
+    struct nm_local_server_params p = server_params(o, c);
+    _cleanup_free_ char *message = NULL;
+    int r = nm_local_server_check(&p, dirs, is_running(o), &message);
+
+    return refuse(NO_SERVER, r, message);
+}
+
+static int check_yarn(struct daemon *d, sd_event *event, const struct options *o)
+{
+    struct programs programs;
+    struct nm_yarn_params p = yarn_params(d, event, o, &programs);
+    _cleanup_free_ char *message = NULL;
+    int r = d->yarn_settings ? nm_yarn_check(&p, is_running(o), &message) : 0;
+
+    return refuse(NO_NODE, r, message);
+}
+
+/* In the order of start(), whose sentences these are; nothing is made, locked for long, or started. */
+static int check_start(struct daemon *d, sd_event *event, const struct options *o)
+{
+    _cleanup_(nm_config_freep) struct nm_config *config = NULL;
+    _cleanup_free_ char *message = NULL, *no_record = NULL;
+    struct nm_manager_params p;
+    int r = load_config(d, o, &config);
+
+    if (r >= 0)
+        r = check_dirs(o);
+    if (r < 0)
+        return r;
+    p = manager_params(d, event, o, config);
+    r = nm_manager_check(&p, &message);
+    if (refuse(NO_START, r, message) >= 0)
+        r = check_server(o, config);
+    if (r >= 0 && o->record) {
+        r = nm_manager_check_record(o->record, &no_record);
+        (void)refuse(NO_START, r, no_record);
+    }
+    return r < 0 ? r : check_yarn(d, event, o);
+}
+
+static int check_config(struct daemon *d, sd_event *event, const struct options *o)
+{
+    int r = check_start(d, event, o);
+
+    if (r >= 0)
+        printf("%s: fine\n", o->config);
+    return r;
 }
 
 int main(int argc, char **argv)
@@ -650,13 +749,11 @@ int main(int argc, char **argv)
     if (parse_argv(argc, argv, &o) < 0)
         return 2;
     fill_defaults(&d, &o);
-    if (o.check_config)
-        return check_config(&d, &o);
     (void)umask(077);
-    raise_file_limit();
-    raise_priority();
     r = sd_event_default(&event);
-    if (r >= 0)
+    if (r >= 0 && o.check_config)
+        r = check_config(&d, event, &o);
+    else if (r >= 0)
         r = run(&d, event, &o);
     nm_local_server_free(d.server);
     nm_yarn_free(d.yarn);

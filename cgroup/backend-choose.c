@@ -52,19 +52,26 @@ static int auto_new(const struct nm_backend_host *host, struct nm_cgroup_backend
     return nm_direct_new(host, ret, ret_message);
 }
 
+static int check_name(const char *slice, char **ret_message)
+{
+    if (slice_name_is_valid(slice))
+        return 0;
+    return nm_fail(ret_message, -EINVAL,
+                   "slice '%s': must be a name of letters, digits, '.', '_' and "
+                   "single '-', at most 63 long, that ends in " SLICE_SUFFIX,
+                   slice);
+}
+
 /* The fake one needs no cgroup2 and so is made before it is looked for. */
 int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params,
                           struct nm_cgroup_backend **ret, char **ret_message)
 {
     struct nm_backend_host host = {.slice = params->slice, .event = params->event};
     _cleanup_free_ char *root = NULL;
-    int r;
+    int r = check_name(params->slice, ret_message);
 
-    if (!slice_name_is_valid(params->slice))
-        return nm_fail(ret_message, -EINVAL,
-                       "slice '%s': must be a name of letters, digits, '.', '_' and "
-                       "single '-', at most 63 long, that ends in " SLICE_SUFFIX,
-                       params->slice);
+    if (r < 0)
+        return r;
     if (params->kind == NM_CGROUP_BACKEND_FAKE) {
         host.root = params->cgroup_root;
         return nm_fake_new(&host, ret, ret_message);
@@ -81,4 +88,24 @@ int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params,
     default:
         return auto_new(&host, ret, ret_message);
     }
+}
+
+int nm_cgroup_backend_check(const struct nm_cgroup_backend_params *params, char **ret_message)
+{
+    struct nm_backend_host host = {.slice = params->slice, .event = params->event};
+    _cleanup_free_ char *root = NULL;
+    int r = check_name(params->slice, ret_message);
+
+    if (r < 0 || params->kind == NM_CGROUP_BACKEND_FAKE)
+        return r;
+    r = find_root(params->cgroup_root, &root, ret_message);
+    if (r < 0)
+        return r;
+    host.root = root;
+    if (params->kind == NM_CGROUP_BACKEND_SYSTEMD)
+        return nm_systemd_check(&host, ret_message);
+    if (params->kind == NM_CGROUP_BACKEND_AUTO && host.event && nm_systemd_available() > 0 &&
+        nm_systemd_check(&host, NULL) >= 0)
+        return 0;
+    return nm_direct_check(&host, ret_message);
 }

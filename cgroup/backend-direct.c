@@ -482,6 +482,13 @@ static void cleanup_direct(struct direct **d)
         direct_free(&(*d)->base);
 }
 
+static int refuse_slice(const struct direct *d, int r, char **ret_message)
+{
+    const char *why = nm_backend_explain(r);
+
+    return nm_fail(ret_message, r, "making the slice %s: %s", d->base.slice_path, why ? why : strerror(-r));
+}
+
 int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
                   char **ret_message)
 {
@@ -497,14 +504,26 @@ int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend *
         return r;
     d->use_libcgroup = nm_libcg_init(d->root);
     r = make_slice(d);
-    if (r < 0) {
-        const char *why = nm_backend_explain(r);
-        return nm_fail(ret_message, r, "making the slice %s: %s", d->base.slice_path,
-                       why ? why : strerror(-r));
-    }
+    if (r < 0)
+        return refuse_slice(d, r, ret_message);
     r = probe(d);
     if (r < 0)
         return r;
     *ret = &STEAL_PTR(d)->base;
     return 0;
+}
+
+int nm_direct_check(const struct nm_backend_host *host, char **ret_message)
+{
+    _cleanup_(cleanup_direct) struct direct *d = calloc(1, sizeof *d);
+    int r;
+
+    if (!d)
+        return -ENOMEM;
+    d->base.slice_fd = d->base.net_priority_fd = -EBADF;
+    r = init_paths(d, host, ret_message);
+    if (r < 0)
+        return r;
+    r = nm_check_mkdir_p(d->base.slice_path);
+    return r < 0 ? refuse_slice(d, r, ret_message) : 0;
 }

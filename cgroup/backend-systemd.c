@@ -333,13 +333,13 @@ int nm_systemd_available(void)
     return access(path, F_OK) == 0;
 }
 
-int nm_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
-                   char **ret_message)
+/* As far as the connection, by which nothing is changed. */
+static int connect_for(const struct nm_backend_host *host, struct nm_systemd **ret, char **ret_message)
 {
     _cleanup_(cleanup_systemd) struct nm_systemd *s = NULL;
     int r;
 
-    assert(host->slice && host->root && ret);
+    assert(host->slice && host->root);
     if (!host->event)
         return nm_fail(ret_message, -EINVAL, "the systemd backend needs an event loop");
     s = calloc(1, sizeof *s);
@@ -355,6 +355,26 @@ int nm_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend 
     if (!s->root)
         return -ENOMEM;
     r = open_connection(s, ret_message);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(s);
+    return 0;
+}
+
+int nm_systemd_check(const struct nm_backend_host *host, char **ret_message)
+{
+    _cleanup_(cleanup_systemd) struct nm_systemd *s = NULL;
+
+    return connect_for(host, &s, ret_message);
+}
+
+int nm_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
+                   char **ret_message)
+{
+    _cleanup_(cleanup_systemd) struct nm_systemd *s = NULL;
+    int r = connect_for(host, &s, ret_message);
+
+    assert(ret);
     if (r >= 0)
         r = open_slice(s, ret_message);
     if (r >= 0)

@@ -22,6 +22,10 @@ int nm_systemd_new(const struct nm_backend_host *host, struct nm_cgroup_backend 
 int nm_fake_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
                 char **ret_message);
 
+/* What of that can be known without making anything. */
+int nm_direct_check(const struct nm_backend_host *host, char **ret_message);
+int nm_systemd_check(const struct nm_backend_host *host, char **ret_message);
+
 /* Does a service manager answer here that could serve this user? Says why not into *ret_message. */
 int nm_systemd_available(void);
 

@@ -266,6 +266,8 @@ struct nm_cgroup_backend_params {
  * *ret_message (if not NULL) is a plain-words reason that the caller frees. */
 int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params,
                           struct nm_cgroup_backend **ret, char **ret_message);
+/* Would that be possible? Nothing is made, and the slice isn't started: what systemd says to that is not known yet. */
+int nm_cgroup_backend_check(const struct nm_cgroup_backend_params *params, char **ret_message);
 struct nm_cgroup_backend *nm_cgroup_backend_free(struct nm_cgroup_backend *b);
 NM_DEFINE_CLEANUP(struct nm_cgroup_backend *, nm_cgroup_backend_free)
 

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <libgen.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -161,6 +162,25 @@ int nm_mkdir_p(const char *path, mode_t mode)
     if (stat(copy, &st) < 0)
         return -errno;
     return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+}
+
+int nm_check_mkdir_p(const char *path)
+{
+    _cleanup_free_ char *copy = strdup(path);
+    struct stat st;
+    char *dir;
+
+    if (!copy)
+        return -ENOMEM;
+    if (stat(path, &st) == 0)
+        return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+    if (errno != ENOENT || !*path || lstat(path, &st) == 0)
+        return -errno; /* a symlink to nowhere stays one */
+    /* something is made in the first that is there, from below */
+    for (dir = dirname(copy); stat(dir, &st) < 0; dir = dirname(dir))
+        if (errno != ENOENT || !dir[1])
+            return -errno;
+    return S_ISDIR(st.st_mode) ? RET_NERRNO(faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS)) : -ENOTDIR;
 }
 
 static int open_how(int root_fd, const char *path, const struct open_how *how)

@@ -35,6 +35,9 @@ int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode
 /* mkdir -p; existing directories are fine. */
 int nm_mkdir_p(const char *path, mode_t mode);
 
+/* What nm_mkdir_p() would return, as far as that can be known without making anything. */
+int nm_check_mkdir_p(const char *path);
+
 /* Opens what there is at path beneath root_fd: no "..", no absolute path, no symlink or mount crossing that leads out
  * of it (openat2 with RESOLVE_BENEATH). Returns a descriptor that the caller owns, or -errno (-EXDEV: led outside). */
 int nm_open_beneath(int root_fd, const char *path, int flags);

@@ -8,6 +8,7 @@
  *
  *   slice-claim.c       how much of its promise a guaranteed container claims
  *   slice-note.c        whose the slice's protection is: nmd's, or an administrator's
+ *   manager-ready.c     what is wanted of the node before it begins
  *   manager-state.h     this: the structs
  *   manager-kick.c      asks for a round
  *   container-files.c   the directories of containers

@@ -22,6 +22,7 @@
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-output.h"
 #include "agent/manager/manager-pressure.h"
+#include "agent/manager/manager-ready.h"
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-round.h"
 #include "agent/manager/manager-settings.h"
@@ -172,26 +173,6 @@ int nm_manager_start(struct nm_manager *m)
 
 /* ---- birth and death ------------------------------------------------------- */
 
-/* Whoever can put a file or a link into these could make nmd, which is root, write and remove where they like. */
-static int make_private_dir(const char *what, const char *path, char **ret_message)
-{
-    _cleanup_close_ int fd = -EBADF;
-    int r = nm_mkdir_p(path, 0700);
-
-    assert(path && *path);
-    if (r >= 0) {
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        r = fd < 0 ? -errno : nm_check_private_dir(fd);
-    }
-    if (r == -EPERM)
-        return nm_fail(ret_message, r,
-                       "the %s directory %s belongs to somebody else, or others may write to it; it must be nmd's or "
-                       "root's, without write permission for group and others",
-                       what, path);
-    return r < 0 ? nm_fail(ret_message, r, "the %s directory %s can't be used: %s", what, path, strerror(-r))
-                 : r;
-}
-
 static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, char **ret_message)
 {
     int r;
@@ -209,8 +190,8 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, c
     if (!m->state_dir || !m->runtime_dir || !m->shim_path || !m->proc_root || !m->node_proc_root ||
         !m->log_dir)
         return -ENOMEM;
-    r = make_private_dir("state", m->state_dir, ret_message);
-    return r < 0 ? r : make_private_dir("log", m->log_dir, ret_message);
+    r = nm_ready_dir("state", m->state_dir, true, ret_message);
+    return r < 0 ? r : nm_ready_dir("log", m->log_dir, true, ret_message);
 }
 
 static int open_store(struct nm_manager *m, char **ret_message)
@@ -224,7 +205,7 @@ static int open_store(struct nm_manager *m, char **ret_message)
     m->boot_id[strcspn(m->boot_id, "\n")] = '\0';
     r = nm_store_open(m->state_dir, m->boot_id, &m->store, &m->opened);
     if (r < 0)
-        return nm_fail(ret_message, r, "can't open the journal in %s: %s", m->state_dir, strerror(-r));
+        return nm_ready_refuse_journal(m->state_dir, r, ret_message);
     nm_record_store_result(m, m->opened.problem);
     m->next_seq = m->opened.last_seq + 1;
     m->next_decision = m->opened.last_decision + 1;
@@ -252,7 +233,7 @@ static int open_samplers(struct nm_manager *m, char **ret_message)
     int r = nm_node_sampler_new(m->node_proc_root, &m->node_sampler);
 
     if (r < 0)
-        return nm_fail(ret_message, r, "the node's figures in %s can't be read: %s", m->node_proc_root, strerror(-r));
+        return nm_ready_refuse_figures(m->node_proc_root, r, ret_message);
     if (nm_link_sampler_new(m->config->uplink_speed_mbit, &m->link_sampler) < 0)
         nm_info("network links can't be read; ignoring");
     r = nm_history_new(m->config->history_usec, &m->history);
@@ -305,7 +286,7 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
     nm_record_tell_health(m);
     r = nm_start_open_shim(m);
     if (r < 0)
-        nm_err("the shim %s can't be opened: %s; nothing can be started until it is there", m->shim_path, strerror(-r));
+        nm_err(NM_READY_NO_SHIM, m->shim_path, strerror(-r));
     nm_durable_load(m);
     nm_slice_begin(m);
     r = nm_recovery_run(m, ret_message);

@@ -12,6 +12,7 @@
 #include "agent/manager/recorder.h"
 
 #include <assert.h>
+#include <libgen.h>
 #include <limits.h>
 #include <sys/stat.h>
 
@@ -79,11 +80,11 @@ static void flush_if_due(struct nm_recorder *r)
         flush(r);
 }
 
-/* An earlier recording is set aside; anything else under that name is somebody's and stays. */
-static int set_aside(int fd, const char *path, char **ret_message)
+/* 0: nothing has been written there; 1: an earlier recording. Anything else under that name is somebody's and stays. */
+static int look_at(int fd, const char *path, char **ret_message)
 {
     static const char magic[] = "{\"nmd_trace\":";
-    char head[sizeof magic] = "", aside[PATH_MAX];
+    char head[sizeof magic] = "";
     struct stat st;
 
     if (fstat(fd, &st) < 0)
@@ -99,6 +100,13 @@ static int set_aside(int fd, const char *path, char **ret_message)
                        "--record %s: there is a file of that name already, which is no trace; name "
                        "another one, or remove it",
                        path);
+    return 1;
+}
+
+static int set_aside(const char *path)
+{
+    char aside[PATH_MAX];
+
     if ((size_t)snprintf(aside, sizeof aside, "%s.1", path) >= sizeof aside)
         return -ENAMETOOLONG;
     return rename(path, aside) < 0 ? -errno : 1;
@@ -113,7 +121,9 @@ static int open_file(const char *path, char **ret_message)
 
     if (fd < 0)
         return -errno;
-    r = set_aside(fd, path, ret_message);
+    r = look_at(fd, path, ret_message);
+    if (r > 0)
+        r = set_aside(path);
     if (r < 0)
         return r;
     if (r > 0) {
@@ -373,6 +383,29 @@ static int begin_recording(struct nm_recorder *r, const char *path, char **ret_m
     return 0;
 }
 
+static int refuse(const char *path, int r, char **ret_message)
+{
+    return *ret_message ? r : nm_fail(ret_message, r, "--record %s: can't be written: %s", path, strerror(-r));
+}
+
+int nm_manager_check_record(const char *path, char **ret_message)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    _cleanup_free_ char *copy = strdup(path);
+    int r = fd < 0 ? -errno : 0;
+
+    *ret_message = NULL;
+    if (!copy)
+        return -ENOMEM;
+    if (r == 0)
+        r = look_at(fd, path, ret_message);
+    if (r == -ENOENT || r > 0) /* the directory gets a file */
+        r = RET_NERRNO(faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS));
+    else if (r == 0)
+        r = RET_NERRNO(faccessat(AT_FDCWD, path, W_OK, AT_EACCESS));
+    return r < 0 ? refuse(path, r, ret_message) : 0;
+}
+
 int nm_manager_record(struct nm_manager *m, const char *path, char **ret_message)
 {
     _cleanup_(nm_recorder_freep) struct nm_recorder *r = calloc(1, sizeof *r);
@@ -386,10 +419,8 @@ int nm_manager_record(struct nm_manager *m, const char *path, char **ret_message
     r->m = m;
     r->begun_usec = r->flushed_usec = nm_now_usec();
     rc = begin_recording(r, path, ret_message);
-    if (rc < 0 && !*ret_message)
-        (void)nm_fail(ret_message, rc, "--record %s: can't be written: %s", path, strerror(-rc));
     if (rc < 0)
-        return rc;
+        return refuse(path, rc, ret_message);
     m->recorder = STEAL_PTR(r);
     return 0;
 }

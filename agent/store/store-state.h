@@ -28,7 +28,6 @@
 #include "agent/store/store-mark.h"
 #include "agent/store/store-pending.h"
 
-#define NM_STORE_FILE "nmd.db"
 /* user_version. Another one's file is set aside. One that only lacks columns which came later is given them
  * (nm_store_schema_complete()), and can still be used by the version that made it */
 #define NM_STORE_SCHEMA 1

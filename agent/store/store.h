@@ -15,6 +15,8 @@
 #include "agent/container.h"
 #include "agent/decision/decision.h"
 
+#define NM_STORE_FILE "nmd.db" /* in the state directory */
+
 struct nm_store;
 
 /* What could be read of a damaged file, and is in the new one. */

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <grp.h>
+#include <libgen.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdarg.h>
@@ -32,17 +33,28 @@ static bool is_live(const struct sockaddr_un *sa)
            (connect(fd, (const struct sockaddr *)sa, sizeof *sa) == 0 || errno == EAGAIN);
 }
 
-static int make_room(const struct sockaddr_un *sa, char **ret_message)
+/* 0: there is nothing; 1: a socket. */
+static int look_at(const char *path, char **ret_message)
 {
-    const char *path = sa->sun_path;
     struct stat st;
 
+    if (strlen(path) >= sizeof ((struct sockaddr_un *)NULL)->sun_path)
+        return nm_fail(ret_message, -ENAMETOOLONG,
+                       "socket path %s has %zu bytes; at most %zu are allowed", path, strlen(path),
+                       sizeof ((struct sockaddr_un *)NULL)->sun_path - 1);
     if (lstat(path, &st) < 0)
         return errno == ENOENT ? 0 : nm_fail(ret_message, -errno, "socket path %s: %m", path);
     if (!S_ISSOCK(st.st_mode))
         return nm_fail(ret_message, -EEXIST,
                        "socket path %s exists and is not a socket; remove it or choose another with --socket",
                        path);
+    return 1;
+}
+
+static int make_room(const struct sockaddr_un *sa, char **ret_message)
+{
+    const char *path = sa->sun_path;
+
     if (is_live(sa))
         return nm_fail(ret_message, -EADDRINUSE,
                        "socket path %s in use by a running nmd; stop it or choose another with --socket",
@@ -60,12 +72,12 @@ int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char
 
     if (fd < 0)
         return nm_fail(ret_message, -errno, "no socket: %m");
-    if (strlen(path) >= sizeof sa.sun_path)
-        return nm_fail(ret_message, -ENAMETOOLONG,
-                       "socket path %s has %zu bytes; at most %zu are allowed", path, strlen(path),
-                       sizeof sa.sun_path - 1);
+    r = look_at(path, ret_message);
+    if (r < 0)
+        return r;
     strcpy(sa.sun_path, path);
-    r = make_room(&sa, ret_message);
+    if (r > 0)
+        r = make_room(&sa, ret_message);
     if (r < 0)
         return r;
     if (bind(fd, (struct sockaddr *)&sa, sizeof sa) < 0)
@@ -78,6 +90,35 @@ int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char
     }
     *ret_fd = STEAL_FD(fd);
     return 0;
+}
+
+/* Will it be there once those are made? */
+static bool is_made(const char *dir, const char *const *dirs)
+{
+    size_t n = strlen(dir);
+
+    for (; *dirs; dirs++)
+        if (strncmp(*dirs, dir, n) == 0 && ((*dirs)[n] == '\0' || (*dirs)[n] == '/'))
+            return true;
+    return false;
+}
+
+int nm_listen_check_unix(const char *path, const char *const *dirs, char **ret_message)
+{
+    _cleanup_free_ char *copy = strdup(path);
+    const char *dir;
+    int r;
+
+    if (!copy)
+        return -ENOMEM;
+    r = look_at(path, ret_message);
+    if (r < 0)
+        return r;
+    dir = dirname(copy);
+    r = RET_NERRNO(faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS));
+    if (r == 0 || (r == -ENOENT && is_made(dir, dirs)))
+        return 0;
+    return nm_fail(ret_message, r, "socket path %s: %s", path, strerror(-r));
 }
 
 /* "[::1]:8042" into "::1" and "8042", in place. A port alone, or with nothing before its colon, is
@@ -100,16 +141,14 @@ static void split_address(char *s, const char **ret_host, const char **ret_port)
         *ret_host = s;
 }
 
-int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message)
+static int find_address(const char *address, struct addrinfo **ret, char **ret_message)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                                    .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
     _cleanup_free_ char *copy = strdup(address);
-    _cleanup_close_ int fd = -EBADF;
     const char *host, *port;
-    struct addrinfo *ai;
     uint64_t number;
-    int r, one = 1;
+    int r;
 
     if (!copy)
         return nm_fail(ret_message, -ENOMEM, "out of memory");
@@ -117,19 +156,55 @@ int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message)
     /* getaddrinfo() takes 99999 and keeps its low 16 bits. */
     r = nm_parse_u64(port, &number) < 0 || number > UINT16_MAX
             ? EAI_SERVICE
-            : getaddrinfo(host, port, &hints, &ai);
+            : getaddrinfo(host, port, &hints, ret);
     if (r != 0)
         return nm_fail(ret_message, -EINVAL,
                        "http address %s: %s; write it as 127.0.0.1:8042 or [::1]:8042", address,
                        r == EAI_SERVICE ? "the port must be a number up to 65535" : gai_strerror(r));
+    return 0;
+}
+
+/* Bound, but not listening. */
+static int bind_tcp(const char *address, int *ret_fd, char **ret_message)
+{
+    _cleanup_close_ int fd = -EBADF;
+    struct addrinfo *ai;
+    int r = find_address(address, &ai, ret_message), one = 1;
+
+    if (r < 0)
+        return r;
     fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    r = 0;
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
-        bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
+        bind(fd, ai->ai_addr, ai->ai_addrlen) < 0)
         r = nm_fail(ret_message, -errno, "http address %s: %m", address);
     freeaddrinfo(ai);
     if (r == 0)
         *ret_fd = STEAL_FD(fd);
+    return r;
+}
+
+int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message)
+{
+    _cleanup_close_ int fd = -EBADF;
+    int r = bind_tcp(address, &fd, ret_message);
+
+    if (r < 0)
+        return r;
+    if (listen(fd, BACKLOG) < 0)
+        return nm_fail(ret_message, -errno, "http address %s: %m", address);
+    *ret_fd = STEAL_FD(fd);
+    return 0;
+}
+
+int nm_listen_check_tcp(const char *address, bool may_be_ours, char **ret_message)
+{
+    _cleanup_free_ char *message = NULL;
+    _cleanup_close_ int fd = -EBADF;
+    int r = bind_tcp(address, &fd, &message);
+
+    if (r >= 0 || (r == -EADDRINUSE && may_be_ours))
+        return 0;
+    *ret_message = STEAL_PTR(message);
     return r;
 }
 

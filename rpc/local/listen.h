@@ -16,6 +16,12 @@ int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char
  * or "localhost". */
 int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message);
 
+/* Would that be possible? Nothing is made, and nobody is disturbed: whether a nmd answers at the path isn't asked, and
+ * that a port is taken is no obstacle where nmd itself may have it. `dirs`: those that nmd makes before, NULL at the
+ * end. */
+int nm_listen_check_unix(const char *path, const char *const *dirs, char **ret_message);
+int nm_listen_check_tcp(const char *address, bool may_be_ours, char **ret_message);
+
 /* The gid of a group, or NM_LISTEN_NO_GROUP when there is none of that name. */
 gid_t nm_listen_group(const char *name);
 

@@ -391,6 +391,16 @@ static int open_sockets(struct nm_local_server *s, const struct nm_local_server_
     return r;
 }
 
+int nm_local_server_check(const struct nm_local_server_params *p, const char *const *dirs, bool may_be_ours,
+                          char **ret_message)
+{
+    int r = p->listen_fd > 0 ? 0 : nm_listen_check_unix(p->socket_path, dirs, ret_message);
+
+    if (r >= 0 && p->http_address && *p->http_address)
+        r = nm_listen_check_tcp(p->http_address, may_be_ours, ret_message);
+    return r;
+}
+
 /* Whether it blocks is the giver's choice, and so is whether children inherit it; here neither may
  * be. */
 static int take_inherited(struct nm_local_server *s, int fd, char **ret_message)

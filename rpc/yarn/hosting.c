@@ -97,6 +97,16 @@ static int make_proxy(const struct nm_yarn_hosting_params *p, struct nm_yarn_hos
     return 0;
 }
 
+int nm_yarn_hosting_check(const struct nm_yarn_hosting_params *p, bool may_be_ours, char **ret_message)
+{
+    const struct nm_yarn_settings *s = p->settings;
+    int r = nm_yarn_launcher_check(s, p->localizer_program, ret_message);
+
+    if (r == 0 && is_listed(s->aux_services, NM_YARN_SHUFFLE))
+        r = nm_yarn_shuffle_check(p->shuffle_program, ret_message);
+    return r < 0 || !s->proxy ? r : nm_yarn_proxy_check(s, may_be_ours, ret_message);
+}
+
 int nm_yarn_hosting_new(const struct nm_yarn_hosting_params *p, int listen_fd, struct nm_yarn_hosting **ret,
                         char **ret_message)
 {

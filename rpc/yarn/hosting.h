@@ -38,6 +38,8 @@ struct nm_yarn_hosting {
 /* listen_fd is its own from now on, also on failure. *ret_message: why not, or NULL. */
 int nm_yarn_hosting_new(const struct nm_yarn_hosting_params *params, int listen_fd, struct nm_yarn_hosting **ret,
                         char **ret_message);
+/* Would it be refused? Of params `settings` and the programs; nothing is made. */
+int nm_yarn_hosting_check(const struct nm_yarn_hosting_params *params, bool may_be_ours, char **ret_message);
 struct nm_yarn_hosting *nm_yarn_hosting_free(struct nm_yarn_hosting *h);
 NM_DEFINE_CLEANUP(struct nm_yarn_hosting *, nm_yarn_hosting_free)
 

@@ -41,7 +41,7 @@ static int port_of(int fd, int32_t *ret)
     return 0;
 }
 
-static int listen_at(const struct addrinfo *a, int *ret)
+static int bind_to(const struct addrinfo *a, int *ret)
 {
     _cleanup_close_ int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int on = 1;
@@ -49,10 +49,31 @@ static int listen_at(const struct addrinfo *a, int *ret)
     if (fd < 0)
         return -errno;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
+    if (bind(fd, a->ai_addr, a->ai_addrlen) < 0)
         return -errno;
     *ret = STEAL_FD(fd);
     return 0;
+}
+
+static int refuse_port(const char *property, uint16_t port, int r, char **ret_message)
+{
+    return nm_fail(ret_message, r, "%s: port %u: %s", property, (unsigned)port, strerror(-r));
+}
+
+int nm_yarn_port_check(const char *host, uint16_t port, const char *host_property, const char *port_property,
+                       bool may_be_ours, char **ret_message)
+{
+    _cleanup_close_ int fd = -EBADF;
+    struct addrinfo *list;
+    int r = find_address(host, port, host_property, &list, ret_message);
+
+    if (r < 0)
+        return r;
+    r = bind_to(list, &fd);
+    freeaddrinfo(list);
+    if (r >= 0 || (r == -EADDRINUSE && may_be_ours))
+        return 0;
+    return refuse_port(port_property, port, r, ret_message);
 }
 
 int nm_yarn_port_open(const char *host, uint16_t port, const char *host_property, const char *port_property,
@@ -64,12 +85,14 @@ int nm_yarn_port_open(const char *host, uint16_t port, const char *host_property
 
     if (r < 0)
         return r;
-    r = listen_at(list, &fd);
+    r = bind_to(list, &fd);
     freeaddrinfo(list);
+    if (r == 0)
+        r = RET_NERRNO(listen(fd, BACKLOG));
     if (r == 0)
         r = port_of(fd, ret_port);
     if (r < 0)
-        return nm_fail(ret_message, r, "%s: port %u: %s", port_property, (unsigned)port, strerror(-r));
+        return refuse_port(port_property, port, r, ret_message);
     *ret_fd = STEAL_FD(fd);
     return 0;
 }

@@ -23,6 +23,25 @@ static void on_event(const struct nm_event *e, void *userdata)
         nm_report_note_run(&y->memory, nm_sub_u64(c->finished_realtime_usec, c->started_realtime_usec));
 }
 
+static const char *bind_host(const struct nm_yarn_settings *s)
+{
+    return *s->bind_host ? s->bind_host : "0.0.0.0";
+}
+
+#define BIND_HOST "yarn.nodemanager.bind-host"
+#define ADDRESS "yarn.nodemanager.address"
+
+int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_message)
+{
+    const struct nm_yarn_hosting_params params = {.settings = p->settings, .localizer_program = p->localizer_program,
+                                                  .shuffle_program = p->shuffle_program};
+    int r;
+
+    *ret_message = NULL;
+    r = nm_yarn_port_check(bind_host(p->settings), p->settings->node.port, BIND_HOST, ADDRESS, may_be_ours, ret_message);
+    return r < 0 ? r : nm_yarn_hosting_check(&params, may_be_ours, ret_message);
+}
+
 static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, char **ret_message)
 {
     const struct nm_yarn_hosting_params params = {
@@ -34,8 +53,8 @@ static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, ch
     y->id = (Hadoop__NodeId)HADOOP__NODE_ID__INIT;
     y->id.host = y->host;
     y->id.has_port = 1;
-    r = nm_yarn_port_open(*p->settings->bind_host ? p->settings->bind_host : "0.0.0.0", p->settings->node.port,
-                          "yarn.nodemanager.bind-host", "yarn.nodemanager.address", &fd, &y->id.port, ret_message);
+    r = nm_yarn_port_open(bind_host(p->settings), p->settings->node.port, BIND_HOST, ADDRESS, &fd, &y->id.port,
+                          ret_message);
     if (r == 0)
         r = nm_yarn_hosting_new(&params, fd, &y->hosting, ret_message);
     if (r < 0)

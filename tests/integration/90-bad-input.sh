@@ -125,6 +125,54 @@ daemon "a configuration that isn't there" 1 "$dir/nothing" --config "$dir/nothin
 other_slice=nmdtest$$b.slice
 at_exit 'nmd_clean_slice "$other_slice"'
 other=(--config "$nmd_conf" --backend direct --slice "$other_slice")
+# What a start refuses, --check-config says before in the same words, and makes nothing.
+sentence() { sed -E 's/^[0-9:.]+ nmd [a-z]+ +//' <<<"$err"; }
+refused() { # NAME WORDS OPTION...
+    local name=$1 words=$2 said
+    shift 2
+    daemon "$name, checked" 1 "$words" "${other[@]}" "$@" --check-config
+    said=$(sentence)
+    is "nmd: $name: nothing was made" "$(ls -d "$dir"/new-* "$(nmd_cgroup_root)/$other_slice" 2>/dev/null)" ""
+    daemon "$name" 1 "$words" "${other[@]}" "$@"
+    is "nmd: $name: in the same words" "$(sentence)" "$said"
+    rm -rf "$dir"/new-*
+    nmd_clean_slice "$other_slice"
+}
+new=(--state-dir "$dir/new-state" --runtime-dir "$dir/new-run")
+mkdir -m 777 "$dir/open"
+printf 'not a trace\n' >"$dir/text"
+printf '[node]\nmemory = 900T\n' >"$dir/large.conf"
+printf '[over-allocation]\nmemory-threshold = 0.9\n[preemption]\nmemory-threshold = 0.9\n' >"$dir/equal.conf"
+port=$(free_port)
+/usr/bin/python3 -m http.server --bind 127.0.0.1 "$port" >/dev/null 2>&1 &
+at_exit "kill $! 2>/dev/null"
+wait_until 10 curl -s -o /dev/null "http://127.0.0.1:$port/"
+printf '[interface]\nhttp-address = 127.0.0.1:%s\n' "$port" >"$dir/taken.conf"
+yarn() { # NAME PROPERTY VALUE: a cluster's configuration with that
+    mkdir -p "$dir/yarn-$1"
+    printf '<configuration><property><name>%s</name><value>%s</value></property></configuration>\n' "$2" "$3" \
+        >"$dir/yarn-$1/yarn-site.xml"
+}
+yarn dirs yarn.nodemanager.local-dirs "$dir/text"
+yarn address yarn.nodemanager.bind-host 192.0.2.1
+yarn number yarn.nodemanager.resource.memory-mb plenty
+refused "more memory than there is" 'memory = .*larger than this node' "${new[@]}" --config "$dir/large.conf"
+refused "thresholds that are equal" 'must be below' "${new[@]}" --config "$dir/equal.conf"
+refused "a state directory below a file" "state directory $dir/text/x" --state-dir "$dir/text/x" --runtime-dir "$dir/new-run"
+refused "a state directory of everybody's" 'others may write to it' --state-dir "$dir/open" --runtime-dir "$dir/new-run"
+refused "a runtime directory that is a file" "runtime directory $dir/text" --state-dir "$dir/new-state" --runtime-dir "$dir/text"
+refused "figures that can't be read" "$dir/none can't be read" "${new[@]}" --node-proc "$dir/none"
+refused "a socket that is a file" 'is not a socket' "${new[@]}" --socket "$dir/text"
+refused "a socket's directory that isn't there" "$dir/none/nmd.sock: No such" "${new[@]}" --socket "$dir/none/nmd.sock"
+refused "a port that is taken" "127.0.0.1:$port: Address already in use" "${new[@]}" --config "$dir/taken.conf"
+refused "a recording over a text" 'which is no trace' "${new[@]}" --record "$dir/text"
+refused "a cluster's number that is none" "memory-mb = 'plenty'" "${new[@]}" --yarn-conf "$dir/yarn-number"
+refused "a cluster's directory that is a file" "$dir/text can't be used" "${new[@]}" --yarn-conf "$dir/yarn-dirs"
+refused "a cluster's address of another host" 'Cannot assign' "${new[@]}" --yarn-conf "$dir/yarn-address"
+daemon "a missing shim, checked" 1 "shim $dir/none can't be opened" "${other[@]}" "${new[@]}" --shim "$dir/none" --check-config
+try "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" --backend direct \
+    --check-config
+is "nmd: what runs already is fine" "$status $out" "0 $nmd_conf: fine"
 daemon "a state directory that is a file" 1 "$nmd_conf" "${other[@]}" --state-dir "$nmd_conf" --runtime-dir "$dir/run2"
 daemon "figures that aren't there" 1 "$dir/none" "${other[@]}" --state-dir "$dir/state2" --runtime-dir "$dir/run2" \
     --socket "$dir/second.sock" --node-proc "$dir/none"

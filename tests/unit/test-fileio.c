@@ -139,6 +139,32 @@ static void test_mkdir_p(void **state)
     assert_int_equal(nm_mkdir_p("/", 0750), 0);
 }
 
+static void would_make(const char *below, int expected)
+{
+    char path[128];
+
+    (void)snprintf(path, sizeof path, "%s/%s", directory, below);
+    assert_int_equal(nm_check_mkdir_p(path), expected);
+}
+
+/* As far as it can be known it is what nm_mkdir_p() returns; nothing is made. */
+static void test_check_mkdir_p(void **state)
+{
+    (void)state;
+    put("file", "");
+    assert_int_equal(symlinkat("nowhere", dir_fd, "link"), 0);
+    would_make("", 0);
+    would_make("new", 0);
+    would_make("new/below//that/", 0);
+    would_make("file", -ENOTDIR);
+    would_make("file/below", -ENOTDIR);
+    would_make("link", -ENOENT);
+    assert_int_equal(faccessat(dir_fd, "new", F_OK, 0), -1);
+    assert_int_equal(nm_check_mkdir_p(""), -ENOENT);
+    assert_int_equal(nm_check_mkdir_p("/"), 0);
+    assert_int_equal(nm_check_mkdir_p("new-one-here"), 0);
+}
+
 static void expect_beneath(const char *path, int expected)
 {
     _cleanup_close_ int fd = nm_open_beneath(dir_fd, path, O_RDONLY);
@@ -282,7 +308,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_DIRECTORY(test_read),        WITH_DIRECTORY(test_pread_again),
         WITH_DIRECTORY(test_atomic),      WITH_DIRECTORY(test_atomic_follows_no_link),
-        WITH_DIRECTORY(test_mkdir_p),     WITH_DIRECTORY(test_beneath),
+        WITH_DIRECTORY(test_mkdir_p),     WITH_DIRECTORY(test_check_mkdir_p),
+        WITH_DIRECTORY(test_beneath),
         WITH_DIRECTORY(test_in_root),     cmocka_unit_test(test_magic_links),
         WITH_DIRECTORY(test_private_dir),
         cmocka_unit_test(test_log_level), WITH_DIRECTORY(test_log_lines),

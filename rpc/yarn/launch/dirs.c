@@ -61,24 +61,58 @@ static int make(const char *name)
     return r < 0 ? r : RET_NERRNO(chmod(name, 0755));
 }
 
+static int open_private(const char *name, int *ret)
+{
+    _cleanup_close_ int fd = RET_NERRNO(open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    int r = fd < 0 ? fd : nm_check_private_dir(fd);
+
+    if (r >= 0)
+        r = check_above(fd);
+    if (r < 0)
+        return r;
+    *ret = STEAL_FD(fd);
+    return 0;
+}
+
+static void tell_why(int r, char why[160])
+{
+    (void)snprintf(why, 160, "%s",
+                   r == -EPERM ? "it or a directory above it is not root's or nmd's alone" : strerror(-r));
+}
+
 /* One that can't be opened is no obstacle to the others: a disk may have failed. */
 static void open_dir(struct nm_yarn_dir *d)
 {
-    _cleanup_close_ int fd = -EBADF;
     int r = make(d->name);
 
     if (r >= 0)
-        r = fd = RET_NERRNO(open(d->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (r >= 0)
-        r = nm_check_private_dir(fd);
-    if (r >= 0)
-        r = check_above(fd);
-    if (r == -EPERM)
-        (void)snprintf(d->why, sizeof d->why, "it or a directory above it is not root's or nmd's alone");
-    else if (r < 0)
-        (void)snprintf(d->why, sizeof d->why, "%s", strerror(-r));
-    else
-        d->fd = STEAL_FD(fd);
+        r = open_private(d->name, &d->fd);
+    if (r < 0)
+        tell_why(r, d->why);
+}
+
+static int refuse_all(const char *first, const char *why, char **ret_message)
+{
+    return nm_fail(ret_message, -ENOTDIR, "The directory %s can't be used: %s", first, why);
+}
+
+int nm_yarn_dirs_look(char *const *names, char **ret_message)
+{
+    char first[160] = "", why[160];
+
+    for (size_t i = 0; names[i]; i++) {
+        _cleanup_close_ int fd = -EBADF;
+        int r = open_private(names[i], &fd);
+
+        if (r == -ENOENT)
+            r = nm_check_mkdir_p(names[i]);
+        if (r >= 0)
+            return 0;
+        tell_why(r, why);
+        if (i == 0)
+            (void)snprintf(first, sizeof first, "%s", why);
+    }
+    return names[0] ? refuse_all(names[0], first, ret_message) : 0;
 }
 
 int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, struct nm_yarn_dirs *ret,
@@ -100,8 +134,7 @@ int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, stru
         usable += d->fd >= 0;
     }
     if (usable == 0) {
-        int r = nm_fail(ret_message, -ENOTDIR, "The directory %s can't be used: %s", dirs.all[0].name,
-                        dirs.all[0].why);
+        int r = refuse_all(dirs.all[0].name, dirs.all[0].why, ret_message);
 
         nm_yarn_dirs_done(&dirs);
         return r;

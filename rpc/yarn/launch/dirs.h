@@ -30,6 +30,8 @@ struct nm_yarn_dirs {
 /* Makes what isn't there. -ENOTDIR and *ret_message: not one can be used. */
 int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, struct nm_yarn_dirs *ret,
                       char **ret_message);
+/* Would it be so? Nothing is made. */
+int nm_yarn_dirs_look(char *const *names, char **ret_message);
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs);
 
 /* Looks at the disks, if it is time again. */

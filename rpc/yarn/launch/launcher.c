@@ -172,6 +172,11 @@ static int claim_dirs(struct nm_yarn_launcher *l, char **ret_state, char **ret_m
     return 0;
 }
 
+static int refuse_localizer(const char *dir, const char *program, int r, char **ret_message)
+{
+    return nm_fail(ret_message, r, "Resources can't be fetched to %s by %s: %s", dir, program, strerror(-r));
+}
+
 /* Of all local directories one has the resources: there is one cache to be kept within its size, and a resource is
  * fetched once, whichever of them a container is in. */
 static int make_localizer(struct nm_yarn_launcher *l, char **ret_message)
@@ -199,8 +204,7 @@ static int make_localizer(struct nm_yarn_launcher *l, char **ret_message)
     r = p.settings ? nm_localizer_new(&p, &l->localizer) : -ENOMEM;
     json_decref(p.settings); /* it has its own reference */
     if (r < 0)
-        return nm_fail(ret_message, r, "Resources can't be fetched to %s by %s: %s", p.local_dir, p.program,
-                       strerror(-r));
+        return refuse_localizer(p.local_dir, p.program, r, ret_message);
     nm_yarn_claim_sweep(l->localizer, &l->local);
     return 0;
 }
@@ -257,6 +261,25 @@ static int begin(struct nm_yarn_launcher *l, char **ret_message)
         r = nm_yarn_ended_new(l->params.event, s, l->localizer, &l->local, &l->log, state, &l->ended);
     find_java(l);
     return r;
+}
+
+int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localizer_program, char **ret_message)
+{
+    regex_t pattern;
+    int r = check_executor(s, ret_message);
+
+    if (r == 0)
+        r = nm_yarn_user_compile(s, &pattern, ret_message);
+    if (r < 0)
+        return r;
+    regfree(&pattern);
+    r = nm_yarn_dirs_look(s->local_dirs, ret_message);
+    if (r == 0)
+        r = nm_yarn_dirs_look(s->log_dirs, ret_message);
+    if (r < 0)
+        return r;
+    r = RET_NERRNO(access(localizer_program, F_OK));
+    return r < 0 ? refuse_localizer(s->local_dirs[0], localizer_program, r, ret_message) : 0;
 }
 
 int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm_yarn_launcher **ret,

@@ -247,6 +247,18 @@ static int open_state(struct nm_yarn_shuffle *s)
     return r < 0 ? r : nm_yarn_shuffle_jobs_open(path, &s->jobs);
 }
 
+static int refuse_program(const char *program, int r, char **ret_message)
+{
+    return nm_fail(ret_message, r, "%s: %s", program, strerror(-r));
+}
+
+int nm_yarn_shuffle_check(const char *program, char **ret_message)
+{
+    int r = RET_NERRNO(access(program, F_OK));
+
+    return r < 0 ? refuse_program(program, r, ret_message) : 0;
+}
+
 int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_yarn_shuffle **ret, char **ret_message)
 {
     _cleanup_(nm_yarn_shuffle_freep) struct nm_yarn_shuffle *s = calloc(1, sizeof *s);
@@ -259,7 +271,7 @@ int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_y
     s->jobs.state_fd = -EBADF;
     s->program_fd = RET_NERRNO(open(params->program, O_PATH | O_CLOEXEC));
     if (s->program_fd < 0)
-        return nm_fail(ret_message, s->program_fd, "%s: %s", params->program, strerror(-s->program_fd));
+        return refuse_program(params->program, s->program_fd, ret_message);
     r = open_state(s);
     if (r >= 0)
         r = sd_event_add_time(params->event, &s->timer, CLOCK_BOOTTIME, UINT64_MAX, 0, on_timer, s);

@@ -25,6 +25,8 @@ struct nm_yarn_shuffle_params {
 
 /* It listens already when this comes back. *ret_message: why not, or NULL. */
 int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_yarn_shuffle **ret, char **ret_message);
+/* Would its program be refused? It isn't started: whether it could listen is not known yet. */
+int nm_yarn_shuffle_check(const char *program, char **ret_message);
 struct nm_yarn_shuffle *nm_yarn_shuffle_free(struct nm_yarn_shuffle *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_shuffle *, nm_yarn_shuffle_free)
 

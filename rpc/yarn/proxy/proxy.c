@@ -292,6 +292,16 @@ static int listen_for_masters(struct nm_yarn_proxy *p, char **ret_message)
     return r < 0 ? r : nm_hadoop_server_new(p->world.event, fd, &options, &p->server);
 }
 
+int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char **ret_message)
+{
+    const struct nm_yarn_address *a = &s->proxy_address;
+    const struct nm_stage_type *types[NM_STAGES_MAX];
+    size_t n;
+    int r = nm_stages_choose(s, types, &n, ret_message);
+
+    return r < 0 ? r : nm_yarn_port_check(a->host, a->port, ADDRESS, ADDRESS, may_be_ours, ret_message);
+}
+
 int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_proxy **ret, char **ret_message)
 {
     _cleanup_(nm_yarn_proxy_freep) struct nm_yarn_proxy *p = calloc(1, sizeof *p);

@@ -21,6 +21,8 @@ struct nm_yarn_proxy_params {
 
 /* What params point to must outlive it. *ret_message: why not, or NULL. */
 int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *p, struct nm_yarn_proxy **ret, char **ret_message);
+/* Would it be refused? may_be_ours: as nm_yarn_port_check(). */
+int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char **ret_message);
 struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p);
 NM_DEFINE_CLEANUP(struct nm_yarn_proxy *, nm_yarn_proxy_free)
 
