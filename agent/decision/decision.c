@@ -225,13 +225,16 @@ static void add_numbers_of(struct nm_text *t, const struct nm_decision *d, enum 
 }
 
 /* Only what there is: a pause gives no memory back, a reclaim no CPU. */
-static void add_resources(struct nm_text *t, const struct nm_resources *r)
+/* Nothing at all is nothing of what was short. */
+static void add_resources(struct nm_text *t, const struct nm_decision *d, const struct nm_resources *r)
 {
-    if (r->memory_bytes > 0 || r->cpu_millicores == 0)
+    bool nothing = r->memory_bytes == 0 && r->cpu_millicores == 0;
+
+    if (r->memory_bytes > 0 || (nothing && d->resource != NM_CPU))
         nm_text_add_amount(t, NM_MEMORY, r->memory_bytes);
     if (r->memory_bytes > 0 && r->cpu_millicores > 0)
         nm_text_add(t, " and ");
-    if (r->cpu_millicores > 0)
+    if (r->cpu_millicores > 0 || (nothing && d->resource == NM_CPU))
         nm_text_add_amount(t, NM_CPU, r->cpu_millicores);
 }
 
@@ -265,7 +268,7 @@ static void add_candidate(struct nm_text *t, const struct nm_decision *d,
 
     nm_text_add_container(t, c->id, c->name);
     nm_text_add(t, ": ");
-    add_resources(t, &c->use);
+    add_resources(t, d, &c->use);
     nm_text_add(t, ", ");
     if (d->decided_usec > c->started_usec && c->started_usec > 0)
         nm_text_add(t, "started %s before, ",
@@ -326,10 +329,10 @@ static void add_regained(struct nm_text *t, const struct nm_decision *d)
     if (!takes_back(d->kind))
         return;
     nm_text_add(t, "  Expected back: ");
-    add_resources(t, &d->predicted);
+    add_resources(t, d, &d->predicted);
     if (d->regained_known) {
         nm_text_add(t, "; really regained: ");
-        add_resources(t, &d->regained);
+        add_resources(t, d, &d->regained);
         nm_text_add(t, ".\n");
     } else {
         nm_text_add(t, d->outcome == NM_OUTCOME_PENDING || d->outcome == NM_OUTCOME_DONE

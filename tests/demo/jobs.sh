@@ -4,7 +4,7 @@
 # The demo's opportunistic jobs: real work on real files of this host, a few CPU seconds each, results thrown away.
 #   jobs.sh compress|hash|sort|compile SIZE
 # SIZE scales the work; 4 is about five seconds of one CPU.
-set -eu
+set -euo pipefail # a pipe whose first part fails is no job that is done
 kind=$1 size=$2
 tree=$(cd "$(dirname "$0")/../.." && pwd)
 
@@ -22,7 +22,7 @@ case $kind in
         done ;;
     sort)
         # holds what it sorts in memory: the kind of job that is in the way when memory gets short
-        real_files $((size * 25)) | od -An -v -tx4 -w16 | LC_ALL=C sort -S 280M --parallel=1 | uniq -c | wc -l ;;
+        real_files $((size * 25)) | od -An -v -tx4 -w16 | LC_ALL=C sort -S 200M --parallel=1 | uniq -c | wc -l ;;
     compile)
         for ((i = 0; i < size; i++)); do
             for file in "$tree"/agent/policy/*.c "$tree"/util/*.c; do

@@ -45,10 +45,10 @@ def hold_memory(plan):
         end = time.monotonic() + seconds
         while len(held) > megabytes:
             held.pop()
-        # A ramp, not a step: 200 MB a second, each page really touched.
+        # A ramp, not a step: 400 MB a second, each page really touched.
         while len(held) < megabytes and time.monotonic() < end:
             held.append(bytearray(b"\x01" * (1 << 20)))
-            if len(held) % 20 == 0:
+            if len(held) % 40 == 0:
                 time.sleep(0.1)
         time.sleep(max(0.0, end - time.monotonic()))
 
