@@ -23,7 +23,7 @@ static const struct {
     {"uplink", "the network uplink is saturated"},
     {"draining", "the node is being drained"},
     {"waiting-for-victims", "opportunistic containers are giving way to it"},
-    {"guaranteed-first", "a guaranteed container is waiting"},
+    {"guaranteed-first", "a guaranteed container is queued"},
     {"paused-first", "what becomes free goes to paused containers first"},
     {"squeezed", "opportunistic containers are being held to a part of the CPU"},
     {"next-round", "others before it are just being started"},

@@ -41,7 +41,7 @@ static void tell_waiting(struct nm_narrate *n, struct nm_ctl *ctl, const json_t 
     if (position > 0)
         nm_say("queued at position %llu%s%s", (unsigned long long)position, *why ? ": " : "", why);
     else
-        nm_say("waiting: %s", why);
+        nm_say("queued: %s", why);
     n->told_waiting = true;
     n->position = position;
     (void)snprintf(n->hold, sizeof n->hold, "%s", hold);

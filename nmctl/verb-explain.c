@@ -62,7 +62,7 @@ static void print_wait(struct nm_ctl *ctl, const json_t *c)
     if (nm_json_u64(c, "queue_position") > 0)
         printf("\nnow queued at position %" PRIu64 ": %s\n", nm_json_u64(c, "queue_position"), why);
     else
-        printf("\nnow waiting: %s\n", why);
+        printf("\nnow %s: %s\n", nm_streq(nm_json_str(c, "state"), "PAUSED") ? "paused" : "queued", why);
 }
 
 /* What was done to it from outside is nobody's decision here, and has no record: it is told with the end. */

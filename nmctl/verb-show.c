@@ -93,7 +93,7 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
     if (*hold) {
         (void)nm_api_try_get(ctl, "/v1/status", NM_API_TIMEOUT_USEC, &status);
         nm_hold_text(hold, status, why, sizeof why);
-        line(term, "waits", "%s", why);
+        line(term, nm_streq(nm_json_str(c, "state"), "PAUSED") ? "paused" : "queued", "%s", why);
     }
 }
 

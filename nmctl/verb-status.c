@@ -246,7 +246,7 @@ static void print_counts(FILE *f, const struct nm_term *term, unsigned width, co
     nm_hold_text(hold, status, why, sizeof why);
     (void)snprintf(line, sizeof line, "%" PRIu64 " of %" PRIu64 "%s%s%s%s",
                    nm_json_u64(status, "queue.length"), nm_json_u64(status, "queue.max_length"),
-                   *why ? "; " : "", *why ? *head ? head : "its head" : "", *why ? " waits: " : "",
+                   *why ? "; " : "", *why ? *head ? head : "its head" : "", *why ? " is queued: " : "",
                    why);
     print_wrapped(f, width, line);
     print_label(f, term, "preemptions");

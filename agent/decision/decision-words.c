@@ -305,7 +305,7 @@ static void why_queue_full(struct nm_text *t, const struct nm_decision *d)
                     d->queue_length, d->queue_max_length);
         return;
     }
-    nm_text_add(t, "the queue is full: its %" PRIu32 " opportunistic containers and whatever else waits ask for ",
+    nm_text_add(t, "the queue is full: its %" PRIu32 " opportunistic containers and whatever else is queued ask for ",
                 d->queue_length);
     nm_text_add_asked_of_capacity(t, d, NM_MEMORY, d->waiting.memory_bytes);
     nm_text_add(t, " and ");
@@ -363,7 +363,7 @@ static const struct {
     [NM_REASON_UNHEALTHY] = {"the node is unhealthy and starts nothing new", NULL},
     [NM_REASON_WAITING_FOR_VICTIMS] = {"opportunistic containers are giving up the room for it",
                                        NULL},
-    [NM_REASON_GUARANTEED_FIRST] = {"a guaranteed container is waiting, and comes first", NULL},
+    [NM_REASON_GUARANTEED_FIRST] = {"a guaranteed container is queued, and comes first", NULL},
     [NM_REASON_PAUSED_FIRST] = {"the free room belongs to paused containers, which go on first",
                                 why_paused_first},
     [NM_REASON_SURGE_MARGIN] =
@@ -387,7 +387,7 @@ static const struct {
          NULL},
     [NM_REASON_KILL_BUDGET] = {"no more containers may be killed within this minute", NULL},
     [NM_REASON_SETTLING] = {"what was just taken back must show in the samples first", NULL},
-    [NM_REASON_SHED] = {"the limit of the queue was lowered, and the newest waiting container goes "
+    [NM_REASON_SHED] = {"the limit of the queue was lowered, and the newest queued container goes "
                         "first",
                         NULL},
     [NM_REASON_DRAIN_DEADLINE] = {"the deadline of the drain has come", NULL},

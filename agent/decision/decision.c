@@ -229,12 +229,13 @@ static void add_numbers_of(struct nm_text *t, const struct nm_decision *d, enum 
 static void add_resources(struct nm_text *t, const struct nm_decision *d, const struct nm_resources *r)
 {
     bool nothing = r->memory_bytes == 0 && r->cpu_millicores == 0;
+    bool of_cpu = d->resource == NM_CPU || d->kind == NM_DECISION_PAUSE;
 
-    if (r->memory_bytes > 0 || (nothing && d->resource != NM_CPU))
+    if (r->memory_bytes > 0 || (nothing && !of_cpu))
         nm_text_add_amount(t, NM_MEMORY, r->memory_bytes);
     if (r->memory_bytes > 0 && r->cpu_millicores > 0)
         nm_text_add(t, " and ");
-    if (r->cpu_millicores > 0 || (nothing && d->resource == NM_CPU))
+    if (r->cpu_millicores > 0 || (nothing && of_cpu))
         nm_text_add_amount(t, NM_CPU, r->cpu_millicores);
 }
 

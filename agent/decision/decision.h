@@ -101,7 +101,7 @@ int nm_decision_outcome_from_string(const char *s, enum nm_decision_outcome *ret
 const char *nm_passed_over_name(enum nm_passed_over p);
 int nm_passed_over_from_string(const char *s, enum nm_passed_over *ret);
 
-/* The reason as a clause without numbers ("a guaranteed container is waiting, and comes first"),
+/* The reason as a clause without numbers ("a guaranteed container is queued, and comes first"),
  * for `hold` and the like. */
 const char *nm_reason_text(enum nm_reason r);
 

@@ -269,7 +269,7 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
     nm_policy_get_claims(m->views, m->n_live, self, &claims);
     if (reason == NM_REASON_QUEUE_FULL && m->settings.queue_policy == NM_QUEUE_BY_RESOURCES)
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
-                              "What waits in the queue already (%s) and this request (%s) together are larger than the "
+                              "What is queued already (%s) and this request (%s) together are larger than the "
                               "node, which offers %s. Try again later, or as --guaranteed.",
                               format_amount(m, &claims.waiting, held, sizeof held), want, have);
     if (reason == NM_REASON_QUEUE_FULL)

@@ -146,7 +146,7 @@ static void containers(FILE *f, const struct nm_status *s)
           "Opportunistic containers that the queue holds.");
     if (s->hold != NM_REASON_NONE) {
         head(f, "nm_queue_hold", "gauge",
-             "Why the head of the queue waits, as a label; absent when nothing waits.");
+             "What keeps the head of the queue there, as a label; absent when nothing is queued.");
         labelled(f, "nm_queue_hold", "reason", nm_reason_name(s->hold), 1);
     }
 }

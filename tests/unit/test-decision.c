@@ -121,7 +121,7 @@ static void test_why_held_or_refused(void **state)
                        "containers are queued, and 10 may be");
     d.queue_max_length = UINT32_MAX;
     d.waiting = (struct nm_resources){8 * GIB, 2000};
-    assert_contains(&d, "the queue is full: its 10 opportunistic containers and whatever else waits ask for 8.0 GiB "
+    assert_contains(&d, "the queue is full: its 10 opportunistic containers and whatever else is queued ask for 8.0 GiB "
                         "of 8.0 GiB and 2 of 4 vcores, and beside them it doesn't fit the node");
     d = sample(NM_DECISION_QUEUE, NM_REASON_NEVER_FITS);
     d.others.memory_bytes = 2 * GIB;
@@ -387,6 +387,22 @@ static void test_explanation(void **state)
               "first.\n");
 }
 
+/* What gives nothing gives nothing of what was short. */
+static void test_nothing_of_what_was_short(void **state)
+{
+    struct nm_decision d = complete();
+    _cleanup_free_ char *text = NULL;
+
+    (void)state;
+    d.kind = NM_DECISION_PAUSE;
+    d.resource = NM_CPU;
+    d.predicted = d.candidates[0].use = (struct nm_resources){0};
+    d.regained = (struct nm_resources){.cpu_millicores = 0};
+    assert_int_equal(nm_decision_explain(&d, &text), 0);
+    assert_non_null(strstr(text, "container_1_000004 (hash): 0 cores, started"));
+    assert_non_null(strstr(text, "Expected back: 0 cores; really regained: 0 cores."));
+}
+
 /* Who has asked a cluster for it has neither nmctl nor a second chance here. */
 static void test_advice_for_an_upstreams(void **state)
 {
@@ -511,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_every_kind_and_reason),
         cmocka_unit_test(test_explanation),
+        cmocka_unit_test(test_nothing_of_what_was_short),
         cmocka_unit_test(test_advice_for_an_upstreams),
         cmocka_unit_test(test_json_round_trip),
         cmocka_unit_test(test_json_of_an_older_nmd),
