@@ -313,7 +313,7 @@ static void print_upstream(FILE *f, const struct nm_term *term, unsigned width, 
     uint64_t now = nm_realtime_usec(), beat = nm_json_u64(u, "last_heartbeat_usec");
     char trouble[300], ago[32], trip[32];
 
-    if (!*kind || nm_streq(kind, "none"))
+    if (!*kind)
         return;
     print_label(f, term, "upstream");
     fprintf(f, "%s, %s%s%s: ", kind, nm_term_on(term, style), state, nm_term_off(term, style));

@@ -70,15 +70,18 @@ static json_t *decision_numbers(const struct nm_decision *d)
 {
     bool refused = d->kind == NM_DECISION_REFUSE, stalled = d->reason == NM_REASON_GUARANTEED_STALLED;
     bool margin = d->margin_bytes > 0;
+    struct nm_resources opportunistic = {
+        nm_sub_u64(d->allocated.memory_bytes, d->allocated_guaranteed.memory_bytes),
+        nm_sub_u64(d->allocated.cpu_millicores, d->allocated_guaranteed.cpu_millicores)};
 
     return NM_OBJECT({"request", asked(d, &d->request)},
                      {"used_by", NM_OBJECT({"containers", nm_messages_resources(&d->measured)},
                                            {"others", nm_messages_resources(&d->others)})},
                      {"reserved", nm_messages_resources(&d->reserved)},
                      {"used_or_reserved", nm_messages_resources(&d->used)},
-                     {"allocated", asked(d, &d->allocated)},
-                     {"allocated_guaranteed", asked(d, &d->allocated_guaranteed)},
-                     {"waiting", refused ? asked(d, &d->waiting) : json_null()},
+                     {"allocated", NM_OBJECT({"guaranteed", asked(d, &d->allocated_guaranteed)},
+                                             {"opportunistic", asked(d, &opportunistic)})},
+                     {"queued", refused ? asked(d, &d->waiting) : json_null()},
                      {"capacity", asked(d, &d->capacity)},
                      {"over_allocation_threshold", nm_messages_fractions(&d->over_allocation_threshold)},
                      {"preemption_threshold", nm_messages_fractions(&d->preemption_threshold)},
@@ -101,7 +104,7 @@ static json_t *decision_course(const struct nm_decision *d)
     return NM_OBJECT({"cause_usec", phase(d, d->cause_usec)}, {"decided_usec", phase(d, d->decided_usec)},
                      {"acted_usec", phase(d, d->acted_usec)}, {"effective_usec", phase(d, d->effective_usec)},
                      {"victim_order", json_string(nm_victim_order_name(d->victim_order))},
-                     {"n_candidates_total", nm_make_integer(d->n_candidates_total)},
+                     {"candidates_total", nm_make_integer(d->n_candidates_total)},
                      {"candidates", candidates(d)});
 }
 

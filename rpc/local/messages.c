@@ -364,23 +364,23 @@ static json_t *masters(const struct nm_masters *m, json_t *pipelines)
 static json_t *upstream(const struct nm_upstream *u, json_t *pipelines)
 {
     uint64_t beat = u->last_heartbeat_realtime_usec, memory = u->memory_bytes;
-    json_t *o = NM_OBJECT({"kind", json_string(u->kind ? u->kind : "none")},
-                       {"state", json_string(u->state ? u->state : "none")});
 
     if (!u->kind || nm_streq(u->kind, "none")) {
         json_decref(pipelines);
-        return o;
+        return json_null();
     }
-    return nm_make_merge(o, NM_OBJECT({"address", nm_make_string_or_null(u->address)},
-                           {"node", nm_make_string_or_null(u->node)},
-                           {"trouble", nm_make_string_or_null(u->trouble)},
-                           {"last_heartbeat_usec", nm_make_integer_or_null(beat, beat == 0)},
-                           {"round_trip_usec", nm_make_integer_or_null(u->round_trip_usec, u->round_trip_usec == 0)},
-                           {"heartbeats", nm_make_integer(u->heartbeats)},
-                           {"failures", nm_make_integer(u->failures)},
-                           {"memory_bytes", nm_make_integer_or_null(memory, memory == 0)},
-                           {"vcores", nm_make_integer_or_null(u->vcores, memory == 0)},
-                           {"masters", masters(&u->masters, pipelines)}));
+    return NM_OBJECT({"kind", json_string(u->kind)},
+                     {"state", json_string(u->state)},
+                     {"address", nm_make_string_or_null(u->address)},
+                     {"node", nm_make_string_or_null(u->node)},
+                     {"trouble", nm_make_string_or_null(u->trouble)},
+                     {"last_heartbeat_usec", nm_make_integer_or_null(beat, beat == 0)},
+                     {"round_trip_usec", nm_make_integer_or_null(u->round_trip_usec, u->round_trip_usec == 0)},
+                     {"heartbeats", nm_make_integer(u->heartbeats)},
+                     {"failures", nm_make_integer(u->failures)},
+                     {"memory_bytes", nm_make_integer_or_null(memory, memory == 0)},
+                     {"vcores", nm_make_integer_or_null(u->vcores, memory == 0)},
+                     {"masters", masters(&u->masters, pipelines)});
 }
 
 json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_usec, bool redacted, json_t *pipelines)

@@ -155,8 +155,8 @@ like "show" "$(nmctl show web)" "^app +shop$"
 like "top" "$(nmctl top)" "$web  web"
 like "status" "$(nmctl status)" "containers +1 guaranteed, 0 opportunistic"
 like "status --json is the contract" \
-    "$(nmctl status --json | jq -c '[.node.backend, .containers.guaranteed_running, .queue.max_length, .upstream.kind]')" \
-    '^\["direct",1,3,"none"\]$'
+    "$(nmctl status --json | jq -c '[.node.backend, .containers.guaranteed_running, .queue.max_length, .upstream]')" \
+    '^\["direct",1,3,null\]$'
 check "demote" nmctl demote web
 is "it is opportunistic" "$(field_of "$web" .execution_type)" OPPORTUNISTIC
 check "promote" nmctl promote "$web"

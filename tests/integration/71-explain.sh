@@ -78,7 +78,7 @@ says "kill" o2 'Killed .*\(o2\)' \
     'over the preemption threshold of 95 %' '\(o1\): .* MiB.*spared, the others are enough' \
     'Expected back: 1[5-9][0-9](\.[0-9]+)? MiB' 'really regained: 1[5-9][0-9](\.[0-9]+)? MiB' 'submit it again'
 is "in JSON: the same numbers" "$(decision_of o2 kill "(.regained.memory_bytes > 150 * 1048576) and
-    (.predicted.memory_bytes <= $before) and .n_candidates_total == 2 and .used_or_reserved.memory_bytes > 950 * 1048576")" true
+    (.predicted.memory_bytes <= $before) and .candidates_total == 2 and .used_or_reserved.memory_bytes > 950 * 1048576")" true
 is "and the phases in order" "$(decision_of o2 kill '.cause_usec <= .decided_usec and
     .decided_usec <= .acted_usec and .acted_usec <= .effective_usec')" true
 

@@ -87,9 +87,7 @@ static void test_status_contract(void **state)
         if (!json_is_number(at(j, numbers[i])))
             fail_msg("%s is missing or no number", numbers[i]);
     assert_text(j, "node.state", "running");
-    assert_text(j, "upstream.kind", "none");
-    assert_null(json_object_get(at(j, "upstream"), "address"));
-    assert_text(j, "upstream.state", "none");
+    assert_null_at(j, "upstream");
     assert_number(j, "node.capacity.vcores", 4);
     assert_number(j, "node.capacity.cpu_millicores", 4000);
     assert_number(j, "node.allocated.opportunistic.vcores", 1.5);
@@ -372,6 +370,8 @@ static void test_decision_spelling(void **state)
                             .decided_usec = 500,
                             .request = {100, 1500},
                             .waiting = {300, 1000},
+                            .allocated = {700, 1500},
+                            .allocated_guaranteed = {400, 1000},
                             .measured = {1, 2},
                             .reserved = {3, 4},
                             .others = {5, 6},
@@ -389,7 +389,9 @@ static void test_decision_spelling(void **state)
     assert_number(j, "decided_usec", 1000000);
     assert_null_at(j, "acted_usec");
     assert_number(j, "request.vcores", 3);
-    assert_number(j, "waiting.vcores", 2);
+    assert_number(j, "queued.vcores", 2);
+    assert_number(j, "allocated.guaranteed.vcores", 2);
+    assert_number(j, "allocated.opportunistic.memory_bytes", 300);
     assert_number(j, "used_by.containers.cpu_millicores", 2);
     assert_number(j, "used_by.others.memory_bytes", 5);
     assert_number(j, "reserved.cpu_millicores", 4);
