@@ -96,6 +96,7 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/manager-ready.c %D%/manager/manager-ready.h \
 	%D%/manager/manager-reclaim.c %D%/manager/manager-reclaim.h \
 	%D%/manager/push-out.c %D%/manager/push-out.h \
+	%D%/manager/event-file.c %D%/manager/event-file.h \
 	%D%/manager/manager-record.c %D%/manager/manager-record.h \
 	%D%/manager/manager-removable.c %D%/manager/manager-removable.h \
 	%D%/manager/manager-change.c %D%/manager/manager-change.h \

@@ -21,6 +21,8 @@
 #include "util/error.h"
 
 #define LINE_MAX_BYTES 65536
+#define RETRY_MSEC 250
+#define GIVE_UP_USEC (60 * NM_USEC_PER_SEC) /* without nmd */
 
 /* Neither --stdout nor --stderr is both, as is the one with the other. The end is waited for with
  * --follow only: a log that isn't followed ends by itself. */
@@ -52,6 +54,9 @@ struct events {
     uint64_t from_usec; /* CLOCK_REALTIME; what was before isn't told */
     json_t *kept;       /* what has happened, of which the newest are told when all has come; NULL: at once */
     uint64_t newest;    /* the largest number so far */
+    bool on;            /* what is yet to come is read, which ends with nmd alone */
+    bool connected;     /* it has answered */
+    bool lost;          /* nmd has gone meanwhile */
     char line[LINE_MAX_BYTES];
     size_t len;
     struct nm_client_answer refusal;
@@ -161,6 +166,14 @@ static int take_bytes(const char *data, size_t n, void *userdata)
     return ferror(stdout) ? -EIO : 0;
 }
 
+/* An nmd that stops in good order ends the stream; one that is killed breaks it off. */
+static bool nmd_has_gone(struct events *e, int r)
+{
+    e->connected = e->connected || nm_client_status(e->call) == 200;
+    e->lost = e->on && e->connected && (r == NM_CLIENT_E_DONE || r == -ECONNRESET || r == -EPIPE || r == -ETIMEDOUT);
+    return e->lost;
+}
+
 /* Until nmd ends the stream, or Ctrl-C us. */
 static int follow(struct events *e)
 {
@@ -173,6 +186,8 @@ static int follow(struct events *e)
         else if (r == -EINTR)
             continue;
         if (r == -EIO) /* stdout: said at the end */
+            return NM_CTL_OK;
+        if (r != 0 && (r < 0 || nm_client_status(e->call) == 200) && nmd_has_gone(e, r))
             return NM_CTL_OK;
         if (r < 0)
             return nm_api_say_unreachable(e->ctl, r);
@@ -194,6 +209,9 @@ static int read_stream(struct events *e, uint64_t after, bool on)
     const struct nm_client_request q = {e->ctl->socket_path, "GET", target, NULL};
     int r;
 
+    e->on = on;
+    e->lost = false;
+    e->len = 0;
     if (after != NM_CTL_UNSET)
         (void)snprintf(from, sizeof from, "after=%" PRIu64, after);
     (void)snprintf(target, sizeof target, "/v1/events%s%s%s%s", on || *from ? "?" : "", on ? "follow=true" : "",
@@ -204,6 +222,36 @@ static int read_stream(struct events *e, uint64_t after, bool on)
     return r;
 }
 
+/* nmd comes back within seconds after an upgrade. What it isn't asked for is whether it is the same: numbers go on. */
+static bool nmd_is_back(struct events *e)
+{
+    uint64_t begun = nm_now_usec();
+
+    nm_say("lost nmd at %s; waiting for nmd to return", e->ctl->socket_path);
+    do {
+        _cleanup_json_ json_t *version = NULL;
+
+        (void)poll(NULL, 0, RETRY_MSEC);
+        if (nm_api_try_get(e->ctl, "/v1/version", RETRY_MSEC * NM_USEC_PER_MSEC, &version) == 0) {
+            nm_say("nmd is back");
+            return true;
+        }
+    } while (nm_now_usec() - begun < GIVE_UP_USEC);
+    return false;
+}
+
+/* Over restarts of nmd: after the last event that was seen, so that none is told twice or left out. */
+static int follow_on(struct events *e, uint64_t after)
+{
+    int r;
+
+    e->newest = after;
+    while ((r = read_stream(e, e->newest, true)) == NM_CTL_OK && e->lost)
+        if (!nmd_is_back(e))
+            return nm_api_say_unreachable(e->ctl, -ECONNREFUSED);
+    return r;
+}
+
 /* Of what has happened only the newest: which those are is known at its end. */
 static int read_events(struct events *e)
 {
@@ -211,14 +259,14 @@ static int read_events(struct events *e)
     int r;
 
     if (a->last == NM_CTL_UNSET)
-        return read_stream(e, a->after, a->follow);
+        return a->follow ? follow_on(e, a->after) : read_stream(e, a->after, false);
     e->kept = json_array();
     if (!e->kept)
         nm_say_oom();
     e->newest = a->after;
     r = read_stream(e, a->after, false);
     tell_kept(e);
-    return r == NM_CTL_OK && a->follow ? read_stream(e, e->newest, true) : r;
+    return r == NM_CTL_OK && a->follow ? follow_on(e, e->newest) : r;
 }
 
 /* Large for its line, so on the heap. */

@@ -13,6 +13,7 @@
 
 #include "agent/config/settings.h"
 #include "agent/message-ids.h"
+#include "agent/manager/event-file.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -39,11 +40,38 @@ static struct nm_event_record *next_record(struct nm_manager *m, enum nm_event_k
     return e;
 }
 
+/* Told when it begins and ends, as the journal's trouble is; nothing else depends on it. */
+static void tell_events_error(struct nm_manager *m, int r)
+{
+    if (r == m->events_error)
+        return;
+    m->events_error = r;
+    if (r < 0)
+        nm_notice("events can't be kept in %s (%s): a restart of nmd would lose those that come now", m->state_dir,
+                  strerror(-r));
+    else
+        nm_info("events can be kept again");
+}
+
+void nm_record_load_events(struct nm_manager *m)
+{
+    int fd = nm_event_file_open(m->state_dir, m->events, &m->next_event);
+
+    assert(m->next_event > 0 && m->events_fd < 0);
+    m->events_fd = fd;
+    if (fd < 0)
+        tell_events_error(m, fd);
+}
+
+/* On disk before anybody hears of it: who follows them over a restart goes on after the last number that it has
+ * heard, which must not be given to another one. */
 static void publish(struct nm_manager *m, const struct nm_event *e)
 {
     struct nm_subscription *next;
 
     assert(e->number != 0);
+    if (m->events_fd >= 0)
+        tell_events_error(m, nm_event_file_put(m->events_fd, &m->events[e->number % NM_EVENT_RING]));
     for (struct nm_subscription *s = m->subscriptions; s; s = next) {
         next = s->next; /* a subscriber may end itself */
         s->cb(e, s->userdata);
@@ -166,7 +194,7 @@ void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
     for (uint64_t n = NM_MAX(first, after_number + 1); n < m->next_event; n++) {
         const struct nm_event_record *e = &m->events[n % NM_EVENT_RING];
 
-        if (may_see(who, e))
+        if (e->number == n && may_see(who, e)) /* an earlier nmd may have been unable to keep it */
             cb(e, userdata);
     }
 }

@@ -12,6 +12,7 @@
  *   manager-state.h     this: the structs
  *   manager-kick.c      asks for a round
  *   container-files.c   the directories of containers
+ *   event-file.c        the newest events on disk
  *   manager-record.c    decisions, events, subscriptions
  *   manager-lists.c     who lives, who has ended, the index, the applications
  *   manager-removable.c since when nothing holds the node
@@ -253,6 +254,7 @@ struct nm_manager {
     struct nm_policy_memory saved_memory;
     struct nm_histogram reaction_pause, reaction_kill;
     struct nm_event_record *events; /* ring of NM_EVENT_RING */
+    int events_fd, events_error;    /* of event-file.c; what its newest write returned */
     struct nm_subscription *subscriptions;
     const struct nm_upstream_ops *upstream;
     void *upstream_userdata;

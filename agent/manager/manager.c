@@ -283,6 +283,7 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
     m->events = calloc(NM_EVENT_RING, sizeof *m->events);
     if (!m->events)
         return -ENOMEM;
+    nm_record_load_events(m);
     nm_record_tell_health(m);
     r = nm_start_open_shim(m);
     if (r < 0)
@@ -304,7 +305,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     assert(p->event && p->config && p->state_dir && ret && ret_message);
     if (!m)
         return -ENOMEM;
-    m->slice_cpu_fd = m->slice_memory_fd = m->shim_fd = -EBADF;
+    m->slice_cpu_fd = m->slice_memory_fd = m->shim_fd = m->events_fd = -EBADF;
     m->event = sd_event_ref(p->event);
     m->config_must_exist = p->config_must_exist;
     m->config_defaults = p->config_defaults;
@@ -363,6 +364,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     (void)nm_close(m->slice_cpu_fd);
     (void)nm_close(m->slice_memory_fd);
     (void)nm_close(m->shim_fd);
+    (void)nm_close(m->events_fd);
     nm_store_free(m->store);
     nm_cgroup_backend_free(m->backend);
     if (m->config)

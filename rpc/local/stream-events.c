@@ -70,8 +70,8 @@ static void find_newest(const struct nm_event_record *e, void *userdata)
     *(uint64_t *)userdata = e->number;
 }
 
-/* Numbers begin anew with nmd: a reader that has seen later ones than there are has seen none of
- * these. */
+/* Numbers go on after a restart. A reader that has seen later ones than there are has heard another nmd, or one whose
+ * events are lost: it has seen none of these. */
 int nm_stream_events(struct nm_call *call, uint64_t after, bool follow)
 {
     uint64_t newest = 0;

@@ -88,7 +88,10 @@ fuzz_psi_LDFLAGS = $(fuzz_ldflags)
 fuzz_psi_LDADD = libnm-cgroup.la
 
 # agent/: what shims and the journal hold
-fuzz_programs += fuzz-launch-record fuzz-shim-spec fuzz-store
+fuzz_programs += fuzz-event-file fuzz-launch-record fuzz-shim-spec fuzz-store
+fuzz_event_file_SOURCES = %D%/fuzz-event-file.c %D%/text.h $(fuzz_main)
+fuzz_event_file_LDFLAGS = $(fuzz_ldflags)
+fuzz_event_file_LDADD = libnm-agent.la
 fuzz_launch_record_SOURCES = %D%/fuzz-launch-record.c %D%/text.h $(fuzz_main)
 fuzz_launch_record_LDFLAGS = $(fuzz_ldflags)
 fuzz_launch_record_LDADD = libnm-agent.la

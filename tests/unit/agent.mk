@@ -27,6 +27,12 @@ test_launch_record_SOURCES = %D%/test-launch-record.c
 test_launch_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_launch_record_LDADD = libnm-agent.la $(unit_libs)
 
+check_PROGRAMS += test-event-file
+TESTS += test-event-file
+test_event_file_SOURCES = %D%/test-event-file.c %D%/remove-tree.h
+test_event_file_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_event_file_LDADD = libnm-agent.la $(unit_libs)
+
 # container, config, settings, users, health
 check_PROGRAMS += test-container test-config test-settings test-users test-health
 TESTS += test-container test-config test-settings test-users test-health
