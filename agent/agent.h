@@ -52,7 +52,8 @@ struct nm_problem {
 /* Strings are the caller's and only read. NULL or 0 = not given. */
 struct nm_submit {
     enum nm_execution_type type;
-    const char *name, *app;
+    const char *name, *app;  /* the name: none that a live one has which the same user has submitted by the same owner,
+                                unless there is an id as well */
     uint64_t memory_bytes;
     uint32_t vcores_milli;
     const char *const *argv; /* NULL-terminated, at least one */
@@ -72,6 +73,7 @@ struct nm_submit {
     bool cpu_is_share;       /* while it is guaranteed, it is promised its memory only: its CPU is a share of what there
                                 is, by weight, and no reason to refuse it or to let it wait */
     bool prepare;            /* it is NEW until nm_manager_prepared() */
+    bool replace;            /* see nm_manager_make_way() */
     bool keep_result;        /* how it ended is kept until nm_manager_acknowledge(), whatever else is forgotten */
 };
 
@@ -80,6 +82,11 @@ struct nm_submit {
  * that name). */
 int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                       const struct nm_container **ret, struct nm_problem *ret_problem);
+/* The first half of a submission with `replace`, which takes the name over: if everything else speaks for it, the live
+ * container that has the name is ended as nm_manager_kill() does it. ret_id: that one's, whose end is to be waited for;
+ * "": the name is free, so that it can be submitted. */
+int nm_manager_make_way(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
+                        char ret_id[NM_ID_SIZE], struct nm_problem *ret_problem);
 int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
                      struct nm_problem *ret_problem);
 int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,
@@ -376,7 +383,7 @@ enum nm_event_kind { NM_EVENT_STATE, NM_EVENT_DECISION, NM_EVENT_NODE };
 
 /* Something happened. Pointers are valid during the call. */
 struct nm_event {
-    uint64_t number;            /* goes up by one; restarts with nmd */
+    uint64_t number;            /* goes up by one, over restarts of nmd as well */
     uint64_t realtime_usec;
     enum nm_event_kind kind;
     const struct nm_container *container; /* STATE; DECISION if it is still known, else NULL */
@@ -392,7 +399,7 @@ int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata,
 struct nm_subscription *nm_subscription_free(struct nm_subscription *s);
 NM_DEFINE_CLEANUP(struct nm_subscription *, nm_subscription_free)
 
-/* The newest events are kept in memory (about 1,000), for `nmctl events` and the status page's
+/* The newest events are kept (about 1,000), in memory and on disk, for `nmctl events` and the status page's
  * lanes. */
 struct nm_event_record {
     uint64_t number, realtime_usec;

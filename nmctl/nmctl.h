@@ -32,7 +32,7 @@ struct nm_args {
     const char *socket;
     bool json, all, follow, watch, wait, now;
     bool guaranteed, opportunistic, detach, exempt, allow_new_privs;
-    bool only_stdout, only_stderr, kill_opportunistic, reload, changed, quiet;
+    bool only_stdout, only_stderr, kill_opportunistic, reload, changed, quiet, dry_run, replace, timestamps;
     uint64_t memory_bytes, vcores_milli;
     uint64_t min_runtime_usec, expected_usec, deadline_usec, interval_usec;
     uint64_t tail, last, after, since_usec;

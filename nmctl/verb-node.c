@@ -62,12 +62,85 @@ static void report(const struct nm_ctl *ctl, const json_t *status, const char *s
         printf("%s\n", sentence);
 }
 
+#define NAMED 10 /* more than that are counted */
+
+/* "3 containers that wait: a, container_1_2, c"; nothing at all if there are none. */
+static void say_discarded(const char *what, uint64_t n, const json_t *list)
+{
+    char text[1024];
+    size_t len = 0, i;
+    const json_t *c;
+
+    if (n == 0)
+        return;
+    text[0] = '\0';
+    json_array_foreach(list, i, c) {
+        const char *name = *nm_json_str(c, "name") ? nm_json_str(c, "name") : nm_json_str(c, "id");
+
+        if (i < NAMED)
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", i > 0 ? ", " : "", name);
+    }
+    if (n > NAMED)
+        (void)snprintf(text + len, sizeof text - len, " and %" PRIu64 " more", n - NAMED);
+    nm_say("drain: %s %" PRIu64 " container%s that wait%s: %s", what, n, n == 1 ? "" : "s", n == 1 ? "s" : "", text);
+}
+
+/* Those whose place in the queue, and work that is yet to be done, the drain would take. */
+static json_t *keep_waiting(json_t *list)
+{
+    for (size_t i = json_array_size(list); i-- > 0;) {
+        const char *state = nm_json_str(json_array_get(list, i), "state");
+
+        if (!nm_streq(state, "SCHEDULED") && !nm_streq(state, "NEW") && !nm_streq(state, "LOCALIZING"))
+            (void)json_array_remove(list, i);
+    }
+    return list;
+}
+
+/* Before it is done, since it can't be taken back. */
+static int foretell(struct nm_ctl *ctl)
+{
+    _cleanup_json_ json_t *list = NULL;
+    int r = nm_api_get_containers(ctl, false, &list);
+
+    if (r != NM_CTL_OK)
+        return r;
+    keep_waiting(list);
+    if (ctl->args.dry_run && ctl->args.json)
+        nm_api_print_json(list, false);
+    else if (ctl->args.dry_run && json_array_size(list) == 0)
+        printf("nothing waits: draining would discard no container\n");
+    else
+        say_discarded(ctl->args.dry_run ? "would discard" : "discards", json_array_size(list), list);
+    return r;
+}
+
+static void report_drain(const struct nm_ctl *ctl, const json_t *answer, json_t *empty)
+{
+    const json_t *discarded = nm_json_at(answer, "discarded");
+    uint64_t n = nm_json_u64(discarded, "count");
+    char text[64] = "";
+
+    if (empty && discarded)
+        (void)json_object_set(empty, "discarded", (json_t *)(uintptr_t)discarded);
+    if (n > 0)
+        (void)snprintf(text, sizeof text, "; %" PRIu64 " that waited %s discarded", n, n == 1 ? "was" : "were");
+    if (ctl->args.json)
+        nm_api_print_json(empty ? empty : answer, false);
+    else
+        printf("%s%s\n", empty ? "drained: the node is empty" : "draining", text);
+}
+
 int nm_drain_verb(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *answer = NULL, *empty = NULL;
-    json_t *body = json_object();
-    int r = 0;
+    json_t *body;
+    int r = foretell(ctl);
 
+    if (r != NM_CTL_OK || ctl->args.dry_run)
+        return r;
+    body = json_object();
+    r = 0;
     if (ctl->args.deadline_usec != NM_CTL_UNSET)
         r |= json_object_set_new(body, "deadline_usec",
                                  json_integer((json_int_t)ctl->args.deadline_usec));
@@ -79,7 +152,7 @@ int nm_drain_verb(struct nm_ctl *ctl)
     if (r == NM_CTL_OK && ctl->args.wait)
         r = wait_until_empty(ctl, &empty);
     if (r == NM_CTL_OK)
-        report(ctl, empty ? empty : answer, empty ? "drained: the node is empty" : "draining");
+        report_drain(ctl, answer, empty);
     return r;
 }
 

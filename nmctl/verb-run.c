@@ -23,6 +23,7 @@
 #include "nmctl/say.h"
 #include "util/error.h"
 
+#define REPLACE_SAID_MSEC 1000 /* what has the name takes so long to end that it's worth a word */
 #define SIGNALLED_TIMEOUT_MSEC                                                                     \
     5000 /* how long a Ctrl-C waits for the answer that names what it is to kill */
 
@@ -31,6 +32,10 @@ static int check(const struct nm_args *a)
 {
     if (a->guaranteed && a->opportunistic) {
         nm_say("run: --guaranteed and --opportunistic exclude each other");
+        return -EINVAL;
+    }
+    if (a->replace && !a->name) {
+        nm_say("run: --replace needs a --name to take over");
         return -EINVAL;
     }
     if (a->wait && a->detach) {
@@ -129,6 +134,8 @@ static int set_amounts(json_t *body, const struct nm_args *a)
                                  json_integer((json_int_t)a->min_runtime_usec));
     if (a->expected_usec > 0)
         r |= json_object_set_new(body, "expected_usec", json_integer((json_int_t)a->expected_usec));
+    if (a->replace)
+        r |= json_object_set_new(body, "replace", json_true());
     if (a->exempt)
         r |= json_object_set_new(body, "exempt", json_true());
     if (a->allow_new_privs)
@@ -191,6 +198,16 @@ static int hold_signals(int *ret_fd)
     return 0;
 }
 
+/* How long the answer may take. Whoever is replaced has its time of grace, and more where its end is held up. */
+static int patience_msec(const struct nm_args *a, bool signalled, bool said)
+{
+    if (signalled)
+        return SIGNALLED_TIMEOUT_MSEC;
+    if (!a->replace)
+        return (int)(NM_API_TIMEOUT_USEC / 1000);
+    return said ? -1 : REPLACE_SAID_MSEC;
+}
+
 /* Sends the request. *ret_signal: the signal that came meanwhile, or 0. Returns 0, or -EINTR when a
  * second one came or the answer didn't come in time after the first, or another -errno. */
 static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm_client_answer *ret,
@@ -199,14 +216,19 @@ static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm
     const struct nm_client_request q = {ctl->socket_path, "POST", "/v1/containers", text};
     _cleanup_(nm_client_freep) struct nm_client *call = NULL;
     int r = nm_client_new(&q, nm_client_answer_gather, ret, &call);
+    bool said = false;
 
     while (r == 0) {
         struct pollfd p[2] = {{nm_client_fd(call), nm_client_events(call), 0},
                               {signal_fd, POLLIN, 0}};
         struct signalfd_siginfo info;
-        int n =
-            poll(p, 2, *ret_signal ? SIGNALLED_TIMEOUT_MSEC : (int)(NM_API_TIMEOUT_USEC / 1000));
+        int n = poll(p, 2, patience_msec(&ctl->args, *ret_signal, said));
 
+        if (n == 0 && ctl->args.replace && !*ret_signal) {
+            nm_say("waiting for the end of the container that has the name %s", ctl->args.name);
+            said = true;
+            continue;
+        }
         if (n == 0)
             return *ret_signal ? -EINTR : -ETIMEDOUT;
         if (p[1].revents && read(signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {

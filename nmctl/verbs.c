@@ -45,6 +45,7 @@ static const struct nm_option run_options[] = {
     MEMORY,
     VCORES,
     VALUE('\0', "name", "NAME", NM_OPTION_NAME, name, "a name to use in place of the id"),
+    FLAG('\0', "replace", replace, "end the container that has the name, if one lives, and take it over"),
     VALUE('\0', "app", "APP", NM_OPTION_NAME, app, "the application that it belongs to"),
     VALUE('e', "env", "K[=V]", NM_OPTION_ENV, env,
           "environment variable; without =V the value that it has here"),
@@ -105,6 +106,7 @@ static const struct nm_option drain_options[] = {
     VALUE('\0', "deadline", "TIME", NM_OPTION_DURATION, deadline_usec,
           "kill what still lives then (default: never)"),
     FLAG('\0', "kill-opportunistic", kill_opportunistic, "kill opportunistic containers at once"),
+    FLAG('\0', "dry-run", dry_run, "do nothing: only say which waiting containers it would discard"),
     FLAG('w', "wait", wait, "return when the node is empty"), JSON, END};
 static const struct nm_option config_options[] = {
     FLAG('\0', "changed", changed, "only what differs from the default"),
@@ -157,7 +159,8 @@ const struct nm_verb nm_verbs[] = {
     {"update", NULL, "CONTAINER", "change a container's memory or vcores", NULL, update_options, 1, 1,
      A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_update_verb},
     {"drain", NULL, "", "admit nothing more, and empty the node",
-     "Without --deadline, what runs may run to its end. Draining again changes the deadline.",
+     "Without --deadline, what runs may run to its end; what waits in the queue is discarded. Draining again changes\n"
+     "the deadline.",
      drain_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING, nm_drain_verb},
     {"undrain", NULL, "", "admit containers again", NULL, json_options, 0, 0, NULL, false, false,
      NM_COMPLETE_NOTHING, nm_undrain_verb},

@@ -89,11 +89,11 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "yes: decide and record, but act on nothing. For judging settings by `nmctl "
                 "explain` before they are let loose."},
 
-    {"queue", "max-length", NM_CONFIG_COUNT, FIELD(queue_max_length), .fallback = "10",
+    {"queue", "max-length", NM_CONFIG_COUNT, FIELD(queue_max_length), .fallback = "500",
      RANGE("0", "1000000"),
-     .meaning = "Opportunistic containers that may wait. One more is refused at once, so that "
-                "whoever submits can choose another node. Guaranteed containers are not counted. "
-                "Where a lower limit finds more, the newest are discarded."},
+     .meaning = "Opportunistic containers that may wait: enough for a batch that a person submits in a "
+                "loop. One more is refused at once, so that whoever submits can choose another node. "
+                "Guaranteed containers are not counted. Where a lower limit finds more, the newest are discarded."},
     {"queue", "policy", NM_CONFIG_QUEUE_POLICY, FIELD(queue_policy), .fallback = "by-length",
      .meaning = "How much may wait. by-length: max-length opportunistic containers. by-resources: any number whose "
                 "requests, with those of guaranteed containers that wait, together fit the node: one more is refused."},

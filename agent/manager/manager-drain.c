@@ -72,13 +72,36 @@ void nm_drain_carry_out(struct nm_manager *m, const struct nm_caller *who)
         kill_where(m, true, false, NM_REASON_DRAINING, who);
 }
 
+static size_t count_waiting(const struct nm_manager *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n_live; i++)
+        n += nm_view_is_waiting(m->views[i]);
+    return n;
+}
+
+static void tell_draining(struct nm_manager *m, uint64_t deadline_usec)
+{
+    char text[220], when[32], discarded[64] = "";
+    size_t n = count_waiting(m);
+
+    if (n > 0)
+        (void)snprintf(discarded, sizeof discarded, "; what waits is discarded: %zu container%s", n, n == 1 ? "" : "s");
+    if (m->drain_deadline_usec == UINT64_MAX)
+        (void)snprintf(text, sizeof text, "draining: nothing is admitted any more; what runs may finish%s", discarded);
+    else
+        (void)snprintf(text, sizeof text, "draining: nothing is admitted any more; what still runs in %s is ended%s",
+                       nm_format_duration(deadline_usec, when, sizeof when), discarded);
+    nm_record_node_event(m, text);
+}
+
 /* Journalled before anything is done: a restart in between must not admit again. To drain anew
  * changes the deadline. */
 int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec,
                      bool kill_opportunistic, struct nm_problem *ret_problem)
 {
     uint64_t now = nm_now_usec();
-    char text[160], when[32];
     int r = nm_access_want_admin(who, "drain", ret_problem);
 
     if (r == 0)
@@ -89,14 +112,7 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t
     m->drain_opportunistic = kill_opportunistic;
     nm_durable_save_drain(m);
     NM_FAULT("drain-journalled");
-    if (m->drain_deadline_usec == UINT64_MAX)
-        (void)snprintf(text, sizeof text,
-                       "draining: nothing is admitted any more; what runs may finish");
-    else
-        (void)snprintf(text, sizeof text,
-                       "draining: nothing is admitted any more; what still runs in %s is ended",
-                       nm_format_duration(deadline_usec, when, sizeof when));
-    nm_record_node_event(m, text);
+    tell_draining(m, deadline_usec);
     nm_drain_carry_out(m, who);
     nm_kick(m, NM_TRIGGER_CHANGE);
     return nm_keep_answer(m, "The node", "is draining", ret_problem);

@@ -17,6 +17,8 @@
 #include "agent/users.h"
 #include "agent/manager/container-files.h"
 #include "agent/manager/manager-access.h"
+#include "agent/manager/manager-act.h"
+#include "agent/manager/manager-end.h"
 #include "agent/manager/manager-keep.h"
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-lists.h"
@@ -211,6 +213,34 @@ int nm_submit_check_command(const char *const *argv, const char *const *env, uin
     return r;
 }
 
+/* Who is called so by the same user. Others may use the word as well: to whom it is refused would else learn that they
+ * do. An owner's own ids tell its containers apart, and its words (YARN's "master") needn't. */
+static struct nm_live *find_namesake(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s)
+{
+    const char *owner = s->owner ? s->owner : "local";
+
+    for (size_t i = 0; s->name && !s->id && i < m->n_live; i++) {
+        const struct nm_container *c = m->live[i]->c;
+
+        if (c->submitter_uid == who->uid && nm_streq(c->name, s->name) && nm_streq(c->owner, owner))
+            return m->live[i];
+    }
+    return NULL;
+}
+
+static int check_name_is_free(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
+                              struct nm_problem *p)
+{
+    const struct nm_live *l = find_namesake(m, who, s);
+
+    if (!l)
+        return 0;
+    return nm_problem_set(p, NM_AGENT_E_CONFLICT, "name", s->name,
+                          "Your container %s has the name '%s' and hasn't ended (%s). Choose another name, end that "
+                          "one first, or have it replaced (--replace).",
+                          l->c->id, s->name, nm_state_name(l->c->view.state));
+}
+
 /* Cheap things first, and all of them before the user is looked up, which may ask a directory
  * service. */
 static int check_submit(struct nm_manager *m, const struct nm_caller *who,
@@ -380,35 +410,84 @@ static int enter(struct nm_manager *m, struct nm_container *c, bool prepare, str
     return r;
 }
 
+/* What a submission comes to. */
+struct wanted {
+    struct nm_resources request;
+    uint32_t vcores_milli;
+    struct nm_user user;
+};
+
+static void wanted_done(struct wanted *w)
+{
+    nm_user_done(&w->user);
+}
+
+/* Everything that can be wrong with it but its name. `self`: somebody who goes for it, and whose room doesn't count. */
+static int check_all(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
+                     const struct nm_view *self, struct wanted *w, struct nm_problem *p)
+{
+    enum nm_reason reason;
+    int r = check_submit(m, who, s, p);
+
+    w->vcores_milli = s->vcores_milli ? s->vcores_milli : m->config->default_vcores_milli;
+    w->request = (struct nm_resources){
+        .memory_bytes = s->memory_bytes ? s->memory_bytes : m->config->default_memory_bytes,
+        .cpu_millicores = nm_submit_millicores(m, w->vcores_milli),
+    };
+    if (r == 0)
+        r = nm_users_check(m->config, who, s->user, &w->user, p);
+    if (r == 0)
+        r = nm_submit_check_memory(w->request.memory_bytes, p);
+    if (r != 0)
+        return r;
+    reason = nm_policy_check_request(&m->settings, m->views, m->n_live, s->type, &w->request, s->cpu_is_share, self);
+    if (reason == NM_REASON_NONE)
+        return 0;
+    nm_record_refusal(m, s, &w->request, reason);
+    return nm_submit_refuse(m, reason, &w->request, self, p);
+}
+
+/* What would be refused ends nobody. What is ended is journalled as any kill; the new one is taken when that is over,
+ * so that at no time two of a name are there, on either side of a restart. */
+int nm_manager_make_way(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
+                        char ret_id[NM_ID_SIZE], struct nm_problem *ret_problem)
+{
+    _cleanup_(wanted_done) struct wanted w = {0};
+    struct nm_live *l = find_namesake(m, who, s);
+    int r;
+
+    if (!l) {
+        ret_id[0] = '\0';
+        return 0;
+    }
+    r = check_all(m, who, s, &l->c->view, &w, ret_problem);
+    if (r != 0)
+        return r;
+    memcpy(ret_id, l->c->id, NM_ID_SIZE);
+    if (l->c->view.state == NM_KILLING || nm_end_is_over(l))
+        return 0;
+    nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, who);
+    nm_act_kill(l, NM_EXIT_KILLED, false);
+    return nm_keep_answer(m, ret_id, "is being killed", ret_problem);
+}
+
 /* Here it is only queued, also what is guaranteed: the round that is kicked off decides, together
  * with all that came in the same turn of the loop. */
 int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                       const struct nm_container **ret, struct nm_problem *ret_problem)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
-    uint32_t vcores_milli = s->vcores_milli ? s->vcores_milli : m->config->default_vcores_milli;
-    struct nm_resources request = {
-        .memory_bytes = s->memory_bytes ? s->memory_bytes : m->config->default_memory_bytes,
-        .cpu_millicores = nm_submit_millicores(m, vcores_milli),
-    };
-    _cleanup_(nm_user_done) struct nm_user user = {0};
-    enum nm_reason reason;
+    _cleanup_(wanted_done) struct wanted w = {0};
     struct nm_live *l;
-    int r = check_submit(m, who, s, ret_problem);
+    int r;
 
     assert(who && s && ret && ret_problem);
+    r = check_name_is_free(m, who, s, ret_problem);
     if (r == 0)
-        r = nm_users_check(m->config, who, s->user, &user, ret_problem);
-    if (r == 0)
-        r = nm_submit_check_memory(request.memory_bytes, ret_problem);
+        r = check_all(m, who, s, NULL, &w, ret_problem);
     if (r != 0)
         return r;
-    reason = nm_policy_check_request(&m->settings, m->views, m->n_live, s->type, &request, s->cpu_is_share, NULL);
-    if (reason != NM_REASON_NONE) {
-        nm_record_refusal(m, s, &request, reason);
-        return nm_submit_refuse(m, reason, &request, NULL, ret_problem);
-    }
-    r = make_container(m, who, s, &user, &request, vcores_milli, &c);
+    r = make_container(m, who, s, &w.user, &w.request, w.vcores_milli, &c);
     if (r == 0)
         r = enter(m, c, s->prepare, &l, ret_problem);
     if (r != 0)

@@ -398,9 +398,12 @@ static int handle(struct nm_call *call)
     if (!nm_account_take(call->account, tree))
         return -ENOBUFS;
     r = parse_body(call);
-    drop_data(call);
+    if (!(call->route->flags & NM_ROUTE_AGAIN))
+        drop_data(call);
     if (r == 0)
         r = call->route->handler(call);
+    if (!call->suspended)
+        drop_data(call);
     json_decref(STEAL_PTR(call->body));
     nm_account_give(call->account, tree);
     return r;

@@ -16,6 +16,7 @@
 #include <inttypes.h>
 
 #include "rpc/local/messages.h"
+#include "rpc/local/stream.h"
 #include "util/clock.h"
 
 /* What a list has at most, so that none takes long: the next part is another request. */
@@ -127,12 +128,39 @@ int nm_handle_show(struct nm_call *call)
     return nm_handle_answer_container(call, 200, call->id);
 }
 
+/* With `replace` the answer waits until the name is free, and the request comes here once more. Meanwhile nobody can
+ * have gone, or be about to go, unseen: what nobody waits for isn't started. */
+static int make_way(struct nm_call *call, const struct nm_submit *s, bool *ret_wait)
+{
+    char id[NM_ID_SIZE] = "";
+    const struct nm_container *c;
+    int r;
+
+    if (call->host->stopping || (call->stream && nm_stream_stopped(call->stream)))
+        return nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "",
+                                   "nmd is stopping: nothing was started; ask again when it is back.");
+    r = nm_manager_make_way(call->manager, &call->caller, s, id, &call->problem);
+    *ret_wait = r == 0 && id[0];
+    if (*ret_wait) {
+        r = nm_manager_find(call->manager, &call->caller, id, &c, &call->problem);
+        return r == 0 ? nm_stream_wait(call, c) : r;
+    }
+    if (call->stream)
+        nm_stream_free(call->stream);
+    return r;
+}
+
 int nm_handle_submit(struct nm_call *call)
 {
     _cleanup_(nm_messages_submit_done) struct nm_messages_submit s = {};
     const struct nm_container *c;
+    bool wait = false;
     int r = nm_messages_parse_submit(call->body, &s, &call->problem);
 
+    if (r == 0 && s.submit.replace)
+        r = make_way(call, &s.submit, &wait);
+    if (wait)
+        return r;
     if (r == 0)
         r = nm_manager_submit(call->manager, &call->caller, &s.submit, &c, &call->problem);
     if (r != 0)

@@ -9,6 +9,7 @@
 #include "agent/problem.h"
 #include "rpc/local/embedded.h"
 #include "rpc/local/handlers.h"
+#include "rpc/local/json-make.h"
 #include "rpc/local/messages.h"
 #include "rpc/local/metrics.h"
 #include "util/clock.h"
@@ -49,16 +50,69 @@ int nm_handle_config(struct nm_call *call)
     return nm_call_answer_json(call, 200, nm_manager_config_to_json(call->manager));
 }
 
+#define DISCARDED_MAX 100 /* that are named; the others are counted */
+
+struct discarded {
+    uint64_t n;
+    json_t *named;
+};
+
+static void discard(const struct nm_container *c, void *userdata)
+{
+    struct discarded *d = userdata;
+
+    if (!nm_view_is_waiting(&c->view) || d->n++ >= DISCARDED_MAX)
+        return;
+    d->named = nm_make_append(d->named, NM_OBJECT({"id", nm_messages_string(c->id)},
+                                                  {"name", nm_make_string_or_null(c->name)}));
+}
+
+/* Who waits now, and in this turn of the loop will be discarded: what is done can't be undone, so it is told. */
+static int find_discarded(struct nm_call *call, json_t **ret)
+{
+    struct discarded d = {.named = json_array()};
+    struct nm_page page = {.limit = UINT32_MAX};
+    bool more = false;
+    int r = nm_manager_foreach(call->manager, &call->caller, &page, discard, &d, &more);
+
+    if (r != 0) {
+        json_decref(d.named);
+        return r;
+    }
+    *ret = NM_OBJECT({"count", nm_make_integer(d.n)}, {"containers", d.named});
+    return *ret ? 0 : -ENOMEM;
+}
+
+static int answer_drain(struct nm_call *call, json_t *discarded)
+{
+    struct nm_status s;
+
+    nm_manager_get_status(call->manager, &s);
+    return nm_call_answer_json(
+        call, 200,
+        nm_make_merge(nm_messages_status(&s, nm_realtime_usec() - nm_now_usec(), false,
+                                         nm_manager_pipelines(call->manager, &call->caller, true)),
+                      NM_OBJECT({"discarded", discarded})));
+}
+
 /* What changes the node is answered with its status, in which the change can be seen. */
 int nm_handle_drain(struct nm_call *call)
 {
     struct nm_messages_drain d;
+    json_t *discarded = NULL;
     int r = nm_messages_parse_drain(call->body, &d, &call->problem);
+
+    if (r == 0)
+        r = find_discarded(call, &discarded);
 
     if (r == 0)
         r = nm_manager_drain(call->manager, &call->caller, d.deadline_usec, d.kill_opportunistic,
                              &call->problem);
-    return r != 0 ? r : nm_handle_status(call);
+    if (r != 0) {
+        json_decref(discarded);
+        return r;
+    }
+    return answer_drain(call, discarded);
 }
 
 int nm_handle_undrain(struct nm_call *call)

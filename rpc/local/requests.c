@@ -57,6 +57,7 @@ static const struct field submit_fields[] = {
     {"user", FIELD_STRING, offsetof(struct nm_submit, user)},
     {"min_runtime_usec", FIELD_USEC, offsetof(struct nm_submit, min_runtime_usec)},
     {"expected_usec", FIELD_USEC, offsetof(struct nm_submit, expected_usec)},
+    {"replace", FIELD_BOOL, offsetof(struct nm_submit, replace)},
     {"exempt", FIELD_BOOL, offsetof(struct nm_submit, exempt)},
     {"allow_new_privs", FIELD_BOOL, offsetof(struct nm_submit, allow_new_privs)},
 };
@@ -433,7 +434,8 @@ json_t *nm_messages_submit(const struct nm_submit *s)
          set_string(o, "workdir", s->workdir) | set_string(o, "user", s->user) |
          set_number(o, "memory_bytes", s->memory_bytes) |
          set_number(o, "min_runtime_usec", s->min_runtime_usec) |
-         set_number(o, "expected_usec", s->expected_usec) | set_flag(o, "exempt", s->exempt) |
+         set_number(o, "expected_usec", s->expected_usec) | set_flag(o, "replace", s->replace) |
+         set_flag(o, "exempt", s->exempt) |
          set_flag(o, "allow_new_privs", s->allow_new_privs);
     if (s->vcores_milli > 0)
         r |= json_object_set_new(o, "vcores", nm_messages_vcores(s->vcores_milli));

@@ -13,6 +13,7 @@ enum nm_route_flag {
         1 << 0, /* administrators only; else anyone, and the manager decides by container */
     NM_ROUTE_TCP = 1 << 1,  /* also served on the read-only TCP address */
     NM_ROUTE_BODY = 1 << 2, /* takes a JSON body */
+    NM_ROUTE_AGAIN = 1 << 3, /* the handler may suspend the call, and needs the body once more then */
 };
 
 struct nm_route {

@@ -27,7 +27,7 @@ const struct nm_route nm_routes[] = {
     {"POST", "/v1/close-breaker", NM_ROUTE_ADMIN | NM_ROUTE_BODY, "", nm_handle_close_breaker},
     {"POST", "/v1/reload", NM_ROUTE_ADMIN | NM_ROUTE_BODY, "", nm_handle_reload},
     {"GET", "/v1/containers", NM_ROUTE_TCP, "all limit after", nm_handle_list},
-    {"POST", "/v1/containers", NM_ROUTE_BODY, "", nm_handle_submit},
+    {"POST", "/v1/containers", NM_ROUTE_BODY | NM_ROUTE_AGAIN, "", nm_handle_submit},
     {"GET", CONTAINER, 0, "", nm_handle_show},
     {"PATCH", CONTAINER, NM_ROUTE_BODY, "", nm_handle_update},
     {"DELETE", CONTAINER, NM_ROUTE_BODY, "now", nm_handle_kill},

@@ -38,7 +38,7 @@ contract='{"node":{"state":"string","backend":"string","capacity":{"memory_bytes
   "preemption_threshold":{"memory":0.95,"cpu":0.95},
   "sample":{"age_usec":0,"period_usec":3000000,"cost_usec":0}},
  "containers":{"guaranteed_running":0,"opportunistic_running":0,"paused":0,"preparing":0,"queued":0,"completed":0},
- "queue":{"length":0,"max_length":10,"upstream_limit":"number|null"},
+ "queue":{"length":0,"max_length":500,"upstream_limit":"number|null"},
  "preemptions":{"paused":0,"resumed":0,"killed":0,"reclaimed_bytes":0,"running_reclaims":0},
  "upstream":"null"}'
 s=$(nmctl status --json)
@@ -55,7 +55,7 @@ is "thresholds are the defaults" \
 is "the period is the configured one" "$(values .node.sample.period_usec)" '[100000]'
 check "a sample is not older than a few periods" wait_until 5 status_is '.node.sample.age_usec < 500000' true
 is "nothing is there yet" "$(values '.containers[], .queue.length, .queue.max_length, .preemptions[]')" \
-    '[0,0,0,0,0,0,0,10,0,0,0,0,0]'
+    '[0,0,0,0,0,0,0,500,0,0,0,0,0]'
 
 hog busy -m 300M -c 1.5 --app shop -- 100
 submit waits --opportunistic -m 870M -c 0.25 -- sleep 300
@@ -69,7 +69,7 @@ is "allocated, by execution type" \
     "$(values '.node.allocated | .guaranteed, .opportunistic | .memory_bytes, .vcores')" \
     "[$((300 << 20)),1.5,0,0]"
 is "containers are counted" "$(values '.containers | .guaranteed_running, .opportunistic_running, .queued')" '[1,0,2]'
-is "the queue is counted" "$(values '.queue | .length, .max_length')" '[2,10]'
+is "the queue is counted" "$(values '.queue | .length, .max_length')" '[2,500]'
 node_memory 180
 check "memory of others on the node counts" wait_until 5 status_is '.node.utilization.memory == 0.18' true
 node_cpu 1500
@@ -83,7 +83,7 @@ like "the text says CPU that is used in cores" "$out" 'CPU .* 75 % +1\.50 of 2\.
 like "and what is asked for in vcores" "$out" 'allocated .* of 2\.00 vcores'
 like "and what use is made of" "$out" 'used by containers, .*used by others'
 like "the text marks the thresholds" "$out" 'α.*β'
-like "the text says the queue" "$out" '2 of 10'
+like "the text says the queue" "$out" '2 of 500'
 node_cpu 0
 
 # ---- list ----

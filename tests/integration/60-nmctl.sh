@@ -172,7 +172,7 @@ like "explain --last" "$(nmctl explain --last 1)" "decision"
 like "events" "$(nmctl events web)" "PAUSING -> PAUSED"
 is "events --json are the container's alone" \
     "$(nmctl events --json web | jq -r .container_id | sort -u)" "$web"
-like "config" "$(nmctl config max-length)" "^queue.max-length +3 +10"
+like "config" "$(nmctl config max-length)" "^queue.max-length +3 +500"
 like "config --changed" "$(nmctl config --changed)" "node.vcores +4"
 check "config --reload" nmctl config --reload
 is "inspect is show --json" "$(nmctl inspect web | jq -r .id)" "$web"

@@ -321,6 +321,19 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     return 0;
 }
 
+/* The one that has the name, as long as it lives. */
+int nm_manager_make_way(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
+                        char ret_id[NM_ID_SIZE], struct nm_problem *p)
+{
+    int r = record(m, who, s->name ? s->name : "", p);
+
+    ret_id[0] = '\0';
+    for (size_t i = 0; r == 0 && i < m->n_containers; i++)
+        if (s->name && nm_streq(m->containers[i]->name, s->name) && m->containers[i]->view.state != NM_COMPLETED)
+            memcpy(ret_id, m->containers[i]->id, NM_ID_SIZE);
+    return r;
+}
+
 int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
                      struct nm_problem *p)
 {

@@ -490,7 +490,7 @@ static void test_missing_file(void **state)
     assert_non_null(strstr(message, "/nmd.conf: no such file"));
     free(STEAL_PTR(message));
     assert_int_equal(load(false, &c, &message), 0);
-    assert_int_equal(c->queue_max_length, 10);
+    assert_int_equal(c->queue_max_length, 500);
     assert_null(message);
 }
 

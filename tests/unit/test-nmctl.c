@@ -455,7 +455,11 @@ static void test_acts(void **state)
         {"POST /v1/containers/done/pause HTTP", REFUSED("409", "It has ended."), NULL},
         {"PATCH /v1/containers/web HTTP", OK(RUNNING),
          "{\"memory_bytes\":1073741824,\"vcores\":1.5}"},
-        {"POST /v1/drain HTTP", OK("{}"),
+        {"GET /v1/containers?limit=250&after=0 HTTP",
+         OK("[{\"id\":\"container_1_1\",\"name\":\"w\",\"state\":\"SCHEDULED\"},"
+            "{\"id\":\"container_1_2\",\"name\":null,\"state\":\"NEW\"},"
+            "{\"id\":\"container_1_3\",\"name\":\"r\",\"state\":\"RUNNING\"}]"), NULL},
+        {"POST /v1/drain HTTP", OK("{\"discarded\":{\"count\":1,\"containers\":[{\"id\":\"container_1_1\"}]}}"),
          "{\"deadline_usec\":5000000,\"kill_opportunistic\":true}"},
         {"POST /v1/undrain HTTP", OK("{}"), NULL},
         {"POST /v1/close-breaker HTTP", OK("{}"), NULL},
@@ -479,7 +483,8 @@ static void test_acts(void **state)
     RUN(&r, "update", "-m", "1G", "-c", "1.5", "web");
     assert_int_equal(r.status, 0);
     RUN(&r, "drain", "--deadline", "5s", "--kill-opportunistic");
-    assert_string_equal(r.out, "draining\n");
+    assert_string_equal(r.err, "nmctl: drain: discards 2 containers that wait: w, container_1_2\n");
+    assert_string_equal(r.out, "draining; 1 that waited was discarded\n");
     RUN(&r, "undrain");
     assert_int_equal(r.status, 0);
     RUN(&r, "close-breaker");

@@ -97,7 +97,7 @@ static const struct {
     {as_submit, WITH("\"memory\":1"), "body", "memory",
      "There is no member \"memory\" in this request; it may have command, execution_type, name, "
      "app, memory_bytes, "
-     "vcores, env, workdir, user, min_runtime_usec, expected_usec, exempt, allow_new_privs."},
+     "vcores, env, workdir, user, min_runtime_usec, expected_usec, replace, exempt, allow_new_privs."},
     {as_submit, WITH("\"memory_bytes\":0"), "memory_bytes", "0",
      "memory_bytes must be " BYTES ", not 0."},
     {as_submit, WITH("\"memory_bytes\":-5"), "memory_bytes", "-5",
@@ -242,6 +242,7 @@ static void test_submit_round_trip(void **state)
         .user = "nobody",
         .min_runtime_usec = 5,
         .expected_usec = 7,
+        .replace = true,
         .exempt = true,
         .allow_new_privs = true,
         .owner = "local",
@@ -268,7 +269,7 @@ static void test_submit_round_trip(void **state)
     assert_int_equal(s->vcores_milli, 1);
     assert_int_equal(s->min_runtime_usec, 5);
     assert_int_equal(s->expected_usec, 7);
-    assert_true(s->exempt && s->allow_new_privs);
+    assert_true(s->replace && s->exempt && s->allow_new_privs);
     for (int i = 0; i < 3; i++) {
         assert_string_equal(s->argv[i], argv[i]);
         assert_string_equal(s->env[i], env[i]);
@@ -292,7 +293,7 @@ static void test_submit_defaults(void **state)
     assert_null(out.submit.user);
     assert_int_equal(out.submit.memory_bytes, 0);
     assert_int_equal(out.submit.vcores_milli, 0);
-    assert_false(out.submit.exempt);
+    assert_false(out.submit.exempt || out.submit.replace);
 }
 
 static void test_vcores(void **state)

@@ -301,7 +301,7 @@ static void test_cpu_thresholds_follow_the_host(void **state)
     assert_string_equal(notes[4].value, "1");
     assert_string_equal(notes[1].value, "8");
     assert_string_equal(notes[5].section, "queue");
-    assert_string_equal(notes[5].value, "8"); /* of 10 */
+    assert_string_equal(notes[5].value, "375"); /* of 500 */
     assert_string_equal(notes[6].section, "containers");
     assert_string_equal(notes[6].value, "500"); /* of 2000 */
     assert_string_equal(notes[7].name, "pids-max");

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 90
+#
+# What people type: names that are one living container's, drains that say what they take, events over restarts.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start 4000 4
+nmd_configure <<END
+[node]
+memory = 4000M
+[preemption]
+kill-grace = 200ms
+END
+nmd_start || exit 1
+low=(-m 10M -c 0.1)
+
+# ---- a name is one living container's --------------------------------------------------------------------------------
+
+submit web "${low[@]}" -- sleep 300
+first=$id
+try nmctl run --name web "${low[@]}" -- true
+is "a second one of a living name is refused" "$status" 125
+like "who has it is told, and what to do" "$err" "$first has the name 'web'.*--replace"
+api POST /v1/containers "{\"command\":[\"true\"],\"name\":\"web\",$me}"
+is "HTTP says 409" "$api_status $(jq -r .error.code <<<"$api_body")" "409 conflict"
+try nmctl run --replace -- true
+is "--replace needs a name" "$status" 2
+try nmctl run --replace --name web "${low[@]}" -m 100T -- true
+is "what is refused ends nobody" "$status $(state_of "$first")" "125 RUNNING"
+second=$(nmctl run --replace --detach --name web "${low[@]}" -- sh -c 'trap "sleep 1.5; exit 3" TERM; while :; do sleep 0.1; done')
+is "--replace ends it" "$(state_of "$first")" COMPLETED
+wait_until 5 in_state "$second" RUNNING
+is "and has its name" "$(field_of web .id)" "$second"
+like "that is told as what it is, a person's kill" "$(nmctl explain "$first")" "Why: $(id -un) asked for it"
+try nmctl run --replace --name free-name "${low[@]}" -- true
+is "a name that nobody has is simply taken" "$status" 0
+nmctl run --replace --detach --json --name web "${low[@]}" -- sleep 300 >"$dir/third"
+at_least "what replaces is there when the other has ended" \
+    "$(jq --argjson ended "$(nmctl show --json "$second" | jq .finished_usec)" '.submitted_usec - $ended' "$dir/third")" 0
+if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
+    chmod 755 "$dir" "$dir/run" && chmod 666 "$NMD_SOCKET"
+    try setpriv --reuid=nobody --regid=nogroup --clear-groups "$NMCTL" run --name web "${low[@]}" -- true
+    is "somebody else's name is nobody's business" "$status $(state_of "$(jq -r .id "$dir/third")")" "0 RUNNING"
+fi
+
+# ---- events over restarts --------------------------------------------------------------------------------------------
+
+nmctl events --json >"$dir/before"
+nmctl events --follow --json >"$dir/followed" 2>"$dir/followed.err" &
+follower=$!
+wait_until 5 eval '[ "$(wc -l <"$dir/followed")" -ge "$(wc -l <"$dir/before")" ]'
+nmd_stop
+nmd_start
+nmctl events --json >"$dir/after"
+check "what happened before a restart can be asked for after it" \
+    cmp "$dir/before" <(head -n "$(wc -l <"$dir/before")" "$dir/after")
+nmd_kill
+nmd_start
+wait_until 10 eval '[ "$(grep -c "nmd is back" "$dir/followed.err")" = 2 ]'
+submit later "${low[@]}" -- true
+wait_until 10 grep -q '"container_name": *"later".*"to": *"COMPLETED"' "$dir/followed"
+nmctl events --json >"$dir/after"
+is "numbers go on, over a crash too" "$(jq -s 'map(.number) == [range(1; length + 1)]' "$dir/after")" true
+is "who follows them hears each of them once" "$(jq -s 'map(.number) == [range(1; length + 1)]' "$dir/followed")" true
+kill "$follower"
+wait "$follower"
+dd if=/dev/urandom of="$dir/state/events" bs=700 seek=1 count=1 conv=notrunc 2>/dev/null
+nmd_stop
+nmd_start
+at_least "a damaged file costs what was there" "$(nmctl events --json --last 10000 | wc -l)" "$(($(wc -l <"$dir/after") - 3))"
+
+# ---- draining says what it discards ----------------------------------------------------------------------------------
+
+node_cpu_seen 3900
+submit waits1 --opportunistic "${low[@]}" -- sleep 300
+submit waits2 --opportunistic "${low[@]}" -- sleep 300
+nameless=$(nmctl run --opportunistic --detach "${low[@]}" -- sleep 300)
+wait_until 5 status_is .queue.length 3
+try nmctl drain --dry-run
+like "what it would discard" "$err" "^nmctl: drain: would discard 3 containers that wait: waits1, waits2, $nameless$"
+is "is still there then" "$status $(state_of waits1) $(status_of .node.state)" "0 SCHEDULED running"
+is "also for programs" "$(nmctl drain --dry-run --json | jq -c 'map(.name)')" '["waits1","waits2",null]'
+try nmctl drain
+like "it says so before" "$err" "discards 3 containers that wait: waits1, waits2, $nameless"
+is "and when it is done" "$status $out" "0 draining; 3 that waited were discarded"
+like "an event says how many" "$(nmctl events -n 20)" \
+    'draining: nothing is admitted any more; what runs may finish; what waits is discarded: 3 containers'
+nmctl undrain >/dev/null
+submit waits3 --opportunistic "${low[@]}" -- sleep 300
+wait_until 5 status_is .queue.length 1
+api POST /v1/drain '{}'
+is "HTTP answers with them" "$(jq -c '.discarded | [.count, .containers[].name]' <<<"$api_body")" '[1,"waits3"]'
+try nmctl drain
+is "nothing more is said where nothing waits" "$err$out" "draining"
+nmctl undrain >/dev/null
+nmd_alive || not_ok "nmd is still there"
+done_testing
