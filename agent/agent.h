@@ -372,6 +372,10 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
 int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
                         uint64_t from, struct nm_output_piece *ret, struct nm_problem *ret_problem);
 
+/* When its bytes were written: a file for nm_output_times_reader. -ENOENT: it isn't known (or nothing was yet). */
+int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
+                              int *ret_fd, struct nm_problem *ret_problem);
+
 const struct nm_history *nm_manager_history(const struct nm_manager *m);
 const struct nm_config *nm_manager_config(const struct nm_manager *m);
 /* For `nmctl config`: all keys, and what each "auto" came to here. */

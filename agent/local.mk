@@ -51,6 +51,7 @@ libnm_agent_la_SOURCES += \
 	%D%/launch/launch-spawn.c \
 	%D%/launch/output.c %D%/launch/output.h \
 	%D%/launch/output-read.c %D%/launch/output-read.h \
+	%D%/launch/output-times.c %D%/launch/output-times.h \
 	%D%/launch/record.c %D%/launch/record.h \
 	%D%/launch/shim.h %D%/launch/shim-confine.c %D%/launch/shim-spec.c
 libnm_agent_la_SOURCES += \
@@ -122,6 +123,7 @@ libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
 pkglibexec_PROGRAMS += nm-shim
 nm_shim_SOURCES = \
 	%D%/launch/output.c \
+	%D%/launch/output-times.c \
 	%D%/launch/record.c \
 	%D%/launch/shim.c %D%/launch/shim.h \
 	%D%/launch/shim-cgroup.c \

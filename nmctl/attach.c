@@ -34,10 +34,11 @@
 
 struct stream {
     const char *name;
-    bool wanted, ended;
+    bool wanted, ended, stamped;
     int out_fd;             /* -EBADF: closed by its reader, what comes is dropped */
     struct nm_client *call;
-    uint64_t received;      /* body bytes passed on over all calls */
+    uint64_t received;      /* bytes of output passed on over all calls */
+    size_t stamp_left;      /* of the time before a line: it is no output */
     char buf[BUFFER_SIZE];
     size_t len, at;
     struct nm_client_answer refusal;
@@ -59,6 +60,29 @@ struct attach {
     int status;             /* NM_CTL_OK while all is well */
 };
 
+#define STAMP_BYTES 25 /* "2026-11-24T18:17:55.123Z " */
+
+/* What nmd puts before each line isn't counted: a log is asked for from a byte of the output. */
+static void count(struct stream *s, const char *data, size_t n)
+{
+    while (n > 0) {
+        size_t stamp = NM_MIN(n, s->stamp_left);
+        const char *end;
+        size_t k;
+
+        s->stamp_left -= stamp;
+        data += stamp;
+        n -= stamp;
+        end = memchr(data, '\n', n);
+        k = end ? (size_t)(end - data) + 1 : n;
+        s->received += k;
+        if (end)
+            s->stamp_left = STAMP_BYTES;
+        data += k;
+        n -= k;
+    }
+}
+
 /* Body bytes of a log. An error's body is no output: it is kept for the message. */
 static int take_output(const char *data, size_t n, void *userdata)
 {
@@ -70,14 +94,17 @@ static int take_output(const char *data, size_t n, void *userdata)
         return -E2BIG;
     memcpy(s->buf + s->len, data, n);
     s->len += n;
-    s->received += n;
+    if (s->stamped)
+        count(s, data, n);
+    else
+        s->received += n;
     return 0;
 }
 
 /* The second time a log is asked for from where the first had come to. */
 static int open_stream(struct attach *a, struct stream *s)
 {
-    char target[256], tail[48] = "", from[48] = "";
+    char target[320], tail[48] = "", from[48] = "", since[48] = "";
     const struct nm_client_request q = {a->ctl->socket_path, "GET", target, NULL};
 
     assert(!s->call && !s->ended);
@@ -85,8 +112,10 @@ static int open_stream(struct attach *a, struct stream *s)
         (void)snprintf(tail, sizeof tail, "&tail=%llu", (unsigned long long)a->p->tail);
     if (s->received > 0)
         (void)snprintf(from, sizeof from, "&from=%llu", (unsigned long long)s->received);
-    (void)snprintf(target, sizeof target, "/v1/containers/%s/logs?stream=%s%s%s%s", a->p->id, s->name,
-                   a->p->follow ? "&follow=true" : "", tail, from);
+    if (a->p->since_usec > 0)
+        (void)snprintf(since, sizeof since, "&since_usec=%llu", (unsigned long long)a->p->since_usec);
+    (void)snprintf(target, sizeof target, "/v1/containers/%s/logs?stream=%s%s%s%s%s%s", a->p->id, s->name,
+                   a->p->follow ? "&follow=true" : "", a->p->timestamps ? "&timestamps=true" : "", tail, since, from);
     return nm_client_new(&q, take_output, s, &s->call);
 }
 
@@ -120,7 +149,7 @@ static void lose(struct attach *a, int r)
 {
     uint64_t now = nm_now_usec();
     bool may_return =
-        a->was_connected && a->p->tail == NM_CTL_UNSET && a->p->follow &&
+        a->was_connected && a->p->tail == NM_CTL_UNSET && a->p->since_usec == 0 && a->p->follow &&
         (r == -ECONNRESET || r == -ECONNREFUSED || r == -ENOENT || r == -EPIPE || r == -ETIMEDOUT);
 
     close_calls(a);
@@ -393,6 +422,10 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
         (struct stream){.name = "stdout", .wanted = p->want_stdout, .out_fd = STDOUT_FILENO};
     a->streams[1] =
         (struct stream){.name = "stderr", .wanted = p->want_stderr, .out_fd = STDERR_FILENO};
+    for (int i = 0; i < 2 && p->timestamps; i++) {
+        a->streams[i].stamped = true;
+        a->streams[i].stamp_left = STAMP_BYTES;
+    }
     a->progress_usec = nm_now_usec();
     /* The container comes from an nmd that was there a moment ago. */
     a->was_connected = p->want_end;

@@ -12,6 +12,8 @@ struct nm_attach_params {
     bool want_stdout, want_stderr;
     bool want_end;       /* learn how it ended */
     bool follow;         /* else: what was written so far */
+    uint64_t since_usec; /* CLOCK_REALTIME: no lines from before; 0: all */
+    bool timestamps;     /* each line with when it was written */
     uint64_t tail;       /* lines, or NM_CTL_UNSET */
     bool narrate;        /* tell on stderr that it is queued, started, paused, resumed */
     int signal_fd; /* the container is ours: a signal here, or a reader of its output that goes,

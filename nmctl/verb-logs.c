@@ -30,15 +30,19 @@ int nm_logs_verb(struct nm_ctl *ctl)
 {
     const struct nm_args *a = &ctl->args;
     bool both = a->only_stdout == a->only_stderr;
+    uint64_t now = nm_realtime_usec();
     struct nm_attach_params p = {.id = ctl->operands[0], .want_stdout = both || a->only_stdout,
                                  .want_stderr = both || a->only_stderr, .want_end = a->follow,
-                                 .follow = a->follow, .tail = a->tail, .signal_fd = -EBADF};
+                                 .follow = a->follow, .tail = a->tail, .timestamps = a->timestamps,
+                                 .signal_fd = -EBADF};
     struct nm_attach_result result;
     char target[128];
     int r = nm_api_container_target(p.id, "", target, sizeof target);
 
     if (r != NM_CTL_OK)
         return r;
+    if (a->since_usec != NM_CTL_UNSET)
+        p.since_usec = a->since_usec < now ? now - a->since_usec : 1;
     r = nm_attach_run(ctl, &p, &result);
     json_decref(result.container);
     return r;

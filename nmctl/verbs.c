@@ -86,7 +86,10 @@ static const struct nm_option logs_options[] = {
     FLAG('f', "follow", follow, "go on until the container has ended"),
     FLAG('\0', "stdout", only_stdout, "only what it wrote to stdout"),
     FLAG('\0', "stderr", only_stderr, "only what it wrote to stderr"),
-    VALUE('n', "tail", "N", NM_OPTION_COUNT, tail, "only the last N lines"), END};
+    VALUE('n', "tail", "N", NM_OPTION_COUNT, tail, "only the last N lines"),
+    VALUE('\0', "since", "TIME", NM_OPTION_DURATION, since_usec,
+          "only what was written since then, such as 10min ago"),
+    FLAG('t', "timestamps", timestamps, "each line with the time at which it was written"), END};
 static const struct nm_option events_options[] = {
     FLAG('f', "follow", follow, "go on with what happens from now on"),
     VALUE('\0', "after", "N", NM_OPTION_COUNT, after, "only events with a number above N"),

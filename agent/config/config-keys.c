@@ -233,8 +233,8 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "How much of what a container writes to its standard output is kept, and as much of "
                 "its standard error: between a half and all of it, the newest; a line in the log says "
                 "how much came before. A job's own words fit in by far; one that writes without end "
-                "fills no disk. It is less where output-share is nearly used up. Holds for containers "
-                "that start from then on."},
+                "fills no disk. When it was written is noted beside it, in a sixteenth as much at most. It is less "
+                "where output-share is nearly used up. Holds for containers that start from then on."},
     {"containers", "output-share", NM_CONFIG_FRACTION, FIELD(output_share), .fallback = "0.5",
      RANGE("0.01", "1"),
      .meaning = "Share of the file system of log-dir that the output of all containers may take up, "

@@ -156,6 +156,20 @@ int nm_output_own_open(int dir_fd, const char *stream, uid_t uid, struct nm_outp
     return 0;
 }
 
+int nm_output_times_open(int dir_fd, const char *stream, int *ret_fd)
+{
+    char name[NM_OUTPUT_TIMES_NAME_SIZE];
+    struct stat st;
+    int fd;
+
+    nm_output_times_name(stream, name);
+    fd = open_plain(dir_fd, name, O_RDONLY, &st);
+    if (fd < 0)
+        return fd;
+    *ret_fd = fd;
+    return 0;
+}
+
 static uint64_t disk_bytes(int dir_fd, const char *name)
 {
     struct stat st;
@@ -170,11 +184,13 @@ uint64_t nm_output_disk_bytes(int dir_fd)
     uint64_t sum = 0;
 
     for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++) {
-        char name[NM_OUTPUT_NAME_SIZE];
+        char name[NM_OUTPUT_NAME_SIZE], times[NM_OUTPUT_TIMES_NAME_SIZE];
         struct found f;
 
         if (look(dir_fd, nm_output_streams[i], &f) < 0)
             continue;
+        nm_output_times_name(nm_output_streams[i], times);
+        sum += disk_bytes(dir_fd, times);
         nm_output_older_name(nm_output_streams[i], f.older, name);
         sum += disk_bytes(dir_fd, nm_output_streams[i]) + (f.has_older ? disk_bytes(dir_fd, name) : 0);
     }
@@ -271,6 +287,7 @@ int64_t nm_output_shorten(int dir_fd, uint64_t keep)
 
         if (k < 0)
             r = k;
+        nm_output_times_shorten(dir_fd, nm_output_streams[i]);
     }
     after = nm_output_disk_bytes(dir_fd);
     return r < 0 ? r : (int64_t)(before - NM_MIN(before, after));

@@ -22,6 +22,9 @@ int nm_output_piece_open(int dir_fd, const char *stream, uint64_t from, struct n
  * -EBADMSG as above; -EPERM: it is somebody else's. */
 int nm_output_own_open(int dir_fd, const char *stream, uid_t uid, struct nm_output_piece *ret);
 
+/* When a stream's bytes were written (output-times.h). -ENOENT: that isn't known; else as above. */
+int nm_output_times_open(int dir_fd, const char *stream, int *ret_fd);
+
 /* Is there an older file? */
 int nm_output_find_older(int dir_fd, const char *stream, bool *ret_has, uint64_t *ret_base);
 

@@ -63,7 +63,8 @@ int nm_output_open(int dir_fd, const char *name, uint64_t max_bytes, struct nm_o
     if (fd < 0)
         return fd;
     *ret = (struct nm_output){
-        .dir_fd = dir_fd, .fd = fd, .name = name, .max_bytes = max_bytes, .size = (uint64_t)st.st_size};
+        .dir_fd = dir_fd, .fd = fd, .name = name, .max_bytes = max_bytes, .size = (uint64_t)st.st_size,
+        .times = NM_OUTPUT_TIMES_NULL};
     return 0;
 }
 
@@ -187,6 +188,9 @@ static ssize_t write_some(struct nm_output *o, const char *data, size_t n)
 
     if (o->max_bytes > 0 && o->size < o->max_bytes / 2)
         n = NM_MIN(n, (size_t)(o->max_bytes / 2 - o->size));
+    /* before the bytes, so that whoever sees them finds their time */
+    nm_output_times_note(&o->times, o->dir_fd, o->name, o->max_bytes, o->base + o->size - o->head,
+                         o->has_older ? o->older : o->base);
     do
         k = write(o->fd, data, n);
     while (k < 0 && errno == EINTR);
@@ -220,4 +224,5 @@ void nm_output_close(struct nm_output *o)
     if (o->fd >= 0)
         (void)tell_loss(o);
     o->fd = nm_close(o->fd);
+    nm_output_times_close(&o->times);
 }

@@ -17,6 +17,8 @@
  * head if its BASE is above 0, and `stdout` has one if there is an older file, unless there was no room for it, or
  * somebody has cut it off. A log that nmd has shortened after the container's end has one file, stdout.BASE.
  *
+ * When it was written is beside them (output-times.h).
+ *
  * What can't be written (no space left, an I/O error) is lost and counted, and a line says so as soon as there is room
  * again: a full disk neither blocks a container nor ends it.
  */
@@ -24,6 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "agent/launch/output-times.h"
 
 #define NM_OUTPUT_MIN_BYTES (64U << 10) /* the least limit of a stream */
 #define NM_OUTPUT_HEAD_MAX 160          /* no head is longer */
@@ -45,6 +49,7 @@ struct nm_output {
     uint64_t lost;      /* bytes that no line has told of yet */
     uint64_t lost_total;
     int error;          /* why they were lost */
+    struct nm_output_times times;
 };
 
 /* Opens the newest file, or makes it. It has to be a plain file with one name (-ELOOP). */

@@ -3,9 +3,10 @@
 /*
  * The disk's share of all containers' output. It is given away beforehand, as a limit that the shim holds (output.h):
  * what is looked at now and then would be too late, for a disk is filled in the fraction of a second. A container that
- * starts is promised output-max for each of its streams, or a thirty-second of what is left of the share, so that
- * some is always left for the next. What ended containers' logs take up is not in the way: they are shortened to their
- * last words, the oldest first, when a promise needs the room, or when the journal is about to run out of it.
+ * starts is promised output-max for each of its streams (and a sixteenth of that for their times), or a thirty-second
+ * of what is left of the share, so that some is always left for the next. What ended containers' logs take up is not in
+ * the way: they are shortened to their last words, the oldest first, when a promise needs the room, or when the journal
+ * is about to run out of it.
  */
 
 #include "agent/manager/manager-output.h"
@@ -54,12 +55,18 @@ static uint64_t held_by_ended(const struct nm_manager *m)
     return sum;
 }
 
+/* With the times of what is in it. */
+static uint64_t whole_log(uint64_t output_max_bytes)
+{
+    return NM_OUTPUT_N_STREAMS * (output_max_bytes + output_max_bytes / NM_OUTPUT_TIMES_SHARE);
+}
+
 static uint64_t promised(const struct nm_manager *m)
 {
     uint64_t sum = 0;
 
     for (size_t i = 0; i < m->n_live; i++)
-        sum += NM_OUTPUT_N_STREAMS * m->live[i]->output_max_bytes;
+        sum += whole_log(m->live[i]->output_max_bytes);
     return sum;
 }
 
@@ -107,7 +114,7 @@ uint64_t nm_output_allowance(struct nm_manager *m)
     uint64_t each = NM_MIN(m->config->output_max_bytes, rest / SHARE_OF_REST);
 
     each = NM_MAX(each, (uint64_t)NM_OUTPUT_MIN_BYTES);
-    all = taken + NM_OUTPUT_N_STREAMS * each + held_by_ended(m);
+    all = taken + whole_log(each) + held_by_ended(m);
     if (all > share)
         shorten(m, all - share);
     return each;

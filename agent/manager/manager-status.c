@@ -288,6 +288,16 @@ static int open_captured(const struct nm_manager *m, const char *id, const char 
     return dir < 0 ? dir : nm_output_piece_open(dir, stream, from, ret);
 }
 
+static int open_times(const struct nm_manager *m, const char *id, const char *stream, int *ret_fd)
+{
+    _cleanup_close_ int root = open(m->log_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), dir = -EBADF;
+
+    if (root < 0)
+        return -errno;
+    dir = nm_open_beneath(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    return dir < 0 ? dir : nm_output_times_open(dir, stream, ret_fd);
+}
+
 /* The container's user may write in that directory, and perhaps in those above it. */
 static int open_own(const struct nm_container *c, const char *stream, struct nm_output_piece *ret)
 {
@@ -326,6 +336,22 @@ int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const
                               stream, c->id, c->log_dir ? "" : " longer the",
                               c->log_dir ? "its user" : "nmd");
     return r;
+}
+
+int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
+                              int *ret_fd, struct nm_problem *ret_problem)
+{
+    const struct nm_container *c;
+    int r = nm_manager_find(m, who, id, &c, ret_problem);
+
+    assert(nm_streq(stream, "stdout") || nm_streq(stream, "stderr"));
+    if (r != 0)
+        return r;
+    if (c->log_dir)
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "stream", stream,
+                              "Container %s writes its %s itself, so it isn't known when each line was written.", c->id,
+                              stream);
+    return open_times(m, c->id, stream, ret_fd);
 }
 
 const struct nm_history *nm_manager_history(const struct nm_manager *m)

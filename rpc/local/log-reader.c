@@ -89,7 +89,7 @@ int nm_log_reader_open(struct nm_log_reader *r, struct nm_problem *ret_problem)
 }
 
 /* In the output, of what is read next. */
-static uint64_t position(const struct nm_log_reader *r)
+uint64_t nm_log_reader_position(const struct nm_log_reader *r)
 {
     return r->piece.base + r->next - NM_MIN(r->piece.head, r->next);
 }
@@ -108,13 +108,13 @@ uint64_t nm_log_reader_stop_at_end(struct nm_log_reader *r, bool *ret_whole)
     r->until = p.base + size - NM_MIN(p.head, size);
     *ret_whole = p.base == 0;
     (void)nm_close(p.fd);
-    return r->until - NM_MIN(r->until, position(r)) + (r->piece.head - NM_MIN(r->piece.head, r->next));
+    return r->until - NM_MIN(r->until, nm_log_reader_position(r)) + (r->piece.head - NM_MIN(r->piece.head, r->next));
 }
 
 /* At the end of a file, or behind it. Returns whether there is more to be read. */
 static bool move_on(struct nm_log_reader *r)
 {
-    uint64_t at = position(r);
+    uint64_t at = nm_log_reader_position(r);
     struct nm_output_piece p;
     struct nm_problem problem;
     struct stat a, b;
@@ -149,10 +149,10 @@ ssize_t nm_log_reader_read(struct nm_log_reader *r, char *buf, size_t max, bool 
             return 0;
         *ret_moved = true;
     }
-    if (position(r) >= r->until)
+    if (nm_log_reader_position(r) >= r->until)
         return 0;
     if (r->next >= r->piece.head)
-        max = (size_t)NM_MIN((uint64_t)max, r->until - position(r));
+        max = (size_t)NM_MIN((uint64_t)max, r->until - nm_log_reader_position(r));
     else
         max = (size_t)NM_MIN((uint64_t)max, r->piece.head - r->next);
     while ((n = pread(r->piece.fd, buf, max, (off_t)r->next)) == 0 && move_on(r))
@@ -160,6 +160,18 @@ ssize_t nm_log_reader_read(struct nm_log_reader *r, char *buf, size_t max, bool 
     if (n > 0)
         r->next += (uint64_t)n;
     return n < 0 ? -errno : n;
+}
+
+bool nm_log_reader_is_empty(const struct nm_log_reader *r)
+{
+    return !r->is_open || size_of(&r->piece) == 0;
+}
+
+uint64_t nm_log_reader_begin_of(const struct nm_log_reader *r, size_t n)
+{
+    uint64_t at = r->next - NM_MIN(r->next, (uint64_t)n);
+
+    return r->piece.base + at - NM_MIN(r->piece.head, at);
 }
 
 void nm_log_reader_done(struct nm_log_reader *r)

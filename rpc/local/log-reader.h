@@ -30,4 +30,10 @@ int nm_log_reader_open(struct nm_log_reader *r, struct nm_problem *ret_problem);
 uint64_t nm_log_reader_stop_at_end(struct nm_log_reader *r, bool *ret_whole);
 /* The next bytes; 0: there are none yet, or -errno. *ret_moved: another file is open now, to be watched. */
 ssize_t nm_log_reader_read(struct nm_log_reader *r, char *buf, size_t max, bool *ret_moved);
+/* Nothing was written yet that is kept. */
+bool nm_log_reader_is_empty(const struct nm_log_reader *r);
+/* In the output: the byte that is read next. */
+uint64_t nm_log_reader_position(const struct nm_log_reader *r);
+/* And the first of the `n` that were read last; for a line of nmd's own, the byte that follows it. */
+uint64_t nm_log_reader_begin_of(const struct nm_log_reader *r, size_t n);
 void nm_log_reader_done(struct nm_log_reader *r);

@@ -3,7 +3,9 @@
 /* A container's output: what its file has, and, if followed, what comes until it has ended. */
 
 #include <sys/inotify.h>
+#include <time.h>
 
+#include "rpc/local/messages.h"
 #include "rpc/local/stream.h"
 
 /* Where inotify has no watches left, the file is looked at this often. */
@@ -80,12 +82,164 @@ static ssize_t read_logs(void *userdata, uint64_t pos, char *buf, size_t max)
     return 0;
 }
 
+/* ---- with times ------------------------------------------------------------------------------ */
+
+#define STAMP_SIZE 32
+#define PIECE 4096
+
+/* RFC 3339, in UTC, all of one length. */
+static void print_stamp(FILE *f, uint64_t usec)
+{
+    time_t t = (time_t)(usec / NM_USEC_PER_SEC);
+    char day[STAMP_SIZE] = "-";
+    struct tm tm;
+
+    if (usec == 0 || !gmtime_r(&t, &tm) || strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+        (void)fprintf(f, "%-24s ", "-");
+    else
+        (void)fprintf(f, "%s.%03uZ ", day, (unsigned)(usec % NM_USEC_PER_SEC / NM_USEC_PER_MSEC));
+}
+
+static int open_times(struct nm_stream *s, int *ret_fd, struct nm_problem *ret_problem)
+{
+    return nm_manager_open_log_times(s->call->manager, &s->call->caller, s->container_id, s->log.stream, ret_fd,
+                                     ret_problem);
+}
+
+/* It comes into being with the first output, and is replaced when it was full. Where there are no times, lines have
+ * none. */
+static void refresh_times(struct nm_stream *s)
+{
+    struct nm_problem problem;
+    int fd;
+
+    if (!s->stamped || !nm_output_times_reader_is_old(&s->times) ||
+        open_times(s, &fd, &problem) != 0)
+        return;
+    nm_output_times_reader_done(&s->times);
+    nm_output_times_reader_init(&s->times, fd);
+}
+
+/* The rest of a line that began before what is wanted isn't shown. */
+static void write_lines(struct nm_stream *s, FILE *f, const char *data, size_t n, uint64_t offset)
+{
+    while (n > 0) {
+        const char *end = memchr(data, '\n', n);
+        size_t k = end ? (size_t)(end - data) + 1 : n;
+
+        if (!s->in_line && s->stamped && !s->skipping)
+            print_stamp(f, nm_output_times_of(&s->times, offset));
+        if (!s->skipping)
+            (void)fwrite(data, 1, k, f);
+        s->skipping = s->skipping && !end;
+        s->in_line = !end;
+        data += k;
+        offset += k;
+        n -= k;
+    }
+}
+
+static int refill_lines(struct nm_stream *s, FILE *f)
+{
+    bool last = s->completed || !s->follow;
+    char data[PIECE];
+    ssize_t n;
+
+    do {
+        n = read_more(s, data, sizeof data);
+        if (n > 0) {
+            refresh_times(s);
+            write_lines(s, f, data, (size_t)n, nm_log_reader_begin_of(&s->log, (size_t)n));
+        }
+    } while (n > 0 && ftell(f) == 0);
+    if (n < 0)
+        return (int)n;
+    if (n == 0 && last)
+        s->follow = false;
+    return n > 0 ? 0 : -ENODATA;
+}
+
+static ssize_t read_lines(void *userdata, uint64_t pos, char *buf, size_t max)
+{
+    (void)pos;
+    return nm_stream_read_text(userdata, refill_lines, buf, max);
+}
+
+static int open_at(struct nm_stream *s, uint64_t from, struct nm_problem *ret_problem)
+{
+    s->log.from = from;
+    s->log.tail = UINT64_MAX;
+    return nm_log_reader_open(&s->log, ret_problem);
+}
+
+/* Begins at the byte, or where the output ends by now. Whether a line begins there tells the byte before it, unless
+ * that was cut: then a line of nmd's own comes first. */
+static int begin_at(struct nm_stream *s, uint64_t from, bool skip, struct nm_problem *ret_problem)
+{
+    char before = '\n';
+    bool moved;
+    int r = open_at(s, INT64_MAX, ret_problem);
+
+    from = NM_MIN(from, nm_log_reader_position(&s->log));
+    if (r == 0)
+        r = open_at(s, from - (from > 0), ret_problem);
+    if (r != 0 || from == 0 || s->log.next < s->log.piece.head)
+        return r;
+    if (nm_log_reader_read(&s->log, &before, 1, &moved) < 0)
+        return -EIO;
+    s->in_line = before != '\n';
+    s->skipping = skip && s->in_line;
+    return 0;
+}
+
+/* The first byte of what was written since then. */
+static int find_since(struct nm_stream *s, uint64_t since_usec, uint64_t *ret, struct nm_problem *ret_problem)
+{
+    _cleanup_close_ int fd = -EBADF;
+    int r = open_times(s, &fd, ret_problem);
+
+    if (r == -ENOENT && nm_log_reader_position(&s->log) == 0 && nm_log_reader_is_empty(&s->log)) {
+        *ret = 0;
+        return 0;
+    }
+    if (r == -ENOENT)
+        return nm_messages_problem(ret_problem, NM_AGENT_E_CONFLICT, "since_usec", "",
+                                   "When the output of %s was written isn't known: it was started by an earlier nmd.",
+                                   s->container_id);
+    if (r != 0)
+        return r;
+    *ret = NM_MIN(nm_output_times_since(fd, since_usec), (uint64_t)INT64_MAX);
+    return 0;
+}
+
+/* What is open begins where `from` or `tail` say. */
+static int begin_lines(struct nm_stream *s, const struct nm_stream_logs *p, struct nm_problem *ret_problem)
+{
+    uint64_t since = 0;
+    int fd, r = 0;
+
+    s->stamped = p->stamped;
+    if (p->stamped)
+        r = open_times(s, &fd, ret_problem);
+    if (p->stamped && r == 0)
+        nm_output_times_reader_init(&s->times, fd);
+    if (r == 0 || r == -ENOENT)
+        r = p->since_usec > 0 ? find_since(s, p->since_usec, &since, ret_problem) : 0;
+    if (r != 0)
+        return r;
+    if (p->since_usec > 0 && nm_log_reader_position(&s->log) < since)
+        return begin_at(s, since, true, ret_problem);
+    return p->from > 0 ? begin_at(s, p->from, false, ret_problem) : 0;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
 int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p)
 {
     const struct nm_container *c;
     struct nm_stream *s;
     uint64_t size = MHD_SIZE_UNKNOWN;
-    bool whole = true;
+    bool whole = true, lines = p->stamped || p->since_usec > 0;
     int r = nm_manager_find(call->manager, &call->caller, p->container_id, &c, &call->problem);
 
     if (r != 0)
@@ -101,12 +255,16 @@ int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p)
     s->log.tail = p->tail;
     s->log.from = p->from;
     r = nm_log_reader_open(&s->log, &call->problem);
+    if (r == 0 && lines)
+        r = begin_lines(s, p, &call->problem);
     if (r == 0 && s->follow && s->log.is_open)
         r = watch_file(s);
     if (r != 0)
         return r;
     if (!s->follow)
         size = nm_log_reader_stop_at_end(&s->log, &whole);
+    if (lines)
+        return nm_stream_answer(s, MHD_SIZE_UNKNOWN, "application/octet-stream", read_lines);
     /* A length is promised where it can be kept. */
     return nm_stream_answer(s, whole || s->completed ? size : MHD_SIZE_UNKNOWN, "application/octet-stream", read_logs);
 }

@@ -125,6 +125,7 @@ int nm_stream_new(struct nm_call *call, enum nm_stream_kind kind)
     s->kind = kind;
     s->call = call;
     s->log.piece.fd = -EBADF;
+    nm_output_times_reader_init(&s->times, -EBADF);
     r = watch_hangup(s);
     if (r < 0) {
         sd_event_source_disable_unref(s->hangup);
@@ -151,6 +152,7 @@ void nm_stream_free(struct nm_stream *s)
     sd_event_source_disable_unref(s->hangup);
     sd_event_source_disable_unref(s->changed);
     nm_log_reader_done(&s->log);
+    nm_output_times_reader_done(&s->times);
     free(s->pending);
     free(s);
 }

@@ -42,6 +42,9 @@ struct nm_stream {
     char container_id[NM_ID_SIZE]; /* logs, wait */
     bool completed;
     struct nm_log_reader log;
+    bool stamped;           /* logs: a time before each line */
+    bool in_line, skipping; /* and where the stream is: in a line, and in one that isn't wanted */
+    struct nm_output_times_reader times;
     sd_event_source *changed;
 };
 
@@ -78,6 +81,8 @@ struct nm_stream_logs {
     bool follow;
     uint64_t from; /* byte of the output to begin with */
     uint64_t tail; /* newest lines to begin with; UINT64_MAX: as `from` says */
+    uint64_t since_usec; /* CLOCK_REALTIME: no lines from before, if it isn't 0; `from` is 0 then */
+    bool stamped;  /* each line with the time at which it was written */
 };
 int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p);
 

@@ -37,7 +37,7 @@ const struct nm_route nm_routes[] = {
     {"POST", CONTAINER "/demote", NM_ROUTE_BODY, "", nm_handle_demote},
     {"POST", CONTAINER "/kill", NM_ROUTE_BODY, "", nm_handle_kill},
     {"GET", CONTAINER "/wait", 0, "", nm_handle_wait},
-    {"GET", CONTAINER "/logs", 0, "stream follow tail from", nm_handle_logs},
+    {"GET", CONTAINER "/logs", 0, "stream follow tail from since_usec timestamps", nm_handle_logs},
     {"GET", CONTAINER "/decisions", 0, "limit before", nm_handle_decisions},
 };
 

@@ -71,6 +71,41 @@ nmd_stop
 nmd_start
 at_least "a damaged file costs what was there" "$(nmctl events --json --last 10000 | wc -l)" "$(($(wc -l <"$dir/after") - 3))"
 
+# ---- logs with times -------------------------------------------------------------------------------------------------
+
+submit timed "${low[@]}" -- sh -c "printf 'on'; echo e; echo error >&2; while ! [ -e $dir/go ]; do sleep 0.05; done
+    printf 'tw'; sleep 0.3; printf 'o\nthree'; exec sleep 300"
+wait_until 10 eval '[ "$(nmctl logs --stdout timed)" = one ]'
+nmctl logs --follow --timestamps --stdout timed >"$dir/stamped" 2>/dev/null &
+follower=$!
+wait_until 10 grep -q one "$dir/stamped"
+pause=$(date +%s%6N)
+nmd_stop
+nmd_start
+touch "$dir/go"
+wait_until 10 grep -q three "$dir/stamped"
+is "each line has its time" "$(sed -E 's/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z /T /' "$dir/stamped")" \
+    $'T one\nT two\nT three'
+stamp() { date -d "$(grep " $1\$" "$dir/stamped" | cut -d' ' -f1)" +%s%6N; } # WORD
+check "which is when it began" eval '(($(stamp one) <= pause && $(stamp two) >= pause && $(stamp three) - $(stamp two) >= 250000))'
+kill "$follower"
+wait "$follower"
+is "who follows them over a restart gets what who comes later gets" "$(nmctl logs -t --stdout timed)" "$(cat "$dir/stamped")"
+is "only what was written since" "$(nmctl logs --since "$(($(date +%s%6N) - pause))us" timed 2>&1)" $'two\nthree'
+is "of that the last" "$(nmctl logs --since 1h --tail 1 timed 2>"$dir/err")" three
+is "on either stream" "$(cat "$dir/err")" error
+is "and nothing, if there is nothing" "$(nmctl logs --since 0s timed 2>&1)" ''
+try nmctl logs --since yesterday timed
+like "the same forms of time as everywhere" "$status $err" "^2 .*since 'yesterday' is not valid; allowed is a time"
+api GET "/v1/containers/timed/logs?since_usec=1&from=1"
+is "from a byte and from a time is too much" "$api_status" 400
+rm "$dir/state/logs/$(field_of timed .id)/stdout.times"
+is "where it isn't known, none is made up" "$(nmctl logs -t --stdout -n 1 timed)" "-                        three"
+try nmctl logs --since 1h --stdout timed
+is "nor chosen by" "$status" 1
+like "which is said" "$err" "isn't known"
+nmctl kill --now timed >/dev/null
+
 # ---- draining says what it discards ----------------------------------------------------------------------------------
 
 node_cpu_seen 3900

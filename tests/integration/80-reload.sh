@@ -58,7 +58,7 @@ memory = 1000M
 period = 100ms
 END
 check "nmctl config --reload does the same" nmctl config --reload
-check "what is no longer named is the default again" told "0.8 0.95 10 100000 $((1000 << 20)) reverse-arrival fifo true"
+check "what is no longer named is the default again" told "0.8 0.95 500 100000 $((1000 << 20)) reverse-arrival fifo true"
 same "after --reload"
 
 # ---- bad files ----
@@ -72,7 +72,7 @@ bad() { # NAME WORDS; the file on stdin: refused with these words, nothing chang
     try "$NMD" --config "$nmd_conf" --check-config
     is "$1: --check-config refuses it, too" "$status" 1
     like "$1: in the same words" "$err" "$2"
-    check "$1: the old settings stay" told "0.8 0.95 10 100000 $((1000 << 20)) reverse-arrival fifo true"
+    check "$1: the old settings stay" told "0.8 0.95 500 100000 $((1000 << 20)) reverse-arrival fifo true"
 }
 bad "unknown key" 'nmd\.conf:4.*perriod.*period' <<END
 [queue]

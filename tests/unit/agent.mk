@@ -27,11 +27,17 @@ test_launch_record_SOURCES = %D%/test-launch-record.c
 test_launch_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_launch_record_LDADD = libnm-agent.la $(unit_libs)
 
-check_PROGRAMS += test-event-file
-TESTS += test-event-file
+check_PROGRAMS += test-event-file test-output-times
+TESTS += test-event-file test-output-times
 test_event_file_SOURCES = %D%/test-event-file.c %D%/remove-tree.h
 test_event_file_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_event_file_LDADD = libnm-agent.la $(unit_libs)
+
+# the file itself, whose clock is the test's
+test_output_times_SOURCES = %D%/test-output-times.c agent/launch/output-times.c %D%/remove-tree.h
+test_output_times_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_output_times_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
+test_output_times_LDADD = libnm-agent.la $(unit_libs)
 
 # container, config, settings, users, health
 check_PROGRAMS += test-container test-config test-settings test-users test-health

@@ -259,6 +259,23 @@ int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const
     return 0;
 }
 
+int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
+                              int *ret_fd, struct nm_problem *p)
+{
+    const struct nm_container *c;
+    char path[256];
+    int r = nm_manager_find(m, who, id, &c, p);
+
+    if (r != 0)
+        return r;
+    (void)snprintf(path, sizeof path, "%s/%s.%s.times", m->log_dir, c->id, stream);
+    r = open(path, O_RDONLY | O_CLOEXEC);
+    if (r < 0)
+        return -errno;
+    *ret_fd = r;
+    return 0;
+}
+
 const struct nm_history *nm_manager_history(const struct nm_manager *m)
 {
     return m->history;

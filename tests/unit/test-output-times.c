@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* When output was written: points are made, thinned out when there are too many, and found again. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/launch/output-read.h"
+#include "tests/unit/remove-tree.h"
+
+#define LOG_MAX 65536 /* which has 256 points */
+#define POINTS 256
+
+static char dir[64];
+static int dir_fd;
+
+/* The clock of the code under test. */
+static uint64_t now_usec;
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
+{
+    (void)clock;
+    *ts = (struct timespec){(time_t)(now_usec / 1000000), (long)(now_usec % 1000000 * 1000)};
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "/tmp/nm-output-times.XXXXXX");
+    now_usec = UINT64_C(1795544927000000);
+    if (!mkdtemp(dir))
+        return -1;
+    dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return dir_fd < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    (void)close(dir_fd);
+    return remove_tree(dir);
+}
+
+static void note(struct nm_output_times *t, uint64_t offset, uint64_t kept_from)
+{
+    nm_output_times_note(t, dir_fd, "stdout", LOG_MAX, offset, kept_from);
+}
+
+static int open_times(void)
+{
+    int fd = -EBADF;
+
+    assert_int_equal(nm_output_times_open(dir_fd, "stdout", &fd), 0);
+    return fd;
+}
+
+static off_t size_on_disk(void)
+{
+    struct stat st;
+
+    assert_int_equal(fstatat(dir_fd, "stdout.times", &st, AT_SYMLINK_NOFOLLOW), 0);
+    return st.st_size;
+}
+
+static void test_points(void **state)
+{
+    struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
+    struct nm_output_times_reader r;
+    uint64_t first = now_usec;
+    int fd;
+
+    (void)state;
+    assert_int_equal(nm_output_times_open(dir_fd, "stdout", &fd), -ENOENT);
+    note(&t, 0, 0);
+    now_usec += 500; /* as good as the same time */
+    note(&t, 10, 0);
+    now_usec += 1000;
+    note(&t, 20, 0);
+    now_usec -= 5000000; /* somebody sets the clock */
+    note(&t, 30, 0);
+    nm_output_times_close(&t);
+    nm_output_times_reader_init(&r, open_times());
+    assert_int_equal(nm_output_times_of(&r, 0), first);
+    assert_int_equal(nm_output_times_of(&r, 19), first);
+    assert_int_equal(nm_output_times_of(&r, 20), first + 1500);
+    assert_int_equal(nm_output_times_of(&r, 29), first + 1500);
+    assert_int_equal(nm_output_times_of(&r, 1000), first + 1500 - 5000000);
+    nm_output_times_reader_done(&r);
+    /* what comes last counts */
+    fd = open_times();
+    assert_int_equal(nm_output_times_since(fd, first + 1), UINT64_MAX);
+    assert_int_equal(nm_output_times_since(fd, first - 5000000), 0);
+    assert_int_equal(close(fd), 0);
+}
+
+static void test_a_reader_that_is_ahead(void **state)
+{
+    struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
+    struct nm_output_times_reader r;
+    uint64_t first = now_usec;
+
+    (void)state;
+    nm_output_times_reader_init(&r, -EBADF);
+    assert_int_equal(nm_output_times_of(&r, 5), 0);
+    assert_true(nm_output_times_reader_is_old(&r));
+    note(&t, 7, 0);
+    nm_output_times_reader_init(&r, open_times());
+    assert_false(nm_output_times_reader_is_old(&r));
+    assert_int_equal(nm_output_times_of(&r, 5), 0);
+    assert_int_equal(nm_output_times_of(&r, 8), first);
+    now_usec += 10000;
+    note(&t, 9, 0);
+    assert_int_equal(nm_output_times_of(&r, 9), first + 10000);
+    nm_output_times_reader_done(&r);
+    nm_output_times_close(&t);
+}
+
+/* Never more than there may be, however long it goes on; and never a time that is too late. */
+static void test_thinning(void **state)
+{
+    struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
+    struct nm_output_times_reader r;
+    uint64_t first = now_usec;
+
+    (void)state;
+    for (uint64_t i = 0; i < 100 * POINTS; i++) {
+        note(&t, i * 10, 0);
+        now_usec += 1000;
+        assert_true(size_on_disk() <= (off_t)(POINTS * sizeof(struct nm_output_point)));
+    }
+    nm_output_times_reader_init(&r, open_times());
+    for (uint64_t i = 0; i < 100 * POINTS; i++) {
+        uint64_t at = nm_output_times_of(&r, i * 10), real = first + i * 1000;
+
+        assert_true(at >= first && at <= real);
+        assert_true(real - at <= 100 * POINTS * 1000 * 4 / POINTS);
+    }
+    nm_output_times_reader_done(&r);
+
+    nm_output_times_shorten(dir_fd, "stdout");
+    assert_true(size_on_disk() <= (off_t)(NM_OUTPUT_TIMES_KEPT * sizeof(struct nm_output_point)));
+    nm_output_times_close(&t);
+}
+
+/* What is cut from the log takes its times along, and so the others stay exact. */
+static void test_a_log_that_is_cut(void **state)
+{
+    struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
+    struct nm_output_times_reader r;
+    uint64_t last = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < 100 * POINTS; i++) {
+        note(&t, i * 10, i < 100 ? 0 : (i - 100) * 10);
+        last = now_usec;
+        now_usec += 1000;
+    }
+    nm_output_times_reader_init(&r, open_times());
+    for (uint64_t i = 100 * POINTS - 100; i < 100 * POINTS; i++)
+        assert_int_equal(nm_output_times_of(&r, i * 10), last - (100 * POINTS - 1 - i) * 1000);
+    nm_output_times_reader_done(&r);
+    nm_output_times_close(&t);
+}
+
+/* An nmd that takes up what a killed shim has left goes on with its file; a part of a point in it is none. */
+static void test_somebody_else_goes_on(void **state)
+{
+    struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
+    struct nm_output_times_reader r;
+    uint64_t first = now_usec;
+
+    (void)state;
+    note(&t, 0, 0);
+    nm_output_times_close(&t);
+    now_usec += 2000000;
+    note(&t, 100, 0);
+    nm_output_times_close(&t);
+    nm_output_times_reader_init(&r, open_times());
+    assert_int_equal(nm_output_times_of(&r, 99), first);
+    assert_int_equal(nm_output_times_of(&r, 100), first + 2000000);
+    nm_output_times_reader_done(&r);
+
+    assert_int_equal(unlinkat(dir_fd, "stdout.times", 0), 0);
+    assert_int_equal(symlinkat("/etc/passwd", dir_fd, "stdout.times"), 0);
+    note(&t, 200, 0);
+    assert_true(t.fd < 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_points, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_reader_that_is_ahead, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_thinning, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_log_that_is_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_somebody_else_goes_on, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
