@@ -94,6 +94,23 @@ int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const c
 /* now: SIGKILL at once, else SIGTERM and after the grace period SIGKILL. */
 int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now,
                     struct nm_problem *ret_problem);
+
+/* Another command in a container that runs: in its cgroup, with its user, directory, environment and namespaces. */
+struct nm_exec {
+    const char *const *argv; /* NULL-terminated, at least one */
+    const char *const *env;  /* "NAME=value", NULL-terminated, or NULL: on top of the container's */
+    bool input;              /* what comes over the connection is its standard input, which else is empty */
+    uint16_t rows, columns;  /* of the terminal that it is given; 0: none */
+};
+/*
+ * Makes ready what runs it and speaks over client_fd from then on (util/frame.h); the descriptor itself stays the
+ * caller's. nm_manager_exec_begin() lets it begin, or nm_manager_exec_drop() gives it up, with that number. Whether it
+ * is still there by then is no matter.
+ */
+int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const char *id, const struct nm_exec *e,
+                    int client_fd, uint64_t *ret_number, struct nm_problem *ret_problem);
+void nm_manager_exec_begin(struct nm_manager *m, uint64_t number);
+void nm_manager_exec_drop(struct nm_manager *m, uint64_t number);
 int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id,
                        struct nm_problem *ret_problem);
 int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const char *id,

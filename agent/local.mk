@@ -105,6 +105,7 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/manager-request.c \
 	%D%/manager/manager-round.c %D%/manager/manager-round.h \
 	%D%/manager/manager-sample.c %D%/manager/manager-sample.h \
+	%D%/manager/manager-session.c %D%/manager/manager-session.h \
 	%D%/manager/manager-settings.c %D%/manager/manager-settings.h \
 	%D%/manager/manager-share.c %D%/manager/manager-share.h \
 	%D%/manager/manager-start.c %D%/manager/manager-start.h \
@@ -129,10 +130,15 @@ nm_shim_SOURCES = \
 	%D%/launch/shim-cgroup.c \
 	%D%/launch/shim-child.c \
 	%D%/launch/shim-confine.c \
+	%D%/launch/shim-env.c \
 	%D%/launch/shim-output.c \
+	%D%/launch/shim-session.c \
 	%D%/launch/shim-spec.c \
+	%D%/launch/shim-start.c \
+	%D%/launch/shim-stdio.c \
 	util/fault.c \
 	util/fileio.c \
+	util/frame.c \
 	util/parse.c
 # flags of its own, so that the shared sources are compiled for it apart from the libtool objects
 nm_shim_CFLAGS = $(AM_CFLAGS) $(SHIM_CFLAGS)

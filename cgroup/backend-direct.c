@@ -259,15 +259,6 @@ static int make_group(struct direct *d, const char *scope)
     return r;
 }
 
-static int move_in(const struct nm_cgroup *cg, pid_t pid)
-{
-    char text[16];
-
-    assert(pid > 1);
-    (void)snprintf(text, sizeof text, "%d", (int)pid);
-    return nm_attr_write(cg->dir_fd, "cgroup.procs", text);
-}
-
 static int remove_group(struct direct *d, const char *scope)
 {
     char group[PATH_MAX];
@@ -322,7 +313,7 @@ static int create_scope(struct direct *d, const char *scope, pid_t pid,
         r = apply(d, cg->dir_fd, group, l);
     if (r >= 0 && !born_there) {
         *ret_stage = "moving the process into it";
-        r = move_in(cg, pid);
+        r = nm_cgroup_move_in(cg, pid);
     }
     if (r < 0) {
         if (born_there && cg)

@@ -110,6 +110,15 @@ int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen)
     return nm_attr_write(cg->dir_fd, "cgroup.freeze", frozen ? "1" : "0");
 }
 
+int nm_cgroup_move_in(const struct nm_cgroup *cg, pid_t pid)
+{
+    char text[16];
+
+    assert(pid > 1);
+    (void)snprintf(text, sizeof text, "%d", (int)pid);
+    return nm_attr_write(cg->dir_fd, "cgroup.procs", text);
+}
+
 int nm_cgroup_set_oom_group(const struct nm_cgroup *cg, bool on)
 {
     return nm_attr_write(cg->dir_fd, "memory.oom.group", on ? "1" : "0");

@@ -81,6 +81,10 @@ int nm_cgroup_open(const char *path, const char *name, struct nm_cgroup **ret);
 struct nm_cgroup *nm_cgroup_free(struct nm_cgroup *cg);
 NM_DEFINE_CLEANUP(struct nm_cgroup *, nm_cgroup_free)
 
+/* Moves a process into it, whoever made the cgroup: a scope's is a leaf, which systemd leaves alone once the unit runs,
+ * and takes the process along when the unit is stopped. 0, -ESRCH, -ENOENT or another -errno. */
+int nm_cgroup_move_in(const struct nm_cgroup *cg, pid_t pid);
+
 /* State of a cgroup as cgroup.events has it. */
 struct nm_cgroup_events {
     bool populated;

@@ -17,11 +17,13 @@ libnm_nmctl_la_SOURCES = \
 	%D%/nmctl.h \
 	%D%/option.c %D%/option.h \
 	%D%/say.c %D%/say.h \
+	%D%/session.c %D%/session.h \
 	%D%/screen.c %D%/screen.h \
 	%D%/table.c %D%/table.h \
 	%D%/term.c %D%/term.h \
 	%D%/verb-act.c \
 	%D%/verb-complete.c \
+	%D%/verb-exec.c \
 	%D%/verb-explain.c \
 	%D%/verb-list.c \
 	%D%/verb-logs.c \

@@ -32,6 +32,7 @@ struct nm_args {
     const char *socket;
     bool json, all, follow, watch, wait, now;
     bool guaranteed, opportunistic, detach, exempt, allow_new_privs;
+    bool interactive, tty;
     bool only_stdout, only_stderr, kill_opportunistic, reload, changed, quiet, dry_run, replace, timestamps;
     uint64_t memory_bytes, vcores_milli;
     uint64_t min_runtime_usec, expected_usec, deadline_usec, interval_usec;
@@ -114,6 +115,7 @@ const struct nm_verb *nm_verb_find(const char *name);
 
 /* The verbs. */
 int nm_run_verb(struct nm_ctl *ctl);
+int nm_exec_verb(struct nm_ctl *ctl);
 int nm_status_verb(struct nm_ctl *ctl);
 int nm_list_verb(struct nm_ctl *ctl);
 int nm_show_verb(struct nm_ctl *ctl);

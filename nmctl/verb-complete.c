@@ -157,6 +157,8 @@ int nm_complete_verb(struct nm_ctl *ctl)
         offer_options(nm_global_options, last);
     } else if (!at.verb)
         offer_verbs(at.only_operands ? "\n" : last);
+    else if (at.verb->complete == NM_COMPLETE_CONTAINER && at.verb->stops_at_operand && at.n_operands == 1)
+        printf(":command\n"); /* behind the container that it is for */
     else if (at.verb->stops_at_operand && at.n_operands > 0)
         printf(":file\n");
     else if (at.n_operands < at.verb->max_operands)

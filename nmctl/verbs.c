@@ -66,6 +66,18 @@ static const struct nm_option run_options[] = {
     END,
 };
 
+#define INTERACTIVE                                                                                \
+    FLAG('i', "interactive", interactive, "what is typed or piped in here is the command's standard input")
+#define TTY FLAG('t', "tty", tty, "give the command a terminal")
+
+static const struct nm_option exec_options[] = {
+    INTERACTIVE,
+    TTY,
+    VALUE('e', "env", "K[=V]", NM_OPTION_ENV, env,
+          "environment variable, on top of the container's; without =V the value that it has here"),
+    END,
+};
+
 static const struct nm_option status_options[] = {
     FLAG('w', "watch", watch, "redraw until q or Ctrl-C"), INTERVAL, JSON, END};
 static const struct nm_option list_options[] = {
@@ -128,6 +140,12 @@ const struct nm_verb nm_verbs[] = {
      "nmd refused it. Without --memory and --vcores it gets what nmd.conf says (256M, 1 vcore).",
      run_options, 1, UINT32_MAX, "which command? Such as: nmctl run -m 512M -- make -j4", true,
      false, NM_COMPLETE_COMMAND, nm_run_verb},
+    {"exec", NULL, "CONTAINER [--] COMMAND [ARG...]", "run another command in a container",
+     "In the container's cgroup, and with its user, working directory and environment: it counts as the\n"
+     "container's, and is paused and killed with it. Its exit status is nmctl's, as with 'run'. With a terminal:\n"
+     "nmctl exec -it web bash",
+     exec_options, 2, UINT32_MAX, "which container, and which command? Such as: nmctl exec web -- ps aux", true, false,
+     NM_COMPLETE_CONTAINER, nm_exec_verb},
     {"status", NULL, "", "the node: capacity, use, queue, preemptions", NULL, status_options, 0, 0, NULL,
      false, false, NM_COMPLETE_NOTHING, nm_status_verb},
     {"list", "ps ls", "", "containers", NULL, list_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING,

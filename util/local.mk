@@ -6,6 +6,7 @@ libnm_util_la_SOURCES = \
 	%D%/fault.c %D%/fault.h \
 	%D%/fileio.c %D%/fileio.h \
 	%D%/log.c %D%/log.h \
+	%D%/frame.c %D%/frame.h \
 	%D%/macros.h \
 	%D%/parse.c %D%/parse.h \
 	%D%/ration.c %D%/ration.h \

@@ -17,6 +17,8 @@ struct nm_launch {
     int pidfd;
     int socket;         /* -EBADF when adopted */
     bool is_child;      /* ours to reap */
+    bool is_session;    /* it has no directory, and no record */
+    bool born_inside;
     bool has_gate;      /* still shut */
     bool told_started;
     bool gone;

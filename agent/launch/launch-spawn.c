@@ -118,7 +118,7 @@ static void close_others(const struct handover *h, int shim)
     nm_closefrom(from);
 }
 
-static int make_spec(const struct nm_launch_params *p)
+static int make_spec(const struct nm_launch_params *p, const struct nm_shim_session *session)
 {
     const struct nm_shim_account account = nm_launch_account_find(p->command);
     const struct nm_shim_terms terms = {
@@ -127,6 +127,7 @@ static int make_spec(const struct nm_launch_params *p)
         /* root has no need of others to get out, and who may gain root's rights neither */
         .confine = p->confine && p->command->uid != 0 && p->command->no_new_privs,
         .private_ipc = p->private_ipc,
+        .session = session ? *session : (struct nm_shim_session){0},
     };
     _cleanup_free_ char *text = NULL;
     _cleanup_close_ int fd = -EBADF;
@@ -157,7 +158,8 @@ static int arrange(const struct handover *h, int spec)
 }
 
 /* In the child. Returns why the shim can't be executed. */
-static int become_shim(const struct nm_launch_params *p, const struct handover *h)
+static int become_shim(const struct nm_launch_params *p, const struct nm_shim_session *session,
+                       const struct handover *h)
 {
     /* the id is only for people who look at a process list */
     char *argv[] = {(char *)NM_SHIM_NAME, (char *)p->container_id, NULL}, *env[] = {NM_FAULT_VARIABLE, NULL};
@@ -175,7 +177,7 @@ static int become_shim(const struct nm_launch_params *p, const struct handover *
     if (shim < 0)
         return -errno;
     close_others(h, shim);
-    r = make_spec(p);
+    r = make_spec(p, session);
     if (r < 0)
         return r;
     r = arrange(h, r);
@@ -202,29 +204,31 @@ static _Noreturn void tell_failure(const struct handover *h, int error)
     _exit(127);
 }
 
-static pid_t fork_into(int cgroup_fd)
+static pid_t fork_into(int cgroup_fd, bool *ret_born_inside)
 {
     struct clone_args args = {
         .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)cgroup_fd};
     long pid = cgroup_fd >= 0 ? syscall(SYS_clone3, &args, sizeof args) : -1;
 
+    *ret_born_inside = pid >= 0;
     /* Refused (an older kernel, a filter, a cgroup that takes none): then it is moved later. */
     return pid < 0 ? fork() : (pid_t)pid;
 }
 
-static int spawn(const struct nm_launch_params *p, const struct handover *h, pid_t *ret)
+static int spawn(const struct nm_launch_params *p, const struct nm_shim_session *session, const struct handover *h,
+                 struct nm_launch *l)
 {
     pid_t pid;
 
     assert(h->dir >= 0 && h->logs > h->dir && h->socket > h->logs);
     if (p->shim_fd < 0)
         return p->shim_fd;
-    pid = fork_into(p->cgroup_fd);
+    pid = fork_into(p->cgroup_fd, &l->born_inside);
     if (pid < 0)
         return -errno;
     if (pid == 0)
-        tell_failure(h, become_shim(p, h));
-    *ret = pid;
+        tell_failure(h, become_shim(p, session, h));
+    l->pid = pid;
     return 0;
 }
 
@@ -236,6 +240,25 @@ static int identify(struct nm_launch *l)
         return l->pidfd;
     l->is_child = l->has_gate = true;
     return nm_launch_read_start_ticks(l->pid, &l->start_ticks);
+}
+
+static int start(const struct nm_launch_params *p, const struct nm_shim_session *session, const struct handover *h,
+                 struct nm_launch *l)
+{
+    int r = spawn(p, session, h, l);
+
+    if (r < 0)
+        return r;
+    r = identify(l);
+    if (r < 0) {
+        if (!l->is_child) { /* no pidfd (too many files are open): the gate is shut, so it only has
+                               to go */
+            (void)kill(l->pid, SIGKILL);
+            (void)waitpid(l->pid, NULL, 0);
+        }
+        return r;
+    }
+    return nm_launch_watch(l);
 }
 
 int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *userdata,
@@ -252,19 +275,35 @@ int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *use
     r = prepare(p, l, &h);
     if (r < 0)
         return r;
-    r = spawn(p, &h, &l->pid);
+    r = start(p, NULL, &h, l);
     if (r < 0)
         return r;
-    r = identify(l);
-    if (r < 0) {
-        if (!l->is_child) { /* no pidfd (too many files are open): the gate is shut, so it only has
-                               to go */
-            (void)kill(l->pid, SIGKILL);
-            (void)waitpid(l->pid, NULL, 0);
-        }
+    *ret = STEAL_PTR(l);
+    return 0;
+}
+
+/* What it is told all comes over the gate's socket: there is nothing in its directory. */
+int nm_launch_session_new(const struct nm_launch_params *p, const struct nm_shim_session *session, int shim_pidfd,
+                          int client_fd, nm_launch_cb_t cb, void *userdata, struct nm_launch **ret)
+{
+    _cleanup_(nm_launch_freep) struct nm_launch *l = NULL;
+    _cleanup_(handover_done) struct handover h = HANDOVER_NULL;
+    int r;
+
+    assert(p->command && session->shim_pid > 1 && client_fd >= 0 && cb);
+    r = nm_launch_alloc("", p->event, cb, userdata, &l);
+    if (r < 0)
         return r;
-    }
-    r = nm_launch_watch(l);
+    l->is_session = true;
+    h.dir = RET_NERRNO(fcntl(client_fd, F_DUPFD_CLOEXEC, NM_SHIM_FD_END + 1));
+    if (h.dir < 0)
+        return h.dir;
+    h.logs = RET_NERRNO(fcntl(shim_pidfd, F_DUPFD_CLOEXEC, h.dir + 1));
+    if (h.logs < 0)
+        return h.logs;
+    r = make_sockets(l, &h);
+    if (r >= 0)
+        r = start(p, session, &h, l);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(l);

@@ -167,11 +167,15 @@ static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *user
     (void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
     l->socket_source = sd_event_source_disable_unref(l->socket_source);
     (void)drain_socket(l);
-    if (l->record.phase != NM_LAUNCH_ENDED)
+    if (l->record.phase != NM_LAUNCH_ENDED && !l->is_session)
         read_record_file(l);
     if (l->is_child)
         reap(fd);
     l->gone = true;
+    if (l->is_session) {
+        l->cb(l, NM_LAUNCH_ENDED, NULL, l->userdata);
+        return 0;
+    }
     nm_last_words_write(&l->last_words, l->record.output_max_bytes);
     if (l->record.phase != NM_LAUNCH_ENDED && l->has_gate)
         l->record = nm_launch_never_ran(EPIPE);
@@ -398,6 +402,16 @@ struct nm_launch *nm_launch_free(struct nm_launch *l)
 pid_t nm_launch_shim_pid(const struct nm_launch *l)
 {
     return l->pid;
+}
+
+int nm_launch_shim_pidfd(const struct nm_launch *l)
+{
+    return l->pidfd;
+}
+
+bool nm_launch_was_born_inside(const struct nm_launch *l)
+{
+    return l->born_inside;
 }
 
 uint64_t nm_launch_shim_start_ticks(const struct nm_launch *l)

@@ -45,6 +45,7 @@ int nm_launch_probe_confinement(void);
 const char *nm_launch_no_confinement(int error);
 
 struct nm_launch;
+struct nm_shim_session; /* shim.h */
 
 /*
  * Heard in the event loop; r is valid during the call.
@@ -61,6 +62,14 @@ typedef void (*nm_launch_cb_t)(struct nm_launch *l, enum nm_launch_phase phase, 
 bool nm_launch_has_descriptors(uint64_t *ret_limit);
 /* Forks the shim, which waits at its gate. Bad users and the like are found by the shim, later. */
 int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *userdata, struct nm_launch **ret);
+/*
+ * A session (shim-session.c): another command in a container that runs, whose shim is the process `shim_pidfd`, for
+ * whoever is at the other end of `client_fd`, which stays the caller's. Of p there is no use for the directories and
+ * the limit of output. Its gate opens like another's; all that is heard of it is ENDED with NULL, and once let through
+ * it goes on without nmd.
+ */
+int nm_launch_session_new(const struct nm_launch_params *p, const struct nm_shim_session *session, int shim_pidfd,
+                          int client_fd, nm_launch_cb_t cb, void *userdata, struct nm_launch **ret);
 /* Opens the gate. Returns 0, or -EPIPE when the shim has gone. */
 int nm_launch_open_gate(struct nm_launch *l);
 /* Is that very process still there? */
@@ -71,9 +80,12 @@ int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_sta
 /* Before its cgroup is killed: what it has written last, and its shim may not pass on any more, still comes into the
  * log. */
 void nm_launch_keep_output(struct nm_launch *l, const char *log_dir);
+/* Is it in its cgroup already? Else who has made that moves it. */
+bool nm_launch_was_born_inside(const struct nm_launch *l);
 /* Forgets it. A shim still at its gate leaves; one that runs a command goes on. */
 struct nm_launch *nm_launch_free(struct nm_launch *l);
 NM_DEFINE_CLEANUP(struct nm_launch *, nm_launch_free)
 
 pid_t nm_launch_shim_pid(const struct nm_launch *l);
+int nm_launch_shim_pidfd(const struct nm_launch *l); /* the launch's own */
 uint64_t nm_launch_shim_start_ticks(const struct nm_launch *l);

@@ -17,6 +17,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -24,8 +25,6 @@
 
 #include "util/fileio.h"
 
-#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-#define N_DEFAULT_ENV 5
 #define REPORT_FD 3
 #define USUAL_DESCRIPTORS 1024
 
@@ -101,43 +100,6 @@ static int enter_workdir(const char *workdir, const char *home)
     return enter(home) == 0 ? 0 : RET_NERRNO(chdir("/"));
 }
 
-static const char *find_env(char *const *env, const char *name, size_t len)
-{
-    for (; *env; env++)
-        if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
-            return *env + len + 1;
-    return NULL;
-}
-
-/* The account's variables, each unless the spec has it, then the spec's. */
-static int make_env(const struct nm_shim_spec *spec, char ***ret)
-{
-    const struct nm_shim_account *a = &spec->account;
-    const char *const defaults[N_DEFAULT_ENV][2] = {
-        {"PATH", DEFAULT_PATH}, {"HOME", a->home},   {"USER", a->name},
-        {"LOGNAME", a->name},   {"SHELL", a->shell},
-    };
-    size_t n = 0;
-    char **env;
-
-    while (spec->env[n])
-        n++;
-    env = calloc(n + N_DEFAULT_ENV + 1, sizeof *env);
-    if (!env)
-        return -ENOMEM;
-    n = 0;
-    for (unsigned i = 0; i < N_DEFAULT_ENV; i++) {
-        if (find_env(spec->env, defaults[i][0], strlen(defaults[i][0])))
-            continue;
-        if (asprintf(&env[n++], "%s=%s", defaults[i][0], defaults[i][1]) < 0)
-            return -ENOMEM;
-    }
-    for (char **e = spec->env; *e; e++)
-        env[n++] = *e;
-    *ret = env;
-    return 0;
-}
-
 /*
  * execvp's rules, with two differences: PATH is the container's, and a file without "#!" is no
  * shell script (-ENOEXEC). A candidate that may not be executed is remembered, and is the answer if
@@ -197,15 +159,33 @@ static int set_oom_score_adj(int value)
     return nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", text);
 }
 
-/* Descriptors 0 to 2 and the report's, and none besides. */
-static int arrange_descriptors(const int log_fd[2], int report_fd)
+/* Descriptors 0 to 2 and the report's, and none besides; but the namespaces, as long as this is our program. */
+static int arrange_descriptors(const struct nm_shim_stdio *io, int report_fd)
 {
-    if (dup2(log_fd[0], STDOUT_FILENO) < 0 || dup2(log_fd[1], STDERR_FILENO) < 0)
-        return -errno;
+    int n = REPORT_FD + 1;
+
+    for (int i = 0; i < 3; i++)
+        if (io->fd[i] >= 0 && dup2(io->fd[i], i) < 0)
+            return -errno;
     if (report_fd != REPORT_FD && dup3(report_fd, REPORT_FD, O_CLOEXEC) < 0)
         return -errno;
-    nm_closefrom(REPORT_FD + 1);
+    for (int i = 0; io->namespaces && i < NM_SHIM_N_NAMESPACES; i++, n++)
+        if (io->namespaces[i] < 0)
+            (void)close(n);
+        else if (dup3(io->namespaces[i], n, O_CLOEXEC) < 0)
+            return -errno;
+    nm_closefrom(n);
     return 0;
+}
+
+/* After the OOM score, which takes a capability of the host's. */
+static int confine(const struct nm_shim_spec *spec, const struct nm_shim_stdio *io)
+{
+    static const int namespaces[NM_SHIM_N_NAMESPACES] = {REPORT_FD + 1, REPORT_FD + 2, REPORT_FD + 3};
+
+    if (io->namespaces)
+        return nm_shim_join(namespaces);
+    return spec->terms.confine ? nm_shim_confine(REPORT_FD, spec->terms.private_ipc) : 0;
 }
 
 /* nmd raises its own soft limit as far as it may. Programs expect the usual one: select() can't
@@ -222,11 +202,11 @@ static void reset_descriptor_limit(void)
 }
 
 /* What is set before the change of user. */
-static int prepare(const struct nm_shim_spec *spec)
+static int prepare(const struct nm_shim_spec *spec, bool is_terminal)
 {
     int r;
 
-    if (setsid() < 0)
+    if (setsid() < 0 || (is_terminal && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0))
         return -errno;
     /* Without CAP_SYS_RESOURCE the score may be raised but not lowered: the command then keeps what
      * it inherits. */
@@ -240,20 +220,20 @@ static int prepare(const struct nm_shim_spec *spec)
     return 0;
 }
 
-_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const int log_fd[2], int report_fd, pid_t shim_pid)
+_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const struct nm_shim_stdio *io, int report_fd,
+                             pid_t shim_pid)
 {
     char **env;
     int r;
 
     assert(spec->argv[0] && !(spec->terms.confine && spec->uid == 0));
-    r = arrange_descriptors(log_fd, report_fd);
+    r = arrange_descriptors(io, report_fd);
     if (r < 0)
         fail(report_fd, NM_LAUNCH_STAGE_LOGS, r);
-    r = prepare(spec);
+    r = prepare(spec, io->is_terminal);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, r);
-    /* after the OOM score, which takes a capability of the host's */
-    r = spec->terms.confine ? nm_shim_confine(REPORT_FD, spec->terms.private_ipc) : 0;
+    r = confine(spec, io);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_CONFINE, r);
     r = become(spec);
@@ -262,13 +242,13 @@ _Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const int log_fd[2
     /* after the change of user, which clears it */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != shim_pid)
         fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, ESRCH);
-    r = make_env(spec, &env);
+    r = nm_shim_env_make(spec, &env);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, r);
     r = enter_workdir(spec->workdir, spec->account.home);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_WORKDIR, r);
     reset_signals();
-    r = exec_in_path(find_env(env, "PATH", 4) ?: "", spec->argv, env);
+    r = exec_in_path(nm_shim_env_find(env, "PATH") ?: "", spec->argv, env);
     fail(REPORT_FD, NM_LAUNCH_STAGE_EXEC, r);
 }

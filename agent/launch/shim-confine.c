@@ -17,6 +17,11 @@
  * set-user-ID programs can't give them any, which is why a container that may gain privileges gets no
  * namespaces.
  *
+ * Another command in the same container (a session) goes into the same namespaces, lest the two be strangers to each
+ * other: no jstack, no debugger. They are taken from the container's shim, which has opened them while its child was
+ * still its own program, and never from the command, which may be in some of its own by then: who made a user namespace
+ * has all capabilities in it, and so over root's process that enters it.
+ *
  * Only somebody outside may write the map of ids: the shim, whom its child asks through their pair
  * of sockets. Used by nmd as well, to find out beforehand whether the kernel allows it all.
  */
@@ -24,9 +29,12 @@
 #include "agent/launch/shim.h"
 
 #include <assert.h>
+#include <linux/magic.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/vfs.h>
 
 #include "util/fileio.h"
 
@@ -82,6 +90,73 @@ int nm_shim_confine(int channel, bool private_ipc)
     if (r >= 0 && private_ipc)
         r = give_shared_memory();
     return r;
+}
+
+/* ---- those of a container that runs ---------------------------------------------------------- */
+
+void nm_shim_namespaces_hold(pid_t pid, bool private_ipc)
+{
+    static const char *const names[NM_SHIM_N_NAMESPACES] = {"user", "mnt", "ipc"};
+
+    for (int i = 0; i < NM_SHIM_N_NAMESPACES - !private_ipc; i++) {
+        _cleanup_close_ int fd = -EBADF;
+        char path[40];
+
+        (void)snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)pid, names[i]);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0)
+            (void)dup3(fd, NM_SHIM_FD_NAMESPACES + i, O_CLOEXEC);
+    }
+}
+
+/* Above the numbers that it is given to a child under. */
+static int open_namespace(pid_t shim_pid, int number)
+{
+    _cleanup_close_ int fd = -EBADF;
+    struct statfs st;
+    char path[40];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)shim_pid, number);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return -errno;
+    if (fstatfs(fd, &st) < 0 || st.f_type != NSFS_MAGIC)
+        return -EBADF;
+    return RET_NERRNO(fcntl(fd, F_DUPFD_CLOEXEC, NM_SHIM_FD_NAMESPACES));
+}
+
+/* The pid was that shim's if it still is when all is open. */
+int nm_shim_namespaces_find(pid_t shim_pid, int shim_pidfd, int ret[NM_SHIM_N_NAMESPACES])
+{
+    struct pollfd p = {.fd = shim_pidfd, .events = POLLIN};
+    int fds[NM_SHIM_N_NAMESPACES], r = 0;
+
+    for (int i = 0; i < NM_SHIM_N_NAMESPACES; i++)
+        fds[i] = open_namespace(shim_pid, NM_SHIM_FD_NAMESPACES + i);
+    if (poll(&p, 1, 0) != 0)
+        r = -ESRCH;
+    else if (fds[0] < 0 || fds[1] < 0)
+        r = fds[0] < 0 ? fds[0] : fds[1];
+    for (int i = 0; i < NM_SHIM_N_NAMESPACES; i++)
+        if (r < 0)
+            (void)nm_close(fds[i]);
+        else
+            ret[i] = fds[i];
+    return r;
+}
+
+/* That of users first: it gives the capability for the others, which become() takes away again. */
+int nm_shim_join(const int namespaces[NM_SHIM_N_NAMESPACES])
+{
+    static const int kinds[NM_SHIM_N_NAMESPACES] = {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWIPC};
+
+    for (int i = 0; i < NM_SHIM_N_NAMESPACES; i++) {
+        if (fcntl(namespaces[i], F_GETFD) < 0 && i == NM_SHIM_N_NAMESPACES - 1)
+            continue; /* it shares the host's */
+        if (setns(namespaces[i], kinds[i]) < 0)
+            return -errno;
+    }
+    return 0;
 }
 
 static int map_ids(pid_t pid, const char *file)

@@ -13,10 +13,7 @@
 
 #include <assert.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
 
 #include "agent/launch/output.h"
 
@@ -28,20 +25,16 @@ static char buffer[BUFFER_SIZE];
 /* Becomes what the command has as standard output or error; the reading end goes to its number. */
 static int make_pipe(const struct nm_shim_spec *spec, int number, int *ret)
 {
-    int ends[2], r = 0;
+    _cleanup_close_ int other = -EBADF;
+    int ours, r = nm_shim_pipe_open(spec, 0, &ours, &other);
 
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -errno;
-    if ((geteuid() != spec->uid || getegid() != spec->gid) && fchown(ends[1], spec->uid, spec->gid) < 0)
-        r = -errno;
-    if (r == 0 && (dup3(ends[0], number, O_CLOEXEC) < 0 || fcntl(number, F_SETFL, O_NONBLOCK) < 0))
-        r = -errno;
-    (void)close(ends[0]);
-    if (r < 0) {
-        (void)close(ends[1]);
+    if (r < 0)
         return r;
-    }
-    *ret = ends[1];
+    r = RET_NERRNO(dup3(ours, number, O_CLOEXEC));
+    (void)close(ours);
+    if (r < 0)
+        return r;
+    *ret = STEAL_FD(other);
     return 0;
 }
 
@@ -86,47 +79,11 @@ static void take_rest(int i)
     }
 }
 
-/* Reaps all that have ended. Returns 1 when pid is among them, 0, or -errno. */
-static int reap(pid_t pid, int *ret_status, struct rusage *ret_usage)
-{
-    for (;;) {
-        int status;
-        struct rusage usage;
-        pid_t p = wait4(-1, &status, WNOHANG, &usage);
-
-        if (p == pid) {
-            *ret_status = status;
-            *ret_usage = usage;
-            return 1;
-        }
-        if (p <= 0)
-            return p == 0 || errno == EINTR ? 0 : -errno;
-    }
-}
-
-static int watch_children(void)
-{
-    sigset_t mask;
-
-    (void)sigemptyset(&mask);
-    (void)sigaddset(&mask, SIGCHLD); /* blocked, like all others */
-    return RET_NERRNO(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
-/* The signal says that somebody has ended, not how many: it only has to be taken away. */
-static void take_signal(int fd)
-{
-    struct signalfd_siginfo si;
-
-    while (read(fd, &si, sizeof si) > 0)
-        ;
-}
-
 int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage)
 {
     enum { CHILDREN = NM_OUTPUT_N_STREAMS, N };
     struct pollfd p[N];
-    int r, children = watch_children();
+    int r, children = nm_shim_children_open();
 
     assert(pid > 0);
     if (children < 0)
@@ -135,11 +92,11 @@ int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage)
         p[i] = (struct pollfd){.fd = NM_SHIM_FD_OUTPUT + i, .events = POLLIN};
     p[CHILDREN] = (struct pollfd){.fd = children, .events = POLLIN};
     /* once before: who ended already has its signal in the descriptor, or had it before there was one */
-    while ((r = reap(pid, ret_status, ret_usage)) == 0) {
+    while ((r = nm_shim_reap(pid, ret_status, ret_usage)) == 0) {
         if (poll(p, N, -1) < 0 && errno != EINTR)
             return -errno;
         if (p[CHILDREN].revents)
-            take_signal(children);
+            nm_shim_children_heard(children);
         for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)
             if (p[i].revents && pass_on(i, sizeof buffer) == 0)
                 p[i].fd = -1;

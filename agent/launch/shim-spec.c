@@ -49,6 +49,19 @@ static char *append_account(char *p, const struct nm_shim_account *a)
     return p;
 }
 
+/* An ordinary command's spec has none of it. */
+static char *append_session(char *p, const struct nm_shim_session *s)
+{
+    if (s->shim_pid == 0)
+        return p;
+    p = append_number(p, "shim_pid=", s->shim_pid);
+    p = append_number(p, "command_pid=", s->command_pid);
+    p = append_number(p, "n_more=", s->n_more);
+    p = append(p, "input=", s->input ? "1" : "0");
+    p = append_number(p, "rows=", s->rows);
+    return append_number(p, "columns=", s->columns);
+}
+
 int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_account *account,
                        const struct nm_shim_terms *terms, char **ret, size_t *ret_size)
 {
@@ -58,7 +71,7 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
 
     if (!command->argv || !command->argv[0] || !command->workdir)
         return -EINVAL;
-    size = 256 + strlen(account->name) + strlen(account->home) + strlen(account->shell) +
+    size = 384 + strlen(account->name) + strlen(account->home) + strlen(account->shell) +
            account->n_groups * sizeof "group=4294967295" + strlen(command->workdir) +
            strv_text_size(command->argv, strlen("arg=")) +
            strv_text_size(command->env, strlen("env="));
@@ -77,6 +90,7 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
     p = append(p, "confine=", terms->confine ? "1" : "0");
     p = append(p, "private_ipc=", terms->private_ipc ? "1" : "0");
     p = append(p, "no_new_privs=", command->no_new_privs ? "1" : "0");
+    p = append_session(p, &terms->session);
     for (char *const *v = command->argv; *v; v++)
         p = append(p, "arg=", *v);
     for (char *const *v = command->env; v && *v; v++)
@@ -87,15 +101,18 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
     return 0;
 }
 
-/* The last three may come any number of times. */
+/* The last three may come any number of times, a session's six before them not at all. */
 enum key {
     KEY_USER, KEY_HOME, KEY_SHELL, KEY_ACCOUNT_ERROR, KEY_UID, KEY_GID, KEY_WORKDIR, KEY_OOM, KEY_CONFINE,
-    KEY_PRIVATE_IPC, KEY_NNP, KEY_OUTPUT, KEY_GROUP, KEY_ARG, KEY_ENV, KEY_COUNT,
+    KEY_PRIVATE_IPC, KEY_NNP, KEY_OUTPUT, KEY_SHIM_PID, KEY_COMMAND_PID, KEY_N_MORE, KEY_INPUT, KEY_ROWS, KEY_COLUMNS,
+    KEY_GROUP, KEY_ARG, KEY_ENV, KEY_COUNT,
 };
+#define KEYS_OF_SESSIONS ((1U << KEY_GROUP) - (1U << KEY_SHIM_PID))
 
 static const char *const key_names[KEY_COUNT] = {
     "user", "home", "shell", "account_error", "uid", "gid", "workdir", "oom_score_adj", "confine",
-    "private_ipc", "no_new_privs", "output_max", "group", "arg", "env",
+    "private_ipc", "no_new_privs", "output_max", "shim_pid", "command_pid", "n_more", "input", "rows", "columns",
+    "group", "arg", "env",
 };
 
 static int parse_id(const char *s, uint32_t *ret)
@@ -140,6 +157,43 @@ static int parse_output_max(const char *s, uint64_t *ret)
     return 0;
 }
 
+/* Up to `max`. */
+static int parse_number(const char *s, uint64_t max, uint64_t *ret)
+{
+    return nm_parse_u64(s, ret) < 0 || *ret > max ? -EBADMSG : 0;
+}
+
+static int parse_session(enum key key, const char *value, struct nm_shim_session *s)
+{
+    uint64_t v = 0;
+    int r;
+
+    switch (key) {
+    case KEY_SHIM_PID:
+        r = parse_number(value, INT32_MAX, &v);
+        s->shim_pid = (pid_t)v;
+        return v > 1 ? r : -EBADMSG;
+    case KEY_COMMAND_PID:
+        r = parse_number(value, INT32_MAX, &v);
+        s->command_pid = (pid_t)v;
+        return v > 1 ? r : -EBADMSG;
+    case KEY_N_MORE:
+        r = parse_number(value, UINT32_MAX, &v);
+        s->n_more = (uint32_t)v;
+        return r;
+    case KEY_INPUT:
+        return nm_parse_bool(value, &s->input) < 0 ? -EBADMSG : 0;
+    case KEY_ROWS:
+        r = parse_number(value, UINT16_MAX, &v);
+        s->rows = (uint16_t)v;
+        return r;
+    default:
+        r = parse_number(value, UINT16_MAX, &v);
+        s->columns = (uint16_t)v;
+        return r;
+    }
+}
+
 static int parse_single(enum key key, char *value, struct nm_shim_spec *spec)
 {
     switch (key) {
@@ -172,7 +226,7 @@ static int parse_single(enum key key, char *value, struct nm_shim_spec *spec)
     case KEY_NNP:
         return nm_parse_bool(value, &spec->no_new_privs) < 0 ? -EBADMSG : 0;
     default:
-        return -EBADMSG;
+        return parse_session(key, value, &spec->terms.session);
     }
 }
 
@@ -246,8 +300,10 @@ static int parse_strings(char *text, size_t size, struct nm_shim_spec *spec)
     if (!(seen & (1U << KEY_ENV)))
         *v++ = NULL;
     *v = NULL;
+    if (seen & KEYS_OF_SESSIONS && (seen & KEYS_OF_SESSIONS) != KEYS_OF_SESSIONS)
+        return -EBADMSG;
     /* groups and an environment there need not be, the rest may not be missing */
-    return (seen | 1U << KEY_GROUP | 1U << KEY_ENV) == (1U << KEY_COUNT) - 1 ? 0 : -EBADMSG;
+    return (seen | KEYS_OF_SESSIONS | 1U << KEY_GROUP | 1U << KEY_ENV) == (1U << KEY_COUNT) - 1 ? 0 : -EBADMSG;
 }
 
 int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret)
@@ -272,6 +328,12 @@ int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret)
     while (*spec.env)
         spec.env++;
     spec.env++;
+    for (n = 0; spec.env[n];)
+        n++;
+    if (spec.terms.session.n_more > (uint64_t)n) {
+        nm_shim_spec_done(&spec);
+        return -EBADMSG;
+    }
     *ret = spec;
     return 0;
 }

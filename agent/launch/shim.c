@@ -19,14 +19,12 @@
 
 #include "agent/launch/shim.h"
 
-#include <linux/capability.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "util/clock.h"
@@ -167,13 +165,7 @@ static int read_spec(char **ret_text, size_t *ret_size, struct nm_shim_spec *ret
     return nm_shim_spec_parse(text, size, ret);
 }
 
-/*
- * Blocks until nmd says go. Anything else is its end, before anything has run, and that leaves no
- * word: the directory may be the same container's next shim's by now. Once through, a file says so,
- * before anything is done that must not be done twice: an nmd that finds neither shim nor file may
- * start the container again. The word is the file's name; it was made under another beforehand.
- */
-static int pass_gate(void)
+static void wait_at_gate(void)
 {
     char byte = 0;
     ssize_t n;
@@ -183,6 +175,17 @@ static int pass_gate(void)
     while (n < 0 && errno == EINTR);
     if (n != 1 || byte != NM_SHIM_GATE_BYTE)
         _exit(0);
+}
+
+/*
+ * Blocks until nmd says go. Anything else is its end, before anything has run, and that leaves no
+ * word: the directory may be the same container's next shim's by now. Once through, a file says so,
+ * before anything is done that must not be done twice: an nmd that finds neither shim nor file may
+ * start the container again. The word is the file's name; it was made under another beforehand.
+ */
+static int pass_gate(void)
+{
+    wait_at_gate();
     NM_FAULT("shim-let-in");
     return RET_NERRNO(renameat(NM_SHIM_FD_DIR, SHUT_GATE_FILE, NM_SHIM_FD_DIR, NM_LAUNCH_GATE_FILE));
 }
@@ -194,59 +197,17 @@ static int make_gate(void)
     return fd < 0 ? -errno : 0;
 }
 
-/* Returns when the command runs; the channel closes itself on exec, so reading nothing is the good news. */
-static void wait_for_exec(int report_fd, pid_t pid)
-{
-    struct nm_shim_failure f = {.stage = NM_LAUNCH_STAGE_COUNT};
-    ssize_t n;
-
-    do {
-        n = read(report_fd, &f, sizeof f);
-        if (n == sizeof f && f.stage == NM_LAUNCH_STAGE_NONE)
-            (void)nm_shim_confine_child(report_fd, pid);
-    } while (n < 0 ? errno == EINTR : n == sizeof f && f.stage == NM_LAUNCH_STAGE_NONE);
-    if (n == 0)
-        return;
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    if (n != sizeof f)
-        end_failed(NM_LAUNCH_STAGE_SHIM, EIO);
-    end_failed((enum nm_launch_stage)f.stage, f.error);
-}
-
 static void start_command(const struct nm_shim_spec *spec, const int log_fd[2])
 {
-    int report[2];
-    pid_t self = getpid(), pid;
+    const struct nm_shim_stdio io = {.fd = {-EBADF, log_fd[0], log_fd[1]}};
+    int error, failed = nm_shim_start(spec, &io, &record.pid, &error);
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
-        end_failed(NM_LAUNCH_STAGE_SHIM, errno);
-    pid = fork();
-    if (pid < 0)
-        end_failed(NM_LAUNCH_STAGE_SHIM, errno);
-    if (pid == 0)
-        nm_shim_child(spec, log_fd, report[1], self);
-    (void)close(log_fd[0]);
-    (void)close(log_fd[1]);
-    (void)close(report[1]);
-    wait_for_exec(report[0], pid);
-    (void)close(report[0]);
-    record.pid = pid;
+    if (failed != NM_LAUNCH_STAGE_NONE)
+        end_failed((enum nm_launch_stage)failed, error);
     record.output_max_bytes = spec->terms.output_max_bytes;
     record.phase = NM_LAUNCH_STARTED;
     record.started_usec = nm_now_usec();
     record.started_realtime_usec = nm_realtime_usec();
-}
-
-/* From here on nothing is needed but waiting and writing into a directory that uid 0 owns. */
-static void drop_capabilities(void)
-{
-    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
-
-    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    (void)syscall(SYS_capset, &head, none);
 }
 
 static void wait_for_end(void)
@@ -265,10 +226,9 @@ static void wait_for_end(void)
 
 /* All that is needed before the gate opens is done before: beside nmd's own preparations, and not in the command's
  * way. What has failed is told when it would have been needed. */
-static enum nm_launch_stage get_ready(char **text, size_t *size, struct nm_shim_spec *spec, int log_fd[2],
-                                      int *ret_error)
+static enum nm_launch_stage get_ready(int spec_error, const struct nm_shim_spec *spec, int log_fd[2], int *ret_error)
 {
-    *ret_error = read_spec(text, size, spec) ?: make_gate();
+    *ret_error = spec_error ?: make_gate();
     if (*ret_error < 0)
         return NM_LAUNCH_STAGE_SHIM;
     *ret_error = spec->account.error;
@@ -288,7 +248,12 @@ int main(void)
     bool told;
 
     set_up_self();
-    failed = get_ready(&text, &size, &spec, log_fd, &error);
+    r = read_spec(&text, &size, &spec);
+    if (r == 0 && spec.terms.session.shim_pid > 0) {
+        wait_at_gate();
+        nm_shim_session_run(&spec);
+    }
+    failed = get_ready(r, &spec, log_fd, &error);
     NM_FAULT("shim-at-gate");
     r = pass_gate();
     NM_FAULT("shim-past-gate");
@@ -302,7 +267,7 @@ int main(void)
     reserve_record();
     nm_shim_spec_done(&spec);
     (void)munmap(text, size);
-    drop_capabilities();
+    nm_shim_drop_capabilities(0);
     wait_for_end();
     end();
 }

@@ -13,7 +13,12 @@
  *   NM_SHIM_FD_LOGS    the directory for stdout and stderr
  *
  * and it has the ends of the pipes out of which it takes the command's output at NM_SHIM_FD_OUTPUT and the number after
- * it, where nmd finds them (last-words.c).
+ * it, where nmd finds them (last-words.c), and the namespaces of a command that has its own at NM_SHIM_FD_NAMESPACES
+ * and the numbers after it, where sessions find them (shim-session.c). A session's shim has other descriptors in the
+ * place of the directories:
+ *
+ *   NM_SHIM_FD_CLIENT  the connection of whoever asked for it
+ *   NM_SHIM_FD_OWNER   a pidfd of the container's own shim
  *
  * The spec is a sequence of NUL-terminated strings, "key=value" between a head and "end". The shim
  * that runs may be of another version than nmd (a package upgrade replaces the binary under a
@@ -38,10 +43,14 @@ enum {
     NM_SHIM_FD_DIR,
     NM_SHIM_FD_LOGS,
     NM_SHIM_FD_END, /* this and all above are closed */
+    NM_SHIM_FD_CLIENT = NM_SHIM_FD_DIR,
+    NM_SHIM_FD_OWNER = NM_SHIM_FD_LOGS,
     NM_SHIM_FD_OUTPUT = 16,
+    NM_SHIM_FD_NAMESPACES = NM_SHIM_FD_OUTPUT + 2,
 };
 
 #define NM_SHIM_GATE_BYTE 'G'
+#define NM_SHIM_N_NAMESPACES 3 /* of users, of mounts, of IPC; the last may be missing */
 /* twice what the kernel takes as arguments and environment */
 #define NM_SHIM_SPEC_MAX_BYTES (4U << 20)
 
@@ -53,12 +62,22 @@ struct nm_shim_account {
     int error;     /* positive errno: it can't be used, and the rest is only filled in */
 };
 
+/* Another command in a container that runs (nmctl exec), which is asked for and streamed over a connection. */
+struct nm_shim_session {
+    pid_t shim_pid;    /* of the container's own shim; 0: this is no session */
+    pid_t command_pid; /* whose environment it is given, as it is now; where that can't be read, the command's own */
+    uint32_t n_more;   /* so many of env, the last ones, come on top of that */
+    bool input;        /* the connection is its standard input, which else is empty */
+    uint16_t rows, columns; /* of its terminal; 0: it has none */
+};
+
 /* What nmd decides about the command's process, besides what was asked for. */
 struct nm_shim_terms {
     int oom_score_adj;
     uint64_t output_max_bytes; /* of each stream; 0: no limit */
     bool confine;     /* namespaces of its own: shim-confine.c */
     bool private_ipc; /* one more, with confine only */
+    struct nm_shim_session session;
 };
 
 struct nm_shim_spec {
@@ -107,6 +126,48 @@ int nm_shim_confine(int channel, bool private_ipc);
 /* 0, or -EPIPE when the child has gone; what else went wrong is the child's to tell. */
 int nm_shim_confine_child(int channel, pid_t pid);
 
+/* In the child as well: goes into those of the container, which nm_shim_namespaces_find() has found. 0 or -errno. */
+int nm_shim_join(const int namespaces[NM_SHIM_N_NAMESPACES]);
+/* Those that the container's shim holds for its command. 0, -ENOENT: it has none, or -errno. */
+int nm_shim_namespaces_find(pid_t shim_pid, int shim_pidfd, int ret[NM_SHIM_N_NAMESPACES]);
+/* Holds those of a child that is still this shim's own program. What can't be opened is left out. */
+void nm_shim_namespaces_hold(pid_t pid, bool private_ipc);
+
+/* What the command's first descriptors become. */
+struct nm_shim_stdio {
+    int fd[3];             /* negative: /dev/null */
+    bool is_terminal;      /* all three are one, and it is to control the session */
+    const int *namespaces; /* to go into, in place of new ones; or NULL */
+};
+
+/* Starts the command and returns when it runs: 0 and *ret_pid. Else a positive enum nm_launch_stage, and *ret_error:
+ * why not. The descriptors are closed. */
+int nm_shim_start(const struct nm_shim_spec *spec, const struct nm_shim_stdio *io, pid_t *ret_pid, int *ret_error);
+
 /* The child's whole life up to the exec: session, user, directory, environment. report_fd, one of a SOCK_SEQPACKET
- * pair, takes struct nm_shim_failure and closes itself on exec; log_fd are stdout's and stderr's. */
-_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const int log_fd[2], int report_fd, pid_t shim_pid);
+ * pair, takes struct nm_shim_failure and closes itself on exec. */
+_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const struct nm_shim_stdio *io, int report_fd,
+                             pid_t shim_pid);
+
+/* The environment that the command is given, for a process that is about to become it. 0 or -ENOMEM. */
+int nm_shim_env_make(const struct nm_shim_spec *spec, char ***ret);
+const char *nm_shim_env_find(char *const *env, const char *name);
+
+/* All capabilities but those: as bits. */
+void nm_shim_drop_capabilities(uint32_t keep);
+
+/* A pair of ends of a terminal of that size: the user's, and the one that is its other side. 0 or -errno. */
+int nm_shim_terminal_open(const struct nm_shim_spec *spec, int *ret_master, int *ret_slave);
+void nm_shim_terminal_resize(int master, uint16_t rows, uint16_t columns);
+
+/* A pipe whose end `ours` (0 or 1) stays here, and whose other one is the command's user's. 0 or -errno. */
+int nm_shim_pipe_open(const struct nm_shim_spec *spec, int ours, int *ret_ours, int *ret_other);
+
+/* Reaps all that have ended. Returns 1 when pid is among them, 0, or -errno. */
+int nm_shim_reap(pid_t pid, int *ret_status, struct rusage *ret_usage);
+/* A descriptor that is readable when a child has ended, and how to make it quiet again. */
+int nm_shim_children_open(void);
+void nm_shim_children_heard(int fd);
+
+/* The rest of the life of a session's shim, from its gate on. */
+_Noreturn void nm_shim_session_run(struct nm_shim_spec *spec);

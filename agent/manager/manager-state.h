@@ -40,6 +40,7 @@
  *   manager-again.c     what runs is ended, to run again
  *   manager-request.c   what else people ask for containers that are there
  *   manager-owner.c     what owners ask for theirs, beside that
+ *   manager-session.c   other commands in containers that run
  *   recovery-decide.c   what became of an earlier nmd's decisions
  *   recovery.c          adopting what an earlier nmd left
  *   manager.c           birth and death, timers
@@ -261,6 +262,9 @@ struct nm_manager {
     char named[sizeof(((struct nm_decision *)0)->by_user)]; /* who asked for the newest decision by a person ... */
     uid_t named_uid;
     uint64_t named_usec; /* ... and when that name was looked up; 0: never */
+    struct nm_session *sessions; /* other commands in containers: manager-session.c */
+    unsigned n_sessions;
+    uint64_t last_session; /* its number */
     struct nm_recorder *recorder; /* NULL: nothing is recorded */
     uint64_t started_realtime_usec;
 };

@@ -25,6 +25,7 @@
 #include "agent/manager/manager-ready.h"
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-round.h"
+#include "agent/manager/manager-session.h"
 #include "agent/manager/manager-settings.h"
 #include "agent/manager/manager-slice.h"
 #include "agent/manager/manager-start.h"
@@ -349,6 +350,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
         nm_durable_save(m);
     stop_watching(m);
     m->recorder = nm_recorder_free(m->recorder);
+    nm_session_forget_all(m);
     while (m->subscriptions)
         (void)nm_subscription_free(m->subscriptions);
     nm_lists_done(m);

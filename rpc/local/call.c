@@ -99,6 +99,8 @@ struct nm_call *nm_call_free(struct nm_call *call)
     nm_turn_cancel(&call->turn);
     if (call->stream)
         call->free_stream(call->stream);
+    if (call->session != 0)
+        nm_manager_exec_drop(call->manager, call->session);
     drop_data(call);
     nm_target_done(&call->target);
     if (call->answer)
@@ -122,6 +124,20 @@ int nm_call_answer(struct nm_call *call, unsigned status, const char *content_ty
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    return 0;
+}
+
+int nm_call_answer_upgrade(struct nm_call *call, const char *protocol, MHD_UpgradeHandler handler)
+{
+    struct MHD_Response *response = MHD_create_response_for_upgrade(handler, call);
+
+    if (!response || MHD_add_response_header(response, MHD_HTTP_HEADER_UPGRADE, protocol) != MHD_YES) {
+        if (response)
+            MHD_destroy_response(response);
+        return -ENOMEM;
+    }
+    call->answer = response;
+    call->answer_status = MHD_HTTP_SWITCHING_PROTOCOLS;
     return 0;
 }
 

@@ -38,6 +38,8 @@ struct nm_call {
     void (*free_stream)(struct nm_stream *s);
     bool endless; /* for as long as the client likes */
 
+    uint64_t session; /* what waits for its answer to have been sent (exec.c); 0: nothing */
+
     struct MHD_Response *answer;
     unsigned answer_status;
     struct nm_problem problem;
@@ -87,6 +89,8 @@ int nm_call_answer_text(struct nm_call *call, unsigned status, const char *conte
 /* Answers with bytes that live as long as the program. */
 int nm_call_answer_static(struct nm_call *call, const char *content_type, const void *data,
                           size_t len);
+/* Answers that the connection speaks `protocol` from now on, and is dealt with by `handler`. */
+int nm_call_answer_upgrade(struct nm_call *call, const char *protocol, MHD_UpgradeHandler handler);
 /* Answers with a response made elsewhere, and takes it. */
 int nm_call_answer(struct nm_call *call, unsigned status, const char *content_type,
                    struct MHD_Response *response);

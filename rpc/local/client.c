@@ -61,17 +61,20 @@ static int connect_to(const char *path, int *ret)
 }
 
 /* Host is what HTTP/1.1 demands; its value means nothing on a UNIX socket. */
-static int print_request(const struct nm_client_request *q, struct nm_client *c)
+static int print_request(const struct nm_client_request *q, const char *protocol, struct nm_client *c)
 {
+    char upgrade[96] = "";
     int n;
 
+    if (protocol)
+        (void)snprintf(upgrade, sizeof upgrade, "Connection: Upgrade\r\nUpgrade: %s\r\n", protocol);
     if (q->body)
         n = asprintf(&c->out,
-                     "%s %s HTTP/1.1\r\nHost: nmd\r\nContent-Type: application/json\r\n"
+                     "%s %s HTTP/1.1\r\nHost: nmd\r\n%sContent-Type: application/json\r\n"
                      "Content-Length: %zu\r\n\r\n%s",
-                     q->method, q->target, strlen(q->body), q->body);
+                     q->method, q->target, upgrade, strlen(q->body), q->body);
     else
-        n = asprintf(&c->out, "%s %s HTTP/1.1\r\nHost: nmd\r\n\r\n", q->method, q->target);
+        n = asprintf(&c->out, "%s %s HTTP/1.1\r\nHost: nmd\r\n%s\r\n", q->method, q->target, upgrade);
     if (n < 0) {
         c->out = NULL;
         return -ENOMEM;
@@ -80,8 +83,8 @@ static int print_request(const struct nm_client_request *q, struct nm_client *c)
     return 0;
 }
 
-int nm_client_new(const struct nm_client_request *q, nm_reply_body_cb_t body_cb, void *userdata,
-                  struct nm_client **ret)
+static int client_new(const struct nm_client_request *q, const char *protocol, nm_reply_body_cb_t body_cb,
+                      void *userdata, struct nm_client **ret)
 {
     _cleanup_(nm_client_freep) struct nm_client *c = malloc(sizeof *c);
     int r;
@@ -92,7 +95,7 @@ int nm_client_new(const struct nm_client_request *q, nm_reply_body_cb_t body_cb,
     c->out = NULL;
     c->out_len = c->out_sent = 0;
     nm_reply_init(&c->reply, body_cb, userdata);
-    r = print_request(q, c);
+    r = print_request(q, protocol, c);
     if (r < 0)
         return r;
     r = connect_to(q->socket_path, &c->fd);
@@ -100,6 +103,12 @@ int nm_client_new(const struct nm_client_request *q, nm_reply_body_cb_t body_cb,
         return r;
     *ret = STEAL_PTR(c);
     return 0;
+}
+
+int nm_client_new(const struct nm_client_request *q, nm_reply_body_cb_t body_cb, void *userdata,
+                  struct nm_client **ret)
+{
+    return client_new(q, NULL, body_cb, userdata, ret);
 }
 
 struct nm_client *nm_client_free(struct nm_client *c)
@@ -238,4 +247,77 @@ int nm_client_fetch(const struct nm_client_request *q, uint64_t timeout_usec,
     *ret = a;
     a = (struct nm_client_answer){0};
     return 0;
+}
+
+/* ---- a connection that becomes something else ------------------------------------------------- */
+
+#define HEAD_MAX 4096
+
+static int wait_for(const struct nm_client *c, uint64_t timeout_usec)
+{
+    struct pollfd p = {.fd = c->fd, .events = nm_client_events(c)};
+    int r;
+
+    do
+        r = RET_NERRNO(poll(&p, 1, (int)NM_MIN(timeout_usec / NM_USEC_PER_MSEC, (uint64_t)INT32_MAX)));
+    while (r == -EINTR);
+    return r == 0 ? -ETIMEDOUT : r;
+}
+
+/* Byte by byte: what comes behind the head is the next protocol's. */
+static int read_head(struct nm_client *c, uint64_t timeout_usec, char head[HEAD_MAX], size_t *ret_len)
+{
+    size_t len = 0;
+
+    while (len < HEAD_MAX) {
+        int r = wait_for(c, timeout_usec);
+        ssize_t n;
+
+        if (r >= 0)
+            r = send_some(c);
+        if (r < 0)
+            return r;
+        n = recv(c->fd, head + len, 1, 0);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : -ECONNRESET;
+        if (++len >= 4 && memcmp(head + len - 4, "\r\n\r\n", 4) == 0) {
+            *ret_len = len;
+            return 0;
+        }
+    }
+    return -E2BIG;
+}
+
+int nm_client_upgrade(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
+                      struct nm_client_answer *ret_answer)
+{
+    static const char switching[] = "HTTP/1.1 101 ";
+    _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
+    _cleanup_(nm_client_freep) struct nm_client *c = NULL;
+    char head[HEAD_MAX];
+    size_t len = 0;
+    int r = nm_client_answer_gather("", 0, &a);
+
+    assert(protocol);
+    if (r >= 0)
+        r = client_new(q, protocol, nm_client_answer_gather, &a, &c);
+    if (r >= 0)
+        r = read_head(c, timeout_usec, head, &len);
+    if (r < 0)
+        return r;
+    if (len >= sizeof switching - 1 && memcmp(head, switching, sizeof switching - 1) == 0) {
+        *ret_fd = STEAL_FD(c->fd);
+        return 0;
+    }
+    r = nm_reply_feed(&c->reply, head, len);
+    if (r == 0)
+        r = run_to_end(c, timeout_usec);
+    if (r < 0)
+        return r;
+    a.status = c->reply.status;
+    *ret_answer = a;
+    a = (struct nm_client_answer){0};
+    return NM_CLIENT_E_REFUSED;
 }

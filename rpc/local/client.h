@@ -59,6 +59,14 @@ void nm_client_answer_done(struct nm_client_answer *a);
  * beyond the bound. */
 int nm_client_answer_gather(const char *data, size_t n, void *userdata);
 
+/* Positive outcome of nm_client_upgrade(): the answer is another than 101. */
+enum { NM_CLIENT_E_REFUSED = 1 };
+/* A call after whose answer the connection speaks `protocol` (101). Returns 0 and *ret_fd, the caller's, which doesn't
+ * block and of which nothing has been read beyond the answer's head; NM_CLIENT_E_REFUSED and *ret_answer; or an error
+ * as above. */
+int nm_client_upgrade(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
+                      struct nm_client_answer *ret_answer);
+
 /* The whole call, waiting at most timeout_usec between two signs of life (UINT64_MAX: for ever).
  * Errors as above, and -ETIMEDOUT. Signals don't interrupt it. */
 int nm_client_fetch(const struct nm_client_request *q, uint64_t timeout_usec,

@@ -23,6 +23,9 @@ int nm_handle_decisions(struct nm_call *call);
 /* Answers with the container as it now stands; `id` as the manager knows it. */
 int nm_handle_answer_container(struct nm_call *call, unsigned status, const char *id);
 
+/* exec.c */
+int nm_handle_exec(struct nm_call *call);
+
 /* streams.c */
 int nm_handle_wait(struct nm_call *call);
 int nm_handle_logs(struct nm_call *call);

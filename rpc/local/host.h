@@ -33,6 +33,7 @@ struct nm_host {
      * all others of its priority each time: it stays pending from its first time on. */
     sd_event_source *turns;
     bool stopping;          /* nobody is made to wait any more */
+    bool handed_over;       /* a connection is somebody else's now: the library is to let go of it, in another run */
 };
 
 /* One accepted connection; libmicrohttpd's socket context. */

@@ -15,6 +15,7 @@ libnm_local_la_SOURCES = \
 	%D%/connections.c %D%/connections.h \
 	%D%/containers.c \
 	%D%/embedded.h \
+	%D%/exec.c \
 	%D%/handlers.h \
 	%D%/host.c %D%/host.h \
 	%D%/listen.c %D%/listen.h \

@@ -60,6 +60,15 @@ int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret,
 void nm_messages_submit_done(struct nm_messages_submit *s);
 json_t *nm_messages_submit(const struct nm_submit *s);
 
+/* A command for a container that runs; its strings are the body's, or live as long as this struct. */
+struct nm_messages_exec {
+    struct nm_exec exec;
+    const char **argv;
+    char **env;
+};
+int nm_messages_parse_exec(json_t *body, struct nm_messages_exec *ret, struct nm_problem *ret_problem);
+void nm_messages_exec_done(struct nm_messages_exec *e);
+
 struct nm_messages_update {
     uint64_t memory_bytes; /* 0: leave */
     uint32_t vcores_milli; /* 0: leave */

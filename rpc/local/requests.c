@@ -20,6 +20,7 @@ enum field_kind {
     FIELD_BYTES,   /* uint64_t, at least 1 */
     FIELD_USEC,    /* uint64_t */
     FIELD_VCORES,  /* uint32_t, thousandths */
+    FIELD_CELLS,   /* uint16_t, at least 1 */
     FIELD_BOOL,    /* bool */
     FIELD_TYPE,    /* enum nm_execution_type */
     FIELD_COMMAND, /* checked and taken by the caller */
@@ -38,6 +39,7 @@ static const char *const allowed[] = {
     [FIELD_BYTES] = "a whole number of bytes from 1 to 9223372036854775807",
     [FIELD_USEC] = "a whole number of microseconds from 0 to 9223372036854775807",
     [FIELD_VCORES] = "a number of vcores from 0.001 to 1000000 with at most three decimals",
+    [FIELD_CELLS] = "a whole number from 1 to 65535",
     [FIELD_BOOL] = "true or false",
     [FIELD_TYPE] = "\"GUARANTEED\" or \"OPPORTUNISTIC\"",
     [FIELD_COMMAND] = "an array of one or more strings, the program first",
@@ -60,6 +62,14 @@ static const struct field submit_fields[] = {
     {"replace", FIELD_BOOL, offsetof(struct nm_submit, replace)},
     {"exempt", FIELD_BOOL, offsetof(struct nm_submit, exempt)},
     {"allow_new_privs", FIELD_BOOL, offsetof(struct nm_submit, allow_new_privs)},
+};
+
+static const struct field exec_fields[] = {
+    {"command", FIELD_COMMAND, 0},
+    {"env", FIELD_ENV, 0},
+    {"input", FIELD_BOOL, offsetof(struct nm_exec, input)},
+    {"rows", FIELD_CELLS, offsetof(struct nm_exec, rows)},
+    {"columns", FIELD_CELLS, offsetof(struct nm_exec, columns)},
 };
 
 static const struct field update_fields[] = {
@@ -115,6 +125,7 @@ static int take_integer(const json_t *v, json_int_t min, uint64_t *ret)
 static int take_field(const struct field *f, const json_t *v, void *to)
 {
     void *at = (char *)to + f->offset;
+    uint64_t n;
 
     switch (f->kind) {
     case FIELD_STRING:
@@ -128,6 +139,11 @@ static int take_field(const struct field *f, const json_t *v, void *to)
         return take_integer(v, 0, at);
     case FIELD_VCORES:
         return take_vcores(v, at);
+    case FIELD_CELLS:
+        if (take_integer(v, 1, &n) < 0 || n > UINT16_MAX)
+            return -EINVAL;
+        *(uint16_t *)at = (uint16_t)n;
+        return 0;
     case FIELD_BOOL:
         if (!json_is_boolean(v))
             return -EINVAL;
@@ -292,17 +308,18 @@ int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
 /* ---- submit ------------------------------------------------------------------------------- */
 
 /* The one member that a request can't do without. */
-static int take_command(json_t *v, struct nm_messages_submit *s, struct nm_problem *p)
+static int take_command(json_t *v, const char ***ret, struct nm_problem *p)
 {
     size_t n = json_is_array(v) ? json_array_size(v) : 0;
+    _cleanup_free_ const char **argv = NULL;
 
     if (!v)
         return nm_messages_problem(p, NM_AGENT_E_INVALID, "command", "",
                                    "command is missing; it must be %s.", allowed[FIELD_COMMAND]);
     if (n == 0)
         return bad_value(p, "command", v, allowed[FIELD_COMMAND]);
-    s->argv = calloc(n + 1, sizeof *s->argv);
-    if (!s->argv)
+    argv = calloc(n + 1, sizeof *argv);
+    if (!argv)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         const json_t *arg = json_array_get(v, i);
@@ -312,15 +329,16 @@ static int take_command(json_t *v, struct nm_messages_submit *s, struct nm_probl
             return bad_value(p, thing, arg, "a string");
         if (i == 0 && json_string_length(arg) == 0)
             return bad_value(p, thing, arg, "the name or path of a program");
-        s->argv[i] = json_string_value(arg);
+        argv[i] = json_string_value(arg);
     }
-    s->submit.argv = s->argv;
+    *ret = STEAL_PTR(argv);
     return 0;
 }
 
 /* Into the form that execve() wants. A name with '=' in it would become another variable. */
-static int take_env(json_t *v, struct nm_messages_submit *s, struct nm_problem *p)
+static int take_env(json_t *v, char ***ret, struct nm_problem *p)
 {
+    char **env; /* whatever has been taken by then is the caller's */
     const char *name;
     size_t i = 0;
     json_t *value;
@@ -329,8 +347,8 @@ static int take_env(json_t *v, struct nm_messages_submit *s, struct nm_problem *
         return 0;
     if (!json_is_object(v))
         return bad_value(p, "env", v, allowed[FIELD_ENV]);
-    s->env = calloc(json_object_size(v) + 1, sizeof *s->env);
-    if (!s->env)
+    *ret = env = calloc(json_object_size(v) + 1, sizeof *env);
+    if (!env)
         return -ENOMEM;
     json_object_foreach(v, name, value)
     {
@@ -346,13 +364,12 @@ static int take_env(json_t *v, struct nm_messages_submit *s, struct nm_problem *
             (void)snprintf(thing, sizeof thing, "env.%s", name);
             return bad_value(p, thing, value, "a string");
         }
-        if (asprintf(&s->env[i], "%s=%s", name, json_string_value(value)) < 0) {
-            s->env[i] = NULL;
+        if (asprintf(&env[i], "%s=%s", name, json_string_value(value)) < 0) {
+            env[i] = NULL;
             return -ENOMEM;
         }
         i++;
     }
-    s->submit.env = (const char *const *)s->env;
     return 0;
 }
 
@@ -364,13 +381,15 @@ int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret,
 
     assert(json_is_object(body));
     if (r == 0)
-        r = take_command(json_object_get(body, "command"), &s, ret_problem);
+        r = take_command(json_object_get(body, "command"), &s.argv, ret_problem);
     if (r == 0)
-        r = take_env(json_object_get(body, "env"), &s, ret_problem);
+        r = take_env(json_object_get(body, "env"), &s.env, ret_problem);
     if (r != 0) {
         nm_messages_submit_done(&s);
         return r;
     }
+    s.submit.argv = s.argv;
+    s.submit.env = (const char *const *)s.env;
     s.body = json_incref(body);
     *ret = s;
     return 0;
@@ -446,6 +465,39 @@ json_t *nm_messages_submit(const struct nm_submit *s)
         return NULL;
     }
     return o;
+}
+
+/* ---- exec --------------------------------------------------------------------------------- */
+
+int nm_messages_parse_exec(json_t *body, struct nm_messages_exec *ret, struct nm_problem *ret_problem)
+{
+    struct nm_messages_exec e = {};
+    int r = take_fields(body, exec_fields, NM_ARRAY_SIZE(exec_fields), &e.exec, ret_problem);
+
+    if (r == 0 && (e.exec.rows > 0) != (e.exec.columns > 0))
+        r = nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "rows", "",
+                                "rows and columns are a terminal's: give both, or none of them.");
+    if (r == 0)
+        r = take_command(json_object_get(body, "command"), &e.argv, ret_problem);
+    if (r == 0)
+        r = take_env(json_object_get(body, "env"), &e.env, ret_problem);
+    if (r != 0) {
+        nm_messages_exec_done(&e);
+        return r;
+    }
+    e.exec.argv = e.argv;
+    e.exec.env = (const char *const *)e.env;
+    *ret = e;
+    return 0;
+}
+
+void nm_messages_exec_done(struct nm_messages_exec *e)
+{
+    for (char **v = e->env; v && *v; v++)
+        free(*v);
+    free(e->env);
+    free(e->argv);
+    *e = (struct nm_messages_exec){};
 }
 
 /* ---- the others --------------------------------------------------------------------------- */

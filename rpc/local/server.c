@@ -74,6 +74,15 @@ static bool has_time(const struct nm_local_server *s)
     return nm_now_usec() - s->host.run_started_usec < NM_HOST_RUN_USEC;
 }
 
+/* What is done once here would else wait for the next client. */
+static void run_library(struct nm_local_server *s)
+{
+    do {
+        s->host.handed_over = false;
+        (void)MHD_run(s->daemon);
+    } while (s->host.handed_over);
+}
+
 /* The library reads once from each connection, no more than CONNECTION_MEMORY, and says 0 when that
  * was not all: a long body would take hundreds of turns of the loop, each behind everybody else's
  * work. So it goes on while there is time. */
@@ -84,7 +93,7 @@ static void run(struct nm_local_server *s)
     assert(s->daemon && !s->host.stopping);
     s->host.run_started_usec = nm_now_usec();
     do
-        (void)MHD_run(s->daemon);
+        run_library(s);
     while (has_time(s) && MHD_get_timeout(s->daemon, &msec) == MHD_YES && msec == 0);
     rearm(s);
 }
@@ -112,7 +121,7 @@ static int on_turns(sd_event_source *source, uint64_t usec, void *userdata)
     (void)source, (void)usec;
     s->host.run_started_usec = nm_now_usec();
     while (nm_ration_next_turn(s->host.ration, nm_now_usec())) {
-        (void)MHD_run(s->daemon);
+        run_library(s);
         if (!has_time(s))
             break;
     }
@@ -309,7 +318,7 @@ static int start_library(struct nm_local_server *s, char **ret_message)
     };
 
     s->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |
-                                     MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
+                                     MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | MHD_USE_ERROR_LOG,
                                  0, NULL, NULL, on_request, s, MHD_OPTION_ARRAY, options,
                                  MHD_OPTION_END);
     return s->daemon ? 0 : nm_fail(ret_message, -ENOMEM, "the HTTP library could not be started");
@@ -466,7 +475,7 @@ static void stop_library(struct nm_local_server *s)
     nm_streams_stop(s->host.streams);
     while (nm_ration_next_turn(s->host.ration, UINT64_MAX))
         continue;
-    (void)MHD_run(s->daemon);
+    run_library(s);
     MHD_stop_daemon(s->daemon);
 }
 

@@ -30,6 +30,11 @@ endif
 fuzz_programs =
 check_PROGRAMS += $(fuzz_programs)
 
+fuzz_programs += fuzz-frame
+fuzz_frame_SOURCES = %D%/fuzz-frame.c $(fuzz_main)
+fuzz_frame_LDFLAGS = $(fuzz_ldflags)
+fuzz_frame_LDADD = libnm-util.la
+
 fuzz_programs += fuzz-http-reply
 fuzz_http_reply_SOURCES = %D%/fuzz-http-reply.c $(fuzz_main)
 fuzz_http_reply_LDFLAGS = $(fuzz_ldflags)

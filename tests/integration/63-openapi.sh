@@ -41,6 +41,9 @@ parameters = { "query.follow" = "false" }
 [[operations]]
 include-operation-id = "submit"
 checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "404", "409", "422", "429", "503"]
+[[operations]]
+include-operation-id = "exec"
+checks.positive_data_acceptance.expected-statuses = ["101", "400", "404", "409", "426", "503"]
 END
 ask_all() { # PHASES OPTION...
     timeout 150 "$python/bin/schemathesis" --config-file "$dir/schemathesis.toml" run "$dir/openapi.json" \

@@ -48,6 +48,8 @@ TABLE = {
     ("POST", "/v1/containers/{id}/promote"): MINE,
     ("POST", "/v1/containers/{id}/demote"): MINE,
     ("POST", "/v1/containers/{id}/kill"): MINE,
+    # 426: of those who may, it asks for a connection that can become the command's (56-sessions goes on from there)
+    ("POST", "/v1/containers/{id}/exec"): (426, 426, 426, 404),
     ("GET", "/v1/containers/{id}/wait"): MINE,
     ("GET", "/v1/containers/{id}/logs"): MINE,
     ("GET", "/v1/containers/{id}/decisions"): MINE,
@@ -55,6 +57,7 @@ TABLE = {
 }
 BODY = {("POST", "/v1/containers"): {"command": ["sleep", "100"], **TINY},
         ("PATCH", "/v1/containers/{id}"): {"vcores": 0.002},
+        ("POST", "/v1/containers/{id}/exec"): {"command": ["true"]},
         ("POST", "/v1/containers/{id}/kill"): {"now": True}}
 
 

@@ -24,6 +24,7 @@ struct nm_manager *fake_manager_new(void)
 {
     struct nm_manager *m = calloc(1, sizeof *m);
 
+    m->client_fd = -EBADF;
     m->status.healthy = true;
     m->status.capacity = (struct nm_resources){8 * UINT64_C(1073741824), 4000};
     m->status.capacity_vcores_milli = 4000;
@@ -380,6 +381,36 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
 {
     m->last_now = now;
     return record(m, who, id, p);
+}
+
+int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const char *id, const struct nm_exec *e,
+                    int client_fd, uint64_t *ret_number, struct nm_problem *p)
+{
+    int r = record(m, who, id, p);
+
+    if (r != 0)
+        return r;
+    (void)snprintf(m->exec_words, sizeof m->exec_words, "%s %s %d %ux%u", e->argv[0], e->env ? e->env[0] : "-",
+                   e->input, e->rows, e->columns);
+    m->client_fd = dup(client_fd);
+    *ret_number = 7;
+    return 0;
+}
+
+/* The command's last word comes at once: status 3. */
+void nm_manager_exec_begin(struct nm_manager *m, uint64_t number)
+{
+    const char end[] = {'X', 0, 0, 4, 0, 3, 0, 0};
+
+    if (number == 7 && m->client_fd >= 0)
+        (void)!write(m->client_fd, end, sizeof end);
+    m->client_fd = nm_close(m->client_fd);
+}
+
+void nm_manager_exec_drop(struct nm_manager *m, uint64_t number)
+{
+    if (number == 7)
+        m->client_fd = nm_close(m->client_fd);
 }
 
 int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id,

@@ -33,6 +33,8 @@ struct nm_manager {
     bool last_now;
     uint64_t last_u64;
     uint32_t last_u32;
+    int client_fd;            /* of the command that waits to begin, or -EBADF */
+    char exec_words[128];     /* what was asked for last */
     struct nm_problem refusal; /* answered to every request while outcome isn't 0 */
 };
 

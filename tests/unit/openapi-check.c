@@ -125,6 +125,7 @@ static void check_containers(struct state *s)
     try(s, "POST", "/v1/containers/{id}/demote", id, NULL, 200);
     try(s, "PATCH", "/v1/containers/{id}", id, "{\"memory_bytes\":9437184}", 200);
     try(s, "PATCH", "/v1/containers/{id}", id, "{}", 400);
+    try(s, "POST", "/v1/containers/{id}/exec", id, "{\"command\":[\"true\"]}", 426);
     try(s, "POST", "/v1/containers/{id}/kill", id, "{\"now\":true}", 200);
     try(s, "GET", "/v1/containers/{id}/wait", id, NULL, 200);
     try(s, "POST", "/v1/containers/{id}/pause", id, NULL, 409);

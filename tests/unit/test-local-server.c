@@ -228,6 +228,90 @@ static void test_submit(void **state)
     client_close(&c);
 }
 
+static void ask_for_command(struct client *c, const char *protocol, const char *body, const char *behind)
+{
+    client_send(c,
+                "POST /v1/containers/web/exec HTTP/1.1\r\nHost: nmd\r\nConnection: Upgrade\r\nUpgrade: %s\r\n"
+                "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s%s",
+                protocol, strlen(body), body, behind);
+}
+
+/* The connection becomes the command's, and nmd has let go of it by then. */
+static void test_exec(void **state)
+{
+    static const char body[] = "{\"command\":[\"ls\",\"-l\"],\"env\":{\"A\":\"1\"},\"rows\":24,\"columns\":80}";
+    struct fixture *f = *state;
+    struct client c;
+    unsigned n;
+
+    start(f, NULL);
+    fake_manager_add(f->m, "web", 0);
+    n = n_open_fds();
+    client_connect(f, &c);
+    ask_for_command(&c, "nm-session", body, "");
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 101);
+    assert_string_equal(client_header(&c, "Upgrade"), "nm-session");
+    assert_string_equal(f->m->last_id, "web");
+    assert_string_equal(f->m->exec_words, "ls A=1 0 24x80");
+    assert_memory_equal(client_body(&c), "X\0\0\4\0\3\0\0", 8);
+    client_close(&c);
+    assert_int_equal(n_open_fds(), n);
+}
+
+/* Whoever doesn't wait for the answer gets none: what came with the request is not the command's. */
+static void test_exec_too_early(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    start(f, NULL);
+    fake_manager_add(f->m, "web", 0);
+    client_connect(f, &c);
+    ask_for_command(&c, "nm-session", "{\"command\":[\"cat\"],\"input\":true}", "I\1");
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 101);
+    assert_string_equal(f->m->exec_words, "cat - 1 0x0");
+    assert_string_equal(client_body(&c), "");
+    assert_int_equal(f->m->client_fd, -EBADF);
+    client_close(&c);
+}
+
+static void test_exec_refused(void **state)
+{
+    static const struct {
+        const char *protocol, *body, *thing;
+        int status;
+    } bad[] = {
+        {"websocket", "{\"command\":[\"ls\"]}", "Upgrade", 426},
+        {"nm-session", "{}", "command", 400},
+        {"nm-session", "{\"command\":[\"\"]}", "command[0]", 400},
+        {"nm-session", "{\"command\":[\"ls\"],\"rows\":24}", "rows", 400},
+        {"nm-session", "{\"command\":[\"ls\"],\"rows\":0,\"columns\":1}", "rows", 400},
+        {"nm-session", "{\"command\":[\"ls\"],\"rows\":1,\"columns\":65536}", "columns", 400},
+        {"nm-session", "{\"command\":[\"ls\"],\"env\":{\"A=\":\"\"}}", "env", 400},
+        {"nm-session", "{\"command\":[\"ls\"],\"user\":\"root\"}", "body", 400},
+    };
+    struct fixture *f = *state;
+
+    start(f, NULL);
+    fake_manager_add(f->m, "web", 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        struct client c;
+        json_t *j;
+
+        client_connect(f, &c);
+        ask_for_command(&c, bad[i].protocol, bad[i].body, "");
+        until(&c, client_status(&c) > 0 && client_body(&c) && strchr(client_body(&c), '\n'));
+        assert_int_equal(client_status(&c), bad[i].status);
+        j = json_loads(client_body(&c), 0, NULL);
+        assert_error(j, "invalid", bad[i].thing, NULL);
+        json_decref(j);
+        client_close(&c);
+    }
+    assert_string_equal(f->m->exec_words, "");
+}
+
 static void test_deeds(void **state)
 {
     static const char *const deeds[] = {"pause", "resume", "promote", "demote", "kill"};
@@ -665,6 +749,9 @@ int main(void)
         TEST(test_media_type),
         TEST(test_manager_refusals),
         TEST(test_submit),
+        TEST(test_exec),
+        TEST(test_exec_too_early),
+        TEST(test_exec_refused),
         TEST(test_deeds),
         TEST(test_keep_alive),
         TEST(test_body_announced_too_large),

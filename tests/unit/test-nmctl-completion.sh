@@ -27,7 +27,8 @@ check() {
 }
 
 check 'promote' pro
-check 'events explain' e
+check 'exec events explain' e
+check '--interactive' exec --i
 check '--memory --min-runtime' run --m
 check '--socket' --so
 check '--opportunistic' run -m 512M --opp
@@ -49,8 +50,10 @@ touch "$directory/subfile"
 check "$directory/sub" run -d "$directory/s"
 rm "$directory/subfile"; touch "$directory/other"
 check "$directory/other" run cat "$directory/o"
-COMP_WORDS=(nmctl run bas)
-COMP_CWORD=2
-_nmctl
-[[ " ${COMPREPLY[*]} " == *' bash '* ]] || { echo "nmctl run bas: bash is not offered"; failed=1; }
+for words in 'run bas' 'exec -t web bas' 'exec web -- bas'; do
+    read -ra COMP_WORDS <<<"nmctl $words"
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    _nmctl
+    [[ " ${COMPREPLY[*]} " == *' bash '* ]] || { echo "nmctl $words: bash is not offered"; failed=1; }
+done
 exit $failed

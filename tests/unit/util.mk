@@ -1,10 +1,14 @@
 # unit tests of util
-check_PROGRAMS += test-parse test-fileio test-ration test-tree test-utf8
-TESTS += test-parse test-fileio test-ration test-tree test-utf8
+check_PROGRAMS += test-frame test-parse test-fileio test-ration test-tree test-utf8
+TESTS += test-frame test-parse test-fileio test-ration test-tree test-utf8
 
 test_parse_SOURCES = %D%/test-parse.c
 test_parse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_parse_LDADD = libnm-util.la $(unit_libs)
+
+test_frame_SOURCES = %D%/test-frame.c
+test_frame_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_frame_LDADD = libnm-util.la $(unit_libs)
 
 test_fileio_SOURCES = %D%/test-fileio.c %D%/remove-tree.h
 test_fileio_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

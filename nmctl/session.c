@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See session.h. One poll loop: a frame is read when the one before it has been written out, and input when the last
+ * has been taken, so that whoever is slow holds back nobody else, and a signal is always heard. With a terminal signals
+ * come as the characters that are typed; without one they are passed on, and the third of them leaves.
+ */
+
+#include "nmctl/session.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <termios.h>
+
+#include "nmctl/say.h"
+#include "util/error.h"
+
+#define SIGNALS_TO_LEAVE 3
+#define USUAL_ROWS 24
+#define USUAL_COLUMNS 80
+
+struct session {
+    const struct nm_session_params *p;
+    struct nm_frame in, out;
+    size_t written;    /* of in */
+    bool wants_input;  /* the last has been taken, and there may be more */
+    bool reader_gone[2];
+    int signal_fd, n_signals, signal;
+    bool ended;
+    struct nm_frame_end end;
+};
+
+void nm_session_size(uint16_t *ret_rows, uint16_t *ret_columns)
+{
+    struct winsize w = {0};
+
+    if (ioctl(STDIN_FILENO, TIOCGWINSZ, &w) < 0 || w.ws_row == 0 || w.ws_col == 0)
+        (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &w);
+    *ret_rows = w.ws_row > 0 ? w.ws_row : USUAL_ROWS;
+    *ret_columns = w.ws_col > 0 ? w.ws_col : USUAL_COLUMNS;
+}
+
+/* ---- to the command --------------------------------------------------------------------------- */
+
+/* No input is under way but this, and nothing else is large: the socket has room, but for a stranger's. */
+static int send_frame(struct session *s)
+{
+    size_t sent = 0;
+
+    while (sent < s->out.len) {
+        ssize_t n = send(s->p->fd, s->out.data + sent, s->out.len - sent, MSG_NOSIGNAL);
+        struct pollfd p = {.fd = s->p->fd, .events = POLLOUT};
+
+        if (n >= 0)
+            sent += (size_t)n;
+        else if (errno == EAGAIN)
+            (void)poll(&p, 1, -1);
+        else if (errno != EINTR)
+            return errno == EPIPE ? 0 : -errno; /* what it has said before it went is still to be read */
+    }
+    return 0;
+}
+
+static int send_input(struct session *s)
+{
+    ssize_t n = read(STDIN_FILENO, s->out.data + NM_FRAME_HEAD, NM_FRAME_MAX);
+
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return 0;
+    /* EIO: a terminal that has gone */
+    nm_frame_make(&s->out, NM_FRAME_INPUT, n > 0 ? (size_t)n : 0);
+    s->wants_input = false;
+    return send_frame(s);
+}
+
+static int send_size(struct session *s)
+{
+    uint16_t rows, columns;
+
+    nm_session_size(&rows, &columns);
+    nm_frame_make_size(&s->out, rows, columns);
+    return send_frame(s);
+}
+
+static int send_signal(struct session *s, int signal)
+{
+    nm_frame_make(&s->out, NM_FRAME_SIGNAL, 1);
+    s->out.data[NM_FRAME_HEAD] = (uint8_t)signal;
+    return send_frame(s);
+}
+
+static int hear_signal(struct session *s)
+{
+    struct signalfd_siginfo info;
+
+    if (read(s->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return 0;
+    if (info.ssi_signo == SIGWINCH)
+        return s->p->terminal ? send_size(s) : 0;
+    s->signal = (int)info.ssi_signo;
+    if (++s->n_signals >= SIGNALS_TO_LEAVE)
+        return -EINTR;
+    return send_signal(s, s->signal);
+}
+
+/* ---- from the command ------------------------------------------------------------------------- */
+
+static bool is_output(const struct session *s)
+{
+    return nm_frame_type(&s->in) == NM_FRAME_STDOUT || nm_frame_type(&s->in) == NM_FRAME_STDERR;
+}
+
+/* What is there to be written, and where to; -1: nothing. */
+static int output_fd(const struct session *s)
+{
+    if (s->in.len == 0 || nm_frame_wants(&s->in) > 0 || !is_output(s))
+        return -1;
+    return nm_frame_type(&s->in) == NM_FRAME_STDOUT ? STDOUT_FILENO : STDERR_FILENO;
+}
+
+/* A reader that has gone is what a pipe's is to a command: told by a signal, once. */
+static int write_output(struct session *s, int fd)
+{
+    bool *gone = &s->reader_gone[fd == STDERR_FILENO];
+    size_t size = nm_frame_size(&s->in);
+    ssize_t n = *gone ? (ssize_t)(size - s->written)
+                      : write(fd, nm_frame_body(&s->in) + s->written, NM_MIN(size - s->written, (size_t)PIPE_BUF));
+    int r = 0;
+
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return 0;
+    if (n < 0) {
+        *gone = true;
+        n = (ssize_t)(size - s->written);
+        r = send_signal(s, SIGPIPE);
+    }
+    s->written += (size_t)n;
+    if (s->written == size)
+        s->in.len = s->written = 0;
+    return r;
+}
+
+static int take_frame(struct session *s)
+{
+    int r = 0;
+
+    if (is_output(s))
+        return nm_frame_size(&s->in) > 0 ? 0 : -EBADMSG; /* it is written by and by */
+    if (nm_frame_type(&s->in) == NM_FRAME_TAKEN)
+        s->wants_input = true;
+    else if (nm_frame_type(&s->in) == NM_FRAME_END) {
+        r = nm_frame_parse_end(&s->in, &s->end);
+        s->ended = r == 0;
+    } else
+        r = -EBADMSG;
+    s->in.len = 0;
+    return r;
+}
+
+static int hear(struct session *s)
+{
+    ssize_t n = recv(s->p->fd, s->in.data + s->in.len, nm_frame_wants(&s->in), 0);
+    int r;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (n <= 0)
+        return n < 0 ? -errno : -ECONNRESET;
+    r = nm_frame_took(&s->in, (size_t)n);
+    return r == NM_FRAME_E_WHOLE ? take_frame(s) : r;
+}
+
+/* ---- the loop --------------------------------------------------------------------------------- */
+
+static int round_of(struct session *s)
+{
+    enum { SIGNAL, CONNECTION, OUTPUT, INPUT, N };
+    int out = output_fd(s), r = 0;
+    struct pollfd p[N] = {
+        [SIGNAL] = {s->signal_fd, POLLIN, 0},
+        [CONNECTION] = {out < 0 ? s->p->fd : -1, POLLIN, 0},
+        [OUTPUT] = {out, POLLOUT, 0},
+        [INPUT] = {s->wants_input ? STDIN_FILENO : -1, POLLIN, 0},
+    };
+
+    if (poll(p, N, -1) < 0)
+        return errno == EINTR ? 0 : -errno;
+    if (p[SIGNAL].revents)
+        r = hear_signal(s);
+    if (r == 0 && p[OUTPUT].revents)
+        r = write_output(s, out);
+    if (r == 0 && p[CONNECTION].revents)
+        r = hear(s);
+    if (r == 0 && p[INPUT].revents && !s->ended)
+        r = send_input(s);
+    return r;
+}
+
+/* What is ignored (nohup) stays ignored. */
+static int hold_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(signals); i++) {
+        struct sigaction old;
+
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaddset(&set, signals[i]);
+    }
+    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+        return -errno;
+    (void)signal(SIGPIPE, SIG_IGN);
+    return RET_NERRNO(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+/* Every way out of here but SIGKILL goes through the end of nm_session_run(), since the signals that would end this are
+ * held. */
+static bool make_raw(struct termios *before)
+{
+    struct termios raw;
+
+    if (tcgetattr(STDIN_FILENO, before) < 0)
+        return false;
+    raw = *before;
+    cfmakeraw(&raw);
+    return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+}
+
+int nm_session_run(const struct nm_session_params *p, struct nm_frame_end *ret_end, int *ret_signal)
+{
+    struct session *s = calloc(1, sizeof *s);
+    struct termios before;
+    bool raw;
+    int r = 0;
+
+    assert(p->fd >= 0);
+    if (!s)
+        nm_say_oom();
+    s->p = p;
+    s->wants_input = p->input;
+    s->signal_fd = hold_signals();
+    if (s->signal_fd < 0)
+        r = s->signal_fd;
+    raw = r == 0 && p->terminal && p->input && make_raw(&before);
+    while (r == 0 && !s->ended)
+        r = round_of(s);
+    if (raw)
+        (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
+    *ret_signal = s->signal;
+    if (r == 0)
+        *ret_end = s->end;
+    (void)nm_close(s->signal_fd);
+    free(s);
+    return r;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* `nmctl exec`: another command in a container that runs. */
+
+#include <jansson.h>
+#include <signal.h>
+
+#include "nmctl/api.h"
+#include "nmctl/json.h"
+#include "nmctl/nmctl.h"
+#include "nmctl/say.h"
+#include "nmctl/session.h"
+#include "util/error.h"
+
+enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 }; /* as shells say it */
+
+/* "nmctl exec web -- ls": the dashes that end the options may stand on either side of the container. */
+static char **command_of(const struct nm_ctl *ctl)
+{
+    char **command = ctl->operands + 1;
+
+    if (nm_streq(*command, "--"))
+        command++;
+    return command < ctl->operands + ctl->n_operands ? command : NULL;
+}
+
+static int add(json_t *object, const char *name, json_t *value)
+{
+    if (!value || json_object_set_new(object, name, value) < 0) {
+        nm_say("exec: %s is not valid UTF-8, and can't be sent", name);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* A terminal that nobody has named would be taken for one that can do nothing. */
+static int add_env(json_t *body, const struct nm_args *a)
+{
+    json_t *env = json_object();
+    const char *term = a->tty ? getenv("TERM") : NULL;
+    int r = add(body, "env", env);
+
+    if (r == 0 && term && *term)
+        r = add(env, "TERM", json_string(term));
+    for (size_t i = 0; i < a->n_env && r == 0; i++) {
+        const char *equals = strchr(a->env[i], '=');
+        _cleanup_free_ char *name = strndup(a->env[i], (size_t)(equals - a->env[i]));
+
+        if (!name)
+            nm_say_oom();
+        r = add(env, name, json_string(equals + 1));
+    }
+    return r;
+}
+
+static char *make_request(const struct nm_ctl *ctl, char **command)
+{
+    const struct nm_args *a = &ctl->args;
+    _cleanup_json_ json_t *body = json_pack("{s:b}", "input", a->interactive);
+    json_t *words = json_array();
+    uint16_t rows, columns;
+    char *text;
+    int r = add(body, "command", words);
+
+    for (char **word = command; r == 0 && word < ctl->operands + ctl->n_operands; word++) {
+        json_t *j = json_string(*word);
+
+        if (!j || json_array_append_new(words, j) < 0) {
+            nm_say("exec: the argument '%s' is not valid UTF-8, and can't be sent", *word);
+            r = -EINVAL;
+        }
+    }
+    if (r == 0)
+        r = add_env(body, a);
+    nm_session_size(&rows, &columns);
+    if (r == 0 && a->tty)
+        r = add(body, "rows", json_integer(rows)) | add(body, "columns", json_integer(columns));
+    text = r == 0 ? json_dumps(body, JSON_COMPACT) : NULL;
+    if (r == 0 && !text)
+        nm_say_oom();
+    return text;
+}
+
+/* Of the stages that a launch goes through (nmd's enum nm_launch_stage); a later nmd may have others. */
+static int say_failed(const char *id, const char *command, const struct nm_frame_end *e)
+{
+    static const char *const stages[] = {NULL,
+                                         "its process could not be set up",
+                                         "its pipes or its terminal could not be made",
+                                         "can't become the container's user",
+                                         "can't enter the container's working directory",
+                                         "can't enter the container's namespaces"};
+    enum { EXEC = 6 };
+    const char *error = strerror(e->error);
+
+    if (e->stage == EXEC && (e->error == ENOENT || e->error == ENOTDIR)) {
+        nm_say("command not found: %s", command);
+        return NOT_FOUND;
+    }
+    if (e->stage == EXEC) {
+        nm_say("permission denied or not executable: %s (%s)", command, error);
+        return NOT_EXECUTABLE;
+    }
+    nm_say("%s could not be run in %s: %s: %s", command, id,
+           e->stage < NM_ARRAY_SIZE(stages) ? stages[e->stage] : "it failed before it began", error);
+    return NM_CTL_NOT_RUN;
+}
+
+/* No word of an end: what ran it was killed, most likely with all of the container. */
+static int say_lost(struct nm_ctl *ctl, const char *id)
+{
+    _cleanup_json_ json_t *c = NULL;
+    char target[128];
+
+    (void)snprintf(target, sizeof target, "/v1/containers/%s", id);
+    if (nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &c) == 0 &&
+        (nm_streq(nm_json_str(c, "state"), "COMPLETED") || nm_streq(nm_json_str(c, "state"), "KILLING")))
+        nm_say("%s has ended or is being killed, and the command with it", id);
+    else
+        nm_say("the command was killed together with what ran it in %s", id);
+    return 128 + SIGKILL;
+}
+
+static int run(struct nm_ctl *ctl, int fd, const char *command)
+{
+    const struct nm_session_params p = {.fd = fd, .input = ctl->args.interactive, .terminal = ctl->args.tty};
+    const char *id = ctl->operands[0];
+    struct nm_frame_end end;
+    int signal, r = nm_session_run(&p, &end, &signal);
+
+    if (r == -EINTR) {
+        nm_say("leaving; the command is told to end");
+        return 128 + signal;
+    }
+    if (r == -ECONNRESET || r == -EPIPE)
+        return say_lost(ctl, id);
+    if (r < 0)
+        return nm_api_say_unreachable(ctl, r);
+    if (end.stage != 0)
+        return say_failed(id, command, &end);
+    return end.signal > 0 ? 128 + end.signal : end.code;
+}
+
+int nm_exec_verb(struct nm_ctl *ctl)
+{
+    _cleanup_(nm_client_answer_done) struct nm_client_answer answer = {0};
+    _cleanup_free_ char *text = NULL;
+    _cleanup_close_ int fd = -EBADF;
+    char target[128], **command = command_of(ctl);
+    struct nm_client_request q = {ctl->socket_path, "POST", target, NULL};
+    int r;
+
+    if (!command) {
+        nm_say("exec: %s", ctl->verb->missing);
+        return NM_CTL_USAGE;
+    }
+    if (ctl->args.tty && ctl->args.interactive && !isatty(STDIN_FILENO)) {
+        nm_say("exec: --tty with --interactive needs a terminal as standard input, and this is none");
+        return NM_CTL_USAGE;
+    }
+    r = nm_api_container_target(ctl->operands[0], "/exec", target, sizeof target);
+    if (r != NM_CTL_OK)
+        return r;
+    text = make_request(ctl, command);
+    if (!text)
+        return NM_CTL_USAGE;
+    q.body = text;
+    r = nm_client_upgrade(&q, NM_FRAME_PROTOCOL, NM_API_TIMEOUT_USEC, &fd, &answer);
+    if (r == NM_CLIENT_E_REFUSED) {
+        (void)nm_api_say_refused(ctl, &answer);
+        return NM_CTL_NOT_RUN;
+    }
+    return r < 0 ? nm_api_say_unreachable(ctl, r) : run(ctl, fd, command[0]);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Another command in a container. What it reads and writes is no matter for HTTP: when the request has been found good
+ * and a process stands ready, the answer is 101, and the connection is that process's, which has held it since it was
+ * forked. So who asks is known, counted and refused as with any other request, there is no second socket to be guarded,
+ * and no byte of a session passes through the event loop.
+ */
+
+#include "rpc/local/handlers.h"
+
+#include <assert.h>
+#include <strings.h>
+
+#include "rpc/local/messages.h"
+#include "util/frame.h"
+
+/* The answer has been sent. What the client has sent ahead of that is read already, and would be missing: it has to
+ * wait for its answer. The connection is closed here, and open there. */
+static void on_upgraded(void *userdata, struct MHD_Connection *connection, void *request, const char *extra,
+                        size_t n_extra, MHD_socket fd, struct MHD_UpgradeResponseHandle *handle)
+{
+    struct nm_call *call = userdata;
+
+    (void)connection, (void)request, (void)extra, (void)fd;
+    if (n_extra == 0)
+        nm_manager_exec_begin(call->manager, call->session);
+    else
+        nm_manager_exec_drop(call->manager, call->session);
+    call->session = 0;
+    (void)MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
+    call->host->handed_over = true;
+}
+
+/* Whoever may see the container is told what else it takes. */
+static int check_upgrade(struct nm_call *call)
+{
+    const char *upgrade = MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_UPGRADE);
+    const struct nm_container *c;
+    int r = nm_manager_find(call->manager, &call->caller, call->id, &c, &call->problem);
+
+    if (r != 0 || (upgrade && strcasecmp(upgrade, NM_FRAME_PROTOCOL) == 0))
+        return r;
+    call->early_status = MHD_HTTP_UPGRADE_REQUIRED;
+    return nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "Upgrade", upgrade ? upgrade : "",
+                               "The connection becomes the command's: ask for that with the headers 'Connection: "
+                               "Upgrade' and 'Upgrade: " NM_FRAME_PROTOCOL "', as nmctl does.");
+}
+
+int nm_handle_exec(struct nm_call *call)
+{
+    struct nm_messages_exec e;
+    int r = check_upgrade(call);
+
+    if (r == 0)
+        r = nm_messages_parse_exec(call->body, &e, &call->problem);
+    if (r != 0)
+        return r;
+    assert(call->session == 0);
+    r = nm_manager_exec(call->manager, &call->caller, call->id, &e.exec, nm_host_connection(call->connection)->fd,
+                        &call->session, &call->problem);
+    nm_messages_exec_done(&e);
+    return r != 0 ? r : nm_call_answer_upgrade(call, NM_FRAME_PROTOCOL, on_upgraded);
+}

@@ -1,0 +1,168 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 90
+#
+# Other commands in containers that run (nmctl exec): where they are, as whom and with what, what comes of their input,
+# output and end, and who ends them. Issue: "What people type".
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+node_proc_start
+nmd_configure <<END
+[node]
+memory = 1000M
+[preemption]
+kill-grace = 1s
+END
+nmd_start || exit 1
+
+user=$(id -un)
+[ "$(id -u)" -ne 0 ] || user=nobody
+# Most of what it has in its environment is set by its own script, as with YARN.
+submit web -m 64M -c 0.1 -u "$user" -d /tmp -e GREETING=hello -- sh -c 'export LATER=set; exec sleep 1000'
+check "the container runs" wait_until 10 in_state web RUNNING
+pid=$(field_of web .pid)
+
+# ---- where it is, and as whom ---------------------------------------------------------------------------------
+try nmctl exec web -- sh -c 'echo out; echo err >&2; exit 3'
+is "exec returns the command's exit status" "$status" 3
+is "stdout comes out on stdout" "$out" out
+is "and stderr on stderr" "$err" err
+# shellcheck disable=SC2016
+try nmctl exec -e MORE=1 -e GREETING=bye web -- sh -c 'id -un; pwd; echo "$GREETING $LATER $MORE"; grep ^0:: /proc/self/cgroup'
+is "it is the container's user, in its directory, with its environment and what is given on top, in its cgroup" "$out" \
+    "$user
+/tmp
+bye set 1
+$(grep ^0:: "/proc/$pid/cgroup")"
+try nmctl exec web -- readlink /proc/self/ns/user /proc/self/ns/mnt /proc/self/ns/ipc
+is "it is behind the same walls" "$out" \
+    "$(for kind in user mnt ipc; do readlink "/proc/$pid/ns/$kind"; done)"
+try nmctl exec web -- sh -c "readlink /proc/$pid/root"
+is "so the container's processes are no strangers to it" "$status $out" "0 /"
+same=$(nmctl exec web -- grep -E '^(Cap|NoNewPrivs)' /proc/self/status)
+is "and it has no right that they don't have" "$same" "$(grep -E '^(Cap|NoNewPrivs)' "/proc/$pid/status")"
+try nmctl exec web -- sh -c 'ls /proc/self/fd'
+is "it has no descriptor of anybody's" "$(wc -l <<<"$out")" 4 # and the directory's
+is "nor of the interface's" "$(nmctl exec web -- sh -c 'ls -l /proc/self/fd | grep -c socket')" 0
+
+# ---- how it ends ----------------------------------------------------------------------------------------------
+# shellcheck disable=SC2016
+try nmctl exec web -- sh -c 'kill -SEGV $$'
+is "a signal's end is 128 and its number" "$status" 139
+try nmctl exec web no-such-program
+is "a command that isn't there: 127" "$status" 127
+like "it is named" "$err" 'command not found: no-such-program'
+try nmctl exec web /etc/passwd
+is "one that can't be executed: 126" "$status" 126
+try nmctl exec nobody-is-called-this true
+is "no such container: 125" "$status" 125
+like "and it is said" "$err" "no container 'nobody-is-called-this'"
+try nmctl exec web
+is "no command: a mistake" "$status" 2
+try nmctl exec web --
+is "nor behind the dashes" "$status" 2
+# What it leaves in the background is the container's.
+scope=$(nmd_cgroup_root)$(sed -n 's/^0:://p' "/proc/$pid/cgroup")
+n_processes() { wc -l <"$scope/cgroup.procs"; }
+is "nothing is left of them" "$(n_processes)" 2
+try timeout 20 "$NMCTL" exec web -- sh -c 'sleep 1000 & echo done'
+is "who is left behind holds nothing up" "$status $out" "0 done"
+is "and goes on in the container" "$(n_processes)" 3
+
+# ---- input ----------------------------------------------------------------------------------------------------
+is "input goes in, and its end" "$(head -c 3000000 /dev/zero | nmctl exec -i web -- wc -c)" 3000000
+is "without -i there is none, and what is typed here stays here" \
+    "$(printf 'one\ntwo\n' | { nmctl exec web -- cat; cat; })" "$(printf 'one\ntwo')"
+is "who reads no input doesn't hold it up" "$(head -c 3000000 /dev/zero | nmctl exec -i web -- true; echo $?)" 0
+{ timeout 20 "$NMCTL" exec web -- yes; echo $? >"$dir/gone"; } | head -n 1 >"$dir/yes"
+is "a reader that has gone ends the command" "$(cat "$dir/yes" "$dir/gone" | paste -sd' ')" "y 141"
+
+# ---- who ends it ----------------------------------------------------------------------------------------------
+begin() { # NAME COMMAND...: in the background as $exec_pid, and running by then
+    rm -f "$dir/begun"
+    "$NMCTL" exec "$1" -- "${@:2}" >"$dir/begun" 2>"$dir/begun.err" </dev/null &
+    exec_pid=$!
+    wait_until 10 test -s "$dir/begun"
+}
+ended() { # and how
+    status=0
+    wait "$exec_pid" || status=$?
+}
+begin web sh -c 'trap "echo told; exit 9" TERM; echo here; while :; do sleep 0.1; done'
+kill -TERM "$exec_pid"
+ended
+is "a signal to nmctl is the command's" "$status $(tail -n 1 "$dir/begun")" "9 told"
+
+begin web sh -c 'trap "exit 0" HUP; echo here; while :; do sleep 0.1; done'
+more=$(n_processes)
+kill -KILL "$exec_pid"
+ended
+fewer() { [ "$(n_processes)" -lt $((more - 1)) ]; }
+check "when nmctl goes, it hears SIGHUP" wait_until 4 fewer # it would be killed after 5 s
+
+begin web sh -c 'echo here; sleep 2; echo survived'
+nmd_stop
+nmd_start
+ended
+is "a restart of nmd doesn't disturb it" "$status $(tail -n 1 "$dir/begun")" "0 survived"
+is "and the next nmd starts others" "$(nmctl exec web echo again)" again
+
+nmctl pause web >/dev/null
+wait_until 10 in_state web PAUSED
+try timeout 10 "$NMCTL" exec web true
+is "none is started in what is paused" "$status" 125
+like "which is said" "$err" 'PAUSED.*nmctl resume'
+nmctl resume web >/dev/null
+wait_until 10 in_state web RUNNING
+
+# Bounded: sixteen in a container.
+many=()
+for _ in $(seq 16); do
+    "$NMCTL" exec web -- sh -c 'echo; exec sleep 1000' >>"$dir/many" </dev/null &
+    many+=($!)
+done
+sixteen() { [ "$(wc -l <"$dir/many")" -eq 16 ]; }
+wait_until 20 sixteen
+try timeout 10 "$NMCTL" exec web true
+is "a container has sixteen at most" "$status" 125
+like "which is said" "$err" '16 commands.*this container'
+kill "${many[@]}"
+check "when they have ended, there is room again" wait_until 10 timeout 5 "$NMCTL" exec web true
+
+begin web sh -c 'echo here; exec sleep 1000'
+nmctl kill --now --wait web >/dev/null
+ended
+is "it is killed with its container" "$status" 137
+like "which is said" "$(cat "$dir/begun.err")" 'and the command with it'
+check "nobody is left" test ! -e "$scope"
+try nmctl exec web true
+is "none is started in what has ended" "$status" 125
+
+# ---- a terminal -----------------------------------------------------------------------------------------------
+submit term -m 64M -c 0.1 -u "$user" -d /tmp -- sleep 1000
+wait_until 10 in_state term RUNNING
+try python3 "$here/terminal.py" "$NMCTL" exec -it term -- sh
+is "a shell in a terminal: its size, Ctrl-C, another size, its status, and the terminal is as it was before" "$out" \
+    'size 33 77
+interrupted
+size 44 88
+status 7
+as before' || diag "$err"
+try nmctl exec -it term -- true
+is "there is none without a terminal here" "$status" 2
+is "but one to write to" "$(nmctl exec -t term -- sh -c '[ -t 1 ] && stty size </dev/tty')" $'24 80\r'
+
+# ---- others ---------------------------------------------------------------------------------------------------
+if [ "$(id -u)" -eq 0 ]; then
+    try nmctl run -u daemon -m 16M -c 0.1 -D --name other -- sleep 1000
+    chmod 755 "$dir" "$dir/run"
+    chmod 666 "$NMD_SOCKET"
+    for who in "$(id -u "$user")" 54322; do
+        code=$(setpriv --reuid "$who" --regid "$who" --clear-groups curl -sS --max-time 5 --unix-socket "$NMD_SOCKET" \
+            -o /dev/null -w '%{http_code}' -H 'Connection: Upgrade' -H 'Upgrade: nm-session' -H 'Content-Type: application/json' \
+            --data-binary '{"command":["id"]}' http://nmd/v1/containers/term/exec)
+        is "user $who has no part in root's containers" "$code" 404
+    done
+fi
+done_testing
