@@ -205,8 +205,10 @@ pi_through() { # NAME PERCENT MAPS
         "-Dmapreduce.job.num-opportunistic-maps-percent=$2" "$3" 100
 }
 # The numbers of the containers of an application that were here, in order: the node's own are 1099511627775 and down.
-numbers() { nmctl list --all --json | jq -r --arg app "$1" '.[] | select(.id | contains($app)) | .id | sub(".*_"; "")' | sort; } # ID, without its kind
-own_numbers() { numbers "$1" | grep ^10995 | xargs; }                              # ID
+numbers() { # ID, without its kind
+    nmctl list --all --json | jq -r --arg app "$1" '.[] | select(.id | contains($app)) | .id | sub(".*_"; "")' | sort
+}
+own_numbers() { numbers "$1" | grep ^10995 | xargs; }                             # ID
 masters_say() { nmctl status --json | jq -r ".upstream.masters | $1"; }           # JQ-EXPRESSION
 pipeline_of() { masters_say ".pipelines[] | select(.attempt_id | contains(\"$1\")) | ${2:-.attempt_id}"; } # ID [JQ-EXPRESSION]
 proxy_tokens() { python3 "$(dirname "$0")/proxy-tokens.py" "$@"; }

@@ -8,13 +8,16 @@
 #   proxy-tokens.py forged PROXY RM TOKENS KEPT
 #   proxy-tokens.py stale PROXY TOKENS        of a master that has come with a newer one since
 #   proxy-tokens.py gone PROXY TOKENS NEXT    a master whose attempt is over as soon as there is a file NEXT
+#   proxy-tokens.py watch PORT FILE           what the proxy on that port says, to FILE, until it is ended
+#   proxy-tokens.py told FILE KEPT            which tokens were in that
 #
-# PROXY and RM are HOST:PORT, TOKENS is a master's file of credentials, KEPT what nmd keeps of it (kept.proto). The latter
-# three print a line for each fact: its name, what came and what should have, with tabs between them.
+# PROXY and RM are HOST:PORT, TOKENS is a master's file of credentials, KEPT what nmd keeps of it (kept.proto). Those of tokens
+# print a line for each fact: its name, what came and what should have, with tabs between them.
 import hashlib
 import hmac
 import os
 import random
+import socket
 import sys
 import time
 
@@ -160,6 +163,25 @@ def gone(proxy, tokens, following):
         fact("and what it says on a connection that it has is not heard", allocate(client), INVALID)
 
 
+# ---- what goes over the wire, which nobody has enciphered --------------------------------------------------------------
+
+def watch(port, path):
+    internet = 0x0800
+    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(internet)) as wire, open(path, "wb", 0) as file:
+        wire.bind(("lo", internet))
+        while True:
+            data = wire.recv(1 << 17)
+            at = (data[0] & 15) * 4
+            if data[9] == socket.IPPROTO_TCP and int.from_bytes(data[at:at + 2], "big") == port:
+                file.write(data[at + (data[at + 12] >> 4) * 4:])
+
+
+def told(path, kept):
+    said = content(path)
+    fact("the master was given tokens", b"YARN_AM_RM_TOKEN" in said, True)
+    fact("but not the ResourceManager's new one", of_kept(kept)[1] in said, False)
+
+
 what, *rest = sys.argv[1:]
 if what == "keys":
     print(signing_key(*rest))
@@ -167,6 +189,10 @@ elif what == "bearer":
     print(key_of(of_kept(*rest)[0]))
 elif what == "forged":
     forged(address(rest[0]), address(rest[1]), *rest[2:])
+elif what == "watch":
+    watch(int(rest[0]), rest[1])
+elif what == "told":
+    told(*rest)
 elif what == "stale":
     fact("its first token is none any more", come(address(rest[0]), of_credentials(rest[1])), INVALID)
 else:

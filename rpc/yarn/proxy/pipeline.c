@@ -19,9 +19,9 @@ struct nm_pipeline {
     struct nm_stage_master m; /* first: what stages have is the pipeline */
     struct nm_pipelines *all;
     void *stages[NM_STAGES_MAX];
-    /* Of the token that its master bore last, and of that which it was given last: a connection goes on with the former
-     * for as long as it holds, and the next one begins with the latter. With both it is let in however old they are, for
-     * while the ResourceManager is away it isn't given another. */
+    /* Of the token that its master bore last, and of that which it was given last: a connection goes on with the
+     * former for as long as it holds, and the next one begins with the latter. With both it is let in however old they
+     * are, for while the ResourceManager is away it isn't given another. */
     struct nm_yarn_master_key borne, given;
     const char *state; /* as shown.h has it */
     uint64_t since_realtime_usec, last_allocate_realtime_usec;
@@ -388,8 +388,8 @@ static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
         p->m.world->tell(LOG_WARNING, "The ResourceManager's token for an application's master couldn't be kept.");
 }
 
-/* As long as the master bears a token of an older key, it gets one of the newest with each answer. What isn't kept isn't
- * given: there is another answer. */
+/* As long as the master bears a token of an older key, it gets one of the newest with each answer. What isn't kept
+ * isn't given: there is another answer. */
 static int give_token(struct nm_pipeline *p, struct nm_stage_call *c, Masters__AllocateAnswer *answer)
 {
     const struct nm_yarn_master_key *key = nm_yarn_local_keys_signing(p->all->keys);

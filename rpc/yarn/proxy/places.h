@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Where the newest containers were placed, and why: so many of them are remembered, also over a restart of nmd. They are
- * there for who asks why; nothing else depends on them. So the file isn't synced, and a place costs one write of a slot
- * of its own, whatever else is remembered.
+ * Where the newest containers were placed, and why: so many of them are remembered, also over a restart of nmd. They
+ * are there for who asks why; nothing else depends on them. So the file isn't synced, and a place costs one write of a
+ * slot of its own, whatever else is remembered.
  */
 
 #include <stdint.h>
