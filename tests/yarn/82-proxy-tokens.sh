@@ -43,8 +43,7 @@ cd "$place/work" || exit
 # ---- opportunistic containers of the node's own ----
 
 proxy_tokens watch 8049 "$dir/told" &
-watcher=$!
-at_exit 'end_process "$watcher"'
+at_exit "end_process $!"
 first_key=$(key_now)
 shell_begin shell -num_containers 2 -container_type OPPORTUNISTIC -shell_command "$(until_file go)"
 need 'two containers run' wait_until 60 run_now shell 2
