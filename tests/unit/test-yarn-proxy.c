@@ -253,6 +253,7 @@ static void set_up(struct world *w, bool distributed)
     assert_non_null(mkdtemp(w->dir));
     assert_true(sd_event_new(&w->event) >= 0);
     tokens_state(&w->state);
+    w->state.queue_max_length = -1;
     w->settings = (struct nm_yarn_settings){
         .proxy = true, .distributed = distributed, .proxy_address = {(char *)"127.0.0.1", 0},
         .scheduler = {(char *)"127.0.0.1", 0}, .proxy_stages = stages, .amrm_roll_sec = 86400,
@@ -489,7 +490,7 @@ static void test_distribute(void **state)
     tear_down(&w);
 }
 
-/* All at once, as far as a queue has room. */
+/* All at once, as far as a queue has room: in the node's eyes, and in the ResourceManager's. */
 static void test_fill(void **state)
 {
     const Masters__AllocateAnswer *answer;
@@ -500,9 +501,15 @@ static void test_fill(void **state)
     w.settings.fill_nodes = true;
     launch(&w, 1);
     register_master(&w);
+    w.state.queue_max_length = 4; /* told with a heartbeat since */
     answer = allocate(&w, 0, 12);
-    assert_int_equal(answer->n_containers, 10);
-    assert_int_equal(answer->containers[9]->id->id, -10);
+    assert_int_equal(answer->n_containers, 4);
+    w.state.queue_max_length = 100;
+    answer = allocate(&w, 1, -1);
+    assert_int_equal(answer->n_containers, 6);
+    assert_int_equal(answer->containers[5]->id->id, -10);
+    answer = allocate(&w, 2, -1);
+    assert_int_equal(answer->n_containers, 0);
     tear_down(&w);
 }
 

@@ -115,17 +115,33 @@ static struct nm_yarn_alloc_size size_of(const Hadoop__Resource *m, struct nm_ya
     return m ? (struct nm_yarn_alloc_size){m->memory, m->vcores} : fallback;
 }
 
+/* How many may wait on a node: as on this one, for the cluster's files are the same. Once the ResourceManager knows the
+ * nodes' queues it tells all of them how long they may be, and has them give back what is beyond that. */
+static int32_t queue_length(const struct nm_distribute *d)
+{
+    const int32_t own = (int32_t)d->m->world->settings->queue_max_length;
+    const int32_t told = d->m->world->signer.state->queue_max_length;
+
+    return told >= 0 ? NM_MIN(own, told) : own;
+}
+
+void nm_distribute_look_at_queues(struct nm_distribute *d)
+{
+    d->limits.queue_length = queue_length(d);
+    nm_yarn_allocator_set_limits(d->allocator, &d->limits);
+}
+
 static void take_limits(struct nm_distribute *d, const Masters__DistributedRegisterAnswer *m)
 {
     const struct nm_yarn_settings *s = d->m->world->settings;
     struct nm_yarn_alloc_limits limits = {
-        .per_heartbeat = (int32_t)s->per_am_heartbeat, .fill = s->fill_nodes,
-        .queue_length = (int32_t)s->queue_max_length, .window_usec = WINDOW_USEC};
+        .per_heartbeat = (int32_t)s->per_am_heartbeat, .fill = s->fill_nodes, .window_usec = WINDOW_USEC};
 
     limits.min = size_of(m->minimum, limits.min);
     limits.max = size_of(m->maximum, (struct nm_yarn_alloc_size){INT64_MAX, INT32_MAX});
     limits.increment = size_of(m->increment, limits.min); /* it may be missing */
-    nm_yarn_allocator_set_limits(d->allocator, &limits);
+    d->limits = limits;
+    nm_distribute_look_at_queues(d);
     d->expiry_msec = m->token_expiry_msec;
 }
 

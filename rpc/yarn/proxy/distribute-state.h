@@ -18,6 +18,7 @@
 struct nm_distribute {
     struct nm_stage_master *m;
     struct nm_yarn_allocator *allocator;
+    struct nm_yarn_alloc_limits limits; /* the allocator's */
     bool registered;
     int64_t expiry_msec; /* so long a container token is good */
     bool has_number;
@@ -55,6 +56,8 @@ int nm_distribute_ask(struct nm_distribute *d, struct nm_stage_call *c, Masters_
 /* ---- distribute-known.c ---- */
 int nm_distribute_set_nodes(struct nm_distribute *d, struct nm_arena *a, Masters__NodeForScheduling *const *nodes,
                             size_t n);
+/* Before containers are placed: what may be placed on a node changes with what the ResourceManager tells this one. */
+void nm_distribute_look_at_queues(struct nm_distribute *d);
 void nm_distribute_note_tokens(struct nm_distribute *d, const Masters__AllocateAnswer *answer);
 bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int32_t port);
 /* The master is registered. */
