@@ -2,42 +2,55 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# The proxy of application masters, with a stock ResourceManager and real jobs: calls go through it, and with distributed
-# scheduling the node places opportunistic maps itself.
-# shellcheck source=tests/yarn/jobs.sh
-. "$(dirname "$0")/jobs.sh"
+# The proxy of application masters, with a stock ResourceManager and real jobs on one node: calls go through it, and with
+# distributed scheduling the node places opportunistic maps itself, one in each heartbeat or, where it may, all in one.
+# shellcheck source=tests/yarn/proxied.sh
+. "$(dirname "$0")/proxied.sh"
 
-proxy=yarn.nodemanager.amrmproxy
-distributed=yarn.nodemanager.distributed-scheduling.enabled
-succeeds() { # NAME PERCENT
-    pi_through "$1" "$2" 6
-    if job_ends; then ok "$1 succeeds"; else not_ok "$1 succeeds" "$(tail -n 25 "$dir/$1.log")"; fi
-}
-
+job_deadline=150
+node_mb=6144 # for three jobs at once: nothing opportunistic is in the way, and tried again
 need 'a cluster can be made' jobs_configure "$distributed=true"
 need 'a stock ResourceManager answers' rm_again
-need 'a machine to measure' node_proc_start 3000 4
+need 'a machine to measure' node_proc_start 8192 8
 
 need 'nmd starts with the proxy alone' nmd_node_start 1 "$distributed=false" "$proxy.enabled=true" "$proxy.address=node01:8049"
 need 'it registers' wait_until 30 node_is 1 RUNNING
-succeeds forwarded 40
+jobs_succeed '1 forwarded 40 6'
+is 'the ResourceManager numbers all of its containers' "$(placed_by_rm numbers forwarded), $(placed_by_node numbers forwarded)" '8, '
 nmd_node_stop 1
+
+# ---- the node places --------------------------------------------------------------------------------
+
 need 'nmd starts with distributed scheduling' nmd_node_start 1 "$proxy.address=node01:8049"
 need 'it registers' wait_until 60 node_is 1 RUNNING
-succeeds distributed 100
-# -1 and so on: the node itself has numbered the maps; the reduce and the master have the ResourceManager's numbers.
-is 'the six maps have numbers of the node' "$(own_numbers "$(job_id distributed)")" \
-    '1099511627770 1099511627771 1099511627772 1099511627773 1099511627774 1099511627775'
+# MapReduce makes the first so many of each hundred maps opportunistic.
+jobs_succeed '1 few 4 6' '1 part 40 6' '1 all 100 6'
+for pair in few:4 part:6 all:6; do
+    job=${pair%:*} n=${pair#*:}
+    is "$job: what is opportunistic is numbered by the node, from -1 on" "$(placed_by_node numbers "$job")" "$(first_numbers "$n")"
+    is 'the other maps, the reduce and the master by the ResourceManager' "$(placed_by_rm numbers "$job")" "$((8 - n))"
+    is 'it counts what it did when nothing was placed by the node' "$(counters "$job")" "$(counters forwarded)"
+done
+is 'of one job each heartbeat placed one' "$(heartbeats all)" 6
 first=$(nmctl list --all --json | jq -r '[.[].id | select(endswith("_1099511627775"))][0]')
 like 'explain tells why the first is where it is' "$(nmctl explain "$first")" 'It went to node01 because'
 
 # What else there is to see of it, since this nmd's start.
-masters=$(nmctl status --json | jq -c .upstream.masters)
-is 'it counts all maps as placed' "$(jq '.placed | add' <<<"$masters")" 6
-is 'and one master as started and registered by way of it' \
-    "$(jq -c '.calls | [.start.answered, .register.answered, .finish.answered > 0, .allocate.answered > 0]' <<<"$masters")" \
-    '[1,1,true,true]'
+is 'it counts all maps as placed' "$(masters '.placed | add')" 16
+is 'and three masters as started and registered by way of it' \
+    "$(masters '.calls | [.start.answered, .register.answered, .finish.answered >= 3, .allocate.answered > 0]')" '[3,3,true,true]'
 like 'status tells of masters' "$(nmctl status)" '^masters .* by way of node01:8049; 0 opportunistic containers wait for a place'
-like 'metrics count the registration' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
-    '^nm_amrmproxy_call_seconds_count\{call="register"\} 1$'
+like 'metrics count the registrations' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
+    '^nm_amrmproxy_call_seconds_count\{call="register"\} 3$'
+
+# ---- as many as there is room for -------------------------------------------------------------------
+
+nmd_node_stop 1
+need 'nmd starts, and may fill nodes' nmd_node_start 1 "$proxy.address=node01:8049" nmd.distributed-scheduling.fill-nodes=true
+need 'it registers' wait_until 60 node_is 1 RUNNING
+jobs_succeed '1 filled 100 8'
+is 'all eight maps are placed by the node' "$(placed_by_node numbers filled)" "$(first_numbers 8)"
+# A heartbeat may come while the master still makes its list.
+check 'in one heartbeat, or two' test "$(heartbeats filled)" -le 2
+diag "longest wait for a place: $(placements filled | jq 'map(.waited_usec) | max / 1000 | round') ms"
 done_testing

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # much of it is for those who source it
+#
+# For suites with jobs whose masters go through a node's proxy: . "$(dirname "$0")/proxied.sh", in the place of jobs.sh.
+# shellcheck source=tests/yarn/jobs.sh
+. "$(dirname "${BASH_SOURCE[0]}")/jobs.sh"
+
+proxy=yarn.nodemanager.amrmproxy
+distributed=yarn.nodemanager.distributed-scheduling.enabled
+
+# The master runs on that node, and asks whom it is told to: by default the node's proxy.
+pi_begin_on() { # N NAME PERCENT MAPS [SCHEDULER]
+    job_begin "$2" org.apache.hadoop.examples.ExampleDriver pi "-Dmapreduce.job.am.strict-locality=node0$1" \
+        "-Dyarn.resourcemanager.scheduler.address=${5:-node0$1:8049}" \
+        "-Dmapreduce.job.num-opportunistic-maps-percent=$3" "$4" 100
+}
+# Several at the same time: each begins by its line, and all have come to their ends when this returns.
+jobs_succeed() { # "N NAME PERCENT MAPS [SCHEDULER]"...
+    local line words pids=() status
+    for line; do
+        read -r -a words <<<"$line"
+        pi_begin_on "${words[@]}"
+        pids+=("$job_pid")
+    done
+    for line; do
+        read -r -a words <<<"$line"
+        status=0
+        wait "${pids[0]}" || status=$?
+        pids=("${pids[@]:1}")
+        is "pi succeeds: master on node0${words[0]}, ${words[2]} % of ${words[3]} maps opportunistic (${words[1]})" "$status" 0 ||
+            job_trouble "${words[1]}"
+    done
+    job_pid=''
+}
+
+# What a job's containers have left on a node: their numbers. Those below zero are given by nodes, and printed as what they are
+# without a sign in 40 bits.
+numbers_on() { # N NAME
+    local log
+    for log in "$place/node$1/logs/application_$(job_id "$2")"/container_*; do
+        [ ! -e "$log" ] || echo "${log##*_}"
+    done | sort
+}
+numbers() { local n; for n in 1 2 3 4; do numbers_on "$n" "$1"; done | sort; } # NAME
+placed_by_node() { "$1" "${@:2}" | grep '^10995'; }         # numbers|numbers_on ARG...
+placed_by_rm() { "$1" "${@:2}" | grep -vc '^10995'; }       # numbers|numbers_on ARG...: how many
+first_numbers() { seq $((1099511627776 - $1)) 1099511627775; } # N: those that a node gives first: -1 and so on
+nodes_with() { # NAME: the nodes where those ran that were placed by a node
+    local n
+    for n in 1 2 3 4; do
+        ! placed_by_node numbers_on "$n" "$1" >/dev/null || echo "node0$n"
+    done | xargs
+}
+# What the node counts since its start.
+masters() { nmctl status --json | jq -c ".upstream.masters | $1"; } # JQ-EXPRESSION
+# Why its containers are where they are; that of one heartbeat are placed at the same time, and so have waited for as long.
+placements() { # NAME: an object for each, of the node in use
+    local number
+    for number in $(placed_by_node numbers "$1"); do
+        curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/v1/placements/container_$(job_id "$1")_01_$number"
+    done | jq -sc .
+}
+heartbeats() { placements "$1" | jq 'map(.waited_usec) | unique | length'; } # NAME: in how many they were placed
