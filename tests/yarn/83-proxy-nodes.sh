@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 300
+#
+# The proxy of application masters on several nodes. A mixed cluster, where one of ours and Hadoop's own NodeManager place
+# containers, on each other and on one of ours that has no proxy; and three of ours that all place on each other, one of
+# them as many in a heartbeat as there is room for.
+# shellcheck source=tests/yarn/proxied.sh
+. "$(dirname "$0")/proxied.sh"
+
+join() { # N [NAME=VALUE...]
+    nmd_node_start "$@" && wait_until 30 node_is "$1" RUNNING
+}
+with_proxy() { join "$1" "$proxy.address=node0$1:8049" "${@:2}"; } # N [NAME=VALUE...]
+without_proxy() { join "$1" "$distributed=false"; }                # N
+placed_are() { # NAME N NODES: so many of a job's maps, on all of these
+    is "$1: a node has numbered its opportunistic maps, each once" "$(placed_by_node numbers "$1")" "$(first_numbers "$2")"
+    is 'and the ResourceManager the others, the reduce and the master' "$(placed_by_rm numbers "$1")" "$((8 - $2))"
+    is 'they ran on all nodes that there are' "$(nodes_with "$1")" "$3"
+}
+
+job_deadline=150
+node_mb=4096 # nothing opportunistic is in the way of others, and tried again
+need 'a cluster can be made' jobs_configure "$distributed=true" \
+    yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms=200
+need 'a stock ResourceManager answers' rm_again
+need 'a machine to measure' node_proc_start 8192 8
+
+# ---- a mixed cluster ------------------------------------------------------------------------------
+
+java_node_start 4 "$proxy.address=node04:8049"
+need 'one of ours has a proxy' with_proxy 1
+need 'another one has none' without_proxy 2
+need "Hadoop's own has one" wait_until 60 node_is 4 RUNNING
+jobs_succeed '1 ours 40 6' '4 java 40 6' "2 direct 40 6 127.0.0.1:${rm_ports[1]}"
+all='node01 node02 node04'
+placed_are ours 6 "$all"
+placed_are java 6 "$all"
+is 'without a proxy the ResourceManager numbers all' "$(placed_by_rm numbers direct)" 8
+is 'all of them count the same' "$(counters ours), $(counters java)" "$(counters direct), $(counters direct)"
+use_node 2
+is 'who has no proxy has nothing to show of one' "$(masters .)" null
+use_node 1
+is 'our proxy has placed those of its own master' "$(masters '.placed | add')" 6
+near=$(placed_by_node numbers_on 1 ours | tail -n 1)
+is 'its interface knows one by its number' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/v1/containers/container_$(job_id ours)_01_$near" |
+    jq -r '"\(.id) \(.execution_type) \(.state)"')" "container_$(job_id ours)_01_$near OPPORTUNISTIC COMPLETED"
+is 'and all of an application that were here' "$(nmctl list --all --quiet --app "application_$(job_id ours)" | sed 's/.*_//' | sort)" \
+    "$(numbers_on 1 ours)"
+far=$(placed_by_node numbers_on 4 ours | tail -n 1)
+like "explain tells of one on Hadoop's node" "$(nmctl explain "container_$(job_id ours)_01_$far")" 'It went to node04 because'
+
+# ---- three of ours --------------------------------------------------------------------------------
+
+java_node_stop 4
+nmd_node_stop 2
+need 'the Java NodeManager leaves' wait_until 30 node_is 4 SHUTDOWN
+need 'the other one of ours gets a proxy' with_proxy 2
+need 'a third one joins, which fills nodes' with_proxy 3 nmd.distributed-scheduling.fill-nodes=true
+jobs_succeed '1 few 4 6' '2 part 40 6' '3 all 100 6'
+all='node01 node02 node03'
+placed_are few 4 "$all"
+placed_are part 6 "$all"
+placed_are all 6 "$all"
+is 'all of them count what they did before' "$(for job in few part all; do counters $job; done)" \
+    "$(for job in 1 2 3; do counters direct; done)"
+placed=''
+for n in 1 2 3; do
+    use_node "$n"
+    placed+="$(masters '.placed | add') "
+done
+is 'each counts what it has placed' "$placed" '10 6 6 '
+use_node 2
+at_least 'a job takes two heartbeats and more where each node gets one in each' "$(heartbeats part)" 2
+use_node 3
+is 'and no more than two where they may be filled' "$([ "$(heartbeats all)" -le 2 ] && echo yes)" yes
+done_testing
