@@ -5,7 +5,7 @@
 # for as long as its standard input is open. It says, a line each: "about SENTENCE" while they start, "ready RM-ADDRESS
 # NMD-SOCKET", and, of the job that it then begins, "ended STATUS".
 #
-#   yarn-cluster.sh; MAPS and SAMPLES are in the environment
+#   yarn-cluster.sh; MAPS, SAMPLES and DISTRIBUTED (or nothing: the ResourceManager places all) are in the environment
 set -uo pipefail
 exec 3>&1 >&2 # the libraries speak TAP, which nobody reads here
 # shellcheck source=tests/yarn/jobs.sh
@@ -20,10 +20,15 @@ tell 'about a stock HDFS starts'
 job_deadline=900
 hdfs_configure_one
 hdfs_find "$NMD_TEST_BUILD/java/hdfs" || fail 'HDFS is not there'
+distributed=() through=()
+if [ -n "$DISTRIBUTED" ]; then
+    distributed=(yarn.nodemanager.distributed-scheduling.enabled=true yarn.nodemanager.amrmproxy.address=node01:8049)
+    through=(-Dyarn.resourcemanager.scheduler.address=node01:8049)
+fi
 # Room for all that pi has of them: what the queue has no room for is tried again elsewhere, and there is nowhere else.
 jobs_configure yarn.nodemanager.opportunistic-containers-max-queue-length=60 \
     yarn.resourcemanager.nm-container-queuing.min-queue-length=60 \
-    yarn.resourcemanager.nm-container-queuing.max-queue-length=60 || fail 'no configuration can be made'
+    yarn.resourcemanager.nm-container-queuing.max-queue-length=60 "${distributed[@]}" || fail 'no configuration can be made'
 hdfs_start_one || fail 'HDFS did not come up'
 tell 'about a stock ResourceManager starts'
 rm_again || fail 'the ResourceManager did not come up'
@@ -44,7 +49,8 @@ END
 nmd_node_start 1 yarn.nodemanager.resource.memory-mb=1536 || fail 'nmd did not start'
 wait_until 60 node_is 1 RUNNING || fail 'nmd did not join it'
 tell "ready $rm_web $NMD_SOCKET"
-pi_begin pi 40 "$MAPS" "$SAMPLES"
+job_begin pi org.apache.hadoop.examples.ExampleDriver pi "${through[@]}" -Dmapreduce.job.num-opportunistic-maps-percent=40 \
+    "$MAPS" "$SAMPLES"
 while kill -0 "$job_pid" 2>/dev/null; do
     read -r -t 0.2 _
     [ $? -gt 128 ] || exit 0 # the end of the input

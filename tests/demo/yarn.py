@@ -5,6 +5,8 @@
 A stock ResourceManager, a stock HDFS and one node, which is nmd; on them MapReduce's pi, of whose maps 40 of each hundred
 are opportunistic. What is on the screen is what nmctl says of the node while it runs. At the end are the ResourceManager's
 own figures of opportunistic containers, beside those of nmctl at the same moment.
+
+With --distributed the node places these maps itself: then there is also who placed what, and how long that took.
 """
 import argparse
 import collections
@@ -21,6 +23,9 @@ import tempfile
 import time
 import urllib.request
 
+sys.dont_write_bytecode = True  # the demo leaves nothing behind in the tree
+from placed import Placements, age_of, name_of
+
 HERE = pathlib.Path(__file__).resolve().parent
 GIB = 1 << 30
 SYMBOL = {"SCHEDULED": "·", "LOCALIZING": "·", "NEW": "·", "PAUSED": "░", "PAUSING": "░", "KILLING": "×"}
@@ -34,13 +39,13 @@ class Ended(Exception):
 class Cluster:
     """It ends when its standard input does, so also if this process is killed."""
 
-    def __init__(self, build, classpath, maps, samples):
+    def __init__(self, build, classpath, maps, samples, distributed):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="nmd-demo-yarn."))
         self.build = build
         self.log = open(self.dir / "demo.log", "w")
         self.environment = os.environ | {
             "NMD_TEST_DIR": str(self.dir), "NMD_TEST_NAME": "demo", "NMD_TEST_BUILD": str(build), "NMD_TEST_CLASSPATH": classpath,
-            "NMD_TEST_NAMESPACE": "1", "MAPS": str(maps), "SAMPLES": str(samples)}
+            "NMD_TEST_NAMESPACE": "1", "MAPS": str(maps), "SAMPLES": str(samples), "DISTRIBUTED": "1" if distributed else ""}
         self.process = None
         self.rest = b""
 
@@ -122,8 +127,9 @@ class Figures:
 
 
 class Picture:
-    def __init__(self, live):
+    def __init__(self, live, placements):
         self.live = live
+        self.placements = placements  # None: the ResourceManager places all
         self.last = None
         self.pauses = self.admitted = self.given_up = 0
         self.states = {}
@@ -157,15 +163,16 @@ class Picture:
 
     def rows(self, containers, columns, room):
         """Who runs, who is paused, and who waits, in this order; a line that doesn't fit would push the first ones out."""
+        name, age, width = (name_of, age_of, 15) if self.placements else (str, str, 38)
         there = sorted((c for c in containers if c["state"] != "COMPLETED"),
-                       key=lambda c: (ORDER.get(SYMBOL.get(c["state"], "█"), 0), c["id"]))
-        lines, widest = [], max(1, min(40, columns - 69))
+                       key=lambda c: (ORDER.get(SYMBOL.get(c["state"], "█"), 0), age(c["id"])))
+        lines, widest = [], max(1, min(40, columns - width - 31))
         shown = there if len(there) <= room + 1 else there[:room]
         for c in shown:
             tint = "\033[34m" if c["execution_type"] == "GUARANTEED" else "\033[33m" if c["state"] == "PAUSED" else "\033[32m"
             cores = (c.get("cpu_used_millicores") or 0) / 1000
             bar = SYMBOL.get(c["state"], "█") * max(1, min(widest, round(cores * widest)))
-            lines.append(f"  {c['id']}  {c['execution_type'].lower():<14}{c['state']:<11}{tint}{bar}\033[0m")
+            lines.append(f"  {name(c['id']):>{width}}  {c['execution_type'].lower():<14}{c['state']:<11}{tint}{bar}\033[0m")
         if len(shown) < len(there):
             lines.append(f"  and {len(there) - len(shown)} more")
         return lines
@@ -176,16 +183,20 @@ class Picture:
         now = (f"{count['guaranteed_running']} guaranteed and {count['opportunistic_running']} opportunistic run, "
                f"{count['paused']} paused, {status['queue']['length']} wait")
         so_far = f"so far {self.admitted} opportunistic admitted, {self.pauses} pauses, {self.given_up} given up"
+        placed = self.placements.lines() if self.placements else []
         if not self.live:
-            if (now, so_far) != self.last:
-                print(f"  {seconds:4.0f} s  {now}; {so_far}", flush=True)
-            self.last = now, so_far
+            news = "; ".join([now, so_far, *(line.strip() for line in placed[:1])])
+            if news != self.last:
+                print(f"  {seconds:4.0f} s  {news}", flush=True)
+            self.last = news
             return
         machine = status["node"]["machine"]
         columns, rows = shutil.get_terminal_size()
-        lines = ["\033[1mpi on YARN: a stock ResourceManager, staging on HDFS, and nmd as its node\033[0m"[:columns + 7],
+        title = "pi on YARN: nmd, the node of a stock ResourceManager, places most maps itself" if self.placements \
+            else "pi on YARN: a stock ResourceManager, staging on HDFS, and nmd as its node"
+        lines = [f"\033[1m{title}\033[0m"[:columns + 7],
                  f"{seconds:4.0f} s   CPU {machine.get('cpu_busy_millicores', 0) / 1000:.1f} cores busy",
-                 f"  {now}"[:columns - 1], f"  {so_far}"[:columns - 1], ""]
+                 f"  {now}"[:columns - 1], f"  {so_far}"[:columns - 1], *(line[:columns - 1] for line in placed), ""]
         lines += self.rows(containers, columns, max(1, rows - len(lines) - 3))
         lines += ["", "\033[90m  █ runs (full: one core)  ░ paused  · waits  × ends   (Ctrl-C ends it)\033[0m"]
         sys.stdout.write("\033[H" + "\033[K\n".join(lines) + "\033[K\033[J")
@@ -231,10 +242,15 @@ def play(cluster, picture):
                 status = int(text)
         now, containers = cluster.nmctl("status"), cluster.nmctl("list", "--all")
         if now and containers is not None:
+            if picture.placements:
+                picture.placements.look(cluster, now, containers)
             picture.draw(now, containers, time.monotonic() - begun)
             figures.look(cluster, now)
     log = (cluster.dir / "pi.log").read_text()
-    return status, log, figures.table(last_figures(cluster))
+    tables = [figures.table(last_figures(cluster))]
+    if picture.placements:
+        tables.append(picture.placements.table(cluster))
+    return status, log, "\n\n".join(tables)
 
 
 def summary(status, log, table, picture):
@@ -252,6 +268,7 @@ def main():
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--classpath", required=True)
     parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--distributed", action="store_true")
     parser.add_argument("--maps", type=int, default=50)
     parser.add_argument("--samples", type=int, default=100)
     arg = parser.parse_args()
@@ -269,9 +286,9 @@ def main():
 
     for number in signals:
         signal.signal(number, end)
-    picture = Picture(sys.stdout.isatty() and not arg.plain)
+    picture = Picture(sys.stdout.isatty() and not arg.plain, Placements() if arg.distributed else None)
     try:
-        cluster = Cluster(arg.build, arg.classpath, arg.maps, arg.samples)
+        cluster = Cluster(arg.build, arg.classpath, arg.maps, arg.samples, arg.distributed)
         try:
             picture.open()
             status, log, table = play(cluster, picture)

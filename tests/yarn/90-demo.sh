@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# What ./demo yarn shows is what it says, with a smaller pi, and Ctrl-C leaves nothing of it behind.
+# What ./demo yarn shows is what it says, with a smaller pi, also with --distributed, and Ctrl-C leaves nothing of it behind.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh"
 
 unshare --net --mount true 2>/dev/null || skip_all 'no namespaces of its own can be had here: be root'
 need 'what it needs of Hadoop is there' "$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java"
 check 'a second time nothing is fetched' test -z "$("$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java" 2>&1)"
-mkdir "$dir/tmp" && chmod 711 "$dir" # the jobs' user goes through it
+mkdir "$dir/tmp" "$dir/apart" && chmod 711 "$dir" # the jobs' user goes through it
 demo() { # ARGS...
-    TMPDIR=$dir/tmp exec unshare --net --mount python3 "$packing_here/../demo/yarn.py" --build "$NMD_TEST_BUILD" \
-        --classpath "$(cat "$NMD_TEST_BUILD/java/stock/classpath")" --plain --maps 4
+    TMPDIR=${tmp:-$dir/tmp} exec unshare --net --mount python3 "$packing_here/../demo/yarn.py" --build "$NMD_TEST_BUILD" \
+        --classpath "$(cat "$NMD_TEST_BUILD/java/stock/classpath")" --plain --maps 4 "$@"
 }
 left_behind() { find "$dir/tmp" -mindepth 1 -maxdepth 1; pgrep -f "$dir/tmp/nmd-demo-yarn"; }
 # Where the jobs' user writes, which the job's own command line names.
@@ -33,6 +33,11 @@ is 'both sides have figures' "$(columns "YARN's RM" | wc -l) $(columns nmctl | w
 is "the ResourceManager's figures are ours" "$(columns "YARN's RM")" "$(columns nmctl)"
 check 'nothing is left behind' nothing_left
 
+# That of distributed scheduling goes on while another one is ended.
+tmp=$dir/apart
+(demo --distributed) >"$dir/out3" 2>"$dir/err3" </dev/null &
+apart=$!
+tmp=''
 (demo) >"$dir/out2" 2>"$dir/err2" </dev/null &
 pid=$!
 need 'a second one is under way' wait_until 90 grep -q '1 guaranteed' "$dir/out2"
@@ -42,4 +47,17 @@ wait "$pid"
 is 'Ctrl-C ends it' $? 130
 like 'it says so' "$(cat "$dir/out2")" 'ended early; everything it started is gone'
 check 'nothing of that is left behind either' nothing_left
+
+wait "$apart"
+is 'with --distributed it runs to its end' $? 0 || diag "$(tail -n 20 "$dir/err3" "$dir/out3")"
+like 'pi came out' "$(cat "$dir/out3")" 'Estimated value of Pi is 3\.'
+like 'it was seen who places' "$(cat "$dir/out3")" '; placed: [1-4] by the node, [1-9] by the ResourceManager; [0-4] wait for a place'
+figures() { sed -nE "s/^  $1 +//p" "$dir/out3" | xargs; }
+read -r own others < <(figures 'nmctl list, by their numbers')
+at_least 'the node has placed four maps' "$own" 4
+is 'it counts as many itself' "$(figures 'nmctl status, counted')" "$own"
+is 'as many end for the ResourceManager that it has not allocated' "$(figures 'the RM, ended without its allocation')" "$own"
+at_least 'which has allocated the others' "$(figures 'the RM, allocated')" "$others"
+like 'it is told how soon' "$(cat "$dir/out3")" 'had a place after [0-9.]+ m?s, the last after [0-9.]+ m?s'
+check 'nothing is left behind by it' test -z "$(ls -A "$dir/apart")"
 done_testing
