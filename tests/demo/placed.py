@@ -67,7 +67,9 @@ class Placements:
             found = from_nmd(cluster.socket, f"/v1/placements/{container}")
             if found:
                 self.waited[container] = json.loads(found)["waited_usec"] / 1e6
-        masters = status["upstream"]["masters"]
+        masters = status["upstream"].get("masters")
+        if not masters:
+            return
         self.counted, self.waiting = sum(masters["placed"].values()), masters["outstanding"]
         metrics = from_nmd(cluster.socket, "/metrics") or ""
         self.call, self.added = self.mean(metrics, "call"), self.mean(metrics, "added")
