@@ -3,8 +3,8 @@
 
 /*
  * What something costs those who wait for this thread, by which its user is charged (ration.h): time, but not that in
- * which the kernel gave the CPU to others though the thread would have gone on. On a busy host that is most of it, and a
- * user who had asked for next to nothing would wait NM_RATION_PAUSE times as long for what isn't his.
+ * which the kernel gave the CPU to others though the thread would have gone on. On a busy host that is most of it, and
+ * a user who had asked for next to nothing would wait NM_RATION_PAUSE times as long for what isn't his.
  */
 
 #include <sys/resource.h>

@@ -29,7 +29,7 @@ struct nm_distribute {
     int32_t response_id;
     struct nm_bytes *placed; /* packed, its own */
     size_t n_placed;
-    struct nm_yarn_kept_node *known; /* the master has an NMToken of the ResourceManager's for them; its own, in order */
+    struct nm_yarn_kept_node *known; /* for which the ResourceManager has given an NMToken; its own, in order */
     size_t n_known;
     uint8_t *asks; /* as they were kept last, its own */
     uint64_t kept_changes;

@@ -17,8 +17,8 @@
 /* A container with its tokens takes at most so much of a call's arena, all names as long as they may be. */
 #define GRANT_BYTES 8192u
 
-/* Without the cluster's keys nothing can be signed: asks wait until the node has them. They wait, too, where there is no
- * room for all that may be granted: what was placed and can't be told of would be lost. */
+/* Without the cluster's keys nothing can be signed: asks wait until the node has them. They wait, too, where there is
+ * no room for all that may be granted: what was placed and can't be told of would be lost. */
 static bool can_grant(const struct nm_distribute *d, const struct nm_stage_call *c)
 {
     const struct nm_yarn_state *s = d->m->world->signer.state;
