@@ -38,7 +38,8 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
     int r;
 
     *ret_message = NULL;
-    r = nm_yarn_port_check(bind_host(p->settings), p->settings->node.port, BIND_HOST, ADDRESS, may_be_ours, ret_message);
+    r = nm_yarn_port_check(bind_host(p->settings), p->settings->node.port, BIND_HOST, ADDRESS, may_be_ours,
+                           ret_message);
     return r < 0 ? r : nm_yarn_hosting_check(&params, may_be_ours, ret_message);
 }
 

@@ -215,7 +215,7 @@ nmctl run --opportunistic --name patient -m 1000M -- true >"$out" 2>"$err" &
 pid=$!
 check "a queued run says where and why" wait_until 10 said "queued at position 1: "
 like "list shows the position" "$(nmctl list)" "patient +opportunistic +QUEUED #1"
-like "show says why" "$(nmctl show patient)" "^waits +."
+like "show says why" "$(nmctl show patient)" "^queued +."
 nmctl kill patient >/dev/null
 status=0; wait "$pid" || status=$?
 is "killed in the queue: it was never run" "$status" 125

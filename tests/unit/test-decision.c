@@ -121,8 +121,8 @@ static void test_why_held_or_refused(void **state)
                        "containers are queued, and 10 may be");
     d.queue_max_length = UINT32_MAX;
     d.waiting = (struct nm_resources){8 * GIB, 2000};
-    assert_contains(&d, "the queue is full: its 10 opportunistic containers and whatever else is queued ask for 8.0 GiB "
-                        "of 8.0 GiB and 2 of 4 vcores, and beside them it doesn't fit the node");
+    assert_contains(&d, "the queue is full: its 10 opportunistic containers and whatever else is queued ask for "
+                        "8.0 GiB of 8.0 GiB and 2 of 4 vcores, and beside them it doesn't fit the node");
     d = sample(NM_DECISION_QUEUE, NM_REASON_NEVER_FITS);
     d.others.memory_bytes = 2 * GIB;
     d.request.memory_bytes = 7 * GIB;
