@@ -4,6 +4,7 @@
 
 #include "nmctl/help.h"
 
+#include "nmctl/habit.h"
 #include "nmctl/option.h"
 #include "nmctl/say.h"
 
@@ -62,9 +63,13 @@ void nm_help_verb_usage(const struct nm_verb *verb)
 /* A word that is near is named; one that isn't near anything is better answered by the list. */
 int nm_help_unknown_verb(const char *name)
 {
-    const char *names[64], *near;
+    const char *names[64], *near, *hint = nm_habit_of_verb(name);
     size_t n = 0;
 
+    if (hint) {
+        nm_say("there is no verb '%s': %s", name, hint);
+        return NM_CTL_USAGE;
+    }
     for (const struct nm_verb *v = nm_verbs; v->name && n < NM_ARRAY_SIZE(names); v++)
         if (!v->hidden)
             names[n++] = v->name;

@@ -10,6 +10,7 @@ libnm_nmctl_la_SOURCES = \
 	%D%/bar.c %D%/bar.h \
 	%D%/cli.c %D%/cli.h \
 	%D%/container.c %D%/container.h \
+	%D%/habit.c %D%/habit.h \
 	%D%/help.c %D%/help.h \
 	%D%/hold.c %D%/hold.h \
 	%D%/json.c %D%/json.h \

@@ -10,6 +10,7 @@
 
 #include <getopt.h>
 
+#include "nmctl/habit.h"
 #include "nmctl/say.h"
 #include "util/error.h"
 #include "util/parse.h"
@@ -194,9 +195,13 @@ static const char *verb_name(const struct nm_verb *verb)
 /* Options are mistyped more often than verbs: the nearest one is named here too. */
 static int say_unknown(const struct merged *m, const struct nm_verb *verb, const char *word)
 {
-    const char *names[OPTIONS_MAX], *near = NULL;
+    const char *names[OPTIONS_MAX], *near = NULL, *hint = nm_habit_of_option(verb_name(verb), word);
     char name[64];
 
+    if (hint) {
+        nm_say("%s: there is no option %s: %s", verb_name(verb), word, hint);
+        return -EINVAL;
+    }
     for (int i = 0; i < m->n; i++)
         names[i] = m->options[i]->name;
     if (strncmp(word, "--", 2) == 0) {

@@ -8,6 +8,7 @@
 #include "nmctl/term.h"
 
 #include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -145,4 +146,73 @@ void nm_term_cut(const struct nm_term *t, char *buf, unsigned columns)
         p += n;
     }
     memcpy(p, columns > 0 ? ellipsis : "", (columns > 0 ? strlen(ellipsis) : 0) + 1);
+}
+
+/* What is at s: a character, or a whole escape sequence, which takes no columns. */
+static void take_element(const char *s, size_t *ret_bytes, unsigned *ret_columns)
+{
+    size_t n;
+
+    if (strncmp(s, "\033[", 2) != 0) {
+        (void)take_character(s, ret_bytes, ret_columns);
+        return;
+    }
+    n = 2 + strspn(s + 2, "0123456789;");
+    *ret_bytes = n + (s[n] != '\0');
+    *ret_columns = 0;
+}
+
+/* How much of the text, up to `end`, fits into so many columns: up to the last blank, if there is one. */
+static size_t fitting(const char *text, const char *end, unsigned columns)
+{
+    const char *p = text, *blank = NULL;
+    unsigned used = 0;
+
+    while (p < end) {
+        size_t n;
+        unsigned w;
+
+        take_element(p, &n, &w);
+        if (*p == ' ' && used > 0)
+            blank = p;
+        if (used + w > columns)
+            return (size_t)((blank ? blank : p > text ? p : p + n) - text);
+        used += w;
+        p += n;
+    }
+    return (size_t)(end - text);
+}
+
+/* One line; its own indentation is no place to break it. */
+static unsigned wrap_line(FILE *f, const char *line, const char *end, unsigned width, unsigned indent)
+{
+    size_t lead = strspn(line, " ");
+    const char *from = line + NM_MIN(lead, (size_t)(end - line));
+    unsigned lines = 1, room = width > lead ? width - (unsigned)lead : 1;
+    size_t n = fitting(from, end, room);
+
+    (void)fwrite(line, 1, (size_t)(from - line) + n, f);
+    for (from += n; from < end; from += n) {
+        from += *from == ' ';
+        if (from == end)
+            break;
+        n = fitting(from, end, width > indent ? width - indent : 1);
+        (void)fprintf(f, "\n%*s%.*s", (int)indent, "", (int)n, from);
+        lines++;
+    }
+    (void)fputc('\n', f);
+    return lines;
+}
+
+unsigned nm_term_wrap(FILE *f, const char *text, unsigned width, unsigned indent)
+{
+    unsigned lines = 0;
+
+    while (*text) {
+        const char *end = text + strcspn(text, "\n");
+
+        lines += wrap_line(f, text, end, width > 0 ? width : UINT_MAX, indent);
+        text = end + (*end == '\n');
+    }
+    return lines;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct nm_term {
     bool tty, utf8, color;
@@ -36,6 +37,9 @@ const char *nm_term_off(const struct nm_term *t, enum nm_style s);
 char *nm_term_clean(char *text);
 /* Columns that a text takes. */
 unsigned nm_term_columns(const char *text);
+/* Writes text of lines, each broken between words to fit `width` columns (0: as it is) and going on below itself,
+ * behind `indent` blanks. Escape sequences for colours take no room. Returns how many lines it has become. */
+unsigned nm_term_wrap(FILE *f, const char *text, unsigned width, unsigned indent);
 /* Cuts a text to at most `columns`, in place, ending it with an ellipsis; buf must hold 4 bytes
  * more than the text. */
 void nm_term_cut(const struct nm_term *t, char *buf, unsigned columns);

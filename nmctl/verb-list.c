@@ -18,11 +18,12 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
-/* Columns that list and top share. */
+/* Columns that list and top share. A person types the number, so that the id is what a narrow terminal can spare. */
 static void add_names(struct nm_table *t, const json_t *c)
 {
     bool guaranteed = nm_streq(nm_json_str(c, "execution_type"), "GUARANTEED");
 
+    nm_table_add(t, NM_STYLE_BOLD, "%" PRIu64, nm_json_u64(c, "number"));
     nm_table_add(t, NM_STYLE_NONE, "%s", nm_json_str(c, "id"));
     nm_table_add(t, NM_STYLE_NONE, "%s", *nm_json_str(c, "name") ? nm_json_str(c, "name") : "-");
     nm_table_add(t, guaranteed ? NM_STYLE_GUARANTEED : NM_STYLE_OPPORTUNISTIC, "%s",
@@ -91,9 +92,9 @@ static void print_ids(const json_t *list)
 int nm_list_verb(struct nm_ctl *ctl)
 {
     static const struct nm_column columns[] = {
-        {"ID", false, 0, 0},    {"NAME", false, 8, 3},     {"TYPE", false, 6, 0}, {"STATE", false, 9, 0},
-        {"MEMORY", true, 0, 0}, {"OF", true, 0, 4},        {"CORES", true, 0, 5}, {"VCORES", true, 0, 2},
-        {"AGE", true, 0, 6},    {"COMMAND", false, 12, 1},
+        {"NR", true, 0, 0},     {"ID", false, 0, 1},    {"NAME", false, 8, 7},     {"TYPE", false, 6, 0},
+        {"STATE", false, 9, 0}, {"MEMORY", true, 0, 0}, {"OF", true, 0, 3},        {"CORES", true, 0, 5},
+        {"VCORES", true, 0, 2}, {"AGE", true, 0, 4},    {"COMMAND", false, 12, 6},
     };
     _cleanup_(nm_table_freep) struct nm_table *t = NULL;
     _cleanup_json_ json_t *list = NULL;
@@ -184,12 +185,17 @@ static void sort(struct top *top, const json_t *list)
     qsort_r(top->containers, top->n, sizeof *top->containers, compare, (void *)top->sort);
 }
 
-/* One line about the node, as top has it everywhere. */
-static void print_head(FILE *f, const json_t *status)
+/* A line or two about the node, as top has it everywhere. Returns how many. */
+static unsigned print_head(FILE *to, const struct nm_term *term, const json_t *status)
 {
     const json_t *node = nm_json_at(status, "node"), *c = nm_json_at(status, "containers");
-    char capacity[32];
+    char capacity[32], *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    unsigned lines;
 
+    if (!f)
+        nm_say_oom();
     fprintf(f, "used or reserved: %.0f %% of %s, %.0f %% of %g cores;",
             nm_json_num(node, "utilization.memory") * 100,
             nm_format_size(nm_json_u64(node, "capacity.memory_bytes"), capacity, sizeof capacity),
@@ -199,6 +205,11 @@ static void print_head(FILE *f, const json_t *status)
             " queued\n",
             nm_json_u64(c, "guaranteed_running"), nm_json_u64(c, "opportunistic_running"),
             nm_json_u64(c, "paused"), nm_json_u64(c, "queued"));
+    if (fclose(f) != 0)
+        nm_say_oom();
+    lines = nm_term_wrap(to, text, term->width, 0);
+    free(text);
+    return lines;
 }
 
 static void add_top_row(struct nm_table *t, const json_t *c)
@@ -224,13 +235,14 @@ static void add_top_row(struct nm_table *t, const json_t *c)
 static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *userdata)
 {
     static const struct nm_column columns[] = {
-        {"ID", false, 0, 0}, {"NAME", false, 8, 2},     {"TYPE", false, 6, 0}, {"STATE", false, 9, 5},
-        {"CORES", true, 0, 0}, {"MEMORY", true, 0, 0},  {"USE", true, 0, 4},   {"TIME", true, 0, 3},
-        {"AGE", true, 0, 6}, {"COMMAND", false, 12, 1},
+        {"NR", true, 0, 0},     {"ID", false, 0, 1},   {"NAME", false, 8, 6},   {"TYPE", false, 6, 0},
+        {"STATE", false, 9, 7}, {"CORES", true, 0, 0}, {"MEMORY", true, 0, 0},  {"USE", true, 0, 2},
+        {"TIME", true, 0, 3},   {"AGE", true, 0, 4},   {"COMMAND", false, 12, 5},
     };
     struct top *top = userdata;
     _cleanup_(nm_table_freep) struct nm_table *t = NULL;
     _cleanup_json_ json_t *list = NULL, *status = NULL;
+    unsigned above;
     int r = nm_api_get_containers(ctl, false, &list);
 
     if (r == NM_CTL_OK)
@@ -238,12 +250,12 @@ static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *u
     if (r != NM_CTL_OK)
         return r;
     sort(top, list);
-    print_head(f, status);
+    above = print_head(f, term, status);
     t = nm_table_new(columns, NM_ARRAY_SIZE(columns));
     for (size_t i = 0; i < top->n; i++)
         add_top_row(t, top->containers[i]);
     free(top->containers);
-    nm_table_print(t, f, term, term->tty && term->height > 3 ? term->height - 2 : 0);
+    nm_table_print(t, f, term, term->tty && term->height > above + 2 ? term->height - above - 1 : 0);
     return NM_CTL_OK;
 }
 

@@ -19,6 +19,7 @@
 #include "nmctl/term.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/parse.h"
 
 #define LINE_MAX_BYTES 65536
 #define RETRY_MSEC 250
@@ -54,7 +55,8 @@ struct events {
     struct nm_ctl *ctl;
     struct nm_client *call;
     struct nm_term term;
-    const char *only; /* id or name, NULL: all */
+    const char *only; /* id, name or number; NULL: all */
+    char id[64];      /* of the container that it stands for now; "": none does */
     uint64_t from_usec; /* CLOCK_REALTIME; what was before isn't told */
     json_t *kept;       /* what has happened, of which the newest are told when all has come; NULL: at once */
     uint64_t newest;    /* the largest number so far */
@@ -92,6 +94,16 @@ static void print_event(const struct events *e, const json_t *j)
            nm_term_off(&e->term, NM_STYLE_DIM), nm_term_clean(line));
 }
 
+/* Events know no short numbers: the container's id stands for one. Of one that nmd has forgotten an id may still end in
+ * it. */
+static bool ends_in(const char *id, const char *number)
+{
+    const char *last = strrchr(id, '_');
+
+    return last && *number && number[strspn(number, "0123456789")] == '\0' &&
+           strtoull(last + 1, NULL, 10) == strtoull(number, NULL, 10);
+}
+
 /* Here and not in nmd: the stream is short, and its gaps concern every reader. */
 static bool is_wanted(const struct events *e, const json_t *j)
 {
@@ -99,7 +111,9 @@ static bool is_wanted(const struct events *e, const json_t *j)
         return true;
     return nm_json_u64(j, "time_usec") >= e->from_usec &&
            (!e->only || nm_streq(e->only, nm_json_str(j, "container_id")) ||
-            nm_streq(e->only, nm_json_str(j, "container_name")));
+            nm_streq(e->only, nm_json_str(j, "container_name")) ||
+            (*e->id ? nm_streq(e->id, nm_json_str(j, "container_id"))
+                    : ends_in(nm_json_str(j, "container_id"), e->only)));
 }
 
 static void tell(const struct events *e, const json_t *j)
@@ -273,6 +287,17 @@ static int read_events(struct events *e)
     return r == NM_CTL_OK && a->follow ? follow_on(e, e->newest) : r;
 }
 
+static void resolve(struct events *e)
+{
+    _cleanup_json_ json_t *c = NULL;
+    char target[128];
+
+    if (e->only && nm_name_is_valid(e->only) &&
+        nm_api_container_target(e->only, "", target, sizeof target) == NM_CTL_OK &&
+        nm_api_try_get(e->ctl, target, NM_API_TIMEOUT_USEC, &c) == 0)
+        (void)snprintf(e->id, sizeof e->id, "%s", nm_json_str(c, "id"));
+}
+
 /* Large for its line, so on the heap. */
 int nm_events_verb(struct nm_ctl *ctl)
 {
@@ -286,6 +311,7 @@ int nm_events_verb(struct nm_ctl *ctl)
     e->only = ctl->n_operands > 0 ? ctl->operands[0] : NULL;
     e->from_usec = ctl->args.since_usec < now ? now - ctl->args.since_usec : 0;
     nm_term_init(&e->term, STDOUT_FILENO, ctl->args.no_color);
+    resolve(e);
     r = read_events(e);
     nm_client_answer_done(&e->refusal);
     free(e);

@@ -13,6 +13,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 
 #include "nmctl/api.h"
 #include "nmctl/attach.h"
@@ -104,6 +105,35 @@ static int set_env(json_t *body, const struct nm_args *a)
     return r == 0 ? 0 : -EINVAL;
 }
 
+#define LETTERS "(-d is the working directory, -D is --detach, -w is --wait)"
+
+static bool is_there(const char *path, bool *ret_directory)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0)
+        return false;
+    *ret_directory = S_ISDIR(st.st_mode);
+    return true;
+}
+
+/* Two letters mean something else to docker, and what they make of a command line there would run here, to no good. */
+static int check_letters(const struct nm_ctl *ctl)
+{
+    const char *workdir = ctl->args.workdir, *command = ctl->operands[0];
+    bool directory;
+
+    if (ctl->args.wait && command[0] == '/' && is_there(command, &directory) && directory) {
+        nm_say("run: %s is a directory, and no command " LETTERS, command);
+        return -EINVAL;
+    }
+    if (workdir && is_there(workdir, &directory) && !directory) {
+        nm_say("run: --workdir '%s': %s " LETTERS, workdir, strerror(ENOTDIR));
+        return -EINVAL;
+    }
+    return 0;
+}
+
 /* "." and "src" mean what they mean here: nmd has another working directory. */
 static int set_workdir(json_t *body, const char *workdir)
 {
@@ -111,7 +141,7 @@ static int set_workdir(json_t *body, const char *workdir)
 
     if (workdir && workdir[0] != '/') {
         if (!realpath(workdir, path)) {
-            nm_say("run: --workdir '%s': %s (-d is the working directory; -D is --detach)", workdir, strerror(errno));
+            nm_say("run: --workdir '%s': %s " LETTERS, workdir, strerror(errno));
             return -EINVAL;
         }
         workdir = path;
@@ -297,7 +327,7 @@ int nm_run_verb(struct nm_ctl *ctl)
     _cleanup_json_ json_t *container = NULL;
     int r, signal = 0;
 
-    if (check(&ctl->args) < 0)
+    if (check(&ctl->args) < 0 || check_letters(ctl) < 0)
         return NM_CTL_USAGE;
     text = make_request(ctl);
     if (!text)

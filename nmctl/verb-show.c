@@ -129,6 +129,7 @@ static void show(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c
     char text[32];
 
     line_text(term, "id", c, "id");
+    line(term, "number", "%" PRIu64, nm_json_u64(c, "number"));
     line_text(term, "name", c, "name");
     line_text(term, "app", c, "app");
     show_state(ctl, term, c);

@@ -209,7 +209,7 @@ static double scale_top(const struct gauge *g)
 /* Bars take what the terminal leaves beside label and figures, within reason. */
 static void print_gauges(FILE *f, const struct nm_term *term, unsigned width, const json_t *node)
 {
-    unsigned bar_width = width > LABEL + 70   ? NM_MIN(width - LABEL - 38, 80u)
+    unsigned bar_width = width > LABEL + 70   ? NM_MIN(width - LABEL - 38, 150u)
                          : width > LABEL + 50 ? width - LABEL - 34
                                               : 20;
     struct gauge g[2];
@@ -435,8 +435,7 @@ static void print_decisions(FILE *f, const struct nm_term *term, unsigned width,
 }
 
 /* From the general to the particular. Without a terminal it is as wide as a line of a mail. */
-static void print_status(FILE *f, const struct nm_term *term, const json_t *status,
-                         const json_t *decisions)
+static void print_lines(FILE *f, const struct nm_term *term, const json_t *status, const json_t *decisions)
 {
     const json_t *node = nm_json_at(status, "node");
     unsigned width = term->width > 0 ? term->width : 100;
@@ -449,6 +448,22 @@ static void print_status(FILE *f, const struct nm_term *term, const json_t *stat
     print_sample(f, term, node);
     print_measures(f, term, width, status);
     print_decisions(f, term, term->width, decisions);
+}
+
+/* What doesn't know the width of the terminal, because it is short as a rule, is broken here. */
+static void print_status(FILE *to, const struct nm_term *term, const json_t *status, const json_t *decisions)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+
+    if (!f)
+        nm_say_oom();
+    print_lines(f, term, status, decisions);
+    if (fclose(f) != 0)
+        nm_say_oom();
+    (void)nm_term_wrap(to, text, term->width, LABEL);
+    free(text);
 }
 
 /* A status without its decisions is still one: only the former may fail. */

@@ -81,7 +81,7 @@ struct nm_stream_logs {
     bool follow;
     uint64_t from; /* byte of the output to begin with */
     uint64_t tail; /* newest lines to begin with; UINT64_MAX: as `from` says */
-    uint64_t since_usec; /* CLOCK_REALTIME: no lines from before, if it isn't 0; `from` is 0 then */
+    uint64_t since_usec; /* CLOCK_REALTIME: no lines from before; 0: all */
     bool stamped;  /* each line with the time at which it was written */
 };
 int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p);

@@ -57,9 +57,6 @@ int nm_handle_logs(struct nm_call *call)
         r = nm_call_query_u64(call, "since_usec", 0, INT64_MAX, &p.since_usec);
     if (r == 0)
         r = nm_call_query_bool(call, "timestamps", &p.stamped);
-    if (r == 0 && p.from > 0 && p.since_usec > 0)
-        r = nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "since_usec", "",
-                                "from and since_usec both say where to begin: one of them has to go.");
     if (r == 0)
         r = nm_manager_find(call->manager, &call->caller, call->id, &c, &call->problem);
     if (r != 0)

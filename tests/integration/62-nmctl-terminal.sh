@@ -9,7 +9,7 @@
 
 nmd_start || exit 1
 
-# on_terminal KEYS WORD...: runs nmctl on a terminal of 100x30, types KEYS once it has drawn twice,
+# on_terminal KEYS WORD...: runs nmctl on a terminal of ${columns:-100} columns and 60 lines, types KEYS once it has drawn twice,
 # and prints its exit status, whether the terminal is as before, and what it wrote ($seen).
 seen=$dir/seen
 on_terminal() {
@@ -17,7 +17,7 @@ on_terminal() {
 import fcntl, os, pty, select, signal, struct, sys, termios, time
 out, nmctl, keys, words = sys.argv[1], sys.argv[2], sys.argv[3].encode(), sys.argv[4:]
 master, slave = pty.openpty()
-fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 60, int(os.environ.get("columns", 100)), 0, 0))
 before = termios.tcgetattr(slave)
 pid = os.fork()
 if pid == 0:
@@ -59,6 +59,45 @@ is "top: sorted by memory, then q" "$(on_terminal mq top -i 100ms)" "restored"
 check "leaves it as well" left_cleanly
 NO_COLOR=1 on_terminal q status --watch -i 100ms >"$dir/no-color"
 check "NO_COLOR is respected" eval '! grep -q $'"'"'\e\[[0-9;]*m'"'"' "$seen"'
+
+# ---- narrow and wide ----
+# What a line says must fit, and where there is room nothing is cut.
+name=a-rather-long-name-of-a-web-server
+nmctl run -D --name $name -m 16M -c 0.1 -- sh -c 'exec sleep 1000' some words that make it longer than a narrow terminal is >/dev/null
+nmctl run -D --opportunistic -m 16M -c 0.1 --name short -- sleep 1000 >/dev/null
+wait_until 10 in_state $name RUNNING
+# lines [WRONG]: of the second picture, without what is no text; those that are longer than $columns, those that are cut
+# and shorter, or the longest's length
+lines() {
+    python3 - "$seen" "$columns" "${1:-all}" <<'END'
+import re, sys
+text = open(sys.argv[1], "rb").read().decode().split("\033[?2026h")[2]
+lines = re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "").split("\n")
+width = int(sys.argv[2])
+wanted = {"all": lambda l: True, "long": lambda l: len(l) > width, "cut": lambda l: l.endswith("…") and len(l) < width - 1}
+if sys.argv[3] == "length":
+    print(max(map(len, lines)))
+else:
+    print("\n".join(filter(wanted[sys.argv[3]], lines)))
+END
+}
+export columns
+for columns in 80 200; do
+    for what in "status --watch" top; do
+        # shellcheck disable=SC2086 # words
+        on_terminal q $what -i 100ms >/dev/null
+        is "$columns columns: no line of $what is longer" "$(lines long)" ''
+        is "$columns columns: what $what cuts has no room" "$(lines cut)" ''
+        [ $columns = 80 ] || at_least "$what uses them" "$(lines length)" 150
+    done
+    if [ $columns = 80 ]; then
+        like "80 columns: the number that goes for the id, the name, the command" "$(lines)" ' 1  a-r[a-z-]*…? .* sh -c'
+    else
+        like "200 columns: all of the name, the id and more of the command" "$(lines)" \
+            "1  container_[0-9]+_000001  $name  guaranteed .*  sh -c 'exec sleep 1000' some words that make"
+    fi
+done
+unset columns
 
 is "without a terminal: no escape sequences" "$(nmctl status | grep -c $'\e')" 0
 is "and plain ASCII where the locale has no more" "$(LC_ALL=C nmctl status | LC_ALL=C grep -c '[^ -~]')" 0

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 90
+# deadline: 120
 #
 # What people type: names that are one living container's, drains that say what they take, events over restarts.
 # shellcheck source=tests/integration/lib.sh
@@ -97,8 +97,8 @@ is "on either stream" "$(cat "$dir/err")" error
 is "and nothing, if there is nothing" "$(nmctl logs --since 0s timed 2>&1)" ''
 try nmctl logs --since yesterday timed
 like "the same forms of time as everywhere" "$status $err" "^2 .*since 'yesterday' is not valid; allowed is a time"
-api GET "/v1/containers/timed/logs?since_usec=1&from=1"
-is "from a byte and from a time is too much" "$api_status" 400
+api GET "/v1/containers/timed/logs?since_usec=1&from=4"
+is "from a byte and from a time: from the later" "$api_status $api_body" $'200 two\nthree'
 rm "$dir/state/logs/$(field_of timed .id)/stdout.times"
 is "where it isn't known, none is made up" "$(nmctl logs -t --stdout -n 1 timed)" "-                        three"
 try nmctl logs --since 1h --stdout timed
@@ -130,5 +130,39 @@ is "HTTP answers with them" "$(jq -c '.discarded | [.count, .containers[].name]'
 try nmctl drain
 is "nothing more is said where nothing waits" "$err$out" "draining"
 nmctl undrain >/dev/null
+
+# ---- what nmctl(1) says to type --------------------------------------------------------------------------------------
+
+node_cpu_seen 0
+kill_all
+nmctl run --name 'short.1' "${low[@]}" --detach -- sleep 300 >/dev/null
+number=$(field_of short.1 .number)
+like "the number that tables show" "$(nmctl list)" "^ *$number  container_[0-9_]+  short\.1 "
+like "goes for the id" "$(nmctl kill "$number")" 'short\.1'
+like "of events, too" "$(nmctl events "$number")" 'short\.1\)  NEW|short\.1\)  QUEUED'
+wait_until 5 in_state short.1 COMPLETED
+
+# The examples as they are printed, one after the other; /data is the suite's own directory.
+examples=$dir/examples
+mkdir -p "$examples/data"
+man_text() { sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/{/^\.EX/,/^\.EE/{/^\.E/d;s/\\-/-/g;p}}' "$(dirname "$0")/../../packaging/nmctl.1"; }
+at_least "the manual has them" "$(man_text | grep -c nmctl)" 6
+for i in {1..60}; do seq "$i" 20000 >"$examples/data/$i.log"; done
+printf 'check:\n\t@echo all is well\n' >"$examples/Makefile"
+mkdir -p "$dir/bin"
+ln -sf "$NMCTL" "$dir/bin/nmctl"
+run_example() { # FIRST-LINE-REGEX LAST-LINE-REGEX
+    (cd "$examples" && PATH=$dir/bin:$PATH bash -ec "$(man_text | sed -n "/$1/,/$2/p" | sed "s|/data/|$examples/data/|")")
+}
+try run_example '^nmctl run -m' 'make check'
+is "building something" "$status $out" "0 all is well"
+node_cpu 3900
+try run_example '^for f in' '^done'
+is "a batch of sixty: each is taken" "$status $(wc -l <<<"$out") $err" "0 60 "
+at_least "and most of them wait" "$(status_of .queue.length)" 40
+like "ids of all that wait, as those of paused ones" "$(run_example '^nmctl list --json' jq | wc -l)" '^0$'
+node_cpu 0
+check "all of them come to their end" wait_until 40 eval '[ "$(find "$examples/data" -name "*.xz" | wc -l)" = 60 ]'
+is "well" "$(nmctl list --all --app compress --json | jq -c 'map(.exit_code) | unique')" '[0]'
 nmd_alive || not_ok "nmd is still there"
 done_testing

@@ -152,6 +152,35 @@ static void test_cut(void **state)
     (void)setlocale(LC_CTYPE, "C");
 }
 
+static void check_wrapped(const char *text, unsigned width, unsigned indent, const char *expected)
+{
+    _cleanup_free_ char *got = NULL;
+    unsigned lines = 0, wanted = 0;
+
+    PRINTED(got, lines = nm_term_wrap(f, text, width, indent));
+    assert_string_equal(got, expected);
+    for (const char *p = expected; *p; p++)
+        wanted += *p == '\n';
+    assert_int_equal(lines, wanted);
+}
+
+static void test_wrap(void **state)
+{
+    (void)state;
+    assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+    check_wrapped("", 10, 2, "");
+    check_wrapped("as it is, however long\n", 0, 2, "as it is, however long\n");
+    check_wrapped("one two three\n\nfour\n", 8, 2, "one two\n  three\n\nfour\n");
+    check_wrapped("no newline", 80, 0, "no newline\n");
+    check_wrapped("exactly8\n", 8, 2, "exactly8\n");
+    check_wrapped("aaaaaaaaaaaa b", 5, 1, "aaaaa\n aaaa\n aaa\n b\n");
+    check_wrapped("    indented line\n", 10, 4, "    indent\n    ed\n    line\n");
+    /* colours take no room, and characters count and not bytes */
+    check_wrapped("\033[1mone\033[0m \033[31mtwo\033[0m three", 7, 0, "\033[1mone\033[0m \033[31mtwo\033[0m\nthree\n");
+    check_wrapped("··· ··· ···", 7, 0, "··· ···\n···\n");
+    check_wrapped("ends in half a sequence \033[3", 80, 0, "ends in half a sequence \033[3\n");
+}
+
 static void test_nearest(void **state)
 {
     static const char *const words[] = {"run", "status", "list", "pause", "resume", "kill", "top"};
@@ -253,7 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),   cmocka_unit_test(test_spared_columns), cmocka_unit_test(test_bar),
-        cmocka_unit_test(test_cut),     cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_cut),     cmocka_unit_test(test_nearest), cmocka_unit_test(test_wrap),
         cmocka_unit_test(test_json),    cmocka_unit_test(test_hold),
         cmocka_unit_test(test_command_is_quoted), cmocka_unit_test(test_verb_table),
     };
