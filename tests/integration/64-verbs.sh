@@ -147,22 +147,32 @@ examples=$dir/examples
 mkdir -p "$examples/data"
 man_text() { sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/{/^\.EX/,/^\.EE/{/^\.E/d;s/\\-/-/g;p}}' "$(dirname "$0")/../../packaging/nmctl.1"; }
 at_least "the manual has them" "$(man_text | grep -c nmctl)" 6
-for i in {1..60}; do seq "$i" 20000 >"$examples/data/$i.log"; done
+for i in {1..24}; do seq "$i" 20000 >"$examples/data/$i.log"; done
 printf 'check:\n\t@echo all is well\n' >"$examples/Makefile"
 mkdir -p "$dir/bin"
 ln -sf "$NMCTL" "$dir/bin/nmctl"
-run_example() { # FIRST-LINE-REGEX LAST-LINE-REGEX
-    (cd "$examples" && PATH=$dir/bin:$PATH bash -ec "$(man_text | sed -n "/$1/,/$2/p" | sed "s|/data/|$examples/data/|")")
+printf '#!/bin/sh\necho the host would go down\n' >"$dir/bin/reboot"
+chmod 755 "$dir/bin/reboot"
+run_example() { # SED-ADDRESS
+    (cd "$examples" && PATH=$dir/bin:$PATH timeout 60 bash -ec "$(man_text | sed -n "$1p" | sed "s|/data/|$examples/data/|")")
 }
-try run_example '^nmctl run -m' 'make check'
+try run_example '/^nmctl run -m/'
 is "building something" "$status $out" "0 all is well"
 node_cpu 3900
-try run_example '^for f in' '^done'
-is "a batch of sixty: each is taken" "$status $(wc -l <<<"$out") $err" "0 60 "
-at_least "and most of them wait" "$(status_of .queue.length)" 40
-like "ids of all that wait, as those of paused ones" "$(run_example '^nmctl list --json' jq | wc -l)" '^0$'
+try run_example '/^for f in/,/^done/'
+is "a batch: each is taken" "$status $(wc -l <<<"$out") $err" "0 24 "
+at_least "and most of them wait" "$(status_of .queue.length)" 16
+paused=$(nmctl run --detach "${low[@]}" -- sleep 300)
+wait_until 5 in_state "$paused" RUNNING
+nmctl pause "$paused" >/dev/null
+wait_until 5 in_state "$paused" PAUSED
+is "ids of all paused containers" "$(run_example '/^nmctl list --json/')" "$paused"
+nmctl kill --now "$paused" >/dev/null
 node_cpu 0
-check "all of them come to their end" wait_until 40 eval '[ "$(find "$examples/data" -name "*.xz" | wc -l)" = 60 ]'
+check "all of them come to their end" wait_until 40 eval '[ -z "$(nmctl ps -q --app compress)" ]'
+is "having done what they were for" "$(find "$examples/data" -name '*.log.xz' | wc -l)" 24
 is "well" "$(nmctl list --all --app compress --json | jq -c 'map(.exit_code) | unique')" '[0]'
+try run_example '/^nmctl drain/'
+is "maintenance" "$status $(tail -n 1 <<<"$out")" "0 the host would go down"
 nmd_alive || not_ok "nmd is still there"
 done_testing
