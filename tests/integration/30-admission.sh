@@ -16,6 +16,7 @@ memory = 1000M
 [over-allocation]
 warmup = 1500ms
 [queue]
+max-length = 10
 backfill = 0s
 END
 nmd_start
