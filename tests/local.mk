@@ -1,6 +1,15 @@
 # The shell suites, and the machine that some of them run on: whole folders, so that a new suite
 # needs no line here.
-EXTRA_DIST += .ci/run %D%/deps %D%/tap.sh %D%/suites.sh %D%/ask.sh %D%/style %D%/fresh %D%/vm %D%/integration %D%/packing
+EXTRA_DIST += .ci/run %D%/deps %D%/tap.sh %D%/suites.sh %D%/ask.sh %D%/style %D%/fresh %D%/coverage %D%/vm %D%/integration %D%/packing
+
+# The linker is told of it by name (configure.ac), so it is there before anything is linked.
+if ENABLE_COVERAGE
+BUILT_SOURCES += %D%/coverage/hooks.o
+CLEANFILES += %D%/coverage/hooks.o
+endif
+%D%/coverage/hooks.o: %D%/coverage/hooks.c
+	@$(MKDIR_P) %D%/coverage
+	$(AM_V_CC)$(CC) $(CFLAGS) -c -o $@ $<
 
 # Unit tests: one cmocka binary per module, described in a fragment per folder. They need no root.
 if ENABLE_TESTS

@@ -97,7 +97,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/proxy/stage-forward.c %D%/proxy/stage-forward.h \
 	%D%/proxy/stages.c %D%/proxy/stages.h
 nodist_libnm_yarn_la_SOURCES = $(yarn_wire)
-libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(SYSTEMD_LIBS)
+libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(SYSTEMD_LIBS) -lm
 
 yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
 	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h \
