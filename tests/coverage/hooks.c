@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Linked into every program of a build with --enable-coverage, and into no other. gcov writes its counters where a program
- * ends by exit() or calls execve(), and ours have more ends: children that leave by _exit() or fexecve(), a death on
- * purpose (NMD_FAULT), a suite's kill -9. The linker leads those calls here (--wrap, see configure.ac).
+ * Linked into every program of a build with --enable-coverage, and into no other. gcov writes its counters where a
+ * program ends by exit() or calls execve(), and ours have more ends: children that leave by _exit() or fexecve(), a
+ * death on purpose (NMD_FAULT), a suite's kill -9. The linker leads those calls here (--wrap, see configure.ac).
  *
- * A suite that means SIGKILL sends SIGRTMIN + 7 instead (tests/integration/lib.sh: nmd_kill), and this process does it to
- * itself. That isn't safe at any moment, as no writing of files in a signal handler is; a suite that sees no end comes
- * with the real signal.
+ * A suite that means SIGKILL sends SIGRTMIN + 7 instead (tests/integration/lib.sh: nmd_kill), and this process does it
+ * to itself. That isn't safe at any moment, as no writing of files in a signal handler is; to who sees no end of it
+ * the suite comes with the real signal.
  */
 
 #include <gcov.h>
