@@ -4,6 +4,7 @@
 
 #include "rpc/hadoop/arena.h"
 
+#include <errno.h>
 #include <assert.h>
 
 #define PIECE 2048u
@@ -56,6 +57,7 @@ static struct nm_arena_piece *add_piece(struct nm_arena *a, size_t size)
         return NULL;
     p = malloc(whole);
     if (!p) {
+        a->starved = true;
         if (a->account)
             nm_account_give(a->account, whole);
         return NULL;
@@ -121,4 +123,9 @@ ProtobufCMessage *nm_arena_unpack(struct nm_arena *a, const ProtobufCMessageDesc
 {
     assert(a->allocator.allocator_data == a);
     return protobuf_c_message_unpack(type, &a->allocator, message.size, message.data);
+}
+
+int nm_arena_error(const struct nm_arena *a)
+{
+    return a->starved ? -ENOMEM : -EBADMSG;
 }

@@ -24,6 +24,7 @@ struct nm_arena {
     struct nm_arena_piece *pieces;
     size_t left;    /* of the limit */
     size_t charged; /* to the account */
+    bool starved;   /* the node had no memory for a piece that was allowed */
 };
 
 /* account: NULL, or a reference that outlives the arena. */
@@ -46,3 +47,6 @@ size_t nm_arena_limit(size_t message_size);
 /* The message, which lives as long as the arena, or NULL: not such a message, or one that is too large. */
 ProtobufCMessage *nm_arena_unpack(struct nm_arena *a, const ProtobufCMessageDescriptor *type,
                                   struct nm_bytes message);
+/* Why that was NULL: -ENOMEM: the node has no memory, which says nothing of the message; else -EBADMSG. Whoever would
+ * throw away what is no message has to know. Before nm_arena_done(). */
+int nm_arena_error(const struct nm_arena *a);

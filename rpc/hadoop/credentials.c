@@ -101,7 +101,7 @@ static int parse_protobuf(struct nm_arena *a, struct nm_bytes data, struct nm_cr
     if (r < 0 || data.size > 0)
         return -EBADMSG;
     m = (const Hadoop__Credentials *)nm_arena_unpack(a, &hadoop__credentials__descriptor, message);
-    return m ? from_message(a, m, c) : -EBADMSG;
+    return m ? from_message(a, m, c) : nm_arena_error(a);
 }
 
 int nm_credentials_parse(struct nm_arena *a, struct nm_bytes data, struct nm_credentials *ret)

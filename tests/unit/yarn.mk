@@ -4,7 +4,7 @@ yarn_tests += test-yarn-kept test-yarn-manage test-yarn-token
 yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
 yarn_tests += test-yarn-proxy test-yarn-exit test-yarn-node test-yarn-again
 yarn_tests += test-yarn-launch-parts test-yarn-shuffle test-yarn-proxy-tokens
-yarn_tests += test-yarn-shown
+yarn_tests += test-yarn-memory test-yarn-shown
 yarn_tests += test-yarn-allocator test-yarn-allocator-property
 yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
 check_PROGRAMS += $(yarn_tests)
@@ -13,6 +13,11 @@ TESTS += $(yarn_tests)
 test_yarn_conf_SOURCES = %D%/test-yarn-conf.c %D%/remove-tree.h
 test_yarn_conf_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_conf_LDADD = libnm-yarn.la $(unit_libs)
+
+test_yarn_memory_SOURCES = %D%/test-yarn-memory.c %D%/failing-memory.h %D%/remove-tree.h
+test_yarn_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_memory_LDFLAGS = $(AM_LDFLAGS) $(failing_memory)
+test_yarn_memory_LDADD = libnm-yarn.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
 
 test_yarn_settings_SOURCES = %D%/test-yarn-settings.c %D%/yarn-default.h
 test_yarn_settings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

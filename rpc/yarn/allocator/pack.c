@@ -166,7 +166,7 @@ int nm_yarn_allocator_restore(struct nm_bytes packed, struct nm_yarn_allocator *
         return r;
     nm_arena_init(&arena, nm_arena_limit(packed.size), NULL);
     m = (const Yarn__AskTable *)nm_arena_unpack(&arena, &yarn__ask_table__descriptor, packed);
-    r = m ? put_table(a, m) : -EBADMSG;
+    r = m ? put_table(a, m) : nm_arena_error(&arena);
     nm_arena_done(&arena);
     if (r < 0)
         return r;

@@ -126,8 +126,8 @@ int nm_yarn_conf_expand(const struct nm_yarn_conf *c, const char *name, char **r
         return -ENOMEM;
     for (unsigned n = 0; r == 1 && n < SUBSTITUTIONS_MAX; n++)
         r = replace_one(c, &text);
-    if (r == 1)
-        r = replace_one(c, &text) == 0 ? 0 : -ELOOP;
+    if (r == 1 && (r = replace_one(c, &text)) > 0)
+        r = -ELOOP;
     if (r < 0)
         return r;
     value = trimmed(text, &len);

@@ -26,14 +26,17 @@ static void reader_done(struct reader *r)
     json_decref(r->commands);
 }
 
-/* NULL: it isn't set, or can't be made sense of: a part of it is the environment's, which may be no text. */
-static char *get(const struct nm_yarn_conf *c, const char *name)
+/* *ret is NULL where it isn't set, or can't be made sense of: a part of it is the environment's, which may be no text.
+ * Without memory nothing is known: to take HTTPS_ONLY for unset would send data in the clear. */
+static int get(const struct nm_yarn_conf *c, const char *name, char **ret)
 {
     _cleanup_free_ char *value = NULL;
+    int e = nm_yarn_conf_expand(c, name, &value);
 
-    if (nm_yarn_conf_expand(c, name, &value) < 0 || value[nm_utf8_prefix(value)] != '\0')
-        return NULL;
-    return STEAL_PTR(value);
+    if (e == -ENOMEM)
+        return e;
+    *ret = e < 0 || value[nm_utf8_prefix(value)] != '\0' ? NULL : STEAL_PTR(value);
+    return 0;
 }
 
 static int append(json_t *list, const char *text, size_t size)
@@ -43,14 +46,15 @@ static int append(json_t *list, const char *text, size_t size)
 
 /* ---- name nodes --------------------------------------------------------------------------- */
 
-/* The host of hdfs://HOST[:PORT][/...]. */
-static char *host_of(const char *uri)
+/* The host of hdfs://HOST[:PORT][/...], or none. */
+static int host_of(const char *uri, char **ret)
 {
     const char *host = strstr(uri, "://");
 
     if (!host || strncmp(uri, "hdfs", 4) != 0 || strcspn(host + 3, ":/") == 0)
-        return NULL;
-    return strndup(host + 3, strcspn(host + 3, ":/"));
+        return 0;
+    *ret = strndup(host + 3, strcspn(host + 3, ":/"));
+    return *ret ? 0 : -ENOMEM;
 }
 
 /* One that is bound to all addresses is found where its file system is. */
@@ -76,10 +80,11 @@ static int add_name_node(const struct reader *r, json_t *list, const char *suffi
 {
     _cleanup_free_ char *address = NULL;
     char name[2 * NAME_SIZE];
+    int e;
 
     (void)snprintf(name, sizeof name, "dfs.namenode.%s-address%s", r->https ? "https" : "http", suffix);
-    address = get(r->conf, name);
-    return address ? add_address(r, list, address, host) : 0;
+    e = get(r->conf, name, &address);
+    return e == 0 && address ? add_address(r, list, address, host) : e;
 }
 
 /* With several name nodes, or with one whose address has the service's name in it. */
@@ -87,10 +92,12 @@ static int fill_service(const struct reader *r, json_t *list, const char *servic
 {
     _cleanup_free_ char *nodes = NULL;
     char name[NAME_SIZE], suffix[NAME_SIZE];
-    int e = 0;
+    int e;
 
     (void)snprintf(name, sizeof name, "dfs.ha.namenodes.%.*s", (int)size, service);
-    nodes = get(r->conf, name);
+    e = get(r->conf, name, &nodes);
+    if (e < 0)
+        return e;
     if (!nodes) {
         (void)snprintf(suffix, sizeof suffix, ".%.*s", (int)size, service);
         return add_name_node(r, list, suffix, NULL);
@@ -134,13 +141,16 @@ static int read_services(struct reader *r, const char *services)
 
 static int read_name_nodes(struct reader *r)
 {
-    _cleanup_free_ char *services = get(r->conf, "dfs.nameservices"), *policy = get(r->conf, "dfs.http.policy"),
-                        *file_system = get(r->conf, "fs.defaultFS");
+    _cleanup_free_ char *services = NULL, *policy = NULL, *file_system = NULL;
     json_t *list;
     int e;
 
+    if ((e = get(r->conf, "dfs.nameservices", &services)) < 0 || (e = get(r->conf, "dfs.http.policy", &policy)) < 0 ||
+        (e = get(r->conf, "fs.defaultFS", &file_system)) < 0)
+        return e;
     r->https = policy && strcasecmp(policy, "HTTPS_ONLY") == 0;
-    r->default_host = file_system ? host_of(file_system) : NULL;
+    if (file_system && (e = host_of(file_system, &r->default_host)) < 0)
+        return e;
     if (services && *services)
         return read_services(r, services);
     if (!r->default_host)
@@ -178,7 +188,9 @@ static int read_commands(struct reader *r)
         const char *name = nm_yarn_conf_at(r->conf, i)->name;
         _cleanup_free_ char *words = NULL;
 
-        if (strncmp(name, COMMAND, strlen(COMMAND)) == 0 && (words = get(r->conf, name)))
+        if (strncmp(name, COMMAND, strlen(COMMAND)) == 0)
+            e = get(r->conf, name, &words);
+        if (e == 0 && words)
             e = read_command(r, name + strlen(COMMAND), words);
     }
     return e;

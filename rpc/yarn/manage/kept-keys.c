@@ -79,6 +79,8 @@ static int load(struct nm_yarn_kept *k)
     m = (const Yarn__KeptKeys *)nm_arena_unpack(&a, &yarn__kept_keys__descriptor, (struct nm_bytes){data, size});
     if (m)
         r = take_all(k, m);
+    else if (nm_arena_error(&a) == -ENOMEM)
+        r = -ENOMEM; /* it may be a good one, and is written over once we go on */
     nm_arena_done(&a);
     explicit_bzero(data, size);
     return r;

@@ -66,11 +66,12 @@ int nm_yarn_keep_keys(const struct nm_yarn_keep *k, const struct nm_yarn_local_k
     return r;
 }
 
-static void take_keys(struct nm_bytes content, struct nm_yarn_local_keys *keys)
+static int take_keys(struct nm_bytes content, struct nm_yarn_local_keys *keys)
 {
     struct nm_yarn_master_key current, next = {0};
     const Yarn__KeptLocalKeys *m;
     struct nm_arena a;
+    int r;
 
     nm_arena_init(&a, nm_arena_limit(content.size), NULL);
     m = (const Yarn__KeptLocalKeys *)nm_arena_unpack(&a, &yarn__kept_local_keys__descriptor, content);
@@ -80,7 +81,10 @@ static void take_keys(struct nm_bytes content, struct nm_yarn_local_keys *keys)
         keys->next = next;
         keys->rolled_usec = m->rolled_usec;
     }
+    /* a file that is none is as none; for lack of memory good keys aren't to be thrown away */
+    r = !m && nm_arena_error(&a) == -ENOMEM ? -ENOMEM : 0;
     nm_arena_done(&a);
+    return r;
 }
 
 int nm_yarn_keep_load_keys(const struct nm_yarn_keep *k, struct nm_yarn_local_keys *keys)
@@ -91,9 +95,9 @@ int nm_yarn_keep_load_keys(const struct nm_yarn_keep *k, struct nm_yarn_local_ke
 
     if (r < 0)
         return r == -ENOENT || r == -EBADMSG ? 0 : r;
-    take_keys((struct nm_bytes){data, size}, keys);
+    r = take_keys((struct nm_bytes){data, size}, keys);
     explicit_bzero(data, size);
-    return 0;
+    return r;
 }
 
 /* ---- a master, written -------------------------------------------------------------------- */
@@ -247,7 +251,7 @@ static bool is_whole(const Yarn__KeptMaster *m, const char *name)
     struct nm_yarn_attempt_id id;
     char text[NM_YARN_ID_SIZE];
 
-    if (!m || !nm_yarn_is_attempt(m->attempt) || !m->submitter || !nm_user_name_is_valid(m->submitter) || !m->token)
+    if (!nm_yarn_is_attempt(m->attempt) || !m->submitter || !nm_user_name_is_valid(m->submitter) || !m->token)
         return false;
     id = nm_yarn_attempt_of(m->attempt);
     return nm_streq(nm_yarn_attempt_id_format(&id, text), name);
@@ -260,6 +264,8 @@ int nm_yarn_keep_parse(struct nm_arena *a, const char *name, struct nm_bytes con
     struct nm_yarn_kept_master to = {0};
     int r;
 
+    if (!m)
+        return nm_arena_error(a);
     if (!is_whole(m, name))
         return -EBADMSG;
     to.attempt = nm_yarn_attempt_of(m->attempt);

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* rpc/yarn where memory runs out: each piece that is missing is told, outputs stay as they were, nothing is half done. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "failing-memory.h"
+#include "remove-tree.h"
+#include "rpc/yarn/allocator/allocator.h"
+#include "rpc/yarn/conf/settings.h"
+#include "rpc/yarn/conf/sources.h"
+#include "rpc/yarn/manage/kept-keys.h"
+#include "rpc/yarn/proxy/keep.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+
+/* ---- a cluster's configuration --------------------------------------------------------------- */
+
+#define P(name, value) "<property><name>" name "</name><value>" value "</value></property>\n"
+
+static const char site[] =
+    "<configuration xmlns:xi=\"http://www.w3.org/2001/XInclude\">\n"
+    "<xi:include href=\"more.xml\"/>\n"
+    P("yarn.resourcemanager.ha.enabled", "true")
+    P("yarn.resourcemanager.ha.rm-ids", "one,two")
+    P("yarn.resourcemanager.hostname.one", "rm1.${domain}")
+    P("yarn.resourcemanager.hostname.two", "rm2.${domain}")
+    P("yarn.nodemanager.local-dirs", "/a,/b/${env.NM_TEST_NOTHING:-c}")
+    P("yarn.nodemanager.opportunistic-containers-max-queue-length", "30")
+    P("nmd.queue.max", "20")
+    P("fs.defaultFS", "hdfs://names")
+    P("dfs.nameservices", "names")
+    P("dfs.ha.namenodes.names", "n1,n2")
+    P("dfs.namenode.http-address.names.n1", "h1:1")
+    P("dfs.namenode.http-address.names.n2", "h2:2")
+    P("nmd.fetch-command.s3a", "/bin/get {uri} {target}")
+    "</configuration>\n";
+static const char more[] = "<configuration>" P("domain", "example") "</configuration>\n";
+
+static void put_file(const char *dir, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    assert_int_equal(close(fd), 0);
+}
+
+static void no_warning(const char *sentence, void *userdata)
+{
+    (void)sentence, (void)userdata;
+}
+
+static int load(void *userdata)
+{
+    struct nm_yarn_settings *const untouched = userdata, *s = untouched;
+    char *message = NULL;
+    int r = nm_yarn_settings_load(userdata, no_warning, NULL, &s, &message);
+
+    free(message);
+    if (r < 0) {
+        assert_ptr_equal(s, untouched);
+        return r;
+    }
+    assert_int_equal(s->n_trackers, 2);
+    assert_string_equal(s->trackers[1].host, "rm2.example");
+    assert_string_equal(s->local_dirs[1], "/b/c");
+    nm_yarn_settings_free(s);
+    return 0;
+}
+
+/* Shown as nmctl config shows it: all of it, or not at all. */
+static int show(void *userdata)
+{
+    json_t *shown = nm_yarn_settings_to_json(userdata);
+    size_t n = json_array_size(shown);
+
+    if (!shown)
+        return -ENOMEM;
+    json_decref(shown);
+    assert_true(n > 20);
+    return 0;
+}
+
+static int find_sources(void *userdata)
+{
+    json_t *const untouched = userdata, *name_nodes = untouched, *commands = untouched;
+    int r = nm_yarn_sources_read(userdata, &name_nodes, &commands);
+
+    if (r < 0) {
+        assert_ptr_equal(name_nodes, untouched);
+        assert_ptr_equal(commands, untouched);
+        return r;
+    }
+    assert_int_equal(json_array_size(json_object_get(name_nodes, "names")), 2);
+    assert_int_equal(json_array_size(json_object_get(commands, "s3a")), 3);
+    json_decref(name_nodes);
+    json_decref(commands);
+    return 0;
+}
+
+static void test_configuration(void **state)
+{
+    char dir[] = "/tmp/nmd-test-memory.XXXXXX", *message = NULL;
+    struct nm_yarn_settings *s;
+    struct nm_yarn_conf *c;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    put_file(dir, "yarn-site.xml", site);
+    put_file(dir, "more.xml", more);
+    assert_true(fail_each(load, dir) > 50);
+
+    assert_int_equal(nm_yarn_settings_load(dir, no_warning, NULL, &s, &message), 0);
+    assert_true(fail_each(show, s) > 50);
+    nm_yarn_settings_free(s);
+
+    assert_int_equal(nm_yarn_settings_new_conf(&c), 0);
+    assert_int_equal(nm_yarn_conf_read_dir(c, dir, &message), 0);
+    assert_true(fail_each(find_sources, c) > 10);
+    nm_yarn_conf_free(c);
+    remove_tree(dir);
+}
+
+/* ---- where containers go --------------------------------------------------------------------- */
+
+static const struct nm_yarn_alloc_node nodes[] = {
+    {.host = "a", .port = 1, .web_address = "a:2", .rack = "/r", .room = 5},
+    {.host = "b", .port = 1, .web_address = "b:2", .rack = "/r", .room = 5},
+};
+static const struct nm_yarn_ask asks[] = {
+    {.priority = 1, .size = {512, 1}, .count = 3, .where = "*", .relax = true},
+    {.priority = 1, .size = {512, 1}, .count = 3, .where = "/r", .relax = true},
+    {.priority = 1, .size = {512, 1}, .count = 1, .where = "b", .relax = true},
+    {.priority = 2, .size = {1024, 1}, .count = 1, .where = "*", .relax = true},
+};
+static const char *const blacklist[] = {"c", "d"};
+static const struct nm_yarn_alloc_request request = {asks, NM_ARRAY_SIZE(asks), blacklist, NULL, 2, 0};
+
+static int heartbeat(struct nm_yarn_allocator *a)
+{
+    const struct nm_yarn_placement *placed;
+    size_t n = 0;
+    int r = nm_yarn_allocator_set_nodes(a, nodes, NM_ARRAY_SIZE(nodes));
+
+    if (r == 0)
+        r = nm_yarn_allocator_ask(a, &request, NM_USEC_PER_SEC);
+    if (r == 0)
+        r = nm_yarn_allocator_allocate(a, NM_USEC_PER_SEC, &placed, &n);
+    if (r == 0)
+        assert_int_equal(n, 4);
+    return r;
+}
+
+static int place(void *userdata)
+{
+    const struct nm_yarn_alloc_limits limits = {
+        .min = {256, 1}, .max = {4096, 4}, .increment = {256, 1}, .fill = true, .queue_length = 10, .window_usec = 1,
+    };
+    struct nm_yarn_allocator *a;
+    int r = nm_yarn_allocator_new(&a);
+
+    (void)userdata;
+    if (r < 0)
+        return r;
+    nm_yarn_allocator_set_limits(a, &limits);
+    r = heartbeat(a);
+    /* asked again, it means the same: no container is lost, and none is there twice */
+    if (r < 0)
+        assert_int_equal(heartbeat(a), 0);
+    assert_int_equal(nm_yarn_allocator_figures(a).outstanding, 0);
+    assert_int_equal(nm_yarn_allocator_figures(a).blacklisted, 2);
+    nm_yarn_allocator_free(a);
+    return r;
+}
+
+static int keep(void *userdata)
+{
+    struct nm_yarn_allocator *again = userdata;
+    uint8_t *packed = NULL;
+    size_t size = 0;
+    int r = nm_yarn_allocator_pack(userdata, &packed, &size);
+
+    if (r == 0)
+        r = nm_yarn_allocator_restore((struct nm_bytes){packed, size}, &again);
+    if (r == 0) {
+        assert_int_equal(nm_yarn_allocator_figures(again).outstanding, 4);
+        nm_yarn_allocator_free(again);
+    }
+    free(packed);
+    return r;
+}
+
+static void test_allocator(void **state)
+{
+    struct nm_yarn_allocator *a;
+
+    (void)state;
+    assert_true(fail_each(place, NULL) > 10);
+    assert_int_equal(nm_yarn_allocator_new(&a), 0);
+    assert_int_equal(nm_yarn_allocator_ask(a, &request, 1), 0);
+    assert_true(fail_each(keep, a) > 5);
+    nm_yarn_allocator_free(a);
+}
+
+/* ---- what tokens have been used for ---------------------------------------------------------- */
+
+static int use(void *userdata)
+{
+    struct nm_yarn_container_id id = {.number = 7};
+    struct nm_yarn_used *u;
+    int r = nm_yarn_used_new(&u);
+
+    (void)userdata;
+    if (r < 0)
+        return r;
+    r = nm_yarn_used_make_room(u, 0);
+    if (r == 0) {
+        nm_yarn_used_add(u, &id, 1000);
+        assert_true(nm_yarn_used_has(u, &id));
+    } else {
+        assert_false(nm_yarn_used_has(u, &id));
+    }
+    nm_yarn_used_free(u);
+    return r;
+}
+
+static void test_used_tokens(void **state)
+{
+    (void)state;
+    assert_true(fail_each(use, NULL) >= 2);
+}
+
+/* ---- what outlives nmd ----------------------------------------------------------------------- */
+
+/* As an nmd that starts takes over what an earlier one has left. */
+static int take_over_keys(void *userdata)
+{
+    struct nm_yarn_state state = {};
+    struct nm_yarn_keyring *ring = NULL;
+    struct nm_yarn_used *used = NULL;
+    struct nm_yarn_kept *kept = NULL;
+    int r = nm_yarn_keyring_new(&state, &ring);
+
+    if (r == 0)
+        r = nm_yarn_used_new(&used);
+    if (r == 0)
+        r = nm_yarn_kept_new(userdata, &state, ring, used, &kept);
+    if (r == 0) {
+        struct nm_yarn_container_id id = {.number = 7};
+
+        assert_true(nm_yarn_used_has(used, &id));
+        nm_yarn_kept_free(kept);
+    }
+    nm_yarn_used_free(used);
+    nm_yarn_keyring_free(ring);
+    return r;
+}
+
+static void count_master(const struct nm_yarn_kept_master *m, void *userdata)
+{
+    assert_string_equal(m->submitter, "alice");
+    ++*(unsigned *)userdata;
+}
+
+static unsigned masters_kept(const char *dir)
+{
+    struct nm_yarn_keep k;
+    unsigned n = 0;
+
+    assert_int_equal(nm_yarn_keep_open(dir, &k), 0);
+    assert_int_equal(nm_yarn_keep_load_masters(&k, count_master, &n), 0);
+    nm_yarn_keep_done(&k);
+    return n;
+}
+
+/* A master that couldn't be taken up this time is still there for the next. */
+static int take_over_proxy(void *userdata)
+{
+    struct nm_yarn_local_keys keys = {};
+    struct nm_yarn_keep k;
+    unsigned n = 0, left;
+    int r = nm_yarn_keep_open(userdata, &k);
+
+    if (r < 0)
+        return r;
+    r = nm_yarn_keep_load_keys(&k, &keys);
+    if (r == 0)
+        assert_int_equal(keys.current.size, 3); /* it must not make new ones, which no master's token has */
+    if (r == 0)
+        r = nm_yarn_keep_load_masters(&k, count_master, &n);
+    if (r == 0 && n == 0)
+        r = -ENOMEM; /* its file couldn't be read, which is told of each for itself */
+    nm_yarn_keep_done(&k);
+    left = failing_in;
+    failing_in = 0; /* what comes now is the test's own */
+    assert_int_equal(masters_kept(userdata), 1);
+    failing_in = left;
+    return r;
+}
+
+static void leave_behind(const char *dir)
+{
+    static const struct nm_bytes no_container;
+    const struct nm_yarn_kept_node node = {"a.host", 1};
+    const struct nm_yarn_kept_master m = {
+        .attempt = {{.cluster = 1, .number = 2}, 1}, .submitter = "alice",
+        .token = {.identifier = nm_bytes_of("id"), .password = nm_bytes_of("pw"), .kind = nm_bytes_of("k")},
+        .placed = &no_container, .known_nodes = &node, .n_known_nodes = 1,
+    };
+    const struct nm_yarn_local_keys keys = {.current = {.id = 1, .bytes = "key", .size = 3}};
+    struct nm_yarn_container_id id = {.number = 7};
+    struct nm_yarn_state state = {};
+    struct nm_yarn_keyring *ring;
+    struct nm_yarn_used *used;
+    struct nm_yarn_kept *kept;
+    struct nm_yarn_keep k;
+
+    assert_int_equal(nm_yarn_keyring_new(&state, &ring), 0);
+    assert_int_equal(nm_yarn_used_new(&used), 0);
+    assert_int_equal(nm_yarn_kept_new(dir, &state, ring, used, &kept), 0);
+    assert_int_equal(nm_yarn_used_make_room(used, 0), 0);
+    nm_yarn_used_add(used, &id, INT64_MAX);
+    nm_yarn_kept_free(kept);
+    nm_yarn_used_free(used);
+    nm_yarn_keyring_free(ring);
+    assert_int_equal(nm_yarn_keep_open(dir, &k), 0);
+    assert_int_equal(nm_yarn_keep_keys(&k, &keys), 0);
+    assert_int_equal(nm_yarn_keep_master(&k, &m), 0);
+    nm_yarn_keep_done(&k);
+}
+
+static void test_what_was_kept(void **state)
+{
+    char dir[] = "/tmp/nmd-test-memory.XXXXXX";
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    leave_behind(dir);
+    assert_true(fail_each(take_over_keys, dir) >= 5);
+    assert_true(fail_each(take_over_proxy, dir) >= 5);
+    remove_tree(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_configuration),
+        cmocka_unit_test(test_allocator),
+        cmocka_unit_test(test_used_tokens),
+        cmocka_unit_test(test_what_was_kept),
+    };
+
+    json_set_alloc_funcs(__wrap_malloc, free);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
