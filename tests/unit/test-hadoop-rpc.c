@@ -155,6 +155,92 @@ static void test_refused_at_the_door(void **state)
     refused_at_the_door(false, &fixture_token, NM_EXCEPTION_SASL); /* by the client, which wants to be known */
 }
 
+/* Who has a token is who the token says, whatever else it calls itself. */
+static void test_another_name(void **state)
+{
+    struct outcome o = {}, end = {};
+    struct nm_hadoop_client_options options = {
+        .token = &fixture_token, .user = "mallory", .closed = on_closed, .userdata = &end,
+    };
+    struct nm_hadoop_client *c;
+    struct fixture f;
+
+    (void)state;
+    fixture_set_up(&f, NULL, true);
+    c = fixture_client(&f, &options);
+    call(c, "echo", "x", &o);
+    fixture_run_until(&f, &end.n, 1);
+    assert_int_equal(o.n, 1);
+    assert_int_equal(end.error, -EACCES);
+    assert_string_equal(end.why.class_name, NM_EXCEPTION_ACCESS);
+    assert_non_null(strstr(end.why.message, "bearer"));
+    assert_int_equal(f.n_echoes, 0);
+    nm_hadoop_client_free(c);
+    fixture_run_until_gone(&f);
+    fixture_tear_down(&f);
+}
+
+/* A token's bearer has a quarter of the places; one more is told to come again, and those that are there stay. */
+static void test_places_of_a_token(void **state)
+{
+    const struct nm_hadoop_server_options few = {.connections_max = 8};
+    struct outcome o[3] = {}, end = {};
+    struct nm_hadoop_client_options options = {.token = &fixture_token, .closed = on_closed, .userdata = &end};
+    struct nm_hadoop_client *c[3];
+    struct fixture f;
+
+    (void)state;
+    fixture_set_up(&f, &few, true);
+    for (unsigned i = 0; i < 3; i++) {
+        c[i] = fixture_client(&f, &options);
+        call(c[i], "echo", "x", &o[i]);
+        fixture_run_until(&f, &o[i].n, 1);
+        assert_int_equal(o[i].error, i < 2 ? 0 : -EACCES);
+    }
+    assert_string_equal(o[2].why.class_name, NM_EXCEPTION_RETRY);
+    fixture_run_until(&f, &end.n, 1);
+    call(c[0], "echo", "still here", &o[0]);
+    fixture_run_until(&f, &o[0].n, 2);
+    assert_string_equal(o[0].host, "still here");
+    for (unsigned i = 0; i < 3; i++)
+        nm_hadoop_client_free(c[i]);
+    fixture_run_until_gone(&f);
+    fixture_tear_down(&f);
+}
+
+/* So many calls of one connection are under way at a time; what comes then waits, unread, and none is lost. */
+static void test_calls_wait(void **state)
+{
+    enum { CALLS_MAX = 32, N = CALLS_MAX + 8 };
+    struct nm_hadoop_client_options options = {};
+    struct nm_hadoop_client *c;
+    struct outcome o = {};
+    struct fixture f;
+
+    (void)state;
+    fixture_set_up(&f, NULL, false);
+    c = fixture_client(&f, &options);
+    for (unsigned i = 0; i < N; i++)
+        call(c, "hold", "x", &o);
+    fixture_run_until(&f, &f.n_held, CALLS_MAX);
+    fixture_run_ready(&f);
+    assert_int_equal(f.n_held, CALLS_MAX);
+    while (o.n < N) {
+        unsigned answered = o.n + 1;
+
+        assert_true(f.n_held > 0);
+        f.n_held--;
+        nm_hadoop_call_answer(f.held[f.n_held], nm_hadoop_call_request(f.held[f.n_held]));
+        fixture_run_until(&f, &o.n, answered);
+        fixture_run_ready(&f);
+        assert_true(f.n_held <= CALLS_MAX);
+        assert_int_equal(o.error, 0);
+    }
+    nm_hadoop_client_free(c);
+    fixture_run_until_gone(&f);
+    fixture_tear_down(&f);
+}
+
 /* What the server answers by itself; the connection goes on after each. */
 static void test_refused_calls(void **state)
 {
@@ -407,6 +493,9 @@ int main(void)
         cmocka_unit_test(test_token),
         cmocka_unit_test(test_fallback),
         cmocka_unit_test(test_refused_at_the_door),
+        cmocka_unit_test(test_another_name),
+        cmocka_unit_test(test_places_of_a_token),
+        cmocka_unit_test(test_calls_wait),
         cmocka_unit_test(test_refused_calls),
         cmocka_unit_test(test_order_and_time),
         cmocka_unit_test(test_many_calls),

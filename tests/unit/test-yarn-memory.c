@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* rpc/yarn where memory runs out: each piece that is missing is told, outputs stay as they were, nothing is half done. */
+/* rpc/yarn where memory runs out: it is told, outputs stay as they were, and nothing is half done. */
 
 #include <setjmp.h>
 #include <stdarg.h>
