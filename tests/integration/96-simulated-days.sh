@@ -73,7 +73,7 @@ sum_of() { # KIND SEED FILTER
     nmsim run -g "$1" --seed "$2" --json | jq -c ".cases[0] | [.violations, .oom_guaranteed, $3]"
 }
 seeds='1 2 3 4 5'
-! sanitized || seeds=1 # whose business is the program, not the policy
+! { sanitized || counts_coverage; } || seeds=1 # whose business is the program, not the policy
 for kind in steady diurnal bursty; do
     for seed in $seeds; do
         is "$kind, seed $seed: nine tenths of the oracle's work, little of it lost, nobody killed by the kernel" \

@@ -18,6 +18,7 @@
 #include "rpc/yarn/conf/settings.h"
 #include "rpc/yarn/conf/sources.h"
 #include "rpc/yarn/manage/kept-keys.h"
+#include "rpc/yarn/node/item.h"
 #include "rpc/yarn/proxy/keep.h"
 #include "util/clock.h"
 #include "util/fileio.h"
@@ -341,6 +342,41 @@ static void leave_behind(const char *dir)
     nm_yarn_keep_done(&k);
 }
 
+/* -EBADMSG would end the container: what it is can't be read, as far as the node knows. */
+static int read_record(void *userdata)
+{
+    struct nm_yarn_held *held = NULL;
+    int r = nm_yarn_held_new(*(const struct nm_bytes *)userdata, &held);
+
+    if (r == 0)
+        assert_string_equal(held->record->context->command[0], "true");
+    else
+        assert_null(held);
+    nm_yarn_held_free(held);
+    return r;
+}
+
+static void test_record(void **state)
+{
+    Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
+    Yarn__Record record = YARN__RECORD__INIT;
+    char *words[] = {(char *)(uintptr_t) "true"};
+    uint8_t packed[256];
+    struct nm_bytes blob = {packed, 0};
+
+    (void)state;
+    context.command = words;
+    context.n_command = 1;
+    record.context = &context;
+    record.has_identifier = 1;
+    record.identifier = (ProtobufCBinaryData){2, (uint8_t *)(uintptr_t) "id"};
+    assert_true(yarn__record__get_packed_size(&record) <= sizeof packed);
+    blob.size = yarn__record__pack(&record, packed);
+    assert_true(fail_each(read_record, &blob) >= 2);
+    blob.size--;
+    assert_int_equal(read_record(&blob), -EBADMSG);
+}
+
 static void test_what_was_kept(void **state)
 {
     char dir[] = "/tmp/nmd-test-memory.XXXXXX";
@@ -359,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_configuration),
         cmocka_unit_test(test_allocator),
         cmocka_unit_test(test_used_tokens),
+        cmocka_unit_test(test_record),
         cmocka_unit_test(test_what_was_kept),
     };
 

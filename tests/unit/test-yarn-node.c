@@ -16,6 +16,7 @@
 #include "tests/unit/yarn-tokens.h"
 #include "agent/manager/manager-lists.h"
 #include "cgroup/backend-fake.h"
+#include "rpc/yarn/message-ids.h"
 #include "util/clock.h"
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
@@ -210,6 +211,113 @@ static void test_strangers_are_refused(void **state)
     assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 4, &why), NM_YARN_REFUSED);
     assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
     nm_arena_done(&arena);
+    nm_yarn_node_free(n);
+}
+
+/* What isn't even taken on: the ResourceManager hears nothing of it. */
+static void test_what_is_refused(void **state)
+{
+    static const struct {
+        int64_t mib;
+        int32_t vcores;
+    } sizes[] = {{0, 1}, {-1, 1}, {INT64_C(1) << 40, 1}, {64, 0}, {64, -1}, {64, INT32_MAX}};
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
+    Yarn__Data service = YARN__DATA__INIT, *services[] = {&service};
+    struct nm_exception why;
+    struct wanted a;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(sizes); i++) {
+        want(&a, 20, sizes[i].mib, false, 0);
+        a.ids.resource.vcores = sizes[i].vcores;
+        pack(&a);
+        assert_int_equal(start(n, &a, "true", &why), NM_YARN_REFUSED);
+        assert_non_null(strstr(why.message, "resource"));
+    }
+    want(&a, 20, 64, false, 0);
+    assert_int_equal(nm_yarn_node_start(n, (struct nm_bytes){a.bytes, a.size}, &a.ids.token, &context, &why),
+                     NM_YARN_REFUSED);
+    assert_non_null(strstr(why.message, "no command"));
+
+    context.command = (char *[]){(char *)(uintptr_t) "true"};
+    context.n_command = 1;
+    context.service_data = services;
+    context.n_service_data = 1;
+    service.key = (char *)(uintptr_t) "spark_shuffle";
+    assert_int_equal(nm_yarn_node_start(n, (struct nm_bytes){a.bytes, a.size}, &a.ids.token, &context, &why),
+                     NM_YARN_REFUSED);
+    assert_string_equal(why.class_name, NM_EXCEPTION_INVALID_AUX_SERVICE);
+    assert_non_null(strstr(why.message, "spark_shuffle"));
+    assert_int_equal(count(n), 0);
+    assert_int_equal(fake_launcher.n_preparations, 0);
+
+    /* of one that runs, the same sizes; it keeps what it has */
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), NM_YARN_REFUSED);
+    assert_non_null(strstr(why.message, "relaunch"));
+    (void)run(w);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(sizes); i++) {
+        want(&a, 20, sizes[i].mib, false, 1);
+        a.ids.resource.vcores = sizes[i].vcores;
+        pack(&a);
+        assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
+        assert_int_equal(w->m->live[0]->c->view.request.memory_bytes, 64 * MIB);
+    }
+    nm_yarn_node_free(n);
+}
+
+/* An image can't be run here: that is told as the end of the container, and no command runs without it. */
+static void test_another_runtime(void **state)
+{
+    struct nm_yarn_node *n = fake_launcher_node(*state);
+    Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
+    Yarn__Text runtime = YARN__TEXT__INIT, *environment[] = {&runtime};
+    struct nm_exception why;
+    struct wanted a;
+
+    want(&a, 21, 64, false, 0);
+    context.command = (char *[]){(char *)(uintptr_t) "true"};
+    context.n_command = 1;
+    context.environment = environment;
+    context.n_environment = 1;
+    runtime.key = (char *)(uintptr_t) "YARN_CONTAINER_RUNTIME_TYPE";
+    runtime.value = (char *)(uintptr_t) "docker";
+    assert_int_equal(nm_yarn_node_start(n, (struct nm_bytes){a.bytes, a.size}, &a.ids.token, &context, &why), 0);
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
+    assert_non_null(strstr(status_of(n, NULL).diagnostics, "docker"));
+    assert_int_equal(fake_launcher.n_preparations, 0);
+    nm_yarn_node_free(n);
+}
+
+/* The ResourceManager doesn't want this node any more. */
+static void test_all_end(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    struct nm_yarn_application_id application;
+    struct nm_exception why;
+    struct wanted a, b;
+
+    want(&a, 22, 64, false, 0);
+    want(&b, 23, 64, false, 0);
+    application = nm_yarn_application_of(&a.ids.application);
+    assert_false(nm_yarn_node_has_application(n, &application));
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+    assert_int_equal(start(n, &b, "exec sleep 1000", &why), 0);
+    assert_true(nm_yarn_node_has_application(n, &application));
+    nm_yarn_node_end_all(n, NM_YARN_KILLED_BY_RM, "It was lost.");
+    nm_yarn_node_end_all(n, NM_YARN_ABORTED, "Who is first says why.");
+    manager_world_settle(w);
+    assert_int_equal(count(n), 2);
+    nm_yarn_node_acknowledge(n, &b.ids.container);
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM);
+    assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED); /* it has completed */
+    assert_non_null(strstr(why.message, "completed"));
+    nm_yarn_node_acknowledge(n, &a.ids.container);
+    assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
+    assert_non_null(strstr(why.message, "recently stopped"));
+    assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "", &why), 0);
     nm_yarn_node_free(n);
 }
 
@@ -581,6 +689,7 @@ int main(void)
         TEST(test_signals),             TEST(test_end_of_an_application), TEST(test_restart),
         TEST(test_rations),             TEST(test_application_outlives_nmd),
         TEST(test_early_end_outlives_nmd), TEST(test_negative_number),
+        TEST(test_what_is_refused), TEST(test_another_runtime), TEST(test_all_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

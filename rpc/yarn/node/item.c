@@ -72,7 +72,9 @@ int nm_yarn_held_new(struct nm_bytes blob, struct nm_yarn_held **ret)
         return -ENOMEM;
     nm_arena_init(&k->arena, nm_arena_limit(blob.size), NULL);
     k->record = (const Yarn__Record *)nm_arena_unpack(&k->arena, &yarn__record__descriptor, blob);
-    if (!k->record || !k->record->has_identifier || !k->record->context)
+    if (!k->record)
+        return nm_arena_error(&k->arena);
+    if (!k->record->has_identifier || !k->record->context)
         return -EBADMSG;
     *ret = STEAL_PTR(k);
     return 0;
