@@ -124,10 +124,11 @@ static bool adopt_early(const char *name, struct nm_bytes content, void *userdat
     const Yarn__EarlyEnd *end;
     struct nm_yarn_item *i;
     struct nm_arena arena;
-    int r = -EBADMSG;
+    int r;
 
     nm_arena_init(&arena, nm_arena_limit(content.size), NULL);
     end = (const Yarn__EarlyEnd *)nm_arena_unpack(&arena, &yarn__early_end__descriptor, content);
+    r = end ? -EBADMSG : nm_arena_error(&arena);
     if (end && end->has_record && !nm_yarn_items_by_text(&n->items, name))
         r = nm_yarn_node_add(n, (struct nm_bytes){end->record.data, end->record.len}, &i);
     if (r == 0)
