@@ -265,14 +265,16 @@ static int restore_answer(struct nm_distribute *d, struct nm_bytes packed)
 {
     const Masters__DistributedRegisterAnswer *m;
     struct nm_arena a;
+    int r;
 
     nm_arena_init(&a, nm_arena_limit(packed.size), NULL);
     m = (const Masters__DistributedRegisterAnswer *)nm_arena_unpack(
         &a, &masters__distributed_register_answer__descriptor, packed);
+    r = m ? 0 : nm_arena_error(&a);
     if (m)
         take_terms(d, m);
     nm_arena_done(&a);
-    return m ? 0 : -EBADMSG;
+    return r;
 }
 
 int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_kept_master *kept)
