@@ -7,6 +7,7 @@
  * cmocka.h before it.
  */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,746 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The systemd backend over its real connection, against a service manager that answers as it is told to: what it
+ * asks for, what it makes of each answer, and of none. tests/vm/cgroup-backend.c has the real one.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <systemd/sd-bus.h>
+
+#include "tests/unit/own-cgroup.h"
+#include "tests/unit/systemd-world.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+static void test_start(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(world_start(w), 0);
+    assert_string_equal(w->b->ops->name, "systemd");
+    assert_true(w->b->user_manager && w->b->tells_of_stops);
+    assert_true(w->b->feature[NM_CGROUP_CPU_IDLE]);
+    assert_true(w->b->feature[NM_CGROUP_FREEZE]);
+    assert_false(w->b->feature[NM_CGROUP_RECLAIM]); /* by its file, which isn't there */
+    /* without accounting and a weight systemd would enable no controllers */
+    assert_true(fake_systemd_heard(w->systemd,
+                                   "StartTransientUnit nmtest.slice MemoryAccounting=yes CPUAccounting=yes "
+                                   "TasksAccounting=yes IOAccounting=yes CPUWeight=100"));
+}
+
+static void test_an_older_systemd(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    struct answer a = {0};
+    struct nm_cgroup *cg;
+
+    fake_systemd_set_version(w->systemd, "v249.11-0ubuntu3");
+    assert_int_equal(world_start(w), 0);
+    assert_false(w->b->feature[NM_CGROUP_CPU_IDLE]);
+    assert_non_null(strstr(w->b->missing[NM_CGROUP_CPU_IDLE], "252"));
+    cg = created(w, "c1");
+    l.cpu_idle = true;
+    assert_int_equal(w->b->ops->set_limits(w->b, cg, &l, on_done, &a), 0);
+    run_until_called(w, &a);
+    assert_int_equal(a.result, 0);
+    assert_true(fake_systemd_heard(w->systemd, " CPUWeight=1 ")); /* 0 would be refused */
+    nm_cgroup_free(cg);
+}
+
+static void test_an_installed_slice(void **state)
+{
+    struct world *w = *state;
+
+    fake_systemd_install_slice(w->systemd, SLICE);
+    assert_int_equal(world_start(w), 0);
+    assert_true(fake_systemd_heard(w->systemd, "StartUnit nmtest.slice"));
+    assert_true(fake_systemd_heard(w->systemd, "SetUnitProperties nmtest.slice MemoryAccounting=yes"));
+    w->b = nm_cgroup_backend_free(w->b);
+    assert_false(fake_systemd_heard(w->systemd, "StopUnit")); /* not ours to stop */
+}
+
+/* Each way in which a start can fail says what it was about, and leaves nothing behind. */
+static void test_starts_that_fail(void **state)
+{
+    static const struct {
+        struct fake_answer answer;
+        int r;
+        const char *message;
+    } cases[] = {
+        {{.method = "Get", .error = SD_BUS_ERROR_ACCESS_DENIED}, -EACCES, "no connection to the systemd user manager"},
+        {{.method = "Get", .hangs_up = true}, -ECONNRESET, "no connection to the systemd user manager"},
+        {{.method = "StartTransientUnit", .error = SD_BUS_ERROR_ACCESS_DENIED}, -EACCES, "starting nmtest.slice: "},
+        {{.method = "StartTransientUnit", .job_result = "failed"}, -EIO, "(job result: failed)"},
+        {{.method = "StartTransientUnit", .job_result = "timeout"}, -ETIMEDOUT, "(job result: timeout)"},
+        {{.method = "StartTransientUnit", .is_silent = true, .takes_usec = 31 * NM_USEC_PER_SEC}, -ETIMEDOUT,
+         "starting nmtest.slice"},
+        {{.method = "StartTransientUnit", .hangs_up = true}, -ENOTCONN, "starting nmtest.slice"},
+        {{.method = "StartTransientUnit", .is_garbage = true}, -ENXIO, "starting nmtest.slice"},
+        {{.method = "StartTransientUnit", .makes_nothing = true}, -ENOENT, "the cgroup of nmtest.slice"},
+        {{.method = "SetUnitProperties", .error = SD_BUS_ERROR_INVALID_ARGS}, -EINVAL, "the cgroup of nmtest.slice"},
+        {{.method = "SetUnitProperties", .hangs_up = true}, -ECONNRESET, "the cgroup of nmtest.slice"},
+    };
+    struct world *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        int r;
+
+        fake_systemd_set_clock_ahead(0);
+        fake_systemd_answer(w->systemd, &cases[i].answer);
+        r = world_start(w);
+        if (r != cases[i].r || !w->message || !strstr(w->message, cases[i].message) || w->b)
+            fail_msg("case %zu: %d, %s", i, r, w->message ? w->message : "no message");
+        free(w->message);
+        w->message = NULL;
+        if (fake_tree_has(&w->dir, "root/" SLICE))
+            drop_cgroup(w, "");
+    }
+    assert_int_equal(world_start(w), 0); /* and the next one does */
+}
+
+static void test_nobody_is_there(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup_backend_params params = {
+        .kind = NM_CGROUP_BACKEND_SYSTEMD, .slice = SLICE, .cgroup_root = w->root};
+
+    assert_int_equal(nm_cgroup_backend_new(&params, &w->b, &w->message), -EINVAL);
+    assert_non_null(strstr(w->message, "event loop"));
+    free(w->message);
+    fake_systemd_leave(w->systemd);
+    assert_true(world_start(w) < 0);
+    assert_non_null(strstr(w->message, "no connection to the systemd user manager"));
+    free(w->message);
+    assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
+    assert_int_equal(world_start(w), -ENOENT);
+}
+
+static void test_end(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup *cg = created(w, "c1");
+
+    fake_systemd_forget(w->systemd);
+    w->b = nm_cgroup_backend_free(w->b);
+    assert_false(fake_systemd_heard(w->systemd, "StopUnit")); /* a container's life is longer than ours */
+    nm_cgroup_free(cg);
+    drop_cgroup(w, "nmtest-c1.scope");
+    assert_int_equal(world_start(w), 0);
+    fake_tree_write(&w->dir, "root/" SLICE "/cgroup.events", "populated 0\nfrozen 0\n");
+    w->b = nm_cgroup_backend_free(w->b);
+    assert_true(fake_systemd_heard(w->systemd, "StopUnit nmtest.slice"));
+}
+
+/* ---- creating -------------------------------------------------------------------------------- */
+
+static void test_create(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup_limits l = {.memory_max_bytes = 1 << 20, .memory_low_bytes = 4096, .memory_min_bytes = 0,
+                                 .cpu_weight = 250, .cpu_quota_millicores = 1500, .pids_max = 100, .io_weight = 7,
+                                 .oom_group = true};
+    struct answer a = {0};
+    char expected[128];
+
+    (void)snprintf(expected, sizeof expected, " Slice=nmtest.slice PIDs=%d CollectMode=inactive-or-failed "
+                   "OOMPolicy=continue", (int)getpid());
+    assert_int_equal(w->b->ops->create(w->b, "c1", "a \"job\" \xff\n of 100%", getpid(), &l, on_done, &a), 0);
+    assert_int_equal(a.n_calls, 0); /* nothing blocks */
+    run_until_called(w, &a);
+    assert_int_equal(a.result, 0);
+    assert_string_equal(a.cg->name, "nmtest-c1.scope");
+    assert_true(file_says(a.cg, "memory.oom.group", "1"));
+    assert_true(fake_systemd_heard(w->systemd, "StartTransientUnit nmtest-c1.scope Description=a \"job\" ?? of 100%"));
+    assert_true(fake_systemd_heard(w->systemd, expected));
+    assert_true(fake_systemd_heard(w->systemd, " MemoryMax=1048576 MemoryLow=4096 MemoryMin=0 CPUWeight=250 "
+                                               "CPUQuotaPerSecUSec=1500000 TasksMax=100 IOWeight=7\n"));
+    nm_cgroup_free(a.cg);
+    assert_int_equal(w->b->ops->create(w->b, "a/b", "", getpid(), &l, on_done, &a), -EINVAL);
+}
+
+static void test_a_job_that_ends_early(void **state)
+{
+    struct world *w = *state;
+
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .job_is_early = true});
+    nm_cgroup_free(created(w, "c1"));
+}
+
+static pid_t dead_pid(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    return pid;
+}
+
+static void test_creations_that_fail(void **state)
+{
+    static const struct {
+        struct fake_answer answer;
+        bool is_dead;
+        int r;
+        const char *message;
+    } cases[] = {
+        {{.job_result = "failed"}, false, -EIO, "nmtest-c1.scope: systemd couldn't start it (job result: failed)"},
+        {{.job_result = "failed"}, true, -ESRCH, "the process has ended already"},
+        {{.job_result = "canceled"}, false, -ECANCELED, "(job result: canceled)"},
+        {{.job_result = "dependency"}, false, -EIO, "(job result: dependency)"},
+        {{.job_result = "timeout"}, false, -ETIMEDOUT, "(job result: timeout)"},
+        {{.job_result = "skipped"}, false, -EIO, "(job result: skipped)"},
+        {{.error = SD_BUS_ERROR_ACCESS_DENIED}, false, -EACCES, "told to"},
+        {{.error = "org.freedesktop.systemd1.NoSuchUnit"}, true, -ESRCH, "the process has ended already"},
+        {{.error = "org.freedesktop.systemd1.UnitMasked"}, false, -EPERM, "told to"},
+        {{.error = "org.freedesktop.systemd1.ShuttingDown"}, false, -ESHUTDOWN, "told to"},
+        {{.error = "org.freedesktop.DBus.Error.LimitsExceeded"}, false, -EAGAIN, "told to"},
+        {{.error = "org.example.NeverHeardOf"}, false, -EIO, "told to"},
+        {{.is_garbage = true}, false, -ENXIO, "nmtest-c1.scope"},
+        {{.makes_nothing = true}, false, -ESRCH, "the process has ended already"}, /* done, and over */
+    };
+    struct world *w = *state;
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    pid_t dead = dead_pid();
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct fake_answer answer = cases[i].answer;
+        struct answer a = {0};
+
+        answer.method = "StartTransientUnit";
+        fake_systemd_answer(w->systemd, &answer);
+        if (answer.error && strstr(answer.error, "NoSuchUnit")) { /* the slice is started, and it is no better then */
+            fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit"});
+            fake_systemd_answer(w->systemd, &answer);
+        }
+        assert_int_equal(w->b->ops->create(w->b, "c1", "", cases[i].is_dead ? dead : getpid(), &l, on_done, &a), 0);
+        run_until_called(w, &a);
+        if (a.result != cases[i].r || !strstr(a.message, cases[i].message) || a.cg)
+            fail_msg("case %zu: %d, %s", i, a.result, a.message);
+        if (answer.is_garbage)
+            drop_cgroup(w, "nmtest-c1.scope");
+    }
+}
+
+/* systemd's own word is "failed"; that the tree is full is found in its files. */
+static void test_a_full_tree(void **state)
+{
+    struct world *w = *state;
+    struct answer a;
+
+    fake_tree_write(&w->dir, "root/" SLICE "/cgroup.max.descendants", "3\n");
+    fake_tree_write(&w->dir, "root/" SLICE "/cgroup.max.depth", "max\n");
+    fake_tree_write(&w->dir, "root/" SLICE "/cgroup.stat", "nr_descendants 3\nnr_dying_descendants 0\n");
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .job_result = "failed"});
+    assert_int_equal(create(w, "c1", &a), -EAGAIN);
+    assert_non_null(strstr(a.message, "the cgroup tree is full"));
+    fake_tree_write(&w->dir, "root/" SLICE "/cgroup.stat", "nr_descendants 2\nnr_dying_descendants 9\n");
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .job_result = "failed"});
+    assert_int_equal(create(w, "c1", &a), -EIO);
+    fake_tree_write(&w->dir, "root/" SLICE "/cgroup.max.depth", "0\n");
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .job_result = "failed"});
+    assert_int_equal(create(w, "c1", &a), -EAGAIN);
+}
+
+static void test_a_taken_name(void **state)
+{
+    static const struct fake_answer taken = {.method = "StartTransientUnit",
+                                             .error = "org.freedesktop.systemd1.UnitExists"};
+    struct world *w = *state;
+    struct fake_answer late = taken;
+    struct answer a;
+
+    fake_systemd_answer(w->systemd, &taken);
+    nm_cgroup_free(created(w, "c1")); /* what was left is forgotten, and it is tried again */
+    assert_int_equal(fake_systemd_count(w->systemd, "StartTransientUnit nmtest-c1.scope"), 2);
+    fake_systemd_answer(w->systemd, &taken);
+    late.takes_usec = 4 * NM_USEC_PER_SEC;
+    fake_systemd_answer(w->systemd, &late);
+    assert_int_equal(create(w, "c2", &a), -EEXIST);
+    assert_string_equal(a.message, "nmtest-c2.scope: told to");
+}
+
+static void test_an_unknown_property(void **state)
+{
+    static const struct fake_answer unknown = {.method = "StartTransientUnit",
+                                               .error = SD_BUS_ERROR_PROPERTY_READ_ONLY};
+    struct world *w = *state;
+    struct answer a;
+
+    fake_systemd_answer(w->systemd, &unknown);
+    nm_cgroup_free(created(w, "c1"));
+    assert_int_equal(fake_systemd_count(w->systemd, "OOMPolicy"), 1);
+    nm_cgroup_free(created(w, "c2"));
+    assert_int_equal(fake_systemd_count(w->systemd, "OOMPolicy"), 1); /* that was learned */
+    assert_int_equal(fake_systemd_count(w->systemd, "StartTransientUnit nmtest-c2.scope"), 1);
+    fake_systemd_answer(w->systemd, &unknown);
+    fake_systemd_answer(w->systemd, &unknown);
+    assert_true(create(w, "c3", &a) < 0); /* it was another one: no use in asking on */
+    assert_int_equal(fake_systemd_count(w->systemd, "StartTransientUnit nmtest-c3.scope"), 2);
+}
+
+/* Somebody stopped the slice: with the next container it comes back, and with its limits. */
+static void test_a_slice_that_was_stopped(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    struct answer a = {0};
+
+    l.memory_max_bytes = 5 << 20;
+    assert_int_equal(w->b->ops->set_slice_limits(w->b, &l, on_done, &a), 0);
+    run_until_called(w, &a);
+    assert_int_equal(a.result, 0);
+    drop_cgroup(w, "");
+    fake_systemd_forget(w->systemd);
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit",
+                                                          .error = "org.freedesktop.systemd1.NoSuchUnit"});
+    nm_cgroup_free(created(w, "c1"));
+    run_until_heard(w, "SetUnitProperties nmtest.slice MemoryAccounting=yes CPUAccounting=yes TasksAccounting=yes "
+                       "IOAccounting=yes MemoryMax=5242880", 1);
+    assert_true(fake_systemd_heard(w->systemd, "StartTransientUnit nmtest.slice"));
+    assert_true(faccessat(w->b->slice_fd, "nmtest-c1.scope", F_OK, 0) == 0);
+}
+
+static void test_two_wait_for_one_slice(void **state)
+{
+    static const struct fake_answer gone = {.method = "StartTransientUnit",
+                                            .error = "org.freedesktop.systemd1.NoSuchUnit"};
+    struct world *w = *state;
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    struct answer a = {0}, c = {0};
+
+    drop_cgroup(w, "");
+    fake_systemd_forget(w->systemd);
+    fake_systemd_answer(w->systemd, &gone);
+    fake_systemd_answer(w->systemd, &gone);
+    assert_int_equal(w->b->ops->create(w->b, "c1", "", getpid(), &l, on_done, &a), 0);
+    assert_int_equal(w->b->ops->create(w->b, "c2", "", getpid(), &l, on_done, &c), 0);
+    run_until_called(w, &a);
+    run_until_called(w, &c);
+    assert_true(a.result == 0 && c.result == 0);
+    assert_int_equal(fake_systemd_count(w->systemd, "StartTransientUnit nmtest.slice"), 1);
+    nm_cgroup_free(a.cg);
+    nm_cgroup_free(c.cg);
+}
+
+static void test_no_answer_in_time(void **state)
+{
+    struct world *w = *state;
+    struct answer a;
+
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .is_silent = true,
+                                                          .takes_usec = 61 * NM_USEC_PER_SEC});
+    assert_int_equal(create(w, "c1", &a), -ETIMEDOUT);
+    assert_string_equal(a.message, "nmtest-c1.scope: systemd didn't answer in time");
+}
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static int set_limits(struct world *w, const struct nm_cgroup *cg, struct answer *a)
+{
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    int r;
+
+    *a = (struct answer){0};
+    l.cpu_idle = true;
+    l.oom_group = false;
+    r = w->b->ops->set_limits(w->b, cg, &l, on_done, a);
+    if (r < 0)
+        return r;
+    run_until_called(w, a);
+    return a->result;
+}
+
+static void test_set_limits(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup *cg = created(w, "c1");
+    struct answer a;
+
+    fake_systemd_forget(w->systemd);
+    assert_int_equal(set_limits(w, cg, &a), 0);
+    assert_null(a.cg);
+    assert_true(fake_systemd_heard(w->systemd, "MemoryMax=18446744073709551615"));
+    assert_true(fake_systemd_heard(w->systemd, "CPUWeight=0 CPUQuotaPerSecUSec=18446744073709551615"));
+    assert_true(fake_systemd_heard(w->systemd, "\nPing\n")); /* only then are the files written */
+    assert_true(file_says(cg, "memory.oom.group", "0"));
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "SetUnitProperties",
+                                                          .error = "org.freedesktop.systemd1.NoSuchUnit"});
+    assert_int_equal(set_limits(w, cg, &a), -ENOENT);
+    assert_string_equal(a.message, "nmtest-c1.scope: told to");
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "Ping", .error = SD_BUS_ERROR_ACCESS_DENIED});
+    assert_int_equal(set_limits(w, cg, &a), -EACCES);
+    drop_cgroup(w, "nmtest-c1.scope"); /* it went meanwhile: what is left of it takes no file */
+    assert_int_equal(set_limits(w, cg, &a), 0);
+    nm_cgroup_free(cg);
+}
+
+static void test_limits_without_a_descriptor(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup *cg = created(w, "c1");
+    struct rlimit limit, low;
+    struct answer a;
+    int r;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    low = (struct rlimit){.rlim_cur = 3, .rlim_max = limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    r = set_limits(w, cg, &a);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_true(r == -EMFILE || r == -EINVAL); /* F_DUPFD says EINVAL for a minimum above the limit */
+    assert_int_equal(set_limits(w, cg, &a), 0);
+    nm_cgroup_free(cg);
+}
+
+/* ---- the connection -------------------------------------------------------------------------- */
+
+static void test_it_breaks_and_comes_back(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup *cg;
+    struct answer a;
+
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .hangs_up = true});
+    cg = created(w, "c1"); /* sent again over the new connection */
+    assert_true(fake_systemd_heard(w->systemd, "StartTransientUnit nmtest-c1.scope"));
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "SetUnitProperties", .hangs_up = true});
+    assert_int_equal(set_limits(w, cg, &a), 0);
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "Ping", .hangs_up = true});
+    assert_int_equal(set_limits(w, cg, &a), 0);
+    nm_cgroup_free(cg);
+}
+
+static void test_it_stays_away(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup *cg = created(w, "c1");
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    struct answer a = {0};
+
+    fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/cgroup.events", "populated 0\nfrozen 0\n");
+    fake_systemd_leave(w->systemd);
+    assert_int_equal(w->b->ops->create(w->b, "c2", "", getpid(), &l, on_done, &a), 0); /* it may yet come back */
+    run_a_while(w);
+    assert_int_equal(a.n_calls, 0);
+    assert_int_equal(w->b->ops->remove(w->b, cg), -ENOTCONN);
+    fake_systemd_set_clock_ahead(61 * NM_USEC_PER_SEC);
+    run_until_called(w, &a);
+    assert_int_equal(a.result, -ENOTCONN);
+    assert_string_equal(a.message, "nmtest-c2.scope: no connection to systemd");
+    fake_systemd_set_clock_ahead(0);
+    fake_systemd_return(w->systemd);
+    a = (struct answer){0};
+    assert_int_equal(w->b->ops->create(w->b, "c3", "", getpid(), &l, on_done, &a), 0);
+    run_until_called(w, &a);
+    assert_int_equal(a.result, 0);
+    nm_cgroup_free(a.cg);
+    nm_cgroup_free(cg);
+}
+
+/* It had heard us, though its answer was lost: what is asked for again is there, and it is ours if our process is in
+ * it. Which the kernel alone can say. */
+static void test_a_lost_answer(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    struct answer a = {0};
+    char path[64], scope[128], text[16];
+    _cleanup_close_ int fd = -EBADF;
+    pid_t pid;
+
+    make_own_cgroup(path, sizeof path);
+    (void)snprintf(scope, sizeof scope, "%s/nmtest-c1.scope", path);
+    assert_int_equal(mkdir(scope, 0755), 0);
+    pid = fork();
+    if (pid == 0) {
+        (void)close_range(3, ~0U, 0); /* or it would keep the connection */
+        alarm(60);
+        for (;;)
+            pause();
+    }
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .hangs_up = true,
+                                                          .obeys_first = true});
+    assert_int_equal(w->b->ops->create(w->b, "c1", "", pid, &l, on_done, &a), 0);
+    run_until_heard(w, "StartTransientUnit nmtest-c1.scope", 2);
+    run_a_while(w);
+    assert_int_equal(a.n_calls, 0); /* a stranger may have that name */
+    fd = open(scope, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    (void)snprintf(text, sizeof text, "%d", (int)pid);
+    assert_int_equal(nm_write_file_at(fd, "cgroup.procs", text), 0);
+    run_until_called(w, &a);
+    assert_int_equal(a.result, 0);
+    nm_cgroup_free(a.cg);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(rmdir(scope), 0);
+    assert_int_equal(rmdir(path), 0);
+}
+
+/* systemd's name is off the bus for a moment when it executes itself anew; the connection stays. */
+static void test_its_name_goes_and_returns(void **state)
+{
+    static const char *const errors[] = {SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_SERVICE_UNKNOWN,
+                                         "org.freedesktop.DBus.Error.Spawn.ChildExited"};
+    struct world *w = *state;
+
+    assert_false(w->b->user_manager);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++) {
+        struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+        struct answer a = {0};
+        char id[8];
+
+        (void)snprintf(id, sizeof id, "c%zu", i);
+        fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .error = errors[i]});
+        assert_int_equal(w->b->ops->create(w->b, id, "", getpid(), &l, on_done, &a), 0);
+        run_until_heard(w, "StartTransientUnit nmtest-c", 1);
+        fake_systemd_forget(w->systemd);
+        fake_systemd_say_owner(w->systemd, ""); /* it goes */
+        fake_systemd_say_owner(w->systemd, ":1.9");
+        run_until_called(w, &a);
+        assert_int_equal(a.result, 0);
+        nm_cgroup_free(a.cg);
+        assert_true(fake_systemd_count(w->systemd, "Subscribe") == 1);
+        fake_systemd_forget(w->systemd);
+    }
+}
+
+/* ---- what systemd tells ---------------------------------------------------------------------- */
+
+static void test_reload(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup *cg = created(w, "c1"), *other = created(w, "c2"), *third = created(w, "c3");
+    struct answer a;
+
+    assert_int_equal(set_limits(w, other, &a), 0); /* which takes it away */
+    fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/memory.oom.group", "0\n");
+    drop_cgroup(w, "nmtest-c3.scope");
+    fake_systemd_say_reloading(w->systemd, true);
+    run_a_while(w);
+    assert_true(file_says(cg, "memory.oom.group", "0"));
+    fake_systemd_say_reloading(w->systemd, false);
+    run_a_while(w);
+    assert_true(file_says(cg, "memory.oom.group", "1"));
+    assert_true(file_says(other, "memory.oom.group", "0"));
+    nm_cgroup_free(cg);
+    nm_cgroup_free(other);
+    nm_cgroup_free(third);
+}
+
+struct stops {
+    unsigned n_calls;
+    char of[64];
+};
+
+static void on_stopped(const char *container_id, void *userdata)
+{
+    struct stops *s = userdata;
+
+    s->n_calls++;
+    (void)snprintf(s->of, sizeof s->of, "%s", container_id ? container_id : "all");
+}
+
+static void test_stops(void **state)
+{
+    struct world *w = *state;
+    struct stops s = {0};
+
+    w->b->stopped_cb = on_stopped;
+    w->b->stopped_userdata = &s;
+    nm_cgroup_free(created(w, "c1"));
+    assert_int_equal(s.n_calls, 0); /* our own job */
+    fake_systemd_say_job(w->systemd, "nmtest-c1.scope");
+    run_a_while(w);
+    assert_int_equal(s.n_calls, 1);
+    assert_string_equal(s.of, "c1");
+    fake_systemd_say_job(w->systemd, "sshd.service");
+    fake_systemd_say_job(w->systemd, SLICE); /* a start, it turns out */
+    run_until_heard(w, "Get JobType", 1);
+    run_a_while(w);
+    assert_int_equal(s.n_calls, 1);
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "Get", .error = SD_BUS_ERROR_UNKNOWN_OBJECT});
+    fake_systemd_say_job(w->systemd, SLICE); /* over before it could be asked */
+    run_until_heard(w, "Get JobType", 2);
+    run_a_while(w);
+    assert_int_equal(s.n_calls, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        s.of[0] = '\0';
+        fake_systemd_set_job_type(w->systemd, i == 0 ? "stop" : "restart");
+        fake_systemd_say_job(w->systemd, SLICE);
+        run_until_heard(w, "Get JobType", 3 + i);
+        run_a_while(w);
+        assert_int_equal(s.n_calls, 2 + i);
+        assert_string_equal(s.of, "all");
+    }
+    w->b->stopped_cb = NULL; /* nobody wants to know */
+    fake_systemd_say_job(w->systemd, "nmtest-c1.scope");
+    run_a_while(w);
+}
+
+static void test_nonsense(void **state)
+{
+    static const char *const signals[] = {"JobNew", "JobRemoved", "Reloading", "Never"};
+    struct world *w = *state;
+    struct stops s = {0};
+    struct nm_cgroup *cg = created(w, "c1");
+
+    w->b->stopped_cb = on_stopped;
+    w->b->stopped_userdata = &s;
+    fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/memory.oom.group", "0\n");
+    for (size_t i = 0; i < NM_ARRAY_SIZE(signals); i++)
+        fake_systemd_say_nonsense(w->systemd, signals[i]);
+    run_a_while(w);
+    assert_int_equal(s.n_calls, 0);
+    assert_true(file_says(cg, "memory.oom.group", "0"));
+    nm_cgroup_free(cg);
+    nm_cgroup_free(created(w, "c2"));
+}
+
+/* ---- the rest of the table ------------------------------------------------------------------- */
+
+static void test_remove(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup *cg = created(w, "c1");
+
+    fake_systemd_forget(w->systemd);
+    assert_int_equal(w->b->ops->remove(w->b, cg), -EBUSY);
+    fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/cgroup.events", "nonsense\n");
+    assert_int_equal(w->b->ops->remove(w->b, cg), -EBADMSG);
+    run_a_while(w);
+    assert_false(fake_systemd_heard(w->systemd, "StopUnit"));
+    fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/cgroup.events", "populated 0\nfrozen 0\n");
+    assert_int_equal(w->b->ops->remove(w->b, cg), 0);
+    run_until_heard(w, "StopUnit nmtest-c1.scope", 1);
+    run_until_heard(w, "ResetFailedUnit nmtest-c1.scope", 1);
+    drop_cgroup(w, "nmtest-c1.scope");
+    assert_int_equal(w->b->ops->remove(w->b, cg), 0);
+    nm_cgroup_free(cg);
+}
+
+static void on_listed(struct nm_cgroup *cg, const char *id, void *userdata)
+{
+    char *ids = userdata;
+
+    (void)snprintf(ids + strlen(ids), 64 - strlen(ids), "%s ", id);
+    nm_cgroup_free(cg);
+}
+
+/* A restarted nmd knows of memory.oom.group what it finds. */
+static void test_list(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup *cg;
+    char ids[64] = "";
+
+    fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c7.scope/memory.oom.group", "1\n");
+    fake_tree_write(&w->dir, "root/" SLICE "/other-c8.scope/memory.oom.group", "1\n");
+    assert_int_equal(w->b->ops->list(w->b, on_listed, ids), 0);
+    assert_string_equal(ids, "c7 ");
+    fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c7.scope/memory.oom.group", "0\n");
+    fake_systemd_say_reloading(w->systemd, false);
+    run_a_while(w);
+    assert_int_equal(nm_backend_open_scope(w->b, "nmtest-c7.scope", &cg), 0);
+    assert_true(file_says(cg, "memory.oom.group", "1"));
+    nm_cgroup_free(cg);
+    drop_cgroup(w, "");
+    assert_int_equal(w->b->ops->list(w->b, on_listed, ids), 0);
+    assert_string_equal(ids, "c7 ");
+}
+
+/* ---- which backend ---------------------------------------------------------------------------- */
+
+static const char *chosen(struct world *w)
+{
+    const struct nm_cgroup_backend_params params = {
+        .kind = NM_CGROUP_BACKEND_AUTO, .slice = SLICE, .cgroup_root = w->root, .event = w->event};
+    const char *name;
+
+    assert_int_equal(nm_cgroup_backend_new(&params, &w->b, &w->message), 0);
+    name = w->b->ops->name;
+    w->b = nm_cgroup_backend_free(w->b);
+    if (fake_tree_has(&w->dir, "root/" SLICE))
+        drop_cgroup(w, "");
+    return name;
+}
+
+static void test_choice(void **state)
+{
+    struct world *w = *state;
+
+    world_set_booted(1);
+    assert_string_equal(chosen(w), "systemd");
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit",
+                                                          .error = SD_BUS_ERROR_ACCESS_DENIED});
+    assert_string_equal(chosen(w), "direct"); /* it is there, and doesn't serve us */
+    world_set_booted(0);
+    assert_string_equal(chosen(w), "direct");
+    world_set_booted(-ENOMEM);
+    assert_int_equal(nm_systemd_available(), 0);
+    world_set_booted(1);
+    world_set_user(0);
+    assert_int_equal(nm_systemd_available(), 1);
+    world_set_user(1000);
+    assert_int_equal(nm_systemd_available(), 1);
+    fake_systemd_leave(w->systemd);
+    assert_int_equal(nm_systemd_available(), 0); /* no manager of this user's */
+    assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
+    assert_int_equal(nm_systemd_available(), 0);
+}
+
+#define started(f) cmocka_unit_test_setup_teardown(f, world_private, world_teardown)
+#define alone(f) cmocka_unit_test_setup_teardown(f, world_alone, world_teardown)
+#define over_bus(f) cmocka_unit_test_setup_teardown(f, world_bus, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        alone(test_start),
+        alone(test_an_older_systemd),
+        alone(test_an_installed_slice),
+        alone(test_starts_that_fail),
+        alone(test_nobody_is_there),
+        started(test_end),
+        started(test_create),
+        over_bus(test_create),
+        started(test_a_job_that_ends_early),
+        started(test_creations_that_fail),
+        started(test_a_full_tree),
+        started(test_a_taken_name),
+        started(test_an_unknown_property),
+        started(test_a_slice_that_was_stopped),
+        started(test_two_wait_for_one_slice),
+        started(test_no_answer_in_time),
+        started(test_set_limits),
+        started(test_limits_without_a_descriptor),
+        started(test_it_breaks_and_comes_back),
+        over_bus(test_it_breaks_and_comes_back),
+        started(test_it_stays_away),
+        started(test_a_lost_answer),
+        over_bus(test_its_name_goes_and_returns),
+        started(test_reload),
+        over_bus(test_reload),
+        started(test_stops),
+        over_bus(test_stops),
+        started(test_nonsense),
+        started(test_remove),
+        started(test_list),
+        alone(test_choice),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
