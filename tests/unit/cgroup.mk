@@ -20,14 +20,34 @@ test_cgroup_direct_SOURCES = %D%/test-cgroup-direct.c
 test_cgroup_direct_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgroup_direct_LDADD = libnm-cgroup.la $(unit_libs)
 
-# the fake's thread needs pthread; deadlines of a minute aren't waited for; root's manager and a user's
-check_PROGRAMS += test-systemd
-TESTS += test-systemd
-test_systemd_SOURCES = %D%/test-systemd.c %D%/systemd-world.c %D%/systemd-world.h %D%/fake-systemd.c %D%/fake-systemd.h \
-	%D%/fake-tree.h
+# Deadlines of a minute aren't waited for; both root's manager and a user's are tried.
+systemd_world = %D%/systemd-world.c %D%/systemd-world.h %D%/fake-systemd.c %D%/fake-systemd.h %D%/fake-tree.h
+systemd_wraps = -Wl,--wrap=clock_gettime -Wl,--wrap=geteuid -Wl,--wrap=sd_booted
+# of fail-nth.c
+fail_nth = %D%/fail-nth.c %D%/fail-nth.h
+fail_nth_wraps = -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=reallocarray -Wl,--wrap=strdup \
+	-Wl,--wrap=strndup -Wl,--wrap=asprintf -Wl,--wrap=__asprintf_chk -Wl,--wrap=sd_bus_new \
+	-Wl,--wrap=sd_bus_set_address -Wl,--wrap=sd_bus_start -Wl,--wrap=sd_bus_attach_event \
+	-Wl,--wrap=sd_bus_match_signal -Wl,--wrap=sd_bus_match_signal_async -Wl,--wrap=sd_bus_add_match_async \
+	-Wl,--wrap=sd_bus_message_new_method_call -Wl,--wrap=sd_bus_message_open_container \
+	-Wl,--wrap=sd_bus_message_close_container -Wl,--wrap=sd_bus_message_set_expect_reply \
+	-Wl,--wrap=sd_bus_call_async -Wl,--wrap=sd_bus_send -Wl,--wrap=sd_bus_path_encode \
+	-Wl,--wrap=sd_bus_message_append -Wl,--wrap=sd_event_add_io -Wl,--wrap=sd_event_add_time \
+	-Wl,--wrap=sd_event_add_time_relative -Wl,--wrap=sd_event_add_inotify -Wl,--wrap=sd_event_add_defer \
+	-Wl,--wrap=open -Wl,--wrap=openat
+
+check_PROGRAMS += test-systemd test-systemd-failures
+TESTS += test-systemd test-systemd-failures
+
+test_systemd_SOURCES = %D%/test-systemd.c %D%/own-cgroup.h $(systemd_world)
 test_systemd_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_systemd_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime -Wl,--wrap=geteuid -Wl,--wrap=sd_booted
+test_systemd_LDFLAGS = $(AM_LDFLAGS) $(systemd_wraps)
 test_systemd_LDADD = libnm-cgroup.la $(unit_libs)
+
+test_systemd_failures_SOURCES = %D%/test-systemd-failures.c $(fail_nth) $(systemd_world)
+test_systemd_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_systemd_failures_LDFLAGS = $(AM_LDFLAGS) $(systemd_wraps) $(fail_nth_wraps)
+test_systemd_failures_LDADD = libnm-cgroup.la $(unit_libs) $(SYSTEMD_LIBS)
 
 # for tests/vm/suites/05-cgroup.sh: no cmocka, as the guest has none
 check_PROGRAMS += vm-cgroup-backend

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The systemd backend when something that it needs can't be had: each call to a library that can fail does so once.
+ * Whatever it is, an operation either doesn't begin or has exactly one end, what failed is undone, and the next one
+ * does what it should.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/fail-nth.h"
+#include "tests/unit/systemd-world.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+#define FAIL_ALL (FAIL_MEMORY | FAIL_BUS | FAIL_EVENT | FAIL_OPEN)
+
+static bool is_shortage(int r)
+{
+    return r == -ENOMEM || r == -EMFILE;
+}
+
+static void test_start(void **state)
+{
+    struct world *w = *state;
+    bool failed = true;
+
+    for (unsigned n = 1; failed; n++) {
+        int r;
+
+        fail_nth(FAIL_ALL, n);
+        r = world_start(w);
+        failed = fail_stop();
+        if (r != 0 && (!is_shortage(r) || w->b))
+            fail_msg("the %uth: %d", n, r);
+        free(w->message);
+        w->message = NULL;
+        w->b = nm_cgroup_backend_free(w->b);
+        if (fake_tree_has(&w->dir, "root/" SLICE))
+            drop_cgroup(w, "");
+    }
+    assert_int_equal(world_start(w), 0);
+}
+
+/* It has begun or not; where it has, it ends once, though a lost source of time may be why it takes until its
+ * deadline. */
+static void ends_once(struct world *w, int r, const struct answer *a)
+{
+    if (r < 0) {
+        assert_true(is_shortage(r));
+        assert_int_equal(a->n_calls, 0);
+        return;
+    }
+    if (a->n_calls == 0)
+        run_until_called(w, a);
+    assert_int_equal(a->n_calls, 1);
+    if (a->result != 0 && !is_shortage(a->result))
+        fail_msg("it ends with %d, %s", a->result, a->message);
+}
+
+static void test_create(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    bool failed = true;
+
+    l.io_weight = 10;
+    l.oom_group = true;
+    for (unsigned n = 1; failed; n++) {
+        struct answer a = {0};
+        int r;
+
+        fail_nth(FAIL_ALL, n);
+        r = w->b->ops->create(w->b, "c1", "a test", getpid(), &l, on_done, &a);
+        for (unsigned i = 0; r == 0 && a.n_calls == 0 && i < 50; i++)
+            (void)sd_event_run(w->event, 20 * NM_USEC_PER_MSEC);
+        failed = fail_stop();
+        ends_once(w, r, &a);
+        assert_true((a.cg != NULL) == (r == 0 && a.result == 0));
+        nm_cgroup_free(a.cg);
+        if (fake_tree_has(&w->dir, "root/" SLICE "/nmtest-c1.scope"))
+            drop_cgroup(w, "nmtest-c1.scope");
+        fake_systemd_forget(w->systemd);
+    }
+    nm_cgroup_free(created(w, "c2"));
+}
+
+static void test_set_limits(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup *cg = created(w, "c1");
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    bool failed = true;
+
+    l.oom_group = true;
+    for (unsigned n = 1; failed; n++) {
+        struct answer a = {0};
+        int r;
+
+        fail_nth(FAIL_ALL, n);
+        r = w->b->ops->set_limits(w->b, cg, &l, on_done, &a);
+        for (unsigned i = 0; r == 0 && a.n_calls == 0 && i < 50; i++)
+            (void)sd_event_run(w->event, 20 * NM_USEC_PER_MSEC);
+        failed = fail_stop();
+        ends_once(w, r, &a);
+        assert_null(a.cg);
+        fake_systemd_forget(w->systemd);
+    }
+    nm_cgroup_free(cg);
+}
+
+/* What may have failed in coming back is tried again. */
+static void test_reconnect(void **state)
+{
+    struct world *w = *state;
+    bool failed = true;
+
+    fake_systemd_forget(w->systemd);
+    for (unsigned n = 1; failed; n++) {
+        struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+        struct answer a = {0};
+
+        fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .hangs_up = true});
+        assert_int_equal(w->b->ops->create(w->b, "c1", "", getpid(), &l, on_done, &a), 0);
+        fail_nth(FAIL_BUS | FAIL_MEMORY, n);
+        for (unsigned i = 0; !fake_systemd_heard(w->systemd, "Subscribe") && i < 1000; i++)
+            (void)sd_event_run(w->event, 5 * NM_USEC_PER_MSEC);
+        failed = fail_stop();
+        ends_once(w, 0, &a);
+        if (fake_tree_has(&w->dir, "root/" SLICE "/nmtest-c1.scope"))
+            drop_cgroup(w, "nmtest-c1.scope");
+        nm_cgroup_free(a.cg);
+        fake_systemd_forget(w->systemd);
+    }
+    nm_cgroup_free(created(w, "c2"));
+}
+
+static void take(struct nm_cgroup *cg, const char *id, void *userdata)
+{
+    unsigned *n = userdata;
+
+    assert_string_equal(id, "c1");
+    ++*n;
+    nm_cgroup_free(cg);
+}
+
+/* Those that answer at once. */
+static void test_the_rest(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup *cg = created(w, "c1");
+    bool failed = true;
+
+    fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/cgroup.events", "populated 0\nfrozen 0\n");
+    for (unsigned n = 1; failed; n++) {
+        unsigned n_listed = 0;
+        int listed, removed;
+
+        fail_nth(FAIL_ALL, n);
+        listed = w->b->ops->list(w->b, take, &n_listed);
+        removed = w->b->ops->remove(w->b, cg);
+        failed = fail_stop();
+        assert_true(listed == 0 || is_shortage(listed));
+        assert_int_equal(n_listed, listed == 0);
+        assert_true(removed == 0 || is_shortage(removed));
+    }
+    nm_cgroup_free(cg);
+}
+
+#define started(f) cmocka_unit_test_setup_teardown(f, world_private, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_start, world_alone, world_teardown),
+        started(test_create),
+        started(test_set_limits),
+        cmocka_unit_test_setup_teardown(test_reconnect, world_bus, world_teardown),
+        started(test_the_rest),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
