@@ -49,6 +49,13 @@ test_systemd_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_systemd_failures_LDFLAGS = $(AM_LDFLAGS) $(systemd_wraps) $(fail_nth_wraps)
 test_systemd_failures_LDADD = libnm-cgroup.la $(unit_libs) $(SYSTEMD_LIBS)
 
+check_PROGRAMS += test-cgroup-files
+TESTS += test-cgroup-files
+test_cgroup_files_SOURCES = %D%/test-cgroup-files.c %D%/fake-tree.h $(fail_nth)
+test_cgroup_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_cgroup_files_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
+test_cgroup_files_LDADD = libnm-cgroup.la $(unit_libs) $(SYSTEMD_LIBS)
+
 # for tests/vm/suites/05-cgroup.sh: no cmocka, as the guest has none
 check_PROGRAMS += vm-cgroup-backend
 vm_cgroup_backend_SOURCES = tests/vm/cgroup-backend.c
