@@ -75,6 +75,8 @@ struct nm_submit {
     bool prepare;            /* it is NEW until nm_manager_prepared() */
     bool replace;            /* see nm_manager_make_way() */
     bool keep_result;        /* how it ended is kept until nm_manager_acknowledge(), whatever else is forgotten */
+    int input_fd;            /* a connection that carries its standard input (util/frame.h), which stays the caller's;
+                                0: none. It isn't kept over a restart of nmd while the container waits */
 };
 
 /* All: 0, a positive nm_agent_outcome with *ret_problem filled, or -errno. `id` is an id, or a name

@@ -131,6 +131,7 @@ nm_shim_SOURCES = \
 	%D%/launch/shim-child.c \
 	%D%/launch/shim-confine.c \
 	%D%/launch/shim-env.c \
+	%D%/launch/shim-input.c \
 	%D%/launch/shim-output.c \
 	%D%/launch/shim-session.c \
 	%D%/launch/shim-spec.c \

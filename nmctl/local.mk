@@ -13,6 +13,7 @@ libnm_nmctl_la_SOURCES = \
 	%D%/habit.c %D%/habit.h \
 	%D%/help.c %D%/help.h \
 	%D%/hold.c %D%/hold.h \
+	%D%/input.c %D%/input.h \
 	%D%/json.c %D%/json.h \
 	%D%/narrate.c %D%/narrate.h \
 	%D%/nmctl.h \

@@ -18,11 +18,13 @@
 #include "nmctl/api.h"
 #include "nmctl/attach.h"
 #include "nmctl/container.h"
+#include "nmctl/input.h"
 #include "nmctl/json.h"
 #include "nmctl/narrate.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/say.h"
 #include "util/error.h"
+#include "util/frame.h"
 
 #define REPLACE_SAID_MSEC 1000 /* what has the name takes so long to end that it's worth a word */
 #define SIGNALLED_TIMEOUT_MSEC                                                                     \
@@ -41,6 +43,10 @@ static int check(const struct nm_args *a)
     }
     if (a->wait && a->detach) {
         nm_say("run: --wait and --detach exclude each other");
+        return -EINVAL;
+    }
+    if (a->interactive && a->detach) {
+        nm_say("run: --interactive and --detach exclude each other: who would type its input?");
         return -EINVAL;
     }
     if (a->json && !a->detach) {
@@ -275,6 +281,26 @@ static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm
     return nm_client_answer_gather("", 0, ret);
 }
 
+/* The same of a container whose input is ours: the connection stays, and the answer is where the container is. Signals
+ * wait until that is known. */
+static int submit_with_input(struct nm_ctl *ctl, const char *text, int *ret_fd, struct nm_client_answer *ret)
+{
+    const struct nm_client_request q = {ctl->socket_path, "POST", "/v1/containers", text};
+    char location[NM_CLIENT_LOCATION_SIZE];
+    const struct nm_client_request at = {ctl->socket_path, "GET", location, NULL};
+    _cleanup_close_ int fd = -EBADF;
+    int r = nm_client_upgrade_at(&q, NM_FRAME_PROTOCOL, NM_API_TIMEOUT_USEC, &fd, location, ret);
+
+    if (r == NM_CLIENT_E_REFUSED)
+        return 0;
+    if (r < 0)
+        return r;
+    r = nm_client_fetch(&at, NM_API_TIMEOUT_USEC, ret);
+    if (r >= 0)
+        *ret_fd = STEAL_FD(fd);
+    return r;
+}
+
 /* What never ran because of a signal to us has that as its end. */
 static int exit_status(const json_t *c, int signal)
 {
@@ -323,9 +349,10 @@ int nm_run_verb(struct nm_ctl *ctl)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer answer = {0};
     _cleanup_free_ char *text = NULL;
-    _cleanup_close_ int signal_fd = -EBADF;
+    _cleanup_close_ int signal_fd = -EBADF, input_fd = -EBADF;
     _cleanup_json_ json_t *container = NULL;
     int r, signal = 0;
+    pid_t input;
 
     if (check(&ctl->args) < 0 || check_letters(ctl) < 0)
         return NM_CTL_USAGE;
@@ -334,7 +361,8 @@ int nm_run_verb(struct nm_ctl *ctl)
         return NM_CTL_USAGE;
     r = hold_signals(&signal_fd);
     if (r == 0)
-        r = submit(ctl, text, signal_fd, &answer, &signal);
+        r = ctl->args.interactive ? submit_with_input(ctl, text, &input_fd, &answer)
+                                  : submit(ctl, text, signal_fd, &answer, &signal);
     if (r == -EINTR) {
         nm_say("interrupted before nmd answered; if it has taken the request, the container runs: "
                "see 'nmctl list'");
@@ -349,8 +377,13 @@ int nm_run_verb(struct nm_ctl *ctl)
     r = nm_api_parse(ctl, &answer, &container);
     if (r != NM_CTL_OK)
         return r;
-    if (!ctl->args.detach || signal)
-        return wait_for(ctl, container, signal_fd, signal);
+    if (!ctl->args.detach || signal) {
+        input = input_fd >= 0 ? nm_input_start(input_fd) : 0;
+        input_fd = nm_close(input_fd); /* with that process the input ends */
+        r = wait_for(ctl, container, signal_fd, signal);
+        nm_input_stop(input);
+        return r;
+    }
     if (ctl->args.json)
         nm_api_print_json(container, false);
     else

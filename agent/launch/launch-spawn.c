@@ -38,16 +38,17 @@
 
 /* What the shim gets. Each is above the numbers that it is given to it under, and above the one before. */
 struct handover {
-    int dir, logs, socket;
+    int dir, logs, socket, input; /* the last may be missing */
 };
 
-#define HANDOVER_NULL {-EBADF, -EBADF, -EBADF}
+#define HANDOVER_NULL {-EBADF, -EBADF, -EBADF, -EBADF}
 
 static void handover_done(struct handover *h)
 {
     h->dir = nm_close(h->dir);
     h->logs = nm_close(h->logs);
     h->socket = nm_close(h->socket);
+    h->input = nm_close(h->input);
 }
 
 /* Takes fd over; returns it under a number that is above `floor`. */
@@ -103,13 +104,17 @@ static int prepare(const struct nm_launch_params *p, struct nm_launch *l, struct
     h->logs = open_dir(p->log_dir, h->dir);
     if (h->logs < 0)
         return h->logs;
-    return make_sockets(l, h);
+    r = make_sockets(l, h);
+    if (r < 0 || p->input_fd <= 0)
+        return r;
+    h->input = RET_NERRNO(fcntl(p->input_fd, F_DUPFD_CLOEXEC, h->socket + 1));
+    return h->input < 0 ? h->input : 0;
 }
 
 /* What a slow name service holds up must not hold a client's connection or a lock of nmd's as well. */
 static void close_others(const struct handover *h, int shim)
 {
-    const int keep[] = {h->dir, h->logs, h->socket, shim};
+    const int keep[] = {h->dir, h->logs, h->socket, h->input >= 0 ? h->input : h->socket, shim};
     int from = STDERR_FILENO + 1;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(keep); from = keep[i++] + 1)
@@ -127,6 +132,7 @@ static int make_spec(const struct nm_launch_params *p, const struct nm_shim_sess
         /* root has no need of others to get out, and who may gain root's rights neither */
         .confine = p->confine && p->command->uid != 0 && p->command->no_new_privs,
         .private_ipc = p->private_ipc,
+        .has_input = p->input_fd > 0,
         .session = session ? *session : (struct nm_shim_session){0},
     };
     _cleanup_free_ char *text = NULL;
@@ -146,13 +152,14 @@ static int make_spec(const struct nm_launch_params *p, const struct nm_shim_sess
 /* Onto the numbers that shim.h names, on which none of them lies. */
 static int arrange(const struct handover *h, int spec)
 {
-    const int fds[][2] = {{h->socket, NM_SHIM_FD_SOCKET},
+    const int fds[][2] = {{h->input, NM_SHIM_FD_INPUT},
+                          {h->socket, NM_SHIM_FD_SOCKET},
                           {spec, NM_SHIM_FD_SPEC},
                           {h->dir, NM_SHIM_FD_DIR},
                           {h->logs, NM_SHIM_FD_LOGS}};
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(fds); i++)
-        if (dup2(fds[i][0], fds[i][1]) < 0)
+        if (fds[i][0] >= 0 && dup2(fds[i][0], fds[i][1]) < 0)
             return -errno;
     return 0;
 }
@@ -173,7 +180,7 @@ static int become_shim(const struct nm_launch_params *p, const struct nm_shim_se
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (null < 0 || dup2(null, fd) < 0)
             return -errno;
-    shim = fcntl(p->shim_fd, F_DUPFD_CLOEXEC, h->socket + 1);
+    shim = fcntl(p->shim_fd, F_DUPFD_CLOEXEC, NM_MAX(h->socket, h->input) + 1);
     if (shim < 0)
         return -errno;
     close_others(h, shim);

@@ -81,7 +81,7 @@ static void take_rest(int i)
 
 int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage)
 {
-    enum { CHILDREN = NM_OUTPUT_N_STREAMS, N };
+    enum { CHILDREN = NM_OUTPUT_N_STREAMS, INPUT, N = INPUT + NM_SHIM_INPUT_POLLS };
     struct pollfd p[N];
     int r, children = nm_shim_children_open();
 
@@ -93,8 +93,10 @@ int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage)
     p[CHILDREN] = (struct pollfd){.fd = children, .events = POLLIN};
     /* once before: who ended already has its signal in the descriptor, or had it before there was one */
     while ((r = nm_shim_reap(pid, ret_status, ret_usage)) == 0) {
+        nm_shim_input_poll(p + INPUT);
         if (poll(p, N, -1) < 0 && errno != EINTR)
             return -errno;
+        nm_shim_input_pass(p + INPUT);
         if (p[CHILDREN].revents)
             nm_shim_children_heard(children);
         for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)

@@ -90,6 +90,8 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
     p = append(p, "confine=", terms->confine ? "1" : "0");
     p = append(p, "private_ipc=", terms->private_ipc ? "1" : "0");
     p = append(p, "no_new_privs=", command->no_new_privs ? "1" : "0");
+    if (terms->has_input)
+        p = append(p, "has_input=", "1");
     p = append_session(p, &terms->session);
     for (char *const *v = command->argv; *v; v++)
         p = append(p, "arg=", *v);
@@ -101,18 +103,18 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
     return 0;
 }
 
-/* The last three may come any number of times, a session's six before them not at all. */
+/* The last three may come any number of times, the seven before them not at all. */
 enum key {
     KEY_USER, KEY_HOME, KEY_SHELL, KEY_ACCOUNT_ERROR, KEY_UID, KEY_GID, KEY_WORKDIR, KEY_OOM, KEY_CONFINE,
-    KEY_PRIVATE_IPC, KEY_NNP, KEY_OUTPUT, KEY_SHIM_PID, KEY_COMMAND_PID, KEY_N_MORE, KEY_INPUT, KEY_ROWS, KEY_COLUMNS,
-    KEY_GROUP, KEY_ARG, KEY_ENV, KEY_COUNT,
+    KEY_PRIVATE_IPC, KEY_NNP, KEY_OUTPUT, KEY_HAS_INPUT, KEY_SHIM_PID, KEY_COMMAND_PID, KEY_N_MORE, KEY_INPUT, KEY_ROWS,
+    KEY_COLUMNS, KEY_GROUP, KEY_ARG, KEY_ENV, KEY_COUNT,
 };
 #define KEYS_OF_SESSIONS ((1U << KEY_GROUP) - (1U << KEY_SHIM_PID))
 
 static const char *const key_names[KEY_COUNT] = {
     "user", "home", "shell", "account_error", "uid", "gid", "workdir", "oom_score_adj", "confine",
-    "private_ipc", "no_new_privs", "output_max", "shim_pid", "command_pid", "n_more", "input", "rows", "columns",
-    "group", "arg", "env",
+    "private_ipc", "no_new_privs", "output_max", "has_input", "shim_pid", "command_pid", "n_more", "input", "rows",
+    "columns", "group", "arg", "env",
 };
 
 static int parse_id(const char *s, uint32_t *ret)
@@ -223,6 +225,8 @@ static int parse_single(enum key key, char *value, struct nm_shim_spec *spec)
         return parse_output_max(value, &spec->terms.output_max_bytes);
     case KEY_PRIVATE_IPC:
         return nm_parse_bool(value, &spec->terms.private_ipc) < 0 ? -EBADMSG : 0;
+    case KEY_HAS_INPUT:
+        return nm_parse_bool(value, &spec->terms.has_input) < 0 ? -EBADMSG : 0;
     case KEY_NNP:
         return nm_parse_bool(value, &spec->no_new_privs) < 0 ? -EBADMSG : 0;
     default:
@@ -303,7 +307,8 @@ static int parse_strings(char *text, size_t size, struct nm_shim_spec *spec)
     if (seen & KEYS_OF_SESSIONS && (seen & KEYS_OF_SESSIONS) != KEYS_OF_SESSIONS)
         return -EBADMSG;
     /* groups and an environment there need not be, the rest may not be missing */
-    return (seen | KEYS_OF_SESSIONS | 1U << KEY_GROUP | 1U << KEY_ENV) == (1U << KEY_COUNT) - 1 ? 0 : -EBADMSG;
+    seen |= KEYS_OF_SESSIONS | 1U << KEY_HAS_INPUT | 1U << KEY_GROUP | 1U << KEY_ENV;
+    return seen == (1U << KEY_COUNT) - 1 ? 0 : -EBADMSG;
 }
 
 int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret)

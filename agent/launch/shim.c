@@ -199,9 +199,12 @@ static int make_gate(void)
 
 static void start_command(const struct nm_shim_spec *spec, const int log_fd[2])
 {
-    const struct nm_shim_stdio io = {.fd = {-EBADF, log_fd[0], log_fd[1]}};
-    int error, failed = nm_shim_start(spec, &io, &record.pid, &error);
+    struct nm_shim_stdio io = {.fd = {-EBADF, log_fd[0], log_fd[1]}};
+    int failed, error = nm_shim_input_open(spec, &io.fd[0]);
 
+    if (error < 0)
+        end_failed(NM_LAUNCH_STAGE_LOGS, error);
+    failed = nm_shim_start(spec, &io, &record.pid, &error);
     if (failed != NM_LAUNCH_STAGE_NONE)
         end_failed((enum nm_launch_stage)failed, error);
     record.output_max_bytes = spec->terms.output_max_bytes;

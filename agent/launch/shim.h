@@ -3,7 +3,7 @@
 
 /*
  * What nmd and its shim say to each other, and what the shim's own files share. The shim is started
- * with four descriptors and nothing else: no arguments that matter, no environment, no paths that
+ * with these descriptors and nothing else: no arguments that matter, no environment, no paths that
  * it would have to trust.
  *
  *   NM_SHIM_FD_SOCKET  a SOCK_SEQPACKET pair: nmd sends one byte to open the gate, the shim
@@ -11,6 +11,7 @@
  *   NM_SHIM_FD_SPEC    the spec below, a memory file
  *   NM_SHIM_FD_DIR     the container's directory, for the record
  *   NM_SHIM_FD_LOGS    the directory for stdout and stderr
+ *   NM_SHIM_FD_INPUT   the connection that carries the command's standard input, if it has one
  *
  * and it has the ends of the pipes out of which it takes the command's output at NM_SHIM_FD_OUTPUT and the number after
  * it, where nmd finds them (last-words.c), and the namespaces of a command that has its own at NM_SHIM_FD_NAMESPACES
@@ -25,6 +26,7 @@
  * running daemon): an unknown key is refused, for it may be one that matters for security.
  */
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +44,7 @@ enum {
     NM_SHIM_FD_SPEC,
     NM_SHIM_FD_DIR,
     NM_SHIM_FD_LOGS,
+    NM_SHIM_FD_INPUT,
     NM_SHIM_FD_END, /* this and all above are closed */
     NM_SHIM_FD_CLIENT = NM_SHIM_FD_DIR,
     NM_SHIM_FD_OWNER = NM_SHIM_FD_LOGS,
@@ -77,6 +80,7 @@ struct nm_shim_terms {
     uint64_t output_max_bytes; /* of each stream; 0: no limit */
     bool confine;     /* namespaces of its own: shim-confine.c */
     bool private_ipc; /* one more, with confine only */
+    bool has_input;   /* over NM_SHIM_FD_INPUT */
     struct nm_shim_session session;
 };
 
@@ -108,6 +112,13 @@ void nm_shim_cgroup_read(int cgroup_fd, struct nm_launch_record *record);
 /* Makes the pipes that are to be the command's standard output and error, and the files behind them. ret_write_fd: the
  * ends that the command gets; the others are kept here. */
 int nm_shim_output_open(const struct nm_shim_spec *spec, int ret_write_fd[2]);
+/* Makes the pipe that is to be the command's standard input, if that has a connection. *ret_read_fd: the command's end.
+ */
+int nm_shim_input_open(const struct nm_shim_spec *spec, int *ret_read_fd);
+/* What to poll for it, and what to do when that has returned; -1 and nothing where there is no (more) input. */
+#define NM_SHIM_INPUT_POLLS 2
+void nm_shim_input_poll(struct pollfd p[NM_SHIM_INPUT_POLLS]);
+void nm_shim_input_pass(const struct pollfd p[NM_SHIM_INPUT_POLLS]);
 /* Passes output on until the process has been reaped; orphans are, too. Returns 0 or -errno: it can't be waited for. */
 int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage);
 /* How much could not be written. */

@@ -205,6 +205,8 @@ static void live_done(struct nm_live *l)
     l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
     l->sampler = nm_cgroup_sampler_free(l->sampler);
     l->launch = nm_launch_free(l->launch);
+    if (l->input_fd > 0)
+        l->input_fd = nm_close(l->input_fd);
     l->cg = nm_cgroup_free(l->cg);
 }
 

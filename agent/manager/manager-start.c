@@ -78,6 +78,10 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     if (r < 0)
         nm_debug("%s: the shim went before its gate opened", l->c->id); /* its end follows */
     NM_FAULT("gate-open");
+    if (r >= 0 && l->input_fd > 0) { /* the shim's from here on */
+        (void)nm_close(l->input_fd);
+        l->input_fd = 0;
+    }
     if (!copied)
         (void)nm_keep_copy(l);
 }
@@ -95,6 +99,7 @@ static int start_shim(struct nm_live *l)
         .container_id = l->c->id,
         .command = &l->c->command,
         .cgroup_fd = -EBADF,
+        .input_fd = l->input_fd,
         .oom_score_adj = nm_limits_oom_score_adj(l->c),
         .output_max_bytes = nm_output_allowance(m),
         .confine = m->config->confine && m->confinement == 0,

@@ -290,13 +290,21 @@ static int read_head(struct nm_client *c, uint64_t timeout_usec, char head[HEAD_
     return -E2BIG;
 }
 
-int nm_client_upgrade(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
-                      struct nm_client_answer *ret_answer)
+static void find_location(char *head, char ret[NM_CLIENT_LOCATION_SIZE])
+{
+    static const char name[] = "\r\nLocation: ";
+    const char *found = strcasestr(head, name), *value = found ? found + sizeof name - 1 : "";
+
+    (void)snprintf(ret, NM_CLIENT_LOCATION_SIZE, "%.*s", (int)strcspn(value, "\r\n"), value);
+}
+
+int nm_client_upgrade_at(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
+                         char ret_location[NM_CLIENT_LOCATION_SIZE], struct nm_client_answer *ret_answer)
 {
     static const char switching[] = "HTTP/1.1 101 ";
     _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
     _cleanup_(nm_client_freep) struct nm_client *c = NULL;
-    char head[HEAD_MAX];
+    char head[HEAD_MAX + 1];
     size_t len = 0;
     int r = nm_client_answer_gather("", 0, &a);
 
@@ -308,6 +316,8 @@ int nm_client_upgrade(const struct nm_client_request *q, const char *protocol, u
     if (r < 0)
         return r;
     if (len >= sizeof switching - 1 && memcmp(head, switching, sizeof switching - 1) == 0) {
+        head[len] = '\0';
+        find_location(head, ret_location);
         *ret_fd = STEAL_FD(c->fd);
         return 0;
     }
@@ -320,4 +330,12 @@ int nm_client_upgrade(const struct nm_client_request *q, const char *protocol, u
     *ret_answer = a;
     a = (struct nm_client_answer){0};
     return NM_CLIENT_E_REFUSED;
+}
+
+int nm_client_upgrade(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
+                      struct nm_client_answer *ret_answer)
+{
+    char location[NM_CLIENT_LOCATION_SIZE];
+
+    return nm_client_upgrade_at(q, protocol, timeout_usec, ret_fd, location, ret_answer);
 }

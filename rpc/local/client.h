@@ -66,6 +66,10 @@ enum { NM_CLIENT_E_REFUSED = 1 };
  * as above. */
 int nm_client_upgrade(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
                       struct nm_client_answer *ret_answer);
+#define NM_CLIENT_LOCATION_SIZE 128
+/* The same; ret_location: what the answer's header Location says, "" if it has none. */
+int nm_client_upgrade_at(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
+                         char ret_location[NM_CLIENT_LOCATION_SIZE], struct nm_client_answer *ret_answer);
 
 /* The whole call, waiting at most timeout_usec between two signs of life (UINT64_MAX: for ever).
  * Errors as above, and -ETIMEDOUT. Signals don't interrupt it. */

@@ -154,18 +154,20 @@ int nm_handle_submit(struct nm_call *call)
 {
     _cleanup_(nm_messages_submit_done) struct nm_messages_submit s = {};
     const struct nm_container *c;
-    bool wait = false;
+    bool input = nm_exec_wants_upgrade(call), wait = false;
     int r = nm_messages_parse_submit(call->body, &s, &call->problem);
 
     if (r == 0 && s.submit.replace)
         r = make_way(call, &s.submit, &wait);
     if (wait)
         return r;
+    if (r == 0 && input)
+        s.submit.input_fd = nm_host_connection(call->connection)->fd;
     if (r == 0)
         r = nm_manager_submit(call->manager, &call->caller, &s.submit, &c, &call->problem);
     if (r != 0)
         return r;
-    r = nm_handle_answer_container(call, 201, c->id);
+    r = input ? nm_exec_answer_input(call) : nm_handle_answer_container(call, 201, c->id);
     if (r == 0) {
         char location[sizeof "/v1/containers/" + NM_ID_SIZE];
         (void)snprintf(location, sizeof location, "/v1/containers/%s", c->id);

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "rpc/local/messages.h"
 #include "util/frame.h"
@@ -31,6 +32,34 @@ static void on_upgraded(void *userdata, struct MHD_Connection *connection, void 
     (void)MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
     call->host->handed_over = true;
 }
+
+/* ---- input of a container ---------------------------------------------------------------------- */
+
+static void on_input(void *userdata, struct MHD_Connection *connection, void *request, const char *extra,
+                     size_t n_extra, MHD_socket fd, struct MHD_UpgradeResponseHandle *handle)
+{
+    struct nm_call *call = userdata;
+
+    (void)connection, (void)request, (void)extra;
+    if (n_extra > 0) /* it would be missing */
+        (void)shutdown(fd, SHUT_RDWR);
+    (void)MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
+    call->host->handed_over = true;
+}
+
+bool nm_exec_wants_upgrade(struct nm_call *call)
+{
+    const char *upgrade = MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_UPGRADE);
+
+    return upgrade && strcasecmp(upgrade, NM_FRAME_PROTOCOL) == 0;
+}
+
+int nm_exec_answer_input(struct nm_call *call)
+{
+    return nm_call_answer_upgrade(call, NM_FRAME_PROTOCOL, on_input);
+}
+
+/* ---- another command --------------------------------------------------------------------------- */
 
 /* Whoever may see the container is told what else it takes. */
 static int check_upgrade(struct nm_call *call)

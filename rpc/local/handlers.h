@@ -25,6 +25,10 @@ int nm_handle_answer_container(struct nm_call *call, unsigned status, const char
 
 /* exec.c */
 int nm_handle_exec(struct nm_call *call);
+/* Does the client want its connection to be a session's? */
+bool nm_exec_wants_upgrade(struct nm_call *call);
+/* Answers that it is, of a container's standard input: whoever has taken its descriptor reads from it. */
+int nm_exec_answer_input(struct nm_call *call);
 
 /* streams.c */
 int nm_handle_wait(struct nm_call *call);

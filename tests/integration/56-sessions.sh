@@ -153,6 +153,35 @@ try nmctl exec -it term -- true
 is "there is none without a terminal here" "$status" 2
 is "but one to write to" "$(nmctl exec -t term -- sh -c '[ -t 1 ] && stty size </dev/tty')" $'24 80\r'
 
+# ---- the standard input of a container itself -----------------------------------------------------------------
+run=(run -i -m 32M -c 0.1)
+is "run -i: input goes in, and its end" "$(head -c 3000000 /dev/zero | nmctl "${run[@]}" -- wc -c)" 3000000
+is "who reads none doesn't hold it up" "$(head -c 3000000 /dev/zero | nmctl "${run[@]}" -- true; echo $?)" 0
+is "without -i there is none" "$(echo typed | nmctl run -m 32M -c 0.1 -- cat)" ""
+mkfifo "$dir/pipe"
+"$NMCTL" "${run[@]}" --name reads -- sh -c 'cat; echo end' <"$dir/pipe" >"$dir/read" 2>/dev/null &
+reader=$!
+exec {pipe}>"$dir/pipe"
+wait_until 10 in_state reads RUNNING
+nmd_stop
+nmd_start {pipe}>&- # it would hold the pipe open
+echo late >&"$pipe"
+exec {pipe}>&-
+wait "$reader"
+is "it goes in over a restart of nmd" "$(paste -sd' ' "$dir/read")" "late end"
+"$NMCTL" "${run[@]}" --name left -- sh -c 'cat; exit 4' <"$dir/pipe" >/dev/null 2>&1 &
+reader=$!
+exec {pipe}>"$dir/pipe"
+wait_until 10 in_state left RUNNING
+kill -KILL "$reader"
+check "when nmctl goes, that is its end" wait_until 10 in_state left COMPLETED
+is "and the container's is its command's" "$(field_of left .exit_code)" 4
+exec {pipe}>&-
+try nmctl run -i -D -- true
+is "nobody types what a detached one reads" "$status" 2
+try nmctl run -i -m 900G -- true
+is "what is refused is refused" "$status" 125
+
 # ---- others ---------------------------------------------------------------------------------------------------
 if [ "$(id -u)" -eq 0 ]; then
     try nmctl run -u daemon -m 16M -c 0.1 -D --name other -- sleep 1000

@@ -328,6 +328,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     struct nm_container *c;
     int r = record(m, who, s->name ? s->name : "", p);
 
+    m->had_input = s->input_fd > 0;
     if (r != 0)
         return r;
     c = fake_manager_add(m, s->name ? s->name : "", who->uid);

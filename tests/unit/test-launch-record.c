@@ -180,7 +180,8 @@ static const struct nm_shim_account nobody = {
 static void test_spec_round_trip(void **state)
 {
     _cleanup_free_ char *text = NULL;
-    const struct nm_shim_terms terms = {.oom_score_adj = -999, .confine = true, .output_max_bytes = 65536};
+    const struct nm_shim_terms terms = {.oom_score_adj = -999, .confine = true, .output_max_bytes = 65536,
+                                        .has_input = true};
     struct nm_shim_spec s;
     size_t size;
 
@@ -199,6 +200,7 @@ static void test_spec_round_trip(void **state)
     assert_int_equal(s.terms.oom_score_adj, -999);
     assert_true(s.terms.confine);
     assert_int_equal(s.terms.output_max_bytes, 65536);
+    assert_true(s.terms.has_input);
     assert_true(s.no_new_privs);
     assert_string_equal(s.argv[0], "echo");
     assert_string_equal(s.argv[1], "");
@@ -287,6 +289,7 @@ static void test_spec_malformed(void **state)
         BAD(SPEC_HEAD "confine=1\0" END_OF_SPEC),
         BAD(SPEC_HEAD SESSION "columns=80\0rows=1\0" END_OF_SPEC),
         BAD(SPEC_HEAD SESSION END_OF_SPEC),
+        BAD(SPEC_HEAD "has_input=2\0" END_OF_SPEC),
         BAD(SPEC_HEAD SESSION "columns=65536\0" END_OF_SPEC),
         BAD(SPEC_HEAD "shim_pid=17\0" END_OF_SPEC),
         BAD(SPEC_HEAD "rows=24\0columns=80\0" END_OF_SPEC),

@@ -259,6 +259,27 @@ static void test_exec(void **state)
     assert_int_equal(n_open_fds(), n);
 }
 
+static void test_submit_with_input(void **state)
+{
+    static const char body[] = "{\"command\":[\"cat\"],\"name\":\"reads\"}";
+    struct fixture *f = *state;
+    struct client c;
+
+    start(f, NULL);
+    client_connect(f, &c);
+    client_send(&c,
+                "POST /v1/containers HTTP/1.1\r\nHost: nmd\r\nConnection: Upgrade\r\nUpgrade: nm-session\r\n"
+                "Content-Length: %zu\r\n\r\n%s",
+                strlen(body), body);
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 101);
+    assert_true(f->m->had_input);
+    assert_string_equal(client_header(&c, "Location"), "/v1/containers/container_1_000001");
+    client_close(&c);
+    assert_int_equal(request(f, "POST", "/v1/containers", "{\"command\":[\"cat\"]}", NULL), 201);
+    assert_false(f->m->had_input);
+}
+
 /* Whoever doesn't wait for the answer gets none: what came with the request is not the command's. */
 static void test_exec_too_early(void **state)
 {
@@ -750,6 +771,7 @@ int main(void)
         TEST(test_manager_refusals),
         TEST(test_submit),
         TEST(test_exec),
+        TEST(test_submit_with_input),
         TEST(test_exec_too_early),
         TEST(test_exec_refused),
         TEST(test_deeds),
