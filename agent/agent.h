@@ -113,6 +113,9 @@ int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const cha
                     int client_fd, uint64_t *ret_number, struct nm_problem *ret_problem);
 void nm_manager_exec_begin(struct nm_manager *m, uint64_t number);
 void nm_manager_exec_drop(struct nm_manager *m, uint64_t number);
+/* Of what has ended: its record and its logs go. */
+int nm_manager_remove(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      struct nm_problem *ret_problem);
 int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id,
                        struct nm_problem *ret_problem);
 int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const char *id,

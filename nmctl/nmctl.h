@@ -32,7 +32,7 @@ struct nm_args {
     const char *socket;
     bool json, all, follow, watch, wait, now;
     bool guaranteed, opportunistic, detach, exempt, allow_new_privs;
-    bool interactive, tty;
+    bool interactive, tty, force;
     bool only_stdout, only_stderr, kill_opportunistic, reload, changed, quiet, dry_run, replace, timestamps;
     uint64_t memory_bytes, vcores_milli;
     uint64_t min_runtime_usec, expected_usec, deadline_usec, interval_usec;
@@ -126,6 +126,7 @@ int nm_logs_verb(struct nm_ctl *ctl);
 int nm_events_verb(struct nm_ctl *ctl);
 int nm_explain_verb(struct nm_ctl *ctl);
 int nm_act_verb(struct nm_ctl *ctl); /* pause, resume, promote, demote */
+int nm_remove_verb(struct nm_ctl *ctl);
 int nm_kill_verb(struct nm_ctl *ctl);
 int nm_update_verb(struct nm_ctl *ctl);
 int nm_drain_verb(struct nm_ctl *ctl);

@@ -73,6 +73,60 @@ int nm_act_verb(struct nm_ctl *ctl)
     return worst;
 }
 
+/* Killed, and waited for: what has ended already is no failure. */
+static int end_first(struct nm_ctl *ctl, const char *id)
+{
+    _cleanup_json_ json_t *c = NULL, *killed = NULL, *ended = NULL;
+    json_t *now = json_pack("{s:b}", "now", 1);
+    char target[128];
+    int r = nm_api_container_target(id, "", target, sizeof target);
+
+    if (!now)
+        nm_say_oom();
+    if (r == NM_CTL_OK)
+        r = nm_api_get(ctl, target, &c);
+    if (r == NM_CTL_OK && !nm_streq(nm_json_str(c, "state"), "COMPLETED")) {
+        r = nm_api_container_target(nm_json_str(c, "id"), "/kill", target, sizeof target);
+        if (r == NM_CTL_OK)
+            r = nm_api_call(ctl, "POST", target, json_incref(now), &killed);
+        if (r == NM_CTL_OK)
+            r = nm_api_wait(ctl, nm_json_str(c, "id"), &ended);
+    }
+    json_decref(now);
+    return r;
+}
+
+static int remove_one(struct nm_ctl *ctl, const char *id)
+{
+    _cleanup_json_ json_t *was = NULL;
+    char target[128], title[160];
+    int r = ctl->args.force ? end_first(ctl, id) : NM_CTL_OK;
+
+    if (r == NM_CTL_OK)
+        r = nm_api_container_target(id, "/remove", target, sizeof target);
+    if (r == NM_CTL_OK)
+        r = nm_api_call(ctl, "POST", target, NULL, &was);
+    if (r == NM_CTL_OK && ctl->args.json)
+        nm_api_print_json(was, true);
+    else if (r == NM_CTL_OK)
+        printf("%s: removed\n", nm_container_title(was, title, sizeof title));
+    return r;
+}
+
+int nm_remove_verb(struct nm_ctl *ctl)
+{
+    int worst = NM_CTL_OK;
+
+    for (unsigned i = 0; i < ctl->n_operands; i++) {
+        int r = remove_one(ctl, ctl->operands[i]);
+
+        worst = NM_MAX(worst, r);
+        if (r == NM_CTL_UNREACHABLE)
+            break;
+    }
+    return worst;
+}
+
 int nm_kill_verb(struct nm_ctl *ctl)
 {
     return nm_act_verb(ctl);

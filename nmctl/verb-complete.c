@@ -130,7 +130,8 @@ static void walk(struct place *at, char **words, unsigned n, struct nm_ctl *ctl)
             if (!at->verb)
                 at->only_operands = true;
         } else {
-            at->n_operands++;
+            /* "exec web -- ": the dashes are no part of the command */
+            at->n_operands += !(nm_streq(word, "--") && at->verb->complete == NM_COMPLETE_CONTAINER);
             at->only_operands |= at->verb->stops_at_operand;
         }
     }

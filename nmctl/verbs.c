@@ -117,6 +117,8 @@ static const struct nm_option explain_options[] = {
 static const struct nm_option kill_options[] = {
     FLAG('\0', "now", now, "SIGKILL at once, instead of SIGTERM and a time of grace"),
     FLAG('w', "wait", wait, "return when it has ended"), JSON, END};
+static const struct nm_option remove_options[] = {
+    FLAG('f', "force", force, "kill it at once, if it hasn't ended"), JSON, END};
 static const struct nm_option update_options[] = {MEMORY, VCORES, JSON, END};
 static const struct nm_option drain_options[] = {
     VALUE('\0', "deadline", "TIME", NM_OPTION_DURATION, deadline_usec,
@@ -174,6 +176,8 @@ const struct nm_verb nm_verbs[] = {
      A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_act_verb},
     {"kill", "stop", "CONTAINER...", "end containers", NULL, kill_options, 1, UINT32_MAX, A_CONTAINER,
      false, false, NM_COMPLETE_CONTAINER, nm_kill_verb},
+    {"rm", "remove", "CONTAINER...", "remove ended containers and their logs", NULL, remove_options, 1, UINT32_MAX,
+     A_CONTAINER, false, false, NM_COMPLETE_ANY_CONTAINER, nm_remove_verb},
     {"promote", NULL, "CONTAINER...", "make opportunistic containers guaranteed", NULL, json_options, 1,
      UINT32_MAX, A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_act_verb},
     {"demote", NULL, "CONTAINER...", "make guaranteed containers opportunistic", NULL, json_options, 1,

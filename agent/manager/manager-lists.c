@@ -353,6 +353,17 @@ static void forget(struct nm_manager *m, struct nm_container *const *c, size_t n
     }
 }
 
+void nm_lists_remove_ended(struct nm_manager *m, struct nm_container *c)
+{
+    size_t i = 0;
+
+    assert(c->view.state == NM_COMPLETED && !c->keep_result);
+    while (m->ended[i] != c)
+        i++;
+    memmove(m->ended + i, m->ended + i + 1, (--m->n_ended - i) * sizeof *m->ended);
+    forget(m, &c, 1);
+}
+
 /* Oldest first, and not many at a time: each has files to be removed, and somebody may have run
  * thousands. */
 bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec)

@@ -17,6 +17,8 @@ struct nm_live *nm_lists_live_of(const struct nm_container *c); /* NULL: it has 
 uint32_t nm_lists_app(struct nm_manager *m, const char *name);
 void nm_lists_tell_unkillable(struct nm_manager *m); /* health hears how many there are now */
 /* Some of those that were kept long enough. True: there may be more of them. */
+/* One of them, now, with its row and its files; its result isn't kept for anybody. */
+void nm_lists_remove_ended(struct nm_manager *m, struct nm_container *c);
 bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec);
 int nm_lists_reserve(struct nm_manager *m); /* the policies' workspaces are made as large as the lists */
 void nm_lists_done(struct nm_manager *m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What people ask for containers that are there: pause, resume, kill; manager-change.c has the rest. */
+/* What people ask for containers that are there: pause, resume, kill, remove; manager-change.c has the rest. */
 
 #include "agent/manager/manager-state.h"
 
@@ -89,4 +89,24 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
         nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, who);
     nm_act_kill(l, NM_EXIT_KILLED, now);
     return nm_keep_answer(m, c->id, "is being killed", ret_problem);
+}
+
+int nm_manager_remove(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      struct nm_problem *ret_problem)
+{
+    struct nm_container *c;
+    int r = nm_access_find(m, who, id, &c, ret_problem);
+
+    if (r != 0)
+        return r;
+    if (c->view.state != NM_COMPLETED || nm_lists_live_of(c))
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
+                              "Container %s is %s, and only what has ended can be removed. 'nmctl kill' ends it, "
+                              "'nmctl rm --force' does both.", c->id, nm_state_name(c->view.state));
+    if (c->keep_result)
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "id", id,
+                              "How container %s ended is kept until its owner (%s) has acknowledged it.", c->id,
+                              c->owner);
+    nm_lists_remove_ended(m, c);
+    return 0;
 }

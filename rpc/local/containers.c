@@ -271,6 +271,25 @@ int nm_handle_kill(struct nm_call *call)
     return act(call, do_kill);
 }
 
+/* The answer is what it was: there is nothing of it afterwards. */
+int nm_handle_remove(struct nm_call *call)
+{
+    const struct nm_container *c;
+    json_t *was;
+    int r = nm_manager_find(call->manager, &call->caller, call->id, &c, &call->problem);
+
+    if (r == 0)
+        r = nm_messages_parse_empty(call->body, &call->problem);
+    if (r != 0)
+        return r;
+    was = container_json(call, c, false);
+    r = nm_manager_remove(call->manager, &call->caller, call->id, &call->problem);
+    if (r == 0)
+        return nm_call_answer_json(call, 200, was);
+    json_decref(was);
+    return r;
+}
+
 /* ---- decisions ---------------------------------------------------------------------------- */
 
 /* A decision compares a container with others, which may be somebody else's: leave those out. */

@@ -36,6 +36,7 @@ const struct nm_route nm_routes[] = {
     {"POST", CONTAINER "/promote", NM_ROUTE_BODY, "", nm_handle_promote},
     {"POST", CONTAINER "/demote", NM_ROUTE_BODY, "", nm_handle_demote},
     {"POST", CONTAINER "/kill", NM_ROUTE_BODY, "", nm_handle_kill},
+    {"POST", CONTAINER "/remove", NM_ROUTE_BODY, "", nm_handle_remove},
     {"POST", CONTAINER "/exec", NM_ROUTE_BODY, "", nm_handle_exec},
     {"GET", CONTAINER "/wait", 0, "", nm_handle_wait},
     {"GET", CONTAINER "/logs", 0, "stream follow tail from since_usec timestamps", nm_handle_logs},

@@ -182,6 +182,21 @@ is "nobody types what a detached one reads" "$status" 2
 try nmctl run -i -m 900G -- true
 is "what is refused is refused" "$status" 125
 
+# ---- rm -------------------------------------------------------------------------------------------------------
+nmctl run --name gone -m 16M -c 0.1 -- echo said >/dev/null
+id=$(field_of gone .id)
+check "what has ended has a log" test -e "$dir/state/logs/$id"
+is "rm removes it" "$(nmctl rm gone)" "$id (gone): removed"
+check "with its log and its record" test ! -e "$dir/state/logs/$id" -a ! -e "$dir/state/containers/$id"
+try nmctl show gone
+is "there is none any more" "$status" 1
+try nmctl rm term
+is "what runs is refused" "$status" 1
+like "with a sentence" "$err" "RUNNING, and only what has ended can be removed.*rm --force"
+is "with --force it is killed first" "$(nmctl rm -f term | sed 's/.* //')" removed
+submit term -m 64M -c 0.1 -u "$user" -d /tmp -- sleep 1000
+wait_until 10 in_state term RUNNING
+
 # ---- others ---------------------------------------------------------------------------------------------------
 if [ "$(id -u)" -eq 0 ]; then
     try nmctl run -u daemon -m 16M -c 0.1 -D --name other -- sleep 1000

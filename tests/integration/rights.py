@@ -48,6 +48,7 @@ TABLE = {
     ("POST", "/v1/containers/{id}/promote"): MINE,
     ("POST", "/v1/containers/{id}/demote"): MINE,
     ("POST", "/v1/containers/{id}/kill"): MINE,
+    ("POST", "/v1/containers/{id}/remove"): (409, 409, 409, 404),  # it runs
     # 426: of those who may, it asks for a connection that can become the command's (56-sessions goes on from there)
     ("POST", "/v1/containers/{id}/exec"): (426, 426, 426, 404),
     ("GET", "/v1/containers/{id}/wait"): MINE,

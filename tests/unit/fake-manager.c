@@ -384,6 +384,11 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
     return record(m, who, id, p);
 }
 
+int nm_manager_remove(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
+{
+    return record(m, who, id, p);
+}
+
 int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const char *id, const struct nm_exec *e,
                     int client_fd, uint64_t *ret_number, struct nm_problem *p)
 {

@@ -129,6 +129,8 @@ static void check_containers(struct state *s)
     try(s, "POST", "/v1/containers/{id}/kill", id, "{\"now\":true}", 200);
     try(s, "GET", "/v1/containers/{id}/wait", id, NULL, 200);
     try(s, "POST", "/v1/containers/{id}/pause", id, NULL, 409);
+    try(s, "POST", "/v1/containers/{id}/remove", id, NULL, 200);
+    try(s, "POST", "/v1/containers/{id}/remove", id, NULL, 404);
     try(s, "DELETE", "/v1/containers/{id}", missing, NULL, 404);
     (void)snprintf(body, sizeof body, larger, geteuid());
     try(s, "POST", "/v1/containers", "", body, 422);
