@@ -42,6 +42,7 @@ is "systemd knows its limit" "$(unit_prop "$scope" MemoryMax)" $((64 << 20))
 is "the kernel has its limit" "$(cat "$cg/nm.slice/$scope/memory.max")" $((64 << 20))
 is "and what it is guaranteed" "$(cat "$cg/nm.slice/$scope/memory.low")" $((64 << 20))
 is "it lives or dies as a whole" "$(cat "$cg/nm.slice/$scope/memory.oom.group")" 1
+is "another command in it is in its scope" "$(timeout 60 nmctl exec "$id" -- sed -n 's/^0:://p' /proc/self/cgroup)" "/nm.slice/$scope"
 like "the journal tells its life" "$(journalctl -o cat NM_CONTAINER="$id")" "$id|sleeper"
 
 out=$(timeout 60 nmctl run -u alice -e GREETING=hello -- sh -c 'echo $GREETING; exit 7') && status=0 || status=$?
