@@ -43,8 +43,10 @@ is 'who has no proxy has nothing to show of one' "$(masters .)" null
 use_node 1
 is 'our proxy has placed those of its own master' "$(masters '.placed | add')" 6
 near=$(placed_by_node numbers_on 1 ours | tail -n 1)
-is 'its interface knows one by its number' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/v1/containers/container_$(job_id ours)_01_$near" |
-    jq -r '"\(.id) \(.execution_type) \(.state)"')" "container_$(job_id ours)_01_$near OPPORTUNISTIC COMPLETED"
+id=container_$(job_id ours)_01_$near
+is 'its interface knows one by its number' \
+    "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/v1/containers/$id" | jq -r '"\(.id) \(.execution_type) \(.state)"')" \
+    "$id OPPORTUNISTIC COMPLETED"
 is 'and all of an application that were here' "$(nmctl list --all --quiet --app "application_$(job_id ours)" | sed 's/.*_//' | sort)" \
     "$(numbers_on 1 ours)"
 far=$(placed_by_node numbers_on 4 ours | tail -n 1)
