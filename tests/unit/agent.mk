@@ -151,3 +151,11 @@ test_manager_settings_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_manager_settings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_manager_settings_LDADD = libnm-agent.la $(unit_libs)
 EXTRA_test_manager_settings_DEPENDENCIES = nm-shim$(EXEEXT)
+
+check_PROGRAMS += test-acts
+TESTS += test-acts
+
+test_acts_SOURCES = %D%/test-acts.c $(manager_world)
+test_acts_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_acts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_acts_LDADD = libnm-agent.la $(unit_libs)

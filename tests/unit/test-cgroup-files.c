@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -247,6 +248,7 @@ static pid_t hanging(void)
     if (pid == 0) {
         alarm(60);
         if (vfork() == 0) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* or it would outlive the test */
             (void)pause();
             _exit(0);
         }

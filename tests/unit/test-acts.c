@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * agent/manager/: actions that don't come off (what can't be frozen, thawed or reclaimed), and what a restarted nmd
+ * makes of a decision that was left open: the table of recovery-decide.c, row by row.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "agent/manager/manager-act.h"
+#include "agent/manager/manager-freeze.h"
+#include "agent/manager/recovery-decide.h"
+#include "cgroup/backend-fake.h"
+#include "tests/unit/manager-world.h"
+#include "util/clock.h"
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up, manager_world_tear_down)
+
+/* A file of the cgroup that can't be written: it is a directory. */
+static void spoil(const struct nm_live *l, const char *file)
+{
+    assert_int_equal(unlinkat(l->cg->dir_fd, file, 0), 0);
+    assert_int_equal(mkdirat(l->cg->dir_fd, file, 0700), 0);
+}
+
+static void write_file(const struct nm_live *l, const char *file, const char *text)
+{
+    _cleanup_close_ int fd = openat(l->cg->dir_fd, file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+static void open_decision(struct nm_live *l, enum nm_decision_kind kind)
+{
+    l->decision = (struct nm_decision){.number = 1000, .kind = kind, .reason = NM_REASON_MEMORY_OVER_BETA};
+    (void)snprintf(l->decision.container_id, sizeof l->decision.container_id, "%s", l->c->id);
+    l->decision_open = true;
+}
+
+static void assert_failed(const struct nm_live *l, const char *why)
+{
+    assert_false(l->decision_open);
+    assert_int_equal(l->decision.outcome, NM_OUTCOME_FAILED);
+    assert_non_null(strstr(l->decision.error, why));
+}
+
+/* ---- freezing -------------------------------------------------------------------------------- */
+
+static void test_what_can_not_be_frozen_runs_on(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+
+    spoil(l, "cgroup.freeze");
+    open_decision(l, NM_DECISION_PAUSE);
+    nm_act_pause(l, false);
+    assert_int_equal(l->c->view.state, NM_RUNNING);
+    assert_true(l->c->view.pause_deadline_usec == UINT64_MAX);
+    assert_true(l->c->view.freeze_failed_usec > 0); /* others are taken first from now on */
+    assert_failed(l, "Is a directory");
+}
+
+static void test_what_can_not_be_thawed_stays_paused(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
+
+    spoil(l, "cgroup.freeze");
+    open_decision(l, NM_DECISION_RESUME);
+    nm_act_resume(l);
+    assert_int_equal(l->c->view.state, NM_PAUSED);
+    assert_failed(l, "Is a directory");
+}
+
+static void test_a_freeze_that_takes_too_long(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSING);
+
+    open_decision(l, NM_DECISION_PAUSE);
+    nm_freeze_given_up(l);
+    assert_failed(l, "it was not frozen within 10 s");
+    assert_true(l->c->view.freeze_failed_usec > 0);
+    open_decision(l, NM_DECISION_KILL); /* meanwhile it is another's: not to be closed by this */
+    nm_freeze_given_up(l);
+    assert_true(l->decision_open);
+}
+
+/* ---- reclaiming ------------------------------------------------------------------------------ */
+
+static bool is_reclaimed(const struct nm_live *l)
+{
+    return !l->reclaim_child;
+}
+
+/* It gets nothing in its time, which is no failure: what was gained is what was seen. */
+static void test_reclaim(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    char text[64];
+
+    write_file(l, "memory.swap.current", "0\n");
+    write_file(l, "memory.swap.max", "0\n");
+    open_decision(l, NM_DECISION_RECLAIM);
+    nm_act_reclaim(l, 8 * MIB, 20 * NM_USEC_PER_MSEC);
+    assert_int_equal(w->m->counters.running_reclaims, 1);
+    assert_true(l->c->view.reclaiming && l->reclaim_child && !l->c->view.reclaimed);
+    nm_act_reclaim(l, 8 * MIB, 20 * NM_USEC_PER_MSEC); /* one worker at a time */
+    manager_world_wait(w, l, is_reclaimed);
+    assert_false(l->c->view.reclaiming);
+    assert_false(l->decision_open);
+    assert_int_equal(l->decision.outcome, NM_OUTCOME_DONE);
+    assert_true(l->regain_due);
+    assert_int_equal(nm_fake_read(l->cg, "memory.swap.max", text, sizeof text), 0);
+    assert_int_equal(strncmp(text, "max", 3), 0); /* the bound is only for as long as it works */
+}
+
+static void test_a_reclaim_that_fails(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
+
+    (void)unlinkat(l->cg->dir_fd, "memory.swap.current", 0); /* a kernel that doesn't account swap */
+    open_decision(l, NM_DECISION_RECLAIM);
+    nm_act_reclaim(l, 8 * MIB, 0);
+    assert_true(l->c->view.reclaimed);
+    assert_int_equal(w->m->counters.running_reclaims, 0); /* it was paused */
+    manager_world_wait(w, l, is_reclaimed);
+    assert_failed(l, strerror(EOPNOTSUPP));
+}
+
+/* ---- decisions that were left open ----------------------------------------------------------- */
+
+enum fate { GOES_ON, DONE, NOT_DONE };
+
+static const struct {
+    enum nm_decision_kind kind;
+    enum nm_reason reason;
+    enum nm_execution_type type;
+    enum nm_state state;
+    bool admitted;
+    enum fate fate;
+} rows[] = {
+    {NM_DECISION_ADMIT, NM_REASON_GUARANTEED, NM_GUARANTEED, NM_SCHEDULED, true, GOES_ON},
+    {NM_DECISION_ADMIT, NM_REASON_GUARANTEED, NM_GUARANTEED, NM_SCHEDULED, false, NOT_DONE},
+    {NM_DECISION_ADMIT, NM_REASON_GUARANTEED, NM_GUARANTEED, NM_RUNNING, true, DONE},
+    {NM_DECISION_PAUSE, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_PAUSING, true, GOES_ON},
+    {NM_DECISION_PAUSE, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_PAUSED, true, DONE},
+    {NM_DECISION_PAUSE, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_RUNNING, true, NOT_DONE},
+    {NM_DECISION_RESUME, NM_REASON_BELOW_THRESHOLD, NM_OPPORTUNISTIC, NM_RESUMING, true, GOES_ON},
+    {NM_DECISION_RESUME, NM_REASON_BELOW_THRESHOLD, NM_OPPORTUNISTIC, NM_RUNNING, true, DONE},
+    {NM_DECISION_RESUME, NM_REASON_BELOW_THRESHOLD, NM_OPPORTUNISTIC, NM_PAUSED, true, NOT_DONE},
+    {NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA, NM_OPPORTUNISTIC, NM_KILLING, true, GOES_ON},
+    {NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA, NM_OPPORTUNISTIC, NM_RUNNING, true, NOT_DONE},
+    {NM_DECISION_KILL, NM_REASON_KERNEL_OOM, NM_OPPORTUNISTIC, NM_RUNNING, true, GOES_ON},
+    {NM_DECISION_SHED, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_SCHEDULED, false, NOT_DONE},
+    {NM_DECISION_RESTART, NM_REASON_USER, NM_GUARANTEED, NM_SCHEDULED, false, DONE},
+    {NM_DECISION_RESTART, NM_REASON_USER, NM_GUARANTEED, NM_RUNNING, true, GOES_ON},
+    {NM_DECISION_PROMOTE, NM_REASON_USER, NM_GUARANTEED, NM_RUNNING, true, DONE},
+    {NM_DECISION_PROMOTE, NM_REASON_USER, NM_OPPORTUNISTIC, NM_RUNNING, true, NOT_DONE},
+    {NM_DECISION_DEMOTE, NM_REASON_USER, NM_OPPORTUNISTIC, NM_RUNNING, true, DONE},
+    {NM_DECISION_DEMOTE, NM_REASON_USER, NM_GUARANTEED, NM_RUNNING, true, NOT_DONE},
+    {NM_DECISION_UPDATE, NM_REASON_USER, NM_GUARANTEED, NM_RUNNING, true, DONE},
+    {NM_DECISION_RECLAIM, NM_REASON_MEMORY_OVER_BETA, NM_OPPORTUNISTIC, NM_PAUSED, true, NOT_DONE},
+};
+
+static void put_pending(struct manager_world *w, const char *id, size_t row)
+{
+    struct nm_decision d = {.number = 1000 + row, .kind = rows[row].kind, .reason = rows[row].reason,
+                            .outcome = NM_OUTCOME_PENDING, .decided_usec = 1};
+
+    (void)snprintf(d.container_id, sizeof d.container_id, "%s", id);
+    assert_int_equal(nm_store_put_decision(w->m->store, &d), 0);
+}
+
+static void take(const struct nm_decision *d, void *userdata)
+{
+    *(struct nm_decision *)userdata = *d;
+}
+
+static struct nm_decision newest(struct manager_world *w, const char *id)
+{
+    struct nm_decision d = {0};
+
+    assert_true(nm_store_load_decisions(w->m->store, id, UINT64_MAX, 1, take, &d) >= 0);
+    return d;
+}
+
+static void test_each_open_decision(void **state)
+{
+    struct manager_world *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        char name[16];
+        struct nm_decision kept;
+        struct nm_live *l;
+        enum fate fate;
+
+        (void)snprintf(name, sizeof name, "row%zu", i);
+        l = manager_world_add(w, name, rows[i].type, rows[i].state);
+        l->c->view.admitted = rows[i].admitted;
+        l->c->view.reclaimed = true;
+        put_pending(w, l->c->id, i);
+        nm_recovery_reopen_decision(l);
+        kept = newest(w, l->c->id);
+        fate = l->decision_open ? GOES_ON : kept.outcome == NM_OUTCOME_DONE ? DONE : NOT_DONE;
+        if (fate != rows[i].fate)
+            fail_msg("row %zu: %d", i, fate);
+        assert_int_equal(kept.outcome, fate == GOES_ON ? NM_OUTCOME_PENDING
+                                       : fate == DONE  ? NM_OUTCOME_DONE : NM_OUTCOME_FAILED);
+        if (fate == NOT_DONE)
+            assert_string_equal(kept.error, "nmd was restarted before it was carried out");
+        assert_int_equal(l->c->view.reclaimed, rows[i].kind != NM_DECISION_RECLAIM); /* it is to be done again */
+    }
+}
+
+static void test_decisions_that_are_closed(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
+    struct nm_decision d;
+
+    nm_recovery_reopen_decision(l); /* none was ever taken */
+    assert_false(l->decision_open);
+    nm_recovery_close_decision(w->m, l->c->id, "it went");
+    put_pending(w, l->c->id, 4);
+    nm_recovery_close_decision(w->m, l->c->id, "it went");
+    d = newest(w, l->c->id);
+    assert_int_equal(d.outcome, NM_OUTCOME_FAILED);
+    assert_string_equal(d.error, "it went");
+    nm_recovery_close_decision(w->m, l->c->id, "it went twice");
+    d = newest(w, l->c->id);
+    assert_string_equal(d.error, "it went"); /* it had its outcome */
+}
+
+/* Paused, but the sample that shows what that brought was still to come. */
+static void test_what_was_regained_is_still_to_be_seen(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
+    struct nm_decision d = {.number = 1000, .kind = NM_DECISION_PAUSE, .outcome = NM_OUTCOME_DONE};
+
+    (void)snprintf(d.container_id, sizeof d.container_id, "%s", l->c->id);
+    assert_int_equal(nm_store_put_decision(w->m->store, &d), 0);
+    nm_recovery_reopen_decision(l);
+    assert_true(l->regain_due && !l->decision_open);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_can_not_be_frozen_runs_on),
+        TEST(test_what_can_not_be_thawed_stays_paused),
+        TEST(test_a_freeze_that_takes_too_long),
+        TEST(test_reclaim),
+        TEST(test_a_reclaim_that_fails),
+        TEST(test_each_open_decision),
+        TEST(test_decisions_that_are_closed),
+        TEST(test_what_was_regained_is_still_to_be_seen),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
