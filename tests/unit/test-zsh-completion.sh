@@ -58,7 +58,7 @@ check() { # EXPECTED LINE
     [[ $got == "$1" ]] || { print -r "'$2': got '$got', not '$1'"; failed=1 }
 }
 check promote 'nmctl pro'
-check 'events explain' 'nmctl e'
+check 'events exec explain' 'nmctl e'
 check '--memory --min-runtime' 'nmctl run --m'
 check '--opportunistic' 'nmctl run -m 512M --opp'
 check 'cpu' 'nmctl top --sort=c'

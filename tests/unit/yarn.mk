@@ -112,6 +112,7 @@ test_yarn_proxying_SOURCES = %D%/test-yarn-proxying.c
 test_yarn_proxying_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_proxying_LDADD = libnm-yarn.la $(unit_libs)
 
-test_yarn_proxy_SOURCES = %D%/test-yarn-proxy.c %D%/message-copy.h %D%/remove-tree.h %D%/yarn-tokens.h
+test_yarn_proxy_SOURCES = %D%/test-yarn-proxy.c %D%/proxy-world.c %D%/proxy-world.h %D%/message-copy.h %D%/remove-tree.h \
+	%D%/yarn-tokens.h
 test_yarn_proxy_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_proxy_LDADD = libnm-yarn.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)

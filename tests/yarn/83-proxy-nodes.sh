@@ -37,6 +37,7 @@ all='node01 node02 node04'
 placed_are ours 6 "$all"
 placed_are java 6 "$all"
 is 'without a proxy the ResourceManager numbers all' "$(placed_by_rm numbers direct)" 8
+like 'pi ends' "$(counters direct)" '^Estimated value of Pi is 3\.'
 is 'all of them count the same' "$(counters ours), $(counters java)" "$(counters direct), $(counters direct)"
 use_node 2
 is 'who has no proxy has nothing to show of one' "$(masters .)" null

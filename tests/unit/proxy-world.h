@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A world for the proxy of application masters, over loopback ports: it stands between a master, which has nothing but
+ * what it was launched with, and a ResourceManager that says what a test wants.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "message-copy.h"
+#include "rpc/hadoop/client.h"
+#include "rpc/yarn/proxy/proxy.h"
+
+#define NOT_REGISTERED "org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException"
+#define FORWARD "org.apache.hadoop.yarn.server.nodemanager.amrmproxy.DefaultRequestInterceptor"
+
+struct world {
+    char dir[64];
+    sd_event *event;
+    struct nm_yarn_settings settings;
+    struct nm_yarn_state state;
+    struct nm_yarn_proxy *proxy;
+    struct nm_token *ours; /* the master's */
+    struct nm_hadoop_client *client;
+    /* what it heard last */
+    bool done;
+    int error;
+    struct nm_exception why;
+    ProtobufCMessage *answer;
+    /* the ResourceManager, and what it heard last */
+    struct nm_hadoop_server *rm;
+    const char *refuses; /* NULL: it answers */
+    bool holds, rolls;
+    struct nm_hadoop_call *held;
+    unsigned calls;
+    size_t asks, unknown, placed;
+    int64_t numbers[16];
+    char bearer[32], context[32]; /* the identifier's first bytes; the caller's */
+    int64_t id_start;
+};
+
+/* Each asserts that it comes off. Those that begin a call leave its end to a loop of its own: proxy_run_until(). */
+void proxy_start_rm(struct world *w);
+void proxy_stop_rm(struct world *w);
+void proxy_set_up(struct world *w, bool distributed);
+void proxy_tear_down(struct world *w);
+void proxy_connect_master(struct world *w);
+void proxy_launch(struct world *w, int32_t attempt);
+void proxy_begin_call(struct world *w, const char *method, const ProtobufCMessage *request,
+                      const ProtobufCMessageDescriptor *answer);
+bool proxy_is_done(const struct world *w);
+bool proxy_has_held(const struct world *w);
+void proxy_run_until(struct world *w, bool (*condition)(const struct world *w));
+void proxy_register_master(struct world *w);
+void proxy_begin_allocate(struct world *w, int32_t response_id, int32_t opportunistic);
+const Masters__AllocateAnswer *proxy_allocate(struct world *w, int32_t response_id, int32_t opportunistic);
+void proxy_start(struct world *w);
