@@ -3,7 +3,7 @@
 # deadline: 90
 #
 # Other commands in containers that run (nmctl exec): where they are, as whom and with what, what comes of their input,
-# output and end, and who ends them. Issue: "What people type".
+# output and end, and who ends them.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
