@@ -30,7 +30,7 @@ void nm_help_all(void)
     print_options("Options", nm_global_options);
     printf("\nExit status: 0 done, 1 nmd refused or the action failed, 2 bad usage, 3 nmd can't be "
            "reached;\n"
-           "'run' returns the command's own, or 125 when nmd refused it.\n"
+           "'run' and 'exec' return the command's own, or 125 when nmd refused it.\n"
            "'nmctl VERB --help' tells more, nmctl(1) all.\n");
 }
 
