@@ -572,6 +572,7 @@ static struct nm_yarn_params yarn_params(struct daemon *d, sd_event *event, cons
         .localizer_program = find_program("nm-localizer", programs->localizer),
         .shuffle_program = find_program("nm-shuffle", programs->shuffle),
         .state_dir = o->state_dir,
+        .runtime_dir = o->runtime_dir,
         .tell = tell_yarn,
     };
 }

@@ -82,7 +82,8 @@ static int make_node(const struct nm_yarn_hosting_params *p, struct nm_yarn_host
 static int make_proxy(const struct nm_yarn_hosting_params *p, struct nm_yarn_hosting *h, char **ret_message)
 {
     const struct nm_yarn_proxy_params params = {.event = p->event, .settings = p->settings, .state = p->state,
-                                                .state_dir = p->state_dir, .tell = p->tell};
+                                                .state_dir = p->state_dir, .runtime_dir = p->runtime_dir,
+                                                .tell = p->tell};
     struct nm_yarn_masters masters = {on_master_begins, on_master_abandoned, NULL};
     int r;
 

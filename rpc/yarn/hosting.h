@@ -16,7 +16,7 @@ struct nm_yarn_hosting_params {
     struct nm_manager *manager;
     const struct nm_yarn_settings *settings;
     struct nm_yarn_state *state; /* of the keys: what an earlier nmd knew of them is put there */
-    const char *localizer_program, *shuffle_program, *state_dir;
+    const char *localizer_program, *shuffle_program, *state_dir, *runtime_dir;
     void (*tell)(int level, const char *sentence);
     void (*news)(void *userdata); /* the ResourceManager should hear something now */
     void *userdata;

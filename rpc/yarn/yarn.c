@@ -48,7 +48,7 @@ static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, ch
     const struct nm_yarn_hosting_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .state = &y->state,
         .localizer_program = p->localizer_program, .shuffle_program = p->shuffle_program, .state_dir = p->state_dir,
-        .tell = p->tell, .news = nm_yarn_step_on_news, .userdata = y};
+        .runtime_dir = p->runtime_dir, .tell = p->tell, .news = nm_yarn_step_on_news, .userdata = y};
     int fd, r;
 
     y->id = (Hadoop__NodeId)HADOOP__NODE_ID__INIT;

@@ -20,7 +20,7 @@ struct nm_yarn_params {
     struct nm_manager *manager;
     const struct nm_yarn_settings *settings;
     const char *localizer_program, *shuffle_program; /* their paths */
-    const char *state_dir;                           /* nmd's */
+    const char *state_dir, *runtime_dir;             /* nmd's */
     nm_yarn_tell_t tell;
 };
 

@@ -203,7 +203,8 @@ static void tell(int level, const char *sentence)
 void proxy_start(struct world *w)
 {
     const struct nm_yarn_proxy_params params = {
-        .event = w->event, .settings = &w->settings, .state = &w->state, .state_dir = w->dir, .tell = tell};
+        .event = w->event, .settings = &w->settings, .state = &w->state, .state_dir = w->dir,
+        .runtime_dir = w->dir, .tell = tell};
     char *message = NULL;
 
     if (nm_yarn_proxy_new(&params, &w->proxy, &message) != 0)

@@ -280,7 +280,7 @@ static unsigned masters_kept(const char *dir)
     struct nm_yarn_keep k;
     unsigned n = 0;
 
-    assert_int_equal(nm_yarn_keep_open(dir, &k), 0);
+    assert_int_equal(nm_yarn_keep_open(dir, dir, &k), 0);
     assert_int_equal(nm_yarn_keep_load_masters(&k, count_master, &n), 0);
     nm_yarn_keep_done(&k);
     return n;
@@ -292,7 +292,7 @@ static int take_over_proxy(void *userdata)
     struct nm_yarn_local_keys keys = {};
     struct nm_yarn_keep k;
     unsigned n = 0, left;
-    int r = nm_yarn_keep_open(userdata, &k);
+    int r = nm_yarn_keep_open(userdata, userdata, &k);
 
     if (r < 0)
         return r;
@@ -336,7 +336,7 @@ static void leave_behind(const char *dir)
     nm_yarn_kept_free(kept);
     nm_yarn_used_free(used);
     nm_yarn_keyring_free(ring);
-    assert_int_equal(nm_yarn_keep_open(dir, &k), 0);
+    assert_int_equal(nm_yarn_keep_open(dir, dir, &k), 0);
     assert_int_equal(nm_yarn_keep_keys(&k, &keys), 0);
     assert_int_equal(nm_yarn_keep_master(&k, &m), 0);
     nm_yarn_keep_done(&k);

@@ -36,7 +36,7 @@ static int set_up(void **state)
     assert_non_null(w);
     (void)strcpy(w->dir, "/tmp/nmd-test-keep.XXXXXX");
     assert_non_null(mkdtemp(w->dir));
-    assert_int_equal(nm_yarn_keep_open(w->dir, &w->keep), 0);
+    assert_int_equal(nm_yarn_keep_open(w->dir, w->dir, &w->keep), 0);
     *state = w;
     return 0;
 }
@@ -107,7 +107,7 @@ static unsigned load(struct world *w)
     struct nm_yarn_keep next;
 
     w->loaded = 0;
-    assert_int_equal(nm_yarn_keep_open(w->dir, &next), 0);
+    assert_int_equal(nm_yarn_keep_open(w->dir, w->dir, &next), 0);
     assert_int_equal(nm_yarn_keep_load_masters(&next, on_master, w), 0);
     nm_yarn_keep_done(&next);
     return w->loaded;

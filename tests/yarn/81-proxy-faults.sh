@@ -83,7 +83,7 @@ need 'a second job is there' wait_until 60 begun second
 need 'two of its maps have a place' wait_until 60 has_placed 2
 master_of() { nmctl list --all --json | jq -r --arg app "$id" --arg of "_$1_" \
     '[.[] | select(.name == "master" and (.id | contains($app) and contains($of)))][0] | '"${2:-.id}"; } # ATTEMPT [JQ-EXPRESSION]
-masters=$dir/nmd1/state/masters
+masters=$dir/nmd1/run/masters
 cp "$(find "$own/local" -path "*/$(master_of 01)/container_tokens")" "$dir/first-tokens"
 proxy_tokens gone node01:8049 "$dir/first-tokens" "$masters/appattempt_${id}_000002" >"$dir/gone" 2>"$dir/gone.err" &
 gone=$!

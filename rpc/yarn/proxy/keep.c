@@ -18,11 +18,11 @@
 #define MASTERS_DIR "masters"
 #define KEYS_MAX_BYTES 4096u
 
-int nm_yarn_keep_open(const char *state_dir, struct nm_yarn_keep *ret)
+int nm_yarn_keep_open(const char *state_dir, const char *runtime_dir, struct nm_yarn_keep *ret)
 {
     *ret = (struct nm_yarn_keep){-EBADF, -EBADF};
     ret->dir_fd = RET_NERRNO(open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return ret->dir_fd < 0 ? ret->dir_fd : nm_yarn_note_dir_open(state_dir, MASTERS_DIR, &ret->masters_fd);
+    return ret->dir_fd < 0 ? ret->dir_fd : nm_yarn_note_dir_open(runtime_dir, MASTERS_DIR, &ret->masters_fd);
 }
 
 void nm_yarn_keep_done(struct nm_yarn_keep *k)

@@ -14,7 +14,10 @@
  *   - Containers whose announcement was lost aren't: a master that calls again with the response id of its last call
  *     gets the same ones.
  *
- * So each write comes before that which it allows. The files are root's alone, for they have keys and tokens.
+ * So each write comes before that which it allows. The files are root's alone, for they have keys and tokens. Those of
+ * masters are written with every call that places something, before it goes on to the ResourceManager: they lie in the
+ * runtime directory, in memory, for a disk took longer to rename one than all the rest (0.3 ms, and 20 in one of a
+ * hundred). They are of no use after a boot, which no master outlives.
  */
 
 #include "rpc/hadoop/token.h"
@@ -53,7 +56,7 @@ struct nm_yarn_keep {
 };
 
 /* Done with or without success. */
-int nm_yarn_keep_open(const char *state_dir, struct nm_yarn_keep *ret);
+int nm_yarn_keep_open(const char *state_dir, const char *runtime_dir, struct nm_yarn_keep *ret);
 void nm_yarn_keep_done(struct nm_yarn_keep *k);
 
 /* -errno: it isn't kept, and what it was to allow must not be done. -EFBIG: it is too large. */

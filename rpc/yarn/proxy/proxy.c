@@ -311,7 +311,7 @@ int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_
         return -ENOMEM;
     p->world = (struct nm_stage_world){.event = params->event, .settings = params->settings, .tell = params->tell};
     p->world.signer.state = params->state;
-    r = nm_yarn_keep_open(params->state_dir, &p->world.keep);
+    r = nm_yarn_keep_open(params->state_dir, params->runtime_dir, &p->world.keep);
     p->has_keep = r == 0;
     if (r == 0)
         r = nm_yarn_shown_new(p->world.keep.dir_fd, &p->world.shown);

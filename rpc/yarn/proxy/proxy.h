@@ -15,7 +15,7 @@ struct nm_yarn_proxy_params {
     sd_event *event;
     const struct nm_yarn_settings *settings;
     const struct nm_yarn_state *state; /* has the cluster's keys */
-    const char *state_dir;             /* nmd's */
+    const char *state_dir, *runtime_dir; /* nmd's */
     void (*tell)(int level, const char *sentence);
 };
 

@@ -22,7 +22,7 @@ if [ -z "${NMD_TEST_BUILD:-}" ]; then
 fi
 # shellcheck source=tests/yarn/jobs.sh
 . "$bench_here/../../yarn/jobs.sh"
-at_exit 'rm -rf "$NMD_TEST_DIR"'
+at_exit 'umount -l "$dir/nmd1/run" 2>/dev/null; rm -rf "$NMD_TEST_DIR"'
 tap_done=1 # figures, and no facts
 # Both Java's are as they come: with all of their compilers, and the collector that they choose themselves.
 small='-XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
@@ -101,6 +101,8 @@ hold_masters() { # NAME ADDRESS pss|heap PID
 with_nmd() { # COMMAND... -- NAME=VALUE...
     local command=()
     while [ "$1" != -- ]; do command+=("$1"); shift; done
+    # As a service has it: in memory.
+    mkdir -p "$dir/nmd1/run" && { mountpoint -q "$dir/nmd1/run" || mount -t tmpfs tmpfs "$dir/nmd1/run"; } || exit
     must 'nmd' nmd_node_start 1 "${@:2}"
     must 'the registration of nmd' wait_until 60 node_is 1 RUNNING
     chrt -a -r -p 1 "${nmd_nodes[1]}"
