@@ -49,7 +49,7 @@ static void usage(void)
          "/nmd/nmd.conf)\n"
          "  -s, --socket PATH       where nmctl finds it (default RUNTIME-DIR/nmd.sock)\n"
          "      --state-dir DIR     journal, logs and container records (default /var/lib/nmd)\n"
-         "      --runtime-dir DIR   socket and lock (default /run/nmd)\n"
+         "      --runtime-dir DIR   socket, and what lasts no longer than a boot (default /run/nmd)\n"
          "      --backend KIND      auto, systemd or direct (default auto)\n"
          "      --slice NAME        slice that holds the containers (default nm.slice)\n"
          "      --shim PATH         the nm-shim program (default: beside nmd, then " NM_LIBEXECDIR
