@@ -143,19 +143,19 @@ static double share(double v, double capacity)
     return capacity > 0 && v > 0 ? v / capacity : 0;
 }
 
-/* The figure beside the bar takes the colour of the threshold that it has passed. */
+/* The figure beside the bar takes the colour of the threshold that the whole bar has passed. */
 static void print_bar_line(FILE *f, const struct nm_term *term, const struct gauge *g,
-                           const struct nm_bar *b, const char *label, double total, bool asked)
+                           const struct nm_bar *b, const char *label, double figure, bool asked)
 {
-    double capacity = asked ? g->asked_capacity : g->capacity, over = share(total, capacity);
+    double capacity = asked ? g->asked_capacity : g->capacity, over = asked ? 0 : share(g->total, capacity);
     enum nm_style style = !b->beta ? NM_STYLE_NONE : over >= b->beta ? NM_STYLE_BAD
                           : over >= b->alpha ? NM_STYLE_WARN : NM_STYLE_GOOD;
     char have[32], of[32];
 
     print_label(f, term, label);
     nm_bar_print(b, f, term);
-    fprintf(f, " %s%3.0f %%%s  %s of %s%s\n", nm_term_on(term, style), over * 100,
-            nm_term_off(term, style), amount(g, total, have, sizeof have),
+    fprintf(f, " %s%3.0f %%%s  %s of %s%s\n", nm_term_on(term, style), share(figure, capacity) * 100,
+            nm_term_off(term, style), amount(g, figure, have, sizeof have),
             amount(g, capacity, of, sizeof of), asked ? g->asked_unit : g->unit);
 }
 
@@ -188,7 +188,8 @@ static void print_gauge(FILE *f, const struct nm_term *term, const struct gauge 
     print_label(f, term, "");
     nm_bar_print_scale(&use, f, term);
     (void)fputc('\n', f);
-    print_bar_line(f, term, g, &use, g->label, g->total, false);
+    /* What is reserved isn't used: it is in the bar and in its words, and the figure is never above what there is by it. */
+    print_bar_line(f, term, g, &use, g->label, g->total - g->used[NM_BAR_RESERVED], false);
     print_parts(f, g, width);
     print_bar_line(f, term, g, &allocated, "  allocated", g->allocated[0] + g->allocated[1], true);
 }

@@ -44,6 +44,13 @@ static void add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_re
     t->buf[start] = '\0';
 }
 
+/* "memory is at ", and what is only kept for those that warm up isn't called use: "CPU used or reserved is at ". */
+static void add_is_at(struct nm_text *t, const struct nm_decision *d, enum nm_resource k, const char *is)
+{
+    nm_text_add(t, "%s%s %s at ", resource_word(k), nm_resources_get(&d->reserved, k) > 0 ? " used or reserved" : "",
+                is);
+}
+
 /* "memory was at 96 % of capacity (7.7 GiB of 8 GiB), over the preemption threshold of 95 %" */
 static void add_over(struct nm_text *t, const struct nm_decision *d, enum nm_resource k,
                      const struct nm_fractions *threshold, const char *name)
@@ -52,7 +59,7 @@ static void add_over(struct nm_text *t, const struct nm_decision *d, enum nm_res
     double limit = nm_fractions_get(threshold, k);
     double share = (double)used / (double)NM_MAX(nm_resources_get(&d->capacity, k), UINT64_C(1));
 
-    nm_text_add(t, "%s was at ", resource_word(k));
+    add_is_at(t, d, k, "was");
     nm_text_add_share(t, d, k, used);
     nm_text_add(t, " of capacity (");
     add_of_capacity(t, d, k, used);
@@ -65,7 +72,7 @@ static void add_after(struct nm_text *t, const struct nm_decision *d, enum nm_re
 {
     uint64_t after = nm_resources_get(&d->used, k) + nm_resources_get(&d->request, k);
 
-    nm_text_add(t, "%s at ", resource_word(k));
+    nm_text_add(t, "%s%s at ", resource_word(k), nm_resources_get(&d->reserved, k) > 0 ? " used or reserved" : "");
     nm_text_add_share(t, d, k, nm_resources_get(&d->used, k));
     nm_text_add(t, ", ");
     nm_text_add_share(t, d, k, after);
@@ -131,7 +138,7 @@ static void why_would_exceed(struct nm_text *t, const struct nm_decision *d)
 {
     enum nm_resource k = d->resource;
 
-    nm_text_add(t, "%s is at ", resource_word(k));
+    add_is_at(t, d, k, "is");
     nm_text_add_share(t, d, k, nm_resources_get(&d->used, k));
     nm_text_add(t, " of capacity");
     add_parts(t, d, k, " (", ")");
@@ -145,7 +152,7 @@ static void why_would_exceed(struct nm_text *t, const struct nm_decision *d)
 
 static void why_over_alpha(struct nm_text *t, const struct nm_decision *d)
 {
-    nm_text_add(t, "%s is at ", resource_word(d->resource));
+    add_is_at(t, d, d->resource, "is");
     nm_text_add_share(t, d, d->resource, nm_resources_get(&d->used, d->resource));
     nm_text_add(t, " of capacity");
     add_parts(t, d, d->resource, " (", ")");
