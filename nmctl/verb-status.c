@@ -188,7 +188,7 @@ static void print_gauge(FILE *f, const struct nm_term *term, const struct gauge 
     print_label(f, term, "");
     nm_bar_print_scale(&use, f, term);
     (void)fputc('\n', f);
-    /* What is reserved isn't used: it is in the bar and in its words, and the figure is never above what there is by it. */
+    /* What is reserved isn't used: it is in the bar and in its words, and never makes the figure more than there is. */
     print_bar_line(f, term, g, &use, g->label, g->total - g->used[NM_BAR_RESERVED], false);
     print_parts(f, g, width);
     print_bar_line(f, term, g, &allocated, "  allocated", g->allocated[0] + g->allocated[1], true);

@@ -141,7 +141,8 @@ static void test_what_use_is_made_of(void **state)
     d.measured.cpu_millicores = 1500;
     d.reserved.cpu_millicores = 4000;
     d.others.cpu_millicores = 260;
-    assert_summary(&d, "queued container_1_000002 (hash): CPU used or reserved is at 144 % of capacity (1.5 cores used by containers, 4 "
+    assert_summary(&d, "queued container_1_000002 (hash): CPU used or reserved is at 144 % of capacity "
+                        "(1.5 cores used by containers, 4 "
                        "cores reserved while they warm up, 0.26 cores used by others on the node), and with the 1 "
                        "vcore that it asks for would be at 169 %, over the limit of 95 %");
     assert_int_equal(nm_decision_explain(&d, &text), 0);

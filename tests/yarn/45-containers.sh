@@ -27,9 +27,10 @@ end_of() { light containers | jq -r --arg id "$1" '.[] | select(.id == $id) | .e
 one_more() { # QUERY: asks for one, and says which it is
     local before
     before=$(held)
-    light "ask?n=1&$1" >/dev/null && wait_until 30 more_than "$before" && comm -13 <(printf '%s\n' "$before") <(held)
+    light "ask?n=1&$1" >/dev/null && wait_until 30 one_not_in "$before" && not_in "$before"
 }
-more_than() { [ "$(held)" != "$1" ]; }
+not_in() { comm -13 <(printf '%s\n' "$1") <(held); }
+one_not_in() { [ -n "$(not_in "$1")" ]; } # another may have gone meanwhile
 told() { light "state?container=$1" | jq -r '"\(.state) \(.sub_state) \(.type) \(.mb) \(.exit)"'; } # ID: to its master
 told_so() { [ "$(told "$1")" = "$2" ]; }
 rm_counts() { [ "$(of_node '"\(.numContainers) \(.numRunningOpportContainers) \(.numQueuedContainers)"')" = "$1" ]; }
