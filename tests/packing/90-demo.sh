@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 180
-# beside: others
 #
 # What ./demo packing shows is what it says, and Ctrl-C leaves nothing of it behind.
 # shellcheck source=tests/packing/lib.sh
