@@ -346,13 +346,23 @@ struct nm_status {
 
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret);
 
+/* What those who know the upstream's own nodes ask of them, in a path and words that are the upstream's. */
+struct nm_upstream_question {
+    const struct nm_caller *who;
+    bool with_users;          /* else without whose anything is, and without what it has said */
+    const char *path;         /* with {id} where an id is; that id, or NULL */
+    const char *id;
+    const char *state, *user; /* what a list is narrowed to, or NULL */
+};
+
 /* Who tells of the upstream from now on: for a status, and settings of its own for `nmctl config` (an array, a new
- * reference, or NULL: no memory). The other two may be NULL, and see below. NULL: nobody. */
+ * reference, or NULL: no memory). The others may be NULL, and see below. NULL: nobody. */
 struct nm_upstream_ops {
     void (*status)(void *userdata, struct nm_upstream *ret);
     json_t *(*config)(void *userdata);
     json_t *(*pipelines)(void *userdata, const struct nm_caller *who, bool with_users);
     json_t *(*placement)(void *userdata, const struct nm_caller *who, const char *id);
+    int (*ask)(void *userdata, const struct nm_upstream_question *q, json_t **ret, struct nm_problem *ret_problem);
 };
 void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops *ops, void *userdata);
 
@@ -361,6 +371,9 @@ json_t *nm_manager_pipelines(struct nm_manager *m, const struct nm_caller *who, 
 /* Why this node placed a container where it did, which may be another node: an object, or NULL: there is nothing that
  * `who` may know. */
 json_t *nm_manager_placement(struct nm_manager *m, const struct nm_caller *who, const char *id);
+/* As a request: *ret is what the upstream's own nodes would answer, as far as `who` may see what it is about. */
+int nm_manager_ask_upstream(struct nm_manager *m, const struct nm_upstream_question *q, json_t **ret,
+                            struct nm_problem *ret_problem);
 
 /* A part of a list, in the order of arrival. */
 struct nm_page {

@@ -574,6 +574,7 @@ static struct nm_yarn_params yarn_params(struct daemon *d, sd_event *event, cons
         .state_dir = o->state_dir,
         .runtime_dir = o->runtime_dir,
         .tell = tell_yarn,
+        .http_port = d->server ? nm_local_server_tcp_port(d->server) : 0,
     };
 }
 
@@ -582,9 +583,12 @@ static int join_yarn(struct daemon *d, sd_event *event, const struct options *o)
     struct programs programs;
     struct nm_yarn_params p = yarn_params(d, event, o, &programs);
     _cleanup_free_ char *message = NULL;
-    int r = d->yarn_settings ? nm_yarn_new(&p, &d->yarn, &message) : 0;
+    int fd, r = d->yarn_settings ? nm_yarn_new(&p, &d->yarn, &message) : 0;
 
-    return refuse(NO_NODE, r, message);
+    if (r < 0 || !d->yarn)
+        return refuse(NO_NODE, r, message);
+    fd = nm_yarn_take_web(d->yarn);
+    return fd < 0 ? 0 : refuse(NO_SERVER, nm_local_server_listen(d->server, fd), NULL);
 }
 
 static int record(struct daemon *d, const struct options *o)

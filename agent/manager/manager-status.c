@@ -168,6 +168,15 @@ json_t *nm_manager_placement(struct nm_manager *m, const struct nm_caller *who, 
     return m->upstream && m->upstream->placement ? m->upstream->placement(m->upstream_userdata, who, id) : NULL;
 }
 
+int nm_manager_ask_upstream(struct nm_manager *m, const struct nm_upstream_question *q, json_t **ret,
+                            struct nm_problem *ret_problem)
+{
+    if (m->upstream && m->upstream->ask)
+        return m->upstream->ask(m->upstream_userdata, q, ret, ret_problem);
+    return nm_problem_set(ret_problem, NM_AGENT_E_NOT_FOUND, "path", q->path,
+                          "This node belongs to no YARN cluster, so that it has nothing to say here.");
+}
+
 static int by_arrival(const void *a, const void *b)
 {
     const struct nm_container *x = *(struct nm_container *const *)a,

@@ -17,6 +17,8 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
+#define HADOOPS "/ws/" /* all below is Hadoop's own interface, and its errors look like Hadoop's */
+
 /* ---- its turn ----------------------------------------------------------------------------- */
 
 static void resume(struct nm_turn *t)
@@ -78,6 +80,7 @@ struct nm_call *nm_call_new(struct nm_host *host, const char *raw_target)
     call->host = host;
     call->manager = host->manager;
     call->turn.go = resume;
+    call->is_hadoops = strncmp(raw_target, HADOOPS, strlen(HADOOPS)) == 0;
     call->early = nm_target_parse(raw_target, &call->target, &call->problem);
     return call;
 }
@@ -199,7 +202,10 @@ static int answer_error(struct nm_call *call, int r)
     if (status == 413)
         code = "too-large";
     call->problem.outcome = r > 0 ? (enum nm_agent_outcome)r : call->problem.outcome;
-    r = nm_call_answer_json(call, status, nm_messages_error(&call->problem, code));
+    if (call->is_hadoops)
+        r = nm_call_answer_json(call, status, nm_messages_remote_exception(&call->problem));
+    else
+        r = nm_call_answer_json(call, status, nm_messages_error(&call->problem, code));
     if (r == 0 && status == 405)
         (void)MHD_add_response_header(call->answer, MHD_HTTP_HEADER_ALLOW, call->allow);
     return r;
@@ -257,7 +263,7 @@ static int find_route(struct nm_call *call, const char *method)
                                   call->target.path, call->allow);
         return wrong(call, 405, NM_AGENT_E_INVALID);
     }
-    if (call->id && !nm_name_is_valid(call->id))
+    if (call->id && !(call->route->flags & NM_ROUTE_UPSTREAM) && !nm_name_is_valid(call->id))
         return nm_messages_problem(
             p, NM_AGENT_E_INVALID, "id", call->id,
             "An id or name has 1 to 63 of the characters A-Z a-z 0-9 . _ - and does not "
@@ -269,7 +275,7 @@ static int check_query(struct nm_call *call)
 {
     const struct nm_route *route = call->route;
 
-    for (unsigned i = 0; i < call->target.n_query; i++) {
+    for (unsigned i = 0; i < call->target.n_query && !(route->flags & NM_ROUTE_UPSTREAM); i++) {
         const char *name = call->target.query[i].name;
         if (nm_routes_takes_query(route, name))
             continue;

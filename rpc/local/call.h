@@ -27,6 +27,7 @@ struct nm_call {
     struct MHD_Connection *connection;
     struct nm_account *account; /* the connection's */
     struct nm_caller caller;
+    bool is_hadoops; /* what was asked for is of Hadoop's own interface */
     bool tcp; /* reads only, and answers without what is private */
     const struct nm_route *route;
     struct nm_target target;

@@ -80,6 +80,21 @@ json_t *nm_messages_error(const struct nm_problem *p, const char *code)
                      nm_messages_string(p->message));
 }
 
+/* Programs that know Hadoop go by the name; its sentences begin with the class that they came from. */
+json_t *nm_messages_remote_exception(const struct nm_problem *p)
+{
+    const char *name = p->outcome == NM_AGENT_E_NOT_FOUND   ? "NotFoundException"
+                       : p->outcome == NM_AGENT_E_INVALID   ? "BadRequestException"
+                       : p->outcome == NM_AGENT_E_FORBIDDEN ? "ForbiddenException"
+                                                            : "WebAppException";
+    char message[sizeof p->message + 32], class[80];
+
+    (void)snprintf(message, sizeof message, "java.lang.Exception: %s", p->message);
+    (void)snprintf(class, sizeof class, "org.apache.hadoop.yarn.webapp.%s", name);
+    return json_pack("{s:{s:s, s:o, s:s}}", "RemoteException", "exception", name, "message",
+                     nm_messages_string(message), "javaClassName", class);
+}
+
 /* The other direction, for clients. A code that is not known here, of a newer nmd, is outcome 0:
  * its sentence still counts. */
 int nm_messages_parse_error(const json_t *j, struct nm_problem *ret)

@@ -31,6 +31,8 @@ int nm_messages_problem(struct nm_problem *ret, enum nm_agent_outcome outcome, c
 
 /* {"error":{"code","thing","value","message"}}. `code` NULL: the outcome's. */
 json_t *nm_messages_error(const struct nm_problem *p, const char *code);
+/* The same as Hadoop's web services have it. */
+json_t *nm_messages_remote_exception(const struct nm_problem *p);
 /* The other way, for the client. Returns 0, or -EBADMSG when j has not this shape. An unknown code,
  * such as "internal", becomes outcome 0. */
 int nm_messages_parse_error(const json_t *j, struct nm_problem *ret);

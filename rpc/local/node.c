@@ -45,6 +45,23 @@ int nm_handle_placement(struct nm_call *call)
                                       "This node has not placed a container %s, as far as it remembers.", call->id);
 }
 
+/* What the upstream's own nodes answer, for programs that know those. */
+int nm_handle_upstream(struct nm_call *call)
+{
+    const struct nm_upstream_question q = {
+        .who = &call->caller,
+        .with_users = !call->tcp,
+        .path = call->route->pattern,
+        .id = call->id,
+        .state = nm_target_query(&call->target, "state"),
+        .user = nm_target_query(&call->target, "user"),
+    };
+    json_t *answer = NULL;
+    int r = nm_manager_ask_upstream(call->manager, &q, &answer, &call->problem);
+
+    return r != 0 ? r : nm_call_answer_json(call, 200, answer);
+}
+
 int nm_handle_config(struct nm_call *call)
 {
     return nm_call_answer_json(call, 200, nm_manager_config_to_json(call->manager));

@@ -7,15 +7,17 @@
 #include <assert.h>
 
 /* Does the path fit the pattern? *ret_id is set to the segment that stands for {id}. */
-static bool fits(const char *pattern, const struct nm_target *t, const char **ret_id)
+static bool fits(const struct nm_route *r, const struct nm_target *t, const char **ret_id)
 {
-    const char *p = pattern + 1;
-    unsigned i = 0;
+    const char *p = r->pattern + 1;
+    unsigned i = 0, n_segments = t->n_segments;
 
-    assert(*pattern == '/' && t->n_segments <= NM_TARGET_SEGMENTS_MAX);
+    assert(*r->pattern == '/' && n_segments <= NM_TARGET_SEGMENTS_MAX);
+    if ((r->flags & NM_ROUTE_UPSTREAM) && n_segments > 1 && !*t->segments[n_segments - 1])
+        n_segments--;
     for (; *p; i++) {
         size_t n = strcspn(p, "/");
-        if (i == t->n_segments)
+        if (i == n_segments)
             return false;
         if (strncmp(p, "{id}", n) == 0)
             *ret_id = t->segments[i];
@@ -23,7 +25,7 @@ static bool fits(const char *pattern, const struct nm_target *t, const char **re
             return false;
         p += n + (p[n] == '/');
     }
-    return i == t->n_segments;
+    return i == n_segments;
 }
 
 static void add_method(char *allow, size_t size, const char *method)
@@ -47,7 +49,7 @@ int nm_routes_find(const struct nm_route *routes, size_t n, const char *method,
     allow[0] = '\0';
     for (size_t i = 0; i < n; i++) {
         const char *id = NULL;
-        if (!fits(routes[i].pattern, t, &id))
+        if (!fits(&routes[i], t, &id))
             continue;
         if (nm_streq(routes[i].method, wanted)) {
             *ret = &routes[i];

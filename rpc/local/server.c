@@ -45,8 +45,9 @@ struct nm_local_server {
     struct nm_host host;
     struct nm_connections connections;
     struct MHD_Daemon *daemon;
-    sd_event_source *accept_unix, *accept_tcp, *run, *timer, *sweep;
+    sd_event_source *accept_unix, *accept_tcp, *accept_more, *run, *timer, *sweep;
     int unix_fd, tcp_fd;
+    int more_fd; /* another TCP socket */
     int reserve_fd;     /* given up when there are no others left: see accept_out_of_fds() */
     char *socket_path;  /* to be removed, or NULL */
     ino_t socket_inode; /* tells our socket from a later one at the same path */
@@ -277,7 +278,7 @@ static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *us
     uint64_t end = nm_now_usec() + ACCEPT_USEC;
 
     (void)source, (void)revents;
-    while (accept_one(s, fd, fd == s->tcp_fd) == 0 && nm_now_usec() < end)
+    while (accept_one(s, fd, fd != s->unix_fd) == 0 && nm_now_usec() < end)
         continue;
     run(s);
     /* Not put off by each new one: a flood of them would else keep it from ever coming. */
@@ -439,7 +440,7 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
         .n_routes = nm_n_routes,
     };
     s->connections.host = &s->host;
-    s->unix_fd = s->tcp_fd = -EBADF;
+    s->unix_fd = s->tcp_fd = s->more_fd = -EBADF;
     s->connections.max = max_connections(p->max_connections);
     s->host.timeout_usec = p->timeout_usec > 0 ? p->timeout_usec : TIMEOUT_USEC;
     s->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -466,6 +467,16 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
     return 0;
 }
 
+int nm_local_server_listen(struct nm_local_server *s, int fd)
+{
+    int r;
+
+    assert(s->more_fd < 0 && fd >= 0);
+    s->more_fd = fd;
+    r = sd_event_add_io(s->host.event, &s->accept_more, fd, EPOLLIN, on_accept, s);
+    return NM_MIN(add_source(r, s->accept_more, "http-accept-more"), 0);
+}
+
 /* The library aborts when it is stopped with connections suspended. */
 static void stop_library(struct nm_local_server *s)
 {
@@ -489,6 +500,7 @@ struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
         return NULL;
     sd_event_source_disable_unref(s->accept_unix);
     sd_event_source_disable_unref(s->accept_tcp);
+    sd_event_source_disable_unref(s->accept_more);
     sd_event_source_disable_unref(s->run);
     sd_event_source_disable_unref(s->timer);
     sd_event_source_disable_unref(s->sweep);
@@ -501,6 +513,7 @@ struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
         (void)unlink(s->socket_path);
     nm_close(s->unix_fd);
     nm_close(s->tcp_fd);
+    nm_close(s->more_fd);
     nm_close(s->reserve_fd);
     free(s->socket_path);
     sd_event_unref(s->host.event);

@@ -42,5 +42,8 @@ int nm_local_server_check(const struct nm_local_server_params *p, const char *co
 struct nm_local_server *nm_local_server_free(struct nm_local_server *s);
 NM_DEFINE_CLEANUP(struct nm_local_server *, nm_local_server_free)
 
+/* Serves what it does on its TCP address also where this socket listens, which is its own from now on. 0 or -errno. */
+int nm_local_server_listen(struct nm_local_server *s, int fd);
+
 /* The port that the TCP address got, for tests with port 0; 0 without TCP. */
 unsigned nm_local_server_tcp_port(const struct nm_local_server *s);

@@ -6,6 +6,7 @@
 #include "rpc/local/handlers.h"
 
 #define CONTAINER "/v1/containers/{id}"
+#define NODE "/ws/v1/node" /* as a NodeManager of Hadoop's has it */
 
 /* TCP: for everybody who reaches the address, so read-only and without what is private. ADMIN: for
  * administrators alone; where it is missing, the manager judges by container. The fourth column
@@ -41,6 +42,12 @@ const struct nm_route nm_routes[] = {
     {"GET", CONTAINER "/wait", 0, "", nm_handle_wait},
     {"GET", CONTAINER "/logs", 0, "stream follow tail from since_usec timestamps", nm_handle_logs},
     {"GET", CONTAINER "/decisions", 0, "limit before", nm_handle_decisions},
+    {"GET", NODE, NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "", nm_handle_upstream},
+    {"GET", NODE "/info", NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "", nm_handle_upstream},
+    {"GET", NODE "/apps", NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "state user", nm_handle_upstream},
+    {"GET", NODE "/apps/{id}", NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "", nm_handle_upstream},
+    {"GET", NODE "/containers", NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "", nm_handle_upstream},
+    {"GET", NODE "/containers/{id}", NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "", nm_handle_upstream},
 };
 
 const size_t nm_n_routes = NM_ARRAY_SIZE(nm_routes);

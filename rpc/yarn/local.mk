@@ -15,6 +15,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/yarn.c %D%/yarn.h \
 	%D%/yarn-connect.c \
 	%D%/yarn-requests.c \
+	%D%/yarn-rest.c \
 	%D%/yarn-show.c \
 	%D%/yarn-state.h \
 	%D%/yarn-steps.c \
@@ -78,8 +79,10 @@ libnm_yarn_la_SOURCES = \
 	%D%/node/node-recent.c \
 	%D%/node/node-refuse.c \
 	%D%/node/node-report.c \
+	%D%/node/node-rest.c \
 	%D%/node/node-start.c \
 	%D%/node/node-state.h \
+	%D%/node/rest.c %D%/node/rest.h \
 	%D%/proxy/distribute-asks.c \
 	%D%/proxy/distribute-grant.c \
 	%D%/proxy/distribute-known.c \

@@ -68,7 +68,7 @@ static void find_rm(struct nm_yarn *y)
 
 void nm_yarn_connect_tell_name(struct nm_yarn *y)
 {
-    nm_yarn_node_set_address(y->hosting->node, y->host, y->id.port, y->settings->web.port);
+    nm_yarn_node_set_address(y->hosting->node, y->host, y->id.port, y->web_port);
     nm_yarn_manage_set_node(y->hosting->manage, y->host, y->id.port);
 }
 

@@ -9,8 +9,6 @@
 #include "rpc/yarn/orders.h"
 #include "util/clock.h"
 
-/* Hadoop's, whose protocol this is: a ResourceManager may insist on a minimum. */
-#define VERSION "3.4.2"
 /* What the structures of a request take that tells of as many containers as there can be. Their words stay where they
  * are, and are rationed. */
 #define REPORT_BYTES (32 * NM_MIB)
@@ -146,10 +144,10 @@ static int send_registration(struct nm_yarn *y)
     y->own_vcores = y->report.own_vcores;
     request.node = &y->id;
     request.has_http_port = 1;
-    request.http_port = y->settings->web.port;
+    request.http_port = y->web_port;
     request.resource = &y->report.offered;
     request.physical = &y->report.physical;
-    request.version = (char *)VERSION;
+    request.version = (char *)NM_YARN_VERSION;
     request.status = &y->report.status;
     nm_arena_init(&a, REPORT_BYTES, NULL);
     r = nm_yarn_node_report_all(y->hosting->node, &a, &request);

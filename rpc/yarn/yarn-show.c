@@ -77,7 +77,8 @@ static json_t *show_placement(void *userdata, const struct nm_caller *who, const
 }
 
 const struct nm_upstream_ops nm_yarn_upstream_ops = {
-    .status = show, .config = show_settings, .pipelines = show_pipelines, .placement = show_placement};
+    .status = show, .config = show_settings, .pipelines = show_pipelines, .placement = show_placement,
+    .ask = nm_yarn_rest_ask};
 
 nm_printf(3, 4) static void say(struct nm_yarn *y, int level, const char *format, ...)
 {

@@ -7,6 +7,7 @@
  * at a time, and one timer, which is off meanwhile. A heartbeat is sent before its time when there is something that
  * others wait for. They are layers, each using only those above it:
  *
+ *   yarn-rest      what the web services of Hadoop's nodes answer
  *   yarn-show      what there is to see
  *   yarn-steps     when the next step is due
  *   yarn-requests  registration and heartbeat
@@ -46,6 +47,8 @@ struct nm_yarn {
     char disks_trouble[200];
     Hadoop__NodeId id;
     char host[256];  /* "": not known yet */
+    int32_t web_port;
+    int web_fd; /* listens there, for whoever takes it; -EBADF: nothing does, or it has been taken */
     uint8_t client_id[16];
     unsigned attempts; /* of connections, for one address after the other */
     unsigned tracker;  /* counts the ResourceManagers that were given up, for one after the other */
@@ -56,6 +59,14 @@ struct nm_yarn {
     void (*left)(void *userdata);
     void *left_userdata;
 };
+
+/* Hadoop's, whose protocols these are: a ResourceManager may insist on a minimum. */
+#define NM_YARN_VERSION "3.4.2"
+
+/* ---- yarn-rest.c ---- */
+/* nm_upstream_ops.ask; userdata: the node. */
+int nm_yarn_rest_ask(void *userdata, const struct nm_upstream_question *q, json_t **ret,
+                     struct nm_problem *ret_problem);
 
 /* ---- yarn-show.c ---- */
 extern const struct nm_upstream_ops nm_yarn_upstream_ops;

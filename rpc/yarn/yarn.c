@@ -4,14 +4,17 @@
 
 #include "rpc/yarn/yarn.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <sys/random.h>
+#include <syslog.h>
 
 #include "rpc/yarn/port.h"
 #include "rpc/yarn/yarn-state.h"
 #include "util/clock.h"
 
 #define LEAVE_USEC (2 * NM_USEC_PER_SEC)
+#define WEB_ADDRESS "yarn.nodemanager.webapp.address"
 
 static void on_event(const struct nm_event *e, void *userdata)
 {
@@ -26,6 +29,40 @@ static void on_event(const struct nm_event *e, void *userdata)
 static const char *bind_host(const struct nm_yarn_settings *s)
 {
     return *s->bind_host ? s->bind_host : "0.0.0.0";
+}
+
+/* An address that is one says where; a name is how others find the node, and may be another host's or 127.0.1.1 here. */
+static const char *web_bind_host(const struct nm_yarn_settings *s)
+{
+    struct in6_addr address;
+
+    if (*s->bind_host)
+        return s->bind_host;
+    return inet_pton(AF_INET, s->web.host, &address) == 1 || inet_pton(AF_INET6, s->web.host, &address) == 1
+               ? s->web.host
+               : "0.0.0.0";
+}
+
+/* A node is one without its pages too: there is a warning, and the cluster is told where they would have been. */
+static void open_web(struct nm_yarn *y, const struct nm_yarn_params *p)
+{
+    const struct nm_yarn_settings *s = p->settings;
+    _cleanup_free_ char *message = NULL, *sentence = NULL;
+
+    y->web_fd = -EBADF;
+    y->web_port = s->web.port;
+    if (!s->serves_web || (s->web.port != 0 && s->web.port == p->http_port))
+        return;
+    if (nm_yarn_port_open(web_bind_host(s), s->web.port, WEB_ADDRESS, WEB_ADDRESS, &y->web_fd, &y->web_port,
+                          &message) < 0 &&
+        asprintf(&sentence, "%s; nmd goes on without its page and its web services there",
+                 message ?: WEB_ADDRESS ": out of memory") >= 0)
+        p->tell(LOG_WARNING, sentence);
+}
+
+int nm_yarn_take_web(struct nm_yarn *y)
+{
+    return STEAL_FD(y->web_fd);
 }
 
 #define BIND_HOST "yarn.nodemanager.bind-host"
@@ -78,6 +115,7 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
     y->event = sd_event_ref(p->event);
     y->settings = p->settings;
     y->tell = p->tell;
+    open_web(y, p);
     nm_yarn_state_init(&y->state, p->settings->retry_usec);
     if (getrandom(y->client_id, sizeof y->client_id, 0) != sizeof y->client_id)
         return -EIO;
@@ -106,6 +144,7 @@ struct nm_yarn *nm_yarn_free(struct nm_yarn *y)
     nm_hadoop_client_free(y->client);
     sd_event_source_disable_unref(y->timer);
     nm_yarn_hosting_free(y->hosting);
+    nm_close(y->web_fd);
     sd_event_unref(y->event);
     free(y);
     return NULL;

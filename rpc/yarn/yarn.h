@@ -22,6 +22,7 @@ struct nm_yarn_params {
     const char *localizer_program, *shuffle_program; /* their paths */
     const char *state_dir, *runtime_dir;             /* nmd's */
     nm_yarn_tell_t tell;
+    unsigned http_port; /* where nmd serves its own pages already; 0: nowhere */
 };
 
 /* What params point to must outlive it. On failure *ret_message, the caller's to free, or NULL. */
@@ -31,6 +32,10 @@ int nm_yarn_new(const struct nm_yarn_params *params, struct nm_yarn **ret, char 
 int nm_yarn_check(const struct nm_yarn_params *params, bool may_be_ours, char **ret_message);
 struct nm_yarn *nm_yarn_free(struct nm_yarn *y);
 NM_DEFINE_CLEANUP(struct nm_yarn *, nm_yarn_free)
+
+/* A socket that listens where the cluster has the node's web pages, for the caller to serve and close; once. Negative:
+ * there is none. */
+int nm_yarn_take_web(struct nm_yarn *y);
 
 /* nmd is about to leave: signs off, if the cluster is to know that it won't be back soon; the cluster's containers end
  * then, for it counts them as lost. True: done() will be called,

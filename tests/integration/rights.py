@@ -55,6 +55,13 @@ TABLE = {
     ("GET", "/v1/containers/{id}/logs"): MINE,
     ("GET", "/v1/containers/{id}/decisions"): MINE,
     ("GET", "/v1/placements/{id}"): NOBODY,  # it was submitted here
+    # without YARN there is nothing of its; tests/yarn/45-containers goes on from there
+    ("GET", "/ws/v1/node"): NOBODY,
+    ("GET", "/ws/v1/node/info"): NOBODY,
+    ("GET", "/ws/v1/node/apps"): NOBODY,
+    ("GET", "/ws/v1/node/apps/{id}"): NOBODY,
+    ("GET", "/ws/v1/node/containers"): NOBODY,
+    ("GET", "/ws/v1/node/containers/{id}"): NOBODY,
 }
 BODY = {("POST", "/v1/containers"): {"command": ["sleep", "100"], **TINY},
         ("PATCH", "/v1/containers/{id}"): {"vcores": 0.002},

@@ -2,6 +2,7 @@
 
 #include "fake-manager.h"
 
+#include "agent/problem.h"
 #include "rpc/local/messages.h"
 #include "util/clock.h"
 
@@ -49,6 +50,7 @@ struct nm_manager *fake_manager_free(struct nm_manager *m)
     nm_config_free(m->config);
     json_decref(m->pipeline);
     json_decref(m->placement);
+    json_decref(m->of_upstream);
     free(m);
     return NULL;
 }
@@ -296,6 +298,19 @@ json_t *nm_manager_pipelines(struct nm_manager *m, const struct nm_caller *who, 
     if (one)
         (void)json_array_append_new(list, one);
     return list;
+}
+
+int nm_manager_ask_upstream(struct nm_manager *m, const struct nm_upstream_question *q, json_t **ret,
+                            struct nm_problem *ret_problem)
+{
+    json_t *answer = json_object_get(m->of_upstream, q->path);
+
+    (void)snprintf(m->asked, sizeof m->asked, "%s %s %s %s %d", q->path, q->id ?: "-", q->state ?: "-",
+                   q->user ?: "-", q->with_users);
+    if (!answer)
+        return nm_problem_set(ret_problem, NM_AGENT_E_NOT_FOUND, "path", q->path, "nothing at %s", q->path);
+    *ret = json_incref(answer);
+    return 0;
 }
 
 json_t *nm_manager_placement(struct nm_manager *m, const struct nm_caller *who, const char *id)

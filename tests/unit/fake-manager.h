@@ -22,6 +22,8 @@ struct nm_manager {
     void *cb_userdata;
     struct nm_status status;
     json_t *pipeline, *placement; /* the one of each that there is, for administrators; or NULL */
+    json_t *of_upstream;          /* its answers by path, whatever is asked beside that; or NULL */
+    char asked[200];              /* the last that it was asked: path, id, state, user, whether with users */
     struct nm_history *history;
     struct nm_config *config;
     const char *log_dir;

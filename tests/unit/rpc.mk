@@ -35,7 +35,7 @@ test_local_streams_LDADD = libnm-local.la $(unit_libs)
 
 test_openapi_SOURCES = %D%/test-openapi.c %D%/openapi.c %D%/openapi.h $(http_fixture)
 test_openapi_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_openapi_LDADD = libnm-local.la $(unit_libs)
+test_openapi_LDADD = libnm-local.la libnm-yarn.la $(unit_libs)
 
 # For tests/integration: against a running nmd.
 openapi_check_SOURCES = %D%/openapi-check.c %D%/openapi.c %D%/openapi.h

@@ -12,6 +12,7 @@
 #include "rpc/local/embedded.h"
 #include "rpc/local/messages.h"
 #include "rpc/local/handlers.h"
+#include "rpc/yarn/node/rest.h"
 
 static json_t *description(void)
 {
@@ -162,6 +163,21 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
     "\"other_partition\":0,\"elsewhere\":0,\"used\":0,\"full\":0,\"busier\":0},\"hosts\":0,\"racks\":0," \
     "\"waited_usec\":0,\"realtime_usec\":1,\"summary\":\"s\",\"explanation\":\"e\"}"
 
+/* What Hadoop's own interface says, made as rpc/yarn makes it. */
+static json_t *answers_of_upstream(void)
+{
+    const struct nm_yarn_rest_node node = {.host = "n1", .port = 1, .report = "", .yarn_version = "3", .version = "1"};
+    const struct nm_yarn_rest_container one = {.id = PLACED, .state = "RUNNING", .host = "n1", .port = 1};
+    json_t *list = json_pack("[o]", nm_yarn_rest_container(&one));
+
+    return json_pack("{s:o, s:o, s:o, s:o, s:{s:o}, s:{s:o}}", "/ws/v1/node", nm_yarn_rest_node(&node),
+                     "/ws/v1/node/info", nm_yarn_rest_node(&node), "/ws/v1/node/apps",
+                     nm_yarn_rest_list("apps", "app", json_array(), false), "/ws/v1/node/containers",
+                     nm_yarn_rest_list("containers", "container", list, true), "/ws/v1/node/apps/{id}", "app",
+                     nm_yarn_rest_application("a", "RUNNING", "u", json_pack("[s]", PLACED)),
+                     "/ws/v1/node/containers/{id}", "container", nm_yarn_rest_container(&one));
+}
+
 static void fill(struct fixture *f)
 {
     struct nm_history_point point = {.realtime_usec = 1};
@@ -195,6 +211,7 @@ static void fill(struct fixture *f)
     f->m->status.upstream.masters = (struct nm_masters){.served = true, .address = "n1:8049", .pipelines = 1};
     f->m->pipeline = json_loads(PIPELINE, 0, NULL);
     f->m->placement = json_loads(PLACEMENT, 0, NULL);
+    f->m->of_upstream = answers_of_upstream();
     f->m->status.n_links = 1;
 }
 
@@ -226,6 +243,16 @@ static void test_answers(void **state)
         check(f, doc, "GET", "/v1/containers/{id}/logs", "/v1/containers/ended/logs", NULL);
         check(f, doc, "GET", "/v1/containers/{id}/decisions", "/v1/containers/web/decisions", NULL);
         check(f, doc, "POST", "/v1/drain", "/v1/drain", NULL);
+        check(f, doc, "GET", "/ws/v1/node", "/ws/v1/node", NULL);
+        check(f, doc, "GET", "/ws/v1/node/info", "/ws/v1/node/info/", NULL);
+        check(f, doc, "GET", "/ws/v1/node/apps", "/ws/v1/node/apps?state=x&user=y&more=z", NULL);
+        assert_string_equal(f->m->asked, "/ws/v1/node/apps - x y 1");
+        check(f, doc, "GET", "/ws/v1/node/apps/{id}", "/ws/v1/node/apps/a%20b", NULL);
+        assert_string_equal(f->m->asked, "/ws/v1/node/apps/{id} a b - - 1");
+        check(f, doc, "GET", "/ws/v1/node/apps/{id}", "/ws/v1/node/apps/%", NULL);
+        check(f, doc, "GET", "/ws/v1/node/containers", "/ws/v1/node/containers", NULL);
+        check(f, doc, "GET", "/ws/v1/node/containers/{id}", "/ws/v1/node/containers/" PLACED, NULL);
+        check(f, doc, "GET", "/ws/v1/node", "/ws/v1/node/none", NULL);
         if (!filled)
             fill(f);
     }

@@ -4,7 +4,7 @@ yarn_tests += test-yarn-kept test-yarn-manage test-yarn-token
 yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
 yarn_tests += test-yarn-proxy test-yarn-exit test-yarn-node test-yarn-again
 yarn_tests += test-yarn-launch-parts test-yarn-shuffle test-yarn-proxy-tokens
-yarn_tests += test-yarn-memory test-yarn-shown
+yarn_tests += test-yarn-memory test-yarn-shown test-yarn-rest
 yarn_tests += test-yarn-allocator test-yarn-allocator-property
 yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
 check_PROGRAMS += $(yarn_tests)
@@ -90,6 +90,12 @@ test_yarn_node_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_yarn_node_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_node_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
 EXTRA_test_yarn_node_DEPENDENCIES = nm-shim$(EXEEXT)
+
+test_yarn_rest_SOURCES = %D%/test-yarn-rest.c %D%/openapi.c %D%/openapi.h $(fake_launcher)
+test_yarn_rest_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_yarn_rest_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_rest_LDADD = libnm-yarn.la libnm-local.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
+EXTRA_test_yarn_rest_DEPENDENCIES = nm-shim$(EXEEXT)
 
 test_yarn_again_SOURCES = %D%/test-yarn-again.c $(fake_launcher)
 test_yarn_again_CPPFLAGS = $(test_launch_CPPFLAGS)

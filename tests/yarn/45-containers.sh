@@ -8,12 +8,13 @@
 . "$(dirname "$0")/lib.sh"
 
 heartbeat_ms=200
+web=$(free_port)
 open_place # where the containers' user may go
 need 'a stock ResourceManager starts' rm_start --stock "${node_site[@]}" \
     yarn.resourcemanager.opportunistic-container-allocation.enabled=true yarn.scheduler.minimum-allocation-mb=16 \
     yarn.nodemanager.opportunistic-containers-max-queue-length=10 yarn.nodemanager.resource.cpu-vcores=8 \
     yarn.nodemanager.resource.memory-mb=2400 \
-    "yarn.nodemanager.local-dirs=$place/local" \
+    "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.webapp.address=127.0.0.1:$web" \
     "yarn.nodemanager.log-dirs=$place/logs" yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user=nobody
 need 'a master is there' cluster_start 0
 need 'a machine to measure' node_proc_start 4000 8
@@ -47,6 +48,21 @@ check 'the ResourceManager counts it' wait_until 20 rm_counts '1 0 0'
 is 'it runs as the user that the configuration names' "$(ps -o user= -p "$(field_of "$g" .pid)")" nobody
 said_hello() { [ "$(nmctl logs "$g")" = hello ]; }
 check 'nmctl logs has what it says' wait_until 20 said_hello
+
+# ---- what a node's web services say of it ----------------------------------------------------------
+
+rest() { curl -sS "http://127.0.0.1:$web/ws/v1/node$1" | jq -c "$2"; } # PATH JQ-EXPRESSION
+is 'they have the node' "$(rest '' '.nodeInfo | [.id, .nodeHealthy, .totalPmemAllocatedContainersMB, .totalVCoresAllocatedContainers]')" \
+    "[\"node07:$node_port\",true,2400,8]"
+is 'the container' "$(rest "/containers/$g" '.container | [.id, .state, .exitCode, .totalMemoryNeededMB, .executionType, .user]')" \
+    "[\"$g\",\"RUNNING\",-1000,64,\"GUARANTEED\",null]"
+is 'and its application' "$(rest '/apps?state=RUNNING' '.apps.app')" \
+    "[{\"id\":\"$app\",\"state\":\"RUNNING\",\"user\":null,\"containerids\":[\"$g\"]}]"
+is 'whose it is they say on the socket alone' \
+    "$(rest '/apps?user=x' .RemoteException.exception) $(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/apps/$app" | jq -r .app.user)" \
+    "\"ForbiddenException\" $(id -un)"
+is 'what there is none of, and what is no id' "$(for id in "${g}1" x; do rest "/containers/$id" '.RemoteException | .exception'; done)" \
+    $'"NotFoundException"\n"BadRequestException"'
 
 # ---- an opportunistic one -------------------------------------------------------------------------
 

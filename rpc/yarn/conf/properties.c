@@ -41,7 +41,11 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "Name and port by which the cluster knows the node. Port 0: one that is free."},
     {"yarn.nodemanager.webapp.address", NM_YARN_ADDRESS, FIELD(web), "${yarn.nodemanager.hostname}:8042",
      RANGE(0, 65535),
-     .meaning = "The port that the ResourceManager's pages link to; nmd's own is [interface] http-address."},
+     .meaning = "Where nmd serves its page, /metrics and a node's web services (/ws/v1/node), all read-only, as on "
+                "[interface] http-address: on bind-host, on this address if it is one and no name, else on all of the "
+                "host's. If the port is taken, nmd does without. 0: one that is free."},
+    {"nmd.yarn.webapp", NM_YARN_BOOL, FIELD(serves_web), "true",
+     .meaning = "false: nmd doesn't listen there; the ResourceManager's pages link to the port nevertheless."},
     {"yarn.nodemanager.resource.detect-hardware-capabilities", NM_YARN_BOOL, FIELD(detects_hardware), "false",
      .meaning = "What -1 means in the next two: true: as the node has; false: what Hadoop takes a node for."},
     {"yarn.nodemanager.resource.memory-mb", NM_YARN_NUMBER, FIELD(memory_mib), "-1", RANGE(-1, INT32_MAX),

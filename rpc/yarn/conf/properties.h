@@ -65,7 +65,7 @@ struct nm_yarn_settings {
 
     /* As whom containers run, and where. */
     char *executor, *local_user, *user_pattern;
-    bool limit_users, allow_root;
+    bool limit_users, allow_root, serves_web;
     char *tmp_dir, *base_log_dir;     /* in which the next are, by default */
     char **local_dirs, **log_dirs;
     double max_disk_percent, low_disk_percent, min_healthy_disks; /* low: until when one that was full stays so */

@@ -17,6 +17,7 @@ struct nm_yarn_app {
     size_t n_items;
     bool ended; /* the ResourceManager said so */
     bool is_noted; /* on the disk */
+    json_t *listing; /* of its containers, while a list of applications is made */
     struct nm_yarn_app *next;
 };
 

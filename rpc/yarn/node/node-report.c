@@ -77,7 +77,7 @@ static int32_t sub_state(const struct nm_container *c)
 }
 
 /* As the manager has it, which people may have changed too. */
-static bool is_opportunistic(const struct nm_yarn_item *i, const struct nm_container *c)
+bool nm_yarn_item_is_opportunistic(const struct nm_yarn_item *i, const struct nm_container *c)
 {
     return (c ? c->view.type : nm_yarn_token_type(i->token)) == NM_OPPORTUNISTIC;
 }
@@ -97,7 +97,7 @@ static Yarn__ContainerStatus *put_status(const struct nm_yarn_item *i, bool ende
     s->diagnostics = ended && i->diagnostics ? i->diagnostics : (char *)(uintptr_t) "";
     s->exit_status = ended ? i->exit_status : NM_YARN_INVALID;
     s->capability = i->token->resource;
-    s->execution_type = is_opportunistic(i, c) ? TYPE_OPPORTUNISTIC : TYPE_GUARANTEED;
+    s->execution_type = nm_yarn_item_is_opportunistic(i, c) ? TYPE_OPPORTUNISTIC : TYPE_GUARANTEED;
     s->sub_state = ended ? SUB_DONE : c ? sub_state(c) : SUB_COMPLETING;
     return s;
 }
@@ -150,7 +150,7 @@ static Yarn__Container *put_increased(struct nm_yarn_item *i, struct nm_arena *a
     m->id = i->token->container;
     m->resource = i->token->resource;
     m->has_execution_type = m->has_version = 1;
-    m->execution_type = is_opportunistic(i, NULL) ? TYPE_OPPORTUNISTIC : TYPE_GUARANTEED;
+    m->execution_type = nm_yarn_item_is_opportunistic(i, NULL) ? TYPE_OPPORTUNISTIC : TYPE_GUARANTEED;
     m->version = i->token->version;
     i->increase_told = true;
     return m;

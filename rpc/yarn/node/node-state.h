@@ -4,7 +4,8 @@
 /*
  * What the files of node/ share. They are layers, each using only those above it:
  *
- *   exit-code, item          an end in YARN's terms; what is known of containers and applications
+ *   exit-code, rest, item    an end in YARN's terms, and what a NodeManager's pages say in JSON; what is known of
+ *                            containers and applications
  *   notes, node-keep         what outlives nmd beside what the manager has
  *   node-recent              those that are gone
  *   node-refuse              what masters hear instead
@@ -13,6 +14,7 @@
  *   node-again               what runs has more localized for it, or runs again
  *   node-start, node-change  what masters ask for
  *   node-report              what is said of containers
+ *   node-rest                what there is to see of them
  *   node                     coming and going, and what the manager tells
  */
 
@@ -100,6 +102,10 @@ int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, str
 /* A task of this container's, without auxiliary services. */
 struct nm_yarn_task nm_yarn_item_task(const struct nm_yarn_item *i, const Yarn__LaunchContext *context);
 void nm_yarn_item_prepare(struct nm_yarn_item *i, bool is_running);
+
+/* ---- node-report.c ---- */
+/* c: its container, or NULL. */
+bool nm_yarn_item_is_opportunistic(const struct nm_yarn_item *i, const struct nm_container *c);
 
 /* ---- node-again.c ---- */
 /* What it ran has ended, and it is NEW: what it runs next is made ready. */

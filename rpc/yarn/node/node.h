@@ -11,6 +11,7 @@
  * Functions that can refuse give 0, NM_YARN_REFUSED with *why as the other side is to see it, or -errno.
  */
 
+#include <jansson.h>
 #include <systemd/sd-event.h>
 
 #include "agent/agent.h"
@@ -95,6 +96,26 @@ int nm_yarn_node_commit(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
 
 /* What each auxiliary service tells those who start containers. */
 int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__Data ***ret, size_t *ret_n);
+
+/* ---- what there is to see ------------------------------------------------------------------------------------- */
+
+/* Who looks: at all that there is, or else at the containers of which may_see() says so; with_users: also whose they
+ * are and what they have said. */
+struct nm_yarn_look {
+    bool all, with_users;
+    bool (*may_see)(void *userdata, const char *container);
+    void *userdata;
+};
+/* As a NodeManager's web services say it (rest.h), new references; NULL: no memory. A list has so many at most, those
+ * that live before those that have ended, and says if there are more. state, user: only those, or NULL: any. */
+#define NM_YARN_LIST_MAX 500u
+json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yarn_look *look);
+json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_yarn_look *look, const char *state,
+                                       const char *user);
+/* Those of an id. False: there is none that may be seen. */
+bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_look *look, const char *id, json_t **ret);
+bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_look *look,
+                                   const struct nm_yarn_application_id *id, json_t **ret);
 
 /* ---- with the ResourceManager --------------------------------------------------------------------------------- */
 

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the web services of a node answer: their words alone, and then of containers on a whole manager. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "rpc/local/embedded.h"
+#include "rpc/yarn/node/rest.h"
+#include "tests/unit/fake-launcher.h"
+#include "tests/unit/openapi.h"
+#include "tests/unit/yarn-tokens.h"
+
+#define APP "application_1410901177871_0001"
+#define FIRST "container_1410901177871_0001_01_000005"
+#define NUMBERED_HERE "container_1410901177871_0001_01_1099511627775"
+
+static int set_up(void **state)
+{
+    if (manager_world_set_up_real(state) < 0)
+        return -1;
+    fake_launcher_reset();
+    manager_world_start(*state);
+    return 0;
+}
+
+/* It must be as nmd's own description of its interface has it, and is taken. */
+static void described(const char *schema, json_t *value, const char *expected)
+{
+    json_t *doc = json_loadb((const char *)nm_embedded_openapi, nm_embedded_openapi_len, 0, NULL);
+    char wrong[512], *text = json_dumps(value, JSON_COMPACT);
+
+    assert_non_null(value);
+    if (openapi_check_schema(doc, schema, value, wrong, sizeof wrong) < 0)
+        fail_msg("%s", wrong);
+    if (expected)
+        assert_string_equal(text, expected);
+    free(text);
+    json_decref(doc);
+    json_decref(value);
+}
+
+/* ---- words -------------------------------------------------------------------------------- */
+
+static void test_node(void **state)
+{
+    struct nm_yarn_rest_node n = {"node07", 45454, false, "no disk \xff", 1500, 500, 8192, 10240, 8, "3.4.2", "nmd 1"};
+
+    (void)state;
+    described("HadoopNode", nm_yarn_rest_node(&n),
+              "{\"nodeInfo\":{\"healthReport\":\"no disk \",\"totalVmemAllocatedContainersMB\":10240,"
+              "\"totalPmemAllocatedContainersMB\":8192,\"totalVCoresAllocatedContainers\":8,"
+              "\"vmemCheckEnabled\":false,\"pmemCheckEnabled\":true,\"lastNodeUpdateTime\":1500,"
+              "\"resourceTypes\":\"memory-mb (unit=Mi), vcores\",\"nodeHealthy\":false,"
+              "\"nodeManagerVersion\":\"3.4.2\",\"nodeManagerBuildVersion\":\"nmd 1\","
+              "\"nodeManagerVersionBuiltOn\":null,\"hadoopVersion\":\"3.4.2\",\"hadoopBuildVersion\":\"nmd 1\","
+              "\"hadoopVersionBuiltOn\":null,\"id\":\"node07:45454\",\"nodeHostName\":\"node07\","
+              "\"nmStartupTime\":500}}");
+    n.host = "";
+    described("HadoopNode", nm_yarn_rest_node(&n), NULL);
+}
+
+static void test_names(void **state)
+{
+    static const char *const ids[] = {"container_1_1_1_1", "container_e17_1_0001_01_000001", NUMBERED_HERE};
+    static const char *const none[] = {
+        "", "container_", "container_1_1_1", "container_1_1_1_1_1", "container_1_1_1_", "container_1_1_1_1 ",
+        "container_e_1_1_1_1", "container_e1", "container_1__1_1", "container_x_1_1_1", "container_1_1_1_-1",
+        "application_1_1", "Container_1_1_1_1", "container_e1_1_1_1"};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(ids); i++)
+        assert_true(nm_yarn_rest_is_container_id(ids[i]));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(none); i++)
+        assert_false(nm_yarn_rest_is_container_id(none[i]));
+    assert_string_equal(nm_yarn_rest_application_state(false, false), "RUNNING");
+    assert_string_equal(nm_yarn_rest_application_state(true, true), "FINISHING_CONTAINERS_WAIT");
+    assert_string_equal(nm_yarn_rest_application_state(true, false), "APPLICATION_RESOURCES_CLEANINGUP");
+    assert_true(nm_yarn_rest_is_application_state("INITING"));
+    assert_false(nm_yarn_rest_is_application_state("running"));
+}
+
+/* ---- of a node ---------------------------------------------------------------------------- */
+
+static void start(struct nm_yarn_node *n, int64_t number, bool opportunistic)
+{
+    Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
+    char *words[] = {(char *)(uintptr_t) "exec sleep 1000"};
+    struct nm_exception why;
+    struct tokens_id ids;
+    uint8_t bytes[512];
+    size_t size;
+
+    tokens_ids(&ids, 1, 1, number);
+    ids.token = (Hadoop__ContainerTokenIdentifier)HADOOP__CONTAINER_TOKEN_IDENTIFIER__INIT;
+    ids.token.container = &ids.container;
+    ids.token.node_address = (char *)(uintptr_t) "node07:4711";
+    ids.token.submitter = (char *)(uintptr_t) "alice";
+    ids.resource = (Hadoop__Resource)HADOOP__RESOURCE__INIT;
+    ids.resource.has_memory = ids.resource.has_vcores = 1;
+    ids.resource.memory = 64;
+    ids.resource.vcores = 2;
+    ids.token.resource = &ids.resource;
+    ids.token.has_execution_type = 1;
+    ids.token.execution_type = opportunistic ? HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC
+                                             : HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__GUARANTEED;
+    size = hadoop__container_token_identifier__get_packed_size(&ids.token);
+    assert_in_range(size, 1, sizeof bytes);
+    (void)hadoop__container_token_identifier__pack(&ids.token, bytes);
+    context.command = words;
+    context.n_command = 1;
+    assert_int_equal(nm_yarn_node_start(n, (struct nm_bytes){bytes, size}, &ids.token, &context, &why), 0);
+}
+
+static bool sees_nothing_but(void *userdata, const char *container)
+{
+    return nm_streq(userdata, container);
+}
+
+static json_t *container_of(struct nm_yarn_node *n, const struct nm_yarn_look *look, const char *id)
+{
+    json_t *j = NULL;
+
+    assert_true(nm_yarn_node_show_container(n, look, id, &j));
+    return j;
+}
+
+#define CONTAINER(id, state, code, said, user, type) \
+    "{\"id\":\"" id "\",\"state\":\"" state "\",\"exitCode\":" code ",\"diagnostics\":" said ",\"user\":" user \
+    ",\"totalMemoryNeededMB\":64,\"totalVCoresNeeded\":2,\"executionType\":\"" type "\",\"containerLogsLink\":null," \
+    "\"nodeId\":\"node07:4711\",\"containerLogFiles\":null}"
+#define APPLICATION(state, user, ids) \
+    "{\"id\":\"" APP "\",\"state\":\"" state "\",\"user\":" user ",\"containerids\":[" ids "]}"
+
+static void test_containers(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    struct nm_yarn_look all = {.all = true, .with_users = true}, net = {.all = true};
+    struct nm_yarn_look one = {.may_see = sees_nothing_but, .userdata = (void *)(uintptr_t)FIRST};
+    struct nm_exception why;
+    struct tokens_id ids;
+    json_t *j = NULL;
+
+    nm_yarn_node_set_address(n, "node07", 4711, 8042);
+    described("HadoopContainers", nm_yarn_node_show_containers(n, &all), "{\"containers\":{}}");
+    start(n, 5, false);
+    start(n, -1, true); /* another node has given it its number */
+    described("HadoopContainer", container_of(n, &all, NUMBERED_HERE),
+              "{\"container\":" CONTAINER(NUMBERED_HERE, "NEW", "-1000", "\"\"", "\"alice\"", "OPPORTUNISTIC") "}");
+    described("HadoopContainers", nm_yarn_node_show_containers(n, &one),
+              "{\"containers\":{\"container\":[" CONTAINER(FIRST, "NEW", "-1000", "null", "null", "GUARANTEED") "]}}");
+    assert_false(nm_yarn_node_show_container(n, &one, NUMBERED_HERE, &j));
+    assert_false(nm_yarn_node_show_container(n, &all, "container_1_1_1_1", &j));
+    tokens_ids(&ids, 1, 1, 5);
+    assert_int_equal(nm_yarn_node_stop(n, &ids.container, NM_YARN_KILLED_BY_MASTER, "Enough.", &why), 0);
+    manager_world_settle(w);
+    j = container_of(n, &net, FIRST);
+    assert_string_equal(json_string_value(json_object_get(json_object_get(j, "container"), "state")), "DONE");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "container"), "exitCode")), -105);
+    assert_true(json_is_null(json_object_get(json_object_get(j, "container"), "diagnostics")));
+    described("HadoopContainer", j, NULL);
+    j = nm_yarn_node_show_containers(n, &all); /* who lives comes first, and the other was there before */
+    assert_string_equal(json_string_value(json_object_get(
+                            json_array_get(json_object_get(json_object_get(j, "containers"), "container"), 0), "id")),
+                        NUMBERED_HERE);
+    described("HadoopContainers", j, NULL);
+    nm_yarn_node_free(n);
+}
+
+static void test_applications(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    struct nm_yarn_look all = {.all = true, .with_users = true}, net = {.all = true};
+    struct nm_yarn_look one = {.may_see = sees_nothing_but, .userdata = (void *)(uintptr_t)FIRST};
+    struct nm_yarn_look none = {.may_see = sees_nothing_but, .userdata = (void *)(uintptr_t) "x"};
+    const struct nm_yarn_application_id id = {1410901177871, 1}, other = {1410901177871, 2};
+    static const char *const nothing = "{\"apps\":{}}";
+    json_t *j = NULL;
+
+    described("HadoopApps", nm_yarn_node_show_applications(n, &all, NULL, NULL), nothing);
+    start(n, 5, false);
+    start(n, -1, true);
+    described("HadoopApps", nm_yarn_node_show_applications(n, &all, "RUNNING", "alice"),
+              "{\"apps\":{\"app\":[" APPLICATION("RUNNING", "\"alice\"", "\"" FIRST "\",\"" NUMBERED_HERE "\"") "]}}");
+    described("HadoopApps", nm_yarn_node_show_applications(n, &all, "FINISHED", NULL), nothing);
+    described("HadoopApps", nm_yarn_node_show_applications(n, &all, NULL, "bob"), nothing);
+    described("HadoopApps", nm_yarn_node_show_applications(n, &none, NULL, NULL), nothing);
+    assert_true(nm_yarn_node_show_application(n, &one, &id, &j));
+    described("HadoopApp", j, "{\"app\":" APPLICATION("RUNNING", "null", "\"" FIRST "\"") "}");
+    assert_true(nm_yarn_node_show_application(n, &net, &id, &j));
+    described("HadoopApp", j, NULL);
+    assert_false(nm_yarn_node_show_application(n, &none, &id, &j));
+    assert_false(nm_yarn_node_show_application(n, &all, &other, &j));
+    nm_yarn_node_free(n);
+}
+
+/* More than a list takes: what it leaves out it says. */
+static void test_long_list(void **state)
+{
+    struct nm_yarn_node *n = fake_launcher_node(*state);
+    struct nm_yarn_look all = {.all = true};
+    json_t *j, *list;
+
+    for (unsigned i = 1; i <= NM_YARN_LIST_MAX + 1; i++)
+        start(n, i, true);
+    j = nm_yarn_node_show_containers(n, &all);
+    list = json_object_get(j, "containers");
+    assert_int_equal(json_array_size(json_object_get(list, "container")), NM_YARN_LIST_MAX);
+    assert_true(json_is_true(json_object_get(list, "more")));
+    described("HadoopContainers", j, NULL);
+    nm_yarn_node_free(n);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_node), cmocka_unit_test(test_names),
+        TEST(test_containers), TEST(test_applications), TEST(test_long_list),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
