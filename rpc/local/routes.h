@@ -14,8 +14,8 @@ enum nm_route_flag {
     NM_ROUTE_TCP = 1 << 1,  /* also served on the read-only TCP address */
     NM_ROUTE_BODY = 1 << 2, /* takes a JSON body */
     NM_ROUTE_AGAIN = 1 << 3, /* the handler may suspend the call, and needs the body once more then */
-    /* An interface of the upstream's: ids are its to judge, and what else is in the query doesn't matter, nor does a '/'
-     * at the end. */
+    /* An interface of the upstream's: ids are its to judge, and what else is in the query doesn't matter, nor does a
+     * '/' at the end. */
     NM_ROUTE_UPSTREAM = 1 << 4,
 };
 

@@ -31,7 +31,7 @@ static const char *bind_host(const struct nm_yarn_settings *s)
     return *s->bind_host ? s->bind_host : "0.0.0.0";
 }
 
-/* An address that is one says where; a name is how others find the node, and may be another host's or 127.0.1.1 here. */
+/* An address that is one says where; a name is how others find the node, and may be 127.0.1.1 here. */
 static const char *web_bind_host(const struct nm_yarn_settings *s)
 {
     struct in6_addr address;
@@ -43,13 +43,13 @@ static const char *web_bind_host(const struct nm_yarn_settings *s)
                : "0.0.0.0";
 }
 
-/* A node is one without its pages too: there is a warning, and the cluster is told where they would have been. */
+/* After the ports that it can't do without. A node is one without its pages too: there is a warning, and the cluster is
+ * told where they would have been. */
 static void open_web(struct nm_yarn *y, const struct nm_yarn_params *p)
 {
     const struct nm_yarn_settings *s = p->settings;
     _cleanup_free_ char *message = NULL, *sentence = NULL;
 
-    y->web_fd = -EBADF;
     y->web_port = s->web.port;
     if (!s->serves_web || (s->web.port != 0 && s->web.port == p->http_port))
         return;
@@ -97,6 +97,7 @@ static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, ch
         r = nm_yarn_hosting_new(&params, fd, &y->hosting, ret_message);
     if (r < 0)
         return r;
+    open_web(y, p);
     if (!nm_streq(p->settings->node.host, "0.0.0.0")) {
         (void)snprintf(y->host, sizeof y->host, "%s", p->settings->node.host);
         nm_yarn_connect_tell_name(y);
@@ -115,7 +116,7 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
     y->event = sd_event_ref(p->event);
     y->settings = p->settings;
     y->tell = p->tell;
-    open_web(y, p);
+    y->web_fd = -EBADF;
     nm_yarn_state_init(&y->state, p->settings->retry_usec);
     if (getrandom(y->client_id, sizeof y->client_id, 0) != sizeof y->client_id)
         return -EIO;

@@ -9,7 +9,7 @@
 
 need 'a stock ResourceManager answers' rm_start --stock "${node_site[@]}" \
     yarn.resourcemanager.opportunistic-container-allocation.enabled=true \
-    yarn.nodemanager.opportunistic-containers-max-queue-length=7
+    yarn.nodemanager.opportunistic-containers-max-queue-length=7 "yarn.nodemanager.webapp.address=127.0.0.1:$node_port"
 need 'a machine to measure' node_proc_start 1000 2
 
 # ---- what the ResourceManager knows
@@ -18,7 +18,9 @@ node_configure
 need 'nmd starts' node_start
 need 'it is running, and knows it' wait_until 30 upstream_is running
 check 'the ResourceManager says so, too' wait_until 30 rm_says RUNNING
-is 'name, port and version' "$(of_node '"\(.id) \(.version) \(.nodeHTTPAddress)"')" "node07:$node_port 3.4.2 node07:8042"
+is 'name, port and version' "$(of_node '"\(.id) \(.version) \(.nodeHTTPAddress)"')" "node07:$node_port 3.4.2 node07:$node_port"
+like 'nmd goes on without its pages where their port is taken' "$(<"$dir/nmd.log")" \
+    "yarn.nodemanager.webapp.address: port $node_port: Address already in use; nmd goes on"
 is 'sizes are those of yarn-site.xml' "$(nmctl status --json | jq -c '[(.node.capacity | .memory_bytes, .vcores), .queue.max_length]')" \
     "[$((800 << 20)),2,7]"
 is "where the cluster says nothing, Hadoop's default holds, and is called that" "$(nmctl config --json | jq -r '.[] |

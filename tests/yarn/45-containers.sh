@@ -58,9 +58,8 @@ is 'the container' "$(rest "/containers/$g" '.container | [.id, .state, .exitCod
     "[\"$g\",\"RUNNING\",-1000,64,\"GUARANTEED\",null]"
 is 'and its application' "$(rest '/apps?state=RUNNING' '.apps.app')" \
     "[{\"id\":\"$app\",\"state\":\"RUNNING\",\"user\":null,\"containerids\":[\"$g\"]}]"
-is 'whose it is they say on the socket alone' \
-    "$(rest '/apps?user=x' .RemoteException.exception) $(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/apps/$app" | jq -r .app.user)" \
-    "\"ForbiddenException\" $(id -un)"
+is 'whose it is they say to nobody who asks over TCP' "$(rest '/apps?user=x' .RemoteException.exception)" '"ForbiddenException"'
+is 'but on the socket' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/apps/$app" | jq -r .app.user)" "$(id -un)"
 is 'what there is none of, and what is no id' "$(for id in "${g}1" x; do rest "/containers/$id" '.RemoteException | .exception'; done)" \
     $'"NotFoundException"\n"BadRequestException"'
 

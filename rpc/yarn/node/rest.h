@@ -4,7 +4,8 @@
 /*
  * What the web services of a NodeManager answer (Hadoop 3.4.2's /ws/v1/node): names and types are those of its classes
  * NodeInfo, AppInfo and ContainerInfo. Pure. All of a class's members are there; what nmd hasn't got, or isn't told, is
- * null. Functions return a new reference, or NULL when memory ran out; text that isn't UTF-8 ends where it no longer is.
+ * null. Functions return a new reference, or NULL when memory ran out; text that isn't UTF-8 ends where it no longer
+ * is.
  */
 
 #include <jansson.h>
@@ -39,8 +40,8 @@ json_t *nm_yarn_rest_container(const struct nm_yarn_rest_container *c);
 /* ids: an array, which is taken; NULL: there was no memory for it. */
 json_t *nm_yarn_rest_application(const char *id, const char *state, const char *user, json_t *ids);
 
-/* {"containers":{"container":[...]}}, or {"containers":{}} for an empty list, as Java's has it; likewise with "apps" and
- * "app". The list is taken. more: it has not all, which it says in a member that Java's lists don't need. */
+/* {"containers":{"container":[...]}}, or {"containers":{}} for an empty list, as Java's has it; likewise with "apps"
+ * and "app". The list is taken. more: it has not all, which it says in a member that Java's lists don't need. */
 json_t *nm_yarn_rest_list(const char *plural, const char *singular, json_t *list, bool more);
 
 /* Java's names: of what an application that is here can be, and of all that one may ask for. */
