@@ -77,6 +77,7 @@ struct nm_submit {
     bool keep_result;        /* how it ended is kept until nm_manager_acknowledge(), whatever else is forgotten */
     int input_fd;            /* a connection that carries its standard input (util/frame.h), which stays the caller's;
                                 0: none. It isn't kept over a restart of nmd while the container waits */
+    uint16_t rows, columns;  /* of a terminal that it is given, with input_fd only: whoever is there uses it; 0: none */
 };
 
 /* All: 0, a positive nm_agent_outcome with *ret_problem filled, or -errno. `id` is an id, or a name

@@ -53,7 +53,7 @@ struct attach {
     json_t *container;      /* as it ended */
     struct nm_narrate narrate;
     int n_signals, signal;
-    bool was_connected, kill_sent;
+    bool was_connected, kill_sent, until;
     uint64_t lost_usec;     /* since when nmd is gone; 0: it is there */
     uint64_t retry_usec;
     uint64_t progress_usec; /* when the last byte or the end came */
@@ -332,7 +332,7 @@ static bool is_finished(const struct attach *a)
 {
     bool output = stream_is_open(&a->streams[0]) || stream_is_open(&a->streams[1]);
 
-    if (a->status != NM_CTL_OK)
+    if (a->status != NM_CTL_OK || a->until)
         return true;
     if (a->p->want_end && !a->container)
         return false;
@@ -370,8 +370,10 @@ static void look(struct attach *a)
  * that is empty is not written. */
 static void round_of(struct attach *a)
 {
-    enum { SIGNAL, END, STREAM, N = STREAM + 2 };
-    struct pollfd p[N] = {[SIGNAL] = {a->p->signal_fd, POLLIN, 0}, [END] = {-1, 0, 0}};
+    enum { SIGNAL, UNTIL, END, STREAM, N = STREAM + 2 };
+    struct pollfd p[N] = {[SIGNAL] = {a->p->signal_fd, POLLIN, 0},
+                          [UNTIL] = {a->p->until_fd > 0 ? a->p->until_fd : -1, POLLIN, 0},
+                          [END] = {-1, 0, 0}};
 
     if (a->end_call)
         p[END] = (struct pollfd){nm_client_fd(a->end_call), nm_client_events(a->end_call), 0};
@@ -402,7 +404,9 @@ static void round_of(struct attach *a)
         on_end(a);
     if (p[SIGNAL].revents && a->status == NM_CTL_OK)
         read_signal(a);
-    look(a);
+    a->until = p[UNTIL].revents && a->status == NM_CTL_OK && !a->container;
+    if (!a->until)
+        look(a);
 }
 
 /* Large for its buffers, so on the heap. Its own end doesn't end the container: only signals do, or
@@ -444,7 +448,7 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
     for (int i = 0; i < 2; i++)
         nm_client_answer_done(&a->streams[i].refusal);
     status = a->status;
-    *ret = (struct nm_attach_result){.container = a->container, .signal = a->signal};
+    *ret = (struct nm_attach_result){.container = a->container, .signal = a->signal, .until = a->until};
     free(a);
     return status;
 }

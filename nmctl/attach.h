@@ -19,12 +19,14 @@ struct nm_attach_params {
     int signal_fd; /* the container is ours: a signal here, or a reader of its output that goes,
                       kills it (the second signal: at once). -EBADF: it is not */
     int signal;          /* one that has come already, or 0 */
+    int until_fd;        /* come back as soon as this can be read; 0: it ends as said above only */
 };
 
 struct nm_attach_result {
     json_t
         *container; /* want_end: as it ended, the caller's reference; NULL if that was not learnt */
     int signal;        /* the last signal that came, or 0 */
+    bool until;        /* until_fd can be read, and nothing else has ended it */
 };
 
 /* Returns NM_CTL_OK, or another exit status after having said why. *ret is set in any case. */

@@ -31,6 +31,8 @@ struct session {
     bool wants_input;  /* the last has been taken, and there may be more */
     bool reader_gone[2];
     int signal_fd, n_signals, signal;
+    bool raw;
+    struct termios before; /* raw: what our terminal was */
     bool ended;
     struct nm_frame_end end;
 };
@@ -87,11 +89,38 @@ static int send_size(struct session *s)
     return send_frame(s);
 }
 
+int nm_session_greet(int fd)
+{
+    const struct nm_session_params p = {.fd = fd};
+    struct session *s = calloc(1, sizeof *s);
+    int r;
+
+    if (!s)
+        nm_say_oom();
+    s->p = &p;
+    r = send_size(s);
+    free(s);
+    return r;
+}
+
 static int send_signal(struct session *s, int signal)
 {
     nm_frame_make(&s->out, NM_FRAME_SIGNAL, 1);
     s->out.data[NM_FRAME_HEAD] = (uint8_t)signal;
     return send_frame(s);
+}
+
+/* Every way out of here but SIGKILL goes through the end of nm_session_run(), since the signals that would end this are
+ * held. Whoever is stopped (SIGSTOP) and goes on may find that the shell has changed it meanwhile. */
+static void make_raw(struct session *s)
+{
+    struct termios raw;
+
+    if (!s->raw && tcgetattr(STDIN_FILENO, &s->before) < 0)
+        return;
+    raw = s->before;
+    cfmakeraw(&raw);
+    s->raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0 || s->raw;
 }
 
 static int hear_signal(struct session *s)
@@ -100,10 +129,12 @@ static int hear_signal(struct session *s)
 
     if (read(s->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
         return 0;
-    if (info.ssi_signo == SIGWINCH)
+    if (info.ssi_signo == SIGCONT && s->raw)
+        make_raw(s);
+    if (info.ssi_signo == SIGWINCH || info.ssi_signo == SIGCONT)
         return s->p->terminal ? send_size(s) : 0;
     s->signal = (int)info.ssi_signo;
-    if (++s->n_signals >= SIGNALS_TO_LEAVE)
+    if (++s->n_signals >= SIGNALS_TO_LEAVE || s->p->leaves)
         return -EINTR;
     return send_signal(s, s->signal);
 }
@@ -137,6 +168,10 @@ static int write_output(struct session *s, int fd)
     if (n < 0) {
         *gone = true;
         n = (ssize_t)(size - s->written);
+        if (s->p->leaves) {
+            s->signal = SIGPIPE;
+            return -EINTR;
+        }
         r = send_signal(s, SIGPIPE);
     }
     s->written += (size_t)n;
@@ -152,7 +187,7 @@ static int take_frame(struct session *s)
     if (is_output(s))
         return nm_frame_size(&s->in) > 0 ? 0 : -EBADMSG; /* it is written by and by */
     if (nm_frame_type(&s->in) == NM_FRAME_TAKEN)
-        s->wants_input = true;
+        s->wants_input = s->p->input;
     else if (nm_frame_type(&s->in) == NM_FRAME_END) {
         r = nm_frame_parse_end(&s->in, &s->end);
         s->ended = r == 0;
@@ -204,7 +239,7 @@ static int round_of(struct session *s)
 /* What is ignored (nohup) stays ignored. */
 static int hold_signals(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGCONT};
     sigset_t set;
 
     sigemptyset(&set);
@@ -220,24 +255,9 @@ static int hold_signals(void)
     return RET_NERRNO(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-/* Every way out of here but SIGKILL goes through the end of nm_session_run(), since the signals that would end this are
- * held. */
-static bool make_raw(struct termios *before)
-{
-    struct termios raw;
-
-    if (tcgetattr(STDIN_FILENO, before) < 0)
-        return false;
-    raw = *before;
-    cfmakeraw(&raw);
-    return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
-}
-
 int nm_session_run(const struct nm_session_params *p, struct nm_frame_end *ret_end, int *ret_signal)
 {
     struct session *s = calloc(1, sizeof *s);
-    struct termios before;
-    bool raw;
     int r = 0;
 
     assert(p->fd >= 0);
@@ -248,11 +268,14 @@ int nm_session_run(const struct nm_session_params *p, struct nm_frame_end *ret_e
     s->signal_fd = hold_signals();
     if (s->signal_fd < 0)
         r = s->signal_fd;
-    raw = r == 0 && p->terminal && p->input && make_raw(&before);
+    if (r == 0 && p->terminal && p->input)
+        make_raw(s);
+    if (r == 0 && p->terminal) /* it may have changed since it was asked for */
+        r = send_size(s);
     while (r == 0 && !s->ended)
         r = round_of(s);
-    if (raw)
-        (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
+    if (s->raw)
+        (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &s->before);
     *ret_signal = s->signal;
     if (r == 0)
         *ret_end = s->end;

@@ -13,6 +13,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "nmctl/api.h"
@@ -23,6 +24,7 @@
 #include "nmctl/narrate.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/say.h"
+#include "nmctl/session.h"
 #include "util/error.h"
 #include "util/frame.h"
 
@@ -47,6 +49,15 @@ static int check(const struct nm_args *a)
     }
     if (a->interactive && a->detach) {
         nm_say("run: --interactive and --detach exclude each other: who would type its input?");
+        return -EINVAL;
+    }
+    if (a->tty && a->detach) {
+        nm_say("run: --tty and --detach exclude each other: who would look at its terminal?");
+        return -EINVAL;
+    }
+    if (a->tty && !isatty(STDIN_FILENO)) {
+        nm_say("run: --tty needs a terminal as standard input, and this is none; what is piped in goes to the command "
+               "with --interactive alone");
         return -EINVAL;
     }
     if (a->json && !a->detach) {
@@ -92,9 +103,12 @@ static int set_command(json_t *body, const struct nm_ctl *ctl)
 /* K=V is split at the first '=': a value may hold more of them. */
 static int set_env(json_t *body, const struct nm_args *a)
 {
-    json_t *env = json_object();
+    json_t *env = json_object(), *term = a->tty ? json_string(getenv("TERM") ?: "") : NULL;
     int r = json_object_set_new(body, "env", env);
 
+    if (r == 0 && term && json_string_length(term) > 0) /* one that nobody has named could do nothing */
+        r = json_object_set(env, "TERM", term);
+    json_decref(term);
     for (size_t i = 0; i < a->n_env && r == 0; i++) {
         const char *equals = strchr(a->env[i], '=');
         _cleanup_free_ char *name = strndup(a->env[i], (size_t)(equals - a->env[i]));
@@ -179,6 +193,15 @@ static int set_amounts(json_t *body, const struct nm_args *a)
     return r == 0 ? 0 : -ENOMEM;
 }
 
+static int set_terminal(json_t *body)
+{
+    uint16_t rows, columns;
+
+    nm_session_size(&rows, &columns);
+    return json_object_set_new(body, "rows", json_integer(rows)) |
+           json_object_set_new(body, "columns", json_integer(columns));
+}
+
 /* nmd takes nobody for root who doesn't ask for it by name. Whoever types this as root does. */
 static const char *user_of(const struct nm_args *a)
 {
@@ -203,7 +226,7 @@ static char *make_request(const struct nm_ctl *ctl)
     if (set_command(body, ctl) < 0 || set_amounts(body, a) < 0 ||
         set_string(body, "name", a->name) < 0 || set_string(body, "app", a->app) < 0 ||
         set_string(body, "user", user_of(a)) < 0 || set_workdir(body, a->workdir) < 0 ||
-        (a->n_env > 0 && set_env(body, a) < 0))
+        ((a->n_env > 0 || a->tty) && set_env(body, a) < 0) || (a->tty && set_terminal(body) < 0))
         return NULL;
     text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(12));
     if (!text)
@@ -281,8 +304,8 @@ static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm
     return nm_client_answer_gather("", 0, ret);
 }
 
-/* The same of a container whose input is ours: the connection stays, and the answer is where the container is. Signals
- * wait until that is known. */
+/* The same of a container whose input or terminal is ours: the connection stays, and the answer is where the container
+ * is. Signals wait until that is known. */
 static int submit_with_input(struct nm_ctl *ctl, const char *text, int *ret_fd, struct nm_client_answer *ret)
 {
     const struct nm_client_request q = {ctl->socket_path, "POST", "/v1/containers", text};
@@ -318,28 +341,56 @@ static void hint(const struct nm_ctl *ctl, const json_t *c)
                command);
 }
 
-/* Follows it to its end, whatever happens to nmd meanwhile. */
-static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, int signal)
+/* The command's terminal is ours, from when it runs until it has ended or a signal has come. Then the connection is
+ * closed, with which the terminal hangs up, and what is left is to learn the end. Without a word it is over before it
+ * has begun: the command couldn't be run, or another nmd is there, which knows nothing of this connection. */
+static void use_terminal(const struct nm_ctl *ctl, int fd, struct nm_attach_params *p)
 {
+    const struct nm_session_params session = {
+        .fd = fd, .input = ctl->args.interactive, .terminal = true, .leaves = true};
+    struct nm_frame_end end;
+    char first;
+
+    p->until_fd = 0;
+    if (recv(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1) {
+        (void)nm_session_run(&session, &end, &p->signal);
+        p->narrate = false;
+    } else
+        p->want_stdout = p->want_stderr = true;
+}
+
+/* Follows it to its end, whatever happens to nmd meanwhile. terminal_fd: taken over, the connection of its terminal; or
+ * negative. */
+static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, int signal, int terminal_fd)
+{
+    _cleanup_close_ int fd = terminal_fd;
     struct nm_attach_params p = {.id = nm_json_str(container, "id"),
-                                 .want_stdout = true,
-                                 .want_stderr = true,
+                                 .want_stdout = fd < 0,
+                                 .want_stderr = fd < 0,
                                  .want_end = true,
                                  .follow = true,
                                  .tail = NM_CTL_UNSET,
                                  .narrate = true,
                                  .signal_fd = signal_fd,
-                                 .signal = signal};
+                                 .signal = signal,
+                                 .until_fd = fd < 0 ? 0 : fd};
     struct nm_attach_result result;
     _cleanup_json_ json_t *ended = NULL;
     int status = nm_attach_run(ctl, &p, &result);
 
+    if (result.until) {
+        signal = result.signal;
+        p.signal = 0;
+        use_terminal(ctl, fd, &p);
+        fd = nm_close(fd);
+        status = nm_attach_run(ctl, &p, &result);
+    }
     ended = result.container;
     if (!ended)
         return status;
     nm_narrate_end(ended);
     hint(ctl, ended);
-    return exit_status(ended, result.signal);
+    return exit_status(ended, result.signal ?: signal);
 }
 
 /* From hold_signals() on, a signal is heard in submit() or by nm_attach_run(). With --detach one
@@ -361,8 +412,8 @@ int nm_run_verb(struct nm_ctl *ctl)
         return NM_CTL_USAGE;
     r = hold_signals(&signal_fd);
     if (r == 0)
-        r = ctl->args.interactive ? submit_with_input(ctl, text, &input_fd, &answer)
-                                  : submit(ctl, text, signal_fd, &answer, &signal);
+        r = ctl->args.interactive || ctl->args.tty ? submit_with_input(ctl, text, &input_fd, &answer)
+                                                   : submit(ctl, text, signal_fd, &answer, &signal);
     if (r == -EINTR) {
         nm_say("interrupted before nmd answered; if it has taken the request, the container runs: "
                "see 'nmctl list'");
@@ -377,10 +428,14 @@ int nm_run_verb(struct nm_ctl *ctl)
     r = nm_api_parse(ctl, &answer, &container);
     if (r != NM_CTL_OK)
         return r;
+    if (ctl->args.tty) {
+        (void)nm_session_greet(input_fd); /* who is not there any more is heard of by reading */
+        return wait_for(ctl, container, signal_fd, 0, STEAL_FD(input_fd));
+    }
     if (!ctl->args.detach || signal) {
         input = input_fd >= 0 ? nm_input_start(input_fd) : 0;
         input_fd = nm_close(input_fd); /* with that process the input ends */
-        r = wait_for(ctl, container, signal_fd, signal);
+        r = wait_for(ctl, container, signal_fd, signal, -EBADF);
         nm_input_stop(input);
         return r;
     }

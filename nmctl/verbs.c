@@ -28,6 +28,7 @@
     VALUE('c', "vcores", "N", NM_OPTION_VCORES, vcores_milli, "CPU in vcores, such as 2 or 0.5")
 #define INTERACTIVE                                                                                \
     FLAG('i', "interactive", interactive, "what is typed or piped in here is the command's standard input")
+#define TTY FLAG('t', "tty", tty, "give the command a terminal")
 #define END {0}
 
 /* Taken by every verb, before its name and after it. */
@@ -63,13 +64,12 @@ static const struct nm_option run_options[] = {
     FLAG('\0', "allow-new-privs", allow_new_privs,
          "let setuid programs work (administrators only)"),
     INTERACTIVE,
+    TTY,
     FLAG('w', "wait", wait, "stream its output and return its exit status (default)"),
     FLAG('D', "detach", detach, "print its id and return at once"),
     FLAG('\0', "json", json, "with --detach: print the container as JSON"),
     END,
 };
-
-#define TTY FLAG('t', "tty", tty, "give the command a terminal")
 
 static const struct nm_option exec_options[] = {
     INTERACTIVE,

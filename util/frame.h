@@ -6,6 +6,9 @@
  * room on their connection (101). Each frame has a head of four bytes, its type, a 0 and its length with the high byte
  * first, and as many bytes as that. No frame is longer than a buffer that both have; and of input only one is under way
  * at a time, the next being sent when that one is TAKEN: so a command that doesn't read never stops what else is said.
+ *
+ * A container's own command has neither END nor SIGNAL, which are nmd's. With a terminal its client speaks first, with
+ * a SIZE, and TAKEN is the answer as soon as the command runs.
  */
 
 #include <stddef.h>

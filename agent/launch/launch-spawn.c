@@ -133,6 +133,8 @@ static int make_spec(const struct nm_launch_params *p, const struct nm_shim_sess
         .confine = p->confine && p->command->uid != 0 && p->command->no_new_privs,
         .private_ipc = p->private_ipc,
         .has_input = p->input_fd > 0,
+        .rows = p->rows,
+        .columns = p->columns,
         .session = session ? *session : (struct nm_shim_session){0},
     };
     _cleanup_free_ char *text = NULL;

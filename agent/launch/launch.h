@@ -34,6 +34,7 @@ struct nm_launch_params {
     const struct nm_command *command;
     int cgroup_fd;             /* the directory of the cgroup that the shim is born in; -EBADF: nmd's own */
     int input_fd;              /* a connection that carries its standard input; 0: that is empty */
+    uint16_t rows, columns;    /* of its terminal, whose user is at the other end of the connection; 0: none */
     int oom_score_adj;         /* of the command; the shim itself takes -1000 where it may */
     bool confine;              /* in namespaces of its own, unless it is root's or may gain privileges */
     bool private_ipc;          /* shared memory of its own, too, with confine */

@@ -7,6 +7,9 @@
  *
  * The pipes belong to the command's user, who may open them by name (/dev/stdout, /proc/self/fd/1): a pipe has neither
  * a length to be cut nor a place to be moved to.
+ *
+ * Of a terminal (nmctl run -t) all is standard output, and goes to its user, too. When that one has gone, it hangs up:
+ * the kernel sends SIGHUP to the command, and what goes on without a terminal can't write to it any more.
  */
 
 #include "agent/launch/shim.h"
@@ -16,11 +19,21 @@
 #include <sys/ioctl.h>
 
 #include "agent/launch/output.h"
+#include "util/clock.h"
+#include "util/frame.h"
 
 #define BUFFER_SIZE 16384
+/* What a terminal holds is under way for a moment after the write, and its amount is nowhere to be read. */
+#define LINGER_USEC (100 * NM_USEC_PER_MSEC)
+#define TERMINAL_REST ((size_t)64 << 10)
+
+static_assert(BUFFER_SIZE <= NM_FRAME_MAX, "what is read is shown in one frame");
 
 static struct nm_output outputs[NM_OUTPUT_N_STREAMS];
 static char buffer[BUFFER_SIZE];
+/* The command's side once more: a terminal that nobody else has open at the moment is not at its end. Only a terminal's
+ * is there. */
+static int slave = -EBADF;
 
 /* Becomes what the command has as standard output or error; the reading end goes to its number. */
 static int make_pipe(const struct nm_shim_spec *spec, int number, int *ret)
@@ -38,17 +51,37 @@ static int make_pipe(const struct nm_shim_spec *spec, int number, int *ret)
     return 0;
 }
 
+/* Our end of it at the first of those numbers. */
+static int make_terminal(const struct nm_shim_spec *spec, int ret[2])
+{
+    _cleanup_close_ int other = -EBADF;
+    int ours, r = nm_shim_terminal_open(spec, &ours, &other);
+
+    if (r < 0)
+        return r;
+    r = RET_NERRNO(dup3(ours, NM_SHIM_FD_OUTPUT, O_CLOEXEC));
+    (void)close(ours);
+    if (r >= 0)
+        r = slave = RET_NERRNO(fcntl(other, F_DUPFD_CLOEXEC, NM_SHIM_FD_END));
+    if (r < 0)
+        return r;
+    ret[0] = ret[1] = STEAL_FD(other);
+    return 0;
+}
+
 int nm_shim_output_open(const struct nm_shim_spec *spec, int ret_write_fd[2])
 {
+    bool is_terminal = spec->terms.rows > 0;
+
     for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++) {
         int r = nm_output_open(NM_SHIM_FD_LOGS, nm_output_streams[i], spec->terms.output_max_bytes, &outputs[i]);
 
-        if (r >= 0)
+        if (r >= 0 && !is_terminal)
             r = make_pipe(spec, NM_SHIM_FD_OUTPUT + i, &ret_write_fd[i]);
         if (r < 0)
             return r;
     }
-    return 0;
+    return is_terminal ? make_terminal(spec, ret_write_fd) : 0;
 }
 
 /* Returns how much it was; 0: nobody can write any more, -EAGAIN: there is nothing now. */
@@ -58,6 +91,8 @@ static ssize_t pass_on(int i, size_t max)
 
     if (n > 0)
         nm_output_write(&outputs[i], buffer, (size_t)n);
+    if (n > 0 && slave >= 0)
+        nm_shim_input_show(buffer, (size_t)n);
     return n < 0 ? -errno : n;
 }
 
@@ -79,9 +114,53 @@ static void take_rest(int i)
     }
 }
 
+/* The same of a terminal, for who reads it as well. */
+static void take_terminal_rest(void)
+{
+    uint64_t until = nm_now_usec() + LINGER_USEC;
+    size_t left = TERMINAL_REST;
+    struct pollfd p = {.fd = NM_SHIM_FD_OUTPUT, .events = POLLIN};
+
+    (void)close(slave); /* so that it is at its end as soon as nobody else has it */
+    while (left > 0) {
+        uint64_t now = nm_now_usec();
+        ssize_t n;
+
+        nm_shim_input_flush();
+        if (poll(&p, 1, now < until ? (int)((until - now) / NM_USEC_PER_MSEC + 1) : 0) == 0)
+            break;
+        n = pass_on(0, left);
+        if (n <= 0 && n != -EAGAIN && n != -EINTR)
+            break; /* EIO: nobody has it any more */
+        left -= n > 0 ? (size_t)n : 0;
+    }
+    nm_shim_input_flush();
+}
+
+/* What was written before is still the log's. */
+static void hang_up(void)
+{
+    size_t left = TERMINAL_REST;
+    ssize_t n;
+
+    while (left > 0 && (n = pass_on(0, left)) > 0)
+        left -= (size_t)n;
+    (void)close(NM_SHIM_FD_OUTPUT);
+    slave = nm_close(slave);
+}
+
+/* What there is to be polled of it. */
+static int terminal_fd(void)
+{
+    if (slave >= 0 && !nm_shim_input_has_client())
+        hang_up();
+    return slave >= 0 && nm_shim_input_may_show() ? NM_SHIM_FD_OUTPUT : -1;
+}
+
 int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage)
 {
     enum { CHILDREN = NM_OUTPUT_N_STREAMS, INPUT, N = INPUT + NM_SHIM_INPUT_POLLS };
+    const bool is_terminal = slave >= 0;
     struct pollfd p[N];
     int r, children = nm_shim_children_open();
 
@@ -89,10 +168,12 @@ int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage)
     if (children < 0)
         return children;
     for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)
-        p[i] = (struct pollfd){.fd = NM_SHIM_FD_OUTPUT + i, .events = POLLIN};
+        p[i] = (struct pollfd){.fd = is_terminal ? -1 : NM_SHIM_FD_OUTPUT + i, .events = POLLIN};
     p[CHILDREN] = (struct pollfd){.fd = children, .events = POLLIN};
     /* once before: who ended already has its signal in the descriptor, or had it before there was one */
     while ((r = nm_shim_reap(pid, ret_status, ret_usage)) == 0) {
+        if (is_terminal)
+            p[0].fd = terminal_fd();
         nm_shim_input_poll(p + INPUT);
         if (poll(p, N, -1) < 0 && errno != EINTR)
             return -errno;
@@ -100,11 +181,13 @@ int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage)
         if (p[CHILDREN].revents)
             nm_shim_children_heard(children);
         for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)
-            if (p[i].revents && pass_on(i, sizeof buffer) == 0)
+            if (p[i].revents && (!is_terminal || nm_shim_input_may_show()) && pass_on(i, sizeof buffer) == 0)
                 p[i].fd = -1;
     }
+    if (slave >= 0)
+        take_terminal_rest();
     for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++) {
-        if (p[i].fd >= 0)
+        if (p[i].fd >= 0 && !is_terminal)
             take_rest(i);
         nm_output_close(&outputs[i]);
     }

@@ -279,7 +279,7 @@ static int open_stdio(const struct nm_shim_spec *spec, int ret[3])
     const struct nm_shim_session *session = &spec->terms.session;
     int r = 0;
 
-    s.is_terminal = session->rows > 0;
+    s.is_terminal = spec->terms.rows > 0;
     if (s.is_terminal) {
         r = nm_shim_terminal_open(spec, &s.output[0], &ret[0]);
         ret[1] = ret[2] = ret[0];

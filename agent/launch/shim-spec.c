@@ -57,9 +57,15 @@ static char *append_session(char *p, const struct nm_shim_session *s)
     p = append_number(p, "shim_pid=", s->shim_pid);
     p = append_number(p, "command_pid=", s->command_pid);
     p = append_number(p, "n_more=", s->n_more);
-    p = append(p, "input=", s->input ? "1" : "0");
-    p = append_number(p, "rows=", s->rows);
-    return append_number(p, "columns=", s->columns);
+    return append(p, "input=", s->input ? "1" : "0");
+}
+
+static char *append_terminal(char *p, const struct nm_shim_terms *terms)
+{
+    if (terms->rows == 0)
+        return p;
+    p = append_number(p, "rows=", terms->rows);
+    return append_number(p, "columns=", terms->columns);
 }
 
 int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_account *account,
@@ -92,6 +98,7 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
     p = append(p, "no_new_privs=", command->no_new_privs ? "1" : "0");
     if (terms->has_input)
         p = append(p, "has_input=", "1");
+    p = append_terminal(p, terms);
     p = append_session(p, &terms->session);
     for (char *const *v = command->argv; *v; v++)
         p = append(p, "arg=", *v);
@@ -103,18 +110,20 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
     return 0;
 }
 
-/* The last three may come any number of times, the seven before them not at all. */
+/* The last three may come any number of times, the seven before them not at all: a terminal's two and a session's four
+ * only together. */
 enum key {
     KEY_USER, KEY_HOME, KEY_SHELL, KEY_ACCOUNT_ERROR, KEY_UID, KEY_GID, KEY_WORKDIR, KEY_OOM, KEY_CONFINE,
-    KEY_PRIVATE_IPC, KEY_NNP, KEY_OUTPUT, KEY_HAS_INPUT, KEY_SHIM_PID, KEY_COMMAND_PID, KEY_N_MORE, KEY_INPUT, KEY_ROWS,
-    KEY_COLUMNS, KEY_GROUP, KEY_ARG, KEY_ENV, KEY_COUNT,
+    KEY_PRIVATE_IPC, KEY_NNP, KEY_OUTPUT, KEY_HAS_INPUT, KEY_ROWS, KEY_COLUMNS, KEY_SHIM_PID, KEY_COMMAND_PID,
+    KEY_N_MORE, KEY_INPUT, KEY_GROUP, KEY_ARG, KEY_ENV, KEY_COUNT,
 };
+#define KEYS_OF_TERMINALS (1U << KEY_ROWS | 1U << KEY_COLUMNS)
 #define KEYS_OF_SESSIONS ((1U << KEY_GROUP) - (1U << KEY_SHIM_PID))
 
 static const char *const key_names[KEY_COUNT] = {
     "user", "home", "shell", "account_error", "uid", "gid", "workdir", "oom_score_adj", "confine",
-    "private_ipc", "no_new_privs", "output_max", "has_input", "shim_pid", "command_pid", "n_more", "input", "rows",
-    "columns", "group", "arg", "env",
+    "private_ipc", "no_new_privs", "output_max", "has_input", "rows", "columns", "shim_pid", "command_pid",
+    "n_more", "input", "group", "arg", "env",
 };
 
 static int parse_id(const char *s, uint32_t *ret)
@@ -183,17 +192,20 @@ static int parse_session(enum key key, const char *value, struct nm_shim_session
         r = parse_number(value, UINT32_MAX, &v);
         s->n_more = (uint32_t)v;
         return r;
-    case KEY_INPUT:
-        return nm_parse_bool(value, &s->input) < 0 ? -EBADMSG : 0;
-    case KEY_ROWS:
-        r = parse_number(value, UINT16_MAX, &v);
-        s->rows = (uint16_t)v;
-        return r;
     default:
-        r = parse_number(value, UINT16_MAX, &v);
-        s->columns = (uint16_t)v;
-        return r;
+        return nm_parse_bool(value, &s->input) < 0 ? -EBADMSG : 0;
     }
+}
+
+/* Rows or columns of a terminal, which has some of either. */
+static int parse_cells(const char *value, uint16_t *ret)
+{
+    uint64_t v;
+
+    if (parse_number(value, UINT16_MAX, &v) < 0 || v == 0)
+        return -EBADMSG;
+    *ret = (uint16_t)v;
+    return 0;
 }
 
 static int parse_single(enum key key, char *value, struct nm_shim_spec *spec)
@@ -227,6 +239,10 @@ static int parse_single(enum key key, char *value, struct nm_shim_spec *spec)
         return nm_parse_bool(value, &spec->terms.private_ipc) < 0 ? -EBADMSG : 0;
     case KEY_HAS_INPUT:
         return nm_parse_bool(value, &spec->terms.has_input) < 0 ? -EBADMSG : 0;
+    case KEY_ROWS:
+        return parse_cells(value, &spec->terms.rows);
+    case KEY_COLUMNS:
+        return parse_cells(value, &spec->terms.columns);
     case KEY_NNP:
         return nm_parse_bool(value, &spec->no_new_privs) < 0 ? -EBADMSG : 0;
     default:
@@ -282,6 +298,12 @@ static int parse_repeated(enum key key, char *value, unsigned seen, char ***v, s
     return 0;
 }
 
+/* All of some keys or none of them. */
+static bool are_together(unsigned seen, unsigned keys)
+{
+    return (seen & keys) == 0 || (seen & keys) == keys;
+}
+
 static int parse_strings(char *text, size_t size, struct nm_shim_spec *spec)
 {
     unsigned seen = 0;
@@ -304,10 +326,13 @@ static int parse_strings(char *text, size_t size, struct nm_shim_spec *spec)
     if (!(seen & (1U << KEY_ENV)))
         *v++ = NULL;
     *v = NULL;
-    if (seen & KEYS_OF_SESSIONS && (seen & KEYS_OF_SESSIONS) != KEYS_OF_SESSIONS)
+    if (!are_together(seen, KEYS_OF_SESSIONS) || !are_together(seen, KEYS_OF_TERMINALS))
+        return -EBADMSG;
+    /* a terminal without a connection has nobody at its other end */
+    if (spec->terms.rows > 0 && !spec->terms.has_input && spec->terms.session.shim_pid == 0)
         return -EBADMSG;
     /* groups and an environment there need not be, the rest may not be missing */
-    seen |= KEYS_OF_SESSIONS | 1U << KEY_HAS_INPUT | 1U << KEY_GROUP | 1U << KEY_ENV;
+    seen |= KEYS_OF_SESSIONS | KEYS_OF_TERMINALS | 1U << KEY_HAS_INPUT | 1U << KEY_GROUP | 1U << KEY_ENV;
     return seen == (1U << KEY_COUNT) - 1 ? 0 : -EBADMSG;
 }
 

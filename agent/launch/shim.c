@@ -199,7 +199,9 @@ static int make_gate(void)
 
 static void start_command(const struct nm_shim_spec *spec, const int log_fd[2])
 {
-    struct nm_shim_stdio io = {.fd = {-EBADF, log_fd[0], log_fd[1]}};
+    bool is_terminal = spec->terms.rows > 0;
+    struct nm_shim_stdio io = {.fd = {is_terminal ? log_fd[0] : -EBADF, log_fd[0], log_fd[1]},
+                               .is_terminal = is_terminal};
     int failed, error = nm_shim_input_open(spec, &io.fd[0]);
 
     if (error < 0)

@@ -14,9 +14,9 @@
  *   NM_SHIM_FD_INPUT   the connection that carries the command's standard input, if it has one
  *
  * and it has the ends of the pipes out of which it takes the command's output at NM_SHIM_FD_OUTPUT and the number after
- * it, where nmd finds them (last-words.c), and the namespaces of a command that has its own at NM_SHIM_FD_NAMESPACES
- * and the numbers after it, where sessions find them (shim-session.c). A session's shim has other descriptors in the
- * place of the directories:
+ * it, where nmd finds them (last-words.c), or its end of the command's terminal at the first of them. The namespaces
+ * of a command that has its own are at NM_SHIM_FD_NAMESPACES and the numbers after it, where sessions find them
+ * (shim-session.c). A session's shim has other descriptors in the place of the directories:
  *
  *   NM_SHIM_FD_CLIENT  the connection of whoever asked for it
  *   NM_SHIM_FD_OWNER   a pidfd of the container's own shim
@@ -71,7 +71,6 @@ struct nm_shim_session {
     pid_t command_pid; /* whose environment it is given, as it is now; where that can't be read, the command's own */
     uint32_t n_more;   /* so many of env, the last ones, come on top of that */
     bool input;        /* the connection is its standard input, which else is empty */
-    uint16_t rows, columns; /* of its terminal; 0: it has none */
 };
 
 /* What nmd decides about the command's process, besides what was asked for. */
@@ -81,6 +80,7 @@ struct nm_shim_terms {
     bool confine;     /* namespaces of its own: shim-confine.c */
     bool private_ipc; /* one more, with confine only */
     bool has_input;   /* over NM_SHIM_FD_INPUT */
+    uint16_t rows, columns; /* of the command's terminal, whose user is at the other end of the connection; 0: none */
     struct nm_shim_session session;
 };
 
@@ -109,16 +109,23 @@ int nm_shim_cgroup_open(void);
 /* Fills in how often the kernel has killed in it for want of memory, and its peak. Leaves what can't be read. */
 void nm_shim_cgroup_read(int cgroup_fd, struct nm_launch_record *record);
 
-/* Makes the pipes that are to be the command's standard output and error, and the files behind them. ret_write_fd: the
- * ends that the command gets; the others are kept here. */
+/* Makes the pipes that are to be the command's standard output and error, or the terminal that is both, and the files
+ * behind them. ret_write_fd: the ends that the command gets; the others are kept here. */
 int nm_shim_output_open(const struct nm_shim_spec *spec, int ret_write_fd[2]);
-/* Makes the pipe that is to be the command's standard input, if that has a connection. *ret_read_fd: the command's end.
- */
+/* Makes the pipe that is to be the command's standard input, if that has a connection and isn't its terminal.
+ * *ret_read_fd: the command's end. */
 int nm_shim_input_open(const struct nm_shim_spec *spec, int *ret_read_fd);
 /* What to poll for it, and what to do when that has returned; -1 and nothing where there is no (more) input. */
 #define NM_SHIM_INPUT_POLLS 2
 void nm_shim_input_poll(struct pollfd p[NM_SHIM_INPUT_POLLS]);
 void nm_shim_input_pass(const struct pollfd p[NM_SHIM_INPUT_POLLS]);
+bool nm_shim_input_has_client(void);
+/* A terminal's output goes to its user as well. Has that one said something, and got all that was shown before; or is
+ * nobody there? Only then there may be more: NM_FRAME_MAX bytes at most. */
+bool nm_shim_input_may_show(void);
+void nm_shim_input_show(const char *data, size_t n);
+/* The command has ended: waits until what was shown has been sent, though not for one who doesn't take it. */
+void nm_shim_input_flush(void);
 /* Passes output on until the process has been reaped; orphans are, too. Returns 0 or -errno: it can't be waited for. */
 int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage);
 /* How much could not be written. */

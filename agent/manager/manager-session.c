@@ -161,6 +161,8 @@ static int launch(struct nm_session *s, struct nm_live *l, const struct nm_exec 
         .oom_score_adj = nm_limits_oom_score_adj(c),
         .confine = m->config->confine && m->confinement == 0,
         .private_ipc = m->config->private_ipc,
+        .rows = e->rows,
+        .columns = e->columns,
         .event = m->event,
     };
     const struct nm_shim_session session = {
@@ -168,8 +170,6 @@ static int launch(struct nm_session *s, struct nm_live *l, const struct nm_exec 
         .command_pid = c->pid,
         .n_more = (uint32_t)count(e->env),
         .input = e->input,
-        .rows = e->rows,
-        .columns = e->columns,
     };
     int r;
 

@@ -100,6 +100,8 @@ static int start_shim(struct nm_live *l)
         .command = &l->c->command,
         .cgroup_fd = -EBADF,
         .input_fd = l->input_fd,
+        .rows = l->input_fd > 0 ? l->rows : 0,
+        .columns = l->input_fd > 0 ? l->columns : 0,
         .oom_score_adj = nm_limits_oom_score_adj(l->c),
         .output_max_bytes = nm_output_allowance(m),
         .confine = m->config->confine && m->confinement == 0,

@@ -91,6 +91,7 @@ struct nm_live {
     struct nm_cgroup_sample sample;
     struct nm_launch *launch;
     int input_fd; /* the connection of its standard input, until its shim has it; 0: none */
+    uint16_t rows, columns; /* of a terminal that it is given with that; 0: none */
     enum nm_todo todo;
     uint64_t reclaim_bytes, reclaim_within_usec, reclaim_begun_usec;
     sd_event_source *kill_timer;      /* grace, then the next look at what was killed */

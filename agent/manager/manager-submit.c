@@ -496,6 +496,8 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     m->next_seq++;
     if (s->input_fd > 0)
         l->input_fd = NM_MAX(fcntl(s->input_fd, F_DUPFD_CLOEXEC, 3), 0); /* without one its input is at its end */
+    l->rows = s->rows;
+    l->columns = s->columns;
     m->counters.submitted++;
     nm_record_state_event(l, NM_NEW, s->prepare ? NM_NEW : NM_SCHEDULED);
     nm_kick(m, NM_TRIGGER_CHANGE);

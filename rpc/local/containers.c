@@ -18,6 +18,7 @@
 #include "rpc/local/messages.h"
 #include "rpc/local/stream.h"
 #include "util/clock.h"
+#include "util/frame.h"
 
 /* What a list has at most, so that none takes long: the next part is another request. */
 #define LIST_MAX 250
@@ -157,6 +158,11 @@ int nm_handle_submit(struct nm_call *call)
     bool input = nm_exec_wants_upgrade(call), wait = false;
     int r = nm_messages_parse_submit(call->body, &s, &call->problem);
 
+    if (r == 0 && s.submit.rows > 0 && !input)
+        r = nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "Upgrade", "",
+                                "rows and columns are a terminal's, and the connection is to be its other end: ask "
+                                "for that with the headers 'Connection: Upgrade' and 'Upgrade: " NM_FRAME_PROTOCOL
+                                "', as nmctl does.");
     if (r == 0 && s.submit.replace)
         r = make_way(call, &s.submit, &wait);
     if (wait)

@@ -62,6 +62,8 @@ static const struct field submit_fields[] = {
     {"replace", FIELD_BOOL, offsetof(struct nm_submit, replace)},
     {"exempt", FIELD_BOOL, offsetof(struct nm_submit, exempt)},
     {"allow_new_privs", FIELD_BOOL, offsetof(struct nm_submit, allow_new_privs)},
+    {"rows", FIELD_CELLS, offsetof(struct nm_submit, rows)},
+    {"columns", FIELD_CELLS, offsetof(struct nm_submit, columns)},
 };
 
 static const struct field exec_fields[] = {
@@ -373,6 +375,14 @@ static int take_env(json_t *v, char ***ret, struct nm_problem *p)
     return 0;
 }
 
+static int check_terminal(uint16_t rows, uint16_t columns, struct nm_problem *p)
+{
+    if ((rows > 0) == (columns > 0))
+        return 0;
+    return nm_messages_problem(p, NM_AGENT_E_INVALID, "rows", "",
+                               "rows and columns are a terminal's: give both, or none of them.");
+}
+
 int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret,
                              struct nm_problem *ret_problem)
 {
@@ -380,6 +390,8 @@ int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret,
     int r = take_fields(body, submit_fields, NM_ARRAY_SIZE(submit_fields), &s.submit, ret_problem);
 
     assert(json_is_object(body));
+    if (r == 0)
+        r = check_terminal(s.submit.rows, s.submit.columns, ret_problem);
     if (r == 0)
         r = take_command(json_object_get(body, "command"), &s.argv, ret_problem);
     if (r == 0)
@@ -452,6 +464,7 @@ json_t *nm_messages_submit(const struct nm_submit *s)
     r |= set_string(o, "name", s->name) | set_string(o, "app", s->app) |
          set_string(o, "workdir", s->workdir) | set_string(o, "user", s->user) |
          set_number(o, "memory_bytes", s->memory_bytes) |
+         set_number(o, "rows", s->rows) | set_number(o, "columns", s->columns) |
          set_number(o, "min_runtime_usec", s->min_runtime_usec) |
          set_number(o, "expected_usec", s->expected_usec) | set_flag(o, "replace", s->replace) |
          set_flag(o, "exempt", s->exempt) |
@@ -474,9 +487,8 @@ int nm_messages_parse_exec(json_t *body, struct nm_messages_exec *ret, struct nm
     struct nm_messages_exec e = {};
     int r = take_fields(body, exec_fields, NM_ARRAY_SIZE(exec_fields), &e.exec, ret_problem);
 
-    if (r == 0 && (e.exec.rows > 0) != (e.exec.columns > 0))
-        r = nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "rows", "",
-                                "rows and columns are a terminal's: give both, or none of them.");
+    if (r == 0)
+        r = check_terminal(e.exec.rows, e.exec.columns, ret_problem);
     if (r == 0)
         r = take_command(json_object_get(body, "command"), &e.argv, ret_problem);
     if (r == 0)

@@ -182,6 +182,57 @@ is "nobody types what a detached one reads" "$status" 2
 try nmctl run -i -m 900G -- true
 is "what is refused is refused" "$status" 125
 
+# ---- a terminal of its own ------------------------------------------------------------------------------------
+run=(run -m 32M -c 0.1)
+used='size 33 77
+interrupted
+size 44 88'
+# shellcheck disable=SC2016
+TERM=vt42 try python3 "$here/terminal.py" "$NMCTL" "${run[@]}" -it --name shell -- sh -c 'echo "is $TERM"; exec sh'
+is "run -it: a shell, used as one in a container" "$out" "$used
+status 7
+as before" || diag "$err"
+is "and the container's end is its command's" "$(field_of shell .exit_code)" 7
+like "its log has all that was shown" "$(nmctl logs shell | tr -d '\r' | paste -sd' ')" 'is vt42.*33 77.*begun.*\^C.*44 88.*exit 7'
+
+python3 "$here/terminal.py" --pause "$dir/go-on" "$NMCTL" "${run[@]}" -it --name stays -- sh >"$dir/stays" 2>&1 &
+person=$!
+wait_until 10 grep -q interrupted "$dir/stays"
+nmd_stop
+nmd_start
+touch "$dir/go-on"
+wait "$person"
+is "a restart of nmd doesn't disturb it" "$(cat "$dir/stays")" "$used
+status 7
+as before"
+
+try python3 "$here/terminal.py" --end TERM "$NMCTL" "${run[@]}" -it --name told -- sh
+like "a signal to nmctl ends it, and the terminal is as it was before" "$out" 'size 44 88
+status (129|143)
+as before' || diag "$err"
+check "with its container" wait_until 10 in_state told COMPLETED
+try python3 "$here/terminal.py" --end KILL "$NMCTL" "${run[@]}" -it --name hung -- sh
+check "when nmctl goes, it hangs up" wait_until 10 in_state hung COMPLETED
+is "which ends a shell with SIGHUP" "$(field_of hung .exit_signal)" 1
+
+terminal() { # COMMAND...: with one as its standard descriptors, of a size that nobody knows
+    python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@" </dev/null
+}
+try terminal "$NMCTL" "${run[@]}" -t -- sh -c 'stty size; echo err >&2; exit 5'
+is "run -t: output comes out, and what has no size is 80 columns wide" "$status $(tr -d '\r' <<<"$out")" $'5 24 80\nerr'
+try terminal "$NMCTL" "${run[@]}" -t --name much -- seq 100000
+is "as much as there is" "$(tr -d '\r' <<<"$out" | md5sum)" "$(seq 100000 | md5sum)"
+is "in the log, too" "$(nmctl logs much | tr -d '\r' | md5sum)" "$(seq 100000 | md5sum)"
+try terminal "$NMCTL" "${run[@]}" -t -- sh -c 'exec <&- >&- 2>&-; sleep 0.3; exit 6'
+is "that nobody has it open isn't its end" "$status" 6
+try terminal "$NMCTL" "${run[@]}" -t -- sh -c 'trap "" HUP; sleep 1000 & echo done'
+is "who is left behind holds nothing up" "$status $(tr -d '\r' <<<"$out")" "0 done"
+try terminal "$NMCTL" "${run[@]}" -t -- no-such-program
+is "a command that isn't there: 127" "$status" 127
+try nmctl run -t -- true </dev/null
+is "without a terminal here there is none" "$status" 2
+like "which is said" "$err" 'needs a terminal as standard input'
+
 # ---- rm -------------------------------------------------------------------------------------------------------
 nmctl run --name gone -m 16M -c 0.1 -- echo said >/dev/null
 id=$(field_of gone .id)

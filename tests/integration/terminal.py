@@ -3,7 +3,9 @@
 """A person at a terminal: runs COMMAND, which is to become a shell, in a terminal of 33 rows and 77
 columns, types what the suite wants to see, and tells in short what came of it.
 
-    terminal.py COMMAND...
+    terminal.py [--pause FILE] [--end SIGNAL] COMMAND...
+
+With --pause it waits for FILE before it types the end; with --end it types none, but sends that signal.
 """
 
 import fcntl
@@ -11,6 +13,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import sys
 import termios
@@ -18,15 +21,24 @@ import time
 
 END = time.time() + 30
 master, slave = pty.openpty()
+options = {}
+while sys.argv[1] in ("--pause", "--end"):
+    options[sys.argv[1]] = sys.argv[2]
+    del sys.argv[1:3]
 
 
 def resize(rows, columns):
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
-def read_until(pattern):
+def read_until(pattern, again=b""):
+    """What may have been thrown away (by a shell that was just interrupted, say) is typed once more."""
     text = b""
+    typed = time.time()
     while time.time() < END:
+        if again and time.time() > typed + 2:
+            os.write(master, again)
+            typed = time.time()
         if select.select([master], [], [], 0.1)[0]:
             text += os.read(master, 4096)
         if found := re.search(pattern, text):
@@ -44,21 +56,27 @@ if pid == 0:
         os.dup2(slave, fd)
     os.execvp(sys.argv[1], sys.argv[1:])
 
+SIZE = rb"(\d+ \d+)\r\n", b"stty size\n"
 os.write(master, b"stty size\n")
-print("size", read_until(rb"(\d+ \d+)\r\n")[1].decode())
+print("size", read_until(*SIZE)[1].decode())
 os.write(master, b"echo be''gun; sleep 1000; echo not reached\n")
 read_until(rb"begun\r\n")
 os.write(master, b"\x03")
-read_until(rb"\^C")
-print("interrupted")
+read_until(rb"\^C\s+[#$] ", b"\x03")  # what is typed before that is lost
+print("interrupted", flush=True)
+while "--pause" in options and not os.path.exists(options["--pause"]) and time.time() < END:
+    time.sleep(0.05)
 resize(44, 88)
 # the shell's terminal has it a moment later
 while True:
     os.write(master, b"stty size\n")
-    if (size := read_until(rb"(\d+ \d+)\r\n")[1]) != b"33 77":
+    if (size := read_until(*SIZE)[1]) != b"33 77":
         break
 print("size", size.decode())
-os.write(master, b"exit 7\n")
+if "--end" in options:
+    os.kill(pid, getattr(signal, "SIG" + options["--end"]))
+else:
+    os.write(master, b"exit 7\n")
 status = None
 while status is None and time.time() < END:
     if select.select([master], [], [], 0.05)[0]:

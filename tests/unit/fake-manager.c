@@ -344,6 +344,8 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     int r = record(m, who, s->name ? s->name : "", p);
 
     m->had_input = s->input_fd > 0;
+    m->rows = s->rows;
+    m->columns = s->columns;
     if (r != 0)
         return r;
     c = fake_manager_add(m, s->name ? s->name : "", who->uid);

@@ -37,6 +37,7 @@ struct nm_manager {
     uint32_t last_u32;
     int client_fd;            /* of the command that waits to begin, or -EBADF */
     bool had_input;           /* the newest container came with a connection for its standard input */
+    uint16_t rows, columns;   /* and a terminal of that size */
     char exec_words[128];     /* what was asked for last */
     struct nm_problem refusal; /* answered to every request while outcome isn't 0 */
 };

@@ -181,7 +181,7 @@ static void test_spec_round_trip(void **state)
 {
     _cleanup_free_ char *text = NULL;
     const struct nm_shim_terms terms = {.oom_score_adj = -999, .confine = true, .output_max_bytes = 65536,
-                                        .has_input = true};
+                                        .has_input = true, .rows = 24, .columns = 65535};
     struct nm_shim_spec s;
     size_t size;
 
@@ -201,6 +201,8 @@ static void test_spec_round_trip(void **state)
     assert_true(s.terms.confine);
     assert_int_equal(s.terms.output_max_bytes, 65536);
     assert_true(s.terms.has_input);
+    assert_int_equal(s.terms.rows, 24);
+    assert_int_equal(s.terms.columns, 65535);
     assert_true(s.no_new_privs);
     assert_string_equal(s.argv[0], "echo");
     assert_string_equal(s.argv[1], "");
@@ -215,8 +217,8 @@ static void test_spec_round_trip(void **state)
 static void test_spec_of_session(void **state)
 {
     _cleanup_free_ char *text = NULL;
-    struct nm_shim_terms terms = {.session = {.shim_pid = 17, .command_pid = 18, .n_more = 2, .input = true,
-                                              .rows = 24, .columns = 65535}};
+    struct nm_shim_terms terms = {.session = {.shim_pid = 17, .command_pid = 18, .n_more = 2, .input = true},
+                                  .rows = 24, .columns = 65535};
     struct nm_shim_spec s;
     size_t size;
 
@@ -227,8 +229,14 @@ static void test_spec_of_session(void **state)
     assert_int_equal(s.terms.session.command_pid, 18);
     assert_int_equal(s.terms.session.n_more, 2);
     assert_true(s.terms.session.input);
-    assert_int_equal(s.terms.session.rows, 24);
-    assert_int_equal(s.terms.session.columns, 65535);
+    assert_int_equal(s.terms.rows, 24);
+    assert_int_equal(s.terms.columns, 65535);
+    nm_shim_spec_done(&s);
+    nm_freep(&text);
+    terms.rows = terms.columns = 0; /* without a terminal */
+    assert_int_equal(nm_shim_spec_print(&plain, &nobody, &terms, &text, &size), 0);
+    assert_int_equal(nm_shim_spec_parse(text, size, &s), 0);
+    assert_int_equal(s.terms.rows, 0);
     nm_shim_spec_done(&s);
     nm_freep(&text);
     terms.session.n_more = 3; /* of an environment of two */
@@ -255,7 +263,7 @@ static void test_spec_cut_off(void **state)
 
 #define ACCOUNT "confine=0\0private_ipc=1\0output_max=0\0home=/\0shell=/bin/sh\0account_error=0\0"
 #define SPEC_HEAD "nm-shim-spec 3\0user=u\0" ACCOUNT "uid=1\0gid=1\0workdir=\0"
-#define SESSION "shim_pid=17\0command_pid=18\0n_more=0\0input=1\0rows=24\0"
+#define SESSION "shim_pid=17\0command_pid=18\0n_more=0\0"
 #define END_OF_SPEC "oom_score_adj=0\0no_new_privs=1\0arg=x\0end"
 
 static void test_spec_malformed(void **state)
@@ -287,13 +295,17 @@ static void test_spec_malformed(void **state)
         BAD("nm-shim-spec 3\0user=u\0uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
         BAD("nm-shim-spec 3\0user=u\0home=/\0shell=\0account_error=0\0uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
         BAD(SPEC_HEAD "confine=1\0" END_OF_SPEC),
-        BAD(SPEC_HEAD SESSION "columns=80\0rows=1\0" END_OF_SPEC),
+        BAD(SPEC_HEAD SESSION "input=2\0" END_OF_SPEC),
+        BAD(SPEC_HEAD SESSION "input=1\0rows=24\0" END_OF_SPEC),
+        BAD(SPEC_HEAD "has_input=1\0columns=80\0" END_OF_SPEC),
+        BAD(SPEC_HEAD "has_input=1\0rows=24\0columns=80\0rows=1\0" END_OF_SPEC),
+        BAD(SPEC_HEAD "has_input=1\0rows=0\0columns=80\0" END_OF_SPEC),
         BAD(SPEC_HEAD SESSION END_OF_SPEC),
         BAD(SPEC_HEAD "has_input=2\0" END_OF_SPEC),
-        BAD(SPEC_HEAD SESSION "columns=65536\0" END_OF_SPEC),
+        BAD(SPEC_HEAD SESSION "input=1\0rows=24\0columns=65536\0" END_OF_SPEC),
         BAD(SPEC_HEAD "shim_pid=17\0" END_OF_SPEC),
         BAD(SPEC_HEAD "rows=24\0columns=80\0" END_OF_SPEC),
-        BAD(SPEC_HEAD "shim_pid=1\0command_pid=18\0n_more=0\0input=0\0rows=0\0columns=0\0" END_OF_SPEC),
+        BAD(SPEC_HEAD "shim_pid=1\0command_pid=18\0n_more=0\0input=0\0" END_OF_SPEC),
         BAD("nm-shim-spec 3\0user=u\0confine=0\0private_ipc=1\0output_max=0\0home=/\0shell=\0account_error=-2\0"
             "uid=1\0gid=1\0workdir=\0" END_OF_SPEC),
         BAD("nm-shim-spec 9\0user=u\0" ACCOUNT "uid=1\0gid=1\0workdir=\0" END_OF_SPEC),

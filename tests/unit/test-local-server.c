@@ -261,7 +261,7 @@ static void test_exec(void **state)
 
 static void test_submit_with_input(void **state)
 {
-    static const char body[] = "{\"command\":[\"cat\"],\"name\":\"reads\"}";
+    static const char body[] = "{\"command\":[\"cat\"],\"name\":\"reads\",\"rows\":24,\"columns\":80}";
     struct fixture *f = *state;
     struct client c;
 
@@ -274,10 +274,14 @@ static void test_submit_with_input(void **state)
     until(&c, c.eof);
     assert_int_equal(client_status(&c), 101);
     assert_true(f->m->had_input);
+    assert_int_equal(f->m->rows, 24);
+    assert_int_equal(f->m->columns, 80);
     assert_string_equal(client_header(&c, "Location"), "/v1/containers/container_1_000001");
     client_close(&c);
     assert_int_equal(request(f, "POST", "/v1/containers", "{\"command\":[\"cat\"]}", NULL), 201);
     assert_false(f->m->had_input);
+    /* who would be at its other end? */
+    assert_int_equal(request(f, "POST", "/v1/containers", body, NULL), 400);
 }
 
 /* Whoever doesn't wait for the answer gets none: what came with the request is not the command's. */

@@ -178,6 +178,7 @@ static const struct {
     {{"nmctl", "run", "-d", "nonexistent", "true"}, 2, "", "--workdir 'nonexistent': No such file"},
     {{"nmctl", "run", "--guaranteed", "--opportunistic", "true"}, 2, "", "exclude each other"},
     {{"nmctl", "run", "--wait", "--detach", "true"}, 2, "", "exclude each other"},
+    {{"nmctl", "run", "-t", "-D", "true"}, 2, "", "--tty and --detach exclude each other"},
     {{"nmctl", "run", "--json", "true"}, 2, "", "--json needs --detach"},
     {{"nmctl", "run", "\xff"}, 2, "", "is not valid UTF-8"},
     {{"nmctl", "run", "-m"}, 2, "", "--memory needs a value"},

@@ -97,7 +97,11 @@ static const struct {
     {as_submit, WITH("\"memory\":1"), "body", "memory",
      "There is no member \"memory\" in this request; it may have command, execution_type, name, "
      "app, memory_bytes, "
-     "vcores, env, workdir, user, min_runtime_usec, expected_usec, replace, exempt, allow_new_privs."},
+     "vcores, env, workdir, user, min_runtime_usec, expected_usec, replace, exempt, allow_new_privs, rows, columns."},
+    {as_submit, WITH("\"rows\":24"), "rows", "", "rows and columns are a terminal's: give both, or none of them."},
+    {as_submit, WITH("\"rows\":0,\"columns\":80"), "rows", "0", "rows must be a whole number from 1 to 65535, not 0."},
+    {as_submit, WITH("\"rows\":24,\"columns\":65536"), "columns", "65536",
+     "columns must be a whole number from 1 to 65535, not 65536."},
     {as_submit, WITH("\"memory_bytes\":0"), "memory_bytes", "0",
      "memory_bytes must be " BYTES ", not 0."},
     {as_submit, WITH("\"memory_bytes\":-5"), "memory_bytes", "-5",
