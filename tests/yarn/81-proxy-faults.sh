@@ -85,7 +85,8 @@ master_of() { nmctl list --all --json | jq -r --arg app "$id" --arg of "_$1_" \
     '[.[] | select(.name == "master" and (.id | contains($app) and contains($of)))][0] | '"${2:-.id}"; } # ATTEMPT [JQ-EXPRESSION]
 masters=$dir/nmd1/run/masters
 cp "$(find "$own/local" -path "*/$(master_of 01)/container_tokens")" "$dir/first-tokens"
-proxy_tokens gone node01:8049 "$dir/first-tokens" "$masters/appattempt_${id}_000002" >"$dir/gone" 2>"$dir/gone.err" &
+python3 "$(dirname "$0")/proxy-tokens.py" gone node01:8049 "$dir/first-tokens" "$masters/appattempt_${id}_000002" \
+    >"$dir/gone" 2>"$dir/gone.err" & # not by way of a function, whose number would be a shell's
 gone=$!
 at_exit 'end_process "$gone"'
 check 'somebody else has its first token, too' wait_until 20 test -s "$dir/gone"

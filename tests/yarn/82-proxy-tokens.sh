@@ -43,7 +43,7 @@ cd "$place/work" || exit
 
 # ---- opportunistic containers of the node's own ----
 
-proxy_tokens watch 8049 "$dir/told" &
+python3 "$(dirname "$0")/proxy-tokens.py" watch 8049 "$dir/told" &
 at_exit "end_process $!"
 first_key=$(key_now)
 shell_begin shell -num_containers 2 -container_type OPPORTUNISTIC -shell_command "$(until_file go)"
