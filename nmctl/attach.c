@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 
 #include "nmctl/api.h"
 #include "nmctl/json.h"
@@ -53,7 +54,7 @@ struct attach {
     json_t *container;      /* as it ended */
     struct nm_narrate narrate;
     int n_signals, signal;
-    bool was_connected, kill_sent, until;
+    bool was_connected, kill_sent, until, until_over;
     uint64_t lost_usec;     /* since when nmd is gone; 0: it is there */
     uint64_t retry_usec;
     uint64_t progress_usec; /* when the last byte or the end came */
@@ -320,6 +321,27 @@ static void on_writable(struct attach *a, struct stream *s)
         s->at = s->len = 0;
 }
 
+/* What is over without a word is the connection of a command that couldn't be run, or of a container that waits and
+ * that another nmd has now, which knows nothing of it. */
+static void on_until(struct attach *a)
+{
+    char first;
+    ssize_t n = recv(a->p->until_fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+    int r = 0;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    a->until = n > 0 && !a->container;
+    a->until_over = true;
+    for (int i = 0; i < 2 && !a->until && r == 0; i++) {
+        a->streams[i].wanted = true;
+        if (a->lost_usec == 0)
+            r = open_stream(a, &a->streams[i]);
+    }
+    if (r < 0)
+        lose(a, r);
+}
+
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 /* Ended, but not all of it written: a reader that is slow still gets the rest. */
@@ -372,7 +394,7 @@ static void round_of(struct attach *a)
 {
     enum { SIGNAL, UNTIL, END, STREAM, N = STREAM + 2 };
     struct pollfd p[N] = {[SIGNAL] = {a->p->signal_fd, POLLIN, 0},
-                          [UNTIL] = {a->p->until_fd > 0 ? a->p->until_fd : -1, POLLIN, 0},
+                          [UNTIL] = {a->p->until_fd > 0 && !a->until_over ? a->p->until_fd : -1, POLLIN, 0},
                           [END] = {-1, 0, 0}};
 
     if (a->end_call)
@@ -404,7 +426,8 @@ static void round_of(struct attach *a)
         on_end(a);
     if (p[SIGNAL].revents && a->status == NM_CTL_OK)
         read_signal(a);
-    a->until = p[UNTIL].revents && a->status == NM_CTL_OK && !a->container;
+    if (p[UNTIL].revents && a->status == NM_CTL_OK)
+        on_until(a);
     if (!a->until)
         look(a);
 }

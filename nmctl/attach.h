@@ -19,14 +19,15 @@ struct nm_attach_params {
     int signal_fd; /* the container is ours: a signal here, or a reader of its output that goes,
                       kills it (the second signal: at once). -EBADF: it is not */
     int signal;          /* one that has come already, or 0 */
-    int until_fd;        /* come back as soon as this can be read; 0: it ends as said above only */
+    int until_fd;        /* the connection of its terminal: come back as soon as something is said there. Without a word
+                            it has none: then its output is wanted. 0: there is no such connection */
 };
 
 struct nm_attach_result {
     json_t
         *container; /* want_end: as it ended, the caller's reference; NULL if that was not learnt */
     int signal;        /* the last signal that came, or 0 */
-    bool until;        /* until_fd can be read, and nothing else has ended it */
+    bool until;        /* something is said at until_fd, and nothing else has ended this */
 };
 
 /* Returns NM_CTL_OK, or another exit status after having said why. *ret is set in any case. */

@@ -13,7 +13,6 @@
 #include <pwd.h>
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "nmctl/api.h"
@@ -342,21 +341,16 @@ static void hint(const struct nm_ctl *ctl, const json_t *c)
 }
 
 /* The command's terminal is ours, from when it runs until it has ended or a signal has come. Then the connection is
- * closed, with which the terminal hangs up, and what is left is to learn the end. Without a word it is over before it
- * has begun: the command couldn't be run, or another nmd is there, which knows nothing of this connection. */
+ * closed, with which the terminal hangs up, and what is left is to learn the end. */
 static void use_terminal(const struct nm_ctl *ctl, int fd, struct nm_attach_params *p)
 {
     const struct nm_session_params session = {
         .fd = fd, .input = ctl->args.interactive, .terminal = true, .leaves = true};
     struct nm_frame_end end;
-    char first;
 
+    (void)nm_session_run(&session, &end, &p->signal);
     p->until_fd = 0;
-    if (recv(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1) {
-        (void)nm_session_run(&session, &end, &p->signal);
-        p->narrate = false;
-    } else
-        p->want_stdout = p->want_stderr = true;
+    p->narrate = false;
 }
 
 /* Follows it to its end, whatever happens to nmd meanwhile. terminal_fd: taken over, the connection of its terminal; or

@@ -11,6 +11,8 @@ node_proc_start
 nmd_configure <<END
 [node]
 memory = 1000M
+[over-allocation]
+enabled = no
 [preemption]
 kill-grace = 1s
 END
@@ -229,6 +231,16 @@ try terminal "$NMCTL" "${run[@]}" -t -- sh -c 'trap "" HUP; sleep 1000 & echo do
 is "who is left behind holds nothing up" "$status $(tr -d '\r' <<<"$out")" "0 done"
 try terminal "$NMCTL" "${run[@]}" -t -- no-such-program
 is "a command that isn't there: 127" "$status" 127
+nmctl run -D -m 900M -c 0.1 --name full -- sleep 1000 >/dev/null
+terminal "$NMCTL" run -it --opportunistic -m 90M -c 0.1 --name waits -- sh -c 'tty; exit 4' >"$dir/waits" &
+person=$!
+wait_until 10 in_state waits SCHEDULED
+nmd_stop
+nmd_start
+wait_until 10 grep -q 'nmd is back' "$dir/waits"
+nmctl kill --now full >/dev/null
+wait "$person" && status=0 || status=$?
+is "what waits over a restart of nmd is run without one" "$status $(tail -n 1 "$dir/waits" | tr -d '\r')" "4 not a tty"
 try nmctl run -t -- true </dev/null
 is "without a terminal here there is none" "$status" 2
 like "which is said" "$err" 'needs a terminal as standard input'

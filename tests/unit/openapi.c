@@ -56,7 +56,7 @@ static int check_known_keywords(struct check *c, const json_t *schema, const cha
     static const char *const known[] = {
         "type",     "format",     "minimum",   "maximum",  "description",          "enum",
         "nullable", "properties", "required",  "items",    "additionalProperties", "allOf",
-        "default",  "pattern",    "maxLength", "minItems", "minProperties",
+        "default",  "pattern",    "maxLength", "minItems", "minProperties",        "dependentRequired",
     };
     const char *name;
     json_t *v;
@@ -72,27 +72,39 @@ static int check_known_keywords(struct check *c, const json_t *schema, const cha
     return 0;
 }
 
+/* Members that there must be: all of them, or those that one which is there comes with. */
+static int check_required(struct check *c, const json_t *required, const json_t *value, const char *where)
+{
+    const json_t *name;
+    size_t i;
+
+    json_array_foreach((json_t *)required, i, name)
+    {
+        if (!json_object_get(value, json_string_value(name)))
+            return wrong(c, where, "%s is missing", json_string_value(name));
+    }
+    return 0;
+}
+
 static int check_object(struct check *c, const json_t *schema, const json_t *value,
                         const char *where)
 {
-    const json_t *properties = json_object_get(schema, "properties"), *required, *name_json;
+    const json_t *properties = json_object_get(schema, "properties");
     const json_t *others = json_object_get(schema, "additionalProperties");
+    const json_t *dependent = json_object_get(schema, "dependentRequired");
     const char *name;
     char inner[256];
     json_t *member;
-    size_t i;
-    int r;
+    int r = check_required(c, json_object_get(schema, "required"), value, where);
 
-    required = json_object_get(schema, "required");
-    json_array_foreach(
-        (json_t *)required, i,
-        name_json) if (!json_object_get(value,
-                                        json_string_value(
-                                            name_json))) return wrong(c, where, "%s is missing",
-                                                                      json_string_value(name_json));
+    if (r < 0)
+        return r;
     json_object_foreach((json_t *)value, name, member)
     {
         const json_t *s = json_object_get(properties, name);
+        r = check_required(c, json_object_get(dependent, name), value, where);
+        if (r < 0)
+            return r;
         (void)snprintf(inner, sizeof inner, "%s.%s", where, name);
         if (!s && json_is_object(others))
             s = others;

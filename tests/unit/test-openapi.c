@@ -90,11 +90,12 @@ static void test_described_routes_exist(void **state)
 /* Every described member of a submit request is taken, and none is forgotten. */
 static void test_submit_members(void **state)
 {
-    json_t *doc = description(), *schema, *body, *v;
+    json_t *doc = description(), *schema, *body, *v, *other;
     struct nm_messages_submit s;
     struct nm_problem p;
     const char *name;
     char text[200];
+    size_t i;
 
     (void)state;
     schema =
@@ -111,6 +112,13 @@ static void test_submit_members(void **state)
             json_object_set_new(body, name, json_pack("{s:s}", "A", "1"));
         else if (!nm_streq(type, "array"))
             json_object_set_new(body, name, json_integer(nm_streq(name, "memory_bytes") ? 1 << 20 : 1));
+        json_array_foreach(json_object_get(json_object_get(schema, "dependentRequired"), name), i, other)
+        {
+            /* one without the other is wrong to both */
+            assert_int_equal(nm_messages_parse_submit(body, &s, &p), NM_AGENT_E_INVALID);
+            assert_int_equal(openapi_check_request(doc, "POST", "/v1/containers", body, text, sizeof text), -EBADMSG);
+            json_object_set_new(body, json_string_value(other), json_integer(1));
+        }
         if (nm_messages_parse_submit(body, &s, &p) != 0)
             fail_msg("%s: %s", name, p.message);
         if (openapi_check_request(doc, "POST", "/v1/containers", body, text, sizeof text) != 0)
