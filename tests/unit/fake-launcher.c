@@ -114,6 +114,13 @@ void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l)
     (void)l;
 }
 
+json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
+                                   const char *container)
+{
+    (void)l, (void)log_dir, (void)application;
+    return json_pack("[s+]", container, ".log");
+}
+
 const char *nm_yarn_launcher_last_words(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                                         const char *container, struct nm_arena *arena)
 {

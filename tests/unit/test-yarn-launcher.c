@@ -559,6 +559,7 @@ static void test_afterwards(void **state)
 static void test_last_words(void **state)
 {
     struct world *w = *state;
+    json_t *files;
     char logs[PATH_MAX], big[PATH_MAX + 100];
     const char *words;
     struct owner o;
@@ -572,6 +573,9 @@ static void test_last_words(void **state)
     give_back(&o);
     words = nm_yarn_launcher_last_words(w->launcher, logs, APPLICATION, CONTAINER, &w->arena);
     assert_string_equal(words, "Last bytes of prelaunch.err:\nearly\nLast bytes of stderr:\nfirst\n");
+    files = nm_yarn_launcher_log_files(w->launcher, logs, APPLICATION, CONTAINER);
+    assert_in_range(json_array_size(files), 3, 5); /* no link, and no pipe */
+    json_decref(files);
     (void)snprintf(big, sizeof big,
                    "cd %s/" LOG_DIR " && { head -c 9000 /dev/zero | tr '\\0' a; printf '\\303'; } >stderr", w->root);
     assert_int_equal(system(big), 0);

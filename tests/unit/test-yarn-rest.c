@@ -128,10 +128,10 @@ static json_t *container_of(struct nm_yarn_node *n, const struct nm_yarn_look *l
     return j;
 }
 
-#define CONTAINER(id, state, code, said, user, type) \
+#define CONTAINER(id, state, code, said, user, type, files) \
     "{\"id\":\"" id "\",\"state\":\"" state "\",\"exitCode\":" code ",\"diagnostics\":" said ",\"user\":" user \
     ",\"totalMemoryNeededMB\":64,\"totalVCoresNeeded\":2,\"executionType\":\"" type "\",\"containerLogsLink\":null," \
-    "\"nodeId\":\"node07:4711\",\"containerLogFiles\":null}"
+    "\"nodeId\":\"node07:4711\",\"containerLogFiles\":" files "}"
 #define APPLICATION(state, user, ids) \
     "{\"id\":\"" APP "\",\"state\":\"" state "\",\"user\":" user ",\"containerids\":[" ids "]}"
 
@@ -150,9 +150,11 @@ static void test_containers(void **state)
     start(n, 5, false);
     start(n, -1, true); /* another node has given it its number */
     described("HadoopContainer", container_of(n, &all, NUMBERED_HERE),
-              "{\"container\":" CONTAINER(NUMBERED_HERE, "NEW", "-1000", "\"\"", "\"alice\"", "OPPORTUNISTIC") "}");
+              "{\"container\":" CONTAINER(NUMBERED_HERE, "NEW", "-1000", "\"\"", "\"alice\"", "OPPORTUNISTIC",
+                                          "[\"" NUMBERED_HERE ".log\"]") "}");
     described("HadoopContainers", nm_yarn_node_show_containers(n, &one),
-              "{\"containers\":{\"container\":[" CONTAINER(FIRST, "NEW", "-1000", "null", "null", "GUARANTEED") "]}}");
+              "{\"containers\":{\"container\":[" CONTAINER(FIRST, "NEW", "-1000", "null", "null", "GUARANTEED", "null")
+              "]}}");
     assert_false(nm_yarn_node_show_container(n, &one, NUMBERED_HERE, &j));
     assert_false(nm_yarn_node_show_container(n, &all, "container_1_1_1_1", &j));
     tokens_ids(&ids, 1, 1, 5);

@@ -60,6 +60,8 @@ is 'and its application' "$(rest '/apps?state=RUNNING' '.apps.app')" \
     "[{\"id\":\"$app\",\"state\":\"RUNNING\",\"user\":null,\"containerids\":[\"$g\"]}]"
 is 'whose it is they say to nobody who asks over TCP' "$(rest '/apps?user=x' .RemoteException.exception)" '"ForbiddenException"'
 is 'but on the socket' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/apps/$app" | jq -r .app.user)" "$(id -un)"
+like 'and which its logs are' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/containers/$g" |
+    jq -r '.container.containerLogFiles[]')" '^stdout$'
 is 'what there is none of, and what is no id' "$(for id in "${g}1" x; do rest "/containers/$id" '.RemoteException | .exception'; done)" \
     $'"NotFoundException"\n"BadRequestException"'
 

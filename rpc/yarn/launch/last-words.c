@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a container that failed has said (launcher.h). Its logs are its user's to write, also now: so they are opened
- * as that user, through no link, and are regular files or nothing. */
+/* What a container that failed has said, and which files the logs of one are (launcher.h). They are its user's to
+ * write, also now: so they are looked at as that user, through no link, and are regular files or nothing. */
 
 #include <dirent.h>
 #include <fnmatch.h>
@@ -14,6 +14,7 @@
 #include "util/utf8.h"
 
 #define NAMES_MAX 10000 /* that are looked at in the directory */
+#define LISTED_MAX 200  /* for people */
 #define PATTERN_SIZE 256
 
 /* "{a,b}" is a or b, as in Hadoop; no other braces are. */
@@ -32,19 +33,26 @@ static bool matches(const char *pattern, const char *name)
     return false;
 }
 
+static DIR *open_dir(int dir_fd)
+{
+    int fd = RET_NERRNO(openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (!dir)
+        (void)nm_close(fd);
+    return dir;
+}
+
 /* The newest file that matches and has something in it; name: its own. */
 static bool find_newest(int dir_fd, const char *pattern, char name[static NAME_MAX + 1])
 {
-    int fd = RET_NERRNO(openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    _cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    _cleanup_closedir_ DIR *dir = open_dir(dir_fd);
     const struct dirent *d;
     struct timespec newest = {0};
     bool found = false;
 
-    if (!dir) {
-        (void)nm_close(fd);
+    if (!dir)
         return false;
-    }
     for (unsigned n = 0; n < NAMES_MAX && (d = readdir(dir)); n++) {
         struct stat st;
 
@@ -134,4 +142,31 @@ const char *nm_yarn_launcher_last_words(struct nm_yarn_launcher *l, const char *
     if (find_newest(fd, s->stderr_pattern, name))
         text = add(arena, text, name, read_end(fd, name, (size_t)s->stderr_tail_bytes, arena));
     return text;
+}
+
+static bool is_listed(int dir_fd, const char *name)
+{
+    struct stat st;
+
+    return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+           name[nm_utf8_prefix(name)] == '\0';
+}
+
+json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
+                                   const char *container)
+{
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    struct nm_yarn_tenant t;
+    _cleanup_close_ int fd = open_as_owner(l, log_dir, application, container, &t);
+    _cleanup_closedir_ DIR *dir = NULL;
+    json_t *names = json_array();
+    const struct dirent *d;
+
+    if (fd < 0 || !names || nm_yarn_become(t.uid, t.gid, &self) < 0)
+        return names;
+    dir = open_dir(fd);
+    for (unsigned n = 0; dir && n < LISTED_MAX && (d = readdir(dir)); n++)
+        if (is_listed(fd, d->d_name))
+            (void)json_array_append_new(names, json_string(d->d_name)); /* without memory the list is shorter */
+    return names;
 }

@@ -22,7 +22,15 @@ static const char *state_of(const struct nm_yarn_item *i, const struct nm_contai
     return nm_state_name(c->view.state); /* these are Java's */
 }
 
-static json_t *show(const struct nm_yarn_item *i, const struct nm_yarn_look *look)
+/* Its files are on a disk, so only those of one at a time are looked for. */
+static json_t *files_of(const struct nm_yarn_item *i)
+{
+    struct nm_yarn_launcher *l = i->node->p.launcher;
+
+    return i->record->log_dir ? nm_yarn_launcher_log_files(l, i->record->log_dir, i->app->text, i->text) : json_array();
+}
+
+static json_t *show(const struct nm_yarn_item *i, const struct nm_yarn_look *look, bool listed)
 {
     const struct nm_container *c = i->completed ? NULL : nm_yarn_item_container(i);
     const Hadoop__Resource *size = i->token->resource;
@@ -35,6 +43,7 @@ static json_t *show(const struct nm_yarn_item *i, const struct nm_yarn_look *loo
         .memory_mib = size ? size->memory : 0,
         .vcores = size ? size->vcores : 0,
         .opportunistic = nm_yarn_item_is_opportunistic(i, c),
+        .log_files = listed || !look->with_users ? json_null() : files_of(i),
         .host = i->node->host,
         .port = i->node->port,
     };
@@ -58,7 +67,7 @@ static int add_containers(const struct nm_yarn_node *n, const struct nm_yarn_loo
             continue;
         if (json_array_size(list) >= NM_YARN_LIST_MAX)
             *ret_more = true;
-        else if (json_array_append_new(list, show(i, look)) < 0)
+        else if (json_array_append_new(list, show(i, look, true)) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -85,7 +94,7 @@ bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_lo
 
     if (!i || !sees(look, i))
         return false;
-    *ret = json_pack("{s:o}", "container", show(i, look));
+    *ret = json_pack("{s:o}", "container", show(i, look, false));
     return true;
 }
 

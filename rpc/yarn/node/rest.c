@@ -42,11 +42,11 @@ json_t *nm_yarn_rest_node(const struct nm_yarn_rest_node *n)
 /* Logs aren't served here, so there is no link to them. */
 json_t *nm_yarn_rest_container(const struct nm_yarn_rest_container *c)
 {
-    return json_pack("{s:s, s:s, s:i, s:o, s:o, s:I, s:i, s:s, s:n, s:o, s:n}", "id", c->id, "state", c->state,
+    return json_pack("{s:s, s:s, s:i, s:o, s:o, s:I, s:i, s:s, s:n, s:o, s:o}", "id", c->id, "state", c->state,
                      "exitCode", c->exit_code, "diagnostics", text_of(c->diagnostics), "user", text_of(c->user),
                      "totalMemoryNeededMB", (json_int_t)c->memory_mib, "totalVCoresNeeded", c->vcores,
                      "executionType", c->opportunistic ? "OPPORTUNISTIC" : "GUARANTEED", "containerLogsLink", "nodeId",
-                     node_id(c->host, c->port), "containerLogFiles");
+                     node_id(c->host, c->port), "containerLogFiles", c->log_files);
 }
 
 json_t *nm_yarn_rest_application(const char *id, const char *state, const char *user, json_t *ids)

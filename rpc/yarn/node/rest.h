@@ -32,7 +32,8 @@ struct nm_yarn_rest_container {
     int64_t memory_mib;
     int32_t vcores;
     bool opportunistic;
-    const char *host; /* the node's, as above */
+    json_t *log_files; /* an array, or JSON's null: not told; taken */
+    const char *host;  /* the node's, as above */
     int32_t port;
 };
 json_t *nm_yarn_rest_container(const struct nm_yarn_rest_container *c);
