@@ -60,6 +60,7 @@ static int show_node(const struct question *a, json_t **ret)
     n.memory_mib = y->state.memory_mib > 0 ? y->state.memory_mib : (int64_t)(s.capacity.memory_bytes / NM_MIB);
     n.virtual_mib = n.memory_mib + (int64_t)(s.node.swap_total_bytes / NM_MIB);
     n.vcores = y->state.memory_mib > 0 ? y->state.vcores : (int32_t)(s.capacity_vcores_milli / 1000);
+    n.limits_memory = s.backend && s.backend->feature[NM_CGROUP_MEMORY_LIMITS];
     *ret = nm_yarn_rest_node(&n);
     return *ret ? 0 : -ENOMEM;
 }

@@ -47,7 +47,8 @@ static void described(const char *schema, json_t *value, const char *expected)
 
 static void test_node(void **state)
 {
-    struct nm_yarn_rest_node n = {"node07", 45454, false, "no disk \xff", 1500, 500, 8192, 10240, 8, "3.4.2", "nmd 1"};
+    struct nm_yarn_rest_node n = {"node07", 45454, false, "no disk \xff", 1500, 500, 8192, 10240, 8, true,
+                                  "3.4.2", "nmd 1"};
 
     (void)state;
     described("HadoopNode", nm_yarn_rest_node(&n),

@@ -27,12 +27,11 @@ static json_t *node_id(const char *host, int32_t port)
 
 json_t *nm_yarn_rest_node(const struct nm_yarn_rest_node *n)
 {
-    /* No limit on address spaces is checked here, and that on memory always: it is the cgroup's. */
     return json_pack(
         "{s:{s:o, s:I, s:I, s:i, s:b, s:b, s:I, s:s, s:b, s:s, s:s, s:n, s:s, s:s, s:n, s:o, s:s, s:I}}", "nodeInfo",
         "healthReport", text_of(n->report), "totalVmemAllocatedContainersMB", (json_int_t)n->virtual_mib,
         "totalPmemAllocatedContainersMB", (json_int_t)n->memory_mib, "totalVCoresAllocatedContainers", n->vcores,
-        "vmemCheckEnabled", 0, "pmemCheckEnabled", 1, "lastNodeUpdateTime", (json_int_t)n->reported_msec,
+        "vmemCheckEnabled", 0, "pmemCheckEnabled", n->limits_memory, "lastNodeUpdateTime", (json_int_t)n->reported_msec,
         "resourceTypes", "memory-mb (unit=Mi), vcores", "nodeHealthy", n->healthy, "nodeManagerVersion",
         n->yarn_version, "nodeManagerBuildVersion", n->version, "nodeManagerVersionBuiltOn", "hadoopVersion",
         n->yarn_version, "hadoopBuildVersion", n->version, "hadoopVersionBuiltOn", "id", node_id(n->host, n->port),

@@ -20,6 +20,7 @@ struct nm_yarn_rest_node {
     int64_t reported_msec, started_msec;
     int64_t memory_mib, virtual_mib; /* what the node has for containers: memory, and that with swap */
     int32_t vcores;
+    bool limits_memory;       /* each container's; of address spaces nobody's is limited */
     const char *yarn_version; /* whose node it is like */
     const char *version;      /* its own */
 };
