@@ -73,6 +73,11 @@ def judge(what, status, headers, body):
         j = json.loads(body.decode("utf-8"))
     if status < 400 or not kind.startswith("application/json"):
         return
+    if "RemoteException" in j:  # Hadoop's own way, below /ws/
+        e = j["RemoteException"]
+        if set(e) != {"exception", "message", "javaClassName"} or len(e["message"]) < 10:
+            raise Finding("%s: %d, an exception that says too little: %r" % (what, status, body[:500]))
+        return
     e = j["error"]
     if set(e) != {"code", "thing", "value", "message"} or not e["code"] or not e["thing"] or len(e["message"]) < 10:
         raise Finding("%s: %d, an error that says too little: %r" % (what, status, body[:500]))
@@ -294,13 +299,14 @@ class Fuzzer:
     def tour(self):
         """Every operation once, well-formed and in a state that suits it, while nobody else is there: each must
         succeed. So none is refused throughout because of how it is asked. Only a cluster's application masters have
-        anything placed: without one there is none to be found."""
+        anything placed, and only its nodes have web services: without one there is nothing to be found. What takes its
+        connection over is told to ask for that (56-sessions does)."""
         for path, method, _ in self.operations:
             verb = path.rpartition("/")[2]
             body = {"PATCH": {"vcores": 0.02}, "POST": {}}.get(method)
             if "{id}" in path:
                 made = {**self.small(), "execution_type": "OPPORTUNISTIC" if verb == "promote" else "GUARANTEED"}
-                if verb == "wait":
+                if verb in ("wait", "remove"):
                     made["command"] = ["true"]
                 status, text = self.ask("POST", "/v1/containers", json.dumps(made).encode())
                 if status != 201:
@@ -311,11 +317,14 @@ class Fuzzer:
                     time.sleep(0.01)
                 if verb == "resume":
                     self.ask("POST", at + "/pause", b"{}")
+                if verb == "remove":
+                    self.ask("GET", at + "/wait")
                 path = path.replace("{id}", at.rpartition("/")[2])
             elif (method, path) == ("POST", "/v1/containers"):
                 body = self.small()
             status, text = self.ask(method, path, None if body is None else json.dumps(body).encode())
-            if not (status == 404 if "/placements/" in path else 200 <= status < 300):
+            wanted = 404 if "/placements/" in path or path.startswith("/ws/") else 426 if verb == "exec" else None
+            if not (status == wanted if wanted else 200 <= status < 300):
                 raise Finding("%s %s, well-formed: %d %r" % (method, path, status, text[:500]))
 
     def stray(self, data=None):
@@ -465,7 +474,8 @@ def main():
            counters.get("admitted"), len(accepted), len(f.operations)))
     # Chance may leave some out in a short time; if it leaves many, what is sent has become too wrong to try much.
     # Followed streams and waits are answered, but not looked at.
-    missed = [m + " " + p for p, m, _ in f.operations if m + " " + p not in accepted and not p.endswith("/wait")]
+    missed = [m + " " + p for p, m, _ in f.operations
+              if m + " " + p not in accepted and not p.endswith(("/wait", "/exec")) and not p.startswith("/ws/")]
     if missed:
         print("refused whenever it was asked for under fire: " + ", ".join(missed))
     if args.seconds >= 10 and len(missed) > len(f.operations) / 3:
