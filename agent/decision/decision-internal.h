@@ -26,6 +26,8 @@ void nm_text_add_asked(struct nm_text *t, const struct nm_decision *d, enum nm_r
 /* "512 MiB of 8.0 GiB", "1.25 of 4 vcores" */
 void nm_text_add_asked_of_capacity(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
                                    uint64_t amount);
+/* Would it be more than 0 where it is written? */
+bool nm_text_shows(enum nm_resource which, uint64_t amount);
 /* What `used` is made of: "512 MiB used by containers, 1.0 GiB reserved while they warm up". False, and nothing: a
  * record of an older nmd doesn't know. `all`: with what is none. */
 bool nm_text_add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, bool all);

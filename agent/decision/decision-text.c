@@ -89,6 +89,11 @@ void nm_text_add_asked_of_capacity(struct nm_text *t, const struct nm_decision *
     nm_text_add_asked(t, d, which, nm_resources_get(&d->capacity, which));
 }
 
+bool nm_text_shows(enum nm_resource which, uint64_t amount)
+{
+    return amount >= (which == NM_CPU ? 5 : 1);
+}
+
 /* The three of them, in the same words everywhere: nobody can tell a figure that is the sum of what was measured and
  * what is only set aside from one that was seen. */
 bool nm_text_add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, bool all)
@@ -103,10 +108,11 @@ bool nm_text_add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_r
     };
     bool any = false;
 
-    if (parts[0].amount == 0 && parts[1].amount == 0 && parts[2].amount == 0)
+    if (!nm_text_shows(which, parts[0].amount) && !nm_text_shows(which, parts[1].amount) &&
+        !nm_text_shows(which, parts[2].amount))
         return false;
     for (size_t i = 0; i < NM_ARRAY_SIZE(parts); i++) {
-        if (parts[i].amount == 0 && !all)
+        if (!nm_text_shows(which, parts[i].amount) && !all)
             continue;
         nm_text_add(t, "%s", any ? ", " : "");
         nm_text_add_amount(t, which, parts[i].amount);

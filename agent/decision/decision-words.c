@@ -44,11 +44,16 @@ static void add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_re
     t->buf[start] = '\0';
 }
 
-/* "memory is at ", and what is only kept for those that warm up isn't called use: "CPU used or reserved is at ". */
+/* What is only kept for those that warm up isn't called use. */
+static const char *use_word(const struct nm_decision *d, enum nm_resource k)
+{
+    return nm_text_shows(k, nm_resources_get(&d->reserved, k)) ? " used or reserved" : "";
+}
+
+/* "memory is at ", "CPU used or reserved is at " */
 static void add_is_at(struct nm_text *t, const struct nm_decision *d, enum nm_resource k, const char *is)
 {
-    nm_text_add(t, "%s%s %s at ", resource_word(k), nm_resources_get(&d->reserved, k) > 0 ? " used or reserved" : "",
-                is);
+    nm_text_add(t, "%s%s %s at ", resource_word(k), use_word(d, k), is);
 }
 
 /* "memory was at 96 % of capacity (7.7 GiB of 8 GiB), over the preemption threshold of 95 %" */
@@ -72,7 +77,7 @@ static void add_after(struct nm_text *t, const struct nm_decision *d, enum nm_re
 {
     uint64_t after = nm_resources_get(&d->used, k) + nm_resources_get(&d->request, k);
 
-    nm_text_add(t, "%s%s at ", resource_word(k), nm_resources_get(&d->reserved, k) > 0 ? " used or reserved" : "");
+    nm_text_add(t, "%s%s at ", resource_word(k), use_word(d, k));
     nm_text_add_share(t, d, k, nm_resources_get(&d->used, k));
     nm_text_add(t, ", ");
     nm_text_add_share(t, d, k, after);
