@@ -35,9 +35,6 @@ done
 is 'of one job each heartbeat placed one' "$(heartbeats all)" 6
 first=$(nmctl list --all --json | jq -r '[.[].id | select(endswith("_1099511627775"))][0]')
 like 'explain tells why the first is where it is' "$(nmctl explain "$first")" 'It went to node01 because'
-is "the node's web services know it by its number, as they do any other" \
-    "$(curl -sS "http://node01:7103/ws/v1/node/containers/$first" | jq -r '.container | "\(.id) \(.executionType)"')" \
-    "$first OPPORTUNISTIC"
 
 # What else there is to see of it, since this nmd's start.
 is 'it counts all maps as placed' "$(masters '.placed | add')" 16

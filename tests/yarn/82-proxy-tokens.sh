@@ -58,7 +58,7 @@ is 'nothing more is asked for' "$(pipeline_of "$id" '"\(.state) \(.outstanding)"
 processes=$(field_of "${containers[0]}" .pid)' '$(field_of "${containers[1]}" .pid)
 master=$(masters_of shell)
 tokens=$(find "$own/local" -path "*/$master/container_tokens")
-kept=$(find "$dir/nmd1/state/masters" -type f)
+kept=$(find "$dir/nmd1/run/masters" -type f)
 theirs=$(proxy_tokens bearer "$kept")
 
 # ---- tokens that are none ----
@@ -115,6 +115,6 @@ for container in "${containers[@]}"; do
     is 'a container has run to its end, once' "$(cat "$(log_of "$container")") $(field_of "$container" .exit_code)" 'over 0'
 done
 is 'there were no more' "$(own_numbers "$id")" '1099511627774 1099511627775'
-over() { [ -z "$(pipeline_of "$id")" ] && [ -z "$(ls -A "$dir/nmd1/state/masters")" ]; }
+over() { [ -z "$(pipeline_of "$id")" ] && [ -z "$(ls -A "$dir/nmd1/run/masters")" ]; }
 check 'its pipeline ends with it' wait_until 30 over
 done_testing
