@@ -74,7 +74,8 @@ registered() { [ "$(masters_say .calls.register.answered)" = 1 ]; }
 check 'it knows no master, which registers again' wait_until 30 registered
 job_is_whole faults 6
 noticed=$(grep -hE ' (WARN|ERROR) .*(RMContainerAllocator|RMCommunicator)| out of sync ' "$(log_of_master 01)")
-is 'its master has noticed nothing but that' "$(grep -c 'out of sync' <<<"$noticed") $(grep -vc 'out of sync' <<<"$noticed")" '1 0'
+is 'its master has noticed nothing but that' "$(grep -c 'out of sync' <<<"$noticed") $(grep -vc 'out of sync' <<<"$noticed")" '1 0' ||
+    diag "$noticed"
 
 # ---- the master ----
 

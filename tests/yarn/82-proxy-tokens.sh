@@ -53,6 +53,11 @@ is 'which the node has numbered' "$(own_numbers "$id")" '1099511627774 109951162
 mapfile -t containers < <(ids_of shell)
 is 'and are opportunistic' "$(field_of "${containers[0]}" .execution_type) $(field_of "${containers[1]}" .execution_type)" \
     'OPPORTUNISTIC OPPORTUNISTIC'
+web() { curl -sS "http://node01:7103/ws/v1/node$1"; } # PATH: its web services
+is 'its web services know one by its number, as they do any other' \
+    "$(web "/containers/${containers[0]}" | jq -r '.container | "\(.id) \(.state) \(.executionType)"')" \
+    "${containers[0]} RUNNING OPPORTUNISTIC" || diag "$(web "/containers/${containers[0]}")"
+is 'and as one of its application' "$(web "/apps/$app" | jq --arg id "${containers[0]}" '.app.containerids | index($id) != null')" true
 is 'to the ResourceManager too' "$(rm_get nodes | jq '.nodes.node[0].numRunningOpportContainers')" 2
 is 'nothing more is asked for' "$(pipeline_of "$id" '"\(.state) \(.outstanding)"')" 'running 0'
 processes=$(field_of "${containers[0]}" .pid)' '$(field_of "${containers[1]}" .pid)
