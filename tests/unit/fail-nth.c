@@ -4,9 +4,14 @@
 
 #include "tests/unit/fail-nth.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +33,34 @@ bool fail_stop(void)
 {
     armed = 0;
     return failed;
+}
+
+unsigned fail_pause(void)
+{
+    unsigned kinds = armed;
+
+    armed = 0;
+    return kinds;
+}
+
+void fail_resume(unsigned kinds)
+{
+    armed = kinds;
+}
+
+unsigned fail_each(int (*try)(void *userdata), void *userdata)
+{
+    for (unsigned n = 1;; n++) {
+        int r;
+
+        fail_nth(FAIL_MEMORY, n);
+        r = try(userdata);
+        if (!fail_stop()) {
+            assert_int_equal(r, 0);
+            return n - 1;
+        }
+        assert_int_equal(r, -ENOMEM);
+    }
 }
 
 static bool fails(enum fail_kind kind)

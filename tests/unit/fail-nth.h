@@ -16,7 +16,14 @@ enum fail_kind {
     FAIL_OPEN = 1 << 3,   /* descriptors: EMFILE */
 };
 
-/* From now on, counted from 1. */
+/* From now on, counted from 1; 0: nothing fails. */
 void fail_nth(unsigned kinds, unsigned n);
 /* Nothing fails any more. True if something had: there may be a next one. */
 bool fail_stop(void);
+/* What a test does itself in between isn't counted: what fail_pause() tells is fail_resume()'s. */
+unsigned fail_pause(void);
+void fail_resume(unsigned kinds);
+
+/* Has each piece of memory that try() needs refused once, one at a time. Each time it must fail with -ENOMEM, having left
+ * nothing behind (a build with sanitizers looks); with all of them it must succeed. Tells how many there are. */
+unsigned fail_each(int (*try)(void *userdata), void *userdata);

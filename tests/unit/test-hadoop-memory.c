@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-#include "failing-memory.h"
+#include "fail-nth.h"
 #include "rpc/hadoop/credentials.h"
 #include "rpc/hadoop/security.pb-c.h"
 #include "util/fileio.h"
@@ -198,13 +198,12 @@ static int echo(struct fixture *f, bool secure, unsigned fails_at, bool *ret_ref
     struct outcome o = {};
 
     request.host = (char *)"a.host";
-    failing_in = fails_at;
+    fail_nth(FAIL_MEMORY, fails_at);
     o.error = nm_hadoop_client_call(c, "echo", &request.base, &hadoop__node_id__descriptor, 0, 60 * NM_USEC_PER_SEC,
                                     on_reply, &o);
     if (o.error == 0)
         fixture_run_until(f, &o.n, 1);
-    *ret_refused = fails_at > 0 && failing_in == 0;
-    failing_in = 0;
+    *ret_refused = fail_stop();
     assert_true(o.n <= 1);
     nm_hadoop_client_free(c);
     fixture_run_until_gone(f);

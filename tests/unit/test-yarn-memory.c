@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "failing-memory.h"
+#include "fail-nth.h"
 #include "remove-tree.h"
 #include "rpc/yarn/allocator/allocator.h"
 #include "rpc/yarn/conf/settings.h"
@@ -291,7 +291,7 @@ static int take_over_proxy(void *userdata)
 {
     struct nm_yarn_local_keys keys = {};
     struct nm_yarn_keep k;
-    unsigned n = 0, left;
+    unsigned n = 0, kinds;
     int r = nm_yarn_keep_open(userdata, userdata, &k);
 
     if (r < 0)
@@ -304,10 +304,9 @@ static int take_over_proxy(void *userdata)
     if (r == 0 && n == 0)
         r = -ENOMEM; /* its file couldn't be read, which is told of each for itself */
     nm_yarn_keep_done(&k);
-    left = failing_in;
-    failing_in = 0; /* what comes now is the test's own */
+    kinds = fail_pause();
     assert_int_equal(masters_kept(userdata), 1);
-    failing_in = left;
+    fail_resume(kinds);
     return r;
 }
 
@@ -399,6 +398,6 @@ int main(void)
         cmocka_unit_test(test_what_was_kept),
     };
 
-    json_set_alloc_funcs(__wrap_malloc, free);
+    json_set_alloc_funcs(malloc, free); /* fail-nth.c's, in this program, where a library's own calls aren't wrapped */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

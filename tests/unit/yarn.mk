@@ -14,9 +14,9 @@ test_yarn_conf_SOURCES = %D%/test-yarn-conf.c %D%/remove-tree.h
 test_yarn_conf_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_conf_LDADD = libnm-yarn.la $(unit_libs)
 
-test_yarn_memory_SOURCES = %D%/test-yarn-memory.c %D%/failing-memory.h %D%/remove-tree.h
+test_yarn_memory_SOURCES = %D%/test-yarn-memory.c $(fail_nth) %D%/remove-tree.h
 test_yarn_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_yarn_memory_LDFLAGS = $(AM_LDFLAGS) $(failing_memory)
+test_yarn_memory_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_yarn_memory_LDADD = libnm-yarn.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
 
 test_yarn_settings_SOURCES = %D%/test-yarn-settings.c %D%/yarn-default.h
