@@ -473,6 +473,22 @@ static void cleanup_direct(struct direct **d)
         direct_free(&(*d)->base);
 }
 
+/* What knows its paths, and has touched nothing. */
+static int prepare(const struct nm_backend_host *host, struct direct **ret, char **ret_message)
+{
+    _cleanup_(cleanup_direct) struct direct *d = calloc(1, sizeof *d);
+    int r;
+
+    if (!d)
+        return -ENOMEM;
+    d->base.slice_fd = d->base.net_priority_fd = -EBADF;
+    r = init_paths(d, host, ret_message);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(d);
+    return 0;
+}
+
 static int refuse_slice(const struct direct *d, int r, char **ret_message)
 {
     const char *why = nm_backend_explain(r);
@@ -483,14 +499,11 @@ static int refuse_slice(const struct direct *d, int r, char **ret_message)
 int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
                   char **ret_message)
 {
-    _cleanup_(cleanup_direct) struct direct *d = calloc(1, sizeof *d);
+    _cleanup_(cleanup_direct) struct direct *d = NULL;
     int r;
 
     assert(host->slice && host->root && ret);
-    if (!d)
-        return -ENOMEM;
-    d->base.slice_fd = d->base.net_priority_fd = -EBADF;
-    r = init_paths(d, host, ret_message);
+    r = prepare(host, &d, ret_message);
     if (r < 0)
         return r;
     d->use_libcgroup = nm_libcg_init(d->root);
@@ -506,13 +519,9 @@ int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend *
 
 int nm_direct_check(const struct nm_backend_host *host, char **ret_message)
 {
-    _cleanup_(cleanup_direct) struct direct *d = calloc(1, sizeof *d);
-    int r;
+    _cleanup_(cleanup_direct) struct direct *d = NULL;
+    int r = prepare(host, &d, ret_message);
 
-    if (!d)
-        return -ENOMEM;
-    d->base.slice_fd = d->base.net_priority_fd = -EBADF;
-    r = init_paths(d, host, ret_message);
     if (r < 0)
         return r;
     r = nm_check_mkdir_p(d->base.slice_path);

@@ -20,6 +20,7 @@ libnm_nmctl_la_SOURCES = \
 	%D%/option.c %D%/option.h \
 	%D%/say.c %D%/say.h \
 	%D%/session.c %D%/session.h \
+	%D%/signals.c %D%/signals.h \
 	%D%/screen.c %D%/screen.h \
 	%D%/table.c %D%/table.h \
 	%D%/term.c %D%/term.h \

@@ -18,6 +18,7 @@
 #include <termios.h>
 
 #include "nmctl/say.h"
+#include "nmctl/signals.h"
 #include "util/error.h"
 
 #define SIGNALS_TO_LEAVE 3
@@ -236,27 +237,9 @@ static int round_of(struct session *s)
     return r;
 }
 
-/* What is ignored (nohup) stays ignored. */
-static int hold_signals(void)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGCONT};
-    sigset_t set;
-
-    sigemptyset(&set);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(signals); i++) {
-        struct sigaction old;
-
-        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            sigaddset(&set, signals[i]);
-    }
-    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-        return -errno;
-    (void)signal(SIGPIPE, SIG_IGN);
-    return RET_NERRNO(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
 int nm_session_run(const struct nm_session_params *p, struct nm_frame_end *ret_end, int *ret_signal)
 {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGCONT};
     struct session *s = calloc(1, sizeof *s);
     int r = 0;
 
@@ -265,7 +248,7 @@ int nm_session_run(const struct nm_session_params *p, struct nm_frame_end *ret_e
         nm_say_oom();
     s->p = p;
     s->wants_input = p->input;
-    s->signal_fd = hold_signals();
+    s->signal_fd = nm_signals_hold(signals, NM_ARRAY_SIZE(signals));
     if (s->signal_fd < 0)
         r = s->signal_fd;
     if (r == 0 && p->terminal && p->input)

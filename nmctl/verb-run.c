@@ -24,6 +24,7 @@
 #include "nmctl/nmctl.h"
 #include "nmctl/say.h"
 #include "nmctl/session.h"
+#include "nmctl/signals.h"
 #include "util/error.h"
 #include "util/frame.h"
 
@@ -233,29 +234,6 @@ static char *make_request(const struct nm_ctl *ctl)
     return text;
 }
 
-/* SIGINT, SIGTERM and SIGHUP to a descriptor; what is ignored (nohup) stays ignored. */
-static int hold_signals(int *ret_fd)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    sigset_t set;
-    int fd;
-
-    sigemptyset(&set);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(signals); i++) {
-        struct sigaction old;
-        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            sigaddset(&set, signals[i]);
-    }
-    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-        return -errno;
-    fd = RET_NERRNO(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (fd < 0)
-        return fd;
-    (void)signal(SIGPIPE, SIG_IGN); /* a reader that has gone is told by write() */
-    *ret_fd = fd;
-    return 0;
-}
-
 /* How long the answer may take. Whoever is replaced has its time of grace, and more where its end is held up. */
 static int patience_msec(const struct nm_args *a, bool signalled, bool said)
 {
@@ -387,13 +365,14 @@ static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, 
     return exit_status(ended, result.signal ?: signal);
 }
 
-/* From hold_signals() on, a signal is heard in submit() or by nm_attach_run(). With --detach one
+/* From nm_signals_hold() on, a signal is heard in submit() or by nm_attach_run(). With --detach one
  * that came before the answer turns it into a run that is followed, and so killed: whoever pressed
  * Ctrl-C wanted none. */
 int nm_run_verb(struct nm_ctl *ctl)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer answer = {0};
     _cleanup_free_ char *text = NULL;
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     _cleanup_close_ int signal_fd = -EBADF, input_fd = -EBADF;
     _cleanup_json_ json_t *container = NULL;
     int r, signal = 0;
@@ -404,7 +383,8 @@ int nm_run_verb(struct nm_ctl *ctl)
     text = make_request(ctl);
     if (!text)
         return NM_CTL_USAGE;
-    r = hold_signals(&signal_fd);
+    signal_fd = nm_signals_hold(signals, NM_ARRAY_SIZE(signals));
+    r = signal_fd < 0 ? signal_fd : 0;
     if (r == 0)
         r = ctl->args.interactive || ctl->args.tty ? submit_with_input(ctl, text, &input_fd, &answer)
                                                    : submit(ctl, text, signal_fd, &answer, &signal);
