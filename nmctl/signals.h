@@ -5,6 +5,6 @@
 
 #include <stddef.h>
 
-/* These come to a descriptor (signalfd), which is returned, from now on; what is ignored (nohup) stays ignored. A reader
- * that has gone is no longer told by SIGPIPE either, but by write(). Or -errno. */
+/* These come to a descriptor (signalfd), which is returned, from now on; what is ignored (nohup) stays ignored. A
+ * reader that has gone is no longer told by SIGPIPE either, but by write(). Or -errno. */
 int nm_signals_hold(const int *signals, size_t n);

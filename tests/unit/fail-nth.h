@@ -24,6 +24,6 @@ bool fail_stop(void);
 unsigned fail_pause(void);
 void fail_resume(unsigned kinds);
 
-/* Has each piece of memory that try() needs refused once, one at a time. Each time it must fail with -ENOMEM, having left
- * nothing behind (a build with sanitizers looks); with all of them it must succeed. Tells how many there are. */
+/* Has each piece of memory that try() needs refused once, one at a time. Each time it must fail with -ENOMEM, having
+ * left nothing behind (a build with sanitizers looks); with all of them it must succeed. Tells how many there are. */
 unsigned fail_each(int (*try)(void *userdata), void *userdata);
