@@ -4,8 +4,8 @@
 
 #include "rpc/hadoop/arena.h"
 
-#include <errno.h>
 #include <assert.h>
+#include <errno.h>
 
 #define PIECE 2048u
 #define ALIGNMENT 16u

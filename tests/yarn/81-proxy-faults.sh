@@ -5,10 +5,9 @@
 # Real jobs whose maps the node places itself, when those die that stand between them: nmd and the ResourceManager, each in
 # the middle of one job, and the master of another. Each time it is the same job that succeeds, with no ask lost, none met
 # twice, and no number given twice.
-# shellcheck source=tests/yarn/jobs.sh
-. "$(dirname "$0")/jobs.sh"
+# shellcheck source=tests/yarn/proxied.sh
+. "$(dirname "$0")/proxied.sh"
 
-distributed=yarn.nodemanager.distributed-scheduling.enabled
 own=$place/node1 job_deadline=200 # opportunistic maps have what CPU others leave
 # Its keys roll each second, so that all of this also happens across some rolls.
 node() {
@@ -23,8 +22,8 @@ log_of_master() { # ATTEMPT
     find "$own/logs/application_$id" -path "*_$1_*" -name syslog -exec grep -l MRAppMaster {} + | head -n 1
 }
 every_id() { nmctl list --all --json | jq -r --arg of "$1" '.[] | select(.id | contains($of)) | .id'; } # PART-OF-ID
-fails() { masters_say '.calls.allocate.failed'; }
-answers() { masters_say '.calls.allocate.answered'; }
+fails() { masters '.calls.allocate.failed'; }
+answers() { masters '.calls.allocate.answered'; }
 job_is_whole() { # NAME MAPS
     local status=0
     job_ends || status=$?
@@ -44,7 +43,7 @@ need 'it registers' wait_until 30 node_is 1 RUNNING
 
 # A container each two seconds, so that there is a middle.
 through+=(-Dyarn.app.mapreduce.am.scheduler.heartbeat.interval-ms=2000)
-pi_through faults 100 6
+pi_begin_on 1 faults 100 6
 need 'the job is there' wait_until 60 begun faults
 need 'two of its maps have a place' wait_until 60 has_placed 2
 waiting=$(outstanding)
@@ -52,7 +51,7 @@ first=$(every_id "$id" | grep _1099511627775)
 reasons=$(nmctl explain "$first" | grep '^It ')
 end_process "${nmd_nodes[1]}" KILL
 need 'nmd is killed, and starts again' node
-is 'it has taken up the pipeline' "$(masters_say '.calls.recover | "\(.answered) \(.failed)"') $(pipeline_of "$id" .state)" '1 0 running'
+is 'it has taken up the pipeline' "$(masters '.calls.recover | "\(.answered) \(.failed)"') $(pipeline_of "$id" .state)" '1 0 running'
 at_least 'with asks that wait: the master makes each once' "$(outstanding)" 3
 at_least 'and no more of them than there were' "$waiting" "$(outstanding)"
 is 'why the first is where it is can still be told' "$(nmctl explain "$first" | grep '^It ')" "$reasons"
@@ -70,16 +69,24 @@ took=$({ time -p nmctl status >/dev/null; } 2>&1 | awk '/^real/ { print int($2 *
 at_least 'and nmd hasn'\''t become slow by it (ms)' 2000 "$took"
 check 'containers of others are started meanwhile' timeout 15 "$NMCTL" run -m 16M -c 0.1 -- true
 need 'the ResourceManager is started again' rm_again
-registered() { [ "$(masters_say .calls.register.answered)" = 1 ]; }
+registered() { [ "$(masters .calls.register.answered)" = 1 ]; }
 check 'it knows no master, which registers again' wait_until 30 registered
 job_is_whole faults 6
 noticed=$(grep -hE ' (WARN|ERROR) .*(RMContainerAllocator|RMCommunicator)| out of sync ' "$(log_of_master 01)")
-is 'its master has noticed nothing but that' "$(grep -c 'out of sync' <<<"$noticed") $(grep -vc 'out of sync' <<<"$noticed")" '1 0' ||
-    diag "$noticed"
+# An end is told until it is acknowledged, and a ResourceManager that starts anew remembers no acknowledgement: of one that the
+# master has heard already it may hear once more, from a Java NodeManager, too.
+heard_twice() {
+    local end
+    sed -n 's/.*Container complete event for unknown container //p' <<<"$noticed" | while read -r end; do
+        [ "$(grep -c "Received completed container $end" "$(log_of_master 01)")" -ne 2 ] || echo "unknown container $end\$"
+    done
+}
+others=$(grep -v 'out of sync' <<<"$noticed" | grep -vf <(echo '^$'; heard_twice))
+is 'its master has noticed nothing but that' "$(grep -c 'out of sync' <<<"$noticed") $others" '1 ' || diag "$noticed"
 
 # ---- the master ----
 
-pi_through second 100 4
+pi_begin_on 1 second 100 4
 need 'a second job is there' wait_until 60 begun second
 need 'two of its maps have a place' wait_until 60 has_placed 2
 master_of() { nmctl list --all --json | jq -r --arg app "$id" --arg of "_$1_" \
@@ -107,6 +114,6 @@ is 'its maps were placed by the node, which counts anew' "$(own_numbers "${id}_0
 
 # ---- afterwards ----
 
-nothing() { [ "$(masters_say '"\(.attempts) \(.outstanding)"') $(ls "$masters")" = '0 0 ' ]; }
+nothing() { [ "$(masters '"\(.attempts) \(.outstanding)"') $(ls "$masters")" = '0 0 ' ]; }
 check 'no pipeline is left, and nothing of one on the disk' wait_until 30 nothing
 done_testing

@@ -6,12 +6,11 @@
 # One application, Hadoop's distributed shell with opportunistic containers that the node places, lives through rolls of
 # the proxy's keys each second and one of the ResourceManager's, and through nmd's deaths meanwhile. Beside it all is tried
 # that a master's token can be wrong in, and a master that goes past the proxy.
-# shellcheck source=tests/yarn/jobs.sh
-. "$(dirname "$0")/jobs.sh"
+# shellcheck source=tests/yarn/proxied.sh
+. "$(dirname "$0")/proxied.sh"
 
 roll=yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs
 expiry=yarn.am.liveness-monitor.expiry-interval-ms
-distributed=yarn.nodemanager.distributed-scheduling.enabled
 own=$place/node1
 # The proxy's keys by the node's own configuration, as often as can be; the ResourceManager's as often as a master can bear
 # that has to start within its own expiry. With its recovery nothing is different but that keys are kept.

@@ -195,28 +195,3 @@ has_said() { grep -q -- "$2" "$(log_of "$1" "${3:-stdout}")"; } # ID REGEX [FILE
 # A command that runs until there is the file NAME in its user's directory, where names may have the container's id in them.
 until_file() { echo "until [ -e $place/work/$1 ]; do sleep 0.1; done; echo over"; }
 let_go() { touch "$place/work/$1"; }
-
-# ---- through the proxy of application masters ----
-
-# What makes a job's master go through the proxy of the node that it is on; more options may be added.
-through=(-Dyarn.resourcemanager.scheduler.address=node01:8049)
-pi_through() { # NAME PERCENT MAPS
-    job_begin "$1" org.apache.hadoop.examples.ExampleDriver pi "${through[@]}" \
-        "-Dmapreduce.job.num-opportunistic-maps-percent=$2" "$3" 100
-}
-# The numbers of the containers of an application that were here, in order: the node's own are 1099511627775 and down.
-numbers() { # ID, without its kind
-    nmctl list --all --json | jq -r --arg app "$1" '.[] | select(.id | contains($app)) | .id | sub(".*_"; "")' | sort
-}
-own_numbers() { numbers "$1" | grep ^10995 | xargs; }                             # ID
-masters_say() { nmctl status --json | jq -r ".upstream.masters | $1"; }           # JQ-EXPRESSION
-pipeline_of() { masters_say ".pipelines[] | select(.attempt_id | contains(\"$1\")) | ${2:-.attempt_id}"; } # ID [JQ-EXPRESSION]
-proxy_tokens() { python3 "$(dirname "$0")/proxy-tokens.py" "$@"; }
-# The facts that it finds, each as one of the suite's.
-facts() { # FILE
-    local name got wanted
-    while IFS=$'\t' read -r name got wanted; do is "$name" "$got" "$wanted"; done <"$1"
-}
-# The proxy's keys roll by themselves; each time there is a key with the next number.
-key_now() { proxy_tokens keys "$dir/nmd1/state"; }
-rolled() { [ "$(key_now)" -ge "$1" ]; } # NUMBER: for wait_until

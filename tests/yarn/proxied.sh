@@ -9,9 +9,10 @@ proxy=yarn.nodemanager.amrmproxy
 distributed=yarn.nodemanager.distributed-scheduling.enabled
 
 # The master runs on that node, and asks whom it is told to: by default the node's proxy.
+through=() # more options of these jobs
 pi_begin_on() { # N NAME PERCENT MAPS [SCHEDULER]
     job_begin "$2" org.apache.hadoop.examples.ExampleDriver pi "-Dmapreduce.job.am.strict-locality=node0$1" \
-        "-Dyarn.resourcemanager.scheduler.address=${5:-node0$1:8049}" \
+        "-Dyarn.resourcemanager.scheduler.address=${5:-node0$1:8049}" "${through[@]}" \
         "-Dmapreduce.job.num-opportunistic-maps-percent=$3" "$4" 100
 }
 # Several at the same time: each begins by its line, and all have come to their ends when this returns.
@@ -52,7 +53,8 @@ nodes_with() { # NAME: the nodes where those ran that were placed by a node
     done | xargs
 }
 # What the node counts since its start.
-masters() { nmctl status --json | jq -c ".upstream.masters | $1"; } # JQ-EXPRESSION
+masters() { nmctl status --json | jq -cr ".upstream.masters | $1"; } # JQ-EXPRESSION
+pipeline_of() { masters ".pipelines[] | select(.attempt_id | contains(\"$1\")) | ${2:-.attempt_id}"; } # ID [JQ-EXPRESSION]
 # Why its containers are where they are; that of one heartbeat are placed at the same time, and so have waited for as long.
 placements() { # NAME: an object for each, of the node in use
     local number
@@ -61,3 +63,20 @@ placements() { # NAME: an object for each, of the node in use
     done | jq -sc .
 }
 heartbeats() { placements "$1" | jq 'map(.waited_usec) | unique | length'; } # NAME: in how many they were placed
+# The same of one that still runs, by what nmctl lists.
+own_numbers() { # ID: of an application or attempt, without its kind
+    nmctl list --all --json | jq -r --arg of "$1" '.[] | select(.id | contains($of)) | .id | sub(".*_"; "")' | sort |
+        grep ^10995 | xargs
+}
+
+# ---- tokens ----
+
+proxy_tokens() { python3 "$(dirname "$0")/proxy-tokens.py" "$@"; }
+# The facts that it finds, each as one of the suite's.
+facts() { # FILE
+    local name got wanted
+    while IFS=$'\t' read -r name got wanted; do is "$name" "$got" "$wanted"; done <"$1"
+}
+# The proxy's keys roll by themselves; each time there is a key with the next number.
+key_now() { proxy_tokens keys "$dir/nmd1/state"; }
+rolled() { [ "$(key_now)" -ge "$1" ]; } # NUMBER: for wait_until
