@@ -60,6 +60,11 @@ json_t *nm_make_real(double v)
     return json_real(isfinite(v) ? v : 0.0);
 }
 
+json_t *nm_make_permille_or_null(uint32_t permille, bool is_null)
+{
+    return is_null ? json_null() : nm_make_real(permille / 1000.0);
+}
+
 json_t *nm_make_string_or_null(const char *s)
 {
     return s && *s ? nm_messages_string(s) : json_null();

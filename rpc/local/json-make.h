@@ -27,5 +27,7 @@ json_t *nm_make_merge(json_t *o, json_t *from);
 json_t *nm_make_integer(uint64_t v);
 json_t *nm_make_integer_or_null(uint64_t v, bool is_null);
 json_t *nm_make_real(double v);
+/* As a fraction, as every share is in JSON. */
+json_t *nm_make_permille_or_null(uint32_t permille, bool is_null);
 /* NULL and "" are null. */
 json_t *nm_make_string_or_null(const char *s);

@@ -92,11 +92,11 @@ static json_t *decision_numbers(const struct nm_decision *d)
                       nm_make_integer_or_null(d->queue_max_length, d->queue_max_length == UINT32_MAX)},
                      {"predicted", nm_messages_resources(&d->predicted)},
                      {"regained", d->regained_known ? nm_messages_resources(&d->regained) : json_null()},
-                     {"stall_permille", nm_make_integer_or_null(d->stall_permille, !stalled)},
-                     {"stall_base_permille", nm_make_integer_or_null(d->stall_base_permille, !stalled)},
+                     {"stall", nm_make_permille_or_null(d->stall_permille, !stalled)},
+                     {"stall_base", nm_make_permille_or_null(d->stall_base_permille, !stalled)},
                      {"margin_bytes", nm_make_integer_or_null(d->margin_bytes, !margin)},
                      {"margin_left_usec", nm_make_integer_or_null(d->margin_left_usec, !margin)},
-                     {"margin_peak_permille", nm_make_integer_or_null(d->margin_peak_permille, !margin)});
+                     {"margin_peak", nm_make_permille_or_null(d->margin_peak_permille, !margin)});
 }
 
 static json_t *decision_course(const struct nm_decision *d)
@@ -175,6 +175,6 @@ json_t *nm_messages_history_point(const struct nm_history_point *p)
                      {"opportunistic_running", nm_make_integer(p->opportunistic_running)},
                      {"paused", nm_make_integer(p->paused)},
                      {"queued", nm_make_integer(p->queued)},
-                     {"uplink_utilization", nm_make_real((double)p->uplink_permille / 1000.0)},
+                     {"uplink_utilization", nm_make_permille_or_null(p->uplink_permille, false)},
                      {"sample_cost_usec", nm_make_integer(p->sample_cost_usec)});
 }

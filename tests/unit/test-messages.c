@@ -359,7 +359,7 @@ static void test_decision(void **state)
 static void test_decision_spelling(void **state)
 {
     static const char *const absent[] = {"container_id", "container_name", "on_behalf_of_id", "by_user", "error",
-                                         "queue_max_length", "regained", "stall_permille", "margin_bytes"};
+                                         "queue_max_length", "regained", "stall", "margin_bytes"};
     struct nm_decision d = {.number = 3,
                             .kind = NM_DECISION_REFUSE,
                             .reason = NM_REASON_QUEUE_FULL,
@@ -398,6 +398,16 @@ static void test_decision_spelling(void **state)
     assert_number(j, "used_or_reserved.memory_bytes", 9);
     for (size_t i = 0; i < NM_ARRAY_SIZE(absent); i++)
         assert_null_at(j, absent[i]);
+    json_decref(j);
+
+    d.reason = NM_REASON_GUARANTEED_STALLED;
+    d.stall_permille = 250;
+    d.margin_bytes = 1;
+    d.margin_peak_permille = 500;
+    j = nm_messages_decision(&d, false);
+    assert_number(j, "stall", 0.25);
+    assert_number(j, "stall_base", 0);
+    assert_number(j, "margin_peak", 0.5);
     json_decref(j);
 }
 

@@ -50,7 +50,7 @@ record=$(squeezed | jq -s 'last')
 [ -n "$record" ] || diag "cpu.pressure of it: $(paste -sd' ' "$cg/nm.slice/nm-$g.scope/cpu.pressure")"
 is "for that container" "$(jq -r .on_behalf_of_id <<<"$record")" "$g"
 at_least "which waited for longer than by itself (permille)" \
-    "$(jq '.stall_permille - .stall_base_permille' <<<"$record")" 100
+    "$(jq '(.stall - .stall_base) * 1000 | round' <<<"$record")" 100
 like "explain has it in words" "$(nmctl explain)" "$g, which is guaranteed, waited for a CPU .* of the time"
 not_squeezed() { [ "$(status_of .node.squeeze_millicores)" = null ]; }
 check "idle again, it is let go" wait_until 60 not_squeezed
