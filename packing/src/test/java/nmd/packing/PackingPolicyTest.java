@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -69,6 +70,7 @@ class PackingPolicyTest {
     void partitionsAreKeptApart() {
         PackingPolicy<FiCaSchedulerNode> policy = policy("min-nodes", "5");
         List<FiCaSchedulerNode> few = nodes(4);
+        few.forEach(n -> n.updateLabels(Collections.singleton("gpu")));
         List<FiCaSchedulerNode> many = nodes(6);
         for (int i = 0; i < 8; i++) {
             place(policy, few, "gpu");
@@ -79,6 +81,34 @@ class PackingPolicyTest {
         policy.addAndRefreshNodesSet(few, "gpu");
         assertEquals(4, policy.getNodesPerPartition("gpu").size());
         assertEquals(0, policy.getNodesPerPartition("").size());
+    }
+
+    /** Six of seven is enough to pack, five isn't; the one that has got a label is nowhere in the order. */
+    @Test
+    void aNodeThatGotALabelLaterIsNoLongerCounted() {
+        PackingPolicy<FiCaSchedulerNode> policy = policy("min-nodes", "6");
+        List<FiCaSchedulerNode> nodes = nodes(7);
+        FiCaSchedulerNode stray = nodes.get(3);
+        stray.updateLabels(Collections.singleton("gpu"));
+        policy.addAndRefreshNodesSet(nodes, "");
+        assertEquals(6, policy.getNodesPerPartition("").size());
+        for (int i = 0; i < 3; i++) {
+            place(policy, nodes, "");
+        }
+        assertEquals("[3]", slots(nodes).toString());
+        assertEquals(0, stray.getAllocatedResource().getMemorySize());
+
+        nodes.get(5).updateLabels(Collections.singleton("ssd"));
+        policy.addAndRefreshNodesSet(nodes, "");
+        for (int i = 0; i < 4; i++) {
+            place(policy, nodes, "");
+        }
+        assertEquals("[1, 1, 1, 1, 3]", slots(nodes).toString());
+
+        stray.updateLabels(Collections.emptySet());
+        nodes.get(5).updateLabels(Collections.emptySet());
+        policy.addAndRefreshNodesSet(nodes, "");
+        assertEquals(7, policy.getNodesPerPartition("").size());
     }
 
     /** What is handed in counts, not what was told a second ago. */
