@@ -13,6 +13,7 @@
 #include "nmctl/attach.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -38,6 +39,8 @@ struct stream {
     bool wanted, ended, stamped;
     int out_fd;             /* -EBADF: closed by its reader, what comes is dropped */
     struct nm_client *call;
+    uint64_t begin;         /* the byte of the output with which it began; NM_CTL_UNSET: not known */
+    bool told;              /* by nmd's first answer */
     uint64_t received;      /* bytes of output passed on over all calls */
     size_t stamp_left;      /* of the time before a line: it is no output */
     char buf[BUFFER_SIZE];
@@ -102,6 +105,13 @@ static int take_output(const char *data, size_t n, void *userdata)
     return 0;
 }
 
+/* Only the first answer says where the output that is wanted begins: what is asked for later goes on from there. */
+static void note_begin(struct stream *s)
+{
+    if (s->call && !s->told && nm_client_status(s->call) == 200)
+        s->told = nm_client_log_position(s->call, &s->begin) == 0;
+}
+
 /* The second time a log is asked for from where the first had come to. */
 static int open_stream(struct attach *a, struct stream *s)
 {
@@ -109,12 +119,12 @@ static int open_stream(struct attach *a, struct stream *s)
     const struct nm_client_request q = {a->ctl->socket_path, "GET", target, NULL};
 
     assert(!s->call && !s->ended);
-    if (a->p->tail != NM_CTL_UNSET)
-        (void)snprintf(tail, sizeof tail, "&tail=%llu", (unsigned long long)a->p->tail);
-    if (s->received > 0)
-        (void)snprintf(from, sizeof from, "&from=%llu", (unsigned long long)s->received);
-    if (a->p->since_usec > 0)
-        (void)snprintf(since, sizeof since, "&since_usec=%llu", (unsigned long long)a->p->since_usec);
+    if (s->begin != NM_CTL_UNSET && s->begin + s->received > 0)
+        (void)snprintf(from, sizeof from, "&from=%" PRIu64, s->begin + s->received);
+    if (s->begin == NM_CTL_UNSET && a->p->tail != NM_CTL_UNSET)
+        (void)snprintf(tail, sizeof tail, "&tail=%" PRIu64, a->p->tail);
+    if (s->begin == NM_CTL_UNSET && a->p->since_usec > 0)
+        (void)snprintf(since, sizeof since, "&since_usec=%" PRIu64, a->p->since_usec);
     (void)snprintf(target, sizeof target, "/v1/containers/%s/logs?stream=%s%s%s%s%s%s", a->p->id, s->name,
                    a->p->follow ? "&follow=true" : "", a->p->timestamps ? "&timestamps=true" : "", tail, since, from);
     return nm_client_new(&q, take_output, s, &s->call);
@@ -123,8 +133,10 @@ static int open_stream(struct attach *a, struct stream *s)
 /* What a call had received stays counted in its stream: see open_stream(). */
 static void close_calls(struct attach *a)
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        note_begin(&a->streams[i]);
         a->streams[i].call = nm_client_free(a->streams[i].call);
+    }
     a->end_call = nm_client_free(a->end_call);
     nm_client_answer_done(&a->end_answer);
 }
@@ -145,20 +157,28 @@ static int open_calls(struct attach *a)
     return r;
 }
 
+/* Whoever wants a log from its end, and hasn't been told where that was, would get some of it twice, or not at all. */
+static bool may_return(const struct attach *a, int r)
+{
+    bool begins = true;
+
+    for (int i = 0; i < 2; i++)
+        begins = begins && (!a->streams[i].wanted || a->streams[i].begin != NM_CTL_UNSET);
+    return a->was_connected && a->p->follow && begins &&
+           (r == -ECONNRESET || r == -ECONNREFUSED || r == -ENOENT || r == -EPIPE || r == -ETIMEDOUT);
+}
+
 /* nmd can't be reached, or has gone in the middle. */
 static void lose(struct attach *a, int r)
 {
     uint64_t now = nm_now_usec();
-    bool may_return =
-        a->was_connected && a->p->tail == NM_CTL_UNSET && a->p->since_usec == 0 && a->p->follow &&
-        (r == -ECONNRESET || r == -ECONNREFUSED || r == -ENOENT || r == -EPIPE || r == -ETIMEDOUT);
 
     close_calls(a);
     /* An nmd that stops in good order ends the streams; only the container's end makes such an end
      * a real one. */
     for (int i = 0; i < 2 && !a->container; i++)
         a->streams[i].ended = false;
-    if (!may_return || a->n_signals > 0) {
+    if (!may_return(a, r) || a->n_signals > 0) {
         a->status = nm_api_say_unreachable(a->ctl, r);
         if (a->n_signals > 0)
             nm_say("so %s could not be killed: it may go on", a->p->id);
@@ -260,6 +280,7 @@ static void on_stream(struct attach *a, struct stream *s)
         lose(a, r);
     } else if (r == NM_CLIENT_E_DONE) {
         s->ended = true;
+        note_begin(s);
         if (nm_client_status(s->call) != 200) {
             s->refusal.status = nm_client_status(s->call);
             (void)nm_client_answer_gather("", 0, &s->refusal);
@@ -449,9 +470,10 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
         (struct stream){.name = "stdout", .wanted = p->want_stdout, .out_fd = STDOUT_FILENO};
     a->streams[1] =
         (struct stream){.name = "stderr", .wanted = p->want_stderr, .out_fd = STDERR_FILENO};
-    for (int i = 0; i < 2 && p->timestamps; i++) {
-        a->streams[i].stamped = true;
-        a->streams[i].stamp_left = STAMP_BYTES;
+    for (int i = 0; i < 2; i++) {
+        a->streams[i].begin = p->tail == NM_CTL_UNSET && p->since_usec == 0 ? 0 : NM_CTL_UNSET;
+        a->streams[i].stamped = p->timestamps;
+        a->streams[i].stamp_left = p->timestamps ? STAMP_BYTES : 0;
     }
     a->progress_usec = nm_now_usec();
     /* The container comes from an nmd that was there a moment ago. */

@@ -136,6 +136,14 @@ unsigned nm_client_status(const struct nm_client *c)
     return nm_reply_in_body(&c->reply) ? c->reply.status : 0;
 }
 
+int nm_client_log_position(const struct nm_client *c, uint64_t *ret)
+{
+    if (!nm_reply_in_body(&c->reply) || !c->reply.has_log_position)
+        return -ENODATA;
+    *ret = c->reply.log_position;
+    return 0;
+}
+
 /* A server that refuses a request (too large, say) answers and closes without reading the rest:
  * that is not an error of ours, and its answer is still to be read. */
 static int send_some(struct nm_client *c)

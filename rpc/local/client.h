@@ -47,6 +47,10 @@ int nm_client_process(struct nm_client *c);
 /* HTTP status; 0 until the headers have arrived. */
 unsigned nm_client_status(const struct nm_client *c);
 
+/* The byte of its output with which an answer of a container's log begins, once the headers have arrived. -ENODATA: it
+ * doesn't say. */
+int nm_client_log_position(const struct nm_client *c, uint64_t *ret);
+
 /* An answer kept whole. body is NUL-terminated and never NULL after success. */
 struct nm_client_answer {
     unsigned status;

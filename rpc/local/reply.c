@@ -48,16 +48,28 @@ static int take_status_line(struct nm_reply *r)
     return 0;
 }
 
-/* 18 digits can't overflow. Saying the same length twice is odd, but not ambiguous. */
-static int take_length(struct nm_reply *r, const char *value)
+/* 18 digits can't overflow. */
+static int parse_number(const char *value, uint64_t *ret)
 {
     uint64_t v = 0;
     size_t n = strspn(value, "0123456789");
 
-    if (n == 0 || value[n] || n > 18 || r->chunked)
+    if (n == 0 || value[n] || n > 18)
         return -EBADMSG;
     for (; *value; value++)
         v = v * 10 + (uint64_t)(*value - '0');
+    *ret = v;
+    return 0;
+}
+
+/* Saying the same length twice is odd, but not ambiguous. */
+static int take_length(struct nm_reply *r, const char *value)
+{
+    uint64_t v;
+    int e = parse_number(value, &v);
+
+    if (e < 0 || r->chunked)
+        return -EBADMSG;
     if (r->has_length && v != r->left)
         return -EBADMSG;
     r->has_length = true;
@@ -71,6 +83,13 @@ static int take_encoding(struct nm_reply *r, const char *value)
     if (strcasecmp(value, "chunked") != 0 || r->chunked || r->has_length)
         return -EBADMSG;
     r->chunked = true;
+    return 0;
+}
+
+/* Nothing depends on it but from where a log is asked for again: what is no number is as if it wasn't there. */
+static int take_log_position(struct nm_reply *r, const char *value)
+{
+    r->has_log_position = parse_number(value, &r->log_position) == 0;
     return 0;
 }
 
@@ -110,6 +129,8 @@ static int take_header(struct nm_reply *r)
         return take_length(r, value);
     if (strcasecmp(r->line, "Transfer-Encoding") == 0)
         return take_encoding(r, value);
+    if (strcasecmp(r->line, NM_REPLY_LOG_POSITION) == 0)
+        return take_log_position(r, value);
     return 0;
 }
 

@@ -15,6 +15,9 @@
 #define NM_REPLY_LINES_MAX 128 /* of all headers and trailers of one reply, interim ones included  \
                                 */
 
+/* The byte of a container's output with which the answer begins. */
+#define NM_REPLY_LOG_POSITION "Nmd-Log-Position"
+
 /* Positive outcome: the reply is complete; bytes after its end were not looked at. */
 enum { NM_REPLY_E_DONE = 1 };
 
@@ -40,6 +43,8 @@ struct nm_reply {
     enum nm_reply_state state;
     int failed;      /* the error that stopped it: it stays stopped */
     bool has_length, chunked;
+    bool has_log_position;
+    uint64_t log_position; /* what the header NM_REPLY_LOG_POSITION says */
     uint64_t left;   /* of the body or of the current chunk */
     unsigned n_lines;
     size_t line_len;

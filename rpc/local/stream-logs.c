@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "rpc/local/messages.h"
+#include "rpc/local/reply.h"
 #include "rpc/local/stream.h"
 
 /* Where inotify has no watches left, the file is looked at this often. */
@@ -234,6 +235,19 @@ static int begin_lines(struct nm_stream *s, const struct nm_stream_logs *p, stru
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
+/* With which byte it begins: who loses us counts what came, and knows from where to ask again. A line of our own that
+ * comes first (something was cut) is counted, too. Within a line that isn't shown it isn't known yet. */
+static void tell_position(const struct nm_stream *s)
+{
+    uint64_t next = s->log.piece.base + s->log.next;
+    char position[24];
+
+    if (s->skipping || next < s->log.piece.head)
+        return;
+    (void)snprintf(position, sizeof position, "%" PRIu64, next - s->log.piece.head);
+    (void)MHD_add_response_header(s->call->answer, NM_REPLY_LOG_POSITION, position);
+}
+
 int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p)
 {
     const struct nm_container *c;
@@ -263,8 +277,11 @@ int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p)
         return r;
     if (!s->follow)
         size = nm_log_reader_stop_at_end(&s->log, &whole);
-    if (lines)
-        return nm_stream_answer(s, MHD_SIZE_UNKNOWN, "application/octet-stream", read_lines);
     /* A length is promised where it can be kept. */
-    return nm_stream_answer(s, whole || s->completed ? size : MHD_SIZE_UNKNOWN, "application/octet-stream", read_logs);
+    if (lines || !(whole || s->completed))
+        size = MHD_SIZE_UNKNOWN;
+    r = nm_stream_answer(s, size, "application/octet-stream", lines ? read_lines : read_logs);
+    if (r == 0)
+        tell_position(s);
+    return r;
 }

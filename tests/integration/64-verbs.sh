@@ -73,12 +73,18 @@ at_least "a damaged file costs what was there" "$(nmctl events --json --last 100
 
 # ---- logs with times -------------------------------------------------------------------------------------------------
 
-submit timed "${low[@]}" -- sh -c "printf 'on'; echo e; echo error >&2; while ! [ -e $dir/go ]; do sleep 0.05; done
+submit timed "${low[@]}" -- sh -c "printf 'on'; echo e; echo early >&2; echo error >&2; while ! [ -e $dir/go ]; do sleep 0.05; done
     printf 'tw'; sleep 0.3; printf 'o\nthree'; exec sleep 300"
 wait_until 10 eval '[ "$(nmctl logs --stdout timed)" = one ]'
 nmctl logs --follow --timestamps --stdout timed >"$dir/stamped" 2>/dev/null &
 follower=$!
+nmctl logs --follow --tail 1 timed >"$dir/tailed" 2>&1 &
+tail_follower=$!
+nmctl logs --follow --since 1h timed >"$dir/recent" 2>&1 &
+recent_follower=$!
 wait_until 10 grep -q one "$dir/stamped"
+wait_until 10 grep -q error "$dir/tailed"
+wait_until 10 grep -q error "$dir/recent"
 pause=$(date +%s%6N)
 nmd_stop
 nmd_start
@@ -91,6 +97,12 @@ check "which is when it began" eval '(($(stamp one) <= pause && $(stamp two) >= 
 kill "$follower"
 wait "$follower"
 is "who follows them over a restart gets what who comes later gets" "$(nmctl logs -t --stdout timed)" "$(cat "$dir/stamped")"
+wait_until 10 grep -q three "$dir/tailed"
+wait_until 10 grep -q three "$dir/recent"
+kill "$tail_follower" "$recent_follower"
+wait "$tail_follower" "$recent_follower"
+is "also who began with the last line" "$(grep -v ^nmctl: "$dir/tailed" | sort)" $'error\none\nthree\ntwo'
+is "or with a time" "$(grep -v ^nmctl: "$dir/recent" | sort)" $'early\nerror\none\nthree\ntwo'
 is "only what was written since" "$(nmctl logs --since "$(($(date +%s%6N) - pause))us" timed 2>&1)" $'two\nthree'
 is "of that the last" "$(nmctl logs --since 1h --tail 1 timed 2>"$dir/err")" three
 is "on either stream" "$(cat "$dir/err")" error

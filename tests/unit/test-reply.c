@@ -180,6 +180,30 @@ static void test_endless_chunks(void **state)
     assert_int_equal(nm_reply_feed(&r, "0\r\n\r\n", 5), NM_REPLY_E_DONE);
 }
 
+/* A number, or as if it wasn't there: the answer is as good without it. */
+static void test_log_position(void **state)
+{
+    static const struct {
+        const char *value;
+        bool known;
+    } given[] = {{"12345", true}, {"999999999999999999", true}, {"1000000000000000000", false}, {"-1", false},
+                 {"12x", false},  {"", false}};
+    struct sink s = {0};
+    struct nm_reply r;
+    char bytes[128];
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(given); i++) {
+        nm_reply_init(&r, gather, &s);
+        (void)snprintf(bytes, sizeof bytes, OK "Content-Length: 0\r\n" NM_REPLY_LOG_POSITION ": %s\r\n\r\n",
+                       given[i].value);
+        assert_int_equal(nm_reply_feed(&r, bytes, strlen(bytes)), NM_REPLY_E_DONE);
+        assert_int_equal(r.has_log_position, given[i].known);
+        if (given[i].known)
+            assert_int_equal(r.log_position, strtoull(given[i].value, NULL, 10));
+    }
+}
+
 static int refuse(const char *data, size_t n, void *userdata)
 {
     (void)data;
@@ -203,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_split),     cmocka_unit_test(test_stays_failed),
         cmocka_unit_test(test_bounds),          cmocka_unit_test(test_endless_chunks),
+        cmocka_unit_test(test_log_position),
         cmocka_unit_test(test_body_error_is_handed_on),
     };
 
