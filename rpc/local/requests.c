@@ -294,7 +294,8 @@ int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
     assert(text || len == 0);
     j = len == 0 ? json_object()
                  : json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
-    if (!j && (len == 0 || json_error_code(&e) == json_error_out_of_memory))
+    /* For want of memory the parser mostly says nothing; for what is wrong with a text it has words. */
+    if (!j && (len == 0 || !*e.text || json_error_code(&e) == json_error_out_of_memory))
         return -ENOMEM;
     if (!j)
         return not_json(text, len, &e, ret_problem);
