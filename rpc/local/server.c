@@ -372,17 +372,19 @@ static int add_sources(struct nm_local_server *s)
 static int open_unix(struct nm_local_server *s, const struct nm_local_server_params *p,
                      char **ret_message)
 {
+    _cleanup_free_ char *path = NULL;
     struct stat st;
     int r;
 
     if (!p->socket_path)
         return nm_fail(ret_message, -EINVAL, "there is neither a socket path nor an inherited socket");
-    r = nm_listen_unix(p->socket_path, p->socket_mode, s->connections.admin_gid, &s->unix_fd, ret_message);
+    path = strdup(p->socket_path); /* ahead of the socket, which would else be left behind */
+    if (!path)
+        return nm_fail(ret_message, -ENOMEM, "out of memory");
+    r = nm_listen_unix(path, p->socket_mode, s->connections.admin_gid, &s->unix_fd, ret_message);
     if (r < 0)
         return r;
-    s->socket_path = strdup(p->socket_path);
-    if (!s->socket_path)
-        return nm_fail(ret_message, -ENOMEM, "out of memory");
+    s->socket_path = STEAL_PTR(path);
     s->socket_inode = lstat(s->socket_path, &st) == 0 ? st.st_ino : 0;
     return 0;
 }
