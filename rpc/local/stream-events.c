@@ -2,6 +2,8 @@
 
 /* Events, those that the manager's ring still has and those to come, a line of JSON each. */
 
+#include <errno.h>
+
 #include "rpc/local/messages.h"
 #include "rpc/local/stream.h"
 
@@ -16,6 +18,7 @@ struct refill {
     FILE *f;
     unsigned n;
     bool any;
+    int error;
 };
 
 /* Somebody else's containers have no events for this reader; those of the node are for all. */
@@ -24,13 +27,22 @@ static bool visible(const struct nm_caller *who, const struct nm_event_record *e
     return who->admin || e->kind == NM_EVENT_NODE || e->submitter_uid == who->uid;
 }
 
+static int write_event(FILE *f, const struct nm_event_record *e)
+{
+    json_t *j = nm_messages_event(e);
+    int r = j ? json_dumpf(j, f, NM_MESSAGES_DUMP_FLAGS) : -1;
+
+    json_decref(j);
+    (void)fputc('\n', f);
+    return r < 0 ? -ENOMEM : 0;
+}
+
 static void refill_event(const struct nm_event_record *e, void *userdata)
 {
     struct refill *f = userdata;
     struct nm_stream *s = f->stream;
-    json_t *j;
 
-    if (f->n >= EVENTS_PER_REFILL)
+    if (f->n >= EVENTS_PER_REFILL || f->error < 0)
         return;
     if (s->after > 0 && e->number > s->after + 1) {
         (void)fprintf(f->f, "{\"lost\":%llu}\n", (unsigned long long)(e->number - s->after - 1));
@@ -40,10 +52,7 @@ static void refill_event(const struct nm_event_record *e, void *userdata)
     f->any = true;
     if (!visible(&s->call->caller, e))
         return;
-    j = nm_messages_event(e);
-    if (j && json_dumpf(j, f->f, NM_MESSAGES_DUMP_FLAGS) == 0)
-        (void)fputc('\n', f->f);
-    json_decref(j);
+    f->error = write_event(f->f, e);
     f->n++;
 }
 
@@ -56,6 +65,8 @@ static int refill(struct nm_stream *s, FILE *to)
         f.any = false;
         nm_manager_foreach_event(s->call->manager, &everything, s->after, refill_event, &f);
     } while (f.any && f.n == 0); /* all of them somebody else's */
+    if (f.error < 0)
+        return f.error; /* the reader is cut off, and asks again for what it lacks */
     return f.n > 0 ? 0 : -ENODATA;
 }
 
