@@ -94,35 +94,41 @@ uint64_t nm_log_reader_position(const struct nm_log_reader *r)
     return r->piece.base + r->next - NM_MIN(r->piece.head, r->next);
 }
 
-uint64_t nm_log_reader_stop_at_end(struct nm_log_reader *r, bool *ret_whole)
+int nm_log_reader_stop_at_end(struct nm_log_reader *r, uint64_t *ret_size, bool *ret_whole,
+                              struct nm_problem *ret_problem)
 {
-    struct nm_problem problem;
-    struct nm_output_piece p;
+    struct nm_output_piece p = {.fd = -EBADF};
     uint64_t size;
+    int k = r->is_open ? open_piece(r, UINT64_MAX, &p, ret_problem) : -ENOENT;
 
-    r->until = 0;
-    *ret_whole = true;
-    if (!r->is_open || open_piece(r, UINT64_MAX, &p, &problem) != 0)
+    if (k != 0 && k != -ENOENT)
+        return k;
+    r->until = *ret_size = 0;
+    *ret_whole = p.base == 0;
+    if (k == -ENOENT)
         return 0;
     size = size_of(&p);
-    r->until = p.base + size - NM_MIN(p.head, size);
-    *ret_whole = p.base == 0;
     (void)nm_close(p.fd);
-    return r->until - NM_MIN(r->until, nm_log_reader_position(r)) + (r->piece.head - NM_MIN(r->piece.head, r->next));
+    r->until = p.base + size - NM_MIN(p.head, size);
+    *ret_size = r->until - NM_MIN(r->until, nm_log_reader_position(r)) +
+                (r->piece.head - NM_MIN(r->piece.head, r->next));
+    return 0;
 }
 
-/* At the end of a file, or behind it. Returns whether there is more to be read. */
-static bool move_on(struct nm_log_reader *r)
+/* At the end of a file, or behind it. Returns whether there is more to be read, or -errno. */
+static int move_on(struct nm_log_reader *r)
 {
     uint64_t at = nm_log_reader_position(r);
     struct nm_output_piece p;
     struct nm_problem problem;
     struct stat a, b;
+    int k;
 
     if (r->next == 0 && r->piece.base > 0) /* not even its head is written */
         return false;
-    if (open_piece(r, at, &p, &problem) != 0)
-        return false;
+    k = open_piece(r, at, &p, &problem);
+    if (k != 0) /* it may have been removed, or forgotten; else there is more, and it can't be had */
+        return k < 0 && k != -ENOENT ? k : false;
     if (fstat(p.fd, &a) < 0 || fstat(r->piece.fd, &b) < 0 ||
         (a.st_ino == b.st_ino && a.st_dev == b.st_dev && p.base == r->piece.base)) {
         bool was_cut = size_of(&r->piece) < r->next; /* by another hand: it begins anew */
@@ -140,6 +146,7 @@ ssize_t nm_log_reader_read(struct nm_log_reader *r, char *buf, size_t max, bool 
 {
     struct nm_problem problem;
     ssize_t n;
+    int k = 0;
 
     *ret_moved = false;
     if (!r->is_open) {
@@ -155,11 +162,11 @@ ssize_t nm_log_reader_read(struct nm_log_reader *r, char *buf, size_t max, bool 
         max = (size_t)NM_MIN((uint64_t)max, r->until - nm_log_reader_position(r));
     else
         max = (size_t)NM_MIN((uint64_t)max, r->piece.head - r->next);
-    while ((n = pread(r->piece.fd, buf, max, (off_t)r->next)) == 0 && move_on(r))
+    while ((n = RET_NERRNO(pread(r->piece.fd, buf, max, (off_t)r->next))) == 0 && (k = move_on(r)) > 0)
         *ret_moved = true;
     if (n > 0)
         r->next += (uint64_t)n;
-    return n < 0 ? -errno : n;
+    return n == 0 && k < 0 ? k : n;
 }
 
 bool nm_log_reader_is_empty(const struct nm_log_reader *r)

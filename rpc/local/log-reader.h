@@ -25,9 +25,10 @@ void nm_log_reader_init(struct nm_log_reader *r, struct nm_manager *m, const str
                         const char *stream);
 /* Opens the first file. Returns 0, also if there is none yet, or as a handler does. */
 int nm_log_reader_open(struct nm_log_reader *r, struct nm_problem *ret_problem);
-/* Whoever doesn't follow comes to an end, however fast the log grows: what there is by now. *ret_whole: nothing of it
- * has been cut so far, or will be in a moment. Returns how much is to be read. */
-uint64_t nm_log_reader_stop_at_end(struct nm_log_reader *r, bool *ret_whole);
+/* Whoever doesn't follow comes to an end, however fast the log grows: what there is by now. *ret_size: how much is to
+ * be read; *ret_whole: nothing of it has been cut so far, or will be in a moment. Returns 0, or as a handler does. */
+int nm_log_reader_stop_at_end(struct nm_log_reader *r, uint64_t *ret_size, bool *ret_whole,
+                              struct nm_problem *ret_problem);
 /* The next bytes; 0: there are none yet, or -errno. *ret_moved: another file is open now, to be watched. */
 ssize_t nm_log_reader_read(struct nm_log_reader *r, char *buf, size_t max, bool *ret_moved);
 /* Nothing was written yet that is kept. */

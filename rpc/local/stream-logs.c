@@ -47,16 +47,19 @@ static int watch_file(struct nm_stream *s)
     return r < 0 ? r : sd_event_source_set_enabled(s->changed, SD_EVENT_ON);
 }
 
-/* A file that has just been opened is looked at again once it is watched, lest a change fall in between. */
+/* A file that has just been opened is looked at again once it is watched, lest a change fall in between. One that can't
+ * be watched would be followed no further, and nobody would know. */
 static ssize_t read_more(struct nm_stream *s, char *buf, size_t max)
 {
     ssize_t n;
     bool moved;
+    int r;
 
-    do
+    do {
         n = nm_log_reader_read(&s->log, buf, max, &moved);
-    while (moved && s->follow && watch_file(s) >= 0 && n == 0);
-    return n;
+        r = moved && s->follow ? watch_file(s) : 0;
+    } while (n == 0 && r >= 0 && moved && s->follow);
+    return n >= 0 && r < 0 ? r : n;
 }
 
 static ssize_t read_logs(void *userdata, uint64_t pos, char *buf, size_t max)
@@ -273,10 +276,10 @@ int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p)
         r = begin_lines(s, p, &call->problem);
     if (r == 0 && s->follow && s->log.is_open)
         r = watch_file(s);
+    if (r == 0 && !s->follow)
+        r = nm_log_reader_stop_at_end(&s->log, &size, &whole, &call->problem);
     if (r != 0)
         return r;
-    if (!s->follow)
-        size = nm_log_reader_stop_at_end(&s->log, &whole);
     /* A length is promised where it can be kept. */
     if (lines || !(whole || s->completed))
         size = MHD_SIZE_UNKNOWN;
