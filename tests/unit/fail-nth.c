@@ -63,7 +63,7 @@ unsigned fail_each(int (*try)(void *userdata), void *userdata)
     }
 }
 
-static bool fails(enum fail_kind kind)
+bool fail_here(enum fail_kind kind)
 {
     if (!(armed & kind) || left == 0 || --left > 0)
         return false;
@@ -77,7 +77,7 @@ static bool fails(enum fail_kind kind)
     int __wrap_##name parameters; \
     int __wrap_##name parameters \
     { \
-        return fails(kind) ? -ENOMEM : __real_##name(__VA_ARGS__); \
+        return fail_here(kind) ? -ENOMEM : __real_##name(__VA_ARGS__); \
     }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static bool fails(enum fail_kind kind)
     type __wrap_##name parameters; \
     type __wrap_##name parameters \
     { \
-        if (fails(FAIL_MEMORY)) { \
+        if (fail_here(FAIL_MEMORY)) { \
             errno = ENOMEM; \
             return NULL; \
         } \
@@ -109,7 +109,7 @@ int __wrap_asprintf(char **ret, const char *format, ...)
     va_list ap;
     int n;
 
-    if (fails(FAIL_MEMORY))
+    if (fail_here(FAIL_MEMORY))
         return -1;
     va_start(ap, format);
     n = vasprintf(ret, format, ap);
@@ -124,7 +124,7 @@ int __wrap___asprintf_chk(char **ret, int flag, const char *format, ...)
     int n;
 
     (void)flag;
-    if (fails(FAIL_MEMORY))
+    if (fail_here(FAIL_MEMORY))
         return -1;
     va_start(ap, format);
     n = vasprintf(ret, format, ap);
@@ -172,7 +172,7 @@ int __wrap_sd_bus_message_append(sd_bus_message *m, const char *types, ...)
     va_list ap;
     int r;
 
-    if (fails(FAIL_BUS))
+    if (fail_here(FAIL_BUS))
         return -ENOMEM;
     va_start(ap, types);
     r = sd_bus_message_appendv(m, types, ap);
@@ -217,7 +217,7 @@ int __wrap_open(const char *path, int flags, ...)
     mode_t mode;
     va_list ap;
 
-    if (fails(FAIL_OPEN)) {
+    if (fail_here(FAIL_OPEN)) {
         errno = EMFILE;
         return -1;
     }
@@ -232,7 +232,7 @@ int __wrap_openat(int dir_fd, const char *path, int flags, ...)
     mode_t mode;
     va_list ap;
 
-    if (fails(FAIL_OPEN)) {
+    if (fail_here(FAIL_OPEN)) {
         errno = EMFILE;
         return -1;
     }

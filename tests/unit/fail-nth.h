@@ -20,6 +20,8 @@ enum fail_kind {
 void fail_nth(unsigned kinds, unsigned n);
 /* Nothing fails any more. True if something had: there may be a next one. */
 bool fail_stop(void);
+/* For functions that a test wraps itself: counts one more, and says whether it is the one that fails. */
+bool fail_here(enum fail_kind kind);
 /* What a test does itself in between isn't counted: what fail_pause() tells is fail_resume()'s. */
 unsigned fail_pause(void);
 void fail_resume(unsigned kinds);

@@ -57,11 +57,12 @@ struct nm_manager *fake_manager_free(struct nm_manager *m)
 
 struct nm_container *fake_manager_add(struct nm_manager *m, const char *name, uid_t uid)
 {
-    struct nm_container *c;
+    struct nm_container *c, **all = reallocarray(m->containers, m->n_containers + 1, sizeof *all);
 
-    m->containers = reallocarray(m->containers, m->n_containers + 1, sizeof *m->containers);
-    if (nm_container_new(&c) < 0)
-        abort();
+    if (all)
+        m->containers = all;
+    if (!all || nm_container_new(&c) < 0)
+        return NULL;
     m->containers[m->n_containers++] = c;
     (void)snprintf(c->id, sizeof c->id, "container_1_%06zu", m->n_containers);
     (void)snprintf(c->name, sizeof c->name, "%s", name);
@@ -129,6 +130,8 @@ int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata,
 {
     struct nm_subscription *s = malloc(sizeof *s);
 
+    if (!s)
+        return -ENOMEM;
     s->m = m;
     m->cb = cb;
     m->cb_userdata = userdata;
@@ -349,6 +352,8 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     if (r != 0)
         return r;
     c = fake_manager_add(m, s->name ? s->name : "", who->uid);
+    if (!c)
+        return -ENOMEM;
     c->view.type = s->type;
     c->view.request.memory_bytes = s->memory_bytes;
     c->vcores_milli = s->vcores_milli;

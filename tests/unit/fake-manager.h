@@ -45,7 +45,7 @@ struct nm_manager {
 struct nm_manager *fake_manager_new(void);
 struct nm_manager *fake_manager_free(struct nm_manager *m);
 
-/* A container named `name` with id container_1_<n>, in arrival order. It is in the state RUNNING. */
+/* A container named `name` with id container_1_<n>, in arrival order. It is in the state RUNNING. NULL: no memory. */
 struct nm_container *fake_manager_add(struct nm_manager *m, const char *name, uid_t uid);
 /* Changes its state and tells the subscriber. */
 void fake_manager_set_state(struct nm_manager *m, struct nm_container *c, enum nm_state to);

@@ -58,7 +58,7 @@ void stop(struct fixture *f)
     f->server = nm_local_server_free(f->server);
 }
 
-static void take(struct client *c)
+void take(struct client *c)
 {
     char buf[65536];
 

@@ -41,6 +41,8 @@ int fixture_teardown(void **state);
 void start(struct fixture *f, const struct nm_local_server_params *p);
 void stop(struct fixture *f);
 
+/* What has come for c. */
+void take(struct client *c);
 /* One turn of the loop, and what has come for c. */
 void turn(struct client *c);
 /* Turns until cond; fails the test when it takes too long. */

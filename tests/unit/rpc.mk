@@ -1,6 +1,6 @@
 # unit tests of rpc
 rpc_tests = test-requests test-json-scan test-target test-messages test-local-server \
-	test-local-abuse test-local-streams test-openapi
+	test-local-abuse test-local-memory test-local-streams test-openapi
 check_PROGRAMS += $(rpc_tests) openapi-check
 TESTS += $(rpc_tests)
 
@@ -28,6 +28,15 @@ test_local_server_LDADD = libnm-local.la $(unit_libs)
 test_local_abuse_SOURCES = %D%/test-local-abuse.c $(http_fixture)
 test_local_abuse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_local_abuse_LDADD = libnm-local.la $(unit_libs)
+
+# what fails there beside fail-nth.c's
+local_memory_wraps = -Wl,--wrap=open_memstream -Wl,--wrap=MHD_create_response_from_buffer \
+	-Wl,--wrap=MHD_create_response_from_buffer_with_free_callback_cls -Wl,--wrap=MHD_create_response_from_callback \
+	-Wl,--wrap=MHD_create_response_for_upgrade -Wl,--wrap=MHD_add_response_header
+test_local_memory_SOURCES = %D%/test-local-memory.c $(fail_nth) $(http_fixture)
+test_local_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_local_memory_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(local_memory_wraps)
+test_local_memory_LDADD = libnm-local.la $(MHD_LIBS) $(unit_libs)
 
 test_local_streams_SOURCES = %D%/test-local-streams.c %D%/counted-memory.h $(http_fixture)
 test_local_streams_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
