@@ -23,14 +23,15 @@
 /* Who comes behind a flood waits for as many to be let in. When it is full, clients wait in connect(). */
 #define BACKLOG 1024
 
-/* Does anybody listen at the path? */
-static bool is_live(const struct sockaddr_un *sa)
+/* Does anybody listen at the path? -errno: that can't be told, as of a socket of another kind, or of one that we may
+ * not connect to. */
+static int is_live(const struct sockaddr_un *sa)
 {
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int r = fd < 0 ? -errno : RET_NERRNO(connect(fd, (const struct sockaddr *)sa, sizeof *sa));
 
     /* EAGAIN: alive, and its queue is full. */
-    return fd >= 0 &&
-           (connect(fd, (const struct sockaddr *)sa, sizeof *sa) == 0 || errno == EAGAIN);
+    return r == 0 || r == -EAGAIN ? true : r == -ECONNREFUSED ? false : r;
 }
 
 /* 0: there is nothing; 1: a socket. */
@@ -54,8 +55,13 @@ static int look_at(const char *path, char **ret_message)
 static int make_room(const struct sockaddr_un *sa, char **ret_message)
 {
     const char *path = sa->sun_path;
+    int r = is_live(sa);
 
-    if (is_live(sa))
+    if (r < 0)
+        return nm_fail(ret_message, r,
+                       "socket path %s may be in use: %s; remove it or choose another with --socket", path,
+                       strerror(-r));
+    if (r > 0)
         return nm_fail(ret_message, -EADDRINUSE,
                        "socket path %s in use by a running nmd; stop it or choose another with --socket",
                        path);
