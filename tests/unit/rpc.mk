@@ -1,6 +1,6 @@
 # unit tests of rpc
 rpc_tests = test-requests test-json-scan test-target test-messages test-local-server \
-	test-local-abuse test-local-memory test-local-streams test-openapi
+	test-local-abuse test-local-listen test-local-memory test-local-streams test-openapi
 check_PROGRAMS += $(rpc_tests) openapi-check
 TESTS += $(rpc_tests)
 
@@ -28,6 +28,12 @@ test_local_server_LDADD = libnm-local.la $(unit_libs)
 test_local_abuse_SOURCES = %D%/test-local-abuse.c $(http_fixture)
 test_local_abuse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_local_abuse_LDADD = libnm-local.la $(unit_libs)
+
+test_local_listen_SOURCES = %D%/test-local-listen.c $(fail_nth) %D%/remove-tree.h
+test_local_listen_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_local_listen_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=socket -Wl,--wrap=listen -Wl,--wrap=chmod \
+	-Wl,--wrap=getsockopt -Wl,--wrap=setsockopt
+test_local_listen_LDADD = libnm-local.la $(unit_libs)
 
 # what fails there beside fail-nth.c's
 local_memory_wraps = -Wl,--wrap=open_memstream -Wl,--wrap=MHD_create_response_from_buffer \

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Listening sockets where somebody else is already, or the system refuses; and who is at the other end. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "fail-nth.h"
+#include "remove-tree.h"
+#include "rpc/local/listen.h"
+
+#define ALICE 54321
+#define ALL (FAIL_MEMORY | FAIL_OPEN)
+#define N_GROUPS 100 /* more than are asked for at first */
+
+/* ---- what the system may refuse -------------------------------------------------------------- */
+
+#define WRAP_CALL(name, parameters, ...) \
+    int __real_##name parameters; \
+    int __wrap_##name parameters; \
+    int __wrap_##name parameters \
+    { \
+        if (fail_here(FAIL_OPEN)) { \
+            errno = EMFILE; \
+            return -1; \
+        } \
+        return __real_##name(__VA_ARGS__); \
+    }
+
+WRAP_CALL(socket, (int domain, int type, int protocol), domain, type, protocol)
+WRAP_CALL(listen, (int fd, int backlog), fd, backlog)
+WRAP_CALL(chmod, (const char *path, mode_t mode), path, mode)
+WRAP_CALL(getsockopt, (int fd, int level, int name, void *value, socklen_t *len), fd, level, name, value, len)
+WRAP_CALL(setsockopt, (int fd, int level, int name, const void *value, socklen_t len), fd, level, name, value, len)
+
+/* ---- UNIX sockets ---------------------------------------------------------------------------- */
+
+struct world {
+    char dir[64], path[96];
+};
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    strcpy(w->dir, "/tmp/nm-test-listen-XXXXXX");
+    if (!mkdtemp(w->dir) || chmod(w->dir, 0777) < 0)
+        return -1;
+    (void)snprintf(w->path, sizeof w->path, "%s/nmd.sock", w->dir);
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    remove_tree(w->dir);
+    free(w);
+    return 0;
+}
+
+static int bound(const struct world *w, int type)
+{
+    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+    strcpy(sa.sun_path, w->path);
+    assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
+    return fd;
+}
+
+static void assert_refused(const struct world *w, gid_t group, int error, const char *words)
+{
+    char *message = NULL;
+    int fd = -7;
+
+    assert_int_equal(nm_listen_unix(w->path, 0600, group, &fd, &message), error);
+    assert_int_equal(fd, -7);
+    assert_non_null(message);
+    assert_non_null(strstr(message, w->path));
+    if (!strstr(message, words))
+        fail_msg("\"%s\" doesn't say \"%s\"", message, words);
+    free(message);
+}
+
+static void assert_listens(const struct world *w)
+{
+    int fd;
+
+    assert_int_equal(nm_listen_unix(w->path, 0600, NM_LISTEN_NO_GROUP, &fd, NULL), 0);
+    (void)close(fd);
+}
+
+/* A path is taken from nobody who may still be there. */
+static void test_somebody_elses(void **state)
+{
+    struct world *w = *state;
+    struct stat st;
+    int fd = bound(w, SOCK_DGRAM);
+
+    assert_refused(w, NM_LISTEN_NO_GROUP, -EPROTOTYPE, "may be in use");
+    assert_int_equal(stat(w->path, &st), 0);
+    (void)close(fd);
+    assert_listens(w);
+    assert_int_equal(unlink(w->path), 0);
+    fd = bound(w, SOCK_STREAM);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_refused(w, NM_LISTEN_NO_GROUP, -EADDRINUSE, "in use by a running nmd");
+    assert_int_equal(stat(w->path, &st), 0);
+    (void)close(fd);
+}
+
+/* One that answers nobody, since more wait already than it has places for, is alive. */
+static void test_busy(void **state)
+{
+    struct world *w = *state;
+    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+    int fd = bound(w, SOCK_STREAM), waits[8], n = 0;
+
+    strcpy(sa.sun_path, w->path);
+    assert_int_equal(listen(fd, 1), 0);
+    do
+        waits[n] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    while (connect(waits[n++], (struct sockaddr *)&sa, sizeof sa) == 0 && n < 8);
+    assert_in_range(n, 2, 7);
+    assert_refused(w, NM_LISTEN_NO_GROUP, -EADDRINUSE, "in use by a running nmd");
+    while (n > 0)
+        (void)close(waits[--n]);
+    (void)close(fd);
+}
+
+/* Somebody who is neither root nor in the group can't give the socket to it, nor replace what isn't his. */
+static void test_without_rights(void **state)
+{
+    struct world *w = *state;
+    struct stat st;
+
+    if (geteuid() != 0) {
+        print_message("skipped: only root can be somebody else\n");
+        skip();
+    }
+    assert_int_equal(seteuid(ALICE), 0);
+    assert_refused(w, 1, -EPERM, "not permitted");
+    assert_int_equal(stat(w->path, &st), -1);
+    assert_int_equal(seteuid(0), 0);
+    (void)close(bound(w, SOCK_STREAM)); /* stale, as root knows, and as nobody else can */
+    assert_int_equal(chmod(w->path, 0600), 0);
+    assert_int_equal(seteuid(ALICE), 0);
+    assert_refused(w, NM_LISTEN_NO_GROUP, -EACCES, "may be in use");
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(chmod(w->path, 0666), 0);
+    assert_int_equal(chmod(w->dir, 0755), 0);
+    assert_int_equal(seteuid(ALICE), 0);
+    assert_refused(w, NM_LISTEN_NO_GROUP, -EACCES, "can't be removed");
+    assert_int_equal(seteuid(0), 0);
+    assert_listens(w);
+}
+
+/* What there was at the path before is there afterwards, unless it was stale. */
+static void test_each_call_fails(void **state)
+{
+    enum { NOTHING, STALE, LIVE, N };
+    struct world *w = *state;
+
+    for (int before = NOTHING; before < N; before++) {
+        bool failed = true;
+        unsigned n;
+
+        for (n = 1; failed; n++) {
+            int live = before == NOTHING ? -EBADF : bound(w, SOCK_STREAM), fd = -7, r;
+            char *message = NULL;
+
+            if (before == LIVE)
+                assert_int_equal(listen(live, 1), 0);
+            if (before == STALE)
+                (void)close(live);
+            fail_nth(ALL, n);
+            r = nm_listen_unix(w->path, 0600, NM_LISTEN_NO_GROUP, &fd, &message);
+            failed = fail_stop();
+            if (failed || before == LIVE) {
+                assert_true(r < 0);
+                assert_int_equal(fd, -7);
+            } else {
+                assert_int_equal(r, 0);
+                (void)close(fd);
+            }
+            if (before == LIVE) {
+                assert_int_equal(access(w->path, F_OK), 0);
+                (void)close(live);
+            }
+            free(message);
+            (void)unlink(w->path);
+        }
+        assert_true(n > 3);
+    }
+}
+
+static void test_check(void **state)
+{
+    struct world *w = *state;
+    const char *made[] = {"/nonexistent", w->dir, NULL}, *const none[] = {NULL};
+    char path[128];
+    char *message = NULL;
+
+    assert_int_equal(nm_listen_check_unix(w->path, none, &message), 0);
+    (void)close(bound(w, SOCK_STREAM));
+    assert_int_equal(nm_listen_check_unix(w->path, none, &message), 0); /* who answers there isn't asked */
+    assert_int_equal(nm_listen_check_unix("/nonexistent/run/nmd.sock", made, &message), -ENOENT);
+    assert_non_null(strstr(message, "socket path /nonexistent/run/nmd.sock: No such file"));
+    free(message);
+    made[0] = "/nonexistent/run/nmd"; /* and so what leads there */
+    assert_int_equal(nm_listen_check_unix("/nonexistent/run/nmd.sock", made, &message), 0);
+    assert_int_equal(nm_listen_check_unix("/nonexistent/run/nmd/nmd.sock", made, &message), 0);
+    assert_int_equal(nm_listen_check_unix("/nonexistent/ru/nmd.sock", made, &message), -ENOENT);
+    free(message);
+    (void)snprintf(path, sizeof path, "%s/a/nmd.sock", w->path); /* below what is no directory */
+    assert_int_equal(nm_listen_check_unix(path, none, &message), -ENOTDIR);
+    assert_non_null(strstr(message, path));
+    free(message);
+    message = NULL;
+    fail_nth(ALL, 1);
+    assert_int_equal(nm_listen_check_unix(w->path, none, &message), -ENOMEM);
+    assert_true(fail_stop());
+    assert_null(message);
+}
+
+/* ---- TCP ------------------------------------------------------------------------------------- */
+
+static unsigned port_of(int fd)
+{
+    struct sockaddr_in sa;
+    socklen_t len = sizeof sa;
+
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &len), 0);
+    return ntohs(sa.sin_port);
+}
+
+static void test_tcp_taken(void **state)
+{
+    char address[32], *message = NULL;
+    int fd, other = -7;
+
+    (void)state;
+    assert_int_equal(nm_listen_tcp("[]:0", &fd, &message), 0); /* nothing before the port: the loopback address */
+    (void)snprintf(address, sizeof address, "127.0.0.1:%u", port_of(fd));
+    assert_int_equal(nm_listen_tcp(address, &other, &message), -EADDRINUSE);
+    assert_int_equal(other, -7);
+    assert_non_null(strstr(message, address));
+    assert_non_null(strstr(message, "in use"));
+    free(STEAL_PTR(message));
+    assert_int_equal(nm_listen_check_tcp(address, true, &message), 0);
+    assert_null(message);
+    assert_int_equal(nm_listen_check_tcp(address, false, &message), -EADDRINUSE);
+    assert_non_null(strstr(message, address));
+    free(STEAL_PTR(message));
+    (void)close(fd);
+    assert_int_equal(nm_listen_check_tcp(address, false, &message), 0);
+    assert_int_equal(nm_listen_check_tcp("[127.0.0.1:80", true, &message), -EINVAL);
+    assert_non_null(strstr(message, "[127.0.0.1:80: "));
+    free(message);
+}
+
+static void test_tcp_each_call_fails(void **state)
+{
+    bool failed = true;
+    unsigned n;
+
+    (void)state;
+    for (n = 1; failed; n++) {
+        char *message = NULL;
+        int fd = -7, r;
+
+        fail_nth(ALL, n);
+        r = nm_listen_tcp("localhost:0", &fd, &message);
+        failed = fail_stop();
+        assert_int_equal(r < 0, failed);
+        assert_int_equal(fd == -7, failed);
+        if (!failed)
+            (void)close(fd);
+        free(message);
+    }
+    assert_true(n > 4);
+}
+
+/* ---- who ------------------------------------------------------------------------------------- */
+
+static void test_group(void **state)
+{
+    (void)state;
+    assert_int_equal(nm_listen_group(NULL), NM_LISTEN_NO_GROUP);
+    assert_int_equal(nm_listen_group(""), NM_LISTEN_NO_GROUP);
+    assert_int_equal(nm_listen_group("no-such-group"), NM_LISTEN_NO_GROUP);
+    assert_int_equal(nm_listen_group("root"), 0);
+}
+
+/* As many groups as directory services give people; the kernel noted them when the connection was made. */
+static void test_many_groups(void **state)
+{
+    gid_t groups[N_GROUPS], old[N_GROUPS];
+    int fds[2], n_old = getgroups(N_GROUPS, old);
+    bool failed = true;
+    struct nm_caller who;
+
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("skipped: only root can have other groups\n");
+        skip();
+    }
+    for (gid_t i = 0; i < N_GROUPS; i++)
+        groups[i] = 5000 + i;
+    assert_int_equal(setgroups(N_GROUPS, groups), 0);
+    assert_int_equal(setegid(6000), 0);
+    assert_int_equal(seteuid(ALICE), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(setegid(0), 0);
+    assert_int_equal(setgroups((size_t)n_old, old), 0);
+    for (unsigned n = 1; failed; n++) {
+        struct nm_caller untouched = {.uid = 7};
+        int r;
+
+        fail_nth(ALL, n);
+        r = nm_listen_peer(fds[0], 5000 + N_GROUPS - 1, &untouched);
+        failed = fail_stop();
+        assert_int_equal(r < 0, failed);
+        assert_int_equal(untouched.uid, failed ? 7 : ALICE);
+        assert_int_equal(untouched.admin, !failed);
+    }
+    assert_int_equal(nm_listen_peer(fds[0], 5000 + N_GROUPS, &who), 0);
+    assert_false(who.admin);
+    assert_int_equal(nm_listen_peer(fds[0], 6000, &who), 0); /* the primary one counts, too */
+    assert_true(who.admin);
+    assert_int_equal(nm_listen_peer(fds[0], NM_LISTEN_NO_GROUP, &who), 0);
+    assert_false(who.admin);
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+}
+
+/* nmd's own user administers it, whoever that is. */
+static void test_own_user(void **state)
+{
+    struct nm_caller who;
+    int fds[2];
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    assert_int_equal(nm_listen_peer(fds[0], NM_LISTEN_NO_GROUP, &who), 0);
+    assert_int_equal(who.uid, geteuid());
+    assert_int_equal(who.pid, getpid());
+    assert_true(who.admin);
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_somebody_elses),
+        TEST(test_busy),
+        TEST(test_without_rights),
+        TEST(test_each_call_fails),
+        TEST(test_check),
+        cmocka_unit_test(test_tcp_taken),
+        cmocka_unit_test(test_tcp_each_call_fails),
+        cmocka_unit_test(test_group),
+        cmocka_unit_test(test_many_groups),
+        cmocka_unit_test(test_own_user),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
