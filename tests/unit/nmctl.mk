@@ -7,9 +7,11 @@ test_reply_SOURCES = %D%/test-reply.c
 test_reply_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_reply_LDADD = libnm-client.la $(unit_libs)
 
-test_client_SOURCES = %D%/test-client.c %D%/fake-nmd.c %D%/fake-nmd.h
+test_client_SOURCES = %D%/test-client.c $(fail_nth) %D%/fake-nmd.c %D%/fake-nmd.h
 test_client_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_client_LDADD = libnm-client.la $(unit_libs)
+test_client_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=socket -Wl,--wrap=connect -Wl,--wrap=send \
+	-Wl,--wrap=recv -Wl,--wrap=__recv_chk -Wl,--wrap=poll -Wl,--wrap=__poll_chk
+test_client_LDADD = libnm-client.la $(SYSTEMD_LIBS) $(unit_libs)
 
 test_nmctl_SOURCES = %D%/test-nmctl.c %D%/fake-nmd.c %D%/fake-nmd.h
 test_nmctl_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

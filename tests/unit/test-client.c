@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "fail-nth.h"
 #include "fake-nmd.h"
 #include "rpc/local/client.h"
 #include "util/macros.h"
@@ -187,12 +188,271 @@ static void test_silence(void **state)
     (void)unlink(addr.sun_path);
 }
 
+/* ---- a system that refuses ------------------------------------------------------------------- */
+
+enum call { NO_CALL, SOCKET, CONNECT, SEND, RECV, POLL };
+
+static enum call in_trouble; /* the next one of these fails once */
+static int trouble;
+
+static bool fails(enum call c)
+{
+    if (in_trouble != c)
+        return false;
+    in_trouble = NO_CALL;
+    errno = trouble;
+    return true;
+}
+
+#define WRAP_CALL(call, type, name, parameters, ...) \
+    type __real_##name parameters; \
+    type __wrap_##name parameters; \
+    type __wrap_##name parameters \
+    { \
+        return fails(call) ? -1 : __real_##name(__VA_ARGS__); \
+    }
+
+WRAP_CALL(SOCKET, int, socket, (int domain, int type, int protocol), domain, type, protocol)
+WRAP_CALL(CONNECT, int, connect, (int fd, const struct sockaddr *sa, socklen_t len), fd, sa, len)
+WRAP_CALL(SEND, ssize_t, send, (int fd, const void *buf, size_t n, int flags), fd, buf, n, flags)
+WRAP_CALL(RECV, ssize_t, recv, (int fd, void *buf, size_t n, int flags), fd, buf, n, flags)
+WRAP_CALL(POLL, int, poll, (struct pollfd * p, nfds_t n, int timeout), p, n, timeout)
+/* The same, where sizes are checked at run time. */
+WRAP_CALL(RECV, ssize_t, __recv_chk, (int fd, void *buf, size_t n, size_t size, int flags), fd, buf, n, size, flags)
+WRAP_CALL(POLL, int, __poll_chk, (struct pollfd * p, nfds_t n, int timeout, size_t size), p, n, timeout, size)
+
+static const struct {
+    enum call call;
+    int error, expected;
+} troubles[] = {
+    {SOCKET, EMFILE, -EMFILE},
+    {CONNECT, EINTR, 0},
+    {CONNECT, EAGAIN, -ETIMEDOUT}, /* its backlog is full, and stayed so */
+    {CONNECT, EACCES, -EACCES},
+    {SEND, EINTR, 0},
+    {SEND, EAGAIN, 0},
+    {SEND, ENOBUFS, -ENOBUFS},
+    {RECV, EINTR, 0},
+    {RECV, EAGAIN, 0},
+    {RECV, ECONNRESET, -ECONNRESET},
+    {RECV, ENOMEM, -ENOMEM},
+    {POLL, EINTR, 0},
+    {POLL, ENOMEM, -ENOMEM},
+};
+
+/* ---- a connection that becomes something else ------------------------------------------------- */
+
+#define SWITCHING "HTTP/1.1 101 Switching Protocols\r\nlocation: /v1/containers/c1\r\nUpgrade: x\r\n\r\n"
+
+static int upgrade(const struct fake_nmd *f, const char *target, uint64_t timeout_usec, int *ret_fd,
+                   char ret_location[NM_CLIENT_LOCATION_SIZE], struct nm_client_answer *ret)
+{
+    const struct nm_client_request q = {.socket_path = f->path, .method = "POST", .target = target, .body = "{}"};
+
+    return nm_client_upgrade_at(&q, "x", timeout_usec, ret_fd, ret_location, ret);
+}
+
+/* Not a byte of what comes behind the head is taken, wherever it is cut. */
+static void test_upgrade(void **state)
+{
+    static const struct fake_exchange x[] = {{"POST /x HTTP/1.1\r\n", SWITCHING "hello", "{}"}};
+
+    (void)state;
+    for (size_t split = 0; split < strlen(SWITCHING "hello"); split += 5) {
+        char location[NM_CLIENT_LOCATION_SIZE], buf[16] = "";
+        struct nm_client_answer a = {.status = 7};
+        size_t len = 0;
+        struct fake_nmd f;
+        int fd = -1;
+
+        fake_nmd_start(&f, x, 1, split);
+        assert_int_equal(upgrade(&f, "/x", TIMEOUT_USEC, &fd, location, &a), 0);
+        assert_string_equal(location, "/v1/containers/c1");
+        assert_int_equal(a.status, 7);
+        for (ssize_t n = 1; n != 0 && len < sizeof buf - 1;) {
+            struct pollfd p = {fd, POLLIN, 0};
+
+            assert_int_equal(poll(&p, 1, 20000), 1);
+            n = recv(fd, buf + len, sizeof buf - 1 - len, 0);
+            assert_true(n >= 0);
+            len += (size_t)n;
+        }
+        assert_string_equal(buf, "hello");
+        (void)close(fd);
+        fake_nmd_stop(&f);
+    }
+}
+
+static void test_upgrade_refused(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"POST /length", LENGTH_REPLY, NULL},
+        {"POST /chunked", CHUNKED_REPLY, NULL},
+        {"POST /nothing", "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n", NULL},
+    };
+    static const struct {
+        const char *target, *body;
+        unsigned status;
+    } expected[] = {{"/length", "{\"a\":\"b c\"}", 200}, {"/chunked", "{\"a\":\"b c\"}", 404}, {"/nothing", "", 503}};
+    struct fake_nmd f;
+
+    (void)state;
+    fake_nmd_start(&f, x, NM_ARRAY_SIZE(x), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(expected); i++) {
+        const struct nm_client_request q = {f.path, "POST", expected[i].target, NULL};
+        struct nm_client_answer a = {0};
+        int fd = -7;
+
+        assert_int_equal(nm_client_upgrade(&q, "x", TIMEOUT_USEC, &fd, &a), NM_CLIENT_E_REFUSED);
+        assert_int_equal(fd, -7);
+        assert_int_equal(a.status, expected[i].status);
+        assert_string_equal(a.body, expected[i].body);
+        nm_client_answer_done(&a);
+    }
+    fake_nmd_stop(&f);
+}
+
+static void test_upgrade_cut_short(void **state)
+{
+    static char endless[6000];
+    const struct fake_exchange x[] = {
+        {"POST /head", "HTTP/1.1 101 Sw", NULL},
+        {"POST /nothing", "", NULL},
+        {"POST /body", "HTTP/1.1 409 No\r\nContent-Length: 12\r\n\r\n{\"a\"", NULL},
+        {"POST /mail", "220 mail.example ESMTP\r\n\r\n\r\n", NULL},
+        {"POST /endless", endless, NULL},
+        {"POST /silence", NULL, NULL},
+    };
+    static const int expected[] = {-ECONNRESET, -ECONNRESET, -ECONNRESET, -EBADMSG, -E2BIG, -ETIMEDOUT};
+    struct fake_nmd f;
+
+    (void)state;
+    memset(endless, 'x', sizeof endless - 1);
+    fake_nmd_start(&f, x, NM_ARRAY_SIZE(x), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(x); i++) {
+        uint64_t timeout = x[i].reply ? TIMEOUT_USEC : 50 * NM_USEC_PER_MSEC;
+        char location[NM_CLIENT_LOCATION_SIZE] = "as it was";
+        struct nm_client_answer a = {.status = 7};
+        int fd = -7;
+
+        assert_int_equal(upgrade(&f, x[i].request + 5, timeout, &fd, location, &a), expected[i]);
+        assert_int_equal(fd, -7);
+        assert_string_equal(location, "as it was");
+        assert_int_equal(a.status, 7);
+    }
+    fake_nmd_stop(&f);
+}
+
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+/* What can be tried again is; all else is told. */
+static void test_each_call_fails(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /a", LENGTH_REPLY, NULL}, {"POST /x", SWITCHING, NULL}, {"POST /no", LENGTH_REPLY, NULL}};
+    struct fake_nmd f;
+
+    (void)state;
+    fake_nmd_start(&f, x, NM_ARRAY_SIZE(x), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(troubles); i++) {
+        char location[NM_CLIENT_LOCATION_SIZE];
+        struct nm_client_answer a = {.status = 7};
+        int fd = -7;
+
+        trouble = troubles[i].error;
+        in_trouble = troubles[i].call;
+        assert_int_equal(fetch(&f, "/a", &a), troubles[i].expected);
+        assert_int_equal(a.status, troubles[i].expected == 0 ? 200 : 7);
+        if (troubles[i].expected == 0)
+            nm_client_answer_done(&a);
+        assert_int_equal(in_trouble, NO_CALL);
+        in_trouble = troubles[i].call;
+        assert_int_equal(upgrade(&f, "/x", TIMEOUT_USEC, &fd, location, &a), troubles[i].expected);
+        assert_int_equal(fd >= 0, troubles[i].expected == 0);
+        if (fd >= 0)
+            (void)close(fd);
+        assert_int_equal(in_trouble, NO_CALL);
+    }
+    fake_nmd_stop(&f);
+}
+
+/* A server that refuses a request before it has all of it answers, and reads no more: its answer counts. */
+static void test_answer_ahead_of_the_request(void **state)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    struct nm_client_request q = {.method = "POST", .target = "/a", .body = "{}"};
+    struct nm_client_answer a = {0};
+    struct nm_client *c;
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0), fd, r;
+
+    (void)state;
+    (void)snprintf(addr.sun_path, sizeof addr.sun_path, "/tmp/test-client-%ld.sock", (long)getpid());
+    assert_return_code(bind(listener, (struct sockaddr *)&addr, sizeof addr), 0);
+    assert_return_code(listen(listener, 1), 0);
+    q.socket_path = addr.sun_path;
+    assert_int_equal(nm_client_new(&q, nm_client_answer_gather, &a, &c), 0);
+    fd = accept(listener, NULL, NULL);
+    assert_return_code(write(fd, LENGTH_REPLY, strlen(LENGTH_REPLY)), 0);
+    (void)close(fd);
+    for (r = 0; r == 0;)
+        r = nm_client_process(c);
+    assert_int_equal(r, NM_CLIENT_E_DONE);
+    assert_int_equal(nm_client_status(c), 200);
+    assert_string_equal(a.body, "{\"a\":\"b c\"}");
+    nm_client_free(c);
+    nm_client_answer_done(&a);
+    (void)close(listener);
+    (void)unlink(addr.sun_path);
+}
+
+static int fetch_once(void *userdata)
+{
+    struct nm_client_answer a = {.status = 7};
+    int r = fetch(userdata, "/a", &a);
+
+    assert_int_equal(a.status, r == 0 ? 200 : 7);
+    if (r == 0)
+        nm_client_answer_done(&a);
+    return r;
+}
+
+static int upgrade_once(void *userdata)
+{
+    char location[NM_CLIENT_LOCATION_SIZE];
+    struct nm_client_answer a = {.status = 7};
+    int fd = -7, r = upgrade(userdata, "/no", TIMEOUT_USEC, &fd, location, &a);
+
+    assert_int_equal(fd, -7);
+    assert_int_equal(a.status, r == NM_CLIENT_E_REFUSED ? 200 : 7);
+    if (r == NM_CLIENT_E_REFUSED)
+        nm_client_answer_done(&a);
+    return r == NM_CLIENT_E_REFUSED ? 0 : r;
+}
+
+static void test_no_memory(void **state)
+{
+    static const struct fake_exchange x[] = {{"GET /a", LENGTH_REPLY, NULL}, {"POST /no", LENGTH_REPLY, NULL}};
+    struct nm_client_answer a = {.len = NM_CLIENT_ANSWER_MAX - 3};
+    struct fake_nmd f;
+
+    (void)state;
+    fake_nmd_start(&f, x, NM_ARRAY_SIZE(x), 0);
+    assert_true(fail_each(fetch_once, &f) >= 4);
+    assert_true(fail_each(upgrade_once, &f) >= 4);
+    fake_nmd_stop(&f);
+    assert_int_equal(nm_client_answer_gather("abc", 3, &a), -E2BIG); /* an answer has an end */
+    assert_null(a.body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_split_everywhere), cmocka_unit_test(test_cut_short),
         cmocka_unit_test(test_large_body),       cmocka_unit_test(test_two_streams_side_by_side),
         cmocka_unit_test(test_nobody_there),     cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_upgrade),          cmocka_unit_test(test_upgrade_refused),
+        cmocka_unit_test(test_upgrade_cut_short), cmocka_unit_test(test_each_call_fails),
+        cmocka_unit_test(test_answer_ahead_of_the_request), cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
