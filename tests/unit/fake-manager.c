@@ -2,6 +2,7 @@
 
 #include "fake-manager.h"
 
+#include "agent/launch/output-read.h"
 #include "agent/problem.h"
 #include "rpc/local/messages.h"
 #include "util/clock.h"
@@ -244,25 +245,22 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
     return 0;
 }
 
-/* A log of one file only. */
+/* The files of a log are "ID.stdout" and so on, all in one directory. */
 int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
                         uint64_t from, struct nm_output_piece *ret, struct nm_problem *p)
 {
     const struct nm_container *c;
-    char path[256];
+    _cleanup_close_ int dir_fd = -EBADF;
+    char name[NM_ID_SIZE + 16];
     int r = nm_manager_find(m, who, id, &c, p);
 
-    (void)from;
     if (r != 0)
         return r;
     if (m->log_is_strange)
         return nm_messages_problem(p, NM_AGENT_E_CONFLICT, "stream", stream, "It is not read.");
-    (void)snprintf(path, sizeof path, "%s/%s.%s", m->log_dir, c->id, stream);
-    r = open(path, O_RDONLY | O_CLOEXEC);
-    if (r < 0)
-        return -errno;
-    *ret = (struct nm_output_piece){.fd = r, .newest = true};
-    return 0;
+    (void)snprintf(name, sizeof name, "%s.%s", c->id, stream);
+    dir_fd = open(m->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return dir_fd < 0 ? -errno : nm_output_piece_open(dir_fd, name, from, ret);
 }
 
 int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
@@ -274,6 +272,8 @@ int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who,
 
     if (r != 0)
         return r;
+    if (m->times_are_strange)
+        return nm_messages_problem(p, NM_AGENT_E_CONFLICT, "stream", stream, "It has no times.");
     (void)snprintf(path, sizeof path, "%s/%s.%s.times", m->log_dir, c->id, stream);
     r = open(path, O_RDONLY | O_CLOEXEC);
     if (r < 0)

@@ -27,7 +27,7 @@ struct nm_manager {
     struct nm_history *history;
     struct nm_config *config;
     const char *log_dir;
-    bool log_is_strange;
+    bool log_is_strange, times_are_strange;
     uint64_t slow_usec;       /* nm_manager_foreach() takes so long */
     unsigned n_listed;        /* how often it was called */
     struct nm_caller caller;  /* who asked last */

@@ -234,6 +234,47 @@ int request_as(struct fixture *f, uid_t uid, const char *method, const char *tar
     return exchange(&c, method, target, body, ret);
 }
 
+void follow(struct fixture *f, struct client *c, const char *target)
+{
+    client_connect(f, c);
+    client_send(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", target);
+    until(c, client_body(c));
+    assert_int_equal(client_status(c), 200);
+}
+
+void assert_content(const struct client *c, const char *expected)
+{
+    _cleanup_free_ char *got = client_content(c);
+
+    assert_string_equal(got, expected);
+}
+
+void append_log(struct fixture *f, const struct nm_container *con, const char *text)
+{
+    char path[256];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/%s.stdout", f->dir, con->id);
+    file = fopen(path, "ae");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+int get_logs(struct fixture *f, const char *target, char *buf, size_t size)
+{
+    struct client c;
+    int status;
+
+    client_connect(f, &c);
+    client_send(&c, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", target);
+    until(&c, c.eof);
+    status = client_status(&c);
+    (void)snprintf(buf, size, "%s", client_body(&c));
+    client_close(&c);
+    return status;
+}
+
 void assert_error(json_t *j, const char *code, const char *thing, const char *message)
 {
     json_t *e = json_object_get(j, "error");

@@ -78,6 +78,13 @@ int request(struct fixture *f, const char *method, const char *target, const cha
             json_t **ret);
 int request_as(struct fixture *f, uid_t uid, const char *method, const char *target,
                const char *body, json_t **ret);
+/* Sends a request of its own connection whose answer may have no end, and waits for its head: 200. */
+void follow(struct fixture *f, struct client *c, const char *target);
+void assert_content(const struct client *c, const char *expected);
+/* To the container's standard output. */
+void append_log(struct fixture *f, const struct nm_container *con, const char *text);
+/* A whole log that isn't followed. Returns the status. */
+int get_logs(struct fixture *f, const char *target, char *buf, size_t size);
 /* error.code, error.thing and error.message of an error answer. */
 void assert_error(json_t *j, const char *code, const char *thing, const char *message);
 

@@ -1,6 +1,6 @@
 # unit tests of rpc
 rpc_tests = test-requests test-json-scan test-target test-messages test-local-server \
-	test-local-abuse test-local-listen test-local-memory test-local-streams test-openapi
+	test-local-abuse test-local-listen test-local-logs test-local-memory test-local-streams test-openapi
 check_PROGRAMS += $(rpc_tests) openapi-check
 TESTS += $(rpc_tests)
 
@@ -34,6 +34,10 @@ test_local_listen_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_local_listen_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=socket -Wl,--wrap=listen -Wl,--wrap=chmod \
 	-Wl,--wrap=getsockopt -Wl,--wrap=setsockopt
 test_local_listen_LDADD = libnm-local.la $(unit_libs)
+
+test_local_logs_SOURCES = %D%/test-local-logs.c $(http_fixture)
+test_local_logs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_local_logs_LDADD = libnm-local.la $(unit_libs)
 
 # what fails there beside fail-nth.c's
 local_memory_wraps = -Wl,--wrap=open_memstream -Wl,--wrap=MHD_create_response_from_buffer \

@@ -93,6 +93,19 @@ static void ask(struct fixture *f, struct client *c, const struct ask *a)
                 a->upgrade ? a->upgrade : "", a->upgrade ? "\r\n" : "", strlen(body), body);
 }
 
+/* As turn() of the fixture, with nothing refused to the fixture itself. Returns what sd_event_run() does. */
+static int armed_turn(struct client *c, unsigned kinds)
+{
+    int r;
+
+    fail_resume(kinds);
+    r = sd_event_run(c->f->event, 1000);
+    (void)fail_pause();
+    assert_true(r >= 0);
+    take(c);
+    return r;
+}
+
 /* Until the connection has ended. Who waits for the container's end gets it once all else is done. Returns whether the
  * nth thing was refused. */
 static bool serve(struct client *c, const struct ask *a, unsigned n)
@@ -104,15 +117,10 @@ static bool serve(struct client *c, const struct ask *a, unsigned n)
     fail_nth(ALL, n);
     kinds = fail_pause();
     while (!c->eof) {
-        int r;
+        int r = armed_turn(c, kinds);
 
         if (nm_now_usec() > end)
             fail_msg("no end with refusal %u; so far: %s", n, c->data);
-        fail_resume(kinds);
-        r = sd_event_run(c->f->event, 1000);
-        (void)fail_pause();
-        assert_true(r >= 0);
-        take(c);
         if (a->upgrade && client_body(c) && client_status(c) != 101)
             (void)shutdown(c->fd, SHUT_WR); /* refused: it would be kept for the next request */
         if (r == 0 && a->waits && con->view.state != NM_COMPLETED)
@@ -229,18 +237,6 @@ static unsigned each_refusal(struct fixture *f, const struct ask *a, bool same)
     return n - 2;
 }
 
-static void write_log(struct fixture *f, const char *name, const char *text)
-{
-    char path[256];
-    FILE *file;
-
-    (void)snprintf(path, sizeof path, "%s/%s.%s", f->dir, f->m->containers[0]->id, name);
-    file = fopen(path, "we");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* One of everything that can be asked for, or has lists in it. */
 static void furnish(struct fixture *f)
 {
@@ -268,7 +264,7 @@ static void furnish(struct fixture *f)
     for (uint64_t i = 1; i <= 18; i++)
         nm_history_add(f->m->history,
                        &(struct nm_history_point){.at_usec = i * NM_USEC_PER_SEC, .realtime_usec = i});
-    write_log(f, "stdout", "one\ntwo\n");
+    append_log(f, con, "one\ntwo\n");
 }
 
 static void test_requests(void **state)
@@ -348,6 +344,36 @@ static void test_streams(void **state)
         assert_true(each_refusal(f, &all[i], !strstr(all[i].target, "/wait")) >= 5);
 }
 
+/* Whatever a follower's stream lacks: it is cut off, or hears what comes later. */
+static void test_followed_on(void **state)
+{
+    static const struct ask a = {"GET", "/v1/containers/web/logs?follow=true", NULL, 200, NULL, false};
+    struct fixture *f = *state;
+    struct nm_container *con;
+    bool refused = true;
+
+    furnish(f);
+    con = f->m->containers[0];
+    start(f, NULL);
+    for (unsigned n = 1; refused; n++) {
+        struct client c;
+        char path[256];
+        unsigned kinds;
+
+        (void)snprintf(path, sizeof path, "%s/%s.stdout", f->dir, con->id);
+        assert_int_equal(truncate(path, 8), 0);
+        ask(f, &c, &a);
+        fail_nth(ALL, n);
+        kinds = fail_pause();
+        until(&c, armed_turn(&c, kinds) == 0 && (c.eof || strstr(c.data, "two\n")));
+        refused = fail_stop();
+        append_log(f, con, "three\n");
+        until(&c, c.eof || strstr(c.data, "three\n"));
+        assert_true(refused || !c.eof);
+        client_close(&c);
+    }
+}
+
 /* ---- the server itself ----------------------------------------------------------------------- */
 
 static int try_server(struct fixture *f, const struct nm_local_server_params *p, unsigned n, bool *ret_refused)
@@ -419,6 +445,7 @@ int main(void)
         TEST(test_requests),
         TEST(test_drain_with_waiting),
         TEST(test_streams),
+        TEST(test_followed_on),
         TEST(test_start),
         TEST(test_start_with_inherited),
     };

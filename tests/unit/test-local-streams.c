@@ -14,33 +14,6 @@
 #define BOB 54322
 #define PERIOD_USEC (3 * NM_USEC_PER_SEC)
 
-static void follow(struct fixture *f, struct client *c, const char *target)
-{
-    client_connect(f, c);
-    client_send(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", target);
-    until(c, client_body(c));
-    assert_int_equal(client_status(c), 200);
-}
-
-static void assert_content(const struct client *c, const char *expected)
-{
-    _cleanup_free_ char *got = client_content(c);
-
-    assert_string_equal(got, expected);
-}
-
-static void append_log(struct fixture *f, const struct nm_container *con, const char *text)
-{
-    char path[256];
-    FILE *file;
-
-    (void)snprintf(path, sizeof path, "%s/%s.stdout", f->dir, con->id);
-    file = fopen(path, "ae");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* ---- wait --------------------------------------------------------------------------------- */
 
 static void test_wait(void **state)
@@ -122,20 +95,6 @@ static void test_wait_half_closed(void **state)
 }
 
 /* ---- logs --------------------------------------------------------------------------------- */
-
-static int get_logs(struct fixture *f, const char *target, char *buf, size_t size)
-{
-    struct client c;
-    int status;
-
-    client_connect(f, &c);
-    client_send(&c, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", target);
-    until(&c, c.eof);
-    status = client_status(&c);
-    (void)snprintf(buf, size, "%s", client_body(&c));
-    client_close(&c);
-    return status;
-}
 
 static void test_logs(void **state)
 {

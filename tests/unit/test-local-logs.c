@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Logs with times, in two files, and cut while somebody reads them. */
+
+#include "http-fixture.h"
+
+#include <sys/stat.h>
+
+#include "agent/launch/output-times.h"
+
+#define WEB "/v1/containers/web/logs"
+#define SEC UINT64_C(1000000)
+#define FIRST_SEC UINT64_C(1000000000) /* 2001-09-09T01:46:40Z */
+#define HEAD "nm: 8 bytes were cut\n"
+
+static void log_path(struct fixture *f, const char *name, char path[256])
+{
+    (void)snprintf(path, 256, "%s/%s.%s", f->dir, f->m->containers[0]->id, name);
+}
+
+/* Anew each time, as nmd does it when the file is full. */
+static void write_file(struct fixture *f, const char *name, const void *data, size_t n)
+{
+    char path[256], new[256];
+    FILE *file;
+
+    log_path(f, name, path);
+    log_path(f, "new", new);
+    file = fopen(new, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(rename(new, path), 0);
+}
+
+static void write_log(struct fixture *f, const char *name, const char *text)
+{
+    write_file(f, name, text, strlen(text));
+}
+
+/* Points at these bytes of the output, a second apart. */
+static void write_times(struct fixture *f, const uint64_t *offsets, size_t n)
+{
+    struct nm_output_point p[8];
+
+    assert_true(n <= 8);
+    for (size_t i = 0; i < n; i++)
+        p[i] = (struct nm_output_point){offsets[i], (FIRST_SEC + i) * SEC};
+    write_file(f, "stdout.times", p, n * sizeof *p);
+}
+
+static void begin(struct fixture *f)
+{
+    fake_manager_add(f->m, "web", 0);
+    start(f, NULL);
+}
+
+static void assert_log(struct fixture *f, const char *query, int status, const char *content)
+{
+    _cleanup_free_ char *chunks = NULL;
+    char target[128];
+    struct client c;
+
+    (void)snprintf(target, sizeof target, WEB "%s", query);
+    client_connect(f, &c);
+    client_send(&c, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", target);
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), status);
+    if (client_header(&c, "Transfer-Encoding"))
+        chunks = client_content(&c);
+    if (content)
+        assert_string_equal(chunks ? chunks : client_body(&c), content);
+    client_close(&c);
+}
+
+static void assert_position(struct fixture *f, const char *query, const char *expected)
+{
+    char target[128];
+    const char *got;
+    struct client c;
+
+    (void)snprintf(target, sizeof target, WEB "%s", query);
+    client_connect(f, &c);
+    client_send(&c, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", target);
+    until(&c, c.eof);
+    got = client_header(&c, "Nmd-Log-Position");
+    assert_true(!got == !expected);
+    if (got)
+        assert_string_equal(got, expected);
+    client_close(&c);
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+#define T0 "2001-09-09T01:46:40.000Z "
+#define T1 "2001-09-09T01:46:41.000Z "
+#define T2 "2001-09-09T01:46:42.000Z "
+#define UNKNOWN "-                        "
+
+static void test_timestamps(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f);
+    assert_log(f, "?timestamps=true", 200, "");
+    write_log(f, "stdout", "one\ntwo\nthree");
+    assert_log(f, "?timestamps=true", 200, UNKNOWN "one\n" UNKNOWN "two\n" UNKNOWN "three");
+    write_times(f, (uint64_t[]){0, 6}, 2); /* a line has the time of its beginning */
+    assert_log(f, "?timestamps=true", 200, T0 "one\n" T0 "two\n" T1 "three");
+    write_times(f, (uint64_t[]){4, 8}, 2);
+    assert_log(f, "?timestamps=true", 200, UNKNOWN "one\n" T0 "two\n" T1 "three");
+    /* what is asked for from the middle of a line on has no time */
+    assert_log(f, "?timestamps=true&from=4", 200, T0 "two\n" T1 "three");
+    assert_log(f, "?timestamps=true&from=5", 200, "wo\n" T1 "three");
+    assert_log(f, "?timestamps=true&from=13", 200, "");
+    assert_log(f, "?timestamps=true&from=99", 200, "");
+    assert_log(f, "?timestamps=true&tail=1", 200, T1 "three");
+    assert_position(f, "?timestamps=true&from=5", "5");
+}
+
+static void test_since(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f);
+    assert_log(f, "?since_usec=1", 200, ""); /* nothing was written, so nothing since then */
+    write_log(f, "stdout", "");
+    assert_log(f, "?since_usec=1", 200, "");
+    write_log(f, "stdout", "one\ntwo\nthree\n");
+    assert_log(f, "?since_usec=1", 409, NULL); /* that isn't known */
+    write_times(f, (uint64_t[]){0, 4, 8}, 3);
+    assert_log(f, "?since_usec=1", 200, "one\ntwo\nthree\n");
+    assert_log(f, "?since_usec=1000000001000000", 200, "two\nthree\n");
+    assert_log(f, "?since_usec=1000000001000001&timestamps=true", 200, T2 "three\n");
+    assert_log(f, "?since_usec=1000000003000000", 200, "");
+    /* a line that had begun before is left out, and where the first one begins isn't known yet */
+    write_times(f, (uint64_t[]){0, 6}, 2);
+    assert_log(f, "?since_usec=1000000001000000", 200, "three\n");
+    assert_position(f, "?since_usec=1000000001000000", NULL);
+    write_times(f, (uint64_t[]){0, 10}, 2);
+    assert_log(f, "?since_usec=1000000001000000", 200, "");
+    /* where the newest lines begin later than that, they do */
+    write_times(f, (uint64_t[]){0, 4}, 2);
+    assert_log(f, "?since_usec=1000000001000000&tail=1", 200, "three\n");
+    assert_log(f, "?since_usec=1000000001000000&tail=3", 200, "two\nthree\n");
+}
+
+static void test_times_of_a_strange_log(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f);
+    write_log(f, "stdout", "one\n");
+    f->m->times_are_strange = true;
+    assert_log(f, "?timestamps=true", 409, NULL);
+    assert_log(f, "?since_usec=1", 409, NULL);
+    assert_log(f, "", 200, "one\n");
+}
+
+/* A file of times comes into being, and is replaced, while the log is followed. */
+static void test_followed_with_times(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    begin(f);
+    follow(f, &c, WEB "?follow=true&timestamps=true");
+    write_log(f, "stdout", "one\n");
+    write_times(f, (uint64_t[]){0}, 1);
+    fake_manager_set_state(f->m, f->m->containers[0], NM_RUNNING);
+    until(&c, strstr(c.data, "one\n"));
+    write_times(f, (uint64_t[]){0, 4}, 2);
+    append_log(f, f->m->containers[0], "two\n");
+    until(&c, strstr(c.data, "two\n"));
+    append_log(f, f->m->containers[0], "thr");
+    until(&c, strstr(c.data, "thr"));
+    append_log(f, f->m->containers[0], "ee\n");
+    fake_manager_set_state(f->m, f->m->containers[0], NM_COMPLETED);
+    until(&c, c.eof);
+    assert_content(&c, T0 "one\n" T1 "two\n" T1 "three\n");
+    client_close(&c);
+}
+
+/* ---- two files ------------------------------------------------------------------------------- */
+
+static void test_two_files(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f);
+    write_log(f, "stdout.0", "one\ntwo\n");
+    write_log(f, "stdout", HEAD "three\nfour\n");
+    /* read in one go there is nothing between them */
+    assert_log(f, "", 200, "one\ntwo\nthree\nfour\n");
+    assert_log(f, "?from=4", 200, "two\nthree\nfour\n");
+    assert_log(f, "?from=8", 200, "three\nfour\n");
+    assert_log(f, "?from=14", 200, "four\n");
+    assert_log(f, "?tail=1", 200, "four\n");
+    assert_log(f, "?tail=2", 200, "three\nfour\n");
+    assert_log(f, "?tail=3", 200, "two\nthree\nfour\n");
+    assert_log(f, "?tail=9", 200, "one\ntwo\nthree\nfour\n");
+    assert_log(f, "?tail=0", 200, "");
+    write_times(f, (uint64_t[]){0, 4, 8}, 3);
+    assert_log(f, "?tail=3&timestamps=true", 200, T1 "two\n" T2 "three\n" T2 "four\n");
+    assert_log(f, "?since_usec=1000000001000000", 200, "two\nthree\nfour\n");
+    assert_log(f, "?since_usec=1000000002000000", 200, "three\nfour\n");
+    assert_log(f, "?from=10&timestamps=true", 200, "ree\n" T2 "four\n");
+}
+
+/* The first of two was cut: who asks for it gets what is left, with the line that says so, and knows where that is. */
+static void test_cut_before(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f);
+    write_log(f, "stdout.8", HEAD "three\nfour\n"); /* as after the container's end */
+    assert_log(f, "", 200, HEAD "three\nfour\n");
+    assert_log(f, "?from=3", 200, HEAD "three\nfour\n");
+    assert_log(f, "?from=8", 200, "three\nfour\n");
+    assert_log(f, "?tail=2", 200, "three\nfour\n");
+    assert_log(f, "?tail=9", 200, "three\nfour\n");
+    assert_position(f, "", NULL);
+    assert_position(f, "?from=14", "14");
+    write_times(f, (uint64_t[]){0, 4}, 2);
+    assert_log(f, "?since_usec=1000000001000000&timestamps=true", 200, T1 HEAD T1 "three\n" T1 "four\n");
+}
+
+/* The log moves on under its reader: nothing comes twice, and what was cut is told. */
+static void test_followed_over_files(void **state)
+{
+    struct fixture *f = *state;
+    char from[256], to[256];
+    struct client c;
+
+    begin(f);
+    write_log(f, "stdout", "one\ntwo\n");
+    follow(f, &c, WEB "?follow=true");
+    until(&c, strstr(c.data, "two\n"));
+    log_path(f, "stdout", from);
+    log_path(f, "stdout.0", to);
+    assert_int_equal(rename(from, to), 0);
+    turn_for(&c, 20000); /* there is none that is the newest for a moment */
+    write_log(f, "stdout", HEAD "three\n");
+    fake_manager_set_state(f->m, f->m->containers[0], NM_PAUSED);
+    until(&c, strstr(c.data, "three\n"));
+    append_log(f, f->m->containers[0], "four\n");
+    until(&c, strstr(c.data, "four\n"));
+    fake_manager_set_state(f->m, f->m->containers[0], NM_COMPLETED);
+    until(&c, c.eof);
+    assert_content(&c, "one\ntwo\nthree\nfour\n");
+    client_close(&c);
+}
+
+/* What becomes of a log while somebody who isn't quick reads it: he is cut off, or hears less, but gets no other bytes
+ * than those that were there. */
+static void test_cut_under_a_reader(void **state)
+{
+    static char text[2 << 20];
+    struct fixture *f = *state;
+    struct client c, other;
+    char path[256];
+
+    begin(f);
+    memset(text, 'x', sizeof text);
+    write_file(f, "stdout", text, sizeof text);
+    client_connect(f, &c);
+    client_send(&c, "GET " WEB " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    client_connect(f, &other);
+    turn_for(&other, 50000); /* until the socket is full */
+    log_path(f, "stdout", path);
+    assert_int_equal(truncate(path, 0), 0);
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 200);
+    assert_in_range(c.len, 1000, sizeof text); /* less than was announced: it knows */
+    assert_non_null(client_header(&c, "Content-Length"));
+    client_close(&c);
+    client_close(&other);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_timestamps),
+        TEST(test_since),
+        TEST(test_times_of_a_strange_log),
+        TEST(test_followed_with_times),
+        TEST(test_two_files),
+        TEST(test_cut_before),
+        TEST(test_followed_over_files),
+        TEST(test_cut_under_a_reader),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
