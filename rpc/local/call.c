@@ -174,9 +174,20 @@ int nm_call_answer_static(struct nm_call *call, const char *content_type, const 
 
 /* ---- errors ------------------------------------------------------------------------------- */
 
+void nm_call_done_to(struct nm_call *call, const char *what)
+{
+    (void)snprintf(call->done_to, sizeof call->done_to, "%s", what);
+}
+
 /* A failure that is nobody's fault at the other end. */
 static const char *failure(struct nm_call *call, int r)
 {
+    if (*call->done_to) {
+        (void)nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", call->done_to,
+                                  "This was done (%s), but nmd could not show what came of it: %s.", call->done_to,
+                                  strerror(-r));
+        return "internal";
+    }
     if (r == -ENOBUFS || r == -ENOMEM) {
         (void)nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "memory", "",
                                   "nmd holds too much for other clients at the moment; try again.");

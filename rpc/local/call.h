@@ -41,6 +41,8 @@ struct nm_call {
 
     uint64_t session; /* what waits for its answer to have been sent (exec.c); 0: nothing */
 
+    char done_to[NM_ID_SIZE]; /* what was asked for has been done; "": it hasn't */
+
     struct MHD_Response *answer;
     unsigned answer_status;
     struct nm_problem problem;
@@ -95,6 +97,10 @@ int nm_call_answer_upgrade(struct nm_call *call, const char *protocol, MHD_Upgra
 /* Answers with a response made elsewhere, and takes it. */
 int nm_call_answer(struct nm_call *call, unsigned status, const char *content_type,
                    struct MHD_Response *response);
+
+/* What was asked for has been done, to this container or to the node: what fails now is the answer alone, and "try
+ * again" would be bad advice. */
+void nm_call_done_to(struct nm_call *call, const char *what);
 
 /* Query parameters; a missing one leaves *ret as it is. 0 or NM_AGENT_E_INVALID. */
 int nm_call_query_bool(struct nm_call *call, const char *name, bool *ret);

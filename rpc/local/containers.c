@@ -173,6 +173,7 @@ int nm_handle_submit(struct nm_call *call)
         r = nm_manager_submit(call->manager, &call->caller, &s.submit, &c, &call->problem);
     if (r != 0)
         return r;
+    nm_call_done_to(call, c->id);
     r = input ? nm_exec_answer_input(call) : nm_handle_answer_container(call, 201, c->id);
     if (r == 0) {
         char location[sizeof "/v1/containers/" + NM_ID_SIZE];
@@ -195,7 +196,10 @@ static int act(struct nm_call *call, int (*deed)(struct nm_call *call, const cha
     assert(call->id && call->body);
     memcpy(id, c->id, sizeof id);
     r = deed(call, id);
-    return r != 0 ? r : nm_handle_answer_container(call, 200, id);
+    if (r != 0)
+        return r;
+    nm_call_done_to(call, id);
+    return nm_handle_answer_container(call, 200, id);
 }
 
 static int do_update(struct nm_call *call, const char *id)
@@ -281,6 +285,7 @@ int nm_handle_kill(struct nm_call *call)
 int nm_handle_remove(struct nm_call *call)
 {
     const struct nm_container *c;
+    char id[NM_ID_SIZE];
     json_t *was;
     int r = nm_manager_find(call->manager, &call->caller, call->id, &c, &call->problem);
 
@@ -288,12 +293,17 @@ int nm_handle_remove(struct nm_call *call)
         r = nm_messages_parse_empty(call->body, &call->problem);
     if (r != 0)
         return r;
+    memcpy(id, c->id, sizeof id);
     was = container_json(call, c, false);
-    r = nm_manager_remove(call->manager, &call->caller, call->id, &call->problem);
-    if (r == 0)
-        return nm_call_answer_json(call, 200, was);
-    json_decref(was);
-    return r;
+    if (!was)
+        return -ENOMEM;
+    r = nm_manager_remove(call->manager, &call->caller, id, &call->problem);
+    if (r != 0) {
+        json_decref(was);
+        return r;
+    }
+    nm_call_done_to(call, id);
+    return nm_call_answer_json(call, 200, was);
 }
 
 /* ---- decisions ---------------------------------------------------------------------------- */

@@ -16,6 +16,8 @@
 
 #include <unistd.h>
 
+#define NODE "the node" /* for nm_call_done_to() */
+
 /* May the caller know the id of the container that the queue waits for? */
 static bool may_know(struct nm_call *call, const char *id)
 {
@@ -129,7 +131,16 @@ int nm_handle_drain(struct nm_call *call)
         json_decref(discarded);
         return r;
     }
+    nm_call_done_to(call, NODE);
     return answer_drain(call, discarded);
+}
+
+static int answer_deed(struct nm_call *call, int r)
+{
+    if (r != 0)
+        return r;
+    nm_call_done_to(call, NODE);
+    return nm_handle_status(call);
 }
 
 int nm_handle_undrain(struct nm_call *call)
@@ -138,7 +149,7 @@ int nm_handle_undrain(struct nm_call *call)
 
     if (r == 0)
         r = nm_manager_undrain(call->manager, &call->caller, &call->problem);
-    return r != 0 ? r : nm_handle_status(call);
+    return answer_deed(call, r);
 }
 
 int nm_handle_close_breaker(struct nm_call *call)
@@ -147,7 +158,7 @@ int nm_handle_close_breaker(struct nm_call *call)
 
     if (r == 0)
         r = nm_manager_close_breaker(call->manager, &call->caller, &call->problem);
-    return r != 0 ? r : nm_handle_status(call);
+    return answer_deed(call, r);
 }
 
 int nm_handle_reload(struct nm_call *call)
@@ -156,7 +167,7 @@ int nm_handle_reload(struct nm_call *call)
 
     if (r == 0)
         r = nm_manager_reload(call->manager, &call->problem);
-    return r != 0 ? r : nm_handle_status(call);
+    return answer_deed(call, r);
 }
 
 int nm_handle_version(struct nm_call *call)

@@ -340,6 +340,14 @@ static int record(struct nm_manager *m, const struct nm_caller *who, const char 
     return (int)m->refusal.outcome;
 }
 
+static int do_it(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
+{
+    int r = record(m, who, id, p);
+
+    m->n_done += r == 0;
+    return r;
+}
+
 int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                       const struct nm_container **ret, struct nm_problem *p)
 {
@@ -354,6 +362,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     c = fake_manager_add(m, s->name ? s->name : "", who->uid);
     if (!c)
         return -ENOMEM;
+    m->n_done++;
     c->view.type = s->type;
     c->view.request.memory_bytes = s->memory_bytes;
     c->vcores_milli = s->vcores_milli;
@@ -378,37 +387,37 @@ int nm_manager_make_way(struct nm_manager *m, const struct nm_caller *who, const
 int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
                      struct nm_problem *p)
 {
-    return record(m, who, id, p);
+    return do_it(m, who, id, p);
 }
 
 int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       struct nm_problem *p)
 {
-    return record(m, who, id, p);
+    return do_it(m, who, id, p);
 }
 
 int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id,
                        struct nm_problem *p)
 {
-    return record(m, who, id, p);
+    return do_it(m, who, id, p);
 }
 
 int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       struct nm_problem *p)
 {
-    return record(m, who, id, p);
+    return do_it(m, who, id, p);
 }
 
 int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now,
                     struct nm_problem *p)
 {
     m->last_now = now;
-    return record(m, who, id, p);
+    return do_it(m, who, id, p);
 }
 
 int nm_manager_remove(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_problem *p)
 {
-    return record(m, who, id, p);
+    return do_it(m, who, id, p);
 }
 
 int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const char *id, const struct nm_exec *e,
@@ -446,7 +455,7 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
 {
     m->last_u64 = memory_bytes;
     m->last_u32 = vcores_milli;
-    return record(m, who, id, p);
+    return do_it(m, who, id, p);
 }
 
 int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec,
@@ -454,21 +463,21 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t
 {
     m->last_u64 = deadline_usec;
     m->last_now = kill_opportunistic;
-    return record(m, who, "drain", p);
+    return do_it(m, who, "drain", p);
 }
 
 int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who, struct nm_problem *p)
 {
-    return record(m, who, "undrain", p);
+    return do_it(m, who, "undrain", p);
 }
 
 int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
                              struct nm_problem *p)
 {
-    return record(m, who, "close-breaker", p);
+    return do_it(m, who, "close-breaker", p);
 }
 
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *p)
 {
-    return record(m, &m->caller, "reload", p);
+    return do_it(m, &m->caller, "reload", p);
 }

@@ -33,6 +33,7 @@ struct nm_manager {
     struct nm_caller caller;  /* who asked last */
     char last_id[NM_ID_SIZE]; /* of what */
     bool last_now;
+    unsigned n_done;          /* how many things it has done, sessions aside */
     uint64_t last_u64;
     uint32_t last_u32;
     int client_fd;            /* of the command that waits to begin, or -EBADF */

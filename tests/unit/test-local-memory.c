@@ -159,8 +159,10 @@ static bool is_parsers_mistake(const struct ask *a, int status)
     return a->body && status == 400;
 }
 
-static void assert_refusal(const struct ask *a, int status, const char *content)
+/* done: the deed was, but could not be shown. */
+static void assert_refusal(const struct ask *a, int status, const char *content, bool done)
 {
+    assert_int_equal(strstr(content, "This was done") != NULL, done);
     if (strncmp(a->target, "/ws/", 4) == 0)
         assert_non_null(strstr(content, "\"RemoteException\""));
     else if (status == 400)
@@ -172,7 +174,7 @@ static void assert_refusal(const struct ask *a, int status, const char *content)
 }
 
 /* Returns what came whole of a good answer, or NULL. */
-static char *check_answer(const struct client *c, const struct ask *a, bool refused)
+static char *check_answer(const struct client *c, const struct ask *a, bool refused, bool done)
 {
     const char *type = client_header(c, "Content-Type");
     bool is_json = type && strstr(type, "/json");
@@ -192,7 +194,7 @@ static char *check_answer(const struct client *c, const struct ask *a, bool refu
         assert_json(content);
     if (status == a->status)
         return content;
-    assert_refusal(a, status, content);
+    assert_refusal(a, status, content, done);
     free(content);
     return NULL;
 }
@@ -207,12 +209,13 @@ static void forget_new_containers(struct nm_manager *m)
 /* One request, of which the nth thing that it needs is refused. Returns what it got, if that was all, or NULL. */
 static char *refuse(struct fixture *f, const struct ask *a, unsigned n, bool *ret_refused)
 {
+    unsigned n_done = f->m->n_done;
     struct client c;
     char *content;
 
     ask(f, &c, a);
     *ret_refused = serve(&c, a, n);
-    content = check_answer(&c, a, *ret_refused);
+    content = check_answer(&c, a, *ret_refused, f->m->n_done > n_done);
     client_close(&c);
     forget_new_containers(f->m);
     return content;
@@ -294,6 +297,7 @@ static void test_requests(void **state)
         {"PATCH", "/v1/containers/web", "{\"vcores\":1}", 200, NULL, false},
         {"DELETE", "/v1/containers/web", NULL, 200, NULL, false},
         {"POST", "/v1/containers/web/remove", NULL, 200, NULL, false},
+        {"POST", "/v1/undrain", "{}", 200, NULL, false},
         {"POST", "/v1/drain", "{\"kill_opportunistic\":true}", 200, NULL, false},
     };
     struct fixture *f = *state;
