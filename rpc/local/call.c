@@ -98,7 +98,7 @@ struct nm_call *nm_call_free(struct nm_call *call)
 {
     if (!call)
         return NULL;
-    assert(!call->body && (call->started || call->data_size == 0));
+    assert(!call->body && !call->answer && (call->started || call->data_size == 0));
     nm_turn_cancel(&call->turn);
     if (call->stream)
         call->free_stream(call->stream);
@@ -106,8 +106,6 @@ struct nm_call *nm_call_free(struct nm_call *call)
         nm_manager_exec_drop(call->manager, call->session);
     drop_data(call);
     nm_target_done(&call->target);
-    if (call->answer)
-        MHD_destroy_response(call->answer);
     free(call);
     return NULL;
 }
@@ -117,10 +115,9 @@ struct nm_call *nm_call_free(struct nm_call *call)
 int nm_call_answer(struct nm_call *call, unsigned status, const char *content_type,
                    struct MHD_Response *response)
 {
+    assert(!call->answer);
     if (!response)
         return -ENOMEM;
-    if (call->answer)
-        MHD_destroy_response(call->answer);
     call->answer = response;
     call->answer_status = status;
     /* Short of memory a header may be missing; the answer is still right. */
