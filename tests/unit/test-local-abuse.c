@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "agent/problem.h"
 
 #define ALICE 54321
 #define BOB 54322
@@ -359,6 +360,186 @@ static void test_stop_with_requests_waiting(void **state)
         client_close(&c[i]);
 }
 
+/* ---- those who leave, and what makes no sense ------------------------------------------------ */
+
+/* Sends so much of a request and is gone, before or after the server has seen it. */
+static void leave_at(struct fixture *f, const char *request, size_t n)
+{
+    struct client c;
+
+    client_connect(f, &c);
+    client_send(&c, "%.*s", (int)n, request);
+    if (n % 2)
+        turn(&c);
+    client_close(&c);
+}
+
+/* Whichever byte was somebody's last: what was kept for him is given up, and nothing of his is done by halves. */
+static void test_gone_at_any_byte(void **state)
+{
+    static const char *const requests[] = {
+        "POST /v1/containers HTTP/1.1\r\nHost: x\r\nContent-Length: 22\r\n\r\n{\"command\":[\"true\"]}  ",
+        "POST /v1/containers/web/exec HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: nm-session\r\n"
+        "Content-Length: 18\r\n\r\n{\"command\":[\"ls\"]}",
+        "GET /v1/events?follow=true HTTP/1.1\r\nHost: x\r\n\r\nGET",
+        "GET /v1/containers/web/wait HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /v1/containers/web/logs?follow=true&timestamps=true HTTP/1.1\r\nHost: x\r\n\r\n",
+    };
+    struct fixture *f = *state;
+    struct client other;
+    unsigned before;
+
+    fake_manager_add(f->m, "web", 0);
+    start(f, NULL);
+    assert_int_equal(request(f, "GET", "/v1/containers/web/logs?follow=false", NULL, NULL), 200);
+    client_connect(f, &other);
+    turn(&other);
+    before = n_open_fds();
+    for (size_t i = 0; i < NM_ARRAY_SIZE(requests); i++)
+        for (size_t n = 0; n <= strlen(requests[i]); n++) {
+            leave_at(f, requests[i], n);
+            until(&other, n_open_fds() == before);
+            assert_true(f->m->n_done == 0 || i > 0 || n == strlen(requests[i]));
+        }
+    assert_in_range(f->m->n_done, 0, 1);
+    assert_int_equal(f->m->client_fd, -EBADF);
+    client_send(&other, "GET /v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    until(&other, other.eof);
+    assert_int_equal(client_status(&other), 200);
+    client_close(&other);
+}
+
+static const struct {
+    const char *method, *target, *good;
+} deeds[] = {
+    {"POST", "/v1/containers", "{\"command\":[\"true\"]}"},
+    {"PATCH", "/v1/containers/web", "{\"vcores\":1}"},
+    {"DELETE", "/v1/containers/web", ""},
+    {"POST", "/v1/containers/web/pause", ""},
+    {"POST", "/v1/containers/web/resume", "{}"},
+    {"POST", "/v1/containers/web/promote", ""},
+    {"POST", "/v1/containers/web/demote", ""},
+    {"POST", "/v1/containers/web/kill", "{\"now\":true}"},
+    {"POST", "/v1/containers/web/remove", ""},
+    {"POST", "/v1/drain", "{\"deadline_usec\":1}"},
+    {"POST", "/v1/undrain", ""},
+    {"POST", "/v1/close-breaker", ""},
+    {"POST", "/v1/reload", ""},
+};
+
+static char *repeated(const char *begin, const char *piece, size_t n, const char *end)
+{
+    char *text = malloc(strlen(begin) + n * strlen(piece) + strlen(end) + 1), *to;
+
+    assert_non_null(text);
+    to = stpcpy(text, begin);
+    while (n-- > 0)
+        to = stpcpy(to, piece);
+    (void)strcpy(to, end);
+    return text;
+}
+
+/* Nothing is done on the word of a body that isn't understood, or is too much to be looked at. */
+static void test_bodies_that_make_no_sense(void **state)
+{
+    struct fixture *f = *state;
+    char *const bodies[] = {
+        repeated("{\"nonsense\":0", "", 0, "}"),
+        repeated("{\"command\":", "[", 17, ""),
+        repeated("{\"command\":[", "[],", 64, "[]]}"),
+        repeated("{\"command\":[", "0,", 40000, "0]}"),
+        repeated("[]", "", 0, ""),
+        repeated("{\"command\":[\"\\ud800\"]}", "", 0, ""),
+        repeated("{\"now\":true,\"now\":false}", "", 0, ""),
+        repeated("{\"vcores\":1", "0", 400, "}"),
+        repeated("\xff\xfe", "", 0, ""),
+    };
+
+    fake_manager_add(f->m, "web", 0);
+    start(f, NULL);
+    for (size_t k = 0; k < NM_ARRAY_SIZE(bodies); k++) {
+        for (size_t i = 0; i < NM_ARRAY_SIZE(deeds); i++) {
+            json_t *j;
+
+            if (request(f, deeds[i].method, deeds[i].target, bodies[k], &j) != 400)
+                fail_msg("%s %s: %s", deeds[i].method, deeds[i].target, bodies[k]);
+            assert_string_equal(json_string_value(json_object_get(json_object_get(j, "error"), "code")), "invalid");
+            json_decref(j);
+        }
+        free(bodies[k]);
+    }
+    assert_int_equal(f->m->n_done, 0);
+    assert_string_equal(f->m->last_id, "");
+}
+
+/* A body of few bytes may be a tree of many: those are rationed, too, and given back. */
+static void test_trees_held_are_limited(void **state)
+{
+    static char body[1000001];
+    static struct client c[23];
+    struct fixture *f = *state;
+    char *tree = repeated("{\"command\":[", "\"\",", 39000, "\"\"]}");
+    json_t *j;
+
+    start(f, NULL);
+    memset(body, ' ', sizeof body - 1);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++) { /* 1 MiB each of the 24 */
+        client_connect(f, &c[i]);
+        client_send(&c[i], "POST /v1/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000001\r\n\r\n%s", body);
+    }
+    assert_int_equal(request(f, "POST", "/v1/containers", "{\"command\":[\"true\"]}", NULL), 201);
+    assert_int_equal(request(f, "POST", "/v1/containers", tree, &j), 503);
+    assert_error(j, "unavailable", "memory", NULL);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++)
+        client_close(&c[i]);
+    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
+    assert_int_equal(request(f, "POST", "/v1/containers", tree, &j), 400); /* "" is no program */
+    assert_error(j, "invalid", "command[0]", NULL);
+    free(tree);
+}
+
+/* Whoever doesn't wait for the answer isn't taken for one who has nothing to say. */
+static void test_input_too_early(void **state)
+{
+    struct fixture *f = *state;
+    struct client c;
+
+    start(f, NULL);
+    client_connect(f, &c);
+    client_send(&c, "POST /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: nm-session\r\n"
+                    "Content-Length: 19\r\n\r\n{\"command\":[\"cat\"]}I\1");
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 101);
+    assert_string_equal(client_body(&c), "");
+    client_close(&c);
+}
+
+/* The manager's own word reaches the client, whatever was asked. */
+static void test_deeds_refused(void **state)
+{
+    struct fixture *f = *state;
+
+    fake_manager_add(f->m, "web", 0);
+    start(f, NULL);
+    (void)nm_problem_set(&f->m->refusal, NM_AGENT_E_UNAVAILABLE, "journal", "full", "There is no room.");
+    for (size_t i = 0; i < NM_ARRAY_SIZE(deeds); i++) {
+        json_t *j;
+
+        assert_int_equal(request(f, deeds[i].method, deeds[i].target, deeds[i].good, &j), 503);
+        assert_error(j, "unavailable", "journal", "There is no room.");
+        if (strstr(deeds[i].target, "web")) {
+            assert_int_equal(request(f, deeds[i].method, "/v1/containers/webs", deeds[i].good, &j),
+                             strcmp(deeds[i].method, "POST") == 0 ? 405 : 404);
+            json_decref(j);
+        }
+    }
+    f->m->refusal.outcome = 0;
+    assert_int_equal(f->m->n_done, 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(deeds); i++)
+        assert_true(request(f, deeds[i].method, deeds[i].target, deeds[i].good, NULL) / 100 == 2);
+    assert_int_equal(f->m->n_done, NM_ARRAY_SIZE(deeds));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -376,6 +557,11 @@ int main(void)
         TEST(test_users_take_turns),
         TEST(test_loop_stays_responsive),
         TEST(test_stop_with_requests_waiting),
+        TEST(test_gone_at_any_byte),
+        TEST(test_bodies_that_make_no_sense),
+        TEST(test_trees_held_are_limited),
+        TEST(test_input_too_early),
+        TEST(test_deeds_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

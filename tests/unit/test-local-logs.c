@@ -4,9 +4,10 @@
 
 #include "http-fixture.h"
 
-#include <sys/stat.h>
+#include <fcntl.h>
 
 #include "agent/launch/output-times.h"
+#include "rpc/local/tail.h"
 
 #define WEB "/v1/containers/web/logs"
 #define SEC UINT64_C(1000000)
@@ -277,6 +278,48 @@ static void test_cut_under_a_reader(void **state)
     client_close(&other);
 }
 
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static void test_bad_queries(void **state)
+{
+    static const struct {
+        const char *query, *thing;
+    } bad[] = {
+        {"?follow=perhaps", "follow"},        {"?tail=-1", "tail"},
+        {"?from=1k", "from"},                 {"?since_usec=yesterday", "since_usec"},
+        {"?timestamps=1%20", "timestamps"},   {"?from=9223372036854775808", "from"},
+        {"?stream=", "stream"},               {"?tail", "tail"},
+    };
+    struct fixture *f = *state;
+
+    begin(f);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        char target[128];
+        json_t *j;
+
+        (void)snprintf(target, sizeof target, WEB "%s", bad[i].query);
+        assert_int_equal(request(f, "GET", target, NULL, &j), 400);
+        assert_error(j, "invalid", bad[i].thing, NULL);
+    }
+}
+
+/* Shorter than it was a moment ago: there is no tail of it to be found. */
+static void test_tail_of_less(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t lines = 2;
+    char path[256];
+    int fd;
+
+    begin(f);
+    write_log(f, "stdout", "one\ntwo\nthree\n");
+    log_path(f, "stdout", path);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(nm_tail_offset(fd, 0, 100, false, &lines), 100);
+    assert_int_equal(nm_tail_offset(fd, 0, 14, false, &lines), 4);
+    (void)close(fd);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -290,6 +333,8 @@ int main(void)
         TEST(test_cut_before),
         TEST(test_followed_over_files),
         TEST(test_cut_under_a_reader),
+        TEST(test_bad_queries),
+        TEST(test_tail_of_less),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,11 +7,13 @@
 
 #include <fcntl.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
 #include "fail-nth.h"
+#include "rpc/local/messages.h"
 
 #define ALL (FAIL_MEMORY | FAIL_EVENT | FAIL_OPEN)
 
@@ -19,8 +21,8 @@
 
 FILE *__real_open_memstream(char **text, size_t *len);
 FILE *__wrap_open_memstream(char **text, size_t *len);
-struct MHD_Response *__real_MHD_create_response_from_buffer(size_t size, void *buffer, enum MHD_ResponseMemoryMode mode);
-struct MHD_Response *__wrap_MHD_create_response_from_buffer(size_t size, void *buffer, enum MHD_ResponseMemoryMode mode);
+struct MHD_Response *__real_MHD_create_response_from_buffer(size_t size, void *buffer, enum MHD_ResponseMemoryMode m);
+struct MHD_Response *__wrap_MHD_create_response_from_buffer(size_t size, void *buffer, enum MHD_ResponseMemoryMode m);
 struct MHD_Response *__real_MHD_create_response_from_buffer_with_free_callback_cls(
     size_t size, void *buffer, MHD_ContentReaderFreeCallback done, void *userdata);
 struct MHD_Response *__wrap_MHD_create_response_from_buffer_with_free_callback_cls(
@@ -41,9 +43,9 @@ FILE *__wrap_open_memstream(char **text, size_t *len)
     return fail_here(FAIL_MEMORY) ? NULL : __real_open_memstream(text, len);
 }
 
-struct MHD_Response *__wrap_MHD_create_response_from_buffer(size_t size, void *buffer, enum MHD_ResponseMemoryMode mode)
+struct MHD_Response *__wrap_MHD_create_response_from_buffer(size_t size, void *buffer, enum MHD_ResponseMemoryMode m)
 {
-    return fail_here(FAIL_MEMORY) ? NULL : __real_MHD_create_response_from_buffer(size, buffer, mode);
+    return fail_here(FAIL_MEMORY) ? NULL : __real_MHD_create_response_from_buffer(size, buffer, m);
 }
 
 struct MHD_Response *__wrap_MHD_create_response_from_buffer_with_free_callback_cls(
@@ -289,7 +291,7 @@ static void test_requests(void **state)
         {"POST", "/v1/containers/web/kill", "{\"now\":tru", 400, NULL, false},
         {"POST", "/v1/containers", "{\"command\":[1]}", 400, NULL, false},
         {"POST", "/v1/containers", "{\"command\":[\"true\"],\"env\":{\"A\":\"1\",\"B\":2}}", 400, NULL, false},
-        {"POST", "/v1/containers", "{\"command\":[\"true\",\"x\"],\"env\":{\"A\":\"1\"},\"vcores\":1}", 201, NULL, false},
+        {"POST", "/v1/containers", "{\"command\":[\"true\"],\"env\":{\"A\":\"1\"},\"vcores\":1}", 201, NULL, false},
         {"POST", "/v1/containers", "{\"command\":[\"true\"],\"rows\":1,\"columns\":1}", 101, "nm-session", false},
         {"POST", "/v1/containers", "{\"command\":[\"true\"],\"name\":\"web\",\"replace\":true}", 201, NULL, true},
         {"POST", "/v1/containers/web/exec", "{\"command\":[\"ls\"],\"env\":{\"A\":\"1\"}}", 101, "nm-session", false},
@@ -378,6 +380,46 @@ static void test_followed_on(void **state)
     }
 }
 
+/* ---- the other direction --------------------------------------------------------------------- */
+
+/* A client that has no memory for its request sends none, rather than another one. */
+static void test_submission(void **state)
+{
+    struct nm_submit s = {
+        .argv = (const char *const[]){"sh", "-c", "exit \xff", NULL},
+        .env = (const char *const[]){"A=1", "B", "C=\xff", NULL},
+        .name = "web", .app = "shop", .workdir = "/", .user = "alice", .memory_bytes = 1, .vcores_milli = 1500,
+        .min_runtime_usec = 1, .expected_usec = 1, .rows = 24, .columns = 80,
+        .replace = true, .exempt = true, .allow_new_privs = true,
+    };
+    struct nm_messages_submit got;
+    struct nm_problem problem;
+    json_t *j = nm_messages_submit(&s);
+    bool refused = true;
+
+    (void)state;
+    for (unsigned n = 1; refused; n++) {
+        json_t *other;
+
+        fail_nth(ALL, n);
+        other = nm_messages_submit(&s);
+        refused = fail_stop();
+        assert_true(other || refused);
+        if (other)
+            assert_true(json_equal(other, j));
+        json_decref(other);
+    }
+    assert_int_equal(nm_messages_parse_submit(j, &got, &problem), 0);
+    json_decref(j);
+    assert_string_equal(got.submit.argv[2], "exit \xef\xbf\xbd");
+    assert_string_equal(got.submit.env[1], "B=");
+    assert_string_equal(got.submit.user, "alice");
+    assert_int_equal(got.submit.vcores_milli, 1500);
+    assert_int_equal(got.submit.columns, 80);
+    assert_true(got.submit.replace && got.submit.exempt && got.submit.allow_new_privs);
+    nm_messages_submit_done(&got);
+}
+
 /* ---- the server itself ----------------------------------------------------------------------- */
 
 static int try_server(struct fixture *f, const struct nm_local_server_params *p, unsigned n, bool *ret_refused)
@@ -441,6 +483,52 @@ static void test_start_with_inherited(void **state)
     }
 }
 
+static void test_start_with_what_is_no_socket(void **state)
+{
+    struct fixture *f = *state;
+    const struct nm_local_server_params p = {.listen_fd = 1 << 20}; /* a number that is none's */
+    struct nm_local_server *s = NULL;
+    char *message = NULL;
+
+    assert_int_equal(nm_local_server_new(f->event, f->m, &p, &s, &message), -EBADF);
+    assert_null(s);
+    assert_non_null(strstr(message, "inherited socket 1048576: "));
+    free(message);
+}
+
+/* Another socket is the server's also when it can't be watched, and goes with it. */
+static void test_another_socket(void **state)
+{
+    struct fixture *f = *state;
+    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof sa;
+
+    for (unsigned n = 0; n <= 1; n++) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
+
+        sa.sin_port = 0;
+        assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
+        assert_int_equal(listen(fd, 1), 0);
+        assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &len), 0);
+        start(f, NULL);
+        fail_nth(ALL, n);
+        r = nm_local_server_listen(f->server, fd);
+        assert_int_equal(fail_stop(), n == 1);
+        assert_int_equal(r, n == 1 ? -ENOMEM : 0);
+        if (r == 0) {
+            struct client c = {.f = f, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), .data = calloc(1, 1)};
+
+            assert_int_equal(connect(c.fd, (struct sockaddr *)&sa, sizeof sa), 0);
+            client_send(&c, "GET /v1/config HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+            until(&c, c.eof);
+            assert_int_equal(client_status(&c), 403); /* what TCP has, and no more */
+            client_close(&c);
+        }
+        stop(f);
+        assert_int_equal(fcntl(fd, F_GETFD), -1);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -450,8 +538,11 @@ int main(void)
         TEST(test_drain_with_waiting),
         TEST(test_streams),
         TEST(test_followed_on),
+        cmocka_unit_test(test_submission),
         TEST(test_start),
         TEST(test_start_with_inherited),
+        TEST(test_start_with_what_is_no_socket),
+        TEST(test_another_socket),
     };
 
     json_set_alloc_funcs(malloc, free); /* ours, which fail */
