@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "rpc/hadoop/security.pb-c.h"
@@ -438,6 +439,107 @@ static void test_places(void **state)
     fixture_tear_down(&f);
 }
 
+static int connect_from(const struct sockaddr *from, const struct sockaddr *to, socklen_t size)
+{
+    int fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(bind(fd, from, size), 0);
+    assert_int_equal(connect(fd, to, size), 0);
+    return fd;
+}
+
+/* A host has its quarter whichever protocol its address is of, and no part of another's. */
+static void test_places_of_hosts(void **state)
+{
+    static const struct nm_hadoop_protocol none = {FIXTURE_PROTOCOL, 1, NULL, 0};
+    const struct nm_hadoop_server_options options = {.protocols = &none, .n_protocols = 1, .connections_max = 32};
+    struct sockaddr_in6 any = {.sin6_family = AF_INET6}, loopback = {.sin6_family = AF_INET6};
+    struct sockaddr_in from = {.sin_family = AF_INET}, to = {.sin_family = AF_INET};
+    socklen_t size = sizeof any;
+    struct fixture f;
+    int fds[30], fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    (void)state;
+    loopback.sin6_addr = in6addr_loopback;
+    if (fd < 0 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int)) < 0 ||
+        bind(fd, (struct sockaddr *)&loopback, size) < 0) {
+        print_message("skipped: there is no IPv6 here\n");
+        (void)close(fd);
+        skip();
+    }
+    (void)close(fd);
+    fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_int_equal(setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int)), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&any, size), 0);
+    assert_int_equal(listen(fd, 64), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &size), 0);
+    fixture_set_up(&f, NULL, false);
+    nm_hadoop_server_free(f.server);
+    assert_int_equal(nm_hadoop_server_new(f.event, fd, &options, &f.server), 0);
+    to.sin_port = any.sin6_port;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (unsigned i = 0; i < 10; i++) {
+        struct sockaddr_in6 here = loopback;
+
+        here.sin6_port = any.sin6_port;
+        fds[i] = connect_from((struct sockaddr *)&loopback, (struct sockaddr *)&here, sizeof here);
+    }
+    assert_int_equal(n_open(&f, fds, 10), 8);
+    for (unsigned i = 10; i < 15; i++) {
+        from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+        fds[i] = connect_from((struct sockaddr *)&from, (struct sockaddr *)&to, sizeof to);
+    }
+    assert_int_equal(n_open(&f, fds, 15), 13);
+    for (unsigned i = 15; i < 30; i++) { /* strangers have half of all */
+        from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 2);
+        fds[i] = connect_from((struct sockaddr *)&from, (struct sockaddr *)&to, sizeof to);
+    }
+    assert_int_equal(n_open(&f, fds, 30), 16);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(fds); i++)
+        close(fds[i]);
+    fixture_run_until_gone(&f);
+    fixture_tear_down(&f);
+}
+
+/* A listening socket whose client can't be taken in is readable all the time: the loop must not turn for it, and the
+ * client is served as soon as it can be. */
+static void test_out_of_descriptors(void **state)
+{
+    Hadoop__NodeId request = HADOOP__NODE_ID__INIT;
+    struct nm_hadoop_client_options known = {.token = &fixture_token};
+    struct nm_hadoop_client *c;
+    struct rlimit old, few;
+    struct outcome o = {};
+    unsigned turns = 0;
+    struct fixture f;
+    uint64_t end;
+    int fd;
+
+    (void)state;
+    fixture_set_up(&f, NULL, true);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    c = fixture_client(&f, &known);
+    request.host = (char *)"h";
+    assert_int_equal(nm_hadoop_client_call(c, "echo", &request.base, &hadoop__node_id__descriptor, 0,
+                                           20 * NM_USEC_PER_SEC, on_reply, &o),
+                     0);
+    few = old;
+    fd = dup(0); /* the lowest that is free: below it all are taken */
+    few.rlim_cur = (rlim_t)fd;
+    close(fd);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    for (end = nm_now_usec() + 250 * MSEC; nm_now_usec() < end; turns++)
+        assert_true(sd_event_run(f.event, 250 * MSEC) >= 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_in_range(turns, 1, 30);
+    assert_int_equal(o.n, 0);
+    fixture_run_until(&f, &o.n, 1);
+    assert_int_equal(o.error, 0);
+    nm_hadoop_client_free(c);
+    fixture_run_until_gone(&f);
+    fixture_tear_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,6 +553,8 @@ int main(void)
         cmocka_unit_test(test_waiting_is_not_idle),
         cmocka_unit_test(test_reads_nothing),
         cmocka_unit_test(test_places),
+        cmocka_unit_test(test_places_of_hosts),
+        cmocka_unit_test(test_out_of_descriptors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

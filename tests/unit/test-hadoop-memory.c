@@ -189,7 +189,7 @@ static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, 
         assert_string_equal(((const Hadoop__NodeId *)answer)->host, "a.host");
 }
 
-/* One client, one call; what became of it. fails_at: the piece that is refused, of whichever end, or 0. */
+/* One client, one call; what became of it. fails_at: what is refused, to whichever end, or 0. */
 static int echo(struct fixture *f, bool secure, unsigned fails_at, bool *ret_refused)
 {
     struct nm_hadoop_client_options options = {.token = secure ? &fixture_token : NULL};
@@ -198,7 +198,7 @@ static int echo(struct fixture *f, bool secure, unsigned fails_at, bool *ret_ref
     struct outcome o = {};
 
     request.host = (char *)"a.host";
-    fail_nth(FAIL_MEMORY, fails_at);
+    fail_nth(FAIL_MEMORY | FAIL_EVENT, fails_at);
     o.error = nm_hadoop_client_call(c, "echo", &request.base, &hadoop__node_id__descriptor, 0, 60 * NM_USEC_PER_SEC,
                                     on_reply, &o);
     if (o.error == 0)
@@ -210,7 +210,7 @@ static int echo(struct fixture *f, bool secure, unsigned fails_at, bool *ret_ref
     return o.error;
 }
 
-/* Whichever piece of memory a connection lacks: its client hears something, and the next one is served. */
+/* Whatever a connection lacks: its client hears something, and the next one is served. */
 static void each_of_a_call(bool secure)
 {
     bool refused = true;
