@@ -175,9 +175,12 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
 int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const struct nm_page *page,
                        nm_manager_container_cb_t cb, void *userdata, bool *ret_more)
 {
+    _cleanup_free_ void *sorted = malloc(1); /* the real one needs memory, too */
     unsigned n = 0;
     uint64_t until = nm_now_usec() + m->slow_usec;
 
+    if (!sorted)
+        return -ENOMEM;
     m->caller = *who;
     m->n_listed++;
     while (m->slow_usec > 0 && nm_now_usec() < until)
