@@ -34,7 +34,8 @@ wait_until 10 reached healthz >/dev/null || diag "$(tail -n 5 "$dir/relay.err")"
 reached v1/openapi.json >"$dir/openapi.json"
 version=$(reached v1/version)
 
-# What follows or waits has no end. A user or a directory that isn't there is refused, whatever it is spelt like.
+# What follows or waits has no end. A user or a directory that isn't there is refused, whatever it is spelt like; and
+# who doesn't ask for exec's connection to be a session's hears that ahead of what is wrong with the body.
 cat >"$dir/schemathesis.toml" <<'END'
 continue-on-failure = true
 parameters = { "query.follow" = "false" }
@@ -44,6 +45,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403",
 [[operations]]
 include-operation-id = "exec"
 checks.positive_data_acceptance.expected-statuses = ["101", "400", "404", "409", "426", "503"]
+checks.negative_data_rejection.expected-statuses = ["400", "403", "404", "405", "415", "422", "426", "429", "503"]
 END
 ask_all() { # PHASES OPTION...
     timeout 150 "$python/bin/schemathesis" --config-file "$dir/schemathesis.toml" run "$dir/openapi.json" \
