@@ -365,6 +365,62 @@ static void test_reads_nothing(void **state)
     fixture_tear_down(&f);
 }
 
+#define N_LATE 150
+#define FIRST_ID 1000 /* all have the same length */
+
+/* One that calls, and reads only when nothing goes any more: it gets each answer whole and in its order. */
+static void test_reads_late(void **state)
+{
+    uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
+    size_t got = 0, wanted = SIZE_MAX;
+    unsigned n_sent = 0, stuck = 0;
+    struct nm_packet_frame *call;
+    char host[60001];
+    struct fixture f;
+    uint8_t *answers;
+    int fd;
+
+    (void)state;
+    memset(host, 'h', sizeof host - 1);
+    host[sizeof host - 1] = '\0';
+    answers = malloc(N_LATE * (sizeof host + 200));
+    assert_non_null(answers);
+    fixture_set_up(&f, NULL, false);
+    fd = fixture_connect(&f);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){128 << 10}, sizeof(int)), 0);
+    put(fd, "hrpc\x09\0\0", 7);
+    put_frame(fd, context_frame());
+    call = call_frame_with(FIRST_ID, "echo", host);
+    while (got < wanted) {
+        ssize_t n = n_sent == N_LATE ? 0 : send(fd, call->data + call->sent, call->size - call->sent, MSG_DONTWAIT);
+
+        stuck = n > 0 ? 0 : stuck + 1;
+        call->sent += n > 0 ? (size_t)n : 0;
+        if (call->sent == call->size) {
+            free(call);
+            call = call_frame_with(FIRST_ID + (int32_t)++n_sent, "echo", host);
+        }
+        n = stuck < 50 ? 0 : recv(fd, answers + got, N_LATE * (sizeof host + 200) - got, MSG_DONTWAIT);
+        got += n > 0 ? (size_t)n : 0;
+        if (got > 4)
+            wanted = N_LATE * (4 + ((size_t)answers[1] << 16 | (size_t)answers[2] << 8 | answers[3]));
+        assert_true(sd_event_run(f.event, n > 0 ? 0 : MSEC) >= 0);
+        assert_true(nm_now_usec() < deadline);
+    }
+    assert_int_equal(f.n_echoes, N_LATE);
+    for (size_t i = 0; i < N_LATE; i++) {
+        const uint8_t *answer = answers + i * (wanted / N_LATE);
+
+        assert_memory_equal(answer, answers, 4);
+        assert_memory_equal(answer + wanted / N_LATE - sizeof host + 1, host, sizeof host - 1);
+    }
+    free(call);
+    free(answers);
+    close(fd);
+    fixture_run_until_gone(&f);
+    fixture_tear_down(&f);
+}
+
 /* ---- places ------------------------------------------------------------------------------- */
 
 struct outcome {
@@ -552,6 +608,7 @@ int main(void)
         cmocka_unit_test(test_half_open),
         cmocka_unit_test(test_waiting_is_not_idle),
         cmocka_unit_test(test_reads_nothing),
+        cmocka_unit_test(test_reads_late),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_places_of_hosts),
         cmocka_unit_test(test_out_of_descriptors),
