@@ -54,6 +54,16 @@ int nm_yarn_user_find(const char *name, uid_t *ret_uid, gid_t *ret_gid)
     return 0;
 }
 
+static int copy(const char *name, char **ret)
+{
+    char *text = strdup(name);
+
+    if (!text)
+        return -ENOMEM;
+    *ret = text;
+    return 0;
+}
+
 /* nmd's own name. */
 static int choose_own(uid_t nmd_uid, char **ret, char **ret_message)
 {
@@ -61,11 +71,12 @@ static int choose_own(uid_t nmd_uid, char **ret, char **ret_message)
     struct passwd pw;
     int r = look_up(NULL, nmd_uid, &pw, &buffer);
 
-    if (r < 0)
+    if (r == -ENOENT)
         return nm_fail(ret_message, -EINVAL, "The node's own account (uid %ju) has no name, as which containers could "
                        "run", (uintmax_t)nmd_uid);
-    *ret = strdup(pw.pw_name);
-    return *ret ? 0 : -ENOMEM;
+    if (r < 0)
+        return r;
+    return copy(pw.pw_name, ret);
 }
 
 /* Now, and not when it is to start: the application hears it as an answer. */
@@ -75,9 +86,12 @@ static int check_account(const struct nm_yarn_settings *s, const char *name, cha
     gid_t gid;
     int r = nm_yarn_user_find(name, &uid, &gid);
 
-    if (r < 0)
+    if (r == -ENOENT)
         return nm_fail(ret_message, -EINVAL, "Containers would run as the user %s, and this node has no such user",
                        name);
+    if (r < 0)
+        return nm_fail(ret_message, r, "Containers would run as the user %s, who can't be looked up at the moment: %s",
+                       name, strerror(-r));
     if (uid == 0 && !s->allow_root)
         return nm_fail(ret_message, -EINVAL, "Containers would run as root (user %s), and this node doesn't allow that "
                        "(nmd.yarn.allow-root)", name);
@@ -105,8 +119,5 @@ int nm_yarn_user_choose(const struct nm_yarn_settings *s, const regex_t *pattern
     if (nmd_uid != 0)
         return choose_own(nmd_uid, ret, ret_message);
     r = check_account(s, name, ret_message);
-    if (r < 0)
-        return r;
-    *ret = strdup(name);
-    return *ret ? 0 : -ENOMEM;
+    return r < 0 ? r : copy(name, ret);
 }

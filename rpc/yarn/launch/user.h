@@ -22,7 +22,7 @@
 /* The settings' user-pattern. -EINVAL and *ret_message: it is no regular expression. */
 int nm_yarn_user_compile(const struct nm_yarn_settings *s, regex_t *ret, char **ret_message);
 
-/* nmd_uid: as whom nmd runs. -EINVAL and *ret_message, for the application; the caller frees *ret. */
+/* nmd_uid: as whom nmd runs. -EINVAL: not as anybody; *ret_message is for the application. The caller frees *ret. */
 int nm_yarn_user_choose(const struct nm_yarn_settings *s, const regex_t *pattern, uid_t nmd_uid, const char *submitter,
                         char **ret, char **ret_message);
 
