@@ -80,8 +80,9 @@ static void tell_why(int r, char why[160])
                    r == -EPERM ? "it or a directory above it is not root's or nmd's alone" : strerror(-r));
 }
 
-/* One that can't be opened is no obstacle to the others: a disk may have failed. */
-static void open_dir(struct nm_yarn_dir *d)
+/* One that can't be opened is no obstacle to the others: a disk may have failed. Of want of memory that isn't said: it
+ * would be without that disk for as long as nmd runs. */
+static int open_dir(struct nm_yarn_dir *d)
 {
     int r = make(d->name);
 
@@ -89,6 +90,7 @@ static void open_dir(struct nm_yarn_dir *d)
         r = open_private(d->name, &d->fd);
     if (r < 0)
         tell_why(r, d->why);
+    return r == -ENOMEM ? r : 0;
 }
 
 static int refuse_all(const char *first, const char *why, char **ret_message)
@@ -120,22 +122,23 @@ int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, stru
 {
     struct nm_yarn_dirs dirs = {.settings = s};
     size_t n = 0, usable = 0;
+    int r = 0;
 
     while (names[n])
         n++;
     dirs.all = calloc(n + 1, sizeof *dirs.all);
     if (!dirs.all)
         return -ENOMEM;
-    for (dirs.n = 0; dirs.n < n; dirs.n++) {
+    for (dirs.n = 0; r >= 0 && dirs.n < n; dirs.n++) {
         struct nm_yarn_dir *d = &dirs.all[dirs.n];
 
         *d = (struct nm_yarn_dir){.name = names[dirs.n], .fd = -EBADF};
-        open_dir(d);
+        r = open_dir(d);
         usable += d->fd >= 0;
     }
-    if (usable == 0) {
-        int r = refuse_all(dirs.all[0].name, dirs.all[0].why, ret_message);
-
+    if (usable == 0 && r >= 0)
+        r = refuse_all(dirs.all[0].name, dirs.all[0].why, ret_message);
+    if (r < 0) {
         nm_yarn_dirs_done(&dirs);
         return r;
     }
@@ -180,8 +183,9 @@ static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
     int r;
 
     d->is_good = false;
-    if (fstatvfs(d->fd, &vfs) < 0 || vfs.f_blocks == 0) {
-        (void)snprintf(d->why, sizeof d->why, "%s", strerror(errno));
+    r = RET_NERRNO(fstatvfs(d->fd, &vfs));
+    if (r < 0 || vfs.f_blocks == 0) {
+        (void)snprintf(d->why, sizeof d->why, "%s", r < 0 ? strerror(-r) : "its file system keeps no files");
         return;
     }
     d->free = (double)vfs.f_bavail / (double)vfs.f_blocks;
