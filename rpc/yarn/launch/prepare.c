@@ -30,14 +30,14 @@ struct nm_yarn_preparation {
     enum kind kind;
     sd_event_source *turn; /* what there is to do begins in a turn of its own */
     struct nm_localizer_ask *ask;
-    bool has_ended;
-    char *message; /* why it failed */
+    int result;    /* < 0: it failed */
+    char *message; /* why; NULL: there was no memory for it */
 };
 
 /* The last thing that is done with p: who hears of it may free it. */
 static void end(struct nm_yarn_preparation *p, int result, const char *message)
 {
-    p->has_ended = true;
+    p->result = result;
     if (result < 0)
         p->message = strdup(message ?: strerror(-result));
     p->listener.ended(p, result, result < 0 ? message ?: strerror(-result) : NULL, p->listener.userdata);
@@ -50,7 +50,9 @@ static int find_user(struct nm_yarn_preparation *p, char **ret_message)
 {
     int r = nm_yarn_user_find(p->task.user, &p->tenant.uid, &p->tenant.gid);
 
-    return r < 0 ? nm_fail(ret_message, r, "There is no user %s on this node any more", p->task.user) : 0;
+    if (r == -ENOENT)
+        return nm_fail(ret_message, r, "There is no user %s on this node any more", p->task.user);
+    return r < 0 ? nm_fail(ret_message, r, "The user %s can't be looked up: %s", p->task.user, strerror(-r)) : 0;
 }
 
 static int cannot_make(const char *dir, int r, char **ret_message)
@@ -350,8 +352,8 @@ int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i,
 
     if (p->ask && nm_localizer_is_there(p->ask, i))
         return COMPLETED;
-    if (!p->has_ended || !p->message)
+    if (p->result >= 0)
         return PENDING;
-    *ret_why = p->message;
+    *ret_why = p->message ?: strerror(-p->result);
     return FAILED;
 }
