@@ -148,7 +148,7 @@ static void print_hex(struct nm_bytes bytes, char *out)
 int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *application, const char *submitter,
                              uid_t uid, struct nm_bytes key, const struct nm_yarn_shuffle_job **ret)
 {
-    struct nm_yarn_shuffle_job *j = find(jobs, application);
+    struct nm_yarn_shuffle_job *former = find(jobs, application), *j = former;
     char hex[2 * NM_YARN_SHUFFLE_KEY_MAX + 1];
     int r;
 
@@ -160,14 +160,14 @@ int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *appl
         *ret = j;
         return 1;
     }
-    if (j) { /* another attempt of the application has made a key of its own */
-        TAILQ_REMOVE(&jobs->list, j, link);
-        free_job(j);
-    }
     r = insert(jobs, application, submitter, uid, hex, &j);
     explicit_bzero(hex, sizeof hex);
     if (r < 0)
         return r;
+    if (former) { /* another attempt of the application has made a key of its own */
+        TAILQ_REMOVE(&jobs->list, former, link);
+        free_job(former);
+    }
     (void)save(jobs, j); /* what can't be kept serves until nmd's end */
     *ret = j;
     return 0;
@@ -186,19 +186,15 @@ int nm_yarn_shuffle_jobs_remove(struct nm_yarn_shuffle_jobs *jobs, const char *a
 }
 
 /* Numbers and names that were checked need no escapes. */
-char *nm_yarn_shuffle_add_line(const struct nm_yarn_shuffle_job *job)
+void nm_yarn_shuffle_add_line(const struct nm_yarn_shuffle_job *job, char line[static NM_YARN_SHUFFLE_LINE_SIZE])
 {
-    char *line;
-
-    return asprintf(&line, "{\"add\": {\"job\": \"job_%s\", \"user\": \"%s\", \"uid\": %ju, \"key\": \"%s\"}}",
-                    job->application + strlen(PREFIX), job->submitter, (uintmax_t)job->uid, job->key) < 0
-               ? NULL
-               : line;
+    (void)snprintf(line, NM_YARN_SHUFFLE_LINE_SIZE,
+                   "{\"add\": {\"job\": \"job_%s\", \"user\": \"%s\", \"uid\": %ju, \"key\": \"%s\"}}",
+                   job->application + strlen(PREFIX), job->submitter, (uintmax_t)job->uid, job->key);
 }
 
-char *nm_yarn_shuffle_remove_line(const char *application)
+void nm_yarn_shuffle_remove_line(const char *application, char line[static NM_YARN_SHUFFLE_LINE_SIZE])
 {
-    char *line;
-
-    return asprintf(&line, "{\"remove\": {\"job\": \"job_%s\"}}", application + strlen(PREFIX)) < 0 ? NULL : line;
+    (void)snprintf(line, NM_YARN_SHUFFLE_LINE_SIZE, "{\"remove\": {\"job\": \"job_%s\"}}",
+                   application + strlen(PREFIX));
 }

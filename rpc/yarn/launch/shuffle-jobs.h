@@ -36,6 +36,7 @@ int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *appl
 /* -ENOENT. */
 int nm_yarn_shuffle_jobs_remove(struct nm_yarn_shuffle_jobs *jobs, const char *application);
 
-/* nm-shuffle's lines for it (nm-shuffle(8)); the caller frees them. NULL: no memory. */
-char *nm_yarn_shuffle_add_line(const struct nm_yarn_shuffle_job *job);
-char *nm_yarn_shuffle_remove_line(const char *application);
+/* nm-shuffle's lines for it (nm-shuffle(8)). Names are no longer than util/parse.h has them. */
+#define NM_YARN_SHUFFLE_LINE_SIZE 400
+void nm_yarn_shuffle_add_line(const struct nm_yarn_shuffle_job *job, char line[static NM_YARN_SHUFFLE_LINE_SIZE]);
+void nm_yarn_shuffle_remove_line(const char *application, char line[static NM_YARN_SHUFFLE_LINE_SIZE]);

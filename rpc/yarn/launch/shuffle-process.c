@@ -167,17 +167,16 @@ static int on_room(sd_event_source *source, int fd, uint32_t revents, void *user
 int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *line)
 {
     const size_t size = strlen(line);
-    char *larger;
+    char *larger = NULL;
 
     if (p->pid == 0)
         return -EPIPE;
-    if (p->untold_size + size + 1 > UNTOLD_MAX) {
+    if (p->untold_size + size + 1 <= UNTOLD_MAX)
+        larger = malloc(p->untold_size + size + 1); /* and not realloc(), which would leave keys behind */
+    if (!larger) {
         (void)kill(p->pid, SIGKILL);
         return -EPIPE;
     }
-    larger = malloc(p->untold_size + size + 1); /* and not realloc(), which would leave keys behind */
-    if (!larger)
-        return -ENOMEM;
     if (p->untold_size > 0)
         memcpy(larger, p->untold, p->untold_size);
     memcpy(larger + p->untold_size, line, size);

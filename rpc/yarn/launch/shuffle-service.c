@@ -53,15 +53,21 @@ nm_printf(3, 4) static void tell(struct nm_yarn_shuffle *s, int level, const cha
 
 /* ---- what it is told ---------------------------------------------------------------------- */
 
-/* While there is nobody to be told, a job is kept for on_listening(). */
-static void say(struct nm_yarn_shuffle *s, char *line)
+/* While there is nobody to be told, a job is kept for on_listening(); so it is where that failed, since who couldn't be
+ * told is ended for it. */
+static void say(struct nm_yarn_shuffle *s, const char *line)
 {
-    if (!line)
-        return;
     if (s->process && s->is_listening)
         (void)nm_yarn_shuffle_process_tell(s->process, line);
-    explicit_bzero(line, strlen(line));
-    free(line);
+}
+
+static void say_job(struct nm_yarn_shuffle *s, const struct nm_yarn_shuffle_job *job)
+{
+    char line[NM_YARN_SHUFFLE_LINE_SIZE];
+
+    nm_yarn_shuffle_add_line(job, line);
+    say(s, line);
+    explicit_bzero(line, sizeof line);
 }
 
 /* A new process knows nothing: it is told all jobs again. A reducer that is faster is refused, and comes again. */
@@ -78,7 +84,7 @@ static void on_listening(uint16_t port, void *userdata)
     (void)snprintf(text, sizeof text, "%u\n", port);
     (void)nm_write_file_atomic_at(s->jobs.state_fd, PORT_FILE, text, 0600);
     TAILQ_FOREACH(j, &s->jobs.list, link)
-        say(s, nm_yarn_shuffle_add_line(j));
+        say_job(s, j);
 }
 
 static void on_refused(const char *error, void *userdata)
@@ -187,14 +193,18 @@ int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const 
     if (r >= 0)
         r = nm_yarn_shuffle_jobs_add(&s->jobs, application, submitter, uid, token.password, &job);
     if (r == 0)
-        say(s, nm_yarn_shuffle_add_line(job));
+        say_job(s, job);
     return r < 0 ? r : 0;
 }
 
 void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *application)
 {
-    if (nm_yarn_shuffle_jobs_remove(&s->jobs, application) >= 0)
-        say(s, nm_yarn_shuffle_remove_line(application));
+    char line[NM_YARN_SHUFFLE_LINE_SIZE];
+
+    if (nm_yarn_shuffle_jobs_remove(&s->jobs, application) < 0)
+        return;
+    nm_yarn_shuffle_remove_line(application, line);
+    say(s, line);
 }
 
 /* Where the configuration leaves the port open, the one that an earlier nmd has told. */
