@@ -154,13 +154,24 @@ static int arm(struct nm_yarn_shuffle_process *p)
     return sd_event_source_set_enabled(p->in_source, p->untold_size > 0 ? SD_EVENT_ON : SD_EVENT_OFF);
 }
 
+/* It would never know what it wasn't told: its end will be heard, and its successor is told everything. */
+static int give_up(struct nm_yarn_shuffle_process *p)
+{
+    if (p->pid > 0)
+        (void)kill(p->pid, SIGKILL);
+    if (p->untold)
+        explicit_bzero(p->untold, p->untold_size);
+    p->untold_size = 0;
+    return -EPIPE;
+}
+
 static int on_room(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_yarn_shuffle_process *p = userdata;
 
     (void)source, (void)fd, (void)revents;
     if (write_untold(p) < 0)
-        p->untold_size = 0; /* its end will be heard */
+        (void)give_up(p);
     return arm(p);
 }
 
@@ -173,10 +184,8 @@ int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *
         return -EPIPE;
     if (p->untold_size + size + 1 <= UNTOLD_MAX)
         larger = malloc(p->untold_size + size + 1); /* and not realloc(), which would leave keys behind */
-    if (!larger) {
-        (void)kill(p->pid, SIGKILL);
-        return -EPIPE;
-    }
+    if (!larger)
+        return give_up(p);
     if (p->untold_size > 0)
         memcpy(larger, p->untold, p->untold_size);
     memcpy(larger + p->untold_size, line, size);
@@ -186,7 +195,7 @@ int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *
     free(p->untold);
     p->untold = larger;
     p->untold_size += size + 1;
-    return write_untold(p) < 0 ? -EPIPE : arm(p);
+    return write_untold(p) < 0 ? give_up(p) : arm(p);
 }
 
 /* ---- its end ------------------------------------------------------------------------------ */

@@ -27,8 +27,8 @@ int nm_yarn_shuffle_process_new(const struct nm_yarn_shuffle_process_params *par
 struct nm_yarn_shuffle_process *nm_yarn_shuffle_process_free(struct nm_yarn_shuffle_process *p);
 NM_DEFINE_CLEANUP(struct nm_yarn_shuffle_process *, nm_yarn_shuffle_process_free)
 
-/* One that has taken nothing for so long that it can't be waited for is killed: -EPIPE. So is one for which there is no
- * memory: it would never know. */
+/* -EPIPE: it can't be told, as one that takes nothing for so long that it can't be waited for, and one for which there
+ * is no memory. It is killed then. */
 int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *line);
 
 /* The last line of its standard error; if it has said nothing, what is in the buffer stays. */
