@@ -79,12 +79,26 @@ static _Noreturn void become(const struct nm_yarn_shuffle_process_params *p, int
     _exit(127);
 }
 
+/* With whom it can't be talked: its end will be heard, and its successor is told everything. */
+static int give_up(struct nm_yarn_shuffle_process *p)
+{
+    if (p->pid > 0)
+        (void)kill(p->pid, SIGKILL);
+    if (p->untold)
+        explicit_bzero(p->untold, p->untold_size);
+    p->untold_size = 0;
+    return -EPIPE;
+}
+
 /* ---- what it says ------------------------------------------------------------------------- */
 
+/* What can't be understood, for want of memory for one, may have been that it listens. */
 static void hear(struct nm_yarn_shuffle_process *p, const char *line)
 {
     json_t *o = json_loads(line, JSON_REJECT_DUPLICATES, NULL), *value;
 
+    if (!o && !p->is_listening)
+        (void)give_up(p);
     if ((value = json_object_get(o, "listening")) && json_integer_value(value) > 0 &&
         json_integer_value(value) <= UINT16_MAX) {
         p->is_listening = true;
@@ -152,17 +166,6 @@ static int write_untold(struct nm_yarn_shuffle_process *p)
 static int arm(struct nm_yarn_shuffle_process *p)
 {
     return sd_event_source_set_enabled(p->in_source, p->untold_size > 0 ? SD_EVENT_ON : SD_EVENT_OFF);
-}
-
-/* It would never know what it wasn't told: its end will be heard, and its successor is told everything. */
-static int give_up(struct nm_yarn_shuffle_process *p)
-{
-    if (p->pid > 0)
-        (void)kill(p->pid, SIGKILL);
-    if (p->untold)
-        explicit_bzero(p->untold, p->untold_size);
-    p->untold_size = 0;
-    return -EPIPE;
 }
 
 static int on_room(sd_event_source *source, int fd, uint32_t revents, void *userdata)
