@@ -133,8 +133,9 @@ static int load_file(int dir_fd, const char *name, uint64_t id, const char *boot
     return nm_cache_restore(cache, &e);
 }
 
-/* What can't be read is removed. The resource that it stood for is then unknown, but its number is reserved all the
- * same, so that nothing new is made on top of it. */
+/* The resource of a file that can't be read is unknown, but its number is reserved all the same, so that nothing new is
+ * made on top of it. The file stays, so that the next nmd does so, too; it may be a good one, which a disk or want of
+ * descriptors kept from us. */
 int nm_cache_file_load(int dir_fd, const char *boot_id, struct nm_cache *cache)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -159,8 +160,6 @@ int nm_cache_file_load(int dir_fd, const char *boot_id, struct nm_cache *cache)
         r = load_file(dir_fd, e->d_name, id, boot_id, cache);
         if (r == -ENOMEM)
             return r;
-        if (r < 0)
-            (void)unlinkat(dir_fd, e->d_name, 0);
     }
     return 0;
 }

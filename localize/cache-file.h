@@ -16,7 +16,7 @@ int nm_cache_file_save(int dir_fd, const struct nm_cache_entry *entry, const cha
 int nm_cache_file_touch(int dir_fd, uint64_t id, uint64_t used_usec);
 int nm_cache_file_remove(int dir_fd, uint64_t id);
 
-/* Puts all that the files say into the cache, and removes those that say nothing. */
+/* Puts all that the files say into the cache, and removes those that have no number. */
 int nm_cache_file_load(int dir_fd, const char *boot_id, struct nm_cache *cache);
 
 /* A file's text; the strings of the key belong to *ret_json, which the caller drops. -EBADMSG: it says nothing. */
