@@ -19,21 +19,15 @@
  * the user has put there instead is the user's own. */
 static int enter(int *at, const char *name)
 {
-    int next;
+    const int made = RET_NERRNO(mkdirat(*at, name, DIR_MODE));
+    _cleanup_close_ int next = made < 0 && made != -EEXIST ? made : RET_NERRNO(openat(*at, name, DIR_FLAGS));
 
-    if (mkdirat(*at, name, DIR_MODE) < 0) {
-        if (errno != EEXIST)
-            return -errno;
-        next = RET_NERRNO(openat(*at, name, DIR_FLAGS));
-    } else {
-        next = RET_NERRNO(openat(*at, name, DIR_FLAGS));
-        if (next >= 0)
-            (void)fchmod(next, DIR_MODE); /* nmd's mask may have taken something off */
-    }
     if (next < 0)
         return next;
+    if (made >= 0 && fchmod(next, DIR_MODE) < 0) /* nmd's mask may have taken something off */
+        return -errno;
     (void)nm_close(*at);
-    *at = next;
+    *at = STEAL_FD(next);
     return 0;
 }
 
