@@ -4,6 +4,7 @@
 
 #include "rpc/yarn/manage/token-check.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 
@@ -34,6 +35,18 @@ static bool is_same_application(const Hadoop__AttemptId *a, const Hadoop__Attemp
     return nm_yarn_same_application(&of_a, &of_b);
 }
 
+/* What couldn't be read is no token, unless it was the node that had no memory to read it: that is no fault of a good
+ * one's bearer, who would be told that it is forged. */
+static int unread(const struct nm_arena *a, struct nm_exception *why, const char *text)
+{
+    if (nm_arena_error(a) == -ENOMEM) {
+        nm_exception_set(why, 0, NM_EXCEPTION_RETRY, "There is no room for this call at the moment; try again.");
+        return NM_YARN_TOKEN_E_REFUSED;
+    }
+    nm_exception_set(why, 0, NM_EXCEPTION_INVALID_TOKEN, "%s", text);
+    return NM_YARN_TOKEN_E_INVALID;
+}
+
 /* ---- who calls ---------------------------------------------------------------------------- */
 
 static bool is_for_us(const struct nm_yarn_gate *g, const Hadoop__NodeId *node)
@@ -49,10 +62,8 @@ int nm_yarn_check_bearer(const struct nm_yarn_gate *g, struct nm_bytes identifie
     const Hadoop__NMTokenIdentifier *token;
     char name[NM_YARN_ID_SIZE];
 
-    if (nm_token_parse_nm(a, identifier, &token) < 0) {
-        nm_exception_set(why, 0, NM_EXCEPTION_INVALID_TOKEN, "Invalid NMToken");
-        return NM_YARN_TOKEN_E_INVALID;
-    }
+    if (nm_token_parse_nm(a, identifier, &token) < 0)
+        return unread(a, why, "Invalid NMToken");
     (void)name_attempt(token->attempt, name);
     if (nm_yarn_keyring_is_empty(g->keyring)) {
         nm_exception_set(why, 0, NM_EXCEPTION_NOT_YET_READY,
@@ -125,8 +136,10 @@ int nm_yarn_check_container(const struct nm_yarn_gate *g, const Hadoop__Token *m
     const Hadoop__ContainerTokenIdentifier *token;
     int r;
 
-    if (!message || nm_token_parse_container(a, nm_token_from_message(message).identifier, &token) < 0)
+    if (!message)
         return invalid(why, INVALID_TOKEN);
+    if (nm_token_parse_container(a, nm_token_from_message(message).identifier, &token) < 0)
+        return unread(a, why, INVALID_TOKEN);
     r = check_node(g, token, why);
     if (r == 0)
         r = check_signature(g, message, token, why);
