@@ -39,7 +39,6 @@ struct nm_yarn_ended {
     const struct nm_yarn_dirs *local, *log;
     int state_fd;
     struct items items;
-    size_t n;
     sd_event_source *timer;
 };
 
@@ -59,7 +58,6 @@ static void forget(struct item *i)
     if (!i->container)
         (void)unlinkat(e->state_fd, i->application, 0);
     TAILQ_REMOVE(&e->items, i, link);
-    e->n--;
     free_item(i);
 }
 
@@ -244,7 +242,6 @@ static int insert(struct nm_yarn_ended *e, const char *submitter, const char *ap
         return -ENOMEM;
     }
     TAILQ_INSERT_TAIL(&e->items, i, link);
-    e->n++;
     return 0;
 }
 
@@ -348,9 +345,4 @@ struct nm_yarn_ended *nm_yarn_ended_free(struct nm_yarn_ended *e)
     (void)nm_close(e->state_fd);
     free(e);
     return NULL;
-}
-
-size_t nm_yarn_ended_count(const struct nm_yarn_ended *e)
-{
-    return e->n;
 }

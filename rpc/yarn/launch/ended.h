@@ -24,5 +24,3 @@ NM_DEFINE_CLEANUP(struct nm_yarn_ended *, nm_yarn_ended_free)
 
 /* container: NULL: all of the application, and in its time its logs. One that is known already is no error. */
 int nm_yarn_ended_add(struct nm_yarn_ended *e, const char *submitter, const char *application, const char *container);
-/* Of which something is left. */
-size_t nm_yarn_ended_count(const struct nm_yarn_ended *e);
