@@ -35,6 +35,15 @@ fail_nth_wraps = -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wr
 	-Wl,--wrap=sd_bus_message_append -Wl,--wrap=sd_event_add_io -Wl,--wrap=sd_event_add_time \
 	-Wl,--wrap=sd_event_add_time_relative -Wl,--wrap=sd_event_add_inotify -Wl,--wrap=sd_event_add_defer \
 	-Wl,--wrap=open -Wl,--wrap=openat
+# and of fail-files.c
+fail_files = %D%/fail-files.c
+fail_files_wraps = -Wl,--wrap=access -Wl,--wrap=mkdir -Wl,--wrap=mkdirat -Wl,--wrap=fstat -Wl,--wrap=fstatat \
+	-Wl,--wrap=chmod -Wl,--wrap=fchmod -Wl,--wrap=fchmodat -Wl,--wrap=fchown -Wl,--wrap=renameat \
+	-Wl,--wrap=unlinkat -Wl,--wrap=symlinkat -Wl,--wrap=fstatvfs -Wl,--wrap=pread -Wl,--wrap=write \
+	-Wl,--wrap=fdopendir -Wl,--wrap=opendir -Wl,--wrap=fcntl -Wl,--wrap=pipe2 -Wl,--wrap=fork \
+	-Wl,--wrap=pidfd_open -Wl,--wrap=dup2 -Wl,--wrap=dup3 -Wl,--wrap=chdir -Wl,--wrap=open_memstream \
+	-Wl,--wrap=fclose -Wl,--wrap=fstat64 -Wl,--wrap=fstatat64 -Wl,--wrap=fstatvfs64 -Wl,--wrap=pread64 \
+	-Wl,--wrap=fcntl64 -Wl,--wrap=open64 -Wl,--wrap=openat64
 
 check_PROGRAMS += test-systemd test-systemd-failures
 TESTS += test-systemd test-systemd-failures

@@ -48,6 +48,16 @@ void fail_resume(unsigned kinds)
     armed = kinds;
 }
 
+unsigned fail_each_of(unsigned kinds, void (*try)(void *userdata), void *userdata)
+{
+    for (unsigned n = 1;; n++) {
+        fail_nth(kinds, n);
+        try(userdata);
+        if (!fail_stop())
+            return n - 1;
+    }
+}
+
 unsigned fail_each(int (*try)(void *userdata), void *userdata)
 {
     for (unsigned n = 1;; n++) {

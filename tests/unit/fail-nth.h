@@ -14,6 +14,10 @@ enum fail_kind {
     FAIL_BUS = 1 << 1,    /* what sd-bus builds and sends: -ENOMEM */
     FAIL_EVENT = 1 << 2,  /* sources of sd-event: -ENOMEM */
     FAIL_OPEN = 1 << 3,   /* descriptors: EMFILE */
+    /* of fail-files.c; link with $(fail_files_wraps), too */
+    FAIL_FILES = 1 << 4,   /* what is done with files: EIO, and to write: ENOSPC */
+    FAIL_PROCESS = 1 << 5, /* pipes and processes: EAGAIN */
+    FAIL_CHILD = 1 << 6,   /* what a child does before it executes: EPERM */
 };
 
 /* From now on, counted from 1; 0: nothing fails. */
@@ -29,3 +33,5 @@ void fail_resume(unsigned kinds);
 /* Has each piece of memory that try() needs refused once, one at a time. Each time it must fail with -ENOMEM, having
  * left nothing behind (a build with sanitizers looks); with all of them it must succeed. Tells how many there are. */
 unsigned fail_each(int (*try)(void *userdata), void *userdata);
+/* The same of other kinds, where it is up to try() how it must end. */
+unsigned fail_each_of(unsigned kinds, void (*try)(void *userdata), void *userdata);
