@@ -40,7 +40,8 @@ test_yarn_launch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_launch_LDADD = libnm-yarn.la $(unit_libs)
 
 # it starts the real nm-localizer
-test_yarn_launcher_SOURCES = %D%/test-yarn-launcher.c %D%/remove-tree.h
+launcher_world = %D%/launcher-world.c %D%/launcher-world.h %D%/remove-tree.h
+test_yarn_launcher_SOURCES = %D%/test-yarn-launcher.c $(launcher_world)
 test_yarn_launcher_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_launcher_LDADD = libnm-yarn.la libnm-localize.la $(JANSSON_LIBS) $(unit_libs)
 test_yarn_launcher_DEPENDENCIES = libnm-yarn.la libnm-localize.la nm-localizer$(EXEEXT)
@@ -55,9 +56,10 @@ test_yarn_manage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_manage_LDADD = libnm-yarn.la $(unit_libs)
 
 # it starts the real nm-shuffle
-test_yarn_shuffle_SOURCES = %D%/test-yarn-shuffle.c %D%/remove-tree.h
+test_yarn_shuffle_SOURCES = %D%/test-yarn-shuffle.c $(fail_nth) $(fail_files) %D%/remove-tree.h
 test_yarn_shuffle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_yarn_shuffle_LDADD = libnm-yarn.la libnm-hadoop.la $(CRYPTO_LIBS) $(JANSSON_LIBS) $(unit_libs)
+test_yarn_shuffle_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
+test_yarn_shuffle_LDADD = libnm-yarn.la libnm-hadoop.la $(CRYPTO_LIBS) $(JANSSON_LIBS) $(unit_libs) $(SYSTEMD_LIBS)
 test_yarn_shuffle_DEPENDENCIES = libnm-yarn.la nm-shuffle$(EXEEXT)
 
 test_yarn_shown_SOURCES = %D%/test-yarn-shown.c %D%/openapi.c %D%/openapi.h %D%/remove-tree.h
@@ -75,9 +77,11 @@ test_yarn_launch_parts_SOURCES = %D%/test-yarn-launch-parts.c
 test_yarn_launch_parts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_launch_parts_LDADD = libnm-yarn.la $(unit_libs)
 
-test_yarn_kept_SOURCES = %D%/test-yarn-kept.c %D%/remove-tree.h %D%/yarn-tokens.h
+test_yarn_kept_SOURCES = %D%/test-yarn-kept.c $(fail_nth) $(fail_files) %D%/remove-tree.h %D%/yarn-tokens.h
 test_yarn_kept_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_yarn_kept_LDADD = libnm-yarn.la $(unit_libs)
+test_yarn_kept_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
+test_yarn_kept_LDADD = libnm-yarn.la $(unit_libs) $(SYSTEMD_LIBS)
+
 test_yarn_exit_SOURCES = %D%/test-yarn-exit.c
 test_yarn_exit_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_exit_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * For the tests of rpc/yarn/launch/launcher.h: one with real directories in a temporary directory of the test's own,
+ * and the real nm-localizer. As root containers are nobody's, otherwise they are whoever's runs this.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "rpc/yarn/launch/launcher.h"
+#include "util/clock.h"
+
+#define SECONDS 20
+#define APPLICATION "application_1700000000000_0001"
+#define CONTAINER "container_1700000000000_0001_01_000002"
+#define APP_DIR "local/usercache/alice@corp$/appcache/" APPLICATION
+#define WORK_DIR APP_DIR "/" CONTAINER
+#define LOG_DIR "logs/" APPLICATION "/" CONTAINER
+
+struct world {
+    char root[40];
+    int root_fd;
+    sd_event *event;
+    struct nm_yarn_settings *settings;
+    struct nm_yarn_launcher *launcher;
+    uid_t uid;
+    gid_t gid;
+    char *user;
+    size_t service_size; /* of what an auxiliary service tells */
+    const char *place; /* the local directory that containers are in, beneath root */
+    Yarn__LaunchContext context;
+    Yarn__NamedResource *resources[4];
+    struct nm_arena arena;
+};
+
+/* What a preparation's owner hears. */
+struct owner {
+    struct nm_yarn_preparation *p;
+    unsigned ended;
+    int result;
+    char message[400], progress[200];
+};
+
+/* The loop, until it is so. */
+#define RUN_UNTIL(w, condition)                                                                                        \
+    do {                                                                                                               \
+        uint64_t _end_usec = nm_now_usec() + SECONDS * NM_USEC_PER_SEC;                                                \
+        while (!(condition)) {                                                                                         \
+            assert_true(nm_now_usec() < _end_usec);                                                                    \
+            assert_true(sd_event_run((w)->event, 20000) >= 0);                                                         \
+        }                                                                                                              \
+    } while (0)
+
+/* How it is asked for: nm_yarn_launcher_prepare()'s two ways, or to be linked. */
+enum way { MAKE, HOLD, LINK };
+
+/* Directories beneath w->root, and more properties. */
+struct nm_yarn_settings *read_settings(struct world *w, const char *more);
+
+/* What was told at last. */
+extern char told[600];
+/* As nmd begins, with w->settings. */
+int try_start(struct world *w, char **ret_message);
+void start(struct world *w, const char *more);
+int set_up(void **state);
+int tear_down(void **state);
+
+/* Beneath w->root. */
+bool is_there(const struct world *w, const char *name);
+void check_mode(const struct world *w, const char *name, uid_t uid, mode_t mode);
+const char *text_of(const struct world *w, const char *name);
+
+/* A file among the sources, and a resource of that. */
+void add_file(struct world *w, const char *key, const char *name, const char *text, int32_t visibility);
+void set_command(struct world *w, const char *command);
+void set_variable(struct world *w, const char *name, const char *value);
+int try_to_prepare(struct world *w, struct owner *o, enum way way);
+void prepare_so(struct world *w, struct owner *o, enum way way);
+void prepare(struct world *w, struct owner *o);
+void prepare_all(struct world *w, struct owner *o);
+void give_back(struct owner *o);
+
+/* Its process, as its user in its working directory: the exit status. */
+int run(struct world *w);
+bool has_line(const char *text, const char *line);
