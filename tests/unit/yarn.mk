@@ -7,6 +7,7 @@ yarn_tests += test-yarn-launch-parts test-yarn-shuffle test-yarn-proxy-tokens
 yarn_tests += test-yarn-memory test-yarn-shown test-yarn-rest
 yarn_tests += test-yarn-allocator test-yarn-allocator-property
 yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
+yarn_tests += test-yarn-launcher-failures test-yarn-launch-memory test-yarn-place
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -45,6 +46,22 @@ test_yarn_launcher_SOURCES = %D%/test-yarn-launcher.c $(launcher_world)
 test_yarn_launcher_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_launcher_LDADD = libnm-yarn.la libnm-localize.la $(JANSSON_LIBS) $(unit_libs)
 test_yarn_launcher_DEPENDENCIES = libnm-yarn.la libnm-localize.la nm-localizer$(EXEEXT)
+
+test_yarn_launcher_failures_SOURCES = %D%/test-yarn-launcher-failures.c $(launcher_world) $(fail_nth) $(fail_files)
+test_yarn_launcher_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_launcher_failures_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
+test_yarn_launcher_failures_LDADD = libnm-yarn.la libnm-localize.la $(JANSSON_LIBS) $(unit_libs) $(SYSTEMD_LIBS)
+test_yarn_launcher_failures_DEPENDENCIES = libnm-yarn.la libnm-localize.la nm-localizer$(EXEEXT)
+
+test_yarn_launch_memory_SOURCES = %D%/test-yarn-launch-memory.c $(fail_nth) $(fail_files)
+test_yarn_launch_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_launch_memory_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
+test_yarn_launch_memory_LDADD = libnm-yarn.la $(unit_libs) $(SYSTEMD_LIBS)
+
+test_yarn_place_SOURCES = %D%/test-yarn-place.c %D%/remove-tree.h $(fail_nth) $(fail_files)
+test_yarn_place_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_place_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
+test_yarn_place_LDADD = libnm-yarn.la libnm-localize.la $(unit_libs) $(SYSTEMD_LIBS)
 
 test_yarn_token_SOURCES = %D%/test-yarn-token.c %D%/yarn-tokens.h
 test_yarn_token_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * rpc/yarn/launch/launcher.h where things go wrong: no memory, no descriptors, disks that fail at each place, users and
+ * directories that are gone, and what another has put in the way.
+ */
+
+#include "launcher-world.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fail-nth.h"
+#include "tests/unit/remove-tree.h"
+#include "util/fileio.h"
+
+#define P(name, value) "<property><name>" name "</name><value>" value "</value></property>"
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+static void put_file(struct world *w, const char *name, const char *text)
+{
+    int fd = openat(w->root_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(nm_write_all(fd, text, strlen(text)), 0);
+    assert_int_equal(close(fd), 0);
+}
+
+/* ---- its beginning ------------------------------------------------------------------------ */
+
+/* Afterwards it is stopped again; what is said of a failure is for people. */
+static int begin(struct world *w)
+{
+    char *message = NULL;
+    int r = try_start(w, &message);
+    unsigned kinds = fail_pause();
+
+    if (r < 0)
+        assert_null(w->launcher);
+    assert_true(!message || (*message && r < 0));
+    free(message);
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    fail_resume(kinds);
+    return r;
+}
+
+static void begin_without_memory(void *userdata)
+{
+    int r = begin(userdata);
+
+    assert_true(r == 0 || r == -ENOMEM);
+}
+
+static void begin_with_failures(void *userdata)
+{
+    assert_true(begin(userdata) <= 0);
+}
+
+static void test_beginning(void **state)
+{
+    struct world *w = *state;
+    struct owner o;
+
+    add_file(w, "a", "a", "kept", 1);
+    set_command(w, "true");
+    prepare_all(w, &o);
+    give_back(&o);
+    nm_yarn_launcher_end_application(w->launcher, "bob", "application_1_0007"); /* there is something to take up */
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    assert_true(fail_each_of(FAIL_MEMORY, begin_without_memory, w) > 10);
+    assert_true(fail_each_of(FAIL_EVENT | FAIL_PROCESS, begin_with_failures, w) > 0);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, begin_with_failures, w) > 20);
+    /* all that was there is there still */
+    assert_int_equal(try_start(w, NULL), 0);
+    prepare_all(w, &o);
+    assert_string_equal(o.message, "");
+    assert_int_equal(o.result, 0);
+    assert_true(is_there(w, WORK_DIR "/launch_container.sh"));
+    give_back(&o);
+}
+
+static void refused(struct world *w, const char *more, int error, const char *sentence)
+{
+    char *message = NULL;
+
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    (void)nm_yarn_settings_free(w->settings);
+    w->settings = read_settings(w, more);
+    assert_int_equal(nm_yarn_launcher_check(w->settings, "./nm-localizer", &message), error);
+    assert_non_null(strstr(message, sentence));
+    free(message);
+    message = NULL;
+    assert_int_equal(try_start(w, &message), error);
+    assert_non_null(strstr(message, sentence));
+    free(message);
+    assert_null(w->launcher);
+}
+
+/* Asked beforehand or when it is to begin: the answer is the same. */
+static void test_refusals(void **state)
+{
+    struct world *w = *state;
+    char *message = NULL;
+
+    assert_int_equal(nm_yarn_launcher_check(w->settings, "./nm-localizer", NULL), 0);
+    assert_int_equal(nm_yarn_launcher_check(w->settings, "/no/nm-localizer", &message), -ENOENT);
+    assert_non_null(strstr(message, "by /no/nm-localizer: No such file or directory"));
+    free(message);
+    refused(w, P("yarn.nodemanager.linux-container-executor.nonsecure-mode.user-pattern", "[a"), -EINVAL,
+            "nonsecure-mode.user-pattern: ");
+    refused(w, P("yarn.nodemanager.local-dirs", "/dev/null,/dev/null/x"), -ENOTDIR,
+            "The directory /dev/null can't be used: Not a directory");
+    refused(w, P("yarn.nodemanager.log-dirs", "/dev/null/x"), -ENOTDIR, "The directory /dev/null/x can't be used");
+    if (geteuid() != 0)
+        return;
+    /* which an nmd that isn't root can't do */
+    assert_int_equal(seteuid(w->uid), 0);
+    refused(w, P("yarn.nodemanager.container-executor.class",
+                 "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"), -EPERM,
+            "needs an nmd that is root");
+    assert_int_equal(seteuid(0), 0);
+}
+
+static void test_java(void **state)
+{
+    struct world *w = *state;
+    struct owner o;
+
+    assert_int_equal(setenv("JAVA_HOME", w->root, 1), 0);
+    start(w, P("nmd.yarn.java-version", "0"));
+    set_command(w, "echo <ADD_OPENS> >opens");
+    prepare_all(w, &o);
+    assert_int_equal(run(w), 0);
+    assert_string_equal(text_of(w, WORK_DIR "/opens"), "\n"); /* there is nothing that says which it is */
+    give_back(&o);
+    put_file(w, "release", "JAVA_VERSION=\"21\"\n");
+    start(w, P("nmd.yarn.java-version", "0"));
+    assert_int_equal(unsetenv("JAVA_HOME"), 0);
+    prepare_all(w, &o);
+    assert_int_equal(run(w), 0);
+    assert_non_null(strstr(text_of(w, WORK_DIR "/opens"), "--add-opens"));
+    give_back(&o);
+    start(w, P("nmd.yarn.java-version", "0"));
+}
+
+/* One of two disks is lost: it is told, the rest goes on, also the cache of resources. */
+static void test_lost_directory(void **state)
+{
+    struct nm_yarn_place place;
+    struct world *w = *state;
+    struct owner o;
+    char path[PATH_MAX], why[300];
+
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    (void)snprintf(path, sizeof path, "%s/local", w->root);
+    assert_int_equal(remove_tree(path), 0);
+    put_file(w, "local", "");
+    start(w, "");
+    assert_non_null(strstr(told, "/local isn't given to containers: Not a directory"));
+    assert_int_equal(nm_yarn_launcher_place(w->launcher, &place, NULL), 0);
+    assert_non_null(strstr(place.local_dir, "/second"));
+    assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    add_file(w, "a", "a", "x", 2);
+    set_command(w, "env >env");
+    w->place = "second";
+    prepare_all(w, &o);
+    assert_string_equal(o.message, "");
+    assert_true(is_there(w, "second/usercache/alice@corp$/appcache/" APPLICATION "/" CONTAINER "/launch_container.sh"));
+    give_back(&o);
+    w->place = "local"; /* a container that came when it was good */
+    prepare_all(w, &o);
+    assert_int_equal(o.result, -ENODEV);
+    assert_non_null(strstr(o.message, "/local can't be made: No such device"));
+    give_back(&o);
+    prepare_so(w, &o, LINK);
+    RUN_UNTIL(w, o.ended);
+    assert_int_equal(o.result, -ENODEV);
+    give_back(&o);
+    start(w, P("yarn.nodemanager.disk-health-checker.min-healthy-disks", "0.9"));
+    assert_false(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    assert_non_null(strstr(why, "1 of 2 yarn.nodemanager.local-dirs are good; "));
+    assert_non_null(strstr(why, "/local: Not a directory"));
+}
+
+/* ---- making a container ready ------------------------------------------------------------- */
+
+static int ready(struct world *w, enum way way)
+{
+    struct owner o;
+    int r = try_to_prepare(w, &o, way);
+    unsigned kinds;
+
+    if (r < 0)
+        return r;
+    RUN_UNTIL(w, o.ended);
+    kinds = fail_pause();
+    if (o.result < 0) {
+        const char *why = NULL;
+        int32_t shown = nm_yarn_preparation_state(o.p, 0, &why);
+
+        assert_true(*o.message);
+        assert_true(shown == 2 || (shown == 3 && *why)); /* nobody waits for it */
+    }
+    give_back(&o);
+    fail_resume(kinds);
+    return o.result;
+}
+
+/* It is told, or all of it is there. */
+static void prepare_with_failures(void *userdata)
+{
+    struct world *w = userdata;
+    int r = ready(w, MAKE);
+    unsigned kinds = fail_pause();
+    char path[PATH_MAX];
+
+    if (r >= 0) {
+        check_mode(w, WORK_DIR "/tmp", w->uid, 0710);
+        check_mode(w, LOG_DIR, w->uid, 0710);
+        check_mode(w, WORK_DIR "/launch_container.sh", w->uid, 0700);
+        check_mode(w, WORK_DIR "/container_tokens", w->uid, 0600);
+        assert_non_null(strstr(text_of(w, WORK_DIR "/launch_container.sh"), "exec /bin/bash -c \"cat a\"\n"));
+        assert_string_equal(text_of(w, WORK_DIR "/container_tokens"), "tokens");
+    }
+    (void)snprintf(path, sizeof path, "%s/" APP_DIR, w->root);
+    (void)remove_tree(path);
+    (void)snprintf(path, sizeof path, "%s/logs/" APPLICATION, w->root);
+    (void)remove_tree(path);
+    fail_resume(kinds);
+}
+
+static void test_preparation_failures(void **state)
+{
+    struct world *w = *state;
+
+    add_file(w, "a", "a", "hello", 2);
+    set_command(w, "cat a");
+    w->context.tokens = (ProtobufCBinaryData){6, (uint8_t *)"tokens"};
+    w->service_size = 4000; /* more than one piece of memory for all */
+    assert_true(fail_each_of(FAIL_MEMORY, prepare_with_failures, w) > 10);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, prepare_with_failures, w) > 20);
+    assert_true(fail_each_of(FAIL_EVENT, prepare_with_failures, w) > 0);
+    assert_int_equal(ready(w, MAKE), 0);
+    assert_int_equal(run(w), 0);
+}
+
+static void link_with_failures(void *userdata)
+{
+    struct world *w = userdata;
+    int r = ready(w, LINK);
+    unsigned kinds = fail_pause();
+
+    if (r >= 0)
+        assert_string_equal(text_of(w, WORK_DIR "/deep/b"), "more");
+    (void)unlinkat(w->root_fd, WORK_DIR "/deep/b", 0);
+    (void)unlinkat(w->root_fd, WORK_DIR "/deep", AT_REMOVEDIR);
+    fail_resume(kinds);
+}
+
+static void test_link_failures(void **state)
+{
+    struct world *w = *state;
+
+    set_command(w, "true");
+    assert_int_equal(ready(w, MAKE), 0);
+    add_file(w, "deep/b", "b", "more", 3);
+    assert_true(fail_each_of(FAIL_MEMORY, link_with_failures, w) > 5);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, link_with_failures, w) > 5);
+    assert_int_equal(ready(w, LINK), 0);
+    assert_string_equal(text_of(w, WORK_DIR "/deep/b"), "more");
+}
+
+static void test_user_is_gone(void **state)
+{
+    struct world *w = *state;
+    struct owner o;
+
+    free(w->user);
+    w->user = strdup("no-such-user");
+    set_command(w, "true");
+    prepare_all(w, &o);
+    assert_int_equal(o.result, -ENOENT);
+    assert_string_equal(o.message, "There is no user no-such-user on this node any more");
+    give_back(&o);
+}
+
+/* What fails has a place and a reason in what the application is told. */
+static void test_words(void **state)
+{
+    static const struct {
+        const char *in_the_way, *words;
+    } cases[] = {
+        {"local/usercache/alice@corp$", "/local can't be made: Not a directory"},
+        {"logs/" APPLICATION, "/logs can't be made: Not a directory"},
+        {WORK_DIR "/launch_container.sh", "The container's script can't be written: Is a directory"},
+    };
+    struct world *w = *state;
+    char path[PATH_MAX];
+    struct owner o;
+
+    set_command(w, "true");
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        const bool is_script = i == 2;
+
+        if (is_script) {
+            assert_int_equal(ready(w, MAKE), 0);
+            assert_int_equal(unlinkat(w->root_fd, cases[i].in_the_way, 0), 0);
+            assert_int_equal(mkdirat(w->root_fd, cases[i].in_the_way, 0755), 0);
+        } else {
+            put_file(w, cases[i].in_the_way, "");
+        }
+        prepare_all(w, &o);
+        assert_non_null(strstr(o.message, cases[i].words));
+        give_back(&o);
+        (void)snprintf(path, sizeof path, "%s/%s", w->root, cases[i].in_the_way);
+        assert_int_equal(remove_tree(path), 0);
+    }
+}
+
+/* How far it is; sizes are told where they are large enough. */
+static void test_progress(void **state)
+{
+    const size_t size = 3 * 1000 * 1000;
+    char *text = malloc(size + 1);
+    struct world *w = *state;
+    struct owner o;
+
+    assert_non_null(text);
+    (void)memset(text, 'x', size);
+    text[size] = '\0';
+    add_file(w, "a", "a", "hello", 2);
+    set_command(w, "true");
+    prepare_all(w, &o);
+    assert_string_equal(o.progress, "0 of 1 resources");
+    give_back(&o);
+    add_file(w, "b", "b", text, 2);
+    prepare_all(w, &o);
+    assert_int_equal(strncmp(o.progress, "1 of 2 resources, ", 18), 0);
+    assert_non_null(strstr(o.progress, " of 3 MB"));
+    give_back(&o);
+    free(text);
+}
+
+/* ---- last words --------------------------------------------------------------------------- */
+
+static const char *last_words(struct world *w, size_t limit)
+{
+    static char text[4000];
+    struct nm_arena arena;
+    char logs[PATH_MAX];
+
+    (void)snprintf(logs, sizeof logs, "%s/logs", w->root);
+    nm_arena_init(&arena, limit, NULL);
+    (void)snprintf(text, sizeof text, "%s",
+                   nm_yarn_launcher_last_words(w->launcher, logs, APPLICATION, CONTAINER, &arena));
+    nm_arena_done(&arena);
+    return text;
+}
+
+static size_t count_logs(struct world *w)
+{
+    char logs[PATH_MAX];
+    json_t *files;
+    size_t n;
+
+    (void)snprintf(logs, sizeof logs, "%s/logs", w->root);
+    files = nm_yarn_launcher_log_files(w->launcher, logs, APPLICATION, CONTAINER);
+    n = json_array_size(files);
+    json_decref(files);
+    return n;
+}
+
+#define PATTERN(value) P("yarn.nodemanager.container.stderr.pattern", value)
+#define TAIL(value) P("yarn.nodemanager.container.stderr.tail.bytes", value)
+
+static void test_which_words(void **state)
+{
+    static const struct {
+        const char *more, *words;
+    } cases[] = {
+        {PATTERN("{*stderr,*STDERR}") TAIL("4"), "Last bytes of STDERR:\nnew\nLast"},
+        {PATTERN("*rr"), "Last bytes of stderr:\nold\n"},
+        {PATTERN("{*err"), ""},
+        {PATTERN("{}"), ""},
+        {PATTERN("{"), ""},
+        {PATTERN("{none,std*}"), "Last bytes of stderr:\nold\n"},
+        {PATTERN("{empty,*.link,*.dir,*.pipe}"), ""},
+        {TAIL("0"), ""},
+    };
+    struct world *w = *state;
+    struct owner o;
+
+    set_command(w, "cd <LOG_DIR>; echo old >stderr; touch -d '2 hours ago' stderr; echo new >STDERR; "
+                   "touch -d '1 hour ago' STDERR; touch empty; ln -s stderr a.link; mkdir a.dir; mkfifo a.pipe");
+    prepare_all(w, &o);
+    assert_int_equal(run(w), 0);
+    give_back(&o);
+    assert_int_equal(unlinkat(w->root_fd, LOG_DIR "/prelaunch.err", 0), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        start(w, cases[i].more);
+        assert_int_equal(strncmp(last_words(w, NM_MIB), cases[i].words, i == 0 ? 25 : 1000), 0);
+    }
+}
+
+/* They are shorter then, or not there; and nobody stays whoever they were read as. */
+static void words_with_failures(void *userdata)
+{
+    struct world *w = userdata;
+    const char *words = last_words(w, NM_MIB);
+
+    assert_true(!*words || strncmp(words, "Last bytes of ", 14) == 0);
+    assert_true(count_logs(w) <= 5);
+}
+
+static void test_words_failures(void **state)
+{
+    struct world *w = *state;
+    struct owner o;
+
+    start(w, "");
+    set_command(w, "echo words ><LOG_DIR>/stderr; echo early >&2");
+    prepare_all(w, &o);
+    assert_int_equal(run(w), 0);
+    give_back(&o);
+    assert_true(fail_each_of(FAIL_MEMORY, words_with_failures, w) > 2);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, words_with_failures, w) > 5);
+    for (size_t limit = 0; strlen(last_words(w, limit)) < strlen(last_words(w, NM_MIB)); limit += 16)
+        assert_true(limit < 10000);
+    assert_string_equal(last_words(w, NM_MIB),
+                        "Last bytes of prelaunch.err:\nearly\nLast bytes of stderr:\nwords\n");
+    if (geteuid() == 0) { /* what its user can't read isn't for the application either */
+        assert_int_equal(fchownat(w->root_fd, LOG_DIR "/stderr", 0, 0, 0), 0);
+        assert_int_equal(fchmodat(w->root_fd, LOG_DIR "/stderr", 0600, 0), 0);
+        assert_string_equal(last_words(w, NM_MIB), "Last bytes of prelaunch.err:\nearly\n");
+    }
+    assert_int_equal(fchmodat(w->root_fd, LOG_DIR, 0300, 0), 0);
+    assert_string_equal(last_words(w, NM_MIB), "");
+    assert_int_equal(count_logs(w), 0);
+    assert_int_equal(fchmodat(w->root_fd, LOG_DIR, 0700, 0), 0);
+}
+
+/* ---- afterwards --------------------------------------------------------------------------- */
+
+#define SECOND_DIR "second/usercache/alice@corp$/appcache/" APPLICATION
+#define NOTE "state/ended/" APPLICATION
+#define WITHOUT_LOGS P("yarn.nodemanager.log.retain-seconds", "0")
+
+static void end_application(struct world *w)
+{
+    nm_yarn_launcher_end_application(w->launcher, "alice@corp$", APPLICATION);
+}
+
+/* What names nothing that could be here removes nothing. */
+static void test_bad_names(void **state)
+{
+    struct world *w = *state;
+
+    set_command(w, "true");
+    assert_int_equal(ready(w, MAKE), 0);
+    nm_yarn_launcher_end_application(w->launcher, "../alice@corp$", APPLICATION);
+    nm_yarn_launcher_end_application(w->launcher, "alice@corp$", "..");
+    nm_yarn_launcher_end_container(w->launcher, "alice@corp$", APPLICATION, "../" APPLICATION);
+    assert_false(is_there(w, NOTE));
+    end_application(w);
+    RUN_UNTIL(w, !is_there(w, APP_DIR));
+}
+
+/* They are to be kept for whoever looks for a mistake in them. */
+static void test_never_removed(void **state)
+{
+    struct world *w = *state;
+
+    start(w, P("yarn.nodemanager.delete.debug-delay-sec", "-1"));
+    set_command(w, "true");
+    assert_int_equal(ready(w, MAKE), 0);
+    nm_yarn_launcher_end_container(w->launcher, "alice@corp$", APPLICATION, CONTAINER);
+    end_application(w);
+    RUN_UNTIL(w, !is_there(w, NOTE));
+    assert_true(is_there(w, WORK_DIR "/launch_container.sh"));
+}
+
+static void test_damaged_notes(void **state)
+{
+    static const char *const bad[] = {
+        "", "{", "[]", "{\"submitter\": \"alice@corp$\"}", "{\"submitter\": \"..\", \"ended_usec\": 1}",
+        "{\"submitter\": \"alice@corp$\", \"ended_usec\": -1}", "{\"submitter\": 7, \"ended_usec\": 1}",
+    };
+    struct world *w = *state;
+
+    set_command(w, "true");
+    assert_int_equal(ready(w, MAKE), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        put_file(w, NOTE, bad[i]);
+        start(w, "");
+        for (int turn = 0; turn < 3; turn++)
+            assert_true(sd_event_run(w->event, 0) >= 0);
+        assert_true(is_there(w, WORK_DIR));
+        assert_int_equal(unlinkat(w->root_fd, NOTE, 0), 0);
+    }
+    put_file(w, NOTE, "{\"submitter\": \"alice@corp$\", \"ended_usec\": 1}");
+    start(w, "");
+    RUN_UNTIL(w, !is_there(w, APP_DIR));
+}
+
+/* A full disk must not keep what is on it: without a note it is removed all the same, by this nmd. */
+static void test_no_room_for_a_note(void **state)
+{
+    struct world *w = *state;
+
+    set_command(w, "true");
+    assert_int_equal(ready(w, MAKE), 0);
+    assert_int_equal(unlinkat(w->root_fd, "state/ended", AT_REMOVEDIR), 0);
+    end_application(w);
+    RUN_UNTIL(w, !is_there(w, APP_DIR) && !is_there(w, SECOND_DIR));
+}
+
+/* What its user can't remove stays, and is tried again later; the rest goes. */
+static void test_not_to_be_removed(void **state)
+{
+    struct world *w = *state;
+
+    if (geteuid() != 0)
+        skip();
+    set_command(w, "true");
+    assert_int_equal(ready(w, MAKE), 0);
+    assert_int_equal(mkdirat(w->root_fd, WORK_DIR "/roots", 0700), 0);
+    put_file(w, WORK_DIR "/roots/file", "x");
+    nm_yarn_launcher_end_container(w->launcher, "alice@corp$", APPLICATION, CONTAINER);
+    RUN_UNTIL(w, !is_there(w, WORK_DIR "/launch_container.sh") && !is_there(w, SECOND_DIR "/" CONTAINER));
+    end_application(w);
+    RUN_UNTIL(w, !is_there(w, SECOND_DIR));
+    for (int turn = 0; turn < 20; turn++)
+        assert_true(sd_event_run(w->event, 10000) >= 0);
+    assert_true(is_there(w, WORK_DIR "/roots/file"));
+    assert_true(is_there(w, NOTE));
+}
+
+/* They are kept for as long as they are to be, and then only whom they belong to removes them. */
+static void test_kept_for_a_while(void **state)
+{
+    static const char more[] = WITHOUT_LOGS P("yarn.nodemanager.delete.debug-delay-sec", "2");
+    struct world *w = *state;
+
+    start(w, more);
+    set_command(w, "true");
+    assert_int_equal(ready(w, MAKE), 0);
+    put_file(w, LOG_DIR "/roots", "x");
+    if (geteuid() == 0)
+        assert_int_equal(fchownat(w->root_fd, LOG_DIR, 0, 0, 0), 0);
+    nm_yarn_launcher_end_container(w->launcher, "alice@corp$", APPLICATION, CONTAINER);
+    nm_yarn_launcher_end_container(w->launcher, "alice@corp$", APPLICATION, "container_of_none");
+    end_application(w);
+    for (int turn = 0; turn < 3; turn++)
+        assert_true(sd_event_run(w->event, 0) >= 0);
+    assert_true(is_there(w, WORK_DIR));
+    RUN_UNTIL(w, !is_there(w, APP_DIR) && !is_there(w, SECOND_DIR));
+    if (geteuid() == 0) {
+        for (int turn = 0; turn < 20; turn++)
+            assert_true(sd_event_run(w->event, 10000) >= 0);
+        assert_true(is_there(w, LOG_DIR "/roots"));
+        assert_true(is_there(w, NOTE)); /* and it is tried again */
+    } else {
+        RUN_UNTIL(w, !is_there(w, NOTE));
+    }
+}
+
+static void end_with_failures(void *userdata)
+{
+    struct world *w = userdata;
+    unsigned kinds = fail_pause();
+
+    assert_int_equal(ready(w, MAKE), 0);
+    fail_resume(kinds);
+    nm_yarn_launcher_end_container(w->launcher, "alice@corp$", APPLICATION, CONTAINER);
+    end_application(w);
+    for (int turn = 0; turn < 3; turn++)
+        assert_true(sd_event_run(w->event, 0) >= 0);
+    kinds = fail_pause();
+    start(w, WITHOUT_LOGS); /* the next nmd goes on with what is noted, and is told of it again if it isn't */
+    end_application(w);
+    RUN_UNTIL(w, !is_there(w, APP_DIR) && !is_there(w, SECOND_DIR) && !is_there(w, NOTE));
+    fail_resume(kinds);
+}
+
+static void test_end_failures(void **state)
+{
+    struct world *w = *state;
+
+    set_command(w, "true");
+    start(w, WITHOUT_LOGS);
+    assert_true(fail_each_of(FAIL_MEMORY, end_with_failures, w) > 5);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, end_with_failures, w) > 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_beginning), TEST(test_refusals), TEST(test_java), TEST(test_lost_directory),
+        TEST(test_preparation_failures), TEST(test_link_failures), TEST(test_user_is_gone), TEST(test_words),
+        TEST(test_progress), TEST(test_which_words), TEST(test_words_failures), TEST(test_bad_names),
+        TEST(test_never_removed), TEST(test_damaged_notes), TEST(test_no_room_for_a_note),
+        TEST(test_not_to_be_removed), TEST(test_kept_for_a_while), TEST(test_end_failures),
+    };
+
+    json_set_alloc_funcs(malloc, free); /* fail-nth.c's */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
