@@ -17,6 +17,9 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <jansson.h>
+
+#include "fail-nth.h"
 #include "rpc/hadoop/digest.h"
 #include "rpc/hadoop/writable.h"
 #include "rpc/yarn/launch/shuffle-service.h"
@@ -36,18 +39,26 @@ struct world {
     char *user;
 };
 
+static char told[400]; /* at last */
+
 static void on_told(int level, const char *sentence)
 {
     (void)level;
     assert_true(*sentence);
+    (void)snprintf(told, sizeof told, "%s", sentence);
+}
+
+static int try_program(struct world *w, const char *program, char **ret_message)
+{
+    const struct nm_yarn_shuffle_params params = {
+        .event = w->event, .settings = w->settings, .program = program, .state_dir = w->state, .tell = on_told};
+
+    return nm_yarn_shuffle_new(&params, &w->shuffle, ret_message);
 }
 
 static int try_start(struct world *w, char **ret_message)
 {
-    const struct nm_yarn_shuffle_params params = {
-        .event = w->event, .settings = w->settings, .program = "./nm-shuffle", .state_dir = w->state, .tell = on_told};
-
-    return nm_yarn_shuffle_new(&params, &w->shuffle, ret_message);
+    return try_program(w, "./nm-shuffle", ret_message);
 }
 
 static void start(struct world *w)
@@ -156,8 +167,9 @@ static int ask(const struct world *w, const char *key)
         }                                                                                                              \
     } while (0)
 
-static int add(struct world *w, const char *user, const char *key)
+static int add_to(struct world *w, const char *application, const char *user, const char *key)
 {
+    unsigned kinds = fail_pause();
     struct nm_writer token = {0};
     struct nm_bytes bytes;
     int r;
@@ -167,12 +179,18 @@ static int add(struct world *w, const char *user, const char *key)
     nm_writer_bytes(&token, nm_bytes_of("mapreduce.job"));
     nm_writer_bytes(&token, nm_bytes_of("job_1700000000000_0001"));
     assert_int_equal(nm_writer_result(&token, &bytes), 0);
-    r = nm_yarn_shuffle_add(w->shuffle, "alice", user, APPLICATION, bytes);
+    fail_resume(kinds);
+    r = nm_yarn_shuffle_add(w->shuffle, "alice", user, application, bytes);
     nm_writer_done(&token);
     return r;
 }
 
-/* The one that this process has started. */
+static int add(struct world *w, const char *user, const char *key)
+{
+    return add_to(w, APPLICATION, user, key);
+}
+
+/* The one that this process has started; a zombie counts. */
 static pid_t find_child(void)
 {
     _cleanup_closedir_ DIR *dir = opendir("/proc");
@@ -216,6 +234,11 @@ static void test_bad_data(void **state)
     assert_int_equal(nm_yarn_shuffle_add(w->shuffle, "alice", w->user, APPLICATION, nm_bytes_of("no token")), -EBADMSG);
     assert_int_equal(add(w, w->user, ""), -EBADMSG);
     assert_int_equal(add(w, "no-such-user", KEY), -ENOENT);
+    /* what nm-shuffle doesn't take is told, and nothing else comes of it */
+    assert_int_equal(add_to(w, "application_x", w->user, KEY), 0);
+    RUN_UNTIL(w, strstr(told, "nm-shuffle refuses: job: 'job_x' is none"));
+    assert_int_equal(add(w, w->user, KEY), 0);
+    RUN_UNTIL(w, ask(w, KEY) == KNOWN);
 }
 
 /* It dies, and so does nmd: what is known stays, and the port. */
@@ -254,6 +277,153 @@ static void test_port_is_taken(void **state)
     (void)nm_yarn_settings_free(other);
 }
 
+/* ---- what goes wrong ---------------------------------------------------------------------- */
+
+static void write_port(const struct world *w, const char *text)
+{
+    char path[100];
+    FILE *f;
+
+    (void)snprintf(path, sizeof path, "%s/shuffle/port", w->state);
+    f = fopen(path, "we");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* The port that was noted is a wish: it listens whatever is in that file. */
+static void test_damaged_port(void **state)
+{
+    static const char *const bad[] = {"", "x\n", "70000\n", "-1\n", "99999999999999999999\n", "0\n"};
+    struct world *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        w->shuffle = nm_yarn_shuffle_free(w->shuffle);
+        write_port(w, bad[i]);
+        start(w);
+        assert_true(port_of(w) > 0);
+    }
+}
+
+/* While nmd was away another took the port. */
+static void test_port_is_lost(void **state)
+{
+    struct world *w = *state;
+    const uint16_t port = port_of(w);
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
+    _cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(add(w, w->user, KEY), 0);
+    w->shuffle = nm_yarn_shuffle_free(w->shuffle);
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    start(w);
+    assert_int_not_equal(port_of(w), port);
+    RUN_UNTIL(w, ask(w, KEY) == KNOWN);
+}
+
+static void test_bad_program(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_shuffle *first = w->shuffle;
+    char *message = NULL;
+
+    assert_int_equal(nm_yarn_shuffle_check("./nm-shuffle", NULL), 0);
+    assert_int_equal(nm_yarn_shuffle_check("/no/nm-shuffle", &message), -ENOENT);
+    assert_string_equal(message, "/no/nm-shuffle: No such file or directory");
+    free(message);
+    assert_int_equal(try_program(w, "/no/nm-shuffle", &message), -ENOENT);
+    assert_string_equal(message, "/no/nm-shuffle: No such file or directory");
+    free(message);
+    assert_int_equal(try_program(w, "/bin/true", &message), -EADDRINUSE);
+    assert_string_equal(message, "nm-shuffle doesn't listen: it is silent");
+    free(message);
+    assert_ptr_equal(w->shuffle, first);
+}
+
+static void start_with_failures(void *userdata)
+{
+    struct world *w = userdata;
+    char *message = NULL;
+    int r = try_start(w, &message);
+    unsigned kinds = fail_pause();
+
+    if (r < 0) {
+        assert_null(w->shuffle);
+        assert_true(!message || *message);
+    } else {
+        assert_true(port_of(w) > 0);
+        w->shuffle = nm_yarn_shuffle_free(w->shuffle);
+    }
+    assert_int_equal(find_child(), 0);
+    free(message);
+    fail_resume(kinds);
+}
+
+/* It is there in whole or not at all, and another time all that was known still is. */
+static void test_start_failures(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(add(w, w->user, KEY), 0);
+    w->shuffle = nm_yarn_shuffle_free(w->shuffle);
+    assert_true(fail_each_of(FAIL_MEMORY, start_with_failures, w) > 5);
+    assert_true(fail_each_of(FAIL_PROCESS | FAIL_EVENT, start_with_failures, w) > 5);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, start_with_failures, w) > 5);
+    start(w);
+    RUN_UNTIL(w, ask(w, KEY) == KNOWN);
+}
+
+static void add_with_failures(void *userdata)
+{
+    struct world *w = userdata;
+    int r = add(w, w->user, KEY);
+    unsigned kinds = fail_pause();
+
+    if (r < 0) {
+        assert_int_equal(r, -ENOMEM);
+        assert_int_equal(add(w, w->user, KEY), 0); /* by the next container */
+    }
+    RUN_UNTIL(w, ask(w, KEY) == KNOWN);
+    fail_resume(kinds);
+    nm_yarn_shuffle_end_application(w->shuffle, APPLICATION);
+    kinds = fail_pause();
+    RUN_UNTIL(w, ask(w, KEY) == UNKNOWN);
+    w->shuffle = nm_yarn_shuffle_free(w->shuffle); /* one that has ended often waits for longer */
+    start(w);
+    fail_resume(kinds);
+}
+
+/* However much it takes: what was taken is served, and what has ended isn't. */
+static void test_job_failures(void **state)
+{
+    struct world *w = *state;
+
+    assert_true(fail_each_of(FAIL_MEMORY, add_with_failures, w) > 5);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, add_with_failures, w) > 2);
+}
+
+/* It is tried again until it starts; jobs wait for it. */
+static void test_restart_failures(void **state)
+{
+    struct world *w = *state;
+    const uint16_t port = port_of(w);
+
+    for (unsigned n = 1; n <= 2; n++) {
+        const pid_t pid = find_child();
+
+        told[0] = '\0';
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        RUN_UNTIL(w, *told);
+        assert_string_equal(told, "nm-shuffle was ended by signal 9; another is started");
+        assert_int_equal(add(w, w->user, n == 1 ? KEY : "other"), 0);
+        fail_nth(FAIL_PROCESS, n);
+        RUN_UNTIL(w, find_child() != 0 && ask(w, n == 1 ? KEY : "other") == KNOWN);
+        assert_true(fail_stop());
+        assert_int_equal(port_of(w), port);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,8 +431,15 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bad_data, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_port_is_taken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_port, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_port_is_lost, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_program, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_start_failures, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_job_failures, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_restart_failures, set_up, tear_down),
     };
 
     (void)signal(SIGPIPE, SIG_IGN); /* as in nmd */
+    json_set_alloc_funcs(malloc, free); /* fail-nth.c's */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@ yarn_tests += test-yarn-memory test-yarn-shown test-yarn-rest
 yarn_tests += test-yarn-allocator test-yarn-allocator-property
 yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
 yarn_tests += test-yarn-launcher-failures test-yarn-launch-memory test-yarn-place
+yarn_tests += test-yarn-shuffle-process
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -78,6 +79,11 @@ test_yarn_shuffle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_shuffle_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
 test_yarn_shuffle_LDADD = libnm-yarn.la libnm-hadoop.la $(CRYPTO_LIBS) $(JANSSON_LIBS) $(unit_libs) $(SYSTEMD_LIBS)
 test_yarn_shuffle_DEPENDENCIES = libnm-yarn.la nm-shuffle$(EXEEXT)
+
+test_yarn_shuffle_process_SOURCES = %D%/test-yarn-shuffle-process.c $(fail_nth) $(fail_files) %D%/remove-tree.h
+test_yarn_shuffle_process_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_shuffle_process_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
+test_yarn_shuffle_process_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs) $(SYSTEMD_LIBS)
 
 test_yarn_shown_SOURCES = %D%/test-yarn-shown.c %D%/openapi.c %D%/openapi.h %D%/remove-tree.h
 test_yarn_shown_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What nmd keeps for its nm-shuffle: one run of it, with scripts in its place that do what it never should, and the
+ * jobs that it is to know, in files that may be damaged.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <jansson.h>
+
+#include "fail-nth.h"
+#include "rpc/yarn/launch/shuffle-jobs.h"
+#include "rpc/yarn/launch/shuffle-process.h"
+#include "tests/unit/remove-tree.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+
+#define SECONDS 20
+#define APPLICATION "application_1700000000000_0001"
+
+static int shell_fd; /* the program: the first descriptor of all, which is where its child wants to have it */
+
+struct world {
+    char root[40], path[PATH_MAX];
+    int fd;
+    sd_event *event;
+    struct nm_yarn_shuffle_process *process;
+    unsigned n_listening, n_ended;
+    uint16_t port;
+    char refused[100], why[400];
+};
+
+static void on_listening(uint16_t port, void *userdata)
+{
+    struct world *w = userdata;
+
+    w->n_listening++;
+    w->port = port;
+}
+
+static void on_refused(const char *error, void *userdata)
+{
+    struct world *w = userdata;
+
+    (void)snprintf(w->refused, sizeof w->refused, "%s", error);
+}
+
+static void on_ended(const char *why, void *userdata)
+{
+    struct world *w = userdata;
+
+    assert_int_equal(w->n_ended++, 0);
+    (void)snprintf(w->why, sizeof w->why, "%s", why);
+}
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    assert_non_null(w);
+    (void)strcpy(w->root, "/tmp/nmd-test-sprocess.XXXXXX");
+    assert_non_null(mkdtemp(w->root));
+    w->fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(sd_event_new(&w->event) >= 0);
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    (void)nm_yarn_shuffle_process_free(w->process);
+    (void)sd_event_unref(w->event);
+    (void)close(w->fd);
+    (void)remove_tree(w->root);
+    free(w);
+    return 0;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+/* The loop, until it is so. */
+#define RUN_UNTIL(w, condition)                                                                                        \
+    do {                                                                                                               \
+        uint64_t _end_usec = nm_now_usec() + SECONDS * NM_USEC_PER_SEC;                                                \
+        while (!(condition)) {                                                                                         \
+            assert_true(nm_now_usec() < _end_usec);                                                                    \
+            assert_true(sd_event_run((w)->event, 20000) >= 0);                                                         \
+        }                                                                                                              \
+    } while (0)
+
+static int try_start(struct world *w, int program_fd, const char *script)
+{
+    const char *const argv[] = {"sh", "-c", script, w->root, NULL}; /* $0: the directory */
+    const struct nm_yarn_shuffle_process_params p = {
+        .event = w->event, .program_fd = program_fd, .argv = argv, .most_files = 100, .listening = on_listening,
+        .refused = on_refused, .ended = on_ended, .userdata = w};
+
+    return nm_yarn_shuffle_process_new(&p, &w->process);
+}
+
+static void start(struct world *w, const char *script)
+{
+    w->process = nm_yarn_shuffle_process_free(w->process);
+    w->n_listening = w->n_ended = 0;
+    *w->why = '\0';
+    assert_int_equal(try_start(w, shell_fd, script), 0);
+}
+
+static void touch(struct world *w, const char *name)
+{
+    assert_int_equal(nm_write_file_atomic_at(w->fd, name, "", 0600), 0);
+}
+
+/* ---- what it says ------------------------------------------------------------------------- */
+
+#define IDLE "; exec cat >/dev/null"
+#define SAY_PORT "printf '{\"listening\": 7'; echo '}'"
+
+static void test_nonsense(void **state)
+{
+    struct world *w = *state;
+
+    start(w, "echo '{\"listening\": 0}'; echo '{\"listening\": 65536}'; echo '{\"listening\": \"x\"}'; echo '[]'; "
+             "echo '{\"error\": 5}'; echo '{\"error\": \"no port\"}'" IDLE);
+    RUN_UNTIL(w, *w->refused);
+    assert_string_equal(w->refused, "no port");
+    assert_int_equal(w->n_listening, 0);
+    *w->refused = '\0';
+    start(w, SAY_PORT "; echo nonsense; echo; echo '{\"error\": \"no such job\"}'" IDLE);
+    RUN_UNTIL(w, *w->refused);
+    assert_string_equal(w->refused, "no such job");
+    assert_int_equal(w->n_ended, 0);
+}
+
+/* That may have been what is waited for. */
+static void test_nonsense_first(void **state)
+{
+    struct world *w = *state;
+
+    start(w, "echo nonsense" IDLE);
+    RUN_UNTIL(w, w->n_ended);
+    assert_string_equal(w->why, "nm-shuffle was ended by signal 9");
+    start(w, SAY_PORT IDLE);
+    fail_nth(FAIL_MEMORY, 1);
+    RUN_UNTIL(w, w->n_ended);
+    assert_true(fail_stop());
+    assert_int_equal(w->n_listening, 0);
+}
+
+/* A line of any length, also one that ends with the buffer, takes nothing from the next. */
+static void test_long_lines(void **state)
+{
+    static const unsigned sizes[] = {4000, 4094, 4095, 4096, 9000};
+    struct world *w = *state;
+    char script[300];
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(sizes); i++) {
+        (void)snprintf(script, sizeof script,
+                       SAY_PORT "; head -c %u /dev/zero | tr '\\0' x; echo; " SAY_PORT IDLE, sizes[i]);
+        start(w, script);
+        RUN_UNTIL(w, w->n_listening == 2);
+        assert_int_equal(w->port, 7);
+    }
+}
+
+static void test_ends(void **state)
+{
+    static const struct {
+        const char *script, *why;
+    } cases[] = {
+        {"exit 4", "nm-shuffle ended with status 4"},
+        {"echo first >&2; echo last >&2; exit 3", "nm-shuffle ended with status 3: last"},
+        {"echo words >&2; kill -9 $$", "nm-shuffle was ended by signal 9"},
+        {"exec >&- 2>&-; exit 5", "nm-shuffle ended with status 5"},
+    };
+    struct world *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        start(w, cases[i].script);
+        RUN_UNTIL(w, w->n_ended);
+        assert_string_equal(w->why, cases[i].why);
+        assert_int_equal(nm_yarn_shuffle_process_tell(w->process, "x"), -EPIPE);
+    }
+    start(w, "head -c 2000 /dev/zero | tr '\\0' x >&2; echo >&2; exit 3");
+    RUN_UNTIL(w, w->n_ended);
+    assert_true(strlen(w->why) > 300);
+}
+
+/* Outside of the loop, as nmd waits when it begins. */
+static void test_wait(void **state)
+{
+    struct world *w = *state;
+    char why[20] = "before";
+
+    start(w, "exec sleep 1000");
+    nm_yarn_shuffle_process_wait(w->process, NM_USEC_PER_SEC / 20);
+    assert_int_equal(w->n_listening, 0);
+    start(w, "echo '{\"listening\": 80}'" IDLE);
+    nm_yarn_shuffle_process_wait(w->process, SECONDS * NM_USEC_PER_SEC);
+    assert_int_equal(w->port, 80);
+    start(w, "echo '{\"listening\": 81}'; exit 1"); /* what it has said counts, also where it is gone by then */
+    nm_yarn_shuffle_process_wait(w->process, SECONDS * NM_USEC_PER_SEC);
+    assert_int_equal(w->port, 81);
+    start(w, "exit 1");
+    nm_yarn_shuffle_process_wait(w->process, UINT32_MAX); /* nobody would wait for so long */
+    assert_int_equal(w->n_listening, 0);
+    nm_yarn_shuffle_process_last(w->process, why, sizeof why);
+    assert_string_equal(why, "before");
+}
+
+/* ---- what it is told ---------------------------------------------------------------------- */
+
+#define WAIT_FOR_GO "while [ ! -e $0/go ]; do sleep 0.01; done; "
+#define LINE_SIZE 4000
+
+static bool has_taken(struct world *w, size_t size)
+{
+    struct stat st;
+
+    return fstatat(w->fd, "taken", &st, 0) == 0 && (size_t)st.st_size >= size;
+}
+
+/* It takes nothing for a while, and then all of it comes, in order. */
+static void test_slow(void **state)
+{
+    enum { N = 60 };
+    struct world *w = *state;
+    char line[LINE_SIZE + 1] = "", *text;
+
+    start(w, WAIT_FOR_GO "exec cat >$0/taken");
+    for (int i = 0; i < N; i++) {
+        (void)memset(line, 'A' + i % 26, LINE_SIZE);
+        assert_int_equal(nm_yarn_shuffle_process_tell(w->process, line), 0);
+    }
+    touch(w, "go");
+    RUN_UNTIL(w, has_taken(w, N * (LINE_SIZE + 1)));
+    text = malloc(N * (LINE_SIZE + 1) + 1);
+    assert_int_equal(nm_read_file_at(w->fd, "taken", text, N * (LINE_SIZE + 1) + 1, NULL), 0);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(text[i * (LINE_SIZE + 1)], 'A' + i % 26);
+        assert_int_equal(text[i * (LINE_SIZE + 1) + LINE_SIZE - 1], 'A' + i % 26);
+        assert_int_equal(text[i * (LINE_SIZE + 1) + LINE_SIZE], '\n');
+    }
+    free(text);
+}
+
+/* One that hangs must not take nmd's memory with it. */
+static void test_hangs(void **state)
+{
+    const size_t size = NM_MIB;
+    char *line = malloc(size + 1);
+    struct world *w = *state;
+    unsigned n = 0;
+    int r;
+
+    assert_non_null(line);
+    (void)memset(line, 'x', size);
+    line[size] = '\0';
+    start(w, "exec sleep 1000");
+    while ((r = nm_yarn_shuffle_process_tell(w->process, line)) == 0)
+        assert_true(n++ < 32);
+    assert_int_equal(r, -EPIPE);
+    assert_in_range(n, 15, 16);
+    RUN_UNTIL(w, w->n_ended);
+    assert_string_equal(w->why, "nm-shuffle was ended by signal 9");
+    free(line);
+}
+
+/* What it couldn't be told it would never know: so it ends, and its successor is told. */
+static void test_no_memory_to_tell(void **state)
+{
+    struct world *w = *state;
+
+    start(w, "exec sleep 1000");
+    fail_nth(FAIL_MEMORY, 1);
+    assert_int_equal(nm_yarn_shuffle_process_tell(w->process, "x"), -EPIPE);
+    assert_true(fail_stop());
+    RUN_UNTIL(w, w->n_ended);
+    assert_string_equal(w->why, "nm-shuffle was ended by signal 9");
+}
+
+/* It runs, and hears nothing: as good as one that hangs. */
+static void test_deaf(void **state)
+{
+    char line[LINE_SIZE + 1] = "";
+    struct world *w = *state;
+
+    start(w, "exec <&-; echo '{\"listening\": 1}'; exec sleep 1000");
+    RUN_UNTIL(w, w->n_listening);
+    assert_int_equal(nm_yarn_shuffle_process_tell(w->process, "x"), -EPIPE);
+    RUN_UNTIL(w, w->n_ended);
+    /* while it had yet to take something */
+    (void)memset(line, 'x', LINE_SIZE);
+    start(w, WAIT_FOR_GO "exec <&-; echo '{\"listening\": 1}'; exec sleep 1000");
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(nm_yarn_shuffle_process_tell(w->process, line), 0);
+    touch(w, "go");
+    RUN_UNTIL(w, w->n_ended);
+    assert_string_equal(w->why, "nm-shuffle was ended by signal 9");
+}
+
+/* ---- where it can't begin ----------------------------------------------------------------- */
+
+static unsigned count_descriptors(void)
+{
+    unsigned kinds = fail_pause(), n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+
+    assert_non_null(dir);
+    while (readdir(dir))
+        n++;
+    assert_int_equal(closedir(dir), 0);
+    fail_resume(kinds);
+    return n;
+}
+
+static int begin(void *userdata)
+{
+    struct world *w = userdata;
+    const unsigned descriptors = count_descriptors();
+    int r = try_start(w, shell_fd, "exit 0");
+
+    if (r < 0)
+        assert_null(w->process);
+    w->process = nm_yarn_shuffle_process_free(w->process);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+    assert_int_equal(errno, ECHILD);
+    assert_int_equal(count_descriptors(), descriptors);
+    return r;
+}
+
+static void begin_with_failures(void *userdata)
+{
+    int r = begin(userdata);
+
+    assert_true(r == 0 || r == -EAGAIN || r == -ENOMEM || r == -EMFILE);
+}
+
+static void test_cannot_begin(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(fail_each(begin, w), 1);
+    assert_int_equal(fail_each_of(FAIL_PROCESS, begin_with_failures, w), 5);
+    assert_int_equal(fail_each_of(FAIL_EVENT, begin_with_failures, w), 4);
+    fail_nth(FAIL_FILES, 1);
+    assert_int_equal(begin(w), -EMFILE);
+    assert_true(fail_stop());
+}
+
+/* It is a child already, which can't say more than a number. */
+static void test_cannot_execute(void **state)
+{
+    _cleanup_close_ int no_program = open("/", O_PATH | O_CLOEXEC);
+    struct world *w = *state;
+
+    assert_int_equal(try_start(w, no_program, "exit 0"), 0);
+    RUN_UNTIL(w, w->n_ended);
+    assert_string_equal(w->why, "nm-shuffle ended with status 127");
+    for (unsigned n = 1; n <= 5; n++) {
+        fail_nth(FAIL_CHILD, n);
+        start(w, "exit 0");
+        assert_false(fail_stop()); /* not here */
+        RUN_UNTIL(w, w->n_ended);
+        if (n != 4 || shell_fd != STDERR_FILENO + 1) /* the program need not go where it is */
+            assert_string_equal(w->why, "nm-shuffle ended with status 126");
+    }
+}
+
+/* ---- jobs --------------------------------------------------------------------------------- */
+
+static void open_jobs(struct world *w, struct nm_yarn_shuffle_jobs *ret)
+{
+    assert_int_equal(nm_yarn_shuffle_jobs_open(w->root, ret), 0);
+}
+
+#define GOOD "{\"submitter\": \"alice\", \"uid\": 7, \"key\": \"0aff\"}"
+
+static void test_damaged_files(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "{",
+        "[]",
+        "{}",
+        "{\"submitter\": \"alice\", \"uid\": 7}",
+        "{\"submitter\": \"../x\", \"uid\": 7, \"key\": \"0aff\"}",
+        "{\"submitter\": \"alice\", \"uid\": -1, \"key\": \"0aff\"}",
+        "{\"submitter\": \"alice\", \"uid\": 4294967295, \"key\": \"0aff\"}",
+        "{\"submitter\": \"alice\", \"uid\": \"7\", \"key\": \"0aff\"}",
+        "{\"submitter\": \"alice\", \"uid\": 7, \"key\": \"\"}",
+        "{\"submitter\": \"alice\", \"uid\": 7, \"key\": \"0af\"}",
+        "{\"submitter\": \"alice\", \"uid\": 7, \"key\": \"0AFF\"}",
+        "{\"submitter\": \"alice\", \"uid\": 7, \"key\": \"0a\\\"}\"}",
+        "{\"submitter\": \"alice\", \"uid\": 7, \"uid\": 8, \"key\": \"0aff\"}",
+    };
+    struct nm_yarn_shuffle_jobs jobs;
+    struct world *w = *state;
+    char text[400];
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        assert_int_equal(nm_write_file_atomic_at(w->fd, APPLICATION, bad[i], 0600), 0);
+        open_jobs(w, &jobs);
+        assert_true(TAILQ_EMPTY(&jobs.list));
+        nm_yarn_shuffle_jobs_done(&jobs);
+    }
+    (void)snprintf(text, sizeof text, "{\"submitter\": \"alice\", \"uid\": 7, \"key\": \"%0130d\"}", 0);
+    assert_int_equal(nm_write_file_atomic_at(w->fd, APPLICATION, text, 0600), 0);
+    assert_int_equal(nm_write_file_atomic_at(w->fd, "job_1", GOOD, 0600), 0);
+    assert_int_equal(mkdirat(w->fd, "application_2", 0700), 0);
+    open_jobs(w, &jobs);
+    assert_true(TAILQ_EMPTY(&jobs.list));
+    nm_yarn_shuffle_jobs_done(&jobs);
+    assert_int_equal(nm_yarn_shuffle_jobs_open("/no/such/directory", &jobs), -ENOENT);
+}
+
+static void read_with_failures(void *userdata)
+{
+    struct nm_yarn_shuffle_jobs jobs;
+    struct world *w = userdata;
+    int r = nm_yarn_shuffle_jobs_open(w->root, &jobs);
+
+    assert_true(r == 0 || r == -EIO || r == -EMFILE);
+    if (r == 0 && !TAILQ_EMPTY(&jobs.list))
+        assert_string_equal(TAILQ_FIRST(&jobs.list)->key, "0aff");
+    if (r == 0)
+        nm_yarn_shuffle_jobs_done(&jobs);
+}
+
+/* What can't be read this time is there the next time. */
+static void test_cannot_read(void **state)
+{
+    struct nm_yarn_shuffle_jobs jobs;
+    struct world *w = *state;
+
+    assert_int_equal(nm_write_file_atomic_at(w->fd, APPLICATION, GOOD, 0600), 0);
+    assert_true(fail_each_of(FAIL_MEMORY, read_with_failures, w) > 5);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, read_with_failures, w) >= 4);
+    open_jobs(w, &jobs);
+    assert_int_equal(TAILQ_FIRST(&jobs.list)->uid, 7);
+    assert_null(TAILQ_NEXT(TAILQ_FIRST(&jobs.list), link));
+    nm_yarn_shuffle_jobs_done(&jobs);
+}
+
+struct adding {
+    struct nm_yarn_shuffle_jobs jobs;
+    const struct nm_yarn_shuffle_job *job;
+};
+
+static int change(void *userdata)
+{
+    struct adding *a = userdata;
+    const struct nm_yarn_shuffle_job *job = NULL;
+    int r = nm_yarn_shuffle_jobs_add(&a->jobs, APPLICATION, "alice", 7, nm_bytes_of("new"), &job);
+
+    if (r < 0) {
+        assert_null(job);
+        assert_ptr_equal(TAILQ_FIRST(&a->jobs.list), a->job);
+        assert_string_equal(a->job->key, "6f6c64");
+    } else {
+        assert_string_equal(job->key, "6e6577");
+        assert_null(TAILQ_NEXT(job, link));
+    }
+    return r;
+}
+
+/* The former one stays where the next couldn't be taken: the application's end has to find it. */
+static void test_changes(void **state)
+{
+    struct world *w = *state;
+    struct adding a;
+    char line[NM_YARN_SHUFFLE_LINE_SIZE];
+    struct stat st;
+
+    open_jobs(w, &a.jobs);
+    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, "job_1", "alice", 7, nm_bytes_of("old"), &a.job), -EBADMSG);
+    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "a b", 7, nm_bytes_of("old"), &a.job), -EBADMSG);
+    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "alice", 7, nm_bytes_of(""), &a.job), -EBADMSG);
+    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "alice", 7,
+                                              (struct nm_bytes){(const uint8_t *)line, 65}, &a.job), -EBADMSG);
+    assert_true(TAILQ_EMPTY(&a.jobs.list));
+    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "alice", 7, nm_bytes_of("old"), &a.job), 0);
+    nm_yarn_shuffle_add_line(a.job, line);
+    assert_string_equal(line, "{\"add\": {\"job\": \"job_1700000000000_0001\", \"user\": \"alice\", \"uid\": 7, "
+                              "\"key\": \"6f6c64\"}}");
+    for (unsigned n = 1; n <= 3; n++) {
+        fail_nth(FAIL_MEMORY, n);
+        assert_int_equal(change(&a), -ENOMEM);
+        assert_true(fail_stop());
+    }
+    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "bob", 7, nm_bytes_of("old"), &a.job), 0);
+    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "bob", 8, nm_bytes_of("old"), &a.job), 0);
+    assert_int_equal(nm_yarn_shuffle_jobs_add(&a.jobs, APPLICATION, "bob", 8, nm_bytes_of("old"), &a.job), 1);
+    assert_int_equal(change(&a), 0);
+    assert_int_equal(fstatat(w->fd, APPLICATION, &st, 0), 0);
+    assert_int_equal(nm_yarn_shuffle_jobs_remove(&a.jobs, APPLICATION), 0);
+    assert_int_equal(fstatat(w->fd, APPLICATION, &st, 0), -1);
+    assert_int_equal(nm_yarn_shuffle_jobs_remove(&a.jobs, APPLICATION), -ENOENT);
+    nm_yarn_shuffle_jobs_done(&a.jobs);
+}
+
+static void add_with_failures(void *userdata)
+{
+    const struct nm_yarn_shuffle_job *job;
+    struct nm_yarn_shuffle_jobs *jobs = userdata;
+
+    assert_int_equal(nm_yarn_shuffle_jobs_add(jobs, APPLICATION, "alice", 7, nm_bytes_of("old"), &job), 0);
+    assert_ptr_equal(TAILQ_FIRST(&jobs->list), job);
+    assert_int_equal(nm_yarn_shuffle_jobs_remove(jobs, APPLICATION), 0);
+    assert_true(TAILQ_EMPTY(&jobs->list));
+}
+
+/* What can't be kept serves until nmd's end. */
+static void test_full_disk(void **state)
+{
+    struct nm_yarn_shuffle_jobs jobs;
+
+    open_jobs(*state, &jobs);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, add_with_failures, &jobs) >= 3);
+    nm_yarn_shuffle_jobs_done(&jobs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_nonsense), TEST(test_nonsense_first), TEST(test_long_lines), TEST(test_ends), TEST(test_wait),
+        TEST(test_slow),
+        TEST(test_hangs), TEST(test_no_memory_to_tell), TEST(test_deaf), TEST(test_cannot_begin),
+        TEST(test_cannot_execute), TEST(test_damaged_files), TEST(test_cannot_read), TEST(test_changes),
+        TEST(test_full_disk),
+    };
+
+    (void)signal(SIGPIPE, SIG_IGN); /* as in nmd */
+    json_set_alloc_funcs(malloc, free); /* fail-nth.c's */
+    shell_fd = open("/bin/sh", O_PATH | O_CLOEXEC);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
