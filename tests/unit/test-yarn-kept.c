@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "fail-nth.h"
 #include "remove-tree.h"
 #include "rpc/yarn/manage/kept-keys.h"
 #include "rpc/yarn/message-ids.h"
@@ -176,12 +177,163 @@ static void test_damage(void **state)
     tear_down(&w);
 }
 
+/* ---- what can't be written ---------------------------------------------------------------- */
+
+#define MANY 300
+
+static void fill_much(struct world *w, struct tokens_id *t)
+{
+    struct nm_yarn_container_id id;
+
+    fill(w, t);
+    for (int i = 0; i < MANY; i++) {
+        t->attempt.attempt = 100 + i;
+        t->nm.key_id = 101;
+        assert_int_equal(nm_yarn_keyring_remember(w->keyring, &t->nm), 0);
+        t->container.id = 100 + i;
+        id = nm_yarn_container_of(&t->container);
+        assert_int_equal(nm_yarn_used_make_room(w->used, 0), 0);
+        nm_yarn_used_add(w->used, &id, 1000 + i);
+    }
+}
+
+/* What another nmd makes of the file: the last byte of the current key, if all else is there. */
+static uint8_t look(const struct world *w)
+{
+    const struct nm_yarn_master_key *key;
+    struct world other = *w;
+    struct nm_yarn_container_id id;
+    struct nm_yarn_attempt_id attempt;
+    int64_t expires_msec;
+    uint8_t last;
+
+    begin(&other);
+    last = other.state.nm_keys.current.bytes[7];
+    assert_true(nm_yarn_keyring_get(other.keyring, MANY, &attempt, &key));
+    assert_true(nm_yarn_used_get(other.used, MANY, &id, &expires_msec));
+    end(&other);
+    return last;
+}
+
+static void save_with_failures(void *userdata)
+{
+    struct world *w = userdata;
+    uint8_t *last = &w->state.nm_keys.current.bytes[7], seen;
+    unsigned kinds;
+
+    ++*last;
+    nm_yarn_kept_save(w->kept);
+    kinds = fail_pause();
+    seen = look(w);
+    assert_true(seen == *last || (uint8_t)(seen + 1) == *last);
+    nm_yarn_kept_save(w->kept); /* the next time it is there */
+    assert_int_equal(look(w), *last);
+    fail_resume(kinds);
+}
+
+/* Wherever it fails, the file is the old one or the new one, and not forgotten. */
+static void test_save_failures(void **state)
+{
+    struct tokens_id t;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    fill_much(&w, &t);
+    nm_yarn_kept_save(w.kept);
+    assert_true(fail_each_of(FAIL_MEMORY, save_with_failures, &w) > 20);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, save_with_failures, &w) >= 3);
+    tear_down(&w);
+}
+
+/* As an nmd that starts: the file stays, whatever keeps it from being read. */
+static void take_over_with_failures(void *userdata)
+{
+    struct world *w = userdata, other = *w;
+    unsigned kinds = fail_pause();
+    int r;
+
+    nm_yarn_state_init(&other.state, NM_USEC_PER_SEC);
+    assert_int_equal(nm_yarn_keyring_new(&other.state, &other.keyring), 0);
+    assert_int_equal(nm_yarn_used_new(&other.used), 0);
+    other.kept = NULL;
+    fail_resume(kinds);
+    r = nm_yarn_kept_new(w->dir, &other.state, other.keyring, other.used, &other.kept);
+    kinds = fail_pause();
+    if (r < 0)
+        assert_null(other.kept);
+    end(&other);
+    assert_int_equal(look(w), w->state.nm_keys.current.bytes[7]);
+    fail_resume(kinds);
+}
+
+static void test_take_over_failures(void **state)
+{
+    struct tokens_id t;
+    struct world w;
+
+    (void)state;
+    set_up(&w);
+    fill_much(&w, &t);
+    nm_yarn_kept_save(w.kept);
+    assert_true(fail_each_of(FAIL_MEMORY, take_over_with_failures, &w) > 10);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, take_over_with_failures, &w) >= 3);
+    tear_down(&w);
+}
+
+/* Parts that lack parts are passed over, and what is whole is taken up. */
+static void test_incomplete(void **state)
+{
+    Yarn__KeptKeys m = YARN__KEPT_KEYS__INIT;
+    Yarn__KnownAttempt bare = YARN__KNOWN_ATTEMPT__INIT, no_key = bare, good = bare;
+    Yarn__KnownAttempt *attempts[] = {&bare, &no_key, &good};
+    Yarn__UsedToken nothing = YARN__USED_TOKEN__INIT, used = nothing, *tokens[] = {&nothing, &used};
+    struct nm_yarn_master_key key = tokens_key(9, 9);
+    Yarn__MasterKey message = nm_yarn_key_message(&key), empty = YARN__MASTER_KEY__INIT;
+    Yarn__MasterKey *bad_first[] = {&empty, &message}, *bad_last[] = {&message, &empty};
+    const struct nm_yarn_master_key *found;
+    struct nm_yarn_attempt_id id;
+    struct nm_yarn_container_id container;
+    struct tokens_id t;
+    int64_t expires_msec;
+    uint8_t packed[500];
+    struct world w;
+
+    (void)state;
+    tokens_ids(&t, 1, 2, 3);
+    no_key.attempt = good.attempt = &t.attempt;
+    good.key = &message;
+    used.container = &t.container;
+    m.attempts = attempts, m.n_attempts = 3;
+    m.used = tokens, m.n_used = 2;
+    m.container_keys = bad_first, m.n_container_keys = 2;
+    m.nm_keys = bad_last, m.n_nm_keys = 2;
+    set_up(&w);
+    end(&w);
+    assert_true(yarn__kept_keys__get_packed_size(&m) <= sizeof packed);
+    put(&w, (char *)packed, yarn__kept_keys__pack(&m, packed));
+    begin(&w);
+    assert_true(nm_yarn_keyring_get(w.keyring, 0, &id, &found));
+    assert_int_equal(found->id, 9);
+    assert_false(nm_yarn_keyring_get(w.keyring, 1, &id, &found));
+    assert_true(nm_yarn_used_get(w.used, 0, &container, &expires_msec));
+    assert_int_equal(container.number, 3);
+    assert_false(nm_yarn_used_get(w.used, 1, &container, &expires_msec));
+    assert_int_equal(w.state.container_keys.current.size, 0);
+    assert_int_equal(w.state.nm_keys.current.id, 9);
+    assert_int_equal(w.state.nm_keys.previous.size, 0);
+    tear_down(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_restart),
         cmocka_unit_test(test_when),
         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_save_failures),
+        cmocka_unit_test(test_take_over_failures),
+        cmocka_unit_test(test_incomplete),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

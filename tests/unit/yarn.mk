@@ -8,7 +8,7 @@ yarn_tests += test-yarn-memory test-yarn-shown test-yarn-rest
 yarn_tests += test-yarn-allocator test-yarn-allocator-property
 yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
 yarn_tests += test-yarn-launcher-failures test-yarn-launch-memory test-yarn-place
-yarn_tests += test-yarn-shuffle-process
+yarn_tests += test-yarn-shuffle-process test-yarn-manage-memory
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -72,6 +72,13 @@ test_yarn_token_LDADD = libnm-yarn.la $(unit_libs)
 test_yarn_manage_SOURCES = %D%/test-yarn-manage.c %D%/message-copy.h %D%/fake-yarn-node.c %D%/fake-yarn-node.h %D%/yarn-tokens.h
 test_yarn_manage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_manage_LDADD = libnm-yarn.la $(unit_libs)
+
+# With a server of its own in the place of rpc/hadoop's.
+test_yarn_manage_memory_SOURCES = %D%/test-yarn-manage-memory.c %D%/fake-yarn-node.c %D%/fake-yarn-node.h %D%/yarn-tokens.h \
+	$(fail_nth)
+test_yarn_manage_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_manage_memory_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
+test_yarn_manage_memory_LDADD = libnm-yarn.la $(unit_libs) $(SYSTEMD_LIBS)
 
 # it starts the real nm-shuffle
 test_yarn_shuffle_SOURCES = %D%/test-yarn-shuffle.c $(fail_nth) $(fail_files) %D%/remove-tree.h
