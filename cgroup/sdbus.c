@@ -26,7 +26,7 @@ struct nm_sdbus {
     bool user;
     bool attached; /* connections belong into the loop */
     sd_bus *bus;   /* its slots are floating: they end with it */
-    sd_event_source *retry;
+    sd_event_source *retry; /* off, unless one is to come */
     uint64_t retry_usec;
     const struct nm_sdbus_events *events;
     void *userdata;
@@ -110,15 +110,32 @@ static int on_reloading(sd_bus_message *m, void *userdata, sd_bus_error *error)
     return 0;
 }
 
+/* Twice as long each time: systemd may be busy with coming up again. Nothing in here can fail: a try that got lost for
+ * want of memory would have been the last one. */
+static void retry_later(struct nm_sdbus *s)
+{
+    int enabled = SD_EVENT_OFF;
+
+    (void)sd_event_source_get_enabled(s->retry, &enabled);
+    if (enabled != SD_EVENT_OFF)
+        return;
+    (void)sd_event_source_set_time_relative(s->retry, s->retry_usec);
+    (void)sd_event_source_set_enabled(s->retry, SD_EVENT_ONESHOT);
+    s->retry_usec = NM_MIN(s->retry_usec * 2, RETRY_MAX_USEC);
+}
+
 static int on_subscribed(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
     struct nm_sdbus *s = userdata;
     const sd_bus_error *e = sd_bus_message_get_error(m);
 
     (void)error;
-    if (e && nm_sdbus_is_transient(e))
-        return 0; /* its name's return, or the end of the connection, is told by a signal */
+    if (e && nm_sdbus_is_transient(e)) {
+        retry_later(s); /* its name may return first; but one that is only slow has never gone */
+        return 0;
+    }
     /* Any other error was spoken by the manager itself: "already subscribed". */
+    (void)sd_event_source_set_enabled(s->retry, SD_EVENT_OFF);
     s->retry_usec = RETRY_MIN_USEC;
     s->events->up(s->userdata);
     return 0;
@@ -136,26 +153,12 @@ static int on_owner_changed(sd_bus_message *m, void *userdata, sd_bus_error *err
     int r = sd_bus_message_read(m, "sss", &name, &old, &new);
 
     (void)error;
-    if (r >= 0 && *new)
-        (void)subscribe(userdata);
+    if (r >= 0 && *new && subscribe(userdata) < 0)
+        retry_later(userdata);
     return 0;
 }
 
 /* ---- opening, and opening again -------------------------------------------------------------- */
-
-static int on_retry(sd_event_source *source, uint64_t usec, void *userdata);
-
-/* Twice as long each time: systemd may be busy with coming up again. */
-static void retry_later(struct nm_sdbus *s)
-{
-    uint64_t delay = s->retry_usec;
-
-    s->retry = sd_event_source_disable_unref(s->retry);
-    s->retry_usec = NM_MIN(delay * 2, RETRY_MAX_USEC);
-    if (sd_event_add_time_relative(s->event, &s->retry, CLOCK_MONOTONIC, delay, 0, on_retry,
-                                   s) >= 0)
-        (void)sd_event_source_set_description(s->retry, "systemd-reconnect");
-}
 
 static int on_disconnected(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
@@ -253,6 +256,17 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
+/* Off until it is needed. */
+static int make_retry(struct nm_sdbus *s)
+{
+    int r = sd_event_add_time_relative(s->event, &s->retry, CLOCK_MONOTONIC, 0, 0, on_retry, s);
+
+    if (r < 0)
+        return r;
+    (void)sd_event_source_set_description(s->retry, "systemd-reconnect");
+    return sd_event_source_set_enabled(s->retry, SD_EVENT_OFF);
+}
+
 int nm_sdbus_new(sd_event *event, bool user, const struct nm_sdbus_events *events, void *userdata,
                  struct nm_sdbus **ret)
 {
@@ -267,7 +281,9 @@ int nm_sdbus_new(sd_event *event, bool user, const struct nm_sdbus_events *event
     s->events = events;
     s->userdata = userdata;
     s->retry_usec = RETRY_MIN_USEC;
-    r = connect_bus(s);
+    r = make_retry(s);
+    if (r >= 0)
+        r = connect_bus(s);
     if (r < 0) {
         nm_sdbus_free(s);
         return r;

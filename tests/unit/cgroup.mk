@@ -32,7 +32,7 @@ fail_nth_wraps = -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wr
 	-Wl,--wrap=sd_bus_message_new_method_call -Wl,--wrap=sd_bus_message_open_container \
 	-Wl,--wrap=sd_bus_message_close_container -Wl,--wrap=sd_bus_message_set_expect_reply \
 	-Wl,--wrap=sd_bus_call_async -Wl,--wrap=sd_bus_send -Wl,--wrap=sd_bus_path_encode \
-	-Wl,--wrap=sd_bus_message_append -Wl,--wrap=sd_event_add_io -Wl,--wrap=sd_event_add_time \
+	-Wl,--wrap=sd_bus_message_append -Wl,--wrap=sd_bus_call_method_async -Wl,--wrap=sd_event_add_io -Wl,--wrap=sd_event_add_time \
 	-Wl,--wrap=sd_event_add_time_relative -Wl,--wrap=sd_event_add_inotify -Wl,--wrap=sd_event_add_defer \
 	-Wl,--wrap=open -Wl,--wrap=openat
 # and of fail-files.c

@@ -190,6 +190,25 @@ int __wrap_sd_bus_message_append(sd_bus_message *m, const char *types, ...)
     return r;
 }
 
+int __wrap_sd_bus_call_method_async(sd_bus *bus, sd_bus_slot **slot, const char *destination, const char *path,
+                                    const char *interface, const char *member, sd_bus_message_handler_t cb,
+                                    void *userdata, const char *types, ...);
+
+int __wrap_sd_bus_call_method_async(sd_bus *bus, sd_bus_slot **slot, const char *destination, const char *path,
+                                    const char *interface, const char *member, sd_bus_message_handler_t cb,
+                                    void *userdata, const char *types, ...)
+{
+    va_list ap;
+    int r;
+
+    if (fails(FAIL_BUS))
+        return -ENOMEM;
+    va_start(ap, types);
+    r = sd_bus_call_method_asyncv(bus, slot, destination, path, interface, member, cb, userdata, types, ap);
+    va_end(ap);
+    return r;
+}
+
 /* ---- sd-event -------------------------------------------------------------------------------- */
 
 WRAP_SD(FAIL_EVENT, sd_event_add_io,

@@ -126,7 +126,7 @@ static void test_reconnect(void **state)
 
         fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .hangs_up = true});
         assert_int_equal(w->b->ops->create(w->b, "c1", "", getpid(), &l, on_done, &a), 0);
-        fail_nth(FAIL_BUS | FAIL_MEMORY, n);
+        fail_nth(FAIL_ALL, n);
         for (unsigned i = 0; !fake_systemd_heard(w->systemd, "Subscribe") && i < 1000; i++)
             (void)sd_event_run(w->event, 5 * NM_USEC_PER_MSEC);
         failed = fail_stop();
@@ -137,6 +137,23 @@ static void test_reconnect(void **state)
         fake_systemd_forget(w->systemd);
     }
     nm_cgroup_free(created(w, "c2"));
+}
+
+/* A subscription that can't be asked for is asked for later: without it systemd would tell of nothing any more. */
+static void test_its_name_returns(void **state)
+{
+    struct world *w = *state;
+    bool failed = true;
+
+    for (unsigned n = 1; failed; n++) {
+        fake_systemd_forget(w->systemd);
+        fake_systemd_say_owner(w->systemd, ":1.9");
+        fail_nth(FAIL_ALL, n);
+        run_until_heard(w, "Subscribe", 1);
+        failed = fail_stop();
+        run_a_while(w);
+    }
+    nm_cgroup_free(created(w, "c1"));
 }
 
 static void take(struct nm_cgroup *cg, const char *id, void *userdata)
@@ -180,6 +197,7 @@ int main(void)
         started(test_create),
         started(test_set_limits),
         cmocka_unit_test_setup_teardown(test_reconnect, world_bus, world_teardown),
+        cmocka_unit_test_setup_teardown(test_its_name_returns, world_bus, world_teardown),
         started(test_the_rest),
     };
 

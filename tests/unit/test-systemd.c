@@ -518,6 +518,22 @@ static void test_its_name_goes_and_returns(void **state)
     }
 }
 
+/* One that is too busy to answer keeps its name and its connection: nothing but asking again helps. */
+static void test_a_subscription_without_answer(void **state)
+{
+    static const char *const errors[] = {SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_TIMEOUT, SD_BUS_ERROR_SERVICE_UNKNOWN};
+    struct world *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++) {
+        fake_systemd_forget(w->systemd);
+        fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "Subscribe", .error = errors[i]});
+        fake_systemd_say_owner(w->systemd, ":1.9");
+        run_until_heard(w, "Subscribe", 2);
+        run_a_while(w);
+        assert_int_equal(fake_systemd_count(w->systemd, "Subscribe"), 2); /* and there it ends */
+    }
+}
+
 /* ---- what systemd tells ---------------------------------------------------------------------- */
 
 static void test_reload(void **state)
@@ -732,6 +748,7 @@ int main(void)
         started(test_it_stays_away),
         started(test_a_lost_answer),
         over_bus(test_its_name_goes_and_returns),
+        over_bus(test_a_subscription_without_answer),
         started(test_reload),
         over_bus(test_reload),
         started(test_stops),
