@@ -58,12 +58,29 @@ test_systemd_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_systemd_failures_LDFLAGS = $(AM_LDFLAGS) $(systemd_wraps) $(fail_nth_wraps)
 test_systemd_failures_LDADD = libnm-cgroup.la $(unit_libs) $(SYSTEMD_LIBS)
 
-check_PROGRAMS += test-cgroup-files
-TESTS += test-cgroup-files
-test_cgroup_files_SOURCES = %D%/test-cgroup-files.c %D%/fake-tree.h $(fail_nth)
+direct_world = %D%/direct-world.c %D%/direct-world.h %D%/fake-tree.h
+check_PROGRAMS += test-cgroup-files test-cgroup-nested test-libcg
+TESTS += test-cgroup-files test-cgroup-nested test-libcg
+test_cgroup_files_SOURCES = %D%/test-cgroup-files.c $(direct_world) $(fail_nth)
 test_cgroup_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgroup_files_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_cgroup_files_LDADD = libnm-cgroup.la $(unit_libs) $(SYSTEMD_LIBS)
+
+# who isn't root, and the kernel's rule about processes in inner cgroups
+test_cgroup_nested_SOURCES = %D%/test-cgroup-nested.c $(direct_world) $(fail_nth)
+test_cgroup_nested_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_cgroup_nested_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=geteuid -Wl,--wrap=access \
+	-Wl,--wrap=nm_mount_own_cgroup -Wl,--wrap=nm_write_file_at
+test_cgroup_nested_LDADD = libnm-cgroup.la $(unit_libs) $(SYSTEMD_LIBS)
+
+# libcgroup where it has the controllers that this host may not have
+test_libcg_SOURCES = %D%/test-libcg.c $(direct_world)
+test_libcg_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_libcg_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgroup_init -Wl,--wrap=cgroup_set_logger \
+	-Wl,--wrap=cgroup_get_subsys_mount_point -Wl,--wrap=cgroup_new_cgroup -Wl,--wrap=cgroup_add_controller \
+	-Wl,--wrap=cgroup_set_value_string -Wl,--wrap=cgroup_modify_cgroup -Wl,--wrap=cgroup_create_cgroup \
+	-Wl,--wrap=cgroup_delete_cgroup_ext -Wl,--wrap=cgroup_get_last_errno
+test_libcg_LDADD = libnm-cgroup.la $(unit_libs) $(CGROUP_LIBS)
 
 # for tests/vm/suites/05-cgroup.sh: no cmocka, as the guest has none
 check_PROGRAMS += vm-cgroup-backend

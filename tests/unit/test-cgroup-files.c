@@ -16,130 +16,17 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "cgroup/backend.h"
+#include "tests/unit/direct-world.h"
 #include "tests/unit/fail-nth.h"
-#include "tests/unit/fake-tree.h"
 #include "util/clock.h"
 #include "util/error.h"
-
-#define SLICE "nmtest.slice"
-#define SCOPE "root/" SLICE "/nmtest-c1.scope/"
-
-struct world {
-    struct fake_tree dir;
-    struct nm_cgroup_backend *b;
-    struct nm_cgroup *cg; /* c1 */
-    char *message;
-};
-
-static int start(struct world *w)
-{
-    char root[80];
-    const struct nm_cgroup_backend_params params = {
-        .kind = NM_CGROUP_BACKEND_DIRECT, .slice = SLICE, .cgroup_root = root};
-
-    (void)snprintf(root, sizeof root, "%s/root", w->dir.path);
-    return nm_cgroup_backend_new(&params, &w->b, &w->message);
-}
-
-static int setup(void **state)
-{
-    static const char *const slice_files[] = {"cgroup.procs", "memory.reclaim", "memory.swap.max", "cpu.idle",
-                                              "cgroup.freeze", "cgroup.kill", "memory.pressure", "io.weight"};
-    static const char *const scope_files[] = {"cgroup.procs", "memory.max", "memory.low", "memory.min",
-                                              "memory.oom.group", "cpu.weight", "cpu.idle", "cpu.max", "pids.max",
-                                              "io.weight"};
-    struct world *w = calloc(1, sizeof *w);
-    char name[128];
-
-    assert_non_null(w);
-    fake_tree_init(&w->dir);
-    fake_tree_write(&w->dir, "root/cgroup.controllers", "cpu io memory pids\n");
-    fake_tree_write(&w->dir, "root/cgroup.subtree_control", "");
-    fake_tree_write(&w->dir, "root/" SLICE "/cgroup.controllers", "cpu io memory pids\n");
-    fake_tree_write(&w->dir, "root/" SLICE "/cgroup.subtree_control", "cpu io memory pids\n");
-    for (size_t i = 0; i < NM_ARRAY_SIZE(slice_files); i++) {
-        (void)snprintf(name, sizeof name, "root/" SLICE "/%s", slice_files[i]);
-        fake_tree_write(&w->dir, name, "0\n");
-    }
-    for (size_t i = 0; i < NM_ARRAY_SIZE(scope_files); i++) {
-        (void)snprintf(name, sizeof name, SCOPE "%s", scope_files[i]);
-        fake_tree_write(&w->dir, name, "");
-    }
-    *state = w;
-    return 0;
-}
-
-static int setup_started(void **state)
-{
-    struct world *w;
-
-    assert_int_equal(setup(state), 0);
-    w = *state;
-    assert_int_equal(start(w), 0);
-    /* the last that was enabled stands there: a kernel would have added each */
-    fake_tree_write(&w->dir, "root/" SLICE "/cgroup.subtree_control", "cpu io memory pids\n");
-    for (enum nm_cgroup_feature f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
-        w->b->feature[f] = true;
-    assert_int_equal(nm_backend_open_scope(w->b, "nmtest-c1.scope", &w->cg), 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct world *w = *state;
-
-    nm_cgroup_free(w->cg);
-    nm_cgroup_backend_free(w->b);
-    fake_tree_done(&w->dir);
-    free(w->message);
-    free(w);
-    return 0;
-}
-
-static void assert_file(const struct world *w, const char *file, const char *expected)
-{
-    char text[256];
-
-    assert_true(nm_read_file_at(w->cg->dir_fd, file, text, sizeof text, NULL) >= 0);
-    assert_string_equal(text, expected);
-}
-
-struct answer {
-    unsigned n_calls;
-    int result;
-    char message[300];
-};
-
-static void on_done(int result, struct nm_cgroup *cg, const char *message, void *userdata)
-{
-    struct answer *a = userdata;
-
-    a->n_calls++;
-    a->result = result;
-    (void)snprintf(a->message, sizeof a->message, "%s", message ? message : "");
-    assert_null(cg);
-}
-
-static struct nm_cgroup_limits limits(void)
-{
-    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
-
-    l.memory_max_bytes = 8 << 20;
-    l.cpu_weight = 250;
-    l.cpu_quota_millicores = 1500;
-    l.pids_max = 7;
-    l.io_weight = 10;
-    l.oom_group = true;
-    return l;
-}
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
 static void test_limits(void **state)
 {
     struct world *w = *state;
-    struct nm_cgroup_limits l = limits();
+    struct nm_cgroup_limits l = some_limits();
     struct answer a = {0};
 
     assert_int_equal(w->b->ops->set_limits(w->b, w->cg, &l, on_done, &a), 0);
@@ -160,7 +47,7 @@ static void test_limits(void **state)
 static void test_what_is_not_there_is_not_set(void **state)
 {
     struct world *w = *state;
-    struct nm_cgroup_limits l = limits();
+    struct nm_cgroup_limits l = some_limits();
     struct answer a = {0};
 
     fake_tree_unlink(&w->dir, SCOPE "memory.oom.group"); /* younger than its controller */
@@ -175,7 +62,7 @@ static void test_what_is_not_there_is_not_set(void **state)
 static void test_a_limit_that_is_refused(void **state)
 {
     struct world *w = *state;
-    struct nm_cgroup_limits l = limits();
+    struct nm_cgroup_limits l = some_limits();
     struct answer a = {0};
 
     fake_tree_unlink(&w->dir, SCOPE "memory.max");
@@ -190,7 +77,7 @@ static void test_a_limit_that_is_refused(void **state)
 static void test_a_creation_is_undone(void **state)
 {
     struct world *w = *state;
-    struct nm_cgroup_limits l = limits();
+    struct nm_cgroup_limits l = some_limits();
     struct answer a = {0};
 
     assert_int_equal(w->b->ops->create(w->b, "c2", "", getpid(), &l, on_done, &a), 0);
@@ -216,7 +103,7 @@ static void test_files_that_are_not_as_they_should_be(void **state)
         {"memory.oom.group", "-"},
     };
     struct world *w = *state;
-    struct nm_cgroup_limits l = limits();
+    struct nm_cgroup_limits l = some_limits();
     struct answer a;
     uint64_t v = 77;
 
@@ -246,10 +133,13 @@ static pid_t hanging(void)
     pid_t pid = fork();
 
     if (pid == 0) {
+        pid_t parent = getpid();
+
         alarm(60);
         if (vfork() == 0) {
             (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* or it would outlive the test */
-            (void)pause();
+            if (getppid() == parent) /* which may be killed before that */
+                (void)pause();
             _exit(0);
         }
         _exit(0);
@@ -306,7 +196,7 @@ static void test_starts_that_fail(void **state)
         int r;
 
         fail_nth(FAIL_MEMORY | FAIL_OPEN, n);
-        r = start(w);
+        r = world_start(w);
         failed = fail_stop();
         if (r != 0 && ((r != -ENOMEM && r != -EMFILE) || w->b))
             fail_msg("the %uth: %d", n, r);
@@ -319,7 +209,7 @@ static void test_starts_that_fail(void **state)
 static void test_operations_that_fail(void **state)
 {
     struct world *w = *state;
-    struct nm_cgroup_limits l = limits();
+    struct nm_cgroup_limits l = some_limits();
     bool failed = true;
 
     for (unsigned n = 1; failed; n++) {
@@ -356,8 +246,8 @@ static void test_no_root(void **state)
     assert_non_null(strstr(w->message, "two--steps.slice"));
 }
 
-#define started(f) cmocka_unit_test_setup_teardown(f, setup_started, teardown)
-#define alone(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define started(f) cmocka_unit_test_setup_teardown(f, world_started, world_teardown)
+#define alone(f) cmocka_unit_test_setup_teardown(f, world_alone, world_teardown)
 
 int main(void)
 {
