@@ -54,9 +54,8 @@ struct nm_link_sampler {
 /* libnl's error codes as this project has them. */
 static int nle_to_errno(int nle)
 {
-    switch (nle < 0 ? -nle : nle) {
-    case NLE_SUCCESS:
-        return 0;
+    assert(nle < 0);
+    switch (-nle) {
     case NLE_NOMEM:
         return -ENOMEM;
     case NLE_NOACCESS:
@@ -115,9 +114,9 @@ int nm_link_sampler_new(uint64_t configured_speed_mbit, struct nm_link_sampler *
 
 /* ---- asking the kernel ----------------------------------------------------------------------- */
 
-/* Called for each message of the answer. A negative result ends the request. */
-typedef int (*message_cb_t)(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size,
-                            void *userdata);
+/* Called for each message of the answer. */
+typedef void (*message_cb_t)(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size,
+                             void *userdata);
 
 static int send_request(struct nm_link_sampler *s, struct nlmsghdr *nlh)
 {
@@ -171,19 +170,16 @@ static int handle_buffer(struct nm_link_sampler *s, size_t len, message_cb_t cb,
     assert(cb);
     for (struct nlmsghdr *nlh = (struct nlmsghdr *)s->buf; nlmsg_ok(nlh, remaining);
          nlh = nlmsg_next(nlh, &remaining)) {
-        int r;
-
         if (nlh->nlmsg_seq != s->seq)
             continue; /* what was left of an earlier request that ended with an error */
         if (nlh->nlmsg_type == NLMSG_DONE)
             return 1;
         if (nlh->nlmsg_type == NLMSG_ERROR) {
-            r = error_of(nlh);
+            int r = error_of(nlh);
+
             return r < 0 ? r : 1;
         }
-        r = cb(s, nlh, (size_t)remaining, userdata);
-        if (r < 0)
-            return r;
+        cb(s, nlh, (size_t)remaining, userdata);
         if (!(nlh->nlmsg_flags & NLM_F_MULTI))
             return 1;
     }
@@ -206,17 +202,16 @@ static int request(struct nm_link_sampler *s, struct nlmsghdr *nlh, message_cb_t
 
 /* ---- uplink ---------------------------------------------------------------------------------- */
 
-static int on_route(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size,
-                    void *userdata)
+static void on_route(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size,
+                     void *userdata)
 {
     struct nm_route_message m;
 
     (void)userdata;
     if (nm_monitor_parse_route(nlh, size, &m) < 0)
-        return 0;
+        return;
     for (unsigned i = 0; i < m.n && s->n_uplinks < NM_ARRAY_SIZE(s->uplink); i++)
         s->uplink[s->n_uplinks++] = m.ifindex[i];
-    return 0;
 }
 
 static void lookup_route(struct nm_link_sampler *s, unsigned char family, const char *address,
@@ -325,8 +320,8 @@ static struct nm_link_sample *next_sample(struct dump *d, bool uplink)
     return NULL;
 }
 
-static int on_link(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size,
-                   void *userdata)
+static void on_link(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size,
+                    void *userdata)
 {
     struct dump *d = userdata;
     struct nm_link_sample *out;
@@ -336,17 +331,17 @@ static int on_link(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t
 
     /* A link whose message can't be read is left out; the others still count. */
     if (nm_monitor_parse_link(nlh, size, &m) < 0 || m.loopback)
-        return 0;
+        return;
     uplink = is_uplink(s, m.ifindex);
     out = next_sample(d, uplink);
     if (!out)
-        return 0;
+        return;
     *out = (struct nm_link_sample){
         .up = m.up, .uplink = uplink, .rx_bytes = m.rx_bytes, .tx_bytes = m.tx_bytes};
     memcpy(out->name, m.name, sizeof out->name);
     l = find_link(s, m.ifindex, uplink);
     if (!l)
-        return 0; /* no room to remember it: no rate */
+        return; /* no room to remember it: no rate */
     l->fresh = true;
     update_speed(s, l, &m, d->now_usec);
     nm_rate_update(&l->rx, d->now_usec, m.rx_bytes);
@@ -357,7 +352,6 @@ static int on_link(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t
     if (l->speed_mbit > 0)
         out->utilization =
             (double)NM_MAX(l->rx.per_sec, l->tx.per_sec) * 8 / ((double)l->speed_mbit * 1e6);
-    return 0;
 }
 
 static int dump_links(struct nm_link_sampler *s, struct dump *d)

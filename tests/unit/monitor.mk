@@ -1,7 +1,7 @@
 # unit tests of monitor
 noinst_HEADERS += %D%/fake-tree.h %D%/remove-tree.h
 
-monitor_tests = test-cgsample test-history test-link test-monitor-parse test-node
+monitor_tests = test-cgsample test-history test-link test-link-failures test-monitor-parse test-node
 check_PROGRAMS += $(monitor_tests)
 TESTS += $(monitor_tests)
 
@@ -16,6 +16,14 @@ test_history_LDADD = libnm-monitor.la $(unit_libs)
 test_link_SOURCES = %D%/test-link.c
 test_link_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_link_LDADD = libnm-monitor.la $(unit_libs)
+
+# $(fail_nth) is in cgroup.mk
+test_link_failures_SOURCES = %D%/test-link-failures.c $(fail_nth)
+test_link_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_link_failures_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=nl_socket_alloc -Wl,--wrap=nl_connect \
+	-Wl,--wrap=nl_socket_set_nonblocking -Wl,--wrap=sendto -Wl,--wrap=recvfrom \
+	-Wl,--wrap=nm_read_file_at
+test_link_failures_LDADD = libnm-monitor.la $(unit_libs) $(NL_LIBS) $(SYSTEMD_LIBS)
 
 test_monitor_parse_SOURCES = %D%/test-monitor-parse.c
 test_monitor_parse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
