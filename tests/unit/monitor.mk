@@ -1,13 +1,21 @@
 # unit tests of monitor
 noinst_HEADERS += %D%/fake-tree.h %D%/remove-tree.h
 
-monitor_tests = test-cgsample test-history test-link test-link-failures test-monitor-parse test-node
+monitor_tests = test-cgsample test-sampling-failures test-history test-link test-link-failures test-monitor-parse test-node
 check_PROGRAMS += $(monitor_tests)
 TESTS += $(monitor_tests)
 
-test_cgsample_SOURCES = %D%/test-cgsample.c %D%/own-cgroup.h
+sample_world = %D%/sample-world.c %D%/sample-world.h
+test_cgsample_SOURCES = %D%/test-cgsample.c %D%/own-cgroup.h $(sample_world)
 test_cgsample_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgsample_LDADD = libnm-monitor.la $(unit_libs)
+
+# $(fail_nth) is in cgroup.mk
+test_sampling_failures_SOURCES = %D%/test-sampling-failures.c $(sample_world) $(fail_nth)
+test_sampling_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_sampling_failures_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=fork -Wl,--wrap=pipe2 -Wl,--wrap=pread \
+	-Wl,--wrap=waitpid
+test_sampling_failures_LDADD = libnm-monitor.la $(unit_libs) $(SYSTEMD_LIBS)
 
 test_history_SOURCES = %D%/test-history.c
 test_history_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -17,7 +25,6 @@ test_link_SOURCES = %D%/test-link.c
 test_link_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_link_LDADD = libnm-monitor.la $(unit_libs)
 
-# $(fail_nth) is in cgroup.mk
 test_link_failures_SOURCES = %D%/test-link-failures.c $(fail_nth)
 test_link_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_link_failures_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=nl_socket_alloc -Wl,--wrap=nl_connect \

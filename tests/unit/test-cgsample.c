@@ -19,52 +19,11 @@
 #include <cmocka.h>
 
 #include "monitor/monitor.h"
-#include "tests/unit/fake-tree.h"
 #include "tests/unit/own-cgroup.h"
+#include "tests/unit/sample-world.h"
 #include "util/clock.h"
 
-#define PAGE ((uint64_t)sysconf(_SC_PAGESIZE))
-
-struct fixture {
-    struct fake_tree cgroup, proc;
-    struct nm_cgroup cg;
-    struct nm_cgroup_sampler *sampler;
-    unsigned usage_usec;
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-
-    assert_non_null(f);
-    fake_tree_init(&f->cgroup);
-    fake_tree_init(&f->proc);
-    f->cg.dir_fd = open(f->cgroup.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_true(f->cg.dir_fd >= 0);
-    f->usage_usec = 1000;
-    fake_tree_write(&f->cgroup, "cpu.stat", "usage_usec 1000\n");
-    fake_tree_write(&f->cgroup, "cgroup.procs", "");
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    f->sampler = nm_cgroup_sampler_free(f->sampler);
-    f->cg.dir_fd = nm_close(f->cg.dir_fd);
-    fake_tree_done(&f->cgroup);
-    fake_tree_done(&f->proc);
-    free(f);
-    return 0;
-}
-
 /* ---- with the memory controller -------------------------------------------------------------- */
-
-#define MEMORY_STAT \
-    "anon 1000\nfile 5000\nkernel 200\nshmem 100\ninactive_anon 600\nactive_anon 500\n" \
-    "unevictable 0\nslab_reclaimable 50\n"
 
 static void test_memory_files(void **state)
 {
@@ -276,56 +235,6 @@ static void test_gone_before(void **state)
 }
 
 /* ---- from fake processes --------------------------------------------------------------------- */
-
-static void write_statm(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shared_pages)
-{
-    char name[32], text[128];
-
-    (void)snprintf(name, sizeof name, "%d/statm", pid);
-    (void)snprintf(text, sizeof text, "99999 %ju %ju 5 0 123 0\n",
-                   (uintmax_t)(anon_pages + shared_pages),
-                   (uintmax_t)shared_pages);
-    fake_tree_write(&f->proc, name, text);
-}
-
-static void write_status(struct fixture *f, int pid, uint64_t anon_kb, uint64_t shmem_kb,
-                         uint64_t swap_kb)
-{
-    char name[32], text[128];
-
-    (void)snprintf(name, sizeof name, "%d/status", pid);
-    (void)snprintf(text, sizeof text,
-                   "Name:\tx\nRssAnon:\t%ju kB\nRssShmem:\t%ju kB\nVmSwap:\t%ju kB\n",
-                   (uintmax_t)anon_kb, (uintmax_t)shmem_kb, (uintmax_t)swap_kb);
-    fake_tree_write(&f->proc, name, text);
-}
-
-static void write_process(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shmem_pages)
-{
-    write_statm(f, pid, anon_pages, shmem_pages);
-    write_status(f, pid, anon_pages * PAGE / 1024, shmem_pages * PAGE / 1024, 0);
-}
-
-static void write_rollup(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shmem_pages)
-{
-    char name[32], text[128];
-
-    (void)snprintf(name, sizeof name, "%d/smaps_rollup", pid);
-    (void)snprintf(text, sizeof text, "Pss_Anon: %ju kB\nPss_Shmem: %ju kB\n",
-                   (uintmax_t)(anon_pages * PAGE / 1024),
-                   (uintmax_t)(shmem_pages * PAGE / 1024));
-    fake_tree_write(&f->proc, name, text);
-}
-
-/* Something ran: without that the sampler need not look at processes again. */
-static void use_cpu(struct fixture *f)
-{
-    char text[64];
-
-    f->usage_usec += 1000;
-    (void)snprintf(text, sizeof text, "usage_usec %u\n", f->usage_usec);
-    fake_tree_write(&f->cgroup, "cpu.stat", text);
-}
 
 static uint64_t sample_idle_pages(struct fixture *f, uint64_t now_usec)
 {
@@ -731,29 +640,31 @@ static void test_real_cgroup(void **state)
     cg.dir_fd = nm_close(cg.dir_fd);
 }
 
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_memory_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_stall, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_idle_memory, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_changes_seldom, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_zswap, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_swap_of_processes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_optional_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_not_enabled_here, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_gone_before, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_processes_come_and_go, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_growth, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_idle, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_shim, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_sharing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_sharing_limits, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_walk_hangs, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_many_processes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_children, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_real_workers, setup, teardown),
+        TEST(test_memory_files),
+        TEST(test_stall),
+        TEST(test_idle_memory),
+        TEST(test_what_changes_seldom),
+        TEST(test_zswap),
+        TEST(test_swap_of_processes),
+        TEST(test_optional_files),
+        TEST(test_not_enabled_here),
+        TEST(test_broken),
+        TEST(test_gone_before),
+        TEST(test_processes_come_and_go),
+        TEST(test_growth),
+        TEST(test_idle),
+        TEST(test_shim),
+        TEST(test_sharing),
+        TEST(test_sharing_limits),
+        TEST(test_walk_hangs),
+        TEST(test_many_processes),
+        TEST(test_children),
+        TEST(test_real_workers),
         cmocka_unit_test(test_real_cgroup),
     };
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* A fake cgroup and a fake /proc for the cgroup sampler, and what tests put into them. Needs cmocka.h before it. */
+
+#include <stdint.h>
+
+#include "monitor/monitor.h"
+#include "tests/unit/fake-tree.h"
+
+#define PAGE ((uint64_t)sysconf(_SC_PAGESIZE))
+
+struct fixture {
+    struct fake_tree cgroup, proc;
+    struct nm_cgroup cg;
+    struct nm_cgroup_sampler *sampler;
+    unsigned usage_usec;
+};
+
+#define MEMORY_STAT \
+    "anon 1000\nfile 5000\nkernel 200\nshmem 100\ninactive_anon 600\nactive_anon 500\n" \
+    "unevictable 0\nslab_reclaimable 50\n"
+
+int fixture_setup(void **state);
+int fixture_teardown(void **state);
+
+/* Files of a process: in pages, and in KiB. */
+void write_statm(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shared_pages);
+void write_status(struct fixture *f, int pid, uint64_t anon_kb, uint64_t shmem_kb, uint64_t swap_kb);
+void write_process(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shmem_pages);
+void write_rollup(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shmem_pages);
+
+/* Something ran: without that the sampler need not look at processes again. */
+void use_cpu(struct fixture *f);

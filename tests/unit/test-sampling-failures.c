@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The cgroup sampler when something that it needs can't be had, and when files aren't as they should be: each time the
+ * caller's figures stay as they were or are right, nothing is kept of what failed, and the next sample is whole.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+#include "monitor/pagewalk.h"
+#include "monitor/procmem.h"
+#include "tests/unit/fail-nth.h"
+#include "tests/unit/sample-world.h"
+#include "util/clock.h"
+
+static bool fork_fails, pipe_fails, children_are_slow;
+static unsigned pread_interrupted, waitpid_interrupted;
+
+pid_t __real_fork(void);
+pid_t __wrap_fork(void);
+int __real_pipe2(int fds[2], int flags);
+int __wrap_pipe2(int fds[2], int flags);
+ssize_t __real_pread(int fd, void *buf, size_t size, off_t offset);
+ssize_t __wrap_pread(int fd, void *buf, size_t size, off_t offset);
+pid_t __real_waitpid(pid_t pid, int *status, int flags);
+pid_t __wrap_waitpid(pid_t pid, int *status, int flags);
+
+pid_t __wrap_fork(void)
+{
+    errno = EAGAIN;
+    return fork_fails ? -1 : __real_fork();
+}
+
+int __wrap_pipe2(int fds[2], int flags)
+{
+    errno = EMFILE;
+    return pipe_fails ? -1 : __real_pipe2(fds, flags);
+}
+
+static bool interrupts(unsigned *n)
+{
+    if (*n == 0)
+        return false;
+    --*n;
+    errno = EINTR;
+    return true;
+}
+
+ssize_t __wrap_pread(int fd, void *buf, size_t size, off_t offset)
+{
+    return interrupts(&pread_interrupted) ? -1 : __real_pread(fd, buf, size, offset);
+}
+
+pid_t __wrap_waitpid(pid_t pid, int *status, int flags)
+{
+    if (interrupts(&waitpid_interrupted))
+        return -1;
+    return children_are_slow && flags & WNOHANG ? 0 : __real_waitpid(pid, status, flags);
+}
+
+/* ---- what can't be had ----------------------------------------------------------------------- */
+
+static bool is_shortage(int r)
+{
+    return r == -ENOMEM || r == -EMFILE;
+}
+
+static void write_memory_files(struct fixture *f)
+{
+    fake_tree_write(&f->cgroup, "memory.stat", MEMORY_STAT);
+    fake_tree_write(&f->cgroup, "memory.current", "7000\n");
+    fake_tree_write(&f->cgroup, "memory.peak", "9000\n");
+    fake_tree_write(&f->cgroup, "memory.swap.current", "70\n");
+    fake_tree_write(&f->cgroup, "memory.events", "oom_kill 1\n");
+}
+
+/* How many things a sampler needs. */
+static unsigned make_or_fail(struct fixture *f, bool memory_controller)
+{
+    unsigned n;
+    int r = -ENOMEM;
+
+    for (n = 1; r != 0; n++) {
+        fail_nth(FAIL_MEMORY | FAIL_OPEN, n);
+        r = nm_cgroup_sampler_new(&f->cg, memory_controller, f->proc.path, &f->sampler);
+        assert_int_equal(fail_stop(), r != 0);
+        assert_true(r == 0 || is_shortage(r));
+        assert_true((f->sampler != NULL) == (r == 0));
+    }
+    f->sampler = nm_cgroup_sampler_free(f->sampler);
+    return n - 2;
+}
+
+static void test_no_sampler(void **state)
+{
+    struct fixture *f = *state;
+
+    write_memory_files(f);
+    assert_int_equal(make_or_fail(f, true), 1 + 1 + 5);      /* itself, cpu.stat and five files of memory */
+    assert_int_equal(make_or_fail(f, false), 1 + 1 + 2 + 1); /* in place of those two pieces of memory, cgroup.procs */
+    assert_null(nm_cgroup_sampler_free(NULL));
+    fake_tree_unlink(&f->cgroup, "cgroup.procs");
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), -ENOENT);
+}
+
+/* Four of them, of which half of the pages are the same. */
+static void write_workers(struct fixture *f)
+{
+    for (int pid = 10; pid < 14; pid++) {
+        write_process(f, pid, 20000, 0);
+        write_rollup(f, pid, 12500, 0);
+    }
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n12\n13\n");
+}
+
+static void test_processes_that_cannot_be_read(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t now = 0;
+    bool failed = true;
+
+    write_workers(f);
+    for (unsigned n = 1; failed; n++) {
+        struct nm_cgroup_sample c = {.at_usec = 7};
+        int r;
+
+        use_cpu(f);
+        now += 1000000;
+        assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
+        fail_nth(FAIL_MEMORY | FAIL_OPEN, n);
+        r = nm_cgroup_sampler_sample(f->sampler, now, &c);
+        failed = fail_stop();
+        if (r != 0) {
+            assert_int_equal(r, -EMFILE);
+            assert_int_equal(c.at_usec, 7);
+        } else { /* without memory to remember them they are read each time */
+            assert_in_range(c.memory_bytes / PAGE, 20000, 80000);
+        }
+        assert_int_equal(nm_cgroup_sampler_sample(f->sampler, now + 1, &c), 0);
+        assert_in_range(c.memory_bytes / PAGE, 20000, 80000);
+        f->sampler = nm_cgroup_sampler_free(f->sampler);
+    }
+}
+
+/* Where nobody can look for what is shared, the sum stands. */
+static void test_no_walk(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c;
+
+    write_workers(f);
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
+    fork_fails = true;
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1000000, &c), 0);
+    assert_int_equal(c.memory_bytes / PAGE, 80000);
+    fork_fails = false;
+    pipe_fails = true;
+    use_cpu(f);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 11000000, &c), 0);
+    assert_int_equal(c.memory_bytes / PAGE, 80000);
+    pipe_fails = false;
+}
+
+/* ---- files that aren't as they should be ----------------------------------------------------- */
+
+static void spoil(struct fixture *f, const char *file, const char *text)
+{
+    char name[64];
+
+    fake_tree_unlink(&f->cgroup, file);
+    if (text) {
+        fake_tree_write(&f->cgroup, file, text);
+        return;
+    }
+    (void)snprintf(name, sizeof name, "%s/it-is-a-directory", file);
+    fake_tree_write(&f->cgroup, name, "");
+}
+
+static void mend(struct fixture *f, const char *file, bool is_directory)
+{
+    char name[64];
+
+    (void)snprintf(name, sizeof name, "%s/it-is-a-directory", file);
+    if (is_directory)
+        fake_tree_unlink(&f->cgroup, name);
+    fake_tree_unlink(&f->cgroup, file);
+    write_memory_files(f);
+    fake_tree_write(&f->cgroup, "cpu.stat", "usage_usec 1000\n");
+}
+
+static void test_bad_files(void **state)
+{
+    static const struct {
+        const char *file, *text;
+    } cases[] = {
+        {"cpu.stat", "usage_usec\n"}, {"cpu.stat", NULL},          {"memory.stat", "anon x\n"}, {"memory.stat", NULL},
+        {"memory.current", "some\n"}, {"memory.current", NULL},    {"memory.peak", "-1\n"},     {"memory.peak", NULL},
+        {"memory.swap.current", ""},  {"memory.swap.current", NULL}, {"memory.events", "oom_kill x\n"},
+        {"memory.events", NULL},
+    };
+    struct fixture *f = *state;
+
+    write_memory_files(f);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        int expected = cases[i].text ? -EBADMSG : -EISDIR;
+        struct nm_cgroup_sample c = {.at_usec = 7};
+        int r;
+
+        spoil(f, cases[i].file, cases[i].text);
+        assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
+        for (uint64_t now = 1; now <= 2; now++) { /* what failed isn't taken for read */
+            r = nm_cgroup_sampler_sample(f->sampler, now, &c);
+            if (r != expected)
+                fail_msg("%s, case %zu: %d", cases[i].file, i, r);
+            assert_int_equal(c.at_usec, 7);
+        }
+        f->sampler = nm_cgroup_sampler_free(f->sampler);
+        mend(f, cases[i].file, !cases[i].text);
+    }
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
+}
+
+/* One number of a whole slice, for those who need nothing else. */
+static void test_single_figures(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t used = 77;
+    int fd;
+
+    fake_tree_write(&f->cgroup, "memory.stat", MEMORY_STAT);
+    fd = openat(f->cg.dir_fd, "memory.stat", O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    pread_interrupted = 2;
+    assert_int_equal(nm_cgroup_read_used(fd, &used), 0);
+    assert_int_equal(used, 1250);
+    assert_int_equal(nm_cgroup_collect(fd), 0);
+    fake_tree_write(&f->cgroup, "memory.stat", "anon 1\nanon x\n");
+    assert_int_equal(nm_cgroup_read_used(fd, &used), -EBADMSG);
+    assert_int_equal(nm_cgroup_read_used(f->cg.dir_fd, &used), -EISDIR);
+    assert_int_equal(nm_cgroup_collect(f->cg.dir_fd), -EISDIR);
+    assert_int_equal(used, 1250);
+    fd = nm_close(fd);
+}
+
+static void test_bad_processes(void **state)
+{
+    static const struct {
+        const char *procs, *statm, *status;
+    } cases[] = {
+        {"10\nx\n", "9 9 9 9 9 9 9\n", "RssAnon:\t1 kB\n"},
+        {"10\n", "many\n", "RssAnon:\t1 kB\n"},
+        {"10\n", "9 9 9 9 9 9 9\n", "RssAnon:\tmuch\n"},
+    };
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c = {.at_usec = 7};
+
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        fake_tree_write(&f->cgroup, "cgroup.procs", cases[i].procs);
+        fake_tree_write(&f->proc, "10/statm", cases[i].statm);
+        fake_tree_write(&f->proc, "10/status", cases[i].status);
+        use_cpu(f);
+        assert_int_equal(nm_cgroup_sampler_sample(f->sampler, i + 1, &c), -EBADMSG);
+        assert_int_equal(c.at_usec, 7);
+    }
+    write_process(f, 10, 100, 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 10, &c), 0);
+    assert_int_equal(c.memory_bytes / PAGE, 100);
+    /* A statm without a status: the process has ended between the two. */
+    fake_tree_unlink(&f->proc, "10/status");
+    write_statm(f, 10, 100, 900);
+    use_cpu(f);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 11, &c), 0);
+    assert_int_equal(c.memory_bytes, 0);
+}
+
+/* More than fit into the text that is read, with a cut through the last number: the rest is left out. */
+static void test_a_list_that_is_too_long(void **state)
+{
+    enum { LINES = 11000 };
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c;
+    char *text = malloc(7 * LINES + 1);
+
+    assert_non_null(text);
+    for (size_t i = 0; i < LINES; i++)
+        (void)snprintf(text + 7 * i, 8, "%06d\n", 10); /* all of them one process */
+    fake_tree_write(&f->cgroup, "cgroup.procs", text);
+    free(text);
+    write_process(f, 10, 1, 0);
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1, &c), 0);
+    assert_int_equal(c.memory_bytes / PAGE, ((64 << 10) - 1) / 7);
+}
+
+static void test_a_root_that_is_too_long(void **state)
+{
+    struct fixture *f = *state;
+    char root[5000];
+    struct nm_cgroup_sample c = {.at_usec = 7};
+
+    memset(root, '/', sizeof root - 1);
+    root[sizeof root - 1] = '\0';
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n");
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, root, &f->sampler), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1, &c), -ENAMETOOLONG);
+    assert_int_equal(c.at_usec, 7);
+}
+
+/* ---- walks ----------------------------------------------------------------------------------- */
+
+static const pid_t pid_10 = 10;
+static const uint64_t some_bytes = 4096;
+
+static int start_walk(struct fixture *f, struct nm_pagewalk *w)
+{
+    *w = NM_PAGEWALK_NULL;
+    return nm_pagewalk_start(w, f->proc.path, &pid_10, &some_bytes, 1, UINT64_MAX);
+}
+
+/* So that one who reads it waits for a writer, who never comes. */
+static void hold_up(struct fixture *f)
+{
+    char path[128];
+
+    fake_tree_write(&f->proc, "10/here", "");
+    (void)snprintf(path, sizeof path, "%s/10/smaps_rollup", f->proc.path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+}
+
+static void test_a_walk_is_killed(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_pagewalk_result result = {.unique_bytes = 77};
+    struct nm_pagewalk w;
+
+    hold_up(f);
+    assert_int_equal(start_walk(f, &w), 0);
+    assert_int_equal(nm_pagewalk_collect(&w, 0, &result), -EAGAIN);
+    assert_int_equal(kill(w.pid, SIGKILL), 0); /* the kernel was out of memory, say */
+    waitpid_interrupted = 2;
+    assert_int_equal(nm_pagewalk_collect(&w, 20000, &result), -EIO);
+    assert_int_equal(result.unique_bytes, 77);
+    assert_int_equal(w.pid, 0);
+    nm_pagewalk_done(&w); /* there is none */
+    assert_int_equal(start_walk(f, &w), 0); /* and another may begin */
+    nm_pagewalk_done(&w);
+}
+
+static bool has_children(void)
+{
+    siginfo_t info;
+
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* Who gives back gigabytes takes its time to die: so many are left to that. One more is waited for, which is better
+ * than a zombie that nobody knows of. */
+static void test_children_that_are_slow_to_die(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
+    struct nm_pagewalk w;
+
+    hold_up(f);
+    children_are_slow = true;
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(start_walk(f, &w), 0);
+        nm_pagewalk_done(&w);
+    }
+    children_are_slow = false;
+    do { /* the next ones look after them */
+        assert_int_equal(start_walk(f, &w), 0);
+        nm_pagewalk_done(&w);
+    } while (has_children() && nm_now_usec() < deadline);
+    assert_false(has_children());
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(test_no_sampler),
+        TEST(test_processes_that_cannot_be_read),
+        TEST(test_no_walk),
+        TEST(test_bad_files),
+        TEST(test_single_figures),
+        TEST(test_bad_processes),
+        TEST(test_a_list_that_is_too_long),
+        TEST(test_a_root_that_is_too_long),
+        TEST(test_a_walk_is_killed),
+        TEST(test_children_that_are_slow_to_die),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
