@@ -17,9 +17,10 @@ test_sampling_failures_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=fork
 	-Wl,--wrap=waitpid
 test_sampling_failures_LDADD = libnm-monitor.la $(unit_libs) $(SYSTEMD_LIBS)
 
-test_history_SOURCES = %D%/test-history.c
+test_history_SOURCES = %D%/test-history.c $(fail_nth)
 test_history_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_history_LDADD = libnm-monitor.la $(unit_libs)
+test_history_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
+test_history_LDADD = libnm-monitor.la $(unit_libs) $(SYSTEMD_LIBS)
 
 test_link_SOURCES = %D%/test-link.c
 test_link_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -36,6 +37,7 @@ test_monitor_parse_SOURCES = %D%/test-monitor-parse.c
 test_monitor_parse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_monitor_parse_LDADD = libnm-monitor.la $(unit_libs)
 
-test_node_SOURCES = %D%/test-node.c
+test_node_SOURCES = %D%/test-node.c $(fail_nth)
 test_node_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_node_LDADD = libnm-monitor.la $(unit_libs)
+test_node_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
+test_node_LDADD = libnm-monitor.la $(unit_libs) $(SYSTEMD_LIBS)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "monitor/monitor.h"
+#include "tests/unit/fail-nth.h"
 
 static void add(struct nm_history *h, uint64_t from, uint64_t to)
 {
@@ -119,6 +120,40 @@ static void test_since(void **state)
     assert_int_equal(nm_history_since(h, 18), 10);
 }
 
+/* A step can't be less than a unit of the clock: then there are more steps than points, and the newest are kept. */
+static void test_a_span_of_odd_length(void **state)
+{
+    _cleanup_(nm_history_freep) struct nm_history *h = NULL;
+
+    (void)state;
+    assert_int_equal(nm_history_new(1199, &h), 0);
+    assert_int_equal(nm_history_step_usec(h), 1);
+    add(h, 1, 3000);
+    assert_range(h, 3000 - 601, 3000);
+}
+
+static int change_span(void *userdata)
+{
+    return nm_history_set_span(userdata, SPAN / 2);
+}
+
+static void test_no_memory(void **state)
+{
+    _cleanup_(nm_history_freep) struct nm_history *h = NULL;
+
+    (void)state;
+    assert_int_equal(nm_history_new(0, &h), -EINVAL);
+    assert_int_equal(nm_history_new(SPAN, &h), 0);
+    nm_history_add(h, &(struct nm_history_point){.at_usec = 5});
+    fail_nth(FAIL_MEMORY, 1);
+    assert_int_equal(nm_history_set_span(h, SPAN / 2), -ENOMEM);
+    assert_true(fail_stop());
+    assert_int_equal(nm_history_step_usec(h), 10); /* as it was, */
+    assert_range(h, 5, 5);                         /* with what was in it */
+    assert_int_equal(fail_each(change_span, h), 1);
+    assert_int_equal(nm_history_step_usec(h), 5);
+}
+
 static void test_disk(void **state)
 {
     struct nm_disk_sample d = {0};
@@ -139,6 +174,8 @@ int main(void)
         cmocka_unit_test(test_mean),
         cmocka_unit_test(test_set_span),
         cmocka_unit_test(test_since),
+        cmocka_unit_test(test_a_span_of_odd_length),
+        cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_disk),
     };
 

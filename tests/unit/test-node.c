@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "monitor/monitor.h"
+#include "tests/unit/fail-nth.h"
 #include "tests/unit/fake-tree.h"
 #include "util/clock.h"
 
@@ -153,6 +154,97 @@ static void test_missing(void **state)
     fake_tree_done(&proc);
 }
 
+static int make_one(void *userdata)
+{
+    struct nm_node_sampler *s = NULL;
+    const struct fake_tree *proc = userdata;
+    int r = nm_node_sampler_new(proc->path, &s);
+
+    assert_true((s != NULL) == (r == 0));
+    (void)nm_node_sampler_free(s);
+    return r;
+}
+
+static void test_no_memory(void **state)
+{
+    struct fake_tree proc;
+
+    (void)state;
+    fake_tree_init(&proc);
+    fake_tree_write(&proc, "meminfo", MEMINFO);
+    fake_tree_write(&proc, "stat", "");
+    assert_int_equal(fail_each(make_one, &proc), 1);
+    fake_tree_unlink(&proc, "meminfo");
+    assert_int_equal(make_one(&proc), -ENOENT);
+    fake_tree_done(&proc);
+}
+
+/* Without pressure there is a sample; without what it is made of there is none. */
+static void test_bad_files(void **state)
+{
+    _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
+    struct nm_node_sample n = {.at_usec = 5};
+    struct fake_tree proc;
+
+    (void)state;
+    fake_tree_init(&proc);
+    fake_tree_write(&proc, "meminfo", MEMINFO);
+    fake_tree_write(&proc, "stat/it-is-a-directory", "");
+    fake_tree_write(&proc, "pressure/memory/it-is-a-directory", "");
+    fake_tree_write(&proc, "pressure/cpu", "none\n");
+    assert_int_equal(nm_node_sampler_new(proc.path, &s), 0);
+    assert_int_equal(nm_node_sampler_sample(s, 1, &n), -EISDIR);
+    assert_int_equal(n.at_usec, 5);
+    s = nm_node_sampler_free(s);
+    fake_tree_unlink(&proc, "stat/it-is-a-directory");
+    fake_tree_unlink(&proc, "stat");
+    fake_tree_write(&proc, "stat", "cpu  some\n");
+    assert_int_equal(nm_node_sampler_new(proc.path, &s), 0);
+    assert_int_equal(nm_node_sampler_sample(s, 1, &n), -EBADMSG);
+    assert_int_equal(n.at_usec, 5);
+    write_ticks(&proc, 1, 1, 1);
+    assert_int_equal(nm_node_sampler_sample(s, 1, &n), 0);
+    assert_true(n.memory_pressure_some_avg10 == 0 && n.cpu_pressure_some_avg10 == 0);
+    s = nm_node_sampler_free(s);
+    fake_tree_unlink(&proc, "meminfo");
+    fake_tree_write(&proc, "meminfo/it-is-a-directory", "");
+    assert_int_equal(nm_node_sampler_new(proc.path, &s), 0);
+    assert_int_equal(nm_node_sampler_sample_memory(s, 2, &n), -EISDIR);
+    assert_int_equal(n.at_usec, 1);
+    fake_tree_done(&proc);
+}
+
+/* How many tasks there may be: the less of two figures, or none at all. */
+static void test_tasks(void **state)
+{
+    static const struct {
+        const char *threads, *pids;
+        int r;
+        uint64_t max;
+    } cases[] = {
+        {"1000\n", "32768\n", 0, 1000}, {"100000\n", "32768\n", 0, 32768},
+        {"some\n", "32768\n", -EBADMSG, 77}, {"1000\n", "-1\n", -EBADMSG, 77},
+        {NULL, "32768\n", -ENOENT, 77}, {"1000\n", NULL, -ENOENT, 77},
+    };
+    uint64_t max;
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct fake_tree proc;
+
+        fake_tree_init(&proc);
+        if (cases[i].threads)
+            fake_tree_write(&proc, "sys/kernel/threads-max", cases[i].threads);
+        if (cases[i].pids)
+            fake_tree_write(&proc, "sys/kernel/pid_max", cases[i].pids);
+        max = 77;
+        assert_int_equal(nm_tasks_max(proc.path, &max), cases[i].r);
+        assert_int_equal(max, cases[i].max);
+        fake_tree_done(&proc);
+    }
+    assert_int_equal(nm_tasks_max("/nonexistent", &max), -ENOENT);
+}
+
 static void test_real(void **state)
 {
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
@@ -175,6 +267,9 @@ int main(void)
         cmocka_unit_test(test_memory_and_pressure),
         cmocka_unit_test(test_cpus_come_and_go),
         cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_tasks),
         cmocka_unit_test(test_real),
     };
 

@@ -22,6 +22,7 @@
 
 static bool fork_fails, pipe_fails, children_are_slow;
 static unsigned pread_interrupted, waitpid_interrupted;
+static pid_t last_child;
 
 pid_t __real_fork(void);
 pid_t __wrap_fork(void);
@@ -34,8 +35,11 @@ pid_t __wrap_waitpid(pid_t pid, int *status, int flags);
 
 pid_t __wrap_fork(void)
 {
-    errno = EAGAIN;
-    return fork_fails ? -1 : __real_fork();
+    if (fork_fails) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return last_child = __real_fork();
 }
 
 int __wrap_pipe2(int fds[2], int flags)
@@ -354,6 +358,27 @@ static void test_a_walk_is_killed(void **state)
     nm_pagewalk_done(&w);
 }
 
+/* Whose sampler holds nothing for shared then: it could hide what is used. */
+static void test_a_samplers_walk_is_killed(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
+    struct nm_cgroup_sample c;
+
+    hold_up(f);
+    write_process(f, 10, 20000, 0);
+    write_process(f, 11, 20000, 0);
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1000000, &c), 0);
+    assert_int_equal(c.memory_bytes / PAGE, 20000); /* in doubt it is shared */
+    assert_int_equal(kill(last_child, SIGKILL), 0);
+    do
+        assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2000000, &c), 0);
+    while (c.memory_bytes / PAGE == 20000 && nm_now_usec() < deadline);
+    assert_int_equal(c.memory_bytes / PAGE, 40000);
+}
+
 static bool has_children(void)
 {
     siginfo_t info;
@@ -397,6 +422,7 @@ int main(void)
         TEST(test_a_list_that_is_too_long),
         TEST(test_a_root_that_is_too_long),
         TEST(test_a_walk_is_killed),
+        TEST(test_a_samplers_walk_is_killed),
         TEST(test_children_that_are_slow_to_die),
     };
 
