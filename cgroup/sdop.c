@@ -53,7 +53,8 @@ struct nm_sdop {
     bool simplified;    /* OP_CREATE: a property was unknown and has been left out */
     uint64_t deadline_usec;
     sd_bus_slot *slot;
-    char *job, *early_job, *early_result; /* early: removed before we knew its name */
+    char *job;
+    char early_job[64], early_result[24]; /* removed before we knew its name: there is always room for that */
     nm_cgroup_done_cb_t cb;
     void *userdata;
 };
@@ -70,8 +71,6 @@ static void op_free(struct nm_sdop *op)
     nm_close(op->cg.dir_fd);
     free(op->description);
     free(op->job);
-    free(op->early_job);
-    free(op->early_result);
     free(op);
 }
 
@@ -306,7 +305,7 @@ static void on_started(struct nm_sdop *op, sd_bus_message *m)
         op_finish(op, r, NULL, NULL);
         return;
     }
-    if (op->early_job && nm_streq(op->early_job, job)) {
+    if (nm_streq(op->early_job, job)) {
         finish_job(op, op->early_result);
         return;
     }
@@ -350,10 +349,8 @@ void nm_sdop_job_removed(struct nm_systemd *s, const char *job, const char *unit
         if (op->kind == OP_SET || !nm_streq(op->unit, unit))
             continue;
         if (!op->job) {
-            free(op->early_job);
-            free(op->early_result);
-            op->early_job = strdup(job);
-            op->early_result = strdup(result);
+            (void)snprintf(op->early_job, sizeof op->early_job, "%s", job);
+            (void)snprintf(op->early_result, sizeof op->early_result, "%s", result);
         } else if (nm_streq(op->job, job)) {
             finish_job(op, result);
         }

@@ -62,9 +62,8 @@ static void ends_once(struct world *w, int r, const struct answer *a)
         fail_msg("it ends with %d, %s", a->result, a->message);
 }
 
-static void test_create(void **state)
+static void create_or_fail(struct world *w, bool job_is_early)
 {
-    struct world *w = *state;
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
     bool failed = true;
 
@@ -74,6 +73,9 @@ static void test_create(void **state)
         struct answer a = {0};
         int r;
 
+        if (job_is_early)
+            fake_systemd_answer(w->systemd,
+                                &(struct fake_answer){.method = "StartTransientUnit", .job_is_early = true});
         fail_nth(FAIL_ALL, n);
         r = w->b->ops->create(w->b, "c1", "a test", getpid(), &l, on_done, &a);
         for (unsigned i = 0; r == 0 && a.n_calls == 0 && i < 50; i++)
@@ -87,6 +89,17 @@ static void test_create(void **state)
         fake_systemd_forget(w->systemd);
     }
     nm_cgroup_free(created(w, "c2"));
+}
+
+static void test_create(void **state)
+{
+    create_or_fail(*state, false);
+}
+
+/* Its end is kept until its name is known. */
+static void test_create_by_an_early_job(void **state)
+{
+    create_or_fail(*state, true);
 }
 
 static void test_set_limits(void **state)
@@ -195,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_start, world_alone, world_teardown),
         started(test_create),
+        started(test_create_by_an_early_job),
         started(test_set_limits),
         cmocka_unit_test_setup_teardown(test_reconnect, world_bus, world_teardown),
         cmocka_unit_test_setup_teardown(test_its_name_returns, world_bus, world_teardown),
