@@ -45,13 +45,18 @@ fail_files_wraps = -Wl,--wrap=access -Wl,--wrap=mkdir -Wl,--wrap=mkdirat -Wl,--w
 	-Wl,--wrap=fclose -Wl,--wrap=fstat64 -Wl,--wrap=fstatat64 -Wl,--wrap=fstatvfs64 -Wl,--wrap=pread64 \
 	-Wl,--wrap=fcntl64 -Wl,--wrap=open64 -Wl,--wrap=openat64
 
-check_PROGRAMS += test-systemd test-systemd-failures
-TESTS += test-systemd test-systemd-failures
+check_PROGRAMS += test-systemd test-systemd-failures test-cgroup-choice
+TESTS += test-systemd test-systemd-failures test-cgroup-choice
 
 test_systemd_SOURCES = %D%/test-systemd.c %D%/own-cgroup.h $(systemd_world)
 test_systemd_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_systemd_LDFLAGS = $(AM_LDFLAGS) $(systemd_wraps)
 test_systemd_LDADD = libnm-cgroup.la $(unit_libs)
+
+test_cgroup_choice_SOURCES = %D%/test-cgroup-choice.c $(systemd_world)
+test_cgroup_choice_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_cgroup_choice_LDFLAGS = $(AM_LDFLAGS) $(systemd_wraps) -Wl,--wrap=nm_mount_find
+test_cgroup_choice_LDADD = libnm-cgroup.la $(unit_libs)
 
 test_systemd_failures_SOURCES = %D%/test-systemd-failures.c $(fail_nth) $(systemd_world)
 test_systemd_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

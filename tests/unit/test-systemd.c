@@ -678,46 +678,6 @@ static void test_list(void **state)
     assert_string_equal(ids, "c7 ");
 }
 
-/* ---- which backend ---------------------------------------------------------------------------- */
-
-static const char *chosen(struct world *w)
-{
-    const struct nm_cgroup_backend_params params = {
-        .kind = NM_CGROUP_BACKEND_AUTO, .slice = SLICE, .cgroup_root = w->root, .event = w->event};
-    const char *name;
-
-    assert_int_equal(nm_cgroup_backend_new(&params, &w->b, &w->message), 0);
-    name = w->b->ops->name;
-    w->b = nm_cgroup_backend_free(w->b);
-    if (fake_tree_has(&w->dir, "root/" SLICE))
-        drop_cgroup(w, "");
-    return name;
-}
-
-static void test_choice(void **state)
-{
-    struct world *w = *state;
-
-    world_set_booted(1);
-    assert_string_equal(chosen(w), "systemd");
-    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit",
-                                                          .error = SD_BUS_ERROR_ACCESS_DENIED});
-    assert_string_equal(chosen(w), "direct"); /* it is there, and doesn't serve us */
-    world_set_booted(0);
-    assert_string_equal(chosen(w), "direct");
-    world_set_booted(-ENOMEM);
-    assert_int_equal(nm_systemd_available(), 0);
-    world_set_booted(1);
-    world_set_user(0);
-    assert_int_equal(nm_systemd_available(), 1);
-    world_set_user(1000);
-    assert_int_equal(nm_systemd_available(), 1);
-    fake_systemd_leave(w->systemd);
-    assert_int_equal(nm_systemd_available(), 0); /* no manager of this user's */
-    assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
-    assert_int_equal(nm_systemd_available(), 0);
-}
-
 #define started(f) cmocka_unit_test_setup_teardown(f, world_private, world_teardown)
 #define alone(f) cmocka_unit_test_setup_teardown(f, world_alone, world_teardown)
 #define over_bus(f) cmocka_unit_test_setup_teardown(f, world_bus, world_teardown)
@@ -756,7 +716,6 @@ int main(void)
         started(test_nonsense),
         started(test_remove),
         started(test_list),
-        alone(test_choice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which backend it is, where several are possible, and whether it could start. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <systemd/sd-bus.h>
+
+#include "cgroup/mount.h"
+#include "tests/unit/systemd-world.h"
+#include "util/error.h"
+
+static int mount_find_fails;
+
+int __real_nm_mount_find(const char *mountinfo, char **ret);
+int __wrap_nm_mount_find(const char *mountinfo, char **ret);
+
+int __wrap_nm_mount_find(const char *mountinfo, char **ret)
+{
+    return mount_find_fails < 0 ? mount_find_fails : __real_nm_mount_find(mountinfo, ret);
+}
+
+static const char *chosen(struct world *w)
+{
+    const struct nm_cgroup_backend_params params = {
+        .kind = NM_CGROUP_BACKEND_AUTO, .slice = SLICE, .cgroup_root = w->root, .event = w->event};
+    const char *name;
+
+    assert_int_equal(nm_cgroup_backend_new(&params, &w->b, &w->message), 0);
+    name = w->b->ops->name;
+    w->b = nm_cgroup_backend_free(w->b);
+    if (fake_tree_has(&w->dir, "root/" SLICE))
+        drop_cgroup(w, "");
+    return name;
+}
+
+static void test_choice(void **state)
+{
+    struct world *w = *state;
+
+    world_set_booted(1);
+    assert_string_equal(chosen(w), "systemd");
+    fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit",
+                                                          .error = SD_BUS_ERROR_ACCESS_DENIED});
+    assert_string_equal(chosen(w), "direct"); /* it is there, and doesn't serve us */
+    world_set_booted(0);
+    assert_string_equal(chosen(w), "direct");
+    world_set_booted(-ENOMEM);
+    assert_int_equal(nm_systemd_available(), 0);
+    world_set_booted(1);
+    world_set_user(0);
+    assert_int_equal(nm_systemd_available(), 1);
+    world_set_user(1000);
+    assert_int_equal(nm_systemd_available(), 1);
+    fake_systemd_leave(w->systemd);
+    assert_int_equal(nm_systemd_available(), 0); /* no manager of this user's */
+    assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
+    assert_int_equal(nm_systemd_available(), 0);
+}
+
+/* Can it start? Nothing is made to find that out. */
+static int check(struct world *w, enum nm_cgroup_backend_kind kind)
+{
+    const struct nm_cgroup_backend_params params = {
+        .kind = kind, .slice = SLICE, .cgroup_root = w->root, .event = w->event};
+    int r;
+
+    free(w->message);
+    w->message = NULL;
+    r = nm_cgroup_backend_check(&params, &w->message);
+    assert_false(fake_tree_has(&w->dir, "root/" SLICE));
+    assert_false(fake_systemd_heard(w->systemd, "StartTransientUnit"));
+    return r;
+}
+
+static void test_check(void **state)
+{
+    struct world *w = *state;
+
+    world_set_booted(1);
+    assert_int_equal(check(w, NM_CGROUP_BACKEND_SYSTEMD), 0);
+    assert_int_equal(check(w, NM_CGROUP_BACKEND_AUTO), 0);
+    assert_true(fake_systemd_heard(w->systemd, "Subscribe"));
+    world_set_booted(0);
+    fake_systemd_forget(w->systemd);
+    assert_int_equal(check(w, NM_CGROUP_BACKEND_AUTO), 0); /* the direct one could */
+    assert_false(fake_systemd_heard(w->systemd, "Subscribe"));
+    fake_systemd_leave(w->systemd);
+    world_set_booted(1);
+    assert_int_equal(check(w, NM_CGROUP_BACKEND_AUTO), 0);
+    assert_true(check(w, NM_CGROUP_BACKEND_SYSTEMD) < 0);
+    assert_non_null(strstr(w->message, "no connection to the systemd user manager: "));
+    fake_systemd_return(w->systemd);
+    (void)strcat(w->root, "/cgroup.controllers"); /* a file */
+    assert_int_equal(check(w, NM_CGROUP_BACKEND_DIRECT), -ENOTDIR);
+    assert_non_null(strstr(w->message, "making the slice "));
+    assert_int_equal(check(w, NM_CGROUP_BACKEND_FAKE), 0);
+}
+
+static void test_no_mount(void **state)
+{
+    struct nm_cgroup_backend_params params = {.kind = NM_CGROUP_BACKEND_DIRECT, .slice = SLICE};
+    struct world *w = *state;
+
+    mount_find_fails = -ENOENT;
+    assert_int_equal(nm_cgroup_backend_new(&params, &w->b, &w->message), -ENOENT);
+    assert_non_null(strstr(w->message, "no cgroup2 file system is mounted: mount one"));
+    free(w->message);
+    w->message = NULL;
+    mount_find_fails = -EACCES;
+    assert_int_equal(nm_cgroup_backend_check(&params, &w->message), -EACCES);
+    assert_string_equal(w->message, "/proc/self/mountinfo: Permission denied");
+    mount_find_fails = 0;
+    params.slice = "two--steps.slice";
+    assert_int_equal(nm_cgroup_backend_check(&params, NULL), -EINVAL);
+    assert_null(w->b);
+}
+
+/* Who has no event loop gets the direct one, whatever systemd says. */
+static void test_no_loop(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup_backend_params params = {
+        .kind = NM_CGROUP_BACKEND_AUTO, .slice = SLICE, .cgroup_root = w->root};
+
+    world_set_booted(1);
+    assert_int_equal(nm_cgroup_backend_check(&params, NULL), 0);
+    assert_int_equal(nm_cgroup_backend_new(&params, &w->b, NULL), 0);
+    assert_string_equal(w->b->ops->name, "direct");
+    params.kind = NM_CGROUP_BACKEND_SYSTEMD;
+    assert_int_equal(nm_cgroup_backend_check(&params, &w->message), -EINVAL);
+    assert_string_equal(w->message, "the systemd backend needs an event loop");
+}
+
+#define alone(f) cmocka_unit_test_setup_teardown(f, world_alone, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        alone(test_choice),
+        alone(test_check),
+        alone(test_no_mount),
+        alone(test_no_loop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
