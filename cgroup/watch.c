@@ -133,13 +133,13 @@ static int add_change_source(struct nm_cgroup_watch *w, const struct nm_cgroup *
                                 on_file_change, w);
 }
 
+/* Paths of cgroups are absolute, and none is the root directory. */
 static char *parent_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
-    if (!slash)
-        return strdup(".");
-    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+    assert(slash && slash > path);
+    return strndup(path, (size_t)(slash - path));
 }
 
 int nm_cgroup_watch_new(sd_event *event, const struct nm_cgroup *cg, enum nm_cgroup_watch_kind kind,

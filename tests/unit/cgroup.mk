@@ -1,5 +1,5 @@
 # unit tests of cgroup
-cgroup_tests = test-cgroup-parse test-cgroup-fake test-cgroup-direct test-netprio
+cgroup_tests = test-cgroup-parse test-cgroup-fake test-cgroup-direct test-cgroup-procs test-netprio
 check_PROGRAMS += $(cgroup_tests)
 TESTS += $(cgroup_tests)
 
@@ -19,6 +19,12 @@ test_cgroup_fake_LDADD = libnm-cgroup.la $(unit_libs)
 test_cgroup_direct_SOURCES = %D%/test-cgroup-direct.c
 test_cgroup_direct_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgroup_direct_LDADD = libnm-cgroup.la $(unit_libs)
+
+test_cgroup_procs_SOURCES = %D%/test-cgroup-procs.c %D%/fake-tree.h
+test_cgroup_procs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_cgroup_procs_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nm_read_file_at -Wl,--wrap=read -Wl,--wrap=fdopendir \
+	-Wl,--wrap=syscall
+test_cgroup_procs_LDADD = libnm-cgroup.la $(unit_libs)
 
 # Deadlines of a minute aren't waited for; both root's manager and a user's are tried.
 systemd_world = %D%/systemd-world.c %D%/systemd-world.h %D%/fake-systemd.c %D%/fake-systemd.h %D%/fake-tree.h
@@ -64,8 +70,8 @@ test_systemd_failures_LDFLAGS = $(AM_LDFLAGS) $(systemd_wraps) $(fail_nth_wraps)
 test_systemd_failures_LDADD = libnm-cgroup.la $(unit_libs) $(SYSTEMD_LIBS)
 
 direct_world = %D%/direct-world.c %D%/direct-world.h %D%/fake-tree.h
-check_PROGRAMS += test-cgroup-files test-cgroup-nested test-libcg
-TESTS += test-cgroup-files test-cgroup-nested test-libcg
+check_PROGRAMS += test-cgroup-files test-cgroup-nested test-cgroup-watch test-libcg
+TESTS += test-cgroup-files test-cgroup-nested test-cgroup-watch test-libcg
 test_cgroup_files_SOURCES = %D%/test-cgroup-files.c $(direct_world) $(fail_nth)
 test_cgroup_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgroup_files_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
@@ -77,6 +83,11 @@ test_cgroup_nested_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_cgroup_nested_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=geteuid -Wl,--wrap=access \
 	-Wl,--wrap=nm_mount_own_cgroup -Wl,--wrap=nm_write_file_at
 test_cgroup_nested_LDADD = libnm-cgroup.la $(unit_libs) $(SYSTEMD_LIBS)
+
+test_cgroup_watch_SOURCES = %D%/test-cgroup-watch.c %D%/fake-tree.h %D%/own-cgroup.h $(fail_nth)
+test_cgroup_watch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_cgroup_watch_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=write
+test_cgroup_watch_LDADD = libnm-cgroup.la $(unit_libs) $(SYSTEMD_LIBS)
 
 # libcgroup where it has the controllers that this host may not have
 test_libcg_SOURCES = %D%/test-libcg.c $(direct_world)

@@ -12,9 +12,11 @@
 #include <cmocka.h>
 
 #include "cgroup/attr.h"
+#include "cgroup/backend.h"
 #include "cgroup/cgroup.h"
 #include "cgroup/limits.h"
 #include "cgroup/mount.h"
+#include "tests/unit/fake-tree.h"
 
 static const struct {
     const char *text;
@@ -100,6 +102,12 @@ static const struct {
     {"some avg10=0.00 avg60=0.00 avg300=0.00 total=\n", -EBADMSG, 0, 0, 0, 0},
     {"some avg10=0.00 avg60=0.00 avg300=0.00 total=18446744073709551616\n", -EBADMSG, 0, 0, 0, 0},
     {"some avg10=0.00 avg60=0.00 avg300=0.00 total=1 x\n", -EBADMSG, 0, 0, 0, 0},
+    {"some avg10=0.00 avg60=0.00 avg300=0.00 total=184467440737095516150\n", -EBADMSG, 0, 0, 0, 0},
+    {"some avg10=1 avg60=0.00 avg300=0.00 total=1\n", -EBADMSG, 0, 0, 0, 0},
+    {"some avg10=0.x0 avg60=0.00 avg300=0.00 total=1\n", -EBADMSG, 0, 0, 0, 0},
+    {"some avg10=0.00 avg60=x avg300=0.00 total=1\n", -EBADMSG, 0, 0, 0, 0},
+    {"some avg10=0.00 avg60=0.00 avg300=x total=1\n", -EBADMSG, 0, 0, 0, 0},
+    {"some avg10=0.00 avg60=0.00 avg300=0.00\n", -EBADMSG, 0, 0, 0, 0},
     {"some\n", -EBADMSG, 0, 0, 0, 0},
     {"\n", -EBADMSG, 0, 0, 0, 0},
 };
@@ -265,6 +273,10 @@ static void test_mount_find(void **state)
         {"30 24 0:26 / /a rw - cgroup cgroup rw,memory\n", NULL},
         {"31 24 0:27 / - cgroup2 none rw\n", NULL},
         {" - cgroup2 \n", NULL},
+        {"31 24 0:27 / /cut - cgroup2", NULL},
+        {"31 24 0:27 /\n", NULL},
+        {"31 24 0:27 / /mnt/\\4040\\080\\008\\04x\\x rw - cgroup2 none rw\n", "/mnt/\\4040\\080\\008\\04x\\x"},
+        {"31 24 0:27 / /first rw - cgroup2 none rw\n32 24 0:28 / /second rw - cgroup2 none rw\n", "/first"},
         {"", NULL},
     };
 
@@ -281,6 +293,40 @@ static void test_mount_find(void **state)
         if (cases[i].expected)
             assert_string_equal(found, cases[i].expected);
     }
+}
+
+/* Several: one with controllers is better than the first. */
+static void test_mount_with_controllers(void **state)
+{
+    static const char *const controllers[] = {NULL, "\n", "cpu memory\n"};
+    _cleanup_free_ char *found = NULL;
+    char path[64], mountinfo[512] = "", expected[80];
+    struct fake_tree dir;
+
+    (void)state;
+    fake_tree_init(&dir);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(controllers); i++) {
+        char name[40];
+
+        (void)snprintf(name, sizeof name, "m%zu/here", i);
+        fake_tree_write(&dir, name, "");
+        (void)snprintf(name, sizeof name, "m%zu/cgroup.controllers", i);
+        if (controllers[i])
+            fake_tree_write(&dir, name, controllers[i]);
+        (void)snprintf(mountinfo + strlen(mountinfo), sizeof mountinfo - strlen(mountinfo),
+                       "3%zu 24 0:27 / %s/m%zu rw - cgroup2 none rw\n", i, dir.path, i);
+    }
+    write_temp(path, mountinfo);
+    assert_int_equal(nm_mount_find(path, &found), 0);
+    (void)snprintf(expected, sizeof expected, "%s/m2", dir.path);
+    assert_string_equal(found, expected);
+    unlink(path);
+    fake_tree_done(&dir);
+    free(found);
+    found = NULL;
+    assert_int_equal(nm_mount_find("/nonexistent/mountinfo", &found), -ENOENT);
+    assert_int_equal(nm_mount_own_cgroup("/nonexistent/cgroup", &found), -ENOENT);
+    assert_null(found);
 }
 
 static void test_own_cgroup(void **state)
@@ -305,6 +351,28 @@ static void test_names(void **state)
         assert_non_null(nm_cgroup_feature_name(f));
     for (enum nm_cgroup_drift d = 0; d < NM_CGROUP_DRIFT_COUNT; d++)
         assert_non_null(strchr(nm_cgroup_drift_file(d), '.'));
+}
+
+/* What people are told in place of a code, where there is more to say. */
+static void test_explanations(void **state)
+{
+    static const struct {
+        int r;
+        const char *words; /* NULL: nothing */
+    } cases[] = {
+        {-EAGAIN, "cgroup.max.descendants"}, {-ENOSPC, "the cgroup tree is full"}, {-EACCES, "isn't delegated"},
+        {-EPERM, "isn't delegated"},         {-EROFS, "read-only"},                {-ESRCH, "ended already"},
+        {-EEXIST, "isn't empty"},            {-EIO, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        const char *words = nm_backend_explain(cases[i].r);
+
+        assert_int_equal(words != NULL, cases[i].words != NULL);
+        if (words)
+            assert_non_null(strstr(words, cases[i].words));
+    }
 }
 
 static void test_survivors_words(void **state)
@@ -336,8 +404,10 @@ int main(void)
         cmocka_unit_test(test_parse_psi),    cmocka_unit_test(test_limits),
         cmocka_unit_test(test_limits_order), cmocka_unit_test(test_cpu_quota),
         cmocka_unit_test(test_weight_is_clamped), cmocka_unit_test(test_has_word),
-        cmocka_unit_test(test_mount_find),   cmocka_unit_test(test_own_cgroup),
+        cmocka_unit_test(test_mount_find),   cmocka_unit_test(test_mount_with_controllers),
+        cmocka_unit_test(test_own_cgroup),
         cmocka_unit_test(test_survivors_words),
+        cmocka_unit_test(test_explanations),
         cmocka_unit_test(test_names),
     };
 

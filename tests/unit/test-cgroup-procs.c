@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Lists of processes, and what is done to those in them, when the kernel says no: each system call on the way fails as
+ * it can. Processes that have gone meanwhile are no failure, and nobody is hit who isn't meant.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <linux/bpf.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cgroup/cgroup.h"
+#include "cgroup/netprio.h"
+#include "cgroup/procs.h"
+#include "tests/unit/fake-tree.h"
+#include "util/error.h"
+
+#define NAME "nmtest-c1.scope"
+
+static struct {
+    const char *member; /* what /proc/PID/cgroup says of anybody */
+    const char *stat;   /* and the stat of any thread */
+    int read_fails[4];  /* of lists: in order, 0: it succeeds */
+    unsigned n_reads;
+    int fdopendir_fails;
+    int pidfd_open_fails, send_fails;
+    unsigned n_signals; /* that were sent, to nobody */
+    int bpf_fails[2];   /* loading, and what comes then */
+} kernel;
+
+int __real_nm_read_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t *ret_len);
+int __wrap_nm_read_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t *ret_len);
+ssize_t __real_read(int fd, void *buf, size_t size);
+ssize_t __wrap_read(int fd, void *buf, size_t size);
+DIR *__real_fdopendir(int fd);
+DIR *__wrap_fdopendir(int fd);
+long __wrap_syscall(long number, ...);
+
+int __wrap_nm_read_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t *ret_len)
+{
+    const char *text = strncmp(name, "/proc/", 6) == 0 ? kernel.member : strstr(name, "/stat") ? kernel.stat : NULL;
+
+    if (!text)
+        return __real_nm_read_file_at(dir_fd, name, buf, size, ret_len);
+    (void)snprintf(buf, size, "%s", text);
+    return 0;
+}
+
+static long with_errno(int error)
+{
+    errno = error;
+    return -1;
+}
+
+ssize_t __wrap_read(int fd, void *buf, size_t size)
+{
+    int error = kernel.n_reads < NM_ARRAY_SIZE(kernel.read_fails) ? kernel.read_fails[kernel.n_reads] : 0;
+
+    kernel.n_reads++;
+    return error ? with_errno(error) : __real_read(fd, buf, size);
+}
+
+DIR *__wrap_fdopendir(int fd)
+{
+    if (!kernel.fdopendir_fails)
+        return __real_fdopendir(fd);
+    errno = kernel.fdopendir_fails;
+    return NULL;
+}
+
+static long bpf(enum bpf_cmd cmd)
+{
+    int error = kernel.bpf_fails[0];
+
+    kernel.bpf_fails[0] = kernel.bpf_fails[1];
+    if (error)
+        return with_errno(error);
+    return cmd == BPF_PROG_LOAD ? open("/dev/null", O_RDONLY | O_CLOEXEC) : 0;
+}
+
+/* Whoever is signalled here isn't. */
+long __wrap_syscall(long number, ...)
+{
+    va_list ap;
+    int first;
+
+    va_start(ap, number);
+    first = va_arg(ap, int);
+    va_end(ap);
+    switch (number) {
+    case SYS_pidfd_open:
+        return kernel.pidfd_open_fails ? with_errno(kernel.pidfd_open_fails) : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    case SYS_pidfd_send_signal:
+        if (kernel.send_fails)
+            return with_errno(kernel.send_fails);
+        kernel.n_signals++;
+        return 0;
+    case SYS_bpf:
+        return bpf((enum bpf_cmd)first);
+    default:
+        fail_msg("system call %ld", number);
+        return with_errno(ENOSYS);
+    }
+}
+
+/* ---- the world ------------------------------------------------------------------------------- */
+
+struct world {
+    struct fake_tree dir;
+    struct nm_cgroup *cg;
+};
+
+static int setup(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    assert_non_null(w);
+    memset(&kernel, 0, sizeof kernel);
+    fake_tree_init(&w->dir);
+    fake_tree_write(&w->dir, "cgroup.procs", "100\n200\n");
+    assert_int_equal(nm_cgroup_open(w->dir.path, NAME, &w->cg), 0);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+
+    memset(&kernel, 0, sizeof kernel);
+    nm_cgroup_free(w->cg);
+    fake_tree_done(&w->dir);
+    free(w);
+    return 0;
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static void test_lists_that_cannot_be_read(void **state)
+{
+    static const struct {
+        int fails[4], r;
+        unsigned n;
+    } cases[] = {
+        {{EINTR, EINTR}, 0, 2},
+        {{0, EINTR}, 0, 2},
+        {{ENODEV}, -ENOENT, 77},  /* the cgroup was removed */
+        {{EOPNOTSUPP}, 0, 0},     /* it is a threaded one, without a list of its own */
+        {{EIO}, -EIO, 77},
+        {{0, EIO}, -EIO, 77},
+    };
+    struct world *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        unsigned n = 77;
+
+        memcpy(kernel.read_fails, cases[i].fails, sizeof kernel.read_fails);
+        kernel.n_reads = 0;
+        assert_int_equal(nm_cgroup_n_processes(w->cg, &n), cases[i].r);
+        assert_int_equal(n, cases[i].n);
+    }
+    memset(kernel.read_fails, 0, sizeof kernel.read_fails);
+    kernel.fdopendir_fails = ENOMEM;
+    assert_int_equal(nm_procs_prune(w->cg->dir_fd), -ENOMEM);
+}
+
+static int refuse(pid_t pid, void *userdata)
+{
+    pid_t *last = userdata;
+
+    *last = pid;
+    return pid == 200 ? -ECANCELED : 0;
+}
+
+static void test_who_walks_may_stop(void **state)
+{
+    struct world *w = *state;
+    pid_t last = 0;
+
+    assert_int_equal(nm_procs_walk(w->cg->dir_fd, refuse, &last), -ECANCELED);
+    assert_int_equal(last, 200);
+    fake_tree_write(&w->dir, "cgroup.procs", "100\n200"); /* as a kernel never ends it */
+    assert_int_equal(nm_procs_walk(w->cg->dir_fd, refuse, &last), -ECANCELED);
+    fake_tree_write(&w->dir, "cgroup.procs", "0\n300\n"); /* one of another namespace has no number */
+    assert_int_equal(nm_procs_walk(w->cg->dir_fd, refuse, &last), 0);
+    assert_int_equal(last, 300);
+    fake_tree_write(&w->dir, "below/cgroup.procs", "200\n300\n");
+    assert_int_equal(nm_procs_walk(w->cg->dir_fd, refuse, &last), -ECANCELED);
+    assert_int_equal(last, 200);
+    fake_tree_unlink(&w->dir, "below/cgroup.procs"); /* a cgroup that has gone has nobody in it */
+    assert_int_equal(nm_procs_walk(w->cg->dir_fd, refuse, &last), 0);
+}
+
+static void test_lists_of_nonsense(void **state)
+{
+    static const char *const lists[] = {"1\n-2\n", "1 2\n", "99999999999999999999\n", "2147483650\n", "x\n"};
+    struct world *w = *state;
+    unsigned n = 77;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(lists); i++) {
+        fake_tree_write(&w->dir, "cgroup.procs", lists[i]);
+        assert_int_equal(nm_cgroup_n_processes(w->cg, &n), -EBADMSG);
+        assert_int_equal(n, 77);
+    }
+}
+
+/* Whoever nests cgroups without end is followed only so far. */
+static void test_deep_trees(void **state)
+{
+    struct world *w = *state;
+    char name[128] = "";
+    unsigned n = 0;
+
+    for (int depth = 1; depth <= 20; depth++) {
+        char file[160];
+
+        (void)strcat(name, depth == 1 ? "d" : "/d");
+        (void)snprintf(file, sizeof file, "%s/cgroup.procs", name);
+        fake_tree_write(&w->dir, file, "7\n");
+    }
+    assert_int_equal(nm_cgroup_n_processes(w->cg, &n), 0);
+    assert_int_equal(n, 2 + 16);
+    assert_int_equal(nm_procs_prune(w->cg->dir_fd), -EBUSY); /* plain files keep a plain directory */
+    assert_true(fake_tree_has(&w->dir, name));
+}
+
+static void test_prune(void **state)
+{
+    struct world *w = *state;
+    char path[128];
+
+    (void)snprintf(path, sizeof path, "%s/a/b/c", w->dir.path);
+    assert_int_equal(nm_mkdir_p(path, 0700), 0);
+    (void)snprintf(path, sizeof path, "%s/a/d", w->dir.path);
+    assert_int_equal(nm_mkdir_p(path, 0700), 0);
+    assert_int_equal(nm_procs_prune(w->cg->dir_fd), 0);
+    assert_false(fake_tree_has(&w->dir, "a"));
+    assert_true(fake_tree_has(&w->dir, "cgroup.procs"));
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static void test_members(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_member;
+    } cases[] = {
+        {"0::/nmtest.slice/" NAME "\n", true},
+        {"0::/nmtest.slice/" NAME, true},
+        {"0::/nmtest.slice/" NAME "/sub\n", true},
+        {"1:cpu:/\n0::/" NAME "\n", true},
+        {"1:name=0::/" NAME "\n0::/\n", false}, /* the name of a version 1 hierarchy */
+        {"1:cpu:/" NAME "\n", false},
+        {"0::/other\n1:cpu:/" NAME "\n", false},
+        {"0::/x" NAME "\n", false},
+        {"0::/" NAME "x\n", false},
+        {"0::/x" NAME "/" NAME "\n", true},
+        {"", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        kernel.member = cases[i].text;
+        if (nm_procs_is_member(100, NAME) != cases[i].is_member)
+            fail_msg("%s", cases[i].text);
+    }
+    kernel.member = NULL;
+    assert_false(nm_procs_is_member(4194303, NAME)); /* there is none */
+}
+
+static void test_signals(void **state)
+{
+    struct world *w = *state;
+
+    kernel.member = "0::/" NAME "\n";
+    assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), 0);
+    assert_int_equal(kernel.n_signals, 2);
+    kernel.pidfd_open_fails = ESRCH; /* they have gone, */
+    assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), 0);
+    kernel.pidfd_open_fails = EMFILE;
+    assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), -EMFILE);
+    assert_int_equal(nm_cgroup_kill(w->cg), -EMFILE);
+    kernel.pidfd_open_fails = 0;
+    kernel.send_fails = ESRCH; /* or go just now */
+    assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), 0);
+    kernel.send_fails = EPERM;
+    assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), -EPERM);
+    kernel.send_fails = 0;
+    kernel.member = "0::/somewhere-else\n";
+    assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), 0);
+    assert_int_equal(kernel.n_signals, 2);
+}
+
+/* Without cgroup.kill: those that go on being there are killed a few times, and then left to who waits for the end. */
+static void test_a_list_without_end(void **state)
+{
+    struct world *w = *state;
+
+    kernel.member = "0::/" NAME "\n";
+    assert_int_equal(nm_cgroup_kill(w->cg), 0);
+    assert_int_equal(kernel.n_signals, 8 * 2);
+    fake_tree_write(&w->dir, "cgroup.procs", "");
+    assert_int_equal(nm_cgroup_kill(w->cg), 0);
+    assert_int_equal(kernel.n_signals, 8 * 2);
+    fake_tree_write(&w->dir, "cgroup.kill", "");
+    fake_tree_write(&w->dir, "cgroup.procs", "100\n");
+    assert_int_equal(nm_cgroup_kill(w->cg), 0);
+    assert_int_equal(kernel.n_signals, 8 * 2); /* the kernel's affair */
+}
+
+static void test_states(void **state)
+{
+    static const struct {
+        const char *stat;
+        bool hangs;
+        const char *comm;
+    } cases[] = {
+        {"1 (a) D 1", true, "a"}, {"1 (a) b) D 1", true, "a) b"}, {"1 (a) S 1", false, ""}, {"1 (D) R 1", false, ""},
+        {"1 a D 1", false, ""},   {"1 (a D 1", false, ""},        {"1 )a( D", false, ""},   {"1 (a)D 1", false, ""},
+        {"1 a) D", false, ""},
+    };
+    struct world *w = *state;
+    char text[16];
+
+    (void)snprintf(text, sizeof text, "%d\n", (int)getpid()); /* whose threads are looked for */
+    fake_tree_write(&w->dir, "cgroup.procs", text);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_cgroup_survivors s;
+
+        kernel.stat = cases[i].stat;
+        assert_int_equal(nm_cgroup_survivors(w->cg, &s), 0);
+        assert_int_equal(s.n, 1);
+        if (s.n_hanging != cases[i].hangs)
+            fail_msg("%s", cases[i].stat);
+        assert_string_equal(s.comm, cases[i].comm);
+    }
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static void test_network_priority(void **state)
+{
+    static const struct {
+        int fails[2];
+        const char *missing; /* NULL: nothing */
+    } cases[] = {
+        {{0, 0}, NULL},
+        {{EPERM, 0}, "CAP_BPF"},
+        {{EACCES, 0}, "CAP_BPF"},
+        {{0, EPERM}, "CAP_BPF"},
+        {{ENOSYS, 0}, "CONFIG_CGROUP_BPF"},
+        {{0, EINVAL}, "CONFIG_CGROUP_BPF"},
+    };
+    struct world *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_cgroup_backend b = {.slice_fd = w->cg->dir_fd, .net_priority_fd = -EBADF};
+
+        memcpy(kernel.bpf_fails, cases[i].fails, sizeof kernel.bpf_fails);
+        nm_netprio_probe(&b);
+        memset(kernel.bpf_fails, 0, sizeof kernel.bpf_fails);
+        assert_int_equal(b.feature[NM_CGROUP_NET_PRIORITY], !cases[i].missing);
+        if (cases[i].missing) {
+            assert_non_null(strstr(b.missing[NM_CGROUP_NET_PRIORITY], cases[i].missing));
+            assert_true(b.net_priority_fd < 0);
+            assert_int_equal(nm_cgroup_set_net_background(&b, w->cg, true), -EOPNOTSUPP);
+            continue;
+        }
+        kernel.bpf_fails[0] = ENOENT;
+        assert_int_equal(nm_cgroup_set_net_background(&b, w->cg, true), -ENOENT); /* the program has gone? */
+        kernel.bpf_fails[0] = ENOENT;
+        assert_int_equal(nm_cgroup_set_net_background(&b, w->cg, false), 0); /* there was none */
+        kernel.bpf_fails[0] = EPERM;
+        assert_int_equal(nm_cgroup_set_net_background(&b, w->cg, false), -EPERM);
+        b.net_priority_fd = nm_close(b.net_priority_fd);
+    }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_lists_that_cannot_be_read),
+        TEST(test_who_walks_may_stop),
+        TEST(test_lists_of_nonsense),
+        TEST(test_deep_trees),
+        TEST(test_prune),
+        TEST(test_members),
+        TEST(test_signals),
+        TEST(test_a_list_without_end),
+        TEST(test_states),
+        TEST(test_network_priority),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
