@@ -104,6 +104,7 @@ static int on_pending(sd_event_source *s, void *userdata)
     return 0;
 }
 
+/* cg is taken over, whatever comes of it. */
 static int answer(struct fake *f, int result, struct nm_cgroup *cg, nm_cgroup_done_cb_t cb,
                   void *userdata)
 {
@@ -115,8 +116,10 @@ static int answer(struct fake *f, int result, struct nm_cgroup *cg, nm_cgroup_do
         return 0;
     }
     p = calloc(1, sizeof *p);
-    if (!p)
+    if (!p) {
+        nm_cgroup_free(cg);
         return -ENOMEM;
+    }
     *p = (struct pending){
         .next = f->pending, .fake = f, .result = result, .cg = cg, .cb = cb, .userdata = userdata};
     f->pending = p;

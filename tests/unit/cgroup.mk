@@ -11,9 +11,10 @@ test_netprio_SOURCES = %D%/test-netprio.c %D%/own-cgroup.h
 test_netprio_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_netprio_LDADD = libnm-cgroup.la $(unit_libs)
 
-test_cgroup_fake_SOURCES = %D%/test-cgroup-fake.c
+test_cgroup_fake_SOURCES = %D%/test-cgroup-fake.c %D%/fake-tree.h $(fail_nth)
 test_cgroup_fake_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_cgroup_fake_LDADD = libnm-cgroup.la $(unit_libs)
+test_cgroup_fake_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
+test_cgroup_fake_LDADD = libnm-cgroup.la $(unit_libs) $(SYSTEMD_LIBS)
 
 # needs a cgroup2 mount that it may write to, else it skips
 test_cgroup_direct_SOURCES = %D%/test-cgroup-direct.c
@@ -74,7 +75,7 @@ check_PROGRAMS += test-cgroup-files test-cgroup-nested test-cgroup-watch test-li
 TESTS += test-cgroup-files test-cgroup-nested test-cgroup-watch test-libcg
 test_cgroup_files_SOURCES = %D%/test-cgroup-files.c $(direct_world) $(fail_nth)
 test_cgroup_files_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_cgroup_files_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
+test_cgroup_files_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=nm_procs_is_member -Wl,--wrap=nm_write_file_at
 test_cgroup_files_LDADD = libnm-cgroup.la $(unit_libs) $(SYSTEMD_LIBS)
 
 # who isn't root, and the kernel's rule about processes in inner cgroups

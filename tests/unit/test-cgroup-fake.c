@@ -17,6 +17,8 @@
 #include "cgroup/backend.h"
 #include "cgroup/probe.h"
 #include "cgroup/procs.h"
+#include "tests/unit/fail-nth.h"
+#include "tests/unit/fake-tree.h"
 #include "util/clock.h"
 
 #define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
@@ -504,6 +506,107 @@ static void test_psi_bounds(void **state)
     assert_null(w);
 }
 
+/* ---- what can't be had ----------------------------------------------------------------------- */
+
+static bool is_shortage(int r)
+{
+    return r == -ENOMEM || r == -EMFILE;
+}
+
+/* With a loop, or without one, where the callback comes inline. */
+static void make_or_fail(struct fixture *f, sd_event *event)
+{
+    const struct nm_cgroup_backend_params params = {
+        .kind = NM_CGROUP_BACKEND_FAKE, .slice = "nmtest.slice", .event = event};
+    bool failed = true;
+
+    f->b = nm_cgroup_backend_free(f->b);
+    for (unsigned n = 1; failed; n++) {
+        _cleanup_free_ char *message = NULL;
+        int r;
+
+        fail_nth(FAIL_MEMORY | FAIL_OPEN, n);
+        r = nm_cgroup_backend_new(&params, &f->b, &message);
+        failed = fail_stop();
+        assert_int_equal(r == 0, !failed);
+        assert_true(r == 0 || is_shortage(r));
+        assert_true((f->b != NULL) == (r == 0));
+    }
+}
+
+static void create_or_fail(struct fixture *f)
+{
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    bool failed = true;
+
+    l.io_weight = 7;
+    for (unsigned n = 1; failed; n++) {
+        struct answer a = {0};
+        char id[16];
+        int r;
+
+        (void)snprintf(id, sizeof id, "c%u", n);
+        fail_nth(FAIL_MEMORY | FAIL_OPEN | FAIL_EVENT, n);
+        r = f->b->ops->create(f->b, id, "a test", getpid(), &l, on_done, &a);
+        failed = fail_stop();
+        assert_true(r == 0 || is_shortage(r));
+        if (r < 0) {
+            assert_false(a.called);
+            continue;
+        }
+        run_until(f->event, &a.called);
+        assert_true(a.result == 0 || is_shortage(a.result) || a.result == -EIO);
+        assert_true((a.cg != NULL) == (a.result == 0));
+        nm_cgroup_free(a.cg);
+    }
+}
+
+static void test_shortages(void **state)
+{
+    struct fixture *f = *state;
+
+    make_or_fail(f, f->event);
+    create_or_fail(f);
+    make_or_fail(f, NULL);
+    create_or_fail(f);
+}
+
+/* It may be somewhere that is given, where others have been; and what isn't answered at its end is dropped. */
+static void test_a_given_root(void **state)
+{
+    struct nm_cgroup_backend_params params = {.kind = NM_CGROUP_BACKEND_FAKE, .slice = "nmtest.slice"};
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    struct fixture *f = *state;
+    _cleanup_free_ char *message = NULL;
+    struct answer a = {0}, second = {0};
+    struct fake_tree dir;
+
+    fake_tree_init(&dir);
+    fake_tree_write(&dir, "nmtest.slice/here", "");
+    params.cgroup_root = dir.path;
+    params.event = f->event;
+    nm_cgroup_backend_free(f->b);
+    assert_int_equal(nm_cgroup_backend_new(&params, &f->b, NULL), 0);
+    assert_int_equal(f->b->ops->create(f->b, "c1", "", getpid(), &l, on_done, &a), 0);
+    run_until(f->event, &a.called);
+    assert_int_equal(f->b->ops->create(f->b, "c1", "", getpid(), &l, on_done, &second), 0);
+    assert_int_equal(f->b->ops->create(f->b, "c2", "", getpid(), &l, NULL, NULL), 0);
+    run_until(f->event, &second.called);
+    assert_int_equal(second.result, -EEXIST);
+    assert_null(second.cg);
+    second = (struct answer){0};
+    assert_int_equal(f->b->ops->set_limits(f->b, a.cg, &l, on_done, &second), 0);
+    assert_int_equal(f->b->ops->set_slice_limits(f->b, &l, on_done, &second), 0);
+    f->b = nm_cgroup_backend_free(f->b);
+    assert_false(second.called);
+    nm_cgroup_free(a.cg);
+    assert_true(fake_tree_has(&dir, "nmtest.slice/nmtest-c1.scope/cgroup.procs")); /* it isn't its own to remove */
+    fake_tree_done(&dir);
+    params.cgroup_root = "/nonexistent";
+    assert_int_equal(nm_cgroup_backend_new(&params, &f->b, &message), -ENOENT);
+    assert_string_equal(message, "making a fake cgroup tree: No such file or directory");
+}
+
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 
 int main(void)
@@ -514,6 +617,8 @@ int main(void)
         TEST(test_ordered_failures),
         TEST(test_bad_ids),
         TEST(test_container_id),
+        TEST(test_shortages),
+        TEST(test_a_given_root),
         cmocka_unit_test(test_slice_names),
         TEST(test_list),
         TEST(test_drift),

@@ -16,10 +16,29 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "cgroup/procs.h"
 #include "tests/unit/direct-world.h"
 #include "tests/unit/fail-nth.h"
 #include "util/clock.h"
 #include "util/error.h"
+
+static bool is_member;
+static bool swappiness_is_known = true;
+
+bool __real_nm_procs_is_member(pid_t pid, const char *name);
+bool __wrap_nm_procs_is_member(pid_t pid, const char *name);
+int __real_nm_write_file_at(int dir_fd, const char *name, const char *text);
+int __wrap_nm_write_file_at(int dir_fd, const char *name, const char *text);
+
+bool __wrap_nm_procs_is_member(pid_t pid, const char *name)
+{
+    return is_member || __real_nm_procs_is_member(pid, name);
+}
+
+int __wrap_nm_write_file_at(int dir_fd, const char *name, const char *text)
+{
+    return !swappiness_is_known && strchr(text, '=') ? -EINVAL : __real_nm_write_file_at(dir_fd, name, text);
+}
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
@@ -91,6 +110,87 @@ static void test_a_creation_is_undone(void **state)
     assert_int_equal(w->b->ops->create(w->b, "no/name", "", getpid(), &l, on_done, &a), -EINVAL);
 }
 
+/* Who was born in its cgroup, and can't have its limits, is killed there: it waits at its gate for nothing. */
+static void test_a_creation_where_it_was_born(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup_limits l = some_limits();
+    struct answer a = {0};
+
+    fake_tree_write(&w->dir, SCOPE "cgroup.kill", "");
+    fake_tree_unlink(&w->dir, SCOPE "memory.max");
+    fake_tree_write(&w->dir, SCOPE "memory.max/it-is-a-directory", "");
+    is_member = true;
+    assert_int_equal(w->b->ops->create(w->b, "c1", "", getpid(), &l, on_done, &a), 0);
+    assert_int_equal(a.result, -EISDIR);
+    assert_non_null(strstr(a.message, "setting its limits nmtest-c1.scope: "));
+    assert_file(w, "cgroup.kill", "1");
+    fake_tree_unlink(&w->dir, SCOPE "memory.max/it-is-a-directory");
+    a = (struct answer){0};
+    assert_int_equal(w->b->ops->create(w->b, "c7", "", getpid(), &l, on_done, &a), 0); /* it has gone meanwhile */
+    assert_int_equal(a.result, -ENOENT);
+    is_member = false;
+}
+
+/* What can't be removed says why. */
+static void test_removals_that_fail(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup *cg = NULL;
+
+    assert_int_equal(w->b->ops->remove(w->b, w->cg), -EBUSY); /* its plain files keep a plain directory */
+    fake_tree_write(&w->dir, SCOPE "sub/cgroup.procs", "1\n");
+    assert_int_equal(w->b->ops->remove(w->b, w->cg), -EBUSY);
+    assert_int_equal(w->b->ops->prepare(w->b, "c2", &cg), 0);
+    assert_int_equal(rmdir(cg->path), 0);
+    assert_int_equal(w->b->ops->remove(w->b, cg), 0); /* somebody was faster */
+    fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c2.scope", "a file");
+    assert_int_equal(w->b->ops->remove(w->b, cg), -ENOTDIR);
+    nm_cgroup_free(cg);
+}
+
+static void ignore(struct nm_cgroup *cg, const char *id, void *userdata)
+{
+    (void)id;
+    ++*(unsigned *)userdata;
+    nm_cgroup_free(cg);
+}
+
+/* It comes back with its limits, and with what there is in it. */
+static void test_a_slice_that_was_removed(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup_limits l = some_limits();
+    struct nm_cgroup *cg = NULL;
+    struct answer a = {0};
+    char path[128];
+    unsigned n = 0;
+
+    (void)snprintf(path, sizeof path, "%s/root/" SLICE, w->dir.path);
+    for (enum nm_cgroup_feature f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
+        w->b->feature[f] = false; /* a new plain directory has no files to set */
+    assert_int_equal(w->b->ops->set_slice_limits(w->b, &l, on_done, &a), 0);
+    assert_int_equal(remove_tree(path), 0);
+    assert_int_equal(w->b->ops->list(w->b, ignore, &n), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(w->b->ops->prepare(w->b, "c2", &cg), 0);
+    cg = nm_cgroup_free(cg);
+    assert_int_equal(w->b->ops->list(w->b, ignore, &n), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(remove_tree(path), 0);
+    assert_int_equal(w->b->ops->set_slice_limits(w->b, &l, on_done, &a), 0);
+    assert_int_equal(a.result, 0);
+    assert_true(fake_tree_has(&w->dir, "root/" SLICE));
+    assert_int_equal(remove_tree(path), 0);
+    fake_tree_write(&w->dir, "root/" SLICE, "a file");
+    assert_int_equal(w->b->ops->set_slice_limits(w->b, &l, on_done, &a), 0);
+    assert_int_equal(a.result, -ENOTDIR);
+    assert_int_equal(w->b->ops->list(w->b, ignore, &n), -ENOTDIR);
+    assert_int_equal(w->b->ops->prepare(w->b, "c3", &cg), -ENOTDIR);
+    assert_null(cg);
+    fake_tree_unlink(&w->dir, "root/" SLICE);
+}
+
 /* ---- what is read ---------------------------------------------------------------------------- */
 
 static void test_files_that_are_not_as_they_should_be(void **state)
@@ -123,6 +223,147 @@ static void test_files_that_are_not_as_they_should_be(void **state)
     fake_tree_write(&w->dir, SCOPE "memory.swap.current", "4096\n");
     assert_int_equal(nm_cgroup_read_swap(w->cg, &v), 0);
     assert_int_equal(v, 4096);
+}
+
+/* Nothing of these is asked for where it doesn't say so. */
+static void test_drift_of_what_is_missing(void **state)
+{
+    static const struct {
+        const char *file;
+        int r; /* without it */
+    } cases[] = {
+        {"memory.max", -EOPNOTSUPP}, {"cpu.max", -EOPNOTSUPP}, {"cpu.weight", -EOPNOTSUPP},
+        {"memory.oom.group", -EOPNOTSUPP}, {"io.weight", 0}, {"pids.max", 0},
+    };
+    struct world *w = *state;
+    struct nm_cgroup_limits l = some_limits();
+    struct answer a;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        char name[128];
+
+        assert_int_equal(w->b->ops->set_limits(w->b, w->cg, &l, on_done, &a), 0);
+        (void)snprintf(name, sizeof name, SCOPE "%s", cases[i].file);
+        fake_tree_unlink(&w->dir, name);
+        assert_int_equal(nm_cgroup_check_drift(w->b, w->cg, &l), cases[i].r);
+        fake_tree_write(&w->dir, name, "");
+    }
+    assert_string_equal(nm_cgroup_drift_file(NM_CGROUP_DRIFT_CPU_QUOTA), "cpu.max");
+    assert_string_equal(nm_cgroup_drift_file(NM_CGROUP_DRIFT_COUNT), "unknown");
+    assert_string_equal(nm_cgroup_feature_name(NM_CGROUP_FEATURE_COUNT), "unknown");
+}
+
+/* Without cpu.idle the lowest weight stands in for it; with it, an idle group's weight can't be read. No limit is
+ * another thing than one that is very high. */
+static void test_drift_of_the_cpu(void **state)
+{
+    static const struct {
+        bool has_idle, is_idle;
+        uint64_t quota;
+        const char *weight, *idle, *max;
+        int drift;
+    } cases[] = {
+        {true, true, NM_CGROUP_NONE, "0", "1", "max 100000", 0},
+        {true, true, NM_CGROUP_NONE, "0", "0", "max 100000", 1 << NM_CGROUP_DRIFT_CPU_IDLE},
+        {false, true, NM_CGROUP_NONE, "1", "0", "max 100000", 0},
+        {false, true, NM_CGROUP_NONE, "250", "0", "max 100000", 1 << NM_CGROUP_DRIFT_CPU_WEIGHT},
+        {true, false, NM_CGROUP_NONE, "250", "0", "150000 100000", 1 << NM_CGROUP_DRIFT_CPU_QUOTA},
+        {true, false, 1500, "250", "0", "max 100000", 1 << NM_CGROUP_DRIFT_CPU_QUOTA},
+        {true, false, 1500, "250", "0", "15000 10000", 0}, /* the same rate */
+        {true, false, 1500, "250", "0", "150000 x", -EBADMSG},
+        {true, false, 1500, "250", "0", "150000 0", -EBADMSG},
+    };
+    struct world *w = *state;
+    struct nm_cgroup_limits l = some_limits();
+    struct answer a;
+
+    assert_int_equal(w->b->ops->set_limits(w->b, w->cg, &l, on_done, &a), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        w->b->feature[NM_CGROUP_CPU_IDLE] = cases[i].has_idle;
+        l.cpu_idle = cases[i].is_idle;
+        l.cpu_quota_millicores = cases[i].quota;
+        fake_tree_write(&w->dir, SCOPE "cpu.weight", cases[i].weight);
+        fake_tree_write(&w->dir, SCOPE "cpu.idle", cases[i].idle);
+        fake_tree_write(&w->dir, SCOPE "cpu.max", cases[i].max);
+        if (nm_cgroup_check_drift(w->b, w->cg, &l) != cases[i].drift)
+            fail_msg("case %zu: %d", i, nm_cgroup_check_drift(w->b, w->cg, &l));
+    }
+    w->b->feature[NM_CGROUP_CPU_WEIGHT] = false; /* nothing is enforced that could drift */
+    assert_int_equal(nm_cgroup_check_drift(w->b, w->cg, &l), 0);
+}
+
+static void test_drift_of_the_slice(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup_limits l = some_limits();
+    struct answer a;
+    uint64_t v = 77;
+
+    assert_int_equal(nm_cgroup_slice_read_max(w->b, &v), -EOPNOTSUPP);
+    assert_int_equal(nm_cgroup_slice_check_drift(w->b, &l), -EOPNOTSUPP);
+    assert_int_equal(v, 77);
+    for (enum nm_cgroup_drift d = 0; d < NM_CGROUP_DRIFT_COUNT; d++) {
+        char name[64];
+
+        (void)snprintf(name, sizeof name, "root/" SLICE "/%s", nm_cgroup_drift_file(d));
+        fake_tree_write(&w->dir, name, "");
+    }
+    assert_int_equal(w->b->ops->set_slice_limits(w->b, &l, on_done, &a), 0);
+    assert_int_equal(nm_cgroup_slice_check_drift(w->b, &l), 0);
+    assert_int_equal(nm_cgroup_slice_read_max(w->b, &v), 0);
+    assert_int_equal(v, 8 << 20);
+    fake_tree_write(&w->dir, "root/" SLICE "/cpu.weight", "1"); /* an administrator's */
+    fake_tree_write(&w->dir, "root/" SLICE "/memory.max", "max");
+    assert_int_equal(nm_cgroup_slice_check_drift(w->b, &l), 1 << NM_CGROUP_DRIFT_MEMORY_MAX);
+}
+
+/* What is written directly, whoever made the cgroup. */
+static void test_direct_writes(void **state)
+{
+    struct world *w = *state;
+    struct nm_cgroup_memory_events e = {.oom = 77};
+    bool is_frozen = true;
+
+    assert_int_equal(nm_cgroup_read_freeze(w->cg, &is_frozen), -EOPNOTSUPP);
+    assert_true(is_frozen);
+    fake_tree_write(&w->dir, SCOPE "cgroup.freeze", "0\n");
+    assert_int_equal(nm_cgroup_read_freeze(w->cg, &is_frozen), 0);
+    assert_false(is_frozen);
+    assert_int_equal(nm_cgroup_read_memory_events(w->cg, &e), 0); /* without the controller nothing has happened */
+    assert_int_equal(e.oom, 0);
+    fake_tree_write(&w->dir, SCOPE "memory.events", "oom 3\n");
+    assert_int_equal(nm_cgroup_read_memory_events(w->cg, &e), 0);
+    assert_int_equal(e.oom, 3);
+    nm_cgroup_hasten(w->cg);
+    assert_file(w, "cpu.max", "max");
+    assert_file(w, "cpu.idle", "0");
+    fake_tree_write(&w->dir, SCOPE "memory.swap.max", "");
+    assert_int_equal(nm_cgroup_set_swap_max(w->cg, 4096), 0);
+    assert_file(w, "memory.swap.max", "4096");
+    fake_tree_write(&w->dir, SCOPE "memory.swap.max", "");
+    assert_int_equal(nm_cgroup_set_swap_max(w->cg, NM_CGROUP_NONE), 0);
+    assert_file(w, "memory.swap.max", "max");
+    fake_tree_unlink(&w->dir, SCOPE "memory.events");
+    fake_tree_write(&w->dir, SCOPE "memory.events/it-is-a-directory", "");
+    assert_int_equal(nm_cgroup_read_memory_events(w->cg, &e), -EISDIR);
+    assert_int_equal(e.oom, 3);
+}
+
+/* Linux before 6.8 knows no swappiness there, and is asked again without. */
+static void test_reclaim(void **state)
+{
+    struct world *w = *state;
+
+    fake_tree_write(&w->dir, SCOPE "memory.reclaim", "");
+    assert_int_equal(nm_cgroup_reclaim(w->cg, 4096), 0);
+    assert_file(w, "memory.reclaim", "4096 swappiness=200");
+    fake_tree_write(&w->dir, SCOPE "memory.reclaim", "");
+    swappiness_is_known = false;
+    assert_int_equal(nm_cgroup_reclaim(w->cg, 8192), 0);
+    swappiness_is_known = true;
+    assert_file(w, "memory.reclaim", "8192");
+    fake_tree_unlink(&w->dir, SCOPE "memory.reclaim");
+    assert_int_equal(nm_cgroup_reclaim(w->cg, 4096), -EOPNOTSUPP);
 }
 
 /* ---- survivors ------------------------------------------------------------------------------- */
@@ -256,6 +497,14 @@ int main(void)
         started(test_what_is_not_there_is_not_set),
         started(test_a_limit_that_is_refused),
         started(test_a_creation_is_undone),
+        started(test_a_creation_where_it_was_born),
+        started(test_removals_that_fail),
+        started(test_a_slice_that_was_removed),
+        started(test_drift_of_what_is_missing),
+        started(test_drift_of_the_cpu),
+        started(test_drift_of_the_slice),
+        started(test_direct_writes),
+        started(test_reclaim),
         started(test_files_that_are_not_as_they_should_be),
         started(test_survivors),
         alone(test_starts_that_fail),
