@@ -31,9 +31,9 @@ static struct {
     bool does_nothing; /* though it says so */
     unsigned n_created, n_modified, n_deleted;
     unsigned memory_left; /* 1: the next piece of memory can't be had */
-    char name[128];       /* of the group that was made last */
+    char name[80];        /* of the group that was made last */
     struct {
-        char file[64], text[64];
+        char file[32], text[64];
     } values[16];
     size_t n_values;
 } lib;
@@ -112,7 +112,7 @@ int __wrap_cgroup_set_value_string(struct cgroup_controller *c, const char *file
 
 static void write_in_group(const char *file, const char *text)
 {
-    char name[256];
+    char name[128];
 
     (void)snprintf(name, sizeof name, "root/%s/%s", lib.name, file);
     fake_tree_write(&lib.w->dir, name, text);

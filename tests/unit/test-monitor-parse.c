@@ -126,6 +126,25 @@ static void test_memory_stat(void **state)
     assert_int_equal(m.kernel, 20);
 }
 
+/* Before Linux 5.18 what the kernel holds is a sum, and no part of it may take that round to nothing. */
+static void test_memory_stat_sums(void **state)
+{
+    static const char *const parts[] = {"pagetables", "percpu", "slab_unreclaimable", "slab_reclaimable"};
+    struct nm_memory_stat m = {.kernel = 77};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(parts); i++) {
+        char text[256];
+
+        (void)snprintf(text, sizeof text,
+                       "anon 1\nshmem 1\ninactive_anon 1\nactive_anon 1\nunevictable 0\nkernel_stack 1\n"
+                       "%s 18446744073709551615\n",
+                       parts[i]);
+        assert_int_equal(nm_monitor_parse_memory_stat(text, &m), -ERANGE);
+        assert_int_equal(m.kernel, 77);
+    }
+}
+
 static void test_memory_used(void **state)
 {
     static const struct {
@@ -332,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_stat),
         cmocka_unit_test(test_cpu_stat),
         cmocka_unit_test(test_memory_stat),
+        cmocka_unit_test(test_memory_stat_sums),
         cmocka_unit_test(test_memory_used),
         cmocka_unit_test(test_counter),
         cmocka_unit_test(test_process),
