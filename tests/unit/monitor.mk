@@ -14,7 +14,7 @@ test_cgsample_LDADD = libnm-monitor.la $(unit_libs)
 test_sampling_failures_SOURCES = %D%/test-sampling-failures.c $(sample_world) $(fail_nth)
 test_sampling_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_sampling_failures_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=fork -Wl,--wrap=pipe2 -Wl,--wrap=pread \
-	-Wl,--wrap=waitpid
+	-Wl,--wrap=__pread_chk -Wl,--wrap=waitpid
 test_sampling_failures_LDADD = libnm-monitor.la $(unit_libs) $(SYSTEMD_LIBS)
 
 test_history_SOURCES = %D%/test-history.c $(fail_nth)

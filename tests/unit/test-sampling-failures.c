@@ -30,6 +30,7 @@ int __real_pipe2(int fds[2], int flags);
 int __wrap_pipe2(int fds[2], int flags);
 ssize_t __real_pread(int fd, void *buf, size_t size, off_t offset);
 ssize_t __wrap_pread(int fd, void *buf, size_t size, off_t offset);
+ssize_t __wrap___pread_chk(int fd, void *buf, size_t size, off_t offset, size_t buf_size);
 pid_t __real_waitpid(pid_t pid, int *status, int flags);
 pid_t __wrap_waitpid(pid_t pid, int *status, int flags);
 
@@ -60,6 +61,13 @@ static bool interrupts(unsigned *n)
 ssize_t __wrap_pread(int fd, void *buf, size_t size, off_t offset)
 {
     return interrupts(&pread_interrupted) ? -1 : __real_pread(fd, buf, size, offset);
+}
+
+/* The same, where the compiler checks sizes at run time. */
+ssize_t __wrap___pread_chk(int fd, void *buf, size_t size, off_t offset, size_t buf_size)
+{
+    assert_true(size <= buf_size);
+    return __wrap_pread(fd, buf, size, offset);
 }
 
 pid_t __wrap_waitpid(pid_t pid, int *status, int flags)
