@@ -521,14 +521,30 @@ static void test_its_name_goes_and_returns(void **state)
 /* One that is too busy to answer keeps its name and its connection: nothing but asking again helps. */
 static void test_a_subscription_without_answer(void **state)
 {
-    static const char *const errors[] = {SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_TIMEOUT, SD_BUS_ERROR_SERVICE_UNKNOWN};
+    static const struct fake_answer answers[] = {
+        {.method = "Subscribe", .error = SD_BUS_ERROR_NO_REPLY},
+        {.method = "Subscribe", .error = SD_BUS_ERROR_TIMEOUT},
+        {.method = "Subscribe", .error = SD_BUS_ERROR_SERVICE_UNKNOWN},
+        {.method = "Subscribe", .hangs_up = true}, /* which is told twice */
+    };
     struct world *w = *state;
 
-    for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++) {
+    for (size_t i = 0; i < NM_ARRAY_SIZE(answers); i++) {
+        struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+        struct answer a = {0};
+        char id[8];
+
+        (void)snprintf(id, sizeof id, "c%zu", i);
         fake_systemd_forget(w->systemd);
-        fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "Subscribe", .error = errors[i]});
+        fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .is_silent = true});
+        assert_int_equal(w->b->ops->create(w->b, id, "", getpid(), &l, on_done, &a), 0);
+        run_until_heard(w, "StartTransientUnit", 1);
+        fake_systemd_answer(w->systemd, &answers[i]);
         fake_systemd_say_owner(w->systemd, ":1.9");
         run_until_heard(w, "Subscribe", 2);
+        run_until_called(w, &a); /* what was in flight is sent again, over the new connection */
+        assert_int_equal(a.result, 0);
+        nm_cgroup_free(a.cg);
         run_a_while(w);
         assert_int_equal(fake_systemd_count(w->systemd, "Subscribe"), 2); /* and there it ends */
     }
