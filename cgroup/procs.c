@@ -18,6 +18,9 @@
 /* Deeper trees than this exist only to hurt whoever walks them recursively. */
 #define MAX_DEPTH 16
 
+/* Cgroups with others in them that one removal empties: what is deeper stays, of more the rest is for later. */
+#define PRUNE_MAX 1024u
+
 /* A number may be cut in two by the end of a piece: *pid holds what came of it so far. */
 static int feed(const char *buf, size_t len, pid_t *pid, nm_procs_fn_t fn, void *userdata)
 {
@@ -68,6 +71,7 @@ static int walk_one(int dir_fd, nm_procs_fn_t fn, void *userdata)
     }
 }
 
+/* What isn't 0 ends it. */
 typedef int (*dir_fn_t)(int parent_fd, const char *name, unsigned depth, void *userdata);
 
 /* With a descriptor of its own, so that a directory can be walked twice from the one that the
@@ -89,7 +93,7 @@ static int for_each_subdir(int dir_fd, unsigned depth, dir_fn_t fn, void *userda
         if (de->d_type != DT_DIR || nm_streq(de->d_name, ".") || nm_streq(de->d_name, ".."))
             continue;
         r = fn(dirfd(dir), de->d_name, depth, userdata);
-        if (r < 0)
+        if (r != 0)
             return r;
     }
     return 0;
@@ -131,26 +135,63 @@ int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata)
     return walk_tree(dir_fd, 0, &w);
 }
 
-static int prune_subdir(int parent_fd, const char *name, unsigned depth, void *userdata)
-{
-    _cleanup_close_ int fd = openat(parent_fd, name,
-                                    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+struct prune {
+    unsigned n_removed;
+    char busy[NAME_MAX + 1]; /* one that isn't empty */
+};
 
-    if (fd >= 0 && depth < MAX_DEPTH) {
-        int r = for_each_subdir(fd, depth + 1, prune_subdir, userdata);
-        if (r < 0)
-            return r;
+static int remove_empty(int parent_fd, const char *name, unsigned depth, void *userdata)
+{
+    struct prune *p = userdata;
+
+    (void)depth;
+    if (unlinkat(parent_fd, name, AT_REMOVEDIR) >= 0 || errno == ENOENT) {
+        p->n_removed++;
+        return 0;
     }
-    if (unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-        return errno == ENOTEMPTY ? -EBUSY : -errno;
+    if (errno != EBUSY && errno != ENOTEMPTY)
+        return -errno;
+    (void)snprintf(p->busy, sizeof p->busy, "%s", name);
+    return 1;
+}
+
+/* From *fd to a directory in it, or to the one above. */
+static int step(int *fd, const char *name)
+{
+    int next = openat(*fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (next < 0)
+        return -errno;
+    (void)nm_close(*fd);
+    *fd = next;
     return 0;
 }
 
-/* From the leaves up, for only an empty cgroup can be removed. What is still inhabited is told as
- * -EBUSY. */
+/* From the leaves up, for only an empty cgroup can be removed: one that can't be is stepped into, and where nothing is
+ * below it, it is inhabited. Much deeper than who counts goes: what stays would stay for good. */
 int nm_procs_prune(int dir_fd)
 {
-    return for_each_subdir(dir_fd, 0, prune_subdir, NULL);
+    _cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    unsigned depth = 0, n_entered = 0;
+    bool entered = false;
+
+    if (fd < 0)
+        return -errno;
+    for (;;) {
+        struct prune p = {.n_removed = 0};
+        int r = for_each_subdir(fd, 0, remove_empty, &p);
+
+        if (r < 0 || (r == 0 && depth == 0))
+            return r;
+        if ((r == 0 && entered && p.n_removed == 0) || n_entered == PRUNE_MAX)
+            return -EBUSY;
+        entered = r > 0;
+        n_entered += entered;
+        depth = entered ? depth + 1 : depth - 1;
+        r = step(&fd, entered ? p.busy : "..");
+        if (r < 0)
+            return r;
+    }
 }
 
 /* Does the "0::/..." line of /proc/PID/cgroup lead through this cgroup? Its name is unique on the

@@ -21,5 +21,6 @@ int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata);
 /* Is the process in the cgroup of this name (a scope's, unique on the node) or below it? */
 bool nm_procs_is_member(pid_t pid, const char *name);
 
-/* Removes the empty directories below dir_fd, deepest first. 0, or -EBUSY when one isn't empty. */
+/* Removes the empty directories below dir_fd, deepest first. 0, or -EBUSY when one isn't empty, or there are so many
+ * that some are left. */
 int nm_procs_prune(int dir_fd);

@@ -249,6 +249,30 @@ static void test_kill_without_cgroup_kill(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* What a privileged container has made below its own goes with it, however deep it is; but not with somebody in it. */
+static void test_deep_groups(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = spawn();
+    _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = create(f, "c1", pid);
+    char path[PATH_MAX], text[16];
+
+    (void)snprintf(path, sizeof path, "%s", cg->path);
+    for (int depth = 0; depth < 40; depth++) {
+        (void)strcat(path, "/sub");
+        assert_int_equal(mkdir(path, 0755), 0);
+    }
+    assert_int_equal(mkdirat(cg->dir_fd, "sub/sub/other", 0755), 0);
+    (void)strcat(path, "/cgroup.procs");
+    (void)snprintf(text, sizeof text, "%d", (int)pid);
+    assert_int_equal(nm_write_file_at(AT_FDCWD, path, text), 0);
+    assert_int_equal(f->b->ops->remove(f->b, cg), -EBUSY);
+    assert_int_equal(access(path, F_OK), 0);
+    clear(f, cg);
+    reap(pid);
+    assert_int_equal(access(cg->path, F_OK), -1);
+}
+
 static void test_dead_process(void **state)
 {
     struct fixture *f = *state;
@@ -449,6 +473,7 @@ int main(void)
         TEST(test_watch_falls_silent),
         TEST(test_signal_spares_one),
         TEST(test_kill_without_cgroup_kill),
+        TEST(test_deep_groups),
         TEST(test_dead_process),
         TEST(test_full_tree),
         TEST(test_name_taken),

@@ -212,16 +212,14 @@ static void test_lists_of_nonsense(void **state)
     }
 }
 
-/* Whoever nests cgroups without end is followed only so far. */
+/* Whoever nests cgroups without end is followed only so far by who counts, and to the end by who clears up. */
 static void test_deep_trees(void **state)
 {
     struct world *w = *state;
-    char name[128] = "";
+    char name[128] = "", file[160];
     unsigned n = 0;
 
     for (int depth = 1; depth <= 20; depth++) {
-        char file[160];
-
         (void)strcat(name, depth == 1 ? "d" : "/d");
         (void)snprintf(file, sizeof file, "%s/cgroup.procs", name);
         fake_tree_write(&w->dir, file, "7\n");
@@ -230,20 +228,48 @@ static void test_deep_trees(void **state)
     assert_int_equal(n, 2 + 16);
     assert_int_equal(nm_procs_prune(w->cg->dir_fd), -EBUSY); /* plain files keep a plain directory */
     assert_true(fake_tree_has(&w->dir, name));
+    for (; *name; *(strrchr(name, '/') ? strrchr(name, '/') : name) = '\0') {
+        (void)snprintf(file, sizeof file, "%s/cgroup.procs", name);
+        fake_tree_unlink(&w->dir, file);
+    }
+    assert_int_equal(nm_procs_prune(w->cg->dir_fd), 0);
+    assert_false(fake_tree_has(&w->dir, "d"));
 }
 
 static void test_prune(void **state)
 {
+    static const char *const names[] = {"a/b/c", "a/d", "e", "f/g/h", "f/g/i"};
     struct world *w = *state;
     char path[128];
 
-    (void)snprintf(path, sizeof path, "%s/a/b/c", w->dir.path);
-    assert_int_equal(nm_mkdir_p(path, 0700), 0);
-    (void)snprintf(path, sizeof path, "%s/a/d", w->dir.path);
-    assert_int_equal(nm_mkdir_p(path, 0700), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", w->dir.path, names[i]);
+        assert_int_equal(nm_mkdir_p(path, 0700), 0);
+    }
     assert_int_equal(nm_procs_prune(w->cg->dir_fd), 0);
     assert_false(fake_tree_has(&w->dir, "a"));
+    assert_false(fake_tree_has(&w->dir, "e"));
+    assert_false(fake_tree_has(&w->dir, "f"));
     assert_true(fake_tree_has(&w->dir, "cgroup.procs"));
+}
+
+/* The rest of very many is for another time: nmd has more to do. */
+static void test_prune_in_pieces(void **state)
+{
+    enum { N = 1100 };
+    struct world *w = *state;
+    char path[128];
+
+    for (int i = 0; i < N; i++) {
+        (void)snprintf(path, sizeof path, "%s/d%d/in", w->dir.path, i);
+        assert_int_equal(nm_mkdir_p(path, 0700), 0);
+    }
+    assert_int_equal(nm_procs_prune(w->cg->dir_fd), -EBUSY);
+    assert_int_equal(nm_procs_prune(w->cg->dir_fd), 0);
+    for (int i = 0; i < N; i++) {
+        (void)snprintf(path, sizeof path, "d%d", i);
+        assert_false(fake_tree_has(&w->dir, path));
+    }
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -395,6 +421,7 @@ int main(void)
         TEST(test_lists_of_nonsense),
         TEST(test_deep_trees),
         TEST(test_prune),
+        TEST(test_prune_in_pieces),
         TEST(test_members),
         TEST(test_signals),
         TEST(test_a_list_without_end),
