@@ -201,7 +201,7 @@ int __wrap_sd_bus_call_method_async(sd_bus *bus, sd_bus_slot **slot, const char 
     va_list ap;
     int r;
 
-    if (fails(FAIL_BUS))
+    if (fail_here(FAIL_BUS))
         return -ENOMEM;
     va_start(ap, types);
     r = sd_bus_call_method_asyncv(bus, slot, destination, path, interface, member, cb, userdata, types, ap);
