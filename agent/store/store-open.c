@@ -93,7 +93,8 @@ static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
             r = nm_store_connect(s, s->path);
         if (r >= 0)
             nm_store_salvage_file(s, o->set_aside, &o->saved);
-        o->saved.incomplete = o->saved.incomplete || o->was_rolled_back;
+        /* without a new one nothing is read of the old */
+        o->saved.incomplete = o->saved.incomplete || o->was_rolled_back || r < 0;
     }
     s->on_disk = r >= 0;
     if (r != -ENOSPC && r != -EIO)
