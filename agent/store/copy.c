@@ -28,19 +28,15 @@ static int open_dir(const char *path)
 static int print(const char *boot_id, const struct nm_container *c, char **ret)
 {
     json_t *container = NULL, *j;
-    char *text;
     int r = nm_store_container_to_json(c, &container);
 
     if (r < 0)
         return r;
     j = json_pack("{s:i, s:s, s:b, s:o}", "format", FORMAT, "boot_id", boot_id, "has_blob", c->blob.bytes > 0,
                   "container", container);
-    text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+    r = j ? nm_store_json_print(j, ret) : -ENOMEM;
     json_decref(j);
-    if (!text)
-        return -ENOMEM;
-    *ret = text;
-    return 0;
+    return r;
 }
 
 int nm_copy_write(const char *container_dir, const char *boot_id, const struct nm_container *c)
@@ -93,10 +89,7 @@ static int load(int dir_fd, json_t **ret)
     size_t len;
     int r = read_whole(dir_fd, NM_COPY_FILE, MAX_BYTES, &text, &len);
 
-    if (r < 0)
-        return r;
-    *ret = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
-    return *ret ? 0 : -EBADMSG;
+    return r < 0 ? r : nm_store_json_parse(text, len, ret);
 }
 
 static int load_blob(int dir_fd, struct nm_container *c)

@@ -41,15 +41,11 @@ static int strv_to_text(char *const *v, char **ret)
 {
     json_t *array = NULL;
     int r = nm_store_strv_to_json(v, &array);
-    char *text = r < 0 ? NULL : json_dumps(array, JSON_COMPACT);
 
+    if (r >= 0)
+        r = nm_store_json_print(array, ret);
     json_decref(array);
-    if (r < 0)
-        return r;
-    if (!text)
-        return -ENOMEM;
-    *ret = text;
-    return 0;
+    return r;
 }
 
 /* Asked before it is written: a command seldom changes, and is most of the bytes, with its owner's. */
@@ -168,15 +164,20 @@ int nm_store_delete_container(struct nm_store *s, const char *id)
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
 
-/* A text without NUL bytes inside, or NULL. Valid until the next step. */
-static const char *read_text(sqlite3_stmt *stmt, int i)
+/* A text without NUL bytes inside. Valid until the next step. */
+static int read_text(sqlite3_stmt *stmt, int i, const char **ret)
 {
     const char *text;
 
     if (sqlite3_column_type(stmt, i) != SQLITE_TEXT)
-        return NULL;
+        return -EBADMSG;
     text = (const char *)sqlite3_column_text(stmt, i);
-    return text && strlen(text) == (size_t)sqlite3_column_bytes(stmt, i) ? text : NULL;
+    if (!text) /* of another page, which it had to copy */
+        return -ENOMEM;
+    if (strlen(text) != (size_t)sqlite3_column_bytes(stmt, i))
+        return -EBADMSG;
+    *ret = text;
+    return 0;
 }
 
 static int read_column(sqlite3_stmt *stmt, int i, const struct nm_store_column *col, struct nm_container *c)
@@ -184,8 +185,9 @@ static int read_column(sqlite3_stmt *stmt, int i, const struct nm_store_column *
     const char *text;
 
     if (nm_store_kind_is_text(col->kind)) {
-        text = read_text(stmt, i);
-        return text ? nm_store_column_set_text(col, text, c) : -EBADMSG;
+        int r = read_text(stmt, i, &text);
+
+        return r < 0 ? r : nm_store_column_set_text(col, text, c);
     }
     if (sqlite3_column_type(stmt, i) != SQLITE_INTEGER)
         return -EBADMSG;
@@ -202,31 +204,48 @@ static int read_id(sqlite3_stmt *stmt, int i, uint32_t *ret)
     return 0;
 }
 
-static int strv_from_text(const char *text, char ***ret)
+static int read_strv(sqlite3_stmt *stmt, int i, char ***ret)
 {
-    json_t *array = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
-    int r = nm_store_strv_from_json(array, ret);
+    json_t *array = NULL;
+    const char *text;
+    int r = read_text(stmt, i, &text);
 
+    if (r >= 0)
+        r = nm_store_json_parse(text, strlen(text), &array);
+    if (r >= 0)
+        r = nm_store_strv_from_json(array, ret);
     json_decref(array);
     return r;
 }
 
-static int read_command(sqlite3_stmt *stmt, int i, struct nm_command *cmd)
+static int read_word(sqlite3_stmt *stmt, int i, char **ret)
 {
-    const char *workdir = read_text(stmt, i + 2), *user = read_text(stmt, i + 3);
-    int64_t no_new_privs = sqlite3_column_int64(stmt, i + 6);
-    int r = strv_from_text(read_text(stmt, i), &cmd->argv);
+    const char *text;
+    char *copy;
+    int r = read_text(stmt, i, &text);
 
-    if (r >= 0)
-        r = strv_from_text(read_text(stmt, i + 1), &cmd->env);
     if (r < 0)
         return r;
-    if (!workdir || !user)
-        return -EBADMSG;
-    cmd->workdir = strdup(workdir);
-    cmd->user = strdup(user);
-    if (!cmd->workdir || !cmd->user)
+    copy = strdup(text);
+    if (!copy)
         return -ENOMEM;
+    *ret = copy;
+    return 0;
+}
+
+static int read_command(sqlite3_stmt *stmt, int i, struct nm_command *cmd)
+{
+    int64_t no_new_privs = sqlite3_column_int64(stmt, i + 6);
+    int r = read_strv(stmt, i, &cmd->argv);
+
+    if (r >= 0)
+        r = read_strv(stmt, i + 1, &cmd->env);
+    if (r >= 0)
+        r = read_word(stmt, i + 2, &cmd->workdir);
+    if (r >= 0)
+        r = read_word(stmt, i + 3, &cmd->user);
+    if (r < 0)
+        return r;
     if (read_id(stmt, i + 4, &cmd->uid) < 0 || read_id(stmt, i + 5, &cmd->gid) < 0 ||
         sqlite3_column_type(stmt, i + 6) != SQLITE_INTEGER || no_new_privs < 0 || no_new_privs > 1)
         return -EBADMSG;
@@ -329,7 +348,7 @@ int nm_store_load_containers(struct nm_store *s, nm_store_container_cb_t cb, voi
     struct bad_rows bad = {0};
     unsigned n_bad = 0;
     sqlite3_stmt *stmt;
-    int code;
+    int code, r = 0;
 
     assert(cb && ret_n_bad);
     if (!sql)
@@ -338,17 +357,19 @@ int nm_store_load_containers(struct nm_store *s, nm_store_container_cb_t cb, voi
     sqlite3_free(sql);
     if (code != SQLITE_OK)
         return nm_store_error(s->db, code);
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+    while (r != -ENOMEM && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
         struct nm_container *c;
 
-        if (read_row(stmt, &c) < 0) {
+        r = read_row(stmt, &c);
+        if (r >= 0)
+            cb(c, userdata);
+        else if (r != -ENOMEM) { /* which says nothing about the row */
             n_bad++;
             note_bad(&bad, stmt);
-        } else
-            cb(c, userdata);
+        }
     }
     (void)sqlite3_finalize(stmt);
     set_aside(s, &bad);
     *ret_n_bad = n_bad;
-    return nm_store_error(s->db, code);
+    return r == -ENOMEM ? r : nm_store_error(s->db, code);
 }

@@ -12,6 +12,34 @@
 #include "agent/store/store-columns.h"
 #include "util/utf8.h"
 
+/* Where jansson has no memory it says that the text is wrong, but malloc() has left its word. */
+int nm_store_json_parse(const char *text, size_t len, json_t **ret)
+{
+    json_t *j;
+
+    errno = 0;
+    j = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+    if (!j)
+        return errno == ENOMEM ? -ENOMEM : -EBADMSG;
+    *ret = j;
+    return 0;
+}
+
+/* json_dumps() leaves out names for which its text can't grow, and calls that a success. */
+int nm_store_json_print(const json_t *j, char **ret)
+{
+    size_t n = json_dumpb(j, NULL, 0, JSON_COMPACT);
+    char *text = n > 0 ? malloc(n + 1) : NULL;
+
+    if (!text || json_dumpb(j, text, n, JSON_COMPACT) != n) {
+        free(text);
+        return -ENOMEM;
+    }
+    text[n] = '\0';
+    *ret = text;
+    return 0;
+}
+
 int nm_store_strv_to_json(char *const *v, json_t **ret)
 {
     json_t *array = json_array();
