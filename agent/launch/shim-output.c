@@ -34,6 +34,7 @@ static char buffer[BUFFER_SIZE];
 /* The command's side once more: a terminal that nobody else has open at the moment is not at its end. Only a terminal's
  * is there. */
 static int slave = -EBADF;
+static int children = -EBADF; /* tells of ended ones */
 
 /* Becomes what the command has as standard output or error; the reading end goes to its number. */
 static int make_pipe(const struct nm_shim_spec *spec, int number, int *ret)
@@ -73,6 +74,9 @@ int nm_shim_output_open(const struct nm_shim_spec *spec, int ret_write_fd[2])
 {
     bool is_terminal = spec->terms.rows > 0;
 
+    children = nm_shim_children_open(); /* while nothing runs yet that would have to be ended without it */
+    if (children < 0)
+        return children;
     for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++) {
         int r = nm_output_open(NM_SHIM_FD_LOGS, nm_output_streams[i], spec->terms.output_max_bytes, &outputs[i]);
 
@@ -162,11 +166,9 @@ int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage)
     enum { CHILDREN = NM_OUTPUT_N_STREAMS, INPUT, N = INPUT + NM_SHIM_INPUT_POLLS };
     const bool is_terminal = slave >= 0;
     struct pollfd p[N];
-    int r, children = nm_shim_children_open();
+    int r;
 
-    assert(pid > 0);
-    if (children < 0)
-        return children;
+    assert(pid > 0 && children >= 0);
     for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)
         p[i] = (struct pollfd){.fd = is_terminal ? -1 : NM_SHIM_FD_OUTPUT + i, .events = POLLIN};
     p[CHILDREN] = (struct pollfd){.fd = children, .events = POLLIN};
@@ -175,8 +177,8 @@ int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage)
         if (is_terminal)
             p[0].fd = terminal_fd();
         nm_shim_input_poll(p + INPUT);
-        if (poll(p, N, -1) < 0 && errno != EINTR)
-            return -errno;
+        if (poll(p, N, -1) < 0)
+            continue;
         nm_shim_input_pass(p + INPUT);
         if (p[CHILDREN].revents)
             nm_shim_children_heard(children);

@@ -366,15 +366,14 @@ static void round_of(int children)
 
 _Noreturn void nm_shim_session_run(struct nm_shim_spec *spec)
 {
-    int children;
+    int children = nm_shim_children_open(); /* without it nothing is begun */
 
+    if (children < 0)
+        end_failed(NM_LAUNCH_STAGE_SHIM, children);
     start_command(spec);
     nm_shim_spec_done(spec);
     (void)close(NM_SHIM_FD_OWNER);
     nm_shim_drop_capabilities(1U << CAP_KILL); /* for what the client has to say */
-    children = nm_shim_children_open();
-    if (children < 0)
-        end_failed(NM_LAUNCH_STAGE_SHIM, children);
     (void)hear_children(children); /* who has ended already is not announced */
     while (s.pid > 0 || s.output[0] >= 0 || s.output[1] >= 0)
         round_of(children);
