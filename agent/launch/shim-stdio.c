@@ -83,7 +83,7 @@ int nm_shim_reap(pid_t pid, int *ret_status, struct rusage *ret_usage)
             return 1;
         }
         if (p <= 0)
-            return p == 0 || errno == EINTR ? 0 : -errno;
+            return p == 0 ? 0 : -errno;
     }
 }
 
