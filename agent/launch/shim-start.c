@@ -20,7 +20,8 @@ static int wait_for_exec(const struct nm_shim_spec *spec, int report_fd, pid_t p
         n = read(report_fd, &f, sizeof f);
         if (n == sizeof f && f.stage == NM_LAUNCH_STAGE_NONE) {
             nm_shim_namespaces_hold(pid, spec->terms.private_ipc);
-            (void)nm_shim_confine_child(report_fd, pid);
+            if (nm_shim_confine_child(report_fd, pid) < 0) /* it must not wait for ever */
+                (void)shutdown(report_fd, SHUT_WR);
         }
     } while (n < 0 ? errno == EINTR : n == sizeof f && f.stage == NM_LAUNCH_STAGE_NONE);
     if (n == 0)
