@@ -23,6 +23,21 @@ test_launch_output_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_launch_output_LDADD = libnm-agent.la $(unit_libs)
 EXTRA_test_launch_output_DEPENDENCIES = nm-shim$(EXEEXT)
 
+# nm-shim's own files, whose calls can fail
+check_PROGRAMS += failing-shim test-launch-failures
+TESTS += test-launch-failures
+failing_shim_SOURCES = $(nm_shim_SOURCES) %D%/failing-shim.c $(failing_calls)
+failing_shim_CFLAGS = $(AM_CFLAGS) # of its own, as for nm-shim
+failing_shim_LDFLAGS = $(AM_LDFLAGS) $(failing_calls_wraps) -Wl,--wrap=open -Wl,--wrap=openat -Wl,--wrap=malloc \
+	-Wl,--wrap=calloc -Wl,--wrap=asprintf
+
+test_launch_failures_SOURCES = %D%/test-launch-failures.c $(fail_nth) $(failing_calls) $(launch_world)
+test_launch_failures_CPPFLAGS = $(test_launch_CPPFLAGS) -DNM_TEST_FAILING_SHIM=\"$(abs_top_builddir)/failing-shim\"
+test_launch_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_launch_failures_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(failing_calls_wraps)
+test_launch_failures_LDADD = libnm-agent.la $(unit_libs)
+EXTRA_test_launch_failures_DEPENDENCIES = nm-shim$(EXEEXT) failing-shim$(EXEEXT)
+
 test_launch_record_SOURCES = %D%/test-launch-record.c
 test_launch_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_launch_record_LDADD = libnm-agent.la $(unit_libs)
@@ -74,8 +89,8 @@ test_push_out_SOURCES = %D%/test-push-out.c %D%/remove-tree.h
 test_push_out_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_push_out_LDADD = libnm-agent.la $(unit_libs)
 
-check_PROGRAMS += test-store test-store-damage test-store-backlog
-TESTS += test-store test-store-damage test-store-backlog
+check_PROGRAMS += test-store test-store-damage test-store-backlog test-store-failures
+TESTS += test-store test-store-damage test-store-backlog test-store-failures
 
 store_world = %D%/store-world.c %D%/store-world.h %D%/remove-tree.h
 
@@ -86,6 +101,11 @@ test_store_damage_LDADD = libnm-agent.la $(unit_libs) $(SQLITE_LIBS)
 test_store_backlog_SOURCES = %D%/test-store-backlog.c $(store_world)
 test_store_backlog_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_store_backlog_LDADD = libnm-agent.la $(unit_libs) $(SQLITE_LIBS)
+
+test_store_failures_SOURCES = %D%/test-store-failures.c $(fail_nth) $(failing_calls) $(store_world)
+test_store_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_store_failures_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(failing_calls_wraps)
+test_store_failures_LDADD = libnm-agent.la $(unit_libs) $(SQLITE_LIBS) $(JANSSON_LIBS)
 
 test_store_SOURCES = %D%/test-store.c $(store_world)
 test_store_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

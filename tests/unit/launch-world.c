@@ -13,9 +13,9 @@
 #include "util/clock.h"
 #include "util/fileio.h"
 
-static int open_shim(void)
+static int open_shim(const struct world *w)
 {
-    return open(getenv("NMD_SHIM") ?: NM_TEST_SHIM, O_PATH | O_CLOEXEC);
+    return open(w->shim ?: getenv("NMD_SHIM") ?: NM_TEST_SHIM, O_PATH | O_CLOEXEC);
 }
 
 int set_up(void **state)
@@ -82,15 +82,18 @@ void on_launch(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_
 
 int launch(struct world *w)
 {
-    _cleanup_close_ int shim = open_shim();
+    _cleanup_close_ int shim = open_shim(w);
     const struct nm_launch_params p = {
         .shim_fd = shim,
         .cgroup_fd = w->cgroup_fd,
         .container_dir = w->dir,
         .log_dir = w->logs,
-        .container_id = "container_1_000001",
+        .container_id = w->id ?: "container_1_000001",
         .command = &w->command,
         .oom_score_adj = w->oom_score_adj,
+        .input_fd = w->input_fd,
+        .rows = w->rows,
+        .columns = w->columns,
         .confine = w->confine,
         .output_max_bytes = w->output_max_bytes,
         .private_ipc = w->confine,

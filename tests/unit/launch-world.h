@@ -23,7 +23,10 @@ struct world {
     struct nm_launch *launch;
     struct nm_command command;
     char *argv[16], *env[16];
+    const char *shim, *id; /* NULL: the one that was just built, and one like others */
     int oom_score_adj;
+    int input_fd;
+    uint16_t rows, columns;
     bool confine;
     uint64_t output_max_bytes;
     /* what was heard */
