@@ -42,8 +42,13 @@ test_launch_record_SOURCES = %D%/test-launch-record.c
 test_launch_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_launch_record_LDADD = libnm-agent.la $(unit_libs)
 
-check_PROGRAMS += test-event-file test-output-times
-TESTS += test-event-file test-output-times
+check_PROGRAMS += test-event-file test-output-times test-output-failures
+TESTS += test-event-file test-output-times test-output-failures
+test_output_failures_SOURCES = %D%/test-output-failures.c $(fail_nth) $(failing_calls) %D%/remove-tree.h
+test_output_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_output_failures_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(failing_calls_wraps)
+test_output_failures_LDADD = libnm-agent.la $(unit_libs) $(SYSTEMD_LIBS)
+
 test_event_file_SOURCES = %D%/test-event-file.c %D%/remove-tree.h
 test_event_file_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_event_file_LDADD = libnm-agent.la $(unit_libs)
@@ -89,8 +94,8 @@ test_push_out_SOURCES = %D%/test-push-out.c %D%/remove-tree.h
 test_push_out_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_push_out_LDADD = libnm-agent.la $(unit_libs)
 
-check_PROGRAMS += test-store test-store-damage test-store-backlog test-store-failures
-TESTS += test-store test-store-damage test-store-backlog test-store-failures
+check_PROGRAMS += test-store test-store-damage test-store-backlog test-store-failures test-store-parts
+TESTS += test-store test-store-damage test-store-backlog test-store-failures test-store-parts
 
 store_world = %D%/store-world.c %D%/store-world.h %D%/remove-tree.h
 
@@ -106,6 +111,10 @@ test_store_failures_SOURCES = %D%/test-store-failures.c $(fail_nth) $(failing_ca
 test_store_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_store_failures_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(failing_calls_wraps)
 test_store_failures_LDADD = libnm-agent.la $(unit_libs) $(SQLITE_LIBS) $(JANSSON_LIBS)
+
+test_store_parts_SOURCES = %D%/test-store-parts.c $(store_world)
+test_store_parts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_store_parts_LDADD = libnm-agent.la $(unit_libs) $(SQLITE_LIBS) $(JANSSON_LIBS)
 
 test_store_SOURCES = %D%/test-store.c $(store_world)
 test_store_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

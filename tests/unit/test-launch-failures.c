@@ -182,7 +182,7 @@ static void test_confined(void **state)
         (void)try_each(w, &troubles[i], run_plain);
 }
 
-/* ---- with somebody at the other end of a connection ---------------------------------------------------------------- */
+/* ---- with somebody at the other end of a connection --------------------------------------------------------- */
 
 struct heard {
     bool is_over, has_end;
@@ -284,8 +284,9 @@ static void run_with_input(struct world *w)
 static void test_input(void **state)
 {
     static const struct trouble troubles[] = {
-        {"pipe2", EMFILE}, {"fchown", EPERM},   {"fcntl", EMFILE},    {"send", EPIPE}, {"send", EINTR},  {"send", EAGAIN},
-        {"recv", EAGAIN},  {"recv", ECONNRESET}, {"write", EAGAIN}, {"write", EPIPE}, {"write", EINTR}, {"poll", EINTR},
+        {"pipe2", EMFILE}, {"fchown", EPERM},    {"fcntl", EMFILE}, {"send", EPIPE},
+        {"send", EINTR},   {"send", EAGAIN},     {"recv", EAGAIN},  {"recv", ECONNRESET},
+        {"write", EAGAIN}, {"write", EPIPE},     {"write", EINTR},  {"poll", EINTR},
     };
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(troubles); i++)
@@ -317,21 +318,22 @@ static void run_with_terminal(struct world *w)
 static void test_terminal(void **state)
 {
     static const struct trouble troubles[] = {
-        {"open", EMFILE},     {"ioctl", EIO},  {"fchown", EPERM},    {"dup3", EMFILE}, {"fcntl", EMFILE}, {"send", EPIPE},
-        {"send", EINTR},      {"send", EAGAIN}, {"recv", ECONNRESET}, {"recv", EINTR},  {"write", EIO},    {"write", EAGAIN},
-        {"poll", EINTR},
+        {"open", EMFILE}, {"ioctl", EIO},  {"fchown", EPERM},    {"dup3", EMFILE}, {"fcntl", EMFILE},
+        {"send", EPIPE},  {"send", EINTR}, {"send", EAGAIN},     {"recv", EINTR},  {"recv", ECONNRESET},
+        {"write", EIO},   {"poll", EINTR}, {"write", EAGAIN},
     };
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(troubles); i++)
         (void)try_each(*state, &troubles[i], run_with_terminal);
 }
 
-/* ---- another command in a container -------------------------------------------------------------------------------- */
+/* ---- another command in a container ------------------------------------------------------------------------- */
 
 static unsigned n_sessions_ended;
 static uint16_t session_rows; /* of its terminal, if it has one */
 
-static void on_session(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_launch_record *r, void *userdata)
+static void on_session(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_launch_record *r,
+                       void *userdata)
 {
     (void)l;
     (void)userdata;
@@ -390,7 +392,8 @@ static bool try_session(struct world *w, const struct trouble *t, unsigned n)
     int pair[2];
 
     begin(w, t, n);
-    (void)snprintf(script, sizeof script, "echo ran >>%s; echo $MORE; %s", ran_file, session_rows > 0 ? "" : "cat >/dev/null");
+    (void)snprintf(script, sizeof script, "echo ran >>%s; echo $MORE; %s", ran_file,
+                   session_rows > 0 ? "" : "cat >/dev/null");
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     l = begin_session(w, NM_TEST_FAILING_SHIM, script, pair[1]);
     (void)close(pair[1]);
@@ -499,7 +502,7 @@ static void test_session_abused(void **state)
     end_container(w);
 }
 
-/* ---- nmd's own half ------------------------------------------------------------------------------------------------ */
+/* ---- nmd's own half ----------------------------------------------------------------------------------------- */
 
 #define MOST_OF_CHILD 40 /* what fails in nmd's child isn't seen to have failed */
 
@@ -568,7 +571,8 @@ static void test_nmd(void **state)
         }
 }
 
-static void on_adopted(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_launch_record *r, void *userdata)
+static void on_adopted(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_launch_record *r,
+                       void *userdata)
 {
     (void)l, (void)phase, (void)r;
     ++*(unsigned *)userdata;

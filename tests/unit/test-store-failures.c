@@ -22,7 +22,7 @@
 #include "tests/unit/failing-calls.h"
 #include "tests/unit/remove-tree.h"
 
-/* ---- in place of what SQLite and jansson have -------------------------------------------------------------------- */
+/* ---- in place of what SQLite and jansson have --------------------------------------------------------------- */
 
 static sqlite3_mem_methods real_memory;
 

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Logs, with each of the calls to the system failing once: what can't be written is counted and told, what comes later
+ * is there, and no log grows beyond its limit; a log that can't be shortened is still read to its end.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/launch/output-read.h"
+#include "agent/launch/output.h"
+#include "tests/unit/fail-nth.h"
+#include "tests/unit/failing-calls.h"
+#include "tests/unit/remove-tree.h"
+#include "util/macros.h"
+
+#define LIMIT NM_OUTPUT_MIN_BYTES
+#define PIECE 10000
+#define N_PIECES 20 /* which are three times the limit */
+#define END "the end\n"
+
+static char dir[64];
+static int dir_fd;
+
+static void make_dir(void)
+{
+    strcpy(dir, "/tmp/nm-test-output-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(dir_fd >= 0);
+}
+
+static void drop_dir(void)
+{
+    (void)close(dir_fd);
+    assert_int_equal(remove_tree(dir), 0);
+}
+
+struct trouble {
+    const char *call; /* NULL: no descriptor */
+    int error;
+};
+
+static void begin_trouble(const struct trouble *t, unsigned n)
+{
+    if (t->call)
+        fail_call(t->call, n, t->error);
+    else
+        fail_nth(FAIL_OPEN, n);
+}
+
+static bool end_trouble(const struct trouble *t)
+{
+    return t->call ? fail_call_stop() : fail_stop();
+}
+
+static void write_pieces(struct nm_output *o)
+{
+    static char piece[PIECE];
+
+    memset(piece, 'x', sizeof piece);
+    piece[PIECE - 1] = '\n';
+    for (int i = 0; i < N_PIECES; i++)
+        nm_output_write(o, piece, sizeof piece);
+}
+
+/* The newest file's last bytes, of which a string is made. */
+static void read_tail(char *buf, size_t size)
+{
+    int fd = openat(dir_fd, "stdout", O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+    off_t end;
+
+    assert_true(fd >= 0);
+    end = lseek(fd, 0, SEEK_END);
+    n = pread(fd, buf, size - 1, end > (off_t)size - 1 ? end - (off_t)size + 1 : 0);
+    assert_true(n >= 0);
+    buf[n] = '\0';
+    (void)close(fd);
+}
+
+static void look_at_log(uint64_t lost)
+{
+    char tail[300];
+
+    read_tail(tail, sizeof tail);
+    assert_true(strlen(tail) >= strlen(END));
+    assert_string_equal(tail + strlen(tail) - strlen(END), END);
+    assert_true(lost <= N_PIECES * PIECE);
+    assert_true(nm_output_disk_bytes(dir_fd) <= LIMIT + 32768);
+}
+
+static bool write_log(const struct trouble *t, unsigned n)
+{
+    struct nm_output o;
+    bool failed;
+
+    make_dir();
+    assert_int_equal(nm_output_open(dir_fd, "stdout", LIMIT, &o), 0);
+    begin_trouble(t, n);
+    write_pieces(&o);
+    failed = end_trouble(t);
+    if (!failed)
+        assert_int_equal(o.lost_total, 0);
+    nm_output_write(&o, END, strlen(END));
+    nm_output_close(&o);
+    look_at_log(o.lost_total);
+    drop_dir();
+    return failed;
+}
+
+static void test_write(void **state)
+{
+    static const struct trouble troubles[] = {
+        {NULL, 0},        {"write", ENOSPC}, {"write", EINTR}, {"renameat", ENOSPC},
+        {"fstat", EIO},   {"unlinkat", EIO}, {"pread", EIO},   {"ftruncate", EIO},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(troubles); i++)
+        for (unsigned n = 1; write_log(&troubles[i], n); n++)
+            ;
+}
+
+/* What was lost is told before what comes next, or at the end. */
+static void test_loss_is_told(void **state)
+{
+    char tail[300];
+    struct nm_output o;
+
+    (void)state;
+    make_dir();
+    assert_int_equal(nm_output_open(dir_fd, "stdout", 0, &o), 0);
+    nm_output_write(&o, "begun", 5);
+    for (unsigned n = 1; n <= 2; n++) {
+        fail_call("write", n, ENOSPC);
+        nm_output_write(&o, "lost", 4);
+        assert_true(fail_call_stop());
+    }
+    assert_true(o.lost_total >= 4);
+    nm_output_close(&o);
+    read_tail(tail, sizeof tail);
+    assert_non_null(strstr(tail, "bytes of output are missing here: No space left on device]\n"));
+    assert_memory_equal(tail, "begun\n[nmd: ", 12);
+    drop_dir();
+}
+
+/* A log is shortened, or it is there as it was, or the half of it that was to stay; and the next try does it. */
+static bool shorten_log(const struct trouble *t, unsigned n, uint64_t limit)
+{
+    struct nm_output_piece p;
+    struct nm_output o;
+    bool failed;
+    int64_t r;
+
+    make_dir();
+    assert_int_equal(nm_output_open(dir_fd, "stdout", limit, &o), 0);
+    write_pieces(&o);
+    nm_output_write(&o, END, strlen(END));
+    nm_output_close(&o);
+    begin_trouble(t, n);
+    r = nm_output_shorten(dir_fd, 4000);
+    failed = end_trouble(t);
+    assert_true(failed || r > 0);
+    assert_true(nm_output_shorten(dir_fd, 4000) >= 0);
+    assert_true(nm_output_disk_bytes(dir_fd) <= 16384);
+    assert_int_equal(nm_output_piece_open(dir_fd, "stdout", 0, &p), 0);
+    (void)close(p.fd);
+    drop_dir();
+    return failed;
+}
+
+static void test_shorten(void **state)
+{
+    static const struct trouble troubles[] = {
+        {NULL, 0},       {"fstat", EIO},     {"pread", EIO},   {"ftruncate", EIO},
+        {"write", EIO},  {"renameat", EIO},  {"unlinkat", EIO}, {"pwrite", EIO},
+    };
+    static const uint64_t limits[] = {0, LIMIT}; /* one file, and two */
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(troubles); i++)
+        for (size_t k = 0; k < NM_ARRAY_SIZE(limits); k++)
+            for (unsigned n = 1; shorten_log(&troubles[i], n, limits[k]); n++)
+                ;
+}
+
+/* Without memory it isn't begun. */
+static void test_shorten_without_memory(void **state)
+{
+    struct nm_output o;
+    bool failed = true;
+
+    (void)state;
+    make_dir();
+    assert_int_equal(nm_output_open(dir_fd, "stdout", 0, &o), 0);
+    write_pieces(&o);
+    nm_output_close(&o);
+    for (unsigned n = 1; failed; n++) {
+        int64_t r;
+
+        fail_nth(FAIL_MEMORY, n);
+        r = nm_output_shorten(dir_fd, 4000);
+        failed = fail_stop();
+        assert_true(failed ? r == -ENOMEM && nm_output_disk_bytes(dir_fd) >= N_PIECES * PIECE : r > 0);
+    }
+    drop_dir();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_loss_is_told),
+        cmocka_unit_test(test_shorten),
+        cmocka_unit_test(test_shorten_without_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
