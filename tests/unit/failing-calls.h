@@ -3,8 +3,8 @@
 
 /*
  * One system call that fails: of those with that name that are made from now on, by this process or those that it
- * forks, the nth gives `error`, and all others are real. A test goes through n = 1, 2, ... until there is no nth any more.
- * Link with $(failing_calls_wraps); open, openat and memory are fail-nth.h's.
+ * forks, the nth gives `error`, and all others are real. A test goes through n = 1, 2, ... until there is no nth any
+ * more. Link with $(failing_calls_wraps); open, openat and memory are fail-nth.h's.
  */
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 
 /*
  * nm-shim's own files, with one of its system calls failing (failing-calls.h). Which one stands in the id of the
- * container, since a shim is given nothing else: CALL:N:ERROR:FILE. Into the file, which is there already, goes a byte when it has
- * failed, in the shim or in the command's process before the exec.
+ * container, since a shim is given nothing else: CALL:N:ERROR:FILE. Into the file, which is there already, goes a byte
+ * when it has failed, in the shim or in the command's process before the exec.
  */
 
 #include <errno.h>

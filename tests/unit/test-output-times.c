@@ -17,7 +17,9 @@
 #include <unistd.h>
 
 #include "agent/launch/output-read.h"
+#include "tests/unit/failing-calls.h"
 #include "tests/unit/remove-tree.h"
+#include "util/macros.h"
 
 #define LOG_MAX 65536 /* which has 256 points */
 #define POINTS 256
@@ -174,6 +176,64 @@ static void test_a_log_that_is_cut(void **state)
     nm_output_times_close(&t);
 }
 
+static void note_until_thinned(struct nm_output_times *t)
+{
+    for (uint64_t i = 0; i < 3 * POINTS; i++) {
+        note(t, i * 10, i * 5);
+        now_usec += 1000;
+    }
+}
+
+/* A call that fails costs points, and makes none that is wrong; nor does it leave a file behind. */
+static void test_trouble(void **state)
+{
+    static const char *const calls[] = {"write", "pread", "fstat", "renameat"};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(calls); i++)
+        for (unsigned n = 1;; n += 1 + n / 10) {
+            struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
+            struct nm_output_times_reader r;
+            uint64_t first = now_usec;
+            bool failed;
+
+            fail_call(calls[i], n, EIO);
+            note_until_thinned(&t);
+            failed = fail_call_stop();
+            nm_output_times_close(&t);
+            assert_true(size_on_disk() <= (off_t)(POINTS * sizeof(struct nm_output_point)));
+            assert_true(faccessat(dir_fd, ".stdout.times.new", F_OK, 0) < 0);
+            nm_output_times_reader_init(&r, open_times());
+            for (uint64_t k = 0; k < 3 * POINTS; k++)
+                assert_true(nm_output_times_of(&r, k * 10) <= first + k * 1000 || k < POINTS);
+            nm_output_times_reader_done(&r);
+            nm_output_times_shorten(dir_fd, "stdout");
+            assert_int_equal(unlinkat(dir_fd, "stdout.times", 0), 0);
+            if (!failed)
+                break;
+        }
+}
+
+/* Without its last points a log has none: better than times of something else. */
+static void test_not_shortened(void **state)
+{
+    static const char *const calls[] = {"pread", "pwrite", "ftruncate"};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(calls); i++) {
+        struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
+        int fd;
+
+        for (uint64_t k = 0; k < 2 * NM_OUTPUT_TIMES_KEPT; k++, now_usec += 2000000)
+            nm_output_times_note(&t, dir_fd, "stdout", 0, k, 0);
+        nm_output_times_close(&t);
+        fail_call(calls[i], 1, EIO);
+        nm_output_times_shorten(dir_fd, "stdout");
+        assert_true(fail_call_stop());
+        assert_int_equal(nm_output_times_open(dir_fd, "stdout", &fd), -ENOENT);
+    }
+}
+
 /* An nmd that takes up what a killed shim has left goes on with its file; a part of a point in it is none. */
 static void test_somebody_else_goes_on(void **state)
 {
@@ -205,6 +265,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_reader_that_is_ahead, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_thinning, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_log_that_is_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_trouble, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_not_shortened, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_somebody_else_goes_on, set_up, tear_down),
     };
 
