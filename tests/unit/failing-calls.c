@@ -98,7 +98,8 @@ WRAP_SIZE(recv, (int fd, void *data, size_t size, int flags), fd, data, size, fl
 WRAP_SIZE(send, (int fd, const void *data, size_t size, int flags), fd, data, size, flags)
 WRAP_SIZE(write, (int fd, const void *data, size_t size), fd, data, size)
 
-/* Those with as many arguments as the caller likes, none of which is larger than a word. */
+/* Those with as many arguments as the caller likes, none of which is larger than a word. So many are taken as there are
+ * registers for: a caller's stack isn't looked into. */
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
@@ -119,9 +120,8 @@ int __wrap_prctl(int option, ...);
 
 long __wrap_syscall(long number, ...)
 {
-    TAKE_WORDS(number, 6);
-    return call_fails("syscall") ? -1
-                                 : __real_syscall(number, word[0], word[1], word[2], word[3], word[4], word[5]);
+    TAKE_WORDS(number, 5);
+    return call_fails("syscall") ? -1 : __real_syscall(number, word[0], word[1], word[2], word[3], word[4]);
 }
 
 int __wrap_fcntl(int fd, int command, ...)
