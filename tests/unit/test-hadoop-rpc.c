@@ -228,7 +228,7 @@ static void test_calls_wait(void **state)
     while (o.n < N) {
         unsigned answered = o.n + 1;
 
-        assert_true(f.n_held > 0);
+        fixture_run_until(&f, &f.n_held, 1); /* what had to wait may be on its way yet */
         f.n_held--;
         nm_hadoop_call_answer(f.held[f.n_held], nm_hadoop_call_request(f.held[f.n_held]));
         fixture_run_until(&f, &o.n, answered);
