@@ -12,6 +12,7 @@ libnm_util_la_SOURCES = \
 	%D%/ration.c %D%/ration.h \
 	%D%/search.h \
 	%D%/spent.h \
+	%D%/sum.h \
 	%D%/tell.c %D%/tell.h \
 	%D%/tree.c %D%/tree.h \
 	%D%/utf8.c %D%/utf8.h
