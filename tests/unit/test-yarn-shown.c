@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "remove-tree.h"
@@ -152,12 +154,11 @@ static json_t *place_anew(struct nm_yarn_shown **s, int64_t n)
     return j;
 }
 
-/* The newest are there when nmd is started again, and it goes on after them; what isn't whole is left out. */
+/* The newest are there when nmd is started again, and it goes on after them. */
 static void test_placements_outlive(void **state)
 {
     _cleanup_(nm_yarn_shown_freep) struct nm_yarn_shown *s = NULL;
     char before[NM_YARN_WHY_SIZE];
-    int fd;
     json_t *j;
 
     (void)state;
@@ -186,27 +187,150 @@ static void test_placements_outlive(void **state)
     j = place_anew(&s, 2);
     assert_non_null(j);
     json_decref(j);
+}
 
+/* ---- and what isn't as it was written -------------------------------------------------------------- */
+
+#define SLOT 1024
+#define HEAD 6 /* of a slot: a checksum, and the size of what follows */
+
+static bool is_placed(struct nm_yarn_shown **s, int64_t n)
+{
+    json_t *j = place_anew(s, n);
+    bool is = j;
+
+    json_decref(j);
+    return is;
+}
+
+/* Places of -1 and -2, in the first two slots; *ret_sizes: so many bytes of each have been written. */
+static int begin_damage(struct nm_yarn_shown **s, off_t ret_sizes[2])
+{
+    int fd;
+
+    assert_false(is_placed(s, 1));
+    place(*s, -1, NM_YARN_ALLOC_ANY);
+    place(*s, -2, NM_YARN_ALLOC_NODE_LOCAL);
     fd = openat(dir_fd, "placements", O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
-    for (off_t at = 0; at < 2048; at++) { /* in the slots of the last two */
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t head[HEAD];
+
+        assert_int_equal(pread(fd, head, HEAD, (off_t)i * SLOT), HEAD);
+        ret_sizes[i] = HEAD + (head[4] << 8 | head[5]);
+        assert_in_range(ret_sizes[i], HEAD + 1, SLOT);
+    }
+    return fd;
+}
+
+/* Each byte counts, and costs no other place. */
+static void test_flipped_bytes(void **state)
+{
+    _cleanup_(nm_yarn_shown_freep) struct nm_yarn_shown *s = NULL;
+    off_t sizes[2];
+    int fd = begin_damage(&s, sizes);
+
+    (void)state;
+    for (off_t at = 0; at < sizes[0]; at++) {
         uint8_t byte, other;
 
         assert_int_equal(pread(fd, &byte, 1, at), 1);
-        other = (uint8_t)(byte ^ 0xff);
+        other = byte ^ 0x10;
         assert_int_equal(pwrite(fd, &other, 1, at), 1);
-        if (at % 16 == 0)
-            json_decref(place_anew(&s, 2));
-        if (at % 1024 != 1)
-            assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+        assert_false(is_placed(&s, 1));
+        assert_true(is_placed(&s, 2));
+        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
     }
-    assert_null(place_anew(&s, NM_YARN_PLACES));
-    j = place_anew(&s, 4);
-    assert_non_null(j);
-    json_decref(j);
-    assert_int_equal(ftruncate(fd, 3), 0);
-    assert_null(place_anew(&s, 4));
+    assert_true(is_placed(&s, 1));
     (void)close(fd);
+}
+
+/* It ends anywhere, as on a disk that is full; the next places are kept again. */
+static void test_cut_file(void **state)
+{
+    _cleanup_(nm_yarn_shown_freep) struct nm_yarn_shown *s = NULL;
+    off_t sizes[2];
+    int fd = begin_damage(&s, sizes);
+
+    (void)state;
+    for (off_t size = SLOT + sizes[1] - 1; size >= 0; size--) {
+        assert_int_equal(ftruncate(fd, size), 0);
+        assert_false(is_placed(&s, 2));
+        assert_int_equal(is_placed(&s, 1), size >= sizes[0]);
+    }
+    place(s, -3, NM_YARN_ALLOC_ANY);
+    assert_true(is_placed(&s, 3));
+    (void)close(fd);
+}
+
+/* A slot in the place of another one, as whole as it may be, is a foreign hand's. */
+static void test_moved_slot(void **state)
+{
+    _cleanup_(nm_yarn_shown_freep) struct nm_yarn_shown *s = NULL;
+    uint8_t slot[SLOT];
+    off_t sizes[2];
+    int fd = begin_damage(&s, sizes);
+
+    (void)state;
+    assert_int_equal(pread(fd, slot, (size_t)sizes[0], 0), sizes[0]);
+    assert_int_equal(pwrite(fd, slot, (size_t)sizes[0], SLOT), sizes[0]);
+    assert_int_equal(ftruncate(fd, SLOT + sizes[0]), 0);
+    assert_false(is_placed(&s, 2));
+    assert_true(is_placed(&s, 1));
+    place(s, -4, NM_YARN_ALLOC_ANY); /* as the second, in its place */
+    assert_true(is_placed(&s, 4));
+    assert_true(is_placed(&s, 1));
+    (void)close(fd);
+}
+
+static void make_fifo(void)
+{
+    assert_int_equal(mkfifoat(dir_fd, "placements", 0600), 0);
+}
+
+static void make_directory(void)
+{
+    assert_int_equal(mkdirat(dir_fd, "placements", 0700), 0);
+}
+
+static void make_link(void)
+{
+    int fd = openat(dir_fd, "elsewhere", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(symlinkat("elsewhere", dir_fd, "placements"), 0);
+}
+
+/* Something else that has the file's name is left alone, and costs no more than what is known when nmd ends. */
+static void test_no_file(void **state)
+{
+    static const struct {
+        void (*make)(void);
+        int error, flags;
+    } cases[] = {{make_fifo, -EBADMSG, 0}, {make_directory, -EISDIR, AT_REMOVEDIR}, {make_link, -ELOOP, 0}};
+    struct nm_yarn_container_id id = master, whose = {};
+    char text[NM_YARN_ID_SIZE];
+    struct stat st;
+
+    (void)state;
+    id.number = -1;
+    (void)nm_yarn_container_id_format(&id, text);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        _cleanup_(nm_yarn_shown_freep) struct nm_yarn_shown *s = NULL;
+        json_t *j;
+
+        cases[i].make();
+        assert_false(is_placed(&s, 1));
+        assert_int_equal(nm_yarn_shown_error(s), cases[i].error);
+        place(s, -1, NM_YARN_ALLOC_ANY);
+        j = nm_yarn_shown_placement(s, text, &whose);
+        assert_non_null(j);
+        json_decref(j);
+        assert_false(is_placed(&s, 1));
+        assert_int_equal(unlinkat(dir_fd, "placements", cases[i].flags), 0);
+    }
+    assert_int_equal(fstatat(dir_fd, "elsewhere", &st, 0), 0);
+    assert_int_equal(st.st_size, 0);
 }
 
 static void test_placements(void **state)
@@ -301,6 +425,10 @@ int main(void)
         cmocka_unit_test(test_words_fit),
         cmocka_unit_test_setup_teardown(test_placements, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_placements_outlive, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_flipped_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cut_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_moved_slot, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_file, set_up, tear_down),
         cmocka_unit_test(test_pipelines),
         cmocka_unit_test_setup_teardown(test_counts, set_up, tear_down),
     };

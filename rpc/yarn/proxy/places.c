@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See places.h. The file is the ring as it is in memory: a slot has the size of a packed KeptPlace, in two bytes, and
- * that. Places are counted, and each says its own number: so the next nmd knows which is the newest.
+ * See places.h. The file is the ring as it is in memory: a slot has a checksum of all that follows, in four bytes, the
+ * size of a packed KeptPlace, in two, and that. Places are counted, and each says its own number: so the next nmd knows
+ * which is the newest.
  */
 
 #include "rpc/yarn/proxy/places.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "rpc/hadoop/arena.h"
 #include "rpc/yarn/message-ids.h"
@@ -15,13 +18,17 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fileio.h"
+#include "util/sum.h"
 
 #define PLACES_FILE "placements"
 #define SLOT_BYTES 1024u /* two names of the longest, and half as much beside */
+#define SUM_BYTES 4u
 #define SIZE_BYTES 2u
+#define HEAD_BYTES (SUM_BYTES + SIZE_BYTES)
 
 struct nm_yarn_places {
-    int fd;
+    int fd;    /* -EBADF: */
+    int error; /* why there is none */
     uint64_t count; /* of all that there have been */
     struct nm_yarn_place ring[NM_YARN_PLACES]; /* host NULL: there is none */
 };
@@ -35,6 +42,12 @@ static void place_done(struct nm_yarn_place *p)
 
 /* ---- written -------------------------------------------------------------------------------- */
 
+/* `size` bytes follow the head. */
+static uint32_t sum_of(const uint8_t *slot, size_t size)
+{
+    return nm_sum(slot + SUM_BYTES, SIZE_BYTES + size);
+}
+
 static void write_slot(const struct nm_yarn_places *all, uint64_t n)
 {
     const struct nm_yarn_place *p = &all->ring[n % NM_YARN_PLACES];
@@ -44,6 +57,7 @@ static void write_slot(const struct nm_yarn_places *all, uint64_t n)
     uint32_t passed[NM_YARN_ALLOC_N_PASSES];
     Hadoop__NodeId node = HADOOP__NODE_ID__INIT;
     uint8_t slot[SLOT_BYTES];
+    uint32_t sum;
     size_t size;
 
     for (size_t i = 0; i < NM_YARN_ALLOC_N_PASSES; i++)
@@ -70,13 +84,15 @@ static void write_slot(const struct nm_yarn_places *all, uint64_t n)
     m.racks = why->racks;
     m.waited_usec = why->waited_usec;
     size = protobuf_c_message_get_packed_size(&m.base);
-    if (size > SLOT_BYTES - SIZE_BYTES)
+    if (size > SLOT_BYTES - HEAD_BYTES)
         return;
-    slot[0] = (uint8_t)(size >> 8);
-    slot[1] = (uint8_t)size;
-    (void)protobuf_c_message_pack(&m.base, slot + SIZE_BYTES);
+    slot[SUM_BYTES] = (uint8_t)(size >> 8);
+    slot[SUM_BYTES + 1] = (uint8_t)size;
+    (void)protobuf_c_message_pack(&m.base, slot + HEAD_BYTES);
+    sum = htobe32(sum_of(slot, size));
+    memcpy(slot, &sum, SUM_BYTES);
     /* What can't be written is remembered for as long as nmd runs. */
-    (void)!pwrite(all->fd, slot, SIZE_BYTES + size, (off_t)(n % NM_YARN_PLACES * SLOT_BYTES));
+    (void)!pwrite(all->fd, slot, HEAD_BYTES + size, (off_t)(n % NM_YARN_PLACES * SLOT_BYTES));
 }
 
 /* ---- and read ------------------------------------------------------------------------------- */
@@ -86,9 +102,10 @@ static bool is_name(const char *text)
     return text && strlen(text) <= NM_YARN_ALLOC_NAME_MAX;
 }
 
+/* A number that none can come after would be the last one to be found for good. */
 static bool is_whole(const Yarn__KeptPlace *m, size_t slot)
 {
-    return m && m->number % NM_YARN_PLACES == slot && nm_yarn_is_container(m->container) &&
+    return m && m->number < INT64_MAX && m->number % NM_YARN_PLACES == slot && nm_yarn_is_container(m->container) &&
            nm_yarn_is_container(m->master) && m->node && is_name(m->node->host) && is_name(m->rack) &&
            m->rule < NM_YARN_ALLOC_N_RULES && m->n_passed == NM_YARN_ALLOC_N_PASSES;
 }
@@ -115,17 +132,31 @@ static void take_place(const Yarn__KeptPlace *m, struct nm_yarn_places *all)
         all->count = m->number + 1;
 }
 
+/* The message in a slot; size 0: it has none that is as it was written. */
+static struct nm_bytes message_in(struct nm_bytes slot)
+{
+    uint32_t sum;
+    size_t size;
+
+    if (slot.size < HEAD_BYTES)
+        return (struct nm_bytes){};
+    size = (size_t)slot.data[SUM_BYTES] << 8 | slot.data[SUM_BYTES + 1];
+    memcpy(&sum, slot.data, SUM_BYTES);
+    if (size > slot.size - HEAD_BYTES || be32toh(sum) != sum_of(slot.data, size))
+        return (struct nm_bytes){};
+    return (struct nm_bytes){slot.data + HEAD_BYTES, size};
+}
+
 static void read_slot(struct nm_yarn_places *all, size_t i, struct nm_bytes slot)
 {
-    const size_t size = slot.size >= SIZE_BYTES ? (size_t)slot.data[0] << 8 | slot.data[1] : 0;
+    const struct nm_bytes packed = message_in(slot);
     const Yarn__KeptPlace *m;
     struct nm_arena a;
 
-    if (size == 0 || size > slot.size - SIZE_BYTES)
+    if (packed.size == 0)
         return;
-    nm_arena_init(&a, nm_arena_limit(size), NULL);
-    m = (const Yarn__KeptPlace *)nm_arena_unpack(&a, &yarn__kept_place__descriptor,
-                                                 (struct nm_bytes){slot.data + SIZE_BYTES, size});
+    nm_arena_init(&a, nm_arena_limit(packed.size), NULL);
+    m = (const Yarn__KeptPlace *)nm_arena_unpack(&a, &yarn__kept_place__descriptor, packed);
     if (is_whole(m, i))
         take_place(m, all);
     nm_arena_done(&a);
@@ -145,22 +176,40 @@ static void read_all(struct nm_yarn_places *all)
 
 /* ---- as its user sees it -------------------------------------------------------------------- */
 
+/* Not to wait for whoever has the other end of a pipe, and not to write into what is something else. */
+static int open_file(int dir_fd)
+{
+    _cleanup_close_ int fd = RET_NERRNO(
+        openat(dir_fd, PLACES_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600));
+    struct stat st;
+
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    return S_ISREG(st.st_mode) ? STEAL_FD(fd) : -EBADMSG;
+}
+
 int nm_yarn_places_new(int dir_fd, struct nm_yarn_places **ret)
 {
     struct nm_yarn_places *p = calloc(1, sizeof *p);
 
     if (!p)
         return -ENOMEM;
-    p->fd = RET_NERRNO(openat(dir_fd, PLACES_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    p->fd = open_file(dir_fd);
     if (p->fd < 0) {
-        int r = p->fd;
-
-        free(p);
-        return r;
+        p->error = p->fd;
+        p->fd = -EBADF;
+    } else {
+        read_all(p);
     }
-    read_all(p);
     *ret = p;
     return 0;
+}
+
+int nm_yarn_places_error(const struct nm_yarn_places *p)
+{
+    return p->error;
 }
 
 struct nm_yarn_places *nm_yarn_places_free(struct nm_yarn_places *p)

@@ -4,7 +4,8 @@
 /*
  * Where the newest containers were placed, and why: so many of them are remembered, also over a restart of nmd. They
  * are there for who asks why; nothing else depends on them. So the file isn't synced, and a place costs one write of a
- * slot of its own, whatever else is remembered.
+ * slot of its own, whatever else is remembered; a slot that isn't as it was written is a place that is no longer kept,
+ * and without a file they are remembered for as long as nmd runs.
  */
 
 #include <stdint.h>
@@ -24,8 +25,10 @@ struct nm_yarn_place {
 
 struct nm_yarn_places;
 
-/* With those of an earlier nmd, whose file is in that directory, or is made there. */
+/* With those of an earlier nmd, whose file is in that directory, or is made there. 0 or -ENOMEM. */
 int nm_yarn_places_new(int dir_fd, struct nm_yarn_places **ret);
+/* Why there is no file, -errno (-EBADMSG: what has its name is none); 0: there is one. */
+int nm_yarn_places_error(const struct nm_yarn_places *p);
 struct nm_yarn_places *nm_yarn_places_free(struct nm_yarn_places *p);
 
 /* In the place of the oldest, when there are so many. What there is no memory for isn't remembered. */

@@ -302,6 +302,21 @@ int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char
     return r < 0 ? r : nm_yarn_port_check(a->host, a->port, ADDRESS, ADDRESS, may_be_ours, ret_message);
 }
 
+/* Nothing depends on what is there for who asks why. */
+static int begin_showing(struct nm_yarn_proxy *p)
+{
+    int r = nm_yarn_shown_new(p->world.keep.dir_fd, &p->world.shown);
+    char sentence[160];
+
+    if (r < 0 || nm_yarn_shown_error(p->world.shown) == 0)
+        return r;
+    (void)snprintf(sentence, sizeof sentence,
+                   "The proxy can't keep in its file \"placements\" why containers are where they are (%s): the next "
+                   "start of nmd forgets it.", strerror(-nm_yarn_shown_error(p->world.shown)));
+    p->world.tell(LOG_NOTICE, sentence);
+    return 0;
+}
+
 int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_proxy **ret, char **ret_message)
 {
     _cleanup_(nm_yarn_proxy_freep) struct nm_yarn_proxy *p = calloc(1, sizeof *p);
@@ -314,7 +329,7 @@ int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_
     r = nm_yarn_keep_open(params->state_dir, params->runtime_dir, &p->world.keep);
     p->has_keep = r == 0;
     if (r == 0)
-        r = nm_yarn_shown_new(p->world.keep.dir_fd, &p->world.shown);
+        r = begin_showing(p);
     if (r == 0)
         r = begin_keys(p);
     if (r == 0)

@@ -36,6 +36,11 @@ struct nm_yarn_shown *nm_yarn_shown_free(struct nm_yarn_shown *s)
     return NULL;
 }
 
+int nm_yarn_shown_error(const struct nm_yarn_shown *s)
+{
+    return nm_yarn_places_error(s->places);
+}
+
 /* ---- what happens ----------------------------------------------------------------------------------- */
 
 void nm_yarn_shown_answered(struct nm_yarn_shown *s, enum nm_master_call call, uint64_t took_usec)

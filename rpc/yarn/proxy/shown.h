@@ -12,8 +12,10 @@
 
 struct nm_yarn_shown;
 
-/* Placements are remembered in that directory. */
+/* Placements are remembered in that directory. 0 or -ENOMEM. */
 int nm_yarn_shown_new(int dir_fd, struct nm_yarn_shown **ret);
+/* Why they are forgotten when nmd ends, -errno; 0: they aren't. */
+int nm_yarn_shown_error(const struct nm_yarn_shown *s);
 struct nm_yarn_shown *nm_yarn_shown_free(struct nm_yarn_shown *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_shown *, nm_yarn_shown_free)
 
