@@ -25,7 +25,6 @@ struct nm_yarn_proxy {
     struct nm_pipelines *pipelines;
     struct nm_hadoop_server *server;
     sd_event_source *timer; /* the next key */
-    bool has_keep;
 };
 
 /* ---- keys ------------------------------------------------------------------------------------- */
@@ -327,7 +326,6 @@ int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_
     p->world = (struct nm_stage_world){.event = params->event, .settings = params->settings, .tell = params->tell};
     p->world.signer.state = params->state;
     r = nm_yarn_keep_open(params->state_dir, params->runtime_dir, &p->world.keep);
-    p->has_keep = r == 0;
     if (r == 0)
         r = begin_showing(p);
     if (r == 0)
@@ -350,8 +348,7 @@ struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p)
     nm_hadoop_server_free(p->server);
     sd_event_source_disable_unref(p->timer);
     nm_yarn_shown_free(p->world.shown);
-    if (p->has_keep)
-        nm_yarn_keep_done(&p->world.keep);
+    nm_yarn_keep_done(&p->world.keep);
     explicit_bzero(&p->keys, sizeof p->keys);
     free(p);
     return NULL;
