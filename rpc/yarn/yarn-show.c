@@ -101,8 +101,9 @@ void nm_yarn_show_change(struct nm_yarn *y)
     else if (well && !y->well)
         say(y, LOG_INFO, "node %s:%d is registered with the ResourceManager at %s:%u", y->host, y->id.port, rm->host,
             (unsigned)rm->port);
-    else if (!well && (y->well || (y->state.failures == 1 && y->shown.heartbeats == 0)))
+    else if (!well && !y->troubled && (y->well || y->state.failures > 0))
         say(y, LOG_WARNING, "no ResourceManager at %s:%u: %s; nmd goes on, and keeps trying", rm->host,
             (unsigned)rm->port, y->state.trouble);
+    y->troubled = !well && (y->troubled || y->well || y->state.failures > 0);
     y->well = well;
 }

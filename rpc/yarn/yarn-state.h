@@ -52,7 +52,7 @@ struct nm_yarn {
     uint8_t client_id[16];
     unsigned attempts; /* of connections, for one address after the other */
     unsigned tracker;  /* counts the ResourceManagers that were given up, for one after the other */
-    bool well;       /* as the log has it */
+    bool well, troubled; /* as the log has it; neither: it has heard nothing yet */
     uint64_t sent_usec, beat_usec;
     struct nm_upstream shown;
 
