@@ -25,7 +25,7 @@ test_hadoop_abuse_SOURCES = %D%/test-hadoop-abuse.c $(hadoop_fixture)
 test_hadoop_abuse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_hadoop_abuse_LDADD = libnm-hadoop.la $(unit_libs)
 
-test_hadoop_memory_SOURCES = %D%/test-hadoop-memory.c $(fail_nth) $(hadoop_fixture)
+test_hadoop_memory_SOURCES = %D%/test-hadoop-memory.c %D%/open-descriptors.h $(fail_nth) $(hadoop_fixture)
 test_hadoop_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_hadoop_memory_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_hadoop_memory_LDADD = libnm-hadoop.la $(unit_libs)

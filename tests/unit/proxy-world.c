@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 
+#include "loopback.h"
 #include "remove-tree.h"
 #include "rpc/hadoop/credentials.h"
 #include "util/clock.h"
@@ -157,27 +158,12 @@ static const struct nm_hadoop_protocol protocols[] = {
     {DISTRIBUTED, 1, distributed_methods, NM_ARRAY_SIZE(distributed_methods)},
 };
 
-/* A listening socket on a loopback port: that one, or 0: any. */
-static int listen_on(uint16_t *port)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(*port)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
-    socklen_t size = sizeof a;
-
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&a, size), 0);
-    assert_int_equal(listen(fd, 16), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &size), 0);
-    *port = ntohs(a.sin_port);
-    return fd;
-}
-
 void proxy_start_rm(struct world *w)
 {
     const struct nm_hadoop_server_options o = {.protocols = protocols, .n_protocols = NM_ARRAY_SIZE(protocols),
                                                .lookup = rm_lookup, .userdata = w};
 
-    assert_int_equal(nm_hadoop_server_new(w->event, listen_on(&w->settings.scheduler.port), &o, &w->rm), 0);
+    assert_int_equal(nm_hadoop_server_new(w->event, listen_on_loopback(&w->settings.scheduler.port), &o, &w->rm), 0);
 }
 
 /* Nobody hears what it still had to say. */
@@ -224,7 +210,7 @@ void proxy_set_up(struct world *w, bool distributed)
         .am_expiry_usec = 600 * NM_USEC_PER_SEC, .connect_usec = WAIT_USEC, .per_am_heartbeat = -1,
         .queue_max_length = 10};
     proxy_start_rm(w);
-    (void)nm_close(listen_on(&w->settings.proxy_address.port));
+    (void)nm_close(listen_on_loopback(&w->settings.proxy_address.port));
     proxy_start(w);
 }
 

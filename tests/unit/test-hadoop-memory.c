@@ -4,26 +4,14 @@
 
 #include "hadoop-fixture.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sys/socket.h>
 
 #include "fail-nth.h"
+#include "open-descriptors.h"
 #include "rpc/hadoop/credentials.h"
 #include "rpc/hadoop/security.pb-c.h"
 #include "util/fileio.h"
-
-static unsigned open_descriptors(void)
-{
-    DIR *d = opendir("/proc/self/fd");
-    unsigned n = 0;
-
-    assert_non_null(d);
-    while (readdir(d))
-        n++;
-    (void)closedir(d);
-    return n;
-}
 
 static int sign(void *userdata)
 {

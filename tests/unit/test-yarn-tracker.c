@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A whole node and its ResourceManager: what either of them may get to hear, and what keeps a node from being one. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <syslog.h>
+
+#include "tests/unit/fail-nth.h"
+#include "tests/unit/loopback.h"
+#include "tests/unit/open-descriptors.h"
+#include "tests/unit/tracker-world.h"
+#include "tests/unit/yarn-tokens.h"
+#include "util/clock.h"
+
+#define STANDBY "org.apache.hadoop.ipc.StandbyException"
+#define PROXIED TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.enabled", "true") \
+    TRACKER_PROPERTY("yarn.resourcemanager.scheduler.address", "127.0.0.1:1") \
+    TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.address", "127.0.0.1:%u")
+
+static bool is_unreachable(const struct tracker_world *w)
+{
+    return nm_streq(tracker_shown(w).state, "unreachable");
+}
+
+static bool is_stopped(const struct tracker_world *w)
+{
+    return nm_streq(tracker_shown(w).state, "stopped");
+}
+
+static void assert_told(const char *part)
+{
+    if (!strstr(tracker_told.all, part))
+        fail_msg("'%s' wasn't told, but: %s", part, tracker_told.all);
+}
+
+/* ---- what can't be obeyed ----------------------------------------------------------------- */
+
+/* nmd --check says what nmd itself would say, and neither leaves anything behind. */
+static void assert_refused(struct tracker_world *w, int error, const char *message)
+{
+    const struct nm_yarn_params p = tracker_params(w);
+    const unsigned before = open_descriptors();
+    struct nm_yarn *untouched = (struct nm_yarn *)w, *y = untouched;
+    char *checked = NULL, *said = NULL;
+
+    assert_int_equal(nm_yarn_check(&p, false, &checked), error);
+    assert_non_null(checked);
+    if (!strstr(checked, message))
+        fail_msg("%s", checked);
+    assert_int_equal(nm_yarn_new(&p, &y, &said), error);
+    assert_ptr_equal(y, untouched);
+    assert_string_equal(said ?: "", checked);
+    assert_int_equal(open_descriptors(), before);
+    assert_string_equal(tracker_shown(w).kind ?: "none", "none");
+    free(checked);
+    free(said);
+}
+
+static bool check_ours(struct tracker_world *w)
+{
+    const struct nm_yarn_params p = tracker_params(w);
+    char *message = NULL;
+    int r = nm_yarn_check(&p, true, &message);
+
+    free(message);
+    return r == 0;
+}
+
+static void test_ports_taken(void **state)
+{
+    struct tracker_world *w = *state;
+    char properties[400], message[100];
+    uint16_t port = 0;
+    int fd = listen_on_loopback(&port);
+
+    assert_true(check_ours(w));
+    w->settings->node.port = port;
+    (void)snprintf(message, sizeof message, "yarn.nodemanager.address: port %u: Address already in use", port);
+    free(w->settings->bind_host);
+    w->settings->bind_host = strdup("127.0.0.1");
+    assert_refused(w, -EADDRINUSE, message);
+    assert_true(check_ours(w)); /* it may be an nmd that runs */
+
+    (void)snprintf(properties, sizeof properties, PROXIED, port);
+    tracker_configure(w, properties);
+    (void)snprintf(message, sizeof message, "yarn.nodemanager.amrmproxy.address: port %u: Address already", port);
+    assert_refused(w, -EADDRINUSE, message);
+    assert_true(check_ours(w));
+    (void)close(fd);
+}
+
+static void test_no_such_address(void **state)
+{
+    struct tracker_world *w = *state;
+
+    free(w->settings->bind_host);
+    w->settings->bind_host = strdup("a..b");
+    assert_refused(w, -EADDRNOTAVAIL, "yarn.nodemanager.bind-host: a..b: ");
+    assert_false(check_ours(w));
+}
+
+static void test_programs_missing(void **state)
+{
+    struct tracker_world *w = *state;
+
+    (void)snprintf(w->localizer, sizeof w->localizer, "/nonexistent/nm-localizer");
+    assert_refused(w, -ENOENT, "/nonexistent/nm-localizer: No such file or directory");
+    (void)snprintf(w->localizer, sizeof w->localizer, "./nm-localizer");
+    (void)snprintf(w->shuffle, sizeof w->shuffle, "/nonexistent/nm-shuffle");
+    assert_true(check_ours(w)); /* nobody asks for it */
+    tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle"));
+    assert_refused(w, -ENOENT, "/nonexistent/nm-shuffle");
+}
+
+static void test_unknown_stage(void **state)
+{
+    struct tracker_world *w = *state;
+
+    tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.enabled", "true")
+                      TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.address", "127.0.0.1:0")
+                      TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.interceptor-class.pipeline", "org.example.Mine"));
+    assert_refused(w, -EOPNOTSUPP, "org.example.Mine");
+}
+
+/* What is beneath its directories isn't what it is to be: there is no node then, and nothing is left open. */
+static void test_state_in_the_way(void **state)
+{
+    static const char *const names[] = {"run/masters", "state/applications", "state/early-ends"};
+    struct tracker_world *w = *state;
+    char properties[400], *message = NULL;
+    struct nm_yarn *y = NULL;
+    unsigned before;
+
+    (void)snprintf(properties, sizeof properties, PROXIED, 0);
+    tracker_configure(w, properties);
+    before = open_descriptors();
+    for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
+        const struct nm_yarn_params p = tracker_params(w);
+
+        if (fake_tree_has(&w->node->tree, names[i]))
+            fake_tree_unlink(&w->node->tree, names[i]);
+        fake_tree_write(&w->node->tree, names[i], "a file");
+        assert_true(nm_yarn_new(&p, &y, &message) < 0);
+        assert_null(y);
+        assert_int_equal(open_descriptors(), before);
+        fake_tree_unlink(&w->node->tree, names[i]);
+        free(message);
+    }
+    tracker_join(w);
+}
+
+/* What an earlier nmd has left can't be read: the node goes on without. */
+static void test_state_unreadable(void **state)
+{
+    static const char *const names[] = {
+        "run/masters/appattempt_1_0001_000001", "state/applications/application_1_0001", "state/applications/strange",
+        "state/early-ends/container_1_0001_01_000001", "state/master-keys", "state/placements", "state/yarn-keys"};
+    struct tracker_world *w = *state;
+    char properties[400];
+
+    (void)snprintf(properties, sizeof properties, PROXIED, 0);
+    tracker_configure(w, properties);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++)
+        fake_tree_write(&w->node->tree, names[i], "\xff\xfe nothing of ours");
+    tracker_join(w);
+    tracker_run_beats(w, 1);
+    assert_int_equal(w->n_containers, 0);
+    assert_int_equal(tracker_shown(w).masters.pipelines, 0);
+}
+
+/* ---- its pages ---------------------------------------------------------------------------- */
+
+static void test_web(void **state)
+{
+    struct tracker_world *w = *state;
+    uint16_t port = 0;
+    int fd;
+
+    tracker_join(w);
+    tracker_run_until(w, tracker_is_running);
+    assert_in_range(w->http_port, 1, 65535);
+    fd = nm_yarn_take_web(w->yarn);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_true(nm_yarn_take_web(w->yarn) < 0);
+    w->yarn = nm_yarn_free(w->yarn);
+
+    fd = listen_on_loopback(&port); /* somebody else's: the node does without, and the cluster hears where they were */
+    w->settings->web.port = port;
+    w->registrations = 0;
+    tracker_join(w);
+    assert_int_equal(tracker_told.level, LOG_WARNING);
+    assert_told("yarn.nodemanager.webapp.address: port ");
+    assert_told("nmd goes on without its page and its web services there");
+    assert_true(nm_yarn_take_web(w->yarn) < 0);
+    tracker_run_until(w, tracker_is_running);
+    assert_int_equal(w->http_port, port);
+    w->yarn = nm_yarn_free(w->yarn);
+    (void)close(fd);
+
+    w->settings->serves_web = false; /* or it isn't to listen there */
+    tracker_join(w);
+    assert_true(nm_yarn_take_web(w->yarn) < 0);
+}
+
+/* An address of pages that is a name says nothing of where to listen. */
+static void test_web_by_name(void **state)
+{
+    struct tracker_world *w = *state;
+    struct nm_yarn_params p;
+    char *message = NULL;
+
+    free(w->settings->web.host);
+    w->settings->web.host = strdup("some.node.of.ours");
+    tracker_join(w);
+    assert_true(nm_yarn_take_web(w->yarn) >= 0);
+    w->yarn = nm_yarn_free(w->yarn);
+    w->settings->web.port = 4711; /* nmd serves them there already */
+    p = tracker_params(w);
+    p.http_port = 4711;
+    assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
+    assert_true(nm_yarn_take_web(w->yarn) < 0);
+}
+
+/* ---- what it hears ------------------------------------------------------------------------ */
+
+static void test_life(void **state)
+{
+    struct tracker_world *w = *state;
+    struct nm_upstream shown;
+    char node[80];
+
+    w->queue_limit = 7;
+    w->memory_mib = 600;
+    tracker_join(w);
+    shown = tracker_shown(w);
+    assert_string_equal(shown.state, "registering");
+    tracker_run_beats(w, 2);
+    shown = tracker_shown(w);
+    assert_string_equal(shown.kind, "yarn");
+    assert_string_equal(shown.state, "running");
+    assert_string_equal(shown.trouble, "");
+    assert_int_equal(shown.memory_bytes, 600 * MIB);
+    assert_int_equal(shown.vcores, 3);
+    assert_int_equal(shown.failures, 0);
+    (void)snprintf(node, sizeof node, "127.0.0.1:%d", w->node_port);
+    assert_string_equal(shown.node, node);
+    assert_int_equal(w->registrations, 1);
+    assert_int_equal(w->offered_mib, 800);
+    assert_true(w->healthy);
+    assert_int_equal(tracker_told.n, 1);
+    assert_int_equal(tracker_told.level, LOG_INFO);
+    assert_told("is registered with the ResourceManager at 127.0.0.1:");
+
+    w->action = YARN__ACTION__RESYNC; /* it was started anew */
+    while (w->registrations < 2)
+        tracker_run_beats(w, 1);
+    w->old_number = true; /* its answer is to another one */
+    tracker_run_until(w, is_unreachable);
+    w->old_number = false;
+    tracker_run_beats(w, 1);
+    assert_true(w->registrations >= 3);
+
+    w->action = YARN__ACTION__SHUTDOWN;
+    tracker_run_until(w, is_stopped);
+    assert_int_equal(tracker_told.level, LOG_WARNING);
+    assert_told("You know why.; nmd goes on without it until it is started anew");
+    assert_false(nm_yarn_leave(w->yarn, NULL, NULL));
+}
+
+/* It isn't there when the node begins, goes and comes again: the log hears of that once. */
+static void test_comes_and_goes(void **state)
+{
+    struct tracker_world *w = *state;
+
+    tracker_stop_rm(w);
+    tracker_join(w);
+    tracker_run_until(w, is_unreachable);
+    assert_told("no ResourceManager at 127.0.0.1:");
+    assert_true(*tracker_shown(w).trouble);
+    tracker_start_rm(w);
+    tracker_run_until(w, tracker_is_running);
+    tracker_run_beats(w, 1);
+    tracker_stop_rm(w);
+    tracker_run_until(w, is_unreachable);
+    tracker_start_rm(w);
+    tracker_run_beats(w, 1);
+    tracker_run_until(w, tracker_is_running);
+    assert_int_equal(tracker_told.n, 4);
+    assert_true(tracker_shown(w).failures >= 2);
+}
+
+/* Answers that are none, and refusals: it asks again until there is a good one. */
+static void test_answers_that_are_none(void **state)
+{
+    struct tracker_world *w = *state;
+
+    w->no_keys = true;
+    tracker_join(w);
+    tracker_run_until(w, is_unreachable);
+    assert_int_equal(w->beats, 0);
+    w->no_keys = false;
+    tracker_run_beats(w, 1);
+    w->no_action = true;
+    tracker_run_until(w, is_unreachable);
+    w->no_action = false;
+    tracker_run_beats(w, 1);
+    w->refuses = NM_EXCEPTION_YARN;
+    tracker_run_until(w, is_unreachable);
+    assert_non_null(strstr(tracker_shown(w).trouble, NM_EXCEPTION_YARN));
+    w->refuses = NULL;
+    tracker_run_beats(w, 1);
+}
+
+/* It answers no more, but holds the connection: that is given up, and the next call goes over a new one. */
+static void test_silence(void **state)
+{
+    struct tracker_world *w = *state;
+
+    w->settings->rpc_timeout_usec = 50 * NM_USEC_PER_MSEC;
+    tracker_join(w);
+    tracker_run_beats(w, 1);
+    w->holds = true;
+    tracker_run_until(w, is_unreachable);
+    tracker_run_beats(w, 1);
+    w->holds = false;
+}
+
+static bool has_registered(const struct tracker_world *w)
+{
+    return w->registrations > 0 && !w->refuses && tracker_is_running(w);
+}
+
+/* Of two the first one isn't active, or isn't there: the other one is asked. */
+static void test_several(void **state)
+{
+    static const char *const first[] = {"127.0.0.1:1", "a..b:1"};
+    struct tracker_world *w = *state;
+    char properties[600], address[40];
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(first); i++) {
+        w->yarn = nm_yarn_free(w->yarn);
+        w->registrations = 0;
+        (void)snprintf(properties, sizeof properties,
+                       TRACKER_PROPERTY("yarn.resourcemanager.ha.enabled", "true")
+                           TRACKER_PROPERTY("yarn.resourcemanager.ha.rm-ids", "a,b")
+                               TRACKER_PROPERTY("yarn.resourcemanager.resource-tracker.address.a", "%s")
+                                   TRACKER_PROPERTY("yarn.resourcemanager.resource-tracker.address.b", "127.0.0.1:%u"),
+                       i == 0 ? first[0] : "127.0.0.1:1", w->port);
+        tracker_configure(w, properties);
+        if (i == 1) {
+            free(w->settings->trackers[0].host);
+            w->settings->trackers[0].host = strdup("a..b"); /* no name services know it */
+        }
+        tracker_join(w);
+        tracker_run_until(w, has_registered);
+        (void)snprintf(address, sizeof address, "127.0.0.1:%u", w->port);
+        assert_string_equal(tracker_shown(w).address, address);
+    }
+    w->refuses = STANDBY;
+    tracker_run_until(w, is_unreachable);
+    w->refuses = NULL;
+    tracker_run_until(w, tracker_is_running);
+}
+
+/* Without a name in the configuration it is called as the host calls itself. */
+static void test_own_name(void **state)
+{
+    struct tracker_world *w = *state;
+
+    free(w->settings->node.host);
+    w->settings->node.host = strdup("0.0.0.0");
+    tracker_join(w);
+    assert_string_equal(tracker_shown(w).node, "");
+    tracker_run_until(w, tracker_is_running);
+    assert_true(*w->node_host);
+    assert_string_not_equal(w->node_host, "0.0.0.0");
+}
+
+/* nmd's configuration is read anew, and the node has another size: it says so in a registration. */
+static void test_resized(void **state)
+{
+    struct tracker_world *w = *state;
+    struct nm_problem problem;
+
+    tracker_join(w);
+    tracker_run_beats(w, 1);
+    assert_int_equal(w->offered_mib, 800);
+    manager_world_configure(w->node, "[node]\nsystem-reserved-memory = 300M\n");
+    assert_int_equal(nm_manager_reload(w->node->m, &problem), 0);
+    while (w->registrations < 2)
+        tracker_run_beats(w, 1);
+    assert_int_equal(w->offered_mib, 700);
+}
+
+/* ---- it goes ------------------------------------------------------------------------------ */
+
+static void count(void *userdata)
+{
+    ++*(unsigned *)userdata;
+}
+
+static bool has_said_goodbye(const struct tracker_world *w)
+{
+    return w->goodbyes > 0;
+}
+
+static void leave(struct tracker_world *w)
+{
+    const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
+    unsigned done = 0;
+
+    w->goodbyes = 0;
+    assert_true(nm_yarn_leave(w->yarn, count, &done));
+    assert_true(nm_yarn_leave(w->yarn, count, &done)); /* it does so already */
+    while (done == 0) {
+        assert_true(nm_now_usec() < deadline);
+        assert_true(sd_event_run(w->node->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    }
+    assert_int_equal(done, 1);
+    w->yarn = nm_yarn_free(w->yarn);
+}
+
+static void test_leaves(void **state)
+{
+    struct tracker_world *w = *state;
+    unsigned done = 0;
+
+    tracker_join(w);
+    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* nobody knows it yet */
+    tracker_run_beats(w, 1);
+    w->settings->recovery = w->settings->supervised = true;
+    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* it comes back */
+    w->settings->supervised = false;
+    leave(w);
+    assert_true(has_said_goodbye(w));
+
+    tracker_join(w); /* it is gone in the very moment: nobody waits for long */
+    tracker_run_beats(w, 1);
+    w->holds = true;
+    leave(w);
+    w->holds = false;
+    assert_int_equal(done, 0);
+}
+
+/* ---- what may be asked -------------------------------------------------------------------- */
+
+static int ask(struct tracker_world *w, struct nm_upstream_question q, const char *message)
+{
+    static const struct nm_caller somebody = {.uid = 12345};
+    struct nm_problem problem = {};
+    json_t *j = NULL;
+    int r;
+
+    q.who = q.who ?: &somebody;
+    r = nm_manager_ask_upstream(w->node->m, &q, &j, &problem);
+    if (r != 0)
+        assert_string_equal(problem.message, message);
+    else
+        assert_non_null(j);
+    json_decref(j);
+    return r;
+}
+
+#define QUESTION(...) ((struct nm_upstream_question){__VA_ARGS__})
+#define NODE "/ws/v1/node"
+
+static void test_questions(void **state)
+{
+    struct tracker_world *w = *state;
+
+    tracker_join(w);
+    assert_int_equal(ask(w, QUESTION(.path = NODE), ""), 0); /* also before it is registered */
+    tracker_run_beats(w, 1);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/info"), ""), 0);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps"), ""), 0);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .state = "", .with_users = true, .user = "ada"), ""), 0);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/containers"), ""), 0);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/disks"), NODE "/disks: there is no such path"),
+                     NM_AGENT_E_NOT_FOUND);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .state = "running"),
+                         "an application is in no such state: running"), NM_AGENT_E_INVALID);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .user = ""),
+                         "Error: You must specify a non-empty string for the user"), NM_AGENT_E_INVALID);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .user = "ada"),
+                         "Whose an application is isn't told over TCP; use the UNIX socket."), NM_AGENT_E_FORBIDDEN);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "app_1"), "Invalid ApplicationId: app_1"),
+                     NM_AGENT_E_INVALID);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "application_1_0001"),
+                         "app with id application_1_0001 not found"), NM_AGENT_E_NOT_FOUND);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/containers/{id}", .id = "container_1"),
+                         "invalid container id, container_1"), NM_AGENT_E_INVALID);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/containers/{id}", .id = "container_1_0001_01_000001"),
+                         "container with id, container_1_0001_01_000001, not found"), NM_AGENT_E_NOT_FOUND);
+}
+
+/* With a proxy and without one: its address, and what goes through it. */
+static void test_proxy(void **state)
+{
+    static const struct nm_caller somebody = {.uid = 12345};
+    struct tracker_world *w = *state;
+    char properties[400];
+
+    for (unsigned i = 0; i < 2; i++) {
+        json_t *list;
+
+        tracker_join(w);
+        list = nm_manager_pipelines(w->node->m, &somebody, true);
+        assert_int_equal(json_array_size(list), 0);
+        json_decref(list);
+        assert_null(nm_manager_placement(w->node->m, &manager_world_admin, "container_1_0001_01_000001"));
+        assert_int_equal(tracker_shown(w).masters.served, i == 1);
+        tracker_run_beats(w, 1);
+        w->yarn = nm_yarn_free(w->yarn);
+        (void)snprintf(properties, sizeof properties, PROXIED, 0);
+        tracker_configure(w, properties);
+    }
+}
+
+/* ---- what it lacks ------------------------------------------------------------------------ */
+
+static int try_to_join(struct tracker_world *w, unsigned kinds, unsigned n, bool *ret_failed)
+{
+    const struct nm_yarn_params p = tracker_params(w);
+    const unsigned before = open_descriptors();
+    struct nm_yarn *y = NULL;
+    char *message = NULL;
+    int r;
+
+    fail_nth(kinds, n);
+    r = nm_yarn_new(&p, &y, &message);
+    *ret_failed = fail_stop();
+    free(message);
+    if (r < 0) {
+        assert_true(*ret_failed);
+        assert_null(y);
+        assert_string_equal(tracker_shown(w).kind ?: "none", "none");
+    } else {
+        nm_yarn_free(y);
+    }
+    assert_int_equal(open_descriptors(), before);
+    return r;
+}
+
+/* Whatever it lacks while it begins: it can be begun again, and nothing is left of the first time. */
+static void test_begins_without(void **state)
+{
+    static const unsigned kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
+    struct tracker_world *w = *state;
+    char properties[400];
+
+    (void)snprintf(properties, sizeof properties, PROXIED, 0);
+    tracker_configure(w, properties);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(kinds); i++) {
+        unsigned refused = 0;
+        bool failed = true;
+
+        for (unsigned n = 1; failed; n++)
+            refused += try_to_join(w, kinds[i], n, &failed) < 0;
+        assert_true(refused > 2);
+    }
+    tracker_join(w);
+    tracker_run_beats(w, 1);
+}
+
+/* Whatever it lacks for a registration or a heartbeat, or the ResourceManager does: there is another one. */
+static void test_goes_on_without(void **state)
+{
+    struct tracker_world *w = *state;
+    bool failed = true;
+
+    tracker_join(w);
+    tracker_run_beats(w, 1);
+    for (unsigned n = 1; failed; n++) {
+        w->action = YARN__ACTION__RESYNC; /* so that it registers, too */
+        fail_nth(FAIL_MEMORY | FAIL_EVENT, n);
+        tracker_run_beats(w, 2);
+        failed = fail_stop();
+        tracker_run_until(w, tracker_is_running);
+    }
+    tracker_run_beats(w, 2);
+    assert_string_equal(tracker_shown(w).trouble, "");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_ports_taken), TEST(test_no_such_address), TEST(test_programs_missing),
+        TEST(test_unknown_stage), TEST(test_web), TEST(test_web_by_name),
+        TEST(test_state_in_the_way), TEST(test_state_unreadable), TEST(test_life), TEST(test_silence),
+        TEST(test_answers_that_are_none), TEST(test_comes_and_goes), TEST(test_several),
+        TEST(test_own_name), TEST(test_resized), TEST(test_leaves),
+        TEST(test_questions), TEST(test_proxy), TEST(test_begins_without),
+        TEST(test_goes_on_without),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * A whole node of a YARN cluster on a manager of its own (manager-world.h), and over a loopback port the
+ * ResourceManager that it belongs to, which says what a test wants. Needs cmocka.h before it.
+ */
+
+#include "rpc/hadoop/server.h"
+#include "rpc/yarn/exceptions.h"
+#include "rpc/yarn/tracker.pb-c.h"
+#include "rpc/yarn/yarn.h"
+#include "tests/unit/manager-world.h"
+
+struct tracker_world {
+    struct manager_world *node;
+    struct nm_yarn_settings *settings;
+    struct nm_yarn *yarn;
+    char localizer[64], shuffle[64]; /* the programs */
+    uint16_t port;                   /* the ResourceManager's; it is there or not */
+    struct nm_hadoop_server *rm;
+    /* what it says */
+    const char *refuses;  /* a class of exceptions; NULL: it answers */
+    Yarn__Action action;  /* with the next heartbeat, once */
+    bool no_keys, no_action, old_number, holds;
+    int32_t queue_limit;  /* -1: none */
+    int32_t memory_mib;   /* what it wants the node to be; 0: what that says */
+    struct nm_hadoop_call *held;
+    /* what it has heard, and what the last one said */
+    unsigned registrations, beats, goodbyes;
+    int32_t offered_mib, http_port, node_port, queue_capacity;
+    size_t n_containers, n_applications;
+    char node_host[64], health[200];
+    bool healthy;
+};
+
+/* What the node has told the log. */
+extern struct tracker_told {
+    unsigned n;
+    int level;
+    char sentence[700], all[4000];
+} tracker_told;
+
+int tracker_set_up(void **state);
+int tracker_tear_down(void **state);
+/* Settings as files would give them; more: properties, as XML. */
+#define TRACKER_PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
+void tracker_configure(struct tracker_world *w, const char *more);
+void tracker_start_rm(struct tracker_world *w);
+void tracker_stop_rm(struct tracker_world *w);
+struct nm_yarn_params tracker_params(struct tracker_world *w);
+void tracker_join(struct tracker_world *w); /* it must come off */
+/* Runs the loop until it is so. */
+void tracker_run_until(struct tracker_world *w, bool (*is)(const struct tracker_world *w));
+/* Until it has heard so many heartbeats more, all of which are answered. */
+void tracker_run_beats(struct tracker_world *w, unsigned n);
+/* As `nmctl status` has it. */
+struct nm_upstream tracker_shown(const struct tracker_world *w);
+bool tracker_is_running(const struct tracker_world *w);
