@@ -18,6 +18,7 @@
 #define DISTRIBUTED "org.apache.hadoop.yarn.server.api.DistributedSchedulingAMProtocolPB"
 #define WAIT_USEC (20 * NM_USEC_PER_SEC)
 
+char proxy_told[400];
 static char *stages[] = {(char *)FORWARD, NULL};
 
 /* ---- the ResourceManager ---------------------------------------------------------------------- */
@@ -103,7 +104,8 @@ static void note_request(struct world *w, const Masters__AllocateRequest *reques
 
 static void rm_allocate(struct nm_hadoop_call *call, void *userdata)
 {
-    static Hadoop__Token rolled;
+    static Hadoop__Token rolled, given = HADOOP__TOKEN__INIT;
+    static Masters__NodeToken token, *tokens[] = {&token};
     Masters__DistributedAllocateAnswer m = MASTERS__DISTRIBUTED_ALLOCATE_ANSWER__INIT;
     Masters__AllocateAnswer plain = MASTERS__ALLOCATE_ANSWER__INIT;
     Masters__NodeForScheduling *nodes[] = {a_node()};
@@ -129,6 +131,13 @@ static void rm_allocate(struct nm_hadoop_call *call, void *userdata)
         rolled.kind = (char *)NM_TOKEN_KIND_AMRM;
         rolled.service = (char *)"";
         plain.master_token = &rolled;
+    }
+    if (w->gives_token) {
+        token = (Masters__NodeToken)MASTERS__NODE_TOKEN__INIT;
+        token.node = a_node()->id;
+        token.token = &given;
+        plain.node_tokens = tokens;
+        plain.n_node_tokens = 1;
     }
     m.answer = &plain;
     m.nodes = nodes;
@@ -183,7 +192,8 @@ void proxy_stop_rm(struct world *w)
 
 static void tell(int level, const char *sentence)
 {
-    (void)level, (void)sentence;
+    (void)level;
+    (void)snprintf(proxy_told, sizeof proxy_told, "%s", sentence);
 }
 
 void proxy_start(struct world *w)
@@ -200,6 +210,7 @@ void proxy_start(struct world *w)
 void proxy_set_up(struct world *w, bool distributed)
 {
     *w = (struct world){.dir = "/tmp/nmd-test-proxy.XXXXXX"};
+    *proxy_told = '\0';
     assert_non_null(mkdtemp(w->dir));
     assert_true(sd_event_new(&w->event) >= 0);
     tokens_state(&w->state);
@@ -255,7 +266,7 @@ void proxy_connect_master(struct world *w)
 }
 
 /* Its container is started: it has what is in its credentials then. */
-void proxy_launch(struct world *w, int32_t attempt)
+int proxy_try_launch(struct world *w, int32_t attempt)
 {
     const struct nm_token theirs = {nm_bytes_of("first"), nm_bytes_of("secret"), nm_bytes_of(NM_TOKEN_KIND_AMRM),
                                     nm_bytes_of("")};
@@ -264,10 +275,10 @@ void proxy_launch(struct world *w, int32_t attempt)
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
     const Yarn__LaunchContext *launched;
     struct nm_writer writer = {};
-    struct nm_exception why;
     struct nm_bytes packed;
     struct tokens_id t;
     struct nm_arena a;
+    int r;
 
     nm_credentials_write(&all, &writer);
     assert_int_equal(nm_writer_result(&writer, &packed), 0);
@@ -275,15 +286,27 @@ void proxy_launch(struct world *w, int32_t attempt)
     context.tokens = (ProtobufCBinaryData){packed.size, (uint8_t *)(uintptr_t)packed.data};
     tokens_make(&t, 1, attempt, 1, 1);
     nm_arena_init(&a, NM_MIB, NULL);
-    assert_int_equal(nm_yarn_proxy_begin(w->proxy, &t.token, &context, &a, &launched, &why), 0);
-    packed = (struct nm_bytes){launched->tokens.data, launched->tokens.len};
-    assert_int_equal(nm_credentials_parse(&a, packed, &all), 0);
-    assert_int_equal(all.n_tokens, 1);
-    nm_token_free(w->ours);
-    assert_int_equal(nm_token_copy(&all.tokens[0].token, &w->ours), 0);
+    if (w->on_begin)
+        w->on_begin(false);
+    r = nm_yarn_proxy_begin(w->proxy, &t.token, &context, &a, &launched, &w->why);
+    if (w->on_begin)
+        w->on_begin(true);
+    if (r == 0) {
+        packed = (struct nm_bytes){launched->tokens.data, launched->tokens.len};
+        assert_int_equal(nm_credentials_parse(&a, packed, &all), 0);
+        assert_int_equal(all.n_tokens, 1);
+        nm_token_free(w->ours);
+        assert_int_equal(nm_token_copy(&all.tokens[0].token, &w->ours), 0);
+    }
     nm_arena_done(&a);
     nm_writer_done(&writer);
     tokens_done(&t);
+    return r;
+}
+
+void proxy_launch(struct world *w, int32_t attempt)
+{
+    assert_int_equal(proxy_try_launch(w, attempt), 0);
     proxy_connect_master(w);
 }
 

@@ -36,14 +36,19 @@ struct world {
     /* the ResourceManager, and what it heard last */
     struct nm_hadoop_server *rm;
     const char *refuses; /* NULL: it answers */
-    bool holds, rolls;
+    bool holds, rolls, gives_token; /* the last: for the node */
     struct nm_hadoop_call *held;
     unsigned calls;
     size_t asks, unknown, placed;
     int64_t numbers[16];
     char bearer[32], context[32]; /* the identifier's first bytes; the caller's */
     int64_t id_start;
+    /* Around the node's part of a launch; NULL: nothing. */
+    void (*on_begin)(bool over);
 };
+
+/* What the proxy has told the log last. */
+extern char proxy_told[400];
 
 /* Each asserts that it comes off. Those that begin a call leave its end to a loop of its own: proxy_run_until(). */
 void proxy_start_rm(struct world *w);
@@ -52,6 +57,7 @@ void proxy_set_up(struct world *w, bool distributed);
 void proxy_tear_down(struct world *w);
 void proxy_connect_master(struct world *w);
 void proxy_launch(struct world *w, int32_t attempt);
+int proxy_try_launch(struct world *w, int32_t attempt); /* as nm_yarn_proxy_begin() */
 void proxy_begin_call(struct world *w, const char *method, const ProtobufCMessage *request,
                       const ProtobufCMessageDescriptor *answer);
 bool proxy_is_done(const struct world *w);

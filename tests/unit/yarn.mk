@@ -9,7 +9,7 @@ yarn_tests += test-yarn-allocator test-yarn-allocator-property
 yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
 yarn_tests += test-yarn-launcher-failures test-yarn-launch-memory test-yarn-place
 yarn_tests += test-yarn-shuffle-process test-yarn-manage-memory
-yarn_tests += test-yarn-tracker
+yarn_tests += test-yarn-tracker test-yarn-proxy-failures
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -153,10 +153,15 @@ test_yarn_proxying_SOURCES = %D%/test-yarn-proxying.c
 test_yarn_proxying_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_proxying_LDADD = libnm-yarn.la $(unit_libs)
 
-test_yarn_proxy_SOURCES = %D%/test-yarn-proxy.c %D%/proxy-world.c %D%/proxy-world.h %D%/message-copy.h %D%/remove-tree.h \
-	%D%/yarn-tokens.h %D%/loopback.h
+proxy_world = %D%/proxy-world.c %D%/proxy-world.h %D%/message-copy.h %D%/remove-tree.h %D%/yarn-tokens.h %D%/loopback.h
+test_yarn_proxy_SOURCES = %D%/test-yarn-proxy.c $(proxy_world)
 test_yarn_proxy_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_proxy_LDADD = libnm-yarn.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
+
+test_yarn_proxy_failures_SOURCES = %D%/test-yarn-proxy-failures.c $(proxy_world) %D%/open-descriptors.h $(fail_nth)
+test_yarn_proxy_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_proxy_failures_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
+test_yarn_proxy_failures_LDADD = libnm-yarn.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
 
 # a whole node, with the real nm-localizer and nm-shuffle, and a ResourceManager of its own
 test_yarn_tracker_SOURCES = %D%/test-yarn-tracker.c %D%/tracker-world.c %D%/tracker-world.h %D%/loopback.h \

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The proxy of application masters where something goes wrong: whatever it is, a master that asks again gets what it
+ * has asked for, each container once.
+ */
+
+#include "proxy-world.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "fail-nth.h"
+#include "open-descriptors.h"
+#include "rpc/hadoop/credentials.h"
+#include "rpc/yarn/message-ids.h"
+#include "util/clock.h"
+#include "yarn-tokens.h"
+
+#define STANDBY "org.apache.hadoop.ipc.StandbyException"
+#define FIRST "container_1410901177871_0001_01_1099511627775" /* of those that the first attempt's node has placed */
+
+static struct nm_masters shown(const struct world *w)
+{
+    struct nm_masters m;
+
+    nm_yarn_proxy_show(w->proxy, &m);
+    return m;
+}
+
+/* No file can grow any more; or each may. */
+static void fill_disk(bool full)
+{
+    struct rlimit rl;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &rl), 0);
+    rl.rlim_cur = full ? 0 : rl.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &rl), 0);
+}
+
+/* ---- starts ----------------------------------------------------------------------------------- */
+
+/* Launched with something else than credentials, or without the token that is to be replaced. */
+static void test_no_token(void **state)
+{
+    static const struct {
+        struct nm_bytes tokens;
+        const char *message;
+    } cases[] = {
+        {{(const uint8_t *)"HDTS\0\0\0", 7}, "AMRMToken not found in the start container request for application:"
+                                             "appattempt_1410901177871_0001_000001"},
+        {{(const uint8_t *)"none", 4}, "No credentials, but something else, in the start container request for "
+                                       "application:appattempt_1410901177871_0001_000001"},
+    };
+    struct world w;
+
+    (void)state;
+    proxy_set_up(&w, true);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
+        const Yarn__LaunchContext *untouched = &context, *launched = untouched;
+        struct nm_exception why;
+        struct tokens_id t;
+        struct nm_arena a;
+
+        context.has_tokens = 1;
+        context.tokens = (ProtobufCBinaryData){cases[i].tokens.size, (uint8_t *)(uintptr_t)cases[i].tokens.data};
+        tokens_make(&t, 1, 1, 1, 1);
+        nm_arena_init(&a, NM_MIB, NULL);
+        assert_int_equal(nm_yarn_proxy_begin(w.proxy, &t.token, &context, &a, &launched, &why), NM_STAGE_E_REFUSED);
+        assert_string_equal(why.message, cases[i].message);
+        assert_ptr_equal(launched, untouched);
+        assert_int_equal(shown(&w).pipelines, 0);
+        nm_arena_done(&a);
+        tokens_done(&t);
+    }
+    proxy_tear_down(&w);
+}
+
+/* It couldn't be started after all, or its application is over: its token is worth nothing then. */
+static void test_ended(void **state)
+{
+    struct tokens_id t;
+    struct world w;
+
+    (void)state;
+    proxy_set_up(&w, true);
+    tokens_make(&t, 1, 1, 1, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct nm_yarn_container_id id = nm_yarn_container_of(&t.container);
+
+        proxy_launch(&w, 1);
+        proxy_register_master(&w);
+        assert_int_equal(shown(&w).pipelines, 1);
+        if (i == 0)
+            nm_yarn_proxy_abandon(w.proxy, &t.token);
+        else
+            nm_yarn_proxy_end_application(w.proxy, &id.attempt.application);
+        assert_int_equal(shown(&w).pipelines, 0);
+        assert_null(proxy_allocate(&w, 0, 1));
+        assert_string_equal(w.why.class_name, NM_EXCEPTION_INVALID_TOKEN);
+    }
+    tokens_done(&t);
+    proxy_tear_down(&w);
+}
+
+/* Something that isn't even an identifier of such a token. */
+static void test_no_identifier(void **state)
+{
+    const struct nm_token strange = {nm_bytes_of("\xff\xff"), nm_bytes_of("secret"), nm_bytes_of(NM_TOKEN_KIND_AMRM),
+                                     nm_bytes_of("")};
+    struct world w;
+
+    (void)state;
+    proxy_set_up(&w, true);
+    assert_int_equal(nm_token_copy(&strange, &w.ours), 0);
+    proxy_connect_master(&w);
+    assert_null(proxy_allocate(&w, 0, 1));
+    assert_int_equal(w.error, -EACCES);
+    assert_non_null(strstr(w.why.message, "it isn't even one of that kind"));
+    proxy_tear_down(&w);
+}
+
+/* ---- a disk that is full ---------------------------------------------------------------------- */
+
+/* What can't be kept isn't done; when there is room, it is, and nothing has been lost. */
+static void test_full_disk(void **state)
+{
+    struct world w;
+
+    (void)state;
+    proxy_set_up(&w, true);
+    fill_disk(true);
+    assert_true(proxy_try_launch(&w, 1) < 0);
+    fill_disk(false);
+    assert_int_equal(shown(&w).pipelines, 0);
+    assert_int_equal(shown(&w).failed[NM_MASTER_START], 1);
+    proxy_launch(&w, 1);
+    fill_disk(true);
+    proxy_register_master(&w); /* the ResourceManager has done it: to say no would leave the master without a way on */
+    assert_non_null(strstr(proxy_told, "couldn't be kept"));
+    assert_null(proxy_allocate(&w, 0, 2));
+    assert_string_equal(w.why.class_name, NM_EXCEPTION_RETRY);
+    assert_non_null(strstr(w.why.message, "This node can't do it now: "));
+    fill_disk(false);
+    assert_int_equal(proxy_allocate(&w, 0, 2)->n_containers, 1);
+    assert_int_equal(((Masters__AllocateAnswer *)w.answer)->containers[0]->id->id, -1);
+
+    w.rolls = true; /* a token that can't be kept is used all the same */
+    fill_disk(true);
+    assert_non_null(proxy_allocate(&w, 1, -1) ?: (const void *)w.why.class_name);
+    fill_disk(false);
+    w.rolls = false;
+    assert_int_equal(proxy_allocate(&w, 1, -1)->containers[0]->id->id, -2);
+    assert_int_equal(proxy_allocate(&w, 2, -1)->n_containers, 0);
+    proxy_tear_down(&w);
+}
+
+static bool has_new_token(struct world *w, int32_t response_id)
+{
+    const Masters__AllocateAnswer *answer = proxy_allocate(w, response_id, -1);
+
+    assert_non_null(answer);
+    return answer->master_token;
+}
+
+/* A new key is used when it is kept, and its tokens are given away when that is. */
+static void test_keys_roll(void **state)
+{
+    const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
+    int32_t response_id = 0;
+    struct world w;
+
+    (void)state;
+    proxy_set_up(&w, false);
+    w.proxy = nm_yarn_proxy_free(w.proxy);
+    w.settings.amrm_roll_sec = 1;
+    w.settings.am_expiry_usec = 600 * NM_USEC_PER_SEC;
+    proxy_start(&w);
+    proxy_launch(&w, 1);
+    proxy_register_master(&w);
+    fill_disk(true);
+    while (!strstr(proxy_told, "it goes on with the one that it has")) {
+        assert_true(nm_now_usec() < deadline);
+        assert_true(sd_event_run(w.event, 100 * NM_USEC_PER_MSEC) >= 0);
+    }
+    assert_false(has_new_token(&w, response_id++));
+    fill_disk(false);
+    while (!has_new_token(&w, response_id++))
+        assert_true(nm_now_usec() < deadline);
+    proxy_tear_down(&w);
+}
+
+/* ---- a ResourceManager that isn't as it should be --------------------------------------------- */
+
+/* One that isn't active, one that is silent, one that no name services know: the next answer is good. */
+static void test_rm_in_trouble(void **state)
+{
+    struct world w;
+
+    (void)state;
+    proxy_set_up(&w, true);
+    w.settings.rpc_timeout_usec = 100 * NM_USEC_PER_MSEC;
+    proxy_launch(&w, 1);
+    proxy_register_master(&w);
+
+    w.holds = true;
+    proxy_begin_allocate(&w, 0, 1);
+    proxy_run_until(&w, proxy_has_held);
+    w.holds = false;
+    w.settings.rpc_timeout_usec = 0;
+    proxy_run_until(&w, proxy_is_done);
+    assert_int_equal(w.error, 0);
+    assert_int_equal(w.numbers[0], -1);
+    proxy_stop_rm(&w);
+    proxy_start_rm(&w);
+
+    w.refuses = STANDBY;
+    w.calls = 0;
+    proxy_begin_allocate(&w, 1, 1);
+    while (w.calls == 0)
+        assert_true(sd_event_run(w.event, 100 * NM_USEC_PER_MSEC) >= 0);
+    assert_false(w.done);
+    w.refuses = NULL;
+    proxy_run_until(&w, proxy_is_done);
+    assert_int_equal(w.error, 0);
+    assert_int_equal(w.numbers[0], -2);
+
+    proxy_stop_rm(&w);
+    w.settings.scheduler.host = (char *)(uintptr_t) "a..b";
+    proxy_begin_allocate(&w, 2, 1);
+    for (unsigned i = 0; i < 10; i++)
+        assert_true(sd_event_run(w.event, 50 * NM_USEC_PER_MSEC) >= 0);
+    assert_false(w.done);
+    w.settings.scheduler.host = (char *)(uintptr_t) "127.0.0.1";
+    proxy_start_rm(&w);
+    proxy_run_until(&w, proxy_is_done);
+    assert_int_equal(w.error, 0);
+    assert_int_equal(w.numbers[0], -3);
+    proxy_tear_down(&w);
+}
+
+static void count_reply(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
+{
+    struct world *w = userdata;
+
+    assert_null(answer);
+    assert_int_equal(error, -EREMOTEIO);
+    w->why = *why;
+    w->asks++;
+}
+
+/* A master that doesn't wait has so many calls under way, and no more; when the node goes they all hear of it. */
+static void test_too_many_calls(void **state)
+{
+    Masters__Anything m = MASTERS__ANYTHING__INIT;
+    struct world w;
+
+    (void)state;
+    proxy_set_up(&w, false);
+    proxy_launch(&w, 1);
+    proxy_stop_rm(&w);
+    for (unsigned i = 0; i < 9; i++)
+        assert_int_equal(nm_hadoop_client_call(w.client, "finishApplicationMaster", &m.base,
+                                               &masters__anything__descriptor, 0, UINT64_MAX, count_reply, &w), 0);
+    while (w.asks == 0)
+        assert_true(sd_event_run(w.event, 100 * NM_USEC_PER_MSEC) >= 0);
+    assert_int_equal(w.asks, 1);
+    assert_string_equal(w.why.class_name, NM_EXCEPTION_RETRY);
+    assert_string_equal(w.why.message, "8 calls of appattempt_1410901177871_0001_000001 wait already.");
+    assert_int_equal(shown(&w).failed[NM_MASTER_FINISH], 1);
+    proxy_tear_down(&w);
+}
+
+/* It gives a token for the node itself: the master has one, and the node gives it no other, also after a restart. */
+static void test_own_node_tokens(void **state)
+{
+    struct world w;
+
+    (void)state;
+    proxy_set_up(&w, true);
+    proxy_launch(&w, 1);
+    proxy_register_master(&w);
+    w.gives_token = true;
+    assert_int_equal(proxy_allocate(&w, 0, 3)->n_node_tokens, 1);
+    w.gives_token = false;
+    assert_int_equal(proxy_allocate(&w, 1, -1)->n_containers, 1);
+    assert_int_equal(((Masters__AllocateAnswer *)w.answer)->n_node_tokens, 0);
+    w.proxy = nm_yarn_proxy_free(w.proxy);
+    w.client = nm_hadoop_client_free(w.client);
+    proxy_start(&w);
+    assert_non_null(proxy_allocate(&w, 2, -1)); /* it lists the nodes anew */
+    assert_int_equal(proxy_allocate(&w, 3, -1)->n_containers, 1);
+    assert_int_equal(((Masters__AllocateAnswer *)w.answer)->n_node_tokens, 0);
+    proxy_tear_down(&w);
+}
+
+/* ---- what was kept ---------------------------------------------------------------------------- */
+
+/* A master of which not all makes sense can't be taken up: that is told, and the others are. */
+static void test_strange_master(void **state)
+{
+    const struct nm_bytes garbage = nm_bytes_of("\x0a\x7f");
+    struct nm_yarn_kept_master m = {
+        .attempt = {{TOKENS_RM, 9}, 1}, .submitter = "ada",
+        .token = {nm_bytes_of("id"), nm_bytes_of("pw"), nm_bytes_of(NM_TOKEN_KIND_AMRM), nm_bytes_of("")}};
+    struct world w;
+
+    (void)state;
+    proxy_set_up(&w, true);
+    proxy_launch(&w, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        struct nm_yarn_keep keep;
+
+        m.registered = i == 0 ? garbage : (struct nm_bytes){};
+        m.asks = i == 1 ? garbage : (struct nm_bytes){};
+        w.proxy = nm_yarn_proxy_free(w.proxy);
+        assert_int_equal(nm_yarn_keep_open(w.dir, w.dir, &keep), 0);
+        assert_int_equal(nm_yarn_keep_master(&keep, &m), 0);
+        nm_yarn_keep_done(&keep);
+        *proxy_told = '\0';
+        proxy_start(&w);
+        assert_string_equal(proxy_told, "The proxy can't take up what was kept of an application's master.");
+        assert_int_equal(shown(&w).pipelines, 1);
+        assert_int_equal(shown(&w).failed[NM_MASTER_RECOVER], 1);
+    }
+    proxy_tear_down(&w);
+}
+
+static bool everything(void *userdata, const char *master)
+{
+    (void)userdata, (void)master;
+    return true;
+}
+
+/* What has the name of the file of placements is none: the proxy says so, and goes on. */
+static void test_no_placements(void **state)
+{
+    struct world w;
+    char path[96];
+    json_t *place;
+
+    (void)state;
+    proxy_set_up(&w, true);
+    w.proxy = nm_yarn_proxy_free(w.proxy);
+    (void)snprintf(path, sizeof path, "%s/placements", w.dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    proxy_start(&w);
+    assert_string_equal(proxy_told, "The proxy can't keep in its file \"placements\" why containers are where they are "
+                                    "(Is a directory): the next start of nmd forgets it.");
+    proxy_launch(&w, 1);
+    proxy_register_master(&w);
+    assert_int_equal(proxy_allocate(&w, 0, 1)->n_containers, 1);
+    place = nm_yarn_proxy_show_placement(w.proxy, FIRST, everything, NULL);
+    assert_non_null(place);
+    json_decref(place);
+    proxy_tear_down(&w);
+}
+
+/* ---- what it lacks ---------------------------------------------------------------------------- */
+
+static void ignore(int level, const char *sentence)
+{
+    (void)level, (void)sentence;
+}
+
+static int begin_proxy(struct world *w, unsigned kinds, unsigned n, bool *ret_failed)
+{
+    const struct nm_yarn_proxy_params params = {
+        .event = w->event, .settings = &w->settings, .state = &w->state, .state_dir = w->dir, .runtime_dir = w->dir,
+        .tell = ignore};
+    const unsigned before = open_descriptors();
+    struct nm_yarn_proxy *p = NULL;
+    char *message = NULL;
+    int r;
+
+    fail_nth(kinds, n);
+    r = nm_yarn_proxy_new(&params, &p, &message);
+    *ret_failed = fail_stop();
+    free(message);
+    assert_int_equal(r < 0, !p);
+    nm_yarn_proxy_free(p);
+    assert_int_equal(open_descriptors(), before);
+    return r;
+}
+
+/* Whatever it lacks while it begins: what was kept is there for the next time. */
+static void test_begins_without(void **state)
+{
+    static const unsigned kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
+    struct world w;
+
+    (void)state;
+    proxy_set_up(&w, true);
+    proxy_launch(&w, 1);
+    proxy_register_master(&w);
+    assert_int_equal(proxy_allocate(&w, 0, 2)->n_containers, 1);
+    w.proxy = nm_yarn_proxy_free(w.proxy);
+    w.client = nm_hadoop_client_free(w.client);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(kinds); i++) {
+        unsigned refused = 0;
+        bool failed = true;
+
+        for (unsigned n = 1; failed; n++)
+            refused += begin_proxy(&w, kinds[i], n, &failed) < 0;
+        assert_true(refused > 0);
+    }
+    proxy_start(&w);
+    assert_int_equal(shown(&w).pipelines, 1);
+    assert_non_null(proxy_allocate(&w, 1, -1)); /* it lists the nodes anew */
+    assert_int_equal(proxy_allocate(&w, 2, -1)->containers[0]->id->id, -2);
+    proxy_tear_down(&w);
+}
+
+static unsigned launch_fails_at;
+static bool launch_failed;
+
+static void on_begin(bool over)
+{
+    if (over)
+        launch_failed = fail_stop();
+    else
+        fail_nth(FAIL_MEMORY | FAIL_EVENT | FAIL_OPEN, launch_fails_at);
+}
+
+/* Whatever a start lacks: there is no pipeline, and the next one has all that it needs. */
+static void test_launched_without(void **state)
+{
+    struct world w;
+    int r;
+
+    (void)state;
+    proxy_set_up(&w, true);
+    w.on_begin = on_begin;
+    launch_fails_at = 0;
+    do {
+        launch_fails_at++;
+        r = proxy_try_launch(&w, 1);
+        assert_int_equal(shown(&w).pipelines, r == 0);
+        assert_int_equal(r < 0, launch_failed);
+    } while (launch_failed);
+    assert_true(launch_fails_at > 10);
+    proxy_connect_master(&w);
+    proxy_register_master(&w);
+    proxy_tear_down(&w);
+}
+
+/* As masters do: the same call until it is answered. */
+static const Masters__AllocateAnswer *insist(struct world *w, int32_t response_id, int32_t opportunistic)
+{
+    const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
+    const Masters__AllocateAnswer *answer = NULL;
+
+    while (!answer) {
+        assert_true(nm_now_usec() < deadline);
+        answer = proxy_allocate(w, response_id, opportunistic);
+        if (fail_stop() && !answer && w->why.class_name[0])
+            assert_string_not_equal(w->why.class_name, NM_EXCEPTION_INVALID_TOKEN);
+    }
+    return answer;
+}
+
+/* Whatever a call lacks, here or at either of its ends: the master gets three containers, and each once. */
+static void test_calls_without(void **state)
+{
+    bool failed = true;
+    struct world w;
+
+    (void)state;
+    proxy_set_up(&w, true);
+    for (int32_t n = 1; failed; n++) {
+        int64_t numbers[3];
+        size_t got = 0;
+
+        proxy_launch(&w, n);
+        proxy_register_master(&w);
+        proxy_begin_allocate(&w, 0, 3);
+        fail_nth(FAIL_MEMORY | FAIL_EVENT | FAIL_OPEN, (unsigned)n);
+        proxy_run_until(&w, proxy_is_done);
+        failed = fail_stop();
+        for (int32_t i = 0; i < 6 && got < 3; i++) {
+            const Masters__AllocateAnswer *answer =
+                i == 0 && w.answer ? (const void *)w.answer : insist(&w, i, i == 0 ? 3 : -1);
+
+            assert_true(answer->n_containers <= 1);
+            if (answer->n_containers > 0)
+                numbers[got++] = answer->containers[0]->id->id;
+        }
+        assert_int_equal(got, 3);
+        assert_true(numbers[0] < 0 && numbers[1] < numbers[0] && numbers[2] < numbers[1]);
+        assert_int_equal(insist(&w, 6, -1)->n_containers, 0);
+    }
+    proxy_tear_down(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_token),         cmocka_unit_test(test_ended),
+        cmocka_unit_test(test_no_identifier),    cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_keys_roll),        cmocka_unit_test(test_rm_in_trouble),
+        cmocka_unit_test(test_too_many_calls),   cmocka_unit_test(test_own_node_tokens),
+        cmocka_unit_test(test_strange_master),   cmocka_unit_test(test_no_placements),
+        cmocka_unit_test(test_begins_without),   cmocka_unit_test(test_launched_without),
+        cmocka_unit_test(test_calls_without),
+    };
+    sigset_t mask;
+
+    /* As nmd has it: the loop hears of children, which ask name services, and a file that cannot grow is no death. */
+    (void)sigemptyset(&mask);
+    (void)sigaddset(&mask, SIGCHLD);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &mask, NULL), 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
