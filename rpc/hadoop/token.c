@@ -109,7 +109,9 @@ int nm_token_parse_container(struct nm_arena *a, struct nm_bytes identifier,
     const Hadoop__ContainerTokenIdentifier *id = (const Hadoop__ContainerTokenIdentifier *)unpack(
         a, &hadoop__container_token_identifier__descriptor, identifier);
 
-    if (!id || !id->container || !id->container->has_id || !is_whole(id->container->attempt) ||
+    if (!id)
+        return nm_arena_error(a);
+    if (!id->container || !id->container->has_id || !is_whole(id->container->attempt) ||
         !is_named(id->submitter) || !is_named(id->node_address) || !id->resource || !id->resource->has_memory ||
         !id->resource->has_vcores)
         return -EBADMSG;
@@ -122,7 +124,9 @@ int nm_token_parse_nm(struct nm_arena *a, struct nm_bytes identifier, const Hado
     const Hadoop__NMTokenIdentifier *id =
         (const Hadoop__NMTokenIdentifier *)unpack(a, &hadoop__nmtoken_identifier__descriptor, identifier);
 
-    if (!id || !is_whole(id->attempt) || !is_named(id->submitter) || !id->node || !is_named(id->node->host) ||
+    if (!id)
+        return nm_arena_error(a);
+    if (!is_whole(id->attempt) || !is_named(id->submitter) || !id->node || !is_named(id->node->host) ||
         !id->node->has_port)
         return -EBADMSG;
     *ret = id;
@@ -134,7 +138,9 @@ int nm_token_parse_amrm(struct nm_arena *a, struct nm_bytes identifier, const Ha
     const Hadoop__AMRMTokenIdentifier *id =
         (const Hadoop__AMRMTokenIdentifier *)unpack(a, &hadoop__amrmtoken_identifier__descriptor, identifier);
 
-    if (!id || !is_whole(id->attempt))
+    if (!id)
+        return nm_arena_error(a);
+    if (!is_whole(id->attempt))
         return -EBADMSG;
     *ret = id;
     return 0;

@@ -42,7 +42,8 @@ struct nm_token nm_token_from_message(const Hadoop__Token *m);
 int nm_token_verify(const struct nm_token *t, const char *kind, const uint8_t *key, size_t key_size);
 
 /* What an identifier says. -EBADMSG: it isn't one of that kind, or it lacks what makes it one: whom it speaks of (ids
- * down to the application), whose it is, and for which node. Whether it is true is known only after it was verified. */
+ * down to the application), whose it is, and for which node. -ENOMEM: that isn't known. Whether it is true is known
+ * only after it was verified. */
 int nm_token_parse_container(struct nm_arena *a, struct nm_bytes identifier,
                              const Hadoop__ContainerTokenIdentifier **ret);
 int nm_token_parse_nm(struct nm_arena *a, struct nm_bytes identifier, const Hadoop__NMTokenIdentifier **ret);

@@ -72,6 +72,13 @@ static int refuse_bearer(struct nm_exception *why, const char *name)
     return -EKEYREJECTED;
 }
 
+/* To say that a good token is none would end its master. */
+static int lack_memory(struct nm_exception *why)
+{
+    nm_exception_set(why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_RETRY, "This node has no memory for it now.");
+    return -ENOMEM;
+}
+
 /* The attempt of an identifier and the key with which it would have been signed. */
 static int find_bearer(const struct nm_yarn_proxy *p, const Hadoop__AMRMTokenIdentifier *id, struct nm_pipeline **ret,
                        const struct nm_yarn_master_key **ret_key)
@@ -95,7 +102,10 @@ static int make_bearer(const struct nm_yarn_proxy *p, struct nm_bytes identifier
     char name[NM_YARN_ID_SIZE];
     int r;
 
-    if (nm_token_parse_amrm(a, identifier, &id) < 0)
+    r = nm_token_parse_amrm(a, identifier, &id);
+    if (r == -ENOMEM)
+        return lack_memory(why);
+    if (r < 0)
         return refuse_bearer(why, "it isn't even one of that kind");
     attempt = nm_yarn_attempt_of(id->attempt);
     (void)nm_yarn_attempt_id_format(&attempt, name);
@@ -129,13 +139,16 @@ static void take_call(struct nm_hadoop_call *call, struct nm_yarn_proxy *p, enum
     const Hadoop__AMRMTokenIdentifier *id;
     struct nm_pipeline *pipeline = NULL;
     struct nm_exception why;
+    int r = nm_token_parse_amrm(nm_hadoop_call_arena(call), nm_hadoop_call_identifier(call), &id);
 
-    if (nm_token_parse_amrm(nm_hadoop_call_arena(call), nm_hadoop_call_identifier(call), &id) == 0 &&
-        find_bearer(p, id, &pipeline, &key) == 0) {
+    if (r == 0 && find_bearer(p, id, &pipeline, &key) == 0) {
         nm_pipeline_call(pipeline, method, id->key_id, call);
         return;
     }
-    (void)refuse_bearer(&why, nm_hadoop_call_user(call));
+    if (r == -ENOMEM)
+        (void)lack_memory(&why);
+    else
+        (void)refuse_bearer(&why, nm_hadoop_call_user(call));
     why.detail = NM_EXCEPTION_APPLICATION;
     nm_hadoop_call_refuse(call, &why);
 }
