@@ -28,3 +28,5 @@ extern struct fake_launcher fake_launcher;
 void fake_launcher_reset(void); /* nothing has been asked of it yet */
 /* A node on this manager, in the cluster of tests/unit/yarn-tokens.h. */
 struct nm_yarn_node *fake_launcher_node(struct manager_world *w);
+/* The same, as nm_yarn_node_new() has it: it isn't told yet where it is. */
+int fake_launcher_try_node(struct manager_world *w, struct nm_yarn_node **ret);

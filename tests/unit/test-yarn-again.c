@@ -10,8 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <signal.h>
 
+#include "tests/unit/fail-nth.h"
 #include "tests/unit/fake-launcher.h"
 #include "tests/unit/yarn-tokens.h"
 #include "cgroup/backend-fake.h"
@@ -417,6 +419,114 @@ static void test_another_nmd(void **state)
     nm_yarn_node_free(o.n);
 }
 
+/* ---- what it lacks ------------------------------------------------------------------------ */
+
+static int deed_restart(struct one *o)
+{
+    return nm_yarn_node_restart(o->n, &o->ids.container, &o->why);
+}
+
+static int deed_roll_back(struct one *o)
+{
+    return nm_yarn_node_roll_back(o->n, &o->ids.container, &o->why);
+}
+
+static int deed_commit(struct one *o)
+{
+    return nm_yarn_node_commit(o->n, &o->ids.container, &o->why);
+}
+
+static int deed_reinitialize(struct one *o)
+{
+    static const char *const names[] = {"b", "c", NULL};
+    struct context c;
+
+    return reinit(o, make(&c, "exec sleep 2000", names), false);
+}
+
+static int deed_localize(struct one *o)
+{
+    static const char *const more[] = {"d", NULL};
+    struct context c;
+
+    return localize(o, make(&c, NULL, more));
+}
+
+/* Whatever it lacks, it says so and what runs goes on; then it is done. */
+static void insist(struct one *o, int (*deed)(struct one *o))
+{
+    int r = -ENOMEM;
+
+    for (unsigned n = 1; r != 0; n++) {
+        bool failed;
+
+        fail_nth(FAIL_MEMORY, n);
+        r = deed(o);
+        failed = fail_stop();
+        assert_true(r == 0 || (r == -ENOMEM && failed));
+        if (r != 0)
+            assert_said(o, 2, "");
+    }
+}
+
+/* What it asks for is there, and can't be taken: it is asked for anew, until it can. */
+static void insist_on_what_is_fetched(struct one *o, int (*deed)(struct one *o))
+{
+    bool failed = true;
+
+    insist(o, deed);
+    for (unsigned n = 1; failed; n++) {
+        fail_nth(FAIL_MEMORY, n);
+        fetched(0);
+        failed = fail_stop() && !o->l->c->rerun;
+        if (failed)
+            assert_int_equal(deed(o), 0);
+    }
+}
+
+static void test_without_memory(void **state)
+{
+    struct one o;
+
+    start(&o, *state, false, SLEEPS);
+    insist_on_what_is_fetched(&o, deed_localize);
+    insist(&o, deed_restart);
+    runs_again(&o, SLEEPS);
+    assert_localized(&o, "d=2 a=2 b=2");
+    insist_on_what_is_fetched(&o, deed_reinitialize);
+    runs_again(&o, "exec sleep 2000");
+    assert_localized(&o, "b=2 c=2 d=2 a=2");
+    insist(&o, deed_roll_back);
+    runs_again(&o, SLEEPS);
+    assert_int_equal(deed_reinitialize(&o), 0);
+    fetched(0);
+    runs_again(&o, "exec sleep 2000");
+    insist(&o, deed_commit);
+    assert_int_equal(deed_commit(&o), NM_YARN_REFUSED);
+    assert_string_equal(o.why.message, "Nothing to Commit !!");
+    nm_yarn_node_free(o.n);
+}
+
+/* So often it fetches more for one that runs, and not for ever. */
+static void test_too_often(void **state)
+{
+    struct one o;
+
+    start(&o, *state, false, SLEEPS);
+    for (unsigned i = 0; i < 64; i++) {
+        assert_int_equal(deed_localize(&o), 0);
+        fetched(0);
+    }
+    assert_int_equal(deed_localize(&o), NM_YARN_REFUSED);
+    assert_string_equal(o.why.message, "Resources were localized for container container_1410901177871_0001_01_000005 "
+                                       "64 times since it began to run, as often as this node does it.");
+    assert_int_equal(deed_reinitialize(&o), NM_YARN_REFUSED);
+    assert_int_equal(deed_restart(&o), 0); /* and then anew */
+    runs_again(&o, SLEEPS);
+    assert_int_equal(deed_localize(&o), 0);
+    nm_yarn_node_free(o.n);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -430,6 +540,8 @@ int main(void)
         TEST(test_localize),
         TEST(test_who_is_refused),
         TEST(test_another_nmd),
+        TEST(test_without_memory),
+        TEST(test_too_often),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,8 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <signal.h>
 
+#include "tests/unit/fail-nth.h"
 #include "tests/unit/fake-launcher.h"
 #include "tests/unit/yarn-tokens.h"
 #include "agent/manager/manager-lists.h"
@@ -681,6 +683,82 @@ static void test_negative_number(void **state)
     nm_yarn_node_free(n);
 }
 
+/* ---- what it lacks ------------------------------------------------------------------------ */
+
+static void count_live(const struct nm_container *c, void *userdata)
+{
+    *(unsigned *)userdata += c->view.state != NM_COMPLETED;
+}
+
+/* Whatever a start lacks: it is refused, and nothing is there of it, or it is told how it has ended. */
+static void test_started_without(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    struct nm_exception why;
+    struct wanted a;
+    bool failed = true;
+
+    for (int64_t number = 1; failed; number++) {
+        unsigned live = 0;
+        int r;
+
+        want(&a, number, 64, false, 0);
+        fail_nth(FAIL_MEMORY, (unsigned)number);
+        r = start(n, &a, "exec sleep 1000", &why);
+        failed = fail_stop();
+        assert_true(r == 0 || (failed && r == -ENOMEM));
+        assert_int_equal(count(n), r == 0);
+        assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Away.", &why),
+                         r == 0 ? 0 : NM_YARN_REFUSED);
+        manager_world_settle(w);
+        if (r == 0)
+            assert_int_equal(status_of(n, NULL).state, 3);
+        nm_yarn_node_acknowledge(n, &a.ids.container);
+        assert_int_equal(count(n), 0);
+        nm_manager_foreach_of(w->m, NM_YARN_OWNER, count_live, &live);
+        assert_int_equal(live, 0);
+    }
+    assert_true(a.ids.container.id > 20);
+    nm_yarn_node_free(n);
+}
+
+/* Whatever an nmd lacks that begins: what an earlier one has left is still there for the next. */
+static void test_begins_without(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    struct nm_exception why;
+    bool failed = true;
+    struct wanted a;
+    unsigned refused = 0;
+
+    for (int64_t number = 5; number < 8; number++) { /* one has ended, one never began, and one is waited for */
+        fake_launcher.no_place = number == 6 ? "There is none." : NULL;
+        want(&a, number, 64, false, 0);
+        assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+        if (number == 5)
+            assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Away.", &why), 0);
+        manager_world_settle(w);
+    }
+    nm_yarn_node_free(n);
+    for (unsigned k = 1; failed; k++) {
+        struct nm_yarn_node *next = NULL;
+
+        fail_nth(FAIL_MEMORY | FAIL_EVENT | FAIL_OPEN, k);
+        refused += fake_launcher_try_node(w, &next) < 0;
+        failed = fail_stop();
+        nm_yarn_node_free(next);
+    }
+    assert_true(refused > 10);
+    n = fake_launcher_node(w);
+    assert_int_equal(count(n), 3);
+    assert_int_equal(count_applications(n), 1);
+    assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Away.", &why), 0);
+    manager_world_settle(w);
+    nm_yarn_node_free(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -690,6 +768,7 @@ int main(void)
         TEST(test_rations),             TEST(test_application_outlives_nmd),
         TEST(test_early_end_outlives_nmd), TEST(test_negative_number),
         TEST(test_what_is_refused), TEST(test_another_runtime), TEST(test_all_end),
+        TEST(test_started_without), TEST(test_begins_without),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 
 #include "rpc/local/embedded.h"
 #include "rpc/yarn/node/rest.h"
+#include "tests/unit/fail-nth.h"
 #include "tests/unit/fake-launcher.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/yarn-tokens.h"
@@ -219,13 +221,117 @@ static void test_long_list(void **state)
     nm_yarn_node_free(n);
 }
 
+/* ---- what it lacks ------------------------------------------------------------------------ */
+
+static int all_or_nothing(json_t *j)
+{
+    if (!j)
+        return -ENOMEM;
+    json_decref(j);
+    return 0;
+}
+
+static const struct nm_yarn_look everything = {.all = true, .with_users = true};
+
+static int show_containers(void *userdata)
+{
+    return all_or_nothing(nm_yarn_node_show_containers(userdata, &everything));
+}
+
+static int show_applications(void *userdata)
+{
+    return all_or_nothing(nm_yarn_node_show_applications(userdata, &everything, NULL, NULL));
+}
+
+static int show_container(void *userdata)
+{
+    json_t *j = NULL;
+
+    assert_true(nm_yarn_node_show_container(userdata, &everything, FIRST, &j));
+    return all_or_nothing(j);
+}
+
+static int show_application(void *userdata)
+{
+    const struct nm_yarn_application_id id = {1410901177871, 1};
+    json_t *j = NULL;
+
+    assert_true(nm_yarn_node_show_application(userdata, &everything, &id, &j));
+    return all_or_nothing(j);
+}
+
+static int report(void *userdata)
+{
+    Yarn__NodeStatus status = YARN__NODE_STATUS__INIT;
+    struct nm_arena arena;
+    int r;
+
+    nm_arena_init(&arena, 1 << 20, NULL);
+    r = nm_yarn_node_report(userdata, &arena, &status);
+    assert_int_equal(status.n_containers, r == 0 ? 2 : 0);
+    nm_arena_done(&arena);
+    return r;
+}
+
+static int report_all(void *userdata)
+{
+    Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
+    struct nm_arena arena;
+    int r;
+
+    nm_arena_init(&arena, 1 << 20, NULL);
+    r = nm_yarn_node_report_all(userdata, &arena, &request);
+    if (r == 0)
+        assert_int_equal(request.n_containers, 2);
+    nm_arena_done(&arena);
+    return r;
+}
+
+static int tell_masters(void *userdata)
+{
+    Yarn__ContainerLocalization *localization;
+    Yarn__ContainerStatus *status;
+    struct nm_exception why;
+    Yarn__Data **services;
+    struct nm_arena arena;
+    struct tokens_id ids;
+    size_t n;
+    int r;
+
+    tokens_ids(&ids, 1, 1, 5);
+    nm_arena_init(&arena, 1 << 20, NULL);
+    r = nm_yarn_node_status(userdata, &ids.container, &arena, &status, &why);
+    if (r == 0)
+        r = nm_yarn_node_localization(userdata, &ids.container, &arena, &localization, &why);
+    if (r == 0)
+        r = nm_yarn_node_services(userdata, &arena, &services, &n);
+    nm_arena_done(&arena);
+    return r;
+}
+
+/* What is said is whole, or isn't said. */
+static void test_shown_without(void **state)
+{
+    static int (*const tries[])(void *userdata) = {show_containers, show_applications, show_container, show_application,
+                                                   report, report_all, tell_masters};
+    struct nm_yarn_node *n = fake_launcher_node(*state);
+
+    start(n, 5, false);
+    start(n, -1, true);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(tries); i++)
+        assert_true(fail_each(tries[i], n) > 0);
+    nm_yarn_node_free(n);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_node), cmocka_unit_test(test_names),
-        TEST(test_containers), TEST(test_applications), TEST(test_long_list),
+        TEST(test_containers), TEST(test_applications), TEST(test_long_list), TEST(test_shown_without),
     };
+
+    json_set_alloc_funcs(malloc, free); /* fail-nth.c's */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

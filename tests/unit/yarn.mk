@@ -120,21 +120,24 @@ test_yarn_exit_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
 # It has a launcher of its own, in the place of the library's.
 fake_launcher = %D%/fake-launcher.c %D%/fake-launcher.h %D%/yarn-tokens.h $(manager_world)
 
-test_yarn_node_SOURCES = %D%/test-yarn-node.c $(fake_launcher)
+test_yarn_node_SOURCES = %D%/test-yarn-node.c $(fake_launcher) $(fail_nth)
 test_yarn_node_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_yarn_node_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_node_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_yarn_node_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
 EXTRA_test_yarn_node_DEPENDENCIES = nm-shim$(EXEEXT)
 
-test_yarn_rest_SOURCES = %D%/test-yarn-rest.c %D%/openapi.c %D%/openapi.h $(fake_launcher)
+test_yarn_rest_SOURCES = %D%/test-yarn-rest.c %D%/openapi.c %D%/openapi.h $(fake_launcher) $(fail_nth)
 test_yarn_rest_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_yarn_rest_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_rest_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_yarn_rest_LDADD = libnm-yarn.la libnm-local.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
 EXTRA_test_yarn_rest_DEPENDENCIES = nm-shim$(EXEEXT)
 
-test_yarn_again_SOURCES = %D%/test-yarn-again.c $(fake_launcher)
+test_yarn_again_SOURCES = %D%/test-yarn-again.c $(fake_launcher) $(fail_nth)
 test_yarn_again_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_yarn_again_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_again_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_yarn_again_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
 EXTRA_test_yarn_again_DEPENDENCIES = nm-shim$(EXEEXT)
 
