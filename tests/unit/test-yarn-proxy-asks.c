@@ -9,8 +9,14 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include "each-room.h"
+#include "remove-tree.h"
 #include "rpc/yarn/proxy/distribute-state.h"
+#include "util/clock.h"
+#include "yarn-tokens.h"
 
 /* Twice what a table holds. */
 #define MOST (2 * (NM_YARN_ALLOC_ASKS_MAX + NM_YARN_ALLOC_LOCATIONS_MAX))
@@ -145,6 +151,149 @@ static void test_no_room(void **state)
     nm_account_give(w->c.account, nm_account_bytes(w->c.account));
 }
 
+/* ---- what is none, and what is counted ------------------------------------------------------- */
+
+static void test_strange_asks(void **state)
+{
+    struct world *w = *state;
+    struct nm_exception why;
+
+    ask(w, 2, 0);
+    w->asks[1].count = -1;
+    assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), NM_STAGE_E_REFUSED);
+    assert_non_null(strstr(why.class_name, "InvalidResourceRequestException"));
+    assert_non_null(strstr(why.message, "one of 2 opportunistic asks has a number below zero"));
+    assert_int_equal(outstanding(w), 1); /* the other one holds, and means the same when it is asked again */
+    w->asks[1].count = 1;
+    w->asks[1].where = (char *)"";
+    assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), NM_STAGE_E_REFUSED);
+    assert_int_equal(outstanding(w), 1);
+    w->asks[1].where = NULL; /* anywhere */
+    assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), 0);
+    assert_int_equal(outstanding(w), 2);
+}
+
+/* An ask for four that doesn't know yet of one that it has been given: that one counts, and no other does. */
+static void test_delivered(void **state)
+{
+    Hadoop__Priority priorities[2] = {HADOOP__PRIORITY__INIT, HADOOP__PRIORITY__INIT};
+    Hadoop__Resource small = HADOOP__RESOURCE__INIT, narrow;
+    Masters__Container made[7], *delivered[7];
+    struct world *w = *state;
+    struct nm_exception why;
+
+    small.memory = 100;
+    small.vcores = 1;
+    narrow = w->size;
+    narrow.vcores = 0;
+    priorities[1].priority = 1;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(made); i++) {
+        made[i] = (Masters__Container)MASTERS__CONTAINER__INIT;
+        made[i].priority = &priorities[0];
+        made[i].resource = &w->size;
+        made[i].request_id = 0;
+        delivered[i] = &made[i];
+    }
+    made[0].priority = &priorities[1];
+    made[1].priority = NULL;
+    made[2].request_id = 9;
+    made[3].resource = NULL;
+    made[4].resource = &small;
+    made[5].resource = &narrow;
+    ask(w, 2, 0);
+    w->asks[0].count = 4;
+    w->asks[1].request_id = 0;
+    w->asks[1].where = (char *)"a.rack"; /* part of the same four */
+    assert_int_equal(nm_distribute_ask(&w->d, &w->c, delivered, NM_ARRAY_SIZE(delivered), &why), 0);
+    assert_int_equal(outstanding(w), 3);
+}
+
+/* ---- what there is no room for ------------------------------------------------------------------ */
+
+/* Of a call's arena. */
+static int in(struct nm_arena *arena, struct world *w, int (*deed)(struct world *w))
+{
+    const struct nm_arena before = w->c.arena;
+    int r;
+
+    w->c.arena = *arena;
+    w->c.arena.allocator.allocator_data = &w->c.arena;
+    r = deed(w);
+    *arena = w->c.arena;
+    arena->allocator.allocator_data = arena;
+    w->c.arena = before;
+    return r;
+}
+
+static int ask_now(struct world *w)
+{
+    struct nm_exception why;
+
+    return nm_distribute_ask(&w->d, &w->c, NULL, 0, &why);
+}
+
+static int split_now(struct world *w)
+{
+    Masters__AllocateRequest *rest;
+
+    return nm_distribute_split(&w->c, &rest);
+}
+
+static int grant_now(struct world *w)
+{
+    static const struct nm_yarn_alloc_node node = {"a.host", 1, "a.host:2", "/r", "", 5};
+    const struct nm_yarn_placement p = {&node, {512, 1}, 1, -1, {.rule = NM_YARN_ALLOC_ANY}};
+    Masters__AllocateAnswer answer = MASTERS__ALLOCATE_ANSWER__INIT;
+    Masters__Container *m = NULL;
+    int r = nm_distribute_grant(&w->d, &w->c, &p, &m);
+
+    if (r < 0)
+        assert_null(m);
+    else
+        r = nm_distribute_add_node_tokens(&w->d, &w->c, &m, 1, &answer);
+    assert_int_equal(answer.n_node_tokens, r == 0);
+    return r;
+}
+
+static int ask_in(struct nm_arena *arena, void *userdata)
+{
+    return in(arena, userdata, ask_now);
+}
+
+static int split_in(struct nm_arena *arena, void *userdata)
+{
+    return in(arena, userdata, split_now);
+}
+
+static int grant_in(struct nm_arena *arena, void *userdata)
+{
+    return in(arena, userdata, grant_now);
+}
+
+static void test_each_room(void **state)
+{
+    char path[] = "/tmp/nmd-test-asks.XXXXXX";
+    struct nm_stage_world around = {};
+    struct nm_yarn_state keys = {};
+    struct nm_stage_master m = {.world = &around, .submitter = (char *)"ada"};
+    struct world *w = *state;
+    int dir_fd;
+
+    assert_non_null(mkdtemp(path));
+    dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(nm_yarn_shown_new(dir_fd, &around.shown), 0);
+    tokens_state(&keys);
+    around.signer.state = &keys;
+    w->d.m = &m;
+    ask(w, 5, 3);
+    assert_true(each_room(ask_in, w) > 16);
+    assert_true(each_room(split_in, w) > 16);
+    assert_true(each_room(grant_in, w) > 500);
+    nm_yarn_shown_free(around.shown);
+    (void)close(dir_fd);
+    remove_tree(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +301,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_most, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_too_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_strange_asks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_delivered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_each_room, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 
 #include "rpc/local/embedded.h"
 #include "rpc/yarn/node/rest.h"
+#include "tests/unit/each-room.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/fake-launcher.h"
 #include "tests/unit/openapi.h"
@@ -260,66 +261,68 @@ static int show_application(void *userdata)
     return all_or_nothing(j);
 }
 
-static int report(void *userdata)
+static int report(struct nm_arena *arena, void *userdata)
 {
     Yarn__NodeStatus status = YARN__NODE_STATUS__INIT;
-    struct nm_arena arena;
-    int r;
+    int r = nm_yarn_node_report(userdata, arena, &status);
 
-    nm_arena_init(&arena, 1 << 20, NULL);
-    r = nm_yarn_node_report(userdata, &arena, &status);
     assert_int_equal(status.n_containers, r == 0 ? 2 : 0);
-    nm_arena_done(&arena);
     return r;
 }
 
-static int report_all(void *userdata)
+static int report_all(struct nm_arena *arena, void *userdata)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
-    struct nm_arena arena;
-    int r;
+    int r = nm_yarn_node_report_all(userdata, arena, &request);
 
-    nm_arena_init(&arena, 1 << 20, NULL);
-    r = nm_yarn_node_report_all(userdata, &arena, &request);
     if (r == 0)
         assert_int_equal(request.n_containers, 2);
-    nm_arena_done(&arena);
     return r;
 }
 
-static int tell_masters(void *userdata)
+static int tell_status(struct nm_arena *arena, void *userdata)
 {
-    Yarn__ContainerLocalization *localization;
     Yarn__ContainerStatus *status;
     struct nm_exception why;
-    Yarn__Data **services;
-    struct nm_arena arena;
     struct tokens_id ids;
-    size_t n;
-    int r;
 
     tokens_ids(&ids, 1, 1, 5);
-    nm_arena_init(&arena, 1 << 20, NULL);
-    r = nm_yarn_node_status(userdata, &ids.container, &arena, &status, &why);
-    if (r == 0)
-        r = nm_yarn_node_localization(userdata, &ids.container, &arena, &localization, &why);
-    if (r == 0)
-        r = nm_yarn_node_services(userdata, &arena, &services, &n);
-    nm_arena_done(&arena);
-    return r;
+    return nm_yarn_node_status(userdata, &ids.container, arena, &status, &why);
+}
+
+static int tell_localization(struct nm_arena *arena, void *userdata)
+{
+    Yarn__ContainerLocalization *localization;
+    struct nm_exception why;
+    struct tokens_id ids;
+
+    tokens_ids(&ids, 1, 1, 5);
+    return nm_yarn_node_localization(userdata, &ids.container, arena, &localization, &why);
+}
+
+static int tell_services(struct nm_arena *arena, void *userdata)
+{
+    Yarn__Data **services;
+    size_t n;
+
+    return nm_yarn_node_services(userdata, arena, &services, &n);
 }
 
 /* What is said is whole, or isn't said. */
 static void test_shown_without(void **state)
 {
-    static int (*const tries[])(void *userdata) = {show_containers, show_applications, show_container, show_application,
-                                                   report, report_all, tell_masters};
+    static int (*const shows[])(void *userdata) = {show_containers, show_applications, show_container,
+                                                   show_application};
+    static int (*const tells[])(struct nm_arena *arena, void *userdata) = {report, report_all, tell_status,
+                                                                           tell_localization, tell_services};
     struct nm_yarn_node *n = fake_launcher_node(*state);
 
     start(n, 5, false);
     start(n, -1, true);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(tries); i++)
-        assert_true(fail_each(tries[i], n) > 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(shows); i++)
+        assert_true(fail_each(shows[i], n) > 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(tells); i++)
+        assert_true(each_room(tells[i], n) > 16);
     nm_yarn_node_free(n);
 }
 

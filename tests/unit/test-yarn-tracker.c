@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <syslog.h>
 
+#include "rpc/yarn/yarn-state.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/loopback.h"
 #include "tests/unit/open-descriptors.h"
@@ -524,6 +525,133 @@ static void test_proxy(void **state)
     }
 }
 
+/* ---- containers --------------------------------------------------------------------------- */
+
+/* Larger than the node: it ends before it has begun. */
+static void start_too_large(struct tracker_world *w, struct tokens_id *t)
+{
+    static char *command[] = {(char *)(uintptr_t) "true"};
+    Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
+    struct nm_exception why;
+    uint8_t bytes[512];
+    size_t size;
+
+    tokens_make(t, 1, 1, 5, INT64_MAX);
+    t->resource.memory = 100000;
+    size = hadoop__container_token_identifier__pack(&t->token, bytes);
+    context.command = command;
+    context.n_command = 1;
+    if (nm_yarn_node_start(w->yarn->hosting->node, (struct nm_bytes){bytes, size}, &t->token, &context, &why) != 0)
+        fail_msg("%s", why.message);
+}
+
+static struct tokens_id ordered; /* whom orders are about */
+
+/* Beside what is meant, ids that lack what makes one, and tokens that are none: they are passed over. */
+static void order_end(Yarn__HeartbeatResponse *m)
+{
+    static Hadoop__ContainerId no_id, *ends[] = {&no_id, &ordered.container};
+    static Hadoop__ApplicationId no_application, *applications[] = {&no_application};
+    static Yarn__SignalRequest no_signal, signal, *signals[] = {&no_signal, &signal};
+    static Yarn__Container no_token, bad_token, *updates[] = {&no_token, &bad_token};
+    static Hadoop__Token token;
+
+    no_id = (Hadoop__ContainerId)HADOOP__CONTAINER_ID__INIT;
+    no_application = (Hadoop__ApplicationId)HADOOP__APPLICATION_ID__INIT;
+    no_signal = signal = (Yarn__SignalRequest)YARN__SIGNAL_REQUEST__INIT;
+    signal.id = &ordered.container;
+    signal.command = 1;
+    no_token = bad_token = (Yarn__Container)YARN__CONTAINER__INIT;
+    token = (Hadoop__Token)HADOOP__TOKEN__INIT;
+    token.kind = token.service = (char *)(uintptr_t) "";
+    bad_token.token = &token;
+    m->containers_to_end = m->containers_acknowledged = ends;
+    m->n_containers_to_end = m->n_containers_acknowledged = 2;
+    m->applications_to_end = applications;
+    m->n_applications_to_end = 1;
+    m->containers_to_signal = signals;
+    m->n_containers_to_signal = 2;
+    m->containers_to_update = updates;
+    m->n_containers_to_update = 2;
+}
+
+static void order_application_end(Yarn__HeartbeatResponse *m)
+{
+    static Hadoop__ApplicationId *applications[] = {&ordered.application};
+
+    m->applications_to_end = applications;
+    m->n_applications_to_end = 1;
+}
+
+static bool has_heard_end(const struct tracker_world *w)
+{
+    return w->container_state == 3;
+}
+
+static bool has_none(const struct tracker_world *w)
+{
+    return w->n_containers == 0;
+}
+
+static bool has_no_order(const struct tracker_world *w)
+{
+    return !w->order;
+}
+
+/* The ResourceManager hears of an end at once and until it says so; who may look sees it meanwhile. */
+static void test_container(void **state)
+{
+    struct tracker_world *w = *state;
+    struct nm_upstream_question q = {.path = NODE "/apps/{id}", .id = "application_1410901177871_0001"};
+    uint64_t began_usec;
+
+    w->beat_msec = 600000;
+    tracker_join(w);
+    tracker_run_beats(w, 1);
+    began_usec = nm_now_usec();
+    start_too_large(w, &ordered);
+    tracker_run_until(w, has_heard_end);
+    assert_true(nm_now_usec() - began_usec < 60 * NM_USEC_PER_SEC); /* and not when the next heartbeat is due */
+    assert_int_equal(w->exit_status, NM_YARN_ABORTED);
+    assert_int_equal(ask(w, q, "app with id application_1410901177871_0001 not found"), NM_AGENT_E_NOT_FOUND);
+    q.who = &manager_world_admin;
+    assert_int_equal(ask(w, q, ""), 0);
+    q = QUESTION(.path = NODE "/containers/{id}", .id = "container_1410901177871_0001_01_000005", .who = q.who);
+    assert_int_equal(ask(w, q, ""), 0);
+
+    w->beat_msec = 1;
+    w->action = YARN__ACTION__RESYNC; /* a registration tells it, too */
+    nm_yarn_step_on_news(w->yarn);
+    while (w->registrations < 2)
+        tracker_run_beats(w, 1);
+    w->container_state = 0;
+    tracker_run_until(w, has_heard_end);
+    w->order = order_end;
+    tracker_run_until(w, has_none);
+    w->order = order_application_end;
+    tracker_run_until(w, has_no_order);
+    tracker_run_beats(w, 1);
+    assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "application_1410901177871_0001", .who = q.who),
+                         "app with id application_1410901177871_0001 not found"), NM_AGENT_E_NOT_FOUND);
+}
+
+/* It is shut out, or starts anew and doesn't recover what ran: all of the cluster's ends, as far as it hasn't. */
+static void test_all_end(void **state)
+{
+    struct tracker_world *w = *state;
+
+    w->settings->rm_recovers = false;
+    tracker_join(w);
+    tracker_run_beats(w, 1);
+    start_too_large(w, &ordered);
+    tracker_run_until(w, has_heard_end);
+    w->action = YARN__ACTION__RESYNC;
+    while (w->registrations < 2)
+        tracker_run_beats(w, 1);
+    w->action = YARN__ACTION__SHUTDOWN;
+    tracker_run_until(w, is_stopped);
+}
+
 /* ---- what it lacks ------------------------------------------------------------------------ */
 
 static int try_to_join(struct tracker_world *w, unsigned kinds, unsigned n, bool *ret_failed)
@@ -599,7 +727,7 @@ int main(void)
         TEST(test_answers_that_are_none), TEST(test_comes_and_goes), TEST(test_several),
         TEST(test_own_name), TEST(test_resized), TEST(test_leaves),
         TEST(test_questions), TEST(test_proxy), TEST(test_begins_without),
-        TEST(test_goes_on_without),
+        TEST(test_goes_on_without), TEST(test_container), TEST(test_all_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,10 @@ static void on_beat(struct nm_hadoop_call *call, void *userdata)
 
     w->beats++;
     w->n_containers = request->status->n_containers;
+    if (w->n_containers > 0) {
+        w->container_state = request->status->containers[0]->state;
+        w->exit_status = request->status->containers[0]->exit_status;
+    }
     w->healthy = request->status->health->healthy;
     (void)snprintf(w->health, sizeof w->health, "%s", request->status->health->report);
     m.has_action = !w->no_action;
@@ -94,7 +98,9 @@ static void on_beat(struct nm_hadoop_call *call, void *userdata)
     w->action = YARN__ACTION__NORMAL;
     m.has_response_id = m.has_next_msec = 1;
     m.response_id = request->status->response_id + !w->old_number;
-    m.next_msec = 1;
+    m.next_msec = w->beat_msec;
+    if (w->order)
+        STEAL_PTR(w->order)(&m);
     if (w->queue_limit >= 0) {
         limit.has_max_length = 1;
         limit.max_length = w->queue_limit;
@@ -205,6 +211,7 @@ int tracker_set_up(void **state)
     (void)snprintf(w->localizer, sizeof w->localizer, "./nm-localizer");
     (void)snprintf(w->shuffle, sizeof w->shuffle, "./nm-shuffle");
     w->queue_limit = -1;
+    w->beat_msec = 1;
     tracker_told = (struct tracker_told){};
     tracker_start_rm(w);
     tracker_configure(w, "");

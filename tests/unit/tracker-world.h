@@ -23,8 +23,10 @@ struct tracker_world {
     const char *refuses;  /* a class of exceptions; NULL: it answers */
     Yarn__Action action;  /* with the next heartbeat, once */
     bool no_keys, no_action, old_number, holds;
+    int64_t beat_msec;    /* from one heartbeat to the next */
     int32_t queue_limit;  /* -1: none */
     int32_t memory_mib;   /* what it wants the node to be; 0: what that says */
+    void (*order)(Yarn__HeartbeatResponse *m); /* what it wants with the next heartbeat, once; NULL: nothing */
     struct nm_hadoop_call *held;
     /* what it has heard, and what the last one said */
     unsigned registrations, beats, goodbyes;
@@ -32,6 +34,7 @@ struct tracker_world {
     size_t n_containers, n_applications;
     char node_host[64], health[200];
     bool healthy;
+    int32_t container_state, exit_status; /* of the first container in a heartbeat */
 };
 
 /* What the node has told the log. */

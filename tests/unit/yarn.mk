@@ -127,7 +127,7 @@ test_yarn_node_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_yarn_node_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
 EXTRA_test_yarn_node_DEPENDENCIES = nm-shim$(EXEEXT)
 
-test_yarn_rest_SOURCES = %D%/test-yarn-rest.c %D%/openapi.c %D%/openapi.h $(fake_launcher) $(fail_nth)
+test_yarn_rest_SOURCES = %D%/test-yarn-rest.c %D%/each-room.h %D%/openapi.c %D%/openapi.h $(fake_launcher) $(fail_nth)
 test_yarn_rest_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_yarn_rest_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_rest_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
@@ -145,7 +145,7 @@ test_yarn_proxy_tokens_SOURCES = %D%/test-yarn-proxy-tokens.c %D%/yarn-tokens.h
 test_yarn_proxy_tokens_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_proxy_tokens_LDADD = libnm-yarn.la $(unit_libs)
 
-test_yarn_proxy_asks_SOURCES = %D%/test-yarn-proxy-asks.c
+test_yarn_proxy_asks_SOURCES = %D%/test-yarn-proxy-asks.c %D%/each-room.h %D%/remove-tree.h %D%/yarn-tokens.h
 test_yarn_proxy_asks_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_proxy_asks_LDADD = libnm-yarn.la $(unit_libs)
 test_yarn_proxy_keep_SOURCES = %D%/test-yarn-proxy-keep.c %D%/remove-tree.h %D%/yarn-tokens.h

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* Has each piece that is taken out of an arena find no room once: more and more room is given, until all goes in. Until
+ * then it must be -ENOMEM. Tells how much that was. Needs cmocka.h before it. */
+
+#include <errno.h>
+
+#include "rpc/hadoop/arena.h"
+
+static inline size_t each_room(int (*try)(struct nm_arena *arena, void *userdata), void *userdata)
+{
+    for (size_t room = 0;; room += 16) {
+        struct nm_arena arena;
+        int r;
+
+        nm_arena_init(&arena, room, NULL);
+        r = try(&arena, userdata);
+        nm_arena_done(&arena);
+        if (r == 0)
+            return room;
+        assert_int_equal(r, -ENOMEM);
+        assert_true(room < 1 << 20);
+    }
+}
