@@ -9,7 +9,7 @@ yarn_tests += test-yarn-allocator test-yarn-allocator-property
 yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
 yarn_tests += test-yarn-launcher-failures test-yarn-launch-memory test-yarn-place
 yarn_tests += test-yarn-shuffle-process test-yarn-manage-memory
-yarn_tests += test-yarn-tracker test-yarn-proxy-failures
+yarn_tests += test-yarn-tracker test-yarn-proxy-failures test-yarn-net
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -175,3 +175,8 @@ test_yarn_tracker_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_yarn_tracker_LDADD = libnm-yarn.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
 test_yarn_tracker_DEPENDENCIES = libnm-yarn.la libnm-agent.la nm-localizer$(EXEEXT) nm-shuffle$(EXEEXT)
 EXTRA_test_yarn_tracker_DEPENDENCIES = nm-shim$(EXEEXT)
+
+test_yarn_net_SOURCES = %D%/test-yarn-net.c %D%/loopback.h %D%/open-descriptors.h $(fail_nth)
+test_yarn_net_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_net_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
+test_yarn_net_LDADD = libnm-yarn.la $(unit_libs)
