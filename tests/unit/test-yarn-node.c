@@ -723,6 +723,31 @@ static void test_started_without(void **state)
     nm_yarn_node_free(n);
 }
 
+/* Whatever an update lacks: nothing of it is done. */
+static void test_updated_without(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    struct nm_exception why;
+    bool failed = true;
+    struct nm_live *l;
+    struct wanted a;
+    int64_t mib = 64;
+
+    want(&a, 17, mib, false, 0);
+    assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
+    l = run(w);
+    for (int32_t k = 1; failed; k++) {
+        want(&a, 17, mib ^ 32, false, k);
+        fail_nth(FAIL_MEMORY, (unsigned)k);
+        mib = update(n, &a, &why) == 0 ? mib ^ 32 : mib;
+        failed = fail_stop();
+        assert_int_equal(l->c->view.request.memory_bytes, (uint64_t)mib * MIB);
+        assert_int_equal(status_of(n, NULL).capability->memory, mib);
+    }
+    nm_yarn_node_free(n);
+}
+
 /* Whatever an nmd lacks that begins: what an earlier one has left is still there for the next. */
 static void test_begins_without(void **state)
 {
@@ -768,7 +793,7 @@ int main(void)
         TEST(test_rations),             TEST(test_application_outlives_nmd),
         TEST(test_early_end_outlives_nmd), TEST(test_negative_number),
         TEST(test_what_is_refused), TEST(test_another_runtime), TEST(test_all_end),
-        TEST(test_started_without), TEST(test_begins_without),
+        TEST(test_started_without), TEST(test_updated_without), TEST(test_begins_without),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,28 +137,29 @@ enum nm_execution_type nm_yarn_token_type(const Hadoop__ContainerTokenIdentifier
                                                                                                       : NM_GUARANTEED;
 }
 
-int nm_yarn_item_set_token(struct nm_yarn_item *item, struct nm_bytes identifier)
+int nm_yarn_token_read(struct nm_bytes identifier, struct nm_yarn_read_token *ret)
 {
-    const Hadoop__ContainerTokenIdentifier *token;
-    struct nm_arena arena;
     int r;
 
-    nm_arena_init(&arena, nm_arena_limit(identifier.size), NULL);
-    r = nm_token_parse_container(&arena, identifier, &token);
-    if (r < 0) {
-        nm_arena_done(&arena);
-        return r;
-    }
-    /* What was parsed lies in pieces, and these stay where they are when the arena's head moves. */
+    nm_arena_init(&ret->arena, nm_arena_limit(identifier.size), NULL);
+    r = nm_token_parse_container(&ret->arena, identifier, &ret->token);
+    if (r < 0)
+        nm_arena_done(&ret->arena);
+    return r;
+}
+
+/* What was parsed lies in pieces, and these stay where they are when the arena's head moves. */
+void nm_yarn_item_take_token(struct nm_yarn_item *item, const struct nm_yarn_read_token *token)
+{
     nm_arena_done(&item->token_arena);
-    item->token_arena = arena;
+    item->token_arena = token->arena;
     item->token_arena.allocator.allocator_data = &item->token_arena;
-    item->token = token;
-    return 0;
+    item->token = token->token;
 }
 
 static int unpack(struct nm_yarn_item *i, struct nm_bytes blob)
 {
+    struct nm_yarn_read_token token;
     struct nm_yarn_held *kept;
     int r = nm_yarn_held_new(blob, &kept);
 
@@ -166,7 +167,10 @@ static int unpack(struct nm_yarn_item *i, struct nm_bytes blob)
         return r;
     nm_yarn_item_take_record(i, kept);
     i->increased = i->record->increased;
-    return nm_yarn_item_set_token(i, (struct nm_bytes){i->record->identifier.data, i->record->identifier.len});
+    r = nm_yarn_token_read((struct nm_bytes){i->record->identifier.data, i->record->identifier.len}, &token);
+    if (r == 0)
+        nm_yarn_item_take_token(i, &token);
+    return r;
 }
 
 int nm_yarn_items_add_app(struct nm_yarn_items *all, const struct nm_yarn_application_id *id, const char *submitter,

@@ -106,8 +106,14 @@ NM_DEFINE_CLEANUP(struct nm_yarn_held *, nm_yarn_held_free)
 void nm_yarn_item_drop_extras(struct nm_yarn_item *item);
 void nm_yarn_item_drop_records(struct nm_yarn_item *item);
 
-/* In the place of the token that it has. -EBADMSG: it isn't one. */
-int nm_yarn_item_set_token(struct nm_yarn_item *item, struct nm_bytes identifier);
+/* A token's identifier. -EBADMSG: it isn't one; or -ENOMEM. Then it takes the place of that which an item has, or its
+ * arena is let go. */
+struct nm_yarn_read_token {
+    struct nm_arena arena;
+    const Hadoop__ContainerTokenIdentifier *token;
+};
+int nm_yarn_token_read(struct nm_bytes identifier, struct nm_yarn_read_token *ret);
+void nm_yarn_item_take_token(struct nm_yarn_item *item, const struct nm_yarn_read_token *token);
 
 /* The record of an item as a blob with this identifier, for the caller to free. */
 int nm_yarn_record_pack(const Yarn__Record *record, struct nm_bytes identifier, struct nm_blob *ret);

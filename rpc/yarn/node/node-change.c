@@ -25,6 +25,7 @@ static int apply(struct nm_yarn_item *i, struct nm_bytes identifier, const Hadoo
     const enum nm_execution_type type = nm_yarn_token_type(token);
     bool grows = to->memory > old->memory || to->vcores > old->vcores, sized = !same_size(to, old);
     _cleanup_free_ void *data = NULL;
+    struct nm_yarn_read_token read;
     Yarn__Record record = *i->record;
     struct nm_blob blob;
     struct nm_change c = {.type = type != nm_yarn_token_type(i->token) ? &type : NULL,
@@ -39,14 +40,20 @@ static int apply(struct nm_yarn_item *i, struct nm_bytes identifier, const Hadoo
     if (r < 0)
         return r;
     data = blob.data;
-    r = nm_manager_change(i->node->p.manager, NM_YARN_OWNER, i->text, &c, problem);
-    if (r != 0)
+    r = nm_yarn_token_read(identifier, &read);
+    if (r < 0)
         return r;
+    r = nm_manager_change(i->node->p.manager, NM_YARN_OWNER, i->text, &c, problem);
+    if (r != 0) {
+        nm_arena_done(&read.arena);
+        return r;
+    }
     if (grows) {
         i->increased = true;
         i->increase_told = false;
     }
-    return nm_yarn_item_set_token(i, identifier);
+    nm_yarn_item_take_token(i, &read);
+    return 0;
 }
 
 int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
