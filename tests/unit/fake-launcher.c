@@ -145,19 +145,21 @@ void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *su
 struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s)
 {
     (void)s;
-    return (struct nm_bytes){0};
+    return nm_bytes_of("port");
 }
 
 int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const char *user, const char *application,
                         struct nm_bytes data)
 {
     (void)s, (void)submitter, (void)user, (void)application, (void)data;
+    fake_launcher.shuffle_added++;
     return 0;
 }
 
 void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *application)
 {
     (void)s, (void)application;
+    fake_launcher.shuffle_ended++;
 }
 
 /* ---- the node ----------------------------------------------------------------------------- */
@@ -182,6 +184,7 @@ int fake_launcher_try_node(struct manager_world *w, struct nm_yarn_node **ret)
     /* Nothing of it is looked at here. */
     p.settings = (const struct nm_yarn_settings *)(uintptr_t)&p;
     p.launcher = (struct nm_yarn_launcher *)(uintptr_t)&p;
+    p.shuffle = fake_launcher.shuffles ? (struct nm_yarn_shuffle *)(uintptr_t)&p : NULL;
     return nm_yarn_node_new(&p, ret);
 }
 

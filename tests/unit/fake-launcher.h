@@ -20,6 +20,8 @@ struct fake_launcher {
     struct nm_yarn_preparation *newest; /* NULL: that is over */
     unsigned n_preparations, ended_containers, ended_applications;
     unsigned n_news, n_forgotten; /* what the node has told */
+    bool shuffles;                /* it serves map outputs, too; so often it was told of an application and its end: */
+    unsigned shuffle_added, shuffle_ended;
     const char *no_place;         /* why there is none; NULL: there is */
     const char *submitter;        /* whose containers come to be prepared */
 };

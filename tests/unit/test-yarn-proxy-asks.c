@@ -173,6 +173,25 @@ static void test_strange_asks(void **state)
     assert_int_equal(outstanding(w), 2);
 }
 
+static void test_blacklist(void **state)
+{
+    char *names[] = {(char *)"a.host", (char *)"b.host"};
+    Masters__Blacklist list = MASTERS__BLACKLIST__INIT;
+    struct world *w = *state;
+    struct nm_exception why;
+
+    w->request.blacklist = &list;
+    list.add = names;
+    list.n_add = 2;
+    assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), 0);
+    assert_int_equal(nm_yarn_allocator_figures(w->d.allocator).blacklisted, 2);
+    list.n_add = 0;
+    list.remove = names;
+    list.n_remove = 1;
+    assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), 0);
+    assert_int_equal(nm_yarn_allocator_figures(w->d.allocator).blacklisted, 1);
+}
+
 /* An ask for four that doesn't know yet of one that it has been given: that one counts, and no other does. */
 static void test_delivered(void **state)
 {
@@ -302,6 +321,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_too_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_strange_asks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_blacklist, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_delivered, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_each_room, set_up, tear_down),
     };

@@ -89,7 +89,8 @@ static void test_names(void **state)
 
 /* ---- of a node ---------------------------------------------------------------------------- */
 
-static void start(struct nm_yarn_node *n, int64_t number, bool opportunistic)
+static void start_with(struct nm_yarn_node *n, int64_t number, bool opportunistic, Yarn__Data **services,
+                       size_t n_services)
 {
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
     char *words[] = {(char *)(uintptr_t) "exec sleep 1000"};
@@ -116,7 +117,14 @@ static void start(struct nm_yarn_node *n, int64_t number, bool opportunistic)
     (void)hadoop__container_token_identifier__pack(&ids.token, bytes);
     context.command = words;
     context.n_command = 1;
+    context.service_data = services;
+    context.n_service_data = n_services;
     assert_int_equal(nm_yarn_node_start(n, (struct nm_bytes){bytes, size}, &ids.token, &context, &why), 0);
+}
+
+static void start(struct nm_yarn_node *n, int64_t number, bool opportunistic)
+{
+    start_with(n, number, opportunistic, NULL, 0);
 }
 
 static bool sees_nothing_but(void *userdata, const char *container)
@@ -219,6 +227,34 @@ static void test_long_list(void **state)
     assert_int_equal(json_array_size(json_object_get(list, "container")), NM_YARN_LIST_MAX);
     assert_true(json_is_true(json_object_get(list, "more")));
     described("HadoopContainers", j, NULL);
+    nm_yarn_node_free(n);
+}
+
+/* ---- a node that shuffles ------------------------------------------------------------------- */
+
+static void test_shuffle(void **state)
+{
+    struct nm_yarn_node *n;
+    Yarn__Data token = YARN__DATA__INIT, *list[] = {&token}, **services;
+    struct nm_arena arena;
+    struct tokens_id ids;
+    size_t n_services;
+
+    fake_launcher.shuffles = true;
+    n = fake_launcher_node(*state);
+    token.key = (char *)(uintptr_t) "mapreduce_shuffle";
+    start_with(n, 5, false, list, 1);
+    assert_int_equal(fake_launcher.shuffle_added, 1);
+    nm_arena_init(&arena, 1 << 16, NULL);
+    assert_int_equal(nm_yarn_node_services(n, &arena, &services, &n_services), 0);
+    assert_int_equal(n_services, 1);
+    assert_string_equal(services[0]->key, "mapreduce_shuffle");
+    assert_memory_equal(services[0]->value.data, "port", services[0]->value.len);
+    nm_arena_done(&arena);
+    tokens_ids(&ids, 1, 1, 5);
+    nm_yarn_node_end_application(n, &ids.application);
+    manager_world_settle(*state);
+    assert_int_equal(fake_launcher.shuffle_ended, 1);
     nm_yarn_node_free(n);
 }
 
@@ -332,7 +368,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_node), cmocka_unit_test(test_names),
-        TEST(test_containers), TEST(test_applications), TEST(test_long_list), TEST(test_shown_without),
+        TEST(test_containers), TEST(test_applications), TEST(test_long_list), TEST(test_shuffle),
+        TEST(test_shown_without),
     };
 
     json_set_alloc_funcs(malloc, free); /* fail-nth.c's */
