@@ -438,8 +438,9 @@ static void test_update_is_whole(void **state)
     want(&a, 14, 64, true, 0);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
     l = run(w);
-    (void)manager_world_submit_as(w, &(struct nm_submit){.type = NM_GUARANTEED, .memory_bytes = 400 * MIB,
-                                                         .vcores_milli = 1000, .argv = argv, .owner = "local"});
+    manager_world_wait(w, manager_world_submit_as(w, &(struct nm_submit){
+        .type = NM_GUARANTEED, .memory_bytes = 400 * MIB, .vcores_milli = 1000, .argv = argv, .owner = "local"}),
+        is_running);
     want(&a, 14, 700, false, 1); /* it could be that large, but not be promised that much */
     assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
     assert_int_equal(l->c->view.type, NM_OPPORTUNISTIC);
