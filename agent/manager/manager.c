@@ -195,15 +195,28 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, c
     return r < 0 ? r : nm_ready_dir("log", m->log_dir, true, ret_message);
 }
 
-static int open_store(struct nm_manager *m, char **ret_message)
+/* Without it all that runs would be taken for lost in a reboot. */
+static int read_boot_id(struct nm_manager *m, char **ret_message)
 {
     char path[PATH_MAX];
     int r;
 
-    strcpy(m->boot_id, "unknown");
     (void)snprintf(path, sizeof path, "%s/sys/kernel/random/boot_id", m->proc_root);
-    (void)nm_read_file_at(AT_FDCWD, path, m->boot_id, sizeof m->boot_id, NULL);
+    r = nm_read_file_at(AT_FDCWD, path, m->boot_id, sizeof m->boot_id, NULL);
+    if (r == -ENOENT)
+        strcpy(m->boot_id, "unknown");
+    else if (r < 0)
+        return nm_fail(ret_message, r, "which boot of the host this is can't be read in %s: %s", path, strerror(-r));
     m->boot_id[strcspn(m->boot_id, "\n")] = '\0';
+    return 0;
+}
+
+static int open_store(struct nm_manager *m, char **ret_message)
+{
+    int r = read_boot_id(m, ret_message);
+
+    if (r < 0)
+        return r;
     r = nm_store_open(m->state_dir, m->boot_id, &m->store, &m->opened);
     if (r < 0)
         return nm_ready_refuse_journal(m->state_dir, r, ret_message);
