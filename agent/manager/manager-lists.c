@@ -50,13 +50,18 @@ struct nm_live *nm_lists_live_of(const struct nm_container *c)
     return c->view.state == NM_COMPLETED ? NULL : c->view.owner;
 }
 
-/* The policy's workspaces follow the sizes of the lists, so that deciding never allocates. */
-int nm_lists_reserve(struct nm_manager *m)
+static int reserve(struct nm_manager *m, size_t live_size, size_t apps_size)
 {
-    size_t n_views = NM_MAX(m->live_size, (size_t)1), n_apps = NM_MAX(m->apps_size, (size_t)1);
+    size_t n_views = NM_MAX(live_size, (size_t)1), n_apps = NM_MAX(apps_size, (size_t)1);
     int r = nm_policy_reserve(m->policy, n_views, n_apps);
 
     return r < 0 ? r : nm_policy_reserve(m->shadow_policy, n_views, n_apps);
+}
+
+/* The policy's workspaces follow the sizes of the lists, so that deciding never allocates. */
+int nm_lists_reserve(struct nm_manager *m)
+{
+    return reserve(m, m->live_size, m->apps_size);
 }
 
 static int grow_apps(struct nm_manager *m)
@@ -64,6 +69,7 @@ static int grow_apps(struct nm_manager *m)
     size_t n = m->apps_size ? m->apps_size * 2 : 16;
     struct nm_policy_app *views;
     struct nm_app *apps;
+    int r;
 
     assert(n <= NM_APPS_MAX);
     apps = reallocarray(m->apps, n, sizeof *apps);
@@ -74,8 +80,10 @@ static int grow_apps(struct nm_manager *m)
         m->app_views = views;
     if (!apps || !views)
         return -ENOMEM;
-    m->apps_size = n;
-    return m->policy ? nm_lists_reserve(m) : 0;
+    r = m->policy ? reserve(m, m->live_size, n) : 0;
+    if (r >= 0)
+        m->apps_size = n;
+    return r;
 }
 
 /* The one that was heard of least lately and has nobody alive. 0: all have; that is the one of those without a name. */
@@ -113,7 +121,8 @@ static uint32_t find_slot(struct nm_manager *m, const char *name)
         return (uint32_t)m->n_apps++;
     slot = least_wanted_app(m);
     if (slot == 0) {
-        tell_apps_full(m, name);
+        if (m->n_apps == NM_APPS_MAX)
+            tell_apps_full(m, name);
         return 0;
     }
     m->apps_full_told = false;
@@ -134,7 +143,7 @@ uint32_t nm_lists_app(struct nm_manager *m, const char *name)
             return (uint32_t)i;
         }
     slot = find_slot(m, name);
-    if (slot == 0 && *name)
+    if (slot == 0 && (*name || m->n_apps == 0))
         return 0; /* strangers share the slot of those without a name */
     m->apps[slot] = (struct nm_app){.seen_usec = nm_realtime_usec()};
     m->app_views[slot] = (struct nm_policy_app){0};
@@ -147,6 +156,7 @@ static int grow_live(struct nm_manager *m)
     size_t n = m->live_size ? m->live_size * 2 : 32;
     struct nm_live **live;
     struct nm_view **views;
+    int r;
 
     live = reallocarray(m->live, n, sizeof *live);
     if (!live)
@@ -156,8 +166,10 @@ static int grow_live(struct nm_manager *m)
     if (!views)
         return -ENOMEM;
     m->views = views;
-    m->live_size = n;
-    return nm_lists_reserve(m);
+    r = reserve(m, n, m->apps_size);
+    if (r >= 0)
+        m->live_size = n;
+    return r;
 }
 
 int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_live **ret)

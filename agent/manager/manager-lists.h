@@ -16,9 +16,9 @@ struct nm_live *nm_lists_live_of(const struct nm_container *c); /* NULL: it has 
 /* The application's slot. Slot 0 is for those without a name, and for strangers when there are too many. */
 uint32_t nm_lists_app(struct nm_manager *m, const char *name);
 void nm_lists_tell_unkillable(struct nm_manager *m); /* health hears how many there are now */
-/* Some of those that were kept long enough. True: there may be more of them. */
-/* One of them, now, with its row and its files; its result isn't kept for anybody. */
+/* One that has ended goes, with its row and its files; its result isn't kept for anybody. */
 void nm_lists_remove_ended(struct nm_manager *m, struct nm_container *c);
+/* Some of those that were kept long enough. True: there may be more of them. */
 bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec);
 int nm_lists_reserve(struct nm_manager *m); /* the policies' workspaces are made as large as the lists */
 void nm_lists_done(struct nm_manager *m);

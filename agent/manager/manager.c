@@ -278,10 +278,8 @@ static int open_backend(struct nm_manager *m, const struct nm_manager_params *p,
 
 static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p, char **ret_message)
 {
-    struct nm_config *config = p->config;
     int r = fill_paths(m, p, ret_message);
 
-    m->config = config;
     if (r >= 0)
         r = open_store(m, ret_message);
     if (r >= 0)
@@ -289,7 +287,7 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
     if (r >= 0)
         r = open_samplers(m, ret_message);
     if (r >= 0)
-        r = nm_settings_resettle(m, config, ret_message);
+        r = nm_settings_resettle(m, m->config, ret_message);
     if (r >= 0)
         r = nm_health_new(m->event, m->config, m->state_dir, m->log_dir, on_health, m, &m->health);
     if (r < 0)
@@ -317,8 +315,10 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     int r;
 
     assert(p->event && p->config && p->state_dir && ret && ret_message);
-    if (!m)
+    if (!m) {
+        nm_config_free(p->config);
         return -ENOMEM;
+    }
     m->slice_cpu_fd = m->slice_memory_fd = m->shim_fd = m->events_fd = -EBADF;
     m->event = sd_event_ref(p->event);
     m->config_must_exist = p->config_must_exist;
@@ -329,8 +329,9 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     m->next_event = 1;
     m->started_realtime_usec = nm_realtime_usec();
     m->confinement = nm_launch_probe_confinement();
+    m->config = p->config;
     (void)nm_lists_app(m, ""); /* slot 0 */
-    r = manager_fill(m, p, &message);
+    r = m->n_apps > 0 ? manager_fill(m, p, &message) : -ENOMEM;
     if (r < 0) {
         *ret_message = STEAL_PTR(message);
         return r;
