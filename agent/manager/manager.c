@@ -188,8 +188,8 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, c
         m->log_dir = strdup(p->config->log_dir);
     else if (asprintf(&m->log_dir, "%s/logs", p->state_dir) < 0)
         m->log_dir = NULL;
-    if (!m->state_dir || !m->runtime_dir || !m->shim_path || !m->proc_root || !m->node_proc_root ||
-        !m->log_dir)
+    if ((p->config_path && !m->config_path) || !m->state_dir || !m->runtime_dir || !m->shim_path || !m->proc_root ||
+        !m->node_proc_root || !m->log_dir)
         return -ENOMEM;
     r = nm_ready_dir("state", m->state_dir, true, ret_message);
     return r < 0 ? r : nm_ready_dir("log", m->log_dir, true, ret_message);
