@@ -62,6 +62,7 @@ struct finding {
     size_t n;
     bool journal_lost; /* it doesn't know of containers that it ought to */
     bool rows_stale;   /* what it knows may be older than what happened */
+    int error;         /* a cgroup that was listed could not be kept */
     unsigned adopted, queued, lost, rebuilt;
 };
 
@@ -71,6 +72,7 @@ static void on_cgroup(struct nm_cgroup *cg, const char *container_id, void *user
     struct found *p = reallocarray(f->found, f->n + 1, sizeof *p);
 
     if (!p) {
+        f->error = -ENOMEM;
         nm_cgroup_free(cg);
         return;
     }
@@ -656,7 +658,9 @@ int nm_recovery_run(struct nm_manager *m, char **ret_message)
                         .rows_stale = m->opened.was_rolled_back};
     int r = m->backend->ops->list(m->backend, on_cgroup, &f);
 
-    /* Without that list every container would look as if its cgroup had gone. */
+    /* Without that list, or with holes in it, containers would look as if their cgroups had gone. */
+    if (r >= 0)
+        r = f.error;
     if (r < 0)
         (void)nm_fail(ret_message, r, "the cgroups below %s can't be listed: %s", m->backend->slice, strerror(-r));
     if (r >= 0)
