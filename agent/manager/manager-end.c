@@ -466,14 +466,16 @@ static bool may_have_been_stopped(const struct nm_live *l)
 
 /* The end is dealt with in a turn of its own: whoever noticed it (a watch, the shim's callback, a
  * request, a round) may still hold pointers to the container. */
-static void finish_soon(struct nm_live *l)
+static bool finish_soon(struct nm_live *l)
 {
     uint64_t delay = may_have_been_stopped(l) ? STOP_WORD_USEC : 0;
 
     assert(!l->end_source);
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
-    if (sd_event_add_time_relative(l->m->event, &l->end_source, CLOCK_BOOTTIME, delay, 1, on_end, l) < 0)
-        nm_err("%s: out of memory while ending it", l->c->id);
+    if (sd_event_add_time_relative(l->m->event, &l->end_source, CLOCK_BOOTTIME, delay, 1, on_end, l) >= 0)
+        return true;
+    nm_err("%s: out of memory while ending it; that is tried again soon", l->c->id);
+    return false;
 }
 
 bool nm_end_is_over(const struct nm_live *l)
@@ -537,7 +539,7 @@ static void look_again(struct nm_live *l)
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
     if (sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, l->kill_look_usec, 1000, on_look,
                                    l) < 0)
-        nm_err("%s: out of memory while it is killed; ignoring", l->c->id);
+        nm_err("%s: out of memory while it is killed; that is tried again soon", l->c->id);
     l->kill_look_usec = NM_MIN(2 * l->kill_look_usec, LAST_LOOK_USEC);
 }
 
@@ -569,8 +571,7 @@ static void check_end(struct nm_live *l, bool empty)
             (void)nm_end_kill(l);
         return;
     }
-    l->ending = true;
-    finish_soon(l);
+    l->ending = finish_soon(l);
 }
 
 void nm_end_check(struct nm_live *l)
@@ -584,6 +585,20 @@ void nm_end_check(struct nm_live *l)
 void nm_end_is_empty(struct nm_live *l)
 {
     check_end(l, true);
+}
+
+/* Nobody else comes back to what has ended, or is killed, and found no memory for its next turn. */
+void nm_end_check_all(struct nm_manager *m)
+{
+    for (size_t i = 0; i < m->n_live; i++) {
+        struct nm_live *l = m->live[i];
+
+        if (l->ending || (!l->shim_gone && !l->killed))
+            continue;
+        nm_end_check(l);
+        if (!l->ending && l->killed && !l->kill_timer)
+            look_again(l);
+    }
 }
 
 /* Before anything ran: the container ends here, and says why. */

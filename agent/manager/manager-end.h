@@ -6,6 +6,7 @@
 /* Is it over? Then its end is dealt with in a turn of its own; what the command left running is killed. */
 void nm_end_check(struct nm_live *l);
 void nm_end_is_empty(struct nm_live *l); /* the same, by who has just seen that its cgroup is empty, or gone */
+void nm_end_check_all(struct nm_manager *m); /* now and then: what lacked memory for it is done after all */
 /* SIGKILL to all of it, and again for as long as something is there. */
 int nm_end_kill(struct nm_live *l);
 /* Nothing of it is left to be killed: it has ended, and only waits for the turn in which that is dealt with. Not so

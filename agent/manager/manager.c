@@ -15,6 +15,7 @@
 #include "agent/manager/glance.h"
 #include "agent/manager/manager-drain.h"
 #include "agent/manager/manager-durable.h"
+#include "agent/manager/manager-end.h"
 #include "agent/manager/manager-journal.h"
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-life.h"
@@ -87,6 +88,7 @@ static void keep_house(struct nm_manager *m)
     if (m->store_error == -EUCLEAN)
         nm_journal_replace(m);
     nm_durable_save(m);
+    nm_end_check_all(m);
     nm_recovery_check_orphans(m);
     (void)nm_store_trim_decisions(m->store, NM_DECISIONS_KEPT);
     nm_limits_check_drift(m);
