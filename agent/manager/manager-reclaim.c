@@ -163,6 +163,10 @@ void nm_reclaim_start(struct nm_live *l)
     NM_FAULT("after-reclaim");
     r = pid < 0 ? -errno
                 : sd_event_add_child(l->m->event, &l->reclaim_child, pid, WEXITED, ended, l);
+    if (pid > 0 && r < 0) { /* nobody would hear of its end; it has hardly begun */
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+    }
     l->c->view.reclaiming = r >= 0;
     l->reclaim_begun_usec = nm_now_usec();
     nm_record_acted(l);
