@@ -41,7 +41,7 @@ fail_nth_wraps = -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wr
 	-Wl,--wrap=sd_bus_call_async -Wl,--wrap=sd_bus_send -Wl,--wrap=sd_bus_path_encode \
 	-Wl,--wrap=sd_bus_message_append -Wl,--wrap=sd_bus_call_method_async -Wl,--wrap=sd_event_add_io -Wl,--wrap=sd_event_add_time \
 	-Wl,--wrap=sd_event_add_time_relative -Wl,--wrap=sd_event_add_inotify -Wl,--wrap=sd_event_add_defer \
-	-Wl,--wrap=open -Wl,--wrap=openat
+	-Wl,--wrap=sd_event_add_child -Wl,--wrap=open -Wl,--wrap=openat
 # and of fail-files.c
 fail_files = %D%/fail-files.c
 fail_files_wraps = -Wl,--wrap=access -Wl,--wrap=mkdir -Wl,--wrap=mkdirat -Wl,--wrap=fstat -Wl,--wrap=fstatat \

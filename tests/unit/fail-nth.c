@@ -226,6 +226,9 @@ WRAP_SD(FAIL_EVENT, sd_event_add_inotify,
         (sd_event *e, sd_event_source **s, const char *path, uint32_t mask, sd_event_inotify_handler_t cb,
          void *userdata),
         e, s, path, mask, cb, userdata)
+WRAP_SD(FAIL_EVENT, sd_event_add_child,
+        (sd_event *e, sd_event_source **s, pid_t pid, int options, sd_event_child_handler_t cb, void *userdata), e, s,
+        pid, options, cb, userdata)
 WRAP_SD(FAIL_EVENT, sd_event_add_defer,
         (sd_event *e, sd_event_source **s, sd_event_handler_t cb, void *userdata), e, s, cb, userdata)
 

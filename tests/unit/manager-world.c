@@ -46,26 +46,34 @@ void manager_world_configure(struct manager_world *w, const char *text)
     fake_tree_write(&w->tree, "nmd.conf", text);
 }
 
+void manager_world_params(struct manager_world *w, struct nm_manager_params *ret)
+{
+    char *message = NULL;
+
+    (void)snprintf(w->config, sizeof w->config, "%s/nmd.conf", w->tree.path);
+    (void)snprintf(w->state, sizeof w->state, "%s/state", w->tree.path);
+    (void)snprintf(w->run, sizeof w->run, "%s/run", w->tree.path);
+    (void)snprintf(w->proc, sizeof w->proc, "%s/proc", w->tree.path);
+    *ret = (struct nm_manager_params){.event = w->event,
+                                      .config_path = w->config,
+                                      .config_must_exist = true,
+                                      .state_dir = w->state,
+                                      .runtime_dir = w->run,
+                                      .slice = "nmtest.slice",
+                                      .backend = NM_CGROUP_BACKEND_FAKE,
+                                      .shim_path = getenv("NMD_SHIM") ?: NM_TEST_SHIM,
+                                      .proc_root = "/proc",
+                                      .node_proc_root = w->proc};
+    assert_int_equal(nm_config_load(w->config, true, NULL, &ret->config, &message), 0);
+}
+
 void manager_world_restart(struct manager_world *w)
 {
-    char config[96], state[96], run[96], proc[96], *message = NULL;
-    struct nm_manager_params p = {.event = w->event,
-                                  .config_path = config,
-                                  .config_must_exist = true,
-                                  .state_dir = state,
-                                  .runtime_dir = run,
-                                  .slice = "nmtest.slice",
-                                  .backend = NM_CGROUP_BACKEND_FAKE,
-                                  .shim_path = getenv("NMD_SHIM") ?: NM_TEST_SHIM,
-                                  .proc_root = "/proc",
-                                  .node_proc_root = proc};
+    struct nm_manager_params p;
+    char *message = NULL;
 
     w->m = nm_manager_free(w->m);
-    (void)snprintf(config, sizeof config, "%s/nmd.conf", w->tree.path);
-    (void)snprintf(state, sizeof state, "%s/state", w->tree.path);
-    (void)snprintf(run, sizeof run, "%s/run", w->tree.path);
-    (void)snprintf(proc, sizeof proc, "%s/proc", w->tree.path);
-    assert_int_equal(nm_config_load(config, true, NULL, &p.config, &message), 0);
+    manager_world_params(w, &p);
     assert_int_equal(nm_manager_new(&p, &w->m, &message), 0);
     manager_world_settle(w);
 }

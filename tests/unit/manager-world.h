@@ -19,6 +19,7 @@ struct manager_world {
     sd_event *event;
     struct nm_manager *m;
     unsigned n_stat; /* how often the node's CPU time was written */
+    char config[96], state[96], run[96], proc[96]; /* paths in it */
 };
 
 int manager_world_set_up(void **state); /* 4 CPUs, 1000 MiB, a container of 64 MiB and 1 vcore as the default */
@@ -33,6 +34,8 @@ int manager_world_tear_down_real(void **state);
 void manager_world_start(struct manager_world *w);
 void manager_world_node(struct manager_world *w, uint64_t mib, unsigned cpus);
 void manager_world_configure(struct manager_world *w, const char *text);
+/* What an nmd is begun with here. The configuration is read, and whoever begins one has it. */
+void manager_world_params(struct manager_world *w, struct nm_manager_params *ret);
 /* Ends nmd, if there is one, and begins it anew with what it finds; the fake cgroups have gone with the former. */
 void manager_world_restart(struct manager_world *w);
 /* Another nmd is told a story, in a process of its own, and dies of SIGKILL at the step (fault.h); NULL: when the story

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The whole manager where memory, sources of the event loop or descriptors run out: one thing at a time is refused to
+ * it, each in its turn. Nothing that it was entrusted with is lost for that, and nobody is left between two states.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include "agent/manager/manager-end.h"
+#include "agent/manager/manager-kick.h"
+#include "agent/manager/manager-lists.h"
+#include "cgroup/backend-fake.h"
+#include "tests/unit/fail-nth.h"
+#include "tests/unit/kept-cgroups.h"
+#include "util/clock.h"
+
+#define OWNER "upstream"
+#define ORPHAN "container_99_000001"
+#define PREPARED "container_e17_1410901177871_0001_01_000005"
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static const unsigned all_kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
+static const char *const sleeps[] = {"/bin/sh", "-c", "exec sleep 1000", NULL};
+static const char *const ends[] = {"/bin/sh", "-c", "exit 3", NULL};
+
+static int set_up(void **state)
+{
+    if (manager_world_set_up_real(state) < 0)
+        return -1;
+    kept_cgroups(*state);
+    manager_world_restart(*state);
+    manager_world_start(*state);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    int r = manager_world_tear_down_real(state);
+
+    kept_cgroups(NULL);
+    return r;
+}
+
+static bool is_running(const struct nm_live *l)
+{
+    return l->c->view.state == NM_RUNNING;
+}
+
+/* The kernel's part: a cgroup whose shim has gone is empty. */
+static void empty_cgroups(struct manager_world *w)
+{
+    for (size_t i = 0; i < w->m->n_live; i++) {
+        struct nm_live *l = w->m->live[i];
+
+        if (l->shim_gone && l->cg)
+            assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
+    }
+}
+
+static bool has_ended(struct manager_world *w, const char *id)
+{
+    const struct nm_container *c = nm_lists_by_id(w->m, id);
+
+    return !c || c->view.state == NM_COMPLETED;
+}
+
+/* With what housekeeping and the next sample would do. */
+static void run_to_end(struct manager_world *w, const char *id)
+{
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+
+    while (!has_ended(w, id) && nm_now_usec() < deadline) {
+        assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
+        empty_cgroups(w);
+        nm_end_check_all(w->m);
+        for (size_t i = 0; i < w->m->n_live; i++)
+            w->m->live[i]->retry_usec = 0;
+        nm_kick(w->m, NM_TRIGGER_CHANGE);
+    }
+    assert_true(has_ended(w, id));
+}
+
+/* ---- birth ------------------------------------------------------------------------------------ */
+
+static int begin(struct manager_world *w, unsigned kinds, unsigned n)
+{
+    struct nm_manager_params p;
+    char *message = NULL;
+    int r;
+
+    w->m = nm_manager_free(w->m);
+    manager_world_params(w, &p);
+    fail_nth(kinds, n);
+    r = nm_manager_new(&p, &w->m, &message);
+    if (r < 0) {
+        assert_null(w->m);
+        free(message);
+        return r;
+    }
+    return nm_manager_start(w->m);
+}
+
+static void leave_all_sorts(struct manager_world *w, char ended[NM_ID_SIZE])
+{
+    const struct nm_submit prepared = {.type = NM_OPPORTUNISTIC, .name = "prepared", .app = "app", .argv = sleeps,
+                                       .owner = OWNER, .id = PREPARED, .prepare = true, .blob = {(void *)(uintptr_t)"b", 1}};
+    struct nm_live *l = manager_world_submit(w, "ends", NM_GUARANTEED, ends);
+
+    memcpy(ended, l->c->id, NM_ID_SIZE);
+    run_to_end(w, ended);
+    manager_world_submit_as(w, &prepared);
+    manager_world_wait(w, manager_world_submit(w, "runs", NM_GUARANTEED, sleeps), is_running);
+    kept_cgroups_add(w, ORPHAN, true, false);
+}
+
+static void assert_all_there(struct manager_world *w, const char *ended)
+{
+    struct nm_live *l = manager_world_find(w, "runs");
+    const struct nm_container *c = nm_lists_by_id(w->m, ended);
+
+    assert_non_null(c);
+    assert_int_equal(c->exit_code, 3);
+    assert_non_null(nm_lists_by_id(w->m, PREPARED));
+    assert_int_equal(nm_lists_by_id(w->m, PREPARED)->view.state, NM_NEW);
+    assert_int_equal(nm_lists_by_id(w->m, PREPARED)->blob.bytes, 1);
+    assert_non_null(l);
+    assert_true(l->adopted && l->cg && l->launch && is_running(l));
+    assert_int_equal(w->m->n_orphans, 1);
+}
+
+/* It can't begin, or it begins with less; whatever it was, the next one finds everything. */
+static void test_birth(void **state)
+{
+    struct manager_world *w = *state;
+    char ended[NM_ID_SIZE];
+
+    leave_all_sorts(w, ended);
+    for (size_t k = 0; k < NM_ARRAY_SIZE(all_kinds); k++) {
+        unsigned n = 0;
+
+        do {
+            int r = begin(w, all_kinds[k], ++n);
+
+            assert_true(r < 0 || manager_world_find(w, "runs"));
+            if (!fail_stop()) {
+                assert_int_equal(r, 0);
+                break;
+            }
+            assert_true(r >= 0 || r == -ENOMEM || r == -EMFILE || r == -EIO);
+        } while (true);
+        assert_true(n > 3);
+        manager_world_restart(w);
+        assert_all_there(w, ended);
+    }
+}
+
+/* ---- a life ----------------------------------------------------------------------------------- */
+
+static bool was_refused(struct manager_world *w, const struct nm_submit *s, char id[NM_ID_SIZE])
+{
+    const struct nm_container *c = NULL;
+    uint64_t seq = w->m->next_seq;
+    struct nm_problem problem;
+    size_t n = w->m->n_live;
+
+    if (manager_world_try(w, s, &c, &problem) == 0) {
+        memcpy(id, c->id, NM_ID_SIZE);
+        return false;
+    }
+    assert_null(c);
+    assert_int_equal(w->m->n_live, n);
+    assert_true(w->m->next_seq == seq);
+    return true;
+}
+
+/* Until it has ended, or nothing more can fail on its way. */
+static void go_on(struct manager_world *w, const char *id)
+{
+    for (unsigned i = 0; i < 200 && !has_ended(w, id); i++) {
+        unsigned armed;
+
+        assert_true(sd_event_run(w->event, 2 * NM_USEC_PER_MSEC) >= 0);
+        armed = fail_pause();
+        empty_cgroups(w);
+        fail_resume(armed);
+    }
+}
+
+static void assert_end_is_told(struct manager_world *w, const char *id)
+{
+    const struct nm_container *c = nm_lists_by_id(w->m, id);
+
+    if (!c) /* there was no room for it in the list of those that have ended */
+        return;
+    assert_int_equal(c->view.state, NM_COMPLETED);
+    if (c->exit_reason == NM_EXIT_EXITED)
+        assert_int_equal(c->exit_code, 3);
+    else
+        assert_true(c->message[0] != '\0');
+}
+
+static void live_and_die(struct manager_world *w, unsigned kind)
+{
+    struct nm_submit s = {.memory_bytes = 32 * MIB, .vcores_milli = 100, .argv = ends, .app = NULL,
+                          .env = (const char *const[]){"A=b", NULL}, .blob = {(void *)(uintptr_t)"b", 1}};
+    bool failed = true;
+
+    for (unsigned n = 1; failed; n++) {
+        char id[NM_ID_SIZE], app[32];
+        bool refused;
+
+        (void)snprintf(app, sizeof app, "app%u", n);
+        s.app = app;
+        s.type = n % 2 ? NM_GUARANTEED : NM_OPPORTUNISTIC;
+        fail_nth(kind, n);
+        refused = was_refused(w, &s, id);
+        if (!refused)
+            go_on(w, id);
+        failed = fail_stop();
+        if (!refused) {
+            run_to_end(w, id);
+            assert_end_is_told(w, id);
+        }
+        assert_int_equal(w->m->n_live, 0);
+    }
+}
+
+static void test_life_without_memory(void **state)
+{
+    live_and_die(*state, FAIL_MEMORY);
+}
+
+static void test_life_without_sources(void **state)
+{
+    live_and_die(*state, FAIL_EVENT);
+}
+
+static void test_life_without_descriptors(void **state)
+{
+    live_and_die(*state, FAIL_OPEN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_birth),
+        TEST(test_life_without_memory),
+        TEST(test_life_without_sources),
+        TEST(test_life_without_descriptors),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
