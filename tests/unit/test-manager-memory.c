@@ -17,6 +17,7 @@
 #include "agent/manager/manager-end.h"
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-lists.h"
+#include "agent/manager/recorder.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/kept-cgroups.h"
@@ -248,10 +249,156 @@ static void test_life_without_descriptors(void **state)
     live_and_die(*state, FAIL_OPEN);
 }
 
+/* ---- requests --------------------------------------------------------------------------------- */
+
+#define BEFORE 64 /* of the blob, before and after what is tried */
+
+struct request {
+    struct manager_world *w;
+    const char *id;
+    int client_fd;
+    struct nm_problem problem;
+};
+
+static int list(struct request *q)
+{
+    bool more;
+
+    return nm_manager_foreach(q->w->m, &manager_world_admin, &(struct nm_page){.limit = 0, .all = true}, NULL, NULL,
+                              &more);
+}
+
+static int reload(struct request *q)
+{
+    const struct nm_config *before = q->w->m->config;
+    int r = nm_manager_reload(q->w->m, &q->problem);
+
+    assert_true(r == 0 || q->w->m->config == before);
+    return r;
+}
+
+static int exec(struct request *q)
+{
+    const struct nm_exec e = {.argv = ends, .env = (const char *const[]){"C=d", NULL}};
+    unsigned n = q->w->m->n_sessions;
+    uint64_t number = 0;
+    int r = nm_manager_exec(q->w->m, &manager_world_admin, q->id, &e, q->client_fd, &number, &q->problem);
+
+    assert_int_equal(q->w->m->n_sessions, r == 0 ? n + 1 : n);
+    nm_manager_exec_drop(q->w->m, number);
+    return r;
+}
+
+static int record(struct request *q)
+{
+    char path[128], *message = NULL;
+    int r;
+
+    (void)snprintf(path, sizeof path, "%s/trace", q->w->tree.path);
+    r = nm_manager_record(q->w->m, path, &message);
+    assert_true(r == 0 ? q->w->m->recorder && q->w->m->subscriptions : !q->w->m->recorder && !q->w->m->subscriptions);
+    q->w->m->recorder = nm_recorder_free(q->w->m->recorder);
+    free(message);
+    return r;
+}
+
+static int set_blob(struct request *q)
+{
+    static char bytes[BEFORE];
+    const struct nm_live *l = nm_lists_live_of(nm_lists_by_id(q->w->m, q->id));
+    const void *before = l->c->blob.data;
+    int r = nm_manager_set_blob(q->w->m, "local", q->id, &(struct nm_blob){bytes, sizeof bytes}, &q->problem);
+
+    assert_true(r == 0 || l->c->blob.data == before);
+    return r;
+}
+
+static int drain(struct request *q)
+{
+    int r = nm_manager_drain(q->w->m, &manager_world_admin, 3600 * NM_USEC_PER_SEC, false, &q->problem);
+
+    assert_int_equal(q->w->m->draining, r == 0);
+    if (r == 0)
+        (void)nm_manager_undrain(q->w->m, &manager_world_admin, &q->problem);
+    return r;
+}
+
+static int pause_and_resume(struct request *q)
+{
+    const struct nm_live *l = nm_lists_live_of(nm_lists_by_id(q->w->m, q->id));
+    unsigned armed;
+
+    (void)nm_manager_pause(q->w->m, &manager_world_admin, q->id, &q->problem);
+    armed = fail_pause();
+    assert_true(is_running(l) || l->c->view.state == NM_PAUSING); /* it couldn't be frozen, or nobody has heard that it is */
+    if (!is_running(l))
+        assert_int_equal(nm_manager_resume(q->w->m, &manager_world_admin, q->id, &q->problem), 0);
+    fail_resume(armed);
+    return 0;
+}
+
+static int promote_and_demote(struct request *q)
+{
+    const struct nm_live *l = nm_lists_live_of(nm_lists_by_id(q->w->m, q->id));
+
+    (void)nm_manager_demote(q->w->m, &manager_world_admin, q->id, &q->problem);
+    (void)nm_manager_promote(q->w->m, &manager_world_admin, q->id, &q->problem);
+    return l->c->view.type == NM_GUARANTEED ? 0 : -EPROTO;
+}
+
+static int check(struct request *q)
+{
+    struct nm_manager_params p;
+    char *message = NULL;
+    unsigned armed = fail_pause();
+    int r;
+
+    manager_world_params(q->w, &p);
+    fail_resume(armed);
+    r = nm_manager_check(&p, &message);
+    nm_config_free(p.config);
+    free(message);
+    return r;
+}
+
+static int (*const requests[])(struct request *q) = {list,  reload,           exec,               record, set_blob,
+                                                     drain, pause_and_resume, promote_and_demote, check};
+
+/* Each is done, or it is refused and has changed nothing; and the next one is done. */
+static void test_requests(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_submit(w, "runs", NM_GUARANTEED, sleeps);
+    struct request q = {.w = w, .id = l->c->id};
+    int fds[2];
+
+    manager_world_wait(w, l, is_running);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    q.client_fd = fds[0];
+    for (size_t i = 0; i < NM_ARRAY_SIZE(requests); i++) {
+        for (size_t k = 0; k < NM_ARRAY_SIZE(all_kinds); k++) {
+            bool failed = true;
+
+            for (unsigned n = 1; failed; n++) {
+                fail_nth(all_kinds[k], n);
+                (void)requests[i](&q);
+                failed = fail_stop();
+                assert_true(is_running(l));
+            }
+            if (requests[i](&q) != 0)
+                fail_msg("request %zu: %s", i, q.problem.message);
+            manager_world_settle(w);
+        }
+    }
+    assert_int_equal(w->m->n_sessions, 0);
+    assert_int_equal(close(fds[0]) + close(fds[1]), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_birth),
+        TEST(test_requests),
         TEST(test_life_without_memory),
         TEST(test_life_without_sources),
         TEST(test_life_without_descriptors),
