@@ -202,3 +202,20 @@ test_manager_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_manager_memory_LDFLAGS = $(AM_LDFLAGS) $(kept_cgroups_wraps) $(fail_nth_wraps)
 test_manager_memory_LDADD = libnm-agent.la $(JANSSON_LIBS) $(SYSTEMD_LIBS) $(unit_libs)
 EXTRA_test_manager_memory_DEPENDENCIES = nm-shim$(EXEEXT)
+
+check_PROGRAMS += test-ends
+TESTS += test-ends
+
+test_ends_SOURCES = %D%/test-ends.c $(manager_world)
+test_ends_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_ends_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_ends_LDADD = libnm-agent.la $(unit_libs)
+
+check_PROGRAMS += test-recovery
+TESTS += test-recovery
+
+test_recovery_SOURCES = %D%/test-recovery.c $(manager_world) $(kept_cgroups)
+test_recovery_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_recovery_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_recovery_LDFLAGS = $(AM_LDFLAGS) $(kept_cgroups_wraps)
+test_recovery_LDADD = libnm-agent.la $(unit_libs)

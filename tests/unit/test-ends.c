@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * agent/manager/: what is said of an end, whatever the last words are that there are of it; and containers that don't
+ * end, whose limits can't be set, or that are gone when the answer comes.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "agent/manager/container-files.h"
+#include "agent/manager/manager-end.h"
+#include "agent/manager/manager-keep.h"
+#include "agent/manager/manager-kill.h"
+#include "agent/manager/manager-life.h"
+#include "agent/manager/manager-limits.h"
+#include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-round.h"
+#include "agent/manager/manager-sample.h"
+#include "cgroup/backend-fake.h"
+#include "tests/unit/manager-world.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up, manager_world_tear_down)
+
+static char word[] = "/bin/it", where[] = "/nowhere", someone[] = "someone";
+static char *const words[] = {word, NULL};
+
+static struct nm_live *add(struct manager_world *w, const char *name)
+{
+    const struct nm_command command = {.argv = (char **)(uintptr_t)words, .workdir = where, .user = someone};
+    struct nm_live *l = manager_world_add(w, name, NM_OPPORTUNISTIC, NM_RUNNING);
+
+    assert_int_equal(nm_command_copy(&command, &l->c->command), 0);
+    return l;
+}
+
+/* ---- last words ------------------------------------------------------------------------------- */
+
+static const struct {
+    enum nm_launch_stage stage;
+    int error;
+    enum nm_exit_reason reason;
+    int code;
+    const char *says;
+} failures[] = {
+    {NM_LAUNCH_STAGE_USER, EPERM, NM_EXIT_BAD_USER, 125, "can't become user someone: Operation not permitted"},
+    {NM_LAUNCH_STAGE_WORKDIR, ENOENT, NM_EXIT_BAD_WORKDIR, 125,
+     "can't enter the working directory /nowhere: No such file or directory"},
+    {NM_LAUNCH_STAGE_EXEC, ENOENT, NM_EXIT_NOT_FOUND, 127, "command not found: /bin/it"},
+    {NM_LAUNCH_STAGE_EXEC, ENOTDIR, NM_EXIT_NOT_FOUND, 127, "command not found: /bin/it"},
+    {NM_LAUNCH_STAGE_EXEC, EACCES, NM_EXIT_NOT_EXECUTABLE, 126, "not executable: /bin/it (Permission denied)"},
+    {NM_LAUNCH_STAGE_EXEC, EPERM, NM_EXIT_NOT_EXECUTABLE, 126, "(Operation not permitted)"},
+    {NM_LAUNCH_STAGE_EXEC, ENOEXEC, NM_EXIT_NOT_EXECUTABLE, 126, "(Exec format error)"},
+    {NM_LAUNCH_STAGE_EXEC, ENOMEM, NM_EXIT_LAUNCH_FAILED, 125, "Cannot allocate memory"},
+    {NM_LAUNCH_STAGE_LOGS, ELOOP, NM_EXIT_LAUNCH_FAILED, 125, "a link or a pipe"},
+    {NM_LAUNCH_STAGE_LOGS, ENXIO, NM_EXIT_LAUNCH_FAILED, 125, "a link or a pipe"},
+    {NM_LAUNCH_STAGE_LOGS, ENOSPC, NM_EXIT_LAUNCH_FAILED, 125, "No space left on device"},
+    {NM_LAUNCH_STAGE_CONFINE, EPERM, NM_EXIT_LAUNCH_FAILED, 125, "Operation not permitted"},
+    {NM_LAUNCH_STAGE_SHIM, EPIPE, NM_EXIT_LAUNCH_FAILED, 125, "its shim was killed from outside nmd before"},
+    {NM_LAUNCH_STAGE_SHIM, EAGAIN, NM_EXIT_LAUNCH_FAILED, 125, "Resource temporarily unavailable"},
+};
+
+static void forget_end(struct nm_live *l)
+{
+    nm_container_forget_end(l->c);
+    l->c->message[0] = '\0';
+    l->c->exit_reason = NM_EXIT_NONE;
+    l->c->oom_kills = 0;
+    l->has_end = l->starved = l->oom_told = l->stopped = false;
+}
+
+static void test_what_could_not_begin(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = add(w, "it");
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(failures); i++) {
+        l->end = (struct nm_launch_record){.phase = NM_LAUNCH_ENDED, .failed_stage = failures[i].stage,
+                                           .failed_errno = failures[i].error};
+        l->has_end = true;
+        nm_end_judge(l);
+        assert_int_equal(l->c->exit_reason, failures[i].reason);
+        assert_int_equal(l->c->exit_code, failures[i].code);
+        if (!strstr(l->c->message, failures[i].says))
+            fail_msg("%zu: %s", i, l->c->message);
+        forget_end(l);
+    }
+}
+
+struct last_word {
+    int exit_code, exit_signal;
+    uint64_t oom_kills, ooms, lost_bytes;
+    bool stopped;
+    enum nm_exit_reason kill, reason;
+    int code;
+    const char *says;
+};
+
+static const struct last_word last_words[] = {
+    {.exit_code = 3, .reason = NM_EXIT_EXITED, .code = 3, .says = ""},
+    {.exit_code = 0, .lost_bytes = 7, .reason = NM_EXIT_EXITED, .says = "7 bytes of its output could not be written"},
+    {.exit_signal = SIGSEGV, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGSEGV, .says = ""},
+    {.exit_signal = SIGTERM, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGTERM, .says = "the SIGTERM wasn't nmd's"},
+    {.exit_signal = SIGHUP, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGHUP, .says = "the SIGHUP wasn't nmd's"},
+    {.exit_signal = SIGINT, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGINT, .says = "the SIGINT wasn't nmd's"},
+    {.exit_signal = SIGKILL, .oom_kills = 1, .ooms = 1, .reason = NM_EXIT_OOM, .code = 128 + SIGKILL,
+     .says = "the kernel's OOM killer took it;"},
+    {.exit_signal = SIGKILL, .oom_kills = 1, .reason = NM_EXIT_OOM, .code = 128 + SIGKILL,
+     .says = "took it, because memory had run out in the slice or on the node"},
+    {.exit_code = 128 + SIGKILL, .oom_kills = 2, .ooms = 1, .reason = NM_EXIT_OOM, .code = 128 + SIGKILL,
+     .says = "the kernel's OOM killer took it;"}, /* a shell's word for its child */
+    {.exit_code = 128 + SIGKILL, .reason = NM_EXIT_EXITED, .code = 128 + SIGKILL, .says = ""},
+    {.exit_code = 0, .kill = NM_EXIT_KILLED, .reason = NM_EXIT_KILLED, .says = ""},
+    {.exit_signal = SIGTERM, .kill = NM_EXIT_PREEMPTED, .reason = NM_EXIT_PREEMPTED, .code = 128 + SIGTERM, .says = ""},
+    {.exit_signal = SIGKILL, .oom_kills = 1, .ooms = 1, .kill = NM_EXIT_KILLED, .reason = NM_EXIT_OOM,
+     .code = 128 + SIGKILL, .says = "the kernel's OOM killer took it"},
+    {.exit_signal = SIGTERM, .stopped = true, .reason = NM_EXIT_STOPPED, .code = 128 + SIGTERM,
+     .says = "systemd stopped its scope"},
+    {.exit_signal = SIGTERM, .stopped = true, .kill = NM_EXIT_KILLED, .reason = NM_EXIT_KILLED, .code = 128 + SIGTERM,
+     .says = ""},
+};
+
+static void test_how_it_ended(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = add(w, "it");
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(last_words); i++) {
+        const struct last_word *is = &last_words[i];
+
+        l->c->pid = getpid();
+        l->end = (struct nm_launch_record){.phase = NM_LAUNCH_ENDED, .exit_code = is->exit_code,
+                                           .exit_signal = is->exit_signal, .oom_kills = is->oom_kills,
+                                           .ooms = is->ooms, .output_lost_bytes = is->lost_bytes};
+        l->has_end = true;
+        l->stopped = is->stopped;
+        l->c->kill_reason = is->kill;
+        nm_end_judge(l);
+        if (l->c->exit_reason != is->reason || l->c->exit_code != is->code)
+            fail_msg("%zu: %s, %d", i, nm_exit_reason_name(l->c->exit_reason), l->c->exit_code);
+        if (is->says[0] ? !strstr(l->c->message, is->says) : l->c->message[0] != '\0')
+            fail_msg("%zu: %s", i, l->c->message);
+        forget_end(l);
+        l->c->kill_reason = NM_EXIT_NONE;
+    }
+    l->c->pid = 0;
+}
+
+static void leave_file(struct manager_world *w, const char *id, const char *file, const char *text)
+{
+    char name[160];
+
+    (void)snprintf(name, sizeof name, "state/containers/%s/%s", id, file);
+    fake_tree_write(&w->tree, name, text);
+}
+
+static void assert_judged(struct nm_live *l, enum nm_exit_reason reason, int code, const char *says)
+{
+    nm_end_judge(l);
+    assert_int_equal(l->c->exit_reason, reason);
+    assert_int_equal(l->c->exit_code, code);
+    if (!strstr(l->c->message, says))
+        fail_msg("%s", l->c->message);
+    forget_end(l);
+}
+
+/* A shim that was killed has left no last word: its files say how far it had come. */
+static void test_without_a_last_word(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = add(w, "it");
+
+    assert_judged(l, NM_EXIT_LOST, -1, "its shim's records were removed");
+    leave_file(w, l->c->id, "other", "");
+    assert_judged(l, NM_EXIT_LAUNCH_FAILED, 125, "before it started the command");
+    leave_file(w, l->c->id, NM_LAUNCH_GATE_FILE, "");
+    assert_judged(l, NM_EXIT_SIGNALED, 137, "while it started the command");
+    l->c->pid = 1000000000;
+    assert_judged(l, NM_EXIT_SIGNALED, 137, "before it saw the command end; what still ran");
+    l->adopted = true;
+    assert_judged(l, NM_EXIT_SIGNALED, 137, "the journal doesn't say that nmd did it");
+    l->c->oom_kills = 1;
+    assert_judged(l, NM_EXIT_OOM, 137, "the kernel's OOM killer took it");
+    l->c->kill_reason = NM_EXIT_KILLED;
+    assert_judged(l, NM_EXIT_KILLED, 137, "");
+    l->c->pid = 0;
+    assert_judged(l, NM_EXIT_KILLED, -1, "");
+    l->c->kill_reason = NM_EXIT_NONE;
+    /* the shim's record is there, and tells of a command that runs, or of its end, as nobody has heard */
+    l->c->shim_pid = 1000000000;
+    leave_file(w, l->c->id, NM_LAUNCH_RECORD_FILE, "no record\n");
+    assert_judged(l, NM_EXIT_SIGNALED, 137, "");
+    l->c->shim_pid = 0;
+}
+
+/* ---- what doesn't end ------------------------------------------------------------------------- */
+
+static bool has_ended(const struct nm_live *l)
+{
+    return l->ending;
+}
+
+static void test_what_can_not_be_killed(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = add(w, "it");
+    struct nm_status status;
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+
+    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, l->c->id, true, &(struct nm_problem){0}), 0);
+    assert_true(l->killed && l->kill_timer);
+    l->kill_usec = 1; /* long ago */
+    l->c->view.shrunk_usec = 0;
+    while (!l->unkillable && nm_now_usec() < deadline)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    assert_true(l->unkillable && l->n_kills > 1);
+    assert_int_equal(w->m->counters.unkillable, 1);
+    nm_manager_get_status(w->m, &status);
+    assert_false(status.healthy);
+    assert_int_equal(nm_fake_set_events(l->cg, false, false), 0); /* it lets go at last */
+    manager_world_wait(w, l, has_ended);
+    manager_world_settle(w);
+    nm_manager_get_status(w->m, &status);
+    assert_true(status.healthy || !strstr(status.health_reason, "kill"));
+}
+
+/* Its cgroup.kill can't be written: that is told, and tried again. */
+static void test_a_kill_that_fails(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = add(w, "it");
+
+    assert_int_equal(unlinkat(l->cg->dir_fd, "cgroup.kill", 0), 0);
+    assert_int_equal(mkdirat(l->cg->dir_fd, "cgroup.kill", 0700), 0);
+    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, l->c->id, true, &(struct nm_problem){0}), 0);
+    assert_int_equal(l->c->view.state, NM_KILLING);
+    assert_false(l->decision_open);
+    assert_int_equal(l->decision.outcome, NM_OUTCOME_FAILED);
+    assert_string_equal(l->decision.error, "Is a directory");
+    assert_true(l->killed && l->kill_timer);
+    assert_int_equal(unlinkat(l->cg->dir_fd, "cgroup.kill", AT_REMOVEDIR), 0);
+}
+
+static void remove_cgroup(const struct nm_live *l)
+{
+    assert_int_equal(remove_tree(l->cg->path), 0);
+}
+
+/* Somebody has removed its cgroup (systemctl stop): what is asked for meets nothing, and it has ended. */
+static void test_a_cgroup_that_vanishes(void **state)
+{
+    static const enum nm_state states[] = {NM_RUNNING, NM_PAUSED, NM_KILLING};
+    struct manager_world *w = *state;
+    struct nm_problem p;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
+        struct nm_live *l = add(w, "it");
+        const struct nm_container *c = l->c;
+
+        l->shim_gone = true;
+        l->c->view.state = states[i];
+        remove_cgroup(l);
+        if (states[i] == NM_RUNNING)
+            assert_int_equal(nm_manager_pause(w->m, &manager_world_admin, c->id, &p), 0);
+        else if (states[i] == NM_PAUSED)
+            assert_int_equal(nm_manager_resume(w->m, &manager_world_admin, c->id, &p), 0);
+        else
+            nm_kill_all(l);
+        manager_world_settle(w);
+        assert_int_equal(c->view.state, NM_COMPLETED);
+    }
+}
+
+/* ---- limits ------------------------------------------------------------------------------------ */
+
+static void test_limits_that_can_not_be_set(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = add(w, "it");
+
+    nm_fake_fail_next(w->m->backend, NM_FAKE_SET_LIMITS, -EIO);
+    nm_limits_apply(l);
+    assert_int_equal(l->limits_in_flight, 1);
+    manager_world_settle(w);
+    assert_int_equal(l->limits_in_flight, 0);
+    nm_fake_fail_next(w->m->backend, NM_FAKE_SET_LIMITS, -ENOENT);
+    nm_limits_apply(l);
+    manager_world_settle(w);
+    assert_int_equal(l->limits_in_flight, 0);
+    assert_int_equal(l->c->view.state, NM_RUNNING);
+}
+
+/* The backend still has a pointer to it. */
+static void test_an_end_while_limits_are_set(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = add(w, "it");
+    const struct nm_container *c = l->c;
+
+    nm_limits_apply(l);
+    nm_limits_apply(l);
+    l->c->view.state = NM_COMPLETED;
+    nm_lists_remove_live(l);
+    assert_int_equal(w->m->n_live, 0);
+    assert_true(l->removed && l->limits_in_flight == 2);
+    manager_world_settle(w); /* frees it, once */
+    assert_ptr_equal(nm_lists_by_id(w->m, c->id), c);
+}
+
+static void overwrite(const struct nm_live *l, const char *file, const char *text)
+{
+    assert_true(nm_write_file_at(l->cg->dir_fd, file, text) >= 0);
+}
+
+static void test_another_hand(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = add(w, "it"), *dies = add(w, "dies"), *changes = add(w, "changes");
+    char text[64];
+
+    manager_world_start(w);
+    dies->c->view.state = NM_KILLING;
+    changes->limits_in_flight++;
+    overwrite(l, "memory.max", "1234567936");
+    overwrite(dies, "memory.max", "1234567936");
+    nm_limits_check_drift(w->m);
+    manager_world_settle(w);
+    assert_true(w->m->counters.drift_repairs >= 1);
+    assert_file(l, "memory.max", "67108864");
+    assert_int_equal(nm_fake_read(dies->cg, "memory.max", text, sizeof text), 0);
+    assert_string_equal(text, "1234567936"); /* the dying are let alone */
+    changes->limits_in_flight--;
+    dies->c->view.state = NM_RUNNING;
+}
+
+/* A restarted nmd finds what an earlier one had set before another type or capacity. */
+static void test_limits_are_put_right(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = add(w, "it");
+
+    l->c->pid = getpid(); /* whose score is another type's */
+    overwrite(l, "memory.max", "1234567936");
+    nm_limits_put_right(l);
+    manager_world_settle(w);
+    assert_file(l, "memory.max", "67108864");
+    l->c->view.state = NM_KILLING;
+    overwrite(l, "memory.max", "1234567936");
+    nm_limits_put_right(l);
+    manager_world_settle(w);
+    assert_file(l, "memory.max", "1234567936");
+    l->c->pid = 0;
+}
+
+/* ---- stopped by others ------------------------------------------------------------------------- */
+
+static void test_a_stop_by_systemd(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = add(w, "it");
+    const struct nm_event_record *e;
+
+    nm_life_stopped(NULL, w->m);
+    e = &w->m->events[(w->m->next_event - 1) % NM_EVENT_RING];
+    assert_non_null(strstr(e->text, "systemd stops nmtest.slice and all containers in it"));
+    nm_life_stopped("container_1_000099", w->m); /* nobody's */
+    nm_life_stopped(l->c->id, w->m);
+    assert_true(l->stopped);
+    assert_non_null(strstr(l->c->message, "systemd is stopping its scope"));
+    e = &w->m->events[(w->m->next_event - 1) % NM_EVENT_RING];
+    assert_non_null(strstr(e->text, l->c->id));
+    nm_life_stopped(l->c->id, w->m); /* it says so twice */
+    assert_ptr_equal(e, &w->m->events[(w->m->next_event - 1) % NM_EVENT_RING]);
+}
+
+static int asked_freeze(const struct nm_live *l)
+{
+    char text[16];
+
+    assert_int_equal(nm_fake_read(l->cg, "cgroup.freeze", text, sizeof text), 0);
+    return text[0];
+}
+
+/* What somebody else froze or thawed is put back, unless it was the whole slice. */
+static void test_a_foreign_freeze(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = add(w, "runs"), *paused = add(w, "paused");
+
+    paused->c->view.state = NM_PAUSED;
+    overwrite(l, "cgroup.freeze", "1");
+    assert_int_equal(nm_fake_set_events(l->cg, true, true), 0);
+    assert_int_equal(nm_fake_set_events(paused->cg, true, false), 0);
+    manager_world_settle(w);
+    assert_int_equal(asked_freeze(l), '0');
+    assert_int_equal(asked_freeze(paused), '1');
+    assert_int_equal(w->m->counters.drift_repairs, 2);
+    assert_int_equal(nm_fake_set_events(l->cg, true, true), 0); /* by the slice's: its own says 0 */
+    manager_world_settle(w);
+    assert_int_equal(w->m->counters.drift_repairs, 2);
+    overwrite(l, "cgroup.events", "nonsense\n");
+    nm_life_observe(l);
+    assert_int_equal(l->c->view.state, NM_RUNNING);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_could_not_begin),
+        TEST(test_how_it_ended),
+        TEST(test_without_a_last_word),
+        TEST(test_what_can_not_be_killed),
+        TEST(test_a_kill_that_fails),
+        TEST(test_a_cgroup_that_vanishes),
+        TEST(test_limits_that_can_not_be_set),
+        TEST(test_an_end_while_limits_are_set),
+        TEST(test_another_hand),
+        TEST(test_limits_are_put_right),
+        TEST(test_a_stop_by_systemd),
+        TEST(test_a_foreign_freeze),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * agent/manager/recovery.c: what a restarted nmd makes of the journal, of cgroups that outlived the former one, and of
+ * what shims have left. The test's own process stands for shims that live.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "agent/manager/manager-keep.h"
+#include "agent/manager/manager-lists.h"
+#include "agent/manager/recovery.h"
+#include "agent/store/copy.h"
+#include "cgroup/backend-fake.h"
+#include "tests/unit/kept-cgroups.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+
+#define HOUR_USEC (3600 * NM_USEC_PER_SEC)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static char word[] = "/bin/it", someone[] = "someone", nowhere[] = "";
+static char *words[] = {word, NULL};
+
+static int set_up(void **state)
+{
+    if (manager_world_set_up(state) < 0)
+        return -1;
+    kept_cgroups(*state);
+    manager_world_restart(*state);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    kept_cgroups(NULL);
+    return manager_world_tear_down(state);
+}
+
+static uint64_t own_start_ticks(void)
+{
+    char text[1024], *p;
+
+    assert_true(nm_read_file_at(AT_FDCWD, "/proc/self/stat", text, sizeof text, NULL) >= 0);
+    p = strrchr(text, ')');
+    for (unsigned i = 0; i < 20; i++)
+        p = strchr(p + 1, ' ');
+    return strtoull(p + 1, NULL, 10);
+}
+
+static void fill(struct nm_container *c, bool lives)
+{
+    const struct nm_command command = {.argv = words, .user = someone, .workdir = nowhere};
+
+    assert_int_equal(nm_command_copy(&command, &c->command), 0);
+    c->vcores_milli = 1000;
+    c->submitted_realtime_usec = c->started_realtime_usec = nm_realtime_usec() - HOUR_USEC;
+    c->shim_pid = lives ? getpid() : 1000000000;
+    c->shim_start_ticks = lives ? own_start_ticks() : 1;
+}
+
+/* With a cgroup, in the journal. */
+static struct nm_live *add(struct manager_world *w, const char *name, enum nm_execution_type type, enum nm_state state,
+                           bool shim_lives)
+{
+    struct nm_live *l = manager_world_add(w, name, type, state);
+
+    fill(l->c, shim_lives);
+    assert_int_equal(nm_keep_journal(l), 0);
+    return l;
+}
+
+static void leave_file(struct manager_world *w, const char *id, const char *file, const char *text)
+{
+    char name[160];
+
+    (void)snprintf(name, sizeof name, "state/containers/%s/%s", id, file);
+    fake_tree_write(&w->tree, name, text);
+}
+
+static void leave_record(struct manager_world *w, const char *id, const struct nm_launch_record *r)
+{
+    char text[NM_LAUNCH_RECORD_SIZE];
+
+    assert_true(nm_launch_record_print(r, text, sizeof text) >= 0);
+    leave_file(w, id, NM_LAUNCH_RECORD_FILE, text);
+}
+
+static bool has_dir(struct manager_world *w, const char *id)
+{
+    char name[160];
+
+    (void)snprintf(name, sizeof name, "state/containers/%s", id);
+    return fake_tree_has(&w->tree, name);
+}
+
+static const struct nm_container *named(struct manager_world *w, const char *name)
+{
+    for (size_t i = 0; i < w->m->n_ended; i++)
+        if (nm_streq(w->m->ended[i]->name, name))
+            return w->m->ended[i];
+    assert_non_null(manager_world_find(w, name));
+    return manager_world_find(w, name)->c;
+}
+
+/* ---- states ------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    enum nm_execution_type type;
+    enum nm_state state;
+    bool frozen, rerun, graceful;
+    enum nm_state after;
+    char freeze; /* what its cgroup.freeze says then */
+    bool killed;
+} states[] = {
+    {"pausing", NM_OPPORTUNISTIC, NM_PAUSING, .after = NM_PAUSING, .freeze = '1'},
+    {"pausing-frozen", NM_OPPORTUNISTIC, NM_PAUSING, .frozen = true, .after = NM_PAUSED, .freeze = '1'},
+    {"resuming", NM_OPPORTUNISTIC, NM_RESUMING, .after = NM_RUNNING, .freeze = '0'},
+    {"paused", NM_OPPORTUNISTIC, NM_PAUSED, .frozen = true, .after = NM_PAUSED, .freeze = '1'},
+    {"paused-thawed", NM_OPPORTUNISTIC, NM_PAUSED, .after = NM_RUNNING, .freeze = '0'},
+    {"runs", NM_GUARANTEED, NM_RUNNING, .after = NM_RUNNING, .freeze = '0'},
+    {"runs-frozen", NM_OPPORTUNISTIC, NM_RUNNING, .frozen = true, .after = NM_PAUSED, .freeze = '1'},
+    {"guaranteed-frozen", NM_GUARANTEED, NM_RUNNING, .frozen = true, .after = NM_RUNNING, .freeze = '0'},
+    {"being-killed", NM_OPPORTUNISTIC, NM_KILLING, .after = NM_KILLING, .freeze = '0', .killed = true},
+    {"being-killed-frozen", NM_OPPORTUNISTIC, NM_KILLING, .frozen = true, .graceful = true, .after = NM_KILLING,
+     .freeze = '1', .killed = true},
+    {"told-to-end", NM_OPPORTUNISTIC, NM_KILLING, .graceful = true, .after = NM_KILLING, .freeze = '0'},
+    {"to-run-again", NM_GUARANTEED, NM_RUNNING, .rerun = true, .after = NM_RUNNING, .freeze = '0', .killed = true},
+};
+
+static void test_states(void **state)
+{
+    struct manager_world *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
+        struct nm_live *l = add(w, states[i].name, states[i].type, states[i].state, true);
+
+        l->events_watch = nm_cgroup_watch_free(l->events_watch); /* this nmd sees nothing of it */
+        l->c->rerun = states[i].rerun;
+        l->c->kill_deadline_usec = states[i].graceful ? nm_now_usec() + HOUR_USEC : 1;
+        l->c->kill_reason = states[i].state == NM_KILLING ? NM_EXIT_KILLED : NM_EXIT_NONE;
+        assert_true(nm_write_file_at(l->cg->dir_fd, "cgroup.freeze", states[i].frozen ? "1" : "0") >= 0);
+        assert_int_equal(nm_fake_set_events(l->cg, true, states[i].frozen), 0);
+        assert_int_equal(nm_keep_journal(l), 0);
+    }
+    manager_world_restart(w);
+    assert_int_equal(w->m->n_live, NM_ARRAY_SIZE(states));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
+        struct nm_live *l = manager_world_find(w, states[i].name);
+        char text[16];
+
+        if (l->c->view.state != states[i].after || l->killed != states[i].killed)
+            fail_msg("%s: %s", states[i].name, nm_state_name(l->c->view.state));
+        assert_true(l->adopted && l->launch && l->cg);
+        assert_int_equal(nm_fake_read(l->cg, "cgroup.freeze", text, sizeof text), 0);
+        if (text[0] != states[i].freeze)
+            fail_msg("%s: %c", states[i].name, text[0]);
+    }
+    assert_true(manager_world_find(w, "runs-frozen")->c->view.pause_deadline_usec < UINT64_MAX);
+    assert_non_null(manager_world_find(w, "told-to-end")->kill_timer);
+}
+
+/* ---- starts that were under way ---------------------------------------------------------------- */
+
+static struct nm_live *add_admitted(struct manager_world *w, const char *name)
+{
+    return add(w, name, NM_GUARANTEED, NM_SCHEDULED, false);
+}
+
+static void test_starts(void **state)
+{
+    const struct nm_launch_record began = {.phase = NM_LAUNCH_STARTED, .pid = 1000000000, .started_usec = 7,
+                                           .started_realtime_usec = 8};
+    const struct nm_launch_record failed = {.phase = NM_LAUNCH_ENDED, .failed_stage = NM_LAUNCH_STAGE_EXEC,
+                                            .failed_errno = ENOENT};
+    struct manager_world *w = *state;
+    struct nm_live *began_l = add_admitted(w, "began"), *past_gate = add_admitted(w, "past-gate"),
+                   *could_not = add_admitted(w, "could-not"), *nothing = add_admitted(w, "nothing");
+
+    leave_record(w, began_l->c->id, &began);
+    leave_file(w, past_gate->c->id, NM_LAUNCH_GATE_FILE, "");
+    leave_record(w, could_not->c->id, &failed);
+    assert_int_equal(nm_fake_set_events(could_not->cg, false, false), 0);
+    assert_int_equal(nm_fake_set_events(nothing->cg, false, false), 0);
+    for (size_t i = 0; i < w->m->n_live; i++)
+        assert_int_equal(nm_keep_journal(w->m->live[i]), 0);
+    manager_world_restart(w);
+    assert_int_equal(manager_world_find(w, "began")->c->pid, 1000000000);
+    assert_int_equal(manager_world_find(w, "began")->c->view.started_usec, 7);
+    assert_int_equal(named(w, "began")->view.state, NM_RUNNING);
+    assert_true(manager_world_find(w, "began")->killed); /* its shim is gone, and it has left something */
+    assert_int_equal(named(w, "past-gate")->view.state, NM_RUNNING);
+    assert_int_equal(named(w, "could-not")->view.state, NM_COMPLETED);
+    assert_int_equal(named(w, "could-not")->exit_reason, NM_EXIT_NOT_FOUND);
+    assert_int_equal(named(w, "nothing")->view.state, NM_SCHEDULED);
+    assert_false(named(w, "nothing")->view.admitted);
+    manager_world_find(w, "began")->c->pid = 0;
+}
+
+/* ---- cgroups ----------------------------------------------------------------------------------- */
+
+/* Of the same name, but made by somebody else. */
+static void test_another_cgroup(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING, true);
+    char id[NM_ID_SIZE];
+
+    memcpy(id, l->c->id, sizeof id);
+    l->c->cgroup_inode++;
+    assert_int_equal(nm_keep_journal(l), 0);
+    manager_world_restart(w);
+    l = manager_world_find(w, "it");
+    assert_non_null(l);
+    assert_null(l->cg);
+    assert_true(kept_cgroups_has(w, id));
+    assert_int_equal(w->m->n_orphans, 0);
+}
+
+static void test_orphans(void **state)
+{
+    struct manager_world *w = *state;
+    const struct nm_submit s = {.id = "container_e1_1_0001", .owner = "upstream", .argv = (const char *const *)words};
+    const struct nm_container *c;
+    struct nm_problem problem;
+    struct nm_status status;
+    char text[16];
+
+    kept_cgroups_add(w, "container_99_000001", true, true);
+    kept_cgroups_add(w, "container_99_000002", false, false);
+    kept_cgroups_add(w, "container_e1_1_0001", true, false);
+    manager_world_restart(w);
+    assert_int_equal(w->m->n_orphans, 2);
+    assert_false(kept_cgroups_has(w, "container_99_000002")); /* nobody was in it */
+    for (size_t i = 0; i < w->m->n_orphans; i++) {
+        assert_int_equal(nm_fake_read(w->m->orphans[i], "cgroup.freeze", text, sizeof text), 0);
+        assert_int_equal(text[0], '0');
+    }
+    nm_manager_get_status(w->m, &status);
+    assert_int_equal(status.removable_since_realtime_usec, 0);
+    assert_int_equal(manager_world_try(w, &s, &c, &problem), NM_AGENT_E_CONFLICT);
+    kept_cgroups_set(w, "container_99_000001", false, false);
+    nm_recovery_check_orphans(w->m);
+    assert_int_equal(w->m->n_orphans, 1);
+    assert_false(kept_cgroups_has(w, "container_99_000001"));
+    kept_cgroups_set(w, "container_e1_1_0001", false, false);
+    nm_recovery_check_orphans(w->m);
+    nm_manager_get_status(w->m, &status);
+    assert_true(status.removable_since_realtime_usec > 0);
+}
+
+/* ---- what the journal doesn't know ------------------------------------------------------------- */
+
+static void remove_journal(struct manager_world *w)
+{
+    w->m = nm_manager_free(w->m);
+    fake_tree_unlink(&w->tree, "state/nmd.db");
+    manager_world_restart(w);
+}
+
+/* The copies beside their shims' records are what is left. */
+static void test_a_lost_journal(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *runs = add(w, "runs", NM_OPPORTUNISTIC, NM_RUNNING, true);
+    struct nm_live *waits = add(w, "waits", NM_OPPORTUNISTIC, NM_SCHEDULED, false);
+    char foreign[NM_ID_SIZE], boot_id[sizeof w->m->boot_id];
+
+    waits->c->view.admitted = false;
+    assert_int_equal(nm_fake_set_events(waits->cg, false, false), 0);
+    assert_int_equal(nm_keep_write_copy(runs), 0);
+    assert_int_equal(nm_keep_write_copy(waits), 0);
+    memcpy(boot_id, w->m->boot_id, sizeof boot_id);
+    strcpy(w->m->boot_id, "another boot");
+    assert_int_equal(nm_keep_write_copy(add(w, "of-before", NM_OPPORTUNISTIC, NM_RUNNING, false)), 0);
+    memcpy(w->m->boot_id, boot_id, sizeof boot_id);
+    memcpy(foreign, "container_98_000001", 20);
+    leave_file(w, foreign, NM_COPY_FILE, "{}");
+    remove_journal(w);
+    assert_int_equal(named(w, "runs")->view.state, NM_RUNNING);
+    assert_non_null(manager_world_find(w, "runs")->cg);
+    assert_int_equal(named(w, "of-before")->view.state, NM_COMPLETED);
+    assert_int_equal(named(w, "of-before")->exit_reason, NM_EXIT_LOST);
+    assert_string_equal(named(w, "of-before")->message, "the host was rebooted while it ran");
+    assert_true(has_dir(w, foreign)); /* the journal is no proof that it is nobody's */
+    manager_world_restart(w);
+    assert_int_equal(named(w, "runs")->view.state, NM_RUNNING);
+    assert_int_equal(named(w, "of-before")->exit_reason, NM_EXIT_LOST);
+}
+
+/* nmd died between the row and the directory. */
+static void test_a_directory_without_a_row(void **state)
+{
+    struct manager_world *w = *state;
+    char id[NM_ID_SIZE];
+
+    nm_id_print(w->m->opened.epoch, 1, id);
+    (void)add(w, "later", NM_OPPORTUNISTIC, NM_RUNNING, true);
+    (void)add(w, "last", NM_OPPORTUNISTIC, NM_RUNNING, true);
+    manager_world_restart(w);
+    nm_id_print(w->m->opened.epoch, 0, id);
+    leave_file(w, id, NM_LAUNCH_GATE_FILE, "");
+    manager_world_restart(w);
+    assert_false(has_dir(w, id));
+    assert_int_equal(w->m->n_live, 2);
+}
+
+/* ---- another boot ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    enum nm_state state;
+    bool admitted;
+    uint64_t inode;
+    const char *lost; /* NULL: it waits on */
+    const char *crashed;
+} boots[] = {
+    {"waits", NM_SCHEDULED, .crashed = "the host was rebooted while it waited in the queue"},
+    {"prepared", NM_LOCALIZING, .crashed = "the host was rebooted while it was being prepared"},
+    {"admitted", NM_SCHEDULED, .admitted = true, .crashed = "the host was rebooted while it was being started"},
+    {"started", NM_SCHEDULED, .admitted = true, .inode = 1, .lost = "the host was rebooted while it was being started"},
+    {"runs", NM_RUNNING, .admitted = true, .inode = 1, .lost = "the host was rebooted while it ran"},
+    {"paused", NM_PAUSED, .admitted = true, .inode = 1, .lost = "the host was rebooted while it was paused"},
+    {"killed", NM_KILLING, .admitted = true, .inode = 1, .lost = "the host was rebooted while it was being killed"},
+};
+
+/* In a journal of another boot; its nmd has closed it, or died with it. */
+static void leave_journal(struct manager_world *w, bool crashed)
+{
+    struct nm_store_opened opened;
+    struct nm_store *store;
+
+    w->m = nm_manager_free(w->m);
+    fake_tree_unlink(&w->tree, "state/nmd.db");
+    assert_int_equal(nm_store_open(w->state, "another boot", &store, &opened), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(boots) + 1; i++) {
+        const struct nm_launch_record ended = {.phase = NM_LAUNCH_ENDED, .pid = 7, .exit_code = 5, .ended_usec = 1,
+                                               .ended_realtime_usec = nm_realtime_usec() - HOUR_USEC};
+        bool has_record = i == NM_ARRAY_SIZE(boots);
+        _cleanup_(nm_container_freep) struct nm_container *c = NULL;
+
+        assert_int_equal(nm_container_new(&c), 0);
+        fill(c, false);
+        c->view.seq = i + 1;
+        nm_id_print(opened.epoch, c->view.seq, c->id);
+        (void)snprintf(c->name, sizeof c->name, "%s", has_record ? "ended" : boots[i].name);
+        (void)snprintf(c->owner, sizeof c->owner, "local");
+        c->view.type = NM_OPPORTUNISTIC;
+        c->view.request = (struct nm_resources){.memory_bytes = 64 * MIB, .cpu_millicores = 1000};
+        c->view.state = has_record ? NM_RUNNING : boots[i].state;
+        c->view.admitted = has_record || boots[i].admitted;
+        c->view.pause_deadline_usec = UINT64_MAX;
+        c->cgroup_inode = has_record ? 1 : boots[i].inode;
+        if (has_record)
+            leave_record(w, c->id, &ended);
+        assert_int_equal(nm_store_put_container(store, c), 0);
+    }
+    nm_store_take_into_use(store);
+    if (!crashed)
+        nm_store_free(store);
+}
+
+/* By one that dies: a store that is in use is closed by nobody. */
+static void leave_journal_in_a_crash(struct manager_world *w)
+{
+    int status;
+    pid_t pid;
+
+    w->m = nm_manager_free(w->m);
+    pid = fork();
+    if (pid == 0) {
+        leave_journal(w, true);
+        (void)kill(getpid(), SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+}
+
+static void assert_boot(struct manager_world *w, size_t i, const char *lost)
+{
+    const struct nm_container *c = named(w, boots[i].name);
+
+    if (!lost) {
+        assert_true(nm_view_is_waiting(&c->view));
+        assert_false(c->view.admitted);
+        return;
+    }
+    assert_int_equal(c->view.state, NM_COMPLETED);
+    assert_int_equal(c->exit_reason, NM_EXIT_LOST);
+    assert_string_equal(c->message, lost);
+}
+
+static void test_a_reboot(void **state)
+{
+    struct manager_world *w = *state;
+
+    for (unsigned crashed = 0; crashed < 2; crashed++) {
+        if (crashed)
+            leave_journal_in_a_crash(w);
+        else
+            leave_journal(w, false);
+        manager_world_restart(w);
+        for (size_t i = 0; i < NM_ARRAY_SIZE(boots); i++)
+            assert_boot(w, i, boots[i].lost ?: crashed ? boots[i].crashed : NULL);
+        assert_int_equal(named(w, "ended")->exit_code, 5);
+        assert_int_equal(named(w, "ended")->exit_reason, NM_EXIT_EXITED);
+        assert_true(named(w, "ended")->finished_usec <= nm_now_usec());
+    }
+    manager_world_restart(w); /* and it is told once */
+    assert_int_equal(named(w, "ended")->exit_code, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_states),
+        TEST(test_starts),
+        TEST(test_another_cgroup),
+        TEST(test_orphans),
+        TEST(test_a_lost_journal),
+        TEST(test_a_directory_without_a_row),
+        TEST(test_a_reboot),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
