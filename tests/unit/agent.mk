@@ -219,3 +219,11 @@ test_recovery_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_recovery_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_recovery_LDFLAGS = $(AM_LDFLAGS) $(kept_cgroups_wraps)
 test_recovery_LDADD = libnm-agent.la $(unit_libs)
+
+check_PROGRAMS += test-recorder
+TESTS += test-recorder
+
+test_recorder_SOURCES = %D%/test-recorder.c $(manager_world)
+test_recorder_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_recorder_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_recorder_LDADD = libnm-agent.la $(unit_libs)

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* nmd --record: which files it takes, what it tells, and how it ends when there is no more room. */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "agent/manager/manager-act.h"
+#include "agent/manager/manager-keep.h"
+#include "agent/manager/manager-round.h"
+#include "agent/manager/recorder.h"
+#include "tests/unit/manager-world.h"
+#include "util/clock.h"
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up, manager_world_tear_down)
+
+static char path[128], text[1 << 16];
+
+static const char *at(struct manager_world *w, const char *name)
+{
+    (void)snprintf(path, sizeof path, "%s/%s", w->tree.path, name);
+    return path;
+}
+
+static void limit_files(rlim_t bytes)
+{
+    const struct rlimit rl = {bytes, RLIM_INFINITY};
+
+    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &rl), 0);
+}
+
+static const char *read_trace(struct manager_world *w)
+{
+    assert_int_equal(nm_read_file_at(AT_FDCWD, at(w, "trace"), text, sizeof text, NULL), 0);
+    return text;
+}
+
+static void begin(struct manager_world *w)
+{
+    char *message = NULL;
+
+    if (nm_manager_record(w->m, at(w, "trace"), &message) < 0)
+        fail_msg("%s", message);
+}
+
+static void end(struct manager_world *w)
+{
+    w->m->recorder = nm_recorder_free(w->m->recorder);
+}
+
+/* ---- the file ---------------------------------------------------------------------------------- */
+
+/* The look beforehand says what the start would. */
+static void assert_refused(struct manager_world *w, const char *name, int r, const char *says)
+{
+    char *message = NULL;
+
+    assert_int_equal(nm_manager_check_record(at(w, name), &message), r);
+    if (!strstr(message, says))
+        fail_msg("%s", message);
+    free(message);
+    assert_int_equal(nm_manager_record(w->m, at(w, name), &message), r);
+    if (!strstr(message, says))
+        fail_msg("%s", message);
+    free(message);
+    assert_null(w->m->recorder);
+    assert_null(w->m->subscriptions);
+}
+
+static void test_what_is_no_trace(void **state)
+{
+    struct manager_world *w = *state;
+
+    fake_tree_write(&w->tree, "letter", "Dear nmd,\n");
+    assert_refused(w, "letter", -EEXIST, "which is no trace");
+    assert_int_equal(nm_read_file_at(AT_FDCWD, at(w, "letter"), text, sizeof text, NULL), 0);
+    assert_string_equal(text, "Dear nmd,\n");
+    assert_int_equal(mkfifo(at(w, "fifo"), 0600), 0);
+    assert_refused(w, "fifo", -EINVAL, "it must be a regular file");
+    assert_int_equal(symlink("letter", at(w, "link")), 0);
+    assert_refused(w, "link", -ELOOP, "can't be written");
+    assert_refused(w, "nowhere/trace", -ENOENT, "can't be written: No such file or directory");
+}
+
+static void test_an_earlier_trace(void **state)
+{
+    struct manager_world *w = *state;
+    char *message = NULL;
+
+    fake_tree_write(&w->tree, "empty", "");
+    assert_int_equal(nm_manager_check_record(at(w, "empty"), &message), 0);
+    assert_int_equal(nm_manager_check_record(at(w, "trace"), &message), 0); /* it can be made */
+    assert_false(fake_tree_has(&w->tree, "trace"));
+    begin(w);
+    end(w);
+    assert_int_equal(nm_manager_check_record(at(w, "trace"), &message), 0);
+    begin(w);
+    end(w);
+    assert_true(fake_tree_has(&w->tree, "trace.1"));
+    assert_non_null(strstr(read_trace(w), "\"stop\""));
+}
+
+/* ---- no more room ------------------------------------------------------------------------------- */
+
+static void test_no_room_to_begin(void **state)
+{
+    struct manager_world *w = *state;
+    char *message = NULL;
+
+    limit_files(10);
+    assert_int_equal(nm_manager_record(w->m, at(w, "trace"), &message), -EFBIG);
+    limit_files(RLIM_INFINITY);
+    assert_non_null(strstr(message, "can't be written: File too large"));
+    free(message);
+    assert_null(w->m->recorder);
+    assert_null(w->m->subscriptions);
+}
+
+/* What is in the file can be replayed, and nmd goes on. */
+static void test_no_room_later(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct stat st;
+    off_t size;
+
+    w->m->node_valid = true;
+    begin(w);
+    assert_int_equal(stat(at(w, "trace"), &st), 0);
+    size = st.st_size; /* the header's; all else is still in memory */
+    limit_files((rlim_t)size + 20);
+    nm_act_pause(l, true);
+    nm_keep_set_state(l, NM_PAUSED);
+    for (unsigned i = 0; i < 3000; i++) { /* until it is flushed */
+        l->c->view.measured.memory_bytes++;
+        nm_recorder_sample(w->m->recorder);
+    }
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(stat(at(w, "trace"), &st), 0);
+    assert_int_equal(st.st_size, size);
+    assert_non_null(manager_world_add(w, "later", NM_OPPORTUNISTIC, NM_RUNNING));
+    nm_keep_set_state(l, NM_RESUMING);
+    nm_keep_set_state(l, NM_RUNNING);
+    l->c->view.type = NM_GUARANTEED;
+    nm_recorder_sample(w->m->recorder);
+    end(w);
+    assert_int_equal(stat(at(w, "trace"), &st), 0);
+    assert_int_equal(st.st_size, size);
+}
+
+/* ---- what is told ------------------------------------------------------------------------------- */
+
+static unsigned count(const char *haystack, const char *needle)
+{
+    unsigned n = 0;
+
+    for (const char *p = haystack; (p = strstr(p, needle)); p++)
+        n++;
+    return n;
+}
+
+static void test_what_is_told(void **state)
+{
+    static const char *const argv[] = {"/bin/true", NULL};
+    const struct nm_submit too_large = {.type = NM_GUARANTEED, .name = "large", .memory_bytes = 1 << 30,
+                                        .vcores_milli = 1000, .argv = argv};
+    const struct nm_submit prepared = {.type = NM_OPPORTUNISTIC, .name = "prepared", .argv = argv, .owner = "upstream",
+                                       .prepare = true};
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING), *frozen, *p;
+    const struct nm_container *c;
+    struct nm_problem problem;
+    const char *trace;
+
+    frozen = manager_world_add(w, "frozen", NM_OPPORTUNISTIC, NM_RUNNING);
+    manager_world_start(w);
+    frozen->c->view.state = NM_PAUSED;
+    begin(w);
+    frozen->c->view.state = NM_RUNNING;
+    assert_int_equal(manager_world_try(w, &too_large, &c, &problem), NM_AGENT_E_TOO_LARGE);
+    p = manager_world_submit_as(w, &prepared);
+    nm_act_pause(l, true);
+    nm_keep_set_state(l, NM_PAUSED);
+    nm_keep_set_state(l, NM_RESUMING);
+    nm_keep_set_state(l, NM_RUNNING);
+    l->c->view.type = NM_GUARANTEED; /* promoted */
+    l->c->view.measured.memory_bytes = 7 * MIB;
+    nm_round(w->m, NM_TRIGGER_SAMPLE);
+    nm_recorder_sample(w->m->recorder);
+    nm_act_discard(p, NM_EXIT_KILLED); /* of which nothing was told */
+    manager_world_settle(w);
+    w->m->node_valid = false; /* nothing that a replay could decide on */
+    nm_recorder_sample(w->m->recorder);
+    w->m->node_valid = true;
+    l->c->view.state = NM_KILLING;
+    nm_keep_set_state(l, NM_COMPLETED);
+    l->c->view.state = NM_RUNNING;
+    end(w);
+    trace = read_trace(w);
+    assert_int_equal(count(trace, "\"refused\""), 1);
+    assert_non_null(strstr(trace, "\"large\""));
+    assert_int_equal(count(trace, "\"submit\""), 2);
+    assert_int_equal(count(trace, "\"ran\""), 2);
+    assert_int_equal(count(trace, "\"ev\":\"pause\""), 2);
+    assert_int_equal(count(trace, "\"ev\":\"resume\""), 1);
+    assert_int_equal(count(trace, "\"ev\":\"change\""), 1);
+    assert_int_equal(count(trace, "\"ev\":\"end\""), 1);
+    assert_int_equal(count(trace, "\"ev\":\"stop\""), 1);
+    assert_true(count(trace, "\"ev\":\"sample\"") >= 2);
+    assert_int_equal(count(trace, "prepared"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_is_no_trace), TEST(test_an_earlier_trace), TEST(test_no_room_to_begin),
+        TEST(test_no_room_later),    TEST(test_what_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
