@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 
@@ -394,6 +395,12 @@ static void test_requests(void **state)
     assert_int_equal(close(fds[0]) + close(fds[1]), 0);
 }
 
+/* What is forked is another program's, or counts what was reached before it ends (tests/coverage/hooks.c). */
+static void in_child(void)
+{
+    (void)fail_stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,5 +411,6 @@ int main(void)
         TEST(test_life_without_descriptors),
     };
 
+    assert_int_equal(pthread_atfork(NULL, NULL, in_child), 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
