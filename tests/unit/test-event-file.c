@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/manager/event-file.h"
@@ -100,6 +103,47 @@ static void test_damage(void **state)
     assert_int_equal(got.number, 77);
 }
 
+#define BODY(words) "nm-event-1 " words "\nhello"
+
+static void test_other_words(void **state)
+{
+    static const char good[] = BODY("7 8 state container_1_000001 - 1000 GUARANTEED NEW SCHEDULED 0 admit");
+    static const char *const bad[] = {
+        "", "nm-event-1", "nm-event-1\n", "nm-event-1 7 8 state\nhello",
+        "nm-event-2 7 8 state - - 1 GUARANTEED NEW SCHEDULED 0 admit\nhello",
+        BODY("x 8 state - - 1 GUARANTEED NEW SCHEDULED 0 admit"),
+        BODY("0 8 state - - 1 GUARANTEED NEW SCHEDULED 0 admit"),
+        BODY("9223372036854775807 8 state - - 1 GUARANTEED NEW SCHEDULED 0 admit"),
+        BODY("7 x state - - 1 GUARANTEED NEW SCHEDULED 0 admit"),
+        BODY("7 8 other - - 1 GUARANTEED NEW SCHEDULED 0 admit"),
+        BODY("7 8 state ../passwd - 1 GUARANTEED NEW SCHEDULED 0 admit"),
+        BODY("7 8 state - .name 1 GUARANTEED NEW SCHEDULED 0 admit"),
+        BODY("7 8 state - - x GUARANTEED NEW SCHEDULED 0 admit"),
+        BODY("7 8 state - - 4294967296 GUARANTEED NEW SCHEDULED 0 admit"),
+        BODY("7 8 state - - 1 OTHER NEW SCHEDULED 0 admit"),
+        BODY("7 8 state - - 1 GUARANTEED OLD SCHEDULED 0 admit"),
+        BODY("7 8 state - - 1 GUARANTEED NEW OLD 0 admit"),
+        BODY("7 8 state - - 1 GUARANTEED NEW SCHEDULED x admit"),
+        BODY("7 8 state - - 1 GUARANTEED NEW SCHEDULED 0 other"),
+    };
+    struct nm_event_record got = {.number = 77};
+    char body[NM_EVENT_SLOT_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        (void)snprintf(body, sizeof body, "%s", bad[i]);
+        if (nm_event_parse_body(body, &got) != -EBADMSG)
+            fail_msg("row %zu", i);
+        assert_int_equal(got.number, 77);
+    }
+    (void)snprintf(body, sizeof body, "%s%0*d", good, (int)sizeof got.text, 0); /* more than a record holds */
+    assert_int_equal(nm_event_parse_body(body, &got), -EBADMSG);
+    (void)snprintf(body, sizeof body, "%s", good);
+    assert_int_equal(nm_event_parse_body(body, &got), 0);
+    assert_int_equal(got.number, 7);
+    assert_string_equal(got.text, "hello");
+}
+
 static void put(int fd, uint64_t number)
 {
     struct nm_event_record e = longest(number);
@@ -134,12 +178,52 @@ static void test_a_ring(void **state)
     assert_int_equal(nm_event_file_open(dir, ring, &next), -ELOOP);
 }
 
+/* Whoever follows events hears of the next ones all the same. */
+static void test_no_place(void **state)
+{
+    char path[PATH_MAX + 8];
+    uint64_t next = 5;
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/events", dir);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(nm_event_file_open(dir, ring, &next), -EBADMSG);
+    assert_int_equal(unlink(path), 0);
+    memset(path, 'x', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    assert_int_equal(nm_event_file_open(path, ring, &next), -ENAMETOOLONG);
+    assert_int_equal(nm_event_file_open("/nowhere", ring, &next), -ENOENT);
+    assert_int_equal(next, 5);
+}
+
+/* A record in another's place, as a hand that isn't nmd's may leave it. */
+static void test_another_place(void **state)
+{
+    struct nm_event_record e = longest(9);
+    char slot[NM_EVENT_SLOT_BYTES];
+    uint64_t next = 0;
+    int fd = nm_event_file_open(dir, ring, &next);
+
+    (void)state;
+    assert_true(fd >= 0);
+    nm_event_print(&e, slot);
+    assert_int_equal(pwrite(fd, slot, sizeof slot, 3 * (off_t)sizeof slot), sizeof slot);
+    assert_int_equal(close(fd), 0);
+    fd = nm_event_file_open(dir, ring, &next);
+    assert_int_equal(next, 1);
+    assert_int_equal(ring[3].number, 0);
+    assert_int_equal(close(fd), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_there_and_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_other_words, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_ring, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_another_place, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
