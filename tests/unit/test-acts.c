@@ -11,10 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "agent/manager/manager-act.h"
 #include "agent/manager/manager-freeze.h"
+#include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-reclaim.h"
 #include "agent/manager/recovery-decide.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
@@ -134,6 +138,89 @@ static void test_a_reclaim_that_fails(void **state)
     assert_int_equal(w->m->counters.running_reclaims, 0); /* it was paused */
     manager_world_wait(w, l, is_reclaimed);
     assert_failed(l, strerror(EOPNOTSUPP));
+}
+
+/* A worker that hangs in the kernel, as in a write to a slow disk: here in the opening of a pipe that nobody reads. */
+static struct nm_live *begin_to_hang(struct manager_world *w, uint64_t within_usec)
+{
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+
+    write_file(l, "memory.swap.current", "0\n");
+    write_file(l, "memory.swap.max", "0\n");
+    assert_int_equal(unlinkat(l->cg->dir_fd, "memory.reclaim", 0), 0);
+    assert_int_equal(mkfifoat(l->cg->dir_fd, "memory.reclaim", 0600), 0);
+    open_decision(l, NM_DECISION_RECLAIM);
+    nm_act_reclaim(l, 8 * MIB, within_usec);
+    assert_non_null(l->reclaim_child);
+    return l;
+}
+
+static void test_a_reclaim_that_hangs(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = begin_to_hang(w, NM_USEC_PER_MSEC);
+
+    manager_world_wait(w, l, is_reclaimed); /* it is killed when it is late */
+    assert_true(l->reclaim_late);
+    assert_failed(l, "swap is too slow: ");
+    assert_int_equal(nm_reclaim_bytes_per_sec(w->m), 1);
+    assert_null(l->reclaim_timer);
+}
+
+/* A kill comes in between: what was gained by then is told if it had time to begin. */
+static void test_a_reclaim_that_is_overtaken(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l;
+
+    for (unsigned late = 0; late < 2; late++) {
+        l = begin_to_hang(w, 3600 * NM_USEC_PER_SEC);
+        if (late)
+            l->reclaim_begun_usec -= NM_USEC_PER_SEC;
+        nm_reclaim_overtaken(l);
+        if (late)
+            assert_failed(l, "swap is too slow: ");
+        manager_world_wait(w, l, is_reclaimed);
+        if (!late)
+            assert_failed(l, "the worker was killed");
+        nm_reclaim_overtaken(l); /* there is none any more */
+        l->decision_open = false;
+    }
+}
+
+/* Its worker is nobody's then, and is fetched all the same. */
+static void test_a_container_that_goes_while_it_is_reclaimed(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = begin_to_hang(w, 3600 * NM_USEC_PER_SEC);
+    siginfo_t gone = {0};
+    pid_t pid;
+
+    assert_true(sd_event_source_get_child_pid(l->reclaim_child, &pid) >= 0);
+    l->c->view.state = NM_COMPLETED;
+    nm_lists_remove_live(l);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &gone, WEXITED | WNOWAIT), 0);
+    manager_world_settle(w);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &gone, WEXITED | WNOWAIT), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+/* Nobody would hear of the worker: it goes at once. */
+static void test_a_reclaim_without_a_source(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+
+    open_decision(l, NM_DECISION_RECLAIM);
+    assert_true(sd_event_exit(w->event, 0) >= 0);
+    assert_true(sd_event_loop(w->event) >= 0);
+    nm_act_reclaim(l, 8 * MIB, 0);
+    assert_null(l->reclaim_child);
+    assert_false(l->c->view.reclaiming);
+    assert_failed(l, strerror(ESTALE));
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
 }
 
 /* ---- decisions that were left open ----------------------------------------------------------- */
@@ -261,6 +348,10 @@ int main(void)
         TEST(test_a_freeze_that_takes_too_long),
         TEST(test_reclaim),
         TEST(test_a_reclaim_that_fails),
+        TEST(test_a_reclaim_that_hangs),
+        TEST(test_a_reclaim_that_is_overtaken),
+        TEST(test_a_container_that_goes_while_it_is_reclaimed),
+        TEST(test_a_reclaim_without_a_source),
         TEST(test_each_open_decision),
         TEST(test_decisions_that_are_closed),
         TEST(test_what_was_regained_is_still_to_be_seen),
