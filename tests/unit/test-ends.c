@@ -42,6 +42,13 @@ static struct nm_live *add(struct manager_world *w, const char *name)
     return l;
 }
 
+static void write_file(int dir_fd, const char *file, const char *text)
+{
+    _cleanup_close_ int fd = openat(dir_fd, file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
 /* ---- last words ------------------------------------------------------------------------------- */
 
 static const struct {
@@ -199,6 +206,46 @@ static void test_without_a_last_word(void **state)
     leave_file(w, l->c->id, NM_LAUNCH_RECORD_FILE, "no record\n");
     assert_judged(l, NM_EXIT_SIGNALED, 137, "");
     l->c->shim_pid = 0;
+}
+
+/* Only the sample sees it, where memory.events can't be watched. */
+static void test_the_kernel_kills_unheard(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = add(w, "it");
+
+    l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
+    l->sampler = nm_cgroup_sampler_free(l->sampler);
+    write_file(l->cg->dir_fd, "memory.stat", "anon 4096\nshmem 0\nkernel 0\nunevictable 0\ninactive_anon 0\nactive_anon 4096\n");
+    assert_int_equal(nm_cgroup_sampler_new(l->cg, true, "/proc", &l->sampler), 0);
+    assert_int_equal(nm_fake_set_memory_events(l->cg, &(struct nm_cgroup_memory_events){.oom_kill = 2}), 0);
+    nm_sample_live(l, nm_now_usec());
+    assert_int_equal(l->c->oom_kills, 2);
+    assert_true(l->oom_told && l->starved); /* its own limit wasn't reached */
+    assert_int_equal(w->m->kernel_kills, 1);
+    assert_int_equal(l->decision.reason, NM_REASON_KERNEL_OOM);
+    nm_sample_live(l, nm_now_usec());
+    assert_int_equal(w->m->kernel_kills, 1);
+}
+
+/* The slice was stopped and made anew: its files are others. */
+static void test_a_slice_that_goes(void **state)
+{
+    struct manager_world *w = *state;
+
+    assert_true(nm_write_file_at(w->m->backend->slice_fd, "cpu.stat", "") < 0);
+    write_file(w->m->backend->slice_fd, "cpu.stat", "usage_usec 1\n");
+    nm_sample_open_slice(w->m);
+    assert_true(w->m->slice_cpu_fd >= 0);
+    nm_sample_open_slice(w->m); /* once is enough */
+    write_file(w->m->backend->slice_fd, "memory.stat", "anon 5\n");
+    nm_sample_close_slice(w->m);
+    assert_true(w->m->slice_cpu_fd < 0 && w->m->slice_memory_fd < 0);
+    nm_sample_open_slice(w->m);
+    assert_true(w->m->slice_memory_fd >= 0);
+    write_file(w->m->backend->slice_fd, "memory.stat", "anon nonsense\n");
+    (void)nm_sample_all(w->m);
+    assert_true(w->m->slice_cpu_fd < 0 && w->m->slice_memory_fd < 0);
 }
 
 /* ---- what doesn't end ------------------------------------------------------------------------- */
@@ -417,6 +464,8 @@ int main(void)
         TEST(test_what_could_not_begin),
         TEST(test_how_it_ended),
         TEST(test_without_a_last_word),
+        TEST(test_the_kernel_kills_unheard),
+        TEST(test_a_slice_that_goes),
         TEST(test_what_can_not_be_killed),
         TEST(test_a_kill_that_fails),
         TEST(test_a_cgroup_that_vanishes),

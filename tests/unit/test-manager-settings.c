@@ -13,6 +13,7 @@
 #include "agent/manager/manager-sample.h"
 #include "agent/manager/manager-settings.h"
 #include "tests/unit/manager-world.h"
+#include "util/clock.h"
 #include "util/fileio.h"
 
 static void reload(struct manager_world *w, const char *text)
@@ -106,6 +107,23 @@ static void test_vcores_that_become_other_shares(void **state)
     assert_int_equal(millicores(w, "runs"), 1000);
 }
 
+/* What is at work goes by them from now on. */
+static void test_what_a_reload_changes(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_problem problem;
+    uint64_t due;
+
+    manager_world_start(w);
+    reload(w, "[sampling]\nperiod = 7s\nhistory = 20min\npressure-stall = 100ms\n");
+    assert_int_equal(w->m->config->period_usec, 7 * NM_USEC_PER_SEC);
+    assert_true(sd_event_source_get_time(w->m->sample_timer, &due) >= 0);
+    assert_true(due == w->m->sample_due_usec);
+    assert_in_range(due, nm_now_usec(), nm_now_usec() + 7 * NM_USEC_PER_SEC);
+    manager_world_configure(w, "[sampling]\nperiod = never\n");
+    (void)nm_manager_reload(w->m, &problem);
+}
+
 /* The journal, or the copy that takes its place, knows what they were for an earlier nmd. */
 static void test_vcores_that_changed_while_nmd_was_away(void **state)
 {
@@ -133,6 +151,7 @@ int main(void)
                                         manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_vcores_that_become_other_shares, manager_world_set_up,
                                         manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_what_a_reload_changes, manager_world_set_up, manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_vcores_that_changed_while_nmd_was_away, manager_world_set_up,
                                         manager_world_tear_down),
     };

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include "tests/unit/manager-world.h"
 #include "agent/manager/manager-durable.h"
@@ -247,6 +248,72 @@ static void test_start_is_forgotten(void **state)
     assert_false(c->view.admitted);
 }
 
+/* ---- commands in containers ---------------------------------------------------------------------- */
+
+static int exec(struct manager_world *w, const struct nm_live *l, bool is_admin, struct nm_problem *p)
+{
+    static const char *const argv[] = {"/bin/true", NULL};
+    const struct nm_caller who = {.uid = geteuid(), .gid = getegid(), .pid = getpid(), .admin = is_admin};
+    const struct nm_exec e = {.argv = argv};
+    uint64_t number;
+    int fds[2], r;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    r = nm_manager_exec(w->m, &who, l->c->id, &e, fds[0], &number, p);
+    assert_int_equal(close(fds[0]) + close(fds[1]), 0);
+    return r;
+}
+
+/* Each is a child to be reaped: so many in a container, so many of a user. */
+static void test_too_many_commands(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_problem p;
+    struct nm_live *l;
+
+    manager_world_configure(w, "[node]\nsystem-reserved-memory = 200M\nvcores = 16\n[health]\ndisk-min-free = 0\n");
+    manager_world_restart(w);
+    manager_world_start(w);
+    for (unsigned i = 0; i < 4; i++) {
+        l = run(w, "exec sleep 1000");
+        (void)snprintf(l->c->name, sizeof l->c->name, "it%u", i);
+        for (unsigned n = 0; n < 16; n++)
+            if (exec(w, l, false, &p) != 0)
+                fail_msg("%s", p.message);
+        assert_int_equal(exec(w, l, true, &p), NM_AGENT_E_UNAVAILABLE);
+        assert_non_null(strstr(p.message, "16 commands were started in this container"));
+    }
+    l = submit(w, "exec sleep 1000");
+    assert_int_equal(exec(w, l, true, &p), NM_AGENT_E_CONFLICT); /* it doesn't run yet */
+    RUN_UNTIL(w, l->c->view.state == NM_RUNNING);
+    assert_int_equal(exec(w, l, false, &p), NM_AGENT_E_UNAVAILABLE);
+    assert_non_null(strstr(p.message, "64 commands were started in your containers"));
+    assert_int_equal(exec(w, l, true, &p), 0);
+    assert_int_equal(w->m->n_sessions, 65);
+    for (size_t i = 0; i < w->m->n_live; i++)
+        assert_int_equal(kill(w->m->live[i]->c->pid, SIGKILL), 0);
+}
+
+static void test_a_command_without_descriptors(void **state)
+{
+    struct manager_world *w = *state;
+    struct rlimit before, few;
+    struct nm_problem p;
+    struct nm_live *l;
+
+    manager_world_start(w);
+    l = run(w, "exec sleep 1000");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = 48;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_int_equal(exec(w, l, true, &p), NM_AGENT_E_UNAVAILABLE);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_string_equal(p.thing, "descriptors");
+    assert_int_equal(w->m->n_sessions, 0);
+    assert_int_equal(kill(l->c->pid, SIGKILL), 0);
+}
+
 /* ---- what is done out of turn -------------------------------------------------------------------- */
 
 /* Its memory.events change, just after a sample that took so long. Is another one asked for? */
@@ -408,6 +475,8 @@ int main(void)
         TEST(test_close_breaker_on_full_disk),
         TEST(test_start_is_tried_with_next_sample),
         TEST(test_start_is_forgotten),
+        TEST(test_too_many_commands),
+        TEST(test_a_command_without_descriptors),
         TEST(test_memory_events_are_bounded),
         TEST(test_the_kernel_was_quicker),
         TEST(test_names_are_looked_up_once),
