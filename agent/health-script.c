@@ -242,6 +242,14 @@ static int watch(struct nm_health_script *s, sd_event *event, uint64_t timeout_u
     return 0;
 }
 
+/* Nobody would hear of its end. It has hardly begun, so this takes no time; else a zombie would stay, of each try. */
+static void take_back(struct nm_health_script *s)
+{
+    kill_group(s);
+    (void)waitpid(s->pid, NULL, 0);
+    s->pid = 0;
+}
+
 int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_usec,
                          nm_health_script_cb_t cb, void *userdata, struct nm_health_script **ret)
 {
@@ -267,11 +275,11 @@ int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_use
     if (r < 0)
         return r;
     s->pidfd = pidfd_open(s->pid, 0);
-    if (s->pidfd < 0)
-        return -errno;
-    r = watch(s, event, timeout_usec);
-    if (r < 0)
+    r = s->pidfd < 0 ? -errno : watch(s, event, timeout_usec);
+    if (r < 0) {
+        take_back(s);
         return r;
+    }
     *ret = STEAL_PTR(s);
     return 0;
 }
