@@ -82,9 +82,10 @@ test_users_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=getpwnam_r -Wl,-
 	-Wl,--wrap=getgrouplist
 test_users_LDADD = libnm-agent.la $(SYSTEMD_LIBS) $(unit_libs)
 
-test_health_SOURCES = %D%/test-health.c %D%/remove-tree.h
+test_health_SOURCES = %D%/test-health.c %D%/remove-tree.h $(fail_nth)
 test_health_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_health_LDADD = libnm-agent.la $(unit_libs)
+test_health_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
+test_health_LDADD = libnm-agent.la $(SYSTEMD_LIBS) $(unit_libs)
 
 check_PROGRAMS += test-slice test-push-out
 TESTS += test-slice test-push-out

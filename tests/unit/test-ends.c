@@ -216,7 +216,8 @@ static void test_the_kernel_kills_unheard(void **state)
 
     l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
     l->sampler = nm_cgroup_sampler_free(l->sampler);
-    write_file(l->cg->dir_fd, "memory.stat", "anon 4096\nshmem 0\nkernel 0\nunevictable 0\ninactive_anon 0\nactive_anon 4096\n");
+    write_file(l->cg->dir_fd, "memory.stat",
+               "anon 4096\nshmem 0\nkernel 0\nunevictable 0\ninactive_anon 0\nactive_anon 4096\n");
     assert_int_equal(nm_cgroup_sampler_new(l->cg, true, "/proc", &l->sampler), 0);
     assert_int_equal(nm_fake_set_memory_events(l->cg, &(struct nm_cgroup_memory_events){.oom_kill = 2}), 0);
     nm_sample_live(l, nm_now_usec());

@@ -10,8 +10,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
+#include "tests/unit/fail-nth.h"
 #include "tests/unit/remove-tree.h"
 #include "agent/health-script.h"
 #include "agent/health.h"
@@ -420,6 +423,83 @@ static void test_several_reasons(void **state)
     assert_string_equal(f->reason, "the health script says: ERROR x; 3 containers can't be killed");
 }
 
+/* ---- no memory, no descriptors ---- */
+
+/* Killed by now: who is freed while it runs isn't waited for. */
+static void fetch_children(void)
+{
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+}
+
+/* It isn't run then, and nothing is left of it. */
+static void test_a_script_without_sources(void **state)
+{
+    struct fixture *f = *state;
+    char path[128];
+    bool failed = true;
+
+    fetch_children();
+    (void)script(f, "s", "exec sleep 1000", path, sizeof path);
+    for (unsigned n = 1; failed; n++) {
+        struct nm_health_script *s = NULL;
+        int r;
+
+        fail_nth(FAIL_EVENT | FAIL_MEMORY, n);
+        r = nm_health_script_new(f->event, path, DEADLINE_USEC, on_verdict, f, &s);
+        failed = fail_stop();
+        assert_int_equal(r, failed ? -ENOMEM : 0);
+        if (failed) {
+            assert_null(s);
+            assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+            assert_int_equal(errno, ECHILD);
+        }
+        nm_health_script_free(s);
+    }
+    fetch_children();
+}
+
+static void test_a_script_without_descriptors(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_health_script *s = NULL;
+    struct rlimit before, few;
+    char path[128];
+    int r = -EMFILE, next;
+
+    fetch_children();
+    (void)script(f, "s", "exec sleep 1000", path, sizeof path);
+    next = dup(STDIN_FILENO);
+    assert_int_equal(close(next), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    for (rlim_t n = (rlim_t)next; r < 0; n++) {
+        few.rlim_cur = n;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        r = nm_health_script_new(f->event, path, DEADLINE_USEC, on_verdict, f, &s);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_true(r == 0 || r == -EMFILE);
+        if (r < 0)
+            assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    }
+    nm_health_script_free(s);
+    fetch_children();
+}
+
+static int try_health(void *userdata)
+{
+    _cleanup_(nm_health_freep) struct nm_health *h = NULL;
+    struct fixture *f = userdata;
+    int r = nm_health_new(f->event, f->config, f->directory, "/tmp", on_change, f, &h);
+
+    return r < 0 ? r : nm_health_reconfigure(h, f->config);
+}
+
+static void test_health_without_memory(void **state)
+{
+    assert_true(fail_each(try_health, *state) >= 4);
+}
+
 int main(void)
 {
 #define WITH_FIXTURE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -431,6 +511,9 @@ int main(void)
         WITH_FIXTURE(test_script_times_out),  WITH_FIXTURE(test_broken_script),
         WITH_FIXTURE(test_unkillable),        WITH_FIXTURE(test_disk),
         WITH_FIXTURE(test_missing_directory), WITH_FIXTURE(test_several_reasons),
+        WITH_FIXTURE(test_a_script_without_sources),
+        WITH_FIXTURE(test_a_script_without_descriptors),
+        WITH_FIXTURE(test_health_without_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,7 +113,8 @@ static int begin(struct manager_world *w, unsigned kinds, unsigned n)
 static void leave_all_sorts(struct manager_world *w, char ended[NM_ID_SIZE])
 {
     const struct nm_submit prepared = {.type = NM_OPPORTUNISTIC, .name = "prepared", .app = "app", .argv = sleeps,
-                                       .owner = OWNER, .id = PREPARED, .prepare = true, .blob = {(void *)(uintptr_t)"b", 1}};
+                                       .owner = OWNER, .id = PREPARED, .prepare = true,
+                                       .blob = {(void *)(uintptr_t)"b", 1}};
     struct nm_live *l = manager_world_submit(w, "ends", NM_GUARANTEED, ends);
 
     memcpy(ended, l->c->id, NM_ID_SIZE);
@@ -331,7 +332,7 @@ static int pause_and_resume(struct request *q)
 
     (void)nm_manager_pause(q->w->m, &manager_world_admin, q->id, &q->problem);
     armed = fail_pause();
-    assert_true(is_running(l) || l->c->view.state == NM_PAUSING); /* it couldn't be frozen, or nobody has heard that it is */
+    assert_true(is_running(l) || l->c->view.state == NM_PAUSING); /* it couldn't be frozen, or hasn't been seen to be */
     if (!is_running(l))
         assert_int_equal(nm_manager_resume(q->w->m, &manager_world_admin, q->id, &q->problem), 0);
     fail_resume(armed);
