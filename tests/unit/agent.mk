@@ -230,3 +230,12 @@ test_recorder_SOURCES = %D%/test-recorder.c $(manager_world)
 test_recorder_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_recorder_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_recorder_LDADD = libnm-agent.la $(unit_libs)
+
+check_PROGRAMS += test-starts
+TESTS += test-starts
+
+test_starts_SOURCES = %D%/test-starts.c $(manager_world)
+test_starts_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_starts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_starts_LDADD = libnm-agent.la $(unit_libs)
+EXTRA_test_starts_DEPENDENCIES = nm-shim$(EXEEXT)

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* agent/manager/manager-start.c with real shims: starts that come to nothing, each with its reason, and nothing runs. */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sys/resource.h>
+
+#include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-round.h"
+#include "cgroup/backend-fake.h"
+#include "tests/unit/manager-world.h"
+#include "util/clock.h"
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
+
+static int set_up(void **state)
+{
+    if (manager_world_set_up_real(state) < 0)
+        return -1;
+    manager_world_start(*state);
+    return 0;
+}
+
+/* It would leave a file behind. */
+static struct nm_live *submit(struct manager_world *w)
+{
+    static char script[128];
+    static const char *argv[] = {"/bin/sh", "-c", script, NULL};
+
+    (void)snprintf(script, sizeof script, "> %s/ran", w->tree.path);
+    return manager_world_submit(w, "it", NM_GUARANTEED, argv);
+}
+
+static void run_to_end(struct manager_world *w, const struct nm_container *c)
+{
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+
+    while (c->view.state != NM_COMPLETED && nm_now_usec() < deadline) {
+        const struct nm_live *l = nm_lists_live_of(c);
+
+        if (l->cg && (l->shim_gone || l->killed))
+            assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
+        assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
+    }
+    assert_int_equal(c->view.state, NM_COMPLETED);
+    assert_false(fake_tree_has(&w->tree, "ran"));
+}
+
+static void assert_launch_failed(struct manager_world *w, const struct nm_container *c, const char *says)
+{
+    run_to_end(w, c);
+    assert_int_equal(c->exit_reason, NM_EXIT_LAUNCH_FAILED);
+    if (!strstr(c->message, says))
+        fail_msg("%s", c->message);
+}
+
+static void test_killed_while_the_cgroup_is_made(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = submit(w);
+    const struct nm_container *c = l->c;
+
+    nm_round_kicked(w->m);
+    assert_true(l->creating);
+    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, c->id, true, &(struct nm_problem){0}), 0);
+    assert_true(l->doomed);
+    run_to_end(w, c);
+    assert_int_equal(c->exit_reason, NM_EXIT_KILLED);
+}
+
+static void test_a_cgroup_that_can_not_be_made(void **state)
+{
+    struct manager_world *w = *state;
+    const struct nm_container *c = submit(w)->c;
+
+    nm_fake_fail_next(w->m->backend, NM_FAKE_CREATE, -EIO);
+    assert_launch_failed(w, c, "the test said so");
+}
+
+/* Neither journal nor copy can name the shim, so its gate stays closed; it is started when there is room again. */
+static void test_no_room_for_a_word(void **state)
+{
+    const struct rlimit none = {0, RLIM_INFINITY}, any = {RLIM_INFINITY, RLIM_INFINITY};
+    struct manager_world *w = *state;
+    struct nm_live *l = submit(w);
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+
+    nm_round_kicked(w->m);
+    assert_true(l->creating);
+    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    while (l->c->view.admitted && nm_now_usec() < deadline) {
+        assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, l->cg ? &any : &none), 0);
+        if (l->cg)
+            assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &any), 0);
+    assert_int_equal(l->c->view.state, NM_SCHEDULED);
+    assert_false(l->c->view.admitted);
+    assert_int_equal(l->c->shim_pid, 0);
+    assert_string_equal(l->decision.error, "it could not be started then, and waits again");
+    assert_false(fake_tree_has(&w->tree, "ran"));
+}
+
+static void test_no_path_for_its_logs(void **state)
+{
+    struct manager_world *w = *state;
+    const struct nm_container *c = submit(w)->c;
+    char *longest = malloc(4090);
+
+    memset(longest, 'x', 4089);
+    longest[4089] = '\0';
+    free(w->m->log_dir);
+    w->m->log_dir = longest;
+    assert_launch_failed(w, c, "the shim could not be started: File name too long");
+}
+
+static void test_no_shim(void **state)
+{
+    struct manager_world *w = *state;
+    const struct nm_container *c = submit(w)->c;
+
+    w->m->shim_fd = nm_close(w->m->shim_fd);
+    free(w->m->shim_path);
+    w->m->shim_path = strdup("/nowhere/nm-shim");
+    assert_launch_failed(w, c, "the shim could not be started: No such file or directory");
+}
+
+/* The rules have become stricter while it waited. */
+static void test_a_user_that_is_no_longer_allowed(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = submit(w);
+    const struct nm_container *c = l->c;
+
+    l->c->submitter_uid = 3999999999;
+    w->m->config->min_uid = UINT32_MAX;
+    run_to_end(w, c);
+    assert_int_equal(c->exit_reason, NM_EXIT_BAD_USER);
+    assert_non_null(strstr(c->message, "min-uid"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_killed_while_the_cgroup_is_made),
+        TEST(test_a_cgroup_that_can_not_be_made),
+        TEST(test_no_room_for_a_word),
+        TEST(test_no_path_for_its_logs),
+        TEST(test_no_shim),
+        TEST(test_a_user_that_is_no_longer_allowed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
