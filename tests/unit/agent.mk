@@ -239,3 +239,11 @@ test_starts_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_starts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_starts_LDADD = libnm-agent.la $(unit_libs)
 EXTRA_test_starts_DEPENDENCIES = nm-shim$(EXEEXT)
+
+check_PROGRAMS += test-durable
+TESTS += test-durable
+
+test_durable_SOURCES = %D%/test-durable.c $(manager_world)
+test_durable_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_durable_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_durable_LDADD = libnm-agent.la $(unit_libs)

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * agent/manager/: what of a journal isn't to be believed (another version's words, a foreign hand's), how many
+ * applications are told apart, and what is shown of a node that isn't as it should be.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "agent/manager/manager-durable.h"
+#include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-record.h"
+#include "agent/manager/manager-slice.h"
+#include "cgroup/backend-fake.h"
+#include "tests/unit/manager-world.h"
+#include "util/clock.h"
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up, manager_world_tear_down)
+
+static void put(struct manager_world *w, const char *key, const char *value)
+{
+    assert_int_equal(nm_store_put_value(w->m->store, key, value), 0);
+}
+
+/* Of what can be read nothing is lost, and the rest is as if it had never been. */
+static void test_other_words(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_policy_memory memory, none = {0};
+    char text[80];
+
+    put(w, "counters", "paused 7\nnonsense\nother 9\nkilled x\nadmitted 5\n");
+    put(w, "counters-by-reason", "paused memory-over-beta 3\nnonsense\npaused other 4\nother memory-over-beta 5\n");
+    put(w, "policy", "1 2 x");
+    put(w, "policy-margin", "1 2");
+    put(w, "drain", "x");
+    put(w, "removable", "x");
+    put(w, "app.good", "3 2 5000000 18446744073709551000");
+    put(w, "app.short", "3 2");
+    put(w, "app.old", "3 2 5000000 1");
+    put(w, "app../passwd", "3 2 5000000 18446744073709551000");
+    w->m->saved_counters = w->m->counters; /* this nmd has nothing to save */
+    manager_world_restart(w);
+    assert_int_equal(w->m->counters.paused, 7);
+    assert_int_equal(w->m->counters.admitted, 5);
+    assert_int_equal(w->m->counters.killed, 0);
+    assert_int_equal(w->m->counters.by_reason[NM_COUNT_PAUSED][NM_REASON_MEMORY_OVER_BETA], 3);
+    nm_policy_get_memory(w->m->policy, &memory);
+    assert_memory_equal(&memory, &none, sizeof memory);
+    assert_false(w->m->draining);
+    assert_int_equal(w->m->n_apps, 1);
+    assert_true(nm_store_get_value(w->m->store, "app.short", text, sizeof text) < 0);
+    assert_true(nm_store_get_value(w->m->store, "app.old", text, sizeof text) < 0);
+    assert_true(nm_store_get_value(w->m->store, "app../passwd", text, sizeof text) < 0);
+}
+
+static void test_a_margin_that_is_no_margin(void **state)
+{
+    static const char *const margins[] = {"1 2", "1 2 x", ""};
+    struct manager_world *w = *state;
+    struct nm_policy_memory memory;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(margins); i++) {
+        put(w, "policy", "123 456 789");
+        put(w, "policy-margin", margins[i]);
+        manager_world_restart(w);
+        nm_policy_get_memory(w->m->policy, &memory);
+        assert_int_equal(memory.breaker_until_usec, 123);
+        assert_int_equal(memory.margin.until_usec + memory.margin.hold_usec, 0);
+    }
+}
+
+/* So many have somebody alive; those that come then share the place of those without a name. */
+static void test_too_many_applications(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    uint32_t first = nm_lists_app(w->m, "first"), other;
+    char name[32];
+
+    l->c->view.app = first;
+    for (unsigned i = 0; w->m->n_apps < NM_APPS_MAX; i++) {
+        (void)snprintf(name, sizeof name, "app%u", i);
+        other = nm_lists_app(w->m, name);
+        assert_int_equal(other, w->m->n_apps - 1);
+    }
+    w->m->apps[7].seen_usec = 1; /* the one that was heard of least lately */
+    other = nm_lists_app(w->m, "other");
+    assert_int_equal(other, 7);
+    assert_string_equal(w->m->apps[7].name, "other");
+    assert_int_equal(nm_lists_app(w->m, "first"), first); /* somebody lives */
+}
+
+/* ---- what is shown ----------------------------------------------------------------------------- */
+
+static bool has_note(const struct nm_status *s, const char *says)
+{
+    for (unsigned i = 0; i < s->n_notes; i++)
+        if (strstr(s->notes[i], says))
+            return true;
+    return false;
+}
+
+static void test_notes(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_status s;
+
+    w->m->slice_left_bytes = 64 * MIB;
+    nm_fake_set_feature(w->m->backend, NM_CGROUP_CPU_WEIGHT, "there is no cpu controller");
+    nm_manager_get_status(w->m, &s);
+    assert_true(has_note(&s, "in nmtest.slice belong to no container"));
+    assert_true(has_note(&s, "cpu weight: there is no cpu controller"));
+    assert_true(has_note(&s, "SCHED_IDLE"));
+    w->m->slice_left_bytes = 0;
+    nm_manager_get_status(w->m, &s);
+    assert_false(has_note(&s, "belong to no container"));
+}
+
+static void test_logs_that_are_none(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_output_piece piece = {0};
+    struct nm_problem p;
+    char name[160];
+    int fd;
+
+    assert_int_equal(nm_manager_open_log(w->m, &manager_world_admin, "container_1_9", "stdout", 0, &piece, &p),
+                     NM_AGENT_E_NOT_FOUND);
+    assert_int_equal(nm_manager_open_log(w->m, &manager_world_admin, l->c->id, "stdin", 0, &piece, &p),
+                     NM_AGENT_E_INVALID);
+    assert_int_equal(nm_manager_open_log(w->m, &manager_world_admin, l->c->id, "stdout", 0, &piece, &p), -ENOENT);
+    (void)snprintf(name, sizeof name, "state/logs/%s", l->c->id);
+    fake_tree_write(&w->tree, name, "no directory");
+    assert_int_equal(nm_manager_open_log(w->m, &manager_world_admin, l->c->id, "stdout", 0, &piece, &p),
+                     NM_AGENT_E_CONFLICT);
+    assert_non_null(strstr(p.message, "no longer the plain file that nmd made"));
+    assert_int_equal(nm_container_set_log_dir(l->c, w->tree.path), 0);
+    assert_int_equal(nm_manager_open_log_times(w->m, &manager_world_admin, l->c->id, "stdout", &fd, &p),
+                     NM_AGENT_E_CONFLICT);
+    assert_int_equal(nm_manager_open_log_times(w->m, &manager_world_admin, "container_1_9", "stdout", &fd, &p),
+                     NM_AGENT_E_NOT_FOUND);
+    free(w->m->log_dir);
+    w->m->log_dir = strdup("/nowhere");
+    assert_int_equal(nm_container_set_log_dir(l->c, ""), 0);
+    assert_int_equal(nm_manager_open_log(w->m, &manager_world_admin, l->c->id, "stdout", 0, &piece, &p), -ENOENT);
+    assert_int_equal(nm_manager_open_log_times(w->m, &manager_world_admin, l->c->id, "stdout", &fd, &p), -ENOENT);
+}
+
+/* ---- the slice --------------------------------------------------------------------------------- */
+
+/* More than nmd asked for is an administrator's, and stays; less is put back. */
+static void test_another_hand_at_the_slice(void **state)
+{
+    struct manager_world *w = *state;
+    uint64_t is;
+
+    (void)manager_world_add(w, "it", NM_GUARANTEED, NM_RUNNING);
+    nm_slice_set(w->m);
+    manager_world_settle(w);
+    assert_true(nm_write_file_at(w->m->backend->slice_fd, "memory.low", "536870912") >= 0);
+    nm_slice_check_drift(w->m);
+    manager_world_settle(w);
+    assert_int_equal(nm_cgroup_slice_read_low(w->m->backend, &is), 0);
+    assert_int_equal(is, 512 * MIB);
+    assert_true(nm_write_file_at(w->m->backend->slice_fd, "memory.max", "536870912") >= 0);
+    nm_slice_check_drift(w->m);
+    nm_slice_check_drift(w->m); /* it is being set */
+    manager_world_settle(w);
+    assert_int_equal(nm_cgroup_slice_read_max(w->m->backend, &is), 0);
+    assert_int_equal(is, w->m->settings.capacity.memory_bytes);
+    assert_int_equal(w->m->counters.drift_repairs, 1);
+}
+
+static void test_a_slice_that_can_not_be_set(void **state)
+{
+    struct manager_world *w = *state;
+
+    assert_int_equal(remove_tree(w->run), 0); /* nor is there a place for whose it is */
+    nm_fake_fail_next(w->m->backend, NM_FAKE_SET_SLICE_LIMITS, -EIO);
+    (void)manager_world_add(w, "it", NM_GUARANTEED, NM_RUNNING);
+    nm_slice_set(w->m);
+    nm_slice_set(w->m); /* once more, after that */
+    manager_world_settle(w);
+    assert_false(w->m->slice_busy || w->m->slice_again);
+    assert_true(w->m->slice_note.unsaved);
+    fake_tree_write(&w->tree, "run/.keep", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_other_words),           TEST(test_a_margin_that_is_no_margin),
+        TEST(test_too_many_applications), TEST(test_notes),
+        TEST(test_logs_that_are_none),    TEST(test_another_hand_at_the_slice),
+        TEST(test_a_slice_that_can_not_be_set),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
