@@ -165,6 +165,46 @@ static void test_no_such_cgroup(void **state)
     assert_true(nm_push_out(&w->cg, NM_MIB, 0) < 0);
 }
 
+static void spoil(const struct world *w, const char *file)
+{
+    assert_int_equal(unlinkat(w->cg.dir_fd, file, 0), 0);
+    assert_int_equal(mkdirat(w->cg.dir_fd, file, 0700), 0);
+}
+
+/* Without a bound on swap nothing is asked for: the kernel would send all there is. */
+static void test_no_bound(void **state)
+{
+    struct world *w = *state;
+
+    char text[32];
+
+    put(w, "memory.reclaim", "untouched");
+    spoil(w, "memory.swap.max");
+    assert_int_equal(nm_push_out(&w->cg, NM_MIB, 0), -EISDIR);
+    assert_int_equal(nm_read_file_at(w->cg.dir_fd, "memory.reclaim", text, sizeof text, NULL), 0);
+    assert_string_equal(text, "untouched");
+}
+
+static void test_no_reclaim(void **state)
+{
+    struct world *w = *state;
+
+    put(w, "memory.reclaim", "");
+    spoil(w, "memory.reclaim");
+    assert_int_equal(nm_push_out(&w->cg, NM_MIB, 0), -EISDIR);
+    assert_unlimited(w);
+}
+
+static void test_no_account_of_swap(void **state)
+{
+    struct world *w = *state;
+
+    put(w, "memory.reclaim", "untouched");
+    spoil(w, "memory.swap.current");
+    assert_true(nm_push_out(&w->cg, NM_MIB, 0) < 0);
+    assert_unlimited(w);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -173,6 +213,9 @@ int main(void)
         TEST(test_in_pieces),
         TEST(test_nothing_moves),
         TEST(test_no_such_cgroup),
+        TEST(test_no_bound),
+        TEST(test_no_reclaim),
+        TEST(test_no_account_of_swap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/manager/manager-start.c with real shims: starts that come to nothing, each with its reason, and nothing runs. */
+/* agent/manager/manager-start.c with real shims: starts that come to nothing, each with its reason. */
 
 #include <errno.h>
 #include <setjmp.h>
