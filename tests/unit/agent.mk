@@ -199,10 +199,10 @@ kept_cgroups_wraps = -Wl,--wrap=nm_cgroup_backend_new
 check_PROGRAMS += test-manager-memory
 TESTS += test-manager-memory
 
-test_manager_memory_SOURCES = %D%/test-manager-memory.c $(manager_world) $(kept_cgroups) $(fail_nth)
+test_manager_memory_SOURCES = %D%/test-manager-memory.c $(manager_world) $(kept_cgroups) $(fail_nth) $(fail_files)
 test_manager_memory_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_manager_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_manager_memory_LDFLAGS = $(AM_LDFLAGS) $(kept_cgroups_wraps) $(fail_nth_wraps)
+test_manager_memory_LDFLAGS = $(AM_LDFLAGS) $(kept_cgroups_wraps) $(fail_nth_wraps) $(fail_files_wraps)
 test_manager_memory_LDADD = libnm-agent.la $(JANSSON_LIBS) $(SYSTEMD_LIBS) $(unit_libs)
 EXTRA_test_manager_memory_DEPENDENCIES = nm-shim$(EXEEXT)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The whole manager where memory, sources of the event loop or descriptors run out: one thing at a time is refused to
- * it, each in its turn. Nothing that it was entrusted with is lost for that, and nobody is left between two states.
+ * The whole manager where memory, sources of the event loop, descriptors or disks fail: one thing at a time is refused
+ * to it, each in its turn. Nothing that it was entrusted with is lost for that, and nobody is left between two states.
  */
 
 #include <errno.h>
@@ -251,6 +251,11 @@ static void test_life_without_descriptors(void **state)
     live_and_die(*state, FAIL_OPEN);
 }
 
+static void test_life_without_files(void **state)
+{
+    live_and_die(*state, FAIL_FILES);
+}
+
 /* ---- requests --------------------------------------------------------------------------------- */
 
 #define BEFORE 64 /* of the blob, before and after what is tried */
@@ -410,6 +415,7 @@ int main(void)
         TEST(test_life_without_memory),
         TEST(test_life_without_sources),
         TEST(test_life_without_descriptors),
+        TEST(test_life_without_files),
     };
 
     assert_int_equal(pthread_atfork(NULL, NULL, in_child), 0);
