@@ -76,6 +76,19 @@ int nm_read_regular_at(int dir_fd, const char *name, size_t max, uint8_t **ret, 
     return 0;
 }
 
+int nm_open_regular_at(int dir_fd, const char *name)
+{
+    _cleanup_close_ int fd = RET_NERRNO(
+        openat(dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600));
+    struct stat st;
+
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    return S_ISREG(st.st_mode) ? STEAL_FD(fd) : -EBADMSG;
+}
+
 int nm_write_file_at(int dir_fd, const char *name, const char *text)
 {
     _cleanup_close_ int fd = openat(dir_fd, name, O_WRONLY | O_CLOEXEC | O_NOCTTY);

@@ -21,6 +21,10 @@ int nm_pread_file(int fd, char *buf, size_t size, size_t *ret_len);
  * regular, or larger. */
 int nm_read_regular_at(int dir_fd, const char *name, size_t max, uint8_t **ret, size_t *ret_size);
 
+/* A regular file to be read and written, made where there is none. No link is followed, no pipe's other end waited for.
+ * Returns a descriptor that the caller owns, -EBADMSG: what has the name isn't regular, or -errno. */
+int nm_open_regular_at(int dir_fd, const char *name);
+
 /* Writes the text with one write(2), as the kernel's attribute files want it. */
 int nm_write_file_at(int dir_fd, const char *name, const char *text);
 

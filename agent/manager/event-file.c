@@ -7,9 +7,9 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "util/error.h"
+#include "util/fileio.h"
 #include "util/parse.h"
 #include "util/sum.h"
 
@@ -125,21 +125,15 @@ static uint64_t load(int fd, struct nm_event_record *ring)
 
 int nm_event_file_open(const char *state_dir, struct nm_event_record *ring, uint64_t *ret_next)
 {
-    _cleanup_close_ int fd = -EBADF;
     char path[PATH_MAX];
-    struct stat st;
+    int fd;
 
     if ((size_t)snprintf(path, sizeof path, "%s/events", state_dir) >= sizeof path)
         return -ENAMETOOLONG;
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600);
-    if (fd < 0)
-        return -errno;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if (!S_ISREG(st.st_mode))
-        return -EBADMSG;
-    *ret_next = load(fd, ring) + 1;
-    return STEAL_FD(fd);
+    fd = nm_open_regular_at(AT_FDCWD, path);
+    if (fd >= 0)
+        *ret_next = load(fd, ring) + 1;
+    return fd;
 }
 
 int nm_event_file_put(int fd, const struct nm_event_record *e)

@@ -10,7 +10,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <sys/stat.h>
 
 #include "rpc/hadoop/arena.h"
 #include "rpc/yarn/message-ids.h"
@@ -176,27 +175,13 @@ static void read_all(struct nm_yarn_places *all)
 
 /* ---- as its user sees it -------------------------------------------------------------------- */
 
-/* Not to wait for whoever has the other end of a pipe, and not to write into what is something else. */
-static int open_file(int dir_fd)
-{
-    _cleanup_close_ int fd = RET_NERRNO(
-        openat(dir_fd, PLACES_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600));
-    struct stat st;
-
-    if (fd < 0)
-        return fd;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    return S_ISREG(st.st_mode) ? STEAL_FD(fd) : -EBADMSG;
-}
-
 int nm_yarn_places_new(int dir_fd, struct nm_yarn_places **ret)
 {
     struct nm_yarn_places *p = calloc(1, sizeof *p);
 
     if (!p)
         return -ENOMEM;
-    p->fd = open_file(dir_fd);
+    p->fd = nm_open_regular_at(dir_fd, PLACES_FILE);
     if (p->fd < 0) {
         p->error = p->fd;
         p->fd = -EBADF;
