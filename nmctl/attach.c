@@ -106,10 +106,11 @@ static int take_output(const char *data, size_t n, void *userdata)
 }
 
 /* Only the first answer says where the output that is wanted begins: what is asked for later goes on from there. */
-static void note_begin(struct stream *s)
+static void close_stream(struct stream *s)
 {
     if (s->call && !s->told && nm_client_status(s->call) == 200)
         s->told = nm_client_log_position(s->call, &s->begin) == 0;
+    s->call = nm_client_free(s->call);
 }
 
 /* The second time a log is asked for from where the first had come to. */
@@ -119,12 +120,15 @@ static int open_stream(struct attach *a, struct stream *s)
     const struct nm_client_request q = {a->ctl->socket_path, "GET", target, NULL};
 
     assert(!s->call && !s->ended);
-    if (s->begin != NM_CTL_UNSET && s->begin + s->received > 0)
-        (void)snprintf(from, sizeof from, "&from=%" PRIu64, s->begin + s->received);
-    if (s->begin == NM_CTL_UNSET && a->p->tail != NM_CTL_UNSET)
-        (void)snprintf(tail, sizeof tail, "&tail=%" PRIu64, a->p->tail);
-    if (s->begin == NM_CTL_UNSET && a->p->since_usec > 0)
-        (void)snprintf(since, sizeof since, "&since_usec=%" PRIu64, a->p->since_usec);
+    if (s->begin != NM_CTL_UNSET) {
+        if (s->begin + s->received > 0)
+            (void)snprintf(from, sizeof from, "&from=%" PRIu64, s->begin + s->received);
+    } else {
+        if (a->p->tail != NM_CTL_UNSET)
+            (void)snprintf(tail, sizeof tail, "&tail=%" PRIu64, a->p->tail);
+        if (a->p->since_usec > 0)
+            (void)snprintf(since, sizeof since, "&since_usec=%" PRIu64, a->p->since_usec);
+    }
     (void)snprintf(target, sizeof target, "/v1/containers/%s/logs?stream=%s%s%s%s%s%s", a->p->id, s->name,
                    a->p->follow ? "&follow=true" : "", a->p->timestamps ? "&timestamps=true" : "", tail, since, from);
     return nm_client_new(&q, take_output, s, &s->call);
@@ -133,10 +137,8 @@ static int open_stream(struct attach *a, struct stream *s)
 /* What a call had received stays counted in its stream: see open_stream(). */
 static void close_calls(struct attach *a)
 {
-    for (int i = 0; i < 2; i++) {
-        note_begin(&a->streams[i]);
-        a->streams[i].call = nm_client_free(a->streams[i].call);
-    }
+    for (int i = 0; i < 2; i++)
+        close_stream(&a->streams[i]);
     a->end_call = nm_client_free(a->end_call);
     nm_client_answer_done(&a->end_answer);
 }
@@ -280,7 +282,6 @@ static void on_stream(struct attach *a, struct stream *s)
         lose(a, r);
     } else if (r == NM_CLIENT_E_DONE) {
         s->ended = true;
-        note_begin(s);
         if (nm_client_status(s->call) != 200) {
             s->refusal.status = nm_client_status(s->call);
             (void)nm_client_answer_gather("", 0, &s->refusal);
@@ -288,7 +289,7 @@ static void on_stream(struct attach *a, struct stream *s)
             if (a->p->signal_fd < 0)
                 a->status = NM_CTL_FAILED;
         }
-        s->call = nm_client_free(s->call);
+        close_stream(s);
     }
 }
 
