@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "tests/unit/run-until.h"
 #include "rpc/yarn/launch/launcher.h"
 #include "util/clock.h"
 
@@ -46,15 +47,7 @@ struct owner {
     char message[400], progress[200];
 };
 
-/* The loop, until it is so. */
-#define RUN_UNTIL(w, condition)                                                                                        \
-    do {                                                                                                               \
-        uint64_t _end_usec = nm_now_usec() + SECONDS * NM_USEC_PER_SEC;                                                \
-        while (!(condition)) {                                                                                         \
-            assert_true(nm_now_usec() < _end_usec);                                                                    \
-            assert_true(sd_event_run((w)->event, 20000) >= 0);                                                         \
-        }                                                                                                              \
-    } while (0)
+#define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, SECONDS * NM_USEC_PER_SEC, condition)
 
 /* How it is asked for: nm_yarn_launcher_prepare()'s two ways, or to be linked. */
 enum way { MAKE, HOLD, LINK };

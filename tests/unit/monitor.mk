@@ -1,5 +1,5 @@
 # unit tests of monitor
-noinst_HEADERS += %D%/fake-tree.h %D%/remove-tree.h
+noinst_HEADERS += %D%/fake-tree.h %D%/remove-tree.h %D%/run-until.h
 
 monitor_tests = test-cgsample test-sampling-failures test-history test-link test-link-failures test-monitor-parse test-node
 check_PROGRAMS += $(monitor_tests)

@@ -16,6 +16,7 @@
 
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/remove-tree.h"
+#include "tests/unit/run-until.h"
 #include "agent/health-script.h"
 #include "agent/health.h"
 #include "util/clock.h"
@@ -85,14 +86,7 @@ static const char *script(struct fixture *f, const char *name, const char *lines
     return path;
 }
 
-#define RUN_UNTIL(f, condition) \
-    do { \
-        uint64_t _end = nm_now_usec() + DEADLINE_USEC; \
-        while (!(condition)) { \
-            assert_true(nm_now_usec() < _end); \
-            assert_true(sd_event_run((f)->event, 100 * NM_USEC_PER_MSEC) >= 0); \
-        } \
-    } while (0)
+#define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, DEADLINE_USEC, condition)
 
 /* ---- one run ---- */
 

@@ -16,6 +16,7 @@
 
 #include "localize/localizer.h"
 #include "tests/unit/remove-tree.h"
+#include "tests/unit/run-until.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 
@@ -188,15 +189,7 @@ static unsigned count_log(struct world *w)
     return n;
 }
 
-/* The loop, until it is so. */
-#define RUN_UNTIL(w, condition) \
-    do { \
-        uint64_t _end_usec = nm_now_usec() + SECONDS * NM_USEC_PER_SEC; \
-        while (!(condition)) { \
-            assert_true(nm_now_usec() < _end_usec); \
-            assert_true(sd_event_run((w)->event, 20000) >= 0); \
-        } \
-    } while (0)
+#define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, SECONDS * NM_USEC_PER_SEC, condition)
 
 static bool is_there(struct world *w, const char *name)
 {

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 
 #include "tests/unit/manager-world.h"
+#include "tests/unit/run-until.h"
 #include "agent/manager/manager-durable.h"
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-kill.h"
@@ -32,14 +33,7 @@
 
 static const struct nm_caller admin = {.admin = true};
 
-#define RUN_UNTIL(w, condition) \
-    do { \
-        uint64_t _end = nm_now_usec() + DEADLINE_USEC; \
-        while (!(condition)) { \
-            assert_true(nm_now_usec() < _end); \
-            assert_true(sd_event_run((w)->event, 100 * NM_USEC_PER_MSEC) >= 0); \
-        } \
-    } while (0)
+#define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, DEADLINE_USEC, condition)
 
 /* No more sources can be added to it. */
 static void end_loop(struct manager_world *w)

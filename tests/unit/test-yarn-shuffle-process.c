@@ -24,6 +24,7 @@
 #include "rpc/yarn/launch/shuffle-jobs.h"
 #include "rpc/yarn/launch/shuffle-process.h"
 #include "tests/unit/remove-tree.h"
+#include "tests/unit/run-until.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 
@@ -92,15 +93,7 @@ static int tear_down(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
-/* The loop, until it is so. */
-#define RUN_UNTIL(w, condition)                                                                                        \
-    do {                                                                                                               \
-        uint64_t _end_usec = nm_now_usec() + SECONDS * NM_USEC_PER_SEC;                                                \
-        while (!(condition)) {                                                                                         \
-            assert_true(nm_now_usec() < _end_usec);                                                                    \
-            assert_true(sd_event_run((w)->event, 20000) >= 0);                                                         \
-        }                                                                                                              \
-    } while (0)
+#define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, SECONDS * NM_USEC_PER_SEC, condition)
 
 static int try_start(struct world *w, int program_fd, const char *script)
 {

@@ -24,6 +24,7 @@
 #include "rpc/hadoop/writable.h"
 #include "rpc/yarn/launch/shuffle-service.h"
 #include "tests/unit/remove-tree.h"
+#include "tests/unit/run-until.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 
@@ -157,15 +158,7 @@ static int ask(const struct world *w, const char *key)
 #define KNOWN 500
 #define UNKNOWN 401
 
-/* The loop, until it is so. */
-#define RUN_UNTIL(w, condition)                                                                                        \
-    do {                                                                                                               \
-        uint64_t _end_usec = nm_now_usec() + SECONDS * NM_USEC_PER_SEC;                                                \
-        while (!(condition)) {                                                                                         \
-            assert_true(nm_now_usec() < _end_usec);                                                                    \
-            assert_true(sd_event_run((w)->event, 20000) >= 0);                                                         \
-        }                                                                                                              \
-    } while (0)
+#define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, SECONDS * NM_USEC_PER_SEC, condition)
 
 static int add_to(struct world *w, const char *application, const char *user, const char *key)
 {
