@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A socket that listens on a loopback port: that one, or 0: any, which *port is then. Needs cmocka.h before it. */
+/* Servers that tests have on loopback. Needs cmocka.h before it. */
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "rpc/hadoop/server.h"
+
+/* A socket that listens on that port, or 0: on any, which *port is then. */
 static inline int listen_on_loopback(uint16_t *port)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(*port)};
@@ -18,4 +21,17 @@ static inline int listen_on_loopback(uint16_t *port)
     assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &size), 0);
     *port = ntohs(a.sin_port);
     return fd;
+}
+
+/* Nobody hears what it still had to say to the call that it holds, if there is one. Returns NULL. */
+static inline struct nm_hadoop_server *end_rm(struct nm_hadoop_server *rm, struct nm_hadoop_call **held)
+{
+    struct nm_exception why;
+
+    if (*held) {
+        nm_exception_set(&why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY, "It goes.");
+        nm_hadoop_call_refuse(*held, &why);
+        *held = NULL;
+    }
+    return nm_hadoop_server_free(rm);
 }

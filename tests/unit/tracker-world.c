@@ -132,17 +132,9 @@ void tracker_start_rm(struct tracker_world *w)
     assert_int_equal(nm_hadoop_server_new(w->node->event, listen_on_loopback(&w->port), &o, &w->rm), 0);
 }
 
-/* Nobody hears what it still had to say. */
 void tracker_stop_rm(struct tracker_world *w)
 {
-    struct nm_exception why;
-
-    if (w->held) {
-        nm_exception_set(&why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY, "It goes.");
-        nm_hadoop_call_refuse(w->held, &why);
-        w->held = NULL;
-    }
-    w->rm = nm_hadoop_server_free(w->rm);
+    w->rm = end_rm(w->rm, &w->held);
 }
 
 /* ---- the node ----------------------------------------------------------------------------- */
