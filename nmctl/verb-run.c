@@ -244,15 +244,12 @@ static int patience_msec(const struct nm_args *a, bool signalled, bool said)
     return said ? -1 : REPLACE_SAID_MSEC;
 }
 
-/* Sends the request. *ret_signal: the signal that came meanwhile, or 0. Returns 0, or -EINTR when a
- * second one came or the answer didn't come in time after the first, or another -errno. */
-static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm_client_answer *ret,
-                  int *ret_signal)
+/* Of a request that is under way, as nm_client_process(). *ret_signal: the signal that came meanwhile, or 0. Returns
+ * also -EINTR when a second one came or the answer didn't come in time after the first, or -ETIMEDOUT. */
+static int await(struct nm_ctl *ctl, struct nm_client *call, int signal_fd, int *ret_signal)
 {
-    const struct nm_client_request q = {ctl->socket_path, "POST", "/v1/containers", text};
-    _cleanup_(nm_client_freep) struct nm_client *call = NULL;
-    int r = nm_client_new(&q, nm_client_answer_gather, ret, &call);
     bool said = false;
+    int r = 0;
 
     while (r == 0) {
         struct pollfd p[2] = {{nm_client_fd(call), nm_client_events(call), 0},
@@ -275,30 +272,41 @@ static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm
         if (p[0].revents)
             r = nm_client_process(call);
     }
+    return r;
+}
+
+/* The connection stays, and its answer says only where the container is. */
+static int keep_connection(struct nm_ctl *ctl, struct nm_client *call, struct nm_client_answer *ret, int *ret_fd)
+{
+    char location[NM_CLIENT_LOCATION_SIZE];
+    const struct nm_client_request q = {ctl->socket_path, "GET", location, NULL};
+    _cleanup_close_ int fd = nm_client_switched(call, location);
+    int r = nm_client_fetch(&q, NM_API_TIMEOUT_USEC, ret);
+
+    if (r >= 0)
+        *ret_fd = STEAL_FD(fd);
+    return r;
+}
+
+/* Sends the request. *ret_fd: the connection, where the container's input or terminal is ours and it wasn't refused.
+ * *ret_signal, and what it returns: see await(). */
+static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm_client_answer *ret, int *ret_fd,
+                  int *ret_signal)
+{
+    const struct nm_client_request q = {ctl->socket_path, "POST", "/v1/containers", text};
+    _cleanup_(nm_client_freep) struct nm_client *call = NULL;
+    int r = ctl->args.interactive || ctl->args.tty
+                ? nm_client_new_upgrade(&q, NM_FRAME_PROTOCOL, nm_client_answer_gather, ret, &call)
+                : nm_client_new(&q, nm_client_answer_gather, ret, &call);
+
+    if (r == 0)
+        r = await(ctl, call, signal_fd, ret_signal);
+    if (r == NM_CLIENT_E_SWITCHED)
+        return keep_connection(ctl, call, ret, ret_fd);
     if (r < 0)
         return r;
     ret->status = nm_client_status(call);
     return nm_client_answer_gather("", 0, ret);
-}
-
-/* The same of a container whose input or terminal is ours: the connection stays, and the answer is where the container
- * is. Signals wait until that is known. */
-static int submit_with_input(struct nm_ctl *ctl, const char *text, int *ret_fd, struct nm_client_answer *ret)
-{
-    const struct nm_client_request q = {ctl->socket_path, "POST", "/v1/containers", text};
-    char location[NM_CLIENT_LOCATION_SIZE];
-    const struct nm_client_request at = {ctl->socket_path, "GET", location, NULL};
-    _cleanup_close_ int fd = -EBADF;
-    int r = nm_client_upgrade_at(&q, NM_FRAME_PROTOCOL, NM_API_TIMEOUT_USEC, &fd, location, ret);
-
-    if (r == NM_CLIENT_E_REFUSED)
-        return 0;
-    if (r < 0)
-        return r;
-    r = nm_client_fetch(&at, NM_API_TIMEOUT_USEC, ret);
-    if (r >= 0)
-        *ret_fd = STEAL_FD(fd);
-    return r;
 }
 
 /* What never ran because of a signal to us has that as its end. */
@@ -386,8 +394,7 @@ int nm_run_verb(struct nm_ctl *ctl)
     signal_fd = nm_signals_hold(signals, NM_ARRAY_SIZE(signals));
     r = signal_fd < 0 ? signal_fd : 0;
     if (r == 0)
-        r = ctl->args.interactive || ctl->args.tty ? submit_with_input(ctl, text, &input_fd, &answer)
-                                                   : submit(ctl, text, signal_fd, &answer, &signal);
+        r = submit(ctl, text, signal_fd, &answer, &input_fd, &signal);
     if (r == -EINTR) {
         nm_say("interrupted before nmd answered; if it has taken the request, the container runs: "
                "see 'nmctl list'");
@@ -404,7 +411,7 @@ int nm_run_verb(struct nm_ctl *ctl)
         return r;
     if (ctl->args.tty) {
         (void)nm_session_greet(input_fd); /* who is not there any more is heard of by reading */
-        return wait_for(ctl, container, signal_fd, 0, STEAL_FD(input_fd));
+        return wait_for(ctl, container, signal_fd, signal, STEAL_FD(input_fd));
     }
     if (!ctl->args.detach || signal) {
         input = input_fd >= 0 ? nm_input_start(input_fd) : 0;

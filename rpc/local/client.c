@@ -23,6 +23,7 @@
 #include "util/error.h"
 
 #define READ_SIZE 16384
+#define HEAD_MAX 4096 /* of an answer to an upgrade */
 #define CONNECT_TIMEOUT_SEC 10
 
 struct nm_client {
@@ -30,6 +31,9 @@ struct nm_client {
     char *out; /* the request */
     size_t out_len, out_sent;
     struct nm_reply reply;
+    bool wants_upgrade;      /* and its answer's head isn't known yet */
+    size_t head_len;
+    char head[HEAD_MAX + 1]; /* wants_upgrade: so much of it */
 };
 
 /* A blocking connect: on a UNIX socket it waits only while the backlog is full, and SO_SNDTIMEO
@@ -93,7 +97,8 @@ static int client_new(const struct nm_client_request *q, const char *protocol, n
         return -ENOMEM;
     c->fd = -EBADF;
     c->out = NULL;
-    c->out_len = c->out_sent = 0;
+    c->out_len = c->out_sent = c->head_len = 0;
+    c->wants_upgrade = protocol;
     nm_reply_init(&c->reply, body_cb, userdata);
     r = print_request(q, protocol, c);
     if (r < 0)
@@ -109,6 +114,13 @@ int nm_client_new(const struct nm_client_request *q, nm_reply_body_cb_t body_cb,
                   struct nm_client **ret)
 {
     return client_new(q, NULL, body_cb, userdata, ret);
+}
+
+int nm_client_new_upgrade(const struct nm_client_request *q, const char *protocol, nm_reply_body_cb_t body_cb,
+                          void *userdata, struct nm_client **ret)
+{
+    assert(protocol);
+    return client_new(q, protocol, body_cb, userdata, ret);
 }
 
 struct nm_client *nm_client_free(struct nm_client *c)
@@ -165,6 +177,55 @@ static int send_some(struct nm_client *c)
     return 0;
 }
 
+static int feed(struct nm_client *c, const char *data, size_t n)
+{
+    int r = n > 0 ? nm_reply_feed(&c->reply, data, n) : nm_reply_feed_eof(&c->reply);
+
+    if (r < 0)
+        return r;
+    return r == NM_REPLY_E_DONE ? NM_CLIENT_E_DONE : 0;
+}
+
+/* Another answer than 101 goes on as any other does. */
+static int take_head(struct nm_client *c)
+{
+    static const char switching[] = "HTTP/1.1 101 ";
+
+    c->wants_upgrade = false;
+    if (c->head_len < sizeof switching - 1 || memcmp(c->head, switching, sizeof switching - 1) != 0)
+        return feed(c, c->head, c->head_len);
+    c->head[c->head_len] = '\0';
+    return NM_CLIENT_E_SWITCHED;
+}
+
+/* Byte by byte: what comes behind the head is the next protocol's. */
+static int read_head(struct nm_client *c)
+{
+    while (c->head_len < HEAD_MAX) {
+        ssize_t n = recv(c->fd, c->head + c->head_len, 1, 0);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return 0;
+        if (n <= 0)
+            return n < 0 ? -errno : -ECONNRESET;
+        if (++c->head_len >= 4 && memcmp(c->head + c->head_len - 4, "\r\n\r\n", 4) == 0)
+            return take_head(c);
+    }
+    return -E2BIG;
+}
+
+int nm_client_switched(struct nm_client *c, char ret_location[NM_CLIENT_LOCATION_SIZE])
+{
+    static const char name[] = "\r\nLocation: ";
+    const char *found = strcasestr(c->head, name), *value = found ? found + sizeof name - 1 : "";
+
+    assert(c->fd >= 0 && !c->wants_upgrade && c->head_len > 0);
+    (void)snprintf(ret_location, NM_CLIENT_LOCATION_SIZE, "%.*s", (int)strcspn(value, "\r\n"), value);
+    return STEAL_FD(c->fd);
+}
+
 int nm_client_process(struct nm_client *c)
 {
     char buf[READ_SIZE];
@@ -174,6 +235,8 @@ int nm_client_process(struct nm_client *c)
     assert(c->fd >= 0 && c->out_sent <= c->out_len);
     if (r < 0)
         return r;
+    if (c->wants_upgrade)
+        return read_head(c);
     do
         n = recv(c->fd, buf, sizeof buf, 0);
     while (n < 0 && errno == EINTR);
@@ -181,10 +244,7 @@ int nm_client_process(struct nm_client *c)
         return 0;
     if (n < 0 && errno != ECONNRESET)
         return -errno;
-    r = n > 0 ? nm_reply_feed(&c->reply, buf, (size_t)n) : nm_reply_feed_eof(&c->reply);
-    if (r < 0)
-        return r;
-    return r == NM_REPLY_E_DONE ? NM_CLIENT_E_DONE : 0;
+    return feed(c, buf, n > 0 ? (size_t)n : 0);
 }
 
 void nm_client_answer_done(struct nm_client_answer *a)
@@ -232,7 +292,7 @@ static int run_to_end(struct nm_client *c, uint64_t timeout_usec)
             return r < 0 ? r : -ETIMEDOUT;
         r = nm_client_process(c);
         if (r != 0)
-            return r < 0 ? r : 0;
+            return r;
     }
 }
 
@@ -257,93 +317,26 @@ int nm_client_fetch(const struct nm_client_request *q, uint64_t timeout_usec,
     return 0;
 }
 
-/* ---- a connection that becomes something else ------------------------------------------------- */
-
-#define HEAD_MAX 4096
-
-static int wait_for(const struct nm_client *c, uint64_t timeout_usec)
+int nm_client_upgrade(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
+                      struct nm_client_answer *ret_answer)
 {
-    struct pollfd p = {.fd = c->fd, .events = nm_client_events(c)};
-    int r;
-
-    do
-        r = RET_NERRNO(poll(&p, 1, (int)NM_MIN(timeout_usec / NM_USEC_PER_MSEC, (uint64_t)INT32_MAX)));
-    while (r == -EINTR);
-    return r == 0 ? -ETIMEDOUT : r;
-}
-
-/* Byte by byte: what comes behind the head is the next protocol's. */
-static int read_head(struct nm_client *c, uint64_t timeout_usec, char head[HEAD_MAX], size_t *ret_len)
-{
-    size_t len = 0;
-
-    while (len < HEAD_MAX) {
-        int r = wait_for(c, timeout_usec);
-        ssize_t n;
-
-        if (r >= 0)
-            r = send_some(c);
-        if (r < 0)
-            return r;
-        n = recv(c->fd, head + len, 1, 0);
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
-            continue;
-        if (n <= 0)
-            return n < 0 ? -errno : -ECONNRESET;
-        if (++len >= 4 && memcmp(head + len - 4, "\r\n\r\n", 4) == 0) {
-            *ret_len = len;
-            return 0;
-        }
-    }
-    return -E2BIG;
-}
-
-static void find_location(char *head, char ret[NM_CLIENT_LOCATION_SIZE])
-{
-    static const char name[] = "\r\nLocation: ";
-    const char *found = strcasestr(head, name), *value = found ? found + sizeof name - 1 : "";
-
-    (void)snprintf(ret, NM_CLIENT_LOCATION_SIZE, "%.*s", (int)strcspn(value, "\r\n"), value);
-}
-
-int nm_client_upgrade_at(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
-                         char ret_location[NM_CLIENT_LOCATION_SIZE], struct nm_client_answer *ret_answer)
-{
-    static const char switching[] = "HTTP/1.1 101 ";
     _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
     _cleanup_(nm_client_freep) struct nm_client *c = NULL;
-    char head[HEAD_MAX + 1];
-    size_t len = 0;
+    char location[NM_CLIENT_LOCATION_SIZE];
     int r = nm_client_answer_gather("", 0, &a);
 
-    assert(protocol);
     if (r >= 0)
-        r = client_new(q, protocol, nm_client_answer_gather, &a, &c);
+        r = nm_client_new_upgrade(q, protocol, nm_client_answer_gather, &a, &c);
     if (r >= 0)
-        r = read_head(c, timeout_usec, head, &len);
-    if (r < 0)
-        return r;
-    if (len >= sizeof switching - 1 && memcmp(head, switching, sizeof switching - 1) == 0) {
-        head[len] = '\0';
-        find_location(head, ret_location);
-        *ret_fd = STEAL_FD(c->fd);
-        return 0;
-    }
-    r = nm_reply_feed(&c->reply, head, len);
-    if (r == 0)
         r = run_to_end(c, timeout_usec);
     if (r < 0)
         return r;
+    if (r == NM_CLIENT_E_SWITCHED) {
+        *ret_fd = nm_client_switched(c, location);
+        return 0;
+    }
     a.status = c->reply.status;
     *ret_answer = a;
     a = (struct nm_client_answer){0};
     return NM_CLIENT_E_REFUSED;
-}
-
-int nm_client_upgrade(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
-                      struct nm_client_answer *ret_answer)
-{
-    char location[NM_CLIENT_LOCATION_SIZE];
-
-    return nm_client_upgrade_at(q, protocol, timeout_usec, ret_fd, location, ret_answer);
 }

@@ -45,6 +45,31 @@ if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
     is "somebody else's name is nobody's business" "$status $(state_of "$(jq -r .id "$dir/third")")" "0 RUNNING"
 fi
 
+# Who waits for a name with input of its own is told so, too, and may go: then nothing is started.
+reconfigure preemption kill-grace 60s
+submit slow "${low[@]}" -- sh -c "trap 'sleep 1.5; exit 3' TERM; : >$dir/slow; while :; do sleep 0.1; done"
+wait_until 10 test -e "$dir/slow"
+is "with --interactive the input waits for it" \
+    "$(echo hello | nmctl run -i --replace --name slow "${low[@]}" -- cat 2>"$dir/err")" hello
+like "which is said" "$(cat "$dir/err")" 'waiting for the end of the container that has the name slow'
+submit stubborn "${low[@]}" -- sh -c "trap : TERM; : >$dir/stubborn; while :; do sleep 0.1; done"
+stubborn=$id
+wait_until 10 test -e "$dir/stubborn"
+"$NMCTL" run -i --replace --name stubborn "${low[@]}" -- touch "$dir/came" </dev/null 2>"$dir/err" &
+waiting=$!
+wait_until 10 grep -q 'waiting for the end' "$dir/err"
+kill -TERM "$waiting"
+kill -INT "$waiting"
+wait "$waiting"
+like "two signals leave" "$?" '^(130|143)$'
+like "and say what isn't known" "$(cat "$dir/err")" 'interrupted before nmd answered'
+nmctl kill --now stubborn >/dev/null
+wait_until 10 in_state "$stubborn" COMPLETED
+nmctl run "${low[@]}" -- true
+is "what nobody waits for isn't started" "$(nmctl list --all --json | jq -c 'map(select(.name == "stubborn") | .id)')" \
+    "[\"$stubborn\"]"
+reconfigure preemption kill-grace 200ms
+
 # ---- events over restarts --------------------------------------------------------------------------------------------
 
 nmctl events --json >"$dir/before"
@@ -170,7 +195,7 @@ run_example() { # SED-ADDRESS
 }
 try run_example '/^nmctl run -m/'
 is "building something" "$status $out" "0 all is well"
-node_cpu 3900
+node_cpu_seen 3900
 try run_example '/^for f in/,/^done/'
 is "a batch: each is taken" "$status $(wc -l <<<"$out") $err" "0 24 "
 at_least "and most of them wait" "$(status_of .queue.length)" 16
