@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 450
+# deadline: 900
 # beside: others
 #
 # nmsim without a trace: the days that it makes up, the configurations that it compares on them, what the
@@ -49,7 +49,7 @@ like "a combination that can't be is left out, and said" "$err" 'left out.*: 1$'
 # ---- what README promises, at its top ----
 # Its table is what nmsim finds, to the last digit that it shows.
 days='steady diurnal bursty adversarial'
-! counts_coverage || days=diurnal # a whole one takes that program minutes
+! counts_coverage || days='' # each takes that program minutes, and finds nothing that the others don't
 for kind in $days; do
     nmsim compare -g "$kind" --json >"$dir/$kind.json"
     is "$kind: README's row is true" "$(sed -n "s/^| $kind | //p" "$(dirname "$0")/../../README.md")" \
