@@ -296,47 +296,45 @@ static int run_to_end(struct nm_client *c, uint64_t timeout_usec)
     }
 }
 
-int nm_client_fetch(const struct nm_client_request *q, uint64_t timeout_usec,
-                    struct nm_client_answer *ret)
+/* All of a call: NM_CLIENT_E_DONE and *ret, or, if it asked for a protocol, NM_CLIENT_E_SWITCHED and *ret_fd. */
+static int call_whole(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
+                      struct nm_client_answer *ret)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
     _cleanup_(nm_client_freep) struct nm_client *c = NULL;
+    char location[NM_CLIENT_LOCATION_SIZE];
     int r = nm_client_answer_gather("", 0, &a); /* an empty body is still a string */
 
-    if (r < 0)
-        return r;
-    r = nm_client_new(q, nm_client_answer_gather, &a, &c);
-    if (r < 0)
-        return r;
-    r = run_to_end(c, timeout_usec);
-    if (r < 0)
+    if (r >= 0)
+        r = client_new(q, protocol, nm_client_answer_gather, &a, &c);
+    if (r >= 0)
+        r = run_to_end(c, timeout_usec);
+    if (r == NM_CLIENT_E_SWITCHED)
+        *ret_fd = nm_client_switched(c, location);
+    if (r != NM_CLIENT_E_DONE)
         return r;
     a.status = c->reply.status;
     *ret = a;
     a = (struct nm_client_answer){0};
-    return 0;
+    return r;
+}
+
+int nm_client_fetch(const struct nm_client_request *q, uint64_t timeout_usec,
+                    struct nm_client_answer *ret)
+{
+    int r = call_whole(q, NULL, timeout_usec, NULL, ret);
+
+    return r < 0 ? r : 0;
 }
 
 int nm_client_upgrade(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
                       struct nm_client_answer *ret_answer)
 {
-    _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
-    _cleanup_(nm_client_freep) struct nm_client *c = NULL;
-    char location[NM_CLIENT_LOCATION_SIZE];
-    int r = nm_client_answer_gather("", 0, &a);
+    int r;
 
-    if (r >= 0)
-        r = nm_client_new_upgrade(q, protocol, nm_client_answer_gather, &a, &c);
-    if (r >= 0)
-        r = run_to_end(c, timeout_usec);
-    if (r < 0)
-        return r;
-    if (r == NM_CLIENT_E_SWITCHED) {
-        *ret_fd = nm_client_switched(c, location);
-        return 0;
-    }
-    a.status = c->reply.status;
-    *ret_answer = a;
-    a = (struct nm_client_answer){0};
-    return NM_CLIENT_E_REFUSED;
+    assert(protocol);
+    r = call_whole(q, protocol, timeout_usec, ret_fd, ret_answer);
+    if (r == NM_CLIENT_E_DONE)
+        return NM_CLIENT_E_REFUSED;
+    return r < 0 ? r : 0;
 }

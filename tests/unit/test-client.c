@@ -273,6 +273,23 @@ static int upgrade_by_and_by(const struct fake_nmd *f, const char *target, char 
     return fd;
 }
 
+static void expect_hello(int fd)
+{
+    char buf[16] = "";
+    size_t len = 0;
+
+    for (ssize_t n = 1; n != 0 && len < sizeof buf - 1;) {
+        struct pollfd p = {fd, POLLIN, 0};
+
+        assert_int_equal(poll(&p, 1, 20000), 1);
+        n = recv(fd, buf + len, sizeof buf - 1 - len, 0);
+        assert_true(n >= 0);
+        len += (size_t)n;
+    }
+    assert_string_equal(buf, "hello");
+    (void)close(fd);
+}
+
 /* Not a byte of what comes behind the head is taken, wherever it is cut. */
 static void test_upgrade(void **state)
 {
@@ -280,24 +297,18 @@ static void test_upgrade(void **state)
 
     (void)state;
     for (size_t split = 0; split < strlen(SWITCHING "hello"); split += 5) {
-        char location[NM_CLIENT_LOCATION_SIZE], buf[16] = "";
-        size_t len = 0;
+        char location[NM_CLIENT_LOCATION_SIZE];
+        struct nm_client_answer a = {.status = 7};
         struct fake_nmd f;
-        int fd;
+        int fd = -1;
 
         fake_nmd_start(&f, x, 1, split);
+        assert_int_equal(upgrade(&f, "/x", TIMEOUT_USEC, &fd, &a), 0);
+        assert_int_equal(a.status, 7);
+        expect_hello(fd);
         fd = upgrade_by_and_by(&f, "/x", location);
         assert_string_equal(location, "/v1/containers/c1");
-        for (ssize_t n = 1; n != 0 && len < sizeof buf - 1;) {
-            struct pollfd p = {fd, POLLIN, 0};
-
-            assert_int_equal(poll(&p, 1, 20000), 1);
-            n = recv(fd, buf + len, sizeof buf - 1 - len, 0);
-            assert_true(n >= 0);
-            len += (size_t)n;
-        }
-        assert_string_equal(buf, "hello");
-        (void)close(fd);
+        expect_hello(fd);
         fake_nmd_stop(&f);
     }
 }
