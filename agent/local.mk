@@ -137,6 +137,7 @@ nm_shim_SOURCES = \
 	%D%/launch/shim-spec.c \
 	%D%/launch/shim-start.c \
 	%D%/launch/shim-stdio.c \
+	util/become.c \
 	util/fault.c \
 	util/fileio.c \
 	util/frame.c \

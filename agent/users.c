@@ -128,27 +128,6 @@ int nm_users_lookup_group(const char *name, gid_t *ret)
     return -ERANGE;
 }
 
-/* The count may have grown between two calls; after a few tries something else is wrong. */
-int nm_users_groups(const struct nm_user *u, gid_t **ret, size_t *ret_n)
-{
-    _cleanup_free_ gid_t *groups = NULL;
-    int n = 32;
-
-    assert(u->name && ret && ret_n);
-    for (int tries = 0; tries < 4; tries++) {
-        gid_t *larger = realloc(groups, (size_t)n * sizeof *groups);
-        if (!larger)
-            return -ENOMEM;
-        groups = larger;
-        if (getgrouplist(u->name, u->gid, groups, &n) >= 0) { /* else n says how many there are */
-            *ret = STEAL_PTR(groups);
-            *ret_n = (size_t)n;
-            return 0;
-        }
-    }
-    return -EAGAIN;
-}
-
 bool nm_users_is_admin(uid_t uid, gid_t gid, const gid_t *groups, size_t n_groups, uid_t own_uid,
                        const gid_t *admin_gid)
 {

@@ -35,8 +35,6 @@ int nm_users_lookup(const char *name, struct nm_user *ret);
 int nm_users_lookup_uid(uid_t uid, struct nm_user *ret);
 /* -ENOENT when there is no such group. */
 int nm_users_lookup_group(const char *name, gid_t *ret);
-/* All groups of the user, its own first; *ret is the caller's to free. */
-int nm_users_groups(const struct nm_user *u, gid_t **ret, size_t *ret_n);
 
 /* Whether these credentials are an administrator's: root, the uid nmd runs as, or a member of the
  * admin group (admin_gid NULL: there is none). groups: supplementary ones, as SO_PEERGROUPS tells

@@ -16,6 +16,7 @@ struct nm_batch {
     struct nm_job *job; /* NULL: it waits in line */
     uid_t uid;
     gid_t gid;
+    char *account; /* NULL: any with that uid */
     json_t *work;
     uint64_t *ids; /* 0: of that one the end has been heard */
     size_t n, room;
@@ -68,18 +69,20 @@ struct nm_batches *nm_batches_free(struct nm_batches *bs)
 }
 
 /* The settings are copied one level deep: the lists in them are shared, and nobody changes those. */
-int nm_batch_new(const json_t *settings, const char *user, uid_t uid, gid_t gid, size_t n, struct nm_batch **ret)
+int nm_batch_new(const json_t *settings, const char *user, const struct nm_batch_owner *owner, size_t n,
+                 struct nm_batch **ret)
 {
     _cleanup_(nm_batch_freep) struct nm_batch *b = calloc(1, sizeof *b);
 
     if (!b)
         return -ENOMEM;
-    b->uid = uid;
-    b->gid = gid;
+    b->uid = owner->uid;
+    b->gid = owner->gid;
+    b->account = owner->account ? strdup(owner->account) : NULL;
     b->room = n;
     b->ids = calloc(n, sizeof *b->ids);
     b->work = settings ? json_copy((json_t *)settings) : json_object();
-    if (!b->ids || json_object_set_new(b->work, "user", json_string(user)) < 0 ||
+    if ((owner->account && !b->account) || !b->ids || json_object_set_new(b->work, "user", json_string(user)) < 0 ||
         json_object_set_new(b->work, "removals", json_array()) < 0 ||
         json_object_set_new(b->work, "resources", json_array()) < 0)
         return -ENOMEM;
@@ -93,6 +96,7 @@ struct nm_batch *nm_batch_free(struct nm_batch *b)
         return NULL;
     (void)nm_job_free(b->job);
     json_decref(b->work);
+    free(b->account);
     free(b->ids);
     free(b);
     return NULL;
@@ -217,6 +221,7 @@ static int start(struct nm_batches *bs, struct nm_batch *b)
         .program_fd = bs->params.program_fd,
         .uid = b->uid,
         .gid = b->gid,
+        .account = b->account,
         .work = work,
         .most_memory_bytes = bs->params.worker_max_bytes,
         .said = on_said,

@@ -31,8 +31,16 @@ int nm_batches_new(const struct nm_batches_params *params, struct nm_batches **r
 struct nm_batches *nm_batches_free(struct nm_batches *bs);
 NM_DEFINE_CLEANUP(struct nm_batches *, nm_batches_free)
 
+/* As whom a worker runs. */
+struct nm_batch_owner {
+    uid_t uid;
+    gid_t gid;
+    const char *account; /* whose supplementary groups it has, copied; NULL: those of the uid's first account */
+};
+
 /* `settings` are copied into its work (work.h); they may be NULL. It has room for n resources, or for one removal. */
-int nm_batch_new(const json_t *settings, const char *user, uid_t uid, gid_t gid, size_t n, struct nm_batch **ret);
+int nm_batch_new(const json_t *settings, const char *user, const struct nm_batch_owner *owner, size_t n,
+                 struct nm_batch **ret);
 struct nm_batch *nm_batch_free(struct nm_batch *b);
 NM_DEFINE_CLEANUP(struct nm_batch *, nm_batch_free)
 int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, json_t *resource); /* takes `resource` over */

@@ -5,7 +5,6 @@
 #include "localize/job.h"
 
 #include <assert.h>
-#include <grp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
@@ -14,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "localize/report.h"
+#include "util/become.h"
 #include "util/error.h"
 #include "util/fileio.h"
 
@@ -135,14 +135,20 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userd
 
 /* ---- in the child ---- */
 
-/* Groups first, and the user last: after that there is no right left to change the others. */
+/* The same groups as the container's own command has. They are looked up here and not in nmd, whose loop must not wait
+ * for name services. */
 static int become_user(const struct nm_job_params *p)
 {
-    if (geteuid() == p->uid && geteuid() != 0)
-        return 0; /* nmd isn't root: there is no other to be */
-    if (setgroups(1, &p->gid) < 0 || setresgid(p->gid, p->gid, p->gid) < 0 || setresuid(p->uid, p->uid, p->uid) < 0)
-        return -errno;
-    return 0;
+    struct nm_identity who = {.uid = p->uid, .gid = p->gid};
+    gid_t *groups = NULL;
+    int r = 0;
+
+    if (geteuid() == 0) {
+        r = p->account ? nm_groups_find(p->account, p->gid, &groups, &who.n_groups)
+                       : nm_groups_find_uid(p->uid, p->gid, &groups, &who.n_groups);
+        who.groups = groups;
+    }
+    return r < 0 ? r : nm_become(&who, &(struct nm_become_terms){.no_new_privs = true});
 }
 
 /* nmd is heard also on a full node; who takes strangers' archives apart for others isn't as important as what runs. */
@@ -182,11 +188,10 @@ static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, 
         _exit(126);
     nm_closefrom(STDERR_FILENO + 2);
     be_ordinary();
-    limit(p);
     if (become_user(p) < 0)
         _exit(126);
+    limit(p); /* after the look-up, which is done in memory of nmd's */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the change of user, which takes it away */
-    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (chdir("/") < 0)
         _exit(126);
     (void)fexecve(STDERR_FILENO + 1, argv, env);

@@ -17,6 +17,7 @@ struct nm_job_params {
     int program_fd; /* nm-localizer's, as it was when nmd began */
     uid_t uid;
     gid_t gid;
+    const char *account; /* whose supplementary groups it has; NULL: those of the uid's first account */
     const char *work; /* its standard input */
     uint64_t most_memory_bytes;
     /* Neither may free the job but from `ended`, which comes once, and last. reason: why it ended, if not well. */

@@ -141,14 +141,13 @@ static int remove_entry(struct nm_localizer *l, const struct nm_cache_entry *e)
 {
     _cleanup_(nm_batch_freep) struct nm_batch *b = NULL;
     _cleanup_free_ char *target = nm_layout_target(l->local_dir, e);
-    uid_t uid;
-    gid_t gid;
-    int r = nm_layout_owner(l->local_fd, &e->key, &uid, &gid);
+    struct nm_batch_owner owner = {0};
+    int r = nm_layout_owner(l->local_fd, &e->key, &owner.uid, &owner.gid);
 
     if (r == -ENOENT)
         on_removed(e->id, l);
     if (r >= 0)
-        r = target ? nm_batch_new(NULL, e->key.user, uid, gid, 1, &b) : -ENOMEM;
+        r = target ? nm_batch_new(NULL, e->key.user, &owner, 1, &b) : -ENOMEM;
     if (r >= 0)
         r = nm_batch_add_removal(b, e->id, target);
     if (r < 0)
@@ -162,7 +161,7 @@ int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid
                         void (*ended)(void *userdata), void *userdata)
 {
     _cleanup_(nm_batch_freep) struct nm_batch *b = NULL;
-    int r = nm_batch_new(NULL, user, uid, gid, 1, &b);
+    int r = nm_batch_new(NULL, user, &(struct nm_batch_owner){.uid = uid, .gid = gid}, 1, &b);
 
     if (r >= 0)
         r = nm_batch_add_removal(b, NO_ENTRY, path);
@@ -303,8 +302,11 @@ static int ask_for(struct nm_localizer_ask *ask, const struct nm_localizer_user 
 static int make_batch(struct nm_localizer *l, const struct nm_localizer_user *user,
                       const struct nm_localizer_resource *resources, size_t n, bool is_public, struct nm_batch **ret)
 {
-    const uid_t uid = is_public ? l->params.public_uid : user->uid;
-    const gid_t gid = is_public ? l->params.public_gid : user->gid;
+    const struct nm_batch_owner owner = {
+        .uid = is_public ? l->params.public_uid : user->uid,
+        .gid = is_public ? l->params.public_gid : user->gid,
+        .account = is_public ? NULL : user->account,
+    };
     size_t wanted = 0;
     int r;
 
@@ -312,8 +314,8 @@ static int make_batch(struct nm_localizer *l, const struct nm_localizer_user *us
         wanted += (resources[i].visibility == NM_VISIBILITY_PUBLIC) == is_public;
     if (wanted == 0)
         return 0;
-    r = nm_layout_make_base(l->local_fd, user->name, is_public, uid, gid);
-    return r < 0 ? r : nm_batch_new(l->params.settings, user->name, uid, gid, wanted, ret);
+    r = nm_layout_make_base(l->local_fd, user->name, is_public, owner.uid, owner.gid);
+    return r < 0 ? r : nm_batch_new(l->params.settings, user->name, &owner, wanted, ret);
 }
 
 /* In the list before it has any resource: whatever fails from here on, freeing it gives everything back. */

@@ -37,6 +37,7 @@ struct nm_localizer_user {
     const char *name, *application;
     uid_t uid;
     gid_t gid;
+    const char *account; /* as whom its containers run; NULL: the first account with that uid */
 };
 
 struct nm_localizer_resource {

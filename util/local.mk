@@ -1,12 +1,14 @@
 # util/: what two folders need. Knows nobody.
 noinst_LTLIBRARIES += libnm-util.la
 libnm_util_la_SOURCES = \
+	%D%/become.c %D%/become.h \
 	%D%/clock.h \
 	%D%/error.c %D%/error.h \
 	%D%/fault.c %D%/fault.h \
 	%D%/fileio.c %D%/fileio.h \
 	%D%/log.c %D%/log.h \
 	%D%/frame.c %D%/frame.h \
+	%D%/groups.c \
 	%D%/macros.h \
 	%D%/parse.c %D%/parse.h \
 	%D%/ration.c %D%/ration.h \

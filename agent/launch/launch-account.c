@@ -7,13 +7,11 @@
  * to do for each container anew, and keep in memory while it runs.
  */
 
-#include <grp.h>
 #include <pwd.h>
 
 #include "agent/launch/launch-internal.h"
+#include "util/become.h"
 #include "util/parse.h"
-
-#define GROUPS_MAX 65536 /* the kernel's NGROUPS_MAX */
 
 /* A uid without an account (a container's host, an unprivileged nmd) may be used by its number. */
 static bool is_number_of(const char *user, uid_t uid)
@@ -52,23 +50,6 @@ static int find_passwd(const struct nm_command *c, struct passwd **ret)
     return 0;
 }
 
-static int find_groups(gid_t gid, struct nm_shim_account *a)
-{
-    for (int n = 16; n <= GROUPS_MAX; n *= 4) {
-        gid_t *groups = reallocarray(a->groups, (size_t)n, sizeof *groups);
-        int found = n;
-
-        if (!groups)
-            return -ENOMEM;
-        a->groups = groups;
-        if (getgrouplist(a->name, gid, groups, &found) >= 0) {
-            a->n_groups = (size_t)found;
-            return 0;
-        }
-    }
-    return -E2BIG;
-}
-
 static char *given(char *value, char *fallback)
 {
     return value && *value ? value : fallback;
@@ -87,7 +68,7 @@ struct nm_shim_account nm_launch_account_find(const struct nm_command *c)
     }
     /* without root there is no changing of groups */
     if (r >= 0 && geteuid() == 0)
-        r = find_groups(c->gid, &a);
+        r = nm_groups_find(a.name, c->gid, &a.groups, &a.n_groups);
     a.error = -r;
     return a;
 }

@@ -14,8 +14,6 @@
 #include "agent/launch/shim.h"
 
 #include <assert.h>
-#include <grp.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -23,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "util/become.h"
 #include "util/fileio.h"
 
 #define REPORT_FD 3
@@ -39,46 +38,11 @@ static _Noreturn void fail(int report_fd, enum nm_launch_stage stage, int error)
     _exit(125);
 }
 
-/* Of what could come back by executing something, root keeps what nmd has. With no_new_privs nothing can come back, and
- * the empty set is for those who look at it; where it can't be had (no CAP_SETPCAP) it is no loss. */
-static int drop_capabilities(uid_t uid)
-{
-    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = {0};
-
-    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    if (uid == 0 && syscall(SYS_capget, &head, caps) < 0)
-        return -errno;
-    for (size_t i = 0; i < NM_ARRAY_SIZE(caps); i++)
-        caps[i].inheritable = 0;
-    return RET_NERRNO((int)syscall(SYS_capset, &head, caps));
-}
-
-static void empty_bounding_set(void)
-{
-    for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-            return;
-}
-
 static int become(const struct nm_shim_spec *spec)
 {
-    uid_t r, e, s;
+    const struct nm_identity who = {spec->uid, spec->gid, spec->account.groups, spec->account.n_groups};
 
-    if (geteuid() != 0)
-        return geteuid() == spec->uid && getegid() == spec->gid ? 0 : -EPERM;
-    if (spec->uid != 0 && spec->no_new_privs)
-        empty_bounding_set();
-    if (setgroups(spec->account.n_groups, spec->account.groups) < 0 ||
-        setresgid(spec->gid, spec->gid, spec->gid) < 0 ||
-        setresuid(spec->uid, spec->uid, spec->uid) < 0)
-        return -errno;
-    if (getresuid(&r, &e, &s) < 0 || r != spec->uid || e != spec->uid || s != spec->uid)
-        return -EPERM;
-    if (drop_capabilities(spec->uid) < 0)
-        return -EPERM;
-    /* the way back must be shut */
-    return spec->uid != 0 && setresuid((uid_t)-1, 0, (uid_t)-1) == 0 ? -EPERM : 0;
+    return nm_become(&who, &(struct nm_become_terms){.no_new_privs = spec->no_new_privs});
 }
 
 /* A path that the user gave. Besides being walked with the user's rights only, it may not lead through the links of
@@ -215,8 +179,6 @@ static int prepare(const struct nm_shim_spec *spec, bool is_terminal)
         return r;
     (void)umask(022);
     reset_descriptor_limit();
-    if (spec->no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return -errno;
     return 0;
 }
 

@@ -78,8 +78,7 @@ test_settings_LDADD = libnm-agent.la $(unit_libs)
 
 test_users_SOURCES = %D%/test-users.c $(fail_nth)
 test_users_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_users_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=getpwnam_r -Wl,--wrap=getgrnam_r \
-	-Wl,--wrap=getgrouplist
+test_users_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=getpwnam_r -Wl,--wrap=getgrnam_r
 test_users_LDADD = libnm-agent.la $(SYSTEMD_LIBS) $(unit_libs)
 
 test_health_SOURCES = %D%/test-health.c %D%/remove-tree.h $(fail_nth)

@@ -22,5 +22,7 @@ test_localize_worker_LDADD = libnm-localizer.la $(unit_libs)
 # it starts the real nm-localizer
 test_localizer_SOURCES = %D%/test-localizer.c %D%/remove-tree.h
 test_localizer_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+# whose account has which groups is the test's
+test_localizer_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=getgrouplist
 test_localizer_LDADD = libnm-localize.la $(unit_libs)
 test_localizer_DEPENDENCIES = libnm-localize.la nm-localizer$(EXEEXT)

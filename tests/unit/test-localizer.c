@@ -384,6 +384,53 @@ static void test_line(void **state)
     give_back(&d);
 }
 
+/* ---- with the user's own rights --------------------------------------------------------------------------------- */
+
+#define GROUP 54321 /* of the account "member" alone */
+
+int __real_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n);
+int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n);
+
+int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n)
+{
+    if (!nm_streq(user, "member"))
+        return __real_getgrouplist(user, group, groups, n);
+    groups[0] = group;
+    groups[1] = GROUP;
+    return *n = 2;
+}
+
+/* What the container's command could read is fetched; and another account of the same uid isn't taken for this one. */
+static void test_supplementary_group(void **state)
+{
+    static const char *const accounts[] = {"member", "nobody"};
+    struct world *w = *state;
+    _cleanup_free_ char *uri = print("file://%s/shared", w->root);
+    _cleanup_close_ int fd = openat(w->root_fd, "shared", O_CREAT | O_WRONLY | O_CLOEXEC, 0640);
+    struct stat st;
+
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(fchown(fd, 0, GROUP), 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(accounts); i++) {
+        const struct nm_localizer_user user = {"alice", "application_1_0001", NOBODY, NOBODY, accounts[i]};
+        const struct nm_localizer_resource res = {.visibility = i == 0 ? NM_VISIBILITY_PRIVATE : NM_VISIBILITY_APPLICATION,
+                                                  .uri = uri,
+                                                  .type = "FILE",
+                                                  .timestamp_msec = (uint64_t)st.st_mtim.tv_sec * 1000 +
+                                                                    (uint64_t)st.st_mtim.tv_nsec / 1000000};
+        struct owner o = {0};
+        const struct nm_localizer_listener listener = {.ended = on_ended, .userdata = &o};
+
+        assert_int_equal(nm_localizer_ask(w->localizer, &user, &res, 1, &listener, &o.ask), 0);
+        RUN_UNTIL(w, o.ended);
+        assert_string_equal(i == 0 ? o.message : strstr(o.message, "Permission denied") ?: o.message,
+                            i == 0 ? "" : "Permission denied");
+        give_back(&o);
+    }
+}
+
 /* However much of an account's is on its way, another's isn't held up. */
 static void test_another_account(void **state)
 {
@@ -448,7 +495,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_one_fetch_for_all), TEST(test_counts), TEST(test_visibilities), TEST(test_failure), TEST(test_no_ask),
         TEST(test_least_recently_used_goes), TEST(test_given_up), TEST(test_line),
-        TEST(test_another_account), TEST(test_restart),
+        TEST(test_supplementary_group), TEST(test_another_account), TEST(test_restart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

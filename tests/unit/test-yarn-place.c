@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <pwd.h>
@@ -46,7 +47,7 @@ static int set_up(void **state)
     assert_non_null(mkdtemp(w->root));
     assert_int_equal(chmod(w->root, 0755), 0);
     w->fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    w->tenant = (struct nm_yarn_tenant){"alice", "application_1", "container_1", pw->pw_uid, pw->pw_gid};
+    w->tenant = (struct nm_yarn_tenant){"alice", "application_1", "container_1", {pw->pw_uid, pw->pw_gid, NULL, 0}};
     *state = w;
     return 0;
 }
@@ -161,7 +162,7 @@ static void test_no_right_to_become(void **state)
         skip();
     for (size_t i = 0; i < NM_ARRAY_SIZE(capabilities); i++) {
         set_capability(capabilities[i], false);
-        assert_int_equal(nm_yarn_become(w->tenant.uid, w->tenant.gid, &self), -EPERM);
+        assert_int_equal(nm_yarn_become(&w->tenant.as, &self), -EPERM);
         assert_int_equal(nm_yarn_place_make_log(w->fd, &w->tenant), -EPERM);
         assert_int_equal(nm_yarn_place_write(w->fd, &w->tenant, "file", "x", 1, 0600), -EPERM);
         assert_int_equal(nm_yarn_place_link(w->fd, &w->tenant, "link", "/x"), -EPERM);
@@ -176,6 +177,32 @@ static void test_no_right_to_become(void **state)
     assert_int_equal(nm_yarn_place_write(w->fd, &w->tenant, "file", "x", 1, 0600), 0);
 }
 
+/* The user's groups for the time being, and nmd's own before and after. */
+static void test_groups(void **state)
+{
+    const gid_t groups[] = {54321, 54322}, own[] = {4, 7};
+    struct world *w = *state;
+    struct nm_identity who = w->tenant.as;
+    gid_t as_user[8] = {0}, afterwards[8] = {0};
+    struct nm_yarn_self self;
+    int n_as_user, n_afterwards;
+
+    if (geteuid() != 0)
+        skip();
+    who.groups = groups;
+    who.n_groups = NM_ARRAY_SIZE(groups);
+    assert_int_equal(setgroups(NM_ARRAY_SIZE(own), own), 0);
+    assert_int_equal(nm_yarn_become(&who, &self), 0);
+    n_as_user = getgroups(NM_ARRAY_SIZE(as_user), as_user);
+    nm_yarn_return(&self);
+    n_afterwards = getgroups(NM_ARRAY_SIZE(afterwards), afterwards);
+    assert_int_equal(setgroups(0, NULL), 0);
+    assert_int_equal(n_as_user, NM_ARRAY_SIZE(groups));
+    assert_memory_equal(as_user, groups, sizeof groups);
+    assert_int_equal(n_afterwards, NM_ARRAY_SIZE(own));
+    assert_memory_equal(afterwards, own, sizeof own);
+}
+
 /* Who isn't root can be nobody else. */
 static void test_not_root(void **state)
 {
@@ -184,13 +211,13 @@ static void test_not_root(void **state)
     struct nm_yarn_self self;
     int as_own, as_other;
 
-    assert_int_equal(nm_yarn_become(own, getegid(), &self), 0);
+    assert_int_equal(nm_yarn_become(&(struct nm_identity){.uid = own, .gid = getegid()}, &self), 0);
     nm_yarn_return(&self);
     if (own == 0)
-        assert_int_equal(seteuid(w->tenant.uid), 0);
-    as_own = nm_yarn_become(w->tenant.uid, w->tenant.gid, &self);
+        assert_int_equal(seteuid(w->tenant.as.uid), 0);
+    as_own = nm_yarn_become(&w->tenant.as, &self);
     nm_yarn_return(&self);
-    as_other = nm_yarn_become(w->tenant.uid + 1, w->tenant.gid, &self);
+    as_other = nm_yarn_become(&(struct nm_identity){.uid = w->tenant.as.uid + 1, .gid = w->tenant.as.gid}, &self);
     nm_yarn_return(&self);
     if (own == 0)
         assert_int_equal(seteuid(0), 0);
@@ -202,9 +229,9 @@ static int become(void *userdata)
 {
     struct world *w = userdata;
     struct nm_yarn_self self;
-    int r = nm_yarn_become(w->tenant.uid, w->tenant.gid, &self);
+    int r = nm_yarn_become(&w->tenant.as, &self);
 
-    assert_int_equal(file_uid(), r == 0 ? w->tenant.uid : geteuid());
+    assert_int_equal(file_uid(), r == 0 ? w->tenant.as.uid : geteuid());
     nm_yarn_return(&self);
     assert_int_equal(file_uid(), geteuid());
     return r;
@@ -299,7 +326,7 @@ static void test_open_below_strangers(void **state)
     assert_int_equal(open_dirs(in(w, "shared/own"), NULL, &dirs, NULL), 0);
     nm_yarn_dirs_done(&dirs);
     if (geteuid() == 0) {
-        assert_int_equal(chown(in(w, "shared"), w->tenant.uid, w->tenant.gid), 0);
+        assert_int_equal(chown(in(w, "shared"), w->tenant.as.uid, w->tenant.as.gid), 0);
         assert_int_equal(open_dirs(in(w, "shared/own"), NULL, &dirs, NULL), -ENOTDIR);
     }
     (void)strcpy(deep, w->root);
@@ -415,9 +442,9 @@ static void check_made(struct world *w)
     struct stat st;
 
     assert_int_equal(fstatat(w->fd, WORK "/tmp", &st, AT_SYMLINK_NOFOLLOW), 0);
-    assert_int_equal(st.st_uid, w->tenant.uid);
+    assert_int_equal(st.st_uid, w->tenant.as.uid);
     assert_int_equal(fstatat(w->fd, "application_1/container_1", &st, AT_SYMLINK_NOFOLLOW), 0);
-    assert_int_equal(st.st_uid, w->tenant.uid);
+    assert_int_equal(st.st_uid, w->tenant.as.uid);
     assert_int_equal(nm_read_file_at(w->fd, WORK "/script", text, sizeof text, NULL), 0);
     assert_string_equal(text, "words");
     assert_int_equal(fstatat(w->fd, WORK "/script", &st, AT_SYMLINK_NOFOLLOW), 0);
@@ -535,8 +562,8 @@ static void test_claim_failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_accounts), TEST(test_own_account), TEST(test_no_right_to_become), TEST(test_not_root),
-        TEST(test_no_memory_to_become), TEST(test_look), TEST(test_open), TEST(test_open_below_strangers),
+        TEST(test_accounts), TEST(test_own_account), TEST(test_no_right_to_become), TEST(test_groups),
+        TEST(test_not_root), TEST(test_no_memory_to_become), TEST(test_look), TEST(test_open), TEST(test_open_below_strangers),
         TEST(test_open_failures), TEST(test_disk_fails), TEST(test_make_failures), TEST(test_links),
         TEST(test_owners), TEST(test_claim_failures),
     };

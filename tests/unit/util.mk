@@ -1,6 +1,11 @@
 # unit tests of util
-check_PROGRAMS += test-frame test-parse test-fileio test-ration test-tree test-utf8
-TESTS += test-frame test-parse test-fileio test-ration test-tree test-utf8
+check_PROGRAMS += test-become test-frame test-parse test-fileio test-ration test-tree test-utf8
+TESTS += test-become test-frame test-parse test-fileio test-ration test-tree test-utf8
+
+test_become_SOURCES = %D%/test-become.c
+test_become_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_become_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=getgrouplist
+test_become_LDADD = libnm-util.la $(unit_libs)
 
 test_parse_SOURCES = %D%/test-parse.c
 test_parse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

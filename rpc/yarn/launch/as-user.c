@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See as-user.h. The kernel has identities for files alone, of each thread; capabilities that would pass over rights go
- * with them. What the C library offers for groups would change those of all threads. */
+ * with them. What the C library offers for groups would change those of all threads. It isn't nm_become(), which has no
+ * way back, but takes the same identity. */
 
 #include "rpc/yarn/launch/as-user.h"
 
@@ -13,11 +14,11 @@
 #include "util/error.h"
 
 /* They don't say whether they were heard; asked for what can't be, they answer with what is. */
-static int set_ids(uid_t uid, gid_t gid)
+static int set_ids(const struct nm_identity *who)
 {
-    (void)setfsgid(gid);
-    (void)setfsuid(uid);
-    return (uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid ? 0 : -EPERM;
+    (void)setfsgid(who->gid);
+    (void)setfsuid(who->uid);
+    return (uid_t)setfsuid((uid_t)-1) == who->uid && (gid_t)setfsgid((gid_t)-1) == who->gid ? 0 : -EPERM;
 }
 
 static int remember(struct nm_yarn_self *self)
@@ -34,22 +35,22 @@ static int remember(struct nm_yarn_self *self)
     return self->n_groups < 0 ? self->n_groups : 0;
 }
 
-int nm_yarn_become(uid_t uid, gid_t gid, struct nm_yarn_self *ret)
+int nm_yarn_become(const struct nm_identity *who, struct nm_yarn_self *ret)
 {
     struct nm_yarn_self self = {.is_other = 1};
     int r;
 
     *ret = (struct nm_yarn_self){};
-    if (geteuid() != 0 || uid == 0)
-        return uid == geteuid() ? 0 : -EPERM;
+    if (geteuid() != 0 || who->uid == 0)
+        return who->uid == geteuid() ? 0 : -EPERM;
     r = remember(&self);
     if (r >= 0)
-        r = RET_NERRNO(syscall(SYS_setgroups, 0, NULL));
+        r = RET_NERRNO(syscall(SYS_setgroups, who->n_groups, who->groups));
     if (r < 0) {
         free(self.groups);
         return r;
     }
-    r = set_ids(uid, gid);
+    r = set_ids(who);
     if (r < 0)
         nm_yarn_return(&self);
     else

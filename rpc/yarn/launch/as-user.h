@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "util/become.h"
 #include "util/macros.h"
 
 struct nm_yarn_self {
@@ -18,6 +19,6 @@ struct nm_yarn_self {
     int is_other; /* than nmd's own */
 };
 
-int nm_yarn_become(uid_t uid, gid_t gid, struct nm_yarn_self *ret);
+int nm_yarn_become(const struct nm_identity *who, struct nm_yarn_self *ret);
 /* Takes one of zeroes, too. */
 void nm_yarn_return(struct nm_yarn_self *self);

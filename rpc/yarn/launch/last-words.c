@@ -120,7 +120,7 @@ static int open_as_owner(struct nm_yarn_launcher *l, const char *log_dir, const 
     const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&l->log, log_dir);
     struct nm_yarn_tenant t = {.application = application, .container = container};
 
-    if (!d || nm_yarn_place_owner(d->fd, application, &t.uid, &t.gid) < 0)
+    if (!d || nm_yarn_place_owner(d->fd, application, &t.as.uid, &t.as.gid) < 0)
         return -ENOENT;
     *ret = t;
     return nm_yarn_place_open_log(d->fd, &t);
@@ -136,7 +136,7 @@ const char *nm_yarn_launcher_last_words(struct nm_yarn_launcher *l, const char *
     char name[NAME_MAX + 1];
     const char *text = "";
 
-    if (fd < 0 || s->stderr_tail_bytes == 0 || nm_yarn_become(t.uid, t.gid, &self) < 0)
+    if (fd < 0 || s->stderr_tail_bytes == 0 || nm_yarn_become(&t.as, &self) < 0)
         return "";
     text = add(arena, text, "prelaunch.err", read_end(fd, "prelaunch.err", (size_t)s->stderr_tail_bytes, arena));
     if (find_newest(fd, s->stderr_pattern, name))
@@ -162,7 +162,7 @@ json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_d
     json_t *names = json_array();
     const struct dirent *d;
 
-    if (fd < 0 || !names || nm_yarn_become(t.uid, t.gid, &self) < 0)
+    if (fd < 0 || !names || nm_yarn_become(&t.as, &self) < 0)
         return names;
     dir = open_dir(fd);
     for (unsigned n = 0; dir && n < LISTED_MAX && (d = readdir(dir)); n++)

@@ -36,7 +36,7 @@ static int enter(int *at, const char *name)
 static int make_below(int *at, const struct nm_yarn_tenant *t, bool has_tmp)
 {
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
-    int r = nm_yarn_become(t->uid, t->gid, &self);
+    int r = nm_yarn_become(&t->as, &self);
 
     if (r >= 0)
         r = enter(at, "appcache");
@@ -62,7 +62,7 @@ int nm_yarn_place_make_local(int local_fd, const struct nm_yarn_tenant *t, bool 
     int r = make_usercache(local_fd);
 
     if (r >= 0)
-        r = nm_layout_make_base(local_fd, t->submitter, false, t->uid, t->gid);
+        r = nm_layout_make_base(local_fd, t->submitter, false, t->as.uid, t->as.gid);
     if (r < 0)
         return r;
     (void)snprintf(base, sizeof base, "usercache/%s", t->submitter);
@@ -79,9 +79,9 @@ static int take_over(int fd, const struct nm_yarn_tenant *t)
 
     if (fstat(fd, &st) < 0)
         return -errno;
-    if (st.st_uid == t->uid && (st.st_mode & 0777) == DIR_MODE)
+    if (st.st_uid == t->as.uid && (st.st_mode & 0777) == DIR_MODE)
         return 0;
-    if (st.st_uid != t->uid && (st.st_uid != 0 || fchown(fd, t->uid, t->gid) < 0))
+    if (st.st_uid != t->as.uid && (st.st_uid != 0 || fchown(fd, t->as.uid, t->as.gid) < 0))
         return -EPERM;
     return RET_NERRNO(fchmod(fd, DIR_MODE));
 }
@@ -99,7 +99,7 @@ int nm_yarn_place_make_log(int log_fd, const struct nm_yarn_tenant *t)
         return at;
     r = take_over(at, t);
     if (r >= 0)
-        r = nm_yarn_become(t->uid, t->gid, &self);
+        r = nm_yarn_become(&t->as, &self);
     return r < 0 ? r : enter(&at, t->container);
 }
 
@@ -110,7 +110,7 @@ static int open_path(int base_fd, const struct nm_yarn_tenant *t, const char *co
 {
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
     _cleanup_close_ int at = -EBADF;
-    int r = nm_yarn_become(t->uid, t->gid, &self);
+    int r = nm_yarn_become(&t->as, &self);
 
     for (int from = base_fd; r >= 0 && *path; path++, from = at) {
         int next = RET_NERRNO(openat(from, *path, DIR_FLAGS));
@@ -141,7 +141,7 @@ int nm_yarn_place_write(int dir_fd, const struct nm_yarn_tenant *t, const char *
 {
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
     _cleanup_close_ int fd = -EBADF;
-    int r = nm_yarn_become(t->uid, t->gid, &self);
+    int r = nm_yarn_become(&t->as, &self);
 
     if (r < 0)
         return r;
@@ -192,7 +192,7 @@ int nm_yarn_place_link(int dir_fd, const struct nm_yarn_tenant *t, const char *n
     if (leads_out(name))
         return -EINVAL;
     if (r >= 0)
-        r = nm_yarn_become(t->uid, t->gid, &self);
+        r = nm_yarn_become(&t->as, &self);
     while (r >= 0 && (slash = strchr(rest, '/'))) {
         *slash = '\0';
         r = *rest ? enter(&at, rest) : 0;

@@ -9,12 +9,13 @@
 #include <sys/types.h>
 
 #include "rpc/yarn/launch/dirs.h"
+#include "util/become.h"
 
-/* Whose they are, and for what. */
+/* Whose they are, and for what. An owner that was found by a directory (nm_yarn_place_owner()) has no supplementary
+ * groups: below that directory files are the owner's, and those groups would decide nothing. */
 struct nm_yarn_tenant {
     const char *submitter, *application, *container;
-    uid_t uid;
-    gid_t gid;
+    struct nm_identity as;
 };
 
 /* The container's directories in one of the local directories, or in one of those for logs. has_tmp: it is that of its

@@ -26,6 +26,7 @@ struct nm_yarn_preparation {
     struct nm_yarn_preparation_listener listener;
     struct nm_yarn_task task; /* its words are in the arena */
     struct nm_yarn_tenant tenant;
+    gid_t *groups; /* the tenant's */
     struct nm_arena arena;
     enum kind kind;
     sd_event_source *turn; /* what there is to do begins in a turn of its own */
@@ -48,8 +49,13 @@ static void end(struct nm_yarn_preparation *p, int result, const char *message)
 /* Looked up each time: an account can have gone since the container was accepted. */
 static int find_user(struct nm_yarn_preparation *p, char **ret_message)
 {
-    int r = nm_yarn_user_find(p->task.user, &p->tenant.uid, &p->tenant.gid);
+    struct nm_identity *as = &p->tenant.as;
+    int r = nm_yarn_user_find(p->task.user, &as->uid, &as->gid);
 
+    if (r >= 0 && geteuid() == 0) { /* else there is no other to become */
+        r = nm_groups_find(p->task.user, as->gid, &p->groups, &as->n_groups);
+        as->groups = p->groups;
+    }
     if (r == -ENOENT)
         return nm_fail(ret_message, r, "There is no user %s on this node any more", p->task.user);
     return r < 0 ? nm_fail(ret_message, r, "The user %s can't be looked up: %s", p->task.user, strerror(-r)) : 0;
@@ -221,7 +227,8 @@ static void on_progress(struct nm_localizer_ask *ask, const struct nm_localizer_
 
 static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
 {
-    const struct nm_localizer_user user = {p->task.submitter, p->task.application, p->tenant.uid, p->tenant.gid};
+    const struct nm_localizer_user user = {p->task.submitter, p->task.application, p->tenant.as.uid, p->tenant.as.gid,
+                                           p->task.user};
     const struct nm_localizer_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = p};
     const Yarn__LaunchContext *c = p->task.context;
     struct nm_localizer_resource *list;
@@ -341,6 +348,7 @@ struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation 
     (void)sd_event_source_disable_unref(p->turn);
     (void)nm_localizer_ask_free(p->ask);
     nm_arena_done(&p->arena);
+    free(p->groups);
     free(p->message);
     free(p);
     return NULL;

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* util/become.h: each change of user is made by a child of the test's own, which prints what the kernel says of it. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sys/wait.h>
+
+#include "util/become.h"
+#include "util/fileio.h"
+#include "util/macros.h"
+
+#define USER 65534
+#define GROUP 65533
+#define KEPT (UINT64_C(1) << CAP_DAC_READ_SEARCH)
+
+static const gid_t two_groups[] = {GROUP, 54321};
+static const struct nm_identity other = {USER, GROUP, two_groups, NM_ARRAY_SIZE(two_groups)};
+
+/* Runs `become` in a child, in which nmd's own groups are others, and returns its result. *status: the child's
+ * /proc/self/status afterwards. */
+static int in_child(const struct nm_identity *who, const struct nm_become_terms *terms, char status[4096])
+{
+    int pair[2], code;
+    ssize_t n, size = 0;
+    pid_t pid;
+
+    assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        char text[4096] = "";
+        int r;
+
+        if (geteuid() == 0)
+            (void)setgroups(1, (gid_t[]){4});
+        r = nm_become(who, terms);
+        (void)nm_read_file_at(AT_FDCWD, "/proc/self/status", text, sizeof text, NULL);
+        (void)nm_write_all(pair[1], text, strlen(text));
+        _exit(-r & 0xff);
+    }
+    (void)close(pair[1]);
+    while (size < 4095 && (n = read(pair[0], status + size, 4095 - (size_t)size)) > 0)
+        size += n;
+    status[size] = '\0';
+    (void)close(pair[0]);
+    assert_int_equal(waitpid(pid, &code, 0), pid);
+    assert_true(WIFEXITED(code));
+    return -WEXITSTATUS(code);
+}
+
+static void assert_line(const char *status, const char *line)
+{
+    if (!strstr(status, line))
+        fail_msg("no line '%s' in\n%s", line, status);
+}
+
+/* All that makes a user, and nothing of root's. */
+static void test_other(void **state)
+{
+    char status[4096];
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(in_child(&other, &(struct nm_become_terms){.no_new_privs = true}, status), 0);
+    assert_line(status, "\nUid:\t65534\t65534\t65534\t65534\n");
+    assert_line(status, "\nGid:\t65533\t65533\t65533\t65533\n");
+    assert_line(status, "\nGroups:\t54321 65533 \n");
+    assert_line(status, "\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n"
+                        "CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\n");
+    /* set-user-ID programs go on working where they are to */
+    assert_int_equal(in_child(&other, &(struct nm_become_terms){0}, status), 0);
+    assert_line(status, "\nCapEff:\t0000000000000000\n");
+    assert_line(status, "\nNoNewPrivs:\t0\n");
+    assert_null(strstr(status, "\nCapBnd:\t0000000000000000\n"));
+}
+
+static void test_kept_capability(void **state)
+{
+    char status[4096];
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(
+        in_child(&other, &(struct nm_become_terms){.no_new_privs = true, .kept_capabilities = KEPT}, status), 0);
+    assert_line(status, "\nUid:\t65534\t65534\t65534\t65534\n");
+    assert_line(status, "\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000004\nCapEff:\t0000000000000004\n");
+}
+
+/* One that isn't there can't be kept: who needs it must hear of that. */
+static void test_missing_capability(void **state)
+{
+    const struct nm_become_terms terms = {.kept_capabilities = UINT64_C(1) << 62};
+    char status[4096];
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(in_child(&other, &terms, status), -EPERM);
+}
+
+static void test_root_itself(void **state)
+{
+    const struct nm_identity root = {0, 0, (const gid_t[]){0}, 1};
+    char status[4096];
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(in_child(&root, &(struct nm_become_terms){.no_new_privs = true}, status), 0);
+    assert_line(status, "\nGroups:\t0 \n");
+    assert_null(strstr(status, "\nCapEff:\t0000000000000000\n"));
+}
+
+/* The ids that this process has, and no others. */
+static void test_not_root(void **state)
+{
+    struct nm_identity self = {geteuid() == 0 ? USER : geteuid(), getegid(), NULL, 0}, others_group = self;
+    const bool is_root = geteuid() == 0;
+    int as_self, as_other, with_other_group;
+    char status[4096];
+
+    (void)state;
+    others_group.gid++;
+    if (is_root)
+        assert_int_equal(seteuid(USER), 0);
+    as_self = in_child(&self, &(struct nm_become_terms){.no_new_privs = true}, status);
+    with_other_group = in_child(&others_group, &(struct nm_become_terms){0}, (char[4096]){0});
+    self.uid++;
+    as_other = in_child(&self, &(struct nm_become_terms){0}, (char[4096]){0});
+    if (is_root)
+        assert_int_equal(seteuid(0), 0);
+    assert_int_equal(as_self, 0);
+    assert_line(status, "\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n");
+    assert_line(status, "\nNoNewPrivs:\t1\n");
+    assert_int_equal(with_other_group, -EPERM);
+    assert_int_equal(as_other, -EPERM);
+}
+
+/* ---- groups ----------------------------------------------------------------------------------------------------- */
+
+static int n_in_file = -1; /* of groups that the name service has; -1: its own answer */
+
+int __real_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n);
+int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n);
+
+int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n)
+{
+    const int room = *n;
+
+    if (n_in_file < 0)
+        return __real_getgrouplist(user, group, groups, n);
+    *n = n_in_file;
+    for (int i = 0; i < n_in_file && i < room; i++)
+        groups[i] = group + (gid_t)i;
+    return room < n_in_file ? -1 : n_in_file;
+}
+
+static void test_groups(void **state)
+{
+    _cleanup_free_ gid_t *root = NULL, *unknown = NULL;
+    size_t n = 0;
+
+    (void)state;
+    assert_int_equal(nm_groups_find("root", 0, &root, &n), 0);
+    assert_true(n >= 1);
+    assert_int_equal(root[0], 0);
+    assert_int_equal(nm_groups_find_uid(3999999999u, 77, &unknown, &n), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(unknown[0], 77);
+}
+
+/* No member of many groups is left without some of them. */
+static void test_many_groups(void **state)
+{
+    static const unsigned numbers[] = {31, 32, 33, 640, 65536};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(numbers); i++) {
+        _cleanup_free_ gid_t *groups = NULL;
+        size_t n = 0;
+
+        n_in_file = (int)numbers[i];
+        assert_int_equal(nm_groups_find("root", 7, &groups, &n), 0);
+        assert_int_equal(n, numbers[i]);
+        assert_int_equal(groups[n - 1], 7 + n - 1);
+    }
+    n_in_file = -1;
+}
+
+static void test_too_many_groups(void **state)
+{
+    gid_t *groups = NULL;
+    size_t n = 7;
+
+    (void)state;
+    n_in_file = 65537;
+    assert_int_equal(nm_groups_find("root", 0, &groups, &n), -E2BIG);
+    n_in_file = -1;
+    assert_null(groups);
+    assert_int_equal(n, 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_other),       cmocka_unit_test(test_kept_capability),
+        cmocka_unit_test(test_not_root),    cmocka_unit_test(test_missing_capability),
+        cmocka_unit_test(test_root_itself), cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_many_groups), cmocka_unit_test(test_too_many_groups),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
