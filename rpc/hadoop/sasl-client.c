@@ -140,6 +140,21 @@ static const Hadoop__RpcSasl__Auth *find(const Hadoop__RpcSasl *in, const char *
     return NULL;
 }
 
+/* Takes the server's challenge, whether it came with its offer or later. */
+static int respond(struct nm_sasl_client *c, const ProtobufCBinaryData *challenge, enum _Hadoop__RpcSasl__State state,
+                   struct nm_exception *why)
+{
+    int r;
+
+    if (!nm_sasl_is_text(challenge))
+        return refuse(c, why, "The server's challenge is missing, empty or contains NUL.");
+    r = step(c, challenge, state);
+    if (r != GSASL_NEEDS_MORE && r != GSASL_OK)
+        return refuse(c, why, "The server's challenge is none: %s.", gsasl_strerror(r));
+    c->phase = RESPONDED;
+    return 0;
+}
+
 /* Without a challenge the response is empty, and the challenge comes next. */
 static int answer_offer(struct nm_sasl_client *c, const Hadoop__RpcSasl__Auth *offer, struct nm_exception *why)
 {
@@ -153,10 +168,9 @@ static int answer_offer(struct nm_sasl_client *c, const Hadoop__RpcSasl__Auth *o
     if (r != GSASL_OK)
         return refuse(c, why, NM_SASL_MECHANISM " can't be begun here: %s.", gsasl_strerror(r));
     if (offer->has_challenge) {
-        r = step(c, &offer->challenge, HADOOP__RPC_SASL__STATE__INITIATE);
-        if (r != GSASL_NEEDS_MORE && r != GSASL_OK)
-            return refuse(c, why, "The server's challenge is none: %s.", gsasl_strerror(r));
-        c->phase = RESPONDED;
+        r = respond(c, &offer->challenge, HADOOP__RPC_SASL__STATE__INITIATE, why);
+        if (r < 0)
+            return r;
     } else {
         c->out = (Hadoop__RpcSasl)HADOOP__RPC_SASL__INIT;
         c->out.state = HADOOP__RPC_SASL__STATE__INITIATE;
@@ -190,7 +204,7 @@ static int accepted(struct nm_sasl_client *c, const Hadoop__RpcSasl *in, struct 
         c->phase = OVER;
         return NM_SASL_E_SIMPLE;
     }
-    if (c->phase != RESPONDED || !in->has_token)
+    if (c->phase != RESPONDED || !in->has_token || !nm_sasl_is_text(&in->token))
         return refuse(c, why, "The server accepts us without a proof that it knows the token's password.");
     r = step(c, &in->token, HADOOP__RPC_SASL__STATE__RESPONSE);
     if (r != GSASL_OK)
@@ -218,10 +232,8 @@ int nm_sasl_client_step(struct nm_sasl_client *c, const Hadoop__RpcSasl *in, con
     }
     if (in->state != HADOOP__RPC_SASL__STATE__CHALLENGE || c->phase != INITIATED)
         return refuse(c, why, "SASL state %d of the server's can't be followed.", (int)in->state);
-    r = step(c, &in->token, HADOOP__RPC_SASL__STATE__RESPONSE);
-    if (r != GSASL_NEEDS_MORE && r != GSASL_OK)
-        return refuse(c, why, "The server's challenge is none: %s.", gsasl_strerror(r));
-    c->phase = RESPONDED;
-    *ret_out = &c->out;
-    return 0;
+    r = respond(c, &in->token, HADOOP__RPC_SASL__STATE__RESPONSE, why);
+    if (r == 0)
+        *ret_out = &c->out;
+    return r;
 }

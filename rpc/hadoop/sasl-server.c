@@ -184,6 +184,8 @@ static int verify(struct nm_sasl_server *s, const Hadoop__RpcSasl *in, struct nm
         return refuse(s, why, "Only " NM_SASL_METHOD " with " NM_SASL_MECHANISM " is accepted here.");
     if (!in->has_token)
         return refuse(s, why, "INITIATE has no response to the challenge.");
+    if (!nm_sasl_is_text(&in->token))
+        return refuse(s, why, "The response to the challenge is empty or contains NUL.");
     r = step(s, &in->token);
     if (r != GSASL_OK && *s->why.class_name) { /* the lookup knows better */
         int detail = s->why.detail;

@@ -235,6 +235,36 @@ static void test_server_refuses(void **state)
     }
 }
 
+/* Tokens that libgsasl takes for text, and that are none: protobuf-c leaves an empty one without data. */
+static const ProtobufCBinaryData no_text[] = {
+    {0, NULL}, {0, (uint8_t *)(uintptr_t)""}, {1, (uint8_t *)(uintptr_t)""}, {5, (uint8_t *)(uintptr_t)"a=\0\"b"}};
+
+static void test_server_refuses_what_is_no_text(void **state)
+{
+    Hadoop__RpcSasl__Auth auth = HADOOP__RPC_SASL__AUTH__INIT, *auths[] = {&auth};
+    Hadoop__RpcSasl in = HADOOP__RPC_SASL__INIT;
+    char nonce[128];
+
+    (void)state;
+    auth.method = (char *)"TOKEN";
+    auth.mechanism = (char *)"DIGEST-MD5";
+    in.state = HADOOP__RPC_SASL__STATE__INITIATE;
+    in.auths = auths;
+    in.n_auths = 1;
+    in.has_token = 1;
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(no_text); i++) {
+        struct world w;
+
+        set_up(&w);
+        get_nonce(&w, nonce, sizeof nonce);
+        in.token = no_text[i];
+        assert_int_equal(nm_sasl_server_step(w.server, &in, &w.out, &w.why), -EACCES);
+        assert_true(nm_exception_is(&w.why, NM_EXCEPTION_SASL));
+        assert_int_equal(n_lookups, 0);
+        tear_down(&w);
+    }
+}
+
 static void test_server_begins_with_negotiate(void **state)
 {
     struct world w;
@@ -350,6 +380,42 @@ static void test_client_refuses(void **state)
     gsasl_done(library);
 }
 
+/* The challenge that comes with the offer, the one that comes later, and the proof at the end. */
+static void test_client_refuses_what_is_no_text(void **state)
+{
+    Gsasl *library;
+
+    (void)state;
+    assert_int_equal(gsasl_init(&library), GSASL_OK);
+    for (unsigned i = 0; i <= NM_ARRAY_SIZE(no_text); i++)
+        for (unsigned stage = 0; stage < 3; stage++) {
+            Hadoop__RpcSasl__Auth auth, *auths[] = {&auth};
+            Hadoop__RpcSasl offer, in = HADOOP__RPC_SASL__INIT;
+            struct nm_sasl_client *c;
+            const Hadoop__RpcSasl *out;
+            struct world w;
+
+            set_up(&w);
+            assert_int_equal(nm_sasl_client_new(library, &token, false, &c), 0);
+            assert_int_equal(nm_sasl_server_step(w.server, nm_sasl_client_begin(c), &w.out, &w.why), 0);
+            offer = *w.out;
+            auth = *offer.auths[0];
+            offer.auths = auths;
+            in.has_token = i < NM_ARRAY_SIZE(no_text); /* the last time there is none at all */
+            if (in.has_token)
+                in.token = no_text[i];
+            auth.has_challenge = stage == 2 || (stage == 0 && in.has_token);
+            if (stage == 0)
+                auth.challenge = in.token;
+            assert_int_equal(client_step(c, &offer, &out), stage == 0 && in.has_token ? -EACCES : 0);
+            in.state = stage == 2 ? HADOOP__RPC_SASL__STATE__SUCCESS : HADOOP__RPC_SASL__STATE__CHALLENGE;
+            assert_int_equal(client_step(c, &in, &out), -EACCES);
+            nm_sasl_client_free(c);
+            tear_down(&w);
+        }
+    gsasl_done(library);
+}
+
 static void test_client_wants_proof(void **state)
 {
     Hadoop__RpcSasl in = HADOOP__RPC_SASL__INIT;
@@ -382,10 +448,12 @@ int main(void)
         cmocka_unit_test(test_rfc),
         cmocka_unit_test(test_server),
         cmocka_unit_test(test_server_refuses),
+        cmocka_unit_test(test_server_refuses_what_is_no_text),
         cmocka_unit_test(test_server_begins_with_negotiate),
         cmocka_unit_test(test_both),
         cmocka_unit_test(test_client_challenged_later),
         cmocka_unit_test(test_client_refuses),
+        cmocka_unit_test(test_client_refuses_what_is_no_text),
         cmocka_unit_test(test_client_wants_proof),
     };
 

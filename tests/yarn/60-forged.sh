@@ -10,7 +10,9 @@
 [ "$(id -u)" = 0 ] || skip_all 'containers of others are started by root only'
 open_place
 chmod 755 "$dir"
+proxy_port=$(free_port)
 rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.log-dirs=$place/logs" \
+    yarn.nodemanager.amrmproxy.enabled=true "yarn.nodemanager.amrmproxy.address=127.0.0.1:$proxy_port" \
     yarn.nodemanager.resource.cpu-vcores=16 yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100
 need 'a machine to measure' node_proc_start 4000 2
 node_configure
@@ -18,7 +20,7 @@ need 'nmd starts' node_start
 submit here -m 10M -c 0.1 -- sleep 600
 while IFS=$'\t' read -r name got wanted; do
     is "$name" "$got" "$wanted"
-done < <(python3 "$(dirname "$0")/forged.py" "${rm_ports[2]}" node07 "$node_port" 2>"$dir/forged.err")
+done < <(python3 "$(dirname "$0")/forged.py" "${rm_ports[2]}" node07 "$node_port" "$proxy_port" 2>"$dir/forged.err")
 is 'the master has said all' "$(cat "$dir/forged.err")" ''
 check 'nmd answers' nmctl status
 is 'local containers have felt nothing of it' "$(field_of here .state)" RUNNING

@@ -3,7 +3,7 @@
 #
 # A ResourceManager and an application's master that have the keys and no manners:
 #
-#   forged.py RM-PORT NODE-NAME NODE-PORT
+#   forged.py RM-PORT NODE-NAME NODE-PORT PROXY-PORT
 #
 # The node registers here; then all is tried that a token, a request or a connection can be wrong in. Prints a line for
 # each fact: its name, what came and what should have, with tabs between them.
@@ -21,7 +21,7 @@ import time
 from wire import (Client, Refused, answered, delimited, every, fields, message, number, read_exactly, read_packet, short,
                   signed, varint)
 
-rm_port, node_name, node_port = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+rm_port, node_name, node_port, proxy_port = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 chance = random.Random(1)
 PROTOCOL = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
 CLUSTER = 1700000000000
@@ -449,6 +449,30 @@ def try_connections():
     fact("neither does noise", status(container(2)), "2; 0")
 
 
+def respond(port, token):
+    """What the server on that port says to a response that is this, of somebody who has no token."""
+    with Client(("127.0.0.1", port), PROTOCOL, "127.0.0.3") as client:
+        try:
+            client.socket.sendall(b"hrpc\x09\x00\xdf")
+            client.sasl(number(2, 1))
+            auth = message(1, "TOKEN") + message(2, "DIGEST-MD5") + message(3, "") + message(4, "default")
+            client.sasl(number(2, 2) + token + message(4, auth))
+        except Refused as why:
+            return str(why)
+        except (EOFError, OSError):
+            return "closed"
+    return "let in"
+
+
+def try_responses():
+    odd = {"absent": b"", "empty": message(3, b""), "a NUL": message(3, b"\0"), "noise": message(3, b"\xff" * 50),
+           "cut by a NUL": message(3, b'username="x"\0,nonce="y"'), "the last one empty": message(3, b"x") + message(3, b"")}
+    for port, whose in ((node_port, "the node"), (proxy_port, "its proxy")):
+        for name, token in odd.items():
+            fact(f"a response that is {name}: {whose} refuses it", respond(port, token), SASL)
+        fact(f"{whose} still answers", respond(port, b""), SASL)
+
+
 def try_crowd():
     held = []
     for _ in range(3000):
@@ -471,7 +495,7 @@ server = Server(("127.0.0.1", rm_port), Tracker)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 fact("the node registers", within(30, lambda: cluster.heartbeats > 2), True)
 for attack in (try_tokens, try_bits, try_bearers, try_attempts, try_keys, try_orders, try_services, try_resync,
-               try_contexts, try_connections, try_crowd):
+               try_contexts, try_connections, try_responses, try_crowd):
     try:
         attack()
     except Exception as error:  # a fact as well: the others are still to be found
