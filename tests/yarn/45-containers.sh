@@ -83,6 +83,26 @@ light "update?container=$o&mb=96" >/dev/null
 check 'it grows' wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 96 -1000'
 is 'by the same word' "$(decision_of "$o" update .reason)" owner
 
+# ---- the end of another application ---------------------------------------------------------------
+
+light 'ask?app=kept&n=2&mb=16&type=OPPORTUNISTIC&cmd=exec+sleep+1005' >/dev/null
+light 'ask?app=over&n=3&mb=16&cmd=trap+:+TERM%3b+while+:%3b+do+sleep+.1%3b+done' >/dev/null
+of_app() { light "containers?app=$1" | jq -r '.[] | select(.node) | .id' | sort; } # APP
+has_running() { [ "$(nmctl list --json | jq --arg ids "$(of_app "$1")" '[.[] | select(.state == "RUNNING") | .id as $id | select($ids | contains($id))] | length')" = "$2" ]; } # APP N
+check 'two opportunistic ones of another application run' wait_until 30 has_running kept 2
+check 'and three guaranteed ones of a third' wait_until 30 has_running over 3
+check 'the ResourceManager has heard of all' wait_until 20 rm_counts '5 2 0'
+kept=$(of_app kept)
+over=$(of_app over)
+light 'finish?app=over' >/dev/null
+all_over() { for c in $over; do in_state "$c" COMPLETED || return 1; done; }
+check 'when that ends, its containers are killed' wait_until 30 all_over
+check 'and the ResourceManager has dropped them' wait_until 30 rm_counts '2 2 0'
+is 'the opportunistic ones of the other have not ended' "$(light 'containers?app=kept' | jq -r '[.[] | .end // empty] | join("; ")')" ''
+is 'and go on' "$(for c in $kept; do field_of "$c" .state; done | sort -u)" RUNNING
+light 'finish?app=kept' >/dev/null
+check 'until their own ends' wait_until 30 rm_counts '2 0 0'
+
 # ---- another size of the node -----------------------------------------------------------------------
 
 size_is() { [ "$(of_node '"\(.availMemoryMB + .usedMemoryMB) \(.availableVirtualCores + .usedVirtualCores)"')" = "$1" ]; }

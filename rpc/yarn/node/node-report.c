@@ -102,6 +102,19 @@ static Yarn__ContainerStatus *put_status(const struct nm_yarn_item *i, bool ende
     return s;
 }
 
+/* Returns a status for a heartbeat. When an application ends, RMNodeImpl.findLostContainers() completes each container of
+ * the node with exit code -100 that no RUNNING and GUARANTEED status of the heartbeat names: also the opportunistic
+ * containers of other applications. The ResourceManager reads the field nowhere else, so every container that hasn't
+ * ended is reported as GUARANTEED there. Registrations, ends and answers to masters have the true type. */
+static Yarn__ContainerStatus *put_beat_status(const struct nm_yarn_item *i, struct nm_arena *arena)
+{
+    Yarn__ContainerStatus *s = put_status(i, i->end_telling, arena);
+
+    if (s && !i->end_telling)
+        s->execution_type = TYPE_GUARANTEED;
+    return s;
+}
+
 /* Tags are the application's own words, so they are rationed as well. */
 static bool afford_tags(const struct nm_yarn_item *i, size_t *left_bytes)
 {
@@ -182,7 +195,7 @@ int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__No
     for (struct nm_yarn_item *i = n->items.first; i; i = i->next) {
         if (i->end_told && !i->end_telling)
             continue;
-        all[n_all] = put_status(i, i->end_telling, arena);
+        all[n_all] = put_beat_status(i, arena);
         if (!all[n_all++])
             return -ENOMEM;
         if (!i->increased)
