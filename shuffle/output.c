@@ -4,13 +4,24 @@
 
 #include "shuffle/output.h"
 
-#include <linux/openat2.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "shuffle/request.h"
 #include "util/error.h"
+
+/* Opens a local directory anew each time: a disk may be mounted, repaired or replaced while the process runs, and an
+ * open descriptor would keep it from being unmounted. */
+static int open_dir(const char *name)
+{
+    int fd = RET_NERRNO(open(name, O_PATH | O_DIRECTORY | O_CLOEXEC));
+
+    return fd == -ENOTDIR ? -ENOENT : fd;
+}
 
 /* O_NONBLOCK: a FIFO in its place would have us wait for whoever writes. Beneath the local directory and through no
  * link at all: what is on the way belongs to the job's user, who could otherwise have us, with our rights, read
@@ -42,52 +53,82 @@ static int open_file(int dir, const struct nm_shuffle_job *job, struct nm_bytes 
     return 0;
 }
 
-/* Both files must be there and agree: an index without its data is what a map leaves that is just being written. */
-static int find_in(int dir, const struct nm_shuffle_job *job, struct nm_bytes map, uint32_t reduce,
-                   struct nm_shuffle_part *ret)
-{
-    _cleanup_close_ int index = -EBADF, data = -EBADF;
-    uint64_t index_bytes, data_bytes;
+/* What one local directory has of a map's output: 0 and its value, or why it has none. */
+struct found {
+    int index_result, data_result;
     struct nm_shuffle_part part;
-    int r;
+    uint64_t data_bytes;
+};
 
-    if ((r = open_file(dir, job, map, "file.out.index", &index_bytes, &index)) < 0 ||
-        (r = open_file(dir, job, map, "file.out", &data_bytes, &data)) < 0 ||
-        (r = nm_shuffle_index_read(index, index_bytes, reduce, &part)) < 0)
-        return r;
-    if (part.start_bytes + part.part_bytes > data_bytes)
-        return -EBADMSG;
-    *ret = part;
-    return 0;
+static void look_in(const char *name, const struct nm_shuffle_job *job, struct nm_bytes map, uint32_t reduce,
+                    struct found *ret)
+{
+    _cleanup_close_ int dir = open_dir(name), index = -EBADF, data = -EBADF;
+    uint64_t index_bytes;
+
+    *ret = (struct found){.index_result = dir, .data_result = dir};
+    if (dir < 0)
+        return;
+    ret->data_result = open_file(dir, job, map, "file.out", &ret->data_bytes, &data);
+    ret->index_result = open_file(dir, job, map, "file.out.index", &index_bytes, &index);
+    if (ret->index_result == 0)
+        ret->index_result = nm_shuffle_index_read(index, index_bytes, reduce, &ret->part);
 }
 
-/* A map's output is in one of the disks, and which one only the map knew. */
+/* An index without its data is what a map leaves that is still writing. */
+static bool agree(const struct found *index, const struct found *data)
+{
+    return index->index_result == 0 && data->data_result == 0 &&
+           index->part.start_bytes + index->part.part_bytes <= data->data_bytes;
+}
+
+/* The first result that says more than that the file is missing. */
+static int prefer(int a, int b)
+{
+    return a == 0 || a == -ENOENT ? b : a;
+}
+
+/* Pairs files of different directories. An error of one directory counts only if no other one has the file. */
+static int pair(const struct found *found, unsigned n, struct nm_shuffle_output *ret)
+{
+    int index = -ENOENT, data = -ENOENT;
+
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned j = 0; j < n; j++)
+            if (agree(&found[i], &found[j])) {
+                *ret = (struct nm_shuffle_output){j, found[i].part};
+                return 0;
+            }
+        index = found[i].index_result == 0 || index == 0 ? 0 : prefer(index, found[i].index_result);
+        data = found[i].data_result == 0 || data == 0 ? 0 : prefer(data, found[i].data_result);
+    }
+    return index == 0 && data == 0 ? -EBADMSG : prefer(index, data);
+}
+
+/* MapReduce asks its allocator of local directories once for each of the two files, and takes them in turn: on a node
+ * with several disks they are in different directories whenever a map spills more than once. A directory that has both
+ * comes first, because the remains of a full disk could agree with another's file by chance. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
                            uint32_t reduce, struct nm_shuffle_output *ret)
 {
-    int first = -ENOENT;
+    struct found found[NM_SHUFFLE_DIRS_MAX];
 
     for (unsigned i = 0; i < dirs->n; i++) {
-        struct nm_shuffle_part part;
-        int r = find_in(dirs->fds[i], job, map, reduce, &part);
-
-        if (r == 0) {
-            *ret = (struct nm_shuffle_output){i, part};
+        look_in(dirs->names[i], job, map, reduce, &found[i]);
+        if (agree(&found[i], &found[i])) {
+            *ret = (struct nm_shuffle_output){i, found[i].part};
             return 0;
         }
-        /* What is wrong in one directory matters only if none has it right. */
-        if (first == -ENOENT)
-            first = r;
     }
-    return first;
+    return pair(found, dirs->n, ret);
 }
 
 int nm_shuffle_output_open(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
                            const struct nm_shuffle_output *output, int *ret_fd)
 {
-    _cleanup_close_ int fd = -EBADF;
+    _cleanup_close_ int dir = open_dir(dirs->names[output->dir]), fd = -EBADF;
     uint64_t size_bytes;
-    int r = open_file(dirs->fds[output->dir], job, map, "file.out", &size_bytes, &fd);
+    int r = dir < 0 ? dir : open_file(dir, job, map, "file.out", &size_bytes, &fd);
 
     if (r < 0)
         return r;

@@ -2,9 +2,11 @@
 #pragma once
 
 /*
- * Where the outputs of maps lie: in one of the node's local directories, as
+ * Where the outputs of maps lie: in the node's local directories, as
  *
  *   usercache/<user>/appcache/<application>/output/<attempt>/file.out and file.out.index
+ *
+ * Each of the two files may be in a directory of its own.
  *
  * They were written by containers, so a name there may lead anywhere, and a file may be anybody's: no link is followed,
  * and a file that isn't the job's user's is none (as Hadoop's SecureIOUtils has it).
@@ -15,19 +17,20 @@
 
 #define NM_SHUFFLE_DIRS_MAX 64u
 
+/* A directory that is missing or fails has no outputs; it is looked for again with each request. */
 struct nm_shuffle_dirs {
-    int fds[NM_SHUFFLE_DIRS_MAX];
+    const char *names[NM_SHUFFLE_DIRS_MAX];
     unsigned n;
 };
 
 /* What a reducer is to have of a map. */
 struct nm_shuffle_output {
-    unsigned dir; /* which of the directories has it */
+    unsigned dir; /* which of the directories has its file.out */
     struct nm_shuffle_part part;
 };
 
 /* Looks through the directories. -ENOENT: no such output (yet, or any more); -EPERM: it isn't the user's; else
- * nm_shuffle_index_read()'s, and -EBADMSG if file.out is shorter than its index says. */
+ * nm_shuffle_index_read()'s, and -EBADMSG if no file.out is as long as the index says. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
                            uint32_t reduce, struct nm_shuffle_output *ret);
 

@@ -28,16 +28,13 @@ void shuffle_world_done(struct shuffle_world *w)
     assert_int_equal(remove_tree(w->dir), 0);
 }
 
-int shuffle_world_open(const struct shuffle_world *w, const char *name)
+char *shuffle_world_local(const struct shuffle_world *w, const char *name)
 {
-    char path[PATH_MAX];
-    int fd;
+    char *path;
 
-    snprintf(path, sizeof path, "%s/%s", w->dir, name);
+    assert_true(asprintf(&path, "%s/%s", w->dir, name) > 0);
     assert_int_equal(nm_mkdir_p(path, 0755), 0);
-    fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    assert_true(fd >= 0);
-    return fd;
+    return path;
 }
 
 const char *shuffle_world_path(const struct shuffle_world *w, const char *local, const char *attempt, const char *name)

@@ -17,8 +17,8 @@ struct shuffle_world {
 
 void shuffle_world_new(struct shuffle_world *w);
 void shuffle_world_done(struct shuffle_world *w);
-/* Another directory that is a local one, in which nothing is yet. */
-int shuffle_world_open(const struct shuffle_world *w, const char *name);
+/* Makes another local directory, in which nothing is yet. Its path is the caller's to free. */
+char *shuffle_world_local(const struct shuffle_world *w, const char *name);
 
 /* Where an attempt's output is, with a name behind it ("" for the directory). */
 const char *shuffle_world_path(const struct shuffle_world *w, const char *local, const char *attempt, const char *name);

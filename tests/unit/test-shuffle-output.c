@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -24,7 +26,8 @@ static int set_up(void **state)
 {
     (void)state;
     shuffle_world_new(&world);
-    dirs = (struct nm_shuffle_dirs){.fds = {shuffle_world_open(&world, "a"), shuffle_world_open(&world, "b")}, .n = 2};
+    dirs = (struct nm_shuffle_dirs){
+        .names = {shuffle_world_local(&world, "a"), shuffle_world_local(&world, "b"), "/no/such/directory"}, .n = 3};
     shuffle_world_output(&world, "b", ATTEMPT(0), (const char *const[]){"first", "", "the third", NULL});
     return 0;
 }
@@ -32,8 +35,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    nm_close(dirs.fds[0]);
-    nm_close(dirs.fds[1]);
+    free((char *)dirs.names[0]);
+    free((char *)dirs.names[1]);
     shuffle_world_done(&world);
     return 0;
 }
@@ -173,6 +176,68 @@ static void test_the_other_directory(void **state)
     assert_int_equal(output.dir, 1);
 }
 
+/* Moves one of the two files to the other directory. */
+static void move_to_a(const char *name)
+{
+    char old[512];
+
+    snprintf(old, sizeof old, "%s", path_of(name));
+    assert_int_equal(nm_mkdir_p(shuffle_world_path(&world, "a", ATTEMPT(0), ""), 0755), 0);
+    assert_int_equal(rename(old, shuffle_world_path(&world, "a", ATTEMPT(0), name)), 0);
+}
+
+/* As MapReduce leaves them on a node with several disks. */
+static void test_in_two_directories(void **state)
+{
+    char text[16] = "";
+    int fd;
+
+    (void)state;
+    move_to_a("file.out.index");
+    assert_int_equal(find(2), 0);
+    assert_int_equal(output.dir, 1);
+    assert_int_equal(nm_shuffle_output_open(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), &output, &fd), 0);
+    assert_int_equal(pread(fd, text, 9, 5), 9);
+    assert_string_equal(text, "the third");
+    nm_close(fd);
+    assert_int_equal(find(3), -ERANGE);
+    move_to_a("file.out");
+    assert_int_equal(find(2), 0);
+    assert_int_equal(output.dir, 0);
+    assert_int_equal(rename(shuffle_world_path(&world, "a", ATTEMPT(0), "file.out.index"), path_of("file.out.index")),
+                     0);
+    assert_int_equal(find(2), 0);
+    assert_int_equal(output.dir, 0);
+}
+
+static void test_only_one_of_the_two(void **state)
+{
+    (void)state;
+    move_to_a("file.out.index");
+    assert_int_equal(truncate(path_of("file.out"), 13), 0);
+    assert_int_equal(find(2), -EBADMSG);
+    assert_int_equal(unlink(path_of("file.out")), 0);
+    assert_int_equal(find(2), -ENOENT);
+}
+
+/* A disk is mounted, or replaced, while the process runs. */
+static void test_a_directory_that_comes(void **state)
+{
+    char old[512], new[512];
+
+    (void)state;
+    snprintf(old, sizeof old, "%s/b", world.dir);
+    snprintf(new, sizeof new, "%s/c", world.dir);
+    assert_int_equal(rename(old, new), 0);
+    assert_int_equal(find(0), -ENOENT);
+    dirs.names[2] = new;
+    assert_int_equal(find(0), 0);
+    assert_int_equal(output.dir, 2);
+    assert_int_equal(rename(new, old), 0);
+    assert_int_equal(find(0), 0);
+    assert_int_equal(output.dir, 1);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -181,6 +246,7 @@ int main(void)
         TEST(test_found),          TEST(test_a_flipped_byte),         TEST(test_shorter_than_it_says),
         TEST(test_a_lying_index),  TEST(test_links_are_not_followed), TEST(test_a_linked_directory),
         TEST(test_a_fifo),         TEST(test_somebody_elses),         TEST(test_the_other_directory),
+        TEST(test_in_two_directories), TEST(test_only_one_of_the_two), TEST(test_a_directory_that_comes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static int set_up(void **state)
     (void)state;
     shuffle_world_new(&world);
     service = (struct nm_shuffle_service){.request_usec = NM_SHUFFLE_REQUEST_USEC,
-                                          .dirs = {.fds = {shuffle_world_open(&world, "a")}, .n = 1}};
+                                          .dirs = {.names = {shuffle_world_local(&world, "a")}, .n = 1}};
     assert_int_equal(nm_shuffle_jobs_new(&service.jobs), 0);
     assert_int_equal(nm_shuffle_places_new(MAX_PLACES, &service.places), 0);
     assert_int_equal(nm_shuffle_jobs_add(service.jobs, &world.job), 0);
@@ -51,7 +51,7 @@ static int tear_down(void **state)
     assert_int_equal(nm_shuffle_places_count(service.places), 0);
     nm_shuffle_jobs_free(service.jobs);
     nm_shuffle_places_free(service.places);
-    nm_close(service.dirs.fds[0]);
+    free((char *)service.dirs.names[0]);
     shuffle_world_done(&world);
     return 0;
 }

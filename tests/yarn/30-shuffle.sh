@@ -3,25 +3,25 @@
 # beside: others
 #
 # nm-shuffle beside Hadoop's own ShuffleHandler: both serve the same outputs, which Hadoop wrote, to Hadoop's own way of
-# fetching, and what they say must be the same.
+# fetching, and what they say must be the same. A map's two files lie in directories of their own, but for the first one's.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh"
 stock_build || { not_ok 'the class path of MapReduce is there'; done_testing; }
 own_network # Hadoop's handler listens on all addresses
 
-mkdir -p "$conf" "$dir/local" "$dir/empty"
+mkdir -p "$conf" "$dir/local" "$dir/other" "$dir/empty"
 write_conf "$conf/core-site.xml" fs.defaultFS=file:///
 printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$dir/hosts"
 printf 'log4j.rootLogger=OFF\n' >"$conf/log4j.properties"
 NMD_TEST_CLASSPATH=$stock_classpath
 
 mkfifo "$dir/ask" "$dir/control"
-hadoop_java "$(dirname "$0")/Shuffle.java" "$dir/local" root <"$dir/ask" >"$dir/java.out" 2>"$dir/java.log" &
+hadoop_java "$(dirname "$0")/Shuffle.java" "$dir/local" "$dir/other" root <"$dir/ask" >"$dir/java.out" 2>"$dir/java.log" &
 # shellcheck disable=SC2034 # read at the exit
 java_pid=$!
 exec 3>"$dir/ask"
 at_exit 'end_process "$java_pid"'
-"$NMD_TEST_BUILD/nm-shuffle" --listen=127.0.0.1:0 --user=nobody "$dir/empty" "$dir/local" <"$dir/control" >"$dir/nm.out" &
+"$NMD_TEST_BUILD/nm-shuffle" --listen=127.0.0.1:0 --user=nobody "$dir/empty" "$dir/no-such" "$dir/local" "$dir/other" <"$dir/control" >"$dir/nm.out" &
 nm_pid=$!
 exec 4>"$dir/control"
 at_exit 'end_process "$nm_pid"'

@@ -35,7 +35,7 @@ import org.apache.hadoop.yarn.server.api.AuxiliaryLocalPathHandler;
 
 /**
  * Hadoop's own ends of the shuffle: writes map outputs with its SpillRecord, serves them with its ShuffleHandler, and
- * fetches them from any server as its Fetcher does. Arguments: the local directory, the user. It says the handler's
+ * fetches them from any server as its Fetcher does. Arguments: two local directories, the user. It says the handler's
  * port; then for each line "PORT KEY TARGET" what came of the request.
  */
 public final class Shuffle {
@@ -43,19 +43,20 @@ public final class Shuffle {
     private static final int[][] PARTS = {{5, 0, 3_000_000}, {0, 0, 0}, {70_000, 1, 128}};
 
     /** The NodeManager's part: where the local directories are. */
-    private record OneDirectory(String local) implements AuxiliaryLocalPathHandler {
+    private record Directories(List<String> locals) implements AuxiliaryLocalPathHandler {
         @Override
         public Path getLocalPathForRead(String path) throws IOException {
-            Path found = new Path(local, path);
-            if (!new File(found.toString()).exists()) {
-                throw new IOException("There is no " + found);
+            for (String local : locals) {
+                if (new File(local, path).exists()) {
+                    return new Path(local, path);
+                }
             }
-            return found;
+            throw new IOException("No local directory has " + path);
         }
 
         @Override
         public Path getLocalPathForWrite(String path) {
-            return new Path(local, path);
+            return new Path(locals.get(0), path);
         }
 
         @Override
@@ -73,13 +74,16 @@ public final class Shuffle {
         return JobTokenSecretManager.createSecretKey(letters.getBytes());
     }
 
-    private static void writeOutputs(File local, String user) throws IOException {
+    /** Writes the indexes of all maps but the first into another directory than their data, once into each. */
+    private static void writeOutputs(List<String> locals, String user) throws IOException {
         Random random = new Random(1);
         for (int map = 0; map < PARTS.length; map++) {
-            File dir = new File(local, String.format(
-                    "usercache/%s/appcache/application_%d_0001/output/attempt_%d_0001_m_%06d_0",
-                    user, CLUSTER, CLUSTER, map));
+            String path = String.format("usercache/%s/appcache/application_%d_0001/output/attempt_%d_0001_m_%06d_0",
+                    user, CLUSTER, CLUSTER, map);
+            File dir = new File(locals.get(map / 2), path);
+            File indexDir = new File(locals.get(map % 2), path);
             dir.mkdirs();
+            indexDir.mkdirs();
             SpillRecord index = new SpillRecord(PARTS[map].length);
             long start = 0;
             try (OutputStream out = new FileOutputStream(new File(dir, "file.out"))) {
@@ -91,16 +95,16 @@ public final class Shuffle {
                     start += part.length;
                 }
             }
-            index.writeToFile(new Path(dir.getPath(), "file.out.index"), new org.apache.hadoop.mapred.JobConf());
+            index.writeToFile(new Path(indexDir.getPath(), "file.out.index"), new org.apache.hadoop.mapred.JobConf());
         }
     }
 
-    private static int serve(String local, String user, String letters) throws Exception {
+    private static int serve(List<String> locals, String user, String letters) throws Exception {
         Configuration conf = new Configuration();
-        conf.set("yarn.nodemanager.local-dirs", local);
+        conf.set("yarn.nodemanager.local-dirs", String.join(",", locals));
         conf.setInt(ShuffleHandler.SHUFFLE_PORT_CONFIG_KEY, 0);
         ShuffleHandler handler = new ShuffleHandler();
-        handler.setAuxiliaryLocalPathHandler(new OneDirectory(local));
+        handler.setAuxiliaryLocalPathHandler(new Directories(locals));
         handler.init(conf);
         handler.start();
         JobTokenIdentifier job = new JobTokenIdentifier(new Text("job_" + CLUSTER + "_0001"));
@@ -155,8 +159,9 @@ public final class Shuffle {
     }
 
     public static void main(String[] arguments) throws Exception {
-        writeOutputs(new File(arguments[0]), arguments[1]);
-        System.out.println(serve(arguments[0], arguments[1], "8letters"));
+        List<String> locals = List.of(arguments[0], arguments[1]);
+        writeOutputs(locals, arguments[2]);
+        System.out.println(serve(locals, arguments[2], "8letters"));
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             String[] words = line.split(" ");

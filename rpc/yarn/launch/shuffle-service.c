@@ -135,8 +135,7 @@ static int start(struct nm_yarn_shuffle *s)
     if (name)
         argv[n++] = user;
     for (size_t i = 0; i < DIRS_MAX && settings->local_dirs[i]; i++)
-        if (access(settings->local_dirs[i], X_OK) == 0) /* it would do without none of them */
-            argv[n++] = settings->local_dirs[i];
+        argv[n++] = settings->local_dirs[i]; /* also one that is bad now: its disk may come back */
     argv[n] = NULL;
     s->started_usec = nm_now_usec();
     return nm_yarn_shuffle_process_new(&p, &s->process);
