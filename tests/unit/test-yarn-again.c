@@ -527,9 +527,58 @@ static void test_too_often(void **state)
     nm_yarn_node_free(o.n);
 }
 
+/* ---- types -------------------------------------------------------------------------------- */
+
+static int32_t type_in_beat(struct one *o)
+{
+    Yarn__NodeStatus status = YARN__NODE_STATUS__INIT;
+    struct nm_arena arena;
+    int32_t type;
+
+    nm_arena_init(&arena, 1 << 20, NULL);
+    assert_int_equal(nm_yarn_node_report(o->n, &arena, &status), 0);
+    assert_int_equal(status.n_containers, 1);
+    type = status.containers[0]->execution_type;
+    nm_arena_done(&arena);
+    return type;
+}
+
+static void assert_type_elsewhere(struct one *o, int32_t type)
+{
+    Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
+    struct nm_arena arena;
+
+    assert_int_equal(status(o, &arena)->execution_type, type);
+    nm_arena_done(&arena);
+    nm_arena_init(&arena, 1 << 20, NULL);
+    assert_int_equal(nm_yarn_node_report_all(o->n, &arena, &request), 0);
+    assert_int_equal(request.n_containers, 1);
+    assert_int_equal(request.containers[0]->execution_type, type);
+    nm_arena_done(&arena);
+}
+
+/* A heartbeat calls an opportunistic container guaranteed until it has ended: the ResourceManager takes others for
+ * lost. Masters and registrations are told the type that it has. */
+static void test_types(void **state)
+{
+    enum { GUARANTEED = 1, OPPORTUNISTIC = 2 };
+    struct one o;
+
+    start(&o, *state, true, "exec sleep 1000");
+    assert_int_equal(type_in_beat(&o), GUARANTEED);
+    assert_type_elsewhere(&o, OPPORTUNISTIC);
+    assert_int_equal(nm_yarn_node_stop(o.n, &o.ids.container, NM_YARN_KILLED_BY_RM, "Away.", &o.why), 0);
+    assert_int_equal(type_in_beat(&o), GUARANTEED);
+    let_end(&o, true);
+    assert_int_equal(type_in_beat(&o), OPPORTUNISTIC);
+    assert_type_elsewhere(&o, OPPORTUNISTIC);
+    nm_yarn_node_free(o.n);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        TEST(test_types),
         TEST(test_restart),
         TEST(test_reinitialize_and_commit),
         TEST(test_roll_back),

@@ -683,65 +683,6 @@ static void test_negative_number(void **state)
     nm_yarn_node_free(n);
 }
 
-/* ---- types -------------------------------------------------------------------------------- */
-
-static int32_t type_in_registration(struct nm_yarn_node *n)
-{
-    Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
-    struct nm_arena arena;
-    int32_t type;
-
-    nm_arena_init(&arena, 1 << 20, NULL);
-    assert_int_equal(nm_yarn_node_report_all(n, &arena, &request), 0);
-    assert_int_equal(request.n_containers, 1);
-    type = request.containers[0]->execution_type;
-    nm_arena_done(&arena);
-    return type;
-}
-
-static int32_t type_for_master(struct nm_yarn_node *n, const Hadoop__ContainerId *id)
-{
-    Yarn__ContainerStatus *s;
-    struct nm_exception why;
-    struct nm_arena arena;
-    int32_t type;
-
-    nm_arena_init(&arena, 1 << 20, NULL);
-    assert_int_equal(nm_yarn_node_status(n, id, &arena, &s, &why), 0);
-    type = s->execution_type;
-    nm_arena_done(&arena);
-    return type;
-}
-
-/* A heartbeat calls an opportunistic container guaranteed until it has ended, whatever its state: the ResourceManager
- * takes others for lost. Everybody else is told the type that it has. */
-static void test_types(void **state)
-{
-    struct manager_world *w = *state;
-    struct nm_yarn_node *n = fake_launcher_node(w);
-    struct nm_exception why;
-    struct nm_live *l;
-    struct wanted a;
-
-    want(&a, 11, 64, true, 0);
-    assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
-    assert_int_equal(status_of(n, NULL).execution_type, 1); /* while it is prepared */
-    assert_int_equal(type_for_master(n, &a.ids.container), 2);
-    assert_int_equal(type_in_registration(n), 2);
-    l = run(w);
-    assert_int_equal(status_of(n, NULL).execution_type, 1);
-    assert_int_equal(type_for_master(n, &a.ids.container), 2);
-    assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Away.", &why), 0);
-    assert_int_equal(status_of(n, NULL).execution_type, 1); /* being killed */
-    end_it(w, l);
-    assert_int_equal(status_of(n, NULL).state, 3);
-    assert_int_equal(status_of(n, NULL).execution_type, 2);
-    assert_int_equal(type_for_master(n, &a.ids.container), 2);
-    assert_int_equal(type_in_registration(n), 2);
-    nm_yarn_node_acknowledge(n, &a.ids.container);
-    nm_yarn_node_free(n);
-}
-
 /* ---- what it lacks ------------------------------------------------------------------------ */
 
 static void count_live(const struct nm_container *c, void *userdata)
@@ -850,7 +791,7 @@ int main(void)
         TEST(test_preparation_fails),   TEST(test_update),                TEST(test_update_is_whole),
         TEST(test_signals),             TEST(test_end_of_an_application), TEST(test_restart),
         TEST(test_rations),             TEST(test_application_outlives_nmd),
-        TEST(test_early_end_outlives_nmd), TEST(test_negative_number), TEST(test_types),
+        TEST(test_early_end_outlives_nmd), TEST(test_negative_number),
         TEST(test_what_is_refused), TEST(test_another_runtime), TEST(test_all_end),
         TEST(test_started_without), TEST(test_updated_without), TEST(test_begins_without),
     };

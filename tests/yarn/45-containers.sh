@@ -88,7 +88,10 @@ is 'by the same word' "$(decision_of "$o" update .reason)" owner
 light 'ask?app=kept&n=2&mb=16&type=OPPORTUNISTIC&cmd=exec+sleep+1005' >/dev/null
 light 'ask?app=over&n=3&mb=16&cmd=trap+:+TERM%3b+while+:%3b+do+sleep+.1%3b+done' >/dev/null
 of_app() { light "containers?app=$1" | jq -r '.[] | select(.node) | .id' | sort; } # APP
-has_running() { [ "$(nmctl list --json | jq --arg ids "$(of_app "$1")" '[.[] | select(.state == "RUNNING") | .id as $id | select($ids | contains($id))] | length')" = "$2" ]; } # APP N
+has_running() { # APP N
+    [ "$(nmctl list --json | jq --arg ids "$(of_app "$1")" \
+        '[.[] | select(.state == "RUNNING") | .id as $id | select($ids | contains($id))] | length')" = "$2" ]
+}
 check 'two opportunistic ones of another application run' wait_until 30 has_running kept 2
 check 'and three guaranteed ones of a third' wait_until 30 has_running over 3
 check 'the ResourceManager has heard of all' wait_until 20 rm_counts '5 2 0'

@@ -102,8 +102,8 @@ static Yarn__ContainerStatus *put_status(const struct nm_yarn_item *i, bool ende
     return s;
 }
 
-/* Returns a status for a heartbeat. When an application ends, RMNodeImpl.findLostContainers() completes each container of
- * the node with exit code -100 that no RUNNING and GUARANTEED status of the heartbeat names: also the opportunistic
+/* Returns a status for a heartbeat. When an application ends, RMNodeImpl.findLostContainers() completes each container
+ * of the node with exit code -100 that no RUNNING and GUARANTEED status of the heartbeat names: also the opportunistic
  * containers of other applications. The ResourceManager reads the field nowhere else, so every container that hasn't
  * ended is reported as GUARANTEED there. Registrations, ends and answers to masters have the true type. */
 static Yarn__ContainerStatus *put_beat_status(const struct nm_yarn_item *i, struct nm_arena *arena)
