@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "rpc/hadoop/fields.h"
+
 #define PIECE 2048u
 #define ALIGNMENT 16u
 
@@ -121,8 +123,16 @@ size_t nm_arena_limit(size_t message_size)
 ProtobufCMessage *nm_arena_unpack(struct nm_arena *a, const ProtobufCMessageDescriptor *type,
                                   struct nm_bytes message)
 {
+    ProtobufCMessage *m;
+    char path[1];
+
     assert(a->allocator.allocator_data == a);
-    return protobuf_c_message_unpack(type, &a->allocator, message.size, message.data);
+    if (nm_fields_have_nul(type, message, path, sizeof path))
+        return NULL;
+    m = protobuf_c_message_unpack(type, &a->allocator, message.size, message.data);
+    if (m)
+        nm_fields_fill_empty(m);
+    return m;
 }
 
 int nm_arena_error(const struct nm_arena *a)

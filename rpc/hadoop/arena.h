@@ -44,7 +44,8 @@ char *nm_arena_text(struct nm_arena *a, struct nm_bytes bytes);
 /* Limit for a message of so many bytes. */
 size_t nm_arena_limit(size_t message_size);
 
-/* The message, which lives as long as the arena, or NULL: not such a message, or one that is too large. */
+/* The message, which lives as long as the arena, or NULL: not such a message, one that is too large, or one with a NUL
+ * in a string (fields.h). No bytes field of it has NULL for data, not even an absent one: ask for its length. */
 ProtobufCMessage *nm_arena_unpack(struct nm_arena *a, const ProtobufCMessageDescriptor *type,
                                   struct nm_bytes message);
 /* Why that was NULL: -ENOMEM: the node has no memory, which says nothing of the message; else -EBADMSG. Whoever would

@@ -26,6 +26,11 @@ static inline bool nm_bytes_equal(struct nm_bytes a, struct nm_bytes b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
+static inline bool nm_bytes_have_nul(struct nm_bytes bytes)
+{
+    return bytes.size > 0 && memchr(bytes.data, '\0', bytes.size);
+}
+
 /* The first size bytes of from, which must have them. */
 static inline struct nm_bytes nm_bytes_take(struct nm_bytes *from, size_t size)
 {

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "rpc/hadoop/fields.h"
 #include "rpc/hadoop/server-state.h"
 #include "util/clock.h"
 
@@ -168,13 +169,28 @@ static const struct nm_hadoop_method *find_method(const struct nm_hadoop_server 
     return NULL;
 }
 
+/* Says why a request could not be unpacked. */
+static void say_unreadable(const struct nm_hadoop_method *method, struct nm_bytes message, struct nm_exception *why)
+{
+    char path[128];
+
+    if (nm_fields_have_nul(method->request, message, path, sizeof path))
+        nm_exception_set(why, NM_EXCEPTION_RPC_SERVER, NM_EXCEPTION_SERVER,
+                         "The call to %s is refused: its field %s contains NUL, behind which the text would be lost.",
+                         method->name, path);
+    else
+        nm_exception_set(why, NM_EXCEPTION_RPC_SERVER, NM_EXCEPTION_SERVER,
+                         "What came with the call to %s is no %s, or too large a one.", method->name,
+                         method->request->short_name);
+}
+
 /* The rest of the packet, behind its header: what is called, and with what. NULL: it isn't, for *why. */
 static const struct nm_hadoop_method *read_request(struct nm_hadoop_call *call, struct nm_bytes packet,
                                                    struct nm_exception *why)
 {
     const Hadoop__RequestHeader *header = NULL;
     const struct nm_hadoop_method *method;
-    struct nm_bytes message;
+    struct nm_bytes message = {};
 
     if (nm_packet_next(&packet, &message) == 0)
         header = (const Hadoop__RequestHeader *)nm_arena_unpack(&call->arena, &hadoop__request_header__descriptor,
@@ -189,9 +205,7 @@ static const struct nm_hadoop_method *read_request(struct nm_hadoop_call *call, 
     if (nm_packet_next(&packet, &message) == 0 && packet.size == 0)
         call->request = nm_arena_unpack(&call->arena, method->request, message);
     if (!call->request) {
-        nm_exception_set(why, NM_EXCEPTION_RPC_SERVER, NM_EXCEPTION_SERVER,
-                         "What came with the call to %s is no %s, or too large a one.", method->name,
-                         method->request->short_name);
+        say_unreadable(method, message, why);
         return NULL;
     }
     return method;

@@ -328,11 +328,23 @@ static int take_answer(struct nm_hadoop_client *c, struct call **p, struct nm_ar
     return 0;
 }
 
-static int take_refusal(struct nm_hadoop_client *c, struct call **p, const Hadoop__RpcResponse *h)
+/* An exception's text quotes what a stranger wrote: a NUL in it must cost neither the rest nor the connection. */
+static const char *text_of(struct nm_arena *a, const ProtobufCBinaryData *message)
+{
+    char *text = nm_arena_text(a, (struct nm_bytes){message->data, message->len});
+
+    for (size_t i = 0; text && i < message->len; i++)
+        if (!text[i])
+            text[i] = ' ';
+    return text;
+}
+
+static int take_refusal(struct nm_hadoop_client *c, struct call **p, struct nm_arena *a, const Hadoop__RpcResponse *h)
 {
     struct nm_exception why;
 
-    nm_exception_receive(&why, h->has_error_detail ? h->error_detail : 0, h->exception_class, h->error_message);
+    nm_exception_receive(&why, h->has_error_detail ? h->error_detail : 0, h->exception_class,
+                         text_of(a, &h->error_message));
     if (h->status == HADOOP__RPC_RESPONSE__STATUS__FATAL || c->phase != OPEN)
         return fail(c, &why, h->status == HADOOP__RPC_RESPONSE__STATUS__FATAL &&
                                      why.detail != NM_EXCEPTION_FATAL_UNAUTHORIZED && c->phase == OPEN
@@ -364,7 +376,7 @@ static int take_packet(struct nm_hadoop_client *c, struct nm_arena *a, struct nm
         return -EBADMSG;
     p = find_call(c, (int32_t)h->call_id);
     if (h->status != HADOOP__RPC_RESPONSE__STATUS__SUCCESS)
-        return take_refusal(c, p, h);
+        return take_refusal(c, p, a, h);
     if (c->phase == SASL) {
         if ((int32_t)h->call_id == NM_PROTOCOL_SASL && nm_packet_next(&packet, &message) == 0 && packet.size == 0)
             sasl = (const Hadoop__RpcSasl *)nm_arena_unpack(a, &hadoop__rpc_sasl__descriptor, message);

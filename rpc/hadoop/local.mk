@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libnm-hadoop.la
 libnm_hadoop_la_SOURCES = \
 	%D%/arena.c %D%/arena.h \
+	%D%/fields.c %D%/fields.h \
 	%D%/bytes.h \
 	%D%/call.c \
 	%D%/client.c %D%/client.h \

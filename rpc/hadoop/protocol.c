@@ -64,7 +64,8 @@ int nm_protocol_error(const struct nm_protocol_id *id, const struct nm_exception
 
     r.status = nm_protocol_is_fatal(e) ? HADOOP__RPC_RESPONSE__STATUS__FATAL : HADOOP__RPC_RESPONSE__STATUS__ERROR;
     r.exception_class = (char *)e->class_name;
-    r.error_message = (char *)e->message;
+    r.has_error_message = 1;
+    r.error_message = (ProtobufCBinaryData){strlen(e->message), (uint8_t *)(uintptr_t)e->message};
     r.has_error_detail = e->detail != 0;
     r.error_detail = e->detail;
     return nm_packet_build(messages, NULL, ret);

@@ -28,8 +28,9 @@ enum {
     NM_SASL_E_SIMPLE = 2, /* of clients: the server doesn't want to know, and takes their word */
 };
 
-/* Returns whether libgsasl can be given this token. libgsasl copies a token as text: an empty one, whose data protobuf-c
- * leaves NULL, would crash it, and one with a NUL inside would be cut there. No message of DIGEST-MD5 is empty. */
+/* Returns whether libgsasl can be given this token. libgsasl copies a token as text: an empty one, whose data
+ * protobuf-c leaves NULL, would crash it, and one with a NUL inside would be cut there. No message of DIGEST-MD5 is
+ * empty. */
 static inline bool nm_sasl_is_text(const ProtobufCBinaryData *token)
 {
     return token->data && token->len > 0 && !memchr(token->data, '\0', token->len);

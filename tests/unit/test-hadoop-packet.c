@@ -11,9 +11,11 @@
 
 #include "rpc/hadoop/arena.h"
 #include "rpc/hadoop/exception.h"
+#include "rpc/hadoop/fields.h"
 #include "rpc/hadoop/frame.h"
 #include "rpc/hadoop/packet.h"
 #include "rpc/hadoop/rpc.pb-c.h"
+#include "rpc/hadoop/security.pb-c.h"
 #include "util/error.h"
 
 /* ---- frames ------------------------------------------------------------------------------- */
@@ -259,6 +261,70 @@ static void test_arena_limits(void **state)
     nm_ration_free(ration);
 }
 
+/* ---- strings and bytes -------------------------------------------------------------------- */
+
+static const Hadoop__Credentials *credentials(struct nm_arena *a, const void *data, size_t size)
+{
+    nm_arena_done(a);
+    nm_arena_init(a, nm_arena_limit(size), NULL);
+    return (const Hadoop__Credentials *)nm_arena_unpack(a, &hadoop__credentials__descriptor,
+                                                        (struct nm_bytes){data, size});
+}
+
+/* A string is refused with a NUL anywhere in it, however deep; bytes may have one. */
+static void test_nul_in_strings(void **state)
+{
+    /* tokens { alias: "ab", token { identifier: "xy", password: "pw", kind: "k", service: "sv" } } */
+    static const char good[] = "\x0a\x15\x0a\x02"
+                               "ab\x12\x0f\x0a\x02xy\x12\x02pw\x1a\x01k\x22\x02sv";
+    static const struct {
+        size_t at;
+        const char *path; /* NULL: these are bytes */
+    } cases[] = {{4, "tokens.alias"},          {5, "tokens.alias"},          {10, NULL}, {14, NULL},
+                 {18, "tokens.token.kind"},    {21, "tokens.token.service"}, {22, "tokens.token.service"}};
+    char data[sizeof good - 1], path[64];
+    struct nm_arena a = {};
+
+    (void)state;
+    assert_non_null(credentials(&a, good, sizeof data));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_bytes message = {(uint8_t *)data, sizeof data};
+
+        memcpy(data, good, sizeof data);
+        data[cases[i].at] = '\0';
+        assert_int_equal(credentials(&a, data, sizeof data) == NULL, cases[i].path != NULL);
+        assert_int_equal(nm_arena_error(&a), -EBADMSG);
+        assert_int_equal(nm_fields_have_nul(&hadoop__credentials__descriptor, message, path, sizeof path),
+                         cases[i].path != NULL);
+        if (cases[i].path)
+            assert_string_equal(path, cases[i].path);
+        if (cases[i].path && nm_fields_have_nul(&hadoop__credentials__descriptor, message, path, 8))
+            assert_true(strlen(path) < 8);
+    }
+    nm_arena_done(&a);
+}
+
+/* Bytes that are empty or absent have data nevertheless, in lists and inside of messages, too. */
+static void test_empty_bytes(void **state)
+{
+    static const char data[] = "\x0a\x0e\x0a\x00\x12\x0a\x0a\x00\x12\x00\x1a\x01k\x22\x01s"
+                               "\x12\x04\x0a\x00\x1a\x00";
+    const Hadoop__Credentials *c;
+    struct nm_arena a = {};
+
+    (void)state;
+    c = credentials(&a, data, sizeof data - 1);
+    assert_non_null(c);
+    assert_int_equal(c->tokens[0]->token->identifier.len, 0);
+    assert_non_null(c->tokens[0]->token->identifier.data);
+    assert_non_null(c->tokens[0]->token->password.data);
+    assert_non_null(c->tokens[0]->secret.data);
+    assert_false(c->tokens[0]->has_secret);
+    assert_true(c->secrets[0]->has_secret);
+    assert_non_null(c->secrets[0]->secret.data);
+    nm_arena_done(&a);
+}
+
 /* ---- exceptions --------------------------------------------------------------------------- */
 
 static void test_exceptions(void **state)
@@ -298,6 +364,8 @@ int main(void)
         cmocka_unit_test(test_refused_varints),
         cmocka_unit_test(test_arena_alloc),
         cmocka_unit_test(test_arena_limits),
+        cmocka_unit_test(test_nul_in_strings),
+        cmocka_unit_test(test_empty_bytes),
         cmocka_unit_test(test_exceptions),
     };
 

@@ -408,6 +408,18 @@ def try_contexts():
         good = said in (f"{100 + i}; ", f"; {100 + i} YarnException", f"; {100 + i} InvalidAuxServiceException",
                         "YarnException", "RpcServerException")
         fact(f"{name}: an answer that makes sense", good or said, True)
+    nul = {
+        "an environment's name": message(5, "true") + message(4, message(1, "A\0B") + message(2, "1")),
+        "an environment's value": message(5, "true") + message(4, message(1, "A") + message(2, "1\0002")),
+        "a command": message(5, "true\0; exit 1"),
+        "a resource's name": message(5, "true") + message(1, message(1, "x\0y") + message(2, b"")),
+        "a resource's path": message(5, "true") + message(1, message(1, "x") + message(2, message(1, message(4, "/a\0b")))),
+        "a service's name": message(5, "true") + message(3, message(1, "mapreduce_shuffle\0") + message(2, b"1")),
+    }
+    for i, (name, what) in enumerate(nul.items()):
+        fact(f"NUL in {name} is refused", start(container_token(110 + i), what=what), "RpcServerException")
+    fact("NUL in a user's name as well", start(container_token(116, submitter="ada\0root")), INVALID)
+    fact("and none of these was started", [n for n in range(110, 117) if cluster.state(n) != "none"], [])
     for i, name in enumerate(("../../root", "", "a" * 5000, "x\ny", "-rf")):
         said = start(container_token(120 + i, submitter=name))
         fact(f"a strange name of a user, {i}: likewise", said.split(";")[-1] != "closed", True)

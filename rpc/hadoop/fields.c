@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See fields.h. Messages are read as protobuf-c reads them: a length has at most five bytes, and groups are refused. */
+
+#include "rpc/hadoop/fields.h"
+
+#include <stdio.h>
+
+/* ---- a packed message --------------------------------------------------------------------- */
+
+enum wire_type { VARINT = 0, FIXED64 = 1, LENGTH_DELIMITED = 2, FIXED32 = 5 };
+
+static bool take_varint(struct nm_bytes *from, unsigned max, uint64_t *ret)
+{
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < max && i < from->size; i++) {
+        value |= (uint64_t)(from->data[i] & 0x7f) << (7 * i);
+        if (from->data[i] & 0x80)
+            continue;
+        (void)nm_bytes_take(from, i + 1);
+        *ret = value;
+        return true;
+    }
+    return false;
+}
+
+static bool skip(struct nm_bytes *from, size_t size)
+{
+    if (size > from->size)
+        return false;
+    (void)nm_bytes_take(from, size);
+    return true;
+}
+
+/* Takes the next field; *ret_value has no data unless the field is delimited by a length. */
+static bool take_field(struct nm_bytes *from, unsigned *ret_number, struct nm_bytes *ret_value)
+{
+    uint64_t key, number;
+
+    *ret_value = (struct nm_bytes){};
+    if (!take_varint(from, 5, &key))
+        return false;
+    *ret_number = (unsigned)(key >> 3);
+    switch ((enum wire_type)(key & 7)) {
+    case VARINT:
+        return take_varint(from, 10, &number);
+    case FIXED64:
+        return skip(from, 8);
+    case FIXED32:
+        return skip(from, 4);
+    case LENGTH_DELIMITED:
+        if (!take_varint(from, 5, &number) || number > from->size)
+            return false;
+        *ret_value = nm_bytes_take(from, (size_t)number);
+        return true;
+    }
+    return false;
+}
+
+static void prepend(char *path, size_t size, const char *name)
+{
+    size_t n = strlen(name), old = strlen(path);
+
+    if (n + 1 + old + 1 > size) /* keeps the part that is nearest to the field */
+        return;
+    memmove(path + n + (old > 0), path, old + 1);
+    memcpy(path, name, n);
+    if (old > 0)
+        path[n] = '.';
+}
+
+/* Goes as deep as the types do: none of ours contains itself (arena.h). */
+bool nm_fields_have_nul(const ProtobufCMessageDescriptor *type, struct nm_bytes message, char *ret_path, size_t size)
+{
+    struct nm_bytes value;
+    unsigned number;
+
+    while (message.size > 0 && take_field(&message, &number, &value)) {
+        const ProtobufCFieldDescriptor *field =
+            value.size > 0 ? protobuf_c_message_descriptor_get_field(type, number) : NULL;
+        bool found = false;
+
+        if (field && field->type == PROTOBUF_C_TYPE_STRING) {
+            found = memchr(value.data, '\0', value.size) != NULL;
+            if (found)
+                *ret_path = '\0';
+        } else if (field && field->type == PROTOBUF_C_TYPE_MESSAGE) {
+            found = nm_fields_have_nul(field->descriptor, value, ret_path, size);
+        }
+        if (found) {
+            prepend(ret_path, size, field->name);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- an unpacked one ---------------------------------------------------------------------- */
+
+static void fill_value(const ProtobufCFieldDescriptor *field, void *value)
+{
+    static uint8_t nothing;
+
+    if (field->type == PROTOBUF_C_TYPE_BYTES) {
+        ProtobufCBinaryData *bytes = value;
+
+        if (!bytes->data)
+            bytes->data = &nothing;
+    } else if (*(ProtobufCMessage **)value) {
+        nm_fields_fill_empty(*(ProtobufCMessage **)value);
+    }
+}
+
+void nm_fields_fill_empty(ProtobufCMessage *message)
+{
+    const ProtobufCMessageDescriptor *type = message->descriptor;
+
+    for (unsigned i = 0; i < type->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &type->fields[i];
+        size_t size = field->type == PROTOBUF_C_TYPE_BYTES ? sizeof(ProtobufCBinaryData) : sizeof(ProtobufCMessage *);
+        uint8_t *value = (uint8_t *)message + field->offset;
+
+        if (field->type != PROTOBUF_C_TYPE_BYTES && field->type != PROTOBUF_C_TYPE_MESSAGE)
+            continue;
+        if (field->label != PROTOBUF_C_LABEL_REPEATED) {
+            fill_value(field, value);
+            continue;
+        }
+        for (size_t k = 0; k < *(size_t *)((uint8_t *)message + field->quantifier_offset); k++)
+            fill_value(field, *(uint8_t **)value + k * size);
+    }
+}

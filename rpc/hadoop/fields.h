@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Two properties of protobuf-c that its users must not have to remember. It makes C strings of string fields, so that a
+ * NUL inside one cuts it silently; and the data of a bytes field without bytes is NULL, which strdup() and many
+ * libraries do not take. nm_arena_unpack() uses both functions for each message.
+ */
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "rpc/hadoop/bytes.h"
+
+/* Returns whether a string field of the packed message, or of one inside it, contains NUL; *ret_path is then that
+ * field's path, such as "context.environment.value", of which the end fits into size. A message that is not well-formed
+ * is searched up to there. */
+bool nm_fields_have_nul(const ProtobufCMessageDescriptor *type, struct nm_bytes message, char *ret_path, size_t size);
+
+/* Gives each bytes field of the message, and of those inside it, data that is not NULL. */
+void nm_fields_fill_empty(ProtobufCMessage *message);
