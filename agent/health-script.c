@@ -11,15 +11,18 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <libgen.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/pidfd.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "agent/priority.h"
+#include "util/fileio.h"
 
 /* Lines after this much output are not looked at: the script gets EPIPE. A health report is a line
  * or two. */
@@ -189,6 +192,36 @@ static int prepare_attributes(posix_spawnattr_t *attributes)
     return -r;
 }
 
+static int check_dir_of(const char *path)
+{
+    _cleanup_free_ char *dir = strdup(path);
+    _cleanup_close_ int fd = -EBADF;
+
+    if (!dir)
+        return -ENOMEM;
+    fd = open(dirname(dir), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : nm_check_way(fd);
+}
+
+/* The link, if it is one, and what it leads to. */
+int nm_health_script_check(const char *path)
+{
+    _cleanup_free_ char *real = realpath(path, NULL);
+    struct stat st;
+    int r;
+
+    if (!real || stat(real, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode))
+        return -EACCES;
+    if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH)))
+        return -EPERM;
+    r = check_dir_of(path);
+    if (r == 0)
+        r = check_dir_of(real);
+    return r < 0 ? r : RET_NERRNO(faccessat(AT_FDCWD, real, X_OK, AT_EACCESS));
+}
+
 static int spawn(const char *path, int output, pid_t *ret_pid)
 {
     static char *const environment[] = {
@@ -261,6 +294,9 @@ int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_use
     if (!s)
         return -ENOMEM;
     s->pidfd = s->output_fd = -EBADF;
+    r = nm_health_script_check(path);
+    if (r < 0)
+        return r;
     s->cb = cb;
     s->userdata = userdata;
     s->verdict.exit_code = -1;

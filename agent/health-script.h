@@ -23,6 +23,10 @@ struct nm_health_script;
 /* Called once, when the script has ended or its time has. Don't free it in here. */
 typedef void (*nm_health_script_cb_t)(const struct nm_health_verdict *v, void *userdata);
 
+/* What keeps path from being run: -EPERM: somebody else than root and nmd could change what it does, and nmd may be
+ * root; -ENOENT, -EACCES and the like. */
+int nm_health_script_check(const char *path);
+
 /* Starts path, which must be absolute. -ENOENT, -EACCES, -ENOEXEC and the like when it can't be
  * run. */
 int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_usec,

@@ -219,7 +219,8 @@ static void start_script(struct nm_health *h)
         return;
     h->script_unheard = false;
     h->script_reason[0] = '\0';
-    (void)snprintf(what, sizeof what, "can't be run: %.40s", strerror(-r));
+    (void)snprintf(what, sizeof what, "can't be run: %.40s",
+                   r == -EPERM ? "others than root could change it" : strerror(-r));
     script_trouble(h, what);
 }
 

@@ -22,6 +22,7 @@
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/log.h"
+#include "util/refusals.h"
 
 #define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
 
@@ -444,17 +445,22 @@ static int watch_signals(sd_event *event, struct daemon *d)
 
 /* ---- run ----------------------------------------------------------------- */
 
-/* "can't start: ...", or what else can't be done. Returns r. */
+/* "can't start: ...", or what else can't be done, for each line of the message. Returns r. */
 static int refuse(const char *what, int r, const char *message)
 {
-    if (r < 0)
-        nm_err("%s: %s", what, message ? message : strerror(-r));
+    const char *p = r < 0 ? message ?: strerror(-r) : "";
+
+    for (size_t n; *p; p += n + (p[n] == '\n')) {
+        n = strcspn(p, "\n");
+        nm_err("%s: %.*s", what, (int)n, p);
+    }
     return r;
 }
 
 #define NO_START "can't start"
 #define NO_SERVER "can't open the local interface"
 #define NO_NODE "can't be a node of a YARN cluster"
+#define NO_CONFIG "the configuration is refused"
 
 /* A file that was named must be there; the usual one may be missing, and then the defaults hold. */
 static int load_files(const struct options *o, const struct nm_config_default *defaults, struct nm_config **ret)
@@ -462,9 +468,7 @@ static int load_files(const struct options *o, const struct nm_config_default *d
     _cleanup_free_ char *message = NULL;
     int r = nm_config_load(o->config, o->config_given, defaults, ret, &message);
 
-    if (r < 0)
-        nm_err("the configuration is refused: %s", message ? message : strerror(-r));
-    return r;
+    return refuse(NO_CONFIG, r, message);
 }
 
 static void tell_yarn(int level, const char *sentence)
@@ -537,13 +541,11 @@ static int make_manager(struct daemon *d, sd_event *event, const struct options 
 
 static struct nm_local_server_params server_params(const struct options *o, const struct nm_config *c)
 {
-    return (struct nm_local_server_params){
-        .socket_path = o->socket,
-        .listen_fd = sd_listen_fds(1) >= 1 ? SD_LISTEN_FDS_START : -1,
-        .socket_mode = c->socket_mode,
-        .admin_group = c->admin_group,
-        .http_address = c->http_address,
-    };
+    const int listen_fd = sd_listen_fds(1) >= 1 ? SD_LISTEN_FDS_START : -1;
+
+    return (struct nm_local_server_params){.socket_path = o->socket, .listen_fd = listen_fd,
+                                           .socket_mode = c->socket_mode, .admin_group = c->admin_group,
+                                           .http_address = c->http_address};
 }
 
 static int make_server(struct daemon *d, sd_event *event, const struct options *o)
@@ -677,8 +679,10 @@ static bool is_running(const struct options *o)
 static int check_dirs(const struct options *o)
 {
     char path[PATH_MAX];
-    int r = nm_check_mkdir_p(o->state_dir);
+    int runtime = nm_check_mkdir_p(o->runtime_dir), r = nm_check_mkdir_p(o->state_dir);
 
+    if (runtime < 0)
+        (void)refuse_dir("runtime", o->runtime_dir, runtime);
     if (r < 0)
         return refuse_dir("state", o->state_dir, r);
     (void)snprintf(path, sizeof path, "%.4080s/lock", o->state_dir);
@@ -687,8 +691,7 @@ static int check_dirs(const struct options *o)
         r = RET_NERRNO(faccessat(AT_FDCWD, o->state_dir, W_OK | X_OK, AT_EACCESS));
     if (r < 0 && r != -ENOENT)
         return refuse_lock(path, r);
-    r = nm_check_mkdir_p(o->runtime_dir);
-    return r < 0 ? refuse_dir("runtime", o->runtime_dir, r) : 0;
+    return NM_MIN(runtime, 0);
 }
 
 static int check_server(const struct options *o, const struct nm_config *c)
@@ -711,27 +714,55 @@ static int check_yarn(struct daemon *d, sd_event *event, const struct options *o
     return refuse(NO_NODE, r, message);
 }
 
-/* In the order of start(), whose sentences these are; nothing is made, locked for long, or started. */
+/* Both configurations, whatever is wrong with one of them. *ret has what they come to. */
+static int check_files(struct daemon *d, const struct options *o, struct nm_config **ret)
+{
+    _cleanup_(nm_config_freep) struct nm_config *alone = NULL;
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    _cleanup_free_ char *all = NULL, *no_node = NULL;
+    char *message = NULL;
+    int also = 0, r = nm_config_examine(o->config, o->config_given, NULL, &alone, &message);
+
+    r = nm_refusals_add(&refusals, r, message);
+    if (r == 0 && (o->yarn_conf || alone->yarn))
+        also = nm_yarn_settings_examine(o->yarn_conf ?: alone->yarn_conf_dir, warn_of_yarn, NULL, &d->yarn_settings,
+                                        &no_node);
+    if (r == 0 && d->yarn_settings) {
+        r = nm_config_examine(o->config, o->config_given, d->yarn_settings->defaults, ret, &message);
+        r = nm_refusals_add(&refusals, r, message);
+    } else {
+        *ret = STEAL_PTR(alone);
+    }
+    if (r == 0)
+        r = nm_refusals_take(&refusals, &all);
+    (void)refuse(NO_CONFIG, r, all);
+    (void)refuse(NO_NODE, also, no_node);
+    return NM_MIN(r, also);
+}
+
+static int check_manager(struct daemon *d, sd_event *event, const struct options *o, struct nm_config *config)
+{
+    _cleanup_free_ char *message = NULL, *no_record = NULL;
+    struct nm_manager_params p = manager_params(d, event, o, config);
+    int record = o->record ? nm_manager_check_record(o->record, &no_record) : 0, r = nm_manager_check(&p, &message);
+
+    (void)refuse(NO_START, r, message);
+    r = NM_MIN(r, refuse(NO_START, record, no_record));
+    record = check_server(o, config);
+    return NM_MIN(r, record);
+}
+
+/* In the order and with the sentences of start(), but on to the end. Nothing is made, locked for long, or started. */
 static int check_start(struct daemon *d, sd_event *event, const struct options *o)
 {
     _cleanup_(nm_config_freep) struct nm_config *config = NULL;
-    _cleanup_free_ char *message = NULL, *no_record = NULL;
-    struct nm_manager_params p;
-    int r = load_config(d, o, &config);
+    int r = check_files(d, o, &config), also = check_dirs(o);
 
-    if (r >= 0)
-        r = check_dirs(o);
-    if (r < 0)
-        return r;
-    p = manager_params(d, event, o, config);
-    r = nm_manager_check(&p, &message);
-    if (refuse(NO_START, r, message) >= 0)
-        r = check_server(o, config);
-    if (r >= 0 && o->record) {
-        r = nm_manager_check_record(o->record, &no_record);
-        (void)refuse(NO_START, r, no_record);
-    }
-    return r < 0 ? r : check_yarn(d, event, o);
+    if (also >= 0 && config)
+        also = check_manager(d, event, o, config);
+    r = NM_MIN(r, also);
+    also = check_yarn(d, event, o);
+    return NM_MIN(r, also);
 }
 
 static int check_config(struct daemon *d, sd_event *event, const struct options *o)

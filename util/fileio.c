@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <libgen.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -250,6 +251,43 @@ int nm_check_private_dir(int fd)
     return (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & (S_IWGRP | S_IWOTH))
                ? 0
                : -EPERM;
+}
+
+#define DEPTH_MAX 64
+
+/* Written to by others only where those can't rename what isn't theirs. */
+static bool is_safe_dir(const struct stat *st)
+{
+    return S_ISDIR(st->st_mode) && (st->st_uid == 0 || st->st_uid == geteuid()) &&
+           (!(st->st_mode & (S_IWGRP | S_IWOTH)) || (st->st_mode & S_ISVTX));
+}
+
+int nm_check_way(int dir_fd)
+{
+    _cleanup_close_ int at = RET_NERRNO(fcntl(dir_fd, F_DUPFD_CLOEXEC, 0));
+    struct stat here, there;
+
+    if (at < 0)
+        return at;
+    if (fstat(at, &here) < 0)
+        return -errno;
+    for (unsigned depth = 0; depth < DEPTH_MAX; depth++) {
+        int above;
+
+        if (!is_safe_dir(&here))
+            return -EPERM;
+        above = RET_NERRNO(openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (above < 0)
+            return above;
+        (void)nm_close(at);
+        at = above;
+        if (fstat(at, &there) < 0)
+            return -errno;
+        if (here.st_dev == there.st_dev && here.st_ino == there.st_ino)
+            return 0;
+        here = there;
+    }
+    return -ELOOP;
 }
 
 void nm_closefrom(int fd)

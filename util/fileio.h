@@ -57,6 +57,9 @@ int nm_open_no_links(const char *path, int flags);
 
 /* Is the open directory nmd's, or root's, and can nobody else put anything into it? -EPERM: no. */
 int nm_check_private_dir(int fd);
+/* Can nobody but root and nmd put something else into this directory, or another in its place or that of one above it?
+ * Where others may write, the sticky bit must keep them from what isn't theirs. -EPERM: somebody can. */
+int nm_check_way(int dir_fd);
 
 /* Closes this descriptor and all above it, whatever libc there is. */
 void nm_closefrom(int fd);

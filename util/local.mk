@@ -11,6 +11,7 @@ libnm_util_la_SOURCES = \
 	%D%/groups.c \
 	%D%/macros.h \
 	%D%/parse.c %D%/parse.h \
+	%D%/refusals.c %D%/refusals.h \
 	%D%/ration.c %D%/ration.h \
 	%D%/search.h \
 	%D%/spent.h \

@@ -288,7 +288,8 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "Where the cluster's yarn-site.xml, core-site.xml and others are."},
 
     {"health", "script", NM_CONFIG_PATH, FIELD(health_script), .fallback = "",
-     .meaning = "A program that is run every period. The node is unhealthy when it prints a line "
+     .meaning = "A program that is run every period, as nmd itself: only root and nmd may be able to change it "
+                "or a directory above it. The node is unhealthy when it prints a line "
                 "that begins with ERROR, or runs into the timeout; its exit status doesn't matter. "
                 "Empty: none."},
     {"health", "period", NM_CONFIG_DURATION, FIELD(health_period_usec), .fallback = "1min",

@@ -3,8 +3,8 @@
 /*
  * One INI text into a struct nm_config. inih does the grammar; the reader below feeds it line by
  * line, because inih alone would not tell the handler a line's number, would cut a long line in two
- * and take an indented key for more of the value above. The first error stops everything and is
- * told with file, line, key, value and what is allowed.
+ * and take an indented key for more of the value above. Each error is told with file, line, key, value
+ * and what is allowed: who mends a file wants to hear of all at once.
  */
 
 #include "agent/config/config-keys.h"
@@ -13,6 +13,8 @@
 #include <ctype.h>
 #include <ini.h>
 #include <stdarg.h>
+
+#include "util/refusals.h"
 
 /* inih's line buffer (Debian's build) is 200 bytes; it passes its size, this is only what we say.
  */
@@ -28,20 +30,22 @@ struct reading {
     size_t line_len;
     unsigned line;
     unsigned *set_on_line; /* per key, in this file; 0: not yet */
-    bool failed;
+    bool is_bad;   /* this line */
+    bool is_lost;  /* the section that this line is in */
     bool oom;
-    char *message;
+    struct nm_refusals refusals;
 };
 
 nm_printf(3, 4) static void fail(struct reading *s, const char *what, const char *format, ...)
 {
     _cleanup_free_ char *reason = NULL;
+    char *message = NULL;
     va_list ap;
     int r;
 
-    if (s->failed)
+    if (s->is_bad)
         return;
-    s->failed = true;
+    s->is_bad = true;
     va_start(ap, format);
     r = vasprintf(&reason, format, ap);
     va_end(ap);
@@ -50,10 +54,8 @@ nm_printf(3, 4) static void fail(struct reading *s, const char *what, const char
         s->oom = true;
         return;
     }
-    if (asprintf(&s->message, "%s:%u: %s: %s", s->file, s->line, what, reason) < 0) {
-        s->message = NULL;
-        s->oom = true;
-    }
+    r = nm_fail(&message, -EINVAL, "%s:%u: %s: %s", s->file, s->line, what, reason);
+    s->oom |= !message || nm_refusals_add(&s->refusals, r, message) < 0;
 }
 
 /* Foreign text for a message: shortened, and nothing in it that a terminal would obey. */
@@ -102,6 +104,7 @@ static void check_heading(struct reading *s)
     char name[SHOWN_MAX];
     size_t n;
 
+    s->is_lost = true;
     if (!close || !is_blank_or_comment(close + 1, s->line_text + s->line_len)) {
         fail_line(s, NOT_INI);
         return;
@@ -109,7 +112,8 @@ static void check_heading(struct reading *s)
     n = NM_MIN((size_t)(close - s->line_text - 1), sizeof name - 1);
     memcpy(name, s->line_text + 1, n);
     name[n] = '\0';
-    if (!nm_config_has_section(name))
+    s->is_lost = !nm_config_has_section(name);
+    if (s->is_lost)
         fail_section(s, name);
 }
 
@@ -129,14 +133,16 @@ static const char *take_line(struct reading *s, const char *text)
     return newline ? newline + 1 : s->end;
 }
 
-/* inih's fgets: the next line without its indentation. NULL at the end, and after an error. */
+/* inih's fgets: the next line without its indentation; an empty one in the place of a bad one, and of what stands in a
+ * section that there isn't: it would be taken for keys of the section above. NULL at the end. */
 static char *next_line(char *buf, int size, void *userdata)
 {
     struct reading *s = userdata;
 
     assert(size > 1);
-    if (s->failed || s->at == s->end)
+    if (s->oom || s->at == s->end)
         return NULL;
+    s->is_bad = false;
     s->line++;
     s->at = take_line(s, s->at);
     if (memchr(s->line_text, '\0', s->line_len))
@@ -148,8 +154,8 @@ static char *next_line(char *buf, int size, void *userdata)
     else if (s->line_len > 0 && !strchr(";#", *s->line_text) &&
              !memchr(s->line_text, '=', s->line_len) && !memchr(s->line_text, ':', s->line_len))
         fail_line(s, NOT_INI);
-    if (s->failed)
-        return NULL;
+    if (s->is_bad || s->is_lost)
+        s->line_len = 0;
     s->line_len = NM_MIN(s->line_len, (size_t)size - 1); /* of a long comment */
     memcpy(buf, s->line_text, s->line_len);
     buf[s->line_len] = '\0';
@@ -182,7 +188,7 @@ static void fail_value(struct reading *s, const struct nm_config_key *key, const
     fail(s, what, "allowed is %s", nm_config_allowed(key, allowed, sizeof allowed));
 }
 
-/* inih's handler: 1 to go on, 0 for an error. */
+/* inih's handler: 1, or 0 where memory is short. What is wrong is told by fail(). */
 static int take(void *userdata, const char *section, const char *name, const char *value)
 {
     struct reading *s = userdata;
@@ -190,28 +196,26 @@ static int take(void *userdata, const char *section, const char *name, const cha
     size_t i;
     int r;
 
-    if (s->failed)
-        return 0;
     if (!key) {
         fail_key(s, section, name);
-        return 0;
+        return 1;
     }
     i = (size_t)(key - nm_config_keys);
     if (s->set_on_line[i] && key->type != NM_CONFIG_USERS) {
         char what[SHOWN_MAX];
         (void)snprintf(what, sizeof what, "[%s] %s", section, name);
         fail(s, what, "already given on line %u", s->set_on_line[i]);
-        return 0;
+        return 1;
     }
     if (!s->set_on_line[i] || !*value)
         nm_config_clear_list(s->config, key);
     r = nm_config_set(s->config, key, value);
     if (r == -ENOMEM)
-        s->failed = s->oom = true;
+        s->oom = true;
     else if (r < 0)
         fail_value(s, key, value);
     if (r < 0)
-        return 0;
+        return r != -ENOMEM;
     s->set_on_line[i] = s->line;
     if (s->places)
         s->places[i] = (struct nm_config_place){.file = s->file, .line = s->line};
@@ -240,19 +244,17 @@ int nm_config_read_text(struct nm_config *c, const char *file, const char *text,
     if (len >= 3 && memcmp(text, bom, 3) == 0)
         s.at += 3;
     r = ini_parse_stream(next_line, &s, take, &s);
-    if (r > 0 && !s.failed) {
+    if (r > 0 && !s.refusals.text) {
         /* Neither we nor the handler objected, so it is finer grammar (an '=' in a comment only).
          * inih goes on after an error and tells the first one's line only now. */
         for (s.at = text, s.line = 0; s.line < (unsigned)r; s.line++)
             s.at = take_line(&s, s.at);
+        s.is_bad = false;
         fail_line(&s, NOT_INI);
     }
     if (r < 0 || s.oom) {
-        free(s.message);
+        nm_refusals_done(&s.refusals);
         return -ENOMEM;
     }
-    if (!s.failed)
-        return 0;
-    *ret_message = s.message;
-    return -EINVAL;
+    return nm_refusals_take(&s.refusals, ret_message);
 }

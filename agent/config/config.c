@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "util/fileio.h"
+#include "util/refusals.h"
 
 #define FILE_MAX (256 * 1024) /* a configuration is some kilobytes; this is somebody's mistake */
 
@@ -139,16 +140,21 @@ static int check_pair(const struct nm_config *c, const struct nm_config_place *p
 int nm_config_check(const struct nm_config *c, const struct nm_config_place *places,
                     char **ret_message)
 {
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+
     for (size_t i = 0; i < NM_ARRAY_SIZE(ordered); i++) {
+        char *message = NULL;
         const struct nm_config_key *k[2] = {
             nm_config_find_key(ordered[i].section[0], ordered[i].name[0]),
             nm_config_find_key(ordered[i].section[1], ordered[i].name[1]),
         };
-        int r = check_pair(c, places, k, ordered[i].why, ret_message);
+        int r = check_pair(c, places, k, ordered[i].why, &message);
+
+        r = nm_refusals_add(&refusals, r, message);
         if (r < 0)
             return r;
     }
-    return 0;
+    return nm_refusals_take(&refusals, ret_message);
 }
 
 /* ---- files ---- */
@@ -205,15 +211,18 @@ static void names_done(struct names *s)
 }
 
 static int read_drop_ins(struct nm_config *c, const char *dir, struct names *names,
-                         struct nm_config_place *places, char **ret_message)
+                         struct nm_config_place *places, struct nm_refusals *refusals)
 {
+    char *message = NULL;
+
     names->n = scandir(dir, &names->entries, is_drop_in, by_name);
     if (names->n < 0) {
         int error = errno;
         names->n = 0;
         if (error == ENOENT)
             return 0;
-        return nm_fail(ret_message, -error, "%s: can't be read: %s", dir, strerror(error));
+        error = nm_fail(&message, -error, "%s: can't be read: %s", dir, strerror(error));
+        return nm_refusals_add(refusals, error, message);
     }
     names->paths = calloc((size_t)names->n + 1, sizeof *names->paths);
     if (!names->paths)
@@ -224,8 +233,12 @@ static int read_drop_ins(struct nm_config *c, const char *dir, struct names *nam
             names->paths[i] = NULL;
             return -ENOMEM;
         }
-        r = read_one(c, AT_FDCWD, names->paths[i], names->paths[i], places, ret_message);
-        if (r < 0 && r != -ENOENT) /* removed since the listing: as if it had never been there */
+        r = read_one(c, AT_FDCWD, names->paths[i], names->paths[i], places, &message);
+        if (r == -ENOENT) /* removed since the listing: as if it had never been there */
+            free(STEAL_PTR(message));
+        else
+            r = nm_refusals_add(refusals, r, STEAL_PTR(message));
+        if (r == -ENOMEM)
             return r;
     }
     return 0;
@@ -247,38 +260,53 @@ static int keep_sources(struct nm_config *c, const struct nm_config_place *place
     return 0;
 }
 
-static int take_defaults(struct nm_config *c, const struct nm_config_default *d, char **ret_message)
+static int take_default(struct nm_config *c, const struct nm_config_default *d, char **ret_message)
 {
-    c->sources = calloc(nm_config_n_keys, sizeof *c->sources);
-    if (!c->sources)
-        return -ENOMEM;
-    for (; d && d->section; d++) {
-        const struct nm_config_key *k = nm_config_find_key(d->section, d->name);
-        char allowed[320];
-        int r;
+    const struct nm_config_key *k = nm_config_find_key(d->section, d->name);
+    char allowed[320], *source;
+    int r;
 
-        if (!k)
-            return nm_fail(ret_message, -EINVAL, "%s: there is no key %.80s in [%s]", d->source, d->name, d->section);
-        r = nm_config_set(c, k, d->value);
-        if (r == -EINVAL || r == -ERANGE)
-            return nm_fail(ret_message, r, "%s: as [%s] %s = %s: must be %s", d->source, k->section, k->name, d->value,
-                           nm_config_allowed(k, allowed, sizeof allowed));
-        if (r < 0)
-            return r;
-        c->sources[k - nm_config_keys] = strdup(d->source);
-        if (!c->sources[k - nm_config_keys])
-            return -ENOMEM;
-    }
+    if (!k)
+        return nm_fail(ret_message, -EINVAL, "%s: there is no key %.80s in [%s]", d->source, d->name, d->section);
+    r = nm_config_set(c, k, d->value);
+    if (r == -EINVAL || r == -ERANGE)
+        return nm_fail(ret_message, r, "%s: as [%s] %s = %s: must be %s", d->source, k->section, k->name, d->value,
+                       nm_config_allowed(k, allowed, sizeof allowed));
+    if (r < 0)
+        return r;
+    source = strdup(d->source);
+    if (!source)
+        return -ENOMEM;
+    free(c->sources[k - nm_config_keys]);
+    c->sources[k - nm_config_keys] = source;
     return 0;
 }
 
-int nm_config_load(const char *path, bool must_exist, const struct nm_config_default *defaults, struct nm_config **ret,
-                   char **ret_message)
+static int take_defaults(struct nm_config *c, const struct nm_config_default *d, struct nm_refusals *refusals)
+{
+    int r = 0;
+
+    c->sources = calloc(nm_config_n_keys, sizeof *c->sources);
+    if (!c->sources)
+        return -ENOMEM;
+    for (; r == 0 && d && d->section; d++) {
+        char *message = NULL;
+
+        r = take_default(c, d, &message);
+        r = nm_refusals_add(refusals, r, message);
+    }
+    return r;
+}
+
+int nm_config_examine(const char *path, bool must_exist, const struct nm_config_default *defaults,
+                      struct nm_config **ret, char **ret_message)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ struct nm_config_place *places = calloc(nm_config_n_keys, sizeof *places);
     _cleanup_free_ char *dir = NULL;
     _cleanup_(names_done) struct names names = {0};
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
     int r;
 
     assert(path && ret);
@@ -289,26 +317,43 @@ int nm_config_load(const char *path, bool must_exist, const struct nm_config_def
     }
     r = nm_config_new_defaults(&c);
     if (r >= 0)
-        r = take_defaults(c, defaults, ret_message);
+        r = take_defaults(c, defaults, &refusals);
     if (r < 0)
         return r;
-    r = read_one(c, AT_FDCWD, path, path, places, ret_message);
-    if (r == -ENOENT && must_exist)
-        return nm_fail(ret_message, r,
-                       "%s: no such file; leave out --config to run with the defaults", path);
-    if (r < 0 && r != -ENOENT)
-        return r;
-    r = read_drop_ins(c, dir, &names, places, ret_message);
-    if (r < 0)
-        return r;
-    r = nm_config_check(c, places, ret_message);
-    if (r >= 0)
+    r = read_one(c, AT_FDCWD, path, path, places, &message);
+    if (r == -ENOENT && must_exist) {
+        free(message);
+        r = nm_fail(&message, r, "%s: no such file; leave out --config to run with the defaults", path);
+    }
+    r = nm_refusals_add(&refusals, r == -ENOENT && !must_exist ? 0 : r, message);
+    if (r == 0)
+        r = read_drop_ins(c, dir, &names, places, &refusals);
+    if (r == 0 && !refusals.text) {
+        message = NULL;
+        r = nm_config_check(c, places, &message);
+        r = nm_refusals_add(&refusals, r, message);
+    }
+    if (r == 0)
         r = keep_sources(c, places);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(c);
-    return 0;
+    return nm_refusals_take(&refusals, ret_message);
 }
+
+int nm_config_load(const char *path, bool must_exist, const struct nm_config_default *defaults, struct nm_config **ret,
+                   char **ret_message)
+{
+    struct nm_config *c = NULL;
+    int r = nm_config_examine(path, must_exist, defaults, &c, ret_message);
+
+    if (r == 0)
+        *ret = c;
+    else
+        nm_config_free(c);
+    return r;
+}
+
 
 /* ---- comparison ---- */
 

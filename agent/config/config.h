@@ -100,10 +100,14 @@ struct nm_config_default {
 };
 
 /* Reads path and its drop-ins (path + ".d"). must_exist: a missing path is an error. defaults: instead of the table's,
- * or NULL. Then checks what holds between keys (alpha < beta, ...). On failure returns -errno and *ret_message =
- * "file:line: [section] key = value: what is allowed", which the caller frees. */
+ * or NULL. Then checks what holds between keys (alpha < beta, ...). On failure returns -errno and *ret_message,
+ * which the caller frees: a line "file:line: [section] key = value: what is allowed" for each thing that is wrong. */
 int nm_config_load(const char *path, bool must_exist, const struct nm_config_default *defaults, struct nm_config **ret,
                    char **ret_message);
+/* The same for who only looks: with refusals, too, there is a configuration, in which what was refused has its default.
+ * Only with -ENOMEM, and with a failure without a message, *ret is untouched. */
+int nm_config_examine(const char *path, bool must_exist, const struct nm_config_default *defaults,
+                      struct nm_config **ret, char **ret_message);
 
 /* The CPU thresholds, where one or both may be auto. guarded: the host holds the promise by itself
  * (settings.h). An auto one gives way to one that is set: alpha < beta comes out, unless alpha is 1. */

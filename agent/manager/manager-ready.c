@@ -14,10 +14,13 @@
 
 #include "agent/agent.h"
 #include "agent/config/settings.h"
+#include "agent/health-script.h"
 #include "agent/store/store.h"
 #include "monitor/monitor.h"
 #include "util/clock.h"
 #include "util/fileio.h"
+#include "util/log.h"
+#include "util/refusals.h"
 
 /* ---- directories ----------------------------------------------------------------------------- */
 
@@ -45,6 +48,21 @@ int nm_ready_dir(const char *what, const char *path, bool make, char **ret_messa
                        what, path);
     return r < 0 ? nm_fail(ret_message, r, "the %s directory %s can't be used: %s", what, path, strerror(-r))
                  : r;
+}
+
+int nm_ready_script(const char *path, bool warn, char **ret_message)
+{
+    int r = path && *path ? nm_health_script_check(path) : 0;
+
+    if (r == -EPERM)
+        return nm_fail(ret_message, r,
+                       "the health script %s, or a directory above it, belongs to somebody else, or others may write "
+                       "to it: they could have nmd run what they like; make it root's, without write permission for "
+                       "group and others",
+                       path);
+    if (warn && r < 0 && r != -ENOMEM)
+        nm_warning("the health script %s can't be run: %s; without it the node counts as healthy", path, strerror(-r));
+    return r == -ENOMEM ? r : 0;
 }
 
 int nm_ready_refuse_journal(const char *state_dir, int r, char **ret_message)
@@ -103,19 +121,28 @@ static int check_settings(const struct nm_manager_params *p, char **ret_message)
 int nm_manager_check(const struct nm_manager_params *p, char **ret_message)
 {
     const struct nm_cgroup_backend_params backend = {.kind = p->backend, .slice = p->slice, .event = p->event};
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
     int r;
 
     assert(p->event && p->config && p->state_dir && ret_message);
     *ret_message = NULL;
-    r = check_dirs(p, ret_message);
-    if (r >= 0)
-        r = check_journal(p->state_dir, ret_message);
-    if (r >= 0)
-        r = nm_cgroup_backend_check(&backend, ret_message);
-    if (r >= 0)
-        r = check_settings(p, ret_message);
-    if (r < 0)
-        return r;
-    r = RET_NERRNO(faccessat(AT_FDCWD, p->shim_path, X_OK, AT_EACCESS));
-    return r < 0 ? nm_fail(ret_message, r, NM_READY_NO_SHIM, p->shim_path, strerror(-r)) : 0;
+    r = check_dirs(p, &message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0)
+        r = check_journal(p->state_dir, &message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0)
+        r = nm_cgroup_backend_check(&backend, &message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0)
+        r = check_settings(p, &message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0)
+        r = nm_ready_script(p->config->health_script, true, &message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0 && (r = RET_NERRNO(faccessat(AT_FDCWD, p->shim_path, X_OK, AT_EACCESS))) < 0)
+        r = nm_fail(&message, r, NM_READY_NO_SHIM, p->shim_path, strerror(-r));
+    r = nm_refusals_add(&refusals, r, message);
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }

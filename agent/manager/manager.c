@@ -291,6 +291,8 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
     if (r >= 0)
         r = nm_settings_resettle(m, m->config, ret_message);
     if (r >= 0)
+        r = nm_ready_script(m->config->health_script, false, ret_message);
+    if (r >= 0)
         r = nm_health_new(m->event, m->config, m->state_dir, m->log_dir, on_health, m, &m->health);
     if (r < 0)
         return r;

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 
+#include "util/refusals.h"
+
 static bool is_listed(char *const *list, const char *word)
 {
     for (size_t i = 0; list && list[i]; i++)
@@ -101,11 +103,20 @@ static int make_proxy(const struct nm_yarn_hosting_params *p, struct nm_yarn_hos
 int nm_yarn_hosting_check(const struct nm_yarn_hosting_params *p, bool may_be_ours, char **ret_message)
 {
     const struct nm_yarn_settings *s = p->settings;
-    int r = nm_yarn_launcher_check(s, p->localizer_program, ret_message);
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
+    int r = nm_yarn_launcher_check(s, p->localizer_program, &message);
 
-    if (r == 0 && is_listed(s->aux_services, NM_YARN_SHUFFLE))
-        r = nm_yarn_shuffle_check(p->shuffle_program, ret_message);
-    return r < 0 || !s->proxy ? r : nm_yarn_proxy_check(s, may_be_ours, ret_message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0 && is_listed(s->aux_services, NM_YARN_SHUFFLE)) {
+        r = nm_yarn_shuffle_check(p->shuffle_program, &message);
+        r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    }
+    if (r == 0 && s->proxy) {
+        r = nm_yarn_proxy_check(s, may_be_ours, &message);
+        r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    }
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
 int nm_yarn_hosting_new(const struct nm_yarn_hosting_params *p, int listen_fd, struct nm_yarn_hosting **ret,

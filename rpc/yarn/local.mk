@@ -33,6 +33,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/conf/conf-set.h \
 	%D%/conf/conf-xml.c \
 	%D%/conf/defaults.c %D%/conf/defaults.h \
+	%D%/conf/hadoop-names.c %D%/conf/hadoop-names.h \
 	%D%/conf/properties.c %D%/conf/properties.h \
 	%D%/conf/proxying.c %D%/conf/proxying.h \
 	%D%/conf/rules.c %D%/conf/rules.h \

@@ -12,6 +12,7 @@
 #include "rpc/yarn/port.h"
 #include "rpc/yarn/yarn-state.h"
 #include "util/clock.h"
+#include "util/refusals.h"
 
 #define LEAVE_USEC (2 * NM_USEC_PER_SEC)
 #define WEB_ADDRESS "yarn.nodemanager.webapp.address"
@@ -72,12 +73,17 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
 {
     const struct nm_yarn_hosting_params params = {.settings = p->settings, .localizer_program = p->localizer_program,
                                                   .shuffle_program = p->shuffle_program};
-    int r;
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
+    int r = nm_yarn_port_check(bind_host(p->settings), p->settings->node.port, BIND_HOST, ADDRESS, may_be_ours,
+                               &message);
 
     *ret_message = NULL;
-    r = nm_yarn_port_check(bind_host(p->settings), p->settings->node.port, BIND_HOST, ADDRESS, may_be_ours,
-                           ret_message);
-    return r < 0 ? r : nm_yarn_hosting_check(&params, may_be_ours, ret_message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0)
+        r = nm_yarn_hosting_check(&params, may_be_ours, &message);
+    r = nm_refusals_add(&refusals, r, message);
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
 static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, char **ret_message)

@@ -169,6 +169,38 @@ refused "a recording over a text" 'which is no trace' "${new[@]}" --record "$dir
 refused "a cluster's number that is none" "memory-mb = 'plenty'" "${new[@]}" --yarn-conf "$dir/yarn-number"
 refused "a cluster's directory that is a file" "$dir/text can't be used" "${new[@]}" --yarn-conf "$dir/yarn-dirs"
 refused "a cluster's address of another host" 'Cannot assign' "${new[@]}" --yarn-conf "$dir/yarn-address"
+# Everything that is wrong is in one answer, of both configurations and of the node.
+mkdir -p "$dir/yarn-all"
+cat >"$dir/yarn-all/yarn-site.xml" <<EOF
+<configuration>
+<property><name>yarn.http.policy</name><value>HTTPS_ONLY</value></property>
+<property><name>hadoop.security.authentication</name><value>kerberos</value></property>
+<property><name>yarn.nodemanager.resource.memory-mb</name><value>8G</value></property>
+<property><name>yarn.nodemanager.memroy</name><value>8</value></property>
+<property><name>nmd.queue.lenth</name><value>8</value></property>
+<property><name>yarn.nodemanager.bind-host</name><value>192.0.2.1</value></property>
+<property><name>yarn.nodemanager.local-dirs</name><value>$dir/text</value></property>
+<property><name>yarn.nodemanager.health-checker.script.path</name><value>$dir/open/health</value></property>
+</configuration>
+EOF
+echo '<configuration><property><name>mapreduce.shuffle.ssl.enabled</name><value>true</value></property>
+<property><name>yarn.nodemanager.aux-services</name><value>mapreduce_shuffle</value></property></configuration>' \
+    >"$dir/yarn-all/mapred-site.xml"
+printf '#!/bin/sh\n' >"$dir/open/health"
+chmod 755 "$dir/open/health"
+printf '[queue]\npolicy = x\n[quue]\nmax-length = 1\n[preemption]\nkill-grace = soon\n' >"$dir/all.conf"
+try timeout 10 "$NMD" "${other[@]}" "${new[@]}" --config "$dir/all.conf" --yarn-conf "$dir/yarn-all" --shim "$dir/none" --check-config
+is "nmd: all that is wrong with nmd.conf at once" "$status $(grep -c 'all.conf:[236]: ' <<<"$err")" "1 3"
+try timeout 10 "$NMD" "${other[@]}" "${new[@]}" --yarn-conf "$dir/yarn-all" --shim "$dir/none" --check-config
+is "nmd: all that is wrong: exit status" "$status" 1
+for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "memory-mb = '8G'" 'yarn.nodemanager.memroy: no property' \
+    'no key lenth in \[queue\]' 'port 0: Cannot assign' "$dir/text can't be used" 'shuffle.ssl.enabled' \
+    "shim $dir/none can't be opened" "health script $dir/open/health, or a directory above it"; do
+    like "nmd: all that is wrong: $words" "$err" "$words"
+done
+is "nmd: all that is wrong, and once" "$(wc -l <<<"$err")" 10
+printf '[health]\nscript = %s/open/health\n' "$dir" >"$dir/script.conf"
+refused "a health script that others may change" 'health script .*open/health' "${new[@]}" --config "$dir/script.conf"
 daemon "a missing shim, checked" 1 "shim $dir/none can't be opened" "${other[@]}" "${new[@]}" --shim "$dir/none" --check-config
 try "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" --backend direct \
     --check-config

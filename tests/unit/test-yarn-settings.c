@@ -25,7 +25,7 @@ static int read_with(const char *name, const char *value, struct nm_yarn_setting
                      unsigned *warnings)
 {
     struct nm_yarn_conf *c;
-    char text[600];
+    char text[2000];
     int r;
 
     *ret_message = NULL;
@@ -345,6 +345,138 @@ static void test_rules(void **state)
     }
 }
 
+/* What promises security and isn't there, with what lifts the refusal. */
+static void test_security(void **state)
+{
+    static const struct {
+        const char *name, *value, *lifts;
+    } cases[] = {
+        {"hadoop.security.saslproperties.resolver.class", "org.apache.hadoop.security.WhitelistBasedResolver", NULL},
+        {"hadoop.ssl.enabled", "true", "nmd.yarn.webapp=false"},
+        {"yarn.http.policy", "HTTPS_ONLY", "nmd.yarn.webapp=false"},
+        {"yarn.http.policy", "HTTP_AND_HTTPS", "nmd.yarn.webapp=false"},
+        {"hadoop.http.authentication.type", "kerberos", "nmd.yarn.webapp=false"},
+        {"hadoop.http.authentication.simple.anonymous.allowed", "false", "nmd.yarn.webapp=false"},
+        {"hadoop.http.filter.initializers", "org.apache.hadoop.security.AuthenticationFilterInitializer",
+         "nmd.yarn.webapp=false"},
+        {"hadoop.security.instrumentation.requires.admin", "true", "nmd.yarn.webapp=false"},
+        {"yarn.webapp.filter-entity-list-by-user", "true", "nmd.yarn.webapp=false"},
+        {"yarn.resourcemanager.application-https.policy", "STRICT", NULL},
+        {"yarn.intermediate-data-encryption.enable", "true", NULL},
+        {"mapreduce.shuffle.ssl.enabled", "true", "yarn.nodemanager.aux-services="},
+        {"dfs.encrypt.data.transfer", "true", "dfs.http.policy=HTTPS_ONLY"},
+        {"dfs.data.transfer.protection", "privacy", "dfs.http.policy=HTTPS_ONLY"},
+        {"dfs.data.transfer.saslproperties.resolver.class", "x", "dfs.http.policy=HTTPS_ONLY"},
+        {"hadoop.security.key.provider.path", "kms://https@h:9600/kms", "dfs.http.policy=HTTPS_ONLY"},
+        {"dfs.encryption.key.provider.uri", "kms://https@h:9600/kms", "dfs.http.policy=HTTPS_ONLY"},
+        {"yarn.nodemanager.network-tagging-handler.enabled", "true", NULL},
+        {"security.containermanagement.protocol.acl", "alice staff", "hadoop.security.authorization=false"},
+        {"security.containermanagement.protocol.acl.blocked", "bob", "hadoop.security.authorization=false"},
+        {"security.applicationmaster.protocol.hosts", "10.0.0.0/8", "hadoop.security.authorization=false"},
+        {"security.service.authorization.default.acl", "alice", "hadoop.security.authorization=false"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        const char *lifts = cases[i].lifts ?: "some.other=x", *equals = strchr(lifts, '=');
+        struct nm_yarn_settings *s = NULL;
+        unsigned warnings;
+        char value[500], *message;
+
+        /* all that it needs to count is there */
+        (void)snprintf(value, sizeof value, "%s</value></property><property><name>%s</name><value>%s", cases[i].value,
+                       strncmp(lifts, "hadoop.security.auth", 20) == 0 ? "hadoop.security.authorization"
+                                                                       : "yarn.nodemanager.aux-services",
+                       strncmp(lifts, "hadoop.security.auth", 20) == 0 ? "true" : "mapreduce_shuffle");
+        assert_int_equal(read_with(cases[i].name, value, &s, &message, &warnings), -EOPNOTSUPP);
+        if (!message || !strstr(message, cases[i].name) || strchr(message, '\n'))
+            fail_msg("%s: %s", cases[i].name, message ?: "no message");
+        free(message);
+        if (!cases[i].lifts)
+            continue;
+        (void)snprintf(value, sizeof value, "%s</value></property><property><name>%.*s</name><value>%s",
+                       cases[i].value, (int)(equals - lifts), lifts, equals + 1);
+        if (read_with(cases[i].name, value, &s, &message, &warnings) != 0)
+            fail_msg("%s with %s: %s", cases[i].name, lifts, message);
+        assert_int_equal(warnings, 0);
+        nm_yarn_settings_free(s);
+    }
+}
+
+/* All that is wrong at once, and once; what is only made of it isn't told. */
+static void test_all_refusals(void **state)
+{
+    static const char *const parts[] = {
+        "site.xml: yarn.resourcemanager.hostname = 'two words': must be",
+        "site.xml: yarn.nodemanager.resource.memory-mb = '8G': must be",
+        "site.xml: yarn.nodemanager.local-dirs = 'x': must be",
+        "site.xml: hadoop.security.authentication = 'kerberos'",
+        "site.xml: yarn.nodemanager.runtime.linux.type = 'docker'",
+    };
+    static const char properties[] = "two words"
+        AND("ha.enabled", "true") AND("ha.rm-ids", "a,b")
+        "</value></property><property><name>yarn.nodemanager.resource.memory-mb</name><value>8G"
+        "</value></property><property><name>yarn.nodemanager.local-dirs</name><value>x"
+        "</value></property><property><name>hadoop.security.authentication</name><value>kerberos"
+        "</value></property><property><name>yarn.nodemanager.runtime.linux.type</name><value>docker"
+        "</value></property><property><name>yarn.nodemanager.memroy</name><value>1"
+        "</value></property><property><name>yarn.shedule</name><value>1"
+        "</value></property><property><name>nmd.yarn.webap</name><value>1";
+    struct nm_yarn_settings *s = NULL;
+    unsigned warnings, lines = 1;
+    char *message;
+
+    (void)state;
+    assert_true(read_with("yarn.resourcemanager.hostname", properties, &s, &message, &warnings) < 0);
+    assert_null(s);
+    assert_int_equal(warnings, 3);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(parts); i++)
+        if (!strstr(message, parts[i]))
+            fail_msg("%s isn't in: %s", parts[i], message);
+    assert_non_null(strstr(message, "has 'a', but neither"));
+    assert_non_null(strstr(message, "has 'b', but neither"));
+    assert_null(strstr(message, "by default"));
+    for (const char *p = message; (p = strchr(p, '\n')); p++)
+        lines++;
+    assert_int_equal(lines, NM_ARRAY_SIZE(parts) + 2);
+    free(message);
+}
+
+/* Of whatever folder of YARN's, release, and ResourceManager. */
+static void test_names(void **state)
+{
+    static const char *const known[] = {
+        "yarn.nodemanager.linux-container-executor.group",
+        "yarn.nodemanager.linux-container-executor.cgroups.v2.enabled",
+        "yarn.nodemanager.resource.disk.enabled", "yarn.nodemanager.resource.cpu.enabled",
+        "yarn.nodemanager.resource.network.interface", "yarn.nodemanager.network-tagging",
+        "yarn.nodemanager.resource-plugins.gpu.discovery-timeout",
+        "yarn.nodemanager.disk-health-checker.working-dir-content-accessibility-validation.enabled",
+        "yarn.nodemanager.aux-services.x.remote-classpath", "yarn.nodemanager.health-checker.x.path",
+        "yarn.acl.enable", "yarn.resourcemanager.address", "yarn.resourcemanager.address.rm1",
+        "yarn.resourcemanager.webapp.address.rm-2",
+        "yarn.timeline-service.version", "yarn.scheduler.minimum-allocation-mb", "yarn.scheduler.capacity.root.queues",
+        "yarn.app.mapreduce.am.resource.mb", "yarn.resource-types.yarn.io/gpu.units",
+        "yarn.cluster.max-application-priority",
+        "yarn.client.failover-proxy-provider", "yarn.nodemanager.recovery.dir", "nmd.fetch-command.s3a",
+        "nmd.queue.x",
+        "nmd.yarn.webapp",
+    };
+    static const char *const unknown[] = {
+        "yarn.nodemanager.linux-container-executor.groups", "yarn.nodmanager.address", "yarn.acl.enabled",
+        "yarn.resourcemanager.adress.rm1",
+        "yarn.", "yarn", "nmd.yarn.web", "nmd.", "yarn.resourcemanager.", "yarn.acl.enable.rm1",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(known); i++)
+        if (nm_yarn_rules_fate(known[i]) == NM_YARN_UNKNOWN)
+            fail_msg("%s is unknown", known[i]);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(unknown); i++)
+        if (nm_yarn_rules_fate(unknown[i]) != NM_YARN_UNKNOWN)
+            fail_msg("%s is known", unknown[i]);
+}
+
 static void assert_same_defaults(const struct nm_yarn_settings *a, const struct nm_yarn_settings *b)
 {
     for (size_t i = 0; a->defaults[i].section || b->defaults[i].section; i++) {
@@ -649,6 +781,7 @@ int main(void)
         cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_several_rms),
         cmocka_unit_test(test_bad_values),
         cmocka_unit_test(test_lists),    cmocka_unit_test(test_sources), cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_security), cmocka_unit_test(test_all_refusals), cmocka_unit_test(test_names),
         cmocka_unit_test(test_json),     cmocka_unit_test(test_variables),
         cmocka_unit_test(test_nmds_own_keys),
         cmocka_unit_test(test_all_of_hadoops),

@@ -5,6 +5,7 @@
 #include "rpc/yarn/conf/conf-set.h"
 
 #include "util/fileio.h"
+#include "util/refusals.h"
 
 /* 1: there is no such file. */
 static int read_one(struct nm_yarn_conf *c, int dir_fd, const char *dir, const char *name, char **ret_message)
@@ -30,7 +31,9 @@ static int read_one(struct nm_yarn_conf *c, int dir_fd, const char *dir, const c
 
 int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, char **ret_message)
 {
-    static const char *const names[] = {"core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml"};
+    static const char *const names[] = {"core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml",
+                                        "hadoop-policy.xml"};
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     _cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     unsigned n = 0;
     char shown[200];
@@ -41,11 +44,16 @@ int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, char **ret_me
         return nm_fail(ret_message, -error, "%s: can't be opened: %s", shown, strerror(error));
     }
     for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
-        int r = read_one(c, fd, dir, names[i], ret_message);
+        char *message = NULL;
+        int r = read_one(c, fd, dir, names[i], &message);
+
+        n += r <= 0;
+        r = nm_refusals_add(&refusals, r, message);
         if (r < 0)
             return r;
-        n += r == 0;
     }
+    if (refusals.text)
+        return nm_refusals_take(&refusals, ret_message);
     if (n == 0)
         return nm_fail(ret_message, -ENOENT, "%s: has neither yarn-site.xml nor core-site.xml", shown);
     return 0;

@@ -31,8 +31,9 @@ NM_DEFINE_CLEANUP(struct nm_yarn_conf *, nm_yarn_conf_free)
 /* What holds where no file says anything, and what ${name} is then. Before any file is read. */
 int nm_yarn_conf_set_default(struct nm_yarn_conf *c, const char *name, const char *value);
 
-/* Reads core-site.xml, hdfs-site.xml, mapred-site.xml and yarn-site.xml of a directory, those of them that are there.
- * -ENOENT: none is. Failures come with *ret_message, one printable line that names the file, but for -ENOMEM. */
+/* Reads core-site.xml, hdfs-site.xml, mapred-site.xml, yarn-site.xml and hadoop-policy.xml of a directory, those of
+ * them that are there. -ENOENT: none is. Failures come with *ret_message, one printable line for each file,
+ * which it names, but for -ENOMEM. */
 int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, char **ret_message);
 /* One file's text. dir_fd: where what it includes lies; -EBADF: nowhere. */
 int nm_yarn_conf_read_text(struct nm_yarn_conf *c, int dir_fd, const char *file, const char *text, size_t size,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "util/parse.h"
+#include "util/refusals.h"
 
 #define PREFIX "nmd."
 #define HADOOPS_MAX 20 /* of Hadoop's properties that mean the same */
@@ -218,18 +219,22 @@ static int add_own_key(struct list *to, const struct nm_yarn_conf *c, const stru
 
 static int add_own(struct list *to, const struct nm_yarn_conf *c, char **ret_message)
 {
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+
     for (size_t i = 0; i < nm_yarn_conf_count(c); i++) {
         const struct nm_yarn_property *p = nm_yarn_conf_at(c, i);
         char section[40];
         const char *key;
+        char *message = NULL;
         int r = 0;
 
         if (p->file && is_own(p->name, section, sizeof section, &key))
-            r = add_own_key(to, c, p, section, key, ret_message);
+            r = add_own_key(to, c, p, section, key, &message);
+        r = nm_refusals_add(&refusals, r, message);
         if (r < 0)
             return r;
     }
-    return 0;
+    return nm_refusals_take(&refusals, ret_message);
 }
 
 int nm_yarn_defaults_make(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "rpc/yarn/conf/trackers.h"
-#include "util/error.h"
+#include "util/refusals.h"
 #include "util/macros.h"
 
 #define ROLL "yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs"
@@ -47,17 +47,33 @@ static int check_way(const struct nm_yarn_settings *s, const struct nm_yarn_addr
                    way->host, (unsigned)way->port);
 }
 
+static int read_ways(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)
+{
+    int r = 0;
+
+    if (!s->ha)
+        return check_way(s, &s->scheduler, ret_message);
+    r = nm_yarn_trackers_read(c, s->rm_ids, NM_YARN_RM_SCHEDULER, &s->schedulers, &s->n_schedulers, ret_message);
+    for (size_t i = 0; r == 0 && i < s->n_schedulers; i++)
+        r = check_way(s, &s->schedulers[i], ret_message);
+    return r;
+}
+
 int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)
 {
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
     int r;
 
     s->proxy |= s->distributed;
     if (!s->proxy)
         return 0;
-    r = check_times(s, ret_message);
-    if (r == 0 && s->ha)
-        r = nm_yarn_trackers_read(c, s->rm_ids, NM_YARN_RM_SCHEDULER, &s->schedulers, &s->n_schedulers, ret_message);
-    for (size_t i = 0; r == 0 && i < s->n_schedulers; i++)
-        r = check_way(s, &s->schedulers[i], ret_message);
-    return r == 0 && !s->ha ? check_way(s, &s->scheduler, ret_message) : r;
+    r = check_times(s, &message);
+    r = nm_refusals_add(&refusals, r, message);
+    if (r == 0) {
+        message = NULL;
+        r = read_ways(c, s, &message);
+        r = nm_refusals_add(&refusals, r, message);
+    }
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }

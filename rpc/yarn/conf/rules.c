@@ -6,12 +6,18 @@
 
 #include <assert.h>
 
+#include "rpc/yarn/conf/hadoop-names.h"
 #include "util/macros.h"
+#include "util/refusals.h"
 
 #define SHOWN_SIZE 120
 #define NODE "yarn.nodemanager."
+#define OWN "nmd."
+#define YARN "yarn."
 #define EXECUTOR "org.apache.hadoop.yarn.server.nodemanager."
 #define LAUNCHER EXECUTOR "containermanager.launcher.ContainersLauncher"
+#define STATIC_USER "org.apache.hadoop.http.lib.StaticUserWebFilter"
+#define CROSS_ORIGIN "org.apache.hadoop.security.HttpCrossOriginFilterInitializer"
 #define ALWAYS_LIMITED "the kernel holds each container to its memory on this node, and ends one that needs more"
 
 /* A list of words: if it has one that isn't allowed, or lacks the one that is needed, the node couldn't do what its
@@ -22,13 +28,73 @@ struct rule {
     const char *needed;  /* NULL: none */
     bool fatal;
     const char *why; /* a sentence */
+    struct {
+        const char *name, *value;
+    } unless; /* this other property has this value: then the rule asks for nothing */
 };
+
+#define PAGES_IN_CLEAR \
+    "nmd serves its pages without TLS and asks nobody for a name (nmd.yarn.webapp = false: none at all)"
+#define NO_PAGES .unless = {"nmd.yarn.webapp", "false"}
+#define HDFS_IN_CLEAR "nmd reads HDFS by WebHDFS, which is encrypted with dfs.http.policy = HTTPS_ONLY alone"
+#define HDFS_BY_TLS .unless = {"dfs.http.policy", "HTTPS_ONLY"}
+#define NO_POLICY "nmd doesn't check lists of who may call a service; tokens alone say who may talk to it"
+#define NO_AUTHORIZATION .unless = {"hadoop.security.authorization", "false"}
+#define MASTERS "security.applicationmaster.protocol."
+#define NODES "security.containermanagement.protocol."
 
 static const struct rule rules[] = {
     {"hadoop.security.authentication", "simple", .allowed = "simple", .fatal = true,
      .why = "nmd works in clusters without Kerberos only"},
     {"hadoop.rpc.protection", "authentication", .needed = "authentication", .fatal = true,
      .why = "nmd neither signs nor encrypts what it sends"},
+    {"hadoop.security.saslproperties.resolver.class", "",
+     .allowed = "org.apache.hadoop.security.SaslPropertiesResolver", .fatal = true,
+     .why = "nmd neither signs nor encrypts what it sends, whomever it talks to"},
+    /* With "*" everywhere the lists of hadoop-policy.xml let everybody in, as nmd does. */
+    {"hadoop.security.authorization", "false", .allowed = "true,false", .fatal = true, .why = "it is neither"},
+    {NODES "acl", "*", .allowed = "*", .fatal = true, .why = NO_POLICY,
+     NO_AUTHORIZATION},
+    {NODES "acl.blocked", "", .allowed = "", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
+    {NODES "hosts", "*", .allowed = "*", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
+    {NODES "hosts.blocked", "", .allowed = "", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
+    {MASTERS "acl", "*", .allowed = "*", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
+    {MASTERS "acl.blocked", "", .allowed = "", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
+    {MASTERS "hosts", "*", .allowed = "*", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
+    {MASTERS "hosts.blocked", "", .allowed = "", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
+    {"security.service.authorization.default.acl", "*", .allowed = "*", .fatal = true, .why = NO_POLICY,
+     NO_AUTHORIZATION},
+    {"security.service.authorization.default.acl.blocked", "", .allowed = "", .fatal = true, .why = NO_POLICY,
+     NO_AUTHORIZATION},
+    {"security.service.authorization.default.hosts", "*", .allowed = "*", .fatal = true, .why = NO_POLICY,
+     NO_AUTHORIZATION},
+    {"security.service.authorization.default.hosts.blocked", "", .allowed = "", .fatal = true, .why = NO_POLICY,
+     NO_AUTHORIZATION},
+    {"yarn.http.policy", "HTTP_ONLY", .allowed = "HTTP_ONLY", .fatal = true, .why = PAGES_IN_CLEAR, NO_PAGES},
+    {"hadoop.ssl.enabled", "false", .allowed = "false", .fatal = true, .why = PAGES_IN_CLEAR, NO_PAGES},
+    {"hadoop.http.authentication.type", "simple", .allowed = "simple", .fatal = true, .why = PAGES_IN_CLEAR, NO_PAGES},
+    {"hadoop.http.authentication.simple.anonymous.allowed", "true", .allowed = "true", .fatal = true,
+     .why = PAGES_IN_CLEAR, NO_PAGES},
+    {"hadoop.http.filter.initializers", STATIC_USER, .allowed = STATIC_USER "," CROSS_ORIGIN, .fatal = true,
+     .why = "a filter of requests that is written in Java can't run in nmd, and nothing would be filtered", NO_PAGES},
+    {"hadoop.security.instrumentation.requires.admin", "false", .allowed = "false", .fatal = true,
+     .why = PAGES_IN_CLEAR, NO_PAGES},
+    {"yarn.webapp.filter-entity-list-by-user", "false", .allowed = "false", .fatal = true, .why = PAGES_IN_CLEAR,
+     NO_PAGES},
+    {"yarn.resourcemanager.application-https.policy", "NONE", .allowed = "NONE", .fatal = true,
+     .why = "nmd gives application masters no keys for TLS"},
+    {"yarn.intermediate-data-encryption.enable", "false", .allowed = "false", .fatal = true,
+     .why = "nmd encrypts nothing that containers write; mapreduce.job.encrypted-intermediate-data has jobs do it"},
+    {"mapreduce.shuffle.ssl.enabled", "false", .allowed = "false", .fatal = true,
+     .why = "nm-shuffle serves map outputs without TLS", .unless = {"yarn.nodemanager.aux-services", ""}},
+    {"dfs.encrypt.data.transfer", "false", .allowed = "false", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
+    {"dfs.data.transfer.protection", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
+    {"dfs.data.transfer.saslproperties.resolver.class", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR,
+     HDFS_BY_TLS},
+    {"hadoop.security.key.provider.path", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
+    {"dfs.encryption.key.provider.uri", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
+    {"yarn.nodemanager.network-tagging-handler.enabled", "false", .allowed = "false", .fatal = true,
+     .why = "nmd doesn't tag what containers send, and a firewall that goes by the tags would let it through"},
     {"yarn.nodemanager.container-executor.class", EXECUTOR "DefaultContainerExecutor",
      .allowed = EXECUTOR "DefaultContainerExecutor," EXECUTOR "LinuxContainerExecutor", .fatal = true,
      .why = "nmd starts containers in its own way and can't run an executor written in Java"},
@@ -64,8 +130,6 @@ static const struct rule rules[] = {
     {"yarn.log-aggregation-enable", "false", .allowed = "false", .why = "the logs of containers stay on this node"},
     {"yarn.timeline-service.enabled", "false", .allowed = "false",
      .why = "this node publishes nothing to the timeline service"},
-    {"hadoop.security.authorization", "false", .allowed = "false",
-     .why = "this node doesn't read hadoop-policy.xml; tokens alone say who may talk to it"},
     {"yarn.nodemanager.amrmproxy.ha.enable", "false", .allowed = "false",
      .why = "what the proxy of application masters has to remember is kept on this node alone"},
     {"yarn.nodemanager.container-state-transition-listener.classes", "", .allowed = "",
@@ -79,6 +143,10 @@ static const struct rule rules[] = {
     {"yarn.nodemanager.elastic-memory-control.enabled", "false", .allowed = "false", .why = ALWAYS_LIMITED},
     {"yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage", "false", .allowed = "false",
      .why = "a container gets CPU that others leave, beyond what it asked for"},
+    {"yarn.nodemanager.resource.disk.enabled", "false", .allowed = "false",
+     .why = "nmd divides disks between containers by their kind"},
+    {"yarn.nodemanager.resource.network.enabled", "false", .allowed = "false",
+     .why = "what containers send isn't limited on this node"},
     {"yarn.nodemanager.resource.percentage-physical-cpu-limit", "100", .allowed = "100",
      .why = "containers share all CPUs here; [node] system-reserved-vcores in nmd.conf keeps some for the system"},
     {"yarn.nodemanager.resource.pcores-vcores-multiplier", "1.0", .allowed = "1.0,1",
@@ -115,7 +183,8 @@ static const char *const idle[] = {
     "resourcemanager.connect.max-wait.ms",
     /* what nmd measures and limits with cgroups, in its own slice, whoever asks */
     "resource.count-logical-processors-as-cores", "resource.memory.enabled",
-    "resource.memory.cgroups.", "vmem-check-enabled", "vmem-pmem-ratio", "resource-monitor.interval-ms",
+    "resource.memory.cgroups.", "resource.cpu.enabled", "linux-container-executor.group",
+    "vmem-check-enabled", "vmem-pmem-ratio", "resource-monitor.interval-ms",
     "resource-calculator.class", "container-monitor.", "linux-container-executor.path",
     "linux-container-executor.resources-handler.class", "linux-container-executor.cgroups.",
     "elastic-memory-control.", "windows-",
@@ -123,6 +192,7 @@ static const char *const idle[] = {
     "amrmproxy.wait.uam-register.done", "least-load-policy-selector.", "aux-services.", "node-labels.",
     "node-attributes.",
     "numa-awareness.", "resource-plugins.", "resource-type.", "pluggable-device-framework.", "runtime.linux.",
+    "network-tagging.", "network-tagging", "resource.disk.", "resource.network.",
     "container-log-monitor.", "log.delete.threshold", "emit-container-events", "remote-app-log-dir",
     "remote-app-log-dir-", "remote-app-log-dir.", "log-aggregation.", "logaggregation.", "health-checker.",
     /* Kerberos and what it protects */
@@ -130,6 +200,7 @@ static const char *const idle[] = {
     /* pages that can be written to, or be framed: nmd's can't */
     "webapp.rest-csrf.", "webapp.xfs-filter.",
     /* shapes that only the Java node has: how it lays out and checks directories, and words that it cuts off */
+    "disk-health-checker.working-dir-content-accessibility-validation.enabled",
     "local-cache.max-files-per-directory", "disk-validator", "container-diagnostics-maximum-size",
     "localizer.address",
 };
@@ -148,6 +219,18 @@ static bool is_idle(const char *rest)
     return false;
 }
 
+/* Whether there is such a key is said where they are read (defaults.c, sources.c). */
+static bool is_own_family(const char *name)
+{
+    static const char *const families[] = {OWN "over-allocation.", OWN "queue.", OWN "preemption.",
+                                           OWN "fetch-command."};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(families); i++)
+        if (strncmp(name, families[i], strlen(families[i])) == 0)
+            return true;
+    return false;
+}
+
 enum nm_yarn_fate nm_yarn_rules_fate(const char *name)
 {
     for (size_t i = 0; i < nm_yarn_n_keys; i++)
@@ -156,9 +239,9 @@ enum nm_yarn_fate nm_yarn_rules_fate(const char *name)
     for (size_t i = 0; i < NM_ARRAY_SIZE(rules); i++)
         if (nm_streq(rules[i].name, name))
             return rules[i].fatal ? NM_YARN_STOPS : NM_YARN_WARNS;
-    if (strncmp(name, NODE, strlen(NODE)) == 0 && is_idle(name + strlen(NODE)))
-        return NM_YARN_IDLE;
-    return NM_YARN_UNKNOWN;
+    if (strncmp(name, NODE, strlen(NODE)) == 0)
+        return is_idle(name + strlen(NODE)) ? NM_YARN_IDLE : NM_YARN_UNKNOWN;
+    return is_own_family(name) || nm_yarn_is_hadoop_name(name) ? NM_YARN_IDLE : NM_YARN_UNKNOWN;
 }
 
 int nm_yarn_rules_set_defaults(struct nm_yarn_conf *c)
@@ -197,6 +280,17 @@ static const char *offender(const struct rule *rule, const char *text)
     return found ? NULL : text;
 }
 
+/* 1: its other property says that it doesn't matter. */
+static int is_lifted(const struct nm_yarn_conf *c, const struct rule *rule)
+{
+    _cleanup_free_ char *text = NULL;
+    int r = rule->unless.name ? nm_yarn_conf_expand(c, rule->unless.name, &text) : -ENOENT;
+
+    if (r == -ENOMEM)
+        return r;
+    return r == 0 && strcasecmp(text, rule->unless.value) == 0;
+}
+
 static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_yarn_warn_t warn,
                       void *userdata, char **ret_message)
 {
@@ -207,6 +301,9 @@ static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_
 
     if (r < 0 || !offender(rule, text))
         return r;
+    r = is_lifted(c, rule);
+    if (r != 0)
+        return NM_MIN(r, 0);
     if (rule->needed || (rule->allowed && *rule->allowed))
         (void)snprintf(hint, sizeof hint, " (allowed: %s)", rule->needed ?: rule->allowed);
     (void)nm_fail(&sentence, -EOPNOTSUPP, "%s: %s = '%s'%s: %s",
@@ -224,40 +321,37 @@ static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_
     return -EOPNOTSUPP;
 }
 
-/* One sentence for all: a file may be full of them. */
+/* A slip of the pen would go unnoticed among Hadoop's own names and nmd's; other prefixes are other programs'. */
 static int warn_of_unknown(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata)
 {
-    const struct nm_yarn_property *first = NULL;
-    _cleanup_free_ char *sentence = NULL;
-    char shown[SHOWN_SIZE], where[200], others[60] = "";
-    size_t n = 0;
-
     for (size_t i = 0; i < nm_yarn_conf_count(c); i++) {
         const struct nm_yarn_property *p = nm_yarn_conf_at(c, i);
+        _cleanup_free_ char *sentence = NULL;
+        char shown[SHOWN_SIZE], where[200];
 
-        if (!p->file || strncmp(p->name, NODE, strlen(NODE)) != 0 || nm_yarn_rules_fate(p->name) != NM_YARN_UNKNOWN)
+        if (!p->file || (strncmp(p->name, YARN, strlen(YARN)) != 0 && strncmp(p->name, OWN, strlen(OWN)) != 0) ||
+            nm_yarn_rules_fate(p->name) != NM_YARN_UNKNOWN)
             continue;
-        if (n++ == 0)
-            first = p;
+        (void)nm_fail(&sentence, -ENOENT, "%s: %s: no property of Hadoop 3.3, 3.4 or 3.5 nor of nmd has that name",
+                      nm_yarn_conf_shown(p->file, where, sizeof where),
+                      nm_yarn_conf_shown(p->name, shown, sizeof shown));
+        if (!sentence)
+            return -ENOMEM;
+        warn(sentence, userdata);
     }
-    if (!first || !warn)
-        return 0;
-    if (n > 1)
-        (void)snprintf(others, sizeof others, ", and %zu more", n - 1);
-    (void)nm_fail(&sentence, -ENOENT, "%s: %s%s: no property of Hadoop 3.4.2 nor of nmd has that name",
-                  nm_yarn_conf_shown(first->file, where, sizeof where),
-                  nm_yarn_conf_shown(first->name, shown, sizeof shown), others);
-    if (!sentence)
-        return -ENOMEM;
-    warn(sentence, userdata);
     return 0;
 }
 
-int nm_yarn_rules_check(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata, char **ret_message)
+int nm_yarn_rules_check(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
+                        struct nm_refusals *refusals)
 {
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < NM_ARRAY_SIZE(rules); i++)
-        r = check_rule(c, &rules[i], warn, userdata, ret_message);
-    return r == 0 ? warn_of_unknown(c, warn, userdata) : r;
+    for (size_t i = 0; r == 0 && i < NM_ARRAY_SIZE(rules); i++) {
+        char *message = NULL;
+
+        r = check_rule(c, &rules[i], warn, userdata, &message);
+        r = nm_refusals_add(refusals, r, message);
+    }
+    return r == 0 && warn ? warn_of_unknown(c, warn, userdata) : r;
 }

@@ -4,11 +4,13 @@
 /*
  * What becomes of properties that nmd doesn't obey. One that asks for what it doesn't do, and that a job would miss or
  * that protects somebody, stops it at its start; one that only adds is warned of once; the rest makes no difference
- * here. A property of a node's that isn't Hadoop's at all may be a slip of the pen, and is warned of as well.
+ * here. A property whose name begins as Hadoop's and nmd's do and that neither knows may be a slip of the pen, and is
+ * warned of as well.
  */
 
 #include "rpc/yarn/conf/conf.h"
 #include "rpc/yarn/conf/properties.h"
+#include "util/refusals.h"
 
 /* Something that is said once, at the start. */
 typedef void (*nm_yarn_warn_t)(const char *sentence, void *userdata);
@@ -25,5 +27,6 @@ enum nm_yarn_fate {
 enum nm_yarn_fate nm_yarn_rules_fate(const char *name);
 
 int nm_yarn_rules_set_defaults(struct nm_yarn_conf *c);
-/* warn may be NULL. -EOPNOTSUPP and *ret_message: nmd can't be such a node. */
-int nm_yarn_rules_check(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata, char **ret_message);
+/* warn may be NULL. All that nmd can't do as a node goes into the refusals. 0, or -ENOMEM. */
+int nm_yarn_rules_check(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
+                        struct nm_refusals *refusals);

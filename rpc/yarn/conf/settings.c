@@ -11,6 +11,7 @@
 #include "rpc/yarn/conf/sources.h"
 #include "rpc/yarn/conf/trackers.h"
 #include "rpc/yarn/conf/value.h"
+#include "util/refusals.h"
 
 #define SHOWN_SIZE 120
 #define VARIABLE "yarn.nodemanager.admin-env."
@@ -65,6 +66,24 @@ int nm_yarn_settings_new_conf(struct nm_yarn_conf **ret)
     return r;
 }
 
+/* As if no file had it; what it is made of may come from none of them either. */
+static int use_fallback(size_t i, struct nm_yarn_settings *s)
+{
+    _cleanup_(nm_yarn_conf_freep) struct nm_yarn_conf *c = NULL;
+    _cleanup_free_ char *value = NULL;
+    int r = nm_yarn_settings_new_conf(&c);
+
+    if (r == 0)
+        r = nm_yarn_conf_expand(c, nm_yarn_keys[i].name, &value);
+    if (r == 0)
+        r = nm_yarn_value_parse(&nm_yarn_keys[i], value, s);
+    if (r < 0)
+        return r;
+    free(s->values[i]);
+    s->values[i] = STEAL_PTR(value);
+    return 0;
+}
+
 static int read_key(const struct nm_yarn_conf *c, size_t i, struct nm_yarn_settings *s, char **ret_message)
 {
     const struct nm_yarn_key *k = &nm_yarn_keys[i];
@@ -100,7 +119,7 @@ static int read_variable(const struct nm_yarn_conf *c, const struct nm_yarn_prop
 }
 
 /* Those of a name that only the files know. */
-static int read_variables(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)
+static int read_variables(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
 {
     int r = 0;
 
@@ -109,18 +128,68 @@ static int read_variables(const struct nm_yarn_conf *c, struct nm_yarn_settings 
         return -ENOMEM;
     for (size_t i = 0; r == 0 && i < nm_yarn_conf_count(c); i++) {
         const struct nm_yarn_property *p = nm_yarn_conf_at(c, i);
+        char *message = NULL;
 
         if (p->file && strncmp(p->name, VARIABLE, strlen(VARIABLE)) == 0)
-            r = read_variable(c, p, s, ret_message);
+            r = read_variable(c, p, s, &message);
+        r = nm_refusals_add(refusals, r, message);
     }
     return r;
 }
 
-int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
-                          struct nm_yarn_settings **ret, char **ret_message)
+/* In the table's order, since a host's field may be a part of an address's. A default may be wrong only because a
+ * property of a file's is in it, which is refused itself: that is told where no file's property is. */
+static int read_keys(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
 {
-    _cleanup_(nm_yarn_settings_freep) struct nm_yarn_settings *s = calloc(1, sizeof *s);
+    _cleanup_(nm_refusals_done) struct nm_refusals of_defaults = {};
     int r = 0;
+
+    for (size_t i = 0; r == 0 && i < nm_yarn_n_keys; i++) {
+        const bool of_file = nm_yarn_conf_find(c, nm_yarn_keys[i].name)->file;
+        char *message = NULL;
+
+        r = read_key(c, i, s, &message);
+        if (r < 0 && r != -ENOMEM && use_fallback(i, s) == -ENOMEM)
+            r = -ENOMEM;
+        r = nm_refusals_add(of_file ? refusals : &of_defaults, r, message);
+    }
+    if (r < 0 || refusals->text || !of_defaults.text)
+        return r;
+    *refusals = of_defaults;
+    of_defaults = (struct nm_refusals){};
+    return 0;
+}
+
+/* What several properties come to together. */
+static int read_others(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
+{
+    char *message = NULL;
+    int r = read_variables(c, s, refusals);
+
+    if (r == 0 && s->ha) {
+        r = nm_yarn_trackers_read(c, s->rm_ids, NM_YARN_RM_TRACKER, &s->trackers, &s->n_trackers, &message);
+        r = nm_refusals_add(refusals, r, STEAL_PTR(message));
+    }
+    if (r == 0) {
+        r = nm_yarn_proxying_read(c, s, &message);
+        r = nm_refusals_add(refusals, r, STEAL_PTR(message));
+    }
+    if (r == 0)
+        r = nm_yarn_sources_read(c, &s->name_nodes, &s->commands);
+    if (r == 0) {
+        r = nm_yarn_defaults_make(c, s, &message);
+        r = nm_refusals_add(refusals, r, STEAL_PTR(message));
+    }
+    return r;
+}
+
+/* 0, -ENOMEM, or the refusals' first error; then there are settings all the same. */
+static int examine(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
+                   char **ret_message)
+{
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    _cleanup_(nm_yarn_settings_freep) struct nm_yarn_settings *s = calloc(1, sizeof *s);
+    int r;
 
     if (s) {
         s->values = calloc(nm_yarn_n_keys, sizeof *s->values);
@@ -128,23 +197,39 @@ int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, voi
     }
     if (!s || !s->values || !s->sources)
         return -ENOMEM;
-    for (size_t i = 0; r == 0 && i < nm_yarn_n_keys; i++)
-        r = read_key(c, i, s, ret_message);
+    r = read_keys(c, s, &refusals);
     if (r == 0)
-        r = read_variables(c, s, ret_message);
+        r = nm_yarn_rules_check(c, warn, userdata, &refusals);
     if (r == 0)
-        r = nm_yarn_rules_check(c, warn, userdata, ret_message);
-    if (r == 0 && s->ha)
-        r = nm_yarn_trackers_read(c, s->rm_ids, NM_YARN_RM_TRACKER, &s->trackers, &s->n_trackers, ret_message);
+        r = read_others(c, s, &refusals);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(s);
+    return nm_refusals_take(&refusals, ret_message);
+}
+
+int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
+                          struct nm_yarn_settings **ret, char **ret_message)
+{
+    struct nm_yarn_settings *s = NULL;
+    int r = examine(c, warn, userdata, &s, ret_message);
+
     if (r == 0)
-        r = nm_yarn_proxying_read(c, s, ret_message);
-    if (r == 0)
-        r = nm_yarn_sources_read(c, &s->name_nodes, &s->commands);
-    if (r == 0)
-        r = nm_yarn_defaults_make(c, s, ret_message);
-    if (r == 0)
-        *ret = STEAL_PTR(s);
+        *ret = s;
+    else
+        nm_yarn_settings_free(s);
     return r;
+}
+
+int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
+                             char **ret_message)
+{
+    _cleanup_(nm_yarn_conf_freep) struct nm_yarn_conf *c = NULL;
+    int r = nm_yarn_settings_new_conf(&c);
+
+    if (r == 0)
+        r = nm_yarn_conf_read_dir(c, dir, ret_message);
+    return r < 0 ? r : examine(c, warn, userdata, ret, ret_message);
 }
 
 int nm_yarn_settings_load(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,

@@ -10,9 +10,13 @@
 #include "rpc/yarn/conf/rules.h"
 
 /* Reads the files of a directory. What is no value for its property, and what the node can't do, is refused with a
- * sentence that names file, property, value and what is allowed. */
+ * sentence that names file, property, value and what is allowed: *ret_message has a line for each of them. */
 int nm_yarn_settings_load(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                           char **ret_message);
+/* The same for who only looks: with refusals there are settings too, in which what was refused has its default. 0, or
+ * the refusals' first error: then *ret is NULL only if nothing could be read. */
+int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
+                             char **ret_message);
 struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_settings *, nm_yarn_settings_free)
 

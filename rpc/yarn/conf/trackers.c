@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "rpc/yarn/conf/value.h"
-#include "util/error.h"
+#include "util/refusals.h"
 
 #define PREFIX "yarn.resourcemanager."
 #define TRACKERS_MAX 32u
@@ -84,13 +84,21 @@ static int read_one(const struct nm_yarn_conf *c, const char *id, enum nm_yarn_r
 int nm_yarn_trackers_read(const struct nm_yarn_conf *c, char *const *ids, enum nm_yarn_rm_service service,
                           struct nm_yarn_address **ret, size_t *ret_n, char **ret_message)
 {
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     struct nm_yarn_address *list = calloc(TRACKERS_MAX, sizeof *list);
     size_t n = 0;
     int r = list ? 0 : -ENOMEM;
 
-    for (size_t i = 0; r == 0 && ids && ids[i]; i++, n += r == 0)
-        r = n < TRACKERS_MAX ? read_one(c, ids[i], service, &list[n], ret_message)
-                             : nm_fail(ret_message, -EINVAL, PREFIX "ha.rm-ids: more than %u ids", TRACKERS_MAX);
+    for (size_t i = 0; r == 0 && ids && ids[i]; i++) {
+        char *message = NULL;
+
+        r = i < TRACKERS_MAX ? read_one(c, ids[i], service, &list[n], &message)
+                             : nm_fail(&message, -EINVAL, PREFIX "ha.rm-ids: more than %u ids", TRACKERS_MAX);
+        n += r == 0;
+        r = nm_refusals_add(&refusals, r, message);
+    }
+    if (r == 0)
+        r = nm_refusals_take(&refusals, ret_message);
     if (r == 0 && n == 0)
         r = nm_fail(ret_message, -EINVAL, PREFIX "ha.enabled is true, but " PREFIX "ha.rm-ids has no id");
     if (r < 0) {

@@ -17,8 +17,8 @@ enum nm_yarn_rm_service {
 #include "rpc/yarn/conf/conf.h"
 #include "rpc/yarn/conf/properties.h"
 
-/* In the order of the ids; the caller frees them with nm_yarn_trackers_free(). -EINVAL and *ret_message: one isn't
- * there, or is none. */
+/* In the order of the ids; the caller frees them with nm_yarn_trackers_free(). -EINVAL and *ret_message, a
+ * line for each that isn't there, or is none. */
 int nm_yarn_trackers_read(const struct nm_yarn_conf *c, char *const *ids, enum nm_yarn_rm_service service,
                           struct nm_yarn_address **ret, size_t *ret_n, char **ret_message);
 void nm_yarn_trackers_free(struct nm_yarn_address *list, size_t n);

@@ -10,7 +10,6 @@
 #include "util/clock.h"
 #include "util/fileio.h"
 
-#define DEPTH_MAX 64
 #define PROBE ".nmd-probe"
 
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
@@ -23,31 +22,12 @@ void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* Nobody but root and nmd may be able to put another directory in its place: each above it is theirs, and written to
- * by others only where those can't rename what isn't theirs. */
+/* Nobody but root and nmd may be able to put another directory in its place. */
 static int check_above(int fd)
 {
-    _cleanup_close_ int at = RET_NERRNO(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    _cleanup_close_ int above = RET_NERRNO(openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
 
-    for (unsigned depth = 0; at >= 0 && depth < DEPTH_MAX; depth++) {
-        int above = RET_NERRNO(openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
-        struct stat here, there;
-
-        if (above < 0)
-            return above;
-        if (fstat(at, &here) < 0 || fstat(above, &there) < 0) {
-            (void)nm_close(above);
-            return -errno;
-        }
-        (void)nm_close(at);
-        at = above;
-        if (here.st_dev == there.st_dev && here.st_ino == there.st_ino)
-            return 0;
-        if ((there.st_uid != 0 && there.st_uid != geteuid()) ||
-            ((there.st_mode & (S_IWGRP | S_IWOTH)) && !(there.st_mode & S_ISVTX)))
-            return -EPERM;
-    }
-    return at < 0 ? at : -ELOOP;
+    return above < 0 ? above : nm_check_way(above);
 }
 
 /* One that is made here is for containers of all users to go through, whatever nmd's mask is. */

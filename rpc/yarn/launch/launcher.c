@@ -13,6 +13,7 @@
 #include "rpc/yarn/launch/user.h"
 #include "rpc/yarn/launch/variables.h"
 #include "util/fileio.h"
+#include "util/refusals.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #define WORKER_MAX_BYTES(mib) UINT64_MAX /* sanitizers map much */
@@ -265,21 +266,25 @@ static int begin(struct nm_yarn_launcher *l, char **ret_message)
 
 int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localizer_program, char **ret_message)
 {
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
     regex_t pattern;
-    int r = check_executor(s, ret_message);
+    int r = check_executor(s, &message);
 
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0 && (r = nm_yarn_user_compile(s, &pattern, &message)) == 0)
+        regfree(&pattern);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0)
-        r = nm_yarn_user_compile(s, &pattern, ret_message);
-    if (r < 0)
-        return r;
-    regfree(&pattern);
-    r = nm_yarn_dirs_look(s->local_dirs, ret_message);
+        r = nm_yarn_dirs_look(s->local_dirs, &message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0)
-        r = nm_yarn_dirs_look(s->log_dirs, ret_message);
-    if (r < 0)
-        return r;
-    r = RET_NERRNO(access(localizer_program, F_OK));
-    return r < 0 ? refuse_localizer(s->local_dirs[0], localizer_program, r, ret_message) : 0;
+        r = nm_yarn_dirs_look(s->log_dirs, &message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0 && (r = RET_NERRNO(access(localizer_program, F_OK))) < 0)
+        r = refuse_localizer(s->local_dirs[0], localizer_program, r, &message);
+    r = nm_refusals_add(&refusals, r, message);
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
 int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm_yarn_launcher **ret,

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See refusals.h. */
+
+#include "util/refusals.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_line(const char *text, const char *line)
+{
+    const size_t n = strlen(line);
+
+    for (const char *p = text; p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+        if (strncmp(p, line, n) == 0 && (p[n] == '\0' || p[n] == '\n'))
+            return true;
+    return false;
+}
+
+static int add_line(struct nm_refusals *all, const char *line)
+{
+    char *joined;
+
+    if (has_line(all->text, line))
+        return 0;
+    if (asprintf(&joined, "%s%s%s", all->text ?: "", all->text ? "\n" : "", line) < 0)
+        return -ENOMEM;
+    free(all->text);
+    all->text = joined;
+    return 0;
+}
+
+int nm_refusals_add(struct nm_refusals *all, int r, char *message)
+{
+    _cleanup_free_ char *mine = message;
+    char *at, *line;
+    int added = 0;
+
+    if (r >= 0 || r == -ENOMEM)
+        return r < 0 ? r : 0;
+    if (!mine && !(mine = strdup(strerror(-r))))
+        return -ENOMEM;
+    at = mine;
+    while (added == 0 && (line = strsep(&at, "\n")))
+        added = add_line(all, line);
+    if (all->error == 0)
+        all->error = r;
+    return added;
+}
+
+int nm_refusals_take(struct nm_refusals *all, char **ret_message)
+{
+    const int r = all->error;
+
+    if (r < 0 && ret_message)
+        *ret_message = STEAL_PTR(all->text);
+    nm_refusals_done(all);
+    return r;
+}
+
+void nm_refusals_done(struct nm_refusals *all)
+{
+    free(all->text);
+    *all = (struct nm_refusals){};
+}
