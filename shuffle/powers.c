@@ -13,7 +13,8 @@
 
 int nm_shuffle_drop_powers(const char *user, char **ret_message)
 {
-    const struct nm_become_terms terms = {.kept_capabilities = UINT64_C(1) << CAP_DAC_READ_SEARCH, .no_new_privs = true};
+    const struct nm_become_terms terms = {.kept_capabilities = UINT64_C(1) << CAP_DAC_READ_SEARCH,
+                                          .no_new_privs = true};
     const struct passwd *pw = getpwnam(user);
     _cleanup_free_ gid_t *groups = NULL;
     struct nm_identity who;
