@@ -8,9 +8,19 @@
 #include <errno.h>
 #include <sys/queue.h>
 
+#include "localize/line.h"
+#include "localize/work.h"
+#include "util/clock.h"
+
+#define MORE_WORKERS 8U /* beyond max_workers, so that each user has a slot */
+#define REMOVALS_MAX 2U
+#define FETCH_USEC NM_WORK_TIME_USEC /* of one resource, as its worker has it, who may not keep to it */
+#define REMOVAL_USEC (3600 * NM_USEC_PER_SEC)
+
 /* One worker's work. It is a list, since a process costs more than most files do: a container with twenty resources
  * has one or two workers. */
 struct nm_batch {
+    struct nm_line_item item; /* first: an item is its batch */
     TAILQ_ENTRY(nm_batch) link;
     struct nm_batches *all;
     struct nm_job *job; /* NULL: it waits in line */
@@ -21,30 +31,111 @@ struct nm_batch {
     uint64_t *ids; /* 0: of that one the end has been heard */
     size_t n, room;
     bool is_removal;
+    uint64_t heard_usec, begun_usec; /* its last word; when it began what it is at */
     void (*ended)(void *userdata);
     void *userdata;
 };
 
 TAILQ_HEAD(batch_list, nm_batch);
 
-/* The line is first come, first served, but for removals, which nobody waits for. */
 struct nm_batches {
     struct nm_batches_params params;
+    struct nm_line fetches, removals;
     struct batch_list waiting, running;
-    unsigned n_running;
+    sd_event_source *watch; /* the next deadline of a worker */
 };
+
+static struct nm_line *line_of(struct nm_batch *b)
+{
+    return b->is_removal ? &b->all->removals : &b->all->fetches;
+}
+
+/* ---- deadlines of workers ---- */
+
+/* Without the time that the host slept, in which a worker couldn't get on. */
+static uint64_t now_usec(void)
+{
+    return nm_clock_usec(CLOCK_MONOTONIC);
+}
+
+/* A worker that gets on says so several times a second, also where a server or a command keeps it waiting. */
+static uint64_t deadline(const struct nm_batch *b)
+{
+    if (b->is_removal)
+        return nm_add_u64(b->begun_usec, REMOVAL_USEC);
+    return NM_MIN(nm_add_u64(b->heard_usec, b->all->params.silent_usec),
+                  nm_add_u64(b->begun_usec, nm_add_u64(FETCH_USEC, b->all->params.silent_usec)));
+}
+
+static void arm(struct nm_batches *bs)
+{
+    uint64_t first = UINT64_MAX;
+    const struct nm_batch *b;
+
+    TAILQ_FOREACH(b, &bs->running, link)
+        if (!b->item.is_written_off)
+            first = NM_MIN(first, deadline(b));
+    (void)sd_event_source_set_time(bs->watch, first);
+    (void)sd_event_source_set_enabled(bs->watch, first == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+}
+
+/* SIGKILL reaches a stopped process, too. One that waits for a disk dies when the disk answers, if ever: the rest goes
+ * on without it. */
+static void write_off(struct nm_batch *b, const char *message)
+{
+    const struct nm_batches_params *p = &b->all->params;
+
+    nm_line_write_off(line_of(b), &b->item);
+    nm_job_kill(b->job);
+    for (size_t i = 0; i < b->n && !b->is_removal; i++)
+        if (b->ids[i] != 0)
+            p->abandoned(b->ids[i], message, p->userdata);
+}
+
+static int on_watch(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct nm_batches *bs = userdata;
+    const uint64_t now = now_usec();
+    struct nm_batch *b;
+    char message[120];
+
+    (void)source, (void)usec;
+    TAILQ_FOREACH(b, &bs->running, link) {
+        if (b->item.is_written_off || now < deadline(b))
+            continue;
+        (void)snprintf(message, sizeof message, "nm-localizer made no progress for %ju seconds and was ended",
+                       (uintmax_t)(nm_sub_u64(now, b->heard_usec) / NM_USEC_PER_SEC));
+        write_off(b, message);
+    }
+    arm(bs);
+    bs->params.has_room(bs->params.userdata);
+    return 0;
+}
+
+/* ---- batches ---- */
 
 int nm_batches_new(const struct nm_batches_params *params, struct nm_batches **ret)
 {
-    struct nm_batches *bs = calloc(1, sizeof *bs);
+    _cleanup_(nm_batches_freep) struct nm_batches *bs = calloc(1, sizeof *bs);
+    const unsigned max = params->max_workers;
+    int r;
 
-    assert(params->max_workers > 0);
+    assert(max > 0 && params->silent_usec > 0);
     if (!bs)
         return -ENOMEM;
     bs->params = *params;
     TAILQ_INIT(&bs->waiting);
     TAILQ_INIT(&bs->running);
-    *ret = bs;
+    /* a container has two batches at most: what is PUBLIC, and what is its user's */
+    nm_line_init(&bs->fetches, max, NM_MIN(max, 2U), max + MORE_WORKERS);
+    nm_line_init(&bs->removals, REMOVALS_MAX, 1, REMOVALS_MAX + MORE_WORKERS);
+    r = sd_event_add_time(params->event, &bs->watch, CLOCK_MONOTONIC, UINT64_MAX, 0, on_watch, bs);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(bs->watch, SD_EVENT_OFF);
+    if (r < 0)
+        return r;
+    (void)sd_event_source_set_description(bs->watch, "localizer-deadlines");
+    *ret = STEAL_PTR(bs);
     return 0;
 }
 
@@ -54,6 +145,7 @@ static void free_list(struct batch_list *list)
 
     while ((b = TAILQ_FIRST(list))) {
         TAILQ_REMOVE(list, b, link);
+        nm_line_leave(line_of(b), &b->item);
         (void)nm_batch_free(b);
     }
 }
@@ -64,6 +156,7 @@ struct nm_batches *nm_batches_free(struct nm_batches *bs)
         return NULL;
     free_list(&bs->waiting);
     free_list(&bs->running);
+    (void)sd_event_source_disable_unref(bs->watch);
     free(bs);
     return NULL;
 }
@@ -143,25 +236,6 @@ int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target)
     return add(b, id, "removals", json_string(target));
 }
 
-/* What a container waits for goes before what is only in the way; a removal that never had its turn would be done
- * after nmd's next start. */
-void nm_batches_put(struct nm_batches *bs, struct nm_batch *b)
-{
-    struct nm_batch *other;
-
-    if (b->n == 0) {
-        (void)nm_batch_free(b);
-        return;
-    }
-    b->all = bs;
-    TAILQ_FOREACH(other, &bs->waiting, link)
-        if (other->is_removal && !b->is_removal) {
-            TAILQ_INSERT_BEFORE(other, b, link);
-            return;
-        }
-    TAILQ_INSERT_TAIL(&bs->waiting, b, link);
-}
-
 /* ---- those that run ---- */
 
 /* The worker is the user's, who may have it say anything: an id has one end, and only those of its batch have any. */
@@ -172,6 +246,9 @@ static void on_said(struct nm_job *job, const struct nm_said *said, void *userda
     uint64_t id;
 
     (void)job;
+    b->heard_usec = now_usec();
+    if (b->item.is_written_off && !b->is_removal)
+        return; /* that is said already: it failed */
     if (said->is_removal != b->is_removal || said->index >= b->n || b->ids[said->index] == 0)
         return;
     id = b->ids[said->index];
@@ -180,6 +257,7 @@ static void on_said(struct nm_job *job, const struct nm_said *said, void *userda
         return;
     }
     b->ids[said->index] = 0;
+    b->begun_usec = b->heard_usec;
     if (said->state == NM_SAID_FAILED && !b->is_removal)
         p->failed(id, said->error, p->userdata);
     else if (said->state == NM_SAID_DONE && b->is_removal)
@@ -207,7 +285,7 @@ static void on_ended(struct nm_job *job, const char *reason, void *userdata)
     (void)job;
     fail_rest(b, reason); /* what it has said nothing of */
     TAILQ_REMOVE(&bs->running, b, link);
-    bs->n_running--;
+    nm_line_leave(line_of(b), &b->item);
     end_batch(b);
     bs->params.has_room(bs->params.userdata);
 }
@@ -232,47 +310,54 @@ static int start(struct nm_batches *bs, struct nm_batch *b)
     return work ? nm_job_new(&params, &b->job) : -ENOMEM;
 }
 
-/* No account has all of the workers while there are several: with a server that is slow enough it would keep the
- * others from theirs for as long as it likes. */
-static bool may_run(const struct nm_batches *bs, const struct nm_batch *b)
+static void start_next(struct nm_batches *bs, struct nm_batch *b)
 {
-    const struct nm_batch *other;
-    unsigned n = 0;
+    int r = start(bs, b);
 
-    TAILQ_FOREACH(other, &bs->running, link)
-        n += other->uid == b->uid;
-    return n == 0 || n + 1 < bs->params.max_workers;
+    TAILQ_REMOVE(&bs->waiting, b, link);
+    if (r >= 0) {
+        b->heard_usec = b->begun_usec = now_usec();
+        TAILQ_INSERT_TAIL(&bs->running, b, link);
+        return;
+    }
+    nm_line_leave(line_of(b), &b->item);
+    fail_rest(b, "nm-localizer can't be started");
+    end_batch(b);
 }
 
-/* Not simply the first in line: one whose account has its share is passed over for the next. */
-static struct nm_batch *next_to_run(struct nm_batches *bs)
+static void start_line(struct nm_batches *bs, struct nm_line *line)
 {
-    struct nm_batch *b;
+    struct nm_line_item *item;
 
-    if (bs->n_running >= bs->params.max_workers)
-        return NULL;
-    TAILQ_FOREACH(b, &bs->waiting, link)
-        if (may_run(bs, b))
-            return b;
-    return NULL;
+    while ((item = nm_line_next(line)))
+        start_next(bs, (struct nm_batch *)(void *)item);
 }
 
 void nm_batches_start(struct nm_batches *bs)
 {
-    struct nm_batch *b;
+    start_line(bs, &bs->fetches);
+    start_line(bs, &bs->removals);
+    arm(bs);
+}
 
-    while ((b = next_to_run(bs))) {
-        int r = start(bs, b);
+int nm_batches_put(struct nm_batches *bs, struct nm_batch *b)
+{
+    const char *user = json_string_value(json_object_get(b->work, "user"));
+    int r;
 
-        TAILQ_REMOVE(&bs->waiting, b, link);
-        if (r >= 0) {
-            TAILQ_INSERT_TAIL(&bs->running, b, link);
-            bs->n_running++;
-            continue;
-        }
-        fail_rest(b, "nm-localizer can't be started");
-        end_batch(b);
+    if (b->n == 0) {
+        (void)nm_batch_free(b);
+        return 0;
     }
+    b->all = bs;
+    r = nm_line_put(line_of(b), &b->item, user);
+    if (r < 0) {
+        fail_rest(b, "there is no memory for it");
+        (void)nm_batch_free(b);
+        return r;
+    }
+    TAILQ_INSERT_TAIL(&bs->waiting, b, link);
+    return 0;
 }
 
 static bool has_wanted(const struct nm_batch *b, bool (*is_wanted)(uint64_t id, void *userdata))
@@ -284,7 +369,7 @@ static bool has_wanted(const struct nm_batch *b, bool (*is_wanted)(uint64_t id, 
 }
 
 /* A worker that runs is killed and ends by itself, in its own turn: its end is where its batch goes, and nowhere
- * else. */
+ * else. Until then who asks for the same must not be given this one. */
 void nm_batches_give_up(struct nm_batches *bs, bool (*is_wanted)(uint64_t id, void *userdata))
 {
     struct nm_batch *b, *next;
@@ -294,10 +379,11 @@ void nm_batches_give_up(struct nm_batches *bs, bool (*is_wanted)(uint64_t id, vo
         if (b->is_removal || has_wanted(b, is_wanted))
             continue;
         TAILQ_REMOVE(&bs->waiting, b, link);
+        nm_line_leave(line_of(b), &b->item);
         fail_rest(b, "nobody waits for it any more");
         (void)nm_batch_free(b);
     }
     TAILQ_FOREACH(b, &bs->running, link)
-        if (!b->is_removal && !has_wanted(b, is_wanted))
-            nm_job_kill(b->job);
+        if (!b->is_removal && !b->item.is_written_off && !has_wanted(b, is_wanted))
+            write_off(b, "nobody waits for it any more");
 }

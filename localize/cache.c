@@ -206,6 +206,14 @@ void nm_cache_failed(struct nm_cache *c, uint64_t id)
     slot->entry.is_doomed = true;
 }
 
+void nm_cache_doom(struct nm_cache *c, uint64_t id)
+{
+    struct slot *slot = find_id(c, id);
+
+    assert(slot);
+    slot->entry.is_doomed = true;
+}
+
 /* One that is being fetched is doomed as well: it leaves as soon as it has come. */
 void nm_cache_end_application(struct nm_cache *c, const char *user, const char *application)
 {

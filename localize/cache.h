@@ -69,6 +69,10 @@ void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec);
 void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes);
 void nm_cache_failed(struct nm_cache *c, uint64_t id);
 
+/* What is on the disk can't be used any more, or won't come: who asks next fetches anew. It leaves when its last user
+ * has released it. */
+void nm_cache_doom(struct nm_cache *c, uint64_t id);
+
 /* The application is over: what is its own leaves when nobody uses it. */
 void nm_cache_end_application(struct nm_cache *c, const char *user, const char *application);
 

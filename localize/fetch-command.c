@@ -149,11 +149,11 @@ static int wait_for(struct command *c, struct nm_fetch *f, const struct nm_fetch
             fds[1].fd = -1;
         if (fds[0].revents)
             return 0;
-        if (fstatat(to->dir_fd, to->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-            if ((uint64_t)st.st_size > f->work->limits.fetch_bytes)
-                return nm_fail(ret_message, -EFBIG, "its command makes more than it may");
-            nm_fetch_progress(f, (uint64_t)st.st_size, 0);
-        }
+        if (fstatat(to->dir_fd, to->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            st.st_size = 0; /* not begun yet, or under another name at first: nmd hears all the same that we wait */
+        if ((uint64_t)st.st_size > f->work->limits.fetch_bytes)
+            return nm_fail(ret_message, -EFBIG, "its command makes more than it may");
+        nm_fetch_progress(f, (uint64_t)st.st_size, 0);
         if (nm_now_usec() >= f->deadline_usec)
             return nm_fail(ret_message, -ETIMEDOUT, "its command takes too long");
     }

@@ -5,6 +5,7 @@
 #include "localize/job.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
@@ -17,6 +18,7 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
+#define FREE_MSEC 2000
 #define PIPE_READS 32 /* of a line's size each: more than a pipe holds */
 
 struct nm_job {
@@ -41,6 +43,16 @@ static int end_group(struct nm_job *job)
     return status;
 }
 
+/* One that waits for a disk may not die for as long as that likes: it is left to init. */
+static void end_now(struct nm_job *job)
+{
+    struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
+
+    nm_job_kill(job);
+    if (job->pidfd < 0 || poll(&end, 1, FREE_MSEC) > 0)
+        (void)end_group(job);
+}
+
 struct nm_job *nm_job_free(struct nm_job *job)
 {
     if (!job)
@@ -48,7 +60,7 @@ struct nm_job *nm_job_free(struct nm_job *job)
     (void)sd_event_source_disable_unref(job->lines_source);
     (void)sd_event_source_disable_unref(job->end_source);
     if (job->pid > 0)
-        (void)end_group(job);
+        end_now(job);
     (void)nm_close(job->pidfd);
     (void)nm_close(job->lines_fd);
     free(job);

@@ -27,7 +27,7 @@ struct nm_job_params {
 };
 
 int nm_job_new(const struct nm_job_params *p, struct nm_job **ret);
-/* Kills all of the group and waits for its end; neither is called any more. */
+/* Kills all of the group and waits for its end, though not for a disk that keeps it; neither is called any more. */
 struct nm_job *nm_job_free(struct nm_job *job);
 NM_DEFINE_CLEANUP(struct nm_job *, nm_job_free)
 /* Kills all of the group without waiting, since a process may take its time to die: `ended` will be called. */

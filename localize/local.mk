@@ -37,6 +37,7 @@ libnm_localize_la_SOURCES = \
 	%D%/cache-file.c %D%/cache-file.h \
 	%D%/job.c %D%/job.h %D%/report.h \
 	%D%/layout.c %D%/layout.h \
+	%D%/line.c %D%/line.h \
 	%D%/localizer.c %D%/localizer.h \
 	%D%/said.c %D%/said.h
 libnm_localize_la_LIBADD = libnm-util.la $(JANSSON_LIBS) $(SYSTEMD_LIBS)

@@ -17,6 +17,7 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
+#define SILENT_USEC (300 * NM_USEC_PER_SEC) /* more than a large archive's end or a slow disk takes */
 #define NO_ENTRY UINT64_MAX /* the id of what isn't in the cache: a removal that somebody else wants */
 
 /* Whoever waits for resources: a container that is being made ready. It holds on to them until it is freed, which is
@@ -62,18 +63,33 @@ static bool ask_has(const struct nm_localizer_ask *ask, uint64_t id)
 }
 
 /* All who waited for it fail with the same words; who asks from now on has it tried anew. */
-static void on_failed(uint64_t id, const char *message, void *userdata)
+static void fail_asks(struct nm_localizer *l, uint64_t id, const char *message)
 {
-    struct nm_localizer *l = userdata;
     struct nm_localizer_ask *ask;
 
-    nm_cache_failed(l->cache, id);
     TAILQ_FOREACH(ask, &l->asks, link)
         if (!ask->has_failed && ask_has(ask, id)) {
             ask->has_failed = true;
             ask->message = strdup(message);
         }
     (void)begin_turn(l);
+}
+
+static void on_failed(uint64_t id, const char *message, void *userdata)
+{
+    struct nm_localizer *l = userdata;
+
+    nm_cache_failed(l->cache, id);
+    fail_asks(l, id, message);
+}
+
+/* Who asks from now on has it fetched anew, to another place. Nothing of it is removed before its worker has ended. */
+static void on_abandoned(uint64_t id, const char *message, void *userdata)
+{
+    struct nm_localizer *l = userdata;
+
+    nm_cache_doom(l->cache, id);
+    fail_asks(l, id, message);
 }
 
 static void on_fetched(uint64_t id, uint64_t bytes, void *userdata)
@@ -153,8 +169,7 @@ static int remove_entry(struct nm_localizer *l, const struct nm_cache_entry *e)
     if (r < 0)
         return r;
     (void)nm_cache_file_save(l->state_fd, e, l->boot_id); /* from now on it isn't whole */
-    nm_batches_put(l->batches, STEAL_PTR(b));
-    return 0;
+    return nm_batches_put(l->batches, STEAL_PTR(b));
 }
 
 int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *path,
@@ -170,8 +185,7 @@ int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid
     if (r < 0)
         return r;
     nm_batch_on_end(b, ended, userdata);
-    nm_batches_put(l->batches, STEAL_PTR(b));
-    return 0;
+    return nm_batches_put(l->batches, STEAL_PTR(b));
 }
 
 /* Before what runs has asked again for what it uses, everything looks unused. */
@@ -347,7 +361,7 @@ int nm_localizer_ask(struct nm_localizer *l, const struct nm_localizer_user *use
                      const struct nm_localizer_listener *listener, struct nm_localizer_ask **ret)
 {
     _cleanup_(nm_localizer_ask_freep) struct nm_localizer_ask *ask = NULL;
-    struct nm_batch *own = NULL, *public = NULL;
+    struct nm_batch *batches[] = {NULL, NULL}; /* of what is PUBLIC, and of the rest */
     int r;
 
     assert(listener->ended);
@@ -355,16 +369,17 @@ int nm_localizer_ask(struct nm_localizer *l, const struct nm_localizer_user *use
         return -EINVAL;
     r = new_ask(l, n, listener, &ask);
     if (r >= 0)
-        r = make_batch(l, user, resources, n, true, &public);
+        r = make_batch(l, user, resources, n, true, &batches[0]);
     if (r >= 0)
-        r = make_batch(l, user, resources, n, false, &own);
+        r = make_batch(l, user, resources, n, false, &batches[1]);
     for (size_t i = 0; r >= 0 && i < n; i++)
-        r = ask_for(ask, user, &resources[i], resources[i].visibility == NM_VISIBILITY_PUBLIC ? public : own);
+        r = ask_for(ask, user, &resources[i], batches[resources[i].visibility != NM_VISIBILITY_PUBLIC]);
     /* what was begun is in the cache by now: freeing the ask takes it out of the line again */
-    if (public)
-        nm_batches_put(l->batches, public);
-    if (own)
-        nm_batches_put(l->batches, own);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(batches); i++) {
+        int put = batches[i] ? nm_batches_put(l->batches, batches[i]) : 0;
+
+        r = r < 0 ? r : put;
+    }
     if (r >= 0)
         r = begin_turn(l);
     if (r < 0)
@@ -490,8 +505,10 @@ static int make_batches(struct nm_localizer *l)
         .program_fd = l->program_fd,
         .max_workers = l->params.max_workers,
         .worker_max_bytes = l->params.worker_max_bytes,
+        .silent_usec = l->params.silent_usec > 0 ? l->params.silent_usec : SILENT_USEC,
         .fetched = on_fetched,
         .failed = on_failed,
+        .abandoned = on_abandoned,
         .removed = on_removed,
         .progress = on_progress,
         .has_room = on_room,

@@ -15,7 +15,7 @@ static const struct nm_work_limits default_limits = {
     .unpacked_bytes = 128 * 1024 * NM_MIB,
     .entries = 1000000,
     .ratio = 200,
-    .time_usec = 24 * 3600 * NM_USEC_PER_SEC,
+    .time_usec = NM_WORK_TIME_USEC,
     .idle_usec = 60 * NM_USEC_PER_SEC,
     .attempts = 4,
 };

@@ -25,8 +25,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "util/macros.h"
+
 #define NM_WORK_MAX_BYTES (4U << 20)
 #define NM_WORK_MAX_RESOURCES 8192U
+#define NM_WORK_TIME_USEC (24 * 3600 * NM_USEC_PER_SEC) /* of one resource, where the limits name no other */
 
 enum nm_resource_type {
     NM_RESOURCE_FILE,

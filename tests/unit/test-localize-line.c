@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* localize/line.h: whose item is next. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "localize/line.h"
+#include "util/macros.h"
+
+#define N 40
+
+struct world {
+    struct nm_line line;
+    struct nm_line_item items[N];
+    size_t n;
+};
+
+static struct nm_line_item *put(struct world *w, const char *user)
+{
+    struct nm_line_item *item = &w->items[w->n++];
+
+    assert_true(w->n <= N);
+    assert_int_equal(nm_line_put(&w->line, item, user), 0);
+    return item;
+}
+
+static void done(struct world *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->items[i].user)
+            nm_line_leave(&w->line, &w->items[i]);
+    assert_int_equal(w->line.n_running, 0);
+    assert_true(TAILQ_EMPTY(&w->line.users));
+}
+
+/* Who fills all that there is leaves a slot, and others have their own beyond it. */
+static void test_hog(void **state)
+{
+    struct world w = {0};
+    struct nm_line_item *hog[6], *others[4];
+
+    (void)state;
+    nm_line_init(&w.line, 4, 2, 12);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(hog); i++)
+        hog[i] = put(&w, "mallory");
+    for (size_t i = 0; i < 3; i++)
+        assert_ptr_equal(nm_line_next(&w.line), hog[i]);
+    assert_null(nm_line_next(&w.line));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(others); i++) {
+        others[i] = put(&w, i % 2 == 0 ? "alice" : "bob");
+        assert_ptr_equal(nm_line_next(&w.line), others[i]);
+    }
+    assert_int_equal(w.line.n_running, 7);
+    assert_null(nm_line_next(&w.line));
+    done(&w);
+}
+
+/* The fewest first; of equals who came first, and not who has more in line. */
+static void test_order(void **state)
+{
+    struct world w = {0};
+    struct nm_line_item *a[3], *b, *c;
+
+    (void)state;
+    nm_line_init(&w.line, 2, 1, 3);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(a); i++)
+        a[i] = put(&w, "alice");
+    b = put(&w, "bob");
+    c = put(&w, "carol");
+    assert_ptr_equal(nm_line_next(&w.line), a[0]);
+    assert_ptr_equal(nm_line_next(&w.line), b);
+    assert_ptr_equal(nm_line_next(&w.line), c);
+    assert_null(nm_line_next(&w.line));
+    nm_line_leave(&w.line, a[0]);
+    assert_ptr_equal(nm_line_next(&w.line), a[1]);
+    nm_line_leave(&w.line, a[2]); /* waits no more */
+    nm_line_leave(&w.line, a[1]);
+    assert_null(nm_line_next(&w.line));
+    done(&w);
+}
+
+/* No more than `most` run, however many users there are. */
+static void test_most(void **state)
+{
+    struct world w = {0};
+    char user[16];
+    unsigned n = 0;
+
+    (void)state;
+    nm_line_init(&w.line, 2, 2, 5);
+    for (unsigned i = 0; i < N; i++) {
+        (void)snprintf(user, sizeof user, "user%u", i % 20);
+        (void)put(&w, user);
+    }
+    while (nm_line_next(&w.line))
+        n++;
+    assert_int_equal(n, 5);
+    done(&w);
+}
+
+/* Its slot is for others, and not for its own user to begin with more that don't end. */
+static void test_written_off(void **state)
+{
+    struct world w = {0};
+    struct nm_line_item *a, *b, *c, *d;
+
+    (void)state;
+    nm_line_init(&w.line, 1, 1, 2);
+    a = put(&w, "alice");
+    b = put(&w, "alice");
+    c = put(&w, "carol");
+    d = put(&w, "dave");
+    assert_ptr_equal(nm_line_next(&w.line), a);
+    assert_ptr_equal(nm_line_next(&w.line), c);
+    assert_null(nm_line_next(&w.line));
+    nm_line_write_off(&w.line, a);
+    assert_ptr_equal(nm_line_next(&w.line), d);
+    assert_null(nm_line_next(&w.line));
+    nm_line_leave(&w.line, c);
+    assert_null(nm_line_next(&w.line));
+    nm_line_leave(&w.line, a);
+    assert_ptr_equal(nm_line_next(&w.line), b);
+    done(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hog),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_most),
+        cmocka_unit_test(test_written_off),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
