@@ -30,6 +30,42 @@ char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *e)
     return n < 0 ? NULL : path;
 }
 
+/* Three names at most are read: no directory, however large, costs more than one look. */
+static bool is_empty(int fd)
+{
+    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_closedir_ DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *d;
+
+    if (!dir) {
+        (void)nm_close(copy);
+        return false;
+    }
+    while ((d = readdir(dir)))
+        if (!nm_streq(d->d_name, ".") && !nm_streq(d->d_name, ".."))
+            return false;
+    return true;
+}
+
+/* Cleaners of temporary files remove files before the directories that they leave empty. */
+bool nm_layout_is_there(int local_fd, const struct nm_cache_entry *e, const char *name)
+{
+    _cleanup_free_ char *target = nm_layout_target(".", e), *path = NULL;
+    _cleanup_close_ int fd = -EBADF;
+    struct stat st;
+
+    if (!target || asprintf(&path, "%s/%s", target, name ?: ".") < 0)
+        return true;
+    fd = nm_open_plain_beneath(local_fd, path, O_PATH | O_NOFOLLOW);
+    if (fd < 0)
+        return fd != -ENOENT && fd != -ENOTDIR && fd != -ELOOP;
+    if (fstat(fd, &st) < 0)
+        return true;
+    if (S_ISREG(st.st_mode))
+        return (uint64_t)st.st_size >= e->bytes; /* which may have been cut (localizer.c) */
+    return S_ISDIR(st.st_mode) && (e->bytes == 0 || !is_empty(fd));
+}
+
 /* User names were checked before (localizer.c), but their length is the system's affair: a path that was cut off
  * would be somebody else's. */
 static int print_base(const char *user, bool is_public, char buf[static BASE_SIZE])

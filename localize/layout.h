@@ -12,12 +12,18 @@
  * usercache/USER); below that all is the account's, and so is whatever could be put there in a directory's place.
  */
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "localize/cache.h"
 
 /* N's whole name, for the caller to free; NULL: no memory. */
 char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *entry);
+
+/* Is a resource that was fetched still what was fetched, as far as one look tells? name: what it is called in its
+ * directory; NULL: only that directory is looked for. A file must have its size, a directory must not be empty. What
+ * can't be looked at is taken to be there. */
+bool nm_layout_is_there(int local_fd, const struct nm_cache_entry *entry, const char *name);
 
 /* Makes the base for this account where there is none. -EPERM: it is another's. */
 int nm_layout_make_base(int local_fd, const char *user, bool is_public, uid_t uid, gid_t gid);

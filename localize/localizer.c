@@ -286,6 +286,32 @@ static struct nm_cache_key make_key(const struct nm_localizer_user *user, const 
     return key;
 }
 
+/* Out of the index at once, and in its file no longer whole: the next nmd must not take it for the one that is fetched
+ * in its place. */
+static void doom(struct nm_localizer *l, uint64_t id)
+{
+    nm_cache_doom(l->cache, id);
+    (void)nm_cache_file_save(l->state_fd, nm_cache_find(l->cache, id), l->boot_id);
+}
+
+static bool is_lost(const struct nm_localizer *l, uint64_t id, const char *name)
+{
+    return !nm_layout_is_there(l->local_fd, nm_cache_find(l->cache, id), name);
+}
+
+/* What the cache has may be gone from the disk: directories of temporary files are cleaned by age. */
+static int ask_cache(struct nm_localizer *l, const struct nm_cache_key *key, const char *name, uint64_t *ret_id)
+{
+    const uint64_t now_usec = nm_now_usec();
+    int r = nm_cache_ask(l->cache, key, now_usec, ret_id);
+
+    if (r != NM_CACHE_E_READY || !is_lost(l, *ret_id, name))
+        return r;
+    doom(l, *ret_id);
+    nm_cache_release(l->cache, *ret_id, now_usec);
+    return nm_cache_ask(l->cache, key, now_usec, ret_id);
+}
+
 /* Of what isn't there the batch is to fetch what nobody fetches yet. */
 static int ask_for(struct nm_localizer_ask *ask, const struct nm_localizer_user *user,
                    const struct nm_localizer_resource *res, struct nm_batch *batch)
@@ -297,7 +323,7 @@ static int ask_for(struct nm_localizer_ask *ask, const struct nm_localizer_user 
 
     if (key.type == UINT32_MAX || res->timestamp_msec > INT64_MAX)
         return -EINVAL;
-    r = nm_cache_ask(l->cache, &key, nm_now_usec(), &id);
+    r = ask_cache(l, &key, res->name, &id);
     if (r < 0)
         return r;
     ask->found[ask->n] = (uint8_t)r;
@@ -455,7 +481,18 @@ bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i)
 
     assert(i < ask->n);
     e = nm_cache_find(ask->localizer->cache, ask->ids[i]);
+    if (ask->has_ended && !ask->has_failed)
+        return true; /* whatever became of it later */
     return e->state == NM_CACHE_READY && !e->is_doomed; /* what failed is there as far as the cache goes, and doomed */
+}
+
+bool nm_localizer_check(struct nm_localizer_ask *ask, size_t i, const char *name)
+{
+    assert(i < ask->n);
+    if (!is_lost(ask->localizer, ask->ids[i], name))
+        return true;
+    doom(ask->localizer, ask->ids[i]);
+    return false;
 }
 
 /* ---- the localizer ---- */

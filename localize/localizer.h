@@ -47,6 +47,7 @@ struct nm_localizer_resource {
     const char *type;    /* FILE, ARCHIVE or PATTERN */
     const char *pattern; /* of PATTERN, else NULL */
     uint64_t timestamp_msec;
+    const char *name; /* what it is called in its directory; NULL: not known */
 };
 
 struct nm_localizer_progress {
@@ -88,6 +89,10 @@ void nm_localizer_count(const struct nm_localizer_ask *ask, struct nm_localizer_
 
 /* Is it there already? */
 bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i);
+
+/* Is it on the disk still, under that name (NULL: not known)? If not, somebody else has removed it: the next ask has it
+ * fetched anew. */
+bool nm_localizer_check(struct nm_localizer_ask *ask, size_t i, const char *name);
 
 /* Removes what stands at the absolute path, with that account's rights, when a worker has time for it; `ended` is
  * called then, however that went, but not if the localizer is freed before. */

@@ -218,6 +218,17 @@ int nm_open_beneath(int root_fd, const char *path, int flags)
     return open_how(root_fd, path, &how);
 }
 
+int nm_open_plain_beneath(int root_fd, const char *path, int flags)
+{
+    const struct open_how how = {
+        .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+    };
+
+    assert(root_fd >= 0 && !(flags & O_CREAT));
+    return open_how(root_fd, path, &how);
+}
+
 int nm_open_in_root(int root_fd, const char *path, int flags)
 {
     const struct open_how how = {

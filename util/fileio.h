@@ -46,6 +46,10 @@ int nm_check_mkdir_p(const char *path);
  * of it (openat2 with RESOLVE_BENEATH). Returns a descriptor that the caller owns, or -errno (-EXDEV: led outside). */
 int nm_open_beneath(int root_fd, const char *path, int flags);
 
+/* The same without any symlink or mount crossing on the way (-ELOOP, -EXDEV): a look into what a user may have arranged
+ * leads to no other file system, which could keep us waiting. */
+int nm_open_plain_beneath(int root_fd, const char *path, int flags);
+
 /* The same where path is as seen by somebody whose root directory is root_fd: absolute paths and symlinks begin
  * there, ".." ends there, and the links of /proc to descriptors, roots and working directories lead nowhere
  * (-ELOOP). */

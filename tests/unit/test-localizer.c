@@ -159,7 +159,8 @@ static int ask_as(struct world *w, const char *name, uid_t uid, struct owner *o,
     for (size_t i = 0; i < n; i++)
         resources[i] = (struct nm_localizer_resource){.visibility = visibility,
                                                       .uri = uris[i],
-                                                      .type = "FILE"};
+                                                      .type = "FILE",
+                                                      .name = uris[i] + strlen("x:")};
     return nm_localizer_ask(w->localizer, &user, resources, n, &listener, &o->ask);
 }
 
@@ -569,6 +570,98 @@ static void test_given_up_and_asked_again(void **state)
     give_back(&b);
 }
 
+static void remove_file(struct world *w)
+{
+    assert_int_equal(unlinkat(w->root_fd, "local/usercache/alice/filecache/10/f-10", 0), 0);
+}
+
+static void cut_file(struct world *w)
+{
+    _cleanup_close_ int fd = openat(w->root_fd, "local/usercache/alice/filecache/10/f-10", O_RDONLY | O_CLOEXEC);
+
+    assert_int_equal(fchmod(fd, 0700), 0);
+    (void)nm_close(fd);
+    fd = openat(w->root_fd, "local/usercache/alice/filecache/10/f-10", O_WRONLY | O_CLOEXEC);
+    assert_int_equal(ftruncate(fd, 3), 0);
+}
+
+/* Nothing but the directory is left of one; that it is empty is all that there is to see. */
+static void replace_by_empty_directory(struct world *w)
+{
+    assert_int_equal(fchmodat(w->root_fd, "local/usercache/alice/filecache/10", 0700, 0), 0);
+    remove_file(w);
+    assert_int_equal(mkdirat(w->root_fd, "local/usercache/alice/filecache/10/f-10", 0700), 0);
+}
+
+static void remove_all(struct world *w)
+{
+    _cleanup_free_ char *path = print("%s/local/usercache/alice", w->root);
+
+    (void)remove_tree(path);
+}
+
+static void replace_by_link(struct world *w)
+{
+    assert_int_equal(fchmodat(w->root_fd, "local/usercache/alice/filecache/10", 0700, 0), 0);
+    remove_file(w);
+    assert_int_equal(symlinkat("/etc/passwd", w->root_fd, "local/usercache/alice/filecache/10/f-10"), 0);
+}
+
+/* A cleaner of temporary files was there. Who has it already isn't harmed; who asks has it fetched anew, and so has the
+ * next nmd remembered it. */
+static void test_lost(void **state)
+{
+    static void (*const ways[])(struct world *) = {cut_file, replace_by_empty_directory, replace_by_link, remove_all};
+    struct world *w = *state;
+    struct owner a, b, c;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(ways); i++) {
+        if (i > 0) {
+            (void)tear_down(state);
+            (void)set_up(state);
+            w = *state;
+        }
+        ask(w, &a, "x:f-10");
+        RUN_UNTIL(w, a.ended);
+        assert_true(nm_localizer_check(a.ask, 0, "f-10"));
+        ways[i](w);
+        ask(w, &b, "x:f-10");
+        RUN_UNTIL(w, b.ended);
+        assert_int_equal(b.result, 0);
+        assert_int_equal(count_log(w), 2);
+        assert_true(is_there(w, "local/usercache/alice/filecache/11/f-10"));
+        assert_true(nm_localizer_is_there(a.ask, 0)); /* it was, when it was asked for */
+        give_back(&a);
+        give_back(&b);
+        RUN_UNTIL(w, !is_there(w, "state/10"));
+        w->localizer = nm_localizer_free(w->localizer);
+        start(w);
+        ask(w, &c, "x:f-10");
+        RUN_UNTIL(w, c.ended);
+        assert_int_equal(count_log(w), 2);
+        give_back(&c);
+    }
+}
+
+/* After it was given, and before it is used. */
+static void test_lost_later(void **state)
+{
+    struct world *w = *state;
+    struct owner a, b;
+
+    ask(w, &a, "x:f-10");
+    RUN_UNTIL(w, a.ended);
+    assert_int_equal(fchmodat(w->root_fd, "local/usercache/alice/filecache/10", 0700, 0), 0);
+    remove_file(w);
+    assert_false(nm_localizer_check(a.ask, 0, "f-10"));
+    ask(w, &b, "x:f-10");
+    give_back(&a);
+    RUN_UNTIL(w, b.ended);
+    assert_int_equal(b.result, 0);
+    assert_int_equal(count_log(w), 2);
+    give_back(&b);
+}
+
 static void test_restart(void **state)
 {
     struct world *w = *state;
@@ -610,7 +703,8 @@ int main(void)
         TEST(test_one_fetch_for_all), TEST(test_counts), TEST(test_visibilities), TEST(test_failure), TEST(test_no_ask),
         TEST(test_least_recently_used_goes), TEST(test_given_up), TEST(test_line),
         TEST(test_supplementary_group), TEST(test_another_user),
-        TEST(test_removal_has_its_own_slot), TEST(test_stopped_worker), TEST(test_given_up_and_asked_again), TEST(test_restart),
+        TEST(test_removal_has_its_own_slot), TEST(test_stopped_worker), TEST(test_given_up_and_asked_again),
+        TEST(test_lost), TEST(test_lost_later), TEST(test_restart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

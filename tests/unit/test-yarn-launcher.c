@@ -119,6 +119,45 @@ static void test_localization_counters(void **state)
     give_back(&first);
 }
 
+static void remove_cached(struct world *w, unsigned id)
+{
+    char name[100];
+
+    (void)snprintf(name, sizeof name, "local/usercache/alice@corp$/filecache/%u", id);
+    assert_int_equal(fchmodat(w->root_fd, name, 0700, 0), 0);
+    (void)strcat(name, "/a");
+    assert_int_equal(unlinkat(w->root_fd, name, 0), 0);
+}
+
+/* No container gets a link that leads nowhere: neither when somebody has cleaned up since the resource was fetched, nor
+ * when that happens while the others are on their way. */
+static void test_lost_resource(void **state)
+{
+    struct world *w = *state;
+    struct owner first, second, third;
+
+    add_file(w, "a", "a", "four", 2);
+    set_command(w, "cat a >copy");
+    prepare_all(w, &first);
+    remove_cached(w, 10);
+    prepare_all(w, &second);
+    assert_string_equal(second.message, "");
+    assert_int_equal(run(w), 0);
+    assert_string_equal(text_of(w, WORK_DIR "/copy"), "four");
+    add_file(w, "b", "b", "more", 2);
+    prepare(w, &third);
+    assert_true(sd_event_run(w->event, 0) > 0); /* it has asked */
+    assert_int_equal(third.ended, 0);
+    remove_cached(w, 11);
+    RUN_UNTIL(w, third.ended);
+    assert_string_equal(third.message, "");
+    assert_int_equal(run(w), 0);
+    assert_string_equal(text_of(w, WORK_DIR "/copy"), "four");
+    give_back(&third);
+    give_back(&second);
+    give_back(&first);
+}
+
 /* Into one that runs: new ones, and others in the place of what was there. */
 static void test_more_resources(void **state)
 {
@@ -465,6 +504,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_environment, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tokens, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_localization_counters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lost_resource, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_more_resources, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hostile_user, set_up, tear_down),

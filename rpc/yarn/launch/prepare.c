@@ -14,6 +14,7 @@
 
 #define MEMORY_MAX (64 * NM_MIB) /* of one preparation */
 #define PROGRESS_SIZE 120
+#define LOST_MAX 3
 
 enum kind {
     ALL,  /* of what a container needs */
@@ -31,6 +32,7 @@ struct nm_yarn_preparation {
     enum kind kind;
     sd_event_source *turn; /* what there is to do begins in a turn of its own */
     struct nm_localizer_ask *ask;
+    unsigned n_lost; /* how often resources had gone when all had come */
     int result;    /* < 0: it failed */
     char *message; /* why; NULL: there was no memory for it */
 };
@@ -192,13 +194,41 @@ static int add_links(struct nm_yarn_preparation *p, char **ret_message)
 
 /* ---- resources ---------------------------------------------------------------------------- */
 
+static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message);
+
+/* What was there when it was asked for can have gone by the time that all the rest has come. */
+static bool are_there(struct nm_yarn_preparation *p)
+{
+    const Yarn__LaunchContext *c = p->task.context;
+    bool all = true;
+
+    for (size_t i = 0; i < c->n_resources; i++)
+        all = nm_localizer_check(p->ask, i, nm_yarn_resource_name(c->resources[i])) && all;
+    return all;
+}
+
+/* A few times: somebody who goes on removing what is fetched keeps no container on its way for ever. */
+static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
+{
+    if (++p->n_lost > LOST_MAX)
+        return nm_fail(ret_message, -ESTALE, "The container's resources are removed from %s as soon as they are there",
+                       p->launcher->cache_dir->name);
+    p->ask = nm_localizer_ask_free(p->ask);
+    return ask_for_resources(p, ret_message);
+}
+
 static void on_ended(struct nm_localizer_ask *ask, int result, const char *message, void *userdata)
 {
     struct nm_yarn_preparation *p = userdata;
     _cleanup_free_ char *why = NULL;
 
     (void)ask;
-    if (result >= 0) {
+    if (result >= 0 && p->kind != HOLD && !are_there(p)) {
+        result = ask_again(p, &why);
+        if (result >= 0)
+            return;
+        message = why;
+    } else if (result >= 0) {
         result = p->kind == ALL ? finish(p, &why) : p->kind == LINK ? add_links(p, &why) : 0;
         message = why;
     }

@@ -86,6 +86,7 @@ static int convert(const Yarn__NamedResource *from, struct nm_arena *arena, stru
     res.pattern = nm_streq(res.type, "PATTERN") ? v->pattern : NULL;
     res.visibility = visibilities[v->visibility - 1];
     res.timestamp_msec = (uint64_t)v->timestamp_msec;
+    res.name = nm_yarn_resource_name(from);
     res.uri = make_uri(v->url, arena);
     if (!res.uri)
         return -ENOMEM;
