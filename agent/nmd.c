@@ -10,7 +10,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -367,30 +366,6 @@ static void raise_priority(void)
         (void)nm_write_file_at(AT_FDCWD, "/proc/self/autogroup", "-10");
 }
 
-/*
- * Much of what is resident after start-up was touched once: by loading, relocating and setting up a
- * dozen libraries. It is let go of; what the loop needs comes back from the page cache. Only
- * mappings of files that can't be written and of which no page is our own (Private_Dirty):
- * relocated data, for one, would be lost.
- */
-static void let_go_of_start_up_pages(void)
-{
-    _cleanup_fclose_ FILE *f = fopen("/proc/self/smaps", "re");
-    unsigned long begin = 0, end = 0, b, e, dirty;
-    char line[512], mode[5];
-    bool clean_file = false;
-
-    while (f && fgets(line, sizeof line, f)) {
-        if (sscanf(line, "%lx-%lx %4s", &b, &e, mode) == 3) {
-            begin = b;
-            end = e;
-            clean_file = mode[1] == '-' && strchr(line, '/');
-        } else if (clean_file && sscanf(line, "Private_Dirty: %lu", &dirty) == 1 && dirty == 0) {
-            (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
-        }
-    }
-}
-
 /* ---- signals ------------------------------------------------------------- */
 
 static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
@@ -655,7 +630,6 @@ static int run(struct daemon *d, sd_event *event, const struct options *o)
     (void)sd_notifyf(0, "READY=1\nSTATUS=containers are admitted; nmctl talks to %s", o->socket);
     nm_info("nmd " NM_VERSION " is ready: nmctl talks to %s", o->socket);
     tell_limits(d->manager);
-    let_go_of_start_up_pages();
     r = sd_event_loop(event);
     (void)sd_notify(0, "STOPPING=1");
     nm_info("nmd leaves; containers go on");

@@ -20,7 +20,6 @@
 #include "agent/launch/shim.h"
 
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -138,21 +137,22 @@ static void set_up_self(void)
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "-1000");
 }
 
-/* The spec is read into a mapping of its own rather than the heap, so that all of it is given back. */
-static int read_spec(char **ret_text, size_t *ret_size, struct nm_shim_spec *ret)
+/* Reads the spec. *ret points into *ret_text, which the caller frees after *ret. */
+static int read_spec(char **ret_text, struct nm_shim_spec *ret)
 {
-    struct stat st;
+    _cleanup_free_ char *text = NULL;
     size_t size, done = 0;
-    char *text;
+    struct stat st;
+    int r;
 
     if (fstat(NM_SHIM_FD_SPEC, &st) < 0)
         return -errno;
     if (st.st_size <= 0 || st.st_size > NM_SHIM_SPEC_MAX_BYTES)
         return -EBADMSG;
     size = (size_t)st.st_size;
-    text = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (text == MAP_FAILED)
-        return -errno;
+    text = calloc(1, size);
+    if (!text)
+        return -ENOMEM;
     while (done < size) {
         ssize_t n = pread(NM_SHIM_FD_SPEC, text + done, size - done, (off_t)done);
         if (n <= 0)
@@ -160,9 +160,11 @@ static int read_spec(char **ret_text, size_t *ret_size, struct nm_shim_spec *ret
         done += (size_t)n;
     }
     (void)close(NM_SHIM_FD_SPEC);
-    *ret_text = text;
-    *ret_size = size;
-    return nm_shim_spec_parse(text, size, ret);
+    r = nm_shim_spec_parse(text, size, ret);
+    if (r < 0)
+        return r;
+    *ret_text = STEAL_PTR(text);
+    return 0;
 }
 
 static void wait_at_gate(void)
@@ -247,13 +249,12 @@ int main(void)
 {
     enum nm_launch_stage failed;
     struct nm_shim_spec spec;
-    size_t size = 0;
     char *text = NULL;
     int log_fd[2], error, r;
     bool told;
 
     set_up_self();
-    r = read_spec(&text, &size, &spec);
+    r = read_spec(&text, &spec);
     if (r == 0 && spec.terms.session.shim_pid > 0) {
         wait_at_gate();
         nm_shim_session_run(&spec);
@@ -271,7 +272,7 @@ int main(void)
     (void)publish(&told); /* a failure here is made up for by the end's record */
     reserve_record();
     nm_shim_spec_done(&spec);
-    (void)munmap(text, size);
+    free(text);
     nm_shim_drop_capabilities(0);
     wait_for_end();
     end();

@@ -4,7 +4,7 @@
 
   tests/bench/daemon-bench.py --build DIR [--runs N]
 
-  idle memory     nmd and one shim, from smaps_rollup, beside an idle python3
+  idle memory     nmd, alone and as a node of a YARN cluster, and one shim, from smaps_rollup, beside an idle python3
   launch          `nmctl run` to the command's first instruction, beside a plain fork and exec of the same command
   throughput      launches per second over the socket, beside plain fork and exec
   memory surge    from the moment the preemption threshold is crossed to the victim's cgroup being empty,
@@ -55,7 +55,7 @@ class Connection(http.client.HTTPConnection):
 
 
 class Node:
-    def __init__(self, build, *conf):
+    def __init__(self, build, *conf, options=()):
         self.build, self.dir = build, pathlib.Path(tempfile.mkdtemp(prefix="nmd-bench."))
         self.slice = f"nmbench{os.getpid()}.slice"
         self.socket = str(self.dir / "nmd.sock")
@@ -74,7 +74,7 @@ class Node:
         self.process = subprocess.Popen(
             [str(build / "nmd"), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket, "--state-dir",
              str(self.dir / "state"), "--runtime-dir", str(self.dir / "run"), "--slice", self.slice, "--backend", "direct",
-             "--node-proc", str(self.dir / "proc")],
+             "--node-proc", str(self.dir / "proc"), *options],
             stderr=self.log, stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + 20
         while True:
@@ -160,23 +160,52 @@ def row(what, figure, reference, note=""):
     print(f"{what:<46} {figure:>16} {reference:>20}  {note}", flush=True)
 
 
-def idle(build):
+def idle_alone(build):
     node = Node(build)
     python = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        # Two: what the shims of a node share (libraries) is no single one's.
+        # Start two shims: pages that several shims share (libraries) are then not private to one.
         for ident in [node.run(["sleep", "60"], "GUARANTEED") for _ in range(2)]:
             node.wait(ident, "RUNNING")
         time.sleep(3)
         rss, private = smaps(node.process.pid)
         reference, reference_private = smaps(python.pid)
         shim = int(open(f"/proc/{node.container(ident)['pid']}/stat").read().rsplit(")", 1)[1].split()[1])
-        row("nmd idle: RSS", f"{rss / 1024:.1f} MiB", f"{reference / 1024:.1f} MiB", "goal 6 MiB; reference: idle python3")
+        row("nmd idle: RSS", f"{rss / 1024:.1f} MiB", f"{reference / 1024:.1f} MiB", "reference: idle python3")
         row("nmd idle: private", f"{private / 1024:.1f} MiB", f"{reference_private / 1024:.1f} MiB")
         row("one of two shims: private", f"{smaps(shim)[1]} KiB", f"{reference_private} KiB", "goal 300 KiB")
+        return reference, reference_private
     finally:
         python.kill()
         node.stop()
+
+
+def write_site(path, **properties):
+    lines = [f"<property><name>{name}</name><value>{value}</value></property>" for name, value in properties.items()]
+    path.write_text("<configuration>" + "".join(lines) + "</configuration>\n")
+
+
+def idle_in_cluster(build, reference, reference_private):
+    """No ResourceManager listens: tests/yarn/10-node.sh holds the same goal with a stock one."""
+    with tempfile.TemporaryDirectory(prefix="nmd-bench.") as conf:
+        place = pathlib.Path(conf)
+        write_site(place / "core-site.xml")
+        write_site(place / "yarn-site.xml", **{
+            "yarn.resourcemanager.hostname": "127.0.0.1", "yarn.nodemanager.address": "127.0.0.1:0",
+            "yarn.nodemanager.webapp.address": "127.0.0.1:0", "yarn.nodemanager.resource.memory-mb": CAPACITY_MIB,
+            "yarn.nodemanager.local-dirs": place / "local", "yarn.nodemanager.log-dirs": place / "logs"})
+        node = Node(build, options=("--yarn-conf", conf))
+        try:
+            time.sleep(3)
+            rss, private = smaps(node.process.pid)
+            row("nmd idle in a YARN cluster: RSS", f"{rss / 1024:.1f} MiB", f"{reference / 1024:.1f} MiB", "goal 12 MiB")
+            row("nmd idle in a YARN cluster: private", f"{private / 1024:.1f} MiB", f"{reference_private / 1024:.1f} MiB")
+        finally:
+            node.stop()
+
+
+def idle(build):
+    idle_in_cluster(build, *idle_alone(build))
 
 
 def start_to_first(program, *command):

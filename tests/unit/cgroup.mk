@@ -55,8 +55,8 @@ fail_files_wraps = -Wl,--wrap=access -Wl,--wrap=mkdir -Wl,--wrap=mkdirat -Wl,--w
 failing_calls = %D%/failing-calls.c %D%/failing-calls.h
 failing_calls_wraps = -Wl,--wrap=chdir -Wl,--wrap=dup2 -Wl,--wrap=dup3 -Wl,--wrap=fchdir -Wl,--wrap=fchown \
 	-Wl,--wrap=fcntl -Wl,--wrap=fork -Wl,--wrap=fstat -Wl,--wrap=fstatfs -Wl,--wrap=fsync -Wl,--wrap=ftruncate \
-	-Wl,--wrap=getresuid -Wl,--wrap=getrlimit -Wl,--wrap=ioctl -Wl,--wrap=memfd_create -Wl,--wrap=mmap \
-	-Wl,--wrap=mount -Wl,--wrap=pidfd_open -Wl,--wrap=pipe2 -Wl,--wrap=poll -Wl,--wrap=prctl -Wl,--wrap=pread \
+	-Wl,--wrap=getresuid -Wl,--wrap=getrlimit -Wl,--wrap=ioctl -Wl,--wrap=memfd_create -Wl,--wrap=mount \
+	-Wl,--wrap=pidfd_open -Wl,--wrap=pipe2 -Wl,--wrap=poll -Wl,--wrap=prctl -Wl,--wrap=pread \
 	-Wl,--wrap=pwrite -Wl,--wrap=read -Wl,--wrap=recv -Wl,--wrap=renameat -Wl,--wrap=send -Wl,--wrap=setgroups \
 	-Wl,--wrap=setns -Wl,--wrap=setresgid -Wl,--wrap=setresuid -Wl,--wrap=setsid -Wl,--wrap=signalfd \
 	-Wl,--wrap=socketpair -Wl,--wrap=syscall -Wl,--wrap=unlinkat -Wl,--wrap=unshare -Wl,--wrap=wait4 \

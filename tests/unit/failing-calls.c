@@ -22,12 +22,11 @@ static int failing_errno;
 static unsigned *left; /* shared with those that are forked */
 
 void (*call_has_failed)(void);
-void *__real_mmap(void *where, size_t size, int protection, int flags, int fd, off_t at);
 
 void fail_call(const char *name, unsigned n, int error)
 {
     if (!left)
-        left = __real_mmap(NULL, sizeof *left, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        left = mmap(NULL, sizeof *left, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     armed = name;
     *left = n;
     failing_errno = error;
@@ -89,8 +88,6 @@ WRAP(pid_t, -1, fork, (void))
 WRAP(pid_t, -1, setsid, (void))
 WRAP(pid_t, -1, waitpid, (pid_t pid, int *status, int options), pid, status, options)
 WRAP(pid_t, -1, wait4, (pid_t pid, int *status, int options, struct rusage *usage), pid, status, options, usage)
-WRAP(void *, MAP_FAILED, mmap, (void *where, size_t size, int protection, int flags, int fd, off_t at), where, size,
-     protection, flags, fd, at)
 WRAP_SIZE(pread, (int fd, void *data, size_t size, off_t at), fd, data, size, at)
 WRAP_SIZE(pwrite, (int fd, const void *data, size_t size, off_t at), fd, data, size, at)
 WRAP_SIZE(read, (int fd, void *data, size_t size), fd, data, size)

@@ -147,7 +147,7 @@ static void run_plain(struct world *w)
 }
 
 static const struct trouble plain_troubles[] = {
-    {"open", EMFILE},     {"openat", EMFILE},   {"openat", ENOSPC},     {"mmap", ENOMEM},    {"calloc", ENOMEM},
+    {"open", EMFILE},     {"openat", EMFILE},   {"openat", ENOSPC},     {"calloc", ENOMEM},
     {"asprintf", ENOMEM}, {"fstat", EIO},         {"pread", EIO},      {"pipe2", EMFILE},
     {"fchown", EPERM},    {"fcntl", EMFILE},    {"dup2", EMFILE},       {"dup3", EMFILE},    {"signalfd", ENFILE},
     {"fork", EAGAIN},     {"setsid", EPERM},    {"socketpair", EMFILE}, {"prctl", EPERM},    {"syscall", EPERM},
