@@ -149,5 +149,5 @@ nm_shim_LINK = $(CC) $(nm_shim_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) $(SHIM
 
 # The daemon. GNU ld wants the libraries in order of use: the interface before the core that it calls.
 sbin_PROGRAMS += nmd
-nmd_SOURCES = %D%/nmd.c
+nmd_SOURCES = %D%/nmd.c %D%/instance.c %D%/instance.h
 nmd_LDADD = libnm-local.la libnm-yarn.la libnm-agent.la $(MHD_LIBS)

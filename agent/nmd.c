@@ -9,13 +9,13 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <systemd/sd-daemon.h>
 
 #include "agent/agent.h"
+#include "agent/instance.h"
 #include "rpc/local/server.h"
 #include "rpc/yarn/yarn.h"
 #include "util/clock.h"
@@ -23,12 +23,11 @@
 #include "util/log.h"
 #include "util/refusals.h"
 
-#define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
-
 struct options {
     const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc, *record, *yarn_conf;
     enum nm_cgroup_backend_kind backend;
     bool check_config, config_given;
+    int listen_fd; /* what systemd listens on for us, or negative */
 };
 
 struct daemon {
@@ -265,65 +264,6 @@ static void fill_defaults(struct daemon *d, struct options *o)
     }
 }
 
-/* One that was killed may not be quite gone when the next is started: the kernel takes its time to take a process
- * apart, and lets go of its locks on the way. */
-static int lock_in_time(int fd)
-{
-    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
-    uint64_t until = nm_now_usec() + LOCK_WAIT_USEC;
-
-    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        if (errno != EWOULDBLOCK || nm_now_usec() > until)
-            return -errno;
-        (void)nanosleep(&pause, NULL);
-    }
-    return 0;
-}
-
-static int refuse_dir(const char *what, const char *path, int r)
-{
-    nm_err("can't make the %s directory %s: %s", what, path, strerror(-r));
-    return r;
-}
-
-static int refuse_lock(const char *path, int r)
-{
-    nm_err("can't open %s: %s", path, strerror(-r));
-    return r;
-}
-
-/* Two daemons on one journal would start everything twice. The lock goes with the process, however
- * it ends. */
-static int lock_state(const char *state_dir)
-{
-    char path[PATH_MAX];
-    int fd, r = nm_mkdir_p(state_dir, 0700);
-
-    if (r < 0)
-        return refuse_dir("state", state_dir, r);
-    (void)snprintf(path, sizeof path, "%.4080s/lock", state_dir);
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return refuse_lock(path, -errno);
-    if (lock_in_time(fd) < 0) {
-        nm_err("another nmd uses the state directory %s; give this one its own with --state-dir",
-               state_dir);
-        return -EBUSY;
-    }
-    return fd; /* kept open for good */
-}
-
-/* nmd's own umask would shut it to everybody. Who may connect is the socket's to say (socket-mode), and nothing else in
- * here is anybody's to read. */
-static int make_runtime_dir(const char *path)
-{
-    mode_t mask = umask(022);
-    int r = nm_mkdir_p(path, 0755);
-
-    (void)umask(mask);
-    return r < 0 ? refuse_dir("runtime", path, r) : r;
-}
-
 /* A directory that was there already stays as it is. */
 static void check_way_to_socket(const struct options *o, mode_t socket_mode)
 {
@@ -516,9 +456,7 @@ static int make_manager(struct daemon *d, sd_event *event, const struct options 
 
 static struct nm_local_server_params server_params(const struct options *o, const struct nm_config *c)
 {
-    const int listen_fd = sd_listen_fds(1) >= 1 ? SD_LISTEN_FDS_START : -1;
-
-    return (struct nm_local_server_params){.socket_path = o->socket, .listen_fd = listen_fd,
+    return (struct nm_local_server_params){.socket_path = o->socket, .listen_fd = o->listen_fd,
                                            .socket_mode = c->socket_mode, .admin_group = c->admin_group,
                                            .http_address = c->http_address};
 }
@@ -581,7 +519,53 @@ static int record(struct daemon *d, const struct options *o)
     return refuse(NO_START, r, message);
 }
 
-/* The lock comes before anything that a second nmd could disturb; the interface when there is a
+static struct nm_instance instance_of(const struct options *o)
+{
+    return (struct nm_instance){.state_dir = o->state_dir, .runtime_dir = o->runtime_dir, .slice = o->slice};
+}
+
+static int check_server(const struct options *o, const struct nm_config *c, bool beside_another)
+{
+    const char *const dirs[] = {o->runtime_dir, o->state_dir, NULL};
+    struct nm_local_server_params p = server_params(o, c);
+    _cleanup_free_ char *message = NULL;
+    int r = nm_local_server_check(&p, dirs, beside_another, &message);
+
+    return refuse(NO_SERVER, r, message);
+}
+
+/* The lock comes before the look whether somebody listens there, which finds other programs than nmd, too. Where the
+ * lock can't be taken, check_server() has the better words. A socket that is inherited belongs to its giver. */
+static int lock_socket(const struct options *o, const struct nm_config *c)
+{
+    _cleanup_free_ char *message = NULL, *listened = NULL;
+    int q, r = o->listen_fd >= 0 ? 0 : nm_instance_lock_socket(o->socket, &message);
+
+    if (r == -EBUSY)
+        return refuse(NO_START, r, message);
+    q = check_server(o, c, false);
+    if (q < 0 || r < 0)
+        return q < 0 ? q : refuse(NO_START, r, message);
+    r = o->listen_fd >= 0 ? 0 : nm_local_server_look(o->socket, &listened);
+    return refuse(NO_SERVER, r, listened);
+}
+
+/* Takes all that one nmd alone may use. */
+static int lock_all(struct daemon *d, const struct options *o, const struct nm_config *c)
+{
+    const struct nm_instance i = instance_of(o);
+    _cleanup_free_ char *message = NULL, *dirs = NULL;
+    int r = nm_instance_lock(&i, &message);
+
+    if (refuse(NO_START, r, message) >= 0)
+        r = lock_socket(o, c);
+    if (r < 0 || !d->yarn_settings)
+        return r;
+    r = nm_yarn_lock(d->yarn_settings, &dirs);
+    return refuse(NO_NODE, r, dirs);
+}
+
+/* The locks come before anything that a second nmd could disturb; the interface when there is a
  * manager to answer, and the rounds last: nothing is decided before everything is there. */
 static int start(struct daemon *d, sd_event *event, const struct options *o)
 {
@@ -589,9 +573,7 @@ static int start(struct daemon *d, sd_event *event, const struct options *o)
     int r = load_config(d, o, &config);
 
     if (r >= 0)
-        r = lock_state(o->state_dir);
-    if (r >= 0)
-        r = make_runtime_dir(o->runtime_dir);
+        r = lock_all(d, o, config);
     if (r >= 0)
         r = watch_signals(event, d);
     if (r >= 0)
@@ -638,44 +620,15 @@ static int run(struct daemon *d, sd_event *event, const struct options *o)
 
 /* ---- --check-config ------------------------------------------------------ */
 
-/* Does an nmd run on these directories? Then what is taken may be its own. */
-static bool is_running(const struct options *o)
-{
-    _cleanup_close_ int fd = -EBADF;
-    char path[PATH_MAX];
-
-    (void)snprintf(path, sizeof path, "%.4080s/lock", o->state_dir);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-}
-
-/* What lock_state() and make_runtime_dir() would refuse. */
 static int check_dirs(const struct options *o)
 {
-    char path[PATH_MAX];
-    int runtime = nm_check_mkdir_p(o->runtime_dir), r = nm_check_mkdir_p(o->state_dir);
+    _cleanup_free_ char *no_runtime = NULL, *no_state = NULL;
+    int runtime = nm_instance_check_dir("runtime", o->runtime_dir, &no_runtime);
+    int state = nm_instance_check_dir("state", o->state_dir, &no_state);
 
-    if (runtime < 0)
-        (void)refuse_dir("runtime", o->runtime_dir, runtime);
-    if (r < 0)
-        return refuse_dir("state", o->state_dir, r);
-    (void)snprintf(path, sizeof path, "%.4080s/lock", o->state_dir);
-    r = RET_NERRNO(faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS));
-    if (r == -ENOENT && access(o->state_dir, F_OK) == 0)
-        r = RET_NERRNO(faccessat(AT_FDCWD, o->state_dir, W_OK | X_OK, AT_EACCESS));
-    if (r < 0 && r != -ENOENT)
-        return refuse_lock(path, r);
-    return NM_MIN(runtime, 0);
-}
-
-static int check_server(const struct options *o, const struct nm_config *c)
-{
-    const char *const dirs[] = {o->runtime_dir, o->state_dir, NULL};
-    struct nm_local_server_params p = server_params(o, c);
-    _cleanup_free_ char *message = NULL;
-    int r = nm_local_server_check(&p, dirs, is_running(o), &message);
-
-    return refuse(NO_SERVER, r, message);
+    (void)refuse(NO_START, runtime, no_runtime);
+    (void)refuse(NO_START, state, no_state);
+    return NM_MIN(runtime, state);
 }
 
 static int check_yarn(struct daemon *d, sd_event *event, const struct options *o)
@@ -683,7 +636,7 @@ static int check_yarn(struct daemon *d, sd_event *event, const struct options *o
     struct programs programs;
     struct nm_yarn_params p = yarn_params(d, event, o, &programs);
     _cleanup_free_ char *message = NULL;
-    int r = d->yarn_settings ? nm_yarn_check(&p, is_running(o), &message) : 0;
+    int r = d->yarn_settings ? nm_yarn_check(&p, nm_instance_is_running(o->state_dir), &message) : 0;
 
     return refuse(NO_NODE, r, message);
 }
@@ -722,7 +675,7 @@ static int check_manager(struct daemon *d, sd_event *event, const struct options
 
     (void)refuse(NO_START, r, message);
     r = NM_MIN(r, refuse(NO_START, record, no_record));
-    record = check_server(o, config);
+    record = check_server(o, config, nm_instance_is_running(o->state_dir));
     return NM_MIN(r, record);
 }
 
@@ -750,7 +703,7 @@ static int check_config(struct daemon *d, sd_event *event, const struct options 
 
 int main(int argc, char **argv)
 {
-    struct options o = {.backend = NM_CGROUP_BACKEND_AUTO};
+    struct options o = {.backend = NM_CGROUP_BACKEND_AUTO, .listen_fd = -1};
     static struct daemon d;
     sd_event *event = NULL;
     int r;
@@ -759,6 +712,8 @@ int main(int argc, char **argv)
     if (parse_argv(argc, argv, &o) < 0)
         return 2;
     fill_defaults(&d, &o);
+    if (sd_listen_fds(1) >= 1) /* forgets the variables, so that this is the only call */
+        o.listen_fd = SD_LISTEN_FDS_START;
     (void)umask(077);
     r = sd_event_default(&event);
     if (r >= 0 && o.check_config)

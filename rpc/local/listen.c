@@ -23,13 +23,16 @@
 /* Who comes behind a flood waits for as many to be let in. When it is full, clients wait in connect(). */
 #define BACKLOG 1024
 
-/* Does anybody listen at the path? -errno: that can't be told, as of a socket of another kind, or of one that we may
- * not connect to. */
-static int is_live(const struct sockaddr_un *sa)
+/* Does anybody listen at the path? Then *ret_pid says who, 0 if that can't be known. -errno: that can't be told, as of
+ * a socket of another kind, or of one that we may not connect to. */
+static int is_live(const struct sockaddr_un *sa, pid_t *ret_pid)
 {
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int r = fd < 0 ? -errno : RET_NERRNO(connect(fd, (const struct sockaddr *)sa, sizeof *sa));
+    struct ucred cred;
+    socklen_t len = sizeof cred;
 
+    *ret_pid = r == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 ? cred.pid : 0;
     /* EAGAIN: alive, and its queue is full. */
     return r == 0 || r == -EAGAIN ? true : r == -ECONNREFUSED ? false : r;
 }
@@ -52,21 +55,47 @@ static int look_at(const char *path, char **ret_message)
     return 1;
 }
 
+static int refuse_live(const char *path, pid_t pid, char **ret_message)
+{
+    char holder[32] = "a running nmd";
+
+    if (pid > 0)
+        (void)snprintf(holder, sizeof holder, "process %d", (int)pid);
+    return nm_fail(ret_message, -EADDRINUSE, "socket path %s in use by %s; stop it or choose another with --socket",
+                   path, holder);
+}
+
+static int look_for_listener(const struct sockaddr_un *sa, char **ret_message)
+{
+    pid_t pid;
+    int r = is_live(sa, &pid);
+
+    if (r < 0 && r != -ENOENT)
+        return nm_fail(ret_message, r,
+                       "socket path %s may be in use: %s; remove it or choose another with --socket", sa->sun_path,
+                       strerror(-r));
+    return r > 0 ? refuse_live(sa->sun_path, pid, ret_message) : 0;
+}
+
+int nm_listen_look_unix(const char *path, char **ret_message)
+{
+    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+    int r = look_at(path, ret_message);
+
+    if (r <= 0)
+        return r;
+    strcpy(sa.sun_path, path);
+    return look_for_listener(&sa, ret_message);
+}
+
 static int make_room(const struct sockaddr_un *sa, char **ret_message)
 {
-    const char *path = sa->sun_path;
-    int r = is_live(sa);
+    int r = look_for_listener(sa, ret_message);
 
     if (r < 0)
-        return nm_fail(ret_message, r,
-                       "socket path %s may be in use: %s; remove it or choose another with --socket", path,
-                       strerror(-r));
-    if (r > 0)
-        return nm_fail(ret_message, -EADDRINUSE,
-                       "socket path %s in use by a running nmd; stop it or choose another with --socket",
-                       path);
-    if (unlink(path) < 0)
-        return nm_fail(ret_message, -errno, "stale socket %s can't be removed: %m", path);
+        return r;
+    if (unlink(sa->sun_path) < 0 && errno != ENOENT)
+        return nm_fail(ret_message, -errno, "stale socket %s can't be removed: %m", sa->sun_path);
     return 0;
 }
 

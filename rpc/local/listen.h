@@ -12,6 +12,9 @@
  * a sentence that the caller frees. */
 int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char **ret_message);
 
+/* Does somebody listen there? -EADDRINUSE and the same sentence then; nothing is made or removed. */
+int nm_listen_look_unix(const char *path, char **ret_message);
+
 /* Makes a listening TCP socket on "ADDRESS:PORT", "[ADDRESS]:PORT" or "PORT" (loopback); numeric,
  * or "localhost". */
 int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message);

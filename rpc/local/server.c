@@ -413,6 +413,11 @@ int nm_local_server_check(const struct nm_local_server_params *p, const char *co
     return r;
 }
 
+int nm_local_server_look(const char *socket_path, char **ret_message)
+{
+    return nm_listen_look_unix(socket_path, ret_message);
+}
+
 /* Whether it blocks is the giver's choice, and so is whether children inherit it; here neither may
  * be. */
 static int take_inherited(struct nm_local_server *s, int fd, char **ret_message)

@@ -38,6 +38,8 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
 /* Would it be refused? The same sentence then, and nothing is made. See nm_listen_check_unix(). */
 int nm_local_server_check(const struct nm_local_server_params *p, const char *const *dirs, bool may_be_ours,
                           char **ret_message);
+/* Would it be refused because somebody listens at the path of its socket? See nm_listen_look_unix(). */
+int nm_local_server_look(const char *socket_path, char **ret_message);
 /* Ends all streams, closes all connections and removes the socket that new() made. */
 struct nm_local_server *nm_local_server_free(struct nm_local_server *s);
 NM_DEFINE_CLEANUP(struct nm_local_server *, nm_local_server_free)

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <syslog.h>
 
+#include "rpc/yarn/launch/dirs.h"
 #include "rpc/yarn/port.h"
 #include "rpc/yarn/yarn-state.h"
 #include "util/clock.h"
@@ -68,6 +69,12 @@ int nm_yarn_take_web(struct nm_yarn *y)
 
 #define BIND_HOST "yarn.nodemanager.bind-host"
 #define ADDRESS "yarn.nodemanager.address"
+
+int nm_yarn_lock(const struct nm_yarn_settings *settings, char **ret_message)
+{
+    *ret_message = NULL;
+    return nm_yarn_dirs_lock(settings->local_dirs, ret_message);
+}
 
 int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_message)
 {

@@ -25,6 +25,9 @@ struct nm_yarn_params {
     unsigned http_port; /* where nmd serves its own pages already; 0: nowhere */
 };
 
+/* Locks the local directories until the process ends: comes before anything else that starts. -EBUSY: another nmd has
+ * one. *ret_message as below. */
+int nm_yarn_lock(const struct nm_yarn_settings *settings, char **ret_message);
 /* What params point to must outlive it. On failure *ret_message, the caller's to free, or NULL. */
 int nm_yarn_new(const struct nm_yarn_params *params, struct nm_yarn **ret, char **ret_message);
 /* Would it be refused? All sentences then, a line each, and nothing is made. Of params `settings` and the programs;

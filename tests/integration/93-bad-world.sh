@@ -34,7 +34,7 @@ refused() { # NAME WORDS OPTION...: it ends at once, with one line of these word
     like "$name: says so" "$err" "$words"
     at_least "$name: in a line or two" "$((3 - $(wc -l <<<"$err")))" 1
 }
-refused "a socket in use" "socket path $NMD_SOCKET in use by a running nmd; stop it or choose another" \
+refused "a socket in use" "another nmd \(pid $nmd_pid\) uses the socket $NMD_SOCKET; stop that nmd, or give this one its own" \
     --socket "$NMD_SOCKET"
 check "the one who uses it doesn't notice" nmctl status
 echo precious >"$dir/file"
@@ -48,7 +48,7 @@ refused "a link in its place" "$dir/link exists and is not a socket" --socket "$
 refused "no such directory" "socket path $dir/none/nmd.sock: No such file or directory" --socket "$dir/none/nmd.sock"
 long=$dir/$(printf 'x%.0s' {1..120})
 refused "a path too long for a socket" "has [0-9]* bytes; at most 107 are allowed" --socket "$long"
-refused "a state directory in use" "another nmd uses the state directory $dir/state; give this one its own" \
+refused "a state directory in use" "another nmd \(pid $nmd_pid\) uses the state directory $dir/state; stop that nmd, or" \
     --socket "$dir/second.sock" --state-dir "$dir/state"
 refused "a state directory that is a file" "$dir/file" --socket "$dir/second.sock" --state-dir "$dir/file"
 python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$dir/stale.sock"
@@ -72,14 +72,14 @@ wait "$third"
 # ---- hardly any descriptors -------------------------------------------------------------------------------------
 
 few=$dir/few.sock
-(ulimit -n 64; exec "$NMD" "${options[@]}" --state-dir "$dir/state4" --runtime-dir "$dir/run4" --socket "$few") >>"$dir/nmd4.log" 2>&1 &
+(ulimit -n 72; exec "$NMD" "${options[@]}" --state-dir "$dir/state4" --runtime-dir "$dir/run4" --socket "$few") >>"$dir/nmd4.log" 2>&1 &
 fourth=$!
 wait_until 20 nmctl --socket "$few" status
 n=0
 while [ "$n" -lt 20 ] && nmctl --socket "$few" run --detach --name "d$n" -m 10M -c 0.01 -- sleep 1000 >/dev/null 2>"$dir/few.err"; do
     n=$((n + 1))
 done
-like "without descriptors for it a container is refused" "$(cat "$dir/few.err")" 'hardly any of its 64 file descriptors left'
+like "without descriptors for it a container is refused" "$(cat "$dir/few.err")" 'hardly any of its 72 file descriptors left'
 at_least "some were taken before" "$n" 1
 check "those can be killed" nmctl --socket "$few" kill --now --wait d0
 running() { nmctl --socket "$few" list --json | jq '[.[] | select(.state == "RUNNING")] | length'; }

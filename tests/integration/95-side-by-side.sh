@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 60
+# deadline: 120
 #
 # Several nmd on one host, and one that ends and comes back: containers are their own, and go on.
 # shellcheck source=tests/integration/lib.sh
@@ -31,19 +31,51 @@ is "nor the other way round" "$(nmctl list --json | jq -c '[.[].name]')" '["mine
 check "it runs its own" wait_until 10 bash -c \
     "'$NMCTL' --socket '$dir/other.sock' list --json | jq -e '.[0].state == \"RUNNING\"'"
 
-# ---- what can't be shared ----
-another() { # WORDS NAME OPTION...: refuses to start, and says why
-    local words=$1 name=$2
-    shift 2
-    try timeout 10 "$NMD" --config "$nmd_conf" --backend direct --node-proc "$node_proc" "$@"
-    is "$name: it doesn't start" "$status" 1
-    like "$name: says why" "$err" "$words"
+# ---- what can't be shared: a start that is refused has touched nothing ----
+hog paused --opportunistic -m 100M -c 0.4 -- 20 --spin
+wait_until 20 burns paused 100
+node_cpu 1950
+check "one of the first's is paused" wait_until 20 in_state paused PAUSED
+traces() { # the containers' cgroups and processes, whether they are frozen, the files, the socket
+    local cg
+    for cg in "$(cgroup_of mine)" "$(cgroup_of paused)"; do
+        echo "$cg $(stat -c %i "$cg") $(sort "$cg/cgroup.procs" | tr '\n' ' ') $(cat "$cg/cgroup.freeze")"
+    done
+    find "$dir/state" "$dir/run" ! -name '*-wal' ! -name '*-shm' -printf '%i %y %p\n' | sort
+    stat -c '%i %U %a' "$NMD_SOCKET"
 }
-another "another nmd uses the state directory $dir/state" "a state directory in use" \
-    --state-dir "$dir/state" --runtime-dir "$dir/run3" --socket "$dir/third.sock" --slice "$other"
-another "$NMD_SOCKET" "a socket in use" --state-dir "$dir/state3" --runtime-dir "$dir/run3" \
-    --socket "$NMD_SOCKET" --slice "$other"
-check "and the first goes on" nmctl status
+another() { # NAME WHAT OPTION...: refuses to start, and says who has what, and what to do
+    local name=$1 what=$2 before
+    shift 2
+    before=$(traces)
+    try timeout 20 "$NMD" --config "$nmd_conf" --backend direct --node-proc "$node_proc" --runtime-dir "$dir/run3" \
+        --state-dir "$dir/state3" --socket "$dir/third.sock" --slice "nmdtest$$c.slice" "$@"
+    is "$name: it doesn't start" "$status" 1
+    like "$name: says who has it" "$err" "another nmd \(pid $nmd_pid\) uses the $what; stop that nmd, or give this one its own"
+    is "$name: nothing was touched" "$(traces)" "$before"
+    is "$name: one is paused as before" "$(field_of paused .state)" PAUSED
+}
+another "a state directory in use" "state directory $dir/state" --state-dir "$dir/state"
+another "a runtime directory in use" "runtime directory $dir/run" --runtime-dir "$dir/run"
+another "a slice in use" "slice $slice" --slice "$slice"
+another "a socket in use" "socket $NMD_SOCKET" --socket "$NMD_SOCKET"
+another "all in use" "state directory $dir/state" --slice "$slice" --socket "$NMD_SOCKET" --state-dir "$dir/state" \
+    --runtime-dir "$dir/run"
+another "a slice in use, whatever the backend" "slice $slice" --slice "$slice" --backend systemd
+python3 -c 'import socket, sys, time
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); time.sleep(60)' "$dir/foreign.sock" &
+foreign=$!
+at_exit 'kill "$foreign" 2>/dev/null'
+wait_until 10 test -S "$dir/foreign.sock"
+before=$(traces)
+try timeout 20 "$NMD" --config "$nmd_conf" --backend direct --node-proc "$node_proc" --runtime-dir "$dir/run3" \
+    --state-dir "$dir/state3" --socket "$dir/foreign.sock" --slice "nmdtest$$c.slice"
+like "another program's socket: its pid" "$err" "$dir/foreign.sock in use by process $foreign; stop it or choose another"
+is "another program's socket: nothing was touched" "$(traces) $(test -S "$dir/foreign.sock" && echo there)" "$before there"
+node_cpu 0
+check "the first resumes what it paused" wait_until 20 in_state paused RUNNING
+check "and goes on" nmctl status
+nmctl kill --now --wait paused >/dev/null
 
 # ---- ends and comes back ----
 pid=$(field_of mine .pid)

@@ -107,6 +107,7 @@ static void assert_listens(const struct world *w)
 static void test_somebody_elses(void **state)
 {
     struct world *w = *state;
+    char words[64];
     struct stat st;
     int fd = bound(w, SOCK_DGRAM);
 
@@ -116,8 +117,11 @@ static void test_somebody_elses(void **state)
     assert_listens(w);
     assert_int_equal(unlink(w->path), 0);
     fd = bound(w, SOCK_STREAM);
+    assert_int_equal(nm_listen_look_unix(w->path, NULL), 0);
     assert_int_equal(listen(fd, 1), 0);
-    assert_refused(w, NM_LISTEN_NO_GROUP, -EADDRINUSE, "in use by a running nmd");
+    (void)snprintf(words, sizeof words, "in use by process %d;", (int)getpid());
+    assert_refused(w, NM_LISTEN_NO_GROUP, -EADDRINUSE, words);
+    assert_int_equal(nm_listen_look_unix(w->path, NULL), -EADDRINUSE);
     assert_int_equal(stat(w->path, &st), 0);
     (void)close(fd);
 }

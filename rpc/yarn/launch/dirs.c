@@ -9,8 +9,11 @@
 
 #include "util/clock.h"
 #include "util/fileio.h"
+#include "util/lockfile.h"
 
 #define PROBE ".nmd-probe"
+#define LOCK ".nmd.lock"
+#define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
 
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
 {
@@ -95,6 +98,38 @@ int nm_yarn_dirs_look(char *const *names, char **ret_message)
             (void)snprintf(first, sizeof first, "%s", why);
     }
     return names[0] ? refuse_all(names[0], first, ret_message) : 0;
+}
+
+/* One that can't be opened, or not be written to, is no obstacle: its disk may have failed, and then nobody uses it. */
+static int lock_dir(const char *name, char **ret_message)
+{
+    char buf[NM_LOCKFILE_HOLDER_SIZE];
+    _cleanup_free_ char *path = NULL;
+    struct nm_yarn_dir d = {.name = name, .fd = -EBADF};
+    pid_t holder = 0;
+    int r = open_dir(&d);
+
+    if (r < 0 || d.fd < 0)
+        return r;
+    (void)nm_close(d.fd);
+    if (asprintf(&path, "%s/" LOCK, name) < 0)
+        return -ENOMEM;
+    r = nm_lockfile_take(path, LOCK_WAIT_USEC, &holder);
+    if (r != -EBUSY)
+        return r == -ENOMEM ? r : 0;
+    return nm_fail(ret_message, r,
+                   "another nmd (%s) uses the local directory %s; stop that nmd, or give this one directories of "
+                   "its own (yarn.nodemanager.local-dirs)",
+                   nm_lockfile_name_holder(holder, buf), name);
+}
+
+int nm_yarn_dirs_lock(char *const *names, char **ret_message)
+{
+    int r = 0;
+
+    for (; r >= 0 && *names; names++)
+        r = lock_dir(*names, ret_message);
+    return r;
 }
 
 int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, struct nm_yarn_dirs *ret,

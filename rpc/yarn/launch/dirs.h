@@ -32,6 +32,9 @@ int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, stru
                       char **ret_message);
 /* Would it be so? Nothing is made. */
 int nm_yarn_dirs_look(char *const *names, char **ret_message);
+/* Locks each of them that can be used until the process ends, and makes it before. -EBUSY and *ret_message: another nmd
+ * has locked it, whose containers may run there. */
+int nm_yarn_dirs_lock(char *const *names, char **ret_message);
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs);
 
 /* Looks at the disks, if it is time again. */

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See instance.h. The lock of a directory is a file in it, that of the socket a file beside it. The slice can't have
+ * one: whoever may read a cgroup's directory could lock it, and systemd removes the directory of an empty slice. So its
+ * lock is a file named after the slice in a directory that depends on the user alone, and not on any option.
+ */
+
+#include "agent/instance.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "util/error.h"
+#include "util/fileio.h"
+#include "util/lockfile.h"
+
+#define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
+#define LOCK_NAME "lock"
+#define LOCK_SUFFIX ".lock"
+
+static int refuse_dir(const char *what, const char *path, int r, char **ret_message)
+{
+    return r < 0 ? nm_fail(ret_message, r, "the %s directory %s can't be made: %s", what, path, strerror(-r)) : 0;
+}
+
+/* Locks the file; `what` and `name` say what that stands for, `way_out` what to do about a refusal. */
+static int lock_file(const char *path, const char *what, const char *name, const char *way_out, char **ret_message)
+{
+    char buf[NM_LOCKFILE_HOLDER_SIZE];
+    pid_t holder = 0;
+    int r = nm_lockfile_take(path, LOCK_WAIT_USEC, &holder);
+
+    if (r == -EBUSY)
+        return nm_fail(ret_message, r, "another nmd (%s) uses the %s %s; stop that nmd, or %s",
+                       nm_lockfile_name_holder(holder, buf), what, name, way_out);
+    return r < 0 ? nm_fail(ret_message, r, "the lock %s of the %s %s can't be taken: %s", path, what, name,
+                           strerror(-r))
+                 : 0;
+}
+
+static int lock_in_dir(const char *dir, const char *what, const char *way_out, char **ret_message)
+{
+    char path[PATH_MAX];
+
+    if ((size_t)snprintf(path, sizeof path, "%s/" LOCK_NAME, dir) >= sizeof path)
+        return refuse_dir(what, dir, -ENAMETOOLONG, ret_message);
+    return lock_file(path, what, dir, way_out, ret_message);
+}
+
+static int lock_state(const char *dir, char **ret_message)
+{
+    int r = nm_mkdir_p(dir, 0700);
+
+    return r < 0 ? refuse_dir("state", dir, r, ret_message)
+                 : lock_in_dir(dir, "state directory", "give this one its own with --state-dir", ret_message);
+}
+
+/* Makes a directory through which others come to the socket, whatever our own umask is. */
+static int make_passable(const char *path)
+{
+    mode_t mask = umask(022);
+    int r = nm_mkdir_p(path, 0755);
+
+    (void)umask(mask);
+    return r;
+}
+
+static int lock_runtime(const char *dir, char **ret_message)
+{
+    int r = make_passable(dir);
+
+    return r < 0 ? refuse_dir("runtime", dir, r, ret_message)
+                 : lock_in_dir(dir, "runtime directory", "give this one its own with --runtime-dir", ret_message);
+}
+
+static bool is_own_dir(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+static void slice_lock_dir(char buf[PATH_MAX])
+{
+    if (geteuid() == 0) {
+        (void)snprintf(buf, PATH_MAX, "/run/nmd");
+        return;
+    }
+    (void)snprintf(buf, PATH_MAX, "/run/user/%u", geteuid());
+    if (is_own_dir(buf))
+        (void)snprintf(buf, PATH_MAX, "/run/user/%u/nmd", geteuid());
+    else
+        (void)snprintf(buf, PATH_MAX, "/tmp/nmd-%u", geteuid());
+}
+
+static int check_own(const char *dir)
+{
+    _cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    return fd < 0 ? -errno : nm_check_private_dir(fd);
+}
+
+static int lock_slice(const char *slice, char **ret_message)
+{
+    char dir[PATH_MAX], path[PATH_MAX + 80];
+    int r;
+
+    slice_lock_dir(dir);
+    r = make_passable(dir);
+    if (r >= 0)
+        r = check_own(dir);
+    if (r < 0)
+        return nm_fail(ret_message, r, "the directory %s, for the lock of the slice %s, can't be used: %s", dir, slice,
+                       r == -EPERM ? "it belongs to somebody else, or others may write to it" : strerror(-r));
+    (void)snprintf(path, sizeof path, "%s/%s" LOCK_SUFFIX, dir, slice);
+    return lock_file(path, "slice", slice, "give this one its own with --slice", ret_message);
+}
+
+int nm_instance_lock(const struct nm_instance *i, char **ret_message)
+{
+    int r = lock_state(i->state_dir, ret_message);
+
+    if (r >= 0)
+        r = lock_runtime(i->runtime_dir, ret_message);
+    return r < 0 ? r : lock_slice(i->slice, ret_message);
+}
+
+int nm_instance_lock_socket(const char *path, char **ret_message)
+{
+    char lock[PATH_MAX];
+
+    if ((size_t)snprintf(lock, sizeof lock, "%s" LOCK_SUFFIX, path) >= sizeof lock)
+        return nm_fail(ret_message, -ENAMETOOLONG, "the socket's path is too long");
+    return lock_file(lock, "socket", path, "give this one its own with --socket", ret_message);
+}
+
+/* ---- a look ---------------------------------------------------------------------------------- */
+
+int nm_instance_check_dir(const char *what, const char *dir, char **ret_message)
+{
+    char path[PATH_MAX];
+    int r = nm_check_mkdir_p(dir);
+
+    if (r < 0)
+        return refuse_dir(what, dir, r, ret_message);
+    (void)snprintf(path, sizeof path, "%.4080s/" LOCK_NAME, dir);
+    r = RET_NERRNO(faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS));
+    if (r == -ENOENT && access(dir, F_OK) == 0)
+        r = RET_NERRNO(faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS));
+    if (r >= 0 || r == -ENOENT)
+        return 0;
+    return nm_fail(ret_message, r, "the lock %s of the %s directory %s can't be taken: %s", path, what, dir,
+                   strerror(-r));
+}
+
+bool nm_instance_is_running(const char *state_dir)
+{
+    char path[PATH_MAX];
+    pid_t holder;
+
+    (void)snprintf(path, sizeof path, "%.4080s/" LOCK_NAME, state_dir);
+    holder = nm_lockfile_holder(path);
+    return holder > 0 || holder == -EBUSY;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/lockfile.h"
+
+struct world {
+    char dir[64], path[80];
+};
+
+static int set_up(void **state)
+{
+    static struct world w;
+
+    w = (struct world){.dir = "/tmp/nm-lockfile.XXXXXX"};
+    if (!mkdtemp(w.dir))
+        return -1;
+    (void)snprintf(w.path, sizeof w.path, "%s/lock", w.dir);
+    *state = &w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    const struct world *w = *state;
+
+    (void)unlink(w->path);
+    return rmdir(w->dir);
+}
+
+/* Another process that holds the lock until it is killed. */
+static pid_t hold(const char *path)
+{
+    int pair[2];
+    char byte;
+    pid_t pid, holder;
+
+    assert_int_equal(pipe(pair), 0);
+    pid = fork();
+    if (pid == 0) {
+        byte = nm_lockfile_take(path, 0, &holder) == 0 ? '+' : '-';
+        (void)!write(pair[1], &byte, 1);
+        for (;;)
+            (void)pause();
+    }
+    assert_int_equal(read(pair[0], &byte, 1), 1);
+    assert_int_equal(byte, '+');
+    (void)close(pair[0]);
+    (void)close(pair[1]);
+    return pid;
+}
+
+static void end(pid_t pid)
+{
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void test_names_the_holder(void **state)
+{
+    const struct world *w = *state;
+    char buf[NM_LOCKFILE_HOLDER_SIZE], expected[32];
+    pid_t pid, holder = -1;
+
+    assert_int_equal(nm_lockfile_holder(w->path), 0);
+    pid = hold(w->path);
+    assert_int_equal(nm_lockfile_take(w->path, 0, &holder), -EBUSY);
+    assert_int_equal(holder, pid);
+    assert_int_equal(nm_lockfile_holder(w->path), pid);
+    (void)snprintf(expected, sizeof expected, "pid %d", (int)pid);
+    assert_string_equal(nm_lockfile_name_holder(holder, buf), expected);
+    end(pid);
+    assert_int_equal(nm_lockfile_holder(w->path), 0);
+    assert_int_equal(nm_lockfile_take(w->path, 0, &holder), 0);
+    assert_int_equal(nm_lockfile_take(w->path, 0, &holder), 0); /* it is ours */
+}
+
+/* A child of the holder that outlives it has no part in the lock. */
+static void test_ends_with_the_process(void **state)
+{
+    const struct world *w = *state;
+    pid_t holder, pid = fork();
+    int status;
+
+    if (pid == 0) {
+        if (nm_lockfile_take(w->path, 0, &holder) < 0)
+            _exit(1);
+        if (fork() == 0) {
+            (void)sleep(3);
+            _exit(0);
+        }
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(nm_lockfile_take(w->path, 0, &holder), 0);
+}
+
+static void test_waits(void **state)
+{
+    const struct world *w = *state;
+    pid_t pid = hold(w->path), helper, holder;
+    uint64_t begun = nm_now_usec();
+
+    assert_int_equal(nm_lockfile_take(w->path, 100 * NM_USEC_PER_MSEC, &holder), -EBUSY);
+    assert_true(nm_now_usec() - begun >= 100 * NM_USEC_PER_MSEC);
+    helper = fork();
+    if (helper == 0) {
+        (void)usleep(100000);
+        _exit(kill(pid, SIGKILL) == 0 ? 0 : 1);
+    }
+    assert_int_equal(nm_lockfile_take(w->path, 20 * NM_USEC_PER_SEC, &holder), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(waitpid(helper, NULL, 0), helper);
+}
+
+static void test_refuses(void **state)
+{
+    const struct world *w = *state;
+    pid_t holder = 1;
+
+    assert_int_equal(symlink("/nowhere", w->path), 0);
+    assert_int_equal(nm_lockfile_take(w->path, 0, &holder), -ELOOP);
+    assert_int_equal(nm_lockfile_holder(w->path), -ELOOP);
+    assert_int_equal(unlink(w->path), 0);
+    assert_int_equal(mkfifo(w->path, 0600), 0);
+    assert_int_equal(nm_lockfile_take(w->path, 0, &holder), -EBADMSG);
+    assert_int_equal(nm_lockfile_take("/nowhere/lock", 0, &holder), -ENOENT);
+    assert_int_equal(holder, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_names_the_holder, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ends_with_the_process, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_waits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_refuses, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

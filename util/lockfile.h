@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Lock files: one process at a time. The lock is a record lock of fcntl(2), which belongs to the process: the kernel
+ * knows who holds it, children don't inherit it, and it ends with the process, however that ends. The price is
+ * that closing any descriptor of the file gives the lock up, so nothing else may open the file.
+ */
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Makes the file where there is none, as 0600, and locks it until the process ends: the descriptor stays open. The
+ * kernel takes its time to end a killed process, so it waits up to wait_usec for a holder. Returns 0, also where this
+ * process holds the lock already. -EBUSY: *ret_holder is the holder's pid, 0 if that is in another PID namespace.
+ * Other -errno: the file can't be used. */
+int nm_lockfile_take(const char *path, uint64_t wait_usec, pid_t *ret_holder);
+
+/* Returns the pid of another process that holds the lock, 0 where there is none or no file, or -errno. It takes no
+ * lock. -EBUSY: the holder is in another PID namespace. */
+pid_t nm_lockfile_holder(const char *path);
+
+/* "pid 123", or words for a holder that has no pid here. Returns buf. */
+#define NM_LOCKFILE_HOLDER_SIZE 64
+const char *nm_lockfile_name_holder(pid_t holder, char buf[NM_LOCKFILE_HOLDER_SIZE]);
