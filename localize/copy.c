@@ -5,24 +5,48 @@
 #include "localize/copy.h"
 
 #include <linux/fs.h>
+#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/fileio.h"
 
 #define PIECE_BYTES (8 * NM_MIB)
 
-/* The kernel copies: best by sharing extents or within the file system, and between any two by sendfile. */
+/* By hand, where the kernel can't. */
+static ssize_t copy_bytes(int from_fd, int to_fd)
+{
+    char buf[64U << 10];
+    ssize_t n = read(from_fd, buf, sizeof buf);
+    int r = n > 0 ? nm_write_all(to_fd, buf, (size_t)n) : 0;
+
+    if (r < 0) {
+        errno = -r;
+        return -1;
+    }
+    return n;
+}
+
+/* That file systems, or what filters calls to the kernel, don't have it. */
+static bool is_lacking(int error)
+{
+    return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
+}
+
+/* The kernel copies: best by sharing extents or within the file system, else between any two by sendfile, where the
+ * source's file system has that; those are as far as each has got when the next one is asked. */
 static ssize_t copy_piece(int from_fd, int to_fd)
 {
     ssize_t n = copy_file_range(from_fd, NULL, to_fd, NULL, PIECE_BYTES, 0);
 
     /* for files whose size the kernel doesn't know beforehand, copy_file_range says 0 at once */
-    if (n > 0 || (n < 0 && errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP))
+    if (n > 0 || (n < 0 && !is_lacking(errno)))
         return n;
-    return sendfile(to_fd, from_fd, NULL, PIECE_BYTES);
+    n = sendfile(to_fd, from_fd, NULL, PIECE_BYTES);
+    return n >= 0 || !is_lacking(errno) ? n : copy_bytes(from_fd, to_fd);
 }
 
 /* In pieces, so that progress can be told and an end be put to it; a file may grow while it is copied, too. */

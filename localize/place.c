@@ -239,6 +239,20 @@ static int fill(struct place *p, char **ret_message)
                                    : place_archive(p, fd, is_ours ? file : NULL, pattern, ret_message);
 }
 
+/* NFS, gluster and older ZFS know no RENAME_NOREPLACE, and say EINVAL; who filters calls to the kernel may not let it
+ * through. A look does as well then: each target is made by one worker, and what came between the look and the rename
+ * would have to be an empty directory to be replaced. */
+static int rename_to_target(const struct place *p)
+{
+    int r = RET_NERRNO(renameat2(p->parent_fd, p->tmp, p->parent_fd, p->base, RENAME_NOREPLACE));
+
+    if (r != -EINVAL && r != -ENOSYS && r != -EOPNOTSUPP && r != -EPERM)
+        return r;
+    if (faccessat(p->parent_fd, p->base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return -EEXIST;
+    return RET_NERRNO(renameat(p->parent_fd, p->tmp, p->parent_fd, p->base));
+}
+
 /* The rename is last: until then all that there is has a name that nobody looks for. */
 int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, char **ret_message)
 {
@@ -257,9 +271,11 @@ int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_by
     r = fill(&p, ret_message);
     if (r < 0)
         return r;
-    if (fchmod(p.tmp_fd, nm_localized_dir_mode(res->is_public)) < 0 ||
-        renameat2(p.parent_fd, p.tmp, p.parent_fd, p.base, RENAME_NOREPLACE) < 0)
+    if (fchmod(p.tmp_fd, nm_localized_dir_mode(res->is_public)) < 0)
         return cannot_write(&p, -errno, ret_message);
+    r = rename_to_target(&p);
+    if (r < 0)
+        return cannot_write(&p, r, ret_message);
     p.tmp_fd = nm_close(p.tmp_fd); /* nothing is left to be removed */
     *ret_bytes = p.bytes;
     return 0;

@@ -21,6 +21,8 @@ test_localize_unpack_LDADD = libnm-localizer.la $(unit_libs)
 
 test_localize_worker_SOURCES = %D%/test-localize-worker.c %D%/canned-server.h %D%/remove-tree.h
 test_localize_worker_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ARCHIVE_CFLAGS)
+test_localize_worker_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=renameat2 -Wl,--wrap=copy_file_range -Wl,--wrap=sendfile \
+	-Wl,--wrap=sendfile64
 test_localize_worker_LDADD = libnm-localizer.la $(unit_libs)
 
 # it starts the real nm-localizer

@@ -430,6 +430,40 @@ static void test_directory_out_of_bounds(void **state)
     assert_failed("changed after the job was submitted");
 }
 
+/* What not every file system has. */
+static bool is_poor;
+#define WRAP_LACKING(type, error, name, parameters, ...) \
+    type __real_##name parameters; \
+    type __wrap_##name parameters; \
+    type __wrap_##name parameters \
+    { \
+        if (!is_poor) \
+            return __real_##name(__VA_ARGS__); \
+        errno = error; \
+        return -1; \
+    }
+WRAP_LACKING(int, EINVAL, renameat2, (int from_fd, const char *from, int to_fd, const char *to, unsigned flags),
+             from_fd, from, to_fd, to, flags)
+WRAP_LACKING(ssize_t, EOPNOTSUPP, copy_file_range,
+             (int from, off64_t *at, int to, off64_t *to_at, size_t size, unsigned flags), from, at, to, to_at, size,
+             flags)
+WRAP_LACKING(ssize_t, EINVAL, sendfile, (int to, int from, off_t *at, size_t size), to, from, at, size)
+WRAP_LACKING(ssize_t, EINVAL, sendfile64, (int to, int from, off64_t *at, size_t size), to, from, at, size)
+
+static void test_poor_file_system(void **state)
+{
+    (void)state;
+    make_source("a", "text");
+    is_poor = true;
+    fetch_file("a", RESOURCE("FILE"));
+    assert_done("10/a", "text");
+    fetch_file("a", RESOURCE("FILE"));
+    is_poor = false;
+    assert_int_equal(status, NM_WORKER_SOME_FAILED);
+    assert_non_null(strstr(output, "File exists"));
+    assert_true(is_there("10/a")); /* and nothing of it was touched */
+}
+
 /* A jar with a pattern is a directory, with itself in it. */
 static void test_jar(void **state)
 {
@@ -730,7 +764,8 @@ static void test_command_out_of_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_file), TEST(test_public_file), TEST(test_no_file), TEST(test_jar), TEST(test_archive_by_name),
+        TEST(test_file), TEST(test_public_file), TEST(test_no_file), TEST(test_jar),
+        TEST(test_poor_file_system), TEST(test_archive_by_name),
         TEST(test_targets), TEST(test_several), TEST(test_parents_are_made), TEST(test_removals),
         TEST(test_no_work), TEST(test_http), TEST(test_http_time),
         TEST(test_http_refused), TEST(test_http_redirects), TEST(test_http_hostile), TEST(test_http_silent),
