@@ -25,6 +25,18 @@ static bool is_part(const char *part, size_t len, const char *word)
     return len == strlen(word) && memcmp(part, word, len) == 0;
 }
 
+/* Takes the last part off; false: there is none. */
+static bool go_up(const char *path, size_t *size, unsigned *depth)
+{
+    if (*size == 0)
+        return false;
+    while (*size > 0 && path[*size - 1] != '/')
+        (*size)--;
+    *size -= *size > 0; /* the slash */
+    (*depth)--;
+    return true;
+}
+
 int nm_inside_clean(const char *name, char ret[static PATH_MAX])
 {
     char path[PATH_MAX];
@@ -32,13 +44,14 @@ int nm_inside_clean(const char *name, char ret[static PATH_MAX])
     const char *part;
     unsigned depth = 0;
 
-    if (*name == '/')
-        return -EXDEV;
     while ((len = next_part(&name, &part)) > 0) {
         if (is_part(part, len, "."))
             continue;
-        if (is_part(part, len, ".."))
-            return -EXDEV;
+        if (is_part(part, len, "..")) {
+            if (!go_up(path, &size, &depth))
+                return -EXDEV;
+            continue;
+        }
         if (len > NAME_MAX || size + len + 2 > sizeof path || ++depth > NM_INSIDE_MAX_DEPTH)
             return -ENAMETOOLONG;
         if (size > 0)
@@ -51,24 +64,15 @@ int nm_inside_clean(const char *name, char ret[static PATH_MAX])
     return 0;
 }
 
-bool nm_inside_link(const char *path, const char *target)
+bool nm_inside_is_plain(const char *target)
 {
-    unsigned up = 0, depth = 0;
-    bool named = false;
     const char *part;
     size_t len;
 
-    if (*target == '/' || !*target || strlen(target) >= PATH_MAX)
+    if (*target == '/' || !*target)
         return false;
-    for (const char *p = path; *p; p++)
-        depth += *p == '/';
-    while ((len = next_part(&target, &part)) > 0) {
-        if (is_part(part, len, "."))
-            continue;
-        if (!is_part(part, len, ".."))
-            named = true;
-        else if (named || ++up > depth)
+    while ((len = next_part(&target, &part)) > 0)
+        if (is_part(part, len, ".."))
             return false;
-    }
     return true;
 }

@@ -2,6 +2,7 @@
 # but its main() is a library, for the tests. nmd doesn't link it: whoever takes strangers' archives apart shouldn't be nmd.
 noinst_LTLIBRARIES += libnm-localizer.la
 libnm_localizer_la_SOURCES = \
+	%D%/charset.c %D%/charset.h \
 	%D%/copy.c %D%/copy.h \
 	%D%/fetch.c %D%/fetch.h %D%/fetch-schemes.h \
 	%D%/fetch-command.c \
@@ -14,6 +15,7 @@ libnm_localizer_la_SOURCES = \
 	%D%/fetch-tree.c \
 	%D%/http.c %D%/http.h \
 	%D%/inside.c %D%/inside.h \
+	%D%/java-class.c %D%/java-regex.c %D%/java-regex.h \
 	%D%/pattern.c %D%/pattern.h \
 	%D%/place.c %D%/place.h \
 	%D%/report.c %D%/report.h \

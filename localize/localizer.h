@@ -45,7 +45,7 @@ struct nm_localizer_resource {
     enum nm_visibility visibility;
     const char *uri;
     const char *type;    /* FILE, ARCHIVE or PATTERN */
-    const char *pattern; /* of PATTERN, else NULL */
+    const char *pattern; /* of a PATTERN that has one, else NULL */
     uint64_t timestamp_msec;
     const char *name; /* what it is called in its directory; NULL: not known */
 };

@@ -8,7 +8,9 @@
 
 #include <pcre2.h>
 
+#include "localize/java-regex.h"
 #include "util/error.h"
+#include "util/utf8.h"
 
 /* There are expressions that take for ever on some names: a million steps are some milliseconds. */
 #define MATCH_STEPS 1000000U
@@ -19,6 +21,7 @@ struct nm_pattern {
     pcre2_code *code;
     pcre2_match_data *data;
     pcre2_match_context *limits;
+    bool is_ascii; /* it can only be told of names in ASCII */
 };
 
 struct nm_pattern *nm_pattern_free(struct nm_pattern *p)
@@ -32,27 +35,28 @@ struct nm_pattern *nm_pattern_free(struct nm_pattern *p)
     return NULL;
 }
 
-/* UTF without trust: names in archives may be anything, and are matched as far as they are text. \C could split a
- * character. */
+/* \C could split a character. */
 int nm_pattern_new(const char *text, struct nm_pattern **ret, char **ret_message)
 {
-    const uint32_t options = PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_UTF | PCRE2_MATCH_INVALID_UTF |
-                             PCRE2_NEVER_BACKSLASH_C;
+    const uint32_t options = PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C;
     _cleanup_(nm_pattern_freep) struct nm_pattern *p = calloc(1, sizeof *p);
+    _cleanup_free_ char *translated = NULL;
     PCRE2_SIZE at;
-    int code;
+    int code, r;
 
     if (!p)
         return -ENOMEM;
     if (strlen(text) > MAX_LENGTH)
         return nm_fail(ret_message, -EINVAL, "its pattern is longer than %u bytes", MAX_LENGTH);
-    p->code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, options, &code, &at, NULL);
+    r = nm_java_regex_translate(text, &translated, &p->is_ascii, ret_message);
+    if (r < 0)
+        return r;
+    p->code = pcre2_compile((PCRE2_SPTR)translated, PCRE2_ZERO_TERMINATED, options, &code, &at, NULL);
     if (!p->code) {
         char reason[128] = "";
 
         (void)pcre2_get_error_message(code, (PCRE2_UCHAR *)reason, sizeof reason);
-        return nm_fail(ret_message, -EINVAL, "its pattern is no regular expression: %s (at character %zu of %s)",
-                       reason, at, text);
+        return nm_fail(ret_message, -EINVAL, "its pattern, %s, can't be matched as in Java: %s", text, reason);
     }
     p->data = pcre2_match_data_create_from_pattern(p->code, NULL);
     p->limits = pcre2_match_context_create(NULL);
@@ -64,11 +68,43 @@ int nm_pattern_new(const char *text, struct nm_pattern **ret, char **ret_message
     return 0;
 }
 
+/* Names may be any bytes: what is no UTF-8 is U+FFFD, byte by byte. */
+static char *make_text(const char *name)
+{
+    char *text = malloc(strlen(name) * 3 + 1), *to = text;
+
+    while (to && *name) {
+        size_t n = nm_utf8_size(name);
+
+        if (n > 0)
+            to = mempcpy(to, name, n);
+        else
+            to = mempcpy(to, "\xef\xbf\xbd", 3);
+        name += n > 0 ? n : 1;
+    }
+    if (to)
+        *to = '\0';
+    return text;
+}
+
+static bool is_ascii(const char *name)
+{
+    while (*name && (unsigned char)*name < 0x80)
+        name++;
+    return !*name;
+}
+
 int nm_pattern_match(struct nm_pattern *p, const char *name)
 {
-    int r = pcre2_match(p->code, (PCRE2_SPTR)name, strlen(name), 0, 0, p->data, p->limits);
+    _cleanup_free_ char *text = make_text(name);
+    int r;
 
+    if (!text)
+        return -ENOMEM;
+    if (p->is_ascii && !is_ascii(name))
+        return -EILSEQ;
+    r = pcre2_match(p->code, (PCRE2_SPTR)text, strlen(text), 0, PCRE2_NO_UTF_CHECK, p->data, p->limits);
     if (r >= 0)
         return 1;
-    return r == PCRE2_ERROR_NOMATCH ? 0 : -ETIMEDOUT;
+    return r == PCRE2_ERROR_NOMATCH ? 0 : r == PCRE2_ERROR_NOMEMORY ? -ENOMEM : -ETIMEDOUT;
 }

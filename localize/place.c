@@ -162,9 +162,10 @@ static int unpack(struct place *p, int fd, int dir_fd, struct nm_pattern *patter
     return 0;
 }
 
-/* A directory with the archive's name, and in it what was in the archive. For a jar with a pattern also the jar
- * itself: class paths of MapReduce name it there. */
-static int place_archive(struct place *p, int fd, const char *ours, struct nm_pattern *pattern, char **ret_message)
+/* A directory with the archive's name, and in it what was in the archive. For a jar as a PATTERN also the jar itself:
+ * class paths of MapReduce name it there. */
+static int place_archive(struct place *p, int fd, const char *ours, struct nm_pattern *pattern, bool keeps_archive,
+                         char **ret_message)
 {
     _cleanup_close_ int dir_fd = -EBADF;
     int r;
@@ -177,7 +178,7 @@ static int place_archive(struct place *p, int fd, const char *ours, struct nm_pa
     r = unpack(p, fd, dir_fd, pattern, ret_message);
     if (r < 0)
         return r;
-    if (pattern)
+    if (keeps_archive)
         return keep_file(p, fd, ours, dir_fd, p->uri.name, ret_message);
     return ours && unlinkat(p->tmp_fd, ours, 0) < 0 ? cannot_write(p, -errno, ret_message) : 0;
 }
@@ -218,6 +219,7 @@ static int fill(struct place *p, char **ret_message)
 {
     const enum nm_archive_kind kind =
         p->res->type == NM_RESOURCE_FILE ? NM_ARCHIVE_NONE : nm_archive_kind(p->uri.name);
+    const bool is_pattern = p->res->type == NM_RESOURCE_PATTERN && kind == NM_ARCHIVE_JAR;
     const char *file = kind == NM_ARCHIVE_NONE ? p->uri.name : ARCHIVE_FILE;
     _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
     _cleanup_free_ char *message = NULL;
@@ -225,7 +227,7 @@ static int fill(struct place *p, char **ret_message)
     bool is_ours;
     int r;
 
-    if (p->res->type == NM_RESOURCE_PATTERN && kind == NM_ARCHIVE_JAR) {
+    if (is_pattern && p->res->pattern) {
         r = nm_pattern_new(p->res->pattern, &pattern, &message);
         if (r < 0)
             return nm_fail(ret_message, r, "%s: %s", p->res->uri, message ? message : strerror(-r));
@@ -236,7 +238,8 @@ static int fill(struct place *p, char **ret_message)
     if (r == NM_FETCH_E_DIRECTORY)
         return place_directory(p, fd, ret_message);
     return kind == NM_ARCHIVE_NONE ? keep_file(p, fd, is_ours ? file : NULL, p->tmp_fd, p->uri.name, ret_message)
-                                   : place_archive(p, fd, is_ours ? file : NULL, pattern, ret_message);
+                                   : place_archive(p, fd, is_ours ? file : NULL, pattern, is_pattern,
+                                                   ret_message);
 }
 
 /* NFS, gluster and older ZFS know no RENAME_NOREPLACE, and say EINVAL; who filters calls to the kernel may not let it

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
+#include "localize/charset.h"
 #include "localize/inside.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -19,6 +20,7 @@
 /* An archive of a few hundred bytes may well have a megabyte of zeros in it, and harms nobody: only beyond this does
  * the ratio count. */
 #define FREE_OF_RATIO_BYTES (64 * NM_MIB)
+#define MOST_LINKS 40 /* on one way, as in the kernel */
 
 /* The buffer is in here, since libarchive keeps a pointer to it between two reads. */
 struct unpack {
@@ -177,29 +179,69 @@ static int check_room(struct unpack *u, uint64_t bytes, const char *path)
                             : "more comes out of it than may");
 }
 
-/* Opens a directory beneath the root part by part, none of which may be a symlink, and makes what is missing. */
-static int open_parents(struct unpack *u, char *dir)
+/* *path is what follows the part, which is no directory. Where that is a symlink that leads further down, its target
+ * comes before it: tar writes through such links, too. -ENOTDIR: it isn't. */
+static int follow_link(int fd, const char *part, char path[static PATH_MAX], char **rest, unsigned *links)
+{
+    char target[PATH_MAX], whole[PATH_MAX];
+    ssize_t n = readlinkat(fd, part, target, sizeof target - 1);
+
+    if (n < 0)
+        return -ENOTDIR;
+    target[n] = '\0';
+    if (!nm_inside_is_plain(target) || ++*links > MOST_LINKS ||
+        (size_t)snprintf(whole, sizeof whole, "%s%s%s", target, *rest ? "/" : "", *rest ?: "") >= sizeof whole)
+        return -ELOOP;
+    (void)strcpy(path, whole);
+    *rest = path;
+    return 0;
+}
+
+static int part_failed(struct unpack *u, int r, const char *part)
+{
+    return entry_failed(u, r, part,
+                        r == -ENOTDIR ? "it leads through what is no directory"
+                        : r == -ELOOP ? "it leads through a link that may lead out of it"
+                                      : strerror(-r));
+}
+
+/* Makes the directory where it is missing; -ENOTDIR: there is something else. */
+static int open_part(struct unpack *u, int fd, const char *part)
+{
+    int next = RET_NERRNO(openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    int r;
+
+    if (next != -ENOENT)
+        return next == -ELOOP ? -ENOTDIR : next;
+    r = count_entry(u, part);
+    if (r < 0)
+        return r;
+    if (mkdirat(fd, part, nm_localized_dir_mode(u->params->is_public)) < 0)
+        return -errno;
+    return RET_NERRNO(openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+/* Opens a directory beneath the root part by part, and makes what is missing. path is used up. */
+static int open_parents(struct unpack *u, char path[static PATH_MAX])
 {
     _cleanup_close_ int fd = RET_NERRNO(openat(u->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    char *rest = dir;
+    unsigned links = 0;
+    char *rest = path;
 
-    for (char *part; fd >= 0 && (part = strsep(&rest, "/")) && *part;) {
-        int next = openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    for (char *part; fd >= 0 && (part = strsep(&rest, "/"));) {
+        int next;
 
-        if (next < 0 && errno == ENOENT) {
-            int r = count_entry(u, part);
-            if (r < 0)
-                return r;
-            if (mkdirat(fd, part, nm_localized_dir_mode(u->params->is_public)) < 0)
-                return entry_failed(u, -errno, part, strerror(errno));
-            next = openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (!*part || nm_streq(part, "."))
+            continue; /* as a link's target may have them */
+        next = open_part(u, fd, part);
+        if (next == -ENOTDIR)
+            next = follow_link(fd, part, path, &rest, &links);
+        else if (next >= 0) {
+            (void)nm_close(fd);
+            fd = next;
         }
         if (next < 0)
-            return entry_failed(u, -errno, part,
-                                errno == ENOTDIR || errno == ELOOP ? "it leads through what is no directory"
-                                                                   : strerror(errno));
-        (void)nm_close(fd);
-        fd = next;
+            return *u->message ? next : part_failed(u, next, part);
     }
     return fd < 0 ? fd : STEAL_FD(fd);
 }
@@ -213,7 +255,7 @@ static int open_parent(struct unpack *u, const char *path, char copy[static PATH
     slash = strrchr(copy, '/');
     if (slash)
         *slash = '\0';
-    *ret_name = slash ? slash + 1 : path;
+    *ret_name = slash ? path + (slash - copy) + 1 : path; /* the copy is used up */
     return open_parents(u, slash ? copy : copy + strlen(copy));
 }
 
@@ -300,19 +342,17 @@ static int make_file(struct unpack *u, struct archive_entry *e, const char *path
                : 0;
 }
 
-/* Whether there is something at its target by now doesn't matter; that it can't be outside does. */
+/* Wherever it leads: nobody goes there but with rights of his own, and we don't at all. */
 static int make_symlink(struct unpack *u, struct archive_entry *e, const char *path, int parent_fd, const char *name)
 {
     const char *target = archive_entry_symlink(e);
 
-    if (!target)
-        target = archive_entry_symlink_utf8(e);
-    if (!target || !nm_inside_link(path, target))
-        return entry_failed(u, -EXDEV, path, "it is a link that leads out of it");
+    if (!target || !*target)
+        return entry_failed(u, -EBADMSG, path, "it is a link that leads nowhere");
     return symlinkat(target, parent_fd, name) < 0 ? entry_failed(u, -errno, path, strerror(errno)) : 0;
 }
 
-/* Another name for a file that was unpacked before. Not for a symlink: from another depth it would lead elsewhere. */
+/* Another name for a file that was unpacked before, or for a symlink. */
 static int make_hard_link(struct unpack *u, const char *link, const char *path, int parent_fd, const char *name)
 {
     _cleanup_close_ int from_fd = -EBADF;
@@ -325,7 +365,8 @@ static int make_hard_link(struct unpack *u, const char *link, const char *path, 
     from_fd = open_parent(u, from, copy, &from_name);
     if (from_fd < 0)
         return from_fd;
-    if (fstatat(from_fd, from_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+    if (fstatat(from_fd, from_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)))
         return entry_failed(u, -EBADMSG, path, "it is a link to what is no file of the archive");
     return linkat(from_fd, from_name, parent_fd, name, 0) < 0 ? entry_failed(u, -errno, path, strerror(errno)) : 0;
 }
@@ -350,24 +391,27 @@ static int make_in_parent(struct unpack *u, struct archive_entry *e, const char 
                                                  : make_file(u, e, path, parent_fd, name);
 }
 
-/* What comes back is bytes that become a file's name; which charset they are in is of no interest here. */
-static const char *entry_name(struct archive_entry *e)
+static int pattern_failed(struct unpack *u, int r, const char *path)
 {
-    const char *name = archive_entry_pathname(e);
-
-    /* a name in UTF-8 that the locale can't write */
-    return name ? name : archive_entry_pathname_utf8(e);
+    return entry_failed(u, r, path,
+                        r == -ETIMEDOUT ? "its pattern can't tell in reasonable time whether it matches"
+                        : r == -EILSEQ  ? "Java's versions disagree about whether \\b or \\B in its pattern matches a "
+                                          "name that is not ASCII"
+                                        : strerror(-r));
 }
 
 /* The pattern is for the name as the archive has it, since that is what its author saw. */
 static int make_entry(struct unpack *u, struct archive_entry *e)
 {
-    const char *name = entry_name(e);
+    const char *name = archive_entry_pathname(e);
     char path[PATH_MAX];
     int r;
 
     if (!name)
-        return entry_failed(u, -EBADMSG, "", "it has no name");
+        return entry_failed(u, -EBADMSG, "", nm_charset_is_utf8() ? "it has no name, or one that is not the UTF-8 that "
+                                                                    "the archive says it is"
+                                                                  : "it has no name, or one that is not ASCII, and "
+                                                                    "this host has no locale C.UTF-8 to read it with");
     r = nm_inside_clean(name, path);
     if (r < 0)
         return entry_failed(u, r, name, r == -EXDEV ? "it leads out of it" : "its name is too long or too deep");
@@ -378,7 +422,7 @@ static int make_entry(struct unpack *u, struct archive_entry *e)
         /* a directory comes with what is in it */
         r = archive_entry_filetype(e) == AE_IFDIR ? 0 : nm_pattern_match(u->params->pattern, name);
         if (r <= 0)
-            return r < 0 ? entry_failed(u, r, path, "its pattern can't tell in reasonable time whether it matches") : 0;
+            return r < 0 ? pattern_failed(u, r, path) : 0;
     }
     if (archive_entry_hardlink(e))
         return make_in_parent(u, e, path);
@@ -413,6 +457,8 @@ static int make_entries(struct unpack *u)
 
 int nm_unpack(int source_fd, int dir_fd, const struct nm_unpack_params *p, uint64_t *ret_bytes, char **ret_message)
 {
+    /* the order matters: libarchive is done before the charset is */
+    _cleanup_(nm_charset_end) locale_t before = nm_charset_begin(p->kind == NM_ARCHIVE_TAR);
     _cleanup_(unpack_free) struct unpack *u = calloc(1, sizeof *u);
     struct stat st;
     int r;

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Unpacks an archive that is anybody's into a directory. Nothing of it gets outside (inside.h), nothing is written
- * through a symlink, and only directories, files, and links of both kinds are made; owners, modes and times of the
- * archive don't count. What comes out is bounded in bytes and in entries, and by what went in.
+ * Unpacks an archive that is anybody's into a directory. Nothing of it gets outside (inside.h), and only directories,
+ * files, and links of both kinds are made; owners, modes and times of the archive don't count. A symlink may lead
+ * anywhere, as in stock Hadoop: who follows it does so with rights of his own, and here nothing is written through one
+ * but what leads further down (lib64 -> lib). What comes out is bounded in bytes and in entries, and by what went in.
  */
 
 #include <stdbool.h>

@@ -152,7 +152,7 @@ static int get_resource(json_t *json, struct nm_resource *ret, char **ret_messag
         return nm_fail(ret_message, -EBADMSG, "%s: its type is %s, and not FILE, ARCHIVE or PATTERN", res.uri, type);
     if (timestamp < 0)
         return nm_fail(ret_message, -EBADMSG, "%s: its timestamp is below 0", res.uri);
-    if ((res.type == NM_RESOURCE_PATTERN) != !!res.pattern)
+    if (res.pattern && res.type != NM_RESOURCE_PATTERN)
         return nm_fail(ret_message, -EBADMSG, "%s: a pattern goes with the type PATTERN, and with no other", res.uri);
     if (!is_target(res.target))
         return nm_fail(ret_message, -EBADMSG, "%s: its target is no absolute name of a directory: %s", res.uri,

@@ -41,7 +41,7 @@ enum nm_resource_type {
 struct nm_resource {
     const char *uri;
     enum nm_resource_type type;
-    const char *pattern;     /* of a PATTERN, else NULL */
+    const char *pattern;     /* of a PATTERN, which needn't have one: NULL matches all */
     uint64_t timestamp_msec; /* when the source was modified last, as whoever submitted it saw it */
     bool is_public;          /* for everybody's use, so everybody must be allowed to read the source */
     const char *target;

@@ -2,8 +2,8 @@
 
 /*
  * Archives. The first byte chooses the kind: even zip, odd tar. Beside crashes it looks for anything that got outside
- * of the directory, for links in it that lead out, for what is neither file, directory nor link, and for modes that
- * would give rights away.
+ * of the directory, for what is neither file, directory nor link, and for modes that would give rights away. Links may
+ * lead anywhere.
  */
 
 #include <errno.h>
@@ -32,20 +32,11 @@ static void ignore(void *userdata, uint64_t bytes)
     (void)userdata, (void)bytes;
 }
 
-static int in_fd;        /* what is unpacked into */
-static size_t in_length; /* of its path */
-
 static int look(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-    (void)type, (void)ftw;
+    (void)path, (void)type, (void)ftw;
     check(S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || S_ISLNK(st->st_mode));
     check(S_ISLNK(st->st_mode) || !(st->st_mode & 07022));
-    if (S_ISLNK(st->st_mode) && strlen(path) > in_length) {
-        int fd = nm_open_beneath(in_fd, path + in_length + 1, O_PATH);
-
-        check(fd != -EXDEV);
-        (void)nm_close(fd);
-    }
     return 0;
 }
 
@@ -60,7 +51,7 @@ static void check_tree(const char *root)
     while (readdir(d))
         n++;
     check(n == 3);
-    in_length = (size_t)snprintf(path, sizeof path, "%s/in", root);
+    (void)snprintf(path, sizeof path, "%s/in", root);
     check(nftw(path, look, 16, FTW_PHYS) == 0);
 }
 
@@ -75,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .progress = ignore,
     };
     char root[] = "/tmp/nmd-fuzz-archive.XXXXXX";
-    _cleanup_close_ int fd = memfd_create("archive", MFD_CLOEXEC), top = -EBADF;
+    _cleanup_close_ int fd = memfd_create("archive", MFD_CLOEXEC), top = -EBADF, in_fd = -EBADF;
     _cleanup_free_ char *message = NULL;
     uint64_t bytes = 0;
 

@@ -1,5 +1,6 @@
 # unit tests of localize
-localize_tests = test-localize-cache test-localize-line test-localize-parts test-localize-unpack test-localize-worker test-localizer
+localize_tests = test-localize-cache test-localize-line test-localize-parts test-localize-pattern test-localize-unpack \
+	test-localize-worker test-localizer
 check_PROGRAMS += $(localize_tests)
 TESTS += $(localize_tests)
 
@@ -14,6 +15,10 @@ test_localize_line_LDADD = libnm-localize.la $(unit_libs)
 test_localize_parts_SOURCES = %D%/test-localize-parts.c
 test_localize_parts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_localize_parts_LDADD = libnm-localizer.la $(unit_libs)
+
+test_localize_pattern_SOURCES = %D%/test-localize-pattern.c
+test_localize_pattern_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_localize_pattern_LDADD = libnm-localizer.la $(unit_libs)
 
 test_localize_unpack_SOURCES = %D%/test-localize-unpack.c %D%/remove-tree.h
 test_localize_unpack_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ARCHIVE_CFLAGS)

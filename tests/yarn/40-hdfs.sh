@@ -2,13 +2,72 @@
 # SPDX-License-Identifier: Apache-2.0
 # beside: others
 #
-# nm-localizer and a stock HDFS of two name nodes: what is staged there arrives, whichever of them is active.
+# nm-localizer and a stock HDFS of two name nodes: what is staged there arrives, whichever of them is active. And archives
+# are unpacked as stock Hadoop unpacks them.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh"
 # shellcheck source=tests/yarn/hdfs/lib.sh
 . "$(dirname "$0")/hdfs/lib.sh"
 
 need 'Maven has what HDFS needs' hdfs_find "$NMD_TEST_BUILD/java/hdfs"
+
+python3 - "$dir" <<'EOF'
+import io, os, sys, tarfile, zipfile
+os.chdir(sys.argv[1])
+names = ["a.txt", "a/x", "/abs/x", "a/../b.txt", "d/./e//f", "d\u00fc/\U0001f600.txt", "\u65e5\u672c", "lib/k", "LIB-\u212a",
+         "] [", "^&&-"]
+for name in "names.zip", "names.jar":
+    with zipfile.ZipFile(name, "w") as z:
+        for n in names: z.writestr(n, n)
+S, L, D = tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE
+for name, form in ("venv.tar.gz", tarfile.PAX_FORMAT), ("venv.tar", tarfile.GNU_FORMAT):
+    with tarfile.open(name, "w:gz" if name.endswith("gz") else "w", format=form) as t:
+        for n, kind, link in (
+            ("bin", D, ""), ("bin/python3", S, "/usr/bin/python3"), ("bin/python", S, "python3"), ("lib", D, ""),
+            ("lib64", S, "lib"), ("lib64/through", None, ""), ("up", S, "../../outside"), ("twice", S, "bin/../lib"),
+            ("/abs/x", None, ""), ("d\u00fc/\u65e5", None, ""), ("u\u0308", None, ""), ("x\udcff", None, ""),
+            ("hard", L, "lib64/through"), ("other", L, "bin/python3")):
+            i = tarfile.TarInfo(n)
+            i.mode, i.linkname, i.type = 0o755, link, kind or tarfile.REGTYPE
+            i.size = 0 if kind else len(n.encode(errors="surrogateescape"))
+            t.addfile(i, io.BytesIO(n.encode(errors="surrogateescape")))
+EOF
+tree() { # DIR: what is in it, for comparison
+    (cd "$1" && LC_ALL=C find . -mindepth 1 ! -type d \( -type l -printf '%P -> %l\n' -o -exec cksum {} \; \) | LC_ALL=C sort)
+}
+unpacked() { # TARGET FILE [JSON]
+    jq -n --arg uri "file://$dir/$2" --arg type ARCHIVE --argjson timestamp "$(date -r "$dir/$2" +%s%3N)" \
+        --arg target "$dir/ours/$1" --argjson more "${3:-"{}"}" '$ARGS.named | del(.more) + $more' | jq -s '{resources: .}' |
+        LC_ALL=C "$NMD_TEST_BUILD/nm-localizer" >>"$dir/said"
+}
+stock_unpack() { LC_ALL=C.UTF-8 hdfs_java "$(dirname "$0")/hdfs/Unpack.java" "$@" >>"$dir/unpack.log" 2>&1; }
+for archive in names.zip names.jar venv.tar venv.tar.gz; do
+    mkdir "$dir/stock-$archive"
+    check "stock Hadoop unpacks $archive" stock_unpack "$dir/$archive" "$dir/stock-$archive"
+    check 'so does nm-localizer' unpacked "$archive" "$archive"
+    is 'in the same way' "$(tree "$dir/ours/$archive/$archive")" "$(tree "$dir/stock-$archive")"
+done
+cat >"$dir/patterns" <<'EOF'
+[a-z&&[^b]].*
+(?i)lib.[k-m]
+.\.[\w&&[^\d]]{3}
+\Q^&&\E-|[\]\[ ]+
+d[ü[a-c]]/\x{1F600}\.\p{Lower}{3}
+(?s:.)*[^\p{ASCII}]{2}
+EOF
+mkdir "$dir/stock-patterns"
+check 'stock Hadoop unpacks by patterns' stock_unpack "$dir/names.jar" "$dir/stock-patterns" "$dir/patterns"
+n=0
+while read -r pattern; do
+    unpacked "p$n" names.jar "$(jq -n --arg pattern "$pattern" '{type: "PATTERN", $pattern}')"
+    rm "$dir/ours/p$n/names.jar/names.jar"
+    is "$pattern matches as there" "$(tree "$dir/ours/p$n/names.jar")" "$(tree "$dir/stock-patterns/$n")"
+    n=$((n + 1))
+done <"$dir/patterns"
+check 'a PATTERN without one is for all' unpacked all names.jar '{"type": "PATTERN"}'
+rm "$dir/ours/all/names.jar/names.jar"
+is 'of them' "$(tree "$dir/ours/all/names.jar")" "$(tree "$dir/stock-names.jar")"
+
 need 'two name nodes and a data node start' hdfs_start
 
 mkdir -p "$dir/jar/lib" "$dir/local"

@@ -81,9 +81,9 @@ static int convert(const Yarn__NamedResource *from, struct nm_arena *arena, stru
         return nm_fail(ret_message, -EINVAL, "The resource '%.*s' lacks a part, or has one that can't be: its URL, "
                        "type, visibility or timestamp", SHOWN, from->key);
     res.type = type_of(v->type);
-    if (nm_streq(res.type, "PATTERN") && (!v->pattern || !*v->pattern))
-        return nm_fail(ret_message, -EINVAL, "The resource '%.*s' is a PATTERN and has none", SHOWN, from->key);
-    res.pattern = nm_streq(res.type, "PATTERN") ? v->pattern : NULL;
+    /* without one it matches all, and an empty one nothing, as in Java; the cache knows those two by their words */
+    if (nm_streq(res.type, "PATTERN") && v->pattern)
+        res.pattern = *v->pattern ? v->pattern : "(?:)";
     res.visibility = visibilities[v->visibility - 1];
     res.timestamp_msec = (uint64_t)v->timestamp_msec;
     res.name = nm_yarn_resource_name(from);

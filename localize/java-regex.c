@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See java-regex.h. The names are those of java.util.regex.Pattern's own parser, where there is one. */
+
+#include "localize/java-regex.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/error.h"
+#include "util/utf8.h"
+
+#define MAX_DEPTH 50U /* PCRE2 has 250, of which a class may take several */
+#define LINE_ENDS "\\n\\r\\x{85}\\x{2028}\\x{2029}"
+/* Java's $ is before a line's end at the end, but not between the two characters of one. */
+#define BEFORE_LAST_LINE_END "(?=(?:\\r\\n|(?<!\\r)\\n|[\\r\\x{85}\\x{2028}\\x{2029}])?\\z)"
+
+static int sequence(struct nm_java_regex *r, bool in_group);
+
+int nm_java_refuse(const struct nm_java_regex *r, const char *why)
+{
+    return nm_fail(r->message, -EINVAL, "its pattern, %s, can't be matched as in Java: %s (at character %zu)", r->text,
+                   why, (size_t)(r->at - r->text));
+}
+
+void nm_java_skip_marks(struct nm_java_regex *r)
+{
+    for (;;) {
+        if (!r->is_quoting && strncmp(r->at, "\\Q", 2) == 0)
+            r->is_quoting = true;
+        else if (r->is_quoting && strncmp(r->at, "\\E", 2) == 0)
+            r->is_quoting = false;
+        else
+            return;
+        r->at += 2;
+    }
+}
+
+bool nm_java_is_at(const struct nm_java_regex *r, const char *text)
+{
+    return !r->is_quoting && strncmp(r->at, text, strlen(text)) == 0;
+}
+
+/* Is there this text? Then it is taken. */
+static bool take(struct nm_java_regex *r, const char *text)
+{
+    if (!nm_java_is_at(r, text))
+        return false;
+    r->at += strlen(text);
+    return true;
+}
+
+unsigned nm_java_take(struct nm_java_regex *r)
+{
+    static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    size_t n = nm_utf8_size(r->at);
+    unsigned c;
+
+    if (n == 0)
+        n = 1; /* was said to be UTF-8 */
+    c = (unsigned char)*r->at & masks[n];
+    for (size_t i = 1; i < n; i++)
+        c = c << 6 | ((unsigned char)r->at[i] & 0x3fU);
+    r->at += n;
+    return c;
+}
+
+static bool is_letter(unsigned c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(unsigned c)
+{
+    return c >= '0' && c <= '9';
+}
+
+unsigned nm_java_other_case(unsigned c)
+{
+    return is_letter(c) ? c ^ 0x20U : c;
+}
+
+void nm_java_put(FILE *out, unsigned c)
+{
+    (void)fprintf(out, is_letter(c) || is_digit(c) ? "%c" : "\\x{%x}", c);
+}
+
+static void put_literal(struct nm_java_regex *r, unsigned c)
+{
+    if (r->ignores_case && is_letter(c))
+        (void)fprintf(r->out, "[%c%c]", c, nm_java_other_case(c));
+    else
+        nm_java_put(r->out, c);
+}
+
+/* ---- groups ---- */
+
+/* The letters of (?is-is) or (?is-is:, behind the question mark. */
+static int flags(struct nm_java_regex *r)
+{
+    bool on = true;
+
+    for (; *r->at && *r->at != ')' && *r->at != ':'; r->at++)
+        if (*r->at == '-' && on)
+            on = false;
+        else if (*r->at == 'i')
+            r->ignores_case = on;
+        else if (*r->at == 's')
+            r->dots_all = on;
+        else
+            return nm_java_refuse(r, "of the flags only i and s are known here");
+    return *r->at ? 0 : nm_java_refuse(r, "a group is not closed");
+}
+
+/* Java's names are letters and digits, where PCRE2 would take more. */
+static int name(struct nm_java_regex *r)
+{
+    const char *begin = r->at;
+
+    while (is_letter((unsigned char)*r->at) || (r->at > begin && is_digit((unsigned char)*r->at)))
+        r->at++;
+    if (r->at == begin || *r->at != '>')
+        return nm_java_refuse(r, "a group's name is letters and digits, and ends with >");
+    (void)fprintf(r->out, "(?<%.*s>", (int)(r->at - begin), begin);
+    r->at++;
+    return 0;
+}
+
+/* After "(": what kind of a group it is. 1: it was flags alone, and there is no group; *ret_number: of one that
+ * captures; *ret_looks: it is an assertion. */
+static int begin_group(struct nm_java_regex *r, unsigned *ret_number, bool *ret_looks)
+{
+    static const char *const plain[] = {"?:", "?>", "?=", "?!", "?<=", "?<!"};
+    int e = 0;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(plain); i++)
+        if (take(r, plain[i])) {
+            *ret_looks = i > 1;
+            (void)fprintf(r->out, "(%s", plain[i]);
+            return 0;
+        }
+    if (take(r, "?<")) {
+        *ret_number = ++r->n_groups;
+        return name(r);
+    }
+    if (take(r, "?")) {
+        e = flags(r);
+        if (e < 0)
+            return e;
+        if (*r->at++ == ')')
+            return 1;
+        (void)fputs("(?:", r->out);
+        return 0;
+    }
+    *ret_number = ++r->n_groups;
+    (void)fputc('(', r->out);
+    return 0;
+}
+
+/* After "(". Flags that are set in a group hold to its end. */
+static int group(struct nm_java_regex *r, bool *ret_repeats)
+{
+    const bool ignored_case = r->ignores_case, dotted_all = r->dots_all;
+    unsigned number = 0;
+    bool looks = false;
+    int e = begin_group(r, &number, &looks);
+
+    *ret_repeats = e == 0 && !looks;
+    if (e != 0)
+        return e < 0 ? e : 0;
+    if (++r->depth > MAX_DEPTH)
+        return nm_java_refuse(r, "its groups lie too deep in each other");
+    e = sequence(r, true);
+    if (e < 0)
+        return e;
+    r->depth--;
+    r->at++;
+    (void)fputc(')', r->out);
+    r->ignores_case = ignored_case;
+    r->dots_all = dotted_all;
+    if (number > 0 && number < NM_ARRAY_SIZE(r->is_closed))
+        r->is_closed[number] = true;
+    return 0;
+}
+
+/* ---- what stands for a place or a character ---- */
+
+/* After a backslash, what a class can't have. 1: it was none of those. */
+static int place(struct nm_java_regex *r, bool *ret_repeats)
+{
+    const char c = *r->at;
+
+    *ret_repeats = false;
+    if (is_digit((unsigned char)c) && c != '0') {
+        if (r->ignores_case || is_digit((unsigned char)r->at[1]) || !r->is_closed[c - '0'])
+            return nm_java_refuse(r, "a reference is to one of the first nine groups, which must be closed by then, "
+                                     "and without (?i)");
+        (void)fprintf(r->out, "\\g{%c}", c);
+        *ret_repeats = true;
+    } else if (c == 'Z') {
+        (void)fputs(BEFORE_LAST_LINE_END, r->out);
+    } else if (c == 'b' || c == 'B') {
+        if (r->at[1] == '{')
+            return nm_java_refuse(r, "\\b{..} isn't known here");
+        r->is_ascii = true;
+        (void)fprintf(r->out, "\\%c", c);
+    } else if (c == 'A' || c == 'z' || c == 'G') {
+        (void)fprintf(r->out, "\\%c", c);
+    } else {
+        return 1;
+    }
+    r->at++;
+    return 0;
+}
+
+static int backslash(struct nm_java_regex *r, bool *ret_repeats)
+{
+    struct nm_java_escape escape;
+    int e = place(r, ret_repeats);
+
+    if (e <= 0)
+        return e;
+    *ret_repeats = true;
+    e = nm_java_escape(r, &escape);
+    if (e < 0)
+        return e;
+    if (escape.set)
+        (void)fprintf(r->out, "[%s]", escape.set);
+    else
+        put_literal(r, escape.c);
+    return 0;
+}
+
+/* *ret_repeats: a quantifier may follow. In Java it may follow on more, where it means nothing. */
+static int atom(struct nm_java_regex *r, bool *ret_repeats)
+{
+    *ret_repeats = true;
+    if (take(r, "\\"))
+        return backslash(r, ret_repeats);
+    if (take(r, "["))
+        return nm_java_class(r);
+    if (take(r, "("))
+        return group(r, ret_repeats);
+    if (take(r, ".")) {
+        (void)fputs(r->dots_all ? "(?s:.)" : "[^" LINE_ENDS "]", r->out);
+    } else if (take(r, "^")) {
+        *ret_repeats = false;
+        (void)fputs("\\A", r->out);
+    } else if (take(r, "$")) {
+        *ret_repeats = false;
+        (void)fputs(BEFORE_LAST_LINE_END, r->out);
+    } else if (!r->is_quoting && strchr("*+?{", *r->at)) {
+        return nm_java_refuse(r, "there is nothing here that could be repeated");
+    } else {
+        put_literal(r, nm_java_take(r));
+    }
+    return 0;
+}
+
+/* ---- how often ---- */
+
+/* {n}, {n,} or {n,m}: to PCRE2 others are text, to Java a mistake. */
+static int braces(struct nm_java_regex *r)
+{
+    const char *begin = r->at;
+    size_t digits = strspn(++r->at, "0123456789");
+
+    r->at += digits;
+    if (digits > 0 && *r->at == ',')
+        r->at += 1 + strspn(r->at + 1, "0123456789");
+    if (digits == 0 || *r->at != '}')
+        return nm_java_refuse(r, "{ is followed by no number of repetitions");
+    r->at++;
+    (void)fprintf(r->out, "%.*s", (int)(r->at - begin), begin);
+    return 0;
+}
+
+static bool is_quantifier(const struct nm_java_regex *r)
+{
+    return !r->is_quoting && *r->at && strchr("*+?{", *r->at);
+}
+
+static int quantifier(struct nm_java_regex *r, bool repeats)
+{
+    int e = 0;
+
+    nm_java_skip_marks(r);
+    if (!is_quantifier(r))
+        return 0;
+    if (!repeats)
+        return nm_java_refuse(r, "what stands for a place can't be repeated");
+    if (*r->at == '{')
+        e = braces(r);
+    else
+        (void)fputc(*r->at++, r->out);
+    if (e < 0)
+        return e;
+    if (nm_java_is_at(r, "?") || nm_java_is_at(r, "+"))
+        (void)fputc(*r->at++, r->out);
+    return is_quantifier(r) ? nm_java_refuse(r, "something is repeated twice") : 0;
+}
+
+/* Up to the group's ')' or to the end. */
+static int sequence(struct nm_java_regex *r, bool in_group)
+{
+    for (nm_java_skip_marks(r); *r->at; nm_java_skip_marks(r)) {
+        bool repeats;
+        int e;
+
+        if (nm_java_is_at(r, ")"))
+            return in_group ? 0 : nm_java_refuse(r, "there is a ) without its (");
+        if (take(r, "|")) {
+            (void)fputc('|', r->out);
+            continue;
+        }
+        e = atom(r, &repeats);
+        if (e >= 0)
+            e = quantifier(r, repeats);
+        if (e < 0)
+            return e;
+    }
+    return in_group ? nm_java_refuse(r, "a group is not closed") : 0;
+}
+
+int nm_java_regex_translate(const char *text, char **ret, bool *ret_is_ascii, char **ret_message)
+{
+    struct nm_java_regex r = {.text = text, .at = text, .message = ret_message};
+    _cleanup_free_ char *out = NULL;
+    size_t size;
+    int e;
+
+    r.out = open_memstream(&out, &size);
+    if (!r.out)
+        return -ENOMEM;
+    e = sequence(&r, false);
+    if (fclose(r.out) != 0)
+        return -ENOMEM;
+    if (e < 0)
+        return e;
+    *ret = STEAL_PTR(out);
+    *ret_is_ascii = r.is_ascii;
+    return 0;
+}
