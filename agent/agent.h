@@ -346,6 +346,8 @@ struct nm_status {
 };
 
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret);
+/* That part of it alone; kind and state "none" where there is no upstream. */
+void nm_manager_get_upstream(struct nm_manager *m, struct nm_upstream *ret);
 
 /* What those who know the upstream's own nodes ask of them, in a path and words that are the upstream's. */
 struct nm_upstream_question {

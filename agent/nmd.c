@@ -458,7 +458,7 @@ static struct nm_local_server_params server_params(const struct options *o, cons
 {
     return (struct nm_local_server_params){.socket_path = o->socket, .listen_fd = o->listen_fd,
                                            .socket_mode = c->socket_mode, .admin_group = c->admin_group,
-                                           .http_address = c->http_address};
+                                           .http_address = c->http_address, .http_hosts = c->http_hosts};
 }
 
 static int make_server(struct daemon *d, sd_event *event, const struct options *o)
@@ -498,12 +498,12 @@ static int join_yarn(struct daemon *d, sd_event *event, const struct options *o)
     struct programs programs;
     struct nm_yarn_params p = yarn_params(d, event, o, &programs);
     _cleanup_free_ char *message = NULL;
-    int fd, r = d->yarn_settings ? nm_yarn_new(&p, &d->yarn, &message) : 0;
+    int r = d->yarn_settings ? nm_yarn_new(&p, &d->yarn, &message) : 0;
 
     if (r < 0 || !d->yarn)
         return refuse(NO_NODE, r, message);
-    fd = nm_yarn_take_web(d->yarn);
-    return fd < 0 ? 0 : refuse(NO_SERVER, nm_local_server_listen(d->server, fd), NULL);
+    return refuse(NO_SERVER, nm_local_server_join(d->server, nm_yarn_take_web(d->yarn), d->yarn_settings->node.host,
+                                                  d->yarn_settings->web.host), NULL);
 }
 
 static int record(struct daemon *d, const struct options *o)

@@ -12,6 +12,7 @@ libnm_util_la_SOURCES = \
 	%D%/groups.c \
 	%D%/macros.h \
 	%D%/parse.c %D%/parse.h \
+	%D%/peer.c %D%/peer.h \
 	%D%/refusals.c %D%/refusals.h \
 	%D%/ration.c %D%/ration.h \
 	%D%/search.h \

@@ -280,6 +280,13 @@ const struct nm_config_key nm_config_keys[] = {
      .fallback = "",
      .meaning = "Read-only HTTP for /metrics and the status page, such as 127.0.0.1:8042. Anybody "
                 "who reaches it can read it. Empty: off."},
+    {"interface", "http-hosts", NM_CONFIG_HOSTS, FIELD(http_hosts), .restart = true,
+     .fallback = "",
+     .meaning = "More names and addresses that the Host header of a request over TCP may have, with spaces or commas "
+                "between them. Accepted without this: localhost, the addresses of the host's interfaces, its name with "
+                "and without domain (from /etc/hosts and the search list of /etc/resolv.conf), and the names that the "
+                "cluster has for it. All others are refused with 421, so that no web page can have a browser read from "
+                "here by a name of its own (DNS rebinding)."},
 
     {"yarn", "enabled", NM_CONFIG_BOOL, FIELD(yarn), .restart = true, .fallback = "no",
      .meaning = "yes: the node registers with the ResourceManager that the files in conf-dir name, as a NodeManager. "

@@ -23,6 +23,7 @@ enum nm_config_type {
     NM_CONFIG_PATH,    /* char *, absolute or "" */
     NM_CONFIG_GROUP,   /* char *, a group's name or "" */
     NM_CONFIG_ADDRESS, /* char *, "IP:port" or "" */
+    NM_CONFIG_HOSTS,   /* char *, hosts' names and addresses with spaces or commas between them, or "" */
     NM_CONFIG_USERS,   /* banned_users and n_banned_users */
 };
 

@@ -238,6 +238,12 @@ static bool path_is_valid(const char *s)
     return s[0] == '/' && strlen(s) < 4096;
 }
 
+static bool hosts_are_valid(const char *s)
+{
+    return strlen(s) < 4096 &&
+           s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._: ,\t")] == '\0';
+}
+
 /* Empty is always allowed, and means "none". Whether a path is there is seen by whoever uses it. */
 static int set_string(struct nm_config *c, const struct nm_config_key *k, const char *text)
 {
@@ -246,7 +252,8 @@ static int set_string(struct nm_config *c, const struct nm_config_key *k, const 
     if (*text && ((k->type == NM_CONFIG_PATH && !path_is_valid(text)) ||
                   (k->type == NM_CONFIG_GROUP &&
                    (!nm_name_is_valid(text) || strlen(text) > USER_NAME_MAX)) ||
-                  (k->type == NM_CONFIG_ADDRESS && !address_is_valid(text))))
+                  (k->type == NM_CONFIG_ADDRESS && !address_is_valid(text)) ||
+                  (k->type == NM_CONFIG_HOSTS && !hosts_are_valid(text))))
         return -EINVAL;
     copy = strdup(text);
     if (!copy)
@@ -467,6 +474,7 @@ const char *nm_config_allowed(const struct nm_config_key *key, char *buf, size_t
         [NM_CONFIG_GROUP] = "a group's name, or nothing",
         [NM_CONFIG_ADDRESS] =
             "ADDRESS:PORT with a numeric address, such as 127.0.0.1:8042 or [::1]:8042, or nothing",
+        [NM_CONFIG_HOSTS] = "hosts' names or addresses, without ports, with spaces or commas between them, or nothing",
         [NM_CONFIG_USERS] = "at most 32 login names or uids with spaces or commas between them",
     };
 

@@ -27,6 +27,7 @@ struct nm_config *nm_config_free(struct nm_config *c)
         free(c->banned_users[--c->n_banned_users]);
     free(c->admin_group);
     free(c->http_address);
+    free(c->http_hosts);
     free(c->yarn_conf_dir);
     free(c->health_script);
     free(c->log_dir);

@@ -75,6 +75,7 @@ struct nm_config {
     mode_t socket_mode;      /* default 0660 */
     char *admin_group;       /* default "nmd" */
     char *http_address;      /* "127.0.0.1:8042" or "" = off: /metrics and the status page */
+    char *http_hosts;        /* names by which it may be asked there, beside the host's own */
     /* [yarn] */
     bool yarn;
     char *yarn_conf_dir;

@@ -146,9 +146,14 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     ret->reaction_kill = m->reaction_kill;
     ret->started_realtime_usec = m->started_realtime_usec;
     fill_self(ret);
-    ret->upstream.kind = ret->upstream.state = "none";
+    nm_manager_get_upstream(m, &ret->upstream);
+}
+
+void nm_manager_get_upstream(struct nm_manager *m, struct nm_upstream *ret)
+{
+    *ret = (struct nm_upstream){.kind = "none", .state = "none"};
     if (m->upstream)
-        m->upstream->status(m->upstream_userdata, &ret->upstream);
+        m->upstream->status(m->upstream_userdata, ret);
 }
 
 void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops *ops, void *userdata)

@@ -2,7 +2,6 @@
 
 /* See server.h: who is let in, whose turn it is, and who has been here for too long. */
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -12,6 +11,7 @@
 
 #include "rpc/hadoop/server-state.h"
 #include "util/clock.h"
+#include "util/peer.h"
 #include "util/spent.h"
 
 /* New clients are let in for so long at a time, calls are worked on for so long. */
@@ -124,22 +124,6 @@ static void on_ended(struct nm_wire *w, int error)
 
 static const struct nm_wire_ops wire_ops = {.preamble = on_preamble, .frame = on_frame, .ended = on_ended};
 
-/* An address's name among the accounts. A host has as many addresses of IPv6 as it likes in its network of 64 bits. */
-static void name_peer(const struct sockaddr_storage *sa, char *name, size_t size)
-{
-    struct in6_addr in6 = ((const struct sockaddr_in6 *)sa)->sin6_addr;
-    char text[INET6_ADDRSTRLEN] = "?";
-
-    if (sa->ss_family == AF_INET) {
-        (void)inet_ntop(AF_INET, &((const struct sockaddr_in *)sa)->sin_addr, text, sizeof text);
-    } else if (sa->ss_family == AF_INET6) {
-        if (!IN6_IS_ADDR_V4MAPPED(&in6))
-            (void)memset(in6.s6_addr + 8, 0, 8);
-        (void)inet_ntop(AF_INET6, &in6, text, sizeof text);
-    }
-    (void)snprintf(name, size, "host %s", text);
-}
-
 /* Strangers have half of the places, and one address a quarter: who bears a token finds one. */
 static bool has_place(const struct nm_hadoop_server *s, const struct nm_account *peer)
 {
@@ -168,10 +152,10 @@ static int add_connection(struct nm_hadoop_server *s, int fd, const struct socka
     _cleanup_close_ int own = fd;
     struct nm_server_connection *c;
     struct nm_account *account;
-    char name[80];
+    char name[NM_PEER_NAME_SIZE];
     int r, one = 1;
 
-    name_peer(sa, name, sizeof name);
+    nm_peer_name(sa, name, sizeof name);
     r = nm_ration_account(s->ration, name, false, &account);
     if (r < 0)
         return r;

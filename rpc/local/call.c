@@ -230,6 +230,8 @@ static enum MHD_Result send_answer(struct nm_call *call)
     c->deadline_usec = call->stream ? UINT64_MAX : nm_now_usec() + 4 * call->host->timeout_usec;
     if (call->endless)
         (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+    if (call->tcp) /* the gate looks at a connection's first request only */
+        (void)MHD_add_response_header(call->answer, MHD_HTTP_HEADER_CONNECTION, "close");
     r = MHD_queue_response(call->connection, call->answer_status, call->answer);
     MHD_destroy_response(call->answer);
     call->answer = NULL;
@@ -321,7 +323,7 @@ static int check_body_headers(struct nm_call *call)
     uint64_t n = 0;
 
     if (length && (nm_parse_u64(length, &n) < 0 || n > NM_CALL_BODY_MAX)) {
-        call->body_too_large = true;
+        call->refused_unread = true;
         (void)nm_messages_problem(&call->problem, NM_AGENT_E_TOO_LARGE, "body", length,
                                   "The body has %s bytes; at most %u are allowed.", length,
                                   NM_CALL_BODY_MAX);
@@ -334,6 +336,32 @@ static int check_body_headers(struct nm_call *call)
         return wrong(call, 415, NM_AGENT_E_INVALID);
     }
     return 0;
+}
+
+static enum MHD_Result count_framing(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    unsigned *n = userdata;
+
+    (void)kind, (void)value;
+    n[0] += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    n[1] += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+    return MHD_YES;
+}
+
+/* The library takes the first of two lengths, and ignores one beside chunks; where the next request begins would be a
+ * guess. Over TCP the gate has seen to that already (head.h). */
+static int check_framing(struct nm_call *call)
+{
+    unsigned n[2] = {};
+
+    (void)MHD_get_connection_values(call->connection, MHD_HEADER_KIND, count_framing, n);
+    if (n[0] + n[1] <= 1)
+        return 0;
+    call->refused_unread = true;
+    (void)nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "body", "",
+                              "The request says more than once how long its body is (Content-Length, "
+                              "Transfer-Encoding).");
+    return wrong(call, 400, NM_AGENT_E_INVALID);
 }
 
 /* All that the head of a request gives away, in the order in which it helps to be told: a path that
@@ -350,8 +378,10 @@ enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *conne
     call->account = c->account;
     call->caller = c->caller;
     call->tcp = c->tcp;
-    body = check_body_headers(call);
-    if (body != 0 && call->body_too_large)
+    body = check_framing(call);
+    if (body == 0)
+        body = check_body_headers(call);
+    if (body != 0 && call->refused_unread)
         return conclude(call, body);
     if (r == 0)
         r = find_route(call, method);

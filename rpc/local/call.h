@@ -48,7 +48,7 @@ struct nm_call {
     struct nm_problem problem;
 
     /* how far it got */
-    bool started, body_too_large;
+    bool started, refused_unread;
     bool suspended; /* the library doesn't look at the connection */
     bool its_turn;
     struct nm_turn turn;

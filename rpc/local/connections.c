@@ -9,13 +9,11 @@
 
 #include "rpc/local/listen.h"
 #include "util/clock.h"
+#include "util/peer.h"
 
-/* An answer without the library, which has no place for this client or no whole request of it. What
- * the socket does not take at once is lost: nobody waits here. */
-static void answer_shortly(int fd, const char *status, const char *code, const char *thing,
-                           const char *message)
+void nm_connections_answer(int fd, const char *status, const char *code, const char *thing, const char *message)
 {
-    char body[256], answer[512];
+    char body[320], answer[512];
     int n = snprintf(body, sizeof body,
                      "{\"error\":{\"code\":\"%s\",\"thing\":\"%s\",\"value\":\"\",\"message\":\"%s\"}}"
                      "\n",
@@ -32,28 +30,31 @@ static void answer_shortly(int fd, const char *status, const char *code, const c
 
 void nm_connections_refuse(int fd)
 {
-    answer_shortly(fd, "503 Service Unavailable", "unavailable", "connection",
-                   "Too many clients are connected to nmd at the moment; try again.");
+    nm_connections_answer(fd, "503 Service Unavailable", "unavailable", "connection",
+                          "Too many clients are connected to nmd at the moment; try again.");
     (void)shutdown(fd, SHUT_WR);
 }
 
-/* One user must not take all the places, and an administrator must always find one. */
+/* One user must not take all the places, and an administrator must always find one. Of those for TCP one host has a
+ * quarter: a stranger that holds its own open is in nobody else's way. */
 static bool has_place(const struct nm_connections *all, const struct nm_connection *new)
 {
-    unsigned same = nm_account_places(new->account);
+    unsigned same = nm_account_places(new->account), tcp_max = all->max / 8;
 
     if (all->n >= all->max)
         return false;
     if (new->caller.admin && !new->tcp)
         return true;
-    return all->n < all->max - all->max / 16 && same < (new->tcp ? all->max / 8 : all->max / 4);
+    if (all->n >= all->max - all->max / 16)
+        return false;
+    return new->tcp ? all->n_tcp < tcp_max && same < NM_MAX(tcp_max / 4, 1u) : same < all->max / 4;
 }
 
-/* Who comes over TCP is nobody in particular: routes and messages decide what everyone may read. All of them are one
- * account, which sees what administrators see and has no part in their share. */
-static int identify(struct nm_connections *all, struct nm_connection *c)
+/* Who comes over TCP is nobody in particular: routes and messages decide what everyone may read. It sees what
+ * administrators see, and has no part in their share; what it costs is its host's. */
+static int identify(struct nm_connections *all, struct nm_connection *c, const struct sockaddr_storage *sa)
 {
-    char who[32] = "tcp";
+    char who[NM_PEER_NAME_SIZE];
     int r = 0;
 
     if (c->tcp)
@@ -62,12 +63,15 @@ static int identify(struct nm_connections *all, struct nm_connection *c)
         r = nm_listen_peer(c->fd, all->admin_gid, &c->caller);
     if (r < 0)
         return r;
-    if (!c->tcp)
+    if (c->tcp)
+        nm_peer_name(sa, who, sizeof who);
+    else
         (void)snprintf(who, sizeof who, "user %u", c->caller.uid);
     return nm_ration_account(all->host->ration, who, c->caller.admin && !c->tcp, &c->account);
 }
 
-int nm_connections_add(struct nm_connections *all, int fd, bool tcp, struct nm_connection **ret)
+int nm_connections_add(struct nm_connections *all, int fd, const struct sockaddr_storage *sa, bool tcp,
+                       struct nm_connection **ret)
 {
     struct nm_connection *c = calloc(1, sizeof *c);
     int r;
@@ -76,7 +80,7 @@ int nm_connections_add(struct nm_connections *all, int fd, bool tcp, struct nm_c
     if (!c)
         return -ENOMEM;
     *c = (struct nm_connection){.host = all->host, .fd = fd, .tcp = tcp};
-    r = identify(all, c);
+    r = identify(all, c, sa);
     if (r >= 0 && !has_place(all, c)) {
         nm_connections_refuse(fd);
         r = -EUSERS;
@@ -94,6 +98,7 @@ int nm_connections_add(struct nm_connections *all, int fd, bool tcp, struct nm_c
         c->next->prev_next = &c->next;
     all->first = c;
     all->n++;
+    all->n_tcp += tcp;
     *ret = c;
     return 0;
 }
@@ -105,6 +110,7 @@ void nm_connections_remove(struct nm_connections *all, struct nm_connection *c)
     if (c->next)
         c->next->prev_next = c->prev_next;
     all->n--;
+    all->n_tcp -= c->tcp;
     nm_account_leave(c->account);
     nm_account_unref(c->account);
     free(c);
@@ -118,7 +124,7 @@ static void give_up(const struct nm_connections *all, const struct nm_connection
                    "The request was not complete in time; all of it must come within %g s.",
                    (double)all->host->timeout_usec / NM_USEC_PER_SEC);
     if (!c->heard)
-        answer_shortly(c->fd, "408 Request Timeout", "invalid", "request", message);
+        nm_connections_answer(c->fd, "408 Request Timeout", "invalid", "request", message);
     (void)shutdown(c->fd, SHUT_RDWR); /* the library sees the end and cleans up */
 }
 

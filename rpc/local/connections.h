@@ -6,22 +6,29 @@
  * those who get none is told without the library.
  */
 
+#include <sys/socket.h>
+
 #include "rpc/local/host.h"
 
 struct nm_connections {
     struct nm_host *host;
     gid_t admin_gid;
-    unsigned n, max;
+    unsigned n, max, n_tcp;
     struct nm_connection *first;
 };
 
 /* Who is at the other end of an accepted socket. On failure the client has gone already, or is told
  * that there is no place (-EUSERS); the socket stays the caller's in any case. */
-int nm_connections_add(struct nm_connections *all, int fd, bool tcp, struct nm_connection **ret);
+int nm_connections_add(struct nm_connections *all, int fd, const struct sockaddr_storage *sa, bool tcp,
+                       struct nm_connection **ret);
 void nm_connections_remove(struct nm_connections *all, struct nm_connection *c);
 
 /* Shuts those down whose time is over. */
 void nm_connections_sweep(struct nm_connections *all, uint64_t now_usec);
+
+/* An error's answer without the library, which has no place for this client or no whole request of it. What the socket
+ * doesn't take at once is lost: nobody waits here. The words stand in JSON as they are. */
+void nm_connections_answer(int fd, const char *status, const char *code, const char *thing, const char *message);
 
 /* 503, and the end of it. */
 void nm_connections_refuse(int fd);

@@ -18,6 +18,7 @@
 /* One run of the library gives so much time to requests. */
 #define NM_HOST_RUN_USEC (5 * NM_USEC_PER_MSEC)
 
+struct nm_names;
 struct nm_streams;
 
 struct nm_host {
@@ -25,6 +26,7 @@ struct nm_host {
     struct nm_manager *manager;
     struct nm_ration *ration;
     struct nm_streams *streams;
+    struct nm_names *names; /* by which this node may be asked over TCP */
     const struct nm_route *routes;
     size_t n_routes;
     uint64_t timeout_usec; /* for a request to come in */
@@ -40,10 +42,12 @@ struct nm_host {
 struct nm_connection {
     struct nm_host *host;
     struct nm_connection *next, **prev_next;
-    int fd; /* libmicrohttpd's */
+    int fd; /* libmicrohttpd's, once it is past the gate */
     struct nm_caller caller;
     struct nm_account *account;
     bool tcp;
+    sd_event_source *gate; /* it waits at the gate (gate.h), and isn't the library's yet */
+    void (*passed)(struct nm_connection *c, int r);
     bool heard; /* its request has been taken in, or is being answered */
     uint64_t deadline_usec; /* CLOCK_BOOTTIME; shut down when it has passed. UINT64_MAX: none */
 };

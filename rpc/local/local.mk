@@ -16,11 +16,14 @@ libnm_local_la_SOURCES = \
 	%D%/containers.c \
 	%D%/embedded.h \
 	%D%/exec.c \
+	%D%/gate.c %D%/gate.h \
 	%D%/handlers.h \
+	%D%/head.c %D%/head.h \
 	%D%/host.c %D%/host.h \
 	%D%/listen.c %D%/listen.h \
 	%D%/log-reader.c %D%/log-reader.h \
 	%D%/metrics.c %D%/metrics.h \
+	%D%/names.c %D%/names.h \
 	%D%/node.c \
 	%D%/routes.c %D%/routes.h \
 	%D%/server.c %D%/server.h \

@@ -23,8 +23,10 @@
 #include <sys/stat.h>
 
 #include "rpc/local/connections.h"
+#include "rpc/local/gate.h"
 #include "rpc/local/handlers.h"
 #include "rpc/local/listen.h"
+#include "rpc/local/names.h"
 #include "rpc/local/stream.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -218,15 +220,38 @@ nm_printf(2, 0) static void on_library_log(void *userdata, const char *format, v
 
 /* ---- accepting ---------------------------------------------------------------------------- */
 
-static void add_connection(struct nm_local_server *s, struct nm_connection *c,
-                           const struct sockaddr *sa, socklen_t len)
+static void add_connection(struct nm_local_server *s, struct nm_connection *c)
 {
+    struct sockaddr_storage sa = {.ss_family = AF_UNIX};
+    socklen_t len = sizeof sa;
+
     assert(!s->accepting);
     s->accepting = c;
+    if (getpeername(c->fd, (struct sockaddr *)&sa, &len) < 0)
+        len = sizeof sa.ss_family;
     /* Closes the socket itself when it can't. */
-    (void)MHD_add_connection(s->daemon, c->fd, sa, len);
+    (void)MHD_add_connection(s->daemon, c->fd, (struct sockaddr *)&sa, len);
     if (s->accepting)
         nm_connections_remove(&s->connections, STEAL_PTR(s->accepting));
+}
+
+static void let_in(struct nm_local_server *s, struct nm_connection *c, int r)
+{
+    if (r == 0) {
+        add_connection(s, c);
+        return;
+    }
+    (void)nm_close(c->fd);
+    nm_connections_remove(&s->connections, c);
+}
+
+static void on_passed(struct nm_connection *c, int r)
+{
+    struct nm_local_server *s = (struct nm_local_server *)((char *)c->host - offsetof(struct nm_local_server, host));
+
+    let_in(s, c, r);
+    if (r == 0)
+        run(s);
 }
 
 /* Out of descriptors: give up the one in reserve, so that a client is told instead of being left in
@@ -264,11 +289,13 @@ static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
     /* Gone while it waited, as a flood of clients is: not worth the library's work. */
     if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
         return 0;
-    r = nm_connections_add(&s->connections, fd, tcp, &c);
+    r = nm_connections_add(&s->connections, fd, &sa, tcp, &c);
     if (r < 0)
         return 0;
     (void)STEAL_FD(fd);
-    add_connection(s, c, (struct sockaddr *)&sa, len);
+    r = tcp ? nm_gate_enter(c, on_passed) : 0;
+    if (r != -EINPROGRESS)
+        let_in(s, c, r);
     return 0;
 }
 
@@ -455,6 +482,10 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
     if (r < 0)
         return r;
     r = nm_ration_new(MEMORY_MAX, &s->host.ration);
+    if (r >= 0)
+        r = nm_names_new(&s->host.names);
+    if (r >= 0)
+        r = nm_names_add(s->host.names, p->http_hosts ?: "");
     if (r < 0)
         return nm_fail(ret_message, r, "out of memory");
     r = nm_streams_new(event, m, &s->host.streams);
@@ -495,6 +526,10 @@ static void stop_library(struct nm_local_server *s)
         continue;
     run_library(s);
     MHD_stop_daemon(s->daemon);
+    while (s->connections.first) { /* those who were not the library's yet */
+        nm_gate_leave(s->connections.first);
+        let_in(s, s->connections.first, -ECONNRESET);
+    }
 }
 
 /* Nobody new first, then the library with those who are there. The timer of turns goes after it, for the streams'
@@ -515,6 +550,7 @@ struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
     sd_event_source_disable_unref(s->host.turns);
     nm_streams_free(s->host.streams);
     nm_ration_free(s->host.ration);
+    nm_names_free(s->host.names);
     /* Only if it is still ours: another nmd may have replaced it. */
     if (s->socket_path && lstat(s->socket_path, &st) == 0 && st.st_ino == s->socket_inode)
         (void)unlink(s->socket_path);
@@ -526,6 +562,20 @@ struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
     sd_event_unref(s->host.event);
     free(s);
     return NULL;
+}
+
+int nm_local_server_add_hosts(struct nm_local_server *s, const char *names)
+{
+    return nm_names_add(s->host.names, names);
+}
+
+int nm_local_server_join(struct nm_local_server *s, int fd, const char *host, const char *web_host)
+{
+    int r = fd >= 0 ? nm_local_server_listen(s, fd) : 0;
+
+    if (r == 0)
+        r = nm_names_add(s->host.names, host);
+    return r < 0 ? r : nm_names_add(s->host.names, web_host);
 }
 
 unsigned nm_local_server_tcp_port(const struct nm_local_server *s)

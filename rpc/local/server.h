@@ -25,6 +25,7 @@ struct nm_local_server_params {
                                 own uid */
     const char
         *http_address; /* "127.0.0.1:8042", "[::1]:8042", "8042" (loopback); NULL or "": no TCP */
+    const char *http_hosts; /* more names by which this host may be asked over TCP (names.h); NULL or "": none */
     unsigned max_connections; /* 0: 2,048, or as many as half of RLIMIT_NOFILE allows */
     uint64_t timeout_usec; /* for a request to be complete, or an idle client; 0: 30 s. Streams have
                               none */
@@ -46,6 +47,12 @@ NM_DEFINE_CLEANUP(struct nm_local_server *, nm_local_server_free)
 
 /* Serves what it does on its TCP address also where this socket listens, which is its own from now on. 0 or -errno. */
 int nm_local_server_listen(struct nm_local_server *s, int fd);
+
+/* More names by which this host may be asked over TCP, with spaces or commas between them. 0 or -ENOMEM. */
+int nm_local_server_add_hosts(struct nm_local_server *s, const char *names);
+
+/* In a cluster that knows this host by those names; fd: as above, or negative: there is no such socket. */
+int nm_local_server_join(struct nm_local_server *s, int fd, const char *host, const char *web_host);
 
 /* The port that the TCP address got, for tests with port 0; 0 without TCP. */
 unsigned nm_local_server_tcp_port(const struct nm_local_server *s);

@@ -11,6 +11,7 @@ port=$(free_port)
 nmd_configure <<END
 [interface]
 http-address = 127.0.0.1:$port
+http-hosts = scraped.example
 socket-mode = 0666
 END
 nmd_start || exit 1
@@ -56,6 +57,40 @@ is "containers come without their commands" \
 is "nothing can be done there" "$(tcp /v1/drain -X POST -o /dev/null -w '%{http_code}')" 403
 is "and nobody's logs be read" \
     "$(tcp "/v1/containers/$id/logs" -o /dev/null -w '%{http_code}')" 403
+
+# ---- strangers over TCP: names that aren't this host's, and requests that two readers understand differently
+
+tcp_code() { tcp /v1/version -o /dev/null -w '%{http_code}' "$@"; }
+is "asked by its name" "$(tcp_code -H "Host: $(hostname):$port")" 200
+is "by its name in the configuration" "$(tcp_code -H 'Host: scraped.example')" 200
+is "by a page's own name (DNS rebinding)" "$(tcp_code -H 'Host: evil.example')" 421
+is "two lengths of a body" "$(tcp_code -H 'Content-Length: 0' -H 'Content-length: 5')" 400
+is "a length and chunks" "$(tcp_code -H 'Content-Length: 5' -H 'Transfer-Encoding: chunked')" 400
+cat >"$dir/strange.py" <<'END'
+import socket, sys
+
+port = int(sys.argv[1])
+
+def connect(source):
+    return socket.create_connection(("127.0.0.1", port), 20, (source, 0))
+
+def status(s, text):
+    s.sendall(text)
+    return s.makefile("rb").readline().decode().split(" ")[1]
+
+get = b"GET /v1/version HTTP/1.1\r\nHost: localhost\r\n"
+print(status(connect("127.0.0.2"), get + b"X: a\0b\r\n\r\n"), status(connect("127.0.0.2"), get + b"X: a\r\n b\r\n\r\n"))
+held = [connect("127.0.0.2") for _ in range(300)]
+for s in held:
+    try:
+        s.sendall(b"GET /v1/vers")
+    except OSError:
+        pass  # refused already
+print(status(connect("127.0.0.3"), get + b"\r\n"), status(connect("127.0.0.1"), get + b"\r\n"))
+END
+mapfile -t strange < <(python3 "$dir/strange.py" "$port")
+is "NUL and a folded header" "${strange[0]}" "400 400"
+is "beside 300 half requests of one host others are served" "${strange[1]}" "200 200"
 
 # ---- clients in a hurry
 

@@ -1,6 +1,6 @@
 # unit tests of rpc
 rpc_tests = test-requests test-json-scan test-target test-messages test-local-server \
-	test-local-abuse test-local-listen test-local-logs test-local-memory test-local-streams test-openapi
+	test-local-abuse test-local-web test-local-listen test-local-logs test-local-memory test-local-streams test-openapi
 check_PROGRAMS += $(rpc_tests) openapi-check
 TESTS += $(rpc_tests)
 
@@ -28,6 +28,9 @@ test_local_server_LDADD = libnm-local.la $(unit_libs)
 test_local_abuse_SOURCES = %D%/test-local-abuse.c $(http_fixture)
 test_local_abuse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_local_abuse_LDADD = libnm-local.la $(unit_libs)
+test_local_web_SOURCES = %D%/test-local-web.c $(http_fixture)
+test_local_web_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_local_web_LDADD = libnm-local.la $(unit_libs)
 
 test_local_listen_SOURCES = %D%/test-local-listen.c $(fail_nth) %D%/remove-tree.h
 test_local_listen_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -625,7 +625,7 @@ static int tcp_request(struct fixture *f, const char *method, const char *target
     int status;
 
     assert_int_equal(connect(c.fd, (struct sockaddr *)&sa, sizeof sa), 0);
-    client_send(&c, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", method, target);
+    client_send(&c, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", method, target);
     until(&c, c.eof);
     status = client_status(&c);
     if (body)

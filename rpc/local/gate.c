@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See gate.h. */
+
+#include "rpc/local/gate.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "rpc/local/connections.h"
+#include "rpc/local/head.h"
+#include "rpc/local/names.h"
+
+/* The longest head; the library has no more room for one, either. */
+#define HEAD_MAX 8192u
+
+/* Who was told something reads it only if nothing of its own is left unread when the socket is closed. */
+static int refuse(struct nm_connection *c, const char *status, const char *thing, const char *why)
+{
+    char waste[HEAD_MAX];
+
+    nm_connections_answer(c->fd, status, "invalid", thing, why);
+    (void)recv(c->fd, waste, sizeof waste, MSG_DONTWAIT);
+    (void)shutdown(c->fd, SHUT_WR);
+    return -EPROTO;
+}
+
+/* The name by which the cluster knows this node may become known after the start only. */
+static bool is_upstream_name(const struct nm_host *h, const char *name)
+{
+    struct nm_upstream upstream = {};
+    char *port;
+
+    nm_manager_get_upstream(h->manager, &upstream);
+    port = strrchr(upstream.node, ':');
+    if (port)
+        *port = '\0';
+    return *upstream.node && strcasecmp(upstream.node, name) == 0;
+}
+
+/* HTTP/1.0 without Host is nobody's browser. */
+static bool is_asked_for(const struct nm_connection *c, const struct nm_head *head)
+{
+    char name[256];
+
+    if (!head->host)
+        return true;
+    return nm_names_split(head->host, head->host_size, name, sizeof name) &&
+           (nm_names_have(c->host->names, name) || is_upstream_name(c->host, name));
+}
+
+static int look(struct nm_connection *c)
+{
+    char data[HEAD_MAX];
+    ssize_t n = recv(c->fd, data, sizeof data, MSG_PEEK | MSG_DONTWAIT);
+    struct nm_head head;
+    int r;
+
+    if (n <= 0)
+        return n < 0 && (errno == EAGAIN || errno == EINTR) ? -EINPROGRESS : n < 0 ? -errno : -ECONNRESET;
+    r = nm_head_judge(data, (size_t)n, &head);
+    if (r == NM_HEAD_E_PARTIAL && (size_t)n == sizeof data)
+        return refuse(c, "431 Request Header Fields Too Large", "request",
+                      "The request's first line and headers have more than 8 KiB.");
+    if (r == NM_HEAD_E_PARTIAL)
+        return -EINPROGRESS;
+    if (r == NM_HEAD_E_BAD)
+        return refuse(c, "400 Bad Request", "request", head.why);
+    if (!is_asked_for(c, &head))
+        return refuse(c, "421 Misdirected Request", "Host",
+                      "The request's Host is no name or address of this node; ask by one, or add it to http-hosts in "
+                      "section interface of nmd.conf.");
+    return 0;
+}
+
+static int on_bytes(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct nm_connection *c = userdata;
+    int r = look(c);
+
+    (void)source, (void)fd;
+    if (r == -EINPROGRESS && revents & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
+        r = -ECONNRESET; /* nothing more will come */
+    if (r == -EINPROGRESS)
+        return 0;
+    nm_gate_leave(c);
+    c->passed(c, r);
+    return 0;
+}
+
+/* Edge-triggered: what was looked at is still there, and would else wake the loop for ever. */
+int nm_gate_enter(struct nm_connection *c, nm_gate_cb_t cb)
+{
+    int r = look(c);
+
+    if (r != -EINPROGRESS)
+        return r;
+    c->passed = cb;
+    r = sd_event_add_io(c->host->event, &c->gate, c->fd, EPOLLIN | EPOLLRDHUP | EPOLLET, on_bytes, c);
+    if (r >= 0)
+        r = sd_event_source_set_priority(c->gate, NM_HOST_PRIORITY);
+    if (r < 0) {
+        nm_gate_leave(c);
+        return r;
+    }
+    (void)sd_event_source_set_description(c->gate, "http-gate");
+    return -EINPROGRESS;
+}
+
+void nm_gate_leave(struct nm_connection *c)
+{
+    c->gate = sd_event_source_disable_unref(c->gate);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See head.h. RFC 9112, and a little stricter: lines end in CR LF only, and each header that says where the request
+ * goes or ends comes once. */
+
+#include "rpc/local/head.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#define VERSION_1_1 " HTTP/1.1"
+
+struct judge {
+    struct nm_head *head;
+    bool length, encoding;
+};
+
+static int bad(struct judge *j, const char *why)
+{
+    j->head->why = why;
+    return NM_HEAD_E_BAD;
+}
+
+static bool is_token(const char *s, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (s[i] <= ' ' || s[i] == 0x7f || strchr("\"(),/:;<=>?@[\\]{}", s[i]))
+            return false;
+    return size > 0;
+}
+
+static bool is(const char *s, size_t size, const char *name)
+{
+    return size == strlen(name) && strncasecmp(s, name, size) == 0;
+}
+
+static int judge_length(struct judge *j, const char *value, size_t size)
+{
+    if (j->length)
+        return bad(j, "The request has more than one Content-Length.");
+    j->length = true;
+    for (size_t i = 0; i < size; i++)
+        if (value[i] < '0' || value[i] > '9')
+            return bad(j, "The request's Content-Length is not a number.");
+    return size > 0 ? 0 : bad(j, "The request's Content-Length is empty.");
+}
+
+static int judge_encoding(struct judge *j, const char *value, size_t size)
+{
+    if (j->encoding || !is(value, size, "chunked"))
+        return bad(j, "The only Transfer-Encoding that is accepted is chunked, once.");
+    j->encoding = true;
+    return 0;
+}
+
+static int judge_host(struct judge *j, const char *value, size_t size)
+{
+    if (j->head->host)
+        return bad(j, "The request has more than one Host.");
+    j->head->host = value;
+    j->head->host_size = size;
+    return 0;
+}
+
+static int judge_header(struct judge *j, const char *line, size_t size)
+{
+    const char *colon = memchr(line, ':', size), *value;
+    size_t name_size = colon ? (size_t)(colon - line) : 0;
+
+    if (*line == ' ' || *line == '\t')
+        return bad(j, "A header of the request is folded over two lines.");
+    if (!is_token(line, name_size))
+        return bad(j, "A header of the request has no name, or one with spaces or other separators in it.");
+    value = colon + 1;
+    size -= name_size + 1;
+    for (; size > 0 && (*value == ' ' || *value == '\t'); size--)
+        value++;
+    while (size > 0 && (value[size - 1] == ' ' || value[size - 1] == '\t'))
+        size--;
+    if (is(line, name_size, "Content-Length"))
+        return judge_length(j, value, size);
+    if (is(line, name_size, "Transfer-Encoding"))
+        return judge_encoding(j, value, size);
+    return is(line, name_size, "Host") ? judge_host(j, value, size) : 0;
+}
+
+/* The first line stays the library's to read, as far as it has no control characters. */
+static int judge_end(struct judge *j, const char *first, size_t size)
+{
+    size_t n = strlen(VERSION_1_1);
+
+    if (j->length && j->encoding)
+        return bad(j, "The request has both Content-Length and Transfer-Encoding.");
+    if (!j->head->host && size >= n && memcmp(first + size - n, VERSION_1_1, n) == 0)
+        return bad(j, "The request has no Host.");
+    return 0;
+}
+
+/* Takes the next line without its end. NUL and its like are refused as soon as they are there. */
+static int take_line(struct judge *j, const char *data, size_t size, size_t *at, size_t *ret_size)
+{
+    for (size_t i = *at; i < size; i++) {
+        char c = data[i];
+
+        if (c == '\r' && i + 1 == size)
+            return NM_HEAD_E_PARTIAL;
+        if (c == '\r' && data[i + 1] == '\n') {
+            *ret_size = i - *at;
+            *at = i + 2;
+            return 0;
+        }
+        if ((c >= 0 && c < ' ' && c != '\t') || c == 0x7f)
+            return bad(j, "The request has a control character in its head; lines end in CR LF.");
+    }
+    return NM_HEAD_E_PARTIAL;
+}
+
+int nm_head_judge(const char *data, size_t size, struct nm_head *ret)
+{
+    struct nm_head head = {};
+    struct judge j = {.head = &head};
+    size_t at = 0, first_size = 0, line_size;
+    int r = take_line(&j, data, size, &at, &first_size);
+
+    while (r == 0) {
+        size_t begin = at;
+
+        r = take_line(&j, data, size, &at, &line_size);
+        if (r == 0 && line_size == 0) {
+            r = judge_end(&j, data, first_size);
+            break;
+        }
+        if (r == 0)
+            r = judge_header(&j, data + begin, line_size);
+    }
+    *ret = head;
+    return r;
+}

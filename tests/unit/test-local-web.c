@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What comes over TCP, before the HTTP library hears of it: the head of a request, the names by which this host may be
+ * asked, and the places that one host has. */
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "http-fixture.h"
+#include "rpc/local/head.h"
+#include "rpc/local/names.h"
+
+/* ---- heads -------------------------------------------------------------------------------- */
+
+#define BEGIN "GET / HTTP/1.1\r\nHost: a\r\n"
+
+static const struct {
+    int outcome;
+    const char *head;
+    size_t size;
+} heads[] = {
+#define HEAD(outcome, text) {outcome, text, sizeof text - 1}
+    HEAD(0, BEGIN "\r\n"),
+    HEAD(0, BEGIN "Accept: a, b\t;c\r\nX:\r\n\r\n"),
+    HEAD(0, BEGIN "Content-Length: 5\r\n\r\nabcde"),
+    HEAD(0, BEGIN "Transfer-Encoding: Chunked\r\n\r\n0\r\n\r\n"),
+    HEAD(0, BEGIN "X: \xc3\xa4\r\n\r\n"),
+    HEAD(0, "GET / HTTP/1.0\r\n\r\n"),
+    HEAD(0, "nonsense\r\n\r\n"), /* the library's to refuse */
+    HEAD(NM_HEAD_E_BAD, "GET / HTTP/1.1\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length: 5\r\nContent-Length: 6\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length: 5\r\ncontent-length: 5\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length: +5\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length:\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length: 5, 5\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Transfer-Encoding: chunked, identity\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "X: a\r\n b\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, "GET / HTTP/1.1\r\n\tHost: a\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "X: a\0b\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, "GET /\0 HTTP/1.1\r\nHost: a\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, "\0"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "X: a\rY: b\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, "GET / HTTP/1.1\nHost: a\n\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Host: a\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, "GET / HTTP/1.1\r\nHost : a\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "X\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN ": a\r\n\r\n"),
+#undef HEAD
+};
+
+static void test_heads(void **state)
+{
+    struct nm_head head;
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(heads); i++) {
+        bool was_bad = false;
+
+        print_message("# %zu\n", i);
+        assert_int_equal(nm_head_judge(heads[i].head, heads[i].size, &head), heads[i].outcome);
+        assert_int_equal(heads[i].outcome == NM_HEAD_E_BAD, head.why != NULL);
+        for (size_t n = 0; n < heads[i].size; n++) { /* any part of it, in memory of its own size */
+            char *part = malloc(n + (n == 0));
+            int r;
+
+            assert_non_null(part);
+            memcpy(part, heads[i].head, n);
+            r = nm_head_judge(part, n, &head);
+            free(part);
+            assert_true(r == NM_HEAD_E_PARTIAL || r == heads[i].outcome);
+            assert_true(!was_bad || r == NM_HEAD_E_BAD);
+            was_bad = r == NM_HEAD_E_BAD;
+        }
+    }
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+static void test_split(void **state)
+{
+    static const struct {
+        const char *value, *name;
+    } cases[] = {
+        {"node07", "node07"}, {"node07:8042", "node07"}, {"node07.:8042", "node07"}, {"[::1]:8042", "::1"},
+        {"[::1]", "::1"},     {"127.0.0.1:", "127.0.0.1"}, {"", NULL},      {":80", NULL},
+        {"[::1", NULL},       {"[::1]x", NULL},          {"a:b", NULL},     {"::1", NULL},
+        {"a:80:80", NULL},    {"[]:80", NULL},           {".", NULL},       {"12345678901234567890", NULL},
+    };
+    char name[16];
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        bool good = nm_names_split(cases[i].value, strlen(cases[i].value), name, sizeof name);
+
+        assert_int_equal(good, cases[i].name != NULL);
+        if (good)
+            assert_string_equal(name, cases[i].name);
+    }
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_names(void **state)
+{
+    static const char *const ours[] = {"localhost", "LOCALHOST", "node07",   "Node07.example.com", "alias",
+                                       "node07.a.org", "node07.b.org", "more",  "198.51.100.7",       "127.0.0.1",
+                                       "127.1.2.3", "::1", "::ffff:127.0.0.1"};
+    static const char *const others[] = {"evil.example", "node08", "example.com", "node07.evil.example", "b.org",
+                                         "198.51.100.8", "0.0.0.0", "::", "127.1", "2130706433", ""};
+    struct fixture *f = *state;
+    char hosts[128], resolv[128];
+    struct nm_names *n;
+
+    (void)snprintf(hosts, sizeof hosts, "%s/hosts", f->dir);
+    (void)snprintf(resolv, sizeof resolv, "%s/resolv", f->dir);
+    write_file(hosts, "127.0.0.1 localhost\n# 1.2.3.4 node07 evil.example\n127.0.1.1 node07.example.com node07\talias\n"
+                      "10.0.0.8 node08 b.example.com # node07 evil.example\n");
+    write_file(resolv, "nameserver 127.0.0.53\n  search a.org b.org.\noptions edns0\n");
+    assert_int_equal(nm_names_new(&n), 0);
+    assert_int_equal(nm_names_add_from(n, "node07", hosts, resolv), 0);
+    assert_int_equal(nm_names_add_from(n, "node07", "/nonexistent", "/nonexistent"), 0);
+    assert_int_equal(nm_names_add(n, " more, 198.51.100.7,,0.0.0.0 ::"), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(ours); i++)
+        assert_true(nm_names_have(n, ours[i]));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(others); i++)
+        assert_false(nm_names_have(n, others[i]));
+    nm_names_free(n);
+    (void)unlink(hosts);
+    (void)unlink(resolv);
+}
+
+/* ---- the server --------------------------------------------------------------------------- */
+
+static void connect_from(struct fixture *f, struct client *c, unsigned last_byte)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000000u + last_byte)};
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                             .sin_port = htons((uint16_t)nm_local_server_tcp_port(f->server))};
+
+    *c = (struct client){.f = f, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), .data = calloc(1, 1)};
+    assert_int_equal(bind(c->fd, (struct sockaddr *)&from, sizeof from), 0);
+    assert_int_equal(connect(c->fd, (struct sockaddr *)&to, sizeof to), 0);
+}
+
+static int ask(struct fixture *f, unsigned last_byte, const char *host)
+{
+    struct client c;
+    int status;
+
+    connect_from(f, &c, last_byte);
+    client_send(&c, "GET /v1/version HTTP/1.1\r\nHost: %s\r\n\r\n", host);
+    until(&c, c.eof); /* and each connection has one request */
+    status = client_status(&c);
+    client_close(&c);
+    return status;
+}
+
+static void test_hosts(void **state)
+{
+    static const char *const good[] = {"127.0.0.1:1", "localhost", "[::1]", "scraped.example:80", "198.51.100.1",
+                                       "node.of.the.cluster:8042", "added.later"};
+    static const char *const bad[] = {"evil.example", "127.0.0.1.evil.example:80", "", "198.51.100.2"};
+    struct nm_local_server_params p = {.http_address = "0", .http_hosts = "scraped.example 198.51.100.1"};
+    struct fixture *f = *state;
+
+    start(f, &p);
+    assert_int_equal(nm_local_server_add_hosts(f->server, "added.later"), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(good); i++)
+        assert_int_equal(ask(f, 1, good[i]), 200);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
+        assert_int_equal(ask(f, 1, bad[i]), 421);
+    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200); /* whose Host is nobody's on the UNIX socket */
+}
+
+/* In pieces, at once with what follows, and refused as soon as it is wrong. */
+static void test_gate(void **state)
+{
+    static const char request[] = "GET /v1/version HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    struct nm_local_server_params p = {.http_address = "0"};
+    struct fixture *f = *state;
+    struct client c;
+
+    start(f, &p);
+    connect_from(f, &c, 1);
+    for (const char *at = request; *at; at++) {
+        client_send(&c, "%c", *at);
+        turn(&c);
+    }
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 200);
+    client_close(&c);
+    connect_from(f, &c, 1);
+    client_send(&c, "%sGET /v1/version HTTP/1.1\r\nHost: evil.example\r\n\r\n", request);
+    until(&c, c.eof);
+    assert_int_equal(client_status(&c), 200);
+    assert_null(strstr(c.data + 9, "HTTP/1.1 ")); /* the second request isn't looked at */
+    client_close(&c);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(heads); i++) {
+        if (heads[i].outcome != NM_HEAD_E_BAD)
+            continue;
+        connect_from(f, &c, 1);
+        assert_int_equal(send(c.fd, heads[i].head, heads[i].size, MSG_NOSIGNAL), heads[i].size);
+        until(&c, c.eof);
+        assert_int_equal(client_status(&c), 400);
+        client_close(&c);
+    }
+    connect_from(f, &c, 1); /* whoever goes away in the middle */
+    client_send(&c, "GET /v1");
+    turn(&c);
+    (void)shutdown(c.fd, SHUT_WR);
+    until(&c, c.eof);
+    client_close(&c);
+    connect_from(f, &c, 1); /* or is there when the server ends */
+    client_send(&c, "GET /v1");
+    turn(&c);
+    stop(f);
+    client_close(&c);
+}
+
+/* Half a request and silence: a quarter of the places for TCP is all that one host gets, and it gets it for so long. */
+static void test_places(void **state)
+{
+    struct nm_local_server_params p = {
+        .http_address = "0", .max_connections = 512, .timeout_usec = 2 * NM_USEC_PER_SEC};
+    struct fixture *f = *state;
+    struct client c[40];
+    unsigned open = 0;
+
+    start(f, &p);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++) {
+        connect_from(f, &c[i], 2);
+        client_send(&c[i], "GET /v1/version HTTP/1.1\r\nHo");
+        turn(&c[i]);
+    }
+    for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++) {
+        turn(&c[i]);
+        open += !c[i].eof;
+    }
+    assert_int_equal(open, 16);
+    assert_int_equal(ask(f, 1, "localhost"), 200);
+    assert_int_equal(ask(f, 2, "localhost"), 503);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++) {
+        until(&c[i], c[i].eof);
+        assert_int_equal(client_status(&c[i]), i < 16 ? 408 : 503);
+        client_close(&c[i]);
+    }
+    assert_int_equal(ask(f, 2, "localhost"), 200);
+}
+
+/* Two lengths are refused on the UNIX socket as well. */
+static void test_lengths_on_the_unix_socket(void **state)
+{
+    static const char *const both[] = {"Content-Length: 2\r\nContent-Length: 3\r\n",
+                                       "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n"};
+    struct fixture *f = *state;
+
+    start(f, NULL);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(both); i++) {
+        struct client c;
+
+        client_connect(f, &c);
+        client_send(&c, "POST /v1/drain HTTP/1.1\r\nHost: x\r\n%s\r\n{}", both[i]);
+        until(&c, c.eof);
+        assert_int_equal(client_status(&c), 400);
+        client_close(&c);
+    }
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_heads), cmocka_unit_test(test_split), TEST(test_names), TEST(test_hosts),
+        TEST(test_gate),              TEST(test_places),            TEST(test_lengths_on_the_unix_socket),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
