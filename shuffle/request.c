@@ -59,8 +59,18 @@ size_t nm_shuffle_head_size(struct nm_bytes come)
 
 /* ---- words -------------------------------------------------------------------------------- */
 
-/* A pattern's '#' stands for digits, one at least; '?' for m or r. Files are named by such words, so nothing else is
- * let through: no dot, no slash, no percent sign. */
+static bool is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_word(uint8_t c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* A pattern's '#' stands for digits and its '*' for letters, digits and '_', one at least of each. Files are named by
+ * such words, so nothing else is let through: no dot, no slash, no percent sign. */
 static bool matches(struct nm_bytes word, const char *pattern)
 {
     if (word.size > WORD_MAX)
@@ -68,12 +78,11 @@ static bool matches(struct nm_bytes word, const char *pattern)
     for (; *pattern; pattern++) {
         size_t n = 0;
 
-        if (*pattern == '#')
-            while (n < word.size && word.data[n] >= '0' && word.data[n] <= '9')
+        if (*pattern == '#' || *pattern == '*')
+            while (n < word.size && (*pattern == '#' ? is_digit(word.data[n]) : is_word(word.data[n])))
                 n++;
         else
-            n = word.size > 0 &&
-                (*pattern == '?' ? strchr("mr", word.data[0]) && word.data[0] : word.data[0] == *pattern);
+            n = word.size > 0 && word.data[0] == *pattern;
         if (n == 0)
             return false;
         (void)nm_bytes_take(&word, n);
@@ -108,13 +117,34 @@ static bool parse_number(struct nm_bytes word, uint32_t *ret)
 
 /* ---- the target --------------------------------------------------------------------------- */
 
-/* May be given several times, each with several, as Java has it. Their number is bounded, for each costs an index. */
+/* The comma may be percent-encoded, which is the only character of a list that a library would encode. */
+static struct nm_bytes take_map(struct nm_bytes *list)
+{
+    size_t n = 0;
+
+    while (n < list->size && is_word(list->data[n]))
+        n++;
+    if (n + 3 <= list->size && strncasecmp((const char *)list->data + n, "%2C", 3) == 0) {
+        struct nm_bytes map = nm_bytes_take(list, n);
+
+        (void)nm_bytes_take(list, 3);
+        return map;
+    }
+    return take_until(list, ',');
+}
+
+/* May be given several times, each with several, as Java has it. Their number is bounded, for each costs an index.
+ * MapReduce names a map attempt_1410901177871_0001_m_000000_0. Tez names an output of a task
+ * attempt_1410901177871_0001_1_00_000000_0_10003: a DAG, a vertex, a task, an attempt and an output; a pipelined one has
+ * the number of its spill behind it. Hadoop's handler doesn't look into such a name at all. */
 static bool parse_maps(struct nm_bytes list, struct nm_shuffle_request *q)
 {
     while (list.size > 0) {
-        struct nm_bytes map = take_until(&list, ',');
+        struct nm_bytes map = take_map(&list);
 
-        if (q->n_maps == NM_SHUFFLE_MAPS_MAX || !matches(map, "attempt_#_#_?_#_#"))
+        if (map.size == 0)
+            continue;
+        if (q->n_maps == NM_SHUFFLE_MAPS_MAX || !matches(map, "attempt_#_#_*"))
             return false;
         q->maps[q->n_maps++] = map;
     }
@@ -126,7 +156,7 @@ static int parse_parameter(struct nm_bytes name, struct nm_bytes value, struct n
 {
     if (is(name, "map") && !parse_maps(value, q))
         return refuse(NM_SHUFFLE_BAD_REQUEST,
-                      "Bad map parameter: attempts of maps, with commas between them, 256 at most", ret_why);
+                      "Bad map parameter: ids of attempts, with commas between them, 256 at most", ret_why);
     if (is(name, "reduce") && (*seen_reduce || !parse_number(value, &q->reduce)))
         return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad reduce parameter: one number", ret_why);
     if (is(name, "job") && (q->job.size > 0 || !nm_shuffle_is_job(value)))
@@ -145,9 +175,8 @@ static int parse_target(struct nm_shuffle_request *q, const char **ret_why)
     struct nm_bytes query = q->target;
     bool seen_reduce = false;
 
-    /* Java serves any path. This one is all that is ever asked for, and what has another one is no Fetcher. */
-    if (!is(take_until(&query, '?'), "/mapOutput"))
-        return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad path: it is /mapOutput", ret_why);
+    /* Hadoop's handler serves any path and ignores parameters that it doesn't know, such as Tez' dag. */
+    (void)take_until(&query, '?');
     while (query.size > 0) {
         struct nm_bytes value = take_until(&query, '&'), name = take_until(&value, '=');
         int r = parse_parameter(name, value, q, &seen_reduce, ret_why);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What a reducer asks for, as MapReduce's Fetcher says it over HTTP:
+ * What a reducer asks for, as the fetchers of MapReduce and Tez say it over HTTP:
  *
- *   GET /mapOutput?job=job_TS_N&reduce=N&map=attempt_...,attempt_...[&keepAlive=true] HTTP/1.1
+ *   GET /mapOutput?job=job_TS_N[&dag=N]&reduce=N&map=attempt_...,attempt_...[&keepAlive=true] HTTP/1.1
  *   name: mapreduce
  *   version: 1.0.0
  *   UrlHash: base64(HMAC-SHA1(the job's key, "<port>" and the target as it stands above))
@@ -36,7 +36,7 @@ enum nm_shuffle_status {
 struct nm_shuffle_request {
     struct nm_bytes target, url_hash; /* as they came */
     struct nm_bytes job;              /* job_<digits>_<digits> */
-    struct nm_bytes maps[NM_SHUFFLE_MAPS_MAX]; /* attempt_<digits>_<digits>_m_<digits>_<digits>: safe as file names */
+    struct nm_bytes maps[NM_SHUFFLE_MAPS_MAX]; /* attempt_<letters, digits and '_'>: safe as file names */
     unsigned n_maps;
     uint32_t reduce;
     bool keep_alive;

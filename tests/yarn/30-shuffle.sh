@@ -60,8 +60,19 @@ for reduce in 0 1 2; do
 done
 is 'a map more than once' "$(fetch "$nm_port" 8letters "/mapOutput?job=$job&reduce=0&map=$(map 2),$(map 2)")" \
     "$(fetch "$java_port" 8letters "/mapOutput?job=$job&reduce=0&map=$(map 2),$(map 2)")"
+tez=attempt_1410901177871_0001_1_00_000000_0_10003 # an output of Tez, and one that isn't there
+mkdir -p "$dir/other/usercache/root/appcache/application_${job#job_}/output"
+cp -r "$dir/local/usercache/root/appcache/application_${job#job_}/output/$(map 0)" \
+    "$dir/other/usercache/root/appcache/application_${job#job_}/output/$tez"
+for target in "/mapOutput?job=$job&dag=1&reduce=0&map=$tez" "/any/path?job=$job&vertex=1&reduce=2&map=$tez,$(map 1),"; do
+    theirs=$(fetch "$java_port" 8letters "$target")
+    like "Hadoop serves $target" "$theirs" '^200 name mapreduce version 1.0.0'
+    is 'and so does nm-shuffle' "$(fetch "$nm_port" 8letters "$target")" "$theirs"
+done
 for what in "an unknown job|8letters|/mapOutput?job=job_1410901177871_0002&reduce=0&map=$(map 0)" \
     "another key|7letters|/mapOutput?job=$job&reduce=0&map=$(map 0)" \
+    "a missing output of Tez|8letters|/mapOutput?job=$job&dag=1&reduce=0&map=${tez}_1" \
+    "a range of reducers|8letters|/mapOutput?job=$job&dag=1&reduce=0-1&map=$tez" \
     "a missing map|8letters|/mapOutput?job=$job&reduce=0&map=$(map 0),$(map 7)" \
     "no map|8letters|/mapOutput?job=$job&reduce=0" \
     "no reducer|8letters|/mapOutput?job=$job&map=$(map 0)" \
@@ -85,7 +96,7 @@ for request in "GET" "GET|name: mapreduce|version: 2.0.0" "GET|name: mapreduce|v
 done
 
 is 'it counts what it did' "$(tell '{"count": {}}' | jq -c '.ok | [.refused, .outputs_ok, .sent_bytes]')" \
-    "[0,11,$((5 + 70000 + 0 + 1 + 3000000 + 128 + 2 * 70000))]"
+    "[0,14,$((5 + 70000 + 0 + 1 + 3000000 + 128 + 2 * 70000 + 5 + 3000000))]"
 is 'it forgets a job' "$(tell "{\"remove\": {\"job\": \"$job\"}}")" '{"ok": {}}'
 like 'whose outputs nobody gets any more' "$(fetch "$nm_port" 8letters "/mapOutput?job=$job&reduce=0&map=$(map 0)")" '^401 '
 is "it isn't root any more, and may only read" "$(awk '/^(Uid|CapEff)/ { print $1, $3 ? $3 : $2 }' "/proc/$nm_pid/status" | paste -sd' ')" \
