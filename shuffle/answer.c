@@ -4,6 +4,7 @@
 
 #include "shuffle/answer.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -23,6 +24,10 @@
 /* Who takes less than this in the long run keeps a place that others need. */
 #define SLOWEST_BYTES_PER_SEC 16384u
 #define GRACE_USEC (60 * NM_USEC_PER_SEC)
+/* What a job's account is charged: for opening what one directory may have of a map, and for each MB of an index that
+ * is checked. zlib's crc32() does some 1,700 MB in a second. */
+#define LOOKUP_USEC 15u
+#define CHECK_USEC_PER_MB 1000u
 
 static const char *phrase(enum nm_shuffle_status status)
 {
@@ -100,6 +105,52 @@ static int verify(const struct nm_shuffle_service *s, const struct nm_shuffle_jo
     return sign(job, q->url_hash, ret_reply);
 }
 
+/* ---- whom it costs ------------------------------------------------------------------------ */
+
+struct request {
+    struct nm_shuffle_service *service;
+    int fd;
+    const struct nm_shuffle_job *job;
+    const struct nm_shuffle_request *q;
+};
+
+/* -ECONNRESET: the other side closes, or is cut off, before the time is over. Its bytes may wait: they are the next
+ * request. */
+static int stay(int fd, uint64_t usec)
+{
+    const uint64_t end_usec = nm_now_usec() + usec;
+    struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+    for (;;) {
+        const uint64_t left_usec = nm_sub_u64(end_usec, nm_now_usec());
+        int r = poll(&p, 1, (int)((left_usec + NM_USEC_PER_MSEC - 1) / NM_USEC_PER_MSEC));
+
+        if (r > 0)
+            return -ECONNRESET;
+        if (r < 0 && errno != EINTR)
+            return -errno;
+        if (r == 0 && nm_now_usec() >= end_usec)
+            return 0;
+    }
+}
+
+/* Work is booked before it is done and waits until the job's share has room for it: a user could else have this
+ * process, which runs outside of any container's limits, work without end. */
+static int spend(const struct request *t, uint64_t work_usec)
+{
+    uint64_t wait_usec;
+    int r = nm_shuffle_jobs_book(t->service->jobs, t->job->id, work_usec, nm_now_usec(), &wait_usec);
+
+    if (r < 0)
+        return r == -ENOENT ? -ECONNRESET : r; /* the job has ended meanwhile */
+    return stay(t->fd, wait_usec);
+}
+
+static int spend_check(uint64_t index_bytes, void *userdata)
+{
+    return spend(userdata, index_bytes * CHECK_USEC_PER_MB / 1000000);
+}
+
 /* ---- what is to be sent ------------------------------------------------------------------- */
 
 struct plan {
@@ -114,13 +165,29 @@ static void plan_done(struct plan *p)
     nm_writer_done(&p->heads);
 }
 
+/* A map that is named again is what it was the first time. */
+static int find(struct request *t, unsigned i, struct plan *p)
+{
+    const struct nm_shuffle_payer payer = {spend_check, t};
+    const struct nm_shuffle_request *q = t->q;
+    int r;
+
+    for (unsigned j = 0; j < i; j++)
+        if (nm_bytes_equal(q->maps[i], q->maps[j])) {
+            p->outputs[i] = p->outputs[j];
+            return stay(t->fd, 0);
+        }
+    r = spend(t, (uint64_t)LOOKUP_USEC * t->service->dirs.n);
+    return r < 0 ? r : nm_shuffle_output_find(&t->service->dirs, t->job, q->maps[i], q->reduce, &payer, &p->outputs[i]);
+}
+
 /* The whole answer's length has to be said before its first byte, so all heads are made beforehand; the data are
  * looked at again when they are sent. */
-static int plan_map(const struct nm_shuffle_service *s, const struct nm_shuffle_job *job,
-                    const struct nm_shuffle_request *q, unsigned i, struct plan *p)
+static int plan_map(struct request *t, unsigned i, struct plan *p)
 {
     const struct nm_shuffle_part *part = &p->outputs[i].part;
-    int r = nm_shuffle_output_find(&s->dirs, job, q->maps[i], q->reduce, &p->outputs[i]);
+    const struct nm_shuffle_request *q = t->q;
+    int r = find(t, i, p);
 
     if (r < 0)
         return r;
@@ -151,6 +218,10 @@ static int refuse_map(struct nm_shuffle_service *s, int fd, const struct nm_shuf
 {
     char why[NM_SHUFFLE_HEAD_MAX / 32];
 
+    if (error == -ECONNRESET)
+        return error;
+    if (error == -EBUSY)
+        return nm_shuffle_refuse(fd, NM_SHUFFLE_TOO_MANY, "The job has more requests than its share of this node\n");
     atomic_fetch_add(&s->count.outputs_failed, 1);
     snprintf(why, sizeof why, "The output of %.*s for reducer %u: %s\n", (int)q->maps[i].size,
              (const char *)q->maps[i].data, q->reduce, describe(error));
@@ -219,11 +290,12 @@ static int send_maps(struct nm_shuffle_service *s, int fd, const struct nm_shuff
                      const struct nm_shuffle_request *q, const char *reply_hash)
 {
     _cleanup_(plan_done) struct plan p = {0};
+    struct request t = {s, fd, job, q};
     uint64_t deadline_usec;
     int r;
 
     for (unsigned i = 0; i < q->n_maps; i++)
-        if ((r = plan_map(s, job, q, i, &p)) < 0)
+        if ((r = plan_map(&t, i, &p)) < 0)
             return refuse_map(s, fd, q, i, r);
     p.length_bytes = nm_add_u64(p.length_bytes, p.heads.size);
     deadline_usec = nm_add_u64(nm_now_usec() + GRACE_USEC, p.length_bytes / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC);
@@ -258,7 +330,8 @@ int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned place, stru
     if (r < 0)
         return nm_shuffle_refuse(fd, NM_SHUFFLE_UNAUTHORIZED,
                                  "The job is unknown here, or the request isn't signed with its key\n");
-    if (!nm_shuffle_places_belongs(s->places, place, job.uid))
-        return nm_shuffle_refuse(fd, NM_SHUFFLE_TOO_MANY, "The job's user has half of all connections already\n");
+    if (!nm_shuffle_places_belongs(s->places, place, job.uid, job.id))
+        return nm_shuffle_refuse(fd, NM_SHUFFLE_TOO_MANY,
+                                 "The job's user has half of all connections already, or the job most of these\n");
     return send_maps(s, fd, &job, &q, reply_hash);
 }

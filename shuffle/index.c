@@ -61,24 +61,46 @@ static bool is_length(uint64_t n)
     return n <= INT64_MAX;
 }
 
-/* The checksum is gone through before a record is believed, as Hadoop does it: a disk that returns rubbish is found
- * here and not by the reducer, which would take it for the network's fault. */
-int nm_shuffle_index_read(int fd, uint64_t size_bytes, uint32_t reduce, struct nm_shuffle_part *ret)
+static int check(int fd, uint64_t size_bytes)
 {
-    uint64_t record[3], stored, computed;
+    uint64_t stored, computed;
     int r;
+
+    if ((r = checksum(fd, size_bytes - CHECKSUM_BYTES, &computed)) < 0 ||
+        (r = read_all(fd, (uint8_t *)&stored, sizeof stored, size_bytes - CHECKSUM_BYTES)) < 0)
+        return r;
+    return be64toh(stored) == computed ? 0 : -EBADMSG;
+}
+
+int nm_shuffle_index_unchecked(const struct stat *st, uint32_t reduce, struct nm_shuffle_checked *checked,
+                               uint64_t *ret_bytes)
+{
+    const uint64_t size_bytes = (uint64_t)st->st_size;
 
     if (size_bytes < CHECKSUM_BYTES || size_bytes > INDEX_MAX_BYTES ||
         (size_bytes - CHECKSUM_BYTES) % RECORD_BYTES != 0)
         return -EBADMSG;
     if (reduce >= (size_bytes - CHECKSUM_BYTES) / RECORD_BYTES)
         return -ERANGE;
-    if ((r = checksum(fd, size_bytes - CHECKSUM_BYTES, &computed)) < 0 ||
-        (r = read_all(fd, (uint8_t *)&stored, sizeof stored, size_bytes - CHECKSUM_BYTES)) < 0 ||
+    *ret_bytes = nm_shuffle_checked_has(checked, st) ? 0 : size_bytes;
+    return 0;
+}
+
+/* The checksum is gone through before a record is believed, as Hadoop does it: a disk that returns rubbish is found
+ * here and not by the reducer, which would take it for the network's fault. Each reducer asks for another record of
+ * the same file, so the file is remembered. */
+int nm_shuffle_index_read(int fd, const struct stat *st, uint32_t reduce, struct nm_shuffle_checked *checked,
+                          struct nm_shuffle_part *ret)
+{
+    uint64_t record[3], unchecked_bytes;
+    int r;
+
+    if ((r = nm_shuffle_index_unchecked(st, reduce, checked, &unchecked_bytes)) < 0 ||
+        (unchecked_bytes > 0 && (r = check(fd, unchecked_bytes)) < 0) ||
         (r = read_all(fd, (uint8_t *)record, sizeof record, (uint64_t)reduce * RECORD_BYTES)) < 0)
         return r;
-    if (be64toh(stored) != computed)
-        return -EBADMSG;
+    if (unchecked_bytes > 0)
+        nm_shuffle_checked_add(checked, st);
     for (unsigned i = 0; i < NM_ARRAY_SIZE(record); i++)
         if (!is_length(record[i] = be64toh(record[i])))
             return -EBADMSG;

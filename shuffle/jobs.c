@@ -9,6 +9,12 @@
 
 #include "util/error.h"
 
+/* What is in the tree; compared by its first member. */
+struct known {
+    struct nm_shuffle_job job;
+    uint64_t booked_usec; /* until when the job's share is taken */
+};
+
 struct nm_shuffle_jobs {
     pthread_mutex_t lock;
     void *tree;
@@ -22,10 +28,10 @@ static int compare(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
-static void forget(void *job)
+static void forget(void *known)
 {
-    explicit_bzero(job, sizeof(struct nm_shuffle_job)); /* the key */
-    free(job);
+    explicit_bzero(known, sizeof(struct known)); /* the key */
+    free(known);
 }
 
 int nm_shuffle_jobs_new(struct nm_shuffle_jobs **ret)
@@ -52,17 +58,17 @@ struct nm_shuffle_jobs *nm_shuffle_jobs_free(struct nm_shuffle_jobs *jobs)
 /* A job that is there already is written over in place: threads have copies, never pointers into the tree. */
 static int add_locked(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_job *job)
 {
-    struct nm_shuffle_job **found = tfind(job, &jobs->tree, compare), *copy;
+    struct known **found = tfind(job, &jobs->tree, compare), *copy;
 
     if (found) {
-        **found = *job;
+        (*found)->job = *job;
         return 0;
     }
     if (jobs->n == NM_SHUFFLE_JOBS_MAX)
         return -ENOSPC;
     if (!(copy = malloc(sizeof *copy)))
         return -ENOMEM;
-    *copy = *job;
+    *copy = (struct known){.job = *job};
     if (!tsearch(copy, &jobs->tree, compare)) {
         forget(copy);
         return -ENOMEM;
@@ -82,9 +88,10 @@ int nm_shuffle_jobs_add(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_jo
 }
 
 /* The id is a stranger's and not NUL-terminated; one that is too long for a job's is none. */
-static struct nm_shuffle_job *find_locked(struct nm_shuffle_jobs *jobs, struct nm_bytes id)
+static struct known *find_locked(struct nm_shuffle_jobs *jobs, struct nm_bytes id)
 {
-    struct nm_shuffle_job key, **found;
+    struct nm_shuffle_job key;
+    struct known **found;
 
     if (id.size >= sizeof key.id)
         return NULL;
@@ -95,28 +102,59 @@ static struct nm_shuffle_job *find_locked(struct nm_shuffle_jobs *jobs, struct n
 
 int nm_shuffle_jobs_remove(struct nm_shuffle_jobs *jobs, const char *id)
 {
-    struct nm_shuffle_job *job;
+    struct known *known;
 
     pthread_mutex_lock(&jobs->lock);
-    job = find_locked(jobs, nm_bytes_of(id));
-    if (job) {
-        tdelete(job, &jobs->tree, compare);
-        forget(job);
+    known = find_locked(jobs, nm_bytes_of(id));
+    if (known) {
+        tdelete(known, &jobs->tree, compare);
+        forget(known);
         jobs->n--;
     }
     pthread_mutex_unlock(&jobs->lock);
-    return job ? 0 : -ENOENT;
+    return known ? 0 : -ENOENT;
 }
 
 /* A copy, so that the lock is held for no longer than the look: an answer may take minutes. */
 int nm_shuffle_jobs_find(struct nm_shuffle_jobs *jobs, struct nm_bytes id, struct nm_shuffle_job *ret)
 {
-    const struct nm_shuffle_job *job;
+    const struct known *known;
 
     pthread_mutex_lock(&jobs->lock);
-    job = find_locked(jobs, id);
-    if (job)
-        *ret = *job;
+    known = find_locked(jobs, id);
+    if (known)
+        *ret = known->job;
     pthread_mutex_unlock(&jobs->lock);
-    return job ? 0 : -ENOENT;
+    return known ? 0 : -ENOENT;
+}
+
+/* A leaky bucket: each piece of work takes the share for four times as long as it lasts, and may begin a burst
+ * early. */
+static int book_locked(struct nm_shuffle_jobs *jobs, const char *id, uint64_t work_usec, uint64_t now_usec,
+                       uint64_t *ret_wait_usec)
+{
+    const uint64_t ahead_usec = NM_SHUFFLE_BURST_USEC * 100 / NM_SHUFFLE_SHARE_PERCENT;
+    struct known *known = find_locked(jobs, nm_bytes_of(id));
+    uint64_t from_usec, wait_usec;
+
+    if (!known)
+        return -ENOENT;
+    from_usec = NM_MAX(known->booked_usec, now_usec);
+    wait_usec = nm_sub_u64(from_usec, nm_add_u64(now_usec, ahead_usec));
+    if (wait_usec > NM_SHUFFLE_WAIT_MAX_USEC)
+        return -EBUSY;
+    known->booked_usec = nm_add_u64(from_usec, work_usec * 100 / NM_SHUFFLE_SHARE_PERCENT);
+    *ret_wait_usec = wait_usec;
+    return 0;
+}
+
+int nm_shuffle_jobs_book(struct nm_shuffle_jobs *jobs, const char *id, uint64_t work_usec, uint64_t now_usec,
+                         uint64_t *ret_wait_usec)
+{
+    int r;
+
+    pthread_mutex_lock(&jobs->lock);
+    r = book_locked(jobs, id, work_usec, now_usec, ret_wait_usec);
+    pthread_mutex_unlock(&jobs->lock);
+    return r;
 }

@@ -33,5 +33,14 @@ NM_DEFINE_CLEANUP(struct nm_shuffle_jobs *, nm_shuffle_jobs_free)
 int nm_shuffle_jobs_add(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_job *job);
 /* -ENOENT: there is none of that id. */
 int nm_shuffle_jobs_remove(struct nm_shuffle_jobs *jobs, const char *id);
+/* Books work of some CPU time for a job, before it is done, and says how long to wait before it may begin. A job may
+ * have NM_SHUFFLE_BURST_USEC of work done at once, and else NM_SHUFFLE_SHARE_PERCENT of one CPU. -EBUSY: what is booked
+ * already takes longer than NM_SHUFFLE_WAIT_MAX_USEC; nothing is booked then. -ENOENT. */
+#define NM_SHUFFLE_BURST_USEC UINT64_C(1000000)
+#define NM_SHUFFLE_SHARE_PERCENT 25u
+#define NM_SHUFFLE_WAIT_MAX_USEC UINT64_C(30000000)
+int nm_shuffle_jobs_book(struct nm_shuffle_jobs *jobs, const char *id, uint64_t work_usec, uint64_t now_usec,
+                         uint64_t *ret_wait_usec);
+
 /* A copy, so that the job may go while it is served. -ENOENT. */
 int nm_shuffle_jobs_find(struct nm_shuffle_jobs *jobs, struct nm_bytes id, struct nm_shuffle_job *ret);

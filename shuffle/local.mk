@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libnm-shuffle.la
 libnm_shuffle_la_SOURCES = \
 	%D%/answer.c %D%/answer.h \
+	%D%/checked.c %D%/checked.h \
 	%D%/control.c %D%/control.h \
 	%D%/index.c %D%/index.h \
 	%D%/jobs.c %D%/jobs.h \

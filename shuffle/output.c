@@ -28,7 +28,7 @@ static int open_dir(const char *name)
  * another's file to a reducer of his. The owner is checked of the open file, since a hard link is no link to
  * openat2(). */
 static int open_file(int dir, const struct nm_shuffle_job *job, struct nm_bytes map, const char *name,
-                     uint64_t *ret_size_bytes, int *ret_fd)
+                     struct stat *ret_st, int *ret_fd)
 {
     const struct open_how how = {
         .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
@@ -48,7 +48,7 @@ static int open_file(int dir, const struct nm_shuffle_job *job, struct nm_bytes 
         return -errno;
     if (!S_ISREG(st.st_mode) || st.st_uid != job->uid)
         return -EPERM;
-    *ret_size_bytes = (uint64_t)st.st_size;
+    *ret_st = st;
     *ret_fd = STEAL_FD(fd);
     return 0;
 }
@@ -60,19 +60,32 @@ struct found {
     uint64_t data_bytes;
 };
 
-static void look_in(const char *name, const struct nm_shuffle_job *job, struct nm_bytes map, uint32_t reduce,
-                    struct found *ret)
+static int read_index(int fd, const struct stat *st, uint32_t reduce, struct nm_shuffle_checked *checked,
+                      const struct nm_shuffle_payer *payer, struct nm_shuffle_part *ret)
 {
-    _cleanup_close_ int dir = open_dir(name), index = -EBADF, data = -EBADF;
-    uint64_t index_bytes;
+    uint64_t bytes;
+    int r = nm_shuffle_index_unchecked(st, reduce, checked, &bytes);
+
+    if (r == 0 && bytes > 0 && payer)
+        r = payer->spend(bytes, payer->userdata);
+    return r < 0 ? r : nm_shuffle_index_read(fd, st, reduce, checked, ret);
+}
+
+static void look_in(const struct nm_shuffle_dirs *dirs, unsigned i, const struct nm_shuffle_job *job,
+                    struct nm_bytes map, uint32_t reduce, const struct nm_shuffle_payer *payer, struct found *ret)
+{
+    _cleanup_close_ int dir = open_dir(dirs->names[i]), index = -EBADF, data = -EBADF;
+    struct stat index_st, data_st;
 
     *ret = (struct found){.index_result = dir, .data_result = dir};
     if (dir < 0)
         return;
-    ret->data_result = open_file(dir, job, map, "file.out", &ret->data_bytes, &data);
-    ret->index_result = open_file(dir, job, map, "file.out.index", &index_bytes, &index);
+    ret->data_result = open_file(dir, job, map, "file.out", &data_st, &data);
+    if (ret->data_result == 0)
+        ret->data_bytes = (uint64_t)data_st.st_size;
+    ret->index_result = open_file(dir, job, map, "file.out.index", &index_st, &index);
     if (ret->index_result == 0)
-        ret->index_result = nm_shuffle_index_read(index, index_bytes, reduce, &ret->part);
+        ret->index_result = read_index(index, &index_st, reduce, dirs->checked, payer, &ret->part);
 }
 
 /* An index without its data is what a map leaves that is still writing. */
@@ -109,12 +122,14 @@ static int pair(const struct found *found, unsigned n, struct nm_shuffle_output 
  * with several disks they are in different directories whenever a map spills more than once. A directory that has both
  * comes first, because the remains of a full disk could agree with another's file by chance. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
-                           uint32_t reduce, struct nm_shuffle_output *ret)
+                           uint32_t reduce, const struct nm_shuffle_payer *payer, struct nm_shuffle_output *ret)
 {
     struct found found[NM_SHUFFLE_DIRS_MAX];
 
     for (unsigned i = 0; i < dirs->n; i++) {
-        look_in(dirs->names[i], job, map, reduce, &found[i]);
+        look_in(dirs, i, job, map, reduce, payer, &found[i]);
+        if (found[i].index_result == -EBUSY || found[i].index_result == -ECONNRESET)
+            return found[i].index_result; /* it can't pay, or left */
         if (agree(&found[i], &found[i])) {
             *ret = (struct nm_shuffle_output){i, found[i].part};
             return 0;
@@ -127,12 +142,12 @@ int nm_shuffle_output_open(const struct nm_shuffle_dirs *dirs, const struct nm_s
                            const struct nm_shuffle_output *output, int *ret_fd)
 {
     _cleanup_close_ int dir = open_dir(dirs->names[output->dir]), fd = -EBADF;
-    uint64_t size_bytes;
-    int r = dir < 0 ? dir : open_file(dir, job, map, "file.out", &size_bytes, &fd);
+    struct stat st;
+    int r = dir < 0 ? dir : open_file(dir, job, map, "file.out", &st, &fd);
 
     if (r < 0)
         return r;
-    if (output->part.start_bytes + output->part.part_bytes > size_bytes)
+    if (output->part.start_bytes + output->part.part_bytes > (uint64_t)st.st_size)
         return -EBADMSG; /* it became shorter since it was found */
     *ret_fd = STEAL_FD(fd);
     return 0;

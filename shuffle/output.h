@@ -12,6 +12,7 @@
  * and a file that isn't the job's user's is none (as Hadoop's SecureIOUtils has it).
  */
 
+#include "shuffle/checked.h"
 #include "shuffle/index.h"
 #include "shuffle/jobs.h"
 
@@ -21,6 +22,14 @@
 struct nm_shuffle_dirs {
     const char *names[NM_SHUFFLE_DIRS_MAX];
     unsigned n;
+    struct nm_shuffle_checked *checked; /* NULL: each lookup reads an index as a whole */
+};
+
+/* Who pays for a lookup: spend() is called before work is done that a job's user can make large, and says 0, or why it
+ * is not to be done. */
+struct nm_shuffle_payer {
+    int (*spend)(uint64_t index_bytes, void *userdata);
+    void *userdata;
 };
 
 /* What a reducer is to have of a map. */
@@ -30,9 +39,10 @@ struct nm_shuffle_output {
 };
 
 /* Looks through the directories. -ENOENT: no such output (yet, or any more); -EPERM: it isn't the user's; else
- * nm_shuffle_index_read()'s, and -EBADMSG if no file.out is as long as the index says. */
+ * nm_shuffle_index_read()'s, -EBADMSG if no file.out is as long as the index says, or what spend() said.
+ * payer may be NULL. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
-                           uint32_t reduce, struct nm_shuffle_output *ret);
+                           uint32_t reduce, const struct nm_shuffle_payer *payer, struct nm_shuffle_output *ret);
 
 /* Its file.out, open for reading; the caller's. */
 int nm_shuffle_output_open(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #include "util/error.h"
@@ -15,6 +16,7 @@ struct place {
     int fd; /* -EBADF: free */
     bool known;
     uid_t uid;
+    uint64_t job; /* a number made of its id */
 };
 
 struct nm_shuffle_places {
@@ -79,19 +81,37 @@ int nm_shuffle_places_enter(struct nm_shuffle_places *p, int fd, unsigned *ret_p
     return r;
 }
 
-/* Counted anew each time: there are some hundred places, and a request is rare beside what it sends. */
-bool nm_shuffle_places_belongs(struct nm_shuffle_places *p, unsigned place, uid_t uid)
+/* FNV-1a. Two jobs that collide share a share. */
+static uint64_t number_of(const char *job)
 {
-    unsigned held = 0;
+    uint64_t n = UINT64_C(14695981039346656037);
+
+    for (; *job; job++)
+        n = (n ^ (uint8_t)*job) * UINT64_C(1099511628211);
+    return n;
+}
+
+/* Counted anew each time: there are some hundred places, and a request is rare beside what it sends. */
+bool nm_shuffle_places_belongs(struct nm_shuffle_places *p, unsigned place, uid_t uid, const char *job)
+{
+    const uint64_t number = number_of(job);
+    const unsigned share = NM_MAX(p->max / 2, 1u);
+    unsigned held = 0, held_by_job = 0;
     bool may;
 
     pthread_mutex_lock(&p->lock);
-    for (unsigned i = 0; i < p->room; i++)
-        held += i != place && p->at[i].fd >= 0 && p->at[i].known && p->at[i].uid == uid;
-    may = held < NM_MAX(p->max / 2, 1u);
+    for (unsigned i = 0; i < p->room; i++) {
+        const struct place *other = &p->at[i];
+        const bool is_the_users = i != place && other->fd >= 0 && other->known && other->uid == uid;
+
+        held += is_the_users;
+        held_by_job += is_the_users && other->job == number;
+    }
+    may = held < share && held_by_job < share - share / 4;
     if (may) {
         p->at[place].known = true;
         p->at[place].uid = uid;
+        p->at[place].job = number;
     }
     pthread_mutex_unlock(&p->lock);
     return may;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The connections that are open. Each has a thread, so there is a limit; and no user may have more than half of it, or
- * one with reducers that read nothing would keep all others from their maps' outputs. Whose a connection is, is known
- * once it has signed a request. May be used by several threads.
+ * The connections that are open. Each has a thread, so there is a limit; and no user may have more than half of it, and
+ * no job more than three quarters of that, or one with reducers that read nothing would keep all others from their
+ * maps' outputs. Whose a connection is, is known once it has signed a request. May be used by several threads.
  */
 
 #include <stdbool.h>
@@ -26,8 +26,8 @@ NM_DEFINE_CLEANUP(struct nm_shuffle_places *, nm_shuffle_places_free)
  * -ECANCELED: they are being closed. */
 enum { NM_SHUFFLE_PLACES_E_SPARE = 1 };
 int nm_shuffle_places_enter(struct nm_shuffle_places *p, int fd, unsigned *ret_place);
-/* False: the user has as many as it may. */
-bool nm_shuffle_places_belongs(struct nm_shuffle_places *p, unsigned place, uid_t uid);
+/* False: the user, or the job, has as many as it may. */
+bool nm_shuffle_places_belongs(struct nm_shuffle_places *p, unsigned place, uid_t uid, const char *job);
 /* Closes the connection. Its caller touches nothing of p any more. */
 void nm_shuffle_places_leave(struct nm_shuffle_places *p, unsigned place);
 unsigned nm_shuffle_places_count(struct nm_shuffle_places *p);

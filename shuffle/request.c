@@ -135,8 +135,8 @@ static struct nm_bytes take_map(struct nm_bytes *list)
 
 /* May be given several times, each with several, as Java has it. Their number is bounded, for each costs an index.
  * MapReduce names a map attempt_1410901177871_0001_m_000000_0. Tez names an output of a task
- * attempt_1410901177871_0001_1_00_000000_0_10003: a DAG, a vertex, a task, an attempt and an output; a pipelined one has
- * the number of its spill behind it. Hadoop's handler doesn't look into such a name at all. */
+ * attempt_1410901177871_0001_1_00_000000_0_10003: a DAG, a vertex, a task, an attempt and an output; a pipelined one
+ * has the number of its spill behind it. Hadoop's handler doesn't look into such a name at all. */
 static bool parse_maps(struct nm_bytes list, struct nm_shuffle_request *q)
 {
     while (list.size > 0) {

@@ -9,6 +9,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "util/clock.h"
 #include "util/error.h"
@@ -52,14 +54,17 @@ static int read_head(struct connection *c, uint64_t wait_usec, size_t *ret_size)
         struct pollfd p = {.fd = c->fd, .events = POLLIN};
         uint64_t now = nm_now_usec();
         ssize_t n;
+        int r;
 
         *ret_size = nm_shuffle_head_size((struct nm_bytes){c->buffer, c->come});
         if (*ret_size > 0)
             return 1;
         if (c->come == sizeof c->buffer)
             return -EMSGSIZE;
-        if (now >= deadline || poll(&p, 1, (int)((deadline - now) / NM_USEC_PER_MSEC) + 1) == 0)
+        if (now >= deadline || (r = poll(&p, 1, (int)((deadline - now) / NM_USEC_PER_MSEC) + 1)) == 0)
             return -ETIMEDOUT;
+        if (r < 0 && errno != EINTR)
+            return -errno; /* to go on would be to spin */
         n = recv(c->fd, c->buffer + c->come, sizeof c->buffer - c->come, MSG_DONTWAIT);
         if (n == 0)
             return 0;
@@ -154,24 +159,44 @@ static int begin(struct nm_shuffle_server *server, int accepted)
     return 0;
 }
 
+/* What accept() says of the connection that it took out of the queue (accept(2) lists what Linux passes on), or of a
+ * queue that is empty. After anything else the connection still waits, and poll() says so at once. */
+static bool is_of_the_connection(int error)
+{
+    static const int all[] = {EAGAIN,  EINTR,        ECONNABORTED, EPERM,      EPROTO,    ENETDOWN,
+                              EHOSTDOWN, ENOPROTOOPT, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH, ETIMEDOUT};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++)
+        if (error == all[i])
+            return true;
+    return false;
+}
+
 /* Without descriptors or memory the loop would turn as fast as it can, since the waiting connection stays where it
  * is: so it pauses, and looks whether it is to end meanwhile. */
 static void *accept_all(void *arg)
 {
     struct nm_shuffle_server *server = arg;
     struct pollfd p[2] = {{.fd = server->listener, .events = POLLIN}, {.fd = server->stop[0], .events = POLLIN}};
+    char byte;
+    const struct timespec pause = {.tv_nsec = EXHAUSTED_PAUSE_MSEC * 1000 * 1000};
 
     for (;;) {
         int fd, r = 0;
 
-        if (poll(p, NM_ARRAY_SIZE(p), -1) < 0 && errno != EINTR)
-            return NULL;
+        if (poll(p, NM_ARRAY_SIZE(p), -1) < 0) {
+            if (errno != EINTR)
+                (void)nanosleep(&pause, NULL); /* no memory: to end here would be to listen without ever accepting */
+            if (read(server->stop[0], &byte, 1) == 0)
+                return NULL;
+            continue;
+        }
         if (p[1].revents)
             return NULL;
         fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd >= 0)
             r = begin(server, fd);
-        else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS)
+        else if (!is_of_the_connection(errno))
             r = -errno;
         if (r < 0 && r != -EBUSY && r != -ECANCELED && poll(p + 1, 1, EXHAUSTED_PAUSE_MSEC) > 0)
             return NULL;
@@ -265,7 +290,7 @@ int nm_shuffle_server_new(struct nm_shuffle_service *s, const char *address, str
     s->port = port_of(listener);
     server->service = s;
     server->listener = listener;
-    if (pipe2(server->stop, O_CLOEXEC) < 0)
+    if (pipe2(server->stop, O_CLOEXEC | O_NONBLOCK) < 0)
         return nm_fail(ret_message, -errno, "Can't make a pipe: %m");
     pthread_attr_init(&server->connection_attr);
     pthread_attr_setstacksize(&server->connection_attr, STACK_BYTES);

@@ -43,7 +43,7 @@ static int tear_down(void **state)
 
 static int find(uint32_t reduce)
 {
-    return nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), reduce, &output);
+    return nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), reduce, NULL, &output);
 }
 
 static const char *path_of(const char *name)
@@ -70,7 +70,7 @@ static void test_found(void **state)
     assert_int_equal(output.part.part_bytes, 0);
     assert_int_equal(find(3), -ERANGE);
     assert_int_equal(find(UINT32_MAX), -ERANGE);
-    assert_int_equal(nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(1)), 0, &output), -ENOENT);
+    assert_int_equal(nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(1)), 0, NULL, &output), -ENOENT);
 }
 
 /* Every byte of an index counts. */
@@ -238,6 +238,54 @@ static void test_a_directory_that_comes(void **state)
     assert_int_equal(output.dir, 1);
 }
 
+static uint64_t spent_bytes;
+static int answer;
+
+static int on_spend(uint64_t bytes, void *userdata)
+{
+    assert_ptr_equal(userdata, &world);
+    spent_bytes += bytes;
+    return answer;
+}
+
+static int find_and_pay(void)
+{
+    const struct nm_shuffle_payer payer = {on_spend, &world};
+
+    spent_bytes = 0;
+    return nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), 0, &payer, &output);
+}
+
+/* An index is paid for before it is read, and once: until it is written again. */
+static void test_checked_once(void **state)
+{
+    struct stat before, after;
+    uint8_t byte = 1;
+
+    (void)state;
+    assert_int_equal(nm_shuffle_checked_new(&dirs.checked), 0);
+    answer = -EBUSY;
+    assert_int_equal(find_and_pay(), -EBUSY);
+    assert_int_equal(find_and_pay(), -EBUSY);
+    assert_int_equal(spent_bytes, 3 * 24 + 8);
+    answer = 0;
+    assert_int_equal(find_and_pay(), 0);
+    assert_int_equal(spent_bytes, 3 * 24 + 8);
+    assert_int_equal(find_and_pay(), 0);
+    assert_int_equal(spent_bytes, 0);
+    assert_int_equal(output.part.part_bytes, 5);
+    assert_int_equal(stat(path_of("file.out.index"), &before), 0);
+    do { /* the clock of files may stand still for some milliseconds */
+        shuffle_world_poke(path_of("file.out.index"), 30, &byte, 1);
+        assert_int_equal(stat(path_of("file.out.index"), &after), 0);
+    } while (after.st_ctim.tv_sec == before.st_ctim.tv_sec && after.st_ctim.tv_nsec == before.st_ctim.tv_nsec);
+    assert_int_equal(find_and_pay(), -EBADMSG);
+    assert_int_equal(spent_bytes, 3 * 24 + 8);
+    assert_int_equal(find_and_pay(), -EBADMSG); /* what is wrong isn't remembered */
+    assert_int_equal(spent_bytes, 3 * 24 + 8);
+    nm_shuffle_checked_free(dirs.checked);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -247,6 +295,7 @@ int main(void)
         TEST(test_a_lying_index),  TEST(test_links_are_not_followed), TEST(test_a_linked_directory),
         TEST(test_a_fifo),         TEST(test_somebody_elses),         TEST(test_the_other_directory),
         TEST(test_in_two_directories), TEST(test_only_one_of_the_two), TEST(test_a_directory_that_comes),
+        TEST(test_checked_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

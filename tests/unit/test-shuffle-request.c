@@ -68,7 +68,8 @@ static void test_other_spellings(void **state)
 static void test_as_tez_asks(void **state)
 {
     const char *target = "/mapOutput?job=job_1410901177871_0001&dag=1&reduce=2&map="
-                         "attempt_1410901177871_0001_1_00_000000_0_10003,attempt_1410901177871_0001_1_00_000001_0_10003_0"
+                         "attempt_1410901177871_0001_1_00_000000_0_10003,"
+                         "attempt_1410901177871_0001_1_00_000001_0_10003_0"
                          "&keepAlive=true";
 
     (void)state;

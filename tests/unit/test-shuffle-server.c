@@ -3,16 +3,21 @@
 /* The server with real connections: what goes out to the byte, who is turned away, and who can't hold it up. */
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cmocka.h>
 #include <openssl/evp.h>
+#include <zlib.h>
 
 #include "rpc/hadoop/digest.h"
 #include "shuffle-world.h"
@@ -29,13 +34,63 @@ static struct nm_shuffle_service service;
 static struct nm_shuffle_server *server;
 static char reply[1 << 16];
 
+/* ---- what the system refuses -------------------------------------------------------------- */
+
+static atomic_int accept_error, thread_error, poll_error; /* 0: the call is real */
+static atomic_uint accepts, failed_polls;
+static _Atomic uint64_t accepted_usec[3]; /* when accept4() was called last, the latest first */
+static pthread_t test_thread;
+
+int __real_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*f)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*f)(void *), void *arg);
+int __real_poll(struct pollfd *fds, nfds_t n, int timeout);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout);
+
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
+{
+    const int error = accept_error;
+
+    accepted_usec[2] = accepted_usec[1];
+    accepted_usec[1] = accepted_usec[0];
+    accepted_usec[0] = nm_now_usec();
+    accepts++;
+    if (error == 0)
+        return __real_accept4(fd, address, size, flags);
+    errno = error;
+    return -1;
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*f)(void *), void *arg)
+{
+    const int error = thread_error;
+
+    return error != 0 ? error : __real_pthread_create(thread, attr, f, arg);
+}
+
+/* The server's only: the test polls, too. */
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+    const int error = pthread_equal(pthread_self(), test_thread) ? 0 : poll_error;
+
+    if (error == 0)
+        return __real_poll(fds, n, timeout);
+    failed_polls++;
+    errno = error;
+    return -1;
+}
+
 static int set_up(void **state)
 {
     (void)state;
+    test_thread = pthread_self();
+    accept_error = thread_error = poll_error = 0;
     shuffle_world_new(&world);
     service = (struct nm_shuffle_service){.request_usec = NM_SHUFFLE_REQUEST_USEC,
                                           .dirs = {.names = {shuffle_world_local(&world, "a")}, .n = 1}};
     assert_int_equal(nm_shuffle_jobs_new(&service.jobs), 0);
+    assert_int_equal(nm_shuffle_checked_new(&service.dirs.checked), 0);
     assert_int_equal(nm_shuffle_places_new(MAX_PLACES, &service.places), 0);
     assert_int_equal(nm_shuffle_jobs_add(service.jobs, &world.job), 0);
     shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"first", NULL});
@@ -50,6 +105,7 @@ static int tear_down(void **state)
     server = nm_shuffle_server_free(server);
     assert_int_equal(nm_shuffle_places_count(service.places), 0);
     nm_shuffle_jobs_free(service.jobs);
+    nm_shuffle_checked_free(service.dirs.checked);
     nm_shuffle_places_free(service.places);
     free((char *)service.dirs.names[0]);
     shuffle_world_done(&world);
@@ -85,7 +141,7 @@ static const char *hash(const char *key, const char *of)
 
 static const char *signed_for(const char *target)
 {
-    char message[1024];
+    char message[NM_SHUFFLE_HEAD_MAX];
 
     snprintf(message, sizeof message, "%u%s", service.port, target);
     return hash((const char *)world.job.key, message);
@@ -93,7 +149,7 @@ static const char *signed_for(const char *target)
 
 static void ask(int fd, const char *target, const char *url_hash)
 {
-    char head[2048];
+    char head[NM_SHUFFLE_HEAD_MAX];
 
     snprintf(head, sizeof head,
              "GET %s HTTP/1.1\r\nHost: x\r\nname: mapreduce\r\nversion: 1.0.0\r\nUrlHash: %s\r\n\r\n", target,
@@ -356,6 +412,175 @@ static void test_addresses(void **state)
     }
 }
 
+/* ---- what a user could have the node do --------------------------------------------------- */
+
+/* The longest index that is taken: of a million reducers who get nothing. */
+static void long_index(void)
+{
+    const size_t records = 1000000 * 24;
+    uint8_t *index = calloc(1, records + 8);
+    uint64_t crc;
+    FILE *f = fopen(shuffle_world_path(&world, "a", ATTEMPT(0), "file.out.index"), "w");
+
+    assert_non_null(index);
+    assert_non_null(f);
+    crc = htobe64(crc32(0, index, (uInt)records));
+    memcpy(index + records, &crc, sizeof crc);
+    assert_int_equal(fwrite(index, 1, records + 8, f), records + 8);
+    assert_int_equal(fclose(f), 0);
+    free(index);
+}
+
+static uint64_t cpu_usec(void)
+{
+    struct rusage u;
+
+    assert_int_equal(getrusage(RUSAGE_SELF, &u), 0);
+    return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * NM_USEC_PER_SEC +
+           (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+static bool all_have_left(void)
+{
+    const uint64_t deadline_usec = nm_now_usec() + 5 * NM_USEC_PER_SEC;
+
+    while (nm_shuffle_places_count(service.places) > 0 && nm_now_usec() < deadline_usec)
+        assert_int_equal(usleep(1000), 0);
+    return nm_shuffle_places_count(service.places) == 0;
+}
+
+/* One request names a map as often as it may: its index was read and checked 256 times, which took 3.6 s of CPU
+ * time. */
+static void test_the_same_map_256_times(void **state)
+{
+    char target[NM_SHUFFLE_HEAD_MAX] = TARGET;
+    uint64_t begun_usec;
+
+    (void)state;
+    long_index();
+    for (unsigned i = 1; i < NM_SHUFFLE_MAPS_MAX; i++)
+        strcat(target, "," ATTEMPT(0));
+    begun_usec = cpu_usec();
+    fetch(target, signed_for(target));
+    assert_true(cpu_usec() - begun_usec < NM_USEC_PER_SEC);
+    assert_true(begins("HTTP/1.1 200 OK\r\n"));
+    assert_true(all_have_left());
+    assert_int_equal(service.count.outputs_ok, NM_SHUFFLE_MAPS_MAX);
+    begun_usec = cpu_usec();
+    for (unsigned i = 0; i < 100; i++) { /* other reducers of the same map */
+        assert_true(all_have_left());
+        fetch(TARGET, signed_for(TARGET));
+    }
+    assert_true(all_have_left());
+    assert_true(cpu_usec() - begun_usec < NM_USEC_PER_SEC);
+    assert_int_equal(service.count.outputs_ok, NM_SHUFFLE_MAPS_MAX + 100);
+}
+
+static void book(uint64_t work_usec, uint64_t expected_wait_usec)
+{
+    uint64_t wait_usec;
+
+    assert_int_equal(nm_shuffle_jobs_book(service.jobs, JOB, work_usec, nm_now_usec(), &wait_usec), 0);
+    assert_true(wait_usec <= expected_wait_usec);
+}
+
+/* A job that has used its share waits; who closes meanwhile gives the place back, and nothing is done for it. */
+static void test_a_disconnect_ends_the_wait(void **state)
+{
+    int fd = dial();
+
+    (void)state;
+    book(NM_SHUFFLE_BURST_USEC, 0);
+    book(5 * NM_USEC_PER_SEC, 0);
+    ask(fd, TARGET, signed_for(TARGET));
+    while (nm_shuffle_places_count(service.places) == 0)
+        assert_int_equal(usleep(1000), 0);
+    close(fd);
+    assert_true(all_have_left());
+    assert_int_equal(service.count.outputs_ok, 0);
+    assert_int_equal(service.count.outputs_failed, 0);
+}
+
+/* Beyond what can be waited for. Another job isn't kept from its share. */
+static void test_a_share_of_work(void **state)
+{
+    struct nm_shuffle_job other = world.job;
+    const char *target = "/mapOutput?job=job_1410901177871_0002&reduce=0&map=" ATTEMPT(2);
+
+    (void)state;
+    snprintf(other.id, sizeof other.id, "job_1410901177871_0002");
+    assert_int_equal(nm_shuffle_jobs_add(service.jobs, &other), 0);
+    book(9 * NM_USEC_PER_SEC, 0);
+    fetch(TARGET, signed_for(TARGET));
+    assert_true(begins("HTTP/1.1 429 Too Many Requests\r\n"));
+    assert_non_null(strstr(reply, "Retry-After: 1000\r\n"));
+    fetch(target, signed_for(target));
+    assert_non_null(strstr(reply, "there is no such output on this node"));
+}
+
+/* ---- what the system has none of ---------------------------------------------------------- */
+
+static bool wait_for(atomic_uint *count, unsigned n)
+{
+    const uint64_t deadline_usec = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC;
+
+    while (*count < n && nm_now_usec() < deadline_usec)
+        assert_int_equal(usleep(1000), 0);
+    return *count >= n;
+}
+
+/* The connection stays in the queue, so poll() would wake the acceptor over and over. */
+static void test_accept_fails(void **state)
+{
+    static const int errors[] = {ENOMEM, EMFILE, ENFILE, ENOBUFS, ENOSR};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++) {
+        int fd;
+
+        accept_error = errors[i];
+        fd = dial();
+        assert_true(wait_for(&accepts, accepts + 4));
+        assert_true(accepted_usec[0] - accepted_usec[2] > 150 * NM_USEC_PER_MSEC);
+        accept_error = 0;
+        ask(fd, TARGET, signed_for(TARGET));
+        hear(fd, sizeof reply - 1);
+        assert_true(begins("HTTP/1.1 200 OK\r\n"));
+        close(fd);
+    }
+}
+
+static void test_no_thread(void **state)
+{
+    int fd;
+
+    (void)state;
+    thread_error = EAGAIN;
+    fd = dial();
+    assert_int_equal(hear(fd, 1), 0);
+    close(fd);
+    assert_true(all_have_left());
+    thread_error = 0;
+    fetch(TARGET, signed_for(TARGET));
+    assert_true(begins("HTTP/1.1 200 OK\r\n"));
+}
+
+/* Without memory for poll() it must neither spin nor end. */
+static void test_poll_fails(void **state)
+{
+    const uint64_t begun_usec = nm_now_usec();
+    const unsigned before = failed_polls;
+
+    (void)state;
+    poll_error = ENOMEM;
+    close(dial());
+    assert_true(wait_for(&failed_polls, before + 4));
+    assert_true(nm_now_usec() - begun_usec > 150 * NM_USEC_PER_MSEC);
+    poll_error = 0;
+    fetch(TARGET, signed_for(TARGET));
+    assert_true(begins("HTTP/1.1 200 OK\r\n"));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -364,6 +589,8 @@ int main(void)
         TEST(test_to_the_byte), TEST(test_kept_alive), TEST(test_refusals),       TEST(test_endless_head),
         TEST(test_slow_request), TEST(test_large),     TEST(test_cut_while_sent), TEST(test_places),
         TEST(test_end_cuts),    TEST(test_addresses),
+        TEST(test_the_same_map_256_times), TEST(test_a_disconnect_ends_the_wait), TEST(test_a_share_of_work),
+        TEST(test_accept_fails), TEST(test_no_thread), TEST(test_poll_fails),
     };
 
     signal(SIGPIPE, SIG_IGN);

@@ -21,7 +21,8 @@ hadoop_java "$(dirname "$0")/Shuffle.java" "$dir/local" "$dir/other" root <"$dir
 java_pid=$!
 exec 3>"$dir/ask"
 at_exit 'end_process "$java_pid"'
-"$NMD_TEST_BUILD/nm-shuffle" --listen=127.0.0.1:0 --user=nobody "$dir/empty" "$dir/no-such" "$dir/local" "$dir/other" <"$dir/control" >"$dir/nm.out" &
+"$NMD_TEST_BUILD/nm-shuffle" --listen=127.0.0.1:0 --user=nobody "$dir/empty" "$dir/no-such" "$dir/local" "$dir/other" \
+    <"$dir/control" >"$dir/nm.out" &
 nm_pid=$!
 exec 4>"$dir/control"
 at_exit 'end_process "$nm_pid"'
