@@ -78,7 +78,7 @@ static bool is_findable(const struct nm_cache_entry *e)
 }
 
 /* What leaves or is doomed may have a successor of the same key, fetched anew. */
-static struct slot *find_key(struct nm_cache *c, const struct nm_cache_key *key)
+static struct slot *find_key(const struct nm_cache *c, const struct nm_cache_key *key)
 {
     uint64_t hash = hash_key(key);
 
@@ -287,6 +287,16 @@ const struct nm_cache_entry *nm_cache_find(const struct nm_cache *c, uint64_t id
 const struct nm_cache_entry *nm_cache_at(const struct nm_cache *c, size_t i)
 {
     return i < c->n ? &c->slots[i].entry : NULL;
+}
+
+bool nm_cache_has(const struct nm_cache *c, const struct nm_cache_key *key)
+{
+    return find_key(c, key);
+}
+
+void nm_cache_set_room(struct nm_cache *c, uint64_t most_bytes)
+{
+    c->most_bytes = most_bytes;
 }
 
 uint64_t nm_cache_bytes(const struct nm_cache *c)

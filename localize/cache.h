@@ -92,4 +92,6 @@ void nm_cache_reserve(struct nm_cache *c, uint64_t id);
 
 const struct nm_cache_entry *nm_cache_find(const struct nm_cache *c, uint64_t id); /* NULL: there is none */
 const struct nm_cache_entry *nm_cache_at(const struct nm_cache *c, size_t i);      /* NULL: no more */
+bool nm_cache_has(const struct nm_cache *c, const struct nm_cache_key *key);
+void nm_cache_set_room(struct nm_cache *c, uint64_t most_bytes);
 uint64_t nm_cache_bytes(const struct nm_cache *c);

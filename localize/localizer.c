@@ -510,6 +510,25 @@ void nm_localizer_end_application(struct nm_localizer *l, const char *user, cons
     (void)begin_turn(l);
 }
 
+size_t nm_localizer_count_known(const struct nm_localizer *l, const struct nm_localizer_user *user,
+                                const struct nm_localizer_resource *resources, size_t n)
+{
+    size_t known = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct nm_cache_key key = make_key(user, &resources[i]);
+
+        known += nm_cache_has(l->cache, &key);
+    }
+    return known;
+}
+
+void nm_localizer_set_room(struct nm_localizer *l, uint64_t cache_max_bytes)
+{
+    nm_cache_set_room(l->cache, cache_max_bytes);
+    (void)begin_turn(l);
+}
+
 uint64_t nm_localizer_bytes(const struct nm_localizer *l)
 {
     return nm_cache_bytes(l->cache);

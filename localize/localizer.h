@@ -102,4 +102,9 @@ int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid
 /* After a restart, when all containers that run still have asked again: from now on there may be too much. */
 void nm_localizer_begin_to_tidy(struct nm_localizer *l);
 void nm_localizer_end_application(struct nm_localizer *l, const char *user, const char *application);
+/* How many of these it has, or is fetching, for this user. */
+size_t nm_localizer_count_known(const struct nm_localizer *l, const struct nm_localizer_user *user,
+                                const struct nm_localizer_resource *resources, size_t n);
+/* From now on it keeps no more of what nobody uses. */
+void nm_localizer_set_room(struct nm_localizer *l, uint64_t cache_max_bytes);
 uint64_t nm_localizer_bytes(const struct nm_localizer *l);

@@ -43,6 +43,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/conf/value.c %D%/conf/value.h \
 	%D%/launch/afterwards.c \
 	%D%/launch/as-user.c %D%/launch/as-user.h \
+	%D%/launch/caches.c %D%/launch/caches.h \
 	%D%/launch/claim.c %D%/launch/claim.h \
 	%D%/launch/dirs.c %D%/launch/dirs.h \
 	%D%/launch/ended.c %D%/launch/ended.h \

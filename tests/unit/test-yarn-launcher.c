@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "tests/unit/remove-tree.h"
@@ -391,13 +393,19 @@ static void test_places(void **state)
     assert_non_null(strstr(why, "nothing can be made in it"));
     assert_int_equal(unlinkat(w->root_fd, "logs/.nmd-probe/x", AT_REMOVEDIR), 0);
     RUN_UNTIL(w, nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
-    /* without the one that keeps resources the others are of no use */
+    /* one of two is enough, whichever it is; and more than min-healthy-disks none */
     assert_int_equal(mkdirat(w->root_fd, "local/.nmd-probe", 0700), 0);
     assert_int_equal(mkdirat(w->root_fd, "local/.nmd-probe/x", 0700), 0);
+    RUN_UNTIL(w, nm_yarn_launcher_place(w->launcher, &place, NULL) == 0 &&
+                     nm_streq(place.local_dir, w->settings->local_dirs[1]) &&
+                     nm_yarn_launcher_place(w->launcher, &place, NULL) == 0 &&
+                     nm_streq(place.local_dir, w->settings->local_dirs[1]));
+    assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    assert_int_equal(mkdirat(w->root_fd, "second/.nmd-probe", 0700), 0);
+    assert_int_equal(mkdirat(w->root_fd, "second/.nmd-probe/x", 0700), 0);
     RUN_UNTIL(w, !nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
-    assert_non_null(strstr(why, "keeps resources"));
     assert_int_equal(nm_yarn_launcher_place(w->launcher, &place, &message), -ENOSPC);
-    assert_non_null(strstr(message, "for resources"));
+    assert_non_null(strstr(message, "directories for containers is good"));
     free(message);
 }
 
@@ -447,6 +455,154 @@ static void test_bad_directories(void **state)
     assert_int_equal(fchmodat(w->root_fd, ".", 0777, 0), 0);
     assert_int_equal(try_start(w, &message), -ENOTDIR);
     free(message);
+}
+
+/* ---- disks ---- */
+
+#define QUICK_CHECKS \
+    "<property><name>yarn.nodemanager.disk-health-checker.interval-ms</name><value>1000</value></property>" \
+    "<property><name>yarn.nodemanager.disk-health-checker.enable</name><value>true</value></property>"
+
+/* A descriptor from before leads to what there was without them. */
+static bool has_own_mounts(struct world *w)
+{
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return false;
+    assert_int_equal(close(w->root_fd), 0);
+    w->root_fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return w->root_fd >= 0;
+}
+
+static void mount_at(struct world *w, const char *name, unsigned long flags)
+{
+    char path[PATH_MAX];
+
+    (void)mkdirat(w->root_fd, name, 0755);
+    (void)snprintf(path, sizeof path, "%s/%s", w->root, name);
+    if (mount("small", path, "tmpfs", flags, "size=1m,mode=0755") < 0)
+        fail_msg("%s: %s", path, strerror(errno));
+}
+
+static void fill(struct world *w, const char *name)
+{
+    static const char block[65536];
+    int fd = openat(w->root_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    while (write(fd, block, sizeof block) > 0)
+        ;
+    assert_int_equal(close(fd), 0);
+}
+
+/* Where the next three are: in which of the local directories, and of those for logs. */
+static bool places_are(struct world *w, const char *local, const char *log)
+{
+    struct nm_yarn_place place = {};
+
+    for (int i = 0; i < 3; i++) {
+        if (nm_yarn_launcher_place(w->launcher, &place, NULL) < 0 ||
+            (local && !nm_streq(place.local_dir + strlen(w->root) + 1, local)) ||
+            (log && !nm_streq(place.log_dir + strlen(w->root) + 1, log)))
+            return false;
+    }
+    return true;
+}
+
+static bool runs_in(struct world *w, const char *place, const char *kept)
+{
+    struct owner o = {};
+    bool ok;
+
+    w->place = place;
+    prepare_all(w, &o);
+    ok = o.result == 0 && is_there(w, kept);
+    if (!ok)
+        print_message("in %s: %d %s\n", place, o.result, o.message);
+    give_back(&o);
+    return ok;
+}
+
+/* One disk of two is full, can't be written to, or wasn't there at the start: the node goes on in the other one, and
+ * comes back to it. */
+static void test_one_bad_disk(void **state)
+{
+    struct world *w = *state;
+    char why[300];
+
+    if (!has_own_mounts(w))
+        skip(); /* only root can mount */
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    mount_at(w, "local", 0);
+    mount_at(w, "second", 0);
+    start(w, QUICK_CHECKS);
+    set_command(w, "true");
+    add_file(w, "f", "f", "text", 1);
+    assert_true(runs_in(w, "local", "local/filecache/10/f"));
+
+    mount_at(w, "local", MS_REMOUNT | MS_RDONLY);
+    RUN_UNTIL(w, places_are(w, "second", NULL));
+    assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    assert_true(runs_in(w, "second", "second/filecache/10/f"));
+
+    /* back, but what is new stays where it is */
+    mount_at(w, "local", MS_REMOUNT);
+    RUN_UNTIL(w, !places_are(w, "second", NULL));
+    assert_true(runs_in(w, "local", "second/filecache/10/f"));
+
+    fill(w, "second/large");
+    RUN_UNTIL(w, places_are(w, "local", NULL));
+    assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    assert_true(runs_in(w, "local", "local/filecache"));
+    assert_int_equal(unlinkat(w->root_fd, "second/large", 0), 0);
+    RUN_UNTIL(w, !places_are(w, "local", NULL));
+
+    /* an nmd that is started with one that can't be written to */
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    mount_at(w, "local", MS_REMOUNT | MS_RDONLY);
+    start(w, QUICK_CHECKS);
+    assert_true(places_are(w, "second", NULL));
+    assert_true(runs_in(w, "second", "second/filecache"));
+    mount_at(w, "second", MS_REMOUNT | MS_RDONLY);
+    RUN_UNTIL(w, !nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    assert_non_null(strstr(why, "0 of 2 yarn.nodemanager.local-dirs are good"));
+    mount_at(w, "local", MS_REMOUNT);
+    RUN_UNTIL(w, nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    assert_true(places_are(w, "local", NULL));
+    assert_true(runs_in(w, "local", "local/filecache"));
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    w->place = "local";
+    for (int i = 0; i < 2; i++) {
+        char path[PATH_MAX];
+
+        (void)snprintf(path, sizeof path, "%s/%s", w->root, i ? "local" : "second");
+        assert_int_equal(umount2(path, MNT_DETACH), 0);
+    }
+}
+
+/* A new nmd, and one that was never nmd's until it could be written to. */
+static void test_bad_from_the_start(void **state)
+{
+    struct world *w = *state;
+    char path[PATH_MAX], why[300];
+
+    if (!has_own_mounts(w))
+        skip(); /* only root can mount */
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    mount_at(w, "local", MS_RDONLY);
+    assert_int_equal(renameat(w->root_fd, "state", w->root_fd, "old-state"), 0);
+    start(w, QUICK_CHECKS);
+    assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    set_command(w, "true");
+    add_file(w, "f", "f", "text", 1);
+    assert_true(places_are(w, "second", NULL));
+    assert_true(runs_in(w, "second", "second/filecache/10/f"));
+    mount_at(w, "local", MS_REMOUNT);
+    RUN_UNTIL(w, !places_are(w, "second", NULL));
+    assert_true(runs_in(w, "local", "second/filecache/10/f"));
+    assert_true(is_there(w, "local/usercache"));
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    (void)snprintf(path, sizeof path, "%s/local", w->root);
+    assert_int_equal(umount2(path, MNT_DETACH), 0);
 }
 
 static void set_retry(struct world *w, int32_t policy, int32_t max, int32_t code)
@@ -514,6 +670,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign_directories, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_directories, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_bad_disk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_from_the_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_retries, set_up, tear_down),
     };
 

@@ -134,8 +134,8 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"hadoop.tmp.dir", NM_YARN_TEXT, FIELD(tmp_dir), "/tmp/hadoop-${user.name}",
      .meaning = "In which directories are that aren't set."},
     {"yarn.nodemanager.local-dirs", NM_YARN_DIRS, FIELD(local_dirs), "${hadoop.tmp.dir}/nm-local-dir",
-     .meaning = "Where containers' working directories and resources are, one for each disk. Resources are kept in the "
-                "first that is good."},
+     .meaning = "Where containers' working directories and resources are, one for each disk. New "
+                "resources are kept in one that is good, and in another when that one no longer is."},
     {"yarn.log.dir", NM_YARN_TEXT, FIELD(base_log_dir), "${hadoop.tmp.dir}/logs",
      .meaning = "In which the next is by default; Hadoop's own scripts set it."},
     {"yarn.nodemanager.log-dirs", NM_YARN_DIRS, FIELD(log_dirs), "${yarn.log.dir}/userlogs",

@@ -13,6 +13,6 @@ void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *subm
 /* Resources of the application's own first: the localizer knows them, and must not take them for kept. */
 void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *submitter, const char *application)
 {
-    nm_localizer_end_application(l->localizer, submitter, application);
+    nm_yarn_caches_end_application(&l->caches, submitter, application);
     (void)nm_yarn_ended_add(l->ended, submitter, application, NULL);
 }

@@ -14,6 +14,7 @@
 #define PROBE ".nmd-probe"
 #define LOCK ".nmd.lock"
 #define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
+#define DOUBT_USEC NM_USEC_PER_SEC
 
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
 {
@@ -220,12 +221,20 @@ void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs)
 {
     const uint64_t now_usec = nm_now_usec();
 
-    if (dirs->checked_usec > 0 && now_usec - dirs->checked_usec < dirs->settings->check_disks_usec)
+    /* who starts containers that fail must not have disks looked at all the time */
+    const uint64_t pause_usec = dirs->is_doubted ? DOUBT_USEC : dirs->settings->check_disks_usec;
+
+    if (dirs->checked_usec > 0 && now_usec - dirs->checked_usec < pause_usec)
         return;
     dirs->checked_usec = now_usec;
-    for (size_t i = 0; i < dirs->n; i++)
-        if (dirs->all[i].fd >= 0)
-            check_disk(&dirs->all[i], dirs->settings);
+    dirs->is_doubted = false;
+    for (size_t i = 0; i < dirs->n; i++) {
+        struct nm_yarn_dir *d = &dirs->all[i];
+
+        /* its disk may be there by now */
+        if (d->fd >= 0 || (open_dir(d) >= 0 && d->fd >= 0))
+            check_disk(d, dirs->settings);
+    }
 }
 
 /* Each is owed its share of all that is free, and whoever is owed most pays for the turn: so none waits for long, and
@@ -257,4 +266,9 @@ size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs)
     for (size_t i = 0; i < dirs->n; i++)
         n += dirs->all[i].is_good;
     return n;
+}
+
+void nm_yarn_dirs_doubt(struct nm_yarn_dirs *dirs)
+{
+    dirs->is_doubted = true;
 }

@@ -25,6 +25,7 @@ struct nm_yarn_dirs {
     size_t n;
     const struct nm_yarn_settings *settings;
     uint64_t checked_usec;
+    bool is_doubted;
 };
 
 /* Makes what isn't there. -ENOTDIR and *ret_message: not one can be used. */
@@ -39,6 +40,8 @@ void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs);
 
 /* Looks at the disks, if it is time again. */
 void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs);
+/* Something failed that a bad disk may have caused: the next look comes within a second. */
+void nm_yarn_dirs_doubt(struct nm_yarn_dirs *dirs);
 /* Whose turn it is; NULL: none is good. */
 struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs);
 size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs);

@@ -6,7 +6,7 @@
 
 #include <regex.h>
 
-#include "localize/localizer.h"
+#include "rpc/yarn/launch/caches.h"
 #include "rpc/yarn/launch/dirs.h"
 #include "rpc/yarn/launch/ended.h"
 #include "rpc/yarn/launch/launcher.h"
@@ -15,8 +15,9 @@
 struct nm_yarn_launcher {
     struct nm_yarn_launcher_params params;
     struct nm_yarn_dirs local, log;
-    const struct nm_yarn_dir *cache_dir; /* of the local ones: where the localizer keeps resources, for all */
-    struct nm_localizer *localizer;
+    struct nm_yarn_caches caches; /* in the local ones */
+    json_t *worker_settings;
+    char boot_id[64];
     struct nm_yarn_ended *ended;
     regex_t user_pattern;
     bool has_user_pattern;

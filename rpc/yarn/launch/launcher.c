@@ -9,7 +9,6 @@
 #include <syslog.h>
 #include <sys/stat.h>
 
-#include "rpc/yarn/launch/claim.h"
 #include "rpc/yarn/launch/user.h"
 #include "rpc/yarn/launch/variables.h"
 #include "util/fileio.h"
@@ -52,13 +51,10 @@ int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret
 {
     const struct nm_yarn_dir *local, *log;
 
-    nm_yarn_dirs_check(&l->local);
+    nm_yarn_caches_check(&l->caches);
     nm_yarn_dirs_check(&l->log);
     local = nm_yarn_dirs_next(&l->local);
     log = nm_yarn_dirs_next(&l->log);
-    if (local && log && !l->cache_dir->is_good)
-        return nm_fail(ret_message, -ENOSPC, "The node's directory for resources isn't good; %s: %s",
-                       l->cache_dir->name, l->cache_dir->why);
     if (!local || !log)
         return local ? no_dir(&l->log, "logs", ret_message) : no_dir(&l->local, "containers", ret_message);
     *ret = (struct nm_yarn_place){local->name, log->name};
@@ -84,14 +80,10 @@ static bool has_enough(const struct nm_yarn_dirs *dirs, const char *property, ch
 
 bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size)
 {
-    nm_yarn_dirs_check(&l->local);
+    nm_yarn_caches_check(&l->caches);
     nm_yarn_dirs_check(&l->log);
-    if (!has_enough(&l->local, "yarn.nodemanager.local-dirs", why, size) ||
-        !has_enough(&l->log, "yarn.nodemanager.log-dirs", why, size))
-        return false;
-    if (!l->cache_dir->is_good)
-        (void)snprintf(why, size, "%s, which keeps resources, isn't good: %s", l->cache_dir->name, l->cache_dir->why);
-    return l->cache_dir->is_good;
+    return has_enough(&l->local, "yarn.nodemanager.local-dirs", why, size) &&
+           has_enough(&l->log, "yarn.nodemanager.log-dirs", why, size);
 }
 
 const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, const char *name)
@@ -154,60 +146,27 @@ static void read_boot_id(char *buf, size_t size)
     buf[strcspn(buf, "\n")] = '\0';
 }
 
-/* *ret_state: what is known of the resources in the first good one. */
-static int claim_dirs(struct nm_yarn_launcher *l, char **ret_state, char **ret_message)
-{
-    for (size_t i = 0; i < l->local.n; i++) {
-        const struct nm_yarn_dir *d = &l->local.all[i];
-        _cleanup_free_ char *state = NULL;
-        int r = d->fd < 0 ? 0 : nm_yarn_claim(l->params.state_dir, d, &state);
-
-        if (r < 0)
-            return nm_fail(ret_message, r, "What is in %s can't be set aside: %s", d->name, strerror(-r));
-        if (d->fd < 0 || (l->cache_dir && (!d->is_good || l->cache_dir->is_good)))
-            continue;
-        l->cache_dir = d;
-        free(*ret_state);
-        *ret_state = STEAL_PTR(state);
-    }
-    return 0;
-}
-
 static int refuse_localizer(const char *dir, const char *program, int r, char **ret_message)
 {
     return nm_fail(ret_message, r, "Resources can't be fetched to %s by %s: %s", dir, program, strerror(-r));
 }
 
-/* Of all local directories one has the resources: there is one cache to be kept within its size, and a resource is
- * fetched once, whichever of them a container is in. */
-static int make_localizer(struct nm_yarn_launcher *l, char **ret_message)
+static int open_caches(struct nm_yarn_launcher *l, char **ret_message)
 {
     const struct nm_yarn_settings *s = l->params.settings;
-    _cleanup_free_ char *state = NULL;
-    char boot_id[64];
     struct nm_localizer_params p = {
         .event = l->params.event,
         .program = l->params.localizer_program,
-        .boot_id = boot_id,
+        .boot_id = l->boot_id,
         .cache_max_bytes = (uint64_t)s->cache_target_mib * NM_MIB,
         .max_workers = (unsigned)s->localizer_threads,
         .worker_max_bytes = WORKER_MAX_BYTES(s->localizer_memory_mib),
     };
-    int r = claim_dirs(l, &state, ret_message);
 
-    if (r < 0)
-        return r;
-    read_boot_id(boot_id, sizeof boot_id);
+    read_boot_id(l->boot_id, sizeof l->boot_id);
     choose_public(&p);
-    p.local_dir = l->cache_dir->name;
-    p.state_dir = state;
-    p.settings = json_pack("{s:O, s:O}", "name_nodes", s->name_nodes, "commands", s->commands);
-    r = p.settings ? nm_localizer_new(&p, &l->localizer) : -ENOMEM;
-    json_decref(p.settings); /* it has its own reference */
-    if (r < 0)
-        return refuse_localizer(p.local_dir, p.program, r, ret_message);
-    nm_yarn_claim_sweep(l->localizer, &l->local);
-    return 0;
+    p.settings = l->worker_settings = json_pack("{s:O, s:O}", "name_nodes", s->name_nodes, "commands", s->commands);
+    return p.settings ? nm_yarn_caches_open(&l->caches, &p, l->params.state_dir, &l->local, ret_message) : -ENOMEM;
 }
 
 /* The Java that runs Hadoop on this node. */
@@ -255,11 +214,11 @@ static int begin(struct nm_yarn_launcher *l, char **ret_message)
     if (r == 0)
         r = nm_yarn_dirs_open(s, s->log_dirs, &l->log, ret_message);
     if (r == 0)
-        r = make_localizer(l, ret_message);
+        r = open_caches(l, ret_message);
     if (r == 0)
         r = make_state(l, "ended", &state);
     if (r == 0)
-        r = nm_yarn_ended_new(l->params.event, s, l->localizer, &l->local, &l->log, state, &l->ended);
+        r = nm_yarn_ended_new(l->params.event, s, nm_yarn_caches_any(&l->caches), &l->local, &l->log, state, &l->ended);
     find_java(l);
     return r;
 }
@@ -310,7 +269,8 @@ struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
     if (!l)
         return NULL;
     assert(l->n_preparations == 0);
-    (void)nm_localizer_free(l->localizer);
+    nm_yarn_caches_done(&l->caches);
+    json_decref(l->worker_settings);
     (void)nm_yarn_ended_free(l->ended); /* after whom it waits for */
     nm_yarn_dirs_done(&l->local);
     nm_yarn_dirs_done(&l->log);
@@ -322,5 +282,5 @@ struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
 
 void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l)
 {
-    nm_localizer_begin_to_tidy(l->localizer);
+    nm_yarn_caches_tidy(&l->caches);
 }

@@ -41,8 +41,12 @@ struct nm_yarn_preparation {
 static void end(struct nm_yarn_preparation *p, int result, const char *message)
 {
     p->result = result;
-    if (result < 0)
+    if (result < 0) {
         p->message = strdup(message ?: strerror(-result));
+        /* a disk may be why, and the next container is to be elsewhere */
+        nm_yarn_dirs_doubt(&p->launcher->local);
+        nm_yarn_dirs_doubt(&p->launcher->log);
+    }
     p->listener.ended(p, result, result < 0 ? message ?: strerror(-result) : NULL, p->listener.userdata);
 }
 
@@ -212,7 +216,7 @@ static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
 {
     if (++p->n_lost > LOST_MAX)
         return nm_fail(ret_message, -ESTALE, "The container's resources are removed from %s as soon as they are there",
-                       p->launcher->cache_dir->name);
+                       nm_yarn_caches_dir(&p->launcher->caches));
     p->ask = nm_localizer_ask_free(p->ask);
     return ask_for_resources(p, ret_message);
 }
@@ -262,11 +266,13 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
     const struct nm_localizer_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = p};
     const Yarn__LaunchContext *c = p->task.context;
     struct nm_localizer_resource *list;
+    struct nm_localizer *localizer;
     int r = nm_yarn_resources(c->resources, c->n_resources, &p->arena, &list, ret_message);
 
     if (r < 0)
         return r;
-    r = nm_localizer_ask(p->launcher->localizer, &user, list, c->n_resources, &listener, &p->ask);
+    localizer = nm_yarn_caches_choose(&p->launcher->caches, &user, list, c->n_resources, p->kind != ALL);
+    r = localizer ? nm_localizer_ask(localizer, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
     return r < 0 ? nm_fail(ret_message, r, "The container's resources can't be asked for: %s", strerror(-r)) : 0;
 }
 
