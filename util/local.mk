@@ -1,6 +1,7 @@
 # util/: what two folders need. Knows nobody.
 noinst_LTLIBRARIES += libnm-util.la
 libnm_util_la_SOURCES = \
+	%D%/accept.h \
 	%D%/become.c %D%/become.h \
 	%D%/clock.h \
 	%D%/error.c %D%/error.h \

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "rpc/hadoop/server-state.h"
+#include "util/accept.h"
 #include "util/clock.h"
 #include "util/peer.h"
 #include "util/spent.h"
@@ -175,7 +176,7 @@ static int add_connection(struct nm_hadoop_server *s, int fd, const struct socka
     return r;
 }
 
-/* Without descriptors the listening socket stays readable: it isn't looked at until the next sweep. */
+/* Rests until the next sweep where accept4() fails for more than one connection. */
 static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_hadoop_server *s = userdata;
@@ -189,12 +190,12 @@ static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *us
 
         if (client >= 0) {
             (void)add_connection(s, client, &sa);
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            (void)sd_event_source_set_time_relative(s->sweep, NM_USEC_PER_SEC / 10);
-            (void)sd_event_source_set_enabled(s->sweep, SD_EVENT_ONESHOT);
-            return sd_event_source_set_enabled(source, SD_EVENT_OFF);
         } else if (errno == EAGAIN) {
             break;
+        } else if (!nm_accept_lost_one(errno)) {
+            (void)sd_event_source_set_time_relative(s->sweep, NM_ACCEPT_PAUSE_USEC);
+            (void)sd_event_source_set_enabled(s->sweep, SD_EVENT_ONESHOT);
+            return sd_event_source_set_enabled(source, SD_EVENT_OFF);
         }
     } while (nm_now_usec() - begun < ACCEPT_USEC);
     return 0;

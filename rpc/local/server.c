@@ -28,6 +28,7 @@
 #include "rpc/local/listen.h"
 #include "rpc/local/names.h"
 #include "rpc/local/stream.h"
+#include "util/accept.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -47,7 +48,7 @@ struct nm_local_server {
     struct nm_host host;
     struct nm_connections connections;
     struct MHD_Daemon *daemon;
-    sd_event_source *accept_unix, *accept_tcp, *accept_more, *run, *timer, *sweep;
+    sd_event_source *accept_unix, *accept_tcp, *accept_more, *accept_again, *run, *timer, *sweep;
     int unix_fd, tcp_fd;
     int more_fd; /* another TCP socket */
     int reserve_fd;     /* given up when there are no others left: see accept_out_of_fds() */
@@ -267,11 +268,10 @@ static int accept_out_of_fds(struct nm_local_server *s, int listen_fd)
         nm_close(fd);
     }
     s->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    return fd >= 0 ? 0 : -EAGAIN;
+    return fd >= 0 ? 0 : -EMFILE;
 }
 
-/* 0: try the next one. Negative: there is none now. A client that gave up while it waited
- * (ECONNABORTED) is no reason to stop. */
+/* 0: try the next one. -EAGAIN: there is none now. Other errors concern all connections. */
 static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
 {
     struct sockaddr_storage sa = {};
@@ -285,7 +285,7 @@ static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
     if (fd < 0 && (errno == EMFILE || errno == ENFILE))
         return accept_out_of_fds(s, listen_fd);
     if (fd < 0)
-        return errno == EINTR || errno == ECONNABORTED ? 0 : -errno;
+        return nm_accept_lost_one(errno) ? 0 : -errno;
     /* Gone while it waited, as a flood of clients is: not worth the library's work. */
     if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
         return 0;
@@ -299,14 +299,42 @@ static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
     return 0;
 }
 
+static void set_accepting(struct nm_local_server *s, int enabled)
+{
+    sd_event_source *const sources[] = {s->accept_unix, s->accept_tcp, s->accept_more};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(sources); i++)
+        if (sources[i])
+            (void)sd_event_source_set_enabled(sources[i], enabled);
+}
+
+static int on_accept_again(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)source, (void)usec;
+    set_accepting(userdata, SD_EVENT_ON);
+    return 0;
+}
+
+/* All listeners rest: what is missing for one is missing for the others. */
+static void pause_accepting(struct nm_local_server *s)
+{
+    if (sd_event_source_set_time_relative(s->accept_again, NM_ACCEPT_PAUSE_USEC) >= 0 &&
+        sd_event_source_set_enabled(s->accept_again, SD_EVENT_ONESHOT) >= 0)
+        set_accepting(s, SD_EVENT_OFF);
+}
+
 static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_local_server *s = userdata;
     uint64_t end = nm_now_usec() + ACCEPT_USEC;
+    int r;
 
     (void)source, (void)revents;
-    while (accept_one(s, fd, fd != s->unix_fd) == 0 && nm_now_usec() < end)
-        continue;
+    do
+        r = accept_one(s, fd, fd != s->unix_fd);
+    while (r == 0 && nm_now_usec() < end);
+    if (r < 0 && r != -EAGAIN)
+        pause_accepting(s);
     run(s);
     /* Not put off by each new one: a flood of them would else keep it from ever coming. */
     if (s->connections.first && sd_event_source_get_enabled(s->sweep, NULL) == 0) {
@@ -374,6 +402,11 @@ static int add_timers(struct nm_local_server *s)
     r = add_source(r, s->sweep, "http-sweep");
     if (r >= 0)
         r = sd_event_source_set_enabled(s->sweep, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_add_time(s->host.event, &s->accept_again, CLOCK_MONOTONIC, 0, 0, on_accept_again, s);
+    r = add_source(r, s->accept_again, "http-accept-again");
+    if (r >= 0)
+        r = sd_event_source_set_enabled(s->accept_again, SD_EVENT_OFF);
     if (r >= 0)
         r = sd_event_add_time(s->host.event, &s->host.turns, CLOCK_MONOTONIC, 0, 1, on_turns, s);
     r = add_source(r, s->host.turns, "http-turns");
@@ -543,6 +576,7 @@ struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
     sd_event_source_disable_unref(s->accept_unix);
     sd_event_source_disable_unref(s->accept_tcp);
     sd_event_source_disable_unref(s->accept_more);
+    sd_event_source_disable_unref(s->accept_again);
     sd_event_source_disable_unref(s->run);
     sd_event_source_disable_unref(s->timer);
     sd_event_source_disable_unref(s->sweep);

@@ -1,5 +1,5 @@
 # unit tests of rpc
-rpc_tests = test-requests test-json-scan test-target test-messages test-local-server \
+rpc_tests = test-requests test-json-scan test-target test-messages test-local-accept test-local-server \
 	test-local-abuse test-local-web test-local-listen test-local-logs test-local-memory test-local-streams test-openapi
 check_PROGRAMS += $(rpc_tests) openapi-check
 TESTS += $(rpc_tests)
@@ -21,6 +21,11 @@ test_messages_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_messages_LDADD = libnm-local.la $(unit_libs)
 
 http_fixture = %D%/http-fixture.c %D%/http-fixture.h %D%/fake-manager.c %D%/fake-manager.h
+test_local_accept_SOURCES = %D%/test-local-accept.c $(http_fixture)
+test_local_accept_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_local_accept_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=accept4
+test_local_accept_LDADD = libnm-local.la $(unit_libs)
+
 test_local_server_SOURCES = %D%/test-local-server.c $(http_fixture)
 test_local_server_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_local_server_LDADD = libnm-local.la $(unit_libs)
