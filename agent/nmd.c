@@ -20,6 +20,7 @@
 #include "rpc/yarn/yarn.h"
 #include "util/clock.h"
 #include "util/fileio.h"
+#include "util/inherited.h"
 #include "util/log.h"
 #include "util/refusals.h"
 
@@ -708,6 +709,7 @@ int main(int argc, char **argv)
     sd_event *event = NULL;
     int r;
 
+    nm_inherited_reset();
     nm_log_init(NM_LOG_AUTO);
     if (parse_argv(argc, argv, &o) < 0)
         return 2;

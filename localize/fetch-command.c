@@ -93,10 +93,27 @@ static int make_words(json_t *list, const char *uri, const char *target, char **
     return 0;
 }
 
+/* Our worker ignores signals that would cut it off in a write; its command is to have them. */
+static int set_signals(posix_spawnattr_t *attributes)
+{
+    sigset_t none, all;
+    int r;
+
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    (void)sigdelset(&all, SIGKILL);
+    (void)sigdelset(&all, SIGSTOP);
+    r = posix_spawnattr_setsigmask(attributes, &none);
+    if (r == 0)
+        r = posix_spawnattr_setsigdefault(attributes, &all);
+    return r == 0 ? -posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) : -r;
+}
+
 static int spawn(struct command *c, char **words)
 {
     _cleanup_close_ int write_end = -EBADF;
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
     int pair[2], r;
 
     if (pipe2(pair, O_CLOEXEC) < 0)
@@ -105,6 +122,10 @@ static int spawn(struct command *c, char **words)
     write_end = pair[1];
     if (posix_spawn_file_actions_init(&actions) != 0)
         return -ENOMEM;
+    if (posix_spawnattr_init(&attributes) != 0) {
+        (void)posix_spawn_file_actions_destroy(&actions);
+        return -ENOMEM;
+    }
     r = -posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     /* our standard output is for nmd */
     if (r == 0)
@@ -112,7 +133,10 @@ static int spawn(struct command *c, char **words)
     if (r == 0)
         r = -posix_spawn_file_actions_adddup2(&actions, write_end, STDERR_FILENO);
     if (r == 0)
-        r = -posix_spawnp(&c->pid, words[0], &actions, NULL, words, environ);
+        r = set_signals(&attributes);
+    if (r == 0)
+        r = -posix_spawnp(&c->pid, words[0], &actions, &attributes, words, environ);
+    (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
     if (r < 0) {
         c->pid = 0;

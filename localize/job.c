@@ -17,6 +17,7 @@
 #include "util/become.h"
 #include "util/error.h"
 #include "util/fileio.h"
+#include "util/inherited.h"
 
 #define FREE_MSEC 2000
 #define PIPE_READS 32 /* of a line's size each: more than a pipe holds */
@@ -186,10 +187,8 @@ static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, 
     char *env[] = {(char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                    (char *)"LC_ALL=C.UTF-8", NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), program;
-    sigset_t none;
 
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    nm_inherited_reset_signals();
     (void)setsid();
     /* without nmd nobody would take what it fetches; it is there by dup2 before anything is closed */
     if (null < 0 || dup2(work_fd, STDIN_FILENO) < 0 || dup2(lines_fd, STDOUT_FILENO) < 0 ||

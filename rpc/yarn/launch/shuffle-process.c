@@ -17,6 +17,7 @@
 
 #include "util/clock.h"
 #include "util/fileio.h"
+#include "util/inherited.h"
 
 #define LINE_MAX_SIZE 4096
 #define LAST_SIZE 300
@@ -61,10 +62,8 @@ static _Noreturn void become(const struct nm_yarn_shuffle_process_params *p, int
 {
     char *env[] = {(char *)"PATH=/usr/sbin:/usr/bin:/sbin:/bin", (char *)"LC_ALL=C.UTF-8", NULL};
     int program;
-    sigset_t none;
 
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    nm_inherited_reset_signals();
     (void)setsid();
     if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
         _exit(126);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See inherited.h. System calls are made directly where the C library has no function or changes what it is asked for. */
+
+#include "util/inherited.h"
+
+#include <linux/ioprio.h>
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+#include "util/error.h"
+#include "util/fileio.h"
+#include "util/macros.h"
+
+#define USUAL_SLACK_NSEC 50000UL
+#define USUAL_DUMP_FILTER "0x33"
+#define CPUS_MAX 8192 /* the largest CONFIG_NR_CPUS */
+#define JOIN_SESSION_KEYRING 1 /* KEYCTL_JOIN_SESSION_KEYRING */
+
+/* By system call: sigaction() refuses libc's own signals (32 and 33), which posix_spawn() of some parents leaves
+ * ignored. */
+static void reset_dispositions(void)
+{
+    /* as large as any kernel's struct: SIG_DFL, no flags, empty mask */
+    const unsigned long usual[8] = {0};
+
+    for (int i = 1; i < _NSIG; i++)
+        (void)syscall(SYS_rt_sigaction, i, usual, NULL, _NSIG / 8);
+}
+
+static void reset_mask(void)
+{
+    const unsigned long none[_NSIG / 8 / sizeof(unsigned long)] = {0};
+
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, none, NULL, _NSIG / 8);
+}
+
+void nm_inherited_reset_signals(void)
+{
+    reset_dispositions();
+    reset_mask();
+}
+
+/* The kernel takes out of it what the cpuset cgroup doesn't have. */
+static void reset_affinity(void)
+{
+    unsigned char all[CPUS_MAX / 8];
+
+    memset(all, 0xff, sizeof all);
+    (void)syscall(SYS_sched_setaffinity, 0, sizeof all, all);
+}
+
+static void reset_numa(void)
+{
+    (void)syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0);
+}
+
+static void reset_io_class(void)
+{
+    (void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_NONE, 0));
+}
+
+static void reset_policy(void)
+{
+    const struct sched_param zero = {0};
+
+    (void)sched_setscheduler(0, SCHED_OTHER, &zero);
+}
+
+static void reset_nice(void)
+{
+    (void)setpriority(PRIO_PROCESS, 0, 0);
+}
+
+static void reset_timers(void)
+{
+    const struct itimerval off = {};
+
+    (void)setitimer(ITIMER_REAL, &off, NULL);
+    (void)setitimer(ITIMER_VIRTUAL, &off, NULL);
+    (void)setitimer(ITIMER_PROF, &off, NULL);
+}
+
+static void reset_securebits(void)
+{
+    (void)prctl(PR_SET_SECUREBITS, 0UL, 0, 0, 0);
+}
+
+static void reset_ambient(void)
+{
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+}
+
+static void reset_keyring(void)
+{
+    (void)syscall(SYS_keyctl, JOIN_SESSION_KEYRING, NULL);
+}
+
+static void reset_personality(void)
+{
+    (void)personality(PER_LINUX);
+}
+
+/* Zero would mean what this thread was born with. */
+static void reset_slack(void)
+{
+    (void)prctl(PR_SET_TIMERSLACK, USUAL_SLACK_NSEC, 0, 0, 0);
+}
+
+static void reset_subreaper(void)
+{
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 0UL, 0, 0, 0);
+}
+
+static void reset_huge_pages(void)
+{
+    (void)prctl(PR_SET_THP_DISABLE, 0UL, 0, 0, 0);
+}
+
+static void reset_dump_filter(void)
+{
+    (void)nm_write_file_at(AT_FDCWD, "/proc/self/coredump_filter", USUAL_DUMP_FILTER);
+}
+
+/* Else the first files that are opened would be taken for standard input, output and error. */
+static void fill_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY); /* it gets the lowest number */
+}
+
+#define AS_NMD "as nmd"
+
+const struct nm_inherited nm_inherited_table[] = {
+    {"signal dispositions", reset_dispositions, "default, but SIGPIPE ignored", "default, then their own",
+     "default"},
+    {"signal mask", reset_mask, "empty, but what its loop reads", "empty; nm-shim: all blocked", "empty"},
+    {"interval timers", reset_timers, "off", "off, since fork clears them", "off"},
+    {"CPU affinity", reset_affinity, "all CPUs of its cpuset", AS_NMD, "all CPUs of their cpuset"},
+    {"NUMA policy", reset_numa, "default", AS_NMD, "default"},
+    {"I/O class", reset_io_class, "none", AS_NMD, "none"},
+    {"scheduling policy", reset_policy, "SCHED_OTHER", AS_NMD, "SCHED_OTHER, or SCHED_IDLE by their type"},
+    {"nice", reset_nice, "-10", "0", "0"},
+    {"OOM score", NULL, "as started", "their own", "by their type"},
+    {"resource limits", NULL, "as started, open files raised to the hard limit",
+     "as nmd was started, open files and memory their own", "as nmd was started, open files 1024"},
+    {"umask", NULL, "077", "077", "022"},
+    {"supplementary groups", NULL, "as started", "those of their user", "those of their user"},
+    {"ambient capabilities", reset_ambient, "none", "none", "none"},
+    {"other capabilities", NULL, "as started", "none, or root's", "none, or root's"},
+    {"securebits", reset_securebits, "0, unless locked", AS_NMD, AS_NMD},
+    {"no_new_privs", NULL, "as started, since nothing clears it", "set", "set, unless allowed otherwise"},
+    {"session keyring", reset_keyring, "a new one", AS_NMD, AS_NMD},
+    {"personality", reset_personality, "PER_LINUX", AS_NMD, "PER_LINUX"},
+    {"timer slack", reset_slack, "50 us", AS_NMD, "50 us"},
+    {"subreaper", reset_subreaper, "no", "no; nm-shim: yes", "no"},
+    {"huge pages switched off", reset_huge_pages, "no", AS_NMD, "no"},
+    {"core dump filter", reset_dump_filter, USUAL_DUMP_FILTER, AS_NMD, USUAL_DUMP_FILTER},
+    {"standard descriptors", fill_standard_descriptors, "as started, /dev/null where closed", "their own",
+     "their logs, input or terminal"},
+    {"other descriptors", NULL, "as started; used are those of LISTEN_FDS", "closed", "closed"},
+    {"environment", NULL, "as started", "a fixed one", "what was asked for, and the user's"},
+    {"parent-death signal", NULL, "as started, the parent's wish", "SIGKILL for nm-localizer", "SIGKILL"},
+    {"working directory", NULL, "as started", "/", "what was asked for"},
+    {"root directory, namespaces, seccomp filters", NULL, "as started", AS_NMD, AS_NMD},
+    {"session", NULL, "as started", "one of their own", "one of their own"},
+};
+const size_t nm_inherited_rows = NM_ARRAY_SIZE(nm_inherited_table);
+
+void nm_inherited_reset(void)
+{
+    for (size_t i = 0; i < nm_inherited_rows; i++)
+        if (nm_inherited_table[i].reset)
+            nm_inherited_table[i].reset();
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * All that a process keeps over fork and exec, in one table, and what becomes of each in nmd, in its helpers (nm-shim,
+ * nm-localizer, nm-shuffle, health script, fetch commands) and in commands. nmd starts from a known state whatever its
+ * parent left, so that helpers and commands do so too. What nmd then changes for itself, each of them undoes.
+ */
+
+#include <stddef.h>
+
+struct nm_inherited {
+    const char *name;
+    void (*reset)(void);                    /* in nmd, at its start; NULL: nothing is changed there */
+    const char *nmd, *helpers, *commands; /* what becomes of it */
+};
+
+extern const struct nm_inherited nm_inherited_table[];
+extern const size_t nm_inherited_rows;
+
+/* Applies the table. nmd calls it first of all, while it has one thread. What isn't allowed stays as it is. */
+void nm_inherited_reset(void);
+
+/* Makes all signals have their default action and unblocks them: for a child that is about to execute something. */
+void nm_inherited_reset_signals(void);
