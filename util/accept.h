@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* How long a listener rests when accept4(2) fails for want of memory or descriptors: the waiting client keeps the socket
- * readable, so that the loop would otherwise turn without end. */
+/* How long a listener rests when accept4(2) fails for want of memory or descriptors: the waiting client keeps the
+ * socket readable, so that the loop would otherwise turn without end. */
 #define NM_ACCEPT_PAUSE_USEC (100 * NM_USEC_PER_MSEC)
 
 /* Does this error of accept4(2) belong to one connection, so that the next one may succeed at once? The kernel passes

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See inherited.h. System calls are made directly where the C library has no function or changes what it is asked for. */
+/* See inherited.h. System calls are made directly where the C library has no function or changes what it is asked. */
 
 #include "util/inherited.h"
 
