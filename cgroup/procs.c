@@ -20,6 +20,7 @@
 
 /* Cgroups with others in them that one removal empties: what is deeper stays, of more the rest is for later. */
 #define PRUNE_MAX 1024u
+#define PRUNE_REMOVED_MAX 4096u
 
 /* A number may be cut in two by the end of a piece: *pid holds what came of it so far. */
 static int feed(const char *buf, size_t len, pid_t *pid, nm_procs_fn_t fn, void *userdata)
@@ -36,7 +37,7 @@ static int feed(const char *buf, size_t len, pid_t *pid, nm_procs_fn_t fn, void 
             return -EBADMSG;
         if (*pid > 0) {
             int r = fn(*pid, userdata);
-            if (r < 0)
+            if (r != 0)
                 return r;
         }
         *pid = 0;
@@ -66,7 +67,7 @@ static int walk_one(int dir_fd, nm_procs_fn_t fn, void *userdata)
         if (n == 0)
             return pid > 0 ? fn(pid, userdata) : 0;
         r = feed(buf, (size_t)n, &pid, fn, userdata);
-        if (r < 0)
+        if (r != 0)
             return r;
     }
 }
@@ -102,15 +103,16 @@ static int for_each_subdir(int dir_fd, unsigned depth, dir_fn_t fn, void *userda
 struct walk {
     nm_procs_fn_t fn;
     void *userdata;
+    unsigned n_cgroups;
 };
 
 static int walk_subdir(int parent_fd, const char *name, unsigned depth, void *userdata);
 
 static int walk_tree(int dir_fd, unsigned depth, struct walk *w)
 {
-    int r = walk_one(dir_fd, w->fn, w->userdata);
+    int r = w->n_cgroups++ < NM_PROCS_CGROUPS_MAX ? walk_one(dir_fd, w->fn, w->userdata) : NM_PROCS_CUT;
 
-    if (r < 0 || depth >= MAX_DEPTH)
+    if (r != 0 || depth >= MAX_DEPTH)
         return r;
     return for_each_subdir(dir_fd, depth, walk_subdir, w);
 }
@@ -136,7 +138,8 @@ int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata)
 }
 
 struct prune {
-    unsigned n_removed;
+    unsigned n_removed; /* here */
+    unsigned *n_removed_in_all;
     char busy[NAME_MAX + 1]; /* one that isn't empty */
 };
 
@@ -145,6 +148,8 @@ static int remove_empty(int parent_fd, const char *name, unsigned depth, void *u
     struct prune *p = userdata;
 
     (void)depth;
+    if (++*p->n_removed_in_all > PRUNE_REMOVED_MAX)
+        return -EBUSY;
     if (unlinkat(parent_fd, name, AT_REMOVEDIR) >= 0 || errno == ENOENT) {
         p->n_removed++;
         return 0;
@@ -172,13 +177,13 @@ static int step(int *fd, const char *name)
 int nm_procs_prune(int dir_fd)
 {
     _cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    unsigned depth = 0, n_entered = 0;
+    unsigned depth = 0, n_entered = 0, n_removed = 0;
     bool entered = false;
 
     if (fd < 0)
         return -errno;
     for (;;) {
-        struct prune p = {.n_removed = 0};
+        struct prune p = {.n_removed_in_all = &n_removed};
         int r = for_each_subdir(fd, 0, remove_empty, &p);
 
         if (r < 0 || (r == 0 && depth == 0))
@@ -213,9 +218,12 @@ static bool line_names(const char *text, const char *name)
     return false;
 }
 
+/* A line, with a path of 4 KiB at most, for each hierarchy: the dozen of version 1, named ones, and ours, which is last. */
+#define MEMBERSHIP_SIZE ((size_t)128 << 10)
+
 bool nm_procs_is_member(pid_t pid, const char *name)
 {
-    char path[32], text[4096];
+    char path[32], text[MEMBERSHIP_SIZE];
 
     (void)snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
     if (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) < 0)

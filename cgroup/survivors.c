@@ -17,6 +17,7 @@
 
 /* Enough to find one that hangs; a fork bomb has any number that don't. */
 #define THREADS_MAX 4096
+#define STAT_SIZE 2048 /* a name of 15 characters and some fifty numbers of up to 20 digits */
 
 struct search {
     struct nm_cgroup_survivors found;
@@ -36,7 +37,7 @@ static char state_of(const char *stat, char comm[NM_COMM_SIZE])
 
 static bool hangs(int task_fd, const char *tid, char comm[NM_COMM_SIZE])
 {
-    char name[300], stat[1024];
+    char name[300], stat[STAT_SIZE];
 
     (void)snprintf(name, sizeof name, "%s/stat", tid);
     return nm_read_file_at(task_fd, name, stat, sizeof stat, NULL) >= 0 && state_of(stat, comm) == 'D';
@@ -61,6 +62,8 @@ static int look_at(pid_t pid, void *userdata)
     char path[40], comm[NM_COMM_SIZE];
 
     s->found.n++;
+    if (s->n_threads++ >= THREADS_MAX)
+        return 0;
     (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     tasks = opendir(path);
     if (!tasks || !any_hangs(s, tasks, comm))
@@ -79,7 +82,7 @@ int nm_cgroup_survivors(const struct nm_cgroup *cg, struct nm_cgroup_survivors *
 
     if (r < 0)
         return r;
-    *ret = s.found;
+    *ret = s.found; /* of more cgroups than are looked into, those that were */
     return 0;
 }
 

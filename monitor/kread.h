@@ -12,20 +12,20 @@
 #include <unistd.h>
 
 /*
- * Reads the file from its beginning into buf, NUL-terminated. Returns its length (size - 1: it may
- * have been cut off), -ENOENT when what it describes has gone, or -errno.
+ * Reads the file from offset `at` into buf, NUL-terminated. Returns the number of bytes (size - 1: there
+ * may be more), -ENOENT when what it describes has gone, or -errno.
  *
  * A seq_file fills a page-sized buffer per read and returns early only if the next record doesn't
  * fit (or, for files that are one record, never): a read well short of a page is the end, and a
  * second read to see 0 is not needed.
  */
-static inline int nm_monitor_read(int fd, char *buf, size_t size)
+static inline int nm_monitor_read_at(int fd, off_t at, char *buf, size_t size)
 {
     enum { SURELY_THE_END = 4096 - 256 };
     size_t len = 0;
 
     for (;;) {
-        ssize_t n = pread(fd, buf + len, size - 1 - len, (off_t)len);
+        ssize_t n = pread(fd, buf + len, size - 1 - len, at + (off_t)len);
 
         if (n < 0) {
             if (errno == EINTR)
@@ -41,3 +41,21 @@ static inline int nm_monitor_read(int fd, char *buf, size_t size)
     buf[len] = '\0';
     return (int)len;
 }
+
+/* The whole file, as above, or -E2BIG: a figure that was cut off must not be taken for one that is missing. */
+static inline int nm_monitor_read(int fd, char *buf, size_t size)
+{
+    int r = nm_monitor_read_at(fd, 0, buf, size);
+
+    return r >= 0 && (size_t)r == size - 1 ? -E2BIG : r;
+}
+
+/*
+ * Of a file of any length up to NM_MONITOR_LINES_MAX, the lines that begin with one of the words, NUL-terminated and
+ * in the file's order. Returns their length, -E2BIG when they or the file are longer, -ENOENT, or -errno. For files of
+ * which a part grows with what a user has or does, such as the groups in /proc/PID/status.
+ */
+#define NM_MONITOR_LINES_MAX ((off_t)2 << 20) /* 65536 groups are 704 KiB */
+#define NM_MONITOR_WORD_MAX 16
+
+int nm_monitor_read_lines(int fd, const char *const *words, size_t n_words, char *buf, size_t size);

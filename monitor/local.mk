@@ -5,7 +5,7 @@ libnm_monitor_la_SOURCES = \
 	%D%/disk.c \
 	%D%/tasks.c \
 	%D%/history.c \
-	%D%/kread.h \
+	%D%/kread.c %D%/kread.h \
 	%D%/link.c \
 	%D%/linkparse.c \
 	%D%/monitor.h \

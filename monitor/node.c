@@ -20,8 +20,8 @@
 #include "monitor/rate.h"
 #include "util/error.h"
 
-/* The cpu lines of some 900 CPUs; the interrupt counts that follow them may be cut off. */
-#define BUF_SIZE ((size_t)64 << 10)
+/* The cpu lines of the 8192 CPUs that a kernel can have; the interrupt counts that follow them may be cut off. */
+#define BUF_SIZE ((size_t)1 << 20)
 
 struct nm_node_sampler {
     int meminfo_fd, stat_fd;
@@ -129,8 +129,10 @@ static bool busy_millicores(const struct nm_cpu_ticks *old, const struct nm_cpu_
 static int sample_cpu(struct nm_node_sampler *s, uint64_t now_usec, struct nm_node_sample *out)
 {
     struct nm_cpu_ticks t;
-    int r = nm_monitor_read(s->stat_fd, s->buf, sizeof s->buf);
+    int r = nm_monitor_read_at(s->stat_fd, 0, s->buf, sizeof s->buf);
 
+    if (r == (int)sizeof s->buf - 1 && !strstr(s->buf, "\nintr "))
+        r = -E2BIG; /* it may have been cut among the CPUs */
     if (r >= 0)
         r = nm_monitor_parse_stat(s->buf, &t);
     if (r < 0)

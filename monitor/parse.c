@@ -288,19 +288,37 @@ int nm_monitor_parse_statm(const char *text, struct nm_proc_statm *ret)
     return 0;
 }
 
+const char *const nm_monitor_status_lines[NM_MONITOR_N_STATUS_LINES] = {"VmRSS:", "RssAnon:", "RssShmem:", "VmSwap:",
+                                                                        "Threads:"};
+
+struct status_fields {
+    struct nm_proc_memory memory;
+    uint64_t resident, n_threads;
+};
+
+#define STATUS_FIELD(key, member, required) FIELD(key, struct status_fields, member, required)
+
+/* The number of threads follows what there is about memory, in each process's file: with it, what is missing is
+ * missing because the process has no memory, and not because it was not read. */
 int nm_monitor_parse_status(const char *text, struct nm_proc_memory *ret)
 {
-    static const struct field fields[] = {
-        FIELD("RssAnon", struct nm_proc_memory, anon_bytes, false),
-        FIELD("RssShmem", struct nm_proc_memory, shmem_bytes, false),
-        FIELD("VmSwap", struct nm_proc_memory, swap_bytes, false),
+    static const struct field of_all[] = {
+        STATUS_FIELD("VmRSS", resident, false),
+        STATUS_FIELD("Threads", n_threads, true),
     };
-    struct nm_proc_memory m = {0};
-    int r = parse_fields(text, fields, NM_ARRAY_SIZE(fields), &m);
+    static const struct field of_memory[] = {
+        STATUS_FIELD("RssAnon", memory.anon_bytes, true),
+        STATUS_FIELD("RssShmem", memory.shmem_bytes, true),
+        STATUS_FIELD("VmSwap", memory.swap_bytes, true),
+    };
+    struct status_fields s = {.resident = UINT64_MAX};
+    int r = parse_fields(text, of_all, NM_ARRAY_SIZE(of_all), &s);
 
+    if (r >= 0 && s.resident != UINT64_MAX)
+        r = parse_fields(text, of_memory, NM_ARRAY_SIZE(of_memory), &s);
     if (r < 0)
         return r;
-    *ret = m;
+    *ret = s.memory;
     return 0;
 }
 

@@ -51,6 +51,8 @@
 /* Processes that are looked at; a fork bomb's others are taken to be alike. Bounds the time of one
  * sample. */
 #define PROCESSES_MAX 1024u
+/* Of a list as long as this the rest isn't read: it is taken to have no more. */
+#define LISTED_MAX 65536u
 #define PROCS_TEXT_SIZE ((size_t)64 << 10)
 
 /* Page table walks: how old a result may get, how much one walk covers (the rest by extrapolation),
@@ -162,15 +164,6 @@ static int open_proc(const struct nm_procmem *p, pid_t pid, const char *name)
     return RET_NERRNO(open(path, O_RDONLY | O_CLOEXEC));
 }
 
-/* Reads a file that doesn't stay open. */
-static int read_proc(const struct nm_procmem *p, pid_t pid, const char *name, char *buf,
-                     size_t size)
-{
-    _cleanup_close_ int fd = open_proc(p, pid, name);
-
-    return fd < 0 ? fd : nm_monitor_read(fd, buf, size);
-}
-
 /* ---- which processes there are --------------------------------------------------------------- */
 
 /* A container that may (run as root, or delegated) can hide processes in cgroups of its own;
@@ -190,35 +183,65 @@ static int count_process(pid_t pid, void *userdata)
     if (c->n < PROCESSES_MAX)
         c->pid[c->n++] = pid;
     c->total++;
+    return c->total < LISTED_MAX ? 0 : NM_PROCS_CUT;
+}
+
+static int add_to_census(struct census *c, const char *text)
+{
+    unsigned n, total;
+    int r = nm_monitor_parse_procs(text, c->pid + c->n, PROCESSES_MAX - c->n, &n, &total);
+
+    if (r < 0)
+        return r;
+    c->n += n;
+    c->total += total;
     return 0;
 }
 
-static int list_processes(const struct nm_procmem *p, struct census *c)
+/* By pieces, each of which ends with a whole number. */
+static int list_flat(int procs_fd, struct census *c)
 {
     char text[PROCS_TEXT_SIZE];
+    off_t at = 0;
+
+    while (c->total < LISTED_MAX) {
+        int n = nm_monitor_read_at(procs_fd, at, text, sizeof text), r;
+        bool more = n == (int)sizeof text - 1;
+        const char *last = more ? strrchr(text, '\n') : NULL;
+
+        if (n < 0 || (more && !last))
+            return n < 0 ? n : -EBADMSG;
+        if (last) {
+            n = (int)(last - text) + 1;
+            text[n] = '\0';
+        }
+        r = add_to_census(c, text);
+        if (r < 0 || !more)
+            return r;
+        at += n;
+    }
+    return 0;
+}
+
+/* Where cgroups below are so many that they aren't all looked into, what is in them is unknown, which isn't nothing. */
+static int list_processes(const struct nm_procmem *p, struct census *c)
+{
     int r;
 
     c->n = c->total = 0;
-    if (has_children(p->cgroup_fd))
-        return nm_procs_walk(p->cgroup_fd, count_process, c);
-    r = nm_monitor_read(p->procs_fd, text, sizeof text);
-    if (r < 0)
-        return r;
-    if ((size_t)r == sizeof text - 1) { /* thousands: do without the rest, and half a number */
-        char *last = strrchr(text, '\n');
-
-        if (last)
-            last[1] = '\0';
-    }
-    return nm_monitor_parse_procs(text, c->pid, PROCESSES_MAX, &c->n, &c->total);
+    if (!has_children(p->cgroup_fd))
+        return list_flat(p->procs_fd, c);
+    r = nm_procs_walk(p->cgroup_fd, count_process, c);
+    return r == NM_PROCS_CUT && c->total < LISTED_MAX ? -E2BIG : NM_MIN(r, 0);
 }
 
 /* ---- one process ----------------------------------------------------------------------------- */
 
 static int read_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_memory *ret)
 {
-    char buf[8192];
-    int r = read_proc(p, pid, "status", buf, sizeof buf);
+    _cleanup_close_ int fd = open_proc(p, pid, "status");
+    char buf[512];
+    int r = fd < 0 ? fd : nm_monitor_read_lines(fd, nm_monitor_status_lines, NM_MONITOR_N_STATUS_LINES, buf, sizeof buf);
 
     return r < 0 ? r : nm_monitor_parse_status(buf, ret);
 }

@@ -40,7 +40,7 @@
 
 int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret)
 {
-    char path[32], text[1024];
+    char path[32], text[2048];
     char *p, *save = NULL;
     int r;
 

@@ -17,10 +17,12 @@
 /* Where a kernel with a memory controller in cgroup v2 has it; on a hybrid host there is nothing to
  * be read anyway. */
 #define MOUNT "/sys/fs/cgroup"
+/* A line, with a path of 4 KiB at most, for each hierarchy; the one of version 2 is last. */
+#define MEMBERSHIP_SIZE ((size_t)128 << 10)
 
 int nm_shim_cgroup_open(void)
 {
-    char text[PATH_MAX], path[PATH_MAX + sizeof MOUNT];
+    char text[MEMBERSHIP_SIZE], path[PATH_MAX + sizeof MOUNT];
     const char *line;
     int r = nm_read_file_at(AT_FDCWD, "/proc/self/cgroup", text, sizeof text, NULL);
 

@@ -39,7 +39,7 @@ int fixture_teardown(void **state)
 
 void write_statm(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shared_pages)
 {
-    char name[32], text[128];
+    char name[32], text[256];
 
     (void)snprintf(name, sizeof name, "%d/statm", pid);
     (void)snprintf(text, sizeof text, "99999 %ju %ju 5 0 123 0\n",
@@ -50,12 +50,13 @@ void write_statm(struct fixture *f, int pid, uint64_t anon_pages, uint64_t share
 
 void write_status(struct fixture *f, int pid, uint64_t anon_kb, uint64_t shmem_kb, uint64_t swap_kb)
 {
-    char name[32], text[128];
+    char name[32], text[256];
 
     (void)snprintf(name, sizeof name, "%d/status", pid);
     (void)snprintf(text, sizeof text,
-                   "Name:\tx\nRssAnon:\t%ju kB\nRssShmem:\t%ju kB\nVmSwap:\t%ju kB\n",
-                   (uintmax_t)anon_kb, (uintmax_t)shmem_kb, (uintmax_t)swap_kb);
+                   "Name:\tx\nVmRSS:\t%ju kB\nRssAnon:\t%ju kB\nRssShmem:\t%ju kB\nVmSwap:\t%ju kB\n"
+                   "Threads:\t1\n",
+                   (uintmax_t)(anon_kb + shmem_kb), (uintmax_t)anon_kb, (uintmax_t)shmem_kb, (uintmax_t)swap_kb);
     fake_tree_write(&f->proc, name, text);
 }
 
@@ -67,7 +68,7 @@ void write_process(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shm
 
 void write_rollup(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shmem_pages)
 {
-    char name[32], text[128];
+    char name[32], text[256];
 
     (void)snprintf(name, sizeof name, "%d/smaps_rollup", pid);
     (void)snprintf(text, sizeof text, "Pss_Anon: %ju kB\nPss_Shmem: %ju kB\n",

@@ -203,12 +203,16 @@ static void test_process(void **state)
     assert_int_equal(nm_monitor_parse_statm("765 410", &s), -EBADMSG);
 
     assert_int_equal(nm_monitor_parse_status(
-                         "Name:\tRssAnon:\t5\nRssAnon:\t     112 kB\nRssFile:\t9 kB\n"
+                         "Name:\tRssAnon:\t5\nVmRSS:\t 125 kB\nRssAnon:\t     112 kB\nRssFile:\t9 kB\n"
                          "RssShmem:\t       4 kB\nVmSwap:\t       8 kB\nThreads:\t1\n", &m), 0);
     assert_int_equal(m.anon_bytes, 112 << 10);
     assert_int_equal(m.shmem_bytes, 4 << 10);
     assert_int_equal(m.swap_bytes, 8 << 10);
-    assert_int_equal(nm_monitor_parse_status("Name:\tx\nState:\tZ (zombie)\n", &m), 0);
+    /* What is missing because it was cut off is no zero. */
+    assert_int_equal(nm_monitor_parse_status("Name:\tx\nState:\tS (sleeping)\nGroups:\t1 2 3", &m), -EBADMSG);
+    assert_int_equal(nm_monitor_parse_status("VmRSS:\t9 kB\nRssAnon:\t5 kB\nThreads:\t1\n", &m), -EBADMSG);
+    assert_int_equal(m.anon_bytes, 112 << 10);
+    assert_int_equal(nm_monitor_parse_status("Name:\tx\nState:\tZ (zombie)\nThreads:\t1\n", &m), 0);
     assert_int_equal(m.anon_bytes, 0);
 
     assert_int_equal(nm_monitor_parse_smaps_rollup(

@@ -268,7 +268,7 @@ static void test_bad_processes(void **state)
     } cases[] = {
         {"10\nx\n", "9 9 9 9 9 9 9\n", "RssAnon:\t1 kB\n"},
         {"10\n", "many\n", "RssAnon:\t1 kB\n"},
-        {"10\n", "9 9 9 9 9 9 9\n", "RssAnon:\tmuch\n"},
+        {"10\n", "9 9 9 9 9 9 9\n", "VmRSS:\t1 kB\nRssAnon:\tmuch\nThreads:\t1\n"},
     };
     struct fixture *f = *state;
     struct nm_cgroup_sample c = {.at_usec = 7};
@@ -293,10 +293,10 @@ static void test_bad_processes(void **state)
     assert_int_equal(c.memory_bytes, 0);
 }
 
-/* More than fit into the text that is read, with a cut through the last number: the rest is left out. */
-static void test_a_list_that_is_too_long(void **state)
+/* More than fit into the text that is read at once, with a cut through a number. */
+static void test_a_list_of_several_pieces(void **state)
 {
-    enum { LINES = 11000 };
+    enum { LINES = 40000 };
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
     char *text = malloc(7 * LINES + 1);
@@ -309,7 +309,40 @@ static void test_a_list_that_is_too_long(void **state)
     write_process(f, 10, 1, 0);
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1, &c), 0);
-    assert_int_equal(c.memory_bytes / PAGE, ((64 << 10) - 1) / 7);
+    assert_int_equal(c.memory_bytes / PAGE, LINES);
+}
+
+/* A user in thousands of groups has a status in which all that counts comes late. */
+static void test_a_status_with_many_groups(void **state)
+{
+    enum { GROUPS = 65536 };
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c;
+    char *text = NULL;
+    size_t size, kept;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    (void)fputs("Name:\tRssAnon:\nState:\tR (running)\nGroups:\t", out);
+    for (unsigned i = 0; i < GROUPS; i++)
+        (void)fprintf(out, "%u ", 4000000000u + i);
+    kept = (size_t)ftell(out);
+    (void)fprintf(out, "\nVmPeak:\t 9 kB\nVmRSS:\t %d kB\nRssAnon:\t %d kB\nRssFile:\t 0 kB\nRssShmem:\t 0 kB\n"
+                       "VmSwap:\t 0 kB\nThreads:\t1\n", (int)(500 * PAGE / 1024), (int)(500 * PAGE / 1024));
+    assert_int_equal(fclose(out), 0);
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n");
+    write_statm(f, 10, 500, 0);
+    fake_tree_write(&f->proc, "10/status", text);
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1, &c), 0);
+    assert_int_equal(c.memory_bytes / PAGE, 500);
+    /* One that ends before what counts is no process without memory. */
+    text[kept] = '\0';
+    fake_tree_write(&f->proc, "10/status", text);
+    free(text);
+    write_statm(f, 10, 100, 5000);
+    use_cpu(f);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2, &c), -EBADMSG);
 }
 
 static void test_a_root_that_is_too_long(void **state)
@@ -427,7 +460,8 @@ int main(void)
         TEST(test_bad_files),
         TEST(test_single_figures),
         TEST(test_bad_processes),
-        TEST(test_a_list_that_is_too_long),
+        TEST(test_a_list_of_several_pieces),
+        TEST(test_a_status_with_many_groups),
         TEST(test_a_root_that_is_too_long),
         TEST(test_a_walk_is_killed),
         TEST(test_a_samplers_walk_is_killed),
