@@ -710,6 +710,7 @@ int main(int argc, char **argv)
     int r;
 
     nm_inherited_reset();
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on file size is an error of a write, EFBIG, and not our end */
     nm_log_init(NM_LOG_AUTO);
     if (parse_argv(argc, argv, &o) < 0)
         return 2;

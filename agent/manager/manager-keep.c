@@ -78,10 +78,12 @@ void nm_keep_set_state(struct nm_live *l, enum nm_state to)
 
 int nm_keep_refuse(const struct nm_manager *m, int error, struct nm_problem *ret_problem)
 {
+    const char *advice = nm_store_advice(error);
+
     assert(error < 0);
     return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-error),
-                          "Nothing was changed: the journal in %s can't be written (%s). Free some space there.",
-                          m->state_dir, strerror(-error));
+                          "Nothing was changed: the journal in %s can't be written (%s)%s%s.",
+                          m->state_dir, strerror(-error), advice ? ": " : "", advice ?: "");
 }
 
 int nm_keep_check(struct nm_manager *m, struct nm_problem *ret_problem)

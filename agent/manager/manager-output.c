@@ -134,7 +134,7 @@ static bool has_no_room(const struct nm_manager *m, const struct nm_disk_sample 
     double least = (double)disk->total_bytes * m->config->disk_min_free / 2;
 
     return (disk->total_bytes > 0 && (double)disk->available_bytes < least) ||
-           (m->store_error == -ENOSPC && shares_disk_with_journal(m));
+           ((m->store_error == -ENOSPC || m->store_error == -EDQUOT) && shares_disk_with_journal(m));
 }
 
 void nm_output_tidy(struct nm_manager *m)

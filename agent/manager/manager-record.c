@@ -224,13 +224,16 @@ void nm_record_store_result(struct nm_manager *m, int r)
     m->store_error = r;
     if (r == -EUCLEAN)
         return;
-    if (r < 0)
+    if (r < 0) {
+        const char *advice = nm_store_advice(r);
+
         nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE,
                          "the journal in %s can't be written (%s): containers go on, but a restart "
-                         "of nmd now could lose what happens from here%s",
-                         m->state_dir, strerror(-r), r == -ENOSPC ? "; free some space there" : "");
-    else
+                         "of nmd now could lose what happens from here%s%s",
+                         m->state_dir, strerror(-r), advice ? "; " : "", advice ?: "");
+    } else {
         nm_info("the journal can be written again");
+    }
     if (m->health)
         nm_record_tell_health(m);
 }

@@ -48,6 +48,7 @@ static nm_printf(2, 3) void note(struct nm_status *s, const char *format, ...)
 static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
 {
     const struct nm_cgroup_backend *b = m->backend;
+    const char *advice = m->store_error < 0 ? nm_store_advice(m->store_error) : NULL;
     char left[32];
 
     for (int f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
@@ -70,9 +71,8 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
         note(ret, "%zu in %s not known to the journal and left alone: %s%s", m->n_orphans,
              m->backend->slice, m->orphans[0]->name, m->n_orphans > 1 ? ", ..." : "");
     if (m->store_error < 0)
-        note(ret,
-             "journal: can't be written (%s); new containers are refused until there is room in %s",
-             strerror(-m->store_error), m->state_dir);
+        note(ret, "journal: %s can't be written (%s); new containers are refused until it can%s%s", m->state_dir,
+             strerror(-m->store_error), advice ? ": " : "", advice ?: "");
 }
 
 /* VmRSS of /proc/self/status is the same figure; statm is the shorter file. */

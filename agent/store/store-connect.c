@@ -123,7 +123,7 @@ static int why_not(const char *path)
         int fd = open(i ? log : path, O_RDWR | (i ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 
         if (fd < 0)
-            return errno == EDQUOT ? -ENOSPC : -errno;
+            return -errno;
         (void)close(fd);
     }
     return -EIO;

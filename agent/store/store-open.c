@@ -97,7 +97,7 @@ static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
         o->saved.incomplete = o->saved.incomplete || o->was_rolled_back || r < 0;
     }
     s->on_disk = r >= 0;
-    if (r != -ENOSPC && r != -EIO)
+    if (!nm_store_has_no_room(r) && r != -EIO)
         return r;
     o->problem = r;
     s->backlog_error = r;

@@ -4,15 +4,57 @@
 
 #include <errno.h>
 
+#include "agent/store/store.h"
+#include "util/macros.h"
+
+/* What a write to the log or the database has failed with: SQLite keeps it for each file, where its own record of
+ * errno is often of the clean-up that followed. */
+static int write_errno(sqlite3 *db)
+{
+    static const int files[] = {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(files); i++) {
+        sqlite3_file *file = NULL;
+        int error = 0;
+
+        if (sqlite3_file_control(db, "main", files[i], &file) == SQLITE_OK && file && file->pMethods &&
+            file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error) == SQLITE_OK && error > 0)
+            return error;
+    }
+    return EIO;
+}
+
+bool nm_store_has_no_room(int r)
+{
+    return r == -ENOSPC || r == -EDQUOT || r == -EFBIG;
+}
+
+const char *nm_store_advice(int r)
+{
+    switch (r) {
+    case -ENOSPC:
+        return "free some space there";
+    case -EDQUOT:
+        return "free some space there, or raise the quota of nmd's user";
+    case -EFBIG:
+        return "raise nmd's limit on the size of files (LimitFSIZE= of its unit, ulimit -f)";
+    case -EROFS:
+        return "have the file system mounted read-write; the kernel's log (dmesg) may say why it isn't";
+    case -EIO:
+        return "look into the kernel's log (dmesg) for errors of the disk below it";
+    default:
+        return NULL;
+    }
+}
+
 /* `code` is an extended one: nm_store_connect() asks for them. */
 int nm_store_error(sqlite3 *db, int code)
 {
     int sys = db ? sqlite3_system_errno(db) : 0;
 
-    /* A quota or a limit on file size isn't SQLITE_FULL, and errno has often been overwritten by
-     * the clean-up. */
-    if (code == SQLITE_IOERR_WRITE && sys != EIO)
-        return -ENOSPC;
+    /* A quota or a limit on file size isn't SQLITE_FULL. */
+    if (db && code == SQLITE_IOERR_WRITE)
+        sys = write_errno(db);
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_ROW:
@@ -37,9 +79,10 @@ int nm_store_error(sqlite3 *db, int code)
         return -E2BIG;
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
-        if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
-            return -ENOSPC;
-        return sys == EACCES || sys == EROFS || sys == EMFILE || sys == ENFILE || sys == ENOMEM ? -sys : -EIO;
+        return sys == ENOSPC || sys == EDQUOT || sys == EFBIG || sys == EACCES || sys == EROFS || sys == EMFILE ||
+                       sys == ENFILE || sys == ENOMEM
+                   ? -sys
+                   : -EIO;
     default:
         return -EINVAL;
     }

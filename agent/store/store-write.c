@@ -22,7 +22,7 @@
 /* Worth keeping the write for: the obstacle is not the write itself. */
 static bool is_retryable(int r)
 {
-    return r == -ENOSPC || r == -EIO || r == -EROFS || r == -EBUSY ||
+    return nm_store_has_no_room(r) || r == -EIO || r == -EROFS || r == -EBUSY ||
            r == -EMFILE || r == -ENFILE || r == -EUCLEAN;
 }
 

@@ -8,8 +8,8 @@
  * that something waits is then no proof that it has not been started.
  *
  * A damaged file is renamed to nmd.db.damaged-<time> and a new one begun, with what is sound in it;
- * a full disk is reported (-ENOSPC) and what could not be written is kept in memory and written when
- * there is room: nm_store_flush() is cheap to call often.
+ * a full disk is reported (-ENOSPC; a quota as -EDQUOT, a limit on the size of files as -EFBIG) and what could not be
+ * written is kept in memory and written when there is room: nm_store_flush() is cheap to call often.
  */
 
 #include "agent/container.h"
@@ -32,7 +32,7 @@ struct nm_store_opened {
     uint32_t log_frames, log_promised; /* with was_rolled_back: sound ones, and those that there were */
     char set_aside[256];     /* where the damaged file went */
     struct nm_store_saved saved;
-    int problem;             /* 0, or -ENOSPC or -EIO: no file could be made, all is kept in memory until one can */
+    int problem;             /* 0, or -EIO or for want of room: no file could be made, all is kept in memory until one can */
     bool was_closed;         /* by who had it in use: all that was written is there, even after a power cut */
     bool same_boot;          /* the rows were written since the host's last boot */
     uint64_t epoch;          /* realtime seconds when the store was begun: part of new container ids */
@@ -41,10 +41,15 @@ struct nm_store_opened {
 };
 
 /*
- * Errors of everything below: -ENOSPC, -EIO, -EROFS, -EBUSY, -EMFILE: not on disk, but kept in memory for later.
+ * Errors of everything below: -ENOSPC, -EDQUOT, -EFBIG, -EIO, -EROFS, -EBUSY, -EMFILE: not on disk, but kept in memory for later.
  * -EUCLEAN: the same, and the file has turned out to be damaged: nm_store_restart(), then put everything that is known.
  * Other codes (-ENOMEM, -EINVAL, -EILSEQ for a command that isn't UTF-8): not kept.
  */
+
+/* -ENOSPC, -EDQUOT or -EFBIG. */
+bool nm_store_has_no_room(int r);
+/* What to do about such an error, as the rest of a sentence; NULL: there is nothing to be said. */
+const char *nm_store_advice(int r);
 
 /* dir: the state directory, which must exist. boot_id: text of /proc/sys/kernel/random/boot_id (newline taken off), or
  * anything in tests. -EBUSY: another nmd has it open. */

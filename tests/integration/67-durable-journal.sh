@@ -355,6 +355,25 @@ nmd_start
 is "with all that nmd knew" "$(state_of h) $(pid_of h) $(field_of behind .queue_position)" "RUNNING $h 1"
 kill_all
 
+# ---- a limit on the size of files ----
+# nmd's own, as ulimit -f or a unit's LimitFSIZE= set it: a write beyond it is refused, and would by default be its death.
+# A command has the default again.
+noting limited "${low[@]}" -- 'ulimit -f 1; exec head -c 4096 /dev/zero >'"$runs/large"
+check "a command that writes too long a file has its own end" wait_until 5 ended_as limited "153 signaled"
+noting goes_on "${low[@]}" -- 'exec sleep 1000'
+wait_until 5 in_state goes_on RUNNING
+prlimit --pid "$nmd_pid" --fsize=1:unlimited
+: >"$dir/nmd.log"
+try nmctl pause goes_on
+check "nmd lives on with a limit that its journal is beyond" nmd_alive
+like "what can't be kept says why" "$status $err" "^[1-9].* is paused, but that isn't kept.*File too large"
+try nmctl promote goes_on
+like "and what to do" "$status $err" "Nothing was changed.*File too large.*limit on the size of files"
+unlike "which is no full disk" "$err" "space"
+prlimit --pid "$nmd_pid" --fsize=unlimited
+check "without the limit all is written" wait_until 10 nmctl resume goes_on
+kill_all
+
 # ---- a full disk ----
 nmd_stop
 mount -t tmpfs -o size=4M,mode=700 none "$dir/state" ||

@@ -140,7 +140,7 @@ static void test_full_disk_at_start(void **state)
     limit_files(JOURNAL_IS_FULL);
     manager_world_restart(w);
     limit_files(RLIM_INFINITY);
-    assert_int_equal(w->m->store_error, -ENOSPC);
+    assert_int_equal(w->m->store_error, -EFBIG);
     nm_manager_get_status(w->m, &status);
     assert_false(status.healthy);
     assert_non_null(strstr(status.health_reason, "journal"));

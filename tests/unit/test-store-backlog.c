@@ -43,15 +43,15 @@ static void test_full_disk(void **state)
     assert_int_equal(nm_store_put_container(w->store, c), 0);
     limit_files_to_log(w);
     c->view.state = NM_RUNNING;
-    assert_int_equal(nm_store_put_container(w->store, c), -ENOSPC);
+    assert_int_equal(nm_store_put_container(w->store, c), -EFBIG);
     c->view.state = NM_KILLING; /* the newest state is what counts */
-    assert_int_equal(nm_store_put_container(w->store, c), -ENOSPC);
-    put(w, 2, -ENOSPC);
-    put(w, 3, -ENOSPC);
-    put_decision(w, 1, c->id, -ENOSPC);
-    assert_int_equal(nm_store_put_value(w->store, "k", "v"), -ENOSPC);
-    assert_int_equal(nm_store_delete_container(w->store, "container_1763769112_000003"), -ENOSPC);
-    assert_int_equal(nm_store_flush(w->store), -ENOSPC);
+    assert_int_equal(nm_store_put_container(w->store, c), -EFBIG);
+    put(w, 2, -EFBIG);
+    put(w, 3, -EFBIG);
+    put_decision(w, 1, c->id, -EFBIG);
+    assert_int_equal(nm_store_put_value(w->store, "k", "v"), -EFBIG);
+    assert_int_equal(nm_store_delete_container(w->store, "container_1763769112_000003"), -EFBIG);
+    assert_int_equal(nm_store_flush(w->store), -EFBIG);
     limit_files(RLIM_INFINITY);
     assert_int_equal(nm_store_flush(w->store), 0);
     assert_int_equal(nm_store_flush(w->store), 0);
@@ -81,8 +81,8 @@ static void test_full_disk_in_transaction(void **state)
 
         (void)nm_store_put_container(w->store, c);
     }
-    assert_int_equal(nm_store_commit(w->store), -ENOSPC);
-    put(w, 21, -ENOSPC);
+    assert_int_equal(nm_store_commit(w->store), -EFBIG);
+    put(w, 21, -EFBIG);
     limit_files(RLIM_INFINITY);
     assert_int_equal(nm_store_flush(w->store), 0);
     put(w, 22, 0);
@@ -96,12 +96,12 @@ static void test_full_disk_at_start(void **state)
 
     limit_files(0);
     open_store(w, "boot");
-    assert_int_equal(w->opened.problem, -ENOSPC);
+    assert_int_equal(w->opened.problem, -EFBIG);
     assert_true(w->opened.epoch > 0);
-    put(w, 1, -ENOSPC);
-    put(w, 1, -ENOSPC);
+    put(w, 1, -EFBIG);
+    put(w, 1, -EFBIG);
     load(w);
-    assert_int_equal(nm_store_flush(w->store), -ENOSPC);
+    assert_int_equal(nm_store_flush(w->store), -EFBIG);
     limit_files(RLIM_INFINITY);
     assert_int_equal(nm_store_flush(w->store), 0);
     put(w, 2, 0);
@@ -131,7 +131,7 @@ static void test_full_disk_at_failed_start(void **state)
     assert_int_equal(symlink("nowhere", log), 0);
     limit_files(0);
     open_store(w, "boot");
-    assert_int_equal(w->opened.problem, -ENOSPC);
+    assert_int_equal(w->opened.problem, -EFBIG);
     load(w);
     assert_int_equal(w->n_loaded, 0);
     limit_files(RLIM_INFINITY);
@@ -222,14 +222,14 @@ static void test_full_disk_and_no_memory(void **state)
     limit_files_to_log(w);
     begin_with(w, 2, 11);
     no_memory = true;
-    assert_int_equal(nm_store_commit(w->store), -ENOSPC);
+    assert_int_equal(nm_store_commit(w->store), -EFBIG);
     no_memory = false;
     begin_with(w, 12, 41);
     no_memory = true;
     assert_int_equal(nm_store_commit(w->store), -ENOMEM);
     no_memory = false;
     begin_with(w, 42, 42);
-    assert_int_equal(nm_store_commit(w->store), -ENOSPC);
+    assert_int_equal(nm_store_commit(w->store), -EFBIG);
     limit_files(RLIM_INFINITY);
     assert_int_equal(nm_store_flush(w->store), 0);
     load(w);
@@ -259,10 +259,10 @@ static void test_full_disk_newest(void **state)
 
             (void)nm_store_put_decision(w->store, &d);
         }
-        assert_int_equal(nm_store_commit(w->store), -ENOSPC);
+        assert_int_equal(nm_store_commit(w->store), -EFBIG);
     }
     c->view.state = NM_KILLING;
-    assert_int_equal(nm_store_put_container(w->store, c), -ENOSPC);
+    assert_int_equal(nm_store_put_container(w->store, c), -EFBIG);
     limit_files(RLIM_INFINITY);
     assert_int_equal(nm_store_flush(w->store), 0);
     load(w);
@@ -319,9 +319,9 @@ static void test_full_disk_for_long(void **state)
     open_store(w, "boot");
     put(w, 1, 0);
     limit_files_to_log(w);
-    put(w, 2, -ENOSPC);
+    put(w, 2, -EFBIG);
     for (uint64_t i = 1; i <= 1500; i++)
-        put_decision(w, i, "c", -ENOSPC);
+        put_decision(w, i, "c", -EFBIG);
     limit_files(RLIM_INFINITY);
     close_store(w); /* flushes */
     assert_int_equal(query(w, "SELECT count(*) FROM decisions"), 1000);

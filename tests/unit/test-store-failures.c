@@ -331,6 +331,29 @@ static void test_disk(void **state)
             run_with(*state, &stories[i], &troubles[k]);
 }
 
+/* Who is told of one trouble and has another looks in the wrong place. */
+static void test_each_trouble_has_its_name(void **state)
+{
+    static const int errors[] = {EIO, ENOSPC, EDQUOT, EFBIG};
+    struct world *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++) {
+        const char *advice = nm_store_advice(-errors[i]);
+
+        empty(w);
+        open_store(w, "boot");
+        nm_store_take_into_use(w->store);
+        fail_call("sqlite-write", 1, errors[i]);
+        assert_int_equal(nm_store_put_value(w->store, "k", "v"), -errors[i]);
+        (void)fail_call_stop();
+        assert_int_equal(nm_store_flush(w->store), 0); /* it was kept */
+        assert_int_equal(nm_store_put_value(w->store, "k", "w"), 0);
+        assert_non_null(advice);
+        assert_int_equal(strstr(advice, "space") != NULL, errors[i] == ENOSPC || errors[i] == EDQUOT);
+        close_store(w);
+    }
+}
+
 /* ---- rows that make no sense -------------------------------------------------------------------------------- */
 
 static void spoil_a_row(struct world *w)
@@ -478,6 +501,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         store_test(test_no_memory),
         store_test(test_disk),
+        store_test(test_each_trouble_has_its_name),
         store_test(test_bad_row),
         store_test(test_copy),
     };
