@@ -218,7 +218,7 @@ static bool line_names(const char *text, const char *name)
     return false;
 }
 
-/* A line, with a path of 4 KiB at most, for each hierarchy: the dozen of version 1, named ones, and ours, which is last. */
+/* A line, with a path of 4 KiB at most, for each hierarchy: the dozen of version 1, named ones, and last ours. */
 #define MEMBERSHIP_SIZE ((size_t)128 << 10)
 
 bool nm_procs_is_member(pid_t pid, const char *name)

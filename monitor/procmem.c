@@ -241,7 +241,8 @@ static int read_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_mem
 {
     _cleanup_close_ int fd = open_proc(p, pid, "status");
     char buf[512];
-    int r = fd < 0 ? fd : nm_monitor_read_lines(fd, nm_monitor_status_lines, NM_MONITOR_N_STATUS_LINES, buf, sizeof buf);
+    int r = fd < 0 ? fd
+                   : nm_monitor_read_lines(fd, nm_monitor_status_lines, NM_MONITOR_N_STATUS_LINES, buf, sizeof buf);
 
     return r < 0 ? r : nm_monitor_parse_status(buf, ret);
 }

@@ -59,19 +59,36 @@ void nm_record_load_events(struct nm_manager *m)
 
     assert(m->next_event > 0 && m->events_fd < 0);
     m->events_fd = fd;
+    m->next_event_to_keep = m->next_event;
+    /* A decision that was told of, and lost with its journal, must not lend its number to another one. */
+    for (size_t i = 0; i < NM_EVENT_RING; i++)
+        if (m->events[i].decision_number < INT64_MAX)
+            m->next_decision = NM_MAX(m->next_decision, m->events[i].decision_number + 1);
     if (fd < 0)
         tell_events_error(m, fd);
 }
 
 /* On disk before anybody hears of it: who follows them over a restart goes on after the last number that it has
- * heard, which must not be given to another one. */
+ * heard, which must not be given to another one. But not before what they tell of is in the journal: of what dies with
+ * a transaction, a restarted nmd must not say that it was so. Readers are answered in a turn of their own, in which no
+ * transaction is open. */
+static void keep_events(struct nm_manager *m)
+{
+    uint64_t first = m->next_event > NM_EVENT_RING ? m->next_event - NM_EVENT_RING : 1;
+
+    if (nm_store_in_transaction(m->store))
+        return;
+    for (uint64_t n = NM_MAX(first, m->next_event_to_keep); n < m->next_event && m->events_fd >= 0; n++)
+        tell_events_error(m, nm_event_file_put(m->events_fd, &m->events[n % NM_EVENT_RING]));
+    m->next_event_to_keep = m->next_event;
+}
+
 static void publish(struct nm_manager *m, const struct nm_event *e)
 {
     struct nm_subscription *next;
 
     assert(e->number != 0);
-    if (m->events_fd >= 0)
-        tell_events_error(m, nm_event_file_put(m->events_fd, &m->events[e->number % NM_EVENT_RING]));
+    keep_events(m);
     for (struct nm_subscription *s = m->subscriptions; s; s = next) {
         next = s->next; /* a subscriber may end itself */
         s->cb(e, s->userdata);
@@ -219,6 +236,7 @@ void nm_record_tell_health(struct nm_manager *m)
 void nm_record_store_result(struct nm_manager *m, int r)
 {
     assert(r <= 0);
+    keep_events(m);
     if (r == m->store_error)
         return;
     m->store_error = r;

@@ -168,6 +168,7 @@ struct nm_manager {
     struct nm_store *store;
     struct nm_store_opened opened;
     uint64_t next_seq, next_decision, next_event;
+    uint64_t next_event_to_keep; /* in the file */
     struct nm_decision refusal;       /* the newest; those that follow may be told with it */
     int store_error; /* the last write's, 0 = fine */
     char boot_id[64];

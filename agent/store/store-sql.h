@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* SQLite's extended result as -errno: -ENOSPC, -EDQUOT, -EFBIG, -EIO, -EUCLEAN (damaged), -EBUSY (another process has it), ... 0 for
+/* SQLite's extended result as -errno: -ENOSPC, -EDQUOT, -EFBIG,
+ * -EIO, -EUCLEAN (damaged), -EBUSY (another process has it), ... 0 for
  * the results that aren't errors. db may be NULL. */
 int nm_store_error(sqlite3 *db, int code);
 int nm_store_exec(sqlite3 *db, const char *sql);

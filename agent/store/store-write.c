@@ -149,6 +149,11 @@ int nm_store_write(struct nm_store *s, enum nm_store_stmt which, const char *kin
     return nm_store_queue_put(&s->pending, row, sqlite3_expanded_sql(stmt)) < 0 ? -ENOMEM : r;
 }
 
+bool nm_store_in_transaction(const struct nm_store *s)
+{
+    return s->depth > 0;
+}
+
 int nm_store_begin(struct nm_store *s)
 {
     if (s->depth++ > 0)

@@ -32,7 +32,7 @@ struct nm_store_opened {
     uint32_t log_frames, log_promised; /* with was_rolled_back: sound ones, and those that there were */
     char set_aside[256];     /* where the damaged file went */
     struct nm_store_saved saved;
-    int problem;             /* 0, or -EIO or for want of room: no file could be made, all is kept in memory until one can */
+    int problem;             /* 0, -EIO or want of room: no file could be made, all is kept in memory until one can */
     bool was_closed;         /* by who had it in use: all that was written is there, even after a power cut */
     bool same_boot;          /* the rows were written since the host's last boot */
     uint64_t epoch;          /* realtime seconds when the store was begun: part of new container ids */
@@ -41,7 +41,7 @@ struct nm_store_opened {
 };
 
 /*
- * Errors of everything below: -ENOSPC, -EDQUOT, -EFBIG, -EIO, -EROFS, -EBUSY, -EMFILE: not on disk, but kept in memory for later.
+ * Errors of everything below: -ENOSPC, -EDQUOT, -EFBIG, -EIO, -EROFS, -EBUSY, -EMFILE: not on disk, but kept for later.
  * -EUCLEAN: the same, and the file has turned out to be damaged: nm_store_restart(), then put everything that is known.
  * Other codes (-ENOMEM, -EINVAL, -EILSEQ for a command that isn't UTF-8): not kept.
  */
@@ -97,6 +97,7 @@ int nm_store_load_values(struct nm_store *s, const char *prefix, nm_store_value_
 
 int nm_store_begin(struct nm_store *s);  /* groups writes into one transaction; nests; never fails */
 int nm_store_commit(struct nm_store *s); /* the outermost one tells how all of it went */
+bool nm_store_in_transaction(const struct nm_store *s);
 /* Writes what an earlier failure left over. Returns 0, or what still stands in the way (-ENOSPC,
  * -EIO); -EUCLEAN also when the file in use is no longer the one that the next nmd will find: it
  * was renamed or removed. */

@@ -13,10 +13,13 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 
+#include "agent/manager/event-file.h"
 #include "agent/manager/manager-durable.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-slice.h"
+#include "agent/store/store-sql.h"
+#include "agent/store/store-state.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
 #include "util/clock.h"
@@ -58,6 +61,45 @@ static void test_other_words(void **state)
     assert_true(nm_store_get_value(w->m->store, "app.short", text, sizeof text) < 0);
     assert_true(nm_store_get_value(w->m->store, "app.old", text, sizeof text) < 0);
     assert_true(nm_store_get_value(w->m->store, "app../passwd", text, sizeof text) < 0);
+}
+
+/* As a restarted nmd would find them. */
+static uint64_t newest_kept(const struct manager_world *w)
+{
+    static struct nm_event_record ring[NM_EVENT_RING];
+    _cleanup_close_ int fd = -EBADF;
+    uint64_t next = 0;
+
+    memset(ring, 0, sizeof ring);
+    fd = nm_event_file_open(w->m->state_dir, ring, &next);
+    assert_true(fd >= 0);
+    return next - 1;
+}
+
+/* An nmd that dies in the middle of a transaction has done nothing of it, and must not have said so. */
+static void test_events_of_a_transaction(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    uint64_t before = w->m->next_event, number;
+
+    (void)nm_store_begin(w->m->store);
+    nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, NULL);
+    nm_record_node_event(w->m, "something");
+    assert_int_equal(w->m->next_event, before + 2);
+    assert_true(newest_kept(w) < before);
+    nm_record_store_result(w->m, nm_store_commit(w->m->store));
+    assert_int_equal(newest_kept(w), before + 1);
+    nm_record_node_event(w->m, "something else");
+    assert_int_equal(newest_kept(w), before + 2);
+
+    /* A decision that was told of lends its number to no other one, also where the journal has lost it. */
+    number = w->m->next_decision + 100;
+    w->m->next_decision = number;
+    nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, NULL);
+    assert_int_equal(nm_store_exec(w->m->store->db, "DELETE FROM decisions"), 0);
+    manager_world_restart(w);
+    assert_true(w->m->next_decision > number);
 }
 
 static void test_a_margin_that_is_no_margin(void **state)
@@ -197,6 +239,7 @@ static void test_a_slice_that_can_not_be_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_events_of_a_transaction),
         TEST(test_other_words),           TEST(test_a_margin_that_is_no_margin),
         TEST(test_too_many_applications), TEST(test_notes),
         TEST(test_logs_that_are_none),    TEST(test_another_hand_at_the_slice),

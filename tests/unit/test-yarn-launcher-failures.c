@@ -360,6 +360,25 @@ static const char *last_words(struct world *w, size_t limit)
     return text;
 }
 
+/* However many files the user makes in there, and calls as such files are called. */
+static void test_last_words_among_many_files(void **state)
+{
+    struct world *w = *state;
+    char command[PATH_MAX + 100];
+    struct owner o;
+
+    set_command(w, "true");
+    prepare_all(w, &o);
+    assert_int_equal(run(w), 0);
+    give_back(&o);
+    (void)snprintf(command, sizeof command,
+                   "umask 022; cd %s/" LOG_DIR " && seq -f stderr%%g 10000 | xargs touch && echo it >stderr", w->root);
+    assert_int_equal(system(command), 0);
+    fail_nth(FAIL_FILES, 300);
+    assert_non_null(strstr(last_words(w, NM_MIB), "Last bytes of stderr:\nit\n"));
+    assert_false(fail_stop()); /* so many calls are not made */
+}
+
 static size_t count_logs(struct world *w)
 {
     char logs[PATH_MAX];
@@ -600,7 +619,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_beginning), TEST(test_refusals), TEST(test_java), TEST(test_lost_directory),
         TEST(test_preparation_failures), TEST(test_link_failures), TEST(test_user_is_gone), TEST(test_words),
-        TEST(test_progress), TEST(test_which_words), TEST(test_words_failures), TEST(test_bad_names),
+        TEST(test_progress), TEST(test_last_words_among_many_files), TEST(test_which_words), TEST(test_words_failures),
+        TEST(test_bad_names),
         TEST(test_never_removed), TEST(test_damaged_notes), TEST(test_no_room_for_a_note),
         TEST(test_not_to_be_removed), TEST(test_kept_for_a_while), TEST(test_end_failures),
     };

@@ -13,8 +13,12 @@
 #include "rpc/yarn/launch/text.h"
 #include "util/utf8.h"
 
-#define NAMES_MAX 10000 /* that are looked at in the directory */
-#define LISTED_MAX 200  /* for people */
+/* A directory can have any number of files, and nmd looks while everything else waits: of these it reads the names, and
+ * of so many that match it asks the file system. */
+#define NAMES_MAX 2048
+#define MATCHES_MAX 32
+#define LISTED_MAX 200 /* for people */
+#define USUAL_NAME "stderr"
 #define PATTERN_SIZE 256
 
 /* "{a,b}" is a or b, as in Hadoop; no other braces are. */
@@ -43,30 +47,43 @@ static DIR *open_dir(int dir_fd)
     return dir;
 }
 
-/* The newest file that matches and has something in it; name: its own. */
+struct newest {
+    char *name; /* of NAME_MAX + 1 bytes */
+    struct timespec at;
+    bool found;
+};
+
+static void look_at(int dir_fd, const char *name, struct newest *n)
+{
+    struct stat st;
+
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return;
+    if (n->found && (st.st_mtim.tv_sec < n->at.tv_sec ||
+                     (st.st_mtim.tv_sec == n->at.tv_sec && st.st_mtim.tv_nsec < n->at.tv_nsec)))
+        return;
+    n->at = st.st_mtim;
+    n->found = true;
+    (void)snprintf(n->name, NAME_MAX + 1, "%s", name);
+}
+
+/* The newest file that matches and has something in it; name: its own. Where more match than are looked at it is the
+ * newest of these, among which is the one that nearly all containers have. */
 static bool find_newest(int dir_fd, const char *pattern, char name[static NAME_MAX + 1])
 {
     _cleanup_closedir_ DIR *dir = open_dir(dir_fd);
+    struct newest newest = {.name = name};
+    unsigned n_matches = 0;
     const struct dirent *d;
-    struct timespec newest = {0};
-    bool found = false;
 
-    if (!dir)
-        return false;
-    for (unsigned n = 0; n < NAMES_MAX && (d = readdir(dir)); n++) {
-        struct stat st;
-
-        if (!matches(pattern, d->d_name) || fstatat(dir_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            !S_ISREG(st.st_mode) || st.st_size == 0)
-            continue;
-        if (found && (st.st_mtim.tv_sec < newest.tv_sec ||
-                      (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec < newest.tv_nsec)))
-            continue;
-        newest = st.st_mtim;
-        found = true;
-        (void)snprintf(name, NAME_MAX + 1, "%s", d->d_name);
-    }
-    return found;
+    if (matches(pattern, USUAL_NAME))
+        look_at(dir_fd, USUAL_NAME, &newest);
+    for (unsigned n = 0; dir && n < NAMES_MAX && n_matches < MATCHES_MAX && (d = readdir(dir)); n++)
+        if (matches(pattern, d->d_name)) {
+            look_at(dir_fd, d->d_name, &newest);
+            n_matches++;
+        }
+    return newest.found;
 }
 
 /* The characters of it that are some; what was cut at the front, and whatever else isn't text, is a '?'. */
@@ -144,12 +161,16 @@ const char *nm_yarn_launcher_last_words(struct nm_yarn_launcher *l, const char *
     return text;
 }
 
-static bool is_listed(int dir_fd, const char *name)
+/* Most file systems say with a name what it is of, which spares a look at the file. */
+static bool is_listed(int dir_fd, const struct dirent *d)
 {
     struct stat st;
 
-    return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-           name[nm_utf8_prefix(name)] == '\0';
+    if (d->d_type == DT_UNKNOWN
+            ? fstatat(dir_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode)
+            : d->d_type != DT_REG)
+        return false;
+    return d->d_name[nm_utf8_prefix(d->d_name)] == '\0';
 }
 
 json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
@@ -166,7 +187,7 @@ json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_d
         return names;
     dir = open_dir(fd);
     for (unsigned n = 0; dir && n < LISTED_MAX && (d = readdir(dir)); n++)
-        if (is_listed(fd, d->d_name))
+        if (is_listed(fd, d))
             (void)json_array_append_new(names, json_string(d->d_name)); /* without memory the list is shorter */
     return names;
 }
