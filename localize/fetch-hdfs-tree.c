@@ -38,7 +38,7 @@ static int list(struct nm_fetch *f, void *what, char **ret_message)
         return r;
     r = nm_webhdfs_parse_list(answer.text, answer.text_size, &l->list);
     return r < 0 ? nm_fail(ret_message, r, "what %s says of it is not WebHDFS's list of a directory",
-                           l->walk->uri->host)
+                           l->walk->uri->host ?: "the name node")
                  : 0;
 }
 

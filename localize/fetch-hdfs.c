@@ -11,28 +11,43 @@
 #include "localize/fetch-hdfs.h"
 #include "util/error.h"
 
-#define DEFAULT_HTTP_PORT 9870U
+#define HTTP_PORT 9870U
+#define HTTPS_PORT 9871U
 
-/* The name nodes that are configured for it: as host:port, or as the service or host alone. NULL: none are. */
+/* The name nodes that are configured for it: as host:port, or as the service or host alone; without a host, as the
+ * scheme. NULL: none are. A port of WebHDFS is that of one name node, of maybe several on its host. */
 static json_t *find_name_nodes(json_t *name_nodes, const struct nm_uri *uri)
 {
-    char authority[300];
+    char key[300];
     json_t *list;
 
-    (void)snprintf(authority, sizeof authority, "%s:%u", uri->host, uri->port);
-    list = json_object_get(name_nodes, authority);
-    return list ? list : json_object_get(name_nodes, uri->host);
+    if (uri->host)
+        (void)snprintf(key, sizeof key, "%s:%u", uri->host, uri->port);
+    else
+        (void)snprintf(key, sizeof key, "%s:", uri->word);
+    list = json_object_get(name_nodes, key);
+    if (list || !uri->host || (uri->scheme == NM_URI_WEBHDFS && uri->port > 0))
+        return list;
+    return json_object_get(name_nodes, uri->host);
 }
 
 /* An hdfs: URI's port is that of Hadoop's RPC, of which we know nothing. */
-static void print_default_base(const struct nm_uri *uri, char *buf, size_t size)
+static void print_default_base(const struct nm_work *work, const struct nm_uri *uri, char *buf, size_t size)
 {
-    unsigned port = uri->scheme == NM_URI_WEBHDFS && uri->port > 0 ? uri->port : DEFAULT_HTTP_PORT;
+    unsigned port = work->https ? HTTPS_PORT : HTTP_PORT;
 
-    (void)snprintf(buf, size, "http://%s:%u", uri->host, port);
+    if (uri->scheme == NM_URI_WEBHDFS && uri->port > 0)
+        port = uri->port;
+    (void)snprintf(buf, size, "%s://%s:%u", work->https ? "https" : "http", uri->host, port);
 }
 
-static int refused(const struct nm_http_answer *answer, const char *base, char **ret_message)
+/* A name node believes any name that RPC tells it, but by WebHDFS only such as begin with a letter, by default. */
+static bool is_refused_name(const char *user, const char *text)
+{
+    return user && strstr(text, "does not belong to the domain") && strstr(text, user);
+}
+
+static int refused(const struct nm_http_answer *answer, const char *user, const char *base, char **ret_message)
 {
     _cleanup_free_ char *class = NULL, *text = NULL;
     int r = -EREMOTEIO;
@@ -45,7 +60,29 @@ static int refused(const struct nm_http_answer *answer, const char *base, char *
     else if (nm_streq(class, "FileNotFoundException"))
         r = -ENOENT;
     text[strcspn(text, "\n")] = '\0'; /* Java's stack follows */
+    if (is_refused_name(user, text))
+        return nm_fail(ret_message, r,
+                       "%s refuses the user's name: %s: %s; dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml of "
+                       "its name nodes and data nodes says which names WebHDFS takes", base, class, text);
     return nm_fail(ret_message, r, "%s refuses: %s: %s", base, class, text);
+}
+
+/* Follows a redirect by ourselves, where it is to a data node in a user's name that curl would take on as it is. */
+static int follow(struct nm_fetch *f, struct nm_http_request *request, struct nm_http_answer *answer,
+                  char **ret_message)
+{
+    _cleanup_free_ char *mended = NULL, *as_is = NULL;
+    int r = nm_webhdfs_mend_location(answer->location, f->work->user, &mended);
+
+    if (r == 0)
+        as_is = strdup(answer->location); /* curl's goes with the next request */
+    if (r < 0 || (r == 0 && !as_is))
+        return -ENOMEM;
+    request->url = mended ?: as_is;
+    request->stays = false;
+    r = nm_http_get(f->http, request, answer, ret_message);
+    request->url = NULL;
+    return r;
 }
 
 /* One question to one name node. */
@@ -58,6 +95,8 @@ static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const c
         .deadline_usec = f->deadline_usec,
         .idle_usec = f->work->limits.idle_usec,
         .fd = q->fd,
+        .ca_file = f->work->ca_file,
+        .stays = true,
         .progress = q->progress ?: nm_fetch_progress,
         .userdata = q->progress ? q->userdata : f,
     };
@@ -68,10 +107,12 @@ static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const c
         return r;
     request.url = url;
     r = nm_http_get(f->http, &request, &answer, &message);
+    if (r >= 0 && answer.location)
+        r = follow(f, &request, &answer, &message);
     if (r < 0)
         return nm_fail(ret_message, r, "%s: %s", base, message ? message : strerror(-r));
     if (answer.status != 200)
-        return refused(&answer, base, ret_message);
+        return refused(&answer, f->work->user, base, ret_message);
     *ret = answer;
     return 0;
 }
@@ -92,7 +133,11 @@ int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hd
     char base[320];
     int r = -EIO;
 
-    print_default_base(uri, base, sizeof base);
+    if (!list && !uri->host)
+        return nm_fail(ret_message, -EINVAL,
+                       "it names no name node, and the cluster's default file system (fs.defaultFS) has none for %s:",
+                       uri->word);
+    print_default_base(f->work, uri, base, sizeof base);
     for (size_t i = 0; i < n; i++) {
         size_t which = (f->active + i) % n;
         char *message = NULL;
@@ -126,7 +171,9 @@ static int get_status(struct nm_fetch *f, const struct nm_uri *uri, size_t path_
     if (r < 0)
         return r;
     r = nm_webhdfs_parse_status(answer.text, answer.text_size, ret);
-    return r < 0 ? nm_fail(ret_message, r, "what %s says of it is not WebHDFS's status of a file", uri->host) : 0;
+    return r < 0 ? nm_fail(ret_message, r, "what %s says of it is not WebHDFS's status of a file",
+                           uri->host ?: "the name node")
+                 : 0;
 }
 
 /* As for files of this host: what is PUBLIC must be so at its source. */

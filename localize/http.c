@@ -23,6 +23,7 @@
 struct nm_http {
     CURL *curl;
     char reason[CURL_ERROR_SIZE];
+    char *system_ca_file, *system_ca_dir; /* curl's own store; NULL: it has none of that kind */
     const struct nm_http_request *request; /* under way */
     size_t header_bytes;
     uint64_t body_bytes;
@@ -38,6 +39,8 @@ struct nm_http *nm_http_free(struct nm_http *h)
         return NULL;
     curl_easy_cleanup(h->curl);
     free(h->text);
+    free(h->system_ca_file);
+    free(h->system_ca_dir);
     free(h);
     return NULL;
 }
@@ -112,6 +115,18 @@ static int tell_progress(void *userdata, curl_off_t total, curl_off_t now, curl_
     return 0;
 }
 
+/* Before anything is set: what curl was built with can't be asked for later. */
+static int keep_store(struct nm_http *h)
+{
+    char *file = NULL, *dir = NULL;
+
+    (void)curl_easy_getinfo(h->curl, CURLINFO_CAINFO, &file);
+    (void)curl_easy_getinfo(h->curl, CURLINFO_CAPATH, &dir);
+    h->system_ca_file = file ? strdup(file) : NULL;
+    h->system_ca_dir = dir ? strdup(dir) : NULL;
+    return (file && !h->system_ca_file) || (dir && !h->system_ca_dir) ? -ENOMEM : 0;
+}
+
 /* Redirects go where name nodes and web servers send us, but never to another scheme: what may be read is what the
  * resource's own scheme allows. Each option is checked: one that this curl doesn't know would be a promise that
  * isn't kept. */
@@ -123,7 +138,7 @@ int nm_http_new(const char *agent, struct nm_http **ret)
     if (!h || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return -ENOMEM;
     h->curl = curl_easy_init();
-    if (!h->curl)
+    if (!h->curl || keep_store(h) < 0)
         return -ENOMEM;
     ok = curl_easy_setopt(h->curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
          curl_easy_setopt(h->curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https") == CURLE_OK &&
@@ -187,6 +202,13 @@ static int failed(const struct nm_http *h, CURLcode code, char **ret_message)
     return nm_fail(ret_message, to_errno(code), "%s", *h->reason ? h->reason : curl_easy_strerror(code));
 }
 
+static CURLcode set_store(struct nm_http *h, const char *ca_file)
+{
+    CURLcode code = curl_easy_setopt(h->curl, CURLOPT_CAINFO, ca_file ?: h->system_ca_file);
+
+    return code == CURLE_OK ? curl_easy_setopt(h->curl, CURLOPT_CAPATH, ca_file ? NULL : h->system_ca_dir) : code;
+}
+
 /* curl's handle stays from request to request, and with it the connections to a name node. */
 static int begin(struct nm_http *h, const struct nm_http_request *request)
 {
@@ -208,6 +230,10 @@ static int begin(struct nm_http *h, const struct nm_http_request *request)
     if (code == CURLE_OK)
         code = curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_TIME,
                                 (long)NM_MIN(request->idle_usec / NM_USEC_PER_SEC + 1, (uint64_t)INT32_MAX));
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(h->curl, CURLOPT_FOLLOWLOCATION, request->stays ? 0L : 1L);
+    if (code == CURLE_OK)
+        code = set_store(h, request->ca_file);
     return code == CURLE_OK ? 0 : -ENOMEM;
 }
 
@@ -216,6 +242,7 @@ int nm_http_get(struct nm_http *h, const struct nm_http_request *request, struct
 {
     struct nm_http_answer answer = {0};
     curl_off_t modified_sec = -1;
+    char *location = NULL;
     CURLcode code;
     int r;
 
@@ -228,6 +255,8 @@ int nm_http_get(struct nm_http *h, const struct nm_http_request *request, struct
         return failed(h, code, ret_message);
     (void)curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &answer.status);
     (void)curl_easy_getinfo(h->curl, CURLINFO_FILETIME_T, &modified_sec);
+    (void)curl_easy_getinfo(h->curl, CURLINFO_REDIRECT_URL, &location);
+    answer.location = location;
     answer.bytes = h->body_bytes;
     answer.modified_msec = modified_sec > 0 ? (uint64_t)modified_sec * 1000 : 0;
     answer.text = h->text ? h->text : "";

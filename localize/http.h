@@ -20,6 +20,8 @@ struct nm_http_request {
     uint64_t most_bytes;    /* of the body of a 200 */
     uint64_t deadline_usec; /* by nm_now_usec() */
     uint64_t idle_usec;
+    const char *ca_file; /* PEM: who vouches for the server, in the place of the system's store; NULL: that */
+    bool stays; /* a redirect is the answer */
     int fd; /* where the body of a 200 goes; -EBADF: to memory, as others do */
     void (*progress)(void *userdata, uint64_t bytes, uint64_t total_bytes); /* or NULL */
     void *userdata;
@@ -29,6 +31,7 @@ struct nm_http_answer {
     long status;
     uint64_t bytes;         /* of the body */
     uint64_t modified_msec; /* Last-Modified; 0: there is none */
+    const char *location;   /* where a redirect leads; NULL: it is none. Valid until the next request */
     const char *text;       /* NUL-terminated; of a body that went to a file "". Valid until the next request */
     size_t text_size;
 };

@@ -62,16 +62,34 @@ static int get_part(CURLU *url, CURLUPart part, unsigned flags, char **ret)
     return *ret ? 0 : -ENOMEM;
 }
 
+/* SCHEME:/PATH or SCHEME:///PATH: the path; NULL: there is an authority. curl takes the path's first name for one. */
+static const char *path_alone(const char *text, const struct nm_uri *uri)
+{
+    const char *rest = text + strlen(uri->word) + 1;
+
+    if (strncmp(rest, "//", 2) != 0)
+        return rest;
+    return rest[2] == '/' ? rest + 2 : NULL;
+}
+
 /* PATH_AS_IS: HDFS and web servers know best what ".." means to them. NON_SUPPORT_SCHEME: curl knows no hdfs. */
 static int get_parts(const char *text, struct nm_uri *uri)
 {
     _cleanup_(url_cleanup) CURLU *url = curl_url();
-    _cleanup_free_ char *port = NULL;
+    _cleanup_free_ char *port = NULL, *alone = NULL;
+    const char *path = path_alone(text, uri);
     uint64_t number = 0;
     int r;
 
     if (!url)
         return -ENOMEM;
+    if (path && uri->scheme == NM_URI_HTTP)
+        return -EINVAL;
+    if (path && asprintf(&alone, "file://%s", path) < 0) {
+        alone = NULL;
+        return -ENOMEM;
+    }
+    text = alone ?: text;
     if (curl_url_set(url, CURLUPART_URL, text,
                      CURLU_NON_SUPPORT_SCHEME | CURLU_NO_AUTHORITY | CURLU_PATH_AS_IS) != CURLUE_OK)
         return -EINVAL;
@@ -84,7 +102,7 @@ static int get_parts(const char *text, struct nm_uri *uri)
         return r;
     if (!uri->path || *uri->path != '/' || (port && (nm_parse_u64(port, &number) < 0 || number > UINT16_MAX)))
         return -EINVAL;
-    if (!uri->host && uri->scheme != NM_URI_FILE)
+    if (!uri->host && !path && uri->scheme != NM_URI_FILE)
         return -EINVAL;
     uri->port = (unsigned)number;
     return 0;

@@ -18,7 +18,8 @@ enum nm_uri_scheme {
 struct nm_uri {
     enum nm_uri_scheme scheme;
     char *word;     /* the scheme itself, in lower case */
-    char *host;     /* NULL of FILE, which is on this host, and of OTHER */
+    char *host;     /* NULL of FILE, which is on this host, of OTHER, and where HDFS or WEBHDFS name none: then it is in
+                     * the file system that is the cluster's default. "[...]" of IPv6 */
     unsigned port;  /* 0: none is named */
     char *path;     /* decoded; NULL if OTHER */
     char *name;     /* of the file: the last part of the path, decoded */

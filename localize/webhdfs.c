@@ -58,6 +58,25 @@ int nm_webhdfs_url(const char *base, const char *path, size_t path_len, const ch
     return 0;
 }
 
+int nm_webhdfs_mend_location(const char *location, const char *user, char **ret)
+{
+    static const char key[] = "user.name=";
+    _cleanup_(curl_freep) char *once = user ? curl_easy_escape(NULL, user, 0) : NULL;
+    _cleanup_(curl_freep) char *twice = once ? curl_easy_escape(NULL, once, 0) : NULL;
+    const char *query = strchr(location, '?'), *at = query ? strstr(query, key) : NULL;
+    size_t n;
+
+    if (user && !twice)
+        return -ENOMEM;
+    n = twice ? strlen(twice) : 0;
+    if (!at || !user || nm_streq(once, twice) || strncasecmp(at + strlen(key), twice, n) != 0)
+        return 0;
+    at += strlen(key);
+    if (at[n] && at[n] != '&')
+        return 0;
+    return asprintf(ret, "%.*s%s%s", (int)(at - location), location, once, at + n) < 0 ? -ENOMEM : 1;
+}
+
 /* Octal, of at most four digits: the first is the sticky bit, which no file's reader asks for. */
 static int parse_mode(const char *word, unsigned *ret)
 {

@@ -22,6 +22,10 @@ struct nm_webhdfs_status {
 /* base is as http://host:9870; the first path_len bytes of path are what is asked for. The caller frees the URL. */
 int nm_webhdfs_url(const char *base, const char *path, size_t path_len, const char *op, const char *user, char **ret);
 
+/* A name node encodes the user's name once too often when it sends us on to a data node, which then takes us for
+ * "alice%40corp". 1: *ret is the location as it should be, the caller's; 0: it is so already. */
+int nm_webhdfs_mend_location(const char *location, const char *user, char **ret);
+
 /* -EBADMSG: this isn't the answer to GETFILESTATUS. */
 int nm_webhdfs_parse_status(const char *text, size_t size, struct nm_webhdfs_status *ret);
 

@@ -7,6 +7,7 @@
  *
  *   {"user": "alice",
  *    "name_nodes": {"cluster1": ["http://nn1:9870", "http://nn2:9870"]},
+ *    "webhdfs": {"https": true, "ca_file": "/etc/pki/hadoop.pem"},
  *    "commands": {"s3a": ["/usr/local/bin/s3-get", "{uri}", "{target}"]},
  *    "limits": {"fetch_bytes": ..., "unpacked_bytes": ..., "entries": ..., "ratio": ..., "seconds": ...,
  *               "idle_seconds": ..., "attempts": ...},
@@ -62,6 +63,8 @@ struct nm_work {
     json_t *json;
     const char *user; /* for SIMPLE authentication at a name node; NULL: none is named */
     json_t *name_nodes, *commands; /* as they came, but checked; may be NULL */
+    bool https;          /* name nodes that aren't in name_nodes are asked with TLS */
+    const char *ca_file; /* PEM: who vouches for name nodes and data nodes; NULL: the system's store */
     struct nm_work_limits limits;
     json_t *removals; /* absolute names; may be NULL */
     struct nm_resource *resources;

@@ -110,6 +110,9 @@ static void test_uris(void **state)
         {"https://h:8443/a/../x", NM_URI_HTTP, "h", 8443, "/a/../x", "x"},
         {"hdfs://nn:8020/user/alice/job.jar", NM_URI_HDFS, "nn", 8020, "/user/alice/job.jar", "job.jar"},
         {"webhdfs://[::1]:9870/x", NM_URI_WEBHDFS, "[::1]", 9870, "/x", "x"},
+        {"hdfs:///user/a%20b.jar", NM_URI_HDFS, NULL, 0, "/user/a b.jar", "a b.jar"},
+        {"HDFS:/user/x", NM_URI_HDFS, NULL, 0, "/user/x", "x"},
+        {"webhdfs:///a/../x", NM_URI_WEBHDFS, NULL, 0, "/a/../x", "x"},
         {"s3a://bucket_1/a/b%2Bc", NM_URI_OTHER, NULL, 0, NULL, "b+c"},
         {"wasb:x", NM_URI_OTHER, NULL, 0, NULL, "x"},
     };
@@ -133,7 +136,8 @@ static void test_no_uris(void **state)
     static const char *const texts[] = {
         "",           "/a/b",        "a b:/x",    "file:///",      "file:///a/",    "hdfs://h",      "hdfs://h/a/..",
         "http://h/.", "file:///a%00", "s3:",      "s3:/a/",        "s3://a/%2e%2e", "s3://a/x%2Fy",  "s3://a/x%00y",
-        "1s:/x",      "hdfs://h:99999/x", "file:///a%0ab", "file:///a%2F", "http://h/%2e%2e", "hdfs:///x", "hdfs:/x",
+        "1s:/x",      "hdfs://h:99999/x", "file:///a%0ab", "file:///a%2F", "http://h/%2e%2e", "http:///h/x",
+        "https:/h/x", "hdfs://:8020/x", "hdfs:x", "hdfs:///", "hdfs://u@/x",
     };
 
     (void)state;
@@ -146,6 +150,21 @@ static void test_no_uris(void **state)
         assert_non_null(message);
         assert_int_equal(uri.port, 99);
     }
+}
+
+static void test_webhdfs_location(void **state)
+{
+    _cleanup_free_ char *mended = NULL;
+
+    (void)state;
+    assert_int_equal(nm_webhdfs_mend_location("http://d:1/w?op=OPEN&user.name=a%2540c%2524&o=0", "a@c$", &mended), 1);
+    assert_string_equal(mended, "http://d:1/w?op=OPEN&user.name=a%40c%24&o=0");
+    assert_int_equal(nm_webhdfs_mend_location("http://d:1/w?user.name=a%40c", "a@c", &mended), 0);
+    assert_int_equal(nm_webhdfs_mend_location("http://d:1/w?user.name=a%2540cd", "a@c", &mended), 0);
+    assert_int_equal(nm_webhdfs_mend_location("http://d:1/w?user.name=alice", "alice", &mended), 0);
+    assert_int_equal(nm_webhdfs_mend_location("http://d:1/w?op=OPEN", "a@c", &mended), 0);
+    assert_int_equal(nm_webhdfs_mend_location("http://d:1/user.name=a%2540c", "a@c", &mended), 0);
+    assert_int_equal(nm_webhdfs_mend_location("http://d:1/w", NULL, &mended), 0);
 }
 
 #define STATUS(type, length, modified, mode) \
@@ -281,7 +300,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_work),           cmocka_unit_test(test_no_work),
-        cmocka_unit_test(test_uris),           cmocka_unit_test(test_no_uris),
+        cmocka_unit_test(test_webhdfs_location), cmocka_unit_test(test_uris),           cmocka_unit_test(test_no_uris),
         cmocka_unit_test(test_webhdfs_status), cmocka_unit_test(test_webhdfs_list),
         cmocka_unit_test(test_webhdfs_words),
         cmocka_unit_test(test_names_inside),   cmocka_unit_test(test_plain_links),

@@ -100,6 +100,9 @@ static void make_table(unsigned port, struct canned *table)
         {"GET /webhdfs/v1/broken?op=LISTSTATUS", LIST(ENTRY("c", "FILE", "6", "644")), 0},
         {"GET /webhdfs/v1/broken/c?op=OPEN", "HTTP/1.1 200 OK\r\n\r\nhello", 0},
         {"GET /webhdfs/v1/mine?op=GETFILESTATUS", EXCEPTION("403 Forbidden", "AccessControlException"), 0},
+        {"GET /webhdfs/v1/d/odd?op=GETFILESTATUS",
+         "HTTP/1.1 400 Bad Request\r\n\r\n{\"RemoteException\":{\"exception\":\"IllegalArgumentException\",\"message\":"
+         "\"Invalid value: 'alice' does not belong to the domain ^[A-Z]$\"}}", 0},
         {"GET /webhdfs/v1/none?op=GETFILESTATUS", EXCEPTION("404 Not Found", "FileNotFoundException"), 0},
         {"GET /webhdfs/v1/bad?op=GETFILESTATUS", "HTTP/1.1 200 OK\r\n\r\n{}", 0},
         {NULL, NULL, 0},
@@ -699,7 +702,21 @@ static void test_hdfs_refused(void **state)
     fetch_hdfs("bad", RESOURCE("FILE"));
     assert_failed("not WebHDFS's status");
     fetch("hdfs:///x", RESOURCE("FILE"), "");
-    assert_failed("not the URI of a file");
+    assert_failed("it names no name node, and the cluster's default file system (fs.defaultFS) has none for hdfs:");
+    fetch_hdfs("d/odd", RESOURCE("FILE"));
+    assert_failed("dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml");
+}
+
+/* Asked with TLS, which our server doesn't speak; and whose certificates are good is known before. */
+static void test_hdfs_tls(void **state)
+{
+    _cleanup_free_ char *uri = print("webhdfs://127.0.0.1:%u/d/a%%20b", server.port);
+
+    (void)state;
+    fetch(uri, RESOURCE("FILE"), "\"webhdfs\":{\"https\":true}," ONCE);
+    assert_failed("https://127.0.0.1");
+    fetch(uri, RESOURCE("FILE"), "\"webhdfs\":{\"https\":true,\"ca_file\":\"/none.pem\"}," ONCE);
+    assert_failed("/none.pem");
 }
 
 static void test_hdfs_all_on_standby(void **state)
@@ -772,7 +789,7 @@ int main(void)
         TEST(test_directory), TEST(test_public_directory), TEST(test_no_public_directory),
         TEST(test_directory_out_of_bounds), TEST(test_hdfs_directory), TEST(test_hdfs_directory_refused),
         TEST(test_hdfs), TEST(test_hdfs_refused), TEST(test_hdfs_all_on_standby), TEST(test_webhdfs),
-        TEST(test_command), TEST(test_command_fails), TEST(test_command_out_of_bounds),
+        TEST(test_hdfs_tls), TEST(test_command), TEST(test_command_fails), TEST(test_command_out_of_bounds),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -12,6 +12,8 @@
 
 #include "remove-tree.h"
 #include "rpc/yarn/conf/conf-set.h"
+#include "rpc/yarn/conf/properties.h"
+#include "rpc/yarn/conf/settings.h"
 
 #define CONF(inside) "<?xml version=\"1.0\"?>\n<configuration>\n" inside "</configuration>\n"
 #define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>\n"
@@ -312,10 +314,81 @@ static void test_bad_include(void **state)
     assert_include_refused(CONF(INCLUDE(".", "")), -EISDIR, "Is a directory");
 }
 
+#define SINGLE(host, port, base) \
+    "{\"" host "\": [\"" base "\"], \"" host ":" port "\": [\"" base "\"], \"hdfs:\": [\"" base "\"]}"
+
+/* From where resources come: as nm-localizer is told of it. */
+static void test_sources(void **state)
+{
+    static const struct {
+        const char *properties, *name_nodes, *commands;
+    } cases[] = {
+        {"", "{}", "{}"},
+        {"fs.defaultFS=file:///", "{}", "{}"},
+        {"fs.defaultFS=hdfs://nn:9000", SINGLE("nn", "9000", "http://nn:9870"), "{}"},
+        {"fs.defaultFS=hdfs://nn:8020 dfs.namenode.http-address=0.0.0.0:50070",
+         SINGLE("nn", "8020", "http://nn:50070"), "{}"},
+        {"fs.defaultFS=hdfs://u@[::1]:8020/ dfs.namenode.http-address=[::]:50070",
+         SINGLE("[::1]", "8020", "http://[::1]:50070"), "{}"},
+        {"fs.defaultFS=hdfs://nn dfs.namenode.rpc-address=::2", "{\"[::2]\": [\"http://[::2]:9870\"], "
+         "\"[::2]:8020\": [\"http://[::2]:9870\"], \"hdfs:\": [\"http://nn:9870\"]}", "{}"},
+        {"fs.defaultFS=HDFS://nn dfs.namenode.http-address=[fe80::1]:81", SINGLE("nn", "8020", "http://[fe80::1]:81"),
+         "{}"},
+        {"fs.defaultFS=hdfs://nn dfs.namenode.http-address=web.example:81 dfs.namenode.https-address=s:82 "
+         "dfs.http.policy=HTTPS_ONLY", SINGLE("nn", "8020", "https://s:82"), "{}"},
+        {"fs.defaultFS=hdfs://nn dfs.http.policy=HTTPS_ONLY", SINGLE("nn", "8020", "https://nn:9871"), "{}"},
+        {"fs.defaultFS=webhdfs://nn:81", "{\"webhdfs:\": [\"http://nn:81\"]}", "{}"},
+        {"fs.defaultFS=hdfsx://nn", "{}", "{}"},
+        {"fs.defaultFS=hdfs://a dfs.nameservices=a,b dfs.ha.namenodes.a=n1,n2 dfs.namenode.rpc-address.a.n1=h1:1 "
+         "dfs.namenode.rpc-address.a.n2=[::1]:2 dfs.namenode.http-address.a.n2=0.0.0.0:81 "
+         "dfs.namenode.rpc-address.b=h1:3",
+         "{\"a\": [\"http://h1:9870\", \"http://[::1]:81\"], \"b\": [\"http://h1:9870\"], "
+         "\"h1\": [\"http://h1:9870\"], \"h1:1\": [\"http://h1:9870\"], \"h1:3\": [\"http://h1:9870\"], "
+         "\"[::1]\": [\"http://[::1]:81\"], \"[::1]:2\": [\"http://[::1]:81\"], "
+         "\"hdfs:\": [\"http://h1:9870\", \"http://[::1]:81\"]}", "{}"},
+        {"dfs.nameservices=a,b dfs.ha.namenodes.a=n1,n2 dfs.namenode.http-address.a.n1=h1:1 "
+         "dfs.namenode.http-address.a.n2=h2:2 dfs.namenode.http-address.b=h3:3",
+         "{\"a\": [\"http://h1:1\", \"http://h2:2\"], \"b\": [\"http://h3:3\"]}", "{}"},
+        {"dfs.nameservices=a", "{}", "{}"},
+        {"nmd.fetch-command.s3a=/bin/get&#32;{uri}&#32;&#32;{target} nmd.fetch-command.x=", "{}",
+         "{\"s3a\": [\"/bin/get\", \"{uri}\", \"{target}\"]}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        json_t *name_nodes = json_loads(cases[i].name_nodes, 0, NULL);
+        json_t *commands = json_loads(cases[i].commands, 0, NULL);
+        char text[1500] = "<configuration>", all[600], *at = all, *word;
+        struct nm_yarn_settings *s;
+        struct nm_yarn_conf *c;
+
+        (void)snprintf(all, sizeof all, "%s", cases[i].properties);
+        while ((word = strsep(&at, " ")))
+            if (strchr(word, '=')) {
+                char *value = strchr(word, '=');
+
+                *value++ = '\0';
+                (void)snprintf(text + strlen(text), sizeof text - strlen(text),
+                               "<property><name>%s</name><value>%s</value></property>", word, value);
+            }
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "</configuration>");
+        assert_int_equal(nm_yarn_settings_new_conf(&c), 0);
+        assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), NULL), 0);
+        assert_int_equal(nm_yarn_settings_read(c, NULL, NULL, &s, NULL), 0);
+        if (!json_equal(s->name_nodes, name_nodes) || !json_equal(s->commands, commands))
+            fail_msg("%s: %s %s", cases[i].properties, json_dumps(s->name_nodes, 0), json_dumps(s->commands, 0));
+        nm_yarn_settings_free(s);
+        nm_yarn_conf_free(c);
+        json_decref(name_nodes);
+        json_decref(commands);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_sources),
         cmocka_unit_test(test_substitution),
         cmocka_unit_test(test_substitution_bounds),
         cmocka_unit_test(test_bad_text),

@@ -76,6 +76,9 @@ static void test_resources(void **state)
     s.value.pattern = (char *)"(?:classes/|lib/).*";
     assert_int_equal(convert(&s, &arena, &res), 0);
     assert_string_equal(res.uri, "hdfs://key:secret@nn/user/alice/a%20b%25.jar");
+    s.url.host = NULL;
+    assert_int_equal(convert(&s, &arena, &res), 0);
+    assert_string_equal(res.uri, "hdfs:///user/alice/a%20b%25.jar");
     assert_string_equal(res.pattern, "(?:classes/|lib/).*");
     s.url = (Yarn__Url)YARN__URL__INIT;
     s.url.scheme = (char *)"file";
@@ -109,7 +112,6 @@ static void test_bad_resources(void **state)
     REFUSED(s.value.visibility = 0);
     REFUSED(s.value.visibility = 4);
     REFUSED(s.value.timestamp_msec = -1);
-    REFUSED(s.value.type = 3);
     REFUSED(s.url.scheme = NULL);
     REFUSED(s.url.scheme = (char *)"");
     REFUSED(s.url.scheme = (char *)"a/b");

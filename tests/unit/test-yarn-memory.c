@@ -42,6 +42,7 @@ static const char site[] =
     P("dfs.ha.namenodes.names", "n1,n2")
     P("dfs.namenode.http-address.names.n1", "h1:1")
     P("dfs.namenode.http-address.names.n2", "h2:2")
+    P("nmd.webhdfs.ca-file", "/ca.pem")
     P("nmd.fetch-command.s3a", "/bin/get {uri} {target}")
     "</configuration>\n";
 static const char more[] = "<configuration>" P("domain", "example") "</configuration>\n";
@@ -96,17 +97,20 @@ static int show(void *userdata)
 
 static int find_sources(void *userdata)
 {
-    json_t *const untouched = userdata, *name_nodes = untouched, *commands = untouched;
-    int r = nm_yarn_sources_read(userdata, &name_nodes, &commands);
+    json_t *const untouched = userdata, *name_nodes = untouched, *webhdfs = untouched, *commands = untouched;
+    int r = nm_yarn_sources_read(userdata, &name_nodes, &webhdfs, &commands);
 
     if (r < 0) {
         assert_ptr_equal(name_nodes, untouched);
+        assert_ptr_equal(webhdfs, untouched);
         assert_ptr_equal(commands, untouched);
         return r;
     }
     assert_int_equal(json_array_size(json_object_get(name_nodes, "names")), 2);
     assert_int_equal(json_array_size(json_object_get(commands, "s3a")), 3);
     json_decref(name_nodes);
+    assert_string_equal(json_string_value(json_object_get(webhdfs, "ca_file")), "/ca.pem");
+    json_decref(webhdfs);
     json_decref(commands);
     return 0;
 }

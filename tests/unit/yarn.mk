@@ -15,7 +15,7 @@ TESTS += $(yarn_tests)
 
 test_yarn_conf_SOURCES = %D%/test-yarn-conf.c %D%/remove-tree.h
 test_yarn_conf_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_yarn_conf_LDADD = libnm-yarn.la $(unit_libs)
+test_yarn_conf_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
 
 test_yarn_memory_SOURCES = %D%/test-yarn-memory.c $(fail_nth) %D%/remove-tree.h
 test_yarn_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

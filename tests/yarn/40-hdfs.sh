@@ -91,8 +91,9 @@ resource() { # N URI-PATH TYPE [JSON]: on the name service
 }
 # RESOURCE...: the name nodes' addresses are what an hdfs-site.xml would say
 localize() {
-    jq -s --arg user "$(id -un)" --arg nn1 "$nn1_web" --arg nn2 "$nn2_web" \
-        '{user: $user, limits: {attempts: 2}, name_nodes: {cluster1: [$nn1, $nn2]}, resources: .}' <<<"$*" |
+    jq -s --arg user "$(id -un)" --arg nn1 "$nn1_web" --arg nn2 "$nn2_web" --argjson more "${work:-"{}"}" \
+        '{user: $user, limits: {attempts: 2}, name_nodes: {cluster1: [$nn1, $nn2], "hdfs:": [$nn1, $nn2]}, resources: .}
+            + $more' <<<"$*" |
         "$NMD_TEST_BUILD/nm-localizer" >"$dir/said"
 }
 fetched() { jq -r 'select(.state == "done") | .bytes' "$dir/said" | paste -sd ' '; }
@@ -107,6 +108,42 @@ check 'the archive is whole' cmp "$dir/jar/lib/part" "$dir/local/11/lib.tar.gz/l
 check 'so is the jar' cmp "$dir/job.jar" "$dir/local/12/job.jar/job.jar"
 is 'and of its entries those are there that match' "$(ls "$dir/local/12/job.jar")" "job.jar
 lib"
+
+check 'so does what is in the default file system' localize \
+    "$(resource 18 /stage/lib.tar.gz FILE '{"uri": "hdfs:///stage/lib.tar.gz"}')"
+check 'whole' cmp "$dir/lib.tar.gz" "$dir/local/18/lib.tar.gz"
+localize "$(resource 13 /stage/lib.tar.gz FILE '{"uri": "webhdfs:///stage/lib.tar.gz"}')"
+like 'but not by a scheme that it does not have' "$(complaint)" 'fs.defaultFS\) has none for webhdfs:'
+
+# The name node itself listens on IPv4 alone.
+cat >"$dir/relay.py" <<'EOF'
+import socket, sys, threading
+s = socket.create_server(("::1", 0), family=socket.AF_INET6)
+print(s.getsockname()[1], flush=True)
+def pipe(a, b):
+    while data := a.recv(65536): b.sendall(data)
+    b.shutdown(socket.SHUT_WR)
+while True:
+    a = s.accept()[0]
+    b = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    for pair in (a, b), (b, a): threading.Thread(target=pipe, args=pair, daemon=True).start()
+EOF
+python3 "$dir/relay.py" "${nn2_web##*:}" >"$dir/ipv6" &
+ipv6_pid=$!
+at_exit 'end_process "$ipv6_pid"'
+need 'IPv6 leads to the name node' wait_until 10 test -s "$dir/ipv6"
+check 'whose address may be IPv6' localize \
+    "$(resource 19 /stage/lib.tar.gz FILE "{\"uri\": \"webhdfs://[::1]:$(cat "$dir/ipv6")/stage/lib.tar.gz\"}")"
+check 'too' cmp "$dir/lib.tar.gz" "$dir/local/19/lib.tar.gz"
+
+as_user() { # USER NAME-NODE RESOURCE: asked on behalf of that user
+    work=$(jq -n --arg user "$1" --arg nn "$2" '{$user, name_nodes: {cluster1: [$nn]}}') localize "$3"
+}
+n=20
+for user in 'x$' 1234 alice@corp; do
+    check "$user is told to the name node" as_user "$user" "$nn2_web" "$(resource $n /stage/lib.tar.gz FILE)"
+    n=$((n + 1))
+done
 
 localize "$(resource 13 /stage/lib.tar.gz FILE '{"timestamp": 1}')"
 like 'another time is refused' "$(complaint)" 'changed after the job was submitted'
@@ -125,6 +162,8 @@ like 'but not as public, where not everybody may read all' "$(complaint)" '/stag
 check 'the other name node becomes the active one' hdfs_admin -failover nn2 nn1
 hdfs_active=$nn1_web
 check 'and what is staged arrives as before' localize "$(resource 14 /stage/lib.tar.gz FILE)"
+as_user alice@corp "$nn1_web" "$(resource 13 /stage/lib.tar.gz FILE)"
+like 'one that takes fewer names is said to' "$(complaint)" 'dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml'
 end_process "$nn2_pid" KILL
 nn2_pid=''
 check 'also when the one on standby is gone' localize "$(resource 15 /stage/lib.tar.gz FILE)"

@@ -179,6 +179,10 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "So many processes fetch or remove at the same time."},
     {"nmd.yarn.localizer-memory-mb", NM_YARN_NUMBER, FIELD(localizer_memory_mib), "512", RANGE(64, INT32_MAX),
      .meaning = "So much memory each of them may take, with a command that fetches for it (nmd.fetch-command.*)."},
+    {"nmd.webhdfs.ca-file", NM_YARN_TEXT, FIELD(webhdfs_ca_file), "",
+     .meaning = "A PEM file, readable by everybody, with the certificates that vouch for HDFS's servers where "
+                "dfs.http.policy is HTTPS_ONLY; the truststore of ssl-client.xml is for Java alone. Nothing: the "
+                "system's store."},
     {"yarn.nodemanager.log.retain-seconds", NM_YARN_NUMBER, FIELD(log_retain_sec), "10800", RANGE(0, INT32_MAX),
      .meaning = "For so long after an application's end its logs are kept."},
     {"yarn.nodemanager.delete.debug-delay-sec", NM_YARN_NUMBER, FIELD(delete_delay_sec), "0", RANGE(-1, INT32_MAX),

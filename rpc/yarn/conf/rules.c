@@ -30,7 +30,7 @@ struct rule {
     const char *why; /* a sentence */
     struct {
         const char *name, *value;
-    } unless; /* this other property has this value: then the rule asks for nothing */
+    } unless; /* this other property has this value (NULL: any but ""): then the rule asks for nothing */
 };
 
 #define PAGES_IN_CLEAR \
@@ -93,6 +93,10 @@ static const struct rule rules[] = {
      HDFS_BY_TLS},
     {"hadoop.security.key.provider.path", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
     {"dfs.encryption.key.provider.uri", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
+    {"dfs.http.policy", "HTTP_ONLY", .allowed = "HTTP_ONLY,HTTP_AND_HTTPS",
+     .why = "HDFS's servers must have certificates that the system's store vouches for, since ssl-client.xml's "
+            "truststore is for Java alone; nmd.webhdfs.ca-file names a PEM file of other ones",
+     .unless = {"nmd.webhdfs.ca-file", NULL}},
     {"yarn.nodemanager.network-tagging-handler.enabled", "false", .allowed = "false", .fatal = true,
      .why = "nmd doesn't tag what containers send, and a firewall that goes by the tags would let it through"},
     {"yarn.nodemanager.container-executor.class", EXECUTOR "DefaultContainerExecutor",
@@ -288,7 +292,9 @@ static int is_lifted(const struct nm_yarn_conf *c, const struct rule *rule)
 
     if (r == -ENOMEM)
         return r;
-    return r == 0 && strcasecmp(text, rule->unless.value) == 0;
+    if (r < 0)
+        return 0;
+    return rule->unless.value ? strcasecmp(text, rule->unless.value) == 0 : *text != '\0';
 }
 
 static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_yarn_warn_t warn,

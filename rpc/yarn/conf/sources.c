@@ -4,25 +4,27 @@
 
 #include "rpc/yarn/conf/sources.h"
 
+#include "util/macros.h"
+#include "util/parse.h"
 #include "util/utf8.h"
 
 #define COMMAND "nmd.fetch-command."
-#define HTTP_PORT "9870"
-#define HTTPS_PORT "9871"
+#define RPC_PORT 8020U
+#define HTTP_PORT 9870U
+#define HTTPS_PORT 9871U
 #define SEPARATORS ", \t\r\n"
 #define NAME_SIZE 300
 
 struct reader {
     const struct nm_yarn_conf *conf;
     bool https;
-    char *default_host; /* of fs.defaultFS; NULL: it is no HDFS */
-    json_t *name_nodes, *commands;
+    json_t *name_nodes, *webhdfs, *commands;
 };
 
 static void reader_done(struct reader *r)
 {
-    free(r->default_host);
     json_decref(r->name_nodes);
+    json_decref(r->webhdfs);
     json_decref(r->commands);
 }
 
@@ -44,47 +46,122 @@ static int append(json_t *list, const char *text, size_t size)
     return json_array_append_new(list, json_stringn(text, size)) < 0 ? -ENOMEM : 0;
 }
 
-/* ---- name nodes --------------------------------------------------------------------------- */
+/* ---- addresses ---------------------------------------------------------------------------- */
 
-/* The host of hdfs://HOST[:PORT][/...], or none. */
-static int host_of(const char *uri, char **ret)
+/* HOST:PORT, HOST, [IPv6]:PORT, [IPv6] or IPv6, of which the last is put into brackets. */
+struct address {
+    char host[NAME_SIZE];
+    unsigned port; /* 0: it has none */
+};
+
+static bool is_wildcard(const char *host)
 {
-    const char *host = strstr(uri, "://");
+    static const char *const words[] = {"", "0.0.0.0", "[::]", "[0:0:0:0:0:0:0:0]"};
 
-    if (!host || strncmp(uri, "hdfs", 4) != 0 || strcspn(host + 3, ":/") == 0)
-        return 0;
-    *ret = strndup(host + 3, strcspn(host + 3, ":/"));
-    return *ret ? 0 : -ENOMEM;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++)
+        if (nm_streq(host, words[i]))
+            return true;
+    return false;
 }
 
-/* One that is bound to all addresses is found where its file system is. */
-static int add_address(const struct reader *r, json_t *list, const char *address, const char *host)
+/* Of its first `size` bytes. False: it is none. */
+static bool read_address(const char *text, size_t size, struct address *ret)
 {
-    const char *port = strrchr(address, ':') ?: r->https ? ":" HTTPS_PORT : ":" HTTP_PORT;
-    size_t size = strcspn(address, ":");
-    char base[2 * NAME_SIZE];
+    const char *end = text + size, *bracket = *text == '[' ? memchr(text, ']', size) : NULL;
+    const char *colon = memchr(bracket ?: text, ':', (size_t)(end - (bracket ?: text)));
+    const bool is_bare = !bracket && colon && memchr(colon + 1, ':', (size_t)(end - colon - 1));
+    const char *host_end = is_bare || !colon ? end : colon;
+    char digits[8] = "";
+    uint64_t port = 0;
     int n;
 
-    if (size == 0 || (size == 7 && memcmp(address, "0.0.0.0", 7) == 0)) {
-        if (!host)
-            return 0;
-        n = snprintf(base, sizeof base, "%s://%s%s", r->https ? "https" : "http", host, port);
-    } else {
-        n = snprintf(base, sizeof base, "%s://%.*s%s", r->https ? "https" : "http", (int)size, address, port);
+    if ((*text == '[' && (!bracket || bracket + 1 != host_end)) || (size_t)(end - host_end) > sizeof digits)
+        return false;
+    if (host_end < end) {
+        memcpy(digits, host_end + 1, (size_t)(end - host_end - 1));
+        if (nm_parse_u64(digits, &port) < 0 || port > UINT16_MAX)
+            return false;
     }
-    return n < 0 || (size_t)n >= sizeof base ? 0 : append(list, base, (size_t)n);
+    n = snprintf(ret->host, sizeof ret->host, "%s%.*s%s", is_bare ? "[" : "", (int)(host_end - text), text,
+                 is_bare ? "]" : "");
+    ret->port = (unsigned)port;
+    return n >= 0 && (size_t)n < sizeof ret->host;
 }
 
-/* suffix: "", ".SERVICE" or ".SERVICE.NODE". */
-static int add_name_node(const struct reader *r, json_t *list, const char *suffix, const char *host)
+/* Of SCHEME://[USER@]AUTHORITY[/...], where it has that scheme. */
+static bool read_authority(const char *uri, const char *scheme, struct address *ret)
 {
-    _cleanup_free_ char *address = NULL;
+    const size_t n = strlen(scheme);
+    const char *at, *start;
+
+    if (strncasecmp(uri, scheme, n) != 0 || strncmp(uri + n, "://", 3) != 0)
+        return false;
+    start = uri + n + 3;
+    at = memchr(start, '@', strcspn(start, "/"));
+    start = at ? at + 1 : start;
+    return read_address(start, strcspn(start, "/"), ret) && *ret->host;
+}
+
+/* ---- name nodes --------------------------------------------------------------------------- */
+
+/* What a URI's authority may be. What is there already stays: two name nodes of one host share its bare name, and the
+ * first has it. */
+static int put_key(const struct reader *r, const char *key, const char *base)
+{
+    if (json_object_get(r->name_nodes, key))
+        return 0;
+    return json_object_set_new(r->name_nodes, key, json_pack("[s]", base)) < 0 ? -ENOMEM : 0;
+}
+
+static int put_keys(const struct reader *r, const struct address *rpc, const char *base)
+{
+    char key[NAME_SIZE + 12];
+    int e;
+
+    if (is_wildcard(rpc->host))
+        return 0;
+    (void)snprintf(key, sizeof key, "%s:%u", rpc->host, rpc->port > 0 ? rpc->port : RPC_PORT);
+    e = put_key(r, key, base);
+    return e < 0 ? e : put_key(r, rpc->host, base);
+}
+
+static int get_address(const struct reader *r, const char *what, const char *suffix, struct address *ret)
+{
+    _cleanup_free_ char *text = NULL;
+    struct address address;
     char name[2 * NAME_SIZE];
     int e;
 
-    (void)snprintf(name, sizeof name, "dfs.namenode.%s-address%s", r->https ? "https" : "http", suffix);
-    e = get(r->conf, name, &address);
-    return e == 0 && address ? add_address(r, list, address, host) : e;
+    (void)snprintf(name, sizeof name, "dfs.namenode.%s-address%s", what, suffix);
+    e = get(r->conf, name, &text);
+    if (e == 0 && text && read_address(text, strlen(text), &address))
+        *ret = address;
+    return e;
+}
+
+/* suffix: "", ".SERVICE" or ".SERVICE.NODE"; fallback: where its RPC is, if nothing else says so. As Hadoop has it, one
+ * whose web address is none or all addresses answers where its RPC does. */
+static int add_name_node(const struct reader *r, json_t *list, const char *suffix, const struct address *fallback)
+{
+    struct address web = {0}, rpc = {0};
+    char base[NAME_SIZE + 20];
+    int e = get_address(r, r->https ? "https" : "http", suffix, &web);
+
+    if (e == 0)
+        e = get_address(r, "rpc", suffix, &rpc);
+    if (e < 0)
+        return e;
+    if (is_wildcard(rpc.host) && fallback)
+        rpc = *fallback;
+    if (is_wildcard(web.host))
+        (void)snprintf(web.host, sizeof web.host, "%s", rpc.host);
+    if (is_wildcard(web.host))
+        return 0;
+    if (web.port == 0)
+        web.port = r->https ? HTTPS_PORT : HTTP_PORT;
+    (void)snprintf(base, sizeof base, "%s://%s:%u", r->https ? "https" : "http", web.host, web.port);
+    e = append(list, base, strlen(base));
+    return e < 0 ? e : put_keys(r, &rpc, base);
 }
 
 /* With several name nodes, or with one whose address has the service's name in it. */
@@ -139,28 +216,80 @@ static int read_services(struct reader *r, const char *services)
     return e;
 }
 
+/* The only name node, whose properties have no name in them. */
+static int read_single(const struct reader *r, const struct address *of_file_system)
+{
+    json_t *list = json_array();
+    int e = list ? add_name_node(r, list, "", of_file_system) : -ENOMEM;
+
+    json_decref(list);
+    return e;
+}
+
+/* hdfs:///PATH is in the default file system, if that is HDFS. */
+static int put_default(const struct reader *r, const struct address *authority)
+{
+    char key[NAME_SIZE + 12], base[NAME_SIZE + 20];
+    json_t *list = NULL;
+
+    if (authority->port > 0) {
+        (void)snprintf(key, sizeof key, "%s:%u", authority->host, authority->port);
+        list = json_object_get(r->name_nodes, key);
+    }
+    list = list ?: json_object_get(r->name_nodes, authority->host);
+    if (list)
+        return json_object_set(r->name_nodes, "hdfs:", list) < 0 ? -ENOMEM : 0;
+    (void)snprintf(base, sizeof base, "%s://%s:%u", r->https ? "https" : "http", authority->host,
+                   r->https ? HTTPS_PORT : HTTP_PORT);
+    return put_key(r, "hdfs:", base);
+}
+
+static int put_webhdfs_default(const struct reader *r, const struct address *authority)
+{
+    json_t *list = authority->port > 0 ? NULL : json_object_get(r->name_nodes, authority->host);
+    unsigned port = authority->port > 0 ? authority->port : r->https ? HTTPS_PORT : HTTP_PORT;
+    char base[NAME_SIZE + 20];
+
+    if (list)
+        return json_object_set(r->name_nodes, "webhdfs:", list) < 0 ? -ENOMEM : 0;
+    (void)snprintf(base, sizeof base, "%s://%s:%u", r->https ? "https" : "http", authority->host, port);
+    return put_key(r, "webhdfs:", base);
+}
+
 static int read_name_nodes(struct reader *r)
 {
     _cleanup_free_ char *services = NULL, *policy = NULL, *file_system = NULL;
-    json_t *list;
+    struct address authority;
+    bool is_hdfs;
     int e;
 
     if ((e = get(r->conf, "dfs.nameservices", &services)) < 0 || (e = get(r->conf, "dfs.http.policy", &policy)) < 0 ||
         (e = get(r->conf, "fs.defaultFS", &file_system)) < 0)
         return e;
     r->https = policy && strcasecmp(policy, "HTTPS_ONLY") == 0;
-    if (file_system && (e = host_of(file_system, &r->default_host)) < 0)
-        return e;
-    if (services && *services)
-        return read_services(r, services);
-    if (!r->default_host)
-        return 0;
-    list = json_array();
-    e = list ? add_name_node(r, list, "", r->default_host) : -ENOMEM;
-    if (e == 0)
-        return put_list(r->name_nodes, r->default_host, strlen(r->default_host), list);
-    json_decref(list);
+    is_hdfs = file_system && read_authority(file_system, "hdfs", &authority);
+    if (services && services[strspn(services, SEPARATORS)])
+        e = read_services(r, services);
+    else
+        e = read_single(r, is_hdfs ? &authority : NULL);
+    if (e == 0 && is_hdfs)
+        e = put_default(r, &authority);
+    else if (e == 0 && file_system && read_authority(file_system, "webhdfs", &authority))
+        e = put_webhdfs_default(r, &authority);
     return e;
+}
+
+/* How name nodes are asked that aren't among those, too. */
+static int read_tls(const struct reader *r, json_t **ret)
+{
+    _cleanup_free_ char *ca_file = NULL;
+    int e = get(r->conf, "nmd.webhdfs.ca-file", &ca_file);
+
+    if (e < 0)
+        return e;
+    *ret = ca_file && *ca_file ? json_pack("{s:b, s:s}", "https", r->https, "ca_file", ca_file)
+                               : json_pack("{s:b}", "https", r->https);
+    return *ret ? 0 : -ENOMEM;
 }
 
 /* ---- commands ----------------------------------------------------------------------------- */
@@ -196,7 +325,8 @@ static int read_commands(struct reader *r)
     return e;
 }
 
-int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_commands)
+int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_webhdfs,
+                         json_t **ret_commands)
 {
     _cleanup_(reader_done) struct reader r = {.conf = c, .name_nodes = json_object(), .commands = json_object()};
     int e;
@@ -206,8 +336,11 @@ int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, 
     e = read_name_nodes(&r);
     if (e == 0)
         e = read_commands(&r);
+    if (e == 0)
+        e = read_tls(&r, &r.webhdfs);
     if (e < 0)
         return e;
+    *ret_webhdfs = STEAL_PTR(r.webhdfs);
     *ret_name_nodes = STEAL_PTR(r.name_nodes);
     *ret_commands = STEAL_PTR(r.commands);
     return 0;

@@ -39,10 +39,12 @@ static bool is_part(const char *text)
     return true;
 }
 
-/* SCHEME://[USER@][HOST[:PORT]]/PATH. NULL: no memory. */
+/* SCHEME://[[USER@]HOST[:PORT]]/PATH. Without a host it is in the cluster's default file system, whoever else is
+ * named. NULL: no memory. */
 static char *make_uri(const Yarn__Url *url, struct nm_arena *arena)
 {
-    const char *path = encode(arena, url->file), *host = url->host ?: "", *user = url->user_info ?: "";
+    const char *path = encode(arena, url->file), *host = url->host ?: "";
+    const char *user = *host && url->user_info ? url->user_info : "";
     const char *port = url->port > 0 && *host ? nm_yarn_print(arena, ":%d", url->port) : "";
 
     if (!path || !port)

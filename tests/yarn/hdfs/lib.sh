@@ -86,15 +86,16 @@ hdfs_rest() { curl -s "$hdfs_active/webhdfs/v1$1&user.name=$(id -un)" "${@:2}"; 
 hdfs_takes_files() { hdfs_rest /?op=GETFILESTATUS -f && [ "$(hdfs_live)" = 1 ]; }
 hdfs_live() { curl -sf "$hdfs_active/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState" | jq '.beans[0].NumLiveDataNodes'; }
 
-# nn1 is on standby then, and nn2 active.
+# nn1 is on standby then, and nn2 active. Of the two nn2 takes users' names that begin with a digit, or have an @.
 hdfs_start() {
     hdfs_configure
+    local names='-Ddfs.webhdfs.user.provider.user.pattern=^[A-Za-z0-9_][A-Za-z0-9._@-]*[$]?$'
     (name_node nn1 -format -nonInteractive) && cp -r "$dir/nn1" "$dir/nn2" || return 1
     name_node nn1 &
     nn1_pid=$!
-    name_node nn2 &
+    name_node nn2 "$names" &
     nn2_pid=$!
-    hdfs_server datanode.DataNode "-Ddfs.datanode.data.dir=file://$dir/dn" >>"$dir/dn.log" 2>&1 &
+    hdfs_server datanode.DataNode "-Ddfs.datanode.data.dir=file://$dir/dn" "$names" >>"$dir/dn.log" 2>&1 &
     dn_pid=$!
     hdfs_active=$nn2_web
     wait_until 60 hdfs_activate nn2 && wait_until 60 hdfs_takes_files
