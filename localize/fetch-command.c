@@ -3,8 +3,9 @@
 /*
  * Schemes that we don't speak have a command of the administrator's: "{uri}" among its words stands for the resource,
  * "{target}" for the file that it is to make. It runs as the container's user, as we do, and in our process group,
- * with which it is killed. What it says on its standard error is the reason when it fails. When the source was
- * modified only it can tell, so the timestamp goes unchecked.
+ * with which it is killed. Hadoop's own client is what it is made for: `hadoop fs -get {uri} {target}`. What it says
+ * on its standard error is the reason when it fails. When the source was modified only it can tell, so the timestamp
+ * goes unchecked.
  */
 
 #include <assert.h>
@@ -12,6 +13,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -109,7 +111,37 @@ static int set_signals(posix_spawnattr_t *attributes)
     return r == 0 ? -posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) : -r;
 }
 
-static int spawn(struct command *c, char **words)
+/* What nmd says, and as whom Hadoop is to take us: the account may be one that all share. */
+static int set_environment(const struct nm_work *work)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(work->environment, name, value)
+        if (setenv(name, json_string_value(value), 1) < 0)
+            return -errno;
+    return work->user && setenv("HADOOP_USER_NAME", work->user, 1) < 0 ? -errno : 0;
+}
+
+/* Our own limit is for what we do ourselves. A JVM reserves by the memory of its host, whatever it uses then. */
+static int start_process(struct command *c, const struct nm_work_limits *limits, char **words,
+                         const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes)
+{
+    const rlim_t most_bytes = limits->command_memory_bytes > 0 ? limits->command_memory_bytes : RLIM_INFINITY;
+    struct rlimit ours, wide;
+    int r;
+
+    if (getrlimit(RLIMIT_DATA, &ours) < 0)
+        return -errno;
+    wide = (struct rlimit){.rlim_cur = NM_MIN(most_bytes, ours.rlim_max), .rlim_max = ours.rlim_max};
+    if (setrlimit(RLIMIT_DATA, &wide) < 0)
+        return -errno;
+    r = -posix_spawnp(&c->pid, words[0], actions, attributes, words, environ);
+    (void)setrlimit(RLIMIT_DATA, &ours);
+    return r;
+}
+
+static int spawn(struct command *c, const struct nm_work *work, char **words)
 {
     _cleanup_close_ int write_end = -EBADF;
     posix_spawn_file_actions_t actions;
@@ -135,7 +167,7 @@ static int spawn(struct command *c, char **words)
     if (r == 0)
         r = set_signals(&attributes);
     if (r == 0)
-        r = -posix_spawnp(&c->pid, words[0], &actions, &attributes, words, environ);
+        r = start_process(c, &work->limits, words, &actions, &attributes);
     (void)posix_spawnattr_destroy(&attributes);
     (void)posix_spawn_file_actions_destroy(&actions);
     if (r < 0) {
@@ -231,7 +263,9 @@ int nm_fetch_command(struct nm_fetch *f, const struct nm_resource *res, const st
     r = make_words(list, res->uri, target, &words);
     if (r < 0)
         return r;
-    r = spawn(&c, words);
+    r = set_environment(f->work);
+    if (r >= 0)
+        r = spawn(&c, f->work, words);
     if (r < 0)
         return nm_fail(ret_message, r, "its command, %s, can't be started: %s", words[0], strerror(-r));
     r = wait_for(&c, f, to, ret_message);

@@ -171,10 +171,11 @@ static void be_ordinary(void)
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "500");
 }
 
-/* The command that fetches other schemes may reserve more than it uses; what counts is what is written to. */
+/* Against an archive or an answer that would take all memory. Not the hard limit: what a command may have is another
+ * matter (fetch-command.c). */
 static void limit(const struct nm_job_params *p)
 {
-    const struct rlimit memory = {.rlim_cur = p->most_memory_bytes, .rlim_max = p->most_memory_bytes};
+    const struct rlimit memory = {.rlim_cur = p->most_memory_bytes, .rlim_max = RLIM_INFINITY};
     const struct rlimit files = {.rlim_cur = 1024, .rlim_max = 1024};
 
     (void)setrlimit(RLIMIT_DATA, &memory);

@@ -50,6 +50,22 @@ static int check_lists(json_t *lists, const char *what, char **ret_message)
     return 0;
 }
 
+/* As setenv() takes them: it cuts no name, and a name with '=' would be another variable. */
+static int check_environment(json_t *environment, char **ret_message)
+{
+    const char *name;
+    json_t *value;
+
+    if (!environment)
+        return 0;
+    if (!json_is_object(environment))
+        return nm_fail(ret_message, -EBADMSG, "\"environment\" is not an object");
+    json_object_foreach(environment, name, value)
+        if (!*name || strchr(name, '=') || !json_is_string(value))
+            return nm_fail(ret_message, -EBADMSG, "\"environment\" has no text for a variable '%s'", name);
+    return 0;
+}
+
 /* A number that isn't there keeps its default. */
 static int get_limit(json_t *limits, const char *key, uint64_t unit, uint64_t *value, char **ret_message)
 {
@@ -79,6 +95,7 @@ static int get_limits(json_t *limits, struct nm_work_limits *ret, char **ret_mes
         {"entries", 1, &l.entries},
         {"ratio", 1, &l.ratio},
         {"seconds", NM_USEC_PER_SEC, &l.time_usec},
+        {"command_memory_bytes", 1, &l.command_memory_bytes},
         {"idle_seconds", NM_USEC_PER_SEC, &l.idle_usec},
         {"attempts", 1, &attempts},
     };
@@ -197,15 +214,18 @@ int nm_work_parse(const char *text, size_t size, struct nm_work *ret, char **ret
     work.json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     if (!work.json)
         return nm_fail(ret_message, -EBADMSG, "the work is not JSON: %s (line %d)", error.text, error.line);
-    if (json_unpack_ex(work.json, &error, JSON_STRICT, "{s?:s, s?:o, s?:{s?b, s?s !}, s?:o, s?:o, s?:o, s:o}",
+    if (json_unpack_ex(work.json, &error, JSON_STRICT, "{s?:s, s?:o, s?:{s?b, s?s !}, s?:o, s?:o, s?:o, s?:o, s:o}",
                        "user", &work.user, "name_nodes", &work.name_nodes, "webhdfs", "https", &https, "ca_file",
-                       &work.ca_file, "commands", &work.commands, "limits", &limits, "removals",
+                       &work.ca_file, "commands", &work.commands, "environment",
+                       &work.environment, "limits", &limits, "removals",
                        &work.removals, "resources", &resources) < 0)
         return nm_fail(ret_message, -EBADMSG, "the work is not as it should be: %s", error.text);
     work.https = https;
     r = check_lists(work.name_nodes, "name_nodes", ret_message);
     if (r >= 0)
         r = check_lists(work.commands, "commands", ret_message);
+    if (r >= 0)
+        r = check_environment(work.environment, ret_message);
     if (r >= 0)
         r = check_removals(work.removals, ret_message);
     if (r >= 0)

@@ -9,6 +9,7 @@
  *    "name_nodes": {"cluster1": ["http://nn1:9870", "http://nn2:9870"]},
  *    "webhdfs": {"https": true, "ca_file": "/etc/pki/hadoop.pem"},
  *    "commands": {"s3a": ["/usr/local/bin/s3-get", "{uri}", "{target}"]},
+ *    "environment": {"JAVA_HOME": "/usr/lib/jvm/default", "HADOOP_CONF_DIR": "/etc/hadoop/conf"},
  *    "limits": {"fetch_bytes": ..., "unpacked_bytes": ..., "entries": ..., "ratio": ..., "seconds": ...,
  *               "idle_seconds": ..., "attempts": ...},
  *    "resources": [{"uri": "hdfs://cluster1/user/alice/job.jar", "type": "PATTERN", "pattern": "(?:classes/|lib/).*",
@@ -55,6 +56,7 @@ struct nm_work_limits {
     uint64_t entries; /* of an archive, and directories that it implies */
     uint64_t ratio;   /* how many bytes may come out of one; the first 64 MiB don't count */
     uint64_t time_usec;
+    uint64_t command_memory_bytes; /* that each process of a command may reserve for writing; 0: any */
     uint64_t idle_usec; /* how long a server may send next to nothing */
     unsigned attempts;
 };
@@ -63,6 +65,7 @@ struct nm_work {
     json_t *json;
     const char *user; /* for SIMPLE authentication at a name node; NULL: none is named */
     json_t *name_nodes, *commands; /* as they came, but checked; may be NULL */
+    json_t *environment; /* of commands, beside our own: strings; may be NULL */
     bool https;          /* name nodes that aren't in name_nodes are asked with TLS */
     const char *ca_file; /* PEM: who vouches for name nodes and data nodes; NULL: the system's store */
     struct nm_work_limits limits;

@@ -48,6 +48,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/launch/dirs.c %D%/launch/dirs.h \
 	%D%/launch/ended.c %D%/launch/ended.h \
 	%D%/launch/env.c %D%/launch/env.h \
+	%D%/launch/fetching.c %D%/launch/fetching.h \
 	%D%/launch/last-words.c \
 	%D%/launch/launcher.c %D%/launch/launcher.h \
 	%D%/launch/launcher-state.h \

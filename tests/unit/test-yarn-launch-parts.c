@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "rpc/yarn/launch/dirs.h"
+#include "rpc/yarn/launch/fetching.h"
 #include "rpc/yarn/launch/launcher.h"
 #include "rpc/yarn/launch/resources.h"
 #include "rpc/yarn/launch/text.h"
@@ -86,6 +87,33 @@ static void test_resources(void **state)
     assert_int_equal(convert(&s, &arena, &res), 0);
     assert_string_equal(res.uri, "file:///%C3%A4");
     nm_arena_done(&arena);
+}
+
+/* What Hadoop's client goes by is nmd's own, or the cluster's. */
+static void test_fetching(void **state)
+{
+    struct nm_yarn_settings s = {.dir = (char *)"/etc/hadoop/conf", .localizer_memory_mib = 512,
+                                 .command_memory_mib = 2048};
+    const char *java, *conf, *heap, *path;
+    json_int_t most_bytes;
+    json_t *work;
+
+    (void)state;
+    s.name_nodes = s.webhdfs = s.commands = json_object();
+    assert_int_equal(setenv("JAVA_HOME", "/j", 1), 0);
+    assert_int_equal(setenv("HADOOP_HOME", "/h", 1), 0);
+    assert_int_equal(unsetenv("HADOOP_CONF_DIR") | unsetenv("HADOOP_HEAPSIZE_MAX"), 0);
+    work = nm_yarn_fetching(&s);
+    assert_int_equal(json_unpack(work, "{s:{s:s, s:s, s:s, s:s}, s:{s:I}}", "environment", "JAVA_HOME", &java,
+                                 "HADOOP_CONF_DIR", &conf, "HADOOP_HEAPSIZE_MAX", &heap, "PATH", &path, "limits",
+                                 "command_memory_bytes", &most_bytes), 0);
+    assert_string_equal(java, "/j");
+    assert_string_equal(conf, "/etc/hadoop/conf");
+    assert_string_equal(heap, "512m");
+    assert_ptr_equal(strstr(path, "/h/bin:"), path);
+    assert_int_equal(most_bytes, INT64_C(2048) << 20);
+    json_decref(work);
+    json_decref(s.name_nodes);
 }
 
 static void test_bad_resources(void **state)
@@ -242,7 +270,8 @@ static void test_full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resources), cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_command),
+        cmocka_unit_test(test_resources), cmocka_unit_test(test_fetching),
+        cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_command),
         cmocka_unit_test(test_java_version), cmocka_unit_test(test_base64),
         cmocka_unit_test(test_full_disk),
     };

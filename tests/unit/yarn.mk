@@ -106,7 +106,7 @@ test_yarn_allocator_property_LDADD = libnm-yarn.la
 
 test_yarn_launch_parts_SOURCES = %D%/test-yarn-launch-parts.c
 test_yarn_launch_parts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_yarn_launch_parts_LDADD = libnm-yarn.la $(unit_libs)
+test_yarn_launch_parts_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
 
 test_yarn_kept_SOURCES = %D%/test-yarn-kept.c $(fail_nth) $(fail_files) %D%/remove-tree.h %D%/yarn-tokens.h
 test_yarn_kept_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

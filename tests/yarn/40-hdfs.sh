@@ -145,6 +145,22 @@ for user in 'x$' 1234 alice@corp; do
     n=$((n + 1))
 done
 
+# Hadoop's own client fetches what we don't, under the limit that nmd gives its worker.
+write_conf "$conf/core-site.xml" fs.defaultFS=hdfs://cluster1 "hadoop.tmp.dir=$dir/tmp" \
+    fs.viewfs.mounttable.all.link./stage=hdfs://cluster1/stage
+printf '#!/bin/sh\nshift\nexec java %s -cp "$CLASSPATH_OF_TEST" org.apache.hadoop.fs.FsShell "$@"\n' "${java_options[*]}" \
+    >"$dir/hadoop"
+chmod +x "$dir/hadoop"
+fetched_by_shell() {
+    work=$(jq -n --arg hadoop "$dir/hadoop" --arg classpath "$hdfs_classpath" --arg conf "$conf" \
+        '{commands: {viewfs: [$hadoop, "fs", "-get", "{uri}", "{target}"]},
+            environment: {HADOOP_CONF_DIR: $conf, CLASSPATH_OF_TEST: $classpath}}')
+    (ulimit -S -d $((512 * 1024)) && work=$work localize "$(resource 30 /stage/lib.tar.gz FILE \
+        '{"uri": "viewfs://all/stage/lib.tar.gz"}')")
+}
+check "Hadoop's FsShell fetches another scheme" fetched_by_shell
+check 'whole, too' cmp "$dir/lib.tar.gz" "$dir/local/30/lib.tar.gz"
+
 localize "$(resource 13 /stage/lib.tar.gz FILE '{"timestamp": 1}')"
 like 'another time is refused' "$(complaint)" 'changed after the job was submitted'
 localize "$(resource 13 '/stage/a%20b/job.jar' FILE '{"public": true}')"

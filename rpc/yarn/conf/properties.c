@@ -178,7 +178,11 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.localizer.fetch.thread-count", NM_YARN_NUMBER, FIELD(localizer_threads), "4", RANGE(1, 100),
      .meaning = "So many processes fetch or remove at the same time."},
     {"nmd.yarn.localizer-memory-mb", NM_YARN_NUMBER, FIELD(localizer_memory_mib), "512", RANGE(64, INT32_MAX),
-     .meaning = "So much memory each of them may take, with a command that fetches for it (nmd.fetch-command.*)."},
+     .meaning = "So much memory each of them may take, but for a command that fetches for it (nmd.fetch-command.*); "
+                "and that one's HADOOP_HEAPSIZE_MAX, where nmd's own environment has none."},
+    {"nmd.yarn.fetch-command-memory-mb", NM_YARN_NUMBER, FIELD(command_memory_mib), "0", RANGE(0, INT32_MAX),
+     .meaning = "So much memory each process of such a command may reserve for writing (RLIMIT_DATA), of which a JVM "
+                "needs the more the larger the host is. 0: any; its heap is limited nevertheless."},
     {"nmd.webhdfs.ca-file", NM_YARN_TEXT, FIELD(webhdfs_ca_file), "",
      .meaning = "A PEM file, readable by everybody, with the certificates that vouch for HDFS's servers where "
                 "dfs.http.policy is HTTPS_ONLY; the truststore of ssl-client.xml is for Java alone. Nothing: the "

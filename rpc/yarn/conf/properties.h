@@ -79,9 +79,10 @@ struct nm_yarn_settings {
     struct nm_yarn_variable *admin_variables; /* yarn.nodemanager.admin-env.NAME, by their names */
     size_t n_admin_variables;
     int64_t java_version;             /* 0: what $JAVA_HOME says of itself */
-    int64_t cache_target_mib, localizer_threads, localizer_memory_mib;
+    int64_t cache_target_mib, localizer_threads, localizer_memory_mib, command_memory_mib;
     json_t *name_nodes, *webhdfs, *commands; /* of nm-localizer's work (sources.h) */
     char *webhdfs_ca_file;
+    char *dir; /* from which all of this was read; NULL: from none */
     int64_t log_retain_sec, delete_delay_sec;
     int64_t stderr_tail_bytes;
     char *stderr_pattern;

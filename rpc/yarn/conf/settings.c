@@ -45,6 +45,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
     nm_yarn_trackers_free(s->schedulers, s->n_schedulers);
     json_decref(s->name_nodes);
     json_decref(s->webhdfs);
+    free(s->dir);
     json_decref(s->commands);
     free_variables(s);
     free(s);
@@ -233,15 +234,29 @@ int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdat
     return r < 0 ? r : examine(c, warn, userdata, ret, ret_message);
 }
 
+/* A command that fetches gets it, wherever that runs. */
+static int keep_dir(struct nm_yarn_settings *s, const char *dir)
+{
+    s->dir = realpath(dir, NULL);
+    return s->dir ? 0 : -errno;
+}
+
 int nm_yarn_settings_load(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                           char **ret_message)
 {
     _cleanup_(nm_yarn_conf_freep) struct nm_yarn_conf *c = NULL;
+    _cleanup_(nm_yarn_settings_freep) struct nm_yarn_settings *s = NULL;
     int r = nm_yarn_settings_new_conf(&c);
 
     if (r == 0)
         r = nm_yarn_conf_read_dir(c, dir, ret_message);
-    return r < 0 ? r : nm_yarn_settings_read(c, warn, userdata, ret, ret_message);
+    if (r == 0)
+        r = nm_yarn_settings_read(c, warn, userdata, &s, ret_message);
+    if (r == 0)
+        r = keep_dir(s, dir);
+    if (r == 0)
+        *ret = STEAL_PTR(s);
+    return r;
 }
 
 /* ---- for people --------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <syslog.h>
 #include <sys/stat.h>
 
+#include "rpc/yarn/launch/fetching.h"
 #include "rpc/yarn/launch/user.h"
 #include "rpc/yarn/launch/variables.h"
 #include "util/fileio.h"
@@ -165,8 +166,7 @@ static int open_caches(struct nm_yarn_launcher *l, char **ret_message)
 
     read_boot_id(l->boot_id, sizeof l->boot_id);
     choose_public(&p);
-    p.settings = l->worker_settings = json_pack("{s:O, s:O, s:O}", "name_nodes", s->name_nodes, "webhdfs", s->webhdfs,
-                                                "commands", s->commands);
+    p.settings = l->worker_settings = nm_yarn_fetching(s);
     return p.settings ? nm_yarn_caches_open(&l->caches, &p, l->params.state_dir, &l->local, ret_message) : -ENOMEM;
 }
 

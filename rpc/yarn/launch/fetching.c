@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See fetching.h. */
+
+#include "rpc/yarn/launch/fetching.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "util/macros.h"
+#include "util/utf8.h"
+
+#define BIN ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* Where Java and Hadoop are, and how Hadoop's scripts start its client. No more: the container's user sees what the
+ * command has. */
+static const char *const names[] = {
+    "JAVA_HOME", "HADOOP_CONF_DIR", "HADOOP_HOME", "HADOOP_COMMON_HOME", "HADOOP_HDFS_HOME", "HADOOP_YARN_HOME",
+    "HADOOP_MAPRED_HOME", "HADOOP_LIBEXEC_DIR", "HADOOP_OPTIONAL_TOOLS", "HADOOP_CLASSPATH",
+    "HADOOP_USER_CLASSPATH_FIRST", "HADOOP_OPTS", "HADOOP_CLIENT_OPTS", "HADOOP_HEAPSIZE_MAX", "HADOOP_ROOT_LOGGER",
+    "LD_LIBRARY_PATH",
+};
+
+static int put(json_t *environment, const char *name, const char *value)
+{
+    return json_object_set_new(environment, name, json_string(value)) < 0 ? -ENOMEM : 0;
+}
+
+/* Unless nmd's own environment has it. */
+static int put_default(json_t *environment, const char *name, const char *value)
+{
+    return json_object_get(environment, name) ? 0 : put(environment, name, value);
+}
+
+/* `hadoop` may be where the rest of it is. */
+static int put_path(json_t *environment)
+{
+    const char *home = json_string_value(json_object_get(environment, "HADOOP_HOME"));
+    _cleanup_free_ char *path = NULL;
+
+    if (!home || !*home)
+        return 0;
+    if (asprintf(&path, "%s/bin" BIN, home) < 0) {
+        path = NULL;
+        return -ENOMEM;
+    }
+    return put(environment, "PATH", path);
+}
+
+static int fill_environment(json_t *environment, const struct nm_yarn_settings *s)
+{
+    char heap[32];
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < NM_ARRAY_SIZE(names); i++) {
+        const char *value = getenv(names[i]);
+
+        if (value && value[nm_utf8_prefix(value)] == '\0')
+            r = put(environment, names[i], value);
+    }
+    if (r == 0 && s->dir)
+        r = put_default(environment, "HADOOP_CONF_DIR", s->dir);
+    (void)snprintf(heap, sizeof heap, "%" PRId64 "m", s->localizer_memory_mib);
+    if (r == 0)
+        r = put_default(environment, "HADOOP_HEAPSIZE_MAX", heap);
+    return r == 0 ? put_path(environment) : r;
+}
+
+json_t *nm_yarn_fetching(const struct nm_yarn_settings *s)
+{
+    json_auto_t *environment = json_object(), *limits = json_object();
+
+    if (!environment || !limits || fill_environment(environment, s) < 0)
+        return NULL;
+    if (s->command_memory_mib > 0 &&
+        json_object_set_new(limits, "command_memory_bytes",
+                            json_integer(s->command_memory_mib * (int64_t)NM_MIB)) < 0)
+        return NULL;
+    return json_pack("{s:O, s:O, s:O, s:O, s:O}", "name_nodes", s->name_nodes, "webhdfs", s->webhdfs, "commands",
+                     s->commands, "environment", environment, "limits", limits);
+}
