@@ -214,8 +214,14 @@ void nm_manager_ask_at_end(struct nm_manager *m, const char *owner,
 /* An upstream allows so many opportunistic containers of this owner in the queue (UINT32_MAX: any number): of those
  * beyond it the newest are discarded now, as `shed`. Those that come later wait until it is told again: it has more to
  * say when the upstream has heard of them, which would only send again what is discarded at once. Others have nothing
- * to do with it. There is one such upstream; a restarted nmd has to be told anew. */
+ * to do with it. What has waited in vain for too long ([queue] give-back) is discarded likewise, with
+ * NM_REASON_WAITED_TOO_LONG. There is one such upstream; a restarted nmd has to be told anew. */
 void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit);
+
+/* An upstream wants the node to be of this size (0, each: what the configuration says), until it says something else.
+ * A larger node is as large as the host can be; from a smaller one nothing is taken back, and less is given out of the
+ * queue. Kept over a reload, and not over a restart. There is one such upstream. */
+void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores);
 
 /* The owner has told whoever had to know how a container with keep_result ended. Twice is no error. */
 int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem);
@@ -288,7 +294,8 @@ struct nm_upstream {
     char trouble[256];   /* why it isn't as it should be; "" */
     uint64_t last_heartbeat_realtime_usec; /* that was answered; 0: none yet */
     uint64_t round_trip_usec;              /* of the newest answer; 0: none yet */
-    uint64_t memory_bytes; /* what it counts on, where that isn't what the node offers; 0: it is */
+    bool sized;            /* it has said what it counts on, in the next two; else what is configured */
+    uint64_t memory_bytes;
     uint32_t vcores;
     uint64_t heartbeats, failures;      /* answered; requests that came to nothing */
     struct nm_histogram heartbeat, rpc; /* from one answered heartbeat to the next; from a request to its answer */
@@ -317,6 +324,8 @@ struct nm_status {
     unsigned n_notes;
     struct nm_resources capacity;
     uint32_t capacity_vcores_milli;
+    struct nm_resources configured;     /* what the capacity would be without nm_manager_set_size() */
+    uint32_t configured_vcores_milli;
     struct nm_resources allocated[2];   /* by execution type */
     uint32_t allocated_vcores_milli[2];
     struct nm_resources used;           /* U: the sum of the next three */

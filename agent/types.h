@@ -57,7 +57,7 @@ enum nm_exit_reason {
     NM_EXIT_PREEMPTED,       /* "preempted": killed by policy to give resources back */
     NM_EXIT_PAUSE_DEADLINE,  /* "pause-deadline": paused for too long */
     NM_EXIT_KILLED,          /* "killed": by a user, an administrator or its owner */
-    NM_EXIT_SHED,            /* "shed": discarded from the queue, which was longer than its limit */
+    NM_EXIT_SHED,            /* "shed": discarded from the queue: it was longer than its limit, or moved too slowly */
     NM_EXIT_DRAINED,         /* "drained": ended by nmctl drain */
     NM_EXIT_NOT_FOUND,       /* "command-not-found" (exit_code 127) */
     NM_EXIT_NOT_EXECUTABLE,  /* "permission-denied" (exit_code 126) */

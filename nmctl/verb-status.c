@@ -306,6 +306,28 @@ static void print_removable(FILE *f, const struct nm_term *term, const json_t *n
             nm_format_duration(nm_sub_u64(now, since), passed, sizeof passed));
 }
 
+/* What the cluster counts on here, if it has set a size of its own, beside what there is. */
+static void print_size(FILE *f, unsigned width, const json_t *status)
+{
+    const json_t *node = nm_json_at(status, "node"), *upstream = nm_json_at(status, "upstream");
+    const json_t *configured = nm_json_at(node, "configured"), *machine = nm_json_at(node, "machine");
+    char wanted[32], own[32], total[32], line[300];
+
+    if (!nm_json_has(upstream, "memory_bytes"))
+        return;
+    (void)snprintf(line, sizeof line,
+                   "counts on %s and %" PRIu64 " vcores here, by a size of its own; configured are %s and %g vcores; "
+                   "the host has %s and %" PRIu64 " CPUs",
+                   nm_format_size(nm_json_u64(upstream, "memory_bytes"), wanted, sizeof wanted),
+                   nm_json_u64(upstream, "vcores"),
+                   nm_format_size(nm_json_u64(configured, "memory_bytes"), own, sizeof own),
+                   nm_json_num(configured, "vcores"),
+                   nm_format_size(nm_json_u64(machine, "memory_total_bytes"), total, sizeof total),
+                   nm_json_u64(machine, "cpus"));
+    fprintf(f, "%*s", LABEL, "");
+    print_wrapped(f, width, line);
+}
+
 /* The cluster that the node belongs to. */
 static void print_upstream(FILE *f, const struct nm_term *term, unsigned width, const json_t *u)
 {
@@ -405,6 +427,7 @@ static void print_measures(FILE *f, const struct nm_term *term, unsigned width, 
         (void)fputc('\n', f);
     }
     print_upstream(f, term, width, nm_json_at(status, "upstream"));
+    print_size(f, width, status);
     print_masters(f, term, nm_json_at(nm_json_at(status, "upstream"), "masters"));
 }
 

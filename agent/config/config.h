@@ -35,6 +35,7 @@ struct nm_config {
     uint32_t queue_max_per_user; /* of who isn't an administrator; 0 = auto: three quarters */
     enum nm_queue_policy queue_policy;
     enum nm_queue_order queue_order;
+    uint64_t give_back_usec;
     uint64_t backfill_usec;
     /* [preemption] */
     enum nm_victim_order victim_order;
@@ -85,6 +86,10 @@ struct nm_config {
     double disk_min_free;    /* fraction of the file system that must stay free */
     /* [paths] */
     char *log_dir;           /* "" = <state-dir>/logs */
+
+    /* What an upstream wants the node to be, whatever the keys say; 0, each: what they say. nm_manager_set_size() */
+    uint64_t wanted_memory_bytes;
+    uint32_t wanted_vcores;
 
     char **sources; /* "FILE:LINE" or NULL for each key, in the table's order; NULL: all are defaults */
 };

@@ -52,9 +52,13 @@ uint32_t nm_settings_queue_per_user(const struct nm_config *c)
                                  : NM_MAX(c->queue_max_length - c->queue_max_length / 4, 1u);
 }
 
+/* Where an upstream wants more vcores than there are configured, each is a smaller part of the CPUs. */
 static uint64_t vcores_of(const struct nm_config *c, const struct nm_node_sample *node)
 {
-    return c->vcores ? c->vcores : node->n_cpus;
+    uint64_t reserved = (c->system_reserved_vcores_milli + UINT64_C(999)) / 1000;
+    uint64_t configured = c->vcores ? c->vcores : node->n_cpus;
+
+    return c->wanted_vcores ? NM_MAX(configured, c->wanted_vcores + reserved) : configured;
 }
 
 /* Never 0 for a request that asks for something: it would cost the policy nothing. */
@@ -81,20 +85,25 @@ uint32_t nm_settings_millicores_vcores(const struct nm_config *c, const struct n
 
 /* More than the node has is refused at the start, not discovered under load. With a reserve that
  * was chosen, both together must fit; the automatic one gives way to a capacity that was chosen. */
+static uint64_t reserve_of(const struct nm_config *c, uint64_t total, bool shrink)
+{
+    uint64_t reserve = c->system_reserved_memory_bytes;
+
+    if (reserve == UINT64_MAX) {
+        reserve = NM_MIN(NM_MAX(total / RESERVE_DIVISOR, RESERVE_MIN), RESERVE_MAX);
+        return NM_MIN(reserve, total / 2);
+    }
+    return shrink ? NM_MIN(reserve, total / 2) : reserve;
+}
+
 static int resolve_memory(const struct nm_config *c, uint64_t total, bool shrink, uint64_t *ret_capacity,
                           char **ret_message)
 {
     bool auto_reserve = c->system_reserved_memory_bytes == UINT64_MAX;
-    uint64_t reserve = c->system_reserved_memory_bytes;
+    uint64_t reserve = reserve_of(c, total, shrink);
     char a[32], b[32], t[32];
 
     nm_format_size(total, t, sizeof t);
-    if (auto_reserve) {
-        reserve = NM_MIN(NM_MAX(total / RESERVE_DIVISOR, RESERVE_MIN), RESERVE_MAX);
-        reserve = NM_MIN(reserve, total / 2);
-    }
-    if (shrink)
-        reserve = NM_MIN(reserve, total / 2);
     if (reserve >= total)
         return nm_fail(ret_message, -ERANGE,
                        "[node] system-reserved-memory = %s: leaves nothing for containers, this node has %s",
@@ -170,6 +179,7 @@ static void copy_policy(const struct nm_config *c, struct nm_policy_settings *s)
     s->queue_max_length = c->queue_max_length;
     s->queue_policy = c->queue_policy;
     s->queue_order = c->queue_order;
+    s->give_back_usec = c->give_back_usec;
     s->backfill_usec = c->backfill_usec;
     s->victim_order = c->victim_order;
     s->pause_enabled = c->pause;
@@ -182,6 +192,42 @@ static void copy_policy(const struct nm_config *c, struct nm_policy_settings *s)
     s->sample_max_age_usec = NM_MAX(STALE_PERIODS * c->period_usec, STALE_MIN_USEC);
     s->uplink_threshold = c->uplink_threshold;
     s->margin_usec = c->margin_usec;
+}
+
+/* The host's reserve stays the host's: a node is never made larger than what that leaves. */
+static void follow_upstream(const struct nm_config *c, const struct nm_node_sample *node, bool shrink,
+                            struct nm_policy_settings *s)
+{
+    uint64_t total = node->memory_total_bytes, wanted = c->wanted_memory_bytes;
+
+    if (wanted > s->capacity.memory_bytes)
+        s->capacity.memory_bytes =
+            NM_MAX(s->capacity.memory_bytes, NM_MIN(wanted, nm_sub_u64(total, reserve_of(c, total, shrink))));
+    s->offered = s->capacity;
+    if (wanted > 0)
+        s->offered.memory_bytes = NM_MIN(s->offered.memory_bytes, wanted);
+    if (c->wanted_vcores > 0)
+        s->offered.cpu_millicores =
+            NM_MIN(s->offered.cpu_millicores, nm_settings_vcore_millicores(c, node, c->wanted_vcores * 1000));
+}
+
+int nm_settings_configured(const struct nm_config *c, const struct nm_node_sample *node, struct nm_resources *ret,
+                           uint32_t *ret_vcores_milli)
+{
+    _cleanup_free_ char *message = NULL;
+    struct nm_config keys = *c;
+    int r;
+
+    keys.wanted_memory_bytes = 0;
+    keys.wanted_vcores = 0;
+    if (node->memory_total_bytes == 0 || node->n_cpus == 0)
+        return -ENODATA;
+    r = resolve_memory(&keys, node->memory_total_bytes, true, &ret->memory_bytes, &message);
+    if (r >= 0)
+        r = resolve_cpu(&keys, node, true, &ret->cpu_millicores, &message);
+    if (r >= 0)
+        *ret_vcores_milli = nm_settings_millicores_vcores(&keys, node, ret->cpu_millicores);
+    return r;
 }
 
 /* What lies outside of the capacity is the reserve, wherever the capacity comes from: use of the
@@ -203,6 +249,7 @@ static int settle(const struct nm_config *c, const struct nm_node_sample *node,
     r = resolve_cpu(c, node, shrink, &s.capacity.cpu_millicores, ret_message);
     if (r < 0)
         return r;
+    follow_upstream(c, node, shrink, &s);
     s.reserve.memory_bytes = node->memory_total_bytes - s.capacity.memory_bytes;
     s.reserve.cpu_millicores = (uint64_t)node->n_cpus * 1000 - s.capacity.cpu_millicores;
     copy_policy(c, &s);

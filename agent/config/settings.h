@@ -13,6 +13,9 @@
  * Fills *ret from the configuration, the node's memory and CPUs (of any sample of it) and the
  * backend's features. Call it at start and at reload.
  *
+ * An upstream that wants a larger node gets it, as far as the node has memory beyond the reserve: the capacity is then
+ * larger. One that wants a smaller node gets a smaller `offered`, and the capacity stays: what runs is held to that.
+ *
  * Capacity and reserve always add up to the node: what the capacity leaves is the rest of the
  * system's, whether it was left by system-reserved-* or by a smaller [node] memory.
  *
@@ -27,6 +30,10 @@ int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sa
  * configured is not refused now: it shrinks to what there is, a reserve to half of that at most. */
 int nm_config_follow_node(const struct nm_config *c, const struct nm_node_sample *node,
                           const struct nm_cgroup_backend *backend, struct nm_policy_settings *ret);
+
+/* What the keys alone come to on this node, whatever an upstream wants: as nm_config_follow_node() has it. */
+int nm_settings_configured(const struct nm_config *c, const struct nm_node_sample *node, struct nm_resources *ret,
+                           uint32_t *ret_vcores_milli);
 
 /* Processes and threads that the slice and one container may have, of node_tasks that the kernel takes at all (0: that
  * isn't known). NM_CGROUP_NONE: no limit. */

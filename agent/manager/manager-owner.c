@@ -193,7 +193,7 @@ void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_
 {
     assert(owner && *owner && strlen(owner) < sizeof m->limited_owner);
     assert(!m->limited_owner[0] || nm_streq(m->limited_owner, owner));
-    (void)snprintf(m->limited_owner, sizeof m->limited_owner, "%s", limit == UINT32_MAX ? "" : owner);
+    (void)snprintf(m->limited_owner, sizeof m->limited_owner, "%s", owner);
     m->queue_limit = limit;
     m->limit_due = limit != UINT32_MAX;
     for (size_t i = 0; i < m->n_live; i++)

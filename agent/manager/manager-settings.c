@@ -34,6 +34,13 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
     assert(c && m->backend);
     if (r < 0)
         return r;
+    if (m->config && m->config != c) {
+        c->wanted_memory_bytes = m->config->wanted_memory_bytes;
+        c->wanted_vcores = m->config->wanted_vcores;
+        r = nm_config_policy_settings(c, &m->node, m->backend, &s, ret_message);
+        if (r < 0)
+            return r;
+    }
     period_changed = m->config && m->config->period_usec != c->period_usec;
     history_changed = m->config && m->config->history_usec != c->history_usec;
     pressure_changed = m->config && (m->config->pressure_stall_usec != c->pressure_stall_usec ||
@@ -155,6 +162,42 @@ void nm_settings_follow_node(struct nm_manager *m)
     note_node(m);
     tell_node(m, &before);
     refresh_limits(m);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+}
+
+/* ---- an upstream's wish ---------------------------------------------------- */
+
+static void tell_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores)
+{
+    char wanted[32], capacity[32], text[240];
+
+    nm_format_size(m->settings.capacity.memory_bytes, capacity, sizeof capacity);
+    if (memory_bytes == 0)
+        (void)snprintf(text, sizeof text, "the node has the configured size again: capacity is %s of memory", capacity);
+    else
+        (void)snprintf(text, sizeof text,
+                       "the upstream wants the node to have %s of memory and %u vcores: capacity is %s of memory",
+                       nm_format_size(memory_bytes, wanted, sizeof wanted), (unsigned)vcores, capacity);
+    nm_record_node_event(m, text);
+}
+
+void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores)
+{
+    struct nm_config *c = m->config;
+    struct nm_resources before = m->settings.capacity;
+    struct nm_policy_settings s;
+
+    if (c->wanted_memory_bytes == memory_bytes && c->wanted_vcores == vcores)
+        return;
+    c->wanted_memory_bytes = memory_bytes;
+    c->wanted_vcores = vcores;
+    if (nm_config_follow_node(c, &m->node, m->backend, &s) < 0)
+        return; /* no sample yet: the one that comes brings it about */
+    m->settings = s;
+    note_node(m);
+    if (scale_requests(m) || before.memory_bytes != s.capacity.memory_bytes)
+        refresh_limits(m);
+    tell_size(m, memory_bytes, vcores);
     nm_kick(m, NM_TRIGGER_CHANGE);
 }
 

@@ -44,6 +44,17 @@ static nm_printf(2, 3) void note(struct nm_status *s, const char *format, ...)
 /* The kernel's own small change, such as its structures for cgroups that have just gone, is less. */
 #define LEFT_WORTH_TELLING (32 * NM_MIB)
 
+static void note_size(const struct nm_manager *m, struct nm_status *ret)
+{
+    char wanted[32], capacity[32], total[32];
+
+    if (m->config->wanted_memory_bytes > m->settings.capacity.memory_bytes)
+        note(ret, "the upstream counts on %s here, and this host of %s can give %s: containers beyond that are refused",
+             nm_format_size(m->config->wanted_memory_bytes, wanted, sizeof wanted),
+             nm_format_size(m->node.memory_total_bytes, total, sizeof total),
+             nm_format_size(m->settings.capacity.memory_bytes, capacity, sizeof capacity));
+}
+
 /* What an operator may believe to be in force, and isn't. */
 static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
 {
@@ -65,6 +76,7 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
     if (m->slice_left_bytes >= LEFT_WORTH_TELLING)
         note(ret, "%s in %s belong to no container (what ended ones left in /dev/shm, other tmpfs or System V "
                   "segments, say) and count as used", nm_format_size(m->slice_left_bytes, left, sizeof left), b->slice);
+    note_size(m, ret);
     if (m->recovery_note[0])
         note(ret, "%s", m->recovery_note);
     if (m->n_orphans)
@@ -95,6 +107,7 @@ static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
     ret->capacity = m->settings.capacity;
     ret->capacity_vcores_milli =
         nm_settings_millicores_vcores(m->config, &m->node, m->settings.capacity.cpu_millicores);
+    (void)nm_settings_configured(m->config, &m->node, &ret->configured, &ret->configured_vcores_milli);
     ret->utilization.memory =
         (double)ret->used.memory_bytes / (double)NM_MAX(ret->capacity.memory_bytes, (uint64_t)1);
     ret->utilization.cpu = (double)ret->used.cpu_millicores /

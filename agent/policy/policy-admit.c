@@ -355,7 +355,44 @@ static size_t n_limited(const struct nm_round *r)
     return n;
 }
 
-/* The newest go first, whatever the queue's order: of all, and then, of what is left, of those that are limited. */
+/* ---- what is given back ---------------------------------------------------------------------- */
+
+/* A queue that moves is waited in. One in which nothing starts is not, and least of all while nothing runs whose end
+ * would let the next one start. */
+static uint64_t give_back_due(const struct nm_round *r, const struct nm_view *v)
+{
+    uint64_t wait = r->s->give_back_usec;
+
+    if (wait == 0 || !v->limited)
+        return UINT64_MAX;
+    if (r->n_opportunistic_active > 0)
+        wait = wait <= UINT64_MAX / NM_GIVE_BACK_BUSY ? wait * NM_GIVE_BACK_BUSY : UINT64_MAX;
+    return nm_add_u64(NM_MAX(v->state_usec, r->p->moved_usec), wait);
+}
+
+uint64_t nm_policy_next_give_back(const struct nm_round *r)
+{
+    uint64_t first = UINT64_MAX;
+
+    for (size_t i = 0; r->s->give_back_usec > 0 && i < r->n_queue; i++)
+        first = NM_MIN(first, give_back_due(r, r->in->views[r->p->queue[i].index]));
+    return first;
+}
+
+static void note_moves(struct nm_round *r)
+{
+    if (r->p->moved_usec == 0)
+        r->p->moved_usec = r->in->now_usec;
+    for (size_t i = 0; i < r->n_actions; i++) {
+        const struct nm_policy_action *a = &r->p->actions[i];
+
+        if (a->type == NM_ACTION_RESUME || (a->type == NM_ACTION_ADMIT && a->target->type == NM_OPPORTUNISTIC))
+            r->p->moved_usec = r->in->now_usec;
+    }
+}
+
+/* The newest go first, whatever the queue's order: of all, and then, of what is left, of those that are limited. What
+ * has waited too long goes as well. */
 void nm_policy_admit_shed(struct nm_round *r)
 {
     struct nm_sort_entry *queue = r->p->queue;
@@ -363,7 +400,8 @@ void nm_policy_admit_shed(struct nm_round *r)
     size_t limited = nm_sub_u64(n_limited(r), r->in->shed_limited_to);
     bool head_is_shed = false;
 
-    if (any == 0 && limited == 0)
+    note_moves(r);
+    if (any == 0 && limited == 0 && nm_policy_next_give_back(r) > r->in->now_usec)
         return;
     for (size_t i = 0; i < r->n_queue; i++)
         queue[i].k[0] = ~r->in->views[queue[i].index]->seq;
@@ -373,13 +411,15 @@ void nm_policy_admit_shed(struct nm_round *r)
         bool over = v->limited && limited > 0;
 
         limited -= over;
-        if (i >= any && !over) {
+        over |= i < any;
+        if (!over && give_back_due(r, v) > r->in->now_usec) {
             queue[left++] = queue[i];
             continue;
         }
-        nm_policy_add_action(r, NM_ACTION_SHED, NM_REASON_SHED, queue[i].index);
+        nm_policy_add_action(r, NM_ACTION_SHED, over ? NM_REASON_SHED : NM_REASON_WAITED_TOO_LONG, queue[i].index);
         head_is_shed = head_is_shed || v == r->v->hold_view;
     }
+    r->n_queue = left;
     if (head_is_shed)
         pass_hold_on(r, queue, left);
 }

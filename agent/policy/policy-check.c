@@ -109,6 +109,10 @@ static const char *check_action(const struct nm_policy_settings *s,
         if (a->target->state != NM_SCHEDULED || a->target->admitted ||
             a->target->type != NM_OPPORTUNISTIC)
             return "a container that is not in the queue is shed";
+        if (a->reason == NM_REASON_WAITED_TOO_LONG &&
+            (!a->target->limited || s->give_back_usec == 0 ||
+             nm_sub_u64(in->now_usec, a->target->state_usec) < s->give_back_usec))
+            return "a container is given back before its time";
         return NULL;
     }
     return "an action of an unknown type";

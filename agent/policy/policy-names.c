@@ -60,6 +60,7 @@ static const char *const reasons[NM_REASON_COUNT] = {
     [NM_REASON_KILL_BUDGET] = "kill-budget",
     [NM_REASON_SETTLING] = "settling",
     [NM_REASON_SHED] = "shed",
+    [NM_REASON_WAITED_TOO_LONG] = "waited-too-long",
     [NM_REASON_DRAIN_DEADLINE] = "drain-deadline",
     [NM_REASON_BELOW_THRESHOLD] = "below-threshold",
     [NM_REASON_PAUSE_EXPIRED] = "pause-expired",

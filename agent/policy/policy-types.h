@@ -33,6 +33,8 @@ enum nm_queue_policy {
 
 struct nm_policy_settings {
     struct nm_resources capacity; /* C: what the node offers */
+    struct nm_resources offered;  /* the part of C that the queue is held against, where an upstream wants a smaller
+                                     node: what runs may use all of C. 0, each: all of it */
     struct nm_resources reserve;  /* node-level use that belongs to the system and is not charged to
                                      C */
     bool over_allocation;
@@ -44,6 +46,9 @@ struct nm_policy_settings {
                                   counted */
     enum nm_queue_policy queue_policy;
     enum nm_queue_order queue_order;
+    uint64_t give_back_usec; /* what is `limited` goes back to its upstream when it has waited so long and nothing
+                                opportunistic has started meanwhile, NM_GIVE_BACK_BUSY times as long while some
+                                runs; 0: never */
     uint64_t backfill_usec; /* for so long may those that have passed a larger head of the queue hold it up;
                                0: none passes */
     enum nm_victim_order victim_order;
@@ -90,7 +95,8 @@ struct nm_view {
     bool exempt;      /* application master */
     bool cpu_is_share; /* while it is guaranteed: its CPU is a share by weight, and was never promised */
     bool user_paused; /* paused by a person: not resumed by policy */
-    bool limited;     /* its owner limits how many of its own may wait: nm_policy_input.shed_limited_to */
+    bool limited;     /* an upstream's, which limits how many of its own may wait (nm_policy_input.shed_limited_to) and
+                         takes them back to place them elsewhere */
     bool passed;      /* was admitted past a larger one at the head of the queue */
     bool reclaimed;   /* memory.reclaim was already tried during this pause */
     bool reclaiming;  /* it is still at work: memory doesn't settle before, within reason */
@@ -222,6 +228,7 @@ enum nm_reason {
     NM_REASON_KILL_BUDGET,           /* a kill was due, but the budget is spent (held) */
     NM_REASON_SETTLING,              /* waits for the last victims to be gone and two samples */
     NM_REASON_SHED,
+    NM_REASON_WAITED_TOO_LONG,       /* given back to its upstream: nothing lets it start here */
     NM_REASON_DRAIN_DEADLINE,
     /* given back */
     NM_REASON_BELOW_THRESHOLD,       /* resumed: there is room again */

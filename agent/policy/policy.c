@@ -122,12 +122,12 @@ void nm_policy_set_memory(struct nm_policy *p, const struct nm_policy_memory *m)
 
 /* ---- the survey ------------------------------------------------------------------------------ */
 
-static void set_limits(struct nm_round *r)
+static void set_limits(struct nm_round *r, const struct nm_resources *of)
 {
     const struct nm_policy_settings *s = r->s;
 
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
-        uint64_t c = nm_resources_get(&s->capacity, k);
+        uint64_t c = nm_resources_get(of, k) ?: nm_resources_get(&s->capacity, k);
         double alpha = nm_fractions_get(&s->over_allocation_threshold, k);
         double beta = nm_fractions_get(&s->preemption_threshold, k);
 
@@ -267,7 +267,7 @@ static void survey(struct nm_round *r)
         r->fresh && r->in->trigger != NM_TRIGGER_CHANGE && node->at_usec != r->p->judged_at_usec;
     if (r->judging)
         r->p->judged_at_usec = node->at_usec;
-    set_limits(r);
+    set_limits(r, &r->s->capacity);
     for (uint32_t i = 0; i < r->in->n_views; i++)
         survey_view(r, i, shown);
     r->v->sum = (struct nm_resources){r->used[NM_MEMORY], r->used[NM_CPU]};
@@ -305,6 +305,8 @@ static uint64_t next_wake(const struct nm_round *r)
         if (deadline > now)
             wake = NM_MIN(wake, deadline);
     }
+    if (nm_policy_next_give_back(r) > now)
+        wake = NM_MIN(wake, nm_policy_next_give_back(r));
     if (r->n_queue > 0 && r->p->memory.breaker_until_usec > now)
         wake = NM_MIN(wake, r->p->memory.breaker_until_usec);
     if (r->n_queue > 0 && r->p->memory.margin.until_usec > now)
@@ -349,6 +351,7 @@ void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s,
     nm_policy_margin_surprise(&r);
     nm_policy_admit_remaining_guaranteed(&r);
     nm_policy_admit_resume(&r);
+    set_limits(&r, &s->offered); /* nothing is taken back for it */
     nm_policy_admit_queue(&r);
     nm_policy_admit_shed(&r);
     ret->n_actions = r.n_actions;

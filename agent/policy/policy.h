@@ -88,6 +88,9 @@
  *    containers do to CPUs comes at the cost of anybody else. So the over-allocation rule wants only half
  *    of the CPU request free for them (U + request / 2 <= beta*C), unless surges cost them work
  *    (policy-margin.c). U < alpha*C holds for them as ever.
+ *  - An upstream's container that waits is given back to it when nothing opportunistic has started or gone on for
+ *    give_back_usec, so that it can run elsewhere, whatever it is that holds the queue. While something opportunistic
+ *    runs, whose end would let the next one start, NM_GIVE_BACK_BUSY times as long.
  *  - No more than NM_STARTS_AT_ONCE opportunistic containers are admitted within NM_STARTS_PAUSE_USEC.
  *  - With beta = 1 and no reserve CPU is not taken back by its threshold: nobody can use more than
  *    all CPUs, and if the figures say so, they were not taken in the same instant.

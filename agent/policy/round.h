@@ -69,6 +69,7 @@
  * takes nmd a few milliseconds in which it does nothing else, and memory is glanced at every 20 ms: a queue of a
  * thousand tiny ones, all at once, would make it blind and deaf for seconds. */
 #define NM_STARTS_AT_ONCE 16U
+#define NM_GIVE_BACK_BUSY 10U
 #define NM_STARTS_PAUSE_USEC (20 * NM_USEC_PER_MSEC)
 
 /* A running container whose memory was reclaimed is left alone for so long: policy-reclaim.c. */
@@ -119,6 +120,7 @@ struct nm_policy {
     struct nm_stall_guard guard;
     struct nm_margin margin;
     struct nm_policy_head head;
+    uint64_t moved_usec;  /* when something opportunistic was admitted or resumed last, or this policy began */
     uint64_t starts_usec; /* since then ... */
     uint32_t n_starts;    /* ... so many opportunistic ones were admitted */
     uint64_t suspended_usec; /* in the round before; UINT64_MAX: there was none */
@@ -319,6 +321,8 @@ void nm_policy_admit_remaining_guaranteed(struct nm_round *r);
 void nm_policy_admit_resume(struct nm_round *r);
 void nm_policy_admit_queue(struct nm_round *r);
 void nm_policy_admit_shed(struct nm_round *r);
+/* When the first of those that wait is given back; UINT64_MAX: never. */
+uint64_t nm_policy_next_give_back(const struct nm_round *r);
 
 /* victims.c: puts the candidates for a need in order and marks the chosen ones in the verdict's
  * candidates, which begin at *ret_first; p->victims are the same ones in the same order. Returns

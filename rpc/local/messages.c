@@ -219,6 +219,7 @@ static json_t *node_contract(const struct nm_status *s)
         {"state", json_string(nm_node_state_name(s->state))},
         {"backend", json_string(s->backend ? s->backend->ops->name : "none")},
         {"capacity", nm_messages_amount(&s->capacity, s->capacity_vcores_milli)},
+        {"configured", nm_messages_amount(&s->configured, s->configured_vcores_milli)},
         {"allocated",
          by_type(nm_messages_amount(&a[NM_GUARANTEED], v[NM_GUARANTEED]),
                  nm_messages_amount(&a[NM_OPPORTUNISTIC], v[NM_OPPORTUNISTIC]))},
@@ -363,7 +364,7 @@ static json_t *masters(const struct nm_masters *m, json_t *pipelines)
 
 static json_t *upstream(const struct nm_upstream *u, json_t *pipelines)
 {
-    uint64_t beat = u->last_heartbeat_realtime_usec, memory = u->memory_bytes;
+    uint64_t beat = u->last_heartbeat_realtime_usec;
 
     if (!u->kind || nm_streq(u->kind, "none")) {
         json_decref(pipelines);
@@ -378,8 +379,8 @@ static json_t *upstream(const struct nm_upstream *u, json_t *pipelines)
                      {"round_trip_usec", nm_make_integer_or_null(u->round_trip_usec, u->round_trip_usec == 0)},
                      {"heartbeats", nm_make_integer(u->heartbeats)},
                      {"failures", nm_make_integer(u->failures)},
-                     {"memory_bytes", nm_make_integer_or_null(memory, memory == 0)},
-                     {"vcores", nm_make_integer_or_null(u->vcores, memory == 0)},
+                     {"memory_bytes", nm_make_integer_or_null(u->memory_bytes, !u->sized)},
+                     {"vcores", nm_make_integer_or_null(u->vcores, !u->sized)},
                      {"masters", masters(&u->masters, pipelines)});
 }
 

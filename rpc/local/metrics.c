@@ -97,6 +97,10 @@ static void resources(FILE *f, const struct nm_status *s)
           "Memory that the node offers to containers.");
     gauge(f, "nm_capacity_vcores", (double)s->capacity_vcores_milli / 1e3,
           "Virtual cores that the node offers.");
+    gauge(f, "nm_configured_memory_bytes", (double)s->configured.memory_bytes,
+          "Memory that the node would offer by its own configuration.");
+    gauge(f, "nm_configured_vcores", (double)s->configured_vcores_milli / 1e3,
+          "Virtual cores that the node would offer by its own configuration.");
     gauge(f, "nm_capacity_cpu_cores", cores(s->capacity.cpu_millicores),
           "CPUs that the node offers; use is measured against these.");
     by_type(f, "nm_allocated_memory_bytes", "Memory that containers asked for, by execution type.",
@@ -166,7 +170,7 @@ static void by_reason(FILE *f, const char *name, const char *help, const struct 
         [NM_COUNT_KILLED] = {[NM_REASON_MEMORY_OVER_BETA] = true, [NM_REASON_CPU_OVER_BETA] = true,
                              [NM_REASON_ROOM_FOR_GUARANTEED] = true, [NM_REASON_ROOM_FOR_HEAD] = true,
                              [NM_REASON_PAUSE_DEADLINE] = true},
-        [NM_COUNT_SHED] = {[NM_REASON_SHED] = true},
+        [NM_COUNT_SHED] = {[NM_REASON_SHED] = true, [NM_REASON_WAITED_TOO_LONG] = true},
     };
     uint64_t told = 0;
 
@@ -255,6 +259,11 @@ static void upstream(FILE *f, const struct nm_upstream *u)
           "1 while the node is registered upstream and its heartbeats are answered.");
     gauge(f, "nm_upstream_last_heartbeat_seconds", seconds(u->last_heartbeat_realtime_usec),
           "When a heartbeat was answered last, seconds since 1970; 0 before the first.");
+    if (u->sized) {
+        gauge(f, "nm_upstream_memory_bytes", (double)u->memory_bytes,
+              "Memory that the upstream counts on here, since it has set a size of its own.");
+        gauge(f, "nm_upstream_vcores", u->vcores, "Virtual cores that it counts on, likewise.");
+    }
     counter(f, "nm_upstream_failures_total", (double)u->failures, "Requests to the upstream without a good answer.");
     head(f, "nm_upstream_heartbeat_seconds", "histogram", "Time from one answered heartbeat to the next.");
     histogram(f, "nm_upstream_heartbeat_seconds", label, &u->heartbeat);

@@ -18,6 +18,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/yarn-rest.c \
 	%D%/yarn-show.c \
 	%D%/yarn-state.h \
+	%D%/yarn-size.c \
 	%D%/yarn-steps.c \
 	%D%/allocator/allocator.c %D%/allocator/allocator.h \
 	%D%/allocator/allocator-state.h \

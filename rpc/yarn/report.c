@@ -16,6 +16,16 @@ void nm_report_note_run(struct nm_report_memory *m, uint64_t usec)
     m->n_runs++;
 }
 
+void nm_report_note_given_back(struct nm_report_memory *m, uint64_t now_usec, uint64_t usec)
+{
+    m->no_room_until_usec = now_usec + usec;
+}
+
+void nm_report_note_start(struct nm_report_memory *m)
+{
+    m->no_room_until_usec = 0;
+}
+
 int32_t nm_report_wait_msec(const struct nm_report_memory *m, uint32_t queued, uint32_t running)
 {
     double msec;
@@ -95,8 +105,9 @@ static void make_uses(struct nm_report *r, const struct nm_status *s)
 }
 
 static void make_opportunistic(struct nm_report *r, const struct nm_report_memory *m, const struct nm_status *s,
-                               uint32_t queue_capacity)
+                               uint32_t queue_capacity, uint64_t now_usec)
 {
+    const bool takes_none = s->state == NM_NODE_DRAINING || now_usec < m->no_room_until_usec;
     const uint64_t gib = UINT64_C(1) << 30;
     Yarn__OpportunisticStatus *o = &r->opportunistic;
 
@@ -107,7 +118,8 @@ static void make_opportunistic(struct nm_report *r, const struct nm_report_memor
     o->memory_gib = (int64_t)((s->allocated[NM_OPPORTUNISTIC].memory_bytes + gib - 1) / gib);
     o->vcores = whole((s->allocated_vcores_milli[NM_OPPORTUNISTIC] + 999) / 1000);
     o->queued = whole(s->queue_length);
-    o->wait_queue_length = whole(s->queued);
+    /* It sends no more than its own count leaves of the capacity, which it reads only once. */
+    o->wait_queue_length = whole(takes_none ? NM_MAX(s->queued, queue_capacity) : s->queued);
     o->wait_msec = nm_report_wait_msec(m, s->queued, s->opportunistic_running);
     o->queue_capacity = whole(queue_capacity);
 }
@@ -126,8 +138,8 @@ void nm_report_make(struct nm_report *r, struct nm_report_memory *m, const struc
     r->status = (Yarn__NodeStatus)YARN__NODE_STATUS__INIT;
     make_health(r, m, s, now_usec, realtime_usec);
     make_uses(r, s);
-    make_opportunistic(r, m, s, queue_capacity);
-    make_resource(&r->offered, s->capacity.memory_bytes, s->capacity_vcores_milli / 1000);
+    make_opportunistic(r, m, s, queue_capacity, now_usec);
+    make_resource(&r->offered, s->configured.memory_bytes, s->configured_vcores_milli / 1000);
     r->own_memory_mib = r->offered.memory;
     r->own_vcores = r->offered.vcores;
     make_resource(&r->physical, s->node.memory_total_bytes, s->node.n_cpus);

@@ -15,10 +15,16 @@ struct nm_report_memory {
     double run_usec; /* of opportunistic ones, the later the more */
     uint64_t n_runs;
     uint64_t unhealthy_since_usec; /* 0: it is not */
+    uint64_t no_room_until_usec;   /* what waited here was given back; 0: nothing was */
 };
 
 /* An opportunistic container has ended by itself after so long. */
 void nm_report_note_run(struct nm_report_memory *m, uint64_t usec);
+
+/* An opportunistic container was given back, since nothing lets it start here. The ResourceManager sends the next ones
+ * to the node with the shortest queue: for so long this one's is told as full, or until one starts. */
+void nm_report_note_given_back(struct nm_report_memory *m, uint64_t now_usec, uint64_t usec);
+void nm_report_note_start(struct nm_report_memory *m);
 
 /* How long one would wait that came now: those before it, as many at a time as run now. Nobody waits: 0; not known:
  * -1, and then the ResourceManager doesn't choose by it. */

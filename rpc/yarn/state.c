@@ -121,8 +121,9 @@ static void take_resource(struct nm_yarn_state *s, const Hadoop__Resource *r)
 {
     if (!r || !r->has_memory || !r->has_vcores || r->memory < 0 || r->vcores < 0)
         return;
-    s->memory_mib = r->memory;
-    s->vcores = r->vcores;
+    s->sized = true;
+    s->memory_mib = NM_MIN(r->memory, (int64_t)NM_YARN_MEMORY_MIB_MAX);
+    s->vcores = NM_MIN(r->vcores, NM_YARN_VCORES_MAX);
 }
 
 struct nm_yarn_step nm_yarn_state_registered(struct nm_yarn_state *s, const Yarn__RegisterResponse *r,
@@ -186,6 +187,7 @@ struct nm_yarn_step nm_yarn_state_resized(struct nm_yarn_state *s)
     s->phase = NM_YARN_REGISTERING;
     s->rm_identifier = 0;
     s->retries = 0;
+    s->sized = false;
     s->memory_mib = 0;
     s->vcores = 0;
     return (struct nm_yarn_step){.task = NM_YARN_REGISTER};

@@ -37,6 +37,10 @@ struct nm_yarn_keys {
     struct nm_yarn_master_key current, previous;
 };
 
+/* What is larger is taken for that. */
+#define NM_YARN_MEMORY_MIB_MAX INT32_MAX
+#define NM_YARN_VCORES_MAX 100000
+
 struct nm_yarn_state {
     enum nm_yarn_phase phase;
     uint64_t retry_max_usec; /* set by the owner */
@@ -48,7 +52,8 @@ struct nm_yarn_state {
     int64_t rm_identifier; /* 0: not registered */
     int64_t token_sequence;
     struct nm_yarn_keys container_keys, nm_keys;
-    int64_t memory_mib; /* what it wants the node to be: 0, what the node says */
+    bool sized;         /* it has said what it wants the node to be, in the next two; else what the node says */
+    int64_t memory_mib; /* to NM_YARN_MEMORY_MIB_MAX, NM_YARN_VCORES_MAX */
     int32_t vcores;
     int32_t queue_max_length, queue_max_wait_msec; /* -1: no limit */
     char rm_version[32];

@@ -57,9 +57,9 @@ static int show_node(const struct question *a, json_t **ret)
     n.report = told ? told->report : s.health_reason;
     n.reported_msec = told ? told->reported_msec : (int64_t)(nm_realtime_usec() / 1000);
     n.started_msec = (int64_t)(s.started_realtime_usec / 1000);
-    n.memory_mib = y->state.memory_mib > 0 ? y->state.memory_mib : (int64_t)(s.capacity.memory_bytes / NM_MIB);
+    n.memory_mib = y->state.sized ? y->state.memory_mib : (int64_t)(s.configured.memory_bytes / NM_MIB);
     n.virtual_mib = n.memory_mib + (int64_t)(s.node.swap_total_bytes / NM_MIB);
-    n.vcores = y->state.memory_mib > 0 ? y->state.vcores : (int32_t)(s.capacity_vcores_milli / 1000);
+    n.vcores = y->state.sized ? y->state.vcores : (int32_t)(s.configured_vcores_milli / 1000);
     n.limits_memory = s.backend && s.backend->feature[NM_CGROUP_MEMORY_LIMITS];
     *ret = nm_yarn_rest_node(&n);
     return *ret ? 0 : -ENOMEM;

@@ -33,6 +33,7 @@ static void show(void *userdata, struct nm_upstream *ret)
     if (*y->host)
         (void)snprintf(ret->node, sizeof ret->node, "%s:%d", y->host, y->id.port);
     (void)snprintf(ret->trouble, sizeof ret->trouble, "%s", y->state.trouble);
+    ret->sized = y->state.sized;
     ret->memory_bytes = (uint64_t)y->state.memory_mib * NM_MIB;
     ret->vcores = (uint32_t)y->state.vcores;
     if (y->hosting->proxy)

@@ -9,6 +9,7 @@
  *
  *   yarn-rest      what the web services of Hadoop's nodes answer
  *   yarn-show      what there is to see
+ *   yarn-size      the size that the ResourceManager wants the node to have
  *   yarn-steps     when the next step is due
  *   yarn-requests  registration and heartbeat
  *   yarn-connect   names and connections: a step that is due begins here
@@ -22,9 +23,16 @@
 #include "rpc/yarn/state.h"
 #include "rpc/yarn/yarn.h"
 
+struct nm_yarn_size {
+    bool sized; /* as nm_yarn_state has it, all three */
+    int64_t memory_mib;
+    int32_t vcores;
+};
+
 struct nm_yarn {
     sd_event *event;
     struct nm_manager *manager;
+    const char *state_dir; /* nmd's */
     const struct nm_yarn_settings *settings;
     nm_yarn_tell_t tell;
     struct nm_subscription *subscription;
@@ -42,6 +50,7 @@ struct nm_yarn {
     struct nm_report report;
     int64_t own_memory_mib; /* the node's size as nmd has it, told at the last registration */
     int32_t own_vcores;
+    struct nm_yarn_size size_passed_on; /* to the manager */
     uint64_t disks_checked_usec; /* 0: never */
     bool disks_good;
     char disks_trouble[200];
@@ -74,6 +83,14 @@ extern const struct nm_upstream_ops nm_yarn_upstream_ops;
 const struct nm_yarn_address *nm_yarn_tracker(const struct nm_yarn *y);
 /* The log hears of changes, not of each of a thousand attempts. */
 void nm_yarn_show_change(struct nm_yarn *y);
+
+/* ---- yarn-size.c ---- */
+/* After each answer. */
+void nm_yarn_size_follow(struct nm_yarn *y);
+/* What an earlier nmd was told, before the first registration. */
+void nm_yarn_size_load(struct nm_yarn *y);
+/* The node has signed off, and comes back as it is configured. */
+void nm_yarn_size_forget(struct nm_yarn *y);
 
 /* ---- yarn-steps.c ---- */
 /* For waiting times that shouldn't be the same on all nodes. */

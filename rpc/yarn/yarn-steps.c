@@ -57,6 +57,7 @@ void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step)
 {
     y->step = step;
     nm_yarn_show_change(y);
+    nm_yarn_size_follow(y);
     nm_yarn_manage_set_rm(y->hosting->manage, y->state.rm_identifier);
     nm_yarn_hosting_keep(y->hosting);
     if (step.task == NM_YARN_REST) {

@@ -23,6 +23,10 @@ static void on_event(const struct nm_event *e, void *userdata)
     struct nm_yarn *y = userdata;
     const struct nm_container *c = e->container;
 
+    if (e->kind == NM_EVENT_STATE && e->to == NM_RUNNING && c->view.type == NM_OPPORTUNISTIC)
+        nm_report_note_start(&y->memory);
+    if (e->kind == NM_EVENT_STATE && e->to == NM_COMPLETED && c->exit_cause == NM_REASON_WAITED_TOO_LONG)
+        nm_report_note_given_back(&y->memory, nm_now_usec(), nm_manager_config(y->manager)->give_back_usec);
     if (e->kind == NM_EVENT_STATE && e->to == NM_COMPLETED && c->view.type == NM_OPPORTUNISTIC &&
         c->started_realtime_usec > 0 && (c->exit_reason == NM_EXIT_EXITED || c->exit_reason == NM_EXIT_SIGNALED))
         nm_report_note_run(&y->memory, nm_sub_u64(c->finished_realtime_usec, c->started_realtime_usec));
@@ -129,6 +133,7 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
     y->event = sd_event_ref(p->event);
     y->settings = p->settings;
     y->tell = p->tell;
+    y->state_dir = p->state_dir;
     y->web_fd = -EBADF;
     nm_yarn_state_init(&y->state, p->settings->retry_usec);
     if (getrandom(y->client_id, sizeof y->client_id, 0) != sizeof y->client_id)
@@ -142,6 +147,7 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
     if (r < 0)
         return r;
     y->manager = p->manager;
+    nm_yarn_size_load(y);
     nm_manager_set_upstream(y->manager, &nm_yarn_upstream_ops, y);
     *ret = STEAL_PTR(y);
     return 0;
@@ -183,6 +189,7 @@ bool nm_yarn_leave(struct nm_yarn *y, void (*done)(void *userdata), void *userda
     if (comes_back || y->state.phase != NM_YARN_RUNNING || !y->client)
         return false;
     request.node = &y->id;
+    nm_yarn_size_forget(y);
     if (nm_hadoop_client_call(y->client, "unRegisterNodeManager", &request.base,
                               &yarn__unregister_response__descriptor, 0, LEAVE_USEC, on_signed_off, y) < 0)
         return false;

@@ -497,26 +497,60 @@ static void stand_in(struct line *l, const struct nm_view *v, const struct nm_po
     l->left += !a;
     l->asked[NM_MEMORY] += get(&v->request, NM_MEMORY);
     l->asked[NM_CPU] += get(&v->request, NM_CPU);
-    if (a && a->type == NM_ACTION_SHED)
+    if (a && a->type == NM_ACTION_SHED && a->reason == NM_REASON_SHED)
         l->oldest_shed = NM_MIN(l->oldest_shed, v->seq);
     else if (!a)
         l->newest_kept = NM_MAX(l->newest_kept, v->seq);
 }
 
+/* What goes back to its upstream has waited, and what has waited while nothing moved goes back. */
+static const char *check_wait(struct oracle *o, const struct facts *f, const struct nm_view *v,
+                              const struct nm_policy_action *a)
+{
+    const uint64_t wait = f->s->give_back_usec, waits = f->in->now_usec - v->state_usec;
+    const uint64_t still = f->in->now_usec - o->moved_usec;
+
+    if (a && a->reason == NM_REASON_WAITED_TOO_LONG && (!v->limited || wait == 0))
+        return wrong(o, "container %" PRIu64 " is given back, and nobody takes it", v->seq);
+    if (a && a->reason == NM_REASON_WAITED_TOO_LONG && (waits < wait || still < wait))
+        return wrong(o, "container %" PRIu64 " is given back before its time", v->seq);
+    if (!a && v->limited && wait > 0 && waits >= 10 * wait && still >= 10 * wait)
+        return wrong(o, "container %" PRIu64 " waits for ever", v->seq);
+    return NULL;
+}
+
+static void note_moves(struct oracle *o, const struct facts *f)
+{
+    if (o->moved_usec == 0)
+        o->moved_usec = f->in->now_usec;
+    for (size_t i = 0; i < f->v->n_actions; i++) {
+        const struct nm_policy_action *a = &f->v->actions[i];
+
+        if (a->type == NM_ACTION_RESUME || (a->type == NM_ACTION_ADMIT && a->target->type == NM_OPPORTUNISTIC))
+            o->moved_usec = f->in->now_usec;
+    }
+}
+
 static const char *check_queue(struct oracle *o, const struct facts *f)
 {
+    const char *wrong_wait = NULL;
     struct line all = {.oldest_shed = UINT64_MAX}, limited = all, others = all;
-    size_t left;
+    size_t left, given_back = 0;
 
+    note_moves(o, f);
     for (size_t i = 0; i < f->in->n_views; i++) {
         const struct nm_view *v = f->in->views[i];
         const struct nm_policy_action *a = action_on(f, v);
 
         if (!queued(v) || v->type != NM_OPPORTUNISTIC)
             continue;
+        wrong_wait = wrong_wait ?: check_wait(o, f, v, a);
+        given_back += a && a->reason == NM_REASON_WAITED_TOO_LONG;
         stand_in(&all, v, a);
         stand_in(v->limited ? &limited : &others, v, a);
     }
+    if (wrong_wait)
+        return wrong_wait;
     left = all.left;
     for (int k = 0; k < 2 && f->s->queue_policy == NM_QUEUE_BY_RESOURCES; k++)
         if (all.asked[k] > f->capacity[k])
@@ -533,7 +567,8 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
     if (others.oldest_shed < all.newest_kept)
         return wrong(o, "container %" PRIu64 " is shed, but not the newer %" PRIu64, others.oldest_shed,
                      all.newest_kept);
-    if (all.oldest_shed != UINT64_MAX && left < f->in->shed_to && limited.left < f->in->shed_limited_to)
+    if (given_back == 0 && all.oldest_shed != UINT64_MAX && left < f->in->shed_to &&
+        limited.left < f->in->shed_limited_to)
         return "more are shed than anybody asks for";
     if (left > 0 && f->v->hold == NM_REASON_NONE)
         return "containers wait without a reason";

@@ -70,6 +70,7 @@ static void random_settings(struct world *w)
     s->queue_order = (enum nm_queue_order)world_below(w, 4);
     s->queue_policy = world_chance(w, 0.3) ? NM_QUEUE_BY_RESOURCES : NM_QUEUE_BY_LENGTH;
     s->backfill_usec = world_chance(w, 0.7) ? between(w, 1, 40) * NM_USEC_PER_SEC : 0;
+    s->give_back_usec = world_chance(w, 0.5) ? between(w, 1, 30) * NM_USEC_PER_SEC : 0;
     s->victim_order = (enum nm_victim_order)world_below(w, 4);
     s->pause_enabled = world_chance(w, 0.75);
     s->pause_deadline_usec = between(w, 3, 60) * NM_USEC_PER_SEC;

@@ -70,6 +70,38 @@ static void test_a_limit_above_use_is_set_at_once(void **state)
     assert_slice_max(w, 600);
 }
 
+/* ---- an upstream's wish ------------------------------------------------------ */
+
+/* The kernel's limit goes up with it, never beyond the host, and isn't lowered under what runs. */
+static void test_an_upstreams_size(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_status s;
+
+    reload(w, "[node]\nmemory = 400M\n");
+    assert_slice_max(w, 400);
+    nm_manager_set_size(w->m, 600 * MIB, 4);
+    manager_world_settle(w);
+    assert_slice_max(w, 600);
+    reload(w, "[node]\nmemory = 400M\n[queue]\nmax-length = 7\n");
+    assert_slice_max(w, 600);
+    nm_manager_set_size(w->m, 5000 * MIB, 4);
+    manager_world_settle(w);
+    nm_manager_get_status(w->m, &s);
+    assert_int_equal(s.configured.memory_bytes, 400 * MIB);
+    assert_int_equal(s.capacity.memory_bytes, (1000 - 256) * MIB); /* the least that a system keeps */
+    assert_slice_max(w, 1000 - 256);
+    assert_non_null(strstr(s.notes[s.n_notes - 1], "counts on 4.9 GiB"));
+
+    nm_manager_set_size(w->m, 100 * MIB, 1);
+    manager_world_settle(w);
+    assert_slice_max(w, 400);
+    assert_int_equal(w->m->settings.offered.memory_bytes, 100 * MIB);
+    assert_int_equal(w->m->settings.offered.cpu_millicores, 1000);
+    nm_manager_set_size(w->m, 0, 0);
+    assert_int_equal(w->m->settings.offered.memory_bytes, 400 * MIB);
+}
+
 /* ---- vcores ------------------------------------------------------------------ */
 
 static const char *const argv_of_all[] = {"/bin/true", NULL};
@@ -149,6 +181,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_limit_below_use_waits, manager_world_set_up, manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_a_limit_above_use_is_set_at_once, manager_world_set_up,
                                         manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_an_upstreams_size, manager_world_set_up, manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_vcores_that_become_other_shares, manager_world_set_up,
                                         manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_what_a_reload_changes, manager_world_set_up, manager_world_tear_down),

@@ -430,9 +430,31 @@ static void test_no_room_is_made_blindly(void **state)
 
 #define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
 
+/* ---- a node that is to be smaller ------------------------------------------------------------ */
+
+/* Nobody has to go for it, and who is paused goes on; less is given out of the queue, and again more afterwards. */
+static void test_a_smaller_offer(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *runs = node_run(n, O, 60, 50), *paused = node_paused(n, 5, 10), *waits = node_queue(n, O, 5, 5);
+
+    n->settings.offered = (struct nm_resources){30 * PERCENT_MEMORY, 30 * PERCENT_CPU};
+    node_sample(n);
+    assert_left_alone(n, runs);
+    assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
+    assert_left_alone(n, waits);
+    assert_reason(n->verdict.hold, NM_REASON_OVER_ALPHA);
+    node_obey(n);
+    n->settings.offered = n->settings.capacity;
+    for (int i = 0; i < 5 && !node_action(n, waits); i++)
+        node_sample(n);
+    assert_int_equal(node_action(n, waits)->type, NM_ACTION_ADMIT);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        WITH_NODE(test_a_smaller_offer),
         WITH_NODE(test_resume_in_order_of_arrival),
         WITH_NODE(test_resume_is_remembered),
         WITH_NODE(test_pause_is_not_undone_at_once),

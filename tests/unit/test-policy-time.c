@@ -233,9 +233,54 @@ static void test_a_sleep_while_it_settles(void **state)
 
 #define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
 
+/* What can't start here goes back to who can have it run elsewhere; what is the node's own waits on. */
+static void test_given_back(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *ours, *its, *late;
+
+    n->settings.give_back_usec = SECONDS(60);
+    n->system_cpu = 99;
+    ours = node_queue(n, O, 5, 5);
+    its = node_queue(n, O, 5, 5);
+    its->limited = true;
+    for (int i = 0; i < 19; i++) {
+        node_sample(n);
+        assert_int_equal(n->verdict.n_actions, 0);
+        assert_true(n->verdict.wake_usec <= its->state_usec + SECONDS(63));
+    }
+    late = node_queue(n, O, 5, 5);
+    late->limited = true;
+    for (int i = 0; i < 3 && n->verdict.n_actions == 0; i++)
+        node_sample(n);
+    assert_action(n, its, NM_ACTION_SHED, NM_REASON_WAITED_TOO_LONG);
+    assert_left_alone(n, ours);
+    assert_left_alone(n, late);
+    assert_ptr_equal(n->verdict.hold_view, ours);
+}
+
+/* Where something runs whose end would let it start it waits longer, but not for ever either. */
+static void test_given_back_later(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *its;
+    unsigned rounds = 0;
+
+    n->settings.give_back_usec = SECONDS(30);
+    (void)node_run(n, O, 5, 5);
+    n->system_cpu = 90;
+    its = node_queue(n, O, 5, 5);
+    its->limited = true;
+    for (; rounds < 200 && (n->verdict.n_actions == 0 || rounds == 0); rounds++)
+        node_sample(n);
+    assert_action(n, its, NM_ACTION_SHED, NM_REASON_WAITED_TOO_LONG);
+    assert_in_range(rounds, 100, 102);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        WITH_NODE(test_given_back), WITH_NODE(test_given_back_later),
         WITH_NODE(test_looks_are_no_samples),
         WITH_NODE(test_samples_in_a_row_take_their_periods),
         WITH_NODE(test_a_quiet_look_ends_no_row),

@@ -180,6 +180,41 @@ static void test_a_node_that_changes(void **state)
     assert_int_equal(nm_config_follow_node(f->config, &f->node, &f->backend, &s), -ENODATA);
 }
 
+/* A larger node as far as the host can be one; a smaller one gives out less, and holds what runs to what it was. */
+static void test_an_upstreams_size(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_resources configured;
+    uint32_t vcores_milli;
+
+    f->config->memory_bytes = 12 * GIB;
+    f->config->wanted_memory_bytes = 14 * GIB;
+    f->config->wanted_vcores = 10;
+    assert_int_equal(resolve(f), 0);
+    assert_int_equal(f->settings.capacity.memory_bytes, 14 * GIB);
+    assert_int_equal(f->settings.reserve.memory_bytes, 2 * GIB);
+    assert_int_equal(f->settings.offered.memory_bytes, 14 * GIB);
+    assert_int_equal(f->settings.capacity.cpu_millicores, 8000);
+    assert_int_equal(f->settings.offered.cpu_millicores, 8000);
+    assert_int_equal(nm_settings_vcore_millicores(f->config, &f->node, 1000), 800);
+    assert_int_equal(nm_settings_configured(f->config, &f->node, &configured, &vcores_milli), 0);
+    assert_int_equal(configured.memory_bytes, 12 * GIB);
+    assert_int_equal(vcores_milli, 8000);
+
+    f->config->wanted_memory_bytes = 100 * GIB;
+    assert_int_equal(resolve(f), 0);
+    assert_int_equal(f->settings.capacity.memory_bytes, 16 * GIB - 16 * GIB / 20);
+
+    f->config->wanted_memory_bytes = 4 * GIB;
+    f->config->wanted_vcores = 2;
+    assert_int_equal(resolve(f), 0);
+    assert_int_equal(f->settings.capacity.memory_bytes, 12 * GIB);
+    assert_int_equal(f->settings.offered.memory_bytes, 4 * GIB);
+    assert_int_equal(f->settings.capacity.cpu_millicores, 8000);
+    assert_int_equal(f->settings.offered.cpu_millicores, 2000);
+    assert_int_equal(nm_settings_vcore_millicores(f->config, &f->node, 1000), 1000);
+}
+
 static void test_no_sample(void **state)
 {
     struct fixture *f = *state;
@@ -345,7 +380,7 @@ int main(void)
         WITH_FIXTURE(test_cpu),          WITH_FIXTURE(test_vcores),
         WITH_FIXTURE(test_cpu_thresholds_follow_the_host),
         WITH_FIXTURE(test_features),     WITH_FIXTURE(test_the_rest),
-        WITH_FIXTURE(test_a_node_that_changes),
+        WITH_FIXTURE(test_a_node_that_changes), WITH_FIXTURE(test_an_upstreams_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,8 @@ static struct nm_status some_status(void)
         .healthy = true,
         .capacity = {.memory_bytes = 8192 * NM_MIB, .cpu_millicores = 4000},
         .capacity_vcores_milli = 8000,
+        .configured = {.memory_bytes = 8192 * NM_MIB, .cpu_millicores = 4000},
+        .configured_vcores_milli = 8000,
         .allocated = {[NM_OPPORTUNISTIC] = {.memory_bytes = 1537 * NM_MIB}},
         .allocated_vcores_milli = {[NM_OPPORTUNISTIC] = 2500},
         .used_by = {{.memory_bytes = 300 * NM_MIB, .cpu_millicores = 500},
@@ -62,6 +64,30 @@ static void test_units(void **state)
 }
 
 /* The first sample has not come, or never will. */
+/* Where nothing can start, the next ones aren't to be sent because the queue is short. */
+static void test_a_queue_that_is_told_as_full(void **state)
+{
+    struct nm_status s = some_status();
+    struct nm_report_memory memory = {0};
+    struct nm_report r;
+
+    (void)state;
+    nm_report_note_given_back(&memory, 1000, 500);
+    nm_report_make(&r, &memory, &s, 20, 1499, 1);
+    assert_int_equal(r.opportunistic.wait_queue_length, 20);
+    assert_int_equal(r.opportunistic.queued, 4);
+    assert_int_equal(r.opportunistic.queue_capacity, 20);
+    nm_report_make(&r, &memory, &s, 20, 1500, 1);
+    assert_int_equal(r.opportunistic.wait_queue_length, 5);
+    nm_report_note_given_back(&memory, 1000, 500);
+    nm_report_note_start(&memory);
+    nm_report_make(&r, &memory, &s, 20, 1001, 1);
+    assert_int_equal(r.opportunistic.wait_queue_length, 5);
+    s.state = NM_NODE_DRAINING;
+    nm_report_make(&r, &memory, &s, 20, 1001, 1);
+    assert_int_equal(r.opportunistic.wait_queue_length, 20);
+}
+
 static void test_nothing_known(void **state)
 {
     struct nm_status s = {0};
@@ -145,7 +171,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_units),
-        cmocka_unit_test(test_nothing_known),
+        cmocka_unit_test(test_a_queue_that_is_told_as_full), cmocka_unit_test(test_nothing_known),
         cmocka_unit_test(test_health),
         cmocka_unit_test(test_wait),
         cmocka_unit_test(test_queue_limit),

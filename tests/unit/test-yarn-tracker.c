@@ -429,6 +429,41 @@ static void leave(struct tracker_world *w)
     w->yarn = nm_yarn_free(w->yarn);
 }
 
+static uint64_t offered_mib(const struct tracker_world *w)
+{
+    return w->node->m->settings.offered.memory_bytes / MIB;
+}
+
+/* It is obeyed at once, and outlives nmd, but not a sign-off. */
+static void test_size(void **state)
+{
+    struct tracker_world *w = *state;
+    unsigned registrations;
+
+    w->memory_mib = 600;
+    tracker_join(w);
+    tracker_run_beats(w, 2);
+    assert_int_equal(offered_mib(w), 600);
+    w->memory_mib = 0;
+    w->yarn = nm_yarn_free(w->yarn); /* without a word, as by SIGKILL */
+    nm_manager_set_size(w->node->m, 0, 0);
+    registrations = w->registrations;
+    tracker_join(w);
+    assert_int_equal(offered_mib(w), 600);
+    tracker_run_beats(w, 2);
+    assert_true(w->registrations > registrations);
+    assert_int_equal(w->offered_mib, 600);
+    assert_int_equal(tracker_shown(w).vcores, 3);
+    assert_int_equal(offered_mib(w), 600);
+    leave(w);
+    w->yarn = nm_yarn_free(w->yarn);
+    nm_manager_set_size(w->node->m, 0, 0);
+    tracker_join(w);
+    tracker_run_beats(w, 2);
+    assert_int_equal(w->offered_mib, 800);
+    assert_int_equal(offered_mib(w), 800);
+}
+
 static void test_leaves(void **state)
 {
     struct tracker_world *w = *state;
@@ -612,7 +647,7 @@ static void test_container(void **state)
     start_too_large(w, &ordered);
     tracker_run_until(w, has_heard_end);
     assert_true(nm_now_usec() - began_usec < 60 * NM_USEC_PER_SEC); /* and not when the next heartbeat is due */
-    assert_int_equal(w->exit_status, NM_YARN_ABORTED);
+    assert_int_equal(w->exit_status, NM_YARN_INVALID); /* which counts as a failure: it isn't tried for ever */
     assert_int_equal(ask(w, q, "app with id application_1410901177871_0001 not found"), NM_AGENT_E_NOT_FOUND);
     q.who = &manager_world_admin;
     assert_int_equal(ask(w, q, ""), 0);
@@ -723,7 +758,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_ports_taken), TEST(test_no_such_address), TEST(test_programs_missing),
         TEST(test_unknown_stage), TEST(test_web), TEST(test_web_by_name),
-        TEST(test_state_in_the_way), TEST(test_state_unreadable), TEST(test_life), TEST(test_silence),
+        TEST(test_state_in_the_way), TEST(test_state_unreadable), TEST(test_life), TEST(test_size), TEST(test_silence),
         TEST(test_answers_that_are_none), TEST(test_comes_and_goes), TEST(test_several),
         TEST(test_own_name), TEST(test_resized), TEST(test_leaves),
         TEST(test_questions), TEST(test_proxy), TEST(test_begins_without),

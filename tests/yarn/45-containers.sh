@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 150
+# deadline: 240
 #
 # Containers by a stock ResourceManager's word and a master that uses Hadoop's own client of nodes: started, told of,
 # changed and ended, with what each side says of them.
@@ -113,6 +113,30 @@ check 'the node has the size that yarn-site.xml says' wait_until 20 size_is '240
 rm_admin -updateNodeResource "node07:$node_port" 2300 6
 counts_on() { [ "$(upstream_of '"\(.memory_bytes / 1048576) \(.vcores)"')" = "$1" ]; }
 check 'the ResourceManager is told another one, and nmd by it' wait_until 20 counts_on '2300 6'
+is 'nmctl status has it beside what there is' "$(nmctl status | tr -s ' \n' ' ' | grep -o 'counts on .* CPUs')" \
+    'counts on 2.2 GiB and 6 vcores here, by a size of its own; configured are 2.3 GiB and 8 vcores; the host has 3.9 GiB and 8 CPUs'
+rm_admin -updateNodeResource "node07:$node_port" 2800 12
+check 'a larger one, too' wait_until 20 counts_on '2800 12'
+is 'which is what the kernel holds containers to from now on' "$(nmctl status --json | jq -r \
+    '.node | "\(.capacity | .memory_bytes / 1048576) \(.capacity.vcores) of \(.configured.memory_bytes / 1048576)"')" '2800 12 of 2400'
+big=$(one_more 'mb=2500&cmd=exec+sleep+1006')
+check 'a container that is larger than what is configured runs' wait_until 30 in_state "$big" RUNNING
+nmd_kill
+need 'nmd starts after a crash' node_start
+check 'it is in the cluster' wait_until 30 upstream_is running
+check 'which goes on counting on that size' wait_until 20 size_is '2800 12'
+is 'and so does nmd' "$(upstream_of '"\(.memory_bytes / 1048576) \(.vcores)"')" '2800 12'
+light "end?container=$big" >/dev/null
+check 'the large one ends' wait_until 30 ended "$big"
+rm_admin -updateNodeResource "node07:$node_port" 9000 12
+check 'one that the host cannot have' wait_until 20 counts_on '9000 12'
+like 'is told as such' "$(nmctl status --json | jq -r '.node.notes[]')" 'counts on 8.8 GiB here, and this host of 3.9 GiB'
+light 'ask?app=huge&n=1&mb=8000&cmd=exec+sleep+1007' >/dev/null
+refused() { light 'containers?app=huge' | jq -r '.[].end // empty' | grep -q .; }
+check 'what is too large for it ends' wait_until 30 refused
+like 'with a code that counts as a failure' "$(light 'containers?app=huge' | jq -r '.[].end // empty')" \
+    '^-1000 .*larger than the node, which offers'
+light 'finish?app=huge' >/dev/null
 printf '[node]\nmemory = 2200M\n' >"$nmd_conf.d/60-size.conf"
 kill -HUP "$nmd_pid"
 check 'nmd is told one of its own, and the ResourceManager by it' wait_until 20 size_is '2200 8'

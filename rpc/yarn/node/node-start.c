@@ -73,9 +73,12 @@ static void give_service_data(struct nm_yarn_item *i)
 
 /* ---- submitting --------------------------------------------------------------------------- */
 
+/* Returns the exit code of a start that this node refuses. For a guaranteed container it must be one that counts as a
+ * failure: -100 and -102 are counted neither by the ResourceManager against the attempts of a master nor by MapReduce
+ * against those of a task, so both would try again at once, here, for ever. */
 static int32_t status_of(const struct nm_yarn_item *i)
 {
-    return nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC ? NM_YARN_KILLED_BY_NODE : NM_YARN_ABORTED;
+    return nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC ? NM_YARN_KILLED_BY_NODE : NM_YARN_INVALID;
 }
 
 /* As its user's own, so that this user may look at it. */
