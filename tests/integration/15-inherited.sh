@@ -43,7 +43,7 @@ nmd_start && ok "nmd starts from a hostile parent"
 cpus=$(awk '$1 == "Cpus_allowed_list:" { print $2 }' /proc/1/status)
 of_status() { awk -v name="$2:" '$1 == name { print $2 }' "/proc/$1/status"; } # PID FIELD
 is "nmd itself: every CPU" "$(of_status "$nmd_pid" Cpus_allowed_list)" "$cpus"
-is "nmd itself: only SIGPIPE is ignored" "$(of_status "$nmd_pid" SigIgn)" 0000000000001000
+is "nmd itself: only SIGPIPE and SIGXFSZ are ignored" "$(of_status "$nmd_pid" SigIgn)" 0000000001001000
 
 inherited() { # USER: what a command of that user has
     timeout 20 "$NMCTL" run -u "$1" -m 64M -c 0.1 -- sh -c '

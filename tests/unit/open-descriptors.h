@@ -5,6 +5,20 @@
  * before it. */
 
 #include <dirent.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Left out is what stays until its owner ends: locks (util/lockfile.h), even if their directory has gone, and the one
+ * timer that sd-event has for each clock from its first use. */
+static inline bool is_kept(int dir_fd, const char *name)
+{
+    char target[PATH_MAX] = "";
+
+    return readlinkat(dir_fd, name, target, sizeof target - 1) > 0 &&
+           (strstr(target, ".lock") || strcmp(target, "anon_inode:[timerfd]") == 0);
+}
 
 static inline unsigned open_descriptors(void)
 {
@@ -12,8 +26,8 @@ static inline unsigned open_descriptors(void)
     unsigned n = 0;
 
     assert_non_null(d);
-    while (readdir(d))
-        n++;
+    for (const struct dirent *e = readdir(d); e; e = readdir(d))
+        n += !is_kept(dirfd(d), e->d_name);
     (void)closedir(d);
     return n;
 }

@@ -84,6 +84,9 @@ void facts_gather(struct oracle *o, struct facts *f, const struct world *w)
         f->capacity[k] = get(&f->s->capacity, k);
         f->alpha[k] = f->s->over_allocation ? floor(f->capacity[k] * a) : f->capacity[k];
         f->beta[k] = f->s->over_allocation ? floor(f->capacity[k] * b) : f->capacity[k];
+        f->offered[k] = get(&f->s->offered, k) > 0 ? get(&f->s->offered, k) : f->capacity[k];
+        f->queue_alpha[k] = f->s->over_allocation ? floor(f->offered[k] * a) : f->offered[k];
+        f->queue_beta[k] = f->s->over_allocation ? floor(f->offered[k] * b) : f->offered[k];
     }
     for (size_t i = 0; i < w->in.n_views; i++)
         gather_view(f, w->in.views[i], shown);

@@ -12,6 +12,7 @@ struct facts {
     const struct nm_policy_verdict *v;
     bool fresh, cpu_known;
     double capacity[2], alpha[2], beta[2];
+    double offered[2], queue_alpha[2], queue_beta[2]; /* the same, for what is given out of the queue */
     double used[2];    /* U before this round's actions */
     double in_use[2];
     double pending_measured[2], pending_estimate[2];

@@ -49,7 +49,8 @@ static bool only_passers_keep_out(const struct world *w, const struct nm_view *h
             for (int k = 0; k < 2; k++)
                 all[k] += part(&w->verdict.actions[i].target->request, k);
     for (int k = 0; k < 2; k++) {
-        double c = part(&s->capacity, k), used = part(&w->verdict.hold_used, k) - theirs[k];
+        double c = part(&s->offered, k) > 0 ? part(&s->offered, k) : part(&s->capacity, k);
+        double used = part(&w->verdict.hold_used, k) - theirs[k];
         double alpha = k == NM_MEMORY ? s->over_allocation_threshold.memory : s->over_allocation_threshold.cpu;
         double beta = k == NM_MEMORY ? s->preemption_threshold.memory : s->preemption_threshold.cpu;
         double after = used + part(&head->request, k);

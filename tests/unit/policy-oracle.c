@@ -185,12 +185,12 @@ static const char *check_admission(struct oracle *o, const struct facts *f,
         double after = used[k] + get(&v->request, k) + (k == NM_MEMORY ? in_swap : 0);
         double shared = k == NM_CPU && shares_cpu(f) ? ceil(get(&v->request, k) / 2) : 0;
 
-        plain = plain && allocated[k] + get(&v->request, k) <= f->capacity[k] &&
-                used[k] < f->beta[k] && after <= f->capacity[k];
-        over = over && used[k] < f->alpha[k] && after - shared <= f->beta[k];
+        plain = plain && allocated[k] + get(&v->request, k) <= f->offered[k] &&
+                used[k] < f->queue_beta[k] && after <= f->offered[k];
+        over = over && used[k] < f->queue_alpha[k] && after - shared <= f->queue_beta[k];
     }
     if (f->v->margin_bytes > 0 &&
-        used[NM_MEMORY] + get(&v->request, NM_MEMORY) + (double)f->v->margin_bytes > f->beta[NM_MEMORY])
+        used[NM_MEMORY] + get(&v->request, NM_MEMORY) + (double)f->v->margin_bytes > f->queue_beta[NM_MEMORY])
         return wrong(o, "container %" PRIu64 " is admitted into the surge margin", v->seq);
     if (!plain && !over)
         return wrong(o, "container %" PRIu64 " is admitted, but fits by no rule", v->seq);
@@ -503,6 +503,35 @@ static void stand_in(struct line *l, const struct nm_view *v, const struct nm_po
         l->newest_kept = NM_MAX(l->newest_kept, v->seq);
 }
 
+/* Nothing is in its way: the node is empty, or nobody else waits or is paused, and nothing holds the whole queue. What
+ * is behind others or beside paused ones it looks away from. */
+static bool could_start(const struct oracle *o, const struct facts *f, const struct nm_view *v)
+{
+    bool plain = true, over = f->s->over_allocation, empty = true, paused = false;
+
+    for (size_t i = 0; i < f->in->n_views; i++) {
+        empty = empty && (queued(f->in->views[i]) || nm_view_is_prepared(f->in->views[i]));
+        paused = paused || f->in->views[i]->state == NM_PAUSED;
+    }
+    if (paused || (!empty && f->n_queued > 1) || f->n_guaranteed_queued > 0)
+        return false;
+    if (!f->cpu_known || f->in->draining || f->in->unhealthy || f->v->margin_bytes > 0 ||
+        f->v->squeeze_millicores != NM_NO_SQUEEZE)
+        return false;
+    if (over && (f->in->now_usec < o->breaker_until || unsettled(o, f)))
+        return false;
+    if (f->s->uplink_threshold > 0 && f->in->node.uplink_utilization > f->s->uplink_threshold)
+        return false;
+    for (int k = 0; k < 2; k++) {
+        double after = f->used[k] + get(&v->request, k);
+
+        plain = plain && f->allocated[k] + get(&v->request, k) <= f->offered[k] &&
+                f->used[k] < f->queue_beta[k] && after <= f->offered[k];
+        over = over && f->used[k] < f->queue_alpha[k] && after <= f->queue_beta[k];
+    }
+    return plain || over;
+}
+
 /* What goes back to its upstream has waited, and what has waited while nothing moved goes back. */
 static const char *check_wait(struct oracle *o, const struct facts *f, const struct nm_view *v,
                               const struct nm_policy_action *a)
@@ -514,6 +543,8 @@ static const char *check_wait(struct oracle *o, const struct facts *f, const str
         return wrong(o, "container %" PRIu64 " is given back, and nobody takes it", v->seq);
     if (a && a->reason == NM_REASON_WAITED_TOO_LONG && (waits < wait || still < wait))
         return wrong(o, "container %" PRIu64 " is given back before its time", v->seq);
+    if (a && a->reason == NM_REASON_WAITED_TOO_LONG && could_start(o, f, v))
+        return wrong(o, "container %" PRIu64 " is given back, and could start", v->seq);
     if (!a && v->limited && wait > 0 && waits >= 10 * wait && still >= 10 * wait)
         return wrong(o, "container %" PRIu64 " waits for ever", v->seq);
     return NULL;

@@ -57,6 +57,18 @@ static void random_reclaim(struct world *w)
     w->rng = rng;
 }
 
+/* An upstream may want a smaller node, of one resource or of both. */
+static void random_offer(struct world *w)
+{
+    struct nm_policy_settings *s = &w->settings;
+
+    s->offered = (struct nm_resources){0};
+    if (world_chance(w, 0.2))
+        s->offered.memory_bytes = between(w, s->capacity.memory_bytes / 4, s->capacity.memory_bytes);
+    if (world_chance(w, 0.2))
+        s->offered.cpu_millicores = between(w, s->capacity.cpu_millicores / 4, s->capacity.cpu_millicores);
+}
+
 static void random_settings(struct world *w)
 {
     struct nm_policy_settings *s = &w->settings;
@@ -71,6 +83,7 @@ static void random_settings(struct world *w)
     s->queue_policy = world_chance(w, 0.3) ? NM_QUEUE_BY_RESOURCES : NM_QUEUE_BY_LENGTH;
     s->backfill_usec = world_chance(w, 0.7) ? between(w, 1, 40) * NM_USEC_PER_SEC : 0;
     s->give_back_usec = world_chance(w, 0.5) ? between(w, 1, 30) * NM_USEC_PER_SEC : 0;
+    random_offer(w);
     s->victim_order = (enum nm_victim_order)world_below(w, 4);
     s->pause_enabled = world_chance(w, 0.75);
     s->pause_deadline_usec = between(w, 3, 60) * NM_USEC_PER_SEC;
@@ -541,6 +554,7 @@ void world_calm(struct world *w)
     w->draining = w->unhealthy = false;
     w->shed_to = w->shed_limited_to = UINT32_MAX;
     w->settings.uplink_threshold = 0;
+    w->settings.offered = (struct nm_resources){0}; /* what is larger would wait for ever */
     w->system_memory_mean = w->system_cpu_mean = 0;
     for (size_t i = 0; i < WORLD_MAX; i++)
         w->all[i].work_left_usec = NM_MIN(w->all[i].work_left_usec, 3 * NM_USEC_PER_SEC);

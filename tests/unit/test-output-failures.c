@@ -145,6 +145,7 @@ static void test_loss_is_told(void **state)
     make_dir();
     assert_int_equal(nm_output_open(dir_fd, "stdout", 0, &o), 0);
     nm_output_write(&o, "begun", 5);
+    o.times.apart_usec = UINT64_C(3600) * 1000000; /* no further time is noted, by a write of its own */
     for (unsigned n = 1; n <= 2; n++) {
         fail_call("write", n, ENOSPC);
         nm_output_write(&o, "lost", 4);

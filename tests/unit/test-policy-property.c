@@ -103,12 +103,15 @@ static const char *one_round(struct world *w, struct oracle *o, struct oracle_pa
     return r;
 }
 
-/* After calm: whatever waited has had its turn, unless it waits for a person. */
+/* After calm: whatever waited has had its turn, unless it waits for a person. The last round's actions are carried out:
+ * who was shed in it waits no longer, and whether it had to be is the oracle's concern. */
 static const char *check_calm(const struct world *w)
 {
-    for (size_t i = 0; i < w->in.n_views; i++) {
-        const struct nm_view *v = w->in.views[i];
+    for (size_t i = 0; i < WORLD_MAX; i++) {
+        const struct nm_view *v = &w->all[i].view;
 
+        if (!w->all[i].alive)
+            continue;
         if (v->state == NM_SCHEDULED && !v->admitted)
             return "a container still waits on an idle node";
         if (v->state == NM_PAUSED && !v->user_paused)
