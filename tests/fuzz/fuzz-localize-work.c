@@ -24,7 +24,9 @@ static void check_uri(const char *text)
     /* the name of a file, and of no other directory's */
     check(*uri.name && !strchr(uri.name, '/') && !nm_streq(uri.name, ".") && !nm_streq(uri.name, ".."));
     check(uri.scheme == NM_URI_OTHER || *uri.path == '/');
-    check(uri.host || uri.scheme == NM_URI_FILE || uri.scheme == NM_URI_OTHER);
+    /* without a host, a URI of HDFS is the default file system's */
+    check(uri.host || uri.scheme == NM_URI_FILE || uri.scheme == NM_URI_OTHER || uri.scheme == NM_URI_HDFS ||
+          uri.scheme == NM_URI_WEBHDFS);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

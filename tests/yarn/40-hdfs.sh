@@ -129,8 +129,7 @@ while True:
     for pair in (a, b), (b, a): threading.Thread(target=pipe, args=pair, daemon=True).start()
 EOF
 python3 "$dir/relay.py" "${nn2_web##*:}" >"$dir/ipv6" &
-ipv6_pid=$!
-at_exit 'end_process "$ipv6_pid"'
+at_exit "end_process '$!'"
 need 'IPv6 leads to the name node' wait_until 10 test -s "$dir/ipv6"
 check 'whose address may be IPv6' localize \
     "$(resource 19 /stage/lib.tar.gz FILE "{\"uri\": \"webhdfs://[::1]:$(cat "$dir/ipv6")/stage/lib.tar.gz\"}")"

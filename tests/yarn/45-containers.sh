@@ -10,11 +10,16 @@
 heartbeat_ms=200
 web=$(free_port)
 open_place # where the containers' user may go
+# Of two local directories the first is on a disk that will fail.
+mkdir "$place/disk"
+need 'a small disk is there' mount -t tmpfs -o size=64m,mode=0755 small "$place/disk"
+at_exit 'umount -l "$place/disk"'
 need 'a stock ResourceManager starts' rm_start --stock "${node_site[@]}" \
     yarn.resourcemanager.opportunistic-container-allocation.enabled=true yarn.scheduler.minimum-allocation-mb=16 \
     yarn.nodemanager.opportunistic-containers-max-queue-length=10 yarn.nodemanager.resource.cpu-vcores=8 \
     yarn.nodemanager.resource.memory-mb=2400 \
-    "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.webapp.address=127.0.0.1:$web" \
+    "yarn.nodemanager.local-dirs=$place/disk,$place/local" yarn.nodemanager.disk-health-checker.interval-ms=1000 \
+    "yarn.nodemanager.webapp.address=127.0.0.1:$web" \
     "yarn.nodemanager.log-dirs=$place/logs" yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user=nobody
 need 'a master is there' cluster_start 0
 need 'a machine to measure' node_proc_start 4000 8
@@ -105,6 +110,30 @@ is 'the opportunistic ones of the other have not ended' "$(light 'containers?app
 is 'and go on' "$(for c in $kept; do field_of "$c" .state; done | sort -u)" RUNNING
 light 'finish?app=kept' >/dev/null
 check 'until their own ends' wait_until 30 rm_counts '2 0 0'
+
+# ---- what can't start here ------------------------------------------------------------------------
+
+printf '[queue]\ngive-back = 3s\n' >"$nmd_conf.d/50-wait.conf"
+kill -HUP "$nmd_pid"
+node_cpu 8000 # other work of the host
+wait_until 20 status_is '.node.machine.cpu_busy_millicores > 7900' true
+light 'ask?app=waits&n=1&mb=16&type=OPPORTUNISTIC&cmd=exec+sleep+1008' >/dev/null
+submit own --opportunistic -m 16M -c 0.1 -- sleep 1009
+given_back() { light 'containers?app=waits' | jq -r '.[].end // empty' | grep -q .; }
+check 'an opportunistic one that cannot start is given back' wait_until 60 given_back
+like 'as one that was killed, and with the reason' "$(light 'containers?app=waits' | jq -r '.[].end // empty')" \
+    '^-108 .*it has waited for as long as \[queue\] give-back allows'
+w=$(nmctl list --all --json | jq -r '[.[] | select(.exit_cause == "waited-too-long")][0].id')
+is 'which is a decision of the node' "$(decision_of "$w" shed .reason)" waited-too-long
+like 'nmctl explain tells it' "$(nmctl explain "$w")" 'has let no opportunistic container start'
+like 'the metrics count it' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
+    '^nm_sheds_total\{reason="waited-too-long"\} [1-9]'
+is "a local user's waits on" "$(state_of own)" SCHEDULED
+light 'finish?app=waits' >/dev/null
+nmctl kill own >/dev/null
+node_cpu 0
+rm "$nmd_conf.d/50-wait.conf"
+kill -HUP "$nmd_pid"
 
 # ---- another size of the node -----------------------------------------------------------------------
 
@@ -205,7 +234,7 @@ at_least 'nmd is smaller than 12 MiB then' "$((12 << 20))" "$(status_of .node.ow
 
 # ---- what services ask for -------------------------------------------------------------------------
 
-work_of() { echo "$place"/local/usercache/*/appcache/"$app/$1"; } # ID
+work_of() { dirname "$(ls "$place"/{disk,local}/usercache/*/appcache/"$app/$1/launch_container.sh" 2>/dev/null)"; } # ID
 runs() { { tr '\n' ' ' <"$(work_of "$r")/runs"; } 2>/dev/null; }
 ran() { [ "$(runs)" = "$1" ] && [ "$(told "$r")" = 'RUNNING RUNNING GUARANTEED 32 -1000' ]; } # WORDS
 said() { light "state?container=$r" | jq -r .said; }
@@ -244,6 +273,22 @@ check 'and it is stopped as any other' wait_until 30 ended "$r"
 
 # ---- ends -------------------------------------------------------------------------------------------
 
+# ---- with one bad disk of two ----------------------------------------------------------------------
+
+need 'the first disk can only be read' mount -o remount,ro "$place/disk"
+for i in 1 2; do
+    d=$(one_more "mb=32&cmd=pwd%3b+exec+sleep+103$i&file=$place/more")
+    check "a container runs, $i" wait_until 30 in_state "$d" RUNNING
+    in_other() { [[ $(nmctl logs "$d") == "$place/local/"* ]]; }
+    check "in the other directory, $i" wait_until 20 in_other
+    light "end?container=$d" >/dev/null
+    check "and ends, $i" wait_until 30 ended "$d"
+done
+is 'the node is healthy to the ResourceManager' "$(of_node .state)" RUNNING
+need 'the disk is back' mount -o remount,rw "$place/disk"
+in_first() { d=$(one_more 'mb=16&cmd=pwd') && wait_until 30 ended "$d" && [[ $(nmctl logs "$d") == "$place/disk/"* ]]; }
+check 'and is used again' wait_until 30 in_first
+
 f=$(one_more 'mb=32&cmd=echo+it+is+broken+%3e%262%3b+exit+3')
 check 'one that fails ends' wait_until 30 ended "$f"
 like 'with its code, and what it has said' "$(end_of "$f")" '^3 .*exit code 3.*it is broken'
@@ -253,7 +298,7 @@ like 'which hears its own reason' "$(end_of "$o")" '^-105 .*ApplicationMaster'
 light finish >/dev/null
 check 'with its application the last one ends' wait_until 30 in_state "$g" COMPLETED
 like 'and nmctl says why' "$(field_of "$g" .message)" 'ResourceManager'
-gone() { [ -z "$(ls -A "$place"/local/usercache/*/appcache 2>/dev/null)" ]; }
+gone() { [ -z "$(ls -A "$place"/{disk,local}/usercache/*/appcache 2>/dev/null)" ]; }
 check 'nothing is left of it on the disk' wait_until 30 gone
 is 'but its logs' "$(cat "$place/logs/$app/$g/stdout")" hello
 check 'and nothing at the ResourceManager' wait_until 20 rm_counts '0 0 0'
