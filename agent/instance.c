@@ -74,42 +74,12 @@ static int lock_runtime(const char *dir, char **ret_message)
                  : lock_in_dir(dir, "runtime directory", "give this one its own with --runtime-dir", ret_message);
 }
 
-static bool is_own_dir(const char *path)
-{
-    struct stat st;
-
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
-}
-
-static void slice_lock_dir(char buf[PATH_MAX])
-{
-    if (geteuid() == 0) {
-        (void)snprintf(buf, PATH_MAX, "/run/nmd");
-        return;
-    }
-    (void)snprintf(buf, PATH_MAX, "/run/user/%u", geteuid());
-    if (is_own_dir(buf))
-        (void)snprintf(buf, PATH_MAX, "/run/user/%u/nmd", geteuid());
-    else
-        (void)snprintf(buf, PATH_MAX, "/tmp/nmd-%u", geteuid());
-}
-
-static int check_own(const char *dir)
-{
-    _cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-    return fd < 0 ? -errno : nm_check_private_dir(fd);
-}
-
 static int lock_slice(const char *slice, char **ret_message)
 {
     char dir[PATH_MAX], path[PATH_MAX + 80];
     int r;
 
-    slice_lock_dir(dir);
-    r = make_passable(dir);
-    if (r >= 0)
-        r = check_own(dir);
+    r = nm_lockfile_dir(dir);
     if (r < 0)
         return nm_fail(ret_message, r, "the directory %s, for the lock of the slice %s, can't be used: %s", dir, slice,
                        r == -EPERM ? "it belongs to somebody else, or others may write to it" : strerror(-r));

@@ -13,14 +13,15 @@
 
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/fileio.h"
 #include "util/macros.h"
 
 static const struct flock whole_file = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
 /* Whoever holds the lock may end between the refusal and the question. */
-static int ask_holder(int fd, pid_t *ret)
+static int ask_holder(int fd, const struct flock *what, pid_t *ret)
 {
-    struct flock lock = whole_file;
+    struct flock lock = *what;
 
     if (fcntl(fd, F_GETLK, &lock) < 0)
         return -errno;
@@ -51,7 +52,7 @@ static int try_lock(const char *path, pid_t *ret_holder)
         return -EBADMSG;
     r = RET_NERRNO(fcntl(fd, F_SETLK, &whole_file));
     if (r == -EACCES || r == -EAGAIN) {
-        r = ask_holder(fd, ret_holder);
+        r = ask_holder(fd, &whole_file, ret_holder);
         return r < 0 ? r : -EBUSY;
     }
     if (r < 0)
@@ -80,6 +81,29 @@ int nm_lockfile_take(const char *path, uint64_t wait_usec, pid_t *ret_holder)
     return r;
 }
 
+int nm_lockfile_take_byte(int fd, int64_t place, uint64_t wait_usec, pid_t *ret_holder)
+{
+    const struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = place, .l_len = 1};
+    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+    uint64_t until = nm_now_usec() + wait_usec;
+    pid_t holder = 0;
+    int r;
+
+    for (;;) {
+        r = RET_NERRNO(fcntl(fd, F_SETLK, &byte));
+        if ((r != -EACCES && r != -EAGAIN) || nm_now_usec() >= until)
+            break;
+        (void)nanosleep(&pause, NULL);
+    }
+    if (r != -EACCES && r != -EAGAIN)
+        return r;
+    r = ask_holder(fd, &byte, &holder);
+    if (r < 0)
+        return r;
+    *ret_holder = NM_MAX(holder, 0);
+    return -EBUSY;
+}
+
 pid_t nm_lockfile_holder(const char *path)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -88,7 +112,7 @@ pid_t nm_lockfile_holder(const char *path)
 
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
-    r = ask_holder(fd, &holder);
+    r = ask_holder(fd, &whole_file, &holder);
     return r < 0 ? r : holder;
 }
 
@@ -99,4 +123,45 @@ const char *nm_lockfile_name_holder(pid_t holder, char buf[NM_LOCKFILE_HOLDER_SI
     else
         (void)snprintf(buf, NM_LOCKFILE_HOLDER_SIZE, "in another PID namespace");
     return buf;
+}
+
+/* ---- where locks are that depend on the user alone ---------------------------------------------- */
+
+static bool is_own_dir(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+static void name_dir(char buf[PATH_MAX])
+{
+    if (geteuid() == 0) {
+        (void)snprintf(buf, PATH_MAX, "/run/nmd");
+        return;
+    }
+    (void)snprintf(buf, PATH_MAX, "/run/user/%u", geteuid());
+    if (is_own_dir(buf))
+        (void)snprintf(buf, PATH_MAX, "/run/user/%u/nmd", geteuid());
+    else
+        (void)snprintf(buf, PATH_MAX, "/tmp/nmd-%u", geteuid());
+}
+
+static int check_own(const char *dir)
+{
+    _cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    return fd < 0 ? -errno : nm_check_private_dir(fd);
+}
+
+int nm_lockfile_dir(char buf[PATH_MAX])
+{
+    mode_t mask;
+    int r;
+
+    name_dir(buf);
+    mask = umask(022); /* root's may hold the socket, through which others come */
+    r = nm_mkdir_p(buf, 0755);
+    (void)umask(mask);
+    return r < 0 ? r : check_own(buf);
 }

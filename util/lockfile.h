@@ -7,6 +7,7 @@
  * that closing any descriptor of the file gives the lock up, so nothing else may open the file.
  */
 
+#include <limits.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -15,6 +16,14 @@
  * process holds the lock already. -EBUSY: *ret_holder is the holder's pid, 0 if that is in another PID namespace.
  * Other -errno: the file can't be used. */
 int nm_lockfile_take(const char *path, uint64_t wait_usec, pid_t *ret_holder);
+
+/* The same for one byte of a file, for things that may have no open file in them, such as file systems that are to be
+ * unmounted: byte `place` stands for one of these. All bytes of a file are taken through one descriptor. */
+int nm_lockfile_take_byte(int fd, int64_t place, uint64_t wait_usec, pid_t *ret_holder);
+
+/* Makes the directory for locks that depend on the user alone, not on any option: /run/nmd for root. The path is in
+ * buf. -EPERM: it belongs to somebody else, or others may write to it. */
+int nm_lockfile_dir(char buf[PATH_MAX]);
 
 /* Returns the pid of another process that holds the lock, 0 where there is none or no file, or -errno. It takes no
  * lock. -EBUSY: the holder is in another PID namespace. */

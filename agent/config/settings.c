@@ -222,7 +222,9 @@ int nm_settings_configured(const struct nm_config *c, const struct nm_node_sampl
     keys.wanted_vcores = 0;
     if (node->memory_total_bytes == 0 || node->n_cpus == 0)
         return -ENODATA;
-    r = resolve_memory(&keys, node->memory_total_bytes, true, &ret->memory_bytes, &message);
+    r = resolve_memory(&keys, node->memory_total_bytes, false, &ret->memory_bytes, NULL);
+    if (r < 0) /* what was accepted at the start no longer fits */
+        r = resolve_memory(&keys, node->memory_total_bytes, true, &ret->memory_bytes, &message);
     if (r >= 0)
         r = resolve_cpu(&keys, node, true, &ret->cpu_millicores, &message);
     if (r >= 0)

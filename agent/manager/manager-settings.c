@@ -185,13 +185,16 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
 {
     struct nm_config *c = m->config;
     struct nm_resources before = m->settings.capacity;
+    _cleanup_free_ char *message = NULL;
     struct nm_policy_settings s;
 
     if (c->wanted_memory_bytes == memory_bytes && c->wanted_vcores == vcores)
         return;
     c->wanted_memory_bytes = memory_bytes;
     c->wanted_vcores = vcores;
-    if (nm_config_follow_node(c, &m->node, m->backend, &s) < 0)
+    /* as at the start, where the node is still what it was then */
+    if (nm_config_policy_settings(c, &m->node, m->backend, &s, &message) < 0 &&
+        nm_config_follow_node(c, &m->node, m->backend, &s) < 0)
         return; /* no sample yet: the one that comes brings it about */
     m->settings = s;
     note_node(m);

@@ -6,9 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "util/clock.h"
 #include "util/error.h"
@@ -139,9 +141,37 @@ static void test_refuses(void **state)
     assert_int_equal(holder, 1);
 }
 
+/* Each byte is a lock of its own, and the one descriptor holds them all. */
+static void test_bytes(void **state)
+{
+    const struct world *w = *state;
+    const int fd = open(w->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    pid_t holder = -1, child;
+    int status;
+
+    assert_true(fd >= 0);
+    assert_int_equal(nm_lockfile_take_byte(fd, 5, 0, &holder), 0);
+    assert_int_equal(nm_lockfile_take_byte(fd, INT64_MAX, 0, &holder), 0);
+    child = fork();
+    if (child == 0) {
+        const pid_t parent = getppid();
+        const int own = open(w->path, O_RDWR | O_CLOEXEC);
+
+        _exit(own >= 0 && nm_lockfile_take_byte(own, 6, 0, &holder) == 0 &&
+                      nm_lockfile_take_byte(own, 5, 0, &holder) == -EBUSY && holder == parent &&
+                      nm_lockfile_take_byte(own, INT64_MAX, 0, &holder) == -EBUSY
+                  ? 0
+                  : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    (void)close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names_the_holder, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ends_with_the_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_waits, set_up, tear_down),

@@ -100,6 +100,14 @@ static void test_an_upstreams_size(void **state)
     assert_int_equal(w->m->settings.offered.cpu_millicores, 1000);
     nm_manager_set_size(w->m, 0, 0);
     assert_int_equal(w->m->settings.offered.memory_bytes, 400 * MIB);
+
+    /* What was accepted at the start, with a reserve that gives way, is no less for an upstream that wants just that. */
+    reload(w, "[node]\nmemory = 800M\n");
+    nm_manager_set_size(w->m, 800 * MIB, 2);
+    manager_world_settle(w);
+    nm_manager_get_status(w->m, &s);
+    assert_int_equal(s.configured.memory_bytes, 800 * MIB);
+    assert_int_equal(s.capacity.memory_bytes, 800 * MIB);
 }
 
 /* ---- vcores ------------------------------------------------------------------ */

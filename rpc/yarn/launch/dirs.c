@@ -12,7 +12,7 @@
 #include "util/lockfile.h"
 
 #define PROBE ".nmd-probe"
-#define LOCK ".nmd.lock"
+#define LOCK "local-dirs.lock"
 #define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
 #define DOUBT_USEC NM_USEC_PER_SEC
 
@@ -101,21 +101,30 @@ int nm_yarn_dirs_look(char *const *names, char **ret_message)
     return names[0] ? refuse_all(names[0], first, ret_message) : 0;
 }
 
-/* One that can't be opened, or not be written to, is no obstacle: its disk may have failed, and then nobody uses it. */
-static int lock_dir(const char *name, char **ret_message)
+/* All local directories of this host's nmds have a byte each of one file, since none may be kept open on a disk that is to
+ * be unmounted, or to be made read-only. A byte is far from any other's: two that are the same are another nmd's. */
+static int64_t lock_place(const struct stat *st)
+{
+    const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
+
+    return (int64_t)(((uint64_t)st->st_dev * spread ^ (uint64_t)st->st_ino) & INT64_MAX);
+}
+
+/* One that can't be opened is no obstacle: its disk may have failed, and then nobody uses it. */
+static int lock_dir(int lock_fd, const char *name, char **ret_message)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
-    _cleanup_free_ char *path = NULL;
     struct nm_yarn_dir d = {.name = name, .fd = -EBADF};
+    struct stat st;
     pid_t holder = 0;
     int r = open_dir(&d);
 
     if (r < 0 || d.fd < 0)
         return r;
+    r = RET_NERRNO(fstat(d.fd, &st));
     (void)nm_close(d.fd);
-    if (asprintf(&path, "%s/" LOCK, name) < 0)
-        return -ENOMEM;
-    r = nm_lockfile_take(path, LOCK_WAIT_USEC, &holder);
+    if (r >= 0)
+        r = nm_lockfile_take_byte(lock_fd, lock_place(&st), LOCK_WAIT_USEC, &holder);
     if (r != -EBUSY)
         return r == -ENOMEM ? r : 0;
     return nm_fail(ret_message, r,
@@ -124,13 +133,30 @@ static int lock_dir(const char *name, char **ret_message)
                    nm_lockfile_name_holder(holder, buf), name);
 }
 
+/* Open until the process ends, as the locks are: another descriptor of the file that is closed would end them. */
+static int open_locks(char **ret_message)
+{
+    static int fd = -EBADF;
+    char dir[PATH_MAX], path[PATH_MAX + sizeof LOCK + 1];
+    int r;
+
+    if (fd >= 0)
+        return fd;
+    r = nm_lockfile_dir(dir);
+    (void)snprintf(path, sizeof path, "%s/" LOCK, dir);
+    if (r >= 0)
+        r = fd = RET_NERRNO(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+    return r < 0 ? nm_fail(ret_message, r, "the lock %s of the local directories can't be taken: %s", path, strerror(-r))
+                 : r;
+}
+
 int nm_yarn_dirs_lock(char *const *names, char **ret_message)
 {
-    int r = 0;
+    int r = open_locks(ret_message), fd = r;
 
     for (; r >= 0 && *names; names++)
-        r = lock_dir(*names, ret_message);
-    return r;
+        r = lock_dir(fd, *names, ret_message);
+    return r < 0 ? r : 0;
 }
 
 int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, struct nm_yarn_dirs *ret,
