@@ -101,7 +101,7 @@ static void test_an_upstreams_size(void **state)
     nm_manager_set_size(w->m, 0, 0);
     assert_int_equal(w->m->settings.offered.memory_bytes, 400 * MIB);
 
-    /* What was accepted at the start, with a reserve that gives way, is no less for an upstream that wants just that. */
+    /* What was accepted at the start, with a reserve that gives way, is no less if an upstream wants just that. */
     reload(w, "[node]\nmemory = 800M\n");
     nm_manager_set_size(w->m, 800 * MIB, 2);
     manager_world_settle(w);

@@ -101,8 +101,8 @@ int nm_yarn_dirs_look(char *const *names, char **ret_message)
     return names[0] ? refuse_all(names[0], first, ret_message) : 0;
 }
 
-/* All local directories of this host's nmds have a byte each of one file, since none may be kept open on a disk that is to
- * be unmounted, or to be made read-only. A byte is far from any other's: two that are the same are another nmd's. */
+/* All local directories of this host's nmds have a byte each of one file, since none may be kept open on a disk that is
+ * to be unmounted, or to be made read-only. A byte is far from any other's: two that are the same are another nmd's. */
 static int64_t lock_place(const struct stat *st)
 {
     const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
@@ -146,8 +146,9 @@ static int open_locks(char **ret_message)
     (void)snprintf(path, sizeof path, "%s/" LOCK, dir);
     if (r >= 0)
         r = fd = RET_NERRNO(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
-    return r < 0 ? nm_fail(ret_message, r, "the lock %s of the local directories can't be taken: %s", path, strerror(-r))
-                 : r;
+    if (r < 0)
+        return nm_fail(ret_message, r, "the lock %s of the local directories can't be taken: %s", path, strerror(-r));
+    return r;
 }
 
 int nm_yarn_dirs_lock(char *const *names, char **ret_message)
