@@ -155,6 +155,21 @@ fuzz_yarn_ids_SOURCES = %D%/fuzz-yarn-ids.c %D%/text.h $(fuzz_main)
 fuzz_yarn_ids_LDFLAGS = $(fuzz_ldflags)
 fuzz_yarn_ids_LDADD = libnm-yarn.la
 
+# Both sides of whole sessions, with valid keys: the other side is the target's own, and inputs are messages
+rpc_peer = %D%/protobuf-wire.c %D%/protobuf-wire.h %D%/rpc-peer.c %D%/rpc-peer.h
+rpc_worlds = $(rpc_peer) %D%/fake-resolve.c tests/unit/proxy-world.c tests/unit/proxy-world.h \
+	tests/unit/fake-yarn-node.c tests/unit/fake-yarn-node.h tests/unit/yarn-tokens.h tests/unit/message-copy.h \
+	tests/unit/remove-tree.h tests/unit/loopback.h
+fuzz_programs += fuzz-hadoop-calls fuzz-hadoop-client
+fuzz_hadoop_calls_SOURCES = %D%/fuzz-hadoop-calls.c $(rpc_worlds) $(fuzz_main)
+fuzz_hadoop_calls_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+fuzz_hadoop_calls_LDFLAGS = $(fuzz_ldflags)
+fuzz_hadoop_calls_LDADD = libnm-yarn.la libnm-agent.la $(JANSSON_LIBS) $(GSASL_LIBS) $(unit_libs)
+fuzz_hadoop_client_SOURCES = %D%/fuzz-hadoop-client.c $(rpc_worlds) $(fuzz_main)
+fuzz_hadoop_client_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+fuzz_hadoop_client_LDFLAGS = $(fuzz_ldflags)
+fuzz_hadoop_client_LDADD = libnm-yarn.la libnm-agent.la $(JANSSON_LIBS) $(GSASL_LIBS) $(unit_libs)
+
 # shuffle/: what reducers ask for
 fuzz_programs += fuzz-shuffle-request
 fuzz_shuffle_request_SOURCES = %D%/fuzz-shuffle-request.c $(fuzz_main)

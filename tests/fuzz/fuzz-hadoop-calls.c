@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Whole sessions of those who have a token, at both ports: ContainerManagementProtocol with a signed NMToken and signed
+ * container tokens, and ApplicationMasterProtocol with the proxy's own, which asks a ResourceManager. Greeting, SASL
+ * with the valid key and context are right unless the input says otherwise, so that every method is reached. An input
+ * is a message:
+ *
+ *   1 varint  port: 0 containers, 1 masters, 2 masters with distributed scheduling
+ *   2 bytes   the NMToken's identifier, in the place of a good one; it is signed all the same
+ *   3 bytes   the preamble
+ *   4 bytes   ... what stands behind each message of SASL, and so overrides it
+ *   5 bytes   behind the connection context
+ *   6 bytes   ... a call: 1 varint method, 2 bytes message, 3 bytes behind RpcRequest, 4 bytes behind RequestHeader,
+ *             5 varint: 1 wait for the answer, 6 bytes a frame's content in its place
+ *   7 varint  how the world is, in bits: see below
+ *
+ * Container tokens without a password are signed.
+ */
+
+#include "tests/unit/proxy-world.h"
+
+#include <arpa/inet.h>
+#include <sys/un.h>
+
+#include "rpc-peer.h"
+#include "rpc/hadoop/digest.h"
+#include "rpc/hadoop/frame.h"
+#include "rpc/hadoop/sasl-client.h"
+#include "rpc/yarn/manage/manage.h"
+#include "tests/unit/fake-yarn-node.h"
+#include "tests/unit/yarn-tokens.h"
+#include "util/clock.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum input {
+    INPUT_PORT = 1, INPUT_IDENTIFIER, INPUT_PREAMBLE, INPUT_SASL, INPUT_CONTEXT, INPUT_CALL, INPUT_WORLD,
+};
+enum call_input { CALL_METHOD = 1, CALL_MESSAGE, CALL_REQUEST, CALL_HEADER, CALL_WAIT, CALL_FRAME };
+enum { WORLD_REFUSES = 1, WORLD_FAILS = 2, WORLD_MASTERS = 4, WORLD_UNREGISTERED = 8, WORLD_ROLLS = 16,
+       WORLD_GIVES_TOKEN = 32, WORLD_REFUSES_MASTERS = 64 };
+
+#define CONTAINERS "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
+#define MASTERS "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
+#define FOREVER_MSEC INT64_C(9999999999999)
+#define CALLS_MAX 64u
+
+static const char *const container_methods[] = {
+    "startContainers", "stopContainers", "getContainerStatuses", "updateContainer", "increaseContainersResource",
+    "signalToContainer", "localize", "getLocalizationStatuses", "reInitializeContainer", "restartContainer",
+    "rollbackLastReInitialization", "commitLastReInitialization", "noSuchMethod"};
+static const char *const master_methods[] = {
+    "registerApplicationMaster", "allocate", "finishApplicationMaster", "noSuchMethod"};
+
+struct session {
+    struct nm_bytes input;
+    struct peer peer;
+    const struct nm_token *token;
+    const char *protocol;
+    const char *const *methods;
+    size_t n_methods;
+    bool clean;  /* the input leaves everything around the calls as it should be */
+    bool fatal;  /* the server has said that it is over */
+    unsigned n_calls, n_answers;
+    bool answered[CALLS_MAX];
+};
+
+static void must(bool is)
+{
+    if (!is)
+        abort();
+}
+
+static struct nm_bytes get_bytes(struct nm_bytes message, uint32_t number, size_t n)
+{
+    struct nm_bytes bytes = {};
+
+    (void)wire_get_bytes(message, number, n, &bytes);
+    return bytes;
+}
+
+/* ---- the session's beginning -------------------------------------------------------------- */
+
+static struct wire_out rpc_request(int32_t call_id, struct nm_bytes more)
+{
+    static uint8_t client[NM_PROTOCOL_CLIENT_ID_SIZE] = "a fuzzing client";
+    Hadoop__RpcRequest m = HADOOP__RPC_REQUEST__INIT;
+
+    m.has_kind = m.has_operation = m.has_retry_count = 1;
+    m.kind = HADOOP__RPC_REQUEST__KIND__PROTOCOL_BUFFER;
+    m.call_id = call_id;
+    m.client_id = (ProtobufCBinaryData){sizeof client, client};
+    return peer_message(&m.base, more);
+}
+
+static void send_after_header(struct session *s, int32_t call_id, struct nm_bytes message)
+{
+    _cleanup_(wire_out_done) struct wire_out header = rpc_request(call_id, (struct nm_bytes){});
+
+    peer_send(&s->peer, (struct nm_bytes[]){wire_bytes(&header), message}, 2);
+}
+
+static void send_preamble(struct session *s)
+{
+    static const uint8_t right[NM_FRAME_PREAMBLE_SIZE] = {'h', 'r', 'p', 'c', NM_FRAME_VERSION, 0, NM_FRAME_AUTH_SASL};
+    struct nm_bytes bytes = {right, sizeof right};
+
+    if (wire_get_bytes(s->input, INPUT_PREAMBLE, 0, &bytes))
+        s->clean = false;
+    wire_put(&s->peer.out, bytes);
+}
+
+/* Is a packet a server's answer, and what comes behind its header? */
+static Hadoop__RpcResponse *take_response(const struct wire_out *frame, struct nm_bytes *ret_rest)
+{
+    struct nm_bytes message;
+
+    *ret_rest = wire_bytes(frame);
+    must(nm_packet_next(ret_rest, &message) == 0);
+    return hadoop__rpc_response__unpack(NULL, message.size, message.data);
+}
+
+/* The server's next message of SASL, or NULL: it has refused, or closed. */
+static Hadoop__RpcSasl *hear_sasl(struct session *s)
+{
+    _cleanup_(wire_out_done) struct wire_out frame = {};
+    Hadoop__RpcSasl *sasl = NULL;
+    struct nm_bytes rest, message;
+    Hadoop__RpcResponse *h;
+
+    if (!peer_frame(&s->peer, &frame))
+        return NULL;
+    h = take_response(&frame, &rest);
+    must(h);
+    if (h->status == HADOOP__RPC_RESPONSE__STATUS__SUCCESS) {
+        must(nm_packet_next(&rest, &message) == 0);
+        sasl = hadoop__rpc_sasl__unpack(NULL, message.size, message.data);
+        must(sasl);
+    }
+    hadoop__rpc_response__free_unpacked(h, NULL);
+    return sasl;
+}
+
+static void say_sasl(struct session *s, size_t n, const Hadoop__RpcSasl *m)
+{
+    struct nm_bytes more = {};
+    struct wire_out message;
+
+    if (wire_get_bytes(s->input, INPUT_SASL, n, &more))
+        s->clean = false;
+    message = peer_message(&m->base, more);
+    send_after_header(s, NM_PROTOCOL_SASL, wire_bytes(&message));
+    wire_out_done(&message);
+}
+
+static bool run_sasl(struct session *s, struct nm_sasl_client *client)
+{
+    const Hadoop__RpcSasl *out = nm_sasl_client_begin(client);
+    struct nm_exception why;
+    int r = 0;
+
+    for (size_t n = 0; r == 0; n++) {
+        Hadoop__RpcSasl *in;
+
+        if (out)
+            say_sasl(s, n, out);
+        in = hear_sasl(s);
+        if (!in)
+            return false;
+        r = nm_sasl_client_step(client, in, &out, &why);
+        hadoop__rpc_sasl__free_unpacked(in, NULL);
+    }
+    return r == NM_SASL_E_DONE;
+}
+
+static bool get_let_in(struct session *s)
+{
+    static Gsasl *library;
+    struct nm_sasl_client *client;
+    bool in;
+
+    must(library || gsasl_init(&library) == GSASL_OK);
+    must(nm_sasl_client_new(library, s->token, false, &client) == 0);
+    send_preamble(s);
+    in = run_sasl(s, client);
+    nm_sasl_client_free(client);
+    return in;
+}
+
+static void send_context(struct session *s)
+{
+    Hadoop__ConnectionContext m = HADOOP__CONNECTION_CONTEXT__INIT;
+    struct nm_bytes more = {};
+    struct wire_out message;
+
+    m.protocol = (char *)(uintptr_t)s->protocol;
+    if (wire_get_bytes(s->input, INPUT_CONTEXT, 0, &more))
+        s->clean = false;
+    message = peer_message(&m.base, more);
+    send_after_header(s, NM_PROTOCOL_CONTEXT, wire_bytes(&message));
+    wire_out_done(&message);
+}
+
+/* ---- calls -------------------------------------------------------------------------------- */
+
+/* A token without a password gets the right one. */
+static void sign(Hadoop__Token *t, uint8_t password[NM_DIGEST_SIZE])
+{
+    const struct nm_yarn_master_key key = tokens_key(TOKENS_CONTAINER_KEY, 10);
+
+    must(nm_digest_hmac(key.bytes, key.size, t->identifier.data ?: password, t->identifier.len, password) == 0);
+    free(t->password.data);
+    t->password = (ProtobufCBinaryData){NM_DIGEST_SIZE, malloc(NM_DIGEST_SIZE)};
+    must(t->password.data);
+    (void)memcpy(t->password.data, password, NM_DIGEST_SIZE);
+}
+
+static bool sign_if_bare(Hadoop__Token *t)
+{
+    uint8_t password[NM_DIGEST_SIZE] = {};
+
+    if (!t || t->password.len > 0)
+        return false;
+    sign(t, password);
+    return true;
+}
+
+static bool sign_all(ProtobufCMessage *m)
+{
+    bool changed = false;
+
+    if (m->descriptor == &yarn__start_request__descriptor) {
+        const Yarn__StartRequest *request = (const Yarn__StartRequest *)m;
+
+        for (size_t i = 0; i < request->n_starts; i++)
+            changed |= sign_if_bare(request->starts[i]->token);
+    } else {
+        const Yarn__UpdateRequest *request = (const Yarn__UpdateRequest *)m;
+
+        for (size_t i = 0; i < request->n_tokens; i++)
+            changed |= sign_if_bare(request->tokens[i]);
+    }
+    return changed;
+}
+
+static const ProtobufCMessageDescriptor *type_with_tokens(const char *method)
+{
+    if (nm_streq(method, "startContainers"))
+        return &yarn__start_request__descriptor;
+    if (nm_streq(method, "updateContainer") || nm_streq(method, "increaseContainersResource"))
+        return &yarn__update_request__descriptor;
+    return NULL;
+}
+
+/* As the input has it, byte for byte, unless it wants a signature. */
+static struct wire_out call_message(const char *method, struct nm_bytes bytes)
+{
+    const ProtobufCMessageDescriptor *type = type_with_tokens(method);
+    ProtobufCMessage *m = type ? protobuf_c_message_unpack(type, NULL, bytes.size, bytes.data) : NULL;
+    struct wire_out o = {};
+
+    if (m && sign_all(m))
+        o = peer_message(m, (struct nm_bytes){});
+    else
+        wire_put(&o, bytes);
+    if (m)
+        protobuf_c_message_free_unpacked(m, NULL);
+    return o;
+}
+
+static void send_call(struct session *s, struct nm_bytes call)
+{
+    const char *method = s->methods[wire_get_varint(call, CALL_METHOD, 0) % s->n_methods];
+    Hadoop__RequestHeader m = HADOOP__REQUEST_HEADER__INIT;
+    struct nm_bytes of_request = get_bytes(call, CALL_REQUEST, 0), of_header = get_bytes(call, CALL_HEADER, 0), frame;
+    struct wire_out request, header, message;
+
+    if (wire_get_bytes(call, CALL_FRAME, 0, &frame)) {
+        const uint8_t head[] = {(uint8_t)(frame.size >> 24), (uint8_t)(frame.size >> 16), (uint8_t)(frame.size >> 8),
+                                (uint8_t)frame.size};
+
+        s->clean = false;
+        wire_put(&s->peer.out, (struct nm_bytes){head, sizeof head});
+        wire_put(&s->peer.out, frame);
+        return;
+    }
+    s->clean = s->clean && of_request.size == 0 && of_header.size == 0;
+    m.method = (char *)(uintptr_t)method;
+    m.protocol = (char *)(uintptr_t)s->protocol;
+    m.version = 1;
+    request = rpc_request((int32_t)s->n_calls++, of_request);
+    header = peer_message(&m.base, of_header);
+    message = call_message(method, get_bytes(call, CALL_MESSAGE, 0));
+    peer_send(&s->peer, (struct nm_bytes[]){wire_bytes(&request), wire_bytes(&header), wire_bytes(&message)}, 3);
+    wire_out_done(&request);
+    wire_out_done(&header);
+    wire_out_done(&message);
+}
+
+/* Each call is answered once, or the whole connection ends. */
+static void hear_answer(struct session *s)
+{
+    _cleanup_(wire_out_done) struct wire_out frame = {};
+    struct nm_bytes rest;
+    Hadoop__RpcResponse *h;
+
+    if (!peer_frame(&s->peer, &frame))
+        return;
+    h = take_response(&frame, &rest);
+    must(h);
+    if (h->status == HADOOP__RPC_RESPONSE__STATUS__FATAL) {
+        s->fatal = true;
+    } else if (s->clean) {
+        must(h->call_id < s->n_calls && !s->answered[h->call_id]);
+        s->answered[h->call_id] = true;
+    }
+    s->n_answers++;
+    hadoop__rpc_response__free_unpacked(h, NULL);
+}
+
+static void hear_answers(struct session *s)
+{
+    while (s->clean && !s->fatal && !s->peer.ended && s->n_answers < s->n_calls)
+        hear_answer(s);
+    /* How many there will be otherwise, nobody knows. */
+    while (!s->clean && peer_turn(&s->peer, NM_USEC_PER_MSEC))
+        while (peer_has_frame(&s->peer))
+            hear_answer(s);
+}
+
+static void run_calls(struct session *s)
+{
+    struct nm_bytes call;
+
+    for (size_t i = 0; i < CALLS_MAX && wire_get_bytes(s->input, INPUT_CALL, i, &call); i++) {
+        send_call(s, call);
+        if (wire_get_varint(call, CALL_WAIT, 0))
+            hear_answers(s);
+    }
+    hear_answers(s);
+    must(!s->clean || s->fatal || s->n_answers == s->n_calls);
+}
+
+/* What is still under way is dropped with the connection. */
+static void run_session(struct session *s, sd_event *event, int fd)
+{
+    peer_init(&s->peer, event, fd);
+    if (get_let_in(s)) {
+        send_context(s);
+        run_calls(s);
+    } else {
+        must(!s->clean);
+    }
+    (void)shutdown(fd, SHUT_WR);
+    while (peer_turn(&s->peer, 0))
+        ;
+    peer_done(&s->peer);
+    while (sd_event_run(event, 0) > 0)
+        ;
+}
+
+/* ---- the node's port ---------------------------------------------------------------------- */
+
+static int begin_master(void *userdata, const Hadoop__ContainerTokenIdentifier *token,
+                        const Yarn__LaunchContext *context, struct nm_arena *a, const Yarn__LaunchContext **ret,
+                        struct nm_exception *why)
+{
+    (void)userdata, (void)a, (void)why;
+    must(token && token->submitter);
+    *ret = context;
+    return 0;
+}
+
+static void abandon_master(void *userdata, const Hadoop__ContainerTokenIdentifier *token)
+{
+    (void)userdata;
+    must(token);
+}
+
+static int connect_here(struct sockaddr_un *sa, socklen_t size)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    must(fd >= 0 && connect(fd, (struct sockaddr *)sa, size) == 0);
+    return fd;
+}
+
+/* An address without a name: the kernel chooses one. */
+static int listen_here(struct sockaddr_un *sa, socklen_t *size)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    *sa = (struct sockaddr_un){.sun_family = AF_UNIX};
+    *size = sizeof *sa;
+    must(fd >= 0 && bind(fd, (struct sockaddr *)sa, sizeof sa->sun_family) == 0 && listen(fd, 4) == 0 &&
+         getsockname(fd, (struct sockaddr *)sa, size) == 0);
+    return fd;
+}
+
+/* The identifier of attempt 1 of application 1, or what the input has instead, with the password that makes it good. */
+static struct nm_token *make_nm_token(struct session *s, const struct nm_yarn_master_key *key)
+{
+    struct nm_token token = {.kind = nm_bytes_of(NM_TOKEN_KIND_NM), .service = nm_bytes_of("")}, *ret;
+    uint8_t password[NM_DIGEST_SIZE];
+    struct tokens_id t;
+
+    tokens_make(&t, 1, 1, 1, FOREVER_MSEC);
+    if (!wire_get_bytes(s->input, INPUT_IDENTIFIER, 0, &token.identifier)) {
+        tokens_sign_nm(&t, key);
+        return t.signed_nm;
+    }
+    s->clean = false;
+    must(nm_digest_hmac(key->bytes, key->size, token.identifier.data, token.identifier.size, password) == 0);
+    token.password = (struct nm_bytes){password, sizeof password};
+    must(nm_token_copy(&token, &ret) == 0);
+    return ret;
+}
+
+static void at_containers(struct session *s, uint64_t how)
+{
+    const struct nm_yarn_masters masters = {begin_master, abandon_master, NULL};
+    struct nm_yarn_node node = {.result = how & WORLD_REFUSES ? NM_YARN_REFUSED : how & WORLD_FAILS ? -ENOSPC : 0};
+    struct nm_yarn_keyring *keyring;
+    struct nm_yarn_manage *manage;
+    struct nm_yarn_state state;
+    struct nm_yarn_used *used;
+    struct nm_token *token;
+    struct sockaddr_un sa;
+    sd_event *event;
+    socklen_t size;
+
+    nm_exception_set(&node.why, 0, NM_EXCEPTION_YARN, "not now");
+    tokens_state(&state);
+    must(sd_event_new(&event) >= 0 && nm_yarn_keyring_new(&state, &keyring) == 0 && nm_yarn_used_new(&used) == 0);
+    must(nm_yarn_manage_new(event, listen_here(&sa, &size), keyring, used, &node, &manage) == 0);
+    nm_yarn_manage_set_node(manage, TOKENS_HOST, TOKENS_PORT);
+    nm_yarn_manage_set_rm(manage, how & WORLD_UNREGISTERED ? 0 : TOKENS_RM);
+    if (how & WORLD_MASTERS)
+        nm_yarn_manage_set_masters(manage, &masters);
+    s->token = token = make_nm_token(s, &state.nm_keys.current);
+    s->protocol = CONTAINERS;
+    s->methods = container_methods;
+    s->n_methods = NM_ARRAY_SIZE(container_methods);
+    run_session(s, event, connect_here(&sa, size));
+    nm_yarn_manage_free(manage);
+    nm_yarn_used_free(used);
+    nm_yarn_keyring_free(keyring);
+    nm_token_free(token);
+    sd_event_unref(event);
+}
+
+/* ---- the proxy's port --------------------------------------------------------------------- */
+
+static int connect_to_proxy(const struct world *w)
+{
+    const struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                   .sin_port = htons(w->settings.proxy_address.port)};
+    const struct linger at_once = {.l_onoff = 1};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    /* Many thousands of connections that linger would leave no port for the next one. */
+    must(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0 &&
+         connect(fd, (const struct sockaddr *)&sa, sizeof sa) == 0);
+    return fd;
+}
+
+static void at_masters(struct session *s, bool distributed, uint64_t how)
+{
+    struct world w;
+
+    proxy_set_up(&w, distributed);
+    w.rolls = how & WORLD_ROLLS;
+    w.gives_token = how & WORLD_GIVES_TOKEN;
+    w.refuses = how & WORLD_REFUSES_MASTERS ? NOT_REGISTERED : NULL;
+    must(proxy_try_launch(&w, 1) == 0);
+    s->token = w.ours;
+    s->protocol = MASTERS;
+    s->methods = master_methods;
+    s->n_methods = NM_ARRAY_SIZE(master_methods);
+    run_session(s, w.event, connect_to_proxy(&w));
+    proxy_tear_down(&w);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct session s = {.input = {data, size}, .clean = true};
+    uint64_t port = wire_get_varint(s.input, INPUT_PORT, 0), how = wire_get_varint(s.input, INPUT_WORLD, 0);
+
+    if (port % 3 == 0)
+        at_containers(&s, how);
+    else
+        at_masters(&s, port % 3 == 2, how);
+    return 0;
+}
