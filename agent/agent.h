@@ -463,6 +463,7 @@ struct nm_event_record {
     uint64_t decision_number;
     enum nm_decision_kind decision_kind;
     char text[240];
+    bool is_unsaved; /* it isn't on disk yet, and a restart of nmd could lose it */
 };
 typedef void (*nm_manager_event_cb_t)(const struct nm_event_record *e, void *userdata);
 void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,

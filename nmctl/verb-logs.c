@@ -75,6 +75,7 @@ static void print_event(const struct events *e, const json_t *j)
     const char *name = nm_json_str(j, "container_name"), *text = nm_json_str(j, "text");
     const char *from = nm_container_state_word(nm_json_str(j, "from"));
     const char *to = nm_container_state_word(nm_json_str(j, "to"));
+    const bool unsaved = nm_json_has(j, "durable") && !nm_json_bool(j, "durable");
     char when[16] = "", line[1024];
     struct tm tm;
 
@@ -90,8 +91,8 @@ static void print_event(const struct events *e, const json_t *j)
                        nm_streq(from, to) ? "" : " -> ", to, *text ? ": " : "", text);
     else
         (void)snprintf(line, sizeof line, "%s", text);
-    printf("%s%s%s  %s\n", nm_term_on(&e->term, NM_STYLE_DIM), when,
-           nm_term_off(&e->term, NM_STYLE_DIM), nm_term_clean(line));
+    printf("%s%s%s  %s%s\n", nm_term_on(&e->term, NM_STYLE_DIM), when, nm_term_off(&e->term, NM_STYLE_DIM),
+           nm_term_clean(line), unsaved ? " [not on disk yet]" : "");
 }
 
 /* Events know no short numbers: the container's id stands for one. Of one that nmd has forgotten an id may still end in

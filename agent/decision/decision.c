@@ -383,6 +383,9 @@ int nm_decision_explain(const struct nm_decision *d, char **ret)
     add_phases(&t, d);
     if (d->outcome == NM_OUTCOME_SHADOW)
         nm_text_add(&t, "  nmd runs in shadow mode: this was only recorded, nothing was done.\n");
+    if (d->is_unsaved)
+        nm_text_add(&t, "  This record is not on disk yet, because nmd's journal can't be written: if nmd is killed "
+                        "now, the record is lost or is as it was before.\n");
     nm_decision_words_advice(&t, d);
     copy = strdup(buf);
     if (!copy)

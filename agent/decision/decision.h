@@ -92,6 +92,7 @@ struct nm_decision {
     uint32_t n_candidates;
     struct nm_decision_candidate candidates[NM_DECISION_CANDIDATES_MAX];
     char error[128];
+    bool is_unsaved; /* not in the record: it isn't on disk yet, and a restart of nmd could lose it */
 };
 
 const char *nm_decision_kind_name(enum nm_decision_kind k); /* "admit", ... */

@@ -36,7 +36,7 @@ static struct nm_event_record *next_record(struct nm_manager *m, enum nm_event_k
     struct nm_event_record *e = &m->events[m->next_event % NM_EVENT_RING];
 
     *e = (struct nm_event_record){
-        .number = m->next_event++, .realtime_usec = nm_realtime_usec(), .kind = kind};
+        .number = m->next_event++, .realtime_usec = nm_realtime_usec(), .kind = kind, .is_unsaved = true};
     return e;
 }
 
@@ -71,16 +71,23 @@ void nm_record_load_events(struct nm_manager *m)
 /* On disk before anybody hears of it: who follows them over a restart goes on after the last number that it has
  * heard, which must not be given to another one. But not before what they tell of is in the journal: of what dies with
  * a transaction, a restarted nmd must not say that it was so. Readers are answered in a turn of their own, in which no
- * transaction is open. */
+ * transaction is open. One that can't be written is shown as such, and tried again with whatever is written next. */
 static void keep_events(struct nm_manager *m)
 {
     uint64_t first = m->next_event > NM_EVENT_RING ? m->next_event - NM_EVENT_RING : 1;
 
     if (nm_store_in_transaction(m->store))
         return;
-    for (uint64_t n = NM_MAX(first, m->next_event_to_keep); n < m->next_event && m->events_fd >= 0; n++)
-        tell_events_error(m, nm_event_file_put(m->events_fd, &m->events[n % NM_EVENT_RING]));
-    m->next_event_to_keep = m->next_event;
+    for (uint64_t n = NM_MAX(first, m->next_event_to_keep); n < m->next_event && m->events_fd >= 0; n++) {
+        struct nm_event_record *e = &m->events[n % NM_EVENT_RING];
+        int r = nm_event_file_put(m->events_fd, e);
+
+        tell_events_error(m, r);
+        if (r < 0)
+            return;
+        e->is_unsaved = false;
+        m->next_event_to_keep = n + 1;
+    }
 }
 
 static void publish(struct nm_manager *m, const struct nm_event *e)

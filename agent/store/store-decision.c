@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Decisions: a number, and the rest as JSON. */
+/*
+ * Decisions: a number, and the rest as JSON. Those that can't be written for now are shown all the same, and marked,
+ * for the time of a full disk is one that people want explained.
+ */
 
 #include "agent/store/store.h"
 
@@ -45,33 +48,105 @@ int nm_store_trim_decisions(struct nm_store *s, uint64_t keep_max)
 /* A row that can't be read is history lost, no more: it is passed over. */
 static void take_decision(sqlite3_stmt *stmt, nm_store_decision_cb_t cb, void *userdata)
 {
-    const char *text = (const char *)sqlite3_column_text(stmt, 0);
+    const char *text = (const char *)sqlite3_column_text(stmt, 2);
     json_t *json = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
     struct nm_decision d;
 
-    if (json && nm_decision_from_json(json, &d) == 0)
+    if (json && nm_decision_from_json(json, &d) == 0) {
+        d.is_unsaved = sqlite3_column_int(stmt, 3) != 0;
         cb(&d, userdata);
+    }
     json_decref(json);
+}
+
+/* What is asked for. */
+struct query {
+    const char *container_id;
+    uint64_t before;
+    unsigned max;
+};
+
+/* `unsaved`: an SQL expression. The caller finalizes. */
+static int prepare(sqlite3 *db, const struct query *q, const char *unsaved, sqlite3_stmt **ret)
+{
+    char *sql = sqlite3_mprintf("SELECT * FROM (SELECT number, container_id, json, %s FROM decisions "
+                                "WHERE (?1 IS NULL OR container_id = ?1) AND number < ?3 "
+                                "ORDER BY number DESC LIMIT ?2) ORDER BY number",
+                                unsaved);
+    int code = sql ? sqlite3_prepare_v2(db, sql, -1, ret, NULL) : SQLITE_NOMEM;
+
+    sqlite3_free(sql);
+    if (code != SQLITE_OK)
+        return nm_store_error(db, code);
+    (void)sqlite3_bind_text(*ret, 1, q->container_id, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(*ret, 2, q->max);
+    (void)sqlite3_bind_int64(*ret, 3, (int64_t)NM_MIN(q->before, (uint64_t)INT64_MAX));
+    return 0;
+}
+
+static int show(sqlite3 *db, const struct query *q, const char *unsaved, nm_store_decision_cb_t cb, void *userdata)
+{
+    sqlite3_stmt *stmt;
+    int r = prepare(db, q, unsaved, &stmt), code;
+
+    if (r < 0)
+        return r;
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
+        take_decision(stmt, cb, userdata);
+    (void)sqlite3_finalize(stmt);
+    return nm_store_error(db, code);
+}
+
+/* Those of the journal that are asked for. */
+static int copy_saved(sqlite3 *from, const struct query *q, sqlite3 *to)
+{
+    sqlite3_stmt *select, *insert;
+    int r = prepare(from, q, "0", &select), code;
+
+    if (r < 0)
+        return r;
+    code = sqlite3_prepare_v2(to, "INSERT INTO decisions VALUES (?, ?, ?, 0)", -1, &insert, NULL);
+    r = nm_store_error(to, code);
+    while (r >= 0 && (code = sqlite3_step(select)) == SQLITE_ROW) {
+        for (int i = 0; i < 3; i++)
+            (void)sqlite3_bind_value(insert, i + 1, sqlite3_column_value(select, i));
+        r = nm_store_error(to, sqlite3_step(insert));
+        (void)sqlite3_reset(insert);
+    }
+    if (r >= 0)
+        r = nm_store_error(from, code);
+    (void)sqlite3_finalize(insert);
+    (void)sqlite3_finalize(select);
+    return r;
+}
+
+/* Both in a database of their own, in memory, where what waits takes the place of what is older. There are no more of
+ * either than a page and the queue's bound (store-pending.h). */
+static int show_with_pending(struct nm_store *s, const struct query *q, nm_store_decision_cb_t cb, void *userdata)
+{
+    sqlite3 *db = NULL;
+    int r = nm_store_error(db, sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+                                                                    SQLITE_OPEN_NOMUTEX, NULL));
+
+    if (r >= 0)
+        r = nm_store_exec(db, "CREATE TABLE decisions (number INTEGER PRIMARY KEY, container_id TEXT, json TEXT,"
+                              " unsaved INTEGER DEFAULT 1); BEGIN");
+    if (r >= 0)
+        r = copy_saved(s->db, q, db);
+    for (size_t i = 0; r >= 0 && i < s->pending.n; i++)
+        if (nm_store_pending_is_decision(&s->pending.items[i]))
+            r = nm_store_exec(db, s->pending.items[i].sql);
+    if (r >= 0)
+        r = show(db, q, "unsaved", cb, userdata);
+    (void)sqlite3_close(db);
+    return r;
 }
 
 int nm_store_load_decisions(struct nm_store *s, const char *container_id, uint64_t before,
                             unsigned max, nm_store_decision_cb_t cb, void *userdata)
 {
-    static const char sql[] =
-        "SELECT json FROM (SELECT number, json FROM decisions "
-        "WHERE (?1 IS NULL OR container_id = ?1) AND number < ?3 ORDER BY number DESC LIMIT ?2) "
-        "ORDER BY number";
-    sqlite3_stmt *stmt;
-    int code = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
+    const struct query q = {container_id, before, max};
 
     assert(cb && max > 0);
-    if (code != SQLITE_OK)
-        return nm_store_error(s->db, code);
-    (void)sqlite3_bind_text(stmt, 1, container_id, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_int64(stmt, 2, max);
-    (void)sqlite3_bind_int64(stmt, 3, (int64_t)NM_MIN(before, (uint64_t)INT64_MAX));
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
-        take_decision(stmt, cb, userdata);
-    (void)sqlite3_finalize(stmt);
-    return nm_store_error(s->db, code);
+    return s->pending.n_decisions > 0 ? show_with_pending(s, &q, cb, userdata) : show(s->db, &q, "0", cb, userdata);
 }

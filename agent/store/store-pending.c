@@ -16,7 +16,7 @@
 #define DECISIONS_MAX 1000
 #define DECISION_PREFIX "decision:"
 
-static bool is_decision(const struct nm_store_pending *p)
+bool nm_store_pending_is_decision(const struct nm_store_pending *p)
 {
     return strncmp(p->key, DECISION_PREFIX, strlen(DECISION_PREFIX)) == 0;
 }
@@ -37,7 +37,7 @@ static void close_up(struct nm_store_queue *q)
         if (!q->items[i].sql)
             continue;
         q->items[n] = q->items[i];
-        q->n_decisions += is_decision(&q->items[n++]);
+        q->n_decisions += nm_store_pending_is_decision(&q->items[n++]);
     }
     q->n = n;
 }
@@ -49,7 +49,7 @@ static void drop_oldest_decisions(struct nm_store_queue *q)
     if (excess == 0)
         return;
     for (size_t i = 0; i < q->n && excess > 0; i++) {
-        if (!is_decision(&q->items[i]))
+        if (!nm_store_pending_is_decision(&q->items[i]))
             continue;
         drop(&q->items[i]);
         excess--;
@@ -108,7 +108,7 @@ int nm_store_queue_add(struct nm_store_queue *q, const char *key, char *sql)
     p = &q->items[q->n++];
     (void)snprintf(p->key, sizeof p->key, "%s", key);
     p->sql = sql;
-    q->n_decisions += is_decision(p);
+    q->n_decisions += nm_store_pending_is_decision(p);
     return 0;
 }
 

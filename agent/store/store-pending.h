@@ -19,6 +19,8 @@ struct nm_store_queue {
     size_t n, capacity, n_decisions;
 };
 
+/* Its SQL replaces a row of the table of decisions. */
+bool nm_store_pending_is_decision(const struct nm_store_pending *p);
 /* Appends. Takes a copy of key and the string `sql` (sqlite3_malloc'ed; freed also on failure). */
 int nm_store_queue_add(struct nm_store_queue *q, const char *key, char *sql);
 /* The same in place of an older item of the same key. */

@@ -81,7 +81,8 @@ int nm_store_put_decision(struct nm_store *s, const struct nm_decision *d);
 /* Keeps the newest keep_max (0: all). */
 int nm_store_trim_decisions(struct nm_store *s, uint64_t keep_max);
 typedef void (*nm_store_decision_cb_t)(const struct nm_decision *d, void *userdata);
-/* container_id NULL: all. Oldest first, at most `max` of the newest with numbers below `before`. */
+/* container_id NULL: all. Oldest first, at most `max` of the newest with numbers below `before`; those that are not
+ * on disk yet among them, as is_unsaved says. */
 int nm_store_load_decisions(struct nm_store *s, const char *container_id, uint64_t before,
                             unsigned max, nm_store_decision_cb_t cb, void *userdata);
 

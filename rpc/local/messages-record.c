@@ -57,6 +57,7 @@ static json_t *decision_what(const struct nm_decision *d)
                      {"resource", json_string(nm_resource_name(d->resource))},
                      {"outcome", json_string(nm_decision_outcome_name(d->outcome))},
                      {"error", nm_make_string_or_null(d->error)},
+                     {"durable", json_boolean(!d->is_unsaved)},
                      {"count", nm_make_integer(NM_MAX(d->n_times, 1u))},
                      {"first_time_usec", nm_make_integer(d->n_times > 1 ? d->first_realtime_usec : d->realtime_usec)},
                      {"container_id", nm_make_string_or_null(d->container_id)},
@@ -151,6 +152,7 @@ json_t *nm_messages_event(const struct nm_event_record *e)
                      {"decision_number", nm_make_integer_or_null(e->decision_number, e->decision_number == 0)},
                      {"decision_kind",
                       nm_make_string_or_null(decision ? nm_decision_kind_name(e->decision_kind) : NULL)},
+                     {"durable", json_boolean(!e->is_unsaved)},
                      {"text", nm_make_string_or_null(e->text)});
 }
 

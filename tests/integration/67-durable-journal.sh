@@ -407,6 +407,9 @@ try nmctl pause full1
 like "a pause that can't be kept is answered so" "$status $err" "^[1-9].* is paused, but that isn't kept.*No space left"
 check "containers go on: one is paused" wait_until 5 in_state full1 PAUSED
 check "which the kernel confirms" frozen full1
+pauses_durable() { nmctl explain --json full1 | jq -r '[.[] | select(.kind == "pause") | .durable] | last'; }
+is "the decision is shown, with a mark" "$(pauses_durable)" false
+like "which is told in words, too" "$(nmctl explain full1)" "not on disk yet"
 touch "$runs/go"
 check "one ends, and its exit status is heard" wait_until 5 ended_as full2 "4 exited"
 noting_refused=$(nmctl run --detach "${low[@]}" -- true 2>&1)
@@ -438,6 +441,8 @@ accepted() { nmctl run --detach --name again "${low[@]}" -- true; }
 check "with room again, it takes new ones" wait_until 20 accepted
 check "by itself it is healthy again" wait_until 20 status_is \
     '[.. | .healthy? | select(. != null)] | first' true
+is "what is shown is on disk" "$(nmctl explain --json --last 1000 | jq -c '[.[] | select(.durable | not)]')" "[]"
+is "events, too" "$(nmctl events --json | jq -c 'select(.number and (.durable | not))')" ""
 nmctl kill --now full1 >/dev/null
 check "and what waited starts" wait_until 10 ended_as full3 "9 exited"
 nmd_kill

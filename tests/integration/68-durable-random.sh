@@ -104,4 +104,27 @@ is "and nobody who should have run didn't" "$never" ""
 is "no decision is left open" "$(nmctl explain --json --last 5000 | jq -r '.[] | select(.outcome == "pending") |
     "\(.number) \(.kind) \(.container_id)"')" ""
 is "nothing is left in the slice" "$(find "$(slice_dir)" -mindepth 1 -type d)" ""
+
+# ---- what was shown ----
+# With over-allocation and pressure, and readers that note all decisions and events that they are shown.
+nmd_stop
+rm -rf "$dir/state" "$dir/enough"
+nmd_configure <<END_CONF
+[node]
+memory = 1000M
+vcores = 10
+[queue]
+max-length = 20
+[preemption]
+kill-grace = 50ms
+cpu-samples = 2
+END_CONF
+mkdir -p "$dir/state"
+try timeout 60 /usr/bin/python3 "$here/shown.py" "$NMD_SOCKET" "$node_proc" "$seed" 9 "$NMD" --config "$nmd_conf" \
+    --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" --slice "$slice" --backend direct \
+    --node-proc "$node_proc"
+diag "$(tail -n 1 <<<"$out")"
+is "what was shown before a death is there after it" "$(grep '^round ' <<<"$out")" ""
+is "nor has anything else gone wrong" "$status $(tail -n 5 <<<"$err" | grep Error)" "0 "
+like "there were deaths, and pauses" "$(tail -n 1 <<<"$out")" "^rounds=([2-9]|[1-9][0-9]+) .* pause=[1-9]"
 done_testing

@@ -65,7 +65,7 @@ void load(struct world *w)
     assert_int_equal(nm_store_load_containers(w->store, on_container, w, &w->n_bad), 0);
 }
 
-static void on_decision(const struct nm_decision *d, void *userdata)
+void on_decision(const struct nm_decision *d, void *userdata)
 {
     struct world *w = userdata;
 

@@ -35,5 +35,6 @@ void run_sql(const struct world *w, const char *sql);
 /* The first column of the first row, of the closed file. */
 int64_t query(const struct world *w, const char *sql);
 void put_decision(struct world *w, uint64_t number, const char *id, int expected);
+void on_decision(const struct nm_decision *d, void *userdata); /* the world's; into its decisions */
 void load_decisions(struct world *w, const char *id, unsigned max);
 void leave_log(struct world *w, unsigned n);

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -459,6 +460,50 @@ static void test_removable_waits_for_strangers(void **state)
     assert_true(w->m->removable_since_usec > 0);
 }
 
+/* "1 2!": numbers, and a mark behind what isn't on disk. */
+static void print_event(const struct nm_event_record *e, void *userdata)
+{
+    fprintf(userdata, "%s%u%s", ftell(userdata) > 0 ? " " : "", (unsigned)e->number, e->is_unsaved ? "!" : "");
+}
+
+static void assert_events(struct manager_world *w, uint64_t after, const char *expected)
+{
+    char text[256] = "";
+    FILE *f = fmemopen(text, sizeof text, "w");
+
+    assert_non_null(f);
+    nm_manager_foreach_event(w->m, NULL, after, print_event, f);
+    assert_int_equal(fclose(f), 0);
+    assert_string_equal(text, expected);
+}
+
+/* What can't be written is marked, and written as soon as it can be. */
+static void test_unsaved_events(void **state)
+{
+    struct manager_world *w = *state;
+    const uint64_t before = w->m->next_event - 1;
+    const int fd = w->m->events_fd;
+    char expected[256];
+
+    nm_record_node_event(w->m, "one");
+    w->m->events_fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    assert_true(w->m->events_fd >= 0);
+    nm_record_node_event(w->m, "two");
+    nm_record_node_event(w->m, "three");
+    (void)snprintf(expected, sizeof expected, "%u %u! %u!", (unsigned)before + 1, (unsigned)before + 2,
+                   (unsigned)before + 3);
+    assert_events(w, before, expected);
+    assert_int_equal(close(w->m->events_fd), 0);
+    w->m->events_fd = fd;
+    nm_record_store_result(w->m, 0); /* any write that goes well */
+    (void)snprintf(expected, sizeof expected, "%u %u %u", (unsigned)before + 1, (unsigned)before + 2,
+                   (unsigned)before + 3);
+    assert_events(w, before, expected);
+    manager_world_restart(w);
+    assert_true(w->m->next_event > before + 3);
+    assert_int_equal(strncmp(w->m->events[(before + 3) % NM_EVENT_RING].text, "three", 6), 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -478,6 +523,7 @@ int main(void)
         TEST(test_removable_is_kept),
         TEST(test_removable_is_not_believed),
         TEST(test_removable_waits_for_strangers),
+        TEST(test_unsaved_events),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -354,6 +354,25 @@ static void test_decision(void **state)
     json_decref(j);
 }
 
+/* What a restart could lose is marked, and says so in words. */
+static void test_unsaved(void **state)
+{
+    const struct nm_decision d = {.number = 3, .kind = NM_DECISION_PAUSE, .is_unsaved = true};
+    const struct nm_event_record e = {.number = 4, .kind = NM_EVENT_NODE, .is_unsaved = true};
+    json_t *j = nm_messages_decision(&d, false);
+
+    (void)state;
+    assert_true(json_is_false(at(j, "durable")));
+    assert_non_null(strstr(json_string_value(at(j, "explanation")), "not on disk yet"));
+    json_decref(j);
+    j = nm_messages_event(&e);
+    assert_true(json_is_false(at(j, "durable")));
+    json_decref(j);
+    j = nm_messages_event(&(struct nm_event_record){.number = 4, .kind = NM_EVENT_NODE});
+    assert_true(json_is_true(at(j, "durable")));
+    json_decref(j);
+}
+
 /* Times are times of day, whichever boot they were of; what there is none of is null; vcores are what they are asked
  * for as. */
 static void test_decision_spelling(void **state)
@@ -553,6 +572,7 @@ int main(void)
         cmocka_unit_test(test_container_redacted),
         cmocka_unit_test(test_event),
         cmocka_unit_test(test_decision),
+        cmocka_unit_test(test_unsaved),
         cmocka_unit_test(test_decision_spelling),
         cmocka_unit_test(test_history),
         cmocka_unit_test(test_metrics),

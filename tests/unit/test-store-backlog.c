@@ -331,6 +331,49 @@ static void test_full_disk_for_long(void **state)
     assert_int_equal(w->n_loaded, 2);
 }
 
+/* "1 2! 3!": numbers, and a mark behind what isn't on disk. */
+static void assert_shown(struct world *w, const char *id, unsigned max, const char *expected)
+{
+    char text[256] = "";
+    size_t n = 0;
+
+    load_decisions(w, id, max);
+    for (unsigned i = 0; i < w->n_decisions; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%u%s", i ? " " : "", (unsigned)w->decisions[i].number,
+                              w->decisions[i].is_unsaved ? "!" : "");
+    assert_string_equal(text, expected);
+}
+
+/* Shown as it is by now, where it belongs, and marked until it is written. */
+static void test_unsaved_decisions(void **state)
+{
+    const struct nm_decision known = {
+        .number = 2, .kind = NM_DECISION_PAUSE, .container_id = "c_b", .outcome = NM_OUTCOME_DONE};
+    struct world *w = *state;
+
+    open_store(w, "boot");
+    put_decision(w, 1, "c_a", 0);
+    put_decision(w, 2, "c_b", 0);
+    assert_shown(w, NULL, 10, "1 2");
+    limit_files_to_log(w);
+    assert_int_equal(nm_store_put_decision(w->store, &known), -EFBIG);
+    (void)nm_store_begin(w->store);
+    put_decision(w, 3, "c_a", -EFBIG);
+    assert_int_equal(nm_store_commit(w->store), -EFBIG);
+    assert_shown(w, NULL, 10, "1 2! 3!");
+    assert_int_equal(w->decisions[1].outcome, NM_OUTCOME_DONE);
+    assert_shown(w, NULL, 2, "2! 3!");
+    assert_shown(w, "c_a", 10, "1 3!");
+    w->n_decisions = 0;
+    assert_int_equal(nm_store_load_decisions(w->store, NULL, 3, 1, on_decision, w), 0);
+    assert_int_equal(w->n_decisions, 1);
+    assert_int_equal(w->decisions[0].number, 2);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(nm_store_flush(w->store), 0);
+    assert_shown(w, NULL, 10, "1 2 3");
+    assert_int_equal(w->decisions[1].outcome, NM_OUTCOME_DONE);
+}
+
 #define store_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -345,6 +388,7 @@ int main(void)
         store_test(test_in_use_is_synced),
         store_test(test_small_disk),
         store_test(test_full_disk_for_long),
+        store_test(test_unsaved_decisions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
