@@ -13,15 +13,19 @@
 #include <libgen.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 
+#include "util/clock.h"
 #include "util/parse.h"
 
 /* Who comes behind a flood waits for as many to be let in. When it is full, clients wait in connect(). */
 #define BACKLOG 1024
+#define LEFT_WAIT_USEC (2 * NM_USEC_PER_SEC)
 
 /* Does anybody listen at the path? Then *ret_pid says who, 0 if that can't be known. -errno: that can't be told, as of
  * a socket of another kind, or of one that we may not connect to. */
@@ -65,10 +69,24 @@ static int refuse_live(const char *path, pid_t pid, char **ret_message)
                    path, holder);
 }
 
+/* A process that an nmd had just forked has the socket for a moment longer than an nmd that was killed: nobody would
+ * ever accept there. */
+static int wait_while_left(const struct sockaddr_un *sa, pid_t *ret_pid)
+{
+    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+    const uint64_t until = nm_now_usec() + LEFT_WAIT_USEC;
+    int r;
+
+    while ((r = is_live(sa, ret_pid)) > 0 && *ret_pid > 0 && kill(*ret_pid, 0) < 0 && errno == ESRCH &&
+           nm_now_usec() < until)
+        (void)nanosleep(&pause, NULL);
+    return r;
+}
+
 static int look_for_listener(const struct sockaddr_un *sa, char **ret_message)
 {
     pid_t pid;
-    int r = is_live(sa, &pid);
+    int r = wait_while_left(sa, &pid);
 
     if (r < 0 && r != -ENOENT)
         return nm_fail(ret_message, r,

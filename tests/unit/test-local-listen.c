@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include "fail-nth.h"
 #include "remove-tree.h"
@@ -124,6 +125,32 @@ static void test_somebody_elses(void **state)
     assert_int_equal(nm_listen_look_unix(w->path, NULL), -EADDRINUSE);
     assert_int_equal(stat(w->path, &st), 0);
     (void)close(fd);
+}
+
+/* A killed nmd's socket, which a process that it had just forked has for a moment longer, is waited for. */
+static void test_left_behind(void **state)
+{
+    struct world *w = *state;
+    char c;
+    int died[2];
+    pid_t nmd;
+
+    assert_int_equal(pipe2(died, O_CLOEXEC), 0);
+    nmd = fork();
+    if (nmd == 0) {
+        int fd = bound(w, SOCK_STREAM);
+
+        if (listen(fd, 64) < 0)
+            _exit(1);
+        if (fork() == 0)
+            (void)usleep(300000);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(nmd, NULL, 0), nmd);
+    assert_listens(w);
+    (void)close(died[1]);
+    assert_int_equal(read(died[0], &c, 1), 0); /* the child has gone */
+    (void)close(died[0]);
 }
 
 /* One that answers nobody, since more wait already than it has places for, is alive. */
@@ -375,6 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_somebody_elses),
         TEST(test_busy),
+        TEST(test_left_behind),
         TEST(test_without_rights),
         TEST(test_each_call_fails),
         TEST(test_check),
