@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See cache.h. A host has some thousands of resources at most, and they are asked for when a container starts: a
- * vector that is searched by hash takes some microseconds for that. */
+/* See cache.h. How many resources there are is up to those who ask for them, thousands for one container and all in one
+ * turn: they are found by key and by id without looking at the others. */
 
 #include "localize/cache.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 
 /* An entry with what finding it needs. The slots move when the vector grows or one is dropped, so nobody outside
  * keeps a pointer into it for longer than a call: an id is what lasts. */
@@ -14,11 +17,17 @@ struct slot {
     struct nm_cache_entry entry;
     uint64_t hash; /* of the key */
     char *strings;
+    uint32_t next[2]; /* in its chains, of both indices */
 };
+
+/* Slots are in chains by what they are found by; a link is the number of a slot and one, 0 the end. */
+enum { BY_KEY, BY_ID };
 
 struct nm_cache {
     struct slot *slots;
-    size_t n, room;
+    size_t n, room;       /* room: 0 or a power of two */
+    uint32_t *heads[2];   /* `room` of each */
+    uint64_t seed;        /* nobody outside can choose keys that come into one chain */
     uint64_t most_bytes, bytes, next_id;
 };
 
@@ -26,6 +35,8 @@ struct nm_cache *nm_cache_new(uint64_t most_bytes)
 {
     struct nm_cache *c = calloc(1, sizeof *c);
 
+    if (c && getrandom(&c->seed, sizeof c->seed, GRND_NONBLOCK) < 0)
+        c->seed = (uintptr_t)c;
     if (c) {
         c->most_bytes = most_bytes;
         c->next_id = NM_CACHE_FIRST_ID;
@@ -40,6 +51,8 @@ struct nm_cache *nm_cache_free(struct nm_cache *c)
     for (size_t i = 0; i < c->n; i++)
         free(c->slots[i].strings);
     free(c->slots);
+    free(c->heads[BY_KEY]);
+    free(c->heads[BY_ID]);
     free(c);
     return NULL;
 }
@@ -52,11 +65,11 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
     return hash;
 }
 
-static uint64_t hash_key(const struct nm_cache_key *k)
+static uint64_t hash_key(const struct nm_cache *c, const struct nm_cache_key *k)
 {
     const char *const words[] = {k->user, k->application, k->uri, k->pattern};
     const uint64_t numbers[] = {k->visibility, k->type, k->timestamp_msec};
-    uint64_t hash = hash_bytes(UINT64_C(0xcbf29ce484222325), numbers, sizeof numbers);
+    uint64_t hash = hash_bytes(UINT64_C(0xcbf29ce484222325) ^ c->seed, numbers, sizeof numbers);
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++)
         hash = hash_bytes(hash, words[i], strlen(words[i]) + 1);
@@ -77,26 +90,84 @@ static bool is_findable(const struct nm_cache_entry *e)
     return e->state != NM_CACHE_LEAVING && !e->is_doomed;
 }
 
+/* ---- the indices ---- */
+
+/* Ids follow each other. The upper half of a product by an odd constant is where all bits of a key's hash have come
+ * to. */
+static uint32_t *head_of(const struct nm_cache *c, int index, const struct slot *slot)
+{
+    uint64_t h = index == BY_ID ? slot->entry.id : slot->hash * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+
+    return &c->heads[index][h & (c->room - 1)];
+}
+
+static void link_slot(struct nm_cache *c, struct slot *slot)
+{
+    for (int index = BY_KEY; index <= BY_ID; index++) {
+        uint32_t *head = head_of(c, index, slot);
+
+        slot->next[index] = *head;
+        *head = (uint32_t)(slot - c->slots) + 1;
+    }
+}
+
+static void unlink_slot(struct nm_cache *c, struct slot *slot)
+{
+    const uint32_t number = (uint32_t)(slot - c->slots) + 1;
+
+    for (int index = BY_KEY; index <= BY_ID; index++) {
+        uint32_t *at = head_of(c, index, slot);
+
+        while (*at != number)
+            at = &c->slots[*at - 1].next[index];
+        *at = slot->next[index];
+    }
+}
+
+static int grow(struct nm_cache *c)
+{
+    const size_t room = c->room ? c->room * 2 : 16;
+    _cleanup_free_ uint32_t *by_key = calloc(room, sizeof *by_key), *by_id = calloc(room, sizeof *by_id);
+    struct slot *grown = by_key && by_id && room <= UINT32_MAX ? reallocarray(c->slots, room, sizeof *grown) : NULL;
+
+    if (!grown)
+        return -ENOMEM;
+    free(c->heads[BY_KEY]);
+    free(c->heads[BY_ID]);
+    c->heads[BY_KEY] = STEAL_PTR(by_key);
+    c->heads[BY_ID] = STEAL_PTR(by_id);
+    c->slots = grown;
+    c->room = room;
+    for (size_t i = 0; i < c->n; i++)
+        link_slot(c, &c->slots[i]);
+    return 0;
+}
+
 /* What leaves or is doomed may have a successor of the same key, fetched anew. */
 static struct slot *find_key(const struct nm_cache *c, const struct nm_cache_key *key)
 {
-    uint64_t hash = hash_key(key);
+    const struct slot like = {.hash = hash_key(c, key)};
 
-    for (size_t i = 0; i < c->n; i++)
-        if (c->slots[i].hash == hash && is_findable(&c->slots[i].entry) && same_key(&c->slots[i].entry.key, key))
-            return &c->slots[i];
+    for (uint32_t i = c->room ? *head_of(c, BY_KEY, &like) : 0; i > 0; i = c->slots[i - 1].next[BY_KEY]) {
+        struct slot *slot = &c->slots[i - 1];
+
+        if (slot->hash == like.hash && is_findable(&slot->entry) && same_key(&slot->entry.key, key))
+            return slot;
+    }
     return NULL;
 }
 
-/* Ids are asked for some times per resource of a container that starts; an index of them would have to be kept right
- * for less than it saves. */
 static struct slot *find_id(const struct nm_cache *c, uint64_t id)
 {
-    for (size_t i = 0; i < c->n; i++)
-        if (c->slots[i].entry.id == id)
-            return &c->slots[i];
+    const struct slot like = {.entry.id = id};
+
+    for (uint32_t i = c->room ? *head_of(c, BY_ID, &like) : 0; i > 0; i = c->slots[i - 1].next[BY_ID])
+        if (c->slots[i - 1].entry.id == id)
+            return &c->slots[i - 1];
     return NULL;
 }
+
+/* ---- entries ---- */
 
 /* All four strings in one piece of memory: an entry has one thing to free. */
 static int copy_key(const struct nm_cache_key *from, struct slot *to)
@@ -123,22 +194,15 @@ static int copy_key(const struct nm_cache_key *from, struct slot *to)
 /* The strings last, so that nothing is to be undone when there is no memory for them. */
 static int add(struct nm_cache *c, const struct nm_cache_entry *entry)
 {
-    struct slot slot = {.entry = *entry, .hash = hash_key(&entry->key)};
-    int r;
+    struct slot slot = {.entry = *entry, .hash = hash_key(c, &entry->key)};
+    int r = c->n == c->room ? grow(c) : 0;
 
-    if (c->n == c->room) {
-        size_t room = c->room ? c->room * 2 : 16;
-        struct slot *grown = reallocarray(c->slots, room, sizeof *grown);
-
-        if (!grown)
-            return -ENOMEM;
-        c->slots = grown;
-        c->room = room;
-    }
-    r = copy_key(&entry->key, &slot);
+    if (r >= 0)
+        r = copy_key(&entry->key, &slot);
     if (r < 0)
         return r;
-    c->slots[c->n++] = slot;
+    c->slots[c->n] = slot;
+    link_slot(c, &c->slots[c->n++]);
     c->bytes = nm_add_u64(c->bytes, entry->bytes);
     return 0;
 }
@@ -146,10 +210,18 @@ static int add(struct nm_cache *c, const struct nm_cache_entry *entry)
 /* The last takes its place: the order means nothing. */
 static void drop(struct nm_cache *c, struct slot *slot)
 {
+    struct slot *last = &c->slots[c->n - 1];
+
     assert(slot->entry.users == 0);
     c->bytes = nm_sub_u64(c->bytes, slot->entry.bytes);
     free(slot->strings);
-    *slot = c->slots[--c->n];
+    unlink_slot(c, slot);
+    if (slot != last) {
+        unlink_slot(c, last);
+        *slot = *last;
+        link_slot(c, slot);
+    }
+    c->n--;
 }
 
 /* The id is used up only by an entry that came about: numbers stay without gaps, as those who look into the

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <time.h>
 
 #include "localize/cache-file.h"
 #include "tests/unit/remove-tree.h"
@@ -294,6 +295,8 @@ static void check_account(struct account *a)
         unsigned users = 0;
 
         bytes += e->bytes;
+        assert_ptr_equal(nm_cache_find(a->cache, e->id), e);
+        assert_true(e->is_doomed || e->state == NM_CACHE_LEAVING || nm_cache_has(a->cache, &e->key));
         for (size_t k = 0; k < MAX_USERS; k++)
             users += a->in_use[k] == e->id;
         assert_int_equal(e->users, users);
@@ -362,6 +365,29 @@ static void test_random_histories(void **state)
     }
 }
 
+/* What thousands of containers have asked for: each is found without looking at the others, which would take
+ * minutes. */
+static void test_many(void **state)
+{
+    enum { MANY = 200000 };
+    _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(MANY);
+    const clock_t begun = clock();
+    char uri[24];
+
+    (void)state;
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)snprintf(uri, sizeof uri, "%u", i);
+        assert_int_equal(have(c, uri, 1, i), NM_CACHE_FIRST_ID + i);
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)snprintf(uri, sizeof uri, "%u", i);
+        assert_int_equal(have(c, uri, 1, MANY), NM_CACHE_FIRST_ID + i);
+        nm_cache_release(c, NM_CACHE_FIRST_ID + i, MANY);
+    }
+    assert_int_equal(nm_cache_bytes(c), MANY);
+    assert_true(clock() - begun < 20 * CLOCKS_PER_SEC);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_end_of_application),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_random_histories),
+        cmocka_unit_test(test_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
