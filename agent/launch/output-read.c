@@ -12,6 +12,11 @@
 
 #define SHORTEN_MAX (64U << 10) /* what is kept is held in memory meanwhile */
 
+/* nmd makes these directories, as root's and with mode 0700, and starts nothing with one that is not
+ * (nm_check_private_dir()): the shim has a handful of files in them, and the command none that it named. Should
+ * somebody with root's rights have filled one, an older piece may be missed, but nothing waits. */
+#define ENTRIES_MAX 256
+
 /* What a directory has of one stream. */
 struct found {
     bool has_newest, has_older;
@@ -31,10 +36,13 @@ static int look(int dir_fd, const char *stream, struct found *ret)
         (void)nm_close(fd);
         return r;
     }
-    for (struct dirent *de; (de = readdir(dir));) {
-        if (nm_streq(de->d_name, stream))
-            f.has_newest = true;
-        else if (nm_output_parse_older(stream, de->d_name, &base)) {
+    f.has_newest = faccessat(dir_fd, stream, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    for (unsigned n = 0; n < ENTRIES_MAX; n++) {
+        const struct dirent *de = readdir(dir);
+
+        if (!de)
+            break;
+        if (nm_output_parse_older(stream, de->d_name, &base)) {
             f.older = f.has_older ? NM_MAX(f.older, base) : base;
             f.has_older = true;
         }

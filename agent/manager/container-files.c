@@ -44,8 +44,9 @@ static int unlink_one(const char *path, const struct stat *st, int type, struct 
     return remove(path) < 0 && errno != ENOENT ? -1 : 0;
 }
 
-/* A few small files each, all of them ours and none made by the container: no worker is needed for
- * that. */
+/* A few small files each, all of them ours and none made by the container, whose user can't even look into them: both
+ * directories are root's with mode 0700, which is checked before a start (nm_check_private_dir()). So no worker is
+ * needed for that. */
 void nm_files_forget(struct nm_manager *m, const char *id)
 {
     char path[NM_DIR_SIZE];

@@ -5,7 +5,7 @@
 #include "rpc/yarn/launch/ended.h"
 
 #include <dirent.h>
-#include <sys/queue.h>
+#include <search.h>
 
 #include <jansson.h>
 
@@ -20,17 +20,17 @@
 #define PATH_SIZE 700
 #define NEVER (-1)
 
+/* There may be very many, with a long delete-delay: each is found by its name in a tree, and woken by a timer of its
+ * own, one in a turn of the event loop. */
 struct item {
-    TAILQ_ENTRY(item) link;
     struct nm_yarn_ended *all;
     char *submitter, *application, *container; /* container: NULL: it is the application */
     uint64_t ended_realtime_usec;
-    uint64_t wake_usec, retry_usec;
+    uint64_t retry_usec, again_usec; /* how long it last waited to be tried again; not before */
+    sd_event_source *timer;
     unsigned n_removals; /* that are on their way */
-    bool is_tried;
+    bool is_tried, are_logs_tried;
 };
-
-TAILQ_HEAD(items, item);
 
 struct nm_yarn_ended {
     sd_event *event;
@@ -38,12 +38,22 @@ struct nm_yarn_ended {
     struct nm_localizer *localizer;
     const struct nm_yarn_dirs *local, *log;
     int state_fd;
-    struct items items;
-    sd_event_source *timer;
+    void *items; /* tsearch(3), by_name() */
 };
 
-static void free_item(struct item *i)
+static int by_name(const void *a, const void *b)
 {
+    const struct item *x = a, *y = b;
+    int r = strcmp(x->application, y->application);
+
+    return r != 0 ? r : strcmp(x->container ?: "", y->container ?: "");
+}
+
+static void free_item(void *item)
+{
+    struct item *i = item;
+
+    (void)sd_event_source_disable_unref(i->timer);
     free(i->submitter);
     free(i->application);
     free(i->container);
@@ -57,23 +67,16 @@ static void forget(struct item *i)
 
     if (!i->container)
         (void)unlinkat(e->state_fd, i->application, 0);
-    TAILQ_REMOVE(&e->items, i, link);
+    (void)tdelete(i, &e->items, by_name);
     free_item(i);
 }
 
 /* ---- when --------------------------------------------------------------------------------- */
 
-/* Who waits for a removal is woken by its end. */
-static void set_timer(struct nm_yarn_ended *e)
+static void wake_at(struct item *i, uint64_t usec)
 {
-    uint64_t next_usec = UINT64_MAX;
-    struct item *i;
-
-    TAILQ_FOREACH(i, &e->items, link)
-        if (i->n_removals == 0)
-            next_usec = NM_MIN(next_usec, i->wake_usec);
-    (void)sd_event_source_set_time(e->timer, next_usec);
-    (void)sd_event_source_set_enabled(e->timer, next_usec == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+    (void)sd_event_source_set_time(i->timer, usec);
+    (void)sd_event_source_set_enabled(i->timer, SD_EVENT_ONESHOT);
 }
 
 /* Whether it has been kept for so long; if not, it is looked at again then. By the host's clock, since that goes on
@@ -85,7 +88,7 @@ static bool is_due(struct item *i, int64_t keep_sec)
 
     if (age_usec >= keep_usec)
         return true;
-    i->wake_usec = nm_add_u64(nm_now_usec(), keep_usec - age_usec);
+    wake_at(i, nm_add_u64(nm_now_usec(), keep_usec - age_usec));
     return false;
 }
 
@@ -94,12 +97,10 @@ static bool is_due(struct item *i, int64_t keep_sec)
 static void on_removed(void *userdata)
 {
     struct item *i = userdata;
-    struct nm_yarn_ended *e = i->all;
 
     /* the rest is done in a turn of its own: this one is the localizer's */
     if (--i->n_removals == 0)
-        i->wake_usec = 0;
-    set_timer(e);
+        wake_at(i, i->again_usec);
 }
 
 /* Is there something of that name? Looked for beneath the directory only, and not touched. */
@@ -159,15 +160,18 @@ static bool remove_logs(struct item *i)
     return any;
 }
 
-/* What couldn't be removed is tried again in a while, and of a container only with its application. */
-static void wait_or_retry(struct item *i)
+/* What couldn't be removed is tried again in a while, and of a container only with its application. Who waits for a
+ * removal is woken by its end. */
+static void wait_or_retry(struct item *i, bool *tried)
 {
-    if (i->n_removals > 0 && !i->is_tried) {
-        i->is_tried = true;
+    if (i->n_removals > 0 && !*tried) {
+        *tried = true;
         return;
     }
     i->retry_usec = NM_MIN(NM_MAX(2 * i->retry_usec, RETRY_MIN_USEC), RETRY_MAX_USEC);
-    i->wake_usec = nm_now_usec() + i->retry_usec;
+    i->again_usec = nm_now_usec() + i->retry_usec;
+    if (i->n_removals == 0)
+        wake_at(i, i->again_usec);
 }
 
 /* Does what there is to do for it by now; it may be forgotten then. */
@@ -182,7 +186,7 @@ static void look(struct item *i)
     if (!is_due(i, s->delete_delay_sec))
         return;
     if (remove_files(i)) {
-        wait_or_retry(i);
+        wait_or_retry(i, &i->is_tried);
         return;
     }
     if (i->container) {
@@ -192,23 +196,18 @@ static void look(struct item *i)
     if (!is_due(i, NM_MAX(s->log_retain_sec, s->delete_delay_sec)))
         return;
     if (remove_logs(i))
-        wait_or_retry(i);
+        wait_or_retry(i, &i->are_logs_tried);
     else
         forget(i);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
-    struct nm_yarn_ended *e = userdata;
-    struct item *i, *next;
+    struct item *i = userdata;
 
     (void)source, (void)usec;
-    for (i = TAILQ_FIRST(&e->items); i; i = next) {
-        next = TAILQ_NEXT(i, link);
-        if (i->n_removals == 0 && i->wake_usec <= nm_now_usec())
-            look(i);
-    }
-    set_timer(e);
+    if (i->n_removals == 0)
+        look(i);
     return 0;
 }
 
@@ -216,13 +215,9 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
 static bool is_known(const struct nm_yarn_ended *e, const char *application, const char *container)
 {
-    const struct item *i;
+    const struct item name = {.application = (char *)application, .container = (char *)container};
 
-    TAILQ_FOREACH(i, &e->items, link)
-        if (nm_streq(i->application, application) && !i->container == !container &&
-            (!container || nm_streq(i->container, container)))
-            return true;
-    return false;
+    return tfind(&name, &e->items, by_name);
 }
 
 static int insert(struct nm_yarn_ended *e, const char *submitter, const char *application, const char *container,
@@ -237,11 +232,12 @@ static int insert(struct nm_yarn_ended *e, const char *submitter, const char *ap
     i->application = strdup(application);
     i->container = container ? strdup(container) : NULL;
     i->ended_realtime_usec = ended_realtime_usec;
-    if (!i->submitter || !i->application || (container && !i->container)) {
+    if (!i->submitter || !i->application || (container && !i->container) ||
+        sd_event_add_time(e->event, &i->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_SEC / 10, on_timer, i) < 0 ||
+        !tsearch(i, &e->items, by_name)) {
         free_item(i);
         return -ENOMEM;
     }
-    TAILQ_INSERT_TAIL(&e->items, i, link);
     return 0;
 }
 
@@ -258,7 +254,6 @@ static int note(struct nm_yarn_ended *e, const char *submitter, const char *appl
 int nm_yarn_ended_add(struct nm_yarn_ended *e, const char *submitter, const char *application, const char *container)
 {
     const uint64_t now_usec = nm_realtime_usec();
-    int r;
 
     if (!nm_user_name_is_valid(submitter) || !nm_name_is_valid(application) ||
         (container && !nm_name_is_valid(container)))
@@ -267,9 +262,7 @@ int nm_yarn_ended_add(struct nm_yarn_ended *e, const char *submitter, const char
         return 0;
     if (!container)
         (void)note(e, submitter, application, now_usec); /* a full disk must not keep what is on it */
-    r = insert(e, submitter, application, container, now_usec);
-    set_timer(e);
-    return r;
+    return insert(e, submitter, application, container, now_usec);
 }
 
 static void load_one(struct nm_yarn_ended *e, const char *name)
@@ -300,7 +293,6 @@ static int load(struct nm_yarn_ended *e)
     }
     while ((d = readdir(dir)))
         load_one(e, d->d_name);
-    set_timer(e);
     return 0;
 }
 
@@ -313,7 +305,6 @@ int nm_yarn_ended_new(sd_event *event, const struct nm_yarn_settings *settings, 
 
     if (!e)
         return -ENOMEM;
-    TAILQ_INIT(&e->items);
     e->event = event;
     e->settings = settings;
     e->localizer = localizer;
@@ -322,9 +313,7 @@ int nm_yarn_ended_new(sd_event *event, const struct nm_yarn_settings *settings, 
     e->state_fd = RET_NERRNO(open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (e->state_fd < 0)
         return e->state_fd;
-    r = sd_event_add_time(event, &e->timer, CLOCK_BOOTTIME, UINT64_MAX, NM_USEC_PER_SEC / 10, on_timer, e);
-    if (r >= 0)
-        r = load(e);
+    r = load(e);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(e);
@@ -333,15 +322,9 @@ int nm_yarn_ended_new(sd_event *event, const struct nm_yarn_settings *settings, 
 
 struct nm_yarn_ended *nm_yarn_ended_free(struct nm_yarn_ended *e)
 {
-    struct item *i;
-
     if (!e)
         return NULL;
-    while ((i = TAILQ_FIRST(&e->items))) {
-        TAILQ_REMOVE(&e->items, i, link);
-        free_item(i);
-    }
-    (void)sd_event_source_disable_unref(e->timer);
+    tdestroy(e->items, free_item);
     (void)nm_close(e->state_fd);
     free(e);
     return NULL;
