@@ -12,6 +12,8 @@
 
 #include "util/error.h"
 
+#define JOIN_SESSION_KEYRING 1 /* KEYCTL_JOIN_SESSION_KEYRING */
+
 /* Nothing that is executed later can get back what isn't in the bounding set. Without CAP_SETPCAP it stays, and
  * no_new_privs alone has to do. */
 static void empty_bounding_set(void)
@@ -57,10 +59,20 @@ static int change_ids(const struct nm_identity *who)
     return 0;
 }
 
+/* What a user's processes keep in their session keyring is not for those of others that nmd has started. It is made
+ * while this still is root, whose quota it then counts for: a user's own (200 keys) would be used up by containers,
+ * and the next login be without. Where there is none to be had (a kernel without keys, a filter of system calls) nmd's
+ * stays, which is empty unless somebody uses it. */
+static void join_own_keyring(void)
+{
+    (void)syscall(SYS_keyctl, JOIN_SESSION_KEYRING, NULL);
+}
+
 static int become_other(const struct nm_identity *who, const struct nm_become_terms *t)
 {
     int r;
 
+    join_own_keyring();
     if (who->uid != 0 && t->no_new_privs)
         empty_bounding_set();
     /* the change of user would drop the permitted set */

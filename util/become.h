@@ -25,8 +25,9 @@ struct nm_become_terms {
 
 /*
  * Makes the whole process that user for good: groups, ids and capabilities. Root's own process keeps its permitted
- * capabilities. A process that isn't root can be itself only. -EPERM: it may not, or a capability that is to be kept
- * is missing; after a failure the process must not go on.
+ * capabilities. Where the kernel lets it, root's process gets an empty session keyring of its own first. A process that
+ * isn't root can be itself only. -EPERM: it may not, or a capability that is to be kept is missing; after a failure the
+ * process must not go on.
  */
 int nm_become(const struct nm_identity *who, const struct nm_become_terms *terms);
 

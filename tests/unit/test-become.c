@@ -11,6 +11,11 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/keyctl.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "util/become.h"
@@ -23,6 +28,12 @@
 
 static const gid_t two_groups[] = {GROUP, 54321};
 static const struct nm_identity other = {USER, GROUP, two_groups, NM_ARRAY_SIZE(two_groups)};
+
+/* The session keyring's number, which only its possessor can ask for; -1 where there are no keys. */
+static long session_keyring(void)
+{
+    return syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0);
+}
 
 /* Runs `become` in a child, in which nmd's own groups are others, and returns its result. *status: the child's
  * /proc/self/status afterwards. */
@@ -121,6 +132,57 @@ static void test_root_itself(void **state)
     assert_null(strstr(status, "\nCapEff:\t0000000000000000\n"));
 }
 
+/* Becomes that user in a child, to which a filter of system calls refuses those of keys with this errno (0: it has
+ * none). Returns the child's session keyring; -2: it could not become that user. */
+static long keyring_of(const struct nm_identity *who, unsigned refusal)
+{
+    struct sock_filter lines[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), /* the number of the call */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_keyctl, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | refusal),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {NM_ARRAY_SIZE(lines), lines};
+    long number = 0;
+    int pair[2];
+    pid_t pid;
+
+    assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (refusal && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) < 0)
+            _exit(1);
+        number = nm_become(who, &(struct nm_become_terms){.no_new_privs = true}) < 0 ? -2 : session_keyring();
+        _exit(write(pair[1], &number, sizeof number) != sizeof number);
+    }
+    assert_int_equal(read(pair[0], &number, sizeof number), sizeof number);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    (void)close(pair[0]);
+    (void)close(pair[1]);
+    return number;
+}
+
+/* Each has one of its own, root's too, and nobody is refused where there is none to be had. */
+static void test_keyring(void **state)
+{
+    const struct nm_identity root = {0, 0, (const gid_t[]){0}, 1};
+    long before, users, roots;
+
+    (void)state;
+    if (geteuid() != 0 || syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0)
+        skip();
+    before = session_keyring();
+    users = keyring_of(&other, 0);
+    roots = keyring_of(&root, 0);
+    assert_true(before > 0 && users > 0 && roots > 0);
+    assert_true(users != before && roots != before);
+    assert_int_equal(session_keyring(), before);
+    assert_int_equal(keyring_of(&other, ENOSYS), -1);
+    assert_int_equal(keyring_of(&other, EPERM), -1);
+    assert_int_equal(keyring_of(&root, EDQUOT), -1);
+}
+
 /* The ids that this process has, and no others. */
 static void test_not_root(void **state)
 {
@@ -217,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_not_root),    cmocka_unit_test(test_missing_capability),
         cmocka_unit_test(test_root_itself), cmocka_unit_test(test_groups),
         cmocka_unit_test(test_many_groups), cmocka_unit_test(test_too_many_groups),
+        cmocka_unit_test(test_keyring),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
