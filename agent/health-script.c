@@ -180,7 +180,7 @@ static int prepare_attributes(posix_spawnattr_t *attributes)
     int r;
 
     (void)sigemptyset(&none);
-    (void)sigfillset(&all);
+    memset(&all, 0xff, sizeof all); /* libc's own two (32 and 33), too, which posix_spawn() would leave ignored */
     (void)sigdelset(&all, SIGKILL);
     (void)sigdelset(&all, SIGSTOP);
     r = posix_spawnattr_setsigmask(attributes, &none);
