@@ -27,8 +27,8 @@ EXTRA_DIST += %D%/nmd-alerts.test.yml
 
 EXTRA_DIST += %D%/nmd.service.in %D%/nmd.sysusers %D%/nmd.tmpfiles %D%/nmd.catalog %D%/build-deb %D%/debian
 
-# Configuration and manuals. nmd.conf and the keys in nmd.conf.5 are made from the table in agent/config/config-keys.c;
-# a unit test fails when they are out of date.
+# Configuration and manuals. nmd.conf and the keys in nmd.conf.5 are made from the table in agent/config/config-keys.c,
+# what processes inherit in nmd.8 from that in util/inherited.c; unit tests fail when they are out of date.
 nmdconfdir = $(sysconfdir)/nmd
 dist_nmdconf_DATA = %D%/nmd.conf
 dist_man_MANS += %D%/nmd.conf.5 %D%/nmd.8
@@ -36,7 +36,7 @@ dist_man_MANS += %D%/nmd.conf.5 %D%/nmd.8
 EXTRA_PROGRAMS += print-config-docs
 print_config_docs_SOURCES = %D%/print-config-docs.c
 print_config_docs_LDADD = libnm-agent.la
-CLEANFILES += print-config-docs$(EXEEXT) config-keys.tmp
+CLEANFILES += print-config-docs$(EXEEXT) config-keys.tmp inherited.tmp
 
 .PHONY: update-config-docs
 update-config-docs: print-config-docs
@@ -44,4 +44,7 @@ update-config-docs: print-config-docs
 	./print-config-docs man > config-keys.tmp
 	sed -i -e '/^\.\\" keys: begin/r config-keys.tmp' \
 		-e '/^\.\\" keys: begin/,/^\.\\" keys: end/{/^\.\\" keys: /!d;}' $(srcdir)/%D%/nmd.conf.5
-	rm -f config-keys.tmp
+	./print-config-docs inherited > inherited.tmp
+	sed -i -e '/^\.\\" inherited: begin/r inherited.tmp' \
+		-e '/^\.\\" inherited: begin/,/^\.\\" inherited: end/{/^\.\\" inherited: /!d;}' $(srcdir)/%D%/nmd.8
+	rm -f config-keys.tmp inherited.tmp

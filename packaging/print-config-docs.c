@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Prints what the table of keys says, for `make update-config-docs`: "conf" the packaged nmd.conf,
- * "man" the keys of nmd.conf(5). Not installed. */
+/* Prints what tables say, for `make update-config-docs`: "conf" the packaged nmd.conf, "man" the keys of nmd.conf(5),
+ * "inherited" what nmd(8) says of processes. Not installed. */
 
 #include "agent/config/config-keys.h"
+#include "util/inherited.h"
 
 int main(int argc, char **argv)
 {
@@ -11,6 +12,8 @@ int main(int argc, char **argv)
         return nm_config_print_template(stdout) < 0;
     if (argc == 2 && nm_streq(argv[1], "man"))
         return nm_config_print_man(stdout) < 0;
-    (void)fputs("usage: print-config-docs conf|man\n", stderr);
+    if (argc == 2 && nm_streq(argv[1], "inherited"))
+        return nm_inherited_print_man(stdout) < 0;
+    (void)fputs("usage: print-config-docs conf|man|inherited\n", stderr);
     return 2;
 }

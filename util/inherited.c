@@ -139,8 +139,8 @@ static void fill_standard_descriptors(void)
 #define AS_NMD "as nmd"
 
 const struct nm_inherited nm_inherited_table[] = {
-    {"signal dispositions", reset_dispositions, "default, but SIGPIPE ignored", "default, then their own",
-     "default"},
+    {"signal dispositions", reset_dispositions, "default, but SIGPIPE and SIGXFSZ ignored",
+     "default, then their own; nm-shim as nmd", "default"},
     {"signal mask", reset_mask, "empty, but what its loop reads", "empty; nm-shim: all blocked", "empty"},
     {"interval timers", reset_timers, "off", "off, since fork clears them", "off"},
     {"CPU affinity", reset_affinity, "all CPUs of its cpuset", AS_NMD, "all CPUs of their cpuset"},
@@ -150,14 +150,20 @@ const struct nm_inherited nm_inherited_table[] = {
     {"nice", reset_nice, "-10", "0", "0"},
     {"OOM score", NULL, "as started", "their own", "by their type"},
     {"resource limits", NULL, "as started, open files raised to the hard limit",
-     "as nmd was started, open files and memory their own", "as nmd was started, open files 1024"},
+     "as nmd has them; nm-localizer: open files and memory its own",
+     "as nmd was started, open files 1024"},
     {"umask", NULL, "077", "077", "022"},
-    {"supplementary groups", NULL, "as started", "those of their user", "those of their user"},
+    {"supplementary groups", NULL, "as started", "nm-localizer and nm-shuffle: those of their user; others as nmd",
+     "those of their user"},
     {"ambient capabilities", reset_ambient, "none", "none", "none"},
-    {"other capabilities", NULL, "as started", "none, or root's", "none, or root's"},
+    {"other capabilities", NULL, "as started", "at most what they need; health script as nmd",
+     "none, or root's; none inheritable"},
     {"securebits", reset_securebits, "0, unless locked", AS_NMD, AS_NMD},
-    {"no_new_privs", NULL, "as started, since nothing clears it", "set", "set, unless allowed otherwise"},
-    {"session keyring", reset_keyring, "a new one", AS_NMD, AS_NMD},
+    {"no_new_privs", NULL, "as started, since nothing clears it", "set; health script as nmd",
+     "set, unless allowed otherwise"},
+    {"session keyring", reset_keyring, "a new one",
+     "a new one for nm-localizer and nm-shuffle as users; others as nmd",
+     "a new one for each, where nmd is root's; else as nmd"},
     {"personality", reset_personality, "PER_LINUX", AS_NMD, "PER_LINUX"},
     {"timer slack", reset_slack, "50 us", AS_NMD, "50 us"},
     {"subreaper", reset_subreaper, "no", "no; nm-shim: yes", "no"},
@@ -167,9 +173,10 @@ const struct nm_inherited nm_inherited_table[] = {
      "their logs, input or terminal"},
     {"other descriptors", NULL, "as started; used are those of LISTEN_FDS", "closed", "closed"},
     {"environment", NULL, "as started", "a fixed one", "what was asked for, and the user's"},
-    {"parent-death signal", NULL, "as started, the parent's wish", "SIGKILL for nm-localizer", "SIGKILL"},
+    {"parent-death signal", NULL, "as started, the parent's wish", "SIGKILL for nm-localizer; others none", "SIGKILL"},
     {"working directory", NULL, "as started", "/", "what was asked for"},
-    {"root directory, namespaces, seccomp filters", NULL, "as started", AS_NMD, AS_NMD},
+    {"root directory, namespaces, seccomp filters", NULL, "as started", AS_NMD,
+     "as nmd, but user, mount and IPC namespaces of their own where they are confined"},
     {"session", NULL, "as started", "one of their own", "one of their own"},
 };
 const size_t nm_inherited_rows = NM_ARRAY_SIZE(nm_inherited_table);
@@ -179,4 +186,24 @@ void nm_inherited_reset(void)
     for (size_t i = 0; i < nm_inherited_rows; i++)
         if (nm_inherited_table[i].reset)
             nm_inherited_table[i].reset();
+}
+
+/* A dash would be a hyphen. */
+static void print_text(FILE *f, const char *text)
+{
+    for (; *text; text++)
+        (void)(*text == '-' ? fputs("\\-", f) : fputc(*text, f));
+}
+
+int nm_inherited_print_man(FILE *f)
+{
+    for (size_t i = 0; i < nm_inherited_rows; i++) {
+        const struct nm_inherited *row = &nm_inherited_table[i];
+        const char *const parts[] = {".TP\n.B ",  row->name,     "\nnmd: ",      row->nmd, ".\nHelpers: ",
+                                     row->helpers, ".\nCommands: ", row->commands, ".\n"};
+
+        for (size_t k = 0; k < NM_ARRAY_SIZE(parts); k++)
+            print_text(f, parts[k]);
+    }
+    return ferror(f) ? -EIO : 0;
 }

@@ -8,6 +8,7 @@
  */
 
 #include <stddef.h>
+#include <stdio.h>
 
 struct nm_inherited {
     const char *name;
@@ -23,3 +24,6 @@ void nm_inherited_reset(void);
 
 /* Makes all signals have their default action and unblocks them: for a child that is about to execute something. */
 void nm_inherited_reset_signals(void);
+
+/* The table as rows of nmd(8). -EIO */
+int nm_inherited_print_man(FILE *f);

@@ -2,13 +2,36 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# nmd is started by a hostile parent: nothing of what that left reaches nmd's own work or its containers (util/inherited.h).
+# nmd is started by a hostile parent: of what that left nothing but what is meant to stay reaches nmd's own work, its
+# helpers and its containers. Each row of the table in util/inherited.c, which nmd(8) has as well, is looked at in nmd, in
+# the health script, in nm-shim and in commands of root and of an ordinary user; a row without that fails.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-cat >"$dir/hostile.py" <<'END'
-import ctypes, fcntl, os, resource, signal, sys
+[ "$(id -u)" -eq 0 ] || skip_all "only root can have all that is inherited"
+open_place # for what an ordinary user's command reads
+cp "$here/inherited.py" "$place/"
+cat >"$dir/hostile.py" <<'PYTHON'
+import ctypes, os, resource, signal, sys
 libc = ctypes.CDLL(None, use_errno=True)
+X86 = os.uname().machine == "x86_64"
+IOPRIO_SET, SET_MEMPOLICY, KEYCTL = (251, 238, 250) if X86 else (30, 237, 219)
+CLONE_NEWUTS, UNUSED_CAP, MISSING_CAP = 0x4000000, 26, 35
+
+libc.prctl(23 + 1, MISSING_CAP, 0, 0, 0)  # PR_CAPBSET_DROP
+head = (ctypes.c_uint32 * 2)(0x20080522, 0)
+caps = (ctypes.c_uint32 * 6)()
+libc.capget(head, caps)
+caps[2] |= 1 << UNUSED_CAP  # inheritable
+libc.capset(head, caps)
+libc.prctl(47, 2, UNUSED_CAP, 0, 0)  # PR_CAP_AMBIENT_RAISE
+os.setgroups([0, 54321])
+libc.unshare(CLONE_NEWUTS)
+libc.syscall(SET_MEMPOLICY, 2, (ctypes.c_ulong * 1)(1), 64)  # to be had from node 0 only
+libc.syscall(IOPRIO_SET, 1, 0, 3 << 13)  # idle class
+libc.syscall(KEYCTL, 1, None)
+print(f"keyring='{libc.syscall(KEYCTL, 0, -3, 0)}' uts='{os.readlink('/proc/self/ns/uts')}' sid='{os.getsid(0)}'",
+      file=open(sys.argv[1], "w"))
 for number in range(1, signal.NSIG):
     try:
         signal.signal(number, signal.SIG_IGN)
@@ -16,7 +39,6 @@ for number in range(1, signal.NSIG):
         pass
 signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-libc.syscall(251, 1, 0, 3 << 13) if os.uname().machine == "x86_64" else None  # ioprio_set: idle class
 os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 os.nice(7)
 signal.setitimer(signal.ITIMER_REAL, 3)
@@ -27,45 +49,162 @@ libc.prctl(28, 1 << 2)  # PR_SET_SECUREBITS: NO_SETUID_FIXUP
 libc.personality(0x0040000)  # ADDR_NO_RANDOMIZE
 open("/proc/self/coredump_filter", "w").write("0x1")
 open("/proc/self/oom_score_adj", "w").write("300")
+resource.setrlimit(resource.RLIMIT_NOFILE, (300, 5000))
+resource.setrlimit(resource.RLIMIT_CORE, (4096, 8192))
 os.umask(0o777)
 os.chdir("/tmp")
 os.dup2(os.open("/etc/hostname", os.O_RDONLY), 77)
 os.environ["HOSTILE"] = "yes"
 os.close(0)
-os.execv(sys.argv[1], sys.argv[1:])
-END
-true_nmd=$NMD
-printf '#!/bin/sh\nexec /usr/bin/python3 %s %s "$@"\n' "$dir/hostile.py" "$true_nmd" >"$dir/nmd"
-chmod 755 "$dir/nmd"
-NMD=$dir/nmd
-node_proc_start
-nmd_start && ok "nmd starts from a hostile parent"
-cpus=$(awk '$1 == "Cpus_allowed_list:" { print $2 }' /proc/1/status)
-of_status() { awk -v name="$2:" '$1 == name { print $2 }' "/proc/$1/status"; } # PID FIELD
-is "nmd itself: every CPU" "$(of_status "$nmd_pid" Cpus_allowed_list)" "$cpus"
-is "nmd itself: only SIGPIPE and SIGXFSZ are ignored" "$(of_status "$nmd_pid" SigIgn)" 0000000001001000
 
-inherited() { # USER: what a command of that user has
-    timeout 20 "$NMCTL" run -u "$1" -m 64M -c 0.1 -- sh -c '
-        echo "$(awk "/^(SigBlk|SigIgn|Cpus_allowed_list|CapAmb|THP_enabled):/ { print \$1 \$2 }" /proc/self/status | tr "\n" " ")"
-        echo "io $(ionice) nice $(nice) policy $(cut -d" " -f41 /proc/self/stat)"
-        echo "slack $(cat /proc/self/timerslack_ns) personality $(cat /proc/self/personality)"
-        echo "dump $(cat /proc/self/coredump_filter) umask $(umask) open files $(ulimit -Sn)"
-        echo "descriptors $(ls /proc/self/fd | tr "\n" " ") environment ${HOSTILE:-clean}"'
+
+class Filter(ctypes.Structure):
+    _fields_ = [("n", ctypes.c_ushort), ("lines", ctypes.c_void_p)]
+
+
+allow = ctypes.c_uint64(0x7fff000000000006)  # BPF_RET, SECCOMP_RET_ALLOW
+libc.prctl(22, 2, ctypes.byref(Filter(1, ctypes.addressof(allow))))  # PR_SET_SECCOMP
+os.execv(sys.argv[2], sys.argv[2:])
+PYTHON
+true_nmd=$NMD
+printf '#!/bin/sh\nexec /usr/bin/python3 %s %s %s "$@"\n' "$dir/hostile.py" "$dir/notes" "$true_nmd" >"$dir/nmd"
+# As whoever is asked, without Python's own changes of what is ignored.
+printf '#!/bin/sh\nexec /usr/bin/python3 %s "$(awk %s /proc/self/status)"\n' "$place/inherited.py" \
+    "'/^SigIgn:/ { print \$2 }'" >"$place/inherited"
+printf '#!/bin/sh\nexec %s >%s\n' "$place/inherited" "$dir/seen.facts" >"$dir/health"
+chmod 755 "$dir/nmd" "$dir/health" "$place/inherited"
+node_proc_start
+nmd_configure <<-CONF
+	[health]
+	script = $dir/health
+	period = 1s
+	timeout = 10s
+	CONF
+NMD=$dir/nmd
+nmd_start && ok "nmd starts from a hostile parent"
+keyring='' uts='' sid='' # of its parent, whose notes these are
+started_sec=$(awk '{ print int($1) }' /proc/uptime)
+. "$dir/notes"
+
+# ---- what each has ----
+fact() { sed -n "s|^$2: ||p" "$dir/$1.facts"; } # WHO ROW
+# nmd takes its own urgency off after the start: perhaps it was seen too early.
+health_is_ordinary() {
+    cp "$dir/seen.facts" "$dir/health.facts" && [ -n "$(fact health orphan)" ] && # which is its last word
+        [ "$(fact health nice) $(fact health "OOM score")" = "0 0" ]
 }
 for user in root nobody; do
     try timeout 20 "$NMCTL" run -u "$user" -m 64M -c 0.1 -- sh -c 'exit 3'
     is "$user: the command's own exit code" "$status" 3
-    text=$(inherited "$user")
-    like "$user: no signal is blocked or ignored" "$text" 'SigBlk:0000000000000000 SigIgn:0000000000000000'
-    like "$user: every CPU" "$text" "Cpus_allowed_list:$cpus "
-    like "$user: no ambient capability, huge pages as usual" "$text" 'CapAmb:0000000000000000 |THP_enabled:1'
-    like "$user: no I/O class, nice 0, the usual policy" "$text" '^io none: prio [04] nice 0 policy [05]$'
-    like "$user: timer slack and personality" "$text" '^slack 50000 personality 00000000$'
-    like "$user: core dumps, umask, descriptor limit" "$text" '^dump 00000033 umask 0022 open files 1024$'
-    like "$user: descriptors and environment" "$text" '^descriptors 0 1 2 3  environment clean$'
+    timeout 20 "$NMCTL" run -u "$user" -m 64M -c 0.1 -d /usr -- "$place/inherited" >"$dir/$user.facts"
 done
+submit sleeper -u nobody -m 64M -c 0.1 -- sleep 300
+wait_until 5 in_state sleeper RUNNING
+/usr/bin/python3 "$place/inherited.py" --of "$(shim sleeper)" >"$dir/shim.facts"
+/usr/bin/python3 "$place/inherited.py" --of "$nmd_pid" >"$dir/nmd.facts"
+check "the health script soon has nothing of nmd's urgency" wait_until 15 health_is_ordinary
+
+# What can't be seen from outside is seen by what nmd does or has started.
 sleep_past() { [ "$(awk '{ print int($1) }' /proc/uptime)" -gt "$1" ]; }
-wait_until 10 sleep_past "$(($(awk '{ print int($1) }' /proc/uptime) + 2))"
-check "a timer that the parent had set doesn't end nmd" nmd_alive
+wait_until 10 sleep_past "$((started_sec + 3))"
+{
+    echo "interval timers: $(nmd_alive && echo off)"
+    echo "securebits: $(fact health securebits)"
+    echo "session keyring: $(fact health "session keyring")"
+    [ "$(fact health orphan)" = "$nmd_pid" ] || echo "subreaper: no"
+} >>"$dir/nmd.facts"
+keyrings=$(sed -sn 's/^session keyring: //p' "$dir"/{health,root,nobody}.facts | sort -u | wc -l)
+[ "$keyring" = -1 ] || sed -i "/^session keyring: /{s/: $keyring\$/: its parent's/; s/: [0-9]*\$/: new/}" "$dir"/*.facts
+[ "$keyring" = -1 ] || is "commands have no keyring in common, nor nmd's" "$keyrings" 3
+sed -i "s/^subreaper: .*/subreaper: $([ "$(fact nobody orphan)" != 1 ] && echo no)/" "$dir/nobody.facts"
+
+# Its parent's wish to have nmd end with it stays, and so does no_new_privs.
+cpus=$(awk '$1 == "Cpus_allowed_list:" { print $2 }' /proc/1/status)
+bounding=$(fact nmd "other capabilities" | cut -d' ' -f4)
+own_bounding=$(awk '$1 == "CapBnd:" { print $2 }' /proc/self/status)
+kill_all
+nmd_stop
+cat >"$dir/mortal.py" <<'PYTHON'
+import ctypes, os, signal, sys
+if os.fork() == 0:
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+    ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    os.execv(sys.argv[1], sys.argv[1:])
+signal.pause()
+PYTHON
+printf '#!/bin/sh\nexec /usr/bin/python3 %s %s "$@"\n' "$dir/mortal.py" "$true_nmd" >"$dir/nmd"
+nmd_start && ok "nmd starts from a parent that it is to die with"
+child=$(cat "/proc/$nmd_pid/task/$nmd_pid/children")
+child=${child%% *}
+privileges=$(awk '$1 == "NoNewPrivs:" { print $2 }' "/proc/$child/status")
+kill -KILL "$nmd_pid"
+wait "$nmd_pid" 2>/dev/null
+nmd_pid=
+wait_until 10 over "$child" && echo "parent-death signal: kept" >>"$dir/nmd.facts"
+is "nmd keeps no_new_privs, which nothing clears" "$privileges" 1
+
+# ---- what each should have ----
+zero=0000000000000000
+declare -A wanted
+row() { wanted[$1]="$2|$3|$4|$5|$6"; } # NAME NMD HEALTH-SCRIPT SHIM ROOT NOBODY; ".": can't be seen
+same() { row "$1" "$2" "$2" "$2" "$2" "$2"; }
+. "$dir/notes"
+new=$([ "$keyring" = -1 ] && echo -1 || echo new)
+namespaces="/ $uts mode 2"
+loop_reads=0000000000014003 # SIGHUP, SIGINT, SIGTERM, SIGCHLD
+all=fffffffe7ffbfeff         # but what nobody can block, and the two of the C library's own
+spared=-1000
+(((0x$bounding >> 24) & 1)) || spared=300 # without CAP_SYS_RESOURCE nobody can be spared
+row "signal dispositions" 0000000001001000 $zero 0000000001001000 $zero $zero
+row "signal mask" "$loop_reads" $zero "$all" $zero $zero
+row "interval timers" off off . off off
+same "CPU affinity" "$cpus"
+same "NUMA policy" default
+same "I/O class" none
+same "scheduling policy" 0
+row nice -10 0 0 0 0
+row "OOM score" 300 0 "$spared" 0 0
+row "resource limits" "files 5000:5000 core 4096:8192" "files 5000:5000 core 4096:8192" \
+    "files 5000:5000 core 4096:8192" "files 1024:5000 core 4096:8192" "files 1024:5000 core 4096:8192"
+row umask 0077 0077 0077 0022 0022
+row "supplementary groups" "0 54321" "0 54321" "0 54321" "$(id -G root)" "$(id -G nobody)"
+same "ambient capabilities" $zero
+row "securebits" 0 0 . 0 0
+row "no_new_privs" 0 0 1 1 1
+row "session keyring" "$new" "$new" . "$new" "$new"
+same "personality" 00000000
+same "timer slack" 50000
+row "subreaper" no no . no no
+same "huge pages switched off" no
+same "core dump filter" 00000033
+same "standard descriptors" null
+row "other descriptors" 77 "none of its parent's" "none of its parent's" "none of its parent's" "none of its parent's"
+row environment hostile "not its parent's" "not its parent's" "not its parent's" "not its parent's"
+row "parent-death signal" kept 0 . 9 9
+row "working directory" /tmp / / /usr /usr
+same "root directory, namespaces, seccomp filters" "$namespaces"
+row session "$sid" own own own own
+row "other capabilities" "0000000004000000 $bounding $bounding $bounding" "0000000004000000 $bounding $bounding $bounding" \
+    "$zero $zero $zero $bounding" "$zero $bounding $bounding $bounding" "$zero $zero $zero $zero"
+isnt_same() { [ "$1" != "$2" ]; }
+check "nmd keeps its bounding set, of which its parent had left one out" isnt_same "$bounding" "$own_bounding"
+
+# ---- row by row ----
+mapfile -t names < <(sed -n '/^\.\\" inherited: begin/,/^\.\\" inherited: end/s/^\.B //p' "$here/../../packaging/nmd.8" |
+    sed 's/\\-/-/g')
+at_least "rows in the table of nmd(8)" "${#names[@]}" 29
+for name in "${names[@]}"; do
+    IFS='|' read -ra values <<<"${wanted[$name]-}"
+    is "$name: something is known of all of them" "${#values[@]}" 5
+    i=0
+    for who in nmd health shim root nobody; do
+        case $who-${values[i]-} in
+        shim-.) ;;
+        *) is "$name: $who" "$(fact "$who" "$name")" "${values[i]-a row of this suite}" ;;
+        esac
+        i=$((i + 1))
+    done
+    unset "wanted[$name]"
+done
+is "no row is known here but not in nmd(8)" "${!wanted[*]}" ""
 done_testing

@@ -1,11 +1,16 @@
 # unit tests of util
-check_PROGRAMS += test-become test-frame test-lockfile test-parse test-fileio test-ration test-tree test-utf8
-TESTS += test-become test-frame test-lockfile test-parse test-fileio test-ration test-tree test-utf8
+check_PROGRAMS += test-become test-frame test-inherited test-lockfile test-parse test-fileio test-ration test-tree test-utf8
+TESTS += test-become test-frame test-inherited test-lockfile test-parse test-fileio test-ration test-tree test-utf8
 
 test_become_SOURCES = %D%/test-become.c
 test_become_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_become_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=getgrouplist
 test_become_LDADD = libnm-util.la $(unit_libs)
+
+test_inherited_SOURCES = %D%/test-inherited.c
+test_inherited_CPPFLAGS = $(AM_CPPFLAGS) -DNM_TEST_SRCDIR=\"$(abs_top_srcdir)\"
+test_inherited_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_inherited_LDADD = libnm-util.la $(unit_libs)
 
 test_lockfile_SOURCES = %D%/test-lockfile.c
 test_lockfile_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""For 15-inherited.sh, what a process has inherited, a line "NAME: VALUE" for each row of the table in util/inherited.c.
+
+  inherited.py SIGIGN   of this process itself; SIGIGN is what it had ignored before it became Python
+  inherited.py --of PID of another, as far as that can be seen from outside
+"""
+import ctypes, os, re, resource, signal, subprocess, sys
+
+libc = ctypes.CDLL(None, use_errno=True)
+X86 = os.uname().machine == "x86_64"
+KEYCTL, GET_MEMPOLICY = (250, 239) if X86 else (219, 236)
+other = sys.argv[2] if sys.argv[1] == "--of" else None
+proc = f"/proc/{other or 'self'}"
+
+
+def text_of(name):
+    with open(f"{proc}/{name}", errors="replace") as f:
+        return f.read()
+
+
+status = dict(line.split(":\t", 1) for line in text_of("status").splitlines() if ":\t" in line)
+stat = text_of("stat").rsplit(")", 1)[1].split()
+
+
+def tell(name, *values):
+    print(f"{name}: {' '.join(str(v).strip() for v in values)}")
+
+
+def limit(name):
+    return ":".join(re.search(rf"^{name} +(\S+) +(\S+)", text_of("limits"), re.M).groups())
+
+
+def numa_policy():
+    if other:
+        maps = text_of("numa_maps") if os.path.exists(f"{proc}/numa_maps") else "0 default"
+        return maps.split()[1]
+    mode = ctypes.c_int(0)
+    libc.syscall(GET_MEMPOLICY, ctypes.byref(mode), None, 0, None, 0)  # without NUMA it stays
+    return {0: "default"}.get(mode.value, mode.value)
+
+
+def link(name):
+    return os.readlink(f"{proc}/{name}")
+
+
+def descriptors():
+    """Beside the standard ones: those that hostile.py has opened, of which each would do."""
+    return "77" if os.path.exists(f"{proc}/fd/77") else "none of its parent's"
+
+
+def orphans_parent():
+    """Who takes over a grandchild whose parent has ended."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        me = os.getpid()
+        if os.fork() == 0:
+            while os.getppid() == me:
+                pass
+            os.write(theirs, str(os.getppid()).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    return os.read(ours, 20).decode()
+
+
+tell("signal dispositions", status["SigIgn"] if other else sys.argv[1])
+tell("signal mask", status["SigBlk"])
+tell("CPU affinity", status["Cpus_allowed_list"])
+tell("NUMA policy", numa_policy())
+tell("I/O class", re.sub(": prio.*", "", subprocess.run(["ionice", "-p", other or str(os.getpid())], capture_output=True,
+                                                          text=True, check=True).stdout))
+tell("scheduling policy", stat[38])
+tell("nice", stat[16])
+tell("OOM score", text_of("oom_score_adj"))
+tell("resource limits", "files", limit("Max open files"), "core", limit("Max core file size"))
+tell("umask", status["Umask"])
+tell("supplementary groups", " ".join(sorted(status["Groups"].split(), key=int)))
+tell("ambient capabilities", status["CapAmb"])
+tell("other capabilities", status["CapInh"], status["CapPrm"], status["CapEff"], status["CapBnd"])
+tell("no_new_privs", status["NoNewPrivs"])
+tell("personality", text_of("personality"))
+tell("timer slack", text_of("timerslack_ns"))
+tell("core dump filter", text_of("coredump_filter"))
+tell("huge pages switched off", {"0": "yes", "1": "no"}[status.get("THP_enabled", "1")])
+tell("standard descriptors", re.sub(r"/.*/|:\[\d+\]", "", link("fd/0")))
+tell("other descriptors", descriptors())
+tell("environment", "hostile" if "HOSTILE=yes" in text_of("environ").split("\0") else "not its parent's")
+tell("working directory", link("cwd"))
+tell("root directory, namespaces, seccomp filters", link("root"), link("ns/uts"), "mode", status["Seccomp"])
+tell("session", "own" if stat[3] == (other or str(os.getpid())) else stat[3])
+if not other:
+    tell("interval timers", "off" if all(signal.getitimer(t) == (0, 0) for t in
+                                         (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)) else "on")
+    tell("securebits", libc.prctl(27, 0, 0, 0, 0))
+    tell("session keyring", libc.syscall(KEYCTL, 0, -3, 0))
+    flag = ctypes.c_int(-1)
+    libc.prctl(37, ctypes.byref(flag), 0, 0, 0)
+    tell("subreaper", {0: "no"}.get(flag.value, flag.value))
+    libc.prctl(2, ctypes.byref(flag), 0, 0, 0)
+    tell("parent-death signal", flag.value)
+    tell("orphan", orphans_parent())
