@@ -164,8 +164,10 @@ same "I/O class" none
 same "scheduling policy" 0
 row nice -10 0 0 0 0
 row "OOM score" 300 0 "$spared" 0 0
-row "resource limits" "files 5000:5000 core 4096:8192" "files 5000:5000 core 4096:8192" \
-    "files 5000:5000 core 4096:8192" "files 1024:5000 core 4096:8192" "files 1024:5000 core 4096:8192"
+core=4096
+! sanitized || core=0 # a sanitizer sets that soft limit for its own program
+row "resource limits" "files 5000:5000 core $core:8192" "files 5000:5000 core $core:8192" \
+    "files 5000:5000 core $core:8192" "files 1024:5000 core $core:8192" "files 1024:5000 core $core:8192"
 row umask 0077 0077 0077 0022 0022
 row "supplementary groups" "0 54321" "0 54321" "0 54321" "$(id -G root)" "$(id -G nobody)"
 same "ambient capabilities" $zero
