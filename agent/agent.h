@@ -355,7 +355,7 @@ struct nm_status {
 };
 
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret);
-/* That part of it alone; kind and state "none" where there is no upstream. */
+/* Fills in the upstream's part of the status. Kind and state are "none" if there is no upstream. */
 void nm_manager_get_upstream(struct nm_manager *m, struct nm_upstream *ret);
 
 /* What those who know the upstream's own nodes ask of them, in a path and words that are the upstream's. */

@@ -680,7 +680,8 @@ static int check_manager(struct daemon *d, sd_event *event, const struct options
     return NM_MIN(r, record);
 }
 
-/* In the order and with the sentences of start(), but on to the end. Nothing is made, locked for long, or started. */
+/* Makes the checks of start(), in its order and with its messages, but goes on after a failure. It creates and starts
+ * nothing, and keeps no lock. */
 static int check_start(struct daemon *d, sd_event *event, const struct options *o)
 {
     _cleanup_(nm_config_freep) struct nm_config *config = NULL;

@@ -18,7 +18,7 @@ struct nm_batches_params {
     int program_fd; /* nm-localizer's; it stays the caller's */
     unsigned max_workers; /* that fetch, but for those that line.h has on top of that */
     uint64_t worker_max_bytes;
-    uint64_t silent_usec; /* one that fetches and has said nothing for so long is ended */
+    uint64_t silent_usec; /* a fetching worker that reports nothing for this long is killed */
     /* What becomes of each id: one of these once, but for a removal that fails. No call may add or free batches. */
     void (*fetched)(uint64_t id, uint64_t bytes, void *userdata);
     void (*failed)(uint64_t id, const char *message, void *userdata);
@@ -56,5 +56,5 @@ void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *us
 /* Takes it over, into the line; an empty one is dropped. -ENOMEM: it is dropped, and its fetches have failed. */
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
 void nm_batches_start(struct nm_batches *bs);
-/* Gives up the fetches in which nothing is wanted any more: what waits has failed at once, what runs is abandoned. */
+/* Gives up each fetch of which no resource is wanted: a waiting fetch fails at once, a running one is abandoned. */
 void nm_batches_give_up(struct nm_batches *bs, bool (*is_wanted)(uint64_t id, void *userdata));

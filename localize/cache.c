@@ -27,7 +27,7 @@ struct nm_cache {
     struct slot *slots;
     size_t n, room;       /* room: 0 or a power of two */
     uint32_t *heads[2];   /* `room` of each */
-    uint64_t seed;        /* nobody outside can choose keys that come into one chain */
+    uint64_t seed;        /* random, so that a user cannot choose keys that share one hash chain */
     uint64_t most_bytes, bytes, next_id;
 };
 

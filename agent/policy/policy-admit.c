@@ -357,8 +357,8 @@ static size_t n_limited(const struct nm_round *r)
 
 /* ---- what is given back ---------------------------------------------------------------------- */
 
-/* A queue that moves is waited in. One in which nothing starts is not, and least of all while nothing runs whose end
- * would let the next one start. */
+/* Returns how long the container may wait. The wait is short while no opportunistic container runs, because then no
+ * container's end can make room for it; it is NM_GIVE_BACK_BUSY times as long while one runs. */
 static uint64_t give_back_due(const struct nm_round *r, const struct nm_view *v)
 {
     uint64_t wait = r->s->give_back_usec;

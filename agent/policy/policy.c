@@ -351,7 +351,7 @@ void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s,
     nm_policy_margin_surprise(&r);
     nm_policy_admit_remaining_guaranteed(&r);
     nm_policy_admit_resume(&r);
-    set_limits(&r, &s->offered); /* nothing is taken back for it */
+    set_limits(&r, &s->offered); /* a smaller offer limits admission only; no container is preempted for it */
     nm_policy_admit_queue(&r);
     nm_policy_admit_shed(&r);
     ret->n_actions = r.n_actions;

@@ -48,7 +48,7 @@ struct nm_store_opened {
 
 /* -ENOSPC, -EDQUOT or -EFBIG. */
 bool nm_store_has_no_room(int r);
-/* What to do about such an error, as the rest of a sentence; NULL: there is nothing to be said. */
+/* Returns what an administrator can do about this error, as the end of a sentence, or NULL if there is no advice. */
 const char *nm_store_advice(int r);
 
 /* dir: the state directory, which must exist. boot_id: text of /proc/sys/kernel/random/boot_id (newline taken off), or
