@@ -58,13 +58,14 @@ static uint64_t now_usec(void)
     return nm_clock_usec(CLOCK_MONOTONIC);
 }
 
-/* A worker that gets on says so several times a second, also where a server or a command keeps it waiting. */
+/* A worker that gets on says so several times a second, also where a server or a command keeps it waiting. Where
+ * somebody goes on making files it could remove for ever. */
 static uint64_t deadline(const struct nm_batch *b)
 {
-    if (b->is_removal)
-        return nm_add_u64(b->begun_usec, REMOVAL_USEC);
-    return NM_MIN(nm_add_u64(b->heard_usec, b->all->params.silent_usec),
-                  nm_add_u64(b->begun_usec, nm_add_u64(FETCH_USEC, b->all->params.silent_usec)));
+    const uint64_t silent_usec = b->all->params.silent_usec;
+    const uint64_t whole_usec = b->is_removal ? REMOVAL_USEC : nm_add_u64(FETCH_USEC, silent_usec);
+
+    return NM_MIN(nm_add_u64(b->heard_usec, silent_usec), nm_add_u64(b->begun_usec, whole_usec));
 }
 
 static void arm(struct nm_batches *bs)
@@ -79,17 +80,46 @@ static void arm(struct nm_batches *bs)
     (void)sd_event_source_set_enabled(bs->watch, first == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
+/* For all of which no end has been heard, each with its name: who is told asked for many. */
+static void tell_rest(struct nm_batch *b, void (*tell)(uint64_t id, const char *message, void *userdata),
+                      const char *why)
+{
+    const json_t *list = json_object_get(b->work, b->is_removal ? "removals" : "resources");
+
+    for (size_t i = 0; i < b->n; i++) {
+        const json_t *item = json_array_get(list, i);
+        const char *what = json_string_value(b->is_removal ? item : json_object_get(item, "uri"));
+        _cleanup_free_ char *message = NULL;
+
+        if (b->ids[i] == 0)
+            continue;
+        if (asprintf(&message, "%s: %s", what, why) < 0)
+            message = NULL;
+        tell(b->ids[i], message ?: why, b->all->params.userdata);
+    }
+}
+
 /* SIGKILL reaches a stopped process, too. One that waits for a disk dies when the disk answers, if ever: the rest goes
  * on without it. */
 static void write_off(struct nm_batch *b, const char *message)
 {
-    const struct nm_batches_params *p = &b->all->params;
-
     nm_line_write_off(line_of(b), &b->item);
     nm_job_kill(b->job);
-    for (size_t i = 0; i < b->n && !b->is_removal; i++)
-        if (b->ids[i] != 0)
-            p->abandoned(b->ids[i], message, p->userdata);
+    if (!b->is_removal)
+        tell_rest(b, b->all->params.abandoned, message);
+}
+
+/* Stopped, or in a system call that doesn't return; or at work for longer than anything takes. */
+static void explain_end(const struct nm_batch *b, uint64_t now, char *message, size_t size)
+{
+    const uint64_t silent_usec = nm_sub_u64(now, b->heard_usec), sec = NM_USEC_PER_SEC;
+
+    if (silent_usec >= b->all->params.silent_usec)
+        (void)snprintf(message, size, "nm-localizer made no progress for %ju seconds and was ended",
+                       (uintmax_t)(silent_usec / sec));
+    else
+        (void)snprintf(message, size, "nm-localizer was at it for %ju seconds and was ended",
+                       (uintmax_t)(nm_sub_u64(now, b->begun_usec) / sec));
 }
 
 static int on_watch(sd_event_source *source, uint64_t usec, void *userdata)
@@ -103,8 +133,7 @@ static int on_watch(sd_event_source *source, uint64_t usec, void *userdata)
     TAILQ_FOREACH(b, &bs->running, link) {
         if (b->item.is_written_off || now < deadline(b))
             continue;
-        (void)snprintf(message, sizeof message, "nm-localizer made no progress for %ju seconds and was ended",
-                       (uintmax_t)(nm_sub_u64(now, b->heard_usec) / NM_USEC_PER_SEC));
+        explain_end(b, now, message, sizeof message);
         write_off(b, message);
     }
     arm(bs);
@@ -252,29 +281,27 @@ static void on_said(struct nm_job *job, const struct nm_said *said, void *userda
     if (said->is_removal != b->is_removal || said->index >= b->n || b->ids[said->index] == 0)
         return;
     id = b->ids[said->index];
-    if (said->state == NM_SAID_FETCHING || said->state == NM_SAID_UNPACKING) {
-        p->progress(id, said, p->userdata);
+    if (said->state == NM_SAID_FETCHING || said->state == NM_SAID_UNPACKING || said->state == NM_SAID_REMOVING) {
+        if (!b->is_removal)
+            p->progress(id, said, p->userdata);
         return;
     }
     b->ids[said->index] = 0;
     b->begun_usec = b->heard_usec;
     if (said->state == NM_SAID_FAILED && !b->is_removal)
         p->failed(id, said->error, p->userdata);
-    else if (said->state == NM_SAID_DONE && b->is_removal)
+    else if (said->state == NM_SAID_FAILED)
+        p->not_removed(id, said->error, p->userdata);
+    else if (b->is_removal)
         p->removed(id, p->userdata);
-    else if (said->state == NM_SAID_DONE)
+    else
         p->fetched(id, said->bytes, p->userdata);
 }
 
-/* A worker that dies says nothing of what it had not come to. Of a removal nobody is told: it is done again after
- * nmd's next start. */
+/* A worker that dies says nothing of what it had not come to. */
 static void fail_rest(struct nm_batch *b, const char *message)
 {
-    const struct nm_batches_params *p = &b->all->params;
-
-    for (size_t i = 0; i < b->n && !b->is_removal; i++)
-        if (b->ids[i] != 0)
-            p->failed(b->ids[i], message, p->userdata);
+    tell_rest(b, b->is_removal ? b->all->params.not_removed : b->all->params.failed, message);
 }
 
 static void on_ended(struct nm_job *job, const char *reason, void *userdata)

@@ -18,13 +18,14 @@ struct nm_batches_params {
     int program_fd; /* nm-localizer's; it stays the caller's */
     unsigned max_workers; /* that fetch, but for those that line.h has on top of that */
     uint64_t worker_max_bytes;
-    uint64_t silent_usec; /* a fetching worker that reports nothing for this long is killed */
-    /* What becomes of each id: one of these once, but for a removal that fails. No call may add or free batches. */
+    uint64_t silent_usec; /* a worker that reports nothing for this long is killed */
+    /* What becomes of each id: one of these once. No call may add or free batches. */
     void (*fetched)(uint64_t id, uint64_t bytes, void *userdata);
     void (*failed)(uint64_t id, const char *message, void *userdata);
     /* It will fail, but its worker may write for a moment still: `failed` comes when that has ended. */
     void (*abandoned)(uint64_t id, const char *message, void *userdata);
     void (*removed)(uint64_t id, void *userdata);
+    void (*not_removed)(uint64_t id, const char *message, void *userdata);
     void (*progress)(uint64_t id, const struct nm_said *said, void *userdata);
     void (*has_room)(void *userdata); /* a worker has ended: nm_batches_start() may start another */
     void *userdata;

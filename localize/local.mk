@@ -39,6 +39,7 @@ libnm_localize_la_SOURCES = \
 	%D%/cache-file.c %D%/cache-file.h \
 	%D%/job.c %D%/job.h %D%/report.h \
 	%D%/layout.c %D%/layout.h \
+	%D%/leftovers.c %D%/leftovers.h \
 	%D%/line.c %D%/line.h \
 	%D%/localizer.c %D%/localizer.h \
 	%D%/said.c %D%/said.h

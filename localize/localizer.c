@@ -6,12 +6,15 @@
 #include "localize/localizer.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
+#include <syslog.h>
 
 #include "localize/batches.h"
 #include "localize/cache-file.h"
 #include "localize/layout.h"
+#include "localize/leftovers.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fileio.h"
@@ -42,6 +45,7 @@ struct nm_localizer {
     int program_fd, local_fd, state_fd;
     char *local_dir, *boot_id;
     struct nm_batches *batches;
+    struct nm_leftovers *leftovers;
     struct asks asks;
     bool tidies;
     sd_event_source *turn; /* tells asks of their end, and starts what can start */
@@ -110,8 +114,35 @@ static void on_removed(uint64_t id, void *userdata)
 
     if (id == NO_ENTRY)
         return;
+    nm_leftovers_gone(l->leftovers, nm_cache_find(l->cache, id)->key.user, id);
     (void)nm_cache_file_remove(l->state_fd, id);
     nm_cache_removed(l->cache, id);
+}
+
+/* In the worker's words, which are the user's, as far as they are text. */
+static void tell_left_over(const struct nm_localizer *l, const char *message)
+{
+    char sentence[500];
+    int n = snprintf(sentence, sizeof sentence, "%.300s", message);
+
+    for (int i = 0; i < n && sentence[i]; i++)
+        if (sentence[i] < ' ' || sentence[i] > '~')
+            sentence[i] = '?';
+    n = (int)strlen(sentence);
+    (void)snprintf(sentence + n, sizeof sentence - (size_t)n, "; nmd tries that again, and all else of this user's "
+                   "that can't be removed, in a while that grows up to an hour");
+    if (l->params.tell)
+        l->params.tell(LOG_WARNING, sentence);
+}
+
+/* Its bytes count for as long as they are there. Who asked for the removal of what isn't in the cache sees to it. */
+static void on_not_removed(uint64_t id, const char *message, void *userdata)
+{
+    struct nm_localizer *l = userdata;
+
+    if (id != NO_ENTRY &&
+        nm_leftovers_put(l->leftovers, nm_cache_find(l->cache, id)->key.user, id) == NM_LEFTOVERS_E_FIRST)
+        tell_left_over(l, message);
 }
 
 static void on_room(void *userdata)
@@ -151,17 +182,18 @@ static void on_progress(uint64_t id, const struct nm_said *said, void *userdata)
 
 /* ---- tidying ---- */
 
-/* As whoever owns the account's directory, which is in one of nmd's. One that fails is done again after nmd's next
- * start. */
-static int remove_entry(struct nm_localizer *l, const struct nm_cache_entry *e)
+/* As whoever owns the account's directory, which is in one of nmd's. */
+static int begin_to_remove(struct nm_localizer *l, const struct nm_cache_entry *e)
 {
     _cleanup_(nm_batch_freep) struct nm_batch *b = NULL;
     _cleanup_free_ char *target = nm_layout_target(l->local_dir, e);
     struct nm_batch_owner owner = {0};
     int r = nm_layout_owner(l->local_fd, &e->key, &owner.uid, &owner.gid);
 
-    if (r == -ENOENT)
+    if (r == -ENOENT) {
         on_removed(e->id, l);
+        return 0;
+    }
     if (r >= 0)
         r = target ? nm_batch_new(NULL, e->key.user, &owner, 1, &b) : -ENOMEM;
     if (r >= 0)
@@ -169,7 +201,20 @@ static int remove_entry(struct nm_localizer *l, const struct nm_cache_entry *e)
     if (r < 0)
         return r;
     (void)nm_cache_file_save(l->state_fd, e, l->boot_id); /* from now on it isn't whole */
-    return nm_batches_put(l->batches, STEAL_PTR(b));
+    (void)nm_batches_put(l->batches, STEAL_PTR(b)); /* tells of its failure itself */
+    return 0;
+}
+
+static void remove_entry(struct nm_localizer *l, const struct nm_cache_entry *e)
+{
+    char message[120];
+    int r = begin_to_remove(l, e);
+
+    if (r >= 0)
+        return;
+    (void)snprintf(message, sizeof message, "resource %" PRIu64 " in %s can't be removed: %s", e->id, l->local_dir,
+                   strerror(-r));
+    on_not_removed(e->id, message, l);
 }
 
 int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *path,
@@ -194,7 +239,15 @@ static void tidy(struct nm_localizer *l)
     const struct nm_cache_entry *e;
 
     while (l->tidies && (e = nm_cache_next_to_leave(l->cache)))
-        (void)remove_entry(l, e);
+        remove_entry(l, e);
+}
+
+static void on_retry(uint64_t id, void *userdata)
+{
+    struct nm_localizer *l = userdata;
+
+    remove_entry(l, nm_cache_find(l->cache, id));
+    (void)begin_turn(l);
 }
 
 /* ---- turns ---- */
@@ -566,12 +619,26 @@ static int make_batches(struct nm_localizer *l)
         .failed = on_failed,
         .abandoned = on_abandoned,
         .removed = on_removed,
+        .not_removed = on_not_removed,
         .progress = on_progress,
         .has_room = on_room,
         .userdata = l,
     };
 
     return nm_batches_new(&params, &l->batches);
+}
+
+static int make_leftovers(struct nm_localizer *l)
+{
+    const struct nm_leftovers_params params = {
+        .event = l->params.event,
+        .first_usec = l->params.retry_first_usec,
+        .most_usec = l->params.retry_most_usec,
+        .retry = on_retry,
+        .userdata = l,
+    };
+
+    return nm_leftovers_new(&params, &l->leftovers);
 }
 
 int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localizer **ret)
@@ -592,6 +659,8 @@ int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localiz
         return -ENOMEM;
     r = open_dirs(l);
     if (r >= 0)
+        r = make_leftovers(l);
+    if (r >= 0)
         r = make_batches(l);
     if (r >= 0)
         r = nm_cache_file_load(l->state_fd, l->boot_id, l->cache);
@@ -609,6 +678,7 @@ struct nm_localizer *nm_localizer_free(struct nm_localizer *l)
         return NULL;
     assert(TAILQ_EMPTY(&l->asks));
     (void)nm_batches_free(l->batches);
+    (void)nm_leftovers_free(l->leftovers);
     (void)sd_event_source_disable_unref(l->turn);
     (void)nm_cache_free(l->cache);
     (void)nm_close(l->program_fd);

@@ -284,7 +284,12 @@ int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_by
     return 0;
 }
 
-int nm_unplace(const char *target, char **ret_message)
+static void tell_removing(void *userdata)
+{
+    nm_report_progress(userdata, "removing", 0, 0);
+}
+
+int nm_unplace(const char *target, struct nm_report *report, char **ret_message)
 {
     _cleanup_free_ char *tmp = NULL, *copy = strdup(target);
     _cleanup_close_ int parent_fd = -EBADF;
@@ -297,8 +302,8 @@ int nm_unplace(const char *target, char **ret_message)
     parent_fd = RET_NERRNO(open(*copy ? copy : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (parent_fd == -ENOENT)
         return 0;
-    r = parent_fd < 0 ? parent_fd : nm_remove_tree_at(parent_fd, tmp);
+    r = parent_fd < 0 ? parent_fd : nm_remove_tree_telling(parent_fd, tmp, tell_removing, report);
     if (r >= 0)
-        r = nm_remove_tree_at(parent_fd, base);
+        r = nm_remove_tree_telling(parent_fd, base, tell_removing, report);
     return r < 0 ? nm_fail(ret_message, r, "can't remove %s: %s", target, strerror(-r)) : 0;
 }

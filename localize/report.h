@@ -5,11 +5,12 @@
  * What nm-localizer says, one JSON object a line on its standard output:
  *
  *   {"resource": 0, "state": "fetching" or "unpacking", "bytes": ..., "total": ...}   (total 0: nobody knows)
+ *   {"removal": 0, "state": "removing", "bytes": 0, "total": 0}
  *   {"resource": 0, "state": "done", "bytes": what it takes here}
  *   {"resource": 0, "state": "failed", "error": "a sentence"}
  *
- * "resource" is its place in the list; for a removal it is called "removal". The last two come once for each;
- * "fetching" and "unpacking" come as it goes on, a few a second at most. Whoever reads must not be held up, nor hold
+ * "resource" is its place in the list; for a removal it is called "removal". The last two come once for each; those
+ * before them come as it goes on, a few a second at most. Whoever reads must not be held up, nor hold
  * up the work for long.
  */
 

@@ -12,6 +12,7 @@ static int get_state(const char *word, enum nm_said_state *ret)
     static const char *const words[] = {
         [NM_SAID_FETCHING] = "fetching",
         [NM_SAID_UNPACKING] = "unpacking",
+        [NM_SAID_REMOVING] = "removing",
         [NM_SAID_DONE] = "done",
         [NM_SAID_FAILED] = "failed",
     };

@@ -11,6 +11,7 @@
 enum nm_said_state {
     NM_SAID_FETCHING,
     NM_SAID_UNPACKING,
+    NM_SAID_REMOVING,
     NM_SAID_DONE,
     NM_SAID_FAILED,
 };

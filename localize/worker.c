@@ -11,6 +11,7 @@
 
 #include "localize/place.h"
 #include "localize/work.h"
+#include "util/clock.h"
 #include "util/error.h"
 
 /* To its end, so that a work that was cut is no work rather than half of one. */
@@ -85,7 +86,7 @@ static bool do_resource(struct nm_fetch *f, const struct nm_resource *res)
 static bool do_removal(struct nm_report *report, const char *target)
 {
     _cleanup_free_ char *message = NULL;
-    int r = nm_unplace(target, &message);
+    int r = nm_unplace(target, report, &message);
 
     if (r < 0)
         nm_report_failed(report, message ? message : strerror(-r));
@@ -100,6 +101,7 @@ static bool do_removals(struct nm_report *report, json_t *targets)
     json_t *target;
 
     report->list = "removal";
+    report->last_usec = nm_now_usec(); /* most are over before there is anything to say of them */
     json_array_foreach(targets, report->index, target)
         all = do_removal(report, json_string_value(target)) && all;
     return all;

@@ -18,6 +18,8 @@ struct walk {
     int top_fd;     /* the tree's own directory */
     dev_t device;   /* which it is on */
     uint64_t moved; /* up to the top, so far */
+    void (*progress)(void *userdata);
+    void *userdata;
 };
 
 /* unlink says for a directory EISDIR, or EPERM where it follows POSIX to the letter. */
@@ -78,6 +80,8 @@ static int remove_in(struct walk *w, int dir_fd, const char *name, unsigned dept
     dev_t device;
     int fd, r;
 
+    if (w->progress)
+        w->progress(w->userdata);
     if (unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT)
         return 0;
     if (errno != EISDIR && errno != EPERM)
@@ -99,10 +103,10 @@ static int remove_in(struct walk *w, int dir_fd, const char *name, unsigned dept
     return r < 0 ? r : RET_NERRNO(unlinkat(dir_fd, name, AT_REMOVEDIR));
 }
 
-int nm_remove_tree_at(int dir_fd, const char *name)
+int nm_remove_tree_telling(int dir_fd, const char *name, void (*progress)(void *userdata), void *userdata)
 {
+    struct walk w = {.progress = progress, .userdata = userdata};
     _cleanup_close_ int top = -EBADF;
-    struct walk w = {0};
     int r;
 
     assert(name[0] && !strchr(name, '/'));
@@ -125,4 +129,9 @@ int nm_remove_tree_at(int dir_fd, const char *name)
             return RET_NERRNO(unlinkat(dir_fd, name, AT_REMOVEDIR));
     } while (r >= 0);
     return r;
+}
+
+int nm_remove_tree_at(int dir_fd, const char *name)
+{
+    return nm_remove_tree_telling(dir_fd, name, NULL, NULL);
 }

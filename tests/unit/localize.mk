@@ -1,12 +1,16 @@
 # unit tests of localize
-localize_tests = test-localize-cache test-localize-line test-localize-parts test-localize-pattern test-localize-unpack \
-	test-localize-worker test-localizer
+localize_tests = test-localize-cache test-localize-leftovers test-localize-line test-localize-parts test-localize-pattern \
+	test-localize-unpack test-localize-worker test-localizer
 check_PROGRAMS += $(localize_tests)
 TESTS += $(localize_tests)
 
 test_localize_cache_SOURCES = %D%/test-localize-cache.c %D%/remove-tree.h
 test_localize_cache_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_localize_cache_LDADD = libnm-localize.la $(unit_libs)
+
+test_localize_leftovers_SOURCES = %D%/test-localize-leftovers.c
+test_localize_leftovers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_localize_leftovers_LDADD = libnm-localize.la $(unit_libs)
 
 test_localize_line_SOURCES = %D%/test-localize-line.c
 test_localize_line_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

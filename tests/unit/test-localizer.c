@@ -662,6 +662,57 @@ static void test_lost_later(void **state)
     give_back(&b);
 }
 
+static unsigned n_told;
+static char told[600];
+
+static void on_told(int level, const char *sentence)
+{
+    (void)level;
+    n_told++;
+    (void)snprintf(told, sizeof told, "%s", sentence);
+}
+
+/* Whoever may not write the directory above can only empty it. */
+static void set_undeletable(struct world *w, bool is)
+{
+    const char *above = "local/usercache/alice/filecache";
+    const uid_t owner = is ? geteuid() : worker_uid();
+
+    assert_int_equal(fchownat(w->root_fd, above, owner, (gid_t)-1, 0), 0);
+    assert_int_equal(fchmodat(w->root_fd, above, is ? 0555 : 0755, 0), 0);
+}
+
+/* What can't be removed now may go later; that is tried again by itself, and told once. */
+static void test_removal_that_fails(void **state)
+{
+    static const char *const uris[] = {"x:a-1", "x:b-1"};
+    struct world *w = *state;
+    struct owner a = {0};
+
+    w->localizer = nm_localizer_free(w->localizer);
+    w->params.tell = on_told;
+    w->params.retry_first_usec = 50 * NM_USEC_PER_MSEC;
+    start(w);
+    n_told = 0;
+    assert_int_equal(try_ask(w, &a, NM_VISIBILITY_PRIVATE, uris, 2), 0);
+    RUN_UNTIL(w, a.ended);
+    assert_int_equal(a.result, 0);
+    set_undeletable(w, true);
+    nm_localizer_set_room(w->localizer, 0);
+    give_back(&a);
+    RUN_UNTIL(w, n_told > 0);
+    assert_non_null(strstr(told, "/usercache/alice/filecache/1"));
+    assert_non_null(strstr(told, "; nmd tries that again"));
+    for (int i = 0; i < 5; i++)
+        assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
+    assert_int_equal(nm_localizer_bytes(w->localizer), 2); /* they are still there */
+    set_undeletable(w, false);
+    RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
+    assert_false(is_there(w, "local/usercache/alice/filecache/10"));
+    assert_false(is_there(w, "local/usercache/alice/filecache/11"));
+    assert_int_equal(n_told, 1);
+}
+
 static void test_restart(void **state)
 {
     struct world *w = *state;
@@ -704,7 +755,7 @@ int main(void)
         TEST(test_least_recently_used_goes), TEST(test_given_up), TEST(test_line),
         TEST(test_supplementary_group), TEST(test_another_user),
         TEST(test_removal_has_its_own_slot), TEST(test_stopped_worker), TEST(test_given_up_and_asked_again),
-        TEST(test_lost), TEST(test_lost_later), TEST(test_restart),
+        TEST(test_lost), TEST(test_lost_later), TEST(test_removal_that_fails), TEST(test_restart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

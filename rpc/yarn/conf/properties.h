@@ -80,6 +80,7 @@ struct nm_yarn_settings {
     size_t n_admin_variables;
     int64_t java_version;             /* 0: what $JAVA_HOME says of itself */
     int64_t cache_target_mib, localizer_threads, localizer_memory_mib, command_memory_mib;
+    uint64_t localizer_timeout_usec;
     json_t *name_nodes, *webhdfs, *commands; /* of nm-localizer's work (sources.h) */
     char *webhdfs_ca_file;
     char *dir; /* from which all of this was read; NULL: from none */

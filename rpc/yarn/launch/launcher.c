@@ -162,6 +162,8 @@ static int open_caches(struct nm_yarn_launcher *l, char **ret_message)
         .cache_max_bytes = (uint64_t)s->cache_target_mib * NM_MIB,
         .max_workers = (unsigned)s->localizer_threads,
         .worker_max_bytes = WORKER_MAX_BYTES(s->localizer_memory_mib),
+        .silent_usec = s->localizer_timeout_usec,
+        .tell = l->params.tell,
     };
 
     read_boot_id(l->boot_id, sizeof l->boot_id);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* localize/leftovers.h: what is tried again, when, and how much of it at a time. */
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "localize/leftovers.h"
+#include "tests/unit/run-until.h"
+#include "util/clock.h"
+
+#define FIRST_USEC (20 * NM_USEC_PER_MSEC)
+#define MOST_USEC (80 * NM_USEC_PER_MSEC)
+#define N 1000U
+
+struct world {
+    sd_event *event;
+    struct nm_leftovers *leftovers;
+    uint64_t ids[4 * N], at_usec[4 * N]; /* which were tried, and when */
+    size_t n;
+    const char *user; /* whose: all outcomes from within the call are this one's */
+    bool fails_at_once;
+};
+
+static void on_retry(uint64_t id, void *userdata)
+{
+    struct world *w = userdata;
+
+    assert_true(w->n < NM_ARRAY_SIZE(w->ids));
+    w->ids[w->n] = id;
+    w->at_usec[w->n++] = nm_now_usec();
+    if (w->fails_at_once)
+        assert_int_equal(nm_leftovers_put(w->leftovers, w->user, id), 0);
+}
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    struct nm_leftovers_params params = {.first_usec = FIRST_USEC, .most_usec = MOST_USEC, .retry = on_retry};
+
+    assert_non_null(w);
+    assert_true(sd_event_new(&w->event) >= 0);
+    params.event = w->event;
+    params.userdata = w;
+    assert_int_equal(nm_leftovers_new(&params, &w->leftovers), 0);
+    w->user = "alice";
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    (void)nm_leftovers_free(w->leftovers);
+    (void)sd_event_unref(w->event);
+    free(w);
+    return 0;
+}
+
+#define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, 20 * NM_USEC_PER_SEC, condition)
+
+/* The first is news; the rest of the user's isn't. */
+static void put(struct world *w, const char *user, uint64_t first, uint64_t n)
+{
+    for (uint64_t id = first; id < first + n; id++)
+        assert_int_equal(nm_leftovers_put(w->leftovers, user, id), id == first ? NM_LEFTOVERS_E_FIRST : 0);
+}
+
+/* So many at a time, and the next pause begins when all of them are known; what failed goes to the end. */
+static void test_rounds(void **state)
+{
+    struct world *w = *state;
+
+    put(w, "alice", 1, 20);
+    RUN_UNTIL(w, w->n > 0);
+    assert_int_equal(w->n, NM_LEFTOVERS_ROUND);
+    for (size_t i = 0; i < NM_LEFTOVERS_ROUND; i++) {
+        assert_int_equal(w->ids[i], 1 + i);
+        if (i > 0)
+            assert_int_equal(nm_leftovers_put(w->leftovers, "alice", w->ids[i]), 0);
+    }
+    nm_leftovers_gone(w->leftovers, "alice", 99); /* another, which had never failed */
+    assert_int_equal(sd_event_run(w->event, 3 * FIRST_USEC), 0);
+    assert_int_equal(w->n, NM_LEFTOVERS_ROUND); /* one of them is still at it */
+    nm_leftovers_gone(w->leftovers, "alice", 1);
+    RUN_UNTIL(w, w->n > NM_LEFTOVERS_ROUND);
+    for (size_t i = 0; i < NM_LEFTOVERS_ROUND; i++) {
+        assert_int_equal(w->ids[NM_LEFTOVERS_ROUND + i], 9 + i);
+        nm_leftovers_gone(w->leftovers, "alice", 9 + i);
+    }
+    RUN_UNTIL(w, w->n > 2 * NM_LEFTOVERS_ROUND);
+    assert_int_equal(w->ids[2 * NM_LEFTOVERS_ROUND + 4], 2);
+}
+
+/* Longer each time, up to the longest; after one that goes as short as at first. Nothing is kept of who has none. */
+static void test_pauses(void **state)
+{
+    struct world *w = *state;
+    uint64_t begun_usec = nm_now_usec();
+
+    w->fails_at_once = true;
+    put(w, "alice", 1, 2);
+    RUN_UNTIL(w, w->n >= 10);
+    assert_true(w->at_usec[0] >= begun_usec + FIRST_USEC);
+    assert_true(w->at_usec[2] >= w->at_usec[0] + 2 * FIRST_USEC);
+    assert_true(w->at_usec[4] >= w->at_usec[2] + 4 * FIRST_USEC);
+    assert_true(w->at_usec[6] >= w->at_usec[4] + MOST_USEC);
+    assert_true(w->at_usec[8] >= w->at_usec[6] + MOST_USEC);
+    w->fails_at_once = false;
+    RUN_UNTIL(w, w->n >= 12);
+    nm_leftovers_gone(w->leftovers, "alice", 1);
+    assert_int_equal(nm_leftovers_put(w->leftovers, "alice", 2), 0);
+    begun_usec = nm_now_usec();
+    RUN_UNTIL(w, w->n == 13);
+    assert_true(w->at_usec[12] >= begun_usec + FIRST_USEC);
+    nm_leftovers_gone(w->leftovers, "alice", 2);
+    put(w, "alice", 1, 1); /* is news again */
+}
+
+/* Whatever one user leaves, another's is tried in its own time. */
+static void test_users(void **state)
+{
+    struct world *w = *state;
+    uint64_t bobs = 0;
+
+    w->fails_at_once = true;
+    put(w, "alice", 1, N);
+    put(w, "bob", N + 1, 1);
+    w->fails_at_once = false;
+    RUN_UNTIL(w, w->n > NM_LEFTOVERS_ROUND);
+    for (size_t i = 0; i < w->n; i++)
+        bobs += w->ids[i] == N + 1;
+    assert_int_equal(bobs, 1);
+    assert_int_equal(w->n, NM_LEFTOVERS_ROUND + 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(test_rounds), TEST(test_pauses), TEST(test_users)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
