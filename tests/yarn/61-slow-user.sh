@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# One user does what it can to keep nmd from fetching for others: another one's containers start as fast as without.
+# shellcheck source=tests/yarn/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'containers of others are started by root only'
+timeout=12 # of a worker that makes no progress, in seconds: longer than all the starts take
+open_place
+mkdir -m 1777 "$place/files"
+rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.log-dirs=$place/logs" \
+    yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users=false yarn.nodemanager.resource.cpu-vcores=32 \
+    "nmd.yarn.localizer-timeout-ms=${timeout}000" \
+    yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100
+need 'a machine to measure' node_proc_start 4000 8
+nmd_configure <<END
+[containers]
+min-uid = 1
+END
+need 'nmd starts' node_start
+while IFS=$'\t' read -r name got wanted; do
+    is "$name" "$got" "$wanted"
+done < <(python3 "$(dirname "$0")/slow-user.py" "${rm_ports[2]}" node07 "$node_port" "$nmd_pid" "$place/files" "$place/local" \
+    "$timeout" 2>"$dir/slow-user.err")
+is 'the master has said all' "$(cat "$dir/slow-user.err")" ''
+c=$(nmctl list --all --json | jq -r '[.[] | select(.id | endswith("_000021")) | .id][0]')
+like 'nmctl explain says why one has failed' "$(nmctl explain "$c")" "drops-21: nm-localizer made no progress for $timeout seconds"
+like 'so do the events' "$(nmctl events --json "$c")" "made no progress for $timeout seconds"
+nmd_stop
+is 'nmd ends in good order' "$?" 0
+kill_all 2>/dev/null
+done_testing

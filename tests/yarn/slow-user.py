@@ -1,0 +1,171 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# One user's resources come from a server that sends next to nothing, its removals are of many files, and it stops its own
+# workers. Another user's containers start beside that as they do without, and the stopped workers are ended:
+#
+#   slow-user.py RM-PORT NODE-NAME NODE-PORT NMD-PID PLACE LOCAL-DIR TIMEOUT
+#
+# PLACE is a directory in which both users may make files; TIMEOUT is nmd.yarn.localizer-timeout-ms in seconds.
+import http.server
+import os
+import pwd
+import signal
+import sys
+import threading
+import time
+
+from master import (CLUSTER, begin, cluster, container, container_token, context, fact, nm_token, start, stop, within)
+from wire import message, number
+
+nmd, place, local, timeout = int(sys.argv[4]), sys.argv[5], sys.argv[6], int(sys.argv[7])
+SLOW, OTHER = "games", "mail"  # accounts that every Debian has, and neither is the one that fetches what is PUBLIC
+PUBLIC, PRIVATE = 1, 2
+STARTS = 5
+# Where it is quick without the other user, twice that is less than what one turn of the scheduler of a busy host costs.
+# With a slot that it has to wait for it would be the timeout, at the least.
+FLOOR = 2.0
+FILES, DIRS = 400, 40
+
+
+# ---- what is asked for ----------------------------------------------------------------------------------------------
+
+class Drops(http.server.BaseHTTPRequestHandler):
+    """A byte every two seconds."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "100000")
+        self.end_headers()
+        try:
+            while True:
+                self.wfile.write(b"x")
+                time.sleep(2)
+        except OSError:
+            pass
+
+    def log_message(self, *_):
+        pass
+
+
+def resource(name, url, size, msec, visibility):
+    return message(1, message(1, name) + message(2, message(1, url) + number(2, size) + number(3, msec) + number(4, 2) +
+                                                 number(5, visibility)))
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Drops)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
+def drops(name, visibility):
+    url = message(1, "http") + message(2, "127.0.0.1") + number(3, server.server_port) + message(4, f"/{name}")
+    return resource(name, url, 100000, 0, visibility)
+
+
+def small_file(name):
+    """1 KB that nobody has asked for before."""
+    path = f"{place}/{name}"
+    with open(path, "wb") as f:
+        f.write(bytes(1024))
+    st = os.stat(path)
+    return resource("it", message(1, "file") + message(4, path), st.st_size, st.st_mtime_ns // 1000000, PRIVATE)
+
+
+def begin_container(n, user, application, what):
+    token = container_token(n, application=application, submitter=user, memory=16)
+    return start(token, bearer=nm_token(application, submitter=user), what=what)
+
+
+def seconds_to_start(n):
+    """From the call until its command runs."""
+    mark = f"{place}/runs-{n}"
+    what = context(f"cat it >/dev/null && touch {mark}; exec sleep 600", small_file(f"file-{n}"))
+    begun = time.time()
+    said = begin_container(n, OTHER, 2, what)
+    if said != f"{n}; " or not within(20, lambda: os.path.exists(mark)):
+        return 1000.0
+    return os.stat(mark).st_mtime - begun
+
+
+# ---- workers --------------------------------------------------------------------------------------------------------
+
+def workers(*users):
+    """The processes of nm-localizer for these users."""
+    uids = {str(pwd.getpwnam(user).pw_uid) for user in users}
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/status") as f:
+                status = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+        except OSError:
+            continue
+        if status["PPid"] == str(nmd) and status["Name"] == "nm-localizer" and status["Uid"].split()[0] in uids:
+            if not status["State"].startswith("Z"):
+                found.add(int(pid))
+    return found
+
+
+def stop_as(user, pids):
+    """With that user's own rights: 0, or else it may not."""
+    child = os.fork()
+    if child == 0:
+        os.setuid(pwd.getpwnam(user).pw_uid)
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+
+# ---- what is tried --------------------------------------------------------------------------------------------------
+
+def hoard(n):
+    """A container that leaves many files."""
+    made = f"{place}/made-{n}"
+    # in a script's double quotes, from where the shell gets it that has to see the variables
+    makes = rf"for d in {{1..{DIRS}}}; do mkdir \$d && (cd \$d && touch {{1..{FILES}}}); done; touch {made}"
+    fact("the slow user has a container with many files",
+         begin_container(n, SLOW, 1, context(f"{makes}; exec sleep 600")), f"{n}; ")
+    within(60, lambda: os.path.exists(made) or n in cluster.ends)
+    fact("which it has made", os.path.exists(made) or cluster.said.get(n, "").split("\n"), True)
+
+
+def try_slow_user():
+    hoard(10)
+    alone = max(seconds_to_start(100 + i) for i in range(STARTS))
+    most = max(2 * alone, FLOOR)
+    for n in range(20, 24):
+        begin_container(n, SLOW, 1, context("true", drops(f"drops-{n}", PRIVATE if n < 23 else PUBLIC)))
+    fact("it fetches as much as it can at a time: all but one slot",
+         within(20, lambda: len(workers(SLOW, "daemon")) == 3), True)
+    fetching = workers(SLOW)
+    fact("it stops its workers", stop_as(SLOW, fetching), 0)
+    stopped_at = time.monotonic()
+    fact("its many files are removed", stop(container(10), bearer=nm_token(submitter=SLOW)), "10; ")
+    fact("by another worker", within(20, lambda: workers(SLOW) - fetching), True)
+    beside = [seconds_to_start(200)]
+    removing = workers(SLOW) - fetching
+    fact("which it stops as well", stop_as(SLOW, removing), 0)
+    beside += [seconds_to_start(201 + i) for i in range(STARTS - 1)]
+    now = workers(SLOW)
+    fact("meanwhile nothing has changed", (fetching <= now, removing <= now, bool(removing)), (True,) * 3)
+    fact("another user's container has started beside that as soon as without",
+         "yes" if max(beside) <= most else f"{max(beside):.2f} s, alone {alone:.2f} s", "yes")
+    work = f"{local}/usercache/{OTHER}/appcache/application_{CLUSTER}_0002/container_{CLUSTER}_0002_01_000200"
+    fact("one of those has a directory", os.path.isdir(work), True)
+    stop(container(200, 2), bearer=nm_token(2, submitter=OTHER))
+    fact("which is removed while the other's removal is stopped",
+         (within(20, lambda: not os.path.exists(work)), removing <= workers(SLOW)), (True, True))
+    ended = within(timeout + 20, lambda: len(workers(SLOW) & (fetching | removing)) == 0)
+    fact("nmd ends all that were stopped, within its own time", ended and timeout - 2 <= time.monotonic() - stopped_at, True)
+    for n in range(20, 23):
+        fact(f"{n} fails", within(20, lambda n=n: n in cluster.ends) and cluster.ends[n], -1000)
+    said = cluster.said.get(20, "")
+    fact("as its master is told, in words", f"drops-20: nm-localizer made no progress for {timeout} seconds" in said or said, True)
+
+
+begin()
+try:
+    try_slow_user()
+except Exception as error:
+    fact("all is tried", repr(error), "")
+os._exit(0)
