@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 
 #include "localize/worker.h"
 #include "tests/unit/canned-server.h"
@@ -748,6 +749,34 @@ static void test_command(void **state)
     assert_null(strstr(output, "noise"));
 }
 
+/* As whom Hadoop's client is to come, what nmd says of the cluster, and the limit that isn't the worker's own. */
+static void test_command_surroundings(void **state)
+{
+    static const struct {
+        const char *limits, *data;
+    } cases[] = {{"", "unlimited"}, {"\"limits\":{\"command_memory_bytes\":1099511627776},", "1073741824"}};
+    const struct rlimit ours = {.rlim_cur = (rlim_t)1 << 50, .rlim_max = RLIM_INFINITY}; /* sanitizers map much */
+    struct rlimit before;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+    if (before.rlim_max != RLIM_INFINITY)
+        skip();
+    assert_int_equal(setrlimit(RLIMIT_DATA, &ours), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        _cleanup_free_ char *wanted = print("alice /j /c %s", cases[i].data), *target = path_of("10");
+        _cleanup_free_ char *top = print("%s\"user\":\"alice\","
+                                         "\"environment\":{\"JAVA_HOME\":\"/j\",\"HADOOP_CONF_DIR\":\"/c\"},"
+                                         COMMAND("echo $HADOOP_USER_NAME $JAVA_HOME $HADOOP_CONF_DIR $(ulimit -S -d) "
+                                                 "| tr -d '\\n' >\\\"${2#--to=}\\\""), cases[i].limits);
+
+        fetch("x://b/a", RESOURCE("FILE"), top);
+        assert_done("10/a", wanted);
+        assert_int_equal(remove_tree(target), 0);
+    }
+    assert_int_equal(setrlimit(RLIMIT_DATA, &before), 0);
+}
+
 static void test_command_fails(void **state)
 {
     (void)state;
@@ -789,7 +818,8 @@ int main(void)
         TEST(test_directory), TEST(test_public_directory), TEST(test_no_public_directory),
         TEST(test_directory_out_of_bounds), TEST(test_hdfs_directory), TEST(test_hdfs_directory_refused),
         TEST(test_hdfs), TEST(test_hdfs_refused), TEST(test_hdfs_all_on_standby), TEST(test_webhdfs),
-        TEST(test_hdfs_tls), TEST(test_command), TEST(test_command_fails), TEST(test_command_out_of_bounds),
+        TEST(test_hdfs_tls), TEST(test_command), TEST(test_command_surroundings), TEST(test_command_fails),
+        TEST(test_command_out_of_bounds),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 150
+#
+# A resource that nmd doesn't speak with comes by stock Hadoop's own client, as a fetch command that is configured as
+# `hadoop` would be and finds its surroundings in its environment, under the limits that nobody has set.
+# shellcheck source=tests/yarn/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/yarn/hdfs/lib.sh
+. "$(dirname "$0")/hdfs/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'containers of others are started by root only'
+need "Maven has Hadoop's client" hdfs_find "$NMD_TEST_BUILD/java/hdfs"
+open_place
+chmod 755 "$dir"
+# Where the container's user reads them; what comes first on the class path is the cluster's configuration.
+mkdir "$place/lib" "$place/bin" "$place/stage"
+IFS=: read -r -a jars <<<"${hdfs_classpath#*:}"
+need 'the jars are there' cp "${jars[@]}" "$place/lib/"
+cat >"$place/bin/hadoop" <<'END'
+#!/bin/sh
+[ -n "$JAVA_HOME" ] || { echo 'JAVA_HOME is not set' >&2; exit 1; }
+[ "$1" = fs ] && shift
+echo "$HADOOP_USER_NAME $HADOOP_CONF_DIR $(ulimit -d)" >"${0%/bin/*}/seen/by"
+exec "$JAVA_HOME/bin/java" "-Xmx$HADOOP_HEAPSIZE_MAX" -cp "$HADOOP_CONF_DIR:${0%/bin/*}/lib/*" org.apache.hadoop.fs.FsShell "$@"
+END
+install -d -m 1777 "$place/seen"
+chmod 755 "$place/bin/hadoop"
+chmod -R a+rX "$place"
+echo 'what is behind the mount table' >"$place/stage/text"
+JAVA_HOME=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
+export JAVA_HOME
+unset HADOOP_CONF_DIR HADOOP_HEAPSIZE_MAX HADOOP_USER_NAME
+rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.log-dirs=$place/logs" \
+    yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100 \
+    "nmd.fetch-command.viewfs=$place/bin/hadoop fs -get {uri} {target}"
+write_conf "$conf/core-site.xml" fs.defaultFS=file:/// "hadoop.tmp.dir=$place/tmp" \
+    "fs.viewfs.mounttable.all.link./stage=file://$place/stage"
+chmod -R a+rX "$conf"
+need 'a machine to measure' node_proc_start 4000 2
+node_configure
+need 'nmd starts' node_start
+while IFS=$'\t' read -r name got wanted; do
+    is "$name" "$got" "$wanted"
+done < <(python3 "$(dirname "$0")/fetched.py" "${rm_ports[2]}" node07 "$node_port" viewfs all /stage/text 2>"$dir/fetched.err")
+is 'the master has said all' "$(cat "$dir/fetched.err")" ''
+c=$(nmctl list --all --json | jq -r '.[0].id')
+is "its container finds it as it is" "$(nmctl logs "$c")" 'what is behind the mount table'
+is 'the command was to come as who submitted it, knew the cluster and had no limit' "$(cat "$place/seen/by")" "ada $conf unlimited"
+nmd_stop
+is 'nmd ends in good order' "$?" 0
+done_testing
