@@ -135,6 +135,16 @@ check 'whose address may be IPv6' localize \
     "$(resource 19 /stage/lib.tar.gz FILE "{\"uri\": \"webhdfs://[::1]:$(cat "$dir/ipv6")/stage/lib.tar.gz\"}")"
 check 'too' cmp "$dir/lib.tar.gz" "$dir/local/19/lib.tar.gz"
 
+# By TLS, with a certificate for which nobody vouches whom the system trusts.
+by_tls() { # TARGET [JSON]: name nodes are asked so, and send to a data node's TLS
+    work=$(jq -n --arg nn "$nn2_tls" --argjson more "${2:-"{}"}" '{name_nodes: {cluster1: [$nn]}, webhdfs: ({https: true} + $more)}') \
+        localize "$(resource "$1" /stage/lib.tar.gz FILE)"
+}
+check 'a file arrives by TLS' by_tls 40 "$(jq -n --arg file "$dir/ca.pem" '{ca_file: $file}')"
+check 'whole as well' cmp "$dir/lib.tar.gz" "$dir/local/40/lib.tar.gz"
+by_tls 13
+like 'but not where nobody known vouches for it' "$(complaint)" '[Cc]ertificate'
+
 as_user() { # USER NAME-NODE RESOURCE: asked on behalf of that user
     work=$(jq -n --arg user "$1" --arg nn "$2" '{$user, name_nodes: {cluster1: [$nn]}}') localize "$3"
 }

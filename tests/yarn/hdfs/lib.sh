@@ -5,7 +5,7 @@
 # have sourced tests/packing/lib.sh. Everything ends with the suite.
 
 hdfs_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-nn1_pid='' nn2_pid='' dn_pid='' nn1_web='' nn2_web=''
+nn1_pid='' nn2_pid='' dn_pid='' nn1_web='' nn2_web='' nn2_tls=''
 at_exit 'end_process "$nn1_pid"; end_process "$nn2_pid"; end_process "$dn_pid"'
 
 # Where the class path isn't known yet, Maven fetches what is on it.
@@ -28,10 +28,20 @@ hdfs_pages() {
     done
 }
 
+# What all of its servers have for TLS: a key of one that vouches for itself, whose certificate is in $dir/ca.pem.
+hdfs_keys() {
+    local store=$dir/keys.jks word=a-word-of-tests
+    keytool -genkeypair -alias hdfs -keyalg RSA -keysize 2048 -dname CN=hdfs -ext san=ip:127.0.0.1,dns:localhost \
+        -keystore "$store" -storetype JKS -storepass "$word" -keypass "$word" &&
+        keytool -exportcert -alias hdfs -rfc -keystore "$store" -storepass "$word" -file "$dir/ca.pem" || return
+    write_conf "$conf/ssl-server.xml" "ssl.server.keystore.location=$store" ssl.server.keystore.type=jks \
+        "ssl.server.keystore.password=$word" "ssl.server.keystore.keypassword=$word"
+}
+
 hdfs_configure() {
     local -a ports
-    read -r -a ports < <(free_ports 7)
-    nn1_web=http://127.0.0.1:${ports[2]} nn2_web=http://127.0.0.1:${ports[3]}
+    read -r -a ports < <(free_ports 10)
+    nn1_web=http://127.0.0.1:${ports[2]} nn2_web=http://127.0.0.1:${ports[3]} nn2_tls=https://127.0.0.1:${ports[8]}
     mkdir -p "$conf" "$dir/shared"
     hdfs_pages
     printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$dir/hosts"
@@ -43,6 +53,8 @@ hdfs_configure() {
         "dfs.namenode.rpc-address.cluster1.nn2=127.0.0.1:${ports[1]}" \
         "dfs.namenode.http-address.cluster1.nn1=${nn1_web#http://}" \
         "dfs.namenode.http-address.cluster1.nn2=${nn2_web#http://}" \
+        dfs.http.policy=HTTP_AND_HTTPS "dfs.namenode.https-address.cluster1.nn1=127.0.0.1:${ports[7]}" \
+        "dfs.namenode.https-address.cluster1.nn2=${nn2_tls#https://}" "dfs.datanode.https.address=127.0.0.1:${ports[9]}" \
         dfs.client.failover.proxy.provider.cluster1=org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider \
         "dfs.namenode.shared.edits.dir=file://$dir/shared" \
         'dfs.ha.fencing.methods=shell(/bin/true)' dfs.ha.tail-edits.period=1s dfs.ha.log-roll.period=1s \
@@ -89,6 +101,7 @@ hdfs_live() { curl -sf "$hdfs_active/jmx?qry=Hadoop:service=NameNode,name=FSName
 # nn1 is on standby then, and nn2 active. Of the two nn2 takes users' names that begin with a digit, or have an @.
 hdfs_start() {
     hdfs_configure
+    hdfs_keys || return
     local names='-Ddfs.webhdfs.user.provider.user.pattern=^[A-Za-z0-9_][A-Za-z0-9._@-]*[$]?$'
     (name_node nn1 -format -nonInteractive) && cp -r "$dir/nn1" "$dir/nn2" || return 1
     name_node nn1 &
