@@ -192,6 +192,15 @@ int nm_manager_prepared(struct nm_manager *m, const char *owner, const char *id,
 int nm_manager_prepare_failed(struct nm_manager *m, const char *owner, const char *id, const char *why,
                               struct nm_problem *ret_problem);
 
+/* What it was to be prepared in can't be used: while it is NEW or LOCALIZING it gets another working directory, log_dir
+ * (both as in nm_submit) and blob, also for a restarted nmd. */
+struct nm_move {
+    const char *workdir, *log_dir;
+    struct nm_blob blob;
+};
+int nm_manager_move(struct nm_manager *m, const char *owner, const char *id, const struct nm_move *move,
+                    struct nm_problem *ret_problem);
+
 /*
  * What runs is ended as a stop ends it, and runs again, with another command or the same: with its id, size, type and
  * place among others, and without a result of what was ended. When nothing of that is left it is NEW, as if it had been
@@ -377,6 +386,8 @@ struct nm_upstream_ops {
     int (*ask)(void *userdata, const struct nm_upstream_question *q, json_t **ret, struct nm_problem *ret_problem);
 };
 void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops *ops, void *userdata);
+/* Something has happened to the node that an upstream knows of: an event, and a line of the log at that level. */
+void nm_manager_tell(struct nm_manager *m, int level, const char *text);
 
 /* The attempts whose masters go through this node, as far as `who` may see the master: an array, or NULL: no memory. */
 json_t *nm_manager_pipelines(struct nm_manager *m, const struct nm_caller *who, bool with_users);

@@ -274,3 +274,42 @@ int nm_change_owned(struct nm_live *l, const struct nm_change *c, struct nm_prob
                            "Container %s is being killed.", l->c->id);
     return r == 0 ? change(l, &w, ret_problem) : r;
 }
+
+/* What can fail for want of memory comes first. */
+static int take_place(struct nm_live *l, const struct nm_move *move)
+{
+    _cleanup_free_ char *workdir = strdup(move->workdir), *log_dir = strdup(move->log_dir);
+    int r = workdir && log_dir ? take_blob(l, &move->blob) : -ENOMEM;
+
+    if (r < 0)
+        return r;
+    free(l->c->command.workdir);
+    l->c->command.workdir = STEAL_PTR(workdir);
+    free(l->c->log_dir);
+    l->c->log_dir = STEAL_PTR(log_dir);
+    l->command_bytes = nm_command_bytes(&l->c->command) + l->c->blob.bytes;
+    return 0;
+}
+
+int nm_change_place(struct nm_live *l, const struct nm_move *move, struct nm_problem *ret_problem)
+{
+    struct nm_manager *m = l->m;
+    int r = nm_keep_check(m, ret_problem);
+
+    if (r == 0)
+        r = nm_submit_check_dirs(move->workdir, move->log_dir, ret_problem);
+    if (r == 0)
+        r = check_blob(l, &move->blob, ret_problem);
+    if (r == 0)
+        r = take_place(l, move);
+    if (r != 0)
+        return r;
+    (void)nm_store_begin(m->store);
+    (void)nm_keep_journal(l);
+    (void)nm_store_put_command(m->store, l->c);
+    (void)nm_store_put_blob(m->store, l->c);
+    nm_record_store_result(m, nm_store_commit(m->store));
+    NM_FAULT("moved-journalled");
+    (void)nm_keep_copy(l);
+    return 0;
+}

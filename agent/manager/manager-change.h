@@ -5,3 +5,5 @@
 
 /* nm_manager_change() of one that is its owner's. */
 int nm_change_owned(struct nm_live *l, const struct nm_change *c, struct nm_problem *ret_problem);
+/* nm_manager_move() likewise. */
+int nm_change_place(struct nm_live *l, const struct nm_move *move, struct nm_problem *ret_problem);

@@ -171,6 +171,14 @@ int nm_manager_prepare_failed(struct nm_manager *m, const char *owner, const cha
     return nm_keep_answer(m, id, "has ended", ret_problem);
 }
 
+int nm_manager_move(struct nm_manager *m, const char *owner, const char *id, const struct nm_move *move,
+                    struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_prepared(m, owner, id, ret_problem);
+
+    return l ? nm_change_place(l, move, ret_problem) : (int)ret_problem->outcome;
+}
+
 int nm_manager_rerun(struct nm_manager *m, const char *owner, const char *id, const struct nm_rerun *rerun,
                      struct nm_problem *ret_problem)
 {
@@ -199,6 +207,11 @@ void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_
     for (size_t i = 0; i < m->n_live; i++)
         m->views[i]->limited = nm_streq(m->live[i]->c->owner, m->limited_owner);
     nm_kick(m, NM_TRIGGER_CHANGE);
+}
+
+void nm_manager_tell(struct nm_manager *m, int level, const char *text)
+{
+    nm_record_node_event_at(m, level, text);
 }
 
 int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem)

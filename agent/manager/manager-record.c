@@ -148,6 +148,11 @@ void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state 
 
 void nm_record_node_event(struct nm_manager *m, const char *text)
 {
+    nm_record_node_event_at(m, LOG_INFO, text);
+}
+
+void nm_record_node_event_at(struct nm_manager *m, int level, const char *text)
+{
     struct nm_event_record *r = next_record(m, NM_EVENT_NODE);
     struct nm_event e = {.number = r->number,
                          .realtime_usec = r->realtime_usec,
@@ -156,7 +161,7 @@ void nm_record_node_event(struct nm_manager *m, const char *text)
 
     assert(text && *text);
     (void)snprintf(r->text, sizeof r->text, "%s", text);
-    nm_info("%s", text);
+    nm_log(level, "%s", text);
     publish(m, &e);
 }
 

@@ -241,6 +241,13 @@ static int check_name_is_free(struct nm_manager *m, const struct nm_caller *who,
                           l->c->id, s->name, nm_state_name(l->c->view.state));
 }
 
+int nm_submit_check_dirs(const char *workdir, const char *log_dir, struct nm_problem *p)
+{
+    int r = check_dir("workdir", "working directory", workdir, p);
+
+    return r == 0 ? check_dir("log_dir", "directory of logs", log_dir, p) : r;
+}
+
 /* Cheap things first, and all of them before the user is looked up, which may ask a directory
  * service. */
 static int check_submit(struct nm_manager *m, const struct nm_caller *who,
@@ -258,9 +265,7 @@ static int check_submit(struct nm_manager *m, const struct nm_caller *who,
     if (r == 0)
         r = nm_submit_check_command(s->argv, s->env, &bytes, p);
     if (r == 0)
-        r = check_dir("workdir", "working directory", s->workdir, p);
-    if (r == 0)
-        r = check_dir("log_dir", "directory of logs", s->log_dir, p);
+        r = nm_submit_check_dirs(s->workdir, s->log_dir, p);
     if (r == 0)
         r = nm_submit_check_blob(&s->blob, p);
     if (r == 0 && s->keep_result)

@@ -8,6 +8,8 @@ int nm_submit_check_memory(uint64_t bytes, struct nm_problem *p);
 /* *ret_bytes: what it holds. */
 int nm_submit_check_command(const char *const *argv, const char *const *env, uint64_t *ret_bytes,
                             struct nm_problem *p);
+/* Each may be NULL: none. */
+int nm_submit_check_dirs(const char *workdir, const char *log_dir, struct nm_problem *p);
 int nm_submit_check_blob(const struct nm_blob *blob, struct nm_problem *p);
 /* The refusal of a request that the policy will not have; `self` as the policy was told. Returns the outcome. */
 int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct nm_resources *request,

@@ -51,11 +51,16 @@ static void on_news(void *userdata)
 
 /* ---- coming and going --------------------------------------------------------------------- */
 
+static void on_happened(int level, const char *sentence, void *userdata)
+{
+    nm_manager_tell(userdata, level, sentence);
+}
+
 static int make_launcher(const struct nm_yarn_hosting_params *p, struct nm_yarn_hosting *h, char **ret_message)
 {
     const struct nm_yarn_launcher_params params = {
         .event = p->event, .settings = p->settings, .localizer_program = p->localizer_program,
-        .state_dir = p->state_dir, .tell = p->tell};
+        .state_dir = p->state_dir, .tell = p->tell, .happened = on_happened, .userdata = p->manager};
 
     return nm_yarn_launcher_new(&params, &h->launcher, ret_message);
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <pwd.h>
 
 #include "tests/unit/fake-launcher.h"
@@ -36,6 +37,16 @@ int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret
         return -ENOSPC;
     }
     *ret = (struct nm_yarn_place){"/tmp", "/tmp"};
+    return 0;
+}
+
+int nm_yarn_launcher_place_elsewhere(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
+                                     struct nm_yarn_place *ret)
+{
+    (void)l, (void)p;
+    if (!fake_launcher.elsewhere)
+        return -ENOENT;
+    *ret = (struct nm_yarn_place){fake_launcher.elsewhere, fake_launcher.elsewhere};
     return 0;
 }
 

@@ -52,12 +52,23 @@ static void on_told(int level, const char *sentence)
     (void)snprintf(told, sizeof told, "%s", sentence);
 }
 
+char happened[600];
+unsigned n_happened;
+
+static void on_happened(int level, const char *sentence, void *userdata)
+{
+    (void)userdata;
+    assert_true(level == LOG_WARNING || level == LOG_NOTICE);
+    (void)snprintf(happened, sizeof happened, "%s", sentence);
+    n_happened++;
+}
+
 int try_start(struct world *w, char **ret_message)
 {
     char state[PATH_MAX];
     const struct nm_yarn_launcher_params params = {
         .event = w->event, .settings = w->settings, .localizer_program = "./nm-localizer", .state_dir = state,
-        .tell = on_told};
+        .tell = on_told, .happened = on_happened};
 
     (void)snprintf(state, sizeof state, "%s/state", w->root);
     return nm_yarn_launcher_new(&params, &w->launcher, ret_message);
@@ -83,6 +94,7 @@ int set_up(void **state)
     assert_non_null(w);
     (void)umask(077); /* nmd's */
     w->place = "local";
+    w->log_place = "logs";
     w->service_size = 4;
     (void)strcpy(w->root, "/tmp/nmd-test-launcher.XXXXXX");
     assert_non_null(mkdtemp(w->root));
@@ -229,7 +241,7 @@ int try_to_prepare(struct world *w, struct owner *o, enum way way)
         .web_port = 8042, .services = services, .n_services = 1};
 
     (void)snprintf(local, sizeof local, "%s/%s", w->root, w->place);
-    (void)snprintf(logs, sizeof logs, "%s/logs", w->root);
+    (void)snprintf(logs, sizeof logs, "%s/%s", w->root, w->log_place);
     service.key = (char *)"mapreduce_shuffle";
     service.value = (ProtobufCBinaryData){w->service_size, told_by_service};
     *o = (struct owner){0};

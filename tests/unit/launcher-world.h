@@ -34,6 +34,7 @@ struct world {
     char *user;
     size_t service_size; /* of what an auxiliary service tells */
     const char *place; /* the local directory that containers are in, beneath root */
+    const char *log_place; /* likewise, for logs */
     Yarn__LaunchContext context;
     Yarn__NamedResource *resources[4];
     struct nm_arena arena;
@@ -57,6 +58,9 @@ struct nm_yarn_settings *read_settings(struct world *w, const char *more);
 
 /* What was told at last. */
 extern char told[600];
+/* What has happened to the node at last, and how often something has. */
+extern char happened[600];
+extern unsigned n_happened;
 /* As nmd begins, with w->settings. */
 int try_start(struct world *w, char **ret_message);
 void start(struct world *w, const char *more);

@@ -72,11 +72,14 @@ static void end_it(struct manager_world *w, struct nm_live *l)
 
 static void go_on(struct manager_world *w)
 {
+    const struct nm_move move = {.workdir = "/", .log_dir = w->tree.path, .blob = {(void *)(uintptr_t)"two", 3}};
     struct nm_container *c;
     struct nm_problem p;
 
     manager_world_start(w);
     c = find_or_submit(w);
+    if (nm_view_is_prepared(&c->view) && !c->log_dir)
+        assert_int_equal(nm_manager_move(w->m, OWNER, ID, &move, &p), 0);
     if (nm_view_is_prepared(&c->view))
         assert_int_equal(nm_manager_prepared(w->m, OWNER, ID, &p), 0);
     if (nm_lists_live_of(c))
@@ -106,6 +109,9 @@ static void finish_after(struct manager_world *w, const struct death *d)
     assert_int_equal(c->view.state, d->found);
     assert_int_equal(c->keep_result, d->kept);
     assert_int_equal(c->blob.bytes, d->kept ? 3 : 0);
+    if (d->kept)
+        assert_memory_equal(c->blob.data, c->log_dir ? "two" : "one", 3);
+    assert_int_equal(c->log_dir != NULL, !nm_streq(d->step, "submit-journalled"));
     go_on(w);
     assert_int_equal(runs(w), 1);
     fake_tree_unlink(&w->tree, "runs");
@@ -115,6 +121,7 @@ static void test_death_at_each_step(void **state)
 {
     static const struct death deaths[] = {
         {"submit-journalled", NM_NEW, true},
+        {"moved-journalled", NM_NEW, true},
         {"prepared-journalled", NM_SCHEDULED, true},
         {"running-journalled", NM_RUNNING, true},
         {"end-journalled", NM_COMPLETED, true},

@@ -173,7 +173,7 @@ static void test_lost_directory(void **state)
     w->place = "local"; /* a container that came when it was good */
     prepare_all(w, &o);
     assert_int_equal(o.result, -ENODEV);
-    assert_non_null(strstr(o.message, "/local can't be made: No such device"));
+    assert_non_null(strstr(o.message, "/local can't be made: Not a directory"));
     give_back(&o);
     prepare_so(w, &o, LINK);
     RUN_UNTIL(w, o.ended);

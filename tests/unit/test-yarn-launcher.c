@@ -522,6 +522,82 @@ static bool runs_in(struct world *w, const char *place, const char *kept)
     return ok;
 }
 
+/* One that is made ready in a directory whose disk has just failed may go to this one. */
+static bool may_go_to(struct world *w, const char *local, const char *log)
+{
+    struct nm_yarn_place place = {};
+    struct owner o = {};
+    bool ok;
+
+    prepare_all(w, &o);
+    ok = o.result < 0 && nm_yarn_launcher_place_elsewhere(w->launcher, o.p, &place) == 0 &&
+         nm_streq(place.local_dir + strlen(w->root) + 1, local) && nm_streq(place.log_dir + strlen(w->root) + 1, log);
+    if (!ok)
+        print_message("%d %s, to %s, %s\n", o.result, o.message, place.local_dir ?: "-", place.log_dir ?: "-");
+    give_back(&o);
+    return ok;
+}
+
+#define TWO_LOGS(w, text) \
+    (void)snprintf(text, sizeof text, "%s<property><name>yarn.nodemanager.log-dirs</name><value>%s/logs,%s/more</value>" \
+                   "</property>", QUICK_CHECKS, (w)->root, (w)->root)
+
+/* Nobody has looked since the disk failed: the container goes elsewhere, resources are fetched elsewhere, and each
+ * change is told. */
+static void test_disk_just_failed(void **state)
+{
+    struct world *w = *state;
+    char text[1000], path[PATH_MAX];
+
+    if (!has_own_mounts(w))
+        skip(); /* only root can mount */
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    mount_at(w, "local", 0);
+    mount_at(w, "second", 0);
+    mount_at(w, "logs", 0);
+    TWO_LOGS(w, text);
+    start(w, text);
+    n_happened = 0;
+    set_command(w, "true");
+    add_file(w, "f", "f", "text", 1);
+
+    mount_at(w, "local", MS_REMOUNT | MS_RDONLY);
+    assert_true(may_go_to(w, "second", "logs"));
+    RUN_UNTIL(w, places_are(w, "second", NULL));
+    assert_int_equal(n_happened, 1);
+    (void)snprintf(path, sizeof path, "The local directory %s/local isn't given to containers any more: its file system "
+                   "can't be written to", w->root);
+    assert_string_equal(happened, path);
+    mount_at(w, "local", MS_REMOUNT);
+    RUN_UNTIL(w, !places_are(w, "second", NULL));
+    assert_int_equal(n_happened, 2);
+    assert_non_null(strstr(happened, "/local is good again"));
+
+    /* there already, for one that runs again */
+    assert_true(runs_in(w, "local", "local/usercache"));
+    mount_at(w, "logs", MS_REMOUNT | MS_RDONLY);
+    assert_true(may_go_to(w, "local", "more"));
+    RUN_UNTIL(w, places_are(w, NULL, "more"));
+    assert_int_equal(n_happened, 3);
+    w->log_place = "more";
+    assert_true(runs_in(w, "local", "more/" APPLICATION "/" CONTAINER));
+    mount_at(w, "logs", MS_REMOUNT);
+    RUN_UNTIL(w, !places_are(w, NULL, "more"));
+
+    /* the disk of the resources, and not the container's */
+    assert_true(runs_in(w, "second", "second/filecache/10/f"));
+    w->context.n_resources = 0;
+    add_file(w, "g", "g", "text", 1);
+    mount_at(w, "second", MS_REMOUNT | MS_RDONLY);
+    assert_true(runs_in(w, "local", "local/filecache/10/g"));
+    assert_int_equal(n_happened, 5);
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", w->root, i == 0 ? "logs" : i == 1 ? "local" : "second");
+        assert_int_equal(umount2(path, MNT_DETACH), 0);
+    }
+}
+
 /* One disk of two is full, can't be written to, or wasn't there at the start: the node goes on in the other one, and
  * comes back to it. */
 static void test_one_bad_disk(void **state)
@@ -670,6 +746,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign_directories, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_directories, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_disk_just_failed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_bad_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_from_the_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_retries, set_up, tear_down),

@@ -16,11 +16,13 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "fail-nth.h"
 #include "rpc/yarn/launch/as-user.h"
@@ -281,7 +283,7 @@ static int open_dirs(const char *first, const char *second, struct nm_yarn_dirs 
     static const struct nm_yarn_settings settings;
     char *const names[] = {(char *)first, (char *)second, NULL};
 
-    return nm_yarn_dirs_open(&settings, names, ret, ret_message);
+    return nm_yarn_dirs_open(&settings, names, false, ret, ret_message);
 }
 
 static void test_open(void **state)
@@ -305,7 +307,8 @@ static void test_open(void **state)
     assert_string_equal(dirs.all[0].why, "Not a directory");
     assert_true(dirs.all[1].is_good);
     assert_int_equal(nm_yarn_dirs_count_good(&dirs), 1);
-    assert_ptr_equal(nm_yarn_dirs_next(&dirs), &dirs.all[1]);
+    assert_ptr_equal(nm_yarn_dirs_next(&dirs, NULL), &dirs.all[1]);
+    assert_null(nm_yarn_dirs_next(&dirs, dirs.all[1].name));
     nm_yarn_dirs_done(&dirs);
 }
 
@@ -403,9 +406,9 @@ static void test_disk_fails(void **state)
             break;
         assert_false(dir.is_good);
         assert_non_null(strstr(dir.why, "Input/output error"));
-        assert_null(nm_yarn_dirs_next(&dirs));
+        assert_null(nm_yarn_dirs_next(&dirs, NULL));
     }
-    assert_int_equal(failures, 3);
+    assert_int_equal(failures, 4);
     assert_true(dir.is_good); /* again */
     /* what isn't there for files at all; it was told with whatever had gone wrong before */
     dir.fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -414,6 +417,102 @@ static void test_disk_fails(void **state)
     assert_int_equal(close(dir.fd), 0);
     assert_false(dir.is_good);
     assert_string_equal(dir.why, "its file system keeps no files");
+}
+
+/* A process that has locked the directory; its end ends the lock. */
+static pid_t lock_elsewhere(const char *name)
+{
+    char *const names[] = {(char *)name, NULL};
+    int ready[2];
+    char byte = 0;
+    pid_t pid;
+
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        byte = nm_yarn_dirs_lock(names, NULL) == 0;
+        (void)!write(ready[1], &byte, 1);
+        (void)alarm(60);
+        for (;;)
+            (void)pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(byte, 1);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    return pid;
+}
+
+static void end_elsewhere(pid_t pid)
+{
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+struct telling {
+    unsigned n;
+    bool is_good;
+    char why[200];
+};
+
+static void on_told(const struct nm_yarn_dir *d, void *userdata)
+{
+    struct telling *t = userdata;
+
+    t->n++;
+    t->is_good = d->is_good;
+    (void)snprintf(t->why, sizeof t->why, "%s", d->why);
+}
+
+static unsigned look_now(struct nm_yarn_dirs *dirs, struct telling *t)
+{
+    t->n = 0;
+    dirs->checked_usec = 0;
+    nm_yarn_dirs_check(dirs);
+    nm_yarn_dirs_tell(dirs, on_told, t);
+    return t->n;
+}
+
+/* A disk that is there only later is locked when it joins; each change is told once. */
+static void test_joins_later(void **state)
+{
+    const struct nm_yarn_settings s = {.checks_disks = true};
+    struct world *w = *state;
+    char late[PATH_MAX], first[PATH_MAX], *names[] = {first, late, NULL}, *message = NULL;
+    struct nm_yarn_dirs dirs;
+    struct telling t;
+    pid_t other;
+
+    (void)strcpy(first, in(w, "first"));
+    (void)strcpy(late, in(w, "late"));
+    assert_int_equal(nm_write_file_atomic_at(w->fd, "late", "x", 0600), 0);
+    assert_int_equal(nm_yarn_dirs_open(&s, names, true, &dirs, NULL), 0);
+    assert_int_equal(look_now(&dirs, &t), 1);
+    assert_string_equal(t.why, "Not a directory");
+    assert_int_equal(look_now(&dirs, &t), 0);
+    assert_int_equal(unlink(late), 0);
+    other = lock_elsewhere(late);
+    assert_int_equal(look_now(&dirs, &t), 0); /* bad still, for another reason */
+    (void)snprintf(t.why, sizeof t.why, "another nmd (pid %d) uses it", (int)other);
+    assert_ptr_equal(strstr(dirs.all[1].why, t.why), dirs.all[1].why);
+    assert_true(dirs.all[1].fd < 0);
+    end_elsewhere(other);
+    assert_int_equal(look_now(&dirs, &t), 1);
+    assert_true(t.is_good);
+    other = fork(); /* which can't have it from now on */
+    if (other == 0)
+        _exit(nm_yarn_dirs_lock(names + 1, &message) == -EBUSY && strstr(message, late) ? 0 : 1);
+    assert_int_equal(waitpid(other, (int *)(void *)&t.n, 0), other);
+    assert_int_equal(t.n, 0);
+    /* and one that is mounted over, or moved */
+    assert_int_equal(rename(late, in(w, "away")), 0);
+    assert_int_equal(look_now(&dirs, &t), 1);
+    assert_false(t.is_good);
+    assert_non_null(strstr(t.why, "it was removed"));
+    assert_int_equal(rename(in(w, "away"), late), 0);
+    assert_int_equal(look_now(&dirs, &t), 1);
+    assert_true(t.is_good);
+    nm_yarn_dirs_done(&dirs);
 }
 
 /* ---- the directories of a container ------------------------------------------------------- */
@@ -565,7 +664,7 @@ int main(void)
         TEST(test_accounts), TEST(test_own_account), TEST(test_no_right_to_become), TEST(test_groups),
         TEST(test_not_root), TEST(test_no_memory_to_become), TEST(test_look), TEST(test_open),
         TEST(test_open_below_strangers),
-        TEST(test_open_failures), TEST(test_disk_fails), TEST(test_make_failures), TEST(test_links),
+        TEST(test_open_failures), TEST(test_disk_fails), TEST(test_joins_later), TEST(test_make_failures), TEST(test_links),
         TEST(test_owners), TEST(test_claim_failures),
     };
 

@@ -92,6 +92,14 @@ struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const
     return best;
 }
 
+bool nm_yarn_caches_is_good(const struct nm_yarn_caches *c, const struct nm_localizer *l)
+{
+    for (size_t i = 0; l && i < c->dirs->n; i++)
+        if (c->all[i] == l)
+            return is_good(c, i);
+    return false;
+}
+
 const char *nm_yarn_caches_dir(const struct nm_yarn_caches *c)
 {
     for (size_t i = 0; i < c->dirs->n; i++)

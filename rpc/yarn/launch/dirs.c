@@ -4,17 +4,21 @@
 
 #include "rpc/yarn/launch/dirs.h"
 
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/lockfile.h"
+#include "util/parse.h"
 
 #define PROBE ".nmd-probe"
+#define WHY_SIZE sizeof((struct nm_yarn_dir *)NULL)->why
 #define LOCK "local-dirs.lock"
 #define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
 #define DOUBT_USEC NM_USEC_PER_SEC
+#define AGAIN_USEC (10 * NM_USEC_PER_MSEC)
 
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
 {
@@ -58,9 +62,9 @@ static int open_private(const char *name, int *ret)
     return 0;
 }
 
-static void tell_why(int r, char why[160])
+static void tell_why(int r, char why[WHY_SIZE])
 {
-    (void)snprintf(why, 160, "%s",
+    (void)snprintf(why, WHY_SIZE, "%s",
                    r == -EPERM ? "it or a directory above it is not root's or nmd's alone" : strerror(-r));
 }
 
@@ -84,7 +88,7 @@ static int refuse_all(const char *first, const char *why, char **ret_message)
 
 int nm_yarn_dirs_look(char *const *names, char **ret_message)
 {
-    char first[160] = "", why[160];
+    char first[WHY_SIZE] = "", why[WHY_SIZE];
 
     for (size_t i = 0; names[i]; i++) {
         _cleanup_close_ int fd = -EBADF;
@@ -110,27 +114,36 @@ static int64_t lock_place(const struct stat *st)
     return (int64_t)(((uint64_t)st->st_dev * spread ^ (uint64_t)st->st_ino) & INT64_MAX);
 }
 
+/* -EBUSY: another nmd has it, whose name is in buf. */
+static int lock_byte(int lock_fd, int dir_fd, uint64_t wait_usec, char buf[NM_LOCKFILE_HOLDER_SIZE])
+{
+    struct stat st;
+    pid_t holder = 0;
+    int r = RET_NERRNO(fstat(dir_fd, &st));
+
+    if (r >= 0)
+        r = nm_lockfile_take_byte(lock_fd, lock_place(&st), wait_usec, &holder);
+    if (r == -EBUSY)
+        (void)nm_lockfile_name_holder(holder, buf);
+    return r;
+}
+
 /* One that can't be opened is no obstacle: its disk may have failed, and then nobody uses it. */
 static int lock_dir(int lock_fd, const char *name, char **ret_message)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
     struct nm_yarn_dir d = {.name = name, .fd = -EBADF};
-    struct stat st;
-    pid_t holder = 0;
     int r = open_dir(&d);
 
     if (r < 0 || d.fd < 0)
         return r;
-    r = RET_NERRNO(fstat(d.fd, &st));
+    r = lock_byte(lock_fd, d.fd, LOCK_WAIT_USEC, buf);
     (void)nm_close(d.fd);
-    if (r >= 0)
-        r = nm_lockfile_take_byte(lock_fd, lock_place(&st), LOCK_WAIT_USEC, &holder);
     if (r != -EBUSY)
         return r == -ENOMEM ? r : 0;
     return nm_fail(ret_message, r,
                    "another nmd (%s) uses the local directory %s; stop that nmd, or give this one directories of "
-                   "its own (yarn.nodemanager.local-dirs)",
-                   nm_lockfile_name_holder(holder, buf), name);
+                   "its own (yarn.nodemanager.local-dirs)", buf, name);
 }
 
 /* Open until the process ends, as the locks are: another descriptor of the file that is closed would end them. */
@@ -160,10 +173,40 @@ int nm_yarn_dirs_lock(char *const *names, char **ret_message)
     return r < 0 ? r : 0;
 }
 
-int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, struct nm_yarn_dirs *ret,
+/* A disk may come back that another nmd has taken over meanwhile. Nothing is waited for: there will be another look. */
+static int lock_if_asked(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
+{
+    char buf[NM_LOCKFILE_HOLDER_SIZE];
+    int r = dirs->are_locked ? open_locks(NULL) : 0;
+
+    if (r >= 0 && dirs->are_locked)
+        r = lock_byte(r, d->fd, 0, buf);
+    if (r >= 0)
+        return 0;
+    if (r == -EBUSY)
+        (void)snprintf(d->why, sizeof d->why, "another nmd (%s) uses it; stop that nmd, or give this one directories "
+                       "of its own", buf);
+    else
+        (void)snprintf(d->why, sizeof d->why, "it can't be locked against other nmds: %s", strerror(-r));
+    (void)nm_close(d->fd);
+    d->fd = -EBADF;
+    return r;
+}
+
+/* Its disk may be there by now. */
+static int join(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
+{
+    int r = open_dir(d);
+
+    if (r >= 0 && d->fd >= 0)
+        r = lock_if_asked(dirs, d);
+    return r == -ENOMEM ? r : 0;
+}
+
+int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool are_locked, struct nm_yarn_dirs *ret,
                       char **ret_message)
 {
-    struct nm_yarn_dirs dirs = {.settings = s};
+    struct nm_yarn_dirs dirs = {.settings = s, .are_locked = are_locked};
     size_t n = 0, usable = 0;
     int r = 0;
 
@@ -175,8 +218,8 @@ int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, stru
     for (dirs.n = 0; r >= 0 && dirs.n < n; dirs.n++) {
         struct nm_yarn_dir *d = &dirs.all[dirs.n];
 
-        *d = (struct nm_yarn_dir){.name = names[dirs.n], .fd = -EBADF};
-        r = open_dir(d);
+        *d = (struct nm_yarn_dir){.name = names[dirs.n], .fd = -EBADF, .was_good = true};
+        r = join(&dirs, d);
         usable += d->fd >= 0;
     }
     if (usable == 0 && r >= 0)
@@ -202,19 +245,38 @@ static int try_to_make(int fd)
 
 /* Why it is full, or NULL. One that was full has to get better than what made it so: else containers would come and
  * go with each file. */
-static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settings *s, double used_percent,
-                        uint64_t free_mib, char *buf, size_t size)
+static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settings *s, const struct statvfs *vfs,
+                        char *buf, size_t size)
 {
+    const double used_percent = 100 * (1 - d->free);
+    const uint64_t free_mib = vfs->f_bavail * vfs->f_frsize / NM_MIB;
+    char total[32];
     double most = d->is_full ? NM_MIN(s->low_disk_percent, s->max_disk_percent) : s->max_disk_percent;
     int64_t least = d->is_full ? NM_MAX(s->high_free_disk_mib, s->min_free_disk_mib) : s->min_free_disk_mib;
 
     if (s->checks_disks && s->checks_disk_use && used_percent > most)
-        (void)snprintf(buf, size, "its disk is full: %.0f %% are used, and %g %% may be", used_percent, most);
+        (void)snprintf(buf, size, "its disk is full: %.0f %% of %s are used, and %g %% may be", used_percent,
+                       nm_format_size(vfs->f_blocks * vfs->f_frsize, total, sizeof total), most);
     else if (s->checks_disks && s->checks_disk_room && free_mib < (uint64_t)least)
-        (void)snprintf(buf, size, "its disk is full: less than %jd MB are left", (intmax_t)least);
+        (void)snprintf(buf, size, "its disk is full: %" PRIu64 " MB of %s are left, and %jd MB have to be", free_mib,
+                       nm_format_size(vfs->f_blocks * vfs->f_frsize, total, sizeof total), (intmax_t)least);
     else
         return NULL;
     return buf;
+}
+
+/* Paths lead to the one that has the name now. What nmd keeps there, and what containers have, is in the one that is
+ * open, so that the other can't take its place while nmd runs. 1: it has the name; or -errno. */
+static int has_name(const struct nm_yarn_dir *d)
+{
+    struct stat named, opened;
+    int r = RET_NERRNO(stat(d->name, &named));
+
+    if (r >= 0)
+        r = RET_NERRNO(fstat(d->fd, &opened));
+    if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+        return r;
+    return r >= 0 && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
 /* By what containers can have of it: the part that a file system keeps for root is as good as used. */
@@ -232,9 +294,15 @@ static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
         return;
     }
     d->free = (double)vfs.f_bavail / (double)vfs.f_blocks;
-    why = full(d, s, 100 * (1 - d->free), vfs.f_bavail * vfs.f_frsize / NM_MIB, text, sizeof text);
+    why = full(d, s, &vfs, text, sizeof text);
     d->is_full = why;
-    if (vfs.f_flag & ST_RDONLY)
+    r = has_name(d);
+    if (r < 0)
+        (void)snprintf(d->why, sizeof d->why, "%s", strerror(-r));
+    else if (r == 0)
+        (void)snprintf(d->why, sizeof d->why, "it was removed, or a disk was mounted or unmounted there since nmd has "
+                       "opened it; restart nmd to use what is there now");
+    else if (vfs.f_flag & ST_RDONLY)
         (void)snprintf(d->why, sizeof d->why, "its file system can't be written to");
     else if (s->checks_disks && (r = try_to_make(d->fd)) < 0)
         (void)snprintf(d->why, sizeof d->why, "nothing can be made in it: %s", strerror(-r));
@@ -244,12 +312,9 @@ static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
         d->is_good = true;
 }
 
-void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs)
+static void check_after(struct nm_yarn_dirs *dirs, uint64_t pause_usec)
 {
     const uint64_t now_usec = nm_now_usec();
-
-    /* who starts containers that fail must not have disks looked at all the time */
-    const uint64_t pause_usec = dirs->is_doubted ? DOUBT_USEC : dirs->settings->check_disks_usec;
 
     if (dirs->checked_usec > 0 && now_usec - dirs->checked_usec < pause_usec)
         return;
@@ -258,15 +323,38 @@ void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs)
     for (size_t i = 0; i < dirs->n; i++) {
         struct nm_yarn_dir *d = &dirs->all[i];
 
-        /* its disk may be there by now */
-        if (d->fd >= 0 || (open_dir(d) >= 0 && d->fd >= 0))
+        if (d->fd >= 0 || (join(dirs, d) >= 0 && d->fd >= 0))
             check_disk(d, dirs->settings);
+    }
+}
+
+/* Who starts containers that fail must not have disks looked at all the time. */
+void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs)
+{
+    check_after(dirs, dirs->is_doubted ? DOUBT_USEC : dirs->settings->check_disks_usec);
+}
+
+void nm_yarn_dirs_check_again(struct nm_yarn_dirs *dirs)
+{
+    check_after(dirs, AGAIN_USEC);
+}
+
+void nm_yarn_dirs_tell(struct nm_yarn_dirs *dirs, void (*tell)(const struct nm_yarn_dir *d, void *userdata),
+                       void *userdata)
+{
+    for (size_t i = 0; i < dirs->n; i++) {
+        struct nm_yarn_dir *d = &dirs->all[i];
+
+        if (d->is_good == d->was_good)
+            continue;
+        d->was_good = d->is_good;
+        tell(d, userdata);
     }
 }
 
 /* Each is owed its share of all that is free, and whoever is owed most pays for the turn: so none waits for long, and
  * none gets two in a row that isn't much emptier. */
-struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs)
+struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs, const char *but)
 {
     struct nm_yarn_dir *best = NULL;
     double sum = 0;
@@ -274,7 +362,7 @@ struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs)
     for (size_t i = 0; i < dirs->n; i++) {
         struct nm_yarn_dir *d = &dirs->all[i];
 
-        if (!d->is_good)
+        if (!d->is_good || (but && nm_streq(d->name, but)))
             continue;
         d->credit += d->free;
         sum += d->free;

@@ -25,5 +25,8 @@ struct nm_yarn_launcher {
     unsigned n_preparations;
 };
 
+/* Looks at the directories if it is time, and tells what has changed; the second one looks as soon as it may. */
+void nm_yarn_launcher_look(struct nm_yarn_launcher *l);
+void nm_yarn_launcher_look_again(struct nm_yarn_launcher *l);
 /* The open directory of that name; NULL: there is none, or it can't be used. */
 const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, const char *name);

@@ -33,6 +33,47 @@ nm_printf(3, 4) static void tell(struct nm_yarn_launcher *l, int level, const ch
         l->params.tell(level, sentence);
 }
 
+/* ---- what becomes of directories ---------------------------------------------------------- */
+
+static void tell_change(struct nm_yarn_launcher *l, const struct nm_yarn_dir *d, const char *kind)
+{
+    char sentence[600];
+
+    if (d->is_good)
+        (void)snprintf(sentence, sizeof sentence, "The %s directory %s is good again, and is given to containers",
+                       kind, d->name);
+    else
+        (void)snprintf(sentence, sizeof sentence, "The %s directory %s isn't given to containers any more: %s", kind,
+                       d->name, d->why);
+    if (l->params.happened)
+        l->params.happened(d->is_good ? LOG_NOTICE : LOG_WARNING, sentence, l->params.userdata);
+}
+
+static void tell_local(const struct nm_yarn_dir *d, void *userdata)
+{
+    tell_change(userdata, d, "local");
+}
+
+static void tell_log(const struct nm_yarn_dir *d, void *userdata)
+{
+    tell_change(userdata, d, "log");
+}
+
+void nm_yarn_launcher_look(struct nm_yarn_launcher *l)
+{
+    nm_yarn_caches_check(&l->caches);
+    nm_yarn_dirs_check(&l->log);
+    nm_yarn_dirs_tell(&l->local, tell_local, l);
+    nm_yarn_dirs_tell(&l->log, tell_log, l);
+}
+
+void nm_yarn_launcher_look_again(struct nm_yarn_launcher *l)
+{
+    nm_yarn_dirs_check_again(&l->local);
+    nm_yarn_dirs_check_again(&l->log);
+    nm_yarn_launcher_look(l);
+}
+
 /* ---- as whom, and where ------------------------------------------------------------------- */
 
 int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message)
@@ -52,10 +93,9 @@ int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret
 {
     const struct nm_yarn_dir *local, *log;
 
-    nm_yarn_caches_check(&l->caches);
-    nm_yarn_dirs_check(&l->log);
-    local = nm_yarn_dirs_next(&l->local);
-    log = nm_yarn_dirs_next(&l->log);
+    nm_yarn_launcher_look(l);
+    local = nm_yarn_dirs_next(&l->local, NULL);
+    log = nm_yarn_dirs_next(&l->log, NULL);
     if (!local || !log)
         return local ? no_dir(&l->log, "logs", ret_message) : no_dir(&l->local, "containers", ret_message);
     *ret = (struct nm_yarn_place){local->name, log->name};
@@ -81,8 +121,7 @@ static bool has_enough(const struct nm_yarn_dirs *dirs, const char *property, ch
 
 bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size)
 {
-    nm_yarn_caches_check(&l->caches);
-    nm_yarn_dirs_check(&l->log);
+    nm_yarn_launcher_look(l);
     return has_enough(&l->local, "yarn.nodemanager.local-dirs", why, size) &&
            has_enough(&l->log, "yarn.nodemanager.log-dirs", why, size);
 }
@@ -196,11 +235,9 @@ static int check_executor(const struct nm_yarn_settings *s, char **ret_message)
                    "nmd that is root", s->executor);
 }
 
-static void tell_bad(struct nm_yarn_launcher *l, const struct nm_yarn_dirs *dirs)
+static void tell_bad(const struct nm_yarn_dir *d, void *userdata)
 {
-    for (size_t i = 0; i < dirs->n; i++)
-        if (!dirs->all[i].is_good)
-            tell(l, LOG_WARNING, "%s isn't given to containers: %s", dirs->all[i].name, dirs->all[i].why);
+    tell(userdata, LOG_WARNING, "%s isn't given to containers: %s", d->name, d->why);
 }
 
 static int begin(struct nm_yarn_launcher *l, char **ret_message)
@@ -213,9 +250,9 @@ static int begin(struct nm_yarn_launcher *l, char **ret_message)
         r = nm_yarn_user_compile(s, &l->user_pattern, ret_message);
     l->has_user_pattern = r == 0;
     if (r == 0)
-        r = nm_yarn_dirs_open(s, s->local_dirs, &l->local, ret_message);
+        r = nm_yarn_dirs_open(s, s->local_dirs, true, &l->local, ret_message);
     if (r == 0)
-        r = nm_yarn_dirs_open(s, s->log_dirs, &l->log, ret_message);
+        r = nm_yarn_dirs_open(s, s->log_dirs, false, &l->log, ret_message);
     if (r == 0)
         r = open_caches(l, ret_message);
     if (r == 0)
@@ -261,8 +298,8 @@ int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm
     r = begin(l, ret_message);
     if (r < 0)
         return r;
-    tell_bad(l, &l->local);
-    tell_bad(l, &l->log);
+    nm_yarn_dirs_tell(&l->local, tell_bad, l);
+    nm_yarn_dirs_tell(&l->log, tell_bad, l);
     *ret = STEAL_PTR(l);
     return 0;
 }

@@ -30,6 +30,9 @@ struct nm_yarn_launcher_params {
     const char *localizer_program; /* nm-localizer's path */
     const char *state_dir;         /* nmd's */
     void (*tell)(int level, const char *sentence);
+    /* Something has happened to the node, for its events and the log. NULL: nobody wants to hear it. */
+    void (*happened)(int level, const char *sentence, void *userdata);
+    void *userdata;
 };
 
 /* *ret_message: why not, or NULL. */
@@ -52,6 +55,11 @@ struct nm_yarn_place {
     const char *local_dir, *log_dir; /* of the settings: they last as long as those */
 };
 int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message);
+
+/* Where a container may go whose preparation, of nm_yarn_launcher_prepare() and not is_running, has failed, if one of
+ * its directories was why; the others stay. -ENOENT: it was something else, or no other directory is good. */
+int nm_yarn_launcher_place_elsewhere(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
+                                     struct nm_yarn_place *ret);
 
 /* Are there directories enough? False, and why: the node is unhealthy. */
 bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size);

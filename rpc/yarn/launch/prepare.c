@@ -32,6 +32,9 @@ struct nm_yarn_preparation {
     enum kind kind;
     sd_event_source *turn; /* what there is to do begins in a turn of its own */
     struct nm_localizer_ask *ask;
+    struct nm_localizer *asked; /* whom that is of */
+    bool asked_other;           /* a second one, since the first one's directory had turned bad */
+    bool lost_local, lost_log;  /* it failed, and that directory was why */
     unsigned n_lost; /* how often resources had gone when all had come */
     int result;    /* < 0: it failed */
     char *message; /* why; NULL: there was no memory for it */
@@ -67,6 +70,34 @@ static int find_user(struct nm_yarn_preparation *p, char **ret_message)
     return r < 0 ? nm_fail(ret_message, r, "The user %s can't be looked up: %s", p->task.user, strerror(-r)) : 0;
 }
 
+/* What a disk that fails says, or a file system that ends. A user's own doing may look the same. */
+static bool is_of_disk(int r)
+{
+    static const int errors[] = {EIO, EROFS, ENOSPC, EDQUOT, ENODEV, ENXIO, EUCLEAN, ESTALE, ENOTCONN, EREMOTEIO, ENOENT};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++)
+        if (r == -errors[i])
+            return true;
+    return false;
+}
+
+/* A directory that is there already can be entered on a disk that is read-only by now. One that is merely full may do
+ * for a container that is in it. */
+static int check_usable(const struct nm_yarn_dir *d)
+{
+    if (d->fd < 0)
+        return -ENODEV;
+    if (!d->is_good && !d->is_full)
+        return -EIO;
+    return RET_NERRNO(faccessat(d->fd, ".", W_OK, AT_EACCESS));
+}
+
+static int cannot_use(const struct nm_yarn_dir *d, int r, char **ret_message)
+{
+    return nm_fail(ret_message, r, "The container's directory in %s can't be made: %s", d->name,
+                   d->is_good ? strerror(-r) : d->why);
+}
+
 static int cannot_make(const char *dir, int r, char **ret_message)
 {
     if (r == -EPERM)
@@ -75,35 +106,73 @@ static int cannot_make(const char *dir, int r, char **ret_message)
     return nm_fail(ret_message, r, "The container's directory in %s can't be made: %s", dir, strerror(-r));
 }
 
-/* In each of the local directories, since applications choose among them; what fails is an obstacle only in the one
- * that has the working directory. */
-static int make_local(struct nm_yarn_preparation *p, char **ret_message)
+/* In each of the directories, since applications choose among the local ones; what fails is an obstacle only in the
+ * one that is the container's own. */
+static int make_each(struct nm_yarn_preparation *p, const struct nm_yarn_dirs *dirs, const char *own,
+                     int (*make)(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own),
+                     char **ret_message)
 {
-    const struct nm_yarn_dirs *dirs = &p->launcher->local;
-
     for (size_t i = 0; i < dirs->n; i++) {
         const struct nm_yarn_dir *d = &dirs->all[i];
-        const bool is_its = nm_streq(d->name, p->task.place.local_dir);
-        int r = d->is_good || (is_its && d->fd >= 0) ? nm_yarn_place_make_local(d->fd, &p->tenant, is_its) : -ENODEV;
+        const bool is_own = nm_streq(d->name, own);
+        int r = is_own ? check_usable(d) : 0;
 
-        if (r < 0 && is_its)
+        if (r < 0)
+            return cannot_use(d, r, ret_message);
+        r = is_own || d->is_good ? make(d, &p->tenant, is_own) : -ENODEV;
+        if (r < 0 && is_own)
             return cannot_make(d->name, r, ret_message);
     }
     return 0;
 }
 
+static int make_local_one(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own)
+{
+    return nm_yarn_place_make_local(d->fd, t, is_own);
+}
+
+static int make_log_one(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own)
+{
+    (void)is_own;
+    return nm_yarn_place_make_log(d->fd, t);
+}
+
+static int make_local(struct nm_yarn_preparation *p, char **ret_message)
+{
+    int r = make_each(p, &p->launcher->local, p->task.place.local_dir, make_local_one, ret_message);
+
+    p->lost_local = is_of_disk(r);
+    return r;
+}
+
 static int make_logs(struct nm_yarn_preparation *p, char **ret_message)
 {
-    const struct nm_yarn_dirs *dirs = &p->launcher->log;
+    int r = make_each(p, &p->launcher->log, p->task.place.log_dir, make_log_one, ret_message);
 
-    for (size_t i = 0; i < dirs->n; i++) {
-        const struct nm_yarn_dir *d = &dirs->all[i];
-        const bool is_its = nm_streq(d->name, p->task.place.log_dir);
-        int r = d->is_good || (is_its && d->fd >= 0) ? nm_yarn_place_make_log(d->fd, &p->tenant) : -ENODEV;
+    p->lost_log = is_of_disk(r);
+    return r;
+}
 
-        if (r < 0 && is_its)
-            return cannot_make(d->name, r, ret_message);
+int nm_yarn_launcher_place_elsewhere(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
+                                     struct nm_yarn_place *ret)
+{
+    struct nm_yarn_place place = p->task.place;
+    const struct nm_yarn_dir *d;
+
+    if (p->result >= 0 || (!p->lost_local && !p->lost_log))
+        return -ENOENT;
+    nm_yarn_launcher_look_again(l);
+    if (p->lost_local) {
+        d = nm_yarn_dirs_next(&l->local, place.local_dir);
+        place.local_dir = d ? d->name : NULL;
     }
+    if (p->lost_log) {
+        d = nm_yarn_dirs_next(&l->log, place.log_dir);
+        place.log_dir = d ? d->name : NULL;
+    }
+    if (!place.local_dir || !place.log_dir)
+        return -ENOENT;
+    *ret = place;
     return 0;
 }
 
@@ -178,6 +247,7 @@ static int finish(struct nm_yarn_preparation *p, char **ret_message)
     if (r < 0)
         return r;
     r = write_files(p, script);
+    p->lost_local = is_of_disk(r);
     return r < 0 ? nm_fail(ret_message, r, "The container's script can't be written: %s", strerror(-r)) : 0;
 }
 
@@ -221,18 +291,43 @@ static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
     return ask_for_resources(p, ret_message);
 }
 
+/* Of another directory, once, where the one that they were to be kept in has turned bad. 1: it is under way; 0: there is
+ * no reason to. */
+static int ask_other(struct nm_yarn_preparation *p, char **ret_message)
+{
+    struct nm_localizer *failed = p->asked;
+    int r;
+
+    if (p->kind == HOLD || p->asked_other)
+        return 0;
+    nm_yarn_launcher_look_again(p->launcher);
+    if (nm_yarn_caches_is_good(&p->launcher->caches, failed) || p->launcher->caches.now == failed)
+        return 0;
+    p->asked_other = true;
+    p->ask = nm_localizer_ask_free(p->ask);
+    r = ask_for_resources(p, ret_message);
+    return r < 0 ? r : 1;
+}
+
 static void on_ended(struct nm_localizer_ask *ask, int result, const char *message, void *userdata)
 {
     struct nm_yarn_preparation *p = userdata;
     _cleanup_free_ char *why = NULL;
 
     (void)ask;
-    if (result >= 0 && p->kind != HOLD && !are_there(p)) {
+    if (result < 0) {
+        int r = ask_other(p, &why);
+
+        if (r > 0)
+            return;
+        result = NM_MIN(result, r);
+        message = r < 0 ? why : message;
+    } else if (p->kind != HOLD && !are_there(p)) {
         result = ask_again(p, &why);
         if (result >= 0)
             return;
         message = why;
-    } else if (result >= 0) {
+    } else {
         result = p->kind == ALL ? finish(p, &why) : p->kind == LINK ? add_links(p, &why) : 0;
         message = why;
     }
@@ -272,6 +367,7 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
     if (r < 0)
         return r;
     localizer = nm_yarn_caches_choose(&p->launcher->caches, &user, list, c->n_resources, p->kind != ALL);
+    p->asked = localizer;
     r = localizer ? nm_localizer_ask(localizer, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
     return r < 0 ? nm_fail(ret_message, r, "The container's resources can't be asked for: %s", strerror(-r)) : 0;
 }

@@ -388,6 +388,7 @@ void nm_yarn_item_begins_again(struct nm_yarn_item *i)
     nm_yarn_item_drop_extras(i);
     i->preparation = nm_yarn_preparation_free(i->preparation);
     i->prepared = NULL;
+    i->moved = false;
     nm_yarn_item_drop_records(i);
     if (*i->node->host) /* else when that is known */
         nm_yarn_item_prepare(i, false);
