@@ -23,6 +23,7 @@
 
 #include "agent/priority.h"
 #include "util/fileio.h"
+#include "util/inherited.h"
 
 /* Lines after this much output are not looked at: the script gets EPIPE. A health report is a line
  * or two. */
@@ -172,26 +173,6 @@ static int prepare_actions(posix_spawn_file_actions_t *actions, int output)
     return -r;
 }
 
-/* A session of its own, so that its group can be killed and an autogroup's priority isn't nmd's;
- * and none of nmd's own signal set-up. */
-static int prepare_attributes(posix_spawnattr_t *attributes)
-{
-    sigset_t none, all;
-    int r;
-
-    (void)sigemptyset(&none);
-    memset(&all, 0xff, sizeof all); /* libc's own two (32 and 33), too, which posix_spawn() would leave ignored */
-    (void)sigdelset(&all, SIGKILL);
-    (void)sigdelset(&all, SIGSTOP);
-    r = posix_spawnattr_setsigmask(attributes, &none);
-    if (r == 0)
-        r = posix_spawnattr_setsigdefault(attributes, &all);
-    if (r == 0)
-        r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                                     POSIX_SPAWN_SETSIGDEF);
-    return -r;
-}
-
 static int check_dir_of(const char *path)
 {
     _cleanup_free_ char *dir = strdup(path);
@@ -222,6 +203,7 @@ int nm_health_script_check(const char *path)
     return r < 0 ? r : RET_NERRNO(faccessat(AT_FDCWD, real, X_OK, AT_EACCESS));
 }
 
+/* A session of its own, so that its group can be killed and an autogroup's priority isn't nmd's. */
 static int spawn(const char *path, int output, pid_t *ret_pid)
 {
     static char *const environment[] = {
@@ -242,7 +224,7 @@ static int spawn(const char *path, int output, pid_t *ret_pid)
     }
     r = prepare_actions(&actions, output);
     if (r == 0)
-        r = prepare_attributes(&attributes);
+        r = nm_inherited_spawn_signals(&attributes, POSIX_SPAWN_SETSID);
     if (r == 0)
         r = -posix_spawn(&pid, path, &actions, &attributes, argv, environment);
     (void)posix_spawnattr_destroy(&attributes);

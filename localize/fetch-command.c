@@ -20,6 +20,7 @@
 #include "localize/fetch-schemes.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/inherited.h"
 
 #define MAX_ERROR_BYTES 512
 #define LOOK_MSEC 250
@@ -95,22 +96,6 @@ static int make_words(json_t *list, const char *uri, const char *target, char **
     return 0;
 }
 
-/* Our worker ignores signals that would cut it off in a write; its command is to have them. */
-static int set_signals(posix_spawnattr_t *attributes)
-{
-    sigset_t none, all;
-    int r;
-
-    (void)sigemptyset(&none);
-    memset(&all, 0xff, sizeof all); /* libc's own two (32 and 33), too, which posix_spawn() would leave ignored */
-    (void)sigdelset(&all, SIGKILL);
-    (void)sigdelset(&all, SIGSTOP);
-    r = posix_spawnattr_setsigmask(attributes, &none);
-    if (r == 0)
-        r = posix_spawnattr_setsigdefault(attributes, &all);
-    return r == 0 ? -posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) : -r;
-}
-
 /* What nmd says, and as whom Hadoop is to take us: the account may be one that all share. */
 static int set_environment(const struct nm_work *work)
 {
@@ -165,7 +150,7 @@ static int spawn(struct command *c, const struct nm_work *work, char **words)
     if (r == 0)
         r = -posix_spawn_file_actions_adddup2(&actions, write_end, STDERR_FILENO);
     if (r == 0)
-        r = set_signals(&attributes);
+        r = nm_inherited_spawn_signals(&attributes, 0); /* the worker ignores some that would cut it off in a write */
     if (r == 0)
         r = start_process(c, &work->limits, words, &actions, &attributes);
     (void)posix_spawnattr_destroy(&attributes);

@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -182,16 +181,17 @@ static void limit(const struct nm_job_params *p)
     (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
-static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, int lines_fd)
+static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, int lines_fd, pid_t nmd)
 {
     char *argv[] = {(char *)"nm-localizer", NULL};
     char *env[] = {(char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                    (char *)"LC_ALL=C.UTF-8", NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), program;
 
+    nm_inherited_end_with(nmd); /* without nmd nobody would take what it fetches */
     nm_inherited_reset_signals();
     (void)setsid();
-    /* without nmd nobody would take what it fetches; it is there by dup2 before anything is closed */
+    /* it is there by dup2 before anything is closed */
     if (null < 0 || dup2(work_fd, STDIN_FILENO) < 0 || dup2(lines_fd, STDOUT_FILENO) < 0 ||
         dup2(null, STDERR_FILENO) < 0)
         _exit(126);
@@ -203,7 +203,7 @@ static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, 
     if (become_user(p) < 0)
         _exit(126);
     limit(p); /* after the look-up, which is done in memory of nmd's */
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the change of user, which takes it away */
+    nm_inherited_end_with(nmd); /* the change of user has taken it away */
     if (chdir("/") < 0)
         _exit(126);
     (void)fexecve(STDERR_FILENO + 1, argv, env);
@@ -226,6 +226,7 @@ static int make_work(const char *text)
 static int spawn(struct nm_job *job)
 {
     _cleanup_close_ int work = make_work(job->params.work), write_end = -EBADF;
+    const pid_t self = getpid();
     int pair[2];
 
     if (work < 0)
@@ -242,7 +243,7 @@ static int spawn(struct nm_job *job)
         return -errno;
     }
     if (job->pid == 0)
-        become_worker(&job->params, work, write_end);
+        become_worker(&job->params, work, write_end, self);
     job->pidfd = RET_NERRNO(pidfd_open(job->pid, 0));
     return job->pidfd < 0 ? job->pidfd : 0;
 }

@@ -15,11 +15,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "monitor/kread.h"
 #include "monitor/parse.h"
+#include "util/inherited.h"
 
 /* Proportional share of one process; its resident bytes if the kernel won't tell (too old, or not
  * allowed). */
@@ -38,12 +38,12 @@ static uint64_t proportional_bytes(const char *proc_root, pid_t pid, uint64_t re
 }
 
 /* The child. Allocates nothing. */
-static _Noreturn void walk(int fd, const char *proc_root, const pid_t *pids, const uint64_t *bytes,
+static _Noreturn void walk(pid_t nmd, int fd, const char *proc_root, const pid_t *pids, const uint64_t *bytes,
                            unsigned n, uint64_t max_bytes)
 {
     struct nm_pagewalk_result result = {0};
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    nm_inherited_end_with(nmd);
     /* nmd's descriptors must not live on in here: sockets, locks, pipes to containers. */
     if (dup2(fd, 0) < 0 || close_range(1, ~0U, 0) < 0)
         _exit(1);
@@ -101,6 +101,7 @@ int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t 
                       const uint64_t *bytes, unsigned n, uint64_t max_bytes)
 {
     _cleanup_close_ int read_fd = -EBADF, write_fd = -EBADF;
+    const pid_t self = getpid();
     int fds[2];
     pid_t pid;
 
@@ -113,7 +114,7 @@ int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t 
     if (pid < 0)
         return -errno;
     if (pid == 0)
-        walk(write_fd, proc_root, pids, bytes, n, max_bytes);
+        walk(self, write_fd, proc_root, pids, bytes, n, max_bytes);
     w->pid = pid;
     w->fd = STEAL_FD(read_fd);
     return 0;

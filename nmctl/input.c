@@ -10,12 +10,12 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "util/error.h"
 #include "util/frame.h"
+#include "util/inherited.h"
 
 static int send_all(int fd, const struct nm_frame *f)
 {
@@ -73,10 +73,8 @@ pid_t nm_input_start(int fd)
     pid_t parent = getpid(), pid = fork();
 
     if (pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        if (getppid() == parent)
-            pass_on(fd);
-        _exit(0);
+        nm_inherited_end_with(parent);
+        pass_on(fd);
     }
     return pid < 0 ? -errno : pid;
 }

@@ -11,6 +11,7 @@
 
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/inherited.h"
 #include "util/parse.h"
 
 #define WORDS_MOST 64
@@ -46,15 +47,8 @@ static int spawn(char **argv, int output, pid_t *ret)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
-    sigset_t none, usual;
     int r;
 
-    (void)sigemptyset(&none);
-    (void)sigemptyset(&usual);
-    (void)sigaddset(&usual, SIGINT);
-    (void)sigaddset(&usual, SIGTERM);
-    (void)sigaddset(&usual, SIGHUP);
-    (void)sigaddset(&usual, SIGPIPE);
     if (posix_spawn_file_actions_init(&files) != 0)
         return -ENOMEM;
     if (posix_spawnattr_init(&attr) != 0) {
@@ -65,9 +59,7 @@ static int spawn(char **argv, int output, pid_t *ret)
     r = r ? r : posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
     r = r ? r : posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
     r = r ? r : posix_spawnattr_setpgroup(&attr, 0);
-    r = r ? r : posix_spawnattr_setsigmask(&attr, &none);
-    r = r ? r : posix_spawnattr_setsigdefault(&attr, &usual);
-    r = r ? r : posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    r = r ? r : -nm_inherited_spawn_signals(&attr, POSIX_SPAWN_SETPGROUP);
     r = r ? r : posix_spawnp(ret, argv[0], &files, &attr, argv, environ);
     (void)posix_spawnattr_destroy(&attr);
     (void)posix_spawn_file_actions_destroy(&files);

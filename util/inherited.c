@@ -47,6 +47,31 @@ void nm_inherited_reset_signals(void)
     reset_mask();
 }
 
+/* libc's sigfillset() leaves out its own two (32 and 33), which posix_spawn() would then leave ignored. */
+int nm_inherited_spawn_signals(posix_spawnattr_t *attributes, short other_flags)
+{
+    sigset_t none, all;
+    int r;
+
+    (void)sigemptyset(&none);
+    memset(&all, 0xff, sizeof all);
+    (void)sigdelset(&all, SIGKILL);
+    (void)sigdelset(&all, SIGSTOP);
+    r = posix_spawnattr_setsigmask(attributes, &none);
+    if (r == 0)
+        r = posix_spawnattr_setsigdefault(attributes, &all);
+    if (r == 0)
+        r = posix_spawnattr_setflags(attributes,
+                                     (short)(other_flags | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
+    return -r;
+}
+
+void nm_inherited_end_with(pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
+        _exit(EXIT_FAILURE);
+}
+
 /* The kernel takes out of it what the cpuset cgroup doesn't have. */
 static void reset_affinity(void)
 {
@@ -147,7 +172,7 @@ const struct nm_inherited nm_inherited_table[] = {
     {"NUMA policy", reset_numa, "default", AS_NMD, "default"},
     {"I/O class", reset_io_class, "none", AS_NMD, "none"},
     {"scheduling policy", reset_policy, "SCHED_OTHER", AS_NMD, "SCHED_OTHER, or SCHED_IDLE by their type"},
-    {"nice", reset_nice, "-10", "0", "0"},
+    {"nice", reset_nice, "-10", "0; nm-shuffle where it gets no CPU weight: 10", "0"},
     {"OOM score", NULL, "as started", "their own", "by their type"},
     {"resource limits", NULL, "as started, open files raised to the hard limit",
      "as nmd has them; nm-localizer: open files and memory its own",

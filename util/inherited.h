@@ -7,8 +7,10 @@
  * parent left, so that helpers and commands do so too. What nmd then changes for itself, each of them undoes.
  */
 
+#include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 struct nm_inherited {
     const char *name;
@@ -24,6 +26,13 @@ void nm_inherited_reset(void);
 
 /* Makes all signals have their default action and unblocks them: for a child that is about to execute something. */
 void nm_inherited_reset_signals(void);
+
+/* The same of a command that posix_spawn() starts, with its other flags. 0 or -errno. */
+int nm_inherited_spawn_signals(posix_spawnattr_t *attributes, short other_flags);
+
+/* In a child that must not outlive its parent, right after the fork: the kernel kills it with the parent's thread, and
+ * it ends here if that is gone already. A change of user or of capabilities takes that back, so call it again then. */
+void nm_inherited_end_with(pid_t parent);
 
 /* The table as rows of nmd(8). -EIO */
 int nm_inherited_print_man(FILE *f);

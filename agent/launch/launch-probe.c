@@ -10,16 +10,19 @@
 
 #include <assert.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "agent/launch/shim.h"
+#include "util/fault.h"
 #include "util/fileio.h"
+#include "util/inherited.h"
 
-static _Noreturn void try_in_child(int channel)
+/* Without nmd's end of the channel, or it would wait for ever for an answer of an nmd that was killed. */
+static _Noreturn void try_in_child(int channel, int nmds_end, pid_t nmd)
 {
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    (void)close(nmds_end);
+    nm_inherited_end_with(nmd);
     _exit(-nm_shim_confine(channel, true) & 0xff);
 }
 
@@ -39,6 +42,7 @@ static int serve(int channel, pid_t pid)
 int nm_launch_probe_confinement(void)
 {
     _cleanup_close_ int ours = -EBADF;
+    const pid_t self = getpid();
     int pair[2];
     pid_t pid;
 
@@ -49,7 +53,8 @@ int nm_launch_probe_confinement(void)
     ours = pair[0];
     pid = fork();
     if (pid == 0)
-        try_in_child(pair[1]);
+        try_in_child(pair[1], ours, self);
+    NM_FAULT("confinement-tried");
     (void)close(pair[1]);
     return pid < 0 ? -errno : serve(ours, pid);
 }

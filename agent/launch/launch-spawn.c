@@ -35,6 +35,7 @@
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/fileio.h"
+#include "util/inherited.h"
 
 /* What the shim gets. Each is above the numbers that it is given to it under, and above the one before. */
 struct handover {
@@ -168,13 +169,14 @@ static int arrange(const struct handover *h, int spec)
 
 /* In the child. Returns why the shim can't be executed. */
 static int become_shim(const struct nm_launch_params *p, const struct nm_shim_session *session,
-                       const struct handover *h)
+                       const struct handover *h, pid_t nmd)
 {
     /* the id is only for people who look at a process list */
     char *argv[] = {(char *)NM_SHIM_NAME, (char *)p->container_id, NULL}, *env[] = {NM_FAULT_VARIABLE, NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), shim, r;
     sigset_t all;
 
+    nm_inherited_end_with(nmd); /* the name services may keep it for long */
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setsid();
@@ -192,6 +194,7 @@ static int become_shim(const struct nm_launch_params *p, const struct nm_shim_se
     r = arrange(h, r);
     if (r < 0)
         return r;
+    (void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0); /* a shim outlives nmd; at its gate it notices that itself */
     (void)fexecve(shim, argv, env);
     return -errno;
 }
@@ -227,6 +230,7 @@ static pid_t fork_into(int cgroup_fd, bool *ret_born_inside)
 static int spawn(const struct nm_launch_params *p, const struct nm_shim_session *session, const struct handover *h,
                  struct nm_launch *l)
 {
+    const pid_t self = getpid();
     pid_t pid;
 
     assert(h->dir >= 0 && h->logs > h->dir && h->socket > h->logs);
@@ -236,7 +240,8 @@ static int spawn(const struct nm_launch_params *p, const struct nm_shim_session 
     if (pid < 0)
         return -errno;
     if (pid == 0)
-        tell_failure(h, become_shim(p, session, h));
+        tell_failure(h, become_shim(p, session, h, self));
+    NM_FAULT("shim-forked");
     l->pid = pid;
     return 0;
 }

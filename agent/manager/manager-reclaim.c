@@ -13,7 +13,6 @@
 
 #include <assert.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "agent/manager/manager-kick.h"
@@ -22,6 +21,7 @@
 #include "agent/manager/push-out.h"
 #include "util/clock.h"
 #include "util/fault.h"
+#include "util/inherited.h"
 #include "util/log.h"
 #include "util/parse.h"
 
@@ -35,11 +35,11 @@
 /* ---- the worker ------------------------------------------------------------ */
 
 /* It must not keep what is nmd's (the lock, the gates of shims) beyond nmd's end, nor outlive it. */
-static _Noreturn void worker(const struct nm_live *l)
+static _Noreturn void worker(const struct nm_live *l, pid_t nmd)
 {
     struct nm_cgroup cg = {.dir_fd = STDERR_FILENO + 1};
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    nm_inherited_end_with(nmd);
     if (dup2(l->cg->dir_fd, cg.dir_fd) < 0)
         _exit(errno & 0xff);
     closefrom(cg.dir_fd + 1);
@@ -149,6 +149,7 @@ static int on_late(sd_event_source *s, uint64_t usec, void *userdata)
 
 void nm_reclaim_start(struct nm_live *l)
 {
+    const pid_t self = getpid();
     pid_t pid;
     int r;
 
@@ -159,7 +160,7 @@ void nm_reclaim_start(struct nm_live *l)
     NM_FAULT("before-reclaim");
     pid = fork();
     if (pid == 0)
-        worker(l);
+        worker(l, self);
     NM_FAULT("after-reclaim");
     r = pid < 0 ? -errno
                 : sd_event_add_child(l->m->event, &l->reclaim_child, pid, WEXITED, ended, l);

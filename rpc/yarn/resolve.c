@@ -10,10 +10,10 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "util/fileio.h"
+#include "util/inherited.h"
 
 #define PATIENCE_SEC 30
 
@@ -73,12 +73,12 @@ static void ask(const char *host, uint16_t port, struct nm_resolved *r)
 }
 
 /* It must hold nothing of nmd's open: a lock that outlived nmd would keep the next one from starting. */
-static _Noreturn void work(const char *host, uint16_t port, int fd)
+static _Noreturn void work(pid_t nmd, const char *host, uint16_t port, int fd)
 {
     struct nm_resolved r = {};
     sigset_t none;
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    nm_inherited_end_with(nmd);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     if (dup2(fd, STDERR_FILENO + 1) < 0)
@@ -109,6 +109,7 @@ int nm_resolve_new(sd_event *event, const char *host, uint16_t port, nm_resolve_
 {
     _cleanup_(nm_resolve_freep) struct nm_resolve *r = calloc(1, sizeof *r);
     _cleanup_close_ int write_end = -EBADF;
+    const pid_t self = getpid();
     int fds[2], error;
     pid_t pid;
 
@@ -123,7 +124,7 @@ int nm_resolve_new(sd_event *event, const char *host, uint16_t port, nm_resolve_
     if (pid < 0)
         return -errno;
     if (pid == 0)
-        work(host, port, write_end);
+        work(self, host, port, write_end);
     error = sd_event_add_child(event, &r->child, pid, WEXITED, on_exit_of_child, r);
     if (error >= 0)
         error = sd_event_source_set_child_process_own(r->child, true);

@@ -205,6 +205,7 @@ judge() {
 
 # ---- one story and its deaths -------------------------------------------------------------------
 
+dead() { ! nmd_alive; }
 result() { # NAME
     if [ "${#problems[@]}" -eq 0 ]; then
         ok "$1"
@@ -287,7 +288,6 @@ if [ -z "${NMD_STEPS:-}" ]; then
     nmd_stop
     start_to_die row-deleted:1
     before=$(nmctl list --all --json | jq length)
-    dead() { ! nmd_alive; }
     check "nmd dies when a row has been deleted" wait_until 30 dead
     wait "$nmd_pid" 2>/dev/null
     nmd_start
@@ -295,6 +295,39 @@ if [ -z "${NMD_STEPS:-}" ]; then
     is "one is no longer remembered" "$(wc -l <<<"$listed")" $((before - 1))
     is "and has left no files" "$(find "$dir/state/containers" "$dir/state/logs" -mindepth 1 -maxdepth 1 -printf '%f\n' |
         grep -Fvx "$listed")" ""
+    nmd_stop
+fi
+# ---- children of an nmd that is dead ------------------------------------------------------------
+
+# Only shims outlive nmd. A child that was forked in the very moment of its death has nmd's command line still.
+left_of_nmd() {
+    local file pid
+    grep -lsz -- "$dir/state" /proc/[0-9]*/cmdline | while read -r file; do
+        pid=${file#/proc/}
+        over "${pid%/*}" || echo "$pid"
+    done
+}
+nothing_left() { [ -z "$(left_of_nmd)" ]; }
+if [ -z "${NMD_STEPS:-}" ]; then
+    at_start=confinement-tried
+    [ "$(id -u)" -eq 0 ] || at_start=round-before-commit # nothing is tried
+    stay=0
+    for i in {1..12}; do
+        if [ $((i % 2)) = 0 ]; then
+            start_to_die "$at_start"
+        else
+            start_to_die shim-forked
+            nmctl run --detach -m 10M -c 0.1 -- true >/dev/null 2>&1
+        fi
+        wait_until 10 dead || break
+        wait "$nmd_pid" 2>/dev/null
+        nmd_pid=
+        wait_until 5 nothing_left || stay=$((stay + 1))
+    done
+    is "nmd has died at its start and amid a launch, six times each" "$i" 12
+    is "no child of it has stayed but shims" "$stay" 0
+    nmd_start
+    kill_all
     nmd_stop
 fi
 done_testing
