@@ -139,6 +139,19 @@ int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
  * error. */
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem);
 
+/* ---- helpers --------------------------------------------------------------- */
+
+/*
+ * Moves a running process of nmd's own, which serves strangers, into a cgroup beside the slice. Its CPU weight is half
+ * of what a guaranteed container of one vcore gets at that level. There is one helper at a time; its cgroup goes with
+ * it. done: 0, or -errno with a reason; it is called once, perhaps before this returns, and not any more once the
+ * manager is freed. -EOPNOTSUPP: this host has no CPU weights.
+ */
+typedef void (*nm_manager_placed_cb_t)(int result, const char *message, void *userdata);
+int nm_manager_place_helper(struct nm_manager *m, const char *name, pid_t pid, nm_manager_placed_cb_t done,
+                            void *userdata);
+bool nm_manager_can_place_helper(const struct nm_manager *m);
+
 /* ---- for owners ----------------------------------------------------------- */
 
 /*

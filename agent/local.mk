@@ -89,6 +89,7 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/slice-claim.c %D%/manager/slice-claim.h \
 	%D%/manager/slice-note.c %D%/manager/slice-note.h \
 	%D%/manager/manager-slice.c %D%/manager/manager-slice.h \
+	%D%/manager/manager-helper.c %D%/manager/manager-helper.h \
 	%D%/manager/manager-limits.c %D%/manager/manager-limits.h \
 	%D%/manager/manager-lists.c %D%/manager/manager-lists.h \
 	%D%/manager/manager-output.c %D%/manager/manager-output.h \

@@ -42,6 +42,7 @@ struct direct {
     bool use_libcgroup;
     bool has_slice_limits;
     struct nm_cgroup_limits slice_limits;
+    char *helper_path; /* of the last helper that was placed, or NULL */
 };
 
 static struct direct *direct_of(struct nm_cgroup_backend *b)
@@ -406,6 +407,52 @@ static int direct_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg
     return remove_group(direct_of(b), cg->name);
 }
 
+/* One that an earlier nmd left is used again. Its helper may not have gone yet; the limits are the same. */
+static int place_beside(struct direct *d, const char *scope, pid_t pid, const struct nm_cgroup_limits *l,
+                        struct nm_cgroup **ret)
+{
+    _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
+    struct nm_limits_file files[NM_LIMITS_MAX_FILES];
+    _cleanup_free_ char *path = NULL;
+    int r;
+
+    if (asprintf(&path, "%.*s%s", (int)(strlen(d->base.slice_path) - strlen(d->base.slice)), d->base.slice_path,
+                 scope) < 0)
+        return -ENOMEM;
+    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+        return -errno;
+    r = nm_cgroup_open(path, scope, &cg);
+    if (r >= 0)
+        r = write_files(cg->dir_fd, files, settable(d, l, files));
+    if (r >= 0)
+        r = nm_cgroup_move_in(cg, pid);
+    if (r < 0) {
+        (void)rmdir(path); /* fails while somebody is in it */
+        return r;
+    }
+    free(d->helper_path);
+    d->helper_path = STEAL_PTR(path);
+    *ret = STEAL_PTR(cg);
+    return 0;
+}
+
+static int direct_place_helper(struct nm_cgroup_backend *b, const char *name, pid_t pid,
+                               const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+{
+    char scope[NM_BACKEND_NAME_MAX], message[512];
+    struct nm_cgroup *cg = NULL;
+    const char *why;
+    int r = nm_backend_helper_name(b, name, scope);
+
+    if (r < 0)
+        return r;
+    r = place_beside(direct_of(b), scope, pid, limits, &cg);
+    why = r < 0 ? nm_backend_explain(r) ?: strerror(-r) : "";
+    (void)snprintf(message, sizeof message, "%s: %s", scope, why);
+    cb(r, cg, r < 0 ? message : NULL, userdata);
+    return 0;
+}
+
 static void direct_free(struct nm_cgroup_backend *b)
 {
     struct direct *d = direct_of(b);
@@ -413,6 +460,9 @@ static void direct_free(struct nm_cgroup_backend *b)
     /* rmdir fails by itself on a slice that isn't empty, which is what we want. */
     if (b->slice_fd >= 0)
         (void)rmdir(b->slice_path);
+    if (d->helper_path)
+        (void)rmdir(d->helper_path);
+    free(d->helper_path);
     free(d->root);
     nm_backend_done(b);
     free(d);
@@ -426,6 +476,7 @@ static const struct nm_cgroup_ops direct_ops = {
     .set_limits = direct_set_limits,
     .remove = direct_remove,
     .list = nm_backend_list,
+    .place_helper = direct_place_helper,
     .free = direct_free,
 };
 

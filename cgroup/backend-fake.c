@@ -236,6 +236,28 @@ static int fake_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg)
     return 0;
 }
 
+static int fake_place_helper(struct nm_cgroup_backend *b, const char *name, pid_t pid,
+                             const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+{
+    _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
+    struct fake *f = fake_of(b);
+    char scope[NM_BACKEND_NAME_MAX], path[NM_BACKEND_NAME_MAX + 3];
+    int r = begin(f, NM_FAKE_PLACE_HELPER);
+
+    if (r < 0)
+        return answer(f, r, NULL, cb, userdata);
+    r = nm_backend_helper_name(b, name, scope);
+    if (r < 0)
+        return r;
+    (void)snprintf(path, sizeof path, "../%s", scope);
+    if (mkdirat(b->slice_fd, path, 0755) < 0 && errno != EEXIST)
+        return answer(f, -errno, NULL, cb, userdata);
+    r = nm_backend_open_beside(b, scope, &cg);
+    if (r >= 0)
+        r = fill_new(cg, pid, limits);
+    return answer(f, r, r < 0 ? NULL : STEAL_PTR(cg), cb, userdata);
+}
+
 static void fake_free(struct nm_cgroup_backend *b)
 {
     struct fake *f = fake_of(b);
@@ -257,6 +279,7 @@ static const struct nm_cgroup_ops fake_ops = {
     .set_limits = fake_set_limits,
     .remove = fake_remove,
     .list = nm_backend_list,
+    .place_helper = fake_place_helper,
     .free = fake_free,
 };
 

@@ -7,7 +7,8 @@
 
 #include "cgroup/cgroup.h"
 
-enum nm_fake_op { NM_FAKE_CREATE, NM_FAKE_SET_LIMITS, NM_FAKE_SET_SLICE_LIMITS, NM_FAKE_OP_COUNT };
+enum nm_fake_op { NM_FAKE_CREATE, NM_FAKE_SET_LIMITS, NM_FAKE_SET_SLICE_LIMITS, NM_FAKE_PLACE_HELPER,
+                  NM_FAKE_OP_COUNT };
 
 /* The next such operation ends with result r (negative), through its callback. */
 void nm_fake_fail_next(struct nm_cgroup_backend *b, enum nm_fake_op op, int r);

@@ -146,6 +146,16 @@ static void systemd_free(struct nm_cgroup_backend *b)
     free(s);
 }
 
+static int systemd_place_helper(struct nm_cgroup_backend *b, const char *name, pid_t pid,
+                                const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+{
+    char unit[NM_BACKEND_NAME_MAX];
+    int r = nm_backend_helper_name(b, name, unit);
+
+    assert(pid > 1 && limits && cb);
+    return r < 0 ? r : nm_sdop_place_helper(systemd_of(b), unit, pid, limits, cb, userdata);
+}
+
 static const struct nm_cgroup_ops systemd_ops = {
     .name = "systemd",
     .set_slice_limits = systemd_set_slice_limits,
@@ -153,6 +163,7 @@ static const struct nm_cgroup_ops systemd_ops = {
     .set_limits = systemd_set_limits,
     .remove = systemd_remove,
     .list = systemd_list,
+    .place_helper = systemd_place_helper,
     .free = systemd_free,
 };
 

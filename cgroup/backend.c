@@ -88,7 +88,8 @@ int nm_backend_init(struct nm_cgroup_backend *b, const struct nm_cgroup_ops *ops
 {
     size_t stem = strlen(slice) - strlen(SLICE_SUFFIX);
 
-    assert(ops->set_slice_limits && ops->create && ops->set_limits && ops->remove && ops->list && ops->free);
+    assert(ops->set_slice_limits && ops->create && ops->set_limits && ops->remove && ops->list &&
+           ops->place_helper && ops->free);
     assert(strlen(slice) > strlen(SLICE_SUFFIX));
     b->ops = ops;
     b->slice_fd = b->net_priority_fd = -EBADF;
@@ -139,6 +140,28 @@ int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name,
 
     assert(b->slice_path && name);
     if (asprintf(&path, "%s/%s", b->slice_path, name) < 0)
+        return -ENOMEM;
+    return nm_cgroup_open(path, name, ret);
+}
+
+/* "nm_shuffle.scope" for nm.slice: the prefix of its containers is "nm-", and no other slice's helper has that name. */
+int nm_backend_helper_name(const struct nm_cgroup_backend *b, const char *helper, char name[NM_BACKEND_NAME_MAX])
+{
+    int n;
+
+    if (!nm_name_is_valid(helper))
+        return -EINVAL;
+    n = snprintf(name, NM_BACKEND_NAME_MAX, "%.*s_%s" SCOPE_SUFFIX, (int)strlen(b->prefix) - 1, b->prefix, helper);
+    return n < NM_BACKEND_NAME_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int nm_backend_open_beside(const struct nm_cgroup_backend *b, const char *name, struct nm_cgroup **ret)
+{
+    const char *slash = strrchr(b->slice_path, '/');
+    _cleanup_free_ char *path = NULL;
+
+    assert(slash && name);
+    if (asprintf(&path, "%.*s/%s", (int)(slash - b->slice_path), b->slice_path, name) < 0)
         return -ENOMEM;
     return nm_cgroup_open(path, name, ret);
 }

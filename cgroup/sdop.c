@@ -28,6 +28,9 @@
 #define TAKEN_USEC (3 * NM_USEC_PER_SEC) /* a scope is forgotten within a moment of its end */
 #define TICK_USEC (500 * NM_USEC_PER_MSEC)
 
+/* The manager's own top: nmd's slice, whose name has no "-", stands directly below it. */
+#define ROOT_SLICE "-.slice"
+
 enum op_kind { OP_START_SLICE, OP_CREATE, OP_SET };
 enum op_state {
     OP_SENT,     /* waits for the reply */
@@ -50,6 +53,7 @@ struct nm_sdop {
     bool exists;   /* OP_START_SLICE: the unit is there already, just start it */
     bool repeated; /* an earlier sending may have been heard */
     bool slice_started; /* OP_CREATE: the slice was missing and has been started */
+    bool is_helper;     /* OP_CREATE: its scope stands beside the slice, not in it */
     bool simplified;    /* OP_CREATE: a property was unknown and has been left out */
     uint64_t deadline_usec;
     sd_bus_slot *slot;
@@ -117,7 +121,7 @@ static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error);
 static int op_build(const struct nm_sdop *op, sd_bus *bus, sd_bus_message **ret)
 {
     const struct nm_sdcall_scope scope = {.unit = op->unit,
-                                          .slice = op->s->base.slice,
+                                          .slice = op->is_helper ? ROOT_SLICE : op->s->base.slice,
                                           .description = op->description,
                                           .pid = op->pid,
                                           .limits = &op->limits};
@@ -186,12 +190,13 @@ static void revive_slice(struct nm_systemd *s)
 static void finish_create(struct nm_sdop *op)
 {
     struct nm_cgroup *cg = NULL;
-    int r = nm_backend_open_scope(&op->s->base, op->unit, &cg);
+    int r = op->is_helper ? nm_backend_open_beside(&op->s->base, op->unit, &cg)
+                          : nm_backend_open_scope(&op->s->base, op->unit, &cg);
 
     assert(op->kind == OP_CREATE && op->pid > 1);
     if (r == -ENOENT) /* started, and over already */
         r = -ESRCH;
-    if (r >= 0) {
+    if (r >= 0 && !op->is_helper) {
         nm_sdoom_set(op->s, cg, op->limits.oom_group);
         revive_slice(op->s);
     }
@@ -457,14 +462,15 @@ static char *printable(const char *text)
     return copy;
 }
 
-int nm_sdop_create(struct nm_systemd *s, const char *unit, const char *description, pid_t pid,
-                   const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+static int create(struct nm_systemd *s, const char *unit, const char *description, pid_t pid, bool is_helper,
+                  const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
 {
     struct nm_sdop *op = op_new(s, OP_CREATE, unit, cb, userdata);
 
     if (!op)
         return -ENOMEM;
     op->pid = pid;
+    op->is_helper = is_helper;
     op->limits = *limits;
     op->description = printable(description);
     if (!op->description) {
@@ -472,6 +478,18 @@ int nm_sdop_create(struct nm_systemd *s, const char *unit, const char *descripti
         return -ENOMEM;
     }
     return op_begin(op);
+}
+
+int nm_sdop_create(struct nm_systemd *s, const char *unit, const char *description, pid_t pid,
+                   const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+{
+    return create(s, unit, description, pid, false, limits, cb, userdata);
+}
+
+int nm_sdop_place_helper(struct nm_systemd *s, const char *unit, pid_t pid, const struct nm_cgroup_limits *limits,
+                         nm_cgroup_done_cb_t cb, void *userdata)
+{
+    return create(s, unit, "Helper of nmd", pid, true, limits, cb, userdata);
 }
 
 int nm_sdop_set(struct nm_systemd *s, const struct nm_cgroup *cg, const char *unit,

@@ -34,6 +34,9 @@ struct nm_systemd {
  * connection it waits for one. */
 int nm_sdop_create(struct nm_systemd *s, const char *unit, const char *description, pid_t pid,
                    const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
+/* The same for a process of nmd's own, in a scope beside the slice. */
+int nm_sdop_place_helper(struct nm_systemd *s, const char *unit, pid_t pid, const struct nm_cgroup_limits *limits,
+                         nm_cgroup_done_cb_t cb, void *userdata);
 /* cg NULL: the unit is the slice. */
 int nm_sdop_set(struct nm_systemd *s, const struct nm_cgroup *cg, const char *unit,
                 const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);

@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "agent/problem.h"
+#include "agent/manager/manager-helper.h"
 #include "agent/manager/manager-keep.h"
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-limits.h"
@@ -79,6 +80,7 @@ static void refresh_limits(struct nm_manager *m)
 
     m->slice_limit_due = to < m->slice_limits.memory_max_bytes && m->verdict.in_use.memory_bytes > to;
     nm_slice_set(m);
+    nm_helper_follow(m);
     refresh_containers(m);
 }
 

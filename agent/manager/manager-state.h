@@ -24,6 +24,7 @@
  *   glance.c            memory and CPU are followed between two samples
  *   manager-pressure.c  the kernel's pressure events
  *   manager-slice.c     the slice's own limits: the capacity, and the sum of the claims
+ *   manager-helper.c    the cgroup of nmd's helper
  *   manager-limits.c    limits, weights, priorities, squeeze, drift
  *   manager-end.c       how containers end
  *   manager-life.c      what containers do by themselves: start, freeze, run out of memory
@@ -222,6 +223,9 @@ struct nm_manager {
     char hold_id[NM_ID_SIZE];
     uint64_t squeeze_millicores;
     enum nm_reason squeeze_reason;
+    struct nm_cgroup *helper_cg; /* or NULL */
+    nm_manager_placed_cb_t helper_placed;
+    void *helper_userdata;
     struct nm_cgroup_limits slice_limits; /* as they were set last */
     struct nm_slice_note slice_note;
     uint64_t slice_claimed_bytes;

@@ -386,6 +386,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     (void)nm_close(m->shim_fd);
     (void)nm_close(m->events_fd);
     nm_store_free(m->store);
+    nm_cgroup_free(m->helper_cg);
     nm_cgroup_backend_free(m->backend);
     if (m->config)
         nm_config_free(m->config);

@@ -68,8 +68,8 @@ static int make_launcher(const struct nm_yarn_hosting_params *p, struct nm_yarn_
 static int make_shuffle(const struct nm_yarn_hosting_params *p, struct nm_yarn_hosting *h, char **ret_message)
 {
     const struct nm_yarn_shuffle_params params = {
-        .event = p->event, .settings = p->settings, .program = p->shuffle_program, .state_dir = p->state_dir,
-        .tell = p->tell};
+        .event = p->event, .manager = p->manager, .settings = p->settings, .program = p->shuffle_program,
+        .state_dir = p->state_dir, .tell = p->tell};
 
     if (!is_listed(p->settings->aux_services, NM_YARN_SHUFFLE))
         return 0;

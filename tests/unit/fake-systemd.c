@@ -123,9 +123,14 @@ static void note_properties(struct fake_systemd *f, sd_bus_message *m)
 
 static void unit_path(const struct fake_systemd *f, const char *unit, char path[2 * PATH_MAX])
 {
-    bool is_scope = strstr(unit, ".scope") != NULL;
+    const size_t stem = strcspn(f->slice, ".");
 
-    (void)snprintf(path, 2 * PATH_MAX, "%s/%s%s%s", f->root, f->slice, is_scope ? "/" : "", is_scope ? unit : "");
+    if (!strstr(unit, ".scope"))
+        (void)snprintf(path, 2 * PATH_MAX, "%s/%s", f->root, f->slice);
+    else if (strncmp(unit, f->slice, stem) == 0 && unit[stem] == '-')
+        (void)snprintf(path, 2 * PATH_MAX, "%s/%s/%s", f->root, f->slice, unit);
+    else
+        (void)snprintf(path, 2 * PATH_MAX, "%s/%s", f->root, unit); /* a helper's */
 }
 
 static bool unit_exists(const struct fake_systemd *f, const char *unit)

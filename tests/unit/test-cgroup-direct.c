@@ -388,6 +388,41 @@ static void on_listed(struct nm_cgroup *cg, const char *id, void *userdata)
 }
 
 /* What a restarted nmd does. */
+/* A second one takes over what an nmd that was killed left; no container's, and gone with the backend. */
+static void test_helper(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = spawn();
+    char scope[64], path[PATH_MAX];
+
+    (void)snprintf(scope, sizeof scope, "nmtest-direct%d_shuffle.scope", (int)getpid());
+    (void)snprintf(path, sizeof path, "%.*s%s", (int)(strlen(f->b->slice_path) - strlen(f->b->slice)),
+                   f->b->slice_path, scope);
+    assert_int_equal(mkdir(path, 0755), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        struct answer a = {0};
+
+        assert_int_equal(f->b->ops->place_helper(f->b, "shuffle", pid, &NM_CGROUP_LIMITS_NONE, on_done, &a), 0);
+        if (a.n_calls != 1 || a.result != 0)
+            fail_msg("%u calls, %d, %s", a.n_calls, a.result, a.message);
+        assert_string_equal(a.cg->path, path);
+        assert_true(nm_procs_is_member(pid, scope));
+        nm_cgroup_free(a.cg);
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        (void)reap(pid);
+        if (i == 0)
+            pid = spawn();
+    }
+    {
+        struct answer a = {0};
+
+        assert_int_equal(f->b->ops->place_helper(f->b, "shuffle", pid, &NM_CGROUP_LIMITS_NONE, on_done, &a), 0);
+        assert_int_equal(a.result, -ESRCH);
+        assert_non_null(strstr(a.message, "the process has ended already"));
+    }
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 static void test_second_backend_finds_it(void **state)
 {
     struct fixture *f = *state, again = {.event = f->event};
@@ -479,6 +514,7 @@ int main(void)
         TEST(test_name_taken),
         TEST(test_prepared),
         TEST(test_prepared_in_vain),
+        TEST(test_helper),
         TEST(test_second_backend_finds_it),
         TEST(test_slice_comes_back),
         TEST(test_limits_are_set),

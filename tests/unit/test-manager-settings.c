@@ -12,6 +12,7 @@
 #include "agent/manager/manager-keep.h"
 #include "agent/manager/manager-sample.h"
 #include "agent/manager/manager-settings.h"
+#include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
 #include "util/clock.h"
 #include "util/fileio.h"
@@ -68,6 +69,57 @@ static void test_a_limit_above_use_is_set_at_once(void **state)
     in_use(w, 700); /* with what the rest of the system uses */
     reload(w, "[node]\nmemory = 600M\n");
     assert_slice_max(w, 600);
+}
+
+/* ---- the helper's weight ------------------------------------------------------ */
+
+static struct {
+    unsigned n;
+    int result;
+} placed;
+
+static void on_placed(int result, const char *message, void *userdata)
+{
+    assert_ptr_equal(userdata, &placed);
+    assert_true((result < 0) == (message != NULL));
+    placed.n++;
+    placed.result = result;
+}
+
+static void assert_helper_weight(struct manager_world *w, const char *expected)
+{
+    char text[32];
+
+    manager_world_settle(w);
+    assert_int_equal(nm_read_file_at(w->m->backend->slice_fd, "../nmtest_shuffle.scope/cpu.weight", text, sizeof text,
+                                     NULL), 0);
+    assert_string_equal(text, expected);
+}
+
+/* Beside the slice, a container of one CPU has a CPU's part of the slice's weight: the helper has half of that. */
+static void test_a_helpers_weight(void **state)
+{
+    struct manager_world *w = *state;
+
+    placed.n = 0;
+    assert_int_equal(nm_write_file_at(w->m->backend->slice_fd, "cpu.weight", "200\n"), 0);
+    nm_fake_fail_next(w->m->backend, NM_FAKE_PLACE_HELPER, -EACCES);
+    assert_int_equal(nm_manager_place_helper(w->m, "shuffle", getpid(), on_placed, &placed), 0);
+    manager_world_settle(w);
+    assert_int_equal(placed.n, 1);
+    assert_int_equal(placed.result, -EACCES);
+    assert_int_equal(nm_manager_place_helper(w->m, "shuffle", getpid(), on_placed, &placed), 0);
+    assert_helper_weight(w, "25");
+    assert_int_equal(placed.n, 2);
+    assert_int_equal(placed.result, 0);
+    assert_int_equal(nm_write_file_at(w->m->backend->slice_fd, "cpu.weight", "100\n"), 0);
+    reload(w, "[node]\nsystem-reserved-vcores = 3\n");
+    assert_helper_weight(w, "50");
+    reload(w, "[node]\nvcores = 8\n"); /* half a CPU each */
+    assert_helper_weight(w, "6");
+    nm_fake_set_feature(w->m->backend, NM_CGROUP_CPU_WEIGHT, "a test");
+    assert_false(nm_manager_can_place_helper(w->m));
+    assert_int_equal(nm_manager_place_helper(w->m, "shuffle", getpid(), on_placed, &placed), -EOPNOTSUPP);
 }
 
 /* ---- an upstream's wish ------------------------------------------------------ */
@@ -189,6 +241,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_limit_below_use_waits, manager_world_set_up, manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_a_limit_above_use_is_set_at_once, manager_world_set_up,
                                         manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_helpers_weight, manager_world_set_up, manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_an_upstreams_size, manager_world_set_up, manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_vcores_that_become_other_shares, manager_world_set_up,
                                         manager_world_tear_down),

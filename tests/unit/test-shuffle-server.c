@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <endian.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -382,6 +383,32 @@ static void test_places(void **state)
         close(held[i]);
 }
 
+/* A user has half of the places, and each of its jobs three quarters of these. */
+static void test_a_jobs_places(void **state)
+{
+    const uid_t alice = 1, bob = 2;
+    struct nm_shuffle_places *places;
+    unsigned at[16];
+
+    (void)state;
+    assert_int_equal(nm_shuffle_places_new(NM_ARRAY_SIZE(at), &places), 0);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(at); i++)
+        assert_int_equal(nm_shuffle_places_enter(places, open("/dev/null", O_RDONLY | O_CLOEXEC), &at[i]), 0);
+    for (unsigned i = 0; i < 6; i++)
+        assert_true(nm_shuffle_places_belongs(places, at[i], alice, "job_1_0001"));
+    assert_true(nm_shuffle_places_belongs(places, at[5], alice, "job_1_0001")); /* the next request of a connection */
+    assert_false(nm_shuffle_places_belongs(places, at[6], alice, "job_1_0001"));
+    assert_true(nm_shuffle_places_belongs(places, at[6], alice, "job_1_0002"));
+    assert_true(nm_shuffle_places_belongs(places, at[7], alice, "job_1_0003"));
+    assert_false(nm_shuffle_places_belongs(places, at[8], alice, "job_1_0002"));
+    assert_true(nm_shuffle_places_belongs(places, at[8], bob, "job_1_0004"));
+    assert_true(nm_shuffle_places_belongs(places, at[0], alice, "job_1_0002")); /* a connection may change its job */
+    assert_false(nm_shuffle_places_belongs(places, at[9], alice, "job_1_0001")); /* the user's half is taken */
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(at); i++)
+        nm_shuffle_places_leave(places, at[i]);
+    nm_shuffle_places_free(places);
+}
+
 /* The end doesn't wait for who doesn't read. */
 static void test_end_cuts(void **state)
 {
@@ -588,6 +615,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_to_the_byte), TEST(test_kept_alive), TEST(test_refusals),       TEST(test_endless_head),
         TEST(test_slow_request), TEST(test_large),     TEST(test_cut_while_sent), TEST(test_places),
+        TEST(test_a_jobs_places),
         TEST(test_end_cuts),    TEST(test_addresses),
         TEST(test_the_same_map_256_times), TEST(test_a_disconnect_ends_the_wait), TEST(test_a_share_of_work),
         TEST(test_accept_fails), TEST(test_no_thread), TEST(test_poll_fails),

@@ -171,6 +171,41 @@ static void test_create(void **state)
     assert_int_equal(w->b->ops->create(w->b, "a/b", "", getpid(), &l, on_done, &a), -EINVAL);
 }
 
+static void count_listed(struct nm_cgroup *cg, const char *container_id, void *userdata)
+{
+    (void)container_id;
+    nm_cgroup_free(cg);
+    ++*(unsigned *)userdata;
+}
+
+/* Its scope is the top slice's, and no container's. What an nmd that was killed left is waited for. */
+static void test_a_helper(void **state)
+{
+    static const struct fake_answer taken = {.method = "StartTransientUnit",
+                                             .error = "org.freedesktop.systemd1.UnitExists"};
+    struct world *w = *state;
+    struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
+    unsigned n_listed = 0;
+    struct answer a = {0};
+    char expected[80];
+
+    l.cpu_weight = 25;
+    (void)snprintf(expected, sizeof expected, " Slice=-.slice PIDs=%d CollectMode=", (int)getpid());
+    fake_systemd_answer(w->systemd, &taken);
+    assert_int_equal(w->b->ops->place_helper(w->b, "shuffle", getpid(), &l, on_done, &a), 0);
+    run_until_called(w, &a);
+    assert_int_equal(a.result, 0);
+    assert_string_equal(a.cg->name, "nmtest_shuffle.scope");
+    assert_true(fake_tree_has(&w->dir, "root/nmtest_shuffle.scope"));
+    assert_int_equal(fake_systemd_count(w->systemd, "StartTransientUnit nmtest_shuffle.scope"), 2);
+    assert_true(fake_systemd_heard(w->systemd, expected));
+    assert_true(fake_systemd_heard(w->systemd, " CPUWeight=25 "));
+    assert_int_equal(w->b->ops->list(w->b, count_listed, &n_listed), 0);
+    assert_int_equal(n_listed, 0);
+    nm_cgroup_free(a.cg);
+    assert_int_equal(w->b->ops->place_helper(w->b, "a/b", getpid(), &l, on_done, &a), -EINVAL);
+}
+
 static void test_a_job_that_ends_early(void **state)
 {
     struct world *w = *state;
@@ -709,6 +744,8 @@ int main(void)
         started(test_end),
         started(test_create),
         over_bus(test_create),
+        started(test_a_helper),
+        over_bus(test_a_helper),
         started(test_a_job_that_ends_early),
         started(test_creations_that_fail),
         started(test_a_full_tree),

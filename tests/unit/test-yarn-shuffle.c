@@ -15,6 +15,7 @@
 #include <openssl/evp.h>
 #include <pwd.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <jansson.h>
@@ -254,6 +255,17 @@ static void test_ends(void **state)
     RUN_UNTIL(w, ask(w, KEY) == KNOWN);
 }
 
+/* There is no manager here that could give it a weight. */
+static void test_nice(void **state)
+{
+    struct world *w = *state;
+
+    w->shuffle = nm_yarn_shuffle_free(w->shuffle);
+    start(w);
+    assert_int_equal(getpriority(PRIO_PROCESS, (id_t)find_child()), 10);
+    assert_non_null(strstr(told, "nm-shuffle runs at nice 10: this host has no CPU weights"));
+}
+
 static void test_port_is_taken(void **state)
 {
     struct world *w = *state;
@@ -423,6 +435,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_jobs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_data, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_port_is_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_port, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_port_is_lost, set_up, tear_down),

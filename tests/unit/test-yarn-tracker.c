@@ -9,9 +9,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <syslog.h>
 
+#include "cgroup/backend-fake.h"
 #include "rpc/yarn/yarn-state.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/loopback.h"
@@ -118,6 +121,32 @@ static void test_programs_missing(void **state)
     assert_true(check_ours(w)); /* nobody asks for it */
     tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle"));
     assert_refused(w, -ENOENT, "/nonexistent/nm-shuffle");
+}
+
+static bool has_helper(const struct tracker_world *w)
+{
+    return tracker_helper(w) > 0 && w->node->m->helper_cg;
+}
+
+static bool helper_is_refused(const struct tracker_world *w)
+{
+    return w && strstr(tracker_told.all, "nm-shuffle gets no cgroup of its own");
+}
+
+/* It has a weight, or else it is nice. */
+static void test_shuffles_share(void **state)
+{
+    struct tracker_world *w = *state;
+    tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle")
+                      TRACKER_PROPERTY("mapreduce.shuffle.port", "0"));
+    tracker_join(w);
+    tracker_run_until(w, has_helper);
+    assert_int_equal(getpriority(PRIO_PROCESS, (id_t)tracker_helper(w)), 0);
+    nm_fake_fail_next(w->node->m->backend, NM_FAKE_PLACE_HELPER, -EACCES);
+    /* another is started, and this time there is no place for it */
+    assert_int_equal(kill(tracker_helper(w), SIGKILL), 0);
+    tracker_run_until(w, helper_is_refused);
+    assert_non_null(strstr(tracker_told.all, "(the test said so); it runs at nice 10 instead"));
 }
 
 static void test_unknown_stage(void **state)
@@ -756,7 +785,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_ports_taken), TEST(test_no_such_address), TEST(test_programs_missing),
+        TEST(test_ports_taken), TEST(test_no_such_address), TEST(test_programs_missing), TEST(test_shuffles_share),
         TEST(test_unknown_stage), TEST(test_web), TEST(test_web_by_name),
         TEST(test_state_in_the_way), TEST(test_state_unreadable), TEST(test_life), TEST(test_size), TEST(test_silence),
         TEST(test_answers_that_are_none), TEST(test_comes_and_goes), TEST(test_several),

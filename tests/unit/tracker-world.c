@@ -13,6 +13,7 @@
 #include "tests/unit/loopback.h"
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
+#include "util/fileio.h"
 
 #define PROTOCOL "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
 #define WAIT_USEC (60 * NM_USEC_PER_SEC)
@@ -177,6 +178,16 @@ struct nm_yarn_params tracker_params(struct tracker_world *w)
         .event = w->node->event, .manager = w->node->m, .settings = w->settings, .localizer_program = w->localizer,
         .shuffle_program = w->shuffle, .state_dir = w->node->m->state_dir, .runtime_dir = w->node->m->runtime_dir,
         .tell = tell};
+}
+
+pid_t tracker_helper(const struct tracker_world *w)
+{
+    char text[32];
+    const int slice = w->node->m->backend->slice_fd;
+
+    if (nm_read_file_at(slice, "../nmtest_shuffle.scope/cgroup.procs", text, sizeof text, NULL) < 0)
+        return 0;
+    return (pid_t)strtol(text, NULL, 10);
 }
 
 void tracker_join(struct tracker_world *w)

@@ -52,6 +52,8 @@ void tracker_configure(struct tracker_world *w, const char *more);
 void tracker_start_rm(struct tracker_world *w);
 void tracker_stop_rm(struct tracker_world *w);
 struct nm_yarn_params tracker_params(struct tracker_world *w);
+/* The process of nmd's that was placed beside the slice last; 0: none. */
+pid_t tracker_helper(const struct tracker_world *w);
 void tracker_join(struct tracker_world *w); /* it must come off */
 /* Runs the loop until it is so. */
 void tracker_run_until(struct tracker_world *w, bool (*is)(const struct tracker_world *w));

@@ -46,11 +46,11 @@ struct nm_yarn_shuffle_process {
 /* ---- in the child ------------------------------------------------------------------------- */
 
 /* What nmd gave itself, so that it is heard on a full node, isn't for those who serve strangers. */
-static void be_ordinary(uint64_t most_files)
+static void be_ordinary(uint64_t most_files, int nice)
 {
     struct rlimit files;
 
-    (void)setpriority(PRIO_PROCESS, 0, 0);
+    (void)setpriority(PRIO_PROCESS, 0, nice);
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "0");
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = NM_MIN(files.rlim_max, (rlim_t)most_files);
@@ -71,7 +71,7 @@ static _Noreturn void become(const struct nm_yarn_shuffle_process_params *p, int
     if (program < 0 && p->program_fd != STDERR_FILENO + 1)
         _exit(126);
     nm_closefrom(STDERR_FILENO + 2);
-    be_ordinary(p->most_files);
+    be_ordinary(p->most_files, p->nice);
     if (chdir("/") < 0)
         _exit(126);
     (void)fexecve(STDERR_FILENO + 1, (char *const *)p->argv, env);
@@ -237,6 +237,17 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userd
                        *last ? ": " : "", last);
     p->params.ended(why, p->params.userdata);
     return 0;
+}
+
+pid_t nm_yarn_shuffle_process_pid(const struct nm_yarn_shuffle_process *p)
+{
+    return p->pid;
+}
+
+/* Its process group has it alone, and with it, unlike with a process, the kernel takes all threads. */
+int nm_yarn_shuffle_process_set_nice(struct nm_yarn_shuffle_process *p, int nice)
+{
+    return p->pid > 0 ? RET_NERRNO(setpriority(PRIO_PGRP, (id_t)p->pid, nice)) : -ESRCH;
 }
 
 void nm_yarn_shuffle_process_wait(struct nm_yarn_shuffle_process *p, uint64_t timeout_usec)

@@ -14,6 +14,7 @@ struct nm_yarn_shuffle_process_params {
     int program_fd;           /* nm-shuffle's; it stays the caller's */
     const char *const *argv;  /* NULL-terminated */
     uint64_t most_files;      /* that it may have open */
+    int nice;
     /* `ended` comes once, and last; it may free the process. why: what it said at last, or how it ended. */
     void (*listening)(uint16_t port, void *userdata);
     void (*refused)(const char *error, void *userdata);
@@ -26,6 +27,11 @@ int nm_yarn_shuffle_process_new(const struct nm_yarn_shuffle_process_params *par
 /* Ends it. */
 struct nm_yarn_shuffle_process *nm_yarn_shuffle_process_free(struct nm_yarn_shuffle_process *p);
 NM_DEFINE_CLEANUP(struct nm_yarn_shuffle_process *, nm_yarn_shuffle_process_free)
+
+/* 0: it has ended. */
+pid_t nm_yarn_shuffle_process_pid(const struct nm_yarn_shuffle_process *p);
+/* Sets the nice value of all its threads. -EPERM: it is another user's, and nmd lacks CAP_SYS_NICE. */
+int nm_yarn_shuffle_process_set_nice(struct nm_yarn_shuffle_process *p, int nice);
 
 /* -EPIPE: it can't be told, as one that takes nothing for so long that it can't be waited for, and one for which there
  * is no memory. It is killed then. */

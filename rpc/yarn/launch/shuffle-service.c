@@ -26,6 +26,8 @@
 #define DIRS_MAX 64
 #define MOST_CONNECTIONS 8192
 #define PORT_FILE "port"
+#define HELPER_NAME "shuffle"
+#define NICE 10 /* where it can't have a CPU weight of its own */
 
 struct nm_yarn_shuffle {
     struct nm_yarn_shuffle_params params;
@@ -35,7 +37,7 @@ struct nm_yarn_shuffle {
     uint64_t started_usec, retry_usec;
     int program_fd;
     uint16_t port; /* 0: any that is free */
-    bool is_listening;
+    bool is_listening, has_weight;
     uint8_t metadata[4];
 };
 
@@ -49,6 +51,33 @@ nm_printf(3, 4) static void tell(struct nm_yarn_shuffle *s, int level, const cha
     va_end(ap);
     if (s->params.tell)
         s->params.tell(level, sentence);
+}
+
+/* ---- its share of CPU --------------------------------------------------------------------- */
+
+static void on_placed(int result, const char *message, void *userdata)
+{
+    struct nm_yarn_shuffle *s = userdata;
+    int r;
+
+    if (result >= 0 || result == -ESRCH || !s->process) /* its end is dealt with elsewhere */
+        return;
+    r = nm_yarn_shuffle_process_set_nice(s->process, NICE);
+    tell(s, LOG_WARNING, "nm-shuffle gets no cgroup of its own (%s); %s%s", message ?: strerror(-result),
+         r < 0 ? "it keeps nmd's CPU weight: " : "it runs at nice 10 instead", r < 0 ? strerror(-r) : "");
+}
+
+/* Only when it listens: the address rules of nmd.service hold for sockets that were made in it, and are to go on
+ * holding for this one's. */
+static void place(struct nm_yarn_shuffle *s)
+{
+    int r;
+
+    if (!s->has_weight)
+        return;
+    r = nm_manager_place_helper(s->params.manager, HELPER_NAME, nm_yarn_shuffle_process_pid(s->process), on_placed, s);
+    if (r < 0)
+        on_placed(r, NULL, s);
 }
 
 /* ---- what it is told ---------------------------------------------------------------------- */
@@ -83,6 +112,7 @@ static void on_listening(uint16_t port, void *userdata)
         s->metadata[i] = (uint8_t)((uint32_t)port >> (24 - 8 * i));
     (void)snprintf(text, sizeof text, "%u\n", port);
     (void)nm_write_file_atomic_at(s->jobs.state_fd, PORT_FILE, text, 0600);
+    place(s);
     TAILQ_FOREACH(j, &s->jobs.list, link)
         say_job(s, j);
 }
@@ -119,6 +149,7 @@ static int start(struct nm_yarn_shuffle *s)
         .program_fd = s->program_fd,
         .argv = argv,
         .most_files = 4 * (uint64_t)max + 256,
+        .nice = s->has_weight ? 0 : NICE,
         .listening = on_listening,
         .refused = on_refused,
         .ended = on_ended,
@@ -289,6 +320,10 @@ int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_y
     if (r < 0)
         return r;
     read_port(s);
+    s->has_weight = params->manager && nm_manager_can_place_helper(params->manager);
+    if (!s->has_weight)
+        tell(s, LOG_NOTICE, "nm-shuffle runs at nice 10: this host has no CPU weights that could rank it below "
+             "guaranteed containers");
     r = begin(s, ret_message);
     if (r < 0)
         return r;

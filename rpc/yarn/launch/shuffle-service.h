@@ -8,6 +8,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "agent/agent.h"
 #include "rpc/hadoop/bytes.h"
 #include "rpc/yarn/conf/settings.h"
 
@@ -17,6 +18,7 @@ struct nm_yarn_shuffle;
 
 struct nm_yarn_shuffle_params {
     sd_event *event;
+    struct nm_manager *manager; /* gives its process a cgroup; it is freed later than this */
     const struct nm_yarn_settings *settings;
     const char *program;   /* nm-shuffle's path */
     const char *state_dir; /* nmd's: the jobs outlive it */

@@ -29,6 +29,7 @@ yarn_site() { # MIB
             yarn.nodemanager.resource.memory-mb "$1" yarn.nodemanager.resource.cpu-vcores 4 \
             yarn.nodemanager.opportunistic-containers-max-queue-length 10 \
             yarn.nodemanager.opportunistic-containers-use-pause-for-preemption true \
+            yarn.nodemanager.aux-services mapreduce_shuffle \
             yarn.nodemanager.recovery.enabled true yarn.nodemanager.recovery.supervised true \
             yarn.nodemanager.local-dirs $local yarn.nodemanager.log-dirs $logs \
             yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user alice

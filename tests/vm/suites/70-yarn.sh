@@ -36,6 +36,18 @@ app=$(light apps | jq -r '.[0].id')
 is "nmctl shows whose it is" "$(field_of "$g" .app)" "$app"
 check "its output is where YARN wants it" grep -qx hello "$logs/$app/$g/stdout"
 
+# ---- nm-shuffle's share of CPU -----------------------------------------------------------------------
+
+# Its group stands beside the slice: there the container has its part of the slice's weight.
+in_scope() { [ "$(cat "$cg/nm_shuffle.scope/cgroup.procs" 2>/dev/null)" = "$(pidof nm-shuffle)" ]; }
+check "nm-shuffle is in a scope of its own" wait_until 30 in_scope
+is "which systemd knows" "$(systemctl is-active nm_shuffle.scope)" active
+systemctl daemon-reload
+weight=$(cat "$cg/nm_shuffle.scope/cpu.weight")
+of_container=$(($(cat "$cg/nm.slice/cpu.weight") * $(cat "$cg/nm.slice/$scope/cpu.weight") / 10000))
+at_least "a guaranteed container of one vcore has twice its weight" "$of_container" $((2 * weight))
+is "and it is as urgent as they are" "$(ps -o ni= -p "$(pidof nm-shuffle)" | tr -d ' ')" 0
+
 greedy=$(one_more mb=64 'cmd=head -c 300M /dev/zero | tail -c 300M')
 check "one that takes more than it has asked for ends" wait_until 120 ended "$greedy"
 like "by the kernel's hand, and its application hears so" "$(ends "$greedy")" \
@@ -76,6 +88,7 @@ systemctl restart nmd.service
 check "a new nmd joins the cluster" wait_until 60 status_is .upstream.state running
 is "and has both" "$(state_of "$g") $(state_of "$o")" "RUNNING RUNNING"
 is "as they were" "$(field_of "$g" .pid)" "$pid"
+check "its nm-shuffle has the scope of the one before" wait_until 30 in_scope
 check "their master reaches them" wait_until 30 sub_state_is "$o" "RUNNING RUNNING"
 
 # ---- their end --------------------------------------------------------------------------------------
@@ -89,4 +102,10 @@ like "for that" "$(field_of "$g" .message)" "ResourceManager"
 gone() { [ -z "$(ls -A "$local"/usercache/*/appcache 2>/dev/null)" ]; }
 check "nothing is left of it on the disk" wait_until 60 gone
 check "but its logs" test -s "$logs/$app/$g/stdout"
+
+# ---- what a stop leaves --------------------------------------------------------------------------
+
+systemctl stop nmd.service
+no_helper() { ! pidof nm-shuffle nm-localizer nmd >/dev/null && [ ! -e "$cg/nm_shuffle.scope" ]; }
+check "no process of a stopped nmd is left" wait_until 30 no_helper
 done_testing

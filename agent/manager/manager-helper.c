@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Where a helper of nmd's that serves strangers competes for CPU. In nmd.service it would have nmd's own weight, and
+ * half of the node against all containers together, since system.slice and the containers' slice have the same.
+ *
+ * It stands beside the slice and not in it, because its memory must not count there: what the kernel holds for a slow
+ * client can't be reclaimed, and the slice's memory.max is what guaranteed containers were promised.
+ *
+ * Beside the slice, a guaranteed container of one CPU has the slice's weight divided by the capacity in CPUs, one of
+ * one vcore, the least that YARN gives, perhaps less. The helper has half of that. On a node whose containers want
+ * everything that is still up to half a CPU, however large the node is, so that reducers elsewhere get on.
+ */
+
+#include "agent/manager/manager-helper.h"
+
+#include <assert.h>
+
+#define MOST_MILLICORES UINT64_C(1000)
+
+static struct nm_cgroup_limits limits_for(const struct nm_manager *m)
+{
+    const uint64_t slice = nm_cgroup_slice_read_cpu_weight(m->backend);
+    const uint64_t vcore = nm_settings_vcore_millicores(m->config, &m->node, 1000);
+    struct nm_cgroup_limits limits = NM_CGROUP_LIMITS_NONE;
+    const uint64_t capacity = NM_MAX(m->settings.capacity.cpu_millicores, UINT64_C(1));
+    const uint64_t weight = slice * (NM_MIN(vcore, MOST_MILLICORES) / 2) / capacity;
+
+    limits.cpu_weight = (uint32_t)NM_MAX(NM_MIN(weight, slice / 2), UINT64_C(1));
+    return limits;
+}
+
+static void on_placed(int result, struct nm_cgroup *cg, const char *message, void *userdata)
+{
+    struct nm_manager *m = userdata;
+
+    if (cg) {
+        nm_cgroup_free(m->helper_cg);
+        m->helper_cg = cg;
+    }
+    m->helper_placed(result, message, m->helper_userdata);
+}
+
+bool nm_manager_can_place_helper(const struct nm_manager *m)
+{
+    return m->backend->feature[NM_CGROUP_CPU_WEIGHT];
+}
+
+int nm_manager_place_helper(struct nm_manager *m, const char *name, pid_t pid, nm_manager_placed_cb_t done,
+                            void *userdata)
+{
+    const struct nm_cgroup_limits limits = limits_for(m);
+
+    assert(name && pid > 1 && done);
+    if (!nm_manager_can_place_helper(m))
+        return -EOPNOTSUPP;
+    m->helper_placed = done;
+    m->helper_userdata = userdata;
+    return m->backend->ops->place_helper(m->backend, name, pid, &limits, on_placed, m);
+}
+
+/* Failing is a helper that has just ended, or a connection to systemd that is missing; the next one is right again. */
+void nm_helper_follow(struct nm_manager *m)
+{
+    const struct nm_cgroup_limits limits = limits_for(m);
+
+    if (m->helper_cg)
+        (void)m->backend->ops->set_limits(m->backend, m->helper_cg, &limits, NULL, NULL);
+}
