@@ -4,7 +4,8 @@
 #
 # nmd is started by a hostile parent: of what that left nothing but what is meant to stay reaches nmd's own work, its
 # helpers and its containers. Each row of the table in util/inherited.c, which nmd(8) has as well, is looked at in nmd, in
-# the health script, in nm-shim and in commands of root and of an ordinary user; a row without that fails.
+# the health script, in nm-shim, nm-localizer and nm-shuffle and in commands of root and of an ordinary user; a row without
+# that fails.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -80,8 +81,43 @@ nmd_configure <<-CONF
 	period = 1s
 	timeout = 10s
 	CONF
+# A cluster that can't be reached has helpers all the same: nm-shuffle for as long as nmd runs, and nm-localizer to remove
+# what is in a directory that was another's.
+mkdir -p "$dir/conf" "$dir/local/usercache" "$dir/cluster-logs"
+(cd "$dir/local/usercache" && seq 8000 | xargs -n 1000 mkdir)
+printf '<configuration>%s</configuration>\n' "$(printf '<property><name>%s</name><value>%s</value></property>' \
+    yarn.resourcemanager.hostname 127.0.0.1 yarn.nodemanager.hostname 127.0.0.1 yarn.nodemanager.address 127.0.0.1:0 \
+    yarn.nodemanager.webapp.address 127.0.0.1:0 yarn.nodemanager.resource.memory-mb 700 \
+    yarn.nodemanager.aux-services mapreduce_shuffle mapreduce.shuffle.port 0 \
+    yarn.nodemanager.local-dirs "$dir/local" yarn.nodemanager.log-dirs "$dir/cluster-logs")" >"$dir/conf/yarn-site.xml"
+cat >"$dir/catch.py" <<'PYTHON'
+import os, signal, subprocess, sys, time
+# nm-localizer lives as long as its work lasts: it is stopped, looked at, and goes on.
+exe, script = os.path.realpath(sys.argv[1]), sys.argv[2]
+end = time.monotonic() + 20
+while time.monotonic() < end:
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/exe") != exe:
+                continue
+            parent = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1]
+            if sys.argv[3] not in open(f"/proc/{parent}/cmdline").read():
+                continue
+            os.kill(int(pid), signal.SIGSTOP)
+        except OSError:
+            continue
+        facts = subprocess.run([sys.executable, script, "--of", pid], capture_output=True, text=True)
+        os.kill(int(pid), signal.SIGCONT)
+        if facts.returncode == 0:
+            print(facts.stdout)
+            sys.exit()
+    time.sleep(0.001)
+sys.exit("nm-localizer was never there")
+PYTHON
+/usr/bin/python3 "$dir/catch.py" "$NMD_TEST_BUILD/nm-localizer" "$place/inherited.py" "$dir/state" >"$dir/localizer.facts" &
+catcher=$!
 NMD=$dir/nmd
-nmd_start && ok "nmd starts from a hostile parent"
+nmd_start --yarn-conf "$dir/conf" && ok "nmd starts from a hostile parent"
 keyring='' uts='' sid='' # of its parent, whose notes these are
 started_sec=$(awk '{ print int($1) }' /proc/uptime)
 . "$dir/notes"
@@ -102,6 +138,13 @@ submit sleeper -u nobody -m 64M -c 0.1 -- sleep 300
 wait_until 5 in_state sleeper RUNNING
 /usr/bin/python3 "$place/inherited.py" --of "$(shim sleeper)" >"$dir/shim.facts"
 /usr/bin/python3 "$place/inherited.py" --of "$nmd_pid" >"$dir/nmd.facts"
+check "nm-localizer was there" wait "$catcher"
+for pid in $(<"/proc/$nmd_pid/task/$nmd_pid/children"); do
+    [ "$(<"/proc/$pid/comm")" = nm-shuffle ] || continue
+    shuffle=$pid
+    shuffle_user=$(stat -c %U "/proc/$pid")
+    /usr/bin/python3 "$place/inherited.py" --of "$pid" >"$dir/shuffle.facts"
+done
 check "the health script soon has nothing of nmd's urgency" wait_until 15 health_is_ordinary
 
 # What can't be seen from outside is seen by what nmd does or has started.
@@ -122,8 +165,13 @@ sed -i "s/^subreaper: .*/subreaper: $([ "$(fact nobody orphan)" != 1 ] && echo n
 cpus=$(awk '$1 == "Cpus_allowed_list:" { print $2 }' /proc/1/status)
 bounding=$(fact nmd "other capabilities" | cut -d' ' -f4)
 own_bounding=$(awk '$1 == "CapBnd:" { print $2 }' /proc/self/status)
+# Its share of CPU comes from its cgroup, or else it is nice.
+logged 'nm-shuffle runs at nice 10' ||
+    like "nm-shuffle has a cgroup of its own" "$(<"/proc/$shuffle/cgroup")" "/${slice%.slice}_shuffle.scope\$"
 kill_all
 nmd_stop
+check "nm-shuffle ends with nmd" wait_until 10 over "$shuffle"
+is "and leaves no cgroup" "$(find "$(nmd_cgroup_root)" -maxdepth 2 -name "${slice%.slice}_shuffle.scope")" ""
 cat >"$dir/mortal.py" <<'PYTHON'
 import ctypes, os, signal, sys
 if os.fork() == 0:
@@ -146,8 +194,9 @@ is "nmd keeps no_new_privs, which nothing clears" "$privileges" 1
 # ---- what each should have ----
 zero=0000000000000000
 declare -A wanted
-row() { wanted[$1]="$2|$3|$4|$5|$6"; } # NAME NMD HEALTH-SCRIPT SHIM ROOT NOBODY; ".": can't be seen
-same() { row "$1" "$2" "$2" "$2" "$2" "$2"; }
+# NAME NMD HEALTH-SCRIPT SHIM ROOT NOBODY LOCALIZER SHUFFLE; ".": can't be seen
+row() { wanted[$1]="$2|$3|$4|$5|$6|$7|$8"; }
+same() { row "$1" "$2" "$2" "$2" "$2" "$2" "$2" "$2"; }
 . "$dir/notes"
 new=$([ "$keyring" = -1 ] && echo -1 || echo new)
 namespaces="/ $uts mode 2"
@@ -155,39 +204,44 @@ loop_reads=0000000000014003 # SIGHUP, SIGINT, SIGTERM, SIGCHLD
 all=fffffffe7ffbfeff         # but what nobody can block, and the two of the C library's own
 spared=-1000
 (((0x$bounding >> 24) & 1)) || spared=300 # without CAP_SYS_RESOURCE nobody can be spared
-row "signal dispositions" 0000000001001000 $zero 0000000001001000 $zero $zero
-row "signal mask" "$loop_reads" $zero "$all" $zero $zero
-row "interval timers" off off . off off
+row "signal dispositions" 0000000001001000 $zero 0000000001001000 $zero $zero $zero 0000000000001000
+row "signal mask" "$loop_reads" $zero "$all" $zero $zero $zero $zero
+row "interval timers" off off . off off . .
 same "CPU affinity" "$cpus"
 same "NUMA policy" default
 same "I/O class" none
 same "scheduling policy" 0
-row nice -10 0 0 0 0
-row "OOM score" 300 0 "$spared" 0 0
+shuffle_nice=0 # where it has a CPU weight
+! logged 'nm-shuffle runs at nice 10' || shuffle_nice=10
+row nice -10 0 0 0 0 0 "$shuffle_nice"
+row "OOM score" 300 0 "$spared" 0 0 500 0
 core=4096
 ! sanitized || core=0 # a sanitizer sets that soft limit for its own program
 row "resource limits" "files 5000:5000 core $core:8192" "files 5000:5000 core $core:8192" \
-    "files 5000:5000 core $core:8192" "files 1024:5000 core $core:8192" "files 1024:5000 core $core:8192"
-row umask 0077 0077 0077 0022 0022
-row "supplementary groups" "0 54321" "0 54321" "0 54321" "$(id -G root)" "$(id -G nobody)"
+    "files 5000:5000 core $core:8192" "files 1024:5000 core $core:8192" "files 1024:5000 core $core:8192" \
+    "files 1024:1024 core $core:8192" "files 5000:5000 core $core:8192"
+row umask 0077 0077 0077 0022 0022 0077 0077
+row "supplementary groups" "0 54321" "0 54321" "0 54321" "$(id -G root)" "$(id -G nobody)" "$(id -G root)" "$(id -G "$shuffle_user")"
 same "ambient capabilities" $zero
-row "securebits" 0 0 . 0 0
-row "no_new_privs" 0 0 1 1 1
-row "session keyring" "$new" "$new" . "$new" "$new"
+row "securebits" 0 0 . 0 0 . .
+row "no_new_privs" 0 0 1 1 1 1 1
+row "session keyring" "$new" "$new" . "$new" "$new" . .
 same "personality" 00000000
 same "timer slack" 50000
-row "subreaper" no no . no no
+row "subreaper" no no . no no . .
 same "huge pages switched off" no
 same "core dump filter" 00000033
-same "standard descriptors" null
-row "other descriptors" 77 "none of its parent's" "none of its parent's" "none of its parent's" "none of its parent's"
-row environment hostile "not its parent's" "not its parent's" "not its parent's" "not its parent's"
-row "parent-death signal" kept 0 . 9 9
-row "working directory" /tmp / / /usr /usr
+row "standard descriptors" null null null null null "/memfd:nm-localizer-work (deleted)" pipe
+row "other descriptors" 77 "none of its parent's" "none of its parent's" "none of its parent's" "none of its parent's" \
+    "none of its parent's" "none of its parent's"
+row environment hostile "not its parent's" "not its parent's" "not its parent's" "not its parent's" "not its parent's" "not its parent's"
+row "parent-death signal" kept 0 . 9 9 . .
+row "working directory" /tmp / / /usr /usr / /
 same "root directory, namespaces, seccomp filters" "$namespaces"
-row session "$sid" own own own own
+row session "$sid" own own own own own own
 row "other capabilities" "0000000004000000 $bounding $bounding $bounding" "0000000004000000 $bounding $bounding $bounding" \
-    "$zero $zero $zero $bounding" "$zero $bounding $bounding $bounding" "$zero $zero $zero $zero"
+    "$zero $zero $zero $bounding" "$zero $bounding $bounding $bounding" "$zero $zero $zero $zero" \
+    "$zero $bounding $bounding $bounding" "$zero 0000000000000004 0000000000000004 $zero"
 isnt_same() { [ "$1" != "$2" ]; }
 check "nmd keeps its bounding set, of which its parent had left one out" isnt_same "$bounding" "$own_bounding"
 
@@ -197,11 +251,11 @@ mapfile -t names < <(sed -n '/^\.\\" inherited: begin/,/^\.\\" inherited: end/s/
 at_least "rows in the table of nmd(8)" "${#names[@]}" 29
 for name in "${names[@]}"; do
     IFS='|' read -ra values <<<"${wanted[$name]-}"
-    is "$name: something is known of all of them" "${#values[@]}" 5
+    is "$name: something is known of all of them" "${#values[@]}" 7
     i=0
-    for who in nmd health shim root nobody; do
+    for who in nmd health shim root nobody localizer shuffle; do
         case $who-${values[i]-} in
-        shim-.) ;;
+        shim-. | localizer-. | shuffle-.) ;;
         *) is "$name: $who" "$(fact "$who" "$name")" "${values[i]-a row of this suite}" ;;
         esac
         i=$((i + 1))
