@@ -42,15 +42,18 @@ free_ports() { # N: different ones
 	END
 }
 
-# MapReduce, and the NodeManager as Hadoop has it, for those who want these too: sets stock_classpath.
-stock_build() {
-    local stock=$NMD_TEST_BUILD/java/stock
+# MapReduce, and the NodeManager as Hadoop has it, for those who want these too: sets stock_classpath. With a version,
+# NMD_TEST_CLASSPATH is that of this version as well: its ResourceManager then, without packing and the light cluster.
+stock_build() { # [VERSION]
+    local stock=$NMD_TEST_BUILD/java/stock${1:+-$1}
     (
         exec 8>"$NMD_TEST_BUILD/java/lock"
         flock 8
         [ ! "$stock/classpath" -nt "$packing_here/stock/pom.xml" ] || exit 0
-        mvn -q -B -f "$packing_here/stock/pom.xml" package "-DbuildDirectory=$stock" </dev/null >&2 && touch "$stock/classpath"
-    ) && stock_classpath=$(cat "$stock/classpath")
+        mvn -q -B -f "$packing_here/stock/pom.xml" package "-DbuildDirectory=$stock" ${1:+"-Dhadoop.version=$1"} </dev/null >&2 &&
+            touch "$stock/classpath"
+    ) && stock_classpath=$(cat "$stock/classpath") || return
+    [ -z "${1:-}" ] || NMD_TEST_CLASSPATH=$stock_classpath
 }
 
 # The suite begins anew in a network and a mount namespace of its own, where what listens on all addresses is alone.

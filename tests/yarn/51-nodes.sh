@@ -7,14 +7,12 @@
 # job goes on elsewhere; the ResourceManager's page shows of each node what nmctl status says at the same moment.
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
-# shellcheck source=tests/yarn/hdfs/lib.sh
-. "$(dirname "$0")/hdfs/lib.sh"
 
 nodes_of() { # NAME KIND: the nodes where maps (m) or reducers (r) of a job have left their logs
     local n job
     job=$(job_id "$1")
     for n in 1 2 3 4; do
-        ! grep -qs "attempt_${job}_$2_" "$place/node$n/logs/application_$job"/*/syslog || echo "node0$n"
+        ! grep -qs "attempt_${job}_$2_" "$place/node$n/logs"/*/"application_$job"/*/syslog || echo "node0$n"
     done | paste -sd ' '
 }
 # Three at once: none, a part and all of the maps opportunistic. MapReduce makes the first so many of each hundred maps so:
@@ -39,11 +37,8 @@ join() { # N
 }
 
 job_deadline=180
-hdfs_configure_one
-need 'Maven has what HDFS needs' hdfs_find "$NMD_TEST_BUILD/java/hdfs"
-need 'a cluster can be made' jobs_configure yarn.resourcemanager.nm-container-queuing.min-queue-length=2 \
+need 'a cluster with HDFS can be made' jobs_configure yarn.resourcemanager.nm-container-queuing.min-queue-length=2 \
     yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms=200
-need 'a stock HDFS starts' hdfs_start_one
 need 'a stock ResourceManager answers' rm_again
 java_node_start 4
 need 'a machine to measure' node_proc_start 6000 8
@@ -56,7 +51,7 @@ like 'to the end' "$(counters java)" '^Estimated value of Pi is 3\.'
 need 'one of our nodes joins it' join 1
 need 'and another one' join 2
 pis_succeed mixed
-like 'their files were on HDFS' "$(hdfs_rest "/staging/$job_user/.staging?op=GETFILESTATUS")" '"type":"DIRECTORY"'
+like 'their files were on HDFS' "$(hdfs_rest "/staging%20area%20100%25/$job_user/.staging?op=GETFILESTATUS")" '"type":"DIRECTORY"'
 
 # Eight maps and eight reducers of a size that fills the nodes, so that each has some of both.
 mkdir "$place/work/words"
@@ -69,7 +64,7 @@ is 'all nodes have had maps of it' "$(nodes_of words m)" 'node01 node02 node04'
 is 'and reducers' "$(nodes_of words r)" 'node01 node02 node04'
 is 'each word is counted' "$(grep -hE '^(of|many)' "$place"/work/counted/part-* | sort | tr '\t\n' '  ')" 'many 8000 of 8000 '
 # Maps say that they are done, reducers which maps' output they fetch.
-logs_on() { cat "$place/node$1/logs/application_$(job_id words)"/*/"$2"; } # N FILE
+logs_on() { cat "$place/node$1/logs"/*/"application_$(job_id words)"/*/"$2"; } # N FILE
 maps_on() { logs_on "$1" syslog | sed -nE "s/.*Task '(attempt_[0-9_]+_m_[0-9_]+)' done.*/\\1/p"; } # N
 fetched_from() { # N: which nodes' maps the reducers there have
     local n

@@ -19,7 +19,7 @@ has_placed() { [ "$(placed)" -ge "$1" ]; } # N: for wait_until
 outstanding() { pipeline_of "$id" .outstanding; }
 begun() { id=$(job_id "$1"); [ -n "$id" ]; } # NAME: and sets id
 log_of_master() { # ATTEMPT
-    find "$own/logs/application_$id" -path "*_$1_*" -name syslog -exec grep -l MRAppMaster {} + | head -n 1
+    find "$own"/logs/*/"application_$id" -path "*_$1_*" -name syslog -exec grep -l MRAppMaster {} + | head -n 1
 }
 every_id() { nmctl list --all --json | jq -r --arg of "$1" '.[] | select(.id | contains($of)) | .id'; } # PART-OF-ID
 fails() { masters '.calls.allocate.failed'; }

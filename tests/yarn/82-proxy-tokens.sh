@@ -100,7 +100,7 @@ check 'the ResourceManager rolls its key, and nmd keeps the new token' wait_unti
 job_ends
 is 'a master that goes past the proxy fails' "$?" 1
 like 'for its token is good for nothing there' \
-    "$(grep -rhs InvalidToken "$own/logs/application_$(job_id past)" "$dir/past.log")" "InvalidToken.*appattempt_$(job_id past)_000001"
+    "$(grep -rhs InvalidToken "$own"/logs/*/"application_$(job_id past)" "$dir/past.log")" "InvalidToken.*appattempt_$(job_id past)_000001"
 activated() { grep -q 'Activating next master key with id' "$rm_log"; }
 check 'the former key is none any more' wait_until 40 activated
 proxy_tokens told "$dir/told" "$kept" >"$dir/facts"

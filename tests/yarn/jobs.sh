@@ -3,29 +3,81 @@
 #
 # For suites that run real jobs: . "$(dirname "$0")/jobs.sh". A stock ResourceManager and nodes of either kind, Hadoop's and ours, with
 # names of their own, in a network and mount namespace of the suite's: MapReduce listens on all addresses, and names must
-# be found by whatever asks. Jobs are submitted, and run, by `nobody`, for containers of the cluster never run as root.
+# be found by whatever asks.
+#
+# The cluster is configured as real ones are; a suite that needs something else says so where it calls jobs_configure:
+#   - HDFS is the default file system (jobs_fs=local before jobs_configure: none, the local one).
+#   - Each node has three local directories and two log directories, each a small file system of its own. MapReduce and Spark
+#     place each file in any of them.
+#   - Two ordinary users exist: alice, and o.neil$, whose name needs quotes in a shell and escapes in a URL. Jobs are
+#     submitted, and run, by alice, or by whom job_user names.
+#   - Recovery and ACLs are on. LinuxContainerExecutor has its usual properties; a Java NodeManager, for which its setuid
+#     program would have to be built, has DefaultContainerExecutor instead.
+#   - The staging directory, queue and jobs have names that need escaping.
+#   - Log aggregation is off: nmd refuses it.
+# NMD_TEST_HADOOP names the version of ResourceManager, NodeManager and MapReduce. The default is the one of pom.xml.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../packing/lib.sh"
-stock_build || { not_ok 'the class path of a stock cluster is there'; done_testing; }
+# shellcheck source=tests/yarn/hdfs/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/hdfs/lib.sh"
+# What else a suite's jobs need is in folders beside this file: jobs_of=(FOLDER...) before it is sourced. All of it is fetched
+# before there is a network without a way out.
+for job_kind in "${jobs_of[@]}"; do
+    # shellcheck source=/dev/null
+    . "$(dirname "${BASH_SOURCE[0]}")/$job_kind/lib.sh"
+done
+jobs_fetch() {
+    local kind
+    stock_build "${NMD_TEST_HADOOP:-}" && hdfs_fetch "$NMD_TEST_BUILD/java/hdfs" || return
+    for kind in "${jobs_of[@]}"; do "${kind}_fetch" || return; done
+}
+jobs_fetch >&2 || { not_ok 'all of Hadoop that the jobs need can be had: see stderr'; done_testing; }
 own_network
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../integration/lib.sh"
 open_place # before all else, so that it is removed when nobody writes there any more
 
-job_user=nobody
+users=(alice "o.neil\$")
+job_user=alice
 java_home=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
 export JAVA_HOME=$java_home
 small='-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
+# Hadoop 3.3 is older than a Java that keeps its packages closed, and MapReduce's master opens none of them itself there.
+[[ ${NMD_TEST_HADOOP:-} != 3.3.* ]] || small+=' --add-opens=java.base/java.lang=ALL-UNNAMED'
 # In the background, so that $! is the command's own.
-as_user() { exec setpriv --reuid "$job_user" --regid "$(id -g "$job_user")" --clear-groups env -C "$place/work" HOME="$place" "$@"; }
+as_user() {
+    exec setpriv --reuid "$job_user" --regid "$(id -g "$job_user")" --clear-groups env -C "$(home_of "$job_user")" HOME="$place" "$@"
+}
+# The first user's home is $place/work.
+home_of() { if [ "$1" = alice ]; then echo "$place/work"; else echo "$place/home/$1"; fi; } # USER
 
 # ---- the cluster ----
 
-# Everything that the jobs' user reads: libraries, configuration, names; and where it writes.
+# Accounts that exist in the suite's namespace only.
+jobs_accounts() {
+    local name id=64101 file
+    for file in passwd group; do
+        cp "/etc/$file" "$place/$file"
+    done
+    for name in "${users[@]}"; do
+        echo "$name:x:$id:$id::$(home_of "$name"):/bin/sh" >>"$place/passwd"
+        echo "$name:x:$id:" >>"$place/group"
+        id=$((id + 1))
+    done
+    for file in passwd group; do
+        mount --bind "$place/$file" "/etc/$file" || return
+    done
+}
+# Everything that the jobs' users read: libraries, configuration, names; and where they write.
 jobs_place() {
-    local jar
-    mkdir "$place/lib" "$place/conf" && install -d -o "$job_user" "$place/work" "$place/staging" || return
-    IFS=: read -r -a jars <"$NMD_TEST_BUILD/java/stock/classpath"
+    local jar name
+    jobs_accounts || return
+    mkdir "$place/lib" "$place/conf" || return
+    install -d -m 1777 "$place/staging" "$place/tmp" "$place/home"
+    for name in "${users[@]}"; do
+        install -d -o "$name" "$(home_of "$name")" || return
+    done
+    IFS=: read -r -a jars <<<"$stock_classpath"
     for jar in "${jars[@]}"; do
         cp -n "$jar" "$place/lib/" || return
     done
@@ -34,10 +86,49 @@ jobs_place() {
     printf '127.0.1.%d node%02d\n' 1 1 2 2 3 3 4 4 >>"$place/hosts"
     mount --bind "$place/hosts" /etc/hosts
 }
+# A small file system for each: NAME-OF-DIRECTORY MIB. They go before the place does.
+small_file_system() {
+    mkdir -p "$1" && { mountpoint -q "$1" || mount -t tmpfs -o "size=$2m,mode=755" nmd-test "$1"; }
+}
+unmount_all() { # DIRECTORY: what is mounted below it
+    awk -v below="$1/" 'index($5, below) == 1 { print $5 }' /proc/self/mountinfo | sort -r |
+        while read -r mounted; do umount -l "$mounted"; done
+}
+at_exit 'unmount_all "$place"'
+# Three local and two log directories of a node, as its configuration names them.
+disks=(1 2 3) log_disks=(1 2) disk_mib=256 log_disk_mib=64
+node_disks() { # N
+    local own=$place/node$1 disk
+    for disk in "${disks[@]}"; do small_file_system "$own/local/$disk" "$disk_mib" || return; done
+    for disk in "${log_disks[@]}"; do small_file_system "$own/logs/$disk" "$log_disk_mib" || return; done
+}
+listed() { local IFS=,; echo "${*/#/$prefix}"; } # WORD...: with $prefix before each
+local_dirs_of() { local prefix=$place/node$1/local/; listed "${disks[@]}"; } # N
+log_dirs_of() { local prefix=$place/node$1/logs/; listed "${log_disks[@]}"; } # N
+# Directories of an application's containers on a node, whichever of its log directories they are in.
+logs_of() { # N APPLICATION-ID [CONTAINER-ID]
+    local found
+    for found in "$place/node$1/logs"/*/"$2"/${3:-container_*}; do
+        [ ! -e "$found" ] || echo "$found"
+    done
+}
 
+jobs_fs=hdfs
+default_executor=org.apache.hadoop.yarn.server.nodemanager.DefaultContainerExecutor
+lce=yarn.nodemanager.linux-container-executor
+container_executor=(yarn.nodemanager.container-executor.class=org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor
+    "$lce.group=root" "$lce.nonsecure-mode.limit-users=false" "$lce.nonsecure-mode.local-user=nobody"
+    "$lce.resources-handler.class=org.apache.hadoop.yarn.server.nodemanager.util.CgroupsLCEResourcesHandler"
+    "$lce.cgroups.hierarchy=/hadoop-yarn" "$lce.cgroups.mount=false" "$lce.cgroups.strict-resource-usage=false")
 # What the cluster's files say to all. Names that are in no domain are found by their addresses only.
 jobs_configure() { # NAME=VALUE...: of yarn-site.xml or capacity-scheduler.xml
+    local fs=file:/// staging=$place/staging
     jobs_place || return
+    if [ "$jobs_fs" = hdfs ]; then
+        hdfs_configure_one
+        hdfs_find "$NMD_TEST_BUILD/java/hdfs" || return
+        fs=$hdfs_fs staging="$hdfs_fs/staging area 100%"
+    fi
     rm_configure --stock yarn.resourcemanager.opportunistic-container-allocation.enabled=true \
         yarn.nodemanager.opportunistic-containers-max-queue-length=20 \
         yarn.resourcemanager.nm-container-queuing.min-queue-length=20 \
@@ -45,13 +136,15 @@ jobs_configure() { # NAME=VALUE...: of yarn-site.xml or capacity-scheduler.xml
         yarn.scheduler.minimum-allocation-mb=128 yarn.am.liveness-monitor.expiry-interval-ms=60000 \
         yarn.nodemanager.aux-services=mapreduce_shuffle "yarn.nodemanager.env-whitelist=JAVA_HOME,PATH" \
         yarn.nodemanager.vmem-check-enabled=false yarn.nodemanager.pmem-check-enabled=false \
-        yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100 \
-        yarn.nodemanager.delete.debug-delay-sec=0 yarn.nodemanager.sleep-delay-before-sigkill.ms=100 "$@"
+        yarn.nodemanager.delete.debug-delay-sec=0 yarn.nodemanager.sleep-delay-before-sigkill.ms=100 \
+        yarn.nodemanager.recovery.enabled=true yarn.nodemanager.recovery.supervised=false \
+        yarn.acl.enable=true "yarn.admin.acl=root operators" yarn.log-aggregation-enable=false \
+        "${container_executor[@]}" "$@"
     cp "$place/hosts" "$dir/hosts"
     chmod a+rx "$dir"
-    write_conf "$conf/core-site.xml" "fs.defaultFS=${hdfs_fs:-file:///}" "hadoop.tmp.dir=$place/work/tmp" hadoop.http.staticuser.user=root
+    write_conf "$conf/core-site.xml" "fs.defaultFS=$fs" "hadoop.tmp.dir=$place/tmp/hadoop-\${user.name}" hadoop.http.staticuser.user=root
     write_conf "$conf/mapred-site.xml" mapreduce.framework.name=yarn "mapreduce.application.classpath=$place/lib/*" \
-        "yarn.app.mapreduce.am.staging-dir=${hdfs_fs:-$place}/staging" "mapreduce.cluster.local.dir=$place/work/mapred" \
+        "yarn.app.mapreduce.am.staging-dir=$staging" "mapreduce.cluster.local.dir=$place/tmp/mapred-\${user.name}" \
         mapreduce.map.memory.mb=256 mapreduce.reduce.memory.mb=256 yarn.app.mapreduce.am.resource.mb=256 \
         "mapred.child.java.opts=-Xmx96m $small" "yarn.app.mapreduce.am.command-opts=-Xmx160m $small" \
         mapreduce.task.io.sort.mb=8 mapreduce.map.speculative=false mapreduce.reduce.speculative=false \
@@ -59,16 +152,27 @@ jobs_configure() { # NAME=VALUE...: of yarn-site.xml or capacity-scheduler.xml
         mapreduce.client.progressmonitor.pollinterval=200 yarn.app.mapreduce.am.job.client.port-range= \
         mapreduce.client.completion.pollinterval=300 yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms=200
     chmod -R a+rX "$conf"
+    [ "$jobs_fs" != hdfs ] || hdfs_start_jobs
+}
+# Homes, and where jobs are staged: each user makes its own directories there.
+hdfs_start_jobs() {
+    local path
+    hdfs_start_one || { diag 'HDFS does not answer:' "$(tail -n 20 "$dir/nn.log" "$dir/dn.log")"; return 1; }
+    for path in /user /tmp "/staging%20area%20100%25"; do
+        hdfs_rest "$path?op=MKDIRS&permission=1777" -f -X PUT || return
+    done
 }
 # A copy of the cluster's configuration for a node, with its own on top. The last of several values holds.
 node_files() { # N PORT NAME=VALUE...
-    local name=node0$1 own=$place/node$1 port=$2 pair
+    local n=$1 name=node0$1 own=$place/node$1 port=$2 pair
     shift 2
     mkdir -p "$own"
+    node_disks "$n" || return
     cp -rT "$conf" "$own/conf"
     sed -i '/<\/configuration>/d' "$own/conf/yarn-site.xml"
     for pair in "yarn.nodemanager.hostname=$name" "yarn.nodemanager.address=$name:$port" \
-        "yarn.nodemanager.webapp.address=$name:$((port + 2))" "yarn.nodemanager.local-dirs=$own/local" "yarn.nodemanager.log-dirs=$own/logs" \
+        "yarn.nodemanager.webapp.address=$name:$((port + 2))" "yarn.nodemanager.local-dirs=$(local_dirs_of "$n")" \
+        "yarn.nodemanager.log-dirs=$(log_dirs_of "$n")" "yarn.nodemanager.recovery.dir=$own/recovery" \
         yarn.nodemanager.resource.memory-mb="$node_mb" yarn.nodemanager.resource.cpu-vcores=8 "$@"; do
         property "${pair%%=*}" "${pair#*=}"
     done >>"$own/conf/yarn-site.xml"
@@ -84,8 +188,9 @@ java_node_start() { # N [NAME=VALUE...]
     local n=$1 port=7${1}01 own=$place/node$1
     shift
     node_files "$n" "$port" "yarn.nodemanager.bind-host=127.0.1.$n" "yarn.nodemanager.localizer.address=node0$n:$((port + 1))" \
-        "yarn.nodemanager.collector-service.address=node0$n:$((port + 3))" "$@"
-    install -d -o "$job_user" "$own/local" "$own/logs" "$own/tmp"
+        "yarn.nodemanager.collector-service.address=node0$n:$((port + 3))" "yarn.nodemanager.container-executor.class=$default_executor" "$@"
+    chown "$job_user" "$own"/local/* "$own"/logs/*
+    install -d -o "$job_user" "$own/recovery" "$own/tmp"
     as_user java -Xmx256m "-Dhadoop.log.dir=$own/logs" "-Djava.io.tmpdir=$own/tmp" $small \
         --add-opens=java.base/java.lang=ALL-UNNAMED -cp "$own/conf:$place/lib/*" \
         org.apache.hadoop.yarn.server.nodemanager.NodeManager </dev/null >>"$dir/java$n.log" 2>&1 &
@@ -104,7 +209,7 @@ nmd_node_start() { # N [NAME=VALUE...]
     shift
     node_files "$n" "7${n}01" "$pausing=true" "$@"
     [ -e "$nmd_conf" ] || nmd_configure </dev/null
-    mkdir -p "$own/state" "$own/run" "$place/node$n/local" "$place/node$n/logs"
+    mkdir -p "$own/state" "$own/run"
     "$NMD" --config "$nmd_conf" --socket "$own/nmd.sock" --state-dir "$own/state" --runtime-dir "$own/run" \
         --slice "nmdtest${$}n$n.slice" --backend direct ${node_proc:+--node-proc "$node_proc"} \
         --yarn-conf "$place/node$n/conf" </dev/null >>"$dir/nmd$n.log" 2>&1 &
@@ -131,8 +236,8 @@ at_exit 'end_process "$job_pid"'
 job_begin() { # NAME CLASS ARG...
     local name=$1
     shift
-    as_user timeout -k 5 "${job_deadline:-100}" java -Xmx256m "-Djava.io.tmpdir=$place/work" $small \
-        -cp "$conf:$place/lib/*" "$@" </dev/null >"$dir/$name.log" 2>&1 &
+    as_user timeout -k 5 "${job_deadline:-100}" java -Xmx256m "-Djava.io.tmpdir=$(home_of "$job_user")" $small \
+        -cp "$conf:${job_libs:-$place/lib}/*" "$@" </dev/null >"$dir/$name.log" 2>&1 &
     job_pid=$!
 }
 job_ends() { # its status
@@ -152,7 +257,14 @@ counters() { # NAME
     grep -o '^Estimated value of Pi is .*' "$dir/$1.log"
 }
 job_id() { sed -nE 's/.*Running job: job_([0-9_]+).*/\1/p' "$dir/$1.log"; } # NAME: without its kind
-job_trouble() { diag "the job's last words:" "$(tail -n 25 "$dir/$1.log")"; } # NAME
+job_trouble() { # NAME: what it and its masters said last
+    local said
+    diag "the end of the job's log:" "$(tail -n 25 "$dir/$1.log")"
+    [ -n "$(job_id "$1")" ] || return 0
+    for said in "$place"/node?/logs/*/"application_$(job_id "$1")"/container_*_000001/{syslog,stderr,stdout}; do
+        [ ! -s "$said" ] || diag "the end of ${said#"$place"/}:" "$(tail -n 12 "$said")"
+    done
+}
 
 # ---- the distributed shell ----
 
@@ -181,7 +293,7 @@ ends_well() { # NAME
 }
 trouble() { # NAME
     job_trouble "$1"
-    diag "its master's:" "$(find "$own/logs/$(app_of "$1")" -name AppMaster.stderr -exec tail -n 30 {} +)"
+    diag "its master's:" "$(find "$own"/logs/*/"$(app_of "$1")" -name AppMaster.stderr -exec tail -n 30 {} +)"
 }
 app_of() { sed -nE 's/.*Submitted application (application_[0-9_]+).*/\1/p' "$dir/$1.log" | head -n 1; } # NAME
 app_says() { rm_get "apps/$(app_of "$1")" | jq -r ".app | $2"; } # NAME JQ-EXPRESSION
@@ -190,7 +302,8 @@ ids_of() { nmctl list --all --json | jq -r --arg app "$(app_of "$1")" \
     '[.[] | select(.app == $app and '"${2:-.name != \"master\"}"') | .id] | sort | .[]'; } # NAME [JQ-CONDITION]
 masters_of() { ids_of "$1" '.name == "master"'; }
 run_now() { [ "$(ids_of "$1" '.name != "master" and .state == "RUNNING"' | wc -l)" = "$2" ]; } # NAME N
-log_of() { echo "$own/logs/$(sed -E 's/container_(e[0-9]+_)?([0-9]+_[0-9]+)_.*/application_\2/' <<<"$1")/$1/${2:-stdout}"; } # ID [FILE]
+# Of the node in $own.
+log_of() { echo "$own"/logs/*/"$(sed -E 's/container_(e[0-9]+_)?([0-9]+_[0-9]+)_.*/application_\2/' <<<"$1")/$1/${2:-stdout}"; } # ID [FILE]
 has_said() { grep -q -- "$2" "$(log_of "$1" "${3:-stdout}")"; } # ID REGEX [FILE]
 # A command that runs until there is the file NAME in its user's directory, where names may have the container's id in them.
 until_file() { echo "until [ -e $place/work/$1 ]; do sleep 0.1; done; echo over"; }

@@ -38,9 +38,9 @@ jobs_succeed() { # "N NAME PERCENT MAPS [SCHEDULER]"...
 # without a sign in 40 bits.
 numbers_on() { # N NAME
     local log
-    for log in "$place/node$1/logs/application_$(job_id "$2")"/container_*; do
-        [ ! -e "$log" ] || echo "${log##*_}"
-    done | sort
+    for log in $(logs_of "$1" "application_$(job_id "$2")"); do
+        echo "${log##*_}"
+    done | sort -u
 }
 numbers() { local n; for n in 1 2 3 4; do numbers_on "$n" "$1"; done | sort; } # NAME
 placed_by_node() { "$1" "${@:2}" | grep '^10995'; }         # numbers|numbers_on ARG...

@@ -9,14 +9,15 @@ nn1_pid='' nn2_pid='' dn_pid='' nn1_web='' nn2_web='' nn2_tls=''
 at_exit 'end_process "$nn1_pid"; end_process "$nn2_pid"; end_process "$dn_pid"'
 
 # Where the class path isn't known yet, Maven fetches what is on it.
-hdfs_find() { # DIR
+hdfs_fetch() { # DIR
     mkdir -p "$1"
     (
         flock 9
         [ "$1/classpath" -nt "$hdfs_here/pom.xml" ] ||
             mvn -q -B -f "$hdfs_here/pom.xml" package "-DbuildDirectory=$1" </dev/null
-    ) 9>"$1/lock" && hdfs_classpath=$conf:$(cat "$1/classpath")
+    ) 9>"$1/lock"
 }
+hdfs_find() { hdfs_fetch "$1" && hdfs_classpath=$conf:$(cat "$1/classpath"); } # DIR
 
 # The jar lacks the pages that the servers want to show.
 hdfs_pages() {

@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 900
+#
+# Jobs that nobody here wrote, on two nodes of ours, under the version of the ResourceManager that all other suites have: those
+# of core.sh, then Tez and Spark, all on one cluster.
+jobs_of=(tez spark)
+# shellcheck source=tests/yarn/core.sh
+. "$(dirname "$0")/core.sh"
+
+core_cluster
+need 'Tez is there' tez_place
+need 'PySpark is there' spark_place
+tez_configure
+core_jobs
+tez_job
+spark_jobs
+core_end

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # much of it is for those who source it
+#
+# Jobs that run under each supported version of the ResourceManager: suites set NMD_TEST_HADOOP and source this. Terasort with
+# its validation; streaming with files and archives of another user; and pi, with opportunistic maps. All of it on two nodes
+# of ours, at the same time as far as one does not need the other's output.
+#
+#   core_cluster  starts HDFS, ResourceManager and nodes; the configuration's directory is $conf afterwards
+#   core_jobs     runs the jobs
+#   core_end      what holds of the nodes when all jobs have ended, then the sum
+# shellcheck source=tests/yarn/jobs.sh
+. "$(dirname "${BASH_SOURCE[0]}")/jobs.sh"
+
+join() { nmd_node_start "$1" && wait_until 60 node_is "$1" RUNNING; } # N
+hdfs_cat() { hdfs_rest "$1?op=OPEN" -fL; }                            # PATH
+example() { job_begin "$1" org.apache.hadoop.examples.ExampleDriver "${@:2}"; } # NAME PROGRAM ARG...
+declare -A begun=()
+aside() { begun[$1]=$job_pid job_pid=''; at_exit "end_process '${begun[$1]}'"; } # NAME: the job that began last goes on by itself
+succeeds() { # NAME
+    job_pid=${begun[$1]:-$job_pid}
+    job_ends
+    is "$1 succeeds" "$?" 0 || job_trouble "$1"
+}
+run_as() { # NAME: of whom the processes' directories were
+    find "$place"/node?/logs/*/"application_$(job_id "$1")" -maxdepth 1 -name 'container_*' -printf '%u\n' | sort -u
+}
+
+job_deadline=300 # opportunistic maps run in the idle class, and wait for whatever else the machine does
+node_mb=4096
+
+core_cluster() {
+    need 'a cluster can be made' jobs_configure
+    need 'a stock ResourceManager answers' rm_again
+    [ -z "${NMD_TEST_HADOOP:-}" ] ||
+        is 'of the version that is asked for' "$(rm_get info | jq -r .clusterInfo.resourceManagerVersion)" "$NMD_TEST_HADOOP"
+    need 'a machine to measure' node_proc_start 16384 16
+    need 'one node of ours joins it' join 1
+    need 'and another one' join 2
+}
+
+# ---- what streaming needs ----------------------------------------------------------------------------
+
+other=${users[1]}
+hdfs_home=/user/$(jq -rn --arg user "$other" '$user | @uri')
+other_home=$(jq -rn --arg path "$(home_of "$other")" '$path | split("/") | map(@uri) | join("/")')
+# As far as MapReduce's client takes a name that needs escaping: it loses the escapes of spaces and of %.
+keep="keep(these)+'those'&.txt"
+streaming_files() {
+    # A virtual environment as venv-pack makes it: its interpreter is a link that leads out of the archive. One file has a name
+    # that is not ASCII.
+    mkdir -p "$dir/environment/bin" "$dir/environment/lib"
+    ln -s /usr/bin/python3 "$dir/environment/bin/python3"
+    ln -s ../lib/../lib "$dir/environment/bin/lib"
+    echo 7 >"$dir/environment/lib/größe.txt"
+    tar -C "$dir/environment" -czf "$dir/environment.tar.gz" bin lib
+    printf 'many\nof\n' >"$dir/keep"
+    cat >"$(home_of "$other")/map.py" <<'END'
+import os, sys
+keep = set(open("words+to+keep").read().split())
+factor = int(open(os.path.join("environment", "lib", "größe.txt"), encoding="utf-8").read())
+for line in sys.stdin:
+    for word in line.split():
+        if word in keep:
+            print(word, factor, sep="\t")
+END
+    cat >"$(home_of "$other")/sum.py" <<'END'
+import sys
+sums = {}
+for line in sys.stdin:
+    word, n = line.split("\t")
+    sums[word] = sums.get(word, 0) + int(n)
+for word, n in sums.items():
+    print(word, n, sep="\t")
+END
+    seq 1 1000 | sed 's/.*/word & of many/' >"$dir/input"
+}
+stage() {
+    hdfs_rest "$hdfs_home?op=MKDIRS&permission=755" -f -X PUT &&
+        hdfs_put "$dir/input" "$hdfs_home/in%20put/part%20100%25" && hdfs_put "$dir/keep" "$hdfs_home/$keep" &&
+        hdfs_put "$dir/environment.tar.gz" "$hdfs_home/environment.tar.gz" &&
+        hdfs_rest "$hdfs_home?op=SETOWNER&owner=${hdfs_home#/user/}" -f -X PUT
+}
+streaming_begin() {
+    local job_user=$other
+    job_begin streaming org.apache.hadoop.streaming.HadoopStreaming -Dmapreduce.job.reduces=2 -Dmapreduce.job.maps=2 \
+        "-Dmapreduce.job.name=it's \"a job\" of 100%" \
+        -files "file:$other_home/map.py,file:$other_home/sum.py,$hdfs_fs$hdfs_home/$keep#words+to+keep" \
+        -archives "$hdfs_fs$hdfs_home/environment.tar.gz#environment" \
+        -cmdenv PYTHONIOENCODING=utf-8 -input "/user/$other/in put" -output "/user/$other/out put" \
+        -mapper 'environment/bin/python3 map.py' -reducer 'environment/bin/python3 sum.py'
+}
+
+# ---- jobs ----------------------------------------------------------------------------------------------
+
+core_jobs() {
+    local report part
+    streaming_files
+    need 'files of the other user are on HDFS' stage
+    example teragen teragen -Dmapreduce.job.maps=2 20000 /tmp/generated
+    aside teragen
+    pi_begin pi 40 6
+    aside pi
+    succeeds teragen
+    example terasort terasort -Dmapreduce.job.reduces=3 /tmp/generated /tmp/sorted
+    aside terasort
+    succeeds pi
+    like 'it has the right end' "$(counters pi)" '^Estimated value of Pi is 3\.'
+    streaming_begin
+    aside streaming
+    succeeds terasort
+    like 'no fetch of a map output failed' "$(counters terasort)" 'Failed Shuffles=0'
+    example teravalidate teravalidate /tmp/sorted /tmp/validated
+    aside teravalidate
+    succeeds streaming
+    succeeds teravalidate
+    report=$(hdfs_cat /tmp/validated/part-r-00000)
+    like 'the rows are in order, and have a checksum' "$report" '^checksum'
+    is 'nothing else is reported of them' "$(grep -vc '^checksum' <<<"$report")" 0
+    is 'the words that were to be kept are counted' \
+        "$(for part in 0 1; do hdfs_cat "$hdfs_home/out%20put/part-0000$part"; done | sort | tr '\t\n' '  ')" 'many 7000 of 7000 '
+    is 'streaming ran as its user' "$(run_as streaming)" "$other"
+    is 'and terasort as its own' "$(run_as terasort)" "$job_user"
+}
+
+# ---- afterwards ----------------------------------------------------------------------------------------
+
+nothing_left() { [ -z "$(find "$place"/node?/local -path '*appcache/*' -print -quit)" ]; }
+core_end() {
+    local n
+    check 'nothing of the jobs is left in the local directories' wait_until 30 nothing_left
+    for n in 1 2; do
+        use_node "$n"
+        is "no heartbeat of node $n was in vain" "$(status_of .upstream.failures)" 0
+    done
+    done_testing
+}

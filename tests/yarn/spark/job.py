@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A job for PySpark: job.py INPUT OUTPUT [elastic]. It counts words in two ways, one of them with a join, so that the data is
+# shuffled twice, and writes what it has found. With "elastic" it waits until all executors have been given back, and computes
+# once more, which takes new ones.
+import sys
+import time
+from operator import add
+
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import explode, split
+
+source, target = sys.argv[1:3]
+spark = SparkSession.builder.getOrCreate()
+context = spark.sparkContext
+
+
+def executors():
+    """How many there are; the driver is in that list, too."""
+    return context._jsc.sc().getExecutorMemoryStatus().size() - 1
+
+
+def wait_for(what, condition, seconds=90):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            sys.exit(f"after {seconds} s still not: {what}; executors: {executors()}")
+        time.sleep(0.1)
+
+
+def slow(word):
+    time.sleep(0.001)
+    return word, 1
+
+
+def count():
+    lines = context.textFile(source, 6)
+    pairs = lines.flatMap(str.split).map(slow).reduceByKey(add, 5)
+    words = spark.read.text(source).select(explode(split("value", " ")).alias("word"))
+    counted = words.groupBy("word").count()
+    lengths = words.distinct().selectExpr("word", "length(word) AS letters")
+    joined = {row.word: (row["count"], row.letters) for row in counted.join(lengths, "word").collect()}
+    return {word: (n, *joined[word]) for word, n in pairs.collect()}
+
+
+spark.conf.set("spark.sql.shuffle.partitions", 4)
+spark.conf.set("spark.sql.autoBroadcastJoinThreshold", -1)
+found = count()
+said = [f"{word} {' '.join(map(str, found[word]))}" for word in sorted(found) if not word.isdigit()]
+said.append(f"words {len(found)}")
+if "elastic" in sys.argv:
+    wait_for("all executors are given back", lambda: executors() == 0)
+    said.append(f"the same again {count() == found}")
+context.parallelize(said, 1).saveAsTextFile(target)
+spark.stop()

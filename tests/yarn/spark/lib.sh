@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # what stands in its sourcer and is for it
+#
+# PySpark as PyPI has it, for suites that source core.sh with it in jobs_of: in client mode, in cluster mode, and with dynamic allocation,
+# which gives executors back and asks for new ones, by tracking shuffles (no shuffle service of Spark's is on the nodes).
+
+# What it is installed in may be closed to the jobs' users.
+spark_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+spark_installed=$NMD_TEST_BUILD/java/pyspark
+spark_fetch() {
+    (
+        flock 9
+        "$spark_here/../../deps" --python "$spark_installed" spark
+    ) 9>"$NMD_TEST_BUILD/java/lock"
+}
+spark_place() {
+    local found
+    mkdir "$place/spark" || return
+    found=$(echo "$spark_installed"/lib/python3.*/site-packages/pyspark)
+    mount --bind "$found" "$place/spark" && install -m 755 "$spark_here/job.py" "$place/spark-job.py"
+}
+# The environment of a job is its own: these tell spark-submit where everything is.
+spark_begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
+    local name=$1 options=()
+    shift
+    while [ "$1" != -- ]; do options+=(--conf "$1"); shift; done
+    shift
+    as_user SPARK_HOME="$place/spark" HADOOP_CONF_DIR="$conf" YARN_CONF_DIR="$conf" SPARK_LOCAL_DIRS="$(home_of "$job_user")" \
+        PYSPARK_PYTHON=/usr/bin/python3 timeout -k 5 200 "$place/spark/bin/spark-submit" --master yarn \
+        --driver-memory 512m --executor-memory 512m --conf "spark.yarn.jars=local:$place/spark/jars/*" \
+        --conf spark.yarn.am.memory=512m --conf spark.ui.enabled=false --conf "spark.driver.extraJavaOptions=$small" \
+        --conf "spark.executor.extraJavaOptions=$small" --conf "spark.yarn.am.extraJavaOptions=$small" \
+        --conf spark.yarn.submit.waitAppCompletion=true --conf spark.yarn.report.interval=300ms \
+        --conf spark.yarn.scheduler.heartbeat.interval-ms=300 --conf spark.scheduler.maxRegisteredResourcesWaitingTime=5s \
+        --name "$name: 100% of \"it\"" "${options[@]}" "$place/spark-job.py" hdfs:///tmp/words "hdfs:///tmp/$name" "$@" \
+        </dev/null >"$dir/$name.log" 2>&1 &
+    job_pid=$!
+    aside "$name"
+}
+said() { hdfs_cat "/tmp/$1/part-00000"; } # NAME
+application_of() { sed -nE 's/.*Submitted application (application_[0-9_]+).*/\1/p' "$dir/$1.log" | head -n 1; } # NAME
+# Of all nodes, one line each: id, name, state, exit code.
+containers_of() { # NAME
+    local n id
+    id=$(application_of "$1")
+    for n in 1 2; do
+        use_node "$n"
+        nmctl list --all --json | jq -r --arg app "$id" '.[] | select(.app == $app) | "\(.id) \(.name) \(.state) \(.exit_code)"'
+    done
+}
+ended_well() { # NAME WANTED
+    local status=0
+    wait "${begun[$1]}" || status=$?
+    is "$1: it succeeds" "$status" 0 || diag "its last words:" "$(tail -n 25 "$dir/$1.log")" "$(containers_of "$1")"
+    is "$1: each word is counted" "$(said "$1")" "$2"
+}
+
+spark_jobs() {
+    local wanted name
+    seq 1 2000 | sed 's/.*/word & of many/' >"$dir/spark-words"
+    need 'the input of Spark is on HDFS' hdfs_put "$dir/spark-words" /tmp/words
+
+    wanted='many 2000 2000 4
+of 2000 2000 2
+word 2000 2000 4
+words 2003'
+    spark_begin client spark.submit.deployMode=client spark.executor.instances=2 --
+    spark_begin cluster spark.submit.deployMode=cluster spark.executor.instances=2 --
+    ended_well client "$wanted"
+    ended_well cluster "$wanted"
+    spark_begin dynamic spark.submit.deployMode=client spark.dynamicAllocation.enabled=true \
+        spark.dynamicAllocation.shuffleTracking.enabled=true spark.dynamicAllocation.shuffleTracking.timeout=2s \
+        spark.dynamicAllocation.executorIdleTimeout=1s spark.dynamicAllocation.schedulerBacklogTimeout=1s \
+        spark.dynamicAllocation.minExecutors=0 spark.dynamicAllocation.maxExecutors=3 -- elastic
+    ended_well dynamic "$wanted
+the same again True"
+    at_least 'dynamic: executors were given back, and new ones taken' "$(containers_of dynamic | grep -vc ' master ')" 2
+    for name in client cluster dynamic; do
+        is "$name: none of its containers failed" "$(containers_of "$name" | grep -Ev ' COMPLETED (0|-105|-106|-107|143|137)$')" ''
+    done
+}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # what stands in its sourcer and is for it
+#
+# Tez, as Maven has it, for suites that source core.sh with it in jobs_of.
+
+tez_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+tez_classpath=$NMD_TEST_BUILD/java/tez/classpath
+# Where the class path isn't known yet, Maven fetches what is on it.
+tez_fetch() {
+    mkdir -p "${tez_classpath%/*}"
+    (
+        flock 9
+        [ "$tez_classpath" -nt "$tez_here/pom.xml" ] ||
+            mvn -q -B -f "$tez_here/pom.xml" package "-DbuildDirectory=${tez_classpath%/*}" </dev/null
+    ) 9>"${tez_classpath%/*}/lock"
+}
+# Its jars come to where the jobs' user reads them.
+tez_place() {
+    local jar
+    local -a jars
+    mkdir -p "$place/tez"
+    IFS=: read -r -a jars <"$tez_classpath"
+    for jar in "${jars[@]}"; do
+        cp -n "$jar" "$place/tez/" || return
+    done
+    chmod -R a+rX "$place/tez"
+}
+
+# Outputs are fetched from the shuffle of the node, not read from its disks, and tasks have to spill.
+tez_configure() {
+    local opens=--add-opens=java.base/java.lang=ALL-UNNAMED # for the Guice of its web service
+    local staging_uri=/tmp/tez-staging
+    write_conf "$conf/tez-site.xml" tez.ignore.lib.uris=true "tez.cluster.additional.classpath.prefix=$conf:$place/tez/*" \
+        "tez.staging-dir=$staging_uri" tez.am.resource.memory.mb=384 tez.task.resource.memory.mb=256 \
+        "tez.am.launch.cmd-opts=-Xmx192m $small $opens" "tez.task.launch.cmd-opts=-Xmx160m $small $opens" \
+        tez.runtime.optimize.local.fetch=false tez.runtime.io.sort.mb=8 tez.am.am-rm.heartbeat.interval-ms.max=250 \
+        tez.am.log.level=INFO tez.task.log.level=INFO
+    chmod a+r "$conf/tez-site.xml"
+}
+
+# OrderedWordCount, unmodified: its tasks spill, their outputs have data and index in different local directories, and are
+# fetched from nm-shuffle.
+
+# Outputs of which one local directory has the data, and another one the index, as long as the application runs.
+tez_outputs_apart() {
+    local data
+    for data in "$place"/node?/local/*/usercache/*/appcache/application_*/output/*/file.out; do
+        [ ! -e "$data" ] || [ -e "$data.index" ] || basename "$(dirname "$data")"
+    done
+}
+tez_counter() { sed -nE "s/.*[[:space:]]$1=([0-9]+).*/\1/p" "$dir/tez.log" | tail -n 1; } # NAME
+counted() { tr -s ' ' '\n' | sort | uniq -c | awk '{ print $2 "\t" $1 }' | sort; }
+tez_job() {
+    local file
+    mkdir "$place/work/text"
+    for file in 1 2 3; do
+        awk -v seed="$file" 'BEGIN { srand(seed); for (i = 0; i < 60000; i++) print "w" int(200 * rand()), "many" int(20000 * rand()) }' \
+            >"$place/work/text/$file"
+    done
+    job_libs=$place/tez job_begin tez org.apache.tez.examples.OrderedWordCount -counter -Dtez.grouping.split-count=3 \
+        "file://$place/work/text" "file://$place/work/counted" 2
+    while kill -0 "$job_pid" 2>/dev/null; do tez_outputs_apart; sleep 0.2; done >"$dir/apart"
+    job_ends
+    is 'Tez: the job succeeds' "$?" 0 || job_trouble tez
+    is 'Tez: it counts the words' "$(cat "$place"/work/counted/part-* | sort | md5sum)" "$(cat "$place"/work/text/* | counted | md5sum)"
+    check 'Tez: and puts them into order' sort -s -n -c -k 2,2 "$place"/work/counted/part-*
+    at_least 'Tez: the outputs came over the network' "$(tez_counter SHUFFLE_BYTES)" 100000
+    is 'Tez: and none of them from the disk' "$(tez_counter SHUFFLE_BYTES_DISK_DIRECT)" 0
+    is 'Tez: no fetch failed' "$(tez_counter NUM_FAILED_SHUFFLE_INPUTS)" 0
+    at_least 'Tez: some outputs had their index on another disk' "$(sort -u "$dir/apart" | wc -l)" 1
+}
