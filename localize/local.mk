@@ -15,8 +15,6 @@ libnm_localizer_la_SOURCES = \
 	%D%/fetch-tree.c \
 	%D%/http.c %D%/http.h \
 	%D%/inside.c %D%/inside.h \
-	%D%/java-class.c %D%/java-regex.c %D%/java-regex.h \
-	%D%/pattern.c %D%/pattern.h \
 	%D%/place.c %D%/place.h \
 	%D%/report.c %D%/report.h \
 	%D%/unpack.c %D%/unpack.h \
@@ -25,7 +23,15 @@ libnm_localizer_la_SOURCES = \
 	%D%/work.c %D%/work.h \
 	%D%/worker.c %D%/worker.h
 libnm_localizer_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(PCRE2_CFLAGS)
-libnm_localizer_la_LIBADD = libnm-util.la $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS)
+libnm_localizer_la_LIBADD = libnm-pattern.la libnm-util.la $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS)
+
+# Java's regular expressions: of resources, and of users' names, which nmd goes by itself.
+noinst_LTLIBRARIES += libnm-pattern.la
+libnm_pattern_la_SOURCES = \
+	%D%/java-class.c %D%/java-regex.c %D%/java-regex.h \
+	%D%/pattern.c %D%/pattern.h
+libnm_pattern_la_CFLAGS = $(AM_CFLAGS) $(PCRE2_CFLAGS)
+libnm_pattern_la_LIBADD = libnm-util.la $(PCRE2_LIBS)
 
 pkglibexec_PROGRAMS += nm-localizer
 nm_localizer_SOURCES = %D%/nm-localizer.c

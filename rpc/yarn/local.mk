@@ -39,6 +39,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/conf/proxying.c %D%/conf/proxying.h \
 	%D%/conf/rules.c %D%/conf/rules.h \
 	%D%/conf/settings.c %D%/conf/settings.h \
+	%D%/conf/executor.c %D%/conf/executor.h \
 	%D%/conf/sources.c %D%/conf/sources.h \
 	%D%/conf/trackers.c %D%/conf/trackers.h \
 	%D%/conf/value.c %D%/conf/value.h \
@@ -104,7 +105,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/proxy/stage-forward.c %D%/proxy/stage-forward.h \
 	%D%/proxy/stages.c %D%/proxy/stages.h
 nodist_libnm_yarn_la_SOURCES = $(yarn_wire)
-libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(SYSTEMD_LIBS) -lm
+libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-pattern.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) $(SYSTEMD_LIBS) -lm
 
 yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
 	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h \

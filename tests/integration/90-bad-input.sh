@@ -186,6 +186,7 @@ EOF
 echo '<configuration><property><name>mapreduce.shuffle.ssl.enabled</name><value>true</value></property>
 <property><name>yarn.nodemanager.aux-services</name><value>mapreduce_shuffle</value></property></configuration>' \
     >"$dir/yarn-all/mapred-site.xml"
+printf 'min.user.id=none\n' >"$dir/yarn-all/container-executor.cfg"
 printf '#!/bin/sh\n' >"$dir/open/health"
 chmod 755 "$dir/open/health"
 printf '[queue]\npolicy = x\n[quue]\nmax-length = 1\n[preemption]\nkill-grace = soon\n' >"$dir/all.conf"
@@ -195,10 +196,11 @@ try timeout 10 "$NMD" "${other[@]}" "${new[@]}" --yarn-conf "$dir/yarn-all" --sh
 is "nmd: all that is wrong: exit status" "$status" 1
 for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "memory-mb = '8G'" 'yarn.nodemanager.memroy: no property' \
     'no key lenth in \[queue\]' 'port 0: Cannot assign' "$dir/text can't be used" 'shuffle.ssl.enabled' \
+    "container-executor.cfg, line 1: min.user.id = 'none': must be a uid" \
     "shim $dir/none can't be opened" "health script $dir/open/health, or a directory above it"; do
     like "nmd: all that is wrong: $words" "$err" "$words"
 done
-is "nmd: all that is wrong, and once" "$(wc -l <<<"$err")" 10
+is "nmd: all that is wrong, and once" "$(wc -l <<<"$err")" 11
 printf '[health]\nscript = %s/open/health\n' "$dir" >"$dir/script.conf"
 refused "a health script that others may change" 'health script .*open/health' "${new[@]}" --config "$dir/script.conf"
 daemon "a missing shim, checked" 1 "shim $dir/none can't be opened" "${other[@]}" "${new[@]}" --shim "$dir/none" --check-config

@@ -9,13 +9,17 @@ yarn_tests += test-yarn-allocator test-yarn-allocator-property
 yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
 yarn_tests += test-yarn-launcher-failures test-yarn-launch-memory test-yarn-place
 yarn_tests += test-yarn-shuffle-process test-yarn-manage-memory
-yarn_tests += test-yarn-tracker test-yarn-proxy-failures test-yarn-net
+yarn_tests += test-yarn-executor test-yarn-tracker test-yarn-proxy-failures test-yarn-net
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
 test_yarn_conf_SOURCES = %D%/test-yarn-conf.c %D%/remove-tree.h
 test_yarn_conf_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_conf_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
+
+test_yarn_executor_SOURCES = %D%/test-yarn-executor.c %D%/remove-tree.h
+test_yarn_executor_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_executor_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
 
 test_yarn_memory_SOURCES = %D%/test-yarn-memory.c $(fail_nth) %D%/remove-tree.h
 test_yarn_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -277,20 +277,33 @@ check 'and it is stopped as any other' wait_until 30 ended "$r"
 
 # ---- with one bad disk of two ----------------------------------------------------------------------
 
-need 'the first disk can only be read' mount -o remount,ro "$place/disk"
-for i in 1 2; do
-    # one that is asked for before the next look at the disks may still fail
-    runs() { d=$(one_more "mb=32&cmd=pwd%3b+exec+sleep+103$i&file=$place/more") && wait_until 10 in_state "$d" RUNNING; }
-    need "a container runs, $i" wait_until 60 runs
+on_disk() { # one that will run again when the disk is bad
+    b=$(one_more 'mb=32&cmd=pwd%3b+exec+sleep+1030') && wait_until 10 in_state "$b" RUNNING || return 1
+    [[ $(nmctl logs "$b") == "$place/disk/"* ]] || { light "end?container=$b" >/dev/null && wait_until 20 ended "$b" && false; }
+}
+need 'a container runs in the first of two directories' wait_until 60 on_disk
+need 'whose disk can only be read from now on' mount -o remount,ro "$place/disk"
+for i in 1 2; do # nobody has looked at the disk yet, and one of the two is sent to it
+    d=$(one_more "mb=32&cmd=pwd%3b+exec+sleep+103$i&file=$place/more")
+    check "a container runs, $i" wait_until 30 in_state "$d" RUNNING
     in_other() { [[ $(nmctl logs "$d") == "$place/local/"* ]]; }
     check "in the other directory, $i" wait_until 20 in_other
     light "end?container=$d" >/dev/null
     check "and ends, $i" wait_until 30 ended "$d"
 done
+light "restart?container=$b" >/dev/null
+moved() { [[ $(nmctl logs "$b" | tail -n 1) == "$place/local/"* ]]; }
+check 'the one that runs on the bad disk is restarted in the other directory' wait_until 30 moved
+light "end?container=$b" >/dev/null
+check 'and ends' wait_until 30 ended "$b"
+bad_told() { nmctl events --json | grep -c "local directory $place/disk isn't given to containers any more: .*written to"; }
+is 'that it is bad is an event' "$(bad_told)" 1
 is 'the node is healthy to the ResourceManager' "$(of_node .state)" RUNNING
 need 'the disk is back' mount -o remount,rw "$place/disk"
 in_first() { d=$(one_more 'mb=16&cmd=pwd') && wait_until 30 ended "$d" && [[ $(nmctl logs "$d") == "$place/disk/"* ]]; }
 check 'and is used again' wait_until 30 in_first
+like 'which is an event, too' "$(nmctl events --json)" "local directory $place/disk is good again"
+is 'both were told once' "$(bad_told)" 1
 
 f=$(one_more 'mb=32&cmd=echo+it+is+broken+%3e%262%3b+exit+3')
 check 'one that fails ends' wait_until 30 ended "$f"
@@ -298,6 +311,25 @@ like 'with its code, and what it has said' "$(end_of "$f")" '^3 .*exit code 3.*i
 light "end?container=$o" >/dev/null
 check 'one is stopped by its master' wait_until 30 ended "$o"
 like 'which hears its own reason' "$(end_of "$o")" '^-105 .*ApplicationMaster'
+
+# ---- a user that LinuxContainerExecutor's own file bans ---------------------------------------------
+
+printf 'min.user.id=1000\nbanned.users=hdfs,nobody\n' >"$conf/container-executor.cfg"
+chmod 666 "$conf/container-executor.cfg"
+nmd_kill
+need 'nmd starts with such a file' node_start
+like 'which others can write to' "$(cat "$dir/nmd.log")" 'container-executor.cfg: not obeyed: others than root could write'
+chmod 644 "$conf/container-executor.cfg"
+nmd_kill
+need 'nmd starts with one that is root'"'"'s' node_start
+check 'it is in the cluster' wait_until 30 upstream_is running
+light 'ask?app=banned&n=1&mb=16&cmd=true' >/dev/null
+banned() { light 'containers?app=banned' | jq -r '.[].end // empty' | grep -q .; }
+check 'a container of a banned user ends' wait_until 30 banned
+like 'with the code that Hadoop has, and why' "$(light 'containers?app=banned' | jq -r '.[].end // empty')" \
+    '^-1000 .*the user nobody, who is banned on this node'
+is 'nmctl config has the names' "$(nmctl config --json | jq -r '.[] | select(.key == "banned.users") | .value')" 'hdfs,nobody'
+light 'finish?app=banned' >/dev/null
 light finish >/dev/null
 check 'with its application the last one ends' wait_until 30 in_state "$g" COMPLETED
 like 'and nmctl says why' "$(field_of "$g" .message)" 'ResourceManager'

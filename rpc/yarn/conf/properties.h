@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <jansson.h>
 
@@ -38,6 +39,13 @@ struct nm_yarn_variable {
     char *source;       /* the file that gave it */
 };
 
+/* What container-executor.cfg says (executor.h). */
+struct nm_yarn_executor {
+    char *file;     /* NULL: there is none, and everybody is allowed */
+    char *texts[3]; /* the values, as nm_yarn_executor_names has them; NULL: Hadoop's default */
+    uid_t min_uid;
+};
+
 /* What they came to. */
 struct nm_yarn_settings {
     struct nm_yarn_address tracker; /* of the resource manager, where there is one only */
@@ -65,6 +73,7 @@ struct nm_yarn_settings {
 
     /* As whom containers run, and where. */
     char *executor, *local_user, *user_pattern;
+    struct nm_yarn_executor executor_rules;
     bool limit_users, allow_root, serves_web;
     char *tmp_dir, *base_log_dir;     /* in which the next are, by default */
     char **local_dirs, **log_dirs;

@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "rpc/yarn/conf/defaults.h"
+#include "rpc/yarn/conf/executor.h"
 #include "rpc/yarn/conf/proxying.h"
 #include "rpc/yarn/conf/sources.h"
 #include "rpc/yarn/conf/trackers.h"
@@ -48,6 +49,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
     free(s->dir);
     json_decref(s->commands);
     free_variables(s);
+    nm_yarn_executor_done(&s->executor_rules);
     free(s);
     return NULL;
 }
@@ -185,8 +187,18 @@ static int read_others(const struct nm_yarn_conf *c, struct nm_yarn_settings *s,
     return r;
 }
 
-/* 0, -ENOMEM, or the refusals' first error; then there are settings all the same. */
-static int examine(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
+/* An nmd that isn't root runs containers as itself alone, and no file can forbid that. */
+static int read_executor(const char *dir, struct nm_yarn_settings *s, nm_yarn_warn_t warn, void *userdata,
+                         struct nm_refusals *refusals)
+{
+    if (!dir || geteuid() != 0)
+        return 0;
+    return nm_yarn_executor_load(dir, strstr(s->executor, "LinuxContainerExecutor"), warn, userdata,
+                                 &s->executor_rules, refusals);
+}
+
+/* 0, -ENOMEM, or the refusals' first error; then there are settings all the same. dir: NULL: none. */
+static int examine(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                    char **ret_message)
 {
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
@@ -204,23 +216,31 @@ static int examine(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *user
         r = nm_yarn_rules_check(c, warn, userdata, &refusals);
     if (r == 0)
         r = read_others(c, s, &refusals);
+    if (r == 0)
+        r = read_executor(dir, s, warn, userdata, &refusals);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(s);
     return nm_refusals_take(&refusals, ret_message);
 }
 
-int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
-                          struct nm_yarn_settings **ret, char **ret_message)
+static int read_all(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t warn, void *userdata,
+                    struct nm_yarn_settings **ret, char **ret_message)
 {
     struct nm_yarn_settings *s = NULL;
-    int r = examine(c, warn, userdata, &s, ret_message);
+    int r = examine(c, dir, warn, userdata, &s, ret_message);
 
     if (r == 0)
         *ret = s;
     else
         nm_yarn_settings_free(s);
     return r;
+}
+
+int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
+                          struct nm_yarn_settings **ret, char **ret_message)
+{
+    return read_all(c, NULL, warn, userdata, ret, ret_message);
 }
 
 int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
@@ -231,7 +251,7 @@ int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdat
 
     if (r == 0)
         r = nm_yarn_conf_read_dir(c, dir, ret_message);
-    return r < 0 ? r : examine(c, warn, userdata, ret, ret_message);
+    return r < 0 ? r : examine(c, dir, warn, userdata, ret, ret_message);
 }
 
 /* A command that fetches gets it, wherever that runs. */
@@ -251,7 +271,7 @@ int nm_yarn_settings_load(const char *dir, nm_yarn_warn_t warn, void *userdata, 
     if (r == 0)
         r = nm_yarn_conf_read_dir(c, dir, ret_message);
     if (r == 0)
-        r = nm_yarn_settings_read(c, warn, userdata, &s, ret_message);
+        r = read_all(c, dir, warn, userdata, &s, ret_message);
     if (r == 0)
         r = keep_dir(s, dir);
     if (r == 0)
@@ -280,6 +300,20 @@ static int add_variable(json_t *array, const struct nm_yarn_variable *v)
                    v->source);
 }
 
+/* Where there is such a file. */
+static int add_executor(json_t *array, const struct nm_yarn_executor *e)
+{
+    int r = 0;
+
+    for (size_t i = 0; e->file && r == 0 && i < NM_ARRAY_SIZE(e->texts); i++) {
+        const struct nm_yarn_executor_name *n = &nm_yarn_executor_names[i];
+
+        r = add_row(array, n->name, e->texts[i] ?: n->fallback, n->fallback, n->allowed, n->meaning,
+                    e->texts[i] ? e->file : NULL);
+    }
+    return r;
+}
+
 json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s)
 {
     json_t *array = json_array();
@@ -294,6 +328,8 @@ json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s)
     }
     for (size_t i = 0; r == 0 && i < s->n_admin_variables; i++)
         r = add_variable(array, &s->admin_variables[i]);
+    if (r == 0)
+        r = add_executor(array, &s->executor_rules);
     if (r < 0) {
         json_decref(array);
         return NULL;

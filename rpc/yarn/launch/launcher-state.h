@@ -4,13 +4,12 @@
 /* What the files behind launcher.h share. launcher.c makes it, prepare.c makes containers ready, afterwards.c clears
  * up. */
 
-#include <regex.h>
-
 #include "rpc/yarn/launch/caches.h"
 #include "rpc/yarn/launch/dirs.h"
 #include "rpc/yarn/launch/ended.h"
 #include "rpc/yarn/launch/launcher.h"
 #include "rpc/yarn/launch/place.h"
+#include "localize/pattern.h"
 
 struct nm_yarn_launcher {
     struct nm_yarn_launcher_params params;
@@ -19,8 +18,7 @@ struct nm_yarn_launcher {
     json_t *worker_settings;
     char boot_id[64];
     struct nm_yarn_ended *ended;
-    regex_t user_pattern;
-    bool has_user_pattern;
+    struct nm_pattern *user_pattern;
     int64_t java_version;
     unsigned n_preparations;
 };

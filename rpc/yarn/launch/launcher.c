@@ -78,7 +78,7 @@ void nm_yarn_launcher_look_again(struct nm_yarn_launcher *l)
 
 int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message)
 {
-    return nm_yarn_user_choose(l->params.settings, &l->user_pattern, geteuid(), submitter, ret, ret_message);
+    return nm_yarn_user_choose(l->params.settings, l->user_pattern, geteuid(), submitter, ret, ret_message);
 }
 
 static int no_dir(const struct nm_yarn_dirs *dirs, const char *what, char **ret_message)
@@ -248,7 +248,6 @@ static int begin(struct nm_yarn_launcher *l, char **ret_message)
 
     if (r == 0)
         r = nm_yarn_user_compile(s, &l->user_pattern, ret_message);
-    l->has_user_pattern = r == 0;
     if (r == 0)
         r = nm_yarn_dirs_open(s, s->local_dirs, true, &l->local, ret_message);
     if (r == 0)
@@ -267,12 +266,12 @@ int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localiz
 {
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     char *message = NULL;
-    regex_t pattern;
+    _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
     int r = check_executor(s, &message);
 
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
-    if (r == 0 && (r = nm_yarn_user_compile(s, &pattern, &message)) == 0)
-        regfree(&pattern);
+    if (r == 0)
+        r = nm_yarn_user_compile(s, &pattern, &message);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0)
         r = nm_yarn_dirs_look(s->local_dirs, &message);
@@ -314,8 +313,7 @@ struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
     (void)nm_yarn_ended_free(l->ended); /* after whom it waits for */
     nm_yarn_dirs_done(&l->local);
     nm_yarn_dirs_done(&l->log);
-    if (l->has_user_pattern)
-        regfree(&l->user_pattern);
+    (void)nm_pattern_free(l->user_pattern);
     free(l);
     return NULL;
 }

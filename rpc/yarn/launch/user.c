@@ -6,18 +6,17 @@
 
 #include <pwd.h>
 
+#include "rpc/yarn/conf/executor.h"
 #include "util/parse.h"
 
-int nm_yarn_user_compile(const struct nm_yarn_settings *s, regex_t *ret, char **ret_message)
-{
-    int code = regcomp(ret, s->user_pattern, REG_EXTENDED);
-    char why[120];
+#define PATTERN "yarn.nodemanager.linux-container-executor.nonsecure-mode.user-pattern"
 
-    if (code == 0)
-        return 0;
-    (void)regerror(code, ret, why, sizeof why);
-    return nm_fail(ret_message, -EINVAL,
-                   "yarn.nodemanager.linux-container-executor.nonsecure-mode.user-pattern: %s", why);
+int nm_yarn_user_compile(const struct nm_yarn_settings *s, struct nm_pattern **ret, char **ret_message)
+{
+    _cleanup_free_ char *why = NULL;
+    int r = nm_pattern_new(s->user_pattern, ret, &why);
+
+    return r == -EINVAL ? nm_fail(ret_message, r, PATTERN ": %s", why ?: strerror(-r)) : r;
 }
 
 /* With a buffer that grows, since an account may have a long entry. */
@@ -95,27 +94,20 @@ static int check_account(const struct nm_yarn_settings *s, const char *name, cha
     if (uid == 0 && !s->allow_root)
         return nm_fail(ret_message, -EINVAL, "Containers would run as root (user %s), and this node doesn't allow that "
                        "(nmd.yarn.allow-root)", name);
-    return 0;
+    return nm_yarn_executor_check(&s->executor_rules, name, uid, ret_message);
 }
 
-/* The whole name, as in Java: of all matches the longest of those that begin first is found. */
-static bool matches(const regex_t *pattern, const char *name)
-{
-    regmatch_t m;
-
-    return regexec(pattern, name, 1, &m, 0) == 0 && m.rm_so == 0 && name[m.rm_eo] == '\0';
-}
-
-int nm_yarn_user_choose(const struct nm_yarn_settings *s, const regex_t *pattern, uid_t nmd_uid, const char *submitter,
-                        char **ret, char **ret_message)
+int nm_yarn_user_choose(const struct nm_yarn_settings *s, struct nm_pattern *pattern, uid_t nmd_uid,
+                        const char *submitter, char **ret, char **ret_message)
 {
     const char *name = s->limit_users ? s->local_user : submitter;
-    int r;
+    int r = nm_user_name_is_valid(submitter) ? nm_pattern_match(pattern, submitter) : 0;
 
-    if (!nm_user_name_is_valid(submitter) || !matches(pattern, submitter))
+    if (r == -ENOMEM)
+        return r;
+    if (r <= 0)
         return nm_fail(ret_message, -EINVAL, "'%.64s' is no name that a user can have on this node: it has at most 63 "
-                       "letters, digits and characters of '._@-', and matches %s.user-pattern", submitter,
-                       "yarn.nodemanager.linux-container-executor.nonsecure-mode");
+                       "letters, digits and characters of '._@-', and matches " PATTERN, submitter);
     if (nmd_uid != 0)
         return choose_own(nmd_uid, ret, ret_message);
     r = check_account(s, name, ret_message);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* container-executor.cfg: as whom containers may run, what is refused and warned of, and whose file it has to be. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "remove-tree.h"
+#include "rpc/yarn/conf/executor.h"
+#include "rpc/yarn/conf/settings.h"
+#include "util/fileio.h"
+
+static char warned[2000];
+
+static void on_warned(const char *sentence, void *userdata)
+{
+    (void)userdata;
+    (void)strncat(warned, sentence, sizeof warned - strlen(warned) - 2);
+    (void)strcat(warned, "\n");
+}
+
+/* What is refused, NULL for nothing; the caller frees it. */
+static char *parse(const char *text, struct nm_yarn_executor *ret)
+{
+    struct nm_refusals refusals = {};
+    char *message = NULL;
+
+    warned[0] = '\0';
+    assert_int_equal(nm_yarn_executor_parse("x.cfg", text, on_warned, NULL, ret, &refusals), 0);
+    (void)nm_refusals_take(&refusals, &message);
+    return message;
+}
+
+static bool may(const struct nm_yarn_executor *e, const char *user, uid_t uid)
+{
+    char *message = NULL;
+    int r = nm_yarn_executor_check(e, user, uid, &message);
+
+    assert_int_equal(r, message ? -EINVAL : 0);
+    free(message);
+    return r == 0;
+}
+
+/* As it comes with Hadoop, and what Hadoop 3 does where nothing is set. */
+static void test_defaults(void **state)
+{
+    static const char stock[] =
+        "yarn.nodemanager.linux-container-executor.group=#configured value of it\n"
+        "banned.users=#comma separated list of users who can not run applications\n"
+        "min.user.id=1000#Prevent other super-users\n"
+        "allowed.system.users=##comma separated list of system users who CAN run applications\n"
+        "feature.tc.enabled=false\n";
+    struct nm_yarn_executor e = {};
+
+    (void)state;
+    assert_true(may(&e, "bin", 2)); /* no file */
+    for (int i = 0; i < 2; i++) {
+        assert_null(parse(i ? stock : "", &e));
+        assert_string_equal(warned, "");
+        assert_true(may(&e, "alice", 1000));
+        assert_false(may(&e, "games", 999));
+        assert_false(may(&e, "root", 0));
+        assert_false(may(&e, "yarn", 1001));
+        assert_false(may(&e, "mapred", 1001));
+        assert_false(may(&e, "hdfs", 1001));
+        assert_false(may(&e, "bin", 1001));
+        assert_true(may(&e, "bi", 1001));
+        nm_yarn_executor_done(&e);
+    }
+}
+
+static void test_values(void **state)
+{
+    struct nm_yarn_executor e = {};
+    char *message = NULL;
+
+    (void)state;
+    assert_null(parse("# first\r\n  banned.users = alice , bob\r\nmin.user.id=500\n\nallowed.system.users=games,bob,yarn\n"
+                      "[docker]\n  module.enabled=false\n  docker.binary=/usr/bin/docker\n[cgroups]\nroot=/x", &e));
+    assert_string_equal(warned, "");
+    assert_false(may(&e, "alice", 5000));
+    assert_true(may(&e, "games", 5));
+    assert_false(may(&e, "bob", 5)); /* allowed and banned */
+    assert_true(may(&e, "yarn", 5));  /* banned by default only */
+    assert_true(may(&e, "carol", 500));
+    assert_int_equal(nm_yarn_executor_check(&e, "dave", 499, &message), -EINVAL);
+    assert_non_null(strstr(message, "the user dave with the uid 499"));
+    assert_non_null(strstr(message, "below 500"));
+    free(message);
+    assert_int_equal(nm_yarn_executor_check(&e, "alice", 600, &message), -EINVAL);
+    assert_non_null(strstr(message, "banned"));
+    free(message);
+    nm_yarn_executor_done(&e);
+}
+
+static void refuses(const char *text, const char *sentence)
+{
+    struct nm_yarn_executor e = {};
+    char *message = parse(text, &e);
+
+    if (!message || !strstr(message, sentence))
+        fail_msg("%s: %s", text, message ?: "not refused");
+    free(message);
+    nm_yarn_executor_done(&e);
+}
+
+static void test_refusals(void **state)
+{
+    struct nm_yarn_executor e = {};
+
+    (void)state;
+    refuses("min.user.id=many\n", "x.cfg, line 1: min.user.id = 'many': must be a uid");
+    refuses("min.user.id=-1\n", "must be a uid");
+    refuses("min.user.id=4294967295\n", "must be a uid");
+    refuses("\nmin.user.id=10\nmin.user.id=20\n", "line 3: min.user.id = '20': it is there a second time");
+    refuses("[gpu]\nmodule.enabled=true\n", "nmd doesn't keep containers from GPUs");
+    refuses("[devices]\nmodule.enabled=1\nbanned.users=x", "from devices");
+    refuses("banned.users alice\n", "neither [SECTION] nor NAME=VALUE");
+    refuses("min.user.id=x\n[fpga]\nmodule.enabled=true", "\n"); /* both are told */
+    assert_null(parse("feature.tc.enabled=true\nfeature.docker.enabled=1\nmin.userid=7\n[gpu]\nmodule.enabled=false\n"
+                      "[docker]\nmodule.enabled=true\n[other]\nbanned.users=alice", &e));
+    assert_non_null(strstr(warned, "line 1: feature.tc.enabled: what containers send isn't limited"));
+    assert_non_null(strstr(warned, "line 2: feature.docker.enabled: containers that ask for another runtime"));
+    assert_non_null(strstr(warned, "line 3: min.userid: no version of Hadoop 3 has that name"));
+    assert_non_null(strstr(warned, "line 7: module.enabled: containers that ask"));
+    assert_non_null(strstr(warned, "line 9: banned.users: no version"));
+    assert_true(may(&e, "alice", 1000));
+    nm_yarn_executor_done(&e);
+}
+
+/* ---- the file ----------------------------------------------------------------------------- */
+
+static char *load(const char *dir, bool must_be_trusted, struct nm_yarn_executor *ret)
+{
+    struct nm_refusals refusals = {};
+    char *message = NULL;
+
+    warned[0] = '\0';
+    assert_int_equal(nm_yarn_executor_load(dir, must_be_trusted, on_warned, NULL, ret, &refusals), 0);
+    (void)nm_refusals_take(&refusals, &message);
+    return message;
+}
+
+static void test_file(void **state)
+{
+    char dir[] = "/tmp/nmd-test-executor.XXXXXX", path[80], *message;
+    _cleanup_close_ int fd = -EBADF, real_fd = -EBADF;
+    struct nm_yarn_executor e = {};
+    json_t *shown;
+    struct nm_yarn_settings *s = NULL;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_null(load(dir, true, &e));
+    assert_null(e.file);
+    (void)snprintf(path, sizeof path, "%s/real", dir);
+    assert_int_equal(mkdir(path, 0755), 0);
+    real_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(nm_write_file_atomic_at(real_fd, "container-executor.cfg", "banned.users=alice\n", 0644), 0);
+    assert_int_equal(symlinkat("real/container-executor.cfg", fd, "container-executor.cfg"), 0);
+    assert_null(load(dir, true, &e));
+    assert_string_equal(warned, "");
+    assert_non_null(strstr(e.file, "/real/container-executor.cfg"));
+    assert_false(may(&e, "alice", 1000));
+    nm_yarn_executor_done(&e);
+
+    if (geteuid() == 0) { /* the settings have it */
+        assert_int_equal(nm_write_file_atomic_at(fd, "yarn-site.xml", "<configuration/>", 0644), 0);
+        assert_int_equal(nm_yarn_settings_load(dir, on_warned, NULL, &s, NULL), 0);
+        assert_false(may(&s->executor_rules, "alice", 1000));
+        shown = nm_yarn_settings_to_json(s);
+        for (size_t i = 3; i > 0; i--) {
+            const json_t *row = json_array_get(shown, json_array_size(shown) - i);
+
+            assert_string_equal(json_string_value(json_object_get(row, "key")), nm_yarn_executor_names[3 - i].name);
+            assert_string_equal(json_string_value(json_object_get(row, "value")),
+                                i == 3 ? "1000" : i == 2 ? "alice" : "");
+        }
+        json_decref(shown);
+        (void)nm_yarn_settings_free(s);
+    }
+
+    /* the file, or a directory above it, is somebody else's to write to */
+    for (int i = 0; i < 3; i++) {
+        const char *name = i == 0 ? "real/container-executor.cfg" : "real";
+
+        if (i == 2 && geteuid() != 0)
+            break;
+        assert_int_equal(i == 2 ? fchownat(fd, name, 65534, 65534, 0) : fchmodat(fd, name, 0777, 0), 0);
+        message = load(dir, true, &e);
+        assert_non_null(message);
+        assert_non_null(strstr(message, "others than root could write to it"));
+        free(message);
+        assert_null(e.file);
+        assert_null(load(dir, false, &e));
+        assert_null(e.file);
+        assert_non_null(strstr(warned, "not obeyed"));
+        assert_int_equal(i == 2 ? fchownat(fd, name, 0, 0, 0) : fchmodat(fd, name, 0755, 0), 0);
+    }
+    assert_int_equal(nm_write_file_atomic_at(real_fd, "container-executor.cfg", "banned.users=a\n", 0644), 0);
+    assert_null(load(dir, true, &e));
+    nm_yarn_executor_done(&e);
+    assert_int_equal(unlinkat(fd, "container-executor.cfg", 0), 0);
+    assert_int_equal(mkdirat(fd, "container-executor.cfg", 0755), 0);
+    message = load(dir, true, &e);
+    assert_non_null(message);
+    free(message);
+    (void)remove_tree(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_file),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
