@@ -379,10 +379,15 @@ uint64_t nm_policy_next_give_back(const struct nm_round *r)
     return first;
 }
 
+/* When the last of them has ended the wait is short from then on, and not for the past: the node is free now, and what
+ * waits may start with the next sample. */
 static void note_moves(struct nm_round *r)
 {
-    if (r->p->moved_usec == 0)
+    const bool is_active = r->n_opportunistic_active > 0;
+
+    if (r->p->moved_usec == 0 || (r->p->was_active && !is_active))
         r->p->moved_usec = r->in->now_usec;
+    r->p->was_active = is_active;
     for (size_t i = 0; i < r->n_actions; i++) {
         const struct nm_policy_action *a = &r->p->actions[i];
 

@@ -120,7 +120,9 @@ struct nm_policy {
     struct nm_stall_guard guard;
     struct nm_margin margin;
     struct nm_policy_head head;
-    uint64_t moved_usec;  /* when something opportunistic was admitted or resumed last, or this policy began */
+    uint64_t moved_usec;  /* when something opportunistic was admitted or resumed last, the last of it ended, or this
+                             policy began */
+    bool was_active;      /* something opportunistic ran in the round before */
     uint64_t starts_usec; /* since then ... */
     uint32_t n_starts;    /* ... so many opportunistic ones were admitted */
     uint64_t suspended_usec; /* in the round before; UINT64_MAX: there was none */

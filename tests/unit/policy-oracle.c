@@ -550,10 +550,21 @@ static const char *check_wait(struct oracle *o, const struct facts *f, const str
     return NULL;
 }
 
+static bool is_active(const struct nm_view *v)
+{
+    return v->type == NM_OPPORTUNISTIC && !queued(v) && !nm_view_is_prepared(v) && v->state != NM_PAUSED &&
+           v->state != NM_KILLING && v->state != NM_COMPLETED;
+}
+
 static void note_moves(struct oracle *o, const struct facts *f)
 {
-    if (o->moved_usec == 0)
+    bool active = false;
+
+    for (size_t i = 0; i < f->in->n_views; i++)
+        active = active || is_active(f->in->views[i]);
+    if (o->moved_usec == 0 || (o->was_active && !active))
         o->moved_usec = f->in->now_usec;
+    o->was_active = active;
     for (size_t i = 0; i < f->v->n_actions; i++) {
         const struct nm_policy_action *a = &f->v->actions[i];
 

@@ -277,10 +277,49 @@ static void test_given_back_later(void **state)
     assert_in_range(rounds, 100, 102);
 }
 
+/* The end of what it waited for isn't the end of its time: the node is free now. */
+static void test_not_given_back_at_the_end(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *its, *runs;
+    unsigned rounds = 0;
+
+    n->settings.give_back_usec = SECONDS(30);
+    runs = node_run(n, O, 5, 5);
+    n->system_cpu = 99;
+    its = node_queue(n, O, 5, 5);
+    its->limited = true;
+    for (int i = 0; i < 60; i++) { /* three minutes: six times what it would wait alone */
+        node_sample(n);
+        assert_left_alone(n, its);
+    }
+    node_remove(n, runs);
+    for (; rounds < 60 && (n->verdict.n_actions == 0 || rounds == 0); rounds++)
+        node_sample(n);
+    assert_action(n, its, NM_ACTION_SHED, NM_REASON_WAITED_TOO_LONG);
+    assert_in_range(rounds, 10, 12);
+    node_remove(n, its);
+    /* and where there is room it starts */
+    its = node_queue(n, O, 5, 5);
+    its->limited = true;
+    runs = node_run(n, O, 5, 5);
+    for (int i = 0; i < 60; i++) {
+        node_sample(n);
+        assert_left_alone(n, its);
+    }
+    node_remove(n, runs);
+    n->system_cpu = 0;
+    for (int i = 0; i < 3 && n->verdict.n_actions == 0; i++)
+        node_sample(n);
+    assert_int_equal(node_count(n, NM_ACTION_SHED), 0);
+    assert_int_equal(node_count(n, NM_ACTION_ADMIT), 1);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         WITH_NODE(test_given_back), WITH_NODE(test_given_back_later),
+        WITH_NODE(test_not_given_back_at_the_end),
         WITH_NODE(test_looks_are_no_samples),
         WITH_NODE(test_samples_in_a_row_take_their_periods),
         WITH_NODE(test_a_quiet_look_ends_no_row),

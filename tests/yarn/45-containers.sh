@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 240
+# deadline: 300
 #
 # Containers by a stock ResourceManager's word and a master that uses Hadoop's own client of nodes: started, told of,
 # changed and ended, with what each side says of them.
