@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "rpc/hadoop/fields.h"
+#include "util/log.h"
 
 #define PIECE 2048u
 #define ALIGNMENT 16u
@@ -124,11 +125,23 @@ ProtobufCMessage *nm_arena_unpack(struct nm_arena *a, const ProtobufCMessageDesc
                                   struct nm_bytes message)
 {
     ProtobufCMessage *m;
+    size_t n_blanks;
     char path[1];
 
     assert(a->allocator.allocator_data == a);
     if (nm_fields_have_nul(type, message, path, sizeof path))
         return NULL;
+    n_blanks = nm_fields_blank(type, message, NULL);
+    if (n_blanks > 0) {
+        uint8_t *copy = nm_arena_alloc(a, message.size);
+
+        if (!copy)
+            return NULL;
+        memcpy(copy, message.data, message.size);
+        (void)nm_fields_blank(type, message, copy);
+        message.data = copy;
+        nm_debug("%s: the diagnostics have %zu NULs, which are shown as blanks", type->short_name, n_blanks);
+    }
     m = protobuf_c_message_unpack(type, &a->allocator, message.size, message.data);
     if (m)
         nm_fields_fill_empty(m);

@@ -70,6 +70,43 @@ static void prepend(char *path, size_t size, const char *name)
         path[n] = '.';
 }
 
+static bool is_for_people(const ProtobufCFieldDescriptor *field)
+{
+    return field->type == PROTOBUF_C_TYPE_STRING && strcmp(field->name, "diagnostics") == 0;
+}
+
+static size_t blank(struct nm_bytes text, uint8_t *copy)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.size; i++) {
+        n += text.data[i] == '\0';
+        if (copy && text.data[i] == '\0')
+            copy[i] = ' ';
+    }
+    return n;
+}
+
+size_t nm_fields_blank(const ProtobufCMessageDescriptor *type, struct nm_bytes message, uint8_t *copy)
+{
+    const uint8_t *start = message.data;
+    struct nm_bytes value;
+    unsigned number;
+    size_t n = 0;
+
+    while (message.size > 0 && take_field(&message, &number, &value)) {
+        const ProtobufCFieldDescriptor *field =
+            value.size > 0 ? protobuf_c_message_descriptor_get_field(type, number) : NULL;
+        uint8_t *at = copy && value.data ? copy + (value.data - start) : NULL;
+
+        if (field && field->type == PROTOBUF_C_TYPE_MESSAGE)
+            n += nm_fields_blank(field->descriptor, value, at);
+        else if (field && is_for_people(field))
+            n += blank(value, at);
+    }
+    return n;
+}
+
 /* Goes as deep as the types do: none of ours contains itself (arena.h). */
 bool nm_fields_have_nul(const ProtobufCMessageDescriptor *type, struct nm_bytes message, char *ret_path, size_t size)
 {
@@ -81,7 +118,7 @@ bool nm_fields_have_nul(const ProtobufCMessageDescriptor *type, struct nm_bytes 
             value.size > 0 ? protobuf_c_message_descriptor_get_field(type, number) : NULL;
         bool found = false;
 
-        if (field && field->type == PROTOBUF_C_TYPE_STRING) {
+        if (field && field->type == PROTOBUF_C_TYPE_STRING && !is_for_people(field)) {
             found = memchr(value.data, '\0', value.size) != NULL;
             if (found)
                 *ret_path = '\0';

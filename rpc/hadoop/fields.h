@@ -11,10 +11,16 @@
 
 #include "rpc/hadoop/bytes.h"
 
-/* Returns whether a string field of the packed message, or of one inside it, contains NUL; *ret_path is then that
+/* Returns whether a string field of the packed message, or of one inside it, contains NUL, other than what
+ * nm_fields_blank() is for; *ret_path is then that
  * field's path, such as "context.environment.value", of which the end fits into size. A message that is not well-formed
  * is searched up to there. */
 bool nm_fields_have_nul(const ProtobufCMessageDescriptor *type, struct nm_bytes message, char *ret_path, size_t size);
+
+/* Text that only people read must not cost the rest of a message: finds NULs in the fields "diagnostics" of the packed
+ * message and of those inside it, and puts blanks at their places in `copy`, which has the same bytes, unless that is
+ * NULL. Returns how many there are. */
+size_t nm_fields_blank(const ProtobufCMessageDescriptor *type, struct nm_bytes message, uint8_t *copy);
 
 /* Gives each bytes field of the message, and of those inside it, data that is not NULL. */
 void nm_fields_fill_empty(ProtobufCMessage *message);

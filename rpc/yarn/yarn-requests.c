@@ -118,8 +118,9 @@ static void make_report(struct nm_yarn *y)
     y->report.status.node = &y->id;
     y->report.status.has_response_id = 1;
     y->report.status.response_id = y->state.phase == NM_YARN_RUNNING ? y->state.response_id : 0;
-    /* With a size of 0 a node isn't let in. */
-    if (y->state.sized && y->state.memory_mib > 0 && y->state.vcores > 0) {
+    if (y->step.task == NM_YARN_REGISTER)
+        nm_yarn_size_offer(y);
+    if (y->state.sized) {
         y->report.offered.memory = y->state.memory_mib;
         y->report.offered.vcores = y->state.vcores;
     }

@@ -60,6 +60,20 @@ void nm_yarn_size_follow(struct nm_yarn *y)
     save(y);
 }
 
+/* A ResourceManager lets no node in that offers nothing: Java's NodeManager, which offers what it was told, is shut down
+ * by it. What is offered instead is what the ResourceManager counts on then, unless its answer says otherwise. */
+void nm_yarn_size_offer(struct nm_yarn *y)
+{
+    struct nm_yarn_state *s = &y->state;
+
+    if (!s->sized || (s->memory_mib > 0 && s->vcores > 0))
+        return;
+    s->sized = false;
+    s->memory_mib = 0;
+    s->vcores = 0;
+    nm_yarn_size_follow(y);
+}
+
 static bool is_size(int64_t memory_mib, int32_t vcores)
 {
     return memory_mib >= 0 && memory_mib <= NM_YARN_MEMORY_MIB_MAX && vcores >= 0 && vcores <= NM_YARN_VCORES_MAX;

@@ -87,6 +87,8 @@ void nm_yarn_show_change(struct nm_yarn *y);
 /* ---- yarn-size.c ---- */
 /* After each answer. */
 void nm_yarn_size_follow(struct nm_yarn *y);
+/* Before a registration, which offers the node's own size where the told one is 0: then that no longer holds. */
+void nm_yarn_size_offer(struct nm_yarn *y);
 /* What an earlier nmd was told, before the first registration. */
 void nm_yarn_size_load(struct nm_yarn *y);
 /* The node has signed off, and comes back as it is configured. */

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "rpc/hadoop/arena.h"
 #include "rpc/yarn/state.h"
 #include "util/error.h"
 
@@ -325,13 +326,37 @@ static void test_resized(void **state)
     assert_int_equal(s.response_id, 0);
 }
 
+/* Text for people that has a NUL in it costs nothing but that; a name that has one costs the message. */
+static void test_nul_in_diagnostics(void **state)
+{
+    /* action: SHUTDOWN, diagnostics: "no\0de" */
+    static const uint8_t beat[] = {0x20, 2, 0x42, 5, 'n', 'o', 0, 'd', 'e'};
+    /* rm_version: "3\0" */
+    static const uint8_t version[] = {0x32, 2, '3', 0};
+    const Yarn__HeartbeatResponse *m;
+    struct nm_arena a;
+
+    (void)state;
+    nm_arena_init(&a, 4096, NULL);
+    m = (const Yarn__HeartbeatResponse *)nm_arena_unpack(&a, &yarn__heartbeat_response__descriptor,
+                                                         (struct nm_bytes){beat, sizeof beat});
+    assert_non_null(m);
+    assert_string_equal(m->diagnostics, "no de");
+    assert_int_equal(m->action, YARN__ACTION__SHUTDOWN);
+    assert_null(nm_arena_unpack(&a, &yarn__register_response__descriptor, (struct nm_bytes){version, sizeof version}));
+    nm_arena_done(&a);
+    nm_arena_init(&a, 4, NULL); /* no room for a copy */
+    assert_null(nm_arena_unpack(&a, &yarn__heartbeat_response__descriptor, (struct nm_bytes){beat, sizeof beat}));
+    nm_arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_well),     cmocka_unit_test(test_key_rolls),    cmocka_unit_test(test_lists),
         cmocka_unit_test(test_interval),     cmocka_unit_test(test_lost_answers), cmocka_unit_test(test_no_rm_at_all),
         cmocka_unit_test(test_resync),       cmocka_unit_test(test_wrong_number), cmocka_unit_test(test_shutdown),
-        cmocka_unit_test(test_nonsense),     cmocka_unit_test(test_resized),
+        cmocka_unit_test(test_nul_in_diagnostics), cmocka_unit_test(test_nonsense),     cmocka_unit_test(test_resized),
     };
 
     return cmocka_run_group_tests_name("yarn-state", tests, NULL, NULL);
