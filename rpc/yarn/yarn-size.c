@@ -60,8 +60,8 @@ void nm_yarn_size_follow(struct nm_yarn *y)
     save(y);
 }
 
-/* A ResourceManager lets no node in that offers nothing: Java's NodeManager, which offers what it was told, is shut down
- * by it. What is offered instead is what the ResourceManager counts on then, unless its answer says otherwise. */
+/* A ResourceManager lets no node in that offers nothing: Java's NodeManager, which offers what it was told, is shut
+ * down by it. What is offered instead is what the ResourceManager counts on then, unless its answer says otherwise. */
 void nm_yarn_size_offer(struct nm_yarn *y)
 {
     struct nm_yarn_state *s = &y->state;

@@ -240,6 +240,43 @@ static void test_restart(void **state)
 }
 
 /* It goes on while what it is to be is fetched, and with what it had localized afterwards. */
+static void fail_preparation(void)
+{
+    struct nm_yarn_preparation *p = fake_launcher.newest;
+
+    p->failed = true;
+    p->listener.ended(p, -EROFS, "The disk is read-only.", p->listener.userdata);
+}
+
+/* Its directories are on a bad disk by now: once for each start it goes elsewhere, and a restarted nmd knows where. */
+static void test_restart_elsewhere(void **state)
+{
+    struct manager_world *w = *state;
+    struct one o;
+
+    start(&o, w, false, SLEEPS);
+    assert_int_equal(nm_yarn_node_restart(o.n, &o.ids.container, &o.why), 0);
+    let_end(&o, true);
+    manager_world_wait(w, o.l, is_new);
+    fake_launcher.elsewhere = "/var/tmp";
+    fail_preparation();
+    assert_non_null(fake_launcher.newest);
+    assert_string_equal(o.l->c->command.workdir, "/var/tmp");
+    assert_string_equal(o.l->c->log_dir, "/var/tmp");
+    nm_yarn_node_free(o.n);
+    manager_world_restart(w);
+    o.n = fake_launcher_node(w);
+    o.l = w->m->live[0];
+    assert_string_equal(o.l->c->command.workdir, "/var/tmp");
+    fake_launcher.elsewhere = "/tmp"; /* once more, as this nmd doesn't know that */
+    fail_preparation();
+    assert_string_equal(o.l->c->log_dir, "/tmp");
+    fail_preparation();
+    manager_world_settle(w);
+    assert_int_equal(fake_launcher.n_preparations, 0);
+    nm_yarn_node_free(o.n);
+}
+
 static void test_reinitialize_and_commit(void **state)
 {
     static const char *const names[] = {"b", "c", NULL};
@@ -579,7 +616,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(test_types),
-        TEST(test_restart),
+        TEST(test_restart), TEST(test_restart_elsewhere),
         TEST(test_reinitialize_and_commit),
         TEST(test_roll_back),
         TEST(test_auto_commit),

@@ -80,7 +80,8 @@ static void test_values(void **state)
     char *message = NULL;
 
     (void)state;
-    assert_null(parse("# first\r\n  banned.users = alice , bob\r\nmin.user.id=500\n\nallowed.system.users=games,bob,yarn\n"
+    assert_null(parse("# first\r\n  banned.users = alice , bob\r\nmin.user.id=500\n\n"
+                      "allowed.system.users=games,bob,yarn\n"
                       "[docker]\n  module.enabled=false\n  docker.binary=/usr/bin/docker\n[cgroups]\nroot=/x", &e));
     assert_string_equal(warned, "");
     assert_false(may(&e, "alice", 5000));

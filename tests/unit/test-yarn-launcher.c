@@ -539,8 +539,9 @@ static bool may_go_to(struct world *w, const char *local, const char *log)
 }
 
 #define TWO_LOGS(w, text) \
-    (void)snprintf(text, sizeof text, "%s<property><name>yarn.nodemanager.log-dirs</name><value>%s/logs,%s/more</value>" \
-                   "</property>", QUICK_CHECKS, (w)->root, (w)->root)
+    (void)snprintf(text, sizeof text, \
+                   "%s<property><name>yarn.nodemanager.log-dirs</name><value>%s/logs,%s/more</value></property>", \
+                   QUICK_CHECKS, (w)->root, (w)->root)
 
 /* Nobody has looked since the disk failed: the container goes elsewhere, resources are fetched elsewhere, and each
  * change is told. */
@@ -565,8 +566,8 @@ static void test_disk_just_failed(void **state)
     assert_true(may_go_to(w, "second", "logs"));
     RUN_UNTIL(w, places_are(w, "second", NULL));
     assert_int_equal(n_happened, 1);
-    (void)snprintf(path, sizeof path, "The local directory %s/local isn't given to containers any more: its file system "
-                   "can't be written to", w->root);
+    (void)snprintf(path, sizeof path, "The local directory %s/local isn't given to containers any more: its file "
+                   "system can't be written to", w->root);
     assert_string_equal(happened, path);
     mount_at(w, "local", MS_REMOUNT);
     RUN_UNTIL(w, !places_are(w, "second", NULL));

@@ -367,50 +367,6 @@ static void test_preparation_fails(void **state)
     nm_yarn_node_free(n);
 }
 
-static void fail_preparation(void)
-{
-    struct nm_yarn_preparation *p = fake_launcher.newest;
-
-    p->failed = true;
-    p->listener.ended(p, -EROFS, "The disk is read-only.", p->listener.userdata);
-}
-
-/* Once for each start, to where another directory is good; a restarted nmd knows where it went. */
-static void test_begins_elsewhere(void **state)
-{
-    struct manager_world *w = *state;
-    struct nm_yarn_node *n = fake_launcher_node(w);
-    struct nm_exception why;
-    struct nm_live *l;
-    struct wanted a;
-
-    want(&a, 10, 64, false, 0);
-    assert_int_equal(start(n, &a, "pwd; exec sleep 1000", &why), 0);
-    l = w->m->live[0];
-    fake_launcher.elsewhere = "/var/tmp";
-    fail_preparation();
-    assert_non_null(fake_launcher.newest);
-    assert_false(fake_launcher.newest->failed);
-    assert_int_equal(fake_launcher.n_preparations, 1);
-    assert_string_equal(l->c->command.workdir, "/var/tmp");
-    assert_string_equal(l->c->log_dir, "/var/tmp");
-    nm_yarn_node_free(n);
-    manager_world_restart(w);
-    n = fake_launcher_node(w);
-    l = w->m->live[0];
-    assert_string_equal(l->c->command.workdir, "/var/tmp");
-    assert_string_equal(l->c->log_dir, "/var/tmp");
-    fake_launcher.elsewhere = "/tmp"; /* once more, as this nmd doesn't know that */
-    fail_preparation();
-    assert_string_equal(l->c->command.workdir, "/tmp");
-    fail_preparation();
-    manager_world_settle(w);
-    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
-    assert_non_null(strstr(status_of(n, NULL).diagnostics, "The disk is read-only."));
-    assert_int_equal(fake_launcher.n_preparations, 0);
-    nm_yarn_node_free(n);
-}
-
 static void test_update(void **state)
 {
     struct manager_world *w = *state;
@@ -832,7 +788,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_life_of_a_container), TEST(test_strangers_are_refused), TEST(test_what_never_runs),
-        TEST(test_preparation_fails),   TEST(test_begins_elsewhere), TEST(test_update),                TEST(test_update_is_whole),
+        TEST(test_preparation_fails),   TEST(test_update),                TEST(test_update_is_whole),
         TEST(test_signals),             TEST(test_end_of_an_application), TEST(test_restart),
         TEST(test_rations),             TEST(test_application_outlives_nmd),
         TEST(test_early_end_outlives_nmd), TEST(test_negative_number),

@@ -674,7 +674,8 @@ int main(void)
         TEST(test_accounts), TEST(test_own_account), TEST(test_no_right_to_become), TEST(test_groups),
         TEST(test_not_root), TEST(test_no_memory_to_become), TEST(test_look), TEST(test_open),
         TEST(test_open_below_strangers),
-        TEST(test_open_failures), TEST(test_disk_fails), TEST(test_joins_later), TEST(test_make_failures), TEST(test_links),
+        TEST(test_open_failures), TEST(test_disk_fails), TEST(test_joins_later),
+        TEST(test_make_failures), TEST(test_links),
         TEST(test_owners), TEST(test_claim_failures),
     };
 

@@ -493,15 +493,6 @@ static void test_size(void **state)
     assert_int_equal(offered_mib(w), 800);
 }
 
-static void order_nothing(Yarn__HeartbeatResponse *m)
-{
-    static Hadoop__Resource nothing;
-
-    nothing = (Hadoop__Resource)HADOOP__RESOURCE__INIT;
-    nothing.has_memory = nothing.has_vcores = 1;
-    m->resource = &nothing;
-}
-
 static bool counts_on_nothing(const struct tracker_world *w)
 {
     struct nm_upstream shown = tracker_shown(w);
@@ -509,7 +500,7 @@ static bool counts_on_nothing(const struct tracker_world *w)
     return shown.sized && shown.memory_bytes == 0 && shown.vcores == 0;
 }
 
-/* A size of 0 is obeyed, and outlives nmd, until the node registers: that takes its own size, as 0 isn't let in. */
+/* A size of 0 is obeyed until the node registers, with its own, as 0 isn't let in. */
 static void test_size_of_nothing(void **state)
 {
     struct tracker_world *w = *state;
@@ -517,7 +508,7 @@ static void test_size_of_nothing(void **state)
     tracker_join(w);
     tracker_run_beats(w, 2);
     assert_int_equal(offered_mib(w), 800);
-    w->order = order_nothing;
+    w->order = tracker_order_nothing;
     tracker_run_until(w, counts_on_nothing);
     assert_int_equal(offered_mib(w), 1); /* as little as there can be */
     tracker_run_beats(w, 2);
@@ -528,16 +519,6 @@ static void test_size_of_nothing(void **state)
     tracker_run_beats(w, 1);
     assert_int_equal(w->offered_mib, 800);
     assert_false(tracker_shown(w).sized);
-    assert_int_equal(offered_mib(w), 800);
-
-    w->order = order_nothing;
-    tracker_run_until(w, counts_on_nothing);
-    w->yarn = nm_yarn_free(w->yarn); /* without a word */
-    nm_manager_set_size(w->node->m, 0, 0);
-    tracker_join(w);
-    assert_int_equal(offered_mib(w), 1);
-    tracker_run_beats(w, 2);
-    assert_int_equal(w->offered_mib, 800);
     assert_int_equal(offered_mib(w), 800);
 }
 
@@ -835,7 +816,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_ports_taken), TEST(test_no_such_address), TEST(test_programs_missing), TEST(test_shuffles_share),
         TEST(test_unknown_stage), TEST(test_web), TEST(test_web_by_name),
-        TEST(test_state_in_the_way), TEST(test_state_unreadable), TEST(test_life), TEST(test_size), TEST(test_size_of_nothing), TEST(test_silence),
+        TEST(test_state_in_the_way), TEST(test_state_unreadable), TEST(test_life), TEST(test_size), TEST(test_silence),
+        TEST(test_size_of_nothing),
         TEST(test_answers_that_are_none), TEST(test_comes_and_goes), TEST(test_several),
         TEST(test_own_name), TEST(test_resized), TEST(test_leaves),
         TEST(test_questions), TEST(test_proxy), TEST(test_begins_without),

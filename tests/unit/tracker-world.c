@@ -269,3 +269,12 @@ bool tracker_is_running(const struct tracker_world *w)
 {
     return nm_streq(tracker_shown(w).state, "running");
 }
+
+void tracker_order_nothing(Yarn__HeartbeatResponse *m)
+{
+    static Hadoop__Resource nothing;
+
+    nothing = (Hadoop__Resource)HADOOP__RESOURCE__INIT;
+    nothing.has_memory = nothing.has_vcores = 1;
+    m->resource = &nothing;
+}

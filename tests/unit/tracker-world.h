@@ -62,3 +62,5 @@ void tracker_run_beats(struct tracker_world *w, unsigned n);
 /* As `nmctl status` has it. */
 struct nm_upstream tracker_shown(const struct tracker_world *w);
 bool tracker_is_running(const struct tracker_world *w);
+/* For `order`: a size of 0. */
+void tracker_order_nothing(Yarn__HeartbeatResponse *m);

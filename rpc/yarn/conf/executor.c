@@ -28,6 +28,8 @@ const struct nm_yarn_executor_name nm_yarn_executor_names[3] = {
 
 /* ---- names that aren't obeyed ------------------------------------------------------------- */
 
+#define NO_RUNTIME "containers that ask for another runtime than the default one fail on this node"
+
 /* name: NULL: all of the section. why: NULL: it has no effect here, and needs none. */
 static const struct other {
     const char *section, *name;
@@ -41,12 +43,12 @@ static const struct other {
     {"", "feature.terminal.enabled", false, NULL},
     {"", "feature.mount-cgroup.enabled", false, NULL},
     {"", "feature.tc.enabled", false, "what containers send isn't limited on this node"},
-    {"", "feature.docker.enabled", false, "containers that ask for another runtime than the default one fail on this node"},
-    {"", "feature.runc.enabled", false, "containers that ask for another runtime than the default one fail on this node"},
+    {"", "feature.docker.enabled", false, NO_RUNTIME},
+    {"", "feature.runc.enabled", false, NO_RUNTIME},
     {"", "feature.yarn.sysfs.enabled", false, "containers don't find what YARN's services would tell them in a file"},
-    {"docker", "module.enabled", false, "containers that ask for another runtime than the default one fail on this node"},
+    {"docker", "module.enabled", false, NO_RUNTIME},
     {"docker", NULL, false, NULL},
-    {"runc", "module.enabled", false, "containers that ask for another runtime than the default one fail on this node"},
+    {"runc", "module.enabled", false, NO_RUNTIME},
     {"runc", NULL, false, NULL},
     {"cgroups", NULL, false, NULL},
     {"gpu", "module.enabled", true, "nmd doesn't keep containers from GPUs that are not theirs"},
@@ -308,8 +310,8 @@ int nm_yarn_executor_check(const struct nm_yarn_executor *e, const char *user, u
     if (!e->file)
         return 0;
     if (uid < e->min_uid && !is_listed(e, ALLOWED, user))
-        return nm_fail(ret_message, -EINVAL, "Containers would run as the user %s with the uid %ju, and on this node no "
-                       "uid below %ju may run containers, but for allowed.system.users (" NM_YARN_EXECUTOR_FILE ": "
+        return nm_fail(ret_message, -EINVAL, "Containers would run as the user %s with the uid %ju, and on this node "
+                       "no uid below %ju may run containers, but for allowed.system.users (" NM_YARN_EXECUTOR_FILE ": "
                        "min.user.id)", user, (uintmax_t)uid, (uintmax_t)e->min_uid);
     if (is_listed(e, BANNED, user))
         return nm_fail(ret_message, -EINVAL, "Containers would run as the user %s, who is banned on this node "

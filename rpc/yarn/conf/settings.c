@@ -198,8 +198,8 @@ static int read_executor(const char *dir, struct nm_yarn_settings *s, nm_yarn_wa
 }
 
 /* 0, -ENOMEM, or the refusals' first error; then there are settings all the same. dir: NULL: none. */
-static int examine(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
-                   char **ret_message)
+static int examine(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t warn, void *userdata,
+                   struct nm_yarn_settings **ret, char **ret_message)
 {
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     _cleanup_(nm_yarn_settings_freep) struct nm_yarn_settings *s = calloc(1, sizeof *s);

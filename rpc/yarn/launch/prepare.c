@@ -73,7 +73,8 @@ static int find_user(struct nm_yarn_preparation *p, char **ret_message)
 /* What a disk that fails says, or a file system that ends. A user's own doing may look the same. */
 static bool is_of_disk(int r)
 {
-    static const int errors[] = {EIO, EROFS, ENOSPC, EDQUOT, ENODEV, ENXIO, EUCLEAN, ESTALE, ENOTCONN, EREMOTEIO, ENOENT};
+    static const int errors[] = {EIO,     EROFS,  ENOSPC,   EDQUOT,    ENODEV, ENXIO,
+                                 EUCLEAN, ESTALE, ENOTCONN, EREMOTEIO, ENOENT};
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++)
         if (r == -errors[i])
@@ -291,8 +292,8 @@ static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
     return ask_for_resources(p, ret_message);
 }
 
-/* Of another directory, once, where the one that they were to be kept in has turned bad. 1: it is under way; 0: there is
- * no reason to. */
+/* Of another directory, once, where the one that they were to be kept in has turned bad. 1: it is under way; 0: there
+ * is no reason to. */
 static int ask_other(struct nm_yarn_preparation *p, char **ret_message)
 {
     struct nm_localizer *failed = p->asked;
