@@ -1,6 +1,6 @@
 # unit tests of localize
 localize_tests = test-localize-cache test-localize-leftovers test-localize-line test-localize-parts test-localize-pattern \
-	test-localize-unpack test-localize-worker test-localizer
+	test-localize-servers test-localize-unpack test-localize-worker test-localizer
 check_PROGRAMS += $(localize_tests)
 TESTS += $(localize_tests)
 
@@ -24,11 +24,15 @@ test_localize_pattern_SOURCES = %D%/test-localize-pattern.c
 test_localize_pattern_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_localize_pattern_LDADD = libnm-localizer.la $(unit_libs)
 
+test_localize_servers_SOURCES = %D%/test-localize-servers.c %D%/canned-server.h %D%/remove-tree.h %D%/worker-run.h
+test_localize_servers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_localize_servers_LDADD = libnm-localizer.la $(unit_libs)
+
 test_localize_unpack_SOURCES = %D%/test-localize-unpack.c %D%/remove-tree.h
 test_localize_unpack_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ARCHIVE_CFLAGS)
 test_localize_unpack_LDADD = libnm-localizer.la $(unit_libs)
 
-test_localize_worker_SOURCES = %D%/test-localize-worker.c %D%/canned-server.h %D%/remove-tree.h
+test_localize_worker_SOURCES = %D%/test-localize-worker.c %D%/remove-tree.h %D%/worker-run.h
 test_localize_worker_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ARCHIVE_CFLAGS)
 test_localize_worker_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=renameat2 -Wl,--wrap=copy_file_range -Wl,--wrap=sendfile \
 	-Wl,--wrap=sendfile64

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/worker.h: whole runs, each in a process of its own, against files, commands, and servers that mean well
- * or ill. */
+/* localize/worker.h: whole runs, each in a process of its own, against files, archives and commands. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,125 +10,14 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdbool.h>
 #include <sys/resource.h>
 
-#include "localize/worker.h"
-#include "tests/unit/canned-server.h"
-#include "tests/unit/remove-tree.h"
-#include "util/clock.h"
-
-#define MODIFIED "1700000000123" /* of each source file */
-#define RESOURCE(type) "\"type\":\"" type "\",\"timestamp\":" MODIFIED
-
-static char root[] = "/tmp/nmd-test-localize.XXXXXX";
-static struct canned_server server;
-
-/* Of a run. */
-static char output[1 << 16];
-static enum nm_worker_status status;
-
-static char *print(const char *format, ...) nm_printf(1, 2);
-static char *print(const char *format, ...)
-{
-    va_list ap;
-    char *s;
-
-    va_start(ap, format);
-    assert_true(vasprintf(&s, format, ap) >= 0);
-    va_end(ap);
-    return s;
-}
-
-#define FILLER_64 "................................................................"
-#define FILLER_1024 \
-    FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 \
-    FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64 FILLER_64
-#define EXCEPTION(status, class) \
-    "HTTP/1.1 " status "\r\nContent-Type: application/json\r\n\r\n" \
-    "{\"RemoteException\":{\"exception\":\"" class "\",\"message\":\"words\\nstack\"}}"
-#define FILE_STATUS(type, length, mode) \
-    "HTTP/1.1 200 OK\r\n\r\n{\"FileStatus\":{\"type\":\"" type "\",\"length\":" length \
-    ",\"modificationTime\":" MODIFIED ",\"permission\":\"" mode "\"}}"
-
-#define LIST(entries) "HTTP/1.1 200 OK\r\n\r\n{\"FileStatuses\":{\"FileStatus\":[" entries "]}}"
-#define ENTRY(name, type, length, mode) \
-    "{\"pathSuffix\":\"" name "\",\"type\":\"" type "\",\"length\":" length \
-    ",\"modificationTime\":1,\"permission\":\"" mode "\"}"
-
-/* What the server says. It is name node, data node and web server in one; /s is a name node on standby. */
-static void make_table(unsigned port, struct canned *table)
-{
-    const struct canned rows[] = {
-        {"GET /good ", "HTTP/1.1 200 OK\r\nLast-Modified: Tue, 14 Nov 2023 22:13:20 GMT\r\n\r\nhello", 0},
-        {"GET /short ", "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", 0},
-        {"GET /busy ", "HTTP/1.1 503 Later\r\n\r\n", 0},
-        {"GET /moved ", print("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:%u/good\r\n\r\n", port), 0},
-        {"GET /round ", "HTTP/1.1 302 Found\r\nLocation: /round\r\n\r\n", 0},
-        {"GET /to-file ", "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n", 0},
-        {"GET /hang ", "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", CANNED_HANG},
-        {"GET /endless ", "HTTP/1.1 200 OK\r\n\r\n" FILLER_1024, CANNED_ENDLESS},
-        {"GET /headers ", "HTTP/1.1 200 OK\r\nX: " FILLER_1024, CANNED_ENDLESS},
-        {"GET /refuses-long ", "HTTP/1.1 404 No\r\n\r\n" FILLER_1024, CANNED_ENDLESS},
-        {"GET /garbage ", "SSH-2.0-OpenSSH\r\n", 0},
-        {"GET /s/webhdfs/v1/", EXCEPTION("403 Forbidden", "StandbyException"), 0},
-        {"GET /webhdfs/v1/d/a%20b?op=GETFILESTATUS&user.name=alice", FILE_STATUS("FILE", "5", "644"), 0},
-        {"GET /webhdfs/v1/d/a%20b?op=OPEN&user.name=alice",
-         print("HTTP/1.1 307 There\r\nLocation: http://127.0.0.1:%u/good?datanode\r\n\r\n", port), 0},
-        {"GET /good?datanode", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 0},
-        {"GET /webhdfs/v1/d?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "711"), 0},
-        {"GET /webhdfs/v1/?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "755"), 0},
-        {"GET /webhdfs/v1/shut/a?op=GETFILESTATUS", FILE_STATUS("FILE", "5", "644"), 0},
-        {"GET /webhdfs/v1/shut?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "700"), 0},
-        {"GET /webhdfs/v1/long?op=GETFILESTATUS", FILE_STATUS("FILE", "6", "644"), 0},
-        {"GET /webhdfs/v1/long?op=OPEN", "HTTP/1.1 200 OK\r\n\r\nhello", 0},
-        {"GET /webhdfs/v1/tree?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "755"), 0},
-        {"GET /webhdfs/v1/tree?op=LISTSTATUS",
-         LIST(ENTRY("a b", "FILE", "5", "644") "," ENTRY("sub", "DIRECTORY", "0", "755")), 0},
-        {"GET /webhdfs/v1/tree/a%20b?op=OPEN", "HTTP/1.1 200 OK\r\n\r\nhello", 0},
-        {"GET /webhdfs/v1/tree/sub?op=LISTSTATUS",
-         LIST(ENTRY("empty", "DIRECTORY", "0", "755") "," ENTRY("c", "FILE", "3", "640")), 0},
-        {"GET /webhdfs/v1/tree/sub/empty?op=LISTSTATUS", LIST(""), 0},
-        {"GET /webhdfs/v1/tree/sub/c?op=OPEN", "HTTP/1.1 200 OK\r\n\r\nabc", 0},
-        {"GET /webhdfs/v1/trap?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "755"), 0},
-        {"GET /webhdfs/v1/trap?op=LISTSTATUS", LIST(ENTRY("..", "FILE", "5", "644")), 0},
-        {"GET /webhdfs/v1/deep?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "755"), 0},
-        {"GET /webhdfs/v1/deep", LIST(ENTRY("d", "DIRECTORY", "0", "755")), 0},
-        {"GET /webhdfs/v1/broken?op=GETFILESTATUS", FILE_STATUS("DIRECTORY", "0", "755"), 0},
-        {"GET /webhdfs/v1/broken?op=LISTSTATUS", LIST(ENTRY("c", "FILE", "6", "644")), 0},
-        {"GET /webhdfs/v1/broken/c?op=OPEN", "HTTP/1.1 200 OK\r\n\r\nhello", 0},
-        {"GET /webhdfs/v1/mine?op=GETFILESTATUS", EXCEPTION("403 Forbidden", "AccessControlException"), 0},
-        {"GET /webhdfs/v1/d/odd?op=GETFILESTATUS",
-         "HTTP/1.1 400 Bad Request\r\n\r\n{\"RemoteException\":{\"exception\":\"IllegalArgumentException\",\"message\":"
-         "\"Invalid value: 'alice' does not belong to the domain ^[A-Z]$\"}}", 0},
-        {"GET /webhdfs/v1/none?op=GETFILESTATUS", EXCEPTION("404 Not Found", "FileNotFoundException"), 0},
-        {"GET /webhdfs/v1/bad?op=GETFILESTATUS", "HTTP/1.1 200 OK\r\n\r\n{}", 0},
-        {NULL, NULL, 0},
-    };
-
-    _Static_assert(NM_ARRAY_SIZE(rows) <= CANNED_MAX, "more rows than the server has room for");
-    memcpy(table, rows, sizeof rows);
-}
+#include "tests/unit/worker-run.h"
 
 static int set_up(void **state)
 {
     (void)state;
-    server = canned_start(make_table);
     return mkdtemp(root) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    canned_stop(&server);
-    return 0;
-}
-
-static char *path_of(const char *name)
-{
-    return print("%s/%s", root, name);
 }
 
 static void make_source(const char *name, const char *text)
@@ -143,121 +31,11 @@ static void make_source(const char *name, const char *text)
     assert_int_equal(futimens(fd, times), 0);
 }
 
-/* Each test finds an empty directory. */
-static int set_up_root(void **state)
-{
-    (void)state;
-    assert_int_equal(mkdir(root, 0755) == 0 || errno == EEXIST, 1);
-    return 0;
-}
-
-static int tear_down_root(void **state)
-{
-    (void)state;
-    return remove_tree(root);
-}
-
-static void run(const char *work)
-{
-    int in[2], out[2], wstatus;
-    size_t len = 0;
-    pid_t pid;
-
-    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
-    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        (void)close(in[1]), (void)close(out[0]);
-        _exit((int)nm_worker_run(in[0], out[1]));
-    }
-    (void)close(in[0]), (void)close(out[1]);
-    assert_int_equal(nm_write_all(in[1], work, strlen(work)), 0);
-    (void)close(in[1]);
-    for (ssize_t n; len < sizeof output - 1 && (n = read(out[0], output + len, sizeof output - 1 - len)) > 0;)
-        len += (size_t)n;
-    output[len] = '\0';
-    (void)close(out[0]);
-    assert_int_equal(waitpid(pid, &wstatus, 0), pid);
-    assert_true(WIFEXITED(wstatus));
-    status = (enum nm_worker_status)WEXITSTATUS(wstatus);
-}
-
-/* One resource, to the target 10. "%s" in uri stands for the root, more is further keys of it, top of the work. */
-static void fetch(const char *uri, const char *more, const char *top)
-{
-    _cleanup_free_ char *work =
-        print("{%s\"resources\":[{\"uri\":\"%s\",%s,\"target\":\"%s/10\"}]}", top, uri, more, root);
-
-    run(work);
-}
-
 static void fetch_file(const char *name, const char *more)
 {
     _cleanup_free_ char *uri = print("file://%s/%s", root, name);
 
     fetch(uri, more, "");
-}
-
-/* From our server; at once given up unless `top` says otherwise. */
-static void fetch_http(const char *path, uint64_t timestamp, const char *top)
-{
-    _cleanup_free_ char *uri = print("http://127.0.0.1:%u/%s", server.port, path);
-    _cleanup_free_ char *more = print("\"type\":\"FILE\",\"timestamp\":%" PRIu64, timestamp);
-
-    fetch(uri, more, top);
-}
-
-/* The name service c has a dead name node, one on standby, and the active one. */
-static void fetch_hdfs(const char *path, const char *more)
-{
-    _cleanup_free_ char *uri = print("hdfs://c/%s", path);
-    _cleanup_free_ char *top = print("\"user\":\"alice\",\"limits\":{\"attempts\":1},\"name_nodes\":{\"c\":["
-                                     "\"http://127.0.0.1:1\",\"http://127.0.0.1:%u/s\",\"http://127.0.0.1:%u\"]},",
-                                     server.port, server.port);
-
-    fetch(uri, more, top);
-}
-
-#define ONCE "\"limits\":{\"attempts\":1},"
-
-static bool is_there(const char *name)
-{
-    _cleanup_free_ char *path = path_of(name);
-
-    return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-static unsigned mode_of(const char *name)
-{
-    _cleanup_free_ char *path = path_of(name);
-    struct stat st;
-
-    assert_int_equal(lstat(path, &st), 0);
-    return st.st_mode & 07777;
-}
-
-static void assert_done(const char *name, const char *text)
-{
-    _cleanup_free_ char *path = path_of(name);
-    char buf[256] = "";
-
-    if (status != NM_WORKER_DONE)
-        fail_msg("failed: %s", output);
-    assert_non_null(strstr(output, "\"state\":\"done\""));
-    assert_int_equal(nm_read_file_at(AT_FDCWD, path, buf, sizeof buf, NULL), 0);
-    assert_string_equal(buf, text);
-    assert_false(is_there("10_tmp"));
-}
-
-static void assert_failed(const char *reason)
-{
-    assert_int_equal(status, NM_WORKER_SOME_FAILED);
-    assert_non_null(strstr(output, "\"state\":\"failed\""));
-    if (!strstr(output, reason))
-        fail_msg("not for this reason: %s", output);
-    assert_false(is_there("10"));
-    assert_false(is_there("10_tmp"));
 }
 
 static void test_file(void **state)
@@ -589,156 +367,6 @@ static void test_no_work(void **state)
     assert_string_equal(output, "");
 }
 
-static void test_http(void **state)
-{
-    (void)state;
-    fetch_http("good", 0, ONCE);
-    assert_done("10/good", "hello");
-    assert_non_null(strstr(output, "\"state\":\"fetching\""));
-}
-
-static void test_http_time(void **state)
-{
-    (void)state;
-    fetch_http("good", 1700000000001, ONCE);
-    assert_failed("its time is 1700000000000 and not 1700000000001");
-    fetch_http("moved", 1700000000000, ONCE);
-    assert_done("10/moved", "hello");
-}
-
-static void test_http_refused(void **state)
-{
-    (void)state;
-    fetch_http("none", 0, ONCE);
-    assert_failed("Empty reply");
-    fetch_http("refuses-long", 0, ONCE);
-    assert_failed("more than the 65536 bytes that it may");
-    fetch_http("busy", 0, "\"limits\":{\"attempts\":2},");
-    assert_failed("HTTP 503 (attempt 2)");
-    fetch_http("short", 0, ONCE);
-    assert_failed("127.0.0.1");
-    fetch_http("garbage", 0, ONCE);
-    assert_failed("127.0.0.1");
-    fetch("http://127.0.0.1:1/x", RESOURCE("FILE"), ONCE);
-    assert_failed("Failed to connect");
-}
-
-static void test_http_redirects(void **state)
-{
-    (void)state;
-    fetch_http("round", 0, ONCE);
-    assert_failed("redirects");
-    fetch_http("to-file", 0, ONCE);
-    assert_failed("to-file");
-}
-
-static void test_http_hostile(void **state)
-{
-    (void)state;
-    fetch_http("endless", 0, "\"limits\":{\"fetch_bytes\":1000000},");
-    assert_failed("more than the 1000000 bytes that it may");
-    fetch_http("headers", 0, ONCE);
-    assert_failed("127.0.0.1");
-}
-
-static void test_http_silent(void **state)
-{
-    uint64_t before_usec = nm_now_usec();
-
-    (void)state;
-    fetch_http("hang", 0, "\"limits\":{\"attempts\":1,\"idle_seconds\":1},");
-    assert_failed("too slow");
-    fetch_http("hang", 0, "\"limits\":{\"attempts\":4,\"seconds\":1},");
-    assert_failed("timed out");
-    assert_true(nm_now_usec() - before_usec < 30 * NM_USEC_PER_SEC);
-}
-
-static void test_hdfs(void **state)
-{
-    (void)state;
-    fetch_hdfs("d/a%20b", RESOURCE("FILE") ",\"public\":true");
-    assert_done("10/a b", "hello");
-}
-
-static void test_hdfs_directory(void **state)
-{
-    (void)state;
-    fetch_hdfs("tree", RESOURCE("FILE"));
-    assert_done("10/tree/a b", "hello");
-    assert_done("10/tree/sub/c", "abc");
-    assert_true(is_there("10/tree/sub/empty"));
-    assert_int_equal(mode_of("10/tree/sub"), 0700);
-    assert_int_equal(mode_of("10/tree/sub/c"), 0500);
-    assert_non_null(strstr(output, "\"state\":\"done\",\"bytes\":8}"));
-}
-
-static void test_hdfs_directory_refused(void **state)
-{
-    (void)state;
-    fetch_hdfs("tree", RESOURCE("FILE") ",\"public\":true");
-    assert_failed("tree/sub/c: it is to be PUBLIC, but not everybody may read it");
-    fetch_hdfs("trap", RESOURCE("FILE"));
-    assert_failed("not WebHDFS's list of a directory");
-    fetch_hdfs("deep", RESOURCE("FILE"));
-    assert_failed("directories lie in each other more than 64 deep");
-    fetch_hdfs("broken", RESOURCE("FILE"));
-    assert_failed("broken/c: 5 bytes came, where there are 6");
-}
-
-static void test_hdfs_refused(void **state)
-{
-    (void)state;
-    fetch_hdfs("d/a%20b", "\"type\":\"FILE\",\"timestamp\":1");
-    assert_failed("changed after the job was submitted");
-    fetch_hdfs("d", RESOURCE("FILE") ",\"public\":true");
-    assert_failed("not everybody may read it; hdfs dfs -chmod o+rx it");
-    fetch_hdfs("shut/a", RESOURCE("FILE") ",\"public\":true");
-    assert_failed("not everybody may enter /shut");
-    fetch_hdfs("long", RESOURCE("FILE"));
-    assert_failed("5 bytes came, where there are 6");
-    fetch_hdfs("mine", RESOURCE("FILE"));
-    assert_failed("AccessControlException: words\"");
-    fetch_hdfs("none", RESOURCE("FILE"));
-    assert_failed("FileNotFoundException");
-    fetch_hdfs("bad", RESOURCE("FILE"));
-    assert_failed("not WebHDFS's status");
-    fetch("hdfs:///x", RESOURCE("FILE"), "");
-    assert_failed("it names no name node, and the cluster's default file system (fs.defaultFS) has none for hdfs:");
-    fetch_hdfs("d/odd", RESOURCE("FILE"));
-    assert_failed("dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml");
-}
-
-/* Asked with TLS, which our server doesn't speak; and whose certificates are good is known before. */
-static void test_hdfs_tls(void **state)
-{
-    _cleanup_free_ char *uri = print("webhdfs://127.0.0.1:%u/d/a%%20b", server.port);
-
-    (void)state;
-    fetch(uri, RESOURCE("FILE"), "\"webhdfs\":{\"https\":true}," ONCE);
-    assert_failed("https://127.0.0.1");
-    fetch(uri, RESOURCE("FILE"), "\"webhdfs\":{\"https\":true,\"ca_file\":\"/none.pem\"}," ONCE);
-    assert_failed("/none.pem");
-}
-
-static void test_hdfs_all_on_standby(void **state)
-{
-    _cleanup_free_ char *top = print(
-        "\"limits\":{\"attempts\":2},\"name_nodes\":{\"c:8020\":[\"http://127.0.0.1:%u/s\"]},", server.port);
-
-    (void)state;
-    fetch("hdfs://c:8020/x", RESOURCE("FILE"), top);
-    assert_failed("StandbyException: words (attempt 2)");
-}
-
-static void test_webhdfs(void **state)
-{
-    _cleanup_free_ char *uri = print("webhdfs://127.0.0.1:%u/d/a%%20b", server.port);
-
-    (void)state;
-    fetch(uri, RESOURCE("FILE"), "\"user\":\"alice\"," ONCE);
-    assert_done("10/a b", "hello");
-}
-
 #define COMMAND(script) "\"commands\":{\"x\":[\"sh\",\"-c\",\"" script "\",\"sh\",\"{uri}\",\"--to={target}\"]},"
 
 static void test_command(void **state)
@@ -811,16 +439,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_file), TEST(test_public_file), TEST(test_no_file), TEST(test_jar),
-        TEST(test_poor_file_system), TEST(test_archive_by_name),
-        TEST(test_targets), TEST(test_several), TEST(test_parents_are_made), TEST(test_removals),
-        TEST(test_no_work), TEST(test_http), TEST(test_http_time),
-        TEST(test_http_refused), TEST(test_http_redirects), TEST(test_http_hostile), TEST(test_http_silent),
+        TEST(test_poor_file_system), TEST(test_archive_by_name), TEST(test_targets),
+        TEST(test_several), TEST(test_parents_are_made), TEST(test_removals), TEST(test_no_work),
         TEST(test_directory), TEST(test_public_directory), TEST(test_no_public_directory),
-        TEST(test_directory_out_of_bounds), TEST(test_hdfs_directory), TEST(test_hdfs_directory_refused),
-        TEST(test_hdfs), TEST(test_hdfs_refused), TEST(test_hdfs_all_on_standby), TEST(test_webhdfs),
-        TEST(test_hdfs_tls), TEST(test_command), TEST(test_command_surroundings), TEST(test_command_fails),
-        TEST(test_command_out_of_bounds),
+        TEST(test_directory_out_of_bounds), TEST(test_command), TEST(test_command_surroundings),
+        TEST(test_command_fails), TEST(test_command_out_of_bounds),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, NULL);
 }
