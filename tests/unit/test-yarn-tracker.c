@@ -414,136 +414,6 @@ static void test_own_name(void **state)
     assert_string_not_equal(w->node_host, "0.0.0.0");
 }
 
-/* nmd's configuration is read anew, and the node has another size: it says so in a registration. */
-static void test_resized(void **state)
-{
-    struct tracker_world *w = *state;
-    struct nm_problem problem;
-
-    tracker_join(w);
-    tracker_run_beats(w, 1);
-    assert_int_equal(w->offered_mib, 800);
-    manager_world_configure(w->node, "[node]\nsystem-reserved-memory = 300M\n");
-    assert_int_equal(nm_manager_reload(w->node->m, &problem), 0);
-    while (w->registrations < 2)
-        tracker_run_beats(w, 1);
-    assert_int_equal(w->offered_mib, 700);
-}
-
-/* ---- it goes ------------------------------------------------------------------------------ */
-
-static void count(void *userdata)
-{
-    ++*(unsigned *)userdata;
-}
-
-static bool has_said_goodbye(const struct tracker_world *w)
-{
-    return w->goodbyes > 0;
-}
-
-static void leave(struct tracker_world *w)
-{
-    const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
-    unsigned done = 0;
-
-    w->goodbyes = 0;
-    assert_true(nm_yarn_leave(w->yarn, count, &done));
-    assert_true(nm_yarn_leave(w->yarn, count, &done)); /* it does so already */
-    while (done == 0) {
-        assert_true(nm_now_usec() < deadline);
-        assert_true(sd_event_run(w->node->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    }
-    assert_int_equal(done, 1);
-    w->yarn = nm_yarn_free(w->yarn);
-}
-
-static uint64_t offered_mib(const struct tracker_world *w)
-{
-    return w->node->m->settings.offered.memory_bytes / MIB;
-}
-
-/* It is obeyed at once, and outlives nmd, but not a sign-off. */
-static void test_size(void **state)
-{
-    struct tracker_world *w = *state;
-    unsigned registrations;
-
-    w->memory_mib = 600;
-    tracker_join(w);
-    tracker_run_beats(w, 2);
-    assert_int_equal(offered_mib(w), 600);
-    w->memory_mib = 0;
-    w->yarn = nm_yarn_free(w->yarn); /* without a word, as by SIGKILL */
-    nm_manager_set_size(w->node->m, 0, 0);
-    registrations = w->registrations;
-    tracker_join(w);
-    assert_int_equal(offered_mib(w), 600);
-    tracker_run_beats(w, 2);
-    assert_true(w->registrations > registrations);
-    assert_int_equal(w->offered_mib, 600);
-    assert_int_equal(tracker_shown(w).vcores, 3);
-    assert_int_equal(offered_mib(w), 600);
-    leave(w);
-    w->yarn = nm_yarn_free(w->yarn);
-    nm_manager_set_size(w->node->m, 0, 0);
-    tracker_join(w);
-    tracker_run_beats(w, 2);
-    assert_int_equal(w->offered_mib, 800);
-    assert_int_equal(offered_mib(w), 800);
-}
-
-static bool counts_on_nothing(const struct tracker_world *w)
-{
-    struct nm_upstream shown = tracker_shown(w);
-
-    return shown.sized && shown.memory_bytes == 0 && shown.vcores == 0;
-}
-
-/* A size of 0 is obeyed until the node registers, with its own, as 0 isn't let in. */
-static void test_size_of_nothing(void **state)
-{
-    struct tracker_world *w = *state;
-
-    tracker_join(w);
-    tracker_run_beats(w, 2);
-    assert_int_equal(offered_mib(w), 800);
-    w->order = tracker_order_nothing;
-    tracker_run_until(w, counts_on_nothing);
-    assert_int_equal(offered_mib(w), 1); /* as little as there can be */
-    tracker_run_beats(w, 2);
-    assert_true(counts_on_nothing(w));
-    w->action = YARN__ACTION__RESYNC;
-    for (unsigned before = w->registrations; w->registrations == before;)
-        tracker_run_beats(w, 1);
-    tracker_run_beats(w, 1);
-    assert_int_equal(w->offered_mib, 800);
-    assert_false(tracker_shown(w).sized);
-    assert_int_equal(offered_mib(w), 800);
-}
-
-static void test_leaves(void **state)
-{
-    struct tracker_world *w = *state;
-    unsigned done = 0;
-
-    tracker_join(w);
-    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* nobody knows it yet */
-    tracker_run_beats(w, 1);
-    w->settings->recovery = w->settings->supervised = true;
-    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* it comes back */
-    w->settings->supervised = false;
-    leave(w);
-    assert_true(has_said_goodbye(w));
-
-    tracker_join(w); /* it is gone in the very moment: nobody waits for long */
-    tracker_run_beats(w, 1);
-    w->holds = true;
-    leave(w);
-    w->holds = false;
-    assert_int_equal(done, 0);
-}
-
 /* ---- what may be asked -------------------------------------------------------------------- */
 
 static int ask(struct tracker_world *w, struct nm_upstream_question q, const char *message)
@@ -816,10 +686,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_ports_taken), TEST(test_no_such_address), TEST(test_programs_missing), TEST(test_shuffles_share),
         TEST(test_unknown_stage), TEST(test_web), TEST(test_web_by_name),
-        TEST(test_state_in_the_way), TEST(test_state_unreadable), TEST(test_life), TEST(test_size), TEST(test_silence),
-        TEST(test_size_of_nothing),
+        TEST(test_state_in_the_way), TEST(test_state_unreadable), TEST(test_life), TEST(test_silence),
         TEST(test_answers_that_are_none), TEST(test_comes_and_goes), TEST(test_several),
-        TEST(test_own_name), TEST(test_resized), TEST(test_leaves),
+        TEST(test_own_name),
         TEST(test_questions), TEST(test_proxy), TEST(test_begins_without),
         TEST(test_goes_on_without), TEST(test_container), TEST(test_all_end),
     };

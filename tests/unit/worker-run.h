@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Runs of localize/worker.h in processes of their own, below a directory that each test finds empty. To be included after
- * cmocka.h. */
+/* Runs of localize/worker.h in processes of their own, below a directory that each test finds empty. To be included
+ * after cmocka.h. */
 
 #ifndef TESTS_UNIT_WORKER_RUN_H
 #define TESTS_UNIT_WORKER_RUN_H
