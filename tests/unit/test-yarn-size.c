@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A whole node and its ResourceManager: how large the node is by its own configuration and by the ResourceManager's word,
+/* A whole node and its ResourceManager: how large the node is by its own configuration and by what the other one says,
  * and how it signs off. */
 
 #include <setjmp.h>
