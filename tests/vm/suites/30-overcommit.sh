@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
-# guest: second
 #
 # The main thing: opportunistic containers in what guaranteed ones leave unused, and what happens
 # when those want it back. Real memory and CPU.

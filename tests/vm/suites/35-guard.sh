@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
-# guest: second
 #
 # What a host with cpu.idle does for guaranteed work: bold CPU thresholds, and the guard against stalls
 # behind them. And the two resources that only have priorities: disks and the network.

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
-# guest: second
 #
 # While nmd is stopped, the kernel alone has to keep the promises: with the slice at its limit, its
 # OOM killer takes an opportunistic container, whole, and nobody else.

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
-# guest: second
 #
 # What is promised to a guaranteed container is what it holds; its page cache is lent out, and is no trap for anybody:
 # neither for the container itself, at its own limit, nor for those that were admitted into what it doesn't hold.

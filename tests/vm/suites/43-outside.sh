@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 560
-# guest: second
 #
 # The rest of the node is short of memory, by somebody outside nm.slice. What a guaranteed container holds is its own, by
 # the slice's protection, and without that it isn't; what it was promised and doesn't hold shields nobody.

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
-# guest: second
 #
 # nmd dies by SIGKILL just before and just after it has a paused container's memory reclaimed: the
 # next one does what is left of it, and the container and its pause are what they were. Needs a

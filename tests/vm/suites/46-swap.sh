@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
-# guest: second
 #
 # Swap: what was pushed out of a frozen container comes back when it runs, and it is not resumed
 # before there is room for that. Before a running one is killed for memory, a part of its memory goes
