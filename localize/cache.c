@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See cache.h. How many resources there are is up to those who ask for them, thousands for one container and all in one
- * turn: they are found by key and by id without looking at the others. */
+ * turn: they are found by key and by id, and the next to leave is found, without looking at the others. */
 
 #include "localize/cache.h"
 
@@ -18,6 +18,7 @@ struct slot {
     uint64_t hash; /* of the key */
     char *strings;
     uint32_t next[2]; /* in its chains, of both indices */
+    uint32_t at;      /* its place in the heap of those that may leave, and one; 0: it isn't in it */
 };
 
 /* Slots are in chains by what they are found by; a link is the number of a slot and one, 0 the end. */
@@ -27,8 +28,10 @@ struct nm_cache {
     struct slot *slots;
     size_t n, room;       /* room: 0 or a power of two */
     uint32_t *heads[2];   /* `room` of each */
+    uint32_t *heap;       /* numbers of the slots that may leave, those that go first at the root; room for `room` */
+    size_t n_heap;
     uint64_t seed;        /* random, so that a user cannot choose keys that share one hash chain */
-    uint64_t most_bytes, bytes, next_id;
+    uint64_t most_bytes, bytes, leaving_bytes, next_id;
 };
 
 struct nm_cache *nm_cache_new(uint64_t most_bytes)
@@ -53,6 +56,7 @@ struct nm_cache *nm_cache_free(struct nm_cache *c)
     free(c->slots);
     free(c->heads[BY_KEY]);
     free(c->heads[BY_ID]);
+    free(c->heap);
     free(c);
     return NULL;
 }
@@ -128,8 +132,13 @@ static int grow(struct nm_cache *c)
 {
     const size_t room = c->room ? c->room * 2 : 16;
     _cleanup_free_ uint32_t *by_key = calloc(room, sizeof *by_key), *by_id = calloc(room, sizeof *by_id);
-    struct slot *grown = by_key && by_id && room <= UINT32_MAX ? reallocarray(c->slots, room, sizeof *grown) : NULL;
+    uint32_t *heap = by_key && by_id && room < UINT32_MAX ? reallocarray(c->heap, room, sizeof *heap) : NULL;
+    struct slot *grown;
 
+    if (!heap)
+        return -ENOMEM;
+    c->heap = heap;
+    grown = reallocarray(c->slots, room, sizeof *grown);
     if (!grown)
         return -ENOMEM;
     free(c->heads[BY_KEY]);
@@ -167,6 +176,70 @@ static struct slot *find_id(const struct nm_cache *c, uint64_t id)
     return NULL;
 }
 
+/* ---- who may leave ---- */
+
+static bool may_leave(const struct nm_cache_entry *e)
+{
+    return e->state == NM_CACHE_READY && e->users == 0;
+}
+
+/* What is doomed first, then what was used least recently. */
+static bool leaves_before(const struct nm_cache_entry *a, const struct nm_cache_entry *b)
+{
+    return a->is_doomed != b->is_doomed ? a->is_doomed : a->used_usec < b->used_usec;
+}
+
+static bool is_before(const struct nm_cache *c, size_t a, size_t b) /* places in the heap */
+{
+    return leaves_before(&c->slots[c->heap[a]].entry, &c->slots[c->heap[b]].entry);
+}
+
+static void put(struct nm_cache *c, size_t place, uint32_t number)
+{
+    c->heap[place] = number;
+    c->slots[number].at = (uint32_t)place + 1;
+}
+
+static void swap(struct nm_cache *c, size_t a, size_t b)
+{
+    const uint32_t number = c->heap[a];
+
+    put(c, a, c->heap[b]);
+    put(c, b, number);
+}
+
+/* Up or down, to where it belongs. */
+static void sift(struct nm_cache *c, size_t place)
+{
+    for (size_t parent; place > 0 && is_before(c, place, parent = (place - 1) / 2); place = parent)
+        swap(c, place, parent);
+    for (size_t child; (child = 2 * place + 1) < c->n_heap; place = child) {
+        if (child + 1 < c->n_heap && is_before(c, child + 1, child))
+            child++;
+        if (!is_before(c, child, place))
+            return;
+        swap(c, place, child);
+    }
+}
+
+/* To be called after each change of an entry: it may leave, or may no longer, or sooner or later than before. */
+static void settle(struct nm_cache *c, struct slot *slot)
+{
+    size_t place;
+
+    if (!slot->at && may_leave(&slot->entry))
+        put(c, c->n_heap++, (uint32_t)(slot - c->slots));
+    if (!slot->at)
+        return;
+    place = slot->at - 1;
+    if (!may_leave(&slot->entry)) {
+        swap(c, place, --c->n_heap);
+        slot->at = 0;
+    }
+    if (place < c->n_heap)
+        sift(c, place);
+}
+
 /* ---- entries ---- */
 
 /* All four strings in one piece of memory: an entry has one thing to free. */
@@ -202,7 +275,8 @@ static int add(struct nm_cache *c, const struct nm_cache_entry *entry)
     if (r < 0)
         return r;
     c->slots[c->n] = slot;
-    link_slot(c, &c->slots[c->n++]);
+    link_slot(c, &c->slots[c->n]);
+    settle(c, &c->slots[c->n++]);
     c->bytes = nm_add_u64(c->bytes, entry->bytes);
     return 0;
 }
@@ -212,14 +286,17 @@ static void drop(struct nm_cache *c, struct slot *slot)
 {
     struct slot *last = &c->slots[c->n - 1];
 
-    assert(slot->entry.users == 0);
+    assert(slot->entry.users == 0 && !slot->at);
     c->bytes = nm_sub_u64(c->bytes, slot->entry.bytes);
+    c->leaving_bytes = nm_sub_u64(c->leaving_bytes, slot->entry.bytes);
     free(slot->strings);
     unlink_slot(c, slot);
     if (slot != last) {
         unlink_slot(c, last);
         *slot = *last;
         link_slot(c, slot);
+        if (slot->at)
+            c->heap[slot->at - 1] = (uint32_t)(slot - c->slots);
     }
     c->n--;
 }
@@ -236,6 +313,7 @@ int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t no
     if (slot) {
         slot->entry.users++;
         slot->entry.used_usec = now_usec;
+        settle(c, slot);
         *ret_id = slot->entry.id;
         return slot->entry.state == NM_CACHE_READY ? NM_CACHE_E_READY : NM_CACHE_E_FETCHING;
     }
@@ -254,6 +332,7 @@ void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec)
     assert(slot && slot->entry.users > 0);
     slot->entry.users--;
     slot->entry.used_usec = NM_MAX(slot->entry.used_usec, now_usec);
+    settle(c, slot);
 }
 
 /* What it takes is known only now: while it is on its way nothing is reserved for it, since nobody says beforehand
@@ -266,6 +345,7 @@ void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes)
     slot->entry.state = NM_CACHE_READY;
     slot->entry.bytes = bytes;
     c->bytes = nm_add_u64(c->bytes, bytes);
+    settle(c, slot);
 }
 
 /* Perhaps a part of it is there, so it leaves as others do. */
@@ -276,6 +356,7 @@ void nm_cache_failed(struct nm_cache *c, uint64_t id)
     assert(slot && slot->entry.state == NM_CACHE_FETCHING);
     slot->entry.state = NM_CACHE_READY;
     slot->entry.is_doomed = true;
+    settle(c, slot);
 }
 
 void nm_cache_doom(struct nm_cache *c, uint64_t id)
@@ -284,6 +365,7 @@ void nm_cache_doom(struct nm_cache *c, uint64_t id)
 
     assert(slot);
     slot->entry.is_doomed = true;
+    settle(c, slot);
 }
 
 /* One that is being fetched is doomed as well: it leaves as soon as it has come. */
@@ -293,32 +375,24 @@ void nm_cache_end_application(struct nm_cache *c, const char *user, const char *
         struct nm_cache_entry *e = &c->slots[i].entry;
 
         if (e->key.visibility == NM_VISIBILITY_APPLICATION && nm_streq(e->key.user, user) &&
-            nm_streq(e->key.application, application))
+            nm_streq(e->key.application, application)) {
             e->is_doomed = true;
+            settle(c, &c->slots[i]);
+        }
     }
 }
 
 /* What is on its way out has its room counted as free already, or one that is slow to go would drag others after it. */
 const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c)
 {
-    struct nm_cache_entry *oldest = NULL;
-    uint64_t leaving = 0;
+    struct slot *first = c->n_heap > 0 ? &c->slots[c->heap[0]] : NULL;
 
-    for (size_t i = 0; i < c->n; i++) {
-        struct nm_cache_entry *e = &c->slots[i].entry;
-
-        if (e->state == NM_CACHE_LEAVING)
-            leaving += e->bytes;
-        if (e->state != NM_CACHE_READY || e->users > 0)
-            continue;
-        if (!oldest || e->is_doomed > oldest->is_doomed ||
-            (e->is_doomed == oldest->is_doomed && e->used_usec < oldest->used_usec))
-            oldest = e;
-    }
-    if (!oldest || (!oldest->is_doomed && c->bytes - leaving <= c->most_bytes))
+    if (!first || (!first->entry.is_doomed && c->bytes - c->leaving_bytes <= c->most_bytes))
         return NULL;
-    oldest->state = NM_CACHE_LEAVING;
-    return oldest;
+    first->entry.state = NM_CACHE_LEAVING;
+    c->leaving_bytes = nm_add_u64(c->leaving_bytes, first->entry.bytes);
+    settle(c, first);
+    return &first->entry;
 }
 
 /* Only now are its bytes free: they count for as long as they are on the disk. */
