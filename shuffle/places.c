@@ -14,9 +14,9 @@
 
 struct place {
     int fd; /* -EBADF: free */
-    bool known;
+    bool known, spare;
     uid_t uid;
-    uint64_t job; /* a number made of its id */
+    uint64_t host, job; /* numbers made of their names */
 };
 
 struct nm_shuffle_places {
@@ -56,39 +56,61 @@ struct nm_shuffle_places *nm_shuffle_places_free(struct nm_shuffle_places *p)
     return NULL;
 }
 
-static int enter_locked(struct nm_shuffle_places *p, int fd, unsigned *ret_place)
+/* FNV-1a. Two jobs that collide share a share, as two hosts do. */
+static uint64_t number_of(const char *name)
 {
+    uint64_t n = UINT64_C(14695981039346656037);
+
+    for (; *name; name++)
+        n = (n ^ (uint8_t)*name) * UINT64_C(1099511628211);
+    return n;
+}
+
+struct held {
+    unsigned spare, host, host_spare; /* of all; of the host's, those that are nobody's yet */
+};
+
+static struct held count_locked(const struct nm_shuffle_places *p, uint64_t host)
+{
+    struct held held = {0};
+
+    for (unsigned i = 0; i < p->room; i++) {
+        const struct place *at = &p->at[i];
+        const bool is_open = at->fd >= 0, is_the_hosts = is_open && !at->known && at->host == host;
+
+        held.spare += is_open && at->spare;
+        held.host += is_the_hosts && !at->spare;
+        held.host_spare += is_the_hosts && at->spare;
+    }
+    return held;
+}
+
+static int enter_locked(struct nm_shuffle_places *p, int fd, uint64_t host, unsigned *ret_place)
+{
+    const struct held held = count_locked(p, host);
+    const bool is_over = held.host >= NM_MAX(p->max / 4, 1u), spare = is_over || p->taken - held.spare >= p->max;
     unsigned i = 0;
 
     if (p->closed)
         return -ECANCELED;
-    if (p->taken == p->room)
+    if (spare && (held.spare >= NM_SHUFFLE_SPARE_PLACES || held.host_spare >= NM_SHUFFLE_SPARE_PLACES / 2))
         return -EBUSY;
     while (p->at[i].fd >= 0)
         i++;
-    p->at[i] = (struct place){.fd = fd};
+    p->at[i] = (struct place){.fd = fd, .spare = spare, .host = host};
+    p->taken++;
     *ret_place = i;
-    return ++p->taken > p->max ? NM_SHUFFLE_PLACES_E_SPARE : 0;
+    return spare ? NM_SHUFFLE_PLACES_E_SPARE : 0;
 }
 
-int nm_shuffle_places_enter(struct nm_shuffle_places *p, int fd, unsigned *ret_place)
+int nm_shuffle_places_enter(struct nm_shuffle_places *p, int fd, const char *host, unsigned *ret_place)
 {
     int r;
 
     pthread_mutex_lock(&p->lock);
-    r = enter_locked(p, fd, ret_place);
+    r = enter_locked(p, fd, number_of(host), ret_place);
     pthread_mutex_unlock(&p->lock);
     return r;
-}
-
-/* FNV-1a. Two jobs that collide share a share. */
-static uint64_t number_of(const char *job)
-{
-    uint64_t n = UINT64_C(14695981039346656037);
-
-    for (; *job; job++)
-        n = (n ^ (uint8_t)*job) * UINT64_C(1099511628211);
-    return n;
 }
 
 /* Counted anew each time: there are some hundred places, and a request is rare beside what it sends. */

@@ -4,7 +4,9 @@
 /*
  * The connections that are open. Each has a thread, so there is a limit; and no user may have more than half of it, and
  * no job more than three quarters of that, or one with reducers that read nothing would keep all others from their
- * maps' outputs. Whose a connection is, is known once it has signed a request. May be used by several threads.
+ * maps' outputs. Whose a connection is, is known once it has signed a request. Of those that haven't, one host has a
+ * quarter: a stranger who only holds its connections open is in the way of its own host alone. May be used by several
+ * threads.
  */
 
 #include <stdbool.h>
@@ -22,10 +24,11 @@ int nm_shuffle_places_new(unsigned max, struct nm_shuffle_places **ret);
 struct nm_shuffle_places *nm_shuffle_places_free(struct nm_shuffle_places *p);
 NM_DEFINE_CLEANUP(struct nm_shuffle_places *, nm_shuffle_places_free)
 
-/* A place for the connection fd. 0; NM_SHUFFLE_PLACES_E_SPARE: it has one, but beyond the limit; -EBUSY: not even that;
- * -ECANCELED: they are being closed. */
+/* A place for the connection fd from this host (nm_peer_name()). 0; NM_SHUFFLE_PLACES_E_SPARE: it has one, but beyond
+ * the limit or the host's share, and of those one host has at most half; -EBUSY: not even that; -ECANCELED: they are
+ * being closed. */
 enum { NM_SHUFFLE_PLACES_E_SPARE = 1 };
-int nm_shuffle_places_enter(struct nm_shuffle_places *p, int fd, unsigned *ret_place);
+int nm_shuffle_places_enter(struct nm_shuffle_places *p, int fd, const char *host, unsigned *ret_place);
 /* False: the user, or the job, has as many as it may. */
 bool nm_shuffle_places_belongs(struct nm_shuffle_places *p, unsigned place, uid_t uid, const char *job);
 /* Closes the connection. Its caller touches nothing of p any more. */

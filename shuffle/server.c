@@ -15,6 +15,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/parse.h"
+#include "util/peer.h"
 
 /* Hadoop's own time for the next request of a connection. */
 #define IDLE_USEC (5 * NM_USEC_PER_SEC)
@@ -81,7 +82,8 @@ static int answer_head(struct connection *c, size_t size)
 
     if (c->spare) {
         atomic_fetch_add(&c->service->count.refused, 1);
-        return nm_shuffle_refuse(c->fd, NM_SHUFFLE_TOO_MANY, "All connections are taken\n");
+        return nm_shuffle_refuse(c->fd, NM_SHUFFLE_TOO_MANY,
+                                 "All connections are taken, or all that your host may have\n");
     }
     r = nm_shuffle_answer(c->service, c->fd, c->place, (struct nm_bytes){c->buffer, size});
     c->come -= size;
@@ -126,12 +128,13 @@ static void *serve(void *arg)
 /* ---- taking them -------------------------------------------------------------------------- */
 
 /* Takes fd in any case. No thread is made for one that has no place: that is the bound on what strangers cost. */
-static int begin(struct nm_shuffle_server *server, int accepted)
+static int begin(struct nm_shuffle_server *server, int accepted, const struct sockaddr_storage *from)
 {
     const struct timeval timeout = {.tv_sec = SEND_TIMEOUT_SEC};
     _cleanup_close_ int fd = accepted;
     _cleanup_free_ struct connection *c = malloc(sizeof *c);
     struct nm_shuffle_service *s = server->service;
+    char host[NM_PEER_NAME_SIZE];
     pthread_t thread;
     unsigned place;
     int r;
@@ -139,7 +142,8 @@ static int begin(struct nm_shuffle_server *server, int accepted)
     if (!c)
         return -ENOMEM;
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-    r = nm_shuffle_places_enter(s->places, fd, &place);
+    nm_peer_name(from, host, sizeof host);
+    r = nm_shuffle_places_enter(s->places, fd, host, &place);
     if (r < 0) {
         atomic_fetch_add(&s->count.refused, 1);
         return r;
@@ -182,6 +186,8 @@ static void *accept_all(void *arg)
     const struct timespec pause = {.tv_nsec = EXHAUSTED_PAUSE_MSEC * 1000 * 1000};
 
     for (;;) {
+        struct sockaddr_storage from = {0};
+        socklen_t size = sizeof from;
         int fd, r = 0;
 
         if (poll(p, NM_ARRAY_SIZE(p), -1) < 0) {
@@ -193,9 +199,9 @@ static void *accept_all(void *arg)
         }
         if (p[1].revents)
             return NULL;
-        fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
+        fd = accept4(server->listener, (struct sockaddr *)&from, &size, SOCK_CLOEXEC);
         if (fd >= 0)
-            r = begin(server, fd);
+            r = begin(server, fd, &from);
         else if (!is_of_the_connection(errno))
             r = -errno;
         if (r < 0 && r != -EBUSY && r != -ECANCELED && poll(p + 1, 1, EXHAUSTED_PAUSE_MSEC) > 0)

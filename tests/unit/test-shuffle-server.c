@@ -26,7 +26,8 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-#define MAX_PLACES 4
+#define MAX_PLACES 16 /* four for strangers of one host */
+#define JOB_PLACES 6
 #define PATIENCE_MSEC 20000
 #define TARGET "/mapOutput?job=" JOB "&reduce=0&map=" ATTEMPT(0)
 
@@ -115,14 +116,22 @@ static int tear_down(void **state)
 
 /* ---- a reducer ---------------------------------------------------------------------------- */
 
-static int dial(void)
+/* From 127.0.0.HOST. */
+static int dial_from(unsigned host)
 {
     const struct sockaddr_in to = {
         .sin_family = AF_INET, .sin_port = htons(service.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl((127u << 24) + host)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+    assert_int_equal(bind(fd, (const struct sockaddr *)&from, sizeof from), 0);
     assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
     return fd;
+}
+
+static int dial(void)
+{
+    return dial_from(1);
 }
 
 static void say(int fd, const char *text)
@@ -363,16 +372,16 @@ static void test_places(void **state)
     (void)state;
     assert_int_equal(nm_shuffle_jobs_add(service.jobs, &other), 0);
     large_output(16 << 20);
-    held[0] = stuck();
-    held[1] = stuck();
+    for (unsigned i = 0; i < JOB_PLACES; i++)
+        held[i] = stuck();
     fetch(TARGET, signed_for(TARGET));
     assert_true(begins("HTTP/1.1 429 Too Many Requests\r\n"));
     assert_non_null(strstr(reply, "Retry-After: 1000\r\n"));
     assert_non_null(strstr(reply, "The job's user has half of all connections"));
     fetch(target, signed_for(target)); /* bob isn't turned away, but has nothing here */
     assert_true(begins("HTTP/1.1 500 "));
-    held[2] = dial();
-    held[3] = dial();
+    for (unsigned i = JOB_PLACES; i < MAX_PLACES; i++)
+        held[i] = dial_from(i);
     while (nm_shuffle_places_count(service.places) < MAX_PLACES)
         assert_int_equal(usleep(1000), 0);
     fetch(target, signed_for(target));
@@ -381,6 +390,15 @@ static void test_places(void **state)
     assert_int_equal(service.count.refused, 1);
     for (unsigned i = 0; i < MAX_PLACES; i++)
         close(held[i]);
+}
+
+static int enter(struct nm_shuffle_places *places, const char *host, unsigned *ret_place)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), r = nm_shuffle_places_enter(places, fd, host, ret_place);
+
+    if (r < 0)
+        close(fd);
+    return r;
 }
 
 /* A user has half of the places, and each of its jobs three quarters of these. */
@@ -393,7 +411,7 @@ static void test_a_jobs_places(void **state)
     (void)state;
     assert_int_equal(nm_shuffle_places_new(NM_ARRAY_SIZE(at), &places), 0);
     for (unsigned i = 0; i < NM_ARRAY_SIZE(at); i++)
-        assert_int_equal(nm_shuffle_places_enter(places, open("/dev/null", O_RDONLY | O_CLOEXEC), &at[i]), 0);
+        assert_int_equal(enter(places, (const char[]){(char)('a' + (int)i), '\0'}, &at[i]), 0);
     for (unsigned i = 0; i < 6; i++)
         assert_true(nm_shuffle_places_belongs(places, at[i], alice, "job_1_0001"));
     assert_true(nm_shuffle_places_belongs(places, at[5], alice, "job_1_0001")); /* the next request of a connection */
@@ -407,6 +425,45 @@ static void test_a_jobs_places(void **state)
     for (unsigned i = 0; i < NM_ARRAY_SIZE(at); i++)
         nm_shuffle_places_leave(places, at[i]);
     nm_shuffle_places_free(places);
+}
+
+/* Of those that have signed nothing one host has a quarter of the places, and half of what is there for a word. */
+static void test_a_hosts_places(void **state)
+{
+    struct nm_shuffle_places *places;
+    unsigned at[64], n = 0;
+
+    (void)state;
+    assert_int_equal(nm_shuffle_places_new(8, &places), 0);
+    assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), 0);
+    assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), 0);
+    for (unsigned i = 0; i < NM_SHUFFLE_SPARE_PLACES / 2; i++)
+        assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), NM_SHUFFLE_PLACES_E_SPARE);
+    assert_int_equal(enter(places, "host 192.0.2.1", &at[n]), -EBUSY);
+    assert_int_equal(enter(places, "host 192.0.2.2", &at[n++]), 0);
+    assert_true(nm_shuffle_places_belongs(places, at[0], 1, "job_1_0001")); /* it isn't only the host's now */
+    assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), 0);
+    while (n > 0)
+        nm_shuffle_places_leave(places, at[--n]);
+    nm_shuffle_places_free(places);
+}
+
+/* Who holds connections open without a request keeps nobody from other hosts out, however many they are. */
+static void test_strangers(void **state)
+{
+    int held[MAX_PLACES + NM_SHUFFLE_SPARE_PLACES + 4];
+
+    (void)state;
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(held); i++) {
+        held[i] = dial_from(2);
+        say(held[i], "GET /mapOutput?job=");
+    }
+    while (service.count.connections + service.count.refused < NM_ARRAY_SIZE(held))
+        assert_int_equal(usleep(1000), 0);
+    fetch(TARGET, signed_for(TARGET));
+    assert_true(begins("HTTP/1.1 200 OK\r\n"));
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(held); i++)
+        close(held[i]);
 }
 
 /* The end doesn't wait for who doesn't read. */
@@ -615,7 +672,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_to_the_byte), TEST(test_kept_alive), TEST(test_refusals),       TEST(test_endless_head),
         TEST(test_slow_request), TEST(test_large),     TEST(test_cut_while_sent), TEST(test_places),
-        TEST(test_a_jobs_places),
+        TEST(test_a_jobs_places), TEST(test_a_hosts_places), TEST(test_strangers),
         TEST(test_end_cuts),    TEST(test_addresses),
         TEST(test_the_same_map_256_times), TEST(test_a_disconnect_ends_the_wait), TEST(test_a_share_of_work),
         TEST(test_accept_fails), TEST(test_no_thread), TEST(test_poll_fails),
