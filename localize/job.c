@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "localize/localizer.h"
 #include "localize/report.h"
 #include "util/become.h"
 #include "util/error.h"
@@ -184,7 +185,7 @@ static void limit(const struct nm_job_params *p)
 static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, int lines_fd, pid_t nmd)
 {
     char *argv[] = {(char *)"nm-localizer", NULL};
-    char *env[] = {(char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    char *env[] = {(char *)"PATH=" NM_LOCALIZER_PATH,
                    (char *)"LC_ALL=C.UTF-8", NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), program;
 

@@ -15,6 +15,9 @@
 
 #include "localize/cache.h"
 
+/* Where workers and their commands look for programs. */
+#define NM_LOCALIZER_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 struct nm_localizer;
 struct nm_localizer_ask;
 

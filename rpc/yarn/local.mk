@@ -48,6 +48,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/launch/caches.c %D%/launch/caches.h \
 	%D%/launch/claim.c %D%/launch/claim.h \
 	%D%/launch/dirs.c %D%/launch/dirs.h \
+	%D%/launch/doubts.c %D%/launch/doubts.h \
 	%D%/launch/ended.c %D%/launch/ended.h \
 	%D%/launch/env.c %D%/launch/env.h \
 	%D%/launch/fetching.c %D%/launch/fetching.h \

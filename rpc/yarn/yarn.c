@@ -8,8 +8,10 @@
 #include <errno.h>
 #include <sys/random.h>
 #include <syslog.h>
+#include <unistd.h>
 
 #include "rpc/yarn/launch/dirs.h"
+#include "rpc/yarn/launch/doubts.h"
 #include "rpc/yarn/port.h"
 #include "rpc/yarn/yarn-state.h"
 #include "util/clock.h"
@@ -90,6 +92,7 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
                                &message);
 
     *ret_message = NULL;
+    nm_yarn_doubts_tell(p->settings, geteuid(), p->tell);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0)
         r = nm_yarn_hosting_check(&params, may_be_ours, &message);
@@ -146,6 +149,7 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
         r = nm_manager_subscribe(p->manager, on_event, y, &y->subscription);
     if (r < 0)
         return r;
+    nm_yarn_doubts_tell(p->settings, geteuid(), p->tell);
     y->manager = p->manager;
     nm_yarn_size_load(y);
     nm_manager_set_upstream(y->manager, &nm_yarn_upstream_ops, y);

@@ -181,6 +181,10 @@ cat >"$dir/yarn-all/yarn-site.xml" <<EOF
 <property><name>yarn.nodemanager.bind-host</name><value>192.0.2.1</value></property>
 <property><name>yarn.nodemanager.local-dirs</name><value>$dir/text</value></property>
 <property><name>yarn.nodemanager.health-checker.script.path</name><value>$dir/open/health</value></property>
+<property><name>yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user</name><value>n0body</value></property>
+<property><name>nmd.webhdfs.ca-file</name><value>$dir/none.pem</value></property>
+<property><name>nmd.fetch-command.s3a</name><value>hadop fs -get {uri} {target}</value></property>
+<property><name>nmd.fetch-command.abfs</name><value>$dir/open/health {uri} {target}</value></property>
 </configuration>
 EOF
 echo '<configuration><property><name>mapreduce.shuffle.ssl.enabled</name><value>true</value></property>
@@ -197,10 +201,12 @@ is "nmd: all that is wrong: exit status" "$status" 1
 for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "memory-mb = '8G'" 'yarn.nodemanager.memroy: no property' \
     'no key lenth in \[queue\]' 'port 0: Cannot assign' "$dir/text can't be used" 'shuffle.ssl.enabled' \
     "container-executor.cfg, line 1: min.user.id = 'none': must be a uid" \
-    "shim $dir/none can't be opened" "health script $dir/open/health, or a directory above it"; do
+    "shim $dir/none can't be opened" "health script $dir/open/health, or a directory above it" \
+    "nmd.webhdfs.ca-file = '$dir/none.pem': No such file" "nmd.fetch-command.s3a: there is no program 'hadop' in /usr"; do
     like "nmd: all that is wrong: $words" "$err" "$words"
 done
-is "nmd: all that is wrong, and once" "$(wc -l <<<"$err")" 11
+[ "$(id -u)" != 0 ] || like "nmd: all that is wrong: a user who isn't there" "$err" "local-user = 'n0body': this node has no such user"
+is "nmd: all that is wrong, and once" "$(wc -l <<<"$err")" "$(($(id -u) == 0 ? 14 : 13))"
 printf '[health]\nscript = %s/open/health\n' "$dir" >"$dir/script.conf"
 refused "a health script that others may change" 'health script .*open/health' "${new[@]}" --config "$dir/script.conf"
 daemon "a missing shim, checked" 1 "shim $dir/none can't be opened" "${other[@]}" "${new[@]}" --shim "$dir/none" --check-config

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See doubts.h. */
+
+#include "rpc/yarn/launch/doubts.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "localize/localizer.h"
+#include "rpc/yarn/launch/user.h"
+
+#define LOCAL_USER "yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user"
+
+struct doubts {
+    void (*tell)(int level, const char *sentence);
+};
+
+nm_printf(2, 3) static void doubt(const struct doubts *d, const char *format, ...)
+{
+    char sentence[PATH_MAX + 512];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, ap);
+    va_end(ap);
+    d->tell(LOG_WARNING, sentence);
+}
+
+/* ---- whose containers are ----------------------------------------------------------------- */
+
+static void look_for_user(const struct doubts *d, const struct nm_yarn_settings *s, uid_t nmd_uid)
+{
+    uid_t uid;
+    gid_t gid;
+
+    if (nmd_uid != 0 || !s->limit_users || !s->local_user)
+        return;
+    if (nm_yarn_user_find(s->local_user, &uid, &gid) == -ENOENT)
+        doubt(d, LOCAL_USER " = '%.100s': this node has no such user, and all containers run as that one: each fails "
+                 "until it is there", s->local_user);
+}
+
+/* ---- certificates ------------------------------------------------------------------------- */
+
+/* nm-localizer reads it as the user of each container. */
+static void look_for_certificates(const struct doubts *d, const char *path)
+{
+    struct stat st;
+    const char *why = NULL;
+
+    if (!path || !*path)
+        return;
+    if (stat(path, &st) < 0)
+        why = strerror(errno);
+    else if (!S_ISREG(st.st_mode))
+        why = "it is no file";
+    else if (!(st.st_mode & S_IROTH))
+        why = "not everybody may read it, and it is read as the user of each container (chmod o+r)";
+    if (why)
+        doubt(d, "nmd.webhdfs.ca-file = '%s': %s; without it nothing is fetched from HDFS by TLS", path, why);
+}
+
+/* ---- commands ----------------------------------------------------------------------------- */
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
+}
+
+static bool is_found(const char *name)
+{
+    char path[PATH_MAX];
+
+    if (strchr(name, '/'))
+        return is_program(name);
+    for (const char *p = NM_LOCALIZER_PATH; *p; p += strcspn(p, ":"), p += *p == ':') {
+        (void)snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(p, ":"), p, name);
+        if (is_program(path))
+            return true;
+    }
+    return false;
+}
+
+static void look_for_commands(const struct doubts *d, json_t *commands)
+{
+    const char *scheme;
+    json_t *words;
+
+    json_object_foreach(commands, scheme, words) {
+        const char *program = json_string_value(json_array_get(words, 0));
+
+        if (program && !is_found(program))
+            doubt(d, "nmd.fetch-command.%.60s: there is no program '%.500s'%s; what has that scheme is not fetched "
+                     "until it is there", scheme, program, strchr(program, '/') ? "" : " in " NM_LOCALIZER_PATH);
+    }
+}
+
+void nm_yarn_doubts_tell(const struct nm_yarn_settings *s, uid_t nmd_uid,
+                         void (*tell)(int level, const char *sentence))
+{
+    const struct doubts d = {tell};
+
+    if (!tell)
+        return;
+    look_for_user(&d, s, nmd_uid);
+    look_for_certificates(&d, s->webhdfs_ca_file);
+    look_for_commands(&d, s->commands);
+}
