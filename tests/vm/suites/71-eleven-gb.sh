@@ -24,7 +24,9 @@ install -m 755 "$NMD_VM_DATA/grower.py" $place/
 at_exit "rm -rf $place"
 want() { echo "$2" >"$place/$1.part" && mv "$place/$1.part" "$place/$1"; } # APP MIB: it is to hold so much
 ten() { one_more "app=$1" mb=$((10 * unit)) "cmd=exec python3 $place/grower.py $place/$1" "${@:2}"; } # APP [KEY=VALUE]
-log_of() { find "$logs" -path "*/$1/stdout"; } # ID
+# Its command opens it, after it is said to run.
+log_of() { wait_until 30 has_log "$1"; find "$logs" -path "*/$1/stdout"; } # ID
+has_log() { [ -n "$(find "$logs" -path "*/$1/stdout")" ]; }
 # Microseconds that some process of it has waited for memory.
 waited_for() { sed -nE 's/^some .*total=([0-9]+)$/\1/p' "$cg/nm.slice/nm-$1.scope/memory.pressure"; } # ID
 
