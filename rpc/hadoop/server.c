@@ -20,6 +20,7 @@
 #define TURNS_USEC (5 * NM_USEC_PER_MSEC)
 /* A client that was told the end has so long to close. */
 #define ENDING_USEC (2 * NM_USEC_PER_SEC)
+#define CROWDED_PART 8
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
@@ -203,6 +204,15 @@ static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *us
 
 /* ---- time --------------------------------------------------------------------------------- */
 
+/* More strangers than one host can be are a crowd, which shuts others out for as long as it may wait. Who bears a token
+ * needs far less. */
+static uint64_t handshake_usec(const struct nm_hadoop_server *s)
+{
+    bool is_crowded = s->n_strangers > s->o.connections_max / 4;
+
+    return is_crowded ? s->o.handshake_usec / CROWDED_PART : s->o.handshake_usec;
+}
+
 static bool is_overdue(const struct nm_server_connection *c, uint64_t now)
 {
     const struct nm_hadoop_server_options *o = &c->server->o;
@@ -213,7 +223,7 @@ static bool is_overdue(const struct nm_server_connection *c, uint64_t now)
     if (c->phase == NM_SERVER_ENDING)
         return since > ENDING_USEC + (nm_wire_is_sending(&c->wire) ? o->stall_usec : 0);
     if (c->phase != NM_SERVER_OPEN)
-        return since > o->handshake_usec;
+        return since > handshake_usec(c->server);
     if (nm_frame_begun(&c->wire.in) && !c->wire.kept && !c->wire.paused)
         return nm_sub_u64(now, c->wire.begun_usec) > o->frame_usec;
     return c->n_calls == 0 && !nm_wire_is_sending(&c->wire) && !c->wire.kept && since > o->idle_usec;
@@ -231,7 +241,7 @@ static int on_sweep(sd_event_source *source, uint64_t usec, void *userdata)
             nm_wire_abort(&c->wire, -ETIMEDOUT);
     if (!s->connections)
         return 0;
-    shortest = NM_MIN(s->o.handshake_usec, s->o.frame_usec);
+    shortest = NM_MIN(handshake_usec(s), s->o.frame_usec);
     shortest = NM_MIN(shortest, s->o.stall_usec);
     shortest = NM_MIN(shortest, s->o.idle_usec);
     shortest = NM_MIN(shortest, ENDING_USEC);

@@ -557,6 +557,39 @@ static void test_places_of_hosts(void **state)
     fixture_tear_down(&f);
 }
 
+/* Two hosts that say nothing take all that strangers have, for a short time only; one alone has its time. */
+static void test_crowd_of_strangers(void **state)
+{
+    const struct nm_hadoop_server_options options = {.connections_max = 32, .handshake_usec = 8 * NM_USEC_PER_SEC};
+    struct sockaddr_in from = {.sin_family = AF_INET}, to = {.sin_family = AF_INET};
+    socklen_t size = sizeof to;
+    struct fixture f;
+    uint64_t begun;
+    int fds[16], client;
+
+    (void)state;
+    fixture_set_up(&f, &options, false);
+    client = fixture_connect(&f);
+    assert_int_equal(getpeername(client, (struct sockaddr *)&to, &size), 0);
+    for (begun = nm_now_usec(); nm_now_usec() - begun < 3 * NM_USEC_PER_SEC / 2;)
+        assert_true(sd_event_run(f.event, 10 * MSEC) >= 0);
+    assert_int_equal(nm_hadoop_server_connections(f.server), 1);
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(fds); i++) {
+        from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + i / 8);
+        fds[i] = connect_from((struct sockaddr *)&from, (struct sockaddr *)&to, sizeof to);
+    }
+    assert_true(n_open(&f, fds, NM_ARRAY_SIZE(fds)) >= 8);
+    for (begun = nm_now_usec(); nm_hadoop_server_connections(f.server) > 8;) {
+        assert_true(nm_now_usec() - begun < 6 * NM_USEC_PER_SEC);
+        assert_true(sd_event_run(f.event, 10 * MSEC) >= 0);
+    }
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(fds); i++)
+        close(fds[i]);
+    close(client);
+    fixture_run_until_gone(&f);
+    fixture_tear_down(&f);
+}
+
 /* A listening socket whose client can't be taken in is readable all the time: the loop must not turn for it, and the
  * client is served as soon as it can be. */
 static void test_out_of_descriptors(void **state)
@@ -610,7 +643,7 @@ int main(void)
         cmocka_unit_test(test_reads_nothing),
         cmocka_unit_test(test_reads_late),
         cmocka_unit_test(test_places),
-        cmocka_unit_test(test_places_of_hosts),
+        cmocka_unit_test(test_places_of_hosts), cmocka_unit_test(test_crowd_of_strangers),
         cmocka_unit_test(test_out_of_descriptors),
     };
 
