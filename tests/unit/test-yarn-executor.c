@@ -119,7 +119,7 @@ static void test_refusals(void **state)
     refuses("min.user.id=-1\n", "must be a uid");
     refuses("min.user.id=4294967295\n", "must be a uid");
     refuses("\nmin.user.id=10\nmin.user.id=20\n", "line 3: min.user.id = '20': it is there a second time");
-    refuses("[gpu]\nmodule.enabled=true\n", "nmd doesn't keep containers from GPUs");
+    refuses("[gpu]\nmodule.enabled=true\n", "[gpu] module.enabled = 'true': nmd doesn't keep containers from GPUs");
     refuses("[devices]\nmodule.enabled=1\nbanned.users=x", "from devices");
     refuses("banned.users alice\n", "neither [SECTION] nor NAME=VALUE");
     refuses("min.user.id=x\n[fpga]\nmodule.enabled=true", "\n"); /* both are told */
@@ -128,8 +128,8 @@ static void test_refusals(void **state)
     assert_non_null(strstr(warned, "line 1: feature.tc.enabled: what containers send isn't limited"));
     assert_non_null(strstr(warned, "line 2: feature.docker.enabled: containers that ask for another runtime"));
     assert_non_null(strstr(warned, "line 3: min.userid: no version of Hadoop 3 has that name"));
-    assert_non_null(strstr(warned, "line 7: module.enabled: containers that ask"));
-    assert_non_null(strstr(warned, "line 9: banned.users: no version"));
+    assert_non_null(strstr(warned, "line 7: [docker] module.enabled: containers that ask"));
+    assert_non_null(strstr(warned, "line 9: [other] banned.users: no version"));
     assert_true(may(&e, "alice", 1000));
     nm_yarn_executor_done(&e);
 }

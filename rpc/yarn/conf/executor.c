@@ -84,12 +84,25 @@ struct reader {
     struct nm_refusals *refusals;
 };
 
+/* With its section: several have a module.enabled. */
+static const char *show_name(const struct reader *r, const char *name, char *buf, size_t size)
+{
+    char shown[80], section[80];
+
+    (void)nm_yarn_conf_shown(name, shown, sizeof shown);
+    if (*r->section)
+        (void)snprintf(buf, size, "[%s] %s", nm_yarn_conf_shown(r->section, section, sizeof section), shown);
+    else
+        (void)snprintf(buf, size, "%s", shown);
+    return buf;
+}
+
 static int refuse(struct reader *r, const char *name, const char *value, const char *why)
 {
-    char shown[80], shown_name[80], *message = NULL;
+    char shown[80], shown_name[170], *message = NULL;
 
     (void)nm_fail(&message, -EINVAL, "%s, line %u: %s = '%s': %s", r->file, r->line,
-                  nm_yarn_conf_shown(name, shown_name, sizeof shown_name),
+                  show_name(r, name, shown_name, sizeof shown_name),
                   nm_yarn_conf_shown(value, shown, sizeof shown), why);
     return message ? nm_refusals_add(r->refusals, -EINVAL, message) : -ENOMEM;
 }
@@ -97,12 +110,12 @@ static int refuse(struct reader *r, const char *name, const char *value, const c
 static int warn_of(struct reader *r, const char *name, const char *why)
 {
     _cleanup_free_ char *sentence = NULL;
-    char shown[80];
+    char shown[170];
 
     if (!r->warn)
         return 0;
-    if (asprintf(&sentence, "%s, line %u: %s: %s", r->file, r->line, nm_yarn_conf_shown(name, shown, sizeof shown),
-                 why) < 0) {
+    (void)show_name(r, name, shown, sizeof shown);
+    if (asprintf(&sentence, "%s, line %u: %s: %s", r->file, r->line, shown, why) < 0) {
         sentence = NULL;
         return -ENOMEM;
     }

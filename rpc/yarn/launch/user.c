@@ -107,7 +107,8 @@ int nm_yarn_user_choose(const struct nm_yarn_settings *s, struct nm_pattern *pat
         return r;
     if (r <= 0)
         return nm_fail(ret_message, -EINVAL, "'%.64s' is no name that a user can have on this node: it has at most 63 "
-                       "letters, digits and characters of '._@-', and matches " PATTERN, submitter);
+                       "letters, digits and characters of '._@-', perhaps a '$' at its end, and matches " PATTERN,
+                       submitter);
     if (nmd_uid != 0)
         return choose_own(nmd_uid, ret, ret_message);
     r = check_account(s, name, ret_message);
