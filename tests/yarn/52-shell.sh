@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
-# beside: others
 #
 # Hadoop's distributed shell on a node of ours, unmodified: what it starts and where that writes, promotion, retries, signals,
 # containers that outlive their master, and applications that are killed or ask for what the node doesn't have. The way of

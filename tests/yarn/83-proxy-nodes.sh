@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
-# beside: others
 #
 # The proxy of application masters on several nodes. A mixed cluster, where one of ours and Hadoop's own NodeManager place
 # containers, on each other and on one of ours that has no proxy; and three of ours that all place on each other, one of
