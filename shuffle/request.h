@@ -9,6 +9,9 @@
  *   version: 1.0.0
  *   UrlHash: base64(HMAC-SHA1(the job's key, "<port>" and the target as it stands above))
  *
+ * Tez asks its own handler, the service tez_shuffle, for ranges of reducers (reduce=0-5), and
+ * that one answers in another format, with a count before each map. To mapreduce_shuffle Tez speaks as MapReduce does.
+ *
  * Everything points into the head that was parsed. No server of a library fits: the answer is put together of pieces of
  * many files, by sendfile, which waits for the disk; and it is so little of HTTP.
  */
