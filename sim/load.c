@@ -20,6 +20,7 @@
 #include <stdarg.h>
 
 #include "agent/config/config-keys.h"
+#include "sim/progress.h"
 #include "util/parse.h"
 
 /* Far beyond any node or recording: a number above is a slip, or an attempt. */
@@ -690,7 +691,7 @@ static int take_lines(struct load *l, FILE *f)
 
     errno = 0; /* which is all that tells a directory from a bad disk */
     while (r >= 0 && (n = getline(&text, &size, f)) > 0) {
-        l->line++;
+        nm_progress_at(++l->line, 0);
         if (n > LINE_BYTES_MAX)
             return complain(l, "the line is longer than 64 MiB");
         if (text[n - 1] != '\n') {

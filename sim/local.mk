@@ -7,6 +7,7 @@ libnm_sim_la_SOURCES = \
 	%D%/options.c %D%/options.h \
 	%D%/oracle.c %D%/oracle.h \
 	%D%/plot.c %D%/plot.h \
+	%D%/progress.c %D%/progress.h \
 	%D%/report.c %D%/report.h \
 	%D%/run.c %D%/run.h \
 	%D%/save.c \

@@ -16,6 +16,7 @@
 #include "sim/cases.h"
 #include "sim/options.h"
 #include "sim/plot.h"
+#include "sim/progress.h"
 #include "sim/report.h"
 #include "util/tell.h"
 
@@ -46,10 +47,14 @@ static int read_workload(const struct nm_sim_options *o, struct nm_workload **re
     int r;
 
     if (o->generate) {
+        nm_progress_step("making up the workload");
         r = nm_generate(&o->params, ret);
+        nm_progress_pause();
         return r < 0 ? fail("generate", r, NULL) : 0;
     }
+    nm_progress_step("reading %s", nm_streq(o->trace, "-") ? "standard input" : o->trace);
     r = nm_workload_load(o->trace, ret, &message);
+    nm_progress_pause();
     if (r < 0)
         return fail(o->trace, r, message);
     if (why_not(*ret)) {
@@ -215,6 +220,7 @@ static void print_job(const struct nm_sim_container *c, uint64_t begin_usec, voi
     bool waits = c->end == NM_SIM_LIVE && !c->view.admitted;
 
     (void)userdata;
+    nm_progress_pause();
     printf("%" PRIu64 " %s %s %s submitted=%.3f started=%.3f ended=%.3f cpu=%.3f\n",
            c->job->number, c->job->name[0] ? c->job->name : "-",
            nm_execution_type_name(c->job->type), waits ? "waiting" : ends[c->end],
@@ -230,6 +236,7 @@ static int replay(const struct nm_workload *load, const struct nm_sim_case *c, n
     _cleanup_free_ char *message = NULL;
     int r = nm_sim_run(load, c->config, c->name, cb, NULL, ret, &message);
 
+    nm_progress_pause();
     if (r < 0)
         return fail(c->name, r, message);
     /* to stderr: it must be seen also where the report goes to a file or another program */
@@ -270,7 +277,9 @@ static int draw(const struct nm_sim_options *o, const struct nm_workload *load,
     if (!o->plot)
         return 0;
     (void)fflush(stdout); /* the table first, whatever gnuplot has to say */
+    nm_progress_step("gnuplot draws %s", o->plot);
     r = nm_plot(load, results, n, o->plot, &message);
+    nm_progress_pause();
     if (r < 0)
         return fail(o->plot, r, message);
     nm_tell("drawn: %s", o->plot);
@@ -290,6 +299,7 @@ static int run(const struct nm_sim_options *o, const struct nm_workload *load)
     if (!results)
         return fail("the results", -ENOMEM, NULL);
     for (size_t i = 0; r >= 0 && i < cases.n; i++) {
+        nm_progress_step("replay %zu of %zu, %s", i + 1, cases.n, cases.list[i].name);
         /* jobs are told of the configuration that was asked for, not of the base */
         r = replay(load, &cases.list[i], o->jobs && i == 1 ? print_job : NULL, &results[i]);
         violated = violated || results[i].n_violations > 0;
@@ -328,8 +338,10 @@ int main(int argc, char **argv)
         (void)fail("--plot", -EINVAL, message);
         return EXIT_USAGE;
     }
+    nm_progress_start();
     r = open_workload(&o, &load);
     if (r >= 0)
         r = o.verb == NM_SIM_GENERATE ? generate(&o, load) : run(&o, load);
+    nm_progress_stop();
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -14,6 +14,7 @@
 #include <assert.h>
 
 #include "sim/oracle.h"
+#include "sim/progress.h"
 #include "util/clock.h"
 
 #define BINS 2001 /* thousandths of the capacity, to 200 % */
@@ -202,6 +203,7 @@ static int go(struct run *run)
         int r;
 
         account(run, to);
+        nm_progress_at(w->now_usec - w->begin_usec, w->end_usec - w->begin_usec);
         r = nm_world_advance(w, to);
         if (r < 0)
             return r;

@@ -131,4 +131,16 @@ is "without gnuplot it fails" "$status" 1
 like "says what to install" "$err" 'apt install gnuplot-nox'
 like "and still prints the table" "$out" 'over-allocation off'
 
+# ---- work that takes its time is not silent ----
+slow_trace() { head -n 1 "$dir/a"; sleep 5; tail -n +2 "$dir/a"; }
+slow_trace | nmsim run - >"$dir/slow.out" 2>"$dir/slow.err"
+at_least "nmsim says at least every two seconds what it waits for" \
+    "$(grep -cE '^nmsim: 0:[0-9]{2}  reading standard input(: line [0-9]+)?$' "$dir/slow.err")" 2
+like "and prints its report as ever" "$(cat "$dir/slow.out")" 'over-allocation'
+mkfifo "$dir/fifo"
+slow_trace >"$dir/fifo" &
+script -qec "$NMSIM run '$dir/fifo' >/dev/null" /dev/null >"$dir/slow.terminal" </dev/null
+is "on a terminal that is one line, which is gone at the end" "$(tr -d '\n' <"$dir/slow.terminal" | tail -c 4 | od -An -tx1 | xargs)" \
+    '0d 1b 5b 4b'
+
 done_testing

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * What nmsim says on standard error while it works: the step, how far it is, and the time since nmsim was started.
+ * A thread says it whenever standard error has been silent for two seconds, so a step that waits (for a pipe, for
+ * gnuplot) is covered as well as one that computes. On a terminal it is one line that is rewritten, elsewhere one
+ * line each time.
+ *
+ * There is one progress per process. Without nm_progress_start() the other functions only remember what they are told.
+ */
+
+#include <stdint.h>
+
+#include "util/macros.h"
+
+/* Starts the thread. Failure is not reported: the work itself does not need it. */
+void nm_progress_start(void);
+/* Ends the thread, and removes the line from the terminal. Does nothing if there is no thread. */
+void nm_progress_stop(void);
+
+/* The step that begins now. */
+nm_printf(1, 2) void nm_progress_step(const char *format, ...);
+/* No step: the line is removed from the terminal, so that something else can be said. */
+void nm_progress_pause(void);
+/* How much of the step is done, in any unit. whole = 0: it is not known; `done` is then the number of a line.
+ * Costs two stores. */
+void nm_progress_at(uint64_t done, uint64_t whole);
