@@ -9,6 +9,7 @@
 #include "agent/container.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define TO(state) (1u << NM_##state)
 
@@ -167,5 +168,45 @@ const char *nm_container_end_text(const struct nm_container *c, char *buf, size_
                        c->exit_code);
     else
         (void)snprintf(buf, size, "%s", nm_exit_reason_name(c->exit_reason));
+    return buf;
+}
+
+/* Of the ends that have no number: whose doing it was, and why. */
+static const struct {
+    const char *whose, *why;
+} outcomes[NM_EXIT_REASON_COUNT] = {
+    [NM_EXIT_OOM] = {"Killed", "out of memory"},
+    [NM_EXIT_PREEMPTED] = {"Killed", "preempted"},
+    [NM_EXIT_PAUSE_DEADLINE] = {"Killed", "paused too long"},
+    [NM_EXIT_KILLED] = {"Killed", "on request"},
+    [NM_EXIT_SHED] = {"Killed", "discarded from the queue"},
+    [NM_EXIT_DRAINED] = {"Killed", "node drained"},
+    [NM_EXIT_NOT_FOUND] = {"Failed", "command not found"},
+    [NM_EXIT_NOT_EXECUTABLE] = {"Failed", "permission denied"},
+    [NM_EXIT_BAD_USER] = {"Failed", "bad user"},
+    [NM_EXIT_BAD_WORKDIR] = {"Failed", "bad workdir"},
+    [NM_EXIT_LAUNCH_FAILED] = {"Failed", "not launched"},
+    [NM_EXIT_LOST] = {"Failed", "lost"},
+    [NM_EXIT_STOPPED] = {"Killed", "through systemd"},
+    [NM_EXIT_LOCALIZATION_FAILED] = {"Failed", "localization"},
+};
+
+const char *nm_container_state_text(const struct nm_container *c, char *buf, size_t size)
+{
+    const char *signal = sigabbrev_np(c->exit_signal);
+
+    assert(size > 0);
+    if (c->view.state != NM_COMPLETED)
+        (void)snprintf(buf, size, "%s", nm_state_word(c->view.state));
+    else if (outcomes[c->exit_reason].whose)
+        (void)snprintf(buf, size, "%s (%s)", outcomes[c->exit_reason].whose, outcomes[c->exit_reason].why);
+    else if (c->exit_reason == NM_EXIT_SIGNALED && signal)
+        (void)snprintf(buf, size, "Failed (SIG%s)", signal);
+    else if (c->exit_reason == NM_EXIT_SIGNALED)
+        (void)snprintf(buf, size, "Failed (signal %d)", c->exit_signal);
+    else if (c->exit_code == 0)
+        (void)snprintf(buf, size, "Succeeded");
+    else
+        (void)snprintf(buf, size, "Failed (%d)", c->exit_code);
     return buf;
 }

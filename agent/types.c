@@ -104,6 +104,11 @@ const char *nm_state_name(enum nm_state s)
     return states[s];
 }
 
+const char *nm_state_word(enum nm_state s)
+{
+    return s == NM_SCHEDULED ? "QUEUED" : s == NM_COMPLETED ? "ENDED" : nm_state_name(s);
+}
+
 int nm_state_from_string(const char *s, enum nm_state *ret)
 {
     int i = lookup(states, NM_ARRAY_SIZE(states), s);

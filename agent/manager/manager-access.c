@@ -75,14 +75,20 @@ int nm_access_find_live(struct nm_manager *m, const struct nm_caller *who, const
                      struct nm_live **ret, struct nm_problem *p)
 {
     struct nm_container *c;
+    char end[NM_STATE_TEXT_SIZE];
     int r = nm_access_find(m, who, id, &c, p);
 
     if (r != 0)
         return r;
     *ret = nm_lists_live_of(c);
-    if (!*ret || c->view.state == NM_KILLING)
-        return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", id, "Container %s %s (%s).", c->id,
-                              *ret ? "is being killed" : "has ended", nm_state_name(c->view.state));
+    if (!*ret)
+        return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", id,
+                              "Container %s has ended (%s). 'nmctl explain %s' tells how, and 'nmctl run' starts "
+                              "another.", c->id, nm_container_state_text(c, end, sizeof end), c->id);
+    if (c->view.state == NM_KILLING)
+        return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", id,
+                              "Container %s is being killed (KILLING). 'nmctl wait %s' waits for its end.", c->id,
+                              c->id);
     return 0;
 }
 
@@ -92,6 +98,6 @@ int nm_access_want_admin(const struct nm_caller *who, const char *thing, struct 
     if (!who || who->admin)
         return 0;
     return nm_problem_set(p, NM_AGENT_E_FORBIDDEN, thing, "",
-                          "Only root and members of the administrators' group may do this: %s.",
-                          thing);
+                          "Only root and members of the administrators' group may do this: %s. Ask one of them; the "
+                          "group is what [interface] admin-group in nmd.conf names.", thing);
 }

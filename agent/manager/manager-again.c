@@ -26,7 +26,7 @@ static int check_state(const struct nm_live *l, struct nm_problem *p)
     if (c->view.state != NM_RUNNING && !l->deciding)
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
                               "Container %s is %s, and only what is RUNNING can run again.", c->id,
-                              nm_state_name(c->view.state));
+                              nm_state_word(c->view.state));
     if (c->rerun)
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
                               "Container %s is being ended already, to run again.", c->id);

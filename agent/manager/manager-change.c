@@ -52,8 +52,26 @@ static int check_shrink(const struct nm_live *l, uint64_t memory_bytes, struct n
     nm_format_size(memory_bytes, want, sizeof want);
     return nm_problem_set(
         p, NM_AGENT_E_CONFLICT, "memory", want,
-        "Container %s uses %s now: with a limit of %s the kernel would kill it at once.", l->c->id,
-        nm_format_size(l->c->view.measured.memory_bytes, has, sizeof has), want);
+        "Container %s uses %s now: with a limit of %s the kernel would kill it at once. Choose a limit above that.",
+        l->c->id, nm_format_size(l->c->view.measured.memory_bytes, has, sizeof has), want);
+}
+
+/* What to do in place of what is refused: who changes a container has other ways than who submits one. */
+static void advise(const struct nm_live *l, const struct wish *w, char *buf, size_t size)
+{
+    const char *id = l->c->id;
+
+    if (w->moves && w->type == NM_GUARANTEED)
+        (void)snprintf(buf, size,
+                       "It stays opportunistic. Promote it when some have ended ('nmctl list' shows them), or make it "
+                       "smaller first ('nmctl update --memory SIZE --vcores N %s').", id);
+    else if (w->moves)
+        (void)snprintf(buf, size,
+                       "It stays guaranteed. Demote it when the queue is shorter ('nmctl list --state queued').");
+    else
+        (void)snprintf(buf, size,
+                       "It keeps what it has. Ask for less, try again when some have ended, or make it opportunistic "
+                       "first ('nmctl demote %s').", id);
 }
 
 /* As a new request would be, without what it holds already. The queue's length is a reason for what comes into it only:
@@ -64,12 +82,14 @@ static int check_room(struct nm_live *l, const struct wish *w, struct nm_problem
     struct nm_manager *m = l->m;
     bool queues = w->moves && w->type == NM_OPPORTUNISTIC && nm_view_is_waiting(&l->c->view);
     enum nm_reason reason = NM_REASON_NONE;
+    char instead[256];
 
+    advise(l, w, instead, sizeof instead);
     if (w->sized || queues || (w->moves && w->type == NM_GUARANTEED))
         reason = nm_policy_check_request(&m->settings, m->views, m->n_live, w->type, &w->request,
                                          l->c->view.cpu_is_share, &l->c->view);
     if (reason != NM_REASON_NONE && (reason != NM_REASON_QUEUE_FULL || queues))
-        return nm_submit_refuse(m, reason, &w->request, &l->c->view, p);
+        return nm_submit_refuse(m, reason, &w->request, &l->c->view, instead, p);
     return queues ? nm_share_check_queue(m, w->who ?: &owner, p) : 0;
 }
 

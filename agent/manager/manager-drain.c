@@ -127,7 +127,7 @@ int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
         return r;
     if (!m->draining)
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "node", "running",
-                              "The node is not draining.");
+                              "The node is not draining: it admits containers.");
     m->draining = false;
     m->drain_deadline_usec = UINT64_MAX;
     m->drain_timer = sd_event_source_disable_unref(m->drain_timer);

@@ -102,7 +102,7 @@ int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, i
     if (!can_hear(l))
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(l->c->view.state),
                               "Container %s is %s: no process of it can hear SIG%s now.", id,
-                              nm_state_name(l->c->view.state), sigabbrev_np(signo) ?: "RT");
+                              nm_state_word(l->c->view.state), sigabbrev_np(signo) ?: "RT");
     r = nm_cgroup_signal(l->cg, signo, l->c->shim_pid);
     if (r == -ENOENT)
         return 0; /* they have all ended in this moment */
@@ -130,7 +130,7 @@ static struct nm_live *find_prepared(struct nm_manager *m, const char *owner, co
     if (!l || nm_view_is_prepared(&l->c->view))
         return l;
     (void)nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(l->c->view.state),
-                         "Container %s is %s, and no longer NEW or LOCALIZING.", id, nm_state_name(l->c->view.state));
+                         "Container %s is %s, and no longer NEW or LOCALIZING.", id, nm_state_word(l->c->view.state));
     return NULL;
 }
 
@@ -222,7 +222,7 @@ int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *
         return ret_problem->outcome;
     if (nm_lists_live_of(c))
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
-                              "Container %s is %s: it has not ended yet.", id, nm_state_name(c->view.state));
+                              "Container %s is %s: it has not ended yet.", id, nm_state_word(c->view.state));
     if (!c->keep_result)
         return 0;
     (void)nm_store_begin(m->store);

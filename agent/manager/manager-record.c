@@ -141,7 +141,7 @@ void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state 
                        nm_container_end_text(l->c, end, sizeof end), l->c->message[0] ? ": " : "",
                        l->c->message);
     nm_log_container(to == NM_COMPLETED ? LOG_INFO : LOG_DEBUG, l->c->id, NULL,
-                     end_message_id(l->c, to), "%s: %s%s%s", label, nm_state_name(to),
+                     end_message_id(l->c, to), "%s: %s%s%s", label, nm_state_word(to),
                      r->text[0] ? ", " : "", r->text);
     publish(l->m, &e);
 }

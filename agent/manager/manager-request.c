@@ -14,13 +14,28 @@
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-record.h"
 
+/* What to do about a state that is in the way of a pause or of a resumption. */
+static const char *state_advice(enum nm_state s)
+{
+    switch (s) {
+    case NM_NEW:
+    case NM_LOCALIZING:
+    case NM_SCHEDULED:
+        return "It has not started: 'nmctl explain' tells why, and 'nmctl kill' takes it out of the queue.";
+    case NM_RUNNING:
+        return "It is not paused, so there is nothing to do.";
+    default:
+        return "Try again in a moment; 'nmctl show' has its state.";
+    }
+}
+
 static int wrong_state(const struct nm_container *c, const char *what, const char *allowed,
                        struct nm_problem *p)
 {
     assert(c->view.state != NM_COMPLETED);
     return nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
-                          "Container %s is %s and can't be %s: it must be %s.", c->id,
-                          nm_state_name(c->view.state), what, allowed);
+                          "Container %s is %s and can't be %s: it must be %s. %s", c->id,
+                          nm_state_word(c->view.state), what, allowed, state_advice(c->view.state));
 }
 
 /* A person's pause of what the policy had paused makes it theirs: it then outlives the cause of the
@@ -73,7 +88,7 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
 {
     struct nm_container *c;
     struct nm_live *l;
-    char end[64];
+    char end[NM_STATE_TEXT_SIZE];
     int r = nm_access_find(m, who, id, &c, ret_problem);
 
     if (r != 0)
@@ -81,8 +96,8 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
     l = nm_lists_live_of(c);
     if (!l)
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "id", id,
-                              "Container %s has ended already (%s).", c->id,
-                              nm_container_end_text(c, end, sizeof end));
+                              "Container %s has ended already (%s). 'nmctl explain' tells how, and 'nmctl rm' removes "
+                              "its record and its logs.", c->id, nm_container_state_text(c, end, sizeof end));
     if ((c->view.state == NM_KILLING && !now) || nm_end_is_over(l))
         return 0;
     if (c->view.state != NM_KILLING)
@@ -102,7 +117,7 @@ int nm_manager_remove(struct nm_manager *m, const struct nm_caller *who, const c
     if (c->view.state != NM_COMPLETED || nm_lists_live_of(c))
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
                               "Container %s is %s, and only what has ended can be removed. 'nmctl kill' ends it, "
-                              "'nmctl rm --force' does both.", c->id, nm_state_name(c->view.state));
+                              "'nmctl rm --force' does both.", c->id, nm_state_word(c->view.state));
     if (c->keep_result)
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "id", id,
                               "How container %s ended is kept until its owner (%s) has acknowledged it.", c->id,

@@ -118,8 +118,10 @@ static int check_state(const struct nm_live *l, struct nm_problem *p)
         return 0;
     return nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
                           "Container %s is %s, and no command can be started in it: it must be %s.%s", c->id,
-                          nm_state_name(c->view.state), nm_state_name(NM_RUNNING),
-                          c->view.state == NM_PAUSED ? " 'nmctl resume' lets it go on." : "");
+                          nm_state_word(c->view.state), nm_state_word(NM_RUNNING),
+                          c->view.state == NM_PAUSED       ? " 'nmctl resume' lets it go on."
+                          : nm_view_is_waiting(&c->view) ? " 'nmctl explain' tells what it waits for."
+                                                         : "");
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */

@@ -160,7 +160,8 @@ static int check_node(struct nm_manager *m, struct nm_problem *p)
             "The node is draining and takes no new containers ('nmctl undrain' ends that).");
     if (m->n_live >= m->config->max_containers)
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "containers", "",
-                              "The node has %zu live containers, as many as max-containers allows.",
+                              "The node has %zu live containers, as many as max-containers allows. Try again when "
+                              "some have ended.",
                               m->n_live);
     if (!nm_launch_has_descriptors(&limit))
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "descriptors", "",
@@ -238,7 +239,7 @@ static int check_name_is_free(struct nm_manager *m, const struct nm_caller *who,
     return nm_problem_set(p, NM_AGENT_E_CONFLICT, "name", s->name,
                           "Your container %s has the name '%s' and hasn't ended (%s). Choose another name, end that "
                           "one first, or have it replaced (--replace).",
-                          l->c->id, s->name, nm_state_name(l->c->view.state));
+                          l->c->id, s->name, nm_state_word(l->c->view.state));
 }
 
 int nm_submit_check_dirs(const char *workdir, const char *log_dir, struct nm_problem *p)
@@ -292,7 +293,7 @@ static const char *format_amount(const struct nm_manager *m, const struct nm_res
 }
 
 int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct nm_resources *request,
-                     const struct nm_view *self, struct nm_problem *p)
+                     const struct nm_view *self, const char *instead, struct nm_problem *p)
 {
     const struct nm_resources *cap = &m->settings.capacity;
     struct nm_policy_claims claims;
@@ -305,24 +306,26 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
     if (reason == NM_REASON_QUEUE_FULL && m->settings.queue_policy == NM_QUEUE_BY_RESOURCES)
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
                               "What is queued already (%s) and this request (%s) together are larger than the "
-                              "node, which offers %s. Try again later, or as --guaranteed.",
-                              format_amount(m, &claims.waiting, held, sizeof held), want, have);
+                              "node, which offers %s. %s",
+                              format_amount(m, &claims.waiting, held, sizeof held), want, have,
+                              instead ?: "Try again later, or as --guaranteed.");
     if (reason == NM_REASON_QUEUE_FULL)
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
                               "The queue holds %u opportunistic containers already, its maximum "
-                              "length. Try again later, or as --guaranteed.",
-                              m->settings.queue_max_length);
+                              "length. %s",
+                              m->settings.queue_max_length, instead ?: "Try again later, or as --guaranteed.");
     if (reason == NM_REASON_LARGER_THAN_NODE)
         return nm_problem_set(p, NM_AGENT_E_TOO_LARGE,
                               request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
-                              "The request (%s) is larger than the node, which offers %s.", want,
-                              have);
+                              "The request (%s) is larger than the node, which offers %s. Ask for less (--memory, "
+                              "--vcores).", want, have);
     return nm_problem_set(
         p, NM_AGENT_E_TOO_LARGE,
         claims.guaranteed.memory_bytes + request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
         "Guaranteed containers hold %s of the node's %s; %s more would be a promise that can't be kept. "
-        "Try again when some have ended, or as --opportunistic.",
-        format_amount(m, &claims.guaranteed, held, sizeof held), have, want);
+        "%s",
+        format_amount(m, &claims.guaranteed, held, sizeof held), have, want,
+        instead ?: "Try again when some have ended, or as --opportunistic.");
 }
 
 /* ---- make ------------------------------------------------------------------ */
@@ -449,7 +452,7 @@ static int check_all(struct nm_manager *m, const struct nm_caller *who, const st
     if (reason == NM_REASON_NONE)
         return 0;
     nm_record_refusal(m, s, &w->request, reason);
-    return nm_submit_refuse(m, reason, &w->request, self, p);
+    return nm_submit_refuse(m, reason, &w->request, self, NULL, p);
 }
 
 /* What would be refused ends nobody. What is ended is journalled as any kill; the new one is taken when that is over,

@@ -11,6 +11,7 @@ int nm_submit_check_command(const char *const *argv, const char *const *env, uin
 /* Each may be NULL: none. */
 int nm_submit_check_dirs(const char *workdir, const char *log_dir, struct nm_problem *p);
 int nm_submit_check_blob(const struct nm_blob *blob, struct nm_problem *p);
-/* The refusal of a request that the policy will not have; `self` as the policy was told. Returns the outcome. */
+/* Refuses a request that the policy will not have, and returns the outcome. `self`: as the policy was told. `instead`:
+ * a sentence that says what to do in its place; NULL: what a new request could ask for. */
 int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct nm_resources *request,
-                     const struct nm_view *self, struct nm_problem *p);
+                     const struct nm_view *self, const char *instead, struct nm_problem *p);

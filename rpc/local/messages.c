@@ -120,12 +120,14 @@ json_t *nm_messages_container(const struct nm_container *c,
 {
     const struct nm_view *v = &c->view;
     bool held = x->hold != NM_REASON_NONE;
+    char text[NM_STATE_TEXT_SIZE];
     json_t *o = NM_OBJECT({"id", nm_messages_string(c->id)},
                        {"number", nm_make_integer(v->seq)},
                        {"name", nm_make_string_or_null(c->name)},
                        {"app", nm_make_string_or_null(c->app)},
                        {"execution_type", json_string(nm_execution_type_name(v->type))},
                        {"state", json_string(nm_state_name(v->state))},
+                       {"state_text", json_string(nm_container_state_text(c, text, sizeof text))},
                        {"exempt", json_boolean(v->exempt)},
                        {"paused_by_user", json_boolean(v->user_paused)},
                        {"queue_position",

@@ -232,9 +232,56 @@ static void test_end_text(void **state)
     assert_string_equal(nm_container_end_text(c, buf, sizeof buf), "drained");
 }
 
+/* What people read: no two words for one thing, and none for success that isn't. */
+static void test_state_text(void **state)
+{
+    static const struct {
+        enum nm_exit_reason reason;
+        int code, signal;
+        const char *text;
+    } ends[] = {
+        {NM_EXIT_EXITED, 0, 0, "Succeeded"},
+        {NM_EXIT_EXITED, 255, 0, "Failed (255)"},
+        {NM_EXIT_SIGNALED, 139, 11, "Failed (SIGSEGV)"},
+        {NM_EXIT_SIGNALED, 170, 42, "Failed (signal 42)"},
+        {NM_EXIT_PREEMPTED, 137, 9, "Killed (preempted)"},
+        {NM_EXIT_KILLED, 0, 0, "Killed (on request)"}, /* it heard SIGTERM and was done */
+        {NM_EXIT_SHED, -1, 0, "Killed (discarded from the queue)"},
+        {NM_EXIT_NOT_FOUND, 127, 0, "Failed (command not found)"},
+    };
+    _cleanup_(nm_container_freep) struct nm_container *c = NULL;
+    char buf[NM_STATE_TEXT_SIZE];
+
+    (void)state;
+    assert_int_equal(nm_container_new(&c), 0);
+    c->view.state = NM_SCHEDULED;
+    assert_string_equal(nm_container_state_text(c, buf, sizeof buf), "QUEUED");
+    c->view.state = NM_PAUSING;
+    assert_string_equal(nm_container_state_text(c, buf, sizeof buf), "PAUSING");
+    c->view.state = NM_COMPLETED;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(ends); i++) {
+        c->exit_reason = ends[i].reason;
+        c->exit_code = ends[i].code;
+        c->exit_signal = ends[i].signal;
+        assert_string_equal(nm_container_state_text(c, buf, sizeof buf), ends[i].text);
+    }
+    for (unsigned i = NM_EXIT_NONE + 1; i < NM_EXIT_REASON_COUNT; i++) {
+        c->exit_reason = (enum nm_exit_reason)i;
+        c->exit_code = 1;
+        c->exit_signal = 1;
+        (void)nm_container_state_text(c, buf, sizeof buf);
+        assert_true(strlen(buf) + 1 < sizeof buf);
+        if (strncmp(buf, "Failed (", 8) != 0 && strncmp(buf, "Killed (", 8) != 0)
+            fail_msg("%s is shown as %s", nm_exit_reason_name((enum nm_exit_reason)i), buf);
+    }
+}
+
 static void test_names(void **state)
 {
     (void)state;
+    assert_string_equal(nm_state_word(NM_SCHEDULED), "QUEUED");
+    assert_string_equal(nm_state_word(NM_COMPLETED), "ENDED");
+    assert_string_equal(nm_state_word(NM_RUNNING), "RUNNING");
     for (unsigned i = 0; i < NM_STATE_COUNT; i++) {
         enum nm_state s = NM_STATE_COUNT;
         assert_int_equal(nm_state_from_string(nm_state_name((enum nm_state)i), &s), 0);
@@ -262,7 +309,7 @@ int main(void)
         cmocka_unit_test(test_everything_ends), cmocka_unit_test(test_new),
         cmocka_unit_test(test_copy_is_deep), cmocka_unit_test(test_copy_of_little),
         cmocka_unit_test(test_label),        cmocka_unit_test(test_end_text),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_state_text), cmocka_unit_test(test_names),
         cmocka_unit_test(test_bytes_and_room),
         cmocka_unit_test(test_room_is_the_kernels),
         cmocka_unit_test(test_shorten),
